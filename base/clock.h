@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Time as the engine sees it. Policies and state machines never read a clock: they are given `now`.
+// Only the mechanism around them (dispatcher thread, workers, sessions, HTTP) reads one.
+//
+// Thread-safety: SteadyNow and ThreadCpuNow are safe.
+#pragma once
+
+#include <chrono>
+
+namespace gopmill {
+
+using Duration = std::chrono::nanoseconds;
+// A point on a monotonic clock (real or virtual); only differences mean anything.
+using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
+
+// The monotonic clock of the machine.
+inline TimePoint SteadyNow() { return std::chrono::steady_clock::now(); }
+
+// CPU time that the calling thread has used so far.
+Duration ThreadCpuNow();
+
+inline double ToSeconds(Duration d) { return std::chrono::duration<double>(d).count(); }
+inline double ToMillis(Duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
+
+}  // namespace gopmill

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Exact fractions for frame rates, time bases and media times. No floating point anywhere on the
+// path of a timestamp: rounding happens once, in Rescale, with the direction named by the caller.
+//
+// Thread-safety: compatible (plain values).
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <numeric>
+
+namespace gopmill {
+
+// num/den with den > 0 for a valid value. {0, 0} means "not given".
+struct Rational {
+  std::int64_t num = 0;
+  std::int64_t den = 0;
+
+  [[nodiscard]] constexpr bool valid() const { return den > 0; }
+  [[nodiscard]] constexpr bool positive() const { return den > 0 && num > 0; }
+  [[nodiscard]] constexpr double ToDouble() const {
+    return den == 0 ? 0.0 : static_cast<double>(num) / static_cast<double>(den);
+  }
+  [[nodiscard]] constexpr Rational Inverse() const { return {den, num}; }
+  [[nodiscard]] constexpr Rational Reduced() const {
+    const std::int64_t divisor = std::gcd(num, den);
+    return divisor == 0 ? *this : Rational{num / divisor, den / divisor};
+  }
+
+  // Compares the values (1/2 == 2/4). Both must be valid.
+  friend constexpr std::strong_ordering operator<=>(const Rational& a, const Rational& b) {
+    const auto left = static_cast<__int128>(a.num) * b.den;
+    const auto right = static_cast<__int128>(b.num) * a.den;
+    return left <=> right;
+  }
+  friend constexpr bool operator==(const Rational& a, const Rational& b) {
+    if (a.den == 0 || b.den == 0) return a.den == b.den;
+    return (a <=> b) == std::strong_ordering::equal;
+  }
+};
+
+enum class Round { kDown, kUp, kNearest };
+
+// `value` counted in ticks of `from` seconds, expressed in ticks of `to` seconds. Negative values
+// round towards minus infinity for kDown and plus infinity for kUp; kNearest takes halves upwards.
+// 128-bit inside: no overflow for any 64-bit value and 31-bit fractions.
+constexpr std::int64_t Rescale(std::int64_t value, Rational from, Rational to,
+                               Round round = Round::kNearest) {
+  const auto num = static_cast<__int128>(value) * from.num * to.den;
+  const auto den = static_cast<__int128>(from.den) * to.num;
+  const auto floor_div = [](__int128 a, __int128 b) {
+    const __int128 q = a / b;
+    return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
+  };
+  switch (round) {
+    case Round::kDown: return static_cast<std::int64_t>(floor_div(num, den));
+    case Round::kUp: return static_cast<std::int64_t>(-floor_div(-num, den));
+    case Round::kNearest: return static_cast<std::int64_t>(floor_div(2 * num + den, 2 * den));
+  }
+  return 0;
+}
+
+}  // namespace gopmill

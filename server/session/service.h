@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a front end (HTTP, later RTSP) can ask of gopmill. Front ends hold no engine types: they
+// pass request parameters as text and get bytes, JSON text or an Error back. Tests of a front end
+// implement this interface with a fake.
+//
+// Nothing here blocks: work that reads files runs on a thread of the service and answers by
+// callback. Callbacks may run on any thread and must not block. Thread-safety: safe.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/status.h"
+#include "server/session/stream_sink.h"
+
+namespace gopmill {
+
+// Request parameters in the order given, decoded ("width" -> "640").
+using RequestParams = std::vector<std::pair<std::string, std::string>>;
+using JsonCallback = std::function<void(Result<std::string>)>;
+
+class Service {
+ public:
+  virtual ~Service() = default;
+
+  // Starts a stream of library entry `path` ("dir/movie.mp4", decoded, relative). Parameters are
+  // checked before it returns (unknown name or bad value -> kInvalidArgument naming it). The file
+  // is opened later, on a thread of the stream; its errors arrive through sink->Finish.
+  virtual Result<StreamId> OpenStream(const std::string& path, const RequestParams& params,
+                                      std::unique_ptr<StreamSink> sink) = 0;
+  // What OpenStream would answer in its headers, without transcoding (for HEAD): on success the
+  // callback gets the content type.
+  virtual void CheckStream(const std::string& path, const RequestParams& params,
+                           JsonCallback done) = 0;
+  // Stops a stream: queued units go at once, running ones at the next frame. kNotFound if unknown.
+  virtual Status CancelStream(StreamId id) = 0;
+
+  virtual void Sources(JsonCallback done) = 0;  // the library with probe data
+  virtual void Explain(const std::string& path, const RequestParams& params,
+                       JsonCallback done) = 0;  // the plan, without doing it
+  virtual std::string Streams() const = 0;      // all streams, running and recently ended
+  virtual Result<std::string> Stream(StreamId id) const = 0;  // one stream
+  virtual std::string Metrics() const = 0;  // Prometheus text exposition of the engine's metrics
+  virtual bool Ready() const = 0;           // false while starting and once draining
+};
+
+}  // namespace gopmill
