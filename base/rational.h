@@ -12,6 +12,11 @@
 
 namespace gopmill {
 
+namespace internal {
+// Not ISO C++, but both compilers have it; the keyword keeps -Wpedantic quiet at this one place.
+__extension__ typedef __int128 Int128;
+}  // namespace internal
+
 // num/den with den > 0 for a valid value. {0, 0} means "not given".
 struct Rational {
   std::int64_t num = 0;
@@ -30,8 +35,8 @@ struct Rational {
 
   // Compares the values (1/2 == 2/4). Both must be valid.
   friend constexpr std::strong_ordering operator<=>(const Rational& a, const Rational& b) {
-    const auto left = static_cast<__int128>(a.num) * b.den;
-    const auto right = static_cast<__int128>(b.num) * a.den;
+    const auto left = static_cast<internal::Int128>(a.num) * b.den;
+    const auto right = static_cast<internal::Int128>(b.num) * a.den;
     return left <=> right;
   }
   friend constexpr bool operator==(const Rational& a, const Rational& b) {
@@ -47,10 +52,10 @@ enum class Round { kDown, kUp, kNearest };
 // 128-bit inside: no overflow for any 64-bit value and 31-bit fractions.
 constexpr std::int64_t Rescale(std::int64_t value, Rational from, Rational to,
                                Round round = Round::kNearest) {
-  const auto num = static_cast<__int128>(value) * from.num * to.den;
-  const auto den = static_cast<__int128>(from.den) * to.num;
-  const auto floor_div = [](__int128 a, __int128 b) {
-    const __int128 q = a / b;
+  const auto num = static_cast<internal::Int128>(value) * from.num * to.den;
+  const auto den = static_cast<internal::Int128>(from.den) * to.num;
+  const auto floor_div = [](internal::Int128 a, internal::Int128 b) {
+    const internal::Int128 q = a / b;
     return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
   };
   switch (round) {
