@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/rational.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+
+namespace gopmill {
+namespace {
+
+TEST(Rational, ComparesValuesNotDigits) {
+  EXPECT_EQ((Rational{1, 2}), (Rational{2, 4}));
+  EXPECT_LT((Rational{24000, 1001}), (Rational{24, 1}));
+  EXPECT_GT((Rational{-1, 3}), (Rational{-1, 2}));
+}
+
+TEST(Rational, NotGivenEqualsOnlyNotGiven) {
+  EXPECT_EQ((Rational{}), (Rational{0, 0}));
+  EXPECT_FALSE((Rational{} == Rational{0, 1}));
+  EXPECT_FALSE(Rational{}.valid());
+}
+
+TEST(Rescale, RoundsInTheNamedDirectionOnBothSidesOfZero) {
+  const Rational from{1, 1000};
+  const Rational to{1, 24};
+  EXPECT_EQ(Rescale(62, from, to, Round::kDown), 1);
+  EXPECT_EQ(Rescale(62, from, to, Round::kUp), 2);
+  EXPECT_EQ(Rescale(62, from, to), 1);
+  EXPECT_EQ(Rescale(63, from, to), 2);
+  EXPECT_EQ(Rescale(-62, from, to, Round::kDown), -2);
+  EXPECT_EQ(Rescale(-62, from, to, Round::kUp), -1);
+}
+
+TEST(Rescale, KeepsExactTicksThereAndBack) {
+  const Rational frame{1001, 30000};
+  const Rational tick{1, 90000};
+  for (std::int64_t n : {0LL, 1LL, 15LL, 1'000'000LL, -7LL}) {
+    EXPECT_EQ(Rescale(n, frame, tick), n * 3003);
+    EXPECT_EQ(Rescale(n * 3003, tick, frame), n);
+  }
+}
+
+TEST(Rescale, DoesNotOverflowOnLargeTimes) {
+  const std::int64_t big = std::numeric_limits<std::int64_t>::max() / 2;
+  EXPECT_EQ(Rescale(big, {1, 90000}, {1, 90000}), big);
+}
+
+}  // namespace
+}  // namespace gopmill
