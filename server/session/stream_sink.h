@@ -8,24 +8,16 @@
 // backpressure reaches the source. It must return an error promptly once the client is gone.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/adjustment.h"
 #include "base/status.h"
 
 namespace gopmill {
-
-// A request that was served with another value than the one asked for, and why.
-struct Adjustment {
-  std::string parameter;  // "width"
-  std::string asked;      // "641"
-  std::string given;      // "640"
-  std::string reason;     // "4:2:0 video needs even sizes"
-};
 
 // What is known before the first byte.
 struct StreamStart {

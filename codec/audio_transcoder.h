@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The whole audio of one stream, decoded, resampled and encoded continuously (or copied): never per
+// unit, since every new AAC encoder adds one 1,024-sample frame of priming.
+//
+// Guarantees: sample-exact position on the output clock: gaps are filled with silence, overlaps are
+// trimmed, start and end are cut to the sample; encoder priming is stated (initial_padding) so that
+// the muxer can signal it. Output is a pure function of the packets fed.
+//
+// Thread-safety: thread-compatible; owned by the stream's ingest thread.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/status.h"
+#include "media/av_ptr.h"
+#include "media/plan.h"
+
+namespace gopmill {
+
+struct AudioClip {
+  // The part of the source to keep, seconds on the source's own timeline (ingest's zero); `end` not
+  // valid = to the end. Output time 0 is `start`.
+  Rational start{0, 1};
+  Rational end;
+};
+
+class AudioTranscoder {
+ public:
+  // For plan.target.acodec kAac, kOpus or kCopy; the source must have audio.
+  static Result<std::unique_ptr<AudioTranscoder>> Open(const StreamPlan& plan,
+                                                       const AudioClip& clip, bool global_header);
+  ~AudioTranscoder();
+
+  // Feeds one source packet (pts, dts in the source audio time base, already repaired by the
+  // ingest; nullptr = end). Coded packets are appended to `out` with pts, dts and duration in
+  // time_base().
+  Status Push(const AVPacket* packet, std::vector<av::Packet>& out);
+
+  // Parameters for the muxer. With encoder priming the first packet has a negative pts.
+  [[nodiscard]] std::shared_ptr<const AVCodecParameters> parameters() const;
+  [[nodiscard]] Rational time_base() const;    // 1/sample_rate, or the source's when copying
+  [[nodiscard]] std::int64_t damaged() const;  // source packets that could not be decoded
+
+ private:
+  struct Impl;
+  explicit AudioTranscoder(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace gopmill

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Decoded frame in, frame of the target's size and pixel format out: deinterlace where the source
+// is flagged interlaced, turn upright, scale (fit, stretch, crop, pad), convert the pixel format
+// with bit-exact, accurately rounded arithmetic. A libavfilter graph behind one call.
+//
+// A graph without temporal filters keeps no memory of frames, so a warm one gives the same bytes as
+// a fresh one. A deinterlacing graph does; it belongs to one run and is reset at its start.
+//
+// Thread-safety: thread-compatible; one worker at a time.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "media/av_ptr.h"
+#include "media/plan.h"
+
+namespace gopmill {
+
+struct FilterSpec {
+  // Input, as the decoder gives it. A frame that differs gets a graph of its own.
+  int in_width = 0, in_height = 0, in_format = -1;
+  Rational in_sample_aspect{1, 1};
+  int in_color_space = 2, in_color_range = 0;
+  int rotation = 0;
+  bool deinterlace = false;
+  // Output.
+  int width = 0, height = 0, format = -1;
+  Fit fit = Fit::kFit;
+
+  bool operator==(const FilterSpec&) const = default;
+};
+
+FilterSpec MakeFilterSpec(const StreamPlan& plan, int out_format, const AVFrame& frame);
+
+class FrameFilter {
+ public:
+  static Result<std::unique_ptr<FrameFilter>> Open(const FilterSpec& spec);
+
+  // One frame in, one frame out (same pts). With deinterlacing the output lags: `out` may stay
+  // empty (returns false) until more frames are given; nullptr drains.
+  Result<bool> Filter(const AVFrame* in, AVFrame& out);
+
+  [[nodiscard]] bool temporal() const { return spec_.deinterlace; }
+  [[nodiscard]] const FilterSpec& spec() const { return spec_; }
+  [[nodiscard]] std::size_t footprint_bytes() const;
+
+ private:
+  FrameFilter(FilterSpec spec, av::FilterGraph graph) : spec_(spec), graph_(std::move(graph)) {}
+  FilterSpec spec_;
+  av::FilterGraph graph_;
+  AVFilterContext* source_ = nullptr;  // owned by graph_
+  AVFilterContext* sink_ = nullptr;    // owned by graph_
+};
+
+}  // namespace gopmill

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One software decoder with one thread, from the allow-list of codecs. Can be flushed and used
+// again for another run of the same source.
+//
+// Thread-safety: thread-compatible; may move between workers, one at a time.
+#pragma once
+
+#include <memory>
+
+#include "base/status.h"
+#include "media/av_ptr.h"
+#include "media/source_info.h"
+
+namespace gopmill {
+
+// Whether `name` (FFmpeg codec name: "h264") is one we decode.
+bool VideoDecoderAllowed(std::string_view name);
+bool AudioDecoderAllowed(std::string_view name);
+
+class VideoDecoder {
+ public:
+  static Result<std::unique_ptr<VideoDecoder>> Open(const AVCodecParameters& parameters,
+                                                    Rational time_base);
+
+  // Feeds one packet (nullptr = end of run). Damaged packets are not errors: the decoder conceals
+  // or skips, and counts (damaged()).
+  Status Send(const AVPacket* packet);
+  // Takes the next frame in display order; false = feed more, or after the end: no more.
+  Result<bool> Receive(AVFrame& frame);
+  // Forgets everything; ready for a new run.
+  void Flush();
+
+  [[nodiscard]] std::int64_t damaged() const { return damaged_; }  // packets the codec rejected
+  [[nodiscard]] std::size_t footprint_bytes() const;
+
+ private:
+  explicit VideoDecoder(av::CodecContext context) : context_(std::move(context)) {}
+  av::CodecContext context_;
+  std::int64_t damaged_ = 0;
+};
+
+}  // namespace gopmill

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One encoder for one unit. An encoder is opened for a stream (EncoderSpec) and told the unit's bit
+// rate before its first frame, so that a pre-opened one and a fresh one yield the same bytes.
+//
+// Guarantee: bytes depend only on the spec, the bit rate and the frames; never on threads, on what
+// the encoder did before (it is used for one unit only) or, where the codec can promise it, on the
+// CPU's instruction sets (`CpuIndependent`).
+//
+// Thread-safety: thread-compatible; one worker at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/status.h"
+#include "media/av_ptr.h"
+#include "media/plan.h"
+
+namespace gopmill {
+
+// All that fixes an encoder's settings, derived from the plan alone (so equal on every machine).
+struct EncoderSpec {
+  VideoCodec codec = VideoCodec::kH264;
+  Preset preset = Preset::kVeryfast;
+  Profile profile = Profile::kAuto;
+  int width = 0, height = 0;
+  Rational fps;
+  Rational sample_aspect{1, 1};
+  int pixel_format = -1;  // AVPixelFormat
+  RateMode rate_mode = RateMode::kBitrate;
+  std::int64_t nominal_bps = 0;           // the stream's bit rate (kBitrate)
+  std::int64_t maxrate = 0, bufsize = 0;  // bits/s, bits; 0 = no VBV
+  double crf = 0;
+  int qp = 0;
+  bool global_header = true;  // parameter sets in extradata (MP4, Matroska) or in band (TS)
+  // Colour description as AVColor* enum values, and HDR10 metadata when the source has it.
+  int color_primaries = 2, color_trc = 2, color_space = 2, color_range = 0, chroma_location = 0;
+  std::vector<std::uint8_t> mastering_display;  // AVMasteringDisplayMetadata bytes, empty = none
+  std::vector<std::uint8_t> content_light;      // AVContentLightMetadata bytes, empty = none
+
+  bool operator==(const EncoderSpec&) const = default;
+};
+
+// The spec of a stream's encoders. kUnsupported when this build has no such encoder or the
+// combination (profile, pixel format) is impossible.
+Result<EncoderSpec> MakeEncoderSpec(const StreamPlan& plan);
+
+class VideoEncoder {
+ public:
+  // Opens an encoder with one thread. kUnsupported if the build lacks it.
+  static Result<std::unique_ptr<VideoEncoder>> Open(const EncoderSpec& spec);
+
+  // The unit's own bit rate, bits per second; kBitrate mode only; before the first frame.
+  void SetBitrate(std::int64_t bps);
+  // Feeds one frame whose pts counts output frames (time base 1/fps). The first frame becomes an
+  // IDR (key frame). nullptr = no more frames: drain with Receive.
+  Status Send(const AVFrame* frame);
+  // Takes the next coded packet; false = none now (feed more, or after the drain: the end). pts are
+  // output frame numbers; dts are rewritten by the caller.
+  Result<bool> Receive(AVPacket& packet);
+
+  // Codec parameters for the muxer (extradata when global_header); identical for equal specs.
+  [[nodiscard]] const AVCodecContext& context() const { return *context_; }
+  // Frames by which decoding order runs ahead of display order, constant for a spec.
+  [[nodiscard]] int reorder_delay() const;
+  // Rough memory footprint while encoding, bytes.
+  [[nodiscard]] std::size_t footprint_bytes() const;
+
+ private:
+  explicit VideoEncoder(av::CodecContext context) : context_(std::move(context)) {}
+  av::CodecContext context_;
+};
+
+// False for codecs whose bytes may differ between CPU models (the same-bytes promise then holds
+// between equal CPUs only).
+bool CpuIndependent(VideoCodec codec);
+
+}  // namespace gopmill

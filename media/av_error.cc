@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/av_error.h"
+
+extern "C" {
+#include <libavutil/error.h>
+#include <libavutil/rational.h>
+}
+
+#include <array>
+#include <cerrno>
+#include <string>
+
+namespace gopmill::av {
+namespace {
+
+Code CodeOf(int native) {
+  switch (native) {
+    case AVERROR_INVALIDDATA: return Code::kCorrupt;
+    case AVERROR(ENOMEM):
+    case AVERROR(ENOSPC):
+    case AVERROR(EDQUOT):
+    case AVERROR(EFBIG): return Code::kResourceExhausted;
+    case AVERROR_EXIT: return Code::kCancelled;
+    case AVERROR_DECODER_NOT_FOUND:
+    case AVERROR_ENCODER_NOT_FOUND:
+    case AVERROR_DEMUXER_NOT_FOUND:
+    case AVERROR_MUXER_NOT_FOUND:
+    case AVERROR_PATCHWELCOME: return Code::kUnsupported;
+    case AVERROR(EIO):
+    case AVERROR(EPIPE):
+    case AVERROR(EACCES):
+    case AVERROR_EOF: return Code::kIo;
+    default: return Code::kInternal;
+  }
+}
+
+}  // namespace
+
+Error AvError(std::string_view doing, int native) {
+  std::array<char, AV_ERROR_MAX_STRING_SIZE> words{};
+  av_strerror(native, words.data(), words.size());
+  return Error{.code = CodeOf(native),
+               .message = std::string(doing) + ": " + words.data() + ".",
+               .native = native};
+}
+
+Rational FromAv(AVRational value) { return {value.num, value.den}; }
+
+AVRational ToAv(Rational value) {
+  return {static_cast<int>(value.num), static_cast<int>(value.den)};
+}
+
+}  // namespace gopmill::av

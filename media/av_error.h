@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// AVERROR -> Error. The text is fit for clients: what was being done, and FFmpeg's own words.
+#pragma once
+
+#include <string_view>
+
+#include "base/rational.h"
+#include "base/status.h"
+
+struct AVRational;
+
+namespace gopmill::av {
+
+// `doing` is a sentence without a full stop ("The encoder refused a frame"). The code is derived
+// from `native`: invalid data -> kCorrupt, no memory or space -> kResourceExhausted, exit request
+// -> kCancelled, unknown codec/format -> kUnsupported, errno values -> kIo, the rest kInternal.
+Error AvError(std::string_view doing, int native);
+
+Rational FromAv(AVRational value);
+AVRational ToAv(Rational value);  // both parts must fit 31 bits
+
+}  // namespace gopmill::av

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Owning pointers for FFmpeg objects. FFmpeg frees in two shapes, f(p) and f(&p); two deleters
+// cover them all, and this is the only place that names an av*_free function.
+//
+// Thread-safety: compatible. A packet or frame may move between threads; its buffers are
+// reference-counted by FFmpeg with atomics.
+#pragma once
+
+extern "C" {
+#include <libavcodec/avcodec.h>
+#include <libavfilter/avfilter.h>
+#include <libavformat/avformat.h>
+#include <libavutil/frame.h>
+#include <libswresample/swresample.h>
+}
+
+#include <memory>
+
+namespace gopmill::av {
+
+template <auto Free>
+struct FreeByAddress {
+  template <class T>
+  void operator()(T* pointer) const noexcept {
+    Free(&pointer);
+  }
+};
+
+using Packet = std::unique_ptr<AVPacket, FreeByAddress<av_packet_free>>;
+using Frame = std::unique_ptr<AVFrame, FreeByAddress<av_frame_free>>;
+using CodecContext = std::unique_ptr<AVCodecContext, FreeByAddress<avcodec_free_context>>;
+using CodecParameters = std::unique_ptr<AVCodecParameters, FreeByAddress<avcodec_parameters_free>>;
+using FilterGraph = std::unique_ptr<AVFilterGraph, FreeByAddress<avfilter_graph_free>>;
+using Resampler = std::unique_ptr<SwrContext, FreeByAddress<swr_free>>;
+// Input and output AVFormatContext are freed differently: two types.
+using InputFormat = std::unique_ptr<AVFormatContext, FreeByAddress<avformat_close_input>>;
+
+// Allocation of these two only fails when memory is exhausted; that is fatal at once, not an Error.
+Packet NewPacket();
+Frame NewFrame();
+// A new reference to the same data (no copy of the payload). nullptr-safe input is not accepted.
+Packet Ref(const AVPacket& packet);
+Frame Ref(const AVFrame& frame);
+
+}  // namespace gopmill::av

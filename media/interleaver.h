@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Merges the packets of several tracks into one sequence ordered by dts. Pure: the order depends
+// only on the packets of each track, never on when they arrived.
+//
+// A packet comes out as soon as no other track can still bring an earlier one: each other track has
+// a packet waiting, has ended, or has promised (Advance) to bring nothing before a given time. Ties
+// go to the lower track number.
+//
+// Thread-safety: thread-compatible.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/rational.h"
+#include "media/av_ptr.h"
+
+namespace gopmill {
+
+class Interleaver {
+ public:
+  // One time base (seconds per tick) per track.
+  explicit Interleaver(std::vector<Rational> time_bases);
+
+  void Push(std::size_t track, av::Packet packet);
+  void End(std::size_t track);
+  // Promise: track brings no packet with a dts before `dts` (ticks of its own time base) any more.
+  void Advance(std::size_t track, std::int64_t dts);
+  // The next packet of the merged sequence, if it is certain.
+  std::optional<std::pair<std::size_t, av::Packet>> Pop();
+
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }  // payload waiting
+  [[nodiscard]] bool drained() const;                         // all tracks ended, nothing waiting
+
+ private:
+  struct Track {
+    Rational time_base;
+    std::deque<av::Packet> packets;
+    std::optional<std::int64_t> promise;
+    bool ended = false;
+  };
+  [[nodiscard]] bool MayComeBefore(const Track& track, std::size_t index, std::int64_t dts,
+                                   Rational time_base, std::size_t than) const;
+  std::vector<Track> tracks_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace gopmill

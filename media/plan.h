@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The plan of a stream: the fixed part (StreamPlan) and the units cut from it (UnitSpec).
+//
+// Guarantee: whatever worker, order, retry or machine runs unit k, it yields exactly the output
+// frames [first_frame, end_frame). Nothing in a UnitSpec depends on timing, on the number of
+// workers or on the scheduler; it is a pure function of the source's packets and the target.
+//
+// Thread-safety: safe once made (const).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/ids.h"
+#include "base/rational.h"
+#include "media/source_info.h"
+#include "media/target.h"
+
+namespace gopmill {
+
+// Time of a source packet or frame: ticks of the video stream's time base, after repair, with the
+// time base's zero at the start of the source's own timeline (see media/ingest).
+using SourceTicks = std::int64_t;
+
+// The global grid of output frames. Frame n has time n / fps on the output clock; it shows the
+// source frame with the largest pts <= origin + n / fps + epsilon. Epsilon is one source tick, at
+// most a quarter of the shorter frame interval: containers that round times to 1 ms would otherwise
+// lose and double frames at equal rates.
+class OutputGrid {
+ public:
+  OutputGrid() = default;
+  OutputGrid(Rational fps, Rational source_fps, Rational source_time_base, SourceTicks origin);
+
+  // The latest source pts that output frame n may show.
+  [[nodiscard]] SourceTicks LatestPts(std::int64_t n) const;
+  // The first output frame that may show a source frame with this pts (>= 0).
+  [[nodiscard]] std::int64_t FirstFrameShowing(SourceTicks pts) const;
+  // Number of output frames of a source whose last frame ends at `end`.
+  [[nodiscard]] std::int64_t FrameCount(SourceTicks end) const;
+  [[nodiscard]] Rational fps() const { return fps_; }
+  [[nodiscard]] SourceTicks origin() const { return origin_; }
+
+ private:
+  Rational fps_;
+  Rational tick_;             // source time base
+  Rational fine_tick_;        // time base in which epsilon is a whole number
+  std::int64_t epsilon_ = 0;  // in fine ticks
+  std::int64_t fine_per_tick_ = 1;
+  SourceTicks origin_ = 0;
+};
+
+// How a unit's first frame can be reached.
+enum class CutKind {
+  kClosed,   // at an IDR or closed GOP: a fresh decoder starts right there
+  kPreroll,  // at an open GOP or recovery point: decode the GOP before too and drop its frames
+  kChained,  // inside a run: the decoder comes on from the unit before
+};
+
+// One unit of work. Packets are numbered in decode order from the first one the ingest read.
+struct UnitSpec {
+  UnitIndex index;
+  std::int64_t first_frame = 0, end_frame = 0;    // output frames [first, end)
+  std::int64_t first_packet = 0, end_packet = 0;  // source packets to feed, [first, end)
+  CutKind cut = CutKind::kClosed;
+  bool ends_run = false;          // no chained unit follows: the decoder is drained at the end
+  std::int64_t source_bytes = 0;  // compressed size of the source in this interval
+  std::int64_t budget_bps = 0;    // video bit rate of this unit, bits per second (kBitrate mode)
+
+  [[nodiscard]] std::int64_t frame_count() const { return end_frame - first_frame; }
+};
+
+// The fixed part of a plan.
+struct StreamPlan {
+  std::shared_ptr<const SourceInfo> source;
+  Target target;
+  OutputGrid grid;
+  // The container gives no usable pts: frames are numbered in the order the decoder puts them out.
+  bool counted_pts = false;
+  // Delay of the video's output clock against the stream's zero (audio that starts first), in
+  // output frames' time base ticks of 1/90000 s.
+  std::int64_t video_offset_90k = 0;
+};
+
+}  // namespace gopmill

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What probing a source found out: immutable, shared by everything that works on the stream.
+//
+// Thread-safety: safe once made (const).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/rational.h"
+#include "media/av_ptr.h"
+
+namespace gopmill {
+
+// Times of packets are in ticks of `time_base` (seconds), as the container has them.
+struct VideoInfo {
+  int stream_index = -1;
+  std::string codec;          // FFmpeg's name: "h264"
+  int width = 0, height = 0;  // coded size before rotation, pixels
+  Rational sample_aspect{1, 1};
+  int rotation = 0;  // clockwise degrees to turn the picture for display: 0, 90, 180, 270
+  Rational time_base;
+  Rational fps;               // nominal frame rate
+  bool variable_fps = false;  // the average rate differs from the nominal one
+  int bit_depth = 8;
+  bool interlaced = false;
+  bool has_b_frames = false;
+  std::int64_t bitrate = 0;  // bits per second, 0 = unknown
+  // Codec parameters incl. extradata, colour description and coded side data (HDR metadata,
+  // display matrix). Never null.
+  std::shared_ptr<const AVCodecParameters> parameters;
+};
+
+struct AudioInfo {
+  int stream_index = -1;
+  std::string codec;
+  int sample_rate = 0;
+  int channels = 0;
+  Rational time_base;
+  std::int64_t bitrate = 0;
+  std::shared_ptr<const AVCodecParameters> parameters;
+};
+
+struct SourceInfo {
+  std::string container;        // FFmpeg's demuxer name: "mov,mp4,m4a,3gp,3g2,mj2"
+  Rational duration;            // seconds; not valid = unknown
+  std::int64_t size_bytes = 0;  // 0 = unknown (a pipe)
+  std::int64_t bitrate = 0;     // of the whole file, bits per second, 0 = unknown
+  bool seekable = false;
+  VideoInfo video;
+  std::optional<AudioInfo> audio;
+};
+
+}  // namespace gopmill

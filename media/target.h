@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a client asks for (TargetRequest: text checked one parameter at a time, everything optional)
+// and what a stream is made to (Target: every field decided). The same names serve the command line
+// (`--bitrate 600k`) and HTTP (`?bitrate=600k`).
+//
+// Thread-safety: compatible (plain values).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/rational.h"
+#include "base/status.h"
+
+namespace gopmill {
+
+enum class VideoCodec { kH264, kHevc, kAv1, kVp9, kMpeg4 };
+enum class AudioCodec { kAac, kOpus, kCopy, kNone };
+enum class Container { kMp4, kTs, kMkv, kWebm };
+// The speed scale of x264; other encoders map it onto theirs (codec/encoder_settings).
+enum class Preset {
+  kUltrafast,
+  kSuperfast,
+  kVeryfast,
+  kFaster,
+  kFast,
+  kMedium,
+  kSlow,
+  kSlower,
+  kVeryslow,
+};
+// kAuto: 8-bit 4:2:0 High for H.264 and MPEG-4; HEVC, AV1 and VP9 keep 10 bits of a 10-bit source.
+enum class Profile { kAuto, kBaseline, kMain, kHigh, kHigh10, kMain10 };
+// How the picture meets the requested box. kFit: inside it, keeping the aspect ratio. kStretch:
+// exactly it. kCrop: fill it and cut what is over. kPad: inside it, with black bars.
+enum class Fit { kFit, kStretch, kCrop, kPad };
+enum class RateMode { kBitrate, kCrf, kQp };
+
+std::string_view Name(VideoCodec value);
+std::string_view Name(AudioCodec value);
+std::string_view Name(Container value);
+std::string_view Name(Preset value);
+std::string_view Name(Profile value);
+std::string_view Name(Fit value);
+
+// Accepted ranges; outside them a request is refused with a message that names them.
+inline constexpr int kMinSide = 16;
+inline constexpr int kMaxSide = 8192;
+inline constexpr Rational kMinFps{1, 1};
+inline constexpr Rational kMaxFps{240, 1};
+inline constexpr std::int64_t kMinBitrate = 10'000;       // bits per second
+inline constexpr std::int64_t kMaxBitrate = 200'000'000;  // bits per second
+inline constexpr std::int64_t kMinAudioBitrate = 6'000;   // bits per second
+inline constexpr std::int64_t kMaxAudioBitrate = 1'024'000;
+inline constexpr double kDefaultUnitSeconds = 2.0;
+inline constexpr double kMinUnitSeconds = 0.2;
+inline constexpr double kMaxUnitSeconds = 30.0;
+
+// A request, as far as it was given. Unset = the source's value or the default.
+struct TargetRequest {
+  std::optional<int> width, height;                       // pixels
+  std::optional<Rational> fps;                            // frames per second
+  std::optional<std::int64_t> bitrate, maxrate, bufsize;  // bits per second, bits for bufsize
+  std::optional<double> crf;
+  std::optional<int> qp;
+  std::optional<VideoCodec> vcodec;
+  std::optional<AudioCodec> acodec;
+  std::optional<std::int64_t> abitrate;  // bits per second
+  std::optional<int> channels;
+  std::optional<Container> container;
+  std::optional<Preset> preset;
+  std::optional<Profile> profile;
+  std::optional<Fit> fit;
+  std::optional<Rational> start, duration;  // seconds
+  std::optional<double> unit_seconds;       // 0 = one source GOP per unit
+  std::optional<std::string> service_class;
+};
+
+// Sets one parameter from text. Unknown names, malformed values and values out of range are
+// kInvalidArgument with `parameter` and `accepted` filled in. "size" (WxH) sets both sides.
+Status SetParam(TargetRequest& request, std::string_view name, std::string_view value);
+
+struct ParamDoc {
+  std::string_view name;
+  std::string_view accepted;  // for people: "16 to 8192 pixels"
+  std::string_view meaning;
+};
+// Every parameter SetParam knows, for help texts, error messages and the OpenAPI document.
+std::span<const ParamDoc> TargetParams();
+
+// A stream's target with everything decided (media/resolve_target makes it from a request and the
+// source). Sizes are even and in display orientation with square or stated sample aspect ratio.
+struct Target {
+  VideoCodec vcodec = VideoCodec::kH264;
+  Preset preset = Preset::kVeryfast;
+  Profile profile = Profile::kAuto;
+  int width = 0, height = 0;  // coded size, pixels, even
+  Fit fit = Fit::kFit;
+  Rational fps;  // output frames per second
+  RateMode rate_mode = RateMode::kBitrate;
+  std::int64_t bitrate = 0;               // bits per second, kBitrate only
+  double crf = 0;                         // kCrf only
+  int qp = 0;                             // kQp only
+  std::int64_t maxrate = 0, bufsize = 0;  // bits/s and bits; 0 = no VBV
+  AudioCodec acodec = AudioCodec::kAac;   // kNone also when the source has no audio
+  std::int64_t abitrate = 0;              // bits per second
+  int channels = 0;                       // output channels; 0 with kCopy and kNone
+  int sample_rate = 0;                    // output samples per second; 0 with kCopy and kNone
+  Container container = Container::kMp4;
+  Rational start{0, 1};                       // seconds into the source
+  Rational duration;                          // seconds; not valid = to the end
+  double unit_seconds = kDefaultUnitSeconds;  // 0 = one source GOP per unit
+  std::string service_class;                  // empty = default
+};
+
+// Text forms shared by the command line, the config file and HTTP.
+Result<std::int64_t> ParseBits(std::string_view text);  // "600k", "1.5M", "64000": SI, per second
+Result<Rational> ParseFps(std::string_view text);       // "24", "23.976", "30000/1001"
+Result<Rational> ParseSeconds(std::string_view text);   // "90", "1:30", "1:30.5"
+
+}  // namespace gopmill
