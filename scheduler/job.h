@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the scheduler schedules. A job is one unit of one stream as the scheduler sees it: an id, a
+// cost and something to run. What is inside (packets, codecs) is the business of whoever submits
+// it; this folder never looks.
+//
+// Life of a job: Submit -> waits in its stream's line -> assigned to a worker's run queue -> Run on
+// that worker's thread -> (after a first kFailed: once more on another worker) -> OnReport, exactly
+// once, whatever happened on the way -> destroyed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/clock.h"
+#include "base/ids.h"
+
+namespace gopmill {
+
+// State that belongs to one worker and lives as long as its thread (the server puts its cache of
+// codec contexts here). Made, used and destroyed on the worker's own thread.
+class WorkerLocal {
+ public:
+  virtual ~WorkerLocal() = default;
+};
+
+// What a job learns about the worker it runs on. Valid during Run only.
+struct WorkerContext {
+  WorkerId id;
+  WorkerLocal* local = nullptr;  // null when the scheduler was made without a factory
+};
+
+// The facts that decide where a job goes.
+struct JobSpec {
+  UnitId unit;
+  // Place of the stream in the order of arrival of streams, from 0; what `sm` maps by.
+  std::uint64_t stream_number = 0;
+  // Compressed bytes of the unit, > 0. Transcoding time is close to linear in them, so the queues
+  // of the policies count bytes where they mean time.
+  std::size_t cost_bytes = 0;
+};
+
+enum class JobOutcome {
+  kDone,
+  kFailed,     // may be run once more on another worker
+  kCancelled,  // the job never ran, or says itself that it was stopped
+};
+
+// How a job went. Times are on the clock of the scheduler; a job that never ran has zero `started`
+// and `finished`, and worker -1.
+struct JobReport {
+  UnitId unit;
+  WorkerId worker;  // where it ran last
+  WorkerId home;    // where the hash alone would have sent its stream
+  int attempt = 0;  // 0 for the first run, 1 for the retry
+  JobOutcome outcome = JobOutcome::kCancelled;
+  TimePoint submitted;
+  TimePoint assigned;   // put into a run queue
+  TimePoint started;    // Run entered
+  TimePoint finished;   // Run returned
+  Duration cpu{};       // CPU time of the worker's thread inside Run
+  Duration decision{};  // time inside the policy for this job, all offers together
+};
+
+class Job {
+ public:
+  virtual ~Job() = default;
+  // Does the work on the worker's thread. Called a second time, on another worker, if the first
+  // call returned kFailed and there is another worker.
+  virtual JobOutcome Run(WorkerContext& worker) noexcept = 0;
+  // Exactly once: after the last Run, or with kCancelled if there was none. On a worker's or the
+  // dispatcher's thread, so it must not block. May call Scheduler::Submit and Cancel; must not call
+  // Shutdown or destroy the scheduler.
+  virtual void OnReport(const JobReport& report) noexcept = 0;
+};
+
+}  // namespace gopmill

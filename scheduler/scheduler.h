@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The facade of this folder: jobs go in from any thread, run on pinned workers, and are reported
+// exactly once.
+//
+//   Submit/Cancel (any thread) --> inbox --> dispatcher thread: Dispatcher::Step --> actions
+//                                    ^                                                 |
+//                                    +----- OnFinished ---- Executor (workers) <-------+
+//
+// Guarantees: units of one stream are assigned in the order they were submitted; a stream whose
+// worker is full waits alone; a unit that fails is run once more on another worker; every job that
+// was accepted is reported exactly once, also through Cancel and Shutdown.
+//
+// The queue in front of the workers is bounded by its submitters: each keeps at most its window of
+// bytes submitted and unreported. Submit itself never refuses for fullness and never blocks.
+//
+// Thread-safety: safe, except that Shutdown and the destructor must not be called from a job.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "scheduler/executor.h"
+#include "scheduler/job.h"
+#include "scheduler/policy_options.h"
+#include "scheduler/topology.h"
+
+namespace gopmill {
+
+struct SchedulerOptions {
+  std::string policy = "h-cahrw";
+  // 0 = one per allowed PU, fewer if the CPU quota of the cgroup is smaller. May exceed the PUs:
+  // then PUs are shared.
+  int workers = 0;
+  // Units one worker may hold, the running one included; 0 = without bound. Two is the smallest
+  // number with which a worker finds its next unit without waiting for the dispatcher.
+  int run_queue_units = 2;
+  bool pin = true;
+  PolicyOptions policy_options = {};
+};
+
+struct WorkerStats {
+  WorkerId worker;
+  int pu_os_index = -1;
+  bool pinned = false;      // verified by reading the mask back
+  std::string pin_warning;  // empty unless pinning was asked for and failed
+  Duration busy{};          // inside jobs, the running one up to now
+  std::uint64_t jobs_done = 0;
+  int queued_units = 0;  // run queue without the running unit
+  std::uint64_t queued_bytes = 0;
+  std::optional<UnitId> running;
+};
+
+// One snapshot, consistent in itself.
+struct SchedulerStats {
+  std::vector<WorkerStats> workers;
+  std::uint64_t waiting_units = 0;  // global queue: submitted and not yet assigned
+  std::uint64_t waiting_bytes = 0;
+  std::uint64_t submitted = 0;
+  std::uint64_t assigned = 0;            // retries included
+  std::uint64_t assigned_elsewhere = 0;  // of these, not to the stream's home ("disruption")
+  std::uint64_t retries = 0;
+  std::uint64_t cancelled = 0;  // reported without having run
+  std::uint64_t decisions = 0;  // calls of the policy
+  Duration decision_time{};     // inside them
+  Duration run_time{};          // inside finished jobs, all workers together
+
+  // Scheduling overhead: time inside the policy per second of job time.
+  [[nodiscard]] double Overhead() const;
+  // Share of the assigned units that did not go to the home of their stream.
+  [[nodiscard]] double Disruption() const;
+};
+
+using WorkerLocalFactory = std::function<std::unique_ptr<WorkerLocal>(WorkerId)>;
+
+class Scheduler {
+ public:
+  // Starts the workers and the dispatcher. `make_local` (may be empty) is called once on each
+  // worker's own thread. Fails on an unknown policy (the error lists the accepted names), on a
+  // policy that cannot serve so many workers, and when threads cannot be made.
+  static Result<std::unique_ptr<Scheduler>> Create(const SchedulerOptions& options,
+                                                   const Topology& topology,
+                                                   WorkerLocalFactory make_local);
+  // Shutdown, then frees everything.
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  // Takes the job unless the arguments are wrong (kInvalidArgument) or the scheduler is closed
+  // (kUnavailable); a job that is not taken is destroyed without a report. Units of one stream are
+  // submitted in order, by one thread at a time.
+  Status Submit(const JobSpec& spec, std::unique_ptr<Job> job);
+  // Reports the stream's jobs that have not begun as kCancelled, promptly but not before returning.
+  // A running one is left to its own stop token and is not retried. Jobs submitted later are new.
+  void Cancel(StreamId stream);
+  // Closes the gate, cancels what has not begun, waits for what runs, ends the threads. Idempotent.
+  void Shutdown();
+
+  [[nodiscard]] SchedulerStats Stats() const;
+  [[nodiscard]] int worker_count() const;
+  // The PUs the workers were chosen from.
+  [[nodiscard]] const Topology& topology() const;
+
+ private:
+  class Core;
+  explicit Scheduler(std::unique_ptr<Core> core);
+  std::unique_ptr<Core> core_;
+};
+
+}  // namespace gopmill
