@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/target.h"
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+
+#include "media/target_text.h"
+
+namespace gopmill {
+namespace {
+
+template <class T>
+struct Named {
+  T value;
+  std::string_view name;
+};
+
+constexpr std::array kVideoCodecs = std::to_array<Named<VideoCodec>>({
+    {VideoCodec::kH264, "h264"},
+    {VideoCodec::kHevc, "hevc"},
+    {VideoCodec::kAv1, "av1"},
+    {VideoCodec::kVp9, "vp9"},
+    {VideoCodec::kMpeg4, "mpeg4"},
+});
+constexpr std::array kAudioCodecs = std::to_array<Named<AudioCodec>>({
+    {AudioCodec::kAac, "aac"},
+    {AudioCodec::kOpus, "opus"},
+    {AudioCodec::kCopy, "copy"},
+    {AudioCodec::kNone, "none"},
+});
+constexpr std::array kContainers = std::to_array<Named<Container>>({
+    {Container::kMp4, "mp4"},
+    {Container::kTs, "ts"},
+    {Container::kMkv, "mkv"},
+    {Container::kWebm, "webm"},
+});
+constexpr std::array kPresets = std::to_array<Named<Preset>>({
+    {Preset::kUltrafast, "ultrafast"},
+    {Preset::kSuperfast, "superfast"},
+    {Preset::kVeryfast, "veryfast"},
+    {Preset::kFaster, "faster"},
+    {Preset::kFast, "fast"},
+    {Preset::kMedium, "medium"},
+    {Preset::kSlow, "slow"},
+    {Preset::kSlower, "slower"},
+    {Preset::kVeryslow, "veryslow"},
+});
+constexpr std::array kProfiles = std::to_array<Named<Profile>>({
+    {Profile::kAuto, "auto"},
+    {Profile::kBaseline, "baseline"},
+    {Profile::kMain, "main"},
+    {Profile::kHigh, "high"},
+    {Profile::kHigh10, "high10"},
+    {Profile::kMain10, "main10"},
+});
+constexpr std::array kFits = std::to_array<Named<Fit>>({
+    {Fit::kFit, "fit"},
+    {Fit::kStretch, "stretch"},
+    {Fit::kCrop, "crop"},
+    {Fit::kPad, "pad"},
+});
+
+template <class T, std::size_t N>
+std::string_view NameIn(const std::array<Named<T>, N>& names, T value) {
+  for (const auto& entry : names) {
+    if (entry.value == value) return entry.name;
+  }
+  return "unknown";
+}
+
+template <class T, std::size_t N>
+bool SetNamed(const std::array<Named<T>, N>& names, std::string_view text, std::optional<T>& out) {
+  for (const auto& entry : names) {
+    if (entry.name == text) {
+      out = entry.value;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool SetWhole(std::string_view text, std::int64_t low, std::int64_t high, std::optional<int>& out) {
+  const auto value = ParseWhole(text);
+  if (!value || *value < low || *value > high) return false;
+  out = static_cast<int>(*value);
+  return true;
+}
+
+bool SetBits(std::string_view text, std::int64_t low, std::int64_t high,
+             std::optional<std::int64_t>& out) {
+  const auto value = ParseBits(text);
+  if (!value.ok() || *value < low || *value > high) return false;
+  out = *value;
+  return true;
+}
+
+bool SetSize(TargetRequest& request, std::string_view text) {
+  const std::size_t cross = text.find('x');
+  if (cross == std::string_view::npos) return false;
+  std::optional<int> width, height;
+  if (!SetWhole(text.substr(0, cross), kMinSide, kMaxSide, width)) return false;
+  if (!SetWhole(text.substr(cross + 1), kMinSide, kMaxSide, height)) return false;
+  request.width = width;
+  request.height = height;
+  return true;
+}
+
+bool SetFps(TargetRequest& request, std::string_view text) {
+  const auto value = ParseFps(text);
+  if (!value.ok() || *value < kMinFps || *value > kMaxFps) return false;
+  request.fps = *value;
+  return true;
+}
+
+// A year: far beyond any movie, and far from any overflow.
+constexpr Rational kMaxTime{366LL * 24 * 3600, 1};
+
+bool SetTime(std::string_view text, bool zero_allowed, std::optional<Rational>& out) {
+  const auto value = ParseSeconds(text);
+  if (!value.ok() || *value > kMaxTime) return false;
+  if (!zero_allowed && value->num == 0) return false;
+  out = *value;
+  return true;
+}
+
+bool SetUnit(TargetRequest& request, std::string_view text) {
+  if (text == "gop") {
+    request.unit_seconds = 0;
+    return true;
+  }
+  const auto value = ParseDecimal(text);
+  if (!value || value->ToDouble() < kMinUnitSeconds || value->ToDouble() > kMaxUnitSeconds) {
+    return false;
+  }
+  request.unit_seconds = value->ToDouble();
+  return true;
+}
+
+bool SetClass(TargetRequest& request, std::string_view text) {
+  constexpr std::size_t kMaxLength = 64;
+  if (text.empty() || text.size() > kMaxLength) return false;
+  for (const char c : text) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!letter && !(c >= '0' && c <= '9') && c != '-' && c != '_' && c != '.') return false;
+  }
+  request.service_class = std::string(text);
+  return true;
+}
+
+bool SetCrf(TargetRequest& request, std::string_view text) {
+  const auto value = ParseDecimal(text);
+  if (!value || *value > Rational{63, 1}) return false;
+  request.crf = value->ToDouble();
+  return true;
+}
+
+// One parameter: its documentation and how it is set; false = malformed or out of range.
+struct Param {
+  ParamDoc doc;
+  bool (*set)(TargetRequest& request, std::string_view text);
+};
+
+constexpr std::string_view kBitsRange = "10k to 200M bits per second, like 600k or 1.5M";
+
+constexpr std::array kParams = std::to_array<Param>({
+    {{"width", "16 to 8192 pixels", "Width of the picture; the height follows if it is not given"},
+     [](TargetRequest& r, std::string_view t) { return SetWhole(t, kMinSide, kMaxSide, r.width); }},
+    {{"height", "16 to 8192 pixels", "Height of the picture; the width follows if it is not given"},
+     [](TargetRequest& r, std::string_view t) {
+       return SetWhole(t, kMinSide, kMaxSide, r.height);
+     }},
+    {{"size", "WIDTHxHEIGHT, each 16 to 8192 pixels, like 640x360", "Width and height at once"},
+     SetSize},
+    {{"fps", "1 to 240 frames per second, like 24, 23.976 or 30000/1001", "Frame rate"}, SetFps},
+    {{"bitrate", kBitsRange, "Mean bit rate of the video"},
+     [](TargetRequest& r, std::string_view t) {
+       return SetBits(t, kMinBitrate, kMaxBitrate, r.bitrate);
+     }},
+    {{"vcodec", "h264, hevc, av1, vp9, mpeg4", "Video codec"},
+     [](TargetRequest& r, std::string_view t) { return SetNamed(kVideoCodecs, t, r.vcodec); }},
+    {{"acodec", "aac, opus, copy, none", "Audio codec; copy keeps the source's packets"},
+     [](TargetRequest& r, std::string_view t) { return SetNamed(kAudioCodecs, t, r.acodec); }},
+    {{"abitrate", "6k to 1024k bits per second, like 96k", "Bit rate of the audio"},
+     [](TargetRequest& r, std::string_view t) {
+       return SetBits(t, kMinAudioBitrate, kMaxAudioBitrate, r.abitrate);
+     }},
+    {{"channels", "1 to 8", "Audio channels"},
+     [](TargetRequest& r, std::string_view t) { return SetWhole(t, 1, 8, r.channels); }},
+    {{"container", "mp4, ts, mkv, webm", "Container of the output"},
+     [](TargetRequest& r, std::string_view t) { return SetNamed(kContainers, t, r.container); }},
+    {{"preset", "ultrafast, superfast, veryfast, faster, fast, medium, slow, slower, veryslow",
+      "Speed of the encoder against quality"},
+     [](TargetRequest& r, std::string_view t) { return SetNamed(kPresets, t, r.preset); }},
+    {{"profile", "auto, baseline, main, high, high10, main10", "Profile of the video codec"},
+     [](TargetRequest& r, std::string_view t) { return SetNamed(kProfiles, t, r.profile); }},
+    {{"fit", "fit, stretch, crop, pad", "How the picture meets the size asked for"},
+     [](TargetRequest& r, std::string_view t) { return SetNamed(kFits, t, r.fit); }},
+    {{"start", "a time within the movie, like 90, 1:30 or 1:30.5", "Where to start"},
+     [](TargetRequest& r, std::string_view t) { return SetTime(t, true, r.start); }},
+    {{"duration", "a time above 0, like 90, 1:30 or 1:30.5", "How much to transcode"},
+     [](TargetRequest& r, std::string_view t) { return SetTime(t, false, r.duration); }},
+    {{"class", "1 to 64 letters, digits, '-', '_' or '.'", "Service class of the request"},
+     SetClass},
+    {{"crf", "0 to 51 (av1 and vp9: 63)", "Constant quality instead of a bit rate"}, SetCrf},
+    {{"qp", "0 to 51 (av1 and vp9: 63; mpeg4: 1 to 31)", "Constant quantizer, no rate control"},
+     [](TargetRequest& r, std::string_view t) { return SetWhole(t, 0, 63, r.qp); }},
+    {{"maxrate", kBitsRange, "Highest bit rate over the span of bufsize"},
+     [](TargetRequest& r, std::string_view t) {
+       return SetBits(t, kMinBitrate, kMaxBitrate, r.maxrate);
+     }},
+    {{"bufsize", "10k to 200M bits, like 600k", "Size of the buffer that maxrate is held over"},
+     [](TargetRequest& r, std::string_view t) {
+       return SetBits(t, kMinBitrate, kMaxBitrate, r.bufsize);
+     }},
+    {{"quality", "normal", "Effort beyond the preset"},
+     [](TargetRequest&, std::string_view t) { return t == "normal"; }},
+    {{"unit", "gop, or 0.2 to 30 seconds", "Length of the pieces that are transcoded in parallel"},
+     SetUnit},
+});
+
+constexpr auto kDocs = [] {
+  std::array<ParamDoc, kParams.size()> docs{};
+  for (std::size_t i = 0; i < docs.size(); ++i) docs[i] = kParams[i].doc;
+  return docs;
+}();
+
+Error UnknownParam(std::string_view name) {
+  std::string names;
+  for (const ParamDoc& doc : kDocs) {
+    if (!names.empty()) names += ", ";
+    names += doc.name;
+  }
+  const std::string quoted = Quoted(name);
+  return InvalidArgument(quoted.substr(1, quoted.size() - 2),
+                         "There is no parameter " + quoted + ".", names);
+}
+
+}  // namespace
+
+std::string_view Name(VideoCodec value) { return NameIn(kVideoCodecs, value); }
+std::string_view Name(AudioCodec value) { return NameIn(kAudioCodecs, value); }
+std::string_view Name(Container value) { return NameIn(kContainers, value); }
+std::string_view Name(Preset value) { return NameIn(kPresets, value); }
+std::string_view Name(Profile value) { return NameIn(kProfiles, value); }
+std::string_view Name(Fit value) { return NameIn(kFits, value); }
+
+Status SetParam(TargetRequest& request, std::string_view name, std::string_view value) {
+  for (const Param& param : kParams) {
+    if (param.doc.name != name) continue;
+    if (param.set(request, value)) return OkStatus();
+    Error error = InvalidArgument(
+        std::string(name),
+        "The value " + Quoted(value) + " of " + std::string(name) + " is not accepted.",
+        std::string(param.doc.accepted));
+    if (name == "quality" && value == "best") {
+      error.code = Code::kUnsupported;
+      error.message = "Two-pass encoding (quality best) is not built yet.";
+    }
+    return error;
+  }
+  return UnknownParam(name);
+}
+
+std::span<const ParamDoc> TargetParams() { return kDocs; }
+
+std::string DecimalText(Rational value) {
+  const std::int64_t thousandths = Rescale(1, value, {1, 1000});
+  std::string text = std::to_string(thousandths / 1000);
+  std::string places = std::to_string(1000 + thousandths % 1000).substr(1);
+  while (!places.empty() && places.back() == '0') places.pop_back();
+  return places.empty() ? text : text + "." + places;
+}
+
+}  // namespace gopmill
