@@ -11,6 +11,8 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/status.h"
 #include "media/av_ptr.h"
@@ -26,6 +28,10 @@ struct MuxTrack {
   std::shared_ptr<const AVCodecParameters> parameters;
   Rational time_base;   // of the packets given to Write, seconds per tick
   Rational frame_rate;  // video only
+  // Video only: HDR10 metadata as AVMasteringDisplayMetadata and AVContentLightMetadata bytes (as
+  // in EncoderSpec); empty = none.
+  std::vector<std::uint8_t> mastering_display = {};
+  std::vector<std::uint8_t> content_light = {};
 };
 
 struct MuxSettings {

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/muxer.h"
+
+extern "C" {
+#include <libavutil/opt.h>
+}
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "media/av_error.h"
+#include "media/container_rules.h"
+#include "media/mux_options.h"
+#include "media/mux_sink.h"
+
+namespace gopmill {
+namespace {
+
+// How much media a fragmented MP4 may hold back while a track has brought nothing yet. Its edit
+// list can only be written once its first packet is known; a track that starts later than this is
+// placed by its fragments' decode times instead.
+constexpr Rational kLongestWait{3, 1};
+
+struct Track {
+  Rational time_base;    // of the caller's packets
+  Rational stream_base;  // of the container
+  std::optional<std::int64_t> last_dts;
+  std::optional<std::int64_t> first_dts;
+  std::int64_t packets = 0;
+};
+
+// Puts the packet's times on the container's clock. The duration is a difference of rounded times,
+// so that rounding never adds up.
+void RescaleTimes(AVPacket& packet, Rational from, Rational to) {
+  const std::int64_t end = Rescale(packet.pts + packet.duration, from, to);
+  packet.pts = Rescale(packet.pts, from, to);
+  packet.dts = std::min(Rescale(packet.dts, from, to), packet.pts);
+  packet.duration = std::max<std::int64_t>(end - packet.pts, 0);
+}
+
+Status CheckTimes(const Track& track, const AVPacket& packet) {
+  if (packet.pts == AV_NOPTS_VALUE || packet.dts == AV_NOPTS_VALUE) {
+    return InternalError("A packet without a time reached the muxer.");
+  }
+  if (packet.pts < packet.dts || (track.last_dts && packet.dts <= *track.last_dts)) {
+    return InternalError("The times of two packets are out of order.");
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+struct Muxer::Impl {
+  MuxSettings settings;
+  std::unique_ptr<MuxSink> sink;  // outlives the context
+  OutputFormat context;
+  std::vector<Track> tracks;
+  std::optional<Error> failed;
+  bool moov_due = false;  // fragmented MP4: the moov has not been written yet
+  bool finished = false;
+
+  // Remembers a failure: everything after it returns the same.
+  Status Fail(Error error) {
+    failed = std::move(error);
+    return *failed;
+  }
+  Status Check(std::string_view doing, int result) {
+    if (sink->error()) return Fail(*sink->error());
+    if (result < 0) return Fail(MuxError(doing, result));
+    return OkStatus();
+  }
+  // Whether every track has begun, or waiting for the missing ones has gone on long enough.
+  [[nodiscard]] bool MoovMayGo() const {
+    return std::all_of(tracks.begin(), tracks.end(),
+                       [](const Track& track) { return track.packets > 0; }) ||
+           std::any_of(tracks.begin(), tracks.end(), [](const Track& track) {
+             if (track.packets == 0) return false;
+             const std::int64_t span = *track.last_dts - *track.first_dts;
+             return Rational{span * track.time_base.num, track.time_base.den} >= kLongestWait;
+           });
+  }
+  Status FlushFragment();
+};
+
+Muxer::Muxer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Muxer::~Muxer() = default;
+
+Result<std::unique_ptr<Muxer>> Muxer::Open(const MuxSettings& settings,
+                                           std::span<const MuxTrack> tracks, MuxOutput output) {
+  auto impl = std::make_unique<Impl>();
+  impl->settings = settings;
+  GOPMILL_ASSIGN_OR_RETURN(impl->context, NewOutputFormat(settings.container));
+  for (const MuxTrack& track : tracks) {
+    GOPMILL_RETURN_IF_ERROR(AddStream(*impl->context, settings.container, track));
+    impl->tracks.push_back(
+        {.time_base = track.time_base, .stream_base = {}, .last_dts = {}, .first_dts = {}});
+  }
+  GOPMILL_ASSIGN_OR_RETURN(impl->sink, settings.streamed ? MuxSink::ToCallback(std::move(output))
+                                                         : MuxSink::ToFile(settings.path));
+  impl->context->pb = impl->sink->context();
+  impl->context->url = av_strdup(impl->sink->url().c_str());
+  const Status header = WriteHeader(*impl->context, settings.container, settings.streamed);
+  if (impl->sink->error()) return *impl->sink->error();
+  if (!header.ok()) return header.error();
+  for (std::size_t i = 0; i < impl->tracks.size(); ++i) {
+    impl->tracks[i].stream_base = av::FromAv(impl->context->streams[i]->time_base);
+  }
+  impl->moov_due = settings.streamed && settings.container == Container::kMp4;
+  return std::unique_ptr<Muxer>(new Muxer(std::move(impl)));
+}
+
+Status Muxer::Write(std::size_t track_index, av::Packet packet) {
+  if (impl_->failed) return *impl_->failed;
+  GOPMILL_CHECK(track_index < impl_->tracks.size() && packet != nullptr && !impl_->finished);
+  Track& track = impl_->tracks[track_index];
+  const Status times = CheckTimes(track, *packet);
+  if (!times.ok()) return impl_->Fail(times.error());
+  if (track.packets == 0 && !impl_->moov_due && impl_->settings.streamed &&
+      impl_->settings.container == Container::kMp4) {
+    // The track's place cannot go into an edit list any more.
+    av_opt_set(impl_->context->priv_data, "movflags", "+frag_discont", 0);
+  }
+  track.last_dts = packet->dts;
+  if (!track.first_dts) track.first_dts = packet->dts;
+  ++track.packets;
+  RescaleTimes(*packet, track.time_base, track.stream_base);
+  packet->stream_index = static_cast<int>(track_index);
+  return impl_->Check("The container refused a packet",
+                      av_write_frame(impl_->context.get(), packet.get()));
+}
+
+// A delayed moov is what the first flush of an MP4 writes, and nothing else: a second one brings
+// the fragment.
+Status Muxer::Impl::FlushFragment() {
+  const int flushes = moov_due ? 2 : 1;
+  moov_due = false;
+  for (int i = 0; i < flushes; ++i) {
+    GOPMILL_RETURN_IF_ERROR(
+        Check("The output cannot be written", av_write_frame(context.get(), nullptr)));
+  }
+  sink->Flush();
+  return Check("The output cannot be written", sink->context()->error);
+}
+
+Status Muxer::EndFragment() {
+  if (impl_->failed) return *impl_->failed;
+  if (!impl_->settings.streamed) return OkStatus();
+  if (impl_->moov_due && !impl_->MoovMayGo()) return OkStatus();
+  return impl_->FlushFragment();
+}
+
+Status Muxer::Finish() {
+  if (impl_->failed) return *impl_->failed;
+  if (impl_->finished) return OkStatus();
+  impl_->finished = true;
+  GOPMILL_RETURN_IF_ERROR(
+      impl_->Check("The output cannot be completed", av_write_trailer(impl_->context.get())));
+  const Status closed = impl_->sink->Close();
+  if (!closed.ok()) return impl_->Fail(closed.error());
+  return OkStatus();
+}
+
+std::int64_t Muxer::bytes_written() const { return impl_->sink->bytes(); }
+
+std::int64_t Muxer::packets_written(std::size_t track) const {
+  GOPMILL_CHECK(track < impl_->tracks.size());
+  return impl_->tracks[track].packets;
+}
+
+std::string_view ContentType(Container container) {
+  switch (container) {
+    case Container::kMp4: return "video/mp4";
+    case Container::kTs: return "video/mp2t";
+    case Container::kMkv: return "video/x-matroska";
+    case Container::kWebm: return "video/webm";
+  }
+  return "application/octet-stream";
+}
+
+}  // namespace gopmill
