@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/resolve_target.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "media/container_rules.h"
+#include "media/output_size.h"
+#include "media/target_text.h"
+
+namespace gopmill {
+namespace {
+
+constexpr Rational kMaxVariableFps{60, 1};
+constexpr Rational kFallbackFps{25, 1};
+// Level 6.2 of H.264 and HEVC; the other codecs' highest levels are the same or above.
+constexpr std::int64_t kMaxPixels = 8192 * 4352;
+constexpr std::int64_t kMaxPixelRate = kMaxPixels * 120;
+// MPEG-4 part 2 writes sizes with 13 bits and the clock with 16.
+constexpr int kMaxMpeg4Side = 8190;
+constexpr std::int64_t kMaxMpeg4Clock = 65535;
+
+constexpr std::int64_t kDefaultBitsPerChannel = 64'000;
+constexpr int kOpusRate = 48'000;
+
+// The pieces of one resolution: each step reads the request and the source, and fills the result.
+struct Resolution {
+  const TargetRequest& request;
+  const SourceInfo& source;
+  ResolvedTarget result = {};
+
+  Target& target() { return result.target; }
+  void Report(const char* parameter, std::string asked, std::string given, const char* reason) {
+    result.adjustments.push_back({parameter, std::move(asked), std::move(given), reason});
+  }
+};
+
+// ---- Codecs and container -------------------------------------------------------------------
+
+Status CheckProfile(VideoCodec codec, Profile profile) {
+  std::vector<Profile> accepted = {Profile::kAuto};
+  switch (codec) {
+    case VideoCodec::kH264:
+      accepted.insert(accepted.end(),
+                      {Profile::kBaseline, Profile::kMain, Profile::kHigh, Profile::kHigh10});
+      break;
+    case VideoCodec::kHevc:
+    case VideoCodec::kAv1:
+    case VideoCodec::kVp9:
+      accepted.insert(accepted.end(), {Profile::kMain, Profile::kMain10});
+      break;
+    case VideoCodec::kMpeg4: break;
+  }
+  if (std::find(accepted.begin(), accepted.end(), profile) != accepted.end()) return OkStatus();
+  std::string names;
+  for (const Profile each : accepted) {
+    names += (names.empty() ? "" : ", ") + std::string(Name(each));
+  }
+  return InvalidArgument(
+      "profile",
+      std::string(Name(codec)) + " has no profile " + std::string(Name(profile)) + " here.",
+      names + " with vcodec=" + std::string(Name(codec)));
+}
+
+Status ResolveCodecs(Resolution& r) {
+  Target& target = r.target();
+  target.container = r.request.container.value_or(Container::kMp4);
+  target.vcodec = r.request.vcodec.value_or(DefaultVideoCodec(target.container));
+  target.acodec = r.request.acodec.value_or(DefaultAudioCodec(target.container));
+  GOPMILL_RETURN_IF_ERROR(CheckContainer(target.container, target.vcodec, target.acodec));
+  target.preset = r.request.preset.value_or(Preset::kVeryfast);
+  target.profile = r.request.profile.value_or(Profile::kAuto);
+  target.fit = r.request.fit.value_or(Fit::kFit);
+  target.unit_seconds = r.request.unit_seconds.value_or(kDefaultUnitSeconds);
+  target.service_class = r.request.service_class.value_or("");
+  return CheckProfile(target.vcodec, target.profile);
+}
+
+// ---- Time -----------------------------------------------------------------------------------
+
+Status ResolveTime(Resolution& r) {
+  Target& target = r.target();
+  const Rational length = r.source.duration;
+  target.start = r.request.start.value_or(Rational{0, 1});
+  target.duration = r.request.duration.value_or(Rational{});
+  if (!length.positive()) return OkStatus();
+  if (target.start >= length) {
+    return InvalidArgument(
+        "start", "The start at " + DecimalText(target.start) + " s is not within the source.",
+        "less than " + DecimalText(length) + " seconds");
+  }
+  const Rational rest{length.num * target.start.den - target.start.num * length.den,
+                      length.den * target.start.den};
+  if (target.duration.valid() && target.duration > rest) {
+    r.Report("duration", DecimalText(target.duration), DecimalText(rest), "the source ends there");
+    target.duration = {};
+  }
+  return OkStatus();
+}
+
+// ---- Picture --------------------------------------------------------------------------------
+
+void ResolveFps(Resolution& r) {
+  Target& target = r.target();
+  const VideoInfo& video = r.source.video;
+  if (r.request.fps) {
+    target.fps = *r.request.fps;
+    return;
+  }
+  if (!video.fps.positive()) {
+    target.fps = kFallbackFps;
+    r.Report("fps", "unknown", DecimalText(target.fps), "the source states no frame rate");
+    return;
+  }
+  const Rational highest = video.variable_fps ? kMaxVariableFps : kMaxFps;
+  target.fps = std::clamp(video.fps, kMinFps, highest);
+  if (video.variable_fps) {
+    r.Report("fps", "variable", DecimalText(target.fps),
+             "the source's frame rate varies; the output has its nominal rate, 60 at most");
+  } else if (target.fps != video.fps) {
+    r.Report("fps", DecimalText(video.fps), DecimalText(target.fps),
+             "frame rates are limited to 1 to 240 per second");
+  }
+}
+
+Status CheckMpeg4(const Target& target) {
+  if (target.vcodec != VideoCodec::kMpeg4) return OkStatus();
+  if (target.width > kMaxMpeg4Side || target.height > kMaxMpeg4Side) {
+    return InvalidArgument("size", "The picture is too large for mpeg4.",
+                           "sides up to 8190 pixels with vcodec=mpeg4");
+  }
+  if (target.fps.num > kMaxMpeg4Clock) {
+    return InvalidArgument("fps", "This frame rate is too fine a fraction for mpeg4.",
+                           "a numerator up to 65535 with vcodec=mpeg4");
+  }
+  return OkStatus();
+}
+
+Status ResolvePicture(Resolution& r) {
+  Target& target = r.target();
+  const VideoInfo& video = r.source.video;
+  if (video.width <= 0 || video.height <= 0) {
+    return Error{.code = Code::kCorrupt, .message = "The source's video has no size."};
+  }
+  OutputSize size = ChooseOutputSize(r.request, video);
+  target.width = size.width;
+  target.height = size.height;
+  for (Adjustment& each : size.adjustments) r.result.adjustments.push_back(std::move(each));
+  ResolveFps(r);
+
+  const std::int64_t pixels = std::int64_t{target.width} * target.height;
+  if (pixels > kMaxPixels) {
+    return InvalidArgument("size",
+                           "A picture of " + std::to_string(target.width) + "x" +
+                               std::to_string(target.height) + " is beyond the highest level.",
+                           "at most 35651584 pixels, like 8192x4352");
+  }
+  if (static_cast<double>(pixels) * target.fps.ToDouble() > static_cast<double>(kMaxPixelRate)) {
+    return InvalidArgument("fps", "Size and frame rate together are beyond the highest level.",
+                           "at most 8192x4352 at 120 frames per second, or as many pixels");
+  }
+  return CheckMpeg4(target);
+}
+
+// ---- Rate control ---------------------------------------------------------------------------
+
+Status CheckExclusive(const TargetRequest& request) {
+  const int given =
+      int{request.bitrate.has_value()} + int{request.crf.has_value()} + int{request.qp.has_value()};
+  if (given <= 1) return OkStatus();
+  const char* name = request.crf ? "crf" : "qp";
+  return InvalidArgument(name, "bitrate, crf and qp exclude each other.", "one of them");
+}
+
+Status CheckQuality(VideoCodec codec, const TargetRequest& request) {
+  const bool wide = codec == VideoCodec::kAv1 || codec == VideoCodec::kVp9;
+  const bool mpeg4 = codec == VideoCodec::kMpeg4;
+  const std::string with = " with vcodec=" + std::string(Name(codec));
+  if (request.crf && mpeg4) {
+    return InvalidArgument("crf", "mpeg4 has no constant-quality mode.", "bitrate or qp" + with);
+  }
+  if (request.crf && !wide && *request.crf > 51) {
+    return InvalidArgument("crf", "This crf is out of range.", "0 to 51" + with);
+  }
+  const int lowest = mpeg4 ? 1 : 0;
+  const int highest = mpeg4 ? 31 : (wide ? 63 : 51);
+  if (request.qp && (*request.qp < lowest || *request.qp > highest)) {
+    return InvalidArgument("qp", "This qp is out of range.",
+                           std::to_string(lowest) + " to " + std::to_string(highest) + with);
+  }
+  return OkStatus();
+}
+
+// The buffer may last one unit at most: every unit is encoded by an encoder of its own.
+void ResolveBuffer(Resolution& r) {
+  Target& target = r.target();
+  const double unit = target.unit_seconds > 0 ? target.unit_seconds : 1.0;
+  const auto rate = static_cast<double>(target.maxrate);
+  const auto longest = static_cast<std::int64_t>(std::llround(rate * unit));
+  const auto usual = static_cast<std::int64_t>(std::llround(rate * std::min(unit, 1.0)));
+  target.bufsize = r.request.bufsize.value_or(usual);
+  if (target.bufsize > longest) {
+    r.Report("bufsize", std::to_string(target.bufsize), std::to_string(longest),
+             "the buffer can last one unit at most");
+    target.bufsize = longest;
+  }
+}
+
+Status ResolveVbv(Resolution& r) {
+  Target& target = r.target();
+  const TargetRequest& request = r.request;
+  if (!request.maxrate && !request.bufsize) return OkStatus();
+  if (target.rate_mode == RateMode::kQp) {
+    return InvalidArgument(request.maxrate ? "maxrate" : "bufsize",
+                           "A constant quantizer knows no highest bit rate.",
+                           "maxrate and bufsize with bitrate or crf");
+  }
+  if (!request.maxrate && target.rate_mode == RateMode::kCrf) {
+    return InvalidArgument("bufsize", "With crf, bufsize needs a maxrate.", "maxrate and bufsize");
+  }
+  target.maxrate = request.maxrate.value_or(target.bitrate);
+  if (target.rate_mode == RateMode::kBitrate && target.maxrate < target.bitrate) {
+    if (request.bitrate) {
+      return InvalidArgument("maxrate", "maxrate is below the bit rate.",
+                             "at least " + std::to_string(target.bitrate));
+    }
+    // Nobody named a bit rate: the source's gives way to the limit.
+    r.Report("bitrate", std::to_string(target.bitrate), std::to_string(target.maxrate),
+             "the source's bit rate is above maxrate");
+    target.bitrate = target.maxrate;
+  }
+  ResolveBuffer(r);
+  return OkStatus();
+}
+
+Status ResolveRate(Resolution& r) {
+  Target& target = r.target();
+  GOPMILL_RETURN_IF_ERROR(CheckExclusive(r.request));
+  GOPMILL_RETURN_IF_ERROR(CheckQuality(target.vcodec, r.request));
+  if (r.request.crf) {
+    target.rate_mode = RateMode::kCrf;
+    target.crf = *r.request.crf;
+  } else if (r.request.qp) {
+    target.rate_mode = RateMode::kQp;
+    target.qp = *r.request.qp;
+  } else {
+    target.rate_mode = RateMode::kBitrate;
+    target.bitrate = r.request.bitrate.value_or(
+        DefaultBitrate(r.source, target.width, target.height, target.fps));
+  }
+  return ResolveVbv(r);
+}
+
+// ---- Audio ----------------------------------------------------------------------------------
+
+Status ResolveNoAudio(Resolution& r) {
+  Target& target = r.target();
+  if (!r.source.audio && r.request.acodec && target.acodec != AudioCodec::kNone) {
+    r.Report("acodec", std::string(Name(target.acodec)), "none", "the source has no audio");
+  }
+  target.acodec = AudioCodec::kNone;
+  return OkStatus();
+}
+
+Status ResolveCopy(Resolution& r) {
+  if (r.request.abitrate || r.request.channels) {
+    return InvalidArgument(r.request.abitrate ? "abitrate" : "channels",
+                           "Copied audio stays as it is.",
+                           "no abitrate and no channels with acodec=copy");
+  }
+  return CheckCopy(r.target().container, r.source.audio->codec);
+}
+
+int AacRate(int source_rate) {
+  constexpr int kRates[] = {96000, 88200, 64000, 48000, 44100, 32000,
+                            24000, 22050, 16000, 12000, 11025, 8000};
+  const bool kept =
+      std::find(std::begin(kRates), std::end(kRates), source_rate) != std::end(kRates);
+  return kept ? source_rate : kOpusRate;
+}
+
+void ResolveChannels(Resolution& r) {
+  const int had = std::max(r.source.audio->channels, 1);
+  Target& target = r.target();
+  if (!r.request.channels) {
+    target.channels = std::min(had, 2);
+    if (had > 2) {
+      r.Report("channels", std::to_string(had), "2",
+               "stereo plays everywhere; channels=N keeps more");
+    }
+    return;
+  }
+  target.channels = std::min(*r.request.channels, std::max(had, 2));
+  if (target.channels != *r.request.channels) {
+    r.Report("channels", std::to_string(*r.request.channels), std::to_string(target.channels),
+             "the source has no more channels");
+  }
+}
+
+// Bits per second that the codec can spend on so many channels.
+std::int64_t MaxAudioRate(const Target& target) {
+  constexpr std::int64_t kAacBitsPerFrame = 6144;  // per channel and 1,024 samples
+  constexpr std::int64_t kOpusBitsPerChannel = 256'000;
+  if (target.acodec == AudioCodec::kOpus) return kOpusBitsPerChannel * target.channels;
+  return kAacBitsPerFrame * target.channels * target.sample_rate / 1024;
+}
+
+Status ResolveAudio(Resolution& r) {
+  Target& target = r.target();
+  if (!r.source.audio || target.acodec == AudioCodec::kNone) return ResolveNoAudio(r);
+  if (target.acodec == AudioCodec::kCopy) return ResolveCopy(r);
+  ResolveChannels(r);
+  target.sample_rate =
+      target.acodec == AudioCodec::kOpus ? kOpusRate : AacRate(r.source.audio->sample_rate);
+  const std::int64_t wanted = r.request.abitrate.value_or(kDefaultBitsPerChannel * target.channels);
+  target.abitrate = std::min(wanted, MaxAudioRate(target));
+  if (r.request.abitrate && target.abitrate != wanted) {
+    r.Report("abitrate", std::to_string(wanted), std::to_string(target.abitrate),
+             "the audio codec cannot use more for so many channels");
+  }
+  return OkStatus();
+}
+
+// The bit rate of the source's video, measured or estimated.
+double SourceBitrate(const SourceInfo& source, double pixel_rate) {
+  constexpr double kBitsPerPixel = 0.1;
+  if (source.video.bitrate > 0) return static_cast<double>(source.video.bitrate);
+  const std::int64_t audio = source.audio ? source.audio->bitrate : 0;
+  if (source.bitrate > audio) return static_cast<double>(source.bitrate - audio);
+  return kBitsPerPixel * pixel_rate;
+}
+
+}  // namespace
+
+std::int64_t DefaultBitrate(const SourceInfo& source, int width, int height, Rational fps) {
+  constexpr double kExponent = 0.75;
+  constexpr double kMostBitsPerPixel = 0.5;
+  const DisplaySize display = DisplaySizeOf(source.video);
+  const double source_fps =
+      source.video.fps.positive() ? source.video.fps.ToDouble() : kFallbackFps.ToDouble();
+  const double had = display.width.ToDouble() * display.height.ToDouble() * source_fps;
+  const double gets = static_cast<double>(width) * height * fps.ToDouble();
+  const double ratio = had > 0 ? std::min(1.0, gets / had) : 1.0;
+  const double rate = SourceBitrate(source, had) * std::pow(ratio, kExponent);
+  const auto whole = static_cast<std::int64_t>(std::min(rate, kMostBitsPerPixel * gets));
+  return std::clamp(whole - whole % 1000, kMinBitrate, kMaxBitrate);
+}
+
+Result<ResolvedTarget> ResolveTarget(const TargetRequest& request, const SourceInfo& source) {
+  Resolution resolution{request, source};
+  GOPMILL_RETURN_IF_ERROR(ResolveCodecs(resolution));
+  GOPMILL_RETURN_IF_ERROR(ResolveTime(resolution));
+  GOPMILL_RETURN_IF_ERROR(ResolvePicture(resolution));
+  GOPMILL_RETURN_IF_ERROR(ResolveRate(resolution));
+  GOPMILL_RETURN_IF_ERROR(ResolveAudio(resolution));
+  return std::move(resolution.result);
+}
+
+}  // namespace gopmill

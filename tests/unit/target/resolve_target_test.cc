@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/resolve_target.h"
+
+#include <gmock/gmock.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/unit/target/source_fixture.h"
+
+namespace gopmill {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+using Params = std::vector<std::pair<std::string, std::string>>;
+
+Result<ResolvedTarget> Resolve(const Params& params, const SourceInfo& source = MakeSource()) {
+  TargetRequest request;
+  for (const auto& [name, value] : params) {
+    const Status status = SetParam(request, name, value);
+    EXPECT_TRUE(status.ok()) << status.error().ToString();
+  }
+  return ResolveTarget(request, source);
+}
+
+ResolvedTarget Good(const Params& params, const SourceInfo& source = MakeSource()) {
+  auto result = Resolve(params, source);
+  EXPECT_TRUE(result.ok()) << result.error().ToString();
+  return result.ok() ? *result : ResolvedTarget{};
+}
+
+Error Bad(const Params& params, const SourceInfo& source = MakeSource()) {
+  auto result = Resolve(params, source);
+  EXPECT_FALSE(result.ok());
+  return result.ok() ? Error{} : result.error();
+}
+
+std::string Adjusted(const ResolvedTarget& resolved, std::string_view parameter) {
+  for (const Adjustment& each : resolved.adjustments) {
+    if (each.parameter == parameter) return each.asked + " -> " + each.given;
+  }
+  return "not adjusted";
+}
+
+TEST(ResolveTarget, DefaultsAreTheSource) {
+  const ResolvedTarget resolved = Good({});
+  const Target& target = resolved.target;
+  EXPECT_EQ(target.width, 1280);
+  EXPECT_EQ(target.height, 720);
+  EXPECT_EQ(target.fps, (Rational{30, 1}));
+  EXPECT_EQ(target.bitrate, 3'000'000);
+  EXPECT_EQ(target.vcodec, VideoCodec::kH264);
+  EXPECT_EQ(target.acodec, AudioCodec::kAac);
+  EXPECT_EQ(target.container, Container::kMp4);
+  EXPECT_EQ(target.abitrate, 128'000);
+  EXPECT_EQ(target.channels, 2);
+  EXPECT_EQ(target.sample_rate, 44100);
+  EXPECT_EQ(target.maxrate, 0);
+  EXPECT_FALSE(target.duration.valid());
+  EXPECT_EQ(target.unit_seconds, kDefaultUnitSeconds);
+  EXPECT_THAT(resolved.adjustments, IsEmpty());
+}
+
+TEST(ResolveTarget, WebmChoosesItsOwnCodecs) {
+  const Target target = Good({{"container", "webm"}}).target;
+  EXPECT_EQ(target.vcodec, VideoCodec::kVp9);
+  EXPECT_EQ(target.acodec, AudioCodec::kOpus);
+  EXPECT_EQ(target.sample_rate, 48000);
+  EXPECT_EQ(Bad({{"container", "webm"}, {"vcodec", "h264"}}).parameter, "vcodec");
+  EXPECT_EQ(Bad({{"container", "webm"}, {"acodec", "aac"}}).parameter, "acodec");
+  EXPECT_EQ(Bad({{"container", "webm"}, {"acodec", "copy"}}).parameter, "acodec");
+}
+
+TEST(ResolveTarget, BitrateFollowsThePixelRateSublinearly) {
+  const std::int64_t quarter = Good({{"width", "640"}}).target.bitrate;
+  EXPECT_EQ(quarter, 1'060'000);  // 3M * 0.25^0.75
+  const std::int64_t half_rate = Good({{"fps", "15"}}).target.bitrate;
+  EXPECT_EQ(half_rate, 1'783'000);
+  EXPECT_EQ(Good({{"size", "1920x1080"}}).target.bitrate, 3'000'000);
+}
+
+TEST(ResolveTarget, BitrateOfASourceThatDoesNotTell) {
+  SourceInfo source = MakeSource();
+  source.video.bitrate = 0;
+  EXPECT_EQ(Good({}, source).target.bitrate, 3'000'000);  // the file without its audio
+  source.bitrate = 0;
+  EXPECT_EQ(Good({}, source).target.bitrate, 2'764'000);  // 0.1 bit per pixel
+  source.video.bitrate = 900'000'000;
+  EXPECT_EQ(Good({}, source).target.bitrate, 13'824'000);  // half a bit per pixel
+  source.video.bitrate = 1'000;
+  EXPECT_EQ(Good({}, source).target.bitrate, kMinBitrate);
+}
+
+TEST(ResolveTarget, VariableFrameRatesBecomeTheNominalOne) {
+  SourceInfo source = MakeSource();
+  source.video.variable_fps = true;
+  EXPECT_EQ(Adjusted(Good({}, source), "fps"), "variable -> 30");
+  source.video.fps = {90000, 1};
+  const ResolvedTarget capped = Good({}, source);
+  EXPECT_EQ(capped.target.fps, (Rational{60, 1}));
+  EXPECT_EQ(Adjusted(capped, "fps"), "variable -> 60");
+  EXPECT_EQ(Adjusted(Good({{"fps", "25"}}, source), "fps"), "not adjusted");
+  source.video.variable_fps = false;
+  EXPECT_EQ(Adjusted(Good({}, source), "fps"), "90000 -> 240");
+  source.video.fps = {};
+  EXPECT_EQ(Adjusted(Good({}, source), "fps"), "unknown -> 25");
+}
+
+TEST(ResolveTarget, RateModesExcludeEachOther) {
+  EXPECT_EQ(Bad({{"crf", "20"}, {"bitrate", "1M"}}).parameter, "crf");
+  EXPECT_EQ(Bad({{"qp", "20"}, {"bitrate", "1M"}}).parameter, "qp");
+  EXPECT_EQ(Bad({{"qp", "20"}, {"crf", "1"}}).parameter, "crf");
+  const Target crf = Good({{"crf", "20"}, {"maxrate", "1M"}}).target;
+  EXPECT_EQ(crf.rate_mode, RateMode::kCrf);
+  EXPECT_EQ(crf.bitrate, 0);
+  EXPECT_EQ(crf.maxrate, 1'000'000);
+  EXPECT_EQ(Good({{"qp", "0"}}).target.rate_mode, RateMode::kQp);
+}
+
+TEST(ResolveTarget, QualityRangesDependOnTheCodec) {
+  EXPECT_EQ(Bad({{"crf", "52"}}).parameter, "crf");
+  EXPECT_THAT(Bad({{"qp", "52"}}).accepted, HasSubstr("0 to 51"));
+  EXPECT_EQ(Good({{"crf", "63"}, {"vcodec", "av1"}}).target.crf, 63);
+  EXPECT_EQ(Bad({{"crf", "5"}, {"vcodec", "mpeg4"}}).parameter, "crf");
+  EXPECT_EQ(Bad({{"qp", "0"}, {"vcodec", "mpeg4"}}).parameter, "qp");
+  EXPECT_EQ(Good({{"qp", "31"}, {"vcodec", "mpeg4"}}).target.qp, 31);
+}
+
+TEST(ResolveTarget, BufferIsAtMostOneUnitLong) {
+  EXPECT_EQ(Good({{"bitrate", "1M"}, {"maxrate", "2M"}}).target.bufsize, 2'000'000);
+  EXPECT_EQ(Good({{"bitrate", "1M"}, {"maxrate", "2M"}, {"unit", "0.5"}}).target.bufsize,
+            1'000'000);
+  EXPECT_EQ(Good({{"bitrate", "1M"}, {"bufsize", "1.5M"}}).target.maxrate, 1'000'000);
+  const ResolvedTarget cut =
+      Good({{"bitrate", "1M"}, {"maxrate", "1M"}, {"bufsize", "8M"}, {"unit", "2"}});
+  EXPECT_EQ(Adjusted(cut, "bufsize"), "8000000 -> 2000000");
+  EXPECT_EQ(cut.target.bufsize, 2'000'000);
+}
+
+TEST(ResolveTarget, MaxrateBelowTheBitrateIsRefused) {
+  const Error error = Bad({{"bitrate", "2M"}, {"maxrate", "1M"}});
+  EXPECT_EQ(error.parameter, "maxrate");
+  EXPECT_THAT(error.accepted, HasSubstr("2000000"));
+  EXPECT_EQ(Adjusted(Good({{"maxrate", "1M"}}), "bitrate"), "3000000 -> 1000000");
+  EXPECT_EQ(Bad({{"qp", "20"}, {"maxrate", "1M"}}).parameter, "maxrate");
+  EXPECT_EQ(Bad({{"crf", "20"}, {"bufsize", "1M"}}).parameter, "bufsize");
+}
+
+TEST(ResolveTarget, TimesStayWithinTheSource) {
+  const Error late = Bad({{"start", "60"}});
+  EXPECT_EQ(late.parameter, "start");
+  EXPECT_THAT(late.accepted, HasSubstr("60 seconds"));
+  const ResolvedTarget clipped = Good({{"start", "50"}, {"duration", "20"}});
+  EXPECT_EQ(Adjusted(clipped, "duration"), "20 -> 10");
+  EXPECT_FALSE(clipped.target.duration.valid());  // to the end
+  EXPECT_EQ(Good({{"start", "50"}, {"duration", "10"}}).target.duration, (Rational{10, 1}));
+  SourceInfo pipe = MakeSource();
+  pipe.duration = {};
+  EXPECT_EQ(Good({{"start", "1:40"}}, pipe).target.start, (Rational{100, 1}));
+}
+
+TEST(ResolveTarget, AudioFollowsTheSource) {
+  SourceInfo source = MakeSource();
+  source.audio->channels = 6;
+  source.audio->sample_rate = 48000;
+  const ResolvedTarget stereo = Good({}, source);
+  EXPECT_EQ(stereo.target.channels, 2);
+  EXPECT_EQ(Adjusted(stereo, "channels"), "6 -> 2");
+  const ResolvedTarget surround = Good({{"channels", "6"}}, source);
+  EXPECT_EQ(surround.target.abitrate, 384'000);
+  EXPECT_THAT(surround.adjustments, IsEmpty());
+  source.audio->channels = 1;
+  EXPECT_EQ(Good({}, source).target.abitrate, 64'000);
+  EXPECT_EQ(Good({{"channels", "2"}}, source).target.channels, 2);
+  EXPECT_EQ(Adjusted(Good({{"channels", "8"}}, source), "channels"), "8 -> 2");
+  EXPECT_EQ(Adjusted(Good({{"abitrate", "1M"}}, source), "abitrate"), "1000000 -> 288000");
+  source.audio->sample_rate = 192000;
+  EXPECT_EQ(Good({}, source).target.sample_rate, 48000);
+}
+
+TEST(ResolveTarget, SourceWithoutAudio) {
+  SourceInfo source = MakeSource();
+  source.audio.reset();
+  EXPECT_THAT(Good({}, source).adjustments, IsEmpty());
+  EXPECT_EQ(Good({}, source).target.acodec, AudioCodec::kNone);
+  EXPECT_EQ(Adjusted(Good({{"acodec", "aac"}}, source), "acodec"), "aac -> none");
+  EXPECT_EQ(Adjusted(Good({{"acodec", "copy"}}, source), "acodec"), "copy -> none");
+}
+
+TEST(ResolveTarget, CopiedAudioIsCheckedAgainstTheContainer) {
+  const Target target = Good({{"acodec", "copy"}}).target;
+  EXPECT_EQ(target.acodec, AudioCodec::kCopy);
+  EXPECT_EQ(target.channels, 0);
+  EXPECT_EQ(target.sample_rate, 0);
+  EXPECT_EQ(Bad({{"acodec", "copy"}, {"abitrate", "96k"}}).parameter, "abitrate");
+  EXPECT_EQ(Bad({{"acodec", "copy"}, {"channels", "2"}}).parameter, "channels");
+  SourceInfo source = MakeSource();
+  source.audio->codec = "vorbis";
+  EXPECT_EQ(Bad({{"acodec", "copy"}}, source).parameter, "acodec");
+}
+
+TEST(ResolveTarget, ProfilesBelongToCodecs) {
+  EXPECT_EQ(Good({{"profile", "high10"}}).target.profile, Profile::kHigh10);
+  EXPECT_EQ(Good({{"profile", "main10"}, {"vcodec", "hevc"}}).target.profile, Profile::kMain10);
+  const Error error = Bad({{"profile", "main10"}});
+  EXPECT_EQ(error.parameter, "profile");
+  EXPECT_THAT(error.accepted, HasSubstr("high10"));
+  EXPECT_EQ(Bad({{"profile", "main"}, {"vcodec", "mpeg4"}}).parameter, "profile");
+}
+
+TEST(ResolveTarget, LevelsLimitPixelsAndRate) {
+  EXPECT_EQ(Bad({{"size", "8192x8192"}, {"fit", "pad"}}).parameter, "size");
+  EXPECT_EQ(Bad({{"size", "8192x4352"}, {"fit", "pad"}, {"fps", "240"}}).parameter, "fps");
+  EXPECT_EQ(Bad({{"size", "8192x1080"}, {"fit", "pad"}, {"vcodec", "mpeg4"}}).parameter, "size");
+  EXPECT_EQ(Bad({{"fps", "100003/1001"}, {"vcodec", "mpeg4"}}).parameter, "fps");
+}
+
+TEST(ResolveTarget, SourceWithoutASizeIsCorrupt) {
+  SourceInfo source = MakeSource();
+  source.video.width = 0;
+  EXPECT_EQ(Bad({}, source).code, Code::kCorrupt);
+}
+
+}  // namespace
+}  // namespace gopmill
