@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The checks under tools/ must find what they are for: each is run on a small tree that breaks it."""
+
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+
+
+def run(tool: str, *arguments: str) -> tuple[int, str]:
+    done = subprocess.run([TOP / "tools" / tool, *arguments], capture_output=True, text=True,
+                          check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+class TreeTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.top = Path(folder.name)
+
+    def write(self, name: str, text: str) -> None:
+        (self.top / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.top / name).write_text(text)
+
+
+class IncludeFence(TreeTest):
+    def problems(self, name: str, *headers: str) -> list[str]:
+        self.write(name, "".join(f"#include {header}\n" for header in headers))
+        code, output = run("check_includes", str(self.top))
+        (self.top / name).unlink()
+        lines = [line for line in output.splitlines() if line.startswith(name)]
+        self.assertEqual(code, 1 if lines else 0, output)
+        return lines
+
+    def test_accepts_what_lies_inside(self):
+        self.assertEqual(self.problems("scheduler/a.cc", '"scheduler/a.h"', '"base/ids.h"',
+                                       "<vector>", "<event_like>"), [])
+        self.assertEqual(self.problems("codec/a.cc", '"media/plan.h"', "<libavcodec/avcodec.h>"), [])
+        self.assertEqual(self.problems("server/http/a.cc", "<event2/event.h>"), [])
+        self.assertEqual(self.problems("scheduler/topology_hwloc.cc", "<hwloc.h>"), [])
+        self.assertEqual(self.problems("base/trace.cc", "<nlohmann/json.hpp>"), [])
+        self.assertEqual(self.problems("media/a.h", "<nlohmann/json_fwd.hpp>"), [])
+
+    def test_refuses_each_forbidden_neighbour(self):
+        for name, header in [
+                ("base/a.h", '"media/plan.h"'), ("scheduler/a.cc", '"codec/x.h"'),
+                ("scheduler/a.cc", '"media/plan.h"'), ("codec/a.cc", '"scheduler/x.h"'),
+                ("media/a.cc", '"codec/x.h"'), ("media/a.cc", '"scheduler/x.h"'),
+                ("config/a.cc", '"server/http/x.h"'), ("codec/a.cc", '"server/x.h"'),
+                ("server/a.cc", '"tests/x.h"'), ("base/a.cc", '"../media/plan.h"')]:
+            with self.subTest(file=name, header=header):
+                self.assertEqual(len(self.problems(name, header)), 1)
+
+    def test_refuses_each_library_outside_its_place(self):
+        for name, header in [
+                ("scheduler/a.cc", "<libavutil/frame.h>"), ("server/http/a.cc", '"libavutil/log.h"'),
+                ("server/session/a.cc", "<event2/buffer.h>"), ("scheduler/topology.cc", "<hwloc.h>"),
+                ("server/http/a.cc", "<gst/gst.h>"), ("server/http/a.cc", "<nats/nats.h>"),
+                ("server/http/a.h", "<nlohmann/json.hpp>"), ("media/a.cc", "<nlohmann/json.hpp>"),
+                ("media/a.cc", "<boost/beast.hpp>"), ("base/a.cc", "<gtest/gtest.h>")]:
+            with self.subTest(file=name, header=header):
+                self.assertEqual(len(self.problems(name, header)), 1)
+
+    def test_finds_an_include_behind_blanks(self):
+        self.write("base/a.cc", "int a;\n  #  include <hwloc.h>\n")
+        code, output = run("check_includes", str(self.top))
+        self.assertEqual(code, 1)
+        self.assertIn("base/a.cc:2:", output)
+
+    def test_an_empty_tree_is_a_mistake(self):
+        self.assertEqual(run("check_includes", str(self.top))[0], 2)
+
+
+class SizeBudget(TreeTest):
+    @staticmethod
+    def function(lines: int) -> str:
+        return "int F(int a,\n      int b) {\n" + "  a += b;\n" * (lines - 3) + "}\n"
+
+    def test_accepts_files_and_functions_at_the_limit(self):
+        self.write("base/a.cc", self.function(80) + "int x = 0;\n" * 720)
+        code, output = run("check_sizes", str(self.top))
+        self.assertEqual(code, 0, output)
+        self.assertIn("1 functions", output)
+
+    def test_refuses_one_line_more(self):
+        self.write("base/a.cc", "namespace n {\n" + self.function(81) + "}  // namespace n\n")
+        self.write("base/b.cc", "int x = 0;\n" * 801)
+        code, output = run("check_sizes", str(self.top))
+        self.assertEqual(code, 1)
+        self.assertIn("base/a.cc:2: a function of 81 lines", output)
+        self.assertIn("base/b.cc: 801 lines", output)
+
+    def test_counts_methods_inside_classes(self):
+        body = "class C {\n public:\n  explicit C(int a)\n      : a_(a) {\n" + "    f();\n" * 90
+        self.write("base/a.h", body + "  }\n};\n")
+        self.assertIn("a function of 93 lines", run("check_sizes", str(self.top))[1])
+
+    def test_braces_in_strings_do_not_count(self):
+        self.write("base/a.cc", 'void F() {\n  G("{{{");\n}\n' + "int x;\n" * 100)
+        self.assertEqual(run("check_sizes", str(self.top))[0], 0)
+
+
+class Format(TreeTest):
+    def test_tells_good_from_bad(self):
+        self.write("good.cc", "int a = 0;\n")
+        self.write("bad.cc", "int  a=0;\n")
+        self.write(".clang-format", "BasedOnStyle: Google\n")
+        self.assertEqual(run("check_format", str(self.top / "good.cc"))[0], 0)
+        self.assertEqual(run("check_format", str(self.top / "bad.cc"))[0], 1)
+
+
+class Packages(unittest.TestCase):
+    def test_lists_a_section_and_refuses_an_unknown_one(self):
+        code, output = run("install_packages", "--list", "build")
+        self.assertEqual(code, 0)
+        self.assertIn("libavcodec-dev", output.split())
+        self.assertNotEqual(run("install_packages", "--list", "nonsense")[0], 0)
+
+    def test_skips_what_a_command_from_elsewhere_replaces(self):
+        output = run("install_packages", "--list", "test")[1].split()
+        for command, package in [("node", "nodejs"), ("npm", "npm")]:
+            present = subprocess.run(["sh", "-c", f"command -v {command}"], capture_output=True,
+                                     check=False).returncode == 0
+            self.assertEqual(package not in output, present)
+
+
+class Help(unittest.TestCase):
+    def test_each_tool_explains_itself(self):
+        for path in sorted((TOP / "tools").iterdir()):
+            if path.is_file() and not path.suffix and path.name != "CMakeLists":
+                with self.subTest(tool=path.name):
+                    code, output = run(path.name, "--help")
+                    self.assertEqual(code, 0, output)
+                    self.assertGreater(len(output), 40)
+
+
+if __name__ == "__main__":
+    unittest.main()
