@@ -44,7 +44,9 @@ class ContextCache {
   // An encoder that has seen no frame: pre-opened or new. It is used up by its unit.
   Result<std::unique_ptr<VideoEncoder>> TakeEncoder(const EncoderSpec& spec);
   // Opens one encoder ahead for a spec used lately that has none waiting. Call when the worker has
-  // nothing to do; returns false when there is nothing to prepare.
+  // nothing to do; returns false when there is nothing to prepare. Never evicts: what is warm is
+  // worth more than what might be asked for. kBitrate encoders open with their unit's rate and are
+  // not prepared (see video_encoder.h).
   bool PrepareOne();
 
   [[nodiscard]] CacheStats Stats() const;

@@ -4,14 +4,17 @@
 // is flagged interlaced, turn upright, scale (fit, stretch, crop, pad), convert the pixel format
 // with bit-exact, accurately rounded arithmetic. A libavfilter graph behind one call.
 //
+// Matrix and range of YUV sources are kept (the encoder states them); RGB becomes BT.709, limited
+// range. More bits than the output has are dithered (ordered, 8x8).
+//
 // A graph without temporal filters keeps no memory of frames, so a warm one gives the same bytes as
-// a fresh one. A deinterlacing graph does; it belongs to one run and is reset at its start.
+// a fresh one. A deinterlacing graph does; it belongs to one run and is reset at its start. A frame
+// that needs no change is passed on by reference.
 //
 // Thread-safety: thread-compatible; one worker at a time.
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "base/status.h"
 #include "media/av_ptr.h"
@@ -49,10 +52,18 @@ class FrameFilter {
 
  private:
   FrameFilter(FilterSpec spec, av::FilterGraph graph) : spec_(spec), graph_(std::move(graph)) {}
+  // Appends one filter (options as FFmpeg writes them) behind the last one.
+  Status Append(const char* filter, const char* options);
+  Status AppendSource();
+  Status AppendGeometry();
+  // Hands `in` to the graph; nullptr ends it once.
+  Status Feed(const AVFrame* in);
+
   FilterSpec spec_;
-  av::FilterGraph graph_;
+  av::FilterGraph graph_;  // null: frames pass unchanged
+  bool ended_ = false;
   AVFilterContext* source_ = nullptr;  // owned by graph_
-  AVFilterContext* sink_ = nullptr;    // owned by graph_
+  AVFilterContext* last_ = nullptr;    // owned by graph_; the sink when the graph is complete
 };
 
 }  // namespace gopmill

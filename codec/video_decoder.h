@@ -3,10 +3,14 @@
 // One software decoder with one thread, from the allow-list of codecs. Can be flushed and used
 // again for another run of the same source.
 //
+// Guarantee: a flushed decoder yields the same frames as a fresh one, also where the codec learns
+// its reordering depth while it decodes.
+//
 // Thread-safety: thread-compatible; may move between workers, one at a time.
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "base/status.h"
 #include "media/av_ptr.h"
@@ -24,9 +28,10 @@ class VideoDecoder {
                                                     Rational time_base);
 
   // Feeds one packet (nullptr = end of run). Damaged packets are not errors: the decoder conceals
-  // or skips, and counts (damaged()).
+  // or skips, and counts (damaged()). Take all frames with Receive before the next Send.
   Status Send(const AVPacket* packet);
-  // Takes the next frame in display order; false = feed more, or after the end: no more.
+  // Takes the next frame in display order (pts = the decoder's best estimate); false = feed more,
+  // or after the end: no more.
   Result<bool> Receive(AVFrame& frame);
   // Forgets everything; ready for a new run.
   void Flush();
@@ -35,8 +40,13 @@ class VideoDecoder {
   [[nodiscard]] std::size_t footprint_bytes() const;
 
  private:
-  explicit VideoDecoder(av::CodecContext context) : context_(std::move(context)) {}
+  explicit VideoDecoder(av::CodecContext context)
+      : context_(std::move(context)), initial_delay_(context_->has_b_frames) {}
+  // Counts damage; only what is not the packet's fault stays an error.
+  Status Judge(int native);
+
   av::CodecContext context_;
+  int initial_delay_;  // reordering depth known before the first packet, frames
   std::int64_t damaged_ = 0;
 };
 

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codec/context_cache.h"
+
+#include <algorithm>
+#include <optional>
+#include <variant>
+
+#include "media/av_ptr.h"
+
+namespace gopmill {
+namespace {
+
+// An encoder spec counts as used lately while no more than this many encoders were taken since.
+constexpr std::int64_t kLately = 64;
+// Specs remembered for opening ahead.
+constexpr std::size_t kMaxSpecs = 32;
+
+using Parameters = std::shared_ptr<const AVCodecParameters>;
+
+struct KeptDecoder {
+  // Held, not only compared: a new object can never get the address of a forgotten one.
+  Parameters parameters;
+  std::unique_ptr<VideoDecoder> decoder;
+};
+struct KeptFilter {
+  std::unique_ptr<FrameFilter> filter;
+};
+struct KeptEncoder {
+  EncoderSpec spec;
+  std::unique_ptr<VideoEncoder> encoder;
+};
+struct Entry {
+  std::variant<KeptDecoder, KeptFilter, KeptEncoder> kept;
+  std::size_t bytes = 0;
+};
+
+struct RecentSpec {
+  EncoderSpec spec;
+  std::int64_t last_taken = 0;  // by the count of encoders taken
+};
+
+}  // namespace
+
+struct ContextCache::Impl {
+  std::size_t limit = 0;
+  std::list<Entry> entries;      // most recently used first
+  std::list<RecentSpec> recent;  // most recently used first
+  std::int64_t encoders_taken = 0;
+  CacheStats stats;
+
+  // Takes the first entry of kind `Kept` that matches out of the list; empty when there is none.
+  template <class Kept, class Matches>
+  std::optional<Kept> Take(const Matches& matches) {
+    const auto found = std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) {
+      const Kept* kept = std::get_if<Kept>(&entry.kept);
+      return kept != nullptr && matches(*kept);
+    });
+    if (found == entries.end()) return std::nullopt;
+    Kept kept = std::get<Kept>(std::move(found->kept));
+    stats.bytes -= found->bytes;
+    entries.erase(found);
+    return kept;
+  }
+
+  template <class Kept>
+  void Keep(Kept kept, std::size_t bytes) {
+    if (bytes > limit) return;
+    while (stats.bytes + bytes > limit) {
+      stats.bytes -= entries.back().bytes;
+      entries.pop_back();
+    }
+    entries.push_front({.kept = std::move(kept), .bytes = bytes});
+    stats.bytes += bytes;
+  }
+
+  [[nodiscard]] bool HasEncoder(const EncoderSpec& spec) const {
+    return std::any_of(entries.begin(), entries.end(), [&](const Entry& entry) {
+      const auto* kept = std::get_if<KeptEncoder>(&entry.kept);
+      return kept != nullptr && kept->spec == spec;
+    });
+  }
+
+  void Remember(const EncoderSpec& spec) {
+    ++encoders_taken;
+    recent.remove_if([&](const RecentSpec& entry) { return entry.spec == spec; });
+    recent.push_front({.spec = spec, .last_taken = encoders_taken});
+    if (recent.size() > kMaxSpecs) recent.pop_back();
+  }
+};
+
+ContextCache::ContextCache(std::size_t limit_bytes) : impl_(std::make_unique<Impl>()) {
+  impl_->limit = limit_bytes;
+}
+
+ContextCache::~ContextCache() = default;
+
+Result<std::unique_ptr<VideoDecoder>> ContextCache::TakeDecoder(const SourceInfo& source) {
+  auto kept = impl_->Take<KeptDecoder>(
+      [&](const KeptDecoder& entry) { return entry.parameters == source.video.parameters; });
+  if (kept) {
+    ++impl_->stats.decoder_hits;
+    return std::move(kept->decoder);
+  }
+  ++impl_->stats.decoder_misses;
+  return VideoDecoder::Open(*source.video.parameters, source.video.time_base);
+}
+
+void ContextCache::GiveDecoder(const SourceInfo& source, std::unique_ptr<VideoDecoder> decoder) {
+  decoder->Flush();
+  const std::size_t bytes = decoder->footprint_bytes();
+  impl_->Keep(KeptDecoder{source.video.parameters, std::move(decoder)}, bytes);
+}
+
+Result<std::unique_ptr<FrameFilter>> ContextCache::TakeFilter(const FilterSpec& spec) {
+  auto kept = impl_->Take<KeptFilter>(
+      [&](const KeptFilter& entry) { return entry.filter->spec() == spec; });
+  if (kept) {
+    ++impl_->stats.filter_hits;
+    return std::move(kept->filter);
+  }
+  ++impl_->stats.filter_misses;
+  return FrameFilter::Open(spec);
+}
+
+void ContextCache::GiveFilter(std::unique_ptr<FrameFilter> filter) {
+  if (filter->temporal()) return;
+  const std::size_t bytes = filter->footprint_bytes();
+  impl_->Keep(KeptFilter{std::move(filter)}, bytes);
+}
+
+Result<std::unique_ptr<VideoEncoder>> ContextCache::TakeEncoder(const EncoderSpec& spec) {
+  impl_->Remember(spec);
+  auto kept =
+      impl_->Take<KeptEncoder>([&](const KeptEncoder& entry) { return entry.spec == spec; });
+  if (kept) {
+    ++impl_->stats.encoder_hits;
+    return std::move(kept->encoder);
+  }
+  ++impl_->stats.encoder_misses;
+  return VideoEncoder::Open(spec);
+}
+
+bool ContextCache::PrepareOne() {
+  const auto wanted = [this](const RecentSpec& entry) {
+    return entry.spec.rate_mode != RateMode::kBitrate &&
+           impl_->encoders_taken - entry.last_taken < kLately && !impl_->HasEncoder(entry.spec);
+  };
+  const auto found = std::find_if(impl_->recent.begin(), impl_->recent.end(), wanted);
+  if (found == impl_->recent.end()) return false;
+  auto encoder = VideoEncoder::Open(found->spec);
+  if (!encoder.ok()) {
+    impl_->recent.erase(found);
+    return false;
+  }
+  const std::size_t bytes = (*encoder)->footprint_bytes();
+  if (impl_->stats.bytes + bytes > impl_->limit) return false;
+  impl_->Keep(KeptEncoder{found->spec, std::move(*encoder)}, bytes);
+  return true;
+}
+
+CacheStats ContextCache::Stats() const { return impl_->stats; }
+
+}  // namespace gopmill

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What encoders write besides pictures: x264's and x265's text about themselves (a user data SEI of
+// a few hundred bytes in front of every unit's first picture; it goes out once per stream), and the
+// parameter sets, which must be the same in every unit.
+//
+// Thread-safety: compatible.
+#pragma once
+
+#include <cstdint>
+
+#include "media/av_ptr.h"
+
+namespace gopmill {
+
+// Removes the encoder's text from an H.264 or HEVC packet, with start codes or four-byte lengths.
+// Other packets and other SEI messages stay as they are. True = something was removed.
+bool StripEncoderInfo(AVPacket& packet);
+
+// Hash of the parameter sets in the context's extradata, the encoder's text excluded. Equal for all
+// units of a stream, or they cannot be joined. Without global headers: the hash of nothing.
+std::uint64_t ParameterSetHash(const AVCodecContext& context);
+
+}  // namespace gopmill

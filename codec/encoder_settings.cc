@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codec/encoder_settings.h"
+
+extern "C" {
+#include <libavcodec/avcodec.h>
+#include <libavutil/mastering_display_metadata.h>
+#include <libavutil/opt.h>
+#include <libavutil/pixdesc.h>
+}
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "codec/h264_level.h"
+#include "media/av_error.h"
+
+namespace gopmill {
+namespace {
+
+// --- tables -----------------------------------------------------------------------------------
+
+// Same order as enum Preset. x264 and x265 share their names; SVT-AV1, VP9 (cpu-used of the "good"
+// deadline) and MPEG-4 have scales of their own.
+struct PresetRow {
+  const char* x26x;
+  int svt_av1;
+  int vp9_cpu_used;
+  const char* mpeg4_decision;  // how macroblock types are chosen
+  int mpeg4_trellis;
+};
+constexpr std::array<PresetRow, 9> kPresets = {{
+    {"ultrafast", 12, 5, "simple", 0},
+    {"superfast", 11, 5, "simple", 0},
+    {"veryfast", 10, 5, "simple", 0},
+    {"faster", 9, 4, "bits", 0},
+    {"fast", 8, 4, "rd", 0},
+    {"medium", 7, 3, "rd", 1},
+    {"slow", 6, 2, "rd", 2},
+    {"slower", 5, 1, "rd", 2},
+    {"veryslow", 4, 0, "rd", 2},
+}};
+const PresetRow& RowOf(Preset preset) { return kPresets.at(static_cast<std::size_t>(preset)); }
+
+constexpr int kNeverAgain = 1 << 20;  // frames between key frames: longer than any unit
+// H.264's quantiser steps double every 6; MPEG-4's scale is linear and about 1 at step 12.
+double Mpeg4Quantiser(double crf) {
+  return std::clamp(0.85 * std::exp2((crf - 12) / 6), 1.0, 31.0);
+}
+
+const char* H264ProfileName(const EncoderSpec& spec) {
+  switch (spec.profile) {
+    case Profile::kBaseline: return "baseline";
+    case Profile::kMain: return "main";
+    case Profile::kHigh10: return "high10";
+    case Profile::kAuto:
+    case Profile::kHigh:
+    case Profile::kMain10: break;
+  }
+  return "high";
+}
+
+// --- writing options --------------------------------------------------------------------------
+
+// Collects the first failure, so that settings read as a plain list.
+class Options {
+ public:
+  explicit Options(AVCodecContext& context) : context_(context) {}
+  void Set(const char* name, const std::string& value) {
+    Check(name, av_opt_set(context_.priv_data, name, value.c_str(), 0));
+  }
+  void Set(const char* name, const char* value) { Set(name, std::string(value)); }
+  void Set(const char* name, int value) {
+    Check(name, av_opt_set_int(context_.priv_data, name, value, 0));
+  }
+  void Set(const char* name, double value) {
+    Check(name, av_opt_set_double(context_.priv_data, name, value, 0));
+  }
+  [[nodiscard]] Status status() const { return status_; }
+
+ private:
+  void Check(const char* name, int native) {
+    if (native >= 0 || !status_.ok()) return;
+    status_ = av::AvError(fmt::format("The encoder does not take the option {}", name), native);
+  }
+  AVCodecContext& context_;
+  Status status_;
+};
+
+template <class T>
+std::optional<T> FromBytes(const std::vector<std::uint8_t>& bytes) {
+  if (bytes.size() < sizeof(T)) return std::nullopt;
+  T value;
+  std::memcpy(&value, bytes.data(), sizeof(T));
+  return value;
+}
+
+// "G(..)B(..)R(..)WP(..)L(..)". x264 and x265 count in steps of 0.00002 and 0.0001 cd/m2; SVT-AV1
+// takes plain fractions (its scales are 1 here).
+std::string MasteringDisplayText(const AVMasteringDisplayMetadata& metadata, double chroma_scale,
+                                 double light_scale, int digits) {
+  const auto number = [digits](AVRational value, double scale) {
+    return fmt::format("{:.{}f}", av_q2d(value) * scale, digits);
+  };
+  const auto point = [&](const AVRational(&xy)[2]) {
+    return number(xy[0], chroma_scale) + "," + number(xy[1], chroma_scale);
+  };
+  const auto& rgb = metadata.display_primaries;
+  return fmt::format("G({})B({})R({})WP({})L({},{})", point(rgb[1]), point(rgb[2]), point(rgb[0]),
+                     point(metadata.white_point), number(metadata.max_luminance, light_scale),
+                     number(metadata.min_luminance, light_scale));
+}
+
+struct HdrKeys {
+  const char* display;
+  const char* light;
+  double chroma_scale, light_scale;
+  int digits;
+};
+
+// ":key=value" for what the source has.
+std::string HdrParams(const EncoderSpec& spec, const HdrKeys& keys) {
+  std::string text;
+  const auto display = FromBytes<AVMasteringDisplayMetadata>(spec.mastering_display);
+  if (display && display->has_primaries != 0 && display->has_luminance != 0) {
+    text += fmt::format(
+        ":{}={}", keys.display,
+        MasteringDisplayText(*display, keys.chroma_scale, keys.light_scale, keys.digits));
+  }
+  if (const auto light = FromBytes<AVContentLightMetadata>(spec.content_light)) {
+    text += fmt::format(":{}={},{}", keys.light, light->MaxCLL, light->MaxFALL);
+  }
+  return text;
+}
+
+// --- one function per encoder -----------------------------------------------------------------
+
+void ApplyX264(const EncoderSpec& spec, AVCodecContext& context, Options& options) {
+  options.Set("preset", RowOf(spec.preset).x26x);
+  options.Set("profile", H264ProfileName(spec));
+  options.Set("a53cc", 0);  // captions would double and vanish with the frames
+  if (spec.rate_mode == RateMode::kCrf) options.Set("crf", spec.crf);
+  if (spec.rate_mode == RateMode::kQp) options.Set("qp", spec.qp);
+  context.level = H264Level(spec);
+  // Scene cuts keep their I pictures, but none is far enough from the first to become an IDR.
+  std::string params =
+      "threads=1:lookahead-threads=1:sliced-threads=0:stitchable=1:cpu-independent=1"
+      ":keyint=infinite:min-keyint=536870912";
+  if (spec.profile == Profile::kHigh10) {
+    params += HdrParams(spec, {"mastering-display", "cll", 50'000, 10'000, 0});
+  }
+  options.Set("x264-params", params);
+}
+
+void ApplyX265(const EncoderSpec& spec, AVCodecContext&, Options& options) {
+  options.Set("preset", RowOf(spec.preset).x26x);
+  options.Set("profile", spec.pixel_format == AV_PIX_FMT_YUV420P10 ? "main10" : "main");
+  if (spec.rate_mode == RateMode::kCrf) options.Set("crf", spec.crf);
+  if (spec.rate_mode == RateMode::kQp) options.Set("qp", spec.qp);
+  std::string params =
+      "pools=none:frame-threads=1:wpp=0:pmode=0:pme=0:lookahead-slices=0:open-gop=0:info=0"
+      ":log-level=none:hash=0";
+  params += fmt::format(":keyint={0}:min-keyint={0}", kNeverAgain);
+  if (spec.maxrate > 0) params += ":vbv-init=0.5";
+  params += HdrParams(spec, {"master-display", "max-cll", 50'000, 10'000, 0});
+  options.Set("x265-params", params);
+}
+
+void ApplySvtAv1(const EncoderSpec& spec, AVCodecContext& context, Options& options) {
+  options.Set("preset", RowOf(spec.preset).svt_av1);
+  if (spec.rate_mode == RateMode::kCrf) {
+    options.Set("crf", static_cast<int>(std::lround(spec.crf)));
+  }
+  if (spec.rate_mode == RateMode::kQp) options.Set("qp", spec.qp);
+  // This encoder caps the rate in CRF mode only.
+  if (spec.rate_mode != RateMode::kCrf) context.rc_max_rate = context.rc_buffer_size = 0;
+  options.Set("svtav1-params",
+              "lp=1:pin=0:scd=0:keyint=-1" +
+                  HdrParams(spec, {"mastering-display", "content-light", 1, 1, 6}));
+}
+
+void ApplyVp9(const EncoderSpec& spec, AVCodecContext& context, Options& options) {
+  options.Set("deadline", "good");
+  options.Set("cpu-used", RowOf(spec.preset).vp9_cpu_used);
+  options.Set("row-mt", 0);
+  options.Set("lag-in-frames", 16);
+  options.Set("auto-alt-ref", 1);
+  options.Set("tile-columns", 0);
+  if (spec.rate_mode == RateMode::kCrf) {
+    options.Set("crf", static_cast<int>(std::lround(spec.crf)));
+    context.bit_rate = spec.maxrate;  // 0 = constant quality, else the cap of constrained quality
+  }
+  if (spec.rate_mode == RateMode::kQp) {
+    options.Set("crf", spec.qp);
+    context.qmin = context.qmax = spec.qp;
+  }
+}
+
+void ApplyMpeg4(const EncoderSpec& spec, AVCodecContext& context, Options& options) {
+  const PresetRow& preset = RowOf(spec.preset);
+  options.Set("mbd", preset.mpeg4_decision);
+  context.trellis = preset.mpeg4_trellis;
+  context.max_b_frames = 0;
+  context.qmin = 1;
+  context.qmax = 31;
+  options.Set("sc_threshold", 1'000'000'000);
+  // Without this, key frames come every 600 frames at least.
+  context.strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL;
+  if (spec.rate_mode == RateMode::kBitrate) return;
+  const double quantiser =
+      spec.rate_mode == RateMode::kQp ? static_cast<double>(spec.qp) : Mpeg4Quantiser(spec.crf);
+  context.flags |= AV_CODEC_FLAG_QSCALE;
+  context.global_quality = static_cast<int>(std::lround(quantiser * FF_QP2LAMBDA));
+}
+
+void ApplyCommon(const EncoderSpec& spec, std::int64_t bps, AVCodecContext& context) {
+  context.width = spec.width;
+  context.height = spec.height;
+  context.pix_fmt = static_cast<AVPixelFormat>(spec.pixel_format);
+  context.time_base = av::ToAv(spec.fps.Inverse());
+  context.framerate = av::ToAv(spec.fps);
+  context.sample_aspect_ratio = av::ToAv(spec.sample_aspect);
+  context.gop_size = kNeverAgain;
+  context.keyint_min = kNeverAgain;
+  context.thread_count = 1;
+  context.flags |= static_cast<int>(AV_CODEC_FLAG_CLOSED_GOP | AV_CODEC_FLAG_BITEXACT);
+  if (spec.global_header) context.flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
+  context.err_recognition |= AV_EF_EXPLODE;  // a wrong parameter is an error, not a warning
+  context.color_primaries = static_cast<AVColorPrimaries>(spec.color_primaries);
+  context.color_trc = static_cast<AVColorTransferCharacteristic>(spec.color_trc);
+  context.colorspace = static_cast<AVColorSpace>(spec.color_space);
+  context.color_range = static_cast<AVColorRange>(spec.color_range);
+  context.chroma_sample_location = static_cast<AVChromaLocation>(spec.chroma_location);
+  context.bit_rate = 0;
+  if (spec.rate_mode == RateMode::kBitrate) {
+    context.bit_rate = spec.maxrate > 0 ? std::min(bps, spec.maxrate) : bps;
+  }
+  if (spec.maxrate > 0) {
+    constexpr std::int64_t kLargest = std::numeric_limits<int>::max();
+    const std::int64_t buffer = spec.bufsize > 0 ? spec.bufsize : spec.maxrate;
+    context.rc_max_rate = spec.maxrate;
+    context.rc_buffer_size = static_cast<int>(std::min(buffer, kLargest));
+    // Encoders start with a full buffer; over many short units that would exceed the cap.
+    context.rc_initial_buffer_occupancy = context.rc_buffer_size / 2;
+  }
+}
+
+}  // namespace
+
+const AVCodec* FindEncoder(VideoCodec codec) {
+  switch (codec) {
+    case VideoCodec::kH264: return avcodec_find_encoder_by_name("libx264");
+    case VideoCodec::kHevc: return avcodec_find_encoder_by_name("libx265");
+    case VideoCodec::kAv1: return avcodec_find_encoder_by_name("libsvtav1");
+    case VideoCodec::kVp9: return avcodec_find_encoder_by_name("libvpx-vp9");
+    case VideoCodec::kMpeg4: return avcodec_find_encoder_by_name("mpeg4");
+  }
+  return nullptr;
+}
+
+bool CpuIndependent(VideoCodec codec) {
+  return codec == VideoCodec::kH264 || codec == VideoCodec::kMpeg4;
+}
+
+Status ApplySettings(const EncoderSpec& spec, std::int64_t bps, AVCodecContext& context) {
+  ApplyCommon(spec, bps, context);
+  Options options(context);
+  switch (spec.codec) {
+    case VideoCodec::kH264: ApplyX264(spec, context, options); break;
+    case VideoCodec::kHevc: ApplyX265(spec, context, options); break;
+    case VideoCodec::kAv1: ApplySvtAv1(spec, context, options); break;
+    case VideoCodec::kVp9: ApplyVp9(spec, context, options); break;
+    case VideoCodec::kMpeg4: ApplyMpeg4(spec, context, options); break;
+  }
+  return options.status();
+}
+
+}  // namespace gopmill

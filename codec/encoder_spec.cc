@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// MakeEncoderSpec: what of a plan the encoder needs, and which wishes no encoder can fulfil.
+extern "C" {
+#include <libavutil/pixdesc.h>
+}
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "codec/encoder_settings.h"
+#include "codec/picture_geometry.h"
+#include "codec/video_encoder.h"
+
+namespace gopmill {
+namespace {
+
+Error WrongProfile(const Target& target, std::string accepted) {
+  return InvalidArgument("profile",
+                         fmt::format("The profile {} does not exist for {}.", Name(target.profile),
+                                     Name(target.vcodec)),
+                         std::move(accepted));
+}
+
+// Output pixel format: 8 or 10 bits, always 4:2:0.
+Result<int> PixelFormat(const Target& target, int source_bits) {
+  const int kept = source_bits > 8 ? AV_PIX_FMT_YUV420P10 : AV_PIX_FMT_YUV420P;
+  const Profile profile = target.profile;
+  switch (target.vcodec) {
+    case VideoCodec::kH264:
+      if (profile == Profile::kMain10) {
+        return WrongProfile(target, "auto, baseline, main, high, high10");
+      }
+      return profile == Profile::kHigh10 ? AV_PIX_FMT_YUV420P10 : AV_PIX_FMT_YUV420P;
+    case VideoCodec::kHevc:
+      if (profile == Profile::kAuto) return kept;
+      if (profile == Profile::kMain) return AV_PIX_FMT_YUV420P;
+      if (profile == Profile::kMain10) return AV_PIX_FMT_YUV420P10;
+      return WrongProfile(target, "auto, main, main10");
+    case VideoCodec::kAv1:  // AV1's Main profile covers 8 and 10 bits
+      if (profile == Profile::kAuto || profile == Profile::kMain) return kept;
+      return WrongProfile(target, "auto, main");
+    case VideoCodec::kVp9:
+      if (profile == Profile::kAuto) return kept;
+      return WrongProfile(target, "auto");
+    case VideoCodec::kMpeg4:
+      if (profile == Profile::kAuto) return AV_PIX_FMT_YUV420P;
+      return WrongProfile(target, "auto");
+  }
+  return InternalError("An unknown video codec was asked for.");
+}
+
+// Largest quantiser and CRF; the smallest is 1 everywhere (0 is lossless, which these profiles
+// do not have, or means "not given").
+int LargestQuantiser(VideoCodec codec) {
+  switch (codec) {
+    case VideoCodec::kH264:
+    case VideoCodec::kHevc: return 51;
+    case VideoCodec::kAv1:
+    case VideoCodec::kVp9: return 63;
+    case VideoCodec::kMpeg4: return 31;
+  }
+  return 0;
+}
+
+Status CheckRate(const Target& target) {
+  const int largest_qp = LargestQuantiser(target.vcodec);
+  const int largest_crf = target.vcodec == VideoCodec::kMpeg4 ? 51 : largest_qp;
+  if (target.rate_mode == RateMode::kQp && (target.qp < 1 || target.qp > largest_qp)) {
+    return InvalidArgument("qp", "The quantiser is outside the codec's range.",
+                           fmt::format("1 to {}", largest_qp));
+  }
+  if (target.rate_mode == RateMode::kCrf && !(target.crf >= 1 && target.crf <= largest_crf)) {
+    return InvalidArgument("crf", "The quality is outside the codec's range.",
+                           fmt::format("1 to {}", largest_crf));
+  }
+  constexpr std::int64_t kMpeg4LargestClock = 65'535;
+  if (target.vcodec == VideoCodec::kMpeg4 && target.fps.num > kMpeg4LargestClock) {
+    return InvalidArgument("fps", "MPEG-4 cannot express this frame rate.",
+                           "rates whose numerator is at most 65535");
+  }
+  return OkStatus();
+}
+
+// Colour description of the output: the source's, for the filter keeps matrix and range of YUV.
+void CopyColor(const AVCodecParameters& source, EncoderSpec& spec) {
+  const auto format = static_cast<AVPixelFormat>(source.format);
+  const AVPixFmtDescriptor* descriptor = av_pix_fmt_desc_get(format);
+  spec.color_primaries = source.color_primaries;
+  spec.color_trc = source.color_trc;
+  spec.color_space = source.color_space;
+  spec.color_range = source.color_range;
+  spec.chroma_location = source.chroma_location;
+  if (descriptor == nullptr) return;
+  if ((descriptor->flags & AV_PIX_FMT_FLAG_RGB) != 0) {
+    spec.color_space = AVCOL_SPC_BT709;
+    spec.color_range = AVCOL_RANGE_MPEG;
+  }
+  const std::string_view name = descriptor->name;
+  if (name.starts_with("yuvj")) spec.color_range = AVCOL_RANGE_JPEG;
+}
+
+Rational SampleAspect(const StreamPlan& plan) {
+  const VideoInfo& video = plan.source->video;
+  const Rational aspect = video.sample_aspect.positive() ? video.sample_aspect : Rational{1, 1};
+  const Size output{plan.target.width, plan.target.height};
+  if (video.rotation % 180 == 0) {
+    return OutputSampleAspect({video.width, video.height}, aspect, output, plan.target.fit);
+  }
+  return OutputSampleAspect({video.height, video.width}, aspect.Inverse(), output, plan.target.fit);
+}
+
+}  // namespace
+
+Result<EncoderSpec> MakeEncoderSpec(const StreamPlan& plan) {
+  const Target& target = plan.target;
+  const VideoInfo& video = plan.source->video;
+  if (FindEncoder(target.vcodec) == nullptr) {
+    return Error{.code = Code::kUnsupported,
+                 .message = fmt::format("This build has no {} encoder.", Name(target.vcodec)),
+                 .parameter = "vcodec"};
+  }
+  GOPMILL_RETURN_IF_ERROR(CheckRate(target));
+  EncoderSpec spec{.codec = target.vcodec,
+                   .preset = target.preset,
+                   .profile = target.profile,
+                   .width = target.width,
+                   .height = target.height,
+                   .fps = target.fps,
+                   .sample_aspect = SampleAspect(plan),
+                   .rate_mode = target.rate_mode,
+                   .nominal_bps = target.bitrate,
+                   .maxrate = target.maxrate,
+                   .bufsize = target.bufsize,
+                   .crf = target.crf,
+                   .qp = target.qp,
+                   .global_header = target.container != Container::kTs,
+                   .mastering_display = video.mastering_display,
+                   .content_light = video.content_light};
+  GOPMILL_ASSIGN_OR_RETURN(spec.pixel_format, PixelFormat(target, video.bit_depth));
+  CopyColor(*video.parameters, spec);
+  return spec;
+}
+
+}  // namespace gopmill

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codec/frame_filter.h"
+
+extern "C" {
+#include <libavfilter/buffersink.h>
+#include <libavfilter/buffersrc.h>
+#include <libavutil/imgutils.h>
+#include <libavutil/mem.h>
+#include <libavutil/pixdesc.h>
+}
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+
+#include "codec/av_filter_compat.h"
+#include "codec/picture_geometry.h"
+#include "media/av_error.h"
+
+namespace gopmill {
+namespace {
+
+// pts pass through the graph unread; a time base is only needed to undo what yadif makes of it.
+constexpr AVRational kGraphTimeBase{1, 90'000};
+// Pictures a graph holds: one being written, one with the encoder, and yadif's neighbours.
+constexpr std::size_t kPicturesHeld = 4;
+constexpr std::size_t kGraphBytes = 1U << 20U;
+
+// The formats whose name implies full range, as plain ones.
+int PlainFormat(int format) {
+  switch (format) {
+    case AV_PIX_FMT_YUVJ420P: return AV_PIX_FMT_YUV420P;
+    case AV_PIX_FMT_YUVJ422P: return AV_PIX_FMT_YUV422P;
+    case AV_PIX_FMT_YUVJ444P: return AV_PIX_FMT_YUV444P;
+    case AV_PIX_FMT_YUVJ440P: return AV_PIX_FMT_YUV440P;
+    default: return format;
+  }
+}
+
+const AVPixFmtDescriptor& Descriptor(int format) {
+  const AVPixFmtDescriptor* found = av_pix_fmt_desc_get(static_cast<AVPixelFormat>(format));
+  GOPMILL_CHECK(found != nullptr);
+  return *found;
+}
+
+bool IsRgb(int format) { return (Descriptor(format).flags & AV_PIX_FMT_FLAG_RGB) != 0; }
+bool IsFullRange(const FilterSpec& spec) {
+  return spec.in_color_range == AVCOL_RANGE_JPEG && !IsRgb(spec.in_format);
+}
+
+Size UprightSize(const FilterSpec& spec) {
+  const bool turned = spec.rotation % 180 != 0;
+  return turned ? Size{spec.in_height, spec.in_width} : Size{spec.in_width, spec.in_height};
+}
+
+Placement PlacementOf(const FilterSpec& spec) {
+  const bool turned = spec.rotation % 180 != 0;
+  const Rational aspect = turned ? spec.in_sample_aspect.Inverse() : spec.in_sample_aspect;
+  return PlacePicture(UprightSize(spec), aspect, {spec.width, spec.height}, spec.fit);
+}
+
+// Bars are painted in the range that the pixel format's name states.
+bool PadsFullRange(const FilterSpec& spec, const Placement& place) {
+  return IsFullRange(spec) && spec.format == AV_PIX_FMT_YUV420P &&
+         place.scaled != Size{spec.width, spec.height};
+}
+
+std::string ScaleOptions(const FilterSpec& spec, const Placement& place) {
+  const char* range = IsFullRange(spec) ? "full" : "limited";
+  std::string options = fmt::format("w={}:h={}:flags=bicubic+accurate_rnd+bitexact:out_range={}",
+                                    place.scaled.width, place.scaled.height, range);
+  if (IsRgb(spec.in_format)) return options + ":out_color_matrix=bt709";
+  options += fmt::format(":in_range={}", range);
+  const bool fewer_bits =
+      Descriptor(spec.in_format).comp[0].depth > Descriptor(spec.format).comp[0].depth;
+  if (fewer_bits) options += ":sws_dither=bayer";
+  return options;
+}
+
+bool NeedsNothing(const FilterSpec& spec) {
+  const Size output{spec.width, spec.height};
+  const Placement place = PlacementOf(spec);
+  return !spec.deinterlace && spec.rotation == 0 && spec.in_format == spec.format &&
+         place == Placement{.crop = output, .scaled = output};
+}
+
+}  // namespace
+
+FilterSpec MakeFilterSpec(const StreamPlan& plan, int out_format, const AVFrame& frame) {
+  const VideoInfo& video = plan.source->video;
+  const bool full_range =
+      PlainFormat(frame.format) != frame.format || frame.color_range == AVCOL_RANGE_JPEG;
+  return FilterSpec{
+      .in_width = frame.width,
+      .in_height = frame.height,
+      .in_format = frame.format,
+      .in_sample_aspect = video.sample_aspect.positive() ? video.sample_aspect : Rational{1, 1},
+      .in_color_space = frame.colorspace,
+      .in_color_range = full_range ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG,
+      .rotation = video.rotation,
+      .deinterlace = video.interlaced,
+      .width = plan.target.width,
+      .height = plan.target.height,
+      .format = out_format,
+      .fit = plan.target.fit,
+  };
+}
+
+Result<std::unique_ptr<FrameFilter>> FrameFilter::Open(const FilterSpec& spec) {
+  if (NeedsNothing(spec)) return std::unique_ptr<FrameFilter>(new FrameFilter(spec, nullptr));
+  av::FilterGraph graph(avfilter_graph_alloc());
+  GOPMILL_CHECK(graph != nullptr);
+  graph->nb_threads = 1;
+  std::unique_ptr<FrameFilter> filter(new FrameFilter(spec, std::move(graph)));
+  GOPMILL_RETURN_IF_ERROR(filter->AppendSource());
+  GOPMILL_RETURN_IF_ERROR(filter->AppendGeometry());
+  GOPMILL_RETURN_IF_ERROR(filter->Append("buffersink", nullptr));
+  if (const int ret = avfilter_graph_config(filter->graph_.get(), nullptr); ret < 0) {
+    return av::AvError("This picture format cannot be converted", ret);
+  }
+  return filter;
+}
+
+Status FrameFilter::Append(const char* filter, const char* options) {
+  AVFilterContext* next = nullptr;
+  int ret = avfilter_graph_create_filter(&next, avfilter_get_by_name(filter), filter, options,
+                                         nullptr, graph_.get());
+  if (ret < 0) return av::AvError(fmt::format("The filter {} could not be set up", filter), ret);
+  ret = avfilter_link(last_, 0, next, 0);
+  if (ret < 0) return av::AvError(fmt::format("The filter {} could not be linked", filter), ret);
+  last_ = next;
+  return OkStatus();
+}
+
+Status FrameFilter::AppendSource() {
+  source_ = avfilter_graph_alloc_filter(graph_.get(), avfilter_get_by_name("buffer"), "source");
+  AVBufferSrcParameters* parameters = av_buffersrc_parameters_alloc();
+  GOPMILL_CHECK(source_ != nullptr && parameters != nullptr);
+  parameters->format = spec_.in_format;
+  parameters->width = spec_.in_width;
+  parameters->height = spec_.in_height;
+  parameters->time_base = kGraphTimeBase;
+  parameters->sample_aspect_ratio = av::ToAv(spec_.in_sample_aspect);
+  av::SetColor(*parameters, spec_.in_color_space, spec_.in_color_range);
+  int ret = av_buffersrc_parameters_set(source_, parameters);
+  av_free(parameters);
+  if (ret >= 0) ret = avfilter_init_str(source_, nullptr);
+  if (ret < 0) return av::AvError("This picture format cannot be filtered", ret);
+  last_ = source_;
+  return OkStatus();
+}
+
+Status FrameFilter::AppendGeometry() {
+  const Placement place = PlacementOf(spec_);
+  const Size output{spec_.width, spec_.height};
+  if (spec_.deinterlace) {
+    GOPMILL_RETURN_IF_ERROR(Append("yadif", "mode=send_frame:parity=auto:deint=interlaced"));
+  }
+  if (spec_.rotation == 90) GOPMILL_RETURN_IF_ERROR(Append("transpose", "dir=clock"));
+  if (spec_.rotation == 270) GOPMILL_RETURN_IF_ERROR(Append("transpose", "dir=cclock"));
+  if (spec_.rotation == 180) {
+    GOPMILL_RETURN_IF_ERROR(Append("hflip", nullptr));
+    GOPMILL_RETURN_IF_ERROR(Append("vflip", nullptr));
+  }
+  if (place.crop != UprightSize(spec_)) {
+    const std::string crop = fmt::format("w={}:h={}:x={}:y={}", place.crop.width, place.crop.height,
+                                         place.crop_x, place.crop_y);
+    GOPMILL_RETURN_IF_ERROR(Append("crop", crop.c_str()));
+  }
+  if (place.scaled != place.crop || spec_.format != spec_.in_format) {
+    GOPMILL_RETURN_IF_ERROR(Append("scale", ScaleOptions(spec_, place).c_str()));
+  }
+  const auto format =
+      PadsFullRange(spec_, place) ? AV_PIX_FMT_YUVJ420P : static_cast<AVPixelFormat>(spec_.format);
+  const std::string formats = fmt::format("pix_fmts={}", av_get_pix_fmt_name(format));
+  GOPMILL_RETURN_IF_ERROR(Append("format", formats.c_str()));
+  if (place.scaled == output) return OkStatus();
+  return Append("pad", fmt::format("w={}:h={}:x={}:y={}:color=black", output.width, output.height,
+                                   place.pad_x, place.pad_y)
+                           .c_str());
+}
+
+Status FrameFilter::Feed(const AVFrame* in) {
+  if (in == nullptr) {
+    if (ended_) return OkStatus();
+    ended_ = true;
+    const int ret = av_buffersrc_add_frame_flags(source_, nullptr, 0);
+    return ret < 0 ? Status(av::AvError("The filters could not be drained", ret)) : OkStatus();
+  }
+  if (in->width != spec_.in_width || in->height != spec_.in_height ||
+      in->format != spec_.in_format) {
+    return InternalError("A frame was given to a filter made for another size or format.");
+  }
+  // The graph is told the range by its spec; a frame that says nothing, or the same in other words
+  // (yuvj), must not make the scaler think again.
+  av::Frame copy = av::Ref(*in);
+  copy->color_range = static_cast<AVColorRange>(spec_.in_color_range);
+  copy->sample_aspect_ratio = av::ToAv(spec_.in_sample_aspect);
+  const int ret = av_buffersrc_add_frame_flags(source_, copy.get(), AV_BUFFERSRC_FLAG_PUSH);
+  return ret < 0 ? Status(av::AvError("A frame could not be filtered", ret)) : OkStatus();
+}
+
+Result<bool> FrameFilter::Filter(const AVFrame* in, AVFrame& out) {
+  av_frame_unref(&out);
+  if (graph_ == nullptr) {
+    if (in == nullptr) return false;
+    const int ret = av_frame_ref(&out, in);
+    if (ret < 0) return av::AvError("A frame could not be passed on", ret);
+    return true;
+  }
+  GOPMILL_RETURN_IF_ERROR(Feed(in));
+  const int ret = av_buffersink_get_frame(last_, &out);
+  if (ret == AVERROR(EAGAIN) || ret == AVERROR_EOF) return false;
+  if (ret < 0) return av::AvError("A frame could not be filtered", ret);
+  out.format = spec_.format;
+  if (out.pts != AV_NOPTS_VALUE) {
+    out.pts = av_rescale_q(out.pts, av_buffersink_get_time_base(last_), kGraphTimeBase);
+  }
+  return true;
+}
+
+std::size_t FrameFilter::footprint_bytes() const {
+  if (graph_ == nullptr) return 0;
+  const int picture = av_image_get_buffer_size(static_cast<AVPixelFormat>(spec_.format),
+                                               spec_.width, spec_.height, 64);
+  const int input = av_image_get_buffer_size(static_cast<AVPixelFormat>(spec_.in_format),
+                                             spec_.in_width, spec_.in_height, 64);
+  const std::size_t held = kPicturesHeld * static_cast<std::size_t>(std::max(picture, 0));
+  const std::size_t inputs = spec_.deinterlace || spec_.rotation != 0 ? 3 : 0;
+  return kGraphBytes + held + inputs * static_cast<std::size_t>(std::max(input, 0));
+}
+
+}  // namespace gopmill

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the source picture lands in the output picture: pure arithmetic on sizes.
+//
+// Thread-safety: compatible.
+#pragma once
+
+#include "base/rational.h"
+#include "media/target.h"
+
+namespace gopmill {
+
+struct Size {
+  int width = 0, height = 0;  // pixels
+  bool operator==(const Size&) const = default;
+};
+
+// Crop the upright source to `crop` at (crop_x, crop_y), scale that to `scaled`, put it at
+// (pad_x, pad_y) of the output. Offsets and scaled sizes are even (4:2:0).
+struct Placement {
+  int crop_x = 0, crop_y = 0;
+  Size crop;
+  Size scaled;
+  int pad_x = 0, pad_y = 0;
+  bool operator==(const Placement&) const = default;
+};
+
+// `source` and its sample aspect are upright (after rotation). Output pixels are square for kCrop
+// and kPad; kFit and kStretch fill the output exactly.
+Placement PlacePicture(Size source, Rational sample_aspect, Size output, Fit fit);
+
+// Sample aspect of the output. kFit keeps the source's display aspect: 1 where the output size
+// matches it but for the rounding to even sizes, else what is left over. Other fits: 1.
+Rational OutputSampleAspect(Size source, Rational sample_aspect, Size output, Fit fit);
+
+}  // namespace gopmill

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codec/video_decoder.h"
+
+extern "C" {
+#include <libavutil/imgutils.h>
+}
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <string>
+
+#include "media/av_error.h"
+
+namespace gopmill {
+namespace {
+
+// Pictures larger than this are refused before anything is allocated for them.
+constexpr std::int64_t kMaxPixels = std::int64_t{8192} * 8192;
+// A decoder that reports this many failures in a row for one packet is taken to be stuck.
+constexpr int kMaxFailuresPerCall = 256;
+// Pictures a decoder holds: references plus the ones that wait for their turn.
+constexpr std::size_t kPicturesHeld = 8;
+constexpr std::size_t kContextBytes = 2U << 20U;
+
+struct AllowedDecoder {
+  std::string_view codec;     // FFmpeg's name of the codec
+  const char* decoder;        // the decoder we want for it
+  const char* alternative{};  // used when the build lacks the first; nullptr = none
+};
+
+constexpr std::array kVideoDecoders = std::to_array<AllowedDecoder>({
+    {"mpeg1video", "mpeg1video"},
+    {"mpeg2video", "mpeg2video"},
+    {"mpeg4", "mpeg4"},
+    {"h264", "h264"},
+    {"hevc", "hevc"},
+    {"vp8", "vp8"},
+    {"vp9", "vp9"},
+    {"av1", "libdav1d", "libaom-av1"},
+    {"mjpeg", "mjpeg"},
+    {"prores", "prores"},
+    {"dvvideo", "dvvideo"},
+    {"theora", "theora"},
+});
+
+constexpr std::array kAudioCodecs = std::to_array<std::string_view>(
+    {"aac", "mp3", "mp2", "ac3", "eac3", "opus", "vorbis", "flac", "alac", "dts", "truehd"});
+
+const AllowedDecoder* FindAllowed(std::string_view codec) {
+  const auto* found =
+      std::find_if(kVideoDecoders.begin(), kVideoDecoders.end(),
+                   [codec](const AllowedDecoder& entry) { return entry.codec == codec; });
+  return found == kVideoDecoders.end() ? nullptr : found;
+}
+
+const AVCodec* FindDecoder(const AllowedDecoder& entry) {
+  const AVCodec* codec = avcodec_find_decoder_by_name(entry.decoder);
+  if (codec == nullptr && entry.alternative != nullptr) {
+    codec = avcodec_find_decoder_by_name(entry.alternative);
+  }
+  return codec;
+}
+
+Error NotDecodable(std::string_view codec) {
+  return Error{.code = Code::kUnsupported,
+               .message = "Video of codec \"" + std::string(codec) + "\" cannot be decoded here."};
+}
+
+}  // namespace
+
+bool VideoDecoderAllowed(std::string_view name) { return FindAllowed(name) != nullptr; }
+
+bool AudioDecoderAllowed(std::string_view name) {
+  return name.starts_with("pcm_") ||
+         std::find(kAudioCodecs.begin(), kAudioCodecs.end(), name) != kAudioCodecs.end();
+}
+
+Result<std::unique_ptr<VideoDecoder>> VideoDecoder::Open(const AVCodecParameters& parameters,
+                                                         Rational time_base) {
+  const std::string_view name = avcodec_get_name(parameters.codec_id);
+  const AllowedDecoder* allowed = FindAllowed(name);
+  const AVCodec* codec = allowed == nullptr ? nullptr : FindDecoder(*allowed);
+  if (codec == nullptr) return NotDecodable(name);
+
+  av::CodecContext context(avcodec_alloc_context3(codec));
+  GOPMILL_CHECK(context != nullptr);
+  if (const int ret = avcodec_parameters_to_context(context.get(), &parameters); ret < 0) {
+    return av::AvError("The video's codec parameters are unusable", ret);
+  }
+  context->pkt_timebase = av::ToAv(time_base);
+  context->thread_count = 1;
+  context->thread_type = 0;
+  context->max_pixels = kMaxPixels;
+  if (const int ret = avcodec_open2(context.get(), codec, nullptr); ret < 0) {
+    return av::AvError("The video decoder could not be opened", ret);
+  }
+  return std::unique_ptr<VideoDecoder>(new VideoDecoder(std::move(context)));
+}
+
+Status VideoDecoder::Judge(int native) {
+  if (native == AVERROR(ENOMEM)) return av::AvError("The video decoder failed", native);
+  ++damaged_;
+  return OkStatus();
+}
+
+Status VideoDecoder::Send(const AVPacket* packet) {
+  const int ret = avcodec_send_packet(context_.get(), packet);
+  if (ret == 0) return OkStatus();
+  if (ret == AVERROR(EAGAIN) || ret == AVERROR_EOF) {
+    return InternalError("A packet was given to a decoder that could not take one.", ret);
+  }
+  return Judge(ret);
+}
+
+Result<bool> VideoDecoder::Receive(AVFrame& frame) {
+  for (int failures = 0; failures < kMaxFailuresPerCall; ++failures) {
+    const int ret = avcodec_receive_frame(context_.get(), &frame);
+    if (ret == 0) {
+      frame.pts = frame.best_effort_timestamp;
+      return true;
+    }
+    if (ret == AVERROR(EAGAIN) || ret == AVERROR_EOF) return false;
+    GOPMILL_RETURN_IF_ERROR(Judge(ret));
+  }
+  return false;
+}
+
+void VideoDecoder::Flush() {
+  avcodec_flush_buffers(context_.get());
+  context_->has_b_frames = initial_delay_;
+  damaged_ = 0;
+}
+
+std::size_t VideoDecoder::footprint_bytes() const {
+  const int picture =
+      av_image_get_buffer_size(context_->pix_fmt, context_->width, context_->height, 64);
+  return kContextBytes + kPicturesHeld * static_cast<std::size_t>(std::max(picture, 0));
+}
+
+}  // namespace gopmill

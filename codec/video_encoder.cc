@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codec/video_encoder.h"
+
+extern "C" {
+#include <libavutil/imgutils.h>
+}
+
+#include <algorithm>
+#include <cerrno>
+
+#include "codec/encoder_settings.h"
+#include "media/av_error.h"
+
+namespace gopmill {
+namespace {
+
+// Pictures an encoder holds: lookahead and references, each with the half-size copies that motion
+// search makes of it; by codec, for estimates only.
+std::size_t PicturesHeld(VideoCodec codec) {
+  switch (codec) {
+    case VideoCodec::kH264: return 60;
+    case VideoCodec::kHevc: return 80;
+    case VideoCodec::kAv1: return 140;
+    case VideoCodec::kVp9: return 60;
+    case VideoCodec::kMpeg4: return 8;
+  }
+  return 0;
+}
+constexpr std::size_t kContextBytes = 4U << 20U;
+
+}  // namespace
+
+Result<std::unique_ptr<VideoEncoder>> VideoEncoder::Open(const EncoderSpec& spec) {
+  if (FindEncoder(spec.codec) == nullptr) {
+    return Error{.code = Code::kUnsupported,
+                 .message = "This build has no encoder for the video codec.",
+                 .parameter = "vcodec"};
+  }
+  std::unique_ptr<VideoEncoder> encoder(new VideoEncoder(spec));
+  if (spec.rate_mode != RateMode::kBitrate) {
+    encoder->opened_ = encoder->OpenCodec(0);
+    GOPMILL_RETURN_IF_ERROR(encoder->opened_);
+  }
+  return encoder;
+}
+
+Status VideoEncoder::OpenCodec(std::int64_t bps) {
+  const AVCodec* codec = FindEncoder(spec_.codec);
+  context_.reset(avcodec_alloc_context3(codec));
+  GOPMILL_CHECK(context_ != nullptr);
+  GOPMILL_RETURN_IF_ERROR(ApplySettings(spec_, bps, *context_));
+  const int ret = avcodec_open2(context_.get(), codec, nullptr);
+  return ret < 0 ? Status(av::AvError("The video encoder could not be opened", ret)) : OkStatus();
+}
+
+void VideoEncoder::OpenIfNot() {
+  if (context_ == nullptr) opened_ = OpenCodec(spec_.nominal_bps);
+}
+
+void VideoEncoder::SetBitrate(std::int64_t bps) {
+  if (spec_.rate_mode == RateMode::kBitrate) opened_ = OpenCodec(bps);
+}
+
+const AVCodecContext& VideoEncoder::context() {
+  OpenIfNot();
+  return *context_;
+}
+
+int VideoEncoder::reorder_delay() { return context().has_b_frames; }
+
+Status VideoEncoder::Send(const AVFrame* frame) {
+  OpenIfNot();
+  GOPMILL_RETURN_IF_ERROR(opened_);
+  int ret = 0;
+  if (frame == nullptr) {
+    ret = avcodec_send_frame(context_.get(), nullptr);
+  } else {
+    av_frame_unref(scratch_.get());
+    ret = av_frame_ref(scratch_.get(), frame);
+    // Encoders take these as orders; here they are what the source happened to be.
+    scratch_->pict_type = AV_PICTURE_TYPE_NONE;
+    scratch_->quality = context_->global_quality;
+    if (ret >= 0) ret = avcodec_send_frame(context_.get(), scratch_.get());
+    av_frame_unref(scratch_.get());
+  }
+  if (ret < 0) return av::AvError("The video encoder refused a frame", ret);
+  return OkStatus();
+}
+
+Result<bool> VideoEncoder::Receive(AVPacket& packet) {
+  GOPMILL_CHECK(context_ != nullptr);
+  const int ret = avcodec_receive_packet(context_.get(), &packet);
+  if (ret == AVERROR(EAGAIN) || ret == AVERROR_EOF) return false;
+  if (ret < 0) return av::AvError("The video encoder failed", ret);
+  return true;
+}
+
+std::size_t VideoEncoder::footprint_bytes() const {
+  const int picture = av_image_get_buffer_size(static_cast<AVPixelFormat>(spec_.pixel_format),
+                                               spec_.width, spec_.height, 64);
+  return kContextBytes + PicturesHeld(spec_.codec) * static_cast<std::size_t>(std::max(picture, 0));
+}
+
+}  // namespace gopmill
