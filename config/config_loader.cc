@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/config_loader.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "config/settings.h"
+
+namespace gopmill {
+namespace {
+
+constexpr std::size_t kMaxFileBytes = 1 << 20;
+constexpr const char* kFileVariable = "GOPMILL_CONFIG";
+
+// The file's text; nullopt with a problem when it cannot be had.
+std::optional<std::string> ReadFile(const std::string& path, std::vector<ConfigProblem>& problems) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    problems.push_back({path, "The config file cannot be opened."});
+    return std::nullopt;
+  }
+  std::string text(kMaxFileBytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (file.bad() || text.size() > kMaxFileBytes) {
+    problems.push_back({path, "The config file cannot be read or is larger than 1 MiB."});
+    return std::nullopt;
+  }
+  return text;
+}
+
+void ApplyText(const Setting& setting, const std::string& value, const std::string& place,
+               LoadedConfig& loaded, std::vector<ConfigProblem>& problems) {
+  if (SetText(setting, value, loaded.config)) {
+    loaded.origins.insert_or_assign(std::string(setting.pointer), place);
+    return;
+  }
+  std::string shown;
+  for (const char c : value.substr(0, 60)) shown += (c >= ' ' && c <= '~') ? c : '?';
+  problems.push_back(
+      {place, "The value must be " + std::string(setting.accepted) + ", not '" + shown + "'."});
+}
+
+void ApplyFile(const ConfigSources& sources, LoadedConfig& loaded,
+               std::vector<ConfigProblem>& problems) {
+  std::string path = sources.file;
+  if (path.empty() && sources.environment) path = sources.environment(kFileVariable).value_or("");
+  if (path.empty()) return;
+  const auto text = ReadFile(path, problems);
+  if (!text) return;
+  auto found = ApplyConfigFile(*text, path, loaded.config, loaded.origins);
+  problems.insert(problems.end(), std::make_move_iterator(found.begin()),
+                  std::make_move_iterator(found.end()));
+}
+
+void ApplyEnvironment(const ConfigSources& sources, LoadedConfig& loaded,
+                      std::vector<ConfigProblem>& problems) {
+  if (!sources.environment) return;
+  for (const Setting& setting : Settings()) {
+    const std::string name = EnvironmentName(setting);
+    const auto value = sources.environment(name);
+    if (value) ApplyText(setting, *value, "environment " + name, loaded, problems);
+  }
+}
+
+void ApplyFlags(const ConfigSources& sources, LoadedConfig& loaded,
+                std::vector<ConfigProblem>& problems) {
+  for (const auto& [flag, value] : sources.flags) {
+    const Setting* setting = FindSettingByFlag(flag);
+    if (setting == nullptr) {
+      problems.push_back({"flag " + flag, "There is no such setting."});
+    } else {
+      ApplyText(*setting, value, "flag " + flag, loaded, problems);
+    }
+  }
+}
+
+// The value as it stands in a config file.
+std::string JsonText(const Setting& setting, const ServerConfig& config) {
+  const std::string text = GetText(setting, config);
+  if (setting.text == nullptr) return text;
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+struct PrintedLine {
+  std::string text, comment;
+};
+
+std::string WithComments(std::span<const PrintedLine> lines) {
+  std::size_t widest = 0;
+  for (const PrintedLine& line : lines) {
+    if (!line.comment.empty()) widest = std::max(widest, line.text.size());
+  }
+  std::string printed;
+  for (const PrintedLine& line : lines) {
+    printed += line.text;
+    if (!line.comment.empty()) {
+      printed += std::string(widest - line.text.size() + 2, ' ') + "// " + line.comment;
+    }
+    printed += "\n";
+  }
+  return printed;
+}
+
+}  // namespace
+
+Result<LoadedConfig> LoadConfig(const ConfigSources& sources) {
+  LoadedConfig loaded;
+  std::vector<ConfigProblem> problems;
+  ApplyFile(sources, loaded, problems);
+  ApplyEnvironment(sources, loaded, problems);
+  ApplyFlags(sources, loaded, problems);
+  if (problems.empty()) return loaded;
+  std::string message;
+  for (const ConfigProblem& problem : problems) {
+    if (!message.empty()) message += "\n";
+    message += problem.place + ": " + problem.message;
+  }
+  return Error{.code = Code::kInvalidArgument, .message = std::move(message)};
+}
+
+std::string PrintConfig(const LoadedConfig& loaded) {
+  std::vector<PrintedLine> lines = {{"{", ""}};
+  std::string section;
+  const auto close_value = [&lines] {
+    if (lines.size() > 1) lines.back().text += ",";
+  };
+  for (const Setting& setting : Settings()) {
+    const std::size_t slash = setting.pointer.rfind('/');
+    const std::string_view in = setting.pointer.substr(0, slash);
+    if (in != section) {
+      if (!section.empty()) lines.push_back({"  }", ""});
+      if (!in.empty()) {
+        close_value();
+        lines.push_back({"  \"" + std::string(in.substr(1)) + "\": {", ""});
+      } else {
+        close_value();
+      }
+      section = in;
+    } else {
+      close_value();
+    }
+    const auto origin = loaded.origins.find(setting.pointer);
+    lines.push_back({std::string(section.empty() ? "  \"" : "    \"") +
+                         std::string(setting.pointer.substr(slash + 1)) +
+                         "\": " + JsonText(setting, loaded.config),
+                     origin == loaded.origins.end() ? "default" : origin->second});
+  }
+  if (!section.empty()) lines.push_back({"  }", ""});
+  lines.push_back({"}", ""});
+  return WithComments(lines);
+}
+
+std::optional<std::string> ProcessEnvironment(const std::string& name) {
+  const char* value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe): see the header
+  if (value == nullptr) return std::nullopt;
+  return std::string(value);
+}
+
+}  // namespace gopmill

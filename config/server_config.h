@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every setting of the server with its default. Plain values; names, ranges, environment variables
+// and flags are in config/settings, which is where a new one is added too.
+//
+// Thread-safety: compatible (plain values).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace gopmill {
+
+struct ServerConfig {
+  // Folder with the movies that may be asked for. Nothing outside of it is ever opened. `serve`
+  // does not start without one.
+  std::string library;
+
+  struct Http {
+    bool operator==(const Http&) const = default;
+    std::string address = "127.0.0.1";    // IPv4 or IPv6 literal; other machines: 0.0.0.0 or ::
+    std::int64_t port = 8080;             // 0..65535; 0 = any free one, printed at start
+    std::int64_t max_connections = 1024;  // 1..100000
+    std::int64_t header_timeout_seconds = 10;  // 1..3600: a request must be complete by then
+    std::int64_t idle_timeout_seconds = 60;    // 1..86400: between requests of one connection
+    std::int64_t stall_timeout_seconds = 60;   // 1..86400: a client that takes no byte is cut
+  } http;
+
+  struct Scheduler {
+    bool operator==(const Scheduler&) const = default;
+    std::string policy = "h-cahrw";  // which worker gets which unit
+    std::int64_t workers = 0;        // 0..4096; 0 = one per CPU this process may use
+  } scheduler;
+
+  struct Streams {
+    bool operator==(const Streams&) const = default;
+    std::int64_t max = 64;                     // 1..100000 at once; more are refused
+    std::int64_t window_bytes = 32 << 20;      // 1 MiB..4 GiB: a stream's work in memory
+    std::int64_t sink_buffer_bytes = 1 << 20;  // 64 KiB..1 GiB: bytes waiting for its client
+  } streams;
+
+  std::int64_t context_cache_bytes = 64 << 20;  // 0..4 GiB for each worker; 0 = keep none warm
+  std::int64_t drain_timeout_seconds = 30;  // 0..86400: running streams may finish after SIGTERM
+
+  struct Log {
+    bool operator==(const Log&) const = default;
+    std::string level = "info";   // trace, debug, info, warning, error, off
+    std::string format = "text";  // text, json
+  } log;
+
+  bool operator==(const ServerConfig&) const = default;
+};
+
+}  // namespace gopmill

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/settings.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <optional>
+
+namespace gopmill {
+namespace {
+
+constexpr std::int64_t kKiBytes = 1024;
+constexpr std::int64_t kMiBytes = 1024 * kKiBytes;
+constexpr std::int64_t kGiBytes = 1024 * kMiBytes;
+
+constexpr std::string_view kLogLevels[] = {"trace", "debug", "info", "warning", "error", "off"};
+constexpr std::string_view kLogFormats[] = {"text", "json"};
+
+constexpr std::array kSettings = std::to_array<Setting>({
+    {.pointer = "/library",
+     .flag = "--library",
+     .accepted = "a folder",
+     .meaning = "Folder with the movies that may be asked for",
+     .text = [](ServerConfig& c) -> std::string& { return c.library; }},
+    {.pointer = "/http/address",
+     .flag = "--http-address",
+     .accepted = "an IPv4 or IPv6 address",
+     .meaning = "Address to listen on; 0.0.0.0 or :: lets other machines in",
+     .text = [](ServerConfig& c) -> std::string& { return c.http.address; }},
+    {.pointer = "/http/port",
+     .flag = "--http-port",
+     .accepted = "0 to 65535",
+     .meaning = "Port to listen on; 0 takes a free one",
+     .number = [](ServerConfig& c) -> std::int64_t& { return c.http.port; },
+     .low = 0,
+     .high = 65535},
+    {.pointer = "/http/max_connections",
+     .flag = "",
+     .accepted = "1 to 100000",
+     .meaning = "Open connections at once",
+     .number = [](ServerConfig& c) -> std::int64_t& { return c.http.max_connections; },
+     .low = 1,
+     .high = 100'000},
+    {.pointer = "/http/header_timeout_seconds",
+     .flag = "",
+     .accepted = "1 to 3600 seconds",
+     .meaning = "Time in which a request must be complete",
+     .number = [](ServerConfig& c) -> std::int64_t& { return c.http.header_timeout_seconds; },
+     .low = 1,
+     .high = 3600},
+    {.pointer = "/http/idle_timeout_seconds",
+     .flag = "",
+     .accepted = "1 to 86400 seconds",
+     .meaning = "Time between two requests of one connection",
+     .number = [](ServerConfig& c) -> std::int64_t& { return c.http.idle_timeout_seconds; },
+     .low = 1,
+     .high = 86400},
+    {.pointer = "/http/stall_timeout_seconds",
+     .flag = "",
+     .accepted = "1 to 86400 seconds",
+     .meaning = "Time after which a client that takes no byte is cut",
+     .number = [](ServerConfig& c) -> std::int64_t& { return c.http.stall_timeout_seconds; },
+     .low = 1,
+     .high = 86400},
+    {.pointer = "/scheduler/policy",
+     .flag = "--scheduler",
+     .accepted = "the name of a policy, like h-cahrw",
+     .meaning = "Which worker gets which unit",
+     .text = [](ServerConfig& c) -> std::string& { return c.scheduler.policy; }},
+    {.pointer = "/scheduler/workers",
+     .flag = "--workers",
+     .accepted = "0 to 4096",
+     .meaning = "Worker threads; 0 = one per CPU this process may use",
+     .number = [](ServerConfig& c) -> std::int64_t& { return c.scheduler.workers; },
+     .low = 0,
+     .high = 4096},
+    {.pointer = "/streams/max",
+     .flag = "--max-streams",
+     .accepted = "1 to 100000",
+     .meaning = "Streams at once; more are refused",
+     .number = [](ServerConfig& c) -> std::int64_t& { return c.streams.max; },
+     .low = 1,
+     .high = 100'000},
+    {.pointer = "/streams/window_bytes",
+     .flag = "",
+     .accepted = "1MiB to 4GiB",
+     .meaning = "Bytes of one stream's work in memory",
+     .number = [](ServerConfig& c) -> std::int64_t& { return c.streams.window_bytes; },
+     .low = kMiBytes,
+     .high = 4 * kGiBytes},
+    {.pointer = "/streams/sink_buffer_bytes",
+     .flag = "",
+     .accepted = "64KiB to 1GiB",
+     .meaning = "Bytes of one stream that may wait for its client",
+     .number = [](ServerConfig& c) -> std::int64_t& { return c.streams.sink_buffer_bytes; },
+     .low = 64 * kKiBytes,
+     .high = kGiBytes},
+    {.pointer = "/context_cache_bytes",
+     .flag = "",
+     .accepted = "0 to 4GiB",
+     .meaning = "Warm codec contexts of each worker",
+     .number = [](ServerConfig& c) -> std::int64_t& { return c.context_cache_bytes; },
+     .low = 0,
+     .high = 4 * kGiBytes},
+    {.pointer = "/drain_timeout_seconds",
+     .flag = "--drain-timeout",
+     .accepted = "0 to 86400 seconds",
+     .meaning = "Time that running streams get to finish after SIGTERM",
+     .live = true,
+     .number = [](ServerConfig& c) -> std::int64_t& { return c.drain_timeout_seconds; },
+     .low = 0,
+     .high = 86400},
+    {.pointer = "/log/level",
+     .flag = "--log-level",
+     .accepted = "trace, debug, info, warning, error or off",
+     .meaning = "What is written to the log",
+     .live = true,
+     .text = [](ServerConfig& c) -> std::string& { return c.log.level; },
+     .choices = kLogLevels},
+    {.pointer = "/log/format",
+     .flag = "--log-format",
+     .accepted = "text or json",
+     .meaning = "Form of the log lines on stderr",
+     .text = [](ServerConfig& c) -> std::string& { return c.log.format; },
+     .choices = kLogFormats},
+});
+
+// digits[KiB|MiB|GiB]; nothing else.
+std::optional<std::int64_t> ParseNumber(std::string_view text) {
+  constexpr std::size_t kMaxDigits = 12;
+  std::int64_t scale = 1;
+  for (const auto& [suffix, factor] : {std::pair<std::string_view, std::int64_t>{"KiB", kKiBytes},
+                                       {"MiB", kMiBytes},
+                                       {"GiB", kGiBytes}}) {
+    if (text.ends_with(suffix)) {
+      scale = factor;
+      text.remove_suffix(suffix.size());
+      break;
+    }
+  }
+  if (text.empty() || text.size() > kMaxDigits) return std::nullopt;
+  std::int64_t value = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    value = value * 10 + (c - '0');
+  }
+  if (value > (std::int64_t{1} << 32) && scale > 1) return std::nullopt;
+  return value * scale;
+}
+
+bool SetWord(const Setting& setting, std::string_view value, ServerConfig& config) {
+  const auto& choices = setting.choices;
+  const bool accepted = choices.empty()
+                            ? !value.empty() && value.find('\0') == std::string_view::npos
+                            : std::find(choices.begin(), choices.end(), value) != choices.end();
+  if (accepted) setting.text(config) = std::string(value);
+  return accepted;
+}
+
+template <class Field>
+const Setting* Find(Field Setting::*field, std::string_view wanted) {
+  for (const Setting& setting : kSettings) {
+    if (setting.*field == wanted && !wanted.empty()) return &setting;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::span<const Setting> Settings() { return kSettings; }
+
+const Setting* FindSettingByPointer(std::string_view pointer) {
+  return Find(&Setting::pointer, pointer);
+}
+
+const Setting* FindSettingByFlag(std::string_view flag) { return Find(&Setting::flag, flag); }
+
+std::string EnvironmentName(const Setting& setting) {
+  std::string name = "GOPMILL";
+  for (const char c : setting.pointer) {
+    name += c == '/' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return name;
+}
+
+bool SetNumber(const Setting& setting, std::int64_t value, ServerConfig& config) {
+  if (setting.number == nullptr || value < setting.low || value > setting.high) return false;
+  setting.number(config) = value;
+  return true;
+}
+
+bool SetText(const Setting& setting, std::string_view value, ServerConfig& config) {
+  if (setting.text != nullptr) return SetWord(setting, value, config);
+  const auto number = ParseNumber(value);
+  return number && SetNumber(setting, *number, config);
+}
+
+std::string GetText(const Setting& setting, const ServerConfig& config) {
+  ServerConfig copy = config;  // the accessors give references that can be written to
+  return setting.text != nullptr ? setting.text(copy) : std::to_string(setting.number(copy));
+}
+
+void CopySetting(const Setting& setting, const ServerConfig& from, ServerConfig& to) {
+  ServerConfig copy = from;
+  if (setting.text != nullptr) {
+    setting.text(to) = setting.text(copy);
+  } else {
+    setting.number(to) = setting.number(copy);
+  }
+}
+
+}  // namespace gopmill
