@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/muxer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "tests/unit/mux/mux_media.h"
+
+namespace gopmill::testing {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+struct Case {
+  const char* name;
+  Container container;
+  bool streamed;
+  const char* video;
+  const char* audio;
+};
+
+std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.name; }
+
+class InEveryContainer : public ::testing::TestWithParam<Case> {
+ protected:
+  // Muxes the tracks as the case says; the path of the result.
+  static std::string Mux(const std::vector<const Coded*>& tracks, const std::string& name) {
+    const Case& c = GetParam();
+    const std::string path = TempPath(name + "-" + c.name + "." + std::string(Name(c.container)));
+    if (!c.streamed) {
+      const Status status = MuxFile(c.container, tracks, path);
+      EXPECT_TRUE(status.ok()) << status.error().ToString();
+      return path;
+    }
+    const Muxed muxed = MuxStreamed(c.container, tracks);
+    EXPECT_TRUE(muxed.status.ok()) << muxed.status.error().ToString();
+    WriteFile(path, muxed.bytes);
+    return path;
+  }
+  static bool coarse() {  // times in whole milliseconds
+    return GetParam().container == Container::kMkv || GetParam().container == Container::kWebm;
+  }
+};
+
+TEST_P(InEveryContainer, FramesTimesAndSyncAreExact) {
+  const Rational fps{24000, 1001};
+  const Coded video = MakeVideo({.encoder = GetParam().video,
+                                 .frames = 240,
+                                 .fps = fps,
+                                 .global_header = GetParam().container != Container::kTs});
+  const std::vector<double> at{0.5, 4.9, 9.3};
+  const Coded audio = MakeAudio(GetParam().audio, Clicks(48000, 10, at), 48000, 2);
+  const std::string path = Mux({&video, &audio}, "sync");
+  const ReadMovie movie = ReadBack(path);
+  ASSERT_EQ(movie.video().pts.size(), 240U);
+  EXPECT_EQ(movie.video().errors + movie.audio().errors, 0);
+  const double zero = movie.video().pts[0];
+  for (std::size_t n = 0; n < 240; ++n) {
+    ASSERT_NEAR(movie.video().pts[n] - zero, static_cast<double>(n) / fps.ToDouble(),
+                coarse() ? 0.0011 : 0.00002)
+        << n;
+  }
+  const auto clicks = FindClicks(movie.audio().samples, 48000, movie.audio().pts[0] - zero);
+  ASSERT_EQ(clicks.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    RecordProperty("click" + std::to_string(i), std::to_string(1000 * (clicks[i] - at[i])));
+    EXPECT_NEAR(clicks[i], at[i], 0.001);
+  }
+  EXPECT_NEAR(av_q2d(movie.video().frame_rate), fps.ToDouble(), 0.01);
+  EXPECT_EQ(movie.video().sample_aspect.num, 4);
+  const auto [code, text] =
+      RunCommand("ffmpeg -nostdin -v error -xerror -i '" + path + "' -f null -");
+  EXPECT_EQ(code, 0);
+  EXPECT_EQ(text, "");
+}
+
+TEST_P(InEveryContainer, TheSameBytesTwice) {
+  const Coded video = MakeVideo({.encoder = GetParam().video,
+                                 .frames = 60,
+                                 .global_header = GetParam().container != Container::kTs});
+  const Coded audio = MakeAudio(GetParam().audio, Clicks(48000, 2.5, {1.0}), 48000, 2);
+  const std::string a = ReadFile(Mux({&video, &audio}, "a"));
+  const std::string b = ReadFile(Mux({&video, &audio}, "b"));
+  EXPECT_FALSE(a.empty());
+  EXPECT_TRUE(a == b);
+  EXPECT_EQ(a.find("Lavf"), std::string::npos);
+}
+
+TEST_P(InEveryContainer, AudioThatStartsLateStaysInPlace) {
+  for (const double start : {0.3, 7.0}) {
+    const Coded video = MakeVideo({.encoder = GetParam().video,
+                                   .frames = 240,
+                                   .global_header = GetParam().container != Container::kTs});
+    const Coded audio =
+        MakeAudio(GetParam().audio, Clicks(48000, 2, {1.0}), 48000, 2, std::lround(start * 48000));
+    const ReadMovie movie = ReadBack(Mux({&video, &audio}, "late"));
+    ASSERT_EQ(movie.video().pts.size(), 240U);
+    const auto clicks =
+        FindClicks(movie.audio().samples, 48000, movie.audio().pts[0] - movie.video().pts[0]);
+    ASSERT_EQ(clicks.size(), 1U);
+    EXPECT_NEAR(clicks[0], start + 1.0, 0.001) << start;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Mux, InEveryContainer,
+    ::testing::Values(Case{"Mp4Streamed", Container::kMp4, true, "libx264", "aac"},
+                      Case{"Mp4File", Container::kMp4, false, "libx264", "aac"},
+                      Case{"Mp4OpusStreamed", Container::kMp4, true, "libx264", "libopus"},
+                      Case{"Mp4OpusFile", Container::kMp4, false, "libx264", "libopus"},
+                      Case{"Ts", Container::kTs, true, "libx264", "aac"},
+                      Case{"TsFile", Container::kTs, false, "libx264", "aac"},
+                      Case{"TsOpus", Container::kTs, true, "libx264", "libopus"},
+                      Case{"MkvStreamed", Container::kMkv, true, "libx264", "aac"},
+                      Case{"MkvFile", Container::kMkv, false, "libx264", "aac"},
+                      Case{"MkvOpusStreamed", Container::kMkv, true, "libx264", "libopus"},
+                      Case{"WebmStreamed", Container::kWebm, true, "libvpx-vp9", "libopus"},
+                      Case{"WebmFile", Container::kWebm, false, "libvpx-vp9", "libopus"}),
+    [](const auto& c) { return std::string(c.param.name); });
+
+}  // namespace
+}  // namespace gopmill::testing
