@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "scheduler/counters.h"
 #include "scheduler/executor.h"
 #include "scheduler/job.h"
 #include "scheduler/policy_options.h"
@@ -57,18 +58,10 @@ struct WorkerStats {
 };
 
 // One snapshot, consistent in itself.
-struct SchedulerStats {
+struct SchedulerStats : SchedulerCounters {
   std::vector<WorkerStats> workers;
   std::uint64_t waiting_units = 0;  // global queue: submitted and not yet assigned
   std::uint64_t waiting_bytes = 0;
-  std::uint64_t submitted = 0;
-  std::uint64_t assigned = 0;            // retries included
-  std::uint64_t assigned_elsewhere = 0;  // of these, not to the stream's home ("disruption")
-  std::uint64_t retries = 0;
-  std::uint64_t cancelled = 0;  // reported without having run
-  std::uint64_t decisions = 0;  // calls of the policy
-  Duration decision_time{};     // inside them
-  Duration run_time{};          // inside finished jobs, all workers together
 
   // Scheduling overhead: time inside the policy per second of job time.
   [[nodiscard]] double Overhead() const;

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// h-cahrw: cache-aware adaptive highest random weight at every level of the topology tree. The
+// descent and its source are in tree_choice.h.
+#include "scheduler/early_binding.h"
+#include "scheduler/policy_registry.h"
+#include "scheduler/tree_choice.h"
+
+namespace gopmill {
+namespace {
+
+class HCahrw final : public Policy {
+ public:
+  HCahrw(const PolicyOptions& options, const LoadTree& tree)
+      : Policy(options.hash), choice_(options, tree) {}
+
+  void On(const PolicyEvent& event, const PoolState& pool, TimePoint /*now*/,
+          ActionList& actions) override {
+    const auto pick = [&](const Unit& unit) {
+      return choice_.Choose(pool.tree(), unit.home, unit.excluded);
+    };
+    BindEarly(event, pool, Rebinding::kOnEveryOffer, pick, actions);
+  }
+
+  StreamHome Home(StreamId stream, const PoolState& pool) override {
+    return choice_.Home(stream, pool.tree());
+  }
+
+ private:
+  TreeChoice choice_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Policy>> MakeHCahrw(const PolicyOptions& options, const PoolState& pool) {
+  if (!options.ratios.matrix.empty()) {
+    return InvalidArgument("ratios",
+                           "h-cahrw takes one communication ratio per level, not a matrix.",
+                           "ratios per level, or the policy ca-ahrw");
+  }
+  return std::unique_ptr<Policy>(std::make_unique<HCahrw>(options, pool.tree()));
+}
+
+}  // namespace gopmill

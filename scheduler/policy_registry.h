@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The policies by name. To add one: write scheduler/policy_<name>.cc with a factory and give it a
+// line in the table of policy_registry.cc. Server, bench, simulator and the property tests of
+// tests/unit/scheduler pick it up from there.
+//
+// Thread-safety: safe (immutable).
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "scheduler/policy.h"
+
+namespace gopmill {
+
+// Makes a policy for the workers of `pool`, which outlives it, or says why it cannot serve them.
+using PolicyFactory = Result<std::unique_ptr<Policy>> (*)(const PolicyOptions& options,
+                                                          const PoolState& pool);
+
+struct PolicyEntry {
+  std::string_view name;
+  std::string_view description;  // one line, for listings
+  PolicyFactory make = nullptr;
+};
+
+// In the order in which they are listed: the default first.
+std::span<const PolicyEntry> Policies();
+
+// "h-cahrw, ca-ahrw, ..."
+std::string PolicyNames();
+
+// kInvalidArgument with the accepted names when there is no such policy.
+Result<std::unique_ptr<Policy>> MakePolicy(std::string_view name, const PolicyOptions& options,
+                                           const PoolState& pool);
+
+}  // namespace gopmill

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All that a decision can depend on: which units wait, in which order, and what every worker holds.
+// Policies read it; only the dispatcher changes it.
+//
+//   stream 7:  u3 <- u4 <- u5     one line per stream, in order; only its head can be assigned.
+//   stream 9:  u0                 The heads of all lines, in order of arrival, are the global FIFO.
+//
+//   worker 0:  [u2 running][u8]   run queue: the first unit is the one the worker is busy with
+//
+// A head for which a policy has chosen a full worker is *held* for that worker: it waits, its
+// stream waits behind it, and nobody else does.
+//
+// Guarantees: no operation looks at all workers or all units; none allocates except when more units
+// or streams are in the scheduler than ever before, or a stream is new.
+//
+// Thread-safety: compatible.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "scheduler/job.h"
+#include "scheduler/load_tree.h"
+#include "scheduler/unit_list.h"
+
+namespace gopmill {
+
+// Where the hash alone sends a stream, and the digest to use for it from now on.
+struct StreamHome {
+  WorkerId worker;  // -1 while no worker is in service
+  std::uint64_t key = 0;
+};
+
+enum class UnitPhase { kFree, kWaiting, kAssigned };
+
+// One unit in the scheduler. Policies read the first group only.
+struct Unit {
+  JobSpec spec;
+  StreamHome home;
+  WorkerId excluded;  // where it failed before; -1 otherwise
+  WorkerId worker;    // waiting: the one it is held for (-1: any); assigned: the one that has it
+
+  std::uint64_t sequence = 0;  // order of arrival of all units
+  UnitPhase phase = UnitPhase::kFree;
+  bool cancelled = false;  // its stream was cancelled while a worker had it
+  WorkerId thief;          // where it goes when it comes back from its worker; -1: nowhere yet
+  JobReport report;
+  std::unique_ptr<Job> job;  // null while a worker has it
+  std::uint32_t stream_slot = kNoSlot;
+
+  UnitLink line;  // its stream's line, or its stream's assigned units
+  UnitLink head;  // the heads of all lines
+  UnitLink held;  // the heads held for one worker
+  UnitLink run;   // the run queue of a worker
+};
+
+class PoolState {
+ public:
+  struct Params {
+    int run_queue_units = 2;  // the running one included; 0 = without bound
+    PolicyOptions options = {};
+  };
+  // `worker_pus`: for every worker the index of its PU in topology.pus(), not decreasing.
+  PoolState(const Topology& topology, std::span<const int> worker_pus, const Params& params);
+
+  // --- What policies look at ---------------------------------------------------------------------
+  [[nodiscard]] int worker_count() const { return static_cast<int>(workers_.size()); }
+  [[nodiscard]] bool available(WorkerId w) const { return worker(w).available; }
+  // Another unit fits into its run queue.
+  [[nodiscard]] bool has_room(WorkerId w) const;
+  // In service and without any unit.
+  [[nodiscard]] bool idle(WorkerId w) const { return worker(w).available && worker(w).units == 0; }
+  // The queues that policies compare, in bytes, by worker (RunningRule applied).
+  [[nodiscard]] std::span<const std::uint64_t> loads() const { return loads_; }
+  [[nodiscard]] std::span<const Candidate> candidates() const { return candidates_; }
+  [[nodiscard]] const LoadTree& tree() const { return tree_; }
+  // The idle worker that has been so for longest; -1 if none is.
+  [[nodiscard]] WorkerId LongestIdle() const { return idle_front_; }
+  [[nodiscard]] WorkerId NextIdle(WorkerId w) const { return worker(w).next_idle; }
+
+  [[nodiscard]] const Unit& unit(UnitRef ref) const { return units_[ref.slot]; }
+  [[nodiscard]] UnitRef OldestHead() const { return heads_.front(); }
+  [[nodiscard]] UnitRef NextHead(UnitRef ref) const { return HeadList::Next(units_, ref); }
+  [[nodiscard]] UnitRef OldestHeldFor(WorkerId w) const { return worker(w).held.front(); }
+  [[nodiscard]] UnitRef NextHeld(UnitRef ref) const { return HeldList::Next(units_, ref); }
+  // The unit a worker is busy with, and the last one behind it (what a thief would take).
+  [[nodiscard]] UnitRef Running(WorkerId w) const { return worker(w).queue.front(); }
+  [[nodiscard]] UnitRef NewestQueued(WorkerId w) const { return worker(w).queue.back(); }
+  [[nodiscard]] UnitRef NextQueued(UnitRef ref) const { return RunList::Next(units_, ref); }
+
+  [[nodiscard]] int available_workers() const { return tree_.node(0).available; }
+  [[nodiscard]] int units_of(WorkerId w) const { return worker(w).units; }
+  [[nodiscard]] std::uint64_t bytes_of(WorkerId w) const { return worker(w).bytes; }
+  // When the worker began the unit it runs, as far as can be told from here.
+  [[nodiscard]] TimePoint running_since(WorkerId w) const { return worker(w).running_since; }
+  [[nodiscard]] std::uint64_t waiting_units() const { return waiting_units_; }
+  [[nodiscard]] std::uint64_t waiting_bytes() const { return waiting_bytes_; }
+
+  // --- What the dispatcher does ------------------------------------------------------------------
+  Unit& unit(UnitRef ref) { return units_[ref.slot]; }
+  [[nodiscard]] bool IsHead(UnitRef ref) const { return unit(ref).head.linked; }
+  // A new unit at the end of its stream's line.
+  UnitRef Add(const JobSpec& spec, std::unique_ptr<Job> job);
+  // The unit waits for `w` (-1: for whoever comes free).
+  void Hold(UnitRef ref, WorkerId w);
+  // A head goes to the end of a run queue. Returns the new head of its stream, if there is one.
+  UnitRef Assign(UnitRef ref, WorkerId w, TimePoint now);
+  // Takes an assigned unit out of its run queue. It is in no list then: Requeue or Release it.
+  void Unassign(UnitRef ref, TimePoint now);
+  // Back to the front of its stream's line.
+  void Requeue(UnitRef ref);
+  // Takes a waiting unit out of its line. Returns the new head of its stream if that changed.
+  UnitRef Withdraw(UnitRef ref);
+  // Forgets a unit that is in no list.
+  void Release(UnitRef ref);
+  void SetAvailable(WorkerId w, bool available);
+  // The unit of that id among those the worker holds; invalid if there is none.
+  [[nodiscard]] UnitRef FindOn(WorkerId w, UnitId id) const;
+  // First waiting / first assigned unit of a stream; NextOfStream continues either.
+  [[nodiscard]] UnitRef FirstWaiting(StreamId stream) const;
+  [[nodiscard]] UnitRef FirstAssigned(StreamId stream) const;
+  [[nodiscard]] UnitRef NextOfStream(UnitRef ref) const { return LineList::Next(units_, ref); }
+  // The home its stream got from an earlier unit, if the set of workers is still the same.
+  [[nodiscard]] const StreamHome* CachedHome(UnitRef ref) const;
+  void SetHome(UnitRef ref, StreamHome home);
+
+ private:
+  using LineList = UnitList<Unit, &Unit::line>;
+  using HeadList = UnitList<Unit, &Unit::head>;
+  using HeldList = UnitList<Unit, &Unit::held>;
+  using RunList = UnitList<Unit, &Unit::run>;
+
+  struct Worker {
+    RunList queue;
+    HeldList held;
+    int units = 0;
+    std::uint64_t bytes = 0;  // of all units it has
+    bool available = true;
+    TimePoint running_since;
+    WorkerId previous_idle, next_idle;
+    bool in_idle_list = false;
+  };
+  struct Stream {
+    StreamId id;
+    LineList waiting;
+    LineList assigned;
+    std::uint64_t units = 0;
+    StreamHome home;
+    std::uint64_t home_epoch = 0;  // the value of epoch_ when `home` was found; 0 = never
+  };
+
+  [[nodiscard]] const Worker& worker(WorkerId w) const {
+    return workers_[static_cast<std::size_t>(w.value)];
+  }
+  Worker& worker(WorkerId w) { return workers_[static_cast<std::size_t>(w.value)]; }
+  Stream& stream_of(UnitRef ref) { return streams_[unit(ref).stream_slot]; }
+  std::uint32_t StreamSlotFor(StreamId id);
+  void LeaveHeads(UnitRef ref);
+  UnitRef PromoteHead(Stream& stream);
+  void RefreshLoad(WorkerId w);
+  void RefreshIdle(WorkerId w);
+
+  const int run_queue_units_;
+  const RunningRule running_rule_;
+  LoadTree tree_;
+  std::vector<Candidate> candidates_;  // of the workers, for flat policies
+  std::vector<std::uint64_t> loads_;
+  std::vector<Worker> workers_;
+  WorkerId idle_front_, idle_back_;
+  std::vector<Unit> units_;
+  std::vector<std::uint32_t> free_units_;
+  HeadList heads_;
+  std::vector<Stream> streams_;
+  std::vector<std::uint32_t> free_streams_;
+  std::unordered_map<StreamId, std::uint32_t> stream_slots_;
+  std::uint64_t next_sequence_ = 0;
+  std::uint64_t epoch_ = 1;  // counts changes of the set of workers
+  std::uint64_t waiting_units_ = 0;
+  std::uint64_t waiting_bytes_ = 0;
+};
+
+}  // namespace gopmill

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/scheduler.h"
+
+#include <pthread.h>
+
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/thread_safety.h"
+#include "scheduler/cgroup_quota.h"
+#include "scheduler/dispatcher.h"
+#include "scheduler/policy_registry.h"
+#include "scheduler/thread_executor.h"
+#include "scheduler/worker_layout.h"
+
+namespace gopmill {
+namespace {
+
+// More workers than this make no sense on any machine that can be described.
+constexpr int kMaxWorkers = kMaxPus;
+
+Status CheckOptions(const SchedulerOptions& options) {
+  if (options.workers < 0 || options.workers > kMaxWorkers) {
+    return InvalidArgument("workers", "The number of workers is out of range.",
+                           "0 (one per CPU) to " + std::to_string(kMaxWorkers));
+  }
+  if (options.run_queue_units < 0) {
+    return InvalidArgument("run_queue_units", "A run queue cannot hold fewer than 0 units.",
+                           "0 (no bound) or more");
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+double SchedulerStats::Overhead() const {
+  return run_time.count() == 0 ? 0.0 : ToSeconds(decision_time) / ToSeconds(run_time);
+}
+
+double SchedulerStats::Disruption() const {
+  return assigned == 0 ? 0.0
+                       : static_cast<double>(assigned_elsewhere) / static_cast<double>(assigned);
+}
+
+// The mechanism: an inbox that any thread fills, and one thread that steps the dispatcher.
+class Scheduler::Core final : public ExecutorListener {
+ public:
+  Core(Topology topology, std::unique_ptr<Dispatcher> dispatcher, ThreadExecutor::Params workers)
+      : topology_(std::move(topology)),
+        executor_(std::move(workers)),
+        dispatcher_(std::move(dispatcher)) {}
+
+  Status Launch() {
+    GOPMILL_RETURN_IF_ERROR(executor_.Launch(*this));
+    placements_ = executor_.Placements();
+    try {
+      thread_ = std::thread([this] {
+        pthread_setname_np(pthread_self(), "dispatcher");
+        Loop();
+      });
+    } catch (const std::system_error& failure) {
+      return Error{.code = Code::kResourceExhausted,
+                   .message = "The dispatcher thread could not be started.",
+                   .native = failure.code().value()};
+    }
+    return OkStatus();
+  }
+
+  Status Submit(const JobSpec& spec, std::unique_ptr<Job> job) {
+    const TimePoint now = SteadyNow();
+    return Post(JobArrived{spec, std::move(job), now}, Gate::kRespect)
+               ? OkStatus()
+               : Status(Error{.code = Code::kUnavailable,
+                              .message = "The scheduler is shutting down."});
+  }
+
+  void OnFinished(const JobReport& report, std::unique_ptr<Job> job) override {
+    Post(JobFinished{report, std::move(job)}, Gate::kPass);
+  }
+
+  void Cancel(StreamId stream) { Post(StreamCancelled{stream}, Gate::kRespect); }
+
+  void Shutdown() {
+    // Whoever comes second waits until the first is through.
+    std::call_once(shut_down_, [this] {
+      if (!thread_.joinable()) return;
+      {
+        const MutexLock lock(inbox_mutex_);
+        open_ = false;
+        inbox_.emplace_back(AllCancelled{});
+        posted_.NotifyOne();
+      }
+      thread_.join();
+      executor_.Stop();
+    });
+  }
+
+  SchedulerStats Stats() const;
+  int worker_count() const { return static_cast<int>(placements_.size()); }
+  const Topology& topology() const { return topology_; }
+
+ private:
+  enum class Gate { kRespect, kPass };
+
+  bool Post(DispatcherEvent event, Gate gate) {
+    bool wake = false;
+    {
+      const MutexLock lock(inbox_mutex_);
+      if (gate == Gate::kRespect && !open_) return false;
+      inbox_.push_back(std::move(event));
+      wake = sleeping_;
+    }
+    if (wake) posted_.NotifyOne();
+    return true;
+  }
+
+  // Waits for events and takes all there are.
+  void TakeInbox(std::vector<DispatcherEvent>& events) {
+    const MutexLock lock(inbox_mutex_);
+    while (inbox_.empty()) {
+      sleeping_ = true;
+      posted_.Wait(inbox_mutex_);
+      sleeping_ = false;
+    }
+    events.swap(inbox_);
+  }
+
+  void Loop() {
+    std::vector<DispatcherEvent> events;
+    bool closing = false;
+    while (!closing || !Empty()) {
+      events.clear();
+      TakeInbox(events);
+      for (DispatcherEvent& event : events) {
+        closing = closing || std::holds_alternative<AllCancelled>(event);
+        StepAndAct(std::move(event));
+      }
+    }
+  }
+
+  bool Empty() const {
+    const MutexLock lock(state_mutex_);
+    return dispatcher_->empty();
+  }
+
+  void StepAndAct(DispatcherEvent event) {
+    std::vector<DispatcherAction>& actions = actions_;
+    Step(std::move(event), actions);
+    // Answers to recalls add to the list while we walk it.
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+      DispatcherAction action = std::move(actions[i]);
+      std::visit([this](auto& a) { Act(a); }, action);
+    }
+    actions.clear();
+  }
+
+  void Step(DispatcherEvent event, std::vector<DispatcherAction>& actions) {
+    const MutexLock lock(state_mutex_);
+    dispatcher_->Step(std::move(event), SteadyNow(), actions);
+  }
+
+  void Act(StartAction& action) { executor_.Start(action.worker, std::move(action.ticket)); }
+  void Act(RecallAction& action) {
+    std::optional<Ticket> ticket = executor_.TryRecall(action.worker, action.unit);
+    Step(JobRecalled{action.worker, action.unit, ticket ? std::move(ticket->job) : nullptr},
+         actions_);
+  }
+  static void Act(ReportAction& action) {
+    action.job->OnReport(action.report);
+    action.job.reset();
+  }
+
+  const Topology topology_;
+  ThreadExecutor executor_;
+  std::vector<WorkerPlacement> placements_;  // constant after Launch
+
+  mutable Mutex state_mutex_;  // guards the dispatcher; held for microseconds, never with another
+  const std::unique_ptr<Dispatcher> dispatcher_ GOPMILL_GUARDED_BY(state_mutex_);
+
+  Mutex inbox_mutex_;  // guards what follows
+  std::vector<DispatcherEvent> inbox_ GOPMILL_GUARDED_BY(inbox_mutex_);
+  bool open_ GOPMILL_GUARDED_BY(inbox_mutex_) = true;
+  bool sleeping_ GOPMILL_GUARDED_BY(inbox_mutex_) = false;
+  CondVar posted_;
+
+  std::vector<DispatcherAction> actions_;  // owned by the dispatcher thread
+  std::once_flag shut_down_;
+  std::thread thread_;
+};
+
+SchedulerStats Scheduler::Core::Stats() const {
+  const MutexLock lock(state_mutex_);
+  const PoolState& pool = dispatcher_->pool();
+  SchedulerStats stats;
+  static_cast<SchedulerCounters&>(stats) = dispatcher_->counters();
+  stats.waiting_units = pool.waiting_units();
+  stats.waiting_bytes = pool.waiting_bytes();
+  const TimePoint now = SteadyNow();
+  for (const WorkerPlacement& placement : placements_) {
+    const WorkerId id = placement.worker;
+    const UnitRef running = pool.Running(id);
+    WorkerStats worker{.worker = id,
+                       .pu_os_index = placement.pu_os_index,
+                       .pinned = placement.pinned,
+                       .pin_warning = placement.warning,
+                       .busy = dispatcher_->worker_counters(id).busy,
+                       .jobs_done = dispatcher_->worker_counters(id).jobs_done,
+                       .queued_units = pool.units_of(id),
+                       .queued_bytes = pool.bytes_of(id),
+                       .running = std::nullopt};
+    if (running.valid()) {
+      worker.running = pool.unit(running).spec.unit;
+      worker.busy += now - pool.running_since(id);
+      worker.queued_units -= 1;
+      worker.queued_bytes -= pool.unit(running).spec.cost_bytes;
+    }
+    stats.workers.push_back(std::move(worker));
+  }
+  return stats;
+}
+
+Result<std::unique_ptr<Scheduler>> Scheduler::Create(const SchedulerOptions& options,
+                                                     const Topology& topology,
+                                                     WorkerLocalFactory make_local) {
+  GOPMILL_RETURN_IF_ERROR(CheckOptions(options));
+  const int count = options.workers > 0
+                        ? options.workers
+                        : DefaultWorkerCount(topology, CgroupCpuQuota(CgroupPaths{}));
+  const std::vector<int> worker_pus = LayOutWorkers(topology, count);
+  auto pool =
+      std::make_unique<PoolState>(topology, worker_pus,
+                                  PoolState::Params{.run_queue_units = options.run_queue_units,
+                                                    .options = options.policy_options});
+  GOPMILL_ASSIGN_OR_RETURN(std::unique_ptr<Policy> policy,
+                           MakePolicy(options.policy, options.policy_options, *pool));
+  ThreadExecutor::Params workers{
+      .pu_os_indices = {}, .pin = options.pin, .make_local = std::move(make_local)};
+  for (const int pu : worker_pus) workers.pu_os_indices.push_back(topology.pu(pu).os_index);
+  auto dispatcher = std::make_unique<Dispatcher>(std::move(pool), std::move(policy), &SteadyNow);
+  auto core = std::make_unique<Core>(topology, std::move(dispatcher), std::move(workers));
+  GOPMILL_RETURN_IF_ERROR(core->Launch());
+  return std::unique_ptr<Scheduler>(new Scheduler(std::move(core)));
+}
+
+Scheduler::Scheduler(std::unique_ptr<Core> core) : core_(std::move(core)) {}
+
+Scheduler::~Scheduler() { Shutdown(); }
+
+Status Scheduler::Submit(const JobSpec& spec, std::unique_ptr<Job> job) {
+  if (job == nullptr || spec.cost_bytes == 0) {
+    return InvalidArgument("cost_bytes", "A job needs something to run and a cost.",
+                           "1 byte or more");
+  }
+  return core_->Submit(spec, std::move(job));
+}
+
+void Scheduler::Cancel(StreamId stream) { core_->Cancel(stream); }
+void Scheduler::Shutdown() { core_->Shutdown(); }
+SchedulerStats Scheduler::Stats() const { return core_->Stats(); }
+int Scheduler::worker_count() const { return core_->worker_count(); }
+const Topology& Scheduler::topology() const { return core_->topology(); }
+
+}  // namespace gopmill

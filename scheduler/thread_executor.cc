@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/thread_executor.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "base/clock.h"
+
+namespace gopmill {
+namespace {
+
+// An affinity mask wide enough for every PU number the kernel may use, freed on scope exit.
+class CpuMask {
+ public:
+  // Kernels are built for at most 8,192 CPUs.
+  static constexpr int kCpus = 8192;
+  CpuMask() : set_(CPU_ALLOC(kCpus)) { CPU_ZERO_S(size(), set_); }
+  ~CpuMask() { CPU_FREE(set_); }
+  CpuMask(const CpuMask&) = delete;
+  CpuMask& operator=(const CpuMask&) = delete;
+
+  static std::size_t size() { return CPU_ALLOC_SIZE(kCpus); }
+  cpu_set_t* get() { return set_; }
+  void Add(int cpu) { CPU_SET_S(static_cast<std::size_t>(cpu), size(), set_); }
+  bool HoldsOnly(int cpu) const {
+    return CPU_COUNT_S(size(), set_) == 1 &&
+           CPU_ISSET_S(static_cast<std::size_t>(cpu), size(), set_);
+  }
+
+ private:
+  cpu_set_t* set_;
+};
+
+// Pins the calling thread; an empty string if it is where it should be afterwards.
+std::string PinToPu(int os_index) {
+  if (os_index < 0 || os_index >= CpuMask::kCpus) return "no such PU on this machine";
+  CpuMask wanted;
+  wanted.Add(os_index);
+  if (sched_setaffinity(0, CpuMask::size(), wanted.get()) != 0) {
+    return std::string("the kernel refused: ") + std::strerror(errno);
+  }
+  CpuMask actual;
+  if (sched_getaffinity(0, CpuMask::size(), actual.get()) != 0) {
+    return std::string("the mask cannot be read back: ") + std::strerror(errno);
+  }
+  return actual.HoldsOnly(os_index) ? "" : "the mask read back is another one";
+}
+
+}  // namespace
+
+class ThreadExecutor::Worker {
+ public:
+  Worker(WorkerId id, int pu_os_index)
+      : placement_{.worker = id, .pu_os_index = pu_os_index, .pinned = false, .warning = {}} {}
+
+  void Launch(const Params& params, ExecutorListener& listener, std::latch& in_place) {
+    thread_ = std::thread([this, &params, &listener, &in_place] {
+      TakePlace(params.pin);
+      in_place.count_down();
+      Loop(params.make_local, listener);
+    });
+  }
+
+  void Push(Ticket ticket) {
+    bool wake = false;
+    {
+      const MutexLock lock(mutex_);
+      inbox_.push_back(std::move(ticket));
+      wake = sleeping_;
+    }
+    if (wake) arrived_.NotifyOne();
+  }
+
+  std::optional<Ticket> TakeBack(UnitId unit) {
+    const MutexLock lock(mutex_);
+    const auto found = std::ranges::find_if(
+        inbox_, [&](const Ticket& ticket) { return ticket.report.unit == unit; });
+    if (found == inbox_.end()) return std::nullopt;
+    std::optional<Ticket> ticket = std::move(*found);
+    inbox_.erase(found);
+    return ticket;
+  }
+
+  void Close() {
+    const MutexLock lock(mutex_);
+    closed_ = true;
+    arrived_.NotifyOne();
+  }
+  void Join() {
+    if (thread_.joinable()) thread_.join();
+  }
+  const WorkerPlacement& placement() const { return placement_; }
+
+ private:
+  void TakePlace(bool pin) {
+    const std::string name = "worker-" + std::to_string(placement_.worker.value);
+    pthread_setname_np(pthread_self(), name.c_str());
+    if (!pin) return;
+    placement_.warning = PinToPu(placement_.pu_os_index);
+    placement_.pinned = placement_.warning.empty();
+  }
+
+  void Loop(const WorkerLocalFactory& make_local, ExecutorListener& listener) {
+    // Made, used and destroyed on this thread.
+    const std::unique_ptr<WorkerLocal> local = make_local ? make_local(placement_.worker) : nullptr;
+    WorkerContext context{.id = placement_.worker, .local = local.get()};
+    while (std::optional<Ticket> ticket = Next()) RunTicket(*ticket, context, listener);
+  }
+
+  std::optional<Ticket> Next() {
+    const MutexLock lock(mutex_);
+    while (inbox_.empty() && !closed_) {
+      sleeping_ = true;
+      arrived_.Wait(mutex_);
+      sleeping_ = false;
+    }
+    if (inbox_.empty()) return std::nullopt;
+    std::optional<Ticket> ticket = std::move(inbox_.front());
+    inbox_.pop_front();
+    return ticket;
+  }
+
+  static void RunTicket(Ticket& ticket, WorkerContext& context, ExecutorListener& listener) {
+    JobReport& report = ticket.report;
+    report.started = SteadyNow();
+    const Duration cpu_before = ThreadCpuNow();
+    report.outcome = ticket.job->Run(context);
+    report.cpu = ThreadCpuNow() - cpu_before;
+    report.finished = SteadyNow();
+    if (report.outcome == JobOutcome::kFailed && ticket.may_retry) {
+      listener.OnFinished(report, std::move(ticket.job));
+      return;
+    }
+    // The dispatcher first: it finds the next unit for this worker while the report is delivered.
+    listener.OnFinished(report, nullptr);
+    ticket.job->OnReport(report);
+    ticket.job.reset();
+  }
+
+  WorkerPlacement placement_;  // written by the thread before Launch returns, constant afterwards
+  Mutex mutex_;                // guards the inbox
+  std::deque<Ticket> inbox_ GOPMILL_GUARDED_BY(mutex_);
+  bool sleeping_ GOPMILL_GUARDED_BY(mutex_) = false;
+  bool closed_ GOPMILL_GUARDED_BY(mutex_) = false;
+  CondVar arrived_;
+  std::thread thread_;
+};
+
+ThreadExecutor::ThreadExecutor(Params params) : params_(std::move(params)) {}
+
+ThreadExecutor::~ThreadExecutor() { Stop(); }
+
+Status ThreadExecutor::Launch(ExecutorListener& listener) {
+  in_place_ =
+      std::make_unique<std::latch>(static_cast<std::ptrdiff_t>(params_.pu_os_indices.size()));
+  for (std::size_t i = 0; i < params_.pu_os_indices.size(); ++i) {
+    auto worker =
+        std::make_unique<Worker>(WorkerId{static_cast<std::int32_t>(i)}, params_.pu_os_indices[i]);
+    try {
+      worker->Launch(params_, listener, *in_place_);
+    } catch (const std::system_error& failure) {
+      Stop();
+      return Error{.code = Code::kResourceExhausted,
+                   .message = "Only " + std::to_string(i) + " worker threads could be started.",
+                   .native = failure.code().value()};
+    }
+    workers_.push_back(std::move(worker));
+  }
+  in_place_->wait();
+  return OkStatus();
+}
+
+void ThreadExecutor::Start(WorkerId worker, Ticket ticket) {
+  workers_[static_cast<std::size_t>(worker.value)]->Push(std::move(ticket));
+}
+
+std::optional<Ticket> ThreadExecutor::TryRecall(WorkerId worker, UnitId unit) {
+  return workers_[static_cast<std::size_t>(worker.value)]->TakeBack(unit);
+}
+
+void ThreadExecutor::Stop() {
+  for (const auto& worker : workers_) worker->Close();
+  for (const auto& worker : workers_) worker->Join();
+}
+
+std::vector<WorkerPlacement> ThreadExecutor::Placements() const {
+  std::vector<WorkerPlacement> placements;
+  for (const auto& worker : workers_) placements.push_back(worker->placement());
+  return placements;
+}
+
+}  // namespace gopmill

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/topology_hwloc.h"
+
+#include <hwloc.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gopmill {
+namespace {
+
+struct DestroyTopology {
+  void operator()(hwloc_topology* topology) const noexcept { hwloc_topology_destroy(topology); }
+};
+struct FreeBitmap {
+  void operator()(hwloc_bitmap_s* bitmap) const noexcept { hwloc_bitmap_free(bitmap); }
+};
+using HwlocTopology = std::unique_ptr<hwloc_topology, DestroyTopology>;
+using Bitmap = std::unique_ptr<hwloc_bitmap_s, FreeBitmap>;
+
+constexpr std::uintmax_t kMaxXmlBytes = 64U << 20U;
+
+Error BadDescription(std::string message, std::string accepted) {
+  return Error{.code = Code::kInvalidArgument,
+               .message = std::move(message),
+               .parameter = "topology",
+               .accepted = std::move(accepted)};
+}
+
+Result<HwlocTopology> NewTopology() {
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) return InternalError("hwloc cannot be initialised.", errno);
+  return HwlocTopology(raw);
+}
+
+struct Part {
+  TopologyPath::Part part;
+  int pus = 0;  // how many PUs it spans, to order parts from the outside in
+};
+
+void AddPart(std::vector<Part>& parts, NodeKind kind, hwloc_obj_t object) {
+  if (object == nullptr) return;
+  const bool cache = kind == NodeKind::kL3 || kind == NodeKind::kL2;
+  const bool numbered = object->os_index != HWLOC_UNKNOWN_INDEX && !cache;
+  parts.push_back({.part = {.kind = kind,
+                            .key = static_cast<int>(object->logical_index),
+                            .os_index = numbered ? static_cast<int>(object->os_index) : -1,
+                            .cache_bytes = cache ? object->attr->cache.size : 0},
+                   .pus = hwloc_bitmap_weight(object->cpuset)});
+}
+
+// The smallest memory node whose CPUs include the PU. Memory nodes are no ancestors of PUs in
+// hwloc 2: they hang at the side, so their cpusets have to be asked.
+hwloc_obj_t NumaNodeOf(hwloc_topology_t topology, hwloc_obj_t pu) {
+  hwloc_obj_t best = nullptr;
+  hwloc_obj_t node = nullptr;
+  while ((node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node)) != nullptr) {
+    if (hwloc_bitmap_isset(node->cpuset, pu->os_index) == 0) continue;
+    if (best == nullptr || hwloc_bitmap_weight(node->cpuset) < hwloc_bitmap_weight(best->cpuset)) {
+      best = node;
+    }
+  }
+  return best;
+}
+
+TopologyPath PathOf(hwloc_topology_t topology, hwloc_obj_t pu) {
+  const auto above = [&](hwloc_obj_type_t type) {
+    return hwloc_get_ancestor_obj_by_type(topology, type, pu);
+  };
+  std::vector<Part> parts;
+  AddPart(parts, NodeKind::kPackage, above(HWLOC_OBJ_PACKAGE));
+  AddPart(parts, NodeKind::kNuma, NumaNodeOf(topology, pu));
+  AddPart(parts, NodeKind::kL3, above(HWLOC_OBJ_L3CACHE));
+  AddPart(parts, NodeKind::kL2, above(HWLOC_OBJ_L2CACHE));
+  AddPart(parts, NodeKind::kCore, above(HWLOC_OBJ_CORE));
+  // Biggest first; the order above where they are equal. The PU is the smallest of all.
+  std::ranges::stable_sort(parts, std::ranges::greater{}, &Part::pus);
+  AddPart(parts, NodeKind::kPu, pu);
+  TopologyPath path;
+  for (const Part& part : parts) path.parts.push_back(part.part);
+  return path;
+}
+
+Result<Topology> Convert(hwloc_topology_t topology, hwloc_const_bitmap_t mask) {
+  const int count = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
+  if (count > kMaxPus) {
+    return BadDescription("The topology has " + std::to_string(count) + " PUs.", "at most 4096");
+  }
+  const hwloc_const_bitmap_t allowed = hwloc_topology_get_allowed_cpuset(topology);
+  std::vector<TopologyPath> paths;
+  hwloc_obj_t pu = nullptr;
+  while ((pu = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, pu)) != nullptr) {
+    if (allowed != nullptr && hwloc_bitmap_isset(allowed, pu->os_index) == 0) continue;
+    if (mask != nullptr && hwloc_bitmap_isset(mask, pu->os_index) == 0) continue;
+    paths.push_back(PathOf(topology, pu));
+  }
+  return Topology::FromPaths(paths);
+}
+
+// hwloc allocates what a description asks for before anyone can look at the result, so the number
+// of PUs is worked out first: the product of the counts of all tokens outside brackets.
+Status CheckSynthetic(std::string_view description) {
+  constexpr std::size_t kMaxLength = 4096;
+  if (description.size() > kMaxLength) {
+    return BadDescription("The description of the topology is too long.", "4096 characters");
+  }
+  std::uint64_t product = 1;
+  std::uint64_t number = 0;
+  bool in_number = false;
+  int depth = 0;
+  char previous = ' ';
+  for (const char c : std::string(description) + ' ') {
+    if (c == '(' || c == '[') ++depth;
+    if (c == ')' || c == ']') --depth;
+    const bool digit = depth == 0 && c >= '0' && c <= '9';
+    // A count stands at the start of a token or behind a colon ("l2:4"; the 2 is a name).
+    if (digit && (in_number || previous == ':' || previous == ' ')) {
+      in_number = true;
+      number =
+          std::min<std::uint64_t>(number * 10 + static_cast<std::uint64_t>(c - '0'), kMaxPus + 1);
+    } else if (in_number) {
+      product *= std::max<std::uint64_t>(number, 1);
+      in_number = false;
+      number = 0;
+    }
+    if (product > kMaxPus) {
+      return BadDescription("The description has more than 4096 PUs.", "at most 4096");
+    }
+    previous = c;
+  }
+  return OkStatus();
+}
+
+Status CheckXmlFile(const std::filesystem::path& file) {
+  std::error_code failure;
+  const std::uintmax_t bytes = std::filesystem::file_size(file, failure);
+  if (failure) {
+    return Error{.code = Code::kNotFound,
+                 .message = "The topology file cannot be read: " + failure.message() + ".",
+                 .parameter = "topology"};
+  }
+  if (bytes > kMaxXmlBytes) {
+    return BadDescription("The topology file is too big.", "an hwloc XML file of at most 64 MiB");
+  }
+  // hwloc prints XML parse errors on stderr; keep what is plainly something else away from it.
+  std::array<char, 256> head{};
+  std::ifstream(file, std::ios::binary)
+      .read(head.data(), static_cast<std::streamsize>(head.size()));
+  const std::string_view text(head.data(), head.size());
+  if (text.find("<topology") == std::string_view::npos &&
+      text.find("<!DOCTYPE topology") == std::string_view::npos) {
+    return BadDescription("The file is not an hwloc topology.", "a file written by lstopo x.xml");
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<Topology> DiscoverTopology(const DiscoverOptions& options) {
+  GOPMILL_ASSIGN_OR_RETURN(const HwlocTopology topology, NewTopology());
+  if (hwloc_topology_load(topology.get()) != 0) {
+    return InternalError("The topology of this machine cannot be found out.", errno);
+  }
+  Bitmap mask;
+  if (options.respect_affinity) {
+    mask.reset(hwloc_bitmap_alloc());
+    if (mask == nullptr ||
+        hwloc_get_cpubind(topology.get(), mask.get(), HWLOC_CPUBIND_PROCESS) != 0) {
+      mask.reset();
+    }
+  }
+  return Convert(topology.get(), mask.get());
+}
+
+Result<Topology> TopologyFromSynthetic(std::string_view description) {
+  GOPMILL_RETURN_IF_ERROR(CheckSynthetic(description));
+  GOPMILL_ASSIGN_OR_RETURN(const HwlocTopology topology, NewTopology());
+  const std::string text(description);
+  if (hwloc_topology_set_synthetic(topology.get(), text.c_str()) != 0 ||
+      hwloc_topology_load(topology.get()) != 0) {
+    return BadDescription("The description of the topology is malformed.",
+                          "hwloc synthetic notation, like \"pack:2 l3:2 core:4 pu:2\"");
+  }
+  return Convert(topology.get(), nullptr);
+}
+
+Result<Topology> TopologyFromXmlFile(const std::filesystem::path& file) {
+  GOPMILL_RETURN_IF_ERROR(CheckXmlFile(file));
+  GOPMILL_ASSIGN_OR_RETURN(const HwlocTopology topology, NewTopology());
+  if (hwloc_topology_set_xml(topology.get(), file.c_str()) != 0 ||
+      hwloc_topology_load(topology.get()) != 0) {
+    return BadDescription("The topology file is malformed.", "a file written by lstopo x.xml");
+  }
+  return Convert(topology.get(), nullptr);
+}
+
+}  // namespace gopmill

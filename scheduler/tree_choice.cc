@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/tree_choice.h"
+
+#include <cmath>
+
+#include "scheduler/queue_weight.h"
+
+namespace gopmill {
+namespace {
+
+// Digests tried for a home before the descent restricts itself to workers in service. With half of
+// the workers gone, one stream in 2^32 gets there.
+constexpr std::uint32_t kMaxDraws = 32;
+
+double ShareWeight(HashKind hash, std::uint64_t key, const LoadNode& node) {
+  const double weight = Weight(hash, key, node.candidate);
+  // Equal siblings, nearly always: no need for the power.
+  return node.exponent == 1.0 ? weight : std::pow(weight, node.exponent);
+}
+
+// The leaf that wins at every level when all queues are empty.
+const LoadNode& EmptyDescent(HashKind hash, std::uint64_t key, const LoadTree& tree,
+                             bool in_service_only) {
+  const LoadNode* node = &tree.node(0);
+  while (!node->leaf()) {
+    const LoadNode* best = node;
+    double best_weight = -1;
+    for (const LoadNode& child : tree.children(*node)) {
+      if (in_service_only && child.available == 0) continue;
+      const double weight = ShareWeight(hash, key, child);
+      if (weight > best_weight) {
+        best_weight = weight;
+        best = &child;
+      }
+    }
+    node = best;
+  }
+  return *node;
+}
+
+}  // namespace
+
+TreeChoice::TreeChoice(const PolicyOptions& options, const LoadTree& tree)
+    : options_(options), queues_(static_cast<std::size_t>(tree.max_fan_out())) {}
+
+StreamHome TreeChoice::Home(StreamId stream, const LoadTree& tree) const {
+  if (tree.node(0).available == 0) return {};
+  std::uint64_t key = 0;
+  for (std::uint32_t draw = 0; draw < kMaxDraws; ++draw) {
+    key = StreamKey(stream, draw);
+    const LoadNode& leaf = EmptyDescent(options_.hash, key, tree, false);
+    if (leaf.available > 0) return {WorkerId{leaf.first_worker}, key};
+  }
+  return {WorkerId{EmptyDescent(options_.hash, key, tree, true).first_worker}, key};
+}
+
+// Weighted sums of the nodes on the way from the root to the home, by depth, from the leaf up.
+TreeChoice::PathSums TreeChoice::SumHomePath(const LoadTree& tree, WorkerId home) {
+  PathSums sums{};
+  const LoadNode* node = &tree.leaf(home);
+  double sum = static_cast<double>(node->load);
+  sums[static_cast<std::size_t>(node->depth)] = sum;
+  while (node->parent >= 0) {
+    const LoadNode& parent = tree.node(node->parent);
+    sum += parent.ratio * static_cast<double>(parent.load - node->load);
+    sums[static_cast<std::size_t>(parent.depth)] = sum;
+    node = &parent;
+  }
+  return sums;
+}
+
+TreeChoice::Queue TreeChoice::QueueOf(const LoadTree& tree, const LoadNode& child,
+                                      const LoadNode& parent, const StreamHome& home,
+                                      const PathSums& path, WorkerId excluded) const {
+  int available = child.available;
+  int idle = child.idle;
+  if (excluded.value >= 0 && child.Holds(excluded)) [[unlikely]] {
+    // A retry: count as if the worker that failed were not there. Its bytes stay in the sum; they
+    // make its neighbours look a little busier, which does no harm.
+    const LoadNode& failed = tree.leaf(excluded);
+    available -= failed.available;
+    idle -= failed.idle;
+  }
+  if (available <= 0) return {};
+  if (idle > 0) return {.weighted = 0, .plain = 0, .usable = true};
+  const auto load = static_cast<double>(child.load);
+  // Off the home path, `parent` is the closest common node of the home and all workers below, as
+  // long as the home is below `parent`; further away the ratio is the same for all children.
+  double weighted = parent.Holds(home.worker) ? parent.ratio * load : load;
+  if (child.Holds(home.worker)) weighted = path[static_cast<std::size_t>(child.depth)];
+  const double workers = options_.children == ChildRule::kByWorkers ? available : 1.0;
+  return {.weighted = weighted / workers, .plain = load / workers, .usable = true};
+}
+
+int TreeChoice::BestChild(const LoadTree& tree, const LoadNode& parent, const StreamHome& home,
+                          const PathSums& path, WorkerId excluded) {
+  QueueWeights weights(options_);
+  const auto children = tree.children(parent);
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    queues_[i] = QueueOf(tree, children[i], parent, home, path, excluded);
+    if (queues_[i].usable) weights.See(queues_[i].weighted, queues_[i].plain);
+  }
+  int best = -1;
+  double best_score = 0;
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    if (!queues_[i].usable) continue;
+    const double weight = weights.Of(queues_[i].weighted);
+    if (weight <= 0) continue;
+    const double score = weight * ShareWeight(options_.hash, home.key, children[i]);
+    if (score > best_score) {
+      best_score = score;
+      best = parent.first_child + static_cast<int>(i);
+    }
+  }
+  return best;
+}
+
+WorkerId TreeChoice::Choose(const LoadTree& tree, const StreamHome& home, WorkerId excluded) {
+  const LoadNode* node = &tree.node(0);
+  if (home.worker.value < 0) return {};
+  const PathSums path = SumHomePath(tree, home.worker);
+  while (!node->leaf()) {
+    const int best = BestChild(tree, *node, home, path, excluded);
+    if (best < 0) return {};
+    node = &tree.node(best);
+  }
+  const WorkerId chosen{node->first_worker};
+  return node->available > 0 && chosen != excluded ? chosen : WorkerId{};
+}
+
+}  // namespace gopmill

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The descent through the scheduling tree that all tree policies share. At every node, from the
+// root down, the child with the highest  w * g  is taken:
+//     g = hash weight of (stream, child), raised to `exponent` so that a child with twice the
+//         workers gets twice the streams (same winner as the score -workers / ln u);
+//     w = Q'_min / Q' over the children (queue_weight.h);
+//     Q' of a worker     = c[home][worker] * its queue
+//     Q' of an inner node = 0 if any worker below is idle, else the sum over its workers, and per
+//         worker when siblings differ in size.
+// Source: D. Guo, "Multicore Scheduling for Network Applications Based on Highest Random Weight",
+// UC Riverside, 2010 (H-CAHRW); the "any" follows its explanation, not its equation.
+//
+// Why this is cheap: c depends only on the closest common node of home and worker. A subtree beside
+// the path root -> home has one c for all its workers, so its weighted sum is c times the plain sum
+// that LoadTree keeps; inside such a subtree c cancels out. Only the path itself is summed up per
+// decision. Cost: O(depth) + one hash per child of the nodes passed.
+//
+// Homes: the same descent with all queues empty, over all workers, in service or not; if it ends at
+// one that is out of service, once more with the next digest of the stream, and so on. So a worker
+// that leaves moves its own streams only, evenly to all others, and one that returns gets exactly
+// its own back, whatever the shape of the tree.
+//
+// Thread-safety: compatible (holds scratch space).
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "scheduler/pool_state.h"
+
+namespace gopmill {
+
+class TreeChoice {
+ public:
+  TreeChoice(const PolicyOptions& options, const LoadTree& tree);
+
+  [[nodiscard]] StreamHome Home(StreamId stream, const LoadTree& tree) const;
+  // The worker for one unit of a stream; never `excluded` (-1: nobody). -1 if nobody is left.
+  [[nodiscard]] WorkerId Choose(const LoadTree& tree, const StreamHome& home, WorkerId excluded);
+
+ private:
+  struct Queue {
+    double weighted = 0;
+    double plain = 0;
+    bool usable = false;
+  };
+  using PathSums = std::array<double, kMaxTreeDepth>;
+
+  static PathSums SumHomePath(const LoadTree& tree, WorkerId home);
+  [[nodiscard]] Queue QueueOf(const LoadTree& tree, const LoadNode& child, const LoadNode& parent,
+                              const StreamHome& home, const PathSums& path,
+                              WorkerId excluded) const;
+  [[nodiscard]] int BestChild(const LoadTree& tree, const LoadNode& parent, const StreamHome& home,
+                              const PathSums& path, WorkerId excluded);
+
+  const PolicyOptions options_;
+  std::vector<Queue> queues_;  // of the children of one node
+};
+
+}  // namespace gopmill
