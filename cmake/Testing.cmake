@@ -15,6 +15,11 @@ include(GoogleTest)
 
 set(GOPMILL_TEST_ENVIRONMENT "GOPMILL_PROGRAM=${PROJECT_BINARY_DIR}/gopmill")
 
+# Building one of these builds the test programs that have the label.
+foreach(label unit integration golden fuzz browser asan tsan)
+  add_custom_target(tests_${label})
+endforeach()
+
 function(gopmill_test)
   cmake_parse_arguments(ARG "" "NAME;TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
@@ -32,6 +37,11 @@ function(gopmill_test)
     TEST_LIST ${ARG_NAME}_TESTS
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
     PROPERTIES TIMEOUT ${ARG_TIMEOUT} ENVIRONMENT "${GOPMILL_TEST_ENVIRONMENT}")
+  foreach(label ${ARG_LABELS})
+    if(TARGET tests_${label})
+      add_dependencies(tests_${label} ${ARG_NAME})
+    endif()
+  endforeach()
   # gtest_discover_tests flattens lists, so a property with several values is set by a file that ctest
   # reads after the discovery.
   set(labels_file ${CMAKE_CURRENT_BINARY_DIR}/${ARG_NAME}_labels.cmake)

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The bundled movies are what movies/manifest.json and their purpose say."""
+
+import json
+import re
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+FILES = Path(sys.argv.pop(1)) if len(sys.argv) > 1 else TOP / "movies/files"
+MANIFEST = json.loads((TOP / "movies/manifest.json").read_text())["movies"]
+REFERENCE = [name for name in MANIFEST if name.startswith("ref-")]
+
+
+def probe(name: str, *arguments: str) -> dict:
+    out = subprocess.run(["ffprobe", "-v", "error", "-of", "json", *arguments, str(FILES / name)],
+                         check=True, capture_output=True, text=True).stdout
+    return json.loads(out)
+
+
+def stream(name: str, kind: str) -> dict:
+    return probe(name, "-count_packets", "-select_streams", f"{kind}:0", "-show_streams")["streams"][0]
+
+
+def key_positions(name: str) -> list[int]:
+    packets = probe(name, "-select_streams", "v:0", "-show_entries", "packet=flags")["packets"]
+    return [place for place, packet in enumerate(packets) if "K" in packet["flags"]]
+
+
+def elementary(name: str) -> bytes:
+    """The video without its container."""
+    form = stream(name, "v")["codec_name"]
+    return subprocess.run(["ffmpeg", "-v", "error", "-i", str(FILES / name), "-map", "0:v", "-c",
+                           "copy", "-f", form, "-"], check=True, capture_output=True).stdout
+
+
+class EveryMovie(unittest.TestCase):
+    def test_is_listed_with_origin_and_licence(self):
+        self.assertEqual(sorted(MANIFEST), sorted(path.name for path in FILES.iterdir()))
+        for name, entry in MANIFEST.items():
+            with self.subTest(movie=name):
+                for key in ("description", "origin", "licence"):
+                    self.assertTrue(entry[key])
+                for content in ("clips", "lavfi"):
+                    self.assertRegex(entry[content]["sha256"], "^[0-9a-f]{64}$")
+
+    def test_has_the_frames_of_the_manifest(self):
+        for name, entry in MANIFEST.items():
+            with self.subTest(movie=name):
+                self.assertEqual(int(stream(name, "v")["nb_read_packets"]), entry["frames"])
+
+    def test_decodes_without_complaint(self):
+        for name in MANIFEST:
+            with self.subTest(movie=name):
+                done = subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-t", "5", "-i",
+                                       str(FILES / name), "-enc_time_base", "-1",
+                                       "-f", "null", "-"],
+                                      capture_output=True, text=True, check=False)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_has_sound_as_long_as_the_picture(self):
+        for name, entry in MANIFEST.items():
+            with self.subTest(movie=name):
+                packets = probe(name, "-select_streams", "a:0", "-show_entries",
+                                "packet=pts_time,duration_time")["packets"]
+                last = packets[-1]
+                end = float(last["pts_time"]) + float(last.get("duration_time", 0))
+                pictures = probe(name, "-select_streams", "v:0", "-show_entries",
+                                 "packet=pts_time")["packets"]
+                times = [float(packet["pts_time"]) for packet in pictures if "pts_time" in packet]
+                self.assertGreater(entry["frames"], 0)
+                self.assertAlmostEqual(end, max(times), delta=0.2)
+
+
+class ReferenceMovies(unittest.TestCase):
+    def test_have_the_reference_format_and_rate(self):
+        self.assertEqual(len(REFERENCE), 4)
+        for name in REFERENCE:
+            with self.subTest(movie=name):
+                video = stream(name, "v")
+                self.assertEqual((video["codec_name"], video["width"], video["height"],
+                                  video["avg_frame_rate"]), ("mpeg1video", 352, 240, "30000/1001"))
+                packets = probe(name, "-select_streams", "v:0", "-show_entries",
+                                "packet=size")["packets"]
+                bits = 8 * sum(int(packet["size"]) for packet in packets)
+                self.assertAlmostEqual(bits * 30000 / 1001 / len(packets), 920e3, delta=0.06 * 920e3)
+
+    def test_have_closed_gops_of_fifteen(self):
+        for name in REFERENCE:
+            with self.subTest(movie=name):
+                self.assertEqual(key_positions(name), list(range(0, 1800, 15)))
+                video = elementary(name)
+                headers = [match.end() for match in re.finditer(b"\x00\x00\x01\xb8", video)]
+                self.assertEqual(len(headers), 120)
+                # 25 bits of time code, then closed_gop, then broken_link.
+                self.assertEqual({(video[at + 3] >> 5) & 3 for at in headers}, {0b10})
+
+
+class ModernMovies(unittest.TestCase):
+    def assert_streams(self, name: str, video: dict, channels: int) -> None:
+        found = stream(name, "v")
+        self.assertEqual({key: found.get(key) for key in video}, video)
+        sound = stream(name, "a")
+        self.assertEqual((sound["codec_name"], sound["channels"]), ("aac", channels))
+
+    def test_are_of_the_kinds_promised(self):
+        self.assert_streams("modern-720p.mp4", {
+            "codec_name": "h264", "width": 1280, "height": 720, "avg_frame_rate": "30/1",
+            "has_b_frames": 2}, 2)
+        self.assert_streams("modern-1080p.mkv", {
+            "codec_name": "h264", "width": 1920, "height": 1080, "avg_frame_rate": "24/1"}, 6)
+        self.assert_streams("hevc10-540p.mp4", {
+            "codec_name": "hevc", "profile": "Main 10", "pix_fmt": "yuv420p10le",
+            "codec_tag_string": "hvc1"}, 2)
+        self.assert_streams("sync-720p.mp4", {"codec_name": "h264", "avg_frame_rate": "30/1"}, 2)
+
+    def test_gops_are_at_most_two_seconds(self):
+        for name, frames in [("modern-720p.mp4", 60), ("modern-1080p.mkv", 48)]:
+            with self.subTest(movie=name):
+                keys = key_positions(name) + [MANIFEST[name]["frames"]]
+                self.assertLessEqual(max(b - a for a, b in zip(keys, keys[1:])), frames)
+
+    def test_one_has_open_gops(self):
+        video = elementary("open-gop-480p.ts")
+        # NAL units of type 5 (IDR): the first picture only; the other key frames are recovery points.
+        self.assertEqual(len(re.findall(rb"\x00\x00\x01[\x05\x25\x45\x65]", video)), 1)
+        self.assertGreater(len(key_positions("open-gop-480p.ts")), 10)
+
+    def test_one_has_a_variable_frame_rate(self):
+        packets = probe("vfr-540p.mkv", "-select_streams", "v:0", "-show_entries",
+                        "packet=pts_time")["packets"]
+        times = sorted(float(packet["pts_time"]) for packet in packets)
+        steps = [round(60 * (b - a)) for a, b in zip(times, times[1:])]
+        self.assertLessEqual({1, 2, 3, 4}, set(steps))
+        self.assertGreater(len(set(steps)), 4)
+
+
+class SyncMovie(unittest.TestCase):
+    def test_flashes_and_beeps_at_full_seconds(self):
+        name = str(FILES / "sync-720p.mp4")
+        gray = subprocess.run(["ffmpeg", "-v", "error", "-i", name, "-vf", "scale=1:1,format=gray",
+                               "-f", "rawvideo", "-"], check=True, capture_output=True).stdout
+        flashes = [n for n in range(1, len(gray)) if gray[n] > 225 >= gray[n - 1]]
+        self.assertEqual(flashes, list(range(30, 600, 30)))
+        sound = subprocess.run(["ffmpeg", "-v", "error", "-i", name, "-ac", "1", "-ar", "8000", "-f",
+                                "u8", "-"], check=True, capture_output=True).stdout
+        loud = [any(abs(value - 128) > 30 for value in sound[at:at + 80])
+                for at in range(0, len(sound), 80)]  # per 10 ms
+        onsets = [n for n in range(1, len(loud)) if loud[n] and not loud[n - 1]]
+        self.assertEqual(len(onsets), 19)
+        for second, onset in enumerate(onsets, start=1):
+            self.assertAlmostEqual(onset, 100 * second, delta=3)
+
+
+if __name__ == "__main__":
+    unittest.main()
