@@ -4,11 +4,14 @@
 // stream was repaired or refused; info = once per stream or per start; debug = once per unit;
 // trace = once per frame or packet.
 //
-// Log lines go to stderr; stdout belongs to the media or the report. Thread-safety: safe.
+// Log lines go to stderr; stdout belongs to the media or the report. As JSON, each line is one
+// valid object whatever the message holds. Thread-safety: safe.
 #pragma once
 
+#include <spdlog/formatter.h>
 #include <spdlog/spdlog.h>
 
+#include <memory>
 #include <string_view>
 
 #include "base/status.h"
@@ -20,5 +23,12 @@ enum class LogFormat { kText, kJson };
 // Sets up the process-wide logger. `level` is one of trace, debug, info, warning, error, off.
 // Call once from main before any thread starts.
 Status InitLogging(std::string_view level, LogFormat format);
+
+// Changes the level of the process-wide logger, at any time.
+Status SetLogLevel(std::string_view level);
+
+// Writes {"time":"2026-01-31T12:00:00.123Z","level":"info","message":"..."} and a line break. Bytes
+// that are not UTF-8 become U+FFFD.
+std::unique_ptr<spdlog::formatter> MakeJsonLogFormatter();
 
 }  // namespace gopmill
