@@ -14,3 +14,6 @@ pkg_check_modules(AVFILTER REQUIRED IMPORTED_TARGET libavfilter libswscale libsw
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 # server/http
 pkg_check_modules(LIBEVENT REQUIRED IMPORTED_TARGET libevent_core libevent_extra libevent_pthreads)
+pkg_check_modules(PROMETHEUS REQUIRED IMPORTED_TARGET prometheus-cpp-core)
+find_package(Boost 1.74 REQUIRED)
+find_package(ZLIB REQUIRED)

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/http/connection.h"
+
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "server/http/problem.h"
+
+namespace gopmill {
+namespace {
+
+// How far a client may send ahead of the answers. Reaching it while a stream runs would hide the
+// client's leaving (reading stops), so the connection is cut then.
+constexpr std::size_t kMaxInputBytes = 64 * kKiB;
+// What a client may still send after our side was shut before it is reset.
+constexpr std::size_t kMaxLingerBytes = 4 * kMiB;
+// Bytes the kernel may hold unsent for one connection, beside our own buffer.
+constexpr int kUnsentBytes = 128 * 1024;
+
+void TuneSocket(int fd) {
+  const int on = 1;
+  // Failures are harmless: both only trade latency and memory.
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kUnsentBytes, sizeof kUnsentBytes);
+}
+
+HttpConnection* Self(void* pointer) { return static_cast<HttpConnection*>(pointer); }
+
+}  // namespace
+
+HttpConnection::HttpConnection(ConnectionHost& host, std::uint64_t id, int fd)
+    : host_(host),
+      id_(id),
+      bufferevent_(bufferevent_socket_new(host.base(), fd, BEV_OPT_CLOSE_ON_FREE)),
+      timer_event_(event_new(host.base(), -1, 0, &HttpConnection::OnTimer, this)),
+      parser_(host.limits()) {
+  GOPMILL_CHECK(bufferevent_ != nullptr && timer_event_ != nullptr);
+  TuneSocket(fd);
+  host_.metrics().ConnectionOpened();
+}
+
+HttpConnection::~HttpConnection() { Close(How::kQuietly); }
+
+void HttpConnection::Begin() {
+  bufferevent* source = bufferevent_.get();
+  bufferevent_setcb(source, &OnReadable, &OnWritten, &OnEvent, this);
+  bufferevent_setwatermark(source, EV_READ, 0, kMaxInputBytes);
+  const timeval stall = ToTimeval(host_.limits().write_stall_timeout);
+  bufferevent_set_timeouts(source, nullptr, &stall);
+  evbuffer_add_cb(input(), &OnInputChanged, this);
+  evbuffer_add_cb(output(), &OnOutputChanged, this);
+  bufferevent_enable(source, EV_READ | EV_WRITE);
+  Arm(Timer::kHeader);
+}
+
+bool HttpConnection::idle() const {
+  return phase_ == Phase::kReading && !parser_.mid_message() && evbuffer_get_length(input()) == 0 &&
+         evbuffer_get_length(output()) == 0;
+}
+
+void HttpConnection::Close(How how) {
+  if (phase_ == Phase::kClosed) return;
+  phase_ = Phase::kClosed;
+  EndStream();
+  timer_event_.reset();
+  if (how == How::kReset) {
+    const linger reset{.l_onoff = 1, .l_linger = 0};
+    setsockopt(bufferevent_getfd(bufferevent_.get()), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+  }
+  evbuffer_remove_cb(input(), &OnInputChanged, this);
+  evbuffer_remove_cb(output(), &OnOutputChanged, this);
+  bufferevent_.reset();
+  if (std::exchange(stream_counted_, false)) host_.OnStreamOver();
+  host_.metrics().ConnectionClosed();
+  host_.Retire(id_);
+}
+
+// Callbacks of libevent.
+
+void HttpConnection::OnReadable(bufferevent* /*source*/, void* pointer) noexcept {
+  HttpConnection* self = Self(pointer);
+  const std::size_t length = evbuffer_get_length(self->input());
+  if (self->phase_ == Phase::kReading) {
+    self->ProcessInput();
+  } else if (self->phase_ == Phase::kStreaming && length >= kMaxInputBytes) {
+    self->Close(How::kReset);
+  } else if (self->phase_ == Phase::kLingering) {
+    self->lingered_bytes_ += length;
+    evbuffer_drain(self->input(), length);
+    if (self->lingered_bytes_ > kMaxLingerBytes) self->Close(How::kReset);
+  }
+}
+
+void HttpConnection::OnWritten(bufferevent* /*source*/, void* pointer) noexcept {
+  HttpConnection* self = Self(pointer);
+  if (self->stream_ == nullptr && std::exchange(self->stream_counted_, false)) {
+    self->host_.OnStreamOver();
+  }
+  if (self->phase_ == Phase::kFlushing) return self->Linger();
+  // Pipelined requests may have been left unread while too many answers were waiting.
+  if (self->phase_ == Phase::kReading) self->ProcessInput();
+}
+
+void HttpConnection::OnEvent(bufferevent* /*source*/, short what, void* pointer) noexcept {
+  HttpConnection* self = Self(pointer);
+  if ((what & BEV_EVENT_EOF) != 0) {
+    self->OnEndOfInput();
+  } else if ((what & (BEV_EVENT_ERROR | BEV_EVENT_TIMEOUT)) != 0) {
+    self->Close(How::kReset);
+  }
+}
+
+void HttpConnection::OnTimer(int /*fd*/, short /*what*/, void* pointer) noexcept {
+  HttpConnection* self = Self(pointer);
+  const Timer timer = std::exchange(self->timer_, Timer::kNone);
+  const bool began = evbuffer_get_length(self->input()) > 0 || self->parser_.mid_message();
+  if (timer == Timer::kHeader && began) {
+    self->route_ = RouteId::kUnknown;
+    self->persistence_ = Persistence::kClose;
+    self->request_ = {};
+    self->Respond(ProblemResponse(ProtocolProblem(408, "The request did not arrive in time.")));
+  } else if (timer == Timer::kService) {
+    ++self->exchange_;
+    self->Respond(ProblemResponse(
+        ProblemFromError({Code::kDeadlineExceeded, "The answer took too long to make."})));
+    self->NextRequest();
+  } else {
+    self->Close(How::kQuietly);
+  }
+}
+
+void HttpConnection::OnInputChanged(evbuffer* /*buffer*/, const evbuffer_cb_info* change,
+                                    void* pointer) noexcept {
+  if (change->n_added > 0) Self(pointer)->host_.metrics().Received(change->n_added);
+}
+
+void HttpConnection::OnOutputChanged(evbuffer* buffer, const evbuffer_cb_info* change,
+                                     void* pointer) noexcept {
+  HttpConnection* self = Self(pointer);
+  if (change->n_deleted == 0) return;
+  self->host_.metrics().Sent(change->n_deleted);
+  if (self->stream_ != nullptr) {
+    self->stream_->channel().SetInOutput(evbuffer_get_length(buffer));
+  }
+}
+
+evbuffer* HttpConnection::input() const { return bufferevent_get_input(bufferevent_.get()); }
+evbuffer* HttpConnection::output() const { return bufferevent_get_output(bufferevent_.get()); }
+
+// Timers that run are left alone when armed again for the same purpose: a client that sends one
+// byte now and then gains no time.
+void HttpConnection::Arm(Timer timer) {
+  if (timer_ == timer) return;
+  timer_ = timer;
+  event_del(timer_event_.get());
+  const HttpLimits& limits = host_.limits();
+  Duration after{};
+  switch (timer) {
+    case Timer::kNone: return;
+    case Timer::kHeader: after = limits.header_timeout; break;
+    case Timer::kIdle: after = limits.idle_timeout; break;
+    case Timer::kService: after = limits.service_timeout; break;
+    case Timer::kLinger: after = limits.linger_timeout; break;
+  }
+  if (timer == Timer::kIdle) idle_since_ = SteadyNow();
+  const timeval delay = ToTimeval(after);
+  event_add(timer_event_.get(), &delay);
+}
+
+// Requests.
+
+void HttpConnection::ProcessInput() {
+  while (phase_ == Phase::kReading) {
+    if (evbuffer_get_length(output()) > host_.limits().pipeline_output_bytes) {
+      return Arm(Timer::kNone);  // OnWritten goes on; the stall timeout watches meanwhile
+    }
+    if (!FeedParser()) break;
+    Dispatch();
+  }
+  if (phase_ == Phase::kReading && input_ended_) FlushAndClose();
+}
+
+bool HttpConnection::FeedParser() {
+  const std::size_t length = evbuffer_get_length(input());
+  if (length == 0) return false;
+  Arm(Timer::kHeader);
+  const unsigned char* bytes = evbuffer_pullup(input(), -1);
+  const std::size_t used = parser_.Feed({bytes, length});
+  evbuffer_drain(input(), used);
+  switch (parser_.state()) {
+    case RequestParser::State::kHead: return false;
+    case RequestParser::State::kDone: return true;
+    case RequestParser::State::kFailed: break;
+    case RequestParser::State::kBody:
+      if (!parser_.request().Field("expect").empty() && !std::exchange(continue_sent_, true)) {
+        evbuffer_add_printf(output(), "HTTP/1.1 100 Continue\r\n\r\n");
+      }
+      return false;
+  }
+  request_ = {};
+  route_ = RouteId::kUnknown;
+  persistence_ = Persistence::kClose;
+  Respond(ProblemResponse(parser_.problem()));
+  return false;
+}
+
+void HttpConnection::Dispatch() {
+  request_ = parser_.request();
+  parser_.Reset();
+  continue_sent_ = false;
+  ++exchange_;
+  Arm(Timer::kNone);
+  persistence_ = request_.keep_alive && !host_.context().draining ? Persistence::kKeepAlive
+                                                                  : Persistence::kClose;
+  HandledRequest handled = Handle(request_, host_.context());
+  route_ = handled.route;
+  if (auto* response = std::get_if<HttpResponse>(&handled.reply)) {
+    Respond(std::move(*response));
+  } else if (auto* deferred = std::get_if<DeferredReply>(&handled.reply)) {
+    StartDeferred(*deferred);
+  } else {
+    StartStream(std::move(std::get<StreamReply>(handled.reply)));
+  }
+}
+
+void HttpConnection::Respond(HttpResponse response) {
+  CompressIfAccepted(request_, response);
+  HttpFields fields = CommonFields(request_, persistence_);
+  if (!response.content_type.empty()) fields.emplace_back("Content-Type", response.content_type);
+  const bool bodiless = response.status == 204 || response.status == 304;
+  if (!bodiless && response.length_known) {
+    fields.emplace_back("Content-Length", std::to_string(response.body.size()));
+  }
+  std::move(response.fields.begin(), response.fields.end(), std::back_inserter(fields));
+  std::string message = FormatHead(response.status, fields);
+  if (request_.method != "HEAD") message += response.body;
+  host_.metrics().RequestAnswered(route_, response.status);
+  phase_ = Phase::kReading;
+  evbuffer_add(output(), message.data(), message.size());
+  if (persistence_ == Persistence::kClose) return FlushAndClose();
+  Arm(evbuffer_get_length(input()) > 0 ? Timer::kHeader : Timer::kIdle);
+}
+
+void HttpConnection::StartDeferred(const DeferredReply& reply) {
+  phase_ = Phase::kWaiting;
+  Arm(Timer::kService);
+  reply.start([post = host_.MakePoster(id_), exchange = exchange_,
+               finish = reply.finish](Result<std::string> result) {
+    post([exchange, finish, result = std::move(result)](HttpConnection& self) {
+      if (self.phase_ != Phase::kWaiting || self.exchange_ != exchange) return;
+      self.Respond(finish(result));
+      self.NextRequest();
+    });
+  });
+}
+
+// Streams.
+
+void HttpConnection::StartStream(StreamReply reply) {
+  if (input_ended_) return FlushAndClose();  // the client has left already: see the class comment
+  phase_ = Phase::kStreaming;
+  auto channel = std::make_shared<StreamChannel>(
+      host_.limits().stream_buffer_bytes, host_.metrics(),
+      [post = host_.MakePoster(id_)] { post([](HttpConnection& self) { self.PumpStream(); }); });
+  channel->SetInOutput(evbuffer_get_length(output()));
+  stream_ = std::make_unique<StreamResponse>(channel, request_,
+                                             CommonFields(request_, StreamPersistence()));
+  auto id = host_.context().service.OpenStream(reply.path, reply.params,
+                                               std::make_unique<HttpStreamSink>(channel));
+  if (!id) {
+    stream_.reset();
+    return Respond(ProblemResponse(ProblemFromError(id.error())));
+  }
+  stream_->set_id(*id);
+  if (!std::exchange(stream_counted_, true)) host_.OnStreamBegan();
+}
+
+void HttpConnection::PumpStream() {
+  if (phase_ != Phase::kStreaming || stream_ == nullptr) return;
+  const bool had_head = stream_->state() == StreamResponse::State::kRunning;
+  const StreamResponse::State state = stream_->Pump(output());
+  const bool has_head =
+      state != StreamResponse::State::kWaiting && state != StreamResponse::State::kFailed;
+  if (!had_head && has_head) host_.metrics().RequestAnswered(route_, 200);
+  switch (state) {
+    case StreamResponse::State::kWaiting:
+    case StreamResponse::State::kRunning: return;
+    case StreamResponse::State::kDone: persistence_ = StreamPersistence(); break;
+    case StreamResponse::State::kBroken:
+      // HTTP/1.0 has no chunks whose last one could be missing: only a reset tells.
+      if (!request_.http11) return Close(How::kReset);
+      persistence_ = Persistence::kClose;
+      break;
+    case StreamResponse::State::kFailed: {
+      HttpResponse response = ProblemResponse(ProblemFromError(stream_->error()));
+      stream_.reset();
+      Respond(std::move(response));
+      return NextRequest();
+    }
+  }
+  stream_.reset();
+  phase_ = Phase::kReading;
+  if (persistence_ == Persistence::kClose) return FlushAndClose();
+  Arm(evbuffer_get_length(input()) > 0 ? Timer::kHeader : Timer::kIdle);
+  NextRequest();
+}
+
+// Without chunks the end of the connection is the end of the body.
+Persistence HttpConnection::StreamPersistence() const {
+  return request_.http11 ? persistence_ : Persistence::kClose;
+}
+
+// The connection closes while a stream may run: its cores are free at the next frame.
+void HttpConnection::EndStream() {
+  if (stream_ == nullptr) return;
+  const StreamId id = stream_->id();
+  stream_.reset();  // abandons the channel first, so that a blocked egress thread goes on
+  // Not found means that the stream has just ended by itself.
+  static_cast<void>(host_.context().service.CancelStream(id));
+}
+
+void HttpConnection::NextRequest() {
+  if (phase_ == Phase::kReading) ProcessInput();
+}
+
+// The end.
+
+void HttpConnection::FlushAndClose() {
+  if (phase_ == Phase::kClosed) return;
+  phase_ = Phase::kFlushing;
+  Arm(Timer::kNone);
+  if (evbuffer_get_length(output()) == 0) Linger();
+}
+
+void HttpConnection::Linger() {
+  if (input_ended_) return Close(How::kQuietly);
+  phase_ = Phase::kLingering;
+  shutdown(bufferevent_getfd(bufferevent_.get()), SHUT_WR);
+  evbuffer_drain(input(), evbuffer_get_length(input()));
+  Arm(Timer::kLinger);
+}
+
+void HttpConnection::OnEndOfInput() {
+  input_ended_ = true;
+  if (phase_ == Phase::kStreaming || phase_ == Phase::kLingering) return Close(How::kQuietly);
+  if (phase_ == Phase::kReading) ProcessInput();
+}
+
+}  // namespace gopmill

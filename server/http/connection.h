@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One client connection: reads requests one after the other (pipelined ones wait their turn),
+// answers each before looking at the next, and bounds what the client can cost.
+//
+// States: kReading -> kWaiting (Service answers later) or kStreaming -> kReading again, or ->
+// kFlushing (the last bytes are on their way) -> kLingering (our side is shut, the client may still
+// read) -> kClosed.
+//
+// A client that leaves while its stream runs is noticed at once, because reading stays on: end of
+// file or an error cancels the stream. Half a close (shutdown of the client's sending side) counts
+// as leaving as well while a stream runs: nothing tells the two apart without sending, and idle
+// cores matter more. In the other states a half-closed client still gets its answers.
+//
+// Thread-safety: thread-affine to the loop.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "server/http/event_ptr.h"
+#include "server/http/handlers.h"
+#include "server/http/http_options.h"
+#include "server/http/request_parser.h"
+#include "server/http/response_fields.h"
+#include "server/http/stream_response.h"
+
+struct evbuffer_cb_info;
+
+namespace gopmill {
+
+class HttpConnection;
+
+// What all connections of a server share, and how they reach it. The methods run on the loop.
+class ConnectionHost {
+ public:
+  using Task = std::function<void(HttpConnection&)>;
+  // Runs a task on the loop if the connection still exists then. Safe on any thread, even after
+  // the server has gone.
+  using Poster = std::function<void(Task)>;
+
+  virtual ~ConnectionHost() = default;
+  virtual event_base* base() = 0;
+  virtual const HttpLimits& limits() = 0;
+  virtual const HandlerContext& context() = 0;
+  virtual HttpMetrics& metrics() = 0;
+  virtual Poster MakePoster(std::uint64_t connection) = 0;
+  virtual void OnStreamBegan() = 0;
+  // The last byte of a stream was handed to the kernel, or its connection closed.
+  virtual void OnStreamOver() = 0;
+  // The connection is closed; destroy it, but not now: it is on the call stack.
+  virtual void Retire(std::uint64_t connection) = 0;
+};
+
+class HttpConnection {
+ public:
+  // Takes over the connected, non-blocking socket `fd`. Call Begin next.
+  HttpConnection(ConnectionHost& host, std::uint64_t id, int fd);
+  ~HttpConnection();
+  HttpConnection(const HttpConnection&) = delete;
+  HttpConnection& operator=(const HttpConnection&) = delete;
+
+  void Begin();
+  // Between two requests, or before the first, with nothing left to send: may be closed any time.
+  [[nodiscard]] bool idle() const;
+  [[nodiscard]] TimePoint idle_since() const { return idle_since_; }
+  [[nodiscard]] bool streaming() const { return stream_counted_; }
+  enum class How {
+    kQuietly,  // what the kernel has still goes out
+    kReset,    // the client gets a reset and the kernel's buffers are freed
+  };
+  // Ends the connection now, and with it a stream that runs.
+  void Close(How how);
+
+ private:
+  enum class Phase { kReading, kWaiting, kStreaming, kFlushing, kLingering, kClosed };
+  enum class Timer { kNone, kHeader, kIdle, kService, kLinger };
+
+  static void OnReadable(bufferevent* source, void* self) noexcept;
+  static void OnWritten(bufferevent* source, void* self) noexcept;
+  static void OnEvent(bufferevent* source, short what, void* self) noexcept;
+  static void OnTimer(int fd, short what, void* self) noexcept;
+  static void OnInputChanged(evbuffer* buffer, const evbuffer_cb_info* change, void* self) noexcept;
+  static void OnOutputChanged(evbuffer* buffer, const evbuffer_cb_info* change,
+                              void* self) noexcept;
+
+  [[nodiscard]] evbuffer* input() const;
+  [[nodiscard]] evbuffer* output() const;
+  void Arm(Timer timer);
+
+  void ProcessInput();
+  bool FeedParser();  // whether a whole request was read
+  void Dispatch();
+  void Respond(HttpResponse response);
+  void StartDeferred(const DeferredReply& reply);
+  void StartStream(StreamReply reply);
+  void PumpStream();
+  void EndStream();
+  [[nodiscard]] Persistence StreamPersistence() const;
+  void NextRequest();  // after an answer: the next one, or the end of the connection
+  void FlushAndClose();
+  void Linger();
+  void OnEndOfInput();
+
+  ConnectionHost& host_;
+  const std::uint64_t id_;
+  BuffereventPtr bufferevent_;
+  EventPtr timer_event_;
+  Timer timer_ = Timer::kNone;
+  Phase phase_ = Phase::kReading;
+  RequestParser parser_;
+  HttpRequest request_;  // the one being answered
+  RouteId route_ = RouteId::kUnknown;
+  std::uint64_t exchange_ = 0;  // counts requests: late answers to earlier ones are dropped
+  Persistence persistence_ = Persistence::kKeepAlive;
+  std::unique_ptr<StreamResponse> stream_;
+  bool stream_counted_ = false;  // told to the host as begun and not yet as over
+  bool continue_sent_ = false;   // "100 Continue" for this request
+  bool input_ended_ = false;
+  std::size_t lingered_bytes_ = 0;
+  TimePoint idle_since_ = SteadyNow();
+};
+
+}  // namespace gopmill

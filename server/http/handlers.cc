@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/http/handlers.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "server/http/assets.h"
+#include "server/http/problem.h"
+#include "server/http/target.h"
+
+namespace gopmill {
+namespace {
+
+// The page runs its own script and style and talks to its own server; nothing else.
+constexpr const char* kPagePolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+// One request on its way through its handler.
+struct Call {
+  const HttpRequest& request;
+  const HandlerContext& context;
+  std::string argument;  // what the route's braces matched
+  RequestParams query;
+};
+
+HttpResponse Json(std::string body) {
+  return {200, "application/json", {{"Cache-Control", "no-store"}}, std::move(body)};
+}
+
+HttpResponse JsonOrProblem(Result<std::string> result) {
+  if (!result) return ProblemResponse(ProblemFromError(result.error()));
+  return Json(*std::move(result));
+}
+
+Error NotFound(std::string message) { return {Code::kNotFound, std::move(message)}; }
+
+// Routes without parameters say so rather than ignore a typing error.
+std::optional<Error> UnexpectedQuery(const Call& call) {
+  if (call.query.empty()) return std::nullopt;
+  const std::string& name = call.query.front().first;
+  return InvalidArgument(name, "This resource has no parameter '" + name + "'.", "no parameters");
+}
+
+// HEAD: the fields GET would have, as far as they are known without transcoding.
+HttpResponse StreamHead(Result<std::string> content_type) {
+  if (!content_type) return ProblemResponse(ProblemFromError(content_type.error()));
+  HttpResponse response;
+  response.content_type = *std::move(content_type);
+  response.fields = {{"Cache-Control", "no-store"}, {"Accept-Ranges", "none"}};
+  response.length_known = false;
+  return response;
+}
+
+Reply Transcode(Call& call) {
+  if (call.context.draining || !call.context.service.Ready()) {
+    return ProblemResponse(ProblemFromError(
+        {Code::kUnavailable, "The server is starting or stopping and takes no new streams."}));
+  }
+  if (call.request.method != "HEAD") {
+    return StreamReply{std::move(call.argument), std::move(call.query)};
+  }
+  return DeferredReply{
+      [&service = call.context.service, path = call.argument, params = call.query](
+          JsonCallback done) { service.CheckStream(path, params, std::move(done)); },
+      StreamHead};
+}
+
+Reply Sources(Call& call) {
+  if (auto error = UnexpectedQuery(call)) return ProblemResponse(ProblemFromError(*error));
+  return DeferredReply{
+      [&service = call.context.service](JsonCallback done) { service.Sources(std::move(done)); },
+      JsonOrProblem};
+}
+
+Reply ExplainPath(Call& call, std::string path) {
+  return DeferredReply{
+      [&service = call.context.service, path = std::move(path),
+       params = call.query](JsonCallback done) { service.Explain(path, params, std::move(done)); },
+      JsonOrProblem};
+}
+
+// /v1/explain?path=dir/movie.mp4: the same rules as for a path in the target.
+Reply ExplainQuery(Call& call) {
+  const auto is_path = [](const auto& param) { return param.first == "path"; };
+  const auto found = std::ranges::find_if(call.query, is_path);
+  if (found == call.query.end() || found->second.empty()) {
+    return ProblemResponse(ProblemFromError(
+        InvalidArgument("path", "The parameter 'path' is missing.", "a path of the library")));
+  }
+  std::string path = std::move(found->second);
+  call.query.erase(found);
+  if (Status status = CheckLibraryPath(path); !status) {
+    return ProblemResponse(ProblemFromError(status.error()));
+  }
+  return ExplainPath(call, std::move(path));
+}
+
+Reply StreamById(Call& call) {
+  if (auto error = UnexpectedQuery(call)) return ProblemResponse(ProblemFromError(*error));
+  StreamId id;
+  const char* end = call.argument.data() + call.argument.size();
+  const auto parsed = std::from_chars(call.argument.data(), end, id.value);
+  if (parsed.ec != std::errc() || parsed.ptr != end) {
+    return ProblemResponse(ProblemFromError(NotFound("There is no stream with this id.")));
+  }
+  if (call.request.method != "DELETE") return JsonOrProblem(call.context.service.Stream(id));
+  if (Status status = call.context.service.CancelStream(id); !status) {
+    return ProblemResponse(ProblemFromError(status.error()));
+  }
+  return HttpResponse{.status = 204};
+}
+
+Reply Metrics(const Call& call) {
+  return HttpResponse{200,
+                      "text/plain; version=0.0.4; charset=utf-8",
+                      {{"Cache-Control", "no-store"}},
+                      call.context.service.Metrics() + call.context.metrics.Serialize()};
+}
+
+Reply Ready(const Call& call) {
+  if (!call.context.draining && call.context.service.Ready()) return Json("{\"ready\":true}\n");
+  return ProblemResponse(
+      ProblemFromError({Code::kUnavailable, "The server is starting or stopping."}));
+}
+
+// The tags are strong, and stay so under gzip because Vary names the negotiation; "W/" is ignored
+// as If-None-Match compares weakly (RFC 9110 section 13.1.2).
+bool TagMatches(std::string_view if_none_match, std::string_view etag) {
+  return if_none_match == "*" || if_none_match.find(etag) != std::string_view::npos;
+}
+
+Reply AssetFile(const Call& call, std::string_view name) {
+  const Asset* asset = FindAsset(name);
+  if (asset == nullptr) return ProblemResponse(ProtocolProblem(404, "There is no such file."));
+  HttpResponse response;
+  response.fields = {{"ETag", std::string(asset->etag)}, {"Cache-Control", "no-cache"}};
+  if (TagMatches(call.request.Field("if-none-match"), asset->etag)) {
+    response.status = 304;
+    return response;
+  }
+  if (name == "index.html") {
+    response.fields.emplace_back("Content-Security-Policy", kPagePolicy);
+    response.fields.emplace_back("Referrer-Policy", "no-referrer");
+  }
+  response.content_type = AssetContentType(name);
+  response.body = asset->bytes;
+  return response;
+}
+
+HttpResponse Options(const std::string& allowed) {
+  return {.status = 204,
+          .fields = {{"Allow", allowed},
+                     {"Access-Control-Allow-Methods", "GET, HEAD"},
+                     {"Access-Control-Allow-Headers", "If-None-Match, Range"},
+                     {"Access-Control-Max-Age", "86400"}}};
+}
+
+Reply CallRoute(RouteId route, Call& call) {
+  switch (route) {
+    case RouteId::kTranscode: return Transcode(call);
+    case RouteId::kSources: return Sources(call);
+    case RouteId::kStreams: return Json(call.context.service.Streams());
+    case RouteId::kStream: return StreamById(call);
+    case RouteId::kExplain: return ExplainPath(call, std::move(call.argument));
+    case RouteId::kExplainQuery: return ExplainQuery(call);
+    case RouteId::kMetrics: return Metrics(call);
+    case RouteId::kHealth: return Json("{\"status\":\"ok\"}\n");
+    case RouteId::kReady: return Ready(call);
+    case RouteId::kOpenApi: return AssetFile(call, "openapi.json");
+    case RouteId::kPage: return AssetFile(call, "index.html");
+    case RouteId::kAsset: return AssetFile(call, call.argument);
+    case RouteId::kUnknown: break;
+  }
+  return ProblemResponse(ProtocolProblem(404, "There is nothing at this path."));
+}
+
+}  // namespace
+
+HandledRequest Handle(const HttpRequest& request, const HandlerContext& context) {
+  if (request.method == "OPTIONS" && request.target == "*") {
+    return {RouteId::kUnknown, Options("GET, HEAD, DELETE, OPTIONS")};
+  }
+  auto target = ParseTarget(request.target);
+  if (!target) {
+    return {RouteId::kUnknown, ProblemResponse(ProblemFromError(target.error()))};
+  }
+  RouteMatch match = MatchRoute(target->segments);
+  if (match.route == nullptr) {
+    return {RouteId::kUnknown,
+            ProblemResponse(ProtocolProblem(404, "There is nothing at this path."))};
+  }
+  const RouteId route = match.route->id;
+  if (!RouteAllows(*match.route, request.method)) {
+    HttpResponse response = ProblemResponse(ProtocolProblem(
+        405, "This resource has the methods " + AllowedMethods(*match.route) + "."));
+    response.fields.emplace_back("Allow", AllowedMethods(*match.route));
+    return {route, std::move(response)};
+  }
+  if (request.method == "OPTIONS") return {route, Options(AllowedMethods(*match.route))};
+  Call call{request, context, std::move(match.argument), std::move(target->query)};
+  return {route, CallRoute(route, call)};
+}
+
+}  // namespace gopmill

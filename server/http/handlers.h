@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From a request to what shall be answered. Knows the routes and Service; knows nothing of sockets,
+// libevent or chunks, so that it can be read (and tested) on its own.
+//
+// Thread-safety: Handle runs on the loop thread and never blocks.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <variant>
+
+#include "server/http/http_message.h"
+#include "server/http/http_metrics.h"
+#include "server/http/routes.h"
+#include "server/session/service.h"
+
+namespace gopmill {
+
+// What handlers may use.
+struct HandlerContext {
+  Service& service;
+  const HttpMetrics& metrics;
+  bool draining = false;  // loop thread only
+};
+
+// The answer comes later: call `start` now; turn what it delivers into a response by `finish`.
+struct DeferredReply {
+  std::function<void(JsonCallback)> start;
+  std::function<HttpResponse(Result<std::string>)> finish;
+};
+
+// The answer is a stream: open it and send what it makes.
+struct StreamReply {
+  std::string path;
+  RequestParams params;
+};
+
+using Reply = std::variant<HttpResponse, DeferredReply, StreamReply>;
+
+struct HandledRequest {
+  RouteId route = RouteId::kUnknown;
+  Reply reply;
+};
+
+HandledRequest Handle(const HttpRequest& request, const HandlerContext& context);
+
+}  // namespace gopmill

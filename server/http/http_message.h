@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Requests and responses as plain values, between the parser, the handlers and the connection. No
+// libevent, no parser types.
+//
+// Thread-safety: compatible (plain values).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gopmill {
+
+using HttpFields = std::vector<std::pair<std::string, std::string>>;
+
+// The head of one request; field names are in lower case.
+struct HttpRequest {
+  std::string method;  // as sent: methods are case-sensitive (RFC 9110 section 9.1)
+  std::string target;  // as sent, not decoded
+  bool http11 = true;  // false for HTTP/1.0
+  bool keep_alive = true;
+  bool has_body = false;
+  HttpFields fields;
+
+  // The value of the first field `name` (lower case), empty if there is none.
+  [[nodiscard]] std::string_view Field(std::string_view name) const;
+};
+
+// A complete response. The connection adds Date, Content-Length, Connection and CORS.
+struct HttpResponse {
+  int status = 200;
+  std::string content_type = {};  // empty: no body
+  HttpFields fields = {};
+  std::string body = {};
+  bool length_known = true;  // false: the answer to HEAD of a stream, which has no Content-Length
+};
+
+// "Not Found" for 404; RFC 9110 section 15 and RFC 6585.
+std::string_view ReasonPhrase(int status);
+
+// Whether a list field such as TE or Accept-Encoding offers `token` (lower case) with a quality
+// above 0 (RFC 9110 section 12.4.2). "*" does not count.
+bool OffersToken(std::string_view list, std::string_view token);
+
+// The time as Date wants it (RFC 9110 section 5.6.7): "Sun, 06 Nov 1994 08:49:37 GMT".
+std::string HttpDate();
+
+// `text` as a quoted string of RFC 8941 section 3.3.3; what is not printable ASCII becomes '?'.
+std::string QuotedString(std::string_view text);
+
+// Status line and fields with the closing empty line.
+std::string FormatHead(int status, const HttpFields& fields);
+
+}  // namespace gopmill

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the HTTP front end listens and how much any one client may cost it. Every limit has a
+// default that suits a laptop and a small server; tests shrink them.
+//
+// Thread-safety: compatible (plain values, copied at start).
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+#include "base/clock.h"
+
+namespace gopmill {
+
+inline constexpr std::size_t kKiB = 1024;
+inline constexpr std::size_t kMiB = 1024 * kKiB;
+
+struct HttpLimits {
+  // Open connections. Over it the longest idle one makes room; when none is idle, 503 and close.
+  std::size_t max_connections = 1024;
+  // Request line and header fields together (431 beyond), and the request target alone (414).
+  std::size_t max_header_bytes = 16 * kKiB;
+  std::size_t max_target_bytes = 8 * kKiB;
+  // No route takes a body yet. A small one is read and dropped, so that the connection stays
+  // usable; a bigger one is 413.
+  std::size_t max_body_bytes = 64 * kKiB;
+  // Bytes of one stream that may wait for its client: in the response buffer and not yet handed
+  // to the kernel. The stream's egress thread blocks above it until half of it has drained.
+  std::size_t stream_buffer_bytes = 1 * kMiB;
+  // Bytes of finished answers that may wait before further pipelined requests are left unread.
+  std::size_t pipeline_output_bytes = 256 * kKiB;
+  // From the first byte of a request (or from accepting, for the first one) to its end: 408.
+  Duration header_timeout = std::chrono::seconds(10);
+  // Between two requests of a connection that is kept alive.
+  Duration idle_timeout = std::chrono::seconds(60);
+  // A client that takes no byte for this long while bytes wait for it is cut.
+  Duration write_stall_timeout = std::chrono::seconds(60);
+  // How long Service may take for an answer that comes by callback: 504.
+  Duration service_timeout = std::chrono::seconds(30);
+  // How long a closed connection may still send what nobody reads (so that the kernel does not
+  // reset it before the client has read the answer).
+  Duration linger_timeout = std::chrono::seconds(2);
+};
+
+struct HttpOptions {
+  std::string address = "127.0.0.1";  // IPv4 or IPv6 literal
+  int port = 8080;                    // 0 takes any free port: see HttpServer::port
+  HttpLimits limits;
+};
+
+}  // namespace gopmill

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/http/problem.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace gopmill {
+namespace {
+
+// Streams end and room appears within seconds, so clients may come back soon.
+constexpr const char* kRetryAfterSeconds = "5";
+
+struct CodeRow {
+  Code code;
+  int status;
+  const char* title;
+};
+
+// The one table from Code to HTTP status. kResourceExhausted (a limit or the disk is full) is 503
+// rather than 507: it passes, and every client and proxy knows 503. kCancelled reaches a client
+// only when somebody else stopped its stream before the first byte.
+constexpr std::array<CodeRow, 10> kCodes = {{
+    {Code::kInvalidArgument, 400, "The request has an invalid parameter"},
+    {Code::kNotFound, 404, "There is no such resource"},
+    {Code::kUnsupported, 422, "The media or the request is not supported"},
+    {Code::kCorrupt, 422, "The media is damaged"},
+    {Code::kResourceExhausted, 503, "A resource is used up"},
+    {Code::kUnavailable, 503, "The service is not available now"},
+    {Code::kCancelled, 503, "The stream was stopped"},
+    {Code::kDeadlineExceeded, 504, "A time limit passed"},
+    {Code::kIo, 500, "Reading or writing failed"},
+    {Code::kInternal, 500, "The server made a mistake"},
+}};
+
+struct StatusRow {
+  int status;
+  const char* slug;
+  const char* title;
+};
+
+constexpr std::array<StatusRow, 11> kProtocol = {{
+    {400, "bad-request", "The request is not well-formed HTTP"},
+    {404, "no-such-route", "There is nothing at this path"},
+    {405, "method-not-allowed", "The resource does not have this method"},
+    {408, "request-timeout", "The request took too long to arrive"},
+    {413, "content-too-large", "The request body is too large"},
+    {414, "uri-too-long", "The request target is too long"},
+    {417, "expectation-failed", "The expectation cannot be met"},
+    {431, "header-too-large", "The request header is too large"},
+    {501, "not-implemented", "This part of HTTP is not implemented"},
+    {503, "too-many-connections", "There are too many connections"},
+    {505, "http-version", "Only HTTP/1.0 and HTTP/1.1 are spoken here"},
+}};
+
+}  // namespace
+
+Problem ProblemFromError(const Error& error) {
+  const auto* row = std::ranges::find(kCodes, error.code, &CodeRow::code);
+  GOPMILL_CHECK(row != kCodes.end());
+  return {row->status,     std::string(CodeName(error.code)),
+          row->title,      error.message,
+          error.parameter, error.accepted};
+}
+
+Problem ProtocolProblem(int status, std::string detail) {
+  const auto* row = std::ranges::find(kProtocol, status, &StatusRow::status);
+  GOPMILL_CHECK(row != kProtocol.end());
+  return {status, row->slug, row->title, std::move(detail)};
+}
+
+HttpResponse ProblemResponse(const Problem& problem) {
+  nlohmann::ordered_json body = {
+      {"type", "urn:gopmill:problem:" + problem.slug},
+      {"title", problem.title},
+      {"status", problem.status},
+  };
+  const auto add = [&body](const char* name, const std::string& value) {
+    if (!value.empty()) body[name] = value;
+  };
+  add("detail", problem.detail);
+  add("parameter", problem.parameter);
+  add("accepted", problem.accepted);
+  HttpResponse response;
+  response.status = problem.status;
+  response.content_type = "application/problem+json";
+  response.fields.emplace_back("Cache-Control", "no-store");
+  if (problem.status == 503) response.fields.emplace_back("Retry-After", kRetryAfterSeconds);
+  using Json = nlohmann::ordered_json;
+  response.body = body.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return response;
+}
+
+}  // namespace gopmill

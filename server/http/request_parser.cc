@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/http/request_parser.h"
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/buffer_body.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <cctype>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace gopmill {
+namespace {
+
+namespace http = boost::beast::http;
+using BeastParser = http::request_parser<http::buffer_body>;
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower;
+}
+
+std::string_view View(boost::beast::string_view text) { return {text.data(), text.size()}; }
+
+HttpRequest CopyHead(const BeastParser& parser) {
+  const auto& message = parser.get();
+  HttpRequest request;
+  request.method = View(message.method_string());
+  request.target = View(message.target());
+  request.http11 = message.version() == 11;
+  request.keep_alive = message.keep_alive();
+  request.has_body = parser.chunked() || parser.content_length().value_or(0) > 0;
+  for (const auto& field : message) {
+    request.fields.emplace_back(Lower(View(field.name_string())), View(field.value()));
+  }
+  return request;
+}
+
+// What the parser library lets through and a strict server must not. Returns the problem, if any.
+std::optional<Problem> CheckHead(const HttpRequest& request, const HttpLimits& limits) {
+  if (request.target.size() > limits.max_target_bytes) {
+    return ProtocolProblem(414, "The request target has more than " +
+                                    std::to_string(limits.max_target_bytes) + " bytes.");
+  }
+  const auto count = [&request](std::string_view name) {
+    return std::ranges::count(request.fields, name,
+                              [](const auto& field) { return std::string_view(field.first); });
+  };
+  if (count("host") > 1 || (request.http11 && count("host") == 0)) {
+    return ProtocolProblem(400, "An HTTP/1.1 request has exactly one Host field.");
+  }
+  const auto codings = count("transfer-encoding");
+  if (codings > 0 && !request.http11) {
+    return ProtocolProblem(400, "HTTP/1.0 has no Transfer-Encoding.");
+  }
+  if (codings > 1 || (codings == 1 && Lower(request.Field("transfer-encoding")) != "chunked")) {
+    return ProtocolProblem(501, "The only transfer coding understood here is 'chunked'.");
+  }
+  const std::string expect = Lower(request.Field("expect"));
+  if (!expect.empty() && expect != "100-continue") {
+    return ProtocolProblem(417, "The only expectation understood here is '100-continue'.");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+class RequestParser::Impl {
+ public:
+  explicit Impl(const HttpLimits& limits) : limits_(limits) { Reset(); }
+
+  void Reset() {
+    parser_.emplace();
+    parser_->eager(false);
+    parser_->header_limit(static_cast<std::uint32_t>(limits_.max_header_bytes));
+    parser_->body_limit(limits_.max_body_bytes);
+    state_ = State::kHead;
+    head_bytes_ = 0;
+    request_ = {};
+  }
+
+  std::size_t Feed(std::span<const std::uint8_t> bytes) {
+    std::size_t used = SkipEmptyLines(bytes);
+    const bool maybe_empty_line =
+        state_ == State::kHead && head_bytes_ == 0 && bytes.size() == used + 1;
+    if (maybe_empty_line && bytes[used] == '\r') return used;
+    while (state_ == State::kHead || state_ == State::kBody) {
+      const std::size_t step = Step(bytes.subspan(used));
+      used += step;
+      if (step == 0) break;
+    }
+    return used;
+  }
+
+  State state() const { return state_; }
+  bool mid_message() const {
+    return state_ == State::kBody || (state_ == State::kHead && head_bytes_ > 0);
+  }
+  const HttpRequest& request() const { return request_; }
+  const Problem& problem() const { return problem_; }
+
+ private:
+  // A server should ignore empty lines before a request line (RFC 9112 section 2.2).
+  std::size_t SkipEmptyLines(std::span<const std::uint8_t> bytes) const {
+    std::size_t used = 0;
+    if (state_ != State::kHead || head_bytes_ > 0) return used;
+    while (used + 1 < bytes.size() && bytes[used] == '\r' && bytes[used + 1] == '\n') used += 2;
+    return used;
+  }
+
+  // One turn of the parser; 0 means that it needs more, is done, or has failed.
+  std::size_t Step(std::span<const std::uint8_t> bytes) {
+    if (bytes.empty()) return 0;
+    if (TooLong(bytes)) return 0;
+    std::array<char, 4096> dropped;  // the body goes nowhere
+    parser_->get().body() = {dropped.data(), dropped.size(), true};
+    boost::beast::error_code error;
+    const std::size_t used = parser_->put({bytes.data(), bytes.size()}, error);
+    if (state_ == State::kHead) head_bytes_ += used;
+    if (error == http::error::need_buffer) error = {};
+    if (error == http::error::need_more) {
+      error = {};
+      const std::size_t waiting = bytes.size() - used;
+      if (TooLong(bytes.subspan(used))) return used;
+      if (state_ == State::kBody && waiting > limits_.max_header_bytes) {
+        Fail(ProtocolProblem(431, "A chunk header or trailer section is too large."));
+      }
+    }
+    if (error) {
+      Fail(ProblemFor(error));
+      return used;
+    }
+    Advance();
+    return used;
+  }
+
+  void Advance() {
+    if (state_ == State::kHead && parser_->is_header_done()) {
+      request_ = CopyHead(*parser_);
+      state_ = State::kBody;
+      if (auto problem = CheckHead(request_, limits_)) return Fail(*std::move(problem));
+    }
+    if (parser_->is_done()) state_ = State::kDone;
+  }
+
+  // Fails if what waits in `rest` shows that the head, or a line of the chunked framing or a
+  // trailer section, is over its limit.
+  bool TooLong(std::span<const std::uint8_t> rest) {
+    const std::string_view text(reinterpret_cast<const char*>(rest.data()), rest.size());
+    // " HTTP/1.1" and a method fit into this much beside the target.
+    constexpr std::size_t kLineOverhead = 64;
+    const std::size_t max_line = limits_.max_target_bytes + kLineOverhead;
+    const bool in_request_line = state_ == State::kHead && head_bytes_ == 0;
+    if (in_request_line && text.size() > max_line && text.find('\n') > max_line) {
+      Fail(ProtocolProblem(414, "The request line is too long."));
+      return true;
+    }
+    if (state_ != State::kHead || head_bytes_ + text.size() <= limits_.max_header_bytes) {
+      return false;
+    }
+    const std::size_t end = std::min(text.find("\r\n\r\n"), text.size());
+    if (head_bytes_ + end <= limits_.max_header_bytes) return false;
+    Fail(ProtocolProblem(431, "The request header has more than " +
+                                  std::to_string(limits_.max_header_bytes) + " bytes."));
+    return true;
+  }
+
+  Problem ProblemFor(const boost::beast::error_code& error) const {
+    if (error == http::error::header_limit) {
+      return ProtocolProblem(431, "The request header is too large.");
+    }
+    if (error == http::error::body_limit) {
+      return ProtocolProblem(413, "The request body has more than " +
+                                      std::to_string(limits_.max_body_bytes) + " bytes.");
+    }
+    if (error == http::error::bad_version) {
+      return ProtocolProblem(505, "The HTTP version is not understood.");
+    }
+    return ProtocolProblem(400, "The request cannot be parsed: " + error.message() + ".");
+  }
+
+  void Fail(Problem problem) {
+    state_ = State::kFailed;
+    problem_ = std::move(problem);
+  }
+
+  const HttpLimits limits_;
+  std::optional<BeastParser> parser_;
+  State state_ = State::kHead;
+  std::size_t head_bytes_ = 0;  // used so far of the current head
+  HttpRequest request_;
+  Problem problem_;
+};
+
+RequestParser::RequestParser(const HttpLimits& limits) : impl_(std::make_unique<Impl>(limits)) {}
+RequestParser::~RequestParser() = default;
+std::size_t RequestParser::Feed(std::span<const std::uint8_t> bytes) { return impl_->Feed(bytes); }
+void RequestParser::Reset() { impl_->Reset(); }
+RequestParser::State RequestParser::state() const { return impl_->state(); }
+bool RequestParser::mid_message() const { return impl_->mid_message(); }
+const HttpRequest& RequestParser::request() const { return impl_->request(); }
+const Problem& RequestParser::problem() const { return impl_->problem(); }
+
+}  // namespace gopmill

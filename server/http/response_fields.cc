@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/http/response_fields.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "server/http/gzip.h"
+
+namespace gopmill {
+namespace {
+
+bool IsText(std::string_view content_type) {
+  return content_type.starts_with("text/") || content_type.find("json") != std::string_view::npos ||
+         content_type.find("svg") != std::string_view::npos;
+}
+
+}  // namespace
+
+HttpFields CommonFields(const HttpRequest& request, Persistence persistence) {
+  HttpFields fields = {
+      {"Date", HttpDate()},
+      {"Server", "gopmill"},
+      {"Access-Control-Allow-Origin", "*"},
+      {"Access-Control-Expose-Headers",
+       "X-Gopmill-Stream, X-Gopmill-Adjusted, Server-Timing, Link, Retry-After"},
+      {"X-Content-Type-Options", "nosniff"},
+  };
+  if (persistence == Persistence::kClose) {
+    fields.emplace_back("Connection", "close");
+  } else if (!request.http11) {
+    fields.emplace_back("Connection", "keep-alive");
+  }
+  return fields;
+}
+
+void CompressIfAccepted(const HttpRequest& request, HttpResponse& response) {
+  if (!IsText(response.content_type)) return;
+  response.fields.emplace_back("Vary", "Accept-Encoding");
+  const std::size_t size = response.body.size();
+  if (size < kMinGzipBytes || size > kMaxGzipBytes) return;
+  if (!OffersToken(request.Field("accept-encoding"), "gzip")) return;
+  if (auto packed = Gzip(response.body)) {
+    response.body = *std::move(packed);
+    response.fields.emplace_back("Content-Encoding", "gzip");
+  }
+}
+
+}  // namespace gopmill

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The route table: every path that is answered, with its methods. openapi.json describes exactly
+// these (a test compares the two). HEAD is answered wherever GET is, OPTIONS everywhere; the table
+// names HEAD only where it does something of its own.
+//
+// Thread-safety: safe (constants and pure functions).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gopmill {
+
+enum class RouteId : std::uint8_t {
+  kTranscode,
+  kSources,
+  kStreams,
+  kStream,
+  kExplain,
+  kExplainQuery,
+  kMetrics,
+  kHealth,
+  kReady,
+  kOpenApi,
+  kPage,
+  kAsset,
+  kUnknown,  // no route matched; only a label of metrics, not in the table
+};
+
+struct Route {
+  RouteId id;
+  std::string_view pattern;  // "/v1/streams/{id}"; "{path}" takes all remaining segments
+  std::string_view methods;  // "GET DELETE"
+};
+
+std::span<const Route> Routes();
+
+struct RouteMatch {
+  const Route* route = nullptr;  // null: nothing at this path
+  std::string argument;          // what the braces matched, segments joined by slashes
+};
+
+RouteMatch MatchRoute(const std::vector<std::string>& segments);
+
+// Whether `route` answers `method`, counting the implied HEAD and OPTIONS.
+bool RouteAllows(const Route& route, std::string_view method);
+// The Allow field: "GET, HEAD, OPTIONS".
+std::string AllowedMethods(const Route& route);
+
+// The label of the metrics: the pattern, or "none" for kUnknown.
+std::string_view RouteLabel(RouteId id);
+
+}  // namespace gopmill

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/http/target.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace gopmill {
+namespace {
+
+// Far above what any request needs; keeps the check for doubles cheap.
+constexpr std::size_t kMaxQueryParameters = 64;
+
+enum class Plus { kLiteral, kSpace };
+
+int HexValue(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
+
+Result<std::string> Decode(std::string_view raw, Plus plus, const std::string& parameter) {
+  std::string text;
+  text.reserve(raw.size());
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    char c = raw[i];
+    if (c == '%') {
+      const int high = i + 2 < raw.size() ? HexValue(raw[i + 1]) : -1;
+      const int low = high >= 0 ? HexValue(raw[i + 2]) : -1;
+      if (low < 0) return InvalidArgument(parameter, "A percent escape is not well-formed.", "%XX");
+      c = static_cast<char>(high * 16 + low);
+      i += 2;
+    } else if (c == '+' && plus == Plus::kSpace) {
+      c = ' ';
+    }
+    if (IsControl(c)) return InvalidArgument(parameter, "Control characters are not allowed.");
+    text.push_back(c);
+  }
+  if (!IsUtf8(text)) return InvalidArgument(parameter, "The text is not valid UTF-8.", "UTF-8");
+  return text;
+}
+
+Status CheckSegment(std::string_view segment) {
+  if (segment.empty()) {
+    return InvalidArgument("path", "The path has an empty segment (two slashes in a row).");
+  }
+  if (segment == "." || segment == "..") {
+    return InvalidArgument("path", "The path must not contain '.' or '..' segments.");
+  }
+  if (segment.find_first_of("/\\") != std::string_view::npos) {
+    return InvalidArgument("path", "A path segment must not contain a slash or a backslash.");
+  }
+  return OkStatus();
+}
+
+Result<std::vector<std::string>> ParsePath(std::string_view path) {
+  std::vector<std::string> segments;
+  if (path == "/") return segments;
+  while (!path.empty()) {
+    path.remove_prefix(1);  // the slash
+    const std::size_t end = std::min(path.find('/'), path.size());
+    GOPMILL_ASSIGN_OR_RETURN(std::string segment,
+                             Decode(path.substr(0, end), Plus::kLiteral, "path"));
+    GOPMILL_RETURN_IF_ERROR(CheckSegment(segment));
+    segments.push_back(std::move(segment));
+    path.remove_prefix(end);
+  }
+  return segments;
+}
+
+Status AddParameter(std::string_view pair, RequestParams& params) {
+  const std::size_t equals = std::min(pair.find('='), pair.size());
+  GOPMILL_ASSIGN_OR_RETURN(std::string name, Decode(pair.substr(0, equals), Plus::kSpace, "query"));
+  if (name.empty()) return InvalidArgument("query", "A query parameter has no name.");
+  const std::string_view raw = equals < pair.size() ? pair.substr(equals + 1) : std::string_view();
+  GOPMILL_ASSIGN_OR_RETURN(std::string value, Decode(raw, Plus::kSpace, name));
+  const auto same_name = [&name](const auto& param) { return param.first == name; };
+  if (std::ranges::any_of(params, same_name)) {
+    return InvalidArgument(name, "The query parameter '" + name + "' is given twice.", "one value");
+  }
+  if (params.size() == kMaxQueryParameters) {
+    return InvalidArgument("query", "There are too many query parameters.",
+                           "at most " + std::to_string(kMaxQueryParameters));
+  }
+  params.emplace_back(std::move(name), std::move(value));
+  return OkStatus();
+}
+
+Result<RequestParams> ParseQuery(std::string_view query) {
+  RequestParams params;
+  while (!query.empty()) {
+    const std::size_t end = std::min(query.find('&'), query.size());
+    if (end > 0) GOPMILL_RETURN_IF_ERROR(AddParameter(query.substr(0, end), params));
+    query.remove_prefix(std::min(end + 1, query.size()));
+  }
+  return params;
+}
+
+// The absolute form names scheme and authority first; a server must accept it and may ignore them.
+std::string_view StripAuthority(std::string_view raw) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!raw.starts_with(scheme)) continue;
+    const std::size_t slash = raw.find('/', scheme.size());
+    return slash == std::string_view::npos ? std::string_view("/") : raw.substr(slash);
+  }
+  return raw;
+}
+
+// Length of the UTF-8 sequence at the start of `text`, 0 if there is none.
+std::size_t SequenceLength(std::string_view text) {
+  const auto byte = [&text](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
+  const std::uint8_t lead = byte(0);
+  if (lead < 0x80) return 1;
+  if (lead < 0xC2 || lead > 0xF4) return 0;
+  const std::size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+  if (text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  const bool overlong = (lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xF0 && byte(1) < 0x90);
+  const bool surrogate = lead == 0xED && byte(1) > 0x9F;
+  const bool too_big = lead == 0xF4 && byte(1) > 0x8F;
+  return overlong || surrogate || too_big ? 0 : length;
+}
+
+}  // namespace
+
+Status CheckLibraryPath(std::string_view path) {
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    GOPMILL_RETURN_IF_ERROR(CheckSegment(path.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return OkStatus();
+}
+
+bool IsUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = SequenceLength(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+Result<RequestTarget> ParseTarget(std::string_view raw) {
+  const std::string_view target = StripAuthority(raw);
+  if (!target.starts_with('/')) {
+    return InvalidArgument("path", "The request target must start with a slash.");
+  }
+  if (target.find('#') != std::string_view::npos) {
+    return InvalidArgument("path", "The request target must not have a fragment.", "%23 for '#'");
+  }
+  const std::size_t question = std::min(target.find('?'), target.size());
+  RequestTarget result;
+  GOPMILL_ASSIGN_OR_RETURN(result.segments, ParsePath(target.substr(0, question)));
+  if (question < target.size()) {
+    GOPMILL_ASSIGN_OR_RETURN(result.query, ParseQuery(target.substr(question + 1)));
+  }
+  return result;
+}
+
+}  // namespace gopmill

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Clients that are broken or hostile: each gets a clear answer or is closed, in bounded time, and
+// the server goes on.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "tests/unit/http/server_fixture.h"
+
+namespace gopmill {
+namespace {
+
+using std::chrono::milliseconds;
+
+class AbuseTest : public ServerFixture {
+ protected:
+  void ExpectAlive() { EXPECT_EQ(Fetch(port(), "/healthz")->status, 200); }
+};
+
+TEST_F(AbuseTest, BadTargetsGetAProblemThatNamesTheParameter) {
+  Start();
+  for (const char* path :
+       {"/v1/transcode/../secret", "/v1/transcode/%2e%2e/secret", "/v1/transcode/a%2f..%2fb",
+        "/v1/transcode/a%00.mp4", "/v1/transcode/a%", "/v1/transcode//etc/passwd",
+        "/v1/transcode/a%5cb", "/v1/transcode/%ff", "/v1/explain?path=../secret"}) {
+    const auto response = Fetch(port(), path);
+    ASSERT_TRUE(response) << path;
+    EXPECT_EQ(response->status, 400) << path;
+    EXPECT_EQ(ParseJson(*response)["parameter"], "path") << path;
+    EXPECT_EQ(ParseJson(*response)["type"], "urn:gopmill:problem:invalid-argument");
+  }
+  const auto doubled = Fetch(port(), "/v1/transcode/small.mp4?width=1&width=2");
+  EXPECT_EQ(doubled->status, 400);
+  EXPECT_EQ(ParseJson(*doubled)["parameter"], "width");
+  EXPECT_EQ(Fetch(port(), "/v1/explain")->status, 400);
+  EXPECT_EQ(Fetch(port(), "/v1/sources?x=1")->status, 400);
+}
+
+TEST_F(AbuseTest, AnswersBeforeItCloses) {
+  Start();
+  struct Case {
+    int status;
+    std::string request;
+  };
+  const std::string line = "GET / HTTP/1.1\r\n";
+  for (const Case& test :
+       {Case{414, "GET /" + std::string(65536, 'a') + " HTTP/1.1\r\nHost: h\r\n\r\n"},
+        Case{431, line + "X: " + std::string(1'000'000, 'a')},
+        Case{400, line + "Host: h\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"},
+        Case{413, line + "Host: h\r\nContent-Length: 100000000\r\n\r\n" + std::string(500000, 'x')},
+        Case{400, std::string(100'000, '\0')}, Case{505, "GET / HTTP/3.0\r\n\r\n"},
+        Case{417, line + "Host: h\r\nExpect: x\r\n\r\n"}}) {
+    RawClient client(port());
+    client.Send(test.request);
+    const auto response = client.Receive();
+    ASSERT_TRUE(response) << test.status;
+    EXPECT_EQ(response->status, test.status);
+    EXPECT_EQ(response->Field("connection"), "close");
+    EXPECT_EQ(ParseJson(*response)["status"], test.status);
+    EXPECT_TRUE(client.AwaitClosed());
+  }
+  ExpectAlive();
+}
+
+TEST_F(AbuseTest, HalfARequestEndsAtTheTimeout) {
+  options.limits.header_timeout = milliseconds(100);
+  Start();
+  RawClient half(port());
+  half.Send("GET /healthz HTTP/1.1\r\nHost:");
+  EXPECT_EQ(half.Receive()->status, 408);
+  EXPECT_TRUE(half.AwaitClosed());
+  RawClient half_body(port());
+  half_body.Get("/healthz", "Content-Length: 10\r\n");
+  half_body.Send("12345");
+  EXPECT_EQ(half_body.Receive()->status, 408);
+  RawClient silent(port());
+  EXPECT_TRUE(silent.AwaitClosed());
+}
+
+TEST_F(AbuseTest, SlowHeadersGainNoTime) {
+  options.limits.header_timeout = milliseconds(200);
+  Start();
+  RawClient slow(port());
+  ASSERT_TRUE(slow.Send("GET /healthz HTTP/1.1\r\n"));
+  const TimePoint begin = SteadyNow();
+  // One byte at a time for as long as the server takes them. The pace is the attack, not a wait.
+  while (SteadyNow() - begin < std::chrono::seconds(10) && slow.Send("x")) usleep(5000);
+  EXPECT_LT(ToSeconds(SteadyNow() - begin), 9);
+}
+
+TEST_F(AbuseTest, IdleConnectionsAreClosed) {
+  options.limits.idle_timeout = milliseconds(50);
+  Start();
+  RawClient client(port());
+  client.Get("/healthz");
+  EXPECT_EQ(client.Receive()->status, 200);
+  EXPECT_TRUE(client.AwaitClosed());
+}
+
+TEST_F(AbuseTest, HoldsManyIdleConnections) {
+  Start();
+  std::vector<RawClient> clients;
+  for (int i = 0; i < 200; ++i) clients.emplace_back(port());
+  ASSERT_TRUE(AwaitStats([](const HttpStats& stats) { return stats.connections == 200; }));
+  for (RawClient& client : clients) ASSERT_TRUE(client.Get("/healthz"));
+  for (RawClient& client : clients) ASSERT_EQ(client.Receive()->status, 200);
+}
+
+TEST_F(AbuseTest, TheLongestIdleConnectionMakesRoom) {
+  options.limits.max_connections = 3;
+  Start();
+  std::vector<RawClient> clients;
+  for (int i = 0; i < 3; ++i) {
+    clients.emplace_back(port());
+    clients.back().Get("/healthz");
+    EXPECT_EQ(clients.back().Receive()->status, 200);
+  }
+  RawClient fourth(port());
+  fourth.Get("/healthz");
+  EXPECT_EQ(fourth.Receive()->status, 200);
+  EXPECT_TRUE(clients.front().AwaitClosed());
+  clients.back().Get("/healthz");
+  EXPECT_EQ(clients.back().Receive()->status, 200);
+}
+
+TEST_F(AbuseTest, BusyConnectionsAreNotSacrificed) {
+  options.limits.max_connections = 2;
+  Start();
+  std::vector<RawClient> streams;
+  for (int i = 0; i < 2; ++i) {
+    streams.emplace_back(port());
+    streams.back().Get("/v1/transcode/held.mp4");
+    ASSERT_TRUE(streams.back().ReceiveHead());
+  }
+  RawClient third(port());
+  const auto refused = third.Receive();
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->status, 503);
+  EXPECT_EQ(refused->Field("retry-after"), "5");
+  EXPECT_EQ(server->stats().connections_refused, 1);
+  service.Release();
+}
+
+TEST_F(AbuseTest, PipeliningWithoutEndIntoAStreamIsCut) {
+  Start();
+  RawClient client(port());
+  client.Get("/v1/transcode/held.mp4");
+  ASSERT_TRUE(client.ReceiveHead());
+  client.Send(std::string(1'000'000, 'x'));
+  EXPECT_TRUE(service.AwaitCancels(1));
+}
+
+TEST_F(AbuseTest, SurvivesHavingNoFileDescriptorLeft) {
+  Start();
+  RawClient early(port());
+  ASSERT_TRUE(AwaitStats([](const HttpStats& stats) { return stats.connections == 1; }));
+  RawClient waiting(port());
+  ASSERT_TRUE(AwaitStats([](const HttpStats& stats) { return stats.connections == 2; }));
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  // The client's socket takes the last free number, so that the server has none for its own.
+  const int lowest_free = dup(0);
+  close(lowest_free);
+  rlimit tight = before;
+  tight.rlim_cur = static_cast<rlim_t>(lowest_free) + 1;
+  setrlimit(RLIMIT_NOFILE, &tight);
+  RawClient starved(port());
+  const bool refused =
+      AwaitStats([](const HttpStats& stats) { return stats.connections_refused > 0; });
+  early.Get("/healthz");
+  const auto served = early.Receive();
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_TRUE(refused);
+  EXPECT_EQ(served->status, 200);
+  starved.Get("/healthz");
+  EXPECT_EQ(starved.Receive()->status, 200);
+}
+
+TEST_F(AbuseTest, ClientsThatLeaveInTheMiddle) {
+  Start();
+  const std::string request = "GET /v1/transcode/small.mp4 HTTP/1.1\r\nHost: h\r\n\r\n";
+  for (std::size_t length = 0; length <= request.size(); ++length) {
+    RawClient client(port());
+    client.Send(request.substr(0, length));
+    if (length % 2 == 0) client.Reset();
+  }
+  ExpectAlive();
+  EXPECT_TRUE(AwaitStats([](const HttpStats& stats) { return stats.connections == 0; }));
+}
+
+}  // namespace
+}  // namespace gopmill

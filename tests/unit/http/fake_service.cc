@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/http/fake_service.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gopmill {
+namespace {
+
+constexpr std::chrono::seconds kPatience(10);
+
+std::span<const std::uint8_t> Bytes(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+StreamEnd Failed(Code code) {
+  return {Error{.code = code, .message = "It failed.", .parameter = "width", .accepted = "2 to 4"},
+          {}};
+}
+
+Code CodeFromName(std::string_view name) {
+  for (const Code code : AllCodes()) {
+    if (CodeName(code) == name) return code;
+  }
+  return Code::kInternal;
+}
+
+}  // namespace
+
+std::vector<Code> AllCodes() {
+  return {Code::kInvalidArgument, Code::kNotFound,          Code::kUnsupported,
+          Code::kCorrupt,         Code::kResourceExhausted, Code::kUnavailable,
+          Code::kCancelled,       Code::kDeadlineExceeded,  Code::kIo,
+          Code::kInternal};
+}
+
+FakeService::~FakeService() {
+  Release();
+  std::vector<std::thread> threads;
+  {
+    MutexLock lock(mutex_);
+    for (auto& [id, entry] : streams_) {
+      entry.cancelled = true;
+      threads.push_back(std::move(entry.thread));
+    }
+    for (std::thread& helper : helpers_) threads.push_back(std::move(helper));
+    changed_.NotifyAll();
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+Result<StreamId> FakeService::OpenStream(const std::string& path, const RequestParams& params,
+                                         std::unique_ptr<StreamSink> sink) {
+  for (const auto& [name, value] : params) {
+    if (name == "bogus") return InvalidArgument(name, "There is no parameter 'bogus'.", "width");
+  }
+  MutexLock lock(mutex_);
+  const StreamId id{next_id_++};
+  streams_[id].thread = std::thread(
+      [this, id, path, sink = std::move(sink)]() mutable { Run(id, path, std::move(sink)); });
+  return id;
+}
+
+void FakeService::Run(StreamId id, const std::string& path, std::unique_ptr<StreamSink> sink) {
+  if (path != "dropped.mp4") {
+    const StreamEnd end = Play(id, path, *sink);
+    sink->Finish(end);
+  }
+  sink.reset();
+  MutexLock lock(mutex_);
+  ++ended_;
+  streams_[id].ended = true;
+  changed_.NotifyAll();
+}
+
+StreamEnd FakeService::Play(StreamId id, const std::string& path, StreamSink& sink) {
+  if (path.starts_with("error/")) return Failed(CodeFromName(path.substr(6)));
+  if (path == "silent.mp4") return Hold(id);
+  StreamStart start{.content_type = "video/mp4", .adjustments = {}, .plan_ms = 12.34};
+  if (path == "adjusted.mp4") {
+    start.adjustments = {{"width", "641", "640", "4:2:0 video needs \"even\" sizes"}};
+  }
+  if (Status status = sink.Start(start); !status) return {status, {}};
+  if (path == "endless.mp4") return PlayEndless(sink);
+  if (Status status = sink.Write(Bytes("hello ")); !status) return {status, {}};
+  if (path == "broken.mp4") return Failed(Code::kCorrupt);
+  if (path == "held.mp4") return Hold(id);
+  if (Status status = sink.Write(Bytes("world")); !status) return {status, {}};
+  return {OkStatus(), {{"bytes", "11"}, {"frames", "3"}, {"jitter-ms", "0.25"}}};
+}
+
+StreamEnd FakeService::PlayEndless(StreamSink& sink) {
+  const std::vector<std::uint8_t> block(200'000, 'x');
+  while (true) {
+    if (Status status = sink.Write(block); !status) {
+      last_write_code = static_cast<int>(status.error().code);
+      return {status, {}};
+    }
+    bytes_written += static_cast<std::int64_t>(block.size());
+  }
+}
+
+StreamEnd FakeService::Hold(StreamId id) {
+  MutexLock lock(mutex_);
+  while (!released_ && !streams_[id].cancelled) changed_.Wait(mutex_);
+  if (streams_[id].cancelled) return {Error{Code::kCancelled, "The stream was stopped."}, {}};
+  return {OkStatus(), {{"bytes", "6"}}};
+}
+
+void FakeService::CheckStream(const std::string& path, const RequestParams& /*params*/,
+                              JsonCallback done) {
+  MutexLock lock(mutex_);
+  helpers_.emplace_back([path, done = std::move(done)] {
+    if (path.starts_with("error/")) {
+      done(Failed(CodeFromName(path.substr(6))).status.error());
+    } else {
+      done(std::string("video/mp4"));
+    }
+  });
+}
+
+Status FakeService::CancelStream(StreamId id) {
+  MutexLock lock(mutex_);
+  const auto found = streams_.find(id);
+  if (found == streams_.end() || found->second.ended) {
+    return Error{Code::kNotFound, "There is no such stream."};
+  }
+  found->second.cancelled = true;
+  ++cancels_;
+  changed_.NotifyAll();
+  return OkStatus();
+}
+
+void FakeService::Sources(JsonCallback done) {
+  if (!answer_sources) return;
+  MutexLock lock(mutex_);
+  helpers_.emplace_back([done = std::move(done)] {
+    std::string body = "{\"sources\":[";
+    for (int i = 0; i < 100; ++i) {
+      body.append(i == 0 ? "" : ",").append("{\"path\":\"movie" + std::to_string(i) + ".mp4\"}");
+    }
+    done(body + "]}");
+  });
+}
+
+void FakeService::Explain(const std::string& path, const RequestParams& params, JsonCallback done) {
+  std::string body = "{\"path\":\"" + path + "\",\"parameters\":" + std::to_string(params.size());
+  done(body + "}");
+}
+
+std::string FakeService::Streams() const { return "{\"streams\":[]}"; }
+
+Result<std::string> FakeService::Stream(StreamId id) const {
+  MutexLock lock(mutex_);
+  if (!streams_.contains(id)) return Error{Code::kNotFound, "There is no such stream."};
+  return "{\"id\":" + std::to_string(id.value) + "}";
+}
+
+std::string FakeService::Metrics() const {
+  return "# TYPE gopmill_engine_up gauge\ngopmill_engine_up 1\n";
+}
+
+void FakeService::Release() {
+  MutexLock lock(mutex_);
+  released_ = true;
+  changed_.NotifyAll();
+}
+
+bool FakeService::AwaitCancels(int count) {
+  MutexLock lock(mutex_);
+  while (cancels_ < count) {
+    if (!changed_.WaitFor(mutex_, kPatience)) return false;
+  }
+  return true;
+}
+
+bool FakeService::AwaitEnded(int count) {
+  MutexLock lock(mutex_);
+  while (ended_ < count) {
+    if (!changed_.WaitFor(mutex_, kPatience)) return false;
+  }
+  return true;
+}
+
+void FakeService::AwaitBlocked(Duration quiet) {
+  TimePoint last_change = SteadyNow();
+  std::int64_t last = bytes_written;
+  while (SteadyNow() - last_change < quiet) {
+    std::this_thread::yield();
+    if (const std::int64_t now = bytes_written; now != last) {
+      last = now;
+      last_change = SteadyNow();
+    }
+  }
+}
+
+}  // namespace gopmill

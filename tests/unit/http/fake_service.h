@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A Service whose streams do what their path says, each on a thread of its own, as the real ones
+// do. Paths:
+//   small.mp4         two writes, then OK with measures
+//   adjusted.mp4      like small.mp4, with an adjustment
+//   endless.mp4       writes until the sink refuses
+//   held.mp4          one write, then waits for Release() or a cancel
+//   silent.mp4        waits before Start for a cancel
+//   broken.mp4        one write, then fails
+//   dropped.mp4       destroys its sink without Finish
+//   error/<code>      fails before Start with that code ("error/not-found")
+// A parameter "bogus" is refused at once. Thread-safety: safe.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/thread_safety.h"
+#include "server/session/service.h"
+
+namespace gopmill {
+
+class FakeService final : public Service {
+ public:
+  FakeService() = default;
+  ~FakeService() override;  // waits for all streams; the server must have stopped
+
+  Result<StreamId> OpenStream(const std::string& path, const RequestParams& params,
+                              std::unique_ptr<StreamSink> sink) override;
+  void CheckStream(const std::string& path, const RequestParams& params,
+                   JsonCallback done) override;
+  Status CancelStream(StreamId id) override;
+  void Sources(JsonCallback done) override;
+  void Explain(const std::string& path, const RequestParams& params, JsonCallback done) override;
+  std::string Streams() const override;
+  Result<std::string> Stream(StreamId id) const override;
+  std::string Metrics() const override;
+  bool Ready() const override { return ready.load(); }
+
+  // Lets every held.mp4 finish.
+  void Release();
+  // Waits until `count` streams were cancelled; false after ten seconds.
+  bool AwaitCancels(int count);
+  // Waits until `count` streams have ended on their threads; false after ten seconds.
+  bool AwaitEnded(int count);
+  // Waits until the sink took nothing from any stream for `quiet`: every writer is blocked.
+  void AwaitBlocked(Duration quiet);
+
+  std::atomic<bool> ready = true;
+  std::atomic<bool> answer_sources = true;      // false: Sources never calls back
+  std::atomic<std::int64_t> bytes_written = 0;  // taken by the sinks of endless.mp4
+  std::atomic<int> last_write_code = -1;        // of the last write that failed
+
+ private:
+  struct Entry {
+    std::thread thread;
+    bool cancelled = false;
+    bool ended = false;
+  };
+  void Run(StreamId id, const std::string& path, std::unique_ptr<StreamSink> sink);
+  StreamEnd Play(StreamId id, const std::string& path, StreamSink& sink);
+  StreamEnd PlayEndless(StreamSink& sink);
+  StreamEnd Hold(StreamId id);
+
+  mutable Mutex mutex_;  // guards everything below
+  CondVar changed_;
+  std::map<StreamId, Entry> streams_ GOPMILL_GUARDED_BY(mutex_);
+  std::vector<std::thread> helpers_ GOPMILL_GUARDED_BY(mutex_);
+  bool released_ GOPMILL_GUARDED_BY(mutex_) = false;
+  int cancels_ GOPMILL_GUARDED_BY(mutex_) = 0;
+  int ended_ GOPMILL_GUARDED_BY(mutex_) = 0;
+  std::uint64_t next_id_ GOPMILL_GUARDED_BY(mutex_) = 1;
+};
+
+// Every code there is.
+std::vector<Code> AllCodes();
+
+}  // namespace gopmill

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// HTTP itself over a real socket: persistence, pipelining, methods, compression, validators.
+#include <zlib.h>
+
+#include "tests/unit/http/server_fixture.h"
+
+namespace gopmill {
+namespace {
+
+using testing::HasSubstr;
+
+class ProtocolTest : public RunningServer {};
+
+std::string Gunzip(const std::string& packed) {
+  z_stream stream{};
+  if (inflateInit2(&stream, 15 + 16) != Z_OK) return {};
+  std::string text(1 << 20, '\0');
+  std::string input = packed;
+  stream.next_in = reinterpret_cast<Bytef*>(input.data());
+  stream.avail_in = static_cast<uInt>(input.size());
+  stream.next_out = reinterpret_cast<Bytef*>(text.data());
+  stream.avail_out = static_cast<uInt>(text.size());
+  const int result = inflate(&stream, Z_FINISH);
+  text.resize(stream.total_out);
+  inflateEnd(&stream);
+  return result == Z_STREAM_END ? text : std::string();
+}
+
+TEST_F(ProtocolTest, KeepsTheConnectionAlive) {
+  RawClient client(port());
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(client.Get("/healthz"));
+    const auto response = client.Receive();
+    ASSERT_TRUE(response);
+    EXPECT_EQ(response->status, 200);
+    EXPECT_EQ(response->Field("connection"), "");
+    EXPECT_EQ(response->Field("server"), "gopmill");
+    EXPECT_THAT(response->Field("date"), HasSubstr("GMT"));
+    EXPECT_EQ(ParseJson(*response)["status"], "ok");
+  }
+}
+
+TEST_F(ProtocolTest, ClosesWhenAsked) {
+  RawClient client(port());
+  client.Get("/healthz", "Connection: close\r\n");
+  const auto response = client.Receive();
+  ASSERT_TRUE(response);
+  EXPECT_EQ(response->Field("connection"), "close");
+  EXPECT_TRUE(client.AwaitClosed());
+}
+
+TEST_F(ProtocolTest, SpeaksHttp10) {
+  RawClient client(port());
+  client.Send("GET /healthz HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+  EXPECT_EQ(client.Receive()->Field("connection"), "keep-alive");
+  client.Send("GET /healthz HTTP/1.0\r\n\r\n");
+  EXPECT_EQ(client.Receive()->Field("connection"), "close");
+  EXPECT_TRUE(client.AwaitClosed());
+}
+
+TEST_F(ProtocolTest, AnswersPipelinedRequestsInOrder) {
+  RawClient client(port());
+  std::string requests;
+  for (const char* path : {"/v1/streams/77", "/v1/transcode/small.mp4", "/v1/sources", "/healthz",
+                           "/v1/transcode/small.mp4", "/nothing"}) {
+    requests += "GET " + std::string(path) + " HTTP/1.1\r\nHost: h\r\n\r\n";
+  }
+  client.Send(requests);
+  EXPECT_EQ(client.Receive()->status, 404);
+  EXPECT_EQ(client.Receive()->body, "hello world");
+  EXPECT_EQ(ParseJson(*client.Receive())["sources"].size(), 100U);
+  EXPECT_EQ(ParseJson(*client.Receive())["status"], "ok");
+  EXPECT_EQ(client.Receive()->body, "hello world");
+  EXPECT_EQ(client.Receive()->status, 404);
+}
+
+TEST_F(ProtocolTest, BoundsTheAnswersToAPipelinerThatDoesNotRead) {
+  RawClient client(port(), 4096);
+  std::string requests;
+  for (int i = 0; i < 400; ++i) requests += "GET /openapi.json HTTP/1.1\r\nHost: h\r\n\r\n";
+  ASSERT_TRUE(client.Send(requests));
+  for (int i = 0; i < 400; ++i) {
+    const auto response = client.Receive();
+    ASSERT_TRUE(response && response->complete) << i;
+  }
+}
+
+TEST_F(ProtocolTest, AnswersAHalfClosedClient) {
+  RawClient client(port());
+  client.Send(
+      "GET /v1/sources HTTP/1.1\r\nHost: h\r\n\r\nGET /healthz HTTP/1.1\r\nHost: h\r\n\r\n");
+  client.HalfClose();
+  EXPECT_EQ(client.Receive()->status, 200);
+  EXPECT_EQ(client.Receive()->status, 200);
+  EXPECT_TRUE(client.AwaitClosed());
+}
+
+TEST_F(ProtocolTest, ReadsAndDropsSmallBodies) {
+  RawClient client(port());
+  client.Get("/healthz", "Content-Length: 5\r\n");
+  client.Send("hello");
+  EXPECT_EQ(client.Receive()->status, 200);
+  client.Get("/healthz", "Expect: 100-continue\r\nContent-Length: 5\r\n");
+  EXPECT_EQ(client.Receive()->status, 100);
+  client.Send("hello");
+  EXPECT_EQ(client.Receive()->status, 200);
+}
+
+TEST_F(ProtocolTest, HeadHasTheFieldsOfGet) {
+  RawClient client(port());
+  for (const char* path : {"/", "/openapi.json", "/healthz", "/v1/sources", "/nothing"}) {
+    client.Get(path, {}, "HEAD");
+    const auto head = client.Receive(RawClient::Body::kNone);
+    client.Get(path);
+    const auto get = client.Receive();
+    ASSERT_TRUE(head && get);
+    EXPECT_EQ(head->status, get->status) << path;
+    EXPECT_EQ(head->Field("content-type"), get->Field("content-type")) << path;
+    EXPECT_EQ(head->Field("content-length"), get->Field("content-length")) << path;
+  }
+}
+
+TEST_F(ProtocolTest, RefusesOtherMethodsAndSaysWhich) {
+  for (const char* method : {"POST", "PUT", "DELETE", "PATCH", "TRACE", "BREW", "get"}) {
+    const auto response = Fetch(port(), "/v1/sources", {}, method);
+    ASSERT_TRUE(response);
+    EXPECT_EQ(response->status, 405) << method;
+    EXPECT_EQ(response->Field("allow"), "GET, HEAD, OPTIONS");
+    EXPECT_EQ(response->Field("content-type"), "application/problem+json");
+  }
+  EXPECT_EQ(Fetch(port(), "/v1/streams/1", {}, "PUT")->Field("allow"),
+            "GET, HEAD, DELETE, OPTIONS");
+}
+
+TEST_F(ProtocolTest, AnswersOptionsAndPreflights) {
+  const auto response = Fetch(port(), "/v1/streams/1", "Origin: http://x\r\n", "OPTIONS");
+  ASSERT_TRUE(response);
+  EXPECT_EQ(response->status, 204);
+  EXPECT_EQ(response->Field("allow"), "GET, HEAD, DELETE, OPTIONS");
+  EXPECT_EQ(response->Field("access-control-allow-origin"), "*");
+  EXPECT_EQ(response->Field("access-control-allow-methods"), "GET, HEAD");
+  EXPECT_EQ(Fetch(port(), "*", {}, "OPTIONS")->status, 204);
+  EXPECT_EQ(Fetch(port(), "/nothing", {}, "OPTIONS")->status, 404);
+}
+
+TEST_F(ProtocolTest, CompressesJsonIfAccepted) {
+  const auto plain = Fetch(port(), "/v1/sources");
+  const auto packed = Fetch(port(), "/v1/sources", "Accept-Encoding: br, GZIP;q=0.5\r\n");
+  ASSERT_TRUE(plain && packed);
+  EXPECT_EQ(plain->Field("content-encoding"), "");
+  EXPECT_EQ(packed->Field("content-encoding"), "gzip");
+  EXPECT_EQ(packed->Field("vary"), "Accept-Encoding");
+  EXPECT_LT(packed->body.size(), plain->body.size() / 4);
+  EXPECT_EQ(Gunzip(packed->body), plain->body);
+  EXPECT_EQ(
+      Fetch(port(), "/v1/sources", "Accept-Encoding: gzip;q=0\r\n")->Field("content-encoding"), "");
+  EXPECT_EQ(Fetch(port(), "/healthz", "Accept-Encoding: gzip\r\n")->Field("content-encoding"), "");
+}
+
+TEST_F(ProtocolTest, ValidatesThePageByTag) {
+  for (const char* path : {"/", "/assets/page.js", "/assets/page.css", "/assets/icon.svg"}) {
+    const auto first = Fetch(port(), path);
+    ASSERT_TRUE(first);
+    EXPECT_EQ(first->status, 200) << path;
+    const std::string etag = first->Field("etag");
+    ASSERT_FALSE(etag.empty());
+    const auto second = Fetch(port(), path, "If-None-Match: \"x\", W/" + etag + "\r\n");
+    EXPECT_EQ(second->status, 304);
+    EXPECT_EQ(second->Field("etag"), etag);
+    EXPECT_TRUE(second->body.empty());
+    EXPECT_EQ(Fetch(port(), path, "If-None-Match: \"x\"\r\n")->status, 200);
+  }
+  EXPECT_EQ(Fetch(port(), "/assets/nothing.js")->status, 404);
+}
+
+TEST_F(ProtocolTest, ThePageMayOnlyUseItsOwnServer) {
+  const std::string policy = Fetch(port(), "/")->Field("content-security-policy");
+  EXPECT_THAT(policy, HasSubstr("default-src 'none'"));
+  EXPECT_THAT(policy, Not(HasSubstr("unsafe")));
+  EXPECT_EQ(Fetch(port(), "/")->Field("x-content-type-options"), "nosniff");
+}
+
+TEST_F(ProtocolTest, RefusesBadAddressesAndTakenPorts) {
+  HttpOptions bad = options;
+  bad.address = "localhost";
+  EXPECT_FALSE(HttpServer::Start(bad, service).ok());
+  bad = options;
+  bad.port = 70000;
+  EXPECT_FALSE(HttpServer::Start(bad, service).ok());
+  bad.port = port();
+  const auto taken = HttpServer::Start(bad, service);
+  ASSERT_FALSE(taken.ok());
+}
+
+}  // namespace
+}  // namespace gopmill
