@@ -322,10 +322,10 @@ Persistence HttpConnection::StreamPersistence() const {
 // The connection closes while a stream may run: its cores are free at the next frame.
 void HttpConnection::EndStream() {
   if (stream_ == nullptr) return;
-  const StreamId id = stream_->id();
-  stream_.reset();  // abandons the channel first, so that a blocked egress thread goes on
-  // Not found means that the stream has just ended by itself.
-  static_cast<void>(host_.context().service.CancelStream(id));
+  // First the cancel, so that the stream knows why its sink refuses bytes from now on. Not found
+  // means that it has just ended by itself.
+  static_cast<void>(host_.context().service.CancelStream(stream_->id()));
+  stream_.reset();  // abandons the channel: a blocked egress thread goes on
 }
 
 void HttpConnection::NextRequest() {

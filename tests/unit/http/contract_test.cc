@@ -81,7 +81,7 @@ TEST_F(ContractTest, TheDocumentNamesTheParametersOfAStream) {
   const nlohmann::json document = Document();
   std::set<std::string> names;
   for (const auto& parameter : document["paths"]["/v1/transcode/{path}"]["parameters"]) {
-    const std::string ref = parameter.value("$ref", "");
+    const std::string ref = parameter.at("$ref").get<std::string>();
     names.insert(document[nlohmann::json::json_pointer(ref.substr(1))]["name"].get<std::string>());
   }
   for (const char* name :
