@@ -84,6 +84,9 @@ Result<OutputFormat> NewOutputFormat(Container container) {
   context->flags |= AVFMT_FLAG_BITEXACT | AVFMT_FLAG_CUSTOM_IO;
   context->flush_packets = 0;  // the muxer flushes at fragment ends
   if (container == Container::kTs) context->max_delay = kTsDelayMicroseconds;
+  if (container == Container::kMkv || container == Container::kWebm) {
+    context->avoid_negative_ts = 0;  // the muxer places the tracks itself
+  }
   return context;
 }
 

@@ -12,6 +12,7 @@ extern "C" {
 
 #include "media/av_error.h"
 #include "media/container_rules.h"
+#include "media/matroska_delay.h"
 #include "media/mux_options.h"
 #include "media/mux_sink.h"
 
@@ -24,20 +25,53 @@ namespace {
 constexpr Rational kLongestWait{3, 1};
 
 struct Track {
-  Rational time_base;    // of the caller's packets
-  Rational stream_base;  // of the container
+  Rational time_base;       // of the caller's packets
+  Rational stream_base;     // of the container
+  std::int64_t lead = 0;    // added to times before rounding, ticks of time_base
+  std::int64_t offset = 0;  // added after it, ticks of stream_base
   std::optional<std::int64_t> last_dts;
   std::optional<std::int64_t> first_dts;
   std::int64_t packets = 0;
 };
 
 // Puts the packet's times on the container's clock. The duration is a difference of rounded times,
-// so that rounding never adds up.
-void RescaleTimes(AVPacket& packet, Rational from, Rational to) {
-  const std::int64_t end = Rescale(packet.pts + packet.duration, from, to);
-  packet.pts = Rescale(packet.pts, from, to);
-  packet.dts = std::min(Rescale(packet.dts, from, to), packet.pts);
+// so that rounding never adds up. Times before zero (priming) are rounded down: in Matroska's whole
+// milliseconds 1024 samples at 48 kHz are 22 then, not 21, which is half a frame at 24 per second
+// within rounding, where players that start counting at the earliest time would double and drop
+// frames.
+void RescaleTimes(const Track& track, AVPacket& packet) {
+  const auto place = [&](std::int64_t time) {
+    const Round round = time + track.lead < 0 ? Round::kDown : Round::kNearest;
+    return Rescale(time + track.lead, track.time_base, track.stream_base, round) + track.offset;
+  };
+  const std::int64_t end = place(packet.pts + packet.duration);
+  packet.pts = place(packet.pts);
+  packet.dts = std::min(place(packet.dts), packet.pts);
   packet.duration = std::max<std::int64_t>(end - packet.pts, 0);
+}
+
+// Matroska's blocks are given in whole milliseconds, not negative. Where the file states the
+// priming of a track, readers subtract it: block time = pts + priming, rounded once. Where it does
+// not (AAC, FFmpeg 5.1) all tracks move on by the priming together, which keeps them in sync.
+Status PlaceMatroska(const AVFormatContext& context, std::vector<Track>& tracks) {
+  std::int64_t shift = 0;
+  for (std::size_t i = 0; i < tracks.size(); ++i) {
+    const AVCodecParameters& parameters = *context.streams[i]->codecpar;
+    if (parameters.initial_padding <= 0 || parameters.sample_rate <= 0) continue;
+    Track& track = tracks[i];
+    GOPMILL_ASSIGN_OR_RETURN(const MatroskaDelay delay, AskMatroskaDelay(parameters));
+    const Rational sample{1, parameters.sample_rate};
+    if (delay.written) {
+      track.lead = Rescale(parameters.initial_padding, sample, track.time_base);
+      track.offset = -delay.added_ms;
+    } else {
+      const auto padding =
+          Rescale(parameters.initial_padding, sample, track.stream_base, Round::kUp);
+      shift = std::max(shift, padding);
+    }
+  }
+  for (Track& track : tracks) track.offset += shift;
+  return OkStatus();
 }
 
 Status CheckTimes(const Track& track, const AVPacket& packet) {
@@ -94,8 +128,7 @@ Result<std::unique_ptr<Muxer>> Muxer::Open(const MuxSettings& settings,
   GOPMILL_ASSIGN_OR_RETURN(impl->context, NewOutputFormat(settings.container));
   for (const MuxTrack& track : tracks) {
     GOPMILL_RETURN_IF_ERROR(AddStream(*impl->context, settings.container, track));
-    impl->tracks.push_back(
-        {.time_base = track.time_base, .stream_base = {}, .last_dts = {}, .first_dts = {}});
+    impl->tracks.emplace_back().time_base = track.time_base;
   }
   GOPMILL_ASSIGN_OR_RETURN(impl->sink, settings.streamed ? MuxSink::ToCallback(std::move(output))
                                                          : MuxSink::ToFile(settings.path));
@@ -106,6 +139,9 @@ Result<std::unique_ptr<Muxer>> Muxer::Open(const MuxSettings& settings,
   if (!header.ok()) return header.error();
   for (std::size_t i = 0; i < impl->tracks.size(); ++i) {
     impl->tracks[i].stream_base = av::FromAv(impl->context->streams[i]->time_base);
+  }
+  if (settings.container == Container::kMkv || settings.container == Container::kWebm) {
+    GOPMILL_RETURN_IF_ERROR(PlaceMatroska(*impl->context, impl->tracks));
   }
   impl->moov_due = settings.streamed && settings.container == Container::kMp4;
   return std::unique_ptr<Muxer>(new Muxer(std::move(impl)));
@@ -125,7 +161,7 @@ Status Muxer::Write(std::size_t track_index, av::Packet packet) {
   track.last_dts = packet->dts;
   if (!track.first_dts) track.first_dts = packet->dts;
   ++track.packets;
-  RescaleTimes(*packet, track.time_base, track.stream_base);
+  RescaleTimes(track, *packet);
   packet->stream_index = static_cast<int>(track_index);
   return impl_->Check("The container refused a packet",
                       av_write_frame(impl_->context.get(), packet.get()));

@@ -26,7 +26,7 @@ namespace {
 
 // Encoders are talkative; only what goes wrong is of interest.
 const bool kQuiet = [] {
-  av_log_set_level(AV_LOG_WARNING);
+  av_log_set_level(AV_LOG_ERROR);
   return true;
 }();
 
@@ -235,7 +235,10 @@ void Decode(AVCodecContext& context, const AVPacket* packet, AVRational time_bas
 
 ReadMovie ReadBack(const std::string& path) {
   AVFormatContext* raw = nullptr;
-  GOPMILL_CHECK(avformat_open_input(&raw, path.c_str(), nullptr, nullptr) >= 0);
+  AVDictionary* options = nullptr;
+  av_dict_set(&options, "analyzeduration", "20000000", 0);  // sees tracks that begin late
+  GOPMILL_CHECK(avformat_open_input(&raw, path.c_str(), nullptr, &options) >= 0);
+  av_dict_free(&options);
   const av::InputFormat context(raw);
   GOPMILL_CHECK(avformat_find_stream_info(raw, nullptr) >= 0);
   ReadMovie movie;
