@@ -43,10 +43,8 @@ class OutputGrid {
 
  private:
   Rational fps_;
-  Rational tick_;             // source time base
-  Rational fine_tick_;        // time base in which epsilon is a whole number
-  std::int64_t epsilon_ = 0;  // in fine ticks
-  std::int64_t fine_per_tick_ = 1;
+  Rational tick_;     // source time base, seconds
+  Rational epsilon_;  // in source ticks
   SourceTicks origin_ = 0;
 };
 

@@ -30,8 +30,10 @@ struct VideoInfo {
   bool interlaced = false;
   bool has_b_frames = false;
   std::int64_t bitrate = 0;  // bits per second, 0 = unknown
-  // Codec parameters incl. extradata, colour description and coded side data (HDR metadata,
-  // display matrix). Never null.
+  // HDR10 static metadata (AVMasteringDisplayMetadata, AVContentLightMetadata bytes), empty = none.
+  // Frozen here because a stream may carry it on its first frame only.
+  std::vector<std::uint8_t> mastering_display, content_light;
+  // Codec parameters incl. extradata and colour description. Never null.
   std::shared_ptr<const AVCodecParameters> parameters;
 };
 

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codec/frame_selector.h"
+
+#include <utility>
+
+namespace gopmill {
+
+FrameSelector::FrameSelector(std::shared_ptr<const StreamPlan> plan,
+                             std::unique_ptr<VideoDecoder> decoder, std::int64_t first_number)
+    : plan_(std::move(plan)), decoder_(std::move(decoder)), counted_(first_number) {}
+
+FrameSelector::~FrameSelector() = default;
+
+void FrameSelector::Feed(std::vector<av::Packet> packets, bool last) {
+  for (av::Packet& packet : packets) unread_.push_back(std::move(packet));
+  last_fed_ = last_fed_ || last;
+}
+
+// One frame from the decoder; false = none left among the packets fed.
+Result<bool> FrameSelector::DecodeRaw(AVFrame& frame) {
+  while (true) {
+    GOPMILL_ASSIGN_OR_RETURN(const bool got, decoder_->Receive(frame));
+    if (got) {
+      ++counts_.decoded;
+      if (plan_->counted_pts) {
+        frame.pts =
+            Rescale(counted_++, plan_->source->video.fps.Inverse(), plan_->source->video.time_base);
+      }
+      return true;
+    }
+    if (drain_sent_) return false;
+    if (!unread_.empty()) {
+      GOPMILL_RETURN_IF_ERROR(decoder_->Send(unread_.front().get()));
+      unread_.pop_front();
+    } else if (last_fed_) {
+      GOPMILL_RETURN_IF_ERROR(decoder_->Send(nullptr));
+      drain_sent_ = true;
+    } else {
+      return false;
+    }
+  }
+}
+
+Status FrameSelector::OpenTemporal(const AVFrame& frame) {
+  FilterSpec spec = MakeFilterSpec(*plan_, frame.format, frame);
+  // Deinterlace only: size, rotation and format are the business of the scaler behind the
+  // selection.
+  spec.rotation = 0;
+  spec.width = frame.width;
+  spec.height = frame.height;
+  spec.fit = Fit::kStretch;
+  spec.deinterlace = true;
+  if (temporal_ && temporal_->spec() == spec) return OkStatus();
+  GOPMILL_ASSIGN_OR_RETURN(temporal_, FrameFilter::Open(spec));
+  return OkStatus();
+}
+
+// One frame as the selection sees it: deinterlaced where the source is flagged.
+Result<bool> FrameSelector::Decode(AVFrame& frame) {
+  if (!plan_->source->video.interlaced) return DecodeRaw(frame);
+  while (!filter_drained_) {
+    av::Frame raw = av::NewFrame();
+    GOPMILL_ASSIGN_OR_RETURN(const bool got, DecodeRaw(*raw));
+    if (!got && !drain_sent_) return false;
+    if (got) GOPMILL_RETURN_IF_ERROR(OpenTemporal(*raw));
+    if (!temporal_) return false;
+    GOPMILL_ASSIGN_OR_RETURN(const bool out, temporal_->Filter(got ? raw.get() : nullptr, frame));
+    if (out) return true;
+    if (!got) filter_drained_ = true;
+  }
+  return false;
+}
+
+// Fills next_ with the first frame later than current_, or leaves it empty at the end.
+Status FrameSelector::PullNext() {
+  while (!next_ && !drained_) {
+    av::Frame frame = av::NewFrame();
+    GOPMILL_ASSIGN_OR_RETURN(const bool got, Decode(*frame));
+    if (!got) {
+      drained_ = drain_sent_;
+      return OkStatus();
+    }
+    if (frame->pts == AV_NOPTS_VALUE || (current_ && frame->pts <= current_->pts)) {
+      ++counts_.dropped;  // no place on the clock of its own
+      continue;
+    }
+    next_ = std::move(frame);
+  }
+  return OkStatus();
+}
+
+Result<FrameSelector::Selected> FrameSelector::Select(std::int64_t n) {
+  const SourceTicks latest = plan_->grid.LatestPts(n);
+  bool fresh = false;
+  while (true) {
+    GOPMILL_RETURN_IF_ERROR(PullNext());
+    // With no picture yet, the first one that comes stands in for what is missing before it.
+    const bool take = next_ && (next_->pts <= latest || !current_);
+    if (!take) break;
+    if (current_ && !current_shown_) ++counts_.dropped;
+    current_ = std::move(next_);
+    current_shown_ = false;
+    fresh = true;
+  }
+  if (!current_) return Selected{};
+  const bool repeated = !fresh && current_shown_;
+  if (repeated) ++counts_.repeated;
+  current_shown_ = true;
+  return Selected{.frame = current_.get(), .repeated = repeated};
+}
+
+}  // namespace gopmill

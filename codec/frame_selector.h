@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Picks, for each output frame of the plan's grid, the source frame it shows: the one with the
+// largest pts that is not later than the grid allows. Pulls packets through one decoder; this is
+// the state that a run hands on from unit to unit.
+//
+// Guarantees: asked for frames n, n+1, n+2... in order it answers each exactly once, whatever the
+// source does; a missing picture repeats the one before, and is counted.
+//
+// Thread-safety: thread-compatible; moves between workers with its run.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "base/status.h"
+#include "codec/context_cache.h"
+#include "codec/frame_filter.h"
+#include "codec/video_decoder.h"
+#include "media/plan.h"
+
+namespace gopmill {
+
+struct SelectionCounts {
+  std::int64_t decoded = 0;   // frames that came out of the decoder
+  std::int64_t dropped = 0;   // of those, shown by no output frame
+  std::int64_t repeated = 0;  // output frames that show the same source frame as the one before
+};
+
+class FrameSelector {
+ public:
+  // `first_number`: the number of the first packet that will be fed, for sources whose pictures are
+  // counted. `temporal`: a deinterlacing filter that every decoded frame passes before selection,
+  // or null.
+  FrameSelector(std::shared_ptr<const StreamPlan> plan, std::unique_ptr<VideoDecoder> decoder,
+                std::int64_t first_number);
+  ~FrameSelector();
+
+  // Appends packets in decode order; `last`: the run ends with them.
+  void Feed(std::vector<av::Packet> packets, bool last);
+
+  struct Selected {
+    const AVFrame* frame =
+        nullptr;            // valid until the next call; null = the source gave none at all
+    bool repeated = false;  // the same as for the output frame before
+  };
+  // The frame that output frame n shows. Call with increasing n.
+  Result<Selected> Select(std::int64_t n);
+
+  [[nodiscard]] const SelectionCounts& counts() const { return counts_; }
+  void ResetCounts() { counts_ = {}; }
+  // Gives the decoder back once the run is over.
+  std::unique_ptr<VideoDecoder> TakeDecoder() { return std::move(decoder_); }
+  [[nodiscard]] std::int64_t damaged() const { return decoder_->damaged(); }
+
+ private:
+  Status PullNext();
+  Result<bool> Decode(AVFrame& frame);
+  Result<bool> DecodeRaw(AVFrame& frame);
+  Status OpenTemporal(const AVFrame& frame);
+
+  std::shared_ptr<const StreamPlan> plan_;
+  std::unique_ptr<VideoDecoder> decoder_;
+  std::unique_ptr<FrameFilter> temporal_;
+  std::deque<av::Packet> unread_;
+  bool last_fed_ = false, drain_sent_ = false, drained_ = false, filter_drained_ = false;
+  std::int64_t counted_ = 0;  // pictures numbered so far (counted_pts)
+  av::Frame current_, next_;  // shown now; first one after it
+  bool current_shown_ = false;
+  SelectionCounts counts_;
+};
+
+}  // namespace gopmill

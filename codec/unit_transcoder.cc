@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codec/unit_transcoder.h"
+
+extern "C" {
+#include <libavutil/imgutils.h>
+}
+
+#include <array>
+#include <deque>
+#include <utility>
+
+#include "codec/encoder_info.h"
+#include "codec/vbv.h"
+#include "media/av_error.h"
+
+namespace gopmill {
+namespace {
+
+constexpr int kMaxVbvPasses = 4;
+
+// Adds the time since construction to a sum.
+class Stopwatch {
+ public:
+  explicit Stopwatch(Duration& sum) : sum_(sum), start_(SteadyNow()) {}
+  ~Stopwatch() { sum_ += SteadyNow() - start_; }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  Duration& sum_;
+  const TimePoint start_;
+};
+
+std::size_t FrameBytes(const EncoderSpec& spec) {
+  const int bytes = av_image_get_buffer_size(static_cast<AVPixelFormat>(spec.pixel_format),
+                                             spec.width, spec.height, 1);
+  return bytes > 0 ? static_cast<std::size_t>(bytes) : 1;
+}
+
+std::shared_ptr<const RunHistory> Extend(const std::shared_ptr<const RunHistory>& before,
+                                         const std::shared_ptr<const UnitInput>& unit) {
+  auto after = before ? std::make_shared<RunHistory>(*before) : std::make_shared<RunHistory>();
+  after->bytes += unit->bytes();
+  after->complete = after->complete && after->bytes <= kMaxRunHistoryBytes;
+  if (after->complete) {
+    after->units.push_back(unit);
+  } else {
+    after->units.clear();
+  }
+  return after;
+}
+
+// One pass over one unit: frames in order from the selector, through the filter, into one encoder.
+class Pass {
+ public:
+  Pass(const UnitTask& task, ContextCache& cache, const std::stop_token& stop, UnitStats& stats,
+       UnitOutput& output)
+      : task_(task),
+        spec_(task.input->spec),
+        cache_(cache),
+        stop_(stop),
+        stats_(stats),
+        output_(output) {}
+  ~Pass() {
+    if (filter_) cache_.GiveFilter(std::move(filter_));
+  }
+  Pass(const Pass&) = delete;
+  Pass& operator=(const Pass&) = delete;
+
+  using PacketHandler = std::function<void(av::Packet)>;
+  using DecodedHandler = std::function<void()>;  // the unit's last frame has been decoded
+
+  Status Run(FrameSelector& selector, std::int64_t bps, const PacketHandler& on_packet,
+             const DecodedHandler& on_decoded);
+
+ private:
+  Result<av::Frame> NextFrame(FrameSelector& selector, std::int64_t n);
+  Result<av::Frame> Scale(const AVFrame& frame);
+  Result<av::Frame> Black();
+  Status Encode(const AVFrame* frame, const PacketHandler& on_packet);
+  Status Announce();
+
+  const UnitTask& task_;
+  const UnitSpec& spec_;
+  ContextCache& cache_;
+  const std::stop_token& stop_;
+  UnitStats& stats_;
+  UnitOutput& output_;
+  std::unique_ptr<FrameFilter> filter_;
+  std::unique_ptr<VideoEncoder> encoder_;
+  av::Frame last_;  // scaled, of the output frame before
+  std::int64_t packets_ = 0;
+};
+
+Result<av::Frame> Pass::Black() {
+  av::Frame frame = av::NewFrame();
+  frame->format = task_.encoder->pixel_format;
+  frame->width = task_.encoder->width;
+  frame->height = task_.encoder->height;
+  if (const int code = av_frame_get_buffer(frame.get(), 0); code < 0) {
+    return av::AvError("No memory for a frame", code);
+  }
+  std::array<std::ptrdiff_t, 4> lines{};
+  for (std::size_t i = 0; i < lines.size(); ++i) lines[i] = frame->linesize[i];
+  av_image_fill_black(frame->data, lines.data(), static_cast<AVPixelFormat>(frame->format),
+                      AVCOL_RANGE_MPEG, frame->width, frame->height);
+  return frame;
+}
+
+Result<av::Frame> Pass::Scale(const AVFrame& frame) {
+  const Stopwatch watch(stats_.filter);
+  FilterSpec wanted = MakeFilterSpec(*task_.plan, task_.encoder->pixel_format, frame);
+  wanted.deinterlace = false;  // done before the selection, where it belongs
+  if (!filter_ || !(filter_->spec() == wanted)) {
+    if (filter_) cache_.GiveFilter(std::move(filter_));
+    GOPMILL_ASSIGN_OR_RETURN(filter_, cache_.TakeFilter(wanted));
+  }
+  av::Frame out = av::NewFrame();
+  GOPMILL_ASSIGN_OR_RETURN(const bool got, filter_->Filter(&frame, *out));
+  if (!got) return InternalError("The scaler swallowed a frame.");
+  return out;
+}
+
+Result<av::Frame> Pass::NextFrame(FrameSelector& selector, std::int64_t n) {
+  FrameSelector::Selected selected;
+  {
+    const Stopwatch watch(stats_.decode);
+    GOPMILL_ASSIGN_OR_RETURN(selected, selector.Select(n));
+  }
+  if (selected.frame == nullptr) {
+    ++stats_.concealed;
+    if (!last_) {
+      GOPMILL_ASSIGN_OR_RETURN(last_, Black());
+    }
+  } else if (!selected.repeated || !last_) {
+    GOPMILL_ASSIGN_OR_RETURN(last_, Scale(*selected.frame));
+  }
+  av::Frame frame = av::Ref(*last_);
+  frame->pts = n;
+  frame->pict_type = AV_PICTURE_TYPE_NONE;  // the source's picture types must not steer the encoder
+  while (frame->nb_side_data > 0) av_frame_remove_side_data(frame.get(), frame->side_data[0]->type);
+  return frame;
+}
+
+Status Pass::Encode(const AVFrame* frame, const PacketHandler& on_packet) {
+  const Stopwatch watch(stats_.encode);
+  GOPMILL_RETURN_IF_ERROR(encoder_->Send(frame));
+  while (true) {
+    av::Packet packet = av::NewPacket();
+    GOPMILL_ASSIGN_OR_RETURN(const bool got, encoder_->Receive(*packet));
+    if (!got) return OkStatus();
+    if (packets_ == 0) GOPMILL_RETURN_IF_ERROR(Announce());
+    // The n-th packet of a unit in coding order has the n-th frame's time less a constant delay:
+    // decoding times then go on across units as if one encoder had made them all.
+    packet->dts = spec_.first_frame + packets_ - encoder_->reorder_delay();
+    packet->duration = 1;
+    if (packets_ == 0 && spec_.index.value > 0) StripEncoderInfo(*packet);
+    if (packet->pts < packet->dts) return InternalError("The encoder reordered too far.");
+    ++packets_;
+    on_packet(std::move(packet));
+  }
+}
+
+Status Pass::Announce() {
+  av::CodecParameters parameters(avcodec_parameters_alloc());
+  GOPMILL_CHECK(parameters != nullptr);
+  const int code = avcodec_parameters_from_context(parameters.get(), &encoder_->context());
+  if (code < 0) return av::AvError("The encoder's parameters could not be read", code);
+  output_.OnEncoder(std::move(parameters));
+  return OkStatus();
+}
+
+Status Pass::Run(FrameSelector& selector, std::int64_t bps, const PacketHandler& on_packet,
+                 const DecodedHandler& on_decoded) {
+  {
+    const Stopwatch watch(stats_.encode);
+    GOPMILL_ASSIGN_OR_RETURN(encoder_, cache_.TakeEncoder(*task_.encoder));
+    if (task_.encoder->rate_mode == RateMode::kBitrate) encoder_->SetBitrate(bps);
+  }
+  const std::size_t room =
+      spec_.ends_run ? 0 : task_.decode_ahead_bytes / FrameBytes(*task_.encoder);
+  std::deque<av::Frame> ahead;
+  std::int64_t decoded = spec_.first_frame;
+  for (std::int64_t encoded = spec_.first_frame; encoded < spec_.end_frame;) {
+    if (stop_.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+    if (decoded < spec_.end_frame && (ahead.empty() || ahead.size() < room)) {
+      GOPMILL_ASSIGN_OR_RETURN(av::Frame frame, NextFrame(selector, decoded));
+      ahead.push_back(std::move(frame));
+      if (++decoded == spec_.end_frame) on_decoded();
+      continue;
+    }
+    GOPMILL_RETURN_IF_ERROR(Encode(ahead.front().get(), on_packet));
+    ahead.pop_front();
+    ++encoded;
+  }
+  GOPMILL_RETURN_IF_ERROR(Encode(nullptr, on_packet));
+  stats_.parameter_hash = ParameterSetHash(encoder_->context());
+  if (packets_ != spec_.frame_count()) {
+    return InternalError("The encoder made " + std::to_string(packets_) + " packets of " +
+                         std::to_string(spec_.frame_count()) + " frames.");
+  }
+  return OkStatus();
+}
+
+// A selector at the start of the unit: the run's own, or a new one fed with what came before.
+Result<std::unique_ptr<FrameSelector>> SelectorFor(UnitTask& task, ContextCache& cache) {
+  const UnitInput& input = *task.input;
+  const auto refs = [](const UnitInput& unit) {
+    std::vector<av::Packet> packets;
+    for (const av::Packet& packet : unit.packets) packets.push_back(av::Ref(*packet));
+    return packets;
+  };
+  std::unique_ptr<FrameSelector> selector = std::move(task.run.selector);
+  if (!selector) {
+    const bool chained = input.spec.cut == CutKind::kChained;
+    if (chained && (!task.run.history || !task.run.history->complete)) {
+      return InternalError("The run is too large to be decoded again.");
+    }
+    GOPMILL_ASSIGN_OR_RETURN(auto decoder, cache.TakeDecoder(*task.plan->source));
+    const std::int64_t first =
+        chained ? task.run.history->units.front()->spec.first_packet : input.spec.first_packet;
+    selector = std::make_unique<FrameSelector>(task.plan, std::move(decoder), first);
+    if (chained) {
+      for (const auto& unit : task.run.history->units) selector->Feed(refs(*unit), false);
+    }
+  }
+  selector->Feed(refs(input), input.spec.ends_run);
+  selector->ResetCounts();
+  return selector;
+}
+
+// Hands the run on, or gives its decoder back to the worker.
+class RunEnd {
+ public:
+  RunEnd(const UnitTask& task, ContextCache& cache, UnitStats& stats, UnitOutput& output)
+      : task_(task), cache_(cache), stats_(stats), output_(output) {}
+
+  void Decoded(std::unique_ptr<FrameSelector>& selector) {
+    stats_.selection = selector->counts();
+    stats_.damaged = selector->damaged();
+    if (task_.input->spec.ends_run) {
+      cache_.GiveDecoder(*task_.plan->source, selector->TakeDecoder());
+      return;
+    }
+    auto state = std::make_unique<RunState>();
+    state->selector = std::move(selector);
+    state->history = Extend(task_.run.history, task_.input);
+    output_.OnRunReady(std::move(state));
+  }
+
+ private:
+  const UnitTask& task_;
+  ContextCache& cache_;
+  UnitStats& stats_;
+  UnitOutput& output_;
+};
+
+// Packets of a pass under a VBV wait here until the pass is accepted.
+Status RunWithVbv(UnitTask& task, ContextCache& cache, const std::stop_token& stop,
+                  UnitStats& stats, UnitOutput& output, std::unique_ptr<FrameSelector>& selector,
+                  const Pass::DecodedHandler& on_decoded) {
+  const EncoderSpec& spec = *task.encoder;
+  std::int64_t bps = task.input->spec.budget_bps;
+  const bool repeatable =
+      task.input->spec.cut != CutKind::kChained || (task.run.history && task.run.history->complete);
+  for (int pass = 1;; ++pass) {
+    VbvModel model(spec.maxrate, spec.bufsize, spec.fps);
+    std::vector<av::Packet> packets;
+    const auto keep = [&](av::Packet packet) {
+      model.Add(packet->size);
+      packets.push_back(std::move(packet));
+    };
+    Pass run(task, cache, stop, stats, output);
+    GOPMILL_RETURN_IF_ERROR(run.Run(
+        *selector, bps, keep, pass == 1 ? on_decoded : [] {}));
+    stats.encodes = pass;
+    stats.vbv_violated = !model.passes();
+    const bool by_rate = spec.rate_mode == RateMode::kBitrate;
+    if (!stats.vbv_violated || !repeatable || !by_rate || pass == kMaxVbvPasses) {
+      for (av::Packet& packet : packets) {
+        stats.bytes += packet->size;
+        output.OnPacket(std::move(packet));
+      }
+      return OkStatus();
+    }
+    bps = static_cast<std::int64_t>(static_cast<double>(bps) * model.CorrectionFactor());
+    task.run.selector.reset();
+    GOPMILL_ASSIGN_OR_RETURN(selector, SelectorFor(task, cache));
+  }
+}
+
+}  // namespace
+
+Result<UnitStats> TranscodeUnit(UnitTask task, ContextCache& cache, const std::stop_token& stop,
+                                UnitOutput& output) {
+  UnitStats stats;
+  GOPMILL_ASSIGN_OR_RETURN(std::unique_ptr<FrameSelector> selector, SelectorFor(task, cache));
+  RunEnd end(task, cache, stats, output);
+  const auto on_decoded = [&] { end.Decoded(selector); };
+  if (task.encoder->maxrate > 0) {
+    GOPMILL_RETURN_IF_ERROR(RunWithVbv(task, cache, stop, stats, output, selector, on_decoded));
+  } else {
+    Pass pass(task, cache, stop, stats, output);
+    const auto forward = [&](av::Packet packet) {
+      stats.bytes += packet->size;
+      output.OnPacket(std::move(packet));
+    };
+    GOPMILL_RETURN_IF_ERROR(pass.Run(*selector, task.input->spec.budget_bps, forward, on_decoded));
+  }
+  stats.frames = task.input->spec.frame_count();
+  return stats;
+}
+
+}  // namespace gopmill

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The heart: one unit in, its coded packets out, on the calling thread. decode -> deinterlace ->
+// select by the grid -> scale -> encode. Touches nothing shared.
+//
+// Chained units. Within a run the decoder is handed on. A unit that has a successor decodes ahead
+// of its encoder (up to `decode_ahead_bytes` of scaled frames) and hands its run on as soon as its
+// last frame is decoded, so that the next unit can start on another worker while this one still
+// encodes. Nothing is decoded twice, and the bytes are the same whether or not anybody waits.
+//
+// Guarantees: exactly spec.frame_count() packets, pts = output frame numbers, dts ascending with
+// the encoder's constant reorder delay, the first packet a key frame. Stops within one frame when
+// `stop` is asked for.
+//
+// Thread-safety: thread-compatible; all state is in the arguments.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "codec/context_cache.h"
+#include "codec/frame_selector.h"
+#include "media/ingest.h"
+#include "media/plan.h"
+
+namespace gopmill {
+
+// Compressed packets of a run kept so that a chained unit can be worked on again (a retry, a VBV
+// correction). A run beyond that cannot be repeated: its units get one attempt.
+inline constexpr std::size_t kMaxRunHistoryBytes = std::size_t{32} << 20U;
+
+// The units of a run so far, oldest first: what it takes to decode the run again.
+struct RunHistory {
+  std::vector<std::shared_ptr<const UnitInput>> units;
+  std::size_t bytes = 0;
+  bool complete = true;  // false once the limit was passed: units is empty then
+};
+
+// What a run hands from unit to unit.
+struct RunState {
+  std::unique_ptr<FrameSelector> selector;
+  std::shared_ptr<const RunHistory> history;
+};
+
+struct UnitStats {
+  Duration decode{}, filter{}, encode{};  // CPU time of the worker's thread
+  SelectionCounts selection;
+  std::int64_t frames = 0;     // encoded
+  std::int64_t concealed = 0;  // frames made up because the source gave none
+  std::int64_t damaged = 0;    // source packets the decoder rejected
+  std::int64_t bytes = 0;      // coded
+  int encodes = 1;             // passes over the unit (more than one: VBV corrections)
+  bool vbv_violated = false;   // after the last pass
+  std::uint64_t parameter_hash = 0;
+};
+
+// Receives what a unit produces, on the worker's thread.
+class UnitOutput {
+ public:
+  virtual ~UnitOutput() = default;
+  // Before the first packet: what the muxer must know of the coded stream.
+  virtual void OnEncoder(std::shared_ptr<const AVCodecParameters> parameters) = 0;
+  virtual void OnPacket(av::Packet packet) = 0;
+  virtual void OnRunReady(std::unique_ptr<RunState> state) = 0;
+};
+
+struct UnitTask {
+  std::shared_ptr<const StreamPlan> plan;
+  std::shared_ptr<const EncoderSpec> encoder;
+  std::shared_ptr<const UnitInput> input;
+  // A chained unit's run as the unit before left it. Without a selector (a retry) the run is
+  // decoded again from its history.
+  RunState run;
+  std::size_t decode_ahead_bytes = 0;  // 0 = decode and encode frame by frame
+};
+
+// Works on one unit. On failure nothing but packets already given to `output` has happened.
+// kCancelled when `stop` was asked for.
+Result<UnitStats> TranscodeUnit(UnitTask task, ContextCache& cache, const std::stop_token& stop,
+                                UnitOutput& output);
+
+}  // namespace gopmill

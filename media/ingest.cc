@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/ingest.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "media/random_access.h"
+#include "media/resolve_target.h"
+
+namespace gopmill {
+namespace {
+
+constexpr std::size_t kVideoTrack = 0, kAudioTrack = 1;
+// Sound read before the first picture may fill at most this; a file beyond is not a movie.
+constexpr std::size_t kMaxEarlyAudioPackets = 20'000;
+
+std::vector<TimestampRepair::Track> RepairTracks(const SourceInfo& info) {
+  std::vector<TimestampRepair::Track> tracks;
+  tracks.push_back({.time_base = info.video.time_base,
+                    .reorders = info.video.has_b_frames,
+                    .frame_seconds = 1.0 / info.video.fps.ToDouble()});
+  if (info.audio) tracks.push_back({.time_base = info.audio->time_base});
+  return tracks;
+}
+
+bool Later(std::int64_t ticks, Rational time_base, Rational seconds) {
+  return seconds.valid() && static_cast<internal::Int128>(ticks) * time_base.num * seconds.den >=
+                                static_cast<internal::Int128>(seconds.num) * time_base.den;
+}
+
+}  // namespace
+
+std::size_t UnitInput::bytes() const {
+  std::size_t sum = 0;
+  for (const av::Packet& packet : packets) sum += static_cast<std::size_t>(packet->size);
+  return sum;
+}
+
+Result<std::unique_ptr<Ingest>> Ingest::Open(UniqueFd fd, const TargetRequest& request,
+                                             std::stop_token stop) {
+  GOPMILL_ASSIGN_OR_RETURN(auto source, Source::Open(std::move(fd), std::move(stop)));
+  const SourceInfo& info = *source->info();
+  GOPMILL_ASSIGN_OR_RETURN(ResolvedTarget resolved, ResolveTarget(request, info));
+  if (resolved.target.start.num > 0) {
+    GOPMILL_RETURN_IF_ERROR(source->SeekBefore(resolved.target.start));
+  }
+  TimestampRepair repair(source->start_us(), RepairTracks(info));
+  std::unique_ptr<Ingest> ingest(new Ingest(std::move(source), std::move(repair)));
+  ingest->adjustments_ = std::move(resolved.adjustments);
+  GOPMILL_RETURN_IF_ERROR(ingest->ReadToFirstVideo());
+  ingest->MakePlan(resolved.target);
+  return ingest;
+}
+
+Status Ingest::ReadToFirstVideo() {
+  while (true) {
+    av::Packet packet = av::NewPacket();
+    GOPMILL_ASSIGN_OR_RETURN(const auto state, source_->Read(*packet));
+    if (state == Source::ReadState::kEnd) {
+      return Error{.code = Code::kCorrupt,
+                   .message =
+                       "The source ends before its first picture; it is truncated, or the "
+                       "start lies behind its end."};
+    }
+    if (state == Source::ReadState::kAudio) {
+      if (early_audio_.size() >= kMaxEarlyAudioPackets) {
+        return Error{.code = Code::kUnsupported,
+                     .message = "The source has too much sound before its first picture."};
+      }
+      repair_.Fix(kAudioTrack, *packet);
+      early_audio_.push_back(std::move(packet));
+      continue;
+    }
+    repair_.Fix(kVideoTrack, *packet);
+    if (packet->pts == AV_NOPTS_VALUE && !source_->counted_pts()) continue;
+    first_video_ = std::move(packet);
+    return OkStatus();
+  }
+}
+
+void Ingest::MakePlan(const Target& target) {
+  const SourceInfo& info = *source_->info();
+  auto plan = std::make_shared<StreamPlan>();
+  plan->source = source_->info();
+  plan->target = target;
+  plan->counted_pts = source_->counted_pts();
+  const Rational time_base = info.video.time_base;
+  const SourceTicks start = Rescale(target.start.num, {1, target.start.den}, time_base);
+  // After a seek the first packet lies before the start. In the whole source it is the start.
+  const SourceTicks first = plan->counted_pts ? 0 : first_video_->pts;
+  const SourceTicks origin = std::max(first, start);
+  plan->grid = OutputGrid(target.fps, info.video.fps, time_base, origin);
+  plan->video_offset_90k = Rescale(origin - start, time_base, {1, 90'000});
+  plan_ = plan;
+
+  PlannerOptions options{.unit_seconds = target.unit_seconds,
+                         .source_fps = info.video.fps,
+                         .source_time_base = time_base};
+  if (target.rate_mode == RateMode::kBitrate) options.bitrate = target.bitrate;
+  if (target.duration.valid()) {
+    // Frames that start before start + duration.
+    options.frame_limit = plan->grid.FrameCount(
+        start + Rescale(target.duration.num, {1, target.duration.den}, time_base));
+  }
+  planner_ = std::make_unique<UnitPlanner>(plan->grid, options);
+  audio_done_ = !info.audio || target.acodec == AudioCodec::kNone;
+}
+
+Rational Ingest::clip_end() const {
+  const Target& target = plan_->target;
+  if (!target.duration.valid()) return {};
+  return Rational{target.start.num * target.duration.den + target.duration.num * target.start.den,
+                  target.start.den * target.duration.den}
+      .Reduced();
+}
+
+Result<Ingest::Item> Ingest::Next() {
+  if (!early_audio_.empty()) {
+    av::Packet packet = std::move(early_audio_.front());
+    early_audio_.pop_front();
+    if (!audio_done_) return Item(AudioInput{std::move(packet)});
+    return Next();
+  }
+  if (first_video_) OnVideo(std::exchange(first_video_, nullptr));
+  while (ready_.empty()) GOPMILL_RETURN_IF_ERROR(Read());
+  Item item = std::move(ready_.front());
+  ready_.pop_front();
+  return item;
+}
+
+Status Ingest::Read() {
+  if (planner_->done() && audio_done_) {
+    OnEnd();
+    return OkStatus();
+  }
+  av::Packet packet = av::NewPacket();
+  GOPMILL_ASSIGN_OR_RETURN(const auto state, source_->Read(*packet));
+  switch (state) {
+    case Source::ReadState::kVideo:
+      repair_.Fix(kVideoTrack, *packet);
+      if (!planner_->done()) OnVideo(std::move(packet));
+      break;
+    case Source::ReadState::kAudio:
+      repair_.Fix(kAudioTrack, *packet);
+      if (!audio_done_) OnAudio(std::move(packet));
+      break;
+    case Source::ReadState::kEnd: OnEnd(); break;
+  }
+  if (collected_bytes_ > kMaxCollectedBytes) {
+    return Error{.code = Code::kUnsupported,
+                 .message = "One GOP of the source is too large to be held in memory.",
+                 .accepted = "up to 256 MiB between key frames"};
+  }
+  return OkStatus();
+}
+
+void Ingest::OnVideo(av::Packet packet) {
+  const VideoInfo& video = plan_->source->video;
+  const std::int64_t number = packets_base_ + static_cast<std::int64_t>(packets_.size());
+  PacketMeta meta{.pts = packet->pts, .duration = packet->duration, .bytes = packet->size};
+  meta.access =
+      ClassifyPacket(*video.parameters, {packet->data, static_cast<std::size_t>(packet->size)},
+                     (packet->flags & AV_PKT_FLAG_KEY) != 0);
+  if (plan_->counted_pts) {
+    // Display order is unknown before decoding: count, and trust closed cuts only.
+    const Rational frame = video.fps.Inverse();
+    meta.pts = Rescale(number, frame, video.time_base);
+    meta.duration = 0;
+    if (meta.access == RandomAccess::kOpen) meta.access = RandomAccess::kNone;
+  } else if (meta.pts == AV_NOPTS_VALUE) {
+    meta.pts =
+        packet->dts;  // a single one without: planned by its place, shown by the decoder's guess
+  }
+  collected_bytes_ += static_cast<std::size_t>(packet->size);
+  packets_.push_back(std::move(packet));
+  std::vector<UnitSpec> units;
+  planner_->Push(meta, units);
+  EmitUnits(units);
+}
+
+void Ingest::OnAudio(av::Packet packet) {
+  const Rational end = clip_end();
+  const std::int64_t pts = packet->pts;
+  if (pts != AV_NOPTS_VALUE && Later(pts, plan_->source->audio->time_base, end)) {
+    audio_done_ = true;
+    return;
+  }
+  ready_.emplace_back(AudioInput{std::move(packet)});
+}
+
+void Ingest::OnEnd() {
+  if (std::exchange(ended_, true)) return;
+  std::vector<UnitSpec> units;
+  planner_->Finish(units);
+  EmitUnits(units);
+  ready_.emplace_back(EndOfSource{.truncated = source_->truncated(),
+                                  .repaired = repair_.repaired(),
+                                  .planned_frames = planned_frames_});
+}
+
+// A unit gets the packets from its first one on; those that an earlier unit of its run already took
+// are not sent twice.
+void Ingest::EmitUnits(const std::vector<UnitSpec>& units) {
+  for (const UnitSpec& spec : units) {
+    UnitInput unit{.spec = spec, .packets = {}};
+    const std::int64_t first =
+        spec.cut == CutKind::kChained ? std::max(spec.first_packet, delivered_) : spec.first_packet;
+    for (std::int64_t n = first; n < spec.end_packet; ++n) {
+      unit.packets.push_back(av::Ref(*packets_[static_cast<std::size_t>(n - packets_base_)]));
+    }
+    delivered_ = std::max(delivered_, spec.end_packet);
+    planned_frames_ = spec.end_frame;
+    ready_.emplace_back(std::move(unit));
+  }
+  const std::int64_t oldest = planner_->oldest_needed();
+  while (packets_base_ < oldest && !packets_.empty()) {
+    collected_bytes_ -= static_cast<std::size_t>(packets_.front()->size);
+    packets_.pop_front();
+    ++packets_base_;
+  }
+}
+
+}  // namespace gopmill

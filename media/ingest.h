@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads one source from front to end and turns it into the pieces that the engine works on: units
+// of video with the packets they need, and audio packets, in the order of the source. The plan is
+// made here, packet by packet, so a pipe and a file are the same.
+//
+// Memory: packets are references to what the demuxer read; the ingest itself holds at most the
+// packets of the unit being collected plus one GOP of preroll (limited to kMaxCollectedBytes).
+//
+// Thread-safety: thread-affine to the stream's ingest thread.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <stop_token>
+#include <variant>
+#include <vector>
+
+#include "base/adjustment.h"
+#include "base/status.h"
+#include "media/plan.h"
+#include "media/source.h"
+#include "media/timestamp_repair.h"
+#include "media/unit_planner.h"
+
+namespace gopmill {
+
+// A source whose single unit would hold more compressed bytes than this is refused.
+inline constexpr std::size_t kMaxCollectedBytes = std::size_t{256} << 20U;
+
+// One unit of work with its packets (decode order). A chained unit's packets follow those of the
+// unit before. pts of packets are SourceTicks, AV_NOPTS_VALUE where unknown.
+struct UnitInput {
+  UnitSpec spec;
+  std::vector<av::Packet> packets;
+
+  [[nodiscard]] std::size_t bytes() const;
+};
+
+// One audio packet, times in the source's audio time base after repair.
+struct AudioInput {
+  av::Packet packet;
+};
+
+// The last item of every source.
+struct EndOfSource {
+  bool truncated = false;     // a read error or a damaged container ended it early
+  std::int64_t repaired = 0;  // timestamps repaired
+  std::int64_t planned_frames = 0;
+};
+
+class Ingest {
+ public:
+  // Decides the target from the request and the source, seeks to its start and reads ahead to the
+  // first video packet, which fixes the output grid.
+  static Result<std::unique_ptr<Ingest>> Open(UniqueFd source, const TargetRequest& request,
+                                              std::stop_token stop);
+
+  [[nodiscard]] const std::shared_ptr<const StreamPlan>& plan() const { return plan_; }
+  [[nodiscard]] const std::vector<Adjustment>& adjustments() const { return adjustments_; }
+  // Where the request ends on the source's timeline, seconds; not valid = at the source's end.
+  [[nodiscard]] Rational clip_end() const;
+
+  using Item = std::variant<UnitInput, AudioInput, EndOfSource>;
+  // The next piece. After EndOfSource, do not call again.
+  Result<Item> Next();
+
+ private:
+  Ingest(std::unique_ptr<Source> source, TimestampRepair repair)
+      : source_(std::move(source)), repair_(std::move(repair)) {}
+  Status ReadToFirstVideo();
+  void MakePlan(const Target& target);
+  Status Read();
+  void OnVideo(av::Packet packet);
+  void OnAudio(av::Packet packet);
+  void OnEnd();
+  void EmitUnits(const std::vector<UnitSpec>& units);
+
+  std::unique_ptr<Source> source_;
+  TimestampRepair repair_;
+  std::shared_ptr<const StreamPlan> plan_;
+  std::vector<Adjustment> adjustments_;
+  std::unique_ptr<UnitPlanner> planner_;
+  av::Packet first_video_;          // read by Open, not yet planned
+  std::deque<av::Packet> packets_;  // video, numbered from packets_base_
+  std::int64_t packets_base_ = 0;
+  std::int64_t delivered_ = 0;  // packets before this number went out with some unit
+  std::size_t collected_bytes_ = 0;
+  std::deque<av::Packet> early_audio_;  // read before the first video packet
+  std::deque<Item> ready_;
+  std::int64_t planned_frames_ = 0;
+  bool ended_ = false, audio_done_ = false;
+};
+
+}  // namespace gopmill

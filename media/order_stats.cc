@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/order_stats.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gopmill {
+namespace {
+// Records kept: far more than any window of units in flight.
+constexpr std::size_t kMaxRecords = 4096;
+}  // namespace
+
+void DepartureStats::Add(TimePoint departed, double media_seconds) {
+  ++count_;
+  if (last_) {
+    const double gap = ToMillis(departed - *last_);
+    const auto gaps = static_cast<double>(count_ - 1);
+    const double delta = gap - gap_mean_;
+    gap_mean_ += delta / gaps;
+    gap_m2_ += delta * (gap - gap_mean_);
+    const double transit = gap - (media_seconds - last_media_) * 1000.0;
+    jitter_ms_ += (std::abs(transit) - jitter_ms_) / 16.0;
+  }
+  last_ = departed;
+  last_media_ = media_seconds;
+}
+
+double DepartureStats::gap_deviation_ms() const {
+  const std::int64_t gaps = count_ - 1;
+  return gaps < 2 ? 0.0 : std::sqrt(gap_m2_ / static_cast<double>(gaps - 1));
+}
+
+void OrderStats::OnFinished(UnitIndex unit, TimePoint now, double media_seconds) {
+  const std::int64_t place = finished_++;
+  before_.Add(now, media_seconds);
+  if (records_.empty() || unit > records_.back().unit) {
+    if (records_.size() == kMaxRecords) records_.erase(records_.begin());
+    records_.push_back({place, unit});
+    return;
+  }
+  ++reordered_;
+  const auto first = std::upper_bound(records_.begin(), records_.end(), unit,
+                                      [](UnitIndex a, const Record& b) { return a < b.unit; });
+  const std::int64_t extent = place - first->place;
+  max_extent_ = std::max(max_extent_, extent);
+  extent_sum_ += static_cast<double>(extent);
+}
+
+double OrderStats::out_of_order_rate() const {
+  return finished_ == 0 ? 0.0 : static_cast<double>(reordered_) / static_cast<double>(finished_);
+}
+
+double OrderStats::mean_extent() const {
+  return reordered_ == 0 ? 0.0 : extent_sum_ / static_cast<double>(reordered_);
+}
+
+}  // namespace gopmill

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/plan.h"
+
+#include <algorithm>
+
+#include "base/status.h"
+
+namespace gopmill {
+namespace {
+
+internal::Int128 FloorDiv(internal::Int128 a, internal::Int128 b) {
+  const internal::Int128 q = a / b;
+  return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
+}
+
+}  // namespace
+
+OutputGrid::OutputGrid(Rational fps, Rational source_fps, Rational source_time_base,
+                       SourceTicks origin)
+    : fps_(fps.Reduced()), tick_(source_time_base.Reduced()), epsilon_{1, 1}, origin_(origin) {
+  GOPMILL_CHECK(fps_.positive() && tick_.positive());
+  const Rational fastest =
+      source_fps.positive() ? std::max(fps_, source_fps.Reduced(), std::less<>()) : fps_;
+  // A quarter of the shorter frame interval, in source ticks.
+  const Rational quarter = Rational{fastest.den * tick_.den, 4 * fastest.num * tick_.num}.Reduced();
+  if (quarter < epsilon_) epsilon_ = quarter;
+}
+
+SourceTicks OutputGrid::LatestPts(std::int64_t n) const {
+  const internal::Int128 ticks_num =
+      static_cast<internal::Int128>(n) * fps_.den * tick_.den * epsilon_.den +
+      static_cast<internal::Int128>(epsilon_.num) * fps_.num * tick_.num;
+  const internal::Int128 ticks_den =
+      static_cast<internal::Int128>(fps_.num) * tick_.num * epsilon_.den;
+  return origin_ + static_cast<SourceTicks>(FloorDiv(ticks_num, ticks_den));
+}
+
+std::int64_t OutputGrid::FirstFrameShowing(SourceTicks pts) const {
+  const internal::Int128 num =
+      (static_cast<internal::Int128>(pts - origin_) * epsilon_.den - epsilon_.num) * fps_.num *
+      tick_.num;
+  const internal::Int128 den = static_cast<internal::Int128>(fps_.den) * tick_.den * epsilon_.den;
+  return std::max<std::int64_t>(0, static_cast<std::int64_t>(-FloorDiv(-num, den)));
+}
+
+std::int64_t OutputGrid::FrameCount(SourceTicks end) const { return FirstFrameShowing(end); }
+
+}  // namespace gopmill

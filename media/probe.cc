@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/probe.h"
+
+extern "C" {
+#include <libavutil/display.h>
+#include <libavutil/pixdesc.h>
+}
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <string>
+
+#include "media/av_error.h"
+#include "media/source.h"
+
+namespace gopmill {
+
+const char* const kAllowedDemuxers =
+    "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,mpegts,mpeg,mpegvideo,avi,flv,live_flv,ogg,h264,hevc,"
+    "m4v,obu,ivf,dv,mjpeg,asf,nut,mxf,yuv4mpegpipe,av1";
+const char* const kAllowedDecoders =
+    "mpeg1video,mpeg2video,mpeg4,h264,hevc,vp8,vp9,av1,libdav1d,mjpeg,prores,dvvideo,theora,"
+    "rawvideo,aac,aac_latm,mp3,mp3float,mp2,mp2float,mp1,ac3,eac3,opus,libopus,vorbis,flac,alac,"
+    "pcm_s16le,pcm_s16be,pcm_s24le,pcm_s24be,pcm_s32le,pcm_s32be,pcm_f32le,pcm_f32be,pcm_f64le,"
+    "pcm_u8,pcm_s8,pcm_alaw,pcm_mulaw,pcm_dvd,pcm_bluray";
+
+namespace {
+
+using av::FromAv;
+
+std::shared_ptr<const AVCodecParameters> CopyParameters(const AVCodecParameters& from) {
+  av::CodecParameters copy(avcodec_parameters_alloc());
+  GOPMILL_CHECK(copy != nullptr && avcodec_parameters_copy(copy.get(), &from) >= 0);
+  return std::shared_ptr<const AVCodecParameters>(std::move(copy));
+}
+
+std::span<const std::uint8_t> SideData(const AVStream& stream, AVPacketSideDataType type) {
+#if LIBAVCODEC_VERSION_MAJOR >= 61
+  const AVPacketSideData* found = av_packet_side_data_get(
+      stream.codecpar->coded_side_data, stream.codecpar->nb_coded_side_data, type);
+  return found == nullptr ? std::span<const std::uint8_t>{}
+                          : std::span<const std::uint8_t>{found->data, found->size};
+#else
+  std::size_t size = 0;
+  const std::uint8_t* data = av_stream_get_side_data(&stream, type, &size);
+  return {data, data == nullptr ? 0 : size};
+#endif
+}
+
+// Clockwise degrees to turn the picture upright, in quarter turns.
+int RotationOf(const AVStream& stream) {
+  const auto matrix = SideData(stream, AV_PKT_DATA_DISPLAYMATRIX);
+  if (matrix.size() < 9 * sizeof(std::int32_t)) return 0;
+  const void* bytes = matrix.data();
+  const double counterclockwise = av_display_rotation_get(static_cast<const std::int32_t*>(bytes));
+  if (std::isnan(counterclockwise)) return 0;
+  const int quarters = static_cast<int>(std::lround(-counterclockwise / 90.0));
+  return ((quarters % 4 + 4) % 4) * 90;
+}
+
+int BitDepthOf(int pixel_format) {
+  const AVPixFmtDescriptor* format = av_pix_fmt_desc_get(static_cast<AVPixelFormat>(pixel_format));
+  return format == nullptr ? 8 : format->comp[0].depth;
+}
+
+Rational NominalFps(AVFormatContext& format, AVStream& stream) {
+  const Rational guess = FromAv(av_guess_frame_rate(&format, &stream, nullptr));
+  const Rational average = FromAv(stream.avg_frame_rate);
+  // Real-base rates of variable sources are often the tick rate of the container (1000, 90000).
+  constexpr Rational kSane{240, 1};
+  if (guess.positive() && guess <= kSane) return guess.Reduced();
+  if (average.positive() && average <= kSane) return average.Reduced();
+  return {25, 1};
+}
+
+Status CheckVideo(const AVCodecParameters& parameters) {
+  if (parameters.width <= 0 || parameters.height <= 0) {
+    return Error{.code = Code::kCorrupt,
+                 .message =
+                     "The video track does not state its frame size; the file is probably "
+                     "truncated or damaged."};
+  }
+  const std::int64_t pixels = std::int64_t{parameters.width} * parameters.height;
+  if (parameters.width > kMaxSourceSide || parameters.height > kMaxSourceSide ||
+      pixels > kMaxSourcePixels) {
+    return Error{.code = Code::kUnsupported,
+                 .message = "The source's frames of " + std::to_string(parameters.width) + "x" +
+                            std::to_string(parameters.height) + " are too large.",
+                 .accepted = "up to " + std::to_string(kMaxSourceSide) + " pixels a side and " +
+                             std::to_string(kMaxSourcePixels) + " pixels in all"};
+  }
+  return OkStatus();
+}
+
+VideoInfo DescribeVideo(AVFormatContext& format, AVStream& stream) {
+  const AVCodecParameters& parameters = *stream.codecpar;
+  const Rational fps = NominalFps(format, stream);
+  const Rational average = FromAv(stream.avg_frame_rate);
+  Rational aspect = FromAv(av_guess_sample_aspect_ratio(&format, &stream, nullptr));
+  if (!aspect.positive()) aspect = {1, 1};
+  const auto bytes = [](std::span<const std::uint8_t> s) {
+    return std::vector<std::uint8_t>(s.begin(), s.end());
+  };
+  return VideoInfo{
+      .stream_index = stream.index,
+      .codec = avcodec_get_name(parameters.codec_id),
+      .width = parameters.width,
+      .height = parameters.height,
+      .sample_aspect = aspect.Reduced(),
+      .rotation = RotationOf(stream),
+      .time_base = FromAv(stream.time_base),
+      .fps = fps,
+      .variable_fps =
+          average.positive() && std::abs(average.ToDouble() / fps.ToDouble() - 1.0) > 0.01,
+      .bit_depth = BitDepthOf(parameters.format),
+      .interlaced = parameters.field_order != AV_FIELD_UNKNOWN &&
+                    parameters.field_order != AV_FIELD_PROGRESSIVE,
+      .has_b_frames = parameters.video_delay > 0,
+      .bitrate = parameters.bit_rate,
+      .mastering_display = bytes(SideData(stream, AV_PKT_DATA_MASTERING_DISPLAY_METADATA)),
+      .content_light = bytes(SideData(stream, AV_PKT_DATA_CONTENT_LIGHT_LEVEL)),
+      .parameters = CopyParameters(parameters),
+  };
+}
+
+int ChannelsOf(const AVCodecParameters& parameters) { return parameters.ch_layout.nb_channels; }
+
+AudioInfo DescribeAudio(const AVStream& stream) {
+  const AVCodecParameters& parameters = *stream.codecpar;
+  return AudioInfo{
+      .stream_index = stream.index,
+      .codec = avcodec_get_name(parameters.codec_id),
+      .sample_rate = parameters.sample_rate,
+      .channels = ChannelsOf(parameters),
+      .time_base = FromAv(stream.time_base),
+      .bitrate = parameters.bit_rate,
+      .parameters = CopyParameters(parameters),
+  };
+}
+
+bool OnList(std::string_view list, std::string_view name) {
+  while (!list.empty()) {
+    const auto comma = std::min(list.find(','), list.size());
+    if (list.substr(0, comma) == name) return true;
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return false;
+}
+
+// The best track of a kind that is neither a cover picture nor of a codec we do not take.
+int BestTrack(AVFormatContext& format, AVMediaType kind, int related) {
+  const int found = av_find_best_stream(&format, kind, -1, related, nullptr, 0);
+  if (found < 0) return -1;
+  const AVStream& stream = *format.streams[found];
+  if ((stream.disposition & AV_DISPOSITION_ATTACHED_PIC) != 0) return -1;
+  return found;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format) {
+  const int video = BestTrack(format, AVMEDIA_TYPE_VIDEO, -1);
+  if (video < 0) {
+    return Error{.code = Code::kUnsupported,
+                 .message = "The source has no video track (a cover picture does not count)."};
+  }
+  AVStream& video_stream = *format.streams[video];
+  const std::string codec = avcodec_get_name(video_stream.codecpar->codec_id);
+  if (!OnList(kAllowedDecoders, codec)) {
+    return Error{.code = Code::kUnsupported,
+                 .message = "Video codec '" + codec + "' is not supported.",
+                 .accepted =
+                     "MPEG-1, MPEG-2, MPEG-4, H.264, HEVC, VP8, VP9, AV1, MJPEG, ProRes, "
+                     "DV, Theora, raw video"};
+  }
+  GOPMILL_RETURN_IF_ERROR(CheckVideo(*video_stream.codecpar));
+
+  auto info = std::make_shared<SourceInfo>();
+  info->container = format.iformat->name;
+  if (format.duration > 0) info->duration = {format.duration, AV_TIME_BASE};
+  info->bitrate = format.bit_rate;
+  info->video = DescribeVideo(format, video_stream);
+  const int audio = BestTrack(format, AVMEDIA_TYPE_AUDIO, video);
+  if (audio >= 0) {
+    const AVStream& stream = *format.streams[audio];
+    // A sound track of a codec we do not take, or without a rate, is left out, not fatal.
+    if (OnList(kAllowedDecoders, avcodec_get_name(stream.codecpar->codec_id)) &&
+        stream.codecpar->sample_rate > 0 && ChannelsOf(*stream.codecpar) > 0) {
+      info->audio = DescribeAudio(stream);
+    }
+  }
+  return info;
+}
+
+}  // namespace gopmill

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From an opened FFmpeg input to a SourceInfo: picks the tracks, checks limits and allow-lists,
+// reads the properties that the plan freezes.
+//
+// Thread-safety: safe (pure functions over the context given).
+#pragma once
+
+#include <memory>
+
+#include "base/status.h"
+#include "media/source_info.h"
+
+namespace gopmill {
+
+// Comma-separated allow-lists in FFmpeg's own form.
+extern const char* const kAllowedDemuxers;
+extern const char* const kAllowedDecoders;
+
+// Requires avformat_find_stream_info to have run.
+Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format);
+
+}  // namespace gopmill

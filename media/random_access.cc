@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/random_access.h"
+
+#include <cstddef>
+#include <optional>
+
+namespace gopmill {
+namespace {
+
+using Bytes = std::span<const std::uint8_t>;
+
+// Offset just behind the next 00 00 01 start code at or after `from`, or nothing.
+std::optional<std::size_t> AfterStartCode(Bytes data, std::size_t from) {
+  for (std::size_t i = from; i + 3 <= data.size(); ++i) {
+    if (data[i] == 0 && data[i + 1] == 0 && data[i + 2] == 1) return i + 3;
+  }
+  return std::nullopt;
+}
+
+// Bytes per NAL length field when the extradata is avcC/hvcC (first byte 1), else 0 = Annex B.
+std::size_t NalLengthSize(const AVCodecParameters& parameters) {
+  const bool hevc = parameters.codec_id == AV_CODEC_ID_HEVC;
+  const int needed = hevc ? 23 : 7;
+  if (parameters.extradata_size < needed || parameters.extradata[0] != 1) return 0;
+  return (parameters.extradata[hevc ? 21 : 4] & 3U) + 1U;
+}
+
+// Calls visit(first byte of each NAL unit) until it returns true.
+template <class Visit>
+void ForEachNal(Bytes data, std::size_t length_size, Visit visit) {
+  if (length_size == 0) {
+    for (auto at = AfterStartCode(data, 0); at && *at < data.size();
+         at = AfterStartCode(data, *at)) {
+      if (visit(data[*at])) return;
+    }
+    return;
+  }
+  std::size_t at = 0;
+  while (at + length_size < data.size()) {
+    std::size_t length = 0;
+    for (std::size_t i = 0; i < length_size; ++i) length = length << 8U | data[at + i];
+    at += length_size;
+    if (visit(data[at]) || length > data.size() - at) return;
+    at += length;
+  }
+}
+
+RandomAccess ClassifyH264(Bytes data, std::size_t length_size, bool key) {
+  RandomAccess found = key ? RandomAccess::kOpen : RandomAccess::kNone;
+  ForEachNal(data, length_size, [&](std::uint8_t header) {
+    const unsigned type = header & 0x1FU;
+    if (type == 5) found = RandomAccess::kClosed;
+    return type == 5 || type == 1;  // the first slice decides
+  });
+  return found;
+}
+
+RandomAccess ClassifyHevc(Bytes data, std::size_t length_size, bool key) {
+  RandomAccess found = key ? RandomAccess::kOpen : RandomAccess::kNone;
+  ForEachNal(data, length_size, [&](std::uint8_t header) {
+    const unsigned type = header >> 1U & 0x3FU;
+    if (type > 31) return false;  // parameter sets, SEI
+    if (type == 19 || type == 20) found = RandomAccess::kClosed;
+    if (type >= 16 && type <= 18) found = RandomAccess::kOpen;  // BLA: its RASL pictures are lost
+    if (type == 21) found = RandomAccess::kOpen;                // CRA
+    return true;
+  });
+  return found;
+}
+
+// A header with start code `code` whose closed flag is bit `bit` (counted from its first payload
+// bit).
+std::optional<bool> ClosedFlag(Bytes data, std::uint8_t code, unsigned bit) {
+  for (auto at = AfterStartCode(data, 0); at && *at < data.size(); at = AfterStartCode(data, *at)) {
+    if (data[*at] != code) continue;
+    const std::size_t byte = *at + 1 + bit / 8;
+    if (byte >= data.size()) return std::nullopt;
+    return (data[byte] >> (7 - bit % 8) & 1U) != 0;
+  }
+  return std::nullopt;
+}
+
+RandomAccess ClassifyMpeg(Bytes data, bool key) {
+  if (!key) return RandomAccess::kNone;
+  const auto closed = ClosedFlag(data, 0xB8, 25);  // group_start_code, after time_code
+  return closed.value_or(false) ? RandomAccess::kClosed : RandomAccess::kOpen;
+}
+
+RandomAccess ClassifyMpeg4(const AVCodecParameters& parameters, Bytes data, bool key) {
+  if (!key) return RandomAccess::kNone;
+  const auto closed = ClosedFlag(data, 0xB3, 18);  // group_of_vop_start_code, after time_code
+  if (closed) return *closed ? RandomAccess::kClosed : RandomAccess::kOpen;
+  return parameters.video_delay > 0 ? RandomAccess::kOpen : RandomAccess::kClosed;
+}
+
+}  // namespace
+
+RandomAccess ClassifyPacket(const AVCodecParameters& parameters, Bytes payload, bool key) {
+  switch (static_cast<int>(parameters.codec_id)) {
+    case AV_CODEC_ID_H264: return ClassifyH264(payload, NalLengthSize(parameters), key);
+    case AV_CODEC_ID_HEVC: return ClassifyHevc(payload, NalLengthSize(parameters), key);
+    case AV_CODEC_ID_MPEG1VIDEO:
+    case AV_CODEC_ID_MPEG2VIDEO: return ClassifyMpeg(payload, key);
+    case AV_CODEC_ID_MPEG4: return ClassifyMpeg4(parameters, payload, key);
+    default: return key ? RandomAccess::kClosed : RandomAccess::kNone;
+  }
+}
+
+}  // namespace gopmill

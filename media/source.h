@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One opened source: a file or pipe read through our own I/O, demuxed and probed. FFmpeg never
+// opens anything by name: it gets an already opened descriptor, an allow-list of containers and
+// codecs and no protocols, so that a playlist or a reference inside a file leads nowhere.
+//
+// Thread-safety: thread-compatible; owned by the stream's ingest thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <utility>
+
+#include "base/status.h"
+#include "media/av_ptr.h"
+#include "media/source_info.h"
+
+namespace gopmill {
+
+// A file descriptor that closes itself.
+class UniqueFd {
+ public:
+  explicit UniqueFd(int fd = -1) : fd_(fd) {}
+  UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  UniqueFd& operator=(UniqueFd&& other) noexcept;
+  UniqueFd(const UniqueFd&) = delete;
+  UniqueFd& operator=(const UniqueFd&) = delete;
+  ~UniqueFd();
+  [[nodiscard]] int get() const { return fd_; }
+  [[nodiscard]] bool valid() const { return fd_ >= 0; }
+
+ private:
+  int fd_;
+};
+
+// Limits on what a source may be; beyond them it is refused with a message that names the limit.
+inline constexpr int kMaxSourceSide = 16384;  // pixels
+inline constexpr std::int64_t kMaxSourcePixels = 8192LL * 8192;
+inline constexpr unsigned kMaxSourceStreams = 64;
+inline constexpr std::int64_t kProbeBytes = 5'000'000;
+
+class Source {
+ public:
+  // Takes the descriptor. Fails with kUnsupported (not a media file we read, no video track, codec
+  // not on the list), kCorrupt, kIo, or kCancelled when `stop` was asked for.
+  static Result<std::unique_ptr<Source>> Open(UniqueFd fd, std::stop_token stop);
+  ~Source();
+
+  [[nodiscard]] const std::shared_ptr<const SourceInfo>& info() const;
+  // The container gives no usable presentation times (raw streams, AVI with B-frames).
+  [[nodiscard]] bool counted_pts() const;
+  // The source's own zero: start of its earliest selected track, microseconds of container time.
+  [[nodiscard]] std::int64_t start_us() const;
+
+  // Moves to a key frame at or before `seconds` after the zero. kUnsupported on a pipe.
+  Status SeekBefore(Rational seconds);
+
+  enum class ReadState { kVideo, kAudio, kEnd };
+  // Reads the next packet of the video or audio track. A read error after the start is the end of
+  // the source, and `truncated` tells of it.
+  Result<ReadState> Read(AVPacket& packet);
+  [[nodiscard]] bool truncated() const;
+
+ private:
+  struct Impl;
+  explicit Source(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace gopmill

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/timestamp_repair.h"
+
+#include <cmath>
+
+namespace gopmill {
+namespace {
+constexpr Rational kMicros{1, 1'000'000};
+}
+
+TimestampRepair::TimestampRepair(std::int64_t zero_us, std::vector<Track> tracks) {
+  for (const Track& track : tracks) {
+    State state;
+    state.track = track;
+    state.zero = Rescale(zero_us, kMicros, track.time_base);
+    if (track.frame_seconds > 0) {
+      state.last_duration = std::llround(track.frame_seconds / track.time_base.ToDouble());
+    }
+    states_.push_back(state);
+  }
+}
+
+void TimestampRepair::CloseJump(State& state, std::int64_t dts) {
+  const std::int64_t expected = *state.last_dts + state.last_duration;
+  const double off = static_cast<double>(dts - expected) * state.track.time_base.ToDouble();
+  if (off <= kMaxGapSeconds && off >= -kMaxBackSeconds) return;
+  shift_us_ += Rescale(expected - dts, state.track.time_base, kMicros);
+  ++repaired_;
+}
+
+void TimestampRepair::Fix(std::size_t track, AVPacket& packet) {
+  State& state = states_[track];
+  const auto rebase = [&](std::int64_t ticks) {
+    return ticks - state.zero + Rescale(shift_us_, kMicros, state.track.time_base);
+  };
+  const std::int64_t known = packet.dts != AV_NOPTS_VALUE ? packet.dts : packet.pts;
+  if (known != AV_NOPTS_VALUE && state.last_dts) CloseJump(state, rebase(known));
+
+  if (packet.dts != AV_NOPTS_VALUE) packet.dts = rebase(packet.dts);
+  if (packet.pts != AV_NOPTS_VALUE) packet.pts = rebase(packet.pts);
+  if (packet.dts == AV_NOPTS_VALUE) {
+    const std::int64_t next = state.last_dts ? *state.last_dts + state.last_duration : 0;
+    packet.dts = packet.pts != AV_NOPTS_VALUE && !state.track.reorders ? packet.pts : next;
+    if (packet.pts == AV_NOPTS_VALUE) ++repaired_;
+  }
+  if (packet.pts == AV_NOPTS_VALUE && !state.track.reorders) packet.pts = packet.dts;
+  state.last_dts = packet.dts;
+  if (packet.duration > 0) state.last_duration = packet.duration;
+}
+
+}  // namespace gopmill

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rebases a source's timestamps once, at the ingest: the earliest track starts at zero, jumps are
+// closed, missing times are filled in. Everything behind the ingest sees clean times.
+//
+// Pure. A jump of the decoding time of more than kMaxGapSeconds forwards or kMaxBackSeconds
+// backwards against what the track's last packet leads to expect is taken out of all tracks at
+// once, so that sound and picture stay together. This bounds the frames that a broken timestamp can
+// duplicate.
+//
+// Thread-safety: thread-compatible.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/rational.h"
+#include "media/av_ptr.h"
+
+namespace gopmill {
+
+inline constexpr double kMaxGapSeconds = 10.0;
+inline constexpr double kMaxBackSeconds = 1.0;
+
+class TimestampRepair {
+ public:
+  // `zero_us`: container time of the source's zero, microseconds. One entry per track; `reorders`
+  // is whether its decoding and display orders may differ; `frame_seconds` = its nominal packet
+  // duration, 0 = unknown.
+  struct Track {
+    Rational time_base;
+    bool reorders = false;
+    double frame_seconds = 0;
+  };
+  TimestampRepair(std::int64_t zero_us, std::vector<Track> tracks);
+
+  // Rewrites pts, dts and duration of the next packet of `track` (ticks of its time base). The pts
+  // stays missing (AV_NOPTS_VALUE) only where it cannot be known.
+  void Fix(std::size_t track, AVPacket& packet);
+
+  [[nodiscard]] std::int64_t repaired() const { return repaired_; }  // jumps closed, times made up
+
+ private:
+  struct State {
+    Track track;
+    std::int64_t zero = 0;                 // in ticks
+    std::optional<std::int64_t> last_dts;  // after repair
+    std::int64_t last_duration = 0;
+  };
+  void CloseJump(State& state, std::int64_t dts);
+  std::vector<State> states_;
+  std::int64_t shift_us_ = 0;  // added to all tracks by closed jumps
+  std::int64_t repaired_ = 0;
+};
+
+}  // namespace gopmill

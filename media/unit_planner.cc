@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/unit_planner.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gopmill {
+namespace {
+
+// How strongly a unit's share of the bits follows its share of the source's bytes: sub-linear,
+// since the source's encoder already spent more where it was hard.
+constexpr double kComplexityExponent = 0.4;
+constexpr double kMinWeight = 0.7, kMaxWeight = 1.5;
+// Part of the planned surplus or deficit so far that the next unit makes up for.
+constexpr double kCarry = 0.5;
+
+}  // namespace
+
+UnitPlanner::UnitPlanner(const OutputGrid& grid, const PlannerOptions& options)
+    : grid_(grid), options_(options) {
+  if (options_.source_fps.positive()) {
+    nominal_duration_ = std::max<SourceTicks>(
+        1, Rescale(1, options_.source_fps.Inverse(), options_.source_time_base));
+  }
+}
+
+std::int64_t UnitPlanner::Frames(double seconds) const {
+  return std::max<std::int64_t>(1, std::llround(seconds * grid_.fps().ToDouble()));
+}
+
+std::int64_t UnitPlanner::oldest_needed() const {
+  const std::int64_t preroll = pending_ ? pending_->preroll_packet : last_access_packet_;
+  return std::min(unit_packet_, preroll);
+}
+
+void UnitPlanner::Push(const PacketMeta& packet, std::vector<UnitSpec>& out) {
+  if (done_) return;
+  const std::int64_t number = packets_++;
+  // The first packet that is shown after an open key picture ends that picture's leading ones.
+  if (pending_ && packet.pts > pending_->pts) ResolvePending(number, out);
+  if (packet.access != RandomAccess::kNone) OnRandomAccess(packet, number, out);
+  seen_.push_back({packet.pts, packet.bytes});
+  latest_pts_ = std::max(latest_pts_.value_or(packet.pts), packet.pts);
+  const SourceTicks end = packet.pts + (packet.duration > 0 ? packet.duration : nominal_duration_);
+  latest_end_ = std::max(latest_end_.value_or(end), end);
+  if (options_.unit_seconds > 0 && !pending_) SplitIfLong(out);
+}
+
+void UnitPlanner::OnRandomAccess(const PacketMeta& packet, std::int64_t number,
+                                 std::vector<UnitSpec>& out) {
+  const std::int64_t previous_access = last_access_packet_;
+  last_access_packet_ = number;
+  const std::int64_t frame = grid_.FirstFrameShowing(packet.pts);
+  if (frame <= unit_frame_) {
+    // Still before the first frame asked for (a seek landed early): start later, decode less.
+    const bool shows_first = packet.pts <= grid_.LatestPts(unit_frame_);
+    if (next_index_ == 0 && shows_first && packet.access == RandomAccess::kClosed) {
+      unit_packet_ = number;
+    }
+    return;
+  }
+  const bool by_gop = options_.unit_seconds <= 0;
+  const double wanted = next_index_ == 0 ? kFirstUnitSeconds / 2 : options_.unit_seconds * 0.75;
+  if (!by_gop && frame - unit_frame_ < Frames(wanted)) return;
+  if (packet.access == RandomAccess::kClosed) {
+    if (pending_) ResolvePending(number, out);
+    if (frame <= unit_frame_) return;
+    Emit(frame, number, true, out);
+    StartUnit(frame, number, CutKind::kClosed);
+  } else if (by_gop || frame - run_frame_ >= Frames(kOpenRunSeconds)) {
+    if (!pending_) pending_ = Pending{packet.pts, frame, previous_access};
+  }
+}
+
+void UnitPlanner::ResolvePending(std::int64_t end_packet, std::vector<UnitSpec>& out) {
+  const Pending pending = *pending_;
+  pending_.reset();
+  Emit(pending.frame, end_packet, true, out);
+  StartUnit(pending.frame, pending.preroll_packet, CutKind::kPreroll);
+}
+
+void UnitPlanner::SplitIfLong(std::vector<UnitSpec>& out) {
+  const double length = next_index_ == 0 ? kFirstUnitSeconds : options_.unit_seconds;
+  const std::int64_t collected = grid_.FirstFrameShowing(*latest_pts_) - unit_frame_;
+  if (collected < 2 * Frames(length)) return;
+  const std::int64_t cut = unit_frame_ + Frames(length);
+  const SourceTicks latest = grid_.LatestPts(cut);
+  const auto behind =
+      std::count_if(seen_.begin(), seen_.end(), [&](const Seen& s) { return s.pts > latest; });
+  if (behind < kReorderSlack) return;
+  Emit(cut, packets_, false, out);
+  StartUnit(cut, packets_, CutKind::kChained);
+}
+
+void UnitPlanner::StartUnit(std::int64_t frame, std::int64_t packet, CutKind cut) {
+  unit_frame_ = frame;
+  unit_packet_ = packet;
+  unit_cut_ = cut;
+  if (cut != CutKind::kChained) run_frame_ = frame;
+}
+
+void UnitPlanner::Emit(std::int64_t end_frame, std::int64_t end_packet, bool ends_run,
+                       std::vector<UnitSpec>& out) {
+  if (options_.frame_limit >= 0 && end_frame >= options_.frame_limit) {
+    end_frame = options_.frame_limit;
+    ends_run = true;
+    done_ = true;
+  }
+  if (end_frame <= unit_frame_) return;
+  UnitSpec unit{.index = UnitIndex{next_index_++},
+                .first_frame = unit_frame_,
+                .end_frame = end_frame,
+                .first_packet = unit_packet_,
+                .end_packet = end_packet,
+                .cut = unit_cut_,
+                .ends_run = ends_run};
+  const SourceTicks first_of_next = grid_.LatestPts(end_frame - 1);
+  for (const Seen& s : seen_) {
+    if (s.pts <= first_of_next) unit.source_bytes += s.bytes;
+  }
+  std::erase_if(seen_, [&](const Seen& s) { return s.pts <= first_of_next; });
+  unit.budget_bps = Budget(unit);
+  out.push_back(unit);
+}
+
+std::int64_t UnitPlanner::Budget(const UnitSpec& unit) {
+  if (options_.bitrate <= 0) return 0;
+  const double seconds = static_cast<double>(unit.frame_count()) / grid_.fps().ToDouble();
+  const double bits = 8.0 * static_cast<double>(unit.source_bytes);
+  total_seconds_ += seconds;
+  total_bits_ += bits;
+  const double mean = total_bits_ / total_seconds_;
+  const double weight = mean > 0 ? std::clamp(std::pow(bits / seconds / mean, kComplexityExponent),
+                                              kMinWeight, kMaxWeight)
+                                 : 1.0;
+  const double target = static_cast<double>(options_.bitrate);
+  const double due = target * total_seconds_ - (planned_bits_ + target * seconds);
+  const double planned = std::clamp(target * seconds * weight + kCarry * due,
+                                    target * seconds * kMinWeight, target * seconds * kMaxWeight);
+  planned_bits_ += planned;
+  return std::max<std::int64_t>(1000, std::llround(planned / seconds));
+}
+
+void UnitPlanner::Finish(std::vector<UnitSpec>& out) {
+  if (done_ || packets_ == 0) return;
+  if (pending_) ResolvePending(packets_, out);
+  if (done_) return;
+  std::int64_t total = grid_.FrameCount(*latest_end_);
+  // A source of one very short frame still has one output frame.
+  if (next_index_ == 0 && *latest_end_ > grid_.origin()) total = std::max<std::int64_t>(total, 1);
+  Emit(total, packets_, true, out);
+  done_ = true;
+}
+
+}  // namespace gopmill

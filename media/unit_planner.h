@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Cuts a stream of source packets into units: pure, one packet at a time, in decode order, so that
+// the same code plans a file, a pipe and a live stream. What it emits depends on the packets and
+// the options alone.
+//
+// Terms. A *run* is what one decoder goes through without a reset; a unit that starts a run can be
+// worked on at any time, a chained unit follows its predecessor's decoder. Cuts:
+//   - closed random access: a new run starts there once the unit is long enough;
+//   - open random access: cut with preroll, but only when the run has lasted kOpenRunSeconds, since
+//     each such cut decodes one GOP twice; before that the run simply goes on;
+//   - none for two unit lengths: the run is split at one unit length (chained, nothing is decoded
+//     twice: the worker hands its decoder on).
+// Short GOPs are merged until three quarters of the unit length. The first unit is short, so that
+// the first byte is early. With unit_seconds = 0 each random access point starts a unit and nothing
+// is merged or split (the form in which the sources of the schedulers count GOPs).
+//
+// Thread-safety: thread-compatible.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "media/plan.h"
+#include "media/random_access.h"
+
+namespace gopmill {
+
+inline constexpr double kOpenRunSeconds = 8.0;    // longest run before an open cut is taken
+inline constexpr double kFirstUnitSeconds = 0.5;  // length of the first unit
+// Packets that must lie behind a split before its unit is emitted: more than any decoder holds back
+// for reordering (16 frames in H.264 and HEVC).
+inline constexpr int kReorderSlack = 20;
+
+// What the planner needs to know of a packet. Times in source ticks after repair.
+struct PacketMeta {
+  SourceTicks pts = 0;
+  SourceTicks duration = 0;  // 0 = unknown: one nominal frame is assumed
+  std::int64_t bytes = 0;
+  RandomAccess access = RandomAccess::kNone;
+};
+
+struct PlannerOptions {
+  double unit_seconds = kDefaultUnitSeconds;  // 0 = one source GOP per unit
+  Rational source_fps;                        // nominal, for packets without a duration
+  Rational source_time_base;
+  std::int64_t bitrate = 0;       // video target, bits per second; 0 = not by bit rate
+  std::int64_t frame_limit = -1;  // last output frame + 1 of the request; -1 = to the end
+};
+
+class UnitPlanner {
+ public:
+  UnitPlanner(const OutputGrid& grid, const PlannerOptions& options);
+
+  // Takes the next packet in decode order; appends the units that are now certain.
+  void Push(const PacketMeta& packet, std::vector<UnitSpec>& out);
+  // The source has ended: appends what is left.
+  void Finish(std::vector<UnitSpec>& out);
+
+  // True once the frame limit is reached: no more video packets are needed.
+  [[nodiscard]] bool done() const { return done_; }
+  // Packets before this number will not be asked for by any later unit.
+  [[nodiscard]] std::int64_t oldest_needed() const;
+
+ private:
+  struct Pending {  // an open cut waiting for its leading pictures to pass
+    SourceTicks pts;
+    std::int64_t frame, preroll_packet;
+  };
+  struct Seen {
+    SourceTicks pts;
+    std::int64_t bytes;
+  };
+  void OnRandomAccess(const PacketMeta& packet, std::int64_t number, std::vector<UnitSpec>& out);
+  void SplitIfLong(std::vector<UnitSpec>& out);
+  void ResolvePending(std::int64_t end_packet, std::vector<UnitSpec>& out);
+  void Emit(std::int64_t end_frame, std::int64_t end_packet, bool ends_run,
+            std::vector<UnitSpec>& out);
+  void StartUnit(std::int64_t frame, std::int64_t packet, CutKind cut);
+  std::int64_t Budget(const UnitSpec& unit);
+  [[nodiscard]] std::int64_t Frames(double seconds) const;
+
+  const OutputGrid grid_;
+  const PlannerOptions options_;
+  SourceTicks nominal_duration_ = 1;
+
+  std::int64_t packets_ = 0;  // seen so far
+  std::int64_t next_index_ = 0;
+  std::int64_t unit_frame_ = 0;   // first frame of the unit being collected
+  std::int64_t unit_packet_ = 0;  // first packet of it
+  CutKind unit_cut_ = CutKind::kClosed;
+  std::int64_t run_frame_ = 0;
+  std::int64_t last_access_packet_ = 0;
+  std::optional<Pending> pending_;
+  std::vector<Seen> seen_;  // packets of the unit being collected
+  std::optional<SourceTicks> latest_pts_, latest_end_;
+  bool done_ = false;
+  // Budget: running totals over the units emitted.
+  double total_seconds_ = 0, total_bits_ = 0, planned_bits_ = 0;
+};
+
+}  // namespace gopmill

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The parts that all streams of a process share: the machine as discovered, the scheduler with its
+// pinned workers, and each worker's codec context cache.
+//
+// Thread-safety: safe.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "base/status.h"
+#include "codec/context_cache.h"
+#include "scheduler/scheduler.h"
+
+namespace gopmill {
+
+// Cache counters of one worker, published for readers on other threads. Relaxed atomics: each is a
+// measure on its own, nothing is ordered by them.
+struct PublishedCacheStats {
+  std::atomic<std::int64_t> decoder_hits{0}, decoder_misses{0};
+  std::atomic<std::int64_t> filter_hits{0}, filter_misses{0};
+  std::atomic<std::int64_t> encoder_hits{0}, encoder_misses{0};
+  std::atomic<std::size_t> bytes{0};
+
+  void Publish(const CacheStats& stats);
+  [[nodiscard]] CacheStats Read() const;
+};
+
+struct EngineOptions {
+  SchedulerOptions scheduler;
+  std::size_t context_cache_bytes = std::size_t{64} << 20U;  // per worker
+};
+
+class Engine {
+ public:
+  // Discovers the machine and starts the workers. Also tunes the allocator (see
+  // TuneAllocator): once per process.
+  static Result<std::unique_ptr<Engine>> Create(const EngineOptions& options);
+
+  [[nodiscard]] Scheduler& scheduler() { return *scheduler_; }
+  [[nodiscard]] const Scheduler& scheduler() const { return *scheduler_; }
+  // Sum over the workers.
+  [[nodiscard]] CacheStats cache_stats() const;
+
+ private:
+  Engine() = default;
+  std::vector<std::shared_ptr<PublishedCacheStats>> caches_;  // one per worker
+  std::unique_ptr<Scheduler> scheduler_;
+};
+
+// Keeps freed frame memory in the process instead of giving it back to the kernel after each unit:
+// page faults were a fifth of the time of small units.
+void TuneAllocator();
+
+}  // namespace gopmill

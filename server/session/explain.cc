@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/explain.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "codec/video_encoder.h"
+#include "media/ingest.h"
+#include "server/session/plan_json.h"
+
+namespace gopmill {
+namespace {
+
+using nlohmann::ordered_json;
+
+// Rough costs of one core of a current server, nanoseconds per pixel: enough to tell seconds from
+// minutes. Measured on bundled movies with docs/BENCHMARKS.md's commands.
+constexpr double kDecodeNs = 4.0;
+constexpr double kScaleNs = 3.0;
+
+double EncodeNs(VideoCodec codec, Preset preset) {
+  constexpr std::array<double, 9> kX264{5, 9, 18, 28, 36, 45, 80, 160, 300};
+  const double x264 = kX264.at(static_cast<std::size_t>(preset));
+  switch (codec) {
+    case VideoCodec::kH264: return x264;
+    case VideoCodec::kHevc: return x264 * 4;
+    case VideoCodec::kAv1: return x264 * 3;
+    case VideoCodec::kVp9: return x264 * 5;
+    case VideoCodec::kMpeg4: return 8;
+  }
+  return x264;
+}
+
+struct UnitCost {
+  double core_seconds = 0;
+};
+
+UnitCost CostOf(const UnitSpec& unit, const StreamPlan& plan) {
+  const VideoInfo& video = plan.source->video;
+  const double out_frames = static_cast<double>(unit.frame_count());
+  const double source_frames = out_frames * video.fps.ToDouble() / plan.grid.fps().ToDouble();
+  const double source_pixels = static_cast<double>(video.width) * video.height;
+  const double target_pixels = static_cast<double>(plan.target.width) * plan.target.height;
+  // A preroll decodes one more GOP.
+  const double decoded = unit.cut == CutKind::kPreroll ? 2 * source_frames : source_frames;
+  const double ns = decoded * source_pixels * kDecodeNs +
+                    std::min(source_frames, out_frames) * source_pixels * kScaleNs +
+                    out_frames * target_pixels * EncodeNs(plan.target.vcodec, plan.target.preset);
+  return {.core_seconds = ns / 1e9};
+}
+
+std::string_view Name(CutKind cut) {
+  switch (cut) {
+    case CutKind::kClosed: return "closed";
+    case CutKind::kPreroll: return "preroll";
+    case CutKind::kChained: return "chained";
+  }
+  return "closed";
+}
+
+double Round3(double value) { return std::round(value * 1000.0) / 1000.0; }
+
+ordered_json UnitJson(const UnitSpec& unit, const StreamPlan& plan, int home) {
+  const double fps = plan.grid.fps().ToDouble();
+  return {{"unit", unit.index.value},
+          {"first_frame", unit.first_frame},
+          {"end_frame", unit.end_frame},
+          {"start_s", Round3(static_cast<double>(unit.first_frame) / fps)},
+          {"seconds", Round3(static_cast<double>(unit.frame_count()) / fps)},
+          {"cut", Name(unit.cut)},
+          {"source_bytes", unit.source_bytes},
+          {"bitrate", unit.budget_bps},
+          {"core_seconds", Round3(CostOf(unit, plan).core_seconds)},
+          {"home_worker", home}};
+}
+
+// Raw frames that one running unit holds: the encoder's lookahead and references, the decoder's
+// pictures, and what is decoded ahead.
+double WorkerBytes(const StreamPlan& plan, double decode_ahead) {
+  constexpr double kEncoderFrames = 24, kDecoderFrames = 12;
+  const VideoInfo& video = plan.source->video;
+  return 1.5 * kEncoderFrames * 2 * plan.target.width * plan.target.height +
+         1.5 * kDecoderFrames * video.width * video.height + decode_ahead;
+}
+
+}  // namespace
+
+Result<std::string> ExplainJson(UniqueFd source, const TargetRequest& request,
+                                const ExplainContext& context, std::stop_token stop) {
+  GOPMILL_ASSIGN_OR_RETURN(auto ingest, Ingest::Open(std::move(source), request, std::move(stop)));
+  const StreamPlan& plan = *ingest->plan();
+  GOPMILL_ASSIGN_OR_RETURN(const EncoderSpec encoder, MakeEncoderSpec(plan));
+  ordered_json units = ordered_json::array();
+  double core_seconds = 0, first_unit = 0;
+  EndOfSource end;
+  while (true) {
+    GOPMILL_ASSIGN_OR_RETURN(Ingest::Item item, ingest->Next());
+    if (const auto* unit = std::get_if<UnitInput>(&item)) {
+      const UnitCost cost = CostOf(unit->spec, plan);
+      if (unit->spec.index.value == 0) first_unit = cost.core_seconds;
+      core_seconds += cost.core_seconds;
+      units.push_back(UnitJson(unit->spec, plan, context.home_worker));
+    } else if (const auto* last = std::get_if<EndOfSource>(&item)) {
+      end = *last;
+      break;
+    }
+  }
+  const double out_seconds = static_cast<double>(end.planned_frames) / plan.grid.fps().ToDouble();
+  const double parallel = std::min<double>(context.workers, static_cast<double>(units.size()));
+  const double wall = core_seconds / std::max(1.0, parallel);
+  ordered_json json{{"source", SourceJson(*plan.source)},
+                    {"target", TargetJson(plan.target)},
+                    {"adjusted", AdjustmentsJson(ingest->adjustments())},
+                    {"frames", end.planned_frames},
+                    {"seconds", Round3(out_seconds)},
+                    {"truncated", end.truncated},
+                    {"timestamps_repaired", end.repaired},
+                    {"same_bytes_on_any_cpu", CpuIndependent(plan.target.vcodec)}};
+  json["estimate"] = {
+      {"core_seconds", Round3(core_seconds)},
+      {"wall_seconds", Round3(wall)},
+      {"speed", Round3(wall > 0 ? out_seconds / wall : 0)},
+      {"first_byte_ms", Round3(first_unit * 1000 + 20)},
+      {"memory_bytes",
+       static_cast<std::int64_t>(WorkerBytes(plan, context.decode_ahead_bytes) * context.workers)}};
+  json["workers"] = context.workers;
+  json["policy"] = context.policy;
+  json["units"] = std::move(units);
+  return json.dump(2);
+}
+
+}  // namespace gopmill

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The plan of a transcode without doing it: reads the whole source once, runs the very planner that
+// a transcode would run, and prints units, budgets and what to expect. The units are exact;
+// core-seconds, memory and first byte are estimates and labelled so.
+//
+// Thread-safety: safe; blocks while it reads.
+#pragma once
+
+#include <cstddef>
+#include <stop_token>
+#include <string>
+
+#include "base/status.h"
+#include "media/source.h"
+#include "media/target.h"
+
+namespace gopmill {
+
+struct ExplainContext {
+  int workers = 1;
+  int home_worker = -1;  // where the policy sends the stream on an idle machine
+  std::string policy;
+  double decode_ahead_bytes = 0;  // per running unit
+};
+
+// JSON text, documented in docs/API.md.
+Result<std::string> ExplainJson(UniqueFd source, const TargetRequest& request,
+                                const ExplainContext& context, std::stop_token stop);
+
+}  // namespace gopmill

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/ingest_loop.h"
+
+#include <utility>
+
+#include "codec/audio_transcoder.h"
+#include "codec/video_encoder.h"
+
+namespace gopmill {
+namespace {
+
+// MPEG-TS carries parameter sets in the stream; the others carry them in their headers.
+bool GlobalHeader(Container container) { return container != Container::kTs; }
+
+class IngestLoop {
+ public:
+  IngestLoop(std::unique_ptr<Ingest> ingest, Mailbox& mailbox)
+      : ingest_(std::move(ingest)), mailbox_(mailbox) {}
+
+  Status Start(Duration opening);
+  Status Run();
+
+ private:
+  Status OnItem(UnitInput unit);
+  Status OnItem(AudioInput audio);
+  Status OnItem(EndOfSource end);
+  Status FeedAudio(const AVPacket* packet);
+
+  std::unique_ptr<Ingest> ingest_;
+  Mailbox& mailbox_;
+  std::unique_ptr<AudioTranscoder> audio_;
+  bool ended_ = false;
+};
+
+Status IngestLoop::Start(Duration opening) {
+  PlanReady ready;
+  ready.plan = ingest_->plan();
+  ready.adjustments = ingest_->adjustments();
+  ready.opening = opening;
+  const Target& target = ready.plan->target;
+  GOPMILL_ASSIGN_OR_RETURN(EncoderSpec spec, MakeEncoderSpec(*ready.plan));
+  ready.encoder = std::make_shared<const EncoderSpec>(std::move(spec));
+  if (ready.plan->source->audio && target.acodec != AudioCodec::kNone) {
+    const AudioClip clip{.start = target.start, .end = ingest_->clip_end()};
+    GOPMILL_ASSIGN_OR_RETURN(
+        audio_, AudioTranscoder::Open(*ready.plan, clip, GlobalHeader(target.container)));
+    ready.audio_parameters = audio_->parameters();
+    ready.audio_time_base = audio_->time_base();
+  }
+  mailbox_.Post(std::move(ready));
+  return OkStatus();
+}
+
+Status IngestLoop::Run() {
+  while (!ended_) {
+    GOPMILL_ASSIGN_OR_RETURN(Ingest::Item item, ingest_->Next());
+    GOPMILL_RETURN_IF_ERROR(
+        std::visit([this](auto& piece) { return OnItem(std::move(piece)); }, item));
+  }
+  return OkStatus();
+}
+
+Status IngestLoop::OnItem(UnitInput unit) {
+  const StreamPlan& plan = *ingest_->plan();
+  if (!mailbox_.Acquire(WindowBytes(unit, plan))) {
+    return Error{.code = Code::kCancelled, .message = "Cancelled."};
+  }
+  const double seconds = static_cast<double>(unit.spec.end_frame) / plan.grid.fps().ToDouble() +
+                         static_cast<double>(plan.video_offset_90k) / 90'000.0;
+  mailbox_.Post(UnitPlanned{.unit = std::make_shared<const UnitInput>(std::move(unit)),
+                            .read_seconds = seconds});
+  return OkStatus();
+}
+
+Status IngestLoop::OnItem(AudioInput audio) { return FeedAudio(audio.packet.get()); }
+
+Status IngestLoop::FeedAudio(const AVPacket* packet) {
+  if (!audio_) return OkStatus();
+  AudioCoded coded;
+  GOPMILL_RETURN_IF_ERROR(audio_->Push(packet, coded.packets));
+  if (!coded.packets.empty()) mailbox_.PostAudio(std::move(coded));
+  return OkStatus();
+}
+
+Status IngestLoop::OnItem(EndOfSource end) {
+  GOPMILL_RETURN_IF_ERROR(FeedAudio(nullptr));
+  mailbox_.Post(IngestEnded{.source = end, .audio_damaged = audio_ ? audio_->damaged() : 0});
+  ended_ = true;
+  return OkStatus();
+}
+
+Status Ingesting(const SourceOpener& open, const TargetRequest& request,
+                 const std::stop_token& stop, Mailbox& mailbox) {
+  const TimePoint begin = SteadyNow();
+  GOPMILL_ASSIGN_OR_RETURN(UniqueFd fd, open());
+  GOPMILL_ASSIGN_OR_RETURN(auto ingest, Ingest::Open(std::move(fd), request, stop));
+  IngestLoop loop(std::move(ingest), mailbox);
+  GOPMILL_RETURN_IF_ERROR(loop.Start(SteadyNow() - begin));
+  return loop.Run();
+}
+
+}  // namespace
+
+std::size_t WindowBytes(const UnitInput& unit, const StreamPlan& plan) {
+  const double seconds = static_cast<double>(unit.spec.frame_count()) / plan.grid.fps().ToDouble();
+  // Constant-quality modes have no budget; the source's own size stands in.
+  const double coded = unit.spec.budget_bps > 0
+                           ? static_cast<double>(unit.spec.budget_bps) / 8.0 * seconds
+                           : static_cast<double>(unit.spec.source_bytes);
+  return unit.bytes() + static_cast<std::size_t>(coded);
+}
+
+void RunIngest(const SourceOpener& open, const TargetRequest& request, const std::stop_token& stop,
+               Mailbox& mailbox) {
+  const Status status = Ingesting(open, request, stop, mailbox);
+  if (!status.ok()) mailbox.Post(Failed{status.error()});
+}
+
+}  // namespace gopmill

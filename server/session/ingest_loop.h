@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The ingest thread of a stream: opens the source, makes the plan, cuts units, transcodes the
+// sound, and posts it all to the mailbox, no faster than the window allows. Blocking reads happen
+// only here.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+
+#include "base/status.h"
+#include "media/ingest.h"
+#include "server/session/mailbox.h"
+
+namespace gopmill {
+
+// Opens the source; called once, on the ingest thread.
+using SourceOpener = std::function<Result<UniqueFd>()>;
+
+// Memory that a unit takes while it is in the window: its packets and what is expected of its
+// encoder.
+std::size_t WindowBytes(const UnitInput& unit, const StreamPlan& plan);
+
+// Runs until the source has ended, failed, or the mailbox is closed. Always ends with IngestEnded
+// or Failed in the mailbox.
+void RunIngest(const SourceOpener& open, const TargetRequest& request, const std::stop_token& stop,
+               Mailbox& mailbox);
+
+}  // namespace gopmill

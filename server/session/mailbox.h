@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the egress thread of a stream is told, by its ingest thread and by the workers, in one
+// queue.
+//
+// Bounded: the ingest may only post a unit while the stream's window has room (Acquire), and
+// workers only post what units inside the window produce; so the queue holds at most the window.
+// Senders never wait for the receiver, except the ingest for the window.
+//
+// Thread-safety: safe. Mutex guards all members; no callbacks run under it.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/adjustment.h"
+#include "base/thread_safety.h"
+#include "codec/unit_transcoder.h"
+#include "media/ingest.h"
+#include "scheduler/job.h"
+
+namespace gopmill {
+
+// From the ingest thread, in this order: one PlanReady or Failed, then units and audio in the order
+// of the source, then IngestEnded or Failed.
+struct PlanReady {
+  std::shared_ptr<const StreamPlan> plan;
+  std::shared_ptr<const EncoderSpec> encoder;
+  std::vector<Adjustment> adjustments;
+  std::shared_ptr<const AVCodecParameters> audio_parameters;  // null = no audio track
+  Rational audio_time_base;
+  Duration opening{};  // time spent on opening and probing the source
+};
+struct UnitPlanned {
+  std::shared_ptr<const UnitInput> unit;
+  double read_seconds = 0;  // how far the source has been read, output clock
+};
+struct AudioCoded {
+  std::vector<av::Packet> packets;
+};
+struct IngestEnded {
+  EndOfSource source;
+  std::int64_t audio_damaged = 0;
+};
+struct Failed {
+  Error error;
+};
+
+// From the workers.
+struct EncoderOpened {
+  std::shared_ptr<const AVCodecParameters> parameters;
+};
+struct PacketCoded {
+  UnitIndex unit;
+  std::int64_t place = 0;
+  av::Packet packet;
+};
+struct RunReady {
+  UnitIndex unit;  // the unit that handed it on
+  std::unique_ptr<RunState> state;
+};
+struct UnitEnded {
+  JobReport report;
+  UnitStats stats;
+  std::optional<Error> error;
+};
+
+using Letter = std::variant<PlanReady, UnitPlanned, AudioCoded, IngestEnded, Failed, EncoderOpened,
+                            PacketCoded, RunReady, UnitEnded>;
+
+// Coded audio that may wait in a mailbox (sound that is longer than the picture, a slow client).
+inline constexpr std::size_t kMaxAudioBytes = std::size_t{1} << 20U;
+
+class Mailbox {
+ public:
+  // window_bytes: compressed source plus expected coded bytes of the units in flight; one unit
+  // always fits, however large. window_units: their number.
+  Mailbox(std::size_t window_bytes, int window_units);
+
+  void Post(Letter letter);
+  // Posts coded audio; waits first while more than kMaxAudioBytes of it have not been taken.
+  void PostAudio(AudioCoded audio);
+  // Waits until the window has room for a unit of `bytes` and takes it; false once closed.
+  bool Acquire(std::size_t bytes);
+  void Release(std::size_t bytes);
+  // Waits for the next letter; nothing once closed and empty, or after `timeout`.
+  std::optional<Letter> Take(std::chrono::milliseconds timeout);
+  // Wakes the ingest for good. Letters may still be posted and taken.
+  void Close();
+
+ private:
+  const std::size_t window_bytes_;
+  const int window_units_;
+  Mutex mutex_;  // guards everything below
+  CondVar letters_posted_, window_freed_, audio_taken_;
+  std::deque<Letter> letters_ GOPMILL_GUARDED_BY(mutex_);
+  std::size_t held_bytes_ GOPMILL_GUARDED_BY(mutex_) = 0;
+  std::size_t audio_bytes_ GOPMILL_GUARDED_BY(mutex_) = 0;
+  int held_units_ GOPMILL_GUARDED_BY(mutex_) = 0;
+  bool closed_ GOPMILL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace gopmill

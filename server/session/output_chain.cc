@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/output_chain.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+namespace gopmill {
+namespace {
+
+constexpr std::size_t kVideo = 0, kAudio = 1;
+// Longest stretch of pictures in one fragment. Short ones reach the client sooner, long ones spend
+// fewer bytes on headers.
+constexpr double kFragmentSeconds = 1.0;
+// How far sound may lie behind the pictures next to it in a well-made container.
+constexpr double kInterleaveSlackSeconds = 1.0;
+constexpr Rational k90kHz{1, 90'000};
+// Flags of our own on a packet that has left the reorderer; taken off before muxing.
+constexpr std::int64_t kLastOfUnit = 1;
+
+}  // namespace
+
+OutputChain::OutputChain(MuxSettings settings, MuxOutput output,
+                         std::function<void(UnitIndex)> release)
+    : settings_(std::move(settings)), output_(std::move(output)), release_(std::move(release)) {}
+
+void OutputChain::SetPlan(const PlanReady& ready) {
+  plan_ = ready.plan;
+  settings_.container = plan_->target.container;
+  audio_parameters_ = ready.audio_parameters;
+  // One tick per frame where the pictures start the clock; finer where sound comes first.
+  video_time_base_ = plan_->video_offset_90k == 0 ? plan_->grid.fps().Inverse() : k90kHz;
+  std::vector<Rational> time_bases{video_time_base_};
+  if (audio_parameters_) {
+    audio_time_base_ = ready.audio_time_base;
+    time_bases.push_back(audio_time_base_);
+  }
+  interleaver_ = std::make_unique<Interleaver>(std::move(time_bases));
+}
+
+Status OutputChain::OnEncoder(std::shared_ptr<const AVCodecParameters> parameters) {
+  if (muxer_) return OkStatus();  // a retried first unit
+  std::vector<MuxTrack> tracks{{.kind = TrackKind::kVideo,
+                                .parameters = std::move(parameters),
+                                .time_base = video_time_base_,
+                                .frame_rate = plan_->grid.fps()}};
+  if (audio_parameters_) {
+    tracks.push_back({.kind = TrackKind::kAudio,
+                      .parameters = audio_parameters_,
+                      .time_base = audio_time_base_,
+                      .frame_rate = {}});
+  }
+  GOPMILL_ASSIGN_OR_RETURN(muxer_, Muxer::Open(settings_, tracks, output_));
+  return OkStatus();
+}
+
+Status OutputChain::OnPacket(PacketCoded coded) {
+  std::vector<Reorderer::Released> released;
+  GOPMILL_RETURN_IF_ERROR(
+      reorderer_.OnPacket(coded.unit, coded.place, std::move(coded.packet), released));
+  return Forward(std::move(released));
+}
+
+Status OutputChain::OnUnitEnd(UnitIndex unit, const UnitStats& stats) {
+  if (!parameter_hash_) parameter_hash_ = stats.parameter_hash;
+  if (*parameter_hash_ != stats.parameter_hash) {
+    return InternalError("Unit " + std::to_string(unit.value) +
+                         " was coded with other parameter sets than the stream's.");
+  }
+  std::vector<Reorderer::Released> released;
+  GOPMILL_RETURN_IF_ERROR(reorderer_.OnUnitEnd(unit, stats.frames, released));
+  return Forward(std::move(released));
+}
+
+Status OutputChain::Forward(std::vector<Reorderer::Released> released) {
+  const Rational frame = plan_->grid.fps().Inverse();
+  for (Reorderer::Released& item : released) {
+    AVPacket& packet = *item.packet;
+    packet.pos = item.last_of_unit ? kLastOfUnit : 0;
+    if (plan_->video_offset_90k != 0) {
+      packet.pts = Rescale(packet.pts, frame, k90kHz) + plan_->video_offset_90k;
+      packet.dts = Rescale(packet.dts, frame, k90kHz) + plan_->video_offset_90k;
+      packet.duration = Rescale(1, frame, k90kHz);
+    }
+    interleaver_->Push(kVideo, std::move(item.packet));
+    if (item.last_of_unit) release_(item.unit);
+  }
+  return Drain();
+}
+
+Status OutputChain::OnAudio(AudioCoded audio) {
+  for (av::Packet& packet : audio.packets) interleaver_->Push(kAudio, std::move(packet));
+  return Drain();
+}
+
+Status OutputChain::OnRead(double seconds) {
+  if (!audio_parameters_) return OkStatus();
+  const double until = seconds - kInterleaveSlackSeconds;
+  interleaver_->Advance(kAudio,
+                        static_cast<std::int64_t>(std::floor(until / audio_time_base_.ToDouble())));
+  return Drain();
+}
+
+Status OutputChain::OnAudioEnd() {
+  if (!audio_parameters_) return OkStatus();
+  interleaver_->End(kAudio);
+  return Drain();
+}
+
+Status OutputChain::OnVideoEnd() {
+  interleaver_->End(kVideo);
+  return Drain();
+}
+
+Status OutputChain::Drain() {
+  if (!muxer_) return OkStatus();
+  while (auto next = interleaver_->Pop()) {
+    if (next->first == kVideo) {
+      GOPMILL_RETURN_IF_ERROR(MuxVideo(std::move(next->second)));
+    } else {
+      GOPMILL_RETURN_IF_ERROR(muxer_->Write(kAudio, std::move(next->second)));
+    }
+  }
+  return OkStatus();
+}
+
+// Fragments end behind the last picture of each unit and at least once a second: a place that
+// depends on the packets alone.
+Status OutputChain::MuxVideo(av::Packet packet) {
+  const bool last_of_unit = packet->pos == kLastOfUnit;
+  packet->pos = -1;
+  GOPMILL_RETURN_IF_ERROR(muxer_->Write(kVideo, std::move(packet)));
+  ++frames_muxed_;
+  const double pending =
+      static_cast<double>(frames_muxed_ - last_flush_frame_) / plan_->grid.fps().ToDouble();
+  if (!last_of_unit && pending < kFragmentSeconds) return OkStatus();
+  last_flush_frame_ = frames_muxed_;
+  return muxer_->EndFragment();
+}
+
+Status OutputChain::Finish(std::int64_t frames) {
+  if (!muxer_ || !interleaver_->drained()) {
+    return InternalError("The stream ended with packets left over.");
+  }
+  if (muxer_->packets_written(kVideo) != frames) {
+    return InternalError("Planned " + std::to_string(frames) + " frames, muxed " +
+                         std::to_string(muxer_->packets_written(kVideo)) + ".");
+  }
+  return muxer_->Finish();
+}
+
+}  // namespace gopmill

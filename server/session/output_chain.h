@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The way out of one stream: reorderer -> interleaver -> muxer -> sink. Packets go through as soon
+// as their order is certain; nothing here waits but the sink.
+//
+// Thread-safety: thread-affine to the stream's egress thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/status.h"
+#include "media/interleaver.h"
+#include "media/muxer.h"
+#include "media/plan.h"
+#include "media/reorderer.h"
+#include "server/session/mailbox.h"
+
+namespace gopmill {
+
+class OutputChain {
+ public:
+  // `release` is called when a unit has left the reorderer whole, in order.
+  OutputChain(MuxSettings settings, MuxOutput output, std::function<void(UnitIndex)> release);
+
+  void SetPlan(const PlanReady& plan);
+  Status OnEncoder(std::shared_ptr<const AVCodecParameters> parameters);
+  Status OnPacket(PacketCoded coded);
+  Status OnUnitEnd(UnitIndex unit, const UnitStats& stats);
+  Status OnAudio(AudioCoded audio);
+  // The source has been read up to `seconds` of the output clock: sound before that minus the slack
+  // of the container's interleaving has been seen.
+  Status OnRead(double seconds);
+  Status OnAudioEnd();
+  Status OnVideoEnd();
+  // Writes the rest. Fails unless exactly `frames` pictures were muxed.
+  Status Finish(std::int64_t frames);
+
+  [[nodiscard]] std::int64_t frames_muxed() const { return frames_muxed_; }
+  [[nodiscard]] std::int64_t bytes_out() const { return muxer_ ? muxer_->bytes_written() : 0; }
+  [[nodiscard]] const Reorderer& reorderer() const { return reorderer_; }
+
+ private:
+  Status Forward(std::vector<Reorderer::Released> released);
+  Status Drain();
+  Status MuxVideo(av::Packet packet);
+
+  MuxSettings settings_;
+  MuxOutput output_;
+  const std::function<void(UnitIndex)> release_;
+  std::shared_ptr<const StreamPlan> plan_;
+  std::shared_ptr<const AVCodecParameters> audio_parameters_;
+  Rational video_time_base_, audio_time_base_;
+  Reorderer reorderer_;
+  std::unique_ptr<Interleaver> interleaver_;
+  std::unique_ptr<Muxer> muxer_;
+  std::optional<std::uint64_t> parameter_hash_;
+  std::int64_t frames_muxed_ = 0;
+  std::int64_t last_flush_frame_ = 0;
+};
+
+}  // namespace gopmill

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The JSON form of a StreamSnapshot. Times are milliseconds or seconds as the names say; documented
+// in docs/API.md.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "server/session/plan_json.h"
+#include "server/session/stream_stats.h"
+
+namespace gopmill {
+namespace {
+
+using nlohmann::ordered_json;
+
+// Three decimals are enough for people and keep the text short.
+double Rounded(double value) { return std::round(value * 1000.0) / 1000.0; }
+double Millis(Duration d) { return Rounded(ToMillis(d)); }
+
+ordered_json Stages(const StageTimes& stages) {
+  return {{"global_wait_ms", Millis(stages.global_wait)},
+          {"run_wait_ms", Millis(stages.run_wait)},
+          {"schedule_ms", Millis(stages.schedule)},
+          {"decode_ms", Millis(stages.decode)},
+          {"filter_ms", Millis(stages.filter)},
+          {"encode_ms", Millis(stages.encode)},
+          {"reorder_wait_ms", Millis(stages.reorder_wait)},
+          {"mux_send_ms", Millis(stages.mux_send)},
+          {"cpu_ms", Millis(stages.cpu)}};
+}
+
+ordered_json Departures(const DepartureStats& stats) {
+  return {{"gap_deviation_ms", Rounded(stats.gap_deviation_ms())},
+          {"jitter_ms", Rounded(stats.jitter_ms())}};
+}
+
+ordered_json Order(const OrderStats& order) {
+  return {{"out_of_order_rate", Rounded(order.out_of_order_rate())},
+          {"reordered_units", order.reordered()},
+          {"max_extent", order.max_extent()},
+          {"mean_extent", Rounded(order.mean_extent())},
+          {"before", Departures(order.before())},
+          {"after", Departures(order.after())}};
+}
+
+ordered_json Counts(const StreamSnapshot& s) {
+  return {{"units_planned", s.units_planned},
+          {"units_done", s.units_done},
+          {"frames_planned", s.frames_planned},
+          {"frames_total", s.frames_total()},
+          {"frames_out", s.frames_out},
+          {"bytes_out", s.bytes_out},
+          {"video_bytes", s.video_bytes},
+          {"source_video_bytes", s.source_bytes},
+          {"source_frames_decoded", s.selection.decoded},
+          {"source_frames_dropped", s.selection.dropped},
+          {"frames_repeated", s.selection.repeated},
+          {"reorder_window_peak_bytes", s.window_peak_bytes},
+          {"away_from_home_units", s.away_from_home}};
+}
+
+ordered_json Repairs(const StreamSnapshot& s) {
+  return {{"truncated", s.truncated},
+          {"frames_concealed", s.concealed},
+          {"damaged_video_packets", s.damaged},
+          {"damaged_audio_packets", s.audio_damaged},
+          {"timestamps_repaired", s.repaired_timestamps},
+          {"unit_retries", s.retries},
+          {"vbv_corrections", s.vbv_corrections},
+          {"vbv_violations", s.vbv_violations}};
+}
+
+}  // namespace
+
+ordered_json ErrorJson(const Error& error) {
+  ordered_json json{{"code", CodeName(error.code)}, {"message", error.message}};
+  if (!error.parameter.empty()) json["parameter"] = error.parameter;
+  if (!error.accepted.empty()) json["accepted"] = error.accepted;
+  return json;
+}
+
+ordered_json StreamJson(const StreamSnapshot& s) {
+  const double elapsed = ToSeconds(s.elapsed);
+  ordered_json json{{"id", s.id.value}, {"source", s.source}, {"state", Name(s.state)}};
+  if (s.error) json["error"] = ErrorJson(*s.error);
+  if (s.plan) json["target"] = TargetJson(s.plan->target);
+  json["adjusted"] = AdjustmentsJson(s.adjustments);
+  json["elapsed_s"] = Rounded(elapsed);
+  json["out_s"] = Rounded(s.out_seconds());
+  json["total_s"] = Rounded(s.total_seconds());
+  json["speed"] = Rounded(elapsed > 0 ? s.out_seconds() / elapsed : 0.0);
+  json["fps"] = Rounded(elapsed > 0 ? static_cast<double>(s.frames_out) / elapsed : 0.0);
+  json["opening_ms"] = Millis(s.opening);
+  json["first_byte_ms"] = s.first_byte ? ordered_json(Millis(*s.first_byte)) : ordered_json();
+  json["counts"] = Counts(s);
+  json["order"] = Order(s.order);
+  json["stages"] = Stages(s.stages);
+  json["repairs"] = Repairs(s);
+  return json;
+}
+
+std::string ToJson(const StreamSnapshot& snapshot) { return StreamJson(snapshot).dump(2); }
+
+}  // namespace gopmill

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/stream_session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "server/session/unit_job.h"
+
+namespace gopmill {
+namespace {
+
+// Units in flight per stream: enough for every worker to have one, one to follow, and the runs of a
+// source with long GOPs to overlap.
+int WindowUnits(const Scheduler& scheduler) { return 4 * scheduler.worker_count() + 4; }
+
+constexpr std::chrono::milliseconds kTick{200};
+
+}  // namespace
+
+std::unique_ptr<StreamSession> StreamSession::Start(SessionSpec spec, Scheduler& scheduler) {
+  return std::unique_ptr<StreamSession>(new StreamSession(std::move(spec), scheduler));
+}
+
+StreamSession::StreamSession(SessionSpec spec, Scheduler& scheduler)
+    : spec_(std::move(spec)),
+      scheduler_(scheduler),
+      mailbox_(std::make_shared<Mailbox>(spec_.limits.window_bytes, WindowUnits(scheduler))) {
+  stats_.id = spec_.id;
+  stats_.source = spec_.source_name;
+  output_ = std::make_unique<OutputChain>(
+      spec_.mux, [this](std::span<const std::uint8_t> bytes) { return WriteToSink(bytes); },
+      [this](UnitIndex unit) { OnReleased(unit); });
+  ingest_ =
+      std::jthread([this] { RunIngest(spec_.open, spec_.request, stop_.get_token(), *mailbox_); });
+  egress_ = std::jthread([this] { RunEgress(); });
+}
+
+StreamSession::~StreamSession() {
+  Cancel();
+  Wait();
+}
+
+void StreamSession::Cancel() {
+  stop_.request_stop();
+  mailbox_->Close();
+  scheduler_.Cancel(spec_.id);
+  mailbox_->Post(Failed{Error{.code = Code::kCancelled, .message = "Cancelled."}});
+}
+
+void StreamSession::Wait() {
+  if (egress_.joinable()) egress_.join();
+  if (ingest_.joinable()) ingest_.join();
+}
+
+bool StreamSession::WaitFor(std::chrono::milliseconds timeout) {
+  const MutexLock lock(mutex_);
+  if (!closed_) closed_changed_.WaitFor(mutex_, timeout);
+  return closed_;
+}
+
+bool StreamSession::closed() const {
+  const MutexLock lock(mutex_);
+  return closed_;
+}
+
+StreamSnapshot StreamSession::Snapshot() const {
+  const MutexLock lock(mutex_);
+  StreamSnapshot copy = stats_;
+  if (copy.state == StreamState::kOpening || copy.state == StreamState::kRunning) {
+    copy.elapsed = SteadyNow() - started_;
+  }
+  return copy;
+}
+
+void StreamSession::RunEgress() {
+  const Status status = EgressLoop();
+  // No job may outlive the session's interest in it: stop them and take their reports.
+  if (!status.ok()) {
+    stop_.request_stop();
+    mailbox_->Close();
+    scheduler_.Cancel(spec_.id);
+    while (jobs_out_ > 0) {
+      const auto letter = mailbox_->Take(kTick);
+      if (letter && std::holds_alternative<UnitEnded>(*letter)) --jobs_out_;
+    }
+  }
+  Close(status);
+}
+
+Status StreamSession::EgressLoop() {
+  while (!complete_) {
+    std::optional<Letter> letter = mailbox_->Take(kTick);
+    if (!letter) continue;
+    const TimePoint begin = SteadyNow();
+    GOPMILL_RETURN_IF_ERROR(
+        std::visit([this](auto& content) { return On(std::move(content)); }, *letter));
+    const MutexLock lock(mutex_);
+    stats_.stages.mux_send += SteadyNow() - begin;
+    stats_.frames_out = output_->frames_muxed();
+    stats_.bytes_out = output_->bytes_out();
+    stats_.window_peak_bytes = output_->reorderer().peak_bytes();
+  }
+  return OkStatus();
+}
+
+void StreamSession::Close(const Status& status) {
+  StreamEnd end{.status = status, .measures = {}};
+  {
+    const MutexLock lock(mutex_);
+    stats_.elapsed = SteadyNow() - started_;
+    stats_.bytes_out = output_->bytes_out();
+    stats_.frames_out = output_->frames_muxed();
+    stats_.state = StreamState::kDone;
+    if (!status.ok()) {
+      stats_.error = status.error();
+      stats_.state =
+          status.error().code == Code::kCancelled ? StreamState::kCancelled : StreamState::kFailed;
+    }
+    end.measures = Measures(stats_);
+  }
+  if (!status.ok() && status.error().code != Code::kCancelled) {
+    spdlog::warn("stream {} ({}): {}", spec_.id.value, spec_.source_name,
+                 status.error().ToString());
+  }
+  output_.reset();  // closes the output file before the sink is told
+  spec_.sink->Finish(end);
+  {
+    const MutexLock lock(mutex_);
+    closed_ = true;
+  }
+  closed_changed_.NotifyAll();
+  if (spec_.on_closed) spec_.on_closed(spec_.id);
+}
+
+Status StreamSession::On(PlanReady letter) {
+  plan_ = letter.plan;
+  encoder_ = letter.encoder;
+  output_->SetPlan(letter);
+  {
+    const MutexLock lock(mutex_);
+    stats_.plan = plan_;
+    stats_.adjustments = letter.adjustments;
+    stats_.opening = letter.opening;
+    stats_.state = StreamState::kRunning;
+  }
+  return spec_.sink->Start({.content_type = std::string(ContentType(plan_->target.container)),
+                            .adjustments = std::move(letter.adjustments),
+                            .plan_ms = ToMillis(letter.opening)});
+}
+
+Status StreamSession::On(UnitPlanned letter) {
+  const UnitSpec& spec = letter.unit->spec;
+  ++units_left_;
+  records_[spec.index] = {
+      .window_bytes = WindowBytes(*letter.unit, *plan_),
+      .media_seconds = static_cast<double>(spec.first_frame) / plan_->grid.fps().ToDouble(),
+      .finished = {}};
+  {
+    const MutexLock lock(mutex_);
+    ++stats_.units_planned;
+    stats_.frames_planned = spec.end_frame;
+    stats_.source_bytes += spec.source_bytes;
+  }
+  GOPMILL_RETURN_IF_ERROR(output_->OnRead(letter.read_seconds));
+  if (spec.cut != CutKind::kChained) return Submit(letter.unit, {});
+  const auto run = runs_.find(spec.index);
+  if (run == runs_.end()) {
+    chained_[spec.index] = letter.unit;
+    return OkStatus();
+  }
+  RunState state = std::move(run->second);
+  runs_.erase(run);
+  return Submit(letter.unit, std::move(state));
+}
+
+Status StreamSession::On(RunReady letter) {
+  const auto record = records_.find(letter.unit);
+  if (record == records_.end() || std::exchange(record->second.run_taken, true)) {
+    return OkStatus();  // a retry of a unit whose run has gone on already
+  }
+  const UnitIndex next{letter.unit.value + 1};
+  const auto waiting = chained_.find(next);
+  if (waiting == chained_.end()) {
+    runs_[next] = std::move(*letter.state);
+    return OkStatus();
+  }
+  const std::shared_ptr<const UnitInput> unit = std::move(waiting->second);
+  chained_.erase(waiting);
+  return Submit(unit, std::move(*letter.state));
+}
+
+Status StreamSession::Submit(const std::shared_ptr<const UnitInput>& unit, RunState run) {
+  // The first unit decodes and encodes frame by frame, so that the first byte is early.
+  const bool hurry = unit->spec.index.value == 0 || scheduler_.worker_count() == 1;
+  UnitTask task{.plan = plan_,
+                .encoder = encoder_,
+                .input = unit,
+                .run = std::move(run),
+                .decode_ahead_bytes = hurry ? 0 : spec_.limits.decode_ahead_bytes};
+  const JobSpec job{
+      .unit = {spec_.id, unit->spec.index},
+      .stream_number = spec_.number,
+      .cost_bytes = static_cast<std::size_t>(std::max<std::int64_t>(1, unit->spec.source_bytes))};
+  GOPMILL_RETURN_IF_ERROR(scheduler_.Submit(
+      job, std::make_unique<UnitJob>(std::move(task), mailbox_, stop_.get_token())));
+  ++jobs_out_;
+  return OkStatus();
+}
+
+Status StreamSession::On(AudioCoded letter) { return output_->OnAudio(std::move(letter)); }
+
+Status StreamSession::On(EncoderOpened letter) {
+  return output_->OnEncoder(std::move(letter.parameters));
+}
+
+Status StreamSession::On(PacketCoded letter) { return output_->OnPacket(std::move(letter)); }
+
+Status StreamSession::On(IngestEnded letter) {
+  ingest_ended_ = true;
+  {
+    const MutexLock lock(mutex_);
+    stats_.all_planned = true;
+    stats_.truncated = letter.source.truncated;
+    stats_.repaired_timestamps = letter.source.repaired;
+    stats_.audio_damaged = letter.audio_damaged;
+    stats_.frames_planned = letter.source.planned_frames;
+  }
+  GOPMILL_RETURN_IF_ERROR(output_->OnAudioEnd());
+  return EndIfComplete();
+}
+
+Status StreamSession::On(Failed letter) { return std::move(letter.error); }
+
+Status StreamSession::On(UnitEnded letter) {
+  --jobs_out_;
+  AddUnit(letter);
+  const UnitIndex unit = letter.report.unit.index;
+  if (letter.report.outcome != JobOutcome::kDone) {
+    if (letter.error) return letter.error->With("Unit " + std::to_string(unit.value));
+    return Error{.code = Code::kCancelled, .message = "Cancelled."};
+  }
+  const auto record = records_.find(unit);
+  GOPMILL_CHECK(record != records_.end());
+  record->second.finished = letter.report.finished;
+  {
+    const MutexLock lock(mutex_);
+    stats_.order.OnFinished(unit, letter.report.finished, record->second.media_seconds);
+  }
+  GOPMILL_RETURN_IF_ERROR(output_->OnUnitEnd(unit, letter.stats));
+  return EndIfComplete();
+}
+
+void StreamSession::AddUnit(const UnitEnded& ended) {
+  const JobReport& report = ended.report;
+  const UnitStats& unit = ended.stats;
+  const MutexLock lock(mutex_);
+  StageTimes& stages = stats_.stages;
+  stages.schedule += report.decision;
+  stats_.retries += report.attempt;
+  if (report.outcome != JobOutcome::kDone) return;
+  ++stats_.units_done;
+  stages.global_wait += report.assigned - report.submitted;
+  stages.run_wait += report.started - report.assigned;
+  stages.cpu += report.cpu;
+  stages.decode += unit.decode;
+  stages.filter += unit.filter;
+  stages.encode += unit.encode;
+  stats_.video_bytes += unit.bytes;
+  stats_.selection.decoded += unit.selection.decoded;
+  stats_.selection.dropped += unit.selection.dropped;
+  stats_.selection.repeated += unit.selection.repeated;
+  stats_.concealed += unit.concealed;
+  stats_.damaged += unit.damaged;
+  stats_.vbv_corrections += unit.encodes - 1;
+  stats_.vbv_violations += unit.vbv_violated ? 1 : 0;
+  stats_.away_from_home += report.worker != report.home ? 1 : 0;
+}
+
+void StreamSession::OnReleased(UnitIndex unit) {
+  const auto record = records_.find(unit);
+  GOPMILL_CHECK(record != records_.end());
+  const TimePoint now = SteadyNow();
+  {
+    const MutexLock lock(mutex_);
+    stats_.stages.reorder_wait += now - record->second.finished;
+    stats_.order.OnReleased(now, record->second.media_seconds);
+  }
+  mailbox_->Release(record->second.window_bytes);
+  records_.erase(record);
+  --units_left_;
+}
+
+Status StreamSession::EndIfComplete() {
+  if (!ingest_ended_ || units_left_ > 0 || complete_) return OkStatus();
+  GOPMILL_RETURN_IF_ERROR(output_->OnVideoEnd());
+  std::int64_t frames = 0;
+  {
+    const MutexLock lock(mutex_);
+    frames = stats_.frames_planned;
+  }
+  GOPMILL_RETURN_IF_ERROR(output_->Finish(frames));
+  complete_ = true;
+  return OkStatus();
+}
+
+Status StreamSession::WriteToSink(std::span<const std::uint8_t> bytes) {
+  if (stop_.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+  {
+    const MutexLock lock(mutex_);
+    if (!stats_.first_byte) stats_.first_byte = SteadyNow() - started_;
+  }
+  return spec_.sink->Write(bytes);
+}
+
+}  // namespace gopmill

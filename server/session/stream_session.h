@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One stream from request to last byte. Two threads of its own: the ingest reads, plans and posts
+// (ingest_loop.h); the egress takes letters from the mailbox, submits units to the scheduler, hands
+// runs on between chained units, and drives the way out (output_chain.h).
+//
+//   ingest --UnitPlanned, AudioCoded--> mailbox --> egress --Submit--> scheduler --> workers
+//                                          ^                                            |
+//                                          +-----PacketCoded, RunReady, UnitEnded-------+
+//
+// Guarantees: each unit is delivered exactly once and in order, or the stream ends with a reported
+// error; memory is bounded by the window; a slow sink stops the ingest and nothing else.
+//
+// Thread-safety: Start, Cancel, Snapshot, Wait are safe from any thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "base/thread_safety.h"
+#include "media/muxer.h"
+#include "scheduler/scheduler.h"
+#include "server/session/ingest_loop.h"
+#include "server/session/mailbox.h"
+#include "server/session/output_chain.h"
+#include "server/session/stream_sink.h"
+#include "server/session/stream_stats.h"
+
+namespace gopmill {
+
+struct SessionLimits {
+  std::size_t window_bytes = std::size_t{16} << 20U;        // units in flight, per stream
+  std::size_t decode_ahead_bytes = std::size_t{24} << 20U;  // scaled frames, per running unit
+};
+
+struct SessionSpec {
+  StreamId id;
+  std::uint64_t number = 0;  // order of arrival
+  std::string source_name;   // for reports
+  SourceOpener open;
+  TargetRequest request;
+  MuxSettings mux;  // the container comes from the target
+  SessionLimits limits;
+  std::unique_ptr<StreamSink> sink;
+  std::function<void(StreamId)> on_closed;  // last call of the egress thread; may be empty
+};
+
+class StreamSession {
+ public:
+  // The scheduler must outlive the session.
+  static std::unique_ptr<StreamSession> Start(SessionSpec spec, Scheduler& scheduler);
+  // Cancels and waits.
+  ~StreamSession();
+  StreamSession(const StreamSession&) = delete;
+  StreamSession& operator=(const StreamSession&) = delete;
+
+  // Stops at the next frame; does not wait.
+  void Cancel();
+  // Waits until the sink has been finished.
+  void Wait();
+  // Waits at most `timeout`; true once the sink has been finished.
+  bool WaitFor(std::chrono::milliseconds timeout);
+  [[nodiscard]] bool closed() const;
+  [[nodiscard]] StreamSnapshot Snapshot() const;
+
+ private:
+  StreamSession(SessionSpec spec, Scheduler& scheduler);
+  void RunEgress();
+  Status EgressLoop();
+  void Close(const Status& status);
+
+  Status On(PlanReady letter);
+  Status On(UnitPlanned letter);
+  Status On(AudioCoded letter);
+  Status On(IngestEnded letter);
+  Status On(Failed letter);
+  Status On(EncoderOpened letter);
+  Status On(PacketCoded letter);
+  Status On(RunReady letter);
+  Status On(UnitEnded letter);
+
+  Status Submit(const std::shared_ptr<const UnitInput>& unit, RunState run);
+  Status EndIfComplete();
+  void OnReleased(UnitIndex unit);
+  Status WriteToSink(std::span<const std::uint8_t> bytes);
+  void AddUnit(const UnitEnded& ended);
+
+  struct UnitRecord {  // a unit in the window
+    std::size_t window_bytes = 0;
+    double media_seconds = 0;
+    TimePoint finished;
+    bool run_taken = false;  // its run has been handed on already
+  };
+
+  SessionSpec spec_;
+  Scheduler& scheduler_;
+  const TimePoint started_ = SteadyNow();
+  const std::shared_ptr<Mailbox> mailbox_;
+  std::stop_source stop_;
+
+  // Owned by the egress thread.
+  std::unique_ptr<OutputChain> output_;
+  std::shared_ptr<const StreamPlan> plan_;
+  std::shared_ptr<const EncoderSpec> encoder_;
+  std::map<UnitIndex, UnitRecord> records_;
+  std::map<UnitIndex, std::shared_ptr<const UnitInput>> chained_;  // planned, waiting for their run
+  std::map<UnitIndex, RunState> runs_;  // handed on, waiting for the unit (by its index)
+  std::int64_t jobs_out_ = 0;           // submitted, not yet reported
+  std::int64_t units_left_ = 0;         // planned, not yet released
+  bool ingest_ended_ = false;
+  bool complete_ = false;
+  Duration sink_time_{};
+
+  mutable Mutex mutex_;  // guards stats_ and closed_, which the egress writes and anybody reads
+  CondVar closed_changed_;
+  bool closed_ GOPMILL_GUARDED_BY(mutex_) = false;
+  StreamSnapshot stats_ GOPMILL_GUARDED_BY(mutex_);
+
+  std::jthread ingest_, egress_;  // last: started when everything above is ready
+};
+
+}  // namespace gopmill

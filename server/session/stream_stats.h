@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is measured of one stream, as one plain value. The same numbers feed /v1/streams, the
+// trailers, the metrics, the command line's report and the benchmarks.
+//
+// Thread-safety: compatible (plain value; the session guards its own copy).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/adjustment.h"
+#include "base/clock.h"
+#include "base/ids.h"
+#include "base/status.h"
+#include "codec/unit_transcoder.h"
+#include "media/order_stats.h"
+#include "media/plan.h"
+#include "scheduler/job.h"
+
+namespace gopmill {
+
+enum class StreamState {
+  kOpening,  // the source is being opened and probed
+  kRunning,
+  kDone,       // delivered whole
+  kFailed,     // ended early with `error`
+  kCancelled,  // the client left, or somebody stopped it
+};
+std::string_view Name(StreamState state);
+
+// Sums over the units of a stream, the life of a GOP stage by stage.
+struct StageTimes {
+  Duration global_wait{};  // submitted -> put into a run queue
+  Duration run_wait{};     // in the run queue
+  Duration schedule{};     // inside the policy
+  Duration decode{}, filter{}, encode{};
+  Duration reorder_wait{};  // finished -> released in order
+  Duration mux_send{};      // muxer and sink, backpressure included
+  Duration cpu{};           // CPU time of workers in this stream's jobs
+};
+
+struct StreamSnapshot {
+  StreamId id;
+  std::string source;  // as the client named it
+  StreamState state = StreamState::kOpening;
+  std::optional<Error> error;
+  std::vector<Adjustment> adjustments;
+  std::shared_ptr<const StreamPlan> plan;  // null while opening
+
+  std::int64_t units_planned = 0, units_done = 0;
+  std::int64_t frames_planned = 0;  // so far; the total once the source has been read
+  bool all_planned = false;
+  std::int64_t frames_out = 0;    // muxed
+  std::int64_t bytes_out = 0;     // container bytes
+  std::int64_t video_bytes = 0;   // coded video payload
+  std::int64_t source_bytes = 0;  // compressed video taken in
+  SelectionCounts selection;
+  std::int64_t concealed = 0, damaged = 0, audio_damaged = 0, repaired_timestamps = 0;
+  bool truncated = false;
+  std::int64_t retries = 0, vbv_corrections = 0, vbv_violations = 0;
+  std::int64_t away_from_home = 0;    // units that did not run on the stream's home worker
+  std::size_t window_peak_bytes = 0;  // coded bytes that waited in the reorderer
+  OrderStats order;
+  StageTimes stages;
+  Duration opening{};                  // open and probe
+  std::optional<Duration> first_byte;  // since the request
+  Duration elapsed{};                  // since the request
+
+  [[nodiscard]] double out_seconds() const;         // muxed video
+  [[nodiscard]] double total_seconds() const;       // of the whole output; 0 = unknown
+  [[nodiscard]] std::int64_t frames_total() const;  // expected; 0 = unknown
+};
+
+// The measures that go out as trailers.
+std::map<std::string, std::string> Measures(const StreamSnapshot& snapshot);
+// One JSON object.
+std::string ToJson(const StreamSnapshot& snapshot);
+
+}  // namespace gopmill

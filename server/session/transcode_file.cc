@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/transcode_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "media/av_error.h"
+#include "server/session/engine.h"
+#include "server/session/explain.h"
+#include "server/session/plan_json.h"
+#include "server/session/stream_session.h"
+#include "server/session/verify.h"
+
+namespace gopmill {
+namespace {
+
+constexpr std::chrono::milliseconds kProgressInterval{100};
+
+Error ErrnoError(const std::string& doing, int code) {
+  Code kind = Code::kIo;
+  if (code == ENOENT || code == ENOTDIR) kind = Code::kNotFound;
+  if (code == ENOSPC || code == EDQUOT || code == EFBIG) kind = Code::kResourceExhausted;
+  return Error{.code = kind, .message = doing + ": " + std::strerror(code) + ".", .native = code};
+}
+
+Result<UniqueFd> OpenInput(const std::string& path) {
+  if (path == "-") return UniqueFd(dup(STDIN_FILENO));
+  UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return ErrnoError("The source '" + path + "' cannot be opened", errno);
+  struct stat status {};
+  if (fstat(fd.get(), &status) == 0 && S_ISDIR(status.st_mode)) {
+    return InvalidArgument("input", "'" + path + "' is a folder.", "a media file or -");
+  }
+  return fd;
+}
+
+// Bytes to stdout; a closed pipe cancels the stream.
+class StdoutSink : public StreamSink {
+ public:
+  Status Start(const StreamStart&) override { return OkStatus(); }
+  Status Write(std::span<const std::uint8_t> bytes) override {
+    while (!bytes.empty()) {
+      const ssize_t put = write(STDOUT_FILENO, bytes.data(), bytes.size());
+      if (put < 0 && errno == EINTR) continue;
+      if (put < 0) return ErrnoError("Writing to stdout failed", errno);
+      bytes = bytes.subspan(static_cast<std::size_t>(put));
+    }
+    return OkStatus();
+  }
+  void Finish(const StreamEnd& end) override { status_ = end.status; }
+
+ private:
+  Status status_;
+};
+
+// The muxer writes files by itself; nothing passes here.
+class FileSink : public StreamSink {
+ public:
+  Status Start(const StreamStart&) override { return OkStatus(); }
+  Status Write(std::span<const std::uint8_t>) override { return OkStatus(); }
+  void Finish(const StreamEnd&) override {}
+};
+
+// A temporary file next to the output. Removed unless it was renamed.
+class TemporaryOutput {
+ public:
+  explicit TemporaryOutput(std::string final_path)
+      : final_(std::move(final_path)),
+        path_(final_ + ".gopmill-" + std::to_string(getpid()) + ".tmp") {}
+  ~TemporaryOutput() {
+    if (!renamed_) unlink(path_.c_str());
+  }
+  TemporaryOutput(const TemporaryOutput&) = delete;
+  TemporaryOutput& operator=(const TemporaryOutput&) = delete;
+
+  // Claims the temporary name, so that a folder that cannot be written to is found out at once.
+  Status Create() {
+    const UniqueFd fd(open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    if (!fd.valid()) return ErrnoError("The output '" + final_ + "' cannot be made", errno);
+    return OkStatus();
+  }
+  // Without `force` an output that appeared meanwhile is kept.
+  Status Rename(bool force) {
+    const int code =
+        force ? std::rename(path_.c_str(), final_.c_str())
+              : renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, final_.c_str(), RENAME_NOREPLACE);
+    if (code != 0) return ErrnoError("The output '" + final_ + "' cannot be named", errno);
+    renamed_ = true;
+    return OkStatus();
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  const std::string final_, path_;
+  bool renamed_ = false;
+};
+
+Status CheckOutput(const TranscodeJob& job) {
+  if (job.output == "-") {
+    if (job.verify) {
+      return InvalidArgument("verify", "--verify needs an output file.", "a file as OUT");
+    }
+    return OkStatus();
+  }
+  std::error_code code;
+  const auto status = std::filesystem::status(job.output, code);
+  if (std::filesystem::is_directory(status)) {
+    return InvalidArgument("output", "'" + job.output + "' is a folder.", "a file name or -");
+  }
+  if (std::filesystem::exists(status) && std::filesystem::equivalent(job.input, job.output, code)) {
+    return InvalidArgument("output", "The output would replace its own source.",
+                           "another file name");
+  }
+  if (std::filesystem::exists(status) && !job.force) {
+    return InvalidArgument("output", "'" + job.output + "' exists already.",
+                           "another file name, or --force to replace it");
+  }
+  return OkStatus();
+}
+
+Progress ProgressOf(const StreamSnapshot& s) {
+  Progress p{.frames_done = s.frames_out,
+             .frames_total = s.frames_total(),
+             .out_seconds = s.out_seconds(),
+             .total_seconds = s.total_seconds(),
+             .bytes = s.bytes_out};
+  const double elapsed = ToSeconds(s.elapsed);
+  if (elapsed > 0) {
+    p.fps = static_cast<double>(p.frames_done) / elapsed;
+    p.speed = p.out_seconds / elapsed;
+  }
+  if (p.speed > 0 && p.total_seconds > p.out_seconds) {
+    p.eta_seconds = (p.total_seconds - p.out_seconds) / p.speed;
+  }
+  return p;
+}
+
+TranscodeReport ReportOf(const StreamSnapshot& s, const Engine& engine) {
+  TranscodeReport report;
+  report.adjustments = s.adjustments;
+  report.frames = s.frames_out;
+  report.bytes = s.bytes_out;
+  report.elapsed_seconds = ToSeconds(s.elapsed);
+  report.out_seconds = s.out_seconds();
+  report.out_of_order_rate = s.order.out_of_order_rate();
+  report.jitter_ms = s.order.after().jitter_ms();
+  report.truncated = s.truncated;
+  report.concealed = s.concealed;
+  if (report.elapsed_seconds > 0) {
+    report.speed = report.out_seconds / report.elapsed_seconds;
+    report.fps = static_cast<double>(report.frames) / report.elapsed_seconds;
+  }
+  if (report.out_seconds > 0) {
+    report.video_bps = 8.0 * static_cast<double>(s.video_bytes) / report.out_seconds;
+  }
+  nlohmann::ordered_json json = StreamJson(s);
+  json["video_bps"] = report.video_bps;
+  json["scheduler"] = SchedulerJson(engine.scheduler().Stats());
+  json["context_cache"] = CacheJson(engine.cache_stats());
+  report.json = json.dump(2);
+  return report;
+}
+
+StreamSnapshot RunSession(StreamSession& session, const std::stop_token& stop,
+                          const ProgressCallback& progress) {
+  const std::stop_callback cancel(stop, [&session] { session.Cancel(); });
+  while (!session.WaitFor(kProgressInterval)) {
+    if (progress) progress(ProgressOf(session.Snapshot()));
+  }
+  session.Wait();
+  return session.Snapshot();
+}
+
+}  // namespace
+
+Result<TranscodeReport> TranscodeFile(const TranscodeJob& job, const std::stop_token& stop,
+                                      const ProgressCallback& progress) {
+  GOPMILL_RETURN_IF_ERROR(CheckOutput(job));
+  const bool to_file = job.output != "-";
+  std::optional<TemporaryOutput> temporary;
+  // Opened here already: a source that does not exist should not leave traces of an output.
+  GOPMILL_ASSIGN_OR_RETURN(UniqueFd input, OpenInput(job.input));
+  if (to_file) {
+    temporary.emplace(job.output);
+    GOPMILL_RETURN_IF_ERROR(temporary->Create());
+  }
+  GOPMILL_ASSIGN_OR_RETURN(auto engine, Engine::Create({.scheduler = job.scheduler}));
+  auto shared_input = std::make_shared<UniqueFd>(std::move(input));
+  SessionSpec spec;
+  spec.id = StreamId{1};
+  spec.source_name = job.input;
+  spec.open = [shared_input]() -> Result<UniqueFd> { return std::move(*shared_input); };
+  spec.request = job.request;
+  spec.mux = {.streamed = !to_file, .path = to_file ? temporary->path() : ""};
+  if (to_file) {
+    spec.sink = std::make_unique<FileSink>();
+  } else {
+    spec.sink = std::make_unique<StdoutSink>();
+  }
+  const auto session = StreamSession::Start(std::move(spec), engine->scheduler());
+  const StreamSnapshot end = RunSession(*session, stop, progress);
+  if (end.error) return *end.error;
+  if (progress) progress(ProgressOf(end));
+  TranscodeReport report = ReportOf(end, *engine);
+  if (job.verify) {
+    GOPMILL_ASSIGN_OR_RETURN(report.violations, VerifyFile(temporary->path(), end.frames_planned,
+                                                           end.plan->grid.fps(), stop));
+  }
+  if (to_file) GOPMILL_RETURN_IF_ERROR(temporary->Rename(job.force));
+  return report;
+}
+
+Result<std::string> ExplainFileJson(const std::string& input, const TargetRequest& request,
+                                    const SchedulerOptions& scheduler) {
+  GOPMILL_ASSIGN_OR_RETURN(UniqueFd fd, OpenInput(input));
+  GOPMILL_ASSIGN_OR_RETURN(const auto engine, Engine::Create({.scheduler = scheduler}));
+  const ExplainContext context{
+      .workers = engine->scheduler().worker_count(),
+      .policy = scheduler.policy,
+      .decode_ahead_bytes = static_cast<double>(SessionLimits{}.decode_ahead_bytes)};
+  return ExplainJson(std::move(fd), request, context, {});
+}
+
+}  // namespace gopmill

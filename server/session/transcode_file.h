@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The command line's way into the engine: one source to one output, on all workers.
+//
+// Guarantee for files: the final name only ever holds a whole, playable file. Output goes to a
+// temporary name in the same folder and is renamed at the end; an error, Ctrl-C or a full disk
+// leaves nothing under either name.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/adjustment.h"
+#include "base/status.h"
+#include "media/target.h"
+#include "scheduler/scheduler.h"
+
+namespace gopmill {
+
+struct TranscodeJob {
+  std::string input;   // path or "-" for stdin
+  std::string output;  // path or "-" for stdout
+  TargetRequest request;
+  SchedulerOptions scheduler;
+  bool force = false;   // replace an existing output
+  bool verify = false;  // decode the result and compare it with the plan; files only
+};
+
+struct Progress {
+  std::int64_t frames_done = 0, frames_total = 0;  // total 0 = unknown
+  double out_seconds = 0, total_seconds = 0;       // total 0 = unknown
+  double fps = 0, speed = 0, eta_seconds = 0;      // eta 0 = unknown
+  std::int64_t bytes = 0;
+};
+
+struct TranscodeReport {
+  std::string json;  // the whole report as JSON text, see docs/API.md
+  std::vector<Adjustment> adjustments;
+  std::int64_t frames = 0, bytes = 0;
+  double elapsed_seconds = 0, out_seconds = 0, speed = 0, fps = 0;
+  double video_bps = 0;  // achieved mean, bits per second
+  double out_of_order_rate = 0, jitter_ms = 0;
+  bool truncated = false;               // the source ended early or was damaged at its end
+  std::int64_t concealed = 0;           // frames made up
+  std::vector<std::string> violations;  // of --verify; empty = none
+};
+
+// Called from the calling thread about ten times a second and once at the end.
+using ProgressCallback = std::function<void(const Progress&)>;
+
+Result<TranscodeReport> TranscodeFile(const TranscodeJob& job, const std::stop_token& stop,
+                                      const ProgressCallback& progress);
+
+// The plan of a transcode without doing it, as JSON text: source, target, units with their output
+// frames, source bytes, bit rates and home workers, and the costs to expect.
+Result<std::string> ExplainFileJson(const std::string& input, const TargetRequest& request,
+                                    const SchedulerOptions& scheduler);
+
+}  // namespace gopmill
