@@ -1,1 +1,223 @@
- 
+// SPDX-License-Identifier: Apache-2.0
+//
+// The page at /: lists the library, turns the form into a URL of /v1/transcode and plays it. The
+// server alone decides what is valid: /v1/explain is asked first, because a <video> element cannot
+// show why it was refused.
+
+const byId = (id) => document.getElementById(id);
+const form = byId('request');
+const video = byId('video');
+const fieldNames = ['width', 'height', 'fps', 'bitrate', 'vcodec', 'acodec', 'container', 'start',
+                    'duration'];
+let attempt = 0;  // counts presses of Play: answers to earlier ones are dropped
+
+function element(tag, className, text) {
+  const node = document.createElement(tag);
+  if (className) node.className = className;
+  if (text !== undefined) node.textContent = text;
+  return node;
+}
+
+// The library.
+
+function formatDuration(seconds) {
+  const total = Math.round(seconds);
+  const minutes = Math.floor(total / 60);
+  return minutes > 0 ? `${minutes} min ${total % 60} s` : `${total} s`;
+}
+
+function formatSize(bytes) {
+  return bytes >= 1e6 ? `${(bytes / 1e6).toFixed(1)} MB` : `${Math.ceil(bytes / 1e3)} kB`;
+}
+
+function factsOf(source) {
+  const facts = [];
+  const picture = source.video;
+  if (picture) {
+    facts.push(`${picture.width}\u00d7${picture.height}`, picture.codec);
+    if (picture.fps) facts.push(`${Number(picture.fps.toFixed(2))} fps`);
+  }
+  facts.push(source.audio ? `${source.audio.codec} ${source.audio.channels} ch` : 'no audio');
+  if (source.duration_s) facts.push(formatDuration(source.duration_s));
+  if (source.size_bytes) facts.push(formatSize(source.size_bytes));
+  return facts.join(' \u00b7 ');
+}
+
+function movieRow(source) {
+  const row = element('label', source.error ? 'movie broken' : 'movie');
+  const radio = element('input');
+  radio.type = 'radio';
+  radio.name = 'movie';
+  radio.value = source.path;
+  radio.disabled = Boolean(source.error);
+  row.append(radio, element('span', 'name', source.path),
+             element('span', 'facts', source.error || factsOf(source)));
+  return row;
+}
+
+async function loadLibrary() {
+  const note = byId('library-note');
+  try {
+    const response = await fetch('/v1/sources', {headers: {Accept: 'application/json'}});
+    const answer = await response.json();
+    if (!response.ok) throw new Error(answer.detail || answer.title);
+    byId('library').replaceChildren(...answer.sources.map(movieRow));
+    byId('library-count').textContent = `(${answer.sources.length})`;
+    note.textContent = answer.sources.length ? '' : 'The library is empty: put movies into its folder.';
+    note.hidden = answer.sources.length > 0;
+    const first = form.querySelector('input[name=movie]:not(:disabled)');
+    if (first) first.checked = true;
+  } catch (error) {
+    note.textContent = `The library cannot be listed: ${error.message}`;
+  }
+  showLines();
+}
+
+// The request as a URL.
+
+function chosenMovie() {
+  const radio = form.querySelector('input[name=movie]:checked');
+  return radio ? radio.value : '';
+}
+
+function pathAndQuery() {
+  const query = new URLSearchParams();
+  for (const name of fieldNames) {
+    const value = form.elements[name].value.trim();
+    if (value) query.append(name, value);
+  }
+  const path = chosenMovie().split('/').map(encodeURIComponent).join('/');
+  return `${path}?${query}`;
+}
+
+function shellQuote(text) {
+  return `'${text.replaceAll('\'', '\'\\\'\'')}'`;
+}
+
+function showLines() {
+  const movie = chosenMovie();
+  const url = movie ? `${location.origin}/v1/transcode/${pathAndQuery()}` : '';
+  const base = movie.split('/').pop().replace(/\.[^.]*$/, '');
+  const file = `${base}-out.${form.elements.container.value}`;
+  byId('url').textContent = url;
+  byId('curl').textContent = movie ? `curl -f -o ${shellQuote(file)} ${shellQuote(url)}` : '';
+  byId('ffplay').textContent = movie ? `ffplay -autoexit ${shellQuote(url)}` : '';
+  byId('play').disabled = !movie;
+}
+
+// Errors.
+
+function clearProblem() {
+  byId('problem').hidden = true;
+  byId('problem').replaceChildren();
+  for (const name of fieldNames) {
+    byId(`${name}-error`).textContent = '';
+    byId(name).removeAttribute('aria-invalid');
+  }
+}
+
+function showProblem(problem) {
+  const accepted = problem.accepted ? ` Accepted: ${problem.accepted}.` : '';
+  const detail = (problem.detail || '') + accepted;
+  byId('problem').replaceChildren(element('strong', '', problem.title || 'It did not work'),
+                                  element('span', '', detail));
+  byId('problem').hidden = false;
+  byId('status').textContent = 'Nothing is playing.';
+  if (!fieldNames.includes(problem.parameter)) return;
+  const field = byId(problem.parameter);
+  byId(`${problem.parameter}-error`).textContent = detail;
+  field.setAttribute('aria-invalid', 'true');
+  const folded = field.closest('details');
+  if (folded) folded.open = true;
+  field.focus();
+}
+
+// The problem that `url` answers with, or null if it would be served.
+async function problemOf(url) {
+  const abort = new AbortController();
+  try {
+    const response = await fetch(url, {signal: abort.signal});
+    if (response.ok) return null;
+    const isProblem = (response.headers.get('Content-Type') || '').includes('json');
+    return isProblem ? await response.json()
+                     : {title: `The server answered ${response.status}`};
+  } catch (error) {
+    return {title: 'The server cannot be reached', detail: error.message};
+  } finally {
+    abort.abort();
+  }
+}
+
+// Playing.
+
+function stop(text) {
+  ++attempt;
+  video.removeAttribute('src');
+  video.load();  // closes the connection, which frees the server's cores
+  byId('stop').disabled = true;
+  byId('status').textContent = text;
+}
+
+async function play() {
+  stop('Asking the server\u2026');
+  clearProblem();
+  const mine = attempt;
+  const request = pathAndQuery();
+  const problem = await problemOf(`/v1/explain/${request}`);
+  if (mine !== attempt) return;
+  if (problem) return showProblem(problem);
+  byId('status').textContent = 'Starting\u2026';
+  byId('stop').disabled = false;
+  video.src = `/v1/transcode/${request}`;
+  video.play().catch(() => {});  // the error event tells why
+}
+
+async function onVideoError() {
+  if (!video.hasAttribute('src')) return;
+  const mine = attempt;
+  const unplayable = video.error && video.error.message;
+  const problem = await problemOf(video.src);
+  if (mine !== attempt) return;
+  stop('Nothing is playing.');
+  showProblem(problem || {
+    title: 'This browser cannot play the result',
+    detail: `${unplayable || 'The format is not supported'}. The ffplay line plays it.`,
+  });
+}
+
+async function copyLine(event) {
+  const line = byId(event.currentTarget.dataset.copy);
+  try {
+    await navigator.clipboard.writeText(line.textContent);
+    byId('copied').textContent = 'Copied.';
+  } catch {
+    getSelection().selectAllChildren(line);  // no clipboard without a secure origin
+    byId('copied').textContent = 'Selected: press Ctrl+C to copy.';
+  }
+}
+
+form.addEventListener('submit', (event) => {
+  event.preventDefault();
+  play();
+});
+form.addEventListener('input', showLines);
+byId('stop').addEventListener('click', () => {
+  stop('Stopped.');
+  byId('play').focus();
+});
+video.addEventListener('error', onVideoError);
+video.addEventListener('playing', () => {
+  byId('status').textContent =
+      `Playing ${chosenMovie()} at ${video.videoWidth}\u00d7${video.videoHeight}.`;
+});
+video.addEventListener('waiting', () => {
+  byId('status').textContent = 'Waiting for the server\u2026';
+});
+video.addEventListener('ended', () => {
+  byId('status').textContent = 'The end.';
+  byId('stop').disabled = true;
+});
+for (const button of document.querySelectorAll('[data-copy]')) {
+  button.addEventListener('click', copyLine);
+}
+loadLibrary();

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Drives the page at / in Chromium against a running server:
+//   node page_test.mjs BASE_URL OUTPUT_DIR
+// Chooses a movie, asks for a size, a frame rate and a bit rate, waits until the picture moves and
+// has that size; then an error, the keyboard alone, and both colour schemes (screenshots go to
+// OUTPUT_DIR). Exits with 0 if all of it worked.
+import assert from 'node:assert/strict';
+import {mkdirSync} from 'node:fs';
+import {join} from 'node:path';
+import {chromium} from 'playwright-core';
+
+const [baseUrl, outputDir] = process.argv.slice(2);
+assert.ok(baseUrl && outputDir, 'usage: page_test.mjs BASE_URL OUTPUT_DIR');
+mkdirSync(outputDir, {recursive: true});
+
+const browserArguments = [
+  '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
+  '--disable-background-networking', '--disable-component-update', '--disable-sync',
+  '--autoplay-policy=no-user-gesture-required',
+];
+const patience = 60_000;  // a shared machine may be slow; nothing below waits longer than it must
+
+async function openPage(browser, colorScheme) {
+  const context = await browser.newContext({colorScheme, viewport: {width: 1280, height: 860}});
+  const page = await context.newPage();
+  page.setDefaultTimeout(patience);
+  page.on('pageerror', (error) => assert.fail(`the page threw: ${error.message}`));
+  page.on('console', (message) => {
+    const refused = /Content Security Policy/.test(message.text());
+    assert.ok(!refused, `the page breaks its own policy: ${message.text()}`);
+  });
+  await page.goto(baseUrl);
+  await page.waitForSelector('input[name=movie]:not(:disabled)');
+  return page;
+}
+
+async function ask(page, {width, height, fps, bitrate}) {
+  await page.fill('#width', String(width));
+  await page.fill('#height', String(height));
+  await page.fill('#fps', String(fps));
+  await page.fill('#bitrate', String(bitrate));
+}
+
+const waitUntilItPlays = (page) =>
+  page.waitForFunction(() => document.getElementById('video').currentTime > 0.5);
+
+async function playsWhatWasAsked(page) {
+  await page.locator('input[name=movie]:not(:disabled)').first().check();
+  await ask(page, {width: 320, height: 180, fps: 15, bitrate: '300k'});
+  const url = await page.textContent('#url');
+  assert.match(url, /\/v1\/transcode\/.+\?width=320&height=180&fps=15&bitrate=300k/);
+  assert.ok((await page.textContent('#curl')).includes(url));
+  assert.ok((await page.textContent('#ffplay')).includes(url));
+  await page.click('#play');
+  await waitUntilItPlays(page);
+  const size = await page.$eval('#video', (video) => [video.videoWidth, video.videoHeight]);
+  assert.deepEqual(size, [320, 180]);
+  assert.match(await page.textContent('#status'), /320\u00d7180/);
+}
+
+async function showsAnErrorAtItsField(page) {
+  await ask(page, {width: 1, height: 180, fps: 15, bitrate: '300k'});
+  await page.click('#play');
+  await page.waitForSelector('#width[aria-invalid=true]');
+  assert.ok((await page.textContent('#width-error')).length > 10);
+  assert.ok(await page.isVisible('#problem'));
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'width');
+  await page.screenshot({path: join(outputDir, 'error.png'), fullPage: true});
+}
+
+// No mouse: from the top of the page to a playing movie.
+async function worksByKeyboard(page) {
+  const focused = () => page.evaluate(() => document.activeElement.id || document.activeElement.name);
+  const tabTo = async (name) => {
+    for (let i = 0; i < 40 && (await focused()) !== name; ++i) await page.keyboard.press('Tab');
+    assert.equal(await focused(), name, `Tab does not reach ${name}`);
+  };
+  const type = async (name, text) => {
+    await tabTo(name);
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type(text);
+  };
+  await page.evaluate(() => document.activeElement.blur());
+  await tabTo('movie');
+  await page.keyboard.press('Space');
+  await type('width', '256');
+  await type('height', '144');
+  await type('fps', '12');
+  await type('bitrate', '200k');
+  await page.keyboard.press('Enter');
+  await waitUntilItPlays(page);
+  assert.equal(await page.$eval('#video', (video) => video.videoWidth), 256);
+  assert.equal(await page.$eval('#problem', (problem) => problem.hidden), true);
+  await tabTo('stop');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => !document.getElementById('video').hasAttribute('src'));
+}
+
+// What a screen reader needs: every control has a name, every field its error.
+async function isNamed(page) {
+  const nameless = await page.$$eval('input, select, button, video, a', (nodes) =>
+    nodes.filter((node) => !(node.labels?.length || node.textContent.trim() ||
+                             node.getAttribute('aria-label'))).map((node) => node.outerHTML));
+  assert.deepEqual(nameless, []);
+  const described = await page.$$eval('.field input, .field select', (nodes) =>
+    nodes.every((node) => document.getElementById(node.getAttribute('aria-describedby'))));
+  assert.ok(described);
+}
+
+const browser = await chromium.launch({executablePath: '/usr/bin/chromium', args: browserArguments});
+try {
+  const light = await openPage(browser, 'light');
+  await isNamed(light);
+  await playsWhatWasAsked(light);
+  await light.screenshot({path: join(outputDir, 'light.png'), fullPage: true});
+  await showsAnErrorAtItsField(light);
+  await light.context().close();
+
+  const dark = await openPage(browser, 'dark');
+  await worksByKeyboard(dark);
+  await dark.screenshot({path: join(outputDir, 'dark.png'), fullPage: true});
+  await dark.setViewportSize({width: 390, height: 800});
+  const overflow = await dark.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  assert.ok(overflow <= 0, `the page is ${overflow} pixels wider than a phone`);
+  await dark.screenshot({path: join(outputDir, 'phone.png'), fullPage: true});
+} finally {
+  await browser.close();
+}
+console.log(`The page works; screenshots are in ${outputDir}.`);
