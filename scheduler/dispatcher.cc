@@ -70,6 +70,9 @@ void Dispatcher::Handle(JobRecalled& event) {
   if (event.job == nullptr) return;
   pool_->Unassign(ref, now_);
   unit.job = std::move(event.job);
+  // As if it had never been assigned: where it ran last is where it failed, if it ever did.
+  unit.report.worker = unit.excluded;
+  unit.report.attempt = 0;
   if (unit.cancelled || closed_) {
     ReportCancelled(ref);
   } else if (thief.value >= 0 && thief != unit.excluded && pool_->has_room(thief)) {
@@ -249,10 +252,7 @@ void Dispatcher::Report(UnitRef ref, JobOutcome outcome) {
 // "Cancelled" means that it never ran; one that waited for its second attempt ends as the first
 // did.
 void Dispatcher::ReportCancelled(UnitRef ref) {
-  Unit& unit = pool_->unit(ref);
-  unit.report.worker = unit.excluded;
-  unit.report.attempt = 0;
-  if (unit.excluded.value >= 0) {
+  if (pool_->unit(ref).excluded.value >= 0) {
     Report(ref, JobOutcome::kFailed);
   } else {
     ++counters_.cancelled;

@@ -68,7 +68,7 @@ void LoadTree::Split(int index, const Topology& topology, std::span<const int> w
     }
   }
   LoadNode& self = nodes_[static_cast<std::size_t>(index)];
-  self.ratio = ratios.At(part_node()->kind);
+  self.ratio = ratios.At(topology.SharedKind(part));
   self.first_child = first_child;
   self.child_count = node_count() - first_child;
   max_fan_out_ = std::max(max_fan_out_, self.child_count);

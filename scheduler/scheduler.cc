@@ -152,7 +152,7 @@ class Scheduler::Core final : public ExecutorListener {
     // Answers to recalls add to the list while we walk it.
     for (std::size_t i = 0; i < actions.size(); ++i) {
       DispatcherAction action = std::move(actions[i]);
-      std::visit([this](auto& a) { Act(a); }, action);
+      std::visit([this](auto& a) { this->Act(a); }, action);
     }
     actions.clear();
   }

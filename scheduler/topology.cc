@@ -99,11 +99,19 @@ int Topology::AddChild(int parent, const TopologyPath::Part& part) {
   return index;
 }
 
+NodeKind Topology::SharedKind(int index) const {
+  const TopologyNode& node = nodes_[static_cast<std::size_t>(index)];
+  const bool holds_packages = std::ranges::any_of(node.children, [&](int child) {
+    return nodes_[static_cast<std::size_t>(child)].kind == NodeKind::kPackage;
+  });
+  return holds_packages ? NodeKind::kMachine : node.kind;
+}
+
 NodeKind Topology::ClosestCommon(int pu_a, int pu_b) const {
   int node = pus_[static_cast<std::size_t>(pu_a)];
   while (true) {
     const TopologyNode& part = nodes_[static_cast<std::size_t>(node)];
-    if (part.first_pu <= pu_b && pu_b < part.first_pu + part.pu_count) return part.kind;
+    if (part.first_pu <= pu_b && pu_b < part.first_pu + part.pu_count) return SharedKind(node);
     node = part.parent;
   }
 }

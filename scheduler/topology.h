@@ -71,7 +71,10 @@ class Topology {
   [[nodiscard]] const TopologyNode& pu(int index) const {
     return nodes_[static_cast<std::size_t>(pus_[static_cast<std::size_t>(index)])];
   }
-  // The kind of the smallest part that holds both PUs (indices into pus()).
+  // What the children of a node have in common, as a kind with a price: its own kind, but "machine"
+  // for a memory node (or anything else) that holds several packages.
+  [[nodiscard]] NodeKind SharedKind(int node) const;
+  // SharedKind of the smallest part that holds both PUs (indices into pus()).
   [[nodiscard]] NodeKind ClosestCommon(int pu_a, int pu_b) const;
   // How many nodes of a kind there are.
   [[nodiscard]] int Count(NodeKind kind) const;

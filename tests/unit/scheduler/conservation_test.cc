@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every job that was submitted is reported exactly once, under every policy, whatever fails, is
+// cancelled, leaves or comes back, in whatever order: thousands of random histories.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <string>
+
+#include "tests/unit/scheduler/virtual_pool.h"
+
+namespace gopmill {
+namespace {
+
+struct History {
+  VirtualPool& pool;
+  std::mt19937 random;
+  std::map<std::uint64_t, std::int64_t> next_index = {};
+  std::size_t submitted = 0;
+
+  bool Chance(unsigned percent) { return random() % 100 < percent; }
+
+  void Step() {
+    const unsigned kind = static_cast<unsigned>(random() % 100);
+    const std::uint64_t stream = random() % 12;
+    if (kind < 45) {
+      pool.Submit(stream, next_index[stream]++, 1 + random() % 5000);
+      ++submitted;
+    } else if (kind < 90) {
+      FinishSomething();
+    } else if (kind < 95) {
+      pool.Cancel(stream);
+    } else {
+      const int worker = static_cast<int>(random() % static_cast<unsigned>(pool.worker_count()));
+      pool.SetAvailable(worker, !pool.pool().available(WorkerId{worker}));
+    }
+  }
+
+  void FinishSomething() {
+    const int first = static_cast<int>(random() % static_cast<unsigned>(pool.worker_count()));
+    for (int i = 0; i < pool.worker_count(); ++i) {
+      const int worker = (first + i) % pool.worker_count();
+      if (!pool.busy(worker)) continue;
+      pool.FinishOn(worker);
+      return;
+    }
+  }
+};
+
+void CheckReports(const VirtualPool& pool, std::size_t submitted) {
+  ASSERT_EQ(pool.reports().size(), submitted);
+  std::map<UnitId, int> times;
+  for (const JobReport& report : pool.reports()) {
+    ASSERT_EQ(++times[report.unit], 1);
+    const int runs = pool.runs(report.unit);
+    ASSERT_LE(runs, 2);
+    ASSERT_EQ(report.outcome == JobOutcome::kCancelled, runs == 0);
+    ASSERT_EQ(report.worker.value >= 0, runs > 0);
+    if (runs > 0) {
+      ASSERT_EQ(report.attempt, runs - 1);
+    }
+  }
+}
+
+TEST(ConservationTest, EveryJobIsReportedExactlyOnce) {
+  const char* const topologies[] = {"core:1 pu:1", "core:2 pu:1", "pack:2 l2:2 core:2 pu:1"};
+  for (const PolicyEntry& entry : Policies()) {
+    for (unsigned seed = 0; seed < 60; ++seed) {
+      SCOPED_TRACE(std::string(entry.name) + ", seed " + std::to_string(seed));
+      VirtualPool pool({.topology = topologies[seed % 3],
+                        .policy = std::string(entry.name),
+                        .run_queue_units = static_cast<int>(seed / 3 % 4)});
+      History history{.pool = pool, .random = std::mt19937(seed)};
+      std::map<UnitId, int> failed_on;
+      pool.outcome = [&](const Ticket& ticket) {
+        if (!history.Chance(25)) return JobOutcome::kDone;
+        failed_on[ticket.report.unit] = ticket.report.worker.value;
+        return JobOutcome::kFailed;
+      };
+      pool.on_assigned = [&](UnitId unit, WorkerId worker, WorkerId) {
+        ASSERT_TRUE(!failed_on.contains(unit) || failed_on[unit] != worker.value);
+        ASSERT_TRUE(pool.pool().available(worker));
+      };
+      for (int step = 0; step < 400; ++step) history.Step();
+      for (int w = 0; w < pool.worker_count(); ++w) pool.SetAvailable(w, true);
+      if (seed % 2 == 0) pool.Shutdown();
+      pool.FinishAll();
+      ASSERT_TRUE(pool.dispatcher().empty());
+      ASSERT_EQ(pool.pool().waiting_units(), 0U);
+      ASSERT_EQ(pool.pool().waiting_bytes(), 0U);
+      for (const std::uint64_t load : pool.pool().loads()) ASSERT_EQ(load, 0U);
+      ASSERT_EQ(pool.pool().tree().node(0).load, 0U);
+      CheckReports(pool, history.submitted);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gopmill
