@@ -11,7 +11,7 @@
 
 namespace gopmill {
 
-void Mailbox::Post(Task task) {
+void LoopMailbox::Post(Task task) {
   Task dropped;  // destroyed after the lock is released
   MutexLock lock(mutex_);
   if (wake_ == nullptr) {
@@ -22,19 +22,19 @@ void Mailbox::Post(Task task) {
   if (tasks_.size() == 1) event_active(wake_, EV_READ, 0);
 }
 
-void Mailbox::Open(event* wake) {
+void LoopMailbox::Open(event* wake) {
   MutexLock lock(mutex_);
   wake_ = wake;
 }
 
-void Mailbox::Close() {
+void LoopMailbox::Close() {
   std::vector<Task> dropped;
   MutexLock lock(mutex_);
   wake_ = nullptr;
   dropped.swap(tasks_);
 }
 
-std::vector<Mailbox::Task> Mailbox::TakeAll() {
+std::vector<LoopMailbox::Task> LoopMailbox::TakeAll() {
   MutexLock lock(mutex_);
   return std::exchange(tasks_, {});
 }
@@ -68,7 +68,7 @@ void EventLoop::Stop() {
 }
 
 void EventLoop::OnWake(int /*fd*/, short /*what*/, void* self) noexcept {
-  for (Mailbox::Task& task : static_cast<EventLoop*>(self)->mailbox_->TakeAll()) task();
+  for (LoopMailbox::Task& task : static_cast<EventLoop*>(self)->mailbox_->TakeAll()) task();
 }
 
 void EventLoop::Run() noexcept {

@@ -19,7 +19,7 @@ namespace gopmill {
 
 // Tasks for a loop. Shared, because callbacks of Service and sinks of streams may outlive the loop:
 // what they post after the end is dropped. Thread-safety: safe.
-class Mailbox {
+class LoopMailbox {
  public:
   using Task = std::function<void()>;
 
@@ -51,7 +51,7 @@ class EventLoop {
   void Stop();
 
   [[nodiscard]] event_base* base() const { return base_.get(); }
-  [[nodiscard]] const std::shared_ptr<Mailbox>& mailbox() const { return mailbox_; }
+  [[nodiscard]] const std::shared_ptr<LoopMailbox>& mailbox() const { return mailbox_; }
 
  private:
   EventLoop() = default;
@@ -60,7 +60,7 @@ class EventLoop {
 
   EventBasePtr base_;
   EventPtr wake_;
-  std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
+  std::shared_ptr<LoopMailbox> mailbox_ = std::make_shared<LoopMailbox>();
   std::thread thread_;
 };
 

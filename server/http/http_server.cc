@@ -44,6 +44,10 @@ class HttpServer::Impl final : public ConnectionHost {
 
   // Owner thread.
   Status Start() {
+    if (options_.limits.stream_buffer_bytes < StreamChannel::kMinLimitBytes) {
+      return InvalidArgument("stream_buffer_bytes", "The buffer of a stream is too small.",
+                             "at least " + std::to_string(StreamChannel::kMinLimitBytes));
+    }
     GOPMILL_ASSIGN_OR_RETURN(loop_, EventLoop::Create());
     Listener::Callbacks callbacks = {[this](int fd) { Accept(fd); },
                                      [this] { metrics_.ConnectionRefused(); }};

@@ -9,16 +9,13 @@
 namespace gopmill {
 namespace {
 
-// Room that is kept for the response head, the frame of a chunk and the trailers.
-constexpr std::size_t kFramingReserve = 8 * 1024;
-
 Error ClientGone() { return {Code::kCancelled, "The client has left."}; }
 
 }  // namespace
 
 StreamChannel::StreamChannel(std::size_t limit, HttpMetrics& metrics, std::function<void()> wake)
-    : capacity_(limit - kFramingReserve), metrics_(metrics), wake_(std::move(wake)) {
-  GOPMILL_CHECK(limit >= 2 * kFramingReserve);
+    : capacity_(limit - kFramingReserveBytes), metrics_(metrics), wake_(std::move(wake)) {
+  GOPMILL_CHECK(limit >= kMinLimitBytes);
 }
 
 Status StreamChannel::Start(const StreamStart& start) {

@@ -28,8 +28,13 @@ namespace gopmill {
 
 class StreamChannel {
  public:
-  // `limit` in bytes. `wake` asks the loop to call Take soon; it may be called on any thread and
-  // even after the loop has ended. `metrics` is not touched after Abandon.
+  // Room that is kept for the response head, the frames of chunks and the trailers, and what leaves
+  // something worth having beside it.
+  static constexpr std::size_t kFramingReserveBytes = 8 * 1024;
+  static constexpr std::size_t kMinLimitBytes = 2 * kFramingReserveBytes;
+
+  // `limit` in bytes, at least kMinLimitBytes. `wake` asks the loop to call Take soon; it may be
+  // called on any thread and even after the loop has ended. `metrics` is not touched after Abandon.
   StreamChannel(std::size_t limit, HttpMetrics& metrics, std::function<void()> wake);
 
   // Egress side.

@@ -188,6 +188,10 @@ TEST_F(ProtocolTest, RefusesBadAddressesAndTakenPorts) {
   bad = options;
   bad.port = 70000;
   EXPECT_FALSE(HttpServer::Start(bad, service).ok());
+  bad.port = 0;
+  bad.limits.stream_buffer_bytes = 1000;
+  EXPECT_FALSE(HttpServer::Start(bad, service).ok());
+  bad = options;
   bad.port = port();
   const auto taken = HttpServer::Start(bad, service);
   ASSERT_FALSE(taken.ok());
