@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The folder of movies that may be asked for. Entries are named by their path below the root.
+//
+// Guarantee: nothing outside the root is ever opened. The kernel resolves each name beneath the
+// root (openat2 with RESOLVE_BENEATH), so neither `..` nor a symlink leads out of it, not even one
+// that is swapped in during the open; symlinks that stay inside are fine.
+//
+// Thread-safety: safe after Open.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "media/source.h"
+
+namespace gopmill {
+
+inline constexpr std::size_t kMaxLibraryEntries = 10'000;
+inline constexpr int kMaxLibraryDepth = 8;
+
+class Library {
+ public:
+  // kNotFound or kInvalidArgument when `folder` is not a readable folder.
+  static Result<Library> Open(const std::string& folder);
+
+  // Opens one entry for reading. kNotFound when there is none (or it is not a plain file, or lies
+  // outside); never tells a path of the server.
+  [[nodiscard]] Result<UniqueFd> OpenEntry(const std::string& path) const;
+
+  struct Entry {
+    std::string path;  // below the root, with slashes
+    std::int64_t size_bytes = 0;
+    std::int64_t modified_ns = 0;
+  };
+  // All files with a movie's extension, sorted by path; hidden ones are left out.
+  [[nodiscard]] std::vector<Entry> List() const;
+
+ private:
+  Library(std::string folder, UniqueFd root) : folder_(std::move(folder)), root_(std::move(root)) {}
+  std::string folder_;
+  UniqueFd root_;
+};
+
+// Whether a file name looks like a movie.
+bool HasMovieExtension(const std::string& name);
+
+}  // namespace gopmill

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/media_service.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "server/session/plan_json.h"
+#include "server/session/request_params.h"
+
+namespace gopmill {
+namespace {
+
+Error Draining() {
+  return Error{.code = Code::kUnavailable,
+               .message = "The server is shutting down and takes no new streams."};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<MediaService>> MediaService::Create(const ServerConfig& config) {
+  GOPMILL_ASSIGN_OR_RETURN(Library library, Library::Open(config.library));
+  EngineOptions options;
+  options.scheduler.policy = config.scheduler.policy;
+  options.scheduler.workers = static_cast<int>(config.scheduler.workers);
+  options.context_cache_bytes = static_cast<std::size_t>(config.context_cache_bytes);
+  GOPMILL_ASSIGN_OR_RETURN(auto engine, Engine::Create(options));
+  return std::unique_ptr<MediaService>(
+      new MediaService(config, std::move(library), std::move(engine)));
+}
+
+MediaService::MediaService(const ServerConfig& config, Library library,
+                           std::unique_ptr<Engine> engine)
+    : library_(std::move(library)), engine_(std::move(engine)), config_(config) {
+  reaper_ = std::jthread([this] { Reap(); });
+  file_thread_ = std::jthread([this] { RunFileRequests(); });
+}
+
+MediaService::~MediaService() {
+  StartDraining();
+  CancelAll();
+  WaitIdle(std::chrono::hours(1));
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.NotifyAll();
+}
+
+Result<StreamId> MediaService::OpenStream(const std::string& path, const RequestParams& params,
+                                          std::unique_ptr<StreamSink> sink) {
+  GOPMILL_ASSIGN_OR_RETURN(TargetRequest request, ParseParams(params));
+  SessionSpec spec;
+  spec.source_name = path;
+  spec.open = [this, path] { return library_.OpenEntry(path); };
+  spec.request = std::move(request);
+  spec.sink = std::move(sink);
+  spec.on_closed = [this](StreamId id) { OnClosed(id); };
+
+  const MutexLock lock(mutex_);
+  if (draining_) return Draining();
+  if (running_.size() >= static_cast<std::size_t>(config_.streams.max)) {
+    ++totals_.refused;
+    return Error{.code = Code::kUnavailable,
+                 .message = "All " + std::to_string(config_.streams.max) +
+                            " streams of this server are in use."};
+  }
+  const StreamId id{next_id_++};
+  spec.id = id;
+  spec.number = id.value - 1;
+  spec.limits.window_bytes = static_cast<std::size_t>(config_.streams.window_bytes);
+  running_[id] = StreamSession::Start(std::move(spec), engine_->scheduler());
+  return id;
+}
+
+Status MediaService::CancelStream(StreamId id) {
+  const MutexLock lock(mutex_);
+  const auto found = running_.find(id);
+  if (found == running_.end()) {
+    return Error{.code = Code::kNotFound, .message = "There is no running stream with this id."};
+  }
+  found->second->Cancel();
+  return OkStatus();
+}
+
+// Called by a stream's egress thread as its last act: the session is destroyed by the reaper.
+void MediaService::OnClosed(StreamId id) {
+  {
+    const MutexLock lock(mutex_);
+    closed_.push_back(id);
+  }
+  changed_.NotifyAll();
+}
+
+void MediaService::Reap() {
+  while (true) {
+    std::unique_ptr<StreamSession> session;
+    {
+      const MutexLock lock(mutex_);
+      while (closed_.empty() && !stopping_) changed_.Wait(mutex_);
+      if (closed_.empty()) return;
+      const auto found = running_.find(closed_.front());
+      closed_.pop_front();
+      // The stream stays in the table until its threads are gone, so that it is always visible.
+      StreamSnapshot snapshot = found->second->Snapshot();
+      totals_.done += snapshot.state == StreamState::kDone ? 1 : 0;
+      totals_.failed += snapshot.state == StreamState::kFailed ? 1 : 0;
+      totals_.cancelled += snapshot.state == StreamState::kCancelled ? 1 : 0;
+      totals_.Add(snapshot);
+      ended_.push_back(std::move(snapshot));
+      if (ended_.size() > kKeptStreams) ended_.pop_front();
+      session = std::move(found->second);
+      running_.erase(found);
+    }
+    session.reset();  // joins its threads, without the lock
+    changed_.NotifyAll();
+  }
+}
+
+std::string MediaService::Metrics() const {
+  ServiceMetrics metrics;
+  metrics.scheduler = engine_->scheduler().Stats();
+  metrics.cache = engine_->cache_stats();
+  {
+    const MutexLock lock(mutex_);
+    metrics.totals = totals_;
+    metrics.streams_running = static_cast<int>(running_.size());
+    for (const auto& [id, session] : running_) {
+      const StreamSnapshot snapshot = session->Snapshot();
+      metrics.totals.Add(snapshot);
+      metrics.worst_jitter_ms =
+          std::max(metrics.worst_jitter_ms, snapshot.order.after().jitter_ms());
+    }
+  }
+  return MetricsText(metrics);
+}
+
+std::string MediaService::Streams() const {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  const MutexLock lock(mutex_);
+  for (const auto& [id, session] : running_) list.push_back(StreamJson(session->Snapshot()));
+  for (auto it = ended_.rbegin(); it != ended_.rend(); ++it) list.push_back(StreamJson(*it));
+  return nlohmann::ordered_json{{"streams", std::move(list)}}.dump(2);
+}
+
+Result<std::string> MediaService::Stream(StreamId id) const {
+  const MutexLock lock(mutex_);
+  if (const auto found = running_.find(id); found != running_.end()) {
+    return ToJson(found->second->Snapshot());
+  }
+  for (const StreamSnapshot& snapshot : ended_) {
+    if (snapshot.id == id) return ToJson(snapshot);
+  }
+  return Error{.code = Code::kNotFound,
+               .message = "There is no stream with this id, or it ended long ago."};
+}
+
+bool MediaService::Ready() const {
+  const MutexLock lock(mutex_);
+  return !draining_;
+}
+
+void MediaService::StartDraining() {
+  const MutexLock lock(mutex_);
+  draining_ = true;
+}
+
+bool MediaService::WaitIdle(std::chrono::milliseconds timeout) {
+  const TimePoint deadline = SteadyNow() + timeout;
+  const MutexLock lock(mutex_);
+  while (!running_.empty() && SteadyNow() < deadline) {
+    changed_.WaitFor(mutex_, deadline - SteadyNow());
+  }
+  return running_.empty();
+}
+
+void MediaService::CancelAll() {
+  const MutexLock lock(mutex_);
+  for (const auto& [id, session] : running_) session->Cancel();
+}
+
+void MediaService::Reload(const ServerConfig& config) {
+  const MutexLock lock(mutex_);
+  config_ = config;
+}
+
+int MediaService::running() const {
+  const MutexLock lock(mutex_);
+  return static_cast<int>(running_.size());
+}
+
+}  // namespace gopmill

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The Service behind all front ends of `gopmill serve`: the library, the table of streams and the
+// engine.
+//
+// A stream's own threads do its work; one more thread reaps ended streams, and one answers what has
+// to read files (sources, explain, HEAD). Ended streams stay visible for a while, the newest
+// kKeptStreams.
+//
+// Thread-safety: safe.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "base/thread_safety.h"
+#include "config/server_config.h"
+#include "server/session/engine.h"
+#include "server/session/library.h"
+#include "server/session/service.h"
+#include "server/session/service_metrics.h"
+#include "server/session/stream_session.h"
+
+namespace gopmill {
+
+inline constexpr std::size_t kKeptStreams = 100;
+// Requests that read files and have not been answered; more are refused (kUnavailable).
+inline constexpr std::size_t kMaxFileRequests = 256;
+
+class MediaService : public Service {
+ public:
+  static Result<std::unique_ptr<MediaService>> Create(const ServerConfig& config);
+  // Cancels all streams and waits for them.
+  ~MediaService() override;
+
+  Result<StreamId> OpenStream(const std::string& path, const RequestParams& params,
+                              std::unique_ptr<StreamSink> sink) override;
+  void CheckStream(const std::string& path, const RequestParams& params,
+                   JsonCallback done) override;
+  Status CancelStream(StreamId id) override;
+  void Sources(JsonCallback done) override;
+  void Explain(const std::string& path, const RequestParams& params, JsonCallback done) override;
+  std::string Streams() const override;
+  Result<std::string> Stream(StreamId id) const override;
+  std::string Metrics() const override;
+  bool Ready() const override;
+
+  // Refuses new streams from now on.
+  void StartDraining();
+  // Waits until all streams have ended, at most `timeout`; true when none is left.
+  bool WaitIdle(std::chrono::milliseconds timeout);
+  // Stops all streams.
+  void CancelAll();
+  // Applies what may change while running (limits of new streams).
+  void Reload(const ServerConfig& config);
+  [[nodiscard]] int running() const;
+
+ private:
+  MediaService(const ServerConfig& config, Library library, std::unique_ptr<Engine> engine);
+  void OnClosed(StreamId id);
+  void Reap();
+  void RunFileRequests();
+  void Defer(std::function<void()> work, const JsonCallback& done);
+  std::string SourceEntryJson(const Library::Entry& entry);
+
+  const Library library_;
+  const std::unique_ptr<Engine> engine_;
+
+  mutable Mutex mutex_;  // guards all below
+  CondVar changed_;
+  ServerConfig config_ GOPMILL_GUARDED_BY(mutex_);
+  std::uint64_t next_id_ GOPMILL_GUARDED_BY(mutex_) = 1;
+  std::map<StreamId, std::unique_ptr<StreamSession>> running_ GOPMILL_GUARDED_BY(mutex_);
+  std::deque<StreamId> closed_ GOPMILL_GUARDED_BY(mutex_);       // to be reaped
+  std::deque<StreamSnapshot> ended_ GOPMILL_GUARDED_BY(mutex_);  // newest last
+  std::deque<std::function<void()>> file_requests_ GOPMILL_GUARDED_BY(mutex_);
+  // Probe data by path, with the size and time it was made for.
+  struct Probed {
+    std::int64_t size_bytes = 0, modified_ns = 0;
+    std::string json;
+  };
+  std::map<std::string, Probed> probes_ GOPMILL_GUARDED_BY(mutex_);
+  StreamTotals totals_ GOPMILL_GUARDED_BY(mutex_);
+  bool draining_ GOPMILL_GUARDED_BY(mutex_) = false;
+  bool stopping_ GOPMILL_GUARDED_BY(mutex_) = false;
+
+  std::jthread reaper_, file_thread_;
+};
+
+}  // namespace gopmill

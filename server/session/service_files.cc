@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The part of MediaService that reads files: sources, explain, and the check behind HEAD. All of it
+// runs on the service's file thread, one request after the other.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "media/muxer.h"
+#include "media/resolve_target.h"
+#include "server/session/explain.h"
+#include "server/session/media_service.h"
+#include "server/session/plan_json.h"
+#include "server/session/request_params.h"
+
+namespace gopmill {
+
+void MediaService::Defer(std::function<void()> work, const JsonCallback& done) {
+  {
+    const MutexLock lock(mutex_);
+    if (!stopping_ && file_requests_.size() < kMaxFileRequests) {
+      file_requests_.push_back(std::move(work));
+      work = nullptr;
+    }
+  }
+  if (work) {
+    done(Error{.code = Code::kUnavailable, .message = "Too many requests are waiting."});
+    return;
+  }
+  changed_.NotifyAll();
+}
+
+void MediaService::RunFileRequests() {
+  while (true) {
+    std::function<void()> work;
+    {
+      const MutexLock lock(mutex_);
+      while (file_requests_.empty() && !stopping_) changed_.Wait(mutex_);
+      if (file_requests_.empty()) return;
+      work = std::move(file_requests_.front());
+      file_requests_.pop_front();
+    }
+    work();
+  }
+}
+
+void MediaService::Sources(JsonCallback done) {
+  Defer(
+      [this, done] {
+        nlohmann::ordered_json list = nlohmann::ordered_json::array();
+        for (const Library::Entry& entry : library_.List()) {
+          list.push_back(nlohmann::ordered_json::parse(SourceEntryJson(entry)));
+        }
+        done(nlohmann::ordered_json{{"sources", std::move(list)}}.dump(2));
+      },
+      done);
+}
+
+// Probing a file takes tens of milliseconds: its result is kept as long as the file stays the same.
+std::string MediaService::SourceEntryJson(const Library::Entry& entry) {
+  {
+    const MutexLock lock(mutex_);
+    const auto found = probes_.find(entry.path);
+    if (found != probes_.end() && found->second.size_bytes == entry.size_bytes &&
+        found->second.modified_ns == entry.modified_ns) {
+      return found->second.json;
+    }
+  }
+  nlohmann::ordered_json json{{"path", entry.path}};
+  auto fd = library_.OpenEntry(entry.path);
+  auto source = fd.ok() ? Source::Open(std::move(fd).value(), {})
+                        : Result<std::unique_ptr<Source>>(fd.error());
+  if (source.ok()) {
+    json.update(SourceJson(*source.value()->info()));
+  } else {
+    json["error"] = ErrorJson(source.error());
+  }
+  std::string text = json.dump();
+  const MutexLock lock(mutex_);
+  probes_[entry.path] = {
+      .size_bytes = entry.size_bytes, .modified_ns = entry.modified_ns, .json = text};
+  return text;
+}
+
+void MediaService::CheckStream(const std::string& path, const RequestParams& params,
+                               JsonCallback done) {
+  Result<TargetRequest> request = ParseParams(params);
+  if (!request.ok()) return done(request.error());
+  const auto check = [this, path, request = *request]() -> Result<std::string> {
+    GOPMILL_ASSIGN_OR_RETURN(UniqueFd fd, library_.OpenEntry(path));
+    GOPMILL_ASSIGN_OR_RETURN(const auto source, Source::Open(std::move(fd), {}));
+    GOPMILL_ASSIGN_OR_RETURN(const auto resolved, ResolveTarget(request, *source->info()));
+    return std::string(ContentType(resolved.target.container));
+  };
+  Defer([check, done] { done(check()); }, done);
+}
+
+void MediaService::Explain(const std::string& path, const RequestParams& params,
+                           JsonCallback done) {
+  Result<TargetRequest> request = ParseParams(params);
+  if (!request.ok()) return done(request.error());
+  const auto explain = [this, path, request = *request]() -> Result<std::string> {
+    GOPMILL_ASSIGN_OR_RETURN(UniqueFd fd, library_.OpenEntry(path));
+    ExplainContext context;
+    context.workers = engine_->scheduler().worker_count();
+    context.decode_ahead_bytes = static_cast<double>(SessionLimits{}.decode_ahead_bytes);
+    {
+      const MutexLock lock(mutex_);
+      context.policy = config_.scheduler.policy;
+    }
+    return ExplainJson(std::move(fd), request, context, {});
+  };
+  Defer([explain, done] { done(explain()); }, done);
+}
+
+}  // namespace gopmill

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/service_metrics.h"
+
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <utility>
+#include <vector>
+
+namespace gopmill {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+// Collects families of plain values; every number is read at scrape time, so no counter objects
+// live in the engine.
+class Families {
+ public:
+  using Labels = std::vector<ClientMetric::Label>;
+
+  void Counter(const std::string& name, const std::string& help, double value, Labels labels = {}) {
+    Add(name, help, MetricType::Counter, value, std::move(labels));
+  }
+  void Gauge(const std::string& name, const std::string& help, double value, Labels labels = {}) {
+    Add(name, help, MetricType::Gauge, value, std::move(labels));
+  }
+  [[nodiscard]] std::string Text() const {
+    return prometheus::TextSerializer().Serialize(families_);
+  }
+
+ private:
+  void Add(const std::string& name, const std::string& help, MetricType type, double value,
+           Labels labels) {
+    if (families_.empty() || families_.back().name != name) {
+      families_.push_back({.name = name, .help = help, .type = type, .metric = {}});
+    }
+    ClientMetric metric;
+    metric.label = std::move(labels);
+    if (type == MetricType::Counter) {
+      metric.counter.value = value;
+    } else {
+      metric.gauge.value = value;
+    }
+    families_.back().metric.push_back(std::move(metric));
+  }
+
+  std::vector<MetricFamily> families_;
+};
+
+template <class T>
+double Number(T value) {
+  return static_cast<double>(value);
+}
+
+void AddStreams(Families& f, const ServiceMetrics& m) {
+  const StreamTotals& t = m.totals;
+  f.Gauge("gopmill_streams_running", "Streams being served now.", m.streams_running);
+  const std::string ended = "gopmill_streams_ended_total";
+  f.Counter(ended, "Streams that have ended, by how.", Number(t.done), {{"state", "done"}});
+  f.Counter(ended, "", Number(t.failed), {{"state", "failed"}});
+  f.Counter(ended, "", Number(t.cancelled), {{"state", "cancelled"}});
+  f.Counter("gopmill_streams_refused_total", "Streams refused because all are in use.",
+            Number(t.refused));
+  f.Counter("gopmill_units_total", "Units transcoded.", Number(t.units));
+  f.Counter("gopmill_units_reordered_total",
+            "Units that finished after a later one of their stream (RFC 4737).",
+            Number(t.reordered_units));
+  f.Counter("gopmill_units_away_from_home_total", "Units that ran off their stream's home worker.",
+            Number(t.away_from_home_units));
+  f.Counter("gopmill_unit_retries_total", "Units worked on a second time.", Number(t.retries));
+  f.Counter("gopmill_frames_total", "Frames muxed.", Number(t.frames));
+  f.Counter("gopmill_output_bytes_total", "Container bytes made.", Number(t.bytes));
+  f.Counter("gopmill_source_video_bytes_total", "Compressed video taken in.",
+            Number(t.source_bytes));
+  f.Counter("gopmill_frames_concealed_total", "Frames made up for damaged ones.",
+            Number(t.concealed));
+  f.Counter("gopmill_damaged_packets_total", "Source packets that could not be decoded.",
+            Number(t.damaged));
+  f.Counter("gopmill_vbv_corrections_total", "Passes repeated to satisfy the VBV.",
+            Number(t.vbv_corrections));
+  f.Gauge("gopmill_jitter_worst_ms", "Largest RFC 3550 jitter among running streams.",
+          m.worst_jitter_ms);
+}
+
+void AddStages(Families& f, const StageTimes& s) {
+  const std::string name = "gopmill_stage_seconds_total";
+  const std::string help = "Time that units spent in each stage of their life.";
+  const auto stage = [&](const char* label, Duration time) {
+    f.Counter(name, help, ToSeconds(time), {{"stage", label}});
+  };
+  stage("global_wait", s.global_wait);
+  stage("schedule", s.schedule);
+  stage("run_wait", s.run_wait);
+  stage("decode", s.decode);
+  stage("filter", s.filter);
+  stage("encode", s.encode);
+  stage("reorder_wait", s.reorder_wait);
+  stage("mux_send", s.mux_send);
+  f.Counter("gopmill_worker_cpu_seconds_total", "CPU time of workers in units.", ToSeconds(s.cpu));
+}
+
+void AddScheduler(Families& f, const SchedulerStats& s) {
+  for (const WorkerStats& w : s.workers) {
+    const Families::Labels labels{{"worker", std::to_string(w.worker.value)},
+                                  {"pu", std::to_string(w.pu_os_index)}};
+    f.Counter("gopmill_worker_busy_seconds_total", "Time inside units, per worker.",
+              ToSeconds(w.busy), labels);
+  }
+  for (const WorkerStats& w : s.workers) {
+    f.Gauge("gopmill_worker_queued_bytes", "Compressed bytes in the run queue.",
+            Number(w.queued_bytes), {{"worker", std::to_string(w.worker.value)}});
+  }
+  for (const WorkerStats& w : s.workers) {
+    f.Gauge("gopmill_worker_pinned", "1 when the worker's affinity mask was read back as set.",
+            w.pinned ? 1 : 0, {{"worker", std::to_string(w.worker.value)}});
+  }
+  f.Gauge("gopmill_queue_units", "Units in the global queue.", Number(s.waiting_units));
+  f.Gauge("gopmill_queue_bytes", "Compressed bytes in the global queue.", Number(s.waiting_bytes));
+  f.Counter("gopmill_decisions_total", "Calls of the scheduling policy.", Number(s.decisions));
+  f.Counter("gopmill_decision_seconds_total", "Time inside the policy.",
+            ToSeconds(s.decision_time));
+}
+
+void AddCache(Families& f, const CacheStats& c) {
+  const std::string name = "gopmill_context_cache_total";
+  const std::string help = "Codec contexts taken from the workers' caches, by kind and result.";
+  const auto kind = [&](const char* label, std::int64_t hits, std::int64_t misses) {
+    f.Counter(name, help, Number(hits), {{"kind", label}, {"result", "hit"}});
+    f.Counter(name, help, Number(misses), {{"kind", label}, {"result", "miss"}});
+  };
+  kind("decoder", c.decoder_hits, c.decoder_misses);
+  kind("filter", c.filter_hits, c.filter_misses);
+  kind("encoder", c.encoder_hits, c.encoder_misses);
+  f.Gauge("gopmill_context_cache_bytes", "Estimated memory of kept contexts.", Number(c.bytes));
+}
+
+}  // namespace
+
+void StreamTotals::Add(const StreamSnapshot& s) {
+  const auto count = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
+  units += count(s.units_done);
+  reordered_units += count(s.order.reordered());
+  away_from_home_units += count(s.away_from_home);
+  frames += count(s.frames_out);
+  bytes += count(s.bytes_out);
+  source_bytes += count(s.source_bytes);
+  retries += count(s.retries);
+  concealed += count(s.concealed);
+  damaged += count(s.damaged + s.audio_damaged);
+  vbv_corrections += count(s.vbv_corrections);
+  stages.global_wait += s.stages.global_wait;
+  stages.run_wait += s.stages.run_wait;
+  stages.schedule += s.stages.schedule;
+  stages.decode += s.stages.decode;
+  stages.filter += s.stages.filter;
+  stages.encode += s.stages.encode;
+  stages.reorder_wait += s.stages.reorder_wait;
+  stages.mux_send += s.stages.mux_send;
+  stages.cpu += s.stages.cpu;
+}
+
+std::string MetricsText(const ServiceMetrics& metrics) {
+  Families families;
+  AddStreams(families, metrics);
+  AddStages(families, metrics.totals.stages);
+  AddScheduler(families, metrics.scheduler);
+  AddCache(families, metrics.cache);
+  return families.Text();
+}
+
+}  // namespace gopmill

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The engine's numbers in Prometheus' text form, by prometheus-cpp. Names are listed in
+// docs/OPERATIONS.md.
+//
+// Thread-safety: safe (pure functions over snapshots).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "codec/context_cache.h"
+#include "scheduler/scheduler.h"
+#include "server/session/stream_stats.h"
+
+namespace gopmill {
+
+// Sums over streams.
+struct StreamTotals {
+  std::uint64_t done = 0, failed = 0, cancelled = 0, refused = 0;
+  std::uint64_t units = 0, reordered_units = 0, away_from_home_units = 0;
+  std::uint64_t frames = 0, bytes = 0, source_bytes = 0;
+  std::uint64_t retries = 0, concealed = 0, damaged = 0, vbv_corrections = 0;
+  StageTimes stages;
+
+  void Add(const StreamSnapshot& snapshot);
+};
+
+struct ServiceMetrics {
+  int streams_running = 0;
+  StreamTotals totals;
+  double worst_jitter_ms = 0;  // of the running streams, behind the reorderer
+  SchedulerStats scheduler;
+  CacheStats cache;
+};
+
+std::string MetricsText(const ServiceMetrics& metrics);
+
+}  // namespace gopmill
