@@ -5,12 +5,18 @@
 //
 // Guarantees: sample-exact position on the output clock: gaps are filled with silence, overlaps are
 // trimmed, start and end are cut to the sample; encoder priming is stated (initial_padding) so that
-// the muxer can signal it. Output is a pure function of the packets fed.
+// the muxer can signal it. Output is a pure function of the packets fed; whether also independent
+// of the CPU's instruction sets says AudioCpuIndependent.
+//
+// Sound that starts late starts late: nothing is put in front of it. Damaged packets become
+// silence. A channel that is mixed to stereo keeps its level; 5.1 is mixed down by the usual -3 dB
+// weights.
 //
 // Thread-safety: thread-compatible; owned by the stream's ingest thread.
 #pragma once
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -40,7 +46,8 @@ class AudioTranscoder {
 
   // Parameters for the muxer. With encoder priming the first packet has a negative pts.
   [[nodiscard]] std::shared_ptr<const AVCodecParameters> parameters() const;
-  [[nodiscard]] Rational time_base() const;    // 1/sample_rate, or the source's when copying
+  // 1/sample_rate; the source's when copying a codec whose rate is not known.
+  [[nodiscard]] Rational time_base() const;
   [[nodiscard]] std::int64_t damaged() const;  // source packets that could not be decoded
 
  private:
@@ -48,5 +55,11 @@ class AudioTranscoder {
   explicit AudioTranscoder(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
+
+// Whether transcoding from this codec (FFmpeg's name) gives the same bytes on every CPU. FFmpeg's
+// AAC encoder and the fixed-point decoders do (measured with all instruction sets and none);
+// libopus chooses its loops by the CPU, and floating-point decoders (Opus, Vorbis, E-AC-3, DTS)
+// round differently.
+bool AudioCpuIndependent(std::string_view source_codec, AudioCodec target);
 
 }  // namespace gopmill

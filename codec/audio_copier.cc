@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codec/audio_copier.h"
+
+extern "C" {
+#include <libavutil/mem.h>
+}
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "media/av_error.h"
+
+namespace gopmill {
+namespace {
+
+constexpr const char* kDoing = "The source's audio cannot be copied";
+// Container times closer than this to the count of samples are rounding, not gaps.
+constexpr Rational kJitter{2, 1000};
+
+constexpr std::array kAacRates{96000, 88200, 64000, 48000, 44100, 32000, 24000,
+                               22050, 16000, 12000, 11025, 8000,  7350};
+constexpr int kProfileSbr = 4, kProfilePs = 28;
+
+// The two bytes that describe an AAC stream of which only packets with ADTS headers are known. SBR
+// and PS stay implicit, as they are in ADTS: their core has half the rate.
+Status DescribeAac(AVCodecParameters& parameters) {
+  const bool sbr = parameters.profile == kProfileSbr || parameters.profile == kProfilePs;
+  const int rate = sbr ? parameters.sample_rate / 2 : parameters.sample_rate;
+  const auto* found = std::find(kAacRates.begin(), kAacRates.end(), rate);
+  const int channels = parameters.profile == kProfilePs ? 1 : parameters.ch_layout.nb_channels;
+  if (found == kAacRates.end() || channels < 1 || channels > 8 || channels == 7) {
+    return Error{.code = Code::kUnsupported,
+                 .message = "This AAC track cannot be copied into this container.",
+                 .parameter = "acodec",
+                 .accepted = "aac, opus, none"};
+  }
+  const int type = sbr || parameters.profile < 0 ? 2 : parameters.profile + 1;
+  const int rate_index = static_cast<int>(found - kAacRates.begin());
+  const int configuration = channels == 8 ? 7 : channels;
+  const int bits = type << 11 | rate_index << 7 | configuration << 3;
+  parameters.extradata = static_cast<std::uint8_t*>(av_mallocz(2 + AV_INPUT_BUFFER_PADDING_SIZE));
+  if (parameters.extradata == nullptr) return av::AvError(kDoing, AVERROR(ENOMEM));
+  parameters.extradata_size = 2;
+  parameters.extradata[0] = static_cast<std::uint8_t>(bits >> 8);
+  parameters.extradata[1] = static_cast<std::uint8_t>(bits & 0xFF);
+  return OkStatus();
+}
+
+Result<AVBSFContext*> OpenHeaderFilter(const AVCodecParameters& parameters, Rational time_base) {
+  const AVBitStreamFilter* filter = av_bsf_get_by_name("aac_adtstoasc");
+  AVBSFContext* context = nullptr;
+  int result = filter == nullptr ? AVERROR_BSF_NOT_FOUND : av_bsf_alloc(filter, &context);
+  if (result >= 0) {
+    context->time_base_in = av::ToAv(time_base);
+    result = avcodec_parameters_copy(context->par_in, &parameters);
+  }
+  if (result >= 0) result = av_bsf_init(context);
+  if (result >= 0) return context;
+  av_bsf_free(&context);
+  return av::AvError(kDoing, result);
+}
+
+}  // namespace
+
+void FreeBitstreamFilter::operator()(AVBSFContext* context) const noexcept {
+  av_bsf_free(&context);
+}
+
+Result<std::unique_ptr<AudioCopier>> AudioCopier::Open(const AudioInfo& audio, Rational start,
+                                                       Rational end, bool global_header) {
+  std::unique_ptr<AudioCopier> made(new AudioCopier);
+  AVCodecParameters* parameters = avcodec_parameters_alloc();
+  GOPMILL_CHECK(parameters != nullptr);
+  made->parameters_.reset(parameters, [](AVCodecParameters* p) { avcodec_parameters_free(&p); });
+  const int result = avcodec_parameters_copy(parameters, audio.parameters.get());
+  if (result < 0) return av::AvError(kDoing, result);
+  parameters->codec_tag = 0;
+  made->source_base_ = audio.time_base;
+  made->time_base_ =
+      parameters->sample_rate > 0 ? Rational{1, parameters->sample_rate} : audio.time_base;
+  made->start_ = Rescale(start.num, {1, start.den}, made->time_base_);
+  if (end.valid()) made->end_ = Rescale(end.num, {1, end.den}, made->time_base_) - made->start_;
+  const bool adts = parameters->codec_id == AV_CODEC_ID_AAC && parameters->extradata_size == 0;
+  if (adts && global_header) {
+    GOPMILL_ASSIGN_OR_RETURN(AVBSFContext * filter, OpenHeaderFilter(*parameters, audio.time_base));
+    made->headers_.reset(filter);
+    GOPMILL_RETURN_IF_ERROR(DescribeAac(*parameters));
+  }
+  return made;
+}
+
+// Takes the ADTS header off; a packet without a proper one is left out.
+Status AudioCopier::StripHeaders(AVPacket& packet, bool& keep) {
+  if (headers_ == nullptr) return OkStatus();
+  int result = av_bsf_send_packet(headers_.get(), &packet);
+  if (result >= 0) result = av_bsf_receive_packet(headers_.get(), &packet);
+  keep = result >= 0;
+  if (result == AVERROR(ENOMEM)) return av::AvError(kDoing, result);
+  if (!keep) {
+    av_packet_unref(&packet);
+    av_bsf_flush(headers_.get());
+  } else {
+    av_packet_free_side_data(&packet);  // the description, which the container has already
+  }
+  return OkStatus();
+}
+
+// `nominal`: the packet's duration by its codec, or 0. The samples' count wins over the container's
+// time while they agree within rounding.
+void AudioCopier::Place(AVPacket& packet, std::int64_t nominal) {
+  const bool timed = packet.pts != AV_NOPTS_VALUE;
+  std::int64_t time =
+      timed ? Rescale(packet.pts, source_base_, time_base_) - start_ : next_.value_or(0);
+  if (next_) {
+    const std::int64_t off = std::llabs(time - *next_);
+    if (off <= Rescale(kJitter.num, {1, kJitter.den}, time_base_) || time < *next_) time = *next_;
+  }
+  const std::int64_t stated = Rescale(packet.duration, source_base_, time_base_);
+  packet.duration = std::max<std::int64_t>(nominal > 0 ? nominal : stated, 1);
+  packet.pts = packet.dts = time;
+}
+
+Status AudioCopier::Push(const AVPacket& source, std::vector<av::Packet>& out) {
+  av::Packet packet = av::Ref(source);
+  bool keep = true;
+  GOPMILL_RETURN_IF_ERROR(StripHeaders(*packet, keep));
+  if (!keep) return OkStatus();
+  std::int64_t nominal = 0;
+  if (parameters_->sample_rate > 0) {
+    nominal = av_get_audio_frame_duration2(const_cast<AVCodecParameters*>(parameters_.get()),
+                                           packet->size);
+  }
+  Place(*packet, nominal);
+  if (packet->pts + packet->duration <= 0 && start_ > 0) return OkStatus();
+  if (end_ && packet->pts >= *end_) return OkStatus();
+  next_ = packet->pts + packet->duration;
+  packet->pos = -1;
+  out.push_back(std::move(packet));
+  return OkStatus();
+}
+
+}  // namespace gopmill

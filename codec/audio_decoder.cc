@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codec/audio_decoder.h"
+
+#include <algorithm>
+#include <array>
+
+#include "media/av_error.h"
+
+namespace gopmill {
+namespace {
+
+struct FixedPoint {
+  AVCodecID codec;
+  const char* decoder;
+};
+constexpr std::array kFixedPoint = std::to_array<FixedPoint>({
+    {AV_CODEC_ID_AAC, "aac_fixed"},
+    {AV_CODEC_ID_MP3, "mp3"},
+    {AV_CODEC_ID_AC3, "ac3_fixed"},
+});
+
+// Decoders without floating point that are also the codec's first choice. PCM goes by its prefix.
+constexpr std::array kIntegerCodecs = std::to_array<std::string_view>(
+    {"aac", "mp3", "ac3", "flac", "alac", "truehd", "mlp", "wavpack"});
+
+// AAC profiles (object type - 1) that the fixed-point decoder knows: Main, LC, LTP, SBR, PS.
+constexpr std::array kFixedAacProfiles{0, 1, 3, 4, 28};
+constexpr int kUnknownProfile = -99;
+
+const AVCodec* FixedDecoder(const AVCodecParameters& parameters) {
+  const int profile = parameters.profile;
+  if (parameters.codec_id == AV_CODEC_ID_AAC && profile != kUnknownProfile &&
+      std::find(kFixedAacProfiles.begin(), kFixedAacProfiles.end(), profile) ==
+          kFixedAacProfiles.end()) {
+    return nullptr;
+  }
+  for (const FixedPoint& entry : kFixedPoint) {
+    if (entry.codec == parameters.codec_id) return avcodec_find_decoder_by_name(entry.decoder);
+  }
+  return nullptr;
+}
+
+// An opened context, or none and why.
+std::pair<av::CodecContext, int> OpenContext(const AVCodec& codec,
+                                             const AVCodecParameters& parameters,
+                                             Rational time_base) {
+  av::CodecContext context(avcodec_alloc_context3(&codec));
+  GOPMILL_CHECK(context != nullptr);
+  int result = avcodec_parameters_to_context(context.get(), &parameters);
+  context->pkt_timebase = av::ToAv(time_base);
+  context->thread_count = 1;
+  context->flags |= AV_CODEC_FLAG_BITEXACT;
+  if (result >= 0) result = avcodec_open2(context.get(), &codec, nullptr);
+  if (result < 0) context.reset();
+  return {std::move(context), result};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<AudioDecoder>> AudioDecoder::Open(const AVCodecParameters& parameters,
+                                                         Rational time_base) {
+  int result = AVERROR_DECODER_NOT_FOUND;
+  const AVCodec* choices[] = {FixedDecoder(parameters), avcodec_find_decoder(parameters.codec_id)};
+  for (const AVCodec* codec : choices) {
+    if (codec == nullptr) continue;
+    auto [context, opened] = OpenContext(*codec, parameters, time_base);
+    if (context != nullptr) {
+      return std::unique_ptr<AudioDecoder>(new AudioDecoder(std::move(context)));
+    }
+    result = opened;
+  }
+  return av::AvError("The source's audio cannot be decoded", result);
+}
+
+bool AudioDecoder::Send(const AVPacket* packet) {
+  // All frames are taken after each packet, so the decoder is never full.
+  const int result = avcodec_send_packet(context_.get(), packet);
+  if (result >= 0 || result == AVERROR_EOF) return true;
+  ++damaged_;
+  return false;
+}
+
+bool AudioDecoder::Receive(AVFrame& frame) {
+  const int result = avcodec_receive_frame(context_.get(), &frame);
+  if (result >= 0) return frame.nb_samples > 0 && frame.sample_rate > 0;
+  if (result != AVERROR(EAGAIN) && result != AVERROR_EOF) ++damaged_;
+  return false;
+}
+
+bool AudioDecoderCpuIndependent(std::string_view codec) {
+  return codec.starts_with("pcm_") ||
+         std::find(kIntegerCodecs.begin(), kIntegerCodecs.end(), codec) != kIntegerCodecs.end();
+}
+
+}  // namespace gopmill

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codec/audio_resampler.h"
+
+extern "C" {
+#include <libavutil/channel_layout.h>
+#include <libavutil/opt.h>
+}
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "base/rational.h"
+#include "media/av_error.h"
+
+namespace gopmill {
+namespace {
+
+constexpr const char* kDoing = "The audio cannot be converted";
+
+// A layout that is only a number of channels is taken as the usual one of that number.
+AVChannelLayout Known(const AVChannelLayout& layout) {
+  AVChannelLayout known{};
+  if (layout.order == AV_CHANNEL_ORDER_UNSPEC) {
+    av_channel_layout_default(&known, layout.nb_channels);
+  } else {
+    av_channel_layout_copy(&known, &layout);
+  }
+  return known;
+}
+
+}  // namespace
+
+AudioResampler::~AudioResampler() { av_channel_layout_uninit(&layout_); }
+
+Result<std::unique_ptr<AudioResampler>> AudioResampler::Open(const AVFrame& like, int rate,
+                                                             int channels) {
+  std::unique_ptr<AudioResampler> made(new AudioResampler);
+  av_channel_layout_copy(&made->layout_, &like.ch_layout);
+  made->format_ = like.format;
+  made->in_rate_ = like.sample_rate;
+  made->out_rate_ = rate;
+  made->buffers_.resize(static_cast<std::size_t>(channels));
+  made->pointers_.resize(static_cast<std::size_t>(channels));
+  AVChannelLayout out{};
+  av_channel_layout_default(&out, channels);
+  AVChannelLayout in = Known(like.ch_layout);
+  SwrContext* raw = nullptr;
+  int result =
+      swr_alloc_set_opts2(&raw, &out, AV_SAMPLE_FMT_FLTP, rate, &in,
+                          static_cast<AVSampleFormat>(like.format), like.sample_rate, 0, nullptr);
+  made->swr_.reset(raw);
+  if (result >= 0) {
+    result = av_opt_set_sample_fmt(raw, "internal_sample_fmt", AV_SAMPLE_FMT_S32P, 0);
+  }
+  if (result >= 0) result = av_opt_set_int(raw, "exact_rational", 1, 0);
+  Status matrix = result >= 0 ? made->SetMatrix(in, out) : Status(av::AvError(kDoing, result));
+  if (matrix.ok()) {
+    result = swr_init(raw);
+    if (result < 0) matrix = av::AvError(kDoing, result);
+  }
+  av_channel_layout_uninit(&in);
+  if (!matrix.ok()) return matrix.error();
+  return made;
+}
+
+Status AudioResampler::SetMatrix(const AVChannelLayout& in, const AVChannelLayout& out) {
+  if (av_channel_layout_compare(&in, &out) == 0) return OkStatus();
+  const auto columns = static_cast<std::size_t>(in.nb_channels);
+  const auto rows = static_cast<std::size_t>(out.nb_channels);
+  std::vector<double> matrix(columns * rows, 1.0);
+  // One channel goes to both speakers as it is; FFmpeg would take 3 dB off.
+  if (columns > 1 || rows > 2) {
+    constexpr double kLevel = 1 / std::numbers::sqrt2;
+    const int result = swr_build_matrix2(
+        &in, &out, kLevel, kLevel, 0, std::numeric_limits<int>::max(), 1, matrix.data(),
+        static_cast<std::ptrdiff_t>(columns), AV_MATRIX_ENCODING_NONE, nullptr);
+    if (result < 0) return av::AvError(kDoing, result);
+  }
+  double most = 1;
+  for (std::size_t row = 0; row < rows; ++row) {
+    double sum = 0;
+    for (std::size_t i = 0; i < columns; ++i) sum += std::abs(matrix[row * columns + i]);
+    most = std::max(most, sum);
+  }
+  for (double& factor : matrix) factor /= most;
+  gain_ = static_cast<float>(most);
+  const int result = swr_set_matrix(swr_.get(), matrix.data(), static_cast<int>(columns));
+  if (result < 0) return av::AvError(kDoing, result);
+  return OkStatus();
+}
+
+bool AudioResampler::Accepts(const AVFrame& frame) const {
+  return frame.format == format_ && frame.sample_rate == in_rate_ &&
+         av_channel_layout_compare(&frame.ch_layout, &layout_) == 0;
+}
+
+// The filter's tail may bring a sample more than the input was worth.
+std::int64_t AudioResampler::Cap(std::int64_t produced) const {
+  const std::int64_t due = Rescale(in_count_, {1, in_rate_}, {1, out_rate_});
+  return std::clamp<std::int64_t>(due - out_count_, 0, produced);
+}
+
+Result<std::int64_t> AudioResampler::Convert(const AVFrame* frame) {
+  const int in = frame == nullptr ? 0 : frame->nb_samples;
+  const int room = std::max(swr_get_out_samples(swr_.get(), in), 0) + 32;
+  for (std::size_t i = 0; i < buffers_.size(); ++i) {
+    buffers_[i].resize(static_cast<std::size_t>(room));
+    pointers_[i] = buffers_[i].data();
+  }
+  in_count_ += in;
+  const int made = swr_convert(
+      swr_.get(), reinterpret_cast<std::uint8_t**>(pointers_.data()), room,
+      frame == nullptr ? nullptr : const_cast<const std::uint8_t**>(frame->extended_data), in);
+  if (made < 0) return av::AvError(kDoing, made);
+  const std::int64_t kept = Cap(made);
+  out_count_ += kept;
+  if (gain_ != 1.0F) {
+    for (auto& buffer : buffers_) {
+      std::for_each_n(buffer.begin(), kept, [this](float& sample) { sample *= gain_; });
+    }
+  }
+  return kept;
+}
+
+}  // namespace gopmill
