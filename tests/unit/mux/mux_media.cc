@@ -26,7 +26,7 @@ namespace {
 
 // Encoders are talkative; only what goes wrong is of interest.
 const bool kQuiet = [] {
-  av_log_set_level(AV_LOG_ERROR);
+  av_log_set_level(AV_LOG_FATAL);
   return true;
 }();
 

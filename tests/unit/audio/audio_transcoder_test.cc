@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codec/audio_transcoder.h"
+
+#include <gtest/gtest.h>
+
+extern "C" {
+#include <libavutil/cpu.h>
+}
+
+#include <cmath>
+
+#include "tests/unit/mux/mux_media.h"
+
+namespace gopmill::testing {
+namespace {
+
+constexpr double kMillisecond = 0.001;
+
+StreamPlan PlanFor(const Coded& source, AudioCodec codec, int channels = 2, int rate = 48000) {
+  auto info = std::make_shared<SourceInfo>();
+  info->audio = AudioInfo{.stream_index = 1,
+                          .codec = avcodec_get_name(source.parameters->codec_id),
+                          .sample_rate = source.parameters->sample_rate,
+                          .channels = source.parameters->ch_layout.nb_channels,
+                          .time_base = source.time_base,
+                          .bitrate = 0,
+                          .parameters = source.parameters};
+  StreamPlan plan;
+  plan.source = std::move(info);
+  plan.target.acodec = codec;
+  plan.target.abitrate = 128'000;
+  plan.target.channels = channels;
+  plan.target.sample_rate = rate;
+  return plan;
+}
+
+struct Transcoded {
+  Coded coded;
+  std::int64_t damaged = 0;
+};
+
+Transcoded Transcode(const Coded& source, const StreamPlan& plan, const AudioClip& clip = {},
+                     bool global_header = true) {
+  auto transcoder = AudioTranscoder::Open(plan, clip, global_header);
+  EXPECT_TRUE(transcoder.ok()) << transcoder.error().ToString();
+  Transcoded made;
+  for (const av::Packet& packet : source.packets) {
+    EXPECT_TRUE((*transcoder)->Push(packet.get(), made.coded.packets).ok());
+  }
+  EXPECT_TRUE((*transcoder)->Push(nullptr, made.coded.packets).ok());
+  made.coded.parameters = (*transcoder)->parameters();
+  made.coded.time_base = (*transcoder)->time_base();
+  made.damaged = (*transcoder)->damaged();
+  return made;
+}
+
+// Clicks as a player of the MP4 hears them, seconds after the first of 24 frames per second.
+struct Heard {
+  std::vector<double> clicks;
+  double seconds = 0;  // length of the sound
+  int channels = 0;
+};
+Heard Listen(const Coded& audio, Container container = Container::kMp4, double seconds = 4) {
+  const Coded video =
+      MakeVideo({.encoder = container == Container::kWebm ? "libvpx-vp9" : "libx264",
+                 .frames = static_cast<int>(24 * seconds),
+                 .global_header = container != Container::kTs});
+  const Muxed muxed = MuxStreamed(container, {&video, &audio});
+  EXPECT_TRUE(muxed.status.ok()) << muxed.status.error().ToString();
+  const std::string path = TempPath("listen." + std::string(Name(container)));
+  WriteFile(path, muxed.bytes);
+  const ReadMovie movie = ReadBack(path);
+  EXPECT_EQ(movie.audio().errors, 0);
+  if (movie.audio().samples.empty()) return {};
+  const int rate = movie.audio().sample_rate;
+  return {FindClicks(movie.audio().samples, rate, movie.audio().pts[0] - movie.video().pts[0]),
+          static_cast<double>(movie.audio().samples.size()) / rate, movie.audio().channels};
+}
+
+void ExpectClicks(const std::vector<double>& heard, const std::vector<double>& want,
+                  double tolerance = kMillisecond) {
+  ASSERT_EQ(heard.size(), want.size()) << ::testing::PrintToString(heard);
+  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(heard[i], want[i], tolerance);
+}
+
+const std::vector<double> kAt{0.25, 1.5, 2.75};
+
+TEST(AudioTranscoderTest, OneMinuteStaysInSyncInEveryContainer) {
+  const std::vector<double> at{0.25, 30.1, 59.4};
+  const Coded source = MakeAudio("pcm_s16le", Clicks(44100, 60, at), 44100, 2);
+  const Transcoded aac = Transcode(source, PlanFor(source, AudioCodec::kAac));
+  const Transcoded opus = Transcode(source, PlanFor(source, AudioCodec::kOpus));
+  for (const Container container : {Container::kMp4, Container::kTs, Container::kMkv}) {
+    const auto clicks = Listen(aac.coded, container, 60).clicks;
+    ExpectClicks(clicks, at);
+    for (std::size_t i = 0; i < clicks.size(); ++i) {
+      RecordProperty(std::string(Name(container)) + std::to_string(i),
+                     std::to_string(1000 * (clicks[i] - at[i])));
+    }
+  }
+  ExpectClicks(Listen(opus.coded, Container::kWebm, 60).clicks, at);
+  ExpectClicks(Listen(opus.coded, Container::kMp4, 60).clicks, at);
+}
+
+struct SourceCase {
+  const char* encoder;
+  int rate, channels, out_channels;
+};
+
+class EverySource : public ::testing::TestWithParam<SourceCase> {};
+
+TEST_P(EverySource, KeepsClicksInPlace) {
+  const SourceCase& c = GetParam();
+  const Coded source = MakeAudio(c.encoder, Clicks(c.rate, 4, kAt), c.rate, c.channels);
+  const Transcoded made = Transcode(source, PlanFor(source, AudioCodec::kAac, c.out_channels));
+  EXPECT_EQ(made.damaged, 0);
+  const Heard heard = Listen(made.coded);
+  ExpectClicks(heard.clicks, kAt);
+  EXPECT_EQ(heard.channels, c.out_channels);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Sources, EverySource,
+    ::testing::Values(SourceCase{"pcm_s16le", 48000, 2, 2}, SourceCase{"pcm_s16le", 44100, 1, 2},
+                      SourceCase{"pcm_s24le", 96000, 2, 2}, SourceCase{"flac", 44100, 2, 2},
+                      SourceCase{"aac", 48000, 6, 2}, SourceCase{"aac", 44100, 2, 1},
+                      SourceCase{"aac", 48000, 6, 6}, SourceCase{"ac3", 48000, 6, 2},
+                      SourceCase{"libopus", 48000, 2, 2}, SourceCase{"libmp3lame", 44100, 2, 2},
+                      SourceCase{"libvorbis", 44100, 2, 2}),
+    [](const auto& c) {
+      return std::string(c.param.encoder) + std::to_string(c.param.rate) + "x" +
+             std::to_string(c.param.channels) + "to" + std::to_string(c.param.out_channels);
+    });
+
+TEST(AudioTranscoderTest, TheLengthIsExact) {
+  for (const int samples : {1, 1023, 1024, 1025, 100'000}) {
+    const std::vector<float> silence(static_cast<std::size_t>(samples));
+    const Coded source = MakeAudio("pcm_s16le", silence, 48000, 2);
+    for (const AudioCodec codec : {AudioCodec::kAac, AudioCodec::kOpus}) {
+      const Coded coded = Transcode(source, PlanFor(source, codec)).coded;
+      std::int64_t total = 0;
+      for (const av::Packet& packet : coded.packets) total += packet->duration;
+      EXPECT_EQ(coded.packets[0]->pts, -coded.parameters->initial_padding);
+      EXPECT_EQ(total, samples + coded.parameters->initial_padding) << samples;
+    }
+  }
+}
+
+TEST(AudioTranscoderTest, LateSoundStartsLate) {
+  const Coded source = MakeAudio("pcm_s16le", Clicks(48000, 2, {0.5}), 48000, 2, 96'000);
+  const Coded coded = Transcode(source, PlanFor(source, AudioCodec::kAac)).coded;
+  EXPECT_EQ(coded.packets[0]->pts, 96'000 - 1024);
+  ExpectClicks(Listen(coded).clicks, {2.5});
+}
+
+TEST(AudioTranscoderTest, GapsAreFilledAndOverlapsCut) {
+  Coded source = MakeAudio("pcm_s16le", Clicks(48000, 4, kAt), 48000, 2);
+  for (const av::Packet& packet : source.packets) {
+    if (packet->pts >= 2 * 48000)
+      packet->pts += 12'345;  // 257 ms of nothing
+    else if (packet->pts >= 1 * 48000)
+      packet->pts -= 4'800;  // 100 ms twice
+  }
+  const Coded coded = Transcode(source, PlanFor(source, AudioCodec::kAac)).coded;
+  ExpectClicks(Listen(coded).clicks, {0.25, 1.4, 2.75 + 12'345 / 48000.0}, 0.0001);
+  std::int64_t next = -1024;
+  for (const av::Packet& packet : coded.packets) {
+    ASSERT_EQ(packet->pts, next);
+    next += packet->duration;
+  }
+  EXPECT_EQ(next, 4 * 48000 + 12'345);
+}
+
+TEST(AudioTranscoderTest, MillisecondTimesDoNotAddUp) {
+  Coded source = MakeAudio("pcm_s16le", Clicks(44100, 4, kAt), 44100, 2);
+  for (const av::Packet& packet : source.packets) {
+    packet->pts = packet->dts = Rescale(packet->pts, source.time_base, {1, 1000});
+  }
+  source.time_base = {1, 1000};
+  const Coded coded = Transcode(source, PlanFor(source, AudioCodec::kAac)).coded;
+  ExpectClicks(Listen(coded).clicks, kAt, 0.0001);
+}
+
+TEST(AudioTranscoderTest, TheClipIsCutToTheSample) {
+  const Coded source = MakeAudio("pcm_s16le", Clicks(48000, 4, kAt), 48000, 2);
+  const AudioClip clip{.start = {4, 3}, .end = {5, 2}};
+  const Coded coded = Transcode(source, PlanFor(source, AudioCodec::kAac), clip).coded;
+  ExpectClicks(Listen(coded).clicks, {1.5 - 4.0 / 3}, 0.0001);
+  std::int64_t total = -1024;
+  for (const av::Packet& packet : coded.packets) total += packet->duration;
+  EXPECT_EQ(total, 120'000 - 64'000);
+}
+
+TEST(AudioTranscoderTest, DamagedPacketsBecomeSilence) {
+  Coded source = MakeAudio("aac", Clicks(48000, 4, kAt), 48000, 2);
+  for (std::size_t i = 90; i < 95; ++i) {
+    av_packet_make_writable(source.packets[i].get());
+    for (int b = 0; b < source.packets[i]->size; ++b) source.packets[i]->data[b] = 0xFF;
+  }
+  const Transcoded made = Transcode(source, PlanFor(source, AudioCodec::kAac));
+  EXPECT_GT(made.damaged, 0);
+  ExpectClicks(Listen(made.coded).clicks, kAt);
+  std::int64_t total = -1024;
+  for (const av::Packet& packet : made.coded.packets) total += packet->duration;
+  EXPECT_NEAR(static_cast<double>(total), 4 * 48000 + 1024, 1024);
+}
+
+TEST(AudioTranscoderTest, ThousandsOfOddPacketsDoNoHarm) {
+  Coded source = MakeAudio("libmp3lame", Clicks(48000, 4, kAt), 48000, 2);
+  std::uint32_t seed = 7;
+  for (const av::Packet& packet : source.packets) {
+    av_packet_make_writable(packet.get());
+    for (int b = 0; b < packet->size; ++b) {
+      seed = seed * 1664525 + 1013904223;
+      if (seed >> 24 < 30) packet->data[b] = static_cast<std::uint8_t>(seed >> 16);
+    }
+  }
+  const Transcoded made = Transcode(source, PlanFor(source, AudioCodec::kOpus));
+  std::int64_t last = -1'000'000;
+  for (const av::Packet& packet : made.coded.packets) {
+    EXPECT_GT(packet->dts, last);
+    last = packet->dts;
+  }
+}
+
+TEST(AudioTranscoderTest, NoSoundNoPackets) {
+  const Coded source = MakeAudio("pcm_s16le", Clicks(48000, 1, {}), 48000, 2);
+  const AudioClip clip{.start = {10, 1}, .end = {12, 1}};
+  EXPECT_TRUE(Transcode(source, PlanFor(source, AudioCodec::kAac), clip).coded.packets.empty());
+  EXPECT_TRUE(Transcode(source, PlanFor(source, AudioCodec::kOpus), clip).coded.packets.empty());
+}
+
+TEST(AudioTranscoderTest, RateAndLayoutMayChangeOnTheWay) {
+  const Coded first = MakeAudio("flac", Clicks(44100, 2, {0.25, 1.5}), 44100, 2);
+  const Coded second = MakeAudio("flac", Clicks(48000, 2, {0.75}), 48000, 1);
+  Coded source{
+      .parameters = first.parameters, .time_base = {1, 1000}, .frame_rate = {}, .packets = {}};
+  const auto add = [&](const Coded& part, std::int64_t from) {
+    for (const av::Packet& packet : part.packets) {
+      source.packets.push_back(av::Ref(*packet));
+      source.packets.back()->pts = from + Rescale(packet->pts, part.time_base, {1, 1000});
+    }
+  };
+  add(first, 0);
+  add(second, 2000);
+  const Transcoded made = Transcode(source, PlanFor(source, AudioCodec::kAac));
+  ExpectClicks(Listen(made.coded).clicks, kAt);
+}
+
+std::string BytesOf(const Coded& coded) {
+  std::string bytes;
+  for (const av::Packet& packet : coded.packets) {
+    bytes.append(reinterpret_cast<const char*>(packet->data),
+                 static_cast<std::size_t>(packet->size));
+    bytes += std::to_string(packet->pts) + "/" + std::to_string(packet->duration);
+  }
+  return bytes;
+}
+
+TEST(AudioTranscoderTest, TheSameBytesOnEveryCpu) {
+  for (const char* encoder : {"aac", "ac3", "libmp3lame", "flac"}) {
+    const Coded source = MakeAudio(encoder, Clicks(44100, 4, kAt), 44100, 2);
+    const StreamPlan plan = PlanFor(source, AudioCodec::kAac);
+    EXPECT_TRUE(AudioCpuIndependent(plan.source->audio->codec, AudioCodec::kAac)) << encoder;
+    const std::string first = BytesOf(Transcode(source, plan).coded);
+    EXPECT_TRUE(first == BytesOf(Transcode(source, plan).coded)) << encoder;
+    av_force_cpu_flags(0);
+    const std::string plain = BytesOf(Transcode(source, plan).coded);
+    av_force_cpu_flags(-1);
+    EXPECT_TRUE(first == plain) << encoder;
+  }
+  const Coded opus = MakeAudio("libopus", Clicks(48000, 4, kAt), 48000, 2);
+  const StreamPlan plan = PlanFor(opus, AudioCodec::kOpus);
+  EXPECT_TRUE(BytesOf(Transcode(opus, plan).coded) == BytesOf(Transcode(opus, plan).coded));
+}
+
+TEST(AudioTranscoderTest, CopiesPacketsAsTheyAre) {
+  const Coded source = MakeAudio("aac", Clicks(48000, 4, kAt), 48000, 2);
+  const Coded coded = Transcode(source, PlanFor(source, AudioCodec::kCopy)).coded;
+  ASSERT_EQ(coded.packets.size(), source.packets.size());
+  for (std::size_t i = 0; i < coded.packets.size(); ++i) {
+    EXPECT_EQ(coded.packets[i]->pts, source.packets[i]->pts);
+    EXPECT_EQ(coded.packets[i]->size, source.packets[i]->size);
+  }
+  for (const Container container : {Container::kMp4, Container::kTs, Container::kMkv}) {
+    ExpectClicks(Listen(coded, container).clicks, kAt);
+  }
+}
+
+TEST(AudioTranscoderTest, CopiedTimesAreRepairedAndCut) {
+  Coded source = MakeAudio("aac", Clicks(48000, 4, kAt), 48000, 2);
+  for (const av::Packet& packet : source.packets) {
+    packet->pts = Rescale(packet->pts, source.time_base, {1, 1000});
+  }
+  source.time_base = {1, 1000};
+  source.packets[50]->pts = source.packets[49]->pts;
+  const AudioClip clip{.start = {1, 1}, .end = {3, 1}};
+  const Coded coded = Transcode(source, PlanFor(source, AudioCodec::kCopy), clip).coded;
+  ASSERT_FALSE(coded.packets.empty());
+  EXPECT_GT(coded.packets.front()->pts, -1024);
+  EXPECT_LE(coded.packets.front()->pts, 0);
+  EXPECT_LT(coded.packets.back()->pts, 96'000);
+  for (std::size_t i = 1; i < coded.packets.size(); ++i) {
+    EXPECT_EQ(coded.packets[i]->pts - coded.packets[i - 1]->pts, 1024) << i;
+  }
+  ExpectClicks(Listen(coded).clicks, {0.5, 1.75});
+}
+
+TEST(AudioTranscoderTest, CopiesAacOutOfTransportStreams) {
+  const Coded video = MakeVideo({.frames = 96, .global_header = false});
+  const Coded aac = MakeAudio("aac", Clicks(48000, 4, kAt), 48000, 2);
+  const std::string path = TempPath("adts.ts");
+  WriteFile(path, MuxStreamed(Container::kTs, {&video, &aac}).bytes);
+  AVFormatContext* raw = nullptr;
+  ASSERT_GE(avformat_open_input(&raw, path.c_str(), nullptr, nullptr), 0);
+  const av::InputFormat input(raw);
+  ASSERT_GE(avformat_find_stream_info(raw, nullptr), 0);
+  Coded source{.parameters = {raw->streams[1]->codecpar, [](const AVCodecParameters*) {}},
+               .time_base = {1, 90000},
+               .frame_rate = {},
+               .packets = {}};
+  const std::int64_t zero = raw->streams[0]->start_time;
+  for (av::Packet packet = av::NewPacket(); av_read_frame(raw, packet.get()) >= 0;
+       packet = av::NewPacket()) {
+    packet->pts -= zero;
+    if (packet->stream_index == 1) source.packets.push_back(std::move(packet));
+  }
+  const Coded coded = Transcode(source, PlanFor(source, AudioCodec::kCopy)).coded;
+  EXPECT_EQ(coded.parameters->extradata_size, 2);
+  for (const Container container : {Container::kMp4, Container::kMkv}) {
+    ExpectClicks(Listen(coded, container).clicks, kAt);
+  }
+}
+
+}  // namespace
+}  // namespace gopmill::testing
