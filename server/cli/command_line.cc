@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/cli/command_line.h"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <sstream>
+#include <utility>
+
+#include "config/settings.h"
+#include "server/cli/exit_codes.h"
+
+namespace gopmill::cli {
+namespace {
+
+constexpr const char* kVersion = GOPMILL_VERSION;
+constexpr const char* kDefaultScheduler = "h-cahrw";
+constexpr int kMaxWorkers = 4096;
+
+constexpr const char* kMainFooter =
+    "Exit codes: 0 done, 1 failed while running, 2 wrong command line or setting,\n"
+    "3 source unusable, 130 interrupted.\n\n"
+    "Examples:\n"
+    "  gopmill transcode movie.mkv small.mp4 --size 640x360 --fps 24 --bitrate 600k\n"
+    "  gopmill serve --library ~/Videos\n"
+    "  gopmill COMMAND --help";
+constexpr const char* kTranscodeFooter =
+    "Size, frame rate and bit rate are the source's unless given. The output has its name only\n"
+    "once it is complete.\n\n"
+    "Examples:\n"
+    "  gopmill transcode movie.mkv small.mp4 --size 640x360 --fps 24 --bitrate 600k\n"
+    "  gopmill transcode movie.mkv clip.webm --start 1:30 --duration 20 --height 480\n"
+    "  gopmill transcode movie.mkv out.mkv --crf 22 --vcodec hevc --acodec copy\n"
+    "  cat movie.ts | gopmill transcode - - --container ts --bitrate 1M | ffplay -";
+constexpr const char* kExplainFooter =
+    "Examples:\n"
+    "  gopmill explain movie.mkv --size 640x360 --bitrate 600k\n"
+    "  gopmill explain movie.mkv --unit gop --json -";
+constexpr const char* kServeFooter =
+    "Settings: built-in defaults < config file < environment (GOPMILL_HTTP_PORT=8081) < flags.\n"
+    "SIGTERM or Ctrl-C lets running streams finish for --drain-timeout seconds, a second one ends\n"
+    "at once; SIGHUP reads the settings again.\n\n"
+    "Examples:\n"
+    "  gopmill serve --library ~/Videos\n"
+    "  gopmill serve --library ~/Videos --http-address 0.0.0.0 --http-port 8081\n"
+    "  gopmill serve --config gopmill.json --print-config";
+constexpr const char* kTopologyFooter =
+    "Examples:\n"
+    "  gopmill topology\n"
+    "  taskset -c 0,2 gopmill topology --json -";
+
+std::string Complaint(const std::string& command, const std::string& text) {
+  const std::string name = command.empty() ? "gopmill" : "gopmill " + command;
+  return name + ": " + text + "\nTry '" + name + " --help'.\n";
+}
+
+// Options whose values are kept as text until the whole line has been read.
+struct TargetOptions {
+  std::vector<std::pair<std::string_view, std::string>> values;
+};
+
+struct Line {
+  TranscodeArgs transcode;
+  ExplainArgs explain;
+  ServeArgs serve;
+  TopologyArgs topology;
+  TargetOptions transcode_target, explain_target;
+  int rtsp_port = 0;
+};
+
+std::string OptionText(std::string_view meaning, std::string_view accepted) {
+  return std::string(meaning) + ": " + std::string(accepted);
+}
+
+void AddTargetOptions(CLI::App& command, TargetOptions& target) {
+  for (const ParamDoc& doc : TargetParams()) {
+    const auto keep = [&target, name = doc.name](const std::string& value) {
+      target.values.emplace_back(name, value);
+    };
+    command
+        .add_option_function<std::string>("--" + std::string(doc.name), keep,
+                                          OptionText(doc.meaning, doc.accepted))
+        ->type_name("")
+        ->group("Target");
+  }
+}
+
+void AddJobOptions(CLI::App& command, JobArgs& args) {
+  args.scheduler = kDefaultScheduler;
+  args.log_level = "warning";
+  command
+      .add_option("--scheduler", args.scheduler,
+                  "Policy that spreads the work; h-cahrw unless given")
+      ->type_name("NAME");
+  command.add_option("--workers", args.workers, "Worker threads; 0 = one per CPU")
+      ->type_name("N")
+      ->check(CLI::Range(0, kMaxWorkers));
+  command.add_option("--json", args.json, "Write the report as JSON; - is stdout")
+      ->type_name("FILE|-");
+  command
+      .add_option("--log-level", args.log_level,
+                  "trace, debug, info, warning, error or off; warning unless given")
+      ->type_name("LEVEL")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "off"}));
+}
+
+void AddTranscode(CLI::App& app, Line& line) {
+  CLI::App* command = app.add_subcommand("transcode", "Transcode one file on all cores");
+  command->footer(kTranscodeFooter);
+  TranscodeArgs& args = line.transcode;
+  command->add_option("IN", args.input, "Source file; - is stdin")->required()->type_name("");
+  command->add_option("OUT", args.output, "Output file; - is stdout")->required()->type_name("");
+  AddTargetOptions(*command, line.transcode_target);
+  AddJobOptions(*command, args);
+  command->add_flag("--force", args.force, "Replace OUT if it exists");
+  command->add_flag("--quiet", args.quiet, "No progress and no summary");
+  command->add_flag("--verify", args.verify, "Decode the output and compare its frame count");
+}
+
+void AddExplain(CLI::App& app, Line& line) {
+  CLI::App* command =
+      app.add_subcommand("explain", "Show the plan of a transcode without doing it");
+  command->footer(kExplainFooter);
+  command->add_option("IN", line.explain.input, "Source file")->required()->type_name("");
+  AddTargetOptions(*command, line.explain_target);
+  AddJobOptions(*command, line.explain);
+}
+
+void AddServe(CLI::App& app, Line& line) {
+  CLI::App* command = app.add_subcommand("serve", "Serve a folder of movies over HTTP");
+  command->footer(kServeFooter);
+  ServeArgs& args = line.serve;
+  for (const Setting& setting : Settings()) {
+    if (setting.flag.empty()) continue;
+    const auto keep = [&args, flag = std::string(setting.flag)](const std::string& value) {
+      args.flags.emplace_back(flag, value);
+    };
+    command
+        ->add_option_function<std::string>(std::string(setting.flag), keep,
+                                           OptionText(setting.meaning, setting.accepted))
+        ->type_name("");
+  }
+  command->add_option("--rtsp-port", line.rtsp_port, "RTSP is not built yet: 0 only")
+      ->type_name("N");
+  command->add_option("--config", args.config_file, "JSON file with settings")->type_name("FILE");
+  command->add_flag("--print-config", args.print_config,
+                    "Print all settings and where each came from, then end");
+}
+
+void AddTopology(CLI::App& app, Line& line) {
+  CLI::App* command = app.add_subcommand("topology", "Show the machine as the scheduler sees it");
+  command->footer(kTopologyFooter);
+  command->add_option("--json", line.topology.json, "Write it as JSON; - is stdout")
+      ->type_name("FILE|-");
+}
+
+// Sets every parameter; the answer names all that are wrong.
+std::optional<TextAnswer> SetTarget(const std::string& command, const TargetOptions& target,
+                                    TargetRequest& request) {
+  std::string wrong;
+  for (const auto& [name, value] : target.values) {
+    const Status status = SetParam(request, name, value);
+    if (status.ok()) continue;
+    if (!wrong.empty()) wrong += "\n";
+    wrong += status.error().ToString();
+  }
+  if (wrong.empty()) return std::nullopt;
+  return TextAnswer{kUsage, Complaint(command, wrong)};
+}
+
+CommandLine FinishTranscode(Line& line) {
+  TranscodeArgs& args = line.transcode;
+  if (auto wrong = SetTarget("transcode", line.transcode_target, args.request)) return *wrong;
+  if (args.output == "-" && args.json == "-") {
+    return TextAnswer{kUsage, Complaint("transcode", "OUT and --json cannot both be stdout.")};
+  }
+  if (!args.request.container) {
+    const auto container = ContainerOfName(args.output);
+    if (!container.ok()) {
+      return TextAnswer{kUsage, Complaint("transcode", container.error().ToString())};
+    }
+    args.request.container = *container;
+  }
+  return args;
+}
+
+CommandLine FinishExplain(Line& line) {
+  if (auto wrong = SetTarget("explain", line.explain_target, line.explain.request)) return *wrong;
+  return line.explain;
+}
+
+CommandLine FinishServe(Line& line) {
+  if (line.rtsp_port != 0) {
+    return TextAnswer{kUsage,
+                      Complaint("serve", "RTSP is not built yet; --rtsp-port takes 0 only.")};
+  }
+  return line.serve;
+}
+
+TextAnswer Answer(const CLI::App& app, const CLI::ParseError& error) {
+  std::ostringstream out, err;
+  if (app.exit(error, out, err) == 0) return {kOk, out.str()};
+  const auto chosen = app.get_subcommands();
+  return {kUsage, Complaint(chosen.empty() ? "" : chosen.front()->get_name(), error.what())};
+}
+
+}  // namespace
+
+CommandLine ParseCommandLine(const std::vector<std::string>& args) {
+  CLI::App app("Transcodes video on all cores at once, on the command line and over HTTP.",
+               "gopmill");
+  app.set_version_flag("--version", "gopmill " + std::string(kVersion));
+  app.footer(kMainFooter);
+  app.require_subcommand(1);
+  Line line;
+  AddTranscode(app, line);
+  AddExplain(app, line);
+  AddServe(app, line);
+  AddTopology(app, line);
+  std::vector<std::string> reversed(args.rbegin(), args.rend());
+  try {
+    app.parse(std::move(reversed));
+  } catch (const CLI::ParseError& error) {
+    return Answer(app, error);
+  }
+  if (app.got_subcommand("transcode")) return FinishTranscode(line);
+  if (app.got_subcommand("explain")) return FinishExplain(line);
+  if (app.got_subcommand("serve")) return FinishServe(line);
+  return line.topology;
+}
+
+Result<Container> ContainerOfName(const std::string& output) {
+  if (output == "-") return Container::kMp4;
+  std::string extension = std::filesystem::path(output).extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (extension == ".mp4" || extension == ".m4v") return Container::kMp4;
+  if (extension == ".ts") return Container::kTs;
+  if (extension == ".mkv") return Container::kMkv;
+  if (extension == ".webm") return Container::kWebm;
+  return InvalidArgument("container", "The name of the output does not tell its container.",
+                         "a name ending in .mp4, .m4v, .ts, .mkv or .webm, or --container");
+}
+
+}  // namespace gopmill::cli

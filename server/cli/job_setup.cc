@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/cli/job_setup.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "scheduler/policy_registry.h"
+#include "scheduler/topology_hwloc.h"
+#include "server/cli/exit_codes.h"
+#include "server/cli/text_output.h"
+
+namespace gopmill::cli {
+namespace {
+
+Status CheckPolicy(const std::string& name) {
+  const auto policies = Policies();
+  const bool known = std::any_of(policies.begin(), policies.end(),
+                                 [&name](const PolicyEntry& each) { return each.name == name; });
+  if (known) return OkStatus();
+  return InvalidArgument("scheduler", "There is no scheduler of this name.", PolicyNames());
+}
+
+void WarnOfSharedPus(int workers) {
+  if (workers == 0) return;
+  const auto topology = DiscoverTopology({});
+  if (!topology.ok() || workers <= topology->pu_count()) return;
+  WriteStderr(fmt::format("warning: {} workers share {} CPUs\n", workers, topology->pu_count()));
+}
+
+}  // namespace
+
+Result<SchedulerOptions> PrepareJob(const JobArgs& args) {
+  GOPMILL_RETURN_IF_ERROR(InitLogging(args.log_level, LogFormat::kText));
+  GOPMILL_RETURN_IF_ERROR(CheckPolicy(args.scheduler));
+  WarnOfSharedPus(args.workers);
+  SchedulerOptions options;
+  options.policy = args.scheduler;
+  options.workers = args.workers;
+  return options;
+}
+
+int Fail(std::string_view command, const JobArgs& args, const Error& error) {
+  // Errors of the media do not say which file they are about.
+  const bool of_media = error.code == Code::kCorrupt || error.code == Code::kUnsupported;
+  PrintError(command, of_media && error.parameter.empty() ? args.input : "", error);
+  if (!args.json.empty()) {
+    const Status written = WriteReport(args.json, FailureJson(error));
+    if (!written.ok()) PrintError(command, "", written.error());
+  }
+  return ExitCodeOf(error);
+}
+
+void PrintAdjustments(const std::vector<Adjustment>& adjustments) {
+  for (const Adjustment& each : adjustments) {
+    WriteStderr(fmt::format("note: {} is {} instead of {} ({})\n", each.parameter, each.given,
+                            each.asked, each.reason));
+  }
+}
+
+}  // namespace gopmill::cli

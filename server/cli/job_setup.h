@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What transcode and explain do alike before they begin.
+//
+// Thread-safety: call from main before any thread has been started.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "base/adjustment.h"
+#include "base/status.h"
+#include "scheduler/scheduler.h"
+#include "server/cli/command_line.h"
+
+namespace gopmill::cli {
+
+// Starts the log and checks the policy's name; warns when workers have to share PUs.
+Result<SchedulerOptions> PrepareJob(const JobArgs& args);
+
+// Prints the error, writes it as the report if one was asked for, and returns the exit code.
+int Fail(std::string_view command, const JobArgs& args, const Error& error);
+
+// "note: height is 360 instead of 480 (reason)", one line each.
+void PrintAdjustments(const std::vector<Adjustment>& adjustments);
+
+}  // namespace gopmill::cli

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The program, as a table of contents: one line per subcommand.
+#include <csignal>
+#include <exception>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "server/cli/command_line.h"
+#include "server/cli/commands.h"
+#include "server/cli/exit_codes.h"
+#include "server/cli/text_output.h"
+
+namespace gopmill::cli {
+namespace {
+
+struct Run {
+  int operator()(const TextAnswer& answer) const {
+    if (answer.exit_code != kOk) {
+      WriteStderr(answer.text);
+      return answer.exit_code;
+    }
+    return WriteStdout(answer.text).ok() ? kOk : kFailed;
+  }
+  int operator()(const TranscodeArgs& args) const { return RunTranscode(args); }
+  int operator()(const ExplainArgs& args) const { return RunExplain(args); }
+  int operator()(const ServeArgs& args) const { return RunServe(args); }
+  int operator()(const TopologyArgs& args) const { return RunTopology(args); }
+};
+
+}  // namespace
+}  // namespace gopmill::cli
+
+int main(int argc, char** argv) {
+  using namespace gopmill::cli;
+  // A reader that went away is an error of write(), not the end of the process.
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
+    return std::visit(Run{}, ParseCommandLine(args));
+  } catch (const std::exception& error) {
+    // None of our code throws: this is the library running out of memory, or a bug.
+    WriteStderr(std::string("gopmill: internal error: ") + error.what() + "\n");
+    return kFailed;
+  }
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The server's life: settings, log, engine, HTTP; then wait for signals. The end, in order: no new
+// streams, running ones get their time, HTTP stops, the engine stops.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <deque>
+#include <filesystem>
+
+#include "base/log.h"
+#include "base/thread_safety.h"
+#include "config/config_loader.h"
+#include "config/reload.h"
+#include "server/cli/commands.h"
+#include "server/cli/exit_codes.h"
+#include "server/cli/signals.h"
+#include "server/cli/text_output.h"
+#include "server/http/http_server.h"
+#include "server/session/media_service.h"
+
+namespace gopmill::cli {
+namespace {
+
+// Signals on their way from the watcher to main. Once the end has begun, one more ends the process
+// at once: nothing of a stream is on disk, and its clients see the connection close.
+class SignalQueue {
+ public:
+  void Push(int signal) {
+    MutexLock lock(mutex_);
+    if (ending_ && signal != SIGHUP) _exit(kInterrupted);
+    if (signal != SIGHUP) ending_ = true;
+    waiting_.push_back(signal);
+    arrived_.NotifyOne();
+  }
+  int Pop() {
+    MutexLock lock(mutex_);
+    while (waiting_.empty()) arrived_.Wait(mutex_);
+    const int signal = waiting_.front();
+    waiting_.pop_front();
+    return signal;
+  }
+
+ private:
+  Mutex mutex_;  // guards all below
+  CondVar arrived_;
+  std::deque<int> waiting_ GOPMILL_GUARDED_BY(mutex_);
+  bool ending_ GOPMILL_GUARDED_BY(mutex_) = false;
+};
+
+ConfigSources SourcesOf(const ServeArgs& args) {
+  return {.file = args.config_file, .environment = ProcessEnvironment, .flags = args.flags};
+}
+
+Status CheckLibrary(const ServerConfig& config) {
+  if (config.library.empty()) {
+    return InvalidArgument("library", "No library of movies is given.", "--library FOLDER");
+  }
+  std::error_code ignored;
+  if (std::filesystem::is_directory(config.library, ignored)) return OkStatus();
+  return InvalidArgument("library", config.library + " is not a folder.", "an existing folder");
+}
+
+HttpOptions HttpOptionsOf(const ServerConfig& config) {
+  HttpOptions options;
+  options.address = config.http.address;
+  options.port = static_cast<int>(config.http.port);
+  options.limits.max_connections = static_cast<std::size_t>(config.http.max_connections);
+  options.limits.stream_buffer_bytes = static_cast<std::size_t>(config.streams.sink_buffer_bytes);
+  options.limits.header_timeout = std::chrono::seconds(config.http.header_timeout_seconds);
+  options.limits.idle_timeout = std::chrono::seconds(config.http.idle_timeout_seconds);
+  options.limits.write_stall_timeout = std::chrono::seconds(config.http.stall_timeout_seconds);
+  return options;
+}
+
+std::string Url(const std::string& address, int port) {
+  const bool ipv6 = address.find(':') != std::string::npos;
+  return fmt::format("http://{}:{}", ipv6 ? "[" + address + "]" : address, port);
+}
+
+// Reads the settings again; what cannot change while running is said.
+void OnReload(const ServeArgs& args, ServerConfig& config) {
+  const auto loaded = LoadConfig(SourcesOf(args));
+  if (!loaded.ok()) {
+    spdlog::error("reload refused, nothing changed: {}", loaded.error().message);
+    return;
+  }
+  const Reloaded reloaded = Reload(config, loaded->config);
+  config = reloaded.config;
+  if (const Status level = SetLogLevel(config.log.level); !level.ok()) {
+    spdlog::error("reload: {}", level.error().message);
+  }
+  if (reloaded.changes.empty()) spdlog::info("reload: no setting changed");
+  for (const ConfigChange& change : reloaded.changes) {
+    spdlog::log(change.applied ? spdlog::level::info : spdlog::level::warn, "reload: {}",
+                change.ToString());
+  }
+}
+
+// Until the first signal that asks for the end.
+void WaitForEnd(const ServeArgs& args, SignalQueue& queue, ServerConfig& config) {
+  while (queue.Pop() == SIGHUP) OnReload(args, config);
+}
+
+int Complain(const Error& error) {
+  PrintError("serve", "", error);
+  return ExitCodeOf(error);
+}
+
+int Serve(const ServeArgs& args, ServerConfig config) {
+  SignalQueue queue;
+  auto signals =
+      SignalWatcher::Start({SIGINT, SIGTERM, SIGHUP}, [&queue](int signal) { queue.Push(signal); });
+  if (!signals.ok()) return Complain(signals.error());
+  auto service = MediaService::Create(config);
+  if (!service.ok()) return Complain(service.error());
+  auto server = HttpServer::Start(HttpOptionsOf(config), **service);
+  if (!server.ok()) return Complain(server.error());
+
+  WriteStderr("listening on " + Url(config.http.address, (*server)->port()) + "\n");
+  WaitForEnd(args, queue, config);
+
+  spdlog::info("draining for at most {} s", config.drain_timeout_seconds);
+  const std::size_t cut = (*server)->Drain(std::chrono::seconds(config.drain_timeout_seconds));
+  if (cut > 0) spdlog::warn("{} streams were cut", cut);
+  (*server)->Stop();
+  return kOk;
+}
+
+}  // namespace
+
+int RunServe(const ServeArgs& args) {
+  const auto loaded = LoadConfig(SourcesOf(args));
+  if (!loaded.ok()) {
+    WriteStderr("gopmill serve: the settings are wrong:\n" + loaded.error().message + "\n");
+    return kUsage;
+  }
+  if (args.print_config) return WriteStdout(PrintConfig(*loaded)).ok() ? kOk : kFailed;
+  const ServerConfig& config = loaded->config;
+  const LogFormat format = config.log.format == "json" ? LogFormat::kJson : LogFormat::kText;
+  if (const Status log = InitLogging(config.log.level, format); !log.ok()) {
+    return Complain(log.error());
+  }
+  if (const Status library = CheckLibrary(config); !library.ok()) return Complain(library.error());
+  return Serve(args, config);
+}
+
+}  // namespace gopmill::cli

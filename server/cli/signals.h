@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Signals as calls on a thread of their own: nothing runs inside a signal handler.
+//
+// Guarantee: from construction on, the signals named are blocked in the calling thread and in every
+// thread it starts later, and each one that arrives becomes one call of `on_signal`. Make it before
+// any other thread. Signals stay blocked after destruction.
+//
+// Thread-safety: compatible; `on_signal` runs on the watcher's thread, one call at a time.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/status.h"
+
+namespace gopmill::cli {
+
+class SignalWatcher {
+ public:
+  static Result<std::unique_ptr<SignalWatcher>> Start(const std::vector<int>& signals,
+                                                      std::function<void(int)> on_signal);
+  ~SignalWatcher();  // waits for a call that is running
+  SignalWatcher(const SignalWatcher&) = delete;
+  SignalWatcher& operator=(const SignalWatcher&) = delete;
+
+ private:
+  struct Impl;
+  explicit SignalWatcher(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace gopmill::cli

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/cli/text_output.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace gopmill::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool WriteAll(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(fd, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+}  // namespace
+
+void WriteStderr(std::string_view text) {
+  [[maybe_unused]] const bool written = WriteAll(STDERR_FILENO, text);
+}
+
+Status WriteStdout(std::string_view text) {
+  if (WriteAll(STDOUT_FILENO, text)) return OkStatus();
+  return Error{.code = Code::kIo, .message = "Writing to stdout failed.", .native = errno};
+}
+
+void PrintError(std::string_view command, std::string_view subject, const Error& error) {
+  std::string line = "gopmill " + std::string(command) + ": ";
+  if (!subject.empty()) line += std::string(subject) + ": ";
+  WriteStderr(line + error.ToString() + "\n");
+}
+
+Status WriteReport(const std::string& file, std::string_view json) {
+  if (file == "-") return WriteStdout(std::string(json) + "\n");
+  std::ofstream out(file, std::ios::binary | std::ios::trunc);
+  out << json << "\n";
+  out.close();
+  if (out) return OkStatus();
+  return Error{.code = Code::kIo, .message = "The report cannot be written to " + file + "."};
+}
+
+std::string FailureJson(const Error& error) {
+  const Json body = {{"code", CodeName(error.code)},
+                     {"message", error.message},
+                     {"parameter", error.parameter},
+                     {"accepted", error.accepted}};
+  return Json{{"error", body}}.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+int TerminalColumns() {
+  winsize size = {};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
+}
+
+}  // namespace gopmill::cli

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Text for people and reports for programs: stderr lines, and JSON to a file or stdout.
+//
+// Thread-safety: safe.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace gopmill::cli {
+
+// Whole lines or terminal control text, at once, to stderr or stdout. Failures are ignored on
+// stderr (nobody is left to tell).
+void WriteStderr(std::string_view text);
+Status WriteStdout(std::string_view text);
+
+// "gopmill transcode: movie.mp4: The file holds no video." and a line break.
+void PrintError(std::string_view command, std::string_view subject, const Error& error);
+
+// Writes `json` and a line break to the file named, or to stdout for "-".
+Status WriteReport(const std::string& file, std::string_view json);
+
+// {"error": {"code", "message", "parameter", "accepted"}}
+std::string FailureJson(const Error& error);
+
+// JSON as aligned text: an object's values one per line, lists of objects as tables. Text that is
+// not JSON comes back unchanged.
+std::string ReadableJson(const std::string& json);
+
+// Columns of the terminal behind stderr; 80 when there is none.
+int TerminalColumns();
+
+}  // namespace gopmill::cli

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "scheduler/cgroup_quota.h"
+#include "scheduler/topology_hwloc.h"
+#include "scheduler/topology_text.h"
+#include "scheduler/worker_layout.h"
+#include "server/cli/commands.h"
+#include "server/cli/exit_codes.h"
+#include "server/cli/text_output.h"
+
+namespace gopmill::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json NodeJson(const Topology& topology, int index) {
+  const TopologyNode& node = topology.nodes()[static_cast<std::size_t>(index)];
+  Json json = {{"kind", NodeKindName(node.kind)}};
+  if (node.os_index >= 0) json["os_index"] = node.os_index;
+  if (node.cache_bytes > 0) json["cache_bytes"] = node.cache_bytes;
+  for (const int child : node.children) json["children"].push_back(NodeJson(topology, child));
+  return json;
+}
+
+// c[home][PU] in the order of the PUs in the tree.
+Json MatrixJson(const Topology& topology, const LevelRatios& ratios) {
+  Json rows = Json::array();
+  for (int home = 0; home < topology.pu_count(); ++home) {
+    Json row = Json::array();
+    for (int pu = 0; pu < topology.pu_count(); ++pu) {
+      row.push_back(home == pu ? 1.0 : ratios.At(topology.ClosestCommon(home, pu)));
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string TopologyJson(const Topology& topology, std::optional<double> quota) {
+  Json json;
+  json["machine"] = NodeJson(topology, 0);
+  for (int i = 0; i < topology.pu_count(); ++i) {
+    json["allowed_cpus"].push_back(topology.pu(i).os_index);
+  }
+  json["cpu_quota"] = quota ? Json(*quota) : Json(nullptr);
+  json["default_workers"] = DefaultWorkerCount(topology, quota);
+  if (topology.pu_count() <= kMaxMatrixWorkers) {
+    json["communication_ratios"] = MatrixJson(topology, LevelRatios{});
+  }
+  return json.dump(2);
+}
+
+std::string TopologyText(const Topology& topology, std::optional<double> quota) {
+  return fmt::format(
+      "{}\nallowed CPUs: {}\nCPU quota: {}\nworkers unless told otherwise: {}\n\n"
+      "cost of a unit away from its home:\n{}",
+      TopologyTreeText(topology), AllowedCpusText(topology),
+      quota ? fmt::format("{:.2f} CPUs", *quota) : "none", DefaultWorkerCount(topology, quota),
+      CommRatiosText(topology, LevelRatios{}));
+}
+
+}  // namespace
+
+int RunTopology(const TopologyArgs& args) {
+  const auto topology = DiscoverTopology({});
+  if (!topology.ok()) {
+    PrintError("topology", "", topology.error());
+    return kFailed;
+  }
+  const auto quota = CgroupCpuQuota({});
+  const Status written = args.json.empty() ? WriteStdout(TopologyText(*topology, quota))
+                                           : WriteReport(args.json, TopologyJson(*topology, quota));
+  if (written.ok()) return kOk;
+  PrintError("topology", "", written.error());
+  return kFailed;
+}
+
+}  // namespace gopmill::cli

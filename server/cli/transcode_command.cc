@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <stop_token>
+
+#include "server/cli/commands.h"
+#include "server/cli/exit_codes.h"
+#include "server/cli/job_setup.h"
+#include "server/cli/progress.h"
+#include "server/cli/signals.h"
+#include "server/cli/text_output.h"
+#include "server/session/transcode_file.h"
+
+namespace gopmill::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What the engine cannot know or would blame on the source: stdout is a terminal, no such folder.
+Status CheckOutput(const TranscodeArgs& args) {
+  if (args.output == "-") {
+    if (isatty(STDOUT_FILENO) == 0 || args.force) return OkStatus();
+    return InvalidArgument("OUT", "Movies are not written to a terminal.",
+                           "a file, or a pipe behind -");
+  }
+  const fs::path folder = fs::path(args.output).parent_path();
+  std::error_code ignored;
+  if (folder.empty() || fs::is_directory(folder, ignored)) return OkStatus();
+  return InvalidArgument("OUT", "The folder of the output does not exist.",
+                         "a file in an existing folder");
+}
+
+ProgressStyle StyleOf(const TranscodeArgs& args) {
+  if (args.quiet) return ProgressStyle::kQuiet;
+  return isatty(STDERR_FILENO) != 0 ? ProgressStyle::kBar : ProgressStyle::kPlain;
+}
+
+std::string Summary(const TranscodeArgs& args, const TranscodeReport& report) {
+  return fmt::format("{}: {} frames, {} in {:.1f} s ({:.1f} fps, {:.2f}x), {}, {:.0f} kb/s video\n",
+                     args.output == "-" ? "done" : args.output, report.frames,
+                     ClockText(report.out_seconds), report.elapsed_seconds, report.fps,
+                     report.speed, BytesText(report.bytes), report.video_bps / 1000);
+}
+
+// What the user should know about the result although it is there.
+void PrintNotes(const TranscodeReport& report) {
+  PrintAdjustments(report.adjustments);
+  if (report.truncated) WriteStderr("warning: the source ends early or is damaged at its end\n");
+  if (report.concealed > 0) {
+    WriteStderr(fmt::format("warning: {} damaged frames were made up\n", report.concealed));
+  }
+}
+
+int Finish(const TranscodeArgs& args, const TranscodeReport& report) {
+  if (!args.quiet) {
+    PrintNotes(report);
+    WriteStderr(Summary(args, report));
+  }
+  for (const std::string& each : report.violations) WriteStderr("verify: " + each + "\n");
+  const int code = report.violations.empty() ? kOk : kFailed;
+  if (args.json.empty()) return code;
+  const Status written = WriteReport(args.json, report.json);
+  if (written.ok()) return code;
+  PrintError("transcode", "", written.error());
+  return kFailed;
+}
+
+int Transcode(const TranscodeArgs& args, const SchedulerOptions& scheduler,
+              const std::stop_token& stop) {
+  const TranscodeJob job{.input = args.input,
+                         .output = args.output,
+                         .request = args.request,
+                         .scheduler = scheduler,
+                         .force = args.force,
+                         .verify = args.verify};
+  ProgressPrinter printer(StyleOf(args), WriteStderr, TerminalColumns);
+  const auto report = TranscodeFile(
+      job, stop, [&printer](const Progress& progress) { printer.Update(progress, SteadyNow()); });
+  printer.Clear();
+  return report.ok() ? Finish(args, *report) : Fail("transcode", args, report.error());
+}
+
+}  // namespace
+
+int RunTranscode(const TranscodeArgs& args) {
+  std::stop_source stop;
+  // The first signal ends the job in order, a second one at once.
+  auto signals = SignalWatcher::Start({SIGINT, SIGTERM, SIGHUP}, [stop, count = 0](int) mutable {
+    if (++count > 1) _exit(kInterrupted);
+    stop.request_stop();
+  });
+  if (!signals.ok()) return Fail("transcode", args, signals.error());
+  const Status output = CheckOutput(args);
+  if (!output.ok()) return Fail("transcode", args, output.error());
+  const auto scheduler = PrepareJob(args);
+  if (!scheduler.ok()) return Fail("transcode", args, scheduler.error());
+  const int code = Transcode(args, *scheduler, stop.get_token());
+  return stop.stop_requested() && code != kOk ? kInterrupted : code;
+}
+
+}  // namespace gopmill::cli

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/cli/command_line.h"
+
+#include <gmock/gmock.h>
+
+#include "server/cli/exit_codes.h"
+
+namespace gopmill::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+template <class Args>
+Args Parsed(const std::vector<std::string>& args) {
+  const CommandLine line = ParseCommandLine(args);
+  if (const auto* text = std::get_if<TextAnswer>(&line)) ADD_FAILURE() << text->text;
+  const Args* parsed = std::get_if<Args>(&line);
+  EXPECT_NE(parsed, nullptr);
+  return parsed == nullptr ? Args{} : *parsed;
+}
+
+TextAnswer Answered(const std::vector<std::string>& args) {
+  const CommandLine line = ParseCommandLine(args);
+  const auto* text = std::get_if<TextAnswer>(&line);
+  EXPECT_NE(text, nullptr);
+  return text == nullptr ? TextAnswer{-1, ""} : *text;
+}
+
+TEST(CommandLine, TranscodeTakesEveryTargetParameter) {
+  const auto args = Parsed<TranscodeArgs>(
+      {"transcode",   "in.mkv",     "out.mp4",   "--size",     "640x360",  "--fps",      "23.976",
+       "--bitrate",   "600k",       "--preset",  "fast",       "--vcodec", "hevc",       "--acodec",
+       "opus",        "--abitrate", "96k",       "--channels", "2",        "--maxrate",  "1M",
+       "--bufsize",   "1M",         "--quality", "normal",     "--unit",   "gop",        "--class",
+       "gold",        "--fit",      "pad",       "--start",    "1:30",     "--duration", "5",
+       "--scheduler", "hrw",        "--workers", "8",          "--force",  "--quiet",    "--verify",
+       "--json",      "report.json"});
+  EXPECT_EQ(args.input, "in.mkv");
+  EXPECT_EQ(args.output, "out.mp4");
+  EXPECT_EQ(args.request.width, 640);
+  EXPECT_EQ(args.request.fps, (Rational{24000, 1001}));
+  EXPECT_EQ(args.request.vcodec, VideoCodec::kHevc);
+  EXPECT_EQ(args.request.unit_seconds, 0.0);
+  EXPECT_EQ(args.request.container, Container::kMp4);
+  EXPECT_EQ(args.scheduler, "hrw");
+  EXPECT_EQ(args.workers, 8);
+  EXPECT_TRUE(args.force && args.quiet && args.verify);
+  EXPECT_EQ(args.json, "report.json");
+}
+
+TEST(CommandLine, DefaultsAreNotMadeUp) {
+  const auto args = Parsed<TranscodeArgs>({"transcode", "a", "b.ts"});
+  EXPECT_EQ(args.scheduler, "h-cahrw");
+  EXPECT_EQ(args.workers, 0);
+  EXPECT_FALSE(args.request.width || args.request.fps || args.request.bitrate);
+  EXPECT_FALSE(args.force || args.quiet || args.verify);
+}
+
+TEST(CommandLine, ContainerComesFromTheNameUnlessItIsGiven) {
+  const auto container = [](std::vector<std::string> more) {
+    std::vector<std::string> args = {"transcode", "in"};
+    args.insert(args.end(), more.begin(), more.end());
+    return Parsed<TranscodeArgs>(args).request.container;
+  };
+  EXPECT_EQ(container({"a.mp4"}), Container::kMp4);
+  EXPECT_EQ(container({"a.M4V"}), Container::kMp4);
+  EXPECT_EQ(container({"dir.x/a.ts"}), Container::kTs);
+  EXPECT_EQ(container({"a.mkv"}), Container::kMkv);
+  EXPECT_EQ(container({"a.webm"}), Container::kWebm);
+  EXPECT_EQ(container({"-"}), Container::kMp4);
+  EXPECT_EQ(container({"a.mp4", "--container", "mkv"}), Container::kMkv);
+  EXPECT_EQ(container({"a.xyz", "--container", "ts"}), Container::kTs);
+  for (const char* name : {"a.avi", "a", ".mp4", "mp4/a"}) {
+    const TextAnswer answer = Answered({"transcode", "in", name});
+    EXPECT_EQ(answer.exit_code, kUsage) << name;
+    EXPECT_THAT(answer.text, HasSubstr(".webm")) << name;
+  }
+}
+
+TEST(CommandLine, BadParametersAreNamedWithTheirRangeAllAtOnce) {
+  const TextAnswer answer =
+      Answered({"transcode", "a", "b.mp4", "--size", "0x0", "--fps", "NaN", "--bitrate", "10G"});
+  EXPECT_EQ(answer.exit_code, kUsage);
+  EXPECT_THAT(answer.text, AllOf(HasSubstr("parameter: size; accepted: WIDTHxHEIGHT"),
+                                 HasSubstr("parameter: fps; accepted: 1 to 240"),
+                                 HasSubstr("parameter: bitrate; accepted: 10k to 200M")));
+  EXPECT_THAT(answer.text, HasSubstr("Try 'gopmill transcode --help'"));
+}
+
+TEST(CommandLine, UsageErrors) {
+  const std::vector<std::vector<std::string>> lines = {
+      {},
+      {"nonsense"},
+      {"transcode"},
+      {"transcode", "a"},
+      {"transcode", "a", "b.mp4", "c"},
+      {"transcode", "a", "b.mp4", "--nonsense"},
+      {"transcode", "a", "b.mp4", "--size"},
+      {"transcode", "a", "b.mp4", "--size", ""},
+      {"transcode", "a", "b.mp4", "--size", "640x360", "--size", "320x180"},
+      {"transcode", "a", "b.mp4", "--workers", "-1"},
+      {"transcode", "a", "b.mp4", "--workers", "two"},
+      {"transcode", "a", "b.mp4", "--workers", "5000"},
+      {"transcode", "a", "b.mp4", "--quality", "best"},
+      {"transcode", "a", "-", "--json", "-"},
+      {"serve", "--rtsp-port", "8554"},
+      {"serve", "--bitrate", "1M"},
+      {"explain"},
+      {"topology", "extra"},
+  };
+  for (const auto& line : lines) {
+    const TextAnswer answer = Answered(line);
+    EXPECT_EQ(answer.exit_code, kUsage);
+    EXPECT_THAT(answer.text, HasSubstr("--help"));
+  }
+}
+
+TEST(CommandLine, HelpAndVersionAreNotErrors) {
+  EXPECT_THAT(Answered({"--version"}).text, HasSubstr("gopmill "));
+  EXPECT_EQ(Answered({"--version"}).exit_code, kOk);
+  for (const char* command : {"transcode", "serve", "explain", "topology"}) {
+    const TextAnswer help = Answered({command, "--help"});
+    EXPECT_EQ(help.exit_code, kOk) << command;
+    EXPECT_THAT(help.text, HasSubstr("Examples:\n  gopmill ")) << command;
+  }
+  EXPECT_THAT(Answered({"--help"}).text, AllOf(HasSubstr("Exit codes"), HasSubstr("transcode")));
+  EXPECT_THAT(Answered({"transcode", "--help"}).text,
+              AllOf(HasSubstr("--bitrate"), HasSubstr("10k to 200M"), HasSubstr("--verify")));
+}
+
+TEST(CommandLine, ServePassesItsFlagsOnAsText) {
+  const auto args = Parsed<ServeArgs>({"serve", "--library", "m", "--http-port", "0", "--workers",
+                                       "2", "--rtsp-port", "0", "--config", "c.json"});
+  EXPECT_THAT(args.flags, ElementsAre(Pair("--library", "m"), Pair("--http-port", "0"),
+                                      Pair("--workers", "2")));
+  EXPECT_EQ(args.config_file, "c.json");
+  EXPECT_FALSE(args.print_config);
+}
+
+TEST(ExitCodes, FollowTheKindOfError) {
+  EXPECT_EQ(ExitCodeOf(InvalidArgument("size", "x")), kUsage);
+  EXPECT_EQ(ExitCodeOf({.code = Code::kUnsupported, .message = "x", .parameter = "quality"}),
+            kUsage);
+  EXPECT_EQ(ExitCodeOf(InvalidArgument("input", "x")), kBadSource);
+  EXPECT_EQ(ExitCodeOf({.code = Code::kNotFound, .message = "x"}), kBadSource);
+  EXPECT_EQ(ExitCodeOf({.code = Code::kCorrupt, .message = "x"}), kBadSource);
+  EXPECT_EQ(ExitCodeOf({.code = Code::kResourceExhausted, .message = "x"}), kFailed);
+  EXPECT_EQ(ExitCodeOf({.code = Code::kCancelled, .message = "x"}), kInterrupted);
+}
+
+}  // namespace
+}  // namespace gopmill::cli

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/cli/signals.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <semaphore>
+
+namespace gopmill::cli {
+namespace {
+
+TEST(SignalWatcher, TurnsSignalsIntoCalls) {
+  std::counting_semaphore<8> arrived(0);
+  int last = 0;
+  auto watcher = SignalWatcher::Start({SIGUSR1, SIGUSR2}, [&](int signal) {
+    last = signal;
+    arrived.release();
+  });
+  ASSERT_TRUE(watcher.ok());
+  kill(getpid(), SIGUSR1);
+  arrived.acquire();
+  EXPECT_EQ(last, SIGUSR1);
+  kill(getpid(), SIGUSR2);
+  arrived.acquire();
+  EXPECT_EQ(last, SIGUSR2);
+}
+
+TEST(SignalWatcher, EndsWithoutASignal) {
+  auto watcher = SignalWatcher::Start({SIGUSR1}, [](int) { FAIL(); });
+  ASSERT_TRUE(watcher.ok());
+}
+
+}  // namespace
+}  // namespace gopmill::cli

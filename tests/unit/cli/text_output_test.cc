@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/cli/text_output.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace gopmill::cli {
+namespace {
+
+TEST(ReadableJson, ValuesThenTables) {
+  const std::string text = ReadableJson(R"({"policy": "h-cahrw", "workers": 2, "seconds": 1.5,
+      "units": [{"unit": 0, "frames": 48, "cut": "closed"}, {"unit": 10, "frames": 5}],
+      "target": {"width": 640, "sizes": [1, 2]}, "none": null, "empty": []})");
+  EXPECT_EQ(text,
+            "policy   h-cahrw\n"
+            "workers  2\n"
+            "seconds  1.5\n"
+            "none     -\n"
+            "empty\n"
+            "units:\n"
+            "  unit  frames  cut\n"
+            "     0      48  closed\n"
+            "    10       5\n"
+            "target:\n"
+            "  width  640\n"
+            "  sizes  1, 2\n");
+}
+
+TEST(ReadableJson, LeavesOtherTextAlone) {
+  EXPECT_EQ(ReadableJson("not json"), "not json\n");
+  EXPECT_EQ(ReadableJson("{}"), "");
+}
+
+TEST(FailureReport, IsJsonWhateverTheMessageHolds) {
+  Error error = InvalidArgument("size", "bad \"value\" \xff", "16 to 8192");
+  const auto parsed = nlohmann::json::parse(FailureJson(error), nullptr, false);
+  ASSERT_TRUE(parsed.is_object());
+  EXPECT_EQ(parsed["error"]["code"], "invalid-argument");
+  EXPECT_EQ(parsed["error"]["parameter"], "size");
+}
+
+TEST(Reports, GoToAFileOrSayWhyNot) {
+  const std::string file = ::testing::TempDir() + "gopmill_report.json";
+  ASSERT_TRUE(WriteReport(file, "{}").ok());
+  std::stringstream text;
+  text << std::ifstream(file).rdbuf();
+  EXPECT_EQ(text.str(), "{}\n");
+  std::filesystem::remove(file);
+  EXPECT_FALSE(WriteReport("/nonexistent/report.json", "{}").ok());
+}
+
+}  // namespace
+}  // namespace gopmill::cli
