@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -15,9 +14,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 namespace {
 
 void Replay(const std::filesystem::path& path) {
+  std::vector<std::uint8_t> bytes(std::filesystem::file_size(path));
   std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  const std::vector<std::uint8_t> bytes(text.begin(), text.end());
+  file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
 }
 
@@ -25,7 +24,7 @@ void Replay(const std::filesystem::path& path) {
 
 int main(int argc, char** argv) {
   int count = 0;
-  for (const std::string argument : std::vector<std::string>(argv + 1, argv + argc)) {
+  for (const std::string& argument : std::vector<std::string>(argv + 1, argv + argc)) {
     if (!std::filesystem::is_directory(argument)) {
       Replay(argument);
       ++count;

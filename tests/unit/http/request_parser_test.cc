@@ -9,6 +9,7 @@
 namespace gopmill {
 namespace {
 
+using std::string_literals::operator""s;
 using State = RequestParser::State;
 
 std::span<const std::uint8_t> Bytes(std::string_view text) {
@@ -106,8 +107,8 @@ INSTANTIATE_TEST_SUITE_P(
     All, BadRequestTest,
     testing::Values(
         BadRequest{"garbage", 400, "\x16\x03\x01\x02garbage\r\n\r\n"},
-        BadRequest{"nul_in_target", 400, std::string("GET /a\0b HTTP/1.1\r\nHost: h\r\n\r\n", 33)},
-        BadRequest{"nul_in_field", 400, Get(std::string("Host: h\0h\r\n", 11))},
+        BadRequest{"nul_in_target", 400, "GET /a\0b HTTP/1.1\r\nHost: h\r\n\r\n"s},
+        BadRequest{"nul_in_field", 400, Get("Host: h\0h\r\n"s)},
         BadRequest{"long_target", 414, "GET /" + std::string(65536, 'a') + " HTTP/1.1\r\n"},
         BadRequest{"rather_long_target", 414,
                    "GET /" + std::string(8192, 'a') + " HTTP/1.1\r\nHost: h\r\n\r\n"},
