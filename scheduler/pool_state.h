@@ -12,12 +12,13 @@
 // stream waits behind it, and nobody else does.
 //
 // Guarantees: no operation looks at all workers or all units; none allocates except when more units
-// or streams are in the scheduler than ever before, or a stream is new.
+// or streams are in the scheduler than ever before.
 //
 // Thread-safety: compatible.
 #pragma once
 
 #include <memory>
+#include <memory_resource>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -175,7 +176,9 @@ class PoolState {
   HeadList heads_;
   std::vector<Stream> streams_;
   std::vector<std::uint32_t> free_streams_;
-  std::unordered_map<StreamId, std::uint32_t> stream_slots_;
+  // Streams come and go with every gap in their units: their map nodes are used again.
+  std::pmr::unsynchronized_pool_resource stream_memory_;
+  std::pmr::unordered_map<StreamId, std::uint32_t> stream_slots_{&stream_memory_};
   std::uint64_t next_sequence_ = 0;
   std::uint64_t epoch_ = 1;  // counts changes of the set of workers
   std::uint64_t waiting_units_ = 0;

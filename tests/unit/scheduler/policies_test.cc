@@ -20,7 +20,7 @@ TEST(RegistryTest, AnUnknownNameIsAnErrorThatListsTheKnownOnes) {
   const VirtualPool any({});
   const Result<std::unique_ptr<Policy>> made = MakePolicy("fastest", {}, any.pool());
   ASSERT_FALSE(made.ok());
-  const Error error = ErrorOf(made);
+  const Error& error = ErrorOf(made);
   EXPECT_EQ(error.code, Code::kInvalidArgument);
   EXPECT_EQ(error.parameter, "policy");
   EXPECT_EQ(error.accepted, "h-cahrw, ca-ahrw, hrw, rr, sm, fifo");

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The facade with real threads. What policies and the dispatcher do is tested without threads in
+// the other files of this folder; here it is about nothing being lost between them.
+#include "scheduler/scheduler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <latch>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/thread_safety.h"
+#include "scheduler/policy_registry.h"
+#include "scheduler/topology_hwloc.h"
+#include "tests/unit/scheduler/virtual_pool.h"
+
+namespace gopmill {
+namespace {
+
+// Collects reports; the test waits for as many as it expects.
+class Reports {
+ public:
+  void Add(const JobReport& report) {
+    const MutexLock lock(mutex_);
+    reports_.push_back(report);
+    changed_.NotifyAll();
+  }
+  std::vector<JobReport> WaitFor(std::size_t count) {
+    const MutexLock lock(mutex_);
+    while (reports_.size() < count) changed_.Wait(mutex_);
+    return reports_;
+  }
+  std::size_t size() {
+    const MutexLock lock(mutex_);
+    return reports_.size();
+  }
+
+ private:
+  Mutex mutex_;  // guards the list
+  CondVar changed_;
+  std::vector<JobReport> reports_ GOPMILL_GUARDED_BY(mutex_);
+};
+
+class TestJob final : public Job {
+ public:
+  TestJob(Reports& reports, std::function<JobOutcome()> run)
+      : reports_(reports), run_(std::move(run)) {}
+  JobOutcome Run(WorkerContext& /*worker*/) noexcept override { return run_(); }
+  void OnReport(const JobReport& report) noexcept override { reports_.Add(report); }
+
+ private:
+  Reports& reports_;
+  std::function<JobOutcome()> run_;
+};
+
+JobOutcome Done() { return JobOutcome::kDone; }
+
+JobSpec Spec(std::uint64_t stream, std::int64_t index, std::size_t bytes = 1000) {
+  return {
+      .unit = {StreamId{stream}, UnitIndex{index}}, .stream_number = stream, .cost_bytes = bytes};
+}
+
+std::unique_ptr<Scheduler> MakeScheduler(const SchedulerOptions& options) {
+  const Topology topology = DiscoverTopology({}).value();
+  Result<std::unique_ptr<Scheduler>> made = Scheduler::Create(options, topology, {});
+  GOPMILL_CHECK(made.ok());
+  return std::move(made).value();
+}
+
+TEST(SchedulerTest, RunsAndReportsEveryJobUnderEveryPolicy) {
+  for (const PolicyEntry& entry : Policies()) {
+    for (const int workers : {1, 2, 8}) {
+      SCOPED_TRACE(std::string(entry.name) + ", workers " + std::to_string(workers));
+      Reports reports;
+      const auto scheduler = MakeScheduler({.policy = std::string(entry.name), .workers = workers});
+      ASSERT_EQ(scheduler->worker_count(), workers);
+      std::vector<std::thread> submitters;
+      for (std::uint64_t stream = 0; stream < 4; ++stream) {
+        submitters.emplace_back([&, stream] {
+          for (int index = 0; index < 50; ++index) {
+            ASSERT_TRUE(
+                scheduler->Submit(Spec(stream, index), std::make_unique<TestJob>(reports, Done))
+                    .ok());
+          }
+        });
+      }
+      for (std::thread& submitter : submitters) submitter.join();
+      const auto all = reports.WaitFor(200);
+      std::map<UnitId, int> times;
+      for (const JobReport& report : all) {
+        EXPECT_EQ(++times[report.unit], 1);
+        EXPECT_EQ(report.outcome, JobOutcome::kDone);
+        EXPECT_LE(report.submitted, report.assigned);
+        EXPECT_LE(report.assigned, report.started);
+        EXPECT_LE(report.started, report.finished);
+      }
+      scheduler->Shutdown();
+      const SchedulerStats stats = scheduler->Stats();
+      EXPECT_EQ(stats.submitted, 200U);
+      EXPECT_EQ(stats.assigned, 200U);
+      EXPECT_EQ(stats.waiting_units, 0U);
+      EXPECT_GE(stats.decisions, 200U);
+      EXPECT_GT(stats.decision_time.count(), 0);
+      std::uint64_t done = 0;
+      for (const WorkerStats& worker : stats.workers) done += worker.jobs_done;
+      EXPECT_EQ(done, 200U);
+    }
+  }
+}
+
+TEST(SchedulerTest, WorkersArePinnedAndMayOutnumberPus) {
+  const auto scheduler = MakeScheduler({.workers = 5});
+  const SchedulerStats stats = scheduler->Stats();
+  ASSERT_EQ(stats.workers.size(), 5U);
+  for (const WorkerStats& worker : stats.workers) {
+    EXPECT_TRUE(worker.pinned) << worker.pin_warning;
+  }
+}
+
+TEST(SchedulerTest, PusThatDoNotExistAreAWarningInTheStatistics) {
+  Reports reports;
+  const Topology elsewhere = SyntheticTopology("pack:8 core:64 pu:1");
+  auto made = Scheduler::Create({.workers = 512}, elsewhere, {});
+  ASSERT_TRUE(made.ok());
+  const std::unique_ptr<Scheduler> scheduler = std::move(made).value();
+  EXPECT_FALSE(scheduler->Stats().workers.back().pin_warning.empty());
+  ASSERT_TRUE(scheduler->Submit(Spec(1, 0), std::make_unique<TestJob>(reports, Done)).ok());
+  EXPECT_EQ(reports.WaitFor(1)[0].outcome, JobOutcome::kDone);
+}
+
+TEST(SchedulerTest, RefusesWhatCannotWork) {
+  const Topology topology = SyntheticTopology("core:2 pu:1");
+  EXPECT_EQ(ErrorOf(Scheduler::Create({.policy = "best"}, topology, {})).accepted, PolicyNames());
+  EXPECT_FALSE(Scheduler::Create({.workers = -1}, topology, {}).ok());
+  EXPECT_FALSE(Scheduler::Create({.workers = 1'000'000}, topology, {}).ok());
+  EXPECT_FALSE(Scheduler::Create({.run_queue_units = -2}, topology, {}).ok());
+
+  Reports reports;
+  const auto scheduler = MakeScheduler({});
+  EXPECT_FALSE(scheduler->Submit(Spec(1, 0, 0), std::make_unique<TestJob>(reports, Done)).ok());
+  EXPECT_FALSE(scheduler->Submit(Spec(1, 0), nullptr).ok());
+  EXPECT_EQ(reports.size(), 0U);
+}
+
+TEST(SchedulerTest, RetriesAFailureOnAnotherWorker) {
+  Reports reports;
+  const auto scheduler = MakeScheduler({.workers = 2});
+  auto runs = std::make_shared<std::atomic<int>>(0);
+  const auto fail_once = [runs] {
+    return runs->fetch_add(1) == 0 ? JobOutcome::kFailed : JobOutcome::kDone;
+  };
+  ASSERT_TRUE(scheduler->Submit(Spec(1, 0), std::make_unique<TestJob>(reports, fail_once)).ok());
+  const JobReport report = reports.WaitFor(1)[0];
+  EXPECT_EQ(report.outcome, JobOutcome::kDone);
+  EXPECT_EQ(report.attempt, 1);
+  EXPECT_NE(report.worker, report.home);
+  EXPECT_EQ(scheduler->Stats().retries, 1U);
+}
+
+// One worker is kept busy, so that everything behind it is queued or waits.
+struct BlockedScheduler {
+  Reports reports;
+  std::latch begun{1};
+  std::latch go_on{1};
+  std::unique_ptr<Scheduler> scheduler = MakeScheduler({.workers = 1});
+
+  BlockedScheduler() {
+    const auto block = [this] {
+      begun.count_down();
+      go_on.wait();
+      return JobOutcome::kDone;
+    };
+    GOPMILL_CHECK(scheduler->Submit(Spec(1, 0), std::make_unique<TestJob>(reports, block)).ok());
+    begun.wait();
+    for (int index = 1; index < 6; ++index) {
+      GOPMILL_CHECK(
+          scheduler->Submit(Spec(1, index), std::make_unique<TestJob>(reports, Done)).ok());
+    }
+    GOPMILL_CHECK(scheduler->Submit(Spec(2, 0), std::make_unique<TestJob>(reports, Done)).ok());
+  }
+};
+
+TEST(SchedulerTest, CancelReportsWhatHasNotBegunWhileTheRestRuns) {
+  BlockedScheduler blocked;
+  blocked.scheduler->Cancel(StreamId{1});
+  const auto cancelled = blocked.reports.WaitFor(5);
+  for (const JobReport& report : cancelled) {
+    EXPECT_EQ(report.outcome, JobOutcome::kCancelled);
+    EXPECT_EQ(report.unit.stream, StreamId{1});
+  }
+  const SchedulerStats stats = blocked.scheduler->Stats();
+  EXPECT_EQ(stats.cancelled, 5U);
+  EXPECT_EQ(stats.workers[0].running, (UnitId{StreamId{1}, UnitIndex{0}}));
+  blocked.go_on.count_down();
+  const auto all = blocked.reports.WaitFor(7);
+  EXPECT_EQ(all[6].unit.stream, StreamId{2});
+  EXPECT_EQ(all[6].outcome, JobOutcome::kDone);
+}
+
+TEST(SchedulerTest, ShutdownCancelsTheQueueWaitsForTheRunningJobAndClosesTheGate) {
+  BlockedScheduler blocked;
+  std::thread closer([&] { blocked.scheduler->Shutdown(); });
+  EXPECT_EQ(blocked.reports.WaitFor(6).size(), 6U) << "before the running job ends";
+  const Status late =
+      blocked.scheduler->Submit(Spec(3, 0), std::make_unique<TestJob>(blocked.reports, Done));
+  ASSERT_FALSE(late.ok());
+  EXPECT_EQ(late.error().code, Code::kUnavailable);
+  blocked.go_on.count_down();
+  closer.join();
+  blocked.scheduler->Shutdown();
+  EXPECT_EQ(blocked.reports.size(), 7U);
+  EXPECT_EQ(blocked.scheduler->Stats().workers.size(), 1U) << "statistics outlive the threads";
+}
+
+TEST(SchedulerTest, JobsMaySubmitAndCancelFromTheirReports) {
+  struct Chain final : Job {
+    Chain(Scheduler& s, Reports& r, int i) : scheduler(s), reports(r), index(i) {}
+    JobOutcome Run(WorkerContext& /*worker*/) noexcept override { return JobOutcome::kDone; }
+    void OnReport(const JobReport& report) noexcept override {
+      if (index < 100) {
+        const Status submitted = scheduler.Submit(
+            Spec(1, index + 1), std::make_unique<Chain>(scheduler, reports, index + 1));
+        GOPMILL_CHECK(submitted.ok());
+      }
+      scheduler.Cancel(StreamId{77});
+      reports.Add(report);
+    }
+    Scheduler& scheduler;
+    Reports& reports;
+    int index;
+  };
+  Reports reports;
+  const auto scheduler = MakeScheduler({.workers = 2});
+  ASSERT_TRUE(scheduler->Submit(Spec(1, 0), std::make_unique<Chain>(*scheduler, reports, 0)).ok());
+  EXPECT_EQ(reports.WaitFor(101).size(), 101U);
+}
+
+// Submitters, cancellers, readers of statistics and failing jobs, all at once, and the end in the
+// middle of it.
+TEST(SchedulerTest, NothingIsLostInACrowd) {
+  for (const char* policy : {"h-cahrw", "fifo"}) {
+    Reports reports;
+    std::atomic<std::size_t> accepted = 0;
+    {
+      const auto scheduler = MakeScheduler({.policy = policy, .workers = 4});
+      std::vector<std::thread> crowd;
+      for (std::uint64_t stream = 0; stream < 4; ++stream) {
+        crowd.emplace_back([&, stream] {
+          for (int index = 0; index < 500; ++index) {
+            const auto run = [index] {
+              return index % 5 == 0 ? JobOutcome::kFailed : JobOutcome::kDone;
+            };
+            if (scheduler->Submit(Spec(stream, index), std::make_unique<TestJob>(reports, run))
+                    .ok()) {
+              ++accepted;
+            }
+            if (index % 100 == 99) scheduler->Cancel(StreamId{stream});
+            if (index % 50 == 0) {
+              EXPECT_EQ(scheduler->Stats().workers.size(), 4U);
+            }
+            if (stream == 3 && index == 400) scheduler->Shutdown();
+          }
+        });
+      }
+      for (std::thread& thread : crowd) thread.join();
+    }
+    EXPECT_EQ(reports.size(), accepted.load());
+  }
+}
+
+}  // namespace
+}  // namespace gopmill
