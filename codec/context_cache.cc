@@ -142,8 +142,8 @@ Result<std::unique_ptr<VideoEncoder>> ContextCache::TakeEncoder(const EncoderSpe
 
 bool ContextCache::PrepareOne() {
   const auto wanted = [this](const RecentSpec& entry) {
-    return entry.spec.rate_mode != RateMode::kBitrate &&
-           impl_->encoders_taken - entry.last_taken < kLately && !impl_->HasEncoder(entry.spec);
+    return OpensAhead(entry.spec) && impl_->encoders_taken - entry.last_taken < kLately &&
+           !impl_->HasEncoder(entry.spec);
   };
   const auto found = std::find_if(impl_->recent.begin(), impl_->recent.end(), wanted);
   if (found == impl_->recent.end()) return false;

@@ -45,8 +45,8 @@ class ContextCache {
   Result<std::unique_ptr<VideoEncoder>> TakeEncoder(const EncoderSpec& spec);
   // Opens one encoder ahead for a spec used lately that has none waiting. Call when the worker has
   // nothing to do; returns false when there is nothing to prepare. Never evicts: what is warm is
-  // worth more than what might be asked for. kBitrate encoders open with their unit's rate and are
-  // not prepared (see video_encoder.h).
+  // worth more than what might be asked for. Encoders that need their unit's rate to open are not
+  // prepared (OpensAhead).
   bool PrepareOne();
 
   [[nodiscard]] CacheStats Stats() const;

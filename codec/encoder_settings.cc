@@ -30,25 +30,27 @@ namespace {
 // deadline) and MPEG-4 have scales of their own.
 struct PresetRow {
   const char* x26x;
+  int x264_lookahead;
   int svt_av1;
   int vp9_cpu_used;
   const char* mpeg4_decision;  // how macroblock types are chosen
   int mpeg4_trellis;
 };
 constexpr std::array<PresetRow, 9> kPresets = {{
-    {"ultrafast", 12, 5, "simple", 0},
-    {"superfast", 11, 5, "simple", 0},
-    {"veryfast", 10, 5, "simple", 0},
-    {"faster", 9, 4, "bits", 0},
-    {"fast", 8, 4, "rd", 0},
-    {"medium", 7, 3, "rd", 1},
-    {"slow", 6, 2, "rd", 2},
-    {"slower", 5, 1, "rd", 2},
-    {"veryslow", 4, 0, "rd", 2},
+    {"ultrafast", 0, 12, 5, "simple", 0},
+    {"superfast", 0, 11, 5, "simple", 0},
+    {"veryfast", 10, 10, 5, "simple", 0},
+    {"faster", 20, 9, 4, "bits", 0},
+    {"fast", 30, 8, 4, "rd", 0},
+    {"medium", 40, 7, 3, "rd", 1},
+    {"slow", 50, 6, 2, "rd", 2},
+    {"slower", 60, 5, 1, "rd", 2},
+    {"veryslow", 60, 4, 0, "rd", 2},
 }};
 const PresetRow& RowOf(Preset preset) { return kPresets.at(static_cast<std::size_t>(preset)); }
 
-constexpr int kNeverAgain = 1 << 20;  // frames between key frames: longer than any unit
+constexpr double kSteeringStart = 25;  // replaced before the first frame is coded
+constexpr int kNeverAgain = 1 << 20;   // frames between key frames: longer than any unit
 // H.264's quantiser steps double every 6; MPEG-4's scale is linear and about 1 at step 12.
 double Mpeg4Quantiser(double crf) {
   return std::clamp(0.85 * std::exp2((crf - 12) / 6), 1.0, 31.0);
@@ -141,12 +143,17 @@ std::string HdrParams(const EncoderSpec& spec, const HdrKeys& keys) {
 
 // --- one function per encoder -----------------------------------------------------------------
 
-void ApplyX264(const EncoderSpec& spec, AVCodecContext& context, Options& options) {
+void ApplyX264(const EncoderSpec& spec, int lookahead, AVCodecContext& context, Options& options) {
   options.Set("preset", RowOf(spec.preset).x26x);
   options.Set("profile", H264ProfileName(spec));
   options.Set("a53cc", 0);  // captions would double and vanish with the frames
   if (spec.rate_mode == RateMode::kCrf) options.Set("crf", spec.crf);
   if (spec.rate_mode == RateMode::kQp) options.Set("qp", spec.qp);
+  if (SteeredByCrf(spec)) {
+    context.bit_rate = 0;
+    options.Set("crf", kSteeringStart);
+  }
+  if (lookahead != kPresetLookahead) options.Set("rc-lookahead", lookahead);
   context.level = H264Level(spec);
   // Scene cuts keep their I pictures, but none is far enough from the first to become an IDR.
   std::string params =
@@ -268,11 +275,23 @@ bool CpuIndependent(VideoCodec codec) {
   return codec == VideoCodec::kH264 || codec == VideoCodec::kMpeg4;
 }
 
-Status ApplySettings(const EncoderSpec& spec, std::int64_t bps, AVCodecContext& context) {
-  ApplyCommon(spec, bps, context);
+bool SteeredByCrf(const EncoderSpec& spec) {
+  return spec.codec == VideoCodec::kH264 && spec.rate_mode == RateMode::kBitrate;
+}
+
+Status SetCrf(AVCodecContext& context, double crf) {
+  Options options(context);
+  options.Set("crf", crf);
+  return options.status();
+}
+
+int PresetLookahead(Preset preset) { return RowOf(preset).x264_lookahead; }
+
+Status ApplySettings(const EncoderSpec& spec, const UnitSettings& unit, AVCodecContext& context) {
+  ApplyCommon(spec, unit.bps, context);
   Options options(context);
   switch (spec.codec) {
-    case VideoCodec::kH264: ApplyX264(spec, context, options); break;
+    case VideoCodec::kH264: ApplyX264(spec, unit.lookahead, context, options); break;
     case VideoCodec::kHevc: ApplyX265(spec, context, options); break;
     case VideoCodec::kAv1: ApplySvtAv1(spec, context, options); break;
     case VideoCodec::kVp9: ApplyVp9(spec, context, options); break;

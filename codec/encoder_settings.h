@@ -20,8 +20,22 @@ namespace gopmill {
 // The encoder of this build for `codec`; nullptr = none.
 const AVCodec* FindEncoder(VideoCodec codec);
 
-// Writes all of `spec` into a context that is about to be opened. `bps` is the unit's bit rate
-// (kBitrate only). Fails if an option is unknown to this build's encoder.
-Status ApplySettings(const EncoderSpec& spec, std::int64_t bps, AVCodecContext& context);
+// Whether kBitrate is met by steering the encoder's CRF (codec/rate_control) instead of by the
+// encoder's own control. So far x264 only.
+bool SteeredByCrf(const EncoderSpec& spec);
+// Changes the CRF of an open encoder from its next frame on.
+Status SetCrf(AVCodecContext& context, double crf);
+
+// Frames x264 looks ahead with this preset.
+int PresetLookahead(Preset preset);
+inline constexpr int kPresetLookahead = -1;
+
+struct UnitSettings {
+  std::int64_t bps = 0;              // the unit's bit rate (kBitrate only)
+  int lookahead = kPresetLookahead;  // frames; x264 only
+};
+// Writes all of `spec` into a context that is about to be opened. Fails if an option is unknown to
+// this build's encoder.
+Status ApplySettings(const EncoderSpec& spec, const UnitSettings& unit, AVCodecContext& context);
 
 }  // namespace gopmill

@@ -28,7 +28,14 @@ std::size_t PicturesHeld(VideoCodec codec) {
 }
 constexpr std::size_t kContextBytes = 4U << 20U;
 
+constexpr std::int64_t kLookaheadShare = 4;  // of a unit's frames: one in so many
+constexpr int kLeastLookahead = 3;
+
 }  // namespace
+
+bool OpensAhead(const EncoderSpec& spec) {
+  return spec.rate_mode != RateMode::kBitrate || SteeredByCrf(spec);
+}
 
 Result<std::unique_ptr<VideoEncoder>> VideoEncoder::Open(const EncoderSpec& spec) {
   if (FindEncoder(spec.codec) == nullptr) {
@@ -37,28 +44,45 @@ Result<std::unique_ptr<VideoEncoder>> VideoEncoder::Open(const EncoderSpec& spec
                  .parameter = "vcodec"};
   }
   std::unique_ptr<VideoEncoder> encoder(new VideoEncoder(spec));
-  if (spec.rate_mode != RateMode::kBitrate) {
-    encoder->opened_ = encoder->OpenCodec(0);
+  if (OpensAhead(spec)) {
+    encoder->opened_ = encoder->OpenCodec(spec.nominal_bps, kPresetLookahead);
     GOPMILL_RETURN_IF_ERROR(encoder->opened_);
   }
   return encoder;
 }
 
-Status VideoEncoder::OpenCodec(std::int64_t bps) {
+Status VideoEncoder::OpenCodec(std::int64_t bps, int lookahead) {
   const AVCodec* codec = FindEncoder(spec_.codec);
   context_.reset(avcodec_alloc_context3(codec));
   GOPMILL_CHECK(context_ != nullptr);
-  GOPMILL_RETURN_IF_ERROR(ApplySettings(spec_, bps, *context_));
+  GOPMILL_RETURN_IF_ERROR(ApplySettings(spec_, {bps, lookahead}, *context_));
   const int ret = avcodec_open2(context_.get(), codec, nullptr);
   return ret < 0 ? Status(av::AvError("The video encoder could not be opened", ret)) : OkStatus();
 }
 
 void VideoEncoder::OpenIfNot() {
-  if (context_ == nullptr) opened_ = OpenCodec(spec_.nominal_bps);
+  if (context_ == nullptr) opened_ = OpenCodec(spec_.nominal_bps, kPresetLookahead);
 }
 
-void VideoEncoder::SetBitrate(std::int64_t bps) {
-  if (spec_.rate_mode == RateMode::kBitrate) opened_ = OpenCodec(bps);
+void VideoEncoder::SetBitrate(std::int64_t bps, std::int64_t frames) {
+  if (spec_.rate_mode != RateMode::kBitrate) return;
+  if (!SteeredByCrf(spec_)) {
+    opened_ = OpenCodec(bps, kPresetLookahead);
+    return;
+  }
+  control_.emplace(RateControl::Unit{spec_.width, spec_.height, spec_.fps, bps, frames});
+  // Steering starts when the lookahead is full; in a short unit that would be too late.
+  const auto share = static_cast<int>(frames / kLookaheadShare);
+  if (frames > 0 && share < PresetLookahead(spec_.preset)) {
+    opened_ = OpenCodec(bps, std::max(share, kLeastLookahead));
+  }
+}
+
+Status VideoEncoder::Steer(const AVFrame& frame) {
+  if (!control_)
+    control_.emplace(RateControl::Unit{spec_.width, spec_.height, spec_.fps, spec_.nominal_bps, 0});
+  control_->Observe(frame);
+  return SetCrf(*context_, control_->crf());
 }
 
 const AVCodecContext& VideoEncoder::context() {
@@ -80,6 +104,7 @@ Status VideoEncoder::Send(const AVFrame* frame) {
     // Encoders take these as orders; here they are what the source happened to be.
     scratch_->pict_type = AV_PICTURE_TYPE_NONE;
     scratch_->quality = context_->global_quality;
+    if (SteeredByCrf(spec_)) GOPMILL_RETURN_IF_ERROR(Steer(*scratch_));
     if (ret >= 0) ret = avcodec_send_frame(context_.get(), scratch_.get());
     av_frame_unref(scratch_.get());
   }
@@ -92,6 +117,7 @@ Result<bool> VideoEncoder::Receive(AVPacket& packet) {
   const int ret = avcodec_receive_packet(context_.get(), &packet);
   if (ret == AVERROR(EAGAIN) || ret == AVERROR_EOF) return false;
   if (ret < 0) return av::AvError("The video encoder failed", ret);
+  if (control_) control_->Coded(packet.size, packet.pts);
   return true;
 }
 

@@ -7,18 +7,20 @@
 // the encoder did before (it is used for one unit only) or, where the codec can promise it, on the
 // CPU's instruction sets (`CpuIndependent`).
 //
-// In kBitrate mode the codec is opened by SetBitrate, not by Open: no encoder library can change
-// the mean rate of an encoder that is already open (x264 ignores the wish unless it runs at a
-// constant rate). Opening ahead is therefore for kCrf and kQp; it saves 0.5 to 3 ms per unit.
+// Bit rates: x264 runs at constant rate factor and is steered frame by frame (codec/rate_control),
+// so it can be opened ahead. The other encoders keep their own control; they cannot change the mean
+// rate once open, so in kBitrate mode SetBitrate opens them, not Open.
 //
 // Thread-safety: thread-compatible; one worker at a time.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/status.h"
+#include "codec/rate_control.h"
 #include "media/av_ptr.h"
 #include "media/plan.h"
 
@@ -57,9 +59,10 @@ class VideoEncoder {
   // Makes an encoder with one thread. kUnsupported if the build lacks it.
   static Result<std::unique_ptr<VideoEncoder>> Open(const EncoderSpec& spec);
 
-  // The unit's own bit rate, bits per second; kBitrate mode only; before the first frame. Without
-  // this call it is the spec's nominal rate. A failure to open is reported by Send.
-  void SetBitrate(std::int64_t bps);
+  // The unit's own bit rate, bits per second, and its number of frames (0 = unknown; the rate is
+  // then met less well); kBitrate mode only; before the first frame. Without this call the rate is
+  // the spec's nominal one. A failure to open is reported by Send.
+  void SetBitrate(std::int64_t bps, std::int64_t frames = 0);
   // Feeds one frame whose pts counts output frames (time base 1/fps). The first frame becomes an
   // IDR (key frame), none after it does. nullptr = no more frames: drain with Receive.
   Status Send(const AVFrame* frame);
@@ -77,14 +80,19 @@ class VideoEncoder {
 
  private:
   explicit VideoEncoder(EncoderSpec spec) : spec_(std::move(spec)) {}
-  Status OpenCodec(std::int64_t bps);
+  Status OpenCodec(std::int64_t bps, int lookahead);
   void OpenIfNot();
+  Status Steer(const AVFrame& frame);
 
   EncoderSpec spec_;
   av::CodecContext context_;  // null until the codec is opened
   Status opened_;             // what opening it gave
+  std::optional<RateControl> control_;
   av::Frame scratch_ = av::NewFrame();
 };
+
+// Whether an encoder of this spec can be opened before its unit's bit rate is known.
+bool OpensAhead(const EncoderSpec& spec);
 
 // False for codecs whose bytes may differ between CPU models (the same-bytes promise then holds
 // between equal CPUs only).
