@@ -228,7 +228,7 @@ void HttpConnection::Dispatch() {
   } else if (auto* deferred = std::get_if<DeferredReply>(&handled.reply)) {
     StartDeferred(*deferred);
   } else {
-    StartStream(std::move(std::get<StreamReply>(handled.reply)));
+    StartStream(std::get<StreamReply>(handled.reply));
   }
 }
 
@@ -265,7 +265,7 @@ void HttpConnection::StartDeferred(const DeferredReply& reply) {
 
 // Streams.
 
-void HttpConnection::StartStream(StreamReply reply) {
+void HttpConnection::StartStream(const StreamReply& reply) {
   if (input_ended_) return FlushAndClose();  // the client has left already: see the class comment
   phase_ = Phase::kStreaming;
   auto channel = std::make_shared<StreamChannel>(

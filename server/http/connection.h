@@ -95,7 +95,7 @@ class HttpConnection {
   void Dispatch();
   void Respond(HttpResponse response);
   void StartDeferred(const DeferredReply& reply);
-  void StartStream(StreamReply reply);
+  void StartStream(const StreamReply& reply);
   void PumpStream();
   void EndStream();
   [[nodiscard]] Persistence StreamPersistence() const;
