@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "config/settings.h"
+#include "scheduler/policy_registry.h"
 #include "server/cli/exit_codes.h"
 
 namespace gopmill::cli {
@@ -92,8 +93,7 @@ void AddJobOptions(CLI::App& command, JobArgs& args) {
   args.scheduler = kDefaultScheduler;
   args.log_level = "warning";
   command
-      .add_option("--scheduler", args.scheduler,
-                  "Policy that spreads the work; h-cahrw unless given")
+      .add_option("--scheduler", args.scheduler, "Policy that spreads the work: " + PolicyNames())
       ->type_name("NAME");
   command.add_option("--workers", args.workers, "Worker threads; 0 = one per CPU")
       ->type_name("N")

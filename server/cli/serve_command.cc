@@ -80,7 +80,7 @@ std::string Url(const std::string& address, int port) {
 }
 
 // Reads the settings again; what cannot change while running is said.
-void OnReload(const ServeArgs& args, ServerConfig& config) {
+void OnReload(const ServeArgs& args, MediaService& service, ServerConfig& config) {
   const auto loaded = LoadConfig(SourcesOf(args));
   if (!loaded.ok()) {
     spdlog::error("reload refused, nothing changed: {}", loaded.error().message);
@@ -88,6 +88,7 @@ void OnReload(const ServeArgs& args, ServerConfig& config) {
   }
   const Reloaded reloaded = Reload(config, loaded->config);
   config = reloaded.config;
+  service.Reload(config);
   if (const Status level = SetLogLevel(config.log.level); !level.ok()) {
     spdlog::error("reload: {}", level.error().message);
   }
@@ -99,8 +100,9 @@ void OnReload(const ServeArgs& args, ServerConfig& config) {
 }
 
 // Until the first signal that asks for the end.
-void WaitForEnd(const ServeArgs& args, SignalQueue& queue, ServerConfig& config) {
-  while (queue.Pop() == SIGHUP) OnReload(args, config);
+void WaitForEnd(const ServeArgs& args, SignalQueue& queue, MediaService& service,
+                ServerConfig& config) {
+  while (queue.Pop() == SIGHUP) OnReload(args, service, config);
 }
 
 int Complain(const Error& error) {
@@ -119,9 +121,10 @@ int Serve(const ServeArgs& args, ServerConfig config) {
   if (!server.ok()) return Complain(server.error());
 
   WriteStderr("listening on " + Url(config.http.address, (*server)->port()) + "\n");
-  WaitForEnd(args, queue, config);
+  WaitForEnd(args, queue, **service, config);
 
   spdlog::info("draining for at most {} s", config.drain_timeout_seconds);
+  (*service)->StartDraining();
   const std::size_t cut = (*server)->Drain(std::chrono::seconds(config.drain_timeout_seconds));
   if (cut > 0) spdlog::warn("{} streams were cut", cut);
   (*server)->Stop();

@@ -27,7 +27,7 @@ struct Outcome {
 };
 
 // Runs the program through the shell. Arguments are quoted by the caller.
-Outcome Run(const std::string& arguments, const std::string& before = "") {
+Outcome RunProgram(const std::string& arguments, const std::string& before = "") {
   const char* program = std::getenv("GOPMILL_PROGRAM");
   if (program == nullptr) return {-1, "GOPMILL_PROGRAM is not set"};
   const std::string line = before + " '" + program + "' " + arguments + " 2>&1";
@@ -60,29 +60,30 @@ class ProgramTest : public ::testing::Test {
 };
 
 TEST_F(ProgramTest, VersionAndHelp) {
-  const Outcome version = Run("--version");
+  const Outcome version = RunProgram("--version");
   EXPECT_EQ(version.code, 0);
   EXPECT_THAT(version.out, StartsWith("gopmill "));
-  EXPECT_EQ(Run("transcode --help").code, 0);
+  EXPECT_EQ(RunProgram("transcode --help").code, 0);
 }
 
 TEST_F(ProgramTest, WrongCommandLinesExitWithTwo) {
-  EXPECT_EQ(Run("").code, 2);
-  EXPECT_EQ(Run("transcode in.mp4").code, 2);
-  const Outcome size = Run("transcode in.mp4 out.mp4 --size 0x0");
+  EXPECT_EQ(RunProgram("").code, 2);
+  EXPECT_EQ(RunProgram("transcode in.mp4").code, 2);
+  const Outcome size = RunProgram("transcode in.mp4 out.mp4 --size 0x0");
   EXPECT_EQ(size.code, 2);
   EXPECT_THAT(size.out, AllOf(HasSubstr("parameter: size"), HasSubstr("16 to 8192")));
-  const Outcome scheduler = Run("transcode in.mp4 " + Path("o.mp4") + " --scheduler nonsense");
+  const Outcome scheduler =
+      RunProgram("transcode in.mp4 " + Path("o.mp4") + " --scheduler nonsense");
   EXPECT_EQ(scheduler.code, 2);
   EXPECT_THAT(scheduler.out, AllOf(HasSubstr("parameter: scheduler"), HasSubstr("h-cahrw")));
-  EXPECT_EQ(Run("transcode in.mp4 /nonexistent/folder/out.mp4").code, 2);
+  EXPECT_EQ(RunProgram("transcode in.mp4 /nonexistent/folder/out.mp4").code, 2);
 }
 
 TEST_F(ProgramTest, UnusableSourcesExitWithThreeAndLeaveNothing) {
   Write("text.mp4", "This is not a movie.");
   Write("empty.mp4", "");
   for (const char* source : {"missing.mp4", "text.mp4", "empty.mp4"}) {
-    const Outcome outcome = Run("transcode " + Path(source) + " " + Path("out.mp4"));
+    const Outcome outcome = RunProgram("transcode " + Path(source) + " " + Path("out.mp4"));
     EXPECT_EQ(outcome.code, 3) << source << ": " << outcome.out;
     EXPECT_FALSE(fs::exists(Path("out.mp4"))) << source;
   }
@@ -92,17 +93,17 @@ TEST_F(ProgramTest, UnusableSourcesExitWithThreeAndLeaveNothing) {
 TEST_F(ProgramTest, ExistingOutputIsKeptWithoutForce) {
   Write("out.mp4", "precious");
   Write("in.mp4", "x");
-  const Outcome outcome = Run("transcode " + Path("in.mp4") + " " + Path("out.mp4"));
+  const Outcome outcome = RunProgram("transcode " + Path("in.mp4") + " " + Path("out.mp4"));
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.out, HasSubstr("--force"));
   EXPECT_EQ(fs::file_size(Path("out.mp4")), 8u);
   // Not even with --force is a source replaced by its own transcode.
-  EXPECT_EQ(Run("transcode --force " + Path("in.mp4") + " " + Path("in.mp4")).code, 2);
+  EXPECT_EQ(RunProgram("transcode --force " + Path("in.mp4") + " " + Path("in.mp4")).code, 2);
 }
 
 TEST_F(ProgramTest, FailuresAreReportedAsJsonToo) {
-  const Outcome outcome =
-      Run("transcode " + Path("missing.mp4") + " " + Path("out.mp4") + " --json " + Path("r.json"));
+  const Outcome outcome = RunProgram("transcode " + Path("missing.mp4") + " " + Path("out.mp4") +
+                                     " --json " + Path("r.json"));
   EXPECT_EQ(outcome.code, 3);
   std::stringstream report;
   report << std::ifstream(Path("r.json")).rdbuf();
@@ -110,23 +111,24 @@ TEST_F(ProgramTest, FailuresAreReportedAsJsonToo) {
 }
 
 TEST_F(ProgramTest, TopologyShowsTheAllowedCpus) {
-  EXPECT_THAT(Run("topology").out, HasSubstr("allowed CPUs: "));
-  EXPECT_THAT(Run("topology --json -").out, HasSubstr("\"allowed_cpus\""));
-  EXPECT_EQ(Run("topology --json /nonexistent/x").code, 1);
+  EXPECT_THAT(RunProgram("topology").out, HasSubstr("allowed CPUs: "));
+  EXPECT_THAT(RunProgram("topology --json -").out, HasSubstr("\"allowed_cpus\""));
+  EXPECT_EQ(RunProgram("topology --json /nonexistent/x").code, 1);
 }
 
 TEST_F(ProgramTest, ServeChecksItsSettingsFirst) {
   Write("c.json", "{\"http\": {\"prt\": 1}}");
-  const Outcome bad = Run("serve --workers x --config " + Path("c.json"));
+  const Outcome bad = RunProgram("serve --workers x --config " + Path("c.json"));
   EXPECT_EQ(bad.code, 2);
   EXPECT_THAT(bad.out, AllOf(HasSubstr("/http/prt"), HasSubstr("flag --workers")));
-  EXPECT_EQ(Run("serve").code, 2);
-  EXPECT_EQ(Run("serve --library /nonexistent").code, 2);
-  EXPECT_EQ(Run("serve --library . --rtsp-port 8554").code, 2);
+  EXPECT_EQ(RunProgram("serve").code, 2);
+  EXPECT_EQ(RunProgram("serve --library /nonexistent").code, 2);
+  EXPECT_EQ(RunProgram("serve --library . --rtsp-port 8554").code, 2);
 }
 
 TEST_F(ProgramTest, ServePrintsItsSettings) {
-  const Outcome printed = Run("serve --print-config --http-port 81", "GOPMILL_STREAMS_MAX=5");
+  const Outcome printed =
+      RunProgram("serve --print-config --http-port 81", "GOPMILL_STREAMS_MAX=5");
   EXPECT_EQ(printed.code, 0);
   EXPECT_THAT(printed.out, AllOf(HasSubstr("// flag --http-port"),
                                  HasSubstr("// environment GOPMILL_STREAMS_MAX")));
