@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How long one scheduling decision takes, by policy and size of the machine.
+//
+//   policy_bench --benchmark_repetitions=9 --benchmark_report_aggregates_only=true
+//
+// busy/<policy>/<workers>: Policy::On for one arriving unit of 512 streams while every worker holds
+//   one or two units of random sizes.
+// one_idle/<policy>/<workers>: the same with one idle worker somewhere.
+// home/<policy>/<workers>: Policy::Home, once per stream.
+// step/<policy>/<workers>: Dispatcher::Step for one completion and one arrival, that is everything
+// a
+//   unit costs but its hops between threads; three streams per worker, one unit at a time each.
+//
+// ca-ahrw looks at every worker and serves at most 256; it is left out of the big machine.
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scheduler/dispatcher.h"
+#include "scheduler/policy_registry.h"
+#include "scheduler/topology_hwloc.h"
+#include "scheduler/worker_layout.h"
+
+namespace gopmill {
+namespace {
+
+struct Machine {
+  const char* name;
+  const char* synthetic;
+};
+
+constexpr Machine kMachines[] = {
+    {"8", "pack:2 l2:2 core:2 pu:1"},
+    {"64", "pack:2 l3:4 core:4 pu:2"},
+    {"4096", "pack:8 numa:4 l3:8 core:8 pu:2"},
+};
+constexpr std::uint64_t kStreams = 512;
+
+struct Bench {
+  std::unique_ptr<PoolState> pool;
+  std::unique_ptr<Policy> policy;  // null if it does not serve so many workers
+};
+
+Bench MakeBench(const char* policy, const Machine& machine) {
+  const Topology topology = TopologyFromSynthetic(machine.synthetic).value();
+  Bench bench;
+  bench.pool = std::make_unique<PoolState>(topology, LayOutWorkers(topology, topology.pu_count()),
+                                           PoolState::Params{});
+  Result<std::unique_ptr<Policy>> made = MakePolicy(policy, {}, *bench.pool);
+  if (made.ok()) bench.policy = std::move(made).value();
+  return bench;
+}
+
+// Gives every worker but `idle` (-1: every worker) one or two units of a stream that takes no
+// further part.
+void Load(PoolState& pool, int idle) {
+  std::mt19937 random(1);
+  for (std::int32_t w = 0; w < pool.worker_count(); ++w) {
+    if (w == idle) continue;
+    for (unsigned n = 1 + random() % 2; n > 0; --n) {
+      const UnitRef ref = pool.Add(
+          {.unit = {StreamId{1'000'000}, {}}, .cost_bytes = 5000 + random() % 50'000}, nullptr);
+      pool.Assign(ref, WorkerId{w}, {});
+    }
+  }
+}
+
+void Decide(benchmark::State& state, Bench bench, int idle) {
+  PoolState& pool = *bench.pool;
+  Load(pool, idle);
+  std::vector<UnitRef> heads;
+  for (std::uint64_t s = 0; s < kStreams; ++s) {
+    heads.push_back(pool.Add({.unit = {StreamId{s}, {}}, .cost_bytes = 9000}, nullptr));
+    pool.SetHome(heads.back(), bench.policy->Home(StreamId{s}, pool));
+  }
+  ActionList actions;
+  std::size_t next = 0;
+  for (auto _ : state) {
+    actions.Clear();
+    bench.policy->On(Arrived{heads[next]}, pool, {}, actions);
+    benchmark::DoNotOptimize(actions);
+    next = (next + 1) % heads.size();
+  }
+}
+
+void DecideBusy(benchmark::State& state, Bench bench) { Decide(state, std::move(bench), -1); }
+void DecideOneIdle(benchmark::State& state, Bench bench) {
+  const int idle = bench.pool->worker_count() / 3;
+  Decide(state, std::move(bench), idle);
+}
+
+void Home(benchmark::State& state, Bench bench) {
+  std::uint64_t stream = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(bench.policy->Home(StreamId{++stream}, *bench.pool));
+  }
+}
+
+void Step(benchmark::State& state, Bench bench) {
+  const auto workers = static_cast<std::uint64_t>(bench.pool->worker_count());
+  Dispatcher dispatcher(std::move(bench.pool), std::move(bench.policy), nullptr);
+  std::mt19937 random(1);
+  std::vector<DispatcherAction> actions;
+  std::deque<JobReport> running;
+  std::int64_t index = 0;
+  const auto note_started = [&] {
+    for (const DispatcherAction& action : actions) {
+      if (const auto* start = std::get_if<StartAction>(&action)) {
+        running.push_back(start->ticket.report);
+      }
+    }
+    actions.clear();
+  };
+  const auto arrive = [&] {
+    const std::uint64_t stream = static_cast<std::uint64_t>(index) % (3 * workers);
+    dispatcher.Step(JobArrived{.spec = {.unit = {StreamId{stream}, UnitIndex{index++}},
+                                        .stream_number = stream,
+                                        .cost_bytes = 5000 + random() % 50'000},
+                               .job = nullptr,
+                               .submitted = {}},
+                    {}, actions);
+    note_started();
+  };
+  for (std::uint64_t i = 0; i < 3 * workers; ++i) arrive();
+  for (auto _ : state) {
+    const JobReport report = running.front();
+    running.pop_front();
+    dispatcher.Step(JobFinished{report, nullptr}, {}, actions);
+    note_started();
+    arrive();
+  }
+}
+
+void RegisterAll() {
+  using Function = void (*)(benchmark::State&, Bench);
+  const std::pair<const char*, Function> kinds[] = {
+      {"busy", &DecideBusy}, {"one_idle", &DecideOneIdle}, {"home", &Home}, {"step", &Step}};
+  for (const auto& [kind, function] : kinds) {
+    for (const PolicyEntry& entry : Policies()) {
+      for (const Machine& machine : kMachines) {
+        const char* const policy = entry.name.data();
+        if (MakeBench(policy, machine).policy == nullptr) continue;
+        const std::string name = fmt::format("{}/{}/{}", kind, entry.name, machine.name);
+        const auto run = [function = function, policy, machine](benchmark::State& state) {
+          function(state, MakeBench(policy, machine));
+        };
+        benchmark::RegisterBenchmark(name.c_str(), run);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gopmill
+
+int main(int argc, char** argv) {
+  gopmill::RegisterAll();
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}
