@@ -16,6 +16,7 @@ extern "C" {
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "media/av_error.h"
@@ -65,6 +66,13 @@ av::Frame Picture(const AVCodecContext& context, int n) {
   return frame;
 }
 
+// A sample format that the encoder takes.
+AVSampleFormat FormatFor(std::string_view encoder) {
+  if (encoder == "pcm_s24le") return AV_SAMPLE_FMT_S32;
+  const bool packed = encoder == "pcm_s16le" || encoder == "flac" || encoder == "libopus";
+  return packed ? AV_SAMPLE_FMT_S16 : AV_SAMPLE_FMT_FLTP;
+}
+
 }  // namespace
 
 Coded MakeVideo(const VideoSpec& spec) {
@@ -81,7 +89,10 @@ Coded MakeVideo(const VideoSpec& spec) {
   context->max_b_frames = spec.b_frames;
   context->thread_count = 1;
   if (spec.global_header) context->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
-  av_opt_set(context.get(), "preset", "veryfast", AV_OPT_SEARCH_CHILDREN);
+  const std::string_view name = spec.encoder;
+  av_opt_set(context.get(), "preset", name == "libsvtav1" ? "12" : "veryfast",
+             AV_OPT_SEARCH_CHILDREN);
+  av_opt_set(context.get(), "x265-params", "log-level=none", AV_OPT_SEARCH_CHILDREN);
   GOPMILL_CHECK(avcodec_open2(context.get(), codec, nullptr) >= 0);
   Coded coded{
       .parameters = {}, .time_base = spec.fps.Inverse(), .frame_rate = spec.fps, .packets = {}};
@@ -100,7 +111,7 @@ Coded MakeAudio(const char* encoder, const std::vector<float>& samples, int samp
   GOPMILL_CHECK(codec != nullptr);
   const av::CodecContext context(avcodec_alloc_context3(codec));
   context->sample_rate = sample_rate;
-  context->sample_fmt = codec->sample_fmts[0];
+  context->sample_fmt = FormatFor(encoder);
   context->bit_rate = 64'000 * channels;
   context->time_base = {1, sample_rate};
   context->flags |= AV_CODEC_FLAG_GLOBAL_HEADER | AV_CODEC_FLAG_BITEXACT;

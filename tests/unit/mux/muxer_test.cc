@@ -115,6 +115,66 @@ TEST_P(InEveryContainer, AudioThatStartsLateStaysInPlace) {
   }
 }
 
+struct CodecCase {
+  const char* name;
+  Container container;
+  const char* encoder;
+  bool streamed;
+};
+
+class EveryVideoCodec : public ::testing::TestWithParam<CodecCase> {};
+
+TEST_P(EveryVideoCodec, KeepsItsFrames) {
+  const CodecCase& c = GetParam();
+  const bool reorders = std::string_view(c.encoder) != "libsvtav1";
+  const Coded video = MakeVideo({.encoder = c.encoder,
+                                 .frames = 50,
+                                 .fps = {25, 1},
+                                 .b_frames = reorders ? 2 : 0,
+                                 .global_header = c.container != Container::kTs,
+                                 .width = 128,
+                                 .height = 96});
+  const std::string path = TempPath(std::string(c.name) + "." + std::string(Name(c.container)));
+  if (c.streamed) {
+    const Muxed muxed = MuxStreamed(c.container, {&video});
+    ASSERT_TRUE(muxed.status.ok()) << muxed.status.error().ToString();
+    WriteFile(path, muxed.bytes);
+  } else {
+    const Status status = MuxFile(c.container, {&video}, path);
+    ASSERT_TRUE(status.ok()) << status.error().ToString();
+  }
+  const ReadMovie movie = ReadBack(path);
+  ASSERT_EQ(movie.video().pts.size(), 50U);
+  for (std::size_t n = 0; n < 50; ++n) {
+    EXPECT_NEAR(movie.video().pts[n] - movie.video().pts[0], static_cast<double>(n) / 25, 0.0011);
+  }
+  if (c.container == Container::kMp4) {
+    EXPECT_NEAR(movie.video().pts[0], 0, 0.00001);
+    EXPECT_NEAR(movie.video().duration, 2, 0.00001);
+  }
+  if (c.container == Container::kMp4 && std::string_view(c.encoder) == "libx265") {
+    EXPECT_EQ(movie.video().tag, MKTAG('h', 'v', 'c', '1'));
+  }
+  const auto [code, text] =
+      RunCommand("ffmpeg -nostdin -v error -xerror -i '" + path + "' -f null -");
+  EXPECT_EQ(text.substr(0, 300), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Mux, EveryVideoCodec,
+    ::testing::Values(CodecCase{"HevcMp4", Container::kMp4, "libx265", true},
+                      CodecCase{"HevcMp4File", Container::kMp4, "libx265", false},
+                      CodecCase{"HevcTs", Container::kTs, "libx265", true},
+                      CodecCase{"HevcMkv", Container::kMkv, "libx265", true},
+                      CodecCase{"Av1Mp4", Container::kMp4, "libsvtav1", true},
+                      CodecCase{"Av1Webm", Container::kWebm, "libsvtav1", true},
+                      CodecCase{"Vp9Mp4", Container::kMp4, "libvpx-vp9", true},
+                      CodecCase{"Vp9Mkv", Container::kMkv, "libvpx-vp9", false},
+                      CodecCase{"Mpeg4Mp4", Container::kMp4, "mpeg4", true},
+                      CodecCase{"Mpeg4Ts", Container::kTs, "mpeg4", true},
+                      CodecCase{"Mpeg4Mkv", Container::kMkv, "mpeg4", true}),
+    [](const auto& c) { return std::string(c.param.name); });
+
 INSTANTIATE_TEST_SUITE_P(
     Mux, InEveryContainer,
     ::testing::Values(Case{"Mp4Streamed", Container::kMp4, true, "libx264", "aac"},
