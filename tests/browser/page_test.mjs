@@ -45,6 +45,14 @@ async function ask(page, {width, height, fps, bitrate}) {
 const waitUntilItPlays = (page) =>
   page.waitForFunction(() => document.getElementById('video').currentTime > 0.5);
 
+// The runner's library has one good movie and one file that is none.
+async function listsTheLibrary(page) {
+  const broken = page.locator('.movie.broken');
+  assert.equal(await broken.count(), 1);
+  assert.match(await broken.locator('.facts').textContent(), /^[A-Z].*\.$/);
+  assert.match(await page.locator('.movie:not(.broken) .facts').textContent(), /640\u00d7360/);
+}
+
 async function playsWhatWasAsked(page) {
   await page.locator('input[name=movie]:not(:disabled)').first().check();
   await ask(page, {width: 320, height: 180, fps: 15, bitrate: '300k'});
@@ -112,6 +120,7 @@ const browser = await chromium.launch({executablePath: '/usr/bin/chromium', args
 try {
   const light = await openPage(browser, 'light');
   await isNamed(light);
+  await listsTheLibrary(light);
   await playsWhatWasAsked(light);
   await light.screenshot({path: join(outputDir, 'light.png'), fullPage: true});
   await showsAnErrorAtItsField(light);

@@ -51,7 +51,7 @@ function movieRow(source) {
   radio.value = source.path;
   radio.disabled = Boolean(source.error);
   row.append(radio, element('span', 'name', source.path),
-             element('span', 'facts', source.error || factsOf(source)));
+             element('span', 'facts', source.error ? source.error.message : factsOf(source)));
   return row;
 }
 
