@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/random_access.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+namespace gopmill {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+av::CodecParameters Parameters(AVCodecID codec, const Bytes& extradata = {}) {
+  av::CodecParameters parameters(avcodec_parameters_alloc());
+  parameters->codec_id = codec;
+  if (!extradata.empty()) {
+    parameters->extradata =
+        static_cast<std::uint8_t*>(av_mallocz(extradata.size() + AV_INPUT_BUFFER_PADDING_SIZE));
+    std::copy(extradata.begin(), extradata.end(), parameters->extradata);
+    parameters->extradata_size = static_cast<int>(extradata.size());
+  }
+  return parameters;
+}
+
+RandomAccess Classify(AVCodecID codec, const Bytes& payload, bool key, const Bytes& extra = {}) {
+  return ClassifyPacket(*Parameters(codec, extra), payload, key);
+}
+
+// 7 bytes of avcC with 4-byte NAL lengths.
+const Bytes kAvcC{1, 100, 0, 30, 0xFF, 0xE1, 0};
+
+TEST(RandomAccess, H264IdrIsClosedInBothFraming) {
+  EXPECT_EQ(Classify(AV_CODEC_ID_H264, {0, 0, 0, 1, 0x65, 0x88, 0x80}, true),
+            RandomAccess::kClosed);
+  EXPECT_EQ(Classify(AV_CODEC_ID_H264, {0, 0, 0, 3, 0x65, 0x88, 0x80}, true, kAvcC),
+            RandomAccess::kClosed);
+}
+
+TEST(RandomAccess, H264IdrBehindParameterSetsIsFound) {
+  const Bytes packet{0, 0, 0, 1, 0x67, 1, 2, 0, 0, 1, 0x68, 3, 0, 0, 1, 0x65, 0x88};
+  EXPECT_EQ(Classify(AV_CODEC_ID_H264, packet, true), RandomAccess::kClosed);
+}
+
+TEST(RandomAccess, H264RecoveryPointIsOpen) {
+  const Bytes sei_then_slice{0, 0, 0, 1, 0x06, 6, 1, 0x80, 0, 0, 1, 0x41, 0x9A};
+  EXPECT_EQ(Classify(AV_CODEC_ID_H264, sei_then_slice, true), RandomAccess::kOpen);
+  EXPECT_EQ(Classify(AV_CODEC_ID_H264, {0, 0, 0, 1, 0x41, 0x9A}, false), RandomAccess::kNone);
+}
+
+TEST(RandomAccess, HevcIdrIsClosedCraIsOpen) {
+  const auto nal = [](int type) {
+    return Bytes{0, 0, 0, 1, static_cast<std::uint8_t>(type << 1), 1, 0xAF};
+  };
+  EXPECT_EQ(Classify(AV_CODEC_ID_HEVC, nal(19), true), RandomAccess::kClosed);
+  EXPECT_EQ(Classify(AV_CODEC_ID_HEVC, nal(20), true), RandomAccess::kClosed);
+  EXPECT_EQ(Classify(AV_CODEC_ID_HEVC, nal(21), true), RandomAccess::kOpen);
+  EXPECT_EQ(Classify(AV_CODEC_ID_HEVC, nal(1), false), RandomAccess::kNone);
+}
+
+TEST(RandomAccess, MpegFollowsTheClosedGopFlag) {
+  const auto gop = [](std::uint8_t flags) {
+    return Bytes{0, 0, 1, 0xB8, 0, 8, 0, flags, 0, 0, 1, 0, 0, 8};
+  };
+  EXPECT_EQ(Classify(AV_CODEC_ID_MPEG1VIDEO, gop(0x40), true), RandomAccess::kClosed);
+  EXPECT_EQ(Classify(AV_CODEC_ID_MPEG2VIDEO, gop(0x00), true), RandomAccess::kOpen);
+  EXPECT_EQ(Classify(AV_CODEC_ID_MPEG2VIDEO, {0, 0, 1, 0, 0, 8}, true), RandomAccess::kOpen)
+      << "a key picture without a GOP header promises nothing";
+}
+
+TEST(RandomAccess, OtherCodecsTrustTheContainer) {
+  EXPECT_EQ(Classify(AV_CODEC_ID_VP9, {1, 2, 3}, true), RandomAccess::kClosed);
+  EXPECT_EQ(Classify(AV_CODEC_ID_VP9, {1, 2, 3}, false), RandomAccess::kNone);
+  EXPECT_EQ(Classify(AV_CODEC_ID_MJPEG, {1}, true), RandomAccess::kClosed);
+}
+
+TEST(RandomAccess, GarbageIsClassifiedWithoutReadingBeyondIt) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 20'000; ++round) {
+    Bytes payload(random() % 40);
+    for (auto& byte : payload) byte = static_cast<std::uint8_t>(random() % 4 == 0 ? random() : 0);
+    for (const AVCodecID codec : {AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_MPEG2VIDEO,
+                                  AV_CODEC_ID_MPEG4, AV_CODEC_ID_AV1}) {
+      Classify(codec, payload, true);
+      Classify(codec, payload, true, kAvcC);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gopmill

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/timestamp_repair.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+namespace gopmill {
+namespace {
+
+constexpr Rational k90kHz{1, 90'000};
+constexpr Rational k48kHz{1, 48'000};
+constexpr std::int64_t kNone = INT64_MIN;  // AV_NOPTS_VALUE
+
+std::pair<std::int64_t, std::int64_t> Fix(TimestampRepair& repair, std::size_t track,
+                                          std::int64_t pts, std::int64_t dts,
+                                          std::int64_t duration = 3600) {
+  av::Packet packet = av::NewPacket();
+  packet->pts = pts;
+  packet->dts = dts;
+  packet->duration = duration;
+  repair.Fix(track, *packet);
+  return {packet->pts, packet->dts};
+}
+
+TEST(TimestampRepair, StartsAtZero) {
+  TimestampRepair repair(1'400'000, {{.time_base = k90kHz}});
+  EXPECT_EQ(Fix(repair, 0, 126'000, 126'000).first, 0);
+  EXPECT_EQ(Fix(repair, 0, 129'600, 129'600).first, 3600);
+  EXPECT_EQ(repair.repaired(), 0);
+}
+
+TEST(TimestampRepair, ClosesAJumpInAllTracksAtOnce) {
+  TimestampRepair repair(0, {{.time_base = k90kHz}, {.time_base = k48kHz}});
+  Fix(repair, 0, 0, 0);
+  Fix(repair, 1, 0, 0, 1024);
+  EXPECT_EQ(Fix(repair, 0, 9'000'000, 9'000'000).first, 3600) << "100 s taken out";
+  EXPECT_EQ(Fix(repair, 1, 1024 + 4'800'000 - 1920, 1024 + 4'800'000 - 1920, 1024).first,
+            1024 - 1920 + 1920)
+      << "sound moves by the same time";
+  EXPECT_EQ(repair.repaired(), 1);
+}
+
+TEST(TimestampRepair, ClosesAJumpBackwards) {
+  TimestampRepair repair(0, {{.time_base = k90kHz}});
+  Fix(repair, 0, 900'000, 900'000);
+  EXPECT_EQ(Fix(repair, 0, 0, 0).first, 903'600);
+}
+
+TEST(TimestampRepair, KeepsAGapThatMayBeMeant) {
+  TimestampRepair repair(0, {{.time_base = k90kHz}});
+  Fix(repair, 0, 0, 0);
+  EXPECT_EQ(Fix(repair, 0, 450'000, 450'000).first, 450'000) << "5 s";
+}
+
+TEST(TimestampRepair, FillsInMissingTimesWhereOrderIsKnown) {
+  TimestampRepair repair(0, {{.time_base = k90kHz, .frame_seconds = 0.04}});
+  Fix(repair, 0, 0, 0);
+  EXPECT_EQ(Fix(repair, 0, kNone, 3600).first, 3600);
+  EXPECT_EQ(Fix(repair, 0, kNone, kNone).first, 7200);
+}
+
+TEST(TimestampRepair, LeavesUnknownDisplayTimesUnknown) {
+  TimestampRepair repair(0, {{.time_base = k90kHz, .reorders = true, .frame_seconds = 0.04}});
+  Fix(repair, 0, 3600, 0);
+  const auto [pts, dts] = Fix(repair, 0, kNone, kNone);
+  EXPECT_EQ(pts, kNone);
+  EXPECT_EQ(dts, 3600);
+}
+
+}  // namespace
+}  // namespace gopmill
