@@ -33,27 +33,28 @@ struct PresetRow {
   int x264_lookahead;
   int svt_av1;
   int vp9_cpu_used;
-  const char* mpeg4_decision;  // how macroblock types are chosen
+  int mpeg4_decision;  // how macroblock types are chosen
   int mpeg4_trellis;
 };
 constexpr std::array<PresetRow, 9> kPresets = {{
-    {"ultrafast", 0, 12, 5, "simple", 0},
-    {"superfast", 0, 11, 5, "simple", 0},
-    {"veryfast", 10, 10, 5, "simple", 0},
-    {"faster", 20, 9, 4, "bits", 0},
-    {"fast", 30, 8, 4, "rd", 0},
-    {"medium", 40, 7, 3, "rd", 1},
-    {"slow", 50, 6, 2, "rd", 2},
-    {"slower", 60, 5, 1, "rd", 2},
-    {"veryslow", 60, 4, 0, "rd", 2},
+    {"ultrafast", 0, 12, 5, FF_MB_DECISION_SIMPLE, 0},
+    {"superfast", 0, 11, 5, FF_MB_DECISION_SIMPLE, 0},
+    {"veryfast", 10, 10, 5, FF_MB_DECISION_SIMPLE, 0},
+    {"faster", 20, 9, 4, FF_MB_DECISION_BITS, 0},
+    {"fast", 30, 8, 4, FF_MB_DECISION_RD, 0},
+    {"medium", 40, 7, 3, FF_MB_DECISION_RD, 1},
+    {"slow", 50, 6, 2, FF_MB_DECISION_RD, 2},
+    {"slower", 60, 5, 1, FF_MB_DECISION_RD, 2},
+    {"veryslow", 60, 4, 0, FF_MB_DECISION_RD, 2},
 }};
 const PresetRow& RowOf(Preset preset) { return kPresets.at(static_cast<std::size_t>(preset)); }
 
 constexpr double kSteeringStart = 25;  // replaced before the first frame is coded
 constexpr int kNeverAgain = 1 << 20;   // frames between key frames: longer than any unit
 // H.264's quantiser steps double every 6; MPEG-4's scale is linear and about 1 at step 12.
-double Mpeg4Quantiser(double crf) {
-  return std::clamp(0.85 * std::exp2((crf - 12) / 6), 1.0, 31.0);
+int Mpeg4Quality(double crf) {
+  const double quantiser = std::clamp(0.85 * std::exp2((crf - 12) / 6), 1.0, 31.0);
+  return static_cast<int>(std::lround(quantiser * FF_QP2LAMBDA));
 }
 
 const char* H264ProfileName(const EncoderSpec& spec) {
@@ -187,9 +188,8 @@ void ApplySvtAv1(const EncoderSpec& spec, AVCodecContext& context, Options& opti
   if (spec.rate_mode == RateMode::kQp) options.Set("qp", spec.qp);
   // This encoder caps the rate in CRF mode only.
   if (spec.rate_mode != RateMode::kCrf) context.rc_max_rate = context.rc_buffer_size = 0;
-  options.Set("svtav1-params",
-              "lp=1:pin=0:scd=0:keyint=-1" +
-                  HdrParams(spec, {"mastering-display", "content-light", 1, 1, 6}));
+  options.Set("svtav1-params", "lp=1:pin=0:scd=0" + HdrParams(spec, {"mastering-display",
+                                                                     "content-light", 1, 1, 6}));
 }
 
 void ApplyVp9(const EncoderSpec& spec, AVCodecContext& context, Options& options) {
@@ -211,7 +211,7 @@ void ApplyVp9(const EncoderSpec& spec, AVCodecContext& context, Options& options
 
 void ApplyMpeg4(const EncoderSpec& spec, AVCodecContext& context, Options& options) {
   const PresetRow& preset = RowOf(spec.preset);
-  options.Set("mbd", preset.mpeg4_decision);
+  context.mb_decision = preset.mpeg4_decision;
   context.trellis = preset.mpeg4_trellis;
   context.max_b_frames = 0;
   context.qmin = 1;
@@ -219,11 +219,10 @@ void ApplyMpeg4(const EncoderSpec& spec, AVCodecContext& context, Options& optio
   options.Set("sc_threshold", 1'000'000'000);
   // Without this, key frames come every 600 frames at least.
   context.strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL;
-  if (spec.rate_mode == RateMode::kBitrate) return;
-  const double quantiser =
-      spec.rate_mode == RateMode::kQp ? static_cast<double>(spec.qp) : Mpeg4Quantiser(spec.crf);
+  context.bit_rate = 0;  // constant or steered quantiser
   context.flags |= AV_CODEC_FLAG_QSCALE;
-  context.global_quality = static_cast<int>(std::lround(quantiser * FF_QP2LAMBDA));
+  context.global_quality =
+      spec.rate_mode == RateMode::kQp ? spec.qp * FF_QP2LAMBDA : Mpeg4Quality(spec.crf);
 }
 
 void ApplyCommon(const EncoderSpec& spec, std::int64_t bps, AVCodecContext& context) {
@@ -276,10 +275,15 @@ bool CpuIndependent(VideoCodec codec) {
 }
 
 bool SteeredByCrf(const EncoderSpec& spec) {
-  return spec.codec == VideoCodec::kH264 && spec.rate_mode == RateMode::kBitrate;
+  return spec.rate_mode == RateMode::kBitrate &&
+         (spec.codec == VideoCodec::kH264 || spec.codec == VideoCodec::kMpeg4);
 }
 
 Status SetCrf(AVCodecContext& context, double crf) {
+  if (context.codec_id == AV_CODEC_ID_MPEG4) {
+    context.global_quality = Mpeg4Quality(crf);
+    return OkStatus();
+  }
   Options options(context);
   options.Set("crf", crf);
   return options.status();

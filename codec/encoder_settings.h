@@ -21,7 +21,7 @@ namespace gopmill {
 const AVCodec* FindEncoder(VideoCodec codec);
 
 // Whether kBitrate is met by steering the encoder's CRF (codec/rate_control) instead of by the
-// encoder's own control. So far x264 only.
+// encoder's own control: x264 and MPEG-4, which take a new one with every frame.
 bool SteeredByCrf(const EncoderSpec& spec);
 // Changes the CRF of an open encoder from its next frame on.
 Status SetCrf(AVCodecContext& context, double crf);

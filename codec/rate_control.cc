@@ -31,6 +31,8 @@ constexpr double kSharedSurprise = 0.6;
 
 constexpr double kPriorWeight = 4;  // frames the estimate counts for against real ones
 constexpr double kMemory = 0.92;    // weight of a frame after one more has been coded
+// Added to the estimate for the first frame, for the same reason as the strong brake below.
+constexpr double kCaution = 1.5;
 // CRF per mini-GOP. Overspending cannot be undone, so the brake is stronger than the accelerator.
 constexpr double kMaxStepUp = 5, kMaxStepDown = 2;
 // CRF below which bits are not spent to reach the rate, unless the pictures call for it at once.
@@ -156,7 +158,7 @@ double RateControl::Solve(const Demand& demand, double bits) {
   return low;
 }
 
-void RateControl::Estimate() { crf_ = Solve(DemandFrom(0, frames_), target_bits_); }
+void RateControl::Estimate() { crf_ = Solve(DemandFrom(0, frames_), target_bits_) + kCaution; }
 
 void RateControl::Coded(std::int64_t bytes, std::int64_t pts) {
   const double bits = 8.0 * static_cast<double>(bytes);

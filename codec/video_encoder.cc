@@ -73,7 +73,8 @@ void VideoEncoder::SetBitrate(std::int64_t bps, std::int64_t frames) {
   control_.emplace(RateControl::Unit{spec_.width, spec_.height, spec_.fps, bps, frames});
   // Steering starts when the lookahead is full; in a short unit that would be too late.
   const auto share = static_cast<int>(frames / kLookaheadShare);
-  if (frames > 0 && share < PresetLookahead(spec_.preset)) {
+  const bool looks_ahead = spec_.codec == VideoCodec::kH264;
+  if (looks_ahead && frames > 0 && share < PresetLookahead(spec_.preset)) {
     opened_ = OpenCodec(bps, std::max(share, kLeastLookahead));
   }
 }
@@ -103,8 +104,8 @@ Status VideoEncoder::Send(const AVFrame* frame) {
     ret = av_frame_ref(scratch_.get(), frame);
     // Encoders take these as orders; here they are what the source happened to be.
     scratch_->pict_type = AV_PICTURE_TYPE_NONE;
-    scratch_->quality = context_->global_quality;
     if (SteeredByCrf(spec_)) GOPMILL_RETURN_IF_ERROR(Steer(*scratch_));
+    scratch_->quality = context_->global_quality;
     if (ret >= 0) ret = avcodec_send_frame(context_.get(), scratch_.get());
     av_frame_unref(scratch_.get());
   }
