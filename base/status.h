@@ -11,6 +11,7 @@
 // Thread-safety: compatible (plain values).
 #pragma once
 
+#include <cstddef>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -68,32 +69,24 @@ class [[nodiscard]] Result {
   [[nodiscard]] bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
-  [[nodiscard]] T& value() & {
-    Require(ok(), "value of a failed Result");
-    return *std::get_if<0>(&state_);
-  }
-  [[nodiscard]] const T& value() const& {
-    Require(ok(), "value of a failed Result");
-    return *std::get_if<0>(&state_);
-  }
-  [[nodiscard]] T&& value() && {
-    Require(ok(), "value of a failed Result");
-    return std::move(*std::get_if<0>(&state_));
-  }
+  [[nodiscard]] T& value() & { return *Get<0>(state_, "value of a failed Result"); }
+  [[nodiscard]] const T& value() const& { return *Get<0>(state_, "value of a failed Result"); }
+  [[nodiscard]] T&& value() && { return std::move(*Get<0>(state_, "value of a failed Result")); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
-  [[nodiscard]] const Error& error() const {
-    Require(!ok(), "error of a good Result");
-    return *std::get_if<1>(&state_);
-  }
+  [[nodiscard]] const Error& error() const { return *Get<1>(state_, "error of a good Result"); }
 
  private:
-  static void Require(bool condition, const char* what) {
-    if (!condition) internal::AbortOnBadAccess(what);
+  // Never null: the compiler sees that the other way ends the process.
+  template <std::size_t Index, class State>
+  static auto* Get(State& state, const char* what) {
+    auto* held = std::get_if<Index>(&state);
+    if (held == nullptr) internal::AbortOnBadAccess(what);
+    return held;
   }
   std::variant<T, Error> state_;
 };

@@ -175,7 +175,8 @@ Status Pass::Run(FrameSelector& selector, std::int64_t bps, const PacketHandler&
   {
     const Stopwatch watch(stats_.encode);
     GOPMILL_ASSIGN_OR_RETURN(encoder_, cache_.TakeEncoder(*task_.encoder));
-    if (task_.encoder->rate_mode == RateMode::kBitrate) encoder_->SetBitrate(bps, spec_.frame_count());
+    if (task_.encoder->rate_mode == RateMode::kBitrate)
+      encoder_->SetBitrate(bps, spec_.frame_count());
   }
   const std::size_t room =
       spec_.ends_run ? 0 : task_.decode_ahead_bytes / FrameBytes(*task_.encoder);

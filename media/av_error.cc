@@ -3,6 +3,7 @@
 
 extern "C" {
 #include <libavutil/error.h>
+#include <libavutil/log.h>
 #include <libavutil/rational.h>
 }
 
@@ -43,6 +44,8 @@ Error AvError(std::string_view doing, int native) {
                .message = std::string(doing) + ": " + words.data() + ".",
                .native = native};
 }
+
+void SilenceFfmpeg() { av_log_set_level(AV_LOG_QUIET); }
 
 Rational FromAv(AVRational value) { return {value.num, value.den}; }
 

@@ -17,6 +17,10 @@ namespace gopmill::av {
 // -> kCancelled, unknown codec/format -> kUnsupported, errno values -> kIo, the rest kInternal.
 Error AvError(std::string_view doing, int native);
 
+// FFmpeg writes no messages of its own from now on: they are not for our users, and what matters
+// comes back as errors and counts. Process-wide.
+void SilenceFfmpeg();
+
 Rational FromAv(AVRational value);
 AVRational ToAv(Rational value);  // both parts must fit 31 bits
 

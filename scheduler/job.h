@@ -22,6 +22,10 @@ namespace gopmill {
 class WorkerLocal {
  public:
   virtual ~WorkerLocal() = default;
+  // Called on the worker's thread while it has nothing to run: does one small piece of preparation
+  // and returns true, or returns false when there is nothing to prepare. Must be short (a unit that
+  // arrives meanwhile waits for it).
+  virtual bool OnIdle() noexcept { return false; }
 };
 
 // What a job learns about the worker it runs on. Valid during Run only.

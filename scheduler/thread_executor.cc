@@ -112,7 +112,18 @@ class ThreadExecutor::Worker {
     // Made, used and destroyed on this thread.
     const std::unique_ptr<WorkerLocal> local = make_local ? make_local(placement_.worker) : nullptr;
     WorkerContext context{.id = placement_.worker, .local = local.get()};
-    while (std::optional<Ticket> ticket = Next()) RunTicket(*ticket, context, listener);
+    while (true) {
+      while (local && Idle() && local->OnIdle()) {
+      }
+      std::optional<Ticket> ticket = Next();
+      if (!ticket) return;
+      RunTicket(*ticket, context, listener);
+    }
+  }
+
+  bool Idle() {
+    const MutexLock lock(mutex_);
+    return inbox_.empty() && !closed_;
   }
 
   std::optional<Ticket> Next() {

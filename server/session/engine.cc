@@ -6,12 +6,9 @@
 #include <utility>
 
 #include "base/log.h"
+#include "media/av_error.h"
 #include "scheduler/topology_hwloc.h"
 #include "server/session/unit_job.h"
-
-extern "C" {
-#include <libavutil/log.h>
-}
 
 namespace gopmill {
 
@@ -49,8 +46,7 @@ void TuneAllocator() {
 
 Result<std::unique_ptr<Engine>> Engine::Create(const EngineOptions& options) {
   TuneAllocator();
-  // FFmpeg's own messages are not for our users; what matters comes back as errors and counts.
-  av_log_set_level(AV_LOG_QUIET);
+  av::SilenceFfmpeg();
   GOPMILL_ASSIGN_OR_RETURN(const Topology topology, DiscoverTopology({}));
   std::unique_ptr<Engine> engine(new Engine());
   constexpr std::size_t kMaxWorkers = 4096;

@@ -22,6 +22,9 @@ namespace gopmill {
 struct WorkerCodecs : WorkerLocal {
   WorkerCodecs(std::size_t cache_bytes, std::shared_ptr<PublishedCacheStats> published_stats)
       : cache(cache_bytes), published(std::move(published_stats)) {}
+  // Opens the next unit's encoder while there is nothing else to do.
+  bool OnIdle() noexcept override { return cache.PrepareOne(); }
+
   ContextCache cache;
   const std::shared_ptr<PublishedCacheStats> published;
 };
