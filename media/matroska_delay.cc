@@ -75,7 +75,7 @@ std::optional<std::int64_t> BlockTime(Bytes file) {
 
 }  // namespace
 
-Result<MatroskaDelay> AskMatroskaDelay(const AVCodecParameters& parameters) {
+Status AskMatroskaDelay(const AVCodecParameters& parameters, MatroskaDelay& delay) {
   std::uint8_t* bytes = nullptr;
   const Result<int> size = WriteProbe(parameters, &bytes);
   const std::unique_ptr<std::uint8_t, void (*)(std::uint8_t*)> owner(
@@ -84,8 +84,10 @@ Result<MatroskaDelay> AskMatroskaDelay(const AVCodecParameters& parameters) {
   const Bytes file(bytes, static_cast<std::size_t>(*size));
   const auto time = BlockTime(file);
   if (!time) return InternalError("The container's treatment of audio delay is not understood.");
-  const auto delay = Find(file, kCodecDelay, 0);
-  return MatroskaDelay{.written = delay && *delay < *Find(file, kCluster, 0), .added_ms = *time};
+  const auto element = Find(file, kCodecDelay, 0);
+  delay.written = element && *element < *Find(file, kCluster, 0);
+  delay.added_ms = *time;
+  return OkStatus();
 }
 
 }  // namespace gopmill

@@ -20,7 +20,7 @@ struct MatroskaDelay {
   std::int64_t added_ms = 0;  // what the muxer adds to the times it is given
 };
 
-// For an audio track with these parameters (initial_padding > 0).
-Result<MatroskaDelay> AskMatroskaDelay(const AVCodecParameters& parameters);
+// Fills `delay` for an audio track with these parameters (initial_padding > 0).
+Status AskMatroskaDelay(const AVCodecParameters& parameters, MatroskaDelay& delay);
 
 }  // namespace gopmill

@@ -6,15 +6,16 @@ extern "C" {
 }
 
 #include <algorithm>
+#include <deque>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "media/av_error.h"
-#include "media/container_rules.h"
-#include "media/matroska_delay.h"
 #include "media/mux_options.h"
 #include "media/mux_sink.h"
+#include "media/mux_times.h"
 
 namespace gopmill {
 namespace {
@@ -24,73 +25,16 @@ namespace {
 // placed by its fragments' decode times instead.
 constexpr Rational kLongestWait{3, 1};
 
-struct Track {
-  Rational time_base;       // of the caller's packets
-  Rational stream_base;     // of the container
-  std::int64_t lead = 0;    // added to times before rounding, ticks of time_base
-  std::int64_t offset = 0;  // added after it, ticks of stream_base
-  std::optional<std::int64_t> last_dts;
-  std::optional<std::int64_t> first_dts;
-  std::int64_t packets = 0;
-};
-
-// Puts the packet's times on the container's clock. The duration is a difference of rounded times,
-// so that rounding never adds up. Times before zero (priming) are rounded down: in Matroska's whole
-// milliseconds 1024 samples at 48 kHz are 22 then, not 21, which is half a frame at 24 per second
-// within rounding, where players that start counting at the earliest time would double and drop
-// frames.
-void RescaleTimes(const Track& track, AVPacket& packet) {
-  const auto place = [&](std::int64_t time) {
-    const Round round = time + track.lead < 0 ? Round::kDown : Round::kNearest;
-    return Rescale(time + track.lead, track.time_base, track.stream_base, round) + track.offset;
-  };
-  const std::int64_t end = place(packet.pts + packet.duration);
-  packet.pts = place(packet.pts);
-  packet.dts = std::min(place(packet.dts), packet.pts);
-  packet.duration = std::max<std::int64_t>(end - packet.pts, 0);
-}
-
-// Matroska's blocks are given in whole milliseconds, not negative. Where the file states the
-// priming of a track, readers subtract it: block time = pts + priming, rounded once. Where it does
-// not (AAC, FFmpeg 5.1) all tracks move on by the priming together, which keeps them in sync.
-Status PlaceMatroska(const AVFormatContext& context, std::vector<Track>& tracks) {
-  std::int64_t shift = 0;
-  for (std::size_t i = 0; i < tracks.size(); ++i) {
-    const AVCodecParameters& parameters = *context.streams[i]->codecpar;
-    if (parameters.initial_padding <= 0 || parameters.sample_rate <= 0) continue;
-    Track& track = tracks[i];
-    GOPMILL_ASSIGN_OR_RETURN(const MatroskaDelay delay, AskMatroskaDelay(parameters));
-    const Rational sample{1, parameters.sample_rate};
-    if (delay.written) {
-      track.lead = Rescale(parameters.initial_padding, sample, track.time_base);
-      track.offset = -delay.added_ms;
-    } else {
-      const auto padding =
-          Rescale(parameters.initial_padding, sample, track.stream_base, Round::kUp);
-      shift = std::max(shift, padding);
-    }
-  }
-  for (Track& track : tracks) track.offset += shift;
-  return OkStatus();
-}
-
-Status CheckTimes(const Track& track, const AVPacket& packet) {
-  if (packet.pts == AV_NOPTS_VALUE || packet.dts == AV_NOPTS_VALUE) {
-    return InternalError("A packet without a time reached the muxer.");
-  }
-  if (packet.pts < packet.dts || (track.last_dts && packet.dts <= *track.last_dts)) {
-    return InternalError("The times of two packets are out of order.");
-  }
-  return OkStatus();
-}
-
 }  // namespace
 
 struct Muxer::Impl {
   MuxSettings settings;
   std::unique_ptr<MuxSink> sink;  // outlives the context
   OutputFormat context;
-  std::vector<Track> tracks;
+  std::vector<MuxTimes> tracks;
+  // Matroska: packets whose block time lies ahead of their dts by the priming. Blocks must come in
+  // the order of their times (browsers insist), so these wait for those of the other tracks.
+  std::deque<std::pair<std::int64_t, av::Packet>> waiting;  // block time without offset
   std::optional<Error> failed;
   bool moov_due = false;  // fragmented MP4: the moov has not been written yet
   bool finished = false;
@@ -108,13 +52,15 @@ struct Muxer::Impl {
   // Whether every track has begun, or waiting for the missing ones has gone on long enough.
   [[nodiscard]] bool MoovMayGo() const {
     return std::all_of(tracks.begin(), tracks.end(),
-                       [](const Track& track) { return track.packets > 0; }) ||
-           std::any_of(tracks.begin(), tracks.end(), [](const Track& track) {
+                       [](const MuxTimes& track) { return track.packets > 0; }) ||
+           std::any_of(tracks.begin(), tracks.end(), [](const MuxTimes& track) {
              if (track.packets == 0) return false;
              const std::int64_t span = *track.last_dts - *track.first_dts;
              return Rational{span * track.time_base.num, track.time_base.den} >= kLongestWait;
            });
   }
+  Status WriteNow(AVPacket& packet);
+  Status WriteWaiting(std::int64_t until);
   Status FlushFragment();
 };
 
@@ -150,7 +96,7 @@ Result<std::unique_ptr<Muxer>> Muxer::Open(const MuxSettings& settings,
 Status Muxer::Write(std::size_t track_index, av::Packet packet) {
   if (impl_->failed) return *impl_->failed;
   GOPMILL_CHECK(track_index < impl_->tracks.size() && packet != nullptr && !impl_->finished);
-  Track& track = impl_->tracks[track_index];
+  MuxTimes& track = impl_->tracks[track_index];
   const Status times = CheckTimes(track, *packet);
   if (!times.ok()) return impl_->Fail(times.error());
   if (track.packets == 0 && !impl_->moov_due && impl_->settings.streamed &&
@@ -161,10 +107,31 @@ Status Muxer::Write(std::size_t track_index, av::Packet packet) {
   track.last_dts = packet->dts;
   if (!track.first_dts) track.first_dts = packet->dts;
   ++track.packets;
-  RescaleTimes(track, *packet);
+  const std::int64_t now = Rescale(packet->dts, track.time_base, track.stream_base);
+  const std::int64_t block = Rescale(packet->pts + track.lead, track.time_base, track.stream_base);
+  PlaceOnClock(track, *packet);
   packet->stream_index = static_cast<int>(track_index);
-  return impl_->Check("The container refused a packet",
-                      av_write_frame(impl_->context.get(), packet.get()));
+  if (impl_->settings.container == Container::kMkv ||
+      impl_->settings.container == Container::kWebm) {
+    GOPMILL_RETURN_IF_ERROR(impl_->WriteWaiting(now));
+  }
+  if (track.lead == 0) return impl_->WriteNow(*packet);
+  impl_->waiting.emplace_back(block, std::move(packet));
+  return OkStatus();
+}
+
+Status Muxer::Impl::WriteNow(AVPacket& packet) {
+  return Check("The container refused a packet", av_write_frame(context.get(), &packet));
+}
+
+// Nothing that comes can have a block before the dts of what has come.
+Status Muxer::Impl::WriteWaiting(std::int64_t until) {
+  while (!waiting.empty() && waiting.front().first <= until) {
+    const av::Packet packet = std::move(waiting.front().second);
+    waiting.pop_front();
+    GOPMILL_RETURN_IF_ERROR(WriteNow(*packet));
+  }
+  return OkStatus();
 }
 
 // A delayed moov is what the first flush of an MP4 writes, and nothing else: a second one brings
@@ -191,6 +158,7 @@ Status Muxer::Finish() {
   if (impl_->failed) return *impl_->failed;
   if (impl_->finished) return OkStatus();
   impl_->finished = true;
+  GOPMILL_RETURN_IF_ERROR(impl_->WriteWaiting(std::numeric_limits<std::int64_t>::max()));
   GOPMILL_RETURN_IF_ERROR(
       impl_->Check("The output cannot be completed", av_write_trailer(impl_->context.get())));
   const Status closed = impl_->sink->Close();

@@ -17,6 +17,7 @@ extern "C" {
 #include <fstream>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "media/av_error.h"
@@ -344,11 +345,24 @@ Status MuxFile(Container container, const std::vector<const Coded*>& tracks,
   return Feed(**muxer, tracks, nullptr, nullptr);
 }
 
-std::string TempPath(const std::string& name) {
-  const auto folder =
+namespace {
+
+// A folder that goes away with the program.
+struct TempFolder {
+  std::filesystem::path path =
       std::filesystem::temp_directory_path() / ("gopmill-test-" + std::to_string(getpid()));
-  std::filesystem::create_directories(folder);
-  return folder / name;
+  TempFolder() { std::filesystem::create_directories(path); }
+  ~TempFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+};
+
+}  // namespace
+
+std::string TempPath(const std::string& name) {
+  static const TempFolder kFolder;
+  return kFolder.path / name;
 }
 
 void WriteFile(const std::string& path, const std::string& bytes) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <sstream>
 
 #include "media/container_rules.h"
 #include "media/muxer.h"
@@ -83,6 +84,26 @@ TEST(MuxerTest, ContinuityCountersOfATransportStreamCount) {
     if (payload) last[pid] = counter;
   }
   EXPECT_GE(last.size(), 4U);
+}
+
+TEST(MuxerTest, BlocksOfWebmComeInTheOrderOfTheirTimes) {
+  const Coded video = MakeVideo({.encoder = "libvpx-vp9", .frames = 250, .fps = {30, 1}});
+  const Coded audio = MakeAudio("libopus", Clicks(48000, 8, {1}), 48000, 2);
+  const Muxed muxed = MuxStreamed(Container::kWebm, {&video, &audio});
+  ASSERT_TRUE(muxed.status.ok());
+  const std::string path = TempPath("order.webm");
+  WriteFile(path, muxed.bytes);
+  // The reader takes the 7 ms of priming off the times of track 1.
+  const auto [code, text] = RunCommand(
+      "ffprobe -v error -show_entries packet=stream_index,pts -of csv=p=0 '" + path + "'");
+  std::istringstream lines(text);
+  int last = 0, packets = 0, stream = 0, time = 0;
+  for (char comma = 0; lines >> stream >> comma >> time; ++packets) {
+    const int block = time + (stream == 1 ? 7 : 0);
+    EXPECT_GE(block, last);
+    last = block;
+  }
+  EXPECT_GT(packets, 600);
 }
 
 TEST(MuxerTest, AFullDiskIsNamed) {
