@@ -214,7 +214,10 @@ Result<TranscodeReport> TranscodeFile(const TranscodeJob& job, const std::stop_t
     GOPMILL_ASSIGN_OR_RETURN(report.violations, VerifyFile(temporary->path(), end.frames_planned,
                                                            end.plan->grid.fps(), stop));
   }
-  if (to_file) GOPMILL_RETURN_IF_ERROR(temporary->Rename(job.force));
+  // The final name only ever holds what passed.
+  if (to_file && report.violations.empty()) {
+    GOPMILL_RETURN_IF_ERROR(temporary->Rename(job.force));
+  }
   return report;
 }
 

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The real server over real sockets: bytes, errors, a slow client, a client that leaves, SIGTERM."""
+
+import hashlib
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+PROGRAM = os.environ["GOPMILL_PROGRAM"]
+QUERY = "width=160&height=90&bitrate=100k&preset=ultrafast"
+failures = []
+
+
+def check(condition, text):
+    if not condition:
+        failures.append(text)
+        print("FAIL", text, flush=True)
+
+
+class Server:
+    def __init__(self):
+        self.process = subprocess.Popen(
+            [PROGRAM, "serve", "--library", "movies/files", "--http-port", "0", "--rtsp-port", "0"],
+            stderr=subprocess.PIPE, text=True)
+        for line in self.process.stderr:
+            found = re.search(r"listening on http://127\.0\.0\.1:(\d+)", line)
+            if found:
+                self.port = int(found.group(1))
+                break
+        self.drainer = threading.Thread(target=self.process.stderr.read, daemon=True)
+        self.drainer.start()
+
+    def get(self, path, method="GET", headers=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        connection.request(method, path, headers=headers or {})
+        answer = connection.getresponse()
+        return answer, answer.read()
+
+    def resident_kib(self):
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
+            return int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1))
+
+    def running(self):
+        streams = json.loads(self.get("/v1/streams")[1])["streams"]
+        return [s for s in streams if s["state"] in ("opening", "running")]
+
+
+def wait_until(condition, seconds, text):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return
+        time.sleep(0.02)
+    check(False, text)
+
+
+def same_as_command_line(server):
+    answer, body = server.get(f"/v1/transcode/sync-720p.mp4?{QUERY}&duration=5")
+    check(answer.status == 200 and answer.getheader("Content-Type") == "video/mp4", "status of a movie")
+    direct = subprocess.run(
+        [PROGRAM, "transcode", "movies/files/sync-720p.mp4", "-", "--container", "mp4", "--quiet",
+         "--size", "160x90", "--bitrate", "100k", "--preset", "ultrafast", "--duration", "5"],
+        check=True, capture_output=True).stdout
+    check(hashlib.sha256(body).digest() == hashlib.sha256(direct).digest(),
+          f"HTTP ({len(body)} bytes) and command line ({len(direct)} bytes) differ")
+
+
+def bad_requests(server):
+    movie = "/v1/transcode/sync-720p.mp4"
+    for path, status in [
+        (f"{movie}?width=0", 400), (f"{movie}?fps=nan", 400), (f"{movie}?fps=1e9", 400),
+        (f"{movie}?bitrate=1", 400), (f"{movie}?bitrate=10G", 400), (f"{movie}?colour=red", 400),
+        (f"{movie}?width=16384&height=16384", 400), (f"{movie}?width=100&width=200", 400),
+        ("/v1/transcode/none.mp4", 404), ("/v1/transcode/%2e%2e/manifest.json", 400),
+        ("/v1/transcode/..%2fmanifest.json", 400), ("/v1/transcode/a%00b.mp4", 400),
+        ("/v1/transcode/%zz.mp4", 400), ("/nothing", 404), ("/v1/streams/9999", 404),
+        ("/v1/transcode/" + "a" * 65536, 414),
+    ]:
+        answer, body = server.get(path)
+        check(answer.status == status, f"{path[:60]}: {answer.status} instead of {status}")
+        check(answer.getheader("Content-Type") == "application/problem+json", f"{path[:60]}: type")
+        problem = json.loads(body)
+        check(problem["status"] == status and problem["detail"], f"{path[:60]}: {problem}")
+        check("/work" not in body.decode() and os.getcwd() not in body.decode(),
+              f"{path[:60]}: tells a path")
+    answer, body = server.get(f"{movie}?width=641&height=361&duration=1&preset=ultrafast")
+    check(answer.status == 200 and "width" in (answer.getheader("X-Gopmill-Adjusted") or ""),
+          "odd sizes are rounded and reported")
+
+
+def head_and_documents(server):
+    answer, body = server.get(f"/v1/transcode/sync-720p.mp4?{QUERY}", "HEAD")
+    check(answer.status == 200 and body == b"", "HEAD of a movie")
+    for path in ["/v1/sources", "/openapi.json", "/v1/explain/sync-720p.mp4?" + QUERY]:
+        answer, body = server.get(path)
+        check(answer.status == 200 and json.loads(body), path)
+    check(b"gopmill_frames_total" in server.get("/metrics")[1], "metrics")
+    check(server.get("/healthz")[0].status == 200 and server.get("/readyz")[0].status == 200, "health")
+
+
+def open_stream(server, query):
+    client = socket.create_connection(("127.0.0.1", server.port))
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16384)
+    client.sendall(f"GET /v1/transcode/modern-720p.mp4?{query} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    check(client.recv(100).startswith(b"HTTP/1.1 200"), "stream starts")
+    return client
+
+
+def slow_client_disturbs_nobody(server):
+    query = "width=1280&height=720&bitrate=6M&preset=ultrafast&acodec=none"
+    slow = open_stream(server, query)
+    before = server.resident_kib()
+    answer, body = server.get(f"/v1/transcode/sync-720p.mp4?{QUERY}")
+    check(answer.status == 200 and len(body) > 10_000, "a stream beside a slow client")
+    end = time.monotonic() + 3
+    while time.monotonic() < end:
+        slow.recv(10_000)
+        time.sleep(0.1)
+    grown = server.resident_kib() - before
+    check(grown < 250 * 1024, f"a slow client made the server grow by {grown} KiB")
+    slow.close()
+    wait_until(lambda: not server.running(), 5, "a closed client still has a stream")
+
+
+def leaving_client_frees_cores(server):
+    client = open_stream(server, "width=1280&height=720&bitrate=3M&preset=medium")
+    client.recv(1000)
+    client.close()
+    wait_until(lambda: not server.running(), 3, "a client left and its stream goes on")
+
+
+def delete_stops_a_stream(server):
+    client = open_stream(server, "width=1280&height=720&bitrate=3M&preset=medium")
+    stream = server.running()[0]["id"]
+    check(server.get(f"/v1/streams/{stream}", "DELETE")[0].status == 204, "DELETE")
+    wait_until(lambda: not server.running(), 3, "a deleted stream goes on")
+    check(json.loads(server.get(f"/v1/streams/{stream}")[1])["state"] == "cancelled", "state after DELETE")
+    client.close()
+
+
+def sigterm_drains(server):
+    result = {}
+
+    def fetch():
+        result["answer"], result["body"] = server.get(f"/v1/transcode/sync-720p.mp4?{QUERY}&duration=10")
+
+    reader = threading.Thread(target=fetch)
+    reader.start()
+    wait_until(server.running, 5, "a stream to drain")
+    server.process.send_signal(signal.SIGTERM)
+    reader.join()
+    check(result["answer"].status == 200 and len(result["body"]) > 10_000, "draining lets a stream end")
+    check(server.process.wait(timeout=30) == 0, f"exit code {server.process.returncode} after SIGTERM")
+
+
+def main():
+    server = Server()
+    try:
+        for test in [same_as_command_line, bad_requests, head_and_documents,
+                     slow_client_disturbs_nobody, leaving_client_frees_cores,
+                     delete_stops_a_stream, sigterm_drains]:
+            print(test.__name__, flush=True)
+            test(server)
+    finally:
+        server.process.kill()
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

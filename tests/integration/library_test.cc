@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Nothing outside of the library can be opened.
+#include "server/session/library.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace gopmill {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::Field;
+
+class LibraryTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = testing::TempDir() + "/gopmill-library-XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    top_ = name;
+    fs::create_directories(top_ / "movies" / "sub");
+    Write(top_ / "secret.mp4");
+    Write(top_ / "movies" / "a.mp4");
+    Write(top_ / "movies" / "sub" / "b b.MKV");
+    Write(top_ / "movies" / "notes.txt");
+    Write(top_ / "movies" / ".hidden.mp4");
+    fs::create_symlink(top_ / "secret.mp4", top_ / "movies" / "out.mp4");
+    fs::create_symlink("../secret.mp4", top_ / "movies" / "up.mp4");
+    fs::create_symlink("a.mp4", top_ / "movies" / "in.mp4");
+    fs::create_symlink(top_, top_ / "movies" / "top");
+    ASSERT_EQ(mkfifo((top_ / "movies" / "pipe.mp4").c_str(), 0600), 0);
+  }
+  void TearDown() override { fs::remove_all(top_); }
+
+  static void Write(const fs::path& path) { std::ofstream(path) << "x"; }
+  [[nodiscard]] Library Opened() const {
+    auto library = Library::Open((top_ / "movies").string());
+    EXPECT_TRUE(library.ok());
+    return std::move(library).value();
+  }
+  fs::path top_;
+};
+
+TEST_F(LibraryTest, OpensWhatIsInside) {
+  const Library library = Opened();
+  EXPECT_TRUE(library.OpenEntry("a.mp4").ok());
+  EXPECT_TRUE(library.OpenEntry("sub/b b.MKV").ok());
+  EXPECT_TRUE(library.OpenEntry("in.mp4").ok()) << "a symlink that stays inside";
+}
+
+TEST_F(LibraryTest, RefusesEverythingElseWithoutSayingWhy) {
+  const Library library = Opened();
+  for (const std::string path :
+       {"../secret.mp4", "sub/../../secret.mp4", "/etc/passwd", "out.mp4", "up.mp4",
+        "top/secret.mp4", "nothing.mp4", "", "sub", "pipe.mp4", std::string("a.mp4\0x", 7).c_str(),
+        "sub/./../../movies/../secret.mp4"}) {
+    const auto fd = library.OpenEntry(path);
+    if (path == "a.mp4") continue;
+    ASSERT_FALSE(fd.ok()) << path;
+    EXPECT_EQ(fd.error().code, Code::kNotFound) << path;
+    EXPECT_EQ(fd.error().message.find(top_.string()), std::string::npos);
+  }
+  EXPECT_FALSE(library.OpenEntry(std::string("a.mp4\0x", 7)).ok());
+}
+
+TEST_F(LibraryTest, ListsMoviesOnly) {
+  EXPECT_THAT(Opened().List(), ElementsAre(Field(&Library::Entry::path, "a.mp4"),
+                                           Field(&Library::Entry::path, "in.mp4"),
+                                           Field(&Library::Entry::path, "sub/b b.MKV")));
+}
+
+TEST_F(LibraryTest, RefusesAFolderThatIsNone) {
+  EXPECT_FALSE(Library::Open((top_ / "secret.mp4").string()).ok());
+  EXPECT_FALSE(Library::Open((top_ / "nothing").string()).ok());
+}
+
+}  // namespace
+}  // namespace gopmill

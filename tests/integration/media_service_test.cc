@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/media_service.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "tests/integration/test_streams.h"
+
+namespace gopmill::test {
+namespace {
+
+class EndSink : public StreamSink {
+ public:
+  EndSink(std::promise<StreamEnd>& end, OnWrite on_write = {})
+      : end_(end), on_write_(std::move(on_write)) {}
+  Status Start(const StreamStart&) override { return OkStatus(); }
+  Status Write(std::span<const std::uint8_t> bytes) override {
+    return on_write_ ? on_write_(bytes) : OkStatus();
+  }
+  void Finish(const StreamEnd& end) override { end_.set_value(end); }
+
+ private:
+  std::promise<StreamEnd>& end_;
+  OnWrite on_write_;
+};
+
+std::unique_ptr<MediaService> MakeService(std::int64_t max_streams = 64) {
+  ServerConfig config;
+  config.library = "movies/files";
+  config.scheduler.workers = 2;
+  config.streams.max = max_streams;
+  auto service = MediaService::Create(config);
+  GOPMILL_CHECK(service.ok());
+  return std::move(service).value();
+}
+
+const RequestParams kSmall{
+    {"width", "128"}, {"height", "96"}, {"fps", "15"}, {"bitrate", "50k"}, {"duration", "3"}};
+
+TEST(MediaService, ServesAStreamAndRemembersIt) {
+  const auto service = MakeService();
+  std::promise<StreamEnd> ended;
+  const auto id = service->OpenStream("ref-talk.mpg", kSmall, std::make_unique<EndSink>(ended));
+  ASSERT_TRUE(id.ok());
+  const StreamEnd end = ended.get_future().get();
+  EXPECT_TRUE(end.status.ok());
+  EXPECT_EQ(end.measures.at("frames"), "45");
+  EXPECT_TRUE(service->WaitIdle(std::chrono::seconds(10)));
+  const auto json = service->Stream(*id);
+  ASSERT_TRUE(json.ok());
+  EXPECT_NE(json->find("\"state\": \"done\""), std::string::npos);
+  EXPECT_NE(service->Metrics().find("gopmill_frames_total 45"), std::string::npos);
+}
+
+TEST(MediaService, RefusesBadParametersBeforeAnythingStarts) {
+  const auto service = MakeService();
+  std::promise<StreamEnd> ended;
+  const auto bad =
+      service->OpenStream("ref-talk.mpg", {{"widht", "3"}}, std::make_unique<EndSink>(ended));
+  ASSERT_FALSE(bad.ok());
+  EXPECT_EQ(bad.error().parameter, "widht");
+  EXPECT_EQ(service->running(), 0);
+}
+
+TEST(MediaService, UnknownMovieEndsWithNotFound) {
+  const auto service = MakeService();
+  std::promise<StreamEnd> ended;
+  ASSERT_TRUE(service->OpenStream("no.mp4", kSmall, std::make_unique<EndSink>(ended)).ok());
+  const StreamEnd end = ended.get_future().get();
+  ASSERT_FALSE(end.status.ok());
+  EXPECT_EQ(end.status.error().code, Code::kNotFound);
+}
+
+TEST(MediaService, RefusesMoreStreamsThanConfigured) {
+  const auto service = MakeService(1);
+  std::promise<StreamEnd> first, second;
+  std::promise<void> go;
+  auto gate = go.get_future().share();
+  ASSERT_TRUE(service
+                  ->OpenStream("ref-talk.mpg", kSmall,
+                               std::make_unique<EndSink>(first,
+                                                         [gate](std::span<const std::uint8_t>) {
+                                                           gate.wait();
+                                                           return OkStatus();
+                                                         }))
+                  .ok());
+  const auto refused =
+      service->OpenStream("ref-talk.mpg", kSmall, std::make_unique<EndSink>(second));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::kUnavailable);
+  go.set_value();
+  EXPECT_TRUE(first.get_future().get().status.ok());
+}
+
+TEST(MediaService, DrainingRefusesNewStreams) {
+  const auto service = MakeService();
+  service->StartDraining();
+  EXPECT_FALSE(service->Ready());
+  std::promise<StreamEnd> ended;
+  const auto refused =
+      service->OpenStream("ref-talk.mpg", kSmall, std::make_unique<EndSink>(ended));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::kUnavailable);
+}
+
+TEST(MediaService, CancelStopsAStream) {
+  const auto service = MakeService();
+  std::promise<StreamEnd> ended;
+  const auto id =
+      service->OpenStream("modern-720p.mp4", {{"bitrate", "2M"}}, std::make_unique<EndSink>(ended));
+  ASSERT_TRUE(id.ok());
+  EXPECT_TRUE(service->CancelStream(*id).ok());
+  EXPECT_EQ(ended.get_future().get().status.error().code, Code::kCancelled);
+  EXPECT_FALSE(service->CancelStream(StreamId{999}).ok());
+}
+
+TEST(MediaService, ListsSourcesAndExplains) {
+  const auto service = MakeService();
+  std::promise<std::string> sources, plan;
+  service->Sources([&](Result<std::string> json) { sources.set_value(json.value()); });
+  EXPECT_NE(sources.get_future().get().find("\"modern-720p.mp4\""), std::string::npos);
+  service->Explain("ref-street.mpg", kSmall,
+                   [&](Result<std::string> json) { plan.set_value(json.value()); });
+  EXPECT_NE(plan.get_future().get().find("\"frames\": 45"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace gopmill::test

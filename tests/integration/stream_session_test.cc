@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A stream among others: slow clients, clients that leave, sinks that fail, many at once.
+#include "server/session/stream_session.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <future>
+
+#include "tests/integration/test_streams.h"
+
+namespace gopmill::test {
+namespace {
+
+constexpr const char* kSmall = "width=176 height=144 fit=stretch fps=15 bitrate=70k";
+
+bool AllIdle(const Engine& engine) {
+  const SchedulerStats stats = engine.scheduler().Stats();
+  return stats.waiting_units == 0 &&
+         std::ranges::none_of(stats.workers, [](const WorkerStats& worker) {
+           return worker.running.has_value() || worker.queued_units > 0;
+         });
+}
+
+TEST(StreamSession, DeliversEveryPlannedFrame) {
+  const auto engine = MakeEngine("h-cahrw", 2);
+  const Outcome outcome =
+      RunStream(*engine, "ref-animation.mpg", std::string(kSmall) + " duration=20");
+  EXPECT_EQ(outcome.snapshot.state, StreamState::kDone);
+  EXPECT_EQ(outcome.snapshot.frames_out, 300);
+  EXPECT_EQ(outcome.snapshot.frames_planned, 300);
+  EXPECT_EQ(outcome.snapshot.units_done, outcome.snapshot.units_planned);
+  EXPECT_EQ(outcome.snapshot.concealed, 0);
+  EXPECT_TRUE(outcome.snapshot.first_byte.has_value());
+}
+
+// A client that stops reading holds its own window and nothing else.
+TEST(StreamSession, StalledClientHoldsItsWindowWhileOthersFinish) {
+  const auto engine = MakeEngine("h-cahrw", 2);
+  std::promise<void> let_go;
+  std::shared_future<void> gate(let_go.get_future());
+  constexpr std::size_t kWindow = 512 << 10;
+  TestStream stalled(*engine, 0, "ref-street.mpg", kSmall,
+                     [gate](std::span<const std::uint8_t>) {
+                       gate.wait();
+                       return OkStatus();
+                     },
+                     {.window_bytes = kWindow});
+  TestStream other(*engine, 1, "ref-talk.mpg", std::string(kSmall) + " duration=20");
+  EXPECT_EQ(other.Finish().snapshot.state, StreamState::kDone);
+  const StreamSnapshot held = stalled.session().Snapshot();
+  EXPECT_EQ(held.state, StreamState::kRunning);
+  EXPECT_LT(held.source_bytes, static_cast<std::int64_t>(kWindow + (300 << 10)))
+      << "the ingest stopped at the window: the movie has 7 MB";
+  let_go.set_value();
+  const Outcome end = stalled.Finish();
+  EXPECT_EQ(end.snapshot.state, StreamState::kDone);
+  EXPECT_EQ(end.snapshot.frames_out, end.snapshot.frames_planned);
+}
+
+TEST(StreamSession, ClientThatLeavesFreesTheCoresWithin100Ms) {
+  const auto engine = MakeEngine("h-cahrw", 2);
+  std::promise<void> first_byte;
+  std::atomic<bool> told{false};
+  TestStream stream(*engine, 0, "modern-1080p.mkv",
+                    "width=1920 height=1080 bitrate=4M preset=medium",
+                    [&](std::span<const std::uint8_t>) {
+                      if (!told.exchange(true)) first_byte.set_value();
+                      return OkStatus();
+                    });
+  first_byte.get_future().wait();
+  const TimePoint left = SteadyNow();
+  stream.session().Cancel();
+  const Outcome outcome = stream.Finish();
+  const double ms = ToMillis(SteadyNow() - left);
+  EXPECT_EQ(outcome.snapshot.state, StreamState::kCancelled);
+  EXPECT_TRUE(AllIdle(*engine));
+  RecordProperty("cancel_ms", std::to_string(ms));
+  // The figure of docs/BENCHMARKS.md is 100 ms; sanitizers and loaded machines are slower.
+  EXPECT_LT(ms, 1500);
+}
+
+TEST(StreamSession, FailingSinkEndsItsStreamAlone) {
+  const auto engine = MakeEngine("fifo", 2);
+  TestStream failing(*engine, 0, "ref-street.mpg", kSmall, [](std::span<const std::uint8_t>) {
+    return Status(Error{.code = Code::kIo, .message = "The client is gone."});
+  });
+  TestStream other(*engine, 1, "ref-talk.mpg", std::string(kSmall) + " duration=10");
+  const Outcome failed = failing.Finish();
+  EXPECT_EQ(failed.snapshot.state, StreamState::kFailed);
+  ASSERT_TRUE(failed.snapshot.error.has_value());
+  EXPECT_EQ(failed.snapshot.error->code, Code::kIo);
+  EXPECT_EQ(other.Finish().snapshot.state, StreamState::kDone);
+}
+
+TEST(StreamSession, ErrorBeforeTheFirstByteNeverStartsTheSink) {
+  const auto engine = MakeEngine("fifo", 1);
+  const Outcome outcome = RunStream(*engine, "../manifest.json", kSmall);
+  EXPECT_EQ(outcome.snapshot.state, StreamState::kFailed);
+  EXPECT_FALSE(outcome.started);
+  EXPECT_EQ(outcome.snapshot.error->code, Code::kUnsupported);
+}
+
+TEST(StreamSession, TwentyAtOnceAllFinishWhole) {
+  const auto engine = MakeEngine("h-cahrw", 2);
+  const char* movies[] = {"ref-animation.mpg", "ref-patterns.mpg", "ref-street.mpg",
+                          "ref-talk.mpg"};
+  std::vector<std::unique_ptr<TestStream>> streams;
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    streams.push_back(std::make_unique<TestStream>(
+        *engine, i, movies[i % 4], "width=128 height=96 fps=15 bitrate=50k unit=gop duration=4"));
+  }
+  for (auto& stream : streams) {
+    const Outcome outcome = stream->Finish();
+    EXPECT_EQ(outcome.snapshot.state, StreamState::kDone);
+    EXPECT_EQ(outcome.snapshot.frames_out, 60);
+  }
+  EXPECT_TRUE(AllIdle(*engine));
+}
+
+TEST(StreamSession, CancellingAtAnyMomentNeverHangs) {
+  const auto engine = MakeEngine("h-cahrw", 2);
+  for (int round = 0; round < 25; ++round) {
+    std::atomic<int> writes{0};
+    StreamSession* session = nullptr;
+    std::promise<void> ready;
+    auto wait = ready.get_future().share();
+    TestStream stream(*engine, static_cast<std::uint64_t>(round), "ref-street.mpg", kSmall,
+                      [&, wait](std::span<const std::uint8_t>) {
+                        wait.wait();
+                        if (writes++ == round) session->Cancel();
+                        return OkStatus();
+                      });
+    session = &stream.session();
+    ready.set_value();
+    if (round == 0) session->Cancel();
+    const Outcome outcome = stream.Finish();
+    EXPECT_NE(outcome.snapshot.state, StreamState::kRunning);
+  }
+  EXPECT_TRUE(AllIdle(*engine));
+}
+
+}  // namespace
+}  // namespace gopmill::test

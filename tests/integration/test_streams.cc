@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/integration/test_streams.h"
+
+#include <fcntl.h>
+
+#include <sstream>
+#include <utility>
+
+namespace gopmill::test {
+namespace {
+
+class CaptureSink : public StreamSink {
+ public:
+  CaptureSink(std::shared_ptr<Outcome> outcome, OnWrite on_write)
+      : outcome_(std::move(outcome)), on_write_(std::move(on_write)) {}
+  Status Start(const StreamStart&) override {
+    outcome_->started = true;
+    return OkStatus();
+  }
+  Status Write(std::span<const std::uint8_t> bytes) override {
+    if (on_write_) GOPMILL_RETURN_IF_ERROR(on_write_(bytes));
+    outcome_->bytes.insert(outcome_->bytes.end(), bytes.begin(), bytes.end());
+    return OkStatus();
+  }
+  void Finish(const StreamEnd&) override {}
+
+ private:
+  std::shared_ptr<Outcome> outcome_;
+  OnWrite on_write_;
+};
+
+}  // namespace
+
+TargetRequest Request(const std::string& params) {
+  TargetRequest request;
+  std::istringstream words(params);
+  for (std::string word; words >> word;) {
+    const auto equals = word.find('=');
+    const Status status = SetParam(request, word.substr(0, equals), word.substr(equals + 1));
+    GOPMILL_CHECK(status.ok());
+  }
+  return request;
+}
+
+std::string MoviePath(const std::string& name) { return "movies/files/" + name; }
+
+std::unique_ptr<Engine> MakeEngine(const std::string& policy, int workers) {
+  EngineOptions options;
+  options.scheduler.policy = policy;
+  options.scheduler.workers = workers;
+  auto engine = Engine::Create(options);
+  GOPMILL_CHECK(engine.ok());
+  return std::move(engine).value();
+}
+
+TestStream::TestStream(Engine& engine, std::uint64_t number, const std::string& movie,
+                       const std::string& params, OnWrite on_write, SessionLimits limits)
+    : outcome_(std::make_shared<Outcome>()) {
+  SessionSpec spec;
+  spec.id = StreamId{number + 1};
+  spec.number = number;
+  spec.source_name = movie;
+  spec.open = [path = MoviePath(movie)]() -> Result<UniqueFd> {
+    return UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  };
+  spec.request = Request(params);
+  spec.limits = limits;
+  spec.sink = std::make_unique<CaptureSink>(outcome_, std::move(on_write));
+  session_ = StreamSession::Start(std::move(spec), engine.scheduler());
+}
+
+Outcome TestStream::Finish() {
+  session_->Wait();
+  outcome_->snapshot = session_->Snapshot();
+  return std::move(*outcome_);
+}
+
+Outcome RunStream(Engine& engine, const std::string& movie, const std::string& params) {
+  return TestStream(engine, 0, movie, params).Finish();
+}
+
+std::uint64_t HashOf(std::span<const std::uint8_t> bytes) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (const std::uint8_t byte : bytes) hash = (hash ^ byte) * 1099511628211ULL;
+  return hash;
+}
+
+}  // namespace gopmill::test

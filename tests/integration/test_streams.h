@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whole streams in one process, for tests: a request, an engine, and a sink that keeps or steers
+// what comes out.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/session/engine.h"
+#include "server/session/stream_session.h"
+
+namespace gopmill::test {
+
+// "width=320 height=180 bitrate=200k" -> a request; aborts the test on a bad one.
+TargetRequest Request(const std::string& params);
+
+std::string MoviePath(const std::string& name);  // of a bundled movie
+
+std::unique_ptr<Engine> MakeEngine(const std::string& policy, int workers);
+
+// What came out of a finished stream.
+struct Outcome {
+  StreamSnapshot snapshot;
+  std::vector<std::uint8_t> bytes;
+  bool started = false;
+};
+
+// Called for each write; its status is what the sink answers.
+using OnWrite = std::function<Status(std::span<const std::uint8_t>)>;
+
+// A stream of a bundled movie that has been started.
+class TestStream {
+ public:
+  TestStream(Engine& engine, std::uint64_t number, const std::string& movie,
+             const std::string& params, OnWrite on_write = {}, SessionLimits limits = {});
+  StreamSession& session() { return *session_; }
+  // Waits for the end.
+  Outcome Finish();
+
+ private:
+  std::shared_ptr<Outcome> outcome_;
+  std::unique_ptr<StreamSession> session_;
+};
+
+Outcome RunStream(Engine& engine, const std::string& movie, const std::string& params);
+
+// 64-bit FNV-1a.
+std::uint64_t HashOf(std::span<const std::uint8_t> bytes);
+
+}  // namespace gopmill::test
