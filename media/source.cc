@@ -3,6 +3,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 #include "media/av_error.h"
@@ -62,6 +65,15 @@ Error OpenError(int native, const std::stop_token& stop) {
   return av::AvError("The source could not be opened", native);
 }
 
+// Raw streams carry no times at all; AVI carries decoding times only.
+bool LacksPts(const AVInputFormat& format, const VideoInfo& video) {
+  const std::string_view name = format.name;
+  if (name == "avi") return video.has_b_frames;
+  constexpr std::array<std::string_view, 6> kRaw{"h264",      "hevc",  "m4v",
+                                                 "mpegvideo", "mjpeg", "obu"};
+  return (format.flags & AVFMT_NOTIMESTAMPS) != 0 || std::ranges::find(kRaw, name) != kRaw.end();
+}
+
 }  // namespace
 
 Source::Source(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -97,9 +109,7 @@ Result<std::unique_ptr<Source>> Source::Open(UniqueFd fd, std::stop_token stop) 
         index == info->video.stream_index || (info->audio && index == info->audio->stream_index);
     raw->streams[i]->discard = wanted ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
   }
-  const bool no_times = (raw->iformat->flags & AVFMT_NOTIMESTAMPS) != 0;
-  const bool avi = std::string_view(raw->iformat->name) == "avi";
-  impl->counted_pts = no_times || (avi && info->video.has_b_frames);
+  impl->counted_pts = LacksPts(*raw->iformat, info->video);
   impl->start_us = raw->start_time == AV_NOPTS_VALUE ? 0 : raw->start_time;
   impl->info = std::move(info);
   return std::unique_ptr<Source>(new Source(std::move(impl)));

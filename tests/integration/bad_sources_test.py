@@ -64,7 +64,6 @@ def unusable_sources(folder):
         "head-only.mp4": good[:2000],
         "playlist.mp4": b"#EXTM3U\n#EXTINF:10,\nfile:///etc/passwd\n",
         "concat.mp4": b"ffconcat version 1.0\nfile /etc/passwd\n",
-        "moov-cut.mp4": good[:60_000],
     }
     for name, data in cases.items():
         transcode(write(os.path.join(folder, name), data), folder, expected=3)
@@ -85,6 +84,9 @@ def repairable_sources(folder):
         data = bytearray(file.read(3_000_000))
     cut = write(os.path.join(folder, "cut.mpg"), bytes(data[:1_234_567]))
     transcode(cut, folder, "--size", "160x90", expected=0)
+    with open(GOOD, "rb") as file:
+        half = write(os.path.join(folder, "half.mp4"), file.read(500_000))
+    transcode(half, folder, "--size", "160x90", expected=0)
     spots = random.Random(2)
     for _ in range(200):
         at = spots.randrange(10_000, len(data))
