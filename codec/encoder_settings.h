@@ -32,6 +32,7 @@ inline constexpr int kPresetLookahead = -1;
 
 struct UnitSettings {
   std::int64_t bps = 0;              // the unit's bit rate (kBitrate only)
+  std::int64_t frames = 0;           // in the unit; 0 = unknown
   int lookahead = kPresetLookahead;  // frames; x264 only
 };
 // Writes all of `spec` into a context that is about to be opened. Fails if an option is unknown to

@@ -45,29 +45,29 @@ Result<std::unique_ptr<VideoEncoder>> VideoEncoder::Open(const EncoderSpec& spec
   }
   std::unique_ptr<VideoEncoder> encoder(new VideoEncoder(spec));
   if (OpensAhead(spec)) {
-    encoder->opened_ = encoder->OpenCodec(spec.nominal_bps, kPresetLookahead);
+    encoder->opened_ = encoder->OpenCodec({.bps = spec.nominal_bps});
     GOPMILL_RETURN_IF_ERROR(encoder->opened_);
   }
   return encoder;
 }
 
-Status VideoEncoder::OpenCodec(std::int64_t bps, int lookahead) {
+Status VideoEncoder::OpenCodec(const UnitSettings& unit) {
   const AVCodec* codec = FindEncoder(spec_.codec);
   context_.reset(avcodec_alloc_context3(codec));
   GOPMILL_CHECK(context_ != nullptr);
-  GOPMILL_RETURN_IF_ERROR(ApplySettings(spec_, {bps, lookahead}, *context_));
+  GOPMILL_RETURN_IF_ERROR(ApplySettings(spec_, unit, *context_));
   const int ret = avcodec_open2(context_.get(), codec, nullptr);
   return ret < 0 ? Status(av::AvError("The video encoder could not be opened", ret)) : OkStatus();
 }
 
 void VideoEncoder::OpenIfNot() {
-  if (context_ == nullptr) opened_ = OpenCodec(spec_.nominal_bps, kPresetLookahead);
+  if (context_ == nullptr) opened_ = OpenCodec({.bps = spec_.nominal_bps});
 }
 
 void VideoEncoder::SetBitrate(std::int64_t bps, std::int64_t frames) {
   if (spec_.rate_mode != RateMode::kBitrate) return;
   if (!SteeredByCrf(spec_)) {
-    opened_ = OpenCodec(bps, kPresetLookahead);
+    opened_ = OpenCodec({.bps = bps, .frames = frames});
     return;
   }
   control_.emplace(RateControl::Unit{spec_.width, spec_.height, spec_.fps, bps, frames});
@@ -75,7 +75,8 @@ void VideoEncoder::SetBitrate(std::int64_t bps, std::int64_t frames) {
   const auto share = static_cast<int>(frames / kLookaheadShare);
   const bool looks_ahead = spec_.codec == VideoCodec::kH264;
   if (looks_ahead && frames > 0 && share < PresetLookahead(spec_.preset)) {
-    opened_ = OpenCodec(bps, std::max(share, kLeastLookahead));
+    opened_ =
+        OpenCodec({.bps = bps, .frames = frames, .lookahead = std::max(share, kLeastLookahead)});
   }
 }
 

@@ -54,6 +54,8 @@ struct EncoderSpec {
 // impossible for the codec.
 Result<EncoderSpec> MakeEncoderSpec(const StreamPlan& plan);
 
+struct UnitSettings;  // codec/encoder_settings.h
+
 class VideoEncoder {
  public:
   // Makes an encoder with one thread. kUnsupported if the build lacks it.
@@ -80,7 +82,7 @@ class VideoEncoder {
 
  private:
   explicit VideoEncoder(EncoderSpec spec) : spec_(std::move(spec)) {}
-  Status OpenCodec(std::int64_t bps, int lookahead);
+  Status OpenCodec(const UnitSettings& unit);
   void OpenIfNot();
   Status Steer(const AVFrame& frame);
 
