@@ -2,6 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+extern "C" {
+#include <libavutil/mastering_display_metadata.h>
+}
+
 #include <map>
 #include <sstream>
 
@@ -104,6 +108,25 @@ TEST(MuxerTest, BlocksOfWebmComeInTheOrderOfTheirTimes) {
     last = block;
   }
   EXPECT_GT(packets, 600);
+}
+
+TEST(MuxerTest, CarriesLightLevels) {
+  MuxTrack track = TrackOf(Video());
+  const AVContentLightMetadata light{.MaxCLL = 1000, .MaxFALL = 400};
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(&light);
+  track.content_light.assign(bytes, bytes + sizeof(light));
+  for (const Container container : {Container::kMp4, Container::kMkv}) {
+    const std::string path = TempPath("light." + std::string(Name(container)));
+    auto muxer = Muxer::Open({.container = container, .streamed = false, .path = path},
+                             std::span(&track, 1), nullptr);
+    ASSERT_TRUE(muxer.ok());
+    for (const av::Packet& packet : Video().packets) {
+      ASSERT_TRUE((*muxer)->Write(0, av::Ref(*packet)).ok());
+    }
+    ASSERT_TRUE((*muxer)->Finish().ok());
+    const auto [code, text] = RunCommand("ffprobe -v error -show_streams '" + path + "'");
+    EXPECT_THAT(text, HasSubstr("max_content=1000")) << Name(container);
+  }
 }
 
 TEST(MuxerTest, AFullDiskIsNamed) {
