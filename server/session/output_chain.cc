@@ -43,12 +43,15 @@ Status OutputChain::OnEncoder(std::shared_ptr<const AVCodecParameters> parameter
   std::vector<MuxTrack> tracks{{.kind = TrackKind::kVideo,
                                 .parameters = std::move(parameters),
                                 .time_base = video_time_base_,
-                                .frame_rate = plan_->grid.fps()}};
+                                .frame_rate = plan_->grid.fps(),
+                                .mastering_display = plan_->source->video.mastering_display,
+                                .content_light = plan_->source->video.content_light}};
   if (audio_parameters_) {
-    tracks.push_back({.kind = TrackKind::kAudio,
-                      .parameters = audio_parameters_,
-                      .time_base = audio_time_base_,
-                      .frame_rate = {}});
+    MuxTrack audio;
+    audio.kind = TrackKind::kAudio;
+    audio.parameters = audio_parameters_;
+    audio.time_base = audio_time_base_;
+    tracks.push_back(std::move(audio));
   }
   GOPMILL_ASSIGN_OR_RETURN(muxer_, Muxer::Open(settings_, tracks, output_));
   return OkStatus();
