@@ -172,7 +172,7 @@ Result<Topology> DiscoverTopology(const DiscoverOptions& options) {
   if (options.respect_affinity) {
     mask.reset(hwloc_bitmap_alloc());
     if (mask == nullptr ||
-        hwloc_get_cpubind(topology.get(), mask.get(), HWLOC_CPUBIND_PROCESS) != 0) {
+        hwloc_get_cpubind(topology.get(), mask.get(), HWLOC_CPUBIND_THREAD) != 0) {
       mask.reset();
     }
   }

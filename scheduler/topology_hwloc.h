@@ -15,8 +15,9 @@
 namespace gopmill {
 
 struct DiscoverOptions {
-  // Keep to the PUs that the affinity mask of this process allows (taskset, cpusets). Off: all PUs
-  // that are online and not forbidden by a cpuset, for display.
+  // Keep to the PUs that the affinity mask of the calling thread allows (taskset, cpusets); main
+  // and what it starts have that of the process until somebody pins them. Off: all PUs that are
+  // online and not forbidden by a cpuset, for display.
   bool respect_affinity = true;
 };
 
