@@ -2,7 +2,6 @@
 #include "config/settings.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <optional>
 
@@ -16,7 +15,7 @@ constexpr std::int64_t kGiBytes = 1024 * kMiBytes;
 constexpr std::string_view kLogLevels[] = {"trace", "debug", "info", "warning", "error", "off"};
 constexpr std::string_view kLogFormats[] = {"text", "json"};
 
-constexpr std::array kSettings = std::to_array<Setting>({
+constexpr Setting kSettings[] = {
     {.pointer = "/library",
      .flag = "--library",
      .accepted = "a folder",
@@ -125,7 +124,7 @@ constexpr std::array kSettings = std::to_array<Setting>({
      .meaning = "Form of the log lines on stderr",
      .text = [](ServerConfig& c) -> std::string& { return c.log.format; },
      .choices = kLogFormats},
-});
+};
 
 // digits[KiB|MiB|GiB]; nothing else.
 std::optional<std::int64_t> ParseNumber(std::string_view text) {

@@ -91,7 +91,7 @@ void AddTargetOptions(CLI::App& command, TargetOptions& target) {
 
 void AddJobOptions(CLI::App& command, JobArgs& args) {
   args.scheduler = kDefaultScheduler;
-  args.log_level = "warning";
+  args.log_level = "error";  // what matters is in the summary and the report
   command
       .add_option("--scheduler", args.scheduler, "Policy that spreads the work: " + PolicyNames())
       ->type_name("NAME");
@@ -102,7 +102,7 @@ void AddJobOptions(CLI::App& command, JobArgs& args) {
       ->type_name("FILE|-");
   command
       .add_option("--log-level", args.log_level,
-                  "trace, debug, info, warning, error or off; warning unless given")
+                  "trace, debug, info, warning, error or off; error unless given")
       ->type_name("LEVEL")
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "off"}));
 }

@@ -29,8 +29,7 @@ class SignalQueue {
  public:
   void Push(int signal) {
     MutexLock lock(mutex_);
-    if (ending_ && signal != SIGHUP) _exit(kInterrupted);
-    if (signal != SIGHUP) ending_ = true;
+    if (signal != SIGHUP && patience_.OnRequest(SteadyNow())) _exit(kInterrupted);
     waiting_.push_back(signal);
     arrived_.NotifyOne();
   }
@@ -46,7 +45,7 @@ class SignalQueue {
   Mutex mutex_;  // guards all below
   CondVar arrived_;
   std::deque<int> waiting_ GOPMILL_GUARDED_BY(mutex_);
-  bool ending_ GOPMILL_GUARDED_BY(mutex_) = false;
+  Impatience patience_ GOPMILL_GUARDED_BY(mutex_);
 };
 
 ConfigSources SourcesOf(const ServeArgs& args) {

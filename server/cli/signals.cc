@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <thread>
@@ -63,6 +64,15 @@ Result<std::unique_ptr<SignalWatcher>> SignalWatcher::Start(const std::vector<in
   }
   impl->thread = std::thread([raw = impl.get()] { raw->Run(); });
   return std::unique_ptr<SignalWatcher>(new SignalWatcher(std::move(impl)));
+}
+
+bool Impatience::OnRequest(TimePoint now) {
+  constexpr Duration kEcho = std::chrono::milliseconds(500);
+  if (!first_) {
+    first_ = now;
+    return false;
+  }
+  return now - *first_ >= kEcho;
 }
 
 }  // namespace gopmill::cli

@@ -11,8 +11,10 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/status.h"
 
 namespace gopmill::cli {
@@ -29,6 +31,17 @@ class SignalWatcher {
   struct Impl;
   explicit SignalWatcher(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
+};
+
+// Tells a second Ctrl-C from the echo of the first: shells and wrappers such as timeout(1) often
+// signal both the process and its group. Compatible (one caller at a time).
+class Impatience {
+ public:
+  // True if this request to end comes at least half a second after the first one.
+  bool OnRequest(TimePoint now);
+
+ private:
+  std::optional<TimePoint> first_;
 };
 
 }  // namespace gopmill::cli

@@ -80,7 +80,12 @@ int Transcode(const TranscodeArgs& args, const SchedulerOptions& scheduler,
   const auto report = TranscodeFile(
       job, stop, [&printer](const Progress& progress) { printer.Update(progress, SteadyNow()); });
   printer.Clear();
-  return report.ok() ? Finish(args, *report) : Fail("transcode", args, report.error());
+  if (report.ok()) return Finish(args, *report);
+  if (!stop.stop_requested()) return Fail("transcode", args, report.error());
+  const bool to_file = args.output != "-";
+  return Fail("transcode", args,
+              {.code = Code::kCancelled,
+               .message = to_file ? "Interrupted; no output is left." : "Interrupted."});
 }
 
 }  // namespace
@@ -88,17 +93,17 @@ int Transcode(const TranscodeArgs& args, const SchedulerOptions& scheduler,
 int RunTranscode(const TranscodeArgs& args) {
   std::stop_source stop;
   // The first signal ends the job in order, a second one at once.
-  auto signals = SignalWatcher::Start({SIGINT, SIGTERM, SIGHUP}, [stop, count = 0](int) mutable {
-    if (++count > 1) _exit(kInterrupted);
-    stop.request_stop();
-  });
+  auto signals =
+      SignalWatcher::Start({SIGINT, SIGTERM, SIGHUP}, [stop, patience = Impatience()](int) mutable {
+        if (patience.OnRequest(SteadyNow())) _exit(kInterrupted);
+        stop.request_stop();
+      });
   if (!signals.ok()) return Fail("transcode", args, signals.error());
   const Status output = CheckOutput(args);
   if (!output.ok()) return Fail("transcode", args, output.error());
   const auto scheduler = PrepareJob(args);
   if (!scheduler.ok()) return Fail("transcode", args, scheduler.error());
-  const int code = Transcode(args, *scheduler, stop.get_token());
-  return stop.stop_requested() && code != kOk ? kInterrupted : code;
+  return Transcode(args, *scheduler, stop.get_token());
 }
 
 }  // namespace gopmill::cli

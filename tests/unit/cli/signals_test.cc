@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <semaphore>
 
@@ -29,6 +30,15 @@ TEST(SignalWatcher, TurnsSignalsIntoCalls) {
 TEST(SignalWatcher, EndsWithoutASignal) {
   auto watcher = SignalWatcher::Start({SIGUSR1}, [](int) { FAIL(); });
   ASSERT_TRUE(watcher.ok());
+}
+
+TEST(Impatience, AnEchoIsNotASecondRequest) {
+  const auto at = [](int ms) { return TimePoint(std::chrono::milliseconds(ms)); };
+  Impatience patience;
+  EXPECT_FALSE(patience.OnRequest(at(1000)));
+  EXPECT_FALSE(patience.OnRequest(at(1001)));
+  EXPECT_FALSE(patience.OnRequest(at(1499)));
+  EXPECT_TRUE(patience.OnRequest(at(1500)));
 }
 
 }  // namespace
