@@ -104,6 +104,8 @@ RateControl::RateControl(const Unit& unit)
       frames_(unit.frames > 0 ? static_cast<double>(unit.frames) : 2 * unit.fps.ToDouble()),
       target_bits_(static_cast<double>(unit.bps) * frames_ / unit.fps.ToDouble()) {}
 
+double RateControl::crf() const { return std::round(crf_ * 32) / 32; }
+
 void RateControl::Observe(const AVFrame& frame) {
   const double spatial = Spatial(frame);
   const double change = previous_ == nullptr ? 0 : Change(frame, *previous_);

@@ -43,8 +43,9 @@ class RateControl {
   void Observe(const AVFrame& frame);
   // Each packet as it leaves the encoder, in coding order.
   void Coded(std::int64_t bytes, std::int64_t pts);
-  // For the frame that the encoder codes next.
-  [[nodiscard]] double crf() const { return crf_; }
+  // For the frame that the encoder codes next. In steps of 1/32, so that the last bits of the C
+  // library's logarithms, which differ between CPU models, do not reach the encoder.
+  [[nodiscard]] double crf() const;
 
  private:
   // Estimates are bits at CRF 0.
