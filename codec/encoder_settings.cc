@@ -191,7 +191,7 @@ void ApplyX265(const EncoderSpec& spec, const UnitSettings& unit, AVCodecContext
     context.rc_max_rate = unit.bps;
     context.rc_buffer_size =
         static_cast<int>(std::min<std::int64_t>(UnitBits(spec, unit), kMaxInt));
-    params += ":vbv-init=0.96";
+    params += ":vbv-init=0.925";
   }
   params += HdrParams(spec, {"master-display", "max-cll", 50'000, 10'000, 0});
   options.Set("x265-params", params);

@@ -28,6 +28,15 @@ std::size_t PicturesHeld(VideoCodec codec) {
 }
 constexpr std::size_t kContextBytes = 4U << 20U;
 
+// Frames that wait in front of the codec, where steering wants to see further ahead than the codec
+// does by itself.
+constexpr std::size_t kSteeringLookahead = 8;
+std::size_t FramesHeld(const EncoderSpec& spec) {
+  if (!SteeredByCrf(spec)) return 0;
+  const bool looks_ahead = spec.codec == VideoCodec::kH264 && PresetLookahead(spec.preset) > 0;
+  return looks_ahead ? 0 : kSteeringLookahead;
+}
+
 constexpr std::int64_t kLookaheadShare = 4;  // of a unit's frames: one in so many
 constexpr int kLeastLookahead = 3;
 
@@ -73,18 +82,27 @@ void VideoEncoder::SetBitrate(std::int64_t bps, std::int64_t frames) {
   control_.emplace(RateControl::Unit{spec_.width, spec_.height, spec_.fps, bps, frames});
   // Steering starts when the lookahead is full; in a short unit that would be too late.
   const auto share = static_cast<int>(frames / kLookaheadShare);
-  const bool looks_ahead = spec_.codec == VideoCodec::kH264;
+  const bool looks_ahead = spec_.codec == VideoCodec::kH264 && PresetLookahead(spec_.preset) > 0;
   if (looks_ahead && frames > 0 && share < PresetLookahead(spec_.preset)) {
     opened_ =
         OpenCodec({.bps = bps, .frames = frames, .lookahead = std::max(share, kLeastLookahead)});
   }
 }
 
-Status VideoEncoder::Steer(const AVFrame& frame) {
-  if (!control_)
-    control_.emplace(RateControl::Unit{spec_.width, spec_.height, spec_.fps, spec_.nominal_bps, 0});
-  control_->Observe(frame);
-  return SetCrf(*context_, control_->crf());
+// Gives the codec its next frame, or the end when there is none left.
+Status VideoEncoder::Feed() {
+  int ret = 0;
+  if (held_.empty()) {
+    fed_end_ = true;
+    ret = avcodec_send_frame(context_.get(), nullptr);
+  } else {
+    const av::Frame frame = std::move(held_.front());
+    held_.pop_front();
+    if (control_) GOPMILL_RETURN_IF_ERROR(SetCrf(*context_, control_->crf()));
+    frame->quality = context_->global_quality;
+    ret = avcodec_send_frame(context_.get(), frame.get());
+  }
+  return ret < 0 ? Status(av::AvError("The video encoder refused a frame", ret)) : OkStatus();
 }
 
 const AVCodecContext& VideoEncoder::context() {
@@ -97,26 +115,31 @@ int VideoEncoder::reorder_delay() { return context().has_b_frames; }
 Status VideoEncoder::Send(const AVFrame* frame) {
   OpenIfNot();
   GOPMILL_RETURN_IF_ERROR(opened_);
-  int ret = 0;
   if (frame == nullptr) {
-    ret = avcodec_send_frame(context_.get(), nullptr);
-  } else {
-    av_frame_unref(scratch_.get());
-    ret = av_frame_ref(scratch_.get(), frame);
-    // Encoders take these as orders; here they are what the source happened to be.
-    scratch_->pict_type = AV_PICTURE_TYPE_NONE;
-    if (SteeredByCrf(spec_)) GOPMILL_RETURN_IF_ERROR(Steer(*scratch_));
-    scratch_->quality = context_->global_quality;
-    if (ret >= 0) ret = avcodec_send_frame(context_.get(), scratch_.get());
-    av_frame_unref(scratch_.get());
+    draining_ = true;
+    return Feed();
   }
-  if (ret < 0) return av::AvError("The video encoder refused a frame", ret);
-  return OkStatus();
+  av::Frame copy = av::Ref(*frame);
+  // An encoder takes this as an order; here it is what the source happened to be.
+  copy->pict_type = AV_PICTURE_TYPE_NONE;
+  if (SteeredByCrf(spec_)) {
+    if (!control_) {
+      control_.emplace(
+          RateControl::Unit{spec_.width, spec_.height, spec_.fps, spec_.nominal_bps, 0});
+    }
+    control_->Observe(*copy);
+  }
+  held_.push_back(std::move(copy));
+  return held_.size() > FramesHeld(spec_) ? Feed() : OkStatus();
 }
 
 Result<bool> VideoEncoder::Receive(AVPacket& packet) {
   GOPMILL_CHECK(context_ != nullptr);
-  const int ret = avcodec_receive_packet(context_.get(), &packet);
+  int ret = avcodec_receive_packet(context_.get(), &packet);
+  while (ret == AVERROR(EAGAIN) && draining_ && !fed_end_) {
+    GOPMILL_RETURN_IF_ERROR(Feed());
+    ret = avcodec_receive_packet(context_.get(), &packet);
+  }
   if (ret == AVERROR(EAGAIN) || ret == AVERROR_EOF) return false;
   if (ret < 0) return av::AvError("The video encoder failed", ret);
   if (control_) control_->Coded(packet.size, packet.pts);

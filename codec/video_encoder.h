@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -84,13 +85,14 @@ class VideoEncoder {
   explicit VideoEncoder(EncoderSpec spec) : spec_(std::move(spec)) {}
   Status OpenCodec(const UnitSettings& unit);
   void OpenIfNot();
-  Status Steer(const AVFrame& frame);
+  Status Feed();
 
   EncoderSpec spec_;
   av::CodecContext context_;  // null until the codec is opened
   Status opened_;             // what opening it gave
   std::optional<RateControl> control_;
-  av::Frame scratch_ = av::NewFrame();
+  std::deque<av::Frame> held_;  // in front of the codec
+  bool draining_ = false, fed_end_ = false;
 };
 
 // Whether an encoder of this spec can be opened before its unit's bit rate is known.
