@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the measuring scripts share: running and timing programs, finding an ffmpeg, tables."""
+
+import hashlib
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+import zipfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parent.parent.parent
+CACHE = TOP / "build/bench-cache"
+# A static ffmpeg 9.0, on PyPI inside a Python package. For benchmarks only.
+NEWEST_PACKAGE = "imageio-ffmpeg==0.8.1"
+NEWEST_SHA256 = "050d6850601c3b3890bd2b28306f3b842b3daea390a561101174375a1c460bda"
+
+REFERENCE_MOVIES = ["ref-animation.mpg", "ref-street.mpg", "ref-talk.mpg", "ref-patterns.mpg"]
+REFERENCE_TARGETS = [(128, 96, 15, 50_000), (176, 144, 15, 70_000), (352, 288, 26, 100_000),
+                     (704, 576, 30, 200_000)]
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+# --- the reference workload ----------------------------------------------------------------------
+
+def reference_streams(count: int, folder: Path) -> list[tuple[Path, int, int, int, int]]:
+    """(movie, width, height, fps, bits per second), as tools/bench/reference_workload.cc draws."""
+    streams, state = [], 1
+    for index in range(count):
+        state = (state * 1103515245 + 12345) & 0x7FFFFFFF
+        target = REFERENCE_TARGETS[(state >> 16) % len(REFERENCE_TARGETS)]
+        streams.append((folder / REFERENCE_MOVIES[index % len(REFERENCE_MOVIES)], *target))
+    return streams
+
+
+# --- running -------------------------------------------------------------------------------------
+
+@dataclass
+class Usage:
+    """Of programs run at once: until the last ends; user and system time; sum of peak memory."""
+    wall_s: float
+    cpu_s: float
+    peak_bytes: int
+
+
+def run_at_once(commands: list[list[str]]) -> Usage:
+    """Starts all commands and waits for them; one that fails ends the measurement."""
+    start = time.monotonic()
+    started = [subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.PIPE) for command in commands]
+    cpu, peak = 0.0, 0
+    for process, command in zip(started, commands):
+        errors = process.stderr.read().decode(errors="replace")
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        process.stderr.close()
+        if process.returncode != 0:
+            raise SystemExit(f"failed ({process.returncode}): {' '.join(command)}\n{errors}")
+        cpu += usage.ru_utime + usage.ru_stime
+        peak += usage.ru_maxrss * 1024
+    return Usage(time.monotonic() - start, cpu, peak)
+
+
+def interleave(names: list[str], runs: int, run) -> dict[str, list]:
+    """run(name) for each name in turn, `runs` times; every second round in reverse order."""
+    results: dict[str, list] = {name: [] for name in names}
+    for number in range(runs):
+        for name in names if number % 2 == 0 else reversed(names):
+            results[name].append(run(name))
+            last = results[name][-1]
+            say(f"run {number + 1}/{runs} {name}: "
+                f"{last.wall_s:.2f} s wall, {last.cpu_s:.2f} s CPU" if isinstance(last, Usage)
+                else f"run {number + 1}/{runs} {name}: {last}")
+    return results
+
+
+# --- results -------------------------------------------------------------------------------------
+
+def median(values) -> float:
+    return statistics.median(list(values))
+
+
+def pair_ratios(ours: list[float], theirs: list[float]) -> dict[str, float]:
+    """theirs / ours: of the medians, and the median, least and greatest over the pairs."""
+    pairs = [b / a for a, b in zip(ours, theirs)]
+    return {"of_medians": median(theirs) / median(ours), "median_of_pairs": median(pairs),
+            "least": min(pairs), "greatest": max(pairs)}
+
+
+def table(rows: list[list[str]]) -> str:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |"
+             for row in rows]
+    lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
+    return "\n".join(lines)
+
+
+def as_json(results: dict[str, list]) -> dict:
+    return {name: [asdict(one) if isinstance(one, Usage) else one for one in values]
+            for name, values in results.items()}
+
+
+def machine() -> dict[str, str]:
+    model = "unknown"
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("model name"):
+            model = line.split(":", 1)[1].strip()
+            break
+    return {"cpu": model, "cpus": str(len(os.sched_getaffinity(0))),
+            "kernel": platform.release(), "date": time.strftime("%Y-%m-%d %H:%M", time.gmtime()),
+            "load": f"{os.getloadavg()[0]:.2f}"}
+
+
+# --- programs ------------------------------------------------------------------------------------
+
+def program(given: str | None) -> Path:
+    """The gopmill to measure: as given, else of the tests' environment, else the release build."""
+    path = Path(given or os.environ.get("GOPMILL_PROGRAM") or TOP / "build/release/gopmill")
+    if not path.is_file():
+        raise SystemExit(f"{path} is not there: tools/build makes it, --program names another")
+    return path.resolve()
+
+
+def bench_program(name: str, gopmill: Path) -> str:
+    path = gopmill.parent / "tools/bench" / name
+    if not path.is_file():
+        raise SystemExit(f"{path} is not there: build the target {name}")
+    return str(path)
+
+
+def ffmpeg(which: str) -> str:
+    if which == "debian":
+        found = shutil.which("ffmpeg", path="/usr/bin") or shutil.which("ffmpeg")
+        if found is None:
+            raise SystemExit("there is no ffmpeg: apt-get install ffmpeg")
+        return found
+    return newest_ffmpeg() if which == "newest" else which
+
+
+def ffmpeg_version(path: str) -> str:
+    shown = subprocess.run([path, "-version"], capture_output=True, text=True, check=True).stdout
+    return shown.split()[2]
+
+
+def newest_ffmpeg() -> str:
+    target = CACHE / "ffmpeg-newest"
+    if target.is_file():
+        return str(target)
+    CACHE.mkdir(parents=True, exist_ok=True)
+    wheels = list(CACHE.glob("imageio_ffmpeg-*.whl"))
+    if not wheels:
+        say(f"fetching {NEWEST_PACKAGE} from PyPI")
+        subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest",
+                        str(CACHE), NEWEST_PACKAGE], check=True)
+        wheels = list(CACHE.glob("imageio_ffmpeg-*.whl"))
+    if hashlib.sha256(wheels[0].read_bytes()).hexdigest() != NEWEST_SHA256:
+        raise SystemExit(f"{wheels[0]} does not have the expected SHA-256: not used")
+    with zipfile.ZipFile(wheels[0]) as archive:
+        inside = next(name for name in archive.namelist() if "/ffmpeg-linux" in name)
+        partial = target.with_suffix(".tmp")
+        partial.write_bytes(archive.read(inside))
+    partial.chmod(0o755)
+    partial.rename(target)
+    return str(target)
