@@ -23,12 +23,27 @@ void* CountedAllocation(std::size_t size) {
 }
 }  // namespace
 
+// All the forms the library uses, so that each block is freed by the family that made it.
 void* operator new(std::size_t size) { return CountedAllocation(size); }
 void* operator new[](std::size_t size) { return CountedAllocation(size); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  ++allocations;
+  return std::malloc(size == 0 ? 1 : size);
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  ++allocations;
+  const auto align = static_cast<std::size_t>(alignment);
+  // aligned_alloc wants a multiple of the alignment.
+  if (void* memory = std::aligned_alloc(align, (size + align) / align * align)) return memory;
+  throw std::bad_alloc();
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
 namespace gopmill {
 namespace {
