@@ -222,18 +222,38 @@ SchedulerStats Scheduler::Core::Stats() const {
   return stats;
 }
 
+namespace {
+
+int WorkerCount(const SchedulerOptions& options, const Topology& topology) {
+  return options.workers > 0 ? options.workers
+                             : DefaultWorkerCount(topology, CgroupCpuQuota(CgroupPaths{}));
+}
+
+std::unique_ptr<PoolState> MakePool(const SchedulerOptions& options, const Topology& topology,
+                                    std::span<const int> worker_pus) {
+  return std::make_unique<PoolState>(topology, worker_pus,
+                                     PoolState::Params{.run_queue_units = options.run_queue_units,
+                                                       .options = options.policy_options});
+}
+
+}  // namespace
+
+Result<WorkerId> HomeOf(StreamId stream, const SchedulerOptions& options,
+                        const Topology& topology) {
+  GOPMILL_RETURN_IF_ERROR(CheckOptions(options));
+  const auto pool =
+      MakePool(options, topology, LayOutWorkers(topology, WorkerCount(options, topology)));
+  GOPMILL_ASSIGN_OR_RETURN(const std::unique_ptr<Policy> policy,
+                           MakePolicy(options.policy, options.policy_options, *pool));
+  return policy->Home(stream, *pool).worker;
+}
+
 Result<std::unique_ptr<Scheduler>> Scheduler::Create(const SchedulerOptions& options,
                                                      const Topology& topology,
                                                      WorkerLocalFactory make_local) {
   GOPMILL_RETURN_IF_ERROR(CheckOptions(options));
-  const int count = options.workers > 0
-                        ? options.workers
-                        : DefaultWorkerCount(topology, CgroupCpuQuota(CgroupPaths{}));
-  const std::vector<int> worker_pus = LayOutWorkers(topology, count);
-  auto pool =
-      std::make_unique<PoolState>(topology, worker_pus,
-                                  PoolState::Params{.run_queue_units = options.run_queue_units,
-                                                    .options = options.policy_options});
+  const std::vector<int> worker_pus = LayOutWorkers(topology, WorkerCount(options, topology));
+  auto pool = MakePool(options, topology, worker_pus);
   GOPMILL_ASSIGN_OR_RETURN(std::unique_ptr<Policy> policy,
                            MakePolicy(options.policy, options.policy_options, *pool));
   ThreadExecutor::Params workers{

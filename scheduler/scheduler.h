@@ -69,6 +69,10 @@ struct SchedulerStats : SchedulerCounters {
   [[nodiscard]] double Disruption() const;
 };
 
+// The worker that a scheduler made with these arguments would send the stream to on an idle
+// machine.
+Result<WorkerId> HomeOf(StreamId stream, const SchedulerOptions& options, const Topology& topology);
+
 using WorkerLocalFactory = std::function<std::unique_ptr<WorkerLocal>(WorkerId)>;
 
 class Scheduler {

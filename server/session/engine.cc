@@ -48,7 +48,7 @@ Result<std::unique_ptr<Engine>> Engine::Create(const EngineOptions& options) {
   TuneAllocator();
   av::SilenceFfmpeg();
   GOPMILL_ASSIGN_OR_RETURN(const Topology topology, DiscoverTopology({}));
-  std::unique_ptr<Engine> engine(new Engine());
+  std::unique_ptr<Engine> engine(new Engine(options.scheduler));
   constexpr std::size_t kMaxWorkers = 4096;
   engine->caches_.resize(kMaxWorkers);
   for (auto& cache : engine->caches_) cache = std::make_shared<PublishedCacheStats>();
@@ -63,6 +63,11 @@ Result<std::unique_ptr<Engine>> Engine::Create(const EngineOptions& options) {
     if (!worker.pin_warning.empty()) spdlog::warn("{}", worker.pin_warning);
   }
   return engine;
+}
+
+int Engine::HomeWorker(StreamId stream) const {
+  const auto home = HomeOf(stream, options_, scheduler_->topology());
+  return home.ok() ? home->value : -1;
 }
 
 CacheStats Engine::cache_stats() const {

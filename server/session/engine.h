@@ -42,11 +42,14 @@ class Engine {
 
   [[nodiscard]] Scheduler& scheduler() { return *scheduler_; }
   [[nodiscard]] const Scheduler& scheduler() const { return *scheduler_; }
+  // The home worker of a stream, -1 when it cannot be told.
+  [[nodiscard]] int HomeWorker(StreamId stream) const;
   // Sum over the workers.
   [[nodiscard]] CacheStats cache_stats() const;
 
  private:
-  Engine() = default;
+  explicit Engine(SchedulerOptions options) : options_(std::move(options)) {}
+  const SchedulerOptions options_;
   std::vector<std::shared_ptr<PublishedCacheStats>> caches_;  // one per worker
   std::unique_ptr<Scheduler> scheduler_;
 };

@@ -19,7 +19,7 @@ namespace gopmill {
 
 struct ExplainContext {
   int workers = 1;
-  int home_worker = -1;  // where the policy sends the stream on an idle machine
+  int home_worker = -1;  // where the policy sends the next stream on an idle machine
   std::string policy;
   double decode_ahead_bytes = 0;  // per running unit
 };

@@ -107,6 +107,7 @@ void MediaService::Explain(const std::string& path, const RequestParams& params,
     {
       const MutexLock lock(mutex_);
       context.policy = config_.scheduler.policy;
+      context.home_worker = engine_->HomeWorker(StreamId{next_id_});
     }
     return ExplainJson(std::move(fd), request, context, {});
   };

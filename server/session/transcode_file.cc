@@ -227,6 +227,7 @@ Result<std::string> ExplainFileJson(const std::string& input, const TargetReques
   GOPMILL_ASSIGN_OR_RETURN(const auto engine, Engine::Create({.scheduler = scheduler}));
   const ExplainContext context{
       .workers = engine->scheduler().worker_count(),
+      .home_worker = engine->HomeWorker(StreamId{1}),
       .policy = scheduler.policy,
       .decode_ahead_bytes = static_cast<double>(SessionLimits{}.decode_ahead_bytes)};
   return ExplainJson(std::move(fd), request, context, {});
