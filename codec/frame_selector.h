@@ -50,10 +50,14 @@ class FrameSelector {
   Result<Selected> Select(std::int64_t n);
 
   [[nodiscard]] const SelectionCounts& counts() const { return counts_; }
-  void ResetCounts() { counts_ = {}; }
+  void ResetCounts() {
+    counts_ = {};
+    damaged_before_ = decoder_->damaged();
+  }
   // Gives the decoder back once the run is over.
   std::unique_ptr<VideoDecoder> TakeDecoder() { return std::move(decoder_); }
-  [[nodiscard]] std::int64_t damaged() const { return decoder_->damaged(); }
+  // Packets that the decoder rejected since the counts were reset.
+  [[nodiscard]] std::int64_t damaged() const { return decoder_->damaged() - damaged_before_; }
 
  private:
   Status PullNext();
@@ -70,6 +74,7 @@ class FrameSelector {
   av::Frame current_, next_;  // shown now; first one after it
   bool current_shown_ = false;
   SelectionCounts counts_;
+  std::int64_t damaged_before_ = 0;
 };
 
 }  // namespace gopmill

@@ -271,9 +271,12 @@ Status RunWithVbv(UnitTask& task, ContextCache& cache, const std::stop_token& st
       model.Add(packet->size);
       packets.push_back(std::move(packet));
     };
+    stats.concealed = 0;
     Pass run(task, cache, stop, stats, output);
-    GOPMILL_RETURN_IF_ERROR(run.Run(
-        *selector, bps, keep, pass == 1 ? on_decoded : [] {}));
+    // A later pass decodes again on its own and hands nothing on.
+    const auto give_back = [&] { cache.GiveDecoder(*task.plan->source, selector->TakeDecoder()); };
+    const Pass::DecodedHandler decoded = pass == 1 ? on_decoded : Pass::DecodedHandler(give_back);
+    GOPMILL_RETURN_IF_ERROR(run.Run(*selector, bps, keep, decoded));
     stats.encodes = pass;
     stats.vbv_violated = !model.passes();
     const bool by_rate = spec.rate_mode == RateMode::kBitrate;

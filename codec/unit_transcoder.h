@@ -48,7 +48,7 @@ struct RunState {
 };
 
 struct UnitStats {
-  Duration decode{}, filter{}, encode{};  // CPU time of the worker's thread
+  Duration decode{}, filter{}, encode{};  // time on the worker's thread, preemption included
   SelectionCounts selection;
   std::int64_t frames = 0;     // encoded
   std::int64_t concealed = 0;  // frames made up because the source gave none

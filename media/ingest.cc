@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t kVideoTrack = 0, kAudioTrack = 1;
 // Sound read before the first picture may fill at most this; a file beyond is not a movie.
 constexpr std::size_t kMaxEarlyAudioPackets = 20'000;
+constexpr std::int64_t kMaxEarlyAudioBytes = 16 << 20;
 
 std::vector<TimestampRepair::Track> RepairTracks(const SourceInfo& info) {
   std::vector<TimestampRepair::Track> tracks;
@@ -64,7 +65,9 @@ Status Ingest::ReadToFirstVideo() {
                        "start lies behind its end."};
     }
     if (state == Source::ReadState::kAudio) {
-      if (early_audio_.size() >= kMaxEarlyAudioPackets) {
+      early_audio_bytes_ += packet->size;
+      if (early_audio_.size() >= kMaxEarlyAudioPackets ||
+          early_audio_bytes_ > kMaxEarlyAudioBytes) {
         return Error{.code = Code::kUnsupported,
                      .message = "The source has too much sound before its first picture."};
       }
@@ -116,11 +119,11 @@ Rational Ingest::clip_end() const {
 }
 
 Result<Ingest::Item> Ingest::Next() {
+  if (audio_done_) early_audio_.clear();
   if (!early_audio_.empty()) {
     av::Packet packet = std::move(early_audio_.front());
     early_audio_.pop_front();
-    if (!audio_done_) return Item(AudioInput{std::move(packet)});
-    return Next();
+    return Item(AudioInput{std::move(packet)});
   }
   if (first_video_) OnVideo(std::exchange(first_video_, nullptr));
   while (ready_.empty()) GOPMILL_RETURN_IF_ERROR(Read());

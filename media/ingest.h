@@ -87,6 +87,7 @@ class Ingest {
   std::int64_t delivered_ = 0;  // packets before this number went out with some unit
   std::size_t collected_bytes_ = 0;
   std::deque<av::Packet> early_audio_;  // read before the first video packet
+  std::int64_t early_audio_bytes_ = 0;
   std::deque<Item> ready_;
   std::int64_t planned_frames_ = 0;
   bool ended_ = false, audio_done_ = false;

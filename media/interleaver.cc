@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/interleaver.h"
 
+#include <algorithm>
+
 #include "base/status.h"
 
 namespace gopmill {
@@ -29,7 +31,8 @@ Interleaver::Interleaver(std::vector<Rational> time_bases) : tracks_(time_bases.
 void Interleaver::Push(std::size_t track, av::Packet packet) {
   GOPMILL_CHECK(track < tracks_.size() && packet != nullptr && !tracks_[track].ended);
   bytes_ += PayloadOf(*packet);
-  tracks_[track].packets.push_back(std::move(packet));
+  const std::int64_t place = std::max(packet->dts, tracks_[track].promise.value_or(packet->dts));
+  tracks_[track].packets.push_back({place, std::move(packet)});
 }
 
 void Interleaver::End(std::size_t track) {
@@ -51,7 +54,7 @@ bool Interleaver::MayComeBefore(const Track& track, std::size_t index, std::int6
     if (index < than) return !Before(dts, time_base, time, track.time_base);  // time <= dts
     return Before(time, track.time_base, dts, time_base);                     // time < dts
   };
-  if (!track.packets.empty()) return earlier_at(track.packets.front()->dts);
+  if (!track.packets.empty()) return earlier_at(track.packets.front().place);
   if (track.ended) return false;
   return !track.promise || earlier_at(*track.promise);
 }
@@ -60,14 +63,14 @@ std::optional<std::pair<std::size_t, av::Packet>> Interleaver::Pop() {
   for (std::size_t candidate = 0; candidate < tracks_.size(); ++candidate) {
     Track& track = tracks_[candidate];
     if (track.packets.empty()) continue;
-    const std::int64_t dts = track.packets.front()->dts;
+    const std::int64_t dts = track.packets.front().place;
     bool certain = true;
     for (std::size_t other = 0; certain && other < tracks_.size(); ++other) {
       if (other == candidate) continue;
       certain = !MayComeBefore(tracks_[other], other, dts, track.time_base, candidate);
     }
     if (!certain) continue;
-    av::Packet packet = std::move(track.packets.front());
+    av::Packet packet = std::move(track.packets.front().packet);
     track.packets.pop_front();
     bytes_ -= PayloadOf(*packet);
     return std::pair(candidate, std::move(packet));

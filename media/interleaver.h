@@ -5,7 +5,8 @@
 //
 // A packet comes out as soon as no other track can still bring an earlier one: each other track has
 // a packet waiting, has ended, or has promised (Advance) to bring nothing before a given time. Ties
-// go to the lower track number.
+// go to the lower track number. A packet that comes although its track had promised otherwise takes
+// its place at the promised time: late, but at the same place whenever it arrives.
 //
 // Thread-safety: thread-compatible.
 #pragma once
@@ -39,7 +40,11 @@ class Interleaver {
  private:
   struct Track {
     Rational time_base;
-    std::deque<av::Packet> packets;
+    struct Waiting {
+      std::int64_t place;  // its dts, or what the track had promised if that is later
+      av::Packet packet;
+    };
+    std::deque<Waiting> packets;
     std::optional<std::int64_t> promise;
     bool ended = false;
   };

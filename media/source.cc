@@ -118,7 +118,7 @@ Result<std::unique_ptr<Source>> Source::Open(UniqueFd fd, std::stop_token stop) 
 const std::shared_ptr<const SourceInfo>& Source::info() const { return impl_->info; }
 bool Source::counted_pts() const { return impl_->counted_pts; }
 std::int64_t Source::start_us() const { return impl_->start_us; }
-bool Source::truncated() const { return impl_->truncated; }
+bool Source::truncated() const { return impl_->truncated || impl_->io.failed(); }
 
 Status Source::SeekBefore(Rational seconds) {
   if (!impl_->io.seekable()) {

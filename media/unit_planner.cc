@@ -29,8 +29,9 @@ std::int64_t UnitPlanner::Frames(double seconds) const {
 }
 
 std::int64_t UnitPlanner::oldest_needed() const {
-  const std::int64_t preroll = pending_ ? pending_->preroll_packet : last_access_packet_;
-  return std::min(unit_packet_, preroll);
+  if (pending_) return std::min(unit_packet_, pending_->preroll_packet);
+  if (bytes_since_access_ > kMaxPrerollBytes) return unit_packet_;
+  return std::min(unit_packet_, last_access_packet_);
 }
 
 void UnitPlanner::Push(const PacketMeta& packet, std::vector<UnitSpec>& out) {
@@ -38,7 +39,11 @@ void UnitPlanner::Push(const PacketMeta& packet, std::vector<UnitSpec>& out) {
   const std::int64_t number = packets_++;
   // The first packet that is shown after an open key picture ends that picture's leading ones.
   if (pending_ && packet.pts > pending_->pts) ResolvePending(number, out);
-  if (packet.access != RandomAccess::kNone) OnRandomAccess(packet, number, out);
+  if (packet.access != RandomAccess::kNone) {
+    OnRandomAccess(packet, number, out);
+    bytes_since_access_ = 0;
+  }
+  bytes_since_access_ += packet.bytes;
   seen_.push_back({packet.pts, packet.bytes});
   latest_pts_ = std::max(latest_pts_.value_or(packet.pts), packet.pts);
   const SourceTicks end = packet.pts + (packet.duration > 0 ? packet.duration : nominal_duration_);
@@ -67,6 +72,8 @@ void UnitPlanner::OnRandomAccess(const PacketMeta& packet, std::int64_t number,
     if (frame <= unit_frame_) return;
     Emit(frame, number, true, out);
     StartUnit(frame, number, CutKind::kClosed);
+  } else if (bytes_since_access_ > kMaxPrerollBytes) {
+    return;  // what it would have to be decoded from is gone: the run goes on
   } else if (by_gop || frame - run_frame_ >= Frames(kOpenRunSeconds)) {
     if (!pending_) pending_ = Pending{packet.pts, frame, previous_access};
   }

@@ -33,6 +33,10 @@ inline constexpr double kFirstUnitSeconds = 0.5;  // length of the first unit
 // for reordering (16 frames in H.264 and HEVC).
 inline constexpr int kReorderSlack = 20;
 
+// A GOP of more compressed bytes than this is not kept for preroll: an open cut behind it is not
+// taken.
+inline constexpr std::int64_t kMaxPrerollBytes = 32 << 20;
+
 // What the planner needs to know of a packet. Times in source ticks after repair.
 struct PacketMeta {
   SourceTicks pts = 0;
@@ -92,6 +96,7 @@ class UnitPlanner {
   CutKind unit_cut_ = CutKind::kClosed;
   std::int64_t run_frame_ = 0;
   std::int64_t last_access_packet_ = 0;
+  std::int64_t bytes_since_access_ = 0;
   std::optional<Pending> pending_;
   std::vector<Seen> seen_;  // packets of the unit being collected
   std::optional<SourceTicks> latest_pts_, latest_end_;

@@ -57,9 +57,13 @@ void PrintNotes(const TranscodeReport& report) {
 int Finish(const TranscodeArgs& args, const TranscodeReport& report) {
   if (!args.quiet) {
     PrintNotes(report);
-    WriteStderr(Summary(args, report));
+    if (report.violations.empty()) WriteStderr(Summary(args, report));
   }
   for (const std::string& each : report.violations) WriteStderr("verify: " + each + "\n");
+  if (!report.violations.empty()) {
+    WriteStderr("verify: the result is not what the plan says; " + args.output +
+                " was not written\n");
+  }
   const int code = report.violations.empty() ? kOk : kFailed;
   if (args.json.empty()) return code;
   const Status written = WriteReport(args.json, report.json);

@@ -10,6 +10,7 @@ namespace gopmill {
 namespace {
 
 Error ClientGone() { return {Code::kCancelled, "The client has left."}; }
+Error Stopped() { return {Code::kCancelled, "The stream was stopped."}; }
 
 }  // namespace
 
@@ -34,8 +35,9 @@ Status StreamChannel::Write(std::span<const std::uint8_t> bytes) {
     bool wake = false;
     {
       MutexLock lock(mutex_);
-      while (!gone_ && Waiting() >= capacity_) drained_.Wait(mutex_);
+      while (!gone_ && !cancelled_ && Waiting() >= capacity_) drained_.Wait(mutex_);
       if (gone_) return ClientGone();
+      if (cancelled_) return Stopped();
       const std::size_t taken = Append(bytes);
       if (taken == 0) return Error{Code::kResourceExhausted, "There is no memory for the answer."};
       bytes = bytes.subspan(taken);
@@ -55,6 +57,12 @@ void StreamChannel::Finish(const StreamEnd& end) {
     if (!NeedsWake()) return;
   }
   wake_();
+}
+
+void StreamChannel::CancelWrites() noexcept {
+  MutexLock lock(mutex_);
+  cancelled_ = true;
+  drained_.NotifyAll();
 }
 
 StreamChannel::Taken StreamChannel::Take(evbuffer* body) {
@@ -116,6 +124,8 @@ HttpStreamSink::HttpStreamSink(std::shared_ptr<StreamChannel> channel)
 HttpStreamSink::~HttpStreamSink() {
   channel_->Finish({InternalError("The stream ended without a reason."), {}});
 }
+
+void HttpStreamSink::Cancel() noexcept { channel_->CancelWrites(); }
 
 Status HttpStreamSink::Start(const StreamStart& start) { return channel_->Start(start); }
 Status HttpStreamSink::Write(std::span<const std::uint8_t> bytes) { return channel_->Write(bytes); }

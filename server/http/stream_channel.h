@@ -41,6 +41,8 @@ class StreamChannel {
   Status Start(const StreamStart& start);
   Status Write(std::span<const std::uint8_t> bytes);
   void Finish(const StreamEnd& end);
+  // Any thread: Write returns kCancelled from now on, blocked or not. What waits is still sent.
+  void CancelWrites() noexcept;
 
   // Loop side.
   struct Taken {
@@ -74,6 +76,7 @@ class StreamChannel {
   bool finished_ GOPMILL_GUARDED_BY(mutex_) = false;
   bool wake_posted_ GOPMILL_GUARDED_BY(mutex_) = false;
   bool gone_ GOPMILL_GUARDED_BY(mutex_) = false;
+  bool cancelled_ GOPMILL_GUARDED_BY(mutex_) = false;
 };
 
 // What Service gets. A sink that is destroyed without Finish counts as an internal error.
@@ -87,6 +90,7 @@ class HttpStreamSink final : public StreamSink {
   Status Start(const StreamStart& start) override;
   Status Write(std::span<const std::uint8_t> bytes) override;
   void Finish(const StreamEnd& end) override;
+  void Cancel() noexcept override;
 
  private:
   const std::shared_ptr<StreamChannel> channel_;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "codec/audio_transcoder.h"
 #include "codec/video_encoder.h"
 #include "media/ingest.h"
 #include "server/session/plan_json.h"
@@ -59,6 +60,12 @@ std::string_view Name(CutKind cut) {
     case CutKind::kChained: return "chained";
   }
   return "closed";
+}
+
+bool SameOnAnyCpu(const StreamPlan& plan) {
+  const bool silent = !plan.source->audio || plan.target.acodec == AudioCodec::kNone;
+  return CpuIndependent(plan.target.vcodec) &&
+         (silent || AudioCpuIndependent(plan.source->audio->codec, plan.target.acodec));
 }
 
 double Round3(double value) { return std::round(value * 1000.0) / 1000.0; }
@@ -118,7 +125,7 @@ Result<std::string> ExplainJson(UniqueFd source, const TargetRequest& request,
                     {"seconds", Round3(out_seconds)},
                     {"truncated", end.truncated},
                     {"timestamps_repaired", end.repaired},
-                    {"same_bytes_on_any_cpu", CpuIndependent(plan.target.vcodec)}};
+                    {"same_bytes_on_any_cpu", SameOnAnyCpu(plan)}};
   json["estimate"] = {
       {"core_seconds", Round3(core_seconds)},
       {"wall_seconds", Round3(wall)},

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/session/ingest_loop.h"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "codec/audio_transcoder.h"
@@ -101,12 +103,25 @@ Status Ingesting(const SourceOpener& open, const TargetRequest& request,
 
 }  // namespace
 
+namespace {
+
+// What a constant-quality encoder may be expected to make of detailed pictures: it doubles with
+// each six steps of the quantiser, up to what raw pictures take.
+double BytesPerPixel(const Target& target) {
+  constexpr double kAt24 = 0.02, kRaw = 1.5;
+  const double step = target.rate_mode == RateMode::kCrf ? target.crf : target.qp;
+  return std::min(kRaw, kAt24 * std::exp2((24 - step) / 6));
+}
+
+}  // namespace
+
 std::size_t WindowBytes(const UnitInput& unit, const StreamPlan& plan) {
   const double seconds = static_cast<double>(unit.spec.frame_count()) / plan.grid.fps().ToDouble();
-  // Constant-quality modes have no budget; the source's own size stands in.
+  const double pixels = static_cast<double>(unit.spec.frame_count()) * plan.target.width *
+                        static_cast<double>(plan.target.height);
   const double coded = unit.spec.budget_bps > 0
                            ? static_cast<double>(unit.spec.budget_bps) / 8.0 * seconds
-                           : static_cast<double>(unit.spec.source_bytes);
+                           : pixels * BytesPerPixel(plan.target);
   return unit.bytes() + static_cast<std::size_t>(coded);
 }
 

@@ -44,6 +44,7 @@ MediaService::~MediaService() {
     const MutexLock lock(mutex_);
     stopping_ = true;
   }
+  file_stop_.request_stop();
   changed_.NotifyAll();
 }
 
@@ -69,7 +70,9 @@ Result<StreamId> MediaService::OpenStream(const std::string& path, const Request
   spec.id = id;
   spec.number = id.value - 1;
   spec.limits.window_bytes = static_cast<std::size_t>(config_.streams.window_bytes);
-  running_[id] = StreamSession::Start(std::move(spec), engine_->scheduler());
+  GOPMILL_ASSIGN_OR_RETURN(auto session,
+                           StreamSession::Start(std::move(spec), engine_->scheduler()));
+  running_[id] = std::move(session);
   return id;
 }
 
@@ -107,7 +110,9 @@ void MediaService::Reap() {
       totals_.failed += snapshot.state == StreamState::kFailed ? 1 : 0;
       totals_.cancelled += snapshot.state == StreamState::kCancelled ? 1 : 0;
       totals_.Add(snapshot);
-      ended_.push_back(std::move(snapshot));
+      // Wrong names would push out what is worth looking at.
+      const bool unknown = snapshot.error && snapshot.error->code == Code::kNotFound;
+      if (!unknown) ended_.push_back(std::move(snapshot));
       if (ended_.size() > kKeptStreams) ended_.pop_front();
       session = std::move(found->second);
       running_.erase(found);

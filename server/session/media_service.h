@@ -15,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -66,8 +67,13 @@ class MediaService : public Service {
   void Reap();
   void RunFileRequests();
   void Defer(std::function<void()> work, const JsonCallback& done);
+  void ForgetProbesExcept(const std::vector<Library::Entry>& entries);
   std::string SourceEntryJson(const Library::Entry& entry);
 
+  struct FileRequest {
+    std::function<void()> work;
+    JsonCallback done;  // for an error when it is not worked on
+  };
   const Library library_;
   const std::unique_ptr<Engine> engine_;
 
@@ -78,7 +84,7 @@ class MediaService : public Service {
   std::map<StreamId, std::unique_ptr<StreamSession>> running_ GOPMILL_GUARDED_BY(mutex_);
   std::deque<StreamId> closed_ GOPMILL_GUARDED_BY(mutex_);       // to be reaped
   std::deque<StreamSnapshot> ended_ GOPMILL_GUARDED_BY(mutex_);  // newest last
-  std::deque<std::function<void()>> file_requests_ GOPMILL_GUARDED_BY(mutex_);
+  std::deque<FileRequest> file_requests_ GOPMILL_GUARDED_BY(mutex_);
   // Probe data by path, with the size and time it was made for.
   struct Probed {
     std::int64_t size_bytes = 0, modified_ns = 0;
@@ -89,6 +95,7 @@ class MediaService : public Service {
   bool draining_ GOPMILL_GUARDED_BY(mutex_) = false;
   bool stopping_ GOPMILL_GUARDED_BY(mutex_) = false;
 
+  std::stop_source file_stop_;  // ends the file request that is being worked on
   std::jthread reaper_, file_thread_;
 };
 

@@ -19,7 +19,7 @@ void MediaService::Defer(std::function<void()> work, const JsonCallback& done) {
   {
     const MutexLock lock(mutex_);
     if (!stopping_ && file_requests_.size() < kMaxFileRequests) {
-      file_requests_.push_back(std::move(work));
+      file_requests_.push_back({std::move(work), done});
       work = nullptr;
     }
   }
@@ -32,15 +32,21 @@ void MediaService::Defer(std::function<void()> work, const JsonCallback& done) {
 
 void MediaService::RunFileRequests() {
   while (true) {
-    std::function<void()> work;
+    FileRequest request;
+    bool stopping = false;
     {
       const MutexLock lock(mutex_);
       while (file_requests_.empty() && !stopping_) changed_.Wait(mutex_);
       if (file_requests_.empty()) return;
-      work = std::move(file_requests_.front());
+      request = std::move(file_requests_.front());
       file_requests_.pop_front();
+      stopping = stopping_;
     }
-    work();
+    if (stopping) {
+      request.done(Error{.code = Code::kUnavailable, .message = "The server is shutting down."});
+    } else {
+      request.work();
+    }
   }
 }
 
@@ -48,12 +54,22 @@ void MediaService::Sources(JsonCallback done) {
   Defer(
       [this, done] {
         nlohmann::ordered_json list = nlohmann::ordered_json::array();
-        for (const Library::Entry& entry : library_.List()) {
+        const std::vector<Library::Entry> entries = library_.List();
+        ForgetProbesExcept(entries);
+        for (const Library::Entry& entry : entries) {
+          if (file_stop_.stop_requested()) break;
           list.push_back(nlohmann::ordered_json::parse(SourceEntryJson(entry)));
         }
         done(nlohmann::ordered_json{{"sources", std::move(list)}}.dump(2));
       },
       done);
+}
+
+void MediaService::ForgetProbesExcept(const std::vector<Library::Entry>& entries) {
+  const MutexLock lock(mutex_);
+  std::erase_if(probes_, [&](const auto& probe) {
+    return !std::ranges::binary_search(entries, probe.first, {}, &Library::Entry::path);
+  });
 }
 
 // Probing a file takes tens of milliseconds: its result is kept as long as the file stays the same.
@@ -68,7 +84,7 @@ std::string MediaService::SourceEntryJson(const Library::Entry& entry) {
   }
   nlohmann::ordered_json json{{"path", entry.path}};
   auto fd = library_.OpenEntry(entry.path);
-  auto source = fd.ok() ? Source::Open(std::move(fd).value(), {})
+  auto source = fd.ok() ? Source::Open(std::move(fd).value(), file_stop_.get_token())
                         : Result<std::unique_ptr<Source>>(fd.error());
   if (source.ok()) {
     json.update(SourceJson(*source.value()->info()));
@@ -88,7 +104,8 @@ void MediaService::CheckStream(const std::string& path, const RequestParams& par
   if (!request.ok()) return done(request.error());
   const auto check = [this, path, request = *request]() -> Result<std::string> {
     GOPMILL_ASSIGN_OR_RETURN(UniqueFd fd, library_.OpenEntry(path));
-    GOPMILL_ASSIGN_OR_RETURN(const auto source, Source::Open(std::move(fd), {}));
+    GOPMILL_ASSIGN_OR_RETURN(const auto source,
+                             Source::Open(std::move(fd), file_stop_.get_token()));
     GOPMILL_ASSIGN_OR_RETURN(const auto resolved, ResolveTarget(request, *source->info()));
     return std::string(ContentType(resolved.target.container));
   };
@@ -109,7 +126,7 @@ void MediaService::Explain(const std::string& path, const RequestParams& params,
       context.policy = config_.scheduler.policy;
       context.home_worker = engine_->HomeWorker(StreamId{next_id_});
     }
-    return ExplainJson(std::move(fd), request, context, {});
+    return ExplainJson(std::move(fd), request, context, file_stop_.get_token());
   };
   Defer([explain, done] { done(explain()); }, done);
 }

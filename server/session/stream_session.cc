@@ -2,6 +2,7 @@
 #include "server/session/stream_session.h"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include "base/log.h"
@@ -18,8 +19,22 @@ constexpr std::chrono::milliseconds kTick{200};
 
 }  // namespace
 
-std::unique_ptr<StreamSession> StreamSession::Start(SessionSpec spec, Scheduler& scheduler) {
-  return std::unique_ptr<StreamSession>(new StreamSession(std::move(spec), scheduler));
+Result<std::unique_ptr<StreamSession>> StreamSession::Start(SessionSpec spec,
+                                                            Scheduler& scheduler) {
+  std::unique_ptr<StreamSession> session(new StreamSession(std::move(spec), scheduler));
+  GOPMILL_RETURN_IF_ERROR(session->Launch());
+  return session;
+}
+
+Status StreamSession::Launch() {
+  try {
+    ingest_ = std::jthread(
+        [this] { RunIngest(spec_.open, spec_.request, stop_.get_token(), *mailbox_); });
+    egress_ = std::jthread([this] { RunEgress(); });
+    return OkStatus();
+  } catch (const std::system_error&) {
+    return Error{.code = Code::kUnavailable, .message = "The machine has no more threads."};
+  }
 }
 
 StreamSession::StreamSession(SessionSpec spec, Scheduler& scheduler)
@@ -31,9 +46,6 @@ StreamSession::StreamSession(SessionSpec spec, Scheduler& scheduler)
   output_ = std::make_unique<OutputChain>(
       spec_.mux, [this](std::span<const std::uint8_t> bytes) { return WriteToSink(bytes); },
       [this](UnitIndex unit) { OnReleased(unit); });
-  ingest_ =
-      std::jthread([this] { RunIngest(spec_.open, spec_.request, stop_.get_token(), *mailbox_); });
-  egress_ = std::jthread([this] { RunEgress(); });
 }
 
 StreamSession::~StreamSession() {
@@ -46,6 +58,7 @@ void StreamSession::Cancel() {
   mailbox_->Close();
   scheduler_.Cancel(spec_.id);
   mailbox_->Post(Failed{Error{.code = Code::kCancelled, .message = "Cancelled."}});
+  spec_.sink->Cancel();
 }
 
 void StreamSession::Wait() {
@@ -119,7 +132,8 @@ void StreamSession::Close(const Status& status) {
     }
     end.measures = Measures(stats_);
   }
-  if (!status.ok() && status.error().code != Code::kCancelled) {
+  if (!status.ok() && status.error().code != Code::kCancelled &&
+      status.error().code != Code::kNotFound) {
     spdlog::warn("stream {} ({}): {}", spec_.id.value, spec_.source_name,
                  status.error().ToString());
   }
@@ -144,9 +158,11 @@ Status StreamSession::On(PlanReady letter) {
     stats_.opening = letter.opening;
     stats_.state = StreamState::kRunning;
   }
-  return spec_.sink->Start({.content_type = std::string(ContentType(plan_->target.container)),
-                            .adjustments = std::move(letter.adjustments),
-                            .plan_ms = ToMillis(letter.opening)});
+  // The sink is started with the first byte: until then a front end can still answer with an error.
+  start_ = StreamStart{.content_type = std::string(ContentType(plan_->target.container)),
+                       .adjustments = std::move(letter.adjustments),
+                       .plan_ms = ToMillis(letter.opening)};
+  return OkStatus();
 }
 
 Status StreamSession::On(UnitPlanned letter) {
@@ -309,6 +325,10 @@ Status StreamSession::WriteToSink(std::span<const std::uint8_t> bytes) {
   {
     const MutexLock lock(mutex_);
     if (!stats_.first_byte) stats_.first_byte = SteadyNow() - started_;
+  }
+  if (start_) {
+    GOPMILL_RETURN_IF_ERROR(spec_.sink->Start(*start_));
+    start_.reset();
   }
   return spec_.sink->Write(bytes);
 }

@@ -11,7 +11,8 @@
 // Guarantees: each unit is delivered exactly once and in order, or the stream ends with a reported
 // error; memory is bounded by the window; a slow sink stops the ingest and nothing else.
 //
-// Thread-safety: Start, Cancel, Snapshot, Wait are safe from any thread.
+// Thread-safety: Cancel, WaitFor, closed and Snapshot are safe from any thread; Wait is for the
+// owner.
 #pragma once
 
 #include <chrono>
@@ -54,15 +55,16 @@ struct SessionSpec {
 class StreamSession {
  public:
   // The scheduler must outlive the session.
-  static std::unique_ptr<StreamSession> Start(SessionSpec spec, Scheduler& scheduler);
+  // kUnavailable when the machine has no more threads.
+  static Result<std::unique_ptr<StreamSession>> Start(SessionSpec spec, Scheduler& scheduler);
   // Cancels and waits.
   ~StreamSession();
   StreamSession(const StreamSession&) = delete;
   StreamSession& operator=(const StreamSession&) = delete;
 
-  // Stops at the next frame; does not wait.
+  // Stops at the next frame, also while the sink blocks; does not wait.
   void Cancel();
-  // Waits until the sink has been finished.
+  // Waits until the sink has been finished. One thread at a time.
   void Wait();
   // Waits at most `timeout`; true once the sink has been finished.
   bool WaitFor(std::chrono::milliseconds timeout);
@@ -71,6 +73,7 @@ class StreamSession {
 
  private:
   StreamSession(SessionSpec spec, Scheduler& scheduler);
+  Status Launch();
   void RunEgress();
   Status EgressLoop();
   void Close(const Status& status);
@@ -115,6 +118,7 @@ class StreamSession {
   std::int64_t units_left_ = 0;         // planned, not yet released
   bool ingest_ended_ = false;
   bool complete_ = false;
+  std::optional<StreamStart> start_;  // for the sink, before its first byte
   Duration sink_time_{};
 
   mutable Mutex mutex_;  // guards stats_ and closed_, which the egress writes and anybody reads

@@ -4,7 +4,7 @@
 //
 // Protocol: Start once, Write any number of times, Finish exactly once. A stream that fails before
 // its first byte goes straight to Finish, so that a front end can still answer with a proper error.
-// All calls come from the one egress thread of the stream. Write may block: that is how
+// All calls but Cancel come from the one egress thread of the stream. Write may block: that is how
 // backpressure reaches the source. It must return an error promptly once the client is gone.
 #pragma once
 
@@ -40,6 +40,9 @@ class StreamSink {
   virtual Status Start(const StreamStart& start) = 0;
   virtual Status Write(std::span<const std::uint8_t> bytes) = 0;
   virtual void Finish(const StreamEnd& end) = 0;
+  // The one call from any thread: the stream is being stopped; a Write that is blocked, and every
+  // later one, must return an error soon.
+  virtual void Cancel() noexcept {}
 };
 
 }  // namespace gopmill

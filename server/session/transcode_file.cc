@@ -2,9 +2,12 @@
 #include "server/session/transcode_file.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -42,23 +45,29 @@ Result<UniqueFd> OpenInput(const std::string& path) {
   return fd;
 }
 
-// Bytes to stdout; a closed pipe cancels the stream.
+// Bytes to stdout; a closed pipe ends the stream, a stuck one can be cancelled.
 class StdoutSink : public StreamSink {
  public:
   Status Start(const StreamStart&) override { return OkStatus(); }
   Status Write(std::span<const std::uint8_t> bytes) override {
+    constexpr std::size_t kPipeChunk = 4096;  // what a writable pipe takes without blocking
     while (!bytes.empty()) {
-      const ssize_t put = write(STDOUT_FILENO, bytes.data(), bytes.size());
+      if (cancelled_) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+      pollfd poller{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+      if (poll(&poller, 1, kPollMillis) == 0) continue;
+      const ssize_t put = write(STDOUT_FILENO, bytes.data(), std::min(bytes.size(), kPipeChunk));
       if (put < 0 && errno == EINTR) continue;
       if (put < 0) return ErrnoError("Writing to stdout failed", errno);
       bytes = bytes.subspan(static_cast<std::size_t>(put));
     }
     return OkStatus();
   }
-  void Finish(const StreamEnd& end) override { status_ = end.status; }
+  void Finish(const StreamEnd&) override {}
+  void Cancel() noexcept override { cancelled_ = true; }
 
  private:
-  Status status_;
+  static constexpr int kPollMillis = 50;
+  std::atomic<bool> cancelled_{false};
 };
 
 // The muxer writes files by itself; nothing passes here.
@@ -83,15 +92,24 @@ class TemporaryOutput {
 
   // Claims the temporary name, so that a folder that cannot be written to is found out at once.
   Status Create() {
-    const UniqueFd fd(open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    const UniqueFd fd(
+        open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
     if (!fd.valid()) return ErrnoError("The output '" + final_ + "' cannot be made", errno);
     return OkStatus();
   }
   // Without `force` an output that appeared meanwhile is kept.
   Status Rename(bool force) {
-    const int code =
-        force ? std::rename(path_.c_str(), final_.c_str())
-              : renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, final_.c_str(), RENAME_NOREPLACE);
+    int code = -1;
+    if (!force) {
+      code = renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, final_.c_str(), RENAME_NOREPLACE);
+      // Some file systems cannot do that in one step; linking refuses an existing name as well.
+      if (code != 0 && errno == EINVAL) {
+        code = link(path_.c_str(), final_.c_str());
+        if (code == 0) return OkStatus();  // the temporary name is removed by the destructor
+      }
+    } else {
+      code = std::rename(path_.c_str(), final_.c_str());
+    }
     if (code != 0) return ErrnoError("The output '" + final_ + "' cannot be named", errno);
     renamed_ = true;
     return OkStatus();
@@ -114,6 +132,10 @@ Status CheckOutput(const TranscodeJob& job) {
   const auto status = std::filesystem::status(job.output, code);
   if (std::filesystem::is_directory(status)) {
     return InvalidArgument("output", "'" + job.output + "' is a folder.", "a file name or -");
+  }
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    return InvalidArgument("output", "'" + job.output + "' is not a plain file.",
+                           "a file name, or - with a redirection");
   }
   if (std::filesystem::exists(status) && std::filesystem::equivalent(job.input, job.output, code)) {
     return InvalidArgument("output", "The output would replace its own source.",
@@ -205,7 +227,8 @@ Result<TranscodeReport> TranscodeFile(const TranscodeJob& job, const std::stop_t
   } else {
     spec.sink = std::make_unique<StdoutSink>();
   }
-  const auto session = StreamSession::Start(std::move(spec), engine->scheduler());
+  GOPMILL_ASSIGN_OR_RETURN(const auto session,
+                           StreamSession::Start(std::move(spec), engine->scheduler()));
   const StreamSnapshot end = RunSession(*session, stop, progress);
   if (end.error) return *end.error;
   if (progress) progress(ProgressOf(end));

@@ -66,7 +66,9 @@ TestStream::TestStream(Engine& engine, std::uint64_t number, const std::string& 
   spec.request = Request(params);
   spec.limits = limits;
   spec.sink = std::make_unique<CaptureSink>(outcome_, std::move(on_write));
-  session_ = StreamSession::Start(std::move(spec), engine.scheduler());
+  auto session = StreamSession::Start(std::move(spec), engine.scheduler());
+  GOPMILL_CHECK(session.ok());
+  session_ = std::move(session).value();
 }
 
 Outcome TestStream::Finish() {

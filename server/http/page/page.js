@@ -163,7 +163,9 @@ async function play() {
   clearProblem();
   const mine = attempt;
   const request = pathAndQuery();
-  const problem = await problemOf(`/v1/explain/${request}`);
+  // HEAD checks the request without transcoding; its answer has no body, so the reason is asked for.
+  const served = await fetch(`/v1/transcode/${request}`, {method: 'HEAD'}).catch(() => null);
+  const problem = served && served.ok ? null : await problemOf(`/v1/transcode/${request}`);
   if (mine !== attempt) return;
   if (problem) return showProblem(problem);
   byId('status').textContent = 'Starting\u2026';

@@ -93,7 +93,9 @@ TEST(OutputGrid, FirstFrameShowingIsTheInverseOfLatestPts) {
     for (SourceTicks pts = 77; pts < 400'000; pts += 1234) {
       const std::int64_t n = grid.FirstFrameShowing(pts);
       EXPECT_GE(grid.LatestPts(n), pts);
-      if (n > 0) EXPECT_LT(grid.LatestPts(n - 1), pts);
+      if (n > 0) {
+        EXPECT_LT(grid.LatestPts(n - 1), pts);
+      }
     }
   }
 }
