@@ -60,7 +60,31 @@ Result<std::unique_ptr<VideoEncoder>> VideoEncoder::Open(const EncoderSpec& spec
   return encoder;
 }
 
+VideoEncoder::~VideoEncoder() { CloseCodec(); }
+
+// SVT-AV1 (1.4) waits for its own threads for ever when it is closed before it was told the end, or
+// told the end before it had a frame, or its packets are not fetched. So it gets all three: on a
+// cancelled unit that costs the frames in its lookahead.
+void VideoEncoder::CloseCodec() {
+  if (context_ != nullptr && opened_.ok() && spec_.codec == VideoCodec::kAv1) {
+    const av::Packet packet = av::NewPacket();
+    if (!fed_frame_) {
+      const av::Frame frame = av::NewFrame();
+      frame->format = spec_.pixel_format;
+      frame->width = spec_.width;
+      frame->height = spec_.height;
+      if (av_frame_get_buffer(frame.get(), 0) >= 0) {
+        avcodec_send_frame(context_.get(), frame.get());
+      }
+    }
+    if (!fed_end_) avcodec_send_frame(context_.get(), nullptr);
+    while (avcodec_receive_packet(context_.get(), packet.get()) >= 0) av_packet_unref(packet.get());
+  }
+  context_.reset();
+}
+
 Status VideoEncoder::OpenCodec(const UnitSettings& unit) {
+  CloseCodec();
   const AVCodec* codec = FindEncoder(spec_.codec);
   context_.reset(avcodec_alloc_context3(codec));
   GOPMILL_CHECK(context_ != nullptr);
@@ -100,6 +124,7 @@ Status VideoEncoder::Feed() {
     held_.pop_front();
     if (control_) GOPMILL_RETURN_IF_ERROR(SetCrf(*context_, control_->crf()));
     frame->quality = context_->global_quality;
+    fed_frame_ = true;
     ret = avcodec_send_frame(context_.get(), frame.get());
   }
   return ret < 0 ? Status(av::AvError("The video encoder refused a frame", ret)) : OkStatus();

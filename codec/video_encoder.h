@@ -44,8 +44,9 @@ struct EncoderSpec {
   bool global_header = true;  // parameter sets in extradata (MP4, Matroska) or in band (TS)
   // Colour description as AVColor* enum values, and HDR10 metadata when the source has it.
   int color_primaries = 2, color_trc = 2, color_space = 2, color_range = 0, chroma_location = 0;
-  std::vector<std::uint8_t> mastering_display;  // AVMasteringDisplayMetadata bytes, empty = none
-  std::vector<std::uint8_t> content_light;      // AVContentLightMetadata bytes, empty = none
+  std::vector<std::uint8_t> mastering_display =
+      {};                                        // AVMasteringDisplayMetadata bytes, empty = none
+  std::vector<std::uint8_t> content_light = {};  // AVContentLightMetadata bytes, empty = none
 
   bool operator==(const EncoderSpec&) const = default;
 };
@@ -61,6 +62,9 @@ class VideoEncoder {
  public:
   // Makes an encoder with one thread. kUnsupported if the build lacks it.
   static Result<std::unique_ptr<VideoEncoder>> Open(const EncoderSpec& spec);
+  ~VideoEncoder();
+  VideoEncoder(const VideoEncoder&) = delete;
+  VideoEncoder& operator=(const VideoEncoder&) = delete;
 
   // The unit's own bit rate, bits per second, and its number of frames (0 = unknown; the rate is
   // then met less well); kBitrate mode only; before the first frame. Without this call the rate is
@@ -84,6 +88,7 @@ class VideoEncoder {
  private:
   explicit VideoEncoder(EncoderSpec spec) : spec_(std::move(spec)) {}
   Status OpenCodec(const UnitSettings& unit);
+  void CloseCodec();
   void OpenIfNot();
   Status Feed();
 
@@ -92,7 +97,7 @@ class VideoEncoder {
   Status opened_;             // what opening it gave
   std::optional<RateControl> control_;
   std::deque<av::Frame> held_;  // in front of the codec
-  bool draining_ = false, fed_end_ = false;
+  bool fed_frame_ = false, draining_ = false, fed_end_ = false;
 };
 
 // Whether an encoder of this spec can be opened before its unit's bit rate is known.
