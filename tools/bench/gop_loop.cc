@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "media/av_error.h"
 #include "server/session/engine.h"
 #include "tools/bench/gop_codec.h"
 #include "tools/bench/reference_workload.h"
@@ -108,21 +109,21 @@ nlohmann::ordered_json Measure(const Options& options, Yardstick& yardstick) {
     }
   }
   const double wall = ToSeconds(SteadyNow() - start);
-  const ProcessUsage after = UsageNow();
-  const double cpu = after.cpu_seconds() - before.cpu_seconds();
+  const ProcessUsage usage = UsageNow() - before;
+  const double cpu = usage.cpu_seconds();
   const auto gops = static_cast<double>(yardstick.work.size());
   return {{"streams", options.streams},
           {"threads", options.threads},
           {"wall_s", wall},
           {"cpu_s", cpu},
-          {"system_s", after.system_seconds - before.system_seconds},
+          {"system_s", usage.system_seconds},
           {"gops", yardstick.work.size()},
           {"gops_per_s", gops / wall},
           {"gops_per_cpu_s", gops / cpu},
           {"frames", yardstick.frames.load()},
           {"video_bytes", yardstick.bytes.load()},
-          {"peak_bytes", after.peak_bytes},
-          {"minor_faults", after.minor_faults - before.minor_faults}};
+          {"peak_bytes", usage.peak_bytes},
+          {"minor_faults", usage.minor_faults}};
 }
 
 int Main(int argc, char** argv) {
@@ -136,6 +137,7 @@ int Main(int argc, char** argv) {
   app.add_option("--json", options.json, "Write the result here too");
   CLI11_PARSE(app, argc, argv);
   TuneAllocator();
+  av::SilenceFfmpeg();
   Yardstick yardstick;
   if (!Load(options, yardstick)) return 1;
   const std::string report = Measure(options, yardstick).dump(2);

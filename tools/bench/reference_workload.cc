@@ -57,4 +57,11 @@ ProcessUsage UsageNow() {
           .minor_faults = usage.ru_minflt};
 }
 
+ProcessUsage operator-(const ProcessUsage& later, const ProcessUsage& earlier) {
+  return {.user_seconds = later.user_seconds - earlier.user_seconds,
+          .system_seconds = later.system_seconds - earlier.system_seconds,
+          .peak_bytes = later.peak_bytes,
+          .minor_faults = later.minor_faults - earlier.minor_faults};
+}
+
 }  // namespace gopmill

@@ -21,7 +21,7 @@ struct ReferenceStream {
 // The first `count` streams: movies in turn, targets from a fixed pseudo-random sequence.
 std::vector<ReferenceStream> ReferenceWorkload(int count, const std::string& folder);
 
-// Of this process since its start.
+// Of this process since its start. A difference has the later one's peak.
 struct ProcessUsage {
   double user_seconds = 0, system_seconds = 0;
   std::int64_t peak_bytes = 0;
@@ -30,5 +30,6 @@ struct ProcessUsage {
   [[nodiscard]] double cpu_seconds() const { return user_seconds + system_seconds; }
 };
 ProcessUsage UsageNow();
+ProcessUsage operator-(const ProcessUsage& later, const ProcessUsage& earlier);
 
 }  // namespace gopmill

@@ -144,6 +144,7 @@ Result<nlohmann::ordered_json> Run(const Options& options) {
   for (const ReferenceStream& stream : ReferenceWorkload(options.streams, options.movies)) {
     GOPMILL_ASSIGN_OR_RETURN(specs.emplace_back(), SpecOf(stream, specs.size(), options));
   }
+  const ProcessUsage before = UsageNow();
   const TimePoint start = SteadyNow();
   std::vector<std::unique_ptr<StreamSession>> sessions;
   for (SessionSpec& spec : specs) {
@@ -151,7 +152,7 @@ Result<nlohmann::ordered_json> Run(const Options& options) {
   }
   for (const auto& session : sessions) session->Wait();
   const double wall = ToSeconds(SteadyNow() - start);
-  const ProcessUsage usage = UsageNow();
+  const ProcessUsage usage = UsageNow() - before;
   Totals totals;
   for (const auto& session : sessions) GOPMILL_RETURN_IF_ERROR(Add(session->Snapshot(), totals));
   return Report(options, totals, *engine, wall, usage);
