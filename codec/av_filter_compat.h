@@ -5,6 +5,8 @@
 // Thread-safety: compatible.
 #pragma once
 
+#include <cstdint>  // UINT64_C, without which the headers of libavutil refuse to compile
+
 extern "C" {
 #include <libavfilter/avfilter.h>
 #include <libavfilter/buffersrc.h>
