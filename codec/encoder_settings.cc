@@ -18,7 +18,7 @@ extern "C" {
 #include <optional>
 #include <string>
 
-#include "codec/h264_level.h"
+#include "codec/codec_level.h"
 #include "media/av_error.h"
 
 namespace gopmill {
@@ -184,6 +184,9 @@ void ApplyX265(const EncoderSpec& spec, const UnitSettings& unit, AVCodecContext
       "pools=none:frame-threads=1:wpp=0:pmode=0:pme=0:lookahead-slices=0:open-gop=0:info=0"
       ":log-level=none:hash=0";
   params += fmt::format(":keyint={0}:min-keyint={0}", kNeverAgain);
+  if (spec.rate_mode == RateMode::kBitrate) {
+    params += fmt::format(":level-idc={}", HevcLevel(spec));
+  }
   if (spec.maxrate > 0) {
     params += ":vbv-init=0.5";
   } else if (spec.rate_mode == RateMode::kBitrate) {
@@ -237,6 +240,7 @@ void ApplyMpeg4(const EncoderSpec& spec, AVCodecContext& context, Options& optio
   const PresetRow& preset = RowOf(spec.preset);
   context.mb_decision = preset.mpeg4_decision;
   context.trellis = preset.mpeg4_trellis;
+  context.dct_algo = FF_DCT_INT;  // the default rounds differently from CPU to CPU
   context.max_b_frames = 0;
   context.qmin = 1;
   context.qmax = 31;

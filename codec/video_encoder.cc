@@ -39,6 +39,7 @@ std::size_t FramesHeld(const EncoderSpec& spec) {
 
 constexpr std::int64_t kLookaheadShare = 4;  // of a unit's frames: one in so many
 constexpr int kLeastLookahead = 3;
+constexpr int kX265Delay = 2;  // frames
 
 }  // namespace
 
@@ -90,6 +91,8 @@ Status VideoEncoder::OpenCodec(const UnitSettings& unit) {
   GOPMILL_CHECK(context_ != nullptr);
   GOPMILL_RETURN_IF_ERROR(ApplySettings(spec_, unit, *context_));
   const int ret = avcodec_open2(context_.get(), codec, nullptr);
+  // libavcodec 5.1 does not tell it for x265, all of whose presets have a B pyramid.
+  if (spec_.codec == VideoCodec::kHevc) context_->has_b_frames = kX265Delay;
   return ret < 0 ? Status(av::AvError("The video encoder could not be opened", ret)) : OkStatus();
 }
 

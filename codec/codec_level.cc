@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "codec/h264_level.h"
+#include "codec/codec_level.h"
 
 #include <algorithm>
 #include <array>
@@ -8,11 +8,11 @@ namespace gopmill {
 namespace {
 
 // ITU-T H.264 table A-1. Rates in 1,000 bits for the Main profile.
-struct Limits {
+struct H264Limits {
   int level_idc;
   std::int64_t macroblocks_per_second, macroblocks, macroblocks_held, kilobits_per_second, kilobits;
 };
-constexpr std::array kLevels = std::to_array<Limits>({
+constexpr std::array kH264Levels = std::to_array<H264Limits>({
     {10, 1'485, 99, 396, 64, 175},
     {11, 3'000, 396, 900, 192, 500},
     {12, 6'000, 396, 2'376, 384, 1'000},
@@ -32,6 +32,28 @@ constexpr std::array kLevels = std::to_array<Limits>({
     {60, 4'177'920, 139'264, 696'320, 240'000, 240'000},
     {61, 8'355'840, 139'264, 696'320, 480'000, 480'000},
     {62, 16'711'680, 139'264, 696'320, 800'000, 800'000},
+});
+
+// ITU-T H.265 tables A.8 and A.9, Main tier (from level 4 on High tier, which x265 uses when it
+// needs it).
+struct HevcLimits {
+  int level;  // times ten
+  std::int64_t pixels, pixels_per_second, kilobits_per_second;
+};
+constexpr std::array kHevcLevels = std::to_array<HevcLimits>({
+    {10, 36'864, 552'960, 128},
+    {20, 122'880, 3'686'400, 1'500},
+    {21, 245'760, 7'372'800, 3'000},
+    {30, 552'960, 16'588'800, 6'000},
+    {31, 983'040, 33'177'600, 10'000},
+    {40, 2'228'224, 66'846'720, 30'000},
+    {41, 2'228'224, 133'693'440, 50'000},
+    {50, 8'912'896, 267'386'880, 100'000},
+    {51, 8'912'896, 534'773'760, 160'000},
+    {52, 8'912'896, 1'069'547'520, 240'000},
+    {60, 35'651'584, 1'069'547'520, 240'000},
+    {61, 35'651'584, 2'139'095'040, 480'000},
+    {62, 35'651'584, 4'278'190'080, 800'000},
 });
 
 // Reference pictures of x264's presets; with its B pyramid at least four pictures are held.
@@ -69,7 +91,7 @@ int H264Level(const EncoderSpec& spec) {
   const std::int64_t rows = (spec.height + 15) / 16;
   const std::int64_t size = columns * rows;
   const std::int64_t quarters = RateQuarters(spec.profile);
-  const auto fits = [&](const Limits& limits) {
+  const auto fits = [&](const H264Limits& limits) {
     const std::int64_t longest = std::max(columns, rows);
     return size <= limits.macroblocks && longest * longest <= 8 * limits.macroblocks &&
            size * spec.fps.num <= limits.macroblocks_per_second * spec.fps.den &&
@@ -77,8 +99,22 @@ int H264Level(const EncoderSpec& spec) {
            4 * PeakRate(spec) <= limits.kilobits_per_second * 1000 * quarters &&
            4 * spec.bufsize <= limits.kilobits * 1000 * quarters;
   };
-  const auto* found = std::find_if(kLevels.begin(), kLevels.end(), fits);
-  return found == kLevels.end() ? kLevels.back().level_idc : found->level_idc;
+  const auto* found = std::find_if(kH264Levels.begin(), kH264Levels.end(), fits);
+  return found == kH264Levels.end() ? kH264Levels.back().level_idc : found->level_idc;
+}
+
+int HevcLevel(const EncoderSpec& spec) {
+  const std::int64_t pixels = std::int64_t{spec.width} * spec.height;
+  // Without a cap a unit is one stretch of constant rate, and may hold two seconds of it.
+  const std::int64_t rate = std::max(2 * PeakRate(spec), spec.bufsize);
+  const auto fits = [&](const HevcLimits& limits) {
+    const std::int64_t longest = std::max(spec.width, spec.height);
+    return pixels <= limits.pixels && longest * longest <= 8 * limits.pixels &&
+           pixels * spec.fps.num <= limits.pixels_per_second * spec.fps.den &&
+           rate <= limits.kilobits_per_second * 1000;
+  };
+  const auto* found = std::find_if(kHevcLevels.begin(), kHevcLevels.end(), fits);
+  return found == kHevcLevels.end() ? kHevcLevels.back().level : found->level;
 }
 
 }  // namespace gopmill
