@@ -140,6 +140,17 @@ Result<std::unique_ptr<VideoEncoder>> ContextCache::TakeEncoder(const EncoderSpe
   return VideoEncoder::Open(spec);
 }
 
+namespace {
+
+// Of an encoder that has seen no frame: most of its pictures are allocated when they are needed.
+std::size_t IdleEncoderBytes(const EncoderSpec& spec) {
+  constexpr std::size_t kTables = 3U << 20U, kPictures = 4;
+  const auto pixels = static_cast<std::size_t>(spec.width) * static_cast<std::size_t>(spec.height);
+  return kTables + kPictures * 2 * pixels;
+}
+
+}  // namespace
+
 bool ContextCache::PrepareOne() {
   const auto wanted = [this](const RecentSpec& entry) {
     return OpensAhead(entry.spec) && impl_->encoders_taken - entry.last_taken < kLately &&
@@ -147,13 +158,13 @@ bool ContextCache::PrepareOne() {
   };
   const auto found = std::find_if(impl_->recent.begin(), impl_->recent.end(), wanted);
   if (found == impl_->recent.end()) return false;
+  const std::size_t bytes = IdleEncoderBytes(found->spec);
+  if (impl_->stats.bytes + bytes > impl_->limit) return false;
   auto encoder = VideoEncoder::Open(found->spec);
   if (!encoder.ok()) {
     impl_->recent.erase(found);
     return false;
   }
-  const std::size_t bytes = (*encoder)->footprint_bytes();
-  if (impl_->stats.bytes + bytes > impl_->limit) return false;
   impl_->Keep(KeptEncoder{found->spec, std::move(*encoder)}, bytes);
   return true;
 }

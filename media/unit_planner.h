@@ -47,8 +47,8 @@ struct PacketMeta {
 
 struct PlannerOptions {
   double unit_seconds = kDefaultUnitSeconds;  // 0 = one source GOP per unit
-  Rational source_fps;                        // nominal, for packets without a duration
-  Rational source_time_base;
+  Rational source_fps = {};                   // nominal, for packets without a duration
+  Rational source_time_base = {};
   std::int64_t bitrate = 0;       // video target, bits per second; 0 = not by bit rate
   std::int64_t frame_limit = -1;  // last output frame + 1 of the request; -1 = to the end
 };

@@ -148,7 +148,8 @@ Result<nlohmann::ordered_json> Run(const Options& options) {
   const TimePoint start = SteadyNow();
   std::vector<std::unique_ptr<StreamSession>> sessions;
   for (SessionSpec& spec : specs) {
-    sessions.push_back(StreamSession::Start(std::move(spec), engine->scheduler()));
+    GOPMILL_ASSIGN_OR_RETURN(sessions.emplace_back(),
+                             StreamSession::Start(std::move(spec), engine->scheduler()));
   }
   for (const auto& session : sessions) session->Wait();
   const double wall = ToSeconds(SteadyNow() - start);
