@@ -298,7 +298,8 @@ const AVCodec* FindEncoder(VideoCodec codec) {
 }
 
 bool CpuIndependent(VideoCodec codec) {
-  return codec == VideoCodec::kH264 || codec == VideoCodec::kMpeg4;
+  // libvpx cannot be told to do without its vector code, so for VP9 nothing could be proved.
+  return codec != VideoCodec::kVp9;
 }
 
 bool SteeredByCrf(const EncoderSpec& spec) {

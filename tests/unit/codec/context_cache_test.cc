@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codec/context_cache.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/codec/test_frames.h"
+
+namespace gopmill {
+namespace {
+
+constexpr std::size_t kAmple = std::size_t{1} << 30U;
+
+SourceInfo H264Source() {
+  SourceInfo source;
+  std::shared_ptr<AVCodecParameters> parameters(
+      avcodec_parameters_alloc(), [](AVCodecParameters* p) { avcodec_parameters_free(&p); });
+  parameters->codec_type = AVMEDIA_TYPE_VIDEO;
+  parameters->codec_id = AV_CODEC_ID_H264;
+  parameters->width = 640;
+  parameters->height = 360;
+  source.video.parameters = parameters;
+  source.video.time_base = {1, 90'000};
+  return source;
+}
+
+FilterSpec Scaling(int width) {
+  return {.in_width = 640,
+          .in_height = 360,
+          .in_format = 0,
+          .in_color_range = 1,
+          .width = width,
+          .height = 180,
+          .format = 0};
+}
+
+EncoderSpec CrfSpec(double crf) {
+  EncoderSpec spec = testing::SpecFor(VideoCodec::kH264, {});
+  spec.rate_mode = RateMode::kCrf;
+  spec.crf = crf;
+  return spec;
+}
+
+TEST(ContextCache, GivesTheSameDecoderAgainForTheSameSource) {
+  ContextCache cache(kAmple);
+  const SourceInfo source = H264Source();
+  const SourceInfo other = H264Source();
+  auto decoder = cache.TakeDecoder(source);
+  ASSERT_TRUE(decoder.ok());
+  const VideoDecoder* first = decoder->get();
+  cache.GiveDecoder(source, std::move(*decoder));
+  EXPECT_GT(cache.Stats().bytes, 0U);
+  auto for_other = cache.TakeDecoder(other);
+  EXPECT_NE(for_other->get(), first);
+  auto again = cache.TakeDecoder(source);
+  EXPECT_EQ(again->get(), first);
+  EXPECT_EQ(cache.Stats().decoder_hits, 1);
+  EXPECT_EQ(cache.Stats().decoder_misses, 2);
+  EXPECT_EQ(cache.Stats().bytes, 0U);
+}
+
+TEST(ContextCache, KeepsFiltersButNotThoseWithAMemory) {
+  ContextCache cache(kAmple);
+  FilterSpec spec = Scaling(320);
+  cache.GiveFilter(*cache.TakeFilter(spec));
+  EXPECT_TRUE(cache.TakeFilter(spec).ok());
+  EXPECT_EQ(cache.Stats().filter_hits, 1);
+  spec.deinterlace = true;
+  cache.GiveFilter(*cache.TakeFilter(spec));
+  EXPECT_TRUE(cache.TakeFilter(spec).ok());
+  EXPECT_EQ(cache.Stats().filter_hits, 1);
+  EXPECT_EQ(cache.Stats().filter_misses, 3);
+}
+
+TEST(ContextCache, StaysWithinItsLimitAndForgetsTheOldestFirst) {
+  ContextCache probe(kAmple);
+  probe.GiveFilter(*probe.TakeFilter(Scaling(320)));
+  const std::size_t one = probe.Stats().bytes;
+
+  ContextCache cache(one * 5 / 2);  // room for two
+  for (const int width : {318, 320, 322}) cache.GiveFilter(*cache.TakeFilter(Scaling(width)));
+  EXPECT_LE(cache.Stats().bytes, one * 5 / 2);
+  EXPECT_TRUE(cache.TakeFilter(Scaling(322)).ok());
+  EXPECT_TRUE(cache.TakeFilter(Scaling(320)).ok());
+  EXPECT_EQ(cache.Stats().filter_hits, 2);
+  EXPECT_TRUE(cache.TakeFilter(Scaling(318)).ok());
+  EXPECT_EQ(cache.Stats().filter_hits, 2);
+}
+
+TEST(ContextCache, KeepsNothingWithoutRoom) {
+  ContextCache cache(0);
+  cache.GiveFilter(*cache.TakeFilter(Scaling(320)));
+  cache.GiveDecoder(H264Source(), *cache.TakeDecoder(H264Source()));
+  EXPECT_TRUE(cache.TakeEncoder(CrfSpec(23)).ok());
+  EXPECT_FALSE(cache.PrepareOne());
+  EXPECT_EQ(cache.Stats().bytes, 0U);
+}
+
+TEST(ContextCache, OpensEncodersAheadForSpecsUsedLately) {
+  ContextCache cache(kAmple);
+  EXPECT_FALSE(cache.PrepareOne()) << "nothing was asked for yet";
+  EXPECT_TRUE(cache.TakeEncoder(CrfSpec(23)).ok());
+  EXPECT_TRUE(cache.PrepareOne());
+  EXPECT_FALSE(cache.PrepareOne()) << "one waits already";
+  EXPECT_TRUE(cache.TakeEncoder(CrfSpec(23)).ok());
+  EXPECT_EQ(cache.Stats().encoder_hits, 1);
+  EXPECT_TRUE(cache.TakeEncoder(CrfSpec(24)).ok());
+  EXPECT_EQ(cache.Stats().encoder_misses, 2);
+}
+
+TEST(ContextCache, ForgetsSpecsThatNobodyUses) {
+  ContextCache cache(kAmple);
+  EXPECT_TRUE(cache.TakeEncoder(CrfSpec(23)).ok());
+  for (int i = 0; i < 64; ++i) EXPECT_TRUE(cache.TakeEncoder(CrfSpec(30)).ok());
+  EXPECT_TRUE(cache.PrepareOne());  // for 30
+  EXPECT_FALSE(cache.PrepareOne()) << "23 is long ago";
+}
+
+TEST(ContextCache, APreparedEncoderYieldsTheBytesOfAFreshOne) {
+  const testing::Scene scene;
+  for (const RateMode mode : {RateMode::kBitrate, RateMode::kCrf}) {
+    EncoderSpec spec = CrfSpec(25);
+    spec.rate_mode = mode;
+    ContextCache cache(kAmple);
+    const auto encode = [&] {
+      auto encoder = cache.TakeEncoder(spec);
+      EXPECT_TRUE(encoder.ok());
+      (*encoder)->SetBitrate(200'000, 50);
+      return testing::PacketHash(testing::Encode(**encoder, scene, 100, 50));
+    };
+    const auto fresh = encode();
+    ASSERT_TRUE(cache.PrepareOne());
+    EXPECT_EQ(encode(), fresh);
+    EXPECT_EQ(cache.Stats().encoder_hits, 1);
+  }
+}
+
+}  // namespace
+}  // namespace gopmill

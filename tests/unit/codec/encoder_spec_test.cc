@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// MakeEncoderSpec: what combinations are refused, and what of the source goes into the output.
+extern "C" {
+#include <libavutil/pixfmt.h>
+}
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "codec/video_encoder.h"
+
+namespace gopmill {
+namespace {
+
+StreamPlan PlanFor(VideoCodec codec, Profile profile = Profile::kAuto, int source_bits = 8) {
+  auto source = std::make_shared<SourceInfo>();
+  std::shared_ptr<AVCodecParameters> parameters(
+      avcodec_parameters_alloc(), [](AVCodecParameters* p) { avcodec_parameters_free(&p); });
+  parameters->format = source_bits > 8 ? AV_PIX_FMT_YUV420P10 : AV_PIX_FMT_YUV420P;
+  source->video.parameters = parameters;
+  source->video.width = 854;
+  source->video.height = 480;
+  source->video.bit_depth = source_bits;
+  StreamPlan plan;
+  plan.source = source;
+  plan.target.vcodec = codec;
+  plan.target.profile = profile;
+  plan.target.width = 640;
+  plan.target.height = 360;
+  plan.target.fps = {24, 1};
+  plan.target.bitrate = 600'000;
+  return plan;
+}
+
+int Format(VideoCodec codec, Profile profile, int source_bits) {
+  const auto spec = MakeEncoderSpec(PlanFor(codec, profile, source_bits));
+  return spec.ok() ? spec->pixel_format : -1;
+}
+
+TEST(EncoderSpec, KeepsTenBitsWhereBrowsersTakeThem) {
+  EXPECT_EQ(Format(VideoCodec::kH264, Profile::kAuto, 10), AV_PIX_FMT_YUV420P);
+  EXPECT_EQ(Format(VideoCodec::kMpeg4, Profile::kAuto, 10), AV_PIX_FMT_YUV420P);
+  EXPECT_EQ(Format(VideoCodec::kH264, Profile::kHigh10, 8), AV_PIX_FMT_YUV420P10);
+  for (const VideoCodec codec : {VideoCodec::kHevc, VideoCodec::kAv1, VideoCodec::kVp9}) {
+    EXPECT_EQ(Format(codec, Profile::kAuto, 10), AV_PIX_FMT_YUV420P10);
+    EXPECT_EQ(Format(codec, Profile::kAuto, 8), AV_PIX_FMT_YUV420P);
+  }
+  EXPECT_EQ(Format(VideoCodec::kHevc, Profile::kMain, 10), AV_PIX_FMT_YUV420P);
+  EXPECT_EQ(Format(VideoCodec::kHevc, Profile::kMain10, 8), AV_PIX_FMT_YUV420P10);
+}
+
+TEST(EncoderSpec, RefusesImpossibleProfilesByName) {
+  for (const auto& [codec, profile] : {std::pair{VideoCodec::kH264, Profile::kMain10},
+                                       {VideoCodec::kHevc, Profile::kHigh},
+                                       {VideoCodec::kAv1, Profile::kBaseline},
+                                       {VideoCodec::kVp9, Profile::kHigh10},
+                                       {VideoCodec::kMpeg4, Profile::kMain}}) {
+    const auto spec = MakeEncoderSpec(PlanFor(codec, profile));
+    ASSERT_FALSE(spec.ok());
+    EXPECT_EQ(spec.error().code, Code::kInvalidArgument);
+    EXPECT_EQ(spec.error().parameter, "profile");
+    EXPECT_FALSE(spec.error().accepted.empty());
+  }
+}
+
+TEST(EncoderSpec, RefusesQuantisersOutsideTheCodecsRange) {
+  StreamPlan plan = PlanFor(VideoCodec::kMpeg4);
+  plan.target.rate_mode = RateMode::kQp;
+  plan.target.qp = 40;
+  EXPECT_EQ(MakeEncoderSpec(plan).error().parameter, "qp");
+  plan = PlanFor(VideoCodec::kH264);
+  plan.target.rate_mode = RateMode::kCrf;
+  plan.target.crf = 0;
+  EXPECT_EQ(MakeEncoderSpec(plan).error().parameter, "crf");
+}
+
+TEST(EncoderSpec, RefusesFrameRatesThatMpeg4CannotExpress) {
+  StreamPlan plan = PlanFor(VideoCodec::kMpeg4);
+  plan.target.fps = {119'880, 1001};
+  EXPECT_EQ(MakeEncoderSpec(plan).error().parameter, "fps");
+}
+
+TEST(EncoderSpec, TakesColourAndAspectFromTheSource) {
+  StreamPlan plan = PlanFor(VideoCodec::kH264);
+  auto source = std::make_shared<SourceInfo>(*plan.source);
+  std::shared_ptr<AVCodecParameters> parameters(
+      avcodec_parameters_alloc(), [](AVCodecParameters* p) { avcodec_parameters_free(&p); });
+  parameters->format = AV_PIX_FMT_YUVJ420P;
+  parameters->color_space = AVCOL_SPC_BT470BG;
+  source->video.parameters = parameters;
+  plan.source = source;
+  const auto spec = MakeEncoderSpec(plan);
+  ASSERT_TRUE(spec.ok());
+  EXPECT_EQ(spec->color_space, AVCOL_SPC_BT470BG);
+  EXPECT_EQ(spec->color_range, AVCOL_RANGE_JPEG);
+  EXPECT_EQ(spec->sample_aspect, (Rational{1, 1}));
+  EXPECT_TRUE(spec->global_header);
+  plan.target.container = Container::kTs;
+  EXPECT_FALSE(MakeEncoderSpec(plan)->global_header);
+}
+
+}  // namespace
+}  // namespace gopmill

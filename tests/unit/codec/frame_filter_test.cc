@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codec/frame_filter.h"
+
+extern "C" {
+#include <libavutil/cpu.h>
+#include <libavutil/pixdesc.h>
+}
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "codec/av_filter_compat.h"
+#include "codec/picture_geometry.h"
+#include "tests/unit/codec/test_frames.h"
+
+namespace gopmill {
+namespace {
+
+using testing::LumaAt;
+using testing::MakePlainFrame;
+using testing::PaintLuma;
+using testing::PixelHash;
+using testing::Scene;
+
+FilterSpec SpecOf(const AVFrame& frame, int width, int height, Fit fit = Fit::kFit) {
+  return FilterSpec{.in_width = frame.width,
+                    .in_height = frame.height,
+                    .in_format = frame.format,
+                    .in_color_range = AVCOL_RANGE_MPEG,
+                    .width = width,
+                    .height = height,
+                    .format = AV_PIX_FMT_YUV420P,
+                    .fit = fit};
+}
+
+std::unique_ptr<FrameFilter> Open(const FilterSpec& spec) {
+  auto filter = FrameFilter::Open(spec);
+  EXPECT_TRUE(filter.ok()) << filter.error().ToString();
+  return std::move(filter).value();
+}
+
+av::Frame Once(const FilterSpec& spec, const AVFrame& frame) {
+  av::Frame out = av::NewFrame();
+  const auto got = Open(spec)->Filter(&frame, *out);
+  EXPECT_TRUE(got.ok() && *got);
+  EXPECT_EQ(out->pts, frame.pts);
+  EXPECT_EQ(out->width, spec.width);
+  EXPECT_EQ(out->height, spec.height);
+  EXPECT_EQ(out->format, spec.format);
+  return out;
+}
+
+TEST(FrameFilter, PassesOnWhatNeedsNoChange) {
+  const av::Frame frame = testing::MakeFrame({}, 3);
+  const av::Frame out = Once(SpecOf(*frame, frame->width, frame->height), *frame);
+  EXPECT_EQ(out->data[0], frame->data[0]) << "the same memory";
+}
+
+TEST(FrameFilter, YieldsTheSameBytesWarmAsCold) {
+  const Scene scene{.width = 180, .height = 101};
+  const FilterSpec spec = SpecOf(*testing::MakeFrame(scene, 0), 128, 72);
+  const auto warm = Open(spec);
+  for (int n = 0; n < 5; ++n) {
+    const av::Frame frame = testing::MakeFrame(scene, n);
+    av::Frame out = av::NewFrame();
+    ASSERT_TRUE(*warm->Filter(frame.get(), *out));
+    EXPECT_EQ(PixelHash(*out), PixelHash(*Once(spec, *frame)));
+  }
+}
+
+TEST(FrameFilter, YieldsTheSameBytesOnEveryCpu) {
+  const int normal = av_get_cpu_flags();
+  constexpr int kSse2 = AV_CPU_FLAG_MMX | AV_CPU_FLAG_MMXEXT | AV_CPU_FLAG_SSE | AV_CPU_FLAG_SSE2;
+  for (const int format : {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV444P,
+                           AV_PIX_FMT_YUV420P10, AV_PIX_FMT_YUV422P10}) {
+    SCOPED_TRACE(av_get_pix_fmt_name(static_cast<AVPixelFormat>(format)));
+    const av::Frame frame = testing::MakeFrame({.width = 180, .height = 102, .format = format}, 1);
+    for (const auto& [width, height] : {Size{120, 68}, Size{180, 102}, Size{320, 180}}) {
+      const FilterSpec spec = SpecOf(*frame, width, height);
+      const auto usual = PixelHash(*Once(spec, *frame));
+      for (const int flags : {0, kSse2}) {
+        av_force_cpu_flags(flags);
+        EXPECT_EQ(usual, PixelHash(*Once(spec, *frame))) << width << " " << flags;
+        av_force_cpu_flags(normal);
+      }
+    }
+  }
+}
+
+TEST(FrameFilter, DeinterlacesTheSameOnEveryCpu) {
+  const int normal = av_get_cpu_flags();
+  const Scene scene{.width = 96, .height = 64};
+  FilterSpec spec = SpecOf(*testing::MakeFrame(scene, 0), 96, 64);
+  spec.deinterlace = true;
+  const auto run = [&] {
+    std::vector<av::Frame> frames;
+    const auto filter = Open(spec);
+    for (int n = 0; n <= 6; ++n) {
+      av::Frame frame = testing::MakeFrame(scene, n);
+      av::MarkInterlaced(*frame, true);
+      av::Frame out = av::NewFrame();
+      if (*filter->Filter(n < 6 ? frame.get() : nullptr, *out)) frames.push_back(std::move(out));
+    }
+    return PixelHash(frames);
+  };
+  const auto usual = run();
+  av_force_cpu_flags(0);
+  EXPECT_EQ(usual, run());
+  av_force_cpu_flags(normal);
+}
+
+TEST(FrameFilter, TurnsThePictureUpright) {
+  av::Frame frame = MakePlainFrame(64, 32, AV_PIX_FMT_YUV420P, 40, 128, 128);
+  PaintLuma(*frame, 0, 0, 16, 16, 200);  // top left
+  const auto corner = [&](int rotation, int width, int height) {
+    FilterSpec spec = SpecOf(*frame, width, height);
+    spec.rotation = rotation;
+    const av::Frame out = Once(spec, *frame);
+    std::string found;
+    if (LumaAt(*out, 4, 4) > 150) found += "top left";
+    if (LumaAt(*out, width - 5, 4) > 150) found += "top right";
+    if (LumaAt(*out, 4, height - 5) > 150) found += "bottom left";
+    if (LumaAt(*out, width - 5, height - 5) > 150) found += "bottom right";
+    return found;
+  };
+  EXPECT_EQ(corner(0, 64, 32), "top left");
+  EXPECT_EQ(corner(90, 32, 64), "top right");
+  EXPECT_EQ(corner(180, 64, 32), "bottom right");
+  EXPECT_EQ(corner(270, 32, 64), "bottom left");
+}
+
+TEST(FrameFilter, PadsWithBlackBars) {
+  const av::Frame frame = MakePlainFrame(160, 90, AV_PIX_FMT_YUV420P, 120, 90, 200);
+  const av::Frame out = Once(SpecOf(*frame, 160, 120, Fit::kPad), *frame);
+  EXPECT_EQ(LumaAt(*out, 80, 2), 16);
+  EXPECT_EQ(LumaAt(*out, 80, 13), 16);
+  EXPECT_EQ(LumaAt(*out, 80, 117), 16);
+  EXPECT_EQ(LumaAt(*out, 80, 60), 120);
+  EXPECT_EQ(LumaAt(*out, 1, 60), 120);
+  EXPECT_EQ(out->data[1][0], 128);
+}
+
+TEST(FrameFilter, PadsFullRangeWithItsOwnBlack) {
+  const av::Frame frame = MakePlainFrame(160, 90, AV_PIX_FMT_YUV420P, 120, 128, 128);
+  FilterSpec spec = SpecOf(*frame, 160, 120, Fit::kPad);
+  spec.in_color_range = AVCOL_RANGE_JPEG;
+  const av::Frame out = Once(spec, *frame);
+  EXPECT_EQ(LumaAt(*out, 80, 2), 0);
+  EXPECT_EQ(LumaAt(*out, 80, 60), 120);
+}
+
+TEST(FrameFilter, KeepsFullRangeValues) {
+  av::Frame frame = MakePlainFrame(64, 64, AV_PIX_FMT_YUVJ420P, 250, 128, 128);
+  FilterSpec spec = SpecOf(*frame, 32, 32);
+  spec.in_color_range = AVCOL_RANGE_JPEG;
+  EXPECT_EQ(LumaAt(*Once(spec, *frame), 16, 16), 250);
+}
+
+TEST(FrameFilter, CropsTheCentre) {
+  av::Frame frame = MakePlainFrame(160, 80, AV_PIX_FMT_YUV420P, 100, 128, 128);
+  PaintLuma(*frame, 0, 0, 30, 80, 200);    // cut away
+  PaintLuma(*frame, 130, 0, 30, 80, 200);  // cut away
+  const av::Frame out = Once(SpecOf(*frame, 80, 80, Fit::kCrop), *frame);
+  EXPECT_EQ(LumaAt(*out, 2, 40), 100);
+  EXPECT_EQ(LumaAt(*out, 77, 40), 100);
+}
+
+TEST(FrameFilter, DithersTenBitsToEight) {
+  // A level between two 8-bit ones: dithering shows both, rounding only one.
+  av::Frame frame = MakePlainFrame(64, 64, AV_PIX_FMT_YUV420P10, 100, 128, 128);
+  for (int y = 0; y < 64; ++y) {
+    auto* row = reinterpret_cast<std::uint16_t*>(frame->data[0] + y * frame->linesize[0]);
+    for (int x = 0; x < 64; ++x) row[x] = 402;
+  }
+  const av::Frame out = Once(SpecOf(*frame, 64, 64), *frame);
+  bool low = false;
+  bool high = false;
+  for (int y = 0; y < 64; ++y) {
+    for (int x = 0; x < 64; ++x) {
+      low = low || LumaAt(*out, x, y) == 100;
+      high = high || LumaAt(*out, x, y) == 101;
+    }
+  }
+  EXPECT_TRUE(low && high);
+}
+
+TEST(FrameFilter, DeinterlacingKeepsTheFrameCountAndTheTimes) {
+  const Scene scene{.width = 96, .height = 64};
+  FilterSpec spec = SpecOf(*testing::MakeFrame(scene, 0), 48, 32);
+  spec.deinterlace = true;
+  const auto filter = Open(spec);
+  EXPECT_TRUE(filter->temporal());
+  std::vector<std::int64_t> pts;
+  av::Frame out = av::NewFrame();
+  for (int n = 0; n < 9; ++n) {
+    av::Frame frame = testing::MakeFrame(scene, n);
+    frame->pts = 1000 + 40 * n;
+    av::MarkInterlaced(*frame, true);
+    if (*filter->Filter(frame.get(), *out)) pts.push_back(out->pts);
+  }
+  while (*filter->Filter(nullptr, *out)) pts.push_back(out->pts);
+  ASSERT_EQ(pts.size(), 9U);
+  for (std::size_t n = 0; n < pts.size(); ++n) {
+    EXPECT_EQ(pts[n], 1000 + 40 * static_cast<std::int64_t>(n));
+  }
+}
+
+TEST(FrameFilter, RefusesAFrameOfAnotherSize) {
+  const av::Frame frame = testing::MakeFrame({.width = 64, .height = 64}, 0);
+  const auto filter = Open(SpecOf(*frame, 32, 32));
+  const av::Frame other = testing::MakeFrame({.width = 66, .height = 64}, 0);
+  av::Frame out = av::NewFrame();
+  EXPECT_FALSE(filter->Filter(other.get(), *out).ok());
+}
+
+// --- geometry ---------------------------------------------------------------------------------
+
+TEST(Geometry, FitAndStretchFillTheOutput) {
+  for (const Fit fit : {Fit::kFit, Fit::kStretch}) {
+    const Placement place = PlacePicture({720, 576}, {16, 15}, {640, 480}, fit);
+    EXPECT_EQ(place, (Placement{.crop = {720, 576}, .scaled = {640, 480}}));
+  }
+}
+
+TEST(Geometry, CropKeepsTheDisplayAspect) {
+  EXPECT_EQ(PlacePicture({1920, 1080}, {1, 1}, {720, 720}, Fit::kCrop),
+            (Placement{.crop_x = 420, .crop = {1080, 1080}, .scaled = {720, 720}}));
+  EXPECT_EQ(PlacePicture({720, 576}, {64, 45}, {640, 480}, Fit::kCrop),  // 16:9 to 4:3
+            (Placement{.crop_x = 90, .crop = {540, 576}, .scaled = {640, 480}}));
+  EXPECT_EQ(PlacePicture({640, 480}, {1, 1}, {640, 360}, Fit::kCrop),
+            (Placement{.crop_y = 60, .crop = {640, 360}, .scaled = {640, 360}}));
+}
+
+TEST(Geometry, PadKeepsTheDisplayAspectWithEvenNumbers) {
+  EXPECT_EQ(PlacePicture({1920, 1080}, {1, 1}, {640, 480}, Fit::kPad),
+            (Placement{.crop = {1920, 1080}, .scaled = {640, 360}, .pad_y = 60}));
+  EXPECT_EQ(PlacePicture({640, 480}, {1, 1}, {1280, 720}, Fit::kPad),
+            (Placement{.crop = {640, 480}, .scaled = {960, 720}, .pad_x = 160}));
+  const Placement odd = PlacePicture({853, 480}, {1, 1}, {500, 402}, Fit::kPad);
+  EXPECT_EQ(odd.scaled.height % 2, 0);
+  EXPECT_EQ(odd.pad_y % 2, 0);
+}
+
+TEST(Geometry, SampleAspectIsSquareWhereTheSizeFits) {
+  EXPECT_EQ(OutputSampleAspect({854, 480}, {1, 1}, {640, 360}, Fit::kFit), (Rational{1, 1}));
+  EXPECT_EQ(OutputSampleAspect({720, 576}, {16, 15}, {768, 576}, Fit::kFit), (Rational{1, 1}));
+  EXPECT_EQ(OutputSampleAspect({720, 576}, {16, 15}, {720, 576}, Fit::kFit), (Rational{16, 15}));
+  EXPECT_EQ(OutputSampleAspect({720, 576}, {16, 15}, {720, 576}, Fit::kStretch), (Rational{1, 1}));
+}
+
+}  // namespace
+}  // namespace gopmill

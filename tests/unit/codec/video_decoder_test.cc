@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codec/video_decoder.h"
+
+extern "C" {
+#include <libavutil/cpu.h>
+}
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "tests/unit/codec/test_frames.h"
+
+namespace gopmill {
+namespace {
+
+using testing::EncodedUnit;
+using testing::Scene;
+
+EncodedUnit Sample(VideoCodec codec, Preset preset = Preset::kMedium) {
+  const Scene scene{.width = 176, .height = 144, .cut_every = 17};
+  EncoderSpec spec = testing::SpecFor(codec, scene);
+  spec.preset = preset;
+  return testing::EncodeWithParameters(spec, 300'000, scene, 0, 40);
+}
+
+std::unique_ptr<VideoDecoder> OpenFor(const AVCodecParameters& parameters) {
+  auto decoder = VideoDecoder::Open(parameters, {1, 25});
+  EXPECT_TRUE(decoder.ok()) << decoder.error().ToString();
+  return std::move(decoder).value();
+}
+
+// Feeds packets first .. end - 1 and the end; returns the frames.
+std::vector<av::Frame> DecodeRun(VideoDecoder& decoder, const EncodedUnit& unit, std::size_t end) {
+  std::vector<av::Frame> frames;
+  const auto take = [&] {
+    av::Frame frame = av::NewFrame();
+    while (*decoder.Receive(*frame)) {
+      frames.push_back(std::move(frame));
+      frame = av::NewFrame();
+    }
+  };
+  for (std::size_t i = 0; i < end; ++i) {
+    EXPECT_TRUE(decoder.Send(unit.packets[i].get()).ok());
+    take();
+  }
+  EXPECT_TRUE(decoder.Send(nullptr).ok());
+  take();
+  return frames;
+}
+
+TEST(VideoDecoder, AllowsWhatItsListNames) {
+  for (const char* name : {"mpeg1video", "mpeg2video", "mpeg4", "h264", "hevc", "vp8", "vp9", "av1",
+                           "mjpeg", "prores", "dvvideo", "theora"}) {
+    EXPECT_TRUE(VideoDecoderAllowed(name)) << name;
+  }
+  EXPECT_FALSE(VideoDecoderAllowed("exr"));
+  EXPECT_FALSE(VideoDecoderAllowed(""));
+  EXPECT_TRUE(AudioDecoderAllowed("aac"));
+  EXPECT_TRUE(AudioDecoderAllowed("pcm_s16le"));
+  EXPECT_FALSE(AudioDecoderAllowed("wmav2"));
+}
+
+TEST(VideoDecoder, RefusesOthersWithAnErrorForClients) {
+  av::CodecParameters parameters(avcodec_parameters_alloc());
+  parameters->codec_type = AVMEDIA_TYPE_VIDEO;
+  parameters->codec_id = AV_CODEC_ID_GIF;
+  const auto decoder = VideoDecoder::Open(*parameters, {1, 25});
+  ASSERT_FALSE(decoder.ok());
+  EXPECT_EQ(decoder.error().code, Code::kUnsupported);
+  EXPECT_NE(decoder.error().message.find("gif"), std::string::npos);
+}
+
+TEST(VideoDecoder, YieldsTheSameFramesWarmAsCold) {
+  for (const VideoCodec codec : {VideoCodec::kH264, VideoCodec::kHevc, VideoCodec::kAv1,
+                                 VideoCodec::kVp9, VideoCodec::kMpeg4}) {
+    SCOPED_TRACE(Name(codec));
+    const EncodedUnit unit = Sample(codec);
+    const auto decoder = OpenFor(*unit.parameters);
+    const auto cold = DecodeRun(*decoder, unit, 40);
+    ASSERT_EQ(cold.size(), 40U);
+    for (const std::size_t end : {3U, 40U}) {  // a run that is cut off must leave no trace either
+      decoder->Flush();
+      DecodeRun(*decoder, unit, end);
+    }
+    decoder->Flush();
+    const auto warm = DecodeRun(*decoder, unit, 40);
+    ASSERT_EQ(warm.size(), cold.size());
+    EXPECT_EQ(testing::PixelHash(warm), testing::PixelHash(cold));
+    for (std::size_t i = 0; i < warm.size(); ++i) EXPECT_EQ(warm[i]->pts, cold[i]->pts);
+    EXPECT_EQ(decoder->damaged(), 0);
+  }
+}
+
+TEST(VideoDecoder, YieldsTheSameFramesOnEveryCpu) {
+  const int normal = av_get_cpu_flags();
+  for (const VideoCodec codec : {VideoCodec::kH264, VideoCodec::kHevc, VideoCodec::kVp9}) {
+    SCOPED_TRACE(Name(codec));
+    const EncodedUnit unit = Sample(codec);
+    const auto usual = testing::PixelHash(DecodeRun(*OpenFor(*unit.parameters), unit, 40));
+    av_force_cpu_flags(0);
+    EXPECT_EQ(usual, testing::PixelHash(DecodeRun(*OpenFor(*unit.parameters), unit, 40)));
+    av_force_cpu_flags(normal);
+  }
+}
+
+TEST(VideoDecoder, CountsDamageAndGoesOn) {
+  const EncodedUnit unit = Sample(VideoCodec::kH264);
+  std::minstd_rand random(5);
+  for (std::size_t i = 10; i < 20; ++i) {
+    AVPacket& packet = *unit.packets[i];
+    ASSERT_GE(av_packet_make_writable(&packet), 0);
+    for (int k = 0; k < packet.size; ++k) packet.data[k] = static_cast<std::uint8_t>(random());
+  }
+  const auto decoder = OpenFor(*unit.parameters);
+  const auto frames = DecodeRun(*decoder, unit, 40);
+  EXPECT_GE(frames.size(), 20U);
+  EXPECT_GT(decoder->damaged(), 0);
+}
+
+TEST(VideoDecoder, SurvivesGarbageForEveryAllowedCodec) {
+  std::minstd_rand random(7);
+  for (const AVCodecID id :
+       {AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG4, AV_CODEC_ID_H264,
+        AV_CODEC_ID_HEVC, AV_CODEC_ID_VP8, AV_CODEC_ID_VP9, AV_CODEC_ID_AV1, AV_CODEC_ID_MJPEG,
+        AV_CODEC_ID_PRORES, AV_CODEC_ID_DVVIDEO, AV_CODEC_ID_THEORA}) {
+    SCOPED_TRACE(avcodec_get_name(id));
+    av::CodecParameters parameters(avcodec_parameters_alloc());
+    parameters->codec_type = AVMEDIA_TYPE_VIDEO;
+    parameters->codec_id = id;
+    parameters->width = 64;
+    parameters->height = 48;
+    auto decoder = VideoDecoder::Open(*parameters, {1, 25});
+    if (!decoder.ok()) continue;  // Theora wants headers to open
+    av::Frame frame = av::NewFrame();
+    for (int round = 0; round < 50; ++round) {
+      av::Packet packet = av::NewPacket();
+      ASSERT_GE(av_new_packet(packet.get(), static_cast<int>(random() % 3000)), 0);
+      for (int i = 0; i < packet->size; ++i) packet->data[i] = static_cast<std::uint8_t>(random());
+      EXPECT_TRUE((*decoder)->Send(packet.get()).ok());
+      for (;;) {
+        const auto got = (*decoder)->Receive(*frame);
+        EXPECT_TRUE(got.ok());
+        if (!got.ok() || !*got) break;
+      }
+    }
+    EXPECT_TRUE((*decoder)->Send(nullptr).ok());
+    while (*(*decoder)->Receive(*frame)) av_frame_unref(frame.get());
+    (*decoder)->Flush();
+    EXPECT_EQ((*decoder)->damaged(), 0);
+  }
+}
+
+}  // namespace
+}  // namespace gopmill
