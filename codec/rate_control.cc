@@ -32,13 +32,13 @@ constexpr double kSharedSurprise = 0.6;
 constexpr double kPriorWeight = 4;  // frames the estimate counts for against real ones
 constexpr double kMemory = 0.92;    // weight of a frame after one more has been coded
 // Added to the estimate for the first frame, for the same reason as the strong brake below.
-constexpr double kCaution = 1.5;
+constexpr double kCaution = 0.5;
 // CRF per mini-GOP. Overspending cannot be undone, so the brake is stronger than the accelerator.
 constexpr double kMaxStepUp = 5, kMaxStepDown = 2;
 // CRF below which bits are not spent to reach the rate, unless the pictures call for it at once.
 constexpr double kTransparentCrf = 12, kFloorDistance = 8;
 constexpr double kHorizon = 6;       // frames over which a surplus or debt is spread, at least
-constexpr double kLeastShare = 0.2;  // of the mean rate that is left to inter frames in any debt
+constexpr double kLeastShare = 0.05;  // of the mean rate that is left to inter frames in any debt
 constexpr double kGroupPerP = 1.4;   // bits of a mini-GOP for those of its P frame, at least
 constexpr std::size_t kTail = 8;     // frames that stand for those not seen yet
 // A change as large as this many times its neighbours', and in steps, is a cut.

@@ -90,6 +90,9 @@ Result<std::unique_ptr<VideoDecoder>> VideoDecoder::Open(const AVCodecParameters
   }
   context->pkt_timebase = av::ToAv(time_base);
   context->thread_count = 1;
+  // Without it some motion compensation of MPEG-1/2/4 is approximated on some CPUs.
+  context->flags |= AV_CODEC_FLAG_BITEXACT;
+  context->idct_algo = FF_IDCT_SIMPLE;
   context->thread_type = 0;
   context->max_pixels = kMaxPixels;
   if (const int ret = avcodec_open2(context.get(), codec, nullptr); ret < 0) {

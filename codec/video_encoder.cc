@@ -37,7 +37,7 @@ std::size_t FramesHeld(const EncoderSpec& spec) {
   return looks_ahead ? 0 : kSteeringLookahead;
 }
 
-constexpr std::int64_t kLookaheadShare = 4;  // of a unit's frames: one in so many
+constexpr std::int64_t kLookaheadShare = 6;  // of a unit's frames: one in so many
 constexpr int kLeastLookahead = 3;
 constexpr int kX265Delay = 2;  // frames
 

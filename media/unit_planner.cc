@@ -7,6 +7,9 @@
 namespace gopmill {
 namespace {
 
+// Part of the unit length from which on a random access point ends a unit. Below three quarters, so
+// that a GOP of one unit length whose start went into the short first unit still ends one.
+constexpr double kShortest = 0.7;
 // How strongly a unit's share of the bits follows its share of the source's bytes: sub-linear,
 // since the source's encoder already spent more where it was hard.
 constexpr double kComplexityExponent = 0.4;
@@ -65,7 +68,8 @@ void UnitPlanner::OnRandomAccess(const PacketMeta& packet, std::int64_t number,
     return;
   }
   const bool by_gop = options_.unit_seconds <= 0;
-  const double wanted = next_index_ == 0 ? kFirstUnitSeconds / 2 : options_.unit_seconds * 0.75;
+  const double wanted =
+      next_index_ == 0 ? kFirstUnitSeconds / 2 : options_.unit_seconds * kShortest;
   if (!by_gop && frame - unit_frame_ < Frames(wanted)) return;
   if (packet.access == RandomAccess::kClosed) {
     if (pending_) ResolvePending(number, out);

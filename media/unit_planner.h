@@ -11,7 +11,7 @@
 //     each such cut decodes one GOP twice; before that the run simply goes on;
 //   - none for two unit lengths: the run is split at one unit length (chained, nothing is decoded
 //     twice: the worker hands its decoder on).
-// Short GOPs are merged until three quarters of the unit length. The first unit is short, so that
+// Short GOPs are merged until seven tenths of the unit length. The first unit is short, so that
 // the first byte is early. With unit_seconds = 0 each random access point starts a unit and nothing
 // is merged or split (the form in which the sources of the schedulers count GOPs).
 //

@@ -77,7 +77,8 @@ std::vector<Library::Entry> Library::List() const {
       continue;
     }
     if (!HasMovieExtension(name)) continue;
-    std::string path = fs::relative(at->path(), folder_, code).generic_string();
+    // By name alone: an entry that is a symlink keeps its own name.
+    std::string path = at->path().lexically_relative(folder_).generic_string();
     const auto fd = OpenEntry(path);
     struct stat status {};
     if (!fd.ok() || fstat(fd->get(), &status) != 0) continue;

@@ -74,7 +74,7 @@ TEST(UnitPlanner, MergesShortGops) {
   const auto units = plan.Units();
   EXPECT_THAT(units.front(), IsUnit(0, 10, CutKind::kClosed));
   for (std::size_t i = 1; i + 1 < units.size(); ++i) {
-    EXPECT_EQ(units[i].frame_count(), 40) << "three quarters of two seconds, to the next GOP";
+    EXPECT_EQ(units[i].frame_count(), 40) << "seven tenths of two seconds, to the next GOP";
     EXPECT_EQ(units[i].cut, CutKind::kClosed);
     EXPECT_TRUE(units[i].ends_run);
   }
