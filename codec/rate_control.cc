@@ -38,7 +38,7 @@ constexpr double kMaxStepUp = 5, kMaxStepDown = 2;
 // CRF below which bits are not spent to reach the rate, unless the pictures call for it at once.
 constexpr double kTransparentCrf = 12, kFloorDistance = 8;
 constexpr double kHorizon = 6;       // frames over which a surplus or debt is spread, at least
-constexpr double kLeastShare = 0.05;  // of the mean rate that is left to inter frames in any debt
+constexpr double kLeastShare = 0.2;  // of the mean rate that is left to inter frames in any debt
 constexpr double kGroupPerP = 1.4;   // bits of a mini-GOP for those of its P frame, at least
 constexpr std::size_t kTail = 8;     // frames that stand for those not seen yet
 // A change as large as this many times its neighbours', and in steps, is a cut.
