@@ -54,7 +54,7 @@ struct UnitStats {
   std::int64_t concealed = 0;  // frames made up because the source gave none
   std::int64_t damaged = 0;    // source packets the decoder rejected
   std::int64_t bytes = 0;      // coded
-  int encodes = 1;             // passes over the unit (more than one: VBV corrections)
+  int encodes = 1;             // passes over the unit (more than one: VBV or rate corrections)
   bool vbv_violated = false;   // after the last pass
   std::uint64_t parameter_hash = 0;
 };

@@ -171,15 +171,29 @@ void Ingest::OnVideo(av::Packet packet) {
     meta.pts = Rescale(number, frame, video.time_base);
     meta.duration = 0;
     if (meta.access == RandomAccess::kOpen) meta.access = RandomAccess::kNone;
-  } else if (meta.pts == AV_NOPTS_VALUE) {
-    meta.pts =
-        packet->dts;  // a single one without: planned by its place, shown by the decoder's guess
+  } else {
+    FillIn(*packet, meta);
   }
   collected_bytes_ += static_cast<std::size_t>(packet->size);
   packets_.push_back(std::move(packet));
   std::vector<UnitSpec> units;
   planner_->Push(meta, units);
   EmitUnits(units);
+}
+
+// MPEG program streams state the pts of some pictures only; those without are I and P pictures,
+// since a B picture's is its dts. At the start of a closed GOP the pts lies the reorder delay
+// behind the dts, and so does the end of the stream behind its last packet's.
+void Ingest::FillIn(const AVPacket& packet, PacketMeta& meta) {
+  const VideoInfo& video = plan_->source->video;
+  const std::int64_t frame =
+      std::max<std::int64_t>(1, Rescale(1, video.fps.Inverse(), video.time_base));
+  const std::int64_t delay = frame * std::max(0, video.parameters->video_delay);
+  if (meta.pts == AV_NOPTS_VALUE) {
+    pts_missing_ = true;
+    meta.pts = packet.dts + delay;
+  }
+  if (pts_missing_) meta.duration = std::max(meta.duration, packet.dts + delay + frame - meta.pts);
 }
 
 void Ingest::OnAudio(av::Packet packet) {

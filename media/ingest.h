@@ -72,6 +72,7 @@ class Ingest {
   void MakePlan(const Target& target);
   Status Read();
   void OnVideo(av::Packet packet);
+  void FillIn(const AVPacket& packet, PacketMeta& meta);
   void OnAudio(av::Packet packet);
   void OnEnd();
   void EmitUnits(const std::vector<UnitSpec>& units);
@@ -90,6 +91,7 @@ class Ingest {
   std::int64_t early_audio_bytes_ = 0;
   std::deque<Item> ready_;
   std::int64_t planned_frames_ = 0;
+  bool pts_missing_ = false;  // of some video packet so far
   bool ended_ = false, audio_done_ = false;
 };
 

@@ -78,8 +78,9 @@ void AddStreams(Families& f, const ServiceMetrics& m) {
             Number(t.concealed));
   f.Counter("gopmill_damaged_packets_total", "Source packets that could not be decoded.",
             Number(t.damaged));
-  f.Counter("gopmill_vbv_corrections_total", "Passes repeated to satisfy the VBV.",
-            Number(t.vbv_corrections));
+  f.Counter("gopmill_rate_corrections_total",
+            "Units passed over again to satisfy the VBV or to meet their rate.",
+            Number(t.rate_corrections));
   f.Gauge("gopmill_jitter_worst_ms", "Largest RFC 3550 jitter among running streams.",
           m.worst_jitter_ms);
 }
@@ -149,7 +150,7 @@ void StreamTotals::Add(const StreamSnapshot& s) {
   retries += count(s.retries);
   concealed += count(s.concealed);
   damaged += count(s.damaged + s.audio_damaged);
-  vbv_corrections += count(s.vbv_corrections);
+  rate_corrections += count(s.rate_corrections);
   stages.global_wait += s.stages.global_wait;
   stages.run_wait += s.stages.run_wait;
   stages.schedule += s.stages.schedule;

@@ -66,7 +66,7 @@ ordered_json Repairs(const StreamSnapshot& s) {
           {"damaged_audio_packets", s.audio_damaged},
           {"timestamps_repaired", s.repaired_timestamps},
           {"unit_retries", s.retries},
-          {"vbv_corrections", s.vbv_corrections},
+          {"rate_corrections", s.rate_corrections},
           {"vbv_violations", s.vbv_violations}};
 }
 

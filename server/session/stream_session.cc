@@ -288,7 +288,7 @@ void StreamSession::AddUnit(const UnitEnded& ended) {
   stats_.selection.repeated += unit.selection.repeated;
   stats_.concealed += unit.concealed;
   stats_.damaged += unit.damaged;
-  stats_.vbv_corrections += unit.encodes - 1;
+  stats_.rate_corrections += unit.encodes - 1;
   stats_.vbv_violations += unit.vbv_violated ? 1 : 0;
   stats_.away_from_home += report.worker != report.home ? 1 : 0;
 }

@@ -62,7 +62,7 @@ struct StreamSnapshot {
   SelectionCounts selection;
   std::int64_t concealed = 0, damaged = 0, audio_damaged = 0, repaired_timestamps = 0;
   bool truncated = false;
-  std::int64_t retries = 0, vbv_corrections = 0, vbv_violations = 0;
+  std::int64_t retries = 0, rate_corrections = 0, vbv_violations = 0;
   std::int64_t away_from_home = 0;    // units that did not run on the stream's home worker
   std::size_t window_peak_bytes = 0;  // coded bytes that waited in the reorderer
   OrderStats order;
