@@ -44,15 +44,30 @@ def reference_streams(count: int, folder: Path) -> list[tuple[Path, int, int, in
 
 @dataclass
 class Usage:
-    """Of programs run at once: until the last ends; user and system time; sum of peak memory."""
+    """Of programs run at once: until the last ends; user and system time; sum of peak memory;
+    CPU time that others took meanwhile, or that the machine's host kept to itself."""
     wall_s: float
     cpu_s: float
     peak_bytes: int
+    others_s: float = 0
+
+    def disturbed(self, limit: float) -> bool:
+        return self.others_s > limit * self.wall_s
+
+
+def busy_s() -> float:
+    """CPU time of everybody since the start of the machine, time stolen by its host included."""
+    fields = Path("/proc/stat").read_text(encoding="utf-8").split("\n", 1)[0].split()[1:9]
+    user, nice, system, _, _, irq, softirq, steal = (int(field) for field in fields)
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
 
 
 def run_at_once(commands: list[list[str]]) -> Usage:
-    """Starts all commands and waits for them; one that fails ends the measurement."""
-    start = time.monotonic()
+    """Starts all commands and waits for them; one that fails ends the measurement.
+
+    A child's peak memory is at least that of this script when it started the child.
+    """
+    busy, start = busy_s(), time.monotonic()
     started = [subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                 stderr=subprocess.PIPE) for command in commands]
     cpu, peak = 0.0, 0
@@ -65,19 +80,27 @@ def run_at_once(commands: list[list[str]]) -> Usage:
             raise SystemExit(f"failed ({process.returncode}): {' '.join(command)}\n{errors}")
         cpu += usage.ru_utime + usage.ru_stime
         peak += usage.ru_maxrss * 1024
-    return Usage(time.monotonic() - start, cpu, peak)
+    wall = time.monotonic() - start
+    return Usage(wall, cpu, peak, max(busy_s() - busy - cpu, 0))
 
 
-def interleave(names: list[str], runs: int, run) -> dict[str, list]:
-    """run(name) for each name in turn, `runs` times; every second round in reverse order."""
+def interleave(names: list[str], runs: int, run, undisturbed=None) -> dict[str, list]:
+    """run(name) for each name in turn, `runs` times; every second round in reverse order.
+
+    undisturbed(result) tells whether a run counts; one that does not is repeated at once, at most
+    100 times in all."""
     results: dict[str, list] = {name: [] for name in names}
+    patience = 100
     for number in range(runs):
         for name in names if number % 2 == 0 else reversed(names):
-            results[name].append(run(name))
-            last = results[name][-1]
-            say(f"run {number + 1}/{runs} {name}: "
-                f"{last.wall_s:.2f} s wall, {last.cpu_s:.2f} s CPU" if isinstance(last, Usage)
-                else f"run {number + 1}/{runs} {name}: {last}")
+            result = run(name)
+            while undisturbed and not undisturbed(result) and patience > 0:
+                patience -= 1
+                result = run(name)
+            results[name].append(result)
+            say(f"run {number + 1}/{runs} {name}: {result}")
+    if patience == 0:
+        say("the machine was not quiet: some runs were disturbed by other programs")
     return results
 
 
@@ -160,12 +183,15 @@ def newest_ffmpeg() -> str:
         subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest",
                         str(CACHE), NEWEST_PACKAGE], check=True)
         wheels = list(CACHE.glob("imageio_ffmpeg-*.whl"))
-    if hashlib.sha256(wheels[0].read_bytes()).hexdigest() != NEWEST_SHA256:
+    with wheels[0].open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != NEWEST_SHA256:
         raise SystemExit(f"{wheels[0]} does not have the expected SHA-256: not used")
     with zipfile.ZipFile(wheels[0]) as archive:
         inside = next(name for name in archive.namelist() if "/ffmpeg-linux" in name)
         partial = target.with_suffix(".tmp")
-        partial.write_bytes(archive.read(inside))
+        with archive.open(inside) as packed, partial.open("wb") as unpacked:
+            shutil.copyfileobj(packed, unpacked)
     partial.chmod(0o755)
     partial.rename(target)
     return str(target)
