@@ -37,9 +37,9 @@ CacheStats PublishedCacheStats::Read() const {
 void TuneAllocator() {
   // Frames of a unit are freed and allocated again all the time. Above these thresholds glibc would
   // map and unmap each of them.
-  constexpr int kMmapThreshold = 256 << 20;
+  constexpr int kMmapThreshold = 32 << 20;  // glibc refuses more than half of an arena's heap
   constexpr int kTrimThreshold = 256 << 20;
-  mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
+  GOPMILL_CHECK(mallopt(M_MMAP_THRESHOLD, kMmapThreshold) == 1);
   mallopt(M_TRIM_THRESHOLD, kTrimThreshold);
   mallopt(M_TOP_PAD, 1 << 20);
 }
