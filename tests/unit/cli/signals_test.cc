@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <semaphore>
@@ -13,7 +14,7 @@ namespace {
 
 TEST(SignalWatcher, TurnsSignalsIntoCalls) {
   std::counting_semaphore<8> arrived(0);
-  int last = 0;
+  std::atomic<int> last{0};
   auto watcher = SignalWatcher::Start({SIGUSR1, SIGUSR2}, [&](int signal) {
     last = signal;
     arrived.release();
@@ -21,10 +22,10 @@ TEST(SignalWatcher, TurnsSignalsIntoCalls) {
   ASSERT_TRUE(watcher.ok());
   kill(getpid(), SIGUSR1);
   arrived.acquire();
-  EXPECT_EQ(last, SIGUSR1);
+  EXPECT_EQ(last.load(), SIGUSR1);
   kill(getpid(), SIGUSR2);
   arrived.acquire();
-  EXPECT_EQ(last, SIGUSR2);
+  EXPECT_EQ(last.load(), SIGUSR2);
 }
 
 TEST(SignalWatcher, EndsWithoutASignal) {
