@@ -36,8 +36,14 @@ struct Entry {
 
 struct RecentSpec {
   EncoderSpec spec;
+  std::int64_t frames = 0;      // of the unit it was last taken for
   std::int64_t last_taken = 0;  // by the count of encoders taken
 };
+
+// Whether a waiting encoder is what a unit of so many frames needs.
+bool Fits(const KeptEncoder& kept, const EncoderSpec& spec, std::int64_t frames) {
+  return kept.spec == spec && kept.encoder->lookahead() == UnitLookahead(spec, frames);
+}
 
 }  // namespace
 
@@ -73,17 +79,17 @@ struct ContextCache::Impl {
     stats.bytes += bytes;
   }
 
-  [[nodiscard]] bool HasEncoder(const EncoderSpec& spec) const {
+  [[nodiscard]] bool HasEncoder(const RecentSpec& recent_spec) const {
     return std::any_of(entries.begin(), entries.end(), [&](const Entry& entry) {
       const auto* kept = std::get_if<KeptEncoder>(&entry.kept);
-      return kept != nullptr && kept->spec == spec;
+      return kept != nullptr && Fits(*kept, recent_spec.spec, recent_spec.frames);
     });
   }
 
-  void Remember(const EncoderSpec& spec) {
+  void Remember(const EncoderSpec& spec, std::int64_t frames) {
     ++encoders_taken;
     recent.remove_if([&](const RecentSpec& entry) { return entry.spec == spec; });
-    recent.push_front({.spec = spec, .last_taken = encoders_taken});
+    recent.push_front({.spec = spec, .frames = frames, .last_taken = encoders_taken});
     if (recent.size() > kMaxSpecs) recent.pop_back();
   }
 };
@@ -128,16 +134,17 @@ void ContextCache::GiveFilter(std::unique_ptr<FrameFilter> filter) {
   impl_->Keep(KeptFilter{std::move(filter)}, bytes);
 }
 
-Result<std::unique_ptr<VideoEncoder>> ContextCache::TakeEncoder(const EncoderSpec& spec) {
-  impl_->Remember(spec);
+Result<std::unique_ptr<VideoEncoder>> ContextCache::TakeEncoder(const EncoderSpec& spec,
+                                                                std::int64_t frames) {
+  impl_->Remember(spec, frames);
   auto kept =
-      impl_->Take<KeptEncoder>([&](const KeptEncoder& entry) { return entry.spec == spec; });
+      impl_->Take<KeptEncoder>([&](const KeptEncoder& entry) { return Fits(entry, spec, frames); });
   if (kept) {
     ++impl_->stats.encoder_hits;
     return std::move(kept->encoder);
   }
   ++impl_->stats.encoder_misses;
-  return VideoEncoder::Open(spec);
+  return VideoEncoder::Open(spec, frames);
 }
 
 namespace {
@@ -161,13 +168,13 @@ std::size_t IdleEncoderBytes(const EncoderSpec& spec) {
 bool ContextCache::PrepareOne() {
   const auto wanted = [this](const RecentSpec& entry) {
     return OpensAhead(entry.spec) && WorthPreparing(entry.spec) &&
-           impl_->encoders_taken - entry.last_taken < kLately && !impl_->HasEncoder(entry.spec);
+           impl_->encoders_taken - entry.last_taken < kLately && !impl_->HasEncoder(entry);
   };
   const auto found = std::find_if(impl_->recent.begin(), impl_->recent.end(), wanted);
   if (found == impl_->recent.end()) return false;
   const std::size_t bytes = IdleEncoderBytes(found->spec);
   if (impl_->stats.bytes + bytes > impl_->limit) return false;
-  auto encoder = VideoEncoder::Open(found->spec);
+  auto encoder = VideoEncoder::Open(found->spec, found->frames);
   if (!encoder.ok()) {
     impl_->recent.erase(found);
     return false;

@@ -42,7 +42,9 @@ class ContextCache {
   void GiveFilter(std::unique_ptr<FrameFilter> filter);  // temporal filters are not kept
 
   // An encoder that has seen no frame: pre-opened or new. It is used up by its unit.
-  Result<std::unique_ptr<VideoEncoder>> TakeEncoder(const EncoderSpec& spec);
+  // `frames` in its unit, 0 = not known.
+  Result<std::unique_ptr<VideoEncoder>> TakeEncoder(const EncoderSpec& spec,
+                                                    std::int64_t frames = 0);
   // Opens one encoder ahead for a spec used lately that has none waiting. Call when the worker has
   // nothing to do; returns false when there is nothing to prepare. Never evicts: what is warm is
   // worth more than what might be asked for. Encoders that need their unit's rate to open are not

@@ -185,7 +185,7 @@ Status Pass::Run(FrameSelector& selector, std::int64_t bps, const PacketHandler&
                  const DecodedHandler& on_decoded) {
   {
     const Stopwatch watch(stats_.encode);
-    GOPMILL_ASSIGN_OR_RETURN(encoder_, cache_.TakeEncoder(*task_.encoder));
+    GOPMILL_ASSIGN_OR_RETURN(encoder_, cache_.TakeEncoder(*task_.encoder, spec_.frame_count()));
     if (task_.encoder->rate_mode == RateMode::kBitrate)
       encoder_->SetBitrate(bps, spec_.frame_count());
   }

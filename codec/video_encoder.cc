@@ -47,7 +47,18 @@ bool OpensAhead(const EncoderSpec& spec) {
   return spec.rate_mode != RateMode::kBitrate || SteeredByCrf(spec);
 }
 
-Result<std::unique_ptr<VideoEncoder>> VideoEncoder::Open(const EncoderSpec& spec) {
+// Steering starts when the lookahead is full; in a short unit that would be too late.
+int UnitLookahead(const EncoderSpec& spec, std::int64_t frames) {
+  const int preset = PresetLookahead(spec.preset);
+  const auto share = static_cast<int>(frames / kLookaheadShare);
+  const bool looks_ahead = spec.codec == VideoCodec::kH264 && preset > 0;
+  if (!SteeredByCrf(spec) || !looks_ahead || frames <= 0 || share >= preset)
+    return kPresetLookahead;
+  return std::max(share, kLeastLookahead);
+}
+
+Result<std::unique_ptr<VideoEncoder>> VideoEncoder::Open(const EncoderSpec& spec,
+                                                         std::int64_t frames) {
   if (FindEncoder(spec.codec) == nullptr) {
     return Error{.code = Code::kUnsupported,
                  .message = "This build has no encoder for the video codec.",
@@ -55,7 +66,8 @@ Result<std::unique_ptr<VideoEncoder>> VideoEncoder::Open(const EncoderSpec& spec
   }
   std::unique_ptr<VideoEncoder> encoder(new VideoEncoder(spec));
   if (OpensAhead(spec)) {
-    encoder->opened_ = encoder->OpenCodec({.bps = spec.nominal_bps});
+    encoder->opened_ = encoder->OpenCodec(
+        {.bps = spec.nominal_bps, .frames = frames, .lookahead = UnitLookahead(spec, frames)});
     GOPMILL_RETURN_IF_ERROR(encoder->opened_);
   }
   return encoder;
@@ -86,6 +98,7 @@ void VideoEncoder::CloseCodec() {
 
 Status VideoEncoder::OpenCodec(const UnitSettings& unit) {
   CloseCodec();
+  lookahead_ = unit.lookahead;
   const AVCodec* codec = FindEncoder(spec_.codec);
   context_.reset(avcodec_alloc_context3(codec));
   GOPMILL_CHECK(context_ != nullptr);
@@ -107,12 +120,9 @@ void VideoEncoder::SetBitrate(std::int64_t bps, std::int64_t frames) {
     return;
   }
   control_.emplace(RateControl::Unit{spec_.width, spec_.height, spec_.fps, bps, frames});
-  // Steering starts when the lookahead is full; in a short unit that would be too late.
-  const auto share = static_cast<int>(frames / kLookaheadShare);
-  const bool looks_ahead = spec_.codec == VideoCodec::kH264 && PresetLookahead(spec_.preset) > 0;
-  if (looks_ahead && frames > 0 && share < PresetLookahead(spec_.preset)) {
-    opened_ =
-        OpenCodec({.bps = bps, .frames = frames, .lookahead = std::max(share, kLeastLookahead)});
+  const int wanted = UnitLookahead(spec_, frames);
+  if (context_ == nullptr || wanted != lookahead_) {
+    opened_ = OpenCodec({.bps = bps, .frames = frames, .lookahead = wanted});
   }
 }
 

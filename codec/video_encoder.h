@@ -61,7 +61,10 @@ struct UnitSettings;  // codec/encoder_settings.h
 class VideoEncoder {
  public:
   // Makes an encoder with one thread. kUnsupported if the build lacks it.
-  static Result<std::unique_ptr<VideoEncoder>> Open(const EncoderSpec& spec);
+  // `frames` in the unit it is for, as far as they are known (0 = not): x264 looks less far ahead
+  // in short units, and has to be opened again when SetBitrate names another number that matters.
+  static Result<std::unique_ptr<VideoEncoder>> Open(const EncoderSpec& spec,
+                                                    std::int64_t frames = 0);
   ~VideoEncoder();
   VideoEncoder(const VideoEncoder&) = delete;
   VideoEncoder& operator=(const VideoEncoder&) = delete;
@@ -82,6 +85,8 @@ class VideoEncoder {
   [[nodiscard]] const AVCodecContext& context();
   // Frames by which decoding order runs ahead of display order, constant for a spec.
   [[nodiscard]] int reorder_delay();
+  // What it was opened with; see UnitLookahead.
+  [[nodiscard]] int lookahead() const { return lookahead_; }
   // Rough memory footprint while encoding, bytes.
   [[nodiscard]] std::size_t footprint_bytes() const;
 
@@ -93,12 +98,17 @@ class VideoEncoder {
   Status Feed();
 
   EncoderSpec spec_;
+  int lookahead_ = 0;         // the codec was opened with
   av::CodecContext context_;  // null until the codec is opened
   Status opened_;             // what opening it gave
   std::optional<RateControl> control_;
   std::deque<av::Frame> held_;  // in front of the codec
   bool fed_frame_ = false, draining_ = false, fed_end_ = false;
 };
+
+// Frames that the encoder of a unit of so many frames looks ahead; kPresetLookahead = as its preset
+// does.
+int UnitLookahead(const EncoderSpec& spec, std::int64_t frames);
 
 // Whether an encoder of this spec can be opened before its unit's bit rate is known.
 bool OpensAhead(const EncoderSpec& spec);

@@ -9,6 +9,7 @@ extern "C" {
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <string>
 
 namespace gopmill::av {
@@ -45,7 +46,12 @@ Error AvError(std::string_view doing, int native) {
                .native = native};
 }
 
-void SilenceFfmpeg() { av_log_set_level(AV_LOG_QUIET); }
+void SilenceFfmpeg() {
+  av_log_set_level(AV_LOG_QUIET);
+  // SVT-AV1 has a log of its own: errors only, unless somebody asks for more.
+  constexpr int kKeep = 0;
+  setenv("SVT_LOG", "1", kKeep);
+}
 
 Rational FromAv(AVRational value) { return {value.num, value.den}; }
 

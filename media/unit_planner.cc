@@ -10,6 +10,8 @@ namespace {
 // Part of the unit length from which on a random access point ends a unit. Below three quarters, so
 // that a GOP of one unit length whose start went into the short first unit still ends one.
 constexpr double kShortest = 0.7;
+// Part of the unit length beyond which the rest of a run becomes two units.
+constexpr double kLongest = 1.4;
 // How strongly a unit's share of the bits follows its share of the source's bytes: sub-linear,
 // since the source's encoder already spent more where it was hard.
 constexpr double kComplexityExponent = 0.4;
@@ -74,6 +76,7 @@ void UnitPlanner::OnRandomAccess(const PacketMeta& packet, std::int64_t number,
   if (packet.access == RandomAccess::kClosed) {
     if (pending_) ResolvePending(number, out);
     if (frame <= unit_frame_) return;
+    HalveIfLong(frame, number, out);
     Emit(frame, number, true, out);
     StartUnit(frame, number, CutKind::kClosed);
   } else if (bytes_since_access_ > kMaxPrerollBytes) {
@@ -101,6 +104,17 @@ void UnitPlanner::SplitIfLong(std::vector<UnitSpec>& out) {
   if (behind < kReorderSlack) return;
   Emit(cut, packets_, false, out);
   StartUnit(cut, packets_, CutKind::kChained);
+}
+
+// What is left of a long GOP may be nearly two units long: two equal ones keep more workers busy to
+// the end. All packets go to the first; the second comes on with the decoder.
+void UnitPlanner::HalveIfLong(std::int64_t end_frame, std::int64_t end_packet,
+                              std::vector<UnitSpec>& out) {
+  const std::int64_t frames = end_frame - unit_frame_;
+  if (options_.unit_seconds <= 0 || frames <= Frames(options_.unit_seconds * kLongest)) return;
+  const std::int64_t middle = unit_frame_ + frames / 2;
+  Emit(middle, end_packet, false, out);
+  StartUnit(middle, end_packet, CutKind::kChained);
 }
 
 void UnitPlanner::StartUnit(std::int64_t frame, std::int64_t packet, CutKind cut) {
@@ -159,7 +173,8 @@ void UnitPlanner::Finish(std::vector<UnitSpec>& out) {
   std::int64_t total = grid_.FrameCount(*latest_end_);
   // A source of one very short frame still has one output frame.
   if (next_index_ == 0 && *latest_end_ > grid_.origin()) total = std::max<std::int64_t>(total, 1);
-  Emit(total, packets_, true, out);
+  HalveIfLong(total, packets_, out);
+  if (!done_) Emit(total, packets_, true, out);
   done_ = true;
 }
 

@@ -10,7 +10,7 @@
 //   - open random access: cut with preroll, but only when the run has lasted kOpenRunSeconds, since
 //     each such cut decodes one GOP twice; before that the run simply goes on;
 //   - none for two unit lengths: the run is split at one unit length (chained, nothing is decoded
-//     twice: the worker hands its decoder on).
+//     twice: the worker hands its decoder on), and what is left at its end in two if it is long.
 // Short GOPs are merged until seven tenths of the unit length. The first unit is short, so that
 // the first byte is early. With unit_seconds = 0 each random access point starts a unit and nothing
 // is merged or split (the form in which the sources of the schedulers count GOPs).
@@ -78,6 +78,7 @@ class UnitPlanner {
   };
   void OnRandomAccess(const PacketMeta& packet, std::int64_t number, std::vector<UnitSpec>& out);
   void SplitIfLong(std::vector<UnitSpec>& out);
+  void HalveIfLong(std::int64_t end_frame, std::int64_t end_packet, std::vector<UnitSpec>& out);
   void ResolvePending(std::int64_t end_packet, std::vector<UnitSpec>& out);
   void Emit(std::int64_t end_frame, std::int64_t end_packet, bool ends_run,
             std::vector<UnitSpec>& out);
