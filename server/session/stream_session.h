@@ -119,7 +119,6 @@ class StreamSession {
   bool ingest_ended_ = false;
   bool complete_ = false;
   std::optional<StreamStart> start_;  // for the sink, before its first byte
-  Duration sink_time_{};
 
   mutable Mutex mutex_;  // guards stats_ and closed_, which the egress writes and anybody reads
   CondVar closed_changed_;

@@ -56,12 +56,10 @@ TEST_F(LibraryTest, OpensWhatIsInside) {
 
 TEST_F(LibraryTest, RefusesEverythingElseWithoutSayingWhy) {
   const Library library = Opened();
-  for (const std::string path :
-       {"../secret.mp4", "sub/../../secret.mp4", "/etc/passwd", "out.mp4", "up.mp4",
-        "top/secret.mp4", "nothing.mp4", "", "sub", "pipe.mp4", std::string("a.mp4\0x", 7).c_str(),
-        "sub/./../../movies/../secret.mp4"}) {
+  for (const std::string path : {"../secret.mp4", "sub/../../secret.mp4", "/etc/passwd", "out.mp4",
+                                 "up.mp4", "top/secret.mp4", "nothing.mp4", "", "sub", "pipe.mp4",
+                                 "sub/./../../movies/../secret.mp4"}) {
     const auto fd = library.OpenEntry(path);
-    if (path == "a.mp4") continue;
     ASSERT_FALSE(fd.ok()) << path;
     EXPECT_EQ(fd.error().code, Code::kNotFound) << path;
     EXPECT_EQ(fd.error().message.find(top_.string()), std::string::npos);
