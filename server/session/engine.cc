@@ -41,7 +41,7 @@ void TuneAllocator() {
   // saved no time.
   constexpr int kMmapThreshold = 4 << 20;
   constexpr int kTrimThreshold = 256 << 20;
-  GOPMILL_CHECK(mallopt(M_MMAP_THRESHOLD, kMmapThreshold) == 1);
+  mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
   mallopt(M_TRIM_THRESHOLD, kTrimThreshold);
   mallopt(M_TOP_PAD, 1 << 20);
 }
