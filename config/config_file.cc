@@ -48,11 +48,9 @@ class CountingIterator {
     ++*this;
     return before;
   }
+  // The other comparison is derived from it.
   friend bool operator==(const CountingIterator& a, const CountingIterator& b) {
     return a.at_ == b.at_;
-  }
-  friend bool operator!=(const CountingIterator& a, const CountingIterator& b) {
-    return a.at_ != b.at_;
   }
 
  private:
