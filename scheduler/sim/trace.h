@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Recorded traces: when units arrived and what they cost, without the media. `gopmill serve
+// --record` and `gopmill bench` write them; the bench replays them on real threads, the simulator
+// on its virtual clock.
+//
+// The file is JSON lines. First the header, then one line per unit, in any order:
+//
+//   {"format":"gopmill-trace","version":1,"machine":"AMD EPYC, 2 CPUs","unit":"gop"}
+//   {"arrival_ms":12.5,"stream":7,"number":0,"class":"live","index":3,"bytes":57000,
+//    "context":1234,"hot_ms":7.1,"cold_ms":8.2,"deadline_ms":512.5}
+//
+// Rules the reader holds files to: no other keys, none twice; all but hot_ms, cold_ms, deadline_ms
+// are required, and of hot_ms and cold_ms at least one; indices of a stream are unique and grow
+// with its arrival times; number and class of a stream do not change. A trace of another version is
+// refused, never guessed at.
+//
+// Thread-safety: the functions are safe, TraceWriter is compatible.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <istream>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace gopmill {
+
+inline constexpr int kTraceVersion = 1;
+inline constexpr std::size_t kMaxTraceUnits = 10'000'000;
+inline constexpr std::size_t kMaxTraceStreams = 1'000'000;
+inline constexpr std::size_t kMaxTraceClasses = 256;
+inline constexpr std::size_t kMaxTraceLine = 4096;         // bytes
+inline constexpr std::size_t kMaxTraceName = 256;          // bytes, of any text in it
+inline constexpr double kMaxTraceMillis = 1e10;            // about four months
+inline constexpr std::uint64_t kMaxTraceBytes = 1U << 30;  // of one unit
+
+struct TraceHeader {
+  std::string machine;  // where it was recorded, for people: CPU and number of PUs
+  std::string unit;     // how streams were cut: "gop", "2 s", ...
+  bool operator==(const TraceHeader&) const = default;
+};
+
+// One unit. Times are milliseconds on the clock of the trace, which starts at 0.
+struct TraceUnit {
+  double arrival_ms = 0;              // submitted to the scheduler
+  std::uint64_t stream = 0;           // StreamId
+  std::uint64_t number = 0;           // place of the stream in the order of arrival of streams
+  std::string service_class = {};     // name of the class; may be empty
+  std::int64_t index = 0;             // UnitIndex, from 0
+  std::uint64_t bytes = 0;            // compressed bytes, > 0
+  std::uint64_t context = 0;          // what codec contexts it needs: equal keys share warm ones
+  std::optional<double> hot_ms;       // CPU time with warm contexts, > 0
+  std::optional<double> cold_ms;      // CPU time with contexts opened for it, > 0
+  std::optional<double> deadline_ms;  // when it has to be finished, >= arrival_ms
+
+  bool operator==(const TraceUnit&) const = default;
+};
+
+struct RecordedTrace {
+  TraceHeader header;
+  std::vector<TraceUnit> units;  // by arrival time, then stream number, then index
+};
+
+// Reads a whole trace. Errors name the parameter "trace" and the line: "line 12: ...".
+Result<RecordedTrace> ReadTrace(std::istream& in);
+Result<RecordedTrace> ReadTraceFile(const std::filesystem::path& file);
+
+// One line each, with the line break. Values must be within the limits above.
+std::string TraceHeaderLine(const TraceHeader& header);
+std::string TraceUnitLine(const TraceUnit& unit);
+
+// Writes a trace file line by line, so that what a stopped server had recorded can be read. Values
+// the reader would refuse are refused here.
+class TraceWriter {
+ public:
+  // Creates the file or empties the one there is.
+  static Result<TraceWriter> Create(const std::filesystem::path& file, const TraceHeader& header);
+  // kResourceExhausted when the disk or the trace is full (kMaxTraceUnits).
+  Status Add(const TraceUnit& unit);
+  // Writes what is buffered. To be called at the end: a destructor cannot report.
+  Status Close();
+
+ private:
+  explicit TraceWriter(std::ofstream out) : out_(std::move(out)) {}
+  std::ofstream out_;
+  std::size_t units_ = 0;
+};
+
+}  // namespace gopmill

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/sim/trace.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+namespace gopmill {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kHeader =
+    "{\"format\":\"gopmill-trace\",\"version\":1,\"machine\":\"test\",\"unit\":\"gop\"}\n";
+
+std::string UnitLine(const std::string& changes = "") {
+  return "{\"arrival_ms\":1.5,\"stream\":7,\"number\":0,\"class\":\"live\",\"index\":0,"
+         "\"bytes\":57000,\"context\":9,\"hot_ms\":7.1" +
+         changes + "}\n";
+}
+
+Result<RecordedTrace> Read(const std::string& text) {
+  std::istringstream in(text);
+  return ReadTrace(in);
+}
+
+// How a text is refused; "read" when it is not.
+std::string Refusal(const std::string& text) {
+  const Result<RecordedTrace> trace = Read(text);
+  return trace.ok() ? "read" : trace.error().ToString();
+}
+
+TraceUnit SomeUnit(std::uint64_t stream, std::int64_t index, double arrival_ms) {
+  return {.arrival_ms = arrival_ms,
+          .stream = stream,
+          .number = stream,
+          .service_class = "gold \"A\"",
+          .index = index,
+          .bytes = 1234,
+          .context = 0xFFFFFFFFFFFFFFFF,
+          .hot_ms = 0.1 + 0.2,
+          .cold_ms = std::nullopt,
+          .deadline_ms = arrival_ms + 500};
+}
+
+TEST(TraceTest, WhatIsWrittenIsReadBackExactly) {
+  const TraceHeader header{.machine = "EPYC \"x\", 2 CPUs", .unit = "2 s"};
+  TraceUnit cold = SomeUnit(2, 0, 2.25);
+  cold.hot_ms.reset();
+  cold.cold_ms = 1.0 / 3.0;
+  cold.deadline_ms.reset();
+  const auto trace =
+      Read(TraceHeaderLine(header) + TraceUnitLine(SomeUnit(1, 0, 1.0 / 3)) + TraceUnitLine(cold));
+  ASSERT_TRUE(trace.ok()) << trace.error().ToString();
+  EXPECT_EQ(trace->header, header);
+  ASSERT_EQ(trace->units.size(), 2U);
+  EXPECT_EQ(trace->units[0], SomeUnit(1, 0, 1.0 / 3));
+  EXPECT_EQ(trace->units[1], cold);
+}
+
+TEST(TraceTest, UnitsAreSortedByArrival) {
+  const auto trace = Read(kHeader + TraceUnitLine(SomeUnit(1, 1, 9)) +
+                          TraceUnitLine(SomeUnit(2, 0, 5)) + TraceUnitLine(SomeUnit(1, 0, 9)));
+  ASSERT_TRUE(trace.ok()) << trace.error().ToString();
+  EXPECT_EQ(trace->units[0].stream, 2U);
+  EXPECT_EQ(trace->units[1].index, 0);
+  EXPECT_EQ(trace->units[2].index, 1);
+}
+
+TEST(TraceTest, AnotherVersionIsRefusedByName) {
+  const std::string text = "{\"format\":\"gopmill-trace\",\"version\":2,\"anything\":[1]}\n";
+  EXPECT_THAT(Refusal(text), HasSubstr("version 2"));
+  EXPECT_THAT(Refusal(text), HasSubstr("version 1"));
+}
+
+TEST(TraceTest, WhatIsNotATraceIsRefused) {
+  EXPECT_THAT(Refusal(""), HasSubstr("line 1: The trace is empty"));
+  EXPECT_THAT(Refusal("\n"), HasSubstr("line 1: column 1"));
+  EXPECT_THAT(Refusal("RIFF\x01\x02"), HasSubstr("line 1: column 1: this is not JSON"));
+  EXPECT_THAT(Refusal("[]\n"), HasSubstr("not an object"));
+  EXPECT_THAT(Refusal("{}\n"), HasSubstr("no header"));
+  EXPECT_THAT(Refusal(UnitLine()), HasSubstr("no header"));
+  EXPECT_THAT(Refusal(kHeader), HasSubstr("line 2: The trace has no units"));
+  EXPECT_THAT(Refusal(std::string(kHeader).insert(1, "\"extra\":1,") + UnitLine()),
+              HasSubstr("line 1: The key \"extra\" is unknown"));
+}
+
+TEST(TraceTest, BadLinesAreNamedByNumber) {
+  const auto refusal = [](const std::string& line) { return Refusal(kHeader + UnitLine() + line); };
+  EXPECT_EQ(Refusal(kHeader + UnitLine()), "read");
+  EXPECT_THAT(refusal("{\"arrival_ms\":1.5,"), HasSubstr("line 3: column "));
+  EXPECT_THAT(refusal("{}\n"), HasSubstr("line 3: \"arrival_ms\" is missing"));
+  EXPECT_THAT(refusal("\n"), HasSubstr("line 3"));
+  EXPECT_THAT(refusal(UnitLine(",\"size\":3")), HasSubstr("line 3: The key \"size\" is unknown"));
+  EXPECT_THAT(refusal(UnitLine(",\"bytes\":3")), HasSubstr("line 3: A key is there twice"));
+  EXPECT_THAT(refusal(UnitLine(",\"cold_ms\":-1")), HasSubstr("\"cold_ms\" is out of range"));
+  EXPECT_THAT(refusal(UnitLine(",\"cold_ms\":1e999")), HasSubstr("line 3"));
+  EXPECT_THAT(refusal(UnitLine(",\"cold_ms\":\"1\"")), HasSubstr("\"cold_ms\" is out of range"));
+  EXPECT_THAT(refusal(UnitLine(",\"deadline_ms\":1.0")), HasSubstr("\"deadline_ms\""));
+  EXPECT_THAT(refusal(std::string(kMaxTraceLine + 1, ' ')),
+              HasSubstr("line 3: The line is too long"));
+  EXPECT_THAT(refusal(UnitLine()), HasSubstr("line 3: Unit 0 of stream 7 is there twice"));
+}
+
+TEST(TraceTest, ValuesOutOfRangeAreRefused) {
+  const auto with = [](const std::string& from, const std::string& to) {
+    std::string line = UnitLine();
+    line.replace(line.find(from), from.size(), to);
+    return Refusal(kHeader + line);
+  };
+  EXPECT_THAT(with("\"bytes\":57000", "\"bytes\":0"), HasSubstr("\"bytes\" is out of range"));
+  EXPECT_THAT(with("\"bytes\":57000", "\"bytes\":1e300"), HasSubstr("\"bytes\" is out of range"));
+  EXPECT_THAT(with("\"stream\":7", "\"stream\":-7"), HasSubstr("\"stream\" is out of range"));
+  EXPECT_THAT(with("\"arrival_ms\":1.5", "\"arrival_ms\":-1"), HasSubstr("\"arrival_ms\""));
+  EXPECT_THAT(with("\"arrival_ms\":1.5", "\"arrival_ms\":null"), HasSubstr("\"arrival_ms\""));
+  EXPECT_THAT(with("\"hot_ms\":7.1", "\"hot_ms\":0"), HasSubstr("\"hot_ms\" is out of range"));
+  EXPECT_THAT(with(",\"hot_ms\":7.1", ""), HasSubstr("so is cold_ms"));
+  EXPECT_THAT(with("\"live\"", "\"" + std::string(300, 'x') + "\""), HasSubstr("too long"));
+  EXPECT_THAT(with("\"live\"", "3"), HasSubstr("\"class\" is not a text"));
+}
+
+TEST(TraceTest, AStreamKeepsItsNumberAndClass) {
+  TraceUnit other = SomeUnit(1, 1, 2);
+  other.service_class = "silver";
+  EXPECT_THAT(Refusal(kHeader + TraceUnitLine(SomeUnit(1, 0, 1)) + TraceUnitLine(other)),
+              HasSubstr("line 3: Stream 1 has another number or class"));
+}
+
+class TraceFileTest : public ::testing::Test {
+ protected:
+  ~TraceFileTest() override {
+    std::error_code ignored;
+    std::filesystem::remove(file_, ignored);
+  }
+  const std::filesystem::path file_ = std::filesystem::temp_directory_path() /
+                                      ("gopmill_trace_" + std::to_string(getpid()) + ".jsonl");
+};
+
+TEST_F(TraceFileTest, TheWriterWritesWhatTheReaderReads) {
+  auto writer = TraceWriter::Create(file_, {.machine = "m", .unit = "gop"});
+  ASSERT_TRUE(writer.ok());
+  ASSERT_TRUE(writer->Add(SomeUnit(3, 0, 1)).ok());
+  ASSERT_TRUE(writer->Add(SomeUnit(3, 1, 2)).ok());
+  ASSERT_TRUE(writer->Close().ok());
+  const auto trace = ReadTraceFile(file_);
+  ASSERT_TRUE(trace.ok()) << trace.error().ToString();
+  EXPECT_EQ(trace->units.size(), 2U);
+  EXPECT_EQ(trace->units[1], SomeUnit(3, 1, 2));
+}
+
+TEST_F(TraceFileTest, TheWriterRefusesWhatTheReaderWould) {
+  auto writer = TraceWriter::Create(file_, {.machine = "m", .unit = "gop"});
+  ASSERT_TRUE(writer.ok());
+  TraceUnit unit = SomeUnit(3, 0, 1);
+  unit.hot_ms = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_FALSE(writer->Add(unit).ok());
+  unit.hot_ms = std::numeric_limits<double>::infinity();
+  EXPECT_FALSE(writer->Add(unit).ok());
+  unit = SomeUnit(3, -1, 1);
+  EXPECT_FALSE(writer->Add(unit).ok());
+  EXPECT_FALSE(TraceWriter::Create(file_, {.machine = std::string(999, 'm'), .unit = ""}).ok());
+  EXPECT_FALSE(TraceWriter::Create("/no/such/folder/x", {}).ok());
+  EXPECT_FALSE(ReadTraceFile("/no/such/file").ok());
+  EXPECT_FALSE(ReadTraceFile("/tmp").ok());
+}
+
+}  // namespace
+}  // namespace gopmill
