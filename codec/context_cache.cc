@@ -68,9 +68,20 @@ struct ContextCache::Impl {
     return kept;
   }
 
+  // Runs `open`, which opens a decoder or filter, and counts its time.
+  template <class Open>
+  auto Timed(Open open) {
+    const TimePoint start = SteadyNow();
+    auto opened = open();
+    stats.opening += SteadyNow() - start;
+    return opened;
+  }
+
   template <class Kept>
   void Keep(Kept kept, std::size_t bytes) {
-    if (bytes > limit) return;
+    // One large context must not push out several small ones, and frees more memory than it saves
+    // time: opening costs about the same for all sizes.
+    if (bytes > limit / 4) return;
     while (stats.bytes + bytes > limit) {
       stats.bytes -= entries.back().bytes;
       entries.pop_back();
@@ -108,7 +119,8 @@ Result<std::unique_ptr<VideoDecoder>> ContextCache::TakeDecoder(const SourceInfo
     return std::move(kept->decoder);
   }
   ++impl_->stats.decoder_misses;
-  return VideoDecoder::Open(*source.video.parameters, source.video.time_base);
+  return impl_->Timed(
+      [&] { return VideoDecoder::Open(*source.video.parameters, source.video.time_base); });
 }
 
 void ContextCache::GiveDecoder(const SourceInfo& source, std::unique_ptr<VideoDecoder> decoder) {
@@ -125,7 +137,7 @@ Result<std::unique_ptr<FrameFilter>> ContextCache::TakeFilter(const FilterSpec& 
     return std::move(kept->filter);
   }
   ++impl_->stats.filter_misses;
-  return FrameFilter::Open(spec);
+  return impl_->Timed([&] { return FrameFilter::Open(spec); });
 }
 
 void ContextCache::GiveFilter(std::unique_ptr<FrameFilter> filter) {

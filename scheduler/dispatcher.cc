@@ -43,6 +43,9 @@ void Dispatcher::Handle(JobFinished& event) {
   counters.busy += ran;
   ++counters.jobs_done;
   pool_->Unassign(ref, now_);
+  pool_->Account(ref, event.report);
+  Decide(UnitFinished{ref, worker, ran, event.report.cold});
+  ApplyDecision();
   if (event.job == nullptr) {
     pool_->Release(ref);
     --unfinished_;

@@ -32,7 +32,14 @@ class WorkerLocal {
 struct WorkerContext {
   WorkerId id;
   WorkerLocal* local = nullptr;  // null when the scheduler was made without a factory
+  // Set by the job when it had to open a codec context that a warm worker would have had; becomes
+  // JobReport::cold. Cleared before each job.
+  bool cold = false;
+  // Time the job spent on opening contexts; zero when it did not measure it.
+  Duration opening{};
 };
+
+inline constexpr TimePoint kNoDeadline = TimePoint::max();
 
 // The facts that decide where a job goes.
 struct JobSpec {
@@ -42,6 +49,15 @@ struct JobSpec {
   // Compressed bytes of the unit, > 0. Transcoding time is close to linear in them, so the queues
   // of the policies count bytes where they mean time.
   std::size_t cost_bytes = 0;
+  // Pictures to encode; 0 = not known. What predictions of time are scaled by (cost_bytes if 0).
+  std::uint32_t frames = 0;
+  // Index into PolicyOptions::classes; one that does not exist counts as the last class.
+  std::uint16_t service_class = 0;
+  // Names the codec contexts the unit needs: units with equal keys use the same warm contexts.
+  // 0 = those of the stream alone.
+  std::uint64_t context = 0;
+  // When the unit's output is due (live streams); kNoDeadline = as soon as possible.
+  TimePoint deadline = kNoDeadline;
 };
 
 enum class JobOutcome {
@@ -64,6 +80,8 @@ struct JobReport {
   TimePoint finished;   // Run returned
   Duration cpu{};       // CPU time of the worker's thread inside Run
   Duration decision{};  // time inside the policy for this job, all offers together
+  bool cold = false;    // the job opened a codec context (WorkerContext::cold)
+  Duration opening{};   // how long that took, if it was measured
 };
 
 class Job {

@@ -6,14 +6,14 @@
 namespace gopmill {
 
 LoadTree::LoadTree(const Topology& topology, std::span<const int> worker_pus,
-                   const LevelRatios& ratios, ChildRule children)
+                   const PolicyOptions& options)
     : leaves_(worker_pus.size(), -1) {
   // parts[i] is the topology node behind nodes_[i].
   std::vector<int> parts;
   AddChild(-1, 0, 0, static_cast<int>(worker_pus.size()), parts);
   // Breadth first: nodes_ grows while we walk it, and siblings end up side by side.
   for (int i = 0; i < node_count(); ++i) {
-    Split(i, topology, worker_pus, ratios, children, parts);
+    Split(i, topology, worker_pus, options, parts);
   }
 }
 
@@ -30,7 +30,7 @@ void LoadTree::AddChild(int parent, int part, int first_worker, int size, std::v
 }
 
 void LoadTree::Split(int index, const Topology& topology, std::span<const int> worker_pus,
-                     const LevelRatios& ratios, ChildRule rule, std::vector<int>& parts) {
+                     const PolicyOptions& options, std::vector<int>& parts) {
   const int first = node(index).first_worker;
   const int end = first + node(index).size;
   if (node(index).size == 1) {
@@ -68,15 +68,21 @@ void LoadTree::Split(int index, const Topology& topology, std::span<const int> w
     }
   }
   LoadNode& self = nodes_[static_cast<std::size_t>(index)];
-  self.ratio = ratios.At(topology.SharedKind(part));
+  self.ratio = options.ratios.levels.At(topology.SharedKind(part));
   self.first_child = first_child;
   self.child_count = node_count() - first_child;
   max_fan_out_ = std::max(max_fan_out_, self.child_count);
-  if (rule == ChildRule::kEqual) return;
-  const double mean = static_cast<double>(self.size) / self.child_count;
-  for (int i = 0; i < self.child_count; ++i) {
-    LoadNode& child = nodes_[static_cast<std::size_t>(first_child + i)];
-    child.exponent = mean / child.size;
+  NumberChildren(self, options);
+}
+
+void LoadTree::NumberChildren(const LoadNode& parent, const PolicyOptions& options) {
+  const double mean = static_cast<double>(parent.size) / parent.child_count;
+  for (int i = 0; i < parent.child_count; ++i) {
+    LoadNode& child = nodes_[static_cast<std::size_t>(parent.first_child + i)];
+    if (options.children == ChildRule::kByWorkers) child.exponent = mean / child.size;
+    if (options.node_ids == NodeIdRule::kPerLevel) {
+      child.candidate = Candidate::Of(static_cast<std::uint32_t>(i));
+    }
   }
 }
 

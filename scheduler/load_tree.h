@@ -57,8 +57,7 @@ struct LoadNode {
 class LoadTree {
  public:
   // `worker_pus`: for every worker the index of its PU in topology.pus(), not decreasing.
-  LoadTree(const Topology& topology, std::span<const int> worker_pus, const LevelRatios& ratios,
-           ChildRule children);
+  LoadTree(const Topology& topology, std::span<const int> worker_pus, const PolicyOptions& options);
 
   // Node 0 is the root; parents come before their children.
   [[nodiscard]] const LoadNode& node(int index) const {
@@ -82,7 +81,8 @@ class LoadTree {
 
  private:
   void Split(int index, const Topology& topology, std::span<const int> worker_pus,
-             const LevelRatios& ratios, ChildRule rule, std::vector<int>& parts);
+             const PolicyOptions& options, std::vector<int>& parts);
+  void NumberChildren(const LoadNode& parent, const PolicyOptions& options);
   void AddChild(int parent, int part, int first_worker, int size, std::vector<int>& parts);
   void Apply(const LoadNode& leaf, int sign);
 

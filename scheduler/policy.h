@@ -48,7 +48,15 @@ struct WorkersChanged {
   WorkerId worker;
   bool available = false;
 };
-using PolicyEvent = std::variant<Arrived, WorkerFree, WorkersChanged>;
+// A run ended, well or not. The unit is in no list any more and must not be named in the answer; it
+// can be read during On. The pool has accounted and learned its times. WorkerFree follows.
+struct UnitFinished {
+  UnitRef unit;
+  WorkerId worker;
+  Duration busy{};  // from the start of the run to its end
+  bool cold = false;
+};
+using PolicyEvent = std::variant<Arrived, WorkerFree, WorkersChanged, UnitFinished>;
 
 struct Assign {
   UnitRef unit;

@@ -12,7 +12,7 @@ namespace {
 class HCahrw final : public Policy {
  public:
   HCahrw(const PolicyOptions& options, const LoadTree& tree)
-      : Policy(options.hash), choice_(options, tree) {}
+      : Policy(options.hash), choice_(options, tree), flat_home_(options.home == HomeRule::kFlat) {}
 
   void On(const PolicyEvent& event, const PoolState& pool, TimePoint /*now*/,
           ActionList& actions) override {
@@ -23,11 +23,13 @@ class HCahrw final : public Policy {
   }
 
   StreamHome Home(StreamId stream, const PoolState& pool) override {
+    if (flat_home_) return Policy::Home(stream, pool);
     return choice_.Home(stream, pool.tree());
   }
 
  private:
   TreeChoice choice_;
+  const bool flat_home_;
 };
 
 }  // namespace

@@ -7,8 +7,11 @@
 // Thread-safety: compatible (plain values).
 #pragma once
 
+#include <vector>
+
 #include "scheduler/comm_ratios.h"
 #include "scheduler/rendezvous.h"
+#include "scheduler/service_class.h"
 
 namespace gopmill {
 
@@ -36,13 +39,57 @@ enum class ChildRule {
   kEqual,      // as printed: the same share for each child, plain sums
 };
 
+// What the queues that policies compare are measured in.
+enum class QueueMeasure {
+  kBytes,      // as printed: compressed bytes
+  kPredicted,  // nanoseconds, learned on line (context_table.h); bytes until something was learned
+};
+
+// Which children make a parent's queue 0.
+enum class ParentRule {
+  kAnyIdle,  // one idle worker below is enough (the explanation in the source)
+  kAllIdle,  // as the equation is printed: hides idle workers beside busy ones
+};
+
+// How tree nodes are numbered for the hash.
+enum class NodeIdRule {
+  kUnique,    // every node has an id of its own
+  kPerLevel,  // as printed: 0..k-1 among siblings, so that all levels choose alike
+};
+
+// Where the distances of a tree policy are measured from.
+enum class HomeRule {
+  kDescent,  // the leaf that the same descent picks when all queues are empty
+  kFlat,     // as printed: plain hashing over all workers
+};
+
+// The form of the proportional-share layer.
+enum class ShareRule {
+  kTwoLevel,  // cores among backlogged classes by weight, inside a class by waiting bytes
+  kOneLevel,  // as printed: cores among streams by waiting bytes
+};
+
 struct PolicyOptions {
   HashKind hash = HashKind::kMixed;
   MinimumRule minimum = MinimumRule::kPlain;
   WeightRule weight = WeightRule::kWeightedMinimum;
   RunningRule running = RunningRule::kCounted;
   ChildRule children = ChildRule::kByWorkers;
+  QueueMeasure measure = QueueMeasure::kBytes;
+  ParentRule parent = ParentRule::kAnyIdle;
+  NodeIdRule node_ids = NodeIdRule::kUnique;
+  HomeRule home = HomeRule::kDescent;
+  ShareRule share = ShareRule::kTwoLevel;
+  // PS-HRW: sets are made anew when a share changed by more than this part of itself. 16 % is the
+  // best value of the publication.
+  double beta = 0.16;
+  // Codec contexts that one worker is taken to keep (context_table.h).
+  int contexts_per_worker = 8;
+  // What a worker is out for when it goes from one class to another (everest).
+  Duration switch_time{};
   CommRatios ratios = {};
+  // Empty = one class. Units name theirs by index.
+  std::vector<ServiceClass> classes = {};
 };
 
 }  // namespace gopmill

@@ -1,19 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/pool_state.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/status.h"
 
 namespace gopmill {
 
+namespace {
+
+std::vector<ServiceClass> AtLeastOne(std::vector<ServiceClass> classes) {
+  if (classes.empty()) classes.emplace_back();
+  return classes;
+}
+
+}  // namespace
+
 PoolState::PoolState(const Topology& topology, std::span<const int> worker_pus,
                      const Params& params)
     : run_queue_units_(params.run_queue_units),
       running_rule_(params.options.running),
-      tree_(topology, worker_pus, params.options.ratios.levels, params.options.children),
+      measure_(params.options.measure),
+      classes_(AtLeastOne(params.options.classes)),
+      class_states_(classes_.size()),
+      contexts_(static_cast<int>(worker_pus.size()), params.options.contexts_per_worker),
+      tree_(topology, worker_pus, params.options),
       loads_(worker_pus.size(), 0),
-      workers_(worker_pus.size()) {
+      workers_(worker_pus.size()),
+      turns_(classes_.size()) {
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     candidates_.push_back(Candidate::Of(static_cast<std::uint32_t>(i)));
     RefreshIdle(WorkerId{static_cast<std::int32_t>(i)});
@@ -41,14 +56,28 @@ UnitRef PoolState::Add(const JobSpec& spec, std::unique_ptr<Job> job) {
   added.report.unit = spec.unit;
   added.job = std::move(job);
   added.stream_slot = stream_slot;
+  added.service_class =
+      static_cast<std::uint16_t>(std::min<std::size_t>(spec.service_class, classes_.size() - 1));
+  added.context = contexts_.Ref(spec);
 
   Stream& stream = streams_[stream_slot];
   ++stream.units;
   stream.waiting.PushBack(units_, ref);
-  if (stream.waiting.front() == ref) heads_.InsertBySequence(units_, ref);
-  ++waiting_units_;
-  waiting_bytes_ += spec.cost_bytes;
+  if (stream.waiting.front() == ref) JoinHeads(ref);
+  CountWaiting(added, stream, true);
   return ref;
+}
+
+void PoolState::CountWaiting(const Unit& unit, Stream& stream, bool waits) {
+  ClassState& of_class = class_states_[unit.service_class];
+  const std::uint64_t units = waits ? 1 : ~std::uint64_t{0};
+  const std::uint64_t bytes =
+      waits ? unit.spec.cost_bytes : 0 - std::uint64_t{unit.spec.cost_bytes};
+  waiting_units_ += units;
+  waiting_bytes_ += bytes;
+  of_class.waiting_units += units;
+  of_class.waiting_bytes += bytes;
+  stream.waiting_bytes += bytes;
 }
 
 std::uint32_t PoolState::StreamSlotFor(StreamId id) {
@@ -66,8 +95,18 @@ std::uint32_t PoolState::StreamSlotFor(StreamId id) {
   return entry->second;
 }
 
+void PoolState::JoinHeads(UnitRef ref) {
+  heads_.InsertBySequence(units_, ref);
+  const auto due_before = [](const Unit& a, const Unit& b) {
+    return a.spec.deadline != b.spec.deadline ? a.spec.deadline < b.spec.deadline
+                                              : a.sequence < b.sequence;
+  };
+  turns_[unit(ref).service_class].InsertOrdered(units_, ref, due_before);
+}
+
 void PoolState::LeaveHeads(UnitRef ref) {
   Unit& leaving = unit(ref);
+  if (leaving.turn.linked) turns_[leaving.service_class].Remove(units_, ref);
   if (leaving.held.linked) worker(leaving.worker).held.Remove(units_, ref);
   if (leaving.head.linked) heads_.Remove(units_, ref);
   leaving.worker = WorkerId{};
@@ -76,7 +115,7 @@ void PoolState::LeaveHeads(UnitRef ref) {
 UnitRef PoolState::PromoteHead(Stream& stream) {
   const UnitRef front = stream.waiting.front();
   if (!front.valid() || unit(front).head.linked) return {};
-  heads_.InsertBySequence(units_, front);
+  JoinHeads(front);
   return front;
 }
 
@@ -95,14 +134,22 @@ UnitRef PoolState::Assign(UnitRef ref, WorkerId w, TimePoint now) {
   Unit& assigned = unit(ref);
   assigned.phase = UnitPhase::kAssigned;
   assigned.worker = w;
-  --waiting_units_;
-  waiting_bytes_ -= assigned.spec.cost_bytes;
+  CountWaiting(assigned, stream, false);
+  ++stream.assigned_units;
+  ++class_states_[assigned.service_class].assigned_units;
+  assigned.load = assigned.spec.cost_bytes;
+  if (measure_ == QueueMeasure::kPredicted) {
+    const double time = predicted(ref, w) + (warm(ref, w) ? 0.0 : opening_time(ref));
+    if (time > 0) assigned.load = static_cast<std::uint64_t>(time);
+  }
+  contexts_.Use(assigned.context, w);
 
   Worker& target = worker(w);
   if (target.units == 0) target.running_since = now;
   target.queue.PushBack(units_, ref);
   ++target.units;
   target.bytes += assigned.spec.cost_bytes;
+  target.load += assigned.load;
   RefreshLoad(w);
   RefreshIdle(w);
   return PromoteHead(stream);
@@ -115,6 +162,9 @@ void PoolState::Unassign(UnitRef ref, TimePoint now) {
   source.queue.Remove(units_, ref);
   --source.units;
   source.bytes -= leaving.spec.cost_bytes;
+  source.load -= leaving.load;
+  --class_states_[leaving.service_class].assigned_units;
+  --stream_of(ref).assigned_units;
   stream_of(ref).assigned.Remove(units_, ref);
   RefreshLoad(leaving.worker);
   RefreshIdle(leaving.worker);
@@ -129,13 +179,12 @@ void PoolState::Requeue(UnitRef ref) {
   stream.waiting.InsertBySequence(units_, ref);
   if (stream.waiting.front() == ref) {
     if (old_head.valid()) LeaveHeads(old_head);
-    heads_.InsertBySequence(units_, ref);
+    JoinHeads(ref);
   }
   Unit& waiting = unit(ref);
   waiting.phase = UnitPhase::kWaiting;
   waiting.thief = WorkerId{};
-  ++waiting_units_;
-  waiting_bytes_ += waiting.spec.cost_bytes;
+  CountWaiting(waiting, stream, true);
 }
 
 UnitRef PoolState::Withdraw(UnitRef ref) {
@@ -143,14 +192,14 @@ UnitRef PoolState::Withdraw(UnitRef ref) {
   LeaveHeads(ref);
   stream.waiting.Remove(units_, ref);
   unit(ref).phase = UnitPhase::kFree;
-  --waiting_units_;
-  waiting_bytes_ -= unit(ref).spec.cost_bytes;
+  CountWaiting(unit(ref), stream, false);
   return PromoteHead(stream);
 }
 
 void PoolState::Release(UnitRef ref) {
   Unit& freed = unit(ref);
   GOPMILL_CHECK(freed.phase == UnitPhase::kFree && freed.job == nullptr);
+  contexts_.Unref(freed.context);
   const std::uint32_t stream_slot = freed.stream_slot;
   Stream& stream = streams_[stream_slot];
   if (--stream.units == 0) {
@@ -158,6 +207,13 @@ void PoolState::Release(UnitRef ref) {
     free_streams_.push_back(stream_slot);
   }
   free_units_.push_back(ref.slot);
+}
+
+void PoolState::Account(UnitRef ref, const JobReport& report) {
+  class_states_[unit(ref).service_class].served += report.finished - report.started;
+  if (report.outcome == JobOutcome::kDone) {
+    contexts_.Learn(unit(ref).context, unit(ref).spec, report);
+  }
 }
 
 void PoolState::SetAvailable(WorkerId w, bool available) {
@@ -200,12 +256,12 @@ void PoolState::SetHome(UnitRef ref, StreamHome home) {
 
 void PoolState::RefreshLoad(WorkerId w) {
   const Worker& changed = worker(w);
-  std::uint64_t bytes = changed.bytes;
+  std::uint64_t load = changed.load;
   if (running_rule_ == RunningRule::kNotCounted && changed.units > 0) {
-    bytes -= unit(changed.queue.front()).spec.cost_bytes;
+    load -= unit(changed.queue.front()).load;
   }
-  loads_[static_cast<std::size_t>(w.value)] = bytes;
-  tree_.SetLoad(w, bytes);
+  loads_[static_cast<std::size_t>(w.value)] = load;
+  tree_.SetLoad(w, load);
 }
 
 // Keeps the list of idle workers in the order in which they became idle.

@@ -23,6 +23,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "scheduler/context_table.h"
 #include "scheduler/job.h"
 #include "scheduler/load_tree.h"
 #include "scheduler/unit_list.h"
@@ -37,12 +38,23 @@ struct StreamHome {
 
 enum class UnitPhase { kFree, kWaiting, kAssigned };
 
+// What waits and what was served, by service class.
+struct ClassState {
+  std::uint64_t waiting_units = 0;
+  std::uint64_t waiting_bytes = 0;
+  int assigned_units = 0;
+  Duration served{};  // worker time of its finished runs
+};
+
 // One unit in the scheduler. Policies read the first group only.
 struct Unit {
   JobSpec spec;
   StreamHome home;
   WorkerId excluded;  // where it failed before; -1 otherwise
   WorkerId worker;    // waiting: the one it is held for (-1: any); assigned: the one that has it
+  std::uint16_t service_class = 0;  // index into the pool's classes
+  std::uint32_t context = 0;        // slot in the pool's context table
+  std::uint64_t load = 0;           // what it adds to its worker's queue (QueueMeasure applied)
 
   std::uint64_t sequence = 0;  // order of arrival of all units
   UnitPhase phase = UnitPhase::kFree;
@@ -56,6 +68,7 @@ struct Unit {
   UnitLink head;  // the heads of all lines
   UnitLink held;  // the heads held for one worker
   UnitLink run;   // the run queue of a worker
+  UnitLink turn;  // the heads of its class, the earliest deadline first, then by arrival
 };
 
 class PoolState {
@@ -74,7 +87,7 @@ class PoolState {
   [[nodiscard]] bool has_room(WorkerId w) const;
   // In service and without any unit.
   [[nodiscard]] bool idle(WorkerId w) const { return worker(w).available && worker(w).units == 0; }
-  // The queues that policies compare, in bytes, by worker (RunningRule applied).
+  // The queues that policies compare, by worker (RunningRule and QueueMeasure applied).
   [[nodiscard]] std::span<const std::uint64_t> loads() const { return loads_; }
   [[nodiscard]] std::span<const Candidate> candidates() const { return candidates_; }
   [[nodiscard]] const LoadTree& tree() const { return tree_; }
@@ -85,12 +98,41 @@ class PoolState {
   [[nodiscard]] const Unit& unit(UnitRef ref) const { return units_[ref.slot]; }
   [[nodiscard]] UnitRef OldestHead() const { return heads_.front(); }
   [[nodiscard]] UnitRef NextHead(UnitRef ref) const { return HeadList::Next(units_, ref); }
+  // The heads of one class in the order in which they are due.
+  [[nodiscard]] UnitRef FirstHeadOf(int service_class) const {
+    return turns_[static_cast<std::size_t>(service_class)].front();
+  }
+  [[nodiscard]] UnitRef NextHeadOf(UnitRef ref) const { return TurnList::Next(units_, ref); }
   [[nodiscard]] UnitRef OldestHeldFor(WorkerId w) const { return worker(w).held.front(); }
   [[nodiscard]] UnitRef NextHeld(UnitRef ref) const { return HeldList::Next(units_, ref); }
   // The unit a worker is busy with, and the last one behind it (what a thief would take).
   [[nodiscard]] UnitRef Running(WorkerId w) const { return worker(w).queue.front(); }
   [[nodiscard]] UnitRef NewestQueued(WorkerId w) const { return worker(w).queue.back(); }
   [[nodiscard]] UnitRef NextQueued(UnitRef ref) const { return RunList::Next(units_, ref); }
+
+  [[nodiscard]] std::span<const ServiceClass> classes() const { return classes_; }
+  [[nodiscard]] const ClassState& class_state(int service_class) const {
+    return class_states_[static_cast<std::size_t>(service_class)];
+  }
+  // Units of the unit's stream that workers hold, and bytes of it that wait.
+  [[nodiscard]] int assigned_of_stream(UnitRef ref) const { return stream_of(ref).assigned_units; }
+  [[nodiscard]] std::uint64_t waiting_bytes_of_stream(UnitRef ref) const {
+    return stream_of(ref).waiting_bytes;
+  }
+  [[nodiscard]] UnitRef FirstAssignedOfStream(UnitRef ref) const {
+    return stream_of(ref).assigned.front();
+  }
+  // The worker still has the contexts that the unit needs.
+  [[nodiscard]] bool warm(UnitRef ref, WorkerId w) const {
+    return contexts_.Warm(unit(ref).context, w);
+  }
+  // Expected run time in nanoseconds: warm, and the surcharge of a cold start. 0 = not known yet.
+  [[nodiscard]] double predicted(UnitRef ref, WorkerId w) const {
+    return contexts_.Predict(unit(ref).context, unit(ref).spec, w);
+  }
+  [[nodiscard]] double opening_time(UnitRef ref) const {
+    return contexts_.OpeningTime(unit(ref).context);
+  }
 
   [[nodiscard]] int available_workers() const { return tree_.node(0).available; }
   [[nodiscard]] int units_of(WorkerId w) const { return worker(w).units; }
@@ -118,6 +160,8 @@ class PoolState {
   // Forgets a unit that is in no list.
   void Release(UnitRef ref);
   void SetAvailable(WorkerId w, bool available);
+  // A run of the unit, which is in no list now, ended: accounts and learns its times.
+  void Account(UnitRef ref, const JobReport& report);
   // The unit of that id among those the worker holds; invalid if there is none.
   [[nodiscard]] UnitRef FindOn(WorkerId w, UnitId id) const;
   // First waiting / first assigned unit of a stream; NextOfStream continues either.
@@ -133,12 +177,14 @@ class PoolState {
   using HeadList = UnitList<Unit, &Unit::head>;
   using HeldList = UnitList<Unit, &Unit::held>;
   using RunList = UnitList<Unit, &Unit::run>;
+  using TurnList = UnitList<Unit, &Unit::turn>;
 
   struct Worker {
     RunList queue;
     HeldList held;
     int units = 0;
     std::uint64_t bytes = 0;  // of all units it has
+    std::uint64_t load = 0;   // the same in the measure of the queues
     bool available = true;
     TimePoint running_since;
     WorkerId previous_idle, next_idle;
@@ -149,6 +195,8 @@ class PoolState {
     LineList waiting;
     LineList assigned;
     std::uint64_t units = 0;
+    int assigned_units = 0;
+    std::uint64_t waiting_bytes = 0;
     StreamHome home;
     std::uint64_t home_epoch = 0;  // the value of epoch_ when `home` was found; 0 = never
   };
@@ -158,7 +206,12 @@ class PoolState {
   }
   Worker& worker(WorkerId w) { return workers_[static_cast<std::size_t>(w.value)]; }
   Stream& stream_of(UnitRef ref) { return streams_[unit(ref).stream_slot]; }
+  [[nodiscard]] const Stream& stream_of(UnitRef ref) const {
+    return streams_[unit(ref).stream_slot];
+  }
   std::uint32_t StreamSlotFor(StreamId id);
+  void CountWaiting(const Unit& unit, Stream& stream, bool waits);
+  void JoinHeads(UnitRef ref);
   void LeaveHeads(UnitRef ref);
   UnitRef PromoteHead(Stream& stream);
   void RefreshLoad(WorkerId w);
@@ -166,6 +219,10 @@ class PoolState {
 
   const int run_queue_units_;
   const RunningRule running_rule_;
+  const QueueMeasure measure_;
+  const std::vector<ServiceClass> classes_;
+  std::vector<ClassState> class_states_;
+  ContextTable contexts_;
   LoadTree tree_;
   std::vector<Candidate> candidates_;  // of the workers, for flat policies
   std::vector<std::uint64_t> loads_;
@@ -174,6 +231,7 @@ class PoolState {
   std::vector<Unit> units_;
   std::vector<std::uint32_t> free_units_;
   HeadList heads_;
+  std::vector<TurnList> turns_;  // by class
   std::vector<Stream> streams_;
   std::vector<std::uint32_t> free_streams_;
   // Streams come and go with every gap in their units: their map nodes are used again.

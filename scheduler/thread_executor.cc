@@ -143,7 +143,11 @@ class ThreadExecutor::Worker {
     JobReport& report = ticket.report;
     report.started = SteadyNow();
     const Duration cpu_before = ThreadCpuNow();
+    context.cold = false;
+    context.opening = {};
     report.outcome = ticket.job->Run(context);
+    report.cold = context.cold;
+    report.opening = context.opening;
     report.cpu = ThreadCpuNow() - cpu_before;
     report.finished = SteadyNow();
     if (report.outcome == JobOutcome::kFailed && ticket.may_retry) {

@@ -82,7 +82,9 @@ TreeChoice::Queue TreeChoice::QueueOf(const LoadTree& tree, const LoadNode& chil
     idle -= failed.idle;
   }
   if (available <= 0) return {};
-  if (idle > 0) return {.weighted = 0, .plain = 0, .usable = true};
+  const bool counts_as_idle =
+      options_.parent == ParentRule::kAnyIdle ? idle > 0 : idle == available;
+  if (counts_as_idle) return {.weighted = 0, .plain = 0, .usable = true};
   const auto load = static_cast<double>(child.load);
   // Off the home path, `parent` is the closest common node of the home and all workers below, as
   // long as the home is below `parent`; further away the ratio is the same for all children.

@@ -39,7 +39,7 @@ void TuneAllocator() {
   // map and unmap each of them.
   // Larger blocks (pictures from 1080p on) go back to the kernel: keeping them too cost 100 MiB and
   // saved no time.
-  constexpr int kMmapThreshold = 4 << 20;
+  constexpr int kMmapThreshold = 8 << 20;
   constexpr int kTrimThreshold = 256 << 20;
   mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
   mallopt(M_TRIM_THRESHOLD, kTrimThreshold);

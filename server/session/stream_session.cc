@@ -217,7 +217,8 @@ Status StreamSession::Submit(const std::shared_ptr<const UnitInput>& unit, RunSt
   const JobSpec job{
       .unit = {spec_.id, unit->spec.index},
       .stream_number = spec_.number,
-      .cost_bytes = static_cast<std::size_t>(std::max<std::int64_t>(1, unit->spec.source_bytes))};
+      .cost_bytes = static_cast<std::size_t>(std::max<std::int64_t>(1, unit->spec.source_bytes)),
+      .frames = static_cast<std::uint32_t>(std::max<std::int64_t>(1, unit->spec.frame_count()))};
   GOPMILL_RETURN_IF_ERROR(scheduler_.Submit(
       job, std::make_unique<UnitJob>(std::move(task), mailbox_, stop_.get_token())));
   ++jobs_out_;

@@ -41,8 +41,14 @@ JobOutcome UnitJob::Run(WorkerContext& worker) noexcept {
                 .decode_ahead_bytes = task_.decode_ahead_bytes};
   Poster poster(*mailbox_, task_.input->spec.index);
   auto& codecs = *static_cast<WorkerCodecs*>(worker.local);
+  const CacheStats before = codecs.cache.Stats();
   Result<UnitStats> result = TranscodeUnit(std::move(task), codecs.cache, stop_, poster);
-  codecs.published->Publish(codecs.cache.Stats());
+  const CacheStats after = codecs.cache.Stats();
+  // Encoders do not count: each unit uses one up, and idle time prepares them.
+  worker.cold =
+      after.decoder_misses + after.filter_misses > before.decoder_misses + before.filter_misses;
+  worker.opening = after.opening - before.opening;
+  codecs.published->Publish(after);
   if (result.ok()) {
     stats_ = *result;
     error_.reset();

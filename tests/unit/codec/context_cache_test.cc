@@ -76,14 +76,23 @@ TEST(ContextCache, StaysWithinItsLimitAndForgetsTheOldestFirst) {
   probe.GiveFilter(*probe.TakeFilter(Scaling(320)));
   const std::size_t one = probe.Stats().bytes;
 
-  ContextCache cache(one * 5 / 2);  // room for two
-  for (const int width : {318, 320, 322}) cache.GiveFilter(*cache.TakeFilter(Scaling(width)));
-  EXPECT_LE(cache.Stats().bytes, one * 5 / 2);
-  EXPECT_TRUE(cache.TakeFilter(Scaling(322)).ok());
-  EXPECT_TRUE(cache.TakeFilter(Scaling(320)).ok());
-  EXPECT_EQ(cache.Stats().filter_hits, 2);
-  EXPECT_TRUE(cache.TakeFilter(Scaling(318)).ok());
-  EXPECT_EQ(cache.Stats().filter_hits, 2);
+  ContextCache cache(one * 9 / 2);  // room for four
+  for (const int width : {316, 318, 320, 322, 324}) {
+    cache.GiveFilter(*cache.TakeFilter(Scaling(width)));
+  }
+  EXPECT_LE(cache.Stats().bytes, one * 9 / 2);
+  for (const int width : {324, 322, 320, 318}) EXPECT_TRUE(cache.TakeFilter(Scaling(width)).ok());
+  EXPECT_EQ(cache.Stats().filter_hits, 4);
+  EXPECT_TRUE(cache.TakeFilter(Scaling(316)).ok());
+  EXPECT_EQ(cache.Stats().filter_hits, 4);
+}
+
+TEST(ContextCache, OneContextTakesAQuarterOfTheRoomAtMost) {
+  ContextCache probe(kAmple);
+  probe.GiveFilter(*probe.TakeFilter(Scaling(320)));
+  ContextCache cache(probe.Stats().bytes * 3);
+  cache.GiveFilter(*cache.TakeFilter(Scaling(320)));
+  EXPECT_EQ(cache.Stats().bytes, 0U);
 }
 
 TEST(ContextCache, KeepsNothingWithoutRoom) {

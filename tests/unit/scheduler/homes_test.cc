@@ -32,7 +32,9 @@ Topology UnevenTopology(const std::vector<int>& cores_per_package) {
 }
 
 LoadTree TreeOf(const Topology& topology, ChildRule rule = ChildRule::kByWorkers) {
-  return {topology, LayOutWorkers(topology, topology.pu_count()), LevelRatios{}, rule};
+  PolicyOptions options;
+  options.children = rule;
+  return {topology, LayOutWorkers(topology, topology.pu_count()), options};
 }
 
 std::vector<std::uint64_t> CountHomes(const LoadTree& tree, const PolicyOptions& options,

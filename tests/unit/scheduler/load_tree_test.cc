@@ -18,7 +18,9 @@ namespace gopmill {
 namespace {
 
 LoadTree TreeOf(const Topology& topology, int workers, const LevelRatios& ratios) {
-  return {topology, LayOutWorkers(topology, workers), ratios, ChildRule::kByWorkers};
+  PolicyOptions options;
+  options.ratios.levels = ratios;
+  return {topology, LayOutWorkers(topology, workers), options};
 }
 
 TEST(LoadTreeTest, SkipsLevelsWithoutAChoiceAndPricesTheInnermostPart) {

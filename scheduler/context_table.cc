@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/context_table.h"
+
+#include <algorithm>
+
+#include "base/status.h"
+#include "scheduler/rendezvous.h"
+
+namespace gopmill {
+namespace {
+
+constexpr double kNewest = 1.0 / 8;
+// Speeds of workers move more slowly: they are properties of the machine.
+constexpr double kNewestSpeed = 1.0 / 64;
+constexpr double kNewestOpening = 1.0 / 16;
+
+void Average(double& mean, double value, double newest) {
+  mean = mean <= 0 ? value : mean + newest * (value - mean);
+}
+
+}  // namespace
+
+ContextTable::ContextTable(int workers, int contexts_per_worker)
+    : entries_(1),
+      contexts_per_worker_(static_cast<std::size_t>(std::max(1, contexts_per_worker))),
+      recent_(static_cast<std::size_t>(workers) * contexts_per_worker_, 0),
+      speed_(static_cast<std::size_t>(workers), 1.0) {}
+
+std::uint32_t ContextTable::Ref(const JobSpec& spec) {
+  const std::uint64_t key = spec.context != 0 ? spec.context : Mix64(spec.unit.stream.value);
+  const auto known = slots_.find(key);
+  const std::uint32_t slot = known != slots_.end() ? known->second : NewSlot(key);
+  if (entries_[slot].refs++ == 0 && known != slots_.end()) UnlinkUnused(slot);
+  return slot;
+}
+
+void ContextTable::Unref(std::uint32_t slot) {
+  GOPMILL_CHECK(entries_[slot].refs > 0);
+  if (--entries_[slot].refs == 0) LinkUnused(slot);
+}
+
+std::uint32_t ContextTable::NewSlot(std::uint64_t key) {
+  const std::uint32_t oldest = entries_[0].next;
+  if (entries_.size() <= kMaxContexts || oldest == 0) {
+    entries_.push_back({.key = key});
+    const auto slot = static_cast<std::uint32_t>(entries_.size() - 1);
+    slots_.emplace(key, slot);
+    return slot;
+  }
+  UnlinkUnused(oldest);
+  slots_.erase(entries_[oldest].key);
+  // A worker that had the forgotten one warm must not be taken to have the new one.
+  std::ranges::replace(recent_, oldest, 0U);
+  entries_[oldest] = {.key = key};
+  slots_.emplace(key, oldest);
+  return oldest;
+}
+
+void ContextTable::LinkUnused(std::uint32_t slot) {
+  const std::uint32_t last = entries_[0].previous;
+  entries_[slot].previous = last;
+  entries_[slot].next = 0;
+  entries_[last].next = slot;
+  entries_[0].previous = slot;
+}
+
+void ContextTable::UnlinkUnused(std::uint32_t slot) {
+  const Entry& entry = entries_[slot];
+  entries_[entry.previous].next = entry.next;
+  entries_[entry.next].previous = entry.previous;
+}
+
+void ContextTable::Use(std::uint32_t slot, WorkerId worker) {
+  auto* const first = &recent_[static_cast<std::size_t>(worker.value) * contexts_per_worker_];
+  auto* const last = first + contexts_per_worker_;
+  auto* place = std::find(first, last, slot);
+  if (place == last) --place;
+  std::move_backward(first, place, place + 1);
+  *first = slot;
+}
+
+bool ContextTable::Warm(std::uint32_t slot, WorkerId worker) const {
+  const auto* const first = &recent_[static_cast<std::size_t>(worker.value) * contexts_per_worker_];
+  return std::find(first, first + contexts_per_worker_, slot) != first + contexts_per_worker_;
+}
+
+void ContextTable::Learn(std::uint32_t slot, const JobSpec& spec, const JobReport& report) {
+  Entry& entry = entries_[slot];
+  const bool measured = report.opening > Duration::zero();
+  const double took = static_cast<double>((report.finished - report.started).count());
+  const double hot = Predict(slot, spec, report.worker);
+  double& speed = speed_[static_cast<std::size_t>(report.worker.value)];
+  double net = took;
+  if (report.cold && measured) {
+    const auto opening = static_cast<double>(report.opening.count());
+    LearnOpening(entry, opening);
+    net = std::max(0.0, took - opening);
+  } else if (report.cold && entry.rate > 0) {
+    // What it took beyond a warm run; noisy, and so both signs are averaged.
+    LearnOpening(entry, took - hot);
+    return;
+  }
+  if (entry.rate > 0 && hot > 0) {
+    speed = std::clamp(speed * (1 + kNewestSpeed * (net / hot - 1)), 0.1, 10.0);
+  }
+  const double rate = net / WorkOf(spec) / speed;
+  Average(entry.rate, rate, kNewest);
+  Average(spec.frames > 0 ? mean_frame_rate_ : mean_byte_rate_, rate, kNewest);
+}
+
+void ContextTable::LearnOpening(Entry& entry, double opening) {
+  entry.opening += (entry.opening_known ? kNewestOpening : 1.0) * (opening - entry.opening);
+  entry.opening_known = true;
+  mean_opening_ += kNewestOpening * (opening - mean_opening_);
+}
+
+double ContextTable::Predict(std::uint32_t slot, const JobSpec& spec, WorkerId worker) const {
+  const double mean = spec.frames > 0 ? mean_frame_rate_ : mean_byte_rate_;
+  const double rate = entries_[slot].rate > 0 ? entries_[slot].rate : mean;
+  const double speed = worker.value < 0 ? 1.0 : speed_[static_cast<std::size_t>(worker.value)];
+  return rate * WorkOf(spec) * speed;
+}
+
+double ContextTable::OpeningTime(std::uint32_t slot) const {
+  const Entry& entry = entries_[slot];
+  return std::max(0.0, entry.opening_known ? entry.opening : mean_opening_);
+}
+
+double ContextTable::WorkOf(const JobSpec& spec) {
+  return static_cast<double>(spec.frames > 0 ? spec.frames
+                                             : std::max<std::size_t>(1, spec.cost_bytes));
+}
+
+}  // namespace gopmill

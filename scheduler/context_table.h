@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is known about codec contexts: which worker still holds which (so that the next unit that
+// needs it starts warm), and how long units that use it take, learned from the runs that ended.
+//
+// Warmth is a model of the workers' caches, not a look into them: each worker is taken to keep the
+// last `contexts_per_worker` contexts it used. When a run reports that it was cold although the
+// model said warm, only the statistics of times are affected.
+//
+// Predicted time:  t = work * rate(context) * speed(worker)  [+ opening(context) when cold]
+// with rate and opening as exponential averages (the newest run counts 1/8), `work` in frames or
+// bytes (one of the two for all units of a context). A context never seen before takes the mean
+// rate of all.
+//
+// Guarantees: O(1) per operation, no allocation once kMaxContexts were seen; a context that no unit
+// in the scheduler refers to may be forgotten when there are more.
+//
+// Thread-safety: compatible.
+#pragma once
+
+#include <cstdint>
+#include <memory_resource>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "scheduler/job.h"
+
+namespace gopmill {
+
+// Contexts remembered at once; some 100 bytes each.
+inline constexpr std::size_t kMaxContexts = 16'384;
+
+class ContextTable {
+ public:
+  ContextTable(int workers, int contexts_per_worker);
+
+  // The slot of a unit's context, which stays valid until Unref.
+  std::uint32_t Ref(const JobSpec& spec);
+  void Unref(std::uint32_t slot);
+
+  // The worker will have run a unit with that context.
+  void Use(std::uint32_t slot, WorkerId worker);
+  [[nodiscard]] bool Warm(std::uint32_t slot, WorkerId worker) const;
+
+  // A run ended well: its times, its worker and whether it was cold are taken from the report.
+  void Learn(std::uint32_t slot, const JobSpec& spec, const JobReport& report);
+  // Expected time of a unit on that worker (-1: an average one), in nanoseconds. 0 before anything
+  // was learned at all.
+  [[nodiscard]] double Predict(std::uint32_t slot, const JobSpec& spec, WorkerId worker) const;
+  // Expected surcharge of a cold start, in nanoseconds.
+  [[nodiscard]] double OpeningTime(std::uint32_t slot) const;
+
+ private:
+  struct Entry {
+    std::uint64_t key = 0;
+    std::uint32_t refs = 0;
+    std::uint32_t previous = 0, next = 0;  // the list of entries without refs, oldest first
+    double rate = 0;                       // ns per unit of work, hot; 0 = not learned
+    double opening = 0;                    // ns
+    bool opening_known = false;
+  };
+  std::uint32_t NewSlot(std::uint64_t key);
+  void LinkUnused(std::uint32_t slot);
+  void UnlinkUnused(std::uint32_t slot);
+  void LearnOpening(Entry& entry, double opening);
+  static double WorkOf(const JobSpec& spec);
+
+  std::vector<Entry> entries_;  // entry 0 is the head of the list of unused ones
+  std::pmr::unsynchronized_pool_resource memory_;
+  std::pmr::unordered_map<std::uint64_t, std::uint32_t> slots_{&memory_};
+  // For every worker its contexts, newest first: contexts_per_worker_ slots, 0 = none.
+  const std::size_t contexts_per_worker_;
+  std::vector<std::uint32_t> recent_;
+  std::vector<double> speed_;  // by worker: time taken / time predicted
+  // Over all contexts, per frame and per byte: for contexts without a rate of their own.
+  double mean_frame_rate_ = 0, mean_byte_rate_ = 0;
+  double mean_opening_ = 0;
+};
+
+}  // namespace gopmill

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Service classes: what the proportional-share policies divide the machine among.
+//
+// Thread-safety: compatible (plain values).
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+
+namespace gopmill {
+
+inline constexpr int kMaxClasses = 64;
+
+struct ServiceClass {
+  std::string name = "default";
+  // Cores are shared among backlogged classes in proportion to it. Finite, > 0.
+  double weight = 1;
+  // Share of the machine that the class gets whatever the others do, in [0, 1]; together <= 1.
+  double guaranteed = 0;
+  // Most workers it may use at once while other classes wait; 0 = all.
+  int max_workers = 0;
+  // Within which a unit should be finished after it was submitted; 0 = none. What the run-time
+  // allocation layers (everest) divide by the mean time of a unit.
+  Duration deadline{};
+};
+
+// Ok if names are distinct and every field is in its range; else says which class and what.
+Status ValidateClasses(const std::vector<ServiceClass>& classes);
+
+// "live:5,vod:3:0.2,batch:1" -> classes: NAME:WEIGHT[:GUARANTEED[:MAX_WORKERS[:DEADLINE_MS]]]. The
+// error names the position.
+Result<std::vector<ServiceClass>> ParseClasses(const std::string& text);
+
+}  // namespace gopmill

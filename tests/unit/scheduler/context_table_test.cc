@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/context_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gopmill {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::DoubleNear;
+
+JobSpec UnitOf(std::uint64_t stream, std::uint32_t frames = 30) {
+  return {.unit = {StreamId{stream}, {}}, .cost_bytes = 9000, .frames = frames};
+}
+
+JobReport Ran(int worker, Duration took, bool cold = false, Duration opening = {}) {
+  JobReport report;
+  report.worker = WorkerId{worker};
+  report.finished = report.started + took;
+  report.cold = cold;
+  report.opening = opening;
+  return report;
+}
+
+constexpr double kMs = 1e6;
+
+TEST(ContextTableTest, AWorkerKeepsTheContextsItUsedLast) {
+  ContextTable table(2, 2);
+  const std::uint32_t a = table.Ref(UnitOf(1));
+  const std::uint32_t b = table.Ref(UnitOf(2));
+  const std::uint32_t c = table.Ref(UnitOf(3));
+  const WorkerId w{1};
+  table.Use(a, w);
+  table.Use(b, w);
+  table.Use(a, w);  // b is the older one now
+  table.Use(c, w);
+  EXPECT_TRUE(table.Warm(a, w));
+  EXPECT_FALSE(table.Warm(b, w));
+  EXPECT_TRUE(table.Warm(c, w));
+  EXPECT_FALSE(table.Warm(a, WorkerId{0})) << "workers do not share contexts";
+}
+
+TEST(ContextTableTest, StreamsWithOneContextKeyShareIt) {
+  ContextTable table(1, 4);
+  JobSpec first = UnitOf(1);
+  JobSpec second = UnitOf(2);
+  first.context = second.context = 77;
+  EXPECT_EQ(table.Ref(first), table.Ref(second));
+  EXPECT_NE(table.Ref(UnitOf(1)), table.Ref(UnitOf(2)));
+}
+
+TEST(ContextTableTest, LearnsTheTimePerFrameOfEachContext) {
+  ContextTable table(1, 4);
+  const std::uint32_t small = table.Ref(UnitOf(1));
+  const std::uint32_t big = table.Ref(UnitOf(2));
+  EXPECT_EQ(table.Predict(small, UnitOf(1), WorkerId{0}), 0) << "nothing is known yet";
+  for (int i = 0; i < 50; ++i) {
+    table.Learn(small, UnitOf(1, 30), Ran(0, milliseconds(6)));
+    table.Learn(big, UnitOf(2, 30), Ran(0, milliseconds(60)));
+  }
+  EXPECT_THAT(table.Predict(small, UnitOf(1, 15), WorkerId{0}), DoubleNear(3 * kMs, 0.05 * kMs));
+  EXPECT_THAT(table.Predict(big, UnitOf(2, 45), WorkerId{0}), DoubleNear(90 * kMs, 1 * kMs));
+  const std::uint32_t unknown = table.Ref(UnitOf(3));
+  EXPECT_GT(table.Predict(unknown, UnitOf(3), WorkerId{0}), 6 * kMs) << "the mean of all";
+}
+
+TEST(ContextTableTest, LearnsWhatAColdStartAdds) {
+  ContextTable table(1, 4);
+  const std::uint32_t slot = table.Ref(UnitOf(1));
+  for (int i = 0; i < 50; ++i) {
+    table.Learn(slot, UnitOf(1), Ran(0, milliseconds(10)));
+    table.Learn(slot, UnitOf(1), Ran(0, milliseconds(12), true));
+  }
+  EXPECT_THAT(table.OpeningTime(slot), DoubleNear(2 * kMs, 0.1 * kMs));
+  EXPECT_THAT(table.Predict(slot, UnitOf(1), WorkerId{0}), DoubleNear(10 * kMs, 0.1 * kMs));
+}
+
+TEST(ContextTableTest, TakesTheMeasuredOpeningTimeWhenThereIsOne) {
+  ContextTable table(1, 4);
+  const std::uint32_t slot = table.Ref(UnitOf(1));
+  table.Learn(slot, UnitOf(1), Ran(0, milliseconds(25), true, milliseconds(15)));
+  EXPECT_THAT(table.OpeningTime(slot), DoubleNear(15 * kMs, 1));
+  EXPECT_THAT(table.Predict(slot, UnitOf(1), WorkerId{0}), DoubleNear(10 * kMs, 1));
+}
+
+TEST(ContextTableTest, LearnsThatAWorkerIsSlower) {
+  ContextTable table(2, 4);
+  const std::uint32_t slot = table.Ref(UnitOf(1));
+  for (int i = 0; i < 400; ++i) {
+    table.Learn(slot, UnitOf(1), Ran(0, milliseconds(10)));
+    table.Learn(slot, UnitOf(1), Ran(1, milliseconds(20)));
+  }
+  const double fast = table.Predict(slot, UnitOf(1), WorkerId{0});
+  const double slow = table.Predict(slot, UnitOf(1), WorkerId{1});
+  EXPECT_THAT(slow / fast, DoubleNear(2, 0.2));
+}
+
+TEST(ContextTableTest, ForgetsOnlyContextsThatNobodyRefersTo) {
+  ContextTable table(1, 1);
+  const std::uint32_t kept = table.Ref(UnitOf(1));
+  table.Learn(kept, UnitOf(1), Ran(0, milliseconds(10)));
+  for (std::uint64_t stream = 2; stream < 3 * kMaxContexts; ++stream) {
+    const std::uint32_t slot = table.Ref(UnitOf(stream));
+    ASSERT_NE(slot, kept);
+    ASSERT_LE(slot, kMaxContexts);
+    table.Use(slot, WorkerId{0});
+    table.Unref(slot);
+  }
+  EXPECT_THAT(table.Predict(kept, UnitOf(1), WorkerId{0}), DoubleNear(10 * kMs, 1));
+}
+
+}  // namespace
+}  // namespace gopmill

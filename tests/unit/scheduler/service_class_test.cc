@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/service_class.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/scheduler/virtual_pool.h"
+
+namespace gopmill {
+namespace {
+
+TEST(ServiceClassTest, ReadsNamesWeightsAndLimits) {
+  const auto classes = ParseClasses("live:5:0.25:3:40,vod:3,batch:0.5");
+  ASSERT_TRUE(classes.ok());
+  ASSERT_EQ(classes->size(), 3U);
+  EXPECT_EQ(classes->at(0).name, "live");
+  EXPECT_EQ(classes->at(0).weight, 5);
+  EXPECT_EQ(classes->at(0).guaranteed, 0.25);
+  EXPECT_EQ(classes->at(0).max_workers, 3);
+  EXPECT_EQ(classes->at(0).deadline, std::chrono::milliseconds(40));
+  EXPECT_EQ(classes->at(2).weight, 0.5);
+  EXPECT_EQ(classes->at(2).max_workers, 0);
+}
+
+class BadClassesTest : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Texts, BadClassesTest,
+                         testing::Values("", "live", "live:", ":1", "live:0", "live:-1", "live:nan",
+                                         "live:inf", "live:5x", "live:1:1.5", "live:1:-0.1",
+                                         "live:1:0:2.5", "live:1:0:-2", "live:1:0:0:-5",
+                                         "live:1:0:0:1e99", "live:1:0:0:5:6", "a:1,a:2",
+                                         "a:1:0.6,b:1:0.6", "a:1,,b:1"));
+
+TEST_P(BadClassesTest, AreAnErrorThatSaysWhatWouldBeRight) {
+  const auto classes = ParseClasses(GetParam());
+  ASSERT_FALSE(classes.ok()) << GetParam();
+  const Error& error = ErrorOf(classes);
+  EXPECT_EQ(error.code, Code::kInvalidArgument);
+  EXPECT_EQ(error.parameter, "classes");
+  EXPECT_FALSE(error.message.empty());
+  EXPECT_NE(error.accepted.find("NAME:WEIGHT"), std::string::npos);
+}
+
+TEST(ServiceClassTest, NoMoreThanSixtyFour) {
+  std::string text = "c:1";
+  for (int i = 0; i < 64; ++i) text += ",c" + std::to_string(i) + ":1";
+  EXPECT_FALSE(ParseClasses(text).ok());
+}
+
+}  // namespace
+}  // namespace gopmill
