@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/source.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -13,18 +11,6 @@
 #include "media/probe.h"
 
 namespace gopmill {
-
-UniqueFd& UniqueFd::operator=(UniqueFd&& other) noexcept {
-  if (this != &other) {
-    if (fd_ >= 0) close(fd_);
-    fd_ = std::exchange(other.fd_, -1);
-  }
-  return *this;
-}
-
-UniqueFd::~UniqueFd() {
-  if (fd_ >= 0) close(fd_);
-}
 
 struct Source::Impl {
   Impl(UniqueFd descriptor, std::stop_token stop_token)

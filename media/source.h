@@ -10,29 +10,13 @@
 #include <cstdint>
 #include <memory>
 #include <stop_token>
-#include <utility>
 
 #include "base/status.h"
+#include "base/unique_fd.h"
 #include "media/av_ptr.h"
 #include "media/source_info.h"
 
 namespace gopmill {
-
-// A file descriptor that closes itself.
-class UniqueFd {
- public:
-  explicit UniqueFd(int fd = -1) : fd_(fd) {}
-  UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  UniqueFd& operator=(UniqueFd&& other) noexcept;
-  UniqueFd(const UniqueFd&) = delete;
-  UniqueFd& operator=(const UniqueFd&) = delete;
-  ~UniqueFd();
-  [[nodiscard]] int get() const { return fd_; }
-  [[nodiscard]] bool valid() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
 
 // Limits on what a source may be; beyond them it is refused with a message that names the limit.
 inline constexpr int kMaxSourceSide = 16384;  // pixels

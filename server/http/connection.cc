@@ -23,6 +23,8 @@ namespace {
 constexpr std::size_t kMaxInputBytes = 64 * kKiB;
 // What a client may still send after our side was shut before it is reset.
 constexpr std::size_t kMaxLingerBytes = 4 * kMiB;
+// How often it is asked whether a client has left that is not read from.
+constexpr std::chrono::milliseconds kPausedInterval(200);
 // Bytes the kernel may hold unsent for one connection, beside our own buffer.
 constexpr int kUnsentBytes = 128 * 1024;
 
@@ -42,7 +44,7 @@ HttpConnection::HttpConnection(ConnectionHost& host, std::uint64_t id, int fd)
       id_(id),
       bufferevent_(bufferevent_socket_new(host.base(), fd, BEV_OPT_CLOSE_ON_FREE)),
       timer_event_(event_new(host.base(), -1, 0, &HttpConnection::OnTimer, this)),
-      parser_(host.limits()) {
+      parser_(host.limits(), &WantsBody) {
   GOPMILL_CHECK(bufferevent_ != nullptr && timer_event_ != nullptr);
   TuneSocket(fd);
   host_.metrics().ConnectionOpened();
@@ -71,6 +73,7 @@ void HttpConnection::Close(How how) {
   if (phase_ == Phase::kClosed) return;
   phase_ = Phase::kClosed;
   EndStream();
+  CloseBody();
   timer_event_.reset();
   if (how == How::kReset) {
     const linger reset{.l_onoff = 1, .l_linger = 0};
@@ -91,6 +94,8 @@ void HttpConnection::OnReadable(bufferevent* /*source*/, void* pointer) noexcept
   const std::size_t length = evbuffer_get_length(self->input());
   if (self->phase_ == Phase::kReading) {
     self->ProcessInput();
+  } else if (self->uploading()) {
+    self->PumpBody();
   } else if (self->phase_ == Phase::kStreaming && length >= kMaxInputBytes) {
     self->Close(How::kReset);
   } else if (self->phase_ == Phase::kLingering) {
@@ -128,6 +133,10 @@ void HttpConnection::OnTimer(int /*fd*/, short /*what*/, void* pointer) noexcept
     self->persistence_ = Persistence::kClose;
     self->request_ = {};
     self->Respond(ProblemResponse(ProtocolProblem(408, "The request did not arrive in time.")));
+  } else if (timer == Timer::kUpload) {
+    self->FailBody(ProtocolProblem(408, "The body stopped arriving."));
+  } else if (timer == Timer::kPaused) {
+    self->OnPaused();
   } else if (timer == Timer::kService) {
     ++self->exchange_;
     self->Respond(ProblemResponse(
@@ -169,6 +178,8 @@ void HttpConnection::Arm(Timer timer) {
     case Timer::kHeader: after = limits.header_timeout; break;
     case Timer::kIdle: after = limits.idle_timeout; break;
     case Timer::kService: after = limits.service_timeout; break;
+    case Timer::kUpload: after = limits.upload_stall_timeout; break;
+    case Timer::kPaused: after = kPausedInterval; break;
     case Timer::kLinger: after = limits.linger_timeout; break;
   }
   if (timer == Timer::kIdle) idle_since_ = SteadyNow();
@@ -201,6 +212,7 @@ bool HttpConnection::FeedParser() {
     case RequestParser::State::kDone: return true;
     case RequestParser::State::kFailed: break;
     case RequestParser::State::kBody:
+      if (parser_.keeps_body()) return true;
       if (!parser_.request().Field("expect").empty() && !std::exchange(continue_sent_, true)) {
         evbuffer_add_printf(output(), "HTTP/1.1 100 Continue\r\n\r\n");
       }
@@ -215,12 +227,13 @@ bool HttpConnection::FeedParser() {
 
 void HttpConnection::Dispatch() {
   request_ = parser_.request();
-  parser_.Reset();
+  body_open_ = parser_.state() == RequestParser::State::kBody;
+  if (!body_open_) parser_.Reset();
   continue_sent_ = false;
   ++exchange_;
   Arm(Timer::kNone);
-  persistence_ = request_.keep_alive && !host_.context().draining ? Persistence::kKeepAlive
-                                                                  : Persistence::kClose;
+  const bool keep = request_.keep_alive && !body_open_ && !host_.context().draining;
+  persistence_ = keep ? Persistence::kKeepAlive : Persistence::kClose;
   HandledRequest handled = Handle(request_, host_.context());
   route_ = handled.route;
   if (auto* response = std::get_if<HttpResponse>(&handled.reply)) {
@@ -274,14 +287,23 @@ void HttpConnection::StartStream(const StreamReply& reply) {
   channel->SetInOutput(evbuffer_get_length(output()));
   stream_ = std::make_unique<StreamResponse>(channel, request_,
                                              CommonFields(request_, StreamPersistence()));
-  auto id = host_.context().service.OpenStream(reply.path, reply.params,
-                                               std::make_unique<HttpStreamSink>(channel));
+  const auto id = OpenStream(reply, std::make_unique<HttpStreamSink>(channel));
   if (!id) {
     stream_.reset();
+    CloseBody();
     return Respond(ProblemResponse(ProblemFromError(id.error())));
   }
   stream_->set_id(*id);
   if (!std::exchange(stream_counted_, true)) host_.OnStreamBegan();
+  if (uploading()) PumpBody();
+}
+
+Result<StreamId> HttpConnection::OpenStream(const StreamReply& reply,
+                                            std::unique_ptr<StreamSink> sink) {
+  Service& service = host_.context().service;
+  if (!reply.path.empty()) return service.OpenStream(reply.path, reply.params, std::move(sink));
+  GOPMILL_ASSIGN_OR_RETURN(UniqueFd body, OpenBody());
+  return service.OpenUpload(std::move(body), reply.params, std::move(sink));
 }
 
 void HttpConnection::PumpStream() {
@@ -303,11 +325,13 @@ void HttpConnection::PumpStream() {
     case StreamResponse::State::kFailed: {
       HttpResponse response = ProblemResponse(ProblemFromError(stream_->error()));
       stream_.reset();
+      CloseBody();
       Respond(std::move(response));
       return NextRequest();
     }
   }
   stream_.reset();
+  CloseBody();
   phase_ = Phase::kReading;
   if (persistence_ == Persistence::kClose) return FlushAndClose();
   Arm(evbuffer_get_length(input()) > 0 ? Timer::kHeader : Timer::kIdle);
@@ -351,7 +375,8 @@ void HttpConnection::Linger() {
 
 void HttpConnection::OnEndOfInput() {
   input_ended_ = true;
-  if (phase_ == Phase::kStreaming || phase_ == Phase::kLingering) return Close(How::kQuietly);
+  const bool over = phase_ == Phase::kStreaming || phase_ == Phase::kLingering || uploading();
+  if (over) return Close(How::kQuietly);
   if (phase_ == Phase::kReading) ProcessInput();
 }
 

@@ -12,6 +12,11 @@
 // as leaving as well while a stream runs: nothing tells the two apart without sending, and idle
 // cores matter more. In the other states a half-closed client still gets its answers.
 //
+// A request whose body is wanted is answered while the body arrives: the rest of its input goes to
+// a BodyPipe. While that is full the socket is not read, which is how backpressure reaches the
+// client; whether the client has left is then asked of the kernel now and then. Such a connection
+// closes after its answer, since the answer may be complete before the body is.
+//
 // Thread-safety: thread-affine to the loop.
 #pragma once
 
@@ -20,6 +25,7 @@
 #include <functional>
 #include <memory>
 
+#include "server/http/body_pipe.h"
 #include "server/http/event_ptr.h"
 #include "server/http/handlers.h"
 #include "server/http/http_options.h"
@@ -76,7 +82,7 @@ class HttpConnection {
 
  private:
   enum class Phase { kReading, kWaiting, kStreaming, kFlushing, kLingering, kClosed };
-  enum class Timer { kNone, kHeader, kIdle, kService, kLinger };
+  enum class Timer { kNone, kHeader, kIdle, kService, kUpload, kPaused, kLinger };
 
   static void OnReadable(bufferevent* source, void* self) noexcept;
   static void OnWritten(bufferevent* source, void* self) noexcept;
@@ -96,9 +102,19 @@ class HttpConnection {
   void Respond(HttpResponse response);
   void StartDeferred(const DeferredReply& reply);
   void StartStream(const StreamReply& reply);
+  Result<StreamId> OpenStream(const StreamReply& reply, std::unique_ptr<StreamSink> sink);
   void PumpStream();
   void EndStream();
   [[nodiscard]] Persistence StreamPersistence() const;
+  // Uploads (connection_upload.cc).
+  Result<UniqueFd> OpenBody();
+  void PumpBody();
+  void WatchBody();
+  void OnPaused();
+  void FailBody(const Problem& problem);
+  void CloseBody();
+  [[nodiscard]] bool uploading() const { return body_ != nullptr && body_open_; }
+
   void NextRequest();  // after an answer: the next one, or the end of the connection
   void FlushAndClose();
   void Linger();
@@ -116,8 +132,10 @@ class HttpConnection {
   std::uint64_t exchange_ = 0;  // counts requests: late answers to earlier ones are dropped
   Persistence persistence_ = Persistence::kKeepAlive;
   std::unique_ptr<StreamResponse> stream_;
-  bool stream_counted_ = false;  // told to the host as begun and not yet as over
-  bool continue_sent_ = false;   // "100 Continue" for this request
+  bool stream_counted_ = false;     // told to the host as begun and not yet as over
+  std::unique_ptr<BodyPipe> body_;  // of an upload
+  bool body_open_ = false;          // more of it is to come
+  bool continue_sent_ = false;      // "100 Continue" for this request
   bool input_ended_ = false;
   std::size_t lingered_bytes_ = 0;
   TimePoint idle_since_ = SteadyNow();

@@ -56,11 +56,14 @@ HttpResponse StreamHead(Result<std::string> content_type) {
   return response;
 }
 
+std::optional<HttpResponse> NotServing(const Call& call) {
+  if (!call.context.draining && call.context.service.Ready()) return std::nullopt;
+  return ProblemResponse(ProblemFromError(
+      {Code::kUnavailable, "The server is starting or stopping and takes no new streams."}));
+}
+
 Reply Transcode(Call& call) {
-  if (call.context.draining || !call.context.service.Ready()) {
-    return ProblemResponse(ProblemFromError(
-        {Code::kUnavailable, "The server is starting or stopping and takes no new streams."}));
-  }
+  if (auto refusal = NotServing(call)) return *std::move(refusal);
   if (call.request.method != "HEAD") {
     return StreamReply{std::move(call.argument), std::move(call.query)};
   }
@@ -68,6 +71,17 @@ Reply Transcode(Call& call) {
       [&service = call.context.service, path = call.argument, params = call.query](
           JsonCallback done) { service.CheckStream(path, params, std::move(done)); },
       StreamHead};
+}
+
+// POST or PUT: the source is the body.
+Reply TranscodeBody(Call& call) {
+  if (auto refusal = NotServing(call)) return *std::move(refusal);
+  if (!call.request.has_body) {
+    return ProblemResponse(ProblemFromError(
+        InvalidArgument("body", "The request has no body to transcode.",
+                        "a media file or stream, with Transfer-Encoding: chunked or a length")));
+  }
+  return StreamReply{{}, std::move(call.query)};
 }
 
 Reply Sources(Call& call) {
@@ -163,6 +177,7 @@ HttpResponse Options(const std::string& allowed) {
 Reply CallRoute(RouteId route, Call& call) {
   switch (route) {
     case RouteId::kTranscode: return Transcode(call);
+    case RouteId::kTranscodeBody: return TranscodeBody(call);
     case RouteId::kSources: return Sources(call);
     case RouteId::kStreams: return Json(call.context.service.Streams());
     case RouteId::kStream: return StreamById(call);
@@ -183,7 +198,7 @@ Reply CallRoute(RouteId route, Call& call) {
 
 HandledRequest Handle(const HttpRequest& request, const HandlerContext& context) {
   if (request.method == "OPTIONS" && request.target == "*") {
-    return {RouteId::kUnknown, Options("GET, HEAD, DELETE, OPTIONS")};
+    return {RouteId::kUnknown, Options("GET, HEAD, POST, PUT, DELETE, OPTIONS")};
   }
   auto target = ParseTarget(request.target);
   if (!target) {
@@ -204,6 +219,13 @@ HandledRequest Handle(const HttpRequest& request, const HandlerContext& context)
   if (request.method == "OPTIONS") return {route, Options(AllowedMethods(*match.route))};
   Call call{request, context, std::move(match.argument), std::move(target->query)};
   return {route, CallRoute(route, call)};
+}
+
+bool WantsBody(const HttpRequest& request) {
+  const auto target = ParseTarget(request.target);
+  if (!target) return false;
+  const RouteMatch match = MatchRoute(target->segments);
+  return match.route != nullptr && TakesBody(*match.route, request.method);
 }
 
 }  // namespace gopmill

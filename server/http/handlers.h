@@ -32,7 +32,7 @@ struct DeferredReply {
 
 // The answer is a stream: open it and send what it makes.
 struct StreamReply {
-  std::string path;
+  std::string path;  // of the library; empty: the source is the request's body
   RequestParams params;
 };
 
@@ -44,5 +44,7 @@ struct HandledRequest {
 };
 
 HandledRequest Handle(const HttpRequest& request, const HandlerContext& context);
+// Whether Handle has a use for the body of this request.
+bool WantsBody(const HttpRequest& request);
 
 }  // namespace gopmill

@@ -23,8 +23,9 @@ struct HttpLimits {
   // Request line and header fields together (431 beyond), and the request target alone (414).
   std::size_t max_header_bytes = 16 * kKiB;
   std::size_t max_target_bytes = 8 * kKiB;
-  // No route takes a body yet. A small one is read and dropped, so that the connection stays
-  // usable; a bigger one is 413.
+  // Of a body that the route has no use for. A small one is read and dropped, so that the
+  // connection stays usable; a bigger one is 413. An upload of media has no limit: it is passed on
+  // as it comes, and what waits of it is bounded by a pipe.
   std::size_t max_body_bytes = 64 * kKiB;
   // Bytes of one stream that may wait for its client: in the response buffer and not yet handed
   // to the kernel. The stream's egress thread blocks above it until half of it has drained.
@@ -37,6 +38,8 @@ struct HttpLimits {
   Duration idle_timeout = std::chrono::seconds(60);
   // A client that takes no byte for this long while bytes wait for it is cut.
   Duration write_stall_timeout = std::chrono::seconds(60);
+  // An uploading client that sends no byte for this long, although it could, is 408 or cut.
+  Duration upload_stall_timeout = std::chrono::seconds(30);
   // How long Service may take for an answer that comes by callback: 504.
   Duration service_timeout = std::chrono::seconds(30);
   // How long a closed connection may still send what nobody reads (so that the kernel does not

@@ -73,14 +73,19 @@ std::optional<Problem> CheckHead(const HttpRequest& request, const HttpLimits& l
 
 class RequestParser::Impl {
  public:
-  explicit Impl(const HttpLimits& limits) : limits_(limits) { Reset(); }
+  Impl(const HttpLimits& limits, WantsBody wants_body)
+      : limits_(limits), wants_body_(std::move(wants_body)) {
+    Reset();
+  }
 
   void Reset() {
     parser_.emplace();
     parser_->eager(false);
     parser_->header_limit(static_cast<std::uint32_t>(limits_.max_header_bytes));
-    parser_->body_limit(limits_.max_body_bytes);
+    parser_->body_limit(UINT64_MAX);  // counted here: the limit depends on the request
     state_ = State::kHead;
+    keeps_body_ = false;
+    body_.clear();
     head_bytes_ = 0;
     request_ = {};
   }
@@ -93,7 +98,7 @@ class RequestParser::Impl {
     while (state_ == State::kHead || state_ == State::kBody) {
       const std::size_t step = Step(bytes.subspan(used));
       used += step;
-      if (step == 0) break;
+      if (step == 0 || std::exchange(pause_, false)) break;
     }
     return used;
   }
@@ -104,6 +109,8 @@ class RequestParser::Impl {
   }
   const HttpRequest& request() const { return request_; }
   const Problem& problem() const { return problem_; }
+  bool keeps_body() const { return keeps_body_; }
+  std::string TakeBody() { return std::exchange(body_, {}); }
 
  private:
   // A server should ignore empty lines before a request line (RFC 9112 section 2.2).
@@ -118,11 +125,12 @@ class RequestParser::Impl {
   std::size_t Step(std::span<const std::uint8_t> bytes) {
     if (bytes.empty()) return 0;
     if (TooLong(bytes)) return 0;
-    std::array<char, 4096> dropped;  // the body goes nowhere
-    parser_->get().body() = {dropped.data(), dropped.size(), true};
+    std::array<char, 16 * 1024> piece;
+    parser_->get().body() = {piece.data(), piece.size(), true};
     boost::beast::error_code error;
     const std::size_t used = parser_->put({bytes.data(), bytes.size()}, error);
     if (state_ == State::kHead) head_bytes_ += used;
+    if (keeps_body_) body_.append(piece.data(), piece.size() - parser_->get().body().size);
     if (error == http::error::need_buffer) error = {};
     if (error == http::error::need_more) {
       error = {};
@@ -145,8 +153,11 @@ class RequestParser::Impl {
       request_ = CopyHead(*parser_);
       state_ = State::kBody;
       if (auto problem = CheckHead(request_, limits_)) return Fail(*std::move(problem));
+      keeps_body_ = request_.has_body && wants_body_ && wants_body_(request_);
+      pause_ = keeps_body_;
+      if (!keeps_body_) LimitBody();
     }
-    if (parser_->is_done()) state_ = State::kDone;
+    if (state_ == State::kBody && parser_->is_done()) state_ = State::kDone;
   }
 
   // Fails if what waits in `rest` shows that the head, or a line of the chunked framing or a
@@ -175,14 +186,23 @@ class RequestParser::Impl {
     if (error == http::error::header_limit) {
       return ProtocolProblem(431, "The request header is too large.");
     }
-    if (error == http::error::body_limit) {
-      return ProtocolProblem(413, "The request body has more than " +
-                                      std::to_string(limits_.max_body_bytes) + " bytes.");
-    }
+    if (error == http::error::body_limit) return TooLargeBody();
     if (error == http::error::bad_version) {
       return ProtocolProblem(505, "The HTTP version is not understood.");
     }
     return ProtocolProblem(400, "The request cannot be parsed: " + error.message() + ".");
+  }
+
+  // Nobody wants this body. The limit could not be set before: the header had to be read first.
+  void LimitBody() {
+    parser_->body_limit(limits_.max_body_bytes);  // of chunks; a length has been taken already
+    if (parser_->content_length().value_or(0) > limits_.max_body_bytes) Fail(TooLargeBody());
+  }
+
+  Problem TooLargeBody() const {
+    return ProtocolProblem(413, "The request body has more than " +
+                                    std::to_string(limits_.max_body_bytes) +
+                                    " bytes, and nothing here takes it.");
   }
 
   void Fail(Problem problem) {
@@ -191,14 +211,19 @@ class RequestParser::Impl {
   }
 
   const HttpLimits limits_;
+  const WantsBody wants_body_;
   std::optional<BeastParser> parser_;
   State state_ = State::kHead;
   std::size_t head_bytes_ = 0;  // used so far of the current head
+  bool keeps_body_ = false;
+  bool pause_ = false;  // Feed returns behind this step
+  std::string body_;    // wanted, not yet taken
   HttpRequest request_;
   Problem problem_;
 };
 
-RequestParser::RequestParser(const HttpLimits& limits) : impl_(std::make_unique<Impl>(limits)) {}
+RequestParser::RequestParser(const HttpLimits& limits, WantsBody wants_body)
+    : impl_(std::make_unique<Impl>(limits, std::move(wants_body))) {}
 RequestParser::~RequestParser() = default;
 std::size_t RequestParser::Feed(std::span<const std::uint8_t> bytes) { return impl_->Feed(bytes); }
 void RequestParser::Reset() { impl_->Reset(); }
@@ -206,5 +231,7 @@ RequestParser::State RequestParser::state() const { return impl_->state(); }
 bool RequestParser::mid_message() const { return impl_->mid_message(); }
 const HttpRequest& RequestParser::request() const { return impl_->request(); }
 const Problem& RequestParser::problem() const { return impl_->problem(); }
+bool RequestParser::keeps_body() const { return impl_->keeps_body(); }
+std::string RequestParser::TakeBody() { return impl_->TakeBody(); }
 
 }  // namespace gopmill

@@ -8,8 +8,9 @@
 namespace gopmill {
 namespace {
 
-constexpr std::array<Route, 12> kRoutes = {{
+constexpr std::array<Route, 13> kRoutes = {{
     {RouteId::kTranscode, "/v1/transcode/{path}", "GET HEAD"},
+    {RouteId::kTranscodeBody, "/v1/transcode", "POST PUT"},
     {RouteId::kSources, "/v1/sources", "GET"},
     {RouteId::kStreams, "/v1/streams", "GET"},
     {RouteId::kStream, "/v1/streams/{id}", "GET DELETE"},
@@ -73,6 +74,10 @@ RouteMatch MatchRoute(const std::vector<std::string>& segments) {
   return match;
 }
 
+bool TakesBody(const Route& route, std::string_view method) {
+  return (method == "POST" || method == "PUT") && HasMethod(route.methods, method);
+}
+
 bool RouteAllows(const Route& route, std::string_view method) {
   if (method == "OPTIONS") return true;
   return HasMethod(route.methods, method == "HEAD" ? "GET" : method);
@@ -80,7 +85,7 @@ bool RouteAllows(const Route& route, std::string_view method) {
 
 std::string AllowedMethods(const Route& route) {
   std::string allowed;
-  for (const char* method : {"GET", "HEAD", "DELETE", "OPTIONS"}) {
+  for (const char* method : {"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"}) {
     if (!RouteAllows(route, method)) continue;
     allowed.append(allowed.empty() ? "" : ", ").append(method);
   }

@@ -17,6 +17,7 @@ namespace gopmill {
 
 enum class RouteId : std::uint8_t {
   kTranscode,
+  kTranscodeBody,
   kSources,
   kStreams,
   kStream,
@@ -48,6 +49,8 @@ RouteMatch MatchRoute(const std::vector<std::string>& segments);
 
 // Whether `route` answers `method`, counting the implied HEAD and OPTIONS.
 bool RouteAllows(const Route& route, std::string_view method);
+// Whether the body of such a request is for the server: it is passed on while it arrives.
+bool TakesBody(const Route& route, std::string_view method);
 // The Allow field: "GET, HEAD, OPTIONS".
 std::string AllowedMethods(const Route& route);
 

@@ -56,8 +56,23 @@ Result<StreamId> MediaService::OpenStream(const std::string& path, const Request
   spec.open = [this, path] { return library_.OpenEntry(path); };
   spec.request = std::move(request);
   spec.sink = std::move(sink);
-  spec.on_closed = [this](StreamId id) { OnClosed(id); };
+  return Admit(std::move(spec));
+}
 
+Result<StreamId> MediaService::OpenUpload(UniqueFd body, const RequestParams& params,
+                                          std::unique_ptr<StreamSink> sink) {
+  SessionSpec spec;
+  GOPMILL_ASSIGN_OR_RETURN(spec.request, ParseParams(params));
+  spec.source_name = "(upload)";
+  const auto shared_body = std::make_shared<UniqueFd>(std::move(body));
+  spec.open = [shared_body]() -> Result<UniqueFd> { return std::move(*shared_body); };
+  spec.sink = std::move(sink);
+  return Admit(std::move(spec));
+}
+
+// Gives the stream its number and starts it, if there is room for it.
+Result<StreamId> MediaService::Admit(SessionSpec spec) {
+  spec.on_closed = [this](StreamId id) { OnClosed(id); };
   const MutexLock lock(mutex_);
   if (draining_) return Draining();
   if (running_.size() >= static_cast<std::size_t>(config_.streams.max)) {

@@ -41,6 +41,8 @@ class MediaService : public Service {
 
   Result<StreamId> OpenStream(const std::string& path, const RequestParams& params,
                               std::unique_ptr<StreamSink> sink) override;
+  Result<StreamId> OpenUpload(UniqueFd body, const RequestParams& params,
+                              std::unique_ptr<StreamSink> sink) override;
   void CheckStream(const std::string& path, const RequestParams& params,
                    JsonCallback done) override;
   Status CancelStream(StreamId id) override;
@@ -63,6 +65,7 @@ class MediaService : public Service {
 
  private:
   MediaService(const ServerConfig& config, Library library, std::unique_ptr<Engine> engine);
+  Result<StreamId> Admit(SessionSpec spec);
   void OnClosed(StreamId id);
   void Reap();
   void RunFileRequests();

@@ -17,6 +17,7 @@
 
 #include "base/ids.h"
 #include "base/status.h"
+#include "base/unique_fd.h"
 #include "server/session/stream_sink.h"
 
 namespace gopmill {
@@ -33,6 +34,11 @@ class Service {
   // checked before it returns (unknown name or bad value -> kInvalidArgument naming it). The file
   // is opened later, on a thread of the stream; its errors arrive through sink->Finish.
   virtual Result<StreamId> OpenStream(const std::string& path, const RequestParams& params,
+                                      std::unique_ptr<StreamSink> sink) = 0;
+  // Like OpenStream, with the source read from a descriptor, in the order of its bytes, while they
+  // arrive: the read end of a pipe whose other end the front end fills. It is closed as soon as no
+  // more of it is needed, which may be before its end.
+  virtual Result<StreamId> OpenUpload(UniqueFd body, const RequestParams& params,
                                       std::unique_ptr<StreamSink> sink) = 0;
   // What OpenStream would answer in its headers, without transcoding (for HEAD): on success the
   // callback gets the content type.

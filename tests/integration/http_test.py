@@ -146,6 +146,82 @@ def delete_stops_a_stream(server):
     client.close()
 
 
+def upload(server, query, pieces, method="PUT"):
+    """Uploads in chunks from one thread while the answer is read by this one."""
+    client = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+    client.sendall(f"{method} /v1/transcode?{query} HTTP/1.1\r\nHost: x\r\n"
+                   "Transfer-Encoding: chunked\r\n\r\n".encode())
+
+    def send():
+        try:
+            for piece in pieces:
+                client.sendall(b"%x\r\n%s\r\n" % (len(piece), piece))
+            client.sendall(b"0\r\n\r\n")
+        except OSError:
+            pass  # refused early
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    answer = http.client.HTTPResponse(client)
+    try:
+        answer.begin()
+        return answer, answer.read()
+    finally:
+        sender.join()
+        client.close()
+
+
+def pieces_of(data, size=50_000):
+    return [data[i:i + size] for i in range(0, len(data), size)]
+
+
+def uploads(server):
+    with open("movies/files/open-gop-480p.ts", "rb") as file:
+        movie = file.read()
+    direct = subprocess.run(
+        [PROGRAM, "transcode", "-", "-", "--container", "mp4", "--quiet", "--size", "160x90",
+         "--bitrate", "100k", "--preset", "ultrafast"],
+        check=True, capture_output=True, input=movie).stdout
+    for method in ["PUT", "POST"]:
+        answer, body = upload(server, QUERY, pieces_of(movie), method)
+        check(answer.status == 200 and body == direct, f"{method}: upload and stdin differ")
+    answer, body = upload(server, QUERY + "&duration=1", pieces_of(movie))
+    check(answer.status == 200 and 1000 < len(body) < len(direct), "an upload that is not needed whole")
+    # Half a transport stream is a shorter movie; half an MP4 without its index is none.
+    answer, body = upload(server, QUERY, pieces_of(movie[:len(movie) // 2]))
+    check(answer.status == 200 and 1000 < len(body) < len(direct), "a truncated transport stream")
+    with open("movies/files/sync-720p.mp4", "rb") as file:
+        start = file.read(1000)
+    for name, data in [("garbage", os.urandom(200_000)), ("half an MP4", start), ("zeros", bytes(100_000))]:
+        answer, body = upload(server, QUERY, pieces_of(data))
+        check(answer.status == 422 and json.loads(body)["detail"], f"{name}: {answer.status}")
+    wait_until(lambda: not server.running(), 3, "an upload has ended and its stream goes on")
+
+
+def answer_begins_before_the_upload_ends(server):
+    with open("movies/files/open-gop-480p.ts", "rb") as file:
+        movie = file.read()
+    began = threading.Event()
+
+    def slowly():
+        pieces = pieces_of(movie)
+        yield from pieces[:-1]
+        check(began.wait(30), "the answer did not begin while the upload was open")
+        yield pieces[-1]
+
+    class Watching(http.client.HTTPResponse):
+        def begin(self):
+            super().begin()
+            began.set()
+
+    plain, http.client.HTTPResponse = http.client.HTTPResponse, Watching
+    try:
+        answer, body = upload(server, QUERY, slowly())
+    finally:
+        http.client.HTTPResponse = plain
+    check(answer.status == 200 and len(body) > 1000, "an upload that waits for its answer")
+
+
 def sigterm_drains(server):
     result = {}
 
@@ -166,7 +242,8 @@ def main():
     try:
         for test in [same_as_command_line, bad_requests, head_and_documents,
                      slow_client_disturbs_nobody, leaving_client_frees_cores,
-                     delete_stops_a_stream, sigterm_drains]:
+                     delete_stops_a_stream, uploads, answer_begins_before_the_upload_ends,
+                     sigterm_drains]:
             print(test.__name__, flush=True)
             test(server)
     finally:

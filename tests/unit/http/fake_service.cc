@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/http/fake_service.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -59,6 +61,52 @@ Result<StreamId> FakeService::OpenStream(const std::string& path, const RequestP
   streams_[id].thread = std::thread(
       [this, id, path, sink = std::move(sink)]() mutable { Run(id, path, std::move(sink)); });
   return id;
+}
+
+// Copies the body to the sink as it arrives.
+Result<StreamId> FakeService::OpenUpload(UniqueFd body, const RequestParams& params,
+                                         std::unique_ptr<StreamSink> sink) {
+  std::size_t limit = SIZE_MAX;
+  bool late = false;
+  for (const auto& [name, value] : params) {
+    if (name == "bogus") return InvalidArgument(name, "There is no parameter 'bogus'.", "width");
+    if (name == "limit") limit = std::stoul(value);
+    late = late || value == "late";
+  }
+  MutexLock lock(mutex_);
+  const StreamId id{next_id_++};
+  streams_[id].thread = std::thread(
+      [this, id, body = std::move(body), sink = std::move(sink), limit, late]() mutable {
+        StreamEnd end;
+        if (late) end = Hold(id);
+        if (end.status.ok()) end.status = Copy(std::move(body), limit, *sink);
+        sink->Finish(end);
+        sink.reset();
+        MutexLock inner(mutex_);
+        ++ended_;
+        streams_[id].ended = true;
+        changed_.NotifyAll();
+      });
+  return id;
+}
+
+Status FakeService::Copy(UniqueFd body, std::size_t limit, StreamSink& sink) {
+  std::vector<std::uint8_t> buffer(4096);
+  bool started = false;
+  while (limit > 0) {
+    const ssize_t got = read(body.get(), buffer.data(), std::min(buffer.size(), limit));
+    if (got <= 0) break;
+    limit -= static_cast<std::size_t>(got);
+    uploaded += got;
+    if (!std::exchange(started, true)) {
+      if (Status status = sink.Start({.content_type = "video/mp4", .adjustments = {}}); !status)
+        return status;
+    }
+    if (Status status = sink.Write({buffer.data(), static_cast<std::size_t>(got)}); !status) {
+      return status;
+    }
+  }
+  return started ? OkStatus() : Error{Code::kUnsupported, "The source is empty."};
 }
 
 void FakeService::Run(StreamId id, const std::string& path, std::unique_ptr<StreamSink> sink) {

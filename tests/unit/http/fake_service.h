@@ -10,6 +10,8 @@
 //   broken.mp4        one write, then fails
 //   dropped.mp4       destroys its sink without Finish
 //   error/<code>      fails before Start with that code ("error/not-found")
+// An upload is answered by its own bytes; a parameter "limit" ends it after that many bytes, and
+// "reading" set to "late" lets it begin to read at Release().
 // A parameter "bogus" is refused at once. Thread-safety: safe.
 #pragma once
 
@@ -31,6 +33,8 @@ class FakeService final : public Service {
   ~FakeService() override;  // waits for all streams; the server must have stopped
 
   Result<StreamId> OpenStream(const std::string& path, const RequestParams& params,
+                              std::unique_ptr<StreamSink> sink) override;
+  Result<StreamId> OpenUpload(UniqueFd body, const RequestParams& params,
                               std::unique_ptr<StreamSink> sink) override;
   void CheckStream(const std::string& path, const RequestParams& params,
                    JsonCallback done) override;
@@ -54,6 +58,7 @@ class FakeService final : public Service {
   std::atomic<bool> ready = true;
   std::atomic<bool> answer_sources = true;      // false: Sources never calls back
   std::atomic<std::int64_t> bytes_written = 0;  // taken by the sinks of endless.mp4
+  std::atomic<std::int64_t> uploaded = 0;       // bytes read of all uploads
   std::atomic<int> last_write_code = -1;        // of the last write that failed
 
  private:
@@ -66,6 +71,7 @@ class FakeService final : public Service {
   StreamEnd Play(StreamId id, const std::string& path, StreamSink& sink);
   StreamEnd PlayEndless(StreamSink& sink);
   StreamEnd Hold(StreamId id);
+  Status Copy(UniqueFd body, std::size_t limit, StreamSink& sink);
 
   mutable Mutex mutex_;  // guards everything below
   CondVar changed_;

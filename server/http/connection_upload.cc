@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The part of HttpConnection that passes the body of a request on while it arrives.
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "server/http/connection.h"
+#include "server/http/problem.h"
+
+namespace gopmill {
+namespace {
+
+// What is parsed at a time, and so the most that may wait for the pipe.
+constexpr std::size_t kMaxPieceBytes = 64 * kKiB;
+
+}  // namespace
+
+// Makes the way for the body and returns its far end.
+Result<UniqueFd> HttpConnection::OpenBody() {
+  UniqueFd reader;
+  GOPMILL_ASSIGN_OR_RETURN(body_, BodyPipe::Open(
+                                      host_.base(), [this] { PumpBody(); }, reader));
+  return reader;
+}
+
+void HttpConnection::PumpBody() {
+  if (!uploading()) return;
+  // Now that the request has been accepted, a client that asked may send.
+  const bool expects = !request_.Field("expect").empty();
+  if (expects && !std::exchange(continue_sent_, true)) {
+    evbuffer_add_printf(output(), "HTTP/1.1 100 Continue\r\n\r\n");
+  }
+  bool progress = false;
+  while (!body_->full()) {
+    const std::size_t length = std::min(evbuffer_get_length(input()), kMaxPieceBytes);
+    if (length == 0) break;
+    const unsigned char* bytes = evbuffer_pullup(input(), static_cast<ev_ssize_t>(length));
+    const std::size_t used = parser_.Feed({bytes, length});
+    evbuffer_drain(input(), used);
+    progress = progress || used > 0;
+    body_->Push(parser_.TakeBody());
+    if (parser_.state() == RequestParser::State::kFailed) return FailBody(parser_.problem());
+    if (parser_.state() == RequestParser::State::kDone) {
+      body_open_ = false;
+      body_->End();
+    }
+    if (used == 0 || !body_open_) break;
+  }
+  if (progress && timer_ == Timer::kUpload) Arm(Timer::kNone);
+  WatchBody();
+}
+
+void HttpConnection::WatchBody() {
+  const bool paused = body_open_ && body_->full();
+  if (paused) {
+    bufferevent_disable(bufferevent_.get(), EV_READ);
+    return Arm(Timer::kPaused);
+  }
+  bufferevent_enable(bufferevent_.get(), EV_READ);
+  Arm(body_open_ ? Timer::kUpload : Timer::kNone);
+}
+
+// Not reading hides the client's leaving. libevent's EV_CLOSED does not tell of a reset, so the
+// state of the connection is looked at instead.
+void HttpConnection::OnPaused() {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  const int code =
+      getsockopt(bufferevent_getfd(bufferevent_.get()), IPPROTO_TCP, TCP_INFO, &info, &size);
+  if (code == 0 && info.tcpi_state != TCP_ESTABLISHED) return Close(How::kQuietly);
+  Arm(Timer::kPaused);
+}
+
+// The body cannot be read on: whoever reads it is cancelled, not told that it has ended.
+void HttpConnection::FailBody(const Problem& problem) {
+  const bool answered = stream_ != nullptr && stream_->state() != StreamResponse::State::kWaiting;
+  if (answered) return Close(How::kReset);
+  ++exchange_;
+  EndStream();
+  CloseBody();
+  persistence_ = Persistence::kClose;
+  Respond(ProblemResponse(problem));
+}
+
+void HttpConnection::CloseBody() {
+  if (body_ == nullptr) return;
+  body_.reset();
+  Arm(Timer::kNone);
+  body_open_ = false;
+  bufferevent_enable(bufferevent_.get(), EV_READ);
+}
+
+}  // namespace gopmill
