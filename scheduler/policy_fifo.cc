@@ -4,6 +4,7 @@
 // nothing is ever put behind a running unit, so no worker is idle while units wait, and units leave
 // in the order of arrival. No warmth. Among several idle workers the one that has been idle for
 // longest is taken. O(1) per decision.
+#include "scheduler/late_binding.h"
 #include "scheduler/policy_registry.h"
 
 namespace gopmill {
@@ -15,34 +16,14 @@ class Fifo final : public Policy {
 
   void On(const PolicyEvent& event, const PoolState& pool, TimePoint /*now*/,
           ActionList& actions) override {
-    if (const auto* arrived = std::get_if<Arrived>(&event)) {
-      OnArrived(arrived->unit, pool, actions);
-    } else if (const auto* free = std::get_if<WorkerFree>(&event)) {
-      OnWorkerFree(free->worker, pool, actions);
-    }
-  }
-
- private:
-  // Older heads cannot be waiting while a worker is idle, except those that failed on just that
-  // worker; so the new one does not overtake anybody.
-  static void OnArrived(UnitRef ref, const PoolState& pool, ActionList& actions) {
-    const WorkerId excluded = pool.unit(ref).excluded;
-    WorkerId w = pool.LongestIdle();
-    if (w.value >= 0 && w == excluded) w = pool.NextIdle(w);
-    if (w.value >= 0) {
-      actions.Add(Assign{ref, w});
-    } else {
-      actions.Add(Hold{ref, WorkerId{}});
-    }
-  }
-
-  static void OnWorkerFree(WorkerId w, const PoolState& pool, ActionList& actions) {
-    if (!pool.idle(w)) return;
-    for (UnitRef ref = pool.OldestHead(); ref.valid(); ref = pool.NextHead(ref)) {
-      if (pool.unit(ref).excluded == w) continue;
-      actions.Add(Assign{ref, w});
-      return;
-    }
+    // Older heads cannot be waiting while a worker is idle, except those that failed on just that
+    // worker; so a new one does not overtake anybody.
+    const auto idle = [&](UnitRef ref) {
+      const WorkerId w = pool.LongestIdle();
+      return w.value >= 0 && w == pool.unit(ref).excluded ? pool.NextIdle(w) : w;
+    };
+    const auto oldest = [&](WorkerId w) { return OldestHeadFor(w, pool); };
+    BindLate(event, pool, idle, oldest, actions);
   }
 };
 

@@ -9,20 +9,43 @@ namespace gopmill {
 // Each in its own file, policy_<name>.cc.
 Result<std::unique_ptr<Policy>> MakeHCahrw(const PolicyOptions& options, const PoolState& pool);
 Result<std::unique_ptr<Policy>> MakeCaAhrw(const PolicyOptions& options, const PoolState& pool);
+Result<std::unique_ptr<Policy>> MakeHAhrw(const PolicyOptions& options, const PoolState& pool);
+Result<std::unique_ptr<Policy>> MakeAhrw(const PolicyOptions& options, const PoolState& pool);
+Result<std::unique_ptr<Policy>> MakeAhrwTheory(const PolicyOptions& options, const PoolState& pool);
 Result<std::unique_ptr<Policy>> MakeHrw(const PolicyOptions& options, const PoolState& pool);
-Result<std::unique_ptr<Policy>> MakeRr(const PolicyOptions& options, const PoolState& pool);
-Result<std::unique_ptr<Policy>> MakeSm(const PolicyOptions& options, const PoolState& pool);
 Result<std::unique_ptr<Policy>> MakeFifo(const PolicyOptions& options, const PoolState& pool);
+Result<std::unique_ptr<Policy>> MakeMru(const PolicyOptions& options, const PoolState& pool);
+Result<std::unique_ptr<Policy>> MakeLru(const PolicyOptions& options, const PoolState& pool);
+Result<std::unique_ptr<Policy>> MakeHybrid(const PolicyOptions& options, const PoolState& pool);
+Result<std::unique_ptr<Policy>> MakeWired(const PolicyOptions& options, const PoolState& pool);
+Result<std::unique_ptr<Policy>> MakeConn(const PolicyOptions& options, const PoolState& pool);
+Result<std::unique_ptr<Policy>> MakeSm(const PolicyOptions& options, const PoolState& pool);
+Result<std::unique_ptr<Policy>> MakeRr(const PolicyOptions& options, const PoolState& pool);
+Result<std::unique_ptr<Policy>> MakeP2c(const PolicyOptions& options, const PoolState& pool);
+Result<std::unique_ptr<Policy>> MakePLlf(const PolicyOptions& options, const PoolState& pool);
+Result<std::unique_ptr<Policy>> MakeAp(const PolicyOptions& options, const PoolState& pool);
 
 namespace {
 
 constexpr std::array kPolicies = {
     PolicyEntry{"h-cahrw", "cache-aware adaptive hashing down the topology tree", &MakeHCahrw},
     PolicyEntry{"ca-ahrw", "cache-aware adaptive hashing over all workers", &MakeCaAhrw},
+    PolicyEntry{"h-ahrw", "adaptive hashing down the topology tree, distances ignored", &MakeHAhrw},
+    PolicyEntry{"ahrw", "adaptive hashing over all workers", &MakeAhrw},
+    PolicyEntry{"ahrw-theory", "adaptive hashing with exact shares (CARP multipliers)",
+                &MakeAhrwTheory},
     PolicyEntry{"hrw", "every stream to the worker its hash picks", &MakeHrw},
-    PolicyEntry{"rr", "units to the workers in turn", &MakeRr},
-    PolicyEntry{"sm", "stream number modulo workers, fixed at arrival", &MakeSm},
     PolicyEntry{"fifo", "one shared queue, any idle worker takes its head", &MakeFifo},
+    PolicyEntry{"mru", "shared queue, the most recently active idle worker first", &MakeMru},
+    PolicyEntry{"lru", "shared queue, the least recently active idle worker first", &MakeLru},
+    PolicyEntry{"hybrid", "shared queue that prefers workers with warm contexts", &MakeHybrid},
+    PolicyEntry{"wired", "streams wired to workers, waiting while theirs is busy", &MakeWired},
+    PolicyEntry{"conn", "a new stream to the shortest queue, all its units follow", &MakeConn},
+    PolicyEntry{"sm", "stream number modulo workers, fixed at arrival", &MakeSm},
+    PolicyEntry{"rr", "units to the workers in turn", &MakeRr},
+    PolicyEntry{"p2c", "the shorter queue of two drawn at random", &MakeP2c},
+    PolicyEntry{"p-llf", "the worker that is predicted to finish the unit first", &MakePLlf},
+    PolicyEntry{"ap", "workers divided among classes by weight, least loaded inside", &MakeAp},
 };
 
 }  // namespace

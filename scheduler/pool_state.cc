@@ -137,11 +137,9 @@ UnitRef PoolState::Assign(UnitRef ref, WorkerId w, TimePoint now) {
   CountWaiting(assigned, stream, false);
   ++stream.assigned_units;
   ++class_states_[assigned.service_class].assigned_units;
-  assigned.load = assigned.spec.cost_bytes;
-  if (measure_ == QueueMeasure::kPredicted) {
-    const double time = predicted(ref, w) + (warm(ref, w) ? 0.0 : opening_time(ref));
-    if (time > 0) assigned.load = static_cast<std::uint64_t>(time);
-  }
+  assigned.expected = static_cast<std::uint64_t>(expected_run(assigned, w));
+  const bool in_time = measure_ == QueueMeasure::kPredicted && assigned.expected > 0;
+  assigned.load = in_time ? assigned.expected : assigned.spec.cost_bytes;
   contexts_.Use(assigned.context, w);
 
   Worker& target = worker(w);
@@ -150,6 +148,7 @@ UnitRef PoolState::Assign(UnitRef ref, WorkerId w, TimePoint now) {
   ++target.units;
   target.bytes += assigned.spec.cost_bytes;
   target.load += assigned.load;
+  target.expected += assigned.expected;
   RefreshLoad(w);
   RefreshIdle(w);
   return PromoteHead(stream);
@@ -163,6 +162,7 @@ void PoolState::Unassign(UnitRef ref, TimePoint now) {
   --source.units;
   source.bytes -= leaving.spec.cost_bytes;
   source.load -= leaving.load;
+  source.expected -= leaving.expected;
   --class_states_[leaving.service_class].assigned_units;
   --stream_of(ref).assigned_units;
   stream_of(ref).assigned.Remove(units_, ref);
@@ -207,6 +207,14 @@ void PoolState::Release(UnitRef ref) {
     free_streams_.push_back(stream_slot);
   }
   free_units_.push_back(ref.slot);
+}
+
+double PoolState::time_until_free(WorkerId w, TimePoint now) const {
+  const Worker& busy = worker(w);
+  if (busy.units == 0) return 0;
+  const auto running = static_cast<double>(unit(busy.queue.front()).expected);
+  const auto done = static_cast<double>((now - busy.running_since).count());
+  return static_cast<double>(busy.expected) - std::clamp(done, 0.0, running);
 }
 
 void PoolState::Account(UnitRef ref, const JobReport& report) {

@@ -55,6 +55,7 @@ struct Unit {
   std::uint16_t service_class = 0;  // index into the pool's classes
   std::uint32_t context = 0;        // slot in the pool's context table
   std::uint64_t load = 0;           // what it adds to its worker's queue (QueueMeasure applied)
+  std::uint64_t expected = 0;       // assigned: predicted run time there, ns; 0 = not known
 
   std::uint64_t sequence = 0;  // order of arrival of all units
   UnitPhase phase = UnitPhase::kFree;
@@ -94,6 +95,9 @@ class PoolState {
   // The idle worker that has been so for longest; -1 if none is.
   [[nodiscard]] WorkerId LongestIdle() const { return idle_front_; }
   [[nodiscard]] WorkerId NextIdle(WorkerId w) const { return worker(w).next_idle; }
+  // The one that has been so for shortest.
+  [[nodiscard]] WorkerId LatestIdle() const { return idle_back_; }
+  [[nodiscard]] WorkerId PreviousIdle(WorkerId w) const { return worker(w).previous_idle; }
 
   [[nodiscard]] const Unit& unit(UnitRef ref) const { return units_[ref.slot]; }
   [[nodiscard]] UnitRef OldestHead() const { return heads_.front(); }
@@ -134,9 +138,20 @@ class PoolState {
     return contexts_.OpeningTime(unit(ref).context);
   }
 
+  // Both together for a unit that would start on `w`.
+  [[nodiscard]] double expected_run(const Unit& unit, WorkerId w) const {
+    const double opening =
+        contexts_.Warm(unit.context, w) ? 0 : contexts_.OpeningTime(unit.context);
+    return contexts_.Predict(unit.context, unit.spec, w) + opening;
+  }
+
   [[nodiscard]] int available_workers() const { return tree_.node(0).available; }
   [[nodiscard]] int units_of(WorkerId w) const { return worker(w).units; }
   [[nodiscard]] std::uint64_t bytes_of(WorkerId w) const { return worker(w).bytes; }
+  // Predicted time of all units it has, ns; what the running one has done already is included.
+  [[nodiscard]] std::uint64_t expected_of(WorkerId w) const { return worker(w).expected; }
+  // The same, less what the running unit has done: how long until it is free, ns.
+  [[nodiscard]] double time_until_free(WorkerId w, TimePoint now) const;
   // When the worker began the unit it runs, as far as can be told from here.
   [[nodiscard]] TimePoint running_since(WorkerId w) const { return worker(w).running_since; }
   [[nodiscard]] std::uint64_t waiting_units() const { return waiting_units_; }
@@ -185,6 +200,7 @@ class PoolState {
     int units = 0;
     std::uint64_t bytes = 0;  // of all units it has
     std::uint64_t load = 0;   // the same in the measure of the queues
+    std::uint64_t expected = 0;
     bool available = true;
     TimePoint running_since;
     WorkerId previous_idle, next_idle;

@@ -40,8 +40,10 @@ const LoadNode& EmptyDescent(HashKind hash, std::uint64_t key, const LoadTree& t
 
 }  // namespace
 
-TreeChoice::TreeChoice(const PolicyOptions& options, const LoadTree& tree)
-    : options_(options), queues_(static_cast<std::size_t>(tree.max_fan_out())) {}
+TreeChoice::TreeChoice(const PolicyOptions& options, const LoadTree& tree, Distances distances)
+    : options_(options),
+      distances_(distances),
+      queues_(static_cast<std::size_t>(tree.max_fan_out())) {}
 
 StreamHome TreeChoice::Home(StreamId stream, const LoadTree& tree) const {
   if (tree.node(0).available == 0) return {};
@@ -55,14 +57,14 @@ StreamHome TreeChoice::Home(StreamId stream, const LoadTree& tree) const {
 }
 
 // Weighted sums of the nodes on the way from the root to the home, by depth, from the leaf up.
-TreeChoice::PathSums TreeChoice::SumHomePath(const LoadTree& tree, WorkerId home) {
+TreeChoice::PathSums TreeChoice::SumHomePath(const LoadTree& tree, WorkerId home) const {
   PathSums sums{};
   const LoadNode* node = &tree.leaf(home);
   double sum = static_cast<double>(node->load);
   sums[static_cast<std::size_t>(node->depth)] = sum;
   while (node->parent >= 0) {
     const LoadNode& parent = tree.node(node->parent);
-    sum += parent.ratio * static_cast<double>(parent.load - node->load);
+    sum += Ratio(parent) * static_cast<double>(parent.load - node->load);
     sums[static_cast<std::size_t>(parent.depth)] = sum;
     node = &parent;
   }
@@ -88,7 +90,7 @@ TreeChoice::Queue TreeChoice::QueueOf(const LoadTree& tree, const LoadNode& chil
   const auto load = static_cast<double>(child.load);
   // Off the home path, `parent` is the closest common node of the home and all workers below, as
   // long as the home is below `parent`; further away the ratio is the same for all children.
-  double weighted = parent.Holds(home.worker) ? parent.ratio * load : load;
+  double weighted = parent.Holds(home.worker) ? Ratio(parent) * load : load;
   if (child.Holds(home.worker)) weighted = path[static_cast<std::size_t>(child.depth)];
   const double workers = options_.children == ChildRule::kByWorkers ? available : 1.0;
   return {.weighted = weighted / workers, .plain = load / workers, .usable = true};

@@ -31,9 +31,13 @@
 
 namespace gopmill {
 
+// Whether the communication ratios count (h-cahrw) or are all taken as 1 (h-ahrw).
+enum class Distances { kCounted, kIgnored };
+
 class TreeChoice {
  public:
-  TreeChoice(const PolicyOptions& options, const LoadTree& tree);
+  TreeChoice(const PolicyOptions& options, const LoadTree& tree,
+             Distances distances = Distances::kCounted);
 
   [[nodiscard]] StreamHome Home(StreamId stream, const LoadTree& tree) const;
   // The worker for one unit of a stream; never `excluded` (-1: nobody). -1 if nobody is left.
@@ -47,7 +51,10 @@ class TreeChoice {
   };
   using PathSums = std::array<double, kMaxTreeDepth>;
 
-  static PathSums SumHomePath(const LoadTree& tree, WorkerId home);
+  [[nodiscard]] double Ratio(const LoadNode& node) const {
+    return distances_ == Distances::kCounted ? node.ratio : 1.0;
+  }
+  [[nodiscard]] PathSums SumHomePath(const LoadTree& tree, WorkerId home) const;
   [[nodiscard]] Queue QueueOf(const LoadTree& tree, const LoadNode& child, const LoadNode& parent,
                               const StreamHome& home, const PathSums& path,
                               WorkerId excluded) const;
@@ -55,6 +62,7 @@ class TreeChoice {
                               const PathSums& path, WorkerId excluded);
 
   const PolicyOptions options_;
+  const Distances distances_;
   std::vector<Queue> queues_;  // of the children of one node
 };
 

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// conn: connection affinity: a new stream goes to the worker with the shortest queue, and all its
+// units follow it there, idle workers or not. O(workers) per new stream, O(1) per unit.
+// Source: D. Guo, L. N. Bhuyan, B. Liu, "An Efficient Parallelized L7-Filter Design for Multicore
+// Servers", IEEE/ACM ToN 20(5), 2012.
+#include "scheduler/early_binding.h"
+#include "scheduler/policy_registry.h"
+#include "scheduler/sticky_map.h"
+
+namespace gopmill {
+namespace {
+
+class Conn final : public Policy {
+ public:
+  explicit Conn(const PolicyOptions& options) : Policy(options.hash) {}
+
+  void On(const PolicyEvent& event, const PoolState& pool, TimePoint /*now*/,
+          ActionList& actions) override {
+    const auto pick = [&](const Unit& unit) { return WorkerOf(unit, pool); };
+    BindEarly(event, pool, Rebinding::kNever, pick, actions);
+  }
+
+ private:
+  WorkerId WorkerOf(const Unit& unit, const PoolState& pool) {
+    const StreamId stream = unit.spec.unit.stream;
+    const WorkerId known = streams_.Find(stream);
+    if (known.value >= 0 && pool.available(known) && known != unit.excluded) return known;
+    WorkerId shortest;
+    for (std::int32_t i = 0; i < pool.worker_count(); ++i) {
+      const WorkerId w{i};
+      if (!pool.available(w) || w == unit.excluded) continue;
+      if (shortest.value < 0 || Load(pool, w) < Load(pool, shortest)) shortest = w;
+    }
+    // A retry elsewhere does not move the stream.
+    if (shortest.value >= 0 && unit.excluded.value < 0) streams_.Set(stream, shortest);
+    return shortest;
+  }
+
+  static std::uint64_t Load(const PoolState& pool, WorkerId w) {
+    return pool.loads()[static_cast<std::size_t>(w.value)];
+  }
+
+  StickyMap streams_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Policy>> MakeConn(const PolicyOptions& options, const PoolState& /*pool*/) {
+  return std::unique_ptr<Policy>(std::make_unique<Conn>(options));
+}
+
+}  // namespace gopmill

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// lru: one shared queue; among idle workers the one that was active least recently takes the oldest
+// unit: work spread evenly, caches as cold as they can be. The opposite of mru, and what fifo does
+// here too (fifo leaves the worker open). O(1).
+// Source: as for mru.
+#include "scheduler/late_binding.h"
+#include "scheduler/policy_registry.h"
+
+namespace gopmill {
+namespace {
+
+class Lru final : public Policy {
+ public:
+  explicit Lru(const PolicyOptions& options) : Policy(options.hash) {}
+
+  void On(const PolicyEvent& event, const PoolState& pool, TimePoint /*now*/,
+          ActionList& actions) override {
+    const auto longest = [&](UnitRef ref) {
+      const WorkerId w = pool.LongestIdle();
+      return w.value >= 0 && w == pool.unit(ref).excluded ? pool.NextIdle(w) : w;
+    };
+    const auto oldest = [&](WorkerId w) { return OldestHeadFor(w, pool); };
+    BindLate(event, pool, longest, oldest, actions);
+  }
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Policy>> MakeLru(const PolicyOptions& options, const PoolState& /*pool*/) {
+  return std::unique_ptr<Policy>(std::make_unique<Lru>(options));
+}
+
+}  // namespace gopmill
