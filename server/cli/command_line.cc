@@ -68,6 +68,7 @@ struct Line {
   ExplainArgs explain;
   ServeArgs serve;
   TopologyArgs topology;
+  SimulateArgs simulate;
   TargetOptions transcode_target, explain_target;
   int rtsp_port = 0;
 };
@@ -220,6 +221,7 @@ CommandLine ParseCommandLine(const std::vector<std::string>& args) {
   AddExplain(app, line);
   AddServe(app, line);
   AddTopology(app, line);
+  AddSimulate(app, line.simulate);
   std::vector<std::string> reversed(args.rbegin(), args.rend());
   try {
     app.parse(std::move(reversed));
@@ -229,6 +231,7 @@ CommandLine ParseCommandLine(const std::vector<std::string>& args) {
   if (app.got_subcommand("transcode")) return FinishTranscode(line);
   if (app.got_subcommand("explain")) return FinishExplain(line);
   if (app.got_subcommand("serve")) return FinishServe(line);
+  if (app.got_subcommand("simulate")) return line.simulate;
   return line.topology;
 }
 

@@ -14,5 +14,6 @@ int RunTranscode(const TranscodeArgs& args);
 int RunExplain(const ExplainArgs& args);
 int RunServe(const ServeArgs& args);
 int RunTopology(const TopologyArgs& args);
+int RunSimulate(const SimulateArgs& args);
 
 }  // namespace gopmill::cli

@@ -27,6 +27,7 @@ struct Run {
   int operator()(const ExplainArgs& args) const { return RunExplain(args); }
   int operator()(const ServeArgs& args) const { return RunServe(args); }
   int operator()(const TopologyArgs& args) const { return RunTopology(args); }
+  int operator()(const SimulateArgs& args) const { return RunSimulate(args); }
 };
 
 }  // namespace
