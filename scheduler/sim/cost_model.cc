@@ -8,15 +8,15 @@
 
 namespace gopmill::sim {
 
-CostModel::CostModel(const CostParams& params, const Topology& topology, const CommRatios& ratios,
-                     std::span<const int> worker_pus)
+CodecCostModel::CodecCostModel(const CostParams& params, const Topology& topology,
+                               const CommRatios& ratios, std::span<const int> worker_pus)
     : params_(params),
       topology_(topology),
       ratios_(ratios),
       worker_pus_(worker_pus.begin(), worker_pus.end()),
       workers_(worker_pus.size()) {}
 
-RunCost CostModel::Begin(const RunRequest& request) {
+RunCost CodecCostModel::Begin(const RunRequest& request) {
   Worker& worker = workers_[static_cast<std::size_t>(request.worker)];
   RunCost cost;
   cost.total_ms = request.hot_ms;
@@ -24,7 +24,7 @@ RunCost CostModel::Begin(const RunRequest& request) {
     const double ratio = Ratio(request.last_worker, request.worker);
     cost.total_ms += request.hot_ms * params_.memory_share * (ratio - 1);
   }
-  cost.total_ms += TouchContext(worker, request, cost.cold);
+  cost.total_ms += TouchContext(worker, request, cost);
   if (worker.service_class >= 0 && worker.service_class != request.service_class) {
     cost.total_ms += params_.switch_ms;
   }
@@ -35,16 +35,17 @@ RunCost CostModel::Begin(const RunRequest& request) {
   return cost;
 }
 
-double CostModel::TouchContext(Worker& worker, const RunRequest& request, bool& cold) {
+double CodecCostModel::TouchContext(Worker& worker, const RunRequest& request, RunCost& cost) {
   auto& contexts = worker.contexts;
   const auto found = std::ranges::find(contexts, request.context, &WarmContext::key);
-  cold = found == contexts.end();
-  if (!cold) {
+  cost.cold = found == contexts.end();
+  if (!cost.cold) {
     const double away_ms = worker.busy_ms - found->busy_at_use_ms;
     std::rotate(contexts.begin(), found, found + 1);
-    if (params_.refill_ms <= 0) return 0;
-    return params_.refill_ms * DisplacedShare(params_.cache, params_.references, away_ms);
+    cost.reload = DisplacedShare(params_.cache, params_.references, away_ms);
+    return params_.refill_ms * cost.reload;
   }
+  cost.reload = 1;
   if (params_.contexts > 0) {
     if (contexts.size() == static_cast<std::size_t>(params_.contexts)) contexts.pop_back();
     contexts.push_back({request.context, 0});
@@ -53,12 +54,12 @@ double CostModel::TouchContext(Worker& worker, const RunRequest& request, bool& 
   return request.open_ms;
 }
 
-bool CostModel::IsWarm(int worker, std::uint64_t context) const {
+bool CodecCostModel::IsWarm(int worker, std::uint64_t context) const {
   const auto& contexts = workers_[static_cast<std::size_t>(worker)].contexts;
   return std::ranges::find(contexts, context, &WarmContext::key) != contexts.end();
 }
 
-double CostModel::Ratio(int from, int to) const {
+double CodecCostModel::Ratio(int from, int to) const {
   if (from == to) return 1;
   const auto a = static_cast<std::size_t>(from);
   const auto b = static_cast<std::size_t>(to);

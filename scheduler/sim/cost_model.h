@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long a worker needs for a unit. A pure function of the unit and of what the worker and the
-// stream did before:
+// How long a worker needs for a unit: a pure function of the unit and of what the worker and the
+// stream did before. The one for codecs is
 //
 //     t = t_hot * (1 + memory_share * (c[last][w] - 1))     c: communication ratio; last: the
 //     worker
@@ -42,9 +42,13 @@ struct CostParams {
 struct RunCost {
   double total_ms = 0;
   bool cold = false;  // a context was opened
+  // Share of the cache that had to be read again, the proxy for cache misses.
+  double reload = 0;
 };
 
 struct RunRequest {
+  double now_ms = 0;
+  std::uint32_t stream = 0;  // place in Workload::streams
   int worker = 0;
   int last_worker = -1;  // of the stream; -1: its first unit
   std::uint64_t context = 0;
@@ -55,12 +59,18 @@ struct RunRequest {
 
 class CostModel {
  public:
-  // `worker_pus`: the PU of each worker. A ratio matrix is over workers.
-  CostModel(const CostParams& params, const Topology& topology, const CommRatios& ratios,
-            std::span<const int> worker_pus);
+  virtual ~CostModel() = default;
+  // The worker begins the unit now, and will have done it when the next one begins there.
+  virtual RunCost Begin(const RunRequest& request) = 0;
+};
 
-  // The worker begins the unit now. Changes what it keeps warm.
-  RunCost Begin(const RunRequest& request);
+class CodecCostModel final : public CostModel {
+ public:
+  // `worker_pus`: the PU of each worker. A ratio matrix is over workers.
+  CodecCostModel(const CostParams& params, const Topology& topology, const CommRatios& ratios,
+                 std::span<const int> worker_pus);
+
+  RunCost Begin(const RunRequest& request) override;
 
   // Whether the worker has the context open.
   [[nodiscard]] bool IsWarm(int worker, std::uint64_t context) const;
@@ -76,7 +86,7 @@ class CostModel {
     int service_class = -1;
   };
   // The cost of context and cache; moves the context to the front.
-  double TouchContext(Worker& worker, const RunRequest& request, bool& cold);
+  double TouchContext(Worker& worker, const RunRequest& request, RunCost& cost);
   [[nodiscard]] double Ratio(int from, int to) const;
 
   const CostParams params_;

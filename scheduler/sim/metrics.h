@@ -51,6 +51,8 @@ struct SimResult {
   double jitter_after_ms = 0;
   double rfc3550_jitter_ms = 0;
   double mean_latency_ms = 0, p50_ms = 0, p95_ms = 0, p99_ms = 0, max_latency_ms = 0;
+  double mean_service_ms = 0;
+  double reload = 0;              // share of the cache read again, per unit
   double mean_wait_ms = 0;        // submitted to begun
   double idle_waiting_share = 0;  // of all worker time
   double idle_waiting_longest_ms = 0;

@@ -30,6 +30,8 @@ constexpr std::array kFigures = {
     Figure{"p95_ms", "p95", &SimResult::p95_ms, 1, 1},
     Figure{"p99_ms", "p99", &SimResult::p99_ms, 1, 1},
     Figure{"max_latency_ms", "", &SimResult::max_latency_ms},
+    Figure{"mean_service_ms", "", &SimResult::mean_service_ms},
+    Figure{"reload", "", &SimResult::reload},
     Figure{"mean_wait_ms", "", &SimResult::mean_wait_ms},
     Figure{"idle_waiting_share", "idle-w%", &SimResult::idle_waiting_share, 100, 2},
     Figure{"idle_waiting_longest_ms", "longest", &SimResult::idle_waiting_longest_ms, 1, 1},

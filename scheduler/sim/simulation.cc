@@ -77,21 +77,20 @@ class ArrivalOrder {
 
 class Simulation {
  public:
-  Simulation(const SimulationParams& params, const Machine& machine, const Workload& workload,
-             std::vector<int> worker_pus, std::unique_ptr<Dispatcher> dispatcher,
-             const CommRatios& ratios)
+  Simulation(const SimulationParams& params, const Workload& workload,
+             std::unique_ptr<Dispatcher> dispatcher, std::unique_ptr<CostModel> cost)
       : workload_(workload),
         dispatcher_(std::move(dispatcher)),
-        workers_(worker_pus.size()),
+        workers_(static_cast<std::size_t>(dispatcher_->pool().worker_count())),
         streams_(workload.streams.size()),
         window_(static_cast<std::uint32_t>(
             workload.window > 0
                 ? workload.window
-                : kWindowPerWorker * static_cast<int>(worker_pus.size()) + kWindowExtra)),
+                : kWindowPerWorker * dispatcher_->pool().worker_count() + kWindowExtra)),
         arrivals_(workload),
-        cost_(params.cost, machine.topology, ratios, worker_pus),
+        cost_(std::move(cost)),
         order_(workload),
-        idle_(static_cast<int>(worker_pus.size())),
+        idle_(dispatcher_->pool().worker_count()),
         shares_(workload, params.share_window_ms) {}
 
   SimResult Run(const std::string& policy) {
@@ -226,14 +225,17 @@ class Simulation {
     const SimStream& stream = workload_.streams[job.stream];
     const SimUnit& unit = workload_.units[stream.first_unit + job.index];
     StreamState& state = streams_[job.stream];
-    const RunCost cost = cost_.Begin({.worker = index,
-                                      .last_worker = state.last_worker,
-                                      .context = stream.context,
-                                      .service_class = stream.service_class,
-                                      .hot_ms = unit.hot_ms,
-                                      .open_ms = unit.open_ms});
+    const RunCost cost = cost_->Begin({.now_ms = Millis(now_),
+                                       .stream = job.stream,
+                                       .worker = index,
+                                       .last_worker = state.last_worker,
+                                       .context = stream.context,
+                                       .service_class = stream.service_class,
+                                       .hot_ms = unit.hot_ms,
+                                       .open_ms = unit.open_ms});
     state.last_worker = index;
     useful_ms_ += unit.hot_ms;
+    reload_ += cost.reload;
     wait_ms_ += Millis(now_) - Millis(worker.running->report.submitted);
     if (cost.cold) ++cold_;
     worker.running->report.cold = cost.cold;
@@ -298,6 +300,8 @@ class Simulation {
     result.disruption = static_cast<double>(elsewhere_) / units;
     result.hit_rate = 1 - static_cast<double>(cold_) / units;
     result.mean_wait_ms = wait_ms_ / units;
+    result.reload = reload_ / units;
+    result.mean_service_ms = result.utilisation * result.makespan_ms * result.workers / units;
     result.steals = steals_;
     if (deadlines_ > 0) {
       result.missed_deadlines = static_cast<double>(missed_) / static_cast<double>(deadlines_);
@@ -339,7 +343,7 @@ class Simulation {
   const std::uint32_t window_;
   std::size_t next_stream_ = 0;
   ArrivalOrder arrivals_;
-  CostModel cost_;
+  const std::unique_ptr<CostModel> cost_;
   TimePoint now_;
   std::priority_queue<Completion, std::vector<Completion>, std::greater<>> completions_;
   std::uint64_t sequence_ = 0;
@@ -350,6 +354,7 @@ class Simulation {
   ShareMetrics shares_;
   double useful_ms_ = 0;
   double wait_ms_ = 0;
+  double reload_ = 0;
   std::uint64_t cold_ = 0;
   std::uint64_t elsewhere_ = 0;
   std::uint64_t steals_ = 0;
@@ -395,7 +400,7 @@ Result<SimResult> Simulate(const SimulationParams& params, const Machine& machin
                            const Workload& workload) {
   GOPMILL_RETURN_IF_ERROR(CheckParams(params, workload));
   const int count = params.workers > 0 ? params.workers : machine.topology.pu_count();
-  std::vector<int> worker_pus = LayOutWorkers(machine.topology, count);
+  const std::vector<int> worker_pus = LayOutWorkers(machine.topology, count);
   PolicyOptions options = params.options;
   options.ratios = RatiosOfWorkers(machine, worker_pus);
   options.contexts_per_worker = std::max(1, params.cost.contexts);
@@ -407,8 +412,11 @@ Result<SimResult> Simulate(const SimulationParams& params, const Machine& machin
   GOPMILL_ASSIGN_OR_RETURN(std::unique_ptr<Policy> policy,
                            MakePolicy(params.policy, options, *pool));
   auto dispatcher = std::make_unique<Dispatcher>(std::move(pool), std::move(policy), &SteadyNow);
-  Simulation simulation(params, machine, workload, std::move(worker_pus), std::move(dispatcher),
-                        options.ratios);
+  auto cost = params.make_cost_model
+                  ? params.make_cost_model(count)
+                  : std::make_unique<CodecCostModel>(params.cost, machine.topology, options.ratios,
+                                                     worker_pus);
+  Simulation simulation(params, workload, std::move(dispatcher), std::move(cost));
   return simulation.Run(params.policy);
 }
 

@@ -17,6 +17,8 @@
 // Thread-safety: Simulate is safe; it has no state.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 
 #include "scheduler/policy_options.h"
@@ -32,6 +34,8 @@ struct SimulationParams {
   int workers = 0;          // 0 = one per PU
   int run_queue_units = 2;  // as in the server; 0 = without bound
   CostParams cost = {};
+  // Another model in place of the one for codecs; it is made anew for each run.
+  std::function<std::unique_ptr<CostModel>(int workers)> make_cost_model = {};
   PolicyOptions options = {};       // the ratios come from the machine
   double share_window_ms = 10'000;  // for the share error
 };

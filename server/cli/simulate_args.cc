@@ -15,6 +15,7 @@ constexpr const char* kFooter =
     "any machine, except for the time decisions take.\n\n"
     "Examples:\n"
     "  gopmill simulate --list\n"
+    "  gopmill simulate --validate\n"
     "  gopmill simulate --topology chiplet --scheduler fifo,h-cahrw --streams 200\n"
     "  gopmill simulate --arrivals poisson --sweep load=0.5:1:0.1 --csv load.csv\n"
     "  gopmill simulate --workload trace --trace recorded.jsonl --topology e5335";
@@ -50,6 +51,8 @@ void AddSimulate(CLI::App& app, SimulateArgs& args) {
   command->add_option("--csv", args.csv, "Write the results as CSV; - is stdout")
       ->type_name("FILE|-");
   command->add_flag("--list", args.list, "Print policies, topologies and mixes, then end");
+  command->add_flag("--validate", args.validate,
+                    "Compare the simulator with known results; exit code 1 if one is missed");
 }
 
 }  // namespace gopmill::cli

@@ -24,7 +24,7 @@ struct SimulateArgs {
   std::vector<std::string> sweeps;
   std::uint64_t seed = 1;
   std::string json, csv;  // files, "-" for stdout, empty for none
-  bool list = false;
+  bool list = false, validate = false;
 };
 
 // Adds the subcommand; what it is given ends up in `args`, which must outlive `app`.

@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "scheduler/policy_registry.h"
 #include "scheduler/sim/report.h"
 #include "scheduler/sim/transcode_workload.h"
+#include "scheduler/sim/validation.h"
 #include "server/cli/commands.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/text_output.h"
@@ -90,10 +92,21 @@ Status WriteResults(const SimulateArgs& args, const Study& study) {
   return WriteReport(args.json, sim::JsonText(study.base, study.points, study.runs));
 }
 
+int RunValidation() {
+  const auto rows = sim::Validate();
+  if (!rows.ok()) {
+    PrintError("simulate", "", rows.error());
+    return kFailed;
+  }
+  const bool written = WriteStdout(sim::ValidationText(*rows)).ok();
+  return written && std::ranges::all_of(*rows, &sim::ValidationRow::passed) ? kOk : kFailed;
+}
+
 }  // namespace
 
 int RunSimulate(const SimulateArgs& args) {
   if (args.list) return WriteStdout(ListText()).ok() ? kOk : kFailed;
+  if (args.validate) return RunValidation();
   const Result<Study> study = RunStudy(args);
   if (!study.ok()) {
     PrintError("simulate", "", study.error());

@@ -48,7 +48,7 @@ TEST(ReloadTransientTest, TwoLevelsInterpolateBetweenTheirExtremes) {
 
 class CostModelTest : public ::testing::Test {
  protected:
-  CostModel Make(const CostParams& params) {
+  CodecCostModel Make(const CostParams& params) {
     return {params, topology_, CommRatios{.levels = XeonE5335Ratios()}, worker_pus_};
   }
   static RunRequest On(int worker, std::uint64_t context, int last_worker = -1) {
@@ -63,7 +63,7 @@ class CostModelTest : public ::testing::Test {
 };
 
 TEST_F(CostModelTest, TheFirstUnitOpensItsContext) {
-  CostModel model = Make({.contexts = 2, .refill_ms = 0});
+  CodecCostModel model = Make({.contexts = 2, .refill_ms = 0});
   EXPECT_DOUBLE_EQ(model.Begin(On(0, 1)).total_ms, 12);
   const RunCost again = model.Begin(On(0, 1));
   EXPECT_DOUBLE_EQ(again.total_ms, 10);
@@ -71,7 +71,7 @@ TEST_F(CostModelTest, TheFirstUnitOpensItsContext) {
 }
 
 TEST_F(CostModelTest, TheLeastRecentlyUsedContextIsClosed) {
-  CostModel model = Make({.contexts = 2, .refill_ms = 0});
+  CodecCostModel model = Make({.contexts = 2, .refill_ms = 0});
   model.Begin(On(0, 1));
   model.Begin(On(0, 2));
   model.Begin(On(0, 1));
@@ -82,13 +82,13 @@ TEST_F(CostModelTest, TheLeastRecentlyUsedContextIsClosed) {
 }
 
 TEST_F(CostModelTest, WithoutContextsEveryUnitIsCold) {
-  CostModel model = Make({.contexts = 0});
+  CodecCostModel model = Make({.contexts = 0});
   EXPECT_TRUE(model.Begin(On(0, 1)).cold);
   EXPECT_TRUE(model.Begin(On(0, 1)).cold);
 }
 
 TEST_F(CostModelTest, AMoveCostsTheRatioOnTheMemoryPart) {
-  CostModel model = Make({.contexts = 8, .memory_share = 0.1, .refill_ms = 0});
+  CodecCostModel model = Make({.contexts = 8, .memory_share = 0.1, .refill_ms = 0});
   for (int worker = 0; worker < 8; ++worker) model.Begin(On(worker, 1));
   EXPECT_DOUBLE_EQ(model.Begin(On(0, 1, 0)).total_ms, 10);
   EXPECT_DOUBLE_EQ(model.Begin(On(1, 1, 0)).total_ms, 10 + (2 - 1));
@@ -97,7 +97,7 @@ TEST_F(CostModelTest, AMoveCostsTheRatioOnTheMemoryPart) {
 }
 
 TEST_F(CostModelTest, OtherWorkDisplacesACacheBitByBit) {
-  CostModel model = Make({.contexts = 8, .refill_ms = 1});
+  CodecCostModel model = Make({.contexts = 8, .refill_ms = 1});
   model.Begin(On(0, 1));
   EXPECT_DOUBLE_EQ(model.Begin(On(0, 1)).total_ms, 10);
   model.Begin(On(0, 2));  // 12 ms of other work
@@ -107,7 +107,7 @@ TEST_F(CostModelTest, OtherWorkDisplacesACacheBitByBit) {
 }
 
 TEST_F(CostModelTest, AChangeOfClassCostsTheSwitch) {
-  CostModel model = Make({.contexts = 8, .refill_ms = 0, .switch_ms = 5});
+  CodecCostModel model = Make({.contexts = 8, .refill_ms = 0, .switch_ms = 5});
   RunRequest request = On(0, 1);
   EXPECT_DOUBLE_EQ(model.Begin(request).total_ms, 12);
   request.service_class = 1;
