@@ -3,10 +3,11 @@
 // Time as the engine sees it. Policies and state machines never read a clock: they are given `now`.
 // Only the mechanism around them (dispatcher thread, workers, sessions, HTTP) reads one.
 //
-// Thread-safety: SteadyNow and ThreadCpuNow are safe.
+// Thread-safety: safe.
 #pragma once
 
 #include <chrono>
+#include <stop_token>
 
 namespace gopmill {
 
@@ -20,7 +21,13 @@ inline TimePoint SteadyNow() { return std::chrono::steady_clock::now(); }
 // CPU time that the calling thread has used so far.
 Duration ThreadCpuNow();
 
+// Sleeps until `when` of SteadyNow, or until `stop` is asked for; false then.
+bool SleepUntil(TimePoint when, const std::stop_token& stop);
+
 inline double ToSeconds(Duration d) { return std::chrono::duration<double>(d).count(); }
+inline Duration FromSeconds(double seconds) {
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+}
 inline double ToMillis(Duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
 
 }  // namespace gopmill

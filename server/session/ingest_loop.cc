@@ -14,10 +14,13 @@ namespace {
 // MPEG-TS carries parameter sets in the stream; the others carry them in their headers.
 bool GlobalHeader(Container container) { return container != Container::kTs; }
 
+Error Cancelled() { return {.code = Code::kCancelled, .message = "Cancelled."}; }
+
 class IngestLoop {
  public:
-  IngestLoop(std::unique_ptr<Ingest> ingest, Mailbox& mailbox)
-      : ingest_(std::move(ingest)), mailbox_(mailbox) {}
+  IngestLoop(std::unique_ptr<Ingest> ingest, IngestPace pace, std::stop_token stop,
+             Mailbox& mailbox)
+      : ingest_(std::move(ingest)), pace_(pace), stop_(std::move(stop)), mailbox_(mailbox) {}
 
   Status Start(Duration opening);
   Status Run();
@@ -29,7 +32,11 @@ class IngestLoop {
   Status FeedAudio(const AVPacket* packet);
 
   std::unique_ptr<Ingest> ingest_;
+  const IngestPace pace_;
+  const std::stop_token stop_;
   Mailbox& mailbox_;
+  const TimePoint started_ = SteadyNow();
+  Duration read_{};  // since the last unit
   std::unique_ptr<AudioTranscoder> audio_;
   bool ended_ = false;
 };
@@ -55,7 +62,9 @@ Status IngestLoop::Start(Duration opening) {
 
 Status IngestLoop::Run() {
   while (!ended_) {
+    const TimePoint begin = SteadyNow();
     GOPMILL_ASSIGN_OR_RETURN(Ingest::Item item, ingest_->Next());
+    read_ += SteadyNow() - begin;
     GOPMILL_RETURN_IF_ERROR(
         std::visit([this](auto& piece) { return OnItem(std::move(piece)); }, item));
   }
@@ -64,13 +73,17 @@ Status IngestLoop::Run() {
 
 Status IngestLoop::OnItem(UnitInput unit) {
   const StreamPlan& plan = *ingest_->plan();
-  if (!mailbox_.Acquire(WindowBytes(unit, plan))) {
-    return Error{.code = Code::kCancelled, .message = "Cancelled."};
-  }
   const double seconds = static_cast<double>(unit.spec.end_frame) / plan.grid.fps().ToDouble() +
                          static_cast<double>(plan.video_offset_90k) / 90'000.0;
+  if (pace_ == IngestPace::kRealTime && !SleepUntil(started_ + FromSeconds(seconds), stop_)) {
+    return Cancelled();
+  }
+  const TimePoint begin = SteadyNow();
+  if (!mailbox_.Acquire(WindowBytes(unit, plan))) return Cancelled();
   mailbox_.Post(UnitPlanned{.unit = std::make_shared<const UnitInput>(std::move(unit)),
-                            .read_seconds = seconds});
+                            .read_seconds = seconds,
+                            .read = std::exchange(read_, {}),
+                            .window_wait = SteadyNow() - begin});
   return OkStatus();
 }
 
@@ -91,12 +104,12 @@ Status IngestLoop::OnItem(EndOfSource end) {
   return OkStatus();
 }
 
-Status Ingesting(const SourceOpener& open, const TargetRequest& request,
+Status Ingesting(const SourceOpener& open, const TargetRequest& request, IngestPace pace,
                  const std::stop_token& stop, Mailbox& mailbox) {
   const TimePoint begin = SteadyNow();
   GOPMILL_ASSIGN_OR_RETURN(UniqueFd fd, open());
   GOPMILL_ASSIGN_OR_RETURN(auto ingest, Ingest::Open(std::move(fd), request, stop));
-  IngestLoop loop(std::move(ingest), mailbox);
+  IngestLoop loop(std::move(ingest), pace, stop, mailbox);
   GOPMILL_RETURN_IF_ERROR(loop.Start(SteadyNow() - begin));
   return loop.Run();
 }
@@ -125,9 +138,9 @@ std::size_t WindowBytes(const UnitInput& unit, const StreamPlan& plan) {
   return unit.bytes() + static_cast<std::size_t>(coded);
 }
 
-void RunIngest(const SourceOpener& open, const TargetRequest& request, const std::stop_token& stop,
-               Mailbox& mailbox) {
-  const Status status = Ingesting(open, request, stop, mailbox);
+void RunIngest(const SourceOpener& open, const TargetRequest& request, IngestPace pace,
+               const std::stop_token& stop, Mailbox& mailbox) {
+  const Status status = Ingesting(open, request, pace, stop, mailbox);
   if (!status.ok()) mailbox.Post(Failed{status.error()});
 }
 

@@ -18,13 +18,20 @@ namespace gopmill {
 // Opens the source; called once, on the ingest thread.
 using SourceOpener = std::function<Result<UniqueFd>()>;
 
+// How fast a source is taken in.
+enum class IngestPace {
+  kAsFastAsPossible,
+  kRealTime,  // as a live source gives it: a unit is there once its last picture would have been
+              // shown
+};
+
 // Memory that a unit takes while it is in the window: its packets and what is expected of its
 // encoder.
 std::size_t WindowBytes(const UnitInput& unit, const StreamPlan& plan);
 
 // Runs until the source has ended, failed, or the mailbox is closed. Always ends with IngestEnded
 // or Failed in the mailbox.
-void RunIngest(const SourceOpener& open, const TargetRequest& request, const std::stop_token& stop,
-               Mailbox& mailbox);
+void RunIngest(const SourceOpener& open, const TargetRequest& request, IngestPace pace,
+               const std::stop_token& stop, Mailbox& mailbox);
 
 }  // namespace gopmill

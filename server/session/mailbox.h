@@ -40,6 +40,8 @@ struct PlanReady {
 struct UnitPlanned {
   std::shared_ptr<const UnitInput> unit;
   double read_seconds = 0;  // how far the source has been read, output clock
+  Duration read{};          // time spent on reading the unit and cutting it off
+  Duration window_wait{};   // time until the window had room
 };
 struct AudioCoded {
   std::vector<av::Packet> packets;

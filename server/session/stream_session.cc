@@ -29,7 +29,7 @@ Result<std::unique_ptr<StreamSession>> StreamSession::Start(SessionSpec spec,
 Status StreamSession::Launch() {
   try {
     ingest_ = std::jthread(
-        [this] { RunIngest(spec_.open, spec_.request, stop_.get_token(), *mailbox_); });
+        [this] { RunIngest(spec_.open, spec_.request, spec_.pace, stop_.get_token(), *mailbox_); });
     egress_ = std::jthread([this] { RunEgress(); });
     return OkStatus();
   } catch (const std::system_error&) {
@@ -95,7 +95,10 @@ void StreamSession::RunEgress() {
     scheduler_.Cancel(spec_.id);
     while (jobs_out_ > 0) {
       const auto letter = mailbox_->Take(kTick);
-      if (letter && std::holds_alternative<UnitEnded>(*letter)) --jobs_out_;
+      const auto* ended = letter ? std::get_if<UnitEnded>(&*letter) : nullptr;
+      if (ended == nullptr) continue;
+      --jobs_out_;
+      Observe(*ended);
     }
   }
   Close(status);
@@ -171,7 +174,10 @@ Status StreamSession::On(UnitPlanned letter) {
   records_[spec.index] = {
       .window_bytes = WindowBytes(*letter.unit, *plan_),
       .media_seconds = static_cast<double>(spec.first_frame) / plan_->grid.fps().ToDouble(),
-      .finished = {}};
+      .finished = {},
+      .job = {},
+      .read = letter.read,
+      .window_wait = letter.window_wait};
   {
     const MutexLock lock(mutex_);
     ++stats_.units_planned;
@@ -218,11 +224,22 @@ Status StreamSession::Submit(const std::shared_ptr<const UnitInput>& unit, RunSt
       .unit = {spec_.id, unit->spec.index},
       .stream_number = spec_.number,
       .cost_bytes = static_cast<std::size_t>(std::max<std::int64_t>(1, unit->spec.source_bytes)),
-      .frames = static_cast<std::uint32_t>(std::max<std::int64_t>(1, unit->spec.frame_count()))};
+      .frames = static_cast<std::uint32_t>(std::max<std::int64_t>(1, unit->spec.frame_count())),
+      .deadline = DeadlineOf(unit->spec)};
   GOPMILL_RETURN_IF_ERROR(scheduler_.Submit(
       job, std::make_unique<UnitJob>(std::move(task), mailbox_, stop_.get_token())));
   ++jobs_out_;
+  if (const auto record = records_.find(job.unit.index); record != records_.end()) {
+    record->second.job = job;
+  }
   return OkStatus();
+}
+
+// A live source gives the next unit when this one has been shown: until then it has to be done.
+TimePoint StreamSession::DeadlineOf(const UnitSpec& unit) const {
+  if (spec_.pace != IngestPace::kRealTime) return kNoDeadline;
+  const double seconds = static_cast<double>(unit.frame_count()) / plan_->grid.fps().ToDouble();
+  return SteadyNow() + FromSeconds(seconds);
 }
 
 Status StreamSession::On(AudioCoded letter) { return output_->OnAudio(std::move(letter)); }
@@ -252,6 +269,7 @@ Status StreamSession::On(Failed letter) { return std::move(letter.error); }
 Status StreamSession::On(UnitEnded letter) {
   --jobs_out_;
   AddUnit(letter);
+  Observe(letter);
   const UnitIndex unit = letter.report.unit.index;
   if (letter.report.outcome != JobOutcome::kDone) {
     if (letter.error) return letter.error->With("Unit " + std::to_string(unit.value));
@@ -294,6 +312,17 @@ void StreamSession::AddUnit(const UnitEnded& ended) {
   stats_.away_from_home += report.worker != report.home ? 1 : 0;
 }
 
+void StreamSession::Observe(const UnitEnded& ended) {
+  const auto record = records_.find(ended.report.unit.index);
+  if (spec_.observer == nullptr || record == records_.end()) return;
+  spec_.observer->OnEnded({.spec = record->second.job,
+                           .report = ended.report,
+                           .stats = ended.stats,
+                           .read = record->second.read,
+                           .window_wait = record->second.window_wait,
+                           .media_seconds = record->second.media_seconds});
+}
+
 void StreamSession::OnReleased(UnitIndex unit) {
   const auto record = records_.find(unit);
   GOPMILL_CHECK(record != records_.end());
@@ -303,6 +332,7 @@ void StreamSession::OnReleased(UnitIndex unit) {
     stats_.stages.reorder_wait += now - record->second.finished;
     stats_.order.OnReleased(now, record->second.media_seconds);
   }
+  if (spec_.observer) spec_.observer->OnReleased({spec_.id, unit}, now);
   mailbox_->Release(record->second.window_bytes);
   records_.erase(record);
   --units_left_;

@@ -32,6 +32,7 @@
 #include "server/session/output_chain.h"
 #include "server/session/stream_sink.h"
 #include "server/session/stream_stats.h"
+#include "server/session/unit_observer.h"
 
 namespace gopmill {
 
@@ -48,6 +49,8 @@ struct SessionSpec {
   TargetRequest request;
   MuxSettings mux;  // the container comes from the target
   SessionLimits limits;
+  IngestPace pace = IngestPace::kAsFastAsPossible;
+  std::shared_ptr<UnitObserver> observer;  // may be null
   std::unique_ptr<StreamSink> sink;
   std::function<void(StreamId)> on_closed;  // last call of the egress thread; may be empty
 };
@@ -93,11 +96,15 @@ class StreamSession {
   void OnReleased(UnitIndex unit);
   Status WriteToSink(std::span<const std::uint8_t> bytes);
   void AddUnit(const UnitEnded& ended);
+  void Observe(const UnitEnded& ended);
+  [[nodiscard]] TimePoint DeadlineOf(const UnitSpec& unit) const;
 
   struct UnitRecord {  // a unit in the window
     std::size_t window_bytes = 0;
     double media_seconds = 0;
     TimePoint finished;
+    JobSpec job;  // once submitted
+    Duration read{}, window_wait{};
     bool run_taken = false;  // its run has been handed on already
   };
 

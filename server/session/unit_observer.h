@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What may be learnt of each unit of a stream from outside: the bench measures by it, the recorder
+// writes traces from it.
+//
+// Thread-safety: an observer is called by the egress threads of all streams it was given to, each
+// for its own stream; one that is shared has to be safe.
+#pragma once
+
+#include <cstddef>
+
+#include "base/clock.h"
+#include "codec/unit_transcoder.h"
+#include "scheduler/job.h"
+
+namespace gopmill {
+
+// One unit on its way from the source to the reorderer.
+struct UnitLife {
+  JobSpec spec;
+  JobReport report;
+  UnitStats stats;           // zero unless the outcome is kDone
+  Duration read{};           // ingest: reading the unit and cutting it off
+  Duration window_wait{};    // ingest: until the stream's window had room
+  double media_seconds = 0;  // start of the unit on the output clock
+};
+
+class UnitObserver {
+ public:
+  virtual ~UnitObserver() = default;
+  // A unit was reported, whatever its outcome. Must not block.
+  virtual void OnEnded(const UnitLife& life) noexcept = 0;
+  // A unit left the reorderer whole, in order; after its OnEnded. Must not block.
+  virtual void OnReleased(UnitId unit, TimePoint when) noexcept = 0;
+};
+
+}  // namespace gopmill
