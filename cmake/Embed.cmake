@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# gopmill_embed(TARGET FILES...) builds the files into TARGET as the table that
-# server/http/assets.h declares. The same file is the script that writes it at build time.
+# gopmill_embed(TARGET FUNCTION FILES...) builds the files into TARGET as a table of Asset
+# (server/http/assets.h) that FUNCTION returns. The same file is the script that writes it at build
+# time.
 if(CMAKE_SCRIPT_MODE_FILE)
-  # cmake -DOUTPUT=... -DFILES=a|b -P Embed.cmake
+  # cmake -DOUTPUT=... -DFUNCTION=... -DFILES=a|b -P Embed.cmake
   string(REPLACE "|" ";" files "${FILES}")
   set(arrays "")
   set(rows "")
@@ -28,7 +29,8 @@ if(CMAKE_SCRIPT_MODE_FILE)
     "std::string_view View(const unsigned char (&bytes)[N]) {\n"
     "  return {reinterpret_cast<const char*>(bytes), N};\n}\n\n"
     "${arrays}\n}  // namespace\n\n"
-    "std::span<const Asset> EmbeddedAssets() {\n"
+    "std::span<const Asset> ${FUNCTION}();\n"
+    "std::span<const Asset> ${FUNCTION}() {\n"
     "  static const Asset kAssets[] = {\n${rows}  };\n"
     "  return kAssets;\n}\n\n}  // namespace gopmill\n")
   return()
@@ -36,12 +38,12 @@ endif()
 
 set(GOPMILL_EMBED_SCRIPT ${CMAKE_CURRENT_LIST_FILE})
 
-function(gopmill_embed target)
+function(gopmill_embed target function)
   set(output ${CMAKE_CURRENT_BINARY_DIR}/${target}_embedded.cc)
   string(REPLACE ";" "|" joined "${ARGN}")
   add_custom_command(
     OUTPUT ${output}
-    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} "-DFILES=${joined}" -P ${GOPMILL_EMBED_SCRIPT}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DFUNCTION=${function} "-DFILES=${joined}" -P ${GOPMILL_EMBED_SCRIPT}
     DEPENDS ${ARGN} ${GOPMILL_EMBED_SCRIPT}
     COMMENT "Embedding files into ${target}"
     VERBATIM)

@@ -2,6 +2,7 @@
 #include "media/av_error.h"
 
 extern "C" {
+#include <libavutil/avutil.h>
 #include <libavutil/error.h>
 #include <libavutil/log.h>
 #include <libavutil/rational.h>
@@ -52,6 +53,8 @@ void SilenceFfmpeg() {
   constexpr int kKeep = 0;
   setenv("SVT_LOG", "1", kKeep);
 }
+
+std::string FfmpegVersion() { return av_version_info(); }
 
 Rational FromAv(AVRational value) { return {value.num, value.den}; }
 

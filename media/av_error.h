@@ -3,6 +3,7 @@
 // AVERROR -> Error. The text is fit for clients: what was being done, and FFmpeg's own words.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "base/rational.h"
@@ -20,6 +21,9 @@ Error AvError(std::string_view doing, int native);
 // FFmpeg writes no messages of its own from now on: they are not for our users, and what matters
 // comes back as errors and counts. Process-wide.
 void SilenceFfmpeg();
+
+// Of the libraries this process runs with: "5.1.9".
+std::string FfmpegVersion();
 
 Rational FromAv(AVRational value);
 AVRational ToAv(Rational value);  // both parts must fit 31 bits

@@ -12,6 +12,8 @@
 
 #include "config/settings.h"
 #include "scheduler/policy_registry.h"
+#include "server/bench/comparison.h"
+#include "server/bench/workload.h"
 #include "server/cli/exit_codes.h"
 
 namespace gopmill::cli {
@@ -53,6 +55,17 @@ constexpr const char* kTopologyFooter =
     "  gopmill topology\n"
     "  taskset -c 0,2 gopmill topology --json -";
 
+constexpr const char* kBenchFooter =
+    "Every policy runs once per round and rounds are repeated, so that disturbances meet all "
+    "alike.\n"
+    "Exit code 1 also when outputs differ between policies, or a work-conserving one lets work "
+    "wait.\n\n"
+    "Examples:\n"
+    "  gopmill bench --quick\n"
+    "  gopmill bench --scheduler fifo,h-cahrw --repeats 10 --html bench.html --json bench.json\n"
+    "  gopmill bench --mix live --streams 12 --trace live.json\n"
+    "  gopmill bench --replay recorded.jsonl --scheduler all";
+
 std::string Complaint(const std::string& command, const std::string& text) {
   const std::string name = command.empty() ? "gopmill" : "gopmill " + command;
   return name + ": " + text + "\nTry '" + name + " --help'.\n";
@@ -68,7 +81,7 @@ struct Line {
   ExplainArgs explain;
   ServeArgs serve;
   TopologyArgs topology;
-  SimulateArgs simulate;
+  BenchArgs bench;
   TargetOptions transcode_target, explain_target;
   int rtsp_port = 0;
 };
@@ -158,6 +171,54 @@ void AddTopology(CLI::App& app, Line& line) {
       ->type_name("FILE|-");
 }
 
+void AddBenchOutputs(CLI::App& command, BenchArgs& args) {
+  const auto add = [&command](const char* name, std::string& file, const char* meaning) {
+    command.add_option(name, file, meaning)->type_name("FILE")->group("Output");
+  };
+  add("--json", args.json, "Write all results; - is stdout");
+  add("--html", args.html, "Write a page with charts, in one file");
+  add("--trace", args.trace, "Write the first round for chrome://tracing or ui.perfetto.dev");
+  add("--record", args.record, "Write arrivals and costs of the first run, for --replay");
+}
+
+void AddBench(CLI::App& app, Line& line) {
+  CLI::App* command = app.add_subcommand("bench", "Compare the policies on this machine");
+  command->footer(kBenchFooter);
+  BenchArgs& args = line.bench;
+  const auto add = [command](const char* name, auto& value, const char* meaning) {
+    return command->add_option(name, value, meaning);
+  };
+  command->add_flag("--list", args.list, "List the policies and the mixes, then end");
+  add("--scheduler", args.schedulers, "Policies with commas between, or all")->type_name("A,B,...");
+  add("--mix", args.mix, "Streams: reference, modern, live or bursty")->type_name("NAME");
+  add("--streams", args.streams, "Number of streams; 20 unless given, modern: 8")
+      ->type_name("N")
+      ->check(CLI::Range(1, bench::kMaxStreams));
+  add("--duration", args.duration, "Seconds of each movie; 20 unless given")->type_name("S");
+  add("--repeats", args.repeats, "Rounds; 5 unless given")
+      ->type_name("R")
+      ->check(CLI::Range(1, bench::kMaxRepeats));
+  add("--unit", args.unit, "gop, or seconds of video per unit")->type_name("gop|S");
+  add("--preset", args.preset, "Of the encoder")->type_name("NAME");
+  command->add_flag("--audio", args.audio, "Transcode the sound too");
+  add("--workers", args.workers, "Worker threads; 0 = one per CPU")
+      ->type_name("N")
+      ->check(CLI::Range(0, kMaxWorkers));
+  add("--seed", args.seed, "What targets, bursts and the order of policies are drawn from")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{0}, bench::kMaxSeed));
+  add("--movies", args.movies, "Folder with the bundled movies")->type_name("DIR");
+  CLI::Option* replay = add("--replay", args.replay, "Run a recorded trace instead of movies");
+  replay->type_name("FILE");
+  for (const char* name :
+       {"--mix", "--streams", "--duration", "--unit", "--preset", "--audio", "--movies"}) {
+    replay->excludes(command->get_option(name));
+  }
+  command->add_flag("--quick", args.quick, "6 streams, 3 s, 2 rounds, unless given");
+  AddBenchOutputs(*command, args);
+  replay->excludes(command->get_option("--record"));
+}
+
 // Sets every parameter; the answer names all that are wrong.
 std::optional<TextAnswer> SetTarget(const std::string& command, const TargetOptions& target,
                                     TargetRequest& request) {
@@ -221,7 +282,7 @@ CommandLine ParseCommandLine(const std::vector<std::string>& args) {
   AddExplain(app, line);
   AddServe(app, line);
   AddTopology(app, line);
-  AddSimulate(app, line.simulate);
+  AddBench(app, line);
   std::vector<std::string> reversed(args.rbegin(), args.rend());
   try {
     app.parse(std::move(reversed));
@@ -231,7 +292,10 @@ CommandLine ParseCommandLine(const std::vector<std::string>& args) {
   if (app.got_subcommand("transcode")) return FinishTranscode(line);
   if (app.got_subcommand("explain")) return FinishExplain(line);
   if (app.got_subcommand("serve")) return FinishServe(line);
-  if (app.got_subcommand("simulate")) return line.simulate;
+  if (app.got_subcommand("bench")) {
+    line.bench.line = args;
+    return line.bench;
+  }
   return line.topology;
 }
 

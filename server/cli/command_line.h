@@ -5,6 +5,7 @@
 // Thread-safety: safe (pure function).
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <variant>
@@ -12,7 +13,6 @@
 
 #include "base/status.h"
 #include "media/target.h"
-#include "server/cli/simulate_args.h"
 
 namespace gopmill::cli {
 
@@ -43,6 +43,19 @@ struct TopologyArgs {
   std::string json;
 };
 
+struct BenchArgs {
+  bool list = false, quick = false, audio = false;
+  std::string schedulers = "all";  // names with commas between
+  std::string mix = "reference";
+  std::string duration, unit = "gop", preset = "veryfast", movies = "movies/files";
+  std::string replay;                     // trace to run instead of a mix
+  std::string json, html, trace, record;  // files to write
+  int streams = 0, repeats = 0;           // 0 = as the mix and --quick say
+  int workers = 0;                        // 0 = one per CPU
+  std::int64_t seed = 1;
+  std::vector<std::string> line;  // the whole command line, for the report
+};
+
 // The line asks for nothing but text: help, the version, or a complaint.
 struct TextAnswer {
   int exit_code = 0;
@@ -50,7 +63,7 @@ struct TextAnswer {
 };
 
 using CommandLine =
-    std::variant<TextAnswer, TranscodeArgs, ExplainArgs, ServeArgs, TopologyArgs, SimulateArgs>;
+    std::variant<TextAnswer, TranscodeArgs, ExplainArgs, ServeArgs, TopologyArgs, BenchArgs>;
 
 // `args` without the name of the program.
 CommandLine ParseCommandLine(const std::vector<std::string>& args);

@@ -13,7 +13,7 @@ namespace gopmill::cli {
 int RunTranscode(const TranscodeArgs& args);
 int RunExplain(const ExplainArgs& args);
 int RunServe(const ServeArgs& args);
+int RunBench(const BenchArgs& args);
 int RunTopology(const TopologyArgs& args);
-int RunSimulate(const SimulateArgs& args);
 
 }  // namespace gopmill::cli

@@ -26,8 +26,8 @@ struct Run {
   int operator()(const TranscodeArgs& args) const { return RunTranscode(args); }
   int operator()(const ExplainArgs& args) const { return RunExplain(args); }
   int operator()(const ServeArgs& args) const { return RunServe(args); }
+  int operator()(const BenchArgs& args) const { return RunBench(args); }
   int operator()(const TopologyArgs& args) const { return RunTopology(args); }
-  int operator()(const SimulateArgs& args) const { return RunSimulate(args); }
 };
 
 }  // namespace

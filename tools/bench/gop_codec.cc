@@ -64,7 +64,7 @@ Result<Movie> LoadMovie(const std::string& path, double seconds) {
   return movie;
 }
 
-GopCodec::GopCodec(const Movie& movie, const ReferenceStream& target, std::string preset)
+GopCodec::GopCodec(const Movie& movie, const BenchStream& target, std::string preset)
     : movie_(movie),
       target_(target),
       preset_(std::move(preset)),

@@ -12,7 +12,7 @@
 
 #include "base/status.h"
 #include "media/av_ptr.h"
-#include "tools/bench/reference_workload.h"
+#include "server/bench/workload.h"
 
 struct SwsContext;
 
@@ -38,7 +38,7 @@ struct Coded {
 
 class GopCodec {
  public:
-  GopCodec(const Movie& movie, const ReferenceStream& target, std::string preset);
+  GopCodec(const Movie& movie, const BenchStream& target, std::string preset);
   ~GopCodec();
   GopCodec(const GopCodec&) = delete;
   GopCodec& operator=(const GopCodec&) = delete;
@@ -53,7 +53,7 @@ class GopCodec {
   void Encode(const AVFrame* frame);
 
   const Movie& movie_;
-  const ReferenceStream target_;
+  const BenchStream target_;
   const std::string preset_;
   av::CodecContext decoder_, encoder_;
   SwsContext* scaler_ = nullptr;

@@ -25,9 +25,10 @@
 
 #include "base/clock.h"
 #include "media/av_error.h"
+#include "server/bench/process_usage.h"
+#include "server/bench/workload.h"
 #include "server/session/engine.h"
 #include "tools/bench/gop_codec.h"
-#include "tools/bench/reference_workload.h"
 
 namespace gopmill {
 namespace {
@@ -44,7 +45,7 @@ struct Work {
 };
 
 struct Yardstick {
-  std::vector<ReferenceStream> streams;
+  std::vector<bench::BenchStream> streams;
   std::vector<bench::Movie> movies;  // one per stream
   std::vector<Work> work;            // a GOP of each stream in turn, as if all played at once
   std::atomic<std::size_t> next{0};
@@ -52,8 +53,8 @@ struct Yardstick {
 };
 
 bool Load(const Options& options, Yardstick& yardstick) {
-  yardstick.streams = ReferenceWorkload(options.streams, options.movies);
-  for (const ReferenceStream& stream : yardstick.streams) {
+  yardstick.streams = bench::ReferenceWorkload(options.streams, options.movies);
+  for (const bench::BenchStream& stream : yardstick.streams) {
     auto movie = bench::LoadMovie(stream.movie, options.duration);
     if (!movie.ok()) {
       fmt::print(stderr, "gop_loop_bench: {}\n", movie.error().ToString());
@@ -99,7 +100,7 @@ void WorkLoop(Yardstick& yardstick, const std::string& preset, int cpu) {
 }
 
 nlohmann::ordered_json Measure(const Options& options, Yardstick& yardstick) {
-  const ProcessUsage before = UsageNow();
+  const bench::ProcessUsage before = bench::UsageNow();
   const TimePoint start = SteadyNow();
   {
     const int cpus = static_cast<int>(std::thread::hardware_concurrency());
@@ -109,7 +110,7 @@ nlohmann::ordered_json Measure(const Options& options, Yardstick& yardstick) {
     }
   }
   const double wall = ToSeconds(SteadyNow() - start);
-  const ProcessUsage usage = UsageNow() - before;
+  const bench::ProcessUsage usage = bench::UsageNow() - before;
   const double cpu = usage.cpu_seconds();
   const auto gops = static_cast<double>(yardstick.work.size());
   return {{"streams", options.streams},

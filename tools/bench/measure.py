@@ -31,7 +31,7 @@ def say(text: str) -> None:
 # --- the reference workload ----------------------------------------------------------------------
 
 def reference_streams(count: int, folder: Path) -> list[tuple[Path, int, int, int, int]]:
-    """(movie, width, height, fps, bits per second), as tools/bench/reference_workload.cc draws."""
+    """(movie, width, height, fps, bits per second), as server/bench/workload.cc draws."""
     streams, state = [], 1
     for index in range(count):
         state = (state * 1103515245 + 12345) & 0x7FFFFFFF

@@ -140,6 +140,36 @@ TEST(CommandLine, ServePassesItsFlagsOnAsText) {
   EXPECT_FALSE(args.print_config);
 }
 
+TEST(CommandLine, BenchTakesItsOptions) {
+  const auto args = Parsed<BenchArgs>({"bench", "--scheduler", "fifo,rr", "--mix", "live",
+                                       "--streams", "3", "--repeats", "10", "--seed", "7", "--unit",
+                                       "2", "--workers", "4", "--html", "x.html", "--quick"});
+  EXPECT_EQ(args.schedulers, "fifo,rr");
+  EXPECT_EQ(args.mix, "live");
+  EXPECT_EQ(args.streams, 3);
+  EXPECT_EQ(args.repeats, 10);
+  EXPECT_EQ(args.seed, 7);
+  EXPECT_EQ(args.unit, "2");
+  EXPECT_EQ(args.html, "x.html");
+  EXPECT_TRUE(args.quick);
+  EXPECT_EQ(args.line.front(), "bench");
+}
+
+TEST(CommandLine, BenchRefusesWhatCannotBeMeasured) {
+  const std::vector<std::vector<std::string>> wrong = {{"--streams", "0"},
+                                                       {"--repeats", "0"},
+                                                       {"--seed", "-1"},
+                                                       {"--seed", "4294967296"},
+                                                       {"--workers", "-1"},
+                                                       {"--replay", "x", "--mix", "live"},
+                                                       {"--replay", "x", "--record", "y"}};
+  for (std::vector<std::string> args : wrong) {
+    const std::string flag = args.front();
+    args.insert(args.begin(), "bench");
+    EXPECT_EQ(Answered(args).exit_code, kUsage) << flag;
+  }
+}
+
 TEST(ExitCodes, FollowTheKindOfError) {
   EXPECT_EQ(ExitCodeOf(InvalidArgument("size", "x")), kUsage);
   EXPECT_EQ(ExitCodeOf({.code = Code::kUnsupported, .message = "x", .parameter = "quality"}),

@@ -116,8 +116,7 @@ TEST_P(EveryPolicyTest, GivesTheSameAnswersAgain) {
 class WorkConservingTest : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Policies, WorkConservingTest,
                          testing::Values("h-cahrw", "ca-ahrw", "h-ahrw", "ahrw", "ahrw-theory",
-                                         "fifo", "mru", "lru", "hybrid", "p-llf", "ps-hrw",
-                                         "gps-hrw", "quantum", "cohort", "credit", "everest-ae"),
+                                         "fifo", "mru", "lru", "hybrid", "p-llf"),
                          kPolicyTestName);
 
 void ExpectNobodyIdleWhileUnitsWait(VirtualPool& pool) {

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/bench/comparison.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+namespace gopmill::bench {
+namespace {
+
+constexpr std::array<std::string_view, 2> kWorkConserving = {"fifo", "ps-hrw"};
+
+std::string RunName(const RunRecord& record) {
+  return fmt::format("{} (repeat {})", record.policy, record.repeat + 1);
+}
+
+void FindHashViolations(const Comparison& comparison, std::vector<std::string>& violations) {
+  const RunRecord& first = comparison.runs.front().record;
+  for (std::size_t i = 0; i < first.streams.size(); ++i) {
+    for (const FinishedRun& run : comparison.runs) {
+      const StreamSample& expected = first.streams[i];
+      const StreamSample& stream = run.record.streams[i];
+      if (stream.hash == expected.hash && stream.bytes == expected.bytes) continue;
+      violations.push_back(fmt::format(
+          "Stream {} ({}): the output of {} ({} bytes, {:016x}) differs from that of {} ({} bytes, "
+          "{:016x}).",
+          stream.id.value, stream.name, RunName(run.record), stream.bytes, stream.hash,
+          RunName(first), expected.bytes, expected.hash));
+      break;  // one sentence per stream
+    }
+  }
+}
+
+void FindIdleViolations(const Comparison& comparison, std::vector<std::string>& violations) {
+  for (const FinishedRun& run : comparison.runs) {
+    if (!PromisesWorkConservation(run.record.policy)) continue;
+    // A retry's first attempt is in no report: what it kept busy would look idle.
+    if (run.record.counters.retries > 0 || run.measures.idle_waiting_events < 1) continue;
+    // Other programs may keep our threads from their CPUs: that is no decision of the policy.
+    if (run.measures.idle_waiting_too_long_ms <= run.measures.others_ms) continue;
+    violations.push_back(fmt::format(
+        "{}: units waited although a worker was idle, {:.0f} times longer than 1 ms, the longest "
+        "{:.2f} ms, {:.1f} ms in all; other programs took {:.0f} ms of CPU time.",
+        RunName(run.record), run.measures.idle_waiting_events, run.measures.idle_waiting_longest_ms,
+        run.measures.idle_waiting_too_long_ms, run.measures.others_ms));
+  }
+}
+
+std::vector<const FinishedRun*> RunsOf(const Comparison& comparison, const std::string& policy) {
+  std::vector<const FinishedRun*> runs;
+  for (const FinishedRun& run : comparison.runs) {
+    if (run.record.policy == policy) runs.push_back(&run);
+  }
+  std::ranges::sort(runs, {}, [](const FinishedRun* run) { return run->record.repeat; });
+  return runs;
+}
+
+Interval RatioTo(const std::vector<const FinishedRun*>& baseline,
+                 const std::vector<const FinishedRun*>& runs) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < runs.size() && i < baseline.size(); ++i) {
+    const double base = baseline[i]->measures.gops_per_s;
+    if (base > 0) ratios.push_back(runs[i]->measures.gops_per_s / base);
+  }
+  return MedianInterval(std::move(ratios));
+}
+
+void AddMeans(const std::vector<const FinishedRun*>& runs, PolicySummary& summary) {
+  const auto count = static_cast<double>(runs.size());
+  summary.cores = runs.front()->measures.cores;
+  for (CoreMeasures& core : summary.cores) core = {.pu_os_index = core.pu_os_index};
+  for (const FinishedRun* run : runs) {
+    for (std::size_t i = 0; i < summary.cores.size(); ++i) {
+      summary.cores[i].units += run->measures.cores[i].units;
+      summary.cores[i].busy_s += run->measures.cores[i].busy_s / count;
+      summary.cores[i].cpu_s += run->measures.cores[i].cpu_s / count;
+    }
+    for (std::size_t i = 0; i < kStages; ++i) {
+      summary.stages_ms[i] += run->measures.stages_ms[i] / count;
+    }
+  }
+  for (CoreMeasures& core : summary.cores) core.units /= static_cast<std::int64_t>(runs.size());
+}
+
+}  // namespace
+
+std::vector<std::string> RoundOrder(const std::vector<std::string>& policies, std::uint32_t seed,
+                                    int round) {
+  std::vector<std::string> order = policies;
+  const auto by = (seed + static_cast<std::uint32_t>(round)) % order.size();
+  std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(by), order.end());
+  return order;
+}
+
+Result<Comparison> Compare(const std::vector<std::string>& policies, int repeats,
+                           std::uint32_t seed, const RunPolicy& run, const OnRun& on_run) {
+  Comparison comparison{.policies = policies, .repeats = repeats, .runs = {}};
+  const int all = repeats * static_cast<int>(policies.size());
+  for (int round = 0; round < repeats; ++round) {
+    for (const std::string& policy : RoundOrder(policies, seed, round)) {
+      GOPMILL_ASSIGN_OR_RETURN(RunRecord record, run(policy));
+      record.repeat = round;
+      FinishedRun finished{.record = std::move(record), .measures = {}};
+      finished.measures = Measure(finished.record);
+      if (round > 0) finished.record.units = {};
+      comparison.runs.push_back(std::move(finished));
+      on_run(comparison.runs.back(), static_cast<int>(comparison.runs.size()), all);
+    }
+  }
+  return comparison;
+}
+
+std::vector<std::string> Violations(const Comparison& comparison) {
+  std::vector<std::string> violations;
+  if (comparison.runs.empty()) return violations;
+  FindHashViolations(comparison, violations);
+  FindIdleViolations(comparison, violations);
+  return violations;
+}
+
+bool PromisesWorkConservation(std::string_view policy) {
+  return std::ranges::find(kWorkConserving, policy) != kWorkConserving.end();
+}
+
+std::string Baseline(const Comparison& comparison) {
+  const bool fifo = std::ranges::find(comparison.policies, "fifo") != comparison.policies.end();
+  return fifo ? "fifo" : comparison.policies.front();
+}
+
+std::vector<PolicySummary> Summarise(const Comparison& comparison) {
+  std::vector<PolicySummary> summaries;
+  const auto baseline = RunsOf(comparison, Baseline(comparison));
+  for (const std::string& policy : comparison.policies) {
+    const auto runs = RunsOf(comparison, policy);
+    if (runs.empty()) continue;
+    PolicySummary summary{.policy = policy, .measures = {}, .ratio = {}, .cores = {}};
+    for (const MeasureDoc& doc : MeasureDocs()) {
+      std::vector<double> values;
+      for (const FinishedRun* run : runs) values.push_back(run->measures.*doc.value);
+      summary.measures.push_back(MedianInterval(std::move(values)));
+    }
+    summary.ratio = RatioTo(baseline, runs);
+    AddMeans(runs, summary);
+    summaries.push_back(std::move(summary));
+  }
+  return summaries;
+}
+
+}  // namespace gopmill::bench

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Policies side by side: each run once per round, rounds repeated, so that whatever else changes on
+// the machine meets all of them alike. The order within a round is rotated by seed and round.
+//
+// Thread-safety: Compare runs alone in the process; the rest are plain values and pure functions.
+#pragma once
+
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "server/bench/measures.h"
+#include "server/bench/run_record.h"
+#include "server/bench/statistics.h"
+
+namespace gopmill::bench {
+
+inline constexpr int kMaxRepeats = 1000;
+
+struct FinishedRun {
+  RunRecord record;  // units are kept of the first repeat only
+  RunMeasures measures;
+};
+
+struct Comparison {
+  std::vector<std::string> policies;
+  int repeats = 0;
+  std::vector<FinishedRun> runs;  // in the order they ran
+};
+
+// Runs one policy once.
+using RunPolicy = std::function<Result<RunRecord>(const std::string& policy)>;
+// After each run: how many of how many are done.
+using OnRun = std::function<void(const FinishedRun& run, int done, int all)>;
+
+Result<Comparison> Compare(const std::vector<std::string>& policies, int repeats,
+                           std::uint32_t seed, const RunPolicy& run, const OnRun& on_run);
+
+// The policies of round `round`, in the order they run.
+std::vector<std::string> RoundOrder(const std::vector<std::string>& policies, std::uint32_t seed,
+                                    int round);
+
+// Sentences about what must not be: outputs that differ between runs, naming stream and policies; a
+// work-conserving policy that let units wait beside an idle worker, each time for more than 1 ms
+// and in all for longer than other programs used our CPUs. Empty = all is well.
+std::vector<std::string> Violations(const Comparison& comparison);
+
+// Whether the policy promises never to let a unit wait while a worker it may run on is idle.
+bool PromisesWorkConservation(std::string_view policy);
+
+// One policy over all repeats.
+struct PolicySummary {
+  std::string policy;
+  std::vector<Interval> measures;   // one per MeasureDocs()
+  Interval ratio;                   // throughput over that of the baseline in the same round
+  std::vector<CoreMeasures> cores;  // means, units rounded down
+  std::array<double, kStages> stages_ms{};  // means
+};
+
+// What ratios are to: fifo where it runs, else the first policy.
+std::string Baseline(const Comparison& comparison);
+std::vector<PolicySummary> Summarise(const Comparison& comparison);
+
+}  // namespace gopmill::bench

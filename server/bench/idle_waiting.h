@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How long units waited although a worker had nothing to do: what a work-conserving policy avoids.
+//
+// A unit waits from the moment it is eligible (submitted, and the unit before it in its stream
+// assigned: only heads of lines can be) until the worker it was given to is free for it. An event
+// is one stretch of time during which a unit waits and some worker is idle all along. Not counted:
+// the time a worker that is free and has been given the unit takes to wake up (`wake_up`).
+//
+// Thread-safety: safe (pure function).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace gopmill::bench {
+
+// Longer events are the policy's fault; shorter ones are threads telling each other.
+inline constexpr Duration kIdleWaitingLimit = std::chrono::milliseconds(1);
+
+struct WorkedUnit {
+  int worker = 0;
+  TimePoint eligible, assigned, started, finished;
+};
+
+struct IdleWaiting {
+  Duration total{};           // during which some unit waited and some worker was idle
+  Duration longest{};         // event
+  std::int64_t too_long = 0;  // events above kIdleWaitingLimit
+  Duration too_long_total{};  // their sum
+  Duration wake_up{};         // sum over the units
+};
+
+// `units` ran between `begin` and `end` on `workers` workers, each once.
+IdleWaiting FindIdleWaiting(std::vector<WorkedUnit> units, int workers, TimePoint begin,
+                            TimePoint end);
+
+}  // namespace gopmill::bench

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/bench/machine.h"
+
+#include <fmt/chrono.h>
+#include <sched.h>
+#include <sys/utsname.h>
+
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+
+#include "media/av_error.h"
+
+namespace gopmill::bench {
+namespace {
+
+std::string CpuModel() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
+int AllowedCpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+}
+
+}  // namespace
+
+Machine DescribeMachine() {
+  utsname system{};
+  uname(&system);
+  double load = 0;
+  if (getloadavg(&load, 1) != 1) load = -1;
+  return {.cpu = CpuModel(),
+          .cpus = AllowedCpus(),
+          .kernel = fmt::format("{} {}", system.sysname, system.release),
+          .load = load,
+          .date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))),
+          .gopmill = GOPMILL_VERSION,
+          .ffmpeg = av::FfmpegVersion(),
+          .compiler = __VERSION__};
+}
+
+}  // namespace gopmill::bench

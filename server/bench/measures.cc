@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/bench/measures.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "media/order_stats.h"
+#include "server/bench/statistics.h"
+
+namespace gopmill::bench {
+namespace {
+
+double Share(double part, double whole) { return whole > 0 ? part / whole : 0.0; }
+
+double Mean(const std::vector<double>& values) {
+  return Share(std::accumulate(values.begin(), values.end(), 0.0),
+               static_cast<double>(values.size()));
+}
+
+void AddCores(const RunRecord& record, RunMeasures& measures) {
+  for (const WorkerSample& worker : record.workers) {
+    measures.cores.push_back({.pu_os_index = worker.pu_os_index});
+  }
+  for (const UnitSample& unit : record.units) {
+    const auto worker = static_cast<std::size_t>(unit.life.report.worker.value);
+    if (worker >= measures.cores.size()) continue;
+    CoreMeasures& core = measures.cores[worker];
+    ++core.units;
+    core.busy_s += ToSeconds(unit.life.report.finished - unit.life.report.started);
+    core.cpu_s += ToSeconds(unit.life.report.cpu);
+  }
+  if (measures.cores.empty()) return;
+  const auto [least, most] = std::ranges::minmax_element(measures.cores, {}, &CoreMeasures::busy_s);
+  measures.imbalance = Share(most->busy_s - least->busy_s, most->busy_s);
+  double busy = 0;
+  for (const CoreMeasures& core : measures.cores) busy += core.busy_s;
+  measures.utilisation = Share(busy, measures.wall_s * static_cast<double>(measures.cores.size()));
+}
+
+void AddThroughput(const RunRecord& record, RunMeasures& measures) {
+  measures.gops = static_cast<std::int64_t>(record.units.size());
+  const auto gops = static_cast<double>(measures.gops);
+  measures.wall_s = ToSeconds(record.end - record.start);
+  measures.gops_per_s = Share(gops, measures.wall_s);
+  measures.cpu_s = record.usage.cpu_seconds();
+  measures.system_s = record.usage.system_seconds;
+  measures.gops_per_cpu_s = Share(gops, measures.cpu_s);
+  measures.core_ms_per_gop = Share(measures.cpu_s * 1e3, gops);
+  measures.peak_bytes = static_cast<double>(record.usage.peak_bytes);
+  measures.minor_faults = static_cast<double>(record.usage.minor_faults);
+  for (const StreamSample& stream : record.streams) {
+    measures.frames += static_cast<double>(stream.frames);
+    measures.video_bytes += static_cast<double>(stream.video_bytes);
+  }
+}
+
+void AddScheduling(const RunRecord& record, RunMeasures& measures) {
+  double decisions = 0, cpu = 0, away = 0, cold = 0;
+  for (const UnitSample& unit : record.units) {
+    decisions += ToSeconds(unit.life.report.decision);
+    cpu += ToSeconds(unit.life.report.cpu);
+    cold += unit.life.report.cold ? 1 : 0;
+    away += unit.life.report.worker != unit.life.report.home ? 1 : 0;
+  }
+  const auto gops = static_cast<double>(record.units.size());
+  // Decisions that named no unit are in the counters only.
+  decisions = std::max(decisions, ToSeconds(record.counters.decision_time));
+  measures.decision_us = Share(decisions * 1e6, gops);
+  measures.overhead = Share(decisions, cpu);
+  measures.disruption = Share(away, gops);
+  measures.cold = Share(cold, gops);
+  const CacheStats& cache = record.contexts;
+  const auto hits =
+      static_cast<double>(cache.decoder_hits + cache.filter_hits + cache.encoder_hits);
+  const auto misses =
+      static_cast<double>(cache.decoder_misses + cache.filter_misses + cache.encoder_misses);
+  measures.context_hits = Share(hits, hits + misses);
+}
+
+// Completion and release order of one stream's units.
+OrderStats OrderOf(std::vector<const UnitSample*> units) {
+  OrderStats order;
+  std::ranges::sort(units, {}, [](const UnitSample* unit) { return unit->life.report.finished; });
+  for (const UnitSample* unit : units) {
+    order.OnFinished(unit->life.report.unit.index, unit->life.report.finished,
+                     unit->life.media_seconds);
+  }
+  std::ranges::sort(units, {}, [](const UnitSample* unit) { return unit->life.report.unit.index; });
+  for (const UnitSample* unit : units) order.OnReleased(unit->released, unit->life.media_seconds);
+  return order;
+}
+
+std::map<StreamId, std::vector<const UnitSample*>> ByStream(const RunRecord& record) {
+  std::map<StreamId, std::vector<const UnitSample*>> streams;
+  for (const UnitSample& unit : record.units) {
+    streams[unit.life.report.unit.stream].push_back(&unit);
+  }
+  return streams;
+}
+
+void AddOrder(const RunRecord& record, RunMeasures& measures) {
+  double reordered = 0, extents = 0;
+  std::vector<double> gap_before, gap_after, jitter_before, jitter_after;
+  for (const auto& [id, units] : ByStream(record)) {
+    const OrderStats order = OrderOf(units);
+    reordered += static_cast<double>(order.reordered());
+    extents += order.mean_extent() * static_cast<double>(order.reordered());
+    measures.extent_max = std::max(measures.extent_max, static_cast<double>(order.max_extent()));
+    gap_before.push_back(order.before().gap_deviation_ms());
+    gap_after.push_back(order.after().gap_deviation_ms());
+    jitter_before.push_back(order.before().jitter_ms());
+    jitter_after.push_back(order.after().jitter_ms());
+  }
+  measures.reordered = Share(reordered, static_cast<double>(record.units.size()));
+  measures.extent_mean = Share(extents, reordered);
+  measures.gap_before_ms = Mean(gap_before);
+  measures.gap_after_ms = Mean(gap_after);
+  measures.jitter_before_ms = Mean(jitter_before);
+  measures.jitter_after_ms = Mean(jitter_after);
+}
+
+void AddLatency(const RunRecord& record, RunMeasures& measures) {
+  std::vector<double> latency, first_byte;
+  double late = 0;
+  for (const UnitSample& unit : record.units) {
+    const JobReport& report = unit.life.report;
+    latency.push_back(ToMillis(report.finished - report.submitted));
+    late += report.finished > unit.life.spec.deadline ? 1 : 0;
+  }
+  measures.deadline_misses = Share(late, static_cast<double>(record.units.size()));
+  for (const StreamSample& stream : record.streams) {
+    if (stream.first_byte) first_byte.push_back(ToMillis(*stream.first_byte));
+  }
+  measures.latency_p50_ms = Quantile(latency, 0.50);
+  measures.latency_p95_ms = Quantile(latency, 0.95);
+  measures.latency_p99_ms = Quantile(latency, 0.99);
+  measures.first_byte_ms = Median(first_byte);
+  measures.first_byte_max_ms = Quantile(first_byte, 1.0);
+}
+
+void AddIdleWaiting(const RunRecord& record, RunMeasures& measures) {
+  std::vector<WorkedUnit> units;
+  for (const auto& [id, stream] : ByStream(record)) {
+    TimePoint before = record.start;
+    for (const UnitSample* unit : stream) {
+      const JobReport& report = unit->life.report;
+      units.push_back({.worker = report.worker.value,
+                       .eligible = std::max(report.submitted, before),
+                       .assigned = report.assigned,
+                       .started = report.started,
+                       .finished = report.finished});
+      before = report.assigned;
+    }
+  }
+  const auto workers = static_cast<int>(record.workers.size());
+  const IdleWaiting found = FindIdleWaiting(std::move(units), workers, record.start, record.end);
+  measures.idle_waiting_ms = ToMillis(found.total);
+  measures.idle_waiting_longest_ms = ToMillis(found.longest);
+  measures.idle_waiting_too_long_ms = ToMillis(found.too_long_total);
+  measures.others_ms = record.others_s * 1e3;
+  measures.idle_waiting_events = static_cast<double>(found.too_long);
+  measures.wake_up_us =
+      Share(ToSeconds(found.wake_up) * 1e6, static_cast<double>(record.units.size()));
+}
+
+void AddStages(const RunRecord& record, RunMeasures& measures) {
+  const auto add = [&measures](Stage stage, Duration time) {
+    measures.stages_ms[static_cast<std::size_t>(stage)] += ToMillis(time);
+  };
+  for (const UnitSample& unit : record.units) {
+    const JobReport& report = unit.life.report;
+    const UnitStats& stats = unit.life.stats;
+    add(Stage::kRead, unit.life.read);
+    add(Stage::kWindowWait, unit.life.window_wait);
+    add(Stage::kGlobalWait, report.assigned - report.submitted - report.decision);
+    add(Stage::kSchedule, report.decision);
+    add(Stage::kRunWait, report.started - report.assigned);
+    add(Stage::kDecode, stats.decode);
+    add(Stage::kFilter, stats.filter);
+    add(Stage::kEncode, stats.encode);
+    add(Stage::kOther,
+        report.finished - report.started - stats.decode - stats.filter - stats.encode);
+    add(Stage::kReorderWait, unit.released - report.finished);
+  }
+  for (const StreamSample& stream : record.streams) add(Stage::kMuxSend, stream.mux_send);
+  for (double& stage : measures.stages_ms) {
+    stage = Share(stage, static_cast<double>(record.units.size()));
+  }
+}
+
+using M = RunMeasures;
+constexpr std::array kDocs = {
+    MeasureDoc{"wall_s", "makespan", "s", "from the first stream's begin to the last one's end", 2,
+               1, &M::wall_s},
+    MeasureDoc{"gops_per_s", "GOPs/s", "", "units delivered per second of makespan", 1, 1,
+               &M::gops_per_s},
+    MeasureDoc{"core_ms_per_gop", "core/GOP", "ms", "CPU time of the whole process per unit", 2, 1,
+               &M::core_ms_per_gop},
+    MeasureDoc{"utilisation", "util", "%", "time workers are inside units, of makespan x workers",
+               1, 100, &M::utilisation},
+    MeasureDoc{"imbalance", "imbal", "%", "(most - least) / most busy worker", 1, 100,
+               &M::imbalance},
+    MeasureDoc{"decision_us", "decide", "us", "time inside the policy per unit", 2, 1,
+               &M::decision_us},
+    MeasureDoc{"overhead", "overhd", "%", "time inside the policy, of the workers' CPU time", 4,
+               100, &M::overhead},
+    MeasureDoc{"disruption", "away", "%", "units that did not run on their stream's home worker", 1,
+               100, &M::disruption},
+    MeasureDoc{"context_hits", "warm", "%", "codec contexts taken warm from a worker's cache", 1,
+               100, &M::context_hits},
+    MeasureDoc{"cold", "cold", "%", "units that had to open a decoder or scaler", 1, 100, &M::cold},
+    MeasureDoc{"reordered", "reord", "%",
+               "units finished after a later one of their stream (RFC 4737)", 2, 100,
+               &M::reordered},
+    MeasureDoc{"extent_mean", "extent", "", "reordering extent of those units, mean (RFC 4737)", 2,
+               1, &M::extent_mean},
+    MeasureDoc{"extent_max", "max", "", "reordering extent, greatest", 0, 1, &M::extent_max},
+    MeasureDoc{"gap_before_ms", "gap dev", "ms",
+               "standard deviation of the gaps between finished units of a stream", 1, 1,
+               &M::gap_before_ms},
+    MeasureDoc{"gap_after_ms", "in order", "ms", "the same behind the reorderer", 1, 1,
+               &M::gap_after_ms},
+    MeasureDoc{"jitter_before_ms", "jitter", "ms", "RFC 3550 jitter of finished units", 1, 1,
+               &M::jitter_before_ms},
+    MeasureDoc{"jitter_after_ms", "in order", "ms", "the same behind the reorderer", 1, 1,
+               &M::jitter_after_ms},
+    MeasureDoc{"first_byte_ms", "1st byte", "ms", "from a stream's begin to its first byte, median",
+               0, 1, &M::first_byte_ms},
+    MeasureDoc{"first_byte_max_ms", "worst", "ms", "the same, worst stream", 0, 1,
+               &M::first_byte_max_ms},
+    MeasureDoc{"latency_p50_ms", "p50", "ms", "submitted to finished, median unit", 0, 1,
+               &M::latency_p50_ms},
+    MeasureDoc{"latency_p95_ms", "p95", "ms", "submitted to finished, 95th percentile", 0, 1,
+               &M::latency_p95_ms},
+    MeasureDoc{"latency_p99_ms", "p99", "ms", "submitted to finished, 99th percentile", 0, 1,
+               &M::latency_p99_ms},
+    MeasureDoc{"deadline_misses", "late", "%",
+               "units of live streams not finished before the next one came", 2, 100,
+               &M::deadline_misses},
+    MeasureDoc{"idle_waiting_ms", "idle-wait", "ms",
+               "time during which a unit waited although a worker was idle", 1, 1,
+               &M::idle_waiting_ms},
+    MeasureDoc{"idle_waiting_longest_ms", "longest", "ms", "longest stretch of it for one unit", 2,
+               1, &M::idle_waiting_longest_ms},
+    MeasureDoc{"idle_waiting_events", "> 1 ms", "", "stretches longer than 1 ms", 0, 1,
+               &M::idle_waiting_events},
+    MeasureDoc{"idle_waiting_too_long_ms", "sum", "ms", "sum of those stretches", 1, 1,
+               &M::idle_waiting_too_long_ms},
+    MeasureDoc{"others_ms", "others", "ms", "CPU time that other programs took of our CPUs", 0, 1,
+               &M::others_ms},
+    MeasureDoc{"wake_up_us", "wake-up", "us", "until a free worker begins its next unit, mean", 1,
+               1, &M::wake_up_us},
+    MeasureDoc{"cpu_s", "CPU", "s", "CPU time of the whole process", 2, 1, &M::cpu_s},
+    MeasureDoc{"system_s", "system", "s", "of this, in the kernel", 2, 1, &M::system_s},
+    MeasureDoc{"gops_per_cpu_s", "GOPs/CPU s", "", "units per second of CPU time", 1, 1,
+               &M::gops_per_cpu_s},
+    MeasureDoc{"frames", "frames", "", "pictures delivered", 0, 1, &M::frames},
+    MeasureDoc{"video_bytes", "video", "B", "coded video delivered", 0, 1, &M::video_bytes},
+    MeasureDoc{"peak_bytes", "peak", "B", "greatest memory of the process so far", 0, 1,
+               &M::peak_bytes},
+    MeasureDoc{"minor_faults", "faults", "", "page faults without I/O", 0, 1, &M::minor_faults},
+};
+
+}  // namespace
+
+std::string_view StageName(Stage stage) {
+  constexpr std::array<std::string_view, kStages> kNames = {
+      "read",   "window wait", "global queue", "schedule",     "run queue",   "decode",
+      "filter", "encode",      "other",        "reorder wait", "mux and send"};
+  return kNames[static_cast<std::size_t>(stage)];
+}
+
+RunMeasures Measure(const RunRecord& record) {
+  RunMeasures measures;
+  AddThroughput(record, measures);
+  AddCores(record, measures);
+  AddScheduling(record, measures);
+  AddOrder(record, measures);
+  AddLatency(record, measures);
+  AddIdleWaiting(record, measures);
+  AddStages(record, measures);
+  return measures;
+}
+
+std::span<const MeasureDoc> MeasureDocs() { return kDocs; }
+
+}  // namespace gopmill::bench

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Draws the charts of a bench report from the JSON in the page. No network, no libraries.
+'use strict';
+
+const data = JSON.parse(document.getElementById('data').textContent);
+const policies = data.policies;
+const byId = (id) => document.getElementById(id);
+
+function el(name, attributes, ...children) {
+  const svg = ['svg', 'g', 'rect', 'line', 'circle', 'text', 'title'].includes(name);
+  const node = svg ? document.createElementNS('http://www.w3.org/2000/svg', name)
+                   : document.createElement(name);
+  for (const [key, value] of Object.entries(attributes || {})) node.setAttribute(key, value);
+  for (const child of children) node.append(child);
+  return node;
+}
+
+const text = (x, y, content, extra = {}) => el('text', {x, y, ...extra}, content);
+const titled = (node, title) => { node.append(el('title', {}, title)); return node; };
+const median = (policy, name) => policy.measures[name].median;
+
+// A measure of a policy as people read it: scaled, with its decimals and unit.
+function shown(name, value) {
+  const {scale, decimals, unit} = data.measures[name];
+  return (value * scale).toFixed(decimals) + (unit ? '\u202f' + unit : '');
+}
+
+// Round numbers from low to high, about `count` of them.
+function ticks(low, high, count) {
+  const raw = (high - low) / count || 1;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].find((factor) => factor * power >= raw) * power;
+  const list = [];
+  for (let n = Math.ceil(low / step - 1e-9); n * step <= high * (1 + 1e-9); ++n) list.push(n * step);
+  return list;
+}
+
+const tickLabel = (value) => String(Number(value.toPrecision(6)));
+const nameWidth = () => 12 + 7 * Math.max(...policies.map((policy) => policy.policy.length));
+
+// One row per policy: names to the left, values to the right, marks between on a shared axis.
+// options: low, high, label (of all), value(policy) -> text, marks(policy, x, y) -> nodes,
+// rowHeight, valueWidth, axisScale.
+function rowChart(id, options) {
+  const box = byId(id);
+  const width = Math.max(280, box.clientWidth);
+  const left = nameWidth(), right = options.valueWidth ?? 74, row = options.rowHeight ?? 26;
+  const bottom = options.axis === false ? 4 : 22;
+  const height = policies.length * row + bottom;
+  const {low, high} = options;
+  const x = (value) => left + (width - left - right) * (value - low) / (high - low || 1);
+  const svg = el('svg', {viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label':
+    options.label + ': ' + policies.map((p) => `${p.policy} ${options.value(p)}`).join(', ')});
+  if (options.axis !== false) {
+    for (const tick of ticks(low, high, Math.max(2, (width - left - right) / 80))) {
+      svg.append(el('line', {x1: x(tick), x2: x(tick), y1: 0, y2: height - bottom, class: 'grid'}),
+                 text(x(tick), height - 6, tickLabel(tick * (options.axisScale ?? 1)),
+                      {class: 'soft', 'text-anchor': 'middle'}));
+    }
+  }
+  policies.forEach((policy, index) => {
+    const y = index * row + row / 2;
+    const group = el('g', {'data-policy': policy.policy});
+    group.append(text(0, y + 4, policy.policy), ...options.marks(policy, x, y),
+                 text(width, y + 4, options.value(policy), {'text-anchor': 'end', class: 'value'}));
+    svg.append(group);
+  });
+  box.replaceChildren(svg);
+}
+
+function barChart(id, name, value) {
+  const high = Math.max(...policies.map((policy) => median(policy, name))) || 1;
+  rowChart(id, {
+    low: 0, high, axisScale: data.measures[name].scale, valueWidth: value ? 150 : 74,
+    label: data.measures[name].meaning,
+    value: value ?? ((policy) => shown(name, median(policy, name))),
+    marks: (policy, x, y) => [titled(
+      el('rect', {x: x(0), y: y - 7, width: Math.max(0, x(median(policy, name)) - x(0)), height: 14,
+                  rx: 2, class: 'bar'}),
+      `${policy.policy}: ${shown(name, median(policy, name))}`)],
+  });
+}
+
+function throughput() {
+  const of = (policy) => policy.measures.gops_per_s;
+  const least = Math.min(...policies.map((policy) => of(policy).low));
+  const high = Math.max(...policies.map((policy) => of(policy).high));
+  const margin = Math.max((high - least) * 0.15, high * 0.02);
+  const low = Math.max(0, least - margin);
+  rowChart('throughput', {
+    low, high: high + margin, label: 'GOPs per second', valueWidth: 118,
+    value: (policy) => `${of(policy).median.toFixed(1)}  (${policy.ratio.median.toFixed(3)}\u00d7)`,
+    marks: (policy, x, y) => {
+      const {median, low, high} = of(policy);
+      const range = `${low.toFixed(1)} to ${high.toFixed(1)}`;
+      return [
+        el('line', {x1: x(low), x2: x(high), y1: y, y2: y, class: 'pale'}),
+        titled(el('circle', {cx: x(median), cy: y, r: 5, class: 'dot'}),
+               `${policy.policy}: ${median.toFixed(2)} GOPs/s, interval ${range}`)];
+    },
+  });
+  const coverage = (100 * data.interval.coverage).toFixed(1);
+  byId('throughput-note').textContent =
+    `GOPs per second: median of ${data.repeats} interleaved repeats; the bands hold the true median ` +
+    `with ${coverage} %. In brackets: against ${data.baseline}, median of the rounds. ` +
+    'The axis does not begin at zero.';
+}
+
+function cores() {
+  rowChart('cores', {
+    low: 0, high: 1, axis: false, rowHeight: 42, valueWidth: 110,
+    label: 'Utilisation, imbalance',
+    value: (policy) => `${shown('utilisation', median(policy, 'utilisation'))}`,
+    marks: (policy, x, y) => {
+      const wall = median(policy, 'wall_s');
+      const step = (x(1) - x(0)) / policy.cores.length;
+      const gap = Math.min(6, step * 0.15);
+      return policy.cores.flatMap((core, index) => {
+        const share = Math.min(1, core.busy_s / wall), from = x(0) + index * step;
+        const nodes = [
+          el('rect', {x: from, y: y - 16, width: step - gap, height: 32, rx: 2, class: 'track'}),
+          titled(el('rect', {x: from, y: y + 16 - 32 * share, width: step - gap, height: 32 * share,
+                             rx: 2, class: 'bar'}),
+                 `worker ${core.worker} on CPU ${core.cpu}: ${(100 * share).toFixed(1)} % busy, ` +
+                 `${core.units} units`)];
+        if (step > 60) {
+          nodes.push(text(from + 6, y + 4, `CPU ${core.cpu}: ${(100 * share).toFixed(0)} %`,
+                          {style: 'fill: var(--card); font-weight: 600'}));
+        }
+        return nodes;
+      });
+    },
+  });
+}
+
+function twoPoints(id, first, second, label) {
+  const high = Math.max(...policies.flatMap((p) => [median(p, first), median(p, second)])) || 1;
+  rowChart(id, {
+    low: 0, high, label, valueWidth: 128,
+    value: (p) => `${shown(first, median(p, first))} \u2192 ${shown(second, median(p, second))}`,
+    marks: (p, x, y) => [
+      el('line', {x1: x(median(p, first)), x2: x(median(p, second)), y1: y, y2: y, class: 'span'}),
+      titled(el('circle', {cx: x(median(p, first)), cy: y, r: 5, class: 'hollow'}),
+             `${p.policy}: ${shown(first, median(p, first))}`),
+      titled(el('circle', {cx: x(median(p, second)), cy: y, r: 5, class: 'dot'}),
+             `${p.policy}: ${shown(second, median(p, second))}`)],
+  });
+}
+
+function latency() {
+  const names = ['latency_p50_ms', 'latency_p95_ms', 'latency_p99_ms'];
+  const high = Math.max(...policies.map((policy) => median(policy, names[2]))) || 1;
+  rowChart('latency', {
+    low: 0, high, label: 'Latency p50, p95, p99 in ms', valueWidth: 128,
+    value: (p) => names.map((name) => median(p, name).toFixed(0)).join(' / ') + '\u202fms',
+    marks: (p, x, y) => [
+      el('line', {x1: x(median(p, names[0])), x2: x(median(p, names[2])), y1: y, y2: y, class: 'span'}),
+      ...names.map((name, index) => titled(
+        el('circle', {cx: x(median(p, name)), cy: y, r: 5, class: index === 1 ? 'dot' : 'hollow'}),
+        `${p.policy}: ${shown(name, median(p, name))}, ${data.measures[name].meaning}`))],
+  });
+}
+
+function stages(id, names, label) {
+  const sum = (policy) => names.reduce((total, name) => total + policy.stages_ms[name], 0);
+  const high = Math.max(...policies.map(sum)) || 1;
+  rowChart(id, {
+    low: 0, high, label, value: (policy) => sum(policy).toFixed(2) + '\u202fms',
+    marks: (policy, x, y) => {
+      let from = 0;
+      return names.map((name, index) => {
+        const to = from + Math.max(0, policy.stages_ms[name]);
+        const rect = el('rect', {x: x(from), y: y - 8, width: Math.max(0, x(to) - x(from)), height: 16,
+                                 style: `fill: var(--s${index})`});
+        from = to;
+        return titled(rect, `${policy.policy}, ${name}: ${policy.stages_ms[name].toFixed(3)} ms`);
+      });
+    },
+  });
+  byId(id).prepend(el('ul', {class: 'legend'}, ...names.map((name, index) =>
+    el('li', {}, el('i', {style: `background: var(--s${index})`}), name))));
+}
+
+function gantt() {
+  const run = data.gantt.find((each) => each.policy === byId('gantt-policy').value);
+  if (!run) return;
+  const box = byId('gantt');
+  const width = Math.max(280, box.clientWidth), left = 62, row = 30, bottom = 22;
+  const workers = run.workers.length, height = workers * row + bottom;
+  const end = Math.max(...run.slices.map((slice) => slice[3] + slice[4]), 1e-3);
+  const x = (ms) => left + (width - left - 4) * ms / end;
+  const svg = el('svg', {viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label':
+    `Units of ${run.policy} on ${workers} workers over ${(end / 1000).toFixed(2)} seconds`});
+  for (const tick of ticks(0, end / 1000, width / 110)) {
+    svg.append(el('line', {x1: x(tick * 1000), x2: x(tick * 1000), y1: 0, y2: height - bottom, class: 'grid'}),
+               text(x(tick * 1000), height - 6, tickLabel(tick) + ' s', {class: 'soft', 'text-anchor': 'middle'}));
+  }
+  run.workers.forEach((cpu, index) => svg.append(text(0, index * row + row / 2 + 4, `CPU ${cpu}`)));
+  for (const [worker, stream, unit, start, duration, cold] of run.slices) {
+    // The golden angle keeps the colours of neighbours apart.
+    const hue = (stream * 137.508) % 360;
+    const rect = el('rect', {x: x(start), y: worker * row + 3, height: row - 6,
+      width: Math.max(0.5, x(start + duration) - x(start) - 0.4),
+      style: `fill: hsl(${hue} 60% var(--slice)); opacity: ${cold ? 1 : 0.78}`});
+    svg.append(titled(rect, `stream ${stream}, unit ${unit}: ${duration.toFixed(2)} ms` +
+                            (cold ? ', cold' : '')));
+  }
+  box.replaceChildren(svg);
+  byId('gantt-note').textContent = 'Colours are streams; strong ones opened contexts.' +
+    (run.complete ? '' : ` The first ${run.slices.length} units are shown.`);
+}
+
+function cards() {
+  const best = policies.reduce((a, b) => median(a, 'gops_per_s') >= median(b, 'gops_per_s') ? a : b);
+  const calm = policies.reduce((a, b) => median(a, 'reordered') <= median(b, 'reordered') ? a : b);
+  const quick = policies.reduce((a, b) => median(a, 'latency_p99_ms') <= median(b, 'latency_p99_ms') ? a : b);
+  const card = (title, value, detail) =>
+    el('div', {class: 'card'}, el('span', {}, title), el('b', {}, value), el('span', {}, detail));
+  byId('cards').replaceChildren(
+    card('most GOPs/s', best.policy, median(best, 'gops_per_s').toFixed(1) + ' GOPs/s'),
+    card('lowest p99', quick.policy, shown('latency_p99_ms', median(quick, 'latency_p99_ms'))),
+    card('best order', calm.policy, shown('reordered', median(calm, 'reordered')) + ' out of order'),
+    card('units per run', String(data.runs[0].gops), `${data.streams} streams, ${data.runs.length} runs`));
+}
+
+function numbers() {
+  const head = el('tr', {}, el('th', {scope: 'col'}, ''),
+                  ...policies.map((policy) => el('th', {scope: 'col'}, policy.policy)));
+  const rows = Object.entries(data.measures).map(([name, {meaning}]) => {
+    const label = el('td', {}, name, el('small', {}, meaning));
+    return el('tr', {'data-measure': name}, label, ...policies.map((policy) =>
+      el('td', {}, shown(name, median(policy, name)))));
+  });
+  byId('numbers').replaceChildren(head, ...rows);
+}
+
+function facts() {
+  const m = data.machine;
+  const entries = {
+    'command': data.command.join(' '), 'machine': `${m.cpu}, ${m.cpus} CPUs, ${m.kernel}`,
+    'load before': m.load.toFixed(2), 'date': m.date,
+    'versions': `gopmill ${m.gopmill}, FFmpeg ${m.ffmpeg}, compiler ${m.compiler}`,
+    'workload': `${data.workload}, ${data.streams} streams, units: ${data.unit}, seed ${data.seed}`,
+    'repeats': `${data.repeats}, interleaved; the order of policies is rotated in each round`,
+    'intervals': `${data.interval.method}, coverage ${(100 * data.interval.coverage).toFixed(1)} %`,
+    'cache misses': data.cache_misses,
+    'outputs': data.violations.length ? 'see above' :
+      'the same bytes from every policy and repeat, where there were media',
+  };
+  byId('facts').replaceChildren(...Object.entries(entries).flatMap(([key, value]) =>
+    [el('dt', {}, key), el('dd', {}, value)]));
+  byId('lead').textContent = `${m.cpu}, ${m.cpus} CPUs. ${m.date}.`;
+  byId('alerts').replaceChildren(...data.violations.map((violation) =>
+    el('p', {class: 'alert', role: 'alert'}, violation)));
+}
+
+function draw() {
+  throughput();
+  cores();
+  barChart('order', 'reordered');
+  twoPoints('jitter', 'gap_before_ms', 'gap_after_ms', 'Gap deviation before and after reordering');
+  latency();
+  twoPoints('firstbyte', 'first_byte_ms', 'first_byte_max_ms', 'Time to first byte, median and worst');
+  barChart('overhead', 'decision_us',
+           (p) => `${shown('decision_us', median(p, 'decision_us'))}, ${shown('overhead', median(p, 'overhead'))}`);
+  barChart('idle', 'idle_waiting_ms');
+  barChart('away', 'disruption');
+  barChart('cold', 'cold');
+  stages('work', ['decode', 'filter', 'encode', 'other'], 'Time on the worker');
+  stages('waits', ['read', 'window wait', 'global queue', 'schedule', 'run queue', 'reorder wait',
+                   'mux and send'], 'Time around the worker');
+  gantt();
+}
+
+byId('gantt-policy').replaceChildren(...data.gantt.map((run) => el('option', {}, run.policy)));
+byId('gantt-policy').addEventListener('change', gantt);
+cards();
+numbers();
+facts();
+draw();
+let drawnWidth = innerWidth;
+addEventListener('resize', () => {
+  if (innerWidth === drawnWidth) return;
+  drawnWidth = innerWidth;
+  draw();
+});

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "server/bench/report.h"
+
+namespace gopmill::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json ToJson(const Interval& interval) {
+  return {{"median", interval.median}, {"low", interval.low}, {"high", interval.high}};
+}
+
+Json ToJson(const std::vector<CoreMeasures>& cores) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < cores.size(); ++i) {
+    list.push_back({{"worker", i},
+                    {"cpu", cores[i].pu_os_index},
+                    {"units", cores[i].units},
+                    {"busy_s", cores[i].busy_s},
+                    {"cpu_s", cores[i].cpu_s}});
+  }
+  return list;
+}
+
+Json StagesJson(const std::array<double, kStages>& stages) {
+  Json json;
+  for (std::size_t i = 0; i < kStages; ++i) {
+    json[std::string(StageName(static_cast<Stage>(i)))] = stages[i];
+  }
+  return json;
+}
+
+Json ToJson(const PolicySummary& summary) {
+  Json measures;
+  const auto docs = MeasureDocs();
+  for (std::size_t i = 0; i < docs.size(); ++i) {
+    measures[std::string(docs[i].name)] = ToJson(summary.measures[i]);
+  }
+  return {{"policy", summary.policy},
+          {"measures", std::move(measures)},
+          {"ratio", ToJson(summary.ratio)},
+          {"cores", ToJson(summary.cores)},
+          {"stages_ms", StagesJson(summary.stages_ms)}};
+}
+
+Json StreamsJson(const RunRecord& record) {
+  Json list = Json::array();
+  for (const StreamSample& stream : record.streams) {
+    list.push_back({{"stream", stream.id.value},
+                    {"name", stream.name},
+                    {"bytes", stream.bytes},
+                    {"frames", stream.frames},
+                    {"hash", fmt::format("{:016x}", stream.hash)}});
+  }
+  return list;
+}
+
+Json ToJson(const FinishedRun& run) {
+  Json json = {{"policy", run.record.policy},
+               {"repeat", run.record.repeat},
+               {"workers", run.record.workers.size()},
+               {"gops", run.measures.gops},
+               {"retries", run.record.counters.retries},
+               {"decisions", run.record.counters.decisions}};
+  for (const MeasureDoc& doc : MeasureDocs()) {
+    json[std::string(doc.name)] = run.measures.*doc.value;
+  }
+  json["cache"] = nullptr;
+  if (run.record.cache) {
+    json["cache"] = {{"references", run.record.cache->references},
+                     {"misses", run.record.cache->misses}};
+  }
+  json["cores"] = ToJson(run.measures.cores);
+  json["stages_ms"] = StagesJson(run.measures.stages_ms);
+  json["streams"] = StreamsJson(run.record);
+  return json;
+}
+
+Json HeadJson(const Report& report) {
+  const ReportHead& head = report.head;
+  const Machine& machine = head.machine;
+  return {{"format", "gopmill-bench"},
+          {"version", 1},
+          {"machine",
+           {{"cpu", machine.cpu},
+            {"cpus", machine.cpus},
+            {"kernel", machine.kernel},
+            {"load", machine.load},
+            {"date", machine.date},
+            {"gopmill", machine.gopmill},
+            {"ffmpeg", machine.ffmpeg},
+            {"compiler", machine.compiler}}},
+          {"command", head.command},
+          {"workload", head.workload},
+          {"unit", head.unit},
+          {"duration_s", head.duration},
+          {"preset", head.preset},
+          {"streams", head.streams},
+          {"seed", head.seed},
+          {"repeats", report.comparison.repeats},
+          {"baseline", Baseline(report.comparison)},
+          {"cache_misses",
+           head.cache_obstacle.empty() ? "counted" : "not counted: " + head.cache_obstacle}};
+}
+
+Json LegendJson() {
+  Json legend;
+  for (const MeasureDoc& doc : MeasureDocs()) {
+    legend[std::string(doc.name)] = {{"heading", doc.heading},
+                                     {"unit", doc.unit},
+                                     {"scale", doc.scale},
+                                     {"decimals", doc.decimals},
+                                     {"meaning", doc.meaning}};
+  }
+  return legend;
+}
+
+}  // namespace
+
+std::string ReportJson(const Report& report) {
+  Json json = HeadJson(report);
+  json["interval"] = {
+      {"method", "order statistics of the repeats (distribution-free)"},
+      {"coverage", report.summaries.empty() ? 0 : report.summaries[0].measures[0].coverage}};
+  json["violations"] = report.violations;
+  json["measures"] = LegendJson();
+  for (const PolicySummary& summary : report.summaries) {
+    json["policies"].push_back(ToJson(summary));
+  }
+  for (const FinishedRun& run : report.comparison.runs) json["runs"].push_back(ToJson(run));
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace gopmill::bench

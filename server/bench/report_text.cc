@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+
+#include "server/bench/report.h"
+
+namespace gopmill::bench {
+namespace {
+
+using Row = std::vector<std::string>;
+
+// The first column to the left, numbers to the right.
+std::string Table(const std::vector<Row>& rows) {
+  std::vector<std::size_t> widths(rows.front().size());
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    std::string line = fmt::format("{:<{}}", row[0], widths[0]);
+    for (std::size_t i = 1; i < row.size(); ++i) line += fmt::format("  {:>{}}", row[i], widths[i]);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::size_t IndexOf(std::string_view name) {
+  const auto docs = MeasureDocs();
+  return static_cast<std::size_t>(std::ranges::find(docs, name, &MeasureDoc::name) - docs.begin());
+}
+
+std::string Heading(const MeasureDoc& doc) {
+  return doc.unit.empty() ? std::string(doc.heading) : fmt::format("{} {}", doc.heading, doc.unit);
+}
+
+std::string MeasureTable(const Report& report, std::span<const std::string_view> names) {
+  std::vector<Row> rows = {{"policy"}};
+  for (const std::string_view name : names) {
+    rows[0].push_back(Heading(MeasureDocs()[IndexOf(name)]));
+  }
+  for (const PolicySummary& summary : report.summaries) {
+    Row row = {summary.policy};
+    for (const std::string_view name : names) {
+      const MeasureDoc& doc = MeasureDocs()[IndexOf(name)];
+      const double shown = summary.measures[IndexOf(name)].median * doc.scale;
+      row.push_back(fmt::format("{:.{}f}", shown, doc.decimals));
+    }
+    rows.push_back(std::move(row));
+  }
+  return Table(rows);
+}
+
+std::string ThroughputTable(const Report& report) {
+  std::vector<Row> rows = {{"policy", "GOPs/s", "interval", "/ " + Baseline(report.comparison),
+                            "interval", "core/GOP ms", "util %", "per core %"}};
+  for (const PolicySummary& summary : report.summaries) {
+    const auto at = [&summary](std::string_view name) { return summary.measures[IndexOf(name)]; };
+    const Interval& rate = at("gops_per_s");
+    const double wall = at("wall_s").median;
+    std::string cores;
+    for (const CoreMeasures& core : summary.cores) {
+      cores += fmt::format("{}{:.0f}", cores.empty() ? "" : " ", 100 * core.busy_s / wall);
+    }
+    rows.push_back({summary.policy, fmt::format("{:.1f}", rate.median),
+                    fmt::format("{:.1f}..{:.1f}", rate.low, rate.high),
+                    fmt::format("{:.3f}", summary.ratio.median),
+                    fmt::format("{:.3f}..{:.3f}", summary.ratio.low, summary.ratio.high),
+                    fmt::format("{:.2f}", at("core_ms_per_gop").median),
+                    fmt::format("{:.1f}", 100 * at("utilisation").median), std::move(cores)});
+  }
+  return Table(rows);
+}
+
+std::string StageTable(const Report& report) {
+  std::vector<Row> rows = {{"policy"}};
+  for (std::size_t i = 0; i < kStages; ++i) {
+    rows[0].emplace_back(StageName(static_cast<Stage>(i)));
+  }
+  for (const PolicySummary& summary : report.summaries) {
+    Row row = {summary.policy};
+    for (const double stage : summary.stages_ms) row.push_back(fmt::format("{:.2f}", stage));
+    rows.push_back(std::move(row));
+  }
+  return Table(rows);
+}
+
+std::string Head(const Report& report) {
+  const ReportHead& head = report.head;
+  return fmt::format(
+      "{}, {} CPUs, {}, load {:.2f}; gopmill {}, FFmpeg {}\n{}: {} streams, units: {}, seed {}, "
+      "{} repeats, interleaved\n",
+      head.machine.cpu, head.machine.cpus, head.machine.kernel, head.machine.load,
+      head.machine.gopmill, head.machine.ffmpeg, head.workload, head.streams, head.unit, head.seed,
+      report.comparison.repeats);
+}
+
+std::string IntervalNote(const Report& report) {
+  const double coverage = report.summaries.front().measures.front().coverage;
+  std::string note =
+      fmt::format("Medians; intervals hold the true median with {:.1f} %", 100 * coverage);
+  note += coverage < 0.95 ? " only: 95 % take at least 6 repeats.\n" : ".\n";
+  return note;
+}
+
+std::string CacheNote(const Report& report) {
+  if (!report.head.cache_obstacle.empty()) {
+    return fmt::format("Cache misses were not counted: {}.\n", report.head.cache_obstacle);
+  }
+  std::string text = "Last-level cache misses per GOP (user space):";
+  for (const FinishedRun& run : report.comparison.runs) {
+    if (run.record.repeat != 0 || !run.record.cache || run.measures.gops == 0) continue;
+    text += fmt::format(" {} {}", run.record.policy, run.record.cache->misses / run.measures.gops);
+  }
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string ReportText(const Report& report) {
+  using Names = std::vector<std::string_view>;
+  std::string text = Head(report) + IntervalNote(report);
+  text += "\nThroughput\n" + ThroughputTable(report);
+  text += "\nOrder and latency\n" +
+          MeasureTable(report, Names{"reordered", "extent_mean", "extent_max", "gap_before_ms",
+                                     "gap_after_ms", "first_byte_ms", "latency_p50_ms",
+                                     "latency_p95_ms", "latency_p99_ms", "deadline_misses"});
+  text +=
+      "\nScheduling\n" +
+      MeasureTable(report, Names{"decision_us", "overhead", "disruption", "cold", "context_hits",
+                                 "imbalance", "idle_waiting_ms", "idle_waiting_longest_ms",
+                                 "idle_waiting_events", "others_ms", "wake_up_us"});
+  text += "\nLife of a GOP, ms (means)\n" + StageTable(report);
+  text += "\n" + CacheNote(report);
+  for (const std::string& violation : report.violations) text += "FAILED: " + violation + "\n";
+  return text;
+}
+
+}  // namespace gopmill::bench

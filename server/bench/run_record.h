@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All that is written down of one run under one policy, before anything is computed from it.
+//
+// Thread-safety: compatible (plain values).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codec/context_cache.h"
+#include "scheduler/counters.h"
+#include "server/bench/process_usage.h"
+#include "server/session/unit_observer.h"
+
+namespace gopmill::bench {
+
+struct UnitSample {
+  UnitLife life;
+  TimePoint released;  // left the reorderer
+};
+
+struct StreamSample {
+  StreamId id;
+  std::string name;        // "ref-talk.mpg to 352x288"
+  std::uint64_t hash = 0;  // 64-bit FNV-1a of the container bytes; 0 for a replay
+  std::int64_t bytes = 0, frames = 0, video_bytes = 0;
+  std::optional<Duration> first_byte;  // since the stream began
+  Duration mux_send{};
+};
+
+struct WorkerSample {
+  int pu_os_index = -1;
+  bool pinned = false;
+};
+
+struct RunRecord {
+  std::string policy;
+  int repeat = 0;                 // from 0
+  TimePoint start, end;           // first stream begun, last one delivered
+  std::vector<UnitSample> units;  // by stream, then by index
+  std::vector<StreamSample> streams;
+  std::vector<WorkerSample> workers;
+  ProcessUsage usage;
+  CacheStats contexts;
+  SchedulerCounters counters;
+  double others_s = 0;               // CPU seconds that other programs took meanwhile
+  std::optional<CacheCounts> cache;  // empty where the machine does not count
+};
+
+}  // namespace gopmill::bench

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/bench/trace_recorder.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "base/log.h"
+
+namespace gopmill::bench {
+namespace {
+
+// A unit's own contexts are those of its stream unless it names others.
+std::uint64_t ContextOf(const JobSpec& spec) {
+  return spec.context != 0 ? spec.context : spec.unit.stream.value;
+}
+
+}  // namespace
+
+TraceUnit ToTraceUnit(const UnitLife& life, TimePoint begin,
+                      std::optional<double> known_opening_ms) {
+  constexpr double kLeastMillis = 1e-3;  // times in a trace are above zero
+  const JobReport& report = life.report;
+  const double cpu = std::max(ToMillis(report.cpu), kLeastMillis);
+  TraceUnit unit{.arrival_ms = std::max(0.0, ToMillis(report.submitted - begin)),
+                 .stream = report.unit.stream.value,
+                 .number = life.spec.stream_number,
+                 .index = report.unit.index.value,
+                 .bytes = life.spec.cost_bytes,
+                 .context = ContextOf(life.spec),
+                 .hot_ms = cpu,
+                 .cold_ms = std::nullopt,
+                 .deadline_ms = std::nullopt};
+  if (report.cold) {
+    unit.cold_ms = cpu;
+    unit.hot_ms = std::max(cpu - ToMillis(report.opening), kLeastMillis);
+  } else if (known_opening_ms) {
+    unit.cold_ms = cpu + *known_opening_ms;
+  }
+  if (life.spec.deadline != kNoDeadline) {
+    unit.deadline_ms = std::max(ToMillis(life.spec.deadline - begin), unit.arrival_ms);
+  }
+  return unit;
+}
+
+Result<std::shared_ptr<TraceRecorder>> TraceRecorder::Create(const std::filesystem::path& file,
+                                                             const TraceHeader& header) {
+  GOPMILL_ASSIGN_OR_RETURN(TraceWriter writer, TraceWriter::Create(file, header));
+  std::shared_ptr<TraceRecorder> recorder(new TraceRecorder(std::move(writer)));
+  try {
+    recorder->thread_ = std::thread([raw = recorder.get()] {
+      pthread_setname_np(pthread_self(), "recorder");
+      raw->WriteLoop();
+    });
+  } catch (const std::system_error&) {
+    return Error{.code = Code::kUnavailable, .message = "The machine has no more threads."};
+  }
+  return recorder;
+}
+
+TraceRecorder::TraceRecorder(TraceWriter writer) : writer_(std::move(writer)) {}
+
+TraceRecorder::~TraceRecorder() { static_cast<void>(Close().ok()); }
+
+void TraceRecorder::OnEnded(const UnitLife& life) noexcept {
+  if (life.report.outcome != JobOutcome::kDone) return;
+  const MutexLock lock(mutex_);
+  if (queue_.size() >= kMaxQueuedUnits) {
+    ++missed_;
+    return;
+  }
+  queue_.push_back(life);
+  changed_.NotifyOne();
+}
+
+void TraceRecorder::WriteLoop() {
+  std::deque<UnitLife> taken;
+  while (true) {
+    taken.clear();
+    {
+      const MutexLock lock(mutex_);
+      while (queue_.empty() && !closing_) changed_.Wait(mutex_);
+      if (queue_.empty()) return;
+      taken.swap(queue_);
+    }
+    for (const UnitLife& life : taken) WriteOne(life);
+  }
+}
+
+void TraceRecorder::WriteOne(const UnitLife& life) {
+  if (!status_.ok()) return;
+  const std::uint64_t context = ContextOf(life.spec);
+  const auto found = openings_.find(context);
+  std::optional<double> known;
+  if (found != openings_.end()) {
+    known = found->second.sum_ms / static_cast<double>(found->second.count);
+  }
+  if (life.report.cold && (found != openings_.end() || openings_.size() < kMaxKnownContexts)) {
+    Opening& opening = openings_[context];
+    opening.sum_ms += ToMillis(life.report.opening);
+    ++opening.count;
+  }
+  status_ = writer_.Add(ToTraceUnit(life, begin_, known));
+  if (!status_.ok()) spdlog::error("recording stopped: {}", status_.error().ToString());
+}
+
+Status TraceRecorder::Close() {
+  {
+    const MutexLock lock(mutex_);
+    closing_ = true;
+    changed_.NotifyOne();
+  }
+  if (thread_.joinable()) thread_.join();
+  if (std::exchange(closed_, true)) return OkStatus();
+  const Status closed = writer_.Close();
+  if (!status_.ok()) return status_;
+  GOPMILL_RETURN_IF_ERROR(closed);
+  const MutexLock lock(mutex_);
+  if (missed_ == 0) return OkStatus();
+  return Error{.code = Code::kResourceExhausted,
+               .message = std::to_string(missed_) +
+                          " units were not recorded: they came faster than they could be written."};
+}
+
+}  // namespace gopmill::bench

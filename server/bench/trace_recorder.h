@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Writes what arrives and what it costs to a trace (scheduler/sim/trace.h), for `bench --replay`
+// and the simulator. Units are queued by the streams' egress threads and written by a thread of its
+// own, so that a slow disk delays nobody: when kMaxQueuedUnits wait, further ones are not recorded,
+// and the end says so.
+//
+// CPU time of a unit that opened contexts is its cold time, less the time that took its hot time. A
+// unit that found them warm gives its hot time; its cold time is that plus the mean opening time of
+// its contexts so far, and not recorded while nothing is known of them.
+//
+// Thread-safety: safe; Close belongs to the owner and comes after the last stream.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <thread>
+#include <unordered_map>
+
+#include "base/thread_safety.h"
+#include "scheduler/sim/trace.h"
+#include "server/session/unit_observer.h"
+
+namespace gopmill::bench {
+
+inline constexpr std::size_t kMaxQueuedUnits = 65'536;
+// Contexts whose opening time is remembered; beyond that, units of further ones have no cold time
+// unless they were cold.
+inline constexpr std::size_t kMaxKnownContexts = 100'000;
+
+class TraceRecorder : public UnitObserver {
+ public:
+  // Creates the file or empties the one there is; the clock of the trace starts now.
+  static Result<std::shared_ptr<TraceRecorder>> Create(const std::filesystem::path& file,
+                                                       const TraceHeader& header);
+  ~TraceRecorder() override;
+
+  void OnEnded(const UnitLife& life) noexcept override;
+  void OnReleased(UnitId /*unit*/, TimePoint /*when*/) noexcept override {}
+
+  // Writes what is queued and closes the file. Says what went wrong since the beginning: the first
+  // error of the disk, or how many units are missing.
+  Status Close();
+
+ private:
+  explicit TraceRecorder(TraceWriter writer);
+  void WriteLoop();
+  void WriteOne(const UnitLife& life);
+
+  const TimePoint begin_ = SteadyNow();
+  Mutex mutex_;  // guards the four below
+  CondVar changed_;
+  std::deque<UnitLife> queue_ GOPMILL_GUARDED_BY(mutex_);
+  std::size_t missed_ GOPMILL_GUARDED_BY(mutex_) = 0;
+  bool closing_ GOPMILL_GUARDED_BY(mutex_) = false;
+
+  // Owned by the writing thread, by Close once that has ended.
+  TraceWriter writer_;
+  Status status_;
+  bool closed_ = false;
+  struct Opening {
+    double sum_ms = 0;
+    std::int64_t count = 0;
+  };
+  std::unordered_map<std::uint64_t, Opening> openings_;  // by context
+  std::thread thread_;
+};
+
+// The line of the trace for one unit; `known_opening_ms` of its contexts, empty if unknown.
+TraceUnit ToTraceUnit(const UnitLife& life, TimePoint begin,
+                      std::optional<double> known_opening_ms);
+
+}  // namespace gopmill::bench

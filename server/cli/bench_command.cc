@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gopmill bench: everything asked for is checked first, then measured, then written.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <stop_token>
+
+#include "base/log.h"
+#include "server/bench/policy_list.h"
+#include "server/bench/replay.h"
+#include "server/bench/report.h"
+#include "server/bench/stream_run.h"
+#include "server/bench/trace_events.h"
+#include "server/bench/trace_recorder.h"
+#include "server/bench/workload.h"
+#include "server/cli/commands.h"
+#include "server/cli/exit_codes.h"
+#include "server/cli/signals.h"
+#include "server/cli/text_output.h"
+
+namespace gopmill::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kStandardRepeats = 5, kQuickRepeats = 2, kQuickStreams = 6;
+
+// All that is asked for, checked.
+struct Plan {
+  std::vector<std::string> policies;
+  int repeats = 0;
+  bench::StreamRunOptions options;
+  std::vector<bench::BenchStream> streams;  // empty for a replay
+  std::vector<bench::ReplayUnit> units;     // of a replay
+  bench::ReportHead head;
+};
+
+// An hour of measuring must not end with a folder that is not there.
+Status CheckOutput(const char* parameter, const std::string& file) {
+  if (file.empty() || file == "-") return OkStatus();
+  std::error_code ignored;
+  const fs::path folder = fs::path(file).has_parent_path() ? fs::path(file).parent_path() : ".";
+  const bool there = fs::exists(file, ignored);
+  const bool writable = there ? !fs::is_directory(file, ignored) && access(file.c_str(), W_OK) == 0
+                              : access(folder.c_str(), W_OK | X_OK) == 0;
+  if (writable) return OkStatus();
+  return InvalidArgument(parameter, file + " cannot be written.", "a file in an existing folder");
+}
+
+Status CheckOutputs(const BenchArgs& args) {
+  GOPMILL_RETURN_IF_ERROR(CheckOutput("json", args.json));
+  const std::pair<const char*, const std::string&> files[] = {
+      {"html", args.html}, {"trace", args.trace}, {"record", args.record}};
+  for (const auto& [parameter, file] : files) {
+    if (file == "-") return InvalidArgument(parameter, "Only --json goes to stdout.", "a file");
+    GOPMILL_RETURN_IF_ERROR(CheckOutput(parameter, file));
+  }
+  return OkStatus();
+}
+
+Status PlanReplay(const BenchArgs& args, Plan& plan) {
+  GOPMILL_ASSIGN_OR_RETURN(const RecordedTrace trace, ReadTraceFile(args.replay));
+  plan.units = bench::ReplayUnits(trace);
+  if (plan.units.empty()) {
+    return InvalidArgument("replay", "The trace " + args.replay + " has no units.",
+                           "a trace with one at least");
+  }
+  std::vector<std::uint64_t> streams;
+  for (const TraceUnit& unit : trace.units) streams.push_back(unit.stream);
+  std::sort(streams.begin(), streams.end());
+  streams.erase(std::unique(streams.begin(), streams.end()), streams.end());
+  plan.head.workload = "replay of " + args.replay;
+  plan.head.unit = trace.header.unit;
+  plan.head.streams = static_cast<int>(streams.size());
+  return OkStatus();
+}
+
+Status PlanStreams(const BenchArgs& args, Plan& plan) {
+  GOPMILL_ASSIGN_OR_RETURN(const bench::Mix* mix, bench::FindMix(args.mix));
+  const int standard = args.quick ? kQuickStreams : mix->default_streams;
+  const int count = args.streams > 0 ? args.streams : standard;
+  plan.options.duration = !args.duration.empty() ? args.duration : args.quick ? "3" : "20";
+  plan.options.unit = args.unit;
+  plan.options.preset = args.preset;
+  plan.options.audio = args.audio;
+  plan.streams = mix->make(count, args.movies, static_cast<std::uint32_t>(args.seed));
+  for (const bench::BenchStream& stream : plan.streams) {
+    const auto request = bench::RequestOf(stream, plan.options);
+    if (!request.ok()) return request.error();
+  }
+  plan.head.workload = args.mix;
+  plan.head.unit = args.unit;
+  plan.head.duration = plan.options.duration;
+  plan.head.preset = args.preset;
+  plan.head.streams = count;
+  return bench::CheckMovies(plan.streams);
+}
+
+Result<Plan> MakePlan(const BenchArgs& args) {
+  Plan plan;
+  GOPMILL_ASSIGN_OR_RETURN(plan.policies, bench::ParsePolicyList(args.schedulers));
+  GOPMILL_RETURN_IF_ERROR(CheckOutputs(args));
+  plan.repeats = args.repeats > 0 ? args.repeats : args.quick ? kQuickRepeats : kStandardRepeats;
+  plan.options.workers = args.workers;
+  GOPMILL_RETURN_IF_ERROR(args.replay.empty() ? PlanStreams(args, plan) : PlanReplay(args, plan));
+  plan.head.machine = bench::DescribeMachine();
+  plan.head.command.emplace_back("gopmill");
+  for (const std::string& argument : args.line) plan.head.command.push_back(argument);
+  plan.head.seed = static_cast<std::uint32_t>(args.seed);
+  plan.head.cache_obstacle = bench::CacheCounters().obstacle();
+  return plan;
+}
+
+void PrintRun(const bench::FinishedRun& run, int done, int all) {
+  WriteStderr(fmt::format("{}/{}  {:<12} repeat {}: {} GOPs in {:.2f} s, {:.1f} GOPs/s\n", done,
+                          all, run.record.policy, run.record.repeat + 1, run.measures.gops,
+                          run.measures.wall_s, run.measures.gops_per_s));
+}
+
+Result<bench::Comparison> Run(const BenchArgs& args, Plan& plan, const std::stop_token& stop) {
+  std::shared_ptr<bench::TraceRecorder> recorder;
+  if (!args.record.empty()) {
+    const bench::Machine& machine = plan.head.machine;
+    const TraceHeader header{.machine = fmt::format("{}, {} CPUs", machine.cpu, machine.cpus),
+                             .unit = plan.head.unit};
+    GOPMILL_ASSIGN_OR_RETURN(recorder, bench::TraceRecorder::Create(args.record, header));
+  }
+  const bench::RunPolicy run = [&](const std::string& policy) -> Result<bench::RunRecord> {
+    if (!plan.units.empty()) {
+      return bench::RunReplay({.policy = policy, .workers = args.workers}, plan.units, stop);
+    }
+    plan.options.policy = policy;
+    plan.options.recorder = recorder;
+    auto record = bench::RunStreams(plan.options, plan.streams, stop);
+    // The first run is the recorded one.
+    if (recorder) GOPMILL_RETURN_IF_ERROR(recorder->Close());
+    recorder.reset();
+    return record;
+  };
+  return bench::Compare(plan.policies, plan.repeats, plan.head.seed, run, PrintRun);
+}
+
+// The first repeat of each policy.
+std::string TraceOf(const bench::Comparison& comparison) {
+  std::vector<const bench::RunRecord*> runs;
+  for (const bench::FinishedRun& run : comparison.runs) {
+    if (run.record.repeat == 0) runs.push_back(&run.record);
+  }
+  return bench::TraceEventsJson(runs);
+}
+
+Status WriteAll(const BenchArgs& args, const bench::Report& report) {
+  const std::string text = bench::ReportText(report);
+  if (args.json == "-") {
+    WriteStderr(text);
+  } else {
+    GOPMILL_RETURN_IF_ERROR(WriteStdout(text));
+  }
+  if (!args.json.empty()) {
+    GOPMILL_RETURN_IF_ERROR(WriteReport(args.json, bench::ReportJson(report)));
+  }
+  if (!args.html.empty()) {
+    GOPMILL_RETURN_IF_ERROR(WriteReport(args.html, bench::ReportHtml(report)));
+  }
+  return args.trace.empty() ? OkStatus() : WriteReport(args.trace, TraceOf(report.comparison));
+}
+
+int Fail(const Error& error) {
+  PrintError("bench", "", error);
+  return ExitCodeOf(error);
+}
+
+int Bench(const BenchArgs& args, const std::stop_token& stop) {
+  auto plan = MakePlan(args);
+  if (!plan.ok()) return Fail(plan.error());
+  auto comparison = Run(args, *plan, stop);
+  if (!comparison.ok()) return Fail(comparison.error());
+  bench::Report report{.head = std::move(plan->head),
+                       .comparison = std::move(*comparison),
+                       .summaries = {},
+                       .violations = {}};
+  report.summaries = bench::Summarise(report.comparison);
+  report.violations = bench::Violations(report.comparison);
+  const Status written = WriteAll(args, report);
+  if (!written.ok()) return Fail(written.error());
+  return report.violations.empty() ? kOk : kFailed;
+}
+
+}  // namespace
+
+int RunBench(const BenchArgs& args) {
+  if (args.list) return WriteStdout(bench::ListText()).ok() ? kOk : kFailed;
+  std::stop_source stop;
+  auto signals =
+      SignalWatcher::Start({SIGINT, SIGTERM, SIGHUP}, [stop, patience = Impatience()](int) mutable {
+        if (patience.OnRequest(SteadyNow())) _exit(kInterrupted);
+        stop.request_stop();
+      });
+  if (!signals.ok()) return Fail(signals.error());
+  if (const Status log = InitLogging("error", LogFormat::kText); !log.ok()) {
+    return Fail(log.error());
+  }
+  return Bench(args, stop.get_token());
+}
+
+}  // namespace gopmill::cli

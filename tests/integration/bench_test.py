@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`gopmill bench` from outside, small: equal outputs, numbers that agree with each other, what it
+writes, a recorded run replayed, and the complaints about bad input. Judges no time.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+PROGRAM = os.environ["GOPMILL_PROGRAM"]
+MOVIES = "movies/files"
+failures = []
+
+
+def check(condition, text):
+    if not condition:
+        failures.append(text)
+        print("FAIL", text, flush=True)
+
+
+def bench(*flags):
+    return subprocess.run([PROGRAM, "bench", *flags], capture_output=True, text=True, timeout=100)
+
+
+def check_numbers(report, runs):
+    check(len(report["runs"]) == runs, f"{len(report['runs'])} runs instead of {runs}")
+    first = report["runs"][0]
+    for run in report["runs"]:
+        name = f"{run['policy']} repeat {run['repeat']}"
+        check(sum(core["units"] for core in run["cores"]) == run["gops"], f"{name}: units of cores")
+        check(run["gops"] == first["gops"] > 0, f"{name}: {run['gops']} GOPs")
+        check(run["retries"] == 0, f"{name}: retries")
+        check(abs(run["gops_per_s"] * run["wall_s"] - run["gops"]) < 1e-6, f"{name}: rate")
+        check(0 < run["utilisation"] <= 1, f"{name}: utilisation {run['utilisation']}")
+        check(0 <= run["overhead"] < 1, f"{name}: overhead {run['overhead']}")
+        check(run["latency_p50_ms"] <= run["latency_p95_ms"] <= run["latency_p99_ms"],
+              f"{name}: percentiles")
+        busy = sum(core["busy_s"] for core in run["cores"]) * 1e3 / run["gops"]
+        stages = sum(run["stages_ms"][stage] for stage in ("decode", "filter", "encode", "other"))
+        check(abs(busy - stages) < 1e-6 * busy, f"{name}: stages {stages} of {busy} ms")
+    for policy in report["policies"]:
+        rate = policy["measures"]["gops_per_s"]
+        check(rate["low"] <= rate["median"] <= rate["high"], f"{policy['policy']}: interval")
+
+
+def movies(folder):
+    paths = {kind: os.path.join(folder, "report." + kind) for kind in ("json", "html", "trace", "rec")}
+    done = bench("--scheduler", "rr,h-cahrw", "--streams", "2", "--duration", "1", "--repeats", "2",
+                 "--workers", "2", "--preset", "ultrafast", "--json", paths["json"], "--html",
+                 paths["html"], "--trace", paths["trace"], "--record", paths["rec"])
+    check(done.returncode == 0, f"bench: {done.returncode} {done.stderr} {done.stdout}")
+    check("\nh-cahrw " in done.stdout, "no row for h-cahrw")
+    with open(paths["json"], encoding="utf-8") as file:
+        report = json.load(file)
+    check_numbers(report, 4)
+    hashes = {tuple(one["hash"] for one in run["streams"]) for run in report["runs"]}
+    check(len(hashes) == 1 and len(next(iter(hashes))) == 2, f"hashes {hashes}")
+    check(report["violations"] == [], f"violations {report['violations']}")
+    with open(paths["trace"], encoding="utf-8") as file:
+        events = json.load(file)["traceEvents"]
+    slices = [event for event in events if event["ph"] == "X"]
+    check(len(slices) == 2 * report["runs"][0]["gops"], f"{len(slices)} slices")
+    with open(paths["html"], encoding="utf-8") as file:
+        check("</html>" in file.read(), "the page is cut off")
+    return paths["rec"], report["runs"][0]["gops"]
+
+
+def replay(trace, gops):
+    done = bench("--replay", trace, "--scheduler", "rr,hrw", "--repeats", "1", "--workers", "2",
+                 "--json", "-")
+    check(done.returncode == 0, f"replay: {done.returncode} {done.stderr}")
+    report = json.loads(done.stdout)
+    check_numbers(report, 2)
+    check(report["runs"][0]["gops"] == gops, f"replayed {report['runs'][0]['gops']} of {gops}")
+
+
+def live(folder):
+    path = os.path.join(folder, "live.json")
+    done = bench("--mix", "live", "--scheduler", "h-cahrw", "--streams", "1", "--duration", "1.5",
+                 "--repeats", "1", "--preset", "ultrafast", "--json", path)
+    check(done.returncode == 0, f"live: {done.returncode} {done.stderr}")
+    with open(path, encoding="utf-8") as file:
+        wall = json.load(file)["runs"][0]["wall_s"]
+    check(wall >= 1.4, f"1.5 s of a live source took {wall} s")
+
+
+def bad_input(folder):
+    missing = os.path.join(folder, "missing", "file")
+    garbage = os.path.join(folder, "garbage")
+    with open(garbage, "wb") as file:
+        file.write(b'{"format":"gopmill-trace","version":99}\n\xff\xfe')
+    for flags, words in [
+            (["--scheduler", "nonsense"], "parameter: scheduler"),
+            (["--scheduler", "fifo,,rr"], "parameter: scheduler"),
+            (["--mix", "nonsense"], "parameter: mix"),
+            (["--streams", "0"], "--streams"),
+            (["--repeats", "0"], "--repeats"),
+            (["--seed", "-1"], "--seed"),
+            (["--seed", "banana"], "--seed"),
+            (["--unit", "banana"], "parameter: unit"),
+            (["--duration", "-5"], "parameter: duration"),
+            (["--movies", "/nonexistent"], "parameter: movies"),
+            (["--json", missing], "parameter: json"),
+            (["--html", folder], "parameter: html"),
+            (["--trace", "-"], "parameter: trace"),
+            (["--record", missing], "parameter: record"),
+            (["--replay", missing], "parameter: trace"),
+            (["--replay", garbage], "parameter: trace"),
+            (["--replay", garbage, "--streams", "2"], "--replay")]:
+        done = bench(*flags)
+        check(done.returncode == 2, f"{flags}: exit code {done.returncode}")
+        check(words in done.stderr, f"{flags}: {done.stderr}")
+        check(done.stdout == "", f"{flags}: wrote {done.stdout[:80]}")
+
+
+def main():
+    if not os.path.exists(os.path.join(MOVIES, "ref-talk.mpg")):
+        print("skipped: no movies")
+        return 77
+    listed = bench("--list")
+    check(listed.returncode == 0 and "h-cahrw" in listed.stdout and "bursty" in listed.stdout,
+          f"--list: {listed.stdout}")
+    with tempfile.TemporaryDirectory() as folder:
+        trace, gops = movies(folder)
+        replay(trace, gops)
+        live(folder)
+        bad_input(folder)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/bench/comparison.h"
+
+#include <gmock/gmock.h>
+
+#include "server/bench/policy_list.h"
+#include "tests/unit/bench/sample_runs.h"
+
+namespace gopmill::bench {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+using Runs = std::function<RunRecord(const std::string& policy, int call)>;
+
+Comparison CompareWith(const std::vector<std::string>& policies, int repeats, const Runs& runs) {
+  int calls = 0;
+  const RunPolicy run = [&](const std::string& policy) -> Result<RunRecord> {
+    return runs(policy, calls++);
+  };
+  return Compare(policies, repeats, 0, run, [](const FinishedRun&, int, int) {}).value();
+}
+
+TEST(RoundOrderTest, EveryPolicyComesFirstInTurn) {
+  const std::vector<std::string> policies = {"a", "b", "c"};
+  EXPECT_THAT(RoundOrder(policies, 0, 0), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(RoundOrder(policies, 0, 1), ElementsAre("b", "c", "a"));
+  EXPECT_THAT(RoundOrder(policies, 1, 1), ElementsAre("c", "a", "b"));
+}
+
+TEST(CompareTest, InterleavesAndKeepsTheUnitsOfTheFirstRound) {
+  const Comparison comparison = CompareWith(
+      {"rr", "sm"}, 2, [](const std::string& policy, int) { return test::SampleRun(policy, 0); });
+  std::vector<std::string> order;
+  for (const FinishedRun& run : comparison.runs) order.push_back(run.record.policy);
+  EXPECT_THAT(order, ElementsAre("rr", "sm", "sm", "rr"));
+  EXPECT_EQ(comparison.runs[1].record.units.size(), 4U);
+  EXPECT_THAT(comparison.runs[2].record.units, IsEmpty());
+  EXPECT_THAT(Violations(comparison), IsEmpty());
+}
+
+TEST(CompareTest, AFailedRunEndsIt) {
+  const RunPolicy run = [](const std::string&) -> Result<RunRecord> { return InternalError("no"); };
+  EXPECT_FALSE(Compare({"rr"}, 1, 0, run, [](const FinishedRun&, int, int) {}).ok());
+}
+
+TEST(ViolationsTest, DifferentOutputNamesStreamAndPolicies) {
+  const Comparison comparison =
+      CompareWith({"rr", "sm"}, 2, [](const std::string& policy, int call) {
+        RunRecord run = test::SampleRun(policy, 0);
+        if (call == 2) run.streams[1].hash ^= 1;
+        return run;
+      });
+  EXPECT_THAT(Violations(comparison),
+              ElementsAre(AllOf(HasSubstr("Stream 2"), HasSubstr("sm (repeat 2)"),
+                                HasSubstr("rr (repeat 1)"))));
+}
+
+// One unit waits for 9 ms although worker 1 is idle.
+RunRecord LazyRun(const std::string& policy, double others_s) {
+  RunRecord run = test::SampleRun(policy, 0);
+  run.units = {test::Unit(1, 0, 0, 0, 10), test::Unit(1, 1, 0, 10, 20)};
+  run.units[1].life.report.submitted = test::At(1);
+  run.units[1].life.report.assigned = test::At(1);
+  run.others_s = others_s;
+  return run;
+}
+
+TEST(ViolationsTest, OnlyPoliciesThatPromiseWorkConservationFail) {
+  const auto runs = [](const std::string& policy, int) { return LazyRun(policy, 0); };
+  EXPECT_THAT(Violations(CompareWith({"rr", "fifo"}, 1, runs)),
+              ElementsAre(AllOf(HasSubstr("fifo (repeat 1)"), HasSubstr("longest 9.00 ms"))));
+}
+
+TEST(ViolationsTest, ABusyMachineIsNotThePolicysFault) {
+  const auto runs = [](const std::string& policy, int) { return LazyRun(policy, 0.5); };
+  EXPECT_THAT(Violations(CompareWith({"fifo"}, 1, runs)), IsEmpty());
+}
+
+TEST(SummariseTest, RatiosArePairedByRound) {
+  const auto runs = [](const std::string& policy, int call) {
+    RunRecord run = test::SampleRun(policy, 0);
+    // Round 0 is twice as slow for both; rr always takes 10/8 of fifo's time.
+    const double wall = (policy == "rr" ? 10 : 8) * (call < 2 ? 2 : 1);
+    run.end = test::At(wall);
+    return run;
+  };
+  const Comparison comparison = CompareWith({"rr", "fifo"}, 2, runs);
+  EXPECT_EQ(Baseline(comparison), "fifo");
+  const auto summaries = Summarise(comparison);
+  ASSERT_EQ(summaries.size(), 2U);
+  EXPECT_DOUBLE_EQ(summaries[0].ratio.low, 0.8);
+  EXPECT_DOUBLE_EQ(summaries[0].ratio.high, 0.8);
+  EXPECT_DOUBLE_EQ(summaries[1].ratio.median, 1);
+}
+
+TEST(PolicyListTest, AcceptsAllAndLists) {
+  EXPECT_GT(ParsePolicyList("all")->size(), 5U);
+  EXPECT_THAT(*ParsePolicyList("rr,fifo"), ElementsAre("rr", "fifo"));
+}
+
+TEST(PolicyListTest, RefusesWhatIsUnknownEmptyOrTwice) {
+  for (const char* text : {"", ",", "fifo,", "fifo,,rr", "nonsense", "fifo,fifo", "all,fifo"}) {
+    const auto parsed = ParsePolicyList(text);
+    ASSERT_FALSE(parsed.ok()) << text;
+    EXPECT_EQ(parsed.error().parameter, "scheduler");
+    EXPECT_THAT(parsed.error().accepted, HasSubstr("h-cahrw"));
+  }
+}
+
+}  // namespace
+}  // namespace gopmill::bench

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/bench/idle_waiting.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/bench/sample_runs.h"
+
+namespace gopmill::bench {
+namespace {
+
+using test::At;
+
+WorkedUnit Worked(int worker, double eligible, double assigned, double started, double finished) {
+  return {.worker = worker,
+          .eligible = At(eligible),
+          .assigned = At(assigned),
+          .started = At(started),
+          .finished = At(finished)};
+}
+
+double Millis(Duration time) { return ToMillis(time); }
+
+TEST(IdleWaitingTest, NothingWhenAllWorkersAreBusyOrNothingWaits) {
+  // Worker 0 works on one unit after the other; worker 1 idles from 4 on, when nothing waits.
+  const IdleWaiting found = FindIdleWaiting(
+      {Worked(0, 0, 0, 0, 3), Worked(0, 0, 3, 3, 9), Worked(1, 0, 0, 0, 4)}, 2, At(0), At(9));
+  EXPECT_EQ(found.total.count(), 0);
+  EXPECT_EQ(found.too_long, 0);
+}
+
+TEST(IdleWaitingTest, AUnitBehindABusyWorkerBesideAnIdleOne) {
+  // The second unit waits in worker 0's run queue until 10; worker 1 is idle from 4 on.
+  const IdleWaiting found = FindIdleWaiting(
+      {Worked(0, 0, 0, 0, 10), Worked(0, 1, 1, 10, 12), Worked(1, 0, 0, 0, 4)}, 2, At(0), At(12));
+  EXPECT_DOUBLE_EQ(Millis(found.total), 6);
+  EXPECT_DOUBLE_EQ(Millis(found.longest), 6);
+  EXPECT_EQ(found.too_long, 1);
+}
+
+TEST(IdleWaitingTest, AUnitHeldBackInTheGlobalQueue) {
+  const IdleWaiting found = FindIdleWaiting({Worked(0, 2, 7, 7, 8)}, 1, At(0), At(8));
+  EXPECT_DOUBLE_EQ(Millis(found.total), 5);
+  EXPECT_EQ(found.too_long, 1);
+}
+
+TEST(IdleWaitingTest, WakingUpIsNotWaiting) {
+  const IdleWaiting found = FindIdleWaiting({Worked(0, 2, 2, 5, 8)}, 1, At(0), At(8));
+  EXPECT_EQ(found.total.count(), 0);
+  EXPECT_DOUBLE_EQ(Millis(found.wake_up), 3);
+}
+
+TEST(IdleWaitingTest, ManyShortHandOversAreNotOneLongEvent) {
+  std::vector<WorkedUnit> units;
+  for (int i = 0; i < 100; ++i) {
+    const double begin = i * 2.0 + 0.5;  // each waits half a millisecond beside the idle worker
+    units.push_back(Worked(0, begin - 0.5, begin, begin, begin + 1.5));
+  }
+  const IdleWaiting found = FindIdleWaiting(std::move(units), 1, At(0), At(200));
+  EXPECT_NEAR(Millis(found.total), 50, 1e-6);
+  EXPECT_NEAR(Millis(found.longest), 0.5, 1e-6);
+  EXPECT_EQ(found.too_long, 0);
+}
+
+}  // namespace
+}  // namespace gopmill::bench

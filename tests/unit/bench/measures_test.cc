@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/bench/measures.h"
+
+#include <gmock/gmock.h>
+
+#include <numeric>
+#include <set>
+
+#include "tests/unit/bench/sample_runs.h"
+
+namespace gopmill::bench {
+namespace {
+
+TEST(MeasureTest, ComputesWhatCanBeCheckedByHand) {
+  const RunMeasures measures = Measure(test::SampleRun("rr", 0));
+  EXPECT_EQ(measures.gops, 4);
+  EXPECT_DOUBLE_EQ(measures.wall_s, 0.020);
+  EXPECT_DOUBLE_EQ(measures.gops_per_s, 200);
+  EXPECT_DOUBLE_EQ(measures.core_ms_per_gop, 10);
+  EXPECT_DOUBLE_EQ(measures.utilisation, 0.75);
+  EXPECT_DOUBLE_EQ(measures.imbalance, 0.5);
+  EXPECT_DOUBLE_EQ(measures.disruption, 0.25);
+  EXPECT_DOUBLE_EQ(measures.reordered, 0.25);  // unit 0 of stream 2 after its unit 1
+  EXPECT_DOUBLE_EQ(measures.extent_max, 1);
+  EXPECT_DOUBLE_EQ(measures.first_byte_ms, 5);
+  EXPECT_DOUBLE_EQ(measures.latency_p50_ms, 7.5);  // of 3, 5, 10, 12
+}
+
+TEST(MeasureTest, StagesOfTheWorkerAddUpToItsTime) {
+  const RunMeasures measures = Measure(test::SampleRun("rr", 0));
+  const auto stage = [&measures](Stage each) {
+    return measures.stages_ms[static_cast<std::size_t>(each)];
+  };
+  EXPECT_NEAR(
+      stage(Stage::kDecode) + stage(Stage::kFilter) + stage(Stage::kEncode) + stage(Stage::kOther),
+      7.5, 1e-9);
+  EXPECT_NEAR(stage(Stage::kReorderWait), 2.5, 1e-9);
+}
+
+TEST(MeasureTest, UnitsOfTheCoresAreAllUnits) {
+  const RunMeasures measures = Measure(test::SampleRun("rr", 0));
+  const auto add = [](std::int64_t sum, const CoreMeasures& core) { return sum + core.units; };
+  EXPECT_EQ(std::accumulate(measures.cores.begin(), measures.cores.end(), std::int64_t{0}, add),
+            measures.gops);
+}
+
+TEST(MeasureTest, LateUnitsAreCounted) {
+  RunRecord run = test::SampleRun("rr", 0);
+  run.units[0].life.spec.deadline = test::At(4);
+  run.units[1].life.spec.deadline = test::At(9);
+  EXPECT_DOUBLE_EQ(Measure(run).deadline_misses, 0.25);
+}
+
+TEST(MeasureTest, AnEmptyRunIsAllZero) {
+  const RunMeasures measures = Measure(RunRecord{});
+  for (const MeasureDoc& doc : MeasureDocs()) EXPECT_EQ(measures.*doc.value, 0) << doc.name;
+}
+
+TEST(MeasureTest, EveryMeasureHasItsOwnNameAndSaysWhatItIs) {
+  std::set<std::string_view> names;
+  for (const MeasureDoc& doc : MeasureDocs()) {
+    EXPECT_TRUE(names.insert(doc.name).second) << doc.name;
+    EXPECT_GT(doc.meaning.size(), 8U) << doc.name;
+  }
+}
+
+}  // namespace
+}  // namespace gopmill::bench

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/bench/replay.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+#include <thread>
+
+#include "server/bench/measures.h"
+
+namespace gopmill::bench {
+namespace {
+
+TraceUnit Recorded(double arrival_ms, std::uint64_t stream, std::int64_t index) {
+  return {.arrival_ms = arrival_ms,
+          .stream = stream,
+          .number = stream - 1,
+          .index = index,
+          .bytes = 1000,
+          .context = stream,
+          .hot_ms = 2.0,
+          .cold_ms = 3.0,
+          .deadline_ms = std::nullopt};
+}
+
+TEST(ReplayUnitsTest, MissingTimesFollowFromTheMedianOpening) {
+  RecordedTrace trace;
+  trace.units = {Recorded(0, 1, 0), Recorded(1, 1, 1), Recorded(2, 1, 2)};
+  trace.units[1].cold_ms.reset();
+  trace.units[2].hot_ms.reset();
+  const auto units = ReplayUnits(trace);
+  EXPECT_EQ(units[1].cold, std::chrono::milliseconds(3));
+  EXPECT_EQ(units[2].hot, std::chrono::milliseconds(2));
+}
+
+TEST(WarmContextsTest, ForgetsTheLeastRecentlyUsed) {
+  WarmContexts contexts(2);
+  EXPECT_FALSE(contexts.Touch(1));
+  EXPECT_FALSE(contexts.Touch(2));
+  EXPECT_TRUE(contexts.Touch(1));
+  EXPECT_FALSE(contexts.Touch(3));
+  EXPECT_TRUE(contexts.Touch(1));
+  EXPECT_FALSE(contexts.Touch(2));
+}
+
+TEST(ReplayTest, BurnsTheRecordedTimeOnRealWorkers) {
+  RecordedTrace trace;
+  for (int i = 0; i < 6; ++i) {
+    for (const std::uint64_t stream : {1U, 2U}) trace.units.push_back(Recorded(i, stream, i));
+  }
+  const auto units = ReplayUnits(trace);
+  const auto run = RunReplay({.policy = "fifo", .workers = 2}, units, {});
+  ASSERT_TRUE(run.ok()) << run.error().ToString();
+  EXPECT_EQ(run->units.size(), 12U);
+  EXPECT_EQ(run->streams.size(), 2U);
+  Duration burnt{};
+  for (const UnitSample& unit : run->units) {
+    const Duration least = std::chrono::milliseconds(unit.life.report.cold ? 3 : 2);
+    EXPECT_GE(unit.life.report.cpu, least);
+    EXPECT_GE(unit.released, unit.life.report.finished);
+    burnt += unit.life.report.cpu;
+  }
+  EXPECT_GE(Measure(*run).cold, 2.0 / 12);  // each stream opens once at least
+  EXPECT_GE(burnt, std::chrono::milliseconds(24));
+}
+
+TEST(ReplayTest, StopsWhenAsked) {
+  RecordedTrace trace;
+  trace.units = {Recorded(0, 1, 0), Recorded(3'600'000, 1, 1)};
+  std::stop_source stop;
+  stop.request_stop();
+  const auto run =
+      RunReplay({.policy = "fifo", .workers = 1}, ReplayUnits(trace), stop.get_token());
+  ASSERT_FALSE(run.ok());
+  EXPECT_EQ(run.error().code, Code::kCancelled);
+}
+
+}  // namespace
+}  // namespace gopmill::bench

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/bench/report.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "server/bench/trace_events.h"
+#include "tests/unit/bench/sample_runs.h"
+
+namespace gopmill::bench {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Json = nlohmann::json;
+
+TEST(ReportTextTest, HasARowPerPolicyAndSaysWhatIsNotKnown) {
+  EXPECT_THAT(ReportText(test::SampleReport()),
+              AllOf(HasSubstr("\nrr "), HasSubstr("\nfifo "), HasSubstr("50.0 % only"),
+                    HasSubstr("Cache misses were not counted: test.")));
+}
+
+TEST(ReportTextTest, ViolationsComeLast) {
+  Report report = test::SampleReport();
+  report.violations = {"Stream 3 differs."};
+  EXPECT_THAT(ReportText(report), ::testing::EndsWith("FAILED: Stream 3 differs.\n"));
+}
+
+TEST(ReportJsonTest, IsConsistent) {
+  const Json json = Json::parse(ReportJson(test::SampleReport()));
+  EXPECT_EQ(json["runs"].size(), 4U);
+  EXPECT_EQ(json["policies"].size(), 2U);
+  for (const Json& run : json["runs"]) {
+    std::int64_t units = 0;
+    for (const Json& core : run["cores"]) units += core["units"].get<std::int64_t>();
+    EXPECT_EQ(units, run["gops"].get<std::int64_t>());
+    EXPECT_EQ(run["streams"][0]["hash"], "0000000000001235");
+  }
+  for (const auto& [name, doc] : json["measures"].items()) {
+    EXPECT_TRUE(json["policies"][0]["measures"].contains(name)) << name;
+  }
+}
+
+TEST(ReportJsonTest, WhatIsNotUtf8DoesNotBreakIt) {
+  Report report = test::SampleReport();
+  report.head.command = {"gopmill", "bench", "--movies", "caf\xe9"};
+  EXPECT_TRUE(Json::accept(ReportJson(report)));
+}
+
+TEST(ReportHtmlTest, NothingInTheDataEndsTheScript) {
+  const std::string page = ReportHtml(test::SampleReport());
+  const std::size_t begin = page.find("id=\"data\">");
+  ASSERT_NE(begin, std::string::npos);
+  const std::size_t end = page.find("</script>", begin);
+  const std::string data = page.substr(begin + 10, end - begin - 10);
+  EXPECT_THAT(data, Not(HasSubstr("<")));
+  const Json json = Json::parse(data);
+  EXPECT_EQ(json["runs"][0]["streams"][0]["name"], "movie </script><!-- to 128x96");
+  EXPECT_EQ(json["gantt"].size(), 2U);
+  EXPECT_EQ(json["gantt"][0]["slices"].size(), 4U);
+}
+
+TEST(ReportHtmlTest, IsOneFileWithoutNetwork) {
+  const std::string page = ReportHtml(test::SampleReport());
+  EXPECT_THAT(page, AllOf(Not(HasSubstr(" src=")), Not(HasSubstr("href=")), Not(HasSubstr("url(")),
+                          Not(HasSubstr("fetch(")), Not(HasSubstr("@DATA@"))));
+}
+
+TEST(ReportHtmlTest, TextFromOutsideIsText) {
+  EXPECT_EQ(EscapeHtml("<a href='x'>&\"@"), "&lt;a href=&#39;x&#39;&gt;&amp;&quot;&#64;");
+  Report report = test::SampleReport();
+  report.head.workload = "replay of <img onerror=x> @DATA@ @TITLE@ @SCRIPT@";
+  const std::string page = ReportHtml(report);
+  EXPECT_THAT(page, AllOf(Not(HasSubstr("<img")), HasSubstr("&lt;img onerror=x&gt; &#64;DATA")));
+}
+
+TEST(TraceEventsTest, EveryUnitIsASliceOnItsWorkerAndATrackOfItsStream) {
+  const RunRecord run = test::SampleRun("rr", 0);
+  const Json json = Json::parse(TraceEventsJson({&run, &run}));
+  int slices = 0, begins = 0, ends = 0;
+  for (const Json& event : json["traceEvents"]) {
+    const std::string phase = event["ph"];
+    begins += phase == "b" ? 1 : 0;
+    ends += phase == "e" ? 1 : 0;
+    if (phase != "X") continue;
+    ++slices;
+    EXPECT_LT(event["tid"].get<int>(), 2);
+    EXPECT_GT(event["dur"].get<double>(), 0);
+    EXPECT_TRUE(event["args"].contains("encode_ms"));
+  }
+  EXPECT_EQ(slices, 8);
+  EXPECT_EQ(begins, ends);
+  EXPECT_GE(begins, 8);
+}
+
+TEST(TraceEventsTest, NoRunsAreAnEmptyTrace) {
+  EXPECT_EQ(Json::parse(TraceEventsJson({}))["traceEvents"].size(), 0U);
+}
+
+}  // namespace
+}  // namespace gopmill::bench

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/bench/trace_recorder.h"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "tests/unit/bench/sample_runs.h"
+
+namespace gopmill::bench {
+namespace {
+
+UnitLife Life(std::uint64_t stream, std::int64_t index, bool cold) {
+  UnitLife life = test::Unit(stream, index, 0, 10, 20).life;
+  life.report.submitted = life.report.started = SteadyNow();
+  life.report.cpu = FromSeconds(cold ? 0.012 : 0.010);
+  life.report.cold = cold;
+  life.report.opening = FromSeconds(cold ? 0.002 : 0.0);
+  return life;
+}
+
+class TraceRecorderTest : public ::testing::Test {
+ protected:
+  void TearDown() override { std::filesystem::remove(file_); }
+  const std::filesystem::path file_ = std::filesystem::path(::testing::TempDir()) /
+                                      ("gopmill_recorder_" + std::to_string(getpid()));
+};
+
+TEST_F(TraceRecorderTest, WritesATraceThatCanBeRead) {
+  auto recorder = TraceRecorder::Create(file_, {.machine = "test", .unit = "gop"}).value();
+  recorder->OnEnded(Life(1, 0, true));
+  recorder->OnEnded(Life(1, 1, false));
+  UnitLife cancelled = Life(1, 2, false);
+  cancelled.report.outcome = JobOutcome::kCancelled;
+  recorder->OnEnded(cancelled);
+  ASSERT_TRUE(recorder->Close().ok());
+  const auto trace = ReadTraceFile(file_);
+  ASSERT_TRUE(trace.ok()) << trace.error().ToString();
+  ASSERT_EQ(trace->units.size(), 2U);
+  EXPECT_NEAR(*trace->units[0].hot_ms, 10, 1e-6);
+  EXPECT_NEAR(*trace->units[0].cold_ms, 12, 1e-6);
+  EXPECT_NEAR(*trace->units[1].hot_ms, 10, 1e-6);
+  EXPECT_NEAR(*trace->units[1].cold_ms, 12, 1e-6);  // by what the first one told
+  EXPECT_EQ(trace->units[1].context, 1U);
+}
+
+TEST_F(TraceRecorderTest, ManyThreadsAtOnceLoseNothing) {
+  auto recorder = TraceRecorder::Create(file_, {.machine = "test", .unit = "gop"}).value();
+  {
+    std::vector<std::jthread> threads;
+    for (std::uint64_t stream = 1; stream <= 4; ++stream) {
+      threads.emplace_back([&recorder, stream] {
+        for (int i = 0; i < 200; ++i) recorder->OnEnded(Life(stream, i, i == 0));
+      });
+    }
+  }
+  ASSERT_TRUE(recorder->Close().ok());
+  const auto trace = ReadTraceFile(file_);
+  ASSERT_TRUE(trace.ok()) << trace.error().ToString();
+  EXPECT_EQ(trace->units.size(), 800U);
+}
+
+TEST_F(TraceRecorderTest, AFullDiskIsReportedAtTheEnd) {
+  auto recorder = TraceRecorder::Create("/dev/full", {.machine = "test", .unit = "gop"});
+  if (recorder.ok()) {
+    for (int i = 0; i < 2000; ++i) (*recorder)->OnEnded(Life(1, i, false));
+    EXPECT_FALSE((*recorder)->Close().ok());
+  } else {
+    EXPECT_EQ(recorder.error().code, Code::kIo);
+  }
+}
+
+TEST_F(TraceRecorderTest, AFolderThatIsNotThereIsRefused) {
+  EXPECT_FALSE(TraceRecorder::Create("/nonexistent/trace", {.machine = "", .unit = ""}).ok());
+}
+
+}  // namespace
+}  // namespace gopmill::bench
