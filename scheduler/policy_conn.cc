@@ -6,7 +6,7 @@
 // Servers", IEEE/ACM ToN 20(5), 2012.
 #include "scheduler/early_binding.h"
 #include "scheduler/policy_registry.h"
-#include "scheduler/sticky_map.h"
+#include "scheduler/stream_table.h"
 
 namespace gopmill {
 namespace {
@@ -24,8 +24,8 @@ class Conn final : public Policy {
  private:
   WorkerId WorkerOf(const Unit& unit, const PoolState& pool) {
     const StreamId stream = unit.spec.unit.stream;
-    const WorkerId known = streams_.Find(stream);
-    if (known.value >= 0 && pool.available(known) && known != unit.excluded) return known;
+    const WorkerId* const known = streams_.Find(stream);
+    if (known != nullptr && pool.available(*known) && *known != unit.excluded) return *known;
     WorkerId shortest;
     for (std::int32_t i = 0; i < pool.worker_count(); ++i) {
       const WorkerId w{i};
@@ -33,7 +33,7 @@ class Conn final : public Policy {
       if (shortest.value < 0 || Load(pool, w) < Load(pool, shortest)) shortest = w;
     }
     // A retry elsewhere does not move the stream.
-    if (shortest.value >= 0 && unit.excluded.value < 0) streams_.Set(stream, shortest);
+    if (shortest.value >= 0 && unit.excluded.value < 0) streams_.Add(stream) = shortest;
     return shortest;
   }
 
@@ -41,7 +41,7 @@ class Conn final : public Policy {
     return pool.loads()[static_cast<std::size_t>(w.value)];
   }
 
-  StickyMap streams_;
+  StreamTable<WorkerId> streams_;
 };
 
 }  // namespace

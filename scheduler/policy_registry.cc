@@ -24,6 +24,14 @@ Result<std::unique_ptr<Policy>> MakeRr(const PolicyOptions& options, const PoolS
 Result<std::unique_ptr<Policy>> MakeP2c(const PolicyOptions& options, const PoolState& pool);
 Result<std::unique_ptr<Policy>> MakePLlf(const PolicyOptions& options, const PoolState& pool);
 Result<std::unique_ptr<Policy>> MakeAp(const PolicyOptions& options, const PoolState& pool);
+Result<std::unique_ptr<Policy>> MakePsHrw(const PolicyOptions& options, const PoolState& pool);
+Result<std::unique_ptr<Policy>> MakeGpsHrw(const PolicyOptions& options, const PoolState& pool);
+Result<std::unique_ptr<Policy>> MakeStatic(const PolicyOptions& options, const PoolState& pool);
+Result<std::unique_ptr<Policy>> MakeQuantum(const PolicyOptions& options, const PoolState& pool);
+Result<std::unique_ptr<Policy>> MakeCohort(const PolicyOptions& options, const PoolState& pool);
+Result<std::unique_ptr<Policy>> MakeCredit(const PolicyOptions& options, const PoolState& pool);
+Result<std::unique_ptr<Policy>> MakeEverest(const PolicyOptions& options, const PoolState& pool);
+Result<std::unique_ptr<Policy>> MakeEverestAe(const PolicyOptions& options, const PoolState& pool);
 
 namespace {
 
@@ -46,6 +54,15 @@ constexpr std::array kPolicies = {
     PolicyEntry{"p2c", "the shorter queue of two drawn at random", &MakeP2c},
     PolicyEntry{"p-llf", "the worker that is predicted to finish the unit first", &MakePLlf},
     PolicyEntry{"ap", "workers divided among classes by weight, least loaded inside", &MakeAp},
+    PolicyEntry{"ps-hrw", "proportional shares of classes over h-cahrw, fair queueing", &MakePsHrw},
+    PolicyEntry{"gps-hrw", "proportional shares of classes over plain hashing", &MakeGpsHrw},
+    PolicyEntry{"static", "workers divided among classes once and for all", &MakeStatic},
+    PolicyEntry{"quantum", "each worker serves the classes in turn, four units each", &MakeQuantum},
+    PolicyEntry{"cohort", "each worker stays with a class until nothing of it waits", &MakeCohort},
+    PolicyEntry{"credit", "classes earn and spend credit, idle credit is lent", &MakeCredit},
+    PolicyEntry{"everest", "workers allocated to classes by queue length and deadline",
+                &MakeEverest},
+    PolicyEntry{"everest-ae", "the same, eager and work conserving", &MakeEverestAe},
 };
 
 }  // namespace

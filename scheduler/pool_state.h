@@ -120,8 +120,8 @@ class PoolState {
   }
   // Units of the unit's stream that workers hold, and bytes of it that wait.
   [[nodiscard]] int assigned_of_stream(UnitRef ref) const { return stream_of(ref).assigned_units; }
-  [[nodiscard]] std::uint64_t waiting_bytes_of_stream(UnitRef ref) const {
-    return stream_of(ref).waiting_bytes;
+  [[nodiscard]] std::uint64_t waiting_bytes_of(const Unit& unit) const {
+    return streams_[unit.stream_slot].waiting_bytes;
   }
   [[nodiscard]] UnitRef FirstAssignedOfStream(UnitRef ref) const {
     return stream_of(ref).assigned.front();

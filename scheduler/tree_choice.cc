@@ -71,37 +71,30 @@ TreeChoice::PathSums TreeChoice::SumHomePath(const LoadTree& tree, WorkerId home
   return sums;
 }
 
-TreeChoice::Queue TreeChoice::QueueOf(const LoadTree& tree, const LoadNode& child,
-                                      const LoadNode& parent, const StreamHome& home,
-                                      const PathSums& path, WorkerId excluded) const {
-  int available = child.available;
-  int idle = child.idle;
-  if (excluded.value >= 0 && child.Holds(excluded)) [[unlikely]] {
-    // A retry: count as if the worker that failed were not there. Its bytes stay in the sum; they
-    // make its neighbours look a little busier, which does no harm.
-    const LoadNode& failed = tree.leaf(excluded);
-    available -= failed.available;
-    idle -= failed.idle;
-  }
-  if (available <= 0) return {};
+TreeChoice::Queue TreeChoice::QueueOf(const LoadNode& child, const LoadNode& parent,
+                                      const StreamHome& home, const PathSums& path,
+                                      Usable usable) const {
+  if (usable.available <= 0) return {};
   const bool counts_as_idle =
-      options_.parent == ParentRule::kAnyIdle ? idle > 0 : idle == available;
+      options_.parent == ParentRule::kAnyIdle ? usable.idle > 0 : usable.idle == usable.available;
   if (counts_as_idle) return {.weighted = 0, .plain = 0, .usable = true};
   const auto load = static_cast<double>(child.load);
   // Off the home path, `parent` is the closest common node of the home and all workers below, as
   // long as the home is below `parent`; further away the ratio is the same for all children.
   double weighted = parent.Holds(home.worker) ? Ratio(parent) * load : load;
   if (child.Holds(home.worker)) weighted = path[static_cast<std::size_t>(child.depth)];
-  const double workers = options_.children == ChildRule::kByWorkers ? available : 1.0;
+  const double workers = options_.children == ChildRule::kByWorkers ? usable.available : 1.0;
   return {.weighted = weighted / workers, .plain = load / workers, .usable = true};
 }
 
+template <class CountUsable>
 int TreeChoice::BestChild(const LoadTree& tree, const LoadNode& parent, const StreamHome& home,
-                          const PathSums& path, WorkerId excluded) {
+                          const PathSums& path, CountUsable usable) {
   QueueWeights weights(options_);
   const auto children = tree.children(parent);
   for (std::size_t i = 0; i < children.size(); ++i) {
-    queues_[i] = QueueOf(tree, children[i], parent, home, path, excluded);
+    queues_[i] = QueueOf(children[i], parent, home, path,
+                         usable(parent.first_child + static_cast<int>(i), children[i]));
     if (queues_[i].usable) weights.See(queues_[i].weighted, queues_[i].plain);
   }
   int best = -1;
@@ -119,17 +112,47 @@ int TreeChoice::BestChild(const LoadTree& tree, const LoadNode& parent, const St
   return best;
 }
 
-WorkerId TreeChoice::Choose(const LoadTree& tree, const StreamHome& home, WorkerId excluded) {
-  const LoadNode* node = &tree.node(0);
+template <class CountUsable>
+WorkerId TreeChoice::Descend(const LoadTree& tree, const StreamHome& home, CountUsable usable) {
   if (home.worker.value < 0) return {};
   const PathSums path = SumHomePath(tree, home.worker);
-  while (!node->leaf()) {
-    const int best = BestChild(tree, *node, home, path, excluded);
-    if (best < 0) return {};
-    node = &tree.node(best);
+  int index = 0;
+  while (!tree.node(index).leaf()) {
+    index = BestChild(tree, tree.node(index), home, path, usable);
+    if (index < 0) return {};
   }
-  const WorkerId chosen{node->first_worker};
-  return node->available > 0 && chosen != excluded ? chosen : WorkerId{};
+  const LoadNode& leaf = tree.node(index);
+  return usable(index, leaf).available > 0 ? WorkerId{leaf.first_worker} : WorkerId{};
+}
+
+WorkerId TreeChoice::Choose(const LoadTree& tree, const StreamHome& home, WorkerId excluded) {
+  return Descend(tree, home, [&](int /*index*/, const LoadNode& node) {
+    Usable usable{node.available, node.idle};
+    if (excluded.value >= 0 && node.Holds(excluded)) [[unlikely]] {
+      // A retry: count as if the worker that failed were not there. Its bytes stay in the sum; they
+      // make its neighbours look a little busier, which does no harm.
+      const LoadNode& failed = tree.leaf(excluded);
+      usable.available -= failed.available;
+      usable.idle -= failed.idle;
+    }
+    return usable;
+  });
+}
+
+WorkerId TreeChoice::ChooseOutside(const LoadTree& tree, const StreamHome& home,
+                                   const ExclusionSet& set) {
+  return Descend(tree, home, [&](int index, const LoadNode& node) {
+    const auto i = static_cast<std::size_t>(index);
+    return Usable{node.available - set.available_[i], node.idle - set.idle_[i]};
+  });
+}
+
+void ExclusionSet::Count(const LoadTree& tree, WorkerId worker, int sign) {
+  const LoadNode& leaf = tree.leaf(worker);
+  for (int i = tree.leaf_index(worker); i >= 0; i = tree.node(i).parent) {
+    available_[static_cast<std::size_t>(i)] += sign * leaf.available;
+    idle_[static_cast<std::size_t>(i)] += sign * leaf.idle;
+  }
 }
 
 }  // namespace gopmill

@@ -34,6 +34,23 @@ namespace gopmill {
 // Whether the communication ratios count (h-cahrw) or are all taken as 1 (h-ahrw).
 enum class Distances { kCounted, kIgnored };
 
+// Workers that a choice must not return. Adding one costs O(depth).
+class ExclusionSet {
+ public:
+  explicit ExclusionSet(const LoadTree& tree)
+      : available_(static_cast<std::size_t>(tree.node_count()), 0), idle_(available_) {}
+  void Add(const LoadTree& tree, WorkerId worker) { Count(tree, worker, 1); }
+  void Remove(const LoadTree& tree, WorkerId worker) { Count(tree, worker, -1); }
+
+ private:
+  friend class TreeChoice;
+  void Count(const LoadTree& tree, WorkerId worker, int sign);
+
+  // By node: how many of its workers in service, and of its idle ones, are in the set.
+  std::vector<int> available_;
+  std::vector<int> idle_;
+};
+
 class TreeChoice {
  public:
   TreeChoice(const PolicyOptions& options, const LoadTree& tree,
@@ -42,6 +59,10 @@ class TreeChoice {
   [[nodiscard]] StreamHome Home(StreamId stream, const LoadTree& tree) const;
   // The worker for one unit of a stream; never `excluded` (-1: nobody). -1 if nobody is left.
   [[nodiscard]] WorkerId Choose(const LoadTree& tree, const StreamHome& home, WorkerId excluded);
+  // The same with any number of workers excluded. The set does not change the queues of the nodes
+  // above them, only who can be chosen.
+  [[nodiscard]] WorkerId ChooseOutside(const LoadTree& tree, const StreamHome& home,
+                                       const ExclusionSet& set);
 
  private:
   struct Queue {
@@ -55,11 +76,18 @@ class TreeChoice {
     return distances_ == Distances::kCounted ? node.ratio : 1.0;
   }
   [[nodiscard]] PathSums SumHomePath(const LoadTree& tree, WorkerId home) const;
-  [[nodiscard]] Queue QueueOf(const LoadTree& tree, const LoadNode& child, const LoadNode& parent,
-                              const StreamHome& home, const PathSums& path,
-                              WorkerId excluded) const;
+  // Workers of a child that may be chosen, and how many of them are idle.
+  struct Usable {
+    int available = 0;
+    int idle = 0;
+  };
+  [[nodiscard]] Queue QueueOf(const LoadNode& child, const LoadNode& parent, const StreamHome& home,
+                              const PathSums& path, Usable usable) const;
+  template <class CountUsable>
   [[nodiscard]] int BestChild(const LoadTree& tree, const LoadNode& parent, const StreamHome& home,
-                              const PathSums& path, WorkerId excluded);
+                              const PathSums& path, CountUsable usable);
+  template <class CountUsable>
+  [[nodiscard]] WorkerId Descend(const LoadTree& tree, const StreamHome& home, CountUsable usable);
 
   const PolicyOptions options_;
   const Distances distances_;

@@ -21,7 +21,7 @@ constexpr const char* kHeaderForm =
     R"({"format":"gopmill-trace","version":1,"machine":"text","unit":"text"})";
 constexpr const char* kUnitForm =
     R"({"arrival_ms":0,"stream":1,"number":0,"class":"","index":0,"bytes":1,"context":1,"hot_ms":1})"
-    " and perhaps cold_ms, deadline_ms";
+    " and perhaps frames, cold_ms, deadline_ms";
 
 Error BadTrace(std::string message, std::string accepted) {
   return InvalidArgument("trace", std::move(message), std::move(accepted));
@@ -34,13 +34,13 @@ class LineReader {
 
   bool Has(const char* key) const { return object_.contains(key); }
 
-  std::string Text(const char* key) {
+  std::string Text(const char* key, std::size_t most) {
     const Json* value = Find(key);
     if (value == nullptr) return {};
     if (!value->is_string()) return Fail(key, "is not a text", form_), std::string();
     auto text = value->get<std::string>();
-    if (text.size() > kMaxTraceName) {
-      Fail(key, "is too long", fmt::format("at most {} bytes", kMaxTraceName));
+    if (text.size() > most) {
+      Fail(key, "is too long", fmt::format("at most {} bytes", most));
     }
     return text;
   }
@@ -145,11 +145,11 @@ Result<TraceHeader> ReadHeader(const std::string& line) {
   GOPMILL_ASSIGN_OR_RETURN(const Json object, ParseLine(line, kHeaderForm));
   GOPMILL_RETURN_IF_ERROR(CheckVersion(object));
   LineReader reader(object, kHeaderForm);
-  reader.Text("format");
+  reader.Text("format", kMaxTraceName);
   reader.Whole("version", kTraceVersion, kTraceVersion);
   TraceHeader header;
-  header.machine = reader.Text("machine");
-  header.unit = reader.Text("unit");
+  header.machine = reader.Text("machine", kMaxTraceName);
+  header.unit = reader.Text("unit", kMaxTraceName);
   GOPMILL_RETURN_IF_ERROR(reader.End());
   return header;
 }
@@ -162,9 +162,10 @@ Result<TraceUnit> ReadUnit(const std::string& line) {
   unit.arrival_ms = reader.Millis("arrival_ms", 0);
   unit.stream = reader.Whole("stream", 0, kAny);
   unit.number = reader.Whole("number", 0, kAny);
-  unit.service_class = reader.Text("class");
+  unit.service_class = reader.Text("class", kMaxTraceClassName);
   unit.index = static_cast<std::int64_t>(reader.Whole("index", 0, 1ULL << 53U));
   unit.bytes = reader.Whole("bytes", 1, kMaxTraceBytes);
+  if (reader.Has("frames")) unit.frames = reader.Whole("frames", 0, 1U << 30U);
   unit.context = reader.Whole("context", 0, kAny);
   unit.hot_ms = reader.Work("hot_ms");
   unit.cold_ms = reader.Work("cold_ms");
@@ -320,6 +321,7 @@ std::string TraceUnitLine(const TraceUnit& unit) {
       R"({{"arrival_ms":{},"stream":{},"number":{},"class":{},"index":{},"bytes":{},"context":{})",
       Number(unit.arrival_ms), unit.stream, unit.number, Quoted(unit.service_class), unit.index,
       unit.bytes, unit.context);
+  if (unit.frames > 0) line += fmt::format(",\"frames\":{}", unit.frames);
   if (unit.hot_ms) line += ",\"hot_ms\":" + Number(*unit.hot_ms);
   if (unit.cold_ms) line += ",\"cold_ms\":" + Number(*unit.cold_ms);
   if (unit.deadline_ms) line += ",\"deadline_ms\":" + Number(*unit.deadline_ms);

@@ -8,12 +8,12 @@
 //
 //   {"format":"gopmill-trace","version":1,"machine":"AMD EPYC, 2 CPUs","unit":"gop"}
 //   {"arrival_ms":12.5,"stream":7,"number":0,"class":"live","index":3,"bytes":57000,
-//    "context":1234,"hot_ms":7.1,"cold_ms":8.2,"deadline_ms":512.5}
+//    "frames":15,"context":1234,"hot_ms":7.1,"cold_ms":8.2,"deadline_ms":512.5}
 //
-// Rules the reader holds files to: no other keys, none twice; all but hot_ms, cold_ms, deadline_ms
-// are required, and of hot_ms and cold_ms at least one; indices of a stream are unique and grow
-// with its arrival times; number and class of a stream do not change. A trace of another version is
-// refused, never guessed at.
+// Rules the reader holds files to: no other keys, none twice; all but frames, hot_ms, cold_ms and
+// deadline_ms are required, and of hot_ms and cold_ms at least one; indices of a stream are unique
+// and grow with its arrival times; number and class of a stream do not change. A trace of another
+// version is refused, never guessed at.
 //
 // Thread-safety: the functions are safe, TraceWriter is compatible.
 #pragma once
@@ -35,9 +35,10 @@ namespace gopmill {
 inline constexpr int kTraceVersion = 1;
 inline constexpr std::size_t kMaxTraceUnits = 10'000'000;
 inline constexpr std::size_t kMaxTraceStreams = 1'000'000;
-inline constexpr std::size_t kMaxTraceClasses = 256;
-inline constexpr std::size_t kMaxTraceLine = 4096;         // bytes
-inline constexpr std::size_t kMaxTraceName = 256;          // bytes, of any text in it
+inline constexpr std::size_t kMaxTraceClasses = 64;
+inline constexpr std::size_t kMaxTraceLine = 4096;  // bytes
+inline constexpr std::size_t kMaxTraceName = 256;   // bytes, of the header's texts
+inline constexpr std::size_t kMaxTraceClassName = 32;
 inline constexpr double kMaxTraceMillis = 1e10;            // about four months
 inline constexpr std::uint64_t kMaxTraceBytes = 1U << 30;  // of one unit
 
@@ -55,6 +56,7 @@ struct TraceUnit {
   std::string service_class = {};     // name of the class; may be empty
   std::int64_t index = 0;             // UnitIndex, from 0
   std::uint64_t bytes = 0;            // compressed bytes, > 0
+  std::uint64_t frames = 0;           // pictures to encode; 0 = not known
   std::uint64_t context = 0;          // what codec contexts it needs: equal keys share warm ones
   std::optional<double> hot_ms;       // CPU time with warm contexts, > 0
   std::optional<double> cold_ms;      // CPU time with contexts opened for it, > 0

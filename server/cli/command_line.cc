@@ -82,6 +82,7 @@ struct Line {
   ServeArgs serve;
   TopologyArgs topology;
   BenchArgs bench;
+  SimulateArgs simulate;
   TargetOptions transcode_target, explain_target;
   int rtsp_port = 0;
 };
@@ -283,6 +284,7 @@ CommandLine ParseCommandLine(const std::vector<std::string>& args) {
   AddServe(app, line);
   AddTopology(app, line);
   AddBench(app, line);
+  AddSimulate(app, line.simulate);
   std::vector<std::string> reversed(args.rbegin(), args.rend());
   try {
     app.parse(std::move(reversed));
@@ -296,6 +298,7 @@ CommandLine ParseCommandLine(const std::vector<std::string>& args) {
     line.bench.line = args;
     return line.bench;
   }
+  if (app.got_subcommand("simulate")) return line.simulate;
   return line.topology;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/status.h"
 #include "media/target.h"
+#include "server/cli/simulate_args.h"
 
 namespace gopmill::cli {
 
@@ -62,8 +63,8 @@ struct TextAnswer {
   std::string text;  // to stdout when exit_code is 0, else to stderr
 };
 
-using CommandLine =
-    std::variant<TextAnswer, TranscodeArgs, ExplainArgs, ServeArgs, TopologyArgs, BenchArgs>;
+using CommandLine = std::variant<TextAnswer, TranscodeArgs, ExplainArgs, ServeArgs, TopologyArgs,
+                                 SimulateArgs, BenchArgs>;
 
 // `args` without the name of the program.
 CommandLine ParseCommandLine(const std::vector<std::string>& args);

@@ -15,5 +15,6 @@ int RunExplain(const ExplainArgs& args);
 int RunServe(const ServeArgs& args);
 int RunBench(const BenchArgs& args);
 int RunTopology(const TopologyArgs& args);
+int RunSimulate(const SimulateArgs& args);
 
 }  // namespace gopmill::cli

@@ -28,6 +28,7 @@ struct Run {
   int operator()(const ServeArgs& args) const { return RunServe(args); }
   int operator()(const BenchArgs& args) const { return RunBench(args); }
   int operator()(const TopologyArgs& args) const { return RunTopology(args); }
+  int operator()(const SimulateArgs& args) const { return RunSimulate(args); }
 };
 
 }  // namespace

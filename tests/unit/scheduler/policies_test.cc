@@ -116,7 +116,8 @@ TEST_P(EveryPolicyTest, GivesTheSameAnswersAgain) {
 class WorkConservingTest : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Policies, WorkConservingTest,
                          testing::Values("h-cahrw", "ca-ahrw", "h-ahrw", "ahrw", "ahrw-theory",
-                                         "fifo", "mru", "lru", "hybrid", "p-llf"),
+                                         "fifo", "mru", "lru", "hybrid", "p-llf", "ps-hrw",
+                                         "gps-hrw", "quantum", "cohort", "credit", "everest-ae"),
                          kPolicyTestName);
 
 void ExpectNobodyIdleWhileUnitsWait(VirtualPool& pool) {

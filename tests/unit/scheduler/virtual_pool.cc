@@ -51,11 +51,11 @@ VirtualPool::VirtualPool(const VirtualPoolParams& params) {
 void VirtualPool::Submit(std::uint64_t stream, std::int64_t index, std::size_t bytes) {
   const std::uint64_t number =
       stream_numbers_.try_emplace(stream, stream_numbers_.size()).first->second;
-  Step(JobArrived{.spec = {.unit = {StreamId{stream}, UnitIndex{index}},
-                           .stream_number = number,
-                           .cost_bytes = bytes},
-                  .job = std::make_unique<RecordingJob>(reports_),
-                  .submitted = now_});
+  JobSpec spec{
+      .unit = {StreamId{stream}, UnitIndex{index}}, .stream_number = number, .cost_bytes = bytes};
+  complete_spec(spec);
+  Step(
+      JobArrived{.spec = spec, .job = std::make_unique<RecordingJob>(reports_), .submitted = now_});
 }
 
 void VirtualPool::Cancel(std::uint64_t stream) { Step(StreamCancelled{StreamId{stream}}); }

@@ -63,6 +63,8 @@ class VirtualPool {
   std::function<JobOutcome(const Ticket&)> outcome = [](const Ticket&) {
     return JobOutcome::kDone;
   };
+  // Fills in what Submit does not say: class, deadline, context, frames.
+  std::function<void(JobSpec&)> complete_spec = [](JobSpec&) {};
   // Called for every assignment, after it took effect.
   std::function<void(UnitId, WorkerId worker, WorkerId home)> on_assigned;
   // Called for every run that ended.

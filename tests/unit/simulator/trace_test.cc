@@ -41,6 +41,7 @@ TraceUnit SomeUnit(std::uint64_t stream, std::int64_t index, double arrival_ms) 
           .service_class = "gold \"A\"",
           .index = index,
           .bytes = 1234,
+          .frames = 15,
           .context = 0xFFFFFFFFFFFFFFFF,
           .hot_ms = 0.1 + 0.2,
           .cold_ms = std::nullopt,

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/allocation.h"
+
+#include <utility>
+
+#include "scheduler/early_binding.h"
+
+namespace gopmill {
+namespace {
+
+UnitRef FirstOf(int service_class, WorkerId w, const PoolState& pool) {
+  UnitRef ref = pool.FirstHeadOf(service_class);
+  while (ref.valid() && pool.unit(ref).excluded == w) ref = pool.NextHeadOf(ref);
+  return ref;
+}
+
+// The unit that is due first, or one of the next few if only that is warm on `w`.
+UnitRef BestOf(int service_class, WorkerId w, const PoolState& pool) {
+  const UnitRef first = FirstOf(service_class, w, pool);
+  int looked_at = 0;
+  for (UnitRef ref = first; ref.valid() && looked_at < kMaxOffers;
+       ref = pool.NextHeadOf(ref), ++looked_at) {
+    const Unit& unit = pool.unit(ref);
+    // Only among equals: a deadline goes before warmth.
+    if (unit.spec.deadline != pool.unit(first).spec.deadline) break;
+    if (unit.excluded != w && pool.warm(ref, w)) return ref;
+  }
+  return first;
+}
+
+class ClassPolicy final : public Policy {
+ public:
+  ClassPolicy(const PolicyOptions& options, std::unique_ptr<Allocation> allocation)
+      : Policy(options.hash), allocation_(std::move(allocation)) {}
+
+  void On(const PolicyEvent& event, const PoolState& pool, TimePoint now,
+          ActionList& actions) override {
+    if (const auto* arrived = std::get_if<Arrived>(&event)) {
+      OnArrived(arrived->unit, pool, now, actions);
+    } else if (const auto* free = std::get_if<WorkerFree>(&event)) {
+      OnFree(free->worker, pool, now, actions);
+    } else if (const auto* ran = std::get_if<UnitFinished>(&event)) {
+      allocation_->OnFinished(pool.unit(ran->unit).service_class, ran->worker, ran->busy, pool,
+                              now);
+    }
+  }
+
+ private:
+  void OnArrived(UnitRef ref, const PoolState& pool, TimePoint now, ActionList& actions) {
+    const Unit& unit = pool.unit(ref);
+    allocation_->OnArrived(unit.service_class, pool, now);
+    WorkerId chosen;
+    for (WorkerId w = pool.LongestIdle(); w.value >= 0; w = pool.NextIdle(w)) {
+      if (w == unit.excluded || allocation_->ClassFor(w, pool, now) != unit.service_class) continue;
+      const bool warm = pool.warm(ref, w);
+      if (chosen.value < 0 || warm) chosen = w;
+      if (warm) break;
+    }
+    if (chosen.value < 0 && unit.excluded.value >= 0) chosen = OtherIdle(unit, pool);
+    if (chosen.value < 0) {
+      actions.Add(Hold{ref, WorkerId{}});
+      return;
+    }
+    allocation_->OnStarted(unit.service_class, chosen, now);
+    actions.Add(Assign{ref, chosen});
+  }
+
+  void OnFree(WorkerId w, const PoolState& pool, TimePoint now, ActionList& actions) {
+    if (!pool.idle(w) || !pool.OldestHead().valid()) return;
+    const int service_class = allocation_->ClassFor(w, pool, now);
+    const UnitRef ref = service_class >= 0 ? BestOf(service_class, w, pool) : RetryFor(w, pool);
+    if (!ref.valid()) return;
+    allocation_->OnStarted(pool.unit(ref).service_class, w, now);
+    actions.Add(Assign{ref, w});
+  }
+
+  // A unit that failed runs anywhere else, or it might wait for ever for a worker of its class.
+  static WorkerId OtherIdle(const Unit& unit, const PoolState& pool) {
+    const WorkerId w = pool.LongestIdle();
+    return w.value >= 0 && w == unit.excluded ? pool.NextIdle(w) : w;
+  }
+  static UnitRef RetryFor(WorkerId w, const PoolState& pool) {
+    UnitRef ref = pool.OldestHead();
+    while (ref.valid() && (pool.unit(ref).excluded.value < 0 || pool.unit(ref).excluded == w)) {
+      ref = pool.NextHead(ref);
+    }
+    return ref;
+  }
+
+  const std::unique_ptr<Allocation> allocation_;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> MakeClassPolicy(const PolicyOptions& options,
+                                        std::unique_ptr<Allocation> allocation) {
+  return std::make_unique<ClassPolicy>(options, std::move(allocation));
+}
+
+bool HasUnitFor(int service_class, WorkerId w, const PoolState& pool) {
+  return FirstOf(service_class, w, pool).valid();
+}
+
+void FindShares(std::span<const ServiceClass> classes, std::span<double> shares) {
+  double weights = 0;
+  double left = 1;
+  for (const ServiceClass& c : classes) {
+    weights += c.weight;
+    left -= c.guaranteed;
+  }
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    shares[i] = classes[i].guaranteed + (left > 0 ? left * classes[i].weight / weights : 0);
+  }
+}
+
+}  // namespace gopmill

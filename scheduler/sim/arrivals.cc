@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/sim/arrivals.h"
+
+#include <charconv>
+#include <numeric>
+#include <string_view>
+#include <vector>
+
+#include "scheduler/sim/random.h"
+
+namespace gopmill::sim {
+namespace {
+
+constexpr const char* kAccepted =
+    "closed, poisson, batch:N, geometric:N, onoff or live; N 1 to 1000";
+constexpr int kMaxBatch = 1000;
+constexpr double kOnShare = 0.25;
+constexpr double kUnitsPerSession = 20;
+
+Result<int> BatchSize(std::string_view digits) {
+  int batch = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), batch);
+  if (error != std::errc() || end != digits.data() + digits.size() || batch < 1 ||
+      batch > kMaxBatch) {
+    return InvalidArgument("arrivals",
+                           "\"" + std::string(digits.substr(0, 40)) + "\" is no size of a batch.",
+                           kAccepted);
+  }
+  return batch;
+}
+
+// Whole batches of streams drawn at random among those with units left.
+void SetBatched(Workload& workload, const Arrivals& arrivals, double per_ms, Random& random) {
+  std::vector<std::uint32_t> open(workload.streams.size());
+  std::iota(open.begin(), open.end(), 0U);
+  std::vector<std::uint32_t> next(open.size(), 0);
+  double now_ms = 0;
+  while (!open.empty()) {
+    now_ms += random.Exponential(arrivals.batch / per_ms);
+    const std::size_t place = random.Below(open.size());
+    const std::uint32_t s = open[place];
+    const SimStream& stream = workload.streams[s];
+    const std::uint64_t size = arrivals.kind == ArrivalKind::kGeometric
+                                   ? random.Geometric(arrivals.batch)
+                                   : static_cast<std::uint64_t>(arrivals.batch);
+    for (std::uint64_t i = 0; i < size && next[s] < stream.unit_count; ++i) {
+      workload.units[stream.first_unit + next[s]++].arrival_ms = now_ms;
+    }
+    if (next[s] == stream.unit_count) {
+      open[place] = open.back();
+      open.pop_back();
+    }
+  }
+}
+
+// Sessions of a mean number of units; the pauses between them keep the mean rate.
+void SetOnOff(Workload& workload, const SimStream& stream, double gap_ms, Random& random) {
+  const double on_gap_ms = gap_ms * kOnShare;
+  const double off_ms = gap_ms * kUnitsPerSession * (1 - kOnShare);
+  double now_ms = random.Exponential(off_ms);
+  std::uint64_t left = random.Geometric(kUnitsPerSession);
+  for (std::uint32_t i = 0; i < stream.unit_count; ++i) {
+    if (left-- == 0) {
+      now_ms += random.Exponential(off_ms);
+      left = random.Geometric(kUnitsPerSession) - 1;
+    }
+    now_ms += random.Exponential(on_gap_ms);
+    workload.units[stream.first_unit + i].arrival_ms = now_ms;
+  }
+}
+
+void SetLive(Workload& workload, const SimStream& stream, double gap_ms, Random& random) {
+  const double phase_ms = random.Uniform() * gap_ms;
+  for (std::uint32_t i = 0; i < stream.unit_count; ++i) {
+    SimUnit& unit = workload.units[stream.first_unit + i];
+    unit.arrival_ms = phase_ms + i * gap_ms;
+    unit.deadline_ms = unit.arrival_ms + gap_ms;
+  }
+}
+
+}  // namespace
+
+Result<Arrivals> ParseArrivals(const std::string& text) {
+  if (text == "closed") return Arrivals{ArrivalKind::kClosed};
+  if (text == "poisson") return Arrivals{ArrivalKind::kPoisson};
+  if (text == "onoff") return Arrivals{ArrivalKind::kOnOff};
+  if (text == "live") return Arrivals{ArrivalKind::kLive};
+  for (const auto& [prefix, kind] : {std::pair("batch:", ArrivalKind::kPoisson),
+                                     std::pair("geometric:", ArrivalKind::kGeometric)}) {
+    if (!text.starts_with(prefix)) continue;
+    GOPMILL_ASSIGN_OR_RETURN(
+        const int batch, BatchSize(std::string_view(text).substr(std::string_view(prefix).size())));
+    return Arrivals{kind, batch};
+  }
+  return InvalidArgument("arrivals", "\"" + text.substr(0, 40) + "\" is no kind of arrivals.",
+                         kAccepted);
+}
+
+void SetArrivals(Workload& workload, const Arrivals& arrivals, double load, int workers,
+                 std::uint64_t seed) {
+  if (arrivals.kind == ArrivalKind::kClosed) {
+    workload.feed = Feed::kClosed;
+    return;
+  }
+  workload.feed = Feed::kOpen;
+  Random random(MixSeed(seed, 0xA221));
+  const double per_ms = ArrivalsPerSecond(workload, load, workers) / 1000;
+  if (arrivals.kind == ArrivalKind::kPoisson || arrivals.kind == ArrivalKind::kGeometric) {
+    SetBatched(workload, arrivals, per_ms, random);
+    return;
+  }
+  const double gap_ms = static_cast<double>(workload.streams.size()) / per_ms;
+  for (const SimStream& stream : workload.streams) {
+    if (arrivals.kind == ArrivalKind::kOnOff) SetOnOff(workload, stream, gap_ms, random);
+    if (arrivals.kind == ArrivalKind::kLive) SetLive(workload, stream, gap_ms, random);
+  }
+}
+
+}  // namespace gopmill::sim

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One point of a study, with every parameter that can be set from outside by name: what machine,
+// what work, what arrivals, what costs. From it come the workload, and a run per policy.
+//
+// Thread-safety: safe (pure functions).
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scheduler/sim/simulation.h"
+#include "scheduler/sim/trace.h"
+
+namespace gopmill::sim {
+
+struct Experiment {
+  std::string topology = "chiplet";
+  std::string workload = "transcode";  // transcode, l7, trace
+  std::string mix = "reference";
+  std::string arrivals = "closed";
+  std::string classes;                         // weights like "5:3:1"; empty = one class
+  std::shared_ptr<const RecordedTrace> trace;  // for the workload "trace"
+  int streams = 0;     // 0 = 20, or as many connections as the trace of l7 had
+  int concurrent = 0;  // closed feed: streams at once; 0 = all
+  int gops = 100;
+  int workers = 0;
+  int queue = 2;
+  int window = 0;
+  int contexts = 4;
+  double spread = 0.35;
+  double load = 0.9;
+  double memory_share = 0.02;
+  double refill_ms = 0.2;
+  double switch_ms = 0;
+  std::uint64_t seed = 1;
+};
+
+// A parameter by its name on the command line (without dashes).
+struct ExperimentParam {
+  std::string_view name;
+  std::string_view meaning;
+  std::string_view accepted;
+  bool sweepable = false;  // numeric
+};
+std::span<const ExperimentParam> ExperimentParams();
+
+// Sets a parameter from text. Not a number, NaN, out of range, unknown: an error that names it.
+Status SetParam(Experiment& experiment, std::string_view name, const std::string& value);
+
+// What all policies of one point share.
+struct PreparedExperiment {
+  Machine machine;
+  Workload workload;
+  SimulationParams params;
+};
+Result<PreparedExperiment> Prepare(const Experiment& experiment);
+
+// "all" or names separated by commas; errors list the names there are.
+Result<std::vector<std::string>> ParsePolicies(const std::string& text);
+
+}  // namespace gopmill::sim

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/sim/simulation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <queue>
+#include <unordered_map>
+#include <utility>
+
+#include "scheduler/dispatcher.h"
+#include "scheduler/policy_registry.h"
+#include "scheduler/worker_layout.h"
+
+namespace gopmill::sim {
+namespace {
+
+constexpr int kWindowPerWorker = 4;
+constexpr int kWindowExtra = 4;
+
+TimePoint At(double ms) { return TimePoint(Duration(std::llround(ms * 1e6))); }
+double Millis(TimePoint t) { return ToMillis(t.time_since_epoch()); }
+
+// Stands for a unit in the dispatcher.
+class SimJob final : public Job {
+ public:
+  SimJob(std::uint32_t stream_place, std::uint32_t unit_index)
+      : stream(stream_place), index(unit_index) {}
+  JobOutcome Run(WorkerContext& /*worker*/) noexcept override { return JobOutcome::kDone; }
+  void OnReport(const JobReport& /*report*/) noexcept override {}
+
+  const std::uint32_t stream;  // place in Workload::streams
+  const std::uint32_t index;   // within the stream
+};
+
+struct Completion {
+  TimePoint at;
+  std::uint64_t sequence = 0;  // equal times: in the order in which they began
+  int worker = 0;
+  bool operator>(const Completion& other) const {
+    return std::pair(at, sequence) > std::pair(other.at, other.sequence);
+  }
+};
+
+// Which unit is submitted next under an open feed.
+class ArrivalOrder {
+ public:
+  explicit ArrivalOrder(const Workload& workload) {
+    if (workload.feed != Feed::kOpen) return;
+    for (std::uint32_t s = 0; s < workload.streams.size(); ++s) {
+      const SimStream& stream = workload.streams[s];
+      for (std::uint32_t i = 0; i < stream.unit_count; ++i) {
+        order_.push_back({workload.units[stream.first_unit + i].arrival_ms, s, i});
+      }
+    }
+    std::ranges::stable_sort(order_, {}, &Arrival::at_ms);
+  }
+  struct Arrival {
+    double at_ms = 0;
+    std::uint32_t stream = 0;
+    std::uint32_t index = 0;
+  };
+  [[nodiscard]] const Arrival* Peek() const {
+    return next_ < order_.size() ? &order_[next_] : nullptr;
+  }
+  void Pop() { ++next_; }
+
+ private:
+  std::vector<Arrival> order_;
+  std::size_t next_ = 0;
+};
+
+class Simulation {
+ public:
+  Simulation(const SimulationParams& params, const Workload& workload,
+             std::unique_ptr<Dispatcher> dispatcher, std::unique_ptr<CostModel> cost)
+      : workload_(workload),
+        dispatcher_(std::move(dispatcher)),
+        workers_(static_cast<std::size_t>(dispatcher_->pool().worker_count())),
+        streams_(workload.streams.size()),
+        window_(static_cast<std::uint32_t>(
+            workload.window > 0
+                ? workload.window
+                : kWindowPerWorker * dispatcher_->pool().worker_count() + kWindowExtra)),
+        arrivals_(workload),
+        cost_(std::move(cost)),
+        order_(workload),
+        idle_(dispatcher_->pool().worker_count()),
+        shares_(workload, params.share_window_ms) {}
+
+  SimResult Run(const std::string& policy) {
+    const TimePoint started = SteadyNow();
+    if (workload_.feed == Feed::kClosed) StartStreams();
+    while (StepOnce()) {
+    }
+    SimResult result = Sum();
+    result.policy = policy;
+    result.run_seconds = ToSeconds(SteadyNow() - started);
+    return result;
+  }
+
+ private:
+  struct Worker {
+    std::deque<Ticket> inbox;
+    std::unique_ptr<Ticket> running;
+    TimePoint began;
+    double busy_ms = 0;
+  };
+  struct StreamState {
+    std::uint32_t submitted = 0;
+    std::uint32_t finished = 0;
+    int last_worker = -1;
+  };
+
+  // --- Feeding -----------------------------------------------------------------------------------
+  void StartStreams() {
+    const auto count = std::min<std::size_t>(static_cast<std::size_t>(workload_.concurrent),
+                                             workload_.streams.size());
+    // Unit by unit over all streams, as parallel ingests would deliver them.
+    std::vector<std::uint32_t> open(count);
+    std::iota(open.begin(), open.end(), 0U);
+    next_stream_ = count;
+    for (std::uint32_t i = 0; i < window_ && !open.empty(); ++i) {
+      std::erase_if(open, [&](std::uint32_t s) { return workload_.streams[s].unit_count <= i; });
+      for (const std::uint32_t s : open) Submit(s);
+    }
+  }
+
+  void OpenNextStream() {
+    if (next_stream_ >= workload_.streams.size()) return;
+    const auto stream = static_cast<std::uint32_t>(next_stream_++);
+    const std::uint32_t count = std::min(window_, workload_.streams[stream].unit_count);
+    for (std::uint32_t i = 0; i < count; ++i) Submit(stream);
+  }
+
+  void Submit(std::uint32_t s) {
+    const SimStream& stream = workload_.streams[s];
+    const std::uint32_t index = streams_[s].submitted++;
+    const SimUnit& unit = workload_.units[stream.first_unit + index];
+    idle_.Waiting(+1, Millis(now_));
+    shares_.Waiting(stream.service_class, +1, Millis(now_));
+    Step(JobArrived{.spec = SpecOf(s, index, unit),
+                    .job = std::make_unique<SimJob>(s, index),
+                    .submitted = now_});
+  }
+
+  [[nodiscard]] JobSpec SpecOf(std::uint32_t s, std::uint32_t index, const SimUnit& unit) const {
+    const SimStream& stream = workload_.streams[s];
+    return {.unit = {stream.id, UnitIndex{index}},
+            .stream_number = s,
+            .cost_bytes = unit.bytes,
+            .frames = unit.frames,
+            .service_class = static_cast<std::uint16_t>(stream.service_class),
+            .context = stream.context,
+            .deadline = std::isfinite(unit.deadline_ms) ? At(unit.deadline_ms) : kNoDeadline};
+  }
+
+  // --- The event loop ----------------------------------------------------------------------------
+  bool StepOnce() {
+    const ArrivalOrder::Arrival* arrival = arrivals_.Peek();
+    if (arrival != nullptr &&
+        (completions_.empty() || At(arrival->at_ms) < completions_.top().at)) {
+      now_ = std::max(now_, At(arrival->at_ms));
+      const std::uint32_t stream = arrival->stream;
+      arrivals_.Pop();
+      Submit(stream);
+      return true;
+    }
+    if (completions_.empty()) return false;
+    const Completion done = completions_.top();
+    completions_.pop();
+    now_ = done.at;
+    Finish(done.worker);
+    return true;
+  }
+
+  void Finish(int index) {
+    Worker& worker = workers_[static_cast<std::size_t>(index)];
+    const std::unique_ptr<Ticket> ticket = std::move(worker.running);
+    const auto& job = static_cast<const SimJob&>(*ticket->job);
+    JobReport& report = ticket->report;
+    report.outcome = JobOutcome::kDone;
+    report.finished = now_;
+    const double began_ms = Millis(worker.began);
+    const double now_ms = Millis(now_);
+    worker.busy_ms += now_ms - began_ms;
+    const SimStream& stream = workload_.streams[job.stream];
+    shares_.Ran(stream.service_class, began_ms, now_ms);
+    const double submitted_ms = Millis(report.submitted);
+    order_.Finished(job.stream, job.index, submitted_ms, now_ms);
+    CountDeadline(workload_.units[stream.first_unit + job.index], now_ms);
+    const std::uint32_t stream_place = job.stream;
+    idle_.Idle(+1, now_ms);
+    BeginNext(index);
+    Step(JobFinished{report, nullptr});
+    Continue(stream_place);
+  }
+
+  // What the end of a unit lets in under a closed feed.
+  void Continue(std::uint32_t s) {
+    StreamState& state = streams_[s];
+    ++state.finished;
+    if (workload_.feed != Feed::kClosed) return;
+    if (state.submitted < workload_.streams[s].unit_count) Submit(s);
+    if (state.finished == workload_.streams[s].unit_count) OpenNextStream();
+  }
+
+  void CountDeadline(const SimUnit& unit, double finished_ms) {
+    if (!std::isfinite(unit.deadline_ms)) return;
+    ++deadlines_;
+    if (finished_ms > unit.deadline_ms) ++missed_;
+  }
+
+  void BeginNext(int index) {
+    Worker& worker = workers_[static_cast<std::size_t>(index)];
+    if (worker.inbox.empty()) return;
+    worker.running = std::make_unique<Ticket>(std::move(worker.inbox.front()));
+    worker.inbox.pop_front();
+    const auto& job = static_cast<const SimJob&>(*worker.running->job);
+    const SimStream& stream = workload_.streams[job.stream];
+    const SimUnit& unit = workload_.units[stream.first_unit + job.index];
+    StreamState& state = streams_[job.stream];
+    const RunCost cost = cost_->Begin({.now_ms = Millis(now_),
+                                       .stream = job.stream,
+                                       .worker = index,
+                                       .last_worker = state.last_worker,
+                                       .context = stream.context,
+                                       .service_class = stream.service_class,
+                                       .hot_ms = unit.hot_ms,
+                                       .open_ms = unit.open_ms});
+    state.last_worker = index;
+    useful_ms_ += unit.hot_ms;
+    reload_ += cost.reload;
+    wait_ms_ += Millis(now_) - Millis(worker.running->report.submitted);
+    if (cost.cold) ++cold_;
+    worker.running->report.cold = cost.cold;
+    if (cost.cold) worker.running->report.opening = Duration(std::llround(unit.open_ms * 1e6));
+    if (worker.running->report.home.value != index) ++elsewhere_;
+    worker.began = now_;
+    worker.running->report.started = now_;
+    idle_.Idle(-1, Millis(now_));
+    idle_.Waiting(-1, Millis(now_));
+    shares_.Waiting(stream.service_class, -1, Millis(now_));
+    // A run takes time, however little, so that the clock moves.
+    const Duration takes = std::max(Duration(1), Duration(std::llround(cost.total_ms * 1e6)));
+    completions_.push({now_ + takes, sequence_++, index});
+  }
+
+  // --- The dispatcher ----------------------------------------------------------------------------
+  void Step(DispatcherEvent event) {
+    dispatcher_->Step(std::move(event), now_, actions_);
+    // The answer to a recall adds to the list while it is walked.
+    for (std::size_t i = 0; i < actions_.size(); ++i) {
+      DispatcherAction action = std::move(actions_[i]);
+      std::visit([this](auto& a) { this->Act(a); }, action);
+    }
+    actions_.clear();
+  }
+
+  void Act(StartAction& action) {
+    Worker& worker = workers_[static_cast<std::size_t>(action.worker.value)];
+    worker.inbox.push_back(std::move(action.ticket));
+    if (worker.running == nullptr) BeginNext(action.worker.value);
+  }
+
+  void Act(RecallAction& action) {
+    auto& inbox = workers_[static_cast<std::size_t>(action.worker.value)].inbox;
+    const auto found = std::ranges::find_if(
+        inbox, [&](const Ticket& ticket) { return ticket.report.unit == action.unit; });
+    JobRecalled answer{.worker = action.worker, .unit = action.unit, .job = nullptr};
+    if (found != inbox.end()) {
+      ++steals_;
+      answer.job = std::move(found->job);
+      inbox.erase(found);
+    }
+    dispatcher_->Step(std::move(answer), now_, actions_);
+  }
+
+  static void Act(ReportAction& action) { action.job->OnReport(action.report); }
+
+  // --- The sum -----------------------------------------------------------------------------------
+  SimResult Sum() {
+    SimResult result;
+    result.workers = static_cast<int>(workers_.size());
+    for (const ServiceClass& service_class : workload_.classes) {
+      result.classes.push_back({.name = service_class.name, .weight = service_class.weight});
+    }
+    for (const SimStream& stream : workload_.streams) {
+      result.classes[static_cast<std::size_t>(stream.service_class)].units += stream.unit_count;
+    }
+    order_.AddTo(result);
+    shares_.AddTo(result);
+    AddTimes(result);
+    const auto units = static_cast<double>(std::max<std::uint64_t>(1, result.units));
+    result.disruption = static_cast<double>(elsewhere_) / units;
+    result.hit_rate = 1 - static_cast<double>(cold_) / units;
+    result.mean_wait_ms = wait_ms_ / units;
+    result.reload = reload_ / units;
+    result.mean_service_ms = result.utilisation * result.makespan_ms * result.workers / units;
+    result.steals = steals_;
+    if (deadlines_ > 0) {
+      result.missed_deadlines = static_cast<double>(missed_) / static_cast<double>(deadlines_);
+    }
+    result.decision_us = ToSeconds(dispatcher_->counters().decision_time) * 1e6 / units;
+    return result;
+  }
+
+  void AddTimes(SimResult& result) {
+    const double start_ms = arrivals_started_ms();
+    result.makespan_ms = std::max(1e-6, Millis(now_) - start_ms);
+    const double capacity_ms = result.makespan_ms * result.workers;
+    double least = std::numeric_limits<double>::infinity();
+    double most = 0;
+    for (const Worker& worker : workers_) {
+      result.worker_utilisation.push_back(worker.busy_ms / result.makespan_ms);
+      result.utilisation += worker.busy_ms / capacity_ms;
+      least = std::min(least, worker.busy_ms);
+      most = std::max(most, worker.busy_ms);
+    }
+    result.imbalance = most > 0 ? (most - least) / most : 0;
+    result.gops_per_second = static_cast<double>(result.units) * 1000 / result.makespan_ms;
+    result.useful = useful_ms_ / capacity_ms;
+    result.idle_waiting_share = idle_.worker_ms() / capacity_ms;
+    result.idle_waiting_longest_ms = idle_.longest_ms();
+  }
+
+  [[nodiscard]] double arrivals_started_ms() const {
+    if (workload_.feed == Feed::kClosed) return 0;
+    double first = std::numeric_limits<double>::infinity();
+    for (const SimUnit& unit : workload_.units) first = std::min(first, unit.arrival_ms);
+    return first;
+  }
+
+  const Workload& workload_;
+  const std::unique_ptr<Dispatcher> dispatcher_;
+  std::vector<Worker> workers_;
+  std::vector<StreamState> streams_;
+  const std::uint32_t window_;
+  std::size_t next_stream_ = 0;
+  ArrivalOrder arrivals_;
+  const std::unique_ptr<CostModel> cost_;
+  TimePoint now_;
+  std::priority_queue<Completion, std::vector<Completion>, std::greater<>> completions_;
+  std::uint64_t sequence_ = 0;
+  std::vector<DispatcherAction> actions_;
+
+  OrderMetrics order_;
+  IdleMetrics idle_;
+  ShareMetrics shares_;
+  double useful_ms_ = 0;
+  double wait_ms_ = 0;
+  double reload_ = 0;
+  std::uint64_t cold_ = 0;
+  std::uint64_t elsewhere_ = 0;
+  std::uint64_t steals_ = 0;
+  std::uint64_t deadlines_ = 0;
+  std::uint64_t missed_ = 0;
+};
+
+// A matrix is over PUs; policies want it over workers.
+CommRatios RatiosOfWorkers(const Machine& machine, const std::vector<int>& worker_pus) {
+  CommRatios ratios = machine.ratios;
+  if (ratios.matrix.empty()) return ratios;
+  ratios.matrix.clear();
+  const auto pus = static_cast<std::size_t>(machine.topology.pu_count());
+  for (const int a : worker_pus) {
+    for (const int b : worker_pus) {
+      ratios.matrix.push_back(
+          machine.ratios.matrix[static_cast<std::size_t>(a) * pus + static_cast<std::size_t>(b)]);
+    }
+  }
+  return ratios;
+}
+
+Status CheckParams(const SimulationParams& params, const Workload& workload) {
+  GOPMILL_RETURN_IF_ERROR(ValidateCostParams(params.cost));
+  if (params.workers < 0 || params.workers > kMaxPus) {
+    return InvalidArgument("workers", "The number of workers is out of range.",
+                           fmt::format("0 (one per PU) to {}", kMaxPus));
+  }
+  if (params.run_queue_units < 0) {
+    return InvalidArgument("queue", "A run queue cannot hold fewer than 0 units.",
+                           "0 (no bound) or more");
+  }
+  GOPMILL_RETURN_IF_ERROR(ValidateClasses(workload.classes));
+  if (workload.units.empty() || workload.streams.empty()) {
+    return InvalidArgument("workload", "The workload is empty.", "at least one unit");
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<SimResult> Simulate(const SimulationParams& params, const Machine& machine,
+                           const Workload& workload) {
+  GOPMILL_RETURN_IF_ERROR(CheckParams(params, workload));
+  const int count = params.workers > 0 ? params.workers : machine.topology.pu_count();
+  const std::vector<int> worker_pus = LayOutWorkers(machine.topology, count);
+  PolicyOptions options = params.options;
+  options.ratios = RatiosOfWorkers(machine, worker_pus);
+  options.contexts_per_worker = std::max(1, params.cost.contexts);
+  options.switch_time = Duration(std::llround(params.cost.switch_ms * 1e6));
+  options.classes = workload.classes;
+  auto pool = std::make_unique<PoolState>(
+      machine.topology, worker_pus,
+      PoolState::Params{.run_queue_units = params.run_queue_units, .options = options});
+  GOPMILL_ASSIGN_OR_RETURN(std::unique_ptr<Policy> policy,
+                           MakePolicy(params.policy, options, *pool));
+  auto dispatcher = std::make_unique<Dispatcher>(std::move(pool), std::move(policy), &SteadyNow);
+  auto cost = params.make_cost_model
+                  ? params.make_cost_model(count)
+                  : std::make_unique<CodecCostModel>(params.cost, machine.topology, options.ratios,
+                                                     worker_pus);
+  Simulation simulation(params, workload, std::move(dispatcher), std::move(cost));
+  return simulation.Run(params.policy);
+}
+
+}  // namespace gopmill::sim

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The simulator: the dispatcher and a policy of the registry, the same objects the server runs, on
+// workers that exist on a virtual clock only.
+//
+//   arrivals --> Dispatcher::Step --> inbox of a worker --> cost model --> completion (heap) --+
+//                     ^                                                                        |
+//                     +------------------------------------------------------------------------+
+//
+// Guarantees: the same arguments give the same result on any machine (the real-time figures apart);
+// no event looks at all workers. Inboxes follow executor.h: a worker goes on with its inbox without
+// waiting for the dispatcher; what it has begun cannot be recalled.
+//
+// What it does not model: the time the dispatcher takes, memory bandwidth shared by workers,
+// frequency and simultaneous multithreading, failures.
+//
+// Thread-safety: Simulate is safe; it has no state.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "scheduler/policy_options.h"
+#include "scheduler/sim/cost_model.h"
+#include "scheduler/sim/metrics.h"
+#include "scheduler/sim/topology_presets.h"
+#include "scheduler/sim/workload.h"
+
+namespace gopmill::sim {
+
+struct SimulationParams {
+  std::string policy = "fifo";
+  int workers = 0;          // 0 = one per PU
+  int run_queue_units = 2;  // as in the server; 0 = without bound
+  CostParams cost = {};
+  // Another model in place of the one for codecs; it is made anew for each run.
+  std::function<std::unique_ptr<CostModel>(int workers)> make_cost_model = {};
+  PolicyOptions options = {};       // the ratios come from the machine
+  double share_window_ms = 10'000;  // for the share error
+};
+
+// Runs the workload to its end. Fails on unknown policies and on what a policy cannot serve.
+Result<SimResult> Simulate(const SimulationParams& params, const Machine& machine,
+                           const Workload& workload);
+
+}  // namespace gopmill::sim

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/sim/sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cmath>
+#include <thread>
+
+#include "base/thread_safety.h"
+
+namespace gopmill::sim {
+namespace {
+
+constexpr const char* kAccepted = "NAME=FROM:TO:STEP or NAME=VALUE,VALUE,...";
+constexpr std::size_t kMaxValues = 1000;
+
+std::vector<std::string> Split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+std::optional<double> Number(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole_text = error == std::errc() && end == text.data() + text.size();
+  return whole_text && std::isfinite(number) ? std::optional(number) : std::nullopt;
+}
+
+Error BadSweep(const std::string& text, std::string_view why) {
+  return InvalidArgument("sweep", fmt::format("\"{}\": {}", text.substr(0, 80), why), kAccepted);
+}
+
+// The values of FROM:TO:STEP; nothing if the text has not that form.
+Result<std::vector<std::string>> Range(const std::string& text,
+                                       const std::vector<std::string>& parts) {
+  const auto from = Number(parts[0]);
+  const auto to = Number(parts[1]);
+  const auto step = Number(parts[2]);
+  if (!from || !to || !step) return BadSweep(text, "FROM, TO and STEP are not all numbers.");
+  if (*step <= 0 || *to < *from) return BadSweep(text, "STEP is not above 0, or TO is below FROM.");
+  const double count = std::floor((*to - *from) / *step + 1e-9) + 1;
+  if (!(count <= static_cast<double>(kMaxValues))) return BadSweep(text, "over 1000 values.");
+  std::vector<std::string> values;
+  for (int i = 0; i < static_cast<int>(count); ++i) {
+    // Sums of steps like 0.1 are not exact; nine digits are what people mean.
+    values.push_back(fmt::format("{:.9g}", *from + i * *step));
+  }
+  return values;
+}
+
+bool IsParam(const std::string& name) {
+  return name == "pus" || std::ranges::find(ExperimentParams(), name, &ExperimentParam::name) !=
+                              ExperimentParams().end();
+}
+
+Status Apply(Experiment& experiment, const std::string& name, const std::string& value) {
+  return name == "pus" ? SetParam(experiment, "topology", "chiplet:" + value)
+                       : SetParam(experiment, name, value);
+}
+
+// What the threads of one grid share.
+class GridWork {
+ public:
+  GridWork(const std::vector<GridPoint>& points, const std::vector<std::string>& policies,
+           const GridProgress& progress)
+      : points_(points), policies_(policies), progress_(progress) {
+    for (std::size_t point = 0; point < points.size(); ++point) {
+      for (const std::string& policy : policies)
+        runs_.push_back({.point = point, .policy = policy});
+    }
+  }
+
+  void Work() {
+    for (std::size_t i = next_++; i < runs_.size() && !stopped_; i = next_++) {
+      RunOne(runs_[i]);
+      const MutexLock lock(mutex_);
+      ++done_;
+      if (progress_ && !progress_(done_, runs_.size())) stopped_ = true;
+    }
+  }
+
+  Result<std::vector<GridRun>> TakeRuns() {
+    const MutexLock lock(mutex_);
+    if (failure_) return *failure_;
+    if (stopped_) {
+      return Error{.code = Code::kCancelled, .message = "The sweep was stopped."};
+    }
+    return std::move(runs_);
+  }
+
+ private:
+  void RunOne(GridRun& run) {
+    Result<PreparedExperiment> prepared = Prepare(points_[run.point].experiment);
+    if (!prepared.ok()) {
+      const MutexLock lock(mutex_);
+      if (!failure_) failure_ = prepared.error();
+      stopped_ = true;
+      return;
+    }
+    prepared->params.policy = run.policy;
+    Result<SimResult> result = Simulate(prepared->params, prepared->machine, prepared->workload);
+    if (result.ok()) {
+      run.result = std::move(result).value();
+    } else {
+      run.error = result.error();
+    }
+  }
+
+  const std::vector<GridPoint>& points_;
+  const std::vector<std::string>& policies_;
+  const GridProgress& progress_;
+  std::vector<GridRun> runs_;  // each written by one thread
+  std::atomic<std::size_t> next_{0};
+  std::atomic<bool> stopped_{false};
+  Mutex mutex_;  // guards what follows
+  std::size_t done_ GOPMILL_GUARDED_BY(mutex_) = 0;
+  std::optional<Error> failure_ GOPMILL_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+Result<SweepAxis> ParseSweep(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) return BadSweep(text, "there is no \"=\".");
+  SweepAxis axis{.name = text.substr(0, equals), .values = {}};
+  if (!IsParam(axis.name)) {
+    std::string names = "pus";
+    for (const ExperimentParam& param : ExperimentParams()) names += ", " + std::string(param.name);
+    return InvalidArgument("sweep", "\"" + axis.name.substr(0, 40) + "\" cannot be swept.", names);
+  }
+  const std::string rest = text.substr(equals + 1);
+  const std::vector<std::string> parts = Split(rest, ':');
+  if (parts.size() == 3 && Number(parts[0])) {
+    GOPMILL_ASSIGN_OR_RETURN(axis.values, Range(text, parts));
+    return axis;
+  }
+  axis.values = Split(rest, ',');
+  if (axis.values.size() > kMaxValues) return BadSweep(text, "over 1000 values.");
+  for (const std::string& value : axis.values) {
+    if (value.empty()) return BadSweep(text, "a value is empty.");
+  }
+  return axis;
+}
+
+Result<std::vector<GridPoint>> MakeGrid(const Experiment& base,
+                                        const std::vector<SweepAxis>& axes) {
+  std::vector<GridPoint> points = {{.experiment = base, .settings = {}}};
+  for (const SweepAxis& axis : axes) {
+    if (points.size() * axis.values.size() > kMaxGridPoints) {
+      return InvalidArgument("sweep", "The sweeps make too many points.",
+                             fmt::format("at most {}", kMaxGridPoints));
+    }
+    std::vector<GridPoint> product;
+    for (const GridPoint& point : points) {
+      for (const std::string& value : axis.values) {
+        GridPoint& added = product.emplace_back(point);
+        GOPMILL_RETURN_IF_ERROR(Apply(added.experiment, axis.name, value));
+        added.settings.emplace_back(axis.name, value);
+      }
+    }
+    points = std::move(product);
+  }
+  return points;
+}
+
+Result<std::vector<GridRun>> RunGrid(const std::vector<GridPoint>& points,
+                                     const std::vector<std::string>& policies, int threads,
+                                     const GridProgress& progress) {
+  GridWork work(points, policies, progress);
+  {
+    std::vector<std::jthread> others;
+    for (int i = 1; i < threads; ++i) others.emplace_back([&work] { work.Work(); });
+    work.Work();
+  }
+  return work.TakeRuns();
+}
+
+}  // namespace gopmill::sim

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/sim/trace_workload.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <unordered_map>
+
+namespace gopmill::sim {
+namespace {
+
+constexpr double kLeastWarmShare = 0.1;
+
+double MedianOpening(const RecordedTrace& trace) {
+  std::vector<double> openings;
+  for (const TraceUnit& unit : trace.units) {
+    if (unit.hot_ms && unit.cold_ms)
+      openings.push_back(std::max(0.0, *unit.cold_ms - *unit.hot_ms));
+  }
+  if (openings.empty()) return 0;
+  const auto middle = openings.begin() + static_cast<std::ptrdiff_t>(openings.size() / 2);
+  std::nth_element(openings.begin(), middle, openings.end());
+  return *middle;
+}
+
+SimUnit ToUnit(const TraceUnit& recorded, double opening_ms) {
+  SimUnit unit{.arrival_ms = recorded.arrival_ms,
+               .open_ms = opening_ms,
+               .bytes = static_cast<std::uint32_t>(recorded.bytes),
+               .frames = static_cast<std::uint32_t>(recorded.frames)};
+  if (recorded.hot_ms) {
+    unit.hot_ms = *recorded.hot_ms;
+  } else {
+    const double cold_ms = recorded.cold_ms.value_or(0);
+    unit.hot_ms = std::max(cold_ms - opening_ms, cold_ms * kLeastWarmShare);
+  }
+  if (recorded.cold_ms) unit.open_ms = std::max(0.0, *recorded.cold_ms - unit.hot_ms);
+  if (recorded.deadline_ms) unit.deadline_ms = *recorded.deadline_ms;
+  return unit;
+}
+
+void AddClass(Workload& workload, const std::string& name) {
+  ServiceClass& added = workload.classes.emplace_back();
+  if (!name.empty()) added.name = name;
+}
+
+// The units of each stream together, streams by number.
+std::vector<std::uint32_t> ByStream(const RecordedTrace& trace) {
+  std::vector<std::uint32_t> order(trace.units.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::stable_sort(order, {}, [&](std::uint32_t i) {
+    return std::pair(trace.units[i].number, trace.units[i].stream);
+  });
+  return order;
+}
+
+}  // namespace
+
+Workload FromTrace(const RecordedTrace& trace) {
+  Workload workload{.name = "trace of " + trace.header.machine + ", unit " + trace.header.unit,
+                    .feed = Feed::kOpen,
+                    .classes = {},
+                    .streams = {},
+                    .units = {}};
+  const double opening_ms = MedianOpening(trace);
+  std::map<std::string, int> classes;
+  const std::vector<std::uint32_t> order = ByStream(trace);
+  workload.units.reserve(order.size());
+  for (const std::uint32_t i : order) {
+    const TraceUnit& unit = trace.units[i];
+    if (workload.streams.empty() || workload.streams.back().id.value != unit.stream) {
+      const auto [entry, is_new] =
+          classes.try_emplace(unit.service_class, static_cast<int>(classes.size()));
+      if (is_new) AddClass(workload, unit.service_class);
+      workload.streams.push_back({.id = StreamId{unit.stream},
+                                  .context = unit.context,
+                                  .service_class = entry->second,
+                                  .first_unit = static_cast<std::uint32_t>(workload.units.size())});
+    }
+    ++workload.streams.back().unit_count;
+    workload.units.push_back(ToUnit(unit, opening_ms));
+  }
+  workload.concurrent = static_cast<int>(workload.streams.size());
+  return workload;
+}
+
+}  // namespace gopmill::sim

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A recorded trace as a workload.
+//
+// Thread-safety: safe (pure function).
+#pragma once
+
+#include "scheduler/sim/trace.h"
+#include "scheduler/sim/workload.h"
+
+namespace gopmill::sim {
+
+// Open feed at the recorded times. Where a unit was seen only cold or only warm, the other time
+// follows from the median opening cost of the units of the same trace that tell both (0 if none
+// do); a warm time is never taken below a tenth of the cold one.
+Workload FromTrace(const RecordedTrace& trace);
+
+}  // namespace gopmill::sim

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/cli/simulate_args.h"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include "scheduler/sim/experiment.h"
+
+namespace gopmill::cli {
+namespace {
+
+constexpr const char* kFooter =
+    "Runs the policies of the server on a virtual clock. The same seed gives the same figures on\n"
+    "any machine, except for the time decisions take.\n\n"
+    "Examples:\n"
+    "  gopmill simulate --list\n"
+    "  gopmill simulate --validate\n"
+    "  gopmill simulate --topology chiplet --scheduler fifo,h-cahrw --streams 200\n"
+    "  gopmill simulate --arrivals poisson --sweep load=0.5:1:0.1 --csv load.csv\n"
+    "  gopmill simulate --workload trace --trace recorded.jsonl --topology e5335";
+
+}  // namespace
+
+void AddSimulate(CLI::App& app, SimulateArgs& args) {
+  CLI::App* command =
+      app.add_subcommand("simulate", "Compare policies on machines you do not have");
+  command->footer(kFooter);
+  command->add_option("--scheduler", args.scheduler, "Policies: all, or names separated by commas")
+      ->type_name("NAMES");
+  for (const sim::ExperimentParam& param : sim::ExperimentParams()) {
+    const auto keep = [&args, name = std::string(param.name)](const std::string& value) {
+      args.params.emplace_back(name, value);
+    };
+    command
+        ->add_option_function<std::string>(
+            "--" + std::string(param.name), keep,
+            std::string(param.meaning) + ": " + std::string(param.accepted))
+        ->type_name("")
+        ->group("Experiment");
+  }
+  command->add_option("--trace", args.trace, "Recorded trace for the workload trace")
+      ->type_name("FILE");
+  command->add_option("--seed", args.seed, "Names the random numbers")->type_name("N");
+  command
+      ->add_option("--sweep", args.sweeps,
+                   "NAME=FROM:TO:STEP or NAME=VALUE,...; several make a grid; pus=N is chiplet:N")
+      ->type_name("AXIS");
+  command->add_option("--json", args.json, "Write the results as JSON; - is stdout")
+      ->type_name("FILE|-");
+  command->add_option("--csv", args.csv, "Write the results as CSV; - is stdout")
+      ->type_name("FILE|-");
+  command->add_flag("--list", args.list, "Print policies, topologies and mixes, then end");
+  command->add_flag("--validate", args.validate,
+                    "Compare the simulator with known results; exit code 1 if one is missed");
+}
+
+}  // namespace gopmill::cli

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "scheduler/policy_registry.h"
+#include "scheduler/sim/report.h"
+#include "scheduler/sim/transcode_workload.h"
+#include "scheduler/sim/validation.h"
+#include "server/cli/commands.h"
+#include "server/cli/exit_codes.h"
+#include "server/cli/text_output.h"
+
+namespace gopmill::cli {
+namespace {
+
+std::string ListText() {
+  std::string text = "policies:\n";
+  for (const PolicyEntry& entry : Policies()) {
+    text += fmt::format("  {:<14} {}\n", entry.name, entry.description);
+  }
+  text += "\ntopologies:\n";
+  for (const sim::TopologyPreset& preset : sim::TopologyPresets()) {
+    text +=
+        fmt::format("  {:<14} {} (\"{}\")\n", preset.name, preset.description, preset.synthetic);
+  }
+  text += "  chiplet:N      N PUs in L3 groups of 8, up to 16 groups per package\n";
+  text += "  pu:N           N alike PUs\n";
+  text += "\nmixes of the workload transcode:\n";
+  for (const sim::Mix& mix : sim::Mixes()) {
+    text += fmt::format("  {:<14} {}\n", mix.name, mix.description);
+  }
+  return text;
+}
+
+Result<sim::Experiment> ToExperiment(const SimulateArgs& args) {
+  sim::Experiment experiment;
+  experiment.seed = args.seed;
+  for (const auto& [name, value] : args.params) {
+    GOPMILL_RETURN_IF_ERROR(sim::SetParam(experiment, name, value));
+  }
+  if (!args.trace.empty()) {
+    GOPMILL_ASSIGN_OR_RETURN(RecordedTrace trace, ReadTraceFile(args.trace));
+    experiment.trace = std::make_shared<const RecordedTrace>(std::move(trace));
+  }
+  return experiment;
+}
+
+bool ShowProgress(std::size_t done, std::size_t total) {
+  if (isatty(STDERR_FILENO) == 0) return true;
+  WriteStderr(fmt::format("\r{} of {} runs{}", done, total, done == total ? "\r\x1b[K" : ""));
+  return true;
+}
+
+struct Study {
+  sim::Experiment base;
+  std::vector<sim::GridPoint> points;
+  std::vector<sim::GridRun> runs;
+};
+
+Result<Study> RunStudy(const SimulateArgs& args) {
+  Study study;
+  GOPMILL_ASSIGN_OR_RETURN(study.base, ToExperiment(args));
+  GOPMILL_ASSIGN_OR_RETURN(const std::vector<std::string> policies,
+                           sim::ParsePolicies(args.scheduler));
+  std::vector<sim::SweepAxis> axes;
+  for (const std::string& sweep : args.sweeps) {
+    GOPMILL_ASSIGN_OR_RETURN(axes.emplace_back(), sim::ParseSweep(sweep));
+  }
+  GOPMILL_ASSIGN_OR_RETURN(study.points, sim::MakeGrid(study.base, axes));
+  const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  GOPMILL_ASSIGN_OR_RETURN(study.runs, sim::RunGrid(study.points, policies, threads, ShowProgress));
+  // A policy asked for by name has to be able to do it.
+  for (const sim::GridRun& run : study.runs) {
+    if (!run.result && args.scheduler != "all") return run.error.With(run.policy);
+  }
+  return study;
+}
+
+Status WriteResults(const SimulateArgs& args, const Study& study) {
+  if (args.json != "-" && args.csv != "-") {
+    GOPMILL_RETURN_IF_ERROR(WriteStdout(sim::TableText(study.points, study.runs)));
+  }
+  if (!args.csv.empty()) {
+    std::string csv = sim::CsvText(study.points, study.runs);
+    csv.pop_back();
+    GOPMILL_RETURN_IF_ERROR(WriteReport(args.csv, csv));
+  }
+  if (args.json.empty()) return OkStatus();
+  return WriteReport(args.json, sim::JsonText(study.base, study.points, study.runs));
+}
+
+int RunValidation() {
+  const auto rows = sim::Validate();
+  if (!rows.ok()) {
+    PrintError("simulate", "", rows.error());
+    return kFailed;
+  }
+  const bool written = WriteStdout(sim::ValidationText(*rows)).ok();
+  return written && std::ranges::all_of(*rows, &sim::ValidationRow::passed) ? kOk : kFailed;
+}
+
+}  // namespace
+
+int RunSimulate(const SimulateArgs& args) {
+  if (args.list) return WriteStdout(ListText()).ok() ? kOk : kFailed;
+  if (args.validate) return RunValidation();
+  const Result<Study> study = RunStudy(args);
+  if (!study.ok()) {
+    PrintError("simulate", "", study.error());
+    return ExitCodeOf(study.error());
+  }
+  const Status written = WriteResults(args, *study);
+  if (written.ok()) return kOk;
+  PrintError("simulate", "", written.error());
+  return kFailed;
+}
+
+}  // namespace gopmill::cli

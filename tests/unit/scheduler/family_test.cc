@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What sets each policy of the family apart from the others, on virtual workers.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "tests/unit/scheduler/virtual_pool.h"
+
+namespace gopmill {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr const char* kFour = "core:4 pu:1";
+
+// The workers each stream ran on.
+std::map<std::uint64_t, std::set<int>> WorkersByStream(const VirtualPool& pool) {
+  std::map<std::uint64_t, std::set<int>> workers;
+  for (const auto& each : pool.assignments()) workers[each.unit.stream.value].insert(each.worker);
+  return workers;
+}
+
+void SubmitRounds(VirtualPool& pool, int rounds, std::uint64_t streams) {
+  for (int index = 0; index < rounds; ++index) {
+    for (std::uint64_t s = 0; s < streams; ++s) pool.Submit(s, index, 1000 + 500 * s);
+  }
+}
+
+class StickyTest : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Policies, StickyTest, testing::Values("conn", "wired", "sm", "hrw"));
+
+TEST_P(StickyTest, AStreamStaysOnOneWorker) {
+  VirtualPool pool({.topology = kFour, .policy = GetParam()});
+  SubmitRounds(pool, 20, 9);
+  pool.FinishAll();
+  for (const auto& [stream, workers] : WorkersByStream(pool)) EXPECT_EQ(workers.size(), 1U);
+}
+
+TEST(ConnTest, ANewStreamGoesToTheShortestQueueAndStaysThereAfterAPause) {
+  VirtualPool pool({.topology = "core:2 pu:1", .policy = "conn"});
+  pool.Submit(1, 0, 5000);
+  pool.Submit(2, 0, 100);
+  EXPECT_NE(pool.WorkerOf(1, 0), pool.WorkerOf(2, 0));
+  pool.Submit(3, 0, 100);
+  EXPECT_EQ(pool.WorkerOf(3, 0), pool.WorkerOf(2, 0)) << "the shorter of the two queues";
+  pool.FinishAll();
+  pool.Submit(2, 1, 100);
+  pool.Submit(1, 1, 100);
+  EXPECT_EQ(pool.WorkerOf(1, 1), pool.WorkerOf(1, 0));
+}
+
+TEST(WiredTest, NothingIsQueuedBehindARunningUnit) {
+  VirtualPool pool({.topology = "core:2 pu:1", .policy = "wired"});
+  for (int index = 0; index < 6; ++index) pool.Submit(0, index);
+  EXPECT_EQ(pool.pool().units_of(WorkerId{0}), 1);
+  EXPECT_EQ(pool.pool().units_of(WorkerId{1}), 0) << "wired streams do not spread";
+}
+
+TEST(SharedQueueTest, MruTakesTheWorkerThatWasBusyLastAndLruTheOther) {
+  for (const auto& [policy, expected] : {std::pair{"mru", 1}, std::pair{"lru", 0}}) {
+    VirtualPool pool({.topology = "core:2 pu:1", .policy = policy});
+    pool.Submit(1, 0);
+    pool.Submit(2, 0);
+    pool.FinishOn(pool.WorkerOf(1, 0));
+    pool.FinishOn(pool.WorkerOf(2, 0));
+    pool.Submit(3, 0);
+    const int last = pool.WorkerOf(2, 0);
+    EXPECT_EQ(pool.WorkerOf(3, 0) == last, expected == 1) << policy;
+  }
+}
+
+TEST(HybridTest, AFreeWorkerTakesAUnitItIsWarmForBeforeAnOlderOne) {
+  VirtualPool pool({.topology = "core:2 pu:1", .policy = "hybrid"});
+  pool.Submit(1, 0);
+  pool.Submit(2, 0);
+  const int warm_for_2 = pool.WorkerOf(2, 0);
+  pool.Submit(1, 1);
+  pool.Submit(2, 1);
+  pool.FinishOn(warm_for_2);
+  EXPECT_EQ(pool.WorkerOf(2, 1), warm_for_2);
+  EXPECT_EQ(pool.WorkerOf(1, 1), -1) << "the older one waits for its own worker";
+}
+
+TEST(P2cTest, SpreadsUnitsAndPrefersTheShorterQueue) {
+  VirtualPool pool({.topology = kFour, .policy = "p2c", .run_queue_units = 0});
+  for (std::uint64_t s = 0; s < 400; ++s) pool.Submit(s, 0);
+  for (int w = 0; w < 4; ++w) EXPECT_NEAR(pool.pool().units_of(WorkerId{w}), 100, 12);
+}
+
+TEST(PLlfTest, LearnsWhichStreamsAreExpensive) {
+  VirtualPool pool({.topology = "core:2 pu:1", .policy = "p-llf", .run_queue_units = 0});
+  // Streams alike in bytes; the even ones take nine times as long.
+  pool.service_time = [](const Ticket& ticket) {
+    return milliseconds(ticket.report.unit.stream.value % 2 == 0 ? 90 : 10);
+  };
+  for (int index = 0; index < 5; ++index) {
+    for (std::uint64_t s = 0; s < 4; ++s) pool.Submit(s, index);
+    pool.FinishAll();
+  }
+  // One expensive unit on one worker; the cheap ones should all go to the other.
+  pool.Submit(0, 5);
+  for (int index = 5; index < 9; ++index) pool.Submit(1, index);
+  for (int index = 5; index < 9; ++index) EXPECT_NE(pool.WorkerOf(1, index), pool.WorkerOf(0, 5));
+}
+
+// The published form: distances do not count.
+TEST(HAhrwTest, DiffersFromHCahrwOnlyByDistance) {
+  PolicyOptions flat;
+  flat.ratios.levels = {
+      .pu = 1, .core = 1, .l2 = 1, .l3 = 1, .numa = 1, .package = 1, .machine = 1};
+  const auto run = [](const char* policy, const PolicyOptions& options) {
+    VirtualPool pool({.topology = "pack:2 l2:2 core:2 pu:1", .policy = policy, .options = options});
+    SubmitRounds(pool, 15, 13);
+    pool.FinishAll();
+    std::vector<int> workers;
+    for (const auto& each : pool.assignments()) workers.push_back(each.worker);
+    return workers;
+  };
+  EXPECT_EQ(run("h-ahrw", {}), run("h-cahrw", flat));
+  EXPECT_NE(run("h-ahrw", {}), run("h-cahrw", {}));
+}
+
+TEST(PrintedFormsTest, AParentThatIsZeroOnlyWhenAllChildrenAreHidesIdleWorkers) {
+  const auto busy_workers = [](ParentRule rule) {
+    PolicyOptions options;
+    options.parent = rule;
+    VirtualPool pool({.topology = "pack:2 core:4 pu:1", .policy = "h-cahrw", .options = options});
+    int least = 8;
+    for (int index = 0; index < 400; ++index) pool.Submit(1, index);
+    pool.service_time = [](const Ticket& t) {
+      return milliseconds(5 + t.report.unit.index.value % 7);
+    };
+    while (pool.pool().waiting_units() > 0 && pool.FinishNext()) {
+      least = std::min(least, pool.busy_workers());
+    }
+    return least;
+  };
+  EXPECT_EQ(busy_workers(ParentRule::kAnyIdle), 8);
+  EXPECT_LT(busy_workers(ParentRule::kAllIdle), 8);
+}
+
+TEST(PrintedFormsTest, ChildrenNumberedPerLevelUseOnlySomeOfTheWorkers) {
+  const auto homes = [](NodeIdRule rule) {
+    PolicyOptions options;
+    options.node_ids = rule;
+    VirtualPool pool(
+        {.topology = "pack:2 l2:2 core:2 pu:1", .policy = "h-cahrw", .options = options});
+    const auto policy = MakePolicy("h-cahrw", options, pool.pool()).value();
+    std::set<int> found;
+    for (std::uint64_t s = 0; s < 1000; ++s) {
+      found.insert(policy->Home(StreamId{s}, pool.pool()).worker.value);
+    }
+    return found.size();
+  };
+  EXPECT_EQ(homes(NodeIdRule::kUnique), 8U);
+  EXPECT_EQ(homes(NodeIdRule::kPerLevel), 2U);
+}
+
+}  // namespace
+}  // namespace gopmill

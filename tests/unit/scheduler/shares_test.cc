@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The policies that divide the machine among service classes.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+
+#include "scheduler/stream_cores.h"
+#include "tests/unit/scheduler/virtual_pool.h"
+
+namespace gopmill {
+namespace {
+
+using std::chrono::milliseconds;
+using Served = std::array<double, 3>;
+
+PolicyOptions Weighted() {
+  PolicyOptions options;
+  options.classes = ParseClasses("gold:5,silver:3,bronze:1").value();
+  return options;
+}
+
+// Streams 0..29, ten for each class; class c has the streams with number % 3 == c.
+struct Load {
+  explicit Load(const char* policy, const PolicyOptions& options = Weighted(),
+                const char* topology = "pack:2 core:4 pu:1")
+      : pool({.topology = topology, .policy = policy, .options = options}) {
+    pool.complete_spec = [](JobSpec& spec) {
+      spec.service_class = static_cast<std::uint16_t>(spec.unit.stream.value % 3);
+    };
+    pool.service_time = [](const Ticket& ticket) {
+      const auto unit = ticket.report.unit;
+      return milliseconds(10 +
+                          (unit.stream.value * 7 + static_cast<unsigned>(unit.index.value)) % 30);
+    };
+    pool.on_run = [this](const JobReport& report) {
+      served[report.unit.stream.value % 3] += ToSeconds(report.finished - report.started);
+      Refill(report.unit.stream.value);
+    };
+  }
+  void Refill(std::uint64_t stream) {
+    if (active[stream % 3]) pool.Submit(stream, next[stream]++, bytes[stream % 3]);
+  }
+  void Start(std::uint64_t c) {
+    active[c] = true;
+    for (std::uint64_t s = c; s < 30; s += 3) {
+      for (int window = 0; window < 3; ++window) Refill(s);
+    }
+  }
+  void Run(double seconds) {
+    const TimePoint end = pool.now() + Duration(static_cast<std::int64_t>(seconds * 1e9));
+    while (pool.now() < end && pool.FinishNext()) {
+    }
+  }
+  Served ServedWithin(double seconds) {
+    served = {};
+    Run(seconds);
+    return served;
+  }
+
+  VirtualPool pool;
+  std::array<bool, 3> active = {};
+  std::array<std::size_t, 3> bytes = {1000, 1000, 1000};
+  std::array<std::int64_t, 30> next = {};
+  Served served = {};
+};
+
+double ShareOf(const Served& served, std::size_t c) {
+  return served[c] / (served[0] + served[1] + served[2]);
+}
+
+class FairTest : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Policies, FairTest, testing::Values("ps-hrw", "gps-hrw"));
+
+TEST_P(FairTest, BackloggedClassesGetTheirWeightsOverAnyTenSeconds) {
+  Load load(GetParam());
+  for (std::uint64_t c = 0; c < 3; ++c) load.Start(c);
+  load.Run(1);
+  for (int window = 0; window < 5; ++window) {
+    const Served served = load.ServedWithin(10);
+    EXPECT_NEAR(ShareOf(served, 0), 5.0 / 9, 0.02 * 5 / 9);
+    EXPECT_NEAR(ShareOf(served, 1), 3.0 / 9, 0.02 * 3 / 9);
+    EXPECT_NEAR(ShareOf(served, 2), 1.0 / 9, 0.02 * 1 / 9 + 0.001);
+  }
+}
+
+TEST_P(FairTest, AClassThatFloodsGainsNothing) {
+  Load load(GetParam());
+  load.bytes = {1000, 1000, 500'000};  // bronze waits with five hundred times the bytes
+  for (std::uint64_t c = 0; c < 3; ++c) load.Start(c);
+  load.Run(1);
+  EXPECT_NEAR(ShareOf(load.ServedWithin(10), 2), 1.0 / 9, 0.005);
+}
+
+TEST_P(FairTest, UnusedSharesAreLentAndReturnedAtOnce) {
+  Load load(GetParam());
+  load.Start(1);
+  load.Start(2);
+  load.Run(1);
+  const Served without_gold = load.ServedWithin(5);
+  EXPECT_NEAR(ShareOf(without_gold, 1), 0.75, 0.02);
+  load.Start(0);
+  load.Run(0.1);  // the units that ran when it came back
+  EXPECT_NEAR(ShareOf(load.ServedWithin(2), 0), 5.0 / 9, 0.02) << "it does not pay for the past";
+}
+
+TEST_P(FairTest, NoWorkerIsIdleWhileAnythingWaits) {
+  Load load(GetParam());
+  load.Start(2);
+  load.Start(0);
+  const TimePoint end = load.pool.now() + std::chrono::seconds(5);
+  while (load.pool.now() < end && load.pool.FinishNext()) {
+    if (load.pool.pool().waiting_units() == 0) continue;
+    ASSERT_EQ(load.pool.busy_workers(), load.pool.worker_count());
+  }
+}
+
+TEST_P(FairTest, AGuaranteeHoldsWhateverTheWeights) {
+  PolicyOptions options;
+  options.classes = ParseClasses("bulk:100,live:1:0.5,rest:1").value();
+  Load load(GetParam(), options);
+  for (std::uint64_t c = 0; c < 3; ++c) load.Start(c);
+  load.Run(1);
+  EXPECT_GE(ShareOf(load.ServedWithin(10), 1), 0.48);
+}
+
+TEST_P(FairTest, AMaximumHoldsWhileOthersWait) {
+  PolicyOptions options;
+  options.classes = ParseClasses("bulk:100:0:2,live:1,rest:1").value();
+  Load load(GetParam(), options);
+  for (std::uint64_t c = 0; c < 3; ++c) load.Start(c);
+  load.Run(1);
+  EXPECT_NEAR(ShareOf(load.ServedWithin(10), 0), 2.0 / 8, 0.02);
+}
+
+TEST_P(FairTest, TheEarliestDeadlineOfAClassGoesFirst) {
+  VirtualPool pool({.topology = "core:1 pu:1", .policy = GetParam()});
+  int order = 0;
+  pool.complete_spec = [&](JobSpec& spec) {
+    if (spec.unit.stream.value != 9) spec.deadline = TimePoint{} + milliseconds(500 - 50 * order++);
+  };
+  pool.Submit(9, 0);  // runs; has no deadline
+  pool.Submit(8, 0);
+  pool.Submit(9, 1);
+  pool.Submit(7, 0);
+  pool.FinishAll();
+  std::vector<std::uint64_t> streams;
+  for (const auto& each : pool.assignments()) streams.push_back(each.unit.stream.value);
+  EXPECT_EQ(streams, (std::vector<std::uint64_t>{9, 7, 8, 9}));
+}
+
+TEST(StreamCoresTest, GivesWholeWorkersAndOneForTheRest) {
+  const VirtualPool pool({.topology = "pack:2 core:8 pu:1"});
+  StreamCores cores(StreamCores::Base::kHCahrw, {}, pool.pool());
+  for (std::uint64_t s = 0; s < 200; ++s) {
+    Unit unit;
+    unit.spec.unit.stream = StreamId{s};
+    unit.home = cores.Home(StreamId{s}, pool.pool());
+    const CoreSet& set = cores.Of(unit, 2.4, pool.pool());
+    ASSERT_EQ(set.count, 3);
+    EXPECT_TRUE(set.residual);
+    EXPECT_NEAR(set.fraction, 0.4 / 2.4, 1e-9);
+    std::set<int> distinct(set.workers.begin(), set.workers.begin() + 3);
+    EXPECT_EQ(distinct.size(), 3U);
+    EXPECT_TRUE(set.Holds(unit.home.worker)) << "with all queues empty the home comes first";
+  }
+}
+
+TEST(StreamCoresTest, ASetLastsUntilItsShareChangedByBeta) {
+  const VirtualPool pool({.topology = "core:8 pu:1"});
+  StreamCores cores(StreamCores::Base::kHCahrw, {}, pool.pool());
+  Unit unit;
+  unit.home = cores.Home({}, pool.pool());
+  EXPECT_EQ(cores.Of(unit, 2.0, pool.pool()).share, 2.0);
+  EXPECT_EQ(cores.Of(unit, 2.3, pool.pool()).share, 2.0) << "15 % is within beta";
+  EXPECT_EQ(cores.Of(unit, 2.4, pool.pool()).share, 2.4);
+  cores.Forget();
+  EXPECT_EQ(cores.Of(unit, 2.5, pool.pool()).share, 2.5);
+}
+
+TEST(StreamCoresTest, AWholeShareHasNoRest) {
+  const VirtualPool pool({.topology = "core:8 pu:1"});
+  for (const ShareRule rule : {ShareRule::kTwoLevel, ShareRule::kOneLevel}) {
+    PolicyOptions options;
+    options.share = rule;
+    StreamCores cores(StreamCores::Base::kHCahrw, options, pool.pool());
+    Unit unit;
+    unit.home = cores.Home({}, pool.pool());
+    EXPECT_EQ(cores.Of(unit, 3.0, pool.pool()).count, 3);
+    EXPECT_FALSE(cores.Of(unit, 3.0, pool.pool()).residual);
+  }
+}
+
+TEST(StreamCoresTest, ThePrintedFormLosesTheRestNowAndThen) {
+  const VirtualPool pool({.topology = "core:8 pu:1"});
+  PolicyOptions printed;
+  printed.share = ShareRule::kOneLevel;
+  StreamCores cores(StreamCores::Base::kHCahrw, printed, pool.pool());
+  int lost = 0;
+  for (std::uint64_t s = 0; s < 300; ++s) {
+    Unit unit;
+    unit.spec.unit.stream = StreamId{s};
+    unit.home = cores.Home(StreamId{s}, pool.pool());
+    lost += cores.Of(unit, 2.1, pool.pool()).residual ? 0 : 1;
+  }
+  EXPECT_GT(lost, 100) << "the multipliers favour workers that are in the set already";
+}
+
+// --- The other allocations -----------------------------------------------------------------------
+
+TEST(AllocationLayersTest, StaticKeepsEveryClassOnItsOwnWorkers) {
+  Load load("static");
+  std::array<std::set<int>, 3> workers;
+  load.pool.on_assigned = [&](UnitId unit, WorkerId w, WorkerId) {
+    workers[unit.stream.value % 3].insert(w.value);
+  };
+  for (std::uint64_t c = 0; c < 3; ++c) load.Start(c);
+  load.Run(2);
+  EXPECT_EQ(workers[0].size() + workers[1].size() + workers[2].size(), 8U);
+  EXPECT_GT(workers[0].size(), workers[1].size());
+  EXPECT_GT(workers[1].size(), workers[2].size());
+}
+
+TEST(AllocationLayersTest, QuantumSharesEquallyWhateverTheWeights) {
+  Load load("quantum");
+  for (std::uint64_t c = 0; c < 3; ++c) load.Start(c);
+  load.Run(1);
+  const Served served = load.ServedWithin(10);
+  for (std::size_t c = 0; c < 3; ++c) EXPECT_NEAR(ShareOf(served, c), 1.0 / 3, 0.03);
+}
+
+TEST(AllocationLayersTest, CohortStaysWithItsClass) {
+  VirtualPool pool({.topology = "core:1 pu:1", .policy = "cohort", .options = Weighted()});
+  pool.complete_spec = [](JobSpec& spec) {
+    spec.service_class = static_cast<std::uint16_t>(spec.unit.stream.value % 3);
+  };
+  for (int index = 0; index < 5; ++index) {
+    for (std::uint64_t s = 0; s < 3; ++s) pool.Submit(s, index);
+  }
+  pool.FinishAll();
+  int switches = 0;
+  for (std::size_t i = 1; i < pool.assignments().size(); ++i) {
+    switches += pool.assignments()[i].unit.stream != pool.assignments()[i - 1].unit.stream ? 1 : 0;
+  }
+  EXPECT_EQ(switches, 2);
+}
+
+TEST(AllocationLayersTest, CreditFollowsTheWeightsInTheLongRun) {
+  Load load("credit");
+  for (std::uint64_t c = 0; c < 3; ++c) load.Start(c);
+  load.Run(2);
+  const Served served = load.ServedWithin(20);
+  EXPECT_NEAR(ShareOf(served, 0), 5.0 / 9, 0.05);
+  EXPECT_NEAR(ShareOf(served, 2), 1.0 / 9, 0.05);
+}
+
+TEST(AllocationLayersTest, EverestGivesALateClassMoreWorkersWithinItsGuarantee) {
+  PolicyOptions options;
+  options.classes = ParseClasses("a:1:0:0:50,b:1:0:0:50,c:1:0:0:5000").value();
+  Load load("everest", options);
+  load.Start(2);  // patient: ten streams within five seconds need few workers
+  load.Run(5);
+  load.Start(0);
+  load.Run(1);
+  const Served served = load.ServedWithin(5);
+  EXPECT_GT(ShareOf(served, 0), 0.5);
+  EXPECT_GT(ShareOf(served, 2), 0.05) << "nobody starves";
+}
+
+TEST(AllocationLayersTest, EverestAeIsWorkConserving) {
+  Load load("everest-ae");
+  load.Start(1);
+  const TimePoint end = load.pool.now() + std::chrono::seconds(3);
+  while (load.pool.now() < end && load.pool.FinishNext()) {
+    if (load.pool.pool().waiting_units() == 0) continue;
+    ASSERT_EQ(load.pool.busy_workers(), 8);
+  }
+}
+
+}  // namespace
+}  // namespace gopmill

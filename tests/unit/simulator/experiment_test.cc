@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/sim/experiment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "scheduler/sim/arrivals.h"
+#include "scheduler/sim/sweep.h"
+#include "scheduler/sim/trace_workload.h"
+
+namespace gopmill::sim {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string Refusal(const std::string& name, const std::string& value) {
+  Experiment experiment;
+  const Status set = SetParam(experiment, name, value);
+  if (!set.ok()) return set.error().ToString();
+  const auto prepared = Prepare(experiment);
+  return prepared.ok() ? "accepted" : prepared.error().ToString();
+}
+
+TEST(ExperimentTest, EveryParameterHasALimit) {
+  for (const ExperimentParam& param : ExperimentParams()) {
+    if (!param.sweepable) continue;
+    for (const char* bad : {"", "x", "nan", "inf", "-1", "1e300", "0x10", "1 ", "99999999999"}) {
+      EXPECT_THAT(Refusal(std::string(param.name), bad), HasSubstr(std::string(param.name)))
+          << param.name << "=" << bad;
+    }
+  }
+  EXPECT_THAT(Refusal("streams", "2.5"), HasSubstr("2.5"));
+  EXPECT_THAT(Refusal("no-such", "1"), HasSubstr("no such parameter"));
+}
+
+TEST(ExperimentTest, UnknownNamesAreRefusedWithTheKnownOnes) {
+  EXPECT_THAT(Refusal("workload", "mine"), HasSubstr("transcode, l7 or trace"));
+  EXPECT_THAT(Refusal("workload", "trace"), HasSubstr("--trace"));
+  EXPECT_THAT(Refusal("mix", "spicy"), HasSubstr("reference"));
+  EXPECT_THAT(Refusal("classes", "a:0"), HasSubstr("weight"));
+  EXPECT_THAT(Refusal("classes", "a:nan"), HasSubstr("class"));
+  EXPECT_THAT(Refusal("gops", "20000000"), HasSubstr("gops"));
+}
+
+TEST(ExperimentTest, MalformedTopologiesAreRefused) {
+  for (const char* bad : {"", "pu:0", "pu:-1", "pu:x", "pu:4097", "pu:99999999999999999999",
+                          "chiplet:100", "chiplet:5000", "chiplet:", "pack:2 core:3000 pu:1",
+                          "nonsense", "/no/such/file.xml", "pack:"}) {
+    const std::string refusal = Refusal("topology", bad);
+    EXPECT_THAT(refusal, HasSubstr("topology")) << bad;
+    EXPECT_THAT(refusal, HasSubstr("accepted:")) << bad;
+  }
+  for (const TopologyPreset& preset : TopologyPresets()) {
+    EXPECT_TRUE(LoadMachine(std::string(preset.name)).ok()) << preset.name;
+  }
+  EXPECT_EQ(LoadMachine("chiplet")->topology.pu_count(), 192);
+  for (int pus = 1; pus <= kMaxPus; pus *= 2) {
+    EXPECT_EQ(LoadMachine("chiplet:" + std::to_string(pus))->topology.pu_count(), pus);
+  }
+}
+
+TEST(ArrivalsTest, MalformedKindsAreRefused) {
+  for (const char* bad : {"", "Poisson", "batch", "batch:", "batch:0", "batch:-1", "batch:1001",
+                          "batch:2x", "geometric:nan"}) {
+    EXPECT_FALSE(ParseArrivals(bad).ok()) << bad;
+  }
+  EXPECT_EQ(ParseArrivals("geometric:8")->batch, 8);
+}
+
+TEST(SweepTest, RangesIncludeBothEnds) {
+  EXPECT_THAT(ParseSweep("spread=0:0.6:0.2")->values, ElementsAre("0", "0.2", "0.4", "0.6"));
+  EXPECT_THAT(ParseSweep("contexts=1,2,16")->values, ElementsAre("1", "2", "16"));
+  EXPECT_THAT(ParseSweep("topology=pu:8,e5335")->values, ElementsAre("pu:8", "e5335"));
+}
+
+TEST(SweepTest, MalformedSweepsAreRefused) {
+  for (const char* bad :
+       {"", "spread", "=1", "nothing=1,2", "spread=", "spread=0:1:0", "spread=0:1:-1",
+        "spread=1:0:0.1", "spread=0:1:1e-9", "spread=0:inf:1", "spread=0:nan:1", "contexts=1,,2"}) {
+    EXPECT_FALSE(ParseSweep(bad).ok()) << bad;
+  }
+  EXPECT_FALSE(MakeGrid({}, {ParseSweep("spread=0:4:1").value()}).ok());
+  EXPECT_FALSE(MakeGrid({}, {ParseSweep("pus=1,x").value()}).ok() &&
+               Prepare(MakeGrid({}, {ParseSweep("pus=1,x").value()})->back().experiment).ok());
+  const auto wide = ParseSweep("streams=1:1000:1").value();
+  EXPECT_FALSE(MakeGrid({}, {wide, wide}).ok());
+}
+
+TEST(PolicyListTest, UnknownNamesAreRefused) {
+  EXPECT_THAT(ParsePolicies("fifo,rr").value(), ElementsAre("fifo", "rr"));
+  EXPECT_THAT(ParsePolicies("all").value(), ::testing::Contains("h-cahrw"));
+  for (const char* bad : {"", "fifo,", "FIFO", "fifo, rr", "nope"}) {
+    EXPECT_THAT(ParsePolicies(bad).ok() ? "" : ParsePolicies(bad).error().ToString(),
+                HasSubstr("h-cahrw"))
+        << bad;
+  }
+}
+
+TEST(TraceWorkloadTest, MissingTimesFollowFromTheMedianOpening) {
+  std::istringstream in(TraceHeaderLine({.machine = "m", .unit = "gop"}) +
+                        TraceUnitLine({.arrival_ms = 5,
+                                       .stream = 2,
+                                       .number = 1,
+                                       .index = 0,
+                                       .bytes = 9,
+                                       .hot_ms = 10,
+                                       .cold_ms = 13,
+                                       .deadline_ms = {}}) +
+                        TraceUnitLine({.arrival_ms = 1,
+                                       .stream = 1,
+                                       .number = 0,
+                                       .index = 0,
+                                       .bytes = 9,
+                                       .hot_ms = {},
+                                       .cold_ms = 8,
+                                       .deadline_ms = 20}) +
+                        TraceUnitLine({.arrival_ms = 2,
+                                       .stream = 1,
+                                       .number = 0,
+                                       .index = 1,
+                                       .bytes = 9,
+                                       .hot_ms = 4,
+                                       .cold_ms = {},
+                                       .deadline_ms = {}}));
+  const auto trace = ReadTrace(in);
+  ASSERT_TRUE(trace.ok()) << trace.error().ToString();
+  const Workload workload = FromTrace(*trace);
+  ASSERT_EQ(workload.streams.size(), 2U);
+  EXPECT_EQ(workload.streams[0].id, StreamId{1});
+  EXPECT_EQ(workload.streams[0].unit_count, 2U);
+  EXPECT_EQ(workload.units[0].hot_ms, 5);
+  EXPECT_EQ(workload.units[0].open_ms, 3);
+  EXPECT_EQ(workload.units[0].deadline_ms, 20);
+  EXPECT_EQ(workload.units[1].open_ms, 3);
+  EXPECT_EQ(workload.units[2].arrival_ms, 5);
+}
+
+}  // namespace
+}  // namespace gopmill::sim
