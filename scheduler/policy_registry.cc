@@ -32,11 +32,13 @@ Result<std::unique_ptr<Policy>> MakeCohort(const PolicyOptions& options, const P
 Result<std::unique_ptr<Policy>> MakeCredit(const PolicyOptions& options, const PoolState& pool);
 Result<std::unique_ptr<Policy>> MakeEverest(const PolicyOptions& options, const PoolState& pool);
 Result<std::unique_ptr<Policy>> MakeEverestAe(const PolicyOptions& options, const PoolState& pool);
+Result<std::unique_ptr<Policy>> MakeHearth(const PolicyOptions& options, const PoolState& pool);
 
 namespace {
 
 constexpr std::array kPolicies = {
     PolicyEntry{"h-cahrw", "cache-aware adaptive hashing down the topology tree", &MakeHCahrw},
+    PolicyEntry{"hearth", "a shared queue in which streams stay where they are warm", &MakeHearth},
     PolicyEntry{"ca-ahrw", "cache-aware adaptive hashing over all workers", &MakeCaAhrw},
     PolicyEntry{"h-ahrw", "adaptive hashing down the topology tree, distances ignored", &MakeHAhrw},
     PolicyEntry{"ahrw", "adaptive hashing over all workers", &MakeAhrw},

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gopmill's own policy: where streams stay, when they move, and what nobody has to pay for it.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "tests/unit/scheduler/virtual_pool.h"
+
+namespace gopmill {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Workers on which opening a stream's context takes `opening` and a run takes `run`.
+struct WarmPool {
+  WarmPool(const char* topology, milliseconds run, milliseconds opening)
+      : pool({.topology = topology, .policy = "hearth"}) {
+    pool.service_time = [this, run, opening](const Ticket& ticket) {
+      const auto key = std::pair{ticket.report.worker.value, ticket.report.unit.stream.value};
+      return warm[key]++ > 0 ? run : run + opening;
+    };
+  }
+  // Runs units of the stream one by one; the worker of the last.
+  int Teach(std::uint64_t stream, int units = 4) {
+    for (int i = 0; i < units; ++i) {
+      Submit(stream);
+      pool.FinishAll();
+    }
+    return pool.assignments().back().worker;
+  }
+  void Submit(std::uint64_t stream) { pool.Submit(stream, next[stream]++); }
+  [[nodiscard]] std::uint64_t LastAssigned() const {
+    return pool.assignments().back().unit.stream.value;
+  }
+
+  VirtualPool pool;
+  std::map<std::pair<int, std::uint64_t>, int> warm;
+  std::map<std::uint64_t, std::int64_t> next;
+};
+
+// Streams by the worker where they are warm.
+std::map<int, std::vector<std::uint64_t>> TeachStreams(WarmPool& warm, std::uint64_t streams) {
+  std::map<int, std::vector<std::uint64_t>> at;
+  for (std::uint64_t s = 1; s <= streams; ++s) at[warm.Teach(s)].push_back(s);
+  return at;
+}
+
+TEST(HearthTest, AStreamStaysWhereItRanLastWhileThatWorkerIsIdle) {
+  WarmPool warm("pack:2 core:4 pu:1", milliseconds(10), milliseconds(2));
+  const int first = warm.Teach(7);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(warm.Teach(7, 1), first);
+}
+
+TEST(HearthTest, WhenItsWorkerIsBusyItGoesToTheNearestIdleOne) {
+  WarmPool warm("pack:4 core:2 pu:1", milliseconds(10), milliseconds(2));
+  for (std::uint64_t stream = 0; stream < 40; ++stream) {
+    const int hearth = warm.Teach(stream, 1);
+    warm.Submit(stream);  // keeps the hearth busy
+    warm.Submit(stream);
+    EXPECT_EQ(warm.pool.assignments().back().worker, hearth ^ 1) << "the other core of its package";
+    warm.pool.FinishAll();
+  }
+}
+
+TEST(HearthTest, AStreamThatMovedStaysWhereItWent) {
+  WarmPool warm("core:2 pu:1", milliseconds(10), milliseconds(2));
+  const int hearth = warm.Teach(1);
+  warm.Submit(1);
+  warm.Submit(1);  // goes to the other worker
+  const int moved_to = warm.pool.assignments().back().worker;
+  ASSERT_NE(moved_to, hearth);
+  warm.pool.FinishAll();
+  EXPECT_EQ(warm.Teach(1, 1), moved_to);
+}
+
+TEST(HearthTest, AFreeWorkerPrefersItsOwnStreamsToSlightlyOlderUnits) {
+  WarmPool warm("core:2 pu:1", milliseconds(10), milliseconds(5));
+  auto at = TeachStreams(warm, 12);
+  ASSERT_GE(at[0].size(), 2U);
+  ASSERT_GE(at[1].size(), 2U);
+  warm.Submit(at[0][0]);
+  warm.Submit(at[1][0]);  // both workers are busy now
+  warm.Submit(at[0][1]);
+  warm.Submit(at[1][1]);
+  warm.pool.FinishOn(1);
+  EXPECT_EQ(warm.LastAssigned(), at[1][1]) << "although the other is older";
+}
+
+TEST(HearthTest, NoUnitIsOvertakenForLong) {
+  WarmPool warm("core:2 pu:1", milliseconds(10), milliseconds(1));
+  auto at = TeachStreams(warm, 20);
+  ASSERT_GE(at[0].size(), 2U);
+  ASSERT_GE(at[1].size(), 2U);
+  const std::uint64_t endless = at[0][1];
+  const std::uint64_t victim = at[0][0];
+  warm.pool.service_time = [&](const Ticket& ticket) {
+    return milliseconds(ticket.report.unit.stream.value == endless ? 100'000 : 10);
+  };
+  // Worker 0 is busy for good, worker 1 has a flood of its own streams.
+  warm.Submit(endless);
+  warm.Submit(at[1][0]);
+  warm.Submit(victim);
+  const TimePoint submitted = warm.pool.now();
+  const std::int64_t index = warm.next[victim] - 1;
+  for (int i = 0; i < 200 && warm.pool.WorkerOf(victim, index) < 0; ++i) {
+    for (const std::uint64_t s : at[1]) warm.Submit(s);
+    warm.pool.FinishOn(1);
+  }
+  EXPECT_EQ(warm.pool.WorkerOf(victim, index), 1) << "stolen";
+  EXPECT_LE(warm.pool.now() - submitted, milliseconds(130)) << "twelve runs and a bit";
+}
+
+TEST(HearthTest, DoesNotStartAStreamsNextUnitBesideALongerOneWhileOthersWait) {
+  WarmPool warm("core:2 pu:1", milliseconds(10), milliseconds(1));
+  warm.pool.service_time = [](const Ticket& ticket) {
+    // Unit 5 of stream 1 is predicted to take long: it has forty times the frames.
+    return milliseconds(ticket.report.unit.index.value == 5 ? 400 : 10);
+  };
+  warm.pool.complete_spec = [](JobSpec& spec) {
+    spec.frames = spec.unit.index.value == 5 ? 1200 : 30;
+  };
+  warm.Teach(1, 5);
+  warm.Teach(2, 4);
+  warm.Teach(3, 4);
+  warm.Submit(1);  // the long one
+  warm.Submit(2);
+  const int busy_for_long = warm.pool.WorkerOf(1, 5);
+  warm.Submit(1);
+  warm.Submit(3);
+  warm.pool.FinishOn(1 - busy_for_long);
+  EXPECT_EQ(warm.LastAssigned(), 3U) << "stream 1 would be out of order";
+}
+
+TEST(HearthTest, SurvivesTheLossOfAHearth) {
+  WarmPool warm("core:2 pu:1", milliseconds(10), milliseconds(1));
+  const int hearth = warm.Teach(1);
+  warm.pool.SetAvailable(hearth, false);
+  EXPECT_EQ(warm.Teach(1, 1), 1 - hearth);
+  warm.pool.SetAvailable(hearth, true);
+  EXPECT_EQ(warm.Teach(1, 1), 1 - hearth) << "it is warm there now";
+}
+
+}  // namespace
+}  // namespace gopmill
