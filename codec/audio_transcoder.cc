@@ -11,8 +11,8 @@
 #include "codec/audio_encoder.h"
 #include "codec/audio_fifo.h"
 #include "codec/audio_resampler.h"
-#include "codec/audio_timeline.h"
 #include "codec/video_decoder.h"
+#include "media/audio_timeline.h"
 
 namespace gopmill {
 namespace {

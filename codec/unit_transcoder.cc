@@ -173,10 +173,7 @@ Status Pass::Encode(const AVFrame* frame, const PacketHandler& on_packet) {
 }
 
 Status Pass::Announce() {
-  av::CodecParameters parameters(avcodec_parameters_alloc());
-  GOPMILL_CHECK(parameters != nullptr);
-  const int code = avcodec_parameters_from_context(parameters.get(), &encoder_->context());
-  if (code < 0) return av::AvError("The encoder's parameters could not be read", code);
+  GOPMILL_ASSIGN_OR_RETURN(auto parameters, EncoderParameters(*encoder_));
   output_.OnEncoder(std::move(parameters));
   return OkStatus();
 }

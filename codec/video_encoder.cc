@@ -184,6 +184,14 @@ Result<bool> VideoEncoder::Receive(AVPacket& packet) {
   return true;
 }
 
+Result<std::shared_ptr<const AVCodecParameters>> EncoderParameters(VideoEncoder& encoder) {
+  av::CodecParameters parameters(avcodec_parameters_alloc());
+  GOPMILL_CHECK(parameters != nullptr);
+  const int code = avcodec_parameters_from_context(parameters.get(), &encoder.context());
+  if (code < 0) return av::AvError("The encoder's parameters could not be read", code);
+  return std::shared_ptr<const AVCodecParameters>(std::move(parameters));
+}
+
 std::size_t VideoEncoder::footprint_bytes() const {
   const int picture = av_image_get_buffer_size(static_cast<AVPixelFormat>(spec_.pixel_format),
                                                spec_.width, spec_.height, 64);

@@ -106,6 +106,9 @@ class VideoEncoder {
   bool fed_frame_ = false, draining_ = false, fed_end_ = false;
 };
 
+// The encoder's parameters as a muxer wants them.
+Result<std::shared_ptr<const AVCodecParameters>> EncoderParameters(VideoEncoder& encoder);
+
 // Frames that the encoder of a unit of so many frames looks ahead; kPresetLookahead = as its preset
 // does.
 int UnitLookahead(const EncoderSpec& spec, std::int64_t frames);

@@ -39,6 +39,16 @@ struct ServerConfig {
     std::int64_t sink_buffer_bytes = 1 << 20;  // 64 KiB..1 GiB: bytes waiting for its client
   } streams;
 
+  struct Segments {
+    bool operator==(const Segments&) const = default;
+    // Renditions of a master playlist whose request names none; those larger than the source are
+    // left out.
+    std::string ladder = "1920x1080:4500k,1280x720:2500k,854x480:1200k,640x360:700k,426x240:350k";
+    std::int64_t milliseconds = 2000;                  // 500..20000: length of one segment
+    std::string cache_folder = "auto";                 // auto = below the user's cache folder
+    std::int64_t cache_bytes = std::int64_t{4} << 30;  // 0..1 TiB; 0 = keep none
+  } segments;
+
   std::int64_t context_cache_bytes = 64 << 20;  // 0..4 GiB for each worker; 0 = keep none warm
   std::int64_t drain_timeout_seconds = 30;  // 0..86400: running streams may finish after SIGTERM
 

@@ -5,25 +5,14 @@
 #include <cmath>
 #include <utility>
 
-#include "media/random_access.h"
 #include "media/resolve_target.h"
 
 namespace gopmill {
 namespace {
 
-constexpr std::size_t kVideoTrack = 0, kAudioTrack = 1;
 // Sound read before the first picture may fill at most this; a file beyond is not a movie.
 constexpr std::size_t kMaxEarlyAudioPackets = 20'000;
 constexpr std::int64_t kMaxEarlyAudioBytes = 16 << 20;
-
-std::vector<TimestampRepair::Track> RepairTracks(const SourceInfo& info) {
-  std::vector<TimestampRepair::Track> tracks;
-  tracks.push_back({.time_base = info.video.time_base,
-                    .reorders = info.video.has_b_frames,
-                    .frame_seconds = 1.0 / info.video.fps.ToDouble()});
-  if (info.audio) tracks.push_back({.time_base = info.audio->time_base});
-  return tracks;
-}
 
 bool Later(std::int64_t ticks, Rational time_base, Rational seconds) {
   return seconds.valid() && static_cast<internal::Int128>(ticks) * time_base.num * seconds.den >=
@@ -107,6 +96,7 @@ void Ingest::MakePlan(const Target& target) {
         start + Rescale(target.duration.num, {1, target.duration.den}, time_base));
   }
   planner_ = std::make_unique<UnitPlanner>(plan->grid, options);
+  describer_ = std::make_unique<PacketDescriber>(source_->info(), plan->counted_pts);
   audio_done_ = !info.audio || target.acodec == AudioCodec::kNone;
 }
 
@@ -159,41 +149,12 @@ Status Ingest::Read() {
 }
 
 void Ingest::OnVideo(av::Packet packet) {
-  const VideoInfo& video = plan_->source->video;
-  const std::int64_t number = packets_base_ + static_cast<std::int64_t>(packets_.size());
-  PacketMeta meta{.pts = packet->pts, .duration = packet->duration, .bytes = packet->size};
-  meta.access =
-      ClassifyPacket(*video.parameters, {packet->data, static_cast<std::size_t>(packet->size)},
-                     (packet->flags & AV_PKT_FLAG_KEY) != 0);
-  if (plan_->counted_pts) {
-    // Display order is unknown before decoding: count, and trust closed cuts only.
-    const Rational frame = video.fps.Inverse();
-    meta.pts = Rescale(number, frame, video.time_base);
-    meta.duration = 0;
-    if (meta.access == RandomAccess::kOpen) meta.access = RandomAccess::kNone;
-  } else {
-    FillIn(*packet, meta);
-  }
+  const PacketMeta meta = describer_->Describe(*packet);
   collected_bytes_ += static_cast<std::size_t>(packet->size);
   packets_.push_back(std::move(packet));
   std::vector<UnitSpec> units;
   planner_->Push(meta, units);
   EmitUnits(units);
-}
-
-// MPEG program streams state the pts of some pictures only; those without are I and P pictures,
-// since a B picture's is its dts. At the start of a closed GOP the pts lies the reorder delay
-// behind the dts, and so does the end of the stream behind its last packet's.
-void Ingest::FillIn(const AVPacket& packet, PacketMeta& meta) {
-  const VideoInfo& video = plan_->source->video;
-  const std::int64_t frame =
-      std::max<std::int64_t>(1, Rescale(1, video.fps.Inverse(), video.time_base));
-  const std::int64_t delay = frame * std::max(0, video.parameters->video_delay);
-  if (meta.pts == AV_NOPTS_VALUE) {
-    pts_missing_ = true;
-    meta.pts = packet.dts + delay;
-  }
-  if (pts_missing_) meta.duration = std::max(meta.duration, packet.dts + delay + frame - meta.pts);
 }
 
 void Ingest::OnAudio(av::Packet packet) {

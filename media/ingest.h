@@ -18,6 +18,7 @@
 
 #include "base/adjustment.h"
 #include "base/status.h"
+#include "media/packet_meta.h"
 #include "media/plan.h"
 #include "media/source.h"
 #include "media/timestamp_repair.h"
@@ -72,7 +73,6 @@ class Ingest {
   void MakePlan(const Target& target);
   Status Read();
   void OnVideo(av::Packet packet);
-  void FillIn(const AVPacket& packet, PacketMeta& meta);
   void OnAudio(av::Packet packet);
   void OnEnd();
   void EmitUnits(const std::vector<UnitSpec>& units);
@@ -81,6 +81,7 @@ class Ingest {
   TimestampRepair repair_;
   std::shared_ptr<const StreamPlan> plan_;
   std::vector<Adjustment> adjustments_;
+  std::unique_ptr<PacketDescriber> describer_;
   std::unique_ptr<UnitPlanner> planner_;
   av::Packet first_video_;          // read by Open, not yet planned
   std::deque<av::Packet> packets_;  // video, numbered from packets_base_
@@ -91,7 +92,6 @@ class Ingest {
   std::int64_t early_audio_bytes_ = 0;
   std::deque<Item> ready_;
   std::int64_t planned_frames_ = 0;
-  bool pts_missing_ = false;  // of some video packet so far
   bool ended_ = false, audio_done_ = false;
 };
 

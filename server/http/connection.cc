@@ -72,6 +72,7 @@ bool HttpConnection::idle() const {
 void HttpConnection::Close(How how) {
   if (phase_ == Phase::kClosed) return;
   phase_ = Phase::kClosed;
+  LeavePart();
   EndStream();
   CloseBody();
   timer_event_.reset();
@@ -139,6 +140,7 @@ void HttpConnection::OnTimer(int /*fd*/, short /*what*/, void* pointer) noexcept
     self->OnPaused();
   } else if (timer == Timer::kService) {
     ++self->exchange_;
+    self->LeavePart();
     self->Respond(ProblemResponse(
         ProblemFromError({Code::kDeadlineExceeded, "The answer took too long to make."})));
     self->NextRequest();
@@ -240,6 +242,8 @@ void HttpConnection::Dispatch() {
     Respond(std::move(*response));
   } else if (auto* deferred = std::get_if<DeferredReply>(&handled.reply)) {
     StartDeferred(*deferred);
+  } else if (auto* part = std::get_if<PartReply>(&handled.reply)) {
+    StartPart(std::move(*part));
   } else {
     StartStream(std::get<StreamReply>(handled.reply));
   }
@@ -274,6 +278,27 @@ void HttpConnection::StartDeferred(const DeferredReply& reply) {
       self.NextRequest();
     });
   });
+}
+
+void HttpConnection::StartPart(PartReply reply) {
+  if (input_ended_) return FlushAndClose();  // has left already, as with a stream
+  phase_ = Phase::kWaiting;
+  Arm(Timer::kService);
+  part_ = host_.context().service.OpenPart(
+      std::move(reply.part),
+      [post = host_.MakePoster(id_), exchange = exchange_](Result<MediaPart> part) {
+        post([exchange, part = std::move(part)](HttpConnection& self) {
+          if (self.phase_ != Phase::kWaiting || self.exchange_ != exchange) return;
+          self.part_ = 0;
+          self.Respond(PartResponse(self.request_, part));
+          self.NextRequest();
+        });
+      });
+}
+
+// Nobody waits for the part any more: what is made for this client alone stops.
+void HttpConnection::LeavePart() {
+  if (part_ != 0) host_.context().service.CancelPart(std::exchange(part_, 0));
 }
 
 // Streams.
@@ -376,7 +401,7 @@ void HttpConnection::Linger() {
 void HttpConnection::OnEndOfInput() {
   input_ended_ = true;
   const bool over = phase_ == Phase::kStreaming || phase_ == Phase::kLingering || uploading();
-  if (over) return Close(How::kQuietly);
+  if (over || (phase_ == Phase::kWaiting && part_ != 0)) return Close(How::kQuietly);
   if (phase_ == Phase::kReading) ProcessInput();
 }
 

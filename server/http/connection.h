@@ -101,6 +101,8 @@ class HttpConnection {
   void Dispatch();
   void Respond(HttpResponse response);
   void StartDeferred(const DeferredReply& reply);
+  void StartPart(PartReply reply);
+  void LeavePart();
   void StartStream(const StreamReply& reply);
   Result<StreamId> OpenStream(const StreamReply& reply, std::unique_ptr<StreamSink> sink);
   void PumpStream();
@@ -131,6 +133,7 @@ class HttpConnection {
   RouteId route_ = RouteId::kUnknown;
   std::uint64_t exchange_ = 0;  // counts requests: late answers to earlier ones are dropped
   Persistence persistence_ = Persistence::kKeepAlive;
+  PartTicket part_ = 0;  // asked for and not answered; 0 = none
   std::unique_ptr<StreamResponse> stream_;
   bool stream_counted_ = false;     // told to the host as begun and not yet as over
   std::unique_ptr<BodyPipe> body_;  // of an upload

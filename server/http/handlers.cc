@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "server/http/assets.h"
+#include "server/http/byte_range.h"
 #include "server/http/problem.h"
 #include "server/http/target.h"
 
@@ -82,6 +83,20 @@ Reply TranscodeBody(Call& call) {
                         "a media file or stream, with Transfer-Encoding: chunked or a length")));
   }
   return StreamReply{{}, std::move(call.query)};
+}
+
+// .../{movie}/{part}
+Reply Part(Call& call, std::string_view entry) {
+  const std::size_t slash = call.argument.rfind('/');
+  if (slash == std::string::npos) {
+    return ProblemResponse(
+        ProblemFromError({Code::kNotFound, "The path names a movie but no part of it.", "path",
+                          "{movie}/" + std::string(entry)}));
+  }
+  return PartReply{{.path = call.argument.substr(0, slash),
+                    .name = call.argument.substr(slash + 1),
+                    .params = std::move(call.query),
+                    .if_none_match = std::string(call.request.Field("if-none-match"))}};
 }
 
 Reply Sources(Call& call) {
@@ -178,6 +193,8 @@ Reply CallRoute(RouteId route, Call& call) {
   switch (route) {
     case RouteId::kTranscode: return Transcode(call);
     case RouteId::kTranscodeBody: return TranscodeBody(call);
+    case RouteId::kHls: return Part(call, "master.m3u8");
+    case RouteId::kDash: return Part(call, "manifest.mpd");
     case RouteId::kSources: return Sources(call);
     case RouteId::kStreams: return Json(call.context.service.Streams());
     case RouteId::kStream: return StreamById(call);
@@ -195,6 +212,24 @@ Reply CallRoute(RouteId route, Call& call) {
 }
 
 }  // namespace
+
+HttpResponse PartResponse(const HttpRequest& request, const Result<MediaPart>& part) {
+  if (!part.ok()) return ProblemResponse(ProblemFromError(part.error()));
+  HttpResponse response;
+  const std::string age = std::to_string(part->max_age_seconds);
+  response.fields = {
+      {"ETag", part->etag},
+      {"Cache-Control", part->max_age_seconds > 0 ? "public, max-age=" + age : "no-cache"},
+      {"Accept-Ranges", "bytes"}};
+  if (part->not_modified) {
+    response.status = 304;
+    return response;
+  }
+  response.content_type = part->content_type;
+  response.body = *part->bytes;
+  ApplyRange(request, part->etag, response);
+  return response;
+}
 
 HandledRequest Handle(const HttpRequest& request, const HandlerContext& context) {
   if (request.method == "OPTIONS" && request.target == "*") {

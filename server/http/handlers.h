@@ -36,12 +36,21 @@ struct StreamReply {
   RequestParams params;
 };
 
-using Reply = std::variant<HttpResponse, DeferredReply, StreamReply>;
+// The answer is a part of a segmented movie, which comes later; a client that leaves meanwhile
+// gives it up. Turn what is delivered into a response by PartResponse.
+struct PartReply {
+  PartRequest part;
+};
+
+using Reply = std::variant<HttpResponse, DeferredReply, StreamReply, PartReply>;
 
 struct HandledRequest {
   RouteId route = RouteId::kUnknown;
   Reply reply;
 };
+
+// What answers the request with this part, or with why there is none.
+HttpResponse PartResponse(const HttpRequest& request, const Result<MediaPart>& part);
 
 HandledRequest Handle(const HttpRequest& request, const HandlerContext& context);
 // Whether Handle has a use for the body of this request.

@@ -50,6 +50,7 @@ std::string_view ReasonPhrase(int status) {
   switch (status) {
     case 200: return "OK";
     case 204: return "No Content";
+    case 206: return "Partial Content";
     case 304: return "Not Modified";
     case 400: return "Bad Request";
     case 404: return "Not Found";
@@ -57,6 +58,7 @@ std::string_view ReasonPhrase(int status) {
     case 408: return "Request Timeout";
     case 413: return "Content Too Large";
     case 414: return "URI Too Long";
+    case 416: return "Range Not Satisfiable";
     case 417: return "Expectation Failed";
     case 422: return "Unprocessable Content";
     case 431: return "Request Header Fields Too Large";

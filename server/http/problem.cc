@@ -40,13 +40,14 @@ struct StatusRow {
   const char* title;
 };
 
-constexpr std::array<StatusRow, 11> kProtocol = {{
+constexpr std::array<StatusRow, 12> kProtocol = {{
     {400, "bad-request", "The request is not well-formed HTTP"},
     {404, "no-such-route", "There is nothing at this path"},
     {405, "method-not-allowed", "The resource does not have this method"},
     {408, "request-timeout", "The request took too long to arrive"},
     {413, "content-too-large", "The request body is too large"},
     {414, "uri-too-long", "The request target is too long"},
+    {416, "range-not-satisfiable", "The range lies outside of the resource"},
     {417, "expectation-failed", "The expectation cannot be met"},
     {431, "header-too-large", "The request header is too large"},
     {501, "not-implemented", "This part of HTTP is not implemented"},

@@ -12,7 +12,9 @@ namespace {
 
 bool IsText(std::string_view content_type) {
   return content_type.starts_with("text/") || content_type.find("json") != std::string_view::npos ||
-         content_type.find("svg") != std::string_view::npos;
+         content_type.find("svg") != std::string_view::npos ||
+         content_type.find("mpegurl") != std::string_view::npos ||
+         content_type.find("dash+xml") != std::string_view::npos;
 }
 
 }  // namespace
@@ -23,7 +25,8 @@ HttpFields CommonFields(const HttpRequest& request, Persistence persistence) {
       {"Server", "gopmill"},
       {"Access-Control-Allow-Origin", "*"},
       {"Access-Control-Expose-Headers",
-       "X-Gopmill-Stream, X-Gopmill-Adjusted, Server-Timing, Link, Retry-After"},
+       "X-Gopmill-Stream, X-Gopmill-Adjusted, Server-Timing, Link, Retry-After, ETag, "
+       "Content-Range, Accept-Ranges"},
       {"X-Content-Type-Options", "nosniff"},
   };
   if (persistence == Persistence::kClose) {

@@ -8,9 +8,11 @@
 namespace gopmill {
 namespace {
 
-constexpr std::array<Route, 13> kRoutes = {{
+constexpr std::array<Route, 15> kRoutes = {{
     {RouteId::kTranscode, "/v1/transcode/{path}", "GET HEAD"},
     {RouteId::kTranscodeBody, "/v1/transcode", "POST PUT"},
+    {RouteId::kHls, "/v1/hls/{path}", "GET"},
+    {RouteId::kDash, "/v1/dash/{path}", "GET"},
     {RouteId::kSources, "/v1/sources", "GET"},
     {RouteId::kStreams, "/v1/streams", "GET"},
     {RouteId::kStream, "/v1/streams/{id}", "GET DELETE"},

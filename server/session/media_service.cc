@@ -16,6 +16,16 @@ Error Draining() {
                .message = "The server is shutting down and takes no new streams."};
 }
 
+Result<SegmentOptions> OptionsOf(const ServerConfig::Segments& config) {
+  SegmentOptions options;
+  options.defaults.segment_seconds = static_cast<double>(config.milliseconds) / 1000;
+  GOPMILL_ASSIGN_OR_RETURN(options.defaults.ladder, ParseRungs(config.ladder, "segments.ladder"));
+  options.cache_folder =
+      config.cache_folder == "auto" ? DefaultSegmentFolder() : config.cache_folder;
+  options.cache_bytes = config.cache_bytes;
+  return options;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<MediaService>> MediaService::Create(const ServerConfig& config) {
@@ -24,14 +34,18 @@ Result<std::unique_ptr<MediaService>> MediaService::Create(const ServerConfig& c
   options.scheduler.policy = config.scheduler.policy;
   options.scheduler.workers = static_cast<int>(config.scheduler.workers);
   options.context_cache_bytes = static_cast<std::size_t>(config.context_cache_bytes);
+  GOPMILL_ASSIGN_OR_RETURN(const SegmentOptions segments, OptionsOf(config.segments));
   GOPMILL_ASSIGN_OR_RETURN(auto engine, Engine::Create(options));
   return std::unique_ptr<MediaService>(
-      new MediaService(config, std::move(library), std::move(engine)));
+      new MediaService(config, std::move(library), std::move(engine), segments));
 }
 
 MediaService::MediaService(const ServerConfig& config, Library library,
-                           std::unique_ptr<Engine> engine)
-    : library_(std::move(library)), engine_(std::move(engine)), config_(config) {
+                           std::unique_ptr<Engine> engine, const SegmentOptions& segments)
+    : library_(std::move(library)),
+      engine_(std::move(engine)),
+      segments_(library_, engine_->scheduler(), segments),
+      config_(config) {
   reaper_ = std::jthread([this] { Reap(); });
   file_thread_ = std::jthread([this] { RunFileRequests(); });
 }
@@ -101,6 +115,16 @@ Status MediaService::CancelStream(StreamId id) {
   return OkStatus();
 }
 
+PartTicket MediaService::OpenPart(PartRequest request, PartCallback done) {
+  if (!Ready()) {
+    done(Draining());
+    return 0;
+  }
+  return segments_.Open(std::move(request), std::move(done));
+}
+
+void MediaService::CancelPart(PartTicket ticket) { segments_.Cancel(ticket); }
+
 // Called by a stream's egress thread as its last act: the session is destroyed by the reaper.
 void MediaService::OnClosed(StreamId id) {
   {
@@ -141,6 +165,7 @@ std::string MediaService::Metrics() const {
   ServiceMetrics metrics;
   metrics.scheduler = engine_->scheduler().Stats();
   metrics.cache = engine_->cache_stats();
+  metrics.segments = segments_.stats();
   {
     const MutexLock lock(mutex_);
     metrics.totals = totals_;

@@ -23,6 +23,7 @@
 #include "config/server_config.h"
 #include "server/session/engine.h"
 #include "server/session/library.h"
+#include "server/session/segment_service.h"
 #include "server/session/service.h"
 #include "server/session/service_metrics.h"
 #include "server/session/stream_session.h"
@@ -46,6 +47,8 @@ class MediaService : public Service {
   void CheckStream(const std::string& path, const RequestParams& params,
                    JsonCallback done) override;
   Status CancelStream(StreamId id) override;
+  PartTicket OpenPart(PartRequest request, PartCallback done) override;
+  void CancelPart(PartTicket ticket) override;
   void Sources(JsonCallback done) override;
   void Explain(const std::string& path, const RequestParams& params, JsonCallback done) override;
   std::string Streams() const override;
@@ -64,7 +67,8 @@ class MediaService : public Service {
   [[nodiscard]] int running() const;
 
  private:
-  MediaService(const ServerConfig& config, Library library, std::unique_ptr<Engine> engine);
+  MediaService(const ServerConfig& config, Library library, std::unique_ptr<Engine> engine,
+               const SegmentOptions& segments);
   Result<StreamId> Admit(SessionSpec spec);
   void OnClosed(StreamId id);
   void Reap();
@@ -79,6 +83,7 @@ class MediaService : public Service {
   };
   const Library library_;
   const std::unique_ptr<Engine> engine_;
+  SegmentService segments_;
 
   mutable Mutex mutex_;  // guards all below
   CondVar changed_;

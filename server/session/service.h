@@ -8,6 +8,7 @@
 // callback. Callbacks may run on any thread and must not block. Thread-safety: safe.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,6 +26,23 @@ namespace gopmill {
 // Request parameters in the order given, decoded ("width" -> "640").
 using RequestParams = std::vector<std::pair<std::string, std::string>>;
 using JsonCallback = std::function<void(Result<std::string>)>;
+
+// One part of a segmented movie (HLS, DASH): a playlist, a manifest, a segment.
+struct PartRequest {
+  std::string path;           // of the library entry
+  std::string name;           // of the part: "master.m3u8", "v0-17.m4s"
+  RequestParams params;       // shared by all parts of one presentation
+  std::string if_none_match;  // the field of HTTP, empty = none
+};
+struct MediaPart {
+  std::string content_type;
+  std::string etag;  // quoted; equal bytes, equal tag
+  std::shared_ptr<const std::string> bytes;
+  bool not_modified = false;  // the client has it already: no bytes
+  int max_age_seconds = 0;    // how long it may be used without asking again; 0 = not at all
+};
+using PartCallback = std::function<void(Result<MediaPart>)>;
+using PartTicket = std::uint64_t;
 
 class Service {
  public:
@@ -46,6 +64,12 @@ class Service {
                            JsonCallback done) = 0;
   // Stops a stream: queued units go at once, running ones at the next frame. kNotFound if unknown.
   virtual Status CancelStream(StreamId id) = 0;
+
+  // Gets a part, made now if it has to be. The callback may be called before this returns.
+  virtual PartTicket OpenPart(PartRequest request, PartCallback done) = 0;
+  // The client has left: the callback may still come, with kCancelled or not at all. Unknown
+  // tickets are ignored.
+  virtual void CancelPart(PartTicket ticket) = 0;
 
   virtual void Sources(JsonCallback done) = 0;  // the library with probe data
   virtual void Explain(const std::string& path, const RequestParams& params,

@@ -137,6 +137,28 @@ void AddCache(Families& f, const CacheStats& c) {
   f.Gauge("gopmill_context_cache_bytes", "Estimated memory of kept contexts.", Number(c.bytes));
 }
 
+void AddSegments(Families& f, const SegmentStats& s) {
+  const std::string parts = "gopmill_parts_total";
+  f.Counter(parts, "Parts of HLS and DASH presentations answered, by kind.", Number(s.playlists),
+            {{"kind", "playlist"}});
+  f.Counter(parts, "", Number(s.segments), {{"kind", "segment"}});
+  f.Counter(parts, "", Number(s.not_modified), {{"kind", "not_modified"}});
+  f.Counter(parts, "", Number(s.failed), {{"kind", "failed"}});
+  f.Counter(parts, "", Number(s.cancelled), {{"kind", "cancelled"}});
+  f.Counter("gopmill_segments_made_total", "Segments transcoded.", Number(s.made));
+  f.Counter("gopmill_segments_shared_total", "Requests that joined a transcode under way.",
+            Number(s.shared));
+  f.Gauge("gopmill_segments_making", "Segments being transcoded.", Number(s.making));
+  const std::string cache = "gopmill_segment_cache_total";
+  f.Counter(cache, "Segments looked for in the disk cache, kept and dropped, by what happened.",
+            Number(s.cache.hits), {{"result", "hit"}});
+  f.Counter(cache, "", Number(s.cache.misses), {{"result", "miss"}});
+  f.Counter(cache, "", Number(s.cache.stored), {{"result", "stored"}});
+  f.Counter(cache, "", Number(s.cache.evicted), {{"result", "evicted"}});
+  f.Counter(cache, "", Number(s.cache.failed), {{"result", "failed"}});
+  f.Gauge("gopmill_segment_cache_bytes", "Disk space of the kept segments.", Number(s.cache.bytes));
+}
+
 }  // namespace
 
 void StreamTotals::Add(const StreamSnapshot& s) {
@@ -168,6 +190,7 @@ std::string MetricsText(const ServiceMetrics& metrics) {
   AddStages(families, metrics.totals.stages);
   AddScheduler(families, metrics.scheduler);
   AddCache(families, metrics.cache);
+  AddSegments(families, metrics.segments);
   return families.Text();
 }
 

@@ -11,6 +11,7 @@
 
 #include "codec/context_cache.h"
 #include "scheduler/scheduler.h"
+#include "server/session/segment_service.h"
 #include "server/session/stream_stats.h"
 
 namespace gopmill {
@@ -32,6 +33,7 @@ struct ServiceMetrics {
   double worst_jitter_ms = 0;  // of the running streams, behind the reorderer
   SchedulerStats scheduler;
   CacheStats cache;
+  SegmentStats segments;
 };
 
 std::string MetricsText(const ServiceMetrics& metrics);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "codec/audio_timeline.h"
+#include "media/audio_timeline.h"
 
 #include <gtest/gtest.h>
 

@@ -167,6 +167,38 @@ void FakeService::CheckStream(const std::string& path, const RequestParams& /*pa
   });
 }
 
+PartTicket FakeService::OpenPart(PartRequest request, PartCallback done) {
+  MutexLock lock(mutex_);
+  if (request.path == "held.mp4") return next_part_++;
+  helpers_.emplace_back([request = std::move(request), done = std::move(done)] {
+    if (request.path.starts_with("error/")) {
+      return done(Failed(CodeFromName(request.path.substr(6))).status.error());
+    }
+    const bool playlist = request.name.ends_with(".m3u8");
+    MediaPart part{.content_type = playlist ? "application/vnd.apple.mpegurl" : "video/mp4",
+                   .etag = "\"digits\"",
+                   .bytes = std::make_shared<const std::string>("0123456789"),
+                   .not_modified = request.if_none_match == "\"digits\"",
+                   .max_age_seconds = playlist ? 0 : 60};
+    done(std::move(part));
+  });
+  return next_part_++;
+}
+
+void FakeService::CancelPart(PartTicket /*ticket*/) {
+  MutexLock lock(mutex_);
+  ++parts_left_;
+  changed_.NotifyAll();
+}
+
+bool FakeService::AwaitPartsLeft(int count) {
+  MutexLock lock(mutex_);
+  while (parts_left_ < count) {
+    if (!changed_.WaitFor(mutex_, kPatience)) return false;
+  }
+  return true;
+}
+
 Status FakeService::CancelStream(StreamId id) {
   MutexLock lock(mutex_);
   const auto found = streams_.find(id);

@@ -12,7 +12,9 @@
 //   error/<code>      fails before Start with that code ("error/not-found")
 // An upload is answered by its own bytes; a parameter "limit" ends it after that many bytes, and
 // "reading" set to "late" lets it begin to read at Release().
-// A parameter "bogus" is refused at once. Thread-safety: safe.
+// Parts (OpenPart) do what their movie says: held.mp4 is never answered, error/<code> fails, any
+// other is ten digits with the tag "digits", or a playlist if the name ends with .m3u8. A parameter
+// "bogus" is refused at once. Thread-safety: safe.
 #pragma once
 
 #include <atomic>
@@ -39,6 +41,8 @@ class FakeService final : public Service {
   void CheckStream(const std::string& path, const RequestParams& params,
                    JsonCallback done) override;
   Status CancelStream(StreamId id) override;
+  PartTicket OpenPart(PartRequest request, PartCallback done) override;
+  void CancelPart(PartTicket ticket) override;
   void Sources(JsonCallback done) override;
   void Explain(const std::string& path, const RequestParams& params, JsonCallback done) override;
   std::string Streams() const override;
@@ -48,6 +52,8 @@ class FakeService final : public Service {
 
   // Lets every held.mp4 finish.
   void Release();
+  // Waits until `count` parts were given up; false after ten seconds.
+  bool AwaitPartsLeft(int count);
   // Waits until `count` streams were cancelled; false after ten seconds.
   bool AwaitCancels(int count);
   // Waits until `count` streams have ended on their threads; false after ten seconds.
@@ -79,6 +85,8 @@ class FakeService final : public Service {
   std::vector<std::thread> helpers_ GOPMILL_GUARDED_BY(mutex_);
   bool released_ GOPMILL_GUARDED_BY(mutex_) = false;
   int cancels_ GOPMILL_GUARDED_BY(mutex_) = 0;
+  int parts_left_ GOPMILL_GUARDED_BY(mutex_) = 0;
+  PartTicket next_part_ GOPMILL_GUARDED_BY(mutex_) = 1;
   int ended_ GOPMILL_GUARDED_BY(mutex_) = 0;
   std::uint64_t next_id_ GOPMILL_GUARDED_BY(mutex_) = 1;
 };

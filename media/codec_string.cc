@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/codec_string.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+
+namespace gopmill {
+namespace {
+
+std::uint32_t Byte(std::string_view bytes, std::size_t at) {
+  return at < bytes.size() ? static_cast<std::uint8_t>(bytes[at]) : 0;
+}
+
+std::uint32_t Word(std::string_view bytes, std::size_t at) {
+  return Byte(bytes, at) << 24U | Byte(bytes, at + 1) << 16U | Byte(bytes, at + 2) << 8U |
+         Byte(bytes, at + 3);
+}
+
+// Content of the first box of the type among the boxes in `bytes`.
+std::optional<std::string_view> Box(std::string_view bytes, std::string_view type) {
+  constexpr std::size_t kHeader = 8;
+  while (bytes.size() >= kHeader) {
+    const std::size_t size = Word(bytes, 0);
+    if (size < kHeader || size > bytes.size()) return std::nullopt;
+    if (bytes.substr(4, 4) == type) return bytes.substr(kHeader, size - kHeader);
+    bytes.remove_prefix(size);
+  }
+  return std::nullopt;
+}
+
+std::string Avc(std::string_view config) {
+  return fmt::format("{:02X}{:02X}{:02X}", Byte(config, 1), Byte(config, 2), Byte(config, 3));
+}
+
+// Profile space and number, compatibility flags bit-reversed, tier and level, constraint bytes
+// without trailing zeros.
+std::string Hevc(std::string_view config) {
+  constexpr std::array<const char*, 4> kSpace{"", "A", "B", "C"};
+  const std::uint32_t profile = Byte(config, 1);
+  std::uint32_t flags = 0;
+  for (unsigned bit = 0; bit < 32; ++bit) flags |= (Word(config, 2) >> bit & 1U) << (31U - bit);
+  std::string text = fmt::format("{}{}.{:X}.{}{}", kSpace.at(profile >> 6U), profile & 31U, flags,
+                                 (profile & 32U) != 0 ? 'H' : 'L', Byte(config, 12));
+  std::size_t last = 12;
+  while (last > 6 && Byte(config, last - 1) == 0) --last;
+  for (std::size_t i = 6; i < last; ++i) text += fmt::format(".{:X}", Byte(config, i));
+  return text;
+}
+
+std::string Av1(std::string_view config) {
+  const std::uint32_t profile_level = Byte(config, 1), flags = Byte(config, 2);
+  const bool high = (flags & 64U) != 0, twelve = (flags & 32U) != 0;
+  return fmt::format("{}.{:02}{}.{:02}", profile_level >> 5U, profile_level & 31U,
+                     (flags & 128U) != 0 ? 'H' : 'M', high ? (twelve ? 12 : 10) : 8);
+}
+
+// vpcC is a full box: version and flags come first.
+std::string Vp9(std::string_view config) {
+  return fmt::format("{:02}.{:02}.{:02}", Byte(config, 4), Byte(config, 5), Byte(config, 6) >> 4U);
+}
+
+// Descriptors inside each other (ISO/IEC 14496-1 7.2.6.5): the stream's (3), the decoder's (4), and
+// its configuration (5), whose first five bits are the audio object type. A length is written in
+// groups of seven bits.
+std::string Aac(std::string_view config) {
+  constexpr std::size_t kVersion = 4, kStream = 3, kDecoder = 13;
+  std::size_t at = kVersion;
+  const auto enter = [&] {
+    ++at;
+    while ((Byte(config, at) & 128U) != 0) ++at;
+    ++at;
+  };
+  enter();
+  at += kStream;
+  enter();
+  const std::uint32_t object_type = Byte(config, at);
+  at += kDecoder;
+  enter();
+  return fmt::format("{:02X}.{}", object_type, Byte(config, at) >> 3U);
+}
+
+// A sample entry, its fixed part before the boxes inside, its configuration box and how that reads.
+struct Entry {
+  std::string_view type, config, name;
+  std::size_t fixed;
+  std::string (*read)(std::string_view);
+};
+constexpr std::size_t kVisual = 78, kAudio = 28;
+constexpr std::array kEntries{
+    Entry{"avc1", "avcC", "avc1.", kVisual, Avc}, Entry{"hvc1", "hvcC", "hvc1.", kVisual, Hevc},
+    Entry{"av01", "av1C", "av01.", kVisual, Av1}, Entry{"vp09", "vpcC", "vp09.", kVisual, Vp9},
+    Entry{"mp4a", "esds", "mp4a.", kAudio, Aac},
+};
+
+std::optional<std::string_view> Descend(std::string_view bytes,
+                                        std::initializer_list<std::string_view> path) {
+  std::optional<std::string_view> box = bytes;
+  for (const std::string_view type : path) {
+    if (box) box = Box(*box, type);
+  }
+  return box;
+}
+
+}  // namespace
+
+// Media header box (ISO/IEC 14496-12 8.4.2), version 0: creation and modification come first.
+Result<int> TrackTimescale(std::string_view init_segment) {
+  const auto header = Descend(init_segment, {"moov", "trak", "mdia", "mdhd"});
+  constexpr std::size_t kTimescale = 12;
+  if (!header || header->size() < kTimescale + 4 || Byte(*header, 0) != 0) {
+    return InternalError("An init segment has no media header.");
+  }
+  return static_cast<int>(Word(*header, kTimescale));
+}
+
+Result<std::string> CodecString(std::string_view init_segment) {
+  const auto box = Descend(init_segment, {"moov", "trak", "mdia", "minf", "stbl", "stsd"});
+  if (!box || box->size() < 8) return InternalError("An init segment has no sample description.");
+  const std::string_view entries = box->substr(8);
+  if (Box(entries, "Opus")) return std::string("Opus");
+  for (const Entry& entry : kEntries) {
+    const auto sample = Box(entries, entry.type);
+    if (!sample || sample->size() < entry.fixed) continue;
+    const auto config = Box(sample->substr(entry.fixed), entry.config);
+    if (config) return std::string(entry.name) + entry.read(*config);
+  }
+  return InternalError("An init segment has an unknown sample entry.");
+}
+
+}  // namespace gopmill

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The codecs parameter (RFC 6381) of a track, read from its CMAF init segment, so that it says what
+// the decoder will be told. Sources: ISO/IEC 14496-15 annex E (avc1, hvc1), the AV1 and VP9
+// bindings to ISO BMFF (av01, vp09), RFC 6381 section 3.3 (mp4a).
+//
+// Thread-safety: safe (pure functions).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace gopmill {
+
+// "avc1.64001F", "hvc1.1.6.L93.90", "av01.0.04M.08", "vp09.00.31.08", "mp4a.40.2", "Opus".
+// kInternal when the segment has none of these sample entries.
+Result<std::string> CodecString(std::string_view init_segment);
+
+// Ticks per second of the track that the segment describes.
+Result<int> TrackTimescale(std::string_view init_segment);
+
+}  // namespace gopmill

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/packet_meta.h"
+
+#include <algorithm>
+
+#include "media/random_access.h"
+
+namespace gopmill {
+
+std::vector<TimestampRepair::Track> RepairTracks(const SourceInfo& info) {
+  std::vector<TimestampRepair::Track> tracks;
+  tracks.push_back({.time_base = info.video.time_base,
+                    .reorders = info.video.has_b_frames,
+                    .frame_seconds = 1.0 / info.video.fps.ToDouble()});
+  if (info.audio) tracks.push_back({.time_base = info.audio->time_base});
+  return tracks;
+}
+
+PacketMeta PacketDescriber::Describe(const AVPacket& packet) {
+  const VideoInfo& video = source_->video;
+  const std::int64_t number = number_++;
+  PacketMeta meta{.pts = packet.pts, .duration = packet.duration, .bytes = packet.size};
+  meta.access =
+      ClassifyPacket(*video.parameters, {packet.data, static_cast<std::size_t>(packet.size)},
+                     (packet.flags & AV_PKT_FLAG_KEY) != 0);
+  if (counted_pts_) {
+    // Display order is unknown before decoding: count, and trust closed cuts only.
+    meta.pts = Rescale(number, video.fps.Inverse(), video.time_base);
+    meta.duration = 0;
+    if (meta.access == RandomAccess::kOpen) meta.access = RandomAccess::kNone;
+  } else {
+    FillIn(packet, meta);
+  }
+  return meta;
+}
+
+// MPEG program streams state the pts of some pictures only; those without are I and P pictures,
+// since a B picture's is its dts. At the start of a closed GOP the pts lies the reorder delay
+// behind the dts, and so does the end of the stream behind its last packet's.
+void PacketDescriber::FillIn(const AVPacket& packet, PacketMeta& meta) {
+  const VideoInfo& video = source_->video;
+  const std::int64_t frame =
+      std::max<std::int64_t>(1, Rescale(1, video.fps.Inverse(), video.time_base));
+  const std::int64_t delay = frame * std::max(0, video.parameters->video_delay);
+  if (meta.pts == AV_NOPTS_VALUE) {
+    pts_missing_ = true;
+    meta.pts = packet.dts + delay;
+  }
+  if (pts_missing_) meta.duration = std::max(meta.duration, packet.dts + delay + frame - meta.pts);
+}
+
+}  // namespace gopmill

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the planners need to know of the video packets of a source, read packet by packet.
+//
+// Thread-safety: thread-compatible.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "media/av_ptr.h"
+#include "media/source_info.h"
+#include "media/timestamp_repair.h"
+#include "media/unit_planner.h"
+
+namespace gopmill {
+
+// Tracks of a repair for this source, in this order.
+inline constexpr std::size_t kVideoTrack = 0, kAudioTrack = 1;
+std::vector<TimestampRepair::Track> RepairTracks(const SourceInfo& info);
+
+// Describes the packets of one source from its first one on, in decode order, after repair.
+class PacketDescriber {
+ public:
+  // `counted_pts`: the container gives no usable times, pictures are counted.
+  PacketDescriber(std::shared_ptr<const SourceInfo> source, bool counted_pts)
+      : source_(std::move(source)), counted_pts_(counted_pts) {}
+
+  PacketMeta Describe(const AVPacket& packet);
+
+ private:
+  void FillIn(const AVPacket& packet, PacketMeta& meta);
+
+  std::shared_ptr<const SourceInfo> source_;
+  bool counted_pts_;
+  bool pts_missing_ = false;  // of some packet so far
+  std::int64_t number_ = 0;
+};
+
+}  // namespace gopmill

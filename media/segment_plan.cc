@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/segment_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace gopmill {
+namespace {
+
+// Part of the length by which a border may move to a place of random access.
+constexpr double kSnap = 0.25;
+// The least part of the length that the last segment has.
+constexpr double kShortestTail = 0.25;
+constexpr double kMinWeight = 0.6;
+// How strongly a segment's share of the bits follows its share of the source's bytes.
+constexpr double kComplexityExponent = 0.4;
+
+// Output frames at which the source can be decoded from scratch, ascending.
+std::vector<std::int64_t> AccessFrames(const SourceIndex& index, const OutputGrid& grid) {
+  std::vector<std::int64_t> frames;
+  for (const SourceIndex::Video& packet : index.video) {
+    if (packet.access == RandomAccess::kClosed)
+      frames.push_back(grid.FirstFrameShowing(packet.pts));
+  }
+  std::ranges::sort(frames);
+  return frames;
+}
+
+std::int64_t Snap(const std::vector<std::int64_t>& access, std::int64_t ideal,
+                  std::int64_t tolerance) {
+  const auto above = std::ranges::lower_bound(access, ideal);
+  std::int64_t best = ideal, distance = tolerance + 1;
+  if (above != access.end() && *above - ideal < distance) {
+    best = *above;
+    distance = *above - ideal;
+  }
+  if (above != access.begin() && ideal - *std::prev(above) < distance) best = *std::prev(above);
+  return best;
+}
+
+}  // namespace
+
+SegmentGrid CutSegments(const SourceIndex& index, const OutputGrid& grid, double seconds,
+                        std::int64_t frames) {
+  SegmentGrid segments{.fps = grid.fps(), .borders = {0}};
+  const auto length = std::max<std::int64_t>(1, std::llround(seconds * grid.fps().ToDouble()));
+  const auto tolerance = static_cast<std::int64_t>(static_cast<double>(length) * kSnap);
+  const auto tail = static_cast<std::int64_t>(static_cast<double>(length) * kShortestTail);
+  const std::vector<std::int64_t> access = AccessFrames(index, grid);
+  for (std::int64_t ideal = length; ideal < frames; ideal += length) {
+    const std::int64_t border = Snap(access, ideal, tolerance);
+    if (border >= frames - tail) break;
+    if (border > segments.borders.back()) segments.borders.push_back(border);
+  }
+  segments.borders.push_back(std::max<std::int64_t>(frames, 1));
+  return segments;
+}
+
+std::vector<std::int64_t> SegmentBudgets(const SourceIndex& index, const OutputGrid& grid,
+                                         const SegmentGrid& segments, std::int64_t bitrate) {
+  const auto count = static_cast<std::size_t>(segments.count());
+  std::vector<double> bytes(count, 0), seconds(count, 0), weight(count, 1);
+  for (const SourceIndex::Video& packet : index.video) {
+    const std::int64_t frame = grid.FirstFrameShowing(packet.pts);
+    const auto above = std::ranges::upper_bound(segments.borders, frame);
+    const auto k = static_cast<std::size_t>(
+        std::clamp<std::int64_t>(above - segments.borders.begin() - 1, 0, segments.count() - 1));
+    bytes[k] += packet.bytes;
+  }
+  double total_seconds = 0, weighted = 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    seconds[k] = static_cast<double>(segments.borders[k + 1] - segments.borders[k]) /
+                 segments.fps.ToDouble();
+    total_seconds += seconds[k];
+  }
+  const double mean = std::accumulate(bytes.begin(), bytes.end(), 0.0) / total_seconds;
+  for (std::size_t k = 0; k < count; ++k) {
+    if (mean > 0) weight[k] = std::pow(bytes[k] / seconds[k] / mean, kComplexityExponent);
+    weight[k] = std::clamp(weight[k], kMinWeight, kMaxSegmentWeight);
+    weighted += weight[k] * seconds[k];
+  }
+  std::vector<std::int64_t> budgets(count);
+  const double scale = static_cast<double>(bitrate) * total_seconds / weighted;
+  for (std::size_t k = 0; k < count; ++k) {
+    const double most = static_cast<double>(bitrate) * kMaxSegmentWeight;
+    budgets[k] = std::max<std::int64_t>(1000, std::llround(std::min(scale * weight[k], most)));
+  }
+  return budgets;
+}
+
+UnitSpec SegmentUnit(const SourceIndex& index, const OutputGrid& grid, const SegmentGrid& segments,
+                     std::int64_t number, std::int64_t budget_bps) {
+  const auto k = static_cast<std::size_t>(number);
+  UnitSpec unit{.index = UnitIndex{number},
+                .first_frame = segments.borders[k],
+                .end_frame = segments.borders[k + 1],
+                .ends_run = true,
+                .budget_bps = budget_bps};
+  const SourceTicks from = grid.LatestPts(unit.first_frame);
+  const SourceTicks until = grid.LatestPts(unit.end_frame - 1);
+  std::int64_t previous = 0, start = 0;  // the last two places of random access at or before `from`
+  bool open = false;
+  const auto count = static_cast<std::int64_t>(index.video.size());
+  for (std::int64_t n = 0; n < count; ++n) {
+    const SourceIndex::Video& packet = index.video[static_cast<std::size_t>(n)];
+    if (packet.pts <= until) unit.end_packet = n + 1;
+    if (packet.access == RandomAccess::kNone || packet.pts > from) continue;
+    previous = start;
+    start = n;
+    open = packet.access == RandomAccess::kOpen;
+  }
+  unit.first_packet = open ? previous : start;
+  unit.cut = open ? CutKind::kPreroll : CutKind::kClosed;
+  // Decoding goes on for one picture, so that the last one wanted is known to be the last.
+  unit.end_packet = std::min(std::max(unit.end_packet, unit.first_packet) + 1, count);
+  for (std::int64_t n = unit.first_packet; n < unit.end_packet; ++n) {
+    unit.source_bytes += index.video[static_cast<std::size_t>(n)].bytes;
+  }
+  return unit;
+}
+
+std::int64_t AudioGrid::TimeOf(std::int64_t packet) const {
+  return std::min(packet * frame_size - priming, samples);
+}
+
+AudioGrid CutAudio(const SegmentGrid& video, double seconds, int rate, int frame_size, int priming,
+                   std::int64_t samples) {
+  AudioGrid grid{.rate = rate,
+                 .frame_size = frame_size,
+                 .priming = priming,
+                 .samples = samples,
+                 .borders = {0}};
+  const std::int64_t packets = (samples + priming + frame_size - 1) / frame_size;
+  const auto add = [&](double at) {
+    const auto sample = static_cast<std::int64_t>(std::ceil(at * rate - 1e-6));
+    const std::int64_t packet = (sample + priming + frame_size - 1) / frame_size;
+    // A rest of less than a packet or two is no segment of its own.
+    if (packet + 1 >= packets) return false;
+    if (packet > grid.borders.back()) grid.borders.push_back(packet);
+    return true;
+  };
+  const double fps = video.fps.ToDouble();
+  bool more = true;
+  for (std::size_t k = 1; more && k + 1 < video.borders.size(); ++k) {
+    more = add(static_cast<double>(video.borders[k]) / fps);
+  }
+  const double end = static_cast<double>(video.frames()) / fps;
+  const double audio_end = static_cast<double>(samples) / rate;
+  // What little lies behind the last picture belongs to the last segment.
+  if (more && audio_end > end + seconds * kShortestTail) {
+    for (double at = end; more; at += seconds) more = add(at);
+  }
+  grid.borders.push_back(packets);
+  return grid;
+}
+
+}  // namespace gopmill

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Fetches any stretch of an indexed source's packets: seeks near it, finds out by fingerprint where
+// it landed, and gives each packet the times of the index. What a stretch consists of does not
+// depend on what was read before.
+//
+// Thread-safety: thread-compatible.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "base/status.h"
+#include "media/source_index.h"
+
+namespace gopmill {
+
+class SegmentReader {
+ public:
+  // Opens the source that `index` was made of.
+  static Result<std::unique_ptr<SegmentReader>> Open(UniqueFd fd,
+                                                     std::shared_ptr<const SourceIndex> index,
+                                                     std::stop_token stop);
+
+  // Packets [first, end) of the track, times as the index has them: video in ticks of its time
+  // base, audio in samples of the source's rate. kIo when the file is not the one that was indexed.
+  Result<std::vector<av::Packet>> ReadVideo(std::int64_t first, std::int64_t end);
+  Result<std::vector<av::Packet>> ReadAudio(std::int64_t first, std::int64_t end);
+
+ private:
+  struct Landing {
+    std::int64_t number = -1;  // of `packet` in the index; -1 = not found at or before the place
+    av::Packet packet;
+  };
+  SegmentReader(std::unique_ptr<Source> source, std::shared_ptr<const SourceIndex> index)
+      : source_(std::move(source)), index_(std::move(index)) {}
+  Result<std::vector<av::Packet>> Read(bool video, std::int64_t first, std::int64_t end);
+  Result<Landing> Find(bool video, std::int64_t first);
+  Result<Landing> LandAt(bool video, std::int64_t first, std::int64_t back_us);
+  Result<bool> NextOf(bool video, AVPacket& packet);
+  void Place(bool video, std::int64_t number, AVPacket& packet) const;
+  [[nodiscard]] std::int64_t NumberOf(bool video, std::uint64_t fingerprint,
+                                      std::int64_t near) const;
+
+  std::unique_ptr<Source> source_;
+  std::shared_ptr<const SourceIndex> index_;
+};
+
+}  // namespace gopmill

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/source_index.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "media/audio_timeline.h"
+
+namespace gopmill {
+namespace {
+
+constexpr Rational kMicros{1, 1'000'000};
+// The longest gap in the sound that is believed when the source's length is not known.
+constexpr Rational kLongestGap{3600, 1};
+// Bytes of a packet's two ends that go into its fingerprint.
+constexpr std::size_t kFingerprintBytes = 256;
+
+std::uint64_t Mix(std::uint64_t hash, std::uint64_t value) {
+  hash = (hash ^ value) * 0x9E3779B97F4A7C15ULL;
+  return hash ^ (hash >> 29U);
+}
+
+std::uint64_t MixBytes(std::uint64_t hash, const std::uint8_t* data, std::size_t count) {
+  while (count >= sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, data, sizeof word);
+    hash = Mix(hash, word);
+    data += sizeof word;
+    count -= sizeof word;
+  }
+  for (std::size_t i = 0; i < count; ++i) hash = Mix(hash, data[i]);
+  return hash;
+}
+
+class Indexer {
+ public:
+  explicit Indexer(std::unique_ptr<Source> source)
+      : source_(std::move(source)),
+        repair_(source_->start_us(), RepairTracks(*source_->info())),
+        describer_(source_->info(), source_->counted_pts()),
+        index_(std::make_shared<SourceIndex>()) {
+    index_->source = source_->info();
+    index_->counted_pts = source_->counted_pts();
+    const SourceInfo& info = *source_->info();
+    nominal_ = std::max<SourceTicks>(1, Rescale(1, info.video.fps.Inverse(), info.video.time_base));
+    if (info.audio) {
+      timeline_.emplace(info.audio->time_base,
+                        info.duration.positive() ? info.duration : kLongestGap);
+    }
+  }
+
+  Result<std::shared_ptr<const SourceIndex>> Run();
+
+ private:
+  void OnVideo(AVPacket& packet);
+  void OnAudio(AVPacket& packet);
+  [[nodiscard]] int Samples(const AVPacket& packet) const;
+  static std::int64_t SeekTime(const AVPacket& packet, Rational time_base);
+
+  std::unique_ptr<Source> source_;
+  TimestampRepair repair_;
+  PacketDescriber describer_;
+  std::shared_ptr<SourceIndex> index_;
+  SourceTicks nominal_ = 1;
+  std::optional<AudioTimeline> timeline_;
+};
+
+// Container time of the packet as it was read, rounded up so that a seek to it does not miss it.
+std::int64_t Indexer::SeekTime(const AVPacket& packet, Rational time_base) {
+  const std::int64_t time = packet.pts != AV_NOPTS_VALUE ? packet.pts : packet.dts;
+  return time == AV_NOPTS_VALUE ? 0 : Rescale(time, time_base, kMicros, Round::kUp);
+}
+
+void Indexer::OnVideo(AVPacket& packet) {
+  SourceIndex::Video entry;
+  entry.seek_us = SeekTime(packet, index_->source->video.time_base);
+  entry.fingerprint = PacketFingerprint(packet);
+  repair_.Fix(kVideoTrack, packet);
+  // Pictures before the first known time have no place on the clock.
+  if (index_->video.empty() && packet.pts == AV_NOPTS_VALUE && !index_->counted_pts) return;
+  const PacketMeta meta = describer_.Describe(packet);
+  entry.pts = meta.pts;
+  entry.packet_pts = packet.pts;
+  entry.dts = packet.dts;
+  entry.bytes = packet.size;
+  entry.access = meta.access;
+  const SourceTicks end = meta.pts + (meta.duration > 0 ? meta.duration : nominal_);
+  index_->video_end = index_->video.empty() ? end : std::max(index_->video_end, end);
+  index_->video.push_back(entry);
+}
+
+// Most codecs have a fixed number of samples in a packet, which is exact where times are rounded.
+int Indexer::Samples(const AVPacket& packet) const {
+  const AudioInfo& audio = *index_->source->audio;
+  const Rational sample{1, audio.sample_rate};
+  const std::int64_t timed = Rescale(packet.duration, audio.time_base, sample);
+  AVCodecParameters& parameters = const_cast<AVCodecParameters&>(*audio.parameters);  // reads only
+  const std::int64_t fixed = av_get_audio_frame_duration2(&parameters, packet.size);
+  const std::int64_t rounding = audio.sample_rate / 500;
+  if (fixed > 0 && (timed <= 0 || std::abs(fixed - timed) <= rounding)) {
+    return static_cast<int>(fixed);
+  }
+  return static_cast<int>(std::clamp<std::int64_t>(timed, 0, 1 << 20));
+}
+
+void Indexer::OnAudio(AVPacket& packet) {
+  const AudioInfo& audio = *index_->source->audio;
+  if (audio.sample_rate <= 0) return;
+  SourceIndex::Audio entry;
+  entry.seek_us = SeekTime(packet, audio.time_base);
+  entry.fingerprint = PacketFingerprint(packet);
+  repair_.Fix(kAudioTrack, packet);
+  entry.samples = Samples(packet);
+  entry.bytes = packet.size;
+  std::optional<std::int64_t> pts;
+  if (packet.pts != AV_NOPTS_VALUE) pts = packet.pts;
+  const std::int64_t time = pts.value_or(timeline_->expected());
+  if (timeline_->CarriesOn(pts, entry.samples, audio.sample_rate) && !index_->audio.empty()) {
+    entry.position = index_->audio.back().position + index_->audio.back().samples;
+  } else {
+    entry.position = Rescale(time, audio.time_base, {1, audio.sample_rate});
+  }
+  index_->audio.push_back(entry);
+}
+
+Result<std::shared_ptr<const SourceIndex>> Indexer::Run() {
+  while (true) {
+    const av::Packet packet = av::NewPacket();
+    GOPMILL_ASSIGN_OR_RETURN(const auto state, source_->Read(*packet));
+    if (state == Source::ReadState::kEnd) break;
+    if (state == Source::ReadState::kVideo) OnVideo(*packet);
+    if (state == Source::ReadState::kAudio) OnAudio(*packet);
+    if (index_->video.size() + index_->audio.size() > kMaxIndexedPackets) {
+      return Error{.code = Code::kUnsupported,
+                   .message = "The source has too many packets to be served in segments.",
+                   .accepted = "up to 8 million packets"};
+    }
+  }
+  if (index_->video.empty()) {
+    return Error{.code = Code::kCorrupt, .message = "The source ends before its first picture."};
+  }
+  index_->truncated = source_->truncated();
+  return std::shared_ptr<const SourceIndex>(std::move(index_));
+}
+
+}  // namespace
+
+std::uint64_t PacketFingerprint(const AVPacket& packet) {
+  const auto size = static_cast<std::size_t>(std::max(packet.size, 0));
+  std::uint64_t hash = Mix(size, static_cast<std::uint64_t>(packet.pos));
+  const std::size_t head = std::min(size, kFingerprintBytes);
+  hash = MixBytes(hash, packet.data, head);
+  const std::size_t tail = std::min(size - head, kFingerprintBytes);
+  return MixBytes(hash, packet.data + (size - tail), tail);
+}
+
+std::size_t SourceIndex::footprint_bytes() const {
+  return video.capacity() * sizeof(Video) + audio.capacity() * sizeof(Audio);
+}
+
+Result<std::shared_ptr<const SourceIndex>> IndexSource(UniqueFd fd, const std::stop_token& stop) {
+  GOPMILL_ASSIGN_OR_RETURN(auto source, Source::Open(std::move(fd), stop));
+  if (!source->info()->seekable) {
+    return Error{.code = Code::kUnsupported, .message = "A pipe cannot be served in segments."};
+  }
+  return Indexer(std::move(source)).Run();
+}
+
+}  // namespace gopmill

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All packets of a source without their payload: what it takes to plan any part of it and to find
+// that part again. Made by reading the file once, without decoding.
+//
+// Thread-safety: safe once made (const).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "base/status.h"
+#include "media/packet_meta.h"
+#include "media/source.h"
+
+namespace gopmill {
+
+// Packets of both tracks together; a source with more is refused (about a day of film).
+inline constexpr std::size_t kMaxIndexedPackets = 8'000'000;
+
+struct SourceIndex {
+  // One video packet, in decode order, after repair (ticks of the video's time base).
+  struct Video {
+    SourceTicks pts = 0;         // as planned with
+    SourceTicks packet_pts = 0;  // as decoded with; AV_NOPTS_VALUE where the source has none
+    SourceTicks dts = 0;
+    std::int64_t seek_us = 0;       // container time to seek to, microseconds
+    std::uint64_t fingerprint = 0;  // of payload and place in the file
+    std::int32_t bytes = 0;
+    RandomAccess access = RandomAccess::kNone;
+  };
+  // One audio packet. `position` counts samples of the source's rate from the source's zero; gaps
+  // and jumps are in it, rounding of container times is not (rules of media/audio_timeline).
+  struct Audio {
+    std::int64_t position = 0;
+    std::int64_t seek_us = 0;
+    std::uint64_t fingerprint = 0;
+    std::int32_t samples = 0;
+    std::int32_t bytes = 0;
+  };
+
+  std::shared_ptr<const SourceInfo> source;
+  bool counted_pts = false;
+  bool truncated = false;
+  SourceTicks video_end = 0;  // end of the last picture
+  std::vector<Video> video;
+  std::vector<Audio> audio;
+
+  [[nodiscard]] std::size_t footprint_bytes() const;
+};
+
+// Reads the source to its end. Errors as Source::Open, and kUnsupported beyond kMaxIndexedPackets
+// or on a pipe; kCorrupt when there is no picture.
+Result<std::shared_ptr<const SourceIndex>> IndexSource(UniqueFd fd, const std::stop_token& stop);
+
+// Identifies a packet among those of its source, whatever place reading began at.
+std::uint64_t PacketFingerprint(const AVPacket& packet);
+
+}  // namespace gopmill

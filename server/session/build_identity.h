@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which program this is, down to the encoders it has loaded: what it makes may differ from what
+// another one made. Thread-safety: safe.
+#pragma once
+
+#include <string>
+
+namespace gopmill {
+
+// A hexadecimal digest of the build ids (ELF notes) of the program and all its libraries, the same
+// in every process of the same installation.
+const std::string& BuildIdentity();
+
+}  // namespace gopmill

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/movie_shelf.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace gopmill {
+
+Result<std::shared_ptr<const SourceIndex>> ShelvedFile::Index(UniqueFd fd,
+                                                              const std::stop_token& stop) {
+  const MutexLock reading(reading_);
+  {
+    const MutexLock lock(mutex_);
+    if (index_) return index_;
+  }
+  GOPMILL_ASSIGN_OR_RETURN(auto index, IndexSource(std::move(fd), stop));
+  const MutexLock lock(mutex_);
+  index_ = index;
+  return index;
+}
+
+std::unique_ptr<SegmentReader> ShelvedFile::TakeReader() {
+  const MutexLock lock(mutex_);
+  if (readers_.empty()) return nullptr;
+  auto reader = std::move(readers_.back());
+  readers_.pop_back();
+  return reader;
+}
+
+void ShelvedFile::GiveReader(std::unique_ptr<SegmentReader> reader) {
+  const MutexLock lock(mutex_);
+  if (readers_.size() < kKeptReaders) readers_.push_back(std::move(reader));
+}
+
+std::size_t ShelvedFile::footprint_bytes() const {
+  const MutexLock lock(mutex_);
+  return index_ ? index_->footprint_bytes() : 0;
+}
+
+Result<MovieShelf::Opened> MovieShelf::Open(const std::string& path) const {
+  Opened opened;
+  GOPMILL_ASSIGN_OR_RETURN(opened.fd, library_.OpenEntry(path));
+  struct stat status {};
+  if (fstat(opened.fd.get(), &status) != 0) {
+    return Error{.code = Code::kIo, .message = "The movie cannot be read."};
+  }
+  opened.identity = fmt::format("{}:{}:{}:{}.{:09}", status.st_dev, status.st_ino, status.st_size,
+                                status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+  return opened;
+}
+
+std::shared_ptr<ShelvedFile> MovieShelf::File(const std::string& identity) {
+  const MutexLock lock(mutex_);
+  const auto found =
+      std::ranges::find_if(files_, [&](const auto& file) { return file->identity() == identity; });
+  if (found != files_.end()) {
+    files_.splice(files_.begin(), files_, found);
+  } else {
+    files_.push_front(std::make_shared<ShelvedFile>(identity));
+  }
+  return files_.front();
+}
+
+void MovieShelf::Keep(Plan plan) {
+  const MutexLock lock(mutex_);
+  std::erase_if(plans_, [&](const Plan& other) { return other.key == plan.key; });
+  plans_.push_front(std::move(plan));
+  if (plans_.size() > kMaxShelvedPlans) plans_.pop_back();
+  std::size_t bytes = 0;
+  for (auto at = files_.begin(); at != files_.end();) {
+    bytes += (*at)->footprint_bytes();
+    const bool keep = at == files_.begin() || (bytes <= kMaxIndexBytes);
+    const std::shared_ptr<ShelvedFile> file = *at;
+    at = keep ? std::next(at) : files_.erase(at);
+    if (!keep) std::erase_if(plans_, [&](const Plan& old) { return old.shelved.file == file; });
+  }
+}
+
+Result<Shelved> MovieShelf::Get(const std::string& path, const SegmentRequest& request,
+                                const RequestParams& params, const std::stop_token& stop) {
+  GOPMILL_ASSIGN_OR_RETURN(Opened opened, Open(path));
+  const std::string key = opened.identity + "|" + path + QueryFor(params, "");
+  {
+    const MutexLock lock(mutex_);
+    const auto found =
+        std::ranges::find_if(plans_, [&](const Plan& plan) { return plan.key == key; });
+    if (found != plans_.end()) {
+      plans_.splice(plans_.begin(), plans_, found);
+      return plans_.front().shelved;
+    }
+  }
+  Shelved shelved{.path = path, .file = File(opened.identity), .movie = nullptr};
+  GOPMILL_ASSIGN_OR_RETURN(auto index, shelved.file->Index(std::move(opened.fd), stop));
+  GOPMILL_ASSIGN_OR_RETURN(shelved.movie,
+                           PlanMovie(std::move(index), request, params, opened.identity));
+  Keep({.key = key, .shelved = shelved});
+  return shelved;
+}
+
+Result<std::unique_ptr<SegmentReader>> MovieShelf::Reader(const Shelved& movie,
+                                                          const std::stop_token& stop) {
+  if (auto reader = movie.file->TakeReader()) return reader;
+  GOPMILL_ASSIGN_OR_RETURN(Opened opened, Open(movie.path));
+  if (opened.identity != movie.file->identity()) {
+    return Error{.code = Code::kNotFound,
+                 .message = "The movie has been replaced; ask for its playlist again."};
+  }
+  return SegmentReader::Open(std::move(opened.fd), movie.movie->index, stop);
+}
+
+}  // namespace gopmill

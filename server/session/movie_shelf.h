@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Indexes, plans and open readers of the movies that were asked for in segments lately, by the
+// identity of the file: one that was replaced is read anew.
+//
+// Bounded: kMaxShelvedPlans plans, and the indexes that they and kMaxIndexBytes keep.
+// Thread-safety: safe; two requests for a file that has not been read yet read it once.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/thread_safety.h"
+#include "media/segment_reader.h"
+#include "server/session/library.h"
+#include "server/session/segmented_movie.h"
+
+namespace gopmill {
+
+inline constexpr std::size_t kMaxShelvedPlans = 64;
+inline constexpr std::size_t kMaxIndexBytes = std::size_t{256} << 20U;
+// Opened sources kept per file; opening one takes tens of milliseconds.
+inline constexpr std::size_t kKeptReaders = 3;
+
+// One file of the library as it was when it was opened.
+class ShelvedFile {
+ public:
+  explicit ShelvedFile(std::string identity) : identity_(std::move(identity)) {}
+
+  // The index, made by the first who asks.
+  Result<std::shared_ptr<const SourceIndex>> Index(UniqueFd fd, const std::stop_token& stop);
+  // A reader for one use; give it back afterwards unless it failed.
+  std::unique_ptr<SegmentReader> TakeReader();
+  void GiveReader(std::unique_ptr<SegmentReader> reader);
+  [[nodiscard]] const std::string& identity() const { return identity_; }
+  [[nodiscard]] std::size_t footprint_bytes() const;
+
+ private:
+  const std::string identity_;
+  Mutex reading_;  // held while the file is read; guards nothing else
+  mutable Mutex mutex_;
+  std::shared_ptr<const SourceIndex> index_ GOPMILL_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<SegmentReader>> readers_ GOPMILL_GUARDED_BY(mutex_);
+};
+
+struct Shelved {
+  std::string path;
+  std::shared_ptr<ShelvedFile> file;
+  std::shared_ptr<const SegmentedMovie> movie;
+};
+
+class MovieShelf {
+ public:
+  explicit MovieShelf(const Library& library) : library_(library) {}
+
+  // The plan of a movie for this request. Reads the file if it is not known.
+  Result<Shelved> Get(const std::string& path, const SegmentRequest& request,
+                      const RequestParams& params, const std::stop_token& stop);
+  // A reader of the file, kept or new. kNotFound when the library has another file there now.
+  Result<std::unique_ptr<SegmentReader>> Reader(const Shelved& movie, const std::stop_token& stop);
+
+ private:
+  struct Opened {
+    UniqueFd fd;
+    std::string identity;
+  };
+  struct Plan {
+    std::string key;
+    Shelved shelved;
+  };
+  Result<Opened> Open(const std::string& path) const;
+  std::shared_ptr<ShelvedFile> File(const std::string& identity);
+  void Keep(Plan plan);
+
+  const Library& library_;
+  Mutex mutex_;                                       // guards both lists
+  std::list<Plan> plans_ GOPMILL_GUARDED_BY(mutex_);  // asked for last in front
+  std::list<std::shared_ptr<ShelvedFile>> files_ GOPMILL_GUARDED_BY(mutex_);
+};
+
+}  // namespace gopmill

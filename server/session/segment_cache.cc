@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/segment_cache.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "media/digest.h"
+#include "media/source.h"
+
+namespace gopmill {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kTemporary = ".new-";
+constexpr std::size_t kKeyDigits = 64;
+// In front of the bytes: a mark, their number and their CRC-32, in the machine's byte order.
+struct Header {
+  std::array<char, 8> mark{'G', 'O', 'P', 'S', 'E', 'G', '1', '\n'};
+  std::uint64_t bytes = 0;
+  std::uint64_t crc = 0;
+};
+// One segment may fill at most this part of the cache.
+constexpr std::int64_t kLargestShare = 4;
+
+bool IsKey(const std::string& name) {
+  return name.size() == kKeyDigits &&
+         name.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+bool ReadBytes(int fd, char* data, std::size_t size) {
+  while (size > 0) {
+    const ssize_t got = read(fd, data, size);
+    if (got <= 0) return false;
+    data += got;
+    size -= static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+// What was stored, if the file is whole.
+std::optional<std::string> ReadFile(int fd) {
+  struct stat status {};
+  Header header;
+  const Header expected;
+  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  if (!ReadBytes(fd, reinterpret_cast<char*>(&header), sizeof header)) return std::nullopt;
+  if (header.mark != expected.mark || header.bytes != size - sizeof header) return std::nullopt;
+  std::string bytes(header.bytes, '\0');
+  if (!ReadBytes(fd, bytes.data(), bytes.size()) || header.crc != Crc32(bytes)) {
+    return std::nullopt;
+  }
+  return bytes;
+}
+
+bool WriteBytes(int fd, const char* data, std::size_t size) {
+  while (size > 0) {
+    const ssize_t put = write(fd, data, size);
+    if (put <= 0) return false;
+    data += put;
+    size -= static_cast<std::size_t>(put);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::unique_ptr<SegmentCache> SegmentCache::Open(const std::string& folder,
+                                                 std::int64_t limit_bytes) {
+  std::unique_ptr<SegmentCache> cache(new SegmentCache(limit_bytes > 0 ? folder : "", limit_bytes));
+  if (!cache->folder_.empty()) cache->Adopt();
+  return cache;
+}
+
+// What an earlier process left: segments by the time they were last asked for; unfinished ones go.
+void SegmentCache::Adopt() {
+  struct Found {
+    std::string key;
+    std::int64_t bytes;
+    fs::file_time_type used;
+  };
+  std::vector<Found> found;
+  std::error_code code;
+  for (fs::directory_iterator at(folder_, code), end; !code && at != end; at.increment(code)) {
+    const std::string name = at->path().filename().string();
+    std::error_code ignored;
+    const auto used = at->last_write_time(ignored);
+    const bool old = fs::file_time_type::clock::now() - used > std::chrono::hours(1);
+    if (name.starts_with(kTemporary) && old) fs::remove(at->path(), ignored);
+    if (!IsKey(name)) continue;
+    found.push_back({name, static_cast<std::int64_t>(at->file_size(ignored)), used});
+  }
+  std::ranges::sort(found, {}, &Found::used);
+  for (const Found& file : found) Remember(file.key, file.bytes);
+}
+
+void SegmentCache::Remember(const std::string& key, std::int64_t bytes) {
+  std::vector<std::string> evicted;
+  {
+    const MutexLock lock(mutex_);
+    if (by_key_.contains(key)) return;
+    entries_.push_front({key, bytes});
+    by_key_[key] = entries_.begin();
+    stats_.bytes += bytes;
+    while (stats_.bytes > limit_bytes_ && entries_.size() > 1) {
+      stats_.bytes -= entries_.back().bytes;
+      evicted.push_back(std::move(entries_.back().key));
+      by_key_.erase(evicted.back());
+      entries_.pop_back();
+      ++stats_.evicted;
+    }
+    stats_.files = static_cast<std::int64_t>(entries_.size());
+  }
+  for (const std::string& name : evicted) unlink(PathOf(name).c_str());
+}
+
+void SegmentCache::Forget(const std::string& key) {
+  const MutexLock lock(mutex_);
+  const auto found = by_key_.find(key);
+  if (found == by_key_.end()) return;
+  stats_.bytes -= found->second->bytes;
+  entries_.erase(found->second);
+  by_key_.erase(found);
+  stats_.files = static_cast<std::int64_t>(entries_.size());
+}
+
+std::optional<std::string> SegmentCache::Get(const std::string& key) {
+  bool known = false;
+  {
+    const MutexLock lock(mutex_);
+    const auto found = by_key_.find(key);
+    known = found != by_key_.end();
+    if (known) entries_.splice(entries_.begin(), entries_, found->second);
+    if (!known) ++stats_.misses;
+  }
+  if (!known) return std::nullopt;
+  const UniqueFd fd(open(PathOf(key).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  auto bytes = fd.valid() ? ReadFile(fd.get()) : std::nullopt;
+  if (bytes) {
+    futimens(fd.get(), nullptr);  // the order of use outlives the process
+  } else {
+    Forget(key);
+    unlink(PathOf(key).c_str());
+  }
+  const MutexLock lock(mutex_);
+  ++(bytes ? stats_.hits : stats_.misses);
+  if (!bytes) ++stats_.failed;
+  return bytes;
+}
+
+bool SegmentCache::WriteFile(const std::string& name, const std::string& bytes) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+  std::error_code code;
+  fs::create_directories(folder_, code);
+  const UniqueFd fd(open(name.c_str(), kFlags, 0600));
+  if (!fd.valid()) return false;
+  Header header;
+  header.bytes = bytes.size();
+  header.crc = Crc32(bytes);
+  return WriteBytes(fd.get(), reinterpret_cast<const char*>(&header), sizeof header) &&
+         WriteBytes(fd.get(), bytes.data(), bytes.size());
+}
+
+void SegmentCache::Put(const std::string& key, const std::string& bytes) {
+  const auto size = static_cast<std::int64_t>(sizeof(Header) + bytes.size());
+  if (folder_.empty() || size > limit_bytes_ / kLargestShare) return;
+  std::string temporary = folder_ + "/" + std::string(kTemporary) + std::to_string(getpid()) + "-";
+  {
+    const MutexLock lock(mutex_);
+    if (by_key_.contains(key)) return;
+    temporary += std::to_string(next_temporary_++);
+  }
+  if (!WriteFile(temporary, bytes) || rename(temporary.c_str(), PathOf(key).c_str()) != 0) {
+    unlink(temporary.c_str());
+    const MutexLock lock(mutex_);
+    ++stats_.failed;
+    return;
+  }
+  Remember(key, size);
+  const MutexLock lock(mutex_);
+  ++stats_.stored;
+}
+
+SegmentCacheStats SegmentCache::stats() const {
+  const MutexLock lock(mutex_);
+  return stats_;
+}
+
+std::string DefaultSegmentFolder() {
+  constexpr const char* kSegments = "/segments";
+  const auto variable = [](const char* name) -> std::string {
+    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): read at start
+    return value == nullptr ? "" : value;
+  };
+  if (const std::string folder = variable("CACHE_DIRECTORY"); !folder.empty()) {
+    return folder.substr(0, folder.find(':')) + kSegments;
+  }
+  if (const std::string folder = variable("XDG_CACHE_HOME"); folder.starts_with('/')) {
+    return folder + "/gopmill" + kSegments;
+  }
+  const std::string home = variable("HOME");
+  return home.empty() ? "" : home + "/.cache/gopmill" + kSegments;
+}
+
+}  // namespace gopmill

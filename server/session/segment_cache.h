@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Segments that were made once, kept in a folder, shared by all clients and found again after a
+// restart. Bounded in bytes; what has not been asked for the longest goes first.
+//
+// Nothing here is an error to its caller: what cannot be read is a miss, what cannot be written is
+// not kept. A file appears under its name only when it is whole (rename), and carries a checksum,
+// so a crash or a full disk leaves no half segment behind.
+//
+// Thread-safety: safe. Files are read and written without the lock.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "base/thread_safety.h"
+
+namespace gopmill {
+
+struct SegmentCacheStats {
+  std::uint64_t hits = 0, misses = 0, stored = 0, evicted = 0;
+  std::uint64_t failed = 0;  // could not be written, or were damaged
+  std::int64_t bytes = 0, files = 0;
+};
+
+class SegmentCache {
+ public:
+  // Takes over what is in the folder, which is made with the first segment. An empty `folder` or
+  // `limit_bytes` of 0 give a cache that keeps nothing.
+  static std::unique_ptr<SegmentCache> Open(const std::string& folder, std::int64_t limit_bytes);
+
+  // `key`: hexadecimal digits.
+  std::optional<std::string> Get(const std::string& key);
+  void Put(const std::string& key, const std::string& bytes);
+  [[nodiscard]] SegmentCacheStats stats() const;
+
+ private:
+  struct Entry {
+    std::string key;
+    std::int64_t bytes = 0;
+  };
+  SegmentCache(std::string folder, std::int64_t limit)
+      : folder_(std::move(folder)), limit_bytes_(limit) {}
+  void Adopt();
+  void Remember(const std::string& key, std::int64_t bytes);
+  void Forget(const std::string& key);
+  bool WriteFile(const std::string& name, const std::string& bytes);
+  [[nodiscard]] std::string PathOf(const std::string& key) const { return folder_ + "/" + key; }
+
+  const std::string folder_;  // empty: keeps nothing
+  const std::int64_t limit_bytes_;
+  mutable Mutex mutex_;                                  // guards everything below
+  std::list<Entry> entries_ GOPMILL_GUARDED_BY(mutex_);  // asked for last in front
+  std::unordered_map<std::string, std::list<Entry>::iterator> by_key_ GOPMILL_GUARDED_BY(mutex_);
+  SegmentCacheStats stats_ GOPMILL_GUARDED_BY(mutex_);
+  std::uint64_t next_temporary_ GOPMILL_GUARDED_BY(mutex_) = 0;
+};
+
+// The folder used when the settings name none: $CACHE_DIRECTORY (systemd), $XDG_CACHE_HOME/gopmill
+// or ~/.cache/gopmill, each with /segments; empty when there is no such variable.
+std::string DefaultSegmentFolder();
+
+}  // namespace gopmill

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/segment_playlist.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace gopmill {
+namespace {
+
+std::vector<Rational> Durations(const SegmentedMovie& movie, bool audio) {
+  std::vector<Rational> durations;
+  const std::int64_t count = audio ? movie.audio->grid.count() : movie.segments.count();
+  for (std::int64_t k = 0; k < count; ++k) {
+    durations.push_back(audio ? AudioSegmentDuration(movie.audio->grid, k)
+                              : VideoSegmentDuration(movie.segments, k));
+  }
+  return durations;
+}
+
+double TotalSeconds(const SegmentedMovie& movie) {
+  const double pictures =
+      static_cast<double>(movie.segments.frames()) / movie.segments.fps.ToDouble();
+  if (!movie.audio) return pictures;
+  return std::max(pictures,
+                  static_cast<double>(movie.audio->grid.samples) / movie.audio->grid.rate);
+}
+
+// "&" is the only character of a query that XML gives a meaning, and "$" the only one that segment
+// templates do; QueryFor escapes the latter.
+std::string XmlQuery(const std::string& query) {
+  std::string text;
+  for (const char c : query) text += c == '&' ? "&amp;" : std::string(1, c);
+  return text;
+}
+
+// Runs of equal durations as one element each; times in ticks of the track.
+std::string Timeline(const std::vector<Rational>& durations, int timescale) {
+  std::string text;
+  std::int64_t at = 0;
+  for (std::size_t k = 0; k < durations.size();) {
+    std::size_t end = k + 1;
+    while (end < durations.size() && durations[end] == durations[k]) ++end;
+    const std::int64_t ticks = Rescale(durations[k].num, {1, durations[k].den}, {1, timescale});
+    text += fmt::format("          <S t=\"{}\" d=\"{}\"", at, ticks);
+    if (end > k + 1) text += fmt::format(" r=\"{}\"", end - k - 1);
+    text += "/>\n";
+    at += ticks * static_cast<std::int64_t>(end - k);
+    k = end;
+  }
+  return text;
+}
+
+std::string Template(const SegmentedMovie& movie, bool audio, int timescale) {
+  const std::string query = XmlQuery(movie.query);
+  return fmt::format(
+             "      <SegmentTemplate timescale=\"{}\" startNumber=\"0\" "
+             "initialization=\"$RepresentationID$-init.mp4{}\" "
+             "media=\"$RepresentationID$-$Number$.m4s{}\">\n        <SegmentTimeline>\n",
+             timescale, query, query) +
+         Timeline(Durations(movie, audio), timescale) +
+         "        </SegmentTimeline>\n      </SegmentTemplate>\n";
+}
+
+std::string VideoSet(const SegmentedMovie& movie) {
+  std::string text =
+      "    <AdaptationSet id=\"0\" contentType=\"video\" mimeType=\"video/mp4\" "
+      "segmentAlignment=\"true\" startWithSAP=\"1\">\n" +
+      Template(movie, false, movie.video.front().timescale);
+  int id = 0;
+  for (const VideoRendition& video : movie.video) {
+    const Target& target = video.plan->target;
+    text += fmt::format(
+        "      <Representation id=\"v{}\" codecs=\"{}\" bandwidth=\"{}\" width=\"{}\" "
+        "height=\"{}\" frameRate=\"{}/{}\"/>\n",
+        id++, video.codecs, video.peak_bps, target.width, target.height, target.fps.num,
+        target.fps.den);
+  }
+  return text + "    </AdaptationSet>\n";
+}
+
+std::string AudioSet(const SegmentedMovie& movie) {
+  const AudioRendition& audio = *movie.audio;
+  return "    <AdaptationSet id=\"1\" contentType=\"audio\" mimeType=\"audio/mp4\" "
+         "segmentAlignment=\"true\" startWithSAP=\"1\">\n" +
+         Template(movie, true, audio.timescale) +
+         fmt::format(
+             "      <Representation id=\"a0\" codecs=\"{}\" bandwidth=\"{}\" "
+             "audioSamplingRate=\"{}\">\n        <AudioChannelConfiguration "
+             "schemeIdUri=\"urn:mpeg:dash:23003:3:audio_channel_configuration:2011\" "
+             "value=\"{}\"/>\n      </Representation>\n    </AdaptationSet>\n",
+             audio.codecs, audio.peak_bps, audio.grid.rate, audio.target.channels);
+}
+
+}  // namespace
+
+std::string MasterPlaylist(const SegmentedMovie& movie) {
+  std::string text = fmt::format("#EXTM3U\n#EXT-X-VERSION:{}\n#EXT-X-INDEPENDENT-SEGMENTS\n",
+                                 movie.container == Container::kTs ? 4 : 7);
+  std::string group, sound;
+  if (movie.audio) {
+    text += fmt::format(
+        "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"sound\",NAME=\"Sound\",DEFAULT=YES,AUTOSELECT=YES,"
+        "CHANNELS=\"{}\",URI=\"a0.m3u8{}\"\n",
+        movie.audio->target.channels, movie.query);
+    group = ",AUDIO=\"sound\"";
+    sound = "," + movie.audio->codecs;
+  }
+  int number = 0;
+  for (const VideoRendition& video : movie.video) {
+    const Target& target = video.plan->target;
+    const std::int64_t peak = video.peak_bps + (movie.audio ? movie.audio->peak_bps : 0);
+    const std::int64_t average = video.average_bps + (movie.audio ? movie.audio->average_bps : 0);
+    text += fmt::format(
+        "#EXT-X-STREAM-INF:BANDWIDTH={},AVERAGE-BANDWIDTH={},CODECS=\"{}{}\",RESOLUTION={}x{},"
+        "FRAME-RATE={:.3f}{}\nv{}.m3u8{}\n",
+        peak, average, video.codecs, sound, target.width, target.height, target.fps.ToDouble(),
+        group, number++, movie.query);
+  }
+  return text;
+}
+
+std::string MediaPlaylist(const SegmentedMovie& movie, bool audio, int rendition) {
+  const std::vector<Rational> durations = Durations(movie, audio);
+  std::int64_t longest = 1;
+  for (const Rational& duration : durations) {
+    longest = std::max<std::int64_t>(longest, std::llround(duration.ToDouble()));
+  }
+  const bool ts = movie.container == Container::kTs;
+  std::string text = fmt::format(
+      "#EXTM3U\n#EXT-X-VERSION:{}\n#EXT-X-TARGETDURATION:{}\n#EXT-X-MEDIA-SEQUENCE:0\n"
+      "#EXT-X-PLAYLIST-TYPE:VOD\n#EXT-X-INDEPENDENT-SEGMENTS\n",
+      ts ? 3 : 7, longest);
+  const std::string name = fmt::format("{}{}", audio ? 'a' : 'v', rendition);
+  if (!ts) text += fmt::format("#EXT-X-MAP:URI=\"{}-init.mp4{}\"\n", name, movie.query);
+  for (std::size_t k = 0; k < durations.size(); ++k) {
+    text += fmt::format("#EXTINF:{:.6f},\n{}-{}.{}{}\n", durations[k].ToDouble(), name, k,
+                        ts ? "ts" : "m4s", movie.query);
+  }
+  return text + "#EXT-X-ENDLIST\n";
+}
+
+Result<std::string> DashManifest(const SegmentedMovie& movie) {
+  if (movie.container != Container::kMp4) {
+    return InvalidArgument("container", "DASH players take CMAF segments only.", "mp4");
+  }
+  double longest = 0;
+  for (const Rational& duration : Durations(movie, false)) {
+    longest = std::max(longest, duration.ToDouble());
+  }
+  std::string text = fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      "<MPD xmlns=\"urn:mpeg:dash:schema:mpd:2011\" "
+      "profiles=\"urn:mpeg:dash:profile:isoff-live:2011,urn:mpeg:dash:profile:cmaf:2019\" "
+      "type=\"static\" mediaPresentationDuration=\"PT{:.6f}S\" maxSegmentDuration=\"PT{:.6f}S\" "
+      "minBufferTime=\"PT{:.6f}S\">\n  <Period id=\"0\" start=\"PT0S\" duration=\"PT{:.6f}S\">\n",
+      TotalSeconds(movie), longest, longest, TotalSeconds(movie));
+  text += VideoSet(movie);
+  if (movie.audio) text += AudioSet(movie);
+  return text + "  </Period>\n</MPD>\n";
+}
+
+}  // namespace gopmill

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/segment_request.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "media/segment_plan.h"
+
+namespace gopmill {
+namespace {
+
+constexpr std::string_view kParts =
+    "master.m3u8, manifest.mpd, v0.m3u8, v0-init.mp4, v0-17.m4s, v0-17.ts; a0 for sound";
+
+Error NoSuchPart() {
+  return Error{.code = Code::kNotFound,
+               .message = "A movie has no part of this name.",
+               .parameter = "path",
+               .accepted = std::string(kParts)};
+}
+
+// Digits only, no sign, no leading zeros, at most nine.
+std::optional<std::int64_t> Number(std::string_view text) {
+  constexpr std::size_t kMaxDigits = 9;
+  if (text.empty() || text.size() > kMaxDigits || (text.size() > 1 && text.front() == '0')) {
+    return std::nullopt;
+  }
+  std::int64_t value = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    value = 10 * value + (c - '0');
+  }
+  return value;
+}
+
+bool CutSuffix(std::string_view& text, std::string_view suffix) {
+  if (!text.ends_with(suffix)) return false;
+  text.remove_suffix(suffix.size());
+  return true;
+}
+
+std::optional<Rung> ParseRung(std::string_view text) {
+  const std::size_t x = text.find('x'), colon = text.find(':');
+  if (x == std::string_view::npos || colon == std::string_view::npos || x > colon) {
+    return std::nullopt;
+  }
+  const auto width = Number(text.substr(0, x)), height = Number(text.substr(x + 1, colon - x - 1));
+  const auto bitrate = ParseBits(text.substr(colon + 1));
+  if (!width || !height || !bitrate.ok()) return std::nullopt;
+  const auto side = [](std::int64_t value) { return value >= kMinSide && value <= kMaxSide; };
+  if (!side(*width) || !side(*height)) return std::nullopt;
+  if (*bitrate < kMinBitrate || *bitrate > kMaxBitrate) return std::nullopt;
+  return Rung{static_cast<int>(*width), static_cast<int>(*height), *bitrate};
+}
+
+Status SetSegment(std::string_view value, double& seconds) {
+  const auto parsed = ParseSeconds(value);
+  if (parsed.ok() && parsed->ToDouble() >= kMinSegmentSeconds &&
+      parsed->ToDouble() <= kMaxSegmentSeconds) {
+    seconds = parsed->ToDouble();
+    return OkStatus();
+  }
+  return InvalidArgument("segment", "This is no length of a segment.", "0.5 to 20 seconds");
+}
+
+Status CheckSegmentable(const TargetRequest& target) {
+  if (target.container && *target.container != Container::kMp4 &&
+      *target.container != Container::kTs) {
+    return InvalidArgument("container", "Segments have another container.", "mp4 or ts");
+  }
+  if (target.vcodec == VideoCodec::kMpeg4) {
+    return InvalidArgument("vcodec", "Players of segments do not know MPEG-4 part 2.",
+                           "h264, hevc, av1, vp9");
+  }
+  if (target.acodec == AudioCodec::kCopy) {
+    return InvalidArgument("acodec", "Sound cannot be copied into segments.", "aac, opus, none");
+  }
+  if (target.unit_seconds) {
+    return InvalidArgument("unit", "The units of segments are the segments.", "segment=SECONDS");
+  }
+  if (target.qp) {
+    return InvalidArgument("qp", "A playlist states the highest bit rate; a quantiser has none.",
+                           "bitrate, or crf with maxrate");
+  }
+  if (target.crf && !target.maxrate) {
+    return InvalidArgument(
+        "maxrate", "A playlist states the highest bit rate, so constant quality needs a cap.",
+        "maxrate=BITS with crf");
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<PartName> ParsePartName(std::string_view name) {
+  PartName part;
+  if (name == "master.m3u8") return part;
+  if (name == "manifest.mpd") {
+    part.kind = PartKind::kManifest;
+    return part;
+  }
+  if (name.empty() || (name.front() != 'v' && name.front() != 'a')) return NoSuchPart();
+  part.audio = name.front() == 'a';
+  name.remove_prefix(1);
+  if (CutSuffix(name, ".m3u8")) {
+    part.kind = PartKind::kPlaylist;
+  } else if (CutSuffix(name, "-init.mp4")) {
+    part.kind = PartKind::kInit;
+  } else {
+    part.kind = PartKind::kSegment;
+    if (CutSuffix(name, ".ts")) {
+      part.container = Container::kTs;
+    } else if (!CutSuffix(name, ".m4s")) {
+      return NoSuchPart();
+    }
+    const std::size_t dash = name.find('-');
+    if (dash == std::string_view::npos) return NoSuchPart();
+    const auto number = Number(name.substr(dash + 1));
+    if (!number) return NoSuchPart();
+    part.number = *number;
+    name = name.substr(0, dash);
+  }
+  const auto rendition = Number(name);
+  if (!rendition) return NoSuchPart();
+  part.rendition = static_cast<int>(*rendition);
+  return part;
+}
+
+Result<std::vector<Rung>> ParseRungs(std::string_view text, const std::string& parameter) {
+  std::vector<Rung> rungs;
+  while (true) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    const auto rung = ParseRung(text.substr(0, end));
+    if (!rung || rungs.size() == kMaxRungs || std::ranges::find(rungs, *rung) != rungs.end()) {
+      return InvalidArgument(parameter, "This is no ladder of renditions.",
+                             "1 to " + std::to_string(kMaxRungs) +
+                                 " different ones, like 1280x720:2500k,640x360:700k");
+    }
+    rungs.push_back(*rung);
+    if (end == text.size()) return rungs;
+    text.remove_prefix(end + 1);
+  }
+}
+
+Result<SegmentRequest> ParseSegmentParams(const RequestParams& params,
+                                          const SegmentDefaults& defaults) {
+  SegmentRequest request;
+  request.segment_seconds = defaults.segment_seconds;
+  for (const auto& [name, value] : params) {
+    if (name == "rungs") {
+      GOPMILL_ASSIGN_OR_RETURN(request.rungs, ParseRungs(value, name));
+      request.rungs_given = true;
+    } else if (name == "segment") {
+      GOPMILL_RETURN_IF_ERROR(SetSegment(value, request.segment_seconds));
+    } else if (name == "version") {
+      request.version = value;
+    } else {
+      GOPMILL_RETURN_IF_ERROR(SetParam(request.target, name, value));
+    }
+  }
+  GOPMILL_RETURN_IF_ERROR(CheckSegmentable(request.target));
+  const TargetRequest& target = request.target;
+  const bool single = target.width || target.height || target.bitrate || target.crf;
+  if (single && request.rungs_given) {
+    return InvalidArgument("rungs", "A ladder and a single size or rate exclude each other.",
+                           "rungs, or width, height, bitrate and crf");
+  }
+  if (!single && !request.rungs_given) request.rungs = defaults.ladder;
+  return request;
+}
+
+std::string QueryFor(const RequestParams& params, std::string_view version) {
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:,/";
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  RequestParams sorted = params;
+  std::erase_if(sorted, [](const auto& param) { return param.first == "version"; });
+  std::ranges::sort(sorted);
+  sorted.emplace_back("version", version);
+  std::string query;
+  const auto add = [&](std::string_view text) {
+    for (const char c : text) {
+      if (kPlain.find(c) != std::string_view::npos) {
+        query += c;
+        continue;
+      }
+      const auto byte = static_cast<unsigned char>(c);
+      query += '%';
+      query += kDigits[byte >> 4U];
+      query += kDigits[byte & 15U];
+    }
+  };
+  for (const auto& [name, value] : sorted) {
+    query += query.empty() ? "?" : "&";
+    add(name);
+    query += "=";
+    add(value);
+  }
+  return query;
+}
+
+}  // namespace gopmill

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What may be asked for below /v1/hls/{movie}/ and /v1/dash/{movie}/: the name of a part, and the
+// parameters that all parts of one presentation share. Pure.
+//
+// Names: master.m3u8, manifest.mpd; v0.m3u8, a0.m3u8 (the playlist of a video or audio rendition);
+// v0-init.mp4; v0-17.m4s, v0-17.ts (its segment 17).
+//
+// Thread-safety: safe (pure functions).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "media/target.h"
+#include "server/session/service.h"
+
+namespace gopmill {
+
+inline constexpr std::size_t kMaxRungs = 12;
+
+enum class PartKind { kMaster, kManifest, kPlaylist, kInit, kSegment };
+
+struct PartName {
+  PartKind kind = PartKind::kMaster;
+  bool audio = false;
+  int rendition = 0;
+  std::int64_t number = 0;                // kSegment only
+  Container container = Container::kMp4;  // kSegment only
+};
+
+// kNotFound, saying what there is, for anything but the names above.
+Result<PartName> ParsePartName(std::string_view name);
+
+// One rendition of a ladder: the box that the picture is fitted into, and its bit rate.
+struct Rung {
+  int width = 0, height = 0;
+  std::int64_t bitrate = 0;  // bits per second
+  bool operator==(const Rung&) const = default;
+};
+
+// "1280x720:2500k,640x360:700k": one to kMaxRungs.
+Result<std::vector<Rung>> ParseRungs(std::string_view text, const std::string& parameter);
+
+struct SegmentDefaults {
+  double segment_seconds = 2;
+  std::vector<Rung> ladder;
+};
+
+struct SegmentRequest {
+  TargetRequest target;      // what all renditions share; with size and rate if there is one only
+  std::vector<Rung> rungs;   // empty: one rendition, as `target` says
+  bool rungs_given = false;  // named by the client, not by the server's ladder
+  double segment_seconds = 2;
+  std::string version;  // of the movie, as its playlists name it; empty = any
+};
+
+// Parameters as for a transcode, and: rungs, segment (seconds), version. A size, bit rate or crf
+// asks for one rendition. What cannot be done in segments is refused: other containers, copied
+// sound, MPEG-4, units, rates without a limit.
+Result<SegmentRequest> ParseSegmentParams(const RequestParams& params,
+                                          const SegmentDefaults& defaults);
+
+// The parameters as a query for the names inside a playlist, with this version; in a fixed order.
+std::string QueryFor(const RequestParams& params, std::string_view version);
+
+}  // namespace gopmill

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/segment_service.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "base/log.h"
+#include "media/digest.h"
+#include "server/session/segment_playlist.h"
+
+namespace gopmill {
+namespace {
+
+// A movie's version is in the name of each segment, so a segment never changes.
+constexpr int kSegmentAgeSeconds = 86'400;
+constexpr std::size_t kTagDigits = 32;
+
+Error Closing() {
+  return Error{.code = Code::kUnavailable, .message = "The server is shutting down."};
+}
+
+Error Busy() {
+  return Error{.code = Code::kUnavailable, .message = "Too many segments are being made."};
+}
+
+std::string TagOf(std::string_view digest) {
+  return "\"" + std::string(digest.substr(0, kTagDigits)) + "\"";
+}
+
+// RFC 9110 section 13.1.2.
+bool Matches(std::string_view if_none_match, std::string_view tag) {
+  return if_none_match == "*" || if_none_match.find(tag) != std::string_view::npos;
+}
+
+const char* SegmentType(const PartName& name) {
+  if (name.kind == PartKind::kSegment && name.container == Container::kTs) return "video/mp2t";
+  return name.audio ? "audio/mp4" : "video/mp4";
+}
+
+// Streams of the scheduler: all segments of one rendition are one, so that they find their worker's
+// warm contexts. The upper half of the ids is theirs.
+StreamId StreamOf(const std::string& identity) {
+  constexpr std::uint64_t kSegments = std::uint64_t{1} << 63U;
+  std::uint64_t hash = 0;
+  const std::string digest = Sha256Hex(identity).substr(0, 15);
+  std::from_chars(digest.data(), digest.data() + digest.size(), hash, 16);
+  return StreamId{hash | kSegments};
+}
+
+// Whether the movie has what the name names.
+Status CheckPart(const SegmentedMovie& movie, const PartName& name) {
+  const auto missing = [](const char* what) {
+    return Error{.code = Code::kNotFound,
+                 .message = std::string("The movie has no such ") + what + ".",
+                 .parameter = "path",
+                 .accepted = "what its playlists name"};
+  };
+  if (name.kind == PartKind::kMaster || name.kind == PartKind::kManifest) return OkStatus();
+  const int renditions = name.audio ? (movie.audio ? 1 : 0) : static_cast<int>(movie.video.size());
+  if (name.rendition >= renditions) return missing("rendition");
+  if (name.kind != PartKind::kSegment) return OkStatus();
+  if (name.container != movie.container) return missing("segment");
+  const std::int64_t count = name.audio ? movie.audio->grid.count() : movie.segments.count();
+  if (name.number >= count) return missing("segment");
+  return OkStatus();
+}
+
+const SegmentTrack& TrackOf(const SegmentedMovie& movie, const PartName& name) {
+  if (name.audio) return *movie.audio;
+  return movie.video[static_cast<std::size_t>(name.rendition)];
+}
+
+}  // namespace
+
+SegmentService::SegmentService(const Library& library, Scheduler& scheduler,
+                               const SegmentOptions& options)
+    : defaults_(options.defaults),
+      scheduler_(scheduler),
+      shelf_(library),
+      cache_(SegmentCache::Open(options.cache_folder, options.cache_bytes)) {
+  for (int i = 0; i < kSegmentThreads; ++i) threads_.emplace_back([this] { RunTasks(); });
+}
+
+SegmentService::~SegmentService() {
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+    for (const auto& [key, making] : making_) making->stop.request_stop();
+  }
+  reading_.request_stop();
+  changed_.NotifyAll();
+  {
+    const MutexLock lock(mutex_);
+    while (jobs_out_ > 0) changed_.Wait(mutex_);
+  }
+  threads_.clear();  // joins; what was waiting has been answered
+}
+
+PartTicket SegmentService::Open(PartRequest request, PartCallback done) {
+  Waiting waiting{.request = std::move(request), .done = std::move(done)};
+  bool full = false;
+  {
+    const MutexLock lock(mutex_);
+    waiting.ticket = next_ticket_++;
+    full = stopping_ || tasks_.size() >= kMaxPartRequests;
+    if (!full) {
+      open_[waiting.ticket] = false;
+      tasks_.emplace_back([this, waiting] { Answer(waiting); });
+    }
+  }
+  if (full) {
+    waiting.done(Busy());
+  } else {
+    changed_.NotifyAll();
+  }
+  return waiting.ticket;
+}
+
+void SegmentService::Cancel(PartTicket ticket) {
+  const MutexLock lock(mutex_);
+  if (const auto found = open_.find(ticket); found != open_.end()) {
+    found->second = true;
+    return;
+  }
+  for (auto at = making_.begin(); at != making_.end(); ++at) {
+    auto& waiters = at->second->waiters;
+    if (std::erase_if(waiters, [&](const Waiter& w) { return w.ticket == ticket; }) == 0) continue;
+    ++stats_.cancelled;
+    if (!waiters.empty()) return;
+    at->second->stop.request_stop();
+    making_.erase(at);  // who asks from now on gets a new one
+    return;
+  }
+}
+
+void SegmentService::RunTasks() {
+  while (true) {
+    std::function<void()> task;
+    {
+      const MutexLock lock(mutex_);
+      while (tasks_.empty() && !(stopping_ && jobs_out_ == 0)) changed_.Wait(mutex_);
+      if (tasks_.empty()) return;
+      task = std::move(tasks_.front());
+      tasks_.pop_front();
+    }
+    task();
+  }
+}
+
+bool SegmentService::Left(PartTicket ticket) {
+  const MutexLock lock(mutex_);
+  const auto found = open_.find(ticket);
+  return found == open_.end() || found->second;
+}
+
+void SegmentService::Reply(const Waiting& waiting, Result<MediaPart> part) {
+  {
+    const MutexLock lock(mutex_);
+    open_.erase(waiting.ticket);
+    if (!part.ok()) ++stats_.failed;
+    if (part.ok() && part->not_modified) ++stats_.not_modified;
+  }
+  waiting.done(std::move(part));
+}
+
+// On a thread of its own: everything that reads files.
+void SegmentService::Answer(Waiting waiting) {
+  if (Left(waiting.ticket)) return Reply(waiting, Error{Code::kCancelled, "Cancelled."});
+  {
+    const MutexLock lock(mutex_);
+    if (stopping_) return Reply(waiting, Closing());
+  }
+  const PartRequest& request = waiting.request;
+  const auto name = ParsePartName(request.name);
+  if (!name.ok()) return Reply(waiting, name.error());
+  const auto parsed = ParseSegmentParams(request.params, defaults_);
+  if (!parsed.ok()) return Reply(waiting, parsed.error());
+  const auto shelved = shelf_.Get(request.path, *parsed, request.params, reading_.get_token());
+  if (!shelved.ok()) return Reply(waiting, shelved.error());
+  const SegmentedMovie& movie = *shelved->movie;
+  if (!parsed->version.empty() && parsed->version != movie.version) {
+    return Reply(waiting,
+                 Error{.code = Code::kNotFound,
+                       .message = "The movie has been replaced; ask for its playlist again.",
+                       .parameter = "version",
+                       .accepted = movie.version});
+  }
+  if (const Status status = CheckPart(movie, *name); !status.ok()) {
+    return Reply(waiting, status.error());
+  }
+  if (name->kind == PartKind::kSegment) return AnswerSegment(*shelved, *name, std::move(waiting));
+  auto part = Text(movie, *name);
+  if (part.ok() && Matches(request.if_none_match, part->etag)) {
+    part->not_modified = true;
+    part->bytes = nullptr;
+  }
+  {
+    const MutexLock lock(mutex_);
+    ++stats_.playlists;
+  }
+  Reply(waiting, std::move(part));
+}
+
+Result<MediaPart> SegmentService::Text(const SegmentedMovie& movie, const PartName& name) const {
+  std::string text;
+  MediaPart part;
+  switch (name.kind) {
+    case PartKind::kMaster:
+      part.content_type = "application/vnd.apple.mpegurl";
+      text = MasterPlaylist(movie);
+      break;
+    case PartKind::kPlaylist:
+      part.content_type = "application/vnd.apple.mpegurl";
+      text = MediaPlaylist(movie, name.audio, name.rendition);
+      break;
+    case PartKind::kManifest: {
+      part.content_type = "application/dash+xml";
+      GOPMILL_ASSIGN_OR_RETURN(text, DashManifest(movie));
+      break;
+    }
+    case PartKind::kInit:
+      part.content_type = SegmentType(name);
+      part.max_age_seconds = kSegmentAgeSeconds;
+      text = TrackOf(movie, name).init;
+      break;
+    case PartKind::kSegment: return InternalError("A segment is no text.");
+  }
+  part.etag = TagOf(Sha256Hex(text));
+  part.bytes = std::make_shared<const std::string>(std::move(text));
+  return part;
+}
+
+// The tag is known before the bytes are: they are a function of what the key names.
+void SegmentService::AnswerSegment(const Shelved& movie, const PartName& name, Waiting waiting) {
+  const std::string key =
+      Sha256Hex(TrackOf(*movie.movie, name).identity + ";" + std::to_string(name.number));
+  MediaPart part{.content_type = SegmentType(name),
+                 .etag = TagOf(key),
+                 .bytes = nullptr,
+                 .not_modified = Matches(waiting.request.if_none_match, TagOf(key)),
+                 .max_age_seconds = kSegmentAgeSeconds};
+  if (part.not_modified) return Reply(waiting, std::move(part));
+  std::shared_ptr<Making> making;
+  bool first = false, full = false;
+  if (auto bytes = cache_->Get(key)) {
+    part.bytes = std::make_shared<const std::string>(*std::move(bytes));
+    const MutexLock lock(mutex_);
+    ++stats_.segments;
+  } else {
+    const MutexLock lock(mutex_);
+    auto& slot = making_[key];
+    first = slot == nullptr;
+    full = first && making_.size() > kMaxSegmentsMaking;
+    if (first) slot = std::make_shared<Making>();
+    making = slot;
+    if (full) making_.erase(key);
+    if (!full && !open_[waiting.ticket]) {
+      making->waiters.push_back({waiting.ticket, waiting.done, part});
+      open_.erase(waiting.ticket);
+      ++(first ? stats_.made : stats_.shared);
+    } else if (first && !full) {
+      making_.erase(key);  // the only one who asked has left meanwhile
+      full = true;
+    }
+  }
+  if (full) return Reply(waiting, Busy());
+  if (part.bytes) return Reply(waiting, std::move(part));
+  if (first) StartMaking(movie, name, key, making);
+}
+
+void SegmentService::StartMaking(const Shelved& movie, const PartName& name, const std::string& key,
+                                 const std::shared_ptr<Making>& making) {
+  auto work = ReadWork(movie, name);
+  if (!work.ok()) return Finish(key, making, work.error());
+  const Status status = Submit(*std::move(work), movie, key, making);
+  if (!status.ok()) Finish(key, making, status.error());
+}
+
+Result<SegmentWork> SegmentService::ReadWork(const Shelved& movie, const PartName& name) {
+  SegmentWork work{.movie = movie.movie,
+                   .audio = name.audio,
+                   .rendition = static_cast<std::size_t>(name.rendition),
+                   .number = name.number,
+                   .unit = nullptr,
+                   .packets = {}};
+  const SegmentedMovie& plan = *movie.movie;
+  GOPMILL_ASSIGN_OR_RETURN(auto reader, shelf_.Reader(movie, reading_.get_token()));
+  if (name.audio) {
+    const AudioRendition& audio = *plan.audio;
+    const PacketRange range =
+        AudioPackets(*plan.index, audio.grid, audio.target.start, name.number);
+    GOPMILL_ASSIGN_OR_RETURN(work.packets, reader->ReadAudio(range.first, range.end));
+  } else {
+    const VideoRendition& video = plan.video[work.rendition];
+    const auto k = static_cast<std::size_t>(name.number);
+    auto unit = std::make_shared<UnitInput>();
+    unit->spec = SegmentUnit(*plan.index, video.plan->grid, plan.segments, name.number,
+                             video.budgets.empty() ? 0 : video.budgets[k]);
+    GOPMILL_ASSIGN_OR_RETURN(unit->packets,
+                             reader->ReadVideo(unit->spec.first_packet, unit->spec.end_packet));
+    work.unit = std::move(unit);
+  }
+  movie.file->GiveReader(std::move(reader));
+  return work;
+}
+
+Status SegmentService::Submit(SegmentWork work, const Shelved& movie, const std::string& key,
+                              const std::shared_ptr<Making>& making) {
+  std::int64_t bytes = 1;
+  for (const av::Packet& packet : work.packets) bytes += packet->size;
+  if (work.unit) bytes += work.unit->spec.source_bytes;
+  const PartName name{.audio = work.audio, .rendition = static_cast<int>(work.rendition)};
+  const StreamId stream = StreamOf(TrackOf(*movie.movie, name).identity);
+  auto job = std::make_unique<SegmentJob>(
+      std::move(work), making->stop.get_token(), [this, key, making](Result<std::string> result) {
+        // Told under the lock: without jobs the service may be destroyed.
+        const MutexLock lock(mutex_);
+        tasks_.emplace_front(
+            [this, key, making, result = std::move(result)] { Finish(key, making, result); });
+        --jobs_out_;
+        changed_.NotifyAll();
+      });
+  const MutexLock lock(mutex_);  // units of one stream are submitted one after the other
+  ++jobs_out_;
+  const Status status = scheduler_.Submit({.unit = {stream, UnitIndex{next_unit_++}},
+                                           .stream_number = stream.value,
+                                           .cost_bytes = static_cast<std::size_t>(bytes)},
+                                          std::move(job));
+  if (!status.ok()) --jobs_out_;
+  return status;
+}
+
+// Answers all who wait, then keeps the segment for the next.
+void SegmentService::Finish(const std::string& key, const std::shared_ptr<Making>& making,
+                            const Result<std::string>& bytes) {
+  std::vector<Waiter> waiters;
+  {
+    const MutexLock lock(mutex_);
+    waiters.swap(making->waiters);
+    const auto found = making_.find(key);
+    if (found != making_.end() && found->second == making) making_.erase(found);
+    if (bytes.ok()) stats_.segments += waiters.size();
+    if (!bytes.ok()) stats_.failed += waiters.size();
+  }
+  std::shared_ptr<const std::string> shared;
+  if (bytes.ok()) shared = std::make_shared<const std::string>(*bytes);
+  if (!bytes.ok() && bytes.error().code != Code::kCancelled) {
+    spdlog::warn("a segment could not be made: {}", bytes.error().ToString());
+  }
+  for (Waiter& waiter : waiters) {
+    waiter.part.bytes = shared;
+    if (bytes.ok()) {
+      waiter.done(std::move(waiter.part));
+    } else {
+      waiter.done(bytes.error());
+    }
+  }
+  if (bytes.ok()) cache_->Put(key, *bytes);
+}
+
+SegmentStats SegmentService::stats() const {
+  const MutexLock lock(mutex_);
+  SegmentStats stats = stats_;
+  stats.making = static_cast<std::int64_t>(making_.size());
+  stats.cache = cache_->stats();
+  return stats;
+}
+
+}  // namespace gopmill

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Answers requests for the parts of segmented movies: playlists from the plan, segments from the
+// cache or made when asked.
+//
+// Requests for the same segment share one transcode. It is cancelled when all who asked for it have
+// left. Plans and indexes of the movies asked for lately are kept in memory, within kMaxIndexBytes.
+//
+// Threads: kSegmentThreads of its own read files (index, packets, cache); workers of the engine
+// make segments. Thread-safety: safe.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/thread_safety.h"
+#include "scheduler/scheduler.h"
+#include "server/session/library.h"
+#include "server/session/movie_shelf.h"
+#include "server/session/segment_cache.h"
+#include "server/session/segment_job.h"
+#include "server/session/segment_request.h"
+#include "server/session/service.h"
+
+namespace gopmill {
+
+inline constexpr int kSegmentThreads = 3;
+// Requests that have not been looked at yet; more are refused (kUnavailable).
+inline constexpr std::size_t kMaxPartRequests = 512;
+// Segments being made at once, queued ones included; more are refused (kUnavailable).
+inline constexpr std::size_t kMaxSegmentsMaking = 128;
+
+struct SegmentStats {
+  std::uint64_t playlists = 0, segments = 0;  // answered
+  std::uint64_t made = 0, shared = 0;         // transcodes; requests that joined one
+  std::uint64_t not_modified = 0, failed = 0, cancelled = 0;
+  std::int64_t making = 0;
+  SegmentCacheStats cache;
+};
+
+struct SegmentOptions {
+  SegmentDefaults defaults;
+  std::string cache_folder;  // empty: nothing is kept
+  std::int64_t cache_bytes = 0;
+};
+
+class SegmentService {
+ public:
+  // Both must outlive it.
+  SegmentService(const Library& library, Scheduler& scheduler, const SegmentOptions& options);
+  // Cancels what is being made and waits for it; what waits is answered with an error.
+  ~SegmentService();
+  SegmentService(const SegmentService&) = delete;
+  SegmentService& operator=(const SegmentService&) = delete;
+
+  PartTicket Open(PartRequest request, PartCallback done);
+  void Cancel(PartTicket ticket);
+  [[nodiscard]] SegmentStats stats() const;
+
+ private:
+  struct Waiting {  // one request
+    PartTicket ticket = 0;
+    PartRequest request;
+    PartCallback done;
+  };
+  struct Waiter {
+    PartTicket ticket = 0;
+    PartCallback done;
+    MediaPart part;  // without its bytes
+  };
+  struct Making {  // one transcode and all who wait for it
+    std::vector<Waiter> waiters;
+    std::stop_source stop;
+  };
+
+  void RunTasks();
+  void Answer(Waiting waiting);
+  Result<MediaPart> Text(const SegmentedMovie& movie, const PartName& name) const;
+  void AnswerSegment(const Shelved& movie, const PartName& name, Waiting waiting);
+  void StartMaking(const Shelved& movie, const PartName& name, const std::string& key,
+                   const std::shared_ptr<Making>& making);
+  Result<SegmentWork> ReadWork(const Shelved& movie, const PartName& name);
+  Status Submit(SegmentWork work, const Shelved& movie, const std::string& key,
+                const std::shared_ptr<Making>& making);
+  void Finish(const std::string& key, const std::shared_ptr<Making>& making,
+              const Result<std::string>& bytes);
+  [[nodiscard]] bool Left(PartTicket ticket);
+  void Reply(const Waiting& waiting, Result<MediaPart> part);
+
+  const SegmentDefaults defaults_;
+  Scheduler& scheduler_;
+  MovieShelf shelf_;
+  const std::unique_ptr<SegmentCache> cache_;
+
+  mutable Mutex mutex_;  // guards everything below
+  CondVar changed_;
+  std::deque<std::function<void()>> tasks_ GOPMILL_GUARDED_BY(mutex_);
+  std::map<PartTicket, bool> open_ GOPMILL_GUARDED_BY(mutex_);  // not answered; true: has left
+  std::map<std::string, std::shared_ptr<Making>> making_ GOPMILL_GUARDED_BY(mutex_);
+  PartTicket next_ticket_ GOPMILL_GUARDED_BY(mutex_) = 1;
+  std::int64_t next_unit_ GOPMILL_GUARDED_BY(mutex_) = 0;
+  int jobs_out_ GOPMILL_GUARDED_BY(mutex_) = 0;
+  bool stopping_ GOPMILL_GUARDED_BY(mutex_) = false;
+  SegmentStats stats_ GOPMILL_GUARDED_BY(mutex_);
+
+  std::stop_source reading_;  // ends what reads files
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace gopmill

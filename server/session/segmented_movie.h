@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A movie planned in segments: everything that playlists say and that any segment is made of. Made
+// from the index of the source and the request alone; nothing is decoded or transcoded for it.
+//
+// Thread-safety: safe once made (const).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "codec/audio_segment.h"
+#include "codec/video_encoder.h"
+#include "media/muxer.h"
+#include "media/segment_plan.h"
+#include "server/session/segment_request.h"
+
+namespace gopmill {
+
+// What all renditions have.
+struct SegmentTrack {
+  MuxTrack mux;
+  std::string init;       // init segment (CMAF), also where segments are transport streams
+  std::string codecs;     // RFC 6381
+  std::int64_t lead = 0;  // by which its decode times start before time 0, ticks of mux.time_base
+  int timescale = 0;      // of the CMAF track, ticks per second
+  std::int64_t peak_bps = 0, average_bps = 0;  // with the container's share
+  std::string identity;                        // all that its segments depend on, but their number
+};
+
+struct VideoRendition : SegmentTrack {
+  std::shared_ptr<const StreamPlan> plan;
+  std::shared_ptr<const EncoderSpec> encoder;
+  std::vector<std::int64_t> budgets;  // bits per second, by segment
+};
+
+struct AudioRendition : SegmentTrack {
+  Target target;
+  AudioGrid grid;
+};
+
+struct SegmentedMovie {
+  std::shared_ptr<const SourceIndex> index;
+  std::string version;  // of the file, short; in the names of its segments
+  std::string query;    // of every name inside a playlist, "?..."
+  Container container = Container::kMp4;
+  double segment_seconds = 2;
+  SegmentGrid segments;
+  std::vector<VideoRendition> video;  // never empty; as the ladder has them
+  std::optional<AudioRendition> audio;
+};
+
+// `file`: identity of the source file. Adds no clock, no chance: equal arguments, equal plans.
+Result<std::shared_ptr<const SegmentedMovie>> PlanMovie(std::shared_ptr<const SourceIndex> index,
+                                                        const SegmentRequest& request,
+                                                        const RequestParams& params,
+                                                        const std::string& file);
+
+// Duration of segment `number`, seconds, exact.
+Rational VideoSegmentDuration(const SegmentGrid& segments, std::int64_t number);
+Rational AudioSegmentDuration(const AudioGrid& grid, std::int64_t number);
+
+}  // namespace gopmill

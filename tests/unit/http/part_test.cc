@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parts of segmented movies over HTTP: fields, ranges, conditions, clients that leave.
+#include "server/http/byte_range.h"
+#include "tests/unit/http/server_fixture.h"
+
+namespace gopmill {
+namespace {
+
+using PartTest = RunningServer;
+
+TEST_F(PartTest, HasWhatCachesNeed) {
+  const auto segment = Fetch(port(), "/v1/hls/dir/small.mp4/v0-3.m4s");
+  ASSERT_TRUE(segment && segment->complete);
+  EXPECT_EQ(segment->status, 200);
+  EXPECT_EQ(segment->body, "0123456789");
+  EXPECT_EQ(segment->Field("content-type"), "video/mp4");
+  EXPECT_EQ(segment->Field("content-length"), "10");
+  EXPECT_EQ(segment->Field("etag"), "\"digits\"");
+  EXPECT_EQ(segment->Field("cache-control"), "public, max-age=60");
+  EXPECT_EQ(segment->Field("accept-ranges"), "bytes");
+  EXPECT_EQ(segment->Field("access-control-allow-origin"), "*");
+  const auto playlist = Fetch(port(), "/v1/hls/small.mp4/master.m3u8");
+  ASSERT_TRUE(playlist);
+  EXPECT_EQ(playlist->Field("cache-control"), "no-cache");
+  EXPECT_EQ(playlist->Field("content-type"), "application/vnd.apple.mpegurl");
+}
+
+TEST_F(PartTest, DashHasTheSameParts) {
+  const auto segment = Fetch(port(), "/v1/dash/small.mp4/v0-3.m4s");
+  ASSERT_TRUE(segment);
+  EXPECT_EQ(segment->body, "0123456789");
+}
+
+TEST_F(PartTest, NeedsAPart) {
+  const auto response = Fetch(port(), "/v1/hls/small.mp4");
+  ASSERT_TRUE(response);
+  EXPECT_EQ(response->status, 404);
+  EXPECT_EQ(ParseJson(*response)["accepted"], "{movie}/master.m3u8");
+}
+
+TEST_F(PartTest, AnswersConditions) {
+  const auto same = Fetch(port(), "/v1/hls/small.mp4/v0-3.m4s", "If-None-Match: \"digits\"\r\n");
+  ASSERT_TRUE(same);
+  EXPECT_EQ(same->status, 304);
+  EXPECT_EQ(same->body, "");
+  const auto other = Fetch(port(), "/v1/hls/small.mp4/v0-3.m4s", "If-None-Match: \"x\"\r\n");
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->status, 200);
+}
+
+TEST_F(PartTest, AnswersRanges) {
+  const auto part = [&](const std::string& fields) {
+    return *Fetch(port(), "/v1/hls/small.mp4/v0-3.m4s", fields);
+  };
+  EXPECT_EQ(part("Range: bytes=2-4\r\n").body, "234");
+  EXPECT_EQ(part("Range: bytes=2-4\r\n").status, 206);
+  EXPECT_EQ(part("Range: bytes=2-4\r\n").Field("content-range"), "bytes 2-4/10");
+  EXPECT_EQ(part("Range: bytes=7-\r\n").body, "789");
+  EXPECT_EQ(part("Range: bytes=-3\r\n").body, "789");
+  EXPECT_EQ(part("Range: bytes=5-500\r\n").body, "56789");
+  EXPECT_EQ(part("Range: bytes=10-\r\n").status, 416);
+  EXPECT_EQ(part("Range: bytes=10-\r\n").Field("content-range"), "bytes */10");
+  EXPECT_EQ(part("Range: bytes=2-4\r\nIf-Range: \"digits\"\r\n").body, "234");
+  EXPECT_EQ(part("Range: bytes=2-4\r\nIf-Range: \"old\"\r\n").body, "0123456789");
+}
+
+TEST(ByteRangeTest, IgnoresWhatItDoesNotKnow) {
+  ByteRange range;
+  for (const char* field : {"", "bytes", "bytes=", "bytes=-", "bytes=4-2", "bytes=1-2,4-5",
+                            "lines=1-2", "bytes=a-b", "bytes=1-2x", "bytes= 1-2", "bytes=--1"}) {
+    EXPECT_EQ(ParseRange(field, 10, range), RangeKind::kNone) << field;
+  }
+  EXPECT_EQ(ParseRange("bytes=0-99999999999999999999999", 10, range), RangeKind::kOne);
+  EXPECT_EQ(range.last, 9U);
+  EXPECT_EQ(ParseRange("bytes=99999999999999999999999-", 10, range), RangeKind::kUnsatisfiable);
+  EXPECT_EQ(ParseRange("bytes=-0", 10, range), RangeKind::kUnsatisfiable);
+  EXPECT_EQ(ParseRange("bytes=0-0", 0, range), RangeKind::kUnsatisfiable);
+}
+
+TEST_F(PartTest, HeadHasTheLengthAndNoBody) {
+  RawClient client(port());
+  client.Get("/v1/hls/small.mp4/v0-3.m4s", {}, "HEAD");
+  const auto response = client.Receive(RawClient::Body::kNone);
+  ASSERT_TRUE(response);
+  EXPECT_EQ(response->Field("content-length"), "10");
+}
+
+TEST_F(PartTest, ErrorsAreProblems) {
+  const auto response = Fetch(port(), "/v1/hls/error/not-found/master.m3u8");
+  ASSERT_TRUE(response);
+  EXPECT_EQ(response->status, 404);
+  EXPECT_EQ(response->Field("content-type"), "application/problem+json");
+}
+
+TEST_F(PartTest, AClientThatLeavesGivesItsPartUp) {
+  RawClient client(port());
+  ASSERT_TRUE(client.Get("/v1/hls/held.mp4/v0-3.m4s"));
+  client.Leave();
+  EXPECT_TRUE(service.AwaitPartsLeft(1));
+}
+
+TEST_F(PartTest, AnAnsweredPartIsNotGivenUp) {
+  RawClient client(port());
+  ASSERT_TRUE(client.Get("/v1/hls/small.mp4/v0-3.m4s"));
+  ASSERT_TRUE(client.Receive());
+  ASSERT_TRUE(client.Get("/v1/hls/held.mp4/v0-3.m4s"));
+  client.Leave();
+  EXPECT_TRUE(service.AwaitPartsLeft(1));  // one, not two
+}
+
+}  // namespace
+}  // namespace gopmill
