@@ -16,6 +16,7 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  gopmill simulate --list\n"
     "  gopmill simulate --validate\n"
+    "  gopmill simulate --check p-llf --against fifo --sweep pus=8,64 --sweep contexts=1,4\n"
     "  gopmill simulate --topology chiplet --scheduler fifo,h-cahrw --streams 200\n"
     "  gopmill simulate --arrivals poisson --sweep load=0.5:1:0.1 --csv load.csv\n"
     "  gopmill simulate --workload trace --trace recorded.jsonl --topology e5335";
@@ -51,6 +52,14 @@ void AddSimulate(CLI::App& app, SimulateArgs& args) {
   command->add_option("--csv", args.csv, "Write the results as CSV; - is stdout")
       ->type_name("FILE|-");
   command->add_flag("--list", args.list, "Print policies, topologies and mixes, then end");
+  command
+      ->add_option(
+          "--check", args.check,
+          "Compare a policy with another one: over machines, spreads, contexts and loads,\n"
+          "or over what --sweep says; the mix is mixed unless given")
+      ->type_name("NAME");
+  command->add_option("--against", args.against, "The other policy of --check; h-cahrw")
+      ->type_name("NAME");
   command->add_flag("--validate", args.validate,
                     "Compare the simulator with known results; exit code 1 if one is missed");
 }

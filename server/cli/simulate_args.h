@@ -23,7 +23,9 @@ struct SimulateArgs {
   std::string trace;
   std::vector<std::string> sweeps;
   std::uint64_t seed = 1;
-  std::string json, csv;  // files, "-" for stdout, empty for none
+  std::string check;                // policy, empty for none
+  std::string against = "h-cahrw";  // its rival
+  std::string json, csv;            // files, "-" for stdout, empty for none
   bool list = false, validate = false;
 };
 

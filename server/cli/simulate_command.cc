@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "scheduler/policy_registry.h"
+#include "scheduler/sim/check.h"
 #include "scheduler/sim/report.h"
 #include "scheduler/sim/transcode_workload.h"
 #include "scheduler/sim/validation.h"
@@ -38,6 +39,7 @@ std::string ListText() {
 Result<sim::Experiment> ToExperiment(const SimulateArgs& args) {
   sim::Experiment experiment;
   experiment.seed = args.seed;
+  if (!args.check.empty()) experiment.mix = "mixed";
   for (const auto& [name, value] : args.params) {
     GOPMILL_RETURN_IF_ERROR(sim::SetParam(experiment, name, value));
   }
@@ -54,24 +56,31 @@ bool ShowProgress(std::size_t done, std::size_t total) {
   return true;
 }
 
+int Threads() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
+
 struct Study {
   sim::Experiment base;
   std::vector<sim::GridPoint> points;
   std::vector<sim::GridRun> runs;
 };
 
+Result<std::vector<sim::GridPoint>> GridOf(const sim::Experiment& base,
+                                           const std::vector<std::string>& sweeps) {
+  std::vector<sim::SweepAxis> axes;
+  for (const std::string& sweep : sweeps) {
+    GOPMILL_ASSIGN_OR_RETURN(axes.emplace_back(), sim::ParseSweep(sweep));
+  }
+  return sim::MakeGrid(base, axes);
+}
+
 Result<Study> RunStudy(const SimulateArgs& args) {
   Study study;
   GOPMILL_ASSIGN_OR_RETURN(study.base, ToExperiment(args));
   GOPMILL_ASSIGN_OR_RETURN(const std::vector<std::string> policies,
                            sim::ParsePolicies(args.scheduler));
-  std::vector<sim::SweepAxis> axes;
-  for (const std::string& sweep : args.sweeps) {
-    GOPMILL_ASSIGN_OR_RETURN(axes.emplace_back(), sim::ParseSweep(sweep));
-  }
-  GOPMILL_ASSIGN_OR_RETURN(study.points, sim::MakeGrid(study.base, axes));
-  const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  GOPMILL_ASSIGN_OR_RETURN(study.runs, sim::RunGrid(study.points, policies, threads, ShowProgress));
+  GOPMILL_ASSIGN_OR_RETURN(study.points, GridOf(study.base, args.sweeps));
+  GOPMILL_ASSIGN_OR_RETURN(study.runs,
+                           sim::RunGrid(study.points, policies, Threads(), ShowProgress));
   // A policy asked for by name has to be able to do it.
   for (const sim::GridRun& run : study.runs) {
     if (!run.result && args.scheduler != "all") return run.error.With(run.policy);
@@ -79,9 +88,27 @@ Result<Study> RunStudy(const SimulateArgs& args) {
   return study;
 }
 
+// The same for --check: two policies, and the grid of the check unless sweeps make another.
+Result<Study> RunCheckStudy(const SimulateArgs& args) {
+  Study study;
+  GOPMILL_ASSIGN_OR_RETURN(study.base, ToExperiment(args));
+  GOPMILL_ASSIGN_OR_RETURN(const std::vector<std::string> policies,
+                           sim::ParsePolicies(args.check + "," + args.against));
+  if (args.sweeps.empty()) {
+    study.points = sim::CheckGrid(study.base);
+  } else {
+    GOPMILL_ASSIGN_OR_RETURN(study.points, GridOf(study.base, args.sweeps));
+  }
+  GOPMILL_ASSIGN_OR_RETURN(study.runs,
+                           sim::RunGrid(study.points, policies, Threads(), ShowProgress));
+  return study;
+}
+
 Status WriteResults(const SimulateArgs& args, const Study& study) {
   if (args.json != "-" && args.csv != "-") {
-    GOPMILL_RETURN_IF_ERROR(WriteStdout(sim::TableText(study.points, study.runs)));
+    GOPMILL_RETURN_IF_ERROR(
+        WriteStdout(args.check.empty() ? sim::TableText(study.points, study.runs)
+                                       : sim::SummariseCheck(study.points, study.runs, {}).text));
   }
   if (!args.csv.empty()) {
     std::string csv = sim::CsvText(study.points, study.runs);
@@ -107,7 +134,7 @@ int RunValidation() {
 int RunSimulate(const SimulateArgs& args) {
   if (args.list) return WriteStdout(ListText()).ok() ? kOk : kFailed;
   if (args.validate) return RunValidation();
-  const Result<Study> study = RunStudy(args);
+  const Result<Study> study = args.check.empty() ? RunStudy(args) : RunCheckStudy(args);
   if (!study.ok()) {
     PrintError("simulate", "", study.error());
     return ExitCodeOf(study.error());

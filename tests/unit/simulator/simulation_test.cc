@@ -6,6 +6,7 @@
 
 #include "scheduler/policy_registry.h"
 #include "scheduler/sim/arrivals.h"
+#include "scheduler/sim/check.h"
 #include "scheduler/sim/experiment.h"
 #include "scheduler/sim/report.h"
 #include "scheduler/sim/sweep.h"
@@ -143,6 +144,37 @@ TEST(GridTest, RunsEveryPolicyAtEveryPoint) {
   EXPECT_EQ(grid->at(5).settings[1].second, "0.2");
   const std::string csv = CsvText(*grid, *runs);
   EXPECT_EQ(std::ranges::count(csv, '\n'), 13);
+}
+
+SimResult With(double gops_per_second, double p99_ms) {
+  SimResult result;
+  result.gops_per_second = gops_per_second;
+  result.p99_ms = p99_ms;
+  return result;
+}
+
+TEST(CheckTest, CountsWhatIsReachedAndWhatIsWorse) {
+  const std::vector<GridPoint> points(4);
+  std::vector<GridRun> runs;
+  const auto add = [&](std::size_t point, const SimResult& mine) {
+    runs.push_back({.point = point, .policy = "mine", .result = mine});
+    runs.push_back({.point = point, .policy = "rival", .result = With(100, 10)});
+  };
+  add(0, With(111, 10));    // more throughput
+  add(1, With(100, 6.9));   // less latency
+  add(2, With(105, 8));     // neither by enough
+  add(3, With(120, 10.2));  // one bought with the other
+  const CheckSummary summary = SummariseCheck(points, runs, {});
+  EXPECT_EQ(summary.reached, 3U);
+  EXPECT_EQ(summary.worse, 1U);
+  EXPECT_NEAR(summary.worst_throughput, 1, 1e-9);
+  EXPECT_NEAR(summary.worst_p99, 1.02, 1e-9);
+}
+
+TEST(CheckTest, CoversTheWholeField) {
+  const std::vector<GridPoint> points = CheckGrid({});
+  EXPECT_EQ(points.size(), 4U * 4 * 3 * 5);
+  for (const GridPoint& point : points) EXPECT_TRUE(LoadMachine(point.experiment.topology).ok());
 }
 
 TEST(GridTest, CanBeStopped) {
