@@ -60,6 +60,10 @@ void AddSimulate(CLI::App& app, SimulateArgs& args) {
       ->type_name("NAME");
   command->add_option("--against", args.against, "The other policy of --check; h-cahrw")
       ->type_name("NAME");
+  command
+      ->add_option("--reproduce", args.reproduce,
+                   "Published claims beside simulated figures: all, or a name that --list prints")
+      ->type_name("CLAIM");
   command->add_flag("--validate", args.validate,
                     "Compare the simulator with known results; exit code 1 if one is missed");
 }

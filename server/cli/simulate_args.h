@@ -23,6 +23,7 @@ struct SimulateArgs {
   std::string trace;
   std::vector<std::string> sweeps;
   std::uint64_t seed = 1;
+  std::string reproduce;            // name of a claim, "all", or empty for none
   std::string check;                // policy, empty for none
   std::string against = "h-cahrw";  // its rival
   std::string json, csv;            // files, "-" for stdout, empty for none

@@ -8,6 +8,7 @@
 #include "scheduler/policy_registry.h"
 #include "scheduler/sim/check.h"
 #include "scheduler/sim/report.h"
+#include "scheduler/sim/reproduction.h"
 #include "scheduler/sim/transcode_workload.h"
 #include "scheduler/sim/validation.h"
 #include "server/cli/commands.h"
@@ -32,6 +33,10 @@ std::string ListText() {
   text += "\nmixes of the workload transcode:\n";
   for (const sim::Mix& mix : sim::Mixes()) {
     text += fmt::format("  {:<14} {}\n", mix.name, mix.description);
+  }
+  text += "\nclaims for --reproduce:\n";
+  for (const sim::Claim& claim : sim::Claims()) {
+    text += fmt::format("  {:<18} {}\n", claim.name, claim.description);
   }
   return text;
 }
@@ -129,11 +134,31 @@ int RunValidation() {
   return written && std::ranges::all_of(*rows, &sim::ValidationRow::passed) ? kOk : kFailed;
 }
 
+Status PrintClaims(const std::string& wanted) {
+  bool found = false;
+  for (const sim::Claim& claim : sim::Claims()) {
+    if (wanted != "all" && wanted != claim.name) continue;
+    found = true;
+    GOPMILL_ASSIGN_OR_RETURN(const std::vector<sim::ClaimRow> rows, claim.run());
+    GOPMILL_RETURN_IF_ERROR(WriteStdout(sim::ClaimText(claim, rows)));
+  }
+  if (found) return OkStatus();
+  return sim::Reproduce(wanted).error();
+}
+
+int RunReproduction(const std::string& wanted) {
+  const Status status = PrintClaims(wanted);
+  if (status.ok()) return kOk;
+  PrintError("simulate", "", status.error());
+  return ExitCodeOf(status.error());
+}
+
 }  // namespace
 
 int RunSimulate(const SimulateArgs& args) {
   if (args.list) return WriteStdout(ListText()).ok() ? kOk : kFailed;
   if (args.validate) return RunValidation();
+  if (!args.reproduce.empty()) return RunReproduction(args.reproduce);
   const Result<Study> study = args.check.empty() ? RunStudy(args) : RunCheckStudy(args);
   if (!study.ok()) {
     PrintError("simulate", "", study.error());
