@@ -163,11 +163,24 @@ TEST(CommandLine, BenchRefusesWhatCannotBeMeasured) {
                                                        {"--workers", "-1"},
                                                        {"--replay", "x", "--mix", "live"},
                                                        {"--replay", "x", "--record", "y"}};
-  for (std::vector<std::string> args : wrong) {
-    const std::string flag = args.front();
-    args.insert(args.begin(), "bench");
-    EXPECT_EQ(Answered(args).exit_code, kUsage) << flag;
+  for (const std::vector<std::string>& flags : wrong) {
+    std::vector<std::string> args = {"bench"};
+    for (const std::string& flag : flags) args.push_back(flag);
+    EXPECT_EQ(Answered(args).exit_code, kUsage) << flags.front();
   }
+}
+
+TEST(CommandLine, SimulateKeepsItsParametersAsText) {
+  const CommandLine line =
+      ParseCommandLine({"simulate", "--streams", "40", "--topology", "e5335", "--sweep",
+                        "load=0.5:1:0.1", "--sweep", "contexts=1,2", "--seed", "9", "--csv", "-"});
+  const auto* const args = std::get_if<SimulateArgs>(&line);
+  ASSERT_NE(args, nullptr);
+  EXPECT_EQ(args->scheduler, "all");
+  ASSERT_EQ(args->params.size(), 2U);
+  EXPECT_EQ(args->sweeps.size(), 2U);
+  EXPECT_EQ(args->seed, 9U);
+  EXPECT_EQ(args->csv, "-");
 }
 
 TEST(ExitCodes, FollowTheKindOfError) {
