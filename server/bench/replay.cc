@@ -132,6 +132,7 @@ std::vector<ReplayUnit> ReplayUnits(const RecordedTrace& trace) {
     JobSpec spec{.unit = {StreamId{unit.stream}, UnitIndex{unit.index}},
                  .stream_number = unit.number,
                  .cost_bytes = unit.bytes,
+                 .frames = static_cast<std::uint32_t>(unit.frames),
                  .service_class = service_class.first->second,
                  .context = unit.context};
     if (unit.deadline_ms) spec.deadline = TimePoint(FromMillis(*unit.deadline_ms));

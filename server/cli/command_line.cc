@@ -161,6 +161,10 @@ void AddServe(CLI::App& app, Line& line) {
   command->add_option("--rtsp-port", line.rtsp_port, "RTSP is not built yet: 0 only")
       ->type_name("N");
   command->add_option("--config", args.config_file, "JSON file with settings")->type_name("FILE");
+  command
+      ->add_option("--record", args.record,
+                   "Write arrivals and costs of all units, for bench --replay and simulate")
+      ->type_name("FILE");
   command->add_flag("--print-config", args.print_config,
                     "Print all settings and where each came from, then end");
 }

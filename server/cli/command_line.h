@@ -38,6 +38,7 @@ struct ServeArgs {
   std::string config_file;
   std::vector<std::pair<std::string, std::string>> flags;  // {"--http-port", "8081"}
   bool print_config = false;
+  std::string record;  // trace to write; empty for none
 };
 
 struct TopologyArgs {

@@ -13,6 +13,8 @@
 #include "base/thread_safety.h"
 #include "config/config_loader.h"
 #include "config/reload.h"
+#include "server/bench/machine.h"
+#include "server/bench/trace_recorder.h"
 #include "server/cli/commands.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/signals.h"
@@ -109,12 +111,21 @@ int Complain(const Error& error) {
   return ExitCodeOf(error);
 }
 
-int Serve(const ServeArgs& args, ServerConfig config) {
-  SignalQueue queue;
-  auto signals =
-      SignalWatcher::Start({SIGINT, SIGTERM, SIGHUP}, [&queue](int signal) { queue.Push(signal); });
-  if (!signals.ok()) return Complain(signals.error());
-  auto service = MediaService::Create(config);
+using Recorder = std::shared_ptr<bench::TraceRecorder>;
+
+// Null unless a recording was asked for.
+Result<Recorder> MakeRecorder(const ServeArgs& args) {
+  if (args.record.empty()) return Recorder();
+  const bench::Machine machine = bench::DescribeMachine();
+  return bench::TraceRecorder::Create(
+      args.record,
+      {.machine = fmt::format("{}, {} CPUs", machine.cpu, machine.cpus), .unit = "as requested"});
+}
+
+// From the first stream to the last.
+int ServeStreams(const ServeArgs& args, ServerConfig config, SignalQueue& queue,
+                 const Recorder& recorder) {
+  auto service = MediaService::Create(config, recorder);
   if (!service.ok()) return Complain(service.error());
   auto server = HttpServer::Start(HttpOptionsOf(config), **service);
   if (!server.ok()) return Complain(server.error());
@@ -128,6 +139,21 @@ int Serve(const ServeArgs& args, ServerConfig config) {
   if (cut > 0) spdlog::warn("{} streams were cut", cut);
   (*server)->Stop();
   return kOk;
+}
+
+int Serve(const ServeArgs& args, const ServerConfig& config) {
+  SignalQueue queue;
+  auto signals =
+      SignalWatcher::Start({SIGINT, SIGTERM, SIGHUP}, [&queue](int signal) { queue.Push(signal); });
+  if (!signals.ok()) return Complain(signals.error());
+  const auto recorder = MakeRecorder(args);
+  if (!recorder.ok()) return Complain(recorder.error());
+  const int code = ServeStreams(args, config, queue, *recorder);
+  // The service is gone: nothing more can come.
+  const Status recorded = *recorder ? (*recorder)->Close() : OkStatus();
+  if (recorded.ok()) return code;
+  PrintError("serve", args.record, recorded.error());
+  return kFailed;
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ Result<SegmentOptions> OptionsOf(const ServerConfig::Segments& config) {
 
 }  // namespace
 
-Result<std::unique_ptr<MediaService>> MediaService::Create(const ServerConfig& config) {
+Result<std::unique_ptr<MediaService>> MediaService::Create(const ServerConfig& config,
+                                                           std::shared_ptr<UnitObserver> observer) {
   GOPMILL_ASSIGN_OR_RETURN(Library library, Library::Open(config.library));
   EngineOptions options;
   options.scheduler.policy = config.scheduler.policy;
@@ -37,13 +38,16 @@ Result<std::unique_ptr<MediaService>> MediaService::Create(const ServerConfig& c
   GOPMILL_ASSIGN_OR_RETURN(const SegmentOptions segments, OptionsOf(config.segments));
   GOPMILL_ASSIGN_OR_RETURN(auto engine, Engine::Create(options));
   return std::unique_ptr<MediaService>(
-      new MediaService(config, std::move(library), std::move(engine), segments));
+      new MediaService(config, std::move(library), std::move(engine), segments,
+                       std::move(observer)));
 }
 
 MediaService::MediaService(const ServerConfig& config, Library library,
-                           std::unique_ptr<Engine> engine, const SegmentOptions& segments)
+                           std::unique_ptr<Engine> engine, const SegmentOptions& segments,
+                           std::shared_ptr<UnitObserver> observer)
     : library_(std::move(library)),
       engine_(std::move(engine)),
+      observer_(std::move(observer)),
       segments_(library_, engine_->scheduler(), segments),
       config_(config) {
   reaper_ = std::jthread([this] { Reap(); });
@@ -87,6 +91,7 @@ Result<StreamId> MediaService::OpenUpload(UniqueFd body, const RequestParams& pa
 // Gives the stream its number and starts it, if there is room for it.
 Result<StreamId> MediaService::Admit(SessionSpec spec) {
   spec.on_closed = [this](StreamId id) { OnClosed(id); };
+  spec.observer = observer_;
   const MutexLock lock(mutex_);
   if (draining_) return Draining();
   if (running_.size() >= static_cast<std::size_t>(config_.streams.max)) {

@@ -36,7 +36,9 @@ inline constexpr std::size_t kMaxFileRequests = 256;
 
 class MediaService : public Service {
  public:
-  static Result<std::unique_ptr<MediaService>> Create(const ServerConfig& config);
+  // `observer` (may be null) hears of all units of all streams.
+  static Result<std::unique_ptr<MediaService>> Create(
+      const ServerConfig& config, std::shared_ptr<UnitObserver> observer = nullptr);
   // Cancels all streams and waits for them.
   ~MediaService() override;
 
@@ -68,7 +70,7 @@ class MediaService : public Service {
 
  private:
   MediaService(const ServerConfig& config, Library library, std::unique_ptr<Engine> engine,
-               const SegmentOptions& segments);
+               const SegmentOptions& segments, std::shared_ptr<UnitObserver> observer);
   Result<StreamId> Admit(SessionSpec spec);
   void OnClosed(StreamId id);
   void Reap();
@@ -83,6 +85,7 @@ class MediaService : public Service {
   };
   const Library library_;
   const std::unique_ptr<Engine> engine_;
+  const std::shared_ptr<UnitObserver> observer_;
   SegmentService segments_;
 
   mutable Mutex mutex_;  // guards all below

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import urllib.request
 
 PROGRAM = os.environ["GOPMILL_PROGRAM"]
 MOVIES = "movies/files"
@@ -87,6 +88,25 @@ def live(folder):
     check(wall >= 1.4, f"1.5 s of a live source took {wall} s")
 
 
+def recording_server(folder):
+    trace = os.path.join(folder, "served.trace")
+    server = subprocess.Popen([PROGRAM, "serve", "--library", MOVIES, "--http-port", "0",
+                               "--record", trace], stderr=subprocess.PIPE, text=True)
+    try:
+        url = next(line.split()[-1] for line in server.stderr if line.startswith("listening on"))
+        query = "width=128&height=96&bitrate=50k&duration=2&unit=gop&preset=ultrafast"
+        with urllib.request.urlopen(f"{url}/v1/transcode/ref-talk.mpg?{query}") as answer:
+            check(len(answer.read()) > 1000, "the server sent no movie")
+    finally:
+        server.terminate()
+        words = server.stderr.read()
+        check(server.wait() == 0, f"serve --record: {server.returncode} {words}")
+    with open(trace, encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    check(len(lines) == 5, f"{len(lines)} lines recorded instead of a header and 4 GOPs")
+    replay(trace, len(lines) - 1)
+
+
 def bad_input(folder):
     missing = os.path.join(folder, "missing", "file")
     garbage = os.path.join(folder, "garbage")
@@ -116,6 +136,13 @@ def bad_input(folder):
         check(done.stdout == "", f"{flags}: wrote {done.stdout[:80]}")
 
 
+def bad_recording(folder):
+    done = subprocess.run([PROGRAM, "serve", "--library", MOVIES, "--http-port", "0", "--record",
+                           os.path.join(folder, "missing", "file")], capture_output=True, text=True,
+                          timeout=60)
+    check(done.returncode == 2, f"serve --record: exit code {done.returncode}, {done.stderr}")
+
+
 def main():
     if not os.path.exists(os.path.join(MOVIES, "ref-talk.mpg")):
         print("skipped: no movies")
@@ -126,8 +153,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         trace, gops = movies(folder)
         replay(trace, gops)
+        recording_server(folder)
         live(folder)
         bad_input(folder)
+        bad_recording(folder)
     return 1 if failures else 0
 
 

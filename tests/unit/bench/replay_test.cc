@@ -17,6 +17,7 @@ TraceUnit Recorded(double arrival_ms, std::uint64_t stream, std::int64_t index) 
           .number = stream - 1,
           .index = index,
           .bytes = 1000,
+          .frames = 15,
           .context = stream,
           .hot_ms = 2.0,
           .cold_ms = 3.0,
