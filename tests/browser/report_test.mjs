@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Opens the page that `gopmill bench --html` wrote in Chromium:
+//   node report_test.mjs REPORT.html REPORT.json OUTPUT_DIR
+// The page must ask nobody for anything, log no error, name its charts, fit a phone in both colour
+// schemes, and show the numbers of the JSON. Screenshots go to OUTPUT_DIR.
+import assert from 'node:assert/strict';
+import {mkdirSync, readFileSync} from 'node:fs';
+import {join} from 'node:path';
+import {pathToFileURL} from 'node:url';
+import {chromium} from 'playwright-core';
+
+const [html, json, outputDir] = process.argv.slice(2);
+assert.ok(html && json && outputDir, 'usage: report_test.mjs REPORT.html REPORT.json OUTPUT_DIR');
+mkdirSync(outputDir, {recursive: true});
+const report = JSON.parse(readFileSync(json, 'utf8'));
+const pageUrl = pathToFileURL(html).href;
+
+async function open(browser, colorScheme, width) {
+  const context = await browser.newContext({colorScheme, viewport: {width, height: 900}});
+  const page = await context.newPage();
+  page.on('pageerror', (error) => assert.fail(`the page threw: ${error.message}`));
+  page.on('console', (message) => assert.notEqual(message.type(), 'error', message.text()));
+  page.on('request', (request) => assert.equal(request.url(), pageUrl, 'the page asks for more'));
+  await page.goto(pageUrl);
+  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  assert.ok(overflow <= 0, `the page is ${overflow} pixels wider than ${width}`);
+  await page.screenshot({path: join(outputDir, `report-${colorScheme}-${width}.png`), fullPage: true});
+  return page;
+}
+
+const valueIn = (page, chart, policy) => page.textContent(`#${chart} g[data-policy="${policy}"] .value`);
+
+async function chartsCarryTheNumbers(page) {
+  for (const {policy, measures, ratio, stages_ms: stages} of report.policies) {
+    const shown = {
+      throughput: `${measures.gops_per_s.median.toFixed(1)}  (${ratio.median.toFixed(3)}\u00d7)`,
+      cores: `${(100 * measures.utilisation.median).toFixed(1)}\u202f%`,
+      order: `${(100 * measures.reordered.median).toFixed(2)}\u202f%`,
+      idle: `${measures.idle_waiting_ms.median.toFixed(1)}\u202fms`,
+      work: `${['decode', 'filter', 'encode', 'other'].reduce((sum, name) => sum + stages[name], 0)
+        .toFixed(2)}\u202fms`,
+    };
+    for (const [chart, text] of Object.entries(shown)) {
+      assert.equal(await valueIn(page, chart, policy), text, `${chart} of ${policy}`);
+    }
+    const latency = await valueIn(page, 'latency', policy);
+    assert.ok(latency.startsWith(measures.latency_p50_ms.median.toFixed(0) + ' / '), latency);
+  }
+  const rows = await page.$$eval('#numbers tr[data-measure]', (list) => list.length);
+  assert.equal(rows, Object.keys(report.measures).length);
+}
+
+async function marksAreWhereTheirValuesAre(page) {
+  const widths = await page.$$eval('#order .bar', (bars) => bars.map((bar) => Number(bar.getAttribute('width'))));
+  const values = report.policies.map(({measures}) => measures.reordered.median);
+  const greatest = Math.max(...values);
+  values.forEach((value, index) => {
+    const expected = greatest ? value / greatest * Math.max(...widths) : 0;
+    assert.ok(Math.abs(widths[index] - expected) < 0.5, `bar ${index}: ${widths[index]}, not ${expected}`);
+  });
+}
+
+async function chartsAreNamed(page) {
+  const nameless = await page.$$eval('svg', (charts) =>
+    charts.filter((chart) => chart.getAttribute('role') !== 'img' ||
+                             !(chart.getAttribute('aria-label')?.length > 10)).length);
+  assert.equal(nameless, 0);
+  assert.equal(await page.$$eval('.chart', (list) => list.filter((box) => !box.querySelector('svg')).length), 0);
+  assert.equal(await page.getByLabel('Policy', {exact: true}).count(), 1);
+}
+
+async function ganttFollowsTheChoice(page) {
+  for (const {policy} of report.policies) {
+    await page.selectOption('#gantt-policy', policy);
+    const slices = await page.$$eval('#gantt rect', (list) => list.length);
+    assert.equal(slices, report.runs.find((run) => run.policy === policy).gops);
+    assert.ok((await page.getAttribute('#gantt svg', 'aria-label')).includes(policy));
+  }
+}
+
+const browser = await chromium.launch({executablePath: '/usr/bin/chromium', args: [
+  '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking',
+  '--disable-component-update', '--disable-sync']});
+try {
+  const light = await open(browser, 'light', 1200);
+  await chartsAreNamed(light);
+  await chartsCarryTheNumbers(light);
+  await marksAreWhereTheirValuesAre(light);
+  await ganttFollowsTheChoice(light);
+  assert.equal(await light.$$eval('#alerts .alert', (list) => list.length), report.violations.length);
+  const phone = await open(browser, 'dark', 390);
+  await chartsAreNamed(phone);
+  await phone.setViewportSize({width: 800, height: 900});
+  await phone.waitForFunction(() => document.querySelector('#throughput svg').viewBox.baseVal.width > 600);
+} finally {
+  await browser.close();
+}
+console.log(`The report works; screenshots are in ${outputDir}.`);
