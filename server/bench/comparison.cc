@@ -11,7 +11,7 @@
 namespace gopmill::bench {
 namespace {
 
-constexpr std::array<std::string_view, 2> kWorkConserving = {"fifo", "ps-hrw"};
+constexpr std::array<std::string_view, 3> kWorkConserving = {"fifo", "ps-hrw", "hearth"};
 
 std::string RunName(const RunRecord& record) {
   return fmt::format("{} (repeat {})", record.policy, record.repeat + 1);

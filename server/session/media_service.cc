@@ -37,9 +37,8 @@ Result<std::unique_ptr<MediaService>> MediaService::Create(const ServerConfig& c
   options.context_cache_bytes = static_cast<std::size_t>(config.context_cache_bytes);
   GOPMILL_ASSIGN_OR_RETURN(const SegmentOptions segments, OptionsOf(config.segments));
   GOPMILL_ASSIGN_OR_RETURN(auto engine, Engine::Create(options));
-  return std::unique_ptr<MediaService>(
-      new MediaService(config, std::move(library), std::move(engine), segments,
-                       std::move(observer)));
+  return std::unique_ptr<MediaService>(new MediaService(
+      config, std::move(library), std::move(engine), segments, std::move(observer)));
 }
 
 MediaService::MediaService(const ServerConfig& config, Library library,
