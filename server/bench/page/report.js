@@ -109,7 +109,7 @@ function throughput() {
 
 function cores() {
   rowChart('cores', {
-    low: 0, high: 1, axis: false, rowHeight: 42, valueWidth: 110,
+    low: 0, high: 1, axis: false, rowHeight: 42, valueWidth: 60,
     label: 'Utilisation, imbalance',
     value: (policy) => `${shown('utilisation', median(policy, 'utilisation'))}`,
     marks: (policy, x, y) => {
@@ -124,9 +124,10 @@ function cores() {
                              rx: 2, class: 'bar'}),
                  `worker ${core.worker} on CPU ${core.cpu}: ${(100 * share).toFixed(1)} % busy, ` +
                  `${core.units} units`)];
-        if (step > 60) {
-          nodes.push(text(from + 6, y + 4, `CPU ${core.cpu}: ${(100 * share).toFixed(0)} %`,
-                          {style: 'fill: var(--card); font-weight: 600'}));
+        if (step > 44) {
+          const percent = `${(100 * share).toFixed(0)}\u202f%`;
+          nodes.push(text(from + 6, y + 12, step > 110 ? `CPU ${core.cpu}: ${percent}` : percent,
+                          {style: `fill: var(--${share > 0.45 ? 'card' : 'ink'}); font-weight: 600`}));
         }
         return nodes;
       });
