@@ -26,6 +26,14 @@ struct ServerConfig {
     std::int64_t stall_timeout_seconds = 60;   // 1..86400: a client that takes no byte is cut
   } http;
 
+  struct Rtsp {
+    bool operator==(const Rtsp&) const = default;
+    std::string address = "127.0.0.1";          // IPv4 or IPv6 literal
+    std::int64_t port = 8554;                   // 0..65535; 0 = no RTSP
+    std::int64_t max_sessions = 64;             // 1..10000 players at once
+    std::int64_t session_timeout_seconds = 60;  // 5..3600 without a sign of life
+  } rtsp;
+
   struct Scheduler {
     bool operator==(const Scheduler&) const = default;
     std::string policy = "h-cahrw";  // which worker gets which unit

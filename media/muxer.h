@@ -15,12 +15,10 @@
 #include <vector>
 
 #include "base/status.h"
-#include "media/av_ptr.h"
+#include "media/packet_output.h"
 #include "media/target.h"
 
 namespace gopmill {
-
-enum class TrackKind { kVideo, kAudio };
 
 struct MuxTrack {
   TrackKind kind = TrackKind::kVideo;
@@ -44,23 +42,23 @@ struct MuxSettings {
 // Where streamed bytes go; an error stops the muxer.
 using MuxOutput = std::function<Status(std::span<const std::uint8_t>)>;
 
-class Muxer {
+class Muxer : public PacketOutput {
  public:
   // Writes the header. `output` is used when streamed.
   static Result<std::unique_ptr<Muxer>> Open(const MuxSettings& settings,
                                              std::span<const MuxTrack> tracks, MuxOutput output);
-  ~Muxer();
+  ~Muxer() override;
 
   // Writes one packet of track `track` (index into the tracks given). Takes pts, dts and duration
   // in the track's time base.
-  Status Write(std::size_t track, av::Packet packet);
+  Status Write(std::size_t track, av::Packet packet) override;
   // Marks a place where a fragment may end (before the packet written next): the start of a unit.
-  Status EndFragment();
+  Status EndFragment() override;
   // Writes what is left and the trailer. Without it a file is not playable.
-  Status Finish();
+  Status Finish() override;
 
-  [[nodiscard]] std::int64_t bytes_written() const;
-  [[nodiscard]] std::int64_t packets_written(std::size_t track) const;
+  [[nodiscard]] std::int64_t bytes_written() const override;
+  [[nodiscard]] std::int64_t packets_written(std::size_t track) const override;
 
  private:
   struct Impl;

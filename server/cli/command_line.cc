@@ -84,7 +84,6 @@ struct Line {
   BenchArgs bench;
   SimulateArgs simulate;
   TargetOptions transcode_target, explain_target;
-  int rtsp_port = 0;
 };
 
 std::string OptionText(std::string_view meaning, std::string_view accepted) {
@@ -158,8 +157,6 @@ void AddServe(CLI::App& app, Line& line) {
                                            OptionText(setting.meaning, setting.accepted))
         ->type_name("");
   }
-  command->add_option("--rtsp-port", line.rtsp_port, "RTSP is not built yet: 0 only")
-      ->type_name("N");
   command->add_option("--config", args.config_file, "JSON file with settings")->type_name("FILE");
   command
       ->add_option("--record", args.record,
@@ -259,14 +256,6 @@ CommandLine FinishExplain(Line& line) {
   return line.explain;
 }
 
-CommandLine FinishServe(Line& line) {
-  if (line.rtsp_port != 0) {
-    return TextAnswer{kUsage,
-                      Complaint("serve", "RTSP is not built yet; --rtsp-port takes 0 only.")};
-  }
-  return line.serve;
-}
-
 TextAnswer Answer(const CLI::App& app, const CLI::ParseError& error) {
   std::ostringstream out, err;
   if (app.exit(error, out, err) == 0) return {kOk, out.str()};
@@ -297,7 +286,7 @@ CommandLine ParseCommandLine(const std::vector<std::string>& args) {
   }
   if (app.got_subcommand("transcode")) return FinishTranscode(line);
   if (app.got_subcommand("explain")) return FinishExplain(line);
-  if (app.got_subcommand("serve")) return FinishServe(line);
+  if (app.got_subcommand("serve")) return line.serve;
   if (app.got_subcommand("bench")) {
     line.bench.line = args;
     return line.bench;

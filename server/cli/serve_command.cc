@@ -20,6 +20,7 @@
 #include "server/cli/signals.h"
 #include "server/cli/text_output.h"
 #include "server/http/http_server.h"
+#include "server/rtsp/rtsp_server.h"
 #include "server/session/media_service.h"
 
 namespace gopmill::cli {
@@ -75,9 +76,29 @@ HttpOptions HttpOptionsOf(const ServerConfig& config) {
   return options;
 }
 
-std::string Url(const std::string& address, int port) {
+std::string Url(std::string_view scheme, const std::string& address, int port) {
   const bool ipv6 = address.find(':') != std::string::npos;
-  return fmt::format("http://{}:{}", ipv6 ? "[" + address + "]" : address, port);
+  return fmt::format("{}://{}:{}", scheme, ipv6 ? "[" + address + "]" : address, port);
+}
+
+// The RTSP server, or null where it is off. The default port is not worth failing for: another
+// server may have it, or this build no RTSP. A port that was asked for is.
+Result<std::unique_ptr<RtspServer>> StartRtsp(const LoadedConfig& loaded, Service& service) {
+  const ServerConfig::Rtsp& settings = loaded.config.rtsp;
+  if (settings.port == 0) return std::unique_ptr<RtspServer>();
+  RtspOptions options;
+  options.address = settings.address;
+  options.port = static_cast<int>(settings.port);
+  options.max_sessions = static_cast<int>(settings.max_sessions);
+  options.session_timeout = std::chrono::seconds(settings.session_timeout_seconds);
+  auto server = RtspServer::Start(options, service);
+  if (server.ok()) {
+    WriteStderr("listening on " + Url("rtsp", settings.address, (*server)->port()) + "\n");
+    return server;
+  }
+  if (loaded.origins.contains("/rtsp/port")) return server.error();
+  spdlog::warn("no RTSP: {}", server.error().message);
+  return std::unique_ptr<RtspServer>();
 }
 
 // Reads the settings again; what cannot change while running is said.
@@ -123,32 +144,37 @@ Result<Recorder> MakeRecorder(const ServeArgs& args) {
 }
 
 // From the first stream to the last.
-int ServeStreams(const ServeArgs& args, ServerConfig config, SignalQueue& queue,
+int ServeStreams(const ServeArgs& args, const LoadedConfig& loaded, SignalQueue& queue,
                  const Recorder& recorder) {
+  ServerConfig config = loaded.config;
   auto service = MediaService::Create(config, recorder);
   if (!service.ok()) return Complain(service.error());
   auto server = HttpServer::Start(HttpOptionsOf(config), **service);
   if (!server.ok()) return Complain(server.error());
 
-  WriteStderr("listening on " + Url(config.http.address, (*server)->port()) + "\n");
+  auto rtsp = StartRtsp(loaded, **service);
+  if (!rtsp.ok()) return Complain(rtsp.error());
+
+  WriteStderr("listening on " + Url("http", config.http.address, (*server)->port()) + "\n");
   WaitForEnd(args, queue, **service, config);
 
   spdlog::info("draining for at most {} s", config.drain_timeout_seconds);
   (*service)->StartDraining();
   const std::size_t cut = (*server)->Drain(std::chrono::seconds(config.drain_timeout_seconds));
   if (cut > 0) spdlog::warn("{} streams were cut", cut);
+  rtsp->reset();
   (*server)->Stop();
   return kOk;
 }
 
-int Serve(const ServeArgs& args, const ServerConfig& config) {
+int Serve(const ServeArgs& args, const LoadedConfig& loaded) {
   SignalQueue queue;
   auto signals =
       SignalWatcher::Start({SIGINT, SIGTERM, SIGHUP}, [&queue](int signal) { queue.Push(signal); });
   if (!signals.ok()) return Complain(signals.error());
   const auto recorder = MakeRecorder(args);
   if (!recorder.ok()) return Complain(recorder.error());
-  const int code = ServeStreams(args, config, queue, *recorder);
+  const int code = ServeStreams(args, loaded, queue, *recorder);
   // The service is gone: nothing more can come.
   const Status recorded = *recorder ? (*recorder)->Close() : OkStatus();
   if (recorded.ok()) return code;
@@ -171,7 +197,7 @@ int RunServe(const ServeArgs& args) {
     return Complain(log.error());
   }
   if (const Status library = CheckLibrary(config); !library.ok()) return Complain(library.error());
-  return Serve(args, config);
+  return Serve(args, *loaded);
 }
 
 }  // namespace gopmill::cli

@@ -22,13 +22,11 @@ constexpr std::int64_t kLastOfUnit = 1;
 
 }  // namespace
 
-OutputChain::OutputChain(MuxSettings settings, MuxOutput output,
-                         std::function<void(UnitIndex)> release)
-    : settings_(std::move(settings)), output_(std::move(output)), release_(std::move(release)) {}
+OutputChain::OutputChain(OutputOpener open, std::function<void(UnitIndex)> release)
+    : open_(std::move(open)), release_(std::move(release)) {}
 
 void OutputChain::SetPlan(const PlanReady& ready) {
   plan_ = ready.plan;
-  settings_.container = plan_->target.container;
   audio_parameters_ = ready.audio_parameters;
   // One tick per frame where the pictures start the clock; finer where sound comes first.
   video_time_base_ = plan_->video_offset_90k == 0 ? plan_->grid.fps().Inverse() : k90kHz;
@@ -55,7 +53,7 @@ Status OutputChain::OnEncoder(std::shared_ptr<const AVCodecParameters> parameter
     audio.time_base = audio_time_base_;
     tracks.push_back(std::move(audio));
   }
-  GOPMILL_ASSIGN_OR_RETURN(muxer_, Muxer::Open(settings_, tracks, output_));
+  GOPMILL_ASSIGN_OR_RETURN(muxer_, open_(plan_->target.container, tracks));
   return OkStatus();
 }
 

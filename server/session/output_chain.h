@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The way out of one stream: reorderer -> interleaver -> muxer -> sink. Packets go through as soon
-// as their order is certain; nothing here waits but the sink.
+// The way out of one stream: reorderer -> interleaver -> muxer (or what takes packets) -> sink.
+// Packets go through as soon as their order is certain; nothing here waits but the sink.
 //
 // Thread-safety: thread-affine to the stream's egress thread.
 #pragma once
@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/status.h"
@@ -23,8 +24,12 @@ namespace gopmill {
 
 class OutputChain {
  public:
+  // Makes the end of the chain once all tracks are known: a muxer into `container`, or what takes
+  // coded packets.
+  using OutputOpener = std::function<Result<std::unique_ptr<PacketOutput>>(
+      Container container, std::span<const MuxTrack> tracks)>;
   // `release` is called when a unit has left the reorderer whole, in order.
-  OutputChain(MuxSettings settings, MuxOutput output, std::function<void(UnitIndex)> release);
+  OutputChain(OutputOpener open, std::function<void(UnitIndex)> release);
 
   void SetPlan(const PlanReady& plan);
   Status OnEncoder(std::shared_ptr<const AVCodecParameters> parameters);
@@ -48,15 +53,14 @@ class OutputChain {
   Status Drain();
   Status MuxVideo(av::Packet packet);
 
-  MuxSettings settings_;
-  MuxOutput output_;
+  const OutputOpener open_;
   const std::function<void(UnitIndex)> release_;
   std::shared_ptr<const StreamPlan> plan_;
   std::shared_ptr<const AVCodecParameters> audio_parameters_;
   Rational video_time_base_, audio_time_base_;
   Reorderer reorderer_;
   std::unique_ptr<Interleaver> interleaver_;
-  std::unique_ptr<Muxer> muxer_;
+  std::unique_ptr<PacketOutput> muxer_;
   std::optional<std::uint64_t> parameter_hash_;
   std::int64_t frames_muxed_ = 0;
   std::int64_t last_flush_frame_ = 0;

@@ -44,7 +44,9 @@ StreamSession::StreamSession(SessionSpec spec, Scheduler& scheduler)
   stats_.id = spec_.id;
   stats_.source = spec_.source_name;
   output_ = std::make_unique<OutputChain>(
-      spec_.mux, [this](std::span<const std::uint8_t> bytes) { return WriteToSink(bytes); },
+      [this](Container container, std::span<const MuxTrack> tracks) {
+        return OpenOutput(container, tracks);
+      },
       [this](UnitIndex unit) { OnReleased(unit); });
 }
 
@@ -154,17 +156,20 @@ Status StreamSession::On(PlanReady letter) {
   plan_ = letter.plan;
   encoder_ = letter.encoder;
   output_->SetPlan(letter);
+  double seconds = 0;
   {
     const MutexLock lock(mutex_);
     stats_.plan = plan_;
     stats_.adjustments = letter.adjustments;
     stats_.opening = letter.opening;
     stats_.state = StreamState::kRunning;
+    seconds = stats_.total_seconds();
   }
   // The sink is started with the first byte: until then a front end can still answer with an error.
   start_ = StreamStart{.content_type = std::string(ContentType(plan_->target.container)),
                        .adjustments = std::move(letter.adjustments),
-                       .plan_ms = ToMillis(letter.opening)};
+                       .plan_ms = ToMillis(letter.opening),
+                       .seconds = seconds};
   return OkStatus();
 }
 
@@ -351,16 +356,41 @@ Status StreamSession::EndIfComplete() {
   return OkStatus();
 }
 
-Status StreamSession::WriteToSink(std::span<const std::uint8_t> bytes) {
+Result<std::unique_ptr<PacketOutput>> StreamSession::OpenOutput(Container container,
+                                                                std::span<const MuxTrack> tracks) {
+  PacketSink* packets = spec_.sink->packets();
+  if (packets == nullptr) {
+    spec_.mux.container = container;
+    GOPMILL_ASSIGN_OR_RETURN(
+        auto muxer, Muxer::Open(spec_.mux, tracks, [this](std::span<const std::uint8_t> bytes) {
+          return WriteToSink(bytes);
+        }));
+    return std::unique_ptr<PacketOutput>(std::move(muxer));
+  }
+  GOPMILL_RETURN_IF_ERROR(BeforeWrite());
+  GOPMILL_RETURN_IF_ERROR(packets->OnTracks(PacketForwarder::Describe(tracks)));
+  const auto write = [this, packets](const CodedPacket& packet) -> Status {
+    GOPMILL_RETURN_IF_ERROR(BeforeWrite());
+    return packets->WritePacket(packet);
+  };
+  return std::unique_ptr<PacketOutput>(std::make_unique<PacketForwarder>(tracks, write));
+}
+
+// The sink is started by what it is first given.
+Status StreamSession::BeforeWrite() {
   if (stop_.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+  if (!start_) return OkStatus();
   {
     const MutexLock lock(mutex_);
-    if (!stats_.first_byte) stats_.first_byte = SteadyNow() - started_;
+    stats_.first_byte = SteadyNow() - started_;
   }
-  if (start_) {
-    GOPMILL_RETURN_IF_ERROR(spec_.sink->Start(*start_));
-    start_.reset();
-  }
+  GOPMILL_RETURN_IF_ERROR(spec_.sink->Start(*start_));
+  start_.reset();
+  return OkStatus();
+}
+
+Status StreamSession::WriteToSink(std::span<const std::uint8_t> bytes) {
+  GOPMILL_RETURN_IF_ERROR(BeforeWrite());
   return spec_.sink->Write(bytes);
 }
 

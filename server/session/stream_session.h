@@ -94,6 +94,9 @@ class StreamSession {
   Status Submit(const std::shared_ptr<const UnitInput>& unit, RunState run);
   Status EndIfComplete();
   void OnReleased(UnitIndex unit);
+  Result<std::unique_ptr<PacketOutput>> OpenOutput(Container container,
+                                                   std::span<const MuxTrack> tracks);
+  Status BeforeWrite();
   Status WriteToSink(std::span<const std::uint8_t> bytes);
   void AddUnit(const UnitEnded& ended);
   void Observe(const UnitEnded& ended);

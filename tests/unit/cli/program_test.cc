@@ -123,7 +123,7 @@ TEST_F(ProgramTest, ServeChecksItsSettingsFirst) {
   EXPECT_THAT(bad.out, AllOf(HasSubstr("/http/prt"), HasSubstr("flag --workers")));
   EXPECT_EQ(RunProgram("serve").code, 2);
   EXPECT_EQ(RunProgram("serve --library /nonexistent").code, 2);
-  EXPECT_EQ(RunProgram("serve --library . --rtsp-port 8554").code, 2);
+  EXPECT_EQ(RunProgram("serve --library . --rtsp-port 99999").code, 2);
 }
 
 TEST_F(ProgramTest, ServePrintsItsSettings) {

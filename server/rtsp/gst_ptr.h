@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Owners of GLib and GStreamer objects. Adopt takes over a reference that one was given; a second
+// owner is made by Share.
+//
+// Thread-safety: compatible; the references themselves are counted with atomics.
+#pragma once
+
+#include <glib-object.h>
+
+#include <memory>
+
+namespace gopmill::gst {
+
+struct Unref {
+  void operator()(void* object) const noexcept { g_object_unref(object); }
+};
+template <class T>
+using Object = std::unique_ptr<T, Unref>;
+
+template <class T>
+Object<T> Adopt(T* object) {
+  return Object<T>(object);
+}
+template <class T>
+Object<T> Share(T* object) {
+  return Object<T>(static_cast<T*>(g_object_ref(object)));
+}
+
+template <auto Free>
+struct FreeBy {
+  void operator()(auto* object) const noexcept { Free(object); }
+};
+using Text = std::unique_ptr<char, FreeBy<g_free>>;
+
+}  // namespace gopmill::gst

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/rtsp/playback.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstring>
+#include <utility>
+
+#include "base/log.h"
+#include "server/rtsp/track_caps.h"
+
+namespace gopmill {
+namespace {
+
+// A cold source on a busy machine; beyond it the client hears of a time limit.
+constexpr std::chrono::seconds kOpenTimeout(20);
+// Packets in an appsrc; the others wait in the queue, where their bytes and seconds are counted.
+constexpr guint64 kAppsrcPackets = 4;
+
+GstBuffer* MakeBuffer(const QueuedPacket& packet) {
+  GstBuffer* buffer = gst_buffer_new_allocate(nullptr, packet.bytes.size(), nullptr);
+  gst_buffer_fill(buffer, 0, packet.bytes.data(), packet.bytes.size());
+  GST_BUFFER_PTS(buffer) = static_cast<GstClockTime>(packet.pts_ns);
+  if (packet.dts_ns >= 0) GST_BUFFER_DTS(buffer) = static_cast<GstClockTime>(packet.dts_ns);
+  GST_BUFFER_DURATION(buffer) = static_cast<GstClockTime>(packet.duration_ns);
+  if (!packet.key) GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_DELTA_UNIT);
+  return buffer;
+}
+
+}  // namespace
+
+// What the stream writes to.
+class Playback::Sink final : public StreamSink, public PacketSink {
+ public:
+  Sink(std::shared_ptr<Playback> playback, std::int64_t generation, std::int64_t start_ns)
+      : playback_(std::move(playback)), generation_(generation), start_ns_(start_ns) {}
+  ~Sink() override {
+    playback_->queue_.End(generation_, InternalError("The stream ended without a reason."));
+  }
+  Sink(const Sink&) = delete;
+  Sink& operator=(const Sink&) = delete;
+
+  PacketSink* packets() override { return this; }
+  Status Start(const StreamStart& start) override {
+    seconds_ = start.seconds;
+    return OkStatus();
+  }
+  Status OnTracks(std::vector<CodedTrack> tracks) override {
+    return playback_->queue_.SetStream(generation_, {std::move(tracks), seconds_});
+  }
+  Status Write(std::span<const std::uint8_t>) override { return OkStatus(); }
+  Status WritePacket(const CodedPacket& packet) override {
+    // An encoder's priming: a player decodes it to nothing.
+    if (packet.pts_ns < 0) return OkStatus();
+    CodedPacket placed = packet;
+    placed.pts_ns += start_ns_;
+    placed.dts_ns += start_ns_;
+    return playback_->queue_.Push(generation_, placed);
+  }
+  void Finish(const StreamEnd& end) override { playback_->queue_.End(generation_, end.status); }
+
+ private:
+  const std::shared_ptr<Playback> playback_;
+  const std::int64_t generation_, start_ns_;
+  double seconds_ = 0;
+};
+
+// User data of the callbacks of one appsrc, owned by it.
+struct AppsrcCallbacks {
+  std::weak_ptr<Playback> playback;
+  std::size_t track;
+
+  static void OnNeedData(GstAppSrc* /*source*/, guint /*bytes*/, gpointer self) noexcept {
+    const auto& callbacks = *static_cast<AppsrcCallbacks*>(self);
+    if (const auto playback = callbacks.playback.lock()) playback->OnNeedData(callbacks.track);
+  }
+  static gboolean OnSeekData(GstAppSrc* /*source*/, guint64 offset, gpointer self) noexcept {
+    const auto& callbacks = *static_cast<AppsrcCallbacks*>(self);
+    const auto playback = callbacks.playback.lock();
+    if (playback == nullptr) return FALSE;
+    const Status status = playback->Seek(callbacks.track, static_cast<std::int64_t>(offset));
+    if (!status.ok()) spdlog::warn("rtsp: seek refused: {}", status.error().ToString());
+    return status.ok() ? TRUE : FALSE;
+  }
+  static void Destroy(gpointer self) noexcept { delete static_cast<AppsrcCallbacks*>(self); }
+};
+
+Playback::Playback(Service& service, RtspRequest request)
+    : service_(service),
+      request_(std::move(request)),
+      queue_([this](std::size_t track) { Feed(track); }) {}
+
+Playback::~Playback() { Close(); }
+
+Result<std::shared_ptr<Playback>> Playback::Open(Service& service, RtspRequest request) {
+  const std::shared_ptr<Playback> self(new Playback(service, std::move(request)));
+  std::shared_ptr<Playback> player(self.get(), [self](Playback* playback) { playback->Close(); });
+  GOPMILL_RETURN_IF_ERROR(self->Begin(0));
+  GOPMILL_ASSIGN_OR_RETURN(self->stream_, self->queue_.AwaitStream(kOpenTimeout));
+  for (std::size_t i = 0; i < self->stream_.tracks.size(); ++i) {
+    GOPMILL_ASSIGN_OR_RETURN(std::string branch, BranchOf(self->stream_.tracks[i], i));
+    self->branches_.push_back(std::move(branch));
+  }
+  return player;
+}
+
+// Stops what runs and opens a stream from `start_ns` on.
+Status Playback::Begin(std::int64_t start_ns) {
+  const std::int64_t generation = queue_.Restart();
+  std::optional<StreamId> before;
+  {
+    const MutexLock lock(mutex_);
+    before = std::exchange(stream_id_, std::nullopt);
+  }
+  if (before) static_cast<void>(service_.CancelStream(*before));  // it may have ended
+  RequestParams params = request_.params;
+  params.emplace_back("container", "ts");  // parameter sets in the packets
+  if (start_ns > 0) {
+    params.emplace_back("start", fmt::format("{:.3f}", static_cast<double>(start_ns) / 1e9));
+  }
+  GOPMILL_ASSIGN_OR_RETURN(
+      const StreamId id,
+      service_.OpenStream(request_.path, params,
+                          std::make_unique<Sink>(shared_from_this(), generation, start_ns)));
+  bool closed = false;
+  {
+    const MutexLock lock(mutex_);
+    stream_id_ = id;
+    closed = closed_;
+  }
+  if (closed) static_cast<void>(service_.CancelStream(id));
+  return OkStatus();
+}
+
+Status Playback::Seek(std::size_t track, std::int64_t start_ns) {
+  {
+    const MutexLock lock(tracks_[track].mutex);
+    tracks_[track].feeding = false;
+    tracks_[track].ended = false;
+  }
+  {
+    const MutexLock lock(mutex_);
+    const bool join = start_ns_ == start_ns && !joined_[track];
+    if (!join) joined_.fill(false);
+    joined_[track] = true;
+    start_ns_ = start_ns;
+    if (join) return OkStatus();
+  }
+  return Begin(start_ns);
+}
+
+void Playback::Close() {
+  queue_.Abandon();
+  std::optional<StreamId> id;
+  {
+    const MutexLock lock(mutex_);
+    closed_ = true;
+    id = std::exchange(stream_id_, std::nullopt);
+  }
+  if (id) static_cast<void>(service_.CancelStream(*id));
+  for (Track& track : tracks_) {
+    gst::Object<GstAppSrc> source;  // let go of without the lock
+    const MutexLock lock(track.mutex);
+    source = std::move(track.source);
+    track.feeding = false;
+  }
+}
+
+Result<GstElement*> Playback::MakeBin(const std::shared_ptr<Playback>& player) {
+  const std::string description = fmt::format("( {} )", fmt::join(player->branches_, " "));
+  GError* error = nullptr;
+  GstElement* bin =
+      gst_parse_launch_full(description.c_str(), nullptr, GST_PARSE_FLAG_FATAL_ERRORS, &error);
+  if (bin == nullptr) {
+    spdlog::error("rtsp: {}: {}", description, error->message);
+    g_error_free(error);
+    return InternalError("The RTSP pipeline could not be made.");
+  }
+  for (std::size_t i = 0; i < player->stream_.tracks.size(); ++i) {
+    GstElement* source = gst_bin_get_by_name(GST_BIN(bin), fmt::format("src{}", i).c_str());
+    player->SetUp(i, player->stream_.tracks[i], gst::Adopt(GST_APP_SRC(source)));
+  }
+  g_object_set_data_full(
+      G_OBJECT(bin), "gopmill-playback", new std::shared_ptr<Playback>(player),
+      [](gpointer owner) noexcept { delete static_cast<std::shared_ptr<Playback>*>(owner); });
+  return bin;
+}
+
+void Playback::SetUp(std::size_t index, const CodedTrack& coded, gst::Object<GstAppSrc> source) {
+  GstCaps* caps = CapsOf(coded);
+  gst_app_src_set_caps(source.get(), caps);
+  gst_caps_unref(caps);
+  g_object_set(source.get(), "format", GST_FORMAT_TIME, "block", FALSE, "max-bytes", guint64{0},
+               "max-buffers", kAppsrcPackets, nullptr);
+  gst_app_src_set_stream_type(source.get(), GST_APP_STREAM_TYPE_SEEKABLE);
+  if (stream_.seconds > 0) {
+    gst_app_src_set_duration(source.get(), static_cast<GstClockTime>(stream_.seconds * 1e9));
+  }
+  GstAppSrcCallbacks callbacks{};
+  callbacks.need_data = &AppsrcCallbacks::OnNeedData;
+  callbacks.seek_data = &AppsrcCallbacks::OnSeekData;
+  gst_app_src_set_callbacks(source.get(), &callbacks, new AppsrcCallbacks{weak_from_this(), index},
+                            &AppsrcCallbacks::Destroy);
+  const MutexLock lock(tracks_[index].mutex);
+  tracks_[index].source = std::move(source);
+}
+
+void Playback::OnNeedData(std::size_t index) {
+  Track& track = tracks_[index];
+  const MutexLock lock(track.mutex);
+  track.feeding = true;
+  FeedLocked(track, index);
+}
+
+void Playback::Feed(std::size_t index) {
+  Track& track = tracks_[index];
+  const MutexLock lock(track.mutex);
+  FeedLocked(track, index);
+}
+
+void Playback::FeedLocked(Track& track, std::size_t index) {
+  while (track.feeding && !track.ended && track.source != nullptr &&
+         gst_app_src_get_current_level_buffers(track.source.get()) < kAppsrcPackets) {
+    QueuedPacket packet;
+    switch (queue_.Pop(index, packet)) {
+      case PacketQueue::State::kPacket:
+        // Refused while the pipeline flushes or stops: the packet is not wanted then.
+        static_cast<void>(gst_app_src_push_buffer(track.source.get(), MakeBuffer(packet)));
+        break;
+      case PacketQueue::State::kEmpty: return;
+      case PacketQueue::State::kEnd:
+        track.ended = true;
+        static_cast<void>(gst_app_src_end_of_stream(track.source.get()));
+        return;
+    }
+  }
+}
+
+}  // namespace gopmill

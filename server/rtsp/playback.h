@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One transcoded stream on its way into a GStreamer pipeline: a stream of Service, the queue of its
+// coded packets, and one appsrc per track that takes from the queue when the pipeline wants more.
+//
+// A seek of the player reaches each appsrc by itself. The first one to hear of a new place stops
+// the stream and opens another that starts there; the other track joins it.
+//
+//   egress --Push--> PacketQueue --Feed--> appsrc --> parser --> payloader --> gst-rtsp-server
+//
+// Thread-safety: safe. Feed runs on the egress thread and on the appsrcs' threads, one at a time
+// for each track; seeks come from threads of gst-rtsp-server. The lock of a track is taken before
+// that of the queue; neither is held while Service is called.
+#pragma once
+
+#include <gst/app/gstappsrc.h>
+#include <gst/gst.h>
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "base/thread_safety.h"
+#include "server/rtsp/gst_ptr.h"
+#include "server/rtsp/rtsp_request.h"
+#include "server/session/packet_queue.h"
+#include "server/session/service.h"
+
+namespace gopmill {
+
+class Playback : public std::enable_shared_from_this<Playback> {
+ public:
+  // Opens the stream and waits until it is known what it is made of, or why it cannot be. The
+  // stream holds the playback as well; what is returned here belongs to those who play it: once the
+  // last of them has let go, the playback is closed.
+  static Result<std::shared_ptr<Playback>> Open(Service& service, RtspRequest request);
+  ~Playback();
+
+  // A bin with an appsrc, parser and payloader for each track ("pay0", "pay1"), which plays: it
+  // holds on to what Open has returned. Call once.
+  static Result<GstElement*> MakeBin(const std::shared_ptr<Playback>& player);
+  // Stops the stream; does not wait.
+  void Close();
+
+ private:
+  struct Track {
+    Mutex mutex;  // guards source and feeding
+    gst::Object<GstAppSrc> source GOPMILL_GUARDED_BY(mutex);
+    // False from a seek until the pipeline asks for data: what is pushed in between would be
+    // dropped by the flush that follows the seek.
+    bool feeding GOPMILL_GUARDED_BY(mutex) = false;
+    bool ended GOPMILL_GUARDED_BY(mutex) = false;
+  };
+  class Sink;
+  friend struct AppsrcCallbacks;
+
+  Playback(Service& service, RtspRequest request);
+  Status Begin(std::int64_t start_ns);
+  Status Seek(std::size_t track, std::int64_t start_ns);
+  void SetUp(std::size_t index, const CodedTrack& coded, gst::Object<GstAppSrc> source);
+  void OnNeedData(std::size_t track);
+  void Feed(std::size_t track);
+  void FeedLocked(Track& track, std::size_t index) GOPMILL_REQUIRES(track.mutex);
+
+  Service& service_;
+  const RtspRequest request_;
+  PacketQueue queue_;
+  std::array<Track, PacketQueue::kMaxTracks> tracks_;
+  PlayableStream stream_;              // set before the pipeline exists
+  std::vector<std::string> branches_;  // of the pipeline, one per track
+
+  Mutex mutex_;  // guards all below
+  std::optional<StreamId> stream_id_ GOPMILL_GUARDED_BY(mutex_);
+  std::int64_t start_ns_ GOPMILL_GUARDED_BY(mutex_) = 0;
+  std::array<bool, PacketQueue::kMaxTracks> joined_ GOPMILL_GUARDED_BY(mutex_) = {};
+  bool closed_ GOPMILL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace gopmill

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/rtsp/rtsp_request.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace gopmill {
+namespace {
+
+int HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// Nothing where an escape is cut short or stands for a control character.
+std::optional<std::string> Decode(std::string_view text, bool plus_is_blank) {
+  std::string decoded;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == '+' && plus_is_blank) c = ' ';
+    if (text[i] == '%') {
+      const int high = i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
+      const int low = i + 2 < text.size() ? HexDigit(text[i + 2]) : -1;
+      if (high < 0 || low < 0) return std::nullopt;
+      c = static_cast<char>(high * 16 + low);
+      i += 2;
+    }
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) return std::nullopt;
+    decoded += c;
+  }
+  return decoded;
+}
+
+Status AddParam(std::string_view pair, RequestParams& params) {
+  const std::size_t equals = std::min(pair.find('='), pair.size());
+  const auto name = Decode(pair.substr(0, equals), true);
+  const auto value = Decode(pair.substr(std::min(equals + 1, pair.size())), true);
+  if (!name || !value) return InvalidArgument("query", "The query has a broken escape.");
+  const bool again = std::ranges::any_of(params, [&](const auto& p) { return p.first == *name; });
+  if (again) return InvalidArgument(*name, "The parameter '" + *name + "' is given twice.");
+  if (*name == "container") {
+    return InvalidArgument(*name, "RTSP has no container.",
+                           "the parameters of a transcode but this");
+  }
+  params.emplace_back(*name, *value);
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<RtspRequest> ParseRtspUrl(std::string_view path, std::string_view query) {
+  if (path.size() + query.size() > kMaxRtspUrlBytes) {
+    return InvalidArgument("url", "The URL is too long.", "up to 4096 bytes");
+  }
+  while (path.starts_with('/')) path.remove_prefix(1);
+  while (path.ends_with('/')) path.remove_suffix(1);
+  RtspRequest request;
+  const auto decoded = Decode(path, false);
+  if (!decoded || decoded->empty()) {
+    return InvalidArgument("path", "The path is empty or has a broken escape.",
+                           "rtsp://host:port/movie.mp4?width=640");
+  }
+  request.path = *decoded;
+  while (!query.empty()) {
+    const std::size_t end = std::min(query.find('&'), query.size());
+    const std::string_view pair = query.substr(0, end);
+    query.remove_prefix(std::min(end + 1, query.size()));
+    if (!pair.empty()) GOPMILL_RETURN_IF_ERROR(AddParam(pair, request.params));
+  }
+  return request;
+}
+
+int RtspStatusOf(Code code) {
+  switch (code) {
+    case Code::kInvalidArgument: return 400;
+    case Code::kNotFound: return 404;
+    case Code::kUnsupported:
+    case Code::kCorrupt: return 415;
+    case Code::kDeadlineExceeded: return 504;
+    case Code::kResourceExhausted:
+    case Code::kUnavailable:
+    case Code::kCancelled: return 503;
+    case Code::kIo:
+    case Code::kInternal: break;
+  }
+  return 500;
+}
+
+}  // namespace gopmill

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The URL of a request -> what Service is asked for; an Error -> the status of RTSP.
+//
+// Thread-safety: safe (pure functions).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "server/session/service.h"
+
+namespace gopmill {
+
+// Longest URL that is looked at.
+inline constexpr std::size_t kMaxRtspUrlBytes = 4096;
+
+struct RtspRequest {
+  std::string path;  // decoded, relative: "clips/movie.mp4"
+  RequestParams params;
+};
+
+// `path` as in the URL ("/clips/a%20b.mp4"), `query` without its question mark.
+Result<RtspRequest> ParseRtspUrl(std::string_view path, std::string_view query);
+
+// RFC 2326 section 7.1.1.
+int RtspStatusOf(Code code);
+
+}  // namespace gopmill

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/rtsp/rtsp_server.h"
+
+#include <gst/rtsp-server/rtsp-server.h>
+
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "base/log.h"
+#include "base/thread_safety.h"
+#include "server/rtsp/gst_ptr.h"
+#include "server/rtsp/playback.h"
+#include "server/rtsp/rtsp_request.h"
+#include "server/rtsp/track_caps.h"
+
+namespace gopmill {
+namespace {
+
+// Connections beside those that play: each costs a socket and a little memory.
+constexpr int kSpareConnections = 64;
+// Threads that answer requests. A DESCRIBE waits for the first packet of its stream.
+constexpr int kClientThreads = 8;
+constexpr int kListenBacklog = 128;
+constexpr guint kSweepSeconds = 1;
+constexpr const char* kProblemHeader = "X-Gopmill-Problem";
+
+// What is known of a connection. Attached to its GstRTSPClient; the lock of its own is needed
+// because requests run on client threads and the sweep on the loop.
+struct ClientState {
+  Mutex mutex;  // guards all below
+  TimePoint heard GOPMILL_GUARDED_BY(mutex) = SteadyNow();
+  std::string problem GOPMILL_GUARDED_BY(mutex);               // for the answer being made
+  std::string opened_url GOPMILL_GUARDED_BY(mutex);            // of `opened`
+  std::shared_ptr<Playback> opened GOPMILL_GUARDED_BY(mutex);  // by DESCRIBE, for its media
+};
+
+constexpr const char* kStateKey = "gopmill-client";
+
+ClientState* StateOf(GstRTSPClient* client) {
+  return static_cast<ClientState*>(g_object_get_data(G_OBJECT(client), kStateKey));
+}
+
+std::string UrlKey(const GstRTSPUrl& url) {
+  return std::string(url.abspath) + "?" + (url.query == nullptr ? "" : url.query);
+}
+
+Result<std::shared_ptr<Playback>> OpenPlayback(Service& service, const GstRTSPUrl& url) {
+  GOPMILL_ASSIGN_OR_RETURN(RtspRequest request,
+                           ParseRtspUrl(url.abspath, url.query == nullptr ? "" : url.query));
+  return Playback::Open(service, std::move(request));
+}
+
+// One line of a header.
+std::string HeaderText(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+  return text;
+}
+
+// Makes the media of a URL. A subclass because gst-rtsp-server has no other way to do that.
+struct MovieFactoryClass {
+  GstRTSPMediaFactoryClass parent;
+};
+struct MovieFactory {
+  GstRTSPMediaFactory parent;
+};
+constexpr const char* kServiceKey = "gopmill-service";
+
+GstElement* CreateElement(GstRTSPMediaFactory* factory, const GstRTSPUrl* url) noexcept {
+  auto& service = *static_cast<Service*>(g_object_get_data(G_OBJECT(factory), kServiceKey));
+  const GstRTSPContext* context = gst_rtsp_context_get_current();
+  ClientState* state = context == nullptr ? nullptr : StateOf(context->client);
+  std::shared_ptr<Playback> playback;
+  if (state != nullptr) {
+    const MutexLock lock(state->mutex);
+    if (state->opened_url == UrlKey(*url)) playback = std::move(state->opened);
+    state->opened.reset();
+  }
+  if (playback == nullptr) {  // SETUP without DESCRIBE
+    auto opened = OpenPlayback(service, *url);
+    if (!opened.ok()) return nullptr;
+    playback = std::move(opened).value();
+  }
+  const auto bin = Playback::MakeBin(playback);
+  return bin.ok() ? *bin : nullptr;
+}
+
+void InitMovieFactory(gpointer type, gpointer /*data*/) noexcept {
+  static_cast<GstRTSPMediaFactoryClass*>(type)->create_element = &CreateElement;
+}
+
+GType MovieFactoryType() {
+  static const GType type = g_type_register_static_simple(
+      GST_TYPE_RTSP_MEDIA_FACTORY, "GopmillMovieFactory", sizeof(MovieFactoryClass),
+      &InitMovieFactory, sizeof(MovieFactory), nullptr, static_cast<GTypeFlags>(0));
+  return type;
+}
+
+}  // namespace
+
+// Runs on the loop, except where a comment says otherwise.
+class RtspServer::Impl {
+ public:
+  Impl(const RtspOptions& options, Service& service) : options_(options), service_(service) {}
+  ~Impl() { Stop(); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  Status Start();  // owner thread
+  void Stop();     // owner thread
+  [[nodiscard]] int port() const { return port_; }
+
+ private:
+  static void OnConnected(GstRTSPServer* server, GstRTSPClient* client, gpointer self) noexcept;
+  static GstRTSPStatusCode OnDescribe(GstRTSPClient* client, GstRTSPContext* context,
+                                      gpointer self) noexcept;
+  static GstRTSPStatusCode OnRequest(GstRTSPClient* client, GstRTSPContext* context,
+                                     gpointer self) noexcept;
+  static void OnAnswer(GstRTSPClient* client, GstRTSPContext* context, GstRTSPMessage* message,
+                       gpointer self) noexcept;
+  static void OnSession(GstRTSPClient* client, GstRTSPSession* session, gpointer self) noexcept;
+  static void OnClosed(GstRTSPClient* client, gpointer self) noexcept;
+  static gboolean Sweep(gpointer self) noexcept;
+  static GstRTSPFilterResult SweepClient(GstRTSPServer* server, GstRTSPClient* client,
+                                         gpointer self) noexcept;
+  Status Describe(GstRTSPClient& client, const GstRTSPUrl& url);  // client threads
+  void Mount(const char* path);
+  void Run() noexcept;
+
+  const RtspOptions options_;
+  Service& service_;
+  GMainContext* context_ = nullptr;
+  GMainLoop* loop_ = nullptr;
+  gst::Object<GstRTSPServer> server_;
+  gst::Object<GstRTSPSessionPool> sessions_;
+  gst::Object<GstRTSPMediaFactory> factory_;
+  int clients_seen_ = 0;  // by the sweep
+  int port_ = 0;
+  std::thread thread_;
+};
+
+Status RtspServer::Impl::Start() {
+  gst_init(nullptr, nullptr);
+  if (const std::string missing = MissingElements(); !missing.empty()) {
+    return Error{.code = Code::kUnsupported,
+                 .message = "RTSP lacks elements of GStreamer: " + missing + ".",
+                 .parameter = "rtsp-port"};
+  }
+  server_ = gst::Adopt(gst_rtsp_server_new());
+  gst_rtsp_server_set_address(server_.get(), options_.address.c_str());
+  gst_rtsp_server_set_service(server_.get(), std::to_string(options_.port).c_str());
+  gst_rtsp_server_set_backlog(server_.get(), kListenBacklog);
+  sessions_ = gst::Adopt(gst_rtsp_server_get_session_pool(server_.get()));
+  gst_rtsp_session_pool_set_max_sessions(sessions_.get(),
+                                         static_cast<guint>(options_.max_sessions));
+  const auto pool = gst::Adopt(gst_rtsp_server_get_thread_pool(server_.get()));
+  gst_rtsp_thread_pool_set_max_threads(pool.get(), kClientThreads);
+  factory_ = gst::Adopt(GST_RTSP_MEDIA_FACTORY(g_object_new(MovieFactoryType(), nullptr)));
+  g_object_set_data(G_OBJECT(factory_.get()), kServiceKey, &service_);
+  g_signal_connect(server_.get(), "client-connected", G_CALLBACK(&OnConnected), this);
+
+  context_ = g_main_context_new();
+  loop_ = g_main_loop_new(context_, FALSE);
+  if (gst_rtsp_server_attach(server_.get(), context_) == 0) {
+    return Error{.code = Code::kUnavailable,
+                 .message = "RTSP cannot listen on " + options_.address + " port " +
+                            std::to_string(options_.port) + ".",
+                 .parameter = "rtsp-port",
+                 .accepted = "a free port and an address of this machine, or 0 for no RTSP"};
+  }
+  port_ = gst_rtsp_server_get_bound_port(server_.get());
+  GSource* sweep = g_timeout_source_new_seconds(kSweepSeconds);
+  g_source_set_callback(sweep, &Sweep, this, nullptr);
+  g_source_attach(sweep, context_);
+  g_source_unref(sweep);
+  thread_ = std::thread([this] { Run(); });
+  return OkStatus();
+}
+
+void RtspServer::Impl::Run() noexcept {
+  g_main_context_push_thread_default(context_);
+  g_main_loop_run(loop_);
+  g_main_context_pop_thread_default(context_);
+}
+
+void RtspServer::Impl::Stop() {
+  if (context_ == nullptr) return;
+  const auto remove_client = [](GstRTSPServer*, GstRTSPClient*, gpointer) noexcept {
+    return GST_RTSP_FILTER_REMOVE;
+  };
+  const auto remove_session = [](GstRTSPSessionPool*, GstRTSPSession*, gpointer) noexcept {
+    return GST_RTSP_FILTER_REMOVE;
+  };
+  if (server_ != nullptr) {
+    g_list_free(gst_rtsp_server_client_filter(server_.get(), remove_client, nullptr));
+    g_list_free(gst_rtsp_session_pool_filter(sessions_.get(), remove_session, nullptr));
+  }
+  g_main_loop_quit(loop_);
+  if (thread_.joinable()) thread_.join();
+  factory_.reset();
+  sessions_.reset();
+  server_.reset();
+  while (g_main_context_iteration(context_, FALSE) != 0) {
+  }
+  g_main_loop_unref(loop_);
+  g_main_context_unref(context_);
+  context_ = nullptr;
+}
+
+void RtspServer::Impl::OnConnected(GstRTSPServer* /*server*/, GstRTSPClient* client,
+                                   gpointer self) noexcept {
+  g_object_set_data_full(G_OBJECT(client), kStateKey, new ClientState,
+                         [](gpointer state) noexcept { delete static_cast<ClientState*>(state); });
+  g_signal_connect(client, "pre-describe-request", G_CALLBACK(&OnDescribe), self);
+  for (const char* request : {"pre-options-request", "pre-setup-request", "pre-play-request",
+                              "pre-pause-request", "pre-get-parameter-request"}) {
+    g_signal_connect(client, request, G_CALLBACK(&OnRequest), self);
+  }
+  g_signal_connect(client, "send-message", G_CALLBACK(&OnAnswer), self);
+  g_signal_connect(client, "new-session", G_CALLBACK(&OnSession), self);
+  g_signal_connect(client, "closed", G_CALLBACK(&OnClosed), self);
+}
+
+void RtspServer::Impl::OnSession(GstRTSPClient* /*client*/, GstRTSPSession* session,
+                                 gpointer self) noexcept {
+  const auto timeout = std::chrono::duration_cast<std::chrono::seconds>(
+      static_cast<Impl*>(self)->options_.session_timeout);
+  gst_rtsp_session_set_timeout(session, static_cast<guint>(timeout.count()));
+}
+
+// Client threads.
+GstRTSPStatusCode RtspServer::Impl::OnRequest(GstRTSPClient* client, GstRTSPContext* /*context*/,
+                                              gpointer /*self*/) noexcept {
+  ClientState* state = StateOf(client);
+  std::shared_ptr<Playback> unused;  // of a DESCRIBE whose media was there already
+  const MutexLock lock(state->mutex);
+  state->heard = SteadyNow();
+  std::swap(state->opened, unused);
+  return GST_RTSP_STS_OK;
+}
+
+// Client threads. The stream is opened here, because an error can still be told here.
+GstRTSPStatusCode RtspServer::Impl::OnDescribe(GstRTSPClient* client, GstRTSPContext* context,
+                                               gpointer self) noexcept {
+  OnRequest(client, context, self);
+  const Status status = static_cast<Impl*>(self)->Describe(*client, *context->uri);
+  if (status.ok()) return GST_RTSP_STS_OK;
+  const Error& error = status.error();
+  if (error.code == Code::kInternal) spdlog::error("rtsp: {}", error.ToString());
+  ClientState* state = StateOf(client);
+  const MutexLock lock(state->mutex);
+  state->problem = HeaderText(error.ToString());
+  return static_cast<GstRTSPStatusCode>(RtspStatusOf(error.code));
+}
+
+Status RtspServer::Impl::Describe(GstRTSPClient& client, const GstRTSPUrl& url) {
+  GOPMILL_ASSIGN_OR_RETURN(std::shared_ptr<Playback> playback, OpenPlayback(service_, url));
+  Mount(url.abspath);
+  ClientState* state = StateOf(&client);
+  const MutexLock lock(state->mutex);
+  state->opened_url = UrlKey(url);
+  std::swap(state->opened, playback);
+  return OkStatus();
+}
+
+// gst-rtsp-server looks media up by path. Only paths that have led to a stream get here, so the
+// table is no larger than the library.
+void RtspServer::Impl::Mount(const char* path) {
+  const auto mounts = gst::Adopt(gst_rtsp_server_get_mount_points(server_.get()));
+  GstRTSPMediaFactory* known = gst_rtsp_mount_points_match(mounts.get(), path, nullptr);
+  if (known != nullptr) return g_object_unref(known);
+  gst_rtsp_mount_points_add_factory(mounts.get(), path, gst::Share(factory_.get()).release());
+}
+
+// Client threads. What was wrong, beside the status.
+void RtspServer::Impl::OnAnswer(GstRTSPClient* client, GstRTSPContext* /*context*/,
+                                GstRTSPMessage* message, gpointer /*self*/) noexcept {
+  ClientState* state = StateOf(client);
+  const MutexLock lock(state->mutex);
+  if (message->type != GST_RTSP_MESSAGE_RESPONSE || state->problem.empty()) return;
+  gst_rtsp_message_add_header_by_name(message, kProblemHeader, state->problem.c_str());
+  state->problem.clear();
+}
+
+// A client whose connection is gone does not come back: its sessions end now, not at their timeout.
+void RtspServer::Impl::OnClosed(GstRTSPClient* client, gpointer /*self*/) noexcept {
+  const auto remove = [](GstRTSPClient*, GstRTSPSession*, gpointer) noexcept {
+    return GST_RTSP_FILTER_REMOVE;
+  };
+  g_list_free(gst_rtsp_client_session_filter(client, remove, nullptr));
+}
+
+gboolean RtspServer::Impl::Sweep(gpointer pointer) noexcept {
+  auto* self = static_cast<Impl*>(pointer);
+  gst_rtsp_session_pool_cleanup(self->sessions_.get());
+  self->clients_seen_ = 0;
+  g_list_free(gst_rtsp_server_client_filter(self->server_.get(), &SweepClient, self));
+  return G_SOURCE_CONTINUE;
+}
+
+// Ends connections that have been silent for long and play nothing, and those over the limit.
+GstRTSPFilterResult RtspServer::Impl::SweepClient(GstRTSPServer* /*server*/, GstRTSPClient* client,
+                                                  gpointer pointer) noexcept {
+  auto* self = static_cast<Impl*>(pointer);
+  GList* sessions = gst_rtsp_client_session_filter(client, nullptr, nullptr);
+  const bool has_session = sessions != nullptr;
+  g_list_free_full(sessions, g_object_unref);
+  if (has_session) return GST_RTSP_FILTER_KEEP;
+  ClientState* state = StateOf(client);
+  if (state == nullptr) return GST_RTSP_FILTER_KEEP;
+  const MutexLock lock(state->mutex);
+  if (SteadyNow() - state->heard > self->options_.idle_timeout) return GST_RTSP_FILTER_REMOVE;
+  const bool over = ++self->clients_seen_ > kSpareConnections;
+  return over ? GST_RTSP_FILTER_REMOVE : GST_RTSP_FILTER_KEEP;
+}
+
+bool RtspServer::Built() { return true; }
+
+Result<std::unique_ptr<RtspServer>> RtspServer::Start(const RtspOptions& options,
+                                                      Service& service) {
+  auto impl = std::make_unique<Impl>(options, service);
+  GOPMILL_RETURN_IF_ERROR(impl->Start());
+  return std::unique_ptr<RtspServer>(new RtspServer(std::move(impl)));
+}
+
+RtspServer::RtspServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+RtspServer::~RtspServer() = default;
+int RtspServer::port() const { return impl_->port(); }
+void RtspServer::Stop() { impl_->Stop(); }
+
+}  // namespace gopmill

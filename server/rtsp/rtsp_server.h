@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The RTSP front end (RFC 2326): plays any movie of the library, transcoded, at the rate of a
+// player. GStreamer's gst-rtsp-server speaks the protocol; it is given coded packets and only puts
+// them into RTP. docs/API.md is what its users read.
+//
+// A build without GStreamer has this interface too: Start says that RTSP is not built.
+//
+// Thread-safety: Start, Stop and the destructor belong to one owner thread. Service must outlive
+// it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "server/session/service.h"
+
+namespace gopmill {
+
+struct RtspOptions {
+  std::string address = "127.0.0.1";
+  int port = 8554;        // 0 takes any free one: see RtspServer::port
+  int max_sessions = 64;  // players at once; more get 503
+  // A session without any sign of life from its client ends after this: RTCP or a request.
+  Duration session_timeout = std::chrono::seconds(60);
+  // A connection without a session ends when it has been silent for this long.
+  Duration idle_timeout = std::chrono::seconds(30);
+};
+
+class RtspServer {
+ public:
+  static bool Built();
+  // Listens and serves at once. kUnsupported when RTSP is not built or a GStreamer element is
+  // missing on this machine, kUnavailable if the port is taken.
+  static Result<std::unique_ptr<RtspServer>> Start(const RtspOptions& options, Service& service);
+  ~RtspServer();  // stops
+  RtspServer(const RtspServer&) = delete;
+  RtspServer& operator=(const RtspServer&) = delete;
+
+  [[nodiscard]] int port() const;
+  // Ends all sessions and the threads. May be called again.
+  void Stop();
+
+ private:
+  class Impl;
+  explicit RtspServer(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace gopmill

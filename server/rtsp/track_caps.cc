@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/rtsp/track_caps.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string_view>
+
+namespace gopmill {
+namespace {
+
+struct Payload {
+  std::string_view codec;     // FFmpeg's name
+  std::string_view elements;  // parser and payloader
+};
+
+// config-interval: parameter sets go out with each key frame, for players that come later.
+constexpr std::array<Payload, 4> kPayloads{{
+    {"h264", "h264parse config-interval=-1 ! rtph264pay config-interval=-1"},
+    {"hevc", "h265parse config-interval=-1 ! rtph265pay config-interval=-1"},
+    {"aac", "rtpmp4gpay"},
+    {"opus", "rtpopuspay"},
+}};
+
+constexpr int kFirstPayloadType = 96;  // dynamic ones: RFC 3551 section 3
+
+struct Element {
+  const char* name;
+  const char* package;
+};
+constexpr std::array<Element, 9> kElements{{
+    {"appsrc", "gstreamer1.0-plugins-base"},
+    {"rtpbin", "gstreamer1.0-plugins-good"},
+    {"udpsink", "gstreamer1.0-plugins-good"},
+    {"rtph264pay", "gstreamer1.0-plugins-good"},
+    {"rtph265pay", "gstreamer1.0-plugins-good"},
+    {"rtpmp4gpay", "gstreamer1.0-plugins-good"},
+    {"rtpopuspay", "gstreamer1.0-plugins-good"},
+    {"h264parse", "gstreamer1.0-plugins-bad"},
+    {"h265parse", "gstreamer1.0-plugins-bad"},
+}};
+
+GstCaps* VideoCaps(const CodedTrack& track) {
+  GstCaps* caps =
+      gst_caps_new_simple(track.codec == "h264" ? "video/x-h264" : "video/x-h265", "stream-format",
+                          G_TYPE_STRING, "byte-stream", "alignment", G_TYPE_STRING, "au", "width",
+                          G_TYPE_INT, track.width, "height", G_TYPE_INT, track.height, nullptr);
+  if (track.frame_rate.positive()) {
+    gst_caps_set_simple(caps, "framerate", GST_TYPE_FRACTION,
+                        static_cast<int>(track.frame_rate.num),
+                        static_cast<int>(track.frame_rate.den), nullptr);
+  }
+  return caps;
+}
+
+GstCaps* AacCaps(const CodedTrack& track) {
+  GstBuffer* config = gst_buffer_new_allocate(nullptr, track.extradata.size(), nullptr);
+  gst_buffer_fill(config, 0, track.extradata.data(), track.extradata.size());
+  GstCaps* caps = gst_caps_new_simple("audio/mpeg", "mpegversion", G_TYPE_INT, 4, "stream-format",
+                                      G_TYPE_STRING, "raw", "rate", G_TYPE_INT, track.sample_rate,
+                                      "channels", G_TYPE_INT, track.channels, "codec_data",
+                                      GST_TYPE_BUFFER, config, nullptr);
+  gst_buffer_unref(config);
+  return caps;
+}
+
+GstCaps* OpusCaps(const CodedTrack& track) {
+  return gst_caps_new_simple("audio/x-opus", "rate", G_TYPE_INT, 48'000, "channels", G_TYPE_INT,
+                             track.channels, "channel-mapping-family", G_TYPE_INT, 0, nullptr);
+}
+
+}  // namespace
+
+Result<std::string> BranchOf(const CodedTrack& track, std::size_t index) {
+  for (const Payload& payload : kPayloads) {
+    if (payload.codec != track.codec) continue;
+    return fmt::format("appsrc name=src{0} ! {1} name=pay{0} pt={2}", index, payload.elements,
+                       kFirstPayloadType + static_cast<int>(index));
+  }
+  return Error{.code = Code::kUnsupported,
+               .message = "RTSP does not carry " + track.codec + " here.",
+               .parameter = track.kind == TrackKind::kVideo ? "vcodec" : "acodec",
+               .accepted = track.kind == TrackKind::kVideo ? "h264 or hevc" : "aac, opus or none"};
+}
+
+GstCaps* CapsOf(const CodedTrack& track) {
+  if (track.kind == TrackKind::kVideo) return VideoCaps(track);
+  return track.codec == "aac" ? AacCaps(track) : OpusCaps(track);
+}
+
+std::string MissingElements() {
+  std::string missing;
+  for (const Element& element : kElements) {
+    GstElementFactory* factory = gst_element_factory_find(element.name);
+    if (factory != nullptr) {
+      gst_object_unref(factory);
+      continue;
+    }
+    missing += fmt::format("{}{} ({})", missing.empty() ? "" : ", ", element.name, element.package);
+  }
+  return missing;
+}
+
+}  // namespace gopmill

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/packet_queue.h"
+
+#include <utility>
+
+namespace gopmill {
+namespace {
+
+Error NotWanted() { return {.code = Code::kCancelled, .message = "Nobody plays this any more."}; }
+
+}  // namespace
+
+std::int64_t PacketQueue::Restart() {
+  std::int64_t generation = 0;
+  {
+    const MutexLock lock(mutex_);
+    generation = ++generation_;
+    for (auto& track : packets_) track.clear();
+    bytes_ = 0;
+    end_.reset();
+  }
+  changed_.NotifyAll();
+  return generation;
+}
+
+void PacketQueue::Abandon() {
+  {
+    const MutexLock lock(mutex_);
+    abandoned_ = true;
+  }
+  changed_.NotifyAll();
+}
+
+Status PacketQueue::SetStream(std::int64_t generation, PlayableStream stream) {
+  if (stream.tracks.size() > kMaxTracks) {
+    return Error{.code = Code::kUnsupported, .message = "More tracks than can be played."};
+  }
+  {
+    const MutexLock lock(mutex_);
+    if (abandoned_ || generation != generation_) return NotWanted();
+    // What plays was set up for the first one; later ones start elsewhere and are the same.
+    if (!stream_) stream_ = std::move(stream);
+  }
+  changed_.NotifyAll();
+  return OkStatus();
+}
+
+// Every track that there is has enough, or there is too much in all.
+bool PacketQueue::Full() const {
+  if (bytes_ >= kAheadBytes) return true;
+  for (std::size_t i = 0; i < stream_->tracks.size(); ++i) {
+    const auto& track = packets_[i];
+    if (track.empty() || track.back().dts_ns - track.front().dts_ns < kAheadNanos) return false;
+  }
+  return true;
+}
+
+Status PacketQueue::Push(std::int64_t generation, const CodedPacket& packet) {
+  {
+    const MutexLock lock(mutex_);
+    while (!abandoned_ && generation == generation_ && Full()) changed_.Wait(mutex_);
+    if (abandoned_ || generation != generation_) return NotWanted();
+    GOPMILL_CHECK(packet.track < kMaxTracks);
+    bytes_ += packet.bytes.size();
+    packets_[packet.track].push_back({.bytes = {packet.bytes.begin(), packet.bytes.end()},
+                                      .pts_ns = packet.pts_ns,
+                                      .dts_ns = packet.dts_ns,
+                                      .duration_ns = packet.duration_ns,
+                                      .key = packet.key});
+  }
+  on_packet_(packet.track);
+  return OkStatus();
+}
+
+void PacketQueue::End(std::int64_t generation, const Status& status) {
+  {
+    const MutexLock lock(mutex_);
+    if (abandoned_ || generation != generation_) return;
+    end_ = status;
+  }
+  changed_.NotifyAll();
+  for (std::size_t track = 0; track < kMaxTracks; ++track) on_packet_(track);
+}
+
+Result<PlayableStream> PacketQueue::AwaitStream(Duration timeout) {
+  const TimePoint deadline = SteadyNow() + timeout;
+  const MutexLock lock(mutex_);
+  while (!stream_ && !end_ && !abandoned_ && SteadyNow() < deadline) {
+    changed_.WaitFor(mutex_, deadline - SteadyNow());
+  }
+  if (stream_) return *stream_;
+  if (end_ && !end_->ok()) return end_->error();
+  if (end_) return InternalError("The stream ended before it began.");
+  return Error{.code = Code::kDeadlineExceeded, .message = "The stream took too long to begin."};
+}
+
+PacketQueue::State PacketQueue::Pop(std::size_t track, QueuedPacket& packet) {
+  {
+    const MutexLock lock(mutex_);
+    auto& waiting = packets_[track];
+    if (waiting.empty()) return end_ ? State::kEnd : State::kEmpty;
+    packet = std::move(waiting.front());
+    waiting.pop_front();
+    bytes_ -= packet.bytes.size();
+  }
+  changed_.NotifyAll();
+  return State::kPacket;
+}
+
+std::size_t PacketQueue::bytes() const {
+  const MutexLock lock(mutex_);
+  return bytes_;
+}
+
+}  // namespace gopmill

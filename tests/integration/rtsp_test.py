@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""RTSP with real clients: ffmpeg and GStreamer, over UDP, TCP and HTTP; seeks, garbage, leaving."""
+
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+
+PROGRAM = os.environ["GOPMILL_PROGRAM"]
+QUERY = "width=160&height=90&bitrate=100k&preset=ultrafast&fps=30"
+MOVIE = "sync-720p.mp4"
+failures = []
+
+
+def check(condition, text):
+    if not condition:
+        failures.append(text)
+        print("FAIL", text, flush=True)
+
+
+def wait_until(condition, seconds, text):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return
+        time.sleep(0.02)
+    check(False, text)
+
+
+class Server:
+    def __init__(self, folder):
+        self.folder = folder
+        with socket.socket() as probe:  # 0 means "off" on the command line
+            probe.bind(("127.0.0.1", 0))
+            self.rtsp_port = probe.getsockname()[1]
+        self.process = subprocess.Popen(
+            [PROGRAM, "serve", "--library", "movies/files", "--http-port", "0",
+             "--rtsp-port", str(self.rtsp_port)], stderr=subprocess.PIPE, text=True)
+        self.port = None
+        self.log = []
+        for line in self.process.stderr:
+            self.log.append(line)
+            found = re.search(r"listening on http://127\.0\.0\.1:(\d+)", line)
+            if found:
+                self.port = int(found.group(1))
+                break
+        threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True).start()
+
+    def url(self, path):
+        return f"rtsp://127.0.0.1:{self.rtsp_port}/{path}"
+
+    def running(self):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/v1/streams") as answer:
+            streams = json.load(answer)["streams"]
+        return [s for s in streams if s["state"] in ("opening", "running")]
+
+    def ask(self, request, timeout=20):
+        """The first answer to raw bytes, or what there is of it."""
+        with socket.create_connection(("127.0.0.1", self.rtsp_port), timeout=timeout) as client:
+            client.sendall(request if isinstance(request, bytes) else request.encode())
+            answer = b""
+            while b"\r\n\r\n" not in answer:
+                got = client.recv(65536)
+                if not got:
+                    break
+                answer += got
+            return answer.decode(errors="replace")
+
+
+def probe(path, extra=()):
+    """(frames, first pts) of video and audio, by decoding."""
+    out = subprocess.run(
+        ["ffprobe", "-v", "error", *extra, "-count_frames", "-show_entries",
+         "stream=codec_type,nb_read_frames,start_time", "-of", "json", path],
+        check=True, capture_output=True, text=True)
+    check(out.stderr == "", f"decoding {path} complains: {out.stderr[:200]}")
+    return {s["codec_type"]: (int(s["nb_read_frames"]), float(s["start_time"]))
+            for s in json.loads(out.stdout)["streams"]}
+
+
+def record(server, transport, path, extra=()):
+    out = os.path.join(server.folder, f"{transport}-{random.random()}.mkv")
+    done = subprocess.run(
+        ["ffmpeg", "-v", "fatal", "-rtsp_transport", transport, *extra, "-i", server.url(path), "-map", "0",
+         "-c", "copy", "-y", out], capture_output=True, text=True, timeout=60, check=False)
+    check(done.returncode == 0, f"{transport}: {done.stderr[:300]}")
+    return out
+
+
+def plays_over_every_transport(server):
+    begin = time.monotonic()
+    recordings = {}
+    threads = [threading.Thread(target=lambda t=t: recordings.update(
+        {t: record(server, t, f"{MOVIE}?{QUERY}&duration=3")})) for t in ("tcp", "udp", "http")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    seconds = time.monotonic() - begin
+    check(2.5 < seconds < 15, f"three seconds played in {seconds:.1f} s")
+    for transport, path in recordings.items():
+        streams = probe(path)
+        check(streams["video"][0] == 90, f"{transport}: {streams['video'][0]} pictures instead of 90")
+        check(streams["audio"][0] in range(140, 143), f"{transport}: {streams['audio'][0]} frames of sound")
+        check(abs(streams["video"][1] - streams["audio"][1]) < 0.001, f"{transport}: {streams}")
+    wait_until(lambda: not server.running(), 5, "a movie was played and its stream goes on")
+
+
+def plays_hevc_and_opus(server):
+    # Decoded at once: ffmpeg does not copy reordered pictures out of RTSP, which has no decoding times.
+    streams = probe(server.url(f"{MOVIE}?{QUERY}&duration=1&vcodec=hevc&acodec=opus"), ("-rtsp_transport", "tcp"))
+    check(streams["video"][0] == 30, f"hevc: {streams}")
+
+
+def seeks(server):
+    """A player that begins at 12 s of a movie gets what a transcode from 12 s has."""
+    movie = "modern-720p.mp4"
+
+    def first_picture(path, extra=()):
+        return subprocess.run(["ffmpeg", "-v", "error", *extra, "-i", path, "-frames:v", "1", "-f", "rawvideo",
+                               "-pix_fmt", "gray", "-vf", "scale=32:18", "-"],
+                              capture_output=True, check=True, timeout=60).stdout
+    sought = record(server, "tcp", f"{movie}?{QUERY}", ("-ss", "12", "-t", "2"))
+    check(probe(sought)["video"][0] in range(58, 63), "two seconds from the place sought")
+    picture = first_picture(sought)
+
+    def distance(at):
+        other = first_picture(f"movies/files/{movie}", ("-ss", str(at)))
+        return sum(abs(a - b) for a, b in zip(picture, other)) / len(picture)
+
+    check(distance(12) < distance(0) and distance(12) < 12,
+          f"the picture at 12 s: {distance(12):.1f} away, that at 0 s: {distance(0):.1f}")
+    wait_until(lambda: not server.running(), 5, "a player that sought has left and its stream goes on")
+
+
+def plays_in_gstreamer(server):
+    if shutil.which("gst-launch-1.0") is None:
+        print("no gst-launch-1.0", flush=True)
+        return
+    out = os.path.join(server.folder, "gst.ts")
+    subprocess.run(
+        ["gst-launch-1.0", "-q", "rtspsrc", "protocols=tcp", f"location={server.url(MOVIE)}?{QUERY}&duration=2",
+         "name=s", "s.", "!", "application/x-rtp,media=video", "!", "rtph264depay", "!", "h264parse", "!",
+         "mpegtsmux", "!", "filesink", f"location={out}"], check=True, timeout=60, capture_output=True)
+    check(probe(out)["video"][0] == 60, f"GStreamer: {probe(out)}")
+
+
+def says_what_is_wrong(server):
+    for path, status, word in [
+        ("none.mp4", 404, "no such"), (f"{MOVIE}?width=1", 400, "width"),
+        (f"{MOVIE}?widht=100", 400, "widht"), (f"{MOVIE}?container=mp4", 400, "container"),
+        (f"{MOVIE}?width=100&width=200", 400, "twice"), (f"{MOVIE}?vcodec=mpeg4", 415, "mpeg4"),
+        (f"{MOVIE}?vcodec=av1", 400, ""), ("%2e%2e/manifest.json", 404, ""), ("%zz", 400, "escape"),
+        ("a%00b", 400, "escape"), ("a" * 3000, 404, ""), ("", 400, "path"),
+    ]:
+        answer = server.ask(f"DESCRIBE {server.url(path)} RTSP/1.0\r\nCSeq: 1\r\n\r\n")
+        problem = re.search(r"X-Gopmill-Problem: (.*)", answer)
+        check(answer.startswith(f"RTSP/1.0 {status} "), f"{path[:40]}: {answer[:60]!r}")
+        check(problem is not None and word in problem.group(1), f"{path[:40]}: {answer[:300]!r}")
+        check(os.getcwd() not in answer, f"{path[:40]}: tells a path")
+    wait_until(lambda: not server.running(), 5, "a refused DESCRIBE left a stream")
+
+
+def survives_garbage(server):
+    url = server.url(f"{MOVIE}?{QUERY}")
+    seed = random.Random(1)
+    good = f"DESCRIBE {url} RTSP/1.0\r\nCSeq: 1\r\nAccept: application/sdp\r\n\r\n".encode()
+    requests = [b"\0" * 1000, b"GET / HTTP/1.1\r\n\r\n", b"$\0\xff\xff" + b"x" * 100, b"\r\n" * 1000,
+                b"OPTIONS * RTSP/9.9\r\n\r\n", b"PLAY " + b"x" * 100_000, b"SETUP rtsp://x RTSP/1.0\r\nCSeq: 1\r\n\r\n",
+                f"SETUP {url}/stream=99 RTSP/1.0\r\nCSeq: 1\r\nTransport: nonsense\r\n\r\n".encode(),
+                f"PLAY {url} RTSP/1.0\r\nCSeq: 1\r\nSession: 123\r\nRange: npt=zzz-\r\n\r\n".encode(),
+                b"DESCRIBE rtsp://h/a RTSP/1.0\r\nContent-Length: 99999999999\r\n\r\n",
+                f"ANNOUNCE {server.url('live/x')} RTSP/1.0\r\nCSeq: 1\r\nContent-Length: 4\r\n\r\nxxxx".encode()]
+    for _ in range(60):
+        mangled = bytearray(good)
+        for _ in range(seed.randrange(1, 6)):
+            mangled[seed.randrange(len(mangled))] = seed.randrange(256)
+        requests.append(bytes(mangled[:seed.randrange(10, len(mangled))]))
+    for request in requests:
+        with socket.create_connection(("127.0.0.1", server.rtsp_port), timeout=5) as client:
+            client.sendall(request)
+            client.shutdown(socket.SHUT_WR)
+    silent = [socket.create_connection(("127.0.0.1", server.rtsp_port)) for _ in range(100)]
+    check("RTSP/1.0 200" in server.ask(good.replace(QUERY.encode(), QUERY.encode() + b"&duration=1")),
+          "a player is served beside garbage and silence")
+    for client in silent:
+        client.close()
+    wait_until(lambda: not server.running(), 10, "garbage left a stream")
+    check(server.process.poll() is None, "the server has gone")
+
+
+def leaving_players_free_the_workers(server):
+    url = server.url("modern-720p.mp4?width=1280&height=720&bitrate=3M&preset=medium")
+    for transport in ["tcp", "udp"]:
+        player = subprocess.Popen(["ffmpeg", "-v", "quiet", "-rtsp_transport", transport, "-i", url, "-f", "null", "-"])
+        wait_until(lambda: server.running() and server.running()[0]["counts"]["frames_out"] > 10, 10, "a player to leave")
+        player.kill()
+        player.wait()
+        wait_until(lambda: not server.running(), 5, f"{transport}: a player was killed and its stream goes on")
+
+
+def stays_close_to_the_player(server):
+    """A long movie played: the transcode waits for the player after a few seconds."""
+    player = subprocess.Popen(["ffmpeg", "-v", "quiet", "-rtsp_transport", "tcp", "-i",
+                               server.url(f"{MOVIE}?{QUERY}"), "-f", "null", "-"])
+    wait_until(lambda: server.running() and server.running()[0]["counts"]["frames_out"] > 60, 10, "a player to follow")
+    begin = time.monotonic()
+    frames = server.running()[0]["counts"]["frames_out"]
+    time.sleep(1.5)
+    grown = (server.running()[0]["counts"]["frames_out"] - frames) / (time.monotonic() - begin)
+    check(grown < 60, f"the stream runs ahead of its player at {grown:.0f} fps")
+    player.kill()
+    player.wait()
+
+
+def sigterm_ends_it(server):
+    player = subprocess.Popen(["ffmpeg", "-v", "quiet", "-rtsp_transport", "tcp", "-i",
+                               server.url(f"{MOVIE}?{QUERY}"), "-f", "null", "-"])
+    wait_until(server.running, 10, "a player at the end of the server")
+    server.process.send_signal(signal.SIGTERM)
+    check(server.process.wait(timeout=20) == 0, f"exit code {server.process.returncode} after SIGTERM")
+    player.wait(timeout=20)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(folder)
+        if server.port is None:
+            print("".join(server.log))
+            return 77 if "not built" in "".join(server.log) else 1
+        try:
+            for test in [plays_over_every_transport, plays_hevc_and_opus, seeks, plays_in_gstreamer,
+                         says_what_is_wrong, survives_garbage, leaving_players_free_the_workers,
+                         stays_close_to_the_player, sigterm_ends_it]:
+                begin = time.monotonic()
+                test(server)
+                print(f"{test.__name__} {time.monotonic() - begin:.1f} s", flush=True)
+        finally:
+            server.process.kill()
+    if failures:
+        print("".join(server.log))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

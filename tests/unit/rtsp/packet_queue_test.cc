@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/packet_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+namespace gopmill {
+namespace {
+
+using State = PacketQueue::State;
+using std::chrono::milliseconds;
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+const std::vector<std::uint8_t> kBytes(1000, 7);
+
+CodedPacket PacketAt(std::size_t track, std::int64_t ns) {
+  return {.track = track, .bytes = kBytes, .pts_ns = ns, .dts_ns = ns, .key = true};
+}
+
+PlayableStream TwoTracks() {
+  PlayableStream stream;
+  stream.tracks.resize(2);
+  stream.tracks[1].kind = TrackKind::kAudio;
+  stream.seconds = 10;
+  return stream;
+}
+
+class PacketQueueTest : public testing::Test {
+ protected:
+  PacketQueueTest() : generation(queue.Restart()) {
+    EXPECT_TRUE(queue.SetStream(generation, TwoTracks()).ok());
+  }
+  std::atomic<int> told = 0;
+  PacketQueue queue{[this](std::size_t) { ++told; }};
+  std::int64_t generation;
+  QueuedPacket packet;
+};
+
+TEST_F(PacketQueueTest, KeepsTheOrderOfEachTrack) {
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(queue.Push(generation, PacketAt(0, i)).ok());
+    ASSERT_TRUE(queue.Push(generation, PacketAt(1, 10 + i)).ok());
+  }
+  EXPECT_EQ(told, 6);
+  EXPECT_EQ(queue.bytes(), 6000U);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(queue.Pop(1, packet), State::kPacket);
+    EXPECT_EQ(packet.pts_ns, 10 + i);
+  }
+  EXPECT_EQ(queue.Pop(1, packet), State::kEmpty);
+  ASSERT_EQ(queue.Pop(0, packet), State::kPacket);
+  EXPECT_EQ(packet.pts_ns, 0);
+  EXPECT_EQ(packet.bytes, kBytes);
+}
+
+TEST_F(PacketQueueTest, WaitsOnceEveryTrackIsFarAhead) {
+  for (int i = 0; i <= 2; ++i) ASSERT_TRUE(queue.Push(generation, PacketAt(0, i * kSecond)).ok());
+  // Pictures are two seconds ahead, but there is no sound yet: a player would wait for it.
+  ASSERT_TRUE(queue.Push(generation, PacketAt(1, 0)).ok());
+  ASSERT_TRUE(queue.Push(generation, PacketAt(1, 2 * kSecond)).ok());
+  std::atomic<bool> through = false;
+  std::thread pusher([&] {
+    EXPECT_TRUE(queue.Push(generation, PacketAt(1, 3 * kSecond)).ok());
+    through = true;
+  });
+  std::this_thread::yield();
+  EXPECT_FALSE(through);
+  EXPECT_EQ(queue.Pop(0, packet), State::kPacket);
+  pusher.join();
+}
+
+TEST_F(PacketQueueTest, IsBoundedInBytesWhateverTheTracksDo) {
+  const std::vector<std::uint8_t> large(kAheadBytes, 1);
+  ASSERT_TRUE(queue.Push(generation, {.track = 0, .bytes = large}).ok());
+  std::thread pusher(
+      [&] { EXPECT_EQ(queue.Push(generation, PacketAt(0, 1)).error().code, Code::kCancelled); });
+  queue.Abandon();
+  pusher.join();
+}
+
+TEST_F(PacketQueueTest, ARestartDropsWhatIsOldAndFreesTheOldStream) {
+  ASSERT_TRUE(
+      queue.Push(generation, {.track = 0, .bytes = std::vector<std::uint8_t>(kAheadBytes)}).ok());
+  std::thread pusher([&] { EXPECT_FALSE(queue.Push(generation, PacketAt(0, 1)).ok()); });
+  const std::int64_t next = queue.Restart();
+  pusher.join();
+  EXPECT_EQ(queue.Pop(0, packet), State::kEmpty);
+  queue.End(generation, OkStatus());  // of the old stream: nobody minds
+  EXPECT_EQ(queue.Pop(0, packet), State::kEmpty);
+  ASSERT_TRUE(queue.Push(next, PacketAt(0, 5)).ok());
+  queue.End(next, OkStatus());
+  EXPECT_EQ(queue.Pop(0, packet), State::kPacket);
+  EXPECT_EQ(queue.Pop(0, packet), State::kEnd);
+}
+
+TEST(PacketQueueStart, TellsWhyAStreamNeverBegan) {
+  PacketQueue queue([](std::size_t) {});
+  const std::int64_t generation = queue.Restart();
+  EXPECT_EQ(queue.AwaitStream(milliseconds(1)).error().code, Code::kDeadlineExceeded);
+  queue.End(generation, Error{Code::kNotFound, "There is no such movie."});
+  EXPECT_EQ(queue.AwaitStream(milliseconds(1)).error().code, Code::kNotFound);
+}
+
+}  // namespace
+}  // namespace gopmill

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/rtsp/rtsp_request.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gopmill {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+
+TEST(RtspRequest, SplitsPathAndQuery) {
+  const auto request = ParseRtspUrl("/clips/a%20b.mp4/", "width=640&fps=30000%2F1001&&vcodec=h264");
+  ASSERT_TRUE(request.ok());
+  EXPECT_EQ(request->path, "clips/a b.mp4");
+  EXPECT_THAT(request->params,
+              ElementsAre(Pair("width", "640"), Pair("fps", "30000/1001"), Pair("vcodec", "h264")));
+}
+
+TEST(RtspRequest, APlusIsABlankInTheQueryOnly) {
+  const auto request = ParseRtspUrl("/a+b.mp4", "class=x+y");
+  ASSERT_TRUE(request.ok());
+  EXPECT_EQ(request->path, "a+b.mp4");
+  EXPECT_THAT(request->params, ElementsAre(Pair("class", "x y")));
+  EXPECT_THAT(ParseRtspUrl("/a", "")->params, IsEmpty());
+}
+
+struct BadUrl {
+  const char* path;
+  const char* query;
+  const char* parameter;
+};
+
+class BadUrlTest : public testing::TestWithParam<BadUrl> {};
+
+TEST_P(BadUrlTest, IsRefusedByName) {
+  const auto request = ParseRtspUrl(GetParam().path, GetParam().query);
+  ASSERT_FALSE(request.ok());
+  EXPECT_EQ(request.error().code, Code::kInvalidArgument);
+  EXPECT_EQ(request.error().parameter, GetParam().parameter);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BadUrlTest,
+                         testing::Values(BadUrl{"", "", "path"}, BadUrl{"///", "", "path"},
+                                         BadUrl{"/a%", "", "path"}, BadUrl{"/a%2", "", "path"},
+                                         BadUrl{"/a%zz", "", "path"}, BadUrl{"/a%00b", "", "path"},
+                                         BadUrl{"/a%0d%0ab", "", "path"},
+                                         BadUrl{"/a", "x=%0", "query"},
+                                         BadUrl{"/a", "%00=1", "query"},
+                                         BadUrl{"/a", "fps=1&fps=1", "fps"},
+                                         BadUrl{"/a", "container=mp4", "container"}));
+
+TEST(RtspRequest, RefusesLongUrls) {
+  EXPECT_FALSE(ParseRtspUrl(std::string(kMaxRtspUrlBytes, 'a') + "b", "").ok());
+}
+
+TEST(RtspRequest, EveryCodeHasAStatusOfRtsp) {
+  EXPECT_EQ(RtspStatusOf(Code::kInvalidArgument), 400);
+  EXPECT_EQ(RtspStatusOf(Code::kNotFound), 404);
+  EXPECT_EQ(RtspStatusOf(Code::kCorrupt), 415);
+  EXPECT_EQ(RtspStatusOf(Code::kUnavailable), 503);
+  EXPECT_EQ(RtspStatusOf(Code::kDeadlineExceeded), 504);
+  EXPECT_EQ(RtspStatusOf(Code::kInternal), 500);
+}
+
+}  // namespace
+}  // namespace gopmill
