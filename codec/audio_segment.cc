@@ -36,7 +36,7 @@ class Segment {
       : task_(task),
         stop_(stop),
         source_rate_(task.index->source->audio->sample_rate),
-        start_(ToSamples(task.target.start, source_rate_)),
+        start_(ToSamples(task.start, source_rate_)),
         first_(task.grid.borders[static_cast<std::size_t>(task.number)]),
         end_(task.grid.borders[static_cast<std::size_t>(task.number) + 1]),
         from_(EncodeFrom(task.grid, first_)),

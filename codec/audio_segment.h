@@ -46,6 +46,7 @@ struct AudioSegmentTask {
   std::shared_ptr<const SourceIndex> index;
   AudioGrid grid;
   Target target;
+  Rational start{0, 1};  // of the clip, seconds of the source
   std::int64_t number = 0;
   std::vector<av::Packet> packets;  // of AudioPackets, times in samples of the source's rate
 };

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/segment_reader.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -9,8 +12,10 @@ namespace gopmill {
 namespace {
 
 // How far in front of the wanted packet to seek: containers whose index is by another time, or that
-// are searched by bisection, may land behind it. The last try is the start of the file.
-constexpr std::array<std::int64_t, 4> kBack{0, 1'000'000, 8'000'000, INT64_MAX};
+// are searched by bisection, may land behind it. The last try is to open the file again and to read
+// it from its start, which always works (raw streams know no other way).
+constexpr std::int64_t kFromStart = INT64_MAX;
+constexpr std::array<std::int64_t, 4> kBack{0, 1'000'000, 8'000'000, kFromStart};
 // Packets of the index around the wanted one among which the first packet read is looked for.
 constexpr std::int64_t kSearchBehind = 64;
 
@@ -23,8 +28,28 @@ Error Changed() {
 Result<std::unique_ptr<SegmentReader>> SegmentReader::Open(UniqueFd fd,
                                                            std::shared_ptr<const SourceIndex> index,
                                                            std::stop_token stop) {
-  GOPMILL_ASSIGN_OR_RETURN(auto source, Source::Open(std::move(fd), std::move(stop)));
-  return std::unique_ptr<SegmentReader>(new SegmentReader(std::move(source), std::move(index)));
+  std::unique_ptr<SegmentReader> reader(
+      new SegmentReader(std::move(fd), std::move(index), std::move(stop)));
+  GOPMILL_RETURN_IF_ERROR(reader->OpenAtStart());
+  return reader;
+}
+
+Status SegmentReader::OpenAtStart() {
+  source_.reset();
+  UniqueFd fd(fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
+  if (!fd.valid() || lseek(fd.get(), 0, SEEK_SET) != 0) {
+    return Error{.code = Code::kIo, .message = "The movie cannot be read."};
+  }
+  GOPMILL_ASSIGN_OR_RETURN(source_, Source::Open(std::move(fd), stop_));
+  return OkStatus();
+}
+
+Status SegmentReader::SeekNear(bool video, std::int64_t first, std::int64_t back_us) {
+  if (back_us == kFromStart) return OpenAtStart();
+  const auto n = static_cast<std::size_t>(first);
+  const std::int64_t seek_us = video ? index_->video[n].seek_us : index_->audio[n].seek_us;
+  const std::int64_t at = std::max<std::int64_t>(seek_us - source_->start_us() - back_us, 0);
+  return source_->SeekBefore({at, 1'000'000});
 }
 
 Result<std::vector<av::Packet>> SegmentReader::ReadVideo(std::int64_t first, std::int64_t end) {
@@ -75,12 +100,11 @@ std::int64_t SegmentReader::NumberOf(bool video, std::uint64_t fingerprint,
 // Seeks and reads until a packet that the index knows. A landing behind `first` is none.
 Result<SegmentReader::Landing> SegmentReader::LandAt(bool video, std::int64_t first,
                                                      std::int64_t back_us) {
-  const auto n = static_cast<std::size_t>(first);
-  const std::int64_t seek_us = video ? index_->video[n].seek_us : index_->audio[n].seek_us;
-  const std::int64_t at =
-      std::max<std::int64_t>(back_us == INT64_MAX ? 0 : seek_us - source_->start_us() - back_us, 0);
-  GOPMILL_RETURN_IF_ERROR(source_->SeekBefore({at, 1'000'000}));
   Landing landing{.packet = av::NewPacket()};
+  if (const Status sought = SeekNear(video, first, back_us); !sought.ok()) {
+    if (back_us == kFromStart) return sought.error();
+    return landing;
+  }
   // A bisection lands amid a packet: what it reads first is known to nobody.
   for (int skipped = 0; skipped < kSearchBehind; ++skipped) {
     GOPMILL_ASSIGN_OR_RETURN(const bool got, NextOf(video, *landing.packet));
@@ -93,34 +117,38 @@ Result<SegmentReader::Landing> SegmentReader::LandAt(bool video, std::int64_t fi
   return landing;
 }
 
-Result<SegmentReader::Landing> SegmentReader::Find(bool video, std::int64_t first) {
-  for (const std::int64_t back : kBack) {
-    GOPMILL_ASSIGN_OR_RETURN(Landing landing, LandAt(video, first, back));
-    if (landing.number >= 0) return landing;
-  }
-  return Changed();
-}
-
 Result<std::vector<av::Packet>> SegmentReader::Read(bool video, std::int64_t first,
                                                     std::int64_t end) {
   std::vector<av::Packet> packets;
   if (first >= end) return packets;
-  GOPMILL_ASSIGN_OR_RETURN(Landing landing, Find(video, first));
+  for (const std::int64_t back : kBack) {
+    GOPMILL_ASSIGN_OR_RETURN(const bool found, TryRead(video, first, end, back, packets));
+    if (found) return packets;
+    packets.clear();
+  }
+  return Changed();
+}
+
+// False when what comes after the seek is not what the index has there.
+Result<bool> SegmentReader::TryRead(bool video, std::int64_t first, std::int64_t end,
+                                    std::int64_t back_us, std::vector<av::Packet>& packets) {
+  GOPMILL_ASSIGN_OR_RETURN(Landing landing, LandAt(video, first, back_us));
+  if (landing.number < 0) return false;
   av::Packet packet = std::move(landing.packet);
   for (std::int64_t number = landing.number; number < end; ++number) {
     if (number > landing.number) {
       packet = av::NewPacket();
       GOPMILL_ASSIGN_OR_RETURN(const bool got, NextOf(video, *packet));
-      if (!got) return Changed();
+      if (!got) return false;
     }
     if (number < first) continue;
     const auto n = static_cast<std::size_t>(number);
     const std::int32_t bytes = video ? index_->video[n].bytes : index_->audio[n].bytes;
-    if (packet->size != bytes) return Changed();
+    if (packet->size != bytes) return false;
     Place(video, number, *packet);
     packets.push_back(std::move(packet));
   }
-  return packets;
+  return true;
 }
 
 }  // namespace gopmill

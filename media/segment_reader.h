@@ -34,16 +34,21 @@ class SegmentReader {
     std::int64_t number = -1;  // of `packet` in the index; -1 = not found at or before the place
     av::Packet packet;
   };
-  SegmentReader(std::unique_ptr<Source> source, std::shared_ptr<const SourceIndex> index)
-      : source_(std::move(source)), index_(std::move(index)) {}
+  SegmentReader(UniqueFd fd, std::shared_ptr<const SourceIndex> index, std::stop_token stop)
+      : fd_(std::move(fd)), stop_(std::move(stop)), index_(std::move(index)) {}
+  Status OpenAtStart();
+  Status SeekNear(bool video, std::int64_t first, std::int64_t back_us);
   Result<std::vector<av::Packet>> Read(bool video, std::int64_t first, std::int64_t end);
-  Result<Landing> Find(bool video, std::int64_t first);
+  Result<bool> TryRead(bool video, std::int64_t first, std::int64_t end, std::int64_t back_us,
+                       std::vector<av::Packet>& packets);
   Result<Landing> LandAt(bool video, std::int64_t first, std::int64_t back_us);
   Result<bool> NextOf(bool video, AVPacket& packet);
   void Place(bool video, std::int64_t number, AVPacket& packet) const;
   [[nodiscard]] std::int64_t NumberOf(bool video, std::uint64_t fingerprint,
                                       std::int64_t near) const;
 
+  const UniqueFd fd_;  // shares its place in the file with the source's
+  const std::stop_token stop_;
   std::unique_ptr<Source> source_;
   std::shared_ptr<const SourceIndex> index_;
 };

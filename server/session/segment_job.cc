@@ -45,6 +45,7 @@ Result<std::string> SegmentJob::MakeAudio() {
   AudioSegmentTask task{.index = work_.movie->index,
                         .grid = rendition.grid,
                         .target = rendition.target,
+                        .start = rendition.start,
                         .number = work_.number,
                         .packets = {}};
   for (const av::Packet& packet : work_.packets) task.packets.push_back(av::Ref(*packet));

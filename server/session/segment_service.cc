@@ -288,8 +288,7 @@ Result<SegmentWork> SegmentService::ReadWork(const Shelved& movie, const PartNam
   GOPMILL_ASSIGN_OR_RETURN(auto reader, shelf_.Reader(movie, reading_.get_token()));
   if (name.audio) {
     const AudioRendition& audio = *plan.audio;
-    const PacketRange range =
-        AudioPackets(*plan.index, audio.grid, audio.target.start, name.number);
+    const PacketRange range = AudioPackets(*plan.index, audio.grid, audio.start, name.number);
     GOPMILL_ASSIGN_OR_RETURN(work.packets, reader->ReadAudio(range.first, range.end));
   } else {
     const VideoRendition& video = plan.video[work.rendition];

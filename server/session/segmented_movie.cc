@@ -74,6 +74,7 @@ class Planner {
   Result<std::vector<Target>> Targets() const;
   Result<Target> Resolve(TargetRequest wanted) const;
   Status Cut(const Target& target);
+  [[nodiscard]] SourceTicks Origin(SourceTicks start, Rational fps) const;
   Status AddVideo(const Target& target);
   Status AddAudio(const Target& target);
   static Status Describe(SegmentTrack& track);
@@ -83,6 +84,7 @@ class Planner {
   const std::string& file_;
   std::shared_ptr<SegmentedMovie> movie_ = std::make_shared<SegmentedMovie>();
   OutputGrid grid_;
+  Rational zero_{0, 1};  // what of the source is at time 0, seconds
 };
 
 Result<Target> Planner::Resolve(TargetRequest wanted) const {
@@ -124,10 +126,22 @@ Result<std::vector<Target>> Planner::Targets() const {
   return targets;
 }
 
+// Time 0 is in step with the pictures. Where sound comes first, whole frames in front of the first
+// picture show it too, and what is left of the sound, less than one frame, is cut.
+SourceTicks Planner::Origin(SourceTicks start, Rational fps) const {
+  const Rational tick = index_->source->video.time_base;
+  const SourceTicks first = index_->counted_pts ? 0 : index_->video.front().pts;
+  if (first <= start) return start;
+  const std::int64_t frames = Rescale(first - start, tick, fps.Inverse(), Round::kDown);
+  return first - Rescale(frames, fps.Inverse(), tick, Round::kDown);
+}
+
 Status Planner::Cut(const Target& target) {
   const VideoInfo& video = index_->source->video;
   const SourceTicks start = Rescale(target.start.num, {1, target.start.den}, video.time_base);
-  grid_ = OutputGrid(target.fps, video.fps, video.time_base, start);
+  const SourceTicks origin = Origin(start, target.fps);
+  grid_ = OutputGrid(target.fps, video.fps, video.time_base, origin);
+  zero_ = Rational{origin * video.time_base.num, video.time_base.den}.Reduced();
   std::int64_t frames = grid_.FrameCount(index_->video_end);
   if (target.duration.valid()) {
     frames = std::min(
@@ -191,10 +205,11 @@ Status Planner::AddVideo(const Target& target) {
 Status Planner::AddAudio(const Target& target) {
   if (target.acodec == AudioCodec::kNone) return OkStatus();
   GOPMILL_ASSIGN_OR_RETURN(const AudioCoding coding, ProbeAudioCoding(target));
-  const std::int64_t samples = AudioLength(*index_, target.start, target.duration, coding.rate);
+  const std::int64_t samples = AudioLength(*index_, zero_, target.duration, coding.rate);
   if (samples <= 0) return OkStatus();
   AudioRendition rendition;
   rendition.target = target;
+  rendition.start = zero_;
   rendition.grid = CutAudio(movie_->segments, request_.segment_seconds, coding.rate,
                             coding.frame_size, coding.priming, samples);
   rendition.mux.kind = TrackKind::kAudio;

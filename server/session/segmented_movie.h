@@ -40,6 +40,7 @@ struct VideoRendition : SegmentTrack {
 
 struct AudioRendition : SegmentTrack {
   Target target;
+  Rational start{0, 1};  // what of the source is at time 0, seconds
   AudioGrid grid;
 };
 

@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks a segmented movie against the rules that players forgive and stock tools do not check.
+
+  tests/integration/hls_check.py http://127.0.0.1:8080/v1/hls/movie.mp4/master.m3u8
+
+HLS (RFC 8216): tags and versions, target duration, EXTINF against the media, independent segments,
+declared against measured bandwidth, codec strings against the coded stream, equal borders in all
+renditions. CMAF: every tfdt is the sum of the durations before it. DASH (the same movie's manifest):
+timeline against the media. Reads every segment. Prints what is wrong; exit code 1 if anything is.
+"""
+
+import re
+import sys
+import urllib.request
+import xml.etree.ElementTree as ET
+from fractions import Fraction
+from urllib.parse import urljoin
+
+DASH = "{urn:mpeg:dash:schema:mpd:2011}"
+
+
+def fetch(url):
+    with urllib.request.urlopen(url, timeout=120) as answer:
+        return answer.read()
+
+
+def boxes(data, path=()):
+    """Boxes by path: ("moof", "traf", "tfdt") -> its content, the first of each."""
+    found, at = {}, 0
+    while at + 8 <= len(data):
+        size = int.from_bytes(data[at:at + 4], "big")
+        name = data[at + 4:at + 8].decode("latin-1")
+        if size < 8 or at + size > len(data):
+            break
+        content = data[at + 8:at + size]
+        found.setdefault(path + (name,), content)
+        if name in ("moov", "trak", "mdia", "minf", "stbl", "edts", "moof", "traf"):
+            for key, value in boxes(content, path + (name,)).items():
+                found.setdefault(key, value)
+        at += size
+    return found
+
+
+class Fragment:
+    """Times (ticks) and first sample of one CMAF segment."""
+
+    def __init__(self, data):
+        tree = boxes(data)
+        decode_time = tree[("moof", "traf", "tfdt")]
+        self.decode_time = int.from_bytes(decode_time[4:], "big")
+        header = tree[("moof", "traf", "tfhd")]
+        flags, at = int.from_bytes(header[1:4], "big"), 8
+        at += 8 * bool(flags & 1) + 4 * bool(flags & 2)
+        default = [0, 0, 0]
+        for index, bit in enumerate((8, 16, 32)):  # duration, size, flags
+            if flags & bit:
+                default[index] = int.from_bytes(header[at:at + 4], "big")
+                at += 4
+        run = tree[("moof", "traf", "trun")]
+        flags, count, at = int.from_bytes(run[1:4], "big"), int.from_bytes(run[4:8], "big"), 8
+        at += 4 * bool(flags & 1)
+        first_flags = default[2]
+        if flags & 4:
+            first_flags = int.from_bytes(run[at:at + 4], "big")
+            at += 4
+        self.samples, self.duration = count, 0
+        for sample in range(count):
+            row = list(default)
+            for index, bit in enumerate((0x100, 0x200, 0x400)):
+                if flags & bit:
+                    row[index] = int.from_bytes(run[at:at + 4], "big")
+                    at += 4
+            offset = 0
+            if flags & 0x800:
+                offset = int.from_bytes(run[at:at + 4], "big", signed=bool(run[0]))
+                at += 4
+            if sample == 0:
+                self.first_size, self.first_offset = row[1], offset
+                first_flags = row[2] if flags & 0x400 else first_flags
+            self.duration += row[0]
+        self.sync = not first_flags & 0x10000
+        self.first = tree[("mdat",)][:self.first_size]
+
+
+def avc_is_idr(sample):
+    at = 0
+    while at + 5 <= len(sample):
+        size = int.from_bytes(sample[at:at + 4], "big")
+        if sample[at + 4] & 31 == 5:
+            return True
+        at += 4 + size
+    return False
+
+
+def avc_codec(init):
+    """From the sequence parameter set itself, not from the box around it."""
+    entry = boxes(init)[("moov", "trak", "mdia", "minf", "stbl", "stsd")]
+    at = entry.index(b"avcC") + 4
+    size = int.from_bytes(entry[at + 6:at + 8], "big")
+    sps = entry[at + 8:at + 8 + size]
+    return f"avc1.{sps[1]:02X}{sps[2]:02X}{sps[3]:02X}"
+
+
+def timescale(init):
+    return int.from_bytes(boxes(init)[("moov", "trak", "mdia", "mdhd")][12:16], "big")
+
+
+def lead(init):
+    """What the edit list takes off, ticks."""
+    edits = boxes(init).get(("moov", "trak", "edts", "elst"))
+    return int.from_bytes(edits[12:16], "big") if edits else 0
+
+
+def attributes(line):
+    pairs = re.findall(r'([A-Z-]+)=("[^"]*"|[^",]+)', line.split(":", 1)[1])
+    return {name: value.strip('"') for name, value in pairs}
+
+
+class Media:
+    """One media playlist."""
+
+    def __init__(self, url, problem):
+        self.url = url
+        lines = fetch(url).decode().splitlines()
+        self.durations, self.uris, self.map = [], [], None
+        tags = {}
+        for line in lines:
+            if line.startswith("#EXTINF:"):
+                self.durations.append(Fraction(line[8:].rstrip(",")))
+            elif line.startswith("#EXT-X-MAP:"):
+                self.map = urljoin(url, attributes(line)["URI"])
+            elif line.startswith("#EXT"):
+                name, _, value = line.partition(":")
+                problem(name not in tags, f"{name} comes twice")
+                tags[name] = value
+            elif line and not line.startswith("#"):
+                self.uris.append(urljoin(url, line))
+        problem(lines[0] == "#EXTM3U", "the first line is not #EXTM3U")
+        problem(tags.get("#EXT-X-PLAYLIST-TYPE") == "VOD" and "#EXT-X-ENDLIST" in tags, "not marked as VOD")
+        problem(tags.get("#EXT-X-MEDIA-SEQUENCE") == "0", "media sequence")
+        problem(len(self.durations) == len(self.uris) > 0, "as many EXTINF as segments")
+        problem(int(tags["#EXT-X-VERSION"]) >= (6 if self.map else 3), "version too low for its tags")
+        target = int(tags["#EXT-X-TARGETDURATION"])
+        # RFC 8216 section 4.3.3.1: rounded to the nearest integer, no duration may be above.
+        longest = max(self.durations)
+        problem(int(longest + Fraction(1, 2)) <= target <= longest + 1, f"target {target}, longest {float(longest)}")
+        problem(len(set(self.uris)) == len(self.uris), "a segment comes twice")
+
+
+class Checker:
+    def __init__(self):
+        self.problems = []
+
+    def problem_in(self, where):
+        def report(good, text):
+            if not good:
+                self.problems.append(f"{where}: {text}")
+        return report
+
+    def fragments(self, media, problem):
+        """Reads a CMAF rendition; its facts for comparison with others."""
+        init = fetch(media.map)
+        ticks, ahead = timescale(init), lead(init)
+        expected, sizes, starts, samples = 0, [], [], 0
+        for uri, duration in zip(media.uris, media.durations):
+            data = fetch(uri)
+            fragment = Fragment(data)
+            name = uri.rsplit("/", 1)[1].split("?")[0]
+            sizes.append(len(data))
+            starts.append(fragment.decode_time)
+            samples += fragment.samples
+            problem(fragment.decode_time == expected, f"{name}: tfdt {fragment.decode_time}, not {expected}")
+            problem(fragment.sync, f"{name} does not begin with a sync sample")
+            expected = fragment.decode_time + fragment.duration
+            if "-0.m4s" in name and fragment.first_offset == 0:
+                duration += Fraction(ahead, ticks)  # priming counts as media, not as duration
+            # Half a packet of sound is what a segment may be off: its last one is cut by time.
+            slack = Fraction(1, 1000) + Fraction(1, ticks)
+            off = abs(Fraction(fragment.duration, ticks) - duration)
+            problem(off <= slack, f"{name}: lasts {fragment.duration / ticks}, EXTINF {float(duration)}")
+            if b"avcC" in init:
+                problem(avc_is_idr(fragment.first), f"{name} does not begin with an IDR picture")
+        peak = max(8 * size / float(duration) for size, duration in zip(sizes, media.durations))
+        return {"init": init, "timescale": ticks, "lead": ahead, "starts": starts, "peak": peak,
+                "samples": samples, "mean": 8 * sum(sizes) / float(sum(media.durations))}
+
+    def check_hls(self, url):
+        problem = self.problem_in("master")
+        lines = fetch(url).decode().splitlines()
+        problem(lines[0] == "#EXTM3U", "the first line is not #EXTM3U")
+        problem("#EXT-X-INDEPENDENT-SEGMENTS" in lines, "segments are not declared independent")
+        sound, facts = None, {}
+        for line in lines:
+            if line.startswith("#EXT-X-MEDIA:"):
+                sound = Media(urljoin(url, attributes(line)["URI"]), self.problem_in("a0"))
+                facts["a0"] = self.fragments(sound, self.problem_in("a0"))
+        borders, frames = None, None
+        for number, (line, uri) in enumerate(zip(lines, lines[1:])):
+            if not line.startswith("#EXT-X-STREAM-INF:"):
+                continue
+            name, says = uri.split(".")[0], attributes(line)
+            problem = self.problem_in(name)
+            media = Media(urljoin(url, uri), problem)
+            fact = facts[name] = self.fragments(media, problem)
+            peak = fact["peak"] + (facts["a0"]["peak"] if sound else 0)
+            mean = fact["mean"] + (facts["a0"]["mean"] if sound else 0)
+            problem(int(says["BANDWIDTH"]) >= peak, f"BANDWIDTH {says['BANDWIDTH']} below the peak {peak:.0f}")
+            problem(0.5 * mean <= int(says["AVERAGE-BANDWIDTH"]) <= int(says["BANDWIDTH"]),
+                    f"AVERAGE-BANDWIDTH {says['AVERAGE-BANDWIDTH']}, measured {mean:.0f}")
+            if b"avcC" in fact["init"]:
+                codec = avc_codec(fact["init"])
+                problem(codec in says["CODECS"].split(","), f"CODECS {says['CODECS']}, coded {codec}")
+            problem(borders in (None, media.durations), "borders differ from another rendition's")
+            problem(frames in (None, fact["samples"]), "another number of pictures")
+            borders, frames = media.durations, fact["samples"]
+            fps = float(says["FRAME-RATE"])
+            problem(abs(frames / float(sum(borders)) - fps) < 0.01, f"FRAME-RATE {fps}")
+            if sound:
+                apart = abs(float(sum(borders) - sum(sound.durations)))
+                problem(apart < 1, f"sound and picture end {apart} s apart")
+        return facts
+
+    def check_dash(self, url, facts):
+        problem = self.problem_in("manifest")
+        root = ET.fromstring(fetch(url))
+        problem(root.get("type") == "static", "type")
+        for group in root.iter(DASH + "AdaptationSet"):
+            template = group.find(DASH + "SegmentTemplate")
+            ticks, starts, at = int(template.get("timescale")), [], 0
+            for entry in template.iter(DASH + "S"):
+                problem(int(entry.get("t", at)) == at, "a hole in the timeline")
+                for _ in range(int(entry.get("r", 0)) + 1):
+                    starts.append(at)
+                    at += int(entry.get("d"))
+            for representation in group.iter(DASH + "Representation"):
+                name = representation.get("id")
+                problem = self.problem_in(f"manifest {name}")
+                fact = facts[name]
+                problem(ticks == fact["timescale"], f"timescale {ticks}, not {fact['timescale']}")
+                # The media's clock runs ahead of the presentation by what the edit list takes off;
+                # only sound begins at 0 with more in it than is shown.
+                shift = fact["lead"] if name.startswith("a") else 0
+                shown = [max(start - shift, 0) for start in fact["starts"]]
+                problem(starts == shown, "the timeline differs from the media")
+                problem(int(representation.get("bandwidth")) >= fact["peak"], "bandwidth below the peak")
+                for attribute in ("initialization", "media"):
+                    text = template.get(attribute).replace("$RepresentationID$", name)
+                    data = fetch(urljoin(url, text.replace("$Number$", str(len(starts) - 1))))
+                    problem(len(data) > 100, f"{attribute} leads nowhere")
+
+
+def check(url):
+    """All that is wrong with the movie behind this master playlist; and what was measured."""
+    checker = Checker()
+    facts = checker.check_hls(url)
+    checker.check_dash(url.replace("/v1/hls/", "/v1/dash/").replace("master.m3u8", "manifest.mpd"), facts)
+    return checker.problems, facts
+
+
+def main():
+    problems, facts = check(sys.argv[1])
+    for text in problems:
+        print(text)
+    for name, fact in facts.items():
+        print(f"{name}: {len(fact['starts'])} segments, {fact['samples']} samples, "
+              f"{fact['mean'] / 1000:.0f} kb/s, peak {fact['peak'] / 1000:.0f}")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,268 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""HLS and DASH of the real server: rules, real clients, equal bytes, the cache, clients that leave,
+garbage. Rules are checked by hls_check.py."""
+
+import hashlib
+import http.client
+import json
+import math
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from array import array
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import hls_check  # noqa: E402
+
+PROGRAM = os.environ["GOPMILL_PROGRAM"]
+LADDER = "rungs=320x180:150k,192x108:60k&preset=ultrafast"
+ONE = "width=192&bitrate=60k&preset=ultrafast"
+failures = []
+
+
+def check(condition, text):
+    if not condition:
+        failures.append(text)
+        print("FAIL", text, flush=True)
+
+
+class Server:
+    def __init__(self, library="movies/files", *flags):
+        self.process = subprocess.Popen(
+            [PROGRAM, "serve", "--library", str(library), "--http-port", "0", "--rtsp-port", "0", *flags],
+            stderr=subprocess.PIPE, text=True)
+        for line in self.process.stderr:
+            found = re.search(r"listening on (http://127\.0\.0\.1:(\d+))", line)
+            if found:
+                self.base, self.port = found[1], int(found[2])
+                break
+        threading.Thread(target=self.process.stderr.read, daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        check(self.process.wait(timeout=60) == 0, "the server ends cleanly")
+
+    def get(self, path, method="GET", **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+        answer = connection.getresponse()
+        return answer, answer.read()
+
+    def metric(self, name):
+        text = self.get("/metrics")[1].decode()
+        return float(re.search(rf"^{re.escape(name)} (\S+)$", text, re.M)[1])
+
+
+def wait_until(condition, text):
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        if condition():
+            return
+        time.sleep(0.02)
+    check(False, text)
+
+
+def decoded_frames(url, *options):
+    """Pictures that ffmpeg as a client decodes; it must not complain."""
+    result = subprocess.run(
+        ["ffmpeg", "-nostdin", "-v", "error", "-progress", "-", *options, "-i", url, "-map", "0:v:0", "-fps_mode",
+         "passthrough", "-f", "null", os.devnull], capture_output=True, text=True, check=False)
+    check(result.returncode == 0 and not result.stderr, f"ffmpeg on {url}: {result.stderr[:300]}")
+    return int(re.findall(r"^frame=(\d+)", result.stdout, re.M)[-1])
+
+
+def obeys_the_rules(server):
+    for movie in ("sync-720p.mp4", "open-gop-480p.ts"):
+        problems, facts = hls_check.check(f"{server.base}/v1/hls/{movie}/master.m3u8?{LADDER}&duration=9")
+        check(not problems, f"{movie}: {problems[:5]}")
+        check(len(facts) == 3, f"{movie}: renditions {list(facts)}")
+
+
+def clients_decode_every_picture(server):
+    for movie, frames in (("sync-720p.mp4", 270), ("vfr-540p.mkv", None)):
+        query = f"{ONE}&duration=9"
+        count = int(json.loads(server.get(f"/v1/explain/{movie}?{query}")[1])["frames"])
+        check(frames in (None, count), f"{movie}: planned {count}")
+        for container in ("mp4", "ts"):
+            url = f"{server.base}/v1/hls/{movie}/master.m3u8?{query}&container={container}"
+            seen = decoded_frames(url)
+            check(seen == count, f"{movie} as {container}: {seen} pictures of {count}")
+
+
+def a_seek_makes_what_it_shows(server):
+    movie = f"/v1/hls/modern-720p.mp4/v0-25.m4s?{ONE}"
+    before = server.metric("gopmill_segments_made_total")
+    check(server.get(movie)[0].status == 200, "a segment from the middle")
+    check(server.metric("gopmill_segments_made_total") == before + 1, "one segment is made for a seek")
+
+
+def same_bytes(server, folder):
+    names = [f"v0-{k}.m4s" for k in range(4)] + [f"a0-{k}.m4s" for k in range(4)]
+    path = "/v1/hls/modern-1080p.mkv/{}?" + ONE
+
+    def digests(from_server, order):
+        return {name: hashlib.sha256(from_server.get(path.format(name))[1]).hexdigest() for name in order}
+
+    forwards = digests(server, names)
+    with Server("movies/files", "--workers", "1", "--segment-cache-bytes", "0", "--scheduler", "fifo") as other:
+        check(digests(other, reversed(names)) == forwards, "the bytes depend on order or workers")
+        check(digests(other, names[:1]) == {names[0]: forwards[names[0]]}, "a second time gives other bytes")
+        check(other.metric('gopmill_segment_cache_total{result="hit"}') == 0, "no cache, no hits")
+
+
+def conditions_and_ranges(server):
+    path = f"/v1/hls/sync-720p.mp4/v0-9.m4s?{ONE}"
+    made = server.metric("gopmill_segments_made_total")
+    tag = server.get(path)[0].getheader("ETag")
+    answer, body = server.get(path, If_None_Match=tag)
+    check(answer.status == 304 and not body, "If-None-Match")
+    check(server.metric("gopmill_segments_made_total") == made + 1, "a condition costs no transcode")
+    whole = server.get(path)[1]
+    answer, body = server.get(path, Range="bytes=100-199")
+    check(answer.status == 206 and body == whole[100:200], "a range")
+    answer, body = server.get(path, "HEAD")
+    check(int(answer.getheader("Content-Length")) == len(whole) and not body, "HEAD")
+    master = server.get(f"/v1/hls/sync-720p.mp4/master.m3u8?{ONE}")[0]
+    check(master.getheader("Cache-Control") == "no-cache" and master.getheader("ETag"), "playlist fields")
+
+
+def one_transcode_for_all(server):
+    before = server.metric("gopmill_segments_made_total")
+    bodies = []
+    path = "/v1/hls/modern-1080p.mkv/v0-9.m4s?width=640&bitrate=500k&preset=medium"
+    readers = [threading.Thread(target=lambda: bodies.append(server.get(path)[1])) for _ in range(6)]
+    for reader in readers:
+        reader.start()
+    for reader in readers:
+        reader.join()
+    check(len(set(bodies)) == 1 and len(bodies) == 6, "six clients get the same segment")
+    check(server.metric("gopmill_segments_made_total") == before + 1, "six clients share one transcode")
+
+
+def leaving_cancels(server):
+    connection = http.client.HTTPConnection("127.0.0.1", server.port)
+    connection.request("GET", "/v1/hls/modern-1080p.mkv/v0-5.m4s?preset=veryslow&bitrate=9M&fps=120")
+    wait_until(lambda: server.metric("gopmill_segments_making") == 1, "a segment is being made")
+    connection.close()
+    wait_until(lambda: server.metric("gopmill_segments_making") == 0, "a client left and its segment goes on")
+    check(server.metric('gopmill_parts_total{kind="cancelled"}') >= 1, "cancelled is counted")
+
+
+def cache_outlives_the_server(folder):
+    path = f"/v1/hls/sync-720p.mp4/v0-3.m4s?{ONE}"
+    flags = ("--segment-cache", str(folder / "kept"), "--segment-cache-bytes", "1MiB")
+    with Server("movies/files", *flags) as first:
+        body = first.get(path)[1]
+        wait_until(lambda: first.metric('gopmill_segment_cache_total{result="stored"}') == 1, "a segment is kept")
+    with Server("movies/files", *flags) as second:
+        check(second.get(path)[1] == body, "a kept segment has the same bytes")
+        check(second.metric("gopmill_segments_made_total") == 0, "a kept segment is not made again")
+        for k in range(0, 30):
+            second.get(f"/v1/hls/modern-720p.mp4/v0-{k}.m4s?width=320&bitrate=400k&preset=ultrafast")
+        wait_until(lambda: second.metric('gopmill_segment_cache_total{result="evicted"}') > 0, "the oldest go")
+        size = sum(file.stat().st_size for file in (folder / "kept").iterdir())
+        check(size <= 1 << 20, f"{size} bytes in a cache of 1 MiB")
+    for file in (folder / "kept").iterdir():  # damage is a miss
+        file.write_bytes(file.read_bytes()[:-7] + b"garbage")
+    with Server("movies/files", *flags) as third:
+        check(third.get(path)[1] == body, "a damaged file is made again")
+    blocked = folder / "blocked"
+    blocked.write_text("a file where the folder should be", encoding="utf-8")
+    with Server("movies/files", "--segment-cache", str(blocked)) as fourth:
+        check(fourth.get(path)[1] == body, "a cache that cannot be written is only a miss")
+        wait_until(lambda: fourth.metric('gopmill_segment_cache_total{result="failed"}') == 1, "and counted")
+
+
+def sound_has_no_seams(folder):
+    """A sine over all joins: each sample follows from the two before it, but for coding noise."""
+    library = folder / "library"
+    library.mkdir()
+    rate, tone, seconds = 44_100, 440, 12
+    subprocess.run(
+        ["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", f"testsrc2=s=64x36:r=25:d={seconds}",
+         "-f", "lavfi", "-i", f"sine=f={tone}:r={rate}:d={seconds}", "-c:v", "libx264", "-preset", "ultrafast",
+         "-c:a", "aac", "-b:a", "128k", str(library / "sine.mkv")], check=True)
+    with Server(library, "--segment-cache-bytes", "0") as server:
+        for codec, out in (("aac", rate), ("opus", 48_000)):
+            url = f"{server.base}/v1/hls/sine.mkv/a0.m3u8?{ONE}&acodec={codec}&segment=1"
+            raw = subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", url, "-f", "s16le", "-ac", "1", "-"],
+                                 check=True, capture_output=True).stdout
+            samples = array("h", raw)
+            check(abs(len(samples) - out * seconds) <= out // 10, f"{codec}: {len(samples)} samples")
+            turn = 2 * math.cos(2 * math.pi * tone / out)
+            body = samples[out // 4:out * seconds - out // 4]
+            error = [abs(body[n] - turn * body[n - 1] + body[n - 2]) for n in range(2, len(body))]
+            mean = sum(error) / len(error)
+            check(max(error) < max(20 * mean, 60), f"{codec}: a click of {max(error):.0f}, noise {mean:.1f}")
+
+
+def garbage(server):
+    movie = "/v1/hls/sync-720p.mp4"
+    for path, status in [
+        (f"{movie}/v0-99.m4s?{ONE}", 404), (f"{movie}/v0-999999999.m4s?{ONE}", 404),
+        (f"{movie}/v0-99999999999999999999.m4s", 404), (f"{movie}/v0--1.m4s", 404), (f"{movie}/v0-01.m4s", 404),
+        (f"{movie}/v1.m3u8?{ONE}", 404), (f"{movie}/v9999999999.m3u8", 404), (f"{movie}/a1.m3u8", 404),
+        (f"{movie}/v0-1.ts", 404), (f"{movie}/v0-1.m4s?container=ts&{ONE}", 404), (f"{movie}/x.m3u8", 404),
+        (f"{movie}/v0-1.m4s%00", 400), (f"{movie}/..%2fmaster.m3u8", 400), ("/v1/hls/../master.m3u8", 400),
+        ("/v1/hls/none.mp4/master.m3u8", 404), ("/v1/hls/master.m3u8", 404), ("/v1/hls/manifest.json/master.m3u8", 404),
+        (f"{movie}/master.m3u8?rungs=", 400), (f"{movie}/master.m3u8?rungs=1x1:1", 400),
+        (f"{movie}/master.m3u8?rungs=640x360", 400), (f"{movie}/master.m3u8?rungs=640x360:700k,", 400),
+        (f"{movie}/master.m3u8?rungs=" + ",".join(f"{64 + 2 * i}x64:100k" for i in range(13)), 400),
+        (f"{movie}/master.m3u8?rungs=640x360:700k&width=3", 400), (f"{movie}/master.m3u8?segment=0", 400),
+        (f"{movie}/master.m3u8?segment=1e9", 400), (f"{movie}/master.m3u8?segment=nan", 400),
+        (f"{movie}/master.m3u8?container=webm", 400), (f"{movie}/master.m3u8?vcodec=mpeg4", 400),
+        (f"{movie}/master.m3u8?acodec=copy", 400), (f"{movie}/master.m3u8?crf=23", 400),
+        (f"{movie}/master.m3u8?qp=23", 400), (f"{movie}/master.m3u8?unit=2", 400),
+        (f"{movie}/master.m3u8?start=9999", 400), (f"{movie}/v0-1.m4s?version=000000000000", 404),
+        ("/v1/dash/sync-720p.mp4/manifest.mpd?container=ts", 400),
+    ]:
+        answer, body = server.get(path)
+        check(answer.status == status, f"{path[:70]}: {answer.status} instead of {status}")
+        check(answer.getheader("Content-Type") == "application/problem+json", f"{path[:70]}: type")
+        check("/work" not in body.decode() and os.getcwd() not in body.decode(), f"{path[:70]}: tells a path")
+
+
+def a_replaced_movie(folder):
+    library = folder / "replaced"
+    library.mkdir()
+    shutil.copy("movies/files/sync-720p.mp4", library / "movie.mp4")
+    with Server(library, "--segment-cache-bytes", "0") as server:
+        playlist = server.get(f"/v1/hls/movie.mp4/v0.m3u8?{ONE}")[1].decode()
+        segment = next(line for line in playlist.splitlines() if line.startswith("v0-1"))
+        check(server.get(f"/v1/hls/movie.mp4/{segment}")[0].status == 200, "a segment before")
+        shutil.copy("movies/files/hevc10-540p.mp4", library / "new.mp4")
+        (library / "new.mp4").rename(library / "movie.mp4")
+        check(server.get(f"/v1/hls/movie.mp4/{segment}")[0].status == 404, "segments of the old movie are gone")
+
+
+def main():
+    folder = Path(tempfile.mkdtemp())
+    try:
+        with Server("movies/files", "--segment-cache", str(folder / "cache")) as server:
+            for test in [garbage, conditions_and_ranges, obeys_the_rules, clients_decode_every_picture,
+                         a_seek_makes_what_it_shows, one_transcode_for_all, leaving_cancels]:
+                print(test.__name__, flush=True)
+                test(server)
+            same_bytes(server, folder)
+        for test in [cache_outlives_the_server, sound_has_no_seams, a_replaced_movie]:
+            print(test.__name__, flush=True)
+            test(folder)
+    finally:
+        shutil.rmtree(folder)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
