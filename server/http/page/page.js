@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page at /: lists the library, turns the form into a URL of /v1/transcode and plays it. The
-// server alone decides what is valid: /v1/explain is asked first, because a <video> element cannot
-// show why it was refused.
+// The page at /: lists the library, turns the form into a URL of /v1/transcode or /v1/hls and plays
+// it. The server alone decides what is valid: it is asked first, because a <video> element cannot
+// show why it was refused. HLS is played by hls.js, or by the browser where that is not possible.
 
 const byId = (id) => document.getElementById(id);
 const form = byId('request');
 const video = byId('video');
 const fieldNames = ['width', 'height', 'fps', 'bitrate', 'vcodec', 'acodec', 'container', 'start',
                     'duration'];
+let hls = null;   // the hls.js player, while one plays
 let attempt = 0;  // counts presses of Play: answers to earlier ones are dropped
 
 function element(tag, className, text) {
@@ -80,14 +81,16 @@ function chosenMovie() {
   return radio ? radio.value : '';
 }
 
-function pathAndQuery() {
+const inSegments = () => form.elements.container.value === 'hls';
+
+function requestUrl() {
   const query = new URLSearchParams();
   for (const name of fieldNames) {
     const value = form.elements[name].value.trim();
-    if (value) query.append(name, value);
+    if (value && !(name === 'container' && inSegments())) query.append(name, value);
   }
   const path = chosenMovie().split('/').map(encodeURIComponent).join('/');
-  return `${path}?${query}`;
+  return inSegments() ? `/v1/hls/${path}/master.m3u8?${query}` : `/v1/transcode/${path}?${query}`;
 }
 
 function shellQuote(text) {
@@ -96,9 +99,9 @@ function shellQuote(text) {
 
 function showLines() {
   const movie = chosenMovie();
-  const url = movie ? `${location.origin}/v1/transcode/${pathAndQuery()}` : '';
+  const url = movie ? `${location.origin}${requestUrl()}` : '';
   const base = movie.split('/').pop().replace(/\.[^.]*$/, '');
-  const file = `${base}-out.${form.elements.container.value}`;
+  const file = `${base}-out.${inSegments() ? 'm3u8' : form.elements.container.value}`;
   byId('url').textContent = url;
   byId('curl').textContent = movie ? `curl -f -o ${shellQuote(file)} ${shellQuote(url)}` : '';
   byId('ffplay').textContent = movie ? `ffplay -autoexit ${shellQuote(url)}` : '';
@@ -152,30 +155,62 @@ async function problemOf(url) {
 
 function stop(text) {
   ++attempt;
+  if (hls) hls.destroy();
+  hls = null;
   video.removeAttribute('src');
   video.load();  // closes the connection, which frees the server's cores
   byId('stop').disabled = true;
   byId('status').textContent = text;
 }
 
+// hls.js, loaded when it is first needed; null where it does not work.
+async function loadHlsPlayer() {
+  if (!window.Hls) {
+    const script = element('script');
+    script.src = '/assets/hls.min.js';
+    await new Promise((resolve) => {
+      script.onload = script.onerror = resolve;
+      document.head.append(script);
+    });
+  }
+  return window.Hls && window.Hls.isSupported() ? window.Hls : null;
+}
+
+function playSegments(Player, url) {
+  hls = new Player({enableWorker: false});  // a worker would need more of the page's policy
+  hls.on(Player.Events.ERROR, (event, data) => {
+    if (!data.fatal) return;
+    stop('Nothing is playing.');
+    showProblem({title: 'The segments cannot be played', detail: data.details});
+  });
+  hls.loadSource(url);
+  hls.attachMedia(video);
+}
+
 async function play() {
   stop('Asking the server\u2026');
   clearProblem();
   const mine = attempt;
-  const request = pathAndQuery();
+  const url = requestUrl();
+  const segments = inSegments();
   // HEAD checks the request without transcoding; its answer has no body, so the reason is asked for.
-  const served = await fetch(`/v1/transcode/${request}`, {method: 'HEAD'}).catch(() => null);
-  const problem = served && served.ok ? null : await problemOf(`/v1/transcode/${request}`);
+  const served = await fetch(url, {method: 'HEAD'}).catch(() => null);
+  const problem = served && served.ok ? null : await problemOf(url);
+  const player = segments && !problem ? await loadHlsPlayer() : null;
   if (mine !== attempt) return;
   if (problem) return showProblem(problem);
   byId('status').textContent = 'Starting\u2026';
   byId('stop').disabled = false;
-  video.src = `/v1/transcode/${request}`;
+  if (player) {
+    playSegments(player, url);
+  } else {
+    video.src = url;
+  }
   video.play().catch(() => {});  // the error event tells why
 }
 
 async function onVideoError() {
-  if (!video.hasAttribute('src')) return;
+  if (!video.hasAttribute('src') || hls) return;
   const mine = attempt;
   const unplayable = video.error && video.error.message;
   const problem = await problemOf(video.src);

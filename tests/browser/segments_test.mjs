@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Plays segments in Chromium against a running server:
+//   node segments_test.mjs BASE_URL
+// HLS by the page at / (hls.js) and DASH by dash.js: each must play, seek to the middle, play on from
+// there, show the size asked for and leave no hole in what it buffered. Exits with 0 if all worked.
+import assert from 'node:assert/strict';
+import {fileURLToPath} from 'node:url';
+import {chromium} from 'playwright-core';
+
+const [baseUrl] = process.argv.slice(2);
+assert.ok(baseUrl, 'usage: segments_test.mjs BASE_URL');
+const patience = 60_000;
+const dashScript = fileURLToPath(new URL('node_modules/dashjs/dist/modern/umd/dash.all.min.js', import.meta.url));
+const browserArguments = [
+  '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+  '--disable-component-update', '--disable-sync', '--autoplay-policy=no-user-gesture-required',
+];
+
+const playsBeyond = (page, seconds) => page.waitForFunction(
+    (at) => document.querySelector('video').currentTime > at, seconds, {timeout: patience});
+
+// The movie of the runner is 20 seconds long.
+async function playsAndSeeks(page, size) {
+  await playsBeyond(page, 0.5);
+  await page.$eval('video', (video) => { video.currentTime = 11.3; });
+  await playsBeyond(page, 12);
+  const state = await page.$eval('video', (video) => {
+    const at = video.currentTime;
+    const ranges = [...Array(video.buffered.length).keys()]
+        .map((i) => [video.buffered.start(i), video.buffered.end(i)]);
+    return {size: [video.videoWidth, video.videoHeight], duration: video.duration, at, ranges};
+  });
+  assert.deepEqual(state.size, size);
+  assert.ok(Math.abs(state.duration - 20) < 0.1, `${state.duration} s long`);
+  const around = state.ranges.find(([begin, end]) => begin <= 11.4 && end >= state.at);
+  assert.ok(around, `a hole: at ${state.at} there is ${JSON.stringify(state.ranges)}`);
+}
+
+async function hlsByThePage(browser) {
+  const page = await (await browser.newContext()).newPage();
+  page.on('pageerror', (error) => assert.fail(`the page threw: ${error.message}`));
+  page.on('console', (message) =>
+    assert.ok(!/Content Security Policy/.test(message.text()), message.text()));
+  await page.goto(baseUrl);
+  await page.waitForSelector('input[name=movie]:not(:disabled)');
+  await page.locator('input[name=movie]:not(:disabled)').first().check();
+  await page.fill('#width', '256');
+  await page.fill('#height', '144');
+  await page.fill('#bitrate', '200k');
+  await page.$eval('#more', (more) => { more.open = true; });
+  await page.selectOption('#container', 'hls');
+  assert.match(await page.textContent('#url'), /\/v1\/hls\/.+\/master\.m3u8\?width=256/);
+  await page.click('#play');
+  await playsAndSeeks(page, [256, 144]);
+  await page.click('#stop');
+  await page.selectOption('#acodec', 'copy');  // refused: the page says why
+  await page.click('#play');
+  await page.waitForSelector('#acodec[aria-invalid=true]');
+  await page.context().close();
+}
+
+async function dashByDashJs(browser) {
+  const page = await (await browser.newContext({bypassCSP: true})).newPage();
+  await page.goto(`${baseUrl}/healthz`);
+  await page.setContent('<video muted></video>');
+  await page.addScriptTag({path: dashScript});
+  const movie = encodeURIComponent('test pattern.mp4');
+  await page.evaluate((url) => {
+    window.problems = [];
+    const player = dashjs.MediaPlayer().create();
+    player.on(dashjs.MediaPlayer.events.ERROR, (event) => window.problems.push(JSON.stringify(event)));
+    player.initialize(document.querySelector('video'), url, true);
+  }, `${baseUrl}/v1/dash/${movie}/manifest.mpd?rungs=256x144:200k&preset=ultrafast`);
+  await playsAndSeeks(page, [256, 144]);
+  assert.deepEqual(await page.evaluate(() => window.problems), []);
+  await page.context().close();
+}
+
+const browser = await chromium.launch({executablePath: '/usr/bin/chromium', args: browserArguments});
+try {
+  await hlsByThePage(browser);
+  await dashByDashJs(browser);
+} finally {
+  await browser.close();
+}
+console.log('hls.js and dash.js play the segments.');
