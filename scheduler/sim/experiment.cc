@@ -110,6 +110,12 @@ constexpr std::array kSetters = {
            &Experiment::refill_ms,
            0,
            1e6},
+    Setter{{"share-window-ms", "Windows of the share error", "1 to 10000000", true},
+           nullptr,
+           nullptr,
+           &Experiment::share_window_ms,
+           1,
+           1e7},
     Setter{{"switch-ms", "Cost of a change of class on a worker", "0 to 1000000", true},
            nullptr,
            nullptr,
@@ -211,7 +217,8 @@ Result<PreparedExperiment> Prepare(const Experiment& experiment) {
                           .cost = {.contexts = experiment.contexts,
                                    .memory_share = experiment.memory_share,
                                    .refill_ms = experiment.refill_ms,
-                                   .switch_ms = experiment.switch_ms}};
+                                   .switch_ms = experiment.switch_ms},
+                          .share_window_ms = experiment.share_window_ms};
   return PreparedExperiment{std::move(machine), std::move(workload), std::move(params)};
 }
 

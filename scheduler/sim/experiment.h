@@ -36,6 +36,7 @@ struct Experiment {
   double memory_share = 0.02;
   double refill_ms = 0.2;
   double switch_ms = 0;
+  double share_window_ms = 10'000;  // of the share error
   std::uint64_t seed = 1;
 };
 

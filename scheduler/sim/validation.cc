@@ -56,7 +56,7 @@ constexpr double kServiceMs = 10;
 enum class Service { kConstant, kExponential };
 
 Workload QueueingWorkload(Service service, double load, int servers, std::uint64_t seed) {
-  constexpr std::uint32_t kUnits = 100'000;
+  constexpr std::uint32_t kUnits = 50'000;
   Random random(MixSeed(seed, 0x9E));
   Workload workload{.name = "queueing", .feed = Feed::kOpen, .streams = {}, .units = {}};
   workload.streams.push_back({.id = StreamId{1}, .first_unit = 0, .unit_count = kUnits});
@@ -188,7 +188,7 @@ Result<std::vector<ValidationRow>> ValidateQueueing() {
                                           load, 1, WaitMD1(load)}));
   }
   for (const auto& [servers, load] :
-       {std::pair(1, 0.5), std::pair(1, 0.8), std::pair(4, 0.8), std::pair(16, 0.9)}) {
+       {std::pair(1, 0.5), std::pair(1, 0.8), std::pair(4, 0.8), std::pair(8, 0.8)}) {
     GOPMILL_ASSIGN_OR_RETURN(
         rows.emplace_back(),
         RunQueueing({fmt::format("M/M/{} at load {}", servers, load), Service::kExponential, load,

@@ -64,6 +64,10 @@ void AddSimulate(CLI::App& app, SimulateArgs& args) {
       ->add_option("--reproduce", args.reproduce,
                    "Published claims beside simulated figures: all, or a name that --list prints")
       ->type_name("CLAIM");
+  command
+      ->add_option("--scale", args.scale,
+                   "1 to 4,096 PUs and 1 to 10,000 streams; writes scale.csv and charts there")
+      ->type_name("FOLDER");
   command->add_flag("--validate", args.validate,
                     "Compare the simulator with known results; exit code 1 if one is missed");
 }

@@ -24,6 +24,7 @@ struct SimulateArgs {
   std::vector<std::string> sweeps;
   std::uint64_t seed = 1;
   std::string reproduce;            // name of a claim, "all", or empty for none
+  std::string scale;                // folder for CSV and charts, empty for none
   std::string check;                // policy, empty for none
   std::string against = "h-cahrw";  // its rival
   std::string json, csv;            // files, "-" for stdout, empty for none

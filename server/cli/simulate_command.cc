@@ -3,12 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <thread>
 
 #include "scheduler/policy_registry.h"
 #include "scheduler/sim/check.h"
 #include "scheduler/sim/report.h"
 #include "scheduler/sim/reproduction.h"
+#include "scheduler/sim/scale.h"
 #include "scheduler/sim/transcode_workload.h"
 #include "scheduler/sim/validation.h"
 #include "server/cli/commands.h"
@@ -153,11 +155,43 @@ int RunReproduction(const std::string& wanted) {
   return ExitCodeOf(status.error());
 }
 
+Status WriteScale(const SimulateArgs& args) {
+  GOPMILL_ASSIGN_OR_RETURN(const sim::Experiment base, ToExperiment(args));
+  std::vector<std::string> policies = sim::ScalePolicies();
+  if (args.scheduler != "all") {
+    GOPMILL_ASSIGN_OR_RETURN(policies, sim::ParsePolicies(args.scheduler));
+  }
+  const std::filesystem::path folder(args.scale);
+  std::error_code failure;
+  if (!std::filesystem::is_directory(folder, failure)) {
+    return InvalidArgument("scale", args.scale + " is no folder.", "a folder that exists");
+  }
+  const std::vector<sim::GridPoint> points = sim::ScaleGrid(base);
+  GOPMILL_ASSIGN_OR_RETURN(const std::vector<sim::GridRun> runs,
+                           sim::RunGrid(points, policies, Threads(), ShowProgress));
+  GOPMILL_RETURN_IF_ERROR(WriteStdout(sim::TableText(points, runs)));
+  std::string csv = sim::CsvText(points, runs);
+  csv.pop_back();
+  GOPMILL_RETURN_IF_ERROR(WriteReport((folder / "scale.csv").string(), csv));
+  for (const auto& [name, svg] : sim::ScaleCharts(points, runs, policies)) {
+    GOPMILL_RETURN_IF_ERROR(WriteReport((folder / name).string(), svg));
+  }
+  return OkStatus();
+}
+
+int RunScale(const SimulateArgs& args) {
+  const Status status = WriteScale(args);
+  if (status.ok()) return kOk;
+  PrintError("simulate", "", status.error());
+  return ExitCodeOf(status.error());
+}
+
 }  // namespace
 
 int RunSimulate(const SimulateArgs& args) {
   if (args.list) return WriteStdout(ListText()).ok() ? kOk : kFailed;
   if (args.validate) return RunValidation();
+  if (!args.scale.empty()) return RunScale(args);
   if (!args.reproduce.empty()) return RunReproduction(args.reproduce);
   const Result<Study> study = args.check.empty() ? RunStudy(args) : RunCheckStudy(args);
   if (!study.ok()) {
