@@ -136,11 +136,17 @@ std::vector<PolicySummary> Summarise(const Comparison& comparison) {
   for (const std::string& policy : comparison.policies) {
     const auto runs = RunsOf(comparison, policy);
     if (runs.empty()) continue;
-    PolicySummary summary{.policy = policy, .measures = {}, .ratio = {}, .cores = {}};
+    PolicySummary summary;
+    summary.policy = policy;
     for (const MeasureDoc& doc : MeasureDocs()) {
       std::vector<double> values;
       for (const FinishedRun* run : runs) values.push_back(run->measures.*doc.value);
       summary.measures.push_back(MedianInterval(std::move(values)));
+    }
+    for (std::size_t c = 0; c < runs.front()->measures.class_shares.size(); ++c) {
+      std::vector<double> shares;
+      for (const FinishedRun* run : runs) shares.push_back(run->measures.class_shares[c]);
+      summary.class_shares.push_back(MedianInterval(std::move(shares)));
     }
     summary.ratio = RatioTo(baseline, runs);
     AddMeans(runs, summary);

@@ -58,6 +58,7 @@ struct PolicySummary {
   Interval ratio;                   // throughput over that of the baseline in the same round
   std::vector<CoreMeasures> cores;  // means, units rounded down
   std::array<double, kStages> stages_ms{};  // means
+  std::vector<Interval> class_shares;       // by class, empty without classes
 };
 
 // What ratios are to: fifo where it runs, else the first policy.

@@ -2,10 +2,12 @@
 #include "server/bench/measures.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 
 #include "media/order_stats.h"
+#include "server/bench/served_shares.h"
 #include "server/bench/statistics.h"
 
 namespace gopmill::bench {
@@ -164,6 +166,27 @@ void AddIdleWaiting(const RunRecord& record, RunMeasures& measures) {
       Share(ToSeconds(found.wake_up) * 1e6, static_cast<double>(record.units.size()));
 }
 
+void AddShares(const RunRecord& record, RunMeasures& measures) {
+  if (record.classes.empty()) return;
+  std::vector<ServedUnit> units;
+  for (const UnitSample& unit : record.units) {
+    const JobReport& report = unit.life.report;
+    units.push_back({.service_class = unit.life.spec.service_class,
+                     .submitted = report.submitted,
+                     .started = report.started,
+                     .finished = report.finished});
+  }
+  ServedShares found = FindShares(units, record.classes.size());
+  measures.backlogged_s = ToSeconds(found.backlogged);
+  measures.class_shares = std::move(found.shares);
+  double weights = 0;
+  for (const ServiceClass& each : record.classes) weights += each.weight;
+  for (std::size_t c = 0; c < record.classes.size() && measures.backlogged_s > 0; ++c) {
+    const double due = record.classes[c].weight / weights;
+    measures.share_error = std::max(measures.share_error, std::abs(measures.class_shares[c] - due));
+  }
+}
+
 void AddStages(const RunRecord& record, RunMeasures& measures) {
   const auto add = [&measures](Stage stage, Duration time) {
     measures.stages_ms[static_cast<std::size_t>(stage)] += ToMillis(time);
@@ -251,6 +274,11 @@ constexpr std::array kDocs = {
                &M::others_ms},
     MeasureDoc{"wake_up_us", "wake-up", "us", "until a free worker begins its next unit, mean", 1,
                1, &M::wake_up_us},
+    MeasureDoc{"share_error", "share err", "%",
+               "greatest distance of a class's share from its weight's, while all were backlogged",
+               2, 100, &M::share_error},
+    MeasureDoc{"backlogged_s", "backlogged", "s", "time during which units of all classes waited",
+               2, 1, &M::backlogged_s},
     MeasureDoc{"cpu_s", "CPU", "s", "CPU time of the whole process", 2, 1, &M::cpu_s},
     MeasureDoc{"system_s", "system", "s", "of this, in the kernel", 2, 1, &M::system_s},
     MeasureDoc{"gops_per_cpu_s", "GOPs/CPU s", "", "units per second of CPU time", 1, 1,
@@ -279,6 +307,7 @@ RunMeasures Measure(const RunRecord& record) {
   AddOrder(record, measures);
   AddLatency(record, measures);
   AddIdleWaiting(record, measures);
+  AddShares(record, measures);
   AddStages(record, measures);
   return measures;
 }

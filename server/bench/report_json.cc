@@ -40,11 +40,11 @@ Json ToJson(const PolicySummary& summary) {
   for (std::size_t i = 0; i < docs.size(); ++i) {
     measures[std::string(docs[i].name)] = ToJson(summary.measures[i]);
   }
-  return {{"policy", summary.policy},
-          {"measures", std::move(measures)},
-          {"ratio", ToJson(summary.ratio)},
-          {"cores", ToJson(summary.cores)},
-          {"stages_ms", StagesJson(summary.stages_ms)}};
+  Json shares = Json::array();
+  for (const Interval& share : summary.class_shares) shares.push_back(ToJson(share));
+  return {{"policy", summary.policy},          {"measures", std::move(measures)},
+          {"class_shares", std::move(shares)}, {"ratio", ToJson(summary.ratio)},
+          {"cores", ToJson(summary.cores)},    {"stages_ms", StagesJson(summary.stages_ms)}};
 }
 
 Json StreamsJson(const RunRecord& record) {
@@ -127,6 +127,10 @@ std::string ReportJson(const Report& report) {
       {"method", "order statistics of the repeats (distribution-free)"},
       {"coverage", report.summaries.empty() ? 0 : report.summaries[0].measures[0].coverage}};
   json["violations"] = report.violations;
+  json["classes"] = Json::array();
+  for (const ServiceClass& each : report.comparison.runs.front().record.classes) {
+    json["classes"].push_back({{"name", each.name}, {"weight", each.weight}});
+  }
   json["measures"] = LegendJson();
   for (const PolicySummary& summary : report.summaries) {
     json["policies"].push_back(ToJson(summary));

@@ -87,6 +87,29 @@ std::string StageTable(const Report& report) {
   return Table(rows);
 }
 
+// Achieved share beside the weight's, by class.
+std::string ShareTable(const Report& report) {
+  const auto& classes = report.comparison.runs.front().record.classes;
+  if (classes.empty()) return "";
+  double weights = 0;
+  for (const ServiceClass& each : classes) weights += each.weight;
+  std::vector<Row> rows = {{"policy"}};
+  for (const ServiceClass& each : classes) {
+    rows[0].push_back(fmt::format("{} (due {:.1f} %)", each.name, 100 * each.weight / weights));
+  }
+  rows[0].insert(rows[0].end(), {"share err %", "backlogged s"});
+  for (const PolicySummary& summary : report.summaries) {
+    Row row = {summary.policy};
+    for (const Interval& share : summary.class_shares) {
+      row.push_back(fmt::format("{:.1f}", 100 * share.median));
+    }
+    row.push_back(fmt::format("{:.2f}", 100 * summary.measures[IndexOf("share_error")].median));
+    row.push_back(fmt::format("{:.2f}", summary.measures[IndexOf("backlogged_s")].median));
+    rows.push_back(std::move(row));
+  }
+  return "\nShares of the workers while all classes were backlogged, %\n" + Table(rows);
+}
+
 std::string Head(const Report& report) {
   const ReportHead& head = report.head;
   return fmt::format(
@@ -98,6 +121,7 @@ std::string Head(const Report& report) {
 }
 
 std::string IntervalNote(const Report& report) {
+  if (report.comparison.repeats == 1) return "One run each: no intervals.\n";
   const double coverage = report.summaries.front().measures.front().coverage;
   std::string note =
       fmt::format("Medians; intervals hold the true median with {:.1f} %", 100 * coverage);
@@ -133,6 +157,7 @@ std::string ReportText(const Report& report) {
                                  "imbalance", "idle_waiting_ms", "idle_waiting_longest_ms",
                                  "idle_waiting_events", "others_ms", "wake_up_us"});
   text += "\nLife of a GOP, ms (means)\n" + StageTable(report);
+  text += ShareTable(report);
   text += "\n" + CacheNote(report);
   for (const std::string& violation : report.violations) text += "FAILED: " + violation + "\n";
   return text;

@@ -12,6 +12,7 @@
 
 #include "codec/context_cache.h"
 #include "scheduler/counters.h"
+#include "scheduler/service_class.h"
 #include "server/bench/process_usage.h"
 #include "server/session/unit_observer.h"
 
@@ -43,6 +44,7 @@ struct RunRecord {
   std::vector<UnitSample> units;  // by stream, then by index
   std::vector<StreamSample> streams;
   std::vector<WorkerSample> workers;
+  std::vector<ServiceClass> classes;  // empty: no classes were asked for
   ProcessUsage usage;
   CacheStats contexts;
   SchedulerCounters counters;

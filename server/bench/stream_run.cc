@@ -68,7 +68,7 @@ Result<SessionSpec> SpecOf(const BenchStream& stream, std::uint64_t number,
     if (!fd.valid()) return Error{.code = Code::kNotFound, .message = "No movie " + path + "."};
     return fd;
   };
-  GOPMILL_ASSIGN_OR_RETURN(spec.request, RequestOf(stream, options));
+  GOPMILL_ASSIGN_OR_RETURN(spec.request, RequestOf(stream, number, options));
   spec.mux.streamed = true;
   spec.pace = stream.realtime ? IngestPace::kRealTime : IngestPace::kAsFastAsPossible;
   spec.sink = std::make_unique<HashingSink>(sample);
@@ -134,7 +134,8 @@ Status Collect(const std::vector<StartedStream>& started, RunRecord& record) {
 
 }  // namespace
 
-Result<TargetRequest> RequestOf(const BenchStream& stream, const StreamRunOptions& options) {
+Result<TargetRequest> RequestOf(const BenchStream& stream, std::uint64_t number,
+                                const StreamRunOptions& options) {
   TargetRequest request;
   const std::vector<std::pair<const char*, std::string>> params = {
       {"size", std::to_string(stream.width) + "x" + std::to_string(stream.height)},
@@ -149,16 +150,21 @@ Result<TargetRequest> RequestOf(const BenchStream& stream, const StreamRunOption
   for (const auto& [name, value] : params) {
     GOPMILL_RETURN_IF_ERROR(SetParam(request, name, value));
   }
+  if (!options.classes.empty()) {
+    const ServiceClass& each = options.classes[number % options.classes.size()];
+    GOPMILL_RETURN_IF_ERROR(SetParam(request, "class", each.name));
+  }
   return request;
 }
 
 Result<RunRecord> RunStreams(const StreamRunOptions& options,
                              const std::vector<BenchStream>& streams, const std::stop_token& stop) {
   const CacheCounters cache;  // before the engine: its threads inherit the counters
-  GOPMILL_ASSIGN_OR_RETURN(
-      const auto engine,
-      Engine::Create({.scheduler = {.policy = options.policy, .workers = options.workers}}));
+  SchedulerOptions scheduling{.policy = options.policy, .workers = options.workers};
+  scheduling.policy_options.classes = options.classes;
+  GOPMILL_ASSIGN_OR_RETURN(const auto engine, Engine::Create({.scheduler = scheduling}));
   RunRecord record;
+  record.classes = options.classes;
   record.policy = options.policy;
   const ProcessUsage before = UsageNow();
   const double busy_before = BusySeconds();

@@ -24,6 +24,7 @@ struct StreamRunOptions {
   std::string duration = "20";  // seconds of each movie
   std::string preset = "veryfast";
   bool audio = false;
+  std::vector<ServiceClass> classes;       // streams get them in turn; empty = no classes
   std::shared_ptr<UnitObserver> recorder;  // hears of all units too; may be null
 };
 
@@ -31,7 +32,8 @@ struct StreamRunOptions {
 Result<RunRecord> RunStreams(const StreamRunOptions& options,
                              const std::vector<BenchStream>& streams, const std::stop_token& stop);
 
-// The request that a stream of the bench makes; wrong options are found here.
-Result<TargetRequest> RequestOf(const BenchStream& stream, const StreamRunOptions& options);
+// The request that the stream of this number (from 0) makes; wrong options are found here.
+Result<TargetRequest> RequestOf(const BenchStream& stream, std::uint64_t number,
+                                const StreamRunOptions& options);
 
 }  // namespace gopmill::bench

@@ -88,8 +88,11 @@ Status PlanStreams(const BenchArgs& args, Plan& plan) {
   plan.options.preset = args.preset;
   plan.options.audio = args.audio;
   plan.streams = mix->make(count, args.movies, static_cast<std::uint32_t>(args.seed));
-  for (const bench::BenchStream& stream : plan.streams) {
-    const auto request = bench::RequestOf(stream, plan.options);
+  if (!args.classes.empty()) {
+    GOPMILL_ASSIGN_OR_RETURN(plan.options.classes, ParseClasses(args.classes));
+  }
+  for (std::size_t i = 0; i < plan.streams.size(); ++i) {
+    const auto request = bench::RequestOf(plan.streams[i], i, plan.options);
     if (!request.ok()) return request.error();
   }
   plan.head.workload = args.mix;

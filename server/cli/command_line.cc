@@ -203,6 +203,9 @@ void AddBench(CLI::App& app, Line& line) {
   add("--unit", args.unit, "gop, or seconds of video per unit")->type_name("gop|S");
   add("--preset", args.preset, "Of the encoder")->type_name("NAME");
   command->add_flag("--audio", args.audio, "Transcode the sound too");
+  add("--classes", args.classes,
+      "Service classes with weights, streams take them in turn: NAME:WEIGHT[:GUARANTEED[:MAX]],...")
+      ->type_name("A:5,B:3,...");
   add("--workers", args.workers, "Worker threads; 0 = one per CPU")
       ->type_name("N")
       ->check(CLI::Range(0, kMaxWorkers));
@@ -212,8 +215,8 @@ void AddBench(CLI::App& app, Line& line) {
   add("--movies", args.movies, "Folder with the bundled movies")->type_name("DIR");
   CLI::Option* replay = add("--replay", args.replay, "Run a recorded trace instead of movies");
   replay->type_name("FILE");
-  for (const char* name :
-       {"--mix", "--streams", "--duration", "--unit", "--preset", "--audio", "--movies"}) {
+  for (const char* name : {"--mix", "--streams", "--duration", "--unit", "--preset", "--audio",
+                           "--movies", "--classes"}) {
     replay->excludes(command->get_option(name));
   }
   command->add_flag("--quick", args.quick, "6 streams, 3 s, 2 rounds, unless given");

@@ -126,7 +126,7 @@ function cores() {
                  `${core.units} units`)];
         if (step > 44) {
           const percent = `${(100 * share).toFixed(0)}\u202f%`;
-          nodes.push(text(from + 6, y + 12, step > 110 ? `CPU ${core.cpu}: ${percent}` : percent,
+          nodes.push(text(from + 6, share > 0.45 ? y + 12 : y - 3, step > 110 ? `CPU ${core.cpu}: ${percent}` : percent,
                           {style: `fill: var(--${share > 0.45 ? 'card' : 'ink'}); font-weight: 600`}));
         }
         return nodes;
