@@ -40,8 +40,11 @@ class UnitLog : public UnitObserver {
     if (next_) next_->OnEnded(life);
   }
   void OnReleased(UnitId unit, TimePoint when) noexcept override {
-    for (UnitSample& sample : samples_) {
-      if (sample.life.report.unit == unit) sample.released = when;
+    // It ended not long ago.
+    for (auto sample = samples_.rbegin(); sample != samples_.rend(); ++sample) {
+      if (sample->life.report.unit != unit) continue;
+      sample->released = when;
+      break;
     }
     if (next_) next_->OnReleased(unit, when);
   }
