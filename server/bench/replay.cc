@@ -2,7 +2,6 @@
 #include "server/bench/replay.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <set>
 #include <utility>
@@ -96,6 +95,7 @@ RunRecord MakeRecord(const ReplayOptions& options, std::vector<UnitSample> units
                      const SchedulerStats& stats) {
   RunRecord record;
   record.policy = options.policy;
+  record.classes = options.classes;
   record.units = std::move(units);
   SetReleased(record.units);
   std::set<StreamId> streams;
@@ -113,27 +113,35 @@ RunRecord MakeRecord(const ReplayOptions& options, std::vector<UnitSample> units
   return record;
 }
 
+Result<std::uint16_t> ClassOf(const std::string& name, const std::vector<ServiceClass>& classes) {
+  if (classes.empty()) return std::uint16_t{0};
+  const auto found = std::ranges::find(classes, name, &ServiceClass::name);
+  if (found != classes.end()) return static_cast<std::uint16_t>(found - classes.begin());
+  return InvalidArgument("classes", "The trace has units of class \"" + name + "\".",
+                         "all classes of the trace, or none");
+}
+
 }  // namespace
 
-std::vector<ReplayUnit> ReplayUnits(const RecordedTrace& trace) {
+Result<std::vector<ReplayUnit>> ReplayUnits(const RecordedTrace& trace,
+                                            const std::vector<ServiceClass>& classes) {
   std::vector<double> openings;
   for (const TraceUnit& unit : trace.units) {
     if (unit.hot_ms && unit.cold_ms)
       openings.push_back(std::max(0.0, *unit.cold_ms - *unit.hot_ms));
   }
   const double opening = Median(std::move(openings));
-  std::map<std::string, std::uint16_t> classes;
   std::vector<ReplayUnit> units;
   for (const TraceUnit& unit : trace.units) {
     const double hot = unit.hot_ms ? *unit.hot_ms : std::max(*unit.cold_ms - opening, 1e-3);
     const double cold = unit.cold_ms ? *unit.cold_ms : hot + opening;
-    const auto service_class =
-        classes.try_emplace(unit.service_class, static_cast<std::uint16_t>(classes.size()));
+    GOPMILL_ASSIGN_OR_RETURN(const std::uint16_t service_class,
+                             ClassOf(unit.service_class, classes));
     JobSpec spec{.unit = {StreamId{unit.stream}, UnitIndex{unit.index}},
                  .stream_number = unit.number,
                  .cost_bytes = unit.bytes,
                  .frames = static_cast<std::uint32_t>(unit.frames),
-                 .service_class = service_class.first->second,
+                 .service_class = service_class,
                  .context = unit.context};
     if (unit.deadline_ms) spec.deadline = TimePoint(FromMillis(*unit.deadline_ms));
     units.push_back({.spec = spec,
@@ -160,6 +168,7 @@ Result<RunRecord> RunReplay(const ReplayOptions& options, const std::vector<Repl
   Reports reports(units.size());  // outlives the scheduler, which reports to it
   const CacheCounters cache;
   SchedulerOptions scheduling{.policy = options.policy, .workers = options.workers};
+  scheduling.policy_options.classes = options.classes;
   scheduling.policy_options.contexts_per_worker = options.contexts_per_worker;
   GOPMILL_ASSIGN_OR_RETURN(const auto scheduler,
                            Scheduler::Create(scheduling, topology, [contexts](WorkerId) {

@@ -26,12 +26,16 @@ struct ReplayUnit {
 
 // In order of arrival. Where only one of the two times was recorded, the other one follows from the
 // median opening cost of the units that tell both (0 if none do).
-std::vector<ReplayUnit> ReplayUnits(const RecordedTrace& trace);
+// Units get the class of their name; without `classes` all are of one. kInvalidArgument naming
+// "classes" when the trace has one that is not among them.
+Result<std::vector<ReplayUnit>> ReplayUnits(const RecordedTrace& trace,
+                                            const std::vector<ServiceClass>& classes = {});
 
 struct ReplayOptions {
   std::string policy;
   int workers = 0;              // 0 = one per CPU
   int contexts_per_worker = 8;  // least recently used goes first
+  std::vector<ServiceClass> classes = {};
 };
 // kCancelled when `stop` was asked for.
 Result<RunRecord> RunReplay(const ReplayOptions& options, const std::vector<ReplayUnit>& units,

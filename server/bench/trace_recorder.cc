@@ -47,9 +47,10 @@ TraceUnit ToTraceUnit(const UnitLife& life, TimePoint begin,
 }
 
 Result<std::shared_ptr<TraceRecorder>> TraceRecorder::Create(const std::filesystem::path& file,
-                                                             const TraceHeader& header) {
+                                                             const TraceHeader& header,
+                                                             std::vector<ServiceClass> classes) {
   GOPMILL_ASSIGN_OR_RETURN(TraceWriter writer, TraceWriter::Create(file, header));
-  std::shared_ptr<TraceRecorder> recorder(new TraceRecorder(std::move(writer)));
+  std::shared_ptr<TraceRecorder> recorder(new TraceRecorder(std::move(writer), std::move(classes)));
   try {
     recorder->thread_ = std::thread([raw = recorder.get()] {
       pthread_setname_np(pthread_self(), "recorder");
@@ -61,7 +62,8 @@ Result<std::shared_ptr<TraceRecorder>> TraceRecorder::Create(const std::filesyst
   return recorder;
 }
 
-TraceRecorder::TraceRecorder(TraceWriter writer) : writer_(std::move(writer)) {}
+TraceRecorder::TraceRecorder(TraceWriter writer, std::vector<ServiceClass> classes)
+    : classes_(std::move(classes)), writer_(std::move(writer)) {}
 
 TraceRecorder::~TraceRecorder() { static_cast<void>(Close().ok()); }
 
@@ -103,7 +105,11 @@ void TraceRecorder::WriteOne(const UnitLife& life) {
     opening.sum_ms += ToMillis(life.report.opening);
     ++opening.count;
   }
-  status_ = writer_.Add(ToTraceUnit(life, begin_, known));
+  TraceUnit unit = ToTraceUnit(life, begin_, known);
+  if (life.spec.service_class < classes_.size()) {
+    unit.service_class = classes_[life.spec.service_class].name;
+  }
+  status_ = writer_.Add(unit);
   if (!status_.ok()) spdlog::error("recording stopped: {}", status_.error().ToString());
 }
 

@@ -18,8 +18,10 @@
 #include <memory>
 #include <thread>
 #include <unordered_map>
+#include <vector>
 
 #include "base/thread_safety.h"
+#include "scheduler/service_class.h"
 #include "scheduler/sim/trace.h"
 #include "server/session/unit_observer.h"
 
@@ -32,9 +34,11 @@ inline constexpr std::size_t kMaxKnownContexts = 100'000;
 
 class TraceRecorder : public UnitObserver {
  public:
-  // Creates the file or empties the one there is; the clock of the trace starts now.
+  // Creates the file or empties the one there is; the clock of the trace starts now. Units of a
+  // class that `classes` does not have are recorded without the name of one.
   static Result<std::shared_ptr<TraceRecorder>> Create(const std::filesystem::path& file,
-                                                       const TraceHeader& header);
+                                                       const TraceHeader& header,
+                                                       std::vector<ServiceClass> classes = {});
   ~TraceRecorder() override;
 
   void OnEnded(const UnitLife& life) noexcept override;
@@ -45,11 +49,12 @@ class TraceRecorder : public UnitObserver {
   Status Close();
 
  private:
-  explicit TraceRecorder(TraceWriter writer);
+  TraceRecorder(TraceWriter writer, std::vector<ServiceClass> classes);
   void WriteLoop();
   void WriteOne(const UnitLife& life);
 
   const TimePoint begin_ = SteadyNow();
+  const std::vector<ServiceClass> classes_;
   Mutex mutex_;  // guards the four below
   CondVar changed_;
   std::deque<UnitLife> queue_ GOPMILL_GUARDED_BY(mutex_);

@@ -64,7 +64,7 @@ Status CheckOutputs(const BenchArgs& args) {
 
 Status PlanReplay(const BenchArgs& args, Plan& plan) {
   GOPMILL_ASSIGN_OR_RETURN(const RecordedTrace trace, ReadTraceFile(args.replay));
-  plan.units = bench::ReplayUnits(trace);
+  GOPMILL_ASSIGN_OR_RETURN(plan.units, bench::ReplayUnits(trace, plan.options.classes));
   if (plan.units.empty()) {
     return InvalidArgument("replay", "The trace " + args.replay + " has no units.",
                            "a trace with one at least");
@@ -88,9 +88,6 @@ Status PlanStreams(const BenchArgs& args, Plan& plan) {
   plan.options.preset = args.preset;
   plan.options.audio = args.audio;
   plan.streams = mix->make(count, args.movies, static_cast<std::uint32_t>(args.seed));
-  if (!args.classes.empty()) {
-    GOPMILL_ASSIGN_OR_RETURN(plan.options.classes, ParseClasses(args.classes));
-  }
   for (std::size_t i = 0; i < plan.streams.size(); ++i) {
     const auto request = bench::RequestOf(plan.streams[i], i, plan.options);
     if (!request.ok()) return request.error();
@@ -109,6 +106,9 @@ Result<Plan> MakePlan(const BenchArgs& args) {
   GOPMILL_RETURN_IF_ERROR(CheckOutputs(args));
   plan.repeats = args.repeats > 0 ? args.repeats : args.quick ? kQuickRepeats : kStandardRepeats;
   plan.options.workers = args.workers;
+  if (!args.classes.empty()) {
+    GOPMILL_ASSIGN_OR_RETURN(plan.options.classes, ParseClasses(args.classes));
+  }
   GOPMILL_RETURN_IF_ERROR(args.replay.empty() ? PlanStreams(args, plan) : PlanReplay(args, plan));
   plan.head.machine = bench::DescribeMachine();
   plan.head.command.emplace_back("gopmill");
@@ -130,11 +130,14 @@ Result<bench::Comparison> Run(const BenchArgs& args, Plan& plan, const std::stop
     const bench::Machine& machine = plan.head.machine;
     const TraceHeader header{.machine = fmt::format("{}, {} CPUs", machine.cpu, machine.cpus),
                              .unit = plan.head.unit};
-    GOPMILL_ASSIGN_OR_RETURN(recorder, bench::TraceRecorder::Create(args.record, header));
+    GOPMILL_ASSIGN_OR_RETURN(
+        recorder, bench::TraceRecorder::Create(args.record, header, plan.options.classes));
   }
   const bench::RunPolicy run = [&](const std::string& policy) -> Result<bench::RunRecord> {
     if (!plan.units.empty()) {
-      return bench::RunReplay({.policy = policy, .workers = args.workers}, plan.units, stop);
+      return bench::RunReplay(
+          {.policy = policy, .workers = args.workers, .classes = plan.options.classes}, plan.units,
+          stop);
     }
     plan.options.policy = policy;
     plan.options.recorder = recorder;

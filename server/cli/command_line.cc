@@ -215,8 +215,8 @@ void AddBench(CLI::App& app, Line& line) {
   add("--movies", args.movies, "Folder with the bundled movies")->type_name("DIR");
   CLI::Option* replay = add("--replay", args.replay, "Run a recorded trace instead of movies");
   replay->type_name("FILE");
-  for (const char* name : {"--mix", "--streams", "--duration", "--unit", "--preset", "--audio",
-                           "--movies", "--classes"}) {
+  for (const char* name :
+       {"--mix", "--streams", "--duration", "--unit", "--preset", "--audio", "--movies"}) {
     replay->excludes(command->get_option(name));
   }
   command->add_flag("--quick", args.quick, "6 streams, 3 s, 2 rounds, unless given");

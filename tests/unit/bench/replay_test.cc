@@ -29,9 +29,23 @@ TEST(ReplayUnitsTest, MissingTimesFollowFromTheMedianOpening) {
   trace.units = {Recorded(0, 1, 0), Recorded(1, 1, 1), Recorded(2, 1, 2)};
   trace.units[1].cold_ms.reset();
   trace.units[2].hot_ms.reset();
-  const auto units = ReplayUnits(trace);
+  const auto units = ReplayUnits(trace).value();
   EXPECT_EQ(units[1].cold, std::chrono::milliseconds(3));
   EXPECT_EQ(units[2].hot, std::chrono::milliseconds(2));
+}
+
+TEST(ReplayUnitsTest, ClassesAreFoundByName) {
+  RecordedTrace trace;
+  trace.units = {Recorded(0, 1, 0)};
+  trace.units[0].service_class = "vod";
+  ServiceClass live, vod;
+  live.name = "live";
+  vod.name = "vod";
+  EXPECT_EQ(ReplayUnits(trace, {live, vod})->front().spec.service_class, 1);
+  EXPECT_EQ(ReplayUnits(trace)->front().spec.service_class, 0);
+  const auto unknown = ReplayUnits(trace, {live});
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_EQ(unknown.error().parameter, "classes");
 }
 
 TEST(WarmContextsTest, ForgetsTheLeastRecentlyUsed) {
@@ -49,7 +63,7 @@ TEST(ReplayTest, BurnsTheRecordedTimeOnRealWorkers) {
   for (int i = 0; i < 6; ++i) {
     for (const std::uint64_t stream : {1U, 2U}) trace.units.push_back(Recorded(i, stream, i));
   }
-  const auto units = ReplayUnits(trace);
+  const auto units = ReplayUnits(trace).value();
   const auto run = RunReplay({.policy = "fifo", .workers = 2}, units, {});
   ASSERT_TRUE(run.ok()) << run.error().ToString();
   EXPECT_EQ(run->units.size(), 12U);
@@ -71,7 +85,7 @@ TEST(ReplayTest, StopsWhenAsked) {
   std::stop_source stop;
   stop.request_stop();
   const auto run =
-      RunReplay({.policy = "fifo", .workers = 1}, ReplayUnits(trace), stop.get_token());
+      RunReplay({.policy = "fifo", .workers = 1}, ReplayUnits(trace).value(), stop.get_token());
   ASSERT_FALSE(run.ok());
   EXPECT_EQ(run.error().code, Code::kCancelled);
 }

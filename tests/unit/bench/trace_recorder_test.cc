@@ -45,6 +45,15 @@ TEST_F(TraceRecorderTest, WritesATraceThatCanBeRead) {
   EXPECT_EQ(trace->units[1].context, 1U);
 }
 
+TEST_F(TraceRecorderTest, ClassesAreWrittenByName) {
+  ServiceClass live;
+  live.name = "live";
+  auto recorder = TraceRecorder::Create(file_, {.machine = "test", .unit = "gop"}, {live}).value();
+  recorder->OnEnded(Life(1, 0, true));
+  ASSERT_TRUE(recorder->Close().ok());
+  EXPECT_EQ(ReadTraceFile(file_)->units.front().service_class, "live");
+}
+
 TEST_F(TraceRecorderTest, ManyThreadsAtOnceLoseNothing) {
   auto recorder = TraceRecorder::Create(file_, {.machine = "test", .unit = "gop"}).value();
   {
