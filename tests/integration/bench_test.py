@@ -91,9 +91,9 @@ def live(folder):
 def recording_server(folder):
     trace = os.path.join(folder, "served.trace")
     server = subprocess.Popen([PROGRAM, "serve", "--library", MOVIES, "--http-port", "0",
-                               "--record", trace], stderr=subprocess.PIPE, text=True)
+                               "--rtsp-port", "0", "--record", trace], stderr=subprocess.PIPE, text=True)
     try:
-        url = next(line.split()[-1] for line in server.stderr if line.startswith("listening on"))
+        url = next(line.split()[-1] for line in server.stderr if line.startswith("listening on http"))
         query = "width=128&height=96&bitrate=50k&duration=2&unit=gop&preset=ultrafast"
         with urllib.request.urlopen(f"{url}/v1/transcode/ref-talk.mpg?{query}") as answer:
             check(len(answer.read()) > 1000, "the server sent no movie")
@@ -137,8 +137,8 @@ def bad_input(folder):
 
 
 def bad_recording(folder):
-    done = subprocess.run([PROGRAM, "serve", "--library", MOVIES, "--http-port", "0", "--record",
-                           os.path.join(folder, "missing", "file")], capture_output=True, text=True,
+    done = subprocess.run([PROGRAM, "serve", "--library", MOVIES, "--http-port", "0", "--rtsp-port",
+                           "0", "--record", os.path.join(folder, "missing", "file")], capture_output=True, text=True,
                           timeout=60)
     check(done.returncode == 2, f"serve --record: exit code {done.returncode}, {done.stderr}")
 
