@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/codec_string.h"
+
+#include <gmock/gmock.h>
+
+namespace gopmill {
+namespace {
+
+std::string Box(const std::string& type, const std::string& content) {
+  const auto size = content.size() + 8;
+  std::string box;
+  for (int shift = 24; shift >= 0; shift -= 8) box += static_cast<char>(size >> shift & 0xFF);
+  return box + type + content;
+}
+
+// An init segment whose one sample entry has this fixed part and configuration box.
+std::string Init(const std::string& entry, std::size_t fixed, const std::string& config) {
+  const std::string table = std::string(8, '\0') + Box(entry, std::string(fixed, '\0') + config);
+  const std::string header =
+      std::string(12, '\0') + std::string("\0\0\x3c\0", 4) + std::string(4, '\0');
+  return Box("ftyp", "isom") +
+         Box("moov", Box("trak", Box("mdia", Box("mdhd", header) +
+                                                 Box("minf", Box("stbl", Box("stsd", table))))));
+}
+
+TEST(CodecStringTest, ReadsEachCodec) {
+  EXPECT_EQ(*CodecString(Init("avc1", 78, Box("avcC", std::string("\x01\x64\0\x1f", 4)))),
+            "avc1.64001F");
+  const std::string hevc("\x01\x01\x60\0\0\0\x90\0\0\0\0\0\x5d", 13);
+  EXPECT_EQ(*CodecString(Init("hvc1", 78, Box("hvcC", hevc))), "hvc1.1.6.L93.90");
+  EXPECT_EQ(*CodecString(Init("av01", 78, Box("av1C", std::string("\x81\x04\x0c\0", 4)))),
+            "av01.0.04M.08");
+  EXPECT_EQ(*CodecString(Init("vp09", 78, Box("vpcC", std::string("\x01\0\0\0\0\x1f\x82", 7)))),
+            "vp09.00.31.08");
+  const std::string esds(
+      "\0\0\0\0\x03\x80\x80\x80\x22\0\x01\0\x04\x80\x80\x80\x14\x40\x15"
+      "\0\0\0\0\0\0\0\0\0\0\0\x05\x80\x80\x80\x02\x11\x90",
+      37);
+  EXPECT_EQ(*CodecString(Init("mp4a", 28, Box("esds", esds))), "mp4a.40.2");
+  EXPECT_EQ(*CodecString(Init("Opus", 28, Box("dOps", ""))), "Opus");
+}
+
+TEST(CodecStringTest, ReadsTheTimescale) {
+  EXPECT_EQ(*TrackTimescale(Init("Opus", 28, "")), 15'360);
+}
+
+TEST(CodecStringTest, GarbageIsAnError) {
+  EXPECT_FALSE(CodecString("").ok());
+  EXPECT_FALSE(CodecString(std::string(100, '\xff')).ok());
+  EXPECT_FALSE(CodecString(Init("mp4v", 78, "")).ok());
+  EXPECT_FALSE(TrackTimescale("moov").ok());
+  const std::string whole = Init("avc1", 78, Box("avcC", std::string("\x01\x64\0\x1f", 4)));
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_FALSE(CodecString(whole.substr(0, size)).ok()) << size;
+  }
+}
+
+}  // namespace
+}  // namespace gopmill

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/segment_plan.h"
+
+#include <gmock/gmock.h>
+
+#include <numeric>
+
+namespace gopmill {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::Le;
+
+constexpr Rational k25{25, 1};
+constexpr Rational kTick{1, 25};
+
+OutputGrid Grid() { return {k25, k25, kTick, 0}; }
+
+// 25 pictures a second, one tick each, with closed random access at these packets.
+SourceIndex Index(std::int64_t packets, const std::vector<std::int64_t>& closed) {
+  SourceIndex index;
+  for (std::int64_t n = 0; n < packets; ++n) {
+    SourceIndex::Video packet;
+    packet.pts = packet.packet_pts = packet.dts = n;
+    packet.bytes = 100;
+    index.video.push_back(packet);
+  }
+  for (const std::int64_t n : closed) {
+    index.video[static_cast<std::size_t>(n)].access = RandomAccess::kClosed;
+  }
+  index.video_end = packets;
+  return index;
+}
+
+TEST(CutSegmentsTest, BordersLieAtMultiplesWithoutKeyFramesNearby) {
+  EXPECT_THAT(CutSegments(Index(220, {0}), Grid(), 2, 220).borders,
+              ElementsAre(0, 50, 100, 150, 200, 220));
+}
+
+TEST(CutSegmentsTest, BordersMoveToKeyFramesWithinAQuarter) {
+  EXPECT_THAT(CutSegments(Index(200, {0, 44, 112, 130, 151}), Grid(), 2, 200).borders,
+              ElementsAre(0, 44, 112, 151, 200));
+}
+
+TEST(CutSegmentsTest, AShortRestBelongsToTheLastSegment) {
+  EXPECT_THAT(CutSegments(Index(108, {0}), Grid(), 2, 108).borders, ElementsAre(0, 50, 108));
+  EXPECT_THAT(CutSegments(Index(1, {0}), Grid(), 2, 1).borders, ElementsAre(0, 1));
+}
+
+TEST(SegmentUnitTest, DecodesFromTheLastKeyFrameBeforeIt) {
+  const SourceIndex index = Index(200, {0, 60, 120});
+  const SegmentGrid segments{.fps = k25, .borders = {0, 50, 100, 150, 200}};
+  const UnitSpec unit = SegmentUnit(index, Grid(), segments, 2, 1000);
+  EXPECT_EQ(unit.first_frame, 100);
+  EXPECT_EQ(unit.end_frame, 150);
+  EXPECT_EQ(unit.first_packet, 60);
+  EXPECT_GE(unit.end_packet, 150);
+  EXPECT_EQ(unit.cut, CutKind::kClosed);
+  EXPECT_TRUE(unit.ends_run);
+}
+
+TEST(SegmentUnitTest, AnOpenGroupIsDecodedWithTheOneBeforeIt) {
+  SourceIndex index = Index(200, {0});
+  index.video[40].access = index.video[80].access = RandomAccess::kOpen;
+  const SegmentGrid segments{.fps = k25, .borders = {0, 50, 100, 150, 200}};
+  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 2, 0).first_packet, 40);
+  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 2, 0).cut, CutKind::kPreroll);
+  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 1, 0).first_packet, 0);
+}
+
+TEST(SegmentUnitTest, ReorderedPicturesAreAllFed) {
+  SourceIndex index = Index(100, {0});
+  std::swap(index.video[49].pts, index.video[55].pts);  // the last one wanted comes late
+  const SegmentGrid segments{.fps = k25, .borders = {0, 50, 100}};
+  EXPECT_GE(SegmentUnit(index, Grid(), segments, 0, 0).end_packet, 56);
+}
+
+TEST(SegmentBudgetsTest, FollowTheSourceWithinLimitsAndKeepTheMean) {
+  SourceIndex index = Index(200, {0});
+  for (std::size_t n = 100; n < 150; ++n) index.video[n].bytes = 5000;
+  const SegmentGrid segments{.fps = k25, .borders = {0, 50, 100, 150, 200}};
+  const auto budgets = SegmentBudgets(index, Grid(), segments, 100'000);
+  EXPECT_THAT(budgets, Each(Le(static_cast<std::int64_t>(100'000 * kMaxSegmentWeight))));
+  EXPECT_GT(budgets[2], budgets[1]);
+  EXPECT_EQ(budgets[0], budgets[1]);
+  const double mean = std::accumulate(budgets.begin(), budgets.end(), 0.0) / 4;
+  EXPECT_GT(mean, 80'000);
+  EXPECT_LE(mean, 100'001);
+}
+
+TEST(CutAudioTest, BordersAreThePacketsBehindThePictures) {
+  const SegmentGrid video{.fps = k25, .borders = {0, 50, 100}};
+  const AudioGrid grid = CutAudio(video, 2, 48'000, 1024, 1024, 4 * 48'000);
+  // 2 s are 96,000 samples: packet 95 begins at (95 - 1) * 1024 = 96,256.
+  EXPECT_THAT(grid.borders, ElementsAre(0, 95, 189));
+  EXPECT_EQ(grid.TimeOf(95), 96'256);
+  EXPECT_EQ(grid.TimeOf(0), -1024);
+  EXPECT_EQ(grid.TimeOf(189), 4 * 48'000);
+}
+
+TEST(CutAudioTest, SoundBehindThePicturesGoesOnInSegments) {
+  const SegmentGrid video{.fps = k25, .borders = {0, 50, 100}};
+  EXPECT_EQ(CutAudio(video, 2, 48'000, 1024, 1024, 9 * 48'000).count(), 5);
+}
+
+TEST(CutAudioTest, ShortSoundHasFewerSegments) {
+  const SegmentGrid video{.fps = k25, .borders = {0, 50, 100, 150}};
+  EXPECT_EQ(CutAudio(video, 2, 48'000, 1024, 1024, 48'000).count(), 1);
+  EXPECT_EQ(CutAudio(video, 2, 48'000, 1024, 1024, 1).count(), 1);
+}
+
+}  // namespace
+}  // namespace gopmill
