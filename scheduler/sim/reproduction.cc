@@ -262,7 +262,7 @@ Experiment L7() {
   experiment.workload = "l7";
   experiment.mix = "tu";
   experiment.workers = 63;
-  experiment.streams = 6'000;
+  experiment.streams = 20'000;
   // Packets come faster than they can be matched.
   experiment.load = 1.5;
   return experiment;

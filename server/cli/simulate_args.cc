@@ -21,55 +21,68 @@ constexpr const char* kFooter =
     "  gopmill simulate --arrivals poisson --sweep load=0.5:1:0.1 --csv load.csv\n"
     "  gopmill simulate --workload trace --trace recorded.jsonl --topology e5335";
 
-}  // namespace
-
-void AddSimulate(CLI::App& app, SimulateArgs& args) {
-  CLI::App* command =
-      app.add_subcommand("simulate", "Compare policies on machines you do not have");
-  command->footer(kFooter);
-  command->add_option("--scheduler", args.scheduler, "Policies: all, or names separated by commas")
+void AddExperiment(CLI::App& command, SimulateArgs& args) {
+  command.add_option("--scheduler", args.scheduler, "Policies: all, or names separated by commas")
       ->type_name("NAMES");
   for (const sim::ExperimentParam& param : sim::ExperimentParams()) {
     const auto keep = [&args, name = std::string(param.name)](const std::string& value) {
       args.params.emplace_back(name, value);
     };
     command
-        ->add_option_function<std::string>(
+        .add_option_function<std::string>(
             "--" + std::string(param.name), keep,
             std::string(param.meaning) + ": " + std::string(param.accepted))
         ->type_name("")
         ->group("Experiment");
   }
-  command->add_option("--trace", args.trace, "Recorded trace for the workload trace")
+  command.add_option("--trace", args.trace, "Recorded trace for the workload trace")
       ->type_name("FILE");
-  command->add_option("--seed", args.seed, "Names the random numbers")->type_name("N");
+  command.add_option("--seed", args.seed, "Names the random numbers; 0 to 4294967295")
+      ->type_name("N")
+      ->check(CLI::Range(0.0, 4294967295.0));
   command
-      ->add_option("--sweep", args.sweeps,
-                   "NAME=FROM:TO:STEP or NAME=VALUE,...; several make a grid; pus=N is chiplet:N")
+      .add_option("--sweep", args.sweeps,
+                  "NAME=FROM:TO:STEP or NAME=VALUE,...; several make a grid; pus=N is chiplet:N")
       ->type_name("AXIS");
-  command->add_option("--json", args.json, "Write the results as JSON; - is stdout")
+  command.add_option("--json", args.json, "Write the results as JSON; - is stdout")
       ->type_name("FILE|-");
-  command->add_option("--csv", args.csv, "Write the results as CSV; - is stdout")
+  command.add_option("--csv", args.csv, "Write the results as CSV; - is stdout")
       ->type_name("FILE|-");
-  command->add_flag("--list", args.list, "Print policies, topologies and mixes, then end");
-  command
-      ->add_option(
-          "--check", args.check,
-          "Compare a policy with another one: over machines, spreads, contexts and loads,\n"
-          "or over what --sweep says; the mix is mixed unless given")
-      ->type_name("NAME");
-  command->add_option("--against", args.against, "The other policy of --check; h-cahrw")
-      ->type_name("NAME");
-  command
+}
+
+// One of these, or none.
+void AddStudies(CLI::App& command, SimulateArgs& args) {
+  CLI::App* studies = command.add_option_group("Studies", "Instead of one experiment");
+  studies->add_flag("--list", args.list, "Print policies, topologies, mixes and claims, then end");
+  CLI::Option* check = studies->add_option(
+      "--check", args.check,
+      "Compare a policy with another one: over machines, spreads, contexts and\n"
+      "loads, or over what --sweep says; the mix is mixed unless given");
+  check->type_name("NAME");
+  studies
       ->add_option("--reproduce", args.reproduce,
                    "Published claims beside simulated figures: all, or a name that --list prints")
       ->type_name("CLAIM");
-  command
+  studies
       ->add_option("--scale", args.scale,
                    "1 to 4,096 PUs and 1 to 10,000 streams; writes scale.csv and charts there")
       ->type_name("FOLDER");
-  command->add_flag("--validate", args.validate,
+  studies->add_flag("--validate", args.validate,
                     "Compare the simulator with known results; exit code 1 if one is missed");
+  studies->require_option(0, 1);
+  command.add_option("--against", args.against, "The other policy of --check; h-cahrw")
+      ->type_name("NAME")
+      ->needs(check);
+}
+
+}  // namespace
+
+void AddSimulate(CLI::App& app, SimulateArgs& args) {
+  CLI::App* command =
+      app.add_subcommand("simulate", "Compare policies on machines you do not have");
+  command->footer(kFooter);
+  AddExperiment(*command, args);
+  AddStudies(*command, args);
 }
 
 }  // namespace gopmill::cli

@@ -186,9 +186,33 @@ int RunScale(const SimulateArgs& args) {
   return ExitCodeOf(status.error());
 }
 
+// What a study would not look at is refused rather than ignored.
+Status CheckStudyOptions(const SimulateArgs& args) {
+  const bool fixed = args.list || args.validate || !args.reproduce.empty();
+  const bool outputs = !args.json.empty() || !args.csv.empty();
+  const bool asked = !args.params.empty() || !args.trace.empty() || args.scheduler != "all";
+  if (fixed && (asked || outputs || !args.sweeps.empty())) {
+    return InvalidArgument("simulate",
+                           "--list, --validate and --reproduce have experiments of their own.",
+                           "them alone");
+  }
+  if (!args.scale.empty() && (outputs || !args.sweeps.empty())) {
+    return InvalidArgument("scale", "--scale has a grid and files of its own.",
+                           "without --sweep, --json and --csv");
+  }
+  if (args.json == "-" && args.csv == "-") {
+    return InvalidArgument("json", "--json and --csv cannot both be stdout.", "a file for one");
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 int RunSimulate(const SimulateArgs& args) {
+  if (const Status fits = CheckStudyOptions(args); !fits.ok()) {
+    PrintError("simulate", "", fits.error());
+    return kUsage;
+  }
   if (args.list) return WriteStdout(ListText()).ok() ? kOk : kFailed;
   if (args.validate) return RunValidation();
   if (!args.scale.empty()) return RunScale(args);

@@ -182,6 +182,14 @@ TEST(CommandLine, SimulateKeepsItsParametersAsText) {
   EXPECT_EQ(args->csv, "-");
 }
 
+TEST(CommandLine, SimulateDoesOneStudyAtATime) {
+  EXPECT_EQ(Answered({"simulate", "--validate", "--list"}).exit_code, kUsage);
+  EXPECT_EQ(Answered({"simulate", "--check", "fifo", "--scale", "x"}).exit_code, kUsage);
+  EXPECT_EQ(Answered({"simulate", "--against", "fifo"}).exit_code, kUsage);
+  EXPECT_EQ(Answered({"simulate", "--seed", "-1"}).exit_code, kUsage);
+  EXPECT_EQ(Answered({"simulate", "--seed", "1e30"}).exit_code, kUsage);
+}
+
 TEST(ExitCodes, FollowTheKindOfError) {
   EXPECT_EQ(ExitCodeOf(InvalidArgument("size", "x")), kUsage);
   EXPECT_EQ(ExitCodeOf({.code = Code::kUnsupported, .message = "x", .parameter = "quality"}),

@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "scheduler/sim/experiment.h"
+
 namespace gopmill::sim {
 namespace {
 
@@ -30,10 +32,23 @@ TEST(ReproductionTest, TheTreePolicyBeatsTheStaticOnesOnTheXeon) {
 }
 
 TEST(ReproductionTest, TheTreePolicyBeatsConnectionAffinityOnTheNiagara) {
-  const auto rows = Reproduce("l7-tree");
-  ASSERT_TRUE(rows.ok()) << rows.error().ToString();
-  EXPECT_GT(Value(*rows, "h-ahrw over conn"), 20);
-  EXPECT_LT(Value(*rows, "h-ahrw, imbalance of threads"), 7);
+  Experiment experiment;
+  experiment.topology = "niagara-2";
+  experiment.workload = "l7";
+  experiment.mix = "tu";
+  experiment.workers = 63;
+  experiment.streams = 2000;
+  experiment.load = 1.5;
+  auto prepared = Prepare(experiment);
+  ASSERT_TRUE(prepared.ok()) << prepared.error().ToString();
+  const auto throughput = [&](const char* policy) {
+    prepared->params.policy = policy;
+    const auto result = Simulate(prepared->params, prepared->machine, prepared->workload);
+    EXPECT_TRUE(result.ok());
+    return result.ok() ? result->gops_per_second : 0;
+  };
+  EXPECT_GT(throughput("h-ahrw"), 1.2 * throughput("conn"));
+  EXPECT_GT(throughput("h-ahrw"), 1.1 * throughput("hrw"));
 }
 
 TEST(ReproductionTest, UnknownClaimsAreRefusedWithTheKnownOnes) {
