@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "scheduler/policy_registry.h"
@@ -35,7 +36,9 @@ constexpr std::array kSetters = {
     Setter{{"mix", "Targets of the workload transcode, or trace of l7",
             "reference, mixed, modern, small, even; l7: mit, tu, nyp"},
            &Experiment::mix},
-    Setter{{"arrivals", "How units arrive", "closed, poisson, batch:N, geometric:N, onoff or live"},
+    Setter{{"arrivals", "How units arrive",
+            "closed, poisson, batch:N, geometric:N, onoff or live; unless given closed, or as "
+            "recorded"},
            &Experiment::arrivals},
     Setter{{"classes", "Service classes, streams take turns",
             "NAME:WEIGHT[:GUARANTEED[:MAX_WORKERS[:DEADLINE_MS]]],..."},
@@ -200,15 +203,17 @@ Status SetParam(Experiment& experiment, std::string_view name, const std::string
 }
 
 Result<PreparedExperiment> Prepare(const Experiment& experiment) {
-  GOPMILL_ASSIGN_OR_RETURN(const Arrivals arrivals, ParseArrivals(experiment.arrivals));
+  std::optional<Arrivals> arrivals;
+  if (!experiment.arrivals.empty()) {
+    GOPMILL_ASSIGN_OR_RETURN(arrivals, ParseArrivals(experiment.arrivals));
+  }
   GOPMILL_ASSIGN_OR_RETURN(Machine machine, LoadMachine(experiment.topology));
   GOPMILL_ASSIGN_OR_RETURN(Workload workload, MakeWorkload(experiment));
   if (experiment.concurrent > 0) workload.concurrent = experiment.concurrent;
   workload.window = experiment.window;
   const int workers = experiment.workers > 0 ? experiment.workers : machine.topology.pu_count();
-  // A trace has its own times unless others are asked for; l7 arrives as fast as it is read.
-  if (workload.feed == Feed::kClosed || arrivals.kind != ArrivalKind::kClosed) {
-    SetArrivals(workload, arrivals, experiment.load, workers, experiment.seed);
+  if (arrivals) {
+    SetArrivals(workload, *arrivals, experiment.load, workers, experiment.seed);
   } else if (experiment.workload == "l7") {
     ScaleToLoad(workload, experiment.load, workers);
   }

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "server/cli/commands.h"
 #include "server/cli/exit_codes.h"
 
 namespace gopmill::cli {
@@ -188,6 +189,36 @@ TEST(CommandLine, SimulateDoesOneStudyAtATime) {
   EXPECT_EQ(Answered({"simulate", "--against", "fifo"}).exit_code, kUsage);
   EXPECT_EQ(Answered({"simulate", "--seed", "-1"}).exit_code, kUsage);
   EXPECT_EQ(Answered({"simulate", "--seed", "1e30"}).exit_code, kUsage);
+}
+
+TEST(SimulateCommand, EndsWithTheUsageCodeOnBadInput) {
+  const auto with_param = [](const char* name, const char* value) {
+    SimulateArgs args;
+    args.params = {{"topology", "pu:2"}, {name, value}};
+    return RunSimulate(args);
+  };
+  EXPECT_EQ(with_param("topology", "pu:5000"), kUsage);
+  EXPECT_EQ(with_param("topology", "/no/such.xml"), kUsage);
+  EXPECT_EQ(with_param("streams", "nan"), kUsage);
+  EXPECT_EQ(with_param("spread", "1e99"), kUsage);
+  EXPECT_EQ(with_param("classes", "a:0"), kUsage);
+  EXPECT_EQ(with_param("workload", "trace"), kUsage);
+  SimulateArgs args;
+  args.scheduler = "no-such";
+  EXPECT_EQ(RunSimulate(args), kUsage);
+  args = {};
+  args.sweeps = {"load=1:0:1"};
+  EXPECT_EQ(RunSimulate(args), kUsage);
+  args = {};
+  args.trace = "/etc/passwd";
+  EXPECT_EQ(RunSimulate(args), kUsage);
+  args = {};
+  args.reproduce = "no-such";
+  EXPECT_EQ(RunSimulate(args), kUsage);
+  args = {};
+  args.validate = true;
+  args.json = "-";
+  EXPECT_EQ(RunSimulate(args), kUsage);
 }
 
 TEST(ExitCodes, FollowTheKindOfError) {

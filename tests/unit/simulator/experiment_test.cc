@@ -100,6 +100,28 @@ TEST(PolicyListTest, UnknownNamesAreRefused) {
   }
 }
 
+TEST(ExperimentTest, ATraceKeepsItsTimesUnlessOthersAreAskedFor) {
+  std::istringstream in(TraceHeaderLine({.machine = "m", .unit = "gop"}) +
+                        TraceUnitLine({.arrival_ms = 1234,
+                                       .stream = 1,
+                                       .bytes = 9,
+                                       .hot_ms = 10,
+                                       .cold_ms = {},
+                                       .deadline_ms = {}}));
+  auto trace = ReadTrace(in);
+  ASSERT_TRUE(trace.ok());
+  Experiment experiment;
+  experiment.workload = "trace";
+  experiment.topology = "pu:2";
+  experiment.trace = std::make_shared<const RecordedTrace>(std::move(trace).value());
+  EXPECT_EQ(Prepare(experiment)->workload.units[0].arrival_ms, 1234);
+  EXPECT_EQ(Prepare(experiment)->workload.feed, Feed::kOpen);
+  experiment.arrivals = "closed";
+  EXPECT_EQ(Prepare(experiment)->workload.feed, Feed::kClosed);
+  experiment.arrivals = "poisson";
+  EXPECT_NE(Prepare(experiment)->workload.units[0].arrival_ms, 1234);
+}
+
 TEST(TraceWorkloadTest, MissingTimesFollowFromTheMedianOpening) {
   std::istringstream in(TraceHeaderLine({.machine = "m", .unit = "gop"}) +
                         TraceUnitLine({.arrival_ms = 5,
