@@ -108,7 +108,8 @@ void HttpConnection::OnReadable(bufferevent* /*source*/, void* pointer) noexcept
 
 void HttpConnection::OnWritten(bufferevent* /*source*/, void* pointer) noexcept {
   HttpConnection* self = Self(pointer);
-  if (self->stream_ == nullptr && std::exchange(self->stream_counted_, false)) {
+  const bool answered = self->stream_ == nullptr && self->part_ == 0;
+  if (answered && std::exchange(self->stream_counted_, false)) {
     self->host_.OnStreamOver();
   }
   if (self->phase_ == Phase::kFlushing) return self->Linger();
@@ -284,6 +285,7 @@ void HttpConnection::StartPart(PartReply reply) {
   if (input_ended_) return FlushAndClose();  // has left already, as with a stream
   phase_ = Phase::kWaiting;
   Arm(Timer::kService);
+  if (!std::exchange(stream_counted_, true)) host_.OnStreamBegan();
   part_ = host_.context().service.OpenPart(
       std::move(reply.part),
       [post = host_.MakePoster(id_), exchange = exchange_](Result<MediaPart> part) {

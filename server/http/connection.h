@@ -135,7 +135,7 @@ class HttpConnection {
   Persistence persistence_ = Persistence::kKeepAlive;
   PartTicket part_ = 0;  // asked for and not answered; 0 = none
   std::unique_ptr<StreamResponse> stream_;
-  bool stream_counted_ = false;     // told to the host as begun and not yet as over
+  bool stream_counted_ = false;     // a stream or part told to the host as begun, not yet as over
   std::unique_ptr<BodyPipe> body_;  // of an upload
   bool body_open_ = false;          // more of it is to come
   bool continue_sent_ = false;      // "100 Continue" for this request

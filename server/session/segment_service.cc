@@ -296,6 +296,13 @@ Result<SegmentWork> SegmentService::ReadWork(const Shelved& movie, const PartNam
     auto unit = std::make_shared<UnitInput>();
     unit->spec = SegmentUnit(*plan.index, video.plan->grid, plan.segments, name.number,
                              video.budgets.empty() ? 0 : video.budgets[k]);
+    if (unit->spec.source_bytes > kMaxSegmentInput) {
+      return Error{.code = Code::kUnsupported,
+                   .message =
+                       "The source has too few key frames: a segment has to be decoded from "
+                       "too far away.",
+                   .accepted = "up to 256 MiB from a key frame to the end of a segment"};
+    }
     GOPMILL_ASSIGN_OR_RETURN(unit->packets,
                              reader->ReadVideo(unit->spec.first_packet, unit->spec.end_packet));
     work.unit = std::move(unit);

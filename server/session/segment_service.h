@@ -35,7 +35,9 @@ inline constexpr int kSegmentThreads = 3;
 // Requests that have not been looked at yet; more are refused (kUnavailable).
 inline constexpr std::size_t kMaxPartRequests = 512;
 // Segments being made at once, queued ones included; more are refused (kUnavailable).
-inline constexpr std::size_t kMaxSegmentsMaking = 128;
+inline constexpr std::size_t kMaxSegmentsMaking = 64;
+// Compressed video that one segment may be decoded from.
+inline constexpr std::int64_t kMaxSegmentInput = std::int64_t{256} << 20;
 
 struct SegmentStats {
   std::uint64_t playlists = 0, segments = 0;  // answered

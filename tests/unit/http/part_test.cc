@@ -109,5 +109,16 @@ TEST_F(PartTest, AnAnsweredPartIsNotGivenUp) {
   EXPECT_TRUE(service.AwaitPartsLeft(1));  // one, not two
 }
 
+TEST_F(PartTest, ADrainWaitsForPartsAndThenCutsThem) {
+  RawClient client(port());
+  ASSERT_TRUE(client.Get("/v1/hls/small.mp4/v0-3.m4s"));
+  ASSERT_TRUE(client.Receive());
+  EXPECT_TRUE(AwaitStats([](const HttpStats& stats) { return stats.streams == 0; }));
+  ASSERT_TRUE(client.Get("/v1/hls/held.mp4/v0-3.m4s"));
+  EXPECT_TRUE(AwaitStats([](const HttpStats& stats) { return stats.streams == 1; }));
+  EXPECT_EQ(server->Drain(std::chrono::milliseconds(1)), 1U);
+  EXPECT_TRUE(service.AwaitPartsLeft(1));
+}
+
 }  // namespace
 }  // namespace gopmill
