@@ -14,6 +14,7 @@ std::string_view CodeName(Code code) {
     case Code::kResourceExhausted: return "resource-exhausted";
     case Code::kUnavailable: return "unavailable";
     case Code::kCancelled: return "cancelled";
+    case Code::kAlreadyExists: return "already-exists";
     case Code::kDeadlineExceeded: return "deadline-exceeded";
     case Code::kIo: return "io";
     case Code::kInternal: return "internal";

@@ -26,6 +26,7 @@ namespace gopmill {
 enum class Code {
   kInvalidArgument,    // the caller asked for something that can never work
   kNotFound,           // no such movie, stream or file
+  kAlreadyExists,      // another client has taken it
   kUnsupported,        // well-formed, but this build or this source cannot do it
   kCorrupt,            // the media is damaged beyond what can be repaired
   kResourceExhausted,  // a limit or the disk is full

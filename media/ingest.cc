@@ -30,8 +30,14 @@ std::size_t UnitInput::bytes() const {
 Result<std::unique_ptr<Ingest>> Ingest::Open(UniqueFd fd, const TargetRequest& request,
                                              std::stop_token stop) {
   GOPMILL_ASSIGN_OR_RETURN(auto source, Source::Open(std::move(fd), std::move(stop)));
+  return Open(std::unique_ptr<PacketSource>(std::move(source)), request);
+}
+
+Result<std::unique_ptr<Ingest>> Ingest::Open(std::unique_ptr<PacketSource> source,
+                                             const TargetRequest& request) {
   const SourceInfo& info = *source->info();
   GOPMILL_ASSIGN_OR_RETURN(ResolvedTarget resolved, ResolveTarget(request, info));
+  if (source->live() && !request.unit_seconds) resolved.target.unit_seconds = kLiveUnitSeconds;
   if (resolved.target.start.num > 0) {
     GOPMILL_RETURN_IF_ERROR(source->SeekBefore(resolved.target.start));
   }
@@ -47,13 +53,13 @@ Status Ingest::ReadToFirstVideo() {
   while (true) {
     av::Packet packet = av::NewPacket();
     GOPMILL_ASSIGN_OR_RETURN(const auto state, source_->Read(*packet));
-    if (state == Source::ReadState::kEnd) {
+    if (state == PacketSource::ReadState::kEnd) {
       return Error{.code = Code::kCorrupt,
                    .message =
                        "The source ends before its first picture; it is truncated, or the "
                        "start lies behind its end."};
     }
-    if (state == Source::ReadState::kAudio) {
+    if (state == PacketSource::ReadState::kAudio) {
       early_audio_bytes_ += packet->size;
       if (early_audio_.size() >= kMaxEarlyAudioPackets ||
           early_audio_bytes_ > kMaxEarlyAudioBytes) {
@@ -88,7 +94,9 @@ void Ingest::MakePlan(const Target& target) {
 
   PlannerOptions options{.unit_seconds = target.unit_seconds,
                          .source_fps = info.video.fps,
-                         .source_time_base = time_base};
+                         .source_time_base = time_base,
+                         .live = source_->live(),
+                         .reorder_delay = info.video.parameters->video_delay};
   if (target.rate_mode == RateMode::kBitrate) options.bitrate = target.bitrate;
   if (target.duration.valid()) {
     // Frames that start before start + duration.
@@ -130,15 +138,15 @@ Status Ingest::Read() {
   av::Packet packet = av::NewPacket();
   GOPMILL_ASSIGN_OR_RETURN(const auto state, source_->Read(*packet));
   switch (state) {
-    case Source::ReadState::kVideo:
+    case PacketSource::ReadState::kVideo:
       repair_.Fix(kVideoTrack, *packet);
       if (!planner_->done()) OnVideo(std::move(packet));
       break;
-    case Source::ReadState::kAudio:
+    case PacketSource::ReadState::kAudio:
       repair_.Fix(kAudioTrack, *packet);
       if (!audio_done_) OnAudio(std::move(packet));
       break;
-    case Source::ReadState::kEnd: OnEnd(); break;
+    case PacketSource::ReadState::kEnd: OnEnd(); break;
   }
   if (collected_bytes_ > kMaxCollectedBytes) {
     return Error{.code = Code::kUnsupported,

@@ -56,6 +56,8 @@ class Ingest {
   // first video packet, which fixes the output grid.
   static Result<std::unique_ptr<Ingest>> Open(UniqueFd source, const TargetRequest& request,
                                               std::stop_token stop);
+  static Result<std::unique_ptr<Ingest>> Open(std::unique_ptr<PacketSource> source,
+                                              const TargetRequest& request);
 
   [[nodiscard]] const std::shared_ptr<const StreamPlan>& plan() const { return plan_; }
   [[nodiscard]] const std::vector<Adjustment>& adjustments() const { return adjustments_; }
@@ -67,7 +69,7 @@ class Ingest {
   Result<Item> Next();
 
  private:
-  Ingest(std::unique_ptr<Source> source, TimestampRepair repair)
+  Ingest(std::unique_ptr<PacketSource> source, TimestampRepair repair)
       : source_(std::move(source)), repair_(std::move(repair)) {}
   Status ReadToFirstVideo();
   void MakePlan(const Target& target);
@@ -77,7 +79,7 @@ class Ingest {
   void OnEnd();
   void EmitUnits(const std::vector<UnitSpec>& units);
 
-  std::unique_ptr<Source> source_;
+  std::unique_ptr<PacketSource> source_;
   TimestampRepair repair_;
   std::shared_ptr<const StreamPlan> plan_;
   std::vector<Adjustment> adjustments_;

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "base/unique_fd.h"
 #include "media/av_ptr.h"
+#include "media/packet_source.h"
 #include "media/source_info.h"
 
 namespace gopmill {
@@ -24,27 +25,19 @@ inline constexpr std::int64_t kMaxSourcePixels = 8192LL * 8192;
 inline constexpr unsigned kMaxSourceStreams = 64;
 inline constexpr std::int64_t kProbeBytes = 5'000'000;
 
-class Source {
+class Source : public PacketSource {
  public:
   // Takes the descriptor. Fails with kUnsupported (not a media file we read, no video track, codec
   // not on the list), kCorrupt, kIo, or kCancelled when `stop` was asked for.
   static Result<std::unique_ptr<Source>> Open(UniqueFd fd, std::stop_token stop);
-  ~Source();
+  ~Source() override;
 
-  [[nodiscard]] const std::shared_ptr<const SourceInfo>& info() const;
-  // The container gives no usable presentation times (raw streams, AVI with B-frames).
-  [[nodiscard]] bool counted_pts() const;
-  // The source's own zero: start of its earliest selected track, microseconds of container time.
-  [[nodiscard]] std::int64_t start_us() const;
-
-  // Moves to a key frame at or before `seconds` after the zero. kUnsupported on a pipe.
-  Status SeekBefore(Rational seconds);
-
-  enum class ReadState { kVideo, kAudio, kEnd };
-  // Reads the next packet of the video or audio track. A read error after the start is the end of
-  // the source, and `truncated` tells of it.
-  Result<ReadState> Read(AVPacket& packet);
-  [[nodiscard]] bool truncated() const;
+  [[nodiscard]] const std::shared_ptr<const SourceInfo>& info() const override;
+  [[nodiscard]] bool counted_pts() const override;
+  [[nodiscard]] std::int64_t start_us() const override;
+  Status SeekBefore(Rational seconds) override;
+  Result<ReadState> Read(AVPacket& packet) override;
+  [[nodiscard]] bool truncated() const override;
 
  private:
   struct Impl;

@@ -96,12 +96,13 @@ void UnitPlanner::ResolvePending(std::int64_t end_packet, std::vector<UnitSpec>&
 void UnitPlanner::SplitIfLong(std::vector<UnitSpec>& out) {
   const double length = next_index_ == 0 ? kFirstUnitSeconds : options_.unit_seconds;
   const std::int64_t collected = grid_.FirstFrameShowing(*latest_pts_) - unit_frame_;
-  if (collected < 2 * Frames(length)) return;
+  if (collected < (options_.live ? 1 : 2) * Frames(length)) return;
   const std::int64_t cut = unit_frame_ + Frames(length);
   const SourceTicks latest = grid_.LatestPts(cut);
   const auto behind =
       std::count_if(seen_.begin(), seen_.end(), [&](const Seen& s) { return s.pts > latest; });
-  if (behind < kReorderSlack) return;
+  // Live: what the decoder holds back, and one more for a delay that was not announced.
+  if (behind < (options_.live ? options_.reorder_delay + 1 : kReorderSlack)) return;
   Emit(cut, packets_, false, out);
   StartUnit(cut, packets_, CutKind::kChained);
 }
@@ -111,7 +112,9 @@ void UnitPlanner::SplitIfLong(std::vector<UnitSpec>& out) {
 void UnitPlanner::HalveIfLong(std::int64_t end_frame, std::int64_t end_packet,
                               std::vector<UnitSpec>& out) {
   const std::int64_t frames = end_frame - unit_frame_;
-  if (options_.unit_seconds <= 0 || frames <= Frames(options_.unit_seconds * kLongest)) return;
+  if (options_.live || options_.unit_seconds <= 0 ||
+      frames <= Frames(options_.unit_seconds * kLongest))
+    return;
   const std::int64_t middle = unit_frame_ + frames / 2;
   Emit(middle, end_packet, false, out);
   StartUnit(middle, end_packet, CutKind::kChained);

@@ -29,6 +29,7 @@ namespace gopmill {
 
 inline constexpr double kOpenRunSeconds = 8.0;    // longest run before an open cut is taken
 inline constexpr double kFirstUnitSeconds = 0.5;  // length of the first unit
+inline constexpr double kLiveUnitSeconds = 0.5;   // of a live source, unless asked for otherwise
 // Packets that must lie behind a split before its unit is emitted: more than any decoder holds back
 // for reordering (16 frames in H.264 and HEVC).
 inline constexpr int kReorderSlack = 20;
@@ -49,7 +50,11 @@ struct PlannerOptions {
   double unit_seconds = kDefaultUnitSeconds;  // 0 = one source GOP per unit
   Rational source_fps = {};                   // nominal, for packets without a duration
   Rational source_time_base = {};
-  std::int64_t bitrate = 0;       // video target, bits per second; 0 = not by bit rate
+  std::int64_t bitrate = 0;  // video target, bits per second; 0 = not by bit rate
+  // A live source is split as soon as a unit is full, not when it is certain that another one
+  // follows: waiting would be delay.
+  bool live = false;
+  int reorder_delay = 0;          // pictures that the source's decoder holds back; live only
   std::int64_t frame_limit = -1;  // last output frame + 1 of the request; -1 = to the end
 };
 

@@ -16,6 +16,7 @@ int ExitCodeOf(const Error& error) {
     case Code::kResourceExhausted:
     case Code::kUnavailable:
     case Code::kDeadlineExceeded:
+    case Code::kAlreadyExists:
     case Code::kIo:
     case Code::kInternal: return kFailed;
   }

@@ -245,6 +245,8 @@ void HttpConnection::Dispatch() {
     StartDeferred(*deferred);
   } else if (auto* part = std::get_if<PartReply>(&handled.reply)) {
     StartPart(std::move(*part));
+  } else if (auto* publish = std::get_if<PublishReply>(&handled.reply)) {
+    StartPublishing(*publish);
   } else {
     StartStream(std::get<StreamReply>(handled.reply));
   }

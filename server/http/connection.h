@@ -105,6 +105,7 @@ class HttpConnection {
   void LeavePart();
   void StartStream(const StreamReply& reply);
   Result<StreamId> OpenStream(const StreamReply& reply, std::unique_ptr<StreamSink> sink);
+  void StartPublishing(const PublishReply& reply);
   void PumpStream();
   void EndStream();
   [[nodiscard]] Persistence StreamPersistence() const;

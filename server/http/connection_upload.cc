@@ -30,6 +30,29 @@ Result<UniqueFd> HttpConnection::OpenBody() {
   return reader;
 }
 
+void HttpConnection::StartPublishing(const PublishReply& reply) {
+  if (input_ended_) return FlushAndClose();
+  const auto done = [post = host_.MakePoster(id_),
+                     exchange = exchange_](Result<std::string> result) {
+    post([exchange, result = std::move(result)](HttpConnection& self) {
+      if (self.phase_ != Phase::kWaiting || self.exchange_ != exchange) return;
+      self.CloseBody();
+      self.Respond(result.ok() ? HttpResponse{200, "application/json", {}, *result + "\n"}
+                               : ProblemResponse(ProblemFromError(result.error())));
+    });
+  };
+  phase_ = Phase::kWaiting;
+  Status status = OkStatus();
+  if (auto body = OpenBody(); body.ok()) {
+    status = host_.context().service.Publish(reply.name, std::move(body).value(), done);
+  } else {
+    status = body.error();
+  }
+  if (status.ok()) return PumpBody();
+  CloseBody();
+  Respond(ProblemResponse(ProblemFromError(status.error())));
+}
+
 void HttpConnection::PumpBody() {
   if (!uploading()) return;
   // Now that the request has been accepted, a client that asked may send.

@@ -100,6 +100,16 @@ Reply Part(Call& call, std::string_view entry) {
                     .if_none_match = std::string(call.request.Field("if-none-match"))}};
 }
 
+Reply Publish(Call& call) {
+  if (auto refusal = NotServing(call)) return *std::move(refusal);
+  if (auto error = UnexpectedQuery(call)) return ProblemResponse(ProblemFromError(*error));
+  if (!call.request.has_body) {
+    return ProblemResponse(ProblemFromError(InvalidArgument(
+        "body", "The request has no body to publish.", "a media stream, best MPEG-TS")));
+  }
+  return PublishReply{std::move(call.argument)};
+}
+
 Reply Sources(Call& call) {
   if (auto error = UnexpectedQuery(call)) return ProblemResponse(ProblemFromError(*error));
   return DeferredReply{
@@ -196,6 +206,8 @@ Reply CallRoute(RouteId route, Call& call) {
     case RouteId::kTranscodeBody: return TranscodeBody(call);
     case RouteId::kHls: return Part(call, "master.m3u8");
     case RouteId::kDash: return Part(call, "manifest.mpd");
+    case RouteId::kLive: return Publish(call);
+    case RouteId::kLiveSources: return Json(call.context.service.LiveSources());
     case RouteId::kSources: return Sources(call);
     case RouteId::kStreams: return Json(call.context.service.Streams());
     case RouteId::kStream: return StreamById(call);

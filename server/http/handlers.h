@@ -42,7 +42,12 @@ struct PartReply {
   PartRequest part;
 };
 
-using Reply = std::variant<HttpResponse, DeferredReply, StreamReply, PartReply>;
+// The body is a live source; the answer comes at its end.
+struct PublishReply {
+  std::string name;
+};
+
+using Reply = std::variant<HttpResponse, DeferredReply, StreamReply, PartReply, PublishReply>;
 
 struct HandledRequest {
   RouteId route = RouteId::kUnknown;

@@ -21,9 +21,10 @@ struct CodeRow {
 // The one table from Code to HTTP status. kResourceExhausted (a limit or the disk is full) is 503
 // rather than 507: it passes, and every client and proxy knows 503. kCancelled reaches a client
 // only when somebody else stopped its stream before the first byte.
-constexpr std::array<CodeRow, 10> kCodes = {{
+constexpr std::array<CodeRow, 11> kCodes = {{
     {Code::kInvalidArgument, 400, "The request has an invalid parameter"},
     {Code::kNotFound, 404, "There is no such resource"},
+    {Code::kAlreadyExists, 409, "Another client has taken this resource"},
     {Code::kUnsupported, 422, "The media or the request is not supported"},
     {Code::kCorrupt, 422, "The media is damaged"},
     {Code::kResourceExhausted, 503, "A resource is used up"},

@@ -8,9 +8,11 @@
 namespace gopmill {
 namespace {
 
-constexpr std::array<Route, 15> kRoutes = {{
+constexpr std::array<Route, 17> kRoutes = {{
     {RouteId::kTranscode, "/v1/transcode/{path}", "GET HEAD"},
     {RouteId::kTranscodeBody, "/v1/transcode", "POST PUT"},
+    {RouteId::kLive, "/v1/live/{name}", "PUT"},
+    {RouteId::kLiveSources, "/v1/live", "GET"},
     {RouteId::kHls, "/v1/hls/{path}", "GET"},
     {RouteId::kDash, "/v1/dash/{path}", "GET"},
     {RouteId::kSources, "/v1/sources", "GET"},

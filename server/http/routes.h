@@ -18,6 +18,8 @@ namespace gopmill {
 enum class RouteId : std::uint8_t {
   kTranscode,
   kTranscodeBody,
+  kLive,
+  kLiveSources,
   kHls,
   kDash,
   kSources,

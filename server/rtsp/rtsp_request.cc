@@ -78,6 +78,7 @@ int RtspStatusOf(Code code) {
     case Code::kNotFound: return 404;
     case Code::kUnsupported:
     case Code::kCorrupt: return 415;
+    case Code::kAlreadyExists: return 403;
     case Code::kDeadlineExceeded: return 504;
     case Code::kResourceExhausted:
     case Code::kUnavailable:

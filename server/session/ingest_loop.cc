@@ -104,11 +104,11 @@ Status IngestLoop::OnItem(EndOfSource end) {
   return OkStatus();
 }
 
-Status Ingesting(const SourceOpener& open, const TargetRequest& request, IngestPace pace,
+Status Ingesting(const PacketSourceOpener& open, const TargetRequest& request, IngestPace pace,
                  const std::stop_token& stop, Mailbox& mailbox) {
   const TimePoint begin = SteadyNow();
-  GOPMILL_ASSIGN_OR_RETURN(UniqueFd fd, open());
-  GOPMILL_ASSIGN_OR_RETURN(auto ingest, Ingest::Open(std::move(fd), request, stop));
+  GOPMILL_ASSIGN_OR_RETURN(auto source, open(stop));
+  GOPMILL_ASSIGN_OR_RETURN(auto ingest, Ingest::Open(std::move(source), request));
   IngestLoop loop(std::move(ingest), pace, stop, mailbox);
   GOPMILL_RETURN_IF_ERROR(loop.Start(SteadyNow() - begin));
   return loop.Run();
@@ -138,7 +138,7 @@ std::size_t WindowBytes(const UnitInput& unit, const StreamPlan& plan) {
   return unit.bytes() + static_cast<std::size_t>(coded);
 }
 
-void RunIngest(const SourceOpener& open, const TargetRequest& request, IngestPace pace,
+void RunIngest(const PacketSourceOpener& open, const TargetRequest& request, IngestPace pace,
                const std::stop_token& stop, Mailbox& mailbox) {
   const Status status = Ingesting(open, request, pace, stop, mailbox);
   if (!status.ok()) mailbox.Post(Failed{status.error()});

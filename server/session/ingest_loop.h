@@ -17,6 +17,9 @@ namespace gopmill {
 
 // Opens the source; called once, on the ingest thread.
 using SourceOpener = std::function<Result<UniqueFd>()>;
+// The same for a source that is no file; may wait until `stop`.
+using PacketSourceOpener =
+    std::function<Result<std::unique_ptr<PacketSource>>(const std::stop_token& stop)>;
 
 // How fast a source is taken in.
 enum class IngestPace {
@@ -31,7 +34,7 @@ std::size_t WindowBytes(const UnitInput& unit, const StreamPlan& plan);
 
 // Runs until the source has ended, failed, or the mailbox is closed. Always ends with IngestEnded
 // or Failed in the mailbox.
-void RunIngest(const SourceOpener& open, const TargetRequest& request, IngestPace pace,
+void RunIngest(const PacketSourceOpener& open, const TargetRequest& request, IngestPace pace,
                const std::stop_token& stop, Mailbox& mailbox);
 
 }  // namespace gopmill

@@ -55,6 +55,7 @@ MediaService::MediaService(const ServerConfig& config, Library library,
 
 MediaService::~MediaService() {
   StartDraining();
+  live_.Stop();
   CancelAll();
   WaitIdle(std::chrono::hours(1));
   {
@@ -70,7 +71,14 @@ Result<StreamId> MediaService::OpenStream(const std::string& path, const Request
   GOPMILL_ASSIGN_OR_RETURN(TargetRequest request, ParseParams(params));
   SessionSpec spec;
   spec.source_name = path;
-  spec.open = [this, path] { return library_.OpenEntry(path); };
+  if (path.starts_with(kLivePrefix)) {
+    GOPMILL_ASSIGN_OR_RETURN(const auto live, live_.Find(path.substr(kLivePrefix.size())));
+    spec.open_packets = [live](const std::stop_token& stop) { return live->Subscribe(stop); };
+    // A machine that does not keep up shall drop what is old, not collect it.
+    spec.limits.window_units = engine_->scheduler().worker_count() + 2;
+  } else {
+    spec.open = [this, path] { return library_.OpenEntry(path); };
+  }
   spec.request = std::move(request);
   spec.sink = std::move(sink);
   return Admit(std::move(spec));
@@ -85,6 +93,11 @@ Result<StreamId> MediaService::OpenUpload(UniqueFd body, const RequestParams& pa
   spec.open = [shared_body]() -> Result<UniqueFd> { return std::move(*shared_body); };
   spec.sink = std::move(sink);
   return Admit(std::move(spec));
+}
+
+Status MediaService::Publish(const std::string& name, UniqueFd body, JsonCallback done) {
+  if (!Ready()) return Draining();
+  return live_.Publish(name, std::move(body), std::move(done));
 }
 
 // Gives the stream its number and starts it, if there is room for it.
@@ -170,6 +183,7 @@ std::string MediaService::Metrics() const {
   metrics.scheduler = engine_->scheduler().Stats();
   metrics.cache = engine_->cache_stats();
   metrics.segments = segments_.stats();
+  metrics.live = live_.Totals();
   {
     const MutexLock lock(mutex_);
     metrics.totals = totals_;

@@ -23,6 +23,7 @@
 #include "config/server_config.h"
 #include "server/session/engine.h"
 #include "server/session/library.h"
+#include "server/session/live_hub.h"
 #include "server/session/segment_service.h"
 #include "server/session/service.h"
 #include "server/session/service_metrics.h"
@@ -46,6 +47,8 @@ class MediaService : public Service {
                               std::unique_ptr<StreamSink> sink) override;
   Result<StreamId> OpenUpload(UniqueFd body, const RequestParams& params,
                               std::unique_ptr<StreamSink> sink) override;
+  Status Publish(const std::string& name, UniqueFd body, JsonCallback done) override;
+  std::string LiveSources() const override { return live_.Json(); }
   void CheckStream(const std::string& path, const RequestParams& params,
                    JsonCallback done) override;
   Status CancelStream(StreamId id) override;
@@ -77,6 +80,7 @@ class MediaService : public Service {
   void RunFileRequests();
   void Defer(std::function<void()> work, const JsonCallback& done);
   void ForgetProbesExcept(const std::vector<Library::Entry>& entries);
+  Result<std::string> CheckLive(const std::string& name, const TargetRequest& request);
   std::string SourceEntryJson(const Library::Entry& entry);
 
   struct FileRequest {
@@ -84,6 +88,7 @@ class MediaService : public Service {
     JsonCallback done;  // for an error when it is not worked on
   };
   const Library library_;
+  LiveHub live_;
   const std::unique_ptr<Engine> engine_;
   const std::shared_ptr<UnitObserver> observer_;
   SegmentService segments_;

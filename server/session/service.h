@@ -58,6 +58,11 @@ class Service {
   // more of it is needed, which may be before its end.
   virtual Result<StreamId> OpenUpload(UniqueFd body, const RequestParams& params,
                                       std::unique_ptr<StreamSink> sink) = 0;
+  // Reads a live source from a descriptor (as above) until its end: `name` can then be asked for as
+  // "live/NAME". kAlreadyExists while it has another publisher. The callback comes at the end, with
+  // what was received, or what was wrong with it.
+  virtual Status Publish(const std::string& name, UniqueFd body, JsonCallback done) = 0;
+  virtual std::string LiveSources() const = 0;
   // What OpenStream would answer in its headers, without transcoding (for HEAD): on success the
   // callback gets the content type.
   virtual void CheckStream(const std::string& path, const RequestParams& params,

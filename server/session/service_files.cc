@@ -103,6 +103,7 @@ void MediaService::CheckStream(const std::string& path, const RequestParams& par
   Result<TargetRequest> request = ParseParams(params);
   if (!request.ok()) return done(request.error());
   const auto check = [this, path, request = *request]() -> Result<std::string> {
+    if (path.starts_with(kLivePrefix)) return CheckLive(path.substr(kLivePrefix.size()), request);
     GOPMILL_ASSIGN_OR_RETURN(UniqueFd fd, library_.OpenEntry(path));
     GOPMILL_ASSIGN_OR_RETURN(const auto source,
                              Source::Open(std::move(fd), file_stop_.get_token()));
@@ -110,6 +111,16 @@ void MediaService::CheckStream(const std::string& path, const RequestParams& par
     return std::string(ContentType(resolved.target.container));
   };
   Defer([check, done] { done(check()); }, done);
+}
+
+Result<std::string> MediaService::CheckLive(const std::string& name, const TargetRequest& request) {
+  GOPMILL_ASSIGN_OR_RETURN(const auto live, live_.Find(name));
+  const auto info = live->info();
+  if (info == nullptr) {
+    return Error{.code = Code::kUnavailable, .message = "Nobody publishes under this name now."};
+  }
+  GOPMILL_ASSIGN_OR_RETURN(const auto resolved, ResolveTarget(request, *info));
+  return std::string(ContentType(resolved.target.container));
 }
 
 void MediaService::Explain(const std::string& path, const RequestParams& params,

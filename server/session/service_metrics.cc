@@ -137,6 +137,20 @@ void AddCache(Families& f, const CacheStats& c) {
   f.Gauge("gopmill_context_cache_bytes", "Estimated memory of kept contexts.", Number(c.bytes));
 }
 
+void AddLive(Families& f, const LiveTotals& l) {
+  f.Gauge("gopmill_live_publishers", "Live sources with a publisher.", Number(l.publishing));
+  f.Gauge("gopmill_live_readers", "Streams that read live sources.", Number(l.readers));
+  f.Counter("gopmill_live_publishers_total", "Publishers accepted.", Number(l.counts.publishers));
+  f.Counter("gopmill_live_received_bytes_total", "Coded bytes of live sources.",
+            Number(l.counts.bytes));
+  f.Counter("gopmill_live_timestamps_repaired_total", "Timestamps of live sources put right.",
+            Number(l.counts.repaired));
+  f.Counter("gopmill_live_dropped_gops_total", "GOPs dropped before readers that do not keep up.",
+            Number(l.counts.dropped_gops));
+  f.Counter("gopmill_live_dropped_packets_total", "The packets in them.",
+            Number(l.counts.dropped_packets));
+}
+
 void AddSegments(Families& f, const SegmentStats& s) {
   const std::string parts = "gopmill_parts_total";
   f.Counter(parts, "Parts of HLS and DASH presentations answered, by kind.", Number(s.playlists),
@@ -191,6 +205,7 @@ std::string MetricsText(const ServiceMetrics& metrics) {
   AddScheduler(families, metrics.scheduler);
   AddCache(families, metrics.cache);
   AddSegments(families, metrics.segments);
+  AddLive(families, metrics.live);
   return families.Text();
 }
 

@@ -11,6 +11,7 @@
 
 #include "codec/context_cache.h"
 #include "scheduler/scheduler.h"
+#include "server/session/live_hub.h"
 #include "server/session/segment_service.h"
 #include "server/session/stream_stats.h"
 
@@ -34,6 +35,7 @@ struct ServiceMetrics {
   SchedulerStats scheduler;
   CacheStats cache;
   SegmentStats segments;
+  LiveTotals live;
 };
 
 std::string MetricsText(const ServiceMetrics& metrics);

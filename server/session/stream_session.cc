@@ -13,7 +13,19 @@ namespace {
 
 // Units in flight per stream: enough for every worker to have one, one to follow, and the runs of a
 // source with long GOPs to overlap.
-int WindowUnits(const Scheduler& scheduler) { return 4 * scheduler.worker_count() + 4; }
+int WindowUnits(const SessionLimits& limits, const Scheduler& scheduler) {
+  return limits.window_units > 0 ? limits.window_units : 4 * scheduler.worker_count() + 4;
+}
+
+// Opens the source by its descriptor.
+PacketSourceOpener FileOpener(SourceOpener open) {
+  return [open = std::move(open)](
+             const std::stop_token& stop) -> Result<std::unique_ptr<PacketSource>> {
+    GOPMILL_ASSIGN_OR_RETURN(UniqueFd fd, open());
+    GOPMILL_ASSIGN_OR_RETURN(auto source, Source::Open(std::move(fd), stop));
+    return std::unique_ptr<PacketSource>(std::move(source));
+  };
+}
 
 constexpr std::chrono::milliseconds kTick{200};
 
@@ -28,8 +40,9 @@ Result<std::unique_ptr<StreamSession>> StreamSession::Start(SessionSpec spec,
 
 Status StreamSession::Launch() {
   try {
-    ingest_ = std::jthread(
-        [this] { RunIngest(spec_.open, spec_.request, spec_.pace, stop_.get_token(), *mailbox_); });
+    ingest_ = std::jthread([this] {
+      RunIngest(spec_.open_packets, spec_.request, spec_.pace, stop_.get_token(), *mailbox_);
+    });
     egress_ = std::jthread([this] { RunEgress(); });
     return OkStatus();
   } catch (const std::system_error&) {
@@ -40,7 +53,9 @@ Status StreamSession::Launch() {
 StreamSession::StreamSession(SessionSpec spec, Scheduler& scheduler)
     : spec_(std::move(spec)),
       scheduler_(scheduler),
-      mailbox_(std::make_shared<Mailbox>(spec_.limits.window_bytes, WindowUnits(scheduler))) {
+      mailbox_(std::make_shared<Mailbox>(spec_.limits.window_bytes,
+                                         WindowUnits(spec_.limits, scheduler))) {
+  if (!spec_.open_packets) spec_.open_packets = FileOpener(std::move(spec_.open));
   stats_.id = spec_.id;
   stats_.source = spec_.source_name;
   output_ = std::make_unique<OutputChain>(

@@ -37,7 +37,8 @@
 namespace gopmill {
 
 struct SessionLimits {
-  std::size_t window_bytes = std::size_t{16} << 20U;        // units in flight, per stream
+  std::size_t window_bytes = std::size_t{16} << 20U;  // units in flight, per stream
+  int window_units = 0;  // the same in units; 0 = by the number of workers
   std::size_t decode_ahead_bytes = std::size_t{24} << 20U;  // scaled frames, per running unit
 };
 
@@ -46,6 +47,7 @@ struct SessionSpec {
   std::uint64_t number = 0;  // order of arrival
   std::string source_name;   // for reports
   SourceOpener open;
+  PacketSourceOpener open_packets;  // in place of `open` where the source is no file
   TargetRequest request;
   MuxSettings mux;  // the container comes from the target
   SessionLimits limits;

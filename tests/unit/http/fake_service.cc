@@ -33,7 +33,7 @@ std::vector<Code> AllCodes() {
   return {Code::kInvalidArgument, Code::kNotFound,          Code::kUnsupported,
           Code::kCorrupt,         Code::kResourceExhausted, Code::kUnavailable,
           Code::kCancelled,       Code::kDeadlineExceeded,  Code::kIo,
-          Code::kInternal};
+          Code::kInternal,        Code::kAlreadyExists};
 }
 
 FakeService::~FakeService() {
@@ -88,6 +88,19 @@ Result<StreamId> FakeService::OpenUpload(UniqueFd body, const RequestParams& par
         changed_.NotifyAll();
       });
   return id;
+}
+
+Status FakeService::Publish(const std::string& name, UniqueFd body, JsonCallback done) {
+  if (name == "taken") return Error{Code::kAlreadyExists, "Somebody publishes there already."};
+  MutexLock lock(mutex_);
+  helpers_.emplace_back([this, name, body = std::move(body), done = std::move(done)] {
+    std::vector<std::uint8_t> buffer(4096);
+    ssize_t got = 0;
+    while ((got = read(body.get(), buffer.data(), buffer.size())) > 0) uploaded += got;
+    if (name == "garbage") return done(Error{Code::kUnsupported, "This is no media."});
+    done("{\"name\":\"" + name + "\"}");
+  });
+  return OkStatus();
 }
 
 Status FakeService::Copy(UniqueFd body, std::size_t limit, StreamSink& sink) {

@@ -10,6 +10,7 @@
 //   broken.mp4        one write, then fails
 //   dropped.mp4       destroys its sink without Finish
 //   error/<code>      fails before Start with that code ("error/not-found")
+// A publisher named "taken" is refused; others are read to their end.
 // An upload is answered by its own bytes; a parameter "limit" ends it after that many bytes, and
 // "reading" set to "late" lets it begin to read at Release().
 // Parts (OpenPart) do what their movie says: held.mp4 is never answered, error/<code> fails, any
@@ -38,6 +39,8 @@ class FakeService final : public Service {
                               std::unique_ptr<StreamSink> sink) override;
   Result<StreamId> OpenUpload(UniqueFd body, const RequestParams& params,
                               std::unique_ptr<StreamSink> sink) override;
+  Status Publish(const std::string& name, UniqueFd body, JsonCallback done) override;
+  std::string LiveSources() const override { return "{\"live\":[]}"; }
   void CheckStream(const std::string& path, const RequestParams& params,
                    JsonCallback done) override;
   Status CancelStream(StreamId id) override;

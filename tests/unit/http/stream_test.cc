@@ -70,6 +70,7 @@ int ExpectedStatus(Code code) {
   switch (code) {
     case Code::kInvalidArgument: return 400;
     case Code::kNotFound: return 404;
+    case Code::kAlreadyExists: return 409;
     case Code::kUnsupported:
     case Code::kCorrupt: return 422;
     case Code::kResourceExhausted:

@@ -183,6 +183,29 @@ TEST_F(UploadTest, AClientThatLeavesInTheMiddleEndsTheStream) {
   EXPECT_TRUE(service.AwaitEnded(1));
 }
 
+TEST_F(UploadTest, APublisherIsAnsweredAtItsEnd) {
+  RawClient client(port());
+  client.Send("PUT /v1/live/cam HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n");
+  client.Send(Chunk("hello"));
+  ASSERT_TRUE(AwaitUploaded(5));
+  client.Send("0\r\n\r\n");
+  const auto response = client.Receive();
+  ASSERT_TRUE(response);
+  EXPECT_EQ(response->status, 200);
+  EXPECT_EQ(ParseJson(*response)["name"], "cam");
+}
+
+TEST_F(UploadTest, ARefusedPublisherHearsOfItBeforeItSends) {
+  for (const auto& [name, status] : {std::pair{"taken", 409}, std::pair{"garbage", 422}}) {
+    RawClient client(port());
+    client.Send(std::string("PUT /v1/live/") + name +
+                " HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc");
+    const auto response = client.Receive();
+    ASSERT_TRUE(response);
+    EXPECT_EQ(response->status, status);
+  }
+}
+
 class StalledUploadTest : public ServerFixture {};
 
 TEST_F(StalledUploadTest, AClientThatStopsSendingIsCut) {

@@ -220,5 +220,29 @@ TEST(UnitPlannerProperty, UnitsTileTheOutputWhateverTheSource) {
   }
 }
 
+// A live source's unit is there as soon as it is full and its last pictures have left the decoder.
+TEST(LivePlanner, CutsAsSoonAsAUnitIsFull) {
+  Plan plan({.unit_seconds = 0.4, .live = true, .reorder_delay = 0});
+  plan.Gop(0, 14);
+  // The first unit has half a second, 13 pictures; the one behind shows how long its last one is
+  // shown, and one more that the decoder has let go of it.
+  EXPECT_THAT(plan.sofar(), testing::IsEmpty());
+  plan.Picture(14);
+  EXPECT_THAT(plan.sofar(), ElementsAre(IsUnit(0, 13, CutKind::kClosed)));
+  for (int i = 15; i < 25; ++i) plan.Picture(i);
+  EXPECT_THAT(plan.sofar(),
+              ElementsAre(IsUnit(0, 13, CutKind::kClosed), IsUnit(13, 23, CutKind::kChained)));
+  plan.Gop(25, 5);
+  EXPECT_EQ(plan.Units().back().end_frame, 30);
+}
+
+TEST(LivePlanner, WaitsForWhatTheDecoderHoldsBack) {
+  Plan plan({.unit_seconds = 0.4, .live = true, .reorder_delay = 2});
+  plan.Gop(0, 16);
+  EXPECT_THAT(plan.sofar(), testing::IsEmpty());
+  plan.Picture(16);
+  EXPECT_EQ(plan.sofar().size(), 1U);
+}
+
 }  // namespace
 }  // namespace gopmill

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the ingest reads: the packets of one video and at most one audio track, in decode order. A
+// file or pipe (media/source), or a reader of a live source (server/session/live_source).
+//
+// Thread-safety: thread-compatible; owned by the stream's ingest thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/rational.h"
+#include "base/status.h"
+#include "media/av_ptr.h"
+#include "media/source_info.h"
+
+namespace gopmill {
+
+class PacketSource {
+ public:
+  virtual ~PacketSource() = default;
+
+  [[nodiscard]] virtual const std::shared_ptr<const SourceInfo>& info() const = 0;
+  // The container gives no usable presentation times (raw streams, AVI with B-frames).
+  [[nodiscard]] virtual bool counted_pts() const = 0;
+  // The source's own zero: start of its earliest selected track, microseconds of container time.
+  [[nodiscard]] virtual std::int64_t start_us() const = 0;
+  // It arrives as it is made: units are short and cut as soon as they can be.
+  [[nodiscard]] virtual bool live() const { return false; }
+
+  // Moves to a key frame at or before `seconds` after the zero. kUnsupported on a pipe.
+  virtual Status SeekBefore(Rational seconds) = 0;
+
+  enum class ReadState { kVideo, kAudio, kEnd };
+  // Reads the next packet of the video or audio track. A read error after the start is the end of
+  // the source, and `truncated` tells of it.
+  virtual Result<ReadState> Read(AVPacket& packet) = 0;
+  [[nodiscard]] virtual bool truncated() const = 0;
+};
+
+}  // namespace gopmill

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/live_hub.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "base/log.h"
+#include "media/source.h"
+#include "server/session/plan_json.h"
+
+namespace gopmill {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json CountsJson(const LiveCounts& counts) {
+  return {{"publishers", counts.publishers},
+          {"packets", counts.packets},
+          {"bytes", counts.bytes},
+          {"timestamps_repaired", counts.repaired},
+          {"dropped_gops", counts.dropped_gops},
+          {"dropped_packets", counts.dropped_packets}};
+}
+
+void Add(LiveCounts& sum, const LiveCounts& counts) {
+  sum.publishers += counts.publishers;
+  sum.packets += counts.packets;
+  sum.bytes += counts.bytes;
+  sum.repaired += counts.repaired;
+  sum.dropped_gops += counts.dropped_gops;
+  sum.dropped_packets += counts.dropped_packets;
+}
+
+Status ReadPublisher(LiveSource& live, UniqueFd body, const std::stop_token& stop) {
+  GOPMILL_ASSIGN_OR_RETURN(const auto source, Source::Open(std::move(body), stop));
+  return live.Run(*source);
+}
+
+}  // namespace
+
+Status CheckLiveName(std::string_view name) {
+  const bool good = !name.empty() && name.size() <= kMaxLiveNameBytes && name.front() != '.' &&
+                    std::ranges::all_of(name, [](unsigned char c) {
+                      return (c < 0x80 && std::isalnum(c) != 0) || c == '.' || c == '_' || c == '-';
+                    });
+  if (good) return OkStatus();
+  return InvalidArgument("name", "This cannot be the name of a live source.",
+                         "1 to 64 letters, digits, '.', '_' and '-', not beginning with '.'");
+}
+
+LiveHub::~LiveHub() { Stop(); }
+
+Status LiveHub::Publish(const std::string& name, UniqueFd body, Done done) {
+  const MutexLock lock(mutex_);
+  Reap();
+  if (stopping_ || publishers_.size() >= kMaxPublishers) {
+    return Error{.code = Code::kUnavailable,
+                 .message = "No more publishers are taken now; the limit is " +
+                            std::to_string(kMaxPublishers) + "."};
+  }
+  GOPMILL_ASSIGN_OR_RETURN(const auto live, FindLocked(name));
+  GOPMILL_RETURN_IF_ERROR(live->Claim());
+  Publisher& publisher = publishers_.emplace_back();
+  const auto run = [&publisher, live, name, shared = std::make_shared<UniqueFd>(std::move(body)),
+                    done = std::move(done)] {
+    const Status status = ReadPublisher(*live, std::move(*shared), publisher.stop.get_token());
+    live->Release();
+    spdlog::info("live {}: the publisher has gone{}", name,
+                 status.ok() ? "" : ": " + status.error().ToString());
+    if (status.ok()) {
+      done(ordered_json{{"name", name}, {"counts", CountsJson(live->counts())}}.dump(2));
+    } else {
+      done(status.error());
+    }
+    publisher.over = true;
+  };
+  try {
+    publisher.thread = std::jthread(run);
+  } catch (const std::system_error&) {
+    publishers_.pop_back();
+    live->Release();
+    return Error{.code = Code::kUnavailable, .message = "The machine has no more threads."};
+  }
+  return OkStatus();
+}
+
+void LiveHub::Reap() {
+  std::erase_if(publishers_, [](const Publisher& publisher) { return publisher.over.load(); });
+}
+
+Result<std::shared_ptr<LiveSource>> LiveHub::Find(const std::string& name) {
+  const MutexLock lock(mutex_);
+  return FindLocked(name);
+}
+
+Result<std::shared_ptr<LiveSource>> LiveHub::FindLocked(const std::string& name) {
+  GOPMILL_RETURN_IF_ERROR(CheckLiveName(name));
+  const auto found = sources_.find(name);
+  if (found != sources_.end()) return found->second;
+  if (sources_.size() >= kMaxLiveNames) {
+    std::erase_if(sources_, [&](const auto& source) {
+      if (source.second->publishing() || source.second->readers() > 0) return false;
+      Add(forgotten_, source.second->counts());
+      return true;
+    });
+  }
+  if (sources_.size() >= kMaxLiveNames) {
+    return Error{.code = Code::kUnavailable, .message = "There are too many live sources."};
+  }
+  return sources_[name] = std::make_shared<LiveSource>();
+}
+
+std::string LiveHub::Json() const {
+  ordered_json list = ordered_json::array();
+  const MutexLock lock(mutex_);
+  for (const auto& [name, source] : sources_) {
+    if (!source->publishing() && source->readers() == 0) continue;
+    ordered_json json{{"name", name},
+                      {"path", std::string(kLivePrefix) + name},
+                      {"publishing", source->publishing()},
+                      {"readers", source->readers()},
+                      {"counts", CountsJson(source->counts())}};
+    if (const auto info = source->info()) json["source"] = SourceJson(*info);
+    list.push_back(std::move(json));
+  }
+  return ordered_json{{"live", std::move(list)}}.dump(2);
+}
+
+LiveTotals LiveHub::Totals() const {
+  LiveTotals totals;
+  const MutexLock lock(mutex_);
+  totals.counts = forgotten_;
+  for (const auto& [name, source] : sources_) {
+    const LiveCounts counts = source->counts();
+    totals.publishing += source->publishing() ? 1 : 0;
+    totals.readers += source->readers();
+    Add(totals.counts, counts);
+  }
+  return totals;
+}
+
+void LiveHub::Stop() {
+  std::list<Publisher> leaving;
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+    leaving.swap(publishers_);
+  }
+  for (Publisher& publisher : leaving) publisher.stop.request_stop();
+}
+
+}  // namespace gopmill

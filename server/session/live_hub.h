@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All live sources by name, and the threads that read their publishers: one per publisher, which
+// blocks on its pipe and hands packets out.
+//
+// Thread-safety: safe.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "base/status.h"
+#include "base/thread_safety.h"
+#include "base/unique_fd.h"
+#include "server/session/live_source.h"
+
+namespace gopmill {
+
+inline constexpr std::size_t kMaxPublishers = 64;   // at once
+inline constexpr std::size_t kMaxLiveNames = 1000;  // with a publisher or readers that wait for one
+inline constexpr std::size_t kMaxLiveNameBytes = 64;
+
+// Paths of live sources begin with this; the rest is the name.
+inline constexpr std::string_view kLivePrefix = "live/";
+
+// Letters, digits, '.', '_' and '-'.
+Status CheckLiveName(std::string_view name);
+
+struct LiveTotals {
+  int publishing = 0;
+  std::size_t readers = 0;
+  LiveCounts counts;  // over all names there have been
+};
+
+class LiveHub {
+ public:
+  using Done = std::function<void(Result<std::string>)>;
+
+  LiveHub() = default;
+  ~LiveHub();  // Stop
+  LiveHub(const LiveHub&) = delete;
+  LiveHub& operator=(const LiveHub&) = delete;
+
+  // Reads a publisher until its end, on a thread of its own. kAlreadyExists while the name has
+  // another one, kUnavailable beyond kMaxPublishers. `done` is called from that thread: with the
+  // counts as JSON, or what was wrong with the stream.
+  Status Publish(const std::string& name, UniqueFd body, Done done);
+  // The source of that name; made if need be, since readers may come first.
+  Result<std::shared_ptr<LiveSource>> Find(const std::string& name);
+
+  [[nodiscard]] std::string Json() const;  // the sources that there are
+  [[nodiscard]] LiveTotals Totals() const;
+  // Ends all publishers and waits for their threads.
+  void Stop();
+
+ private:
+  struct Publisher {
+    std::stop_source stop;
+    std::atomic<bool> over = false;  // set last by the thread, read before joining it
+    std::jthread thread;
+  };
+  void Reap() GOPMILL_REQUIRES(mutex_);
+  Result<std::shared_ptr<LiveSource>> FindLocked(const std::string& name) GOPMILL_REQUIRES(mutex_);
+
+  mutable Mutex mutex_;  // guards all below; taken before that of a LiveSource
+  std::map<std::string, std::shared_ptr<LiveSource>> sources_ GOPMILL_GUARDED_BY(mutex_);
+  std::list<Publisher> publishers_ GOPMILL_GUARDED_BY(mutex_);
+  LiveCounts forgotten_ GOPMILL_GUARDED_BY(mutex_);  // of names that are no more
+  bool stopping_ GOPMILL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace gopmill

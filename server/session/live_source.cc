@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/live_source.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace gopmill {
+namespace {
+
+constexpr Rational kNanos{1, 1'000'000'000};
+// How late a reader that waits notices that its stream was stopped.
+constexpr std::chrono::milliseconds kStopInterval{50};
+
+Rational TimeBaseOf(const SourceInfo& info, bool video) {
+  return video ? info.video.time_base : info.audio->time_base;
+}
+
+// Whether a stream that was set up for `a` can go on with `b`.
+bool Continues(const SourceInfo& a, const SourceInfo& b) {
+  const auto same_header = [](const AVCodecParameters& x, const AVCodecParameters& y) {
+    return std::ranges::equal(std::span(x.extradata, static_cast<std::size_t>(x.extradata_size)),
+                              std::span(y.extradata, static_cast<std::size_t>(y.extradata_size)));
+  };
+  // Length-prefixed H.264 and HEVC need the header they came with; Annex B carries its own.
+  const auto prefixed = [](const AVCodecParameters& p) {
+    return p.extradata_size > 0 && p.extradata[0] == 1;
+  };
+  if (a.video.codec != b.video.codec || a.audio.has_value() != b.audio.has_value()) return false;
+  const bool needs_header = prefixed(*a.video.parameters) || prefixed(*b.video.parameters);
+  if (needs_header && !same_header(*a.video.parameters, *b.video.parameters)) return false;
+  return !a.audio ||
+         (a.audio->codec == b.audio->codec && a.audio->sample_rate == b.audio->sample_rate &&
+          a.audio->channels == b.audio->channels);
+}
+
+}  // namespace
+
+// Closes up what is missing: one offset for both tracks, chosen anew behind each gap.
+class LiveSource::Reader final : public PacketSource {
+ public:
+  Reader(std::shared_ptr<LiveSource> live, std::shared_ptr<Queue> queue, std::stop_token stop)
+      : live_(std::move(live)), queue_(std::move(queue)), stop_(std::move(stop)) {}
+  ~Reader() override {
+    const MutexLock lock(live_->mutex_);
+    std::erase(live_->queues_, queue_);
+  }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  // Waits for the first packet, which says what the stream is made of.
+  Status Begin() {
+    GOPMILL_ASSIGN_OR_RETURN(first_, Next());
+    if (!first_) {
+      return Error{.code = Code::kUnavailable,
+                   .message = "Nobody publishes under this name, or nothing has come yet."};
+    }
+    info_ = first_->info;
+    return OkStatus();
+  }
+
+  const std::shared_ptr<const SourceInfo>& info() const override { return info_; }
+  bool counted_pts() const override { return false; }
+  std::int64_t start_us() const override { return 0; }
+  bool live() const override { return true; }
+  bool truncated() const override { return false; }
+  Status SeekBefore(Rational /*seconds*/) override {
+    return InvalidArgument("start", "A live source cannot be sought in.", "no start");
+  }
+
+  Result<ReadState> Read(AVPacket& packet) override {
+    std::optional<Entry> entry = std::exchange(first_, std::nullopt);
+    if (!entry) {
+      GOPMILL_ASSIGN_OR_RETURN(entry, Next());
+    }
+    if (!entry || !Continues(*info_, *entry->info)) return ReadState::kEnd;
+    Place(*entry, packet);
+    return entry->video ? ReadState::kVideo : ReadState::kAudio;
+  }
+
+ private:
+  // The next packet; nothing once no publisher has come back in time.
+  Result<std::optional<Entry>> Next() {
+    const MutexLock lock(live_->mutex_);
+    const TimePoint began = SteadyNow();
+    while (queue_->entries.empty()) {
+      if (stop_.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+      const TimePoint since = std::max(live_->released_, began);
+      const bool gone = !live_->claimed_ && SteadyNow() - since > kLiveReturn;
+      if (gone) return std::optional<Entry>();
+      live_->changed_.WaitFor(live_->mutex_, kStopInterval);
+    }
+    Entry entry = std::move(queue_->entries.front());
+    queue_->entries.pop_front();
+    queue_->bytes -= static_cast<std::size_t>((*entry.packet)->size);
+    return std::optional<Entry>(std::move(entry));
+  }
+
+  void Place(const Entry& entry, AVPacket& out) {
+    const AVPacket& in = **entry.packet;
+    const Rational from = TimeBaseOf(*entry.info, entry.video);
+    const Rational to = TimeBaseOf(*info_, entry.video);
+    if (!started_ || entry.after_gap) offset_ns_ = end_ns_ - entry.dts_ns;
+    started_ = true;
+    av_packet_ref(&out, &in);
+    const auto move = [&](std::int64_t ticks) {
+      return ticks == AV_NOPTS_VALUE
+                 ? ticks
+                 : Rescale(Rescale(ticks, from, kNanos) + offset_ns_, kNanos, to);
+    };
+    out.pts = move(in.pts);
+    out.dts = move(in.dts);
+    out.duration = Rescale(in.duration, from, to);
+    if (!entry.video) return;
+    const std::int64_t duration = in.duration > 0
+                                      ? Rescale(in.duration, from, kNanos)
+                                      : Rescale(1, entry.info->video.fps.Inverse(), kNanos);
+    end_ns_ = std::max(end_ns_, entry.dts_ns + offset_ns_ + duration);
+  }
+
+  const std::shared_ptr<LiveSource> live_;
+  const std::shared_ptr<Queue> queue_;
+  const std::stop_token stop_;
+  std::shared_ptr<const SourceInfo> info_;
+  std::optional<Entry> first_;
+  bool started_ = false;
+  std::int64_t offset_ns_ = 0, end_ns_ = 0;
+};
+
+Status LiveSource::Claim() {
+  const MutexLock lock(mutex_);
+  if (claimed_) {
+    return Error{.code = Code::kAlreadyExists,
+                 .message = "Somebody publishes under this name already."};
+  }
+  claimed_ = true;
+  ++counts_.publishers;
+  for (const auto& queue : queues_) {
+    queue->needs_key = true;
+    queue->gap = true;
+  }
+  return OkStatus();
+}
+
+void LiveSource::Release() {
+  {
+    const MutexLock lock(mutex_);
+    claimed_ = false;
+    released_ = SteadyNow();
+    info_.reset();
+  }
+  changed_.NotifyAll();
+}
+
+Status LiveSource::Run(PacketSource& source) {
+  const std::shared_ptr<const SourceInfo> info = source.info();
+  if (source.counted_pts()) {
+    return Error{.code = Code::kUnsupported,
+                 .message = "A live stream needs timestamps.",
+                 .accepted = "MPEG-TS, Matroska, FLV or fragmented MP4"};
+  }
+  {
+    const MutexLock lock(mutex_);
+    info_ = info;
+  }
+  std::vector<TimestampRepair::Track> tracks{{.time_base = info->video.time_base,
+                                              .reorders = info->video.has_b_frames,
+                                              .frame_seconds = 1 / info->video.fps.ToDouble()}};
+  if (info->audio) tracks.push_back({.time_base = info->audio->time_base});
+  TimestampRepair repair(source.start_us(), tracks);
+  while (true) {
+    av::Packet packet = av::NewPacket();
+    GOPMILL_ASSIGN_OR_RETURN(const auto state, source.Read(*packet));
+    if (state == PacketSource::ReadState::kEnd) return OkStatus();
+    Entry entry;
+    entry.info = info;
+    entry.video = state == PacketSource::ReadState::kVideo;
+    repair.Fix(entry.video ? 0 : 1, *packet);
+    entry.key = (packet->flags & AV_PKT_FLAG_KEY) != 0;
+    entry.dts_ns = Rescale(packet->dts, TimeBaseOf(*info, entry.video), kNanos);
+    entry.packet = std::make_shared<const av::Packet>(std::move(packet));
+    Hand(entry);
+    const MutexLock lock(mutex_);
+    counts_.repaired = repair.repaired();
+  }
+}
+
+void LiveSource::Hand(const Entry& entry) {
+  {
+    const MutexLock lock(mutex_);
+    ++counts_.packets;
+    counts_.bytes += (*entry.packet)->size;
+    for (const auto& queue : queues_) Put(*queue, entry);
+  }
+  changed_.NotifyAll();
+}
+
+void LiveSource::Put(Queue& queue, const Entry& entry) {
+  if (queue.needs_key) {
+    if (!entry.video || !entry.key) return;
+    queue.needs_key = false;
+  }
+  queue.entries.push_back(entry);
+  queue.entries.back().after_gap = std::exchange(queue.gap, false);
+  queue.bytes += static_cast<std::size_t>((*entry.packet)->size);
+  while (!queue.entries.empty() &&
+         (queue.bytes > kLiveQueueBytes ||
+          queue.entries.back().dts_ns - queue.entries.front().dts_ns > kLiveQueueNanos)) {
+    DropOldest(queue);
+  }
+}
+
+// Everything up to the next key frame, or all there is.
+void LiveSource::DropOldest(Queue& queue) {
+  ++counts_.dropped_gops;
+  do {
+    queue.bytes -= static_cast<std::size_t>((*queue.entries.front().packet)->size);
+    queue.entries.pop_front();
+    ++counts_.dropped_packets;
+  } while (!queue.entries.empty() && !(queue.entries.front().video && queue.entries.front().key));
+  if (queue.entries.empty()) {
+    queue.needs_key = true;
+    queue.gap = true;
+  } else {
+    queue.entries.front().after_gap = true;
+  }
+}
+
+Result<std::unique_ptr<PacketSource>> LiveSource::Subscribe(std::stop_token stop) {
+  auto queue = std::make_shared<Queue>();
+  {
+    const MutexLock lock(mutex_);
+    queues_.push_back(queue);
+  }
+  auto reader = std::make_unique<Reader>(shared_from_this(), std::move(queue), std::move(stop));
+  GOPMILL_RETURN_IF_ERROR(reader->Begin());
+  return std::unique_ptr<PacketSource>(std::move(reader));
+}
+
+bool LiveSource::publishing() const {
+  const MutexLock lock(mutex_);
+  return claimed_;
+}
+
+std::size_t LiveSource::readers() const {
+  const MutexLock lock(mutex_);
+  return queues_.size();
+}
+
+LiveCounts LiveSource::counts() const {
+  const MutexLock lock(mutex_);
+  return counts_;
+}
+
+std::shared_ptr<const SourceInfo> LiveSource::info() const {
+  const MutexLock lock(mutex_);
+  return info_;
+}
+
+}  // namespace gopmill

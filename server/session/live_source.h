@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A live source: the packets of whoever publishes under a name, handed to any number of readers.
+//
+// A reader begins at a key frame and gets everything from there on, on one clock that never jumps:
+// what a publisher's own times do, a publisher that comes back, and packets that were dropped all
+// close up behind the last packet that was read. A reader that does not keep up loses whole GOPs,
+// the oldest first, and never more delay than kLiveQueueNanos; what it lost is counted.
+//
+// When the publisher has gone, readers wait kLiveReturn for the next one. If that one sends other
+// codecs, their streams end: a reader that opens again gets the new ones.
+//
+// Thread-safety: safe. Packets are shared by reference and never changed here.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "base/thread_safety.h"
+#include "media/packet_source.h"
+#include "media/timestamp_repair.h"
+
+namespace gopmill {
+
+// What may wait for one reader: beyond either, GOPs are dropped.
+inline constexpr std::size_t kLiveQueueBytes = std::size_t{8} << 20U;
+inline constexpr std::int64_t kLiveQueueNanos = 3'000'000'000;
+// How long readers wait for the first packet of a publisher, and for one that returns.
+inline constexpr std::chrono::seconds kLiveReturn(30);
+
+struct LiveCounts {
+  std::int64_t publishers = 0;  // so far
+  std::int64_t packets = 0;     // received
+  std::int64_t bytes = 0;
+  std::int64_t repaired = 0;         // timestamps
+  std::int64_t dropped_gops = 0;     // over all readers
+  std::int64_t dropped_packets = 0;  // over all readers
+};
+
+class LiveSource : public std::enable_shared_from_this<LiveSource> {
+ public:
+  // Publisher side. One at a time: kAlreadyExists while another one publishes.
+  Status Claim();
+  // Reads `source` to its end and hands its packets out. After Claim.
+  Status Run(PacketSource& source);
+  // The publisher has gone.
+  void Release();
+
+  // Reader side. Waits for a key frame, or kLiveReturn for a publisher: kUnavailable then.
+  Result<std::unique_ptr<PacketSource>> Subscribe(std::stop_token stop);
+
+  [[nodiscard]] bool publishing() const;
+  [[nodiscard]] std::size_t readers() const;
+  [[nodiscard]] LiveCounts counts() const;
+  [[nodiscard]] std::shared_ptr<const SourceInfo> info() const;
+
+ private:
+  class Reader;
+  struct Entry {
+    std::shared_ptr<const SourceInfo> info;  // of the publisher that sent it
+    bool video = false, key = false;
+    bool after_gap = false;   // packets before it are missing
+    std::int64_t dts_ns = 0;  // clock of the publisher, repaired
+    std::shared_ptr<const av::Packet> packet;
+  };
+  struct Queue {  // of one reader
+    std::deque<Entry> entries;
+    std::size_t bytes = 0;
+    bool needs_key = true;
+    bool gap = false;
+  };
+  void Hand(const Entry& entry);
+  void Put(Queue& queue, const Entry& entry) GOPMILL_REQUIRES(mutex_);
+  void DropOldest(Queue& queue) GOPMILL_REQUIRES(mutex_);
+
+  mutable Mutex mutex_;  // guards all below
+  CondVar changed_;
+  bool claimed_ GOPMILL_GUARDED_BY(mutex_) = false;
+  TimePoint released_ GOPMILL_GUARDED_BY(mutex_) = SteadyNow();
+  std::shared_ptr<const SourceInfo> info_ GOPMILL_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<Queue>> queues_ GOPMILL_GUARDED_BY(mutex_);
+  LiveCounts counts_ GOPMILL_GUARDED_BY(mutex_);
+};
+
+}  // namespace gopmill

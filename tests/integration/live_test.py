@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Live sources with real clients: publishers that come, go and return, readers that do not keep up."""
+
+import http.client
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+PROGRAM = os.environ["GOPMILL_PROGRAM"]
+QUERY = "width=160&bitrate=100k&preset=ultrafast&container=ts"
+failures = []
+
+
+def check(condition, text):
+    if not condition:
+        failures.append(text)
+        print("FAIL", text, flush=True)
+
+
+def wait_until(condition, seconds, text):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return
+        time.sleep(0.02)
+    check(False, text)
+
+
+class Server:
+    def __init__(self, folder):
+        self.folder = folder
+        self.process = subprocess.Popen(
+            [PROGRAM, "serve", "--library", folder, "--http-port", "0", "--rtsp-port", "0"],
+            stderr=subprocess.PIPE, text=True)
+        for line in self.process.stderr:
+            found = re.search(r"listening on http://127\.0\.0\.1:(\d+)", line)
+            if found:
+                self.port = int(found.group(1))
+                break
+        threading.Thread(target=self.process.stderr.read, daemon=True).start()
+
+    def get(self, path):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+
+    def live(self, name):
+        found = [s for s in json.loads(self.get("/v1/live")[1])["live"] if s["name"] == name]
+        return found[0] if found else {"publishing": False, "readers": 0, "counts": {}}
+
+    def running(self):
+        streams = json.loads(self.get("/v1/streams")[1])["streams"]
+        return [s for s in streams if s["state"] in ("opening", "running")]
+
+    def resident_kib(self):
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
+            return int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1))
+
+
+def make_stream(folder, name, seconds, extra=("-c:v", "libx264", "-preset", "ultrafast", "-g", "15")):
+    path = os.path.join(folder, name)
+    subprocess.run(
+        ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=320x180:rate=30", "-f", "lavfi", "-i",
+         "sine=frequency=440:sample_rate=48000", "-t", str(seconds), *extra, "-b:v", "500k",
+         "-c:a", "aac", "-y", path], check=True)
+    return path
+
+
+class Publisher:
+    """Sends a file at its own pace (or at once), as a client that pushes would."""
+
+    def __init__(self, server, name, path, pace=("-re",)):
+        self.reader = subprocess.Popen(["ffmpeg", "-v", "error", *pace, "-i", path, "-c", "copy", "-f", "mpegts",
+                                        "-muxdelay", "0", "-"], stdout=subprocess.PIPE)
+        self.socket = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+        self.socket.sendall(f"PUT /v1/live/{name} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
+        self.thread = threading.Thread(target=self.send)
+        self.thread.start()
+
+    def send(self):
+        try:
+            while piece := os.read(self.reader.stdout.fileno(), 65536):
+                self.socket.sendall(b"%x\r\n%s\r\n" % (len(piece), piece))
+            self.socket.sendall(b"0\r\n\r\n")
+        except OSError:
+            pass  # refused, or killed
+
+    def finish(self):
+        answer = http.client.HTTPResponse(self.socket)
+        answer.begin()
+        body = answer.read()
+        self.end()
+        return answer.status, body
+
+    def kill(self):
+        """The connection breaks in the middle of a packet."""
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.end()
+
+    def end(self):
+        self.reader.kill()
+        self.reader.wait()
+        self.reader.stdout.close()
+        self.thread.join()
+        self.socket.close()
+
+
+def read_in_thread(server, name, query, result):
+    thread = threading.Thread(
+        target=lambda: result.update(zip(("status", "body"), server.get(f"/v1/transcode/live/{name}?{query}"))))
+    thread.start()
+    return thread
+
+
+def decode(body):
+    """Frames and times of video and audio; complains about anything a decoder complains about."""
+    with tempfile.NamedTemporaryFile(suffix=".ts") as file:
+        file.write(body)
+        file.flush()
+        out = subprocess.run(
+            ["ffprobe", "-v", "error", "-count_frames", "-show_entries",
+             "stream=codec_type,nb_read_frames,start_time,duration", "-of", "json", file.name],
+            check=True, capture_output=True, text=True)
+        pts = subprocess.run(["ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "frame=pts_time",
+                              "-of", "csv=p=0", file.name], check=True, capture_output=True, text=True)
+    check(out.stderr == "", f"decoding complains: {out.stderr[:200]}")
+    times = [float(line.strip(",")) for line in pts.stdout.split()]
+    gaps = [b - a for a, b in zip(times, times[1:])]
+    check(all(0.02 < gap < 0.05 for gap in gaps), f"gaps between pictures: {min(gaps)} to {max(gaps)}")
+    return {s["codec_type"]: s for s in json.loads(out.stdout)["streams"]}
+
+
+def readers_survive_a_publisher_that_returns(server):
+    movie = make_stream(server.folder, "a.ts", 4)
+    # Both come before anybody publishes, and stay through a broken connection.
+    results = [{}, {}]
+    readers = [read_in_thread(server, "cam", f"{QUERY}&duration=4", r) for r in results]
+    wait_until(lambda: server.live("cam")["readers"] == 2, 10, "two readers that wait")
+    first = Publisher(server, "cam", movie)
+    wait_until(lambda: server.live("cam")["counts"].get("packets", 0) > 150, 20, "packets of the first publisher")
+    status, _ = Publisher(server, "cam", movie).finish()
+    check(status == 409, f"a second publisher gets {status}")
+    first.kill()
+    wait_until(lambda: not server.live("cam")["publishing"], 5, "a killed publisher is still there")
+    second = Publisher(server, "cam", movie)
+    for reader, result in zip(readers, results):
+        reader.join()
+        streams = decode(result["body"])
+        check(result["status"] == 200 and int(streams["video"]["nb_read_frames"]) == 120,
+              f"a reader got {streams['video']}")
+        skew = float(streams["video"]["duration"]) - float(streams["audio"]["duration"])
+        check(abs(skew) < 0.15, f"sound and pictures differ by {skew} s")
+    second.kill()
+    wait_until(lambda: not server.running(), 5, "readers have gone and their streams go on")
+
+
+def the_first_picture_comes_early(server):
+    movie = make_stream(server.folder, "b.ts", 4)
+    publisher = Publisher(server, "early", movie)
+    wait_until(lambda: server.live("early").get("source"), 10, "a publisher that is known")
+    begin = time.monotonic()
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    connection.request("GET", f"/v1/transcode/live/early?{QUERY}&duration=1")
+    answer = connection.getresponse()
+    answer.read(188)
+    seconds = time.monotonic() - begin
+    answer.read()
+    # Half a second to the next key frame, half a second of pictures in the first unit, and the work.
+    check(seconds < 2.5, f"the first bytes took {seconds:.2f} s")
+    status, body = publisher.finish()
+    check(status == 200 and json.loads(body)["counts"]["packets"] > 200, "the publisher's answer")
+
+
+def a_reader_that_does_not_read_loses_gops(server):
+    """A publisher far faster than real time, and a reader that takes nothing: bounded, and counted."""
+    movie = make_stream(server.folder, "c.ts", 30)
+    client = socket.create_connection(("127.0.0.1", server.port))
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.sendall(f"GET /v1/transcode/live/fast?{QUERY}&bitrate=2M HTTP/1.1\r\nHost: x\r\n\r\n"
+                   .replace("bitrate=100k&", "").encode())
+    wait_until(lambda: server.live("fast")["readers"] == 1, 10, "a reader that waits")
+    before = server.resident_kib()
+    status, body = Publisher(server, "fast", movie, pace=()).finish()
+    counts = json.loads(body)["counts"]
+    check(status == 200 and counts["dropped_gops"] > 0, f"a reader that takes nothing lost {counts}")
+    check(server.resident_kib() - before < 200 * 1024, "a reader that takes nothing costs memory")
+    client.close()
+    wait_until(lambda: not server.running(), 5, "a reader has left and its stream goes on")
+
+
+def jumps_are_closed(server):
+    """The publisher's clock leaps an hour in the middle."""
+    one, two = (make_stream(server.folder, f"{n}.ts", 1.2) for n in "xy")
+    late = os.path.join(server.folder, "late.ts")
+    subprocess.run(["ffmpeg", "-v", "error", "-i", two, "-c", "copy", "-output_ts_offset", "3600", "-y", late],
+                   check=True)
+    joined = os.path.join(server.folder, "jump.ts")
+    with open(joined, "wb") as out:
+        for part in (one, late):
+            with open(part, "rb") as file:
+                out.write(file.read())
+    result = {}
+    reader = read_in_thread(server, "jump", f"{QUERY}&duration=2", result)
+    wait_until(lambda: server.live("jump")["readers"] == 1, 10, "a reader of a clock that leaps")
+    with open(joined, "rb") as file:
+        data = file.read()
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    connection.request("PUT", "/v1/live/jump", data)
+    counts = json.loads(connection.getresponse().read())["counts"]
+    check(counts["timestamps_repaired"] > 0 and counts["dropped_gops"] == 0, f"an hour was not noticed: {counts}")
+    reader.join()
+    check(int(decode(result["body"])["video"]["nb_read_frames"]) == 60, "two seconds over a jump")
+
+
+def bad_publishers(server):
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    for name, data, status in [("junk", os.urandom(300_000), 422), ("empty", b"", 400), ("a%20b", b"x", 400),
+                               (".hidden", b"x", 400), ("n" * 65, b"x", 400)]:
+        connection.request("PUT", f"/v1/live/{name}", data)
+        answer = connection.getresponse()
+        problem = json.loads(answer.read())
+        check(answer.status == status and problem["detail"], f"{name[:10]}: {answer.status} {problem}")
+    status, body = server.get(f"/v1/transcode/live/a%20b?{QUERY}")
+    check(status == 400, f"a reader of a bad name gets {status}")
+    check(not server.running(), "a bad publisher left a stream")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(folder)
+        try:
+            for test in [readers_survive_a_publisher_that_returns, the_first_picture_comes_early,
+                         a_reader_that_does_not_read_loses_gops, jumps_are_closed, bad_publishers]:
+                begin = time.monotonic()
+                test(server)
+                print(f"{test.__name__} {time.monotonic() - begin:.1f} s", flush=True)
+        finally:
+            server.process.kill()
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
