@@ -120,7 +120,7 @@ PartTicket SegmentService::Open(PartRequest request, PartCallback done) {
 void SegmentService::Cancel(PartTicket ticket) {
   const MutexLock lock(mutex_);
   if (const auto found = open_.find(ticket); found != open_.end()) {
-    found->second = true;
+    if (!std::exchange(found->second, true)) ++stats_.cancelled;
     return;
   }
   for (auto at = making_.begin(); at != making_.end(); ++at) {
@@ -158,7 +158,7 @@ void SegmentService::Reply(const Waiting& waiting, Result<MediaPart> part) {
   {
     const MutexLock lock(mutex_);
     open_.erase(waiting.ticket);
-    if (!part.ok()) ++stats_.failed;
+    if (!part.ok() && part.error().code != Code::kCancelled) ++stats_.failed;
     if (part.ok() && part->not_modified) ++stats_.not_modified;
   }
   waiting.done(std::move(part));
@@ -241,32 +241,34 @@ void SegmentService::AnswerSegment(const Shelved& movie, const PartName& name, W
                  .not_modified = Matches(waiting.request.if_none_match, TagOf(key)),
                  .max_age_seconds = kSegmentAgeSeconds};
   if (part.not_modified) return Reply(waiting, std::move(part));
-  std::shared_ptr<Making> making;
-  bool first = false, full = false;
   if (auto bytes = cache_->Get(key)) {
     part.bytes = std::make_shared<const std::string>(*std::move(bytes));
-    const MutexLock lock(mutex_);
-    ++stats_.segments;
-  } else {
-    const MutexLock lock(mutex_);
-    auto& slot = making_[key];
-    first = slot == nullptr;
-    full = first && making_.size() > kMaxSegmentsMaking;
-    if (first) slot = std::make_shared<Making>();
-    making = slot;
-    if (full) making_.erase(key);
-    if (!full && !open_[waiting.ticket]) {
-      making->waiters.push_back({waiting.ticket, waiting.done, part});
-      open_.erase(waiting.ticket);
-      ++(first ? stats_.made : stats_.shared);
-    } else if (first && !full) {
-      making_.erase(key);  // the only one who asked has left meanwhile
-      full = true;
+    {
+      const MutexLock lock(mutex_);
+      ++stats_.segments;
     }
+    return Reply(waiting, std::move(part));
   }
-  if (full) return Reply(waiting, Busy());
-  if (part.bytes) return Reply(waiting, std::move(part));
+  std::shared_ptr<Making> making;
+  bool first = false;
+  const Status joined = Join(key, waiting, std::move(part), making, first);
+  if (!joined.ok()) return Reply(waiting, joined.error());
   if (first) StartMaking(movie, name, key, making);
+}
+
+// Puts the request to those who wait for the segment; `first` if there were none.
+Status SegmentService::Join(const std::string& key, const Waiting& waiting, MediaPart part,
+                            std::shared_ptr<Making>& making, bool& first) {
+  const MutexLock lock(mutex_);
+  if (open_[waiting.ticket]) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+  const auto found = making_.find(key);
+  first = found == making_.end();
+  if (first && making_.size() >= kMaxSegmentsMaking) return Busy();
+  making = first ? (making_[key] = std::make_shared<Making>()) : found->second;
+  making->waiters.push_back({waiting.ticket, waiting.done, std::move(part)});
+  open_.erase(waiting.ticket);
+  ++(first ? stats_.made : stats_.shared);
+  return OkStatus();
 }
 
 void SegmentService::StartMaking(const Shelved& movie, const PartName& name, const std::string& key,
