@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "server/rtsp/track_caps.h"
+#include "server/session/live_hub.h"
 
 namespace gopmill {
 namespace {
@@ -89,6 +90,7 @@ struct AppsrcCallbacks {
 Playback::Playback(Service& service, RtspRequest request)
     : service_(service),
       request_(std::move(request)),
+      live_(request_.path.starts_with(kLivePrefix)),
       queue_([this](std::size_t track) { Feed(track); }) {}
 
 Playback::~Playback() { Close(); }
@@ -193,13 +195,15 @@ void Playback::SetUp(std::size_t index, const CodedTrack& coded, gst::Object<Gst
   gst_caps_unref(caps);
   g_object_set(source.get(), "format", GST_FORMAT_TIME, "block", FALSE, "max-bytes", guint64{0},
                "max-buffers", kAppsrcPackets, nullptr);
-  gst_app_src_set_stream_type(source.get(), GST_APP_STREAM_TYPE_SEEKABLE);
+  gst_app_src_set_stream_type(source.get(),
+                              live_ ? GST_APP_STREAM_TYPE_STREAM : GST_APP_STREAM_TYPE_SEEKABLE);
+  g_object_set(source.get(), "is-live", live_ ? TRUE : FALSE, nullptr);
   if (stream_.seconds > 0) {
     gst_app_src_set_duration(source.get(), static_cast<GstClockTime>(stream_.seconds * 1e9));
   }
   GstAppSrcCallbacks callbacks{};
   callbacks.need_data = &AppsrcCallbacks::OnNeedData;
-  callbacks.seek_data = &AppsrcCallbacks::OnSeekData;
+  if (!live_) callbacks.seek_data = &AppsrcCallbacks::OnSeekData;
   gst_app_src_set_callbacks(source.get(), &callbacks, new AppsrcCallbacks{weak_from_this(), index},
                             &AppsrcCallbacks::Destroy);
   const MutexLock lock(tracks_[index].mutex);

@@ -67,6 +67,7 @@ class Playback : public std::enable_shared_from_this<Playback> {
 
   Service& service_;
   const RtspRequest request_;
+  const bool live_;  // a live source: no seeking, and its clock is that of its publisher
   PacketQueue queue_;
   std::array<Track, PacketQueue::kMaxTracks> tracks_;
   PlayableStream stream_;              // set before the pipeline exists

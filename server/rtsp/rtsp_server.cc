@@ -4,6 +4,7 @@
 #include <gst/rtsp-server/rtsp-server.h>
 
 #include <algorithm>
+#include <atomic>
 #include <string>
 #include <thread>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "server/rtsp/playback.h"
 #include "server/rtsp/rtsp_request.h"
 #include "server/rtsp/track_caps.h"
+#include "server/session/live_hub.h"
 
 namespace gopmill {
 namespace {
@@ -46,10 +48,8 @@ std::string UrlKey(const GstRTSPUrl& url) {
   return std::string(url.abspath) + "?" + (url.query == nullptr ? "" : url.query);
 }
 
-Result<std::shared_ptr<Playback>> OpenPlayback(Service& service, const GstRTSPUrl& url) {
-  GOPMILL_ASSIGN_OR_RETURN(RtspRequest request,
-                           ParseRtspUrl(url.abspath, url.query == nullptr ? "" : url.query));
-  return Playback::Open(service, std::move(request));
+Result<RtspRequest> RequestOf(const GstRTSPUrl& url) {
+  return ParseRtspUrl(url.abspath, url.query == nullptr ? "" : url.query);
 }
 
 // One line of a header.
@@ -78,9 +78,16 @@ GstElement* CreateElement(GstRTSPMediaFactory* factory, const GstRTSPUrl* url) n
     if (state->opened_url == UrlKey(*url)) playback = std::move(state->opened);
     state->opened.reset();
   }
-  if (playback == nullptr) {  // SETUP without DESCRIBE
-    auto opened = OpenPlayback(service, *url);
-    if (!opened.ok()) return nullptr;
+  if (playback == nullptr) {  // a live source, or SETUP without DESCRIBE
+    auto request = RequestOf(*url);
+    auto opened = request.ok() ? Playback::Open(service, std::move(request).value())
+                               : Result<std::shared_ptr<Playback>>(request.error());
+    if (!opened.ok()) {
+      if (state == nullptr) return nullptr;
+      const MutexLock lock(state->mutex);
+      state->problem = HeaderText(opened.error().ToString());
+      return nullptr;
+    }
     playback = std::move(opened).value();
   }
   const auto bin = Playback::MakeBin(playback);
@@ -126,7 +133,7 @@ class RtspServer::Impl {
   static GstRTSPFilterResult SweepClient(GstRTSPServer* server, GstRTSPClient* client,
                                          gpointer self) noexcept;
   Status Describe(GstRTSPClient& client, const GstRTSPUrl& url);  // client threads
-  void Mount(const char* path);
+  void Mount(const char* path, GstRTSPMediaFactory& factory);
   void Run() noexcept;
 
   const RtspOptions options_;
@@ -135,8 +142,10 @@ class RtspServer::Impl {
   GMainLoop* loop_ = nullptr;
   gst::Object<GstRTSPServer> server_;
   gst::Object<GstRTSPSessionPool> sessions_;
-  gst::Object<GstRTSPMediaFactory> factory_;
-  int clients_seen_ = 0;  // by the sweep
+  gst::Object<GstRTSPMediaFactory> movies_;
+  gst::Object<GstRTSPMediaFactory> live_;  // one media, and so one encode, for all who ask alike
+  std::atomic<int> live_names_ = 0;        // mounted; client threads
+  int clients_seen_ = 0;                   // by the sweep
   int port_ = 0;
   std::thread thread_;
 };
@@ -157,8 +166,11 @@ Status RtspServer::Impl::Start() {
                                          static_cast<guint>(options_.max_sessions));
   const auto pool = gst::Adopt(gst_rtsp_server_get_thread_pool(server_.get()));
   gst_rtsp_thread_pool_set_max_threads(pool.get(), kClientThreads);
-  factory_ = gst::Adopt(GST_RTSP_MEDIA_FACTORY(g_object_new(MovieFactoryType(), nullptr)));
-  g_object_set_data(G_OBJECT(factory_.get()), kServiceKey, &service_);
+  for (auto* factory : {&movies_, &live_}) {
+    *factory = gst::Adopt(GST_RTSP_MEDIA_FACTORY(g_object_new(MovieFactoryType(), nullptr)));
+    g_object_set_data(G_OBJECT(factory->get()), kServiceKey, &service_);
+  }
+  gst_rtsp_media_factory_set_shared(live_.get(), TRUE);
   g_signal_connect(server_.get(), "client-connected", G_CALLBACK(&OnConnected), this);
 
   context_ = g_main_context_new();
@@ -199,7 +211,8 @@ void RtspServer::Impl::Stop() {
   }
   g_main_loop_quit(loop_);
   if (thread_.joinable()) thread_.join();
-  factory_.reset();
+  movies_.reset();
+  live_.reset();
   sessions_.reset();
   server_.reset();
   while (g_main_context_iteration(context_, FALSE) != 0) {
@@ -256,8 +269,16 @@ GstRTSPStatusCode RtspServer::Impl::OnDescribe(GstRTSPClient* client, GstRTSPCon
 }
 
 Status RtspServer::Impl::Describe(GstRTSPClient& client, const GstRTSPUrl& url) {
-  GOPMILL_ASSIGN_OR_RETURN(std::shared_ptr<Playback> playback, OpenPlayback(service_, url));
-  Mount(url.abspath);
+  GOPMILL_ASSIGN_OR_RETURN(const RtspRequest request, RequestOf(url));
+  if (request.path.starts_with(kLivePrefix)) {
+    // Its media may be there already, for other players: opened by CreateElement if not.
+    GOPMILL_RETURN_IF_ERROR(
+        CheckLiveName(std::string_view(request.path).substr(kLivePrefix.size())));
+    Mount(url.abspath, *live_);
+    return OkStatus();
+  }
+  GOPMILL_ASSIGN_OR_RETURN(std::shared_ptr<Playback> playback, Playback::Open(service_, request));
+  Mount(url.abspath, *movies_);
   ClientState* state = StateOf(&client);
   const MutexLock lock(state->mutex);
   state->opened_url = UrlKey(url);
@@ -265,13 +286,15 @@ Status RtspServer::Impl::Describe(GstRTSPClient& client, const GstRTSPUrl& url) 
   return OkStatus();
 }
 
-// gst-rtsp-server looks media up by path. Only paths that have led to a stream get here, so the
-// table is no larger than the library.
-void RtspServer::Impl::Mount(const char* path) {
+// gst-rtsp-server looks media up by path. Only paths that have led to a stream get here, and names
+// of live sources, which are counted, so the table is not much larger than the library.
+void RtspServer::Impl::Mount(const char* path, GstRTSPMediaFactory& factory) {
   const auto mounts = gst::Adopt(gst_rtsp_server_get_mount_points(server_.get()));
   GstRTSPMediaFactory* known = gst_rtsp_mount_points_match(mounts.get(), path, nullptr);
   if (known != nullptr) return g_object_unref(known);
-  gst_rtsp_mount_points_add_factory(mounts.get(), path, gst::Share(factory_.get()).release());
+  if (&factory == live_.get() && live_names_.fetch_add(1) >= static_cast<int>(kMaxLiveNames))
+    return;
+  gst_rtsp_mount_points_add_factory(mounts.get(), path, gst::Share(&factory).release());
 }
 
 // Client threads. What was wrong, beside the status.

@@ -155,6 +155,34 @@ def plays_in_gstreamer(server):
     check(probe(out)["video"][0] == 60, f"GStreamer: {probe(out)}")
 
 
+def live_players_share_one_encode(server):
+    source = os.path.join(server.folder, "live.ts")
+    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=320x180:rate=30", "-f", "lavfi", "-i",
+                    "sine=frequency=440:sample_rate=48000", "-t", "6", "-c:v", "libx264", "-preset", "ultrafast",
+                    "-g", "15", "-c:a", "aac", "-y", source], check=True)
+    with subprocess.Popen(["ffmpeg", "-v", "error", "-re", "-i", source, "-c", "copy", "-f", "mpegts", "-"],
+                          stdout=subprocess.PIPE) as pusher:
+        publisher = subprocess.Popen(["curl", "-s", "-T", "-", f"http://127.0.0.1:{server.port}/v1/live/cam"],
+                                     stdin=pusher.stdout, stdout=subprocess.DEVNULL)
+        recordings = []
+        path = f"live/cam?{QUERY}"
+        players = [threading.Thread(target=lambda t=t: recordings.append(record(server, t, path, ("-t", "2"))))
+                   for t in ("tcp", "udp")]
+        for player in players:
+            player.start()
+        wait_until(server.running, 10, "a live player")
+        check(len(server.running()) == 1, f"{len(server.running())} streams for two equal players")
+        for player in players:
+            player.join()
+        publisher.wait()
+    for recording in recordings:
+        # Who comes second begins between two key frames, at most half a second apart.
+        check(probe(recording)["video"][0] in range(40, 62), f"a live player got {probe(recording)}")
+    wait_until(lambda: not server.running(), 5, "live players have left and their stream goes on")
+    answer = server.ask(f"DESCRIBE {server.url('live/a%20b')} RTSP/1.0\r\nCSeq: 1\r\n\r\n")
+    check(answer.startswith("RTSP/1.0 400 "), f"a bad live name: {answer[:60]!r}")
+
+
 def says_what_is_wrong(server):
     for path, status, word in [
         ("none.mp4", 404, "no such"), (f"{MOVIE}?width=1", 400, "width"),
@@ -240,6 +268,7 @@ def main():
             return 77 if "not built" in "".join(server.log) else 1
         try:
             for test in [plays_over_every_transport, plays_hevc_and_opus, seeks, plays_in_gstreamer,
+                         live_players_share_one_encode,
                          says_what_is_wrong, survives_garbage, leaving_players_free_the_workers,
                          stays_close_to_the_player, sigterm_ends_it]:
                 begin = time.monotonic()
