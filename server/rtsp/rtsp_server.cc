@@ -123,6 +123,8 @@ class RtspServer::Impl {
   static void OnConnected(GstRTSPServer* server, GstRTSPClient* client, gpointer self) noexcept;
   static GstRTSPStatusCode OnDescribe(GstRTSPClient* client, GstRTSPContext* context,
                                       gpointer self) noexcept;
+  static GstRTSPStatusCode OnAnnounce(GstRTSPClient* client, GstRTSPContext* context,
+                                      gpointer self) noexcept;
   static GstRTSPStatusCode OnRequest(GstRTSPClient* client, GstRTSPContext* context,
                                      gpointer self) noexcept;
   static void OnAnswer(GstRTSPClient* client, GstRTSPContext* context, GstRTSPMessage* message,
@@ -227,6 +229,7 @@ void RtspServer::Impl::OnConnected(GstRTSPServer* /*server*/, GstRTSPClient* cli
   g_object_set_data_full(G_OBJECT(client), kStateKey, new ClientState,
                          [](gpointer state) noexcept { delete static_cast<ClientState*>(state); });
   g_signal_connect(client, "pre-describe-request", G_CALLBACK(&OnDescribe), self);
+  g_signal_connect(client, "pre-announce-request", G_CALLBACK(&OnAnnounce), self);
   for (const char* request : {"pre-options-request", "pre-setup-request", "pre-play-request",
                               "pre-pause-request", "pre-get-parameter-request"}) {
     g_signal_connect(client, request, G_CALLBACK(&OnRequest), self);
@@ -252,6 +255,16 @@ GstRTSPStatusCode RtspServer::Impl::OnRequest(GstRTSPClient* client, GstRTSPCont
   state->heard = SteadyNow();
   std::swap(state->opened, unused);
   return GST_RTSP_STS_OK;
+}
+
+// Client threads.
+GstRTSPStatusCode RtspServer::Impl::OnAnnounce(GstRTSPClient* client, GstRTSPContext* context,
+                                               gpointer self) noexcept {
+  OnRequest(client, context, self);
+  ClientState* state = StateOf(client);
+  const MutexLock lock(state->mutex);
+  state->problem = "Publishing by RTSP is not built yet. Publish by HTTP: PUT /v1/live/NAME.";
+  return GST_RTSP_STS_NOT_IMPLEMENTED;
 }
 
 // Client threads. The stream is opened here, because an error can still be told here.
