@@ -123,8 +123,6 @@ class RtspServer::Impl {
   static void OnConnected(GstRTSPServer* server, GstRTSPClient* client, gpointer self) noexcept;
   static GstRTSPStatusCode OnDescribe(GstRTSPClient* client, GstRTSPContext* context,
                                       gpointer self) noexcept;
-  static GstRTSPStatusCode OnAnnounce(GstRTSPClient* client, GstRTSPContext* context,
-                                      gpointer self) noexcept;
   static GstRTSPStatusCode OnRequest(GstRTSPClient* client, GstRTSPContext* context,
                                      gpointer self) noexcept;
   static void OnAnswer(GstRTSPClient* client, GstRTSPContext* context, GstRTSPMessage* message,
@@ -229,7 +227,6 @@ void RtspServer::Impl::OnConnected(GstRTSPServer* /*server*/, GstRTSPClient* cli
   g_object_set_data_full(G_OBJECT(client), kStateKey, new ClientState,
                          [](gpointer state) noexcept { delete static_cast<ClientState*>(state); });
   g_signal_connect(client, "pre-describe-request", G_CALLBACK(&OnDescribe), self);
-  g_signal_connect(client, "pre-announce-request", G_CALLBACK(&OnAnnounce), self);
   for (const char* request : {"pre-options-request", "pre-setup-request", "pre-play-request",
                               "pre-pause-request", "pre-get-parameter-request"}) {
     g_signal_connect(client, request, G_CALLBACK(&OnRequest), self);
@@ -255,16 +252,6 @@ GstRTSPStatusCode RtspServer::Impl::OnRequest(GstRTSPClient* client, GstRTSPCont
   state->heard = SteadyNow();
   std::swap(state->opened, unused);
   return GST_RTSP_STS_OK;
-}
-
-// Client threads.
-GstRTSPStatusCode RtspServer::Impl::OnAnnounce(GstRTSPClient* client, GstRTSPContext* context,
-                                               gpointer self) noexcept {
-  OnRequest(client, context, self);
-  ClientState* state = StateOf(client);
-  const MutexLock lock(state->mutex);
-  state->problem = "Publishing by RTSP is not built yet. Publish by HTTP: PUT /v1/live/NAME.";
-  return GST_RTSP_STS_NOT_IMPLEMENTED;
 }
 
 // Client threads. The stream is opened here, because an error can still be told here.
@@ -311,11 +298,20 @@ void RtspServer::Impl::Mount(const char* path, GstRTSPMediaFactory& factory) {
 }
 
 // Client threads. What was wrong, beside the status.
-void RtspServer::Impl::OnAnswer(GstRTSPClient* client, GstRTSPContext* /*context*/,
+void RtspServer::Impl::OnAnswer(GstRTSPClient* client, GstRTSPContext* context,
                                 GstRTSPMessage* message, gpointer /*self*/) noexcept {
+  if (message->type != GST_RTSP_MESSAGE_RESPONSE) return;
   ClientState* state = StateOf(client);
   const MutexLock lock(state->mutex);
-  if (message->type != GST_RTSP_MESSAGE_RESPONSE || state->problem.empty()) return;
+  if (context->method == GST_RTSP_ANNOUNCE) {
+    // The library would say that there is nothing at this path.
+    auto& response = message->type_data.response;
+    response.code = GST_RTSP_STS_NOT_IMPLEMENTED;
+    g_free(response.reason);
+    response.reason = g_strdup(gst_rtsp_status_as_text(response.code));
+    state->problem = "Publishing by RTSP is not built yet. Publish by HTTP: PUT /v1/live/NAME.";
+  }
+  if (state->problem.empty()) return;
   gst_rtsp_message_add_header_by_name(message, kProblemHeader, state->problem.c_str());
   state->problem.clear();
 }

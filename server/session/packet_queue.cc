@@ -75,7 +75,7 @@ Status PacketQueue::Push(std::int64_t generation, const CodedPacket& packet) {
 void PacketQueue::End(std::int64_t generation, const Status& status) {
   {
     const MutexLock lock(mutex_);
-    if (abandoned_ || generation != generation_) return;
+    if (abandoned_ || generation != generation_ || end_) return;  // the first reason counts
     end_ = status;
   }
   changed_.NotifyAll();

@@ -100,6 +100,7 @@ TEST(PacketQueueStart, TellsWhyAStreamNeverBegan) {
   const std::int64_t generation = queue.Restart();
   EXPECT_EQ(queue.AwaitStream(milliseconds(1)).error().code, Code::kDeadlineExceeded);
   queue.End(generation, Error{Code::kNotFound, "There is no such movie."});
+  queue.End(generation, Error{Code::kInternal, "The sink is gone."});  // the first reason counts
   EXPECT_EQ(queue.AwaitStream(milliseconds(1)).error().code, Code::kNotFound);
 }
 
