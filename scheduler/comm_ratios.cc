@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/comm_ratios.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdlib>
 #include <string>
 
 namespace gopmill {
@@ -67,6 +69,23 @@ LevelRatios XeonE5335Ratios() {
 
 LevelRatios Opteron2350Ratios() {
   return {.pu = 1, .core = 1, .l2 = 1.5, .l3 = 1.5, .numa = 1.5, .package = 1.5, .machine = 3};
+}
+
+Result<std::vector<double>> MeshRatios(int workers) {
+  const int side = static_cast<int>(std::lround(std::sqrt(std::max(0, workers))));
+  if (workers < 1 || workers > kMaxMatrixWorkers || side * side != workers) {
+    return InvalidArgument("ratios", "A mesh needs a square number of workers.",
+                           "1, 4, 9, 16, 25, 36, 49, 64, 81, 100, 121, 144, 169, 196, 225 or 256");
+  }
+  constexpr double kPerHop = 0.1;
+  std::vector<double> matrix;
+  for (int i = 0; i < workers; ++i) {
+    for (int j = 0; j < workers; ++j) {
+      const int hops = std::abs(i / side - j / side) + std::abs(i % side - j % side);
+      matrix.push_back(1 + kPerHop * hops);
+    }
+  }
+  return matrix;
 }
 
 Status ValidateRatios(const CommRatios& ratios, int workers) {

@@ -48,6 +48,10 @@ LevelRatios Opteron2350Ratios();
 inline constexpr const char* kXeonE5335Synthetic = "pack:2 l2:2 core:2 pu:1";
 inline constexpr const char* kOpteron2350Synthetic = "pack:2 l3:1 core:4 pu:1";
 
+// A square mesh of `workers` tiles, row by row: 1 + a tenth of the hops between two tiles. Fails
+// when `workers` is not a square number of at most kMaxMatrixWorkers.
+Result<std::vector<double>> MeshRatios(int workers);
+
 // Ok if all ratios are finite and >= 1, none falls from a closer level to a farther one, and a
 // matrix, if there is one, is `workers` x `workers`, symmetric, with ones on its diagonal.
 Status ValidateRatios(const CommRatios& ratios, int workers);

@@ -12,6 +12,7 @@
 #include "base/thread_safety.h"
 #include "scheduler/cgroup_quota.h"
 #include "scheduler/dispatcher.h"
+#include "scheduler/policy_options_text.h"
 #include "scheduler/policy_registry.h"
 #include "scheduler/thread_executor.h"
 #include "scheduler/worker_layout.h"
@@ -50,6 +51,7 @@ class Scheduler::Core final : public ExecutorListener {
  public:
   Core(Topology topology, std::unique_ptr<Dispatcher> dispatcher, ThreadExecutor::Params workers)
       : topology_(std::move(topology)),
+        classes_(dispatcher->pool().classes().begin(), dispatcher->pool().classes().end()),
         executor_(std::move(workers)),
         dispatcher_(std::move(dispatcher)) {}
 
@@ -101,6 +103,7 @@ class Scheduler::Core final : public ExecutorListener {
   SchedulerStats Stats() const;
   int worker_count() const { return static_cast<int>(placements_.size()); }
   const Topology& topology() const { return topology_; }
+  std::span<const ServiceClass> classes() const { return classes_; }
 
  private:
   enum class Gate { kRespect, kPass };
@@ -174,6 +177,7 @@ class Scheduler::Core final : public ExecutorListener {
   }
 
   const Topology topology_;
+  const std::vector<ServiceClass> classes_;
   ThreadExecutor executor_;
   std::vector<WorkerPlacement> placements_;  // constant after Launch
 
@@ -229,11 +233,22 @@ int WorkerCount(const SchedulerOptions& options, const Topology& topology) {
                              : DefaultWorkerCount(topology, CgroupCpuQuota(CgroupPaths{}));
 }
 
-std::unique_ptr<PoolState> MakePool(const SchedulerOptions& options, const Topology& topology,
-                                    std::span<const int> worker_pus) {
-  return std::make_unique<PoolState>(topology, worker_pus,
-                                     PoolState::Params{.run_queue_units = options.run_queue_units,
-                                                       .options = options.policy_options});
+// The options with their texts applied.
+Result<PolicyOptions> ResolveOptions(const SchedulerOptions& options, int workers) {
+  PolicyOptions resolved = options.policy_options;
+  GOPMILL_RETURN_IF_ERROR(ParsePolicyOptions(options.rules, workers, resolved));
+  if (!options.classes.empty()) {
+    GOPMILL_ASSIGN_OR_RETURN(resolved.classes, ParseClasses(options.classes));
+  }
+  GOPMILL_RETURN_IF_ERROR(ValidateClasses(resolved.classes));
+  return resolved;
+}
+
+std::unique_ptr<PoolState> MakePool(int run_queue_units, const PolicyOptions& options,
+                                    const Topology& topology, std::span<const int> worker_pus) {
+  return std::make_unique<PoolState>(
+      topology, worker_pus,
+      PoolState::Params{.run_queue_units = run_queue_units, .options = options});
 }
 
 }  // namespace
@@ -241,10 +256,12 @@ std::unique_ptr<PoolState> MakePool(const SchedulerOptions& options, const Topol
 Result<WorkerId> HomeOf(StreamId stream, const SchedulerOptions& options,
                         const Topology& topology) {
   GOPMILL_RETURN_IF_ERROR(CheckOptions(options));
-  const auto pool =
-      MakePool(options, topology, LayOutWorkers(topology, WorkerCount(options, topology)));
+  const std::vector<int> worker_pus = LayOutWorkers(topology, WorkerCount(options, topology));
+  GOPMILL_ASSIGN_OR_RETURN(const PolicyOptions resolved,
+                           ResolveOptions(options, static_cast<int>(worker_pus.size())));
+  const auto pool = MakePool(options.run_queue_units, resolved, topology, worker_pus);
   GOPMILL_ASSIGN_OR_RETURN(const std::unique_ptr<Policy> policy,
-                           MakePolicy(options.policy, options.policy_options, *pool));
+                           MakePolicy(options.policy, resolved, *pool));
   return policy->Home(stream, *pool).worker;
 }
 
@@ -253,9 +270,11 @@ Result<std::unique_ptr<Scheduler>> Scheduler::Create(const SchedulerOptions& opt
                                                      WorkerLocalFactory make_local) {
   GOPMILL_RETURN_IF_ERROR(CheckOptions(options));
   const std::vector<int> worker_pus = LayOutWorkers(topology, WorkerCount(options, topology));
-  auto pool = MakePool(options, topology, worker_pus);
+  GOPMILL_ASSIGN_OR_RETURN(const PolicyOptions resolved,
+                           ResolveOptions(options, static_cast<int>(worker_pus.size())));
+  auto pool = MakePool(options.run_queue_units, resolved, topology, worker_pus);
   GOPMILL_ASSIGN_OR_RETURN(std::unique_ptr<Policy> policy,
-                           MakePolicy(options.policy, options.policy_options, *pool));
+                           MakePolicy(options.policy, resolved, *pool));
   ThreadExecutor::Params workers{
       .pu_os_indices = {}, .pin = options.pin, .make_local = std::move(make_local)};
   for (const int pu : worker_pus) workers.pu_os_indices.push_back(topology.pu(pu).os_index);
@@ -281,6 +300,17 @@ void Scheduler::Cancel(StreamId stream) { core_->Cancel(stream); }
 void Scheduler::Shutdown() { core_->Shutdown(); }
 SchedulerStats Scheduler::Stats() const { return core_->Stats(); }
 int Scheduler::worker_count() const { return core_->worker_count(); }
+std::span<const ServiceClass> Scheduler::classes() const { return core_->classes(); }
+
+Result<std::uint16_t> Scheduler::ClassOf(const std::string& name) const {
+  std::string names;
+  for (std::size_t i = 0; i < classes().size(); ++i) {
+    if (name.empty() || classes()[i].name == name) return static_cast<std::uint16_t>(i);
+    names += (names.empty() ? "" : ", ") + classes()[i].name;
+  }
+  return InvalidArgument("class", "There is no service class \"" + name + "\".", names);
+}
+
 const Topology& Scheduler::topology() const { return core_->topology(); }
 
 }  // namespace gopmill

@@ -21,6 +21,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,10 @@ struct SchedulerOptions {
   int run_queue_units = 2;
   bool pin = true;
   PolicyOptions policy_options = {};
+  // Applied on top of policy_options: forms of the rules (policy_options_text.h) and service
+  // classes (service_class.h) as text; empty = nothing.
+  std::string rules = {};
+  std::string classes = {};
 };
 
 struct WorkerStats {
@@ -100,6 +105,11 @@ class Scheduler {
 
   [[nodiscard]] SchedulerStats Stats() const;
   [[nodiscard]] int worker_count() const;
+  // At least one. What JobSpec::service_class counts in.
+  [[nodiscard]] std::span<const ServiceClass> classes() const;
+  // Index of the class of that name; an empty name is the first. kInvalidArgument with the names
+  // when there is none.
+  [[nodiscard]] Result<std::uint16_t> ClassOf(const std::string& name) const;
   // The PUs the workers were chosen from.
   [[nodiscard]] const Topology& topology() const;
 

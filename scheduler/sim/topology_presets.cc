@@ -35,22 +35,6 @@ constexpr const char* kAccepted =
     "a name that gopmill simulate --list prints, pu:N, chiplet:N, hwloc synthetic notation like "
     "\"pack:2 l3:4 core:8 pu:1\", or a file ending in .xml; at most 4096 PUs";
 
-constexpr int kMeshSide = 8;
-constexpr double kMeshRatioPerHop = 0.1;
-
-std::vector<double> MeshRatios() {
-  constexpr int kCores = kMeshSide * kMeshSide;
-  std::vector<double> matrix;
-  for (int i = 0; i < kCores; ++i) {
-    for (int j = 0; j < kCores; ++j) {
-      const int hops =
-          std::abs(i / kMeshSide - j / kMeshSide) + std::abs(i % kMeshSide - j % kMeshSide);
-      matrix.push_back(1 + kMeshRatioPerHop * hops);
-    }
-  }
-  return matrix;
-}
-
 CommRatios RatiosOf(std::string_view preset) {
   CommRatios ratios;
   if (preset == "e5335" || preset == "e5355") ratios.levels = XeonE5335Ratios();
@@ -60,7 +44,7 @@ CommRatios RatiosOf(std::string_view preset) {
     ratios.levels = {
         .pu = 1, .core = 1, .l2 = 1, .l3 = 1.5, .numa = 1.5, .package = 1.5, .machine = 1.5};
   }
-  if (preset == "mesh-8x8") ratios.matrix = MeshRatios();
+  if (preset == "mesh-8x8") ratios.matrix = MeshRatios(64).value();
   return ratios;
 }
 

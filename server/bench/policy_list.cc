@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "scheduler/policy_options_text.h"
 #include "scheduler/policy_registry.h"
 #include "server/bench/workload.h"
 
@@ -42,6 +43,10 @@ std::string ListText() {
   std::string text = "policies:\n";
   for (const PolicyEntry& policy : Policies()) {
     text += fmt::format("  {:<14} {}\n", policy.name, policy.description);
+  }
+  text += "options of the rules (--scheduler-options NAME=VALUE,..., the default first):\n";
+  for (const PolicyOptionName& option : PolicyOptionNames()) {
+    text += fmt::format("  {:<14} {}: {}\n", option.name, option.meaning, option.accepted);
   }
   text += "mixes:\n";
   for (const Mix& mix : Mixes()) text += fmt::format("  {:<14} {}\n", mix.name, mix.description);

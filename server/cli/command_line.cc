@@ -109,6 +109,12 @@ void AddJobOptions(CLI::App& command, JobArgs& args) {
   command
       .add_option("--scheduler", args.scheduler, "Policy that spreads the work: " + PolicyNames())
       ->type_name("NAME");
+  command
+      .add_option("--scheduler-options", args.scheduler_options,
+                  "Forms of its rules, as gopmill bench --list prints them")
+      ->type_name("NAME=VALUE,...");
+  command.add_option("--classes", args.classes, "Service classes, for --class")
+      ->type_name("NAME:WEIGHT,...");
   command.add_option("--workers", args.workers, "Worker threads; 0 = one per CPU")
       ->type_name("N")
       ->check(CLI::Range(0, kMaxWorkers));

@@ -22,8 +22,9 @@ struct JobArgs {
   std::string input;  // path, or "-" for stdin
   TargetRequest request;
   std::string scheduler;  // name of the policy
-  int workers = 0;        // 0 = one per CPU
-  std::string json;       // file for the report, "-" for stdout, empty for none
+  std::string scheduler_options, classes;
+  int workers = 0;   // 0 = one per CPU
+  std::string json;  // file for the report, "-" for stdout, empty for none
   std::string log_level;
 };
 

@@ -38,6 +38,8 @@ Result<SchedulerOptions> PrepareJob(const JobArgs& args) {
   SchedulerOptions options;
   options.policy = args.scheduler;
   options.workers = args.workers;
+  options.rules = args.scheduler_options;
+  options.classes = args.classes;
   return options;
 }
 

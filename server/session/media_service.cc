@@ -34,6 +34,8 @@ Result<std::unique_ptr<MediaService>> MediaService::Create(const ServerConfig& c
   EngineOptions options;
   options.scheduler.policy = config.scheduler.policy;
   options.scheduler.workers = static_cast<int>(config.scheduler.workers);
+  options.scheduler.rules = config.scheduler.options;
+  options.scheduler.classes = config.scheduler.classes;
   options.context_cache_bytes = static_cast<std::size_t>(config.context_cache_bytes);
   GOPMILL_ASSIGN_OR_RETURN(const SegmentOptions segments, OptionsOf(config.segments));
   GOPMILL_ASSIGN_OR_RETURN(auto engine, Engine::Create(options));

@@ -33,7 +33,10 @@ constexpr std::chrono::milliseconds kTick{200};
 
 Result<std::unique_ptr<StreamSession>> StreamSession::Start(SessionSpec spec,
                                                             Scheduler& scheduler) {
-  std::unique_ptr<StreamSession> session(new StreamSession(std::move(spec), scheduler));
+  GOPMILL_ASSIGN_OR_RETURN(const std::uint16_t service_class,
+                           scheduler.ClassOf(spec.request.service_class.value_or("")));
+  std::unique_ptr<StreamSession> session(
+      new StreamSession(std::move(spec), scheduler, service_class));
   GOPMILL_RETURN_IF_ERROR(session->Launch());
   return session;
 }
@@ -50,9 +53,10 @@ Status StreamSession::Launch() {
   }
 }
 
-StreamSession::StreamSession(SessionSpec spec, Scheduler& scheduler)
+StreamSession::StreamSession(SessionSpec spec, Scheduler& scheduler, std::uint16_t service_class)
     : spec_(std::move(spec)),
       scheduler_(scheduler),
+      service_class_(service_class),
       mailbox_(std::make_shared<Mailbox>(spec_.limits.window_bytes,
                                          WindowUnits(spec_.limits, scheduler))) {
   if (!spec_.open_packets) spec_.open_packets = FileOpener(std::move(spec_.open));
@@ -245,6 +249,7 @@ Status StreamSession::Submit(const std::shared_ptr<const UnitInput>& unit, RunSt
       .stream_number = spec_.number,
       .cost_bytes = static_cast<std::size_t>(std::max<std::int64_t>(1, unit->spec.source_bytes)),
       .frames = static_cast<std::uint32_t>(std::max<std::int64_t>(1, unit->spec.frame_count())),
+      .service_class = service_class_,
       .deadline = DeadlineOf(unit->spec)};
   GOPMILL_RETURN_IF_ERROR(scheduler_.Submit(
       job, std::make_unique<UnitJob>(std::move(task), mailbox_, stop_.get_token())));
@@ -256,7 +261,10 @@ Status StreamSession::Submit(const std::shared_ptr<const UnitInput>& unit, RunSt
 }
 
 // A live source gives the next unit when this one has been shown: until then it has to be done.
+// Other units are due when their class says so.
 TimePoint StreamSession::DeadlineOf(const UnitSpec& unit) const {
+  const Duration within = scheduler_.classes()[service_class_].deadline;
+  if (within > Duration::zero()) return SteadyNow() + within;
   if (spec_.pace != IngestPace::kRealTime) return kNoDeadline;
   const double seconds = static_cast<double>(unit.frame_count()) / plan_->grid.fps().ToDouble();
   return SteadyNow() + FromSeconds(seconds);

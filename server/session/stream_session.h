@@ -60,7 +60,7 @@ struct SessionSpec {
 class StreamSession {
  public:
   // The scheduler must outlive the session.
-  // kUnavailable when the machine has no more threads.
+  // kUnavailable when the machine has no more threads, kInvalidArgument for an unknown class.
   static Result<std::unique_ptr<StreamSession>> Start(SessionSpec spec, Scheduler& scheduler);
   // Cancels and waits.
   ~StreamSession();
@@ -77,7 +77,7 @@ class StreamSession {
   [[nodiscard]] StreamSnapshot Snapshot() const;
 
  private:
-  StreamSession(SessionSpec spec, Scheduler& scheduler);
+  StreamSession(SessionSpec spec, Scheduler& scheduler, std::uint16_t service_class);
   Status Launch();
   void RunEgress();
   Status EgressLoop();
@@ -115,6 +115,7 @@ class StreamSession {
 
   SessionSpec spec_;
   Scheduler& scheduler_;
+  const std::uint16_t service_class_;
   const TimePoint started_ = SteadyNow();
   const std::shared_ptr<Mailbox> mailbox_;
   std::stop_source stop_;
