@@ -37,8 +37,8 @@ Result<std::unique_ptr<Policy>> MakeHearth(const PolicyOptions& options, const P
 namespace {
 
 constexpr std::array kPolicies = {
-    PolicyEntry{"h-cahrw", "cache-aware adaptive hashing down the topology tree", &MakeHCahrw},
     PolicyEntry{"hearth", "a shared queue in which streams stay where they are warm", &MakeHearth},
+    PolicyEntry{"h-cahrw", "cache-aware adaptive hashing down the topology tree", &MakeHCahrw},
     PolicyEntry{"ca-ahrw", "cache-aware adaptive hashing over all workers", &MakeCaAhrw},
     PolicyEntry{"h-ahrw", "adaptive hashing down the topology tree, distances ignored", &MakeHAhrw},
     PolicyEntry{"ahrw", "adaptive hashing over all workers", &MakeAhrw},

@@ -35,7 +35,7 @@
 namespace gopmill {
 
 struct SchedulerOptions {
-  std::string policy = "h-cahrw";
+  std::string policy = "hearth";
   // 0 = one per allowed PU, fewer if the CPU quota of the cgroup is smaller. May exceed the PUs:
   // then PUs are shared.
   int workers = 0;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "scheduler/policy_options_text.h"
 #include "scheduler/policy_registry.h"
 #include "scheduler/sim/arrivals.h"
 #include "scheduler/sim/l7_workload.h"
@@ -43,6 +44,9 @@ constexpr std::array kSetters = {
     Setter{{"classes", "Service classes, streams take turns",
             "NAME:WEIGHT[:GUARANTEED[:MAX_WORKERS[:DEADLINE_MS]]],..."},
            &Experiment::classes},
+    Setter{{"scheduler-options", "Forms of the rules, NAME=VALUE,...",
+            "as gopmill bench --list prints them", false},
+           &Experiment::rules},
     Setter{{"streams", "Streams; 0 = 20, or as many as the trace of l7 had", "0 to 1000000", true},
            nullptr,
            &Experiment::streams,
@@ -224,6 +228,8 @@ Result<PreparedExperiment> Prepare(const Experiment& experiment) {
                                    .refill_ms = experiment.refill_ms,
                                    .switch_ms = experiment.switch_ms},
                           .share_window_ms = experiment.share_window_ms};
+  // Ratios, contexts and switch times are those of the machine and the cost model.
+  GOPMILL_RETURN_IF_ERROR(ParsePolicyOptions(experiment.rules, workers, params.options));
   return PreparedExperiment{std::move(machine), std::move(workload), std::move(params)};
 }
 

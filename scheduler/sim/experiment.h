@@ -21,8 +21,9 @@ struct Experiment {
   std::string topology = "chiplet";
   std::string workload = "transcode";  // transcode, l7, trace
   std::string mix = "reference";
-  std::string arrivals;                        // empty = the workload's own: closed, or as recorded
-  std::string classes;                         // weights like "5:3:1"; empty = one class
+  std::string arrivals;  // empty = the workload's own: closed, or as recorded
+  std::string classes;   // NAME:WEIGHT,...; empty = one class
+  std::string rules;     // forms of the policies' rules, policy_options_text.h
   std::shared_ptr<const RecordedTrace> trace;  // for the workload "trace"
   int streams = 0;     // 0 = 20, or as many connections as the trace of l7 had
   int concurrent = 0;  // closed feed: streams at once; 0 = all

@@ -20,7 +20,7 @@ namespace gopmill::cli {
 namespace {
 
 constexpr const char* kVersion = GOPMILL_VERSION;
-constexpr const char* kDefaultScheduler = "h-cahrw";
+constexpr const char* kDefaultScheduler = "hearth";
 constexpr int kMaxWorkers = 4096;
 
 constexpr const char* kMainFooter =

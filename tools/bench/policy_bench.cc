@@ -7,6 +7,8 @@
 // busy/<policy>/<workers>: Policy::On for one arriving unit of 512 streams while every worker holds
 //   one or two units of random sizes.
 // one_idle/<policy>/<workers>: the same with one idle worker somewhere.
+// free/<policy>/<workers>: Policy::On for a worker that has nothing left while 512 streams wait and
+//   all others are busy: where shared queues decide.
 // home/<policy>/<workers>: Policy::Home, once per stream.
 // step/<policy>/<workers>: Dispatcher::Step for one completion and one arrival, that is everything
 // a
@@ -97,6 +99,31 @@ void DecideOneIdle(benchmark::State& state, Bench bench) {
   Decide(state, std::move(bench), idle);
 }
 
+void DecideFree(benchmark::State& state, Bench bench) {
+  PoolState& pool = *bench.pool;
+  ActionList actions;
+  // While everybody is busy, so that the units are held where the policy wants them.
+  Load(pool, -1);
+  for (std::uint64_t s = 0; s < kStreams; ++s) {
+    const UnitRef ref = pool.Add({.unit = {StreamId{s}, {}}, .cost_bytes = 9000}, nullptr);
+    pool.SetHome(ref, bench.policy->Home(StreamId{s}, pool));
+    actions.Clear();
+    bench.policy->On(Arrived{ref}, pool, {}, actions);
+    const auto* hold = std::get_if<Hold>(&actions.actions()[0]);
+    if (hold != nullptr) pool.Hold(ref, hold->worker);
+  }
+  const WorkerId free{pool.worker_count() / 3};
+  for (UnitRef ref; (ref = pool.Running(free)).valid();) {
+    pool.Unassign(ref, {});
+    pool.Release(ref);
+  }
+  for (auto _ : state) {
+    actions.Clear();
+    bench.policy->On(WorkerFree{free}, pool, {}, actions);
+    benchmark::DoNotOptimize(actions);
+  }
+}
+
 void Home(benchmark::State& state, Bench bench) {
   std::uint64_t stream = 0;
   for (auto _ : state) {
@@ -141,8 +168,11 @@ void Step(benchmark::State& state, Bench bench) {
 
 void RegisterAll() {
   using Function = void (*)(benchmark::State&, Bench);
-  const std::pair<const char*, Function> kinds[] = {
-      {"busy", &DecideBusy}, {"one_idle", &DecideOneIdle}, {"home", &Home}, {"step", &Step}};
+  const std::pair<const char*, Function> kinds[] = {{"busy", &DecideBusy},
+                                                    {"one_idle", &DecideOneIdle},
+                                                    {"free", &DecideFree},
+                                                    {"home", &Home},
+                                                    {"step", &Step}};
   for (const auto& [kind, function] : kinds) {
     for (const PolicyEntry& entry : Policies()) {
       for (const Machine& machine : kMachines) {

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "scheduler/policy_registry.h"
 #include "server/cli/commands.h"
 #include "server/cli/exit_codes.h"
 
@@ -54,7 +55,8 @@ TEST(CommandLine, TranscodeTakesEveryTargetParameter) {
 
 TEST(CommandLine, DefaultsAreNotMadeUp) {
   const auto args = Parsed<TranscodeArgs>({"transcode", "a", "b.ts"});
-  EXPECT_EQ(args.scheduler, "h-cahrw");
+  EXPECT_EQ(args.scheduler, "hearth");
+  EXPECT_EQ(args.scheduler, Policies().front().name) << "the default is listed first";
   EXPECT_EQ(args.workers, 0);
   EXPECT_FALSE(args.request.width || args.request.fps || args.request.bitrate);
   EXPECT_FALSE(args.force || args.quiet || args.verify);
