@@ -20,6 +20,7 @@
 
 #include <cstdint>
 #include <memory_resource>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -34,6 +35,8 @@ inline constexpr std::size_t kMaxContexts = 16'384;
 
 class ContextTable {
  public:
+  static constexpr std::uint32_t kNoHead = 0xFFFFFFFF;
+
   ContextTable(int workers, int contexts_per_worker);
 
   // The slot of a unit's context, which stays valid until Unref.
@@ -43,6 +46,18 @@ class ContextTable {
   // The worker will have run a unit with that context.
   void Use(std::uint32_t slot, WorkerId worker);
   [[nodiscard]] bool Warm(std::uint32_t slot, WorkerId worker) const;
+
+  // The slots of the contexts the worker keeps, newest first; 0 = none.
+  [[nodiscard]] std::span<const std::uint32_t> KeptBy(WorkerId worker) const {
+    return std::span(recent_).subspan(static_cast<std::size_t>(worker.value) * contexts_per_worker_,
+                                      contexts_per_worker_);
+  }
+  // A waiting head that needs the context (of several, the last one noted); kNoSlot if none.
+  void SetHead(std::uint32_t slot, std::uint32_t unit) { entries_[slot].head = unit; }
+  void ClearHead(std::uint32_t slot, std::uint32_t unit) {
+    if (entries_[slot].head == unit) entries_[slot].head = kNoHead;
+  }
+  [[nodiscard]] std::uint32_t HeadOf(std::uint32_t slot) const { return entries_[slot].head; }
 
   // A run ended well: its times, its worker and whether it was cold are taken from the report.
   void Learn(std::uint32_t slot, const JobSpec& spec, const JobReport& report);
@@ -56,6 +71,7 @@ class ContextTable {
   struct Entry {
     std::uint64_t key = 0;
     std::uint32_t refs = 0;
+    std::uint32_t head = kNoHead;
     std::uint32_t previous = 0, next = 0;  // the list of entries without refs, oldest first
     double rate = 0;                       // ns per unit of work, hot; 0 = not learned
     double opening = 0;                    // ns

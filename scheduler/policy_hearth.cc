@@ -9,12 +9,13 @@
 //   it arrives   its hearth is idle:  there.
 //                others are idle:     the nearest of them in the topology.
 //                nobody is idle:      it waits at its hearth.
-//   w is free    the oldest unit whose hearth is w, unless it came more than `patience` after the
-//                oldest of all; then, of the oldest few that came within the same time, whichever
-//                costs least on w:
+//   w is free    of the units that came at most `patience` after the oldest of all: the oldest one
+//                for which w is warm; else the oldest one whose hearth is w; else, of the oldest
+//                few, whichever costs least on w:
 //                    opening its contexts, if they are cold there
 //                  + (c - 1) * memory share * run time, c: ratio between its hearth and w
 //                  + the time by which it would overtake its stream's running unit.
+//                The first two do not take a unit that would overtake.
 //
 //     patience = min(kPatience * opening time, kMaxRuns * run time, kMaxWaited * time waited)
 // of the oldest unit of all: waiting is bought with time saved. Where contexts are cheap beside the
@@ -27,7 +28,7 @@
 // Work conserving: a worker is never idle while a unit waits that may run there. Streams move to
 // where there is room and stay there, so load spreads without a plan.
 //
-// Cost: O(kCandidates) for a free worker, O(depth * fan-out) for an arrival.
+// Cost: O(contexts per worker + kCandidates) for a free worker, O(depth * fan-out) for an arrival.
 #include <algorithm>
 
 #include "scheduler/late_binding.h"
@@ -45,7 +46,7 @@ constexpr double kPatience = 96;
 // And never longer than so many of its own run times, nor than this part of what it has waited:
 // under light load there is little to gain and every overtaking shows.
 constexpr double kMaxRuns = 12;
-constexpr double kMaxWaited = 0.15;
+constexpr double kMaxWaited = 0.5;
 
 class Hearth final : public Policy {
  public:
@@ -115,9 +116,13 @@ class Hearth final : public Policy {
     const UnitRef oldest = OldestHeadFor(w, pool);
     if (!oldest.valid()) return oldest;
     const TimePoint last = pool.unit(oldest).report.submitted + Patience(oldest, w, pool, now);
+    const UnitRef warm = OldestWarmFor(w, last, pool, now);
+    if (warm.valid()) return warm;
     const UnitRef own = pool.OldestHeldFor(w);
     const bool may_run = own.valid() && pool.unit(own).excluded != w;
-    if (may_run && pool.unit(own).report.submitted <= last) return own;
+    if (may_run && pool.unit(own).report.submitted <= last && Overtakes(own, w, pool, now) <= 0) {
+      return own;
+    }
     return CheapestFor(w, oldest, last, pool, now);
   }
 
@@ -152,11 +157,27 @@ class Hearth final : public Policy {
     double cost = pool.warm(ref, w) ? 0 : pool.opening_time(ref);
     const WorkerId hearth = HearthOf(pool.unit(ref), pool);
     if (hearth.value >= 0) cost += (Ratio(hearth, w, pool.tree()) - 1) * kMemoryShare * run;
+    return cost + Overtakes(ref, w, pool, now);
+  }
+
+  // By how many nanoseconds the unit would be done before its stream's running one.
+  static double Overtakes(UnitRef ref, WorkerId w, const PoolState& pool, TimePoint now) {
     const UnitRef running = pool.FirstAssignedOfStream(ref);
-    if (running.valid()) {
-      cost += std::max(0.0, pool.time_until_free(pool.unit(running).worker, now) - run);
-    }
-    return cost;
+    if (!running.valid()) return 0;
+    const double left = pool.time_until_free(pool.unit(running).worker, now);
+    return std::max(0.0, left - pool.predicted(ref, w));
+  }
+
+  // The oldest unit that arrived until `last`, for which `w` is warm, and that overtakes nothing.
+  static UnitRef OldestWarmFor(WorkerId w, TimePoint last, const PoolState& pool, TimePoint now) {
+    UnitRef oldest;
+    pool.ForEachWarmHead(w, [&](UnitRef ref) {
+      const Unit& unit = pool.unit(ref);
+      if (unit.excluded == w || unit.report.submitted > last) return;
+      if (oldest.valid() && unit.sequence > pool.unit(oldest).sequence) return;
+      if (Overtakes(ref, w, pool, now) <= 0) oldest = ref;
+    });
+    return oldest;
   }
 
   static double Ratio(WorkerId a, WorkerId b, const LoadTree& tree) {

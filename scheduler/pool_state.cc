@@ -97,6 +97,7 @@ std::uint32_t PoolState::StreamSlotFor(StreamId id) {
 
 void PoolState::JoinHeads(UnitRef ref) {
   heads_.InsertBySequence(units_, ref);
+  contexts_.SetHead(unit(ref).context, ref.slot);
   const auto due_before = [](const Unit& a, const Unit& b) {
     return a.spec.deadline != b.spec.deadline ? a.spec.deadline < b.spec.deadline
                                               : a.sequence < b.sequence;
@@ -106,6 +107,7 @@ void PoolState::JoinHeads(UnitRef ref) {
 
 void PoolState::LeaveHeads(UnitRef ref) {
   Unit& leaving = unit(ref);
+  contexts_.ClearHead(leaving.context, ref.slot);
   if (leaving.turn.linked) turns_[leaving.service_class].Remove(units_, ref);
   if (leaving.held.linked) worker(leaving.worker).held.Remove(units_, ref);
   if (leaving.head.linked) heads_.Remove(units_, ref);

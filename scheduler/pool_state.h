@@ -130,6 +130,15 @@ class PoolState {
   [[nodiscard]] bool warm(UnitRef ref, WorkerId w) const {
     return contexts_.Warm(unit(ref).context, w);
   }
+  // Calls `visit(ref)` for the waiting heads whose contexts the worker keeps, most recently used
+  // first. Of streams that share a context, one is visited. At most contexts_per_worker calls.
+  template <class Visit>
+  void ForEachWarmHead(WorkerId w, Visit visit) const {
+    for (const std::uint32_t slot : contexts_.KeptBy(w)) {
+      const UnitRef head{slot == 0 ? kNoSlot : contexts_.HeadOf(slot)};
+      if (head.valid()) visit(head);
+    }
+  }
   // Expected run time in nanoseconds: warm, and the surcharge of a cold start. 0 = not known yet.
   [[nodiscard]] double predicted(UnitRef ref, WorkerId w) const {
     return contexts_.Predict(unit(ref).context, unit(ref).spec, w);
