@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <filesystem>
 #include <stop_token>
 
 #include "base/log.h"
@@ -25,8 +24,6 @@
 namespace gopmill::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr int kStandardRepeats = 5, kQuickRepeats = 2, kQuickStreams = 6;
 
 // All that is asked for, checked.
@@ -39,25 +36,13 @@ struct Plan {
   bench::ReportHead head;
 };
 
-// An hour of measuring must not end with a folder that is not there.
-Status CheckOutput(const char* parameter, const std::string& file) {
-  if (file.empty() || file == "-") return OkStatus();
-  std::error_code ignored;
-  const fs::path folder = fs::path(file).has_parent_path() ? fs::path(file).parent_path() : ".";
-  const bool there = fs::exists(file, ignored);
-  const bool writable = there ? !fs::is_directory(file, ignored) && access(file.c_str(), W_OK) == 0
-                              : access(folder.c_str(), W_OK | X_OK) == 0;
-  if (writable) return OkStatus();
-  return InvalidArgument(parameter, file + " cannot be written.", "a file in an existing folder");
-}
-
 Status CheckOutputs(const BenchArgs& args) {
-  GOPMILL_RETURN_IF_ERROR(CheckOutput("json", args.json));
+  GOPMILL_RETURN_IF_ERROR(CheckReportFile("json", args.json));
   const std::pair<const char*, const std::string&> files[] = {
       {"html", args.html}, {"trace", args.trace}, {"record", args.record}};
   for (const auto& [parameter, file] : files) {
     if (file == "-") return InvalidArgument(parameter, "Only --json goes to stdout.", "a file");
-    GOPMILL_RETURN_IF_ERROR(CheckOutput(parameter, file));
+    GOPMILL_RETURN_IF_ERROR(CheckReportFile(parameter, file));
   }
   return OkStatus();
 }

@@ -13,6 +13,7 @@
 #include "config/settings.h"
 #include "scheduler/policy_registry.h"
 #include "server/bench/comparison.h"
+#include "server/bench/topology_measure.h"
 #include "server/bench/workload.h"
 #include "server/cli/exit_codes.h"
 
@@ -51,9 +52,13 @@ constexpr const char* kServeFooter =
     "  gopmill serve --library ~/Videos --http-address 0.0.0.0 --http-port 8081\n"
     "  gopmill serve --config gopmill.json --print-config";
 constexpr const char* kTopologyFooter =
+    "--measure runs GOPs of a movie where they are at home and moves them to other CPUs, for each\n"
+    "level of the machine that two CPUs share. It ends with the option that makes the cache-aware\n"
+    "policies use what was measured. Let nothing else run meanwhile.\n\n"
     "Examples:\n"
     "  gopmill topology\n"
-    "  taskset -c 0,2 gopmill topology --json -";
+    "  taskset -c 0,2 gopmill topology --json -\n"
+    "  gopmill topology --measure --repeats 50 --json ratios.json";
 
 constexpr const char* kBenchFooter =
     "Every policy runs once per round and rounds are repeated, so that disturbances meet all "
@@ -175,8 +180,20 @@ void AddServe(CLI::App& app, Line& line) {
 void AddTopology(CLI::App& app, Line& line) {
   CLI::App* command = app.add_subcommand("topology", "Show the machine as the scheduler sees it");
   command->footer(kTopologyFooter);
-  command->add_option("--json", line.topology.json, "Write it as JSON; - is stdout")
-      ->type_name("FILE|-");
+  TopologyArgs& args = line.topology;
+  const bench::MoveOptions standard;
+  args.movie = standard.movie;
+  args.repeats = standard.repeats;
+  command->add_option("--json", args.json, "Write it as JSON; - is stdout")->type_name("FILE|-");
+  CLI::Option* const measure = command->add_flag(
+      "--measure", args.measure, "Measure what moving a stream to another CPU costs");
+  command->add_option("--movie", args.movie, "What is moved; a bundled movie unless given")
+      ->type_name("FILE")
+      ->needs(measure);
+  command->add_option("--repeats", args.repeats, "Samples of each pair of CPUs; 20 unless given")
+      ->type_name("N")
+      ->check(CLI::Range(1, bench::kMaxMoveRepeats))
+      ->needs(measure);
 }
 
 void AddBenchOutputs(CLI::App& command, BenchArgs& args) {

@@ -44,6 +44,9 @@ struct ServeArgs {
 
 struct TopologyArgs {
   std::string json;
+  bool measure = false;
+  std::string movie;  // to measure with
+  int repeats = 0;
 };
 
 struct BenchArgs {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -38,6 +39,18 @@ void PrintError(std::string_view command, std::string_view subject, const Error&
   std::string line = "gopmill " + std::string(command) + ": ";
   if (!subject.empty()) line += std::string(subject) + ": ";
   WriteStderr(line + error.ToString() + "\n");
+}
+
+Status CheckReportFile(const char* parameter, const std::string& file) {
+  namespace fs = std::filesystem;
+  if (file.empty() || file == "-") return OkStatus();
+  std::error_code ignored;
+  const fs::path folder = fs::path(file).has_parent_path() ? fs::path(file).parent_path() : ".";
+  const bool there = fs::exists(file, ignored);
+  const bool writable = there ? !fs::is_directory(file, ignored) && access(file.c_str(), W_OK) == 0
+                              : access(folder.c_str(), W_OK | X_OK) == 0;
+  if (writable) return OkStatus();
+  return InvalidArgument(parameter, file + " cannot be written.", "a file in an existing folder");
 }
 
 Status WriteReport(const std::string& file, std::string_view json) {

@@ -20,6 +20,10 @@ Status WriteStdout(std::string_view text);
 // "gopmill transcode: movie.mp4: The file holds no video." and a line break.
 void PrintError(std::string_view command, std::string_view subject, const Error& error);
 
+// An hour of measuring must not end with a folder that is not there: kInvalidArgument naming
+// `parameter` unless WriteReport can write the file.
+Status CheckReportFile(const char* parameter, const std::string& file);
+
 // Writes `json` and a line break to the file named, or to stdout for "-".
 Status WriteReport(const std::string& file, std::string_view json);
 

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <nlohmann/json.hpp>
+#include <stop_token>
 
+#include "base/log.h"
 #include "scheduler/cgroup_quota.h"
 #include "scheduler/topology_hwloc.h"
 #include "scheduler/topology_text.h"
 #include "scheduler/worker_layout.h"
+#include "server/bench/topology_measure.h"
 #include "server/cli/commands.h"
 #include "server/cli/exit_codes.h"
+#include "server/cli/signals.h"
 #include "server/cli/text_output.h"
 
 namespace gopmill::cli {
@@ -61,6 +67,44 @@ std::string TopologyText(const Topology& topology, std::optional<double> quota) 
       CommRatiosText(topology, LevelRatios{}));
 }
 
+int Fail(const Error& error) {
+  PrintError("topology", "", error);
+  return ExitCodeOf(error);
+}
+
+Status WriteMoves(const TopologyArgs& args, const bench::MoveResult& result) {
+  if (args.json == "-") {
+    WriteStderr(bench::MoveText(result));
+  } else {
+    GOPMILL_RETURN_IF_ERROR(WriteStdout(bench::MoveText(result)));
+  }
+  return args.json.empty() ? OkStatus() : WriteReport(args.json, bench::MoveJson(result));
+}
+
+int Measure(const TopologyArgs& args, const Topology& topology) {
+  if (const Status json = CheckReportFile("json", args.json); !json.ok()) return Fail(json.error());
+  std::stop_source stop;
+  auto signals =
+      SignalWatcher::Start({SIGINT, SIGTERM, SIGHUP}, [stop, patience = Impatience()](int) mutable {
+        if (patience.OnRequest(SteadyNow())) _exit(kInterrupted);
+        stop.request_stop();
+      });
+  if (!signals.ok()) return Fail(signals.error());
+  if (const Status log = InitLogging("error", LogFormat::kText); !log.ok()) {
+    return Fail(log.error());
+  }
+  const bool terminal = isatty(STDERR_FILENO) == 1;
+  const auto show = [&](int done) {
+    if (terminal)
+      WriteStderr(fmt::format("\r{}/{}{}", done, args.repeats, done < args.repeats ? "" : "\n"));
+  };
+  const auto result = bench::MeasureMoves(topology, {.movie = args.movie, .repeats = args.repeats},
+                                          stop.get_token(), show);
+  if (!result.ok()) return Fail(result.error());
+  const Status written = WriteMoves(args, *result);
+  return written.ok() ? static_cast<int>(kOk) : Fail(written.error());
+}
+
 }  // namespace
 
 int RunTopology(const TopologyArgs& args) {
@@ -69,6 +113,7 @@ int RunTopology(const TopologyArgs& args) {
     PrintError("topology", "", topology.error());
     return kFailed;
   }
+  if (args.measure) return Measure(args, *topology);
   const auto quota = CgroupCpuQuota({});
   const Status written = args.json.empty() ? WriteStdout(TopologyText(*topology, quota))
                                            : WriteReport(args.json, TopologyJson(*topology, quota));
