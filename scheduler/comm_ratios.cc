@@ -93,4 +93,11 @@ Status ValidateRatios(const CommRatios& ratios, int workers) {
   return ratios.matrix.empty() ? OkStatus() : ValidateMatrix(ratios.matrix, workers);
 }
 
+Status RefuseMatrix(std::string_view policy, const CommRatios& ratios) {
+  if (ratios.matrix.empty()) return OkStatus();
+  return InvalidArgument(
+      "ratios", std::string(policy) + " takes one communication ratio per level, not a matrix.",
+      "ratios per level, or the policy ca-ahrw");
+}
+
 }  // namespace gopmill

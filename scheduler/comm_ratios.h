@@ -12,6 +12,7 @@
 // Thread-safety: compatible (plain values).
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -55,5 +56,8 @@ Result<std::vector<double>> MeshRatios(int workers);
 // Ok if all ratios are finite and >= 1, none falls from a closer level to a farther one, and a
 // matrix, if there is one, is `workers` x `workers`, symmetric, with ones on its diagonal.
 Status ValidateRatios(const CommRatios& ratios, int workers);
+
+// kInvalidArgument when there is a matrix: for policies that work on the tree.
+Status RefuseMatrix(std::string_view policy, const CommRatios& ratios);
 
 }  // namespace gopmill

@@ -35,11 +35,7 @@ class HCahrw final : public Policy {
 }  // namespace
 
 Result<std::unique_ptr<Policy>> MakeHCahrw(const PolicyOptions& options, const PoolState& pool) {
-  if (!options.ratios.matrix.empty()) {
-    return InvalidArgument("ratios",
-                           "h-cahrw takes one communication ratio per level, not a matrix.",
-                           "ratios per level, or the policy ca-ahrw");
-  }
+  GOPMILL_RETURN_IF_ERROR(RefuseMatrix("h-cahrw", options.ratios));
   return std::unique_ptr<Policy>(std::make_unique<HCahrw>(options, pool.tree()));
 }
 

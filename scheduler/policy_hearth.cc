@@ -198,6 +198,7 @@ class Hearth final : public Policy {
 }  // namespace
 
 Result<std::unique_ptr<Policy>> MakeHearth(const PolicyOptions& options, const PoolState& pool) {
+  GOPMILL_RETURN_IF_ERROR(RefuseMatrix("hearth", options.ratios));
   return std::unique_ptr<Policy>(std::make_unique<Hearth>(options, pool.tree()));
 }
 

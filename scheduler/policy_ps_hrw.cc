@@ -7,6 +7,7 @@
 namespace gopmill {
 
 Result<std::unique_ptr<Policy>> MakePsHrw(const PolicyOptions& options, const PoolState& pool) {
+  GOPMILL_RETURN_IF_ERROR(RefuseMatrix("ps-hrw", options.ratios));
   return MakeSharePolicy(StreamCores::Base::kHCahrw, options, pool);
 }
 

@@ -32,7 +32,12 @@ TEST(RegistryTest, FreeMatricesAreForFlatPoliciesOfBoundedSize) {
   PolicyOptions options;
   options.ratios.matrix = {1, 2, 2, 1};
   EXPECT_TRUE(MakePolicy("ca-ahrw", options, two.pool()).ok());
-  EXPECT_FALSE(MakePolicy("h-cahrw", options, two.pool()).ok());
+  for (const char* tree_policy : {"h-cahrw", "hearth", "ps-hrw"}) {
+    const auto refused = MakePolicy(tree_policy, options, two.pool());
+    ASSERT_FALSE(refused.ok()) << tree_policy;
+    EXPECT_TRUE(ErrorOf(refused).message.starts_with(tree_policy)) << ErrorOf(refused).message;
+    EXPECT_EQ(ErrorOf(refused).parameter, "ratios");
+  }
   options.ratios.matrix = {1, 2, 3, 1};
   EXPECT_FALSE(MakePolicy("ca-ahrw", options, two.pool()).ok()) << "not symmetric";
   options.ratios.matrix = {1, 2, 1};
