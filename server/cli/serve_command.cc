@@ -135,12 +135,17 @@ int Complain(const Error& error) {
 using Recorder = std::shared_ptr<bench::TraceRecorder>;
 
 // Null unless a recording was asked for.
-Result<Recorder> MakeRecorder(const ServeArgs& args) {
+Result<Recorder> MakeRecorder(const ServeArgs& args, const ServerConfig& config) {
   if (args.record.empty()) return Recorder();
+  std::vector<ServiceClass> classes;
+  if (!config.scheduler.classes.empty()) {
+    GOPMILL_ASSIGN_OR_RETURN(classes, ParseClasses(config.scheduler.classes));
+  }
   const bench::Machine machine = bench::DescribeMachine();
   return bench::TraceRecorder::Create(
       args.record,
-      {.machine = fmt::format("{}, {} CPUs", machine.cpu, machine.cpus), .unit = "as requested"});
+      {.machine = fmt::format("{}, {} CPUs", machine.cpu, machine.cpus), .unit = "as requested"},
+      std::move(classes));
 }
 
 // From the first stream to the last.
@@ -172,7 +177,7 @@ int Serve(const ServeArgs& args, const LoadedConfig& loaded) {
   auto signals =
       SignalWatcher::Start({SIGINT, SIGTERM, SIGHUP}, [&queue](int signal) { queue.Push(signal); });
   if (!signals.ok()) return Complain(signals.error());
-  const auto recorder = MakeRecorder(args);
+  const auto recorder = MakeRecorder(args, loaded.config);
   if (!recorder.ok()) return Complain(recorder.error());
   const int code = ServeStreams(args, loaded, queue, *recorder);
   // The service is gone: nothing more can come.
