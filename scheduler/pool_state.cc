@@ -27,8 +27,8 @@ PoolState::PoolState(const Topology& topology, std::span<const int> worker_pus,
       contexts_(static_cast<int>(worker_pus.size()), params.options.contexts_per_worker),
       tree_(topology, worker_pus, params.options),
       loads_(worker_pus.size(), 0),
-      workers_(worker_pus.size()),
-      turns_(classes_.size()) {
+      workers_(worker_pus.size()) {
+  for (std::size_t c = 0; c < classes_.size(); ++c) turns_.emplace_back(&head_memory_);
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     candidates_.push_back(Candidate::Of(static_cast<std::uint32_t>(i)));
     RefreshIdle(WorkerId{static_cast<std::int32_t>(i)});
@@ -96,27 +96,29 @@ std::uint32_t PoolState::StreamSlotFor(StreamId id) {
 }
 
 void PoolState::JoinHeads(UnitRef ref) {
-  heads_.InsertBySequence(units_, ref);
-  contexts_.SetHead(unit(ref).context, ref.slot);
-  const auto due_before = [](const Unit& a, const Unit& b) {
-    return a.spec.deadline != b.spec.deadline ? a.spec.deadline < b.spec.deadline
-                                              : a.sequence < b.sequence;
-  };
-  turns_[unit(ref).service_class].InsertOrdered(units_, ref, due_before);
+  Unit& head = unit(ref);
+  head.is_head = true;
+  head.head_place = heads_.Join({.due = {}, .sequence = head.sequence, .unit = ref});
+  head.turn_place = turns_[head.service_class].Join(
+      {.due = head.spec.deadline, .sequence = head.sequence, .unit = ref});
+  contexts_.SetHead(head.context, ref.slot);
 }
 
 void PoolState::LeaveHeads(UnitRef ref) {
   Unit& leaving = unit(ref);
-  contexts_.ClearHead(leaving.context, ref.slot);
-  if (leaving.turn.linked) turns_[leaving.service_class].Remove(units_, ref);
   if (leaving.held.linked) worker(leaving.worker).held.Remove(units_, ref);
-  if (leaving.head.linked) heads_.Remove(units_, ref);
+  if (leaving.is_head) {
+    contexts_.ClearHead(leaving.context, ref.slot);
+    heads_.Leave(leaving.head_place);
+    turns_[leaving.service_class].Leave(leaving.turn_place);
+    leaving.is_head = false;
+  }
   leaving.worker = WorkerId{};
 }
 
 UnitRef PoolState::PromoteHead(Stream& stream) {
   const UnitRef front = stream.waiting.front();
-  if (!front.valid() || unit(front).head.linked) return {};
+  if (!front.valid() || unit(front).is_head) return {};
   JoinHeads(front);
   return front;
 }

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "scheduler/context_table.h"
+#include "scheduler/head_order.h"
 #include "scheduler/job.h"
 #include "scheduler/load_tree.h"
 #include "scheduler/unit_list.h"
@@ -65,11 +66,11 @@ struct Unit {
   std::unique_ptr<Job> job;  // null while a worker has it
   std::uint32_t stream_slot = kNoSlot;
 
-  UnitLink line;  // its stream's line, or its stream's assigned units
-  UnitLink head;  // the heads of all lines
+  UnitLink line;         // its stream's line, or its stream's assigned units
+  bool is_head = false;  // then these are its places among the heads of all lines and of its class
+  HeadOrder::Place head_place = {}, turn_place = {};
   UnitLink held;  // the heads held for one worker
   UnitLink run;   // the run queue of a worker
-  UnitLink turn;  // the heads of its class, the earliest deadline first, then by arrival
 };
 
 class PoolState {
@@ -101,12 +102,15 @@ class PoolState {
 
   [[nodiscard]] const Unit& unit(UnitRef ref) const { return units_[ref.slot]; }
   [[nodiscard]] UnitRef OldestHead() const { return heads_.front(); }
-  [[nodiscard]] UnitRef NextHead(UnitRef ref) const { return HeadList::Next(units_, ref); }
+  [[nodiscard]] UnitRef NextHead(UnitRef ref) const { return heads_.After(unit(ref).head_place); }
   // The heads of one class in the order in which they are due.
   [[nodiscard]] UnitRef FirstHeadOf(int service_class) const {
     return turns_[static_cast<std::size_t>(service_class)].front();
   }
-  [[nodiscard]] UnitRef NextHeadOf(UnitRef ref) const { return TurnList::Next(units_, ref); }
+  [[nodiscard]] UnitRef NextHeadOf(UnitRef ref) const {
+    const Unit& at = unit(ref);
+    return turns_[at.service_class].After(at.turn_place);
+  }
   [[nodiscard]] UnitRef OldestHeldFor(WorkerId w) const { return worker(w).held.front(); }
   [[nodiscard]] UnitRef NextHeld(UnitRef ref) const { return HeldList::Next(units_, ref); }
   // The unit a worker is busy with, and the last one behind it (what a thief would take).
@@ -168,7 +172,7 @@ class PoolState {
 
   // --- What the dispatcher does ------------------------------------------------------------------
   Unit& unit(UnitRef ref) { return units_[ref.slot]; }
-  [[nodiscard]] bool IsHead(UnitRef ref) const { return unit(ref).head.linked; }
+  [[nodiscard]] bool IsHead(UnitRef ref) const { return unit(ref).is_head; }
   // A new unit at the end of its stream's line.
   UnitRef Add(const JobSpec& spec, std::unique_ptr<Job> job);
   // The unit waits for `w` (-1: for whoever comes free).
@@ -198,10 +202,8 @@ class PoolState {
 
  private:
   using LineList = UnitList<Unit, &Unit::line>;
-  using HeadList = UnitList<Unit, &Unit::head>;
   using HeldList = UnitList<Unit, &Unit::held>;
   using RunList = UnitList<Unit, &Unit::run>;
-  using TurnList = UnitList<Unit, &Unit::turn>;
 
   struct Worker {
     RunList queue;
@@ -255,8 +257,10 @@ class PoolState {
   WorkerId idle_front_, idle_back_;
   std::vector<Unit> units_;
   std::vector<std::uint32_t> free_units_;
-  HeadList heads_;
-  std::vector<TurnList> turns_;  // by class
+  // Nodes of the orders below are used again.
+  std::pmr::unsynchronized_pool_resource head_memory_;
+  HeadOrder heads_{&head_memory_};  // by arrival alone
+  std::vector<HeadOrder> turns_;    // by class; by deadline, then arrival
   std::vector<Stream> streams_;
   std::vector<std::uint32_t> free_streams_;
   // Streams come and go with every gap in their units: their map nodes are used again.

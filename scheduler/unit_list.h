@@ -51,17 +51,13 @@ class UnitList {
   void PushBack(Slots& slots, UnitRef ref) { InsertAfter(slots, back_, ref); }
   void PushFront(Slots& slots, UnitRef ref) { InsertAfter(slots, UnitRef{}, ref); }
 
-  // Keeps the list in the order of `before`. Looks from the back, where new units belong.
-  template <class Before>
-  void InsertOrdered(Slots& slots, UnitRef ref, Before before) {
+  // Keeps the list in order of Unit::sequence. Looks from the back, where new units belong.
+  void InsertBySequence(Slots& slots, UnitRef ref) {
     UnitRef place = back_;
-    while (place.valid() && before(slots[ref.slot], slots[place.slot])) {
+    while (place.valid() && slots[place.slot].sequence > slots[ref.slot].sequence) {
       place = (slots[place.slot].*kLink).previous;
     }
     InsertAfter(slots, place, ref);
-  }
-  void InsertBySequence(Slots& slots, UnitRef ref) {
-    InsertOrdered(slots, ref, [](const Unit& a, const Unit& b) { return a.sequence < b.sequence; });
   }
 
   void Remove(Slots& slots, UnitRef ref) {
