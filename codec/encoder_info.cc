@@ -87,6 +87,20 @@ std::vector<Nal> Split(Bytes data) {
   return start_code ? SplitStartCodes(data) : SplitLengths(data);
 }
 
+bool IsParameterSet(Bytes body, AVCodecID codec) {
+  if (body.empty()) return false;
+  if (codec == AV_CODEC_ID_H264) return (body[0] & 0x1f) == 7 || (body[0] & 0x1f) == 8;
+  const int type = body[0] >> 1 & 0x3f;
+  return codec == AV_CODEC_ID_HEVC && type >= 32 && type <= 34;
+}
+
+// FNV-1a, 64 bits.
+constexpr std::uint64_t kHashOfNothing = 0xcbf29ce484222325ULL;
+std::uint64_t Extend(std::uint64_t hash, Bytes bytes) {
+  for (const std::uint8_t byte : bytes) hash = (hash ^ byte) * 0x100000001b3ULL;
+  return hash;
+}
+
 }  // namespace
 
 bool StripEncoderInfo(AVPacket& packet) {
@@ -108,18 +122,29 @@ bool StripEncoderInfo(AVPacket& packet) {
 }
 
 std::uint64_t ParameterSetHash(const AVCodecContext& context) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a
-  const auto add = [&hash](Bytes bytes) {
-    for (const std::uint8_t byte : bytes) hash = (hash ^ byte) * 0x100000001b3ULL;
-  };
-  if (context.extradata == nullptr || context.extradata_size <= 0) return hash;
+  if (context.extradata == nullptr || context.extradata_size <= 0) return kHashOfNothing;
   const Bytes data(context.extradata, static_cast<std::size_t>(context.extradata_size));
   const std::vector<Nal> nals = Split(data);
-  if (nals.empty()) add(data);
+  std::uint64_t hash = kHashOfNothing;
+  if (nals.empty()) hash = Extend(hash, data);
   for (const Nal& nal : nals) {
-    if (!IsEncoderText(nal.body)) add(nal.whole);
+    if (!IsEncoderText(nal.body)) hash = Extend(hash, nal.whole);
   }
   return hash;
+}
+
+std::uint64_t InBandParameterSetHash(const AVPacket& packet, AVCodecID codec) {
+  if (codec != AV_CODEC_ID_H264 && codec != AV_CODEC_ID_HEVC) return 0;
+  if (packet.data == nullptr || packet.size <= 0) return 0;
+  const Bytes data(packet.data, static_cast<std::size_t>(packet.size));
+  std::uint64_t hash = kHashOfNothing;
+  for (const Nal& nal : Split(data)) {
+    // Without what ends a unit in some containers: zero bytes in front of the next start code.
+    Bytes body = nal.body;
+    while (!body.empty() && body.back() == 0) body = body.first(body.size() - 1);
+    if (IsParameterSet(body, codec)) hash = Extend(hash, body);
+  }
+  return hash == kHashOfNothing ? 0 : hash;
 }
 
 }  // namespace gopmill

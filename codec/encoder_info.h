@@ -21,4 +21,8 @@ bool StripEncoderInfo(AVPacket& packet);
 // units of a stream, or they cannot be joined. Without global headers: the hash of nothing.
 std::uint64_t ParameterSetHash(const AVCodecContext& context);
 
+// Hash of the parameter sets inside a packet (H.264: SPS, PPS; HEVC: VPS, SPS, PPS), as containers
+// without a header of their own carry them. 0 = it holds none, or the codec has no such units.
+std::uint64_t InBandParameterSetHash(const AVPacket& packet, AVCodecID codec);
+
 }  // namespace gopmill

@@ -90,6 +90,7 @@ class Pass {
   Result<av::Frame> Black();
   Status Encode(const AVFrame* frame, const PacketHandler& on_packet);
   Status Announce();
+  void NoteParameterSets(const AVPacket& first);
 
   const UnitTask& task_;
   const UnitSpec& spec_;
@@ -166,10 +167,19 @@ Status Pass::Encode(const AVFrame* frame, const PacketHandler& on_packet) {
     packet->dts = spec_.first_frame + packets_ - encoder_->reorder_delay();
     packet->duration = 1;
     if (packets_ == 0 && spec_.index.value > 0) StripEncoderInfo(*packet);
+    if (packets_ == 0) NoteParameterSets(*packet);
     if (packet->pts < packet->dts) return InternalError("The encoder reordered too far.");
     ++packets_;
     on_packet(std::move(packet));
   }
+}
+
+// They are in the container's header, or in the unit's first packet.
+void Pass::NoteParameterSets(const AVPacket& first) {
+  const AVCodecContext& context = encoder_->context();
+  stats_.parameter_hash = context.extradata_size > 0
+                              ? ParameterSetHash(context)
+                              : InBandParameterSetHash(first, context.codec_id);
 }
 
 Status Pass::Announce() {
@@ -203,7 +213,6 @@ Status Pass::Run(FrameSelector& selector, std::int64_t bps, const PacketHandler&
     ++encoded;
   }
   GOPMILL_RETURN_IF_ERROR(Encode(nullptr, on_packet));
-  stats_.parameter_hash = ParameterSetHash(encoder_->context());
   if (packets_ != spec_.frame_count()) {
     return InternalError("The encoder made " + std::to_string(packets_) + " packets of " +
                          std::to_string(spec_.frame_count()) + " frames.");

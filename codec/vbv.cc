@@ -34,4 +34,19 @@ double VbvModel::CorrectionFactor() const {
   return std::clamp(factor * kSafety, kStrongest, kSafety);
 }
 
+VbvLedger::VbvLedger(std::int64_t maxrate, std::int64_t bufsize, Rational fps)
+    : fill_per_frame_(static_cast<double>(maxrate) / fps.ToDouble()),
+      size_(static_cast<double>(bufsize)),
+      level_(size_ * kStartFullness),
+      lowest_(level_) {}
+
+bool VbvLedger::Add(std::int64_t bytes) {
+  const double left = level_ - 8.0 * static_cast<double>(bytes);
+  lowest_ = std::min(lowest_, left);
+  const bool in_time = left >= 0;
+  if (!in_time) ++underflows_;
+  level_ = std::min(size_, std::max(left, 0.0) + fill_per_frame_);
+  return in_time;
+}
+
 }  // namespace gopmill

@@ -39,4 +39,25 @@ class VbvModel {
   bool underflowed_ = false;
 };
 
+// The same bucket over a whole stream as it is sent, unit after unit: the proof that the declared
+// maxrate and bufsize hold. It steers nothing. It starts where the plan has the border of units. A
+// picture that is not there in time is counted and waited for, so that one fault is one fault.
+class VbvLedger {
+ public:
+  // As for VbvModel.
+  VbvLedger(std::int64_t maxrate, std::int64_t bufsize, Rational fps);
+
+  // Takes the next frame in coding order out; false = it was not there in time.
+  bool Add(std::int64_t bytes);
+
+  [[nodiscard]] double level_bits() const { return level_; }    // when the next frame is due
+  [[nodiscard]] double lowest_bits() const { return lowest_; }  // ever; below 0 = what was missing
+  [[nodiscard]] std::int64_t underflows() const { return underflows_; }  // frames
+
+ private:
+  const double fill_per_frame_, size_;
+  double level_, lowest_;
+  std::int64_t underflows_ = 0;
+};
+
 }  // namespace gopmill

@@ -142,7 +142,8 @@ void AddTranscode(CLI::App& app, Line& line) {
   AddJobOptions(*command, args);
   command->add_flag("--force", args.force, "Replace OUT if it exists");
   command->add_flag("--quiet", args.quiet, "No progress and no summary");
-  command->add_flag("--verify", args.verify, "Decode the output and compare its frame count");
+  command->add_flag("--verify", args.verify,
+                    "Decode the output and check every join; fail on any fault");
 }
 
 void AddExplain(CLI::App& app, Line& line) {

@@ -58,6 +58,7 @@ int Finish(const TranscodeArgs& args, const TranscodeReport& report) {
   if (!args.quiet) {
     PrintNotes(report);
     if (report.violations.empty()) WriteStderr(Summary(args, report));
+    if (!report.certificate.empty()) WriteStderr("seams: " + report.certificate + "\n");
   }
   for (const std::string& each : report.violations) WriteStderr("verify: " + each + "\n");
   if (!report.violations.empty()) {

@@ -140,19 +140,30 @@ Reply ExplainQuery(Call& call) {
   return ExplainPath(call, std::move(path));
 }
 
-Reply StreamById(Call& call) {
-  if (auto error = UnexpectedQuery(call)) return ProblemResponse(ProblemFromError(*error));
+Result<StreamId> IdOf(const Call& call) {
   StreamId id;
   const char* end = call.argument.data() + call.argument.size();
   const auto parsed = std::from_chars(call.argument.data(), end, id.value);
-  if (parsed.ec != std::errc() || parsed.ptr != end) {
-    return ProblemResponse(ProblemFromError(NotFound("There is no stream with this id.")));
-  }
-  if (call.request.method != "DELETE") return JsonOrProblem(call.context.service.Stream(id));
-  if (Status status = call.context.service.CancelStream(id); !status) {
+  if (parsed.ec == std::errc() && parsed.ptr == end) return id;
+  return NotFound("There is no stream with this id.");
+}
+
+Reply StreamById(Call& call) {
+  if (auto error = UnexpectedQuery(call)) return ProblemResponse(ProblemFromError(*error));
+  const Result<StreamId> id = IdOf(call);
+  if (!id) return ProblemResponse(ProblemFromError(id.error()));
+  if (call.request.method != "DELETE") return JsonOrProblem(call.context.service.Stream(*id));
+  if (Status status = call.context.service.CancelStream(*id); !status) {
     return ProblemResponse(ProblemFromError(status.error()));
   }
   return HttpResponse{.status = 204};
+}
+
+Reply Seams(Call& call) {
+  if (auto error = UnexpectedQuery(call)) return ProblemResponse(ProblemFromError(*error));
+  const Result<StreamId> id = IdOf(call);
+  if (!id) return ProblemResponse(ProblemFromError(id.error()));
+  return JsonOrProblem(call.context.service.Seams(*id));
 }
 
 Reply Metrics(const Call& call) {
@@ -211,6 +222,7 @@ Reply CallRoute(RouteId route, Call& call) {
     case RouteId::kSources: return Sources(call);
     case RouteId::kStreams: return Json(call.context.service.Streams());
     case RouteId::kStream: return StreamById(call);
+    case RouteId::kSeams: return Seams(call);
     case RouteId::kExplain: return ExplainPath(call, std::move(call.argument));
     case RouteId::kExplainQuery: return ExplainQuery(call);
     case RouteId::kMetrics: return Metrics(call);

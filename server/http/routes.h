@@ -25,6 +25,7 @@ enum class RouteId : std::uint8_t {
   kSources,
   kStreams,
   kStream,
+  kSeams,
   kExplain,
   kExplainQuery,
   kMetrics,

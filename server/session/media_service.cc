@@ -7,6 +7,7 @@
 
 #include "server/session/plan_json.h"
 #include "server/session/request_params.h"
+#include "server/session/seam_json.h"
 
 namespace gopmill {
 namespace {
@@ -208,16 +209,26 @@ std::string MediaService::Streams() const {
   return nlohmann::ordered_json{{"streams", std::move(list)}}.dump(2);
 }
 
-Result<std::string> MediaService::Stream(StreamId id) const {
+Result<StreamSnapshot> MediaService::SnapshotOf(StreamId id) const {
   const MutexLock lock(mutex_);
   if (const auto found = running_.find(id); found != running_.end()) {
-    return ToJson(found->second->Snapshot());
+    return found->second->Snapshot();
   }
   for (const StreamSnapshot& snapshot : ended_) {
-    if (snapshot.id == id) return ToJson(snapshot);
+    if (snapshot.id == id) return snapshot;
   }
   return Error{.code = Code::kNotFound,
                .message = "There is no stream with this id, or it ended long ago."};
+}
+
+Result<std::string> MediaService::Stream(StreamId id) const {
+  GOPMILL_ASSIGN_OR_RETURN(const StreamSnapshot snapshot, SnapshotOf(id));
+  return ToJson(snapshot);
+}
+
+Result<std::string> MediaService::Seams(StreamId id) const {
+  GOPMILL_ASSIGN_OR_RETURN(const StreamSnapshot snapshot, SnapshotOf(id));
+  return SeamsJson(snapshot.seams, *snapshot.seam_log);
 }
 
 bool MediaService::Ready() const {

@@ -58,6 +58,7 @@ class MediaService : public Service {
   void Explain(const std::string& path, const RequestParams& params, JsonCallback done) override;
   std::string Streams() const override;
   Result<std::string> Stream(StreamId id) const override;
+  Result<std::string> Seams(StreamId id) const override;
   std::string Metrics() const override;
   bool Ready() const override;
 
@@ -75,6 +76,7 @@ class MediaService : public Service {
   MediaService(const ServerConfig& config, Library library, std::unique_ptr<Engine> engine,
                const SegmentOptions& segments, std::shared_ptr<UnitObserver> observer);
   Result<StreamId> Admit(SessionSpec spec);
+  Result<StreamSnapshot> SnapshotOf(StreamId id) const;
   void OnClosed(StreamId id);
   void Reap();
   void RunFileRequests();

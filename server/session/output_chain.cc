@@ -22,8 +22,9 @@ constexpr std::int64_t kLastOfUnit = 1;
 
 }  // namespace
 
-OutputChain::OutputChain(OutputOpener open, std::function<void(UnitIndex)> release)
-    : open_(std::move(open)), release_(std::move(release)) {}
+OutputChain::OutputChain(OutputOpener open, std::function<void(UnitIndex)> release,
+                         SeamLedger::OnSeam on_seam)
+    : open_(std::move(open)), release_(std::move(release)), on_seam_(std::move(on_seam)) {}
 
 void OutputChain::SetPlan(const PlanReady& ready) {
   plan_ = ready.plan;
@@ -36,6 +37,18 @@ void OutputChain::SetPlan(const PlanReady& ready) {
     time_bases.push_back(audio_time_base_);
   }
   interleaver_ = std::make_unique<Interleaver>(std::move(time_bases));
+  const Target& target = plan_->target;
+  seams_.emplace(SeamTerms{.fps = plan_->grid.fps(),
+                           .video_time_base = video_time_base_,
+                           .video_offset = plan_->video_offset_90k,
+                           .maxrate = target.maxrate,
+                           .bufsize = target.bufsize,
+                           .audio_copied = target.acodec == AudioCodec::kCopy},
+                 on_seam_);
+}
+
+void OutputChain::OnPlanned(const UnitSpec& unit) {
+  seams_->OnPlanned(unit.index, unit.first_frame, unit.end_frame);
 }
 
 Status OutputChain::OnEncoder(std::shared_ptr<const AVCodecParameters> parameters) {
@@ -65,6 +78,7 @@ Status OutputChain::OnPacket(PacketCoded coded) {
 }
 
 Status OutputChain::OnUnitEnd(UnitIndex unit, const UnitStats& stats) {
+  seams_->OnParameterSets(unit, stats.parameter_hash);
   if (!parameter_hash_) parameter_hash_ = stats.parameter_hash;
   if (*parameter_hash_ != stats.parameter_hash) {
     return InternalError("Unit " + std::to_string(unit.value) +
@@ -125,6 +139,7 @@ Status OutputChain::Drain() {
     if (next->first == kVideo) {
       GOPMILL_RETURN_IF_ERROR(MuxVideo(std::move(next->second)));
     } else {
+      seams_->OnSound(next->second->pts, next->second->duration);
       GOPMILL_RETURN_IF_ERROR(muxer_->Write(kAudio, std::move(next->second)));
     }
   }
@@ -136,6 +151,7 @@ Status OutputChain::Drain() {
 Status OutputChain::MuxVideo(av::Packet packet) {
   const bool last_of_unit = packet->pos == kLastOfUnit;
   packet->pos = -1;
+  seams_->OnPicture(packet->pts, packet->size, last_of_unit);
   GOPMILL_RETURN_IF_ERROR(muxer_->Write(kVideo, std::move(packet)));
   ++frames_muxed_;
   const double pending =

@@ -19,6 +19,7 @@
 #include "media/plan.h"
 #include "media/reorderer.h"
 #include "server/session/mailbox.h"
+#include "server/session/seam_ledger.h"
 
 namespace gopmill {
 
@@ -29,9 +30,12 @@ class OutputChain {
   using OutputOpener = std::function<Result<std::unique_ptr<PacketOutput>>(
       Container container, std::span<const MuxTrack> tracks)>;
   // `release` is called when a unit has left the reorderer whole, in order.
-  OutputChain(OutputOpener open, std::function<void(UnitIndex)> release);
+  // Each join goes to `on_seam` once the unit behind it has been written.
+  OutputChain(OutputOpener open, std::function<void(UnitIndex)> release,
+              SeamLedger::OnSeam on_seam);
 
   void SetPlan(const PlanReady& plan);
+  void OnPlanned(const UnitSpec& unit);
   Status OnEncoder(std::shared_ptr<const AVCodecParameters> parameters);
   Status OnPacket(PacketCoded coded);
   Status OnUnitEnd(UnitIndex unit, const UnitStats& stats);
@@ -47,6 +51,7 @@ class OutputChain {
   [[nodiscard]] std::int64_t frames_muxed() const { return frames_muxed_; }
   [[nodiscard]] std::int64_t bytes_out() const { return muxer_ ? muxer_->bytes_written() : 0; }
   [[nodiscard]] const Reorderer& reorderer() const { return reorderer_; }
+  [[nodiscard]] SeamTotals seams() const { return seams_ ? seams_->totals() : SeamTotals{}; }
 
  private:
   Status Forward(std::vector<Reorderer::Released> released);
@@ -55,6 +60,8 @@ class OutputChain {
 
   const OutputOpener open_;
   const std::function<void(UnitIndex)> release_;
+  const SeamLedger::OnSeam on_seam_;
+  std::optional<SeamLedger> seams_;  // with the plan
   std::shared_ptr<const StreamPlan> plan_;
   std::shared_ptr<const AVCodecParameters> audio_parameters_;
   Rational video_time_base_, audio_time_base_;

@@ -81,6 +81,8 @@ class Service {
                        JsonCallback done) = 0;  // the plan, without doing it
   virtual std::string Streams() const = 0;      // all streams, running and recently ended
   virtual Result<std::string> Stream(StreamId id) const = 0;  // one stream
+  // The seam certificate of a stream, running or recently ended; kNotFound if unknown.
+  virtual Result<std::string> Seams(StreamId id) const = 0;
   virtual std::string Metrics() const = 0;  // Prometheus text exposition of the engine's metrics
   virtual bool Ready() const = 0;           // false while starting and once draining
 };

@@ -81,6 +81,10 @@ void AddStreams(Families& f, const ServiceMetrics& m) {
   f.Counter("gopmill_rate_corrections_total",
             "Units passed over again to satisfy the VBV or to meet their rate.",
             Number(t.rate_corrections));
+  f.Counter("gopmill_seams_total", "Joins of units that were checked.", Number(t.seams));
+  f.Counter("gopmill_seam_violations_total",
+            "Faults the checks found: frames, times, parameter sets, VBV, sound.",
+            Number(t.seam_violations));
   f.Gauge("gopmill_jitter_worst_ms", "Largest RFC 3550 jitter among running streams.",
           m.worst_jitter_ms);
 }
@@ -187,6 +191,8 @@ void StreamTotals::Add(const StreamSnapshot& s) {
   concealed += count(s.concealed);
   damaged += count(s.damaged + s.audio_damaged);
   rate_corrections += count(s.rate_corrections);
+  seams += count(s.seams.joins);
+  seam_violations += count(s.seams.violations());
   stages.global_wait += s.stages.global_wait;
   stages.run_wait += s.stages.run_wait;
   stages.schedule += s.stages.schedule;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "server/session/plan_json.h"
+#include "server/session/seam_json.h"
 #include "server/session/stream_stats.h"
 
 namespace gopmill {
@@ -95,6 +96,7 @@ ordered_json StreamJson(const StreamSnapshot& s) {
   json["counts"] = Counts(s);
   json["order"] = Order(s.order);
   json["stages"] = Stages(s.stages);
+  json["seams"] = SeamTotalsJson(s.seams);
   json["repairs"] = Repairs(s);
   return json;
 }

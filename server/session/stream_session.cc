@@ -66,7 +66,8 @@ StreamSession::StreamSession(SessionSpec spec, Scheduler& scheduler, std::uint16
       [this](Container container, std::span<const MuxTrack> tracks) {
         return OpenOutput(container, tracks);
       },
-      [this](UnitIndex unit) { OnReleased(unit); });
+      [this](UnitIndex unit) { OnReleased(unit); },
+      [log = stats_.seam_log](const Seam& seam) { log->Add(seam); });
 }
 
 StreamSession::~StreamSession() {
@@ -136,6 +137,7 @@ Status StreamSession::EgressLoop() {
     stats_.stages.mux_send += SteadyNow() - begin;
     stats_.frames_out = output_->frames_muxed();
     stats_.bytes_out = output_->bytes_out();
+    stats_.seams = output_->seams();
     stats_.window_peak_bytes = output_->reorderer().peak_bytes();
   }
   return OkStatus();
@@ -148,6 +150,7 @@ void StreamSession::Close(const Status& status) {
     stats_.elapsed = SteadyNow() - started_;
     stats_.bytes_out = output_->bytes_out();
     stats_.frames_out = output_->frames_muxed();
+    stats_.seams = output_->seams();
     stats_.state = StreamState::kDone;
     if (!status.ok()) {
       stats_.error = status.error();
@@ -208,6 +211,7 @@ Status StreamSession::On(UnitPlanned letter) {
     stats_.frames_planned = spec.end_frame;
     stats_.source_bytes += spec.source_bytes;
   }
+  output_->OnPlanned(spec);
   GOPMILL_RETURN_IF_ERROR(output_->OnRead(letter.read_seconds));
   if (spec.cut != CutKind::kChained) return Submit(letter.unit, {});
   const auto run = runs_.find(spec.index);

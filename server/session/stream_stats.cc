@@ -52,6 +52,8 @@ std::map<std::string, std::string> Measures(const StreamSnapshot& s) {
       {"jitter-before-ms", fmt::format("{:.2f}", s.order.before().jitter_ms())},
       {"jitter-ms", fmt::format("{:.2f}", s.order.after().jitter_ms())},
       {"retries", fmt::to_string(s.retries)},
+      {"seams", fmt::to_string(s.seams.joins)},
+      {"seam-violations", fmt::to_string(s.seams.violations())},
   };
   if (s.first_byte) {
     measures["first-byte-ms"] = fmt::format("{:.1f}", ToMillis(*s.first_byte));

@@ -21,6 +21,7 @@
 #include "media/order_stats.h"
 #include "media/plan.h"
 #include "scheduler/job.h"
+#include "server/session/seam_ledger.h"
 
 namespace gopmill {
 
@@ -65,6 +66,8 @@ struct StreamSnapshot {
   std::int64_t retries = 0, rate_corrections = 0, vbv_violations = 0;
   std::int64_t away_from_home = 0;    // units that did not run on the stream's home worker
   std::size_t window_peak_bytes = 0;  // coded bytes that waited in the reorderer
+  SeamTotals seams;
+  std::shared_ptr<SeamLog> seam_log = std::make_shared<SeamLog>();  // the joins one by one
   OrderStats order;
   StageTimes stages;
   Duration opening{};                  // open and probe

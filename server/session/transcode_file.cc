@@ -19,6 +19,7 @@
 #include "server/session/engine.h"
 #include "server/session/explain.h"
 #include "server/session/plan_json.h"
+#include "server/session/seam_json.h"
 #include "server/session/stream_session.h"
 #include "server/session/verify.h"
 
@@ -201,6 +202,23 @@ StreamSnapshot RunSession(StreamSession& session, const std::stop_token& stop,
   return session.Snapshot();
 }
 
+// The certificate of what was sent, and what the file itself shows.
+Status Verify(const std::string& path, const StreamSnapshot& end, const std::stop_token& stop,
+              TranscodeReport& report) {
+  const Target& target = end.plan->target;
+  const VerifyTerms terms{.frames = end.frames_planned,
+                          .fps = end.plan->grid.fps(),
+                          .maxrate = target.maxrate,
+                          .bufsize = target.bufsize,
+                          .audio_packets = end.seams.audio_packets,
+                          .audio_copied = target.acodec == AudioCodec::kCopy};
+  report.certificate = SeamsText(end.seams);
+  report.violations = SeamFindings(end.seams);
+  GOPMILL_ASSIGN_OR_RETURN(const auto findings, VerifyFile(path, terms, stop));
+  report.violations.insert(report.violations.end(), findings.begin(), findings.end());
+  return OkStatus();
+}
+
 }  // namespace
 
 Result<TranscodeReport> TranscodeFile(const TranscodeJob& job, const std::stop_token& stop,
@@ -233,10 +251,7 @@ Result<TranscodeReport> TranscodeFile(const TranscodeJob& job, const std::stop_t
   if (end.error) return *end.error;
   if (progress) progress(ProgressOf(end));
   TranscodeReport report = ReportOf(end, *engine);
-  if (job.verify) {
-    GOPMILL_ASSIGN_OR_RETURN(report.violations, VerifyFile(temporary->path(), end.frames_planned,
-                                                           end.plan->grid.fps(), stop));
-  }
+  if (job.verify) GOPMILL_RETURN_IF_ERROR(Verify(temporary->path(), end, stop, report));
   // The final name only ever holds what passed.
   if (to_file && report.violations.empty()) {
     GOPMILL_RETURN_IF_ERROR(temporary->Rename(job.force));

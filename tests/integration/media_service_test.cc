@@ -51,6 +51,11 @@ TEST(MediaService, ServesAStreamAndRemembersIt) {
   ASSERT_TRUE(json.ok());
   EXPECT_NE(json->find("\"state\": \"done\""), std::string::npos);
   EXPECT_NE(service->Metrics().find("gopmill_frames_total 45"), std::string::npos);
+  const auto seams = service->Seams(*id);
+  ASSERT_TRUE(seams.ok());
+  EXPECT_NE(seams->find("\"violations\":0"), std::string::npos) << *seams;
+  EXPECT_EQ(service->Seams(StreamId{77}).error().code, Code::kNotFound);
+  EXPECT_NE(service->Metrics().find("gopmill_seam_violations_total 0"), std::string::npos);
 }
 
 TEST(MediaService, RefusesBadParametersBeforeAnythingStarts) {

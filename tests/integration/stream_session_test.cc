@@ -9,6 +9,7 @@
 #include <future>
 #include <thread>
 
+#include "server/session/seam_json.h"
 #include "tests/integration/test_streams.h"
 
 namespace gopmill::test {
@@ -44,6 +45,33 @@ TEST(StreamSession, DeliversEveryPlannedFrame) {
   EXPECT_EQ(outcome.snapshot.units_done, outcome.snapshot.units_planned);
   EXPECT_EQ(outcome.snapshot.concealed, 0);
   EXPECT_TRUE(outcome.snapshot.first_byte.has_value());
+}
+
+void ExpectCleanCertificate(const char* movie, const std::string& params) {
+  SCOPED_TRACE(std::string(movie) + " " + params);
+  const auto engine = MakeEngine("hearth", 2);
+  const StreamSnapshot end = RunStream(*engine, movie, params).snapshot;
+  ASSERT_EQ(end.state, StreamState::kDone);
+  EXPECT_EQ(end.seams.units, end.units_planned);
+  EXPECT_GT(end.seams.joins, 1);
+  EXPECT_EQ(end.seams.joins, end.units_planned - 1);
+  EXPECT_EQ(end.seams.violations(), 0) << SeamsJson(end.seams, *end.seam_log);
+  EXPECT_EQ(end.seams.frames_out, end.frames_planned);
+  EXPECT_GT(end.seams.audio_samples, 0);
+  EXPECT_EQ(end.seam_log->Newest().size(), static_cast<std::size_t>(end.seams.joins));
+  for (const Seam& seam : end.seam_log->Newest()) EXPECT_NE(seam.parameter_hash, 0U);
+}
+
+TEST(StreamSession, SeamsAreCleanOverAllKindsOfCuts) {
+  const std::string small = std::string(kSmall) + " duration=6";
+  ExpectCleanCertificate("ref-street.mpg", small);  // closed GOPs
+  ExpectCleanCertificate("ref-street.mpg", small + " container=ts fps=23.976");
+  ExpectCleanCertificate("ref-street.mpg", small + " maxrate=80k bufsize=80k unit=1");
+  ExpectCleanCertificate("open-gop-480p.ts", small + " container=mkv");
+  // Long GOPs, cut into units that hand their run on.
+  ExpectCleanCertificate("modern-720p.mp4", small + " unit=0.5 maxrate=90k bufsize=60k");
+  ExpectCleanCertificate("hevc10-540p.mp4",
+                         small + " unit=0.5 vcodec=hevc preset=ultrafast container=ts");
 }
 
 // A client that stops reading holds its own window and nothing else.

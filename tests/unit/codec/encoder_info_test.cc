@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "codec/vbv.h"
 #include "tests/unit/codec/test_frames.h"
 
 namespace gopmill {
@@ -95,6 +96,34 @@ TEST(StripEncoderInfo, DoesNotWriteIntoASharedPacket) {
   const Bytes before = BytesOf(*other);
   EXPECT_TRUE(StripEncoderInfo(*packet));
   EXPECT_EQ(BytesOf(*other), before);
+}
+
+TEST(InBandParameterSetHash, TellsOtherSetsApartAndNothingElse) {
+  const Bytes sps = {0, 0, 0, 1, 0x67, 0x42, 0x00, 0x1e}, pps = {0, 0, 1, 0x68, 0xce, 0x3c};
+  const Bytes other_pps = {0, 0, 1, 0x68, 0xce, 0x3d}, slice = {0, 0, 1, 0x65, 1, 2, 3};
+  const auto hash = [](const Bytes& bytes) {
+    return InBandParameterSetHash(*PacketOf(bytes), AV_CODEC_ID_H264);
+  };
+  const std::uint64_t sets = hash(Join(Join(sps, pps), slice));
+  EXPECT_NE(sets, 0U);
+  EXPECT_EQ(hash(Join(Join(Text(true), sps), Join(pps, {0, 0, 1, 0x65, 9, 9}))), sets)
+      << "neither the text nor the picture counts";
+  EXPECT_NE(hash(Join(Join(sps, other_pps), slice)), sets);
+  EXPECT_EQ(hash(slice), 0U);
+  EXPECT_EQ(hash({}), 0U);
+  EXPECT_EQ(InBandParameterSetHash(*PacketOf(Join(sps, slice)), AV_CODEC_ID_VP9), 0U);
+}
+
+TEST(VbvLedger, CountsEachPictureThatIsLateAndWaitsForIt) {
+  // 1,000 bytes per frame into a buffer of 10,000 that starts half full.
+  VbvLedger ledger(200'000, 80'000, {25, 1});
+  EXPECT_TRUE(ledger.Add(5000));
+  EXPECT_FALSE(ledger.Add(1001)) << "one byte too many";
+  EXPECT_TRUE(ledger.Add(1000)) << "one fault is one fault";
+  EXPECT_EQ(ledger.underflows(), 1);
+  EXPECT_DOUBLE_EQ(ledger.lowest_bits(), -8);
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(ledger.Add(0));
+  EXPECT_DOUBLE_EQ(ledger.level_bits(), 80'000) << "the buffer never holds more than its size";
 }
 
 }  // namespace

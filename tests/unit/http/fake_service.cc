@@ -249,6 +249,12 @@ Result<std::string> FakeService::Stream(StreamId id) const {
   return "{\"id\":" + std::to_string(id.value) + "}";
 }
 
+Result<std::string> FakeService::Seams(StreamId id) const {
+  MutexLock lock(mutex_);
+  if (!streams_.contains(id)) return Error{Code::kNotFound, "There is no such stream."};
+  return std::string(R"({"seams":[]})");
+}
+
 std::string FakeService::Metrics() const {
   return "# TYPE gopmill_engine_up gauge\ngopmill_engine_up 1\n";
 }

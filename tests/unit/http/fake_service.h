@@ -50,6 +50,7 @@ class FakeService final : public Service {
   void Explain(const std::string& path, const RequestParams& params, JsonCallback done) override;
   std::string Streams() const override;
   Result<std::string> Stream(StreamId id) const override;
+  Result<std::string> Seams(StreamId id) const override;
   std::string Metrics() const override;
   bool Ready() const override { return ready.load(); }
 

@@ -144,6 +144,22 @@ TEST_F(StreamTest, DeleteStopsAStream) {
   EXPECT_EQ(Fetch(port(), "/v1/streams/x", {}, "DELETE")->status, 404);
 }
 
+TEST_F(StreamTest, SeamsAreThereForStreamsThatAre) {
+  RawClient client(port());
+  client.Get("/v1/transcode/held.mp4");
+  const auto head = client.ReceiveHead();
+  ASSERT_TRUE(head);
+  const std::string url = "/v1/streams/" + head->Field("x-gopmill-stream") + "/seams";
+  const auto seams = Fetch(port(), url);
+  EXPECT_EQ(seams->status, 200);
+  EXPECT_EQ(seams->Field("content-type"), "application/json");
+  EXPECT_EQ(Fetch(port(), url + "?last=3")->status, 400);
+  EXPECT_EQ(Fetch(port(), url, {}, "DELETE")->status, 405);
+  EXPECT_EQ(Fetch(port(), "/v1/streams/7777/seams")->status, 404);
+  EXPECT_EQ(Fetch(port(), "/v1/streams/-1/seams")->status, 404);
+  EXPECT_EQ(Fetch(port(), "/v1/streams/1/seams/2")->status, 404);
+}
+
 // How a client may leave; each must be noticed at once.
 class LeaveTest : public StreamTest, public testing::WithParamInterface<const char*> {
  protected:

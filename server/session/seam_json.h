@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The seam certificate as JSON and as text; documented in docs/API.md.
+//
+// Thread-safety: safe (pure functions).
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "server/session/seam_ledger.h"
+
+namespace gopmill {
+
+nlohmann::ordered_json SeamTotalsJson(const SeamTotals& totals);
+// The whole certificate as one JSON object: totals, the worst join, the newest ones.
+std::string SeamsJson(const SeamTotals& totals, const SeamLog& log);
+
+// "12 joins, 288 of 288 frames; ...", for people.
+std::string SeamsText(const SeamTotals& totals);
+// Each kind of violation in words; empty = none.
+std::vector<std::string> SeamFindings(const SeamTotals& totals);
+
+}  // namespace gopmill
