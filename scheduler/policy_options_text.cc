@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 namespace gopmill {
 namespace {
@@ -25,8 +26,9 @@ constexpr std::array kNames = {
     PolicyOptionName{"contexts", "1 to 4096", "codec contexts a worker is taken to keep (8)"},
     PolicyOptionName{"switch-ms", "0 to 60000", "time a worker needs to change class"},
     PolicyOptionName{"ratios",
-                     "e5335, opteron-2350, mesh, or core/l2/l3/numa/package/machine like "
-                     "1/1.25/1.5/2/2.5/3",
+                     "e5335, opteron-2350, mesh, core/l2/l3/numa/package/machine like "
+                     "1/1.25/1.5/2/2.5/3, rows of a matrix like 1/1.5;1.5/1, or (serve, transcode, "
+                     "explain) FILE.json with such rows",
                      "communication ratios"},
 };
 
@@ -81,6 +83,32 @@ Status SetLevels(std::string_view value, PolicyOptions& options) {
   return OkStatus();
 }
 
+std::vector<std::string_view> Split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+// "1/1.5;1.5/1"; that it is symmetric and fits the workers is for ValidateRatios to say.
+Status SetMatrix(std::string_view value, PolicyOptions& options) {
+  const std::vector<std::string_view> rows = Split(value, ';');
+  if (rows.size() > kMaxMatrixWorkers) return Bad("ratios", "more than 256 rows");
+  std::vector<double> matrix;
+  for (const std::string_view row : rows) {
+    const std::vector<std::string_view> numbers = Split(row, '/');
+    if (numbers.size() != rows.size()) return Bad("ratios", row);
+    for (const std::string_view number : numbers) {
+      if (!ReadNumber(number, 1, 1e6, matrix.emplace_back())) return Bad("ratios", number);
+    }
+  }
+  options.ratios.matrix = std::move(matrix);
+  return OkStatus();
+}
+
 Status SetRatios(std::string_view value, int workers, PolicyOptions& options) {
   if (value == "e5335") {
     options.ratios = {.levels = XeonE5335Ratios()};
@@ -94,7 +122,8 @@ Status SetRatios(std::string_view value, int workers, PolicyOptions& options) {
     GOPMILL_ASSIGN_OR_RETURN(options.ratios.matrix, MeshRatios(workers));
     return OkStatus();
   }
-  return SetLevels(value, options);
+  return value.find(';') == std::string_view::npos ? SetLevels(value, options)
+                                                   : SetMatrix(value, options);
 }
 
 Status SetSwitch(std::string_view name, std::string_view value, PolicyOptions& o) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "config/ratio_file.h"
 #include "scheduler/policy_registry.h"
 #include "scheduler/topology_hwloc.h"
 #include "server/cli/exit_codes.h"
@@ -38,7 +39,7 @@ Result<SchedulerOptions> PrepareJob(const JobArgs& args) {
   SchedulerOptions options;
   options.policy = args.scheduler;
   options.workers = args.workers;
-  options.rules = args.scheduler_options;
+  GOPMILL_ASSIGN_OR_RETURN(options.rules, WithRatioFiles(args.scheduler_options));
   options.classes = args.classes;
   return options;
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "config/ratio_file.h"
 #include "server/session/plan_json.h"
 #include "server/session/request_params.h"
 #include "server/session/seam_json.h"
@@ -35,7 +36,7 @@ Result<std::unique_ptr<MediaService>> MediaService::Create(const ServerConfig& c
   EngineOptions options;
   options.scheduler.policy = config.scheduler.policy;
   options.scheduler.workers = static_cast<int>(config.scheduler.workers);
-  options.scheduler.rules = config.scheduler.options;
+  GOPMILL_ASSIGN_OR_RETURN(options.scheduler.rules, WithRatioFiles(config.scheduler.options));
   options.scheduler.classes = config.scheduler.classes;
   options.context_cache_bytes = static_cast<std::size_t>(config.context_cache_bytes);
   GOPMILL_ASSIGN_OR_RETURN(const SegmentOptions segments, OptionsOf(config.segments));

@@ -48,14 +48,26 @@ TEST(PolicyOptionsTextTest, AMeshNeedsASquareNumberOfWorkers) {
   EXPECT_FALSE(ParsePolicyOptions("ratios=mesh", 1024, options).ok());
 }
 
+TEST(PolicyOptionsTextTest, AMatrixIsRowsThatFitTheWorkers) {
+  PolicyOptions options;
+  ASSERT_TRUE(ParsePolicyOptions("ratios=1/1.5;1.5/1", 2, options).ok());
+  EXPECT_EQ(options.ratios.matrix, (std::vector<double>{1, 1.5, 1.5, 1}));
+  EXPECT_TRUE(ValidateRatios(options.ratios, 2).ok());
+  EXPECT_FALSE(ValidateRatios(options.ratios, 3).ok());
+  ASSERT_TRUE(ParsePolicyOptions("ratios=1/1.5;2/1", 2, options).ok());
+  EXPECT_EQ(ValidateRatios(options.ratios, 2).error().message,
+            "Row 0, column 1 of the matrix of ratios is wrong.");
+}
+
 class BadOptionsTest : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Texts, BadOptionsTest,
-                         testing::Values("minimum", "minimum=", "minimum=smallest", "speed=fast",
-                                         "=plain", "beta=nan", "beta=-1", "beta=1e99", "beta=0.1x",
-                                         "contexts=0", "contexts=1.5", "contexts=99999",
-                                         "switch-ms=-1", "ratios=pentium", "ratios=1/2/3",
-                                         "ratios=0.5/1/1/1/1/1", "ratios=1/1/1/1/1/1/1",
-                                         "ratios=1/nan/1/1/1/1", "minimum=plain,,beta=1"));
+INSTANTIATE_TEST_SUITE_P(
+    Texts, BadOptionsTest,
+    testing::Values("minimum", "minimum=", "minimum=smallest", "speed=fast", "=plain", "beta=nan",
+                    "beta=-1", "beta=1e99", "beta=0.1x", "contexts=0", "contexts=1.5",
+                    "contexts=99999", "switch-ms=-1", "ratios=pentium", "ratios=1/2/3",
+                    "ratios=0.5/1/1/1/1/1", "ratios=1/1/1/1/1/1/1", "ratios=1/nan/1/1/1/1",
+                    "ratios=1/2;x/1", "ratios=1/2;0.5/1", "ratios=;", "ratios=1/2/2;1",
+                    "ratios=1/2;2/1;", "ratios=m.json", "minimum=plain,,beta=1"));
 
 TEST_P(BadOptionsTest, AreAnErrorThatNamesWhatIsAccepted) {
   PolicyOptions options;
