@@ -69,7 +69,7 @@ def movies(allowed):
 
 def bad_input(allowed):
     cases = [(["--movie", "/nonexistent"], 2, "There is no movie /nonexistent"),
-             (["--movie", PROGRAM], 2, "cannot be used"), (["--repeats", "0"], 2, "1 to 1000"),
+             (["--movie", __file__], 2, "cannot be used"), (["--repeats", "0"], 2, "1 to 1000"),
              (["--repeats", "x"], 2, "--repeats"), (["--json", "/nonexistent/x"], 2, "json")]
     for flags, code, text in cases:
         done = run("topology", "--measure", *flags)
