@@ -18,6 +18,7 @@
 namespace gopmill {
 namespace {
 
+// Of single frames and samples; what is found at the end always has room.
 constexpr std::size_t kMaxFindings = 20;
 // Containers round to their tick; Matroska's is 1 ms.
 constexpr double kTickSeconds = 0.0015;
@@ -26,6 +27,9 @@ class Findings {
  public:
   void Check(bool right, std::string finding) {
     if (!right && list_.size() < kMaxFindings) list_.push_back(std::move(finding));
+  }
+  void CheckAtEnd(bool right, std::string finding) {
+    if (!right) list_.push_back(std::move(finding));
   }
   std::vector<std::string> Take() { return std::move(list_); }
 
@@ -67,10 +71,11 @@ class PictureVerifier {
   }
 
   void End() {
-    findings_.Check(frames_ == terms_.frames,
-                    fmt::format("{} frames instead of the {} planned", frames_, terms_.frames));
-    findings_.Check(decoder_->damaged() == 0,
-                    fmt::format("{} coded pictures are damaged", decoder_->damaged()));
+    findings_.CheckAtEnd(
+        frames_ == terms_.frames,
+        fmt::format("{} frames instead of the {} planned", frames_, terms_.frames));
+    findings_.CheckAtEnd(decoder_->damaged() == 0,
+                         fmt::format("{} coded pictures are damaged", decoder_->damaged()));
   }
 
  private:
@@ -107,6 +112,8 @@ class PictureVerifier {
     findings_.Check(
         std::abs(time - expected) <= kTickSeconds,
         fmt::format("frame {} is shown at {:.4f} s instead of {:.4f} s", frames_, time, expected));
+    // One gap is one finding.
+    if (std::abs(time - expected) > kTickSeconds) first_ += time - expected;
     ++frames_;
   }
 
@@ -145,11 +152,11 @@ class SoundVerifier {
   }
 
   void End() {
-    findings_.Check(
+    findings_.CheckAtEnd(
         packets_ == terms_.audio_packets,
         fmt::format("{} packets of sound instead of the {} sent", packets_, terms_.audio_packets));
     const std::int64_t damaged = decoder_ ? decoder_->damaged() : 0;
-    findings_.Check(damaged == 0, fmt::format("{} packets of sound are damaged", damaged));
+    findings_.CheckAtEnd(damaged == 0, fmt::format("{} packets of sound are damaged", damaged));
   }
 
  private:
@@ -165,6 +172,8 @@ class SoundVerifier {
     findings_.Check(std::abs(time - expected) <= kTickSeconds,
                     fmt::format("sample {} is heard at {:.4f} s instead of {:.4f} s", samples_,
                                 time, expected));
+    // One gap is one finding.
+    if (std::abs(time - expected) > kTickSeconds) first_ += time - expected;
     samples_ += frame.nb_samples;
   }
 
@@ -200,7 +209,7 @@ Result<std::vector<std::string>> VerifyFile(const std::string& path, const Verif
   GOPMILL_RETURN_IF_ERROR(pictures->Push(nullptr));
   pictures->End();
   sound->End();
-  findings.Check(!source->truncated(), "the file is truncated");
+  findings.CheckAtEnd(!source->truncated(), "the file is truncated");
   return findings.Take();
 }
 
