@@ -103,12 +103,14 @@ constexpr Setting kSettings[] = {
      .flag = "--scheduler-options",
      .accepted = "NAME=VALUE,... as gopmill bench --list prints them",
      .meaning = "Forms of the scheduler's rules",
-     .text = [](ServerConfig& c) -> std::string& { return c.scheduler.options; }},
+     .text = [](ServerConfig& c) -> std::string& { return c.scheduler.options; },
+     .may_be_empty = true},
     {.pointer = "/scheduler/classes",
      .flag = "--classes",
      .accepted = "NAME:WEIGHT[:GUARANTEED[:MAX_WORKERS[:DEADLINE_MS]]],...",
      .meaning = "Service classes; a request names its own with class=NAME",
-     .text = [](ServerConfig& c) -> std::string& { return c.scheduler.classes; }},
+     .text = [](ServerConfig& c) -> std::string& { return c.scheduler.classes; },
+     .may_be_empty = true},
     {.pointer = "/streams/max",
      .flag = "--max-streams",
      .accepted = "1 to 100000",
@@ -211,9 +213,10 @@ std::optional<std::int64_t> ParseNumber(std::string_view text) {
 
 bool SetWord(const Setting& setting, std::string_view value, ServerConfig& config) {
   const auto& choices = setting.choices;
-  const bool accepted = choices.empty()
-                            ? !value.empty() && value.find('\0') == std::string_view::npos
-                            : std::find(choices.begin(), choices.end(), value) != choices.end();
+  const bool accepted =
+      choices.empty()
+          ? (setting.may_be_empty || !value.empty()) && value.find('\0') == std::string_view::npos
+          : std::find(choices.begin(), choices.end(), value) != choices.end();
   if (accepted) setting.text(config) = std::string(value);
   return accepted;
 }

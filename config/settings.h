@@ -29,6 +29,7 @@ struct Setting {
   // ...or a text: one of `choices`, or any that is not empty when there are none.
   std::string& (*text)(ServerConfig&) = nullptr;
   std::span<const std::string_view> choices = {};
+  bool may_be_empty = false;  // an empty text is a value: nothing
 };
 
 std::span<const Setting> Settings();
