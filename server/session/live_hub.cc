@@ -100,11 +100,15 @@ Result<std::shared_ptr<LiveSource>> LiveHub::FindLocked(const std::string& name)
   const auto found = sources_.find(name);
   if (found != sources_.end()) return found->second;
   if (sources_.size() >= kMaxLiveNames) {
-    std::erase_if(sources_, [&](const auto& source) {
-      if (source.second->publishing() || source.second->readers() > 0) return false;
-      Add(forgotten_, source.second->counts());
-      return true;
-    });
+    // Not std::erase_if: the analysis of locks does not follow into a lambda.
+    for (auto source = sources_.begin(); source != sources_.end();) {
+      if (source->second->publishing() || source->second->readers() > 0) {
+        ++source;
+        continue;
+      }
+      Add(forgotten_, source->second->counts());
+      source = sources_.erase(source);
+    }
   }
   if (sources_.size() >= kMaxLiveNames) {
     return Error{.code = Code::kUnavailable, .message = "There are too many live sources."};
