@@ -23,8 +23,7 @@ namespace {
 constexpr std::size_t kContextBytes = std::size_t{64} << 20U;  // as a worker of the server
 constexpr std::size_t kMaxGops = 16;
 constexpr int kWarmUps = 3;  // runs of each core before the first sample
-constexpr BenchStream kTarget{
-    .movie = {}, .width = 352, .height = 288, .fps = 26, .bitrate = 100'000};
+const BenchStream kTarget{.movie = {}, .width = 352, .height = 288, .fps = 26, .bitrate = 100'000};
 
 struct Material {
   std::shared_ptr<const StreamPlan> plan;
