@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <limits>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -22,6 +23,9 @@ namespace {
 
 // More workers than this make no sense on any machine that can be described.
 constexpr int kMaxWorkers = kMaxPus;
+// After so many events at a time a worker goes back to its own work, and the dispatcher's thread
+// goes on: on a machine with very many workers one of them would not get away.
+constexpr std::size_t kMaxEventsOfWorker = 32;
 
 Status CheckOptions(const SchedulerOptions& options) {
   if (options.workers < 0 || options.workers > kMaxWorkers) {
@@ -73,17 +77,24 @@ class Scheduler::Core final : public ExecutorListener {
 
   Status Submit(const JobSpec& spec, std::unique_ptr<Job> job) {
     const TimePoint now = SteadyNow();
-    return Post(JobArrived{spec, std::move(job), now}, Gate::kRespect)
+    return Post(JobArrived{spec, std::move(job), now})
                ? OkStatus()
                : Status(Error{.code = Code::kUnavailable,
                               .message = "The scheduler is shutting down."});
   }
 
+  // Decided on the worker's own thread unless somebody is at it already: a worker that had to wait
+  // for another thread to get a CPU would stand still for as long (a tick, on a busy machine).
   void OnFinished(const JobReport& report, std::unique_ptr<Job> job) override {
-    Post(JobFinished{report, std::move(job)}, Gate::kPass);
+    {
+      const MutexLock lock(inbox_mutex_);
+      inbox_.emplace_back(JobFinished{report, std::move(job)});
+      if (std::exchange(driven_, true)) return;
+    }
+    Drive(kMaxEventsOfWorker);
   }
 
-  void Cancel(StreamId stream) { Post(StreamCancelled{stream}, Gate::kRespect); }
+  void Cancel(StreamId stream) { Post(StreamCancelled{stream}); }
 
   void Shutdown() {
     // Whoever comes second waits until the first is through.
@@ -93,7 +104,8 @@ class Scheduler::Core final : public ExecutorListener {
         const MutexLock lock(inbox_mutex_);
         open_ = false;
         inbox_.emplace_back(AllCancelled{});
-        posted_.NotifyOne();
+        closing_ = true;
+        changed_.NotifyOne();
       }
       thread_.join();
       executor_.Stop();
@@ -106,42 +118,62 @@ class Scheduler::Core final : public ExecutorListener {
   std::span<const ServiceClass> classes() const { return classes_; }
 
  private:
-  enum class Gate { kRespect, kPass };
-
-  bool Post(DispatcherEvent event, Gate gate) {
+  // Not driven by its caller: whoever submits or cancels may hold locks that a report needs.
+  bool Post(DispatcherEvent event) {
     bool wake = false;
     {
       const MutexLock lock(inbox_mutex_);
-      if (gate == Gate::kRespect && !open_) return false;
+      if (!open_) return false;
       inbox_.push_back(std::move(event));
-      wake = sleeping_;
+      // While somebody drives, he takes this one too.
+      wake = !driven_;
     }
-    if (wake) posted_.NotifyOne();
+    if (wake) changed_.NotifyOne();
     return true;
   }
 
-  // Waits for events and takes all there are.
-  void TakeInbox(std::vector<DispatcherEvent>& events) {
-    const MutexLock lock(inbox_mutex_);
-    while (inbox_.empty()) {
-      sleeping_ = true;
-      posted_.Wait(inbox_mutex_);
-      sleeping_ = false;
+  // Handles events until there are none, or until `most` were handled and the dispatcher thread can
+  // go on. One thread at a time: the one that set driven_.
+  void Drive(std::size_t most) {
+    std::size_t handled = 0;
+    while (handled < most && TakeInbox()) {
+      for (DispatcherEvent& event : events_) StepAndAct(std::move(event));
+      handled += events_.size();
+      events_.clear();
     }
-    events.swap(inbox_);
+    if (handled >= most) HandOver();
+  }
+
+  // False when there are none: then this thread does not drive any more.
+  bool TakeInbox() {
+    const MutexLock lock(inbox_mutex_);
+    events_.swap(inbox_);
+    if (!events_.empty()) return true;
+    driven_ = false;
+    // The last job may have ended just now.
+    if (closing_) changed_.NotifyOne();
+    return false;
+  }
+
+  void HandOver() {
+    const MutexLock lock(inbox_mutex_);
+    driven_ = false;
+    changed_.NotifyOne();
   }
 
   void Loop() {
-    std::vector<DispatcherEvent> events;
-    bool closing = false;
-    while (!closing || !Empty()) {
-      events.clear();
-      TakeInbox(events);
-      for (DispatcherEvent& event : events) {
-        closing = closing || std::holds_alternative<AllCancelled>(event);
-        StepAndAct(std::move(event));
-      }
+    while (WaitForEvents()) Drive(std::numeric_limits<std::size_t>::max());
+  }
+
+  // Sets driven_ when there is something to do; false at the end: closed, and all is done.
+  bool WaitForEvents() {
+    const MutexLock lock(inbox_mutex_);
+    while (driven_ || inbox_.empty()) {
+      if (!driven_ && closing_ && Empty()) return false;
+      changed_.Wait(inbox_mutex_);
     }
+    driven_ = true;
+    return true;
   }
 
   bool Empty() const {
@@ -181,16 +213,20 @@ class Scheduler::Core final : public ExecutorListener {
   ThreadExecutor executor_;
   std::vector<WorkerPlacement> placements_;  // constant after Launch
 
-  mutable Mutex state_mutex_;  // guards the dispatcher; held for microseconds, never with another
+  // Guards the dispatcher; held for microseconds. Taken after inbox_mutex_, never before it.
+  mutable Mutex state_mutex_;
   const std::unique_ptr<Dispatcher> dispatcher_ GOPMILL_GUARDED_BY(state_mutex_);
 
   Mutex inbox_mutex_;  // guards what follows
   std::vector<DispatcherEvent> inbox_ GOPMILL_GUARDED_BY(inbox_mutex_);
   bool open_ GOPMILL_GUARDED_BY(inbox_mutex_) = true;
-  bool sleeping_ GOPMILL_GUARDED_BY(inbox_mutex_) = false;
-  CondVar posted_;
+  bool closing_ GOPMILL_GUARDED_BY(inbox_mutex_) = false;
+  bool driven_ GOPMILL_GUARDED_BY(inbox_mutex_) = false;  // some thread is in Drive
+  CondVar changed_;
 
-  std::vector<DispatcherAction> actions_;  // owned by the dispatcher thread
+  // Owned by the thread that drives.
+  std::vector<DispatcherEvent> events_;
+  std::vector<DispatcherAction> actions_;
   std::once_flag shut_down_;
   std::thread thread_;
 };
@@ -222,6 +258,13 @@ SchedulerStats Scheduler::Core::Stats() const {
       worker.queued_bytes -= pool.unit(running).spec.cost_bytes;
     }
     stats.workers.push_back(std::move(worker));
+  }
+  for (std::size_t i = 0; i < classes_.size(); ++i) {
+    const ClassState& state = pool.class_state(static_cast<int>(i));
+    stats.classes.push_back({.name = classes_[i].name,
+                             .served = state.served,
+                             .waiting_units = state.waiting_units,
+                             .assigned_units = state.assigned_units});
   }
   return stats;
 }

@@ -3,9 +3,12 @@
 // The facade of this folder: jobs go in from any thread, run on pinned workers, and are reported
 // exactly once.
 //
-//   Submit/Cancel (any thread) --> inbox --> dispatcher thread: Dispatcher::Step --> actions
-//                                    ^                                                 |
-//                                    +----- OnFinished ---- Executor (workers) <-------+
+//   Submit/Cancel (any thread) --> inbox --> one thread at a time: Dispatcher::Step --> actions
+//                                    ^                                                    |
+//                                    +----- OnFinished ---- Executor (workers) <----------+
+//
+// That one thread is the dispatcher's for what is submitted, and the worker's own for what it
+// finished, so that it finds its next unit without waiting for another thread to get a CPU.
 //
 // Guarantees: units of one stream are assigned in the order they were submitted; a stream whose
 // worker is full waits alone; a unit that fails is run once more on another worker; every job that
@@ -62,9 +65,17 @@ struct WorkerStats {
   std::optional<UnitId> running;
 };
 
+struct ClassStats {
+  std::string name;
+  Duration served{};  // worker time of its runs that ended
+  std::uint64_t waiting_units = 0;
+  int assigned_units = 0;
+};
+
 // One snapshot, consistent in itself.
 struct SchedulerStats : SchedulerCounters {
   std::vector<WorkerStats> workers;
+  std::vector<ClassStats> classes;
   std::uint64_t waiting_units = 0;  // global queue: submitted and not yet assigned
   std::uint64_t waiting_bytes = 0;
 
