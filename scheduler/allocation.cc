@@ -4,19 +4,14 @@
 #include <utility>
 
 #include "scheduler/early_binding.h"
+#include "scheduler/late_binding.h"
 
 namespace gopmill {
 namespace {
 
-UnitRef FirstOf(int service_class, WorkerId w, const PoolState& pool) {
-  UnitRef ref = pool.FirstHeadOf(service_class);
-  while (ref.valid() && pool.unit(ref).excluded == w) ref = pool.NextHeadOf(ref);
-  return ref;
-}
-
 // The unit that is due first, or one of the next few if only that is warm on `w`.
 UnitRef BestOf(int service_class, WorkerId w, const PoolState& pool) {
-  const UnitRef first = FirstOf(service_class, w, pool);
+  const UnitRef first = FirstHeadFor(service_class, w, pool);
   int looked_at = 0;
   for (UnitRef ref = first; ref.valid() && looked_at < kMaxOffers;
        ref = pool.NextHeadOf(ref), ++looked_at) {
@@ -56,7 +51,7 @@ class ClassPolicy final : public Policy {
       if (chosen.value < 0 || warm) chosen = w;
       if (warm) break;
     }
-    if (chosen.value < 0 && unit.excluded.value >= 0) chosen = OtherIdle(unit, pool);
+    if (chosen.value < 0 && unit.excluded.value >= 0) chosen = LongestIdleFor(unit, pool);
     if (chosen.value < 0) {
       actions.Add(Hold{ref, WorkerId{}});
       return;
@@ -75,10 +70,6 @@ class ClassPolicy final : public Policy {
   }
 
   // A unit that failed runs anywhere else, or it might wait for ever for a worker of its class.
-  static WorkerId OtherIdle(const Unit& unit, const PoolState& pool) {
-    const WorkerId w = pool.LongestIdle();
-    return w.value >= 0 && w == unit.excluded ? pool.NextIdle(w) : w;
-  }
   static UnitRef RetryFor(WorkerId w, const PoolState& pool) {
     UnitRef ref = pool.OldestHead();
     while (ref.valid() && (pool.unit(ref).excluded.value < 0 || pool.unit(ref).excluded == w)) {
@@ -98,7 +89,7 @@ std::unique_ptr<Policy> MakeClassPolicy(const PolicyOptions& options,
 }
 
 bool HasUnitFor(int service_class, WorkerId w, const PoolState& pool) {
-  return FirstOf(service_class, w, pool).valid();
+  return FirstHeadFor(service_class, w, pool).valid();
 }
 
 void FindShares(std::span<const ServiceClass> classes, std::span<double> shares) {

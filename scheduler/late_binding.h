@@ -19,6 +19,19 @@ inline UnitRef OldestHeadFor(WorkerId w, const PoolState& pool) {
   return ref;
 }
 
+// The idle worker that has been so for longest and may run the unit; -1 if there is none.
+inline WorkerId LongestIdleFor(const Unit& unit, const PoolState& pool) {
+  const WorkerId w = pool.LongestIdle();
+  return w.value >= 0 && w == unit.excluded ? pool.NextIdle(w) : w;
+}
+
+// The head of the class that is due first and may run on `w`; invalid if there is none.
+inline UnitRef FirstHeadFor(int service_class, WorkerId w, const PoolState& pool) {
+  UnitRef ref = pool.FirstHeadOf(service_class);
+  while (ref.valid() && pool.unit(ref).excluded == w) ref = pool.NextHeadOf(ref);
+  return ref;
+}
+
 // Answers `event`:
 //   an arriving unit goes to `pick_worker(ref)`, an idle worker, or waits when that is -1;
 //   a worker without units gets `pick_unit(worker)`, a head of a line, or stays idle if invalid.

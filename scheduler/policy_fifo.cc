@@ -18,10 +18,7 @@ class Fifo final : public Policy {
           ActionList& actions) override {
     // Older heads cannot be waiting while a worker is idle, except those that failed on just that
     // worker; so a new one does not overtake anybody.
-    const auto idle = [&](UnitRef ref) {
-      const WorkerId w = pool.LongestIdle();
-      return w.value >= 0 && w == pool.unit(ref).excluded ? pool.NextIdle(w) : w;
-    };
+    const auto idle = [&](UnitRef ref) { return LongestIdleFor(pool.unit(ref), pool); };
     const auto oldest = [&](WorkerId w) { return OldestHeadFor(w, pool); };
     BindLate(event, pool, idle, oldest, actions);
   }

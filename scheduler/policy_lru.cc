@@ -16,10 +16,7 @@ class Lru final : public Policy {
 
   void On(const PolicyEvent& event, const PoolState& pool, TimePoint /*now*/,
           ActionList& actions) override {
-    const auto longest = [&](UnitRef ref) {
-      const WorkerId w = pool.LongestIdle();
-      return w.value >= 0 && w == pool.unit(ref).excluded ? pool.NextIdle(w) : w;
-    };
+    const auto longest = [&](UnitRef ref) { return LongestIdleFor(pool.unit(ref), pool); };
     const auto oldest = [&](WorkerId w) { return OldestHeadFor(w, pool); };
     BindLate(event, pool, longest, oldest, actions);
   }

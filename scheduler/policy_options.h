@@ -85,8 +85,6 @@ struct PolicyOptions {
   double beta = 0.16;
   // Codec contexts that one worker is taken to keep (context_table.h).
   int contexts_per_worker = 8;
-  // What a worker is out for when it goes from one class to another (everest).
-  Duration switch_time{};
   CommRatios ratios = {};
   // Empty = one class. Units name theirs by index.
   std::vector<ServiceClass> classes = {};

@@ -24,7 +24,6 @@ constexpr std::array kNames = {
     PolicyOptionName{"share", "two-level or one-level", "form of the proportional-share layer"},
     PolicyOptionName{"beta", "0 to 10", "change of a share that makes its set anew (0.16)"},
     PolicyOptionName{"contexts", "1 to 4096", "codec contexts a worker is taken to keep (8)"},
-    PolicyOptionName{"switch-ms", "0 to 60000", "time a worker needs to change class"},
     PolicyOptionName{"ratios",
                      "e5335, opteron-2350, mesh, core/l2/l3/numa/package/machine like "
                      "1/1.25/1.5/2/2.5/3, rows of a matrix like 1/1.5;1.5/1, or (serve, transcode, "
@@ -203,11 +202,6 @@ Status SetOne(std::string_view name, std::string_view value, int workers, Policy
       return Bad(name, value);
     }
     options.contexts_per_worker = static_cast<int>(number);
-    return OkStatus();
-  }
-  if (name == "switch-ms") {
-    if (!ReadNumber(value, 0, 60'000, number)) return Bad(name, value);
-    options.switch_time = Duration(std::llround(number * 1e6));
     return OkStatus();
   }
   if (name == "ratios") return SetRatios(value, workers, options);

@@ -96,8 +96,7 @@ class TwoLevel final : public SharePolicy {
   // While somebody is idle nobody else waits (but units that failed there), so fairness has no say.
   WorkerId IdleWorkerFor(UnitRef ref, const PoolState& pool) {
     const Unit& unit = pool.unit(ref);
-    WorkerId any = pool.LongestIdle();
-    if (any.value >= 0 && any == unit.excluded) any = pool.NextIdle(any);
+    const WorkerId any = LongestIdleFor(unit, pool);
     if (any.value < 0) return any;
     const CoreSet& set = cores_.Of(unit, ShareOf(unit, pool), pool);
     const auto idle = [&](WorkerId w) { return pool.idle(w); };
@@ -118,7 +117,8 @@ class TwoLevel final : public SharePolicy {
       if (!first.valid()) first = ref;
       if (unit.spec.deadline != pool.unit(first).spec.deadline) break;
       const CoreSet& set = cores_.Of(unit, ShareOf(unit, pool), pool);
-      if (BestOf(unit, set, pool, [&](WorkerId each) { return each == w; }) == w) return ref;
+      const bool own = BestOf(unit, set, pool, [&](WorkerId each) { return each == w; }) == w;
+      if (set.everywhere || own) return ref;
     }
     return first;
   }
@@ -134,7 +134,7 @@ class TwoLevel final : public SharePolicy {
       const bool before =
           best < 0 || rank < best_rank ||
           (rank == best_rank && queue_.TagOf(i) < queue_.TagOf(static_cast<std::size_t>(best)));
-      if (!before || !HasUnitFor(c, w, pool)) continue;
+      if (!before || !FirstHeadFor(c, w, pool).valid()) continue;
       best = c;
       best_rank = rank;
     }
@@ -146,12 +146,6 @@ class TwoLevel final : public SharePolicy {
     const int used = pool.class_state(c).assigned_units;
     if (settings.max_workers > 0 && used >= settings.max_workers) return 2;
     return used + 1 <= settings.guaranteed * pool.available_workers() ? 0 : 1;
-  }
-
-  static bool HasUnitFor(int c, WorkerId w, const PoolState& pool) {
-    UnitRef ref = pool.FirstHeadOf(c);
-    while (ref.valid() && pool.unit(ref).excluded == w) ref = pool.NextHeadOf(ref);
-    return ref.valid();
   }
 
   FairQueue queue_;

@@ -404,7 +404,6 @@ Result<SimResult> Simulate(const SimulationParams& params, const Machine& machin
   PolicyOptions options = params.options;
   options.ratios = RatiosOfWorkers(machine, worker_pus);
   options.contexts_per_worker = std::max(1, params.cost.contexts);
-  options.switch_time = Duration(std::llround(params.cost.switch_ms * 1e6));
   options.classes = workload.classes;
   auto pool = std::make_unique<PoolState>(
       machine.topology, worker_pus,

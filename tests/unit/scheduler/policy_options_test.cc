@@ -28,7 +28,7 @@ TEST(PolicyOptionsTextTest, EveryListedOptionCanBeSet) {
   for (const char* text :
        {"hash=printed", "minimum=non-zero", "weight=printed", "running=not-counted",
         "children=equal", "measure=predicted", "parent=all-idle", "node-ids=per-level", "home=flat",
-        "share=one-level", "beta=0", "contexts=3", "switch-ms=2.5", "ratios=1/1/2/2/3/4"}) {
+        "share=one-level", "beta=0", "contexts=3", "ratios=1/1/2/2/3/4"}) {
     PolicyOptions options;
     EXPECT_TRUE(ParsePolicyOptions(text, 4, options).ok()) << text;
     const std::string name = std::string(text).substr(0, std::string(text).find('='));
@@ -36,7 +36,7 @@ TEST(PolicyOptionsTextTest, EveryListedOptionCanBeSet) {
     EXPECT_TRUE(std::any_of(names.begin(), names.end(),
                             [&](const PolicyOptionName& each) { return each.name == name; }));
   }
-  EXPECT_EQ(PolicyOptionNames().size(), 14U) << "a new option belongs into this test";
+  EXPECT_EQ(PolicyOptionNames().size(), 13U) << "a new option belongs into this test";
 }
 
 TEST(PolicyOptionsTextTest, AMeshNeedsASquareNumberOfWorkers) {
@@ -60,14 +60,15 @@ TEST(PolicyOptionsTextTest, AMatrixIsRowsThatFitTheWorkers) {
 }
 
 class BadOptionsTest : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(
-    Texts, BadOptionsTest,
-    testing::Values("minimum", "minimum=", "minimum=smallest", "speed=fast", "=plain", "beta=nan",
-                    "beta=-1", "beta=1e99", "beta=0.1x", "contexts=0", "contexts=1.5",
-                    "contexts=99999", "switch-ms=-1", "ratios=pentium", "ratios=1/2/3",
-                    "ratios=0.5/1/1/1/1/1", "ratios=1/1/1/1/1/1/1", "ratios=1/nan/1/1/1/1",
-                    "ratios=1/2;x/1", "ratios=1/2;0.5/1", "ratios=;", "ratios=1/2/2;1",
-                    "ratios=1/2;2/1;", "ratios=m.json", "minimum=plain,,beta=1"));
+INSTANTIATE_TEST_SUITE_P(Texts, BadOptionsTest,
+                         testing::Values("minimum", "minimum=", "minimum=smallest", "speed=fast",
+                                         "=plain", "beta=nan", "beta=-1", "beta=1e99", "beta=0.1x",
+                                         "contexts=0", "contexts=1.5", "contexts=99999",
+                                         "ratios=pentium", "ratios=1/2/3", "ratios=0.5/1/1/1/1/1",
+                                         "ratios=1/1/1/1/1/1/1", "ratios=1/nan/1/1/1/1",
+                                         "ratios=1/2;x/1", "ratios=1/2;0.5/1", "ratios=;",
+                                         "ratios=1/2/2;1", "ratios=1/2;2/1;", "ratios=m.json",
+                                         "minimum=plain,,beta=1"));
 
 TEST_P(BadOptionsTest, AreAnErrorThatNamesWhatIsAccepted) {
   PolicyOptions options;

@@ -167,6 +167,20 @@ TEST(StreamCoresTest, GivesWholeWorkersAndOneForTheRest) {
   }
 }
 
+// Beyond kMaxStreamCores nothing is chosen, and nothing may be held against the stream for that.
+TEST(FairnessInsideAClassTest, AStreamWithAShareOfManyWorkersIsAtHomeEverywhere) {
+  VirtualPool pool({.topology = "pack:2 core:64 pu:1", .policy = "ps-hrw"});
+  // Everybody is busy; then one stream waits with nearly all bytes, others with few, younger ones.
+  for (std::uint64_t s = 0; s < 128; ++s) pool.Submit(1000 + s, 0);
+  pool.Submit(1, 0, 10'000'000);
+  for (std::uint64_t s = 0; s < 7; ++s) pool.Submit(2 + s, 0, 1000);
+  for (int w = 0; w < 128; w += 16) {
+    if (pool.WorkerOf(1, 0) >= 0) break;
+    pool.FinishOn(w);
+  }
+  EXPECT_EQ(pool.WorkerOf(1, 0), 0) << "the oldest unit goes to the first worker that comes free";
+}
+
 TEST(StreamCoresTest, ASetLastsUntilItsShareChangedByBeta) {
   const VirtualPool pool({.topology = "core:8 pu:1"});
   StreamCores cores(StreamCores::Base::kHCahrw, {}, pool.pool());
