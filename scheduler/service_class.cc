@@ -98,4 +98,25 @@ Result<std::vector<ServiceClass>> ParseClasses(const std::string& text) {
   return classes;
 }
 
+std::vector<double> AssuredShares(const std::vector<ServiceClass>& classes) {
+  std::vector<double> shares(classes.size(), 0);
+  std::vector<bool> at_guarantee(classes.size(), false);
+  for (bool changed = true; changed;) {
+    changed = false;
+    double left = 1, weights = 0;
+    for (std::size_t i = 0; i < classes.size(); ++i) {
+      (at_guarantee[i] ? left : weights) +=
+          at_guarantee[i] ? -classes[i].guaranteed : classes[i].weight;
+    }
+    for (std::size_t i = 0; i < classes.size(); ++i) {
+      if (at_guarantee[i]) continue;
+      shares[i] = left * classes[i].weight / weights;
+      if (shares[i] >= classes[i].guaranteed) continue;
+      shares[i] = classes[i].guaranteed;
+      at_guarantee[i] = changed = true;
+    }
+  }
+  return shares;
+}
+
 }  // namespace gopmill

@@ -37,4 +37,8 @@ Status ValidateClasses(const std::vector<ServiceClass>& classes);
 // error names the position.
 Result<std::vector<ServiceClass>> ParseClasses(const std::string& text);
 
+// Each class's part of the workers while all classes have units: by weight, but none below its
+// guarantee. What start-time fair queueing with guarantees comes to (share_policy.h); adds up to 1.
+std::vector<double> AssuredShares(const std::vector<ServiceClass>& classes);
+
 }  // namespace gopmill

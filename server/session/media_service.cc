@@ -51,6 +51,11 @@ MediaService::MediaService(const ServerConfig& config, Library library,
     : library_(std::move(library)),
       engine_(std::move(engine)),
       observer_(std::move(observer)),
+      admission_(std::make_shared<StreamAdmission>(
+          std::vector<ServiceClass>(engine_->scheduler().classes().begin(),
+                                    engine_->scheduler().classes().end()),
+          engine_->scheduler().worker_count(),
+          static_cast<double>(config.streams.promise_percent) / 100)),
       segments_(library_, engine_->scheduler(), segments),
       config_(config) {
   reaper_ = std::jthread([this] { Reap(); });
@@ -80,10 +85,13 @@ Result<StreamId> MediaService::OpenStream(const std::string& path, const Request
     spec.open_packets = [live](const std::stop_token& stop) { return live->Subscribe(stop); };
     // A machine that does not keep up shall drop what is old, not collect it.
     spec.limits.window_units = engine_->scheduler().worker_count() + 2;
+    spec.real_time = true;
   } else {
     spec.open = [this, path] { return library_.OpenEntry(path); };
   }
   spec.request = std::move(request);
+  // Who takes coded packets plays them at their own pace.
+  spec.real_time = spec.real_time || sink->packets() != nullptr;
   spec.sink = std::move(sink);
   return Admit(std::move(spec));
 }
@@ -108,6 +116,7 @@ Status MediaService::Publish(const std::string& name, UniqueFd body, JsonCallbac
 Result<StreamId> MediaService::Admit(SessionSpec spec) {
   spec.on_closed = [this](StreamId id) { OnClosed(id); };
   spec.observer = observer_;
+  spec.admission = admission_;
   const MutexLock lock(mutex_);
   if (draining_) return Draining();
   if (running_.size() >= static_cast<std::size_t>(config_.streams.max)) {
@@ -169,6 +178,8 @@ void MediaService::Reap() {
       totals_.done += snapshot.state == StreamState::kDone ? 1 : 0;
       totals_.failed += snapshot.state == StreamState::kFailed ? 1 : 0;
       totals_.cancelled += snapshot.state == StreamState::kCancelled ? 1 : 0;
+      const bool refused = snapshot.error && snapshot.error->code == Code::kUnavailable;
+      totals_.refused += refused ? 1 : 0;
       totals_.Add(snapshot);
       // Wrong names would push out what is worth looking at.
       const bool unknown = snapshot.error && snapshot.error->code == Code::kNotFound;
@@ -188,6 +199,7 @@ std::string MediaService::Metrics() const {
   metrics.cache = engine_->cache_stats();
   metrics.segments = segments_.stats();
   metrics.live = live_.Totals();
+  metrics.admission = admission_->Stats();
   {
     const MutexLock lock(mutex_);
     metrics.totals = totals_;

@@ -27,6 +27,7 @@
 #include "server/session/segment_service.h"
 #include "server/session/service.h"
 #include "server/session/service_metrics.h"
+#include "server/session/stream_admission.h"
 #include "server/session/stream_session.h"
 
 namespace gopmill {
@@ -93,6 +94,7 @@ class MediaService : public Service {
   LiveHub live_;
   const std::unique_ptr<Engine> engine_;
   const std::shared_ptr<UnitObserver> observer_;
+  const std::shared_ptr<StreamAdmission> admission_;
   SegmentService segments_;
 
   mutable Mutex mutex_;  // guards all below

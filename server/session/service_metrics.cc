@@ -61,8 +61,8 @@ void AddStreams(Families& f, const ServiceMetrics& m) {
   f.Counter(ended, "Streams that have ended, by how.", Number(t.done), {{"state", "done"}});
   f.Counter(ended, "", Number(t.failed), {{"state", "failed"}});
   f.Counter(ended, "", Number(t.cancelled), {{"state", "cancelled"}});
-  f.Counter("gopmill_streams_refused_total", "Streams refused because all are in use.",
-            Number(t.refused));
+  f.Counter("gopmill_streams_refused_total",
+            "Streams refused: too many, or a promise would be broken.", Number(t.refused));
   f.Counter("gopmill_units_total", "Units transcoded.", Number(t.units));
   f.Counter("gopmill_units_reordered_total",
             "Units that finished after a later one of their stream (RFC 4737).",
@@ -121,6 +121,14 @@ void AddScheduler(Families& f, const SchedulerStats& s) {
     f.Gauge("gopmill_worker_pinned", "1 when the worker's affinity mask was read back as set.",
             w.pinned ? 1 : 0, {{"worker", std::to_string(w.worker.value)}});
   }
+  for (const ClassStats& c : s.classes) {
+    f.Counter("gopmill_class_served_seconds_total", "Worker time that the class got.",
+              ToSeconds(c.served), {{"class", c.name}});
+  }
+  for (const ClassStats& c : s.classes) {
+    f.Gauge("gopmill_class_waiting_units", "Units of the class in the global queue.",
+            Number(c.waiting_units), {{"class", c.name}});
+  }
   f.Gauge("gopmill_queue_units", "Units in the global queue.", Number(s.waiting_units));
   f.Gauge("gopmill_queue_bytes", "Compressed bytes in the global queue.", Number(s.waiting_bytes));
   f.Counter("gopmill_decisions_total", "Calls of the scheduling policy.", Number(s.decisions));
@@ -177,6 +185,19 @@ void AddSegments(Families& f, const SegmentStats& s) {
   f.Gauge("gopmill_segment_cache_bytes", "Disk space of the kept segments.", Number(s.cache.bytes));
 }
 
+void AddAdmission(Families& f, const std::vector<AdmissionStats>& classes) {
+  const std::string cores = "gopmill_class_promised_cores";
+  for (const AdmissionStats& c : classes) {
+    f.Gauge(cores, "Cores of the class when all classes have work.", c.promise.cores,
+            {{"class", c.name}});
+  }
+  const std::string taken = "gopmill_class_real_time_cores";
+  for (const AdmissionStats& c : classes) {
+    f.Gauge(taken, "Cores that the class's running real-time streams need.", c.promise.taken,
+            {{"class", c.name}});
+  }
+}
+
 }  // namespace
 
 void StreamTotals::Add(const StreamSnapshot& s) {
@@ -212,6 +233,7 @@ std::string MetricsText(const ServiceMetrics& metrics) {
   AddCache(families, metrics.cache);
   AddSegments(families, metrics.segments);
   AddLive(families, metrics.live);
+  AddAdmission(families, metrics.admission);
   return families.Text();
 }
 

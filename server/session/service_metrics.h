@@ -8,11 +8,13 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "codec/context_cache.h"
 #include "scheduler/scheduler.h"
 #include "server/session/live_hub.h"
 #include "server/session/segment_service.h"
+#include "server/session/stream_admission.h"
 #include "server/session/stream_stats.h"
 
 namespace gopmill {
@@ -37,6 +39,7 @@ struct ServiceMetrics {
   CacheStats cache;
   SegmentStats segments;
   LiveTotals live;
+  std::vector<AdmissionStats> admission;
 };
 
 std::string MetricsText(const ServiceMetrics& metrics);

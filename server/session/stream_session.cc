@@ -164,6 +164,7 @@ void StreamSession::Close(const Status& status) {
     spdlog::warn("stream {} ({}): {}", spec_.id.value, spec_.source_name,
                  status.error().ToString());
   }
+  if (spec_.admission) spec_.admission->Release(spec_.id);
   output_.reset();  // closes the output file before the sink is told
   spec_.sink->Finish(end);
   {
@@ -177,6 +178,10 @@ void StreamSession::Close(const Status& status) {
 Status StreamSession::On(PlanReady letter) {
   plan_ = letter.plan;
   encoder_ = letter.encoder;
+  if (spec_.admission) {
+    GOPMILL_RETURN_IF_ERROR(
+        spec_.admission->Admit(spec_.id, *plan_, service_class_, spec_.real_time));
+  }
   output_->SetPlan(letter);
   double seconds = 0;
   {
@@ -269,7 +274,7 @@ Status StreamSession::Submit(const std::shared_ptr<const UnitInput>& unit, RunSt
 TimePoint StreamSession::DeadlineOf(const UnitSpec& unit) const {
   const Duration within = scheduler_.classes()[service_class_].deadline;
   if (within > Duration::zero()) return SteadyNow() + within;
-  if (spec_.pace != IngestPace::kRealTime) return kNoDeadline;
+  if (!spec_.real_time && spec_.pace != IngestPace::kRealTime) return kNoDeadline;
   const double seconds = static_cast<double>(unit.frame_count()) / plan_->grid.fps().ToDouble();
   return SteadyNow() + FromSeconds(seconds);
 }
@@ -309,6 +314,7 @@ Status StreamSession::On(UnitEnded letter) {
   }
   const auto record = records_.find(unit);
   GOPMILL_CHECK(record != records_.end());
+  LearnDemand(letter);
   record->second.finished = letter.report.finished;
   {
     const MutexLock lock(mutex_);
@@ -342,6 +348,13 @@ void StreamSession::AddUnit(const UnitEnded& ended) {
   stats_.rate_corrections += unit.encodes - 1;
   stats_.vbv_violations += unit.vbv_violated ? 1 : 0;
   stats_.away_from_home += report.worker != report.home ? 1 : 0;
+}
+
+void StreamSession::LearnDemand(const UnitEnded& ended) {
+  if (!spec_.admission) return;
+  const JobReport& report = ended.report;
+  spec_.admission->OnUnit(spec_.id, *plan_, report.cpu, report.opening,
+                          records_.at(report.unit.index).job.frames);
 }
 
 void StreamSession::Observe(const UnitEnded& ended) {

@@ -30,6 +30,7 @@
 #include "server/session/ingest_loop.h"
 #include "server/session/mailbox.h"
 #include "server/session/output_chain.h"
+#include "server/session/stream_admission.h"
 #include "server/session/stream_sink.h"
 #include "server/session/stream_stats.h"
 #include "server/session/unit_observer.h"
@@ -52,7 +53,10 @@ struct SessionSpec {
   MuxSettings mux;  // the container comes from the target
   SessionLimits limits;
   IngestPace pace = IngestPace::kAsFastAsPossible;
-  std::shared_ptr<UnitObserver> observer;  // may be null
+  // Its source or its client sets the pace: it needs its share of the workers all the time.
+  bool real_time = false;
+  std::shared_ptr<StreamAdmission> admission;  // may be null: everything is let in
+  std::shared_ptr<UnitObserver> observer;      // may be null
   std::unique_ptr<StreamSink> sink;
   std::function<void(StreamId)> on_closed;  // last call of the egress thread; may be empty
 };
@@ -102,6 +106,7 @@ class StreamSession {
   Status WriteToSink(std::span<const std::uint8_t> bytes);
   void AddUnit(const UnitEnded& ended);
   void Observe(const UnitEnded& ended);
+  void LearnDemand(const UnitEnded& ended);
   [[nodiscard]] TimePoint DeadlineOf(const UnitSpec& unit) const;
 
   struct UnitRecord {  // a unit in the window

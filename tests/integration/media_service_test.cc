@@ -35,6 +35,15 @@ std::unique_ptr<MediaService> MakeService(std::int64_t max_streams = 64) {
   return std::move(service).value();
 }
 
+// A client that carries the packets itself, as an RTSP player does.
+class PlayerSink : public EndSink, public PacketSink {
+ public:
+  using EndSink::EndSink;
+  PacketSink* packets() override { return this; }
+  Status OnTracks(std::vector<CodedTrack>) override { return OkStatus(); }
+  Status WritePacket(const CodedPacket&) override { return OkStatus(); }
+};
+
 const RequestParams kSmall{
     {"width", "128"}, {"height", "96"}, {"fps", "15"}, {"bitrate", "50k"}, {"duration", "3"}};
 
@@ -96,6 +105,32 @@ TEST(MediaService, RefusesMoreStreamsThanConfigured) {
   EXPECT_EQ(refused.error().code, Code::kUnavailable);
   go.set_value();
   EXPECT_TRUE(first.get_future().get().status.ok());
+}
+
+TEST(MediaService, APlayerThatWouldBreakAPromiseIsRefusedAndCounted) {
+  ServerConfig config;
+  config.library = "movies/files";
+  config.scheduler.workers = 1;
+  config.scheduler.classes = "live:1,archive:999";  // a thousandth of a core for live
+  auto created = MediaService::Create(config);
+  ASSERT_TRUE(created.ok());
+  const auto service = std::move(created).value();
+  std::promise<StreamEnd> refused, served;
+  RequestParams live = kSmall;
+  live.emplace_back("class", "live");
+  ASSERT_TRUE(
+      service->OpenStream("ref-talk.mpg", live, std::make_unique<PlayerSink>(refused)).ok());
+  const StreamEnd end = refused.get_future().get();
+  ASSERT_FALSE(end.status.ok());
+  EXPECT_EQ(end.status.error().code, Code::kUnavailable);
+  EXPECT_NE(end.status.error().message.find("Class live has 0.00"), std::string::npos)
+      << end.status.error().message;
+  ASSERT_TRUE(service->OpenStream("ref-talk.mpg", live, std::make_unique<EndSink>(served)).ok());
+  EXPECT_TRUE(served.get_future().get().status.ok()) << "a file that nobody plays needs no promise";
+  ASSERT_TRUE(service->WaitIdle(std::chrono::seconds(10)));
+  EXPECT_NE(service->Metrics().find("gopmill_streams_refused_total 1"), std::string::npos);
+  EXPECT_NE(service->Metrics().find("gopmill_class_real_time_cores{class=\"live\"} 0"),
+            std::string::npos);
 }
 
 TEST(MediaService, DrainingRefusesNewStreams) {

@@ -143,5 +143,21 @@ TEST(HearthTest, SurvivesTheLossOfAHearth) {
   EXPECT_EQ(warm.Teach(1, 1), 1 - hearth) << "it is warm there now";
 }
 
+// Waiting is bought with time saved, but not with a live stream's.
+TEST(HearthTest, AUnitThatIsDueGoesBeforeAnyWarmOneThatIsNot) {
+  WarmPool warm("core:1 pu:1", milliseconds(10), milliseconds(50));
+  warm.Teach(1);
+  warm.pool.complete_spec = [&](JobSpec& spec) {
+    if (spec.unit.stream.value == 2) spec.deadline = warm.pool.now() + milliseconds(500);
+  };
+  warm.Submit(1);  // runs
+  warm.Submit(1);  // is warm, waits and came first
+  warm.Submit(2);  // is cold
+  warm.pool.FinishOn(0);
+  EXPECT_EQ(warm.LastAssigned(), 2U);
+  warm.pool.FinishOn(0);
+  EXPECT_EQ(warm.LastAssigned(), 1U) << "what is not due is not lost";
+}
+
 }  // namespace
 }  // namespace gopmill

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/demand_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace gopmill {
+namespace {
+
+// The newest unit counts this much; contents change, kinds stay.
+constexpr double kNewest = 0.125;
+
+double Nanos(Duration d) { return std::chrono::duration<double, std::nano>(d).count(); }
+
+std::string KindOf(const StreamPlan& plan) {
+  const VideoInfo& source = plan.source->video;
+  const Target& target = plan.target;
+  return fmt::format("{} {}x{} > {} {}x{} {}", source.codec, source.width, source.height,
+                     static_cast<int>(target.vcodec), target.width, target.height,
+                     static_cast<int>(target.preset));
+}
+
+// Pixels that are encoded for one output frame, with those that are decoded for it.
+double PixelsPerFrame(const StreamPlan& plan) {
+  const VideoInfo& source = plan.source->video;
+  const double fps = plan.target.fps.ToDouble();
+  const double source_fps = source.fps.valid() ? source.fps.ToDouble() : fps;
+  const double decoded = fps > 0 ? source_fps / fps : 1;
+  return static_cast<double>(plan.target.width) * plan.target.height +
+         kDecodeWeight * decoded * source.width * source.height;
+}
+
+void Average(double& mean, double value) { mean += kNewest * (value - mean); }
+
+}  // namespace
+
+Duration DemandTable::FrameTime(const StreamPlan& plan) const {
+  const auto found = nanos_.find(KindOf(plan));
+  const double nanos = found != nanos_.end() ? found->second : PixelsPerFrame(plan) * per_pixel_;
+  return FromSeconds(nanos * 1e-9);
+}
+
+void DemandTable::Learn(const StreamPlan& plan, Duration cpu, Duration opening,
+                        std::int64_t frames) {
+  const double nanos = std::max(0.0, Nanos(cpu - opening)) / static_cast<double>(frames);
+  const double per_pixel = nanos / std::max(1.0, PixelsPerFrame(plan));
+  if (!std::exchange(learned_, true)) per_pixel_ = per_pixel;
+  Average(per_pixel_, per_pixel);
+  if (opening > Duration::zero()) Average(opening_ns_, Nanos(opening));
+  const std::string kind = KindOf(plan);
+  const auto found = nanos_.find(kind);
+  if (found != nanos_.end()) {
+    Average(found->second, nanos);
+    return;
+  }
+  if (nanos_.size() >= kMaxDemandKinds) nanos_.erase(nanos_.begin());
+  nanos_.emplace(kind, nanos);
+}
+
+}  // namespace gopmill

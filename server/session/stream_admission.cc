@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/stream_admission.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace gopmill {
+namespace {
+
+// A stream's need is what it took over about so much of its time: long enough to even out scenes.
+constexpr double kMeasuredSeconds = 10;
+// Units in a stream's window that a prediction of a unit's time is made for, where the plan does
+// not say how long they are.
+constexpr double kUnitSeconds = 1;
+
+// A picture of the same shape that costs what is free, in words.
+std::string WhatFits(const StreamPlan& plan, double free, double needed) {
+  if (free <= 0 || needed <= 0) return "nothing in this class at the moment";
+  const double side = std::sqrt(free / needed);
+  const auto even = [side](int n) { return std::max(2, static_cast<int>(n * side) / 2 * 2); };
+  return fmt::format(
+      "about {}x{} at {:g} frames per second, or {:.0f} frames per second of this size",
+      even(plan.target.width), even(plan.target.height), plan.target.fps.ToDouble(),
+      std::max(1.0, plan.target.fps.ToDouble() * free / needed));
+}
+
+}  // namespace
+
+StreamAdmission::StreamAdmission(std::vector<ServiceClass> classes, int workers, double promise)
+    : on_(promise > 0), admission_(std::move(classes), workers, promise) {}
+
+Status StreamAdmission::Admit(StreamId stream, const StreamPlan& plan, std::uint16_t service_class,
+                              bool real_time) {
+  if (!on_) return OkStatus();
+  const MutexLock lock(mutex_);
+  const double fps = plan.target.fps.ToDouble();
+  const double frame = ToSeconds(demand_.FrameTime(plan));
+  const double unit = plan.target.unit_seconds > 0 ? plan.target.unit_seconds : kUnitSeconds;
+  const StreamNeed need{.service_class = service_class,
+                        .real_time = real_time,
+                        .cores = frame * fps,
+                        .unit_time = FromSeconds(frame * fps * unit),
+                        .opening = demand_.Opening()};
+  Status admitted = admission_.Admit(stream, need);
+  if (admitted.ok()) {
+    if (real_time) running_[stream] = {};
+    return admitted;
+  }
+  Error error = admitted.error();
+  if (real_time && error.accepted.starts_with("a stream")) {
+    error.accepted += ": " + WhatFits(plan, admission_.FreeFor(service_class), need.cores);
+  }
+  return error;
+}
+
+void StreamAdmission::OnUnit(StreamId stream, const StreamPlan& plan, Duration cpu,
+                             Duration opening, std::int64_t frames) {
+  if (!on_ || frames <= 0) return;
+  const MutexLock lock(mutex_);
+  demand_.Learn(plan, cpu, opening, frames);
+  const auto found = running_.find(stream);
+  if (found == running_.end()) return;
+  Running& running = found->second;
+  running.core_seconds += ToSeconds(cpu);
+  running.media_seconds += static_cast<double>(frames) / plan.target.fps.ToDouble();
+  if (running.media_seconds < 1) return;
+  admission_.Measured(stream, running.core_seconds / running.media_seconds);
+  if (running.media_seconds < kMeasuredSeconds) return;
+  running.core_seconds /= 2;
+  running.media_seconds /= 2;
+}
+
+void StreamAdmission::Release(StreamId stream) {
+  const MutexLock lock(mutex_);
+  admission_.Release(stream);
+  running_.erase(stream);
+}
+
+std::vector<AdmissionStats> StreamAdmission::Stats() const {
+  const MutexLock lock(mutex_);
+  std::vector<AdmissionStats> stats;
+  for (std::size_t i = 0; i < admission_.classes().size(); ++i) {
+    stats.push_back({.name = admission_.classes()[i].name,
+                     .promise = admission_.PromiseOf(static_cast<std::uint16_t>(i))});
+  }
+  return stats;
+}
+
+}  // namespace gopmill

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Admission of streams (scheduler/admission.h) with the predictions it needs (demand_table.h):
+// asked once a stream's plan is known and before its first byte, told of every unit, and of the
+// end.
+//
+// Thread-safety: safe.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "base/thread_safety.h"
+#include "scheduler/admission.h"
+#include "server/session/demand_table.h"
+
+namespace gopmill {
+
+struct AdmissionStats {
+  std::string name;  // of the class
+  ClassPromise promise;
+};
+
+class StreamAdmission {
+ public:
+  // `promise` as for Admission; 0 = everybody is let in, and nothing is counted.
+  StreamAdmission(std::vector<ServiceClass> classes, int workers, double promise);
+
+  // kUnavailable, with what would be possible, if the stream would break a promise.
+  Status Admit(StreamId stream, const StreamPlan& plan, std::uint16_t service_class,
+               bool real_time);
+  // A unit of `frames` > 0 output frames of the stream was transcoded.
+  void OnUnit(StreamId stream, const StreamPlan& plan, Duration cpu, Duration opening,
+              std::int64_t frames);
+  // The stream has ended, whether it was let in or not.
+  void Release(StreamId stream);
+
+  [[nodiscard]] std::vector<AdmissionStats> Stats() const;
+
+ private:
+  struct Running {
+    double core_seconds = 0, media_seconds = 0;  // of the last units
+  };
+  const bool on_;
+  mutable Mutex mutex_;  // guards all below; held for a look-up
+  Admission admission_ GOPMILL_GUARDED_BY(mutex_);
+  DemandTable demand_ GOPMILL_GUARDED_BY(mutex_);
+  std::map<StreamId, Running> running_ GOPMILL_GUARDED_BY(mutex_);
+};
+
+}  // namespace gopmill

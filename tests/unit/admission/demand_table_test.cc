@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/demand_table.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/admission/plans.h"
+
+namespace gopmill {
+namespace {
+
+using std::chrono::milliseconds;
+using test::SquarePlan;
+
+TEST(DemandTableTest, BeforeAnyUnitItGoesByPixels) {
+  const DemandTable table;
+  const double small = ToSeconds(table.FrameTime(SquarePlan(100, 25)));
+  const double large = ToSeconds(table.FrameTime(SquarePlan(200, 25)));
+  EXPECT_NEAR(small, 10'000 * (1 + kDecodeWeight) * kNanosPerPixel * 1e-9, 1e-9);
+  EXPECT_NEAR(large / small, 4, 1e-3);
+}
+
+TEST(DemandTableTest, LearnsAKindAndPredictsOthersByTheirPixels) {
+  DemandTable table;
+  table.Learn(SquarePlan(100, 25), milliseconds(60), milliseconds(10), 50);
+  EXPECT_NEAR(ToMillis(table.FrameTime(SquarePlan(100, 25))), 1, 1e-3) << "without the opening";
+  EXPECT_NEAR(ToMillis(table.FrameTime(SquarePlan(200, 25))), 4, 1e-2);
+  EXPECT_GT(table.Opening(), Duration::zero());
+}
+
+TEST(DemandTableTest, FollowsTheContents) {
+  DemandTable table;
+  const StreamPlan plan = SquarePlan(100, 25);
+  table.Learn(plan, milliseconds(50), {}, 50);
+  for (int i = 0; i < 60; ++i) table.Learn(plan, milliseconds(150), {}, 50);
+  EXPECT_NEAR(ToMillis(table.FrameTime(plan)), 3, 0.01);
+}
+
+TEST(DemandTableTest, ADecodedPictureThatIsNotShownCostsToo) {
+  const DemandTable table;
+  StreamPlan half = SquarePlan(100, 50);
+  half.target.fps = Rational{25, 1};
+  EXPECT_GT(table.FrameTime(half), table.FrameTime(SquarePlan(100, 50)));
+}
+
+TEST(DemandTableTest, KeepsABoundedNumberOfKinds) {
+  DemandTable table;
+  for (int i = 0; i < 3 * static_cast<int>(kMaxDemandKinds); ++i) {
+    table.Learn(SquarePlan(16 + 2 * i, 25), milliseconds(50), {}, 50);
+  }
+  const int last = 16 + 2 * (3 * static_cast<int>(kMaxDemandKinds) - 1);
+  EXPECT_NEAR(ToMillis(table.FrameTime(SquarePlan(last, 25))), 1, 1e-3);
+}
+
+}  // namespace
+}  // namespace gopmill

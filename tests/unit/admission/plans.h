@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Plans as far as predictions of demand look at them.
+#pragma once
+
+#include <memory>
+
+#include "media/plan.h"
+
+namespace gopmill::test {
+
+// A source of `side` x `side` to a target of the same size, both at `fps`.
+inline StreamPlan SquarePlan(int side, int fps, int source_side = 0) {
+  auto source = std::make_shared<SourceInfo>();
+  source->video.codec = "h264";
+  source->video.width = source->video.height = source_side > 0 ? source_side : side;
+  source->video.fps = Rational{fps, 1};
+  StreamPlan plan;
+  plan.source = std::move(source);
+  plan.target.width = plan.target.height = side;
+  plan.target.fps = Rational{fps, 1};
+  plan.target.unit_seconds = 1;
+  return plan;
+}
+
+}  // namespace gopmill::test

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/stream_admission.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/admission/plans.h"
+
+namespace gopmill {
+namespace {
+
+using std::chrono::milliseconds;
+using test::SquarePlan;
+using ::testing::HasSubstr;
+
+// One core; a frame of 100x100 takes 10 ms, so a stream at 25 fps takes a quarter of it.
+class StreamAdmissionTest : public testing::Test {
+ protected:
+  StreamAdmissionTest() { desk.OnUnit(StreamId{99}, plan, milliseconds(250), {}, 25); }
+  Status Admit(std::uint64_t stream, bool real_time = true) {
+    return desk.Admit(StreamId{stream}, plan, 0, real_time);
+  }
+  StreamAdmission desk{{}, 1, 0.9};
+  StreamPlan plan = SquarePlan(100, 25);
+};
+
+TEST_F(StreamAdmissionTest, LetsInWhatFitsAndSaysWhatWouldFit) {
+  for (std::uint64_t s = 1; s <= 3; ++s) EXPECT_TRUE(Admit(s).ok()) << s;
+  const Status fourth = Admit(4);
+  ASSERT_FALSE(fourth.ok());
+  EXPECT_EQ(fourth.error().code, Code::kUnavailable);
+  // 0.15 of 0.25 are free: 77 % of each side, or 60 % of the frames.
+  EXPECT_THAT(fourth.error().accepted, HasSubstr("about 76x76 at 25 frames per second"));
+  EXPECT_THAT(fourth.error().accepted, HasSubstr("15 frames per second of this size"));
+  EXPECT_TRUE(Admit(5, false).ok()) << "who takes what comes is let in";
+  desk.Release(StreamId{2});
+  EXPECT_TRUE(Admit(4).ok());
+}
+
+TEST_F(StreamAdmissionTest, AStreamThatTurnsOutCheapMakesRoom) {
+  for (std::uint64_t s = 1; s <= 3; ++s) ASSERT_TRUE(Admit(s).ok());
+  for (int i = 0; i < 30; ++i) {
+    desk.OnUnit(StreamId{1}, plan, milliseconds(50), {}, 25);
+  }
+  EXPECT_NEAR(desk.Stats().at(0).promise.taken, 0.25 + 0.25 + 0.05, 0.01);
+  EXPECT_TRUE(Admit(4).ok());
+}
+
+TEST_F(StreamAdmissionTest, WhenNothingIsFreeItSaysSo) {
+  for (std::uint64_t s = 1; s <= 3; ++s) ASSERT_TRUE(Admit(s).ok());
+  for (int i = 0; i < 30; ++i) desk.OnUnit(StreamId{1}, plan, milliseconds(900), {}, 25);
+  EXPECT_THAT(Admit(4).error().accepted, HasSubstr("nothing in this class"));
+}
+
+TEST_F(StreamAdmissionTest, WithoutAPromiseEverybodyIsLetIn) {
+  StreamAdmission open({}, 1, 0);
+  for (std::uint64_t s = 1; s <= 100; ++s) {
+    EXPECT_TRUE(open.Admit(StreamId{s}, SquarePlan(4000, 60), 0, true).ok());
+  }
+}
+
+}  // namespace
+}  // namespace gopmill
