@@ -179,12 +179,15 @@ void AddShares(const RunRecord& record, RunMeasures& measures) {
   ServedShares found = FindShares(units, record.classes.size());
   measures.backlogged_s = ToSeconds(found.backlogged);
   measures.class_shares = std::move(found.shares);
-  double weights = 0;
-  for (const ServiceClass& each : record.classes) weights += each.weight;
-  for (std::size_t c = 0; c < record.classes.size() && measures.backlogged_s > 0; ++c) {
-    const double due = record.classes[c].weight / weights;
-    measures.share_error = std::max(measures.share_error, std::abs(measures.class_shares[c] - due));
+  const std::vector<double> due = AssuredShares(record.classes);
+  for (std::size_t c = 0; c < due.size() && measures.backlogged_s > 0; ++c) {
+    measures.share_error =
+        std::max(measures.share_error, std::abs(measures.class_shares[c] - due[c]));
   }
+  const ShareWindows windows = FindShareWindows(units, due);
+  measures.share_error_10s = windows.worst;
+  measures.share_windows = static_cast<double>(windows.windows);
+  measures.share_one_unit = windows.one_unit;
 }
 
 void AddStages(const RunRecord& record, RunMeasures& measures) {
@@ -275,8 +278,15 @@ constexpr std::array kDocs = {
     MeasureDoc{"wake_up_us", "wake-up", "us", "until a free worker begins its next unit, mean", 1,
                1, &M::wake_up_us},
     MeasureDoc{"share_error", "share err", "%",
-               "greatest distance of a class's share from its weight's, while all were backlogged",
+               "greatest distance of a class's share from its due one, while all were backlogged",
                2, 100, &M::share_error},
+    MeasureDoc{"share_error_10s", "any 10 s", "%",
+               "the same, worst window of 10 s in which all were backlogged throughout", 2, 100,
+               &M::share_error_10s},
+    MeasureDoc{"share_one_unit", "one unit", "%", "the longest unit as a part of such a window", 2,
+               100, &M::share_one_unit},
+    MeasureDoc{"share_windows", "windows", "", "how many such windows there were, one each 0.2 s",
+               0, 1, &M::share_windows},
     MeasureDoc{"backlogged_s", "backlogged", "s", "time during which units of all classes waited",
                2, 1, &M::backlogged_s},
     MeasureDoc{"cpu_s", "CPU", "s", "CPU time of the whole process", 2, 1, &M::cpu_s},

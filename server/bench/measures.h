@@ -57,6 +57,7 @@ struct RunMeasures {
   double idle_waiting_too_long_ms = 0, others_ms = 0, wake_up_us = 0;
   double frames = 0, video_bytes = 0, peak_bytes = 0, minor_faults = 0;
   double share_error = 0, backlogged_s = 0;
+  double share_error_10s = 0, share_windows = 0, share_one_unit = 0;
   std::vector<double> class_shares;  // by class, empty without classes
   std::vector<CoreMeasures> cores;
   std::array<double, kStages> stages_ms{};  // means per GOP

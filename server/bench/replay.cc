@@ -169,6 +169,7 @@ Result<RunRecord> RunReplay(const ReplayOptions& options, const std::vector<Repl
   const CacheCounters cache;
   SchedulerOptions scheduling{.policy = options.policy, .workers = options.workers};
   scheduling.policy_options.classes = options.classes;
+  scheduling.rules = options.rules;
   scheduling.policy_options.contexts_per_worker = options.contexts_per_worker;
   GOPMILL_ASSIGN_OR_RETURN(const auto scheduler,
                            Scheduler::Create(scheduling, topology, [contexts](WorkerId) {

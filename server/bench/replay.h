@@ -35,6 +35,7 @@ struct ReplayOptions {
   std::string policy;
   int workers = 0;              // 0 = one per CPU
   int contexts_per_worker = 8;  // least recently used goes first
+  std::string rules = {};       // forms of the policies' rules (policy_options_text.h)
   std::vector<ServiceClass> classes = {};
 };
 // kCancelled when `stop` was asked for.

@@ -128,8 +128,11 @@ std::string ReportJson(const Report& report) {
       {"coverage", report.summaries.empty() ? 0 : report.summaries[0].measures[0].coverage}};
   json["violations"] = report.violations;
   json["classes"] = Json::array();
-  for (const ServiceClass& each : report.comparison.runs.front().record.classes) {
-    json["classes"].push_back({{"name", each.name}, {"weight", each.weight}});
+  const auto& classes = report.comparison.runs.front().record.classes;
+  const std::vector<double> due = AssuredShares(classes);
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    json["classes"].push_back(
+        {{"name", classes[c].name}, {"weight", classes[c].weight}, {"due", due[c]}});
   }
   json["measures"] = LegendJson();
   for (const PolicySummary& summary : report.summaries) {

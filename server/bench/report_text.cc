@@ -91,19 +91,21 @@ std::string StageTable(const Report& report) {
 std::string ShareTable(const Report& report) {
   const auto& classes = report.comparison.runs.front().record.classes;
   if (classes.empty()) return "";
-  double weights = 0;
-  for (const ServiceClass& each : classes) weights += each.weight;
+  const std::vector<double> due = AssuredShares(classes);
   std::vector<Row> rows = {{"policy"}};
-  for (const ServiceClass& each : classes) {
-    rows[0].push_back(fmt::format("{} (due {:.1f} %)", each.name, 100 * each.weight / weights));
+  for (std::size_t c = 0; c < due.size(); ++c) {
+    rows[0].push_back(fmt::format("{} (due {:.1f} %)", classes[c].name, 100 * due[c]));
   }
-  rows[0].insert(rows[0].end(), {"share err %", "backlogged s"});
+  rows[0].insert(rows[0].end(), {"share err %", "any 10 s", "one unit", "windows", "backlogged s"});
   for (const PolicySummary& summary : report.summaries) {
     Row row = {summary.policy};
     for (const Interval& share : summary.class_shares) {
       row.push_back(fmt::format("{:.1f}", 100 * share.median));
     }
-    row.push_back(fmt::format("{:.2f}", 100 * summary.measures[IndexOf("share_error")].median));
+    for (const char* name : {"share_error", "share_error_10s", "share_one_unit"}) {
+      row.push_back(fmt::format("{:.2f}", 100 * summary.measures[IndexOf(name)].median));
+    }
+    row.push_back(fmt::format("{:.0f}", summary.measures[IndexOf("share_windows")].median));
     row.push_back(fmt::format("{:.2f}", summary.measures[IndexOf("backlogged_s")].median));
     rows.push_back(std::move(row));
   }

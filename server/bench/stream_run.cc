@@ -165,6 +165,7 @@ Result<RunRecord> RunStreams(const StreamRunOptions& options,
   const CacheCounters cache;  // before the engine: its threads inherit the counters
   SchedulerOptions scheduling{.policy = options.policy, .workers = options.workers};
   scheduling.policy_options.classes = options.classes;
+  scheduling.rules = options.rules;
   GOPMILL_ASSIGN_OR_RETURN(const auto engine, Engine::Create({.scheduler = scheduling}));
   RunRecord record;
   record.classes = options.classes;

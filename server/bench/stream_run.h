@@ -24,6 +24,7 @@ struct StreamRunOptions {
   std::string duration = "20";  // seconds of each movie
   std::string preset = "veryfast";
   bool audio = false;
+  std::string rules;  // forms of the policies' rules (policy_options_text.h); empty = corrected
   std::vector<ServiceClass> classes;       // streams get them in turn; empty = no classes
   std::shared_ptr<UnitObserver> recorder;  // hears of all units too; may be null
 };

@@ -9,6 +9,8 @@
 #include <stop_token>
 
 #include "base/log.h"
+#include "config/ratio_file.h"
+#include "scheduler/policy_options_text.h"
 #include "server/bench/policy_list.h"
 #include "server/bench/replay.h"
 #include "server/bench/report.h"
@@ -85,12 +87,22 @@ Status PlanStreams(const BenchArgs& args, Plan& plan) {
   return bench::CheckMovies(plan.streams);
 }
 
+// Checked for this machine's workers here: nothing is measured with options that are wrong.
+Result<std::string> RulesOf(const BenchArgs& args) {
+  GOPMILL_ASSIGN_OR_RETURN(const std::string rules, WithRatioFiles(args.scheduler_options));
+  PolicyOptions parsed;
+  const int workers = args.workers > 0 ? args.workers : bench::DescribeMachine().cpus;
+  GOPMILL_RETURN_IF_ERROR(ParsePolicyOptions(rules, workers, parsed));
+  return rules;
+}
+
 Result<Plan> MakePlan(const BenchArgs& args) {
   Plan plan;
   GOPMILL_ASSIGN_OR_RETURN(plan.policies, bench::ParsePolicyList(args.schedulers));
   GOPMILL_RETURN_IF_ERROR(CheckOutputs(args));
   plan.repeats = args.repeats > 0 ? args.repeats : args.quick ? kQuickRepeats : kStandardRepeats;
   plan.options.workers = args.workers;
+  GOPMILL_ASSIGN_OR_RETURN(plan.options.rules, RulesOf(args));
   if (!args.classes.empty()) {
     GOPMILL_ASSIGN_OR_RETURN(plan.options.classes, ParseClasses(args.classes));
   }
@@ -120,9 +132,11 @@ Result<bench::Comparison> Run(const BenchArgs& args, Plan& plan, const std::stop
   }
   const bench::RunPolicy run = [&](const std::string& policy) -> Result<bench::RunRecord> {
     if (!plan.units.empty()) {
-      return bench::RunReplay(
-          {.policy = policy, .workers = args.workers, .classes = plan.options.classes}, plan.units,
-          stop);
+      return bench::RunReplay({.policy = policy,
+                               .workers = args.workers,
+                               .rules = plan.options.rules,
+                               .classes = plan.options.classes},
+                              plan.units, stop);
     }
     plan.options.policy = policy;
     plan.options.recorder = recorder;

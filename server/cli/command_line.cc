@@ -227,6 +227,8 @@ void AddBench(CLI::App& app, Line& line) {
   add("--unit", args.unit, "gop, or seconds of video per unit")->type_name("gop|S");
   add("--preset", args.preset, "Of the encoder")->type_name("NAME");
   command->add_flag("--audio", args.audio, "Transcode the sound too");
+  add("--scheduler-options", args.scheduler_options,
+      "Forms of the policies' rules, as gopmill bench --list prints them: NAME=VALUE,...");
   add("--classes", args.classes,
       "Service classes with weights, streams take them in turn: NAME:WEIGHT[:GUARANTEED[:MAX]],...")
       ->type_name("A:5,B:3,...");

@@ -54,6 +54,7 @@ struct BenchArgs {
   std::string schedulers = "all";  // names with commas between
   std::string mix = "reference";
   std::string duration, unit = "gop", preset = "veryfast", movies = "movies/files";
+  std::string scheduler_options;          // NAME=VALUE,...; empty = the corrected forms
   std::string classes;                    // NAME:WEIGHT[...],...; empty for none
   std::string replay;                     // trace to run instead of a mix
   std::string json, html, trace, record;  // files to write
