@@ -132,6 +132,7 @@ Result<EncoderSpec> MakeEncoderSpec(const StreamPlan& plan) {
                    .fps = target.fps,
                    .sample_aspect = SampleAspect(plan),
                    .rate_mode = target.rate_mode,
+                   .quality = target.quality,
                    .nominal_bps = target.bitrate,
                    .maxrate = target.maxrate,
                    .bufsize = target.bufsize,

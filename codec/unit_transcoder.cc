@@ -13,6 +13,8 @@ extern "C" {
 #include <utility>
 
 #include "codec/encoder_info.h"
+#include "codec/encoder_settings.h"
+#include "codec/rate_search.h"
 #include "codec/vbv.h"
 #include "media/av_error.h"
 
@@ -81,7 +83,12 @@ class Pass {
   using PacketHandler = std::function<void(av::Packet)>;
   using DecodedHandler = std::function<void()>;  // the unit's last frame has been decoded
 
-  Status Run(FrameSelector& selector, std::int64_t bps, const PacketHandler& on_packet,
+  // What the encoder is told: a bit rate, or one rate factor for all frames.
+  struct Rate {
+    std::int64_t bps = 0;
+    std::optional<double> crf;
+  };
+  Status Run(FrameSelector& selector, const Rate& rate, const PacketHandler& on_packet,
              const DecodedHandler& on_decoded);
 
  private:
@@ -188,13 +195,16 @@ Status Pass::Announce() {
   return OkStatus();
 }
 
-Status Pass::Run(FrameSelector& selector, std::int64_t bps, const PacketHandler& on_packet,
+Status Pass::Run(FrameSelector& selector, const Rate& rate, const PacketHandler& on_packet,
                  const DecodedHandler& on_decoded) {
   {
     const Stopwatch watch(stats_.encode);
     GOPMILL_ASSIGN_OR_RETURN(encoder_, cache_.TakeEncoder(*task_.encoder, spec_.frame_count()));
-    if (task_.encoder->rate_mode == RateMode::kBitrate)
-      encoder_->SetBitrate(bps, spec_.frame_count());
+    if (rate.crf) {
+      encoder_->SetConstantQuality(*rate.crf, spec_.frame_count());
+    } else if (task_.encoder->rate_mode == RateMode::kBitrate) {
+      encoder_->SetBitrate(rate.bps, spec_.frame_count());
+    }
   }
   const std::size_t room =
       spec_.ends_run ? 0 : task_.decode_ahead_bytes / FrameBytes(*task_.encoder);
@@ -273,6 +283,11 @@ class RunEnd {
   UnitOutput& output_;
 };
 
+// quality=best of an encoder that can be told a rate factor.
+bool Searches(const EncoderSpec& spec) {
+  return spec.quality == Quality::kBest && SteeredByCrf(spec);
+}
+
 // Whether the packets of a pass must be judged before they may leave: a VBV has been declared, or
 // the encoder keeps its own rate control, which misses the rate of a single unit by too much.
 bool NeedsJudging(const EncoderSpec& spec) {
@@ -295,12 +310,17 @@ class JudgedPass {
   [[nodiscard]] double Correction(std::int64_t target_bps, int pass) const {
     if (spec_.rate_mode != RateMode::kBitrate) return 1;
     if (vbv_violated()) return pass < kMaxVbvPasses ? vbv_->CorrectionFactor() : 1;
-    if (OpensAhead(spec_) || pass >= kMaxRatePasses || bytes_ == 0) return 1;
+    const bool best = spec_.quality == Quality::kBest;
+    if (OpensAhead(spec_) || bytes_ == 0) return 1;
+    if (pass >= (best ? kMaxSearchPasses : kMaxRatePasses)) return 1;
     const double seconds = static_cast<double>(packets_.size()) / spec_.fps.ToDouble();
     const double wanted = static_cast<double>(target_bps) * seconds / 8;
     const double factor = wanted / static_cast<double>(bytes_);
-    return std::abs(factor - 1) <= kRateTolerance ? 1 : std::clamp(factor, 0.3, 1.6);
+    const double tolerance = best ? kSearchTolerance : kRateTolerance;
+    return std::abs(factor - 1) <= tolerance ? 1 : std::clamp(factor, 0.3, 1.6);
   }
+  [[nodiscard]] double vbv_factor() const { return vbv_violated() ? vbv_->CorrectionFactor() : 1; }
+  [[nodiscard]] double bits() const { return 8.0 * static_cast<double>(bytes_); }
   std::vector<av::Packet> TakePackets() { return std::move(packets_); }
 
  private:
@@ -310,14 +330,59 @@ class JudgedPass {
   std::vector<av::Packet> packets_;
 };
 
+void Deliver(JudgedPass pass, UnitStats& stats, UnitOutput& output) {
+  for (av::Packet& packet : pass.TakePackets()) {
+    stats.bytes += packet->size;
+    output.OnPacket(std::move(packet));
+  }
+}
+
+bool Repeatable(const UnitTask& task) {
+  return task.input->spec.cut != CutKind::kChained ||
+         (task.run.history && task.run.history->complete);
+}
+
+// quality=best: passes at one rate factor each until the unit takes the bits it may. A unit that
+// cannot be decoded again gets one pass of the steered encoder.
+Status RunSearched(UnitTask& task, ContextCache& cache, const std::stop_token& stop,
+                   UnitStats& stats, UnitOutput& output, std::unique_ptr<FrameSelector>& selector,
+                   const Pass::DecodedHandler& on_decoded) {
+  const EncoderSpec& spec = *task.encoder;
+  const auto frames = static_cast<double>(task.input->spec.frame_count());
+  const std::int64_t bps = task.input->spec.budget_bps;
+  RateSearch search(static_cast<double>(bps) * frames / spec.fps.ToDouble(),
+                    frames * spec.width * spec.height);
+  std::optional<JudgedPass> best;
+  const auto give_back = [&] { cache.GiveDecoder(*task.plan->source, selector->TakeDecoder()); };
+  for (int pass = 1;; ++pass) {
+    JudgedPass judged(spec);
+    stats.concealed = 0;
+    Pass run(task, cache, stop, stats, output);
+    Pass::Rate rate{.bps = bps, .crf = {}};
+    if (Repeatable(task)) rate.crf = search.crf();
+    GOPMILL_RETURN_IF_ERROR(run.Run(
+        *selector, rate, [&](av::Packet packet) { judged.Add(std::move(packet)); },
+        pass == 1 ? on_decoded : Pass::DecodedHandler(give_back)));
+    stats.encodes = pass;
+    const bool done = search.Done(judged.bits(), judged.vbv_factor()) || !rate.crf;
+    if (search.newest_is_best()) {
+      stats.vbv_violated = judged.vbv_violated();
+      best.emplace(std::move(judged));
+    }
+    if (done) break;
+    task.run.selector.reset();
+    GOPMILL_ASSIGN_OR_RETURN(selector, SelectorFor(task, cache));
+  }
+  Deliver(std::move(*best), stats, output);
+  return OkStatus();
+}
+
 // Passes over the unit until one is good, or no better one can be had.
 Status RunJudged(UnitTask& task, ContextCache& cache, const std::stop_token& stop, UnitStats& stats,
                  UnitOutput& output, std::unique_ptr<FrameSelector>& selector,
                  const Pass::DecodedHandler& on_decoded) {
   const EncoderSpec& spec = *task.encoder;
   const std::int64_t target = task.input->spec.budget_bps;
-  const bool repeatable =
-      task.input->spec.cut != CutKind::kChained || (task.run.history && task.run.history->complete);
   auto bps = static_cast<double>(target) * FirstGuess(spec.codec);
   for (int pass = 1;; ++pass) {
     JudgedPass judged(spec);
@@ -327,16 +392,13 @@ Status RunJudged(UnitTask& task, ContextCache& cache, const std::stop_token& sto
     const auto give_back = [&] { cache.GiveDecoder(*task.plan->source, selector->TakeDecoder()); };
     const Pass::DecodedHandler decoded = pass == 1 ? on_decoded : Pass::DecodedHandler(give_back);
     GOPMILL_RETURN_IF_ERROR(run.Run(
-        *selector, static_cast<std::int64_t>(bps),
+        *selector, {.bps = static_cast<std::int64_t>(bps), .crf = {}},
         [&](av::Packet packet) { judged.Add(std::move(packet)); }, decoded));
     stats.encodes = pass;
     stats.vbv_violated = judged.vbv_violated();
-    const double correction = repeatable ? judged.Correction(target, pass) : 1;
+    const double correction = Repeatable(task) ? judged.Correction(target, pass) : 1;
     if (correction == 1) {
-      for (av::Packet& packet : judged.TakePackets()) {
-        stats.bytes += packet->size;
-        output.OnPacket(std::move(packet));
-      }
+      Deliver(std::move(judged), stats, output);
       return OkStatus();
     }
     bps *= correction;
@@ -353,7 +415,9 @@ Result<UnitStats> TranscodeUnit(UnitTask task, ContextCache& cache, const std::s
   GOPMILL_ASSIGN_OR_RETURN(std::unique_ptr<FrameSelector> selector, SelectorFor(task, cache));
   RunEnd end(task, cache, stats, output);
   const auto on_decoded = [&] { end.Decoded(selector); };
-  if (NeedsJudging(*task.encoder)) {
+  if (Searches(*task.encoder)) {
+    GOPMILL_RETURN_IF_ERROR(RunSearched(task, cache, stop, stats, output, selector, on_decoded));
+  } else if (NeedsJudging(*task.encoder)) {
     GOPMILL_RETURN_IF_ERROR(RunJudged(task, cache, stop, stats, output, selector, on_decoded));
   } else {
     Pass pass(task, cache, stop, stats, output);
@@ -361,7 +425,8 @@ Result<UnitStats> TranscodeUnit(UnitTask task, ContextCache& cache, const std::s
       stats.bytes += packet->size;
       output.OnPacket(std::move(packet));
     };
-    GOPMILL_RETURN_IF_ERROR(pass.Run(*selector, task.input->spec.budget_bps, forward, on_decoded));
+    const Pass::Rate rate{.bps = task.input->spec.budget_bps, .crf = {}};
+    GOPMILL_RETURN_IF_ERROR(pass.Run(*selector, rate, forward, on_decoded));
   }
   stats.frames = task.input->spec.frame_count();
   return stats;

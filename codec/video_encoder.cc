@@ -32,7 +32,7 @@ constexpr std::size_t kContextBytes = 4U << 20U;
 // does by itself.
 constexpr std::size_t kSteeringLookahead = 8;
 std::size_t FramesHeld(const EncoderSpec& spec) {
-  if (!SteeredByCrf(spec)) return 0;
+  if (!SteeredByCrf(spec) || spec.quality == Quality::kBest) return 0;
   const bool looks_ahead = spec.codec == VideoCodec::kH264 && PresetLookahead(spec.preset) > 0;
   return looks_ahead ? 0 : kSteeringLookahead;
 }
@@ -52,8 +52,8 @@ int UnitLookahead(const EncoderSpec& spec, std::int64_t frames) {
   const int preset = PresetLookahead(spec.preset);
   const auto share = static_cast<int>(frames / kLookaheadShare);
   const bool looks_ahead = spec.codec == VideoCodec::kH264 && preset > 0;
-  if (!SteeredByCrf(spec) || !looks_ahead || frames <= 0 || share >= preset)
-    return kPresetLookahead;
+  const bool steered = SteeredByCrf(spec) && spec.quality == Quality::kNormal;
+  if (!steered || !looks_ahead || frames <= 0 || share >= preset) return kPresetLookahead;
   return std::max(share, kLeastLookahead);
 }
 
@@ -126,6 +126,14 @@ void VideoEncoder::SetBitrate(std::int64_t bps, std::int64_t frames) {
   }
 }
 
+void VideoEncoder::SetConstantQuality(double crf, std::int64_t frames) {
+  constant_crf_ = crf;
+  if (context_ == nullptr || lookahead_ != kPresetLookahead) {
+    opened_ =
+        OpenCodec({.bps = spec_.nominal_bps, .frames = frames, .lookahead = kPresetLookahead});
+  }
+}
+
 // Gives the codec its next frame, or the end when there is none left.
 Status VideoEncoder::Feed() {
   int ret = 0;
@@ -136,6 +144,7 @@ Status VideoEncoder::Feed() {
     const av::Frame frame = std::move(held_.front());
     held_.pop_front();
     if (control_) GOPMILL_RETURN_IF_ERROR(SetCrf(*context_, control_->crf()));
+    if (constant_crf_) GOPMILL_RETURN_IF_ERROR(SetCrf(*context_, *constant_crf_));
     frame->quality = context_->global_quality;
     fed_frame_ = true;
     ret = avcodec_send_frame(context_.get(), frame.get());
@@ -160,7 +169,7 @@ Status VideoEncoder::Send(const AVFrame* frame) {
   av::Frame copy = av::Ref(*frame);
   // An encoder takes this as an order; here it is what the source happened to be.
   copy->pict_type = AV_PICTURE_TYPE_NONE;
-  if (SteeredByCrf(spec_)) {
+  if (SteeredByCrf(spec_) && !constant_crf_) {
     if (!control_) {
       control_.emplace(
           RateControl::Unit{spec_.width, spec_.height, spec_.fps, spec_.nominal_bps, 0});

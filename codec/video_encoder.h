@@ -37,6 +37,7 @@ struct EncoderSpec {
   Rational sample_aspect{1, 1};
   int pixel_format = -1;  // AVPixelFormat
   RateMode rate_mode = RateMode::kBitrate;
+  Quality quality = Quality::kNormal;
   std::int64_t nominal_bps = 0;           // the stream's bit rate (kBitrate)
   std::int64_t maxrate = 0, bufsize = 0;  // bits/s, bits; 0 = no VBV
   double crf = 0;
@@ -73,6 +74,9 @@ class VideoEncoder {
   // then met less well); kBitrate mode only; before the first frame. Without this call the rate is
   // the spec's nominal one. A failure to open is reported by Send.
   void SetBitrate(std::int64_t bps, std::int64_t frames = 0);
+  // In place of SetBitrate, for encoders that are steered by CRF (SteeredByCrf): one constant rate
+  // factor for the whole unit, and the lookahead of the preset.
+  void SetConstantQuality(double crf, std::int64_t frames);
   // Feeds one frame whose pts counts output frames (time base 1/fps). The first frame becomes an
   // IDR (key frame), none after it does. nullptr = no more frames: drain with Receive.
   Status Send(const AVFrame* frame);
@@ -102,6 +106,7 @@ class VideoEncoder {
   av::CodecContext context_;  // null until the codec is opened
   Status opened_;             // what opening it gave
   std::optional<RateControl> control_;
+  std::optional<double> constant_crf_;
   std::deque<av::Frame> held_;  // in front of the codec
   bool fed_frame_ = false, draining_ = false, fed_end_ = false;
 };

@@ -71,6 +71,7 @@ Status ResolveCodecs(Resolution& r) {
   target.acodec = r.request.acodec.value_or(DefaultAudioCodec(target.container));
   GOPMILL_RETURN_IF_ERROR(CheckContainer(target.container, target.vcodec, target.acodec));
   target.preset = r.request.preset.value_or(Preset::kVeryfast);
+  target.quality = r.request.quality.value_or(Quality::kNormal);
   target.profile = r.request.profile.value_or(Profile::kAuto);
   target.fit = r.request.fit.value_or(Fit::kFit);
   target.unit_seconds = r.request.unit_seconds.value_or(kDefaultUnitSeconds);

@@ -54,6 +54,10 @@ constexpr std::array kProfiles = std::to_array<Named<Profile>>({
     {Profile::kHigh10, "high10"},
     {Profile::kMain10, "main10"},
 });
+constexpr std::array kQualities = std::to_array<Named<Quality>>({
+    {Quality::kNormal, "normal"},
+    {Quality::kBest, "best"},
+});
 constexpr std::array kFits = std::to_array<Named<Fit>>({
     {Fit::kFit, "fit"},
     {Fit::kStretch, "stretch"},
@@ -213,8 +217,9 @@ constexpr std::array kParams = std::to_array<Param>({
      [](TargetRequest& r, std::string_view t) {
        return SetBits(t, kMinBitrate, kMaxBitrate, r.bufsize);
      }},
-    {{"quality", "normal", "Effort beyond the preset"},
-     [](TargetRequest&, std::string_view t) { return t == "normal"; }},
+    {{"quality", "normal, best",
+      "Effort beyond the preset; best encodes each piece two to five times"},
+     [](TargetRequest& r, std::string_view t) { return SetNamed(kQualities, t, r.quality); }},
     {{"unit", "gop, or 0.2 to 30 seconds", "Length of the pieces that are transcoded in parallel"},
      SetUnit},
 });
@@ -244,20 +249,16 @@ std::string_view Name(Container value) { return NameIn(kContainers, value); }
 std::string_view Name(Preset value) { return NameIn(kPresets, value); }
 std::string_view Name(Profile value) { return NameIn(kProfiles, value); }
 std::string_view Name(Fit value) { return NameIn(kFits, value); }
+std::string_view Name(Quality value) { return NameIn(kQualities, value); }
 
 Status SetParam(TargetRequest& request, std::string_view name, std::string_view value) {
   for (const Param& param : kParams) {
     if (param.doc.name != name) continue;
     if (param.set(request, value)) return OkStatus();
-    Error error = InvalidArgument(
+    return InvalidArgument(
         std::string(name),
         "The value " + Quoted(value) + " of " + std::string(name) + " is not accepted.",
         std::string(param.doc.accepted));
-    if (name == "quality" && value == "best") {
-      error.code = Code::kUnsupported;
-      error.message = "Two-pass encoding (quality best) is not built yet.";
-    }
-    return error;
   }
   return UnknownParam(name);
 }

@@ -36,6 +36,9 @@ enum class Preset {
 };
 // kAuto: 8-bit 4:2:0 High for H.264 and MPEG-4; HEVC, AV1 and VP9 keep 10 bits of a 10-bit source.
 enum class Profile { kAuto, kBaseline, kMain, kHigh, kHigh10, kMain10 };
+// Effort beyond the preset. kBest: a unit is encoded until its bits are right at one constant
+// quality.
+enum class Quality { kNormal, kBest };
 // How the picture meets the requested box. kFit: inside it, keeping the aspect ratio. kStretch:
 // exactly it. kCrop: fill it and cut what is over. kPad: inside it, with black bars.
 enum class Fit { kFit, kStretch, kCrop, kPad };
@@ -47,6 +50,7 @@ std::string_view Name(Container value);
 std::string_view Name(Preset value);
 std::string_view Name(Profile value);
 std::string_view Name(Fit value);
+std::string_view Name(Quality value);
 
 // Accepted ranges; outside them a request is refused with a message that names them.
 inline constexpr int kMinSide = 16;
@@ -74,6 +78,7 @@ struct TargetRequest {
   std::optional<int> channels;
   std::optional<Container> container;
   std::optional<Preset> preset;
+  std::optional<Quality> quality;
   std::optional<Profile> profile;
   std::optional<Fit> fit;
   std::optional<Rational> start, duration;  // seconds
@@ -98,6 +103,7 @@ std::span<const ParamDoc> TargetParams();
 struct Target {
   VideoCodec vcodec = VideoCodec::kH264;
   Preset preset = Preset::kVeryfast;
+  Quality quality = Quality::kNormal;
   Profile profile = Profile::kAuto;
   int width = 0, height = 0;  // coded size, pixels, even
   Fit fit = Fit::kFit;

@@ -22,6 +22,9 @@ using nlohmann::ordered_json;
 constexpr double kDecodeNs = 4.0;
 constexpr double kScaleNs = 3.0;
 
+// Passes of quality=best over a unit, in the mean.
+constexpr double kBestPasses = 3;
+
 double EncodeNs(VideoCodec codec, Preset preset) {
   constexpr std::array<double, 9> kX264{5, 9, 18, 28, 36, 45, 80, 160, 300};
   const double x264 = kX264.at(static_cast<std::size_t>(preset));
@@ -50,7 +53,8 @@ UnitCost CostOf(const UnitSpec& unit, const StreamPlan& plan) {
   const double ns = decoded * source_pixels * kDecodeNs +
                     std::min(source_frames, out_frames) * source_pixels * kScaleNs +
                     out_frames * target_pixels * EncodeNs(plan.target.vcodec, plan.target.preset);
-  return {.core_seconds = ns / 1e9};
+  const double passes = plan.target.quality == Quality::kBest ? kBestPasses : 1;
+  return {.core_seconds = ns * passes / 1e9};
 }
 
 std::string_view Name(CutKind cut) {

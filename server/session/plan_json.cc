@@ -34,13 +34,10 @@ ordered_json RateJson(const Target& target) {
 }  // namespace
 
 ordered_json TargetJson(const Target& target) {
-  ordered_json json{{"width", target.width},
-                    {"height", target.height},
-                    {"fit", Name(target.fit)},
-                    {"fps", FractionText(target.fps)},
-                    {"vcodec", Name(target.vcodec)},
-                    {"preset", Name(target.preset)},
-                    {"container", Name(target.container)},
+  ordered_json json{{"width", target.width},           {"height", target.height},
+                    {"fit", Name(target.fit)},         {"fps", FractionText(target.fps)},
+                    {"vcodec", Name(target.vcodec)},   {"preset", Name(target.preset)},
+                    {"quality", Name(target.quality)}, {"container", Name(target.container)},
                     {"acodec", Name(target.acodec)}};
   json.update(RateJson(target));
   if (target.acodec == AudioCodec::kAac || target.acodec == AudioCodec::kOpus) {

@@ -79,6 +79,23 @@ def every_movie(folder):
             check_output(output, frames, fps)
 
 
+def best_quality(folder):
+    """quality=best takes the bits it may, whatever the pictures, and the same with any workers."""
+    source = os.path.join(MOVIES, "ref-street.mpg")
+    flags = ["--size", "176x144", "--bitrate", "120k", "--duration", "10", "--acodec", "none",
+             "--quality", "best", "--verify"]
+    outputs = [os.path.join(folder, f"best-{workers}.ts") for workers in (1, 2)]
+    for output, workers in zip(outputs, ("1", "2")):
+        transcode(source, output, *flags, "--workers", workers)
+    sizes = subprocess.check_output(
+        ["ffprobe", "-v", "error", "-show_entries", "packet=size", "-of", "csv=p=0", outputs[0]],
+        text=True).split()
+    rate = 8 * sum(int(size.strip(",")) for size in sizes) / 10
+    check(abs(rate / 120_000 - 1) < 0.02, f"quality=best: {rate:.0f} b/s instead of 120000")
+    first, second = (open(output, "rb").read() for output in outputs)
+    check(first == second, "quality=best: bytes differ with the number of workers")
+
+
 def onsets(samples, rate, threshold):
     """Times at which a signal first exceeds the threshold after 0.3 s below it."""
     found, quiet_since = [], -1.0
@@ -136,6 +153,7 @@ def sync(folder):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         sync(folder)
+        best_quality(folder)
         every_movie(folder)
     return 1 if failures else 0
 

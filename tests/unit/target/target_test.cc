@@ -142,12 +142,13 @@ TEST(TargetParams, UnknownNamesAreRefusedWithTheList) {
   }
 }
 
-TEST(TargetParams, TwoPassQualityIsSaidNotToBeBuilt) {
+TEST(TargetParams, QualityIsNormalOrBest) {
   TargetRequest request;
-  const Status status = SetParam(request, "quality", "best");
+  ASSERT_TRUE(SetParam(request, "quality", "best").ok());
+  EXPECT_EQ(request.quality, Quality::kBest);
+  const Status status = SetParam(request, "quality", "perfect");
   ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().code, Code::kUnsupported);
-  EXPECT_THAT(status.error().message, HasSubstr("not built yet"));
+  EXPECT_EQ(status.error().accepted, "normal, best");
 }
 
 TEST(TargetParams, MessagesHoldOnlyPrintableText) {

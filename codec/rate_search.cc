@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codec/rate_search.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gopmill {
+namespace {
+
+constexpr double kStepPerOctave = 5.5;  // CRF steps that halve a unit, before it is known better
+constexpr double kLeastStep = 2, kMostStep = 14;
+// Bits per pixel that pictures of middling detail take at that CRF with x264's presets.
+constexpr double kGuessCrf = 24, kGuessBits = 0.08;
+
+double Rounded(double crf) {
+  return std::round(std::clamp(crf, kTransparentCrf, kHighestCrf) * 32) / 32;
+}
+
+}  // namespace
+
+RateSearch::RateSearch(double bits, double pixels)
+    : bits_(bits),
+      crf_(Rounded(kGuessCrf - kStepPerOctave * std::log2(bits / pixels / kGuessBits))) {}
+
+double RateSearch::Next() const {
+  const Pass& newest = passes_.back();
+  double step = kStepPerOctave;
+  if (passes_.size() > 1) {
+    const Pass& before = passes_[passes_.size() - 2];
+    const double octaves = before.octaves - newest.octaves;
+    if (std::abs(octaves) > 1e-6) step = (newest.crf - before.crf) / octaves;
+    step = std::clamp(step, kLeastStep, kMostStep);
+  }
+  return Rounded(newest.crf + step * newest.octaves);
+}
+
+bool RateSearch::Done(double bits, double vbv_factor) {
+  const bool allowed = vbv_factor >= 1;
+  if (!allowed) {
+    const double lowered = std::min(bits_, bits * vbv_factor);
+    for (Pass& pass : passes_) pass.octaves += std::log2(bits_ / lowered);
+    bits_ = lowered;
+  }
+  passes_.push_back({crf_, std::log2(std::max(bits, 1.0) / bits_), allowed});
+  const auto worse = [](const Pass& a, const Pass& b) {
+    if (a.allowed != b.allowed) return b.allowed;
+    return std::abs(a.octaves) > std::abs(b.octaves);
+  };
+  const Pass& newest = passes_.back();
+  if (passes_.size() == 1 || worse(passes_[best_], newest)) best_ = passes_.size() - 1;
+  if (allowed && std::abs(newest.octaves) <= std::log2(1 + kSearchTolerance)) return true;
+  if (passes_.size() >= static_cast<std::size_t>(kMaxSearchPasses)) return true;
+  const double next = Next();
+  if (next == crf_) return true;  // at the end of the scale
+  crf_ = next;
+  return false;
+}
+
+}  // namespace gopmill

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Finds the constant rate factor (CRF) at which a unit takes the bits it may: quality=best, where a
+// unit is encoded as often as that needs. A whole unit at one factor is what a two-pass encoder
+// comes to: no bits are lost to a control that has to learn the pictures while it spends them.
+//
+// Algorithm: log2 of the bits falls nearly linearly with the CRF, so each pass corrects by the line
+// through the two newest ones (the first by 5.5 steps per octave).
+//
+// Guarantee: a pure function of the numbers given; factors are multiples of 1/32, so that the last
+// bits of the C library's logarithms, which differ between CPU models, do not reach the encoder.
+// Thread-safety: compatible.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace gopmill {
+
+// Close enough: a pass whose bits are off by no more.
+inline constexpr double kSearchTolerance = 0.01;
+inline constexpr int kMaxSearchPasses = 5;
+// Better than this nobody sees: bits are not spent for their own sake.
+inline constexpr double kTransparentCrf = 12, kHighestCrf = 51;
+
+class RateSearch {
+ public:
+  // `bits` > 0 that the unit may take; `pixels` > 0 in all its frames, for the first guess.
+  RateSearch(double bits, double pixels);
+
+  // For the next pass.
+  [[nodiscard]] double crf() const { return crf_; }
+  // The pass at crf() took so many bits. `vbv_factor` < 1: it broke the VBV and should have taken
+  // that part of them; what may be spent is lowered for good. True when no other pass is needed.
+  bool Done(double bits, double vbv_factor);
+  // Whether the newest pass is the best so far: the one to keep.
+  [[nodiscard]] bool newest_is_best() const { return best_ + 1 == passes_.size(); }
+
+ private:
+  struct Pass {
+    double crf = 0, octaves = 0;  // log2(bits / what may be spent)
+    bool allowed = true;          // by the VBV
+  };
+  [[nodiscard]] double Next() const;
+
+  double bits_, crf_;
+  std::vector<Pass> passes_;
+  std::size_t best_ = 0;
+};
+
+}  // namespace gopmill

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codec/rate_search.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace gopmill {
+namespace {
+
+constexpr double kPixels = 640.0 * 360 * 48;
+
+// Passes until the search is content; bits of the kept pass.
+struct Outcome {
+  int passes = 0;
+  double kept = 0, crf = 0;
+};
+template <class Encoder>
+Outcome Search(double bits, const Encoder& encoder) {
+  RateSearch search(bits, kPixels);
+  Outcome outcome;
+  for (bool done = false; !done && outcome.passes < 100;) {
+    const double crf = search.crf();
+    const double taken = encoder(crf);
+    ++outcome.passes;
+    done = search.Done(taken, 1);
+    if (search.newest_is_best()) outcome = {outcome.passes, taken, crf};
+  }
+  return outcome;
+}
+
+TEST(RateSearchTest, FindsTheFactorWhateverThePicturesTake) {
+  for (const double complexity : {1e6, 1e7, 1e8, 1e9}) {
+    for (const double step : {3.5, 5.5, 9.0}) {
+      const double bits = complexity * std::exp2(-27.3 / step);
+      const Outcome found =
+          Search(bits, [&](double crf) { return complexity * std::exp2(-crf / step); });
+      EXPECT_NEAR(found.kept / bits, 1, 0.011) << complexity << " " << step;
+      EXPECT_LE(found.passes, kMaxSearchPasses);
+    }
+  }
+}
+
+TEST(RateSearchTest, FollowsACurveThatIsNotALine) {
+  const Outcome found = Search(
+      2e6, [](double crf) { return 3e8 * std::exp2(-crf / 5) + 4e6 * std::exp2(-crf / 20); });
+  EXPECT_NEAR(found.kept / 2e6, 1, 0.011);
+}
+
+TEST(RateSearchTest, DoesNotSpendBitsThatNobodySees) {
+  const Outcome found = Search(1e9, [](double crf) { return 1e5 * std::exp2(-crf / 6); });
+  EXPECT_EQ(found.crf, kTransparentCrf);
+  EXPECT_LE(found.passes, 3);
+}
+
+TEST(RateSearchTest, EndsWhenPicturesCannotBeCodedSoSmall) {
+  const Outcome found = Search(1000, [](double crf) { return 1e5 + 1e6 * std::exp2(-crf / 6); });
+  EXPECT_EQ(found.crf, kHighestCrf);
+  EXPECT_LE(found.passes, kMaxSearchPasses);
+}
+
+TEST(RateSearchTest, AnEncoderThatIgnoresTheFactorEndsIt) {
+  EXPECT_LE(Search(1e6, [](double) { return 2e6; }).passes, kMaxSearchPasses);
+  EXPECT_LE(Search(1e6, [](double) { return 0.0; }).passes, kMaxSearchPasses);
+}
+
+TEST(RateSearchTest, APassThatBreaksTheVbvIsNotKeptAndLowersTheRate) {
+  RateSearch search(1e6, kPixels);
+  const double first = search.crf();
+  ASSERT_FALSE(search.Done(1e6, 0.8)) << "the rate is met, the VBV is not";
+  EXPECT_GT(search.crf(), first);
+  ASSERT_TRUE(search.Done(8e5, 1)) << "the lower rate is met";
+  EXPECT_TRUE(search.newest_is_best());
+}
+
+TEST(RateSearchTest, TheClosestPassIsKept) {
+  RateSearch search(1e6, kPixels);
+  ASSERT_FALSE(search.Done(1.05e6, 1));
+  EXPECT_TRUE(search.newest_is_best());
+  ASSERT_FALSE(search.Done(0.7e6, 1));
+  EXPECT_FALSE(search.newest_is_best());
+}
+
+}  // namespace
+}  // namespace gopmill
