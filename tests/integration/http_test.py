@@ -6,60 +6,19 @@ import hashlib
 import http.client
 import json
 import os
-import re
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
-PROGRAM = os.environ["GOPMILL_PROGRAM"]
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from served import PROGRAM, Server, check, run_all, wait_until  # noqa: E402
+
 QUERY = "width=160&height=90&bitrate=100k&preset=ultrafast"
-failures = []
-
-
-def check(condition, text):
-    if not condition:
-        failures.append(text)
-        print("FAIL", text, flush=True)
-
-
-class Server:
-    def __init__(self):
-        self.process = subprocess.Popen(
-            [PROGRAM, "serve", "--library", "movies/files", "--http-port", "0", "--rtsp-port", "0"],
-            stderr=subprocess.PIPE, text=True)
-        for line in self.process.stderr:
-            found = re.search(r"listening on http://127\.0\.0\.1:(\d+)", line)
-            if found:
-                self.port = int(found.group(1))
-                break
-        self.drainer = threading.Thread(target=self.process.stderr.read, daemon=True)
-        self.drainer.start()
-
-    def get(self, path, method="GET", headers=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
-        connection.request(method, path, headers=headers or {})
-        answer = connection.getresponse()
-        return answer, answer.read()
-
-    def resident_kib(self):
-        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
-            return int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1))
-
-    def running(self):
-        streams = json.loads(self.get("/v1/streams")[1])["streams"]
-        return [s for s in streams if s["state"] in ("opening", "running")]
-
-
-def wait_until(condition, seconds, text):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return
-        time.sleep(0.02)
-    check(False, text)
 
 
 def same_as_command_line(server):
@@ -240,15 +199,11 @@ def sigterm_drains(server):
 def main():
     server = Server()
     try:
-        for test in [same_as_command_line, bad_requests, head_and_documents,
-                     slow_client_disturbs_nobody, leaving_client_frees_cores,
-                     delete_stops_a_stream, uploads, answer_begins_before_the_upload_ends,
-                     sigterm_drains]:
-            print(test.__name__, flush=True)
-            test(server)
+        return run_all([same_as_command_line, bad_requests, head_and_documents, slow_client_disturbs_nobody,
+                        leaving_client_frees_cores, delete_stops_a_stream, uploads,
+                        answer_begins_before_the_upload_ends, sigterm_drains], server)
     finally:
         server.process.kill()
-    return 1 if failures else 0
 
 
 if __name__ == "__main__":

@@ -5,73 +5,19 @@
 import http.client
 import json
 import os
-import re
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from pathlib import Path
 
-PROGRAM = os.environ["GOPMILL_PROGRAM"]
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from served import Server, check, decode, make_stream, read_in_thread, run_all, wait_until  # noqa: E402
+
 QUERY = "width=160&bitrate=100k&preset=ultrafast&container=ts"
-failures = []
-
-
-def check(condition, text):
-    if not condition:
-        failures.append(text)
-        print("FAIL", text, flush=True)
-
-
-def wait_until(condition, seconds, text):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return
-        time.sleep(0.02)
-    check(False, text)
-
-
-class Server:
-    def __init__(self, folder):
-        self.folder = folder
-        self.process = subprocess.Popen(
-            [PROGRAM, "serve", "--library", folder, "--http-port", "0", "--rtsp-port", "0"],
-            stderr=subprocess.PIPE, text=True)
-        for line in self.process.stderr:
-            found = re.search(r"listening on http://127\.0\.0\.1:(\d+)", line)
-            if found:
-                self.port = int(found.group(1))
-                break
-        threading.Thread(target=self.process.stderr.read, daemon=True).start()
-
-    def get(self, path):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        connection.request("GET", path)
-        answer = connection.getresponse()
-        return answer.status, answer.read()
-
-    def live(self, name):
-        found = [s for s in json.loads(self.get("/v1/live")[1])["live"] if s["name"] == name]
-        return found[0] if found else {"publishing": False, "readers": 0, "counts": {}}
-
-    def running(self):
-        streams = json.loads(self.get("/v1/streams")[1])["streams"]
-        return [s for s in streams if s["state"] in ("opening", "running")]
-
-    def resident_kib(self):
-        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
-            return int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1))
-
-
-def make_stream(folder, name, seconds, extra=("-c:v", "libx264", "-preset", "ultrafast", "-g", "15")):
-    path = os.path.join(folder, name)
-    subprocess.run(
-        ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=320x180:rate=30", "-f", "lavfi", "-i",
-         "sine=frequency=440:sample_rate=48000", "-t", str(seconds), *extra, "-b:v", "500k",
-         "-c:a", "aac", "-y", path], check=True)
-    return path
 
 
 class Publisher:
@@ -111,31 +57,6 @@ class Publisher:
         self.reader.stdout.close()
         self.thread.join()
         self.socket.close()
-
-
-def read_in_thread(server, name, query, result):
-    thread = threading.Thread(
-        target=lambda: result.update(zip(("status", "body"), server.get(f"/v1/transcode/live/{name}?{query}"))))
-    thread.start()
-    return thread
-
-
-def decode(body):
-    """Frames and times of video and audio; complains about anything a decoder complains about."""
-    with tempfile.NamedTemporaryFile(suffix=".ts") as file:
-        file.write(body)
-        file.flush()
-        out = subprocess.run(
-            ["ffprobe", "-v", "error", "-count_frames", "-show_entries",
-             "stream=codec_type,nb_read_frames,start_time,duration", "-of", "json", file.name],
-            check=True, capture_output=True, text=True)
-        pts = subprocess.run(["ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "frame=pts_time",
-                              "-of", "csv=p=0", file.name], check=True, capture_output=True, text=True)
-    check(out.stderr == "", f"decoding complains: {out.stderr[:200]}")
-    times = [float(line.strip(",")) for line in pts.stdout.split()]
-    gaps = [b - a for a, b in zip(times, times[1:])]
-    check(all(0.02 < gap < 0.05 for gap in gaps), f"gaps between pictures: {min(gaps)} to {max(gaps)}")
-    return {s["codec_type"]: s for s in json.loads(out.stdout)["streams"]}
 
 
 def readers_survive_a_publisher_that_returns(server):
@@ -228,23 +149,20 @@ def bad_publishers(server):
         answer = connection.getresponse()
         problem = json.loads(answer.read())
         check(answer.status == status and problem["detail"], f"{name[:10]}: {answer.status} {problem}")
-    status, body = server.get(f"/v1/transcode/live/a%20b?{QUERY}")
-    check(status == 400, f"a reader of a bad name gets {status}")
+    answer, _ = server.get(f"/v1/transcode/live/a%20b?{QUERY}")
+    check(answer.status == 400, f"a reader of a bad name gets {answer.status}")
     check(not server.running(), "a bad publisher left a stream")
 
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
         server = Server(folder)
+        server.folder = folder
         try:
-            for test in [readers_survive_a_publisher_that_returns, the_first_picture_comes_early,
-                         a_reader_that_does_not_read_loses_gops, jumps_are_closed, bad_publishers]:
-                begin = time.monotonic()
-                test(server)
-                print(f"{test.__name__} {time.monotonic() - begin:.1f} s", flush=True)
+            return run_all([readers_survive_a_publisher_that_returns, the_first_picture_comes_early,
+                            a_reader_that_does_not_read_loses_gops, jumps_are_closed, bad_publishers], server)
         finally:
             server.process.kill()
-    return 1 if failures else 0
 
 
 if __name__ == "__main__":

@@ -14,67 +14,14 @@ import sys
 import tempfile
 import threading
 import time
-import urllib.request
+from pathlib import Path
 
-PROGRAM = os.environ["GOPMILL_PROGRAM"]
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from served import Server, check, run_all, wait_until  # noqa: E402
+
 QUERY = "width=160&height=90&bitrate=100k&preset=ultrafast&fps=30"
 MOVIE = "sync-720p.mp4"
-failures = []
-
-
-def check(condition, text):
-    if not condition:
-        failures.append(text)
-        print("FAIL", text, flush=True)
-
-
-def wait_until(condition, seconds, text):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return
-        time.sleep(0.02)
-    check(False, text)
-
-
-class Server:
-    def __init__(self, folder):
-        self.folder = folder
-        with socket.socket() as probe:  # 0 means "off" on the command line
-            probe.bind(("127.0.0.1", 0))
-            self.rtsp_port = probe.getsockname()[1]
-        self.process = subprocess.Popen(
-            [PROGRAM, "serve", "--library", "movies/files", "--http-port", "0",
-             "--rtsp-port", str(self.rtsp_port)], stderr=subprocess.PIPE, text=True)
-        self.port = None
-        self.log = []
-        for line in self.process.stderr:
-            self.log.append(line)
-            found = re.search(r"listening on http://127\.0\.0\.1:(\d+)", line)
-            if found:
-                self.port = int(found.group(1))
-                break
-        threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True).start()
-
-    def url(self, path):
-        return f"rtsp://127.0.0.1:{self.rtsp_port}/{path}"
-
-    def running(self):
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/v1/streams") as answer:
-            streams = json.load(answer)["streams"]
-        return [s for s in streams if s["state"] in ("opening", "running")]
-
-    def ask(self, request, timeout=20):
-        """The first answer to raw bytes, or what there is of it."""
-        with socket.create_connection(("127.0.0.1", self.rtsp_port), timeout=timeout) as client:
-            client.sendall(request if isinstance(request, bytes) else request.encode())
-            answer = b""
-            while b"\r\n\r\n" not in answer:
-                got = client.recv(65536)
-                if not got:
-                    break
-                answer += got
-            return answer.decode(errors="replace")
 
 
 def probe(path, extra=()):
@@ -265,23 +212,20 @@ def sigterm_ends_it(server):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        server = Server(folder)
+        server = Server(rtsp=True)
+        server.folder = folder
         if server.port is None:
             print("".join(server.log))
             return 77 if "not built" in "".join(server.log) else 1
         try:
-            for test in [plays_over_every_transport, plays_hevc_and_opus, seeks, plays_in_gstreamer,
-                         live_players_share_one_encode,
-                         says_what_is_wrong, survives_garbage, leaving_players_free_the_workers,
-                         stays_close_to_the_player, sigterm_ends_it]:
-                begin = time.monotonic()
-                test(server)
-                print(f"{test.__name__} {time.monotonic() - begin:.1f} s", flush=True)
+            code = run_all([plays_over_every_transport, plays_hevc_and_opus, seeks, plays_in_gstreamer,
+                            live_players_share_one_encode, says_what_is_wrong, survives_garbage,
+                            leaving_players_free_the_workers, stays_close_to_the_player, sigterm_ends_it], server)
         finally:
             server.process.kill()
-    if failures:
+    if code:
         print("".join(server.log))
-    return 1 if failures else 0
+    return code
 
 
 if __name__ == "__main__":

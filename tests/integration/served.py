@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the scripts here share: checks that are collected, waiting for conditions, a server of their own,
+streams to publish, and what a decoder makes of an answer."""
+
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import traceback
+
+PROGRAM = os.environ["GOPMILL_PROGRAM"]
+failures = []
+
+
+def check(condition, text):
+    if not condition:
+        failures.append(text)
+        print("FAIL", text, flush=True)
+
+
+def wait_until(condition, seconds, text):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return
+        time.sleep(0.02)
+    check(False, text)
+
+
+def run_all(tests, *arguments):
+    """Runs tests one after the other; the exit code of the script."""
+    for test in tests:
+        begin = time.monotonic()
+        try:
+            test(*arguments)
+        except Exception:  # pylint: disable=broad-except
+            check(False, f"{test.__name__}: {traceback.format_exc()}")
+        print(f"{test.__name__} {time.monotonic() - begin:.1f} s", flush=True)
+    return 1 if failures else 0
+
+
+def free_port(kind=socket.SOCK_STREAM):
+    """For what takes port 0 as "off"."""
+    with socket.socket(type=kind) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Server:
+    """`gopmill serve` on free ports; with `rtsp`, that too. `port` is None if it did not start."""
+
+    def __init__(self, library="movies/files", *flags, rtsp=False):
+        self.rtsp_port = free_port() if rtsp else 0
+        self.process = subprocess.Popen(
+            [PROGRAM, "serve", "--library", str(library), "--http-port", "0", "--rtsp-port", str(self.rtsp_port),
+             *flags], stderr=subprocess.PIPE, text=True)
+        self.log, self.port = [], None
+        for line in self.process.stderr:
+            self.log.append(line)
+            found = re.search(r"listening on (http://127\.0\.0\.1:(\d+))", line)
+            if found:
+                self.base, self.port = found[1], int(found[2])
+                break
+        threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        check(self.process.wait(timeout=60) == 0, "the server ends cleanly")
+
+    def get(self, path, method="GET", headers=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        connection.request(method, path, headers=headers or {})
+        answer = connection.getresponse()
+        return answer, answer.read()
+
+    def metric(self, name):
+        text = self.get("/metrics")[1].decode()
+        return float(re.search(rf"^{re.escape(name)} (\S+)$", text, re.M)[1])
+
+    def url(self, path):
+        return f"rtsp://127.0.0.1:{self.rtsp_port}/{path}"
+
+    def live(self, name):
+        found = [s for s in json.loads(self.get("/v1/live")[1])["live"] if s["name"] == name]
+        return found[0] if found else {"publishing": False, "readers": 0, "counts": {}}
+
+    def running(self):
+        streams = json.loads(self.get("/v1/streams")[1])["streams"]
+        return [s for s in streams if s["state"] in ("opening", "running")]
+
+    def resident_kib(self):
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
+            return int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1))
+
+    def ask(self, request, timeout=20):
+        """RTSP: the first answer to raw bytes, or what there is of it."""
+        with socket.create_connection(("127.0.0.1", self.rtsp_port), timeout=timeout) as client:
+            client.sendall(request if isinstance(request, bytes) else request.encode())
+            answer = b""
+            while b"\r\n\r\n" not in answer:
+                got = client.recv(65536)
+                if not got:
+                    break
+                answer += got
+            return answer.decode(errors="replace")
+
+
+def make_stream(folder, name, seconds, extra=("-c:v", "libx264", "-preset", "ultrafast", "-g", "15"),
+                sound=("-c:a", "aac")):
+    """A file to publish: pictures at 30 fps, a tone."""
+    path = os.path.join(folder, name)
+    subprocess.run(
+        ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=320x180:rate=30", "-f", "lavfi", "-i",
+         "sine=frequency=440:sample_rate=48000", "-t", str(seconds), *extra, "-b:v", "500k", *sound, "-y", path],
+        check=True)
+    return path
+
+
+def decode(body):
+    """The tracks of a transport stream by kind; complains about anything a decoder complains about, and
+    about pictures that are not at 30 fps."""
+    with tempfile.NamedTemporaryFile(suffix=".ts") as file:
+        file.write(body)
+        file.flush()
+        out = subprocess.run(
+            ["ffprobe", "-v", "error", "-count_frames", "-show_entries",
+             "stream=codec_type,nb_read_frames,start_time,duration", "-of", "json", file.name],
+            check=True, capture_output=True, text=True)
+        pts = subprocess.run(["ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "frame=pts_time",
+                              "-of", "csv=p=0", file.name], check=True, capture_output=True, text=True)
+    check(out.stderr == "", f"decoding complains: {out.stderr[:200]}")
+    times = [float(line.strip(",")) for line in pts.stdout.split()]
+    gaps = [b - a for a, b in zip(times, times[1:])]
+    check(all(0.02 < gap < 0.05 for gap in gaps), f"gaps between pictures: {min(gaps)} to {max(gaps)}")
+    return {s["codec_type"]: s for s in json.loads(out.stdout)["streams"]}
+
+
+def read_in_thread(server, name, query, result):
+    """Reads live/NAME over HTTP into `result`: status and body."""
+    def read():
+        answer, body = server.get(f"/v1/transcode/live/{name}?{query}")
+        result.update(status=answer.status, body=body)
+    thread = threading.Thread(target=read)
+    thread.start()
+    return thread
