@@ -7,6 +7,7 @@
 extern "C" {
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
+#include <libavutil/frame.h>
 #include <libavutil/mem.h>
 }
 
@@ -48,6 +49,15 @@ inline void RemoveStreamSideData(AVStream& stream, AVPacketSideDataType type) {
 #else
   static_cast<void>(stream);
   static_cast<void>(type);
+#endif
+}
+
+// Field order flags of a frame became bits of AVFrame::flags in libavutil 58.7.
+inline bool IsInterlaced(const AVFrame& frame) {
+#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(58, 7, 100)
+  return (frame.flags & AV_FRAME_FLAG_INTERLACED) != 0;
+#else
+  return frame.interlaced_frame != 0;
 #endif
 }
 

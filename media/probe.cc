@@ -29,6 +29,45 @@ namespace {
 
 using av::FromAv;
 
+bool OnList(std::string_view list, std::string_view name) {
+  while (!list.empty()) {
+    const auto comma = std::min(list.find(','), list.size());
+    if (list.substr(0, comma) == name) return true;
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return false;
+}
+
+}  // namespace
+
+bool IsAllowedDecoder(std::string_view codec) { return OnList(kAllowedDecoders, codec); }
+
+int BitDepthOf(int pixel_format) {
+  const AVPixFmtDescriptor* format = av_pix_fmt_desc_get(static_cast<AVPixelFormat>(pixel_format));
+  return format == nullptr ? 8 : format->comp[0].depth;
+}
+
+Status CheckVideo(const AVCodecParameters& parameters) {
+  if (parameters.width <= 0 || parameters.height <= 0) {
+    return Error{.code = Code::kCorrupt,
+                 .message =
+                     "The video track does not state its frame size; the file is probably "
+                     "truncated or damaged."};
+  }
+  const std::int64_t pixels = std::int64_t{parameters.width} * parameters.height;
+  if (parameters.width > kMaxSourceSide || parameters.height > kMaxSourceSide ||
+      pixels > kMaxSourcePixels) {
+    return Error{.code = Code::kUnsupported,
+                 .message = "The source's frames of " + std::to_string(parameters.width) + "x" +
+                            std::to_string(parameters.height) + " are too large.",
+                 .accepted = "up to " + std::to_string(kMaxSourceSide) + " pixels a side and " +
+                             std::to_string(kMaxSourcePixels) + " pixels in all"};
+  }
+  return OkStatus();
+}
+
+namespace {
+
 std::shared_ptr<const AVCodecParameters> CopyParameters(const AVCodecParameters& from) {
   av::CodecParameters copy(avcodec_parameters_alloc());
   GOPMILL_CHECK(copy != nullptr && avcodec_parameters_copy(copy.get(), &from) >= 0);
@@ -59,11 +98,6 @@ int RotationOf(const AVStream& stream) {
   return ((quarters % 4 + 4) % 4) * 90;
 }
 
-int BitDepthOf(int pixel_format) {
-  const AVPixFmtDescriptor* format = av_pix_fmt_desc_get(static_cast<AVPixelFormat>(pixel_format));
-  return format == nullptr ? 8 : format->comp[0].depth;
-}
-
 Rational NominalFps(AVFormatContext& format, AVStream& stream) {
   const Rational guess = FromAv(av_guess_frame_rate(&format, &stream, nullptr));
   const Rational average = FromAv(stream.avg_frame_rate);
@@ -72,25 +106,6 @@ Rational NominalFps(AVFormatContext& format, AVStream& stream) {
   if (guess.positive() && guess <= kSane) return guess.Reduced();
   if (average.positive() && average <= kSane) return average.Reduced();
   return {25, 1};
-}
-
-Status CheckVideo(const AVCodecParameters& parameters) {
-  if (parameters.width <= 0 || parameters.height <= 0) {
-    return Error{.code = Code::kCorrupt,
-                 .message =
-                     "The video track does not state its frame size; the file is probably "
-                     "truncated or damaged."};
-  }
-  const std::int64_t pixels = std::int64_t{parameters.width} * parameters.height;
-  if (parameters.width > kMaxSourceSide || parameters.height > kMaxSourceSide ||
-      pixels > kMaxSourcePixels) {
-    return Error{.code = Code::kUnsupported,
-                 .message = "The source's frames of " + std::to_string(parameters.width) + "x" +
-                            std::to_string(parameters.height) + " are too large.",
-                 .accepted = "up to " + std::to_string(kMaxSourceSide) + " pixels a side and " +
-                             std::to_string(kMaxSourcePixels) + " pixels in all"};
-  }
-  return OkStatus();
 }
 
 VideoInfo DescribeVideo(AVFormatContext& format, AVStream& stream) {
@@ -139,15 +154,6 @@ AudioInfo DescribeAudio(const AVStream& stream) {
   };
 }
 
-bool OnList(std::string_view list, std::string_view name) {
-  while (!list.empty()) {
-    const auto comma = std::min(list.find(','), list.size());
-    if (list.substr(0, comma) == name) return true;
-    list.remove_prefix(std::min(comma + 1, list.size()));
-  }
-  return false;
-}
-
 // The best track of a kind that is neither a cover picture nor of a codec we do not take.
 int BestTrack(AVFormatContext& format, AVMediaType kind, int related) {
   const int found = av_find_best_stream(&format, kind, -1, related, nullptr, 0);
@@ -167,7 +173,7 @@ Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format) {
   }
   AVStream& video_stream = *format.streams[video];
   const std::string codec = avcodec_get_name(video_stream.codecpar->codec_id);
-  if (!OnList(kAllowedDecoders, codec)) {
+  if (!IsAllowedDecoder(codec)) {
     return Error{.code = Code::kUnsupported,
                  .message = "Video codec '" + codec + "' is not supported.",
                  .accepted =
@@ -185,7 +191,7 @@ Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format) {
   if (audio >= 0) {
     const AVStream& stream = *format.streams[audio];
     // A sound track of a codec we do not take, or without a rate, is left out, not fatal.
-    if (OnList(kAllowedDecoders, avcodec_get_name(stream.codecpar->codec_id)) &&
+    if (IsAllowedDecoder(avcodec_get_name(stream.codecpar->codec_id)) &&
         stream.codecpar->sample_rate > 0 && ChannelsOf(*stream.codecpar) > 0) {
       info->audio = DescribeAudio(stream);
     }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "base/status.h"
 #include "media/source_info.h"
@@ -16,6 +17,12 @@ namespace gopmill {
 // Comma-separated allow-lists in FFmpeg's own form.
 extern const char* const kAllowedDemuxers;
 extern const char* const kAllowedDecoders;
+
+bool IsAllowedDecoder(std::string_view codec);
+// Whether pictures of this size are taken.
+Status CheckVideo(const AVCodecParameters& parameters);
+// Of a pixel format of FFmpeg.
+int BitDepthOf(int pixel_format);
 
 // Requires avformat_find_stream_info to have run.
 Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format);

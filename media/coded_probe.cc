@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/coded_probe.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "media/av_compat.h"
+#include "media/av_error.h"
+#include "media/probe.h"
+
+namespace gopmill {
+namespace {
+
+using av::FromAv;
+
+// Pictures that a frame rate is measured over if none is stated.
+constexpr std::size_t kMeasuredPictures = 12;
+constexpr Rational kHighestFps{240, 1};
+
+Result<av::CodecContext> OpenDecoder(const CodedTrack& track) {
+  const AVCodecDescriptor* descriptor = avcodec_descriptor_get_by_name(track.codec.c_str());
+  const AVCodec* codec = descriptor == nullptr || !IsAllowedDecoder(track.codec)
+                             ? nullptr
+                             : avcodec_find_decoder(descriptor->id);
+  if (codec == nullptr) {
+    return Error{.code = Code::kUnsupported,
+                 .message = "A track of codec '" + track.codec + "' is not supported."};
+  }
+  av::CodecContext context(avcodec_alloc_context3(codec));
+  GOPMILL_CHECK(context != nullptr);
+  context->thread_count = 1;
+  if (track.kind == TrackKind::kAudio) {
+    context->sample_rate = track.sample_rate;
+    av_channel_layout_default(&context->ch_layout, track.channels);
+  } else {
+    context->width = track.width;
+    context->height = track.height;
+  }
+  if (!track.extradata.empty()) {
+    const std::size_t size = track.extradata.size();
+    context->extradata =
+        static_cast<std::uint8_t*>(av_mallocz(size + AV_INPUT_BUFFER_PADDING_SIZE));
+    GOPMILL_CHECK(context->extradata != nullptr);
+    std::memcpy(context->extradata, track.extradata.data(), size);
+    context->extradata_size = static_cast<int>(size);
+  }
+  const int code = avcodec_open2(context.get(), codec, nullptr);
+  if (code < 0) return av::AvError("The decoder of a track cannot be opened", code);
+  return context;
+}
+
+std::shared_ptr<const AVCodecParameters> ParametersOf(const AVCodecContext& context) {
+  av::CodecParameters parameters(avcodec_parameters_alloc());
+  GOPMILL_CHECK(parameters != nullptr &&
+                avcodec_parameters_from_context(parameters.get(), &context) >= 0);
+  return std::shared_ptr<const AVCodecParameters>(std::move(parameters));
+}
+
+// Rates that cameras and encoders use; clocks of RTP say no other one exactly.
+Rational Snap(double fps) {
+  constexpr std::array<Rational, 12> kCommon{{{10, 1},
+                                              {12, 1},
+                                              {15, 1},
+                                              {20, 1},
+                                              {24'000, 1001},
+                                              {24, 1},
+                                              {25, 1},
+                                              {30'000, 1001},
+                                              {30, 1},
+                                              {50, 1},
+                                              {60'000, 1001},
+                                              {60, 1}}};
+  const auto* nearest = std::ranges::min_element(
+      kCommon, {}, [&](Rational rate) { return std::abs(rate.ToDouble() - fps); });
+  if (std::abs(nearest->ToDouble() / fps - 1) < 0.0008) return *nearest;
+  return Rational{std::llround(fps * 1000), 1000}.Reduced();
+}
+
+}  // namespace
+
+Result<VideoProbe> VideoProbe::Open(const CodedTrack& track) {
+  GOPMILL_ASSIGN_OR_RETURN(auto decoder, OpenDecoder(track));
+  return VideoProbe(track, std::move(decoder));
+}
+
+void VideoProbe::Push(const AVPacket& packet, std::int64_t pts_ns) {
+  times_.push_back(pts_ns);
+  if (decoded_) return;
+  // What is damaged is repaired or reported by those who decode it for use.
+  static_cast<void>(avcodec_send_packet(decoder_.get(), &packet));
+  const av::Frame frame = av::NewFrame();
+  if (avcodec_receive_frame(decoder_.get(), frame.get()) < 0) return;
+  decoded_ = true;
+  interlaced_ = av::IsInterlaced(*frame);
+}
+
+Rational VideoProbe::StatedFps() const {
+  for (const Rational rate : {track_.frame_rate, FromAv(decoder_->framerate)}) {
+    if (rate.positive() && rate <= kHighestFps) return rate.Reduced();
+  }
+  return {};
+}
+
+Rational VideoProbe::MeasuredFps() const {
+  std::vector<std::int64_t> steps;
+  std::vector<std::int64_t> times = times_;
+  std::ranges::sort(times);
+  for (std::size_t i = 1; i < times.size(); ++i) steps.push_back(times[i] - times[i - 1]);
+  if (steps.empty()) return {25, 1};
+  // One picture that is missing at the start, or came late, shall not count.
+  std::ranges::nth_element(steps, steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2));
+  const std::int64_t step = steps[steps.size() / 2];
+  if (step < 1'000'000'000 / 240) return {25, 1};
+  return Snap(1e9 / static_cast<double>(step));
+}
+
+// Pictures that were sent ahead of one that is shown before them.
+int VideoProbe::SeenDelay() const {
+  std::ptrdiff_t delay = 0;
+  for (auto time = times_.begin(); time != times_.end(); ++time) {
+    delay = std::max(delay, std::count_if(times_.begin(), time,
+                                          [&](std::int64_t before) { return before > *time; }));
+  }
+  return static_cast<int>(delay);
+}
+
+bool VideoProbe::ready() const {
+  return decoded_ && (StatedFps().positive() || times_.size() >= kMeasuredPictures);
+}
+
+Result<VideoInfo> VideoProbe::Info() const {
+  if (!decoded_ || decoder_->width <= 0 || decoder_->height <= 0) {
+    return Error{.code = Code::kCorrupt, .message = "No picture could be decoded from the start."};
+  }
+  auto parameters = ParametersOf(*decoder_);
+  GOPMILL_RETURN_IF_ERROR(CheckVideo(*parameters));
+  const int delay = std::max(decoder_->has_b_frames, SeenDelay());
+  if (delay != parameters->video_delay) {
+    av::CodecParameters copy(avcodec_parameters_alloc());
+    GOPMILL_CHECK(copy != nullptr && avcodec_parameters_copy(copy.get(), parameters.get()) >= 0);
+    copy->video_delay = delay;
+    parameters = std::shared_ptr<const AVCodecParameters>(std::move(copy));
+  }
+  Rational aspect = FromAv(decoder_->sample_aspect_ratio);
+  if (!aspect.positive()) aspect = {1, 1};
+  return VideoInfo{.stream_index = 0,
+                   .codec = track_.codec,
+                   .width = decoder_->width,
+                   .height = decoder_->height,
+                   .sample_aspect = aspect.Reduced(),
+                   .time_base = kCodedVideoBase,
+                   .fps = StatedFps().positive() ? StatedFps() : MeasuredFps(),
+                   .bit_depth = BitDepthOf(decoder_->pix_fmt),
+                   .interlaced = interlaced_,
+                   .has_b_frames = delay > 0,
+                   .mastering_display = {},
+                   .content_light = {},
+                   .parameters = std::move(parameters)};
+}
+
+Result<AudioInfo> ProbeAudio(const CodedTrack& track, const AVPacket& first) {
+  GOPMILL_ASSIGN_OR_RETURN(const auto decoder, OpenDecoder(track));
+  const av::Frame frame = av::NewFrame();
+  if (avcodec_send_packet(decoder.get(), &first) >= 0) {
+    static_cast<void>(avcodec_receive_frame(decoder.get(), frame.get()));
+  }
+  auto parameters = ParametersOf(*decoder);
+  if (parameters->sample_rate <= 0 || parameters->ch_layout.nb_channels <= 0) {
+    return Error{.code = Code::kCorrupt, .message = "The sound does not state its rate."};
+  }
+  return AudioInfo{.stream_index = 1,
+                   .codec = track.codec,
+                   .sample_rate = parameters->sample_rate,
+                   .channels = parameters->ch_layout.nb_channels,
+                   .time_base = {1, parameters->sample_rate},
+                   .parameters = std::move(parameters)};
+}
+
+}  // namespace gopmill

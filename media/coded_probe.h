@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Finds out what a track is that comes without a container: what its front end says of it,
+// completed by decoding its first packets, as FFmpeg does for containers.
+//
+// Thread-safety: thread-compatible.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/status.h"
+#include "media/av_ptr.h"
+#include "media/packet_output.h"
+#include "media/source_info.h"
+
+namespace gopmill {
+
+// Clock of the pictures of such a track. It is coarse because senders' times are not exact: the
+// output grid takes a picture that is one tick late for the one that belongs there, and so neither
+// drops nor doubles one for a jitter of a few milliseconds.
+inline constexpr Rational kCodedVideoBase{1, 240};
+
+class VideoProbe {
+ public:
+  // kUnsupported for a codec that we do not take.
+  static Result<VideoProbe> Open(const CodedTrack& track);
+
+  // The next packet in decoding order, the first one being a key frame.
+  void Push(const AVPacket& packet, std::int64_t pts_ns);
+  // Everything is known; more packets may still correct the frame rate.
+  [[nodiscard]] bool ready() const;
+  // kCorrupt if no picture has been seen.
+  [[nodiscard]] Result<VideoInfo> Info() const;
+
+ private:
+  VideoProbe(CodedTrack track, av::CodecContext decoder)
+      : track_(std::move(track)), decoder_(std::move(decoder)) {}
+  [[nodiscard]] Rational StatedFps() const;
+  [[nodiscard]] Rational MeasuredFps() const;
+  [[nodiscard]] int SeenDelay() const;
+
+  CodedTrack track_;
+  av::CodecContext decoder_;
+  bool decoded_ = false;
+  bool interlaced_ = false;
+  std::vector<std::int64_t> times_;  // presentation times in decoding order, nanoseconds
+};
+
+// `first`: some packet of the track. What cannot be decoded is believed to be what `track` says.
+Result<AudioInfo> ProbeAudio(const CodedTrack& track, const AVPacket& first);
+
+}  // namespace gopmill

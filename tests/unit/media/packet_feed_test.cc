@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/packet_feed.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+namespace gopmill {
+namespace {
+
+using std::chrono::milliseconds;
+using ReadState = PacketSource::ReadState;
+
+constexpr std::int64_t kFrame = 40'000'000;
+
+// One grey picture. Every picture of Motion JPEG is a key frame and needs no other.
+std::vector<std::uint8_t> Jpeg() {
+  const AVCodec* codec = avcodec_find_encoder(AV_CODEC_ID_MJPEG);
+  const av::CodecContext encoder(avcodec_alloc_context3(codec));
+  encoder->width = encoder->height = 32;
+  encoder->pix_fmt = AV_PIX_FMT_YUVJ420P;
+  encoder->time_base = {1, 25};
+  EXPECT_GE(avcodec_open2(encoder.get(), codec, nullptr), 0);
+  const av::Frame frame = av::NewFrame();
+  frame->width = frame->height = 32;
+  frame->format = AV_PIX_FMT_YUVJ420P;
+  frame->pts = 0;
+  EXPECT_GE(av_frame_get_buffer(frame.get(), 0), 0);
+  EXPECT_GE(av_frame_make_writable(frame.get()), 0);
+  for (int plane = 0; plane < 3; ++plane) {
+    for (int i = 0; i < frame->linesize[plane] * (plane == 0 ? 32 : 16); ++i) {
+      frame->data[plane][i] = 128;
+    }
+  }
+  EXPECT_GE(avcodec_send_frame(encoder.get(), frame.get()), 0);
+  const av::Packet packet = av::NewPacket();
+  EXPECT_GE(avcodec_receive_packet(encoder.get(), packet.get()), 0);
+  return {packet->data, packet->data + packet->size};
+}
+
+class PacketFeedTest : public testing::Test {
+ protected:
+  void Announce(bool sound) {
+    feed = std::make_shared<PacketFeed>(sound, milliseconds(300));
+    feed->SetTrack({.kind = TrackKind::kVideo, .codec = "mjpeg", .frame_rate = {25, 1}});
+    if (sound) {
+      feed->SetTrack(
+          {.kind = TrackKind::kAudio, .codec = "pcm_mulaw", .sample_rate = 8000, .channels = 1});
+    }
+  }
+  Status Video(std::int64_t pts, bool key = true) {
+    return feed->Push(TrackKind::kVideo, {.bytes = jpeg, .pts_ns = pts, .key = key});
+  }
+  Status Sound(std::int64_t pts) {
+    return feed->Push(TrackKind::kAudio, {.bytes = samples, .pts_ns = pts, .key = true});
+  }
+  Result<std::unique_ptr<PacketSource>> Open() { return PacketFeed::Open(feed, stop.get_token()); }
+
+  const std::vector<std::uint8_t> jpeg = Jpeg();
+  const std::vector<std::uint8_t> samples = std::vector<std::uint8_t>(320, 0xff);  // 40 ms
+  std::shared_ptr<PacketFeed> feed;
+  std::stop_source stop;
+};
+
+TEST_F(PacketFeedTest, TellsWhatTheTracksAreAndGivesEveryPacketBack) {
+  Announce(true);
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(Sound(kFrame * i).ok());
+    ASSERT_TRUE(Video(kFrame * i).ok());
+  }
+  feed->End();
+  const auto source = Open();
+  ASSERT_TRUE(source.ok()) << source.error().ToString();
+  const SourceInfo& info = *(*source)->info();
+  EXPECT_EQ(info.video.width, 32);
+  EXPECT_EQ(info.video.fps, (Rational{25, 1}));
+  ASSERT_TRUE(info.audio.has_value());
+  EXPECT_EQ(info.audio->sample_rate, 8000);
+  int video = 0;
+  int sound = 0;
+  while (true) {
+    const av::Packet packet = av::NewPacket();
+    const auto state = (*source)->Read(*packet);
+    ASSERT_TRUE(state.ok());
+    if (*state == ReadState::kEnd) break;
+    if (*state == ReadState::kVideo) {
+      EXPECT_EQ(Rescale(packet->pts, info.video.time_base, {1, 25}), video++);
+      EXPECT_EQ(packet->dts, packet->pts);
+    } else {
+      EXPECT_GT(video, 0) << "a picture is first";
+      EXPECT_EQ(packet->pts, 320 * sound++);
+      EXPECT_EQ(packet->duration, 320);
+    }
+  }
+  EXPECT_EQ(video, 5);
+  EXPECT_EQ(sound, 5);
+}
+
+TEST_F(PacketFeedTest, PacketsUnderOneTimeFollowEachOther) {
+  Announce(true);
+  ASSERT_TRUE(Video(0).ok());
+  ASSERT_TRUE(Sound(0).ok());
+  ASSERT_TRUE(Sound(-1).ok());
+  feed->End();
+  const auto source = Open();
+  ASSERT_TRUE(source.ok());
+  std::int64_t last = -1;
+  for (int i = 0; i < 3; ++i) {
+    const av::Packet packet = av::NewPacket();
+    ASSERT_TRUE((*source)->Read(*packet).ok());
+    last = packet->pts;
+  }
+  EXPECT_EQ(last, 320);
+}
+
+TEST_F(PacketFeedTest, MeasuresAFrameRateThatNobodySays) {
+  feed = std::make_shared<PacketFeed>(false, milliseconds(300));
+  feed->SetTrack({.kind = TrackKind::kVideo, .codec = "mjpeg"});
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(Video(1'000'000'000LL * i * 1001 / 30'000).ok());
+  const auto source = Open();
+  ASSERT_TRUE(source.ok());
+  EXPECT_EQ((*source)->info()->video.fps, (Rational{30'000, 1001}));
+}
+
+TEST_F(PacketFeedTest, PicturesDoNotWaitForeverForSoundThatWasAnnounced) {
+  Announce(true);
+  ASSERT_TRUE(Video(0).ok());
+  std::jthread more([&](const std::stop_token& done) {
+    for (int i = 1; !done.stop_requested() && Video(kFrame * i).ok(); ++i) {
+      std::this_thread::yield();
+    }
+  });
+  const auto source = Open();
+  ASSERT_TRUE(source.ok());
+  EXPECT_FALSE((*source)->info()->audio.has_value());
+}
+
+TEST_F(PacketFeedTest, ASilentPublisherHasLeft) {
+  Announce(false);
+  EXPECT_EQ(Open().error().code, Code::kDeadlineExceeded);
+  EXPECT_TRUE(feed->abandoned());
+  EXPECT_EQ(Video(0).error().code, Code::kCancelled);
+}
+
+TEST_F(PacketFeedTest, WithoutAKeyFrameThereIsNoStream) {
+  Announce(false);
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(Video(i, false).ok());
+  feed->End();
+  EXPECT_EQ(Open().error().code, Code::kCorrupt);
+}
+
+TEST_F(PacketFeedTest, GarbageIsNoPicture) {
+  Announce(false);
+  const std::vector<std::uint8_t> garbage(1000, 7);
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(feed->Push(TrackKind::kVideo, {.bytes = garbage, .pts_ns = i, .key = true}).ok());
+  }
+  feed->End();
+  EXPECT_EQ(Open().error().code, Code::kCorrupt);
+  feed = std::make_shared<PacketFeed>(false, milliseconds(300));
+  feed->SetTrack({.kind = TrackKind::kVideo, .codec = "gif"});
+  ASSERT_TRUE(Video(0).ok());
+  EXPECT_EQ(Open().error().code, Code::kUnsupported);
+}
+
+TEST_F(PacketFeedTest, IsBoundedInBytes) {
+  Announce(false);
+  const std::vector<std::uint8_t> large(kFeedBytes + 1, 1);
+  ASSERT_TRUE(feed->Push(TrackKind::kVideo, {.bytes = large, .pts_ns = 0}).ok());
+  std::jthread pusher([&] { EXPECT_EQ(Video(1).error().code, Code::kCancelled); });
+  stop.request_stop();
+  EXPECT_EQ(Open().error().code, Code::kCancelled);  // and frees who waits
+}
+
+}  // namespace
+}  // namespace gopmill
