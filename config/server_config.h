@@ -28,10 +28,11 @@ struct ServerConfig {
 
   struct Rtsp {
     bool operator==(const Rtsp&) const = default;
-    std::string address = "127.0.0.1";          // IPv4 or IPv6 literal
-    std::int64_t port = 8554;                   // 0..65535; 0 = no RTSP
-    std::int64_t max_sessions = 64;             // 1..10000 players at once
-    std::int64_t session_timeout_seconds = 60;  // 5..3600 without a sign of life
+    std::string address = "127.0.0.1";            // IPv4 or IPv6 literal
+    std::int64_t port = 8554;                     // 0..65535; 0 = no RTSP
+    std::int64_t max_sessions = 64;               // 1..10000 players at once
+    std::int64_t session_timeout_seconds = 60;    // 5..3600 without a sign of life
+    std::int64_t publisher_timeout_seconds = 10;  // 1..3600 without a packet of a publisher
   } rtsp;
 
   struct Scheduler {
@@ -49,6 +50,12 @@ struct ServerConfig {
     std::int64_t sink_buffer_bytes = 1 << 20;  // 64 KiB..1 GiB: bytes waiting for its client
     std::int64_t promise_percent = 90;  // 0..100: of a class's cores for real-time streams; 0 = any
   } streams;
+
+  struct Live {
+    bool operator==(const Live&) const = default;
+    std::string second_publisher = "refuse";    // or replace: it takes the name over
+    std::int64_t reader_patience_seconds = 30;  // 1..86400 that readers wait for a publisher
+  } live;
 
   struct Segments {
     bool operator==(const Segments&) const = default;

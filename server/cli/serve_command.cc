@@ -91,6 +91,7 @@ Result<std::unique_ptr<RtspServer>> StartRtsp(const LoadedConfig& loaded, Servic
   options.port = static_cast<int>(settings.port);
   options.max_sessions = static_cast<int>(settings.max_sessions);
   options.session_timeout = std::chrono::seconds(settings.session_timeout_seconds);
+  options.publisher_timeout = std::chrono::seconds(settings.publisher_timeout_seconds);
   auto server = RtspServer::Start(options, service);
   if (server.ok()) {
     WriteStderr("listening on " + Url("rtsp", settings.address, (*server)->port()) + "\n");

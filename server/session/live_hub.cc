@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/log.h"
-#include "media/source.h"
 #include "server/session/plan_json.h"
 
 namespace gopmill {
@@ -33,9 +32,10 @@ void Add(LiveCounts& sum, const LiveCounts& counts) {
   sum.dropped_packets += counts.dropped_packets;
 }
 
-Status ReadPublisher(LiveSource& live, UniqueFd body, const std::stop_token& stop) {
-  GOPMILL_ASSIGN_OR_RETURN(const auto source, Source::Open(std::move(body), stop));
-  return live.Run(*source);
+Status ReadPublisher(LiveSource& live, LiveSource::Claim claim, const PacketSourceOpener& open,
+                     const std::stop_token& stop) {
+  GOPMILL_ASSIGN_OR_RETURN(const auto source, open(stop));
+  return live.Run(claim, *source);
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ Status CheckLiveName(std::string_view name) {
 
 LiveHub::~LiveHub() { Stop(); }
 
-Status LiveHub::Publish(const std::string& name, UniqueFd body, Done done) {
+Status LiveHub::Publish(const std::string& name, PacketSourceOpener open, Done done) {
   const MutexLock lock(mutex_);
   Reap();
   if (stopping_ || publishers_.size() >= kMaxPublishers) {
@@ -61,12 +61,15 @@ Status LiveHub::Publish(const std::string& name, UniqueFd body, Done done) {
                             std::to_string(kMaxPublishers) + "."};
   }
   GOPMILL_ASSIGN_OR_RETURN(const auto live, FindLocked(name));
-  GOPMILL_RETURN_IF_ERROR(live->Claim());
+  GOPMILL_ASSIGN_OR_RETURN(const auto claim, live->Acquire(options_.replace));
+  for (Publisher& before : publishers_) {
+    if (before.live == live) before.stop.request_stop();
+  }
   Publisher& publisher = publishers_.emplace_back();
-  const auto run = [&publisher, live, name, shared = std::make_shared<UniqueFd>(std::move(body)),
-                    done = std::move(done)] {
-    const Status status = ReadPublisher(*live, std::move(*shared), publisher.stop.get_token());
-    live->Release();
+  publisher.live = live;
+  const auto run = [&publisher, live, claim, name, open = std::move(open), done = std::move(done)] {
+    Status status = ReadPublisher(*live, claim, open, publisher.stop.get_token());
+    if (Status released = live->Release(claim); !released.ok()) status = std::move(released);
     spdlog::info("live {}: the publisher has gone{}", name,
                  status.ok() ? "" : ": " + status.error().ToString());
     if (status.ok()) {
@@ -80,10 +83,15 @@ Status LiveHub::Publish(const std::string& name, UniqueFd body, Done done) {
     publisher.thread = std::jthread(run);
   } catch (const std::system_error&) {
     publishers_.pop_back();
-    live->Release();
+    static_cast<void>(live->Release(claim));
     return Error{.code = Code::kUnavailable, .message = "The machine has no more threads."};
   }
   return OkStatus();
+}
+
+void LiveHub::Configure(const LiveOptions& options) {
+  const MutexLock lock(mutex_);
+  options_ = options;
 }
 
 void LiveHub::Reap() {
@@ -113,7 +121,7 @@ Result<std::shared_ptr<LiveSource>> LiveHub::FindLocked(const std::string& name)
   if (sources_.size() >= kMaxLiveNames) {
     return Error{.code = Code::kUnavailable, .message = "There are too many live sources."};
   }
-  return sources_[name] = std::make_shared<LiveSource>();
+  return sources_[name] = std::make_shared<LiveSource>(options_.patience);
 }
 
 std::string LiveHub::Json() const {

@@ -18,7 +18,7 @@
 
 #include "base/status.h"
 #include "base/thread_safety.h"
-#include "base/unique_fd.h"
+#include "server/session/ingest_loop.h"
 #include "server/session/live_source.h"
 
 namespace gopmill {
@@ -32,6 +32,13 @@ inline constexpr std::string_view kLivePrefix = "live/";
 
 // Letters, digits, '.', '_' and '-'.
 Status CheckLiveName(std::string_view name);
+
+struct LiveOptions {
+  bool replace = false;  // a new publisher of a name ends the one before it
+  // How long readers wait for the first packet of a publisher, and for one that returns. Of
+  // sources that are not known yet.
+  Duration patience = std::chrono::seconds(30);
+};
 
 struct LiveTotals {
   int publishing = 0;
@@ -48,10 +55,13 @@ class LiveHub {
   LiveHub(const LiveHub&) = delete;
   LiveHub& operator=(const LiveHub&) = delete;
 
-  // Reads a publisher until its end, on a thread of its own. kAlreadyExists while the name has
-  // another one, kUnavailable beyond kMaxPublishers. `done` is called from that thread: with the
-  // counts as JSON, or what was wrong with the stream.
-  Status Publish(const std::string& name, UniqueFd body, Done done);
+  // Reads a publisher until its end, on a thread of its own, where `open` is called too. While the
+  // name has another one: kAlreadyExists, or the end of that one (LiveOptions::replace).
+  // kUnavailable beyond kMaxPublishers. `done` is called from that thread: with the counts as JSON,
+  // or what was wrong with the stream.
+  Status Publish(const std::string& name, PacketSourceOpener open, Done done);
+  // From now on.
+  void Configure(const LiveOptions& options);
   // The source of that name; made if need be, since readers may come first.
   Result<std::shared_ptr<LiveSource>> Find(const std::string& name);
 
@@ -62,6 +72,7 @@ class LiveHub {
 
  private:
   struct Publisher {
+    std::shared_ptr<LiveSource> live;
     std::stop_source stop;
     std::atomic<bool> over = false;  // set last by the thread, read before joining it
     std::jthread thread;
@@ -73,6 +84,7 @@ class LiveHub {
   std::map<std::string, std::shared_ptr<LiveSource>> sources_ GOPMILL_GUARDED_BY(mutex_);
   std::list<Publisher> publishers_ GOPMILL_GUARDED_BY(mutex_);
   LiveCounts forgotten_ GOPMILL_GUARDED_BY(mutex_);  // of names that are no more
+  LiveOptions options_ GOPMILL_GUARDED_BY(mutex_);
   bool stopping_ GOPMILL_GUARDED_BY(mutex_) = false;
 };
 

@@ -34,6 +34,10 @@ bool Continues(const SourceInfo& a, const SourceInfo& b) {
           a.audio->channels == b.audio->channels);
 }
 
+Error Replaced() {
+  return {.code = Code::kAlreadyExists, .message = "Another publisher has taken this name over."};
+}
+
 }  // namespace
 
 // Closes up what is missing: one offset for both tracks, chosen anew behind each gap.
@@ -86,7 +90,7 @@ class LiveSource::Reader final : public PacketSource {
     while (queue_->entries.empty()) {
       if (stop_.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
       const TimePoint since = std::max(live_->released_, began);
-      const bool gone = !live_->claimed_ && SteadyNow() - since > kLiveReturn;
+      const bool gone = live_->claim_ == 0 && SteadyNow() - since > live_->patience_;
       if (gone) return std::optional<Entry>();
       live_->changed_.WaitFor(live_->mutex_, kStopInterval);
     }
@@ -127,32 +131,34 @@ class LiveSource::Reader final : public PacketSource {
   std::int64_t offset_ns_ = 0, end_ns_ = 0;
 };
 
-Status LiveSource::Claim() {
+Result<LiveSource::Claim> LiveSource::Acquire(bool replace) {
   const MutexLock lock(mutex_);
-  if (claimed_) {
+  if (claim_ != 0 && !replace) {
     return Error{.code = Code::kAlreadyExists,
                  .message = "Somebody publishes under this name already."};
   }
-  claimed_ = true;
+  claim_ = ++last_claim_;
   ++counts_.publishers;
   for (const auto& queue : queues_) {
     queue->needs_key = true;
     queue->gap = true;
   }
-  return OkStatus();
+  return claim_;
 }
 
-void LiveSource::Release() {
+Status LiveSource::Release(Claim claim) {
   {
     const MutexLock lock(mutex_);
-    claimed_ = false;
+    if (claim_ != claim) return Replaced();
+    claim_ = 0;
     released_ = SteadyNow();
     info_.reset();
   }
   changed_.NotifyAll();
+  return OkStatus();
 }
 
-Status LiveSource::Run(PacketSource& source) {
+Status LiveSource::Run(Claim claim, PacketSource& source) {
   const std::shared_ptr<const SourceInfo> info = source.info();
   if (source.counted_pts()) {
     return Error{.code = Code::kUnsupported,
@@ -161,6 +167,7 @@ Status LiveSource::Run(PacketSource& source) {
   }
   {
     const MutexLock lock(mutex_);
+    if (claim_ != claim) return Replaced();
     info_ = info;
   }
   std::vector<TimestampRepair::Track> tracks{{.time_base = info->video.time_base,
@@ -179,20 +186,23 @@ Status LiveSource::Run(PacketSource& source) {
     entry.key = (packet->flags & AV_PKT_FLAG_KEY) != 0;
     entry.dts_ns = Rescale(packet->dts, TimeBaseOf(*info, entry.video), kNanos);
     entry.packet = std::make_shared<const av::Packet>(std::move(packet));
-    Hand(entry);
+    if (!Hand(claim, entry)) return Replaced();
     const MutexLock lock(mutex_);
     counts_.repaired = repair.repaired();
   }
 }
 
-void LiveSource::Hand(const Entry& entry) {
+// False once another publisher has the name.
+bool LiveSource::Hand(Claim claim, const Entry& entry) {
   {
     const MutexLock lock(mutex_);
+    if (claim_ != claim) return false;
     ++counts_.packets;
     counts_.bytes += (*entry.packet)->size;
     for (const auto& queue : queues_) Put(*queue, entry);
   }
   changed_.NotifyAll();
+  return true;
 }
 
 void LiveSource::Put(Queue& queue, const Entry& entry) {
@@ -239,7 +249,7 @@ Result<std::unique_ptr<PacketSource>> LiveSource::Subscribe(std::stop_token stop
 
 bool LiveSource::publishing() const {
   const MutexLock lock(mutex_);
-  return claimed_;
+  return claim_ != 0;
 }
 
 std::size_t LiveSource::readers() const {

@@ -7,7 +7,7 @@
 // close up behind the last packet that was read. A reader that does not keep up loses whole GOPs,
 // the oldest first, and never more delay than kLiveQueueNanos; what it lost is counted.
 //
-// When the publisher has gone, readers wait kLiveReturn for the next one. If that one sends other
+// When the publisher has gone, readers wait for the next one. If that one sends other
 // codecs, their streams end: a reader that opens again gets the new ones.
 //
 // Thread-safety: safe. Packets are shared by reference and never changed here.
@@ -32,8 +32,6 @@ namespace gopmill {
 // What may wait for one reader: beyond either, GOPs are dropped.
 inline constexpr std::size_t kLiveQueueBytes = std::size_t{8} << 20U;
 inline constexpr std::int64_t kLiveQueueNanos = 3'000'000'000;
-// How long readers wait for the first packet of a publisher, and for one that returns.
-inline constexpr std::chrono::seconds kLiveReturn(30);
 
 struct LiveCounts {
   std::int64_t publishers = 0;  // so far
@@ -46,14 +44,20 @@ struct LiveCounts {
 
 class LiveSource : public std::enable_shared_from_this<LiveSource> {
  public:
-  // Publisher side. One at a time: kAlreadyExists while another one publishes.
-  Status Claim();
-  // Reads `source` to its end and hands its packets out. After Claim.
-  Status Run(PacketSource& source);
-  // The publisher has gone.
-  void Release();
+  // `patience`: how long readers wait for the first packet of a publisher, and for one that
+  // returns.
+  explicit LiveSource(Duration patience) : patience_(patience) {}
 
-  // Reader side. Waits for a key frame, or kLiveReturn for a publisher: kUnavailable then.
+  // Publisher side. One at a time: while another one publishes, kAlreadyExists, or with `replace`
+  // it is that one's end. Returns what Run and Release want to see.
+  using Claim = std::int64_t;
+  Result<Claim> Acquire(bool replace);
+  // Reads `source` to its end and hands its packets out; kAlreadyExists once it has been replaced.
+  Status Run(Claim claim, PacketSource& source);
+  // The publisher has gone; kAlreadyExists if another one has replaced it before.
+  Status Release(Claim claim);
+
+  // Reader side. Waits for a key frame, or `patience` for a publisher: kUnavailable then.
   Result<std::unique_ptr<PacketSource>> Subscribe(std::stop_token stop);
 
   [[nodiscard]] bool publishing() const;
@@ -76,13 +80,15 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
     bool needs_key = true;
     bool gap = false;
   };
-  void Hand(const Entry& entry);
+  bool Hand(Claim claim, const Entry& entry);
   void Put(Queue& queue, const Entry& entry) GOPMILL_REQUIRES(mutex_);
   void DropOldest(Queue& queue) GOPMILL_REQUIRES(mutex_);
 
+  const Duration patience_;
   mutable Mutex mutex_;  // guards all below
   CondVar changed_;
-  bool claimed_ GOPMILL_GUARDED_BY(mutex_) = false;
+  Claim claim_ GOPMILL_GUARDED_BY(mutex_) = 0;  // of the publisher; 0 = nobody publishes
+  Claim last_claim_ GOPMILL_GUARDED_BY(mutex_) = 0;
   TimePoint released_ GOPMILL_GUARDED_BY(mutex_) = SteadyNow();
   std::shared_ptr<const SourceInfo> info_ GOPMILL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<Queue>> queues_ GOPMILL_GUARDED_BY(mutex_);

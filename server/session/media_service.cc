@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "config/ratio_file.h"
+#include "media/packet_feed.h"
+#include "media/source.h"
 #include "server/session/plan_json.h"
 #include "server/session/request_params.h"
 #include "server/session/seam_json.h"
@@ -26,6 +28,11 @@ Result<SegmentOptions> OptionsOf(const ServerConfig::Segments& config) {
       config.cache_folder == "auto" ? DefaultSegmentFolder() : config.cache_folder;
   options.cache_bytes = config.cache_bytes;
   return options;
+}
+
+LiveOptions LiveOptionsOf(const ServerConfig::Live& config) {
+  return {.replace = config.second_publisher == "replace",
+          .patience = std::chrono::seconds(config.reader_patience_seconds)};
 }
 
 }  // namespace
@@ -58,6 +65,7 @@ MediaService::MediaService(const ServerConfig& config, Library library,
           static_cast<double>(config.streams.promise_percent) / 100)),
       segments_(library_, engine_->scheduler(), segments),
       config_(config) {
+  live_.Configure(LiveOptionsOf(config.live));
   reaper_ = std::jthread([this] { Reap(); });
   file_thread_ = std::jthread([this] { RunFileRequests(); });
 }
@@ -109,7 +117,25 @@ Result<StreamId> MediaService::OpenUpload(UniqueFd body, const RequestParams& pa
 
 Status MediaService::Publish(const std::string& name, UniqueFd body, JsonCallback done) {
   if (!Ready()) return Draining();
-  return live_.Publish(name, std::move(body), std::move(done));
+  const auto shared_body = std::make_shared<UniqueFd>(std::move(body));
+  return live_.Publish(
+      name,
+      [shared_body](const std::stop_token& stop) -> Result<std::unique_ptr<PacketSource>> {
+        GOPMILL_ASSIGN_OR_RETURN(auto source, Source::Open(std::move(*shared_body), stop));
+        return std::unique_ptr<PacketSource>(std::move(source));
+      },
+      std::move(done));
+}
+
+Status MediaService::PublishPackets(const std::string& name, std::shared_ptr<PacketFeed> feed,
+                                    JsonCallback done) {
+  if (!Ready()) return Draining();
+  return live_.Publish(
+      name,
+      [feed = std::move(feed)](const std::stop_token& stop) {
+        return PacketFeed::Open(feed, stop);
+      },
+      std::move(done));
 }
 
 // Gives the stream its number and starts it, if there is room for it.
@@ -269,6 +295,7 @@ void MediaService::CancelAll() {
 }
 
 void MediaService::Reload(const ServerConfig& config) {
+  live_.Configure(LiveOptionsOf(config.live));
   const MutexLock lock(mutex_);
   config_ = config;
 }

@@ -23,6 +23,8 @@
 
 namespace gopmill {
 
+class PacketFeed;
+
 // Request parameters in the order given, decoded ("width" -> "640").
 using RequestParams = std::vector<std::pair<std::string, std::string>>;
 using JsonCallback = std::function<void(Result<std::string>)>;
@@ -59,9 +61,13 @@ class Service {
   virtual Result<StreamId> OpenUpload(UniqueFd body, const RequestParams& params,
                                       std::unique_ptr<StreamSink> sink) = 0;
   // Reads a live source from a descriptor (as above) until its end: `name` can then be asked for as
-  // "live/NAME". kAlreadyExists while it has another publisher. The callback comes at the end, with
+  // "live/NAME". kAlreadyExists while it has another publisher, unless the settings say that a new
+  // one takes over. The callback comes at the end, with
   // what was received, or what was wrong with it.
   virtual Status Publish(const std::string& name, UniqueFd body, JsonCallback done) = 0;
+  // The same for a front end that has taken the protocol apart: coded packets by a PacketFeed.
+  virtual Status PublishPackets(const std::string& name, std::shared_ptr<PacketFeed> feed,
+                                JsonCallback done) = 0;
   virtual std::string LiveSources() const = 0;
   // What OpenStream would answer in its headers, without transcoding (for HEAD): on success the
   // callback gets the content type.

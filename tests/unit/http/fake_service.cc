@@ -103,6 +103,11 @@ Status FakeService::Publish(const std::string& name, UniqueFd body, JsonCallback
   return OkStatus();
 }
 
+Status FakeService::PublishPackets(const std::string& /*name*/,
+                                   std::shared_ptr<PacketFeed> /*feed*/, JsonCallback /*done*/) {
+  return Error{Code::kUnsupported, "HTTP does not publish packets."};
+}
+
 Status FakeService::Copy(UniqueFd body, std::size_t limit, StreamSink& sink) {
   std::vector<std::uint8_t> buffer(4096);
   bool started = false;

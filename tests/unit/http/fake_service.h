@@ -40,6 +40,8 @@ class FakeService final : public Service {
   Result<StreamId> OpenUpload(UniqueFd body, const RequestParams& params,
                               std::unique_ptr<StreamSink> sink) override;
   Status Publish(const std::string& name, UniqueFd body, JsonCallback done) override;
+  Status PublishPackets(const std::string& name, std::shared_ptr<PacketFeed> feed,
+                        JsonCallback done) override;
   std::string LiveSources() const override { return "{\"live\":[]}"; }
   void CheckStream(const std::string& path, const RequestParams& params,
                    JsonCallback done) override;
