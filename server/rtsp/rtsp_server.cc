@@ -11,8 +11,10 @@
 
 #include "base/log.h"
 #include "base/thread_safety.h"
+#include "server/rtsp/client_state.h"
 #include "server/rtsp/gst_ptr.h"
 #include "server/rtsp/playback.h"
+#include "server/rtsp/publishing.h"
 #include "server/rtsp/rtsp_request.h"
 #include "server/rtsp/track_caps.h"
 #include "server/session/live_hub.h"
@@ -26,23 +28,8 @@ constexpr int kSpareConnections = 64;
 constexpr int kClientThreads = 8;
 constexpr int kListenBacklog = 128;
 constexpr guint kSweepSeconds = 1;
+constexpr guint kMaxBody = 64 << 10;  // of a request: an SDP, parameters
 constexpr const char* kProblemHeader = "X-Gopmill-Problem";
-
-// What is known of a connection. Attached to its GstRTSPClient; the lock of its own is needed
-// because requests run on client threads and the sweep on the loop.
-struct ClientState {
-  Mutex mutex;  // guards all below
-  TimePoint heard GOPMILL_GUARDED_BY(mutex) = SteadyNow();
-  std::string problem GOPMILL_GUARDED_BY(mutex);               // for the answer being made
-  std::string opened_url GOPMILL_GUARDED_BY(mutex);            // of `opened`
-  std::shared_ptr<Playback> opened GOPMILL_GUARDED_BY(mutex);  // by DESCRIBE, for its media
-};
-
-constexpr const char* kStateKey = "gopmill-client";
-
-ClientState* StateOf(GstRTSPClient* client) {
-  return static_cast<ClientState*>(g_object_get_data(G_OBJECT(client), kStateKey));
-}
 
 std::string UrlKey(const GstRTSPUrl& url) {
   return std::string(url.abspath) + "?" + (url.query == nullptr ? "" : url.query);
@@ -50,13 +37,6 @@ std::string UrlKey(const GstRTSPUrl& url) {
 
 Result<RtspRequest> RequestOf(const GstRTSPUrl& url) {
   return ParseRtspUrl(url.abspath, url.query == nullptr ? "" : url.query);
-}
-
-// One line of a header.
-std::string HeaderText(std::string text) {
-  std::ranges::replace_if(
-      text, [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
-  return text;
 }
 
 // Makes the media of a URL. A subclass because gst-rtsp-server has no other way to do that.
@@ -70,8 +50,7 @@ constexpr const char* kServiceKey = "gopmill-service";
 
 GstElement* CreateElement(GstRTSPMediaFactory* factory, const GstRTSPUrl* url) noexcept {
   auto& service = *static_cast<Service*>(g_object_get_data(G_OBJECT(factory), kServiceKey));
-  const GstRTSPContext* context = gst_rtsp_context_get_current();
-  ClientState* state = context == nullptr ? nullptr : StateOf(context->client);
+  ClientState* state = CurrentState();
   std::shared_ptr<Playback> playback;
   if (state != nullptr) {
     const MutexLock lock(state->mutex);
@@ -83,9 +62,7 @@ GstElement* CreateElement(GstRTSPMediaFactory* factory, const GstRTSPUrl* url) n
     auto opened = request.ok() ? Playback::Open(service, std::move(request).value())
                                : Result<std::shared_ptr<Playback>>(request.error());
     if (!opened.ok()) {
-      if (state == nullptr) return nullptr;
-      const MutexLock lock(state->mutex);
-      state->problem = HeaderText(opened.error().ToString());
+      if (state != nullptr) SetProblem(*state, opened.error());
       return nullptr;
     }
     playback = std::move(opened).value();
@@ -125,6 +102,10 @@ class RtspServer::Impl {
                                       gpointer self) noexcept;
   static GstRTSPStatusCode OnRequest(GstRTSPClient* client, GstRTSPContext* context,
                                      gpointer self) noexcept;
+  static GstRTSPStatusCode OnRecord(GstRTSPClient* client, GstRTSPContext* context,
+                                    gpointer self) noexcept;
+  static GstRTSPStatusCode OnTeardown(GstRTSPClient* client, GstRTSPContext* context,
+                                      gpointer self) noexcept;
   static void OnAnswer(GstRTSPClient* client, GstRTSPContext* context, GstRTSPMessage* message,
                        gpointer self) noexcept;
   static void OnSession(GstRTSPClient* client, GstRTSPSession* session, gpointer self) noexcept;
@@ -144,8 +125,9 @@ class RtspServer::Impl {
   gst::Object<GstRTSPSessionPool> sessions_;
   gst::Object<GstRTSPMediaFactory> movies_;
   gst::Object<GstRTSPMediaFactory> live_;  // one media, and so one encode, for all who ask alike
-  std::atomic<int> live_names_ = 0;        // mounted; client threads
-  int clients_seen_ = 0;                   // by the sweep
+  std::unique_ptr<Publishing> publishing_;
+  std::atomic<int> live_names_ = 0;  // mounted; client threads
+  int clients_seen_ = 0;             // by the sweep
   int port_ = 0;
   std::thread thread_;
 };
@@ -161,6 +143,7 @@ Status RtspServer::Impl::Start() {
   gst_rtsp_server_set_address(server_.get(), options_.address.c_str());
   gst_rtsp_server_set_service(server_.get(), std::to_string(options_.port).c_str());
   gst_rtsp_server_set_backlog(server_.get(), kListenBacklog);
+  gst_rtsp_server_set_content_length_limit(server_.get(), kMaxBody);
   sessions_ = gst::Adopt(gst_rtsp_server_get_session_pool(server_.get()));
   gst_rtsp_session_pool_set_max_sessions(sessions_.get(),
                                          static_cast<guint>(options_.max_sessions));
@@ -171,6 +154,8 @@ Status RtspServer::Impl::Start() {
     g_object_set_data(G_OBJECT(factory->get()), kServiceKey, &service_);
   }
   gst_rtsp_media_factory_set_shared(live_.get(), TRUE);
+  publishing_ = Publishing::Make(service_, options_.publisher_timeout);
+  gst_rtsp_server_set_mount_points(server_.get(), publishing_->mounts());
   g_signal_connect(server_.get(), "client-connected", G_CALLBACK(&OnConnected), this);
 
   context_ = g_main_context_new();
@@ -215,6 +200,7 @@ void RtspServer::Impl::Stop() {
   live_.reset();
   sessions_.reset();
   server_.reset();
+  publishing_.reset();
   while (g_main_context_iteration(context_, FALSE) != 0) {
   }
   g_main_loop_unref(loop_);
@@ -224,13 +210,14 @@ void RtspServer::Impl::Stop() {
 
 void RtspServer::Impl::OnConnected(GstRTSPServer* /*server*/, GstRTSPClient* client,
                                    gpointer self) noexcept {
-  g_object_set_data_full(G_OBJECT(client), kStateKey, new ClientState,
-                         [](gpointer state) noexcept { delete static_cast<ClientState*>(state); });
+  AttachState(client);
   g_signal_connect(client, "pre-describe-request", G_CALLBACK(&OnDescribe), self);
   for (const char* request : {"pre-options-request", "pre-setup-request", "pre-play-request",
                               "pre-pause-request", "pre-get-parameter-request"}) {
     g_signal_connect(client, request, G_CALLBACK(&OnRequest), self);
   }
+  g_signal_connect(client, "pre-record-request", G_CALLBACK(&OnRecord), self);
+  g_signal_connect(client, "pre-teardown-request", G_CALLBACK(&OnTeardown), self);
   g_signal_connect(client, "send-message", G_CALLBACK(&OnAnswer), self);
   g_signal_connect(client, "new-session", G_CALLBACK(&OnSession), self);
   g_signal_connect(client, "closed", G_CALLBACK(&OnClosed), self);
@@ -254,6 +241,20 @@ GstRTSPStatusCode RtspServer::Impl::OnRequest(GstRTSPClient* client, GstRTSPCont
   return GST_RTSP_STS_OK;
 }
 
+// Client threads.
+GstRTSPStatusCode RtspServer::Impl::OnRecord(GstRTSPClient* client, GstRTSPContext* context,
+                                             gpointer self) noexcept {
+  Publishing::OnRecord(*context);
+  return OnRequest(client, context, self);
+}
+
+// Client threads.
+GstRTSPStatusCode RtspServer::Impl::OnTeardown(GstRTSPClient* client, GstRTSPContext* context,
+                                               gpointer self) noexcept {
+  Publishing::Finish(*StateOf(client));
+  return OnRequest(client, context, self);
+}
+
 // Client threads. The stream is opened here, because an error can still be told here.
 GstRTSPStatusCode RtspServer::Impl::OnDescribe(GstRTSPClient* client, GstRTSPContext* context,
                                                gpointer self) noexcept {
@@ -262,9 +263,7 @@ GstRTSPStatusCode RtspServer::Impl::OnDescribe(GstRTSPClient* client, GstRTSPCon
   if (status.ok()) return GST_RTSP_STS_OK;
   const Error& error = status.error();
   if (error.code == Code::kInternal) spdlog::error("rtsp: {}", error.ToString());
-  ClientState* state = StateOf(client);
-  const MutexLock lock(state->mutex);
-  state->problem = HeaderText(error.ToString());
+  SetProblem(*StateOf(client), error);
   return static_cast<GstRTSPStatusCode>(RtspStatusOf(error.code));
 }
 
@@ -303,13 +302,14 @@ void RtspServer::Impl::OnAnswer(GstRTSPClient* client, GstRTSPContext* context,
   if (message->type != GST_RTSP_MESSAGE_RESPONSE) return;
   ClientState* state = StateOf(client);
   const MutexLock lock(state->mutex);
-  if (context->method == GST_RTSP_ANNOUNCE) {
-    // The library would say that there is nothing at this path.
-    auto& response = message->type_data.response;
-    response.code = GST_RTSP_STS_NOT_IMPLEMENTED;
+  auto& response = message->type_data.response;
+  const int status = std::exchange(state->status, 0);
+  if (response.code >= GST_RTSP_STS_BAD_REQUEST && status != 0) {
+    response.code = static_cast<GstRTSPStatusCode>(status);
     g_free(response.reason);
     response.reason = g_strdup(gst_rtsp_status_as_text(response.code));
-    state->problem = "Publishing by RTSP is not built yet. Publish by HTTP: PUT /v1/live/NAME.";
+  } else if (context->method == GST_RTSP_ANNOUNCE && response.code >= GST_RTSP_STS_BAD_REQUEST) {
+    state->problem = "The announced streams are not understood (accepted: an SDP of RTP/AVP).";
   }
   if (state->problem.empty()) return;
   gst_rtsp_message_add_header_by_name(message, kProblemHeader, state->problem.c_str());
@@ -318,6 +318,7 @@ void RtspServer::Impl::OnAnswer(GstRTSPClient* client, GstRTSPContext* context,
 
 // A client whose connection is gone does not come back: its sessions end now, not at their timeout.
 void RtspServer::Impl::OnClosed(GstRTSPClient* client, gpointer /*self*/) noexcept {
+  Publishing::Finish(*StateOf(client));
   const auto remove = [](GstRTSPClient*, GstRTSPSession*, gpointer) noexcept {
     return GST_RTSP_FILTER_REMOVE;
   };
@@ -336,12 +337,13 @@ gboolean RtspServer::Impl::Sweep(gpointer pointer) noexcept {
 GstRTSPFilterResult RtspServer::Impl::SweepClient(GstRTSPServer* /*server*/, GstRTSPClient* client,
                                                   gpointer pointer) noexcept {
   auto* self = static_cast<Impl*>(pointer);
+  ClientState* state = StateOf(client);
+  if (state == nullptr) return GST_RTSP_FILTER_KEEP;
+  if (Publishing::Over(*state)) return GST_RTSP_FILTER_REMOVE;
   GList* sessions = gst_rtsp_client_session_filter(client, nullptr, nullptr);
   const bool has_session = sessions != nullptr;
   g_list_free_full(sessions, g_object_unref);
   if (has_session) return GST_RTSP_FILTER_KEEP;
-  ClientState* state = StateOf(client);
-  if (state == nullptr) return GST_RTSP_FILTER_KEEP;
   const MutexLock lock(state->mutex);
   if (SteadyNow() - state->heard > self->options_.idle_timeout) return GST_RTSP_FILTER_REMOVE;
   const bool over = ++self->clients_seen_ > kSpareConnections;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The RTSP front end (RFC 2326): plays any movie of the library, transcoded, at the rate of a
-// player. GStreamer's gst-rtsp-server speaks the protocol; it is given coded packets and only puts
-// them into RTP. docs/API.md is what its users read.
+// player, and takes live sources from publishers. GStreamer's gst-rtsp-server speaks the protocol;
+// it is given coded packets, or gives them, and only puts them into RTP or takes them out.
+// docs/API.md is what its users read.
 //
 // A build without GStreamer has this interface too: Start says that RTSP is not built.
 //
@@ -25,6 +26,8 @@ struct RtspOptions {
   int max_sessions = 64;  // players at once; more get 503
   // A session without any sign of life from its client ends after this: RTCP or a request.
   Duration session_timeout = std::chrono::seconds(60);
+  // A publisher that sends nothing for this long has left.
+  Duration publisher_timeout = std::chrono::seconds(10);
   // A connection without a session ends when it has been silent for this long.
   Duration idle_timeout = std::chrono::seconds(30);
 };

@@ -28,8 +28,12 @@ struct Element {
   const char* name;
   const char* package;
 };
-constexpr std::array<Element, 9> kElements{{
+constexpr std::array<Element, 13> kElements{{
     {"appsrc", "gstreamer1.0-plugins-base"},
+    {"appsink", "gstreamer1.0-plugins-base"},
+    {"rtph264depay", "gstreamer1.0-plugins-good"},
+    {"rtpmp4gdepay", "gstreamer1.0-plugins-good"},
+    {"aacparse", "gstreamer1.0-plugins-good"},
     {"rtpbin", "gstreamer1.0-plugins-good"},
     {"udpsink", "gstreamer1.0-plugins-good"},
     {"rtph264pay", "gstreamer1.0-plugins-good"},

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/rtsp/announcement.h"
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "base/log.h"
+
+namespace gopmill {
+namespace {
+
+using SdpMessage = std::unique_ptr<GstSDPMessage, gst::FreeBy<gst_sdp_message_free>>;
+
+Error Malformed(std::string what) {
+  return InvalidArgument("sdp", std::move(what), "an SDP with m= lines of RTP/AVP");
+}
+
+std::optional<Receiver> ReceiverOfFormat(const GstSDPMedia& media, std::string_view format,
+                                         std::size_t number) {
+  int payload = -1;
+  const auto parsed = std::from_chars(format.data(), format.data() + format.size(), payload);
+  if (parsed.ec != std::errc() || payload < 0 || payload > 127) return std::nullopt;
+  GstCaps* caps = gst_sdp_media_get_caps_from_media(&media, payload);
+  if (caps == nullptr) return std::nullopt;
+  auto receiver = ReceiverOf(*caps, number);
+  gst_caps_unref(caps);
+  return receiver;
+}
+
+// By the first of its formats that we take.
+std::optional<Receiver> ReceiverOfMedia(const GstSDPMedia& media, std::size_t number) {
+  for (guint i = 0; i < gst_sdp_media_formats_len(&media); ++i) {
+    const char* format = gst_sdp_media_get_format(&media, i);
+    auto receiver = ReceiverOfFormat(media, format == nullptr ? "" : format, number);
+    if (receiver) return receiver;
+  }
+  return std::nullopt;
+}
+
+bool IsRtp(const GstSDPMedia& media) {
+  const char* proto = gst_sdp_media_get_proto(&media);
+  return proto != nullptr && std::string_view(proto) == "RTP/AVP";
+}
+
+bool HasKind(const Announcement& announcement, TrackKind kind) {
+  return std::ranges::any_of(announcement.streams,
+                             [&](const auto& stream) { return stream.receiver.kind == kind; });
+}
+
+}  // namespace
+
+Result<Announcement> ParseAnnouncement(std::span<const std::uint8_t> sdp) {
+  GstSDPMessage* raw = nullptr;
+  gst_sdp_message_new(&raw);
+  const SdpMessage message(raw);
+  if (sdp.empty() ||
+      gst_sdp_message_parse_buffer(sdp.data(), static_cast<guint>(sdp.size()), raw) != GST_SDP_OK) {
+    return Malformed("The description of the streams is no SDP.");
+  }
+  return ReadAnnouncement(*raw);
+}
+
+Result<Announcement> ReadAnnouncement(const GstSDPMessage& sdp) {
+  const guint count = gst_sdp_message_medias_len(&sdp);
+  if (count == 0 || count > kMaxAnnouncedStreams) {
+    return Malformed("The description has no stream, or more than 16.");
+  }
+  Announcement announcement;
+  for (guint i = 0; i < count; ++i) {
+    const GstSDPMedia& media = *gst_sdp_message_get_media(&sdp, i);
+    if (!IsRtp(media)) return Malformed("A stream is not RTP/AVP.");
+    auto receiver = ReceiverOfMedia(media, i);
+    if (!announcement.description.empty()) announcement.description += ' ';
+    if (receiver && !HasKind(announcement, receiver->kind)) {
+      announcement.description += receiver->branch;
+      announcement.streams.push_back({.number = i, .receiver = std::move(*receiver)});
+    } else {
+      announcement.description += IgnoringBranch(i);
+    }
+  }
+  if (!HasKind(announcement, TrackKind::kVideo)) {
+    return Error{.code = Code::kUnsupported,
+                 .message = "No stream of video that is announced can be used.",
+                 .accepted = "H264, H265, MP4V-ES, MPV, VP8, VP9 or JPEG"};
+  }
+  return announcement;
+}
+
+Result<gst::Object<GstElement>> MakeReceivingBin(const Announcement& announcement) {
+  GError* error = nullptr;
+  GstElement* bin = gst_parse_launch_full(("( " + announcement.description + " )").c_str(), nullptr,
+                                          GST_PARSE_FLAG_FATAL_ERRORS, &error);
+  if (bin != nullptr) return gst::Adopt(GST_ELEMENT(gst_object_ref_sink(bin)));
+  spdlog::error("rtsp: {}: {}", announcement.description, error->message);
+  g_error_free(error);
+  return Error{.code = Code::kUnsupported,
+               .message = "An element of GStreamer for this codec is missing here."};
+}
+
+}  // namespace gopmill

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a sender announces (an SDP: RFC 2326 section 10.3): the streams of its session and the
+// elements that take them apart.
+//
+// Thread-safety: safe (pure functions).
+#pragma once
+
+#include <gst/sdp/gstsdpmessage.h>
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "server/rtsp/gst_ptr.h"
+#include "server/rtsp/reception.h"
+
+namespace gopmill {
+
+// Streams of one session; the first video and the first sound of a codec that we take are used.
+inline constexpr unsigned kMaxAnnouncedStreams = 16;
+
+struct Announcement {
+  std::vector<Reception::Stream> streams;  // that are used
+  std::string description;                 // of a bin with elements for all, as gst_parse takes it
+};
+
+// kInvalidArgument for what is no SDP, kUnsupported if no stream of video can be used.
+Result<Announcement> ParseAnnouncement(std::span<const std::uint8_t> sdp);
+Result<Announcement> ReadAnnouncement(const GstSDPMessage& sdp);
+
+// The elements of an announcement, in a bin with no pads.
+Result<gst::Object<GstElement>> MakeReceivingBin(const Announcement& announcement);
+
+}  // namespace gopmill

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/rtsp/client_state.h"
+
+#include <algorithm>
+
+#include "server/rtsp/rtsp_request.h"
+
+namespace gopmill {
+namespace {
+
+constexpr const char* kStateKey = "gopmill-client";
+
+// One line of a header.
+std::string HeaderText(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+  return text;
+}
+
+}  // namespace
+
+void AttachState(GstRTSPClient* client) {
+  g_object_set_data_full(G_OBJECT(client), kStateKey, new ClientState,
+                         [](gpointer state) noexcept { delete static_cast<ClientState*>(state); });
+}
+
+ClientState* StateOf(GstRTSPClient* client) {
+  return static_cast<ClientState*>(g_object_get_data(G_OBJECT(client), kStateKey));
+}
+
+ClientState* CurrentState() {
+  const GstRTSPContext* context = gst_rtsp_context_get_current();
+  return context == nullptr || context->client == nullptr ? nullptr : StateOf(context->client);
+}
+
+void SetProblem(ClientState& state, const Error& error) {
+  const MutexLock lock(state.mutex);
+  state.status = RtspStatusOf(error.code);
+  state.problem = HeaderText(error.ToString());
+}
+
+}  // namespace gopmill

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is known of an RTSP connection, attached to its GstRTSPClient. The lock of its own is needed
+// because requests run on client threads and the sweep on the loop.
+//
+// Thread-safety: safe with its lock.
+#pragma once
+
+#include <gst/rtsp-server/rtsp-server.h>
+
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "base/thread_safety.h"
+#include "server/rtsp/gst_ptr.h"
+#include "server/rtsp/playback.h"
+#include "server/rtsp/reception.h"
+
+namespace gopmill {
+
+// What a client publishes.
+struct Publication {
+  std::shared_ptr<Reception> reception;
+  gst::Object<GstElement> bin;
+};
+
+struct ClientState {
+  Mutex mutex;  // guards all below
+  TimePoint heard GOPMILL_GUARDED_BY(mutex) = SteadyNow();
+  // Of the answer being made: its status, 0 = what the library says, and what is wrong in words.
+  int status GOPMILL_GUARDED_BY(mutex) = 0;
+  std::string problem GOPMILL_GUARDED_BY(mutex);
+  std::string opened_url GOPMILL_GUARDED_BY(mutex);            // of `opened`
+  std::shared_ptr<Playback> opened GOPMILL_GUARDED_BY(mutex);  // by DESCRIBE, for its media
+  bool announced GOPMILL_GUARDED_BY(mutex) = false;            // it wants to publish
+  Publication publication GOPMILL_GUARDED_BY(mutex);
+};
+
+void AttachState(GstRTSPClient* client);
+ClientState* StateOf(GstRTSPClient* client);
+// Of the request that the calling thread answers; null outside of one.
+ClientState* CurrentState();
+
+// The next answer of this client says what is wrong, with the status for it.
+void SetProblem(ClientState& state, const Error& error);
+
+}  // namespace gopmill

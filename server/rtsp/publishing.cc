@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/rtsp/publishing.h"
+
+#include <string>
+#include <utility>
+
+#include "server/rtsp/announcement.h"
+#include "server/rtsp/rtsp_request.h"
+#include "server/session/live_hub.h"
+
+namespace gopmill {
+namespace {
+
+constexpr const char* kSelfKey = "gopmill-publishing";
+// How long packets that came by UDP may be waited for behind a gap. Those of TCP have none.
+constexpr guint kJitterMilliseconds = 200;
+// What a client has sent before it left is on its way for at most this long.
+constexpr std::chrono::seconds kDrainPatience(2);
+
+// What the library does for the paths of players.
+char* (*make_player_path)(GstRTSPClient* client, const GstRTSPUrl* url) = nullptr;
+
+struct PublishMountsClass {
+  GstRTSPMountPointsClass parent;
+};
+struct PublishMounts {
+  GstRTSPMountPoints parent;
+};
+struct PublishFactoryClass {
+  GstRTSPMediaFactoryClass parent;
+};
+struct PublishFactory {
+  GstRTSPMediaFactory parent;
+};
+
+Result<std::string> NameOf(const GstRTSPUrl& url) {
+  GOPMILL_ASSIGN_OR_RETURN(const RtspRequest request,
+                           ParseRtspUrl(url.abspath, url.query == nullptr ? "" : url.query));
+  if (!request.path.starts_with(kLivePrefix)) {
+    return InvalidArgument("path", "Nothing can be published at this path.",
+                           "rtsp://host:port/live/NAME");
+  }
+  if (!request.params.empty()) {
+    return InvalidArgument(request.params.front().first, "A publisher has no parameters.",
+                           "rtsp://host:port/live/NAME");
+  }
+  std::string name = request.path.substr(kLivePrefix.size());
+  GOPMILL_RETURN_IF_ERROR(CheckLiveName(name));
+  return name;
+}
+
+}  // namespace
+
+GType Publishing::MountsType() {
+  static const GType type = g_type_register_static_simple(
+      GST_TYPE_RTSP_MOUNT_POINTS, "GopmillPublishMounts", sizeof(PublishMountsClass),
+      [](gpointer type_class, gpointer /*data*/) noexcept {
+        static_cast<GstRTSPMountPointsClass*>(type_class)->make_path = &Publishing::MakePath;
+      },
+      sizeof(PublishMounts), nullptr, static_cast<GTypeFlags>(0));
+  return type;
+}
+
+GType Publishing::FactoryType() {
+  static const GType type = g_type_register_static_simple(
+      GST_TYPE_RTSP_MEDIA_FACTORY, "GopmillPublishFactory", sizeof(PublishFactoryClass),
+      [](gpointer type_class, gpointer /*data*/) noexcept {
+        static_cast<GstRTSPMediaFactoryClass*>(type_class)->create_element =
+            &Publishing::CreateElement;
+      },
+      sizeof(PublishFactory), nullptr, static_cast<GTypeFlags>(0));
+  return type;
+}
+
+std::unique_ptr<Publishing> Publishing::Make(Service& service, Duration silence) {
+  return std::unique_ptr<Publishing>(new Publishing(service, silence));
+}
+
+Publishing::Publishing(Service& service, Duration silence)
+    : service_(service),
+      silence_(silence),
+      mounts_(gst::Adopt(GST_RTSP_MOUNT_POINTS(g_object_new(MountsType(), nullptr)))),
+      factory_(gst::Adopt(GST_RTSP_MEDIA_FACTORY(g_object_new(FactoryType(), nullptr)))) {
+  g_object_set_data(G_OBJECT(mounts_.get()), kSelfKey, this);
+  g_object_set_data(G_OBJECT(factory_.get()), kSelfKey, this);
+  // Clients of one kind are all that this process has: no need for a type of our own.
+  auto* clients = static_cast<GstRTSPClientClass*>(g_type_class_ref(GST_TYPE_RTSP_CLIENT));
+  if (clients->make_path_from_uri != &Publishing::MakeClientPath) {
+    make_player_path = clients->make_path_from_uri;
+    clients->make_path_from_uri = &Publishing::MakeClientPath;
+  }
+  gst_rtsp_media_factory_set_transport_mode(factory_.get(), GST_RTSP_TRANSPORT_MODE_RECORD);
+  // A connection that breaks shall not end the pipeline before Finish has emptied it.
+  gst_rtsp_media_factory_set_stop_on_disconnect(factory_.get(), FALSE);
+  gst_rtsp_media_factory_set_latency(factory_.get(), kJitterMilliseconds);
+}
+
+// Of the requests with a session.
+char* Publishing::MakeClientPath(GstRTSPClient* client, const GstRTSPUrl* url) noexcept {
+  ClientState* state = StateOf(client);
+  bool announced = false;
+  if (state != nullptr) {
+    const MutexLock lock(state->mutex);
+    announced = state->announced;
+  }
+  if (!announced) return make_player_path(client, url);
+  return g_strconcat(kPublishMount, url->abspath, nullptr);
+}
+
+// Of ANNOUNCE and DESCRIBE, right before the media is looked up: the place where a name gets its
+// mount point.
+char* Publishing::MakePath(GstRTSPMountPoints* mounts, const GstRTSPUrl* url) noexcept {
+  ClientState* state = CurrentState();
+  const bool announce =
+      state != nullptr && gst_rtsp_context_get_current()->method == GST_RTSP_ANNOUNCE;
+  if (!announce) return g_strdup(url->abspath);
+  auto& self = *static_cast<Publishing*>(g_object_get_data(G_OBJECT(mounts), kSelfKey));
+  if (const Status status = self.Mount(*url); !status.ok()) SetProblem(*state, status.error());
+  const MutexLock lock(state->mutex);
+  state->announced = true;
+  return g_strconcat(kPublishMount, url->abspath, nullptr);
+}
+
+Status Publishing::Mount(const GstRTSPUrl& url) {
+  GOPMILL_RETURN_IF_ERROR(NameOf(url));
+  const std::string path = std::string(kPublishMount) + url.abspath;
+  GstRTSPMediaFactory* known = gst_rtsp_mount_points_match(mounts_.get(), path.c_str(), nullptr);
+  if (known != nullptr) {
+    g_object_unref(known);
+    return OkStatus();
+  }
+  if (names_.fetch_add(1) >= static_cast<int>(kMaxLiveNames)) {
+    return Error{.code = Code::kUnavailable, .message = "There are too many live sources."};
+  }
+  gst_rtsp_mount_points_add_factory(mounts_.get(), path.c_str(),
+                                    gst::Share(factory_.get()).release());
+  return OkStatus();
+}
+
+// The media of an ANNOUNCE. The library has checked that its body is an SDP.
+GstElement* Publishing::CreateElement(GstRTSPMediaFactory* factory,
+                                      const GstRTSPUrl* url) noexcept {
+  const GstRTSPContext* context = gst_rtsp_context_get_current();
+  ClientState* state = CurrentState();
+  if (state == nullptr || context->method != GST_RTSP_ANNOUNCE) return nullptr;
+  Finish(*state);  // what this client has published before
+  auto& self = *static_cast<Publishing*>(g_object_get_data(G_OBJECT(factory), kSelfKey));
+  auto published = self.Publish(*url, *context->request);
+  if (!published.ok()) {
+    SetProblem(*state, published.error());
+    return nullptr;
+  }
+  GstElement* bin = published->bin.get();
+  const MutexLock lock(state->mutex);
+  state->publication = std::move(published).value();
+  return GST_ELEMENT(gst_object_ref(bin));
+}
+
+Result<Publication> Publishing::Publish(const GstRTSPUrl& url, const GstRTSPMessage& request) {
+  GOPMILL_ASSIGN_OR_RETURN(const std::string name, NameOf(url));
+  guint8* body = nullptr;
+  guint size = 0;
+  gst_rtsp_message_get_body(&request, &body, &size);
+  GOPMILL_ASSIGN_OR_RETURN(const Announcement announcement, ParseAnnouncement({body, size}));
+  GOPMILL_ASSIGN_OR_RETURN(auto bin, MakeReceivingBin(announcement));
+  auto reception = Reception::Make(announcement.streams, silence_);
+  for (const auto& stream : announcement.streams) reception->Attach(stream.number, bin.get());
+  // Its end is in the log; a client that is still there then is cut by the sweep.
+  GOPMILL_RETURN_IF_ERROR(
+      service_.PublishPackets(name, reception->feed(), [](const Result<std::string>&) {}));
+  return Publication{.reception = std::move(reception), .bin = std::move(bin)};
+}
+
+void Publishing::OnRecord(GstRTSPContext& context) {
+  ClientState* state = StateOf(context.client);
+  std::shared_ptr<Reception> reception;
+  {
+    const MutexLock lock(state->mutex);
+    reception = state->publication.reception;
+  }
+  if (reception == nullptr || context.media == nullptr) return;
+  for (guint i = 0; i < gst_rtsp_media_n_streams(context.media); ++i) {
+    GstRTSPStream* stream = gst_rtsp_media_get_stream(context.media, i);
+    const auto session = gst::Adopt(gst_rtsp_stream_get_rtpsession(stream));
+    if (session != nullptr) reception->ListenTo(i, session.get());
+  }
+}
+
+void Publishing::Finish(ClientState& state) {
+  Publication publication;
+  {
+    const MutexLock lock(state.mutex);
+    publication = std::exchange(state.publication, {});
+  }
+  if (publication.reception == nullptr || publication.reception->feed()->abandoned()) return;
+  publication.reception->Drain(publication.bin.get(), kDrainPatience);
+}
+
+bool Publishing::Over(ClientState& state) {
+  const MutexLock lock(state.mutex);
+  return state.publication.reception != nullptr && state.publication.reception->feed()->abandoned();
+}
+
+}  // namespace gopmill

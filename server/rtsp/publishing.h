@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ANNOUNCE and RECORD: clients that publish a live source.
+//
+// gst-rtsp-server looks media up by path, and /live/NAME is what players ask for. So the path of a
+// client that has announced something leads to a mount point of its own, below kPublishMount.
+//
+// Thread-safety: safe. All but Make runs on client threads.
+#pragma once
+
+#include <gst/rtsp-server/rtsp-server.h>
+
+#include <atomic>
+#include <memory>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "server/rtsp/client_state.h"
+#include "server/rtsp/gst_ptr.h"
+#include "server/session/service.h"
+
+namespace gopmill {
+
+inline constexpr const char* kPublishMount = "/publish";
+
+class Publishing {
+ public:
+  // A publisher that sends nothing for `silence` has left.
+  static std::unique_ptr<Publishing> Make(Service& service, Duration silence);
+  Publishing(const Publishing&) = delete;
+  Publishing& operator=(const Publishing&) = delete;
+
+  // Where the server shall look paths up.
+  [[nodiscard]] GstRTSPMountPoints* mounts() const { return mounts_.get(); }
+
+  // A client is about to send.
+  static void OnRecord(GstRTSPContext& context);
+  // A client has sent everything, or has gone: what came from it still goes to the readers.
+  static void Finish(ClientState& state);
+  // The publisher of this client is over while the client is still there.
+  static bool Over(ClientState& state);
+
+ private:
+  Publishing(Service& service, Duration silence);
+  static char* MakeClientPath(GstRTSPClient* client, const GstRTSPUrl* url) noexcept;
+  static char* MakePath(GstRTSPMountPoints* mounts, const GstRTSPUrl* url) noexcept;
+  static GstElement* CreateElement(GstRTSPMediaFactory* factory, const GstRTSPUrl* url) noexcept;
+  static GType MountsType();
+  static GType FactoryType();
+  Status Mount(const GstRTSPUrl& url);
+  Result<Publication> Publish(const GstRTSPUrl& url, const GstRTSPMessage& request);
+
+  Service& service_;
+  const Duration silence_;
+  gst::Object<GstRTSPMountPoints> mounts_;
+  gst::Object<GstRTSPMediaFactory> factory_;
+  std::atomic<int> names_ = 0;  // mounted
+};
+
+}  // namespace gopmill

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/rtsp/reception.h"
+
+#include <fmt/format.h>
+#include <gst/app/gstappsrc.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "server/rtsp/gst_ptr.h"
+
+namespace gopmill {
+namespace {
+
+std::array<std::uint32_t, RtpClock::kTracks> RatesOf(
+    const std::vector<Reception::Stream>& streams) {
+  std::array<std::uint32_t, RtpClock::kTracks> rates{};
+  for (std::size_t i = 0; i < streams.size(); ++i) rates[i] = streams[i].receiver.clock_rate;
+  return rates;
+}
+
+bool HasSound(const std::vector<Reception::Stream>& streams) {
+  return std::ranges::any_of(
+      streams, [](const auto& stream) { return stream.receiver.kind == TrackKind::kAudio; });
+}
+
+// Big-endian number at a place of a buffer, which is long enough.
+std::uint32_t ReadWord(GstBuffer* buffer, std::size_t offset) {
+  std::array<std::uint8_t, 4> bytes{};
+  gst_buffer_extract(buffer, offset, bytes.data(), bytes.size());
+  return (std::uint32_t{bytes[0]} << 24U) | (std::uint32_t{bytes[1]} << 16U) |
+         (std::uint32_t{bytes[2]} << 8U) | bytes[3];
+}
+
+// Lets a source end behind what it holds already. An EOS event sent to the pipeline would overtake
+// what waits in an appsrc.
+void EndSource(const GValue* item, gpointer /*data*/) noexcept {
+  auto* element = static_cast<GstElement*>(g_value_get_object(item));
+  if (GST_IS_APP_SRC(element)) {
+    static_cast<void>(gst_app_src_end_of_stream(GST_APP_SRC(element)));
+  } else if (GST_OBJECT_FLAG_IS_SET(element, GST_ELEMENT_FLAG_SOURCE)) {
+    gst_element_send_event(element, gst_event_new_eos());
+  }
+}
+
+// The pipeline that an element is in, or the outermost bin.
+gst::Object<GstElement> Outermost(GstElement* element) {
+  auto current = gst::Share(element);
+  while (GstObject* parent = gst_object_get_parent(GST_OBJECT(current.get()))) {
+    current = gst::Adopt(GST_ELEMENT(parent));
+  }
+  return current;
+}
+
+constexpr std::size_t kRtpTime = 4;  // offsets in a packet of RTP, and in a sender's report
+constexpr std::size_t kReportNtp = 8, kReportRtp = 16, kReportBytes = 20;
+constexpr std::uint32_t kSenderReport = 200;
+
+}  // namespace
+
+// User data of a callback, which owns it.
+struct Reception::Callback {
+  std::shared_ptr<Reception> self;
+  std::size_t track;
+  static void Destroy(gpointer pointer) noexcept { delete static_cast<Callback*>(pointer); }
+  static void DestroyClosure(gpointer pointer, GClosure* /*closure*/) noexcept { Destroy(pointer); }
+};
+
+std::shared_ptr<Reception> Reception::Make(std::vector<Stream> streams, Duration silence) {
+  return std::shared_ptr<Reception>(new Reception(std::move(streams), silence));
+}
+
+Reception::Reception(std::vector<Stream> streams, Duration silence)
+    : streams_(std::move(streams)),
+      feed_(std::make_shared<PacketFeed>(HasSound(streams_), silence)),
+      clock_(RatesOf(streams_)) {}
+
+Reception::~Reception() { feed_->End(); }
+
+std::optional<std::size_t> Reception::TrackOf(std::size_t number) const {
+  const auto found = std::ranges::find(streams_, number, &Stream::number);
+  if (found == streams_.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - streams_.begin());
+}
+
+void Reception::Attach(std::size_t number, GstElement* bin) {
+  const auto track = TrackOf(number);
+  if (!track) return;
+  const auto depayloader =
+      gst::Adopt(gst_bin_get_by_name(GST_BIN(bin), fmt::format("depay{}", number).c_str()));
+  const auto sink =
+      gst::Adopt(gst_bin_get_by_name(GST_BIN(bin), fmt::format("sink{}", number).c_str()));
+  const auto pad = gst::Adopt(gst_element_get_static_pad(depayloader.get(), "sink"));
+  gst_pad_add_probe(pad.get(), GST_PAD_PROBE_TYPE_BUFFER, &Reception::OnRtp,
+                    new Callback{shared_from_this(), *track}, &Callback::Destroy);
+  GstAppSinkCallbacks callbacks{};
+  callbacks.new_sample = &Reception::OnSample;
+  callbacks.eos = &Reception::OnEnd;
+  gst_app_sink_set_callbacks(GST_APP_SINK(sink.get()), &callbacks,
+                             new Callback{shared_from_this(), *track}, &Callback::Destroy);
+}
+
+void Reception::ListenTo(std::size_t number, GObject* session) {
+  const auto track = TrackOf(number);
+  if (!track) return;
+  g_signal_connect_data(session, "on-receiving-rtcp", G_CALLBACK(&Reception::OnReport),
+                        new Callback{shared_from_this(), *track}, &Callback::DestroyClosure,
+                        static_cast<GConnectFlags>(0));
+}
+
+GstPadProbeReturn Reception::OnRtp(GstPad* /*pad*/, GstPadProbeInfo* info,
+                                   gpointer callback) noexcept {
+  Reception& self = *static_cast<Callback*>(callback)->self;
+  const std::size_t track = static_cast<Callback*>(callback)->track;
+  GstBuffer* buffer = gst_buffer_make_writable(GST_PAD_PROBE_INFO_BUFFER(info));
+  GST_PAD_PROBE_INFO_DATA(info) = buffer;
+  const std::size_t size = gst_buffer_get_size(buffer);
+  if (size < kRtpTime + 4) return GST_PAD_PROBE_DROP;
+  const GstClockTime arrival = GST_BUFFER_PTS_IS_VALID(buffer) ? GST_BUFFER_PTS(buffer) : 0;
+  const std::uint32_t rtp = ReadWord(buffer, kRtpTime);
+  const MutexLock lock(self.mutex_);
+  self.unfinished_[track] += size;
+  if (self.unfinished_[track] > kMaxUnfinishedBytes) {
+    self.feed_->End();
+    return GST_PAD_PROBE_DROP;
+  }
+  const std::int64_t time = self.clock_.OnPacket(track, rtp, static_cast<std::int64_t>(arrival));
+  GST_BUFFER_PTS(buffer) = static_cast<GstClockTime>(std::max<std::int64_t>(0, time));
+  GST_BUFFER_DTS(buffer) = GST_CLOCK_TIME_NONE;
+  return GST_PAD_PROBE_OK;
+}
+
+void Reception::OnReport(GObject* /*session*/, GstBuffer* buffer, gpointer callback) noexcept {
+  Reception& self = *static_cast<Callback*>(callback)->self;
+  const std::size_t track = static_cast<Callback*>(callback)->track;
+  if (gst_buffer_get_size(buffer) < kReportBytes) return;
+  if (((ReadWord(buffer, 0) >> 16U) & 0xffU) != kSenderReport) return;
+  const std::uint64_t ntp =
+      (std::uint64_t{ReadWord(buffer, kReportNtp)} << 32U) | ReadWord(buffer, kReportNtp + 4);
+  const MutexLock lock(self.mutex_);
+  self.clock_.OnReport(track, ntp, ReadWord(buffer, kReportRtp));
+}
+
+GstFlowReturn Reception::OnSample(GstAppSink* sink, gpointer callback) noexcept {
+  Reception& self = *static_cast<Callback*>(callback)->self;
+  const std::size_t track = static_cast<Callback*>(callback)->track;
+  GstSample* sample = gst_app_sink_pull_sample(sink);
+  if (sample == nullptr) return GST_FLOW_EOS;
+  const GstFlowReturn flow = self.Take(track, *sample);
+  gst_sample_unref(sample);
+  return flow;
+}
+
+GstFlowReturn Reception::Take(std::size_t track, GstSample& sample) {
+  {
+    const MutexLock lock(mutex_);
+    unfinished_[track] = 0;
+  }
+  const TrackKind kind = streams_[track].receiver.kind;
+  const GstCaps* caps = gst_sample_get_caps(&sample);
+  const auto coded = caps == nullptr ? std::nullopt : CodedTrackOf(*caps);
+  if (!coded || coded->kind != kind) return GST_FLOW_NOT_NEGOTIATED;
+  feed_->SetTrack(*coded);
+  GstBuffer* buffer = gst_sample_get_buffer(&sample);
+  GstMapInfo map;
+  if (buffer == nullptr || gst_buffer_map(buffer, &map, GST_MAP_READ) == FALSE) return GST_FLOW_OK;
+  CodedPacket packet{.track = track, .bytes = {map.data, map.size}};
+  packet.pts_ns = GST_BUFFER_PTS_IS_VALID(buffer)
+                      ? static_cast<std::int64_t>(GST_BUFFER_PTS(buffer))
+                      : std::int64_t{-1};
+  if (GST_BUFFER_DURATION_IS_VALID(buffer)) {
+    packet.duration_ns = static_cast<std::int64_t>(GST_BUFFER_DURATION(buffer));
+  }
+  packet.key =
+      kind == TrackKind::kAudio || !GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DELTA_UNIT);
+  const Status status = feed_->Push(kind, packet);
+  gst_buffer_unmap(buffer, &map);
+  return status.ok() ? GST_FLOW_OK : GST_FLOW_EOS;
+}
+
+void Reception::OnEnd(GstAppSink* /*sink*/, gpointer callback) noexcept {
+  Reception& self = *static_cast<Callback*>(callback)->self;
+  const std::size_t track = static_cast<Callback*>(callback)->track;
+  {
+    const MutexLock lock(self.mutex_);
+    self.ended_[track] = true;
+  }
+  self.changed_.NotifyAll();
+}
+
+bool Reception::AllEnded() const {
+  return static_cast<std::size_t>(std::ranges::count(ended_, true)) >= streams_.size();
+}
+
+void Reception::Drain(GstElement* bin, Duration patience) {
+  const auto pipeline = Outermost(bin);
+  GstIterator* sources = gst_bin_iterate_recurse(GST_BIN(pipeline.get()));
+  while (gst_iterator_foreach(sources, &EndSource, nullptr) == GST_ITERATOR_RESYNC) {
+    gst_iterator_resync(sources);
+  }
+  gst_iterator_free(sources);
+  const TimePoint deadline = SteadyNow() + patience;
+  {
+    const MutexLock lock(mutex_);
+    while (!AllEnded() && SteadyNow() < deadline) {
+      changed_.WaitFor(mutex_, deadline - SteadyNow());
+    }
+  }
+  feed_->End();
+}
+
+}  // namespace gopmill

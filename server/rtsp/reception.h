@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The streams of an RTP sender on their way out of a GStreamer pipeline: what a probe in front of
+// each depayloader does to their times, and an appsink per track that fills a PacketFeed.
+//
+//   RTP --probe: RtpClock--> depayloader --> parser --> appsink --Push--> PacketFeed --> LiveSource
+//
+// Times of packets come from the RTP times alone (RtpClock), not from the jitter buffer, whose
+// smoothing would show as gaps of the sound.
+//
+// Thread-safety: safe. Callbacks run on threads of the pipeline.
+#pragma once
+
+#include <gst/app/gstappsink.h>
+#include <gst/gst.h>
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "base/thread_safety.h"
+#include "media/packet_feed.h"
+#include "server/rtsp/receive_caps.h"
+#include "server/rtsp/rtp_clock.h"
+
+namespace gopmill {
+
+// One picture, or what is taken for one: a sender that never ends it is cut here.
+inline constexpr std::size_t kMaxUnfinishedBytes = std::size_t{64} << 20U;
+
+class Reception : public std::enable_shared_from_this<Reception> {
+ public:
+  struct Stream {
+    std::size_t number = 0;  // in its session
+    Receiver receiver;
+  };
+  // At most one stream of each kind. A sender that brings nothing for `silence` has ended.
+  static std::shared_ptr<Reception> Make(std::vector<Stream> streams, Duration silence);
+  ~Reception();  // ends the feed
+  Reception(const Reception&) = delete;
+  Reception& operator=(const Reception&) = delete;
+
+  [[nodiscard]] const std::shared_ptr<PacketFeed>& feed() const { return feed_; }
+  [[nodiscard]] bool Uses(std::size_t number) const { return TrackOf(number).has_value(); }
+  // Takes what a stream's elements ("depayN", "sinkN" of a bin) bring.
+  void Attach(std::size_t number, GstElement* bin);
+  // Listens to the reports of its sender; `session` is the RTPSession of that stream.
+  void ListenTo(std::size_t number, GObject* session);
+  // Everything that has been received goes out to the feed, then the feed ends. `bin` is the one
+  // that was attached, in a pipeline that still runs. Waits, at most `patience`.
+  void Drain(GstElement* bin, Duration patience);
+
+ private:
+  struct Callback;
+  Reception(std::vector<Stream> streams, Duration silence);
+  [[nodiscard]] std::optional<std::size_t> TrackOf(std::size_t number) const;
+  static GstPadProbeReturn OnRtp(GstPad* pad, GstPadProbeInfo* info, gpointer callback) noexcept;
+  static GstFlowReturn OnSample(GstAppSink* sink, gpointer callback) noexcept;
+  static void OnEnd(GstAppSink* sink, gpointer callback) noexcept;
+  static void OnReport(GObject* session, GstBuffer* buffer, gpointer callback) noexcept;
+  [[nodiscard]] bool AllEnded() const GOPMILL_REQUIRES(mutex_);
+  GstFlowReturn Take(std::size_t track, GstSample& sample);
+
+  const std::vector<Stream> streams_;  // at most one of each kind
+  const std::shared_ptr<PacketFeed> feed_;
+
+  Mutex mutex_;  // guards all below
+  CondVar changed_;
+  RtpClock clock_ GOPMILL_GUARDED_BY(mutex_);
+  std::array<std::size_t, RtpClock::kTracks> unfinished_ GOPMILL_GUARDED_BY(mutex_) = {};
+  std::array<bool, RtpClock::kTracks> ended_ GOPMILL_GUARDED_BY(mutex_) = {};
+};
+
+}  // namespace gopmill

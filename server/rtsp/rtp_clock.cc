@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/rtsp/rtp_clock.h"
+
+#include <cstdlib>
+
+#include "base/rational.h"
+
+namespace gopmill {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr Rational kNanos{1, kSecond};
+// Added to the first arrival, so that a track that turns out to begin earlier has room.
+constexpr std::int64_t kLead = 10 * kSecond;
+// Reports that put the tracks farther apart than this against their arrival are not believed: some
+// senders fill in clocks that have nothing to do with each other.
+constexpr std::int64_t kFarthest = 5 * kSecond;
+
+}  // namespace
+
+std::int64_t RtpClock::Track::Nanos(std::int64_t count) const {
+  return Rescale(count, {1, rate}, kNanos);
+}
+
+// The count nearest to the newest packet.
+std::int64_t RtpClock::Track::Unwrap(std::uint32_t rtp) const {
+  if (!units) return rtp;
+  return *units + static_cast<std::int32_t>(rtp - static_cast<std::uint32_t>(*units));
+}
+
+RtpClock::RtpClock(std::array<std::uint32_t, kTracks> rates) {
+  for (std::size_t i = 0; i < kTracks; ++i) tracks_[i].rate = rates[i] == 0 ? 90'000 : rates[i];
+}
+
+std::int64_t RtpClock::OnPacket(std::size_t index, std::uint32_t rtp, std::int64_t arrival_ns) {
+  Track& track = tracks_[index];
+  const bool first = !track.units;
+  track.units = track.Unwrap(rtp);
+  if (first) track.offset_ns = arrival_ns + kLead - track.Nanos(*track.units);
+  Join(track);
+  return track.Nanos(*track.units) + track.offset_ns;
+}
+
+void RtpClock::OnReport(std::size_t index, std::uint64_t ntp, std::uint32_t rtp) {
+  Track& track = tracks_[index];
+  if (track.report || ntp == 0) return;
+  const auto seconds = static_cast<std::int64_t>(ntp >> 32U);
+  const auto fraction = static_cast<std::int64_t>(ntp & 0xffff'ffffU);
+  track.report = Report{seconds * kSecond + ((fraction * kSecond) >> 32U), rtp};
+  Join(track);
+}
+
+// The first track that has both keeps its place; the other one is put beside it.
+void RtpClock::Join(Track& track) {
+  if (track.joined || !track.report || !track.units) return;
+  track.joined = true;
+  const std::int64_t ntp_of_zero =
+      track.report->ntp_ns - track.Nanos(track.Unwrap(track.report->rtp));
+  if (!ntp_offset_ns_) {
+    ntp_offset_ns_ = track.offset_ns - ntp_of_zero;
+    return;
+  }
+  const std::int64_t offset = ntp_of_zero + *ntp_offset_ns_;
+  if (std::abs(offset - track.offset_ns) <= kFarthest) track.offset_ns = offset;
+}
+
+}  // namespace gopmill

@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Publishing by RTSP (ANNOUNCE, RECORD): ffmpeg as the publisher over TCP and UDP, readers over HTTP; nothing is lost,
+codecs, publishers that come back, are killed, compete, say nonsense or nothing."""
+
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from served import Server, check, decode, make_stream, read_in_thread, run_all, wait_until  # noqa: E402
+
+QUERY = "width=160&bitrate=100k&preset=ultrafast&container=ts"
+B_FRAMES = ("-c:v", "libx264", "-preset", "veryfast", "-bf", "2", "-g", "15")
+OPUS = ("-c:a", "libopus")
+SDP = ("v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=x\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\n"
+       "m=video 0 RTP/AVP 96\r\na=rtpmap:96 H264/90000\r\na=fmtp:96 packetization-mode=1\r\na=control:streamid=0\r\n")
+
+
+def packets(path):
+    out = subprocess.run(["ffprobe", "-v", "error", "-count_packets", "-show_entries", "stream=nb_read_packets", "-of",
+                          "csv=p=0", path], check=True, capture_output=True, text=True).stdout
+    return [int(line.strip(",")) for line in out.split()]
+
+
+def publish(server, name, path, transport="tcp", pace=("-re",)):
+    return subprocess.Popen(["ffmpeg", "-v", "error", *pace, "-i", path, "-c", "copy", "-max_delay", "0", "-f", "rtsp",
+                             "-rtsp_transport", transport, server.url(f"live/{name}")], stderr=subprocess.PIPE, text=True)
+
+
+def finish(publisher):
+    _, errors = publisher.communicate(timeout=60)
+    check(publisher.returncode == 0 and not errors, f"a publisher ended with {publisher.returncode}: {errors[:300]}")
+
+
+def ended(server, name):
+    wait_until(lambda: not server.live(name)["publishing"], 10, f"{name}: the publisher has gone and is still there")
+    return server.live(name)["counts"]
+
+
+def nothing_is_lost(server):
+    """From the first packet to the last, pictures in another order than shown, with sound."""
+    movie = make_stream(server.folder, "b.mkv", 3, B_FRAMES, OPUS)
+    sent = packets(movie)
+    for transport in ("tcp", "udp"):
+        result = {}
+        reader = read_in_thread(server, transport, QUERY, result)
+        wait_until(lambda name=transport: server.live(name)["readers"] == 1, 10, "a reader that waits")
+        finish(publish(server, transport, movie, transport))
+        counts = server.live(transport)["counts"]
+        check(counts["packets"] == sum(sent) and counts["timestamps_repaired"] == 0,
+              f"{transport}: {counts} of {sent} packets")
+        reader.join()
+        streams = decode(result["body"])
+        check(int(streams["video"]["nb_read_frames"]) == sent[0], f"{transport}: {streams['video']} of {sent}")
+        lengths = [float(streams[kind]["duration"]) for kind in ("video", "audio")]
+        check(abs(lengths[0] - 3) < 0.05 and abs(lengths[1] - 3) < 0.06, f"{transport}: {lengths} of 3 s")
+        starts = [float(streams[kind]["start_time"]) for kind in ("video", "audio")]
+        check(abs(starts[0] - starts[1]) < 0.05, f"{transport}: begin at {starts}")
+
+
+def every_codec(server):
+    x265 = ("-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "log-level=none:keyint=15")
+    cases = {
+        "hevc": make_stream(server.folder, "hevc.mkv", 2, x265),
+        "mpeg4": make_stream(server.folder, "mpeg4.mkv", 2, ("-c:v", "mpeg4", "-g", "15"), ("-c:a", "mp2")),
+        "mpeg2": make_stream(server.folder, "mpeg2.mkv", 2, ("-c:v", "mpeg2video", "-g", "15"), ("-c:a", "mp3")),
+        "vp8": make_stream(server.folder, "vp8.mkv", 2, ("-c:v", "libvpx", "-deadline", "realtime", "-g", "15"), OPUS),
+        "mulaw": make_stream(server.folder, "mulaw.mkv", 2, B_FRAMES, ("-c:a", "pcm_mulaw", "-ar", "8000")),
+        "silent": make_stream(server.folder, "silent.mkv", 2, (*B_FRAMES, "-an"), ()),
+    }
+    results = {name: {} for name in cases}
+    readers = [read_in_thread(server, name, QUERY, results[name]) for name in cases]
+    for publisher in [publish(server, name, movie) for name, movie in cases.items()]:
+        finish(publisher)
+    for reader in readers:
+        reader.join()
+    for name, movie in cases.items():
+        streams = decode(results[name]["body"])
+        check(int(streams["video"]["nb_read_frames"]) in range(57, 62), f"{name}: {streams['video']}")
+        check(("audio" in streams) == (len(packets(movie)) == 2), f"{name}: {list(streams)}")
+        if "audio" in streams:
+            check(abs(float(streams["audio"]["duration"]) - 2) < 0.2, f"{name}: {streams['audio']}")
+
+
+def readers_survive_a_publisher_that_is_killed(server):
+    movie = make_stream(server.folder, "a.mkv", 4)
+    result = {}
+    reader = read_in_thread(server, "cam", f"{QUERY}&duration=4", result)
+    first = publish(server, "cam", movie)
+    wait_until(lambda: server.live("cam")["counts"].get("packets", 0) > 100, 20, "packets of the first publisher")
+    second = publish(server, "cam", movie)
+    _, errors = second.communicate(timeout=20)
+    check("403" in errors, f"a second publisher is told {errors[:200]!r}")
+    first.kill()
+    first.communicate()
+    ended(server, "cam")
+    third = publish(server, "cam", movie)
+    reader.join()
+    check(int(decode(result["body"])["video"]["nb_read_frames"]) == 120, "four seconds of two publishers")
+    finish(third)
+
+
+def a_second_publisher_may_take_over(folder):
+    with Server(folder, "--second-publisher", "replace", rtsp=True) as server:
+        movie = make_stream(folder, "t.mkv", 4)
+        result = {}
+        reader = read_in_thread(server, "cam", f"{QUERY}&duration=3", result)
+        first = publish(server, "cam", movie)
+        wait_until(lambda: server.live("cam")["counts"].get("packets", 0) > 60, 20, "packets of the first publisher")
+        second = publish(server, "cam", movie)
+        first.communicate(timeout=20)  # its connection is cut
+        reader.join()
+        check(int(decode(result["body"])["video"]["nb_read_frames"]) == 90, "three seconds of two publishers")
+        check(server.live("cam")["counts"]["publishers"] == 2, "two publishers are counted")
+        finish(second)
+        ended(server, "cam")
+
+
+def announce(server, path, sdp, content_type="application/sdp"):
+    return server.ask(f"ANNOUNCE {server.url(path)} RTSP/1.0\r\nCSeq: 1\r\nContent-Type: {content_type}\r\n"
+                      f"Content-Length: {len(sdp)}\r\n\r\n{sdp}")
+
+
+def says_what_is_wrong(server):
+    gif = SDP.replace("H264", "GIF")
+    sound = SDP[:SDP.index("m=")] + "m=audio 0 RTP/AVP 0\r\n"
+    for path, sdp, status, word in [
+        ("live/bad", "nonsense", 400, ""), ("live/bad", "", 400, ""), ("live/bad", "v=0\r\n", 400, "no stream"),
+        ("live/bad", gif, 415, "video"), ("live/bad", sound, 415, "video"),
+        ("live/bad", SDP.replace("RTP/AVP", "UDP"), 400, "RTP/AVP"), ("live/bad", SDP + "m=audio\r\n", 400, ""),
+        ("live/bad", SDP + "m=video 0 RTP/AVP 97\r\n" * 20, 400, "16"), ("live/a%20b", SDP, 400, "name"),
+        ("live/bad?width=100", SDP, 400, "parameters"), ("movie.mp4", SDP, 400, "path"), ("", SDP, 400, "path"),
+    ]:
+        answer = announce(server, path, sdp)
+        problem = re.search(r"X-Gopmill-Problem: (.*)", answer)
+        check(answer.startswith(f"RTSP/1.0 {status} "), f"{path} {sdp[-40:]!r}: {answer[:60]!r}")
+        check(problem is not None and word in problem[1], f"{path} {sdp[-40:]!r}: {answer[:300]!r}")
+    check(announce(server, "live/bad", SDP, "text/plain").startswith("RTSP/1.0 400 "), "another type")
+    check(not server.live("bad")["publishing"], "a refused publisher holds a name")
+    # The same place plays: a publisher's path is its own.
+    answer = server.ask(f"DESCRIBE {server.url('publish/live/bad')} RTSP/1.0\r\nCSeq: 1\r\n\r\n")
+    check(answer.startswith("RTSP/1.0 404 "), f"the inner path: {answer[:60]!r}")
+
+
+class RawPublisher:
+    """Speaks just enough RTSP to get to RECORD."""
+
+    def __init__(self, server, name):
+        self.url = server.url(f"live/{name}")
+        self.socket = socket.create_connection(("127.0.0.1", server.rtsp_port), timeout=20)
+        self.session, self.number = "", 0
+        self.ask("ANNOUNCE", self.url, "Content-Type: application/sdp\r\n", SDP)
+        self.ask("SETUP", self.url + "/streamid=0", "Transport: RTP/AVP/TCP;unicast;interleaved=0-1;mode=record\r\n")
+
+    def ask(self, method, url, fields="", body=""):
+        self.number += 1
+        length = f"Content-Length: {len(body)}\r\n" if body else ""
+        self.socket.sendall(f"{method} {url} RTSP/1.0\r\nCSeq: {self.number}\r\n{self.session}{fields}{length}\r\n"
+                            f"{body}".encode())
+        answer = b""
+        while b"\r\n\r\n" not in answer:
+            got = self.socket.recv(65536)
+            if not got:
+                break
+            answer += got
+        text = answer.decode(errors="replace")
+        check(text.startswith("RTSP/1.0 200 "), f"{method}: {text[:200]!r}")
+        found = re.search(r"Session: ([^;\r]+)", text)
+        if found:
+            self.session = f"Session: {found[1]}\r\n"
+
+    def record(self):
+        self.ask("RECORD", self.url, "Range: npt=0-\r\n")
+
+    def send(self, packet, channel=0):
+        self.socket.sendall(b"$" + bytes([channel]) + len(packet).to_bytes(2, "big") + packet)
+
+    def closed(self):
+        """Whether the server has closed the connection."""
+        self.socket.settimeout(15)
+        try:
+            while self.socket.recv(65536):
+                pass
+            return True
+        except ConnectionError:
+            return True
+        except TimeoutError:
+            return False
+
+
+def silent_publishers_leave(server):
+    """One that announced, one that is set up, one that records; nothing comes of any."""
+    silent = [RawPublisher(server, f"quiet{i}") for i in range(2)]
+    silent[1].record()
+    for i, publisher in enumerate(silent):
+        check(publisher.closed(), f"silent publisher {i} is still connected")
+        wait_until(lambda name=f"quiet{i}": not server.live(name)["publishing"], 5, f"silent publisher {i} has a name")
+
+
+def garbage_in_rtp(server):
+    """Wild numbers and times, cut packets, unknown payload types and channels; then cut in mid-packet."""
+    seed = random.Random(4)
+    before = server.resident_kib()
+    publisher = RawPublisher(server, "wild")
+    publisher.record()
+    try:
+        for i in range(3000):
+            head = bytearray(b"\x80\x60") + seed.randbytes(10)
+            if i % 3:
+                head[2:4] = i.to_bytes(2, "big")
+            if i % 7 == 0:
+                head[1] = seed.randrange(256)
+            payload = bytes([seed.choice((0x65, 0x7c, 0x78, 0x67, 0x68, 0x41, seed.randrange(256)))])
+            packet = bytes(head) + payload + seed.randbytes(seed.randrange(0, 1200))
+            publisher.send(packet[:seed.choice((len(packet), len(packet), 3))], seed.choice((0, 0, 0, 1, 7)))
+        publisher.socket.sendall(b"$\0\xff\xff" + b"x" * 100)
+    except ConnectionError:
+        pass  # refused to go on: well
+    publisher.socket.close()
+    ended(server, "wild")
+    check(server.resident_kib() - before < 100 * 1024, "garbage costs memory")
+    # A picture that never ends.
+    before = server.resident_kib()
+    publisher = RawPublisher(server, "endless")
+    publisher.record()
+    try:
+        for i in range(100_000):
+            start = b"\x7c\x85" if i == 0 else b"\x7c\x05"
+            publisher.send(b"\x80\x60" + (i & 0xffff).to_bytes(2, "big") + bytes(8) + start + bytes(1400))
+    except ConnectionError:
+        pass  # cut, as it should be
+    grown = server.resident_kib() - before
+    check(grown < 300 * 1024, f"an endless picture makes the server grow by {grown} KiB")
+    publisher.socket.close()
+    ended(server, "endless")
+    check(server.process.poll() is None, "the server has gone")
+
+
+def main():
+    os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"] = "3"
+    os.environ["GOPMILL_RTSP_PUBLISHER_TIMEOUT_SECONDS"] = "2"
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(folder, rtsp=True)
+        server.folder = folder
+        if server.port is None:
+            print("".join(server.log))
+            return 77 if "not built" in "".join(server.log) else 1
+        try:
+            code = run_all([nothing_is_lost, every_codec, readers_survive_a_publisher_that_is_killed,
+                            says_what_is_wrong, silent_publishers_leave, garbage_in_rtp], server)
+            server.process.send_signal(signal.SIGTERM)
+            check(server.process.wait(timeout=20) == 0, "the server ends")
+        finally:
+            server.process.kill()
+        code = run_all([a_second_publisher_may_take_over], folder) or code
+    if code:
+        print("".join(server.log)[-5000:])
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

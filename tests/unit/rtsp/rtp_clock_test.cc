@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/rtsp/rtp_clock.h"
+
+#include <gtest/gtest.h>
+
+namespace gopmill {
+namespace {
+
+constexpr std::int64_t kMs = 1'000'000;
+constexpr std::uint64_t kNtp = std::uint64_t{3'900'000'000} << 32U;  // some wall clock
+constexpr std::uint64_t NtpAfter(double seconds) {
+  return kNtp + static_cast<std::uint64_t>(seconds * 4294967296.0);
+}
+
+class RtpClockTest : public testing::Test {
+ protected:
+  RtpClock clock{{90'000, 48'000}};
+};
+
+TEST_F(RtpClockTest, DistancesAreThoseOfTheRtpTimesWhateverTheNetworkDid) {
+  const std::int64_t first = clock.OnPacket(0, 5000, 100 * kMs);
+  const auto after = [&](std::uint32_t units, std::int64_t arrival_ms) {
+    return static_cast<double>(clock.OnPacket(0, 5000 + units, arrival_ms * kMs) - first);
+  };
+  EXPECT_NEAR(after(3000, 900), 33'333'333, 1);
+  EXPECT_NEAR(after(9000, 901), 100 * kMs, 1);
+  EXPECT_NEAR(after(6000, 902), 66'666'667, 1);
+}
+
+TEST_F(RtpClockTest, GoesOnWhere32BitsWrap) {
+  const std::int64_t first = clock.OnPacket(0, 0xffff'ff00U, 0);
+  EXPECT_EQ(clock.OnPacket(0, 0xffff'ff00U + 9000, 0) - first, 100 * kMs);
+  EXPECT_EQ(clock.OnPacket(0, 0xffff'ff00U, 0), first);  // and back: a picture shown earlier
+}
+
+TEST_F(RtpClockTest, WithoutReportsTracksLieAsTheyArrived) {
+  const std::int64_t video = clock.OnPacket(0, 1, 100 * kMs);
+  EXPECT_EQ(clock.OnPacket(1, 77, 140 * kMs) - video, 40 * kMs);
+}
+
+TEST_F(RtpClockTest, ReportsBeforeThePacketsPutTheTracksTogether) {
+  clock.OnReport(0, kNtp, 1000);
+  clock.OnReport(1, kNtp, 500);
+  const std::int64_t video = clock.OnPacket(0, 1000 + 90'000, 100 * kMs);
+  // Of the same moment, though it came 300 ms later.
+  EXPECT_EQ(clock.OnPacket(1, 500 + 48'000, 400 * kMs), video);
+}
+
+TEST_F(RtpClockTest, ALateReportMovesTheSecondTrackOnce) {
+  const std::int64_t video = clock.OnPacket(0, 0, 100 * kMs);
+  const std::int64_t sound = clock.OnPacket(1, 0, 400 * kMs);
+  EXPECT_EQ(sound - video, 300 * kMs);
+  clock.OnReport(0, kNtp, 0);
+  clock.OnReport(1, NtpAfter(0.25), 0);
+  EXPECT_EQ(clock.OnPacket(0, 0, 0), video);
+  EXPECT_NEAR(static_cast<double>(clock.OnPacket(1, 0, 0) - video), 250e6, 2);
+  clock.OnReport(1, NtpAfter(1), 0);  // later ones say the same, or are wrong
+  EXPECT_NEAR(static_cast<double>(clock.OnPacket(1, 0, 0) - video), 250e6, 2);
+}
+
+TEST_F(RtpClockTest, ReportsOfClocksThatHaveNothingInCommonAreNotBelieved) {
+  clock.OnReport(0, kNtp, 0);
+  clock.OnReport(1, NtpAfter(3600), 0);
+  const std::int64_t video = clock.OnPacket(0, 0, 100 * kMs);
+  EXPECT_EQ(clock.OnPacket(1, 0, 120 * kMs) - video, 20 * kMs);
+}
+
+TEST_F(RtpClockTest, TimesStayPositiveForATrackThatBeginsEarlier) {
+  clock.OnReport(0, NtpAfter(4), 0);
+  clock.OnReport(1, kNtp, 0);
+  EXPECT_GT(clock.OnPacket(0, 0, 0), 0);
+  EXPECT_GT(clock.OnPacket(1, 0, 0), 0);
+}
+
+}  // namespace
+}  // namespace gopmill
