@@ -51,9 +51,13 @@ struct ServerConfig {
     std::int64_t promise_percent = 90;  // 0..100: of a class's cores for real-time streams; 0 = any
   } streams;
 
+  // Live sources that are fetched from other RTSP servers: NAME=URL, with blanks between them.
+  std::string sources;
+
   struct Live {
     bool operator==(const Live&) const = default;
     std::string second_publisher = "refuse";    // or replace: it takes the name over
+    std::string pull = "on-demand";             // or always: when `sources` are fetched
     std::int64_t reader_patience_seconds = 30;  // 1..86400 that readers wait for a publisher
   } live;
 

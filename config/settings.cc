@@ -13,6 +13,7 @@ constexpr std::int64_t kMiBytes = 1024 * kKiBytes;
 constexpr std::int64_t kGiBytes = 1024 * kMiBytes;
 
 constexpr std::string_view kLogLevels[] = {"trace", "debug", "info", "warning", "error", "off"};
+constexpr std::string_view kPull[] = {"on-demand", "always"};
 constexpr std::string_view kSecondPublisher[] = {"refuse", "replace"};
 constexpr std::string_view kLogFormats[] = {"text", "json"};
 
@@ -149,6 +150,19 @@ constexpr Setting kSettings[] = {
      .number = [](ServerConfig& c) -> std::int64_t& { return c.streams.promise_percent; },
      .low = 0,
      .high = 100},
+    {.pointer = "/sources",
+     .flag = "--source",
+     .accepted = "NAME=rtsp://HOST/PATH, more with blanks between them",
+     .meaning = "A live source fetched from another RTSP server, NAME=URL; may be repeated",
+     .text = [](ServerConfig& c) -> std::string& { return c.sources; },
+     .may_be_empty = true,
+     .repeatable = true},
+    {.pointer = "/live/pull",
+     .flag = "--pull",
+     .accepted = "on-demand or always",
+     .meaning = "When sources are fetched: while somebody reads them, or always",
+     .text = [](ServerConfig& c) -> std::string& { return c.live.pull; },
+     .choices = kPull},
     {.pointer = "/live/second_publisher",
      .flag = "--second-publisher",
      .accepted = "refuse or replace",

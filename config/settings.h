@@ -30,6 +30,7 @@ struct Setting {
   std::string& (*text)(ServerConfig&) = nullptr;
   std::span<const std::string_view> choices = {};
   bool may_be_empty = false;  // an empty text is a value: nothing
+  bool repeatable = false;    // the flag may be given again: texts are joined by blanks
 };
 
 std::span<const Setting> Settings();

@@ -164,10 +164,10 @@ void AddServe(CLI::App& app, Line& line) {
     const auto keep = [&args, flag = std::string(setting.flag)](const std::string& value) {
       args.flags.emplace_back(flag, value);
     };
-    command
-        ->add_option_function<std::string>(std::string(setting.flag), keep,
-                                           OptionText(setting.meaning, setting.accepted))
-        ->type_name("");
+    CLI::Option* option = command->add_option_function<std::string>(
+        std::string(setting.flag), keep, OptionText(setting.meaning, setting.accepted));
+    option->type_name("");
+    if (setting.repeatable) option->join(' ');
   }
   command->add_option("--config", args.config_file, "JSON file with settings")->type_name("FILE");
   command

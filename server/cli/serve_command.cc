@@ -20,6 +20,7 @@
 #include "server/cli/signals.h"
 #include "server/cli/text_output.h"
 #include "server/http/http_server.h"
+#include "server/rtsp/puller.h"
 #include "server/rtsp/rtsp_server.h"
 #include "server/session/media_service.h"
 
@@ -102,6 +103,16 @@ Result<std::unique_ptr<RtspServer>> StartRtsp(const LoadedConfig& loaded, Servic
   return std::unique_ptr<RtspServer>();
 }
 
+// What fetches the sources from elsewhere, or null if there are none.
+Result<std::unique_ptr<RtspPuller>> StartPuller(const ServerConfig& config, Service& service) {
+  PullOptions options;
+  GOPMILL_ASSIGN_OR_RETURN(options.sources, ParsePullSources(config.sources));
+  if (options.sources.empty()) return std::unique_ptr<RtspPuller>();
+  options.always = config.live.pull == "always";
+  options.silence = std::chrono::seconds(config.rtsp.publisher_timeout_seconds);
+  return RtspPuller::Start(options, service);
+}
+
 // Reads the settings again; what cannot change while running is said.
 void OnReload(const ServeArgs& args, MediaService& service, ServerConfig& config) {
   const auto loaded = LoadConfig(SourcesOf(args));
@@ -160,6 +171,8 @@ int ServeStreams(const ServeArgs& args, const LoadedConfig& loaded, SignalQueue&
 
   auto rtsp = StartRtsp(loaded, **service);
   if (!rtsp.ok()) return Complain(rtsp.error());
+  auto puller = StartPuller(config, **service);
+  if (!puller.ok()) return Complain(puller.error());
 
   WriteStderr("listening on " + Url("http", config.http.address, (*server)->port()) + "\n");
   WaitForEnd(args, queue, **service, config);
@@ -168,6 +181,7 @@ int ServeStreams(const ServeArgs& args, const LoadedConfig& loaded, SignalQueue&
   (*service)->StartDraining();
   const std::size_t cut = (*server)->Drain(std::chrono::seconds(config.drain_timeout_seconds));
   if (cut > 0) spdlog::warn("{} streams were cut", cut);
+  puller->reset();
   rtsp->reset();
   (*server)->Stop();
   return kOk;

@@ -124,6 +124,12 @@ Result<std::shared_ptr<LiveSource>> LiveHub::FindLocked(const std::string& name)
   return sources_[name] = std::make_shared<LiveSource>(options_.patience);
 }
 
+std::size_t LiveHub::Readers(const std::string& name) const {
+  const MutexLock lock(mutex_);
+  const auto found = sources_.find(name);
+  return found == sources_.end() ? 0 : found->second->readers();
+}
+
 std::string LiveHub::Json() const {
   ordered_json list = ordered_json::array();
   const MutexLock lock(mutex_);

@@ -52,6 +52,7 @@ class MediaService : public Service {
   Status PublishPackets(const std::string& name, std::shared_ptr<PacketFeed> feed,
                         JsonCallback done) override;
   std::string LiveSources() const override { return live_.Json(); }
+  std::size_t LiveReaders(const std::string& name) const override { return live_.Readers(name); }
   void CheckStream(const std::string& path, const RequestParams& params,
                    JsonCallback done) override;
   Status CancelStream(StreamId id) override;

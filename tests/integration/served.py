@@ -76,9 +76,9 @@ class Server:
         self.process.send_signal(signal.SIGTERM)
         check(self.process.wait(timeout=60) == 0, "the server ends cleanly")
 
-    def get(self, path, method="GET", headers=None):
+    def get(self, path, method="GET", headers=None, body=None):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
-        connection.request(method, path, headers=headers or {})
+        connection.request(method, path, body, headers or {})
         answer = connection.getresponse()
         return answer, answer.read()
 

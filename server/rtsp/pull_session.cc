@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/rtsp/pull_session.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/log.h"
+#include "server/rtsp/announcement.h"
+
+namespace gopmill {
+namespace {
+
+constexpr guint kJitterMilliseconds = 200;
+// Microseconds in which a peer must answer a request of TCP.
+constexpr guint64 kAnswerMicros = 10'000'000;
+
+// User data of a signal, which owns it.
+gpointer Hold(std::weak_ptr<PullSession> session) {
+  return new std::weak_ptr<PullSession>(std::move(session));
+}
+void Drop(gpointer held, GClosure* /*closure*/) noexcept {
+  delete static_cast<std::weak_ptr<PullSession>*>(held);
+}
+std::shared_ptr<PullSession> Get(gpointer held) {
+  return static_cast<std::weak_ptr<PullSession>*>(held)->lock();
+}
+
+// Number of the stream that a pad of an rtspsrc belongs to: the first one of "stream_1" and of
+// "recv_rtp_src_1_3735928559_96".
+std::optional<guint> NumberOf(GstPad* pad) {
+  const gst::Text name(gst_pad_get_name(pad));
+  const std::string_view text(name.get());
+  const std::size_t start = std::min(text.find_first_of("0123456789"), text.size());
+  guint number = 0;
+  const auto parsed = std::from_chars(text.data() + start, text.data() + text.size(), number);
+  return parsed.ec == std::errc() ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
+std::shared_ptr<PullSession> PullSession::Start(const PullSource& source, Duration silence,
+                                                Service& service) {
+  std::shared_ptr<PullSession> self(new PullSession(source, silence, service));
+  self->Begin();
+  return self;
+}
+
+void PullSession::Begin() {
+  pipeline_ = gst::Adopt(GST_ELEMENT(gst_object_ref_sink(gst_pipeline_new(nullptr))));
+  GstElement* peer = gst_element_factory_make("rtspsrc", nullptr);
+  if (peer == nullptr) return Fail("GStreamer's rtspsrc (gstreamer1.0-plugins-good) is missing");
+  // rtsp:// goes over TCP, where nothing is lost. The other schemes say it themselves.
+  if (source_.url.starts_with("rtsp://"))
+    gst_util_set_object_arg(G_OBJECT(peer), "protocols", "tcp");
+  g_object_set(peer, "location", source_.url.c_str(), "latency", kJitterMilliseconds, "tcp-timeout",
+               kAnswerMicros, nullptr);
+  const auto connect = [&](const char* signal, GCallback callback) {
+    g_signal_connect_data(peer, signal, callback, Hold(weak_from_this()), &Drop,
+                          static_cast<GConnectFlags>(0));
+  };
+  connect("on-sdp", G_CALLBACK(&PullSession::OnSdp));
+  connect("select-stream", G_CALLBACK(&PullSession::OnSelect));
+  connect("new-manager", G_CALLBACK(&PullSession::OnManager));
+  connect("pad-added", G_CALLBACK(&PullSession::OnPad));
+  gst_bin_add(GST_BIN(pipeline_.get()), peer);
+  if (gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE) {
+    Fail("it cannot be connected to");
+  }
+}
+
+void PullSession::Fail(const std::string& why) {
+  if (failed_.exchange(true)) return;
+  spdlog::warn("live {}: {}: {}", source_.name, PublicUrl(source_.url), why);
+}
+
+std::shared_ptr<Reception> PullSession::reception() const {
+  const MutexLock lock(mutex_);
+  return reception_;
+}
+
+void PullSession::OnSdp(GstElement* /*element*/, GstSDPMessage* sdp, gpointer held) noexcept {
+  const auto self = Get(held);
+  if (self == nullptr) return;
+  if (const Status status = self->Publish(*sdp); !status.ok()) {
+    self->Fail(status.error().ToString());
+  }
+}
+
+Status PullSession::Publish(const GstSDPMessage& sdp) {
+  GOPMILL_ASSIGN_OR_RETURN(const Announcement announcement, ReadAnnouncement(sdp));
+  GOPMILL_ASSIGN_OR_RETURN(auto bin, MakeReceivingBin(announcement));
+  auto reception = Reception::Make(announcement.streams, silence_);
+  for (const auto& stream : announcement.streams) reception->Attach(stream.number, bin.get());
+  gst_bin_add(GST_BIN(pipeline_.get()), GST_ELEMENT(gst_object_ref(bin.get())));
+  gst_element_sync_state_with_parent(bin.get());
+  GOPMILL_RETURN_IF_ERROR(
+      service_.PublishPackets(source_.name, reception->feed(), [](const Result<std::string>&) {}));
+  spdlog::info("live {}: fetched from {}", source_.name, PublicUrl(source_.url));
+  const MutexLock lock(mutex_);
+  reception_ = std::move(reception);
+  bin_ = std::move(bin);
+  return OkStatus();
+}
+
+gboolean PullSession::OnSelect(GstElement* /*element*/, guint number, GstCaps* /*caps*/,
+                               gpointer held) noexcept {
+  const auto self = Get(held);
+  const auto reception = self == nullptr ? nullptr : self->reception();
+  return reception != nullptr && reception->Uses(number) ? TRUE : FALSE;
+}
+
+void PullSession::OnManager(GstElement* /*element*/, GstElement* manager, gpointer held) noexcept {
+  const auto self = Get(held);
+  if (self == nullptr) return;
+  const MutexLock lock(self->mutex_);
+  self->manager_ = gst::Share(manager);
+}
+
+void PullSession::OnPad(GstElement* /*element*/, GstPad* pad, gpointer held) noexcept {
+  const auto self = Get(held);
+  const auto number = NumberOf(pad);
+  if (self == nullptr || !number) return;
+  std::shared_ptr<Reception> reception;
+  gst::Object<GstElement> depayloader;
+  GObject* session = nullptr;
+  {
+    const MutexLock lock(self->mutex_);
+    if (self->reception_ == nullptr || !self->reception_->Uses(*number)) return;
+    reception = self->reception_;
+    const std::string name = "depay" + std::to_string(*number);
+    depayloader = gst::Adopt(gst_bin_get_by_name(GST_BIN(self->bin_.get()), name.c_str()));
+    if (self->manager_ != nullptr) {
+      g_signal_emit_by_name(self->manager_.get(), "get-internal-session", *number, &session);
+    }
+  }
+  if (session != nullptr) {
+    reception->ListenTo(*number, session);
+    g_object_unref(session);
+  }
+  const auto sink = gst::Adopt(gst_element_get_static_pad(depayloader.get(), "sink"));
+  if (gst_pad_link_maybe_ghosting(pad, sink.get()) == FALSE) self->Fail("a stream is not usable");
+}
+
+void PullSession::ReadMessages() {
+  const auto bus = gst::Adopt(gst_element_get_bus(pipeline_.get()));
+  while (GstMessage* message = gst_bus_pop_filtered(
+             bus.get(), static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_EOS))) {
+    if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_EOS) {
+      Fail("the peer has ended it");
+    } else {
+      GError* error = nullptr;
+      gst_message_parse_error(message, &error, nullptr);
+      Fail(error->message);
+      g_error_free(error);
+    }
+    gst_message_unref(message);
+  }
+}
+
+bool PullSession::over() {
+  ReadMessages();
+  const auto taken = reception();
+  if (taken != nullptr && taken->feed()->abandoned()) Fail("nothing came, or it is not usable");
+  if (taken == nullptr && SteadyNow() - began_ > silence_) Fail("the peer does not answer");
+  return failed_;
+}
+
+void PullSession::Stop() {
+  gst::Object<GstElement> bin;
+  std::shared_ptr<Reception> taken;
+  {
+    const MutexLock lock(mutex_);
+    bin = std::move(bin_);
+    taken = std::move(reception_);
+    manager_.reset();
+  }
+  gst_element_set_state(pipeline_.get(), GST_STATE_NULL);
+  if (taken != nullptr) taken->feed()->End();
+}
+
+}  // namespace gopmill

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One connection to a peer that a live source is fetched from: an rtspsrc and what takes its
+// streams apart. It publishes once the peer has said what it sends, and ends once.
+//
+// Thread-safety: Start, over and Stop belong to one owner thread; callbacks run on threads of the
+// pipeline.
+#pragma once
+
+#include <gst/gst.h>
+#include <gst/sdp/gstsdpmessage.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/thread_safety.h"
+#include "server/rtsp/gst_ptr.h"
+#include "server/rtsp/pull_sources.h"
+#include "server/rtsp/reception.h"
+#include "server/session/service.h"
+
+namespace gopmill {
+
+class PullSession : public std::enable_shared_from_this<PullSession> {
+ public:
+  static std::shared_ptr<PullSession> Start(const PullSource& source, Duration silence,
+                                            Service& service);
+  ~PullSession() = default;  // after Stop
+  PullSession(const PullSession&) = delete;
+  PullSession& operator=(const PullSession&) = delete;
+
+  // The peer has ended or failed, or nobody takes it here.
+  [[nodiscard]] bool over();
+  void Stop();
+
+ private:
+  PullSession(PullSource source, Duration silence, Service& service)
+      : source_(std::move(source)), silence_(silence), service_(service) {}
+  void Begin();
+  void Fail(const std::string& why);
+  Status Publish(const GstSDPMessage& sdp);
+  std::shared_ptr<Reception> reception() const;
+  void ReadMessages();
+  static void OnSdp(GstElement* element, GstSDPMessage* sdp, gpointer self) noexcept;
+  static gboolean OnSelect(GstElement* element, guint number, GstCaps* caps,
+                           gpointer self) noexcept;
+  static void OnManager(GstElement* element, GstElement* manager, gpointer self) noexcept;
+  static void OnPad(GstElement* element, GstPad* pad, gpointer self) noexcept;
+
+  const PullSource source_;
+  const Duration silence_;
+  Service& service_;
+  gst::Object<GstElement> pipeline_;
+  std::atomic<bool> failed_ = false;
+  const TimePoint began_ = SteadyNow();
+
+  mutable Mutex mutex_;  // guards all below
+  std::shared_ptr<Reception> reception_ GOPMILL_GUARDED_BY(mutex_);
+  gst::Object<GstElement> bin_ GOPMILL_GUARDED_BY(mutex_);
+  gst::Object<GstElement> manager_ GOPMILL_GUARDED_BY(mutex_);
+};
+
+}  // namespace gopmill

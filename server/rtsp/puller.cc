@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/rtsp/puller.h"
+
+#include <gst/gst.h>
+
+#include <algorithm>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "base/thread_safety.h"
+#include "server/rtsp/pull_session.h"
+#include "server/rtsp/track_caps.h"
+
+namespace gopmill {
+namespace {
+
+// How late it is noticed that somebody wants a source, or that one has failed.
+constexpr std::chrono::milliseconds kTick{100};
+// A source goes on for this long behind its last reader: the next one has it at once.
+constexpr std::chrono::seconds kLinger{10};
+// Between two attempts; each failure doubles it. A peer that worked for kWorked begins anew.
+constexpr std::chrono::milliseconds kFirstPause{500};
+constexpr std::chrono::seconds kLongestPause{10};
+constexpr std::chrono::seconds kWorked{5};
+
+}  // namespace
+
+class RtspPuller::Impl {
+ public:
+  Impl(const PullOptions& options, Service& service) : options_(options), service_(service) {
+    for (const PullSource& source : options_.sources) pulls_.push_back({.source = source});
+    thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+  }
+  ~Impl() {
+    thread_.request_stop();
+    changed_.NotifyAll();
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+ private:
+  struct Pull {  // of the thread
+    PullSource source;
+    std::shared_ptr<PullSession> session = nullptr;
+    TimePoint began = {}, wanted_until = {}, next_try = {};
+    Duration pause = kFirstPause;
+  };
+
+  void Run(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      for (Pull& pull : pulls_) Step(pull, SteadyNow());
+      const MutexLock lock(mutex_);
+      if (!stop.stop_requested()) changed_.WaitFor(mutex_, kTick);
+    }
+    for (Pull& pull : pulls_) End(pull);
+  }
+
+  void Step(Pull& pull, TimePoint now) {
+    if (options_.always || service_.LiveReaders(pull.source.name) > 0) {
+      pull.wanted_until = now + kLinger;
+    }
+    const bool wanted = now < pull.wanted_until;
+    if (pull.session != nullptr && pull.session->over()) {
+      End(pull);
+      if (now - pull.began > kWorked) pull.pause = kFirstPause;
+      pull.next_try = now + pull.pause;
+      pull.pause = std::min<Duration>(2 * pull.pause, kLongestPause);
+    } else if (pull.session != nullptr && !wanted) {
+      End(pull);
+    } else if (pull.session == nullptr && wanted && now >= pull.next_try) {
+      pull.began = now;
+      pull.session = PullSession::Start(pull.source, options_.silence, service_);
+    }
+  }
+
+  static void End(Pull& pull) {
+    if (pull.session != nullptr) pull.session->Stop();
+    pull.session.reset();
+  }
+
+  const PullOptions options_;
+  Service& service_;
+  std::vector<Pull> pulls_;
+  Mutex mutex_;
+  CondVar changed_;
+  std::jthread thread_;
+};
+
+Result<std::unique_ptr<RtspPuller>> RtspPuller::Start(const PullOptions& options,
+                                                      Service& service) {
+  gst_init(nullptr, nullptr);
+  if (const std::string missing = MissingElements(); !missing.empty()) {
+    return Error{.code = Code::kUnsupported,
+                 .message = "RTSP lacks elements of GStreamer: " + missing + ".",
+                 .parameter = "sources"};
+  }
+  return std::unique_ptr<RtspPuller>(new RtspPuller(std::make_unique<Impl>(options, service)));
+}
+
+RtspPuller::RtspPuller(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+RtspPuller::~RtspPuller() = default;
+
+}  // namespace gopmill
