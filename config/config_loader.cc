@@ -40,7 +40,8 @@ void ApplyText(const Setting& setting, const std::string& value, const std::stri
     return;
   }
   std::string shown;
-  for (const char c : value.substr(0, 60)) shown += (c >= ' ' && c <= '~') ? c : '?';
+  for (const char c : setting.secret ? "..." : value.substr(0, 60))
+    shown += (c >= ' ' && c <= '~') ? c : '?';
   problems.push_back(
       {place, "The value must be " + std::string(setting.accepted) + ", not '" + shown + "'."});
 }
@@ -81,7 +82,7 @@ void ApplyFlags(const ConfigSources& sources, LoadedConfig& loaded,
 
 // The value as it stands in a config file.
 std::string JsonText(const Setting& setting, const ServerConfig& config) {
-  const std::string text = GetText(setting, config);
+  const std::string text = ShownText(setting, config);
   if (setting.text == nullptr) return text;
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

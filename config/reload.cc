@@ -17,7 +17,8 @@ Reloaded Reload(const ServerConfig& running, const ServerConfig& wanted) {
     const std::string to = GetText(setting, wanted);
     if (from == to) continue;
     if (setting.live) CopySetting(setting, wanted, reloaded.config);
-    reloaded.changes.push_back({std::string(setting.pointer), from, to, setting.live});
+    reloaded.changes.push_back({std::string(setting.pointer), ShownText(setting, running),
+                                ShownText(setting, wanted), setting.live});
   }
   return reloaded;
 }

@@ -89,6 +89,13 @@ constexpr Setting kSettings[] = {
      .number = [](ServerConfig& c) -> std::int64_t& { return c.rtsp.session_timeout_seconds; },
      .low = 5,
      .high = 3600},
+    {.pointer = "/rtsp/stall_timeout_seconds",
+     .flag = "",
+     .accepted = "1 to 3600 seconds",
+     .meaning = "Time after which an RTSP client over TCP that takes no byte is cut",
+     .number = [](ServerConfig& c) -> std::int64_t& { return c.rtsp.stall_timeout_seconds; },
+     .low = 1,
+     .high = 3600},
     {.pointer = "/rtsp/publisher_timeout_seconds",
      .flag = "",
      .accepted = "1 to 3600 seconds",
@@ -96,6 +103,13 @@ constexpr Setting kSettings[] = {
      .number = [](ServerConfig& c) -> std::int64_t& { return c.rtsp.publisher_timeout_seconds; },
      .low = 1,
      .high = 3600},
+    {.pointer = "/auth/users",
+     .flag = "",
+     .accepted = "NAME:PASSWORD:ROLES, more with blanks between them",
+     .meaning = "Who may read and publish; empty = everybody",
+     .text = [](ServerConfig& c) -> std::string& { return c.auth.users; },
+     .may_be_empty = true,
+     .secret = true},
     {.pointer = "/scheduler/policy",
      .flag = "--scheduler",
      .accepted = "the name of a policy, like hearth",
@@ -156,7 +170,8 @@ constexpr Setting kSettings[] = {
      .meaning = "A live source fetched from another RTSP server, NAME=URL; may be repeated",
      .text = [](ServerConfig& c) -> std::string& { return c.sources; },
      .may_be_empty = true,
-     .repeatable = true},
+     .repeatable = true,
+     .secret = true},
     {.pointer = "/live/pull",
      .flag = "--pull",
      .accepted = "on-demand or always",
@@ -306,6 +321,11 @@ bool SetText(const Setting& setting, std::string_view value, ServerConfig& confi
 std::string GetText(const Setting& setting, const ServerConfig& config) {
   ServerConfig copy = config;  // the accessors give references that can be written to
   return setting.text != nullptr ? setting.text(copy) : std::to_string(setting.number(copy));
+}
+
+std::string ShownText(const Setting& setting, const ServerConfig& config) {
+  std::string text = GetText(setting, config);
+  return setting.secret && !text.empty() ? "(not shown)" : text;
 }
 
 void CopySetting(const Setting& setting, const ServerConfig& from, ServerConfig& to) {

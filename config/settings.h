@@ -31,6 +31,7 @@ struct Setting {
   std::span<const std::string_view> choices = {};
   bool may_be_empty = false;  // an empty text is a value: nothing
   bool repeatable = false;    // the flag may be given again: texts are joined by blanks
+  bool secret = false;        // may hold passwords: never shown
 };
 
 std::span<const Setting> Settings();
@@ -46,6 +47,8 @@ std::string EnvironmentName(const Setting& setting);
 bool SetNumber(const Setting& setting, std::int64_t value, ServerConfig& config);
 bool SetText(const Setting& setting, std::string_view value, ServerConfig& config);
 
+// The field's value as it may be shown.
+std::string ShownText(const Setting& setting, const ServerConfig& config);
 // The field's value as text; copies `from`'s field to `to`.
 std::string GetText(const Setting& setting, const ServerConfig& config);
 void CopySetting(const Setting& setting, const ServerConfig& from, ServerConfig& to);

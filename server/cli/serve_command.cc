@@ -13,6 +13,7 @@
 #include "base/thread_safety.h"
 #include "config/config_loader.h"
 #include "config/reload.h"
+#include "config/users.h"
 #include "server/bench/machine.h"
 #include "server/bench/trace_recorder.h"
 #include "server/cli/commands.h"
@@ -65,10 +66,11 @@ Status CheckLibrary(const ServerConfig& config) {
   return InvalidArgument("library", config.library + " is not a folder.", "an existing folder");
 }
 
-HttpOptions HttpOptionsOf(const ServerConfig& config) {
+HttpOptions HttpOptionsOf(const ServerConfig& config, const Users& users) {
   HttpOptions options;
   options.address = config.http.address;
   options.port = static_cast<int>(config.http.port);
+  options.users = users;
   options.limits.max_connections = static_cast<std::size_t>(config.http.max_connections);
   options.limits.stream_buffer_bytes = static_cast<std::size_t>(config.streams.sink_buffer_bytes);
   options.limits.header_timeout = std::chrono::seconds(config.http.header_timeout_seconds);
@@ -84,7 +86,8 @@ std::string Url(std::string_view scheme, const std::string& address, int port) {
 
 // The RTSP server, or null where it is off. The default port is not worth failing for: another
 // server may have it, or this build no RTSP. A port that was asked for is.
-Result<std::unique_ptr<RtspServer>> StartRtsp(const LoadedConfig& loaded, Service& service) {
+Result<std::unique_ptr<RtspServer>> StartRtsp(const LoadedConfig& loaded, const Users& users,
+                                              Service& service) {
   const ServerConfig::Rtsp& settings = loaded.config.rtsp;
   if (settings.port == 0) return std::unique_ptr<RtspServer>();
   RtspOptions options;
@@ -92,6 +95,8 @@ Result<std::unique_ptr<RtspServer>> StartRtsp(const LoadedConfig& loaded, Servic
   options.port = static_cast<int>(settings.port);
   options.max_sessions = static_cast<int>(settings.max_sessions);
   options.session_timeout = std::chrono::seconds(settings.session_timeout_seconds);
+  options.users = users;
+  options.stall_timeout = std::chrono::seconds(settings.stall_timeout_seconds);
   options.publisher_timeout = std::chrono::seconds(settings.publisher_timeout_seconds);
   auto server = RtspServer::Start(options, service);
   if (server.ok()) {
@@ -164,12 +169,14 @@ Result<Recorder> MakeRecorder(const ServeArgs& args, const ServerConfig& config)
 int ServeStreams(const ServeArgs& args, const LoadedConfig& loaded, SignalQueue& queue,
                  const Recorder& recorder) {
   ServerConfig config = loaded.config;
+  const auto users = Users::Parse(config.auth.users);
+  if (!users.ok()) return Complain(users.error());
   auto service = MediaService::Create(config, recorder);
   if (!service.ok()) return Complain(service.error());
-  auto server = HttpServer::Start(HttpOptionsOf(config), **service);
+  auto server = HttpServer::Start(HttpOptionsOf(config, *users), **service);
   if (!server.ok()) return Complain(server.error());
 
-  auto rtsp = StartRtsp(loaded, **service);
+  auto rtsp = StartRtsp(loaded, *users, **service);
   if (!rtsp.ok()) return Complain(rtsp.error());
   auto puller = StartPuller(config, **service);
   if (!puller.ok()) return Complain(puller.error());

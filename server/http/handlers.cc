@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "server/http/access.h"
 #include "server/http/assets.h"
 #include "server/http/byte_range.h"
 #include "server/http/problem.h"
@@ -260,6 +261,9 @@ HandledRequest Handle(const HttpRequest& request, const HandlerContext& context)
   if (request.method == "OPTIONS" && request.target == "*") {
     return {RouteId::kUnknown, Options("GET, HEAD, POST, PUT, DELETE, OPTIONS")};
   }
+  if (auto refused = context.own_names_only ? RefuseHost(request) : std::nullopt) {
+    return {RouteId::kUnknown, std::move(*refused)};
+  }
   auto target = ParseTarget(request.target);
   if (!target) {
     return {RouteId::kUnknown, ProblemResponse(ProblemFromError(target.error()))};
@@ -277,6 +281,7 @@ HandledRequest Handle(const HttpRequest& request, const HandlerContext& context)
     return {route, std::move(response)};
   }
   if (request.method == "OPTIONS") return {route, Options(AllowedMethods(*match.route))};
+  if (auto refused = RefuseUser(request, route, context.users)) return {route, std::move(*refused)};
   Call call{request, context, std::move(match.argument), std::move(target->query)};
   return {route, CallRoute(route, call)};
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <variant>
 
+#include "config/users.h"
 #include "server/http/http_message.h"
 #include "server/http/http_metrics.h"
 #include "server/http/routes.h"
@@ -21,7 +22,9 @@ namespace gopmill {
 struct HandlerContext {
   Service& service;
   const HttpMetrics& metrics;
-  bool draining = false;  // loop thread only
+  const Users& users;
+  bool own_names_only = false;  // refuse hosts of the Internet
+  bool draining = false;        // loop thread only
 };
 
 // The answer comes later: call `start` now; turn what it delivers into a response by `finish`.

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "config/users.h"
 
 namespace gopmill {
 
@@ -51,6 +52,7 @@ struct HttpOptions {
   std::string address = "127.0.0.1";  // IPv4 or IPv6 literal
   int port = 8080;                    // 0 takes any free port: see HttpServer::port
   HttpLimits limits;
+  Users users;  // none: everybody may do everything
 };
 
 }  // namespace gopmill

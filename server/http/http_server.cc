@@ -23,6 +23,13 @@
 namespace gopmill {
 namespace {
 
+// On loopback and without users it is the network that keeps others out, and a browser on this
+// machine would let them in.
+bool GuardsHost(const HttpOptions& options) {
+  const bool loopback = options.address.starts_with("127.") || options.address == "::1";
+  return loopback && options.users.empty();
+}
+
 // The whole answer to a connection for which there is no room; it is never looked at otherwise.
 std::string RefusalText() {
   HttpResponse response =
@@ -39,7 +46,7 @@ std::string RefusalText() {
 class HttpServer::Impl final : public ConnectionHost {
  public:
   Impl(const HttpOptions& options, Service& service)
-      : options_(options), context_{service, metrics_} {}
+      : options_(options), context_{service, metrics_, options_.users, GuardsHost(options)} {}
   ~Impl() override { Stop(); }
 
   // Owner thread.

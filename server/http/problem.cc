@@ -41,8 +41,10 @@ struct StatusRow {
   const char* title;
 };
 
-constexpr std::array<StatusRow, 12> kProtocol = {{
+constexpr std::array<StatusRow, 15> kProtocol = {{
     {400, "bad-request", "The request is not well-formed HTTP"},
+    {401, "unauthorized", "A user is needed"},
+    {403, "forbidden", "The user may not do this"},
     {404, "no-such-route", "There is nothing at this path"},
     {405, "method-not-allowed", "The resource does not have this method"},
     {408, "request-timeout", "The request took too long to arrive"},
@@ -50,6 +52,7 @@ constexpr std::array<StatusRow, 12> kProtocol = {{
     {414, "uri-too-long", "The request target is too long"},
     {416, "range-not-satisfiable", "The range lies outside of the resource"},
     {417, "expectation-failed", "The expectation cannot be met"},
+    {421, "misdirected-request", "This server does not answer for this host"},
     {431, "header-too-large", "The request header is too large"},
     {501, "not-implemented", "This part of HTTP is not implemented"},
     {503, "too-many-connections", "There are too many connections"},

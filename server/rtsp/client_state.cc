@@ -33,6 +33,13 @@ ClientState* CurrentState() {
   return context == nullptr || context->client == nullptr ? nullptr : StateOf(context->client);
 }
 
+void SetRefused(ClientState& state, GstRTSPStatusCode status) {
+  const MutexLock lock(state.mutex);
+  state.status = status;
+  state.problem = status == GST_RTSP_STS_FORBIDDEN ? "This user may not do that."
+                                                   : "Name and password are needed.";
+}
+
 void SetProblem(ClientState& state, const Error& error) {
   const MutexLock lock(state.mutex);
   state.status = RtspStatusOf(error.code);

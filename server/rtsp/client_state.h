@@ -17,6 +17,7 @@
 #include "server/rtsp/gst_ptr.h"
 #include "server/rtsp/playback.h"
 #include "server/rtsp/reception.h"
+#include "server/rtsp/stall.h"
 
 namespace gopmill {
 
@@ -34,7 +35,8 @@ struct ClientState {
   std::string problem GOPMILL_GUARDED_BY(mutex);
   std::string opened_url GOPMILL_GUARDED_BY(mutex);            // of `opened`
   std::shared_ptr<Playback> opened GOPMILL_GUARDED_BY(mutex);  // by DESCRIBE, for its media
-  bool announced GOPMILL_GUARDED_BY(mutex) = false;            // it wants to publish
+  StallWatch stall GOPMILL_GUARDED_BY(mutex);
+  bool announced GOPMILL_GUARDED_BY(mutex) = false;  // it wants to publish
   Publication publication GOPMILL_GUARDED_BY(mutex);
 };
 
@@ -45,5 +47,7 @@ ClientState* CurrentState();
 
 // The next answer of this client says what is wrong, with the status for it.
 void SetProblem(ClientState& state, const Error& error);
+// The same for a user who is not known or lacks a role: 401, 403.
+void SetRefused(ClientState& state, GstRTSPStatusCode status);
 
 }  // namespace gopmill

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/rtsp/announcement.h"
+#include "server/rtsp/rtsp_auth.h"
 #include "server/rtsp/rtsp_request.h"
 #include "server/session/live_hub.h"
 
@@ -89,6 +90,7 @@ Publishing::Publishing(Service& service, Duration silence)
     make_player_path = clients->make_path_from_uri;
     clients->make_path_from_uri = &Publishing::MakeClientPath;
   }
+  AllowRole(*factory_, Role::kPublish);
   gst_rtsp_media_factory_set_transport_mode(factory_.get(), GST_RTSP_TRANSPORT_MODE_RECORD);
   // A connection that breaks shall not end the pipeline before Finish has emptied it.
   gst_rtsp_media_factory_set_stop_on_disconnect(factory_.get(), FALSE);
@@ -115,7 +117,12 @@ char* Publishing::MakePath(GstRTSPMountPoints* mounts, const GstRTSPUrl* url) no
       state != nullptr && gst_rtsp_context_get_current()->method == GST_RTSP_ANNOUNCE;
   if (!announce) return g_strdup(url->abspath);
   auto& self = *static_cast<Publishing*>(g_object_get_data(G_OBJECT(mounts), kSelfKey));
-  if (const Status status = self.Mount(*url); !status.ok()) SetProblem(*state, status.error());
+  const GstRTSPStatusCode user = CheckRole(*gst_rtsp_context_get_current(), Role::kPublish);
+  if (user != GST_RTSP_STS_OK) {
+    SetRefused(*state, user);
+  } else if (const Status status = self.Mount(*url); !status.ok()) {
+    SetProblem(*state, status.error());
+  }
   const MutexLock lock(state->mutex);
   state->announced = true;
   return g_strconcat(kPublishMount, url->abspath, nullptr);

@@ -15,6 +15,7 @@
 #include "server/rtsp/gst_ptr.h"
 #include "server/rtsp/playback.h"
 #include "server/rtsp/publishing.h"
+#include "server/rtsp/rtsp_auth.h"
 #include "server/rtsp/rtsp_request.h"
 #include "server/rtsp/track_caps.h"
 #include "server/session/live_hub.h"
@@ -114,6 +115,7 @@ class RtspServer::Impl {
   static GstRTSPFilterResult SweepClient(GstRTSPServer* server, GstRTSPClient* client,
                                          gpointer self) noexcept;
   Status Describe(GstRTSPClient& client, const GstRTSPUrl& url);  // client threads
+  bool Stalled(GstRTSPClient& client, ClientState& state) const;
   void Mount(const char* path, GstRTSPMediaFactory& factory);
   void Run() noexcept;
 
@@ -152,10 +154,14 @@ Status RtspServer::Impl::Start() {
   for (auto* factory : {&movies_, &live_}) {
     *factory = gst::Adopt(GST_RTSP_MEDIA_FACTORY(g_object_new(MovieFactoryType(), nullptr)));
     g_object_set_data(G_OBJECT(factory->get()), kServiceKey, &service_);
+    AllowRole(**factory, Role::kRead);
   }
   gst_rtsp_media_factory_set_shared(live_.get(), TRUE);
   publishing_ = Publishing::Make(service_, options_.publisher_timeout);
   gst_rtsp_server_set_mount_points(server_.get(), publishing_->mounts());
+  if (!options_.users.empty()) {
+    gst_rtsp_server_set_auth(server_.get(), MakeAuth(options_.users).get());
+  }
   g_signal_connect(server_.get(), "client-connected", G_CALLBACK(&OnConnected), this);
 
   context_ = g_main_context_new();
@@ -259,6 +265,10 @@ GstRTSPStatusCode RtspServer::Impl::OnTeardown(GstRTSPClient* client, GstRTSPCon
 GstRTSPStatusCode RtspServer::Impl::OnDescribe(GstRTSPClient* client, GstRTSPContext* context,
                                                gpointer self) noexcept {
   OnRequest(client, context, self);
+  if (const auto user = CheckRole(*context, Role::kRead); user != GST_RTSP_STS_OK) {
+    SetRefused(*StateOf(client), user);
+    return user;
+  }
   const Status status = static_cast<Impl*>(self)->Describe(*client, *context->uri);
   if (status.ok()) return GST_RTSP_STS_OK;
   const Error& error = status.error();
@@ -311,6 +321,7 @@ void RtspServer::Impl::OnAnswer(GstRTSPClient* client, GstRTSPContext* context,
   } else if (context->method == GST_RTSP_ANNOUNCE && response.code >= GST_RTSP_STS_BAD_REQUEST) {
     state->problem = "The announced streams are not understood (accepted: an SDP of RTP/AVP).";
   }
+  if (response.code == GST_RTSP_STS_UNAUTHORIZED) AskForUser(*context);
   if (state->problem.empty()) return;
   gst_rtsp_message_add_header_by_name(message, kProblemHeader, state->problem.c_str());
   state->problem.clear();
@@ -333,13 +344,24 @@ gboolean RtspServer::Impl::Sweep(gpointer pointer) noexcept {
   return G_SOURCE_CONTINUE;
 }
 
+// The library keeps what a client does not take apart from what others get, up to ten seconds of
+// it; this ends the client.
+bool RtspServer::Impl::Stalled(GstRTSPClient& client, ClientState& state) const {
+  GstRTSPConnection* connection = gst_rtsp_client_get_connection(&client);
+  GSocket* socket =
+      connection == nullptr ? nullptr : gst_rtsp_connection_get_write_socket(connection);
+  if (socket == nullptr) return false;
+  const MutexLock lock(state.mutex);
+  return state.stall.Look(g_socket_get_fd(socket), SteadyNow()) > options_.stall_timeout;
+}
+
 // Ends connections that have been silent for long and play nothing, and those over the limit.
 GstRTSPFilterResult RtspServer::Impl::SweepClient(GstRTSPServer* /*server*/, GstRTSPClient* client,
                                                   gpointer pointer) noexcept {
   auto* self = static_cast<Impl*>(pointer);
   ClientState* state = StateOf(client);
   if (state == nullptr) return GST_RTSP_FILTER_KEEP;
-  if (Publishing::Over(*state)) return GST_RTSP_FILTER_REMOVE;
+  if (Publishing::Over(*state) || self->Stalled(*client, *state)) return GST_RTSP_FILTER_REMOVE;
   GList* sessions = gst_rtsp_client_session_filter(client, nullptr, nullptr);
   const bool has_session = sessions != nullptr;
   g_list_free_full(sessions, g_object_unref);

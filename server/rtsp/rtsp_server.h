@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "config/users.h"
 #include "server/session/service.h"
 
 namespace gopmill {
@@ -26,6 +27,9 @@ struct RtspOptions {
   int max_sessions = 64;  // players at once; more get 503
   // A session without any sign of life from its client ends after this: RTCP or a request.
   Duration session_timeout = std::chrono::seconds(60);
+  // A client over TCP that takes no byte for this long while bytes wait for it is cut.
+  Duration stall_timeout = std::chrono::seconds(15);
+  Users users;  // none: everybody may play and publish
   // A publisher that sends nothing for this long has left.
   Duration publisher_timeout = std::chrono::seconds(10);
   // A connection without a session ends when it has been silent for this long.

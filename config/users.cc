@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/users.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gopmill {
+namespace {
+
+// Looks at every byte of `given`, whatever the first ones are.
+bool Same(std::string_view secret, std::string_view given) {
+  unsigned difference = secret.size() == given.size() ? 0 : 1;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const char own = secret.empty() ? '\0' : secret[i % secret.size()];
+    difference |= static_cast<unsigned>(own ^ given[i]);
+  }
+  return difference == 0;
+}
+
+Error Malformed() {
+  return InvalidArgument("users", "A user is not understood.",
+                         "NAME:PASSWORD:ROLES with the roles read, publish or read+publish");
+}
+
+Result<User> ParseOne(std::string_view text) {
+  const std::size_t first = text.find(':');
+  const std::size_t last = text.rfind(':');
+  if (first == std::string_view::npos || last == first || first == 0 || last == first + 1) {
+    return Malformed();
+  }
+  const std::string_view roles = text.substr(last + 1);
+  User user{.name = std::string(text.substr(0, first)),
+            .password = std::string(text.substr(first + 1, last - first - 1)),
+            .reads = roles != "publish",
+            .publishes = roles != "read"};
+  if (roles != "read" && roles != "publish" && roles != "read+publish") return Malformed();
+  return user;
+}
+
+}  // namespace
+
+Result<Users> Users::Parse(std::string_view text) {
+  Users users;
+  while (true) {
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    if (text.empty()) return users;
+    const std::string_view one = text.substr(0, std::min(text.find(' '), text.size()));
+    text.remove_prefix(one.size());
+    GOPMILL_ASSIGN_OR_RETURN(User user, ParseOne(one));
+    if (std::ranges::find(users.users_, user.name, &User::name) != users.users_.end()) {
+      return InvalidArgument("users", "Two users are called " + user.name + ".");
+    }
+    users.users_.push_back(std::move(user));
+  }
+}
+
+const User* Users::Find(std::string_view name, std::string_view password) const {
+  const User* found = nullptr;
+  for (const User& user : users_) {
+    const bool name_fits = Same(user.name, name);
+    const bool password_fits = Same(user.password, password);
+    if (name_fits && password_fits) found = &user;
+  }
+  return found;
+}
+
+const User* Users::FindToken(std::string_view token) const {
+  const User* found = nullptr;
+  for (const User& user : users_) {
+    if (Same(user.password, token)) found = &user;
+  }
+  return found;
+}
+
+}  // namespace gopmill

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/http/access.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+
+#include "server/http/problem.h"
+
+namespace gopmill {
+namespace {
+
+int Base64Digit(char c) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const std::size_t digit = kDigits.find(c);
+  return digit == std::string_view::npos ? -1 : static_cast<int>(digit);
+}
+
+// The rest of an Authorization field if it is of this scheme (lower case).
+std::optional<std::string_view> Credentials(std::string_view field, std::string_view scheme) {
+  const std::size_t blank = field.find(' ');
+  if (blank != scheme.size()) return std::nullopt;
+  const bool same = std::ranges::equal(
+      field.substr(0, blank), scheme,
+      [](unsigned char a, unsigned char b) { return std::tolower(a) == static_cast<int>(b); });
+  if (!same) return std::nullopt;
+  field.remove_prefix(blank);
+  field.remove_prefix(std::min(field.find_first_not_of(' '), field.size()));
+  return field;
+}
+
+const User* UserOf(std::string_view field, const Users& users) {
+  if (const auto token = Credentials(field, "bearer")) return users.FindToken(*token);
+  const auto basic = Credentials(field, "basic");
+  const auto text = basic ? DecodeBase64(*basic) : std::nullopt;
+  const std::size_t colon = text ? text->find(':') : std::string::npos;
+  if (colon == std::string::npos) return nullptr;
+  return users.Find(std::string_view(*text).substr(0, colon),
+                    std::string_view(*text).substr(colon + 1));
+}
+
+// What changes something needs a publisher. A transcode of one's own body is reading.
+Role NeededRole(const HttpRequest& request, RouteId route) {
+  if (route == RouteId::kLive || request.method == "DELETE") return Role::kPublish;
+  return Role::kRead;
+}
+
+bool IsOpen(RouteId route) { return route == RouteId::kHealth || route == RouteId::kReady; }
+
+}  // namespace
+
+std::optional<std::string> DecodeBase64(std::string_view text) {
+  while (text.ends_with('=')) text.remove_suffix(1);
+  std::string bytes;
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (const char c : text) {
+    const int digit = Base64Digit(c);
+    if (digit < 0) return std::nullopt;
+    bits = (bits << 6U) | static_cast<std::uint32_t>(digit);
+    count += 6;
+    if (count >= 8) {
+      count -= 8;
+      bytes += static_cast<char>((bits >> static_cast<unsigned>(count)) & 0xffU);
+    }
+  }
+  return bytes;
+}
+
+std::optional<HttpResponse> RefuseUser(const HttpRequest& request, RouteId route,
+                                       const Users& users) {
+  if (users.empty() || IsOpen(route)) return std::nullopt;
+  const User* user = UserOf(request.Field("authorization"), users);
+  if (user == nullptr) {
+    HttpResponse response = ProblemResponse(ProtocolProblem(401, "Name and password are needed."));
+    response.fields.emplace_back("WWW-Authenticate", "Basic realm=\"gopmill\", charset=\"UTF-8\"");
+    return response;
+  }
+  if (user->Has(NeededRole(request, route))) return std::nullopt;
+  return ProblemResponse(ProtocolProblem(403, "This user may not do that."));
+}
+
+std::optional<HttpResponse> RefuseHost(const HttpRequest& request) {
+  std::string_view host = request.Field("host");
+  if (host.starts_with('[')) return std::nullopt;  // an IPv6 address
+  host = host.substr(0, host.find(':'));
+  if (host.ends_with('.')) host.remove_suffix(1);
+  const bool address =
+      std::ranges::all_of(host, [](unsigned char c) { return std::isdigit(c) != 0 || c == '.'; });
+  const bool local = host.find('.') == std::string_view::npos || host.ends_with(".localhost");
+  if (address || local) return std::nullopt;
+  return ProblemResponse(ProtocolProblem(
+      421, "This server is for its own machine; ask for it as 127.0.0.1 or localhost."));
+}
+
+}  // namespace gopmill

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether a request may be answered at all: its user (RFC 7617, RFC 6750), and where there are
+// none, that it was meant for this host.
+//
+// Thread-safety: safe (pure functions).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "config/users.h"
+#include "server/http/http_message.h"
+#include "server/http/routes.h"
+
+namespace gopmill {
+
+// 401 or 403, or nothing if the request may go on. Health checks need no user.
+std::optional<HttpResponse> RefuseUser(const HttpRequest& request, RouteId route,
+                                       const Users& users);
+
+// 421 for a host name of the Internet: on loopback and without users, such a request comes from a
+// page whose name was made to lead here (DNS rebinding). Addresses, localhost and names without a
+// dot are ours.
+std::optional<HttpResponse> RefuseHost(const HttpRequest& request);
+
+// Nothing if it is not base64.
+std::optional<std::string> DecodeBase64(std::string_view text);
+
+}  // namespace gopmill

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/rtsp/rtsp_auth.h"
+
+#include <string_view>
+
+namespace gopmill {
+namespace {
+
+// A user has one role as the library sees it.
+constexpr const char* kReader = "read";
+constexpr const char* kPublisher = "publish";
+constexpr const char* kBoth = "read+publish";
+
+const char* RoleOf(const User& user) {
+  if (user.reads && user.publishes) return kBoth;
+  return user.reads ? kReader : kPublisher;
+}
+
+}  // namespace
+
+gst::Object<GstRTSPAuth> MakeAuth(const Users& users) {
+  auto auth = gst::Adopt(gst_rtsp_auth_new());
+  gst_rtsp_auth_set_supported_methods(
+      auth.get(), static_cast<GstRTSPAuthMethod>(GST_RTSP_AUTH_BASIC | GST_RTSP_AUTH_DIGEST));
+  gst_rtsp_auth_set_realm(auth.get(), "gopmill");
+  for (const User& user : users.all()) {
+    GstRTSPToken* token =
+        gst_rtsp_token_new(GST_RTSP_TOKEN_MEDIA_FACTORY_ROLE, G_TYPE_STRING, RoleOf(user), nullptr);
+    const gst::Text basic(gst_rtsp_auth_make_basic(user.name.c_str(), user.password.c_str()));
+    gst_rtsp_auth_add_basic(auth.get(), basic.get(), token);
+    gst_rtsp_auth_add_digest(auth.get(), user.name.c_str(), user.password.c_str(), token);
+    gst_rtsp_token_unref(token);
+  }
+  return auth;
+}
+
+GstRTSPStatusCode CheckRole(GstRTSPContext& context, Role role) {
+  if (context.auth == nullptr) return GST_RTSP_STS_OK;
+  if (context.token == nullptr) {
+    GST_RTSP_AUTH_GET_CLASS(context.auth)->authenticate(context.auth, &context);
+  }
+  if (context.token == nullptr) return GST_RTSP_STS_UNAUTHORIZED;
+  const char* name = gst_rtsp_token_get_string(context.token, GST_RTSP_TOKEN_MEDIA_FACTORY_ROLE);
+  const std::string_view own = name == nullptr ? "" : name;
+  const bool allowed = own == kBoth || own == (role == Role::kRead ? kReader : kPublisher);
+  return allowed ? GST_RTSP_STS_OK : GST_RTSP_STS_FORBIDDEN;
+}
+
+void AskForUser(GstRTSPContext& context) {
+  if (context.auth == nullptr) return;
+  char* asked = nullptr;
+  gst_rtsp_message_get_header(context.response, GST_RTSP_HDR_WWW_AUTHENTICATE, &asked, 0);
+  if (asked != nullptr) return;
+  GST_RTSP_AUTH_GET_CLASS(context.auth)->generate_authenticate_header(context.auth, &context);
+}
+
+void AllowRole(GstRTSPMediaFactory& factory, Role role) {
+  for (const char* name : {role == Role::kRead ? kReader : kPublisher, kBoth}) {
+    gst_rtsp_media_factory_add_role(&factory, name, GST_RTSP_PERM_MEDIA_FACTORY_ACCESS,
+                                    G_TYPE_BOOLEAN, TRUE, GST_RTSP_PERM_MEDIA_FACTORY_CONSTRUCT,
+                                    G_TYPE_BOOLEAN, TRUE, nullptr);
+  }
+}
+
+}  // namespace gopmill

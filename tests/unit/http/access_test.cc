@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/http/access.h"
+
+#include <gtest/gtest.h>
+
+namespace gopmill {
+namespace {
+
+constexpr const char* kUsers = "ann:a:b:read+publish  bob:word:read cam:lens:publish";
+
+Users Some() { return Users::Parse(kUsers).value(); }
+
+HttpRequest With(const char* name, const char* value, const char* method = "GET") {
+  return {.method = method, .target = "/", .fields = {{name, value}}};
+}
+
+int StatusOf(const char* credentials, RouteId route, const char* method = "GET") {
+  const auto refused = RefuseUser(With("authorization", credentials, method), route, Some());
+  return refused ? refused->status : 200;
+}
+
+TEST(Users, AreNamesPasswordsAndRoles) {
+  const Users users = Some();
+  ASSERT_EQ(users.all().size(), 3U);
+  EXPECT_EQ(users.all()[0].password, "a:b");
+  EXPECT_TRUE(users.all()[0].Has(Role::kRead) && users.all()[0].Has(Role::kPublish));
+  EXPECT_FALSE(users.all()[1].Has(Role::kPublish));
+  EXPECT_FALSE(users.all()[2].Has(Role::kRead));
+  EXPECT_TRUE(Users::Parse(" ")->empty());
+  for (const char* bad :
+       {"ann", "ann:x", "ann::read", ":x:read", "ann:x:admin", "ann:x:", "ann:x:read ann:y:read"}) {
+    EXPECT_EQ(Users::Parse(bad).error().code, Code::kInvalidArgument) << bad;
+  }
+}
+
+TEST(Users, AreFoundByAllOfTheirSecretOnly) {
+  const Users users = Some();
+  EXPECT_EQ(users.Find("bob", "word"), &users.all()[1]);
+  for (const char* wrong : {"", "w", "wor", "words", "wordword", "Word"}) {
+    EXPECT_EQ(users.Find("bob", wrong), nullptr) << wrong;
+    EXPECT_EQ(users.FindToken(wrong), nullptr) << wrong;
+  }
+  EXPECT_EQ(users.Find("ann", "word"), nullptr);
+  EXPECT_EQ(users.FindToken("lens"), &users.all()[2]);
+}
+
+TEST(Access, NeedsAUserWithTheRole) {
+  EXPECT_EQ(StatusOf("Basic Ym9iOndvcmQ=", RouteId::kSources), 200);  // bob:word
+  EXPECT_EQ(StatusOf("bAsIc  Ym9iOndvcmQ", RouteId::kSources), 200);
+  EXPECT_EQ(StatusOf("Bearer word", RouteId::kSources), 200);
+  EXPECT_EQ(StatusOf("Basic Ym9iOndvcmQ=", RouteId::kLive, "PUT"), 403);
+  EXPECT_EQ(StatusOf("Basic Ym9iOndvcmQ=", RouteId::kStream, "DELETE"), 403);
+  EXPECT_EQ(StatusOf("Basic Y2FtOmxlbnM=", RouteId::kLive, "PUT"), 200);  // cam:lens
+  EXPECT_EQ(StatusOf("Basic Y2FtOmxlbnM=", RouteId::kTranscode), 403);
+  for (const char* wrong : {"", "Basic", "Basic ", "Basic !!!", "Basic Ym9i", "Digest x", "Bearer",
+                            "Bearer ", "Bearer words", "Basic Ym9iOndvcmRz"}) {
+    EXPECT_EQ(StatusOf(wrong, RouteId::kSources), 401) << wrong;
+  }
+  EXPECT_EQ(StatusOf("", RouteId::kHealth), 200);
+  EXPECT_FALSE(RefuseUser(With("x", "y"), RouteId::kSources, Users()).has_value());
+}
+
+TEST(Access, IsForNamesOfThisMachine) {
+  for (const char* own : {"localhost", "localhost:8080", "127.0.0.1:8080", "[::1]:8080", "x", "",
+                          "a.localhost", "192.168.1.2"}) {
+    EXPECT_FALSE(RefuseHost(With("host", own)).has_value()) << own;
+  }
+  for (const char* other : {"evil.example", "evil.example:8080", "127.0.0.1.evil.example",
+                            "localhost.evil.example", "evil.example."}) {
+    EXPECT_EQ(RefuseHost(With("host", other))->status, 421) << other;
+  }
+}
+
+TEST(Access, DecodesBase64) {
+  EXPECT_EQ(DecodeBase64("YTpi"), "a:b");
+  EXPECT_EQ(DecodeBase64("YQ=="), "a");
+  EXPECT_EQ(DecodeBase64(""), "");
+  EXPECT_FALSE(DecodeBase64("Y Q").has_value());
+}
+
+}  // namespace
+}  // namespace gopmill
