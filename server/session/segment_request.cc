@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
 
 #include "media/segment_plan.h"
 
@@ -20,20 +19,6 @@ Error NoSuchPart() {
                .accepted = std::string(kParts)};
 }
 
-// Digits only, no sign, no leading zeros, at most nine.
-std::optional<std::int64_t> Number(std::string_view text) {
-  constexpr std::size_t kMaxDigits = 9;
-  if (text.empty() || text.size() > kMaxDigits || (text.size() > 1 && text.front() == '0')) {
-    return std::nullopt;
-  }
-  std::int64_t value = 0;
-  for (const char c : text) {
-    if (c < '0' || c > '9') return std::nullopt;
-    value = 10 * value + (c - '0');
-  }
-  return value;
-}
-
 bool CutSuffix(std::string_view& text, std::string_view suffix) {
   if (!text.ends_with(suffix)) return false;
   text.remove_suffix(suffix.size());
@@ -45,7 +30,8 @@ std::optional<Rung> ParseRung(std::string_view text) {
   if (x == std::string_view::npos || colon == std::string_view::npos || x > colon) {
     return std::nullopt;
   }
-  const auto width = Number(text.substr(0, x)), height = Number(text.substr(x + 1, colon - x - 1));
+  const auto width = ParseDigits(text.substr(0, x)),
+             height = ParseDigits(text.substr(x + 1, colon - x - 1));
   const auto bitrate = ParseBits(text.substr(colon + 1));
   if (!width || !height || !bitrate.ok()) return std::nullopt;
   const auto side = [](std::int64_t value) { return value >= kMinSide && value <= kMaxSide; };
@@ -93,6 +79,19 @@ Status CheckSegmentable(const TargetRequest& target) {
 
 }  // namespace
 
+std::optional<std::int64_t> ParseDigits(std::string_view text) {
+  constexpr std::size_t kMaxDigits = 9;
+  if (text.empty() || text.size() > kMaxDigits || (text.size() > 1 && text.front() == '0')) {
+    return std::nullopt;
+  }
+  std::int64_t value = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    value = 10 * value + (c - '0');
+  }
+  return value;
+}
+
 Result<PartName> ParsePartName(std::string_view name) {
   PartName part;
   if (name == "master.m3u8") return part;
@@ -116,12 +115,12 @@ Result<PartName> ParsePartName(std::string_view name) {
     }
     const std::size_t dash = name.find('-');
     if (dash == std::string_view::npos) return NoSuchPart();
-    const auto number = Number(name.substr(dash + 1));
+    const auto number = ParseDigits(name.substr(dash + 1));
     if (!number) return NoSuchPart();
     part.number = *number;
     name = name.substr(0, dash);
   }
-  const auto rendition = Number(name);
+  const auto rendition = ParseDigits(name);
   if (!rendition) return NoSuchPart();
   part.rendition = static_cast<int>(*rendition);
   return part;

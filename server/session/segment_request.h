@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,9 @@ struct PartName {
   std::int64_t number = 0;                // kSegment only
   Container container = Container::kMp4;  // kSegment only
 };
+
+// Digits only, no sign, no leading zeros, at most nine.
+std::optional<std::int64_t> ParseDigits(std::string_view text);
 
 // kNotFound, saying what there is, for anything but the names above.
 Result<PartName> ParsePartName(std::string_view name);

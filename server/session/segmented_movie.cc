@@ -7,37 +7,13 @@
 #include <cmath>
 #include <utility>
 
-#include "media/codec_string.h"
 #include "media/digest.h"
-#include "media/resolve_target.h"
-#include "media/segment_muxer.h"
 #include "server/session/build_identity.h"
 
 namespace gopmill {
 namespace {
 
-// The cap of a rendition's bit rate where the client names none. Budgets stay below it
-// (kMaxSegmentWeight), so that few segments have to be encoded twice.
-constexpr double kPeakOverMean = 1.7;
-// How much one segment's sound may be above the mean rate.
-constexpr double kAudioPeak = 1.25;
 constexpr std::size_t kVersionDigits = 12;
-
-// Bytes that a container adds in a second.
-double Overhead(Container container, double packets_per_second, double segment_seconds) {
-  constexpr double kFragment = 300, kSample = 16;  // moof and mdat; a row of trun
-  constexpr double kTables = 6000, kPacket = 188 + 30, kSegment = 2000;  // PAT, PMT, PCR; padding
-  return container == Container::kTs
-             ? kTables + kPacket * packets_per_second + kSegment / segment_seconds
-             : kFragment / segment_seconds + kSample * packets_per_second;
-}
-
-std::int64_t WithOverhead(double bps, Container container, double packets_per_second,
-                          double segment_seconds) {
-  const double headers = container == Container::kTs ? 188.0 / 184.0 : 1.0;
-  return std::llround(
-      std::ceil(bps * headers + 8 * Overhead(container, packets_per_second, segment_seconds)));
-}
 
 // Every field that the coded bytes depend on.
 std::string VideoIdentity(const Target& t, const SegmentRequest& request, const std::string& file) {
@@ -72,13 +48,13 @@ class Planner {
   Result<std::shared_ptr<const SegmentedMovie>> Run();
 
  private:
-  Result<std::vector<Target>> Targets() const;
-  Result<Target> Resolve(TargetRequest wanted) const;
   Status Cut(const Target& target);
   [[nodiscard]] SourceTicks Origin(SourceTicks start, Rational fps) const;
   Status AddVideo(const Target& target);
   Status AddAudio(const Target& target);
-  static Status Describe(SegmentTrack& track);
+  [[nodiscard]] ContainerLoad Load(double packets_per_second) const {
+    return {movie_->container, packets_per_second, 1 / request_.segment_seconds};
+  }
 
   std::shared_ptr<const SourceIndex> index_;
   const SegmentRequest& request_;
@@ -87,45 +63,6 @@ class Planner {
   OutputGrid grid_;
   Rational zero_{0, 1};  // what of the source is at time 0, seconds
 };
-
-Result<Target> Planner::Resolve(TargetRequest wanted) const {
-  wanted.unit_seconds = request_.segment_seconds;
-  if (!wanted.crf && !wanted.maxrate) {
-    GOPMILL_ASSIGN_OR_RETURN(const ResolvedTarget plain, ResolveTarget(wanted, *index_->source));
-    const double cap = static_cast<double>(plain.target.bitrate) * kPeakOverMean;
-    wanted.bitrate = plain.target.bitrate;
-    wanted.maxrate = std::llround(cap);
-    if (!wanted.bufsize) wanted.bufsize = std::llround(cap * request_.segment_seconds);
-  }
-  GOPMILL_ASSIGN_OR_RETURN(ResolvedTarget resolved, ResolveTarget(wanted, *index_->source));
-  return std::move(resolved.target);
-}
-
-// The server's own ladder is cut to what the source can fill; what a client names is made.
-Result<std::vector<Target>> Planner::Targets() const {
-  std::vector<Target> targets;
-  if (request_.rungs.empty()) {
-    GOPMILL_ASSIGN_OR_RETURN(Target target, Resolve(request_.target));
-    targets.push_back(std::move(target));
-    return targets;
-  }
-  const VideoInfo& video = index_->source->video;
-  const bool turned = video.rotation == 90 || video.rotation == 270;
-  const int width = turned ? video.height : video.width;
-  const int height = turned ? video.width : video.height;
-  for (const Rung& rung : request_.rungs) {
-    const bool last = &rung == &request_.rungs.back();
-    const bool larger = rung.width > width && rung.height > height;
-    if (!request_.rungs_given && larger && !(last && targets.empty())) continue;
-    TargetRequest wanted = request_.target;
-    wanted.width = larger && !request_.rungs_given ? width : rung.width;
-    wanted.height = larger && !request_.rungs_given ? height : rung.height;
-    wanted.bitrate = rung.bitrate;
-    GOPMILL_ASSIGN_OR_RETURN(Target target, Resolve(wanted));
-    targets.push_back(std::move(target));
-  }
-  return targets;
-}
 
 // Time 0 is in step with the pictures. Where sound comes first, whole frames in front of the first
 // picture show it too, and what is left of the sound, less than one frame, is cut.
@@ -162,13 +99,6 @@ Status Planner::Cut(const Target& target) {
   return OkStatus();
 }
 
-Status Planner::Describe(SegmentTrack& track) {
-  GOPMILL_ASSIGN_OR_RETURN(track.init, MakeInitSegment(track.mux, track.lead));
-  GOPMILL_ASSIGN_OR_RETURN(track.codecs, CodecString(track.init));
-  GOPMILL_ASSIGN_OR_RETURN(track.timescale, TrackTimescale(track.init));
-  return OkStatus();
-}
-
 Status Planner::AddVideo(const Target& target) {
   auto plan = std::make_shared<StreamPlan>();
   plan->source = index_->source;
@@ -191,11 +121,10 @@ Status Planner::AddVideo(const Target& target) {
   if (target.rate_mode == RateMode::kBitrate) {
     rendition.budgets = SegmentBudgets(*index_, grid_, movie_->segments, target.bitrate);
   }
-  const double fps = target.fps.ToDouble(), seconds = request_.segment_seconds;
+  const ContainerLoad load = Load(target.fps.ToDouble());
   const auto mean = static_cast<double>(target.bitrate > 0 ? target.bitrate : target.maxrate);
-  rendition.peak_bps =
-      WithOverhead(static_cast<double>(target.maxrate), movie_->container, fps, seconds);
-  rendition.average_bps = WithOverhead(mean, movie_->container, fps, seconds);
+  rendition.peak_bps = WithOverhead(static_cast<double>(target.maxrate), load);
+  rendition.average_bps = WithOverhead(mean, load);
   rendition.identity = VideoIdentity(target, request_, file_);
   rendition.plan = std::move(plan);
   rendition.encoder = std::make_shared<const EncoderSpec>(std::move(spec));
@@ -218,21 +147,23 @@ Status Planner::AddAudio(const Target& target) {
   rendition.mux.time_base = {1, coding.rate};
   rendition.lead = coding.priming;
   GOPMILL_RETURN_IF_ERROR(Describe(rendition));
-  const double packets = static_cast<double>(coding.rate) / coding.frame_size;
+  const ContainerLoad load = Load(static_cast<double>(coding.rate) / coding.frame_size);
   const auto mean = static_cast<double>(target.abitrate);
-  const double seconds = request_.segment_seconds;
-  rendition.peak_bps = WithOverhead(mean * kAudioPeak, movie_->container, packets, seconds);
-  rendition.average_bps = WithOverhead(mean, movie_->container, packets, seconds);
+  rendition.peak_bps = WithOverhead(mean * kAudioPeak, load);
+  rendition.average_bps = WithOverhead(mean, load);
   rendition.identity = AudioIdentity(target, request_, file_);
   movie_->audio = std::move(rendition);
   return OkStatus();
 }
 
 Result<std::shared_ptr<const SegmentedMovie>> Planner::Run() {
-  GOPMILL_ASSIGN_OR_RETURN(const std::vector<Target> targets, Targets());
-  GOPMILL_RETURN_IF_ERROR(Cut(targets.front()));
-  for (const Target& target : targets) GOPMILL_RETURN_IF_ERROR(AddVideo(target));
-  GOPMILL_RETURN_IF_ERROR(AddAudio(targets.front()));
+  const RenditionCut cut{.unit_seconds = request_.segment_seconds,
+                         .buffer_seconds = request_.segment_seconds};
+  GOPMILL_ASSIGN_OR_RETURN(const std::vector<RenditionTarget> targets,
+                           ResolveRenditions(request_, cut, *index_->source));
+  GOPMILL_RETURN_IF_ERROR(Cut(targets.front().target));
+  for (const auto& [wanted, target] : targets) GOPMILL_RETURN_IF_ERROR(AddVideo(target));
+  GOPMILL_RETURN_IF_ERROR(AddAudio(targets.front().target));
   return std::shared_ptr<const SegmentedMovie>(std::move(movie_));
 }
 

@@ -15,22 +15,11 @@
 #include "base/ids.h"
 #include "codec/audio_segment.h"
 #include "codec/video_encoder.h"
-#include "media/muxer.h"
 #include "media/segment_plan.h"
+#include "server/session/rendition.h"
 #include "server/session/segment_request.h"
 
 namespace gopmill {
-
-// What all renditions have.
-struct SegmentTrack {
-  MuxTrack mux;
-  std::string init;       // init segment (CMAF), also where segments are transport streams
-  std::string codecs;     // RFC 6381
-  std::int64_t lead = 0;  // by which its decode times start before time 0, ticks of mux.time_base
-  int timescale = 0;      // of the CMAF track, ticks per second
-  std::int64_t peak_bps = 0, average_bps = 0;  // with the container's share
-  std::string identity;                        // all that its segments depend on, but their number
-};
 
 struct VideoRendition : SegmentTrack {
   std::shared_ptr<const StreamPlan> plan;

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/rendition.h"
+
+#include <cmath>
+#include <utility>
+
+#include "media/codec_string.h"
+#include "media/resolve_target.h"
+#include "media/segment_muxer.h"
+
+namespace gopmill {
+namespace {
+
+// The cap of a rendition's bit rate where the client names none. Budgets stay below it
+// (kMaxSegmentWeight), so that few segments have to be encoded twice.
+constexpr double kPeakOverMean = 1.7;
+
+// Bytes that a container adds in a second.
+double Overhead(const ContainerLoad& load) {
+  constexpr double kFragment = 300, kSample = 16;  // moof and mdat; a row of trun
+  constexpr double kTables = 6000, kPacket = 188 + 30, kSegment = 2000;  // PAT, PMT, PCR; padding
+  return load.container == Container::kTs
+             ? kTables + kPacket * load.packets_per_second + kSegment * load.fragments_per_second
+             : kFragment * load.fragments_per_second + kSample * load.packets_per_second;
+}
+
+Result<RenditionTarget> Resolve(TargetRequest wanted, const RenditionCut& cut,
+                                const SourceInfo& source) {
+  wanted.unit_seconds = cut.unit_seconds;
+  if (!wanted.crf && !wanted.maxrate) {
+    GOPMILL_ASSIGN_OR_RETURN(const ResolvedTarget plain, ResolveTarget(wanted, source));
+    const double cap = static_cast<double>(plain.target.bitrate) * kPeakOverMean;
+    wanted.bitrate = plain.target.bitrate;
+    wanted.maxrate = std::llround(cap);
+    if (!wanted.bufsize) wanted.bufsize = std::llround(cap * cut.buffer_seconds);
+  }
+  GOPMILL_ASSIGN_OR_RETURN(ResolvedTarget resolved, ResolveTarget(wanted, source));
+  return RenditionTarget{std::move(wanted), std::move(resolved.target)};
+}
+
+}  // namespace
+
+Status Describe(SegmentTrack& track) {
+  GOPMILL_ASSIGN_OR_RETURN(track.init, MakeInitSegment(track.mux, track.lead));
+  GOPMILL_ASSIGN_OR_RETURN(track.codecs, CodecString(track.init));
+  GOPMILL_ASSIGN_OR_RETURN(track.timescale, TrackTimescale(track.init));
+  return OkStatus();
+}
+
+Result<std::vector<RenditionTarget>> ResolveRenditions(const SegmentRequest& request,
+                                                       const RenditionCut& cut,
+                                                       const SourceInfo& source) {
+  std::vector<RenditionTarget> targets;
+  if (request.rungs.empty()) {
+    GOPMILL_ASSIGN_OR_RETURN(RenditionTarget target, Resolve(request.target, cut, source));
+    targets.push_back(std::move(target));
+    return targets;
+  }
+  const VideoInfo& video = source.video;
+  const bool turned = video.rotation == 90 || video.rotation == 270;
+  const int width = turned ? video.height : video.width;
+  const int height = turned ? video.width : video.height;
+  for (const Rung& rung : request.rungs) {
+    const bool last = &rung == &request.rungs.back();
+    const bool larger = rung.width > width && rung.height > height;
+    if (!request.rungs_given && larger && !(last && targets.empty())) continue;
+    TargetRequest wanted = request.target;
+    wanted.width = larger && !request.rungs_given ? width : rung.width;
+    wanted.height = larger && !request.rungs_given ? height : rung.height;
+    wanted.bitrate = rung.bitrate;
+    GOPMILL_ASSIGN_OR_RETURN(RenditionTarget target, Resolve(wanted, cut, source));
+    targets.push_back(std::move(target));
+  }
+  return targets;
+}
+
+std::int64_t WithOverhead(double bps, const ContainerLoad& load) {
+  const double headers = load.container == Container::kTs ? 188.0 / 184.0 : 1.0;
+  return std::llround(std::ceil(bps * headers + 8 * Overhead(load)));
+}
+
+}  // namespace gopmill

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The renditions of one presentation (HLS, DASH): what each is made to, and what playlists say of
+// it. For movies and live sources alike. Pure.
+//
+// Thread-safety: safe (pure functions).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "media/muxer.h"
+#include "media/source_info.h"
+#include "server/session/segment_request.h"
+
+namespace gopmill {
+
+// What all renditions have.
+struct SegmentTrack {
+  MuxTrack mux;
+  std::string init;       // init segment (CMAF), also where segments are transport streams
+  std::string codecs;     // RFC 6381
+  std::int64_t lead = 0;  // by which its decode times start before time 0, ticks of mux.time_base
+  int timescale = 0;      // of the CMAF track, ticks per second
+  std::int64_t peak_bps = 0, average_bps = 0;  // with the container's share
+  std::string identity;                        // all that its segments depend on, but their number
+};
+
+// Fills in init, codecs and timescale from mux and lead.
+Status Describe(SegmentTrack& track);
+
+// How a presentation is cut, as far as targets depend on it.
+struct RenditionCut {
+  double unit_seconds = 2;    // from key frame to key frame
+  double buffer_seconds = 2;  // of the buffer model behind the highest rate
+};
+
+struct RenditionTarget {
+  TargetRequest wanted;  // resolves to `target`
+  Target target;
+};
+
+// One for each rung, or the one that is asked for. The server's own ladder is cut to what the
+// source can fill; what a client names is made.
+Result<std::vector<RenditionTarget>> ResolveRenditions(const SegmentRequest& request,
+                                                       const RenditionCut& cut,
+                                                       const SourceInfo& source);
+
+// What a container adds to the coded bits.
+struct ContainerLoad {
+  Container container = Container::kMp4;
+  double packets_per_second = 0;
+  double fragments_per_second = 0.5;  // `moof` or padding
+};
+std::int64_t WithOverhead(double bps, const ContainerLoad& load);
+
+// How much one segment's sound may be above the mean rate.
+inline constexpr double kAudioPeak = 1.25;
+
+}  // namespace gopmill
