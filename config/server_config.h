@@ -75,6 +75,11 @@ struct ServerConfig {
     std::int64_t milliseconds = 2000;                  // 500..20000: length of one segment
     std::string cache_folder = "auto";                 // auto = below the user's cache folder
     std::int64_t cache_bytes = std::int64_t{4} << 30;  // 0..1 TiB; 0 = keep none
+    // Of live sources.
+    std::int64_t dvr_seconds = 60;         // 6..86400: how far back a playlist goes
+    std::int64_t part_milliseconds = 200;  // 100..2000: parts of a segment (LL-HLS)
+    std::int64_t live_bytes = 64 << 20;    // 1 MiB..64 GiB in memory, for each presentation
+    std::int64_t live_idle_seconds = 30;   // 1..3600 without a request: its streams stop
   } segments;
 
   std::int64_t context_cache_bytes = 64 << 20;  // 0..4 GiB for each worker; 0 = keep none warm

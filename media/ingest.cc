@@ -157,7 +157,8 @@ Status Ingest::Read() {
 }
 
 void Ingest::OnVideo(av::Packet packet) {
-  const PacketMeta meta = describer_->Describe(*packet);
+  PacketMeta meta = describer_->Describe(*packet);
+  if (const Arrival* arrival = source_->arrival()) meta.after_gap = arrival->after_gap;
   collected_bytes_ += static_cast<std::size_t>(packet->size);
   packets_.push_back(std::move(packet));
   std::vector<UnitSpec> units;

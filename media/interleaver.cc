@@ -65,7 +65,7 @@ std::optional<std::pair<std::size_t, av::Packet>> Interleaver::Pop() {
     if (track.packets.empty()) continue;
     const std::int64_t dts = track.packets.front().place;
     bool certain = true;
-    for (std::size_t other = 0; certain && other < tracks_.size(); ++other) {
+    for (std::size_t other = 0; merging_ && certain && other < tracks_.size(); ++other) {
       if (other == candidate) continue;
       certain = !MayComeBefore(tracks_[other], other, dts, track.time_base, candidate);
     }

@@ -31,6 +31,8 @@ class Interleaver {
   void End(std::size_t track);
   // Promise: track brings no packet with a dts before `dts` (ticks of its own time base) any more.
   void Advance(std::size_t track, std::int64_t dts);
+  // From now on packets come out as they are, each track in its own order.
+  void StopMerging() { merging_ = false; }
   // The next packet of the merged sequence, if it is certain.
   std::optional<std::pair<std::size_t, av::Packet>> Pop();
 
@@ -51,6 +53,7 @@ class Interleaver {
   [[nodiscard]] bool MayComeBefore(const Track& track, std::size_t index, std::int64_t dts,
                                    Rational time_base, std::size_t than) const;
   std::vector<Track> tracks_;
+  bool merging_ = true;
   std::size_t bytes_ = 0;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What stands at the end of a stream's way out: it takes the coded packets of all tracks, merged by
-// decoding time. Either a muxer (media/muxer), or a PacketForwarder for protocols that carry
-// packets themselves (RTSP).
+// decoding time. Either a muxer (media/muxer), a PacketForwarder for protocols that carry packets
+// themselves (RTSP), or what cuts segments (server/session/live_segmenter).
 //
 // Thread-safety: thread-compatible; owned by the stream's egress thread.
 #pragma once
@@ -27,9 +27,13 @@ class PacketOutput {
   virtual ~PacketOutput() = default;
   // Takes pts, dts and duration in the track's time base.
   virtual Status Write(std::size_t track, av::Packet packet) = 0;
-  // Marks a place where what was written may be handed on as a piece: the end of a unit.
+  // Marks a place where what was written may be handed on as a piece.
   virtual Status EndFragment() = 0;
+  // Such a place that is also the end of a unit: the next picture is a key frame.
+  virtual Status EndUnit() { return EndFragment(); }
   virtual Status Finish() = 0;
+  // Whether packets of all tracks must come merged by decoding time, not each as soon as it can.
+  [[nodiscard]] virtual bool merged() const { return true; }
   [[nodiscard]] virtual std::int64_t bytes_written() const = 0;
   [[nodiscard]] virtual std::int64_t packets_written(std::size_t track) const = 0;
 };

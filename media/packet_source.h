@@ -6,6 +6,7 @@
 // Thread-safety: thread-compatible; owned by the stream's ingest thread.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 
@@ -15,6 +16,12 @@
 #include "media/source_info.h"
 
 namespace gopmill {
+
+// How a packet of a live source came.
+struct Arrival {
+  std::chrono::system_clock::time_point wall = {};  // when
+  bool after_gap = false;  // what was before it is missing, or its publisher's clock has jumped
+};
 
 class PacketSource {
  public:
@@ -27,6 +34,8 @@ class PacketSource {
   [[nodiscard]] virtual std::int64_t start_us() const = 0;
   // It arrives as it is made: units are short and cut as soon as they can be.
   [[nodiscard]] virtual bool live() const { return false; }
+  // How the packet read last came; null where nothing is live.
+  [[nodiscard]] virtual const Arrival* arrival() const { return nullptr; }
 
   // Moves to a key frame at or before `seconds` after the zero. kUnsupported on a pipe.
   virtual Status SeekBefore(Rational seconds) = 0;

@@ -130,4 +130,12 @@ Result<std::string> MakeSegment(Container container, const MuxTrack& track, std:
   return segment;
 }
 
+Result<std::string> MakeChunk(const MuxTrack& track, std::int64_t lead, std::int64_t sequence,
+                              bool first, std::vector<av::Packet> packets) {
+  GOPMILL_ASSIGN_OR_RETURN(std::string chunk,
+                           MakeSegment(Container::kMp4, track, lead, sequence, std::move(packets)));
+  if (!first) chunk.erase(0, kSegmentType.size());
+  return chunk;
+}
+
 }  // namespace gopmill

@@ -30,4 +30,9 @@ Result<std::string> MakeInitSegment(const MuxTrack& track, std::int64_t lead);
 Result<std::string> MakeSegment(Container container, const MuxTrack& track, std::int64_t lead,
                                 std::int64_t number, std::vector<av::Packet> packets);
 
+// A piece of a CMAF segment: one `moof`/`mdat`, with the segment type box in front if it is the
+// segment's first. `sequence` counts the pieces of the track from 0.
+Result<std::string> MakeChunk(const MuxTrack& track, std::int64_t lead, std::int64_t sequence,
+                              bool first, std::vector<av::Packet> packets);
+
 }  // namespace gopmill

@@ -26,6 +26,7 @@ void TimestampRepair::CloseJump(State& state, std::int64_t dts) {
   if (off <= kMaxGapSeconds && off >= -kMaxBackSeconds) return;
   shift_us_ += Rescale(expected - dts, state.track.time_base, kMicros);
   ++repaired_;
+  ++jumps_;
 }
 
 void TimestampRepair::Fix(std::size_t track, AVPacket& packet) {

@@ -40,6 +40,7 @@ class TimestampRepair {
   void Fix(std::size_t track, AVPacket& packet);
 
   [[nodiscard]] std::int64_t repaired() const { return repaired_; }  // jumps closed, times made up
+  [[nodiscard]] std::int64_t jumps() const { return jumps_; }        // of them, jumps closed
 
  private:
   struct State {
@@ -51,7 +52,7 @@ class TimestampRepair {
   void CloseJump(State& state, std::int64_t dts);
   std::vector<State> states_;
   std::int64_t shift_us_ = 0;  // added to all tracks by closed jumps
-  std::int64_t repaired_ = 0;
+  std::int64_t repaired_ = 0, jumps_ = 0;
 };
 
 }  // namespace gopmill

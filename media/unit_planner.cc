@@ -72,7 +72,7 @@ void UnitPlanner::OnRandomAccess(const PacketMeta& packet, std::int64_t number,
   const bool by_gop = options_.unit_seconds <= 0;
   const double wanted =
       next_index_ == 0 ? kFirstUnitSeconds / 2 : options_.unit_seconds * kShortest;
-  if (!by_gop && frame - unit_frame_ < Frames(wanted)) return;
+  if (!by_gop && !packet.after_gap && frame - unit_frame_ < Frames(wanted)) return;
   if (packet.access == RandomAccess::kClosed) {
     if (pending_) ResolvePending(number, out);
     if (frame <= unit_frame_) return;

@@ -44,6 +44,7 @@ struct PacketMeta {
   SourceTicks duration = 0;  // 0 = unknown: one nominal frame is assumed
   std::int64_t bytes = 0;
   RandomAccess access = RandomAccess::kNone;
+  bool after_gap = false;  // a live source broke off before it: a unit begins here if one can
 };
 
 struct PlannerOptions {

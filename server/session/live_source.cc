@@ -11,6 +11,10 @@ namespace {
 constexpr Rational kNanos{1, 1'000'000'000};
 // How late a reader that waits notices that its stream was stopped.
 constexpr std::chrono::milliseconds kStopInterval{50};
+// Who reads a packet in less did not wait for its publisher.
+constexpr std::chrono::milliseconds kSteadyRead{2};
+// Packets that are held back at most; a publisher faster than its own clock never makes one wait.
+constexpr std::size_t kMaxBurstPackets = 512;
 
 Rational TimeBaseOf(const SourceInfo& info, bool video) {
   return video ? info.video.time_base : info.audio->time_base;
@@ -67,6 +71,7 @@ class LiveSource::Reader final : public PacketSource {
   bool counted_pts() const override { return false; }
   std::int64_t start_us() const override { return 0; }
   bool live() const override { return true; }
+  const Arrival* arrival() const override { return &arrival_; }
   bool truncated() const override { return false; }
   Status SeekBefore(Rational /*seconds*/) override {
     return InvalidArgument("start", "A live source cannot be sought in.", "no start");
@@ -78,6 +83,7 @@ class LiveSource::Reader final : public PacketSource {
       GOPMILL_ASSIGN_OR_RETURN(entry, Next());
     }
     if (!entry || !Continues(*info_, *entry->info)) return ReadState::kEnd;
+    arrival_ = {.wall = entry->wall, .after_gap = entry->after_gap || entry->jumped};
     Place(*entry, packet);
     return entry->video ? ReadState::kVideo : ReadState::kAudio;
   }
@@ -127,6 +133,7 @@ class LiveSource::Reader final : public PacketSource {
   const std::stop_token stop_;
   std::shared_ptr<const SourceInfo> info_;
   std::optional<Entry> first_;
+  Arrival arrival_;
   bool started_ = false;
   std::int64_t offset_ns_ = 0, end_ns_ = 0;
 };
@@ -158,6 +165,51 @@ Status LiveSource::Release(Claim claim) {
   return OkStatus();
 }
 
+// What a demuxer had to read before it knew the stream comes at once, and late. It is held back
+// until a packet had to be waited for, and dated by that one.
+class LiveSource::Burst {
+ public:
+  std::vector<Entry> Put(Entry entry, bool waited) {
+    held_.push_back(std::move(entry));
+    if (!over_ && !waited && held_.size() < kMaxBurstPackets) return {};
+    return Take();
+  }
+  std::vector<Entry> Take() {
+    if (!std::exchange(over_, true) && !held_.empty()) {
+      const Entry last = held_.back();
+      for (Entry& entry : held_) {
+        const std::chrono::nanoseconds earlier(
+            std::max<std::int64_t>(last.dts_ns - entry.dts_ns, 0));
+        entry.wall = last.wall - std::chrono::duration_cast<std::chrono::microseconds>(earlier);
+      }
+    }
+    return std::exchange(held_, {});
+  }
+
+ private:
+  std::vector<Entry> held_;
+  bool over_ = false;
+};
+
+// When packets came, but for what the network and the machine made them wait: by the promptest one
+// in relation to its time so far. That may be given up by a hundred microseconds a second, which is
+// more than clocks differ.
+class LiveSource::Dating {
+ public:
+  WallTime Date(std::int64_t dts_ns, WallTime wall) {
+    const WallTime zero =
+        wall - std::chrono::duration_cast<WallTime::duration>(std::chrono::nanoseconds(dts_ns));
+    if (last_) zero_ = std::min(zero, zero_ + std::max(wall - *last_, {}) / 10'000);
+    if (!last_) zero_ = zero;
+    last_ = wall;
+    return wall - (zero - zero_);
+  }
+
+ private:
+  WallTime zero_;
+  std::optional<WallTime> last_;
+};
+
 Status LiveSource::Run(Claim claim, PacketSource& source) {
   const std::shared_ptr<const SourceInfo> info = source.info();
   if (source.counted_pts()) {
@@ -175,18 +227,33 @@ Status LiveSource::Run(Claim claim, PacketSource& source) {
                                               .frame_seconds = 1 / info->video.fps.ToDouble()}};
   if (info->audio) tracks.push_back({.time_base = info->audio->time_base});
   TimestampRepair repair(source.start_us(), tracks);
+  std::int64_t jumps = 0;  // told of, with a picture
+  Burst burst;
+  Dating dating;
   while (true) {
     av::Packet packet = av::NewPacket();
+    const TimePoint begin = SteadyNow();
     GOPMILL_ASSIGN_OR_RETURN(const auto state, source.Read(*packet));
-    if (state == PacketSource::ReadState::kEnd) return OkStatus();
+    const bool waited = SteadyNow() - begin >= kSteadyRead;
+    if (state == PacketSource::ReadState::kEnd) {
+      for (const Entry& held : burst.Take()) {
+        if (!Hand(claim, held)) return Replaced();
+      }
+      return OkStatus();
+    }
     Entry entry;
     entry.info = info;
     entry.video = state == PacketSource::ReadState::kVideo;
     repair.Fix(entry.video ? 0 : 1, *packet);
+    entry.wall = std::chrono::system_clock::now();
+    if (entry.video) entry.jumped = std::exchange(jumps, repair.jumps()) != repair.jumps();
     entry.key = (packet->flags & AV_PKT_FLAG_KEY) != 0;
     entry.dts_ns = Rescale(packet->dts, TimeBaseOf(*info, entry.video), kNanos);
     entry.packet = std::make_shared<const av::Packet>(std::move(packet));
-    if (!Hand(claim, entry)) return Replaced();
+    for (Entry& next : burst.Put(std::move(entry), waited)) {
+      next.wall = dating.Date(next.dts_ns, next.wall);
+      if (!Hand(claim, next)) return Replaced();
+    }
     const MutexLock lock(mutex_);
     counts_.repaired = repair.repaired();
   }

@@ -67,11 +67,16 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
 
  private:
   class Reader;
+  class Burst;
+  class Dating;
+  using WallTime = std::chrono::system_clock::time_point;
   struct Entry {
     std::shared_ptr<const SourceInfo> info;  // of the publisher that sent it
     bool video = false, key = false;
-    bool after_gap = false;   // packets before it are missing
-    std::int64_t dts_ns = 0;  // clock of the publisher, repaired
+    bool after_gap = false;                           // packets before it are missing
+    bool jumped = false;                              // the publisher's clock has, right before it
+    std::chrono::system_clock::time_point wall = {};  // when it came
+    std::int64_t dts_ns = 0;                          // clock of the publisher, repaired
     std::shared_ptr<const av::Packet> packet;
   };
   struct Queue {  // of one reader

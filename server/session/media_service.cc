@@ -35,6 +35,15 @@ LiveOptions LiveOptionsOf(const ServerConfig::Live& config) {
           .patience = std::chrono::seconds(config.reader_patience_seconds)};
 }
 
+LiveSegmentOptions LiveSegmentOptionsOf(const ServerConfig::Segments& config,
+                                        const SegmentDefaults& defaults) {
+  return {.defaults = defaults,
+          .part_seconds = static_cast<double>(config.part_milliseconds) / 1000,
+          .window_seconds = static_cast<double>(config.dvr_seconds),
+          .max_bytes = static_cast<std::size_t>(config.live_bytes),
+          .idle = std::chrono::seconds(config.live_idle_seconds)};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<MediaService>> MediaService::Create(const ServerConfig& config,
@@ -49,12 +58,13 @@ Result<std::unique_ptr<MediaService>> MediaService::Create(const ServerConfig& c
   GOPMILL_ASSIGN_OR_RETURN(const SegmentOptions segments, OptionsOf(config.segments));
   GOPMILL_ASSIGN_OR_RETURN(auto engine, Engine::Create(options));
   return std::unique_ptr<MediaService>(new MediaService(
-      config, std::move(library), std::move(engine), segments, std::move(observer)));
+      config, std::move(library), std::move(engine), segments,
+      LiveSegmentOptionsOf(config.segments, segments.defaults), std::move(observer)));
 }
 
 MediaService::MediaService(const ServerConfig& config, Library library,
                            std::unique_ptr<Engine> engine, const SegmentOptions& segments,
-                           std::shared_ptr<UnitObserver> observer)
+                           const LiveSegmentOptions& live, std::shared_ptr<UnitObserver> observer)
     : library_(std::move(library)),
       engine_(std::move(engine)),
       observer_(std::move(observer)),
@@ -64,6 +74,7 @@ MediaService::MediaService(const ServerConfig& config, Library library,
           engine_->scheduler().worker_count(),
           static_cast<double>(config.streams.promise_percent) / 100)),
       segments_(library_, engine_->scheduler(), segments),
+      live_segments_(live, HooksForLive()),
       config_(config) {
   live_.Configure(LiveOptionsOf(config.live));
   reaper_ = std::jthread([this] { Reap(); });
@@ -72,6 +83,7 @@ MediaService::MediaService(const ServerConfig& config, Library library,
 
 MediaService::~MediaService() {
   StartDraining();
+  live_segments_.Stop();
   live_.Stop();
   CancelAll();
   WaitIdle(std::chrono::hours(1));
@@ -176,10 +188,28 @@ PartTicket MediaService::OpenPart(PartRequest request, PartCallback done) {
     done(Draining());
     return 0;
   }
+  if (request.path.starts_with(kLivePrefix)) {
+    return live_segments_.Open(std::move(request), std::move(done));
+  }
   return segments_.Open(std::move(request), std::move(done));
 }
 
-void MediaService::CancelPart(PartTicket ticket) { segments_.Cancel(ticket); }
+void MediaService::CancelPart(PartTicket ticket) {
+  if ((ticket & LiveSegments::kTicketBit) != 0) return live_segments_.Cancel(ticket);
+  segments_.Cancel(ticket);
+}
+
+LiveHooks MediaService::HooksForLive() {
+  return {.find = [this](const std::string& name) { return live_.Find(name); },
+          .admit =
+              [this](SessionSpec spec) {
+                // A machine that does not keep up shall drop what is old, not collect it.
+                spec.limits.window_units = engine_->scheduler().worker_count() + 2;
+                spec.real_time = true;
+                return Admit(std::move(spec));
+              },
+          .cancel = [this](StreamId id) { static_cast<void>(CancelStream(id)); }};
+}
 
 // Called by a stream's egress thread as its last act: the session is destroyed by the reaper.
 void MediaService::OnClosed(StreamId id) {
@@ -226,6 +256,7 @@ std::string MediaService::Metrics() const {
   metrics.segments = segments_.stats();
   metrics.live = live_.Totals();
   metrics.admission = admission_->Stats();
+  metrics.live_segments = live_segments_.stats();
   {
     const MutexLock lock(mutex_);
     metrics.totals = totals_;

@@ -24,6 +24,7 @@
 #include "server/session/engine.h"
 #include "server/session/library.h"
 #include "server/session/live_hub.h"
+#include "server/session/live_segments.h"
 #include "server/session/segment_service.h"
 #include "server/session/service.h"
 #include "server/session/service_metrics.h"
@@ -78,7 +79,9 @@ class MediaService : public Service {
 
  private:
   MediaService(const ServerConfig& config, Library library, std::unique_ptr<Engine> engine,
-               const SegmentOptions& segments, std::shared_ptr<UnitObserver> observer);
+               const SegmentOptions& segments, const LiveSegmentOptions& live,
+               std::shared_ptr<UnitObserver> observer);
+  LiveHooks HooksForLive();
   Result<StreamId> Admit(SessionSpec spec);
   Result<StreamSnapshot> SnapshotOf(StreamId id) const;
   void OnClosed(StreamId id);
@@ -99,6 +102,7 @@ class MediaService : public Service {
   const std::shared_ptr<UnitObserver> observer_;
   const std::shared_ptr<StreamAdmission> admission_;
   SegmentService segments_;
+  LiveSegments live_segments_;
 
   mutable Mutex mutex_;  // guards all below
   CondVar changed_;

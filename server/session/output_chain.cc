@@ -67,6 +67,7 @@ Status OutputChain::OnEncoder(std::shared_ptr<const AVCodecParameters> parameter
     tracks.push_back(std::move(audio));
   }
   GOPMILL_ASSIGN_OR_RETURN(muxer_, open_(plan_->target.container, tracks));
+  if (!muxer_->merged()) interleaver_->StopMerging();
   return OkStatus();
 }
 
@@ -158,7 +159,7 @@ Status OutputChain::MuxVideo(av::Packet packet) {
       static_cast<double>(frames_muxed_ - last_flush_frame_) / plan_->grid.fps().ToDouble();
   if (!last_of_unit && pending < kFragmentSeconds) return OkStatus();
   last_flush_frame_ = frames_muxed_;
-  return muxer_->EndFragment();
+  return last_of_unit ? muxer_->EndUnit() : muxer_->EndFragment();
 }
 
 Status OutputChain::Finish(std::int64_t frames) {

@@ -163,6 +163,20 @@ void AddLive(Families& f, const LiveTotals& l) {
             Number(l.counts.dropped_packets));
 }
 
+void AddLiveSegments(Families& f, const LiveSegmentStats& s) {
+  f.Gauge("gopmill_live_presentations", "Live sources in segments, by set of renditions.",
+          Number(s.presentations));
+  f.Counter("gopmill_live_presentations_total", "Presentations started.", Number(s.started));
+  f.Gauge("gopmill_live_segment_bytes", "Segments of live sources in memory.", Number(s.bytes));
+  f.Gauge("gopmill_live_waiting_requests", "Requests that wait for a playlist or part.",
+          Number(s.waiting));
+  const std::string requests = "gopmill_live_requests_total";
+  f.Counter(requests, "Requests for parts of live presentations, by what became of them.",
+            Number(s.answered), {{"result", "answered"}});
+  f.Counter(requests, "", Number(s.refused), {{"result", "refused"}});
+  f.Counter(requests, "", Number(s.timeouts), {{"result", "timeout"}});
+}
+
 void AddSegments(Families& f, const SegmentStats& s) {
   const std::string parts = "gopmill_parts_total";
   f.Counter(parts, "Parts of HLS and DASH presentations answered, by kind.", Number(s.playlists),
@@ -234,6 +248,7 @@ std::string MetricsText(const ServiceMetrics& metrics) {
   AddSegments(families, metrics.segments);
   AddLive(families, metrics.live);
   AddAdmission(families, metrics.admission);
+  AddLiveSegments(families, metrics.live_segments);
   return families.Text();
 }
 

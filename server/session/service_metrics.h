@@ -13,6 +13,7 @@
 #include "codec/context_cache.h"
 #include "scheduler/scheduler.h"
 #include "server/session/live_hub.h"
+#include "server/session/live_segments.h"
 #include "server/session/segment_service.h"
 #include "server/session/stream_admission.h"
 #include "server/session/stream_stats.h"
@@ -40,6 +41,7 @@ struct ServiceMetrics {
   SegmentStats segments;
   LiveTotals live;
   std::vector<AdmissionStats> admission;
+  LiveSegmentStats live_segments;
 };
 
 std::string MetricsText(const ServiceMetrics& metrics);

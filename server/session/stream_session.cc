@@ -399,6 +399,10 @@ Status StreamSession::EndIfComplete() {
 Result<std::unique_ptr<PacketOutput>> StreamSession::OpenOutput(Container container,
                                                                 std::span<const MuxTrack> tracks) {
   PacketSink* packets = spec_.sink->packets();
+  if (spec_.sink->cuts_segments()) {
+    GOPMILL_RETURN_IF_ERROR(BeforeWrite());
+    return spec_.sink->OpenOutput(tracks);
+  }
   if (packets == nullptr) {
     spec_.mux.container = container;
     GOPMILL_ASSIGN_OR_RETURN(

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -56,6 +57,12 @@ class StreamSink {
   virtual Status Start(const StreamStart& start) = 0;
   virtual Status Write(std::span<const std::uint8_t> bytes) = 0;
   virtual void Finish(const StreamEnd& end) = 0;
+  // Whether it brings the end of the stream's way out itself, which then gets what there is to
+  // write: OpenOutput, once, after Start.
+  [[nodiscard]] virtual bool cuts_segments() const { return false; }
+  virtual Result<std::unique_ptr<PacketOutput>> OpenOutput(std::span<const MuxTrack> /*tracks*/) {
+    return InternalError("This sink takes bytes.");
+  }
   // What takes this stream's packets; null for a sink of bytes. The same at each call.
   virtual PacketSink* packets() { return nullptr; }
   // The one call from any thread: the stream is being stopped; a Write that is blocked, and every

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The side of a LivePresentation that players ask.
+#include <algorithm>
+#include <utility>
+
+#include "server/session/live_presentation.h"
+
+namespace gopmill {
+namespace {
+
+constexpr const char* kHlsType = "application/vnd.apple.mpegurl";
+// Parts that a player may ask for ahead of the newest one (RFC 8216bis 6.2.5.2).
+constexpr std::int64_t kAdvanceParts = 3;
+// A segment never changes; it is of no use for longer than it can be listed.
+constexpr int kSegmentAgeSeconds = 600;
+// What making a segment may take longer than it has so far, before DASH players ask in vain.
+constexpr std::chrono::milliseconds kDashMargin{1000};
+
+Error NotFound(const char* what) {
+  return {.code = Code::kNotFound,
+          .message = std::string("There is no such ") + what + ", or it has been forgotten.",
+          .parameter = "path",
+          .accepted = "what the playlists name now"};
+}
+
+bool Matches(std::string_view if_none_match, std::string_view tag) {
+  return if_none_match == "*" || if_none_match.find(tag) != std::string_view::npos;
+}
+
+// Whether the playlist of this track has what is waited for; or that it never will have in time.
+Result<bool> Reached(const LiveTrack& track, const LiveAsk& ask) {
+  const std::int64_t wanted = *ask.wait_segment, part = ask.wait_part.value_or(0);
+  const std::int64_t last = track.last_complete();
+  const auto behind = static_cast<std::int64_t>(track.parts_behind());
+  const LiveSegment* complete = wanted == last ? track.Find(last) : nullptr;
+  // Behind the last part of a segment comes the first of the next.
+  if (complete != nullptr && part >= static_cast<std::int64_t>(complete->parts.size())) {
+    return behind > 0;
+  }
+  if (wanted <= last) return true;
+  if (wanted > last + 2) {
+    return InvalidArgument("_HLS_msn", "This segment is too far ahead.",
+                           "up to " + std::to_string(last + 2));
+  }
+  const std::int64_t parts = wanted == last + 1 ? behind : 0;
+  if (part >= parts + kAdvanceParts) {
+    return InvalidArgument("_HLS_part", "This part is too far ahead.",
+                           "up to " + std::to_string(parts + kAdvanceParts - 1));
+  }
+  return ask.wait_part && part < parts;
+}
+
+}  // namespace
+
+LiveView LivePresentation::View() const {
+  return {.terms = setup_.terms,
+          .tracks = tracks_,
+          .sound = setup_.sound,
+          .ended = failed_ || streams_left_ == 0};
+}
+
+std::optional<Result<MediaPart>> LivePresentation::Answer(const LiveAsk& ask) {
+  const MutexLock lock(mutex_);
+  return AnswerLocked(ask);
+}
+
+LivePresentation::Answered LivePresentation::AnswerLocked(const LiveAsk& ask) {
+  if (ask.name.kind == PartKind::kMaster) return Master(ask);
+  if (ask.name.kind == PartKind::kManifest) return Manifest(ask);
+  const std::size_t videos = setup_.terms.targets.size();
+  const std::size_t renditions = ask.name.audio ? tracks_.size() - videos : videos;
+  if (static_cast<std::size_t>(ask.name.rendition) >= renditions) return NotFound("rendition");
+  const std::size_t index =
+      static_cast<std::size_t>(ask.name.rendition) + (ask.name.audio ? videos : 0);
+  const LiveTrack& track = tracks_[index];
+  if (ask.name.kind == PartKind::kPlaylist) return Playlist(ask, index);
+  if (ask.name.kind == PartKind::kInit) {
+    if (!track.known()) return NotYet();
+    return Media(ask, std::make_shared<const std::string>(track.track().init));
+  }
+  return ask.part ? Piece(ask, track) : Segment(ask, track);
+}
+
+// What is not there yet never will be once the streams are over.
+LivePresentation::Answered LivePresentation::NotYet() const {
+  if (failed_) return Result<MediaPart>(*failed_);
+  if (streams_left_ > 0) return std::nullopt;
+  return NotFound("part");
+}
+
+bool LivePresentation::AllHaveSegments() const {
+  return std::ranges::all_of(tracks_,
+                             [](const LiveTrack& track) { return track.last_complete() >= 0; });
+}
+
+LivePresentation::Answered LivePresentation::Master(const LiveAsk& ask) {
+  const bool known = std::ranges::all_of(tracks_, [](const LiveTrack& t) { return t.known(); });
+  if (!known) return NotYet();
+  return Text(ask, kHlsType, LiveMasterPlaylist(View()));
+}
+
+LivePresentation::Answered LivePresentation::Manifest(const LiveAsk& ask) {
+  if (!AllHaveSegments()) return NotYet();
+  if (!dash_) {
+    const LivePeriod& first = periods_.front();
+    const Duration behind = std::max(behind_, Duration::zero()) + kDashMargin;
+    const Duration at = FromSeconds(first.start);
+    dash_ = {
+        .available_from = first.wall + std::chrono::duration_cast<WallTime::duration>(behind - at),
+        .behind = behind};
+  }
+  dash_->now = WallTime::clock::now();
+  return Text(ask, "application/dash+xml", LiveManifest(View(), periods_, *dash_));
+}
+
+LivePresentation::Answered LivePresentation::Playlist(const LiveAsk& ask, std::size_t index) {
+  const LiveTrack& track = tracks_[index];
+  if (track.last_complete() < 0) return NotYet();
+  const LiveView view = View();
+  if (ask.wait_segment && !view.ended) {
+    const auto reached = Reached(track, ask);
+    if (!reached.ok()) return reached.error();
+    if (!*reached) return std::nullopt;
+  }
+  Rendered& kept = rendered_[index];
+  if (kept.revision != revision_) {
+    kept = {revision_, std::make_shared<const std::string>(LiveMediaPlaylist(view, index))};
+  }
+  MediaPart part = Text(ask, kHlsType, {});
+  if (!part.not_modified) part.bytes = kept.text;
+  return part;
+}
+
+LivePresentation::Answered LivePresentation::Segment(const LiveAsk& ask,
+                                                     const LiveTrack& track) const {
+  const LiveSegment* segment = track.Find(ask.name.number);
+  if (segment == nullptr || segment->whole == nullptr) return NotFound("segment");
+  return Media(ask, segment->whole);
+}
+
+// The part that comes next can be waited for: playlists hint at it.
+LivePresentation::Answered LivePresentation::Piece(const LiveAsk& ask,
+                                                   const LiveTrack& track) const {
+  const LiveSegment* segment = track.Find(ask.name.number);
+  const auto part = static_cast<std::size_t>(*ask.part);
+  if (segment != nullptr && part < segment->parts.size()) {
+    return Media(ask, segment->parts[part].bytes);
+  }
+  const bool next = ask.name.number == track.last_complete() + 1 && part == track.parts_behind();
+  return next ? NotYet() : NotFound("part");
+}
+
+MediaPart LivePresentation::Text(const LiveAsk& ask, const char* type, std::string text) const {
+  MediaPart part;
+  part.content_type = type;
+  part.etag = "\"" + version() + "-" + std::to_string(revision_) + "\"";
+  if (ask.name.kind == PartKind::kManifest) part.etag.insert(1, "d");  // it tells the time
+  part.not_modified = ask.name.kind != PartKind::kManifest && Matches(ask.if_none_match, part.etag);
+  if (!part.not_modified) part.bytes = std::make_shared<const std::string>(std::move(text));
+  return part;
+}
+
+MediaPart LivePresentation::Media(const LiveAsk& ask,
+                                  std::shared_ptr<const std::string> bytes) const {
+  const PartName& name = ask.name;
+  MediaPart part{.content_type = name.audio ? "audio/mp4" : "video/mp4",
+                 .etag = "\"" + version() + (name.audio ? "-a" : "-v") +
+                         std::to_string(name.rendition) + "-" +
+                         (name.kind == PartKind::kInit ? "i" : std::to_string(name.number)) +
+                         (ask.part ? "." + std::to_string(*ask.part) : "") + "\"",
+                 .bytes = nullptr,
+                 .max_age_seconds = kSegmentAgeSeconds};
+  part.not_modified = Matches(ask.if_none_match, part.etag);
+  if (!part.not_modified) part.bytes = std::move(bytes);
+  return part;
+}
+
+}  // namespace gopmill

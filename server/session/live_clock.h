@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the clock of a live source's reader has to do with the clock on the wall. The reader's clock
+// goes on without a jump; what really happened lies in stretches of it: a new one begins where the
+// source broke off (packets were lost, its publisher came back, its own clock leapt).
+//
+// Within a stretch both clocks run alike, from the earliest arrival in relation to its time among
+// the pictures seen until somebody asked: a burst at the start (what a demuxer had to read first)
+// does not count as lateness of what follows.
+//
+// Thread-safety: safe.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+
+#include "base/thread_safety.h"
+
+namespace gopmill {
+
+using WallTime = std::chrono::system_clock::time_point;
+
+// Stretches remembered; asking for an older one gives the oldest.
+inline constexpr std::size_t kKeptStretches = 64;
+
+class LiveClock {
+ public:
+  struct Stretch {
+    std::int64_t number = 0;    // from 0
+    std::int64_t start_ns = 0;  // on the reader's clock
+    WallTime zero = {};         // when the reader's clock would have been 0
+    [[nodiscard]] WallTime WallOf(std::int64_t clock_ns) const {
+      return zero +
+             std::chrono::duration_cast<WallTime::duration>(std::chrono::nanoseconds(clock_ns));
+    }
+  };
+
+  // A picture that is shown at `clock_ns` has come.
+  void OnPicture(std::int64_t clock_ns, WallTime wall, bool after_gap);
+  // The stretch that `clock_ns` lies in; one that begins at most `slack_ns` later counts. Its zero
+  // does not change any more.
+  Stretch At(std::int64_t clock_ns, std::int64_t slack_ns);
+
+ private:
+  struct Entry {
+    Stretch stretch;
+    bool fixed = false;
+  };
+  Mutex mutex_;  // guards all below
+  std::deque<Entry> stretches_ GOPMILL_GUARDED_BY(mutex_);
+};
+
+}  // namespace gopmill

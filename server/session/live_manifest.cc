@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The dynamic DASH manifest of live_playlist.h. The presentation's clock on the wall is that of the
+// source's arrival, later by the time that making a segment takes: so a segment is never announced
+// before it can be had.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "server/session/live_playlist.h"
+
+namespace gopmill {
+namespace {
+
+std::string XmlQuery(const std::string& query) {
+  std::string text;
+  for (const char c : query) text += c == '&' ? "&amp;" : std::string(1, c);
+  return text;
+}
+
+class Manifest {
+ public:
+  Manifest(const LiveView& view, const LiveDashTimes& times) : view_(view), times_(times) {}
+
+  std::string Text(const std::vector<LivePeriod>& periods) const;
+
+ private:
+  std::string Head() const;
+  std::string Period(const LivePeriod& period, bool newest) const;
+  std::string Template(std::size_t track, const LivePeriod& period) const;
+  std::string VideoSet(const LivePeriod& period) const;
+  std::string SoundSet(const LivePeriod& period) const;
+  bool Has(const LivePeriod& period) const;
+  bool Shown(const LiveTrack& track, const LiveSegment& segment) const;
+  std::int64_t newest(std::size_t track) const;
+
+  const LiveView& view_;
+  const LiveDashTimes& times_;
+};
+
+// The newest segment that all renditions have which share a timeline.
+std::int64_t Manifest::newest(std::size_t track) const {
+  if (view_.sound && track + 1 == view_.tracks.size()) return view_.tracks[track].last_complete();
+  std::int64_t number = view_.tracks.front().last_complete();
+  for (std::size_t i = 1; i < view_.terms.targets.size(); ++i) {
+    number = std::min(number, view_.tracks[i].last_complete());
+  }
+  return number;
+}
+
+bool Manifest::Shown(const LiveTrack& track, const LiveSegment& segment) const {
+  const auto index = static_cast<std::size_t>(&track - view_.tracks.data());
+  return track.listed(segment) && segment.number <= newest(index);
+}
+
+bool Manifest::Has(const LivePeriod& period) const {
+  const LiveTrack& video = view_.tracks.front();
+  return std::ranges::any_of(video.segments(), [&](const LiveSegment& segment) {
+    return segment.period == period.number && Shown(video, segment);
+  });
+}
+
+std::string Manifest::Head() const {
+  const double segment = view_.terms.window.target_seconds + 0.5;
+  std::string text = fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      "<MPD xmlns=\"urn:mpeg:dash:schema:mpd:2011\" "
+      "profiles=\"urn:mpeg:dash:profile:isoff-live:2011,urn:mpeg:dash:profile:cmaf:2019\" "
+      "type=\"dynamic\" availabilityStartTime=\"{}\" publishTime=\"{}\" "
+      "timeShiftBufferDepth=\"PT{:.3f}S\" maxSegmentDuration=\"PT{:.3f}S\" "
+      "minBufferTime=\"PT{:.3f}S\" suggestedPresentationDelay=\"PT{:.3f}S\"",
+      IsoTime(times_.available_from), IsoTime(times_.now),
+      std::max(view_.terms.window.listed_seconds, 3.0 * view_.terms.window.target_seconds), segment,
+      view_.terms.segment_seconds, 2 * view_.terms.segment_seconds);
+  if (!view_.ended) {
+    text += fmt::format(" minimumUpdatePeriod=\"PT{:.3f}S\"", view_.terms.segment_seconds);
+  }
+  return text + ">\n";
+}
+
+std::string Manifest::Text(const std::vector<LivePeriod>& periods) const {
+  std::string text = Head();
+  for (const LivePeriod& period : periods) {
+    if (Has(period)) text += Period(period, &period == &periods.back());
+  }
+  return text + fmt::format(
+                    "  <UTCTiming schemeIdUri=\"urn:mpeg:dash:utc:direct:2014\" value=\"{}\"/>\n"
+                    "</MPD>\n",
+                    IsoTime(times_.now));
+}
+
+std::string Manifest::Period(const LivePeriod& period, bool newest) const {
+  const double start = ToSeconds(period.wall + times_.behind - times_.available_from);
+  std::string text =
+      fmt::format("  <Period id=\"{}\" start=\"PT{:.3f}S\"", period.number, std::max(start, 0.0));
+  if (!newest || view_.ended) {
+    double until = period.start;
+    const LiveTrack& video = view_.tracks.front();
+    for (const LiveSegment& segment : video.segments()) {
+      if (segment.period == period.number) until = video.Seconds(segment.end());
+    }
+    text += fmt::format(" duration=\"PT{:.3f}S\"", until - period.start);
+  }
+  return text + ">\n" + VideoSet(period) + (view_.sound ? SoundSet(period) : "") + "  </Period>\n";
+}
+
+std::string Manifest::Template(std::size_t index, const LivePeriod& period) const {
+  const LiveTrack& track = view_.tracks[index];
+  const int timescale = track.track().timescale;
+  const std::string query = XmlQuery(view_.terms.query);
+  const auto ticks = [&](std::int64_t value) {
+    return Rescale(value, track.track().mux.time_base, {1, timescale});
+  };
+  std::string timeline;
+  std::int64_t number = -1;
+  for (const LiveSegment& segment : track.segments()) {
+    if (segment.period != period.number || !Shown(track, segment) || !segment.whole) continue;
+    if (number < 0) number = segment.number;
+    timeline += fmt::format("          <S t=\"{}\" d=\"{}\"/>\n", ticks(segment.start),
+                            ticks(segment.end()) - ticks(segment.start));
+  }
+  return fmt::format(
+      "      <SegmentTemplate timescale=\"{}\" startNumber=\"{}\" presentationTimeOffset=\"{}\" "
+      "initialization=\"$RepresentationID$-init.mp4{}\" "
+      "media=\"$RepresentationID$-$Number$.m4s{}\">\n        <SegmentTimeline>\n{}"
+      "        </SegmentTimeline>\n      </SegmentTemplate>\n",
+      timescale, std::max<std::int64_t>(number, 0), std::llround(period.start * timescale), query,
+      query, timeline);
+}
+
+std::string Manifest::VideoSet(const LivePeriod& period) const {
+  std::string text =
+      "    <AdaptationSet id=\"0\" contentType=\"video\" mimeType=\"video/mp4\" "
+      "segmentAlignment=\"true\" startWithSAP=\"1\">\n" +
+      Template(0, period);
+  for (std::size_t i = 0; i < view_.terms.targets.size(); ++i) {
+    const LiveTrack& video = view_.tracks[i];
+    const CodedTrack& coded = video.coded();
+    text += fmt::format(
+        "      <Representation id=\"v{}\" codecs=\"{}\" bandwidth=\"{}\" width=\"{}\" "
+        "height=\"{}\" frameRate=\"{}/{}\"/>\n",
+        i, video.track().codecs, video.peak_bps(), coded.width, coded.height, coded.frame_rate.num,
+        coded.frame_rate.den);
+  }
+  return text + "    </AdaptationSet>\n";
+}
+
+std::string Manifest::SoundSet(const LivePeriod& period) const {
+  const LiveTrack& sound = view_.tracks.back();
+  return "    <AdaptationSet id=\"1\" contentType=\"audio\" mimeType=\"audio/mp4\" "
+         "segmentAlignment=\"true\" startWithSAP=\"1\">\n" +
+         Template(view_.tracks.size() - 1, period) +
+         fmt::format(
+             "      <Representation id=\"a0\" codecs=\"{}\" bandwidth=\"{}\" "
+             "audioSamplingRate=\"{}\">\n        <AudioChannelConfiguration "
+             "schemeIdUri=\"urn:mpeg:dash:23003:3:audio_channel_configuration:2011\" "
+             "value=\"{}\"/>\n      </Representation>\n    </AdaptationSet>\n",
+             sound.track().codecs, sound.peak_bps(), sound.coded().sample_rate,
+             sound.coded().channels);
+}
+
+}  // namespace
+
+std::string LiveManifest(const LiveView& view, const std::vector<LivePeriod>& periods,
+                         const LiveDashTimes& times) {
+  return Manifest(view, times).Text(periods);
+}
+
+}  // namespace gopmill

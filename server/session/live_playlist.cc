@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/live_playlist.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace gopmill {
+namespace {
+
+constexpr int kVersion = 9;
+
+const LiveTrack* SoundOf(const LiveView& view) {
+  return view.sound ? &view.tracks.back() : nullptr;
+}
+
+std::string Header(const LiveView& view, const LiveTrack& track) {
+  const LiveTerms& terms = view.terms;
+  const double part = terms.part.ToDouble();
+  const auto first =
+      std::ranges::find_if(track.segments(), [&](const LiveSegment& s) { return track.listed(s); });
+  return fmt::format(
+      "#EXTM3U\n#EXT-X-VERSION:{}\n#EXT-X-TARGETDURATION:{}\n"
+      "#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,HOLD-BACK={},PART-HOLD-BACK={:.5f}\n"
+      "#EXT-X-PART-INF:PART-TARGET={:.5f}\n#EXT-X-MEDIA-SEQUENCE:{}\n"
+      "#EXT-X-DISCONTINUITY-SEQUENCE:{}\n#EXT-X-INDEPENDENT-SEGMENTS\n",
+      kVersion, terms.window.target_seconds, 3 * terms.window.target_seconds, kHoldBackParts * part,
+      part, first->number, first->period - (first->discontinuity ? 1 : 0));
+}
+
+void AddSegment(const LiveView& view, const LiveTrack& track, const LiveSegment& segment,
+                const std::string& name, std::string& text) {
+  if (!segment.complete && segment.parts.empty()) return;
+  const std::string& query = view.terms.query;
+  if (segment.discontinuity) text += "#EXT-X-DISCONTINUITY\n";
+  text += "#EXT-X-PROGRAM-DATE-TIME:" + IsoTime(segment.wall) + "\n";
+  const std::size_t parts = track.parts_listed(segment) ? segment.parts.size() : 0;
+  for (std::size_t n = 0; n < parts; ++n) {
+    const LivePart& part = segment.parts[n];
+    text += fmt::format("#EXT-X-PART:DURATION={:.5f},URI=\"{}-{}.{}.m4s{}\"{}\n",
+                        track.Seconds(part.ticks), name, segment.number, n, query,
+                        part.independent ? ",INDEPENDENT=YES" : "");
+  }
+  if (!segment.complete) return;
+  if (!segment.whole) text += "#EXT-X-GAP\n";
+  const double seconds = segment.whole ? track.Seconds(segment.ticks) : view.terms.segment_seconds;
+  text += fmt::format("#EXTINF:{:.5f},\n{}-{}.m4s{}\n", seconds, name, segment.number, query);
+}
+
+// The part that comes next, and how far the other renditions are.
+std::string Ahead(const LiveView& view, std::size_t index) {
+  const LiveTrack& track = view.tracks[index];
+  std::string text =
+      fmt::format("#EXT-X-PRELOAD-HINT:TYPE=PART,URI=\"{}-{}.{}.m4s{}\"\n", TrackName(view, index),
+                  track.last_complete() + 1, track.parts_behind(), view.terms.query);
+  for (std::size_t other = 0; other < view.tracks.size(); ++other) {
+    const auto& segments = view.tracks[other].segments();
+    const auto newest = std::find_if(segments.rbegin(), segments.rend(),
+                                     [](const LiveSegment& s) { return !s.parts.empty(); });
+    if (other == index || newest == segments.rend()) continue;
+    text += fmt::format("#EXT-X-RENDITION-REPORT:URI=\"{}.m3u8{}\",LAST-MSN={},LAST-PART={}\n",
+                        TrackName(view, other), view.terms.query, newest->number,
+                        newest->parts.size() - 1);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string IsoTime(WallTime time) {
+  const auto milliseconds = std::chrono::floor<std::chrono::milliseconds>(time);
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(milliseconds);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z",
+                     fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)),
+                     (milliseconds - seconds).count());
+}
+
+std::string TrackName(const LiveView& view, std::size_t track) {
+  if (view.sound && track + 1 == view.tracks.size()) return "a0";
+  return "v" + std::to_string(track);
+}
+
+std::string LiveMasterPlaylist(const LiveView& view) {
+  std::string text =
+      fmt::format("#EXTM3U\n#EXT-X-VERSION:{}\n#EXT-X-INDEPENDENT-SEGMENTS\n", kVersion);
+  const LiveTrack* sound = SoundOf(view);
+  if (sound != nullptr) {
+    text += fmt::format(
+        "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"sound\",NAME=\"Sound\",DEFAULT=YES,AUTOSELECT=YES,"
+        "CHANNELS=\"{}\",URI=\"a0.m3u8{}\"\n",
+        sound->coded().channels, view.terms.query);
+  }
+  for (std::size_t i = 0; i < view.terms.targets.size(); ++i) {
+    const LiveTrack& video = view.tracks[i];
+    const CodedTrack& coded = video.coded();
+    text += fmt::format(
+        "#EXT-X-STREAM-INF:BANDWIDTH={},AVERAGE-BANDWIDTH={},CODECS=\"{}{}\",RESOLUTION={}x{},"
+        "FRAME-RATE={:.3f}{}\n{}.m3u8{}\n",
+        video.peak_bps() + (sound != nullptr ? sound->peak_bps() : 0),
+        video.track().average_bps + (sound != nullptr ? sound->track().average_bps : 0),
+        video.track().codecs, sound != nullptr ? "," + sound->track().codecs : "", coded.width,
+        coded.height, coded.frame_rate.ToDouble(), sound != nullptr ? ",AUDIO=\"sound\"" : "",
+        TrackName(view, i), view.terms.query);
+  }
+  return text;
+}
+
+std::string LiveMediaPlaylist(const LiveView& view, std::size_t index) {
+  const LiveTrack& track = view.tracks[index];
+  const std::string name = TrackName(view, index);
+  std::string text = Header(view, track);
+  text += fmt::format("#EXT-X-MAP:URI=\"{}-init.mp4{}\"\n", name, view.terms.query);
+  for (const LiveSegment& segment : track.segments()) {
+    if (track.listed(segment)) AddSegment(view, track, segment, name, text);
+  }
+  return text + (view.ended ? "#EXT-X-ENDLIST\n" : Ahead(view, index));
+}
+
+}  // namespace gopmill

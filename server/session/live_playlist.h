@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The texts of a live presentation: HLS with low latency (RFC 8216, draft-pantos-hls-rfc8216bis)
+// and the dynamic DASH manifest (ISO/IEC 23009-1, DASH-IF's rules for live services). Pure.
+//
+// Thread-safety: safe (pure functions).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "server/session/live_track.h"
+
+namespace gopmill {
+
+// Pictures of a unit, in parts: each unit comes with a key frame.
+inline constexpr int kUnitParts = 2;
+// How far players with low latency stay behind the newest part, in parts: parts come unit by unit,
+// and three are the least that the format recommends.
+inline constexpr int kHoldBackParts = kUnitParts + 2;
+
+// What does not change while a presentation lasts.
+struct LiveTerms {
+  std::string version;  // of the presentation, in all names inside its playlists
+  std::string query;    // of every name inside a playlist, "?..."
+  LiveWindow window;
+  Rational part;                // the longest part, seconds
+  std::vector<Target> targets;  // one for each video rendition
+  double segment_seconds = 2;
+};
+
+// A stretch of media between two discontinuities: a period of DASH.
+struct LivePeriod {
+  std::int64_t number = 0;
+  double start = 0;  // on the presentation's clock, seconds
+  WallTime wall = {};
+};
+
+// Borrowed under the lock of the presentation.
+struct LiveView {
+  const LiveTerms& terms;
+  const std::vector<LiveTrack>& tracks;  // video renditions, then the sound if there is some
+  bool sound = false;
+  bool ended = false;
+};
+
+std::string LiveMasterPlaylist(const LiveView& view);
+// `track`: index into view.tracks, which has a segment.
+std::string LiveMediaPlaylist(const LiveView& view, std::size_t track);
+
+struct LiveDashTimes {
+  WallTime available_from = {};  // availabilityStartTime
+  Duration behind{};             // from a picture's arrival to when its segment is there
+  WallTime now = {};
+};
+// `periods`: all that segments of the tracks lie in, oldest first.
+std::string LiveManifest(const LiveView& view, const std::vector<LivePeriod>& periods,
+                         const LiveDashTimes& times);
+
+// "2026-01-02T03:04:05.678Z"
+std::string IsoTime(WallTime time);
+
+// "v0", "a0": how playlists call a track.
+std::string TrackName(const LiveView& view, std::size_t track);
+
+}  // namespace gopmill

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The side of a presentation that its streams write to.
+#include "server/session/live_presentation.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gopmill {
+
+// What one stream writes to.
+class LivePresentation::Sink final : public StreamSink, public LiveTrackSink {
+ public:
+  Sink(std::shared_ptr<LivePresentation> presentation, std::size_t rendition)
+      : presentation_(std::move(presentation)), rendition_(rendition) {}
+
+  Status Start(const StreamStart& /*start*/) override { return OkStatus(); }
+  Status Write(std::span<const std::uint8_t> /*bytes*/) override {
+    return InternalError("A presentation takes packets.");
+  }
+  bool cuts_segments() const override { return true; }
+  Result<std::unique_ptr<PacketOutput>> OpenOutput(std::span<const MuxTrack> tracks) override {
+    const LiveSetup& setup = presentation_->setup_;
+    return LiveSegmenter::Open(tracks, setup.cut, setup.clock, *this);
+  }
+  void Finish(const StreamEnd& end) override { presentation_->OnStreamEnd(end.status); }
+
+  void OnTrack(TrackKind kind, SegmentTrack track, const CodedTrack& coded) override {
+    presentation_->OnTrack(At(kind), std::move(track), coded);
+  }
+  void OnBegin(TrackKind kind, LiveSegment segment) override {
+    presentation_->OnBegin(At(kind), std::move(segment));
+  }
+  void OnPart(TrackKind kind, LivePart part) override {
+    presentation_->OnPart(At(kind), std::move(part));
+  }
+  void OnEnd(TrackKind kind, std::optional<LivePart> last) override {
+    presentation_->OnEnd(At(kind), std::move(last));
+  }
+
+ private:
+  [[nodiscard]] std::size_t At(TrackKind kind) const {
+    return presentation_->TrackOf(kind, rendition_);
+  }
+  const std::shared_ptr<LivePresentation> presentation_;
+  const std::size_t rendition_;
+};
+
+LivePresentation::LivePresentation(LiveSetup setup)
+    : setup_(std::move(setup)), streams_left_(setup_.terms.targets.size()) {
+  const std::size_t tracks = setup_.terms.targets.size() + (setup_.sound ? 1 : 0);
+  for (std::size_t i = 0; i < tracks; ++i) tracks_.emplace_back(setup_.terms.window);
+  rendered_.resize(tracks);
+}
+
+std::unique_ptr<StreamSink> LivePresentation::MakeSink(std::size_t rendition) {
+  return std::make_unique<Sink>(shared_from_this(), rendition);
+}
+
+std::size_t LivePresentation::TrackOf(TrackKind kind, std::size_t rendition) const {
+  return kind == TrackKind::kVideo ? rendition : setup_.terms.targets.size();
+}
+
+// The rates that the target promises, with what the pieces add.
+void LivePresentation::Rate(std::size_t index, SegmentTrack& track, const CodedTrack& coded) const {
+  const bool video = coded.kind == TrackKind::kVideo;
+  const Target& target = setup_.terms.targets[video ? index : 0];
+  const double parts = 1 / setup_.terms.part.ToDouble();
+  const double packets = video ? coded.frame_rate.ToDouble()
+                               : coded.sample_rate / 960.0;  // the shortest that encoders make
+  const ContainerLoad load{Container::kMp4, packets, parts};
+  const auto mean = static_cast<double>(!video               ? target.abitrate
+                                        : target.bitrate > 0 ? target.bitrate
+                                                             : target.maxrate);
+  const double peak = video ? static_cast<double>(target.maxrate) : mean * kAudioPeak;
+  track.peak_bps = WithOverhead(peak, load);
+  track.average_bps = WithOverhead(mean, load);
+}
+
+void LivePresentation::OnTrack(std::size_t index, SegmentTrack track, const CodedTrack& coded) {
+  Rate(index, track, coded);
+  {
+    const MutexLock lock(mutex_);
+    tracks_[index].Describe(std::move(track), coded);
+    ++revision_;
+  }
+  setup_.on_change();
+}
+
+void LivePresentation::NotePeriod(const LiveSegment& segment) {
+  if (periods_.empty() || periods_.back().number != segment.period) {
+    periods_.push_back({segment.period, tracks_.front().Seconds(segment.start), segment.wall});
+  }
+  const std::int64_t oldest = tracks_.front().segments().front().period;
+  std::erase_if(periods_, [&](const LivePeriod& period) { return period.number < oldest; });
+}
+
+void LivePresentation::OnBegin(std::size_t index, LiveSegment segment) {
+  const MutexLock lock(mutex_);
+  tracks_[index].Begin(segment);
+  if (index == 0) NotePeriod(segment);
+}
+
+void LivePresentation::OnPart(std::size_t index, LivePart part) {
+  {
+    const MutexLock lock(mutex_);
+    tracks_[index].Add(std::move(part));
+    ++revision_;
+  }
+  setup_.on_change();
+}
+
+void LivePresentation::OnEnd(std::size_t index, std::optional<LivePart> last) {
+  {
+    const MutexLock lock(mutex_);
+    LiveTrack& track = tracks_[index];
+    if (last) track.Add(*std::move(last));
+    track.End();
+    const LiveSegment& segment = track.segments().back();
+    const Duration since = WallTime::clock::now() - segment.wall;
+    behind_ = std::max(behind_, since - FromSeconds(track.Seconds(segment.ticks)));
+    KeepWithinBytes();
+    ++revision_;
+  }
+  setup_.on_change();
+}
+
+// Of all tracks alike, so that their windows stay the same.
+void LivePresentation::KeepWithinBytes() {
+  while (true) {
+    std::size_t bytes = 0;
+    for (const LiveTrack& track : tracks_) bytes += track.bytes();
+    if (bytes <= setup_.max_bytes) return;
+    std::int64_t oldest = -1;
+    for (const LiveTrack& track : tracks_) {
+      if (track.segments().empty()) continue;
+      const std::int64_t number = track.segments().front().number;
+      oldest = oldest < 0 ? number : std::min(oldest, number);
+    }
+    bool dropped = false;
+    for (LiveTrack& track : tracks_) {
+      if (track.segments().empty() || track.segments().front().number != oldest) continue;
+      dropped |= track.DropOldest();
+    }
+    if (!dropped) return;
+  }
+}
+
+void LivePresentation::OnStreamEnd(const Status& status) {
+  {
+    const MutexLock lock(mutex_);
+    --streams_left_;
+    if (!status.ok() && !failed_) failed_ = status.error();
+    ++revision_;
+  }
+  setup_.on_change();
+}
+
+bool LivePresentation::over() const {
+  const MutexLock lock(mutex_);
+  return failed_ || streams_left_ == 0;
+}
+
+std::size_t LivePresentation::bytes() const {
+  const MutexLock lock(mutex_);
+  std::size_t bytes = 0;
+  for (const LiveTrack& track : tracks_) bytes += track.bytes();
+  return bytes;
+}
+
+}  // namespace gopmill

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/live_request.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/session/live_hub.h"
+
+namespace gopmill {
+namespace {
+
+constexpr double kMaxLiveSegmentSeconds = 10;
+
+// "v0-17.3.m4s" is part 3 of v0-17.m4s.
+Status ParseName(std::string name, LiveAsk& ask) {
+  constexpr std::string_view kSuffix = ".m4s";
+  if (name.ends_with(kSuffix)) {
+    const std::string stem = name.substr(0, name.size() - kSuffix.size());
+    if (const std::size_t dot = stem.find('.'); dot != std::string::npos) {
+      ask.part = ParseDigits(std::string_view(stem).substr(dot + 1));
+      if (ask.part) name = stem.substr(0, dot) + std::string(kSuffix);
+    }
+  }
+  GOPMILL_ASSIGN_OR_RETURN(ask.name, ParsePartName(name));
+  if (ask.name.kind == PartKind::kSegment && ask.name.container != Container::kMp4) {
+    return Error{.code = Code::kNotFound,
+                 .message = "Live segments are CMAF.",
+                 .parameter = "path",
+                 .accepted = "v0-17.m4s"};
+  }
+  return OkStatus();
+}
+
+Status SetDirective(const std::string& name, const std::string& value, LiveAsk& ask) {
+  if (ask.name.kind != PartKind::kPlaylist) {
+    return InvalidArgument(name, "Only the playlist of a rendition can be waited for.", "v0.m3u8");
+  }
+  if (name == "_HLS_skip") return OkStatus();  // may be ignored, and is: playlists are short
+  auto& field = name == "_HLS_msn" ? ask.wait_segment : ask.wait_part;
+  if (field) return InvalidArgument(name, "The directive is given twice.");
+  field = ParseDigits(value);
+  if (field) return OkStatus();
+  return InvalidArgument(name, "This is no number of a segment or part.", "a decimal number");
+}
+
+Status CheckLive(const SegmentRequest& request) {
+  const TargetRequest& target = request.target;
+  if (target.container && *target.container != Container::kMp4) {
+    return InvalidArgument("container", "Live segments are CMAF.", "mp4");
+  }
+  if (target.start || target.duration) {
+    return InvalidArgument(target.start ? "start" : "duration",
+                           "A live source begins and ends by itself.", "neither");
+  }
+  if (request.segment_seconds > kMaxLiveSegmentSeconds) {
+    return InvalidArgument("segment", "This is too long for a live segment.", "0.5 to 10 seconds");
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<LiveRequest> ParseLiveRequest(const PartRequest& request, const SegmentDefaults& defaults) {
+  LiveRequest live;
+  live.source = request.path.substr(kLivePrefix.size());
+  GOPMILL_RETURN_IF_ERROR(CheckLiveName(live.source));
+  live.ask.if_none_match = request.if_none_match;
+  GOPMILL_RETURN_IF_ERROR(ParseName(request.name, live.ask));
+  for (const auto& [name, value] : request.params) {
+    if (name == "_HLS_msn" || name == "_HLS_part" || name == "_HLS_skip") {
+      GOPMILL_RETURN_IF_ERROR(SetDirective(name, value, live.ask));
+    } else {
+      live.shared.emplace_back(name, value);
+    }
+  }
+  if (live.ask.wait_part && !live.ask.wait_segment) {
+    return InvalidArgument("_HLS_part", "A part is one of a segment, which is not named.",
+                           "_HLS_msn with it");
+  }
+  SegmentDefaults short_enough = defaults;
+  short_enough.segment_seconds = std::min(defaults.segment_seconds, kMaxLiveSegmentSeconds);
+  GOPMILL_ASSIGN_OR_RETURN(live.segments, ParseSegmentParams(live.shared, short_enough));
+  GOPMILL_RETURN_IF_ERROR(CheckLive(live.segments));
+  std::erase_if(live.shared, [](const auto& param) { return param.first == "version"; });
+  live.key = live.source + QueryFor(live.shared, "");
+  return live;
+}
+
+}  // namespace gopmill

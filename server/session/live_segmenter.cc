@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/live_segmenter.h"
+
+#include <utility>
+
+#include "media/segment_muxer.h"
+
+namespace gopmill {
+namespace {
+
+constexpr Rational kNanos{1, 1'000'000'000};
+
+}  // namespace
+
+Result<std::unique_ptr<PacketOutput>> LiveSegmenter::Open(std::span<const MuxTrack> tracks,
+                                                          const LiveCut& cut,
+                                                          std::shared_ptr<LiveClock> clock,
+                                                          LiveTrackSink& sink) {
+  std::unique_ptr<LiveSegmenter> self(new LiveSegmenter(cut, std::move(clock), sink));
+  const std::vector<CodedTrack> described = PacketForwarder::Describe(tracks);
+  for (std::size_t i = 0; i < tracks.size(); ++i) {
+    GOPMILL_RETURN_IF_ERROR(self->AddTrack(tracks[i], described[i]));
+  }
+  return std::unique_ptr<PacketOutput>(std::move(self));
+}
+
+// Pictures are counted; sound keeps its own clock. Lead: an encoder's reordering or priming.
+Status LiveSegmenter::AddTrack(const MuxTrack& track, const CodedTrack& coded) {
+  const bool video = track.kind == TrackKind::kVideo;
+  LiveCutter& cutter = video ? video_ : sound_.emplace();
+  cutter.kind = track.kind;
+  cutter.track.mux = track;
+  if (video) {
+    video_time_base_ = track.time_base;
+    cutter.track.mux.time_base = track.frame_rate.Inverse();
+    cutter.track.lead = track.parameters->video_delay;
+  } else {
+    cutter.track.lead = Rescale(track.parameters->initial_padding, {1, coded.sample_rate},
+                                track.time_base, Round::kUp);
+  }
+  GOPMILL_RETURN_IF_ERROR(Describe(cutter.track));
+  sink_.OnTrack(track.kind, cutter.track, coded);
+  return OkStatus();
+}
+
+Status LiveSegmenter::Write(std::size_t track, av::Packet packet) {
+  return track == 0 ? WriteVideo(std::move(packet)) : WriteSound(std::move(packet));
+}
+
+Status LiveSegmenter::WriteVideo(av::Packet packet) {
+  if (!origin_) {
+    origin_ = packet->pts;
+    origin_ns_ = Rescale(packet->pts, video_time_base_, kNanos);
+  }
+  const Rational frame = video_.track.mux.time_base;
+  packet->pts = Rescale(packet->pts - *origin_, video_time_base_, frame);
+  packet->dts = Rescale(packet->dts - *origin_, video_time_base_, frame);
+  packet->duration = 1;
+  const bool key = (packet->flags & AV_PKT_FLAG_KEY) != 0;
+  if (key && video_.open && StretchAt(packet->pts).number != stretch_) {
+    GOPMILL_RETURN_IF_ERROR(Close(packet->pts));
+  }
+  if (!video_.open) Begin(video_, packet->pts);
+  ++end_frame_;
+  Add(video_, std::move(packet));
+  return video_.ticks == cut_.part_frames ? CutPart(video_) : OkStatus();
+}
+
+Status LiveSegmenter::WriteSound(av::Packet packet) {
+  waiting_bytes_ += static_cast<std::size_t>(packet->size);
+  waiting_sound_.push_back(std::move(packet));
+  const bool too_much = waiting_bytes_ > kMaxWaitingSound && video_.open;
+  return too_much ? ReleaseSound(end_frame_, true) : OkStatus();
+}
+
+// All pictures up to here are there, and so may the sound be that goes with them.
+Status LiveSegmenter::EndUnit() {
+  if (end_frame_ - begin_frame_ >= cut_.segment_frames) return Close(end_frame_);
+  return ReleaseSound(end_frame_, false);
+}
+
+Status LiveSegmenter::Finish() {
+  if (!video_.open) return OkStatus();
+  GOPMILL_RETURN_IF_ERROR(ReleaseSound(end_frame_, true));
+  return Close(end_frame_);
+}
+
+// A packet belongs to the segment that most of it is heard in.
+Status LiveSegmenter::ReleaseSound(std::int64_t end_frame, bool all) {
+  if (!sound_) return OkStatus();
+  const Rational tick = sound_->track.mux.time_base;
+  const std::int64_t end = Rescale(end_frame, video_.track.mux.time_base, tick);
+  const std::int64_t origin = Rescale(origin_ns_, kNanos, tick);
+  const std::int64_t part = Rescale(cut_.part_frames, video_.track.mux.time_base, tick);
+  while (!waiting_sound_.empty()) {
+    AVPacket& packet = *waiting_sound_.front();
+    const std::int64_t pts = packet.pts - origin;
+    if (!all && pts + packet.duration / 2 >= end) break;
+    av::Packet taken = std::move(waiting_sound_.front());
+    waiting_sound_.pop_front();
+    waiting_bytes_ -= static_cast<std::size_t>(taken->size);
+    if (pts < -sound_->track.lead) continue;  // before the first picture
+    taken->pts = pts;
+    taken->dts -= origin;
+    if (sound_->ticks > 0 && sound_->ticks + taken->duration > part) {
+      GOPMILL_RETURN_IF_ERROR(CutPart(*sound_));
+    }
+    if (!sound_->open) Begin(*sound_, pts);
+    Add(*sound_, std::move(taken));
+  }
+  return OkStatus();
+}
+
+void LiveSegmenter::Add(LiveCutter& cutter, av::Packet packet) {
+  ++cutter.packets;
+  cutter.ticks += packet->duration;
+  cutter.independent |= (packet->flags & AV_PKT_FLAG_KEY) != 0;
+  cutter.pending.push_back(std::move(packet));
+}
+
+Status LiveSegmenter::CutPart(LiveCutter& cutter) {
+  GOPMILL_ASSIGN_OR_RETURN(LivePart part, MakePart(cutter));
+  sink_.OnPart(cutter.kind, std::move(part));
+  return OkStatus();
+}
+
+Result<LivePart> LiveSegmenter::MakePart(LiveCutter& cutter) {
+  LivePart part{.bytes = nullptr,
+                .ticks = std::exchange(cutter.ticks, 0),
+                .independent = std::exchange(cutter.independent, false)};
+  GOPMILL_ASSIGN_OR_RETURN(
+      std::string bytes,
+      MakeChunk(cutter.track.mux, cutter.track.lead, cutter.chunks++,
+                std::exchange(cutter.first, false), std::exchange(cutter.pending, {})));
+  cutter.bytes += static_cast<std::int64_t>(bytes.size());
+  part.bytes = std::make_shared<const std::string>(std::move(bytes));
+  return part;
+}
+
+// `start` in ticks of the track. The segment of the sound begins with its first packet.
+void LiveSegmenter::Begin(LiveCutter& cutter, std::int64_t start) {
+  if (cutter.kind == TrackKind::kVideo) {
+    const LiveClock::Stretch stretch = StretchAt(start);
+    const bool jumped = next_number_ > 0 && stretch.number != stretch_;
+    stretch_ = stretch.number;
+    period_ += jumped ? 1 : 0;
+    segment_ = {.number = next_number_++, .period = period_, .discontinuity = jumped};
+    begin_frame_ = end_frame_ = start;
+  }
+  LiveSegment segment = segment_;
+  segment.start = start;
+  segment.wall = StretchAt(begin_frame_).WallOf(NanosOf(cutter, start) + origin_ns_);
+  cutter.open = cutter.first = true;
+  sink_.OnBegin(cutter.kind, std::move(segment));
+}
+
+Status LiveSegmenter::Close(std::int64_t end_frame) {
+  GOPMILL_RETURN_IF_ERROR(ReleaseSound(end_frame, false));
+  GOPMILL_RETURN_IF_ERROR(CloseTrack(video_));
+  if (!sound_) return OkStatus();
+  if (!sound_->open) {
+    Begin(*sound_, Rescale(begin_frame_, video_.track.mux.time_base, sound_->track.mux.time_base));
+  }
+  return CloseTrack(*sound_);
+}
+
+Status LiveSegmenter::CloseTrack(LiveCutter& cutter) {
+  std::optional<LivePart> last;
+  if (!cutter.pending.empty()) {
+    GOPMILL_ASSIGN_OR_RETURN(last, MakePart(cutter));
+  }
+  cutter.open = false;
+  sink_.OnEnd(cutter.kind, std::move(last));
+  return OkStatus();
+}
+
+// A picture may be shown up to a quarter of its length before it came.
+LiveClock::Stretch LiveSegmenter::StretchAt(std::int64_t frame) const {
+  const std::int64_t at = NanosOf(video_, frame) + origin_ns_;
+  return clock_->At(at, NanosOf(video_, 1) / 4);
+}
+
+std::int64_t LiveSegmenter::NanosOf(const LiveCutter& cutter, std::int64_t ticks) const {
+  return Rescale(ticks, cutter.track.mux.time_base, kNanos);
+}
+
+std::int64_t LiveSegmenter::bytes_written() const {
+  return video_.bytes + (sound_ ? sound_->bytes : 0);
+}
+
+std::int64_t LiveSegmenter::packets_written(std::size_t track) const {
+  return track == 0 ? video_.packets : sound_->packets;
+}
+
+}  // namespace gopmill

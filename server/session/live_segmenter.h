@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The end of a live stream's way out that makes segments: it cuts the coded packets into CMAF
+// segments and those into parts, each handed on as soon as its last packet is there.
+//
+// A segment ends with a unit, so that the next begins with a key frame: with the one that makes it
+// long enough, or with the last one before the source broke off. Sound is cut at the same times.
+// Where and what depends on the packets alone, so that renditions of one source agree.
+//
+// Clock: 0 is the first picture. Thread-safety: thread-affine to the stream's egress thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "media/muxer.h"
+#include "server/session/live_track.h"
+
+namespace gopmill {
+
+// Coded sound that waits for the pictures next to it.
+inline constexpr std::size_t kMaxWaitingSound = std::size_t{4} << 20U;
+
+// Hears of what has been cut, in order for each track. Called on the egress thread.
+class LiveTrackSink {
+ public:
+  virtual ~LiveTrackSink() = default;
+  virtual void OnTrack(TrackKind kind, SegmentTrack track, const CodedTrack& coded) = 0;
+  virtual void OnBegin(TrackKind kind, LiveSegment segment) = 0;
+  virtual void OnPart(TrackKind kind, LivePart part) = 0;
+  // With the last part, if there is one: a short part must not be seen before it is the last.
+  virtual void OnEnd(TrackKind kind, std::optional<LivePart> last) = 0;
+};
+
+struct LiveCut {
+  std::int64_t part_frames = 6;      // pictures of a part; its length also bounds those of sound
+  std::int64_t segment_frames = 54;  // a segment ends with the first unit that makes it so long
+};
+
+// A track on its way into parts.
+struct LiveCutter {
+  TrackKind kind = TrackKind::kVideo;
+  SegmentTrack track;
+  std::vector<av::Packet> pending;  // of the next part
+  std::int64_t ticks = 0;           // their length
+  bool independent = false;         // one of them is a key frame
+  bool open = false;                // a segment has been begun
+  bool first = true;                // no part of it has been cut
+  std::int64_t chunks = 0, packets = 0, bytes = 0;
+};
+
+class LiveSegmenter final : public PacketOutput {
+ public:
+  // Video first, then sound if there is some. `sink` outlives it.
+  static Result<std::unique_ptr<PacketOutput>> Open(std::span<const MuxTrack> tracks,
+                                                    const LiveCut& cut,
+                                                    std::shared_ptr<LiveClock> clock,
+                                                    LiveTrackSink& sink);
+
+  Status Write(std::size_t track, av::Packet packet) override;
+  Status EndFragment() override { return OkStatus(); }
+  Status EndUnit() override;
+  Status Finish() override;
+  [[nodiscard]] bool merged() const override { return false; }
+  [[nodiscard]] std::int64_t bytes_written() const override;
+  [[nodiscard]] std::int64_t packets_written(std::size_t track) const override;
+
+ private:
+  LiveSegmenter(const LiveCut& cut, std::shared_ptr<LiveClock> clock, LiveTrackSink& sink)
+      : cut_(cut), clock_(std::move(clock)), sink_(sink) {}
+  Status AddTrack(const MuxTrack& track, const CodedTrack& coded);
+  Status WriteVideo(av::Packet packet);
+  Status WriteSound(av::Packet packet);
+  Status ReleaseSound(std::int64_t end_frame, bool all);
+  void Add(LiveCutter& cutter, av::Packet packet);
+  Status CutPart(LiveCutter& cutter);
+  Result<LivePart> MakePart(LiveCutter& cutter);
+  void Begin(LiveCutter& cutter, std::int64_t start);
+  Status Close(std::int64_t end_frame);
+  Status CloseTrack(LiveCutter& cutter);
+  [[nodiscard]] LiveClock::Stretch StretchAt(std::int64_t frame) const;
+  [[nodiscard]] std::int64_t NanosOf(const LiveCutter& cutter, std::int64_t ticks) const;
+
+  const LiveCut cut_;
+  const std::shared_ptr<LiveClock> clock_;
+  LiveTrackSink& sink_;
+  LiveCutter video_;
+  std::optional<LiveCutter> sound_;
+  Rational video_time_base_;  // of the packets given to Write
+  std::optional<std::int64_t> origin_;
+  std::int64_t origin_ns_ = 0;                    // where 0 lies on the reader's clock
+  std::int64_t begin_frame_ = 0, end_frame_ = 0;  // of the open segment; its end so far
+  LiveSegment segment_;                           // what both tracks' segments have in common
+  std::int64_t next_number_ = 0;
+  std::int64_t stretch_ = 0, period_ = 0;
+  std::deque<av::Packet> waiting_sound_;
+  std::size_t waiting_bytes_ = 0;
+};
+
+}  // namespace gopmill

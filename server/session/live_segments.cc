@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/live_segments.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+
+namespace gopmill {
+namespace {
+
+// How late a time limit is noticed.
+constexpr std::chrono::milliseconds kTick{200};
+
+Error Closing() {
+  return Error{.code = Code::kUnavailable, .message = "The server is shutting down."};
+}
+
+}  // namespace
+
+LiveSegments::LiveSegments(const LiveSegmentOptions& options, LiveHooks hooks)
+    : options_(options), hooks_(std::move(hooks)) {
+  // Versions of an earlier process are not taken for ours.
+  next_version_ = static_cast<std::uint64_t>(WallTime::clock::now().time_since_epoch() /
+                                             std::chrono::milliseconds(1));
+  thread_ = std::jthread([this] { Run(); });
+}
+
+LiveSegments::~LiveSegments() { Stop(); }
+
+void LiveSegments::Stop() {
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.NotifyAll();
+  if (thread_.joinable()) thread_.join();
+}
+
+PartTicket LiveSegments::Open(PartRequest request, PartCallback done) {
+  PartTicket ticket = 0;
+  bool taken = false;
+  {
+    const MutexLock lock(mutex_);
+    ticket = ++next_ticket_;
+    taken = !stopping_ && fresh_.size() + stats_.waiting < kMaxLiveWaiting;
+    if (taken) fresh_.push_back({ticket, std::move(request), done});
+    if (!taken) ++stats_.refused;
+  }
+  if (!taken) {
+    done(Error{.code = Code::kUnavailable, .message = "Too many requests are waiting."});
+    return ticket;
+  }
+  changed_.NotifyAll();
+  return ticket;
+}
+
+void LiveSegments::Cancel(PartTicket ticket) {
+  const MutexLock lock(mutex_);
+  left_.insert(ticket);
+}
+
+void LiveSegments::Wake() {
+  {
+    const MutexLock lock(mutex_);
+    news_ = true;
+  }
+  changed_.NotifyAll();
+}
+
+// Waits for something to do; false at the end.
+bool LiveSegments::Take(std::deque<Fresh>& fresh, std::unordered_set<PartTicket>& left) {
+  const MutexLock lock(mutex_);
+  if (fresh_.empty() && !news_ && !stopping_) changed_.WaitFor(mutex_, kTick);
+  news_ = false;
+  fresh.swap(fresh_);
+  left.swap(left_);
+  return !stopping_;
+}
+
+void LiveSegments::Run() {
+  bool going_on = true;
+  while (going_on) {
+    std::deque<Fresh> fresh;
+    std::unordered_set<PartTicket> left;
+    going_on = Take(fresh, left);
+    std::erase_if(waiting_, [&](const Waiting& w) { return left.contains(w.ticket); });
+    for (Fresh& request : fresh) {
+      if (!going_on) Reply(request.done, Closing());
+      if (going_on && !left.contains(request.ticket)) Accept(std::move(request));
+    }
+    if (going_on) AnswerWaiting();
+    EndIdle();
+    const MutexLock lock(mutex_);
+    stats_.waiting = waiting_.size();
+    stats_.presentations = running_.size();
+    stats_.bytes = 0;
+    for (const auto& [key, running] : running_) stats_.bytes += running->presentation->bytes();
+  }
+  for (const Waiting& waiting : waiting_) Reply(waiting.done, Closing());
+  waiting_.clear();
+  for (const auto& [key, running] : running_) StopStreams(*running);
+  running_.clear();
+}
+
+void LiveSegments::Reply(const PartCallback& done, Result<MediaPart> part) {
+  {
+    const MutexLock lock(mutex_);
+    ++stats_.answered;
+  }
+  done(std::move(part));
+}
+
+void LiveSegments::Accept(Fresh fresh) {
+  auto request = ParseLiveRequest(fresh.request, options_.defaults);
+  if (!request.ok()) return Reply(fresh.done, request.error());
+  auto running = Find(*request);
+  if (!running.ok()) return Reply(fresh.done, running.error());
+  (*running)->used = SteadyNow();
+  if (auto answer = (*running)->presentation->Answer(request->ask)) {
+    return Reply(fresh.done, *std::move(answer));
+  }
+  const std::chrono::seconds patience(3 * (*running)->presentation->target_seconds());
+  const bool reload = request->ask.wait_segment || request->ask.part;
+  waiting_.push_back(
+      {.ticket = fresh.ticket,
+       .ask = std::move(request->ask),
+       .running = *running,
+       .done = std::move(fresh.done),
+       .deadline = SteadyNow() + (reload ? std::min(patience, kMaxLiveWait) : kMaxLiveWait)});
+}
+
+void LiveSegments::AnswerWaiting() {
+  const TimePoint now = SteadyNow();
+  std::erase_if(waiting_, [&](const Waiting& waiting) {
+    auto answer = waiting.running->presentation->Answer(waiting.ask);
+    if (!answer && now < waiting.deadline) return false;
+    waiting.running->used = now;
+    if (!answer) {
+      const MutexLock lock(mutex_);
+      ++stats_.timeouts;
+    }
+    Reply(waiting.done,
+          answer ? *std::move(answer)
+                 : Result<MediaPart>(Error{.code = Code::kUnavailable,
+                                           .message = "The live source brought nothing in time."}));
+    return true;
+  });
+}
+
+void LiveSegments::EndIdle() {
+  const TimePoint now = SteadyNow();
+  std::erase_if(running_, [&](const auto& entry) {
+    Running& running = *entry.second;
+    const bool awaited = std::ranges::any_of(
+        waiting_, [&](const Waiting& waiting) { return waiting.running == entry.second; });
+    const bool idle = !awaited && now - running.used > options_.idle;
+    if (idle || running.presentation->over()) StopStreams(running);
+    return idle;
+  });
+}
+
+void LiveSegments::StopStreams(Running& running) {
+  if (std::exchange(running.stopped, true)) return;
+  running.tee->Stop();
+  for (const StreamId id : running.streams) hooks_.cancel(id);
+}
+
+LiveSegmentStats LiveSegments::stats() const {
+  const MutexLock lock(mutex_);
+  return stats_;
+}
+
+}  // namespace gopmill

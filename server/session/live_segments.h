@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Live sources in segments: finds or starts the presentation that a request is for, and answers as
+// soon as there is an answer.
+//
+// A presentation begins with the first request for one of its playlists and ends some time after
+// the last request (LiveSegmentOptions::idle). Equal requests share it. Requests that have to wait
+// (the first playlist, a part that was hinted at, a playlist with _HLS_msn) wait here, bounded in
+// number and time.
+//
+// One thread answers all. Thread-safety: safe.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <unordered_set>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/thread_safety.h"
+#include "server/session/live_presentation.h"
+#include "server/session/live_source.h"
+#include "server/session/packet_tee.h"
+#include "server/session/service.h"
+#include "server/session/stream_session.h"
+
+namespace gopmill {
+
+inline constexpr std::size_t kMaxLivePresentations = 32;
+// Requests that wait for what is not there yet; more are refused (kUnavailable).
+inline constexpr std::size_t kMaxLiveWaiting = 1024;
+// How long a request may wait: three target durations, as RFC 8216bis has it, and no longer than
+// the front end does; for what has just been started, this.
+inline constexpr std::chrono::seconds kMaxLiveWait(20);
+
+struct LiveSegmentOptions {
+  SegmentDefaults defaults;
+  double part_seconds = 0.2;
+  double window_seconds = 60;                      // of a playlist
+  std::size_t max_bytes = std::size_t{64} << 20U;  // of each presentation
+  std::chrono::seconds idle{30};                   // without a request, then it ends
+};
+
+// What it needs of the service it belongs to.
+struct LiveHooks {
+  std::function<Result<std::shared_ptr<LiveSource>>(const std::string&)> find;
+  std::function<Result<StreamId>(SessionSpec)> admit;
+  std::function<void(StreamId)> cancel;
+};
+
+struct LiveSegmentStats {
+  std::size_t presentations = 0, waiting = 0, bytes = 0;
+  std::uint64_t started = 0, answered = 0, refused = 0, timeouts = 0;
+};
+
+class LiveSegments {
+ public:
+  LiveSegments(const LiveSegmentOptions& options, LiveHooks hooks);
+  ~LiveSegments();  // Stop
+  LiveSegments(const LiveSegments&) = delete;
+  LiveSegments& operator=(const LiveSegments&) = delete;
+
+  PartTicket Open(PartRequest request, PartCallback done);
+  void Cancel(PartTicket ticket);
+  // Answers all that waits with an error, stops the streams and takes no more requests. The streams
+  // may outlive it but not this object.
+  void Stop();
+  [[nodiscard]] LiveSegmentStats stats() const;
+
+  // Tickets of this service have this bit.
+  static constexpr PartTicket kTicketBit = PartTicket{1} << 63U;
+
+ private:
+  struct Fresh {
+    PartTicket ticket = 0;
+    PartRequest request;
+    PartCallback done;
+  };
+  struct Running {  // used by the one thread
+    std::shared_ptr<LivePresentation> presentation;
+    std::shared_ptr<PacketTee> tee;
+    std::vector<StreamId> streams;
+    TimePoint used;
+    bool stopped = false;
+  };
+  struct Waiting {
+    PartTicket ticket = 0;
+    LiveAsk ask;
+    std::shared_ptr<Running> running;
+    PartCallback done;
+    TimePoint deadline;
+  };
+  void Run();
+  bool Take(std::deque<Fresh>& fresh, std::unordered_set<PartTicket>& left);
+  void Accept(Fresh fresh);
+  Result<std::shared_ptr<Running>> Find(const LiveRequest& request);
+  Result<std::shared_ptr<Running>> Start(const LiveRequest& request);
+  Result<LiveSetup> Plan(const LiveRequest& request, const SourceInfo& source,
+                         std::vector<TargetRequest>& wanted);
+  Status StartStreams(const LiveRequest& request, const std::vector<TargetRequest>& wanted,
+                      Running& running);
+  void StopStreams(Running& running);
+  void AnswerWaiting();
+  void EndIdle();
+  void Wake();
+  void Reply(const PartCallback& done, Result<MediaPart> part);
+
+  const LiveSegmentOptions options_;
+  const LiveHooks hooks_;
+
+  // Used by the one thread.
+  std::map<std::string, std::shared_ptr<Running>> running_;
+  std::deque<Waiting> waiting_;
+  std::uint64_t next_version_ = 0;
+
+  mutable Mutex mutex_;  // guards all below
+  CondVar changed_;
+  std::deque<Fresh> fresh_ GOPMILL_GUARDED_BY(mutex_);
+  std::unordered_set<PartTicket> left_ GOPMILL_GUARDED_BY(mutex_);
+  PartTicket next_ticket_ GOPMILL_GUARDED_BY(mutex_) = kTicketBit;
+  bool news_ GOPMILL_GUARDED_BY(mutex_) = false;
+  bool stopping_ GOPMILL_GUARDED_BY(mutex_) = false;
+  LiveSegmentStats stats_ GOPMILL_GUARDED_BY(mutex_);
+
+  std::jthread thread_;  // last: started when everything above is ready
+};
+
+}  // namespace gopmill

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How LiveSegments finds and starts presentations.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/log.h"
+#include "server/session/live_hub.h"
+#include "server/session/live_segments.h"
+
+namespace gopmill {
+namespace {
+
+// The buffer behind the highest rate: units are short, and a key frame has to fit.
+constexpr double kBufferSeconds = 1;
+
+}  // namespace
+
+// The presentation that runs, or a new one: for a playlist, and for one that is over only if the
+// request does not come out of its playlists.
+Result<std::shared_ptr<LiveSegments::Running>> LiveSegments::Find(const LiveRequest& request) {
+  const auto found = running_.find(request.key);
+  const std::string& version = request.segments.version;
+  if (found != running_.end()) {
+    const LivePresentation& presentation = *found->second->presentation;
+    const bool current = version.empty() ? !presentation.over() : version == presentation.version();
+    if (current) return found->second;
+    if (presentation.over()) StopStreams(*found->second);
+  }
+  const PartKind kind = request.ask.name.kind;
+  const bool playlist =
+      kind == PartKind::kMaster || kind == PartKind::kManifest || kind == PartKind::kPlaylist;
+  if (!version.empty() || !playlist) {
+    return Error{.code = Code::kNotFound,
+                 .message = "This presentation is over; ask for its master playlist again.",
+                 .parameter = "version",
+                 .accepted = "what the master playlist names"};
+  }
+  if (found == running_.end() && running_.size() >= kMaxLivePresentations) {
+    return Error{.code = Code::kUnavailable, .message = "Too many presentations are running."};
+  }
+  return Start(request);
+}
+
+Result<std::shared_ptr<LiveSegments::Running>> LiveSegments::Start(const LiveRequest& request) {
+  GOPMILL_ASSIGN_OR_RETURN(const auto live, hooks_.find(request.source));
+  const auto info = live->info();
+  if (info == nullptr) {
+    return Error{.code = Code::kUnavailable, .message = "Nobody publishes under this name now."};
+  }
+  std::vector<TargetRequest> wanted;
+  GOPMILL_ASSIGN_OR_RETURN(LiveSetup setup, Plan(request, *info, wanted));
+  setup.terms.version = fmt::format("{:x}", next_version_++);
+  setup.terms.query = QueryFor(request.shared, setup.terms.version);
+  auto running = std::make_shared<Running>();
+  running->tee = std::make_shared<PacketTee>(
+      [live](const std::stop_token& stop) { return live->Subscribe(stop); }, wanted.size(),
+      setup.clock);
+  running->presentation = std::make_shared<LivePresentation>(std::move(setup));
+  running->used = SteadyNow();
+  const Status started = StartStreams(request, wanted, *running);
+  if (!started.ok()) {
+    StopStreams(*running);
+    return started.error();
+  }
+  running_[request.key] = running;
+  const MutexLock lock(mutex_);
+  ++stats_.started;
+  return running;
+}
+
+// A unit is a whole number of parts, and a segment of units.
+Result<LiveSetup> LiveSegments::Plan(const LiveRequest& request, const SourceInfo& source,
+                                     std::vector<TargetRequest>& wanted) {
+  const SegmentRequest& segments = request.segments;
+  GOPMILL_ASSIGN_OR_RETURN(const auto first,
+                           ResolveRenditions(segments,
+                                             {.unit_seconds = kUnitParts * options_.part_seconds,
+                                              .buffer_seconds = kBufferSeconds},
+                                             source));
+  const Rational fps = first.front().target.fps;
+  const double rate = fps.ToDouble();
+  LiveSetup setup;
+  setup.cut.part_frames = std::max<std::int64_t>(1, std::llround(options_.part_seconds * rate));
+  const std::int64_t unit_frames = kUnitParts * setup.cut.part_frames;
+  const auto full = std::llround(segments.segment_seconds * rate);
+  setup.cut.segment_frames = std::max<std::int64_t>(full - unit_frames / 2, 1);
+  setup.terms.part = Rational{setup.cut.part_frames * fps.den, fps.num}.Reduced();
+  setup.terms.segment_seconds = segments.segment_seconds;
+  const double longest = static_cast<double>(full + unit_frames / 2) / rate;
+  setup.terms.window = {.listed_seconds = options_.window_seconds,
+                        .target_seconds = std::max(1, static_cast<int>(std::lround(longest)))};
+  GOPMILL_ASSIGN_OR_RETURN(
+      const auto renditions,
+      ResolveRenditions(segments,
+                        {.unit_seconds = static_cast<double>(unit_frames) / rate,
+                         .buffer_seconds = kBufferSeconds},
+                        source));
+  for (const RenditionTarget& rendition : renditions) {
+    wanted.push_back(rendition.wanted);
+    wanted.back().container = Container::kMp4;
+    if (wanted.size() > 1) wanted.back().acodec = AudioCodec::kNone;  // the first brings the sound
+    setup.terms.targets.push_back(rendition.target);
+  }
+  setup.sound = source.audio && setup.terms.targets.front().acodec != AudioCodec::kNone;
+  setup.max_bytes = options_.max_bytes;
+  setup.clock = std::make_shared<LiveClock>();
+  // Streams end before this object does: MediaService sees to it.
+  setup.on_change = [this] { Wake(); };
+  return setup;
+}
+
+Status LiveSegments::StartStreams(const LiveRequest& request,
+                                  const std::vector<TargetRequest>& wanted, Running& running) {
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    SessionSpec spec;
+    spec.source_name = std::string(kLivePrefix) + request.source;
+    spec.request = wanted[i];
+    spec.open_packets = [tee = running.tee, i](const std::stop_token& stop) {
+      return tee->Open(i, stop);
+    };
+    spec.sink = running.presentation->MakeSink(i);
+    GOPMILL_ASSIGN_OR_RETURN(const StreamId id, hooks_.admit(std::move(spec)));
+    running.streams.push_back(id);
+  }
+  return OkStatus();
+}
+
+}  // namespace gopmill

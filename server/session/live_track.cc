@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/live_track.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace gopmill {
+namespace {
+
+std::size_t SizeOf(const LiveSegment& segment) {
+  std::size_t bytes = segment.whole ? segment.whole->size() : 0;
+  for (const LivePart& part : segment.parts) bytes += part.bytes->size();
+  return bytes;
+}
+
+}  // namespace
+
+void LiveTrack::Describe(SegmentTrack track, const CodedTrack& coded) {
+  track_ = std::move(track);
+  coded_ = coded;
+}
+
+void LiveTrack::Begin(LiveSegment segment) { segments_.push_back(std::move(segment)); }
+
+void LiveTrack::Add(LivePart part) {
+  LiveSegment& segment = segments_.back();
+  segment.ticks += part.ticks;
+  bytes_ += part.bytes->size();
+  segment.parts.push_back(std::move(part));
+}
+
+void LiveTrack::End() {
+  LiveSegment& segment = segments_.back();
+  segment.complete = true;
+  if (!segment.parts.empty()) {
+    auto whole = std::make_shared<std::string>();
+    for (const LivePart& part : segment.parts) whole->append(*part.bytes);
+    bytes_ += whole->size();
+    const double bits = 8 * static_cast<double>(whole->size());
+    measured_bps_ =
+        std::max<std::int64_t>(measured_bps_, std::llround(bits / Seconds(segment.ticks) + 0.5));
+    segment.whole = std::move(whole);
+  }
+  DropOldParts();
+  Trim();
+}
+
+void LiveTrack::DropOldParts() {
+  const std::int64_t edge = segments_.back().end();
+  for (LiveSegment& segment : segments_) {
+    const double behind = Seconds(edge - segment.end());
+    if (behind <= (kPartTargets + kPartGraceTargets) * window_.target_seconds) break;
+    bytes_ -= SizeOf(segment);
+    segment.parts.clear();
+    bytes_ += SizeOf(segment);
+  }
+}
+
+// RFC 8216 section 6.2.2: what stays listed is at least three target durations long, and what was
+// listed can be had for another playlist's length and its own.
+void LiveTrack::Trim() {
+  const std::int64_t edge = segments_.back().end();
+  const double least = 3.0 * window_.target_seconds;
+  const double longest = std::max(window_.listed_seconds, least);
+  for (const LiveSegment& segment : segments_) {
+    if (segment.number < first_listed_) continue;
+    if (Seconds(edge - segment.start) <= longest || Seconds(edge - segment.end()) < least) break;
+    first_listed_ = segment.number + 1;
+  }
+  const auto forgotten = [&](const LiveSegment& segment) {
+    return Seconds(edge - segment.end()) > 2 * longest + window_.target_seconds;
+  };
+  while (forgotten(segments_.front()) && DropOldest()) continue;
+}
+
+bool LiveTrack::DropOldest() {
+  if (segments_.size() <= kFewestSegments) return false;
+  bytes_ -= SizeOf(segments_.front());
+  segments_.pop_front();
+  first_listed_ = std::max(first_listed_, segments_.front().number);
+  return true;
+}
+
+bool LiveTrack::parts_listed(const LiveSegment& segment) const {
+  const std::int64_t behind = segments_.back().end() - segment.end();
+  return Seconds(behind) <= kPartTargets * window_.target_seconds;
+}
+
+const LiveSegment* LiveTrack::Find(std::int64_t number) const {
+  if (segments_.empty() || number < segments_.front().number) return nullptr;
+  const auto index = static_cast<std::size_t>(number - segments_.front().number);
+  return index < segments_.size() ? &segments_[index] : nullptr;
+}
+
+std::int64_t LiveTrack::last_complete() const {
+  if (segments_.empty()) return -1;
+  const LiveSegment& newest = segments_.back();
+  return newest.complete ? newest.number : newest.number - 1;
+}
+
+std::size_t LiveTrack::parts_behind() const {
+  if (segments_.empty() || segments_.back().complete) return 0;
+  return segments_.back().parts.size();
+}
+
+}  // namespace gopmill

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A publisher whose picture tells the time: 20 vertical bars are the bits of the milliseconds since
+// `epoch`, taken when the picture is made. What a player shows says how old it is.
+import {spawn} from 'node:child_process';
+import http from 'node:http';
+
+export const width = 320, height = 180, bits = 20;
+const fps = 30, rate = 48000, barWidth = width / bits;
+
+function picture(milliseconds) {
+  const frame = Buffer.alloc(width * height * 3 / 2, 128);
+  const row = Buffer.alloc(width);
+  for (let bit = 0; bit < bits; ++bit) {
+    row.fill(milliseconds >> bit & 1 ? 235 : 16, bit * barWidth, (bit + 1) * barWidth);
+  }
+  for (let y = 0; y < height; ++y) row.copy(frame, y * width);
+  return frame;
+}
+
+// A tone, as many samples as go with one picture.
+function tone(from) {
+  const samples = Buffer.alloc(2 * rate / fps);
+  for (let n = 0; n < rate / fps; ++n) {
+    samples.writeInt16LE(Math.round(3000 * Math.sin(2 * Math.PI * 440 * (from + n) / rate)), 2 * n);
+  }
+  return samples;
+}
+
+// Publishes under `name` until stop() is called.
+export function publishClock(baseUrl, name) {
+  const epoch = Date.now();
+  const ffmpeg = spawn('ffmpeg', [
+    '-v', 'error', '-probesize', '32', '-analyzeduration', '0', '-f', 'rawvideo', '-pix_fmt', 'yuv420p', '-s',
+    `${width}x${height}`, '-r', String(fps), '-i', 'pipe:0', '-f', 's16le', '-ar', String(rate), '-ac', '1', '-i',
+    'pipe:3', '-c:v', 'libx264', '-preset', 'ultrafast', '-tune', 'zerolatency', '-g', String(fps), '-c:a', 'aac',
+    '-muxdelay', '0', '-flush_packets', '1', '-f', 'mpegts', '-'],
+  {stdio: ['pipe', 'pipe', 'inherit', 'pipe']});
+  const [pictures, stream, , sound] = ffmpeg.stdio;
+  const request = http.request(`${baseUrl}/v1/live/${name}`, {method: 'PUT'});
+  for (const broken of [pictures, sound, request]) broken.on('error', () => {});
+  stream.pipe(request);
+  let sent = 0;
+  const timer = setInterval(() => {
+    for (const due = (Date.now() - epoch) * fps / 1000; sent < due; ++sent) {
+      pictures.write(picture(Date.now() - epoch));
+      sound.write(tone(sent * rate / fps));
+    }
+  }, 5);
+  return {
+    epoch,
+    stop() {
+      clearInterval(timer);
+      ffmpeg.kill('SIGKILL');
+      request.destroy();
+    },
+  };
+}
+
+// In the page: how old the picture is that `video` shows, in milliseconds.
+export const pictureAge = ({epoch, width, height, bits}) => {
+  const canvas = document.createElement('canvas');
+  canvas.width = width;
+  canvas.height = height;
+  const context = canvas.getContext('2d');
+  context.drawImage(document.querySelector('video'), 0, 0, width, height);
+  const row = context.getImageData(0, height / 2, width, 1).data;
+  let shown = 0;
+  for (let bit = 0; bit < bits; ++bit) {
+    if (row[4 * Math.floor((bit + 0.5) * width / bits)] > 128) shown |= 1 << bit;
+  }
+  return Date.now() - epoch - shown;
+};

@@ -1,0 +1,359 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Watches a live presentation and checks it against the rules that players forgive.
+
+  tests/integration/live_check.py http://127.0.0.1:8080/v1/hls/live/cam/master.m3u8 [SECONDS]
+
+HLS (RFC 8216, draft-pantos-hls-rfc8216bis): what may change from one version of a playlist to the
+next, sequence numbers, dates, parts against segments, hints and reports against what came, blocking
+reloads. CMAF: times of parts and segments, equal key frames in all renditions. DASH (DASH-IF's rules
+for live services): availability against the clock, timelines against the media. Prints what is wrong;
+exit code 1 if anything is.
+"""
+
+import re
+import sys
+import threading
+import time
+import urllib.error
+import xml.etree.ElementTree as ET
+from datetime import datetime
+from pathlib import Path
+from urllib.parse import urljoin
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from hls_check import DASH, Fragment, attributes, avc_codec, avc_is_idr, boxes, fetch, lead, timescale  # noqa: E402
+
+CLOSE = 0.002  # seconds: what rounding to text may cost
+
+
+def wall(text):
+    return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+def status_of(url):
+    try:
+        fetch(url)
+        return 200
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+class Segment:
+    def __init__(self, number):
+        self.number, self.parts = number, []
+        self.uri = self.seconds = self.date = None
+        self.discontinuity = self.gap = False
+
+
+class Playlist:
+    """One version of a live media playlist."""
+
+    def __init__(self, url, problem):
+        self.read_at = time.time()
+        lines = fetch(url).decode().splitlines()
+        problem(lines[0] == "#EXTM3U", "the first line is not #EXTM3U")
+        self.tags, self.segments, self.reports, self.hint = {}, [], {}, None
+        current = None
+        for line in lines[1:]:
+            name, _, value = line.partition(":")
+            if current is None and name in ("#EXT-X-DISCONTINUITY", "#EXT-X-PROGRAM-DATE-TIME", "#EXT-X-PART",
+                                            "#EXTINF", "#EXT-X-GAP"):
+                current = Segment(int(self.tags["#EXT-X-MEDIA-SEQUENCE"]) + len(self.segments))
+                self.segments.append(current)
+            if name == "#EXT-X-DISCONTINUITY":
+                current.discontinuity = True
+            elif name == "#EXT-X-PROGRAM-DATE-TIME":
+                current.date = wall(value)
+            elif name == "#EXT-X-GAP":
+                current.gap = True
+            elif name == "#EXT-X-PART":
+                says = attributes(line)
+                current.parts.append((urljoin(url, says["URI"]), float(says["DURATION"]),
+                                      says.get("INDEPENDENT") == "YES"))
+            elif name == "#EXTINF":
+                current.seconds = float(value.rstrip(","))
+            elif name == "#EXT-X-PRELOAD-HINT":
+                self.hint = urljoin(url, attributes(line)["URI"])
+            elif name == "#EXT-X-RENDITION-REPORT":
+                says = attributes(line)
+                self.reports[says["URI"].split(".")[0]] = (int(says["LAST-MSN"]), int(says["LAST-PART"]))
+            elif name.startswith("#EXT"):
+                problem(name not in self.tags, f"{name} comes twice")
+                self.tags[name] = attributes(line) if "=" in value else value
+            elif line and not line.startswith("#"):
+                current.uri = urljoin(url, line)
+                current = None
+        self.first = int(self.tags["#EXT-X-MEDIA-SEQUENCE"])
+        self.complete = [s for s in self.segments if s.uri]
+        self.part_target = float(self.tags["#EXT-X-PART-INF"]["PART-TARGET"])
+        self.target = int(self.tags["#EXT-X-TARGETDURATION"])
+        self.check(problem)
+
+    def newest(self):
+        """Number of the newest segment that has a part, and of that part."""
+        last = self.segments[-1]
+        return (last.number, len(last.parts) - 1)
+
+    def check(self, problem):
+        control = self.tags["#EXT-X-SERVER-CONTROL"]
+        problem(control["CAN-BLOCK-RELOAD"] == "YES", "CAN-BLOCK-RELOAD")
+        problem(float(control["HOLD-BACK"]) >= 3 * self.target, "HOLD-BACK below three target durations")
+        problem(float(control["PART-HOLD-BACK"]) >= 3 * self.part_target, "PART-HOLD-BACK below three parts")
+        problem(int(self.tags["#EXT-X-VERSION"]) >= 6 and "#EXT-X-INDEPENDENT-SEGMENTS" in self.tags, "version")
+        problem("URI" in self.tags["#EXT-X-MAP"], "no EXT-X-MAP")
+        ended = "#EXT-X-ENDLIST" in self.tags
+        problem(ended or self.hint, "no PRELOAD-HINT")
+        problem(all(s.uri for s in self.segments[:-1]), "a segment without a name in the middle")
+        behind = 0
+        for number in range(len(self.segments) - 1, -1, -1):
+            segment = self.segments[number]
+            where = f"segment {segment.number}"
+            problem(segment.date is not None, f"{where} has no date")
+            for index, (_, seconds, _) in enumerate(segment.parts):
+                last = segment.uri and index == len(segment.parts) - 1
+                problem(seconds <= self.part_target + 1e-5, f"{where}: part of {seconds} s")
+                problem(last or seconds >= 0.85 * self.part_target, f"{where}: part {index} of only {seconds} s")
+            if segment.uri and not segment.gap:
+                problem(round(segment.seconds) <= self.target, f"{where} is longer than the target")
+                total = sum(part[1] for part in segment.parts)
+                problem(not segment.parts or abs(total - segment.seconds) < CLOSE, f"{where}: parts last {total}")
+                problem(segment.parts or behind >= 3 * self.target - CLOSE, f"{where} has lost its parts too early")
+            behind += segment.seconds or sum(part[1] for part in segment.parts)
+            if number and not segment.discontinuity and not self.segments[number - 1].gap:
+                step = segment.date - self.segments[number - 1].date
+                off = step - self.segments[number - 1].seconds
+                problem(abs(off) < CLOSE, f"{where}: its date is {off:.3f} s off")
+
+
+class Watch:
+    """All versions of one media playlist, by blocking reload, on a thread of its own."""
+
+    def __init__(self, name, url, seconds, problem):
+        self.name, self.url, self.problem, self.seconds = name, url, problem, seconds
+        self.segments, self.parts, self.lateness, self.hints, self.versions = {}, {}, [], [], 0
+        self.init, self.last = None, None
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    def run(self):
+        try:
+            self.follow()
+        except Exception as error:  # whatever it is, the thread that checks must hear of it
+            self.problem(False, f"watching failed: {error!r}")
+
+    def follow(self):
+        self.last = Playlist(self.url, self.problem)
+        self.init = fetch(urljoin(self.url, self.last.tags["#EXT-X-MAP"]["URI"]))
+        self.note(self.last)
+        end = time.monotonic() + self.seconds
+        while time.monotonic() < end and "#EXT-X-ENDLIST" not in self.last.tags:
+            number, part = self.last.newest()
+            if self.last.segments[-1].uri:
+                number, part = number + 1, -1
+            join = "&" if "?" in self.url else "?"
+            playlist = Playlist(f"{self.url}{join}_HLS_msn={number}&_HLS_part={part + 1}", self.problem)
+            self.problem(playlist.newest() >= (number, part + 1), f"waited for {number}.{part + 1} in vain")
+            self.compare(self.last, playlist)
+            self.last = playlist
+            self.note(playlist)
+
+    def compare(self, old, new):
+        problem = self.problem
+        for tag in ("#EXT-X-TARGETDURATION", "#EXT-X-PART-INF", "#EXT-X-SERVER-CONTROL", "#EXT-X-MAP", "#EXT-X-VERSION"):
+            problem(old.tags[tag] == new.tags[tag], f"{tag} has changed")
+        gone = new.first - old.first
+        problem(0 <= gone < len(old.segments), f"media sequence from {old.first} to {new.first}")
+        left = int(new.tags["#EXT-X-DISCONTINUITY-SEQUENCE"]) - int(old.tags["#EXT-X-DISCONTINUITY-SEQUENCE"])
+        passed = sum(s.discontinuity for s in old.segments[:gone])
+        problem(left == passed, f"discontinuity sequence rose by {left}, not {passed}")
+        stay = sum(s.seconds for s in new.complete)
+        problem(not gone or stay >= 3 * new.target - CLOSE, f"only {stay:.1f} s stay listed")
+        for before, after in zip(old.segments[gone:], new.segments):
+            where = f"segment {before.number}"
+            problem(before.number == after.number, f"{where} is now {after.number}")
+            problem(abs(before.date - after.date) < 1e-6 and before.discontinuity == after.discontinuity,
+                    f"{where} has another date or discontinuity")
+            problem(not before.uri or (before.uri, before.seconds) == (after.uri, after.seconds), f"{where} changed")
+            kept = min(len(before.parts), len(after.parts))
+            problem(before.parts[:kept] == after.parts[:kept], f"{where}: parts changed")
+
+    def note(self, playlist):
+        self.versions += 1
+        for segment in playlist.segments:
+            if segment.uri:
+                self.segments[segment.number] = segment
+            for index, part in enumerate(segment.parts):
+                self.parts.setdefault((segment.number, index), part)
+        last = playlist.segments[-1]
+        if not last.uri:
+            end = last.date + sum(part[1] for part in last.parts)
+            self.lateness.append(playlist.read_at - end)
+        self.hints.append((playlist.newest(), playlist.hint))
+
+    def check_media(self):
+        """Reads what was listed last: parts are their segment, and times go on."""
+        ticks, ahead = timescale(self.init), lead(self.init)
+        fact = {"starts": {}, "peak": 0, "init": self.init, "late": self.lateness, "bytes": 0, "seconds": 0,
+                "timescale": ticks, "lead": ahead}
+        expected = None
+        for segment in self.last.complete:
+            if segment.gap:
+                continue
+            data = fetch(segment.uri)
+            name = f"segment {segment.number}"
+            fragments = list(split(data))
+            fact["starts"][segment.number] = fragments[0].decode_time
+            fact["bytes"], fact["seconds"] = fact["bytes"] + len(data), fact["seconds"] + segment.seconds
+            fact["peak"] = max(fact["peak"], 8 * len(data) / segment.seconds)
+            for fragment in fragments:
+                self.problem(expected in (None, fragment.decode_time),
+                             f"{name}: tfdt {fragment.decode_time}, not {expected}")
+                expected = fragment.decode_time + fragment.duration
+            length = sum(f.duration for f in fragments) / ticks
+            self.problem(abs(length - segment.seconds) < CLOSE, f"{name} lasts {length}, EXTINF {segment.seconds}")
+            self.problem(fragments[0].sync, f"{name} does not begin with a sync sample")
+            if b"avcC" in self.init:
+                self.problem(avc_is_idr(fragments[0].first), f"{name} does not begin with an IDR picture")
+            if segment.parts:
+                self.problem(b"".join(fetch(part[0]) for part in segment.parts) == data, f"{name} is not its parts")
+                self.problem(segment.parts[0][2], f"{name}: its first part is not marked independent")
+        for newest, hint in self.hints[:-2]:
+            coming = [p for p in ((newest[0], newest[1] + 1), (newest[0] + 1, 0)) if p in self.parts]
+            self.problem(not coming or hint == self.parts[coming[0]][0] or coming[0][1] == 0,
+                         f"hinted at {hint}, got {coming}")
+        return fact
+
+
+def split(data):
+    """The fragments of a segment in pieces."""
+    at, start = 0, 0
+    while at + 8 <= len(data):
+        size, name = int.from_bytes(data[at:at + 4], "big"), data[at + 4:at + 8]
+        at += size
+        if name == b"mdat":
+            yield Fragment(data[start:at])
+            start = at
+
+
+class Checker:
+    def __init__(self, seconds):
+        self.problems, self.seconds = [], seconds
+
+    def problem_in(self, where):
+        def report(good, text):
+            if not good:
+                self.problems.append(f"{where}: {text}")
+        return report
+
+    def check_hls(self, url):
+        problem = self.problem_in("master")
+        lines = fetch(url).decode().splitlines()
+        problem(lines[0] == "#EXTM3U" and "#EXT-X-INDEPENDENT-SEGMENTS" in lines, "header")
+        streams = [(attributes(a), b) for a, b in zip(lines, lines[1:]) if a.startswith("#EXT-X-STREAM-INF:")]
+        sound = [attributes(line)["URI"] for line in lines if line.startswith("#EXT-X-MEDIA:")]
+        uris = [uri for _, uri in streams] + sound
+        watches = {uri.split(".")[0]: Watch(uri, urljoin(url, uri), self.seconds, self.problem_in(uri.split(".")[0]))
+                   for uri in uris}
+        for watch in watches.values():
+            watch.thread.join()
+        if self.problems and any(watch.last is None for watch in watches.values()):
+            return {}
+        facts = {name: watch.check_media() for name, watch in watches.items()}
+        self.check_together(watches, facts)
+        for says, uri in streams:
+            name = uri.split(".")[0]
+            problem = self.problem_in(name)
+            peak = facts[name]["peak"] + (facts["a0"]["peak"] if sound else 0)
+            problem(int(says["BANDWIDTH"]) >= peak, f"BANDWIDTH {says['BANDWIDTH']} below the peak {peak:.0f}")
+            if b"avcC" in facts[name]["init"]:
+                problem(avc_codec(facts[name]["init"]) in says["CODECS"].split(","), f"CODECS {says['CODECS']}")
+        return facts
+
+    def check_together(self, watches, facts):
+        first = facts["v0"]["starts"]
+        for name, watch in watches.items():
+            problem = self.problem_in(name)
+            problem(watch.versions > 1, "the playlist never changed")
+            reported = set(watch.last.reports)
+            problem(reported == set(watches) - {name}, f"reports of {reported}")
+            for other, (number, part) in watch.last.reports.items():
+                problem((number, part) in watches[other].parts or number >= watches[other].last.newest()[0],
+                        f"reports {number}.{part} of {other}")
+            if name != "a0":
+                common = set(first) & set(facts[name]["starts"])
+                problem(common and all(first[n] == facts[name]["starts"][n] for n in common),
+                        "key frames differ from v0's")
+            problem(watch.last.target == watches["v0"].last.target, "another target duration")
+            for number, segment in watch.segments.items():
+                mate = watches["v0"].segments.get(number)
+                problem(mate is None or (mate.discontinuity == segment.discontinuity
+                                         and abs(mate.date - segment.date) < 0.2), f"segment {number} differs from v0's")
+
+
+def check_dash(url, facts, problem):
+    """The manifest as it is now; all that it lists must be there and be due."""
+    root = ET.fromstring(fetch(url))
+    now = time.time()
+    problem(root.get("type") == "dynamic" and root.get("minimumUpdatePeriod"), "not dynamic")
+    begin = wall(root.get("availabilityStartTime"))
+    timing = root.find(DASH + "UTCTiming")
+    problem(timing.get("schemeIdUri").endswith("utc:direct:2014") and abs(wall(timing.get("value")) - now) < 1, "UTCTiming")
+    depth = float(root.get("timeShiftBufferDepth")[2:-1])
+    for period in root.iter(DASH + "Period"):
+        start = begin + float(period.get("start")[2:-1])
+        for group in period.iter(DASH + "AdaptationSet"):
+            template = group.find(DASH + "SegmentTemplate")
+            ticks, offset = int(template.get("timescale")), int(template.get("presentationTimeOffset"))
+            number, expected = int(template.get("startNumber")), None
+            entries = list(template.iter(DASH + "S"))
+            for entry in entries:
+                at, length = int(entry.get("t")), int(entry.get("d"))
+                problem(expected in (None, at), f"a hole in the timeline at {number}")
+                expected = at + length
+                due = start + (at + length - offset) / ticks
+                problem(due <= now + 2, f"segment {number} is listed {due - now:.2f} s before it is due")
+                problem(due >= now - depth - 20, f"segment {number} should be gone")
+                for representation in group.iter(DASH + "Representation"):
+                    name = representation.get("id")
+                    known = facts.get(name, {}).get("starts", {})
+                    if number in known:
+                        shift = facts[name]["lead"] if name.startswith("a") else 0
+                        problem(abs(known[number] - shift - at) <= 1, f"{name}-{number}: timeline {at}, media {known[number]}")
+                number += 1
+            last = entries[-1] if entries else None
+            if period.get("duration") is None and last is not None:
+                late = now - due - int(last.get("d")) / ticks
+                problem(late <= 0.3, f"segment {number} was due {late:.2f} s ago and is not listed")
+            for representation in group.iter(DASH + "Representation") if last is not None else []:
+                name = template.get("media").replace("$RepresentationID$", representation.get("id"))
+                problem(status_of(urljoin(url, name.replace("$Number$", str(number - 1)))) == 200, f"{name} is not there")
+                name = template.get("initialization").replace("$RepresentationID$", representation.get("id"))
+                problem(b"moov" in fetch(urljoin(url, name)), "the init segment")
+    return begin
+
+
+def check(url, seconds):
+    """All that is wrong with the presentation behind this master playlist; and what was measured."""
+    checker = Checker(seconds)
+    facts = checker.check_hls(url)
+    if facts:
+        manifest = url.replace("/v1/hls/", "/v1/dash/").replace("master.m3u8", "manifest.mpd")
+        check_dash(manifest, facts, checker.problem_in("manifest"))
+    return checker.problems, facts
+
+
+def main():
+    problems, facts = check(sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 8)
+    for text in problems:
+        print(text)
+    for name, fact in facts.items():
+        late = sorted(fact["late"])
+        print(f"{name}: {len(fact['starts'])} segments, {8 * fact['bytes'] / fact['seconds'] / 1000:.0f} kb/s, "
+              f"peak {fact['peak'] / 1000:.0f}, newest part {late[len(late) // 2]:.3f} s old (at most {late[-1]:.3f})")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

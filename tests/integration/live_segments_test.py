@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Live sources as HLS, LL-HLS and DASH: rules (live_check.py), real clients, publishers that come back,
+sharing, what ends by itself, garbage."""
+
+import http.client
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import live_check  # noqa: E402
+import live_test  # noqa: E402
+from live_test import Publisher, check, make_stream, wait_until  # noqa: E402
+
+PROGRAM = os.environ["GOPMILL_PROGRAM"]
+LADDER = "rungs=320x180:200k,160x90:80k&preset=ultrafast"
+ONE = "width=160&bitrate=80k&preset=ultrafast"
+SHORT = ONE + "&segment=1"
+
+
+class Server(live_test.Server):
+    def __init__(self, folder):
+        self.folder = folder
+        environment = dict(os.environ, GOPMILL_SEGMENTS_LIVE_IDLE_SECONDS="2")
+        self.process = subprocess.Popen(
+            [PROGRAM, "serve", "--library", folder, "--http-port", "0", "--rtsp-port", "0", "--dvr-seconds", "6",
+             "--segment-cache-bytes", "0"], stderr=subprocess.PIPE, text=True, env=environment)
+        for line in self.process.stderr:
+            found = re.search(r"listening on (http://127\.0\.0\.1:(\d+))", line)
+            if found:
+                self.base, self.port = found[1], int(found[2])
+                break
+        threading.Thread(target=self.process.stderr.read, daemon=True).start()
+
+    def fetch(self, path):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        body = answer.read()
+        return answer.status, answer, body
+
+    def metric(self, name):
+        text = self.get("/metrics")[1].decode()
+        return float(re.search(rf"^{re.escape(name)} (\S+)$", text, re.M)[1])
+
+
+def publish(server, name, path):
+    publisher = Publisher(server, name, path)
+    wait_until(lambda: server.live(name).get("source"), 10, f"a publisher of {name} that is known")
+    return publisher
+
+
+def rules_hold_and_equal_requests_share(server):
+    publisher = publish(server, "cam", make_stream(server.folder, "a.ts", 30))
+    facts = {}
+    watcher = threading.Thread(target=lambda: facts.update(zip(
+        ("problems", "facts"), live_check.check(f"{server.base}/v1/hls/live/cam/master.m3u8?{LADDER}", 9))))
+    watcher.start()
+    seen = subprocess.run(
+        ["ffmpeg", "-nostdin", "-v", "error", "-progress", "-", "-live_start_index", "0", "-i",
+         f"{server.base}/v1/hls/live/cam/master.m3u8?{LADDER}", "-t", "4", "-map", "0:v:0", "-map", "0:a:0", "-f",
+         "null", os.devnull], capture_output=True, text=True, check=False)
+    check(seen.returncode == 0 and not seen.stderr, f"ffmpeg: {seen.stderr[:300]}")
+    check(int(re.findall(r"^frame=(\d+)", seen.stdout, re.M)[-1]) >= 118, "ffmpeg saw too few pictures")
+    check(len(server.running()) == 2, f"{len(server.running())} streams for two clients of two renditions")
+    watcher.join()
+    check(facts["problems"] == [], f"rules: {facts['problems'][:6]}")
+    check(sorted(facts["facts"]) == ["a0", "v0", "v1"], f"renditions {list(facts['facts'])}")
+    check(max(facts["facts"]["v0"]["starts"]) >= 5, "the window has not moved")
+    status, _, _ = server.fetch(f"/v1/hls/live/cam/v0-0.m4s?{LADDER}")
+    check(status == 200, f"a segment that was listed until just now: {status}")
+    late = sorted(facts["facts"]["v0"]["late"])
+    check(late[len(late) // 2] < 1.5, f"parts are {late[len(late) // 2]:.2f} s old when they are listed")
+    publisher.kill()
+    wait_until(lambda: not server.running(), 6, "nobody asks and the streams go on")
+    check(server.metric("gopmill_live_presentations") == 0, "nobody asks and the presentation is kept")
+
+
+def a_publisher_that_returns(server):
+    movie = make_stream(server.folder, "b.ts", 30)
+    first = publish(server, "back", movie)
+    watch = {}
+    watcher = threading.Thread(target=lambda: watch.update(zip(
+        ("problems", "facts"), live_check.check(f"{server.base}/v1/hls/live/back/master.m3u8?{SHORT}", 7))))
+    watcher.start()
+    wait_until(lambda: server.live("back")["counts"]["packets"] > 200, 20, "packets of the first publisher")
+    first.kill()
+    wait_until(lambda: not server.live("back")["publishing"], 5, "a killed publisher is still there")
+    second = publish(server, "back", movie)
+    watcher.join()
+    check(watch["problems"] == [], f"over a return: {watch['problems'][:6]}")
+    playlist = server.get(f"/v1/hls/live/back/v0.m3u8?{SHORT}")[1].decode()
+    tags = playlist.count("#EXT-X-DISCONTINUITY\n") + int(re.search(r"DISCONTINUITY-SEQUENCE:(\d+)", playlist)[1])
+    check(tags == 1, f"{tags} discontinuities")
+    manifest = server.get(f"/v1/dash/live/back/manifest.mpd?{SHORT}")[1].decode()
+    check('<Period id="1"' in manifest, "no new period")
+    second.kill()
+    begin = time.monotonic()
+    ahead = int(re.findall(r"v0-(\d+)\.m4s", playlist)[-1]) + 2
+    status, _, body = server.fetch(f"/v1/hls/live/back/v0.m3u8?{SHORT}&_HLS_msn={ahead}")
+    check(status == 503 and time.monotonic() - begin < 6, f"waiting for what does not come: {status}, {body[:200]}")
+
+
+def garbage(server):
+    publisher = publish(server, "bad", make_stream(server.folder, "c.ts", 20))
+    live = "/v1/hls/live/bad"
+    status, answer, _ = server.fetch(f"{live}/v0.m3u8?{ONE}")
+    check(status == 200 and answer.getheader("Cache-Control") == "no-cache", "a playlist without its master")
+    for path, expected in [
+        (f"{live}/v0-999.m4s?{ONE}", 404), (f"{live}/v0-0.99.m4s?{ONE}", 404), (f"{live}/v0-999.0.m4s?{ONE}", 404),
+        (f"{live}/v0-0.-1.m4s?{ONE}", 404), (f"{live}/v0-0..m4s?{ONE}", 404), (f"{live}/v0-0.01.m4s?{ONE}", 404),
+        (f"{live}/v0-0.1.2.m4s?{ONE}", 404), (f"{live}/v1.m3u8?{ONE}", 404), (f"{live}/a1.m3u8?{ONE}", 404),
+        (f"{live}/v0-0.ts?{ONE}", 404), (f"{live}/x.m3u8?{ONE}", 404), (f"{live}/v0.m3u8?{ONE}&version=1", 404),
+        (f"{live}/v0-0.m4s?width=320", 404), (f"{live}/v0.m3u8?{ONE}&_HLS_msn=99", 400),
+        (f"{live}/v0.m3u8?{ONE}&_HLS_msn=0x1", 400), (f"{live}/v0.m3u8?{ONE}&_HLS_msn=-1", 400),
+        (f"{live}/v0.m3u8?{ONE}&_HLS_msn=", 400), (f"{live}/v0.m3u8?{ONE}&_HLS_part=0", 400),
+        (f"{live}/v0.m3u8?{ONE}&_HLS_msn=2&_HLS_part=99", 400), (f"{live}/v0.m3u8?{ONE}&_HLS_msn=1&_HLS_msn=1", 400),
+        (f"{live}/v0.m3u8?{ONE}&_HLS_msn=99999999999999999999", 400), (f"{live}/master.m3u8?{ONE}&_HLS_msn=0", 400),
+        (f"{live}/v0.m3u8?{ONE}&_HLS_push=1", 400), (f"{live}/master.m3u8?{ONE}&container=ts", 400),
+        (f"{live}/master.m3u8?{ONE}&start=3", 400), (f"{live}/master.m3u8?{ONE}&duration=3", 400),
+        (f"{live}/master.m3u8?{ONE}&segment=11", 400), (f"{live}/master.m3u8?crf=20", 400),
+        ("/v1/hls/live/nobody/master.m3u8", 503), ("/v1/hls/live/a%20b/master.m3u8", 400),
+        ("/v1/hls/live/master.m3u8", 404), ("/v1/dash/live/bad/manifest.mpd?container=ts", 400),
+    ]:
+        status, answer, body = server.fetch(path)
+        check(status == expected, f"{path}: {status} instead of {expected}")
+        check(answer.getheader("Content-Type") == "application/problem+json", f"{path}: {body[:80]}")
+        check(json.loads(body)["detail"], f"{path}: no words")
+    check(server.fetch(f"{live}/v0.m3u8?{ONE}&_HLS_msn=0&_HLS_part=7")[0] == 200, "what is long past is not waited for")
+    publisher.kill()
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(folder)
+        try:
+            for test in [rules_hold_and_equal_requests_share, a_publisher_that_returns, garbage]:
+                begin = time.monotonic()
+                test(server)
+                print(f"{test.__name__} {time.monotonic() - begin:.1f} s", flush=True)
+        finally:
+            server.process.terminate()
+            check(server.process.wait(timeout=60) == 0, "the server ends cleanly")
+    return 1 if live_test.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

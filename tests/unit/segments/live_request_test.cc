@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/live_request.h"
+
+#include <gmock/gmock.h>
+
+namespace gopmill {
+namespace {
+
+using ::testing::Optional;
+
+SegmentDefaults Defaults() { return {.segment_seconds = 2, .ladder = {{640, 360, 700'000}}}; }
+
+Result<LiveRequest> Parse(const std::string& name, RequestParams params = {}) {
+  return ParseLiveRequest(
+      {.path = "live/cam", .name = name, .params = std::move(params), .if_none_match = {}},
+      Defaults());
+}
+
+TEST(LiveRequestTest, ReadsPartsOfSegments) {
+  const auto part = Parse("v1-17.3.m4s");
+  ASSERT_TRUE(part.ok());
+  EXPECT_EQ(part->source, "cam");
+  EXPECT_EQ(part->ask.name.rendition, 1);
+  EXPECT_EQ(part->ask.name.number, 17);
+  EXPECT_THAT(part->ask.part, Optional(3));
+  EXPECT_FALSE(Parse("v1-17.m4s")->ask.part);
+  for (const char* name : {"v0-1.01.m4s", "v0-1.-1.m4s", "v0-1..m4s", "v0-1.2.3.m4s", "v0-1.ts",
+                           "v0-1.2.ts", "v0.1.m4s", "v0-init.1.mp4", "v0-1.9999999999.m4s"}) {
+    const auto refused = Parse(name);
+    ASSERT_FALSE(refused.ok()) << name;
+    EXPECT_EQ(refused.error().code, Code::kNotFound) << name;
+  }
+}
+
+TEST(LiveRequestTest, ReadsWhatIsWaitedFor) {
+  const auto both = Parse("a0.m3u8", {{"_HLS_msn", "12"}, {"_HLS_part", "4"}, {"width", "320"}});
+  ASSERT_TRUE(both.ok());
+  EXPECT_THAT(both->ask.wait_segment, Optional(12));
+  EXPECT_THAT(both->ask.wait_part, Optional(4));
+  EXPECT_EQ(both->key, Parse("v0.m3u8", {{"width", "320"}, {"version", "x"}})->key);
+  EXPECT_NE(both->key, Parse("v0.m3u8", {{"width", "322"}})->key);
+  const std::vector<RequestParams> bad = {
+      {{"_HLS_part", "4"}},  {{"_HLS_msn", ""}},   {{"_HLS_msn", "-1"}},
+      {{"_HLS_msn", "01"}},  {{"_HLS_msn", "1 "}}, {{"_HLS_msn", "9999999999"}},
+      {{"_HLS_part", "x"}},  {{"_HLS_push", "1"}}, {{"_HLS_msn", "1"}, {"_HLS_msn", "1"}},
+      {{"container", "ts"}}, {{"start", "1"}},     {{"duration", "1"}},
+      {{"segment", "10.5"}}};
+  for (const RequestParams& params : bad) {
+    const auto refused = Parse("v0.m3u8", params);
+    ASSERT_FALSE(refused.ok()) << params.front().first << "=" << params.front().second;
+    EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
+  }
+  EXPECT_FALSE(Parse("master.m3u8", {{"_HLS_msn", "1"}}).ok());
+  EXPECT_FALSE(Parse("v0-1.m4s", {{"_HLS_msn", "1"}}).ok());
+}
+
+}  // namespace
+}  // namespace gopmill

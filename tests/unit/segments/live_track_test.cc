@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/live_track.h"
+
+#include <gmock/gmock.h>
+
+#include "server/session/live_playlist.h"
+
+namespace gopmill {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Pictures at 10 a second, segments of two seconds, parts of half a second and 100 bytes.
+class LiveTrackTest : public ::testing::Test {
+ protected:
+  LiveTrackTest() {
+    SegmentTrack track;
+    track.mux.time_base = {1, 10};
+    track.timescale = 10'000;
+    tracks_.emplace_back(terms_.window);
+    tracks_[0].Describe(track, {});
+    terms_.targets.resize(1);
+  }
+  LiveTrack& track() { return tracks_[0]; }
+  void Begin(bool jumped = false) {
+    period_ += jumped ? 1 : 0;
+    track().Begin({.number = number_,
+                   .start = number_ * 20,
+                   .wall = WallTime(std::chrono::seconds(2 * number_)),
+                   .period = period_,
+                   .discontinuity = jumped});
+    ++number_;
+  }
+  void AddParts(int count) {
+    for (int i = 0; i < count; ++i) {
+      track().Add({.bytes = std::make_shared<const std::string>(100, 'x'),
+                   .ticks = 5,
+                   .independent = i == 0});
+    }
+  }
+  void AddSegments(int count) {
+    for (int i = 0; i < count; ++i) {
+      Begin();
+      AddParts(4);
+      track().End();
+    }
+  }
+  std::string Playlist(bool ended = false) {
+    return LiveMediaPlaylist({.terms = terms_, .tracks = tracks_, .ended = ended}, 0);
+  }
+
+  LiveTerms terms_{.version = "1",
+                   .query = "?version=1",
+                   .window = {.listed_seconds = 8, .target_seconds = 2},
+                   .part = {1, 2},
+                   .targets = {}};
+  std::vector<LiveTrack> tracks_;
+  std::int64_t number_ = 0, period_ = 0;
+};
+
+TEST_F(LiveTrackTest, ListsWholeSegmentsAndThePartsBehindThem) {
+  AddSegments(1);
+  Begin();
+  AddParts(1);
+  const std::string text = Playlist();
+  EXPECT_THAT(text, HasSubstr("#EXT-X-TARGETDURATION:2\n"));
+  EXPECT_THAT(text, HasSubstr("PART-HOLD-BACK=2.00000\n#EXT-X-PART-INF:PART-TARGET=0.50000\n"));
+  EXPECT_THAT(text, HasSubstr("#EXT-X-MEDIA-SEQUENCE:0\n#EXT-X-DISCONTINUITY-SEQUENCE:0\n"));
+  EXPECT_THAT(text, HasSubstr("#EXT-X-MAP:URI=\"v0-init.mp4?version=1\"\n"
+                              "#EXT-X-PROGRAM-DATE-TIME:1970-01-01T00:00:00.000Z\n"
+                              "#EXT-X-PART:DURATION=0.50000,URI=\"v0-0.0.m4s?version=1\","
+                              "INDEPENDENT=YES\n"));
+  EXPECT_THAT(text, HasSubstr("#EXTINF:2.00000,\nv0-0.m4s?version=1\n"
+                              "#EXT-X-PROGRAM-DATE-TIME:1970-01-01T00:00:02.000Z\n"
+                              "#EXT-X-PART:DURATION=0.50000,URI=\"v0-1.0.m4s?version=1\","
+                              "INDEPENDENT=YES\n"
+                              "#EXT-X-PRELOAD-HINT:TYPE=PART,URI=\"v0-1.1.m4s?version=1\"\n"));
+  EXPECT_THAT(text, Not(HasSubstr("ENDLIST")));
+  EXPECT_THAT(Playlist(true), HasSubstr("#EXT-X-ENDLIST\n"));
+}
+
+TEST_F(LiveTrackTest, TheWindowMovesAndWhatItLeftCanStillBeHad) {
+  AddSegments(7);
+  EXPECT_THAT(Playlist(), HasSubstr("#EXT-X-MEDIA-SEQUENCE:3\n"));
+  EXPECT_NE(track().Find(2), nullptr);
+  EXPECT_FALSE(track().listed(*track().Find(2)));
+  AddSegments(20);
+  EXPECT_EQ(track().Find(2), nullptr);
+  EXPECT_EQ(track().last_complete(), 26);
+  // Kept: the window of four, as much again and one more.
+  EXPECT_LE(track().segments().size(), 10U);
+}
+
+TEST_F(LiveTrackTest, ThreeTargetDurationsStayWhateverTheWindowIs) {
+  LiveTrack narrow({.listed_seconds = 1, .target_seconds = 2});
+  narrow.Describe(track().track(), {});
+  for (std::int64_t number = 0; number < 9; ++number) {
+    narrow.Begin({.number = number, .start = number * 20});
+    narrow.Add({.bytes = std::make_shared<const std::string>("x"), .ticks = 20});
+    narrow.End();
+  }
+  EXPECT_TRUE(narrow.listed(*narrow.Find(6)));
+  EXPECT_FALSE(narrow.listed(*narrow.Find(5)));
+}
+
+TEST_F(LiveTrackTest, OldPartsAreGivenUpBeforeTheirSegment) {
+  AddSegments(7);
+  EXPECT_TRUE(track().segments().front().parts.empty());
+  EXPECT_EQ(track().segments().front().whole->size(), 400U);
+  std::size_t bytes = 0;
+  for (const LiveSegment& segment : track().segments()) {
+    bytes += segment.whole->size() + 100 * segment.parts.size();
+  }
+  EXPECT_EQ(track().bytes(), bytes);
+  EXPECT_THAT(Playlist(), Not(HasSubstr("v0-2.0.m4s")));
+  while (track().DropOldest()) continue;
+  EXPECT_EQ(track().segments().size(), kFewestSegments);
+}
+
+TEST_F(LiveTrackTest, DiscontinuitiesAreCountedOnceTheyHaveLeft) {
+  AddSegments(1);
+  Begin(true);
+  AddParts(4);
+  track().End();
+  AddSegments(1);
+  EXPECT_THAT(Playlist(), HasSubstr("#EXT-X-DISCONTINUITY-SEQUENCE:0\n"));
+  EXPECT_THAT(Playlist(), HasSubstr("v0-0.m4s?version=1\n#EXT-X-DISCONTINUITY\n"));
+  AddSegments(2);  // segment 1, with the tag in front, is the first
+  EXPECT_THAT(Playlist(), HasSubstr("#EXT-X-MEDIA-SEQUENCE:1\n#EXT-X-DISCONTINUITY-SEQUENCE:0\n"));
+  AddSegments(1);
+  EXPECT_THAT(Playlist(), HasSubstr("#EXT-X-MEDIA-SEQUENCE:2\n#EXT-X-DISCONTINUITY-SEQUENCE:1\n"));
+  EXPECT_THAT(Playlist(), Not(HasSubstr("#EXT-X-DISCONTINUITY\n")));
+}
+
+TEST_F(LiveTrackTest, ASegmentInWhichNothingCameIsAGap) {
+  AddSegments(1);
+  Begin();
+  track().End();
+  EXPECT_THAT(Playlist(), HasSubstr("#EXT-X-GAP\n#EXTINF:2.00000,\nv0-1.m4s"));
+}
+
+}  // namespace
+}  // namespace gopmill

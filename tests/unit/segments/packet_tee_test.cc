@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/packet_tee.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+namespace gopmill {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::int64_t kMillis = 1'000'000;
+
+TEST(LiveClockTest, AStretchIsDatedByItsPromptestPictureUntilSomebodyAsks) {
+  LiveClock clock;
+  const WallTime zero(std::chrono::seconds(1000));
+  clock.OnPicture(0, zero + milliseconds(300), false);
+  clock.OnPicture(100 * kMillis, zero + milliseconds(120), false);
+  EXPECT_EQ(clock.At(0, 0).zero, zero + milliseconds(20));
+  clock.OnPicture(200 * kMillis, zero + milliseconds(200), false);
+  EXPECT_EQ(clock.At(0, 0).zero, zero + milliseconds(20)) << "a date that was told does not change";
+  EXPECT_EQ(clock.At(0, 0).WallOf(200 * kMillis), zero + milliseconds(220));
+}
+
+TEST(LiveClockTest, AGapBeginsAnotherStretch) {
+  LiveClock clock;
+  const WallTime zero(std::chrono::seconds(1000));
+  clock.OnPicture(0, zero, false);
+  clock.OnPicture(40 * kMillis, zero + milliseconds(9040), true);
+  EXPECT_EQ(clock.At(39 * kMillis, 0).number, 0);
+  EXPECT_EQ(clock.At(39 * kMillis, kMillis).number, 1);
+  EXPECT_EQ(clock.At(80 * kMillis, 0).WallOf(80 * kMillis), zero + milliseconds(9080));
+  for (std::int64_t n = 1; n <= 200; ++n) clock.OnPicture(n * kMillis * 100, zero, true);
+  EXPECT_EQ(clock.At(0, 0).number, 202 - static_cast<std::int64_t>(kKeptStretches));
+}
+
+// 25 pictures a second, as many as the test wants; then the end.
+class CountingSource final : public PacketSource {
+ public:
+  CountingSource(int count, std::atomic<int>& read) : count_(count), read_(read) {
+    auto info = std::make_shared<SourceInfo>();
+    info->video.time_base = {1, 25};
+    info_ = std::move(info);
+  }
+  const std::shared_ptr<const SourceInfo>& info() const override { return info_; }
+  bool counted_pts() const override { return false; }
+  std::int64_t start_us() const override { return 0; }
+  Status SeekBefore(Rational /*seconds*/) override { return OkStatus(); }
+  bool truncated() const override { return false; }
+  Result<ReadState> Read(AVPacket& packet) override {
+    if (read_ == count_) return ReadState::kEnd;
+    packet.pts = packet.dts = read_++;
+    packet.duration = 1;
+    return ReadState::kVideo;
+  }
+
+ private:
+  const int count_;
+  std::atomic<int>& read_;
+  std::shared_ptr<const SourceInfo> info_;
+};
+
+std::shared_ptr<PacketTee> Tee(int count, std::size_t streams, std::atomic<int>& read) {
+  return std::make_shared<PacketTee>(
+      [count, &read](const std::stop_token&) -> Result<std::unique_ptr<PacketSource>> {
+        return std::unique_ptr<PacketSource>(std::make_unique<CountingSource>(count, read));
+      },
+      streams, std::make_shared<LiveClock>());
+}
+
+// Reads to the end; how many packets came, -1 if they were not those that there are.
+int ReadAll(PacketSource& source) {
+  for (int n = 0;; ++n) {
+    const av::Packet packet = av::NewPacket();
+    const auto state = source.Read(*packet);
+    if (!state.ok()) return -1;
+    if (*state == PacketSource::ReadState::kEnd) return n;
+    if (packet->dts != n) return -1;
+  }
+}
+
+TEST(PacketTeeTest, AllStreamsGetTheSame) {
+  std::atomic<int> read = 0;
+  const auto tee = Tee(2000, 3, read);
+  std::array<int, 3> counts{};
+  {
+    std::vector<std::jthread> streams;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      streams.emplace_back([&, i] {
+        const auto source = tee->Open(i, {});
+        counts[i] = source.ok() ? ReadAll(**source) : -1;
+      });
+    }
+  }
+  EXPECT_EQ(counts, (std::array<int, 3>{2000, 2000, 2000}));
+}
+
+TEST(PacketTeeTest, TheFastWaitForTheSlowAndNotForThoseWhoHaveLeft) {
+  std::atomic<int> read = 0;
+  const auto tee = Tee(2000, 2, read);
+  auto slow = tee->Open(1, {});
+  ASSERT_TRUE(slow.ok());
+  int count = 0;
+  std::jthread fast([&] {
+    const auto source = tee->Open(0, {});
+    count = source.ok() ? ReadAll(**source) : -1;
+  });
+  while (read < 26) std::this_thread::yield();
+  const av::Packet packet = av::NewPacket();
+  ASSERT_TRUE((*slow)->Read(*packet).ok());
+  EXPECT_LE(read, 30) << "more than a second ahead";
+  slow->reset();  // it leaves
+  fast.join();
+  EXPECT_EQ(count, 2000);
+}
+
+TEST(PacketTeeTest, AStreamThatWaitsCanBeStopped) {
+  std::atomic<int> read = 0;
+  const auto tee = Tee(2000, 2, read);
+  std::stop_source stop;
+  const auto source = tee->Open(0, stop.get_token());
+  ASSERT_TRUE(source.ok());
+  std::jthread stopper([&] {
+    while (read < 26) std::this_thread::yield();
+    stop.request_stop();
+  });
+  EXPECT_EQ(ReadAll(**source), -1) << "the other stream has not even begun";
+}
+
+}  // namespace
+}  // namespace gopmill
