@@ -7,7 +7,6 @@ extern "C" {
 }
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numbers>
 
@@ -41,54 +40,57 @@ Result<std::unique_ptr<AudioResampler>> AudioResampler::Open(const AVFrame& like
   made->format_ = like.format;
   made->in_rate_ = like.sample_rate;
   made->out_rate_ = rate;
-  made->buffers_.resize(static_cast<std::size_t>(channels));
-  made->pointers_.resize(static_cast<std::size_t>(channels));
   AVChannelLayout out{};
   av_channel_layout_default(&out, channels);
   AVChannelLayout in = Known(like.ch_layout);
+  made->resampled_.resize(static_cast<std::size_t>(in.nb_channels));
+  made->resampled_pointers_.resize(made->resampled_.size());
   SwrContext* raw = nullptr;
   int result =
-      swr_alloc_set_opts2(&raw, &out, AV_SAMPLE_FMT_FLTP, rate, &in,
+      swr_alloc_set_opts2(&raw, &in, AV_SAMPLE_FMT_FLTP, rate, &in,
                           static_cast<AVSampleFormat>(like.format), like.sample_rate, 0, nullptr);
   made->swr_.reset(raw);
   if (result >= 0) {
     result = av_opt_set_sample_fmt(raw, "internal_sample_fmt", AV_SAMPLE_FMT_S32P, 0);
   }
   if (result >= 0) result = av_opt_set_int(raw, "exact_rational", 1, 0);
-  Status matrix = result >= 0 ? made->SetMatrix(in, out) : Status(av::AvError(kDoing, result));
-  if (matrix.ok()) {
-    result = swr_init(raw);
-    if (result < 0) matrix = av::AvError(kDoing, result);
-  }
+  if (result >= 0) result = swr_init(raw);
+  const Status mixed =
+      result >= 0 ? made->MakeMatrix(in, out) : Status(av::AvError(kDoing, result));
   av_channel_layout_uninit(&in);
-  if (!matrix.ok()) return matrix.error();
+  if (!mixed.ok()) return mixed.error();
   return made;
 }
 
-Status AudioResampler::SetMatrix(const AVChannelLayout& in, const AVChannelLayout& out) {
+// FFmpeg's resampler spoils samples of 32 bits when it mixes three or more channels of most layouts
+// into one (it takes them for 16 bits), so the mixing is done here.
+Status AudioResampler::MakeMatrix(const AVChannelLayout& in, const AVChannelLayout& out) {
   if (av_channel_layout_compare(&in, &out) == 0) return OkStatus();
   const auto columns = static_cast<std::size_t>(in.nb_channels);
   const auto rows = static_cast<std::size_t>(out.nb_channels);
-  std::vector<double> matrix(columns * rows, 1.0);
+  matrix_.assign(columns * rows, 1.0);
+  mixed_.resize(rows);
+  pointers_.resize(rows);
   // One channel goes to both speakers as it is; FFmpeg would take 3 dB off.
-  if (columns > 1 || rows > 2) {
-    constexpr double kLevel = 1 / std::numbers::sqrt2;
-    const int result = swr_build_matrix2(
-        &in, &out, kLevel, kLevel, 0, std::numeric_limits<int>::max(), 1, matrix.data(),
-        static_cast<std::ptrdiff_t>(columns), AV_MATRIX_ENCODING_NONE, nullptr);
-    if (result < 0) return av::AvError(kDoing, result);
+  if (columns == 1 && rows <= 2) return OkStatus();
+  constexpr double kLevel = 1 / std::numbers::sqrt2;
+  const int result = swr_build_matrix2(
+      &in, &out, kLevel, kLevel, 0, std::numeric_limits<int>::max(), 1, matrix_.data(),
+      static_cast<std::ptrdiff_t>(columns), AV_MATRIX_ENCODING_NONE, nullptr);
+  return result < 0 ? Status(av::AvError(kDoing, result)) : OkStatus();
+}
+
+void AudioResampler::Mix(std::int64_t count) {
+  const auto samples = static_cast<std::size_t>(count);
+  for (std::size_t row = 0; row < mixed_.size(); ++row) {
+    mixed_[row].assign(samples, 0.0F);
+    pointers_[row] = mixed_[row].data();
+    for (std::size_t i = 0; i < resampled_.size(); ++i) {
+      const auto factor = static_cast<float>(matrix_[row * resampled_.size() + i]);
+      if (factor == 0) continue;
+      for (std::size_t n = 0; n < samples; ++n) mixed_[row][n] += factor * resampled_[i][n];
+    }
   }
-  double most = 1;
-  for (std::size_t row = 0; row < rows; ++row) {
-    double sum = 0;
-    for (std::size_t i = 0; i < columns; ++i) sum += std::abs(matrix[row * columns + i]);
-    most = std::max(most, sum);
-  }
-  for (double& factor : matrix) factor /= most;
-  gain_ = static_cast<float>(most);
-  const int result = swr_set_matrix(swr_.get(), matrix.data(), static_cast<int>(columns));
-  if (result < 0) return av::AvError(kDoing, result);
-  return OkStatus();
 }
 
 bool AudioResampler::Accepts(const AVFrame& frame) const {
@@ -105,21 +107,21 @@ std::int64_t AudioResampler::Cap(std::int64_t produced) const {
 Result<std::int64_t> AudioResampler::Convert(const AVFrame* frame) {
   const int in = frame == nullptr ? 0 : frame->nb_samples;
   const int room = std::max(swr_get_out_samples(swr_.get(), in), 0) + 32;
-  for (std::size_t i = 0; i < buffers_.size(); ++i) {
-    buffers_[i].resize(static_cast<std::size_t>(room));
-    pointers_[i] = buffers_[i].data();
+  for (std::size_t i = 0; i < resampled_.size(); ++i) {
+    resampled_[i].resize(static_cast<std::size_t>(room));
+    resampled_pointers_[i] = resampled_[i].data();
   }
   in_count_ += in;
   const int made = swr_convert(
-      swr_.get(), reinterpret_cast<std::uint8_t**>(pointers_.data()), room,
+      swr_.get(), reinterpret_cast<std::uint8_t**>(resampled_pointers_.data()), room,
       frame == nullptr ? nullptr : const_cast<const std::uint8_t**>(frame->extended_data), in);
   if (made < 0) return av::AvError(kDoing, made);
   const std::int64_t kept = Cap(made);
   out_count_ += kept;
-  if (gain_ != 1.0F) {
-    for (auto& buffer : buffers_) {
-      std::for_each_n(buffer.begin(), kept, [this](float& sample) { sample *= gain_; });
-    }
+  if (matrix_.empty()) {
+    pointers_ = resampled_pointers_;
+  } else {
+    Mix(kept);
   }
   return kept;
 }

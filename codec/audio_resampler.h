@@ -35,16 +35,18 @@ class AudioResampler {
 
  private:
   AudioResampler() = default;
-  Status SetMatrix(const AVChannelLayout& in, const AVChannelLayout& out);
+  Status MakeMatrix(const AVChannelLayout& in, const AVChannelLayout& out);
+  void Mix(std::int64_t count);
   std::int64_t Cap(std::int64_t produced) const;
 
   av::Resampler swr_;
   AVChannelLayout layout_{};  // as the frames have it
   int format_ = -1, in_rate_ = 0, out_rate_ = 0;
-  float gain_ = 1;
+  // Factor of each channel (column) in each output (row); empty: the channels stay as they are.
+  std::vector<double> matrix_;
   std::int64_t in_count_ = 0, out_count_ = 0;
-  std::vector<std::vector<float>> buffers_;
-  std::vector<float*> pointers_;
+  std::vector<std::vector<float>> resampled_, mixed_;
+  std::vector<float*> resampled_pointers_, pointers_;
 };
 
 }  // namespace gopmill
