@@ -123,7 +123,12 @@ Result<std::unique_ptr<VideoDecoder>> ContextCache::TakeDecoder(const SourceInfo
       [&] { return VideoDecoder::Open(*source.video.parameters, source.video.time_base); });
 }
 
+// A flushed decoder still has the memory of the pictures it made, and some codecs patch what is
+// damaged with it. Where pictures are predicted from others, a run on a damaged source would then
+// depend on what its worker did before, so that only decoders of single pictures are kept.
 void ContextCache::GiveDecoder(const SourceInfo& source, std::unique_ptr<VideoDecoder> decoder) {
+  const AVCodecDescriptor* codec = avcodec_descriptor_get(source.video.parameters->codec_id);
+  if (codec == nullptr || (codec->props & AV_CODEC_PROP_INTRA_ONLY) == 0) return;
   decoder->Flush();
   const std::size_t bytes = decoder->footprint_bytes();
   impl_->Keep(KeptDecoder{source.video.parameters, std::move(decoder)}, bytes);

@@ -10,12 +10,12 @@ namespace {
 
 constexpr std::size_t kAmple = std::size_t{1} << 30U;
 
-SourceInfo H264Source() {
+SourceInfo SourceOf(AVCodecID codec) {
   SourceInfo source;
   std::shared_ptr<AVCodecParameters> parameters(
       avcodec_parameters_alloc(), [](AVCodecParameters* p) { avcodec_parameters_free(&p); });
   parameters->codec_type = AVMEDIA_TYPE_VIDEO;
-  parameters->codec_id = AV_CODEC_ID_H264;
+  parameters->codec_id = codec;
   parameters->width = 640;
   parameters->height = 360;
   source.video.parameters = parameters;
@@ -42,8 +42,8 @@ EncoderSpec CrfSpec(double crf) {
 
 TEST(ContextCache, GivesTheSameDecoderAgainForTheSameSource) {
   ContextCache cache(kAmple);
-  const SourceInfo source = H264Source();
-  const SourceInfo other = H264Source();
+  const SourceInfo source = SourceOf(AV_CODEC_ID_MJPEG);
+  const SourceInfo other = SourceOf(AV_CODEC_ID_MJPEG);
   auto decoder = cache.TakeDecoder(source);
   ASSERT_TRUE(decoder.ok());
   const VideoDecoder* first = decoder->get();
@@ -95,10 +95,21 @@ TEST(ContextCache, OneContextTakesAQuarterOfTheRoomAtMost) {
   EXPECT_EQ(cache.Stats().bytes, 0U);
 }
 
+// What is damaged would be patched with pictures of whatever was decoded before.
+TEST(ContextCache, KeepsNoDecoderThatRemembersPictures) {
+  ContextCache cache(kAmple);
+  const SourceInfo source = SourceOf(AV_CODEC_ID_H264);
+  cache.GiveDecoder(source, *cache.TakeDecoder(source));
+  EXPECT_EQ(cache.Stats().bytes, 0U);
+  ASSERT_TRUE(cache.TakeDecoder(source).ok());
+  EXPECT_EQ(cache.Stats().decoder_hits, 0);
+}
+
 TEST(ContextCache, KeepsNothingWithoutRoom) {
   ContextCache cache(0);
   cache.GiveFilter(*cache.TakeFilter(Scaling(320)));
-  cache.GiveDecoder(H264Source(), *cache.TakeDecoder(H264Source()));
+  const SourceInfo source = SourceOf(AV_CODEC_ID_MJPEG);
+  cache.GiveDecoder(source, *cache.TakeDecoder(source));
   EXPECT_TRUE(cache.TakeEncoder(CrfSpec(23)).ok());
   EXPECT_FALSE(cache.PrepareOne());
   EXPECT_EQ(cache.Stats().bytes, 0U);
