@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/timestamp_repair.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace gopmill {
 namespace {
 constexpr Rational kMicros{1, 1'000'000};
+// Pictures that may be decoded between one and its turn to be shown; the codecs allow 16.
+constexpr int kMaxReorderFrames = 32;
+
+// Whether a picture cannot be shown so long after (or before) it is decoded: its time is broken,
+// and would make the output as long as it says.
+bool TooFar(const TimestampRepair::Track& track, std::int64_t distance) {
+  const double longest = std::max(kMaxGapSeconds, kMaxReorderFrames * track.frame_seconds);
+  return std::abs(static_cast<double>(distance) * track.time_base.ToDouble()) > longest;
 }
+
+}  // namespace
 
 TimestampRepair::TimestampRepair(std::int64_t zero_us, std::vector<Track> tracks) {
   for (const Track& track : tracks) {
@@ -39,6 +50,11 @@ void TimestampRepair::Fix(std::size_t track, AVPacket& packet) {
 
   if (packet.dts != AV_NOPTS_VALUE) packet.dts = rebase(packet.dts);
   if (packet.pts != AV_NOPTS_VALUE) packet.pts = rebase(packet.pts);
+  const bool both = packet.dts != AV_NOPTS_VALUE && packet.pts != AV_NOPTS_VALUE;
+  if (both && TooFar(state.track, packet.pts - packet.dts)) {
+    packet.pts = AV_NOPTS_VALUE;
+    ++repaired_;
+  }
   if (packet.dts == AV_NOPTS_VALUE) {
     const std::int64_t next = state.last_dts ? *state.last_dts + state.last_duration : 0;
     packet.dts = packet.pts != AV_NOPTS_VALUE && !state.track.reorders ? packet.pts : next;

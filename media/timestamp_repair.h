@@ -6,7 +6,8 @@
 // Pure. A jump of the decoding time of more than kMaxGapSeconds forwards or kMaxBackSeconds
 // backwards against what the track's last packet leads to expect is taken out of all tracks at
 // once, so that sound and picture stay together. This bounds the frames that a broken timestamp can
-// duplicate.
+// duplicate. So does a presentation time that lies that far from its decoding time: it counts as
+// missing.
 //
 // Thread-safety: thread-compatible.
 #pragma once

@@ -47,6 +47,19 @@ TEST(TimestampRepair, ClosesAJumpBackwards) {
   EXPECT_EQ(Fix(repair, 0, 0, 0).first, 903'600);
 }
 
+// Else one broken composition offset makes hours of doubled frames.
+TEST(TimestampRepair, TakesAPresentationTimeFarOffItsDecodingTimeForMissing) {
+  TimestampRepair reordering(0, {{.time_base = k90kHz, .reorders = true, .frame_seconds = 0.04}});
+  Fix(reordering, 0, 3600, 0);
+  EXPECT_EQ(Fix(reordering, 0, 90'000'000, 3600).first, kNone);
+  EXPECT_EQ(Fix(reordering, 0, 10'800, 7200).first, 10'800);
+  EXPECT_EQ(reordering.repaired(), 1);
+  TimestampRepair plain(0, {{.time_base = k90kHz, .frame_seconds = 0.04}});
+  EXPECT_EQ(Fix(plain, 0, -90'000'000, 0).first, 0);
+  TimestampRepair slow(0, {{.time_base = k90kHz, .reorders = true, .frame_seconds = 1}});
+  EXPECT_EQ(Fix(slow, 0, 16 * 90'000, 0).first, 16 * 90'000) << "sixteen frames of a second";
+}
+
 TEST(TimestampRepair, KeepsAGapThatMayBeMeant) {
   TimestampRepair repair(0, {{.time_base = k90kHz}});
   Fix(repair, 0, 0, 0);
