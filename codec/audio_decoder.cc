@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <string>
 
 #include "media/av_error.h"
+#include "media/decoder_table.h"
 
 namespace gopmill {
 namespace {
@@ -59,8 +62,10 @@ std::pair<av::CodecContext, int> OpenContext(const AVCodec& codec,
 
 Result<std::unique_ptr<AudioDecoder>> AudioDecoder::Open(const AVCodecParameters& parameters,
                                                          Rational time_base) {
-  int result = AVERROR_DECODER_NOT_FOUND;
-  const AVCodec* choices[] = {FixedDecoder(parameters), avcodec_find_decoder(parameters.codec_id)};
+  int result = 0;
+  const AVCodec* choices[] = {
+      FixedDecoder(parameters),
+      FindSourceDecoder(TrackKind::kAudio, avcodec_get_name(parameters.codec_id))};
   for (const AVCodec* codec : choices) {
     if (codec == nullptr) continue;
     auto [context, opened] = OpenContext(*codec, parameters, time_base);
@@ -69,7 +74,16 @@ Result<std::unique_ptr<AudioDecoder>> AudioDecoder::Open(const AVCodecParameters
     }
     result = opened;
   }
-  return av::AvError("The source's audio cannot be decoded", result);
+  if (result == 0) {
+    return Error{.code = Code::kUnsupported,
+                 .message = std::string("Sound of codec \"") +
+                            avcodec_get_name(parameters.codec_id) + "\" cannot be decoded here.",
+                 .parameter = "acodec",
+                 .accepted = "copy, none"};
+  }
+  return Error{.code = result == AVERROR(ENOMEM) ? Code::kInternal : Code::kCorrupt,
+               .message = "The header of the source's sound is damaged: no decoder takes it.",
+               .native = result};
 }
 
 bool AudioDecoder::Send(const AVPacket* packet) {

@@ -9,7 +9,6 @@
 #include "codec/audio_encoder.h"
 #include "codec/audio_fifo.h"
 #include "codec/audio_resampler.h"
-#include "codec/video_decoder.h"
 
 namespace gopmill {
 namespace {
@@ -149,12 +148,6 @@ Status Segment::Decode(const AVPacket* packet) {
 
 Result<std::vector<av::Packet>> Segment::Run() {
   const AudioInfo& audio = *task_.index->source->audio;
-  if (!AudioDecoderAllowed(audio.codec)) {
-    return Error{.code = Code::kUnsupported,
-                 .message = "Audio of the codec " + audio.codec + " is not decoded here.",
-                 .parameter = "acodec",
-                 .accepted = "none"};
-  }
   GOPMILL_ASSIGN_OR_RETURN(decoder_, AudioDecoder::Open(*audio.parameters, {1, source_rate_}));
   GOPMILL_ASSIGN_OR_RETURN(encoder_, AudioEncoder::Open(task_.target, true));
   // The grid begins here; sound before it is decoded and cut, a gap becomes silence.

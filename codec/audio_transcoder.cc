@@ -11,7 +11,6 @@
 #include "codec/audio_encoder.h"
 #include "codec/audio_fifo.h"
 #include "codec/audio_resampler.h"
-#include "codec/video_decoder.h"
 #include "media/audio_timeline.h"
 
 namespace gopmill {
@@ -67,12 +66,6 @@ struct AudioTranscoder::Impl {
 Status AudioTranscoder::Impl::OpenChain(const StreamPlan& plan, const AudioClip& clip,
                                         bool global_header) {
   const AudioInfo& audio = *plan.source->audio;
-  if (!AudioDecoderAllowed(audio.codec)) {
-    return Error{.code = Code::kUnsupported,
-                 .message = "Audio of the codec " + audio.codec + " is not decoded here.",
-                 .parameter = "acodec",
-                 .accepted = "copy, none"};
-  }
   source_base = audio.time_base;
   rate = plan.target.sample_rate;
   channels = plan.target.channels;

@@ -82,8 +82,8 @@ std::string ScaleOptions(const FilterSpec& spec, const Placement& place) {
 bool NeedsNothing(const FilterSpec& spec) {
   const Size output{spec.width, spec.height};
   const Placement place = PlacementOf(spec);
-  return !spec.deinterlace && spec.rotation == 0 && spec.in_format == spec.format &&
-         place == Placement{.crop = output, .scaled = output};
+  return !spec.deinterlace && spec.rotation == 0 && !spec.mirrored &&
+         spec.in_format == spec.format && place == Placement{.crop = output, .scaled = output};
 }
 
 }  // namespace
@@ -100,6 +100,7 @@ FilterSpec MakeFilterSpec(const StreamPlan& plan, int out_format, const AVFrame&
       .in_color_space = frame.colorspace,
       .in_color_range = full_range ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG,
       .rotation = video.rotation,
+      .mirrored = video.mirrored,
       .deinterlace = video.interlaced,
       .width = plan.target.width,
       .height = plan.target.height,
@@ -158,6 +159,7 @@ Status FrameFilter::AppendGeometry() {
   if (spec_.deinterlace) {
     GOPMILL_RETURN_IF_ERROR(Append("yadif", "mode=send_frame:parity=auto:deint=interlaced"));
   }
+  if (spec_.mirrored) GOPMILL_RETURN_IF_ERROR(Append("hflip", nullptr));
   if (spec_.rotation == 90) GOPMILL_RETURN_IF_ERROR(Append("transpose", "dir=clock"));
   if (spec_.rotation == 270) GOPMILL_RETURN_IF_ERROR(Append("transpose", "dir=cclock"));
   if (spec_.rotation == 180) {

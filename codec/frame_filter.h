@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Decoded frame in, frame of the target's size and pixel format out: deinterlace where the source
-// is flagged interlaced, turn upright, scale (fit, stretch, crop, pad), convert the pixel format
-// with bit-exact, accurately rounded arithmetic. A libavfilter graph behind one call.
+// is flagged interlaced, mirror and turn upright, scale (fit, stretch, crop, pad), convert the
+// pixel format with bit-exact, accurately rounded arithmetic. A libavfilter graph behind one call.
 //
 // Matrix and range of YUV sources are kept (the encoder states them); RGB becomes BT.709, limited
 // range. More bits than the output has are dithered (ordered, 8x8).
@@ -28,6 +28,7 @@ struct FilterSpec {
   Rational in_sample_aspect{1, 1};
   int in_color_space = 2, in_color_range = 0;
   int rotation = 0;
+  bool mirrored = false;
   bool deinterlace = false;
   // Output.
   int width = 0, height = 0, format = -1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codec/frame_selector.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace gopmill {
@@ -16,16 +17,31 @@ void FrameSelector::Feed(std::vector<av::Packet> packets, bool last) {
   last_fed_ = last_fed_ || last;
 }
 
+// Pictures come in the order of display. One whose packet told no time has at best its decoding
+// time by way of the decoder, and at a drain none at all: unless that lies where the next picture
+// can be, it follows the one before it at the nominal rate.
+void FrameSelector::Time(AVFrame& frame) {
+  const VideoInfo& video = plan_->source->video;
+  if (plan_->counted_pts) {
+    frame.pts = Rescale(counted_++, video.fps.Inverse(), video.time_base);
+    return;
+  }
+  const std::int64_t length =
+      std::max<std::int64_t>(1, Rescale(1, video.fps.Inverse(), video.time_base));
+  if (last_raw_ && !decoder_->time_told() &&
+      (frame.pts == AV_NOPTS_VALUE || frame.pts - *last_raw_ < length / 2)) {
+    frame.pts = *last_raw_ + length;
+  }
+  if (frame.pts != AV_NOPTS_VALUE) last_raw_ = frame.pts;
+}
+
 // One frame from the decoder; false = none left among the packets fed.
 Result<bool> FrameSelector::DecodeRaw(AVFrame& frame) {
   while (true) {
     GOPMILL_ASSIGN_OR_RETURN(const bool got, decoder_->Receive(frame));
     if (got) {
       ++counts_.decoded;
-      if (plan_->counted_pts) {
-        frame.pts =
-            Rescale(counted_++, plan_->source->video.fps.Inverse(), plan_->source->video.time_base);
-      }
+      Time(frame);
       return true;
     }
     if (drain_sent_) return false;
@@ -46,6 +62,7 @@ Status FrameSelector::OpenTemporal(const AVFrame& frame) {
   // Deinterlace only: size, rotation and format are the business of the scaler behind the
   // selection.
   spec.rotation = 0;
+  spec.mirrored = false;
   spec.width = frame.width;
   spec.height = frame.height;
   spec.fit = Fit::kStretch;

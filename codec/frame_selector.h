@@ -63,6 +63,7 @@ class FrameSelector {
   Status PullNext();
   Result<bool> Decode(AVFrame& frame);
   Result<bool> DecodeRaw(AVFrame& frame);
+  void Time(AVFrame& frame);
   Status OpenTemporal(const AVFrame& frame);
 
   std::shared_ptr<const StreamPlan> plan_;
@@ -70,8 +71,9 @@ class FrameSelector {
   std::unique_ptr<FrameFilter> temporal_;
   std::deque<av::Packet> unread_;
   bool last_fed_ = false, drain_sent_ = false, drained_ = false, filter_drained_ = false;
-  std::int64_t counted_ = 0;  // pictures numbered so far (counted_pts)
-  av::Frame current_, next_;  // shown now; first one after it
+  std::int64_t counted_ = 0;             // pictures numbered so far (counted_pts)
+  std::optional<SourceTicks> last_raw_;  // time of the last picture decoded
+  av::Frame current_, next_;             // shown now; first one after it
   bool current_shown_ = false;
   SelectionCounts counts_;
   std::int64_t damaged_before_ = 0;

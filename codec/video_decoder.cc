@@ -6,11 +6,11 @@ extern "C" {
 }
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <string>
 
 #include "media/av_error.h"
+#include "media/decoder_table.h"
 
 namespace gopmill {
 namespace {
@@ -23,45 +23,6 @@ constexpr int kMaxFailuresPerCall = 256;
 constexpr std::size_t kPicturesHeld = 8;
 constexpr std::size_t kContextBytes = 2U << 20U;
 
-struct AllowedDecoder {
-  std::string_view codec;     // FFmpeg's name of the codec
-  const char* decoder;        // the decoder we want for it
-  const char* alternative{};  // used when the build lacks the first; nullptr = none
-};
-
-constexpr std::array kVideoDecoders = std::to_array<AllowedDecoder>({
-    {"mpeg1video", "mpeg1video"},
-    {"mpeg2video", "mpeg2video"},
-    {"mpeg4", "mpeg4"},
-    {"h264", "h264"},
-    {"hevc", "hevc"},
-    {"vp8", "vp8"},
-    {"vp9", "vp9"},
-    {"av1", "libdav1d", "libaom-av1"},
-    {"mjpeg", "mjpeg"},
-    {"prores", "prores"},
-    {"dvvideo", "dvvideo"},
-    {"theora", "theora"},
-});
-
-constexpr std::array kAudioCodecs = std::to_array<std::string_view>(
-    {"aac", "mp3", "mp2", "ac3", "eac3", "opus", "vorbis", "flac", "alac", "dts", "truehd"});
-
-const AllowedDecoder* FindAllowed(std::string_view codec) {
-  const auto* found =
-      std::find_if(kVideoDecoders.begin(), kVideoDecoders.end(),
-                   [codec](const AllowedDecoder& entry) { return entry.codec == codec; });
-  return found == kVideoDecoders.end() ? nullptr : found;
-}
-
-const AVCodec* FindDecoder(const AllowedDecoder& entry) {
-  const AVCodec* codec = avcodec_find_decoder_by_name(entry.decoder);
-  if (codec == nullptr && entry.alternative != nullptr) {
-    codec = avcodec_find_decoder_by_name(entry.alternative);
-  }
-  return codec;
-}
-
 Error NotDecodable(std::string_view codec) {
   return Error{.code = Code::kUnsupported,
                .message = "Video of codec \"" + std::string(codec) + "\" cannot be decoded here."};
@@ -69,18 +30,10 @@ Error NotDecodable(std::string_view codec) {
 
 }  // namespace
 
-bool VideoDecoderAllowed(std::string_view name) { return FindAllowed(name) != nullptr; }
-
-bool AudioDecoderAllowed(std::string_view name) {
-  return name.starts_with("pcm_") ||
-         std::find(kAudioCodecs.begin(), kAudioCodecs.end(), name) != kAudioCodecs.end();
-}
-
 Result<std::unique_ptr<VideoDecoder>> VideoDecoder::Open(const AVCodecParameters& parameters,
                                                          Rational time_base) {
   const std::string_view name = avcodec_get_name(parameters.codec_id);
-  const AllowedDecoder* allowed = FindAllowed(name);
-  const AVCodec* codec = allowed == nullptr ? nullptr : FindDecoder(*allowed);
+  const AVCodec* codec = FindSourceDecoder(TrackKind::kVideo, name);
   if (codec == nullptr) return NotDecodable(name);
 
   av::CodecContext context(avcodec_alloc_context3(codec));
@@ -96,7 +49,9 @@ Result<std::unique_ptr<VideoDecoder>> VideoDecoder::Open(const AVCodecParameters
   context->thread_type = 0;
   context->max_pixels = kMaxPixels;
   if (const int ret = avcodec_open2(context.get(), codec, nullptr); ret < 0) {
-    return av::AvError("The video decoder could not be opened", ret);
+    return Error{.code = ret == AVERROR(ENOMEM) ? Code::kInternal : Code::kCorrupt,
+                 .message = "The header of the source's video is damaged: no decoder takes it.",
+                 .native = ret};
   }
   return std::unique_ptr<VideoDecoder>(new VideoDecoder(std::move(context)));
 }
@@ -120,6 +75,7 @@ Result<bool> VideoDecoder::Receive(AVFrame& frame) {
   for (int failures = 0; failures < kMaxFailuresPerCall; ++failures) {
     const int ret = avcodec_receive_frame(context_.get(), &frame);
     if (ret == 0) {
+      time_told_ = frame.pts != AV_NOPTS_VALUE;
       frame.pts = frame.best_effort_timestamp;
       return true;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One software decoder with one thread, from the allow-list of codecs. Can be flushed and used
-// again for another run of the same source.
+// One software decoder with one thread, from the list in media/decoder_table.h. Can be flushed and
+// used again for another run of the same source.
 //
 // Guarantee: a flushed decoder yields the same frames as a fresh one, also where the codec learns
 // its reordering depth while it decodes.
@@ -10,17 +10,12 @@
 #pragma once
 
 #include <memory>
-#include <string_view>
 
 #include "base/status.h"
 #include "media/av_ptr.h"
 #include "media/source_info.h"
 
 namespace gopmill {
-
-// Whether `name` (FFmpeg codec name: "h264") is one we decode.
-bool VideoDecoderAllowed(std::string_view name);
-bool AudioDecoderAllowed(std::string_view name);
 
 class VideoDecoder {
  public:
@@ -33,6 +28,8 @@ class VideoDecoder {
   // Takes the next frame in display order (pts = the decoder's best estimate); false = feed more,
   // or after the end: no more.
   Result<bool> Receive(AVFrame& frame);
+  // Whether the pts of the frame received last is that of its packet, not an estimate.
+  [[nodiscard]] bool time_told() const { return time_told_; }
   // Forgets everything; ready for a new run.
   void Flush();
 
@@ -47,6 +44,7 @@ class VideoDecoder {
 
   av::CodecContext context_;
   int initial_delay_;  // reordering depth known before the first packet, frames
+  bool time_told_ = false;
   std::int64_t damaged_ = 0;
 };
 

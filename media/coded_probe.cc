@@ -10,6 +10,7 @@
 
 #include "media/av_compat.h"
 #include "media/av_error.h"
+#include "media/decoder_table.h"
 #include "media/probe.h"
 
 namespace gopmill {
@@ -22,10 +23,7 @@ constexpr std::size_t kMeasuredPictures = 12;
 constexpr Rational kHighestFps{240, 1};
 
 Result<av::CodecContext> OpenDecoder(const CodedTrack& track) {
-  const AVCodecDescriptor* descriptor = avcodec_descriptor_get_by_name(track.codec.c_str());
-  const AVCodec* codec = descriptor == nullptr || !IsAllowedDecoder(track.codec)
-                             ? nullptr
-                             : avcodec_find_decoder(descriptor->id);
+  const AVCodec* codec = FindSourceDecoder(track.kind, track.codec);
   if (codec == nullptr) {
     return Error{.code = Code::kUnsupported,
                  .message = "A track of codec '" + track.codec + "' is not supported."};

@@ -39,6 +39,7 @@ FdIo::~FdIo() {
 
 int FdIo::OnRead(void* self, std::uint8_t* buffer, int size) noexcept {
   auto& io = *static_cast<FdIo*>(self);
+  if (io.fd_ < 0) return AVERROR(EBADF);  // which poll() would wait for without end
   while (true) {
     if (io.stop_.stop_requested()) return AVERROR_EXIT;
     if (!io.seekable_) {

@@ -38,7 +38,8 @@ Result<std::unique_ptr<Ingest>> Ingest::Open(std::unique_ptr<PacketSource> sourc
   const SourceInfo& info = *source->info();
   GOPMILL_ASSIGN_OR_RETURN(ResolvedTarget resolved, ResolveTarget(request, info));
   if (source->live() && !request.unit_seconds) resolved.target.unit_seconds = kLiveUnitSeconds;
-  if (resolved.target.start.num > 0) {
+  // Pictures that are counted have to be counted from the first one on.
+  if (resolved.target.start.num > 0 && !source->counted_pts()) {
     GOPMILL_RETURN_IF_ERROR(source->SeekBefore(resolved.target.start));
   }
   TimestampRepair repair(source->start_us(), RepairTracks(info));
@@ -71,7 +72,7 @@ Status Ingest::ReadToFirstVideo() {
       continue;
     }
     repair_.Fix(kVideoTrack, *packet);
-    if (packet->pts == AV_NOPTS_VALUE && !source_->counted_pts()) continue;
+    if (!source_->counted_pts()) GiveTime(*packet, source_->info()->video);
     first_video_ = std::move(packet);
     return OkStatus();
   }

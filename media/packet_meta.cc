@@ -6,6 +6,21 @@
 #include "media/random_access.h"
 
 namespace gopmill {
+namespace {
+
+std::int64_t FrameTicks(const VideoInfo& video) {
+  return std::max<std::int64_t>(1, Rescale(1, video.fps.Inverse(), video.time_base));
+}
+
+std::int64_t DelayTicks(const VideoInfo& video) {
+  return FrameTicks(video) * std::max(0, video.parameters->video_delay);
+}
+
+}  // namespace
+
+void GiveTime(AVPacket& first, const VideoInfo& video) {
+  if (first.pts == AV_NOPTS_VALUE) first.pts = first.dts + DelayTicks(video);
+}
 
 std::vector<TimestampRepair::Track> RepairTracks(const SourceInfo& info) {
   std::vector<TimestampRepair::Track> tracks;
@@ -23,6 +38,8 @@ PacketMeta PacketDescriber::Describe(const AVPacket& packet) {
   meta.access =
       ClassifyPacket(*video.parameters, {packet.data, static_cast<std::size_t>(packet.size)},
                      (packet.flags & AV_PKT_FLAG_KEY) != 0);
+  // A deinterlacer looks at the pictures on both sides, so that no cut is closed to it.
+  if (video.interlaced && meta.access == RandomAccess::kClosed) meta.access = RandomAccess::kOpen;
   if (counted_pts_) {
     // Display order is unknown before decoding: count, and trust closed cuts only.
     meta.pts = Rescale(number, video.fps.Inverse(), video.time_base);
@@ -39,9 +56,7 @@ PacketMeta PacketDescriber::Describe(const AVPacket& packet) {
 // behind the dts, and so does the end of the stream behind its last packet's.
 void PacketDescriber::FillIn(const AVPacket& packet, PacketMeta& meta) {
   const VideoInfo& video = source_->video;
-  const std::int64_t frame =
-      std::max<std::int64_t>(1, Rescale(1, video.fps.Inverse(), video.time_base));
-  const std::int64_t delay = frame * std::max(0, video.parameters->video_delay);
+  const std::int64_t frame = FrameTicks(video), delay = DelayTicks(video);
   if (meta.pts == AV_NOPTS_VALUE) {
     pts_missing_ = true;
     meta.pts = packet.dts + delay;

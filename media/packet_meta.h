@@ -16,6 +16,9 @@
 
 namespace gopmill {
 
+// The first picture of a source (after repair) gets a pts if it has none: the clock starts with it.
+void GiveTime(AVPacket& first, const VideoInfo& video);
+
 // Tracks of a repair for this source, in this order.
 inline constexpr std::size_t kVideoTrack = 0, kAudioTrack = 1;
 std::vector<TimestampRepair::Track> RepairTracks(const SourceInfo& info);

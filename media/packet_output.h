@@ -17,10 +17,9 @@
 #include "base/rational.h"
 #include "base/status.h"
 #include "media/av_ptr.h"
+#include "media/track_kind.h"
 
 namespace gopmill {
-
-enum class TrackKind { kVideo, kAudio };
 
 class PacketOutput {
  public:

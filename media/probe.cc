@@ -7,11 +7,14 @@ extern "C" {
 }
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <span>
 #include <string>
 
 #include "media/av_error.h"
+#include "media/decoder_table.h"
 #include "media/source.h"
 
 namespace gopmill {
@@ -19,28 +22,6 @@ namespace gopmill {
 const char* const kAllowedDemuxers =
     "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,mpegts,mpeg,mpegvideo,avi,flv,live_flv,ogg,h264,hevc,"
     "m4v,obu,ivf,dv,mjpeg,asf,nut,mxf,yuv4mpegpipe,av1";
-const char* const kAllowedDecoders =
-    "mpeg1video,mpeg2video,mpeg4,h264,hevc,vp8,vp9,av1,libdav1d,mjpeg,prores,dvvideo,theora,"
-    "rawvideo,aac,aac_latm,mp3,mp3float,mp2,mp2float,mp1,ac3,eac3,opus,libopus,vorbis,flac,alac,"
-    "pcm_s16le,pcm_s16be,pcm_s24le,pcm_s24be,pcm_s32le,pcm_s32be,pcm_f32le,pcm_f32be,pcm_f64le,"
-    "pcm_u8,pcm_s8,pcm_alaw,pcm_mulaw,pcm_dvd,pcm_bluray";
-
-namespace {
-
-using av::FromAv;
-
-bool OnList(std::string_view list, std::string_view name) {
-  while (!list.empty()) {
-    const auto comma = std::min(list.find(','), list.size());
-    if (list.substr(0, comma) == name) return true;
-    list.remove_prefix(std::min(comma + 1, list.size()));
-  }
-  return false;
-}
-
-}  // namespace
-
-bool IsAllowedDecoder(std::string_view codec) { return OnList(kAllowedDecoders, codec); }
 
 int BitDepthOf(int pixel_format) {
   const AVPixFmtDescriptor* format = av_pix_fmt_desc_get(static_cast<AVPixelFormat>(pixel_format));
@@ -68,6 +49,8 @@ Status CheckVideo(const AVCodecParameters& parameters) {
 
 namespace {
 
+using av::FromAv;
+
 std::shared_ptr<const AVCodecParameters> CopyParameters(const AVCodecParameters& from) {
   av::CodecParameters copy(avcodec_parameters_alloc());
   GOPMILL_CHECK(copy != nullptr && avcodec_parameters_copy(copy.get(), &from) >= 0);
@@ -87,15 +70,29 @@ std::span<const std::uint8_t> SideData(const AVStream& stream, AVPacketSideDataT
 #endif
 }
 
-// Clockwise degrees to turn the picture upright, in quarter turns.
-int RotationOf(const AVStream& stream) {
-  const auto matrix = SideData(stream, AV_PKT_DATA_DISPLAYMATRIX);
-  if (matrix.size() < 9 * sizeof(std::int32_t)) return 0;
-  const void* bytes = matrix.data();
-  const double counterclockwise = av_display_rotation_get(static_cast<const std::int32_t*>(bytes));
-  if (std::isnan(counterclockwise)) return 0;
+struct Orientation {
+  int rotation = 0;
+  bool mirrored = false;
+};
+
+// Clockwise degrees to turn the picture upright, in quarter turns, and whether it is mirrored
+// first.
+Orientation OrientationOf(const AVStream& stream) {
+  const auto bytes = SideData(stream, AV_PKT_DATA_DISPLAYMATRIX);
+  std::array<std::int32_t, 9> matrix{};
+  if (bytes.size() < sizeof matrix) return {};
+  std::memcpy(matrix.data(), bytes.data(), sizeof matrix);
+  Orientation found;
+  found.mirrored = std::int64_t{matrix[0]} * matrix[4] < std::int64_t{matrix[1]} * matrix[3];
+  if (found.mirrored) {  // take out a flip that comes before the turn
+    matrix[0] = -matrix[0];
+    matrix[1] = -matrix[1];
+  }
+  const double counterclockwise = av_display_rotation_get(matrix.data());
+  if (std::isnan(counterclockwise)) return {};
   const int quarters = static_cast<int>(std::lround(-counterclockwise / 90.0));
-  return ((quarters % 4 + 4) % 4) * 90;
+  found.rotation = ((quarters % 4 + 4) % 4) * 90;
+  return found;
 }
 
 Rational NominalFps(AVFormatContext& format, AVStream& stream) {
@@ -103,7 +100,11 @@ Rational NominalFps(AVFormatContext& format, AVStream& stream) {
   const Rational average = FromAv(stream.avg_frame_rate);
   // Real-base rates of variable sources are often the tick rate of the container (1000, 90000).
   constexpr Rational kSane{240, 1};
-  if (guess.positive() && guess <= kSane) return guess.Reduced();
+  constexpr double kTimesMissing = 1.5;
+  // A nominal rate far below the average is made of times that are missing.
+  const bool slow = average.positive() && average <= kSane &&
+                    guess.ToDouble() * kTimesMissing < average.ToDouble();
+  if (guess.positive() && guess <= kSane && !slow) return guess.Reduced();
   if (average.positive() && average <= kSane) return average.Reduced();
   return {25, 1};
 }
@@ -112,6 +113,7 @@ VideoInfo DescribeVideo(AVFormatContext& format, AVStream& stream) {
   const AVCodecParameters& parameters = *stream.codecpar;
   const Rational fps = NominalFps(format, stream);
   const Rational average = FromAv(stream.avg_frame_rate);
+  const Orientation orientation = OrientationOf(stream);
   Rational aspect = FromAv(av_guess_sample_aspect_ratio(&format, &stream, nullptr));
   if (!aspect.positive()) aspect = {1, 1};
   const auto bytes = [](std::span<const std::uint8_t> s) {
@@ -123,7 +125,8 @@ VideoInfo DescribeVideo(AVFormatContext& format, AVStream& stream) {
       .width = parameters.width,
       .height = parameters.height,
       .sample_aspect = aspect.Reduced(),
-      .rotation = RotationOf(stream),
+      .rotation = orientation.rotation,
+      .mirrored = orientation.mirrored,
       .time_base = FromAv(stream.time_base),
       .fps = fps,
       .variable_fps =
@@ -157,10 +160,14 @@ AudioInfo DescribeAudio(const AVStream& stream) {
 // The best track of a kind that is neither a cover picture nor of a codec we do not take.
 int BestTrack(AVFormatContext& format, AVMediaType kind, int related) {
   const int found = av_find_best_stream(&format, kind, -1, related, nullptr, 0);
-  if (found < 0) return -1;
-  const AVStream& stream = *format.streams[found];
-  if ((stream.disposition & AV_DISPOSITION_ATTACHED_PIC) != 0) return -1;
-  return found;
+  const auto cover = [&](int index) {
+    return (format.streams[index]->disposition & AV_DISPOSITION_ATTACHED_PIC) != 0;
+  };
+  if (found < 0 || !cover(found)) return found < 0 ? -1 : found;
+  for (int i = 0; i < static_cast<int>(format.nb_streams); ++i) {
+    if (format.streams[i]->codecpar->codec_type == kind && !cover(i)) return i;
+  }
+  return -1;
 }
 
 }  // namespace
@@ -173,7 +180,7 @@ Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format) {
   }
   AVStream& video_stream = *format.streams[video];
   const std::string codec = avcodec_get_name(video_stream.codecpar->codec_id);
-  if (!IsAllowedDecoder(codec)) {
+  if (!SourceCodecAllowed(TrackKind::kVideo, codec)) {
     return Error{.code = Code::kUnsupported,
                  .message = "Video codec '" + codec + "' is not supported.",
                  .accepted =
@@ -191,7 +198,7 @@ Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format) {
   if (audio >= 0) {
     const AVStream& stream = *format.streams[audio];
     // A sound track of a codec we do not take, or without a rate, is left out, not fatal.
-    if (IsAllowedDecoder(avcodec_get_name(stream.codecpar->codec_id)) &&
+    if (SourceCodecAllowed(TrackKind::kAudio, avcodec_get_name(stream.codecpar->codec_id)) &&
         stream.codecpar->sample_rate > 0 && ChannelsOf(*stream.codecpar) > 0) {
       info->audio = DescribeAudio(stream);
     }

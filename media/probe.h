@@ -16,9 +16,7 @@ namespace gopmill {
 
 // Comma-separated allow-lists in FFmpeg's own form.
 extern const char* const kAllowedDemuxers;
-extern const char* const kAllowedDecoders;
 
-bool IsAllowedDecoder(std::string_view codec);
 // Whether pictures of this size are taken.
 Status CheckVideo(const AVCodecParameters& parameters);
 // Of a pixel format of FFmpeg.

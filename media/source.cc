@@ -3,16 +3,25 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <string_view>
 #include <utility>
 
 #include "media/av_error.h"
+#include "media/decoder_table.h"
 #include "media/fd_io.h"
+#include "media/first_picture.h"
 #include "media/probe.h"
+#include "media/random_access.h"
 
 namespace gopmill {
 
 struct Source::Impl {
+  struct Held {
+    ReadState kind;
+    av::Packet packet;
+  };
+
   Impl(UniqueFd descriptor, std::stop_token stop_token)
       : fd(std::move(descriptor)), stop(std::move(stop_token)), io(fd.get(), stop) {}
 
@@ -20,13 +29,30 @@ struct Source::Impl {
   std::stop_token stop;
   FdIo io;
   av::InputFormat format;  // before io in destruction: it reads through it
-  std::shared_ptr<const SourceInfo> info;
+  std::shared_ptr<SourceInfo> info;
+  std::shared_ptr<const SourceInfo> shown_info;
   bool counted_pts = false;
   bool truncated = false;
   std::int64_t start_us = 0;
+  std::deque<Held> held;  // read ahead, first out
+
+  Result<ReadState> ReadNext(AVPacket& packet);
+  Status ReadAhead();
+  Status TimeFirstPicture();
+  [[nodiscard]] const AVPacket* FirstHeldPicture() const;
+  [[nodiscard]] bool LandedBehind(std::int64_t at_us) const;
 };
 
 namespace {
+
+// What may be read ahead to the first picture.
+constexpr std::size_t kMaxHeldPackets = 20'000;
+constexpr std::int64_t kMaxHeldBytes = 16 << 20;
+// Pictures that may follow without a time.
+constexpr int kMaxUntimed = 64;
+// How far a seek goes back in turn, microseconds, until a picture lies at or before its place.
+constexpr std::array<std::int64_t, 5> kSeekBack{0, 2'000'000, 10'000'000, 60'000'000,
+                                                std::int64_t{1} << 50};
 
 int OnInterrupt(void* stop) noexcept {
   return static_cast<const std::stop_token*>(stop)->stop_requested() ? 1 : 0;
@@ -68,6 +94,9 @@ Source::~Source() {
 }
 
 Result<std::unique_ptr<Source>> Source::Open(UniqueFd fd, std::stop_token stop) {
+  if (!fd.valid()) {
+    return Error{.code = Code::kIo, .message = "The source is not open."};
+  }
   auto impl = std::make_unique<Impl>(std::move(fd), stop);
   AVFormatContext* raw = avformat_alloc_context();
   GOPMILL_CHECK(raw != nullptr);
@@ -77,7 +106,7 @@ Result<std::unique_ptr<Source>> Source::Open(UniqueFd fd, std::stop_token stop) 
   raw->probesize = kProbeBytes;
   DictionaryOwner options;
   av_dict_set(&options.entries, "format_whitelist", kAllowedDemuxers, 0);
-  av_dict_set(&options.entries, "codec_whitelist", kAllowedDecoders, 0);
+  av_dict_set(&options.entries, "codec_whitelist", DecoderWhitelist().c_str(), 0);
   av_dict_set(&options.entries, "protocol_whitelist", "none", 0);
   // avformat_open_input frees the context when it fails.
   int code = avformat_open_input(&raw, nullptr, nullptr, &options.entries);
@@ -98,41 +127,115 @@ Result<std::unique_ptr<Source>> Source::Open(UniqueFd fd, std::stop_token stop) 
   impl->counted_pts = LacksPts(*raw->iformat, info->video);
   impl->start_us = raw->start_time == AV_NOPTS_VALUE ? 0 : raw->start_time;
   impl->info = std::move(info);
+  impl->shown_info = impl->info;
+  GOPMILL_RETURN_IF_ERROR(impl->ReadAhead());
+  if (const AVPacket* first = impl->FirstHeldPicture()) {
+    DescribeFirstPicture(*first, impl->info->video);
+  }
   return std::unique_ptr<Source>(new Source(std::move(impl)));
 }
 
-const std::shared_ptr<const SourceInfo>& Source::info() const { return impl_->info; }
+const std::shared_ptr<const SourceInfo>& Source::info() const { return impl_->shown_info; }
 bool Source::counted_pts() const { return impl_->counted_pts; }
 std::int64_t Source::start_us() const { return impl_->start_us; }
 bool Source::truncated() const { return impl_->truncated || impl_->io.failed(); }
+
+// Pictures in front of the first that can be decoded on its own are left out: what a recording that
+// was cut into, or a seek without an index, begins with. Where no such picture comes in time, all
+// are kept.
+Status Source::Impl::ReadAhead() {
+  held.clear();
+  std::int64_t bytes = 0;
+  while (held.size() < kMaxHeldPackets && bytes < kMaxHeldBytes) {
+    av::Packet packet = av::NewPacket();
+    GOPMILL_ASSIGN_OR_RETURN(const ReadState kind, ReadNext(*packet));
+    if (kind == ReadState::kEnd) return OkStatus();
+    bytes += packet->size;
+    const bool found =
+        kind == ReadState::kVideo &&
+        ClassifyPacket(*info->video.parameters,
+                       {packet->data, static_cast<std::size_t>(packet->size)},
+                       (packet->flags & AV_PKT_FLAG_KEY) != 0) != RandomAccess::kNone;
+    if (found) std::erase_if(held, [](const Held& h) { return h.kind == ReadState::kVideo; });
+    held.push_back({kind, std::move(packet)});
+    if (found) return TimeFirstPicture();
+  }
+  return OkStatus();
+}
+
+// Where a program stream was cut into, the first picture may be without a time, and all others
+// would be placed by it. A picture that others are predicted from is shown when the next such
+// picture is decoded: one that has no pts either, or another one than its dts.
+Status Source::Impl::TimeFirstPicture() {
+  AVPacket& first = *held.back().packet;
+  if (counted_pts || first.pts != AV_NOPTS_VALUE || info->video.parameters->video_delay != 1) {
+    return OkStatus();
+  }
+  for (int behind = 0; first.pts == AV_NOPTS_VALUE && behind < kMaxUntimed;) {
+    av::Packet packet = av::NewPacket();
+    GOPMILL_ASSIGN_OR_RETURN(const ReadState kind, ReadNext(*packet));
+    if (kind == ReadState::kEnd) return OkStatus();
+    if (kind == ReadState::kVideo) {
+      ++behind;
+      if (packet->pts != packet->dts) first.pts = packet->dts;
+    }
+    held.push_back({kind, std::move(packet)});
+  }
+  return OkStatus();
+}
+
+const AVPacket* Source::Impl::FirstHeldPicture() const {
+  const auto first = std::ranges::find(held, ReadState::kVideo, &Held::kind);
+  return first == held.end() ? nullptr : first->packet.get();
+}
+
+bool Source::Impl::LandedBehind(std::int64_t at_us) const {
+  const AVPacket* first = FirstHeldPicture();
+  if (first == nullptr) return true;
+  const std::int64_t time = first->pts != AV_NOPTS_VALUE ? first->pts : first->dts;
+  return time != AV_NOPTS_VALUE && Rescale(time, info->video.time_base, {1, 1'000'000}) > at_us;
+}
 
 Status Source::SeekBefore(Rational seconds) {
   if (!impl_->io.seekable()) {
     return InvalidArgument("start", "A pipe cannot be sought in.", "a source that is a file");
   }
   const std::int64_t at = impl_->start_us + Rescale(seconds.num, {1, seconds.den}, {1, 1'000'000});
-  const int code = avformat_seek_file(impl_->format.get(), -1, INT64_MIN, at, at, 0);
-  if (code < 0) return av::AvError("The source could not be sought in", code);
-  return OkStatus();
+  for (const std::int64_t back : kSeekBack) {
+    const std::int64_t to = std::max(at - back, impl_->start_us);
+    const int code = avformat_seek_file(impl_->format.get(), -1, INT64_MIN, to, to, 0);
+    if (code < 0) return av::AvError("The source could not be sought in", code);
+    GOPMILL_RETURN_IF_ERROR(impl_->ReadAhead());
+    if (!impl_->LandedBehind(at)) return OkStatus();
+    if (to == impl_->start_us) break;
+  }
+  // A search by times may miss the first group even so.
+  if ((impl_->format->iformat->flags & AVFMT_NO_BYTE_SEEK) != 0) return OkStatus();
+  const int code = avformat_seek_file(impl_->format.get(), -1, INT64_MIN, 0, 0, AVSEEK_FLAG_BYTE);
+  return code < 0 ? OkStatus() : impl_->ReadAhead();
+}
+
+Result<Source::ReadState> Source::Impl::ReadNext(AVPacket& packet) {
+  while (true) {
+    const int code = av_read_frame(format.get(), &packet);
+    if (stop.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+    if (code == AVERROR(EAGAIN)) continue;
+    if (code < 0) {
+      truncated = truncated || code != AVERROR_EOF;
+      return ReadState::kEnd;
+    }
+    if (packet.stream_index == info->video.stream_index) return ReadState::kVideo;
+    if (info->audio && packet.stream_index == info->audio->stream_index) return ReadState::kAudio;
+    av_packet_unref(&packet);
+  }
 }
 
 Result<Source::ReadState> Source::Read(AVPacket& packet) {
-  while (true) {
-    const int code = av_read_frame(impl_->format.get(), &packet);
-    if (impl_->stop.stop_requested()) {
-      return Error{.code = Code::kCancelled, .message = "Cancelled."};
-    }
-    if (code == AVERROR(EAGAIN)) continue;
-    if (code < 0) {
-      impl_->truncated = impl_->truncated || code != AVERROR_EOF;
-      return ReadState::kEnd;
-    }
-    if (packet.stream_index == impl_->info->video.stream_index) return ReadState::kVideo;
-    if (impl_->info->audio && packet.stream_index == impl_->info->audio->stream_index) {
-      return ReadState::kAudio;
-    }
-    av_packet_unref(&packet);
-  }
+  if (impl_->held.empty()) return impl_->ReadNext(packet);
+  const ReadState kind = impl_->held.front().kind;
+  av_packet_move_ref(&packet, impl_->held.front().packet.get());
+  impl_->held.pop_front();
+  return kind;
 }
 
 }  // namespace gopmill

@@ -78,8 +78,7 @@ void Indexer::OnVideo(AVPacket& packet) {
   entry.seek_us = SeekTime(packet, index_->source->video.time_base);
   entry.fingerprint = PacketFingerprint(packet);
   repair_.Fix(kVideoTrack, packet);
-  // Pictures before the first known time have no place on the clock.
-  if (index_->video.empty() && packet.pts == AV_NOPTS_VALUE && !index_->counted_pts) return;
+  if (index_->video.empty() && !index_->counted_pts) GiveTime(packet, index_->source->video);
   const PacketMeta meta = describer_.Describe(packet);
   entry.pts = meta.pts;
   entry.packet_pts = packet.pts;

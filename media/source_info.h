@@ -22,7 +22,8 @@ struct VideoInfo {
   std::string codec;          // FFmpeg's name: "h264"
   int width = 0, height = 0;  // coded size before rotation, pixels
   Rational sample_aspect{1, 1};
-  int rotation = 0;  // clockwise degrees to turn the picture for display: 0, 90, 180, 270
+  int rotation = 0;       // clockwise degrees to turn the picture for display: 0, 90, 180, 270
+  bool mirrored = false;  // left and right change places before it is turned
   Rational time_base;
   Rational fps;               // nominal frame rate
   bool variable_fps = false;  // the average rate differs from the nominal one

@@ -163,6 +163,10 @@ Status OutputChain::MuxVideo(av::Packet packet) {
 }
 
 Status OutputChain::Finish(std::int64_t frames) {
+  if (frames == 0) {
+    return Error{.code = Code::kCorrupt,
+                 .message = "The source has no picture with a time at which it could be shown."};
+  }
   if (!muxer_ || !interleaver_->drained()) {
     return InternalError("The stream ended with packets left over.");
   }

@@ -50,18 +50,6 @@ std::vector<av::Frame> DecodeRun(VideoDecoder& decoder, const EncodedUnit& unit,
   return frames;
 }
 
-TEST(VideoDecoder, AllowsWhatItsListNames) {
-  for (const char* name : {"mpeg1video", "mpeg2video", "mpeg4", "h264", "hevc", "vp8", "vp9", "av1",
-                           "mjpeg", "prores", "dvvideo", "theora"}) {
-    EXPECT_TRUE(VideoDecoderAllowed(name)) << name;
-  }
-  EXPECT_FALSE(VideoDecoderAllowed("exr"));
-  EXPECT_FALSE(VideoDecoderAllowed(""));
-  EXPECT_TRUE(AudioDecoderAllowed("aac"));
-  EXPECT_TRUE(AudioDecoderAllowed("pcm_s16le"));
-  EXPECT_FALSE(AudioDecoderAllowed("wmav2"));
-}
-
 TEST(VideoDecoder, RefusesOthersWithAnErrorForClients) {
   av::CodecParameters parameters(avcodec_parameters_alloc());
   parameters->codec_type = AVMEDIA_TYPE_VIDEO;

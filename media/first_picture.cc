@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/first_picture.h"
+
+#include <vector>
+
+#include "media/decoder_table.h"
+#include "media/source.h"
+
+namespace gopmill {
+namespace {
+
+bool IsHdr(const AVCodecParameters& parameters) {
+  return parameters.color_trc == AVCOL_TRC_SMPTE2084 ||
+         parameters.color_trc == AVCOL_TRC_ARIB_STD_B67;
+}
+
+av::Frame DecodeOne(const AVPacket& packet, const VideoInfo& video) {
+  const AVCodec* codec = FindSourceDecoder(TrackKind::kVideo, video.codec);
+  if (codec == nullptr) return nullptr;
+  av::CodecContext context(avcodec_alloc_context3(codec));
+  GOPMILL_CHECK(context != nullptr);
+  context->thread_count = 1;
+  context->max_pixels = kMaxSourcePixels;
+  if (avcodec_parameters_to_context(context.get(), video.parameters.get()) < 0 ||
+      avcodec_open2(context.get(), codec, nullptr) < 0 ||
+      avcodec_send_packet(context.get(), &packet) < 0) {
+    return nullptr;
+  }
+  av::Frame frame = av::NewFrame();
+  int code = avcodec_receive_frame(context.get(), frame.get());
+  if (code == AVERROR(EAGAIN)) {
+    avcodec_send_packet(context.get(), nullptr);
+    code = avcodec_receive_frame(context.get(), frame.get());
+  }
+  if (code < 0) return nullptr;
+  return frame;
+}
+
+void Take(const AVFrame& frame, AVFrameSideDataType type, std::vector<std::uint8_t>& into) {
+  const AVFrameSideData* found = av_frame_get_side_data(&frame, type);
+  if (into.empty() && found != nullptr) into.assign(found->data, found->data + found->size);
+}
+
+}  // namespace
+
+void DescribeFirstPicture(const AVPacket& packet, VideoInfo& video) {
+  if (!IsHdr(*video.parameters)) return;
+  if (!video.mastering_display.empty() && !video.content_light.empty()) return;
+  const av::Frame frame = DecodeOne(packet, video);
+  if (!frame) return;
+  Take(*frame, AV_FRAME_DATA_MASTERING_DISPLAY_METADATA, video.mastering_display);
+  Take(*frame, AV_FRAME_DATA_CONTENT_LIGHT_LEVEL, video.content_light);
+}
+
+}  // namespace gopmill

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codec/frame_selector.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "media/packet_meta.h"
+#include "media/unit_planner.h"
+#include "tests/unit/codec/test_frames.h"
+
+namespace gopmill {
+namespace {
+
+constexpr Rational kTimeBase{1, 90'000};
+constexpr std::int64_t kLength = 3600;  // of a picture, ticks
+
+struct Movie {
+  std::vector<av::Packet> packets;  // decode order
+  std::shared_ptr<SourceInfo> source = std::make_shared<SourceInfo>();
+};
+
+struct Coding {
+  int frames = 36;
+  int group = 12;
+  bool closed = true;
+  bool interlaced = false;
+};
+
+av::CodecContext OpenMpeg2(const Coding& coding, const testing::Scene& scene) {
+  const AVCodec* codec = avcodec_find_encoder(AV_CODEC_ID_MPEG2VIDEO);
+  av::CodecContext context(avcodec_alloc_context3(codec));
+  context->width = scene.width;
+  context->height = scene.height;
+  context->pix_fmt = AV_PIX_FMT_YUV420P;
+  context->time_base = {1, 25};
+  context->framerate = {25, 1};
+  context->gop_size = coding.group;
+  context->max_b_frames = 2;
+  context->bit_rate = 1'000'000;
+  context->thread_count = 1;
+  context->flags |= AV_CODEC_FLAG_BITEXACT;
+  if (coding.closed) context->flags |= static_cast<int>(AV_CODEC_FLAG_CLOSED_GOP);
+  if (coding.interlaced)
+    context->flags |= AV_CODEC_FLAG_INTERLACED_DCT | AV_CODEC_FLAG_INTERLACED_ME;
+  AVDictionary* options = nullptr;
+  av_dict_set(&options, "sc_threshold", "1000000000", 0);
+  EXPECT_EQ(avcodec_open2(context.get(), codec, &options), 0);
+  av_dict_free(&options);
+  return context;
+}
+
+Movie MakeMovie(const Coding& coding) {
+  const testing::Scene scene{.width = 128, .height = 96};
+  const av::CodecContext context = OpenMpeg2(coding, scene);
+  Movie movie;
+  const auto take = [&] {
+    av::Packet packet = av::NewPacket();
+    while (avcodec_receive_packet(context.get(), packet.get()) == 0) {
+      packet->pts *= kLength;
+      packet->dts *= kLength;
+      packet->duration = kLength;
+      movie.packets.push_back(std::move(packet));
+      packet = av::NewPacket();
+    }
+  };
+  for (int n = 0; n < coding.frames; ++n) {
+    av::Frame frame = testing::MakeFrame(scene, n);
+    frame->interlaced_frame = coding.interlaced ? 1 : 0;
+    frame->top_field_first = 1;
+    EXPECT_EQ(avcodec_send_frame(context.get(), frame.get()), 0);
+    take();
+  }
+  avcodec_send_frame(context.get(), nullptr);
+  take();
+  std::shared_ptr<AVCodecParameters> parameters(
+      avcodec_parameters_alloc(), [](AVCodecParameters* p) { avcodec_parameters_free(&p); });
+  EXPECT_GE(avcodec_parameters_from_context(parameters.get(), context.get()), 0);
+  movie.source->video = {.codec = "mpeg2video",
+                         .width = scene.width,
+                         .height = scene.height,
+                         .time_base = kTimeBase,
+                         .fps = {25, 1},
+                         .interlaced = coding.interlaced,
+                         .has_b_frames = true,
+                         .mastering_display = {},
+                         .content_light = {},
+                         .parameters = parameters};
+  return movie;
+}
+
+std::shared_ptr<const StreamPlan> PlanOf(const Movie& movie) {
+  auto plan = std::make_shared<StreamPlan>();
+  plan->source = movie.source;
+  plan->target.width = movie.source->video.width;
+  plan->target.height = movie.source->video.height;
+  plan->grid = OutputGrid({25, 1}, {25, 1}, kTimeBase, 0);
+  return plan;
+}
+
+// The pictures that a run of packets [first, end) shows at output frames [from, until).
+std::vector<std::uint64_t> Show(const Movie& movie, std::size_t first, std::size_t end,
+                                std::int64_t from, std::int64_t until) {
+  auto decoder = VideoDecoder::Open(*movie.source->video.parameters, kTimeBase);
+  EXPECT_TRUE(decoder.ok());
+  FrameSelector selector(PlanOf(movie), std::move(decoder).value(), 0);
+  std::vector<av::Packet> packets;
+  for (std::size_t n = first; n < end; ++n) packets.push_back(av::Ref(*movie.packets[n]));
+  selector.Feed(std::move(packets), true);
+  std::vector<std::uint64_t> hashes;
+  for (std::int64_t n = from; n < until; ++n) {
+    const auto selected = selector.Select(n);
+    EXPECT_TRUE(selected.ok() && selected->frame != nullptr) << n;
+    if (!selected.ok() || selected->frame == nullptr) break;
+    EXPECT_FALSE(selected->repeated) << n;
+    hashes.push_back(testing::PixelHash(*selected->frame));
+  }
+  return hashes;
+}
+
+// MPEG program streams tell the times of some pictures only, and a drained decoder estimates none.
+TEST(FrameSelector, GivesPicturesWithoutATimeTheirPlace) {
+  Movie movie = MakeMovie({});
+  const auto all = Show(movie, 0, movie.packets.size(), 0, 36);
+  for (std::size_t n = 1; n < movie.packets.size(); ++n) {
+    if (movie.packets[n]->pts != movie.packets[n]->dts) movie.packets[n]->pts = AV_NOPTS_VALUE;
+  }
+  EXPECT_EQ(Show(movie, 0, movie.packets.size(), 0, 36), all);
+  std::size_t second = 1;
+  while ((movie.packets[second]->flags & AV_PKT_FLAG_KEY) == 0) ++second;
+  const auto frames = static_cast<std::int64_t>(second);
+  EXPECT_EQ(Show(movie, 0, second, 0, frames), std::vector(all.begin(), all.begin() + frames))
+      << "a run that ends at a closed cut";
+}
+
+// A deinterlacer looks at the pictures on both sides: cut into units or not, all must be the same.
+void ExpectSeamless(const Coding& coding) {
+  const Movie movie = MakeMovie(coding);
+  const auto whole = Show(movie, 0, movie.packets.size(), 0, coding.frames);
+  PacketDescriber describer(movie.source, false);
+  UnitPlanner planner(PlanOf(movie)->grid,
+                      {.unit_seconds = 0, .source_fps = {25, 1}, .source_time_base = kTimeBase});
+  std::vector<UnitSpec> units;
+  for (const av::Packet& packet : movie.packets) planner.Push(describer.Describe(*packet), units);
+  planner.Finish(units);
+  ASSERT_GE(units.size(), 3U);
+  for (const UnitSpec& unit : units) {
+    ASSERT_TRUE(unit.ends_run);
+    const std::vector<std::uint64_t> expected(whole.begin() + unit.first_frame,
+                                              whole.begin() + unit.end_frame);
+    EXPECT_EQ(Show(movie, static_cast<std::size_t>(unit.first_packet),
+                   static_cast<std::size_t>(unit.end_packet), unit.first_frame, unit.end_frame),
+              expected)
+        << "unit " << unit.index.value;
+  }
+}
+
+TEST(FrameSelector, DeinterlacesOverClosedCutsAsWithoutThem) {
+  ExpectSeamless({.closed = true, .interlaced = true});
+}
+
+TEST(FrameSelector, DeinterlacesOverOpenCutsAsWithoutThem) {
+  ExpectSeamless({.closed = false, .interlaced = true});
+}
+
+TEST(FrameSelector, CutsProgressiveGroupsWithoutASeam) {
+  ExpectSeamless({.closed = true});
+  ExpectSeamless({.closed = false});
+}
+
+}  // namespace
+}  // namespace gopmill
