@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Packet sequences of any kind through the repair of times and the planner. Units must follow each
+// other without a gap, ask for packets that are still there only, and the number of output frames
+// must be bounded by the number of packets, whatever the times say.
+#include <vector>
+
+#include "media/timestamp_repair.h"
+#include "media/unit_planner.h"
+#include "tests/fuzz/bytes.h"
+
+namespace {
+
+using namespace gopmill;
+using fuzz::Bytes;
+using fuzz::Require;
+
+constexpr std::size_t kMaxPackets = 4000;
+
+struct Setting {
+  Rational time_base, source_fps, fps;
+  PlannerOptions options;
+};
+
+Setting ReadSetting(Bytes& in) {
+  constexpr Rational kBases[] = {{1, 90'000}, {1, 1000}, {1, 12'800}, {1, 25}, {1001, 30'000}};
+  constexpr Rational kRates[] = {{25, 1}, {30'000, 1001}, {1, 1}, {120, 1}, {60, 1}};
+  constexpr double kSeconds[] = {2, 0, 0.2, 1, 30};
+  Setting setting{kBases[in.Below(5)], kRates[in.Below(5)], kRates[in.Below(5)], {}};
+  setting.options = {.unit_seconds = kSeconds[in.Below(5)],
+                     .source_fps = setting.source_fps,
+                     .source_time_base = setting.time_base,
+                     .bitrate = in.Below(2) * 500'000,
+                     .live = in.Below(4) == 1,
+                     .reorder_delay = static_cast<int>(in.Below(5))};
+  if (in.Below(4) == 1) setting.options.frame_limit = 1 + in.Below(500);
+  return setting;
+}
+
+// What holds of all units so far.
+class Follower {
+ public:
+  explicit Follower(const Setting& setting) : setting_(setting) {}
+
+  void Take(const std::vector<UnitSpec>& units, std::int64_t pushed) {
+    for (const UnitSpec& unit : units) {
+      Require(unit.index.value == count_++);
+      Require(unit.first_frame == end_ && unit.end_frame > unit.first_frame);
+      Require((unit.cut == CutKind::kChained) == !run_ended_);
+      Require(unit.first_packet <= unit.end_packet && unit.end_packet <= pushed);
+      if (unit.cut != CutKind::kChained) Require(unit.first_packet >= oldest_);
+      if (setting_.options.bitrate > 0) Require(unit.budget_bps > 0);
+      if (setting_.options.frame_limit >= 0) {
+        Require(unit.end_frame <= setting_.options.frame_limit);
+      }
+      end_ = unit.end_frame;
+      run_ended_ = unit.ends_run;
+    }
+  }
+  void Forget(std::int64_t oldest) {
+    Require(oldest >= oldest_);
+    oldest_ = oldest;
+  }
+  [[nodiscard]] std::int64_t end() const { return end_; }
+  [[nodiscard]] bool run_ended() const { return run_ended_; }
+
+ private:
+  const Setting& setting_;
+  std::int64_t count_ = 0, end_ = 0, oldest_ = 0;
+  bool run_ended_ = true;
+};
+
+void ReadTimes(Bytes& in, AVPacket& packet, std::int64_t& clock) {
+  const std::uint8_t kind = in.Byte();
+  clock += in.Number(1 + kind % 2) - (kind % 16 == 7 ? in.Number(5) : 0);
+  packet.dts = kind % 32 == 9 ? AV_NOPTS_VALUE : clock;
+  packet.pts = kind % 32 == 11 ? AV_NOPTS_VALUE : clock + in.Number(1);
+  if (kind == 200) packet.pts += in.Number(6);
+  packet.duration = kind % 3 == 0 ? in.Number(2) : 0;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  Bytes in(data, size);
+  const Setting setting = ReadSetting(in);
+  TimestampRepair repair(0, {{.time_base = setting.time_base,
+                              .reorders = in.Below(2) == 1,
+                              .frame_seconds = 1 / setting.source_fps.ToDouble()}});
+  const OutputGrid grid(setting.fps, setting.source_fps, setting.time_base, 0);
+  UnitPlanner planner(grid, setting.options);
+  Follower follower(setting);
+  std::int64_t pushed = 0, clock = 0;
+  std::vector<UnitSpec> units;
+  while (!in.empty() && pushed < static_cast<std::int64_t>(kMaxPackets) && !planner.done()) {
+    const av::Packet packet = av::NewPacket();
+    ReadTimes(in, *packet, clock);
+    repair.Fix(0, *packet);
+    const std::int64_t pts = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
+    units.clear();
+    planner.Push({.pts = pts,
+                  .duration = packet->duration,
+                  .bytes = in.Number(2) << (in.Byte() % 16),
+                  .access = static_cast<RandomAccess>(in.Below(3))},
+                 units);
+    follower.Take(units, ++pushed);
+    follower.Forget(planner.oldest_needed());
+  }
+  units.clear();
+  planner.Finish(units);
+  follower.Take(units, pushed);
+  Require(follower.run_ended());
+  // Each packet may lie ten seconds behind the one before it, and a little out of order.
+  const double most = (static_cast<double>(pushed) * 2 + 2) *
+                      (kMaxGapSeconds + 1 + 65'536 * setting.time_base.ToDouble() +
+                       1 / setting.source_fps.ToDouble());
+  Require(static_cast<double>(follower.end()) <= most * setting.fps.ToDouble() + 2);
+  return 0;
+}
