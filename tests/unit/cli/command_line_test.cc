@@ -107,7 +107,7 @@ TEST(CommandLine, UsageErrors) {
       {"transcode", "a", "b.mp4", "--workers", "-1"},
       {"transcode", "a", "b.mp4", "--workers", "two"},
       {"transcode", "a", "b.mp4", "--workers", "5000"},
-      {"transcode", "a", "b.mp4", "--quality", "best"},
+      {"transcode", "a", "b.mp4", "--quality", "perfect"},
       {"transcode", "a", "-", "--json", "-"},
       {"serve", "--bitrate", "1M"},
       {"explain"},
