@@ -103,6 +103,7 @@ TEST(ContextCache, KeepsNoDecoderThatRemembersPictures) {
   EXPECT_EQ(cache.Stats().bytes, 0U);
   ASSERT_TRUE(cache.TakeDecoder(source).ok());
   EXPECT_EQ(cache.Stats().decoder_hits, 0);
+  EXPECT_EQ(cache.Stats().decoder_misses, 0) << "no worker could have had it";
 }
 
 TEST(ContextCache, KeepsNothingWithoutRoom) {
