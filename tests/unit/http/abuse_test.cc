@@ -3,6 +3,7 @@
 // Clients that are broken or hostile: each gets a clear answer or is closed, in bounded time, and
 // the server goes on.
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "tests/unit/http/server_fixture.h"
@@ -169,13 +170,12 @@ TEST_F(AbuseTest, SurvivesHavingNoFileDescriptorLeft) {
   ASSERT_TRUE(AwaitStats([](const HttpStats& stats) { return stats.connections == 2; }));
   rlimit before{};
   getrlimit(RLIMIT_NOFILE, &before);
-  // The client's socket takes the last free number, so that the server has none for its own.
-  const int lowest_free = dup(0);
-  close(lowest_free);
+  // The client's socket has the last number there may be, so that the server has none for its own.
+  const int last = socket(AF_INET, SOCK_STREAM, 0);
   rlimit tight = before;
-  tight.rlim_cur = static_cast<rlim_t>(lowest_free) + 1;
+  tight.rlim_cur = static_cast<rlim_t>(last) + 1;
   setrlimit(RLIMIT_NOFILE, &tight);
-  RawClient starved(port());
+  RawClient starved(port(), 0, last);
   const bool refused =
       AwaitStats([](const HttpStats& stats) { return stats.connections_refused > 0; });
   early.Get("/healthz");

@@ -22,7 +22,8 @@ std::string RawResponse::Field(const std::string& name) const {
   return found == fields.end() ? std::string() : found->second;
 }
 
-RawClient::RawClient(int port, int receive_bytes) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
+RawClient::RawClient(int port, int receive_bytes, int socket)
+    : fd_(socket >= 0 ? socket : ::socket(AF_INET, SOCK_STREAM, 0)) {
   const timeval patience{.tv_sec = 10, .tv_usec = 0};
   setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);

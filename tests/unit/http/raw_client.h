@@ -27,7 +27,8 @@ struct RawResponse {
 class RawClient {
  public:
   // Connects to 127.0.0.1. A receive buffer of `receive_bytes` makes a slow reader felt soon.
-  explicit RawClient(int port, int receive_bytes = 0);
+  // `socket`: one that was opened beforehand, which it takes; -1 = its own.
+  explicit RawClient(int port, int receive_bytes = 0, int socket = -1);
   ~RawClient();
   RawClient(RawClient&& other) noexcept;
   RawClient(const RawClient&) = delete;
