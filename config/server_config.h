@@ -36,6 +36,16 @@ struct ServerConfig {
     std::int64_t publisher_timeout_seconds = 10;  // 1..3600 without a packet of a publisher
   } rtsp;
 
+  // Live streams that are brought by SRT and RTMP: one at a time each.
+  struct Push {
+    bool operator==(const Push&) const = default;
+    std::string name;                   // live/NAME is what readers ask for
+    std::string address = "127.0.0.1";  // IPv4 or IPv6 literal
+    std::int64_t port = 0;              // 0..65535; 0 = off
+    std::string passphrase = {};        // SRT: 10..79 bytes; empty = not encrypted
+  };
+  Push srt{.name = "srt"}, rtmp{.name = "rtmp"};
+
   struct Auth {
     bool operator==(const Auth&) const = default;
     std::string users;  // NAME:PASSWORD:ROLES with blanks between them; empty = everybody
@@ -64,6 +74,7 @@ struct ServerConfig {
     bool operator==(const Live&) const = default;
     std::string second_publisher = "refuse";    // or replace: it takes the name over
     std::string pull = "on-demand";             // or always: when `sources` are fetched
+    std::string degradation = "on";             // or off: what a machine that does not keep up does
     std::int64_t reader_patience_seconds = 30;  // 1..86400 that readers wait for a publisher
   } live;
 

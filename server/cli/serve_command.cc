@@ -24,6 +24,7 @@
 #include "server/rtsp/puller.h"
 #include "server/rtsp/rtsp_server.h"
 #include "server/session/media_service.h"
+#include "server/session/push_listener.h"
 
 namespace gopmill::cli {
 namespace {
@@ -118,6 +119,34 @@ Result<std::unique_ptr<RtspPuller>> StartPuller(const ServerConfig& config, Serv
   return RtspPuller::Start(options, service);
 }
 
+bool IsLoopback(std::string_view address) {
+  return address.starts_with("127.") || address == "::1";
+}
+
+// What takes streams by SRT or RTMP, or null where it is off.
+Result<std::unique_ptr<PushListener>> StartPush(PushProtocol protocol,
+                                                const ServerConfig::Push& settings,
+                                                const ServerConfig& config, const Users& users,
+                                                Service& service) {
+  if (settings.port == 0) return std::unique_ptr<PushListener>();
+  const std::string name = PushProtocolName(protocol);
+  if (!users.empty() && settings.passphrase.empty() && !IsLoopback(settings.address)) {
+    return InvalidArgument(
+        name + ".address", "There are users, and clients of " + name + " do not say who they are.",
+        protocol == PushProtocol::kSrt ? "127.0.0.1, or a passphrase (srt.passphrase)"
+                                       : "127.0.0.1");
+  }
+  const PushOptions options{.address = {.protocol = protocol,
+                                        .address = settings.address,
+                                        .port = static_cast<int>(settings.port),
+                                        .passphrase = settings.passphrase},
+                            .name = settings.name,
+                            .silence = std::chrono::seconds(config.rtsp.publisher_timeout_seconds)};
+  auto listener = PushListener::Start(options, service);
+  if (listener.ok()) WriteStderr("listening on " + PushUrl(options.address) + "\n");
+  return listener;
+}
+
 // Reads the settings again; what cannot change while running is said.
 void OnReload(const ServeArgs& args, MediaService& service, ServerConfig& config) {
   const auto loaded = LoadConfig(SourcesOf(args));
@@ -181,6 +210,11 @@ int ServeStreams(const ServeArgs& args, const LoadedConfig& loaded, SignalQueue&
   auto puller = StartPuller(config, **service);
   if (!puller.ok()) return Complain(puller.error());
 
+  auto srt = StartPush(PushProtocol::kSrt, config.srt, config, *users, **service);
+  if (!srt.ok()) return Complain(srt.error());
+  auto rtmp = StartPush(PushProtocol::kRtmp, config.rtmp, config, *users, **service);
+  if (!rtmp.ok()) return Complain(rtmp.error());
+
   WriteStderr("listening on " + Url("http", config.http.address, (*server)->port()) + "\n");
   WaitForEnd(args, queue, **service, config);
 
@@ -188,6 +222,8 @@ int ServeStreams(const ServeArgs& args, const LoadedConfig& loaded, SignalQueue&
   (*service)->StartDraining();
   const std::size_t cut = (*server)->Drain(std::chrono::seconds(config.drain_timeout_seconds));
   if (cut > 0) spdlog::warn("{} streams were cut", cut);
+  srt->reset();
+  rtmp->reset();
   puller->reset();
   rtsp->reset();
   (*server)->Stop();

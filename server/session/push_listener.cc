@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/push_listener.h"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "base/thread_safety.h"
+#include "server/session/live_hub.h"
+
+namespace gopmill {
+namespace {
+
+// Behind a connection that failed at once.
+constexpr std::chrono::milliseconds kPause{200};
+constexpr std::size_t kReadBytes = std::size_t{64} << 10U;
+// How late it is noticed that the end was asked for while the reader takes nothing.
+constexpr int kPollMilliseconds = 100;
+
+// FFmpeg tells of a port that is taken when it listens, which is too late for whoever starts a
+// server: it is tried here.
+Status CheckPort(const PushAddress& address) {
+  addrinfo hints{};
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
+  hints.ai_socktype = address.protocol == PushProtocol::kSrt ? SOCK_DGRAM : SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const std::string port = std::to_string(address.port);
+  if (getaddrinfo(address.address.c_str(), port.c_str(), &hints, &found) != 0) {
+    return InvalidArgument(std::string(PushProtocolName(address.protocol)) + ".address",
+                           address.address + " is not an address.", "an IPv4 or IPv6 address");
+  }
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, &freeaddrinfo);
+  const UniqueFd fd(socket(found->ai_family, found->ai_socktype | SOCK_CLOEXEC, 0));
+  const int on = 1;
+  setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (bind(fd.get(), found->ai_addr, found->ai_addrlen) == 0) return OkStatus();
+  return Error{
+      .code = Code::kUnavailable,
+      .message = PushUrl(address) + " cannot be listened on: " + std::strerror(errno) + "."};
+}
+
+// False when there is no reader any more, or the end was asked for.
+bool WriteAll(int fd, std::span<const std::uint8_t> bytes, const std::stop_token& stop) {
+  while (!bytes.empty() && !stop.stop_requested()) {
+    const ssize_t written = write(fd, bytes.data(), bytes.size());
+    if (written >= 0) {
+      bytes = bytes.subspan(static_cast<std::size_t>(written));
+      continue;
+    }
+    if (errno != EAGAIN && errno != EINTR) return false;
+    pollfd room{.fd = fd, .events = POLLOUT, .revents = 0};
+    poll(&room, 1, kPollMilliseconds);
+  }
+  return bytes.empty();
+}
+
+void Sleep(const std::stop_token& stop) {
+  Mutex mutex;
+  CondVar changed;
+  const std::stop_callback wake(stop, [&] { changed.NotifyAll(); });
+  const MutexLock lock(mutex);
+  if (!stop.stop_requested()) changed.WaitFor(mutex, kPause);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PushListener>> PushListener::Start(PushOptions options, Service& service) {
+  const std::string protocol = PushProtocolName(options.address.protocol);
+  if (!HasPushProtocol(options.address.protocol)) {
+    return Error{.code = Code::kUnsupported,
+                 .message = "FFmpeg here is built without " + protocol + ".",
+                 .parameter = protocol + ".port",
+                 .accepted = "0"};
+  }
+  GOPMILL_RETURN_IF_ERROR(CheckLiveName(options.name));
+  GOPMILL_RETURN_IF_ERROR(CheckPort(options.address));
+  return std::unique_ptr<PushListener>(new PushListener(std::move(options), service));
+}
+
+PushListener::PushListener(PushOptions options, Service& service)
+    : options_(std::move(options)), service_(service) {
+  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+}
+
+PushListener::~PushListener() = default;
+
+void PushListener::Run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    auto client = PushClient::Accept(options_.address, options_.silence, stop);
+    if (client.ok()) {
+      Publish(**client, stop);
+    } else if (client.error().code != Code::kDeadlineExceeded && !stop.stop_requested()) {
+      spdlog::warn("live {}: {}: {}", options_.name, PushUrl(options_.address),
+                   client.error().message);
+      Sleep(stop);
+    }
+  }
+}
+
+// Through a pipe, like the body of an HTTP publisher.
+void PushListener::Publish(PushClient& client, const std::stop_token& stop) {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return spdlog::error("no pipe: {}", std::strerror(errno));
+  UniqueFd reader(ends[0]);
+  const UniqueFd writer(ends[1]);
+  fcntl(writer.get(), F_SETFL, O_NONBLOCK);
+  const Status taken = service_.Publish(options_.name, std::move(reader),
+                                        [](const Result<std::string>&) {});  // it is in the log
+  if (!taken.ok()) {
+    return spdlog::warn("live {}: {}: {}", options_.name, PushUrl(options_.address),
+                        taken.error().message);
+  }
+  spdlog::info("live {}: a client has come to {}", options_.name, PushUrl(options_.address));
+  std::vector<std::uint8_t> buffer(kReadBytes);
+  while (true) {
+    const auto got = client.Read(buffer);
+    if (!got.ok()) {
+      return spdlog::info("live {}: {}", options_.name, got.error().message);
+    }
+    if (*got == 0 || !WriteAll(writer.get(), std::span(buffer).first(*got), stop)) return;
+  }
+}
+
+}  // namespace gopmill

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Live sources that clients bring by SRT and RTMP, with ffmpeg in the encoder's role: they arrive whole, come back after
+a cut, take turns; garbage and silence take the port from nobody for long."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from served import PROGRAM, Server, check, decode, free_port, make_stream, read_in_thread, run_all, wait_until  # noqa: E402
+
+QUERY = "width=160&bitrate=100k&preset=ultrafast&container=ts"
+MUXERS = {"srt": "mpegts", "rtmp": "flv"}
+PASSPHRASE = "a passphrase of ours"
+
+
+def push(url, movie, *, protocol):
+    """Encoders try again until they are let in."""
+    command = ["ffmpeg", "-nostdin", "-v", "error", "-re", "-i", movie, "-c", "copy", "-f", MUXERS[protocol], url]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def publisher(server, protocol, url, movie, name):
+    wait_until(lambda: not server.live(name)["publishing"], 15, "the client before is still there")
+    before = server.live(name)["counts"].get("publishers", 0)
+    clients = []
+
+    def taken():
+        if not clients or clients[-1].poll() is not None:
+            clients.append(push(url, movie, protocol=protocol))
+        return server.live(name)["counts"].get("publishers", 0) > before
+
+    wait_until(taken, 15, f"a client of {protocol} is not taken")
+    for refused in clients[:-1]:
+        refused.stderr.close()
+    return clients[-1]
+
+
+def end(process):
+    process.kill()
+    process.wait()
+    process.stderr.close()
+
+
+def arrives_whole(protocol, server, url, movie):
+    client = publisher(server, protocol, url, movie, protocol)
+    result = {}
+    read_in_thread(server, protocol, f"{QUERY}&duration=3", result).join()
+    check(result["status"] == 200, f"{protocol}: {result['status']} {result['body'][:200]}")
+    streams = decode(result["body"])
+    check(int(streams["video"]["nb_read_frames"]) == 90, f"{protocol}: {streams['video']}")
+    check(abs(float(streams["audio"]["duration"]) - 3) < 0.1, f"{protocol}: {streams['audio']}")
+    end(client)
+
+
+def survives_a_client_that_is_cut(protocol, server, url, movie):
+    result = {}
+    first = publisher(server, protocol, url, movie, protocol)
+    sent = server.live(protocol)["counts"]["packets"]
+    reader = read_in_thread(server, protocol, f"{QUERY}&duration=6", result)
+    wait_until(lambda: server.live(protocol)["counts"]["packets"] > sent + 200, 20, "packets of a client")
+    before = server.live(protocol)["counts"]["publishers"]
+    end(first)
+    wait_until(lambda: not server.live(protocol)["publishing"], 15, f"{protocol}: a client that was killed is still there")
+    second = publisher(server, protocol, url, movie, protocol)
+    check(server.live(protocol)["counts"]["publishers"] == before + 1, "the client that came back is counted")
+    reader.join()
+    check(int(decode(result["body"])["video"]["nb_read_frames"]) == 180, f"{protocol}: six seconds over a cut")
+    end(second)
+
+
+def one_client_at_a_time(protocol, server, url, movie):
+    first = publisher(server, protocol, url, movie, protocol)
+    second = push(url, movie, protocol=protocol)
+    check(second.wait(timeout=30) != 0, f"{protocol}: a second client was taken")
+    second.stderr.close()
+    check(first.poll() is None and server.live(protocol)["publishing"], f"{protocol}: the first client was disturbed")
+    end(first)
+
+
+def connect(port):
+    """A listener that has just lost a client is there again a moment later."""
+    end_time = time.monotonic() + 10
+    while True:
+        try:
+            return socket.create_connection(("127.0.0.1", port), timeout=5)
+        except ConnectionRefusedError:
+            if time.monotonic() > end_time:
+                raise
+            time.sleep(0.02)
+
+
+def garbage_takes_nothing_for_long(protocol, server, url, movie):
+    wait_until(lambda: not server.live(protocol)["publishing"], 15, "the client before is still there")
+    port = int(url.split("?")[0].rsplit(":", 1)[1].split("/")[0])
+    noise = bytes(range(256)) * 40
+    if protocol == "srt":
+        with socket.socket(type=socket.SOCK_DGRAM) as sender:
+            for size in (0, 1, 4, 15, 16, 64, 1316):
+                sender.sendto(noise[:size], ("127.0.0.1", port))
+                sender.sendto(b"\x80\0\0\0" + noise[:size], ("127.0.0.1", port))
+    else:
+        for bytes_sent in (noise, b"\x03" + b"\0" * 1536, b"GET / HTTP/1.1\r\n\r\n" + noise):
+            with connect(port) as client:
+                client.sendall(bytes_sent)
+    end(publisher(server, protocol, url, movie, protocol))
+
+
+def one_who_says_nothing_is_left(server, url, movie):
+    """FFmpeg accepts one connection at a time: one that is silent has the place for some seconds."""
+    port = int(url.rsplit(":", 1)[1].split("/")[0])
+    begin = time.monotonic()
+    with connect(port) as mute:
+        mute.settimeout(40)
+        check(mute.recv(1) == b"", "a silent client gets bytes")
+    check(time.monotonic() - begin < 20, "a silent client keeps the place")
+    end(publisher(server, "rtmp", url, movie, "rtmp"))
+
+
+def a_passphrase_is_needed(folder, movie):
+    port = free_port(socket.SOCK_DGRAM)
+    os.environ["GOPMILL_SRT_PASSPHRASE"] = PASSPHRASE
+    try:
+        with Server(folder, "--srt-port", str(port), "--srt-name", "locked") as server:
+            for wrong in ("", "&passphrase=another+passphrase"):
+                stranger = push(f"srt://127.0.0.1:{port}?mode=caller{wrong}", movie, protocol="srt")
+                check(stranger.wait(timeout=30) != 0, f"a client with {wrong!r} was taken")
+                stranger.stderr.close()
+            url = f"srt://127.0.0.1:{port}?mode=caller&passphrase={PASSPHRASE}"
+            end(publisher(server, "srt", url, movie, "locked"))
+            check(PASSPHRASE not in "".join(server.log), "the passphrase is in the log")
+    finally:
+        del os.environ["GOPMILL_SRT_PASSPHRASE"]
+
+
+def refuses_to_start(folder):
+    environment = dict(os.environ, GOPMILL_AUTH_USERS="a:b:read")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        for flags, words in [(["--rtmp-port", port], "cannot be listened on"),
+                             (["--srt-port", str(free_port()), "--srt-address", "127.nowhere"], "not an address"),
+                             (["--rtmp-port", "70000"], "0 to 65535"),
+                             (["--rtmp-port", str(free_port()), "--rtmp-name", "a/b"], "name of a live source"),
+                             (["--rtmp-port", str(free_port()), "--rtmp-address", "0.0.0.0"], "do not say who they are")]:
+            bad = subprocess.run([PROGRAM, "serve", "--library", folder, "--http-port", "0", "--rtsp-port", "0", *flags],
+                                 capture_output=True, text=True, timeout=20, check=False, env=environment)
+            check(bad.returncode != 0 and words in bad.stderr, f"{flags}: {bad.returncode} {bad.stderr[:200]}")
+
+
+def main():
+    os.environ["GOPMILL_RTSP_PUBLISHER_TIMEOUT_SECONDS"] = "3"
+    with tempfile.TemporaryDirectory() as folder:
+        movie = make_stream(folder, "a.mkv", 60)
+        ports = {"srt": free_port(socket.SOCK_DGRAM), "rtmp": free_port()}
+        urls = {"srt": f"srt://127.0.0.1:{ports['srt']}?mode=caller", "rtmp": f"rtmp://127.0.0.1:{ports['rtmp']}/app/key"}
+        server = Server(folder, "--srt-port", str(ports["srt"]), "--rtmp-port", str(ports["rtmp"]))
+        try:
+            for protocol, url in urls.items():
+                run_all([arrives_whole, survives_a_client_that_is_cut, one_client_at_a_time,
+                         garbage_takes_nothing_for_long], protocol, server, url, movie)
+            run_all([one_who_says_nothing_is_left], server, urls["rtmp"], movie)
+            run_all([a_passphrase_is_needed], folder, movie)
+            code = run_all([refuses_to_start], folder)
+            server.process.send_signal(signal.SIGTERM)
+            begin = time.monotonic()
+            check(server.process.wait(timeout=20) == 0 and time.monotonic() - begin < 10, "the server ends")
+        finally:
+            server.process.kill()
+    if code:
+        print("".join(server.log)[-5000:])
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
