@@ -11,12 +11,11 @@ extern "C" {
 
 #include "media/av_error.h"
 #include "media/decoder_table.h"
+#include "media/source.h"
 
 namespace gopmill {
 namespace {
 
-// Pictures larger than this are refused before anything is allocated for them.
-constexpr std::int64_t kMaxPixels = std::int64_t{8192} * 8192;
 // A decoder that reports this many failures in a row for one packet is taken to be stuck.
 constexpr int kMaxFailuresPerCall = 256;
 // Pictures a decoder holds: references plus the ones that wait for their turn.
@@ -47,7 +46,7 @@ Result<std::unique_ptr<VideoDecoder>> VideoDecoder::Open(const AVCodecParameters
   context->flags |= AV_CODEC_FLAG_BITEXACT;
   context->idct_algo = FF_IDCT_SIMPLE;
   context->thread_type = 0;
-  context->max_pixels = kMaxPixels;
+  context->max_pixels = kMaxSourcePixels;
   if (const int ret = avcodec_open2(context.get(), codec, nullptr); ret < 0) {
     return Error{.code = ret == AVERROR(ENOMEM) ? Code::kInternal : Code::kCorrupt,
                  .message = "The header of the source's video is damaged: no decoder takes it.",

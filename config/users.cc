@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/words.h"
+
 namespace gopmill {
 namespace {
 
@@ -41,17 +43,14 @@ Result<User> ParseOne(std::string_view text) {
 
 Result<Users> Users::Parse(std::string_view text) {
   Users users;
-  while (true) {
-    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-    if (text.empty()) return users;
-    const std::string_view one = text.substr(0, std::min(text.find(' '), text.size()));
-    text.remove_prefix(one.size());
+  for (const std::string_view one : Words(text)) {
     GOPMILL_ASSIGN_OR_RETURN(User user, ParseOne(one));
     if (std::ranges::find(users.users_, user.name, &User::name) != users.users_.end()) {
       return InvalidArgument("users", "Two users are called " + user.name + ".");
     }
     users.users_.push_back(std::move(user));
   }
+  return users;
 }
 
 const User* Users::Find(std::string_view name, std::string_view password) const {

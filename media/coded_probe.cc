@@ -12,6 +12,7 @@
 #include "media/av_error.h"
 #include "media/decoder_table.h"
 #include "media/probe.h"
+#include "media/source.h"
 
 namespace gopmill {
 namespace {
@@ -20,7 +21,6 @@ using av::FromAv;
 
 // Pictures that a frame rate is measured over if none is stated.
 constexpr std::size_t kMeasuredPictures = 12;
-constexpr Rational kHighestFps{240, 1};
 
 Result<av::CodecContext> OpenDecoder(const CodedTrack& track) {
   const AVCodec* codec = FindSourceDecoder(track.kind, track.codec);
@@ -31,6 +31,7 @@ Result<av::CodecContext> OpenDecoder(const CodedTrack& track) {
   av::CodecContext context(avcodec_alloc_context3(codec));
   GOPMILL_CHECK(context != nullptr);
   context->thread_count = 1;
+  context->max_pixels = kMaxSourcePixels;  // what a sender says is checked after the first picture
   if (track.kind == TrackKind::kAudio) {
     context->sample_rate = track.sample_rate;
     av_channel_layout_default(&context->ch_layout, track.channels);
@@ -98,7 +99,7 @@ void VideoProbe::Push(const AVPacket& packet, std::int64_t pts_ns) {
 
 Rational VideoProbe::StatedFps() const {
   for (const Rational rate : {track_.frame_rate, FromAv(decoder_->framerate)}) {
-    if (rate.positive() && rate <= kHighestFps) return rate.Reduced();
+    if (rate.positive() && rate <= kHighestSourceFps) return rate.Reduced();
   }
   return {};
 }
@@ -112,8 +113,8 @@ Rational VideoProbe::MeasuredFps() const {
   // One picture that is missing at the start, or came late, shall not count.
   std::ranges::nth_element(steps, steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2));
   const std::int64_t step = steps[steps.size() / 2];
-  if (step < 1'000'000'000 / 240) return {25, 1};
-  return Snap(1e9 / static_cast<double>(step));
+  const double fps = 1e9 / static_cast<double>(std::max<std::int64_t>(step, 1));
+  return fps > kHighestSourceFps.ToDouble() ? Rational{25, 1} : Snap(fps);
 }
 
 // Pictures that were sent ahead of one that is shown before them.

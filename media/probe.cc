@@ -98,14 +98,12 @@ Orientation OrientationOf(const AVStream& stream) {
 Rational NominalFps(AVFormatContext& format, AVStream& stream) {
   const Rational guess = FromAv(av_guess_frame_rate(&format, &stream, nullptr));
   const Rational average = FromAv(stream.avg_frame_rate);
-  // Real-base rates of variable sources are often the tick rate of the container (1000, 90000).
-  constexpr Rational kSane{240, 1};
   constexpr double kTimesMissing = 1.5;
   // A nominal rate far below the average is made of times that are missing.
-  const bool slow = average.positive() && average <= kSane &&
+  const bool slow = average.positive() && average <= kHighestSourceFps &&
                     guess.ToDouble() * kTimesMissing < average.ToDouble();
-  if (guess.positive() && guess <= kSane && !slow) return guess.Reduced();
-  if (average.positive() && average <= kSane) return average.Reduced();
+  if (guess.positive() && guess <= kHighestSourceFps && !slow) return guess.Reduced();
+  if (average.positive() && average <= kHighestSourceFps) return average.Reduced();
   return {25, 1};
 }
 

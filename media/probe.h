@@ -7,7 +7,6 @@
 #pragma once
 
 #include <memory>
-#include <string_view>
 
 #include "base/status.h"
 #include "media/source_info.h"
@@ -16,6 +15,9 @@ namespace gopmill {
 
 // Comma-separated allow-lists in FFmpeg's own form.
 extern const char* const kAllowedDemuxers;
+
+// Rates above are taken for what they mostly are: the ticks of a container's clock.
+inline constexpr Rational kHighestSourceFps{240, 1};
 
 // Whether pictures of this size are taken.
 Status CheckVideo(const AVCodecParameters& parameters);

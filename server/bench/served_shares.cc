@@ -84,26 +84,16 @@ std::vector<double> ServedWithin(const std::vector<Point>& stretch, TimePoint be
 ServedShares FindShares(const std::vector<ServedUnit>& units, std::size_t classes) {
   ServedShares found{.backlogged = {}, .shares = std::vector<double>(classes)};
   if (classes == 0) return found;
-  std::vector<int> waiting(classes), running(classes);
-  std::vector<Duration> served(classes);
-  Duration all{};
-  TimePoint last;
-  for (const Change& change : ChangesOf(units, classes)) {
-    if (std::ranges::all_of(waiting, [](int count) { return count > 0; })) {
-      const Duration length = change.time - last;
-      found.backlogged += length;
-      for (std::size_t c = 0; c < classes; ++c) {
-        served[c] += length * running[c];
-        all += length * running[c];
-      }
+  double all = 0;
+  for (const std::vector<Point>& stretch : Stretches(units, classes)) {
+    const Point &begin = stretch.front(), &end = stretch.back();
+    found.backlogged += end.time - begin.time;
+    for (std::size_t c = 0; c < classes; ++c) {
+      found.shares[c] += end.served[c] - begin.served[c];
+      all += end.served[c] - begin.served[c];
     }
-    last = change.time;
-    waiting[change.service_class] += change.waiting;
-    running[change.service_class] += change.running;
   }
-  for (std::size_t c = 0; c < classes && all.count() > 0; ++c) {
-    found.shares[c] = ToSeconds(served[c]) / ToSeconds(all);
-  }
+  for (double& share : found.shares) share = all > 0 ? share / all : 0;
   return found;
 }
 

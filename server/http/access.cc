@@ -2,20 +2,13 @@
 #include "server/http/access.h"
 
 #include <algorithm>
+#include <boost/beast/core/detail/base64.hpp>
 #include <cctype>
-#include <cstdint>
 
 #include "server/http/problem.h"
 
 namespace gopmill {
 namespace {
-
-int Base64Digit(char c) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const std::size_t digit = kDigits.find(c);
-  return digit == std::string_view::npos ? -1 : static_cast<int>(digit);
-}
 
 // The rest of an Authorization field if it is of this scheme (lower case).
 std::optional<std::string_view> Credentials(std::string_view field, std::string_view scheme) {
@@ -51,20 +44,12 @@ bool IsOpen(RouteId route) { return route == RouteId::kHealth || route == RouteI
 }  // namespace
 
 std::optional<std::string> DecodeBase64(std::string_view text) {
+  namespace base64 = boost::beast::detail::base64;
   while (text.ends_with('=')) text.remove_suffix(1);
-  std::string bytes;
-  std::uint32_t bits = 0;
-  int count = 0;
-  for (const char c : text) {
-    const int digit = Base64Digit(c);
-    if (digit < 0) return std::nullopt;
-    bits = (bits << 6U) | static_cast<std::uint32_t>(digit);
-    count += 6;
-    if (count >= 8) {
-      count -= 8;
-      bytes += static_cast<char>((bits >> static_cast<unsigned>(count)) & 0xffU);
-    }
-  }
+  std::string bytes(base64::decoded_size(text.size() + 3), '\0');
+  const auto [written, read] = base64::decode(bytes.data(), text.data(), text.size());
+  if (read != text.size()) return std::nullopt;
+  bytes.resize(written);
   return bytes;
 }
 

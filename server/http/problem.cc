@@ -54,7 +54,7 @@ constexpr std::array<StatusRow, 15> kProtocol = {{
     {417, "expectation-failed", "The expectation cannot be met"},
     {421, "misdirected-request", "This server does not answer for this host"},
     {431, "header-too-large", "The request header is too large"},
-    {501, "not-implemented", "This part of HTTP is not implemented"},
+    {501, "not-implemented", "The transfer coding or method is not one that this server knows"},
     {503, "too-many-connections", "There are too many connections"},
     {505, "http-version", "Only HTTP/1.0 and HTTP/1.1 are spoken here"},
 }};

@@ -89,6 +89,9 @@ Result<Announcement> ReadAnnouncement(const GstSDPMessage& sdp) {
   return announcement;
 }
 
+namespace {
+
+// The elements of an announcement, in a bin with no pads.
 Result<gst::Object<GstElement>> MakeReceivingBin(const Announcement& announcement) {
   GError* error = nullptr;
   GstElement* bin = gst_parse_launch_full(("( " + announcement.description + " )").c_str(), nullptr,
@@ -98,6 +101,15 @@ Result<gst::Object<GstElement>> MakeReceivingBin(const Announcement& announcemen
   g_error_free(error);
   return Error{.code = Code::kUnsupported,
                .message = "An element of GStreamer for this codec is missing here."};
+}
+
+}  // namespace
+
+Result<Publication> MakePublication(const Announcement& announcement, Duration silence) {
+  GOPMILL_ASSIGN_OR_RETURN(auto bin, MakeReceivingBin(announcement));
+  auto reception = Reception::Make(announcement.streams, silence);
+  for (const auto& stream : announcement.streams) reception->Attach(stream.number, bin.get());
+  return Publication{.reception = std::move(reception), .bin = std::move(bin)};
 }
 
 }  // namespace gopmill

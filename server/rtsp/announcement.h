@@ -8,10 +8,12 @@
 
 #include <gst/sdp/gstsdpmessage.h>
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "server/rtsp/gst_ptr.h"
 #include "server/rtsp/reception.h"
@@ -30,7 +32,14 @@ struct Announcement {
 Result<Announcement> ParseAnnouncement(std::span<const std::uint8_t> sdp);
 Result<Announcement> ReadAnnouncement(const GstSDPMessage& sdp);
 
-// The elements of an announcement, in a bin with no pads.
-Result<gst::Object<GstElement>> MakeReceivingBin(const Announcement& announcement);
+// What takes an announced session: its elements, in a bin with no pads, and what they fill.
+struct Publication {
+  std::shared_ptr<Reception> reception;
+  gst::Object<GstElement> bin;
+};
+// A sender that brings nothing for `silence` has ended.
+Result<Publication> MakePublication(const Announcement& announcement, Duration silence);
+// How long packets that came by UDP may be waited for behind a gap. Those of TCP have none.
+inline constexpr guint kJitterMilliseconds = 200;
 
 }  // namespace gopmill

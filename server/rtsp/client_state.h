@@ -14,18 +14,12 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "base/thread_safety.h"
+#include "server/rtsp/announcement.h"
 #include "server/rtsp/gst_ptr.h"
 #include "server/rtsp/playback.h"
-#include "server/rtsp/reception.h"
 #include "server/rtsp/stall.h"
 
 namespace gopmill {
-
-// What a client publishes.
-struct Publication {
-  std::shared_ptr<Reception> reception;
-  gst::Object<GstElement> bin;
-};
 
 struct ClientState {
   Mutex mutex;  // guards all below

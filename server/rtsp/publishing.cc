@@ -13,8 +13,6 @@ namespace gopmill {
 namespace {
 
 constexpr const char* kSelfKey = "gopmill-publishing";
-// How long packets that came by UDP may be waited for behind a gap. Those of TCP have none.
-constexpr guint kJitterMilliseconds = 200;
 // What a client has sent before it left is on its way for at most this long.
 constexpr std::chrono::seconds kDrainPatience(2);
 
@@ -169,13 +167,11 @@ Result<Publication> Publishing::Publish(const GstRTSPUrl& url, const GstRTSPMess
   guint size = 0;
   gst_rtsp_message_get_body(&request, &body, &size);
   GOPMILL_ASSIGN_OR_RETURN(const Announcement announcement, ParseAnnouncement({body, size}));
-  GOPMILL_ASSIGN_OR_RETURN(auto bin, MakeReceivingBin(announcement));
-  auto reception = Reception::Make(announcement.streams, silence_);
-  for (const auto& stream : announcement.streams) reception->Attach(stream.number, bin.get());
+  GOPMILL_ASSIGN_OR_RETURN(Publication publication, MakePublication(announcement, silence_));
   // Its end is in the log; a client that is still there then is cut by the sweep.
-  GOPMILL_RETURN_IF_ERROR(
-      service_.PublishPackets(name, reception->feed(), [](const Result<std::string>&) {}));
-  return Publication{.reception = std::move(reception), .bin = std::move(bin)};
+  GOPMILL_RETURN_IF_ERROR(service_.PublishPackets(name, publication.reception->feed(),
+                                                  [](const Result<std::string>&) {}));
+  return publication;
 }
 
 void Publishing::OnRecord(GstRTSPContext& context) {

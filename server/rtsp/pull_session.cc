@@ -13,7 +13,6 @@
 namespace gopmill {
 namespace {
 
-constexpr guint kJitterMilliseconds = 200;
 // Microseconds in which a peer must answer a request of TCP.
 constexpr guint64 kAnswerMicros = 10'000'000;
 
@@ -78,7 +77,7 @@ void PullSession::Fail(const std::string& why) {
 
 std::shared_ptr<Reception> PullSession::reception() const {
   const MutexLock lock(mutex_);
-  return reception_;
+  return publication_.reception;
 }
 
 void PullSession::OnSdp(GstElement* /*element*/, GstSDPMessage* sdp, gpointer held) noexcept {
@@ -91,17 +90,15 @@ void PullSession::OnSdp(GstElement* /*element*/, GstSDPMessage* sdp, gpointer he
 
 Status PullSession::Publish(const GstSDPMessage& sdp) {
   GOPMILL_ASSIGN_OR_RETURN(const Announcement announcement, ReadAnnouncement(sdp));
-  GOPMILL_ASSIGN_OR_RETURN(auto bin, MakeReceivingBin(announcement));
-  auto reception = Reception::Make(announcement.streams, silence_);
-  for (const auto& stream : announcement.streams) reception->Attach(stream.number, bin.get());
-  gst_bin_add(GST_BIN(pipeline_.get()), GST_ELEMENT(gst_object_ref(bin.get())));
-  gst_element_sync_state_with_parent(bin.get());
-  GOPMILL_RETURN_IF_ERROR(
-      service_.PublishPackets(source_.name, reception->feed(), [](const Result<std::string>&) {}));
+  GOPMILL_ASSIGN_OR_RETURN(Publication publication, MakePublication(announcement, silence_));
+  GstElement* bin = publication.bin.get();
+  gst_bin_add(GST_BIN(pipeline_.get()), GST_ELEMENT(gst_object_ref(bin)));
+  gst_element_sync_state_with_parent(bin);
+  GOPMILL_RETURN_IF_ERROR(service_.PublishPackets(source_.name, publication.reception->feed(),
+                                                  [](const Result<std::string>&) {}));
   spdlog::info("live {}: fetched from {}", source_.name, PublicUrl(source_.url));
   const MutexLock lock(mutex_);
-  reception_ = std::move(reception);
-  bin_ = std::move(bin);
+  publication_ = std::move(publication);
   return OkStatus();
 }
 
@@ -128,10 +125,11 @@ void PullSession::OnPad(GstElement* /*element*/, GstPad* pad, gpointer held) noe
   GObject* session = nullptr;
   {
     const MutexLock lock(self->mutex_);
-    if (self->reception_ == nullptr || !self->reception_->Uses(*number)) return;
-    reception = self->reception_;
+    reception = self->publication_.reception;
+    if (reception == nullptr || !reception->Uses(*number)) return;
     const std::string name = "depay" + std::to_string(*number);
-    depayloader = gst::Adopt(gst_bin_get_by_name(GST_BIN(self->bin_.get()), name.c_str()));
+    depayloader =
+        gst::Adopt(gst_bin_get_by_name(GST_BIN(self->publication_.bin.get()), name.c_str()));
     if (self->manager_ != nullptr) {
       g_signal_emit_by_name(self->manager_.get(), "get-internal-session", *number, &session);
     }
@@ -169,16 +167,14 @@ bool PullSession::over() {
 }
 
 void PullSession::Stop() {
-  gst::Object<GstElement> bin;
-  std::shared_ptr<Reception> taken;
+  Publication taken;
   {
     const MutexLock lock(mutex_);
-    bin = std::move(bin_);
-    taken = std::move(reception_);
+    taken = std::exchange(publication_, {});
     manager_.reset();
   }
   gst_element_set_state(pipeline_.get(), GST_STATE_NULL);
-  if (taken != nullptr) taken->feed()->End();
+  if (taken.reception != nullptr) taken.reception->feed()->End();
 }
 
 }  // namespace gopmill

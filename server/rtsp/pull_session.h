@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/thread_safety.h"
+#include "server/rtsp/announcement.h"
 #include "server/rtsp/gst_ptr.h"
 #include "server/rtsp/pull_sources.h"
 #include "server/rtsp/reception.h"
@@ -57,8 +58,7 @@ class PullSession : public std::enable_shared_from_this<PullSession> {
   const TimePoint began_ = SteadyNow();
 
   mutable Mutex mutex_;  // guards all below
-  std::shared_ptr<Reception> reception_ GOPMILL_GUARDED_BY(mutex_);
-  gst::Object<GstElement> bin_ GOPMILL_GUARDED_BY(mutex_);
+  Publication publication_ GOPMILL_GUARDED_BY(mutex_);
   gst::Object<GstElement> manager_ GOPMILL_GUARDED_BY(mutex_);
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/words.h"
 #include "server/session/live_hub.h"
 
 namespace gopmill {
@@ -28,17 +29,14 @@ Result<PullSource> ParseOne(std::string_view text) {
 
 Result<std::vector<PullSource>> ParsePullSources(std::string_view text) {
   std::vector<PullSource> sources;
-  while (true) {
-    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-    if (text.empty()) return sources;
-    const std::string_view one = text.substr(0, std::min(text.find(' '), text.size()));
-    text.remove_prefix(one.size());
+  for (const std::string_view one : Words(text)) {
     GOPMILL_ASSIGN_OR_RETURN(PullSource source, ParseOne(one));
     if (std::ranges::find(sources, source.name, &PullSource::name) != sources.end()) {
       return InvalidArgument("sources", "Two sources are called " + source.name + ".");
     }
     sources.push_back(std::move(source));
   }
+  return sources;
 }
 
 std::string PublicUrl(std::string_view url) {

@@ -58,7 +58,7 @@ class RtspPuller::Impl {
   }
 
   void Step(Pull& pull, TimePoint now) {
-    if (options_.always || service_.LiveReaders(pull.source.name) > 0) {
+    if (options_.always || service_.LiveWanted(pull.source.name)) {
       pull.wanted_until = now + kLinger;
     }
     const bool wanted = now < pull.wanted_until;

@@ -110,7 +110,7 @@ Result<std::shared_ptr<LiveSource>> LiveHub::FindLocked(const std::string& name)
   if (sources_.size() >= kMaxLiveNames) {
     // Not std::erase_if: the analysis of locks does not follow into a lambda.
     for (auto source = sources_.begin(); source != sources_.end();) {
-      if (source->second->publishing() || source->second->readers() > 0) {
+      if (source->second->publishing() || source->second->wanted()) {
         ++source;
         continue;
       }
@@ -124,10 +124,10 @@ Result<std::shared_ptr<LiveSource>> LiveHub::FindLocked(const std::string& name)
   return sources_[name] = std::make_shared<LiveSource>(options_.patience);
 }
 
-std::size_t LiveHub::Readers(const std::string& name) const {
+bool LiveHub::Wanted(const std::string& name) const {
   const MutexLock lock(mutex_);
   const auto found = sources_.find(name);
-  return found == sources_.end() ? 0 : found->second->readers();
+  return found != sources_.end() && found->second->wanted();
 }
 
 std::string LiveHub::Json() const {

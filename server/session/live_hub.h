@@ -65,7 +65,8 @@ class LiveHub {
   // The source of that name; made if need be, since readers may come first.
   Result<std::shared_ptr<LiveSource>> Find(const std::string& name);
 
-  [[nodiscard]] std::size_t Readers(const std::string& name) const;
+  // Whether anybody reads it, or waits for a publisher of it.
+  [[nodiscard]] bool Wanted(const std::string& name) const;
   [[nodiscard]] std::string Json() const;  // the sources that there are
   [[nodiscard]] LiveTotals Totals() const;
   // Ends all publishers and waits for their threads.

@@ -114,36 +114,54 @@ void LiveSegments::Reply(const PartCallback& done, Result<MediaPart> part) {
 void LiveSegments::Accept(Fresh fresh) {
   auto request = ParseLiveRequest(fresh.request, options_.defaults);
   if (!request.ok()) return Reply(fresh.done, request.error());
-  auto running = Find(*request);
-  if (!running.ok()) return Reply(fresh.done, running.error());
-  (*running)->used = SteadyNow();
-  if (auto answer = (*running)->presentation->Answer(request->ask)) {
-    return Reply(fresh.done, *std::move(answer));
+  Waiting waiting{.ticket = fresh.ticket,
+                  .request = std::move(request).value(),
+                  .running = nullptr,
+                  .done = std::move(fresh.done),
+                  .deadline = {}};
+  if (auto answer = Answer(waiting)) return Reply(waiting.done, *std::move(answer));
+  waiting.deadline = SteadyNow() + PatienceWith(waiting);
+  waiting_.push_back(std::move(waiting));
+}
+
+LiveSegments::Answered LiveSegments::Answer(Waiting& waiting) {
+  if (waiting.running == nullptr) {
+    auto running = Find(waiting.request);
+    if (!running.ok()) return Result<MediaPart>(running.error());
+    if (*running == nullptr) return std::nullopt;
+    waiting.running = std::move(running).value();
   }
-  const std::chrono::seconds patience(3 * (*running)->presentation->target_seconds());
-  const bool reload = request->ask.wait_segment || request->ask.part;
-  waiting_.push_back(
-      {.ticket = fresh.ticket,
-       .ask = std::move(request->ask),
-       .running = *running,
-       .done = std::move(fresh.done),
-       .deadline = SteadyNow() + (reload ? std::min(patience, kMaxLiveWait) : kMaxLiveWait)});
+  waiting.running->used = SteadyNow();
+  return waiting.running->presentation->Answer(waiting.request.ask);
+}
+
+Duration LiveSegments::PatienceWith(const Waiting& waiting) const {
+  const LiveAsk& ask = waiting.request.ask;
+  if (waiting.running == nullptr) {
+    const auto live = hooks_.find(waiting.request.source);
+    return live.ok() ? std::min<Duration>(kMaxLiveWait, (*live)->patience()) : Duration{};
+  }
+  if (!ask.wait_segment && !ask.part) return kMaxLiveWait;
+  const std::chrono::seconds target(waiting.running->presentation->target_seconds());
+  return std::min<Duration>(kMaxLiveWait, 3 * target);
 }
 
 void LiveSegments::AnswerWaiting() {
   const TimePoint now = SteadyNow();
-  std::erase_if(waiting_, [&](const Waiting& waiting) {
-    auto answer = waiting.running->presentation->Answer(waiting.ask);
+  std::erase_if(waiting_, [&](Waiting& waiting) {
+    const bool unpublished = waiting.running == nullptr;
+    auto answer = Answer(waiting);
+    if (unpublished && waiting.running != nullptr) waiting.deadline = now + PatienceWith(waiting);
     if (!answer && now < waiting.deadline) return false;
-    waiting.running->used = now;
     if (!answer) {
       const MutexLock lock(mutex_);
       ++stats_.timeouts;
     }
-    Reply(waiting.done,
-          answer ? *std::move(answer)
-                 : Result<MediaPart>(Error{.code = Code::kUnavailable,
-                                           .message = "The live source brought nothing in time."}));
+    const char* const why = waiting.running == nullptr ? "Nobody publishes under this name now."
+                                                       : "The live source brought nothing in time.";
+    Reply(waiting.done, answer
+                            ? *std::move(answer)
+                            : Result<MediaPart>(Error{.code = Code::kUnavailable, .message = why}));
     return true;
   });
 }

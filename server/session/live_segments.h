@@ -5,8 +5,8 @@
 //
 // A presentation begins with the first request for one of its playlists and ends some time after
 // the last request (LiveSegmentOptions::idle). Equal requests share it. Requests that have to wait
-// (the first playlist, a part that was hinted at, a playlist with _HLS_msn) wait here, bounded in
-// number and time.
+// (for a publisher, the first playlist, a part that was hinted at, a playlist with _HLS_msn) wait
+// here, bounded in number and time.
 //
 // One thread answers all. Thread-safety: safe.
 #pragma once
@@ -17,6 +17,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <unordered_set>
@@ -91,16 +92,21 @@ class LiveSegments {
   };
   struct Waiting {
     PartTicket ticket = 0;
-    LiveAsk ask;
-    std::shared_ptr<Running> running;
+    LiveRequest request;
+    std::shared_ptr<Running> running;  // null: for a publisher
     PartCallback done;
     TimePoint deadline;
   };
+  // What can be said now; nothing = it has to wait.
+  using Answered = std::optional<Result<MediaPart>>;
   void Run();
   bool Take(std::deque<Fresh>& fresh, std::unordered_set<PartTicket>& left);
   void Accept(Fresh fresh);
+  Answered Answer(Waiting& waiting);
+  // Null while nobody publishes.
   Result<std::shared_ptr<Running>> Find(const LiveRequest& request);
   Result<std::shared_ptr<Running>> Start(const LiveRequest& request);
+  [[nodiscard]] Duration PatienceWith(const Waiting& waiting) const;
   Result<LiveSetup> Plan(const LiveRequest& request, const SourceInfo& source,
                          std::vector<TargetRequest>& wanted);
   Status StartStreams(const LiveRequest& request, const std::vector<TargetRequest>& wanted,

@@ -314,6 +314,16 @@ Result<std::unique_ptr<PacketSource>> LiveSource::Subscribe(std::stop_token stop
   return std::unique_ptr<PacketSource>(std::move(reader));
 }
 
+void LiveSource::Want() {
+  const MutexLock lock(mutex_);
+  wanted_until_ = SteadyNow() + kWantedFor;
+}
+
+bool LiveSource::wanted() const {
+  const MutexLock lock(mutex_);
+  return !queues_.empty() || SteadyNow() < wanted_until_;
+}
+
 bool LiveSource::publishing() const {
   const MutexLock lock(mutex_);
   return claim_ != 0;

@@ -33,6 +33,9 @@ namespace gopmill {
 inline constexpr std::size_t kLiveQueueBytes = std::size_t{8} << 20U;
 inline constexpr std::int64_t kLiveQueueNanos = 3'000'000'000;
 
+// How long a call of LiveSource::Want counts.
+inline constexpr std::chrono::seconds kWantedFor(1);
+
 struct LiveCounts {
   std::int64_t publishers = 0;  // so far
   std::int64_t packets = 0;     // received
@@ -60,7 +63,12 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
   // Reader side. Waits for a key frame, or `patience` for a publisher: kUnavailable then.
   Result<std::unique_ptr<PacketSource>> Subscribe(std::stop_token stop);
 
+  // Somebody waits for a publisher without being a reader yet. Counts for kWantedFor.
+  void Want();
+
   [[nodiscard]] bool publishing() const;
+  [[nodiscard]] bool wanted() const;  // there are readers, or somebody wants it
+  [[nodiscard]] Duration patience() const { return patience_; }
   [[nodiscard]] std::size_t readers() const;
   [[nodiscard]] LiveCounts counts() const;
   [[nodiscard]] std::shared_ptr<const SourceInfo> info() const;
@@ -97,6 +105,7 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
   TimePoint released_ GOPMILL_GUARDED_BY(mutex_) = SteadyNow();
   std::shared_ptr<const SourceInfo> info_ GOPMILL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<Queue>> queues_ GOPMILL_GUARDED_BY(mutex_);
+  TimePoint wanted_until_ GOPMILL_GUARDED_BY(mutex_) = {};
   LiveCounts counts_ GOPMILL_GUARDED_BY(mutex_);
 };
 

@@ -49,7 +49,8 @@ Result<std::shared_ptr<LiveSegments::Running>> LiveSegments::Start(const LiveReq
   GOPMILL_ASSIGN_OR_RETURN(const auto live, hooks_.find(request.source));
   const auto info = live->info();
   if (info == nullptr) {
-    return Error{.code = Code::kUnavailable, .message = "Nobody publishes under this name now."};
+    live->Want();  // a source that is fetched on demand
+    return std::shared_ptr<Running>();
   }
   std::vector<TargetRequest> wanted;
   GOPMILL_ASSIGN_OR_RETURN(LiveSetup setup, Plan(request, *info, wanted));

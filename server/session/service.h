@@ -69,8 +69,8 @@ class Service {
   virtual Status PublishPackets(const std::string& name, std::shared_ptr<PacketFeed> feed,
                                 JsonCallback done) = 0;
   virtual std::string LiveSources() const = 0;
-  // How many read the live source of that name, or wait for a publisher of it.
-  virtual std::size_t LiveReaders(const std::string& name) const = 0;
+  // Whether anybody reads the live source of that name, or waits for a publisher of it.
+  virtual bool LiveWanted(const std::string& name) const = 0;
   // What OpenStream would answer in its headers, without transcoding (for HEAD): on success the
   // callback gets the content type.
   virtual void CheckStream(const std::string& path, const RequestParams& params,

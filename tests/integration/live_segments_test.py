@@ -30,7 +30,7 @@ SHORT = ONE + "&segment=1"
 class Server(live_test.Server):
     def __init__(self, folder):
         self.folder = folder
-        environment = dict(os.environ, GOPMILL_SEGMENTS_LIVE_IDLE_SECONDS="2")
+        environment = dict(os.environ, GOPMILL_SEGMENTS_LIVE_IDLE_SECONDS="2", GOPMILL_LIVE_READER_PATIENCE_SECONDS="6")
         self.process = subprocess.Popen(
             [PROGRAM, "serve", "--library", folder, "--http-port", "0", "--rtsp-port", "0", "--dvr-seconds", "6",
              "--segment-cache-bytes", "0"], stderr=subprocess.PIPE, text=True, env=environment)

@@ -76,6 +76,14 @@ def stops_when_nobody_reads(server):
     wait_until(lambda: not server.live("rtspt")["publishing"], 20, "a source goes on without readers")
 
 
+def hls_is_on_demand_too(server):
+    check(not server.live("rtspu")["publishing"], "a source goes on without readers")
+    master = server.get("/v1/hls/live/rtspu/master.m3u8?width=160&bitrate=100k&preset=ultrafast")
+    check(master[0].status == 200 and b"v0.m3u8" in master[1], f"HLS of a source that nobody reads yet: {master[0].status} {master[1][:200]}")
+    playlist = re.search(rb"^v0.m3u8\S*$", master[1], re.M)[0].decode()
+    check(b".m4s" in server.get(f"/v1/hls/live/rtspu/{playlist}")[1], "a playlist without segments")
+
+
 def dead_peers_cost_nothing(server):
     """A port where nobody listens, one where nobody answers, one that answers nonsense: the reader hears of it."""
     results = {name: {} for name in ("nobody", "mute", "nonsense")}
@@ -129,7 +137,7 @@ def main():
             for scheme in ("rtspt", "rtspu"):
                 run_all([plays_on_demand_over], scheme, server, peer.process)
             run_all([survives_a_peer_that_comes_back], server, peer)
-            run_all([dead_peers_cost_nothing, stops_when_nobody_reads], server)
+            run_all([dead_peers_cost_nothing, stops_when_nobody_reads, hls_is_on_demand_too], server)
             code = run_all([always_means_without_readers], folder, peer)
             server.process.send_signal(signal.SIGTERM)
             begin = time.monotonic()

@@ -73,6 +73,8 @@ TEST_F(ContractTest, TheDocumentIsWhole) {
       if (!operation.is_object() || !operation.contains("responses")) continue;
       EXPECT_TRUE(ids.insert(operation["operationId"].get<std::string>()).second);
       EXPECT_TRUE(operation.contains("summary"));
+      const bool open = operation.contains("security") && operation["security"].empty();
+      EXPECT_NE(operation["responses"].contains("401"), open) << operation["operationId"];
     }
   }
 }

@@ -43,7 +43,7 @@ class FakeService final : public Service {
   Status PublishPackets(const std::string& name, std::shared_ptr<PacketFeed> feed,
                         JsonCallback done) override;
   std::string LiveSources() const override { return "{\"live\":[]}"; }
-  std::size_t LiveReaders(const std::string& /*name*/) const override { return 0; }
+  bool LiveWanted(const std::string& /*name*/) const override { return false; }
   void CheckStream(const std::string& path, const RequestParams& params,
                    JsonCallback done) override;
   Status CancelStream(StreamId id) override;
