@@ -10,7 +10,7 @@ extern "C" {
 #include <cstdlib>
 #include <cstring>
 
-#include "codec/rate_search.h"
+#include "codec/crf_scale.h"
 
 namespace gopmill {
 namespace {
@@ -110,7 +110,7 @@ RateControl::RateControl(const Unit& unit)
       frames_(unit.frames > 0 ? static_cast<double>(unit.frames) : 2 * unit.fps.ToDouble()),
       target_bits_(static_cast<double>(unit.bps) * (frames_ + kUnspent) / unit.fps.ToDouble()) {}
 
-double RateControl::crf() const { return std::round(crf_ * 32) / 32; }
+double RateControl::crf() const { return RoundedCrf(crf_); }
 
 void RateControl::Observe(const AVFrame& frame) {
   const double spatial = Spatial(frame);

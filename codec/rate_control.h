@@ -43,8 +43,7 @@ class RateControl {
   void Observe(const AVFrame& frame);
   // Each packet as it leaves the encoder, in coding order.
   void Coded(std::int64_t bytes, std::int64_t pts);
-  // For the frame that the encoder codes next. In steps of 1/32, so that the last bits of the C
-  // library's logarithms, which differ between CPU models, do not reach the encoder.
+  // For the frame that the encoder codes next; rounded (crf_scale.h).
   [[nodiscard]] double crf() const;
 
  private:

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "codec/crf_scale.h"
+
 namespace gopmill {
 namespace {
 
@@ -12,15 +14,13 @@ constexpr double kLeastStep = 2, kMostStep = 14;
 // Bits per pixel that pictures of middling detail take at that CRF with x264's presets.
 constexpr double kGuessCrf = 24, kGuessBits = 0.08;
 
-double Rounded(double crf) {
-  return std::round(std::clamp(crf, kTransparentCrf, kHighestCrf) * 32) / 32;
-}
+double Allowed(double crf) { return RoundedCrf(std::clamp(crf, kTransparentCrf, kHighestCrf)); }
 
 }  // namespace
 
 RateSearch::RateSearch(double bits, double pixels)
     : bits_(bits),
-      crf_(Rounded(kGuessCrf - kStepPerOctave * std::log2(bits / pixels / kGuessBits))) {}
+      crf_(Allowed(kGuessCrf - kStepPerOctave * std::log2(bits / pixels / kGuessBits))) {}
 
 double RateSearch::Next() const {
   const Pass& newest = passes_.back();
@@ -31,7 +31,7 @@ double RateSearch::Next() const {
     if (std::abs(octaves) > 1e-6) step = (newest.crf - before.crf) / octaves;
     step = std::clamp(step, kLeastStep, kMostStep);
   }
-  return Rounded(newest.crf + step * newest.octaves);
+  return Allowed(newest.crf + step * newest.octaves);
 }
 
 bool RateSearch::Done(double bits, double vbv_factor) {

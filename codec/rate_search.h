@@ -7,8 +7,7 @@
 // Algorithm: log2 of the bits falls nearly linearly with the CRF, so each pass corrects by the line
 // through the two newest ones (the first by 5.5 steps per octave).
 //
-// Guarantee: a pure function of the numbers given; factors are multiples of 1/32, so that the last
-// bits of the C library's logarithms, which differ between CPU models, do not reach the encoder.
+// Guarantee: a pure function of the numbers given; factors are rounded (crf_scale.h).
 // Thread-safety: compatible.
 #pragma once
 
@@ -20,8 +19,6 @@ namespace gopmill {
 // Close enough: a pass whose bits are off by no more.
 inline constexpr double kSearchTolerance = 0.01;
 inline constexpr int kMaxSearchPasses = 5;
-// Better than this nobody sees: bits are not spent for their own sake.
-inline constexpr double kTransparentCrf = 12, kHighestCrf = 51;
 
 class RateSearch {
  public:

@@ -77,6 +77,7 @@ struct UnitTask {
   // decoded again from its history.
   RunState run;
   std::size_t decode_ahead_bytes = 0;  // 0 = decode and encode frame by frame
+  int frame_step = 1;                  // FrameStep of its effort; the encoder knows of the rest
 };
 
 // Works on one unit. On failure nothing but packets already given to `output` has happened.

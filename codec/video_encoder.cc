@@ -127,11 +127,12 @@ void VideoEncoder::SetBitrate(std::int64_t bps, std::int64_t frames) {
 }
 
 void VideoEncoder::SetConstantQuality(double crf, std::int64_t frames) {
-  constant_crf_ = crf;
+  constant_quality_ = true;
   if (context_ == nullptr || lookahead_ != kPresetLookahead) {
     opened_ =
         OpenCodec({.bps = spec_.nominal_bps, .frames = frames, .lookahead = kPresetLookahead});
   }
+  if (opened_.ok()) opened_ = SetCrf(*context_, crf);
 }
 
 // Gives the codec its next frame, or the end when there is none left.
@@ -144,7 +145,6 @@ Status VideoEncoder::Feed() {
     const av::Frame frame = std::move(held_.front());
     held_.pop_front();
     if (control_) GOPMILL_RETURN_IF_ERROR(SetCrf(*context_, control_->crf()));
-    if (constant_crf_) GOPMILL_RETURN_IF_ERROR(SetCrf(*context_, *constant_crf_));
     frame->quality = context_->global_quality;
     fed_frame_ = true;
     ret = avcodec_send_frame(context_.get(), frame.get());
@@ -169,7 +169,7 @@ Status VideoEncoder::Send(const AVFrame* frame) {
   av::Frame copy = av::Ref(*frame);
   // An encoder takes this as an order; here it is what the source happened to be.
   copy->pict_type = AV_PICTURE_TYPE_NONE;
-  if (SteeredByCrf(spec_) && !constant_crf_) {
+  if (SteeredByCrf(spec_) && !constant_quality_) {
     if (!control_) {
       control_.emplace(
           RateControl::Unit{spec_.width, spec_.height, spec_.fps, spec_.nominal_bps, 0});

@@ -38,6 +38,7 @@ struct EncoderSpec {
   int pixel_format = -1;  // AVPixelFormat
   RateMode rate_mode = RateMode::kBitrate;
   Quality quality = Quality::kNormal;
+  bool faster = false;                    // Effort::kFaster: less search, the same parameter sets
   std::int64_t nominal_bps = 0;           // the stream's bit rate (kBitrate)
   std::int64_t maxrate = 0, bufsize = 0;  // bits/s, bits; 0 = no VBV
   double crf = 0;
@@ -56,6 +57,9 @@ struct EncoderSpec {
 // kInvalidArgument, naming the parameter, when the combination (profile, crf, qp, fps) is
 // impossible for the codec.
 Result<EncoderSpec> MakeEncoderSpec(const StreamPlan& plan);
+
+// The same with Effort::kFaster, where there is such a thing.
+EncoderSpec WithLessSearch(const EncoderSpec& spec);
 
 struct UnitSettings;  // codec/encoder_settings.h
 
@@ -106,7 +110,7 @@ class VideoEncoder {
   av::CodecContext context_;  // null until the codec is opened
   Status opened_;             // what opening it gave
   std::optional<RateControl> control_;
-  std::optional<double> constant_crf_;
+  bool constant_quality_ = false;
   std::deque<av::Frame> held_;  // in front of the codec
   bool fed_frame_ = false, draining_ = false, fed_end_ = false;
 };

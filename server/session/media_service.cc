@@ -103,9 +103,7 @@ Result<StreamId> MediaService::OpenStream(const std::string& path, const Request
   if (path.starts_with(kLivePrefix)) {
     GOPMILL_ASSIGN_OR_RETURN(const auto live, live_.Find(path.substr(kLivePrefix.size())));
     spec.open_packets = [live](const std::stop_token& stop) { return live->Subscribe(stop); };
-    // A machine that does not keep up shall drop what is old, not collect it.
-    spec.limits.window_units = engine_->scheduler().worker_count() + 2;
-    spec.real_time = true;
+    MakeLive(spec);
   } else {
     spec.open = [this, path] { return library_.OpenEntry(path); };
   }
@@ -150,6 +148,13 @@ Status MediaService::PublishPackets(const std::string& name, std::shared_ptr<Pac
       std::move(done));
 }
 
+// A machine that does not keep up shall drop what is old, not collect it.
+void MediaService::MakeLive(SessionSpec& spec) const {
+  spec.limits.window_units = engine_->scheduler().worker_count() + 2;
+  spec.real_time = true;
+  spec.degrades = true;
+}
+
 // Gives the stream its number and starts it, if there is room for it.
 Result<StreamId> MediaService::Admit(SessionSpec spec) {
   spec.on_closed = [this](StreamId id) { OnClosed(id); };
@@ -165,6 +170,7 @@ Result<StreamId> MediaService::Admit(SessionSpec spec) {
   }
   const StreamId id{next_id_++};
   spec.id = id;
+  spec.degrades = spec.degrades && config_.live.degradation == "on";
   spec.number = id.value - 1;
   spec.limits.window_bytes = static_cast<std::size_t>(config_.streams.window_bytes);
   GOPMILL_ASSIGN_OR_RETURN(auto session,
@@ -203,9 +209,7 @@ LiveHooks MediaService::HooksForLive() {
   return {.find = [this](const std::string& name) { return live_.Find(name); },
           .admit =
               [this](SessionSpec spec) {
-                // A machine that does not keep up shall drop what is old, not collect it.
-                spec.limits.window_units = engine_->scheduler().worker_count() + 2;
-                spec.real_time = true;
+                MakeLive(spec);
                 return Admit(std::move(spec));
               },
           .cancel = [this](StreamId id) { static_cast<void>(CancelStream(id)); }};

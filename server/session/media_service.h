@@ -53,7 +53,7 @@ class MediaService : public Service {
   Status PublishPackets(const std::string& name, std::shared_ptr<PacketFeed> feed,
                         JsonCallback done) override;
   std::string LiveSources() const override { return live_.Json(); }
-  std::size_t LiveReaders(const std::string& name) const override { return live_.Readers(name); }
+  bool LiveWanted(const std::string& name) const override { return live_.Wanted(name); }
   void CheckStream(const std::string& path, const RequestParams& params,
                    JsonCallback done) override;
   Status CancelStream(StreamId id) override;
@@ -81,6 +81,7 @@ class MediaService : public Service {
   MediaService(const ServerConfig& config, Library library, std::unique_ptr<Engine> engine,
                const SegmentOptions& segments, const LiveSegmentOptions& live,
                std::shared_ptr<UnitObserver> observer);
+  void MakeLive(SessionSpec& spec) const;
   LiveHooks HooksForLive();
   Result<StreamId> Admit(SessionSpec spec);
   Result<StreamSnapshot> SnapshotOf(StreamId id) const;

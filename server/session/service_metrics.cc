@@ -81,6 +81,11 @@ void AddStreams(Families& f, const ServiceMetrics& m) {
   f.Counter("gopmill_rate_corrections_total",
             "Units passed over again to satisfy the VBV or to meet their rate.",
             Number(t.rate_corrections));
+  for (std::size_t i = 1; i < kEfforts; ++i) {
+    f.Counter("gopmill_degraded_units_total",
+              "Units of live streams that a busy machine made with less effort.",
+              Number(t.units_by_effort[i]), {{"effort", kEffortNames[i]}});
+  }
   f.Counter("gopmill_seams_total", "Joins of units that were checked.", Number(t.seams));
   f.Counter("gopmill_seam_violations_total",
             "Faults the checks found: frames, times, parameter sets, VBV, sound.",
@@ -226,6 +231,7 @@ void StreamTotals::Add(const StreamSnapshot& s) {
   concealed += count(s.concealed);
   damaged += count(s.damaged + s.audio_damaged);
   rate_corrections += count(s.rate_corrections);
+  for (std::size_t i = 0; i < kEfforts; ++i) units_by_effort[i] += count(s.units_by_effort[i]);
   seams += count(s.seams.joins);
   seam_violations += count(s.seams.violations());
   stages.global_wait += s.stages.global_wait;

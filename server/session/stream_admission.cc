@@ -12,8 +12,7 @@ namespace {
 
 // A stream's need is what it took over about so much of its time: long enough to even out scenes.
 constexpr double kMeasuredSeconds = 10;
-// Units in a stream's window that a prediction of a unit's time is made for, where the plan does
-// not say how long they are.
+// How long units are taken to be where the plan does not say.
 constexpr double kUnitSeconds = 1;
 
 // A picture of the same shape that costs what is free, in words.
@@ -36,6 +35,11 @@ Status StreamAdmission::Admit(StreamId stream, const StreamPlan& plan, std::uint
                               bool real_time) {
   if (!on_) return OkStatus();
   const MutexLock lock(mutex_);
+  if (real_time && !degraded_.empty()) {
+    return Error{.code = Code::kUnavailable,
+                 .message = "The machine does not keep up with the live streams it has.",
+                 .accepted = "nothing until some have ended"};
+  }
   const double fps = plan.target.fps.ToDouble();
   const double frame = ToSeconds(demand_.FrameTime(plan));
   const double unit = plan.target.unit_seconds > 0 ? plan.target.unit_seconds : kUnitSeconds;
@@ -50,9 +54,8 @@ Status StreamAdmission::Admit(StreamId stream, const StreamPlan& plan, std::uint
     return admitted;
   }
   Error error = admitted.error();
-  if (real_time && error.accepted.starts_with("a stream")) {
-    error.accepted += ": " + WhatFits(plan, admission_.FreeFor(service_class), need.cores);
-  }
+  const double free = admission_.FreeFor(service_class);
+  if (real_time && need.cores > free) error.accepted += ": " + WhatFits(plan, free, need.cores);
   return error;
 }
 
@@ -73,8 +76,18 @@ void StreamAdmission::OnUnit(StreamId stream, const StreamPlan& plan, Duration c
   running.media_seconds /= 2;
 }
 
+void StreamAdmission::OnEffort(StreamId stream, Effort effort) {
+  const MutexLock lock(mutex_);
+  if (effort == Effort::kFull) {
+    degraded_.erase(stream);
+  } else {
+    degraded_.insert(stream);
+  }
+}
+
 void StreamAdmission::Release(StreamId stream) {
   const MutexLock lock(mutex_);
+  degraded_.erase(stream);
   admission_.Release(stream);
   running_.erase(stream);
 }

@@ -9,9 +9,11 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "base/thread_safety.h"
+#include "codec/effort.h"
 #include "scheduler/admission.h"
 #include "server/session/demand_table.h"
 
@@ -33,6 +35,9 @@ class StreamAdmission {
   // A unit of `frames` > 0 output frames of the stream was transcoded.
   void OnUnit(StreamId stream, const StreamPlan& plan, Duration cpu, Duration opening,
               std::int64_t frames);
+  // While a stream gets less than Effort::kFull no real-time stream is let in: the machine has
+  // enough.
+  void OnEffort(StreamId stream, Effort effort);
   // The stream has ended, whether it was let in or not.
   void Release(StreamId stream);
 
@@ -47,6 +52,7 @@ class StreamAdmission {
   Admission admission_ GOPMILL_GUARDED_BY(mutex_);
   DemandTable demand_ GOPMILL_GUARDED_BY(mutex_);
   std::map<StreamId, Running> running_ GOPMILL_GUARDED_BY(mutex_);
+  std::set<StreamId> degraded_ GOPMILL_GUARDED_BY(mutex_);
 };
 
 }  // namespace gopmill

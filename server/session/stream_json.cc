@@ -60,6 +60,12 @@ ordered_json Counts(const StreamSnapshot& s) {
           {"away_from_home_units", s.away_from_home}};
 }
 
+ordered_json EffortJson(const StreamSnapshot& s) {
+  ordered_json units = ordered_json::object();
+  for (std::size_t i = 0; i < kEfforts; ++i) units[kEffortNames[i]] = s.units_by_effort[i];
+  return {{"now", kEffortNames.at(static_cast<std::size_t>(s.effort))}, {"units", units}};
+}
+
 ordered_json Repairs(const StreamSnapshot& s) {
   return {{"truncated", s.truncated},
           {"frames_concealed", s.concealed},
@@ -97,6 +103,7 @@ ordered_json StreamJson(const StreamSnapshot& s) {
   json["order"] = Order(s.order);
   json["stages"] = Stages(s.stages);
   json["seams"] = SeamTotalsJson(s.seams);
+  json["effort"] = EffortJson(s);
   json["repairs"] = Repairs(s);
   return json;
 }

@@ -178,6 +178,7 @@ void StreamSession::Close(const Status& status) {
 Status StreamSession::On(PlanReady letter) {
   plan_ = letter.plan;
   encoder_ = letter.encoder;
+  faster_encoder_ = std::make_shared<const EncoderSpec>(WithLessSearch(*encoder_));
   if (spec_.admission) {
     GOPMILL_RETURN_IF_ERROR(
         spec_.admission->Admit(spec_.id, *plan_, service_class_, spec_.real_time));
@@ -248,11 +249,13 @@ Status StreamSession::On(RunReady letter) {
 Status StreamSession::Submit(const std::shared_ptr<const UnitInput>& unit, RunState run) {
   // The first unit decodes and encodes frame by frame, so that the first byte is early.
   const bool hurry = unit->spec.index.value == 0 || scheduler_.worker_count() == 1;
+  const Effort effort = degradation_.effort();
   UnitTask task{.plan = plan_,
-                .encoder = encoder_,
+                .encoder = effort == Effort::kFull ? encoder_ : faster_encoder_,
                 .input = unit,
                 .run = std::move(run),
-                .decode_ahead_bytes = hurry ? 0 : spec_.limits.decode_ahead_bytes};
+                .decode_ahead_bytes = hurry ? 0 : spec_.limits.decode_ahead_bytes,
+                .frame_step = FrameStep(effort)};
   const JobSpec job{
       .unit = {spec_.id, unit->spec.index},
       .stream_number = spec_.number,
@@ -265,6 +268,7 @@ Status StreamSession::Submit(const std::shared_ptr<const UnitInput>& unit, RunSt
   ++jobs_out_;
   if (const auto record = records_.find(job.unit.index); record != records_.end()) {
     record->second.job = job;
+    record->second.effort = effort;
   }
   return OkStatus();
 }
@@ -305,15 +309,18 @@ Status StreamSession::On(Failed letter) { return std::move(letter.error); }
 
 Status StreamSession::On(UnitEnded letter) {
   --jobs_out_;
-  AddUnit(letter);
-  Observe(letter);
   const UnitIndex unit = letter.report.unit.index;
+  const auto record = records_.find(unit);
+  GOPMILL_CHECK(record != records_.end());
+  {
+    const MutexLock lock(mutex_);
+    stats_.AddUnit(letter.report, letter.stats, record->second.effort);
+  }
+  Observe(letter);
   if (letter.report.outcome != JobOutcome::kDone) {
     if (letter.error) return letter.error->With("Unit " + std::to_string(unit.value));
     return Error{.code = Code::kCancelled, .message = "Cancelled."};
   }
-  const auto record = records_.find(unit);
-  GOPMILL_CHECK(record != records_.end());
   LearnDemand(letter);
   record->second.finished = letter.report.finished;
   {
@@ -324,37 +331,24 @@ Status StreamSession::On(UnitEnded letter) {
   return EndIfComplete();
 }
 
-void StreamSession::AddUnit(const UnitEnded& ended) {
-  const JobReport& report = ended.report;
-  const UnitStats& unit = ended.stats;
-  const MutexLock lock(mutex_);
-  StageTimes& stages = stats_.stages;
-  stages.schedule += report.decision;
-  stats_.retries += report.attempt;
-  if (report.outcome != JobOutcome::kDone) return;
-  ++stats_.units_done;
-  stages.global_wait += report.assigned - report.submitted;
-  stages.run_wait += report.started - report.assigned;
-  stages.cpu += report.cpu;
-  stages.decode += unit.decode;
-  stages.filter += unit.filter;
-  stages.encode += unit.encode;
-  stats_.video_bytes += unit.bytes;
-  stats_.selection.decoded += unit.selection.decoded;
-  stats_.selection.dropped += unit.selection.dropped;
-  stats_.selection.repeated += unit.selection.repeated;
-  stats_.concealed += unit.concealed;
-  stats_.damaged += unit.damaged;
-  stats_.rate_corrections += unit.encodes - 1;
-  stats_.vbv_violations += unit.vbv_violated ? 1 : 0;
-  stats_.away_from_home += report.worker != report.home ? 1 : 0;
-}
-
+// Tells what units cost, and finds out whether the machine keeps up with them.
 void StreamSession::LearnDemand(const UnitEnded& ended) {
-  if (!spec_.admission) return;
   const JobReport& report = ended.report;
-  spec_.admission->OnUnit(spec_.id, *plan_, report.cpu, report.opening,
-                          records_.at(report.unit.index).job.frames);
+  const UnitRecord& record = records_.at(report.unit.index);
+  // What a unit costs that is not made as it was asked for says nothing of the others.
+  if (spec_.admission && record.effort == Effort::kFull) {
+    spec_.admission->OnUnit(spec_.id, *plan_, report.cpu, report.opening, record.job.frames);
+  }
+  if (!spec_.degrades || report.unit.index.value == 0) return;
+  const bool late = report.finished > record.job.deadline;
+  if (!degradation_.OnFinished(report.submitted, report.finished, late)) return;
+  const Effort effort = degradation_.effort();
+  spdlog::warn("stream {} ({}): {}, its units are made with effort {}", spec_.id.value,
+               spec_.source_name, late ? "the machine does not keep up" : "the machine keeps up",
+               kEffortNames.at(static_cast<std::size_t>(effort)));
+  if (spec_.admission) spec_.admission->OnEffort(spec_.id, effort);
+  const MutexLock lock(mutex_);
+  stats_.effort = effort;
 }
 
 void StreamSession::Observe(const UnitEnded& ended) {

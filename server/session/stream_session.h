@@ -27,6 +27,7 @@
 #include "base/thread_safety.h"
 #include "media/muxer.h"
 #include "scheduler/scheduler.h"
+#include "server/session/degradation.h"
 #include "server/session/ingest_loop.h"
 #include "server/session/mailbox.h"
 #include "server/session/output_chain.h"
@@ -55,6 +56,8 @@ struct SessionSpec {
   IngestPace pace = IngestPace::kAsFastAsPossible;
   // Its source or its client sets the pace: it needs its share of the workers all the time.
   bool real_time = false;
+  // Its source goes on whether or not the machine keeps up: then the pictures get less work.
+  bool degrades = false;
   std::shared_ptr<StreamAdmission> admission;  // may be null: everything is let in
   std::shared_ptr<UnitObserver> observer;      // may be null
   std::unique_ptr<StreamSink> sink;
@@ -104,7 +107,6 @@ class StreamSession {
                                                    std::span<const MuxTrack> tracks);
   Status BeforeWrite();
   Status WriteToSink(std::span<const std::uint8_t> bytes);
-  void AddUnit(const UnitEnded& ended);
   void Observe(const UnitEnded& ended);
   void LearnDemand(const UnitEnded& ended);
   [[nodiscard]] TimePoint DeadlineOf(const UnitSpec& unit) const;
@@ -114,6 +116,7 @@ class StreamSession {
     double media_seconds = 0;
     TimePoint finished;
     JobSpec job;  // once submitted
+    Effort effort = Effort::kFull;
     Duration read{}, window_wait{};
     bool run_taken = false;  // its run has been handed on already
   };
@@ -128,7 +131,8 @@ class StreamSession {
   // Owned by the egress thread.
   std::unique_ptr<OutputChain> output_;
   std::shared_ptr<const StreamPlan> plan_;
-  std::shared_ptr<const EncoderSpec> encoder_;
+  std::shared_ptr<const EncoderSpec> encoder_, faster_encoder_;
+  Degradation degradation_;
   std::map<UnitIndex, UnitRecord> records_;
   std::map<UnitIndex, std::shared_ptr<const UnitInput>> chained_;  // planned, waiting for their run
   std::map<UnitIndex, RunState> runs_;  // handed on, waiting for the unit (by its index)

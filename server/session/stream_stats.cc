@@ -18,6 +18,29 @@ std::string_view Name(StreamState state) {
   return "failed";
 }
 
+void StreamSnapshot::AddUnit(const JobReport& report, const UnitStats& unit, Effort unit_effort) {
+  stages.schedule += report.decision;
+  retries += report.attempt;
+  if (report.outcome != JobOutcome::kDone) return;
+  ++units_done;
+  ++units_by_effort.at(static_cast<std::size_t>(unit_effort));
+  stages.global_wait += report.assigned - report.submitted;
+  stages.run_wait += report.started - report.assigned;
+  stages.cpu += report.cpu;
+  stages.decode += unit.decode;
+  stages.filter += unit.filter;
+  stages.encode += unit.encode;
+  video_bytes += unit.bytes;
+  selection.decoded += unit.selection.decoded;
+  selection.dropped += unit.selection.dropped;
+  selection.repeated += unit.selection.repeated;
+  concealed += unit.concealed;
+  damaged += unit.damaged;
+  rate_corrections += unit.encodes - 1;
+  vbv_violations += unit.vbv_violated ? 1 : 0;
+  away_from_home += report.worker != report.home ? 1 : 0;
+}
+
 double StreamSnapshot::out_seconds() const {
   return plan ? static_cast<double>(frames_out) / plan->grid.fps().ToDouble() : 0.0;
 }

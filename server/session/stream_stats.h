@@ -6,6 +6,7 @@
 // Thread-safety: compatible (plain value; the session guards its own copy).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/status.h"
+#include "codec/effort.h"
 #include "codec/unit_transcoder.h"
 #include "media/order_stats.h"
 #include "media/plan.h"
@@ -64,6 +66,8 @@ struct StreamSnapshot {
   std::int64_t concealed = 0, damaged = 0, audio_damaged = 0, repaired_timestamps = 0;
   bool truncated = false;
   std::int64_t retries = 0, rate_corrections = 0, vbv_violations = 0;
+  Effort effort = Effort::kFull;                         // of new units
+  std::array<std::int64_t, kEfforts> units_by_effort{};  // done
   std::int64_t away_from_home = 0;    // units that did not run on the stream's home worker
   std::size_t window_peak_bytes = 0;  // coded bytes that waited in the reorderer
   SeamTotals seams;
@@ -73,6 +77,9 @@ struct StreamSnapshot {
   Duration opening{};                  // open and probe
   std::optional<Duration> first_byte;  // since the request
   Duration elapsed{};                  // since the request
+
+  // A unit's job has ended, well or not.
+  void AddUnit(const JobReport& report, const UnitStats& unit, Effort unit_effort);
 
   [[nodiscard]] double out_seconds() const;         // muxed video
   [[nodiscard]] double total_seconds() const;       // of the whole output; 0 = unknown

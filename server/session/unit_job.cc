@@ -38,7 +38,8 @@ JobOutcome UnitJob::Run(WorkerContext& worker) noexcept {
                 .encoder = task_.encoder,
                 .input = task_.input,
                 .run = {.selector = std::move(task_.run.selector), .history = task_.run.history},
-                .decode_ahead_bytes = task_.decode_ahead_bytes};
+                .decode_ahead_bytes = task_.decode_ahead_bytes,
+                .frame_step = task_.frame_step};
   Poster poster(*mailbox_, task_.input->spec.index);
   auto& codecs = *static_cast<WorkerCodecs*>(worker.local);
   const CacheStats before = codecs.cache.Stats();

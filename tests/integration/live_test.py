@@ -154,13 +154,46 @@ def bad_publishers(server):
     check(not server.running(), "a bad publisher left a stream")
 
 
+def quality_goes_before_pictures(folder, movie):
+    """More work than one worker can do: the units get less effort, join without a fault, and nobody else is let in."""
+    heavy = "width=1280&height=720&preset=veryslow&bitrate=2M&container=ts"
+    with Server(folder, "--workers", "1") as server:
+        publisher, result = Publisher(server, "heavy", movie), {}
+        wait_until(lambda: server.live("heavy").get("source"), 10, "a publisher that is known")
+        reader = read_in_thread(server, "heavy", f"{heavy}&duration=12", result)
+        wait_until(lambda: any(s["effort"]["now"] != "full" for s in server.running()), 30, "all effort is kept up")
+        answer, body = server.get(f"/v1/transcode/live/heavy?{QUERY}")
+        check(answer.status == 503 and b"does not keep up" in body, f"another one is let in: {answer.status}, {body[:200]}")
+        reader.join()
+        check(int(decode(result["body"])["video"]["nb_read_frames"]) == 360, "twelve seconds of 30 pictures")
+        stream = json.loads(server.get("/v1/streams")[1])["streams"][0]
+        units = stream["effort"]["units"]
+        check(units["faster"] > 0 and units["full"] > 0, f"effort of the units: {units}")
+        check(stream["seams"]["violations"] == 0 and stream["seams"]["joins"] > 10, f"joins: {stream['seams']}")
+        text = server.get("/metrics")[1].decode()
+        check(f'gopmill_degraded_units_total{{effort="faster"}} {units["faster"]}' in text, "the metric of it")
+        wait_until(lambda: not server.running(), 5, "the heavy stream has ended")
+        check(server.get(f"/v1/transcode/live/heavy?{QUERY}&duration=1")[0].status == 200, "nobody is let in later")
+        publisher.kill()
+
+
+def effort_can_be_kept(folder, movie):
+    with Server(folder, "--workers", "1", "--degradation", "off") as server:
+        publisher = Publisher(server, "heavy", movie)
+        answer, _ = server.get("/v1/transcode/live/heavy?width=1280&height=720&preset=slower&bitrate=2M&container=ts&duration=3")
+        units = json.loads(server.get("/v1/streams")[1])["streams"][-1]["effort"]["units"]
+        check(answer.status == 200 and units["full"] > 3 and sum(units.values()) == units["full"], f"effort: {units}")
+        publisher.kill()
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         server = Server(folder)
         server.folder = folder
         try:
-            return run_all([readers_survive_a_publisher_that_returns, the_first_picture_comes_early,
-                            a_reader_that_does_not_read_loses_gops, jumps_are_closed, bad_publishers], server)
+            run_all([readers_survive_a_publisher_that_returns, the_first_picture_comes_early,
+                     a_reader_that_does_not_read_loses_gops, jumps_are_closed, bad_publishers], server)
+            return run_all([quality_goes_before_pictures, effort_can_be_kept], folder, make_stream(folder, "h.ts", 60))
         finally:
             server.process.kill()
 

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "codec/crf_scale.h"
+
 namespace gopmill {
 namespace {
 

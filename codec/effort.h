@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How much work the pictures of a unit get: what a live stream gives up, step by step, on a machine
+// that does not keep up with it. All steps have the same frame grid, size and parameter sets, so
+// that units of different steps join like any others.
+//
+// Thread-safety: safe (constants).
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace gopmill {
+
+enum class Effort : std::uint8_t {
+  kFull,         // what was asked for
+  kFaster,       // H.264: the encoder searches less, at the same rate; other codecs: kFull
+  kHalfRate,     // and every second picture is the one before it again
+  kQuarterRate,  // and every second to fourth picture of four
+};
+inline constexpr int kEfforts = 4;
+inline constexpr std::array<const char*, kEfforts> kEffortNames{"full", "faster", "half-rate",
+                                                                "quarter-rate"};
+
+// Of so many pictures one is made; the others repeat it.
+constexpr int FrameStep(Effort effort) {
+  if (effort == Effort::kQuarterRate) return 4;
+  return effort == Effort::kHalfRate ? 2 : 1;
+}
+
+}  // namespace gopmill

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codec/unit_pass.h"
+
+extern "C" {
+#include <libavutil/imgutils.h>
+}
+
+#include <array>
+#include <deque>
+#include <string>
+#include <utility>
+
+#include "codec/encoder_info.h"
+#include "media/av_error.h"
+
+namespace gopmill {
+namespace {
+
+// Adds the time since construction to a sum.
+class Stopwatch {
+ public:
+  explicit Stopwatch(Duration& sum) : sum_(sum), start_(SteadyNow()) {}
+  ~Stopwatch() { sum_ += SteadyNow() - start_; }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  Duration& sum_;
+  const TimePoint start_;
+};
+
+std::size_t FrameBytes(const EncoderSpec& spec) {
+  const int bytes = av_image_get_buffer_size(static_cast<AVPixelFormat>(spec.pixel_format),
+                                             spec.width, spec.height, 1);
+  return bytes > 0 ? static_cast<std::size_t>(bytes) : 1;
+}
+
+}  // namespace
+
+UnitPass::UnitPass(const UnitTask& task, ContextCache& cache, const std::stop_token& stop,
+                   UnitStats& stats, UnitOutput& output)
+    : task_(task),
+      spec_(task.input->spec),
+      cache_(cache),
+      stop_(stop),
+      stats_(stats),
+      output_(output) {}
+
+UnitPass::~UnitPass() {
+  if (filter_) cache_.GiveFilter(std::move(filter_));
+}
+
+Result<av::Frame> UnitPass::Black() {
+  av::Frame frame = av::NewFrame();
+  frame->format = task_.encoder->pixel_format;
+  frame->width = task_.encoder->width;
+  frame->height = task_.encoder->height;
+  if (const int code = av_frame_get_buffer(frame.get(), 0); code < 0) {
+    return av::AvError("No memory for a frame", code);
+  }
+  std::array<std::ptrdiff_t, 4> lines{};
+  for (std::size_t i = 0; i < lines.size(); ++i) lines[i] = frame->linesize[i];
+  av_image_fill_black(frame->data, lines.data(), static_cast<AVPixelFormat>(frame->format),
+                      AVCOL_RANGE_MPEG, frame->width, frame->height);
+  return frame;
+}
+
+Result<av::Frame> UnitPass::Scale(const AVFrame& frame) {
+  const Stopwatch watch(stats_.filter);
+  FilterSpec wanted = MakeFilterSpec(*task_.plan, task_.encoder->pixel_format, frame);
+  wanted.deinterlace = false;  // done before the selection, where it belongs
+  if (!filter_ || !(filter_->spec() == wanted)) {
+    if (filter_) cache_.GiveFilter(std::move(filter_));
+    GOPMILL_ASSIGN_OR_RETURN(filter_, cache_.TakeFilter(wanted));
+  }
+  av::Frame out = av::NewFrame();
+  GOPMILL_ASSIGN_OR_RETURN(const bool got, filter_->Filter(&frame, *out));
+  if (!got) return InternalError("The scaler swallowed a frame.");
+  return out;
+}
+
+Result<av::Frame> UnitPass::NextFrame(FrameSelector& selector, std::int64_t n) {
+  FrameSelector::Selected selected;
+  {
+    const Stopwatch watch(stats_.decode);
+    GOPMILL_ASSIGN_OR_RETURN(selected, selector.Select(n));
+  }
+  if (selected.frame == nullptr) {
+    ++stats_.concealed;
+    if (!last_) {
+      GOPMILL_ASSIGN_OR_RETURN(last_, Black());
+    }
+  } else {
+    outdated_ = outdated_ || !selected.repeated;
+    const bool due = (n - spec_.first_frame) % task_.frame_step == 0;
+    if (!last_ || (outdated_ && due)) {
+      GOPMILL_ASSIGN_OR_RETURN(last_, Scale(*selected.frame));
+      outdated_ = false;
+    }
+  }
+  av::Frame frame = av::Ref(*last_);
+  frame->pts = n;
+  frame->pict_type = AV_PICTURE_TYPE_NONE;  // the source's picture types must not steer the encoder
+  while (frame->nb_side_data > 0) av_frame_remove_side_data(frame.get(), frame->side_data[0]->type);
+  return frame;
+}
+
+Status UnitPass::Encode(const AVFrame* frame, const PacketHandler& on_packet) {
+  const Stopwatch watch(stats_.encode);
+  GOPMILL_RETURN_IF_ERROR(encoder_->Send(frame));
+  while (true) {
+    av::Packet packet = av::NewPacket();
+    GOPMILL_ASSIGN_OR_RETURN(const bool got, encoder_->Receive(*packet));
+    if (!got) return OkStatus();
+    if (packets_ == 0) GOPMILL_RETURN_IF_ERROR(Announce());
+    // The n-th packet of a unit in coding order has the n-th frame's time less a constant delay:
+    // decoding times then go on across units as if one encoder had made them all.
+    packet->dts = spec_.first_frame + packets_ - encoder_->reorder_delay();
+    packet->duration = 1;
+    if (packets_ == 0 && spec_.index.value > 0) StripEncoderInfo(*packet);
+    if (packets_ == 0) NoteParameterSets(*packet);
+    if (packet->pts < packet->dts) return InternalError("The encoder reordered too far.");
+    ++packets_;
+    on_packet(std::move(packet));
+  }
+}
+
+// They are in the container's header, or in the unit's first packet.
+void UnitPass::NoteParameterSets(const AVPacket& first) {
+  const AVCodecContext& context = encoder_->context();
+  stats_.parameter_hash = context.extradata_size > 0
+                              ? ParameterSetHash(context)
+                              : InBandParameterSetHash(first, context.codec_id);
+}
+
+Status UnitPass::Announce() {
+  GOPMILL_ASSIGN_OR_RETURN(auto parameters, EncoderParameters(*encoder_));
+  output_.OnEncoder(std::move(parameters));
+  return OkStatus();
+}
+
+void UnitPass::TakeRate(const PassRate& rate) {
+  if (rate.crf) {
+    encoder_->SetConstantQuality(*rate.crf, spec_.frame_count());
+  } else if (task_.encoder->rate_mode == RateMode::kBitrate) {
+    encoder_->SetBitrate(rate.bps, spec_.frame_count());
+  }
+}
+
+Status UnitPass::Run(FrameSelector& selector, const PassRate& rate, const PacketHandler& on_packet,
+                     const DecodedHandler& on_decoded) {
+  {
+    const Stopwatch watch(stats_.encode);
+    GOPMILL_ASSIGN_OR_RETURN(encoder_, cache_.TakeEncoder(*task_.encoder, spec_.frame_count()));
+    TakeRate(rate);
+  }
+  const std::size_t room =
+      spec_.ends_run ? 0 : task_.decode_ahead_bytes / FrameBytes(*task_.encoder);
+  std::deque<av::Frame> ahead;
+  std::int64_t decoded = spec_.first_frame;
+  for (std::int64_t encoded = spec_.first_frame; encoded < spec_.end_frame;) {
+    if (stop_.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+    if (decoded < spec_.end_frame && (ahead.empty() || ahead.size() < room)) {
+      GOPMILL_ASSIGN_OR_RETURN(av::Frame frame, NextFrame(selector, decoded));
+      ahead.push_back(std::move(frame));
+      if (++decoded == spec_.end_frame) on_decoded();
+      continue;
+    }
+    GOPMILL_RETURN_IF_ERROR(Encode(ahead.front().get(), on_packet));
+    ahead.pop_front();
+    ++encoded;
+  }
+  GOPMILL_RETURN_IF_ERROR(Encode(nullptr, on_packet));
+  if (packets_ != spec_.frame_count()) {
+    return InternalError("The encoder made " + std::to_string(packets_) + " packets of " +
+                         std::to_string(spec_.frame_count()) + " frames.");
+  }
+  return OkStatus();
+}
+
+}  // namespace gopmill

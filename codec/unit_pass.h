@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One pass over one unit: frames in order from the selector, through the scaler, into one encoder.
+// A unit takes one pass, or several where its rate has to be judged (unit_rate.h).
+//
+// Thread-safety: thread-affine to the worker that runs the unit.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stop_token>
+
+#include "codec/unit_rate.h"
+#include "codec/unit_transcoder.h"
+
+namespace gopmill {
+
+class UnitPass {
+ public:
+  // All are borrowed for the life of the pass.
+  UnitPass(const UnitTask& task, ContextCache& cache, const std::stop_token& stop, UnitStats& stats,
+           UnitOutput& output);
+  ~UnitPass();  // gives the scaler back
+  UnitPass(const UnitPass&) = delete;
+  UnitPass& operator=(const UnitPass&) = delete;
+
+  using PacketHandler = std::function<void(av::Packet)>;
+  using DecodedHandler = std::function<void()>;  // the unit's last frame has been decoded
+
+  // Once. kCancelled when the stop token was asked for.
+  Status Run(FrameSelector& selector, const PassRate& rate, const PacketHandler& on_packet,
+             const DecodedHandler& on_decoded);
+
+ private:
+  void TakeRate(const PassRate& rate);
+  Result<av::Frame> NextFrame(FrameSelector& selector, std::int64_t n);
+  Result<av::Frame> Scale(const AVFrame& frame);
+  Result<av::Frame> Black();
+  Status Encode(const AVFrame* frame, const PacketHandler& on_packet);
+  Status Announce();
+  void NoteParameterSets(const AVPacket& first);
+
+  const UnitTask& task_;
+  const UnitSpec& spec_;
+  ContextCache& cache_;
+  const std::stop_token& stop_;
+  UnitStats& stats_;
+  UnitOutput& output_;
+  std::unique_ptr<FrameFilter> filter_;
+  std::unique_ptr<VideoEncoder> encoder_;
+  av::Frame last_;         // scaled, of the output frame before
+  bool outdated_ = false;  // a newer picture has been selected since
+  std::int64_t packets_ = 0;
+};
+
+}  // namespace gopmill

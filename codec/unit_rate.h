@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// At which rate each pass over a unit runs, and which pass is kept: the VBV, encoders that miss a
+// unit's rate by too much, and quality=best.
+//
+// Guarantee: depends on the spec, the unit and the results of its own passes alone. Pure.
+// Thread-safety: compatible.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "codec/rate_search.h"
+#include "codec/video_encoder.h"
+#include "media/plan.h"
+
+namespace gopmill {
+
+// What an encoder is told: a bit rate, or one rate factor for all frames.
+struct PassRate {
+  std::int64_t bps = 0;
+  std::optional<double> crf = {};
+};
+
+class UnitRate {
+ public:
+  // `repeatable`: the unit can be decoded again; else it gets one pass.
+  UnitRate(const EncoderSpec& spec, const UnitSpec& unit, bool repeatable);
+
+  // Whether packets must wait until their pass has been judged: a VBV was declared, the encoder
+  // keeps its own rate control, which misses the rate of a single unit by too much, or
+  // quality=best.
+  static bool MustBeJudged(const EncoderSpec& spec);
+
+  [[nodiscard]] PassRate next() const;
+  struct Verdict {
+    bool keep = true;  // of all passes so far this one is the best
+    bool done = true;
+  };
+  // The pass at next() took `bytes`; to satisfy the VBV it should have taken `vbv_factor` times
+  // as many (1 = it does).
+  Verdict Judge(std::int64_t bytes, double vbv_factor);
+
+ private:
+  [[nodiscard]] double Correction(std::int64_t bytes, double vbv_factor) const;
+
+  const EncoderSpec& spec_;
+  const bool repeatable_;
+  const double target_bytes_;
+  double bps_;
+  int passes_ = 0;
+  std::optional<RateSearch> search_;  // quality=best of an encoder that is steered by CRF
+};
+
+}  // namespace gopmill

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/degradation.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace gopmill {
+
+void Degradation::Step(int by, TimePoint now) {
+  const bool up = by < 0;
+  if (!up && tried_up_ != TimePoint{}) {
+    const bool failed = now - tried_up_ < patience_;
+    patience_ = failed ? std::min<Duration>(2 * patience_, kLongestPatience) : kFirstPatience;
+    tried_up_ = {};
+  }
+  if (up) tried_up_ = now;
+  effort_ = static_cast<Effort>(static_cast<int>(effort_) + by);
+  since_ = in_time_ = now;
+  late_ = seen_ = 0;
+}
+
+bool Degradation::OnFinished(TimePoint submitted, TimePoint finished, bool late) {
+  if (submitted < since_) return false;
+  if (since_ == TimePoint{}) since_ = in_time_ = submitted;
+  late_ = ((late_ << 1U) | (late ? 1U : 0U)) & ((1U << kWindow) - 1);
+  seen_ = std::min<std::uint32_t>(seen_ + 1, kWindow);
+  if (late) in_time_ = finished;
+  if (std::popcount(late_) >= kLateUnits && effort_ != Effort::kQuarterRate) {
+    Step(1, finished);
+    return true;
+  }
+  if (effort_ != Effort::kFull && seen_ == kWindow && finished - in_time_ >= patience_) {
+    Step(-1, finished);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace gopmill

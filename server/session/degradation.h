@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which step of the ladder (codec/effort.h) the units of a live stream get: down when units come
+// out behind their deadlines, up again when they have been in time for a while.
+//
+// A step is judged by units that were submitted after it was taken. Going up is tried after
+// `patience` without a late unit; when the step up fails soon, the patience doubles, up to
+// kLongestPatience, so that a stream that is too heavy for good does not swing.
+//
+// Pure: times are what it is told. Thread-safety: compatible.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "base/clock.h"
+#include "codec/effort.h"
+
+namespace gopmill {
+
+class Degradation {
+ public:
+  static constexpr int kLateUnits = 3;  // of kWindow, then a step is given up
+  static constexpr int kWindow = 4;
+  static constexpr std::chrono::seconds kFirstPatience{10}, kLongestPatience{160};
+
+  // For the unit that is submitted now.
+  [[nodiscard]] Effort effort() const { return effort_; }
+  // A unit that was submitted at `submitted` with the effort of that time has been finished. True
+  // when the effort changes by it.
+  bool OnFinished(TimePoint submitted, TimePoint finished, bool late);
+
+ private:
+  void Step(int by, TimePoint now);
+
+  Effort effort_ = Effort::kFull;
+  TimePoint since_ = {};     // of the effort
+  TimePoint in_time_ = {};   // since when no unit was late
+  TimePoint tried_up_ = {};  // the last step up
+  Duration patience_ = kFirstPatience;
+  std::uint32_t late_ = 0, seen_ = 0;  // of the newest units one bit each, and how many there are
+};
+
+}  // namespace gopmill

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The ladder of a live stream that the machine does not keep up with, on a made-up clock.
+#include "server/session/degradation.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace gopmill {
+namespace {
+
+constexpr std::chrono::milliseconds kUnit{500};
+
+class DegradationTest : public ::testing::Test {
+ protected:
+  // Units one after the other, each submitted with the effort of that time.
+  void Units(int count, bool late) {
+    for (int i = 0; i < count; ++i) {
+      const TimePoint submitted = now_;
+      now_ += kUnit;
+      ladder_.OnFinished(submitted, now_, late);
+    }
+  }
+  [[nodiscard]] std::string effort() const {
+    return kEffortNames.at(static_cast<std::size_t>(ladder_.effort()));
+  }
+
+  Degradation ladder_;
+  TimePoint now_ = TimePoint{} + std::chrono::hours(1);
+};
+
+TEST_F(DegradationTest, OneLateUnitIsNoReason) {
+  for (int i = 0; i < 20; ++i) {
+    Units(1, true);
+    Units(3, false);
+  }
+  EXPECT_EQ(effort(), "full");
+}
+
+TEST_F(DegradationTest, GoesDownStepByStepAndNoFurtherThanTheLast) {
+  for (const char* expected : {"faster", "half-rate", "quarter-rate", "quarter-rate"}) {
+    Units(3, true);
+    EXPECT_EQ(effort(), expected);
+  }
+}
+
+TEST_F(DegradationTest, UnitsFromBeforeAStepDoNotCount) {
+  Units(3, true);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_FALSE(ladder_.OnFinished(now_ - 5 * kUnit, now_, true));
+  }
+  EXPECT_EQ(effort(), "faster");
+}
+
+TEST_F(DegradationTest, GoesUpAfterItsPatience) {
+  Units(6, true);
+  ASSERT_EQ(effort(), "half-rate");
+  Units(19, false);
+  EXPECT_EQ(effort(), "half-rate");
+  Units(1, false);
+  EXPECT_EQ(effort(), "faster");
+  Units(20, false);
+  EXPECT_EQ(effort(), "full");
+}
+
+TEST_F(DegradationTest, ALateUnitBeginsThePatienceAnew) {
+  Units(3, true);
+  Units(15, false);
+  Units(1, true);
+  Units(19, false);
+  EXPECT_EQ(effort(), "faster");
+  Units(1, false);
+  EXPECT_EQ(effort(), "full");
+}
+
+TEST_F(DegradationTest, AStepUpThatFailsIsTriedLessAndLessOften) {
+  Units(3, true);
+  for (const int patience : {10, 20, 40, 80, 160, 160}) {
+    Units(2 * patience - 1, false);
+    EXPECT_EQ(effort(), "faster") << patience;
+    Units(1, false);
+    EXPECT_EQ(effort(), "full") << patience;
+    Units(3, true);
+    EXPECT_EQ(effort(), "faster") << patience;
+  }
+}
+
+TEST_F(DegradationTest, AStepUpThatHeldIsForgotten) {
+  Units(3, true);
+  Units(20, false);
+  Units(3, true);  // failed: 20 s from now on
+  Units(40, false);
+  ASSERT_EQ(effort(), "full");
+  Units(400, false);
+  Units(3, true);
+  Units(20, false);
+  EXPECT_EQ(effort(), "full");
+}
+
+}  // namespace
+}  // namespace gopmill
