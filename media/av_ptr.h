@@ -36,6 +36,19 @@ using Resampler = std::unique_ptr<SwrContext, FreeByAddress<swr_free>>;
 // Input and output AVFormatContext are freed differently: two types.
 using InputFormat = std::unique_ptr<AVFormatContext, FreeByAddress<avformat_close_input>>;
 
+class Subtitle {
+ public:
+  Subtitle() = default;
+  ~Subtitle() { avsubtitle_free(&value_); }
+  Subtitle(const Subtitle&) = delete;
+  Subtitle& operator=(const Subtitle&) = delete;
+  AVSubtitle* get() { return &value_; }
+  const AVSubtitle* operator->() const { return &value_; }
+
+ private:
+  AVSubtitle value_{};
+};
+
 // Allocation of these two only fails when memory is exhausted; that is fatal at once, not an Error.
 Packet NewPacket();
 Frame NewFrame();

@@ -47,10 +47,6 @@ Options OptionsFor(Container container, bool streamed) {
   return {};
 }
 
-// Decoder buffering that transport streams are laid out for: presentation starts this long after
-// the clock reference. The same value that FFmpeg's own program uses.
-constexpr int kTsDelayMicroseconds = 700'000;
-
 std::uint32_t CodecTag(Container container, AVCodecID codec) {
   // Apple's players take HEVC only with parameter sets out of band, which this tag promises.
   if (container == Container::kMp4 && codec == AV_CODEC_ID_HEVC) {

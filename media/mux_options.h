@@ -18,6 +18,10 @@ struct FreeOutputFormat {
 // An output context; its AVIOContext belongs to the MuxSink.
 using OutputFormat = std::unique_ptr<AVFormatContext, FreeOutputFormat>;
 
+// Decoder buffering that transport streams are laid out for: presentation starts this long after
+// the clock reference. The same value that FFmpeg's own program uses.
+inline constexpr int kTsDelayMicroseconds = 700'000;
+
 // A context for the container without streams or byte sink.
 Result<OutputFormat> NewOutputFormat(Container container);
 

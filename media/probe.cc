@@ -147,6 +147,8 @@ AudioInfo DescribeAudio(const AVStream& stream) {
   return AudioInfo{
       .stream_index = stream.index,
       .codec = avcodec_get_name(parameters.codec_id),
+      .language = StreamLanguage(stream),
+      .title = StreamTag(stream, "title"),
       .sample_rate = parameters.sample_rate,
       .channels = ChannelsOf(parameters),
       .time_base = FromAv(stream.time_base),
@@ -168,9 +170,38 @@ int BestTrack(AVFormatContext& format, AVMediaType kind, int related) {
   return -1;
 }
 
+// A sound track of a codec we do not take, or without a rate, is left out, not fatal.
+std::vector<AudioInfo> AudioTracks(const AVFormatContext& format) {
+  std::vector<AudioInfo> tracks;
+  for (unsigned i = 0; i < format.nb_streams; ++i) {
+    const AVCodecParameters& parameters = *format.streams[i]->codecpar;
+    if (parameters.codec_type == AVMEDIA_TYPE_AUDIO &&
+        SourceCodecAllowed(TrackKind::kAudio, avcodec_get_name(parameters.codec_id)) &&
+        parameters.sample_rate > 0 && ChannelsOf(parameters) > 0) {
+      tracks.push_back(DescribeAudio(*format.streams[i]));
+    }
+  }
+  return tracks;
+}
+
+// By its number; 0 = what FFmpeg takes for the best.
+Result<std::optional<AudioInfo>> ChooseAudio(AVFormatContext& format,
+                                             const std::vector<AudioInfo>& tracks, int video,
+                                             int number) {
+  const auto count = static_cast<int>(tracks.size());
+  if (number > count) {
+    return InvalidArgument("audio", "The source has no such sound track.",
+                           count == 0 ? "nothing: it has none" : "1 to " + std::to_string(count));
+  }
+  if (number > 0) return std::optional(tracks[static_cast<std::size_t>(number - 1)]);
+  const int best = BestTrack(format, AVMEDIA_TYPE_AUDIO, video);
+  const auto found = std::ranges::find(tracks, best, &AudioInfo::stream_index);
+  return found == tracks.end() ? std::optional<AudioInfo>() : std::optional(*found);
+}
+
 }  // namespace
 
-Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format) {
+Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format, int audio_track) {
   const int video = BestTrack(format, AVMEDIA_TYPE_VIDEO, -1);
   if (video < 0) {
     return Error{.code = Code::kUnsupported,
@@ -192,13 +223,12 @@ Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format) {
   if (format.duration > 0) info->duration = {format.duration, AV_TIME_BASE};
   info->bitrate = format.bit_rate;
   info->video = DescribeVideo(format, video_stream);
-  const int audio = BestTrack(format, AVMEDIA_TYPE_AUDIO, video);
-  if (audio >= 0) {
-    const AVStream& stream = *format.streams[audio];
-    // A sound track of a codec we do not take, or without a rate, is left out, not fatal.
-    if (SourceCodecAllowed(TrackKind::kAudio, avcodec_get_name(stream.codecpar->codec_id)) &&
-        stream.codecpar->sample_rate > 0 && ChannelsOf(*stream.codecpar) > 0) {
-      info->audio = DescribeAudio(stream);
+  info->audio_tracks = AudioTracks(format);
+  GOPMILL_ASSIGN_OR_RETURN(info->audio,
+                           ChooseAudio(format, info->audio_tracks, video, audio_track));
+  for (unsigned i = 0; i < format.nb_streams; ++i) {
+    if (auto track = DescribeSubtitles(*format.streams[i])) {
+      info->subtitles.push_back(*std::move(track));
     }
   }
   return info;

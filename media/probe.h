@@ -25,6 +25,6 @@ Status CheckVideo(const AVCodecParameters& parameters);
 int BitDepthOf(int pixel_format);
 
 // Requires avformat_find_stream_info to have run.
-Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format);
+Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format, int audio_track = 0);
 
 }  // namespace gopmill

@@ -18,9 +18,13 @@
 #include <vector>
 
 #include "base/status.h"
+#include "media/mux_options.h"
 #include "media/muxer.h"
 
 namespace gopmill {
+
+// By how much all times in a transport stream lie later: FFmpeg's muxer adds its delay twice.
+inline constexpr std::int64_t kTsDelayTicks = 2 * kTsDelayMicroseconds * 9 / 100;  // of 90 kHz
 
 // The init segment of a CMAF track. `lead`: ticks of the track's time base.
 Result<std::string> MakeInitSegment(const MuxTrack& track, std::int64_t lead);

@@ -40,7 +40,8 @@ Status SegmentReader::OpenAtStart() {
   if (!fd.valid() || lseek(fd.get(), 0, SEEK_SET) != 0) {
     return Error{.code = Code::kIo, .message = "The movie cannot be read."};
   }
-  GOPMILL_ASSIGN_OR_RETURN(source_, Source::Open(std::move(fd), stop_));
+  GOPMILL_ASSIGN_OR_RETURN(
+      source_, Source::Open(std::move(fd), stop_, {.audio_track = index_->audio_track}));
   return OkStatus();
 }
 

@@ -35,6 +35,13 @@ struct Source::Impl {
   bool truncated = false;
   std::int64_t start_us = 0;
   std::deque<Held> held;  // read ahead, first out
+  struct Text {
+    SubtitleReader reader;
+    SubtitleTrack track;
+  };
+  std::vector<Text> texts;
+  void OpenTexts();
+  void OnText(const AVPacket& packet);
 
   Result<ReadState> ReadNext(AVPacket& packet);
   Status ReadAhead();
@@ -93,7 +100,8 @@ Source::~Source() {
   if (impl_) impl_->format.reset();
 }
 
-Result<std::unique_ptr<Source>> Source::Open(UniqueFd fd, std::stop_token stop) {
+Result<std::unique_ptr<Source>> Source::Open(UniqueFd fd, std::stop_token stop,
+                                             const SourceOptions& reading) {
   if (!fd.valid()) {
     return Error{.code = Code::kIo, .message = "The source is not open."};
   }
@@ -115,7 +123,7 @@ Result<std::unique_ptr<Source>> Source::Open(UniqueFd fd, std::stop_token stop) 
   code = avformat_find_stream_info(raw, nullptr);
   if (code < 0 || impl->stop.stop_requested()) return OpenError(code, impl->stop);
 
-  GOPMILL_ASSIGN_OR_RETURN(auto info, DescribeSource(*raw));
+  GOPMILL_ASSIGN_OR_RETURN(auto info, DescribeSource(*raw, reading.audio_track));
   info->size_bytes = impl->io.size();
   info->seekable = impl->io.seekable();
   for (unsigned i = 0; i < raw->nb_streams; ++i) {
@@ -128,6 +136,7 @@ Result<std::unique_ptr<Source>> Source::Open(UniqueFd fd, std::stop_token stop) 
   impl->start_us = raw->start_time == AV_NOPTS_VALUE ? 0 : raw->start_time;
   impl->info = std::move(info);
   impl->shown_info = impl->info;
+  if (reading.subtitles) impl->OpenTexts();
   GOPMILL_RETURN_IF_ERROR(impl->ReadAhead());
   if (const AVPacket* first = impl->FirstHeldPicture()) {
     DescribeFirstPicture(*first, impl->info->video);
@@ -226,8 +235,35 @@ Result<Source::ReadState> Source::Impl::ReadNext(AVPacket& packet) {
     }
     if (packet.stream_index == info->video.stream_index) return ReadState::kVideo;
     if (info->audio && packet.stream_index == info->audio->stream_index) return ReadState::kAudio;
+    OnText(packet);
     av_packet_unref(&packet);
   }
+}
+
+void Source::Impl::OpenTexts() {
+  for (const SubtitleTrack& track : info->subtitles) {
+    AVStream& stream = *format->streams[track.stream_index];
+    auto reader = SubtitleReader::Open(stream, start_us);
+    if (!reader.ok()) continue;
+    stream.discard = AVDISCARD_DEFAULT;
+    texts.push_back({*std::move(reader), track});
+  }
+}
+
+void Source::Impl::OnText(const AVPacket& packet) {
+  const auto text = std::ranges::find_if(
+      texts, [&](const Text& t) { return t.track.stream_index == packet.stream_index; });
+  if (text != texts.end()) text->reader.Push(packet, text->track);
+}
+
+std::vector<SubtitleTrack> Source::TakeSubtitles() {
+  std::vector<SubtitleTrack> tracks;
+  for (Impl::Text& text : impl_->texts) {
+    SubtitleReader::Finish(text.track);
+    tracks.push_back(std::move(text.track));
+  }
+  impl_->texts.clear();
+  return tracks;
 }
 
 Result<Source::ReadState> Source::Read(AVPacket& packet) {

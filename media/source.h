@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <stop_token>
+#include <vector>
 
 #include "base/status.h"
 #include "base/unique_fd.h"
@@ -25,11 +26,17 @@ inline constexpr std::int64_t kMaxSourcePixels = 8192LL * 8192;
 inline constexpr unsigned kMaxSourceStreams = 64;
 inline constexpr std::int64_t kProbeBytes = 5'000'000;
 
+struct SourceOptions {
+  bool subtitles = false;  // read the tracks of text on the way
+  int audio_track = 0;     // which sound track is read, from 1; 0 = the best
+};
+
 class Source : public PacketSource {
  public:
   // Takes the descriptor. Fails with kUnsupported (not a media file we read, no video track, codec
   // not on the list), kCorrupt, kIo, or kCancelled when `stop` was asked for.
-  static Result<std::unique_ptr<Source>> Open(UniqueFd fd, std::stop_token stop);
+  static Result<std::unique_ptr<Source>> Open(UniqueFd fd, std::stop_token stop,
+                                              const SourceOptions& options = {});
   ~Source() override;
 
   [[nodiscard]] const std::shared_ptr<const SourceInfo>& info() const override;
@@ -38,6 +45,8 @@ class Source : public PacketSource {
   Status SeekBefore(Rational seconds) override;
   Result<ReadState> Read(AVPacket& packet) override;
   [[nodiscard]] bool truncated() const override;
+  // Of what has been read so far, once. A track that FFmpeg cannot read has no cues.
+  std::vector<SubtitleTrack> TakeSubtitles();
 
  private:
   struct Impl;

@@ -36,12 +36,13 @@ std::uint64_t MixBytes(std::uint64_t hash, const std::uint8_t* data, std::size_t
 
 class Indexer {
  public:
-  explicit Indexer(std::unique_ptr<Source> source)
+  Indexer(std::unique_ptr<Source> source, int audio_track)
       : source_(std::move(source)),
         repair_(source_->start_us(), RepairTracks(*source_->info())),
         describer_(source_->info(), source_->counted_pts()),
         index_(std::make_shared<SourceIndex>()) {
     index_->source = source_->info();
+    index_->audio_track = audio_track;
     index_->counted_pts = source_->counted_pts();
     const SourceInfo& info = *source_->info();
     nominal_ = std::max<SourceTicks>(1, Rescale(1, info.video.fps.Inverse(), info.video.time_base));
@@ -141,6 +142,8 @@ Result<std::shared_ptr<const SourceIndex>> Indexer::Run() {
     return Error{.code = Code::kCorrupt, .message = "The source ends before its first picture."};
   }
   index_->truncated = source_->truncated();
+  index_->subtitles = source_->TakeSubtitles();
+  std::erase_if(index_->subtitles, [](const SubtitleTrack& track) { return track.cues.empty(); });
   return std::shared_ptr<const SourceIndex>(std::move(index_));
 }
 
@@ -156,15 +159,22 @@ std::uint64_t PacketFingerprint(const AVPacket& packet) {
 }
 
 std::size_t SourceIndex::footprint_bytes() const {
-  return video.capacity() * sizeof(Video) + audio.capacity() * sizeof(Audio);
+  std::size_t bytes = video.capacity() * sizeof(Video) + audio.capacity() * sizeof(Audio);
+  for (const SubtitleTrack& track : subtitles) {
+    for (const SubtitleCue& cue : track.cues) bytes += sizeof(cue) + cue.text.size();
+  }
+  return bytes;
 }
 
-Result<std::shared_ptr<const SourceIndex>> IndexSource(UniqueFd fd, const std::stop_token& stop) {
-  GOPMILL_ASSIGN_OR_RETURN(auto source, Source::Open(std::move(fd), stop));
+Result<std::shared_ptr<const SourceIndex>> IndexSource(UniqueFd fd, const std::stop_token& stop,
+                                                       int audio_track) {
+  GOPMILL_ASSIGN_OR_RETURN(
+      auto source,
+      Source::Open(std::move(fd), stop, {.subtitles = true, .audio_track = audio_track}));
   if (!source->info()->seekable) {
     return Error{.code = Code::kUnsupported, .message = "A pipe cannot be served in segments."};
   }
-  return Indexer(std::move(source)).Run();
+  return Indexer(std::move(source), audio_track).Run();
 }
 
 }  // namespace gopmill

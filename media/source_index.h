@@ -42,18 +42,22 @@ struct SourceIndex {
   };
 
   std::shared_ptr<const SourceInfo> source;
+  int audio_track = 0;  // as asked for
   bool counted_pts = false;
   bool truncated = false;
   SourceTicks video_end = 0;  // end of the last picture
   std::vector<Video> video;
   std::vector<Audio> audio;
+  std::vector<SubtitleTrack> subtitles;  // those with cues
 
   [[nodiscard]] std::size_t footprint_bytes() const;
 };
 
-// Reads the source to its end. Errors as Source::Open, and kUnsupported beyond kMaxIndexedPackets
-// or on a pipe; kCorrupt when there is no picture.
-Result<std::shared_ptr<const SourceIndex>> IndexSource(UniqueFd fd, const std::stop_token& stop);
+// Reads the source to its end, with the sound track of this number (SourceOptions). Errors as
+// Source::Open, and kUnsupported beyond kMaxIndexedPackets or on a pipe; kCorrupt when there is no
+// picture.
+Result<std::shared_ptr<const SourceIndex>> IndexSource(UniqueFd fd, const std::stop_token& stop,
+                                                       int audio_track = 0);
 
 // Identifies a packet among those of its source, whatever place reading began at.
 std::uint64_t PacketFingerprint(const AVPacket& packet);

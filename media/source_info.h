@@ -13,6 +13,7 @@
 
 #include "base/rational.h"
 #include "media/av_ptr.h"
+#include "media/subtitle_track.h"
 
 namespace gopmill {
 
@@ -41,6 +42,7 @@ struct VideoInfo {
 struct AudioInfo {
   int stream_index = -1;
   std::string codec;
+  std::string language = {}, title = {};  // as the source has them; empty = unknown
   int sample_rate = 0;
   int channels = 0;
   Rational time_base;
@@ -55,7 +57,9 @@ struct SourceInfo {
   std::int64_t bitrate = 0;     // of the whole file, bits per second, 0 = unknown
   bool seekable = false;
   VideoInfo video;
-  std::optional<AudioInfo> audio;
+  std::optional<AudioInfo> audio;        // the track that is read
+  std::vector<AudioInfo> audio_tracks;   // all that could be, in the order of the source
+  std::vector<SubtitleTrack> subtitles;  // tracks of text, without their cues
 };
 
 }  // namespace gopmill

@@ -191,6 +191,8 @@ constexpr std::array kParams = std::to_array<Param>({
      }},
     {{"channels", "1 to 8", "Audio channels"},
      [](TargetRequest& r, std::string_view t) { return SetWhole(t, 1, 8, r.channels); }},
+    {{"audio", "1 to 64", "Which of the source's sound tracks; the best unless given"},
+     [](TargetRequest& r, std::string_view t) { return SetWhole(t, 1, 64, r.audio_track); }},
     {{"container", "mp4, ts, mkv, webm", "Container of the output"},
      [](TargetRequest& r, std::string_view t) { return SetNamed(kContainers, t, r.container); }},
     {{"preset", "ultrafast, superfast, veryfast, faster, fast, medium, slow, slower, veryslow",

@@ -76,6 +76,7 @@ struct TargetRequest {
   std::optional<AudioCodec> acodec;
   std::optional<std::int64_t> abitrate;  // bits per second
   std::optional<int> channels;
+  std::optional<int> audio_track;  // of the source, from 1; unset = the best
   std::optional<Container> container;
   std::optional<Preset> preset;
   std::optional<Quality> quality;

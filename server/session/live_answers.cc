@@ -69,10 +69,11 @@ LivePresentation::Answered LivePresentation::AnswerLocked(const LiveAsk& ask) {
   if (ask.name.kind == PartKind::kMaster) return Master(ask);
   if (ask.name.kind == PartKind::kManifest) return Manifest(ask);
   const std::size_t videos = setup_.terms.targets.size();
-  const std::size_t renditions = ask.name.audio ? tracks_.size() - videos : videos;
+  if (ask.name.track == PartTrack::kSubtitles) return NotFound("subtitles");
+  const bool audio = ask.name.track == PartTrack::kAudio;
+  const std::size_t renditions = audio ? tracks_.size() - videos : videos;
   if (static_cast<std::size_t>(ask.name.rendition) >= renditions) return NotFound("rendition");
-  const std::size_t index =
-      static_cast<std::size_t>(ask.name.rendition) + (ask.name.audio ? videos : 0);
+  const std::size_t index = static_cast<std::size_t>(ask.name.rendition) + (audio ? videos : 0);
   const LiveTrack& track = tracks_[index];
   if (ask.name.kind == PartKind::kPlaylist) return Playlist(ask, index);
   if (ask.name.kind == PartKind::kInit) {
@@ -164,10 +165,10 @@ MediaPart LivePresentation::Text(const LiveAsk& ask, const char* type, std::stri
 MediaPart LivePresentation::Media(const LiveAsk& ask,
                                   std::shared_ptr<const std::string> bytes) const {
   const PartName& name = ask.name;
-  MediaPart part{.content_type = name.audio ? "audio/mp4" : "video/mp4",
-                 .etag = "\"" + version() + (name.audio ? "-a" : "-v") +
-                         std::to_string(name.rendition) + "-" +
-                         (name.kind == PartKind::kInit ? "i" : std::to_string(name.number)) +
+  const bool audio = name.track == PartTrack::kAudio;
+  MediaPart part{.content_type = audio ? "audio/mp4" : "video/mp4",
+                 .etag = "\"" + version() + (audio ? "-a" : "-v") + std::to_string(name.rendition) +
+                         "-" + (name.kind == PartKind::kInit ? "i" : std::to_string(name.number)) +
                          (ask.part ? "." + std::to_string(*ask.part) : "") + "\"",
                  .bytes = nullptr,
                  .max_age_seconds = kSegmentAgeSeconds};

@@ -52,6 +52,9 @@ Status CheckLive(const SegmentRequest& request) {
     return InvalidArgument(target.start ? "start" : "duration",
                            "A live source begins and ends by itself.", "neither");
   }
+  if (target.audio_track) {
+    return InvalidArgument("audio", "A live source has one sound track.", "nothing");
+  }
   if (request.segment_seconds > kMaxLiveSegmentSeconds) {
     return InvalidArgument("segment", "This is too long for a live segment.", "0.5 to 10 seconds");
   }

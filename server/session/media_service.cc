@@ -20,6 +20,10 @@ Error Draining() {
                .message = "The server is shutting down and takes no new streams."};
 }
 
+Error OneSound() {
+  return InvalidArgument("audio", "A live source has one sound track.", "nothing");
+}
+
 Result<SegmentOptions> OptionsOf(const ServerConfig::Segments& config) {
   SegmentOptions options;
   options.defaults.segment_seconds = static_cast<double>(config.milliseconds) / 1000;
@@ -101,6 +105,7 @@ Result<StreamId> MediaService::OpenStream(const std::string& path, const Request
   SessionSpec spec;
   spec.source_name = path;
   if (path.starts_with(kLivePrefix)) {
+    if (request.audio_track) return OneSound();
     GOPMILL_ASSIGN_OR_RETURN(const auto live, live_.Find(path.substr(kLivePrefix.size())));
     spec.open_packets = [live](const std::stop_token& stop) { return live->Subscribe(stop); };
     MakeLive(spec);

@@ -16,7 +16,7 @@ Result<std::shared_ptr<const SourceIndex>> ShelvedFile::Index(UniqueFd fd,
     const MutexLock lock(mutex_);
     if (index_) return index_;
   }
-  GOPMILL_ASSIGN_OR_RETURN(auto index, IndexSource(std::move(fd), stop));
+  GOPMILL_ASSIGN_OR_RETURN(auto index, IndexSource(std::move(fd), stop, audio_track_));
   const MutexLock lock(mutex_);
   index_ = index;
   return index;
@@ -52,14 +52,15 @@ Result<MovieShelf::Opened> MovieShelf::Open(const std::string& path) const {
   return opened;
 }
 
-std::shared_ptr<ShelvedFile> MovieShelf::File(const std::string& identity) {
+std::shared_ptr<ShelvedFile> MovieShelf::File(const std::string& identity, int audio_track) {
   const MutexLock lock(mutex_);
-  const auto found =
-      std::ranges::find_if(files_, [&](const auto& file) { return file->identity() == identity; });
+  const auto found = std::ranges::find_if(files_, [&](const auto& file) {
+    return file->identity() == identity && file->audio_track() == audio_track;
+  });
   if (found != files_.end()) {
     files_.splice(files_.begin(), files_, found);
   } else {
-    files_.push_front(std::make_shared<ShelvedFile>(identity));
+    files_.push_front(std::make_shared<ShelvedFile>(identity, audio_track));
   }
   return files_.front();
 }
@@ -92,7 +93,8 @@ Result<Shelved> MovieShelf::Get(const std::string& path, const SegmentRequest& r
       return plans_.front().shelved;
     }
   }
-  Shelved shelved{.path = path, .file = File(opened.identity), .movie = nullptr};
+  const int audio_track = request.target.audio_track.value_or(0);
+  Shelved shelved{.path = path, .file = File(opened.identity, audio_track), .movie = nullptr};
   GOPMILL_ASSIGN_OR_RETURN(auto index, shelved.file->Index(std::move(opened.fd), stop));
   GOPMILL_ASSIGN_OR_RETURN(shelved.movie,
                            PlanMovie(std::move(index), request, params, opened.identity));

@@ -29,7 +29,9 @@ inline constexpr std::size_t kKeptReaders = 3;
 // One file of the library as it was when it was opened.
 class ShelvedFile {
  public:
-  explicit ShelvedFile(std::string identity) : identity_(std::move(identity)) {}
+  // Read with the sound track of this number (SourceOptions).
+  ShelvedFile(std::string identity, int audio_track)
+      : identity_(std::move(identity)), audio_track_(audio_track) {}
 
   // The index, made by the first who asks.
   Result<std::shared_ptr<const SourceIndex>> Index(UniqueFd fd, const std::stop_token& stop);
@@ -37,10 +39,12 @@ class ShelvedFile {
   std::unique_ptr<SegmentReader> TakeReader();
   void GiveReader(std::unique_ptr<SegmentReader> reader);
   [[nodiscard]] const std::string& identity() const { return identity_; }
+  [[nodiscard]] int audio_track() const { return audio_track_; }
   [[nodiscard]] std::size_t footprint_bytes() const;
 
  private:
   const std::string identity_;
+  const int audio_track_;
   Mutex reading_;  // held while the file is read; guards nothing else
   mutable Mutex mutex_;
   std::shared_ptr<const SourceIndex> index_ GOPMILL_GUARDED_BY(mutex_);
@@ -73,7 +77,7 @@ class MovieShelf {
     Shelved shelved;
   };
   Result<Opened> Open(const std::string& path) const;
-  std::shared_ptr<ShelvedFile> File(const std::string& identity);
+  std::shared_ptr<ShelvedFile> File(const std::string& identity, int audio_track);
   void Keep(Plan plan);
 
   const Library& library_;

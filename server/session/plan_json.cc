@@ -59,6 +59,16 @@ ordered_json AdjustmentsJson(const std::vector<Adjustment>& adjustments) {
   return list;
 }
 
+namespace {
+
+ordered_json AudioJson(const AudioInfo& audio) {
+  return {
+      {"codec", audio.codec},     {"channels", audio.channels}, {"sample_rate", audio.sample_rate},
+      {"bitrate", audio.bitrate}, {"language", audio.language}, {"title", audio.title}};
+}
+
+}  // namespace
+
 ordered_json SourceJson(const SourceInfo& source) {
   const VideoInfo& video = source.video;
   ordered_json json{{"size_bytes", source.size_bytes}, {"container", source.container}};
@@ -77,10 +87,19 @@ ordered_json SourceJson(const SourceInfo& source) {
                    {"bitrate", video.bitrate}};
   json["audio"] = nullptr;
   if (source.audio) {
-    json["audio"] = {{"codec", source.audio->codec},
-                     {"channels", source.audio->channels},
-                     {"sample_rate", source.audio->sample_rate},
-                     {"bitrate", source.audio->bitrate}};
+    json["audio"] = AudioJson(*source.audio);
+  }
+  json["audio_tracks"] = ordered_json::array();
+  for (const AudioInfo& track : source.audio_tracks) {
+    json["audio_tracks"].push_back(AudioJson(track));
+  }
+  json["subtitles"] = ordered_json::array();
+  for (const SubtitleTrack& track : source.subtitles) {
+    json["subtitles"].push_back({{"codec", track.codec},
+                                 {"language", track.language},
+                                 {"title", track.title},
+                                 {"default", track.is_default},
+                                 {"forced", track.forced}});
   }
   return json;
 }

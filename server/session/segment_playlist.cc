@@ -28,8 +28,22 @@ double TotalSeconds(const SegmentedMovie& movie) {
                   static_cast<double>(movie.audio->grid.samples) / movie.audio->grid.rate);
 }
 
+double Longest(const std::vector<Rational>& durations) {
+  double longest = 0;
+  for (const Rational& duration : durations) longest = std::max(longest, duration.ToDouble());
+  return longest;
+}
+
 // "&" is the only character of a query that XML gives a meaning, and "$" the only one that segment
 // templates do; QueryFor escapes the latter.
+std::string XmlText(const std::string& text) {
+  std::string safe;
+  for (const char c : text) {
+    safe += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
+  }
+  return safe;
+}
+
 std::string XmlQuery(const std::string& query) {
   std::string text;
   for (const char c : query) text += c == '&' ? "&amp;" : std::string(1, c);
@@ -94,6 +108,54 @@ std::string AudioSet(const SegmentedMovie& movie) {
              audio.codecs, audio.peak_bps, audio.grid.rate, audio.target.channels);
 }
 
+// One file each: DASH players take WebVTT so.
+std::string TextSets(const SegmentedMovie& movie) {
+  std::string text;
+  for (std::size_t i = 0; i < movie.subtitles.size(); ++i) {
+    const SubtitleRendition& subtitles = movie.subtitles[i];
+    text += fmt::format(
+        "    <AdaptationSet id=\"{}\" contentType=\"text\" mimeType=\"text/vtt\"{}>\n"
+        "      <Role schemeIdUri=\"urn:mpeg:dash:role:2011\" value=\"{}\"/>\n"
+        "      <Label>{}</Label>\n"
+        "      <Representation id=\"s{}\" bandwidth=\"1000\">\n"
+        "        <BaseURL>s{}.vtt{}</BaseURL>\n      </Representation>\n    </AdaptationSet>\n",
+        i + 2, subtitles.language.empty() ? "" : " lang=\"" + subtitles.language + "\"",
+        subtitles.forced ? "forced-subtitle" : "subtitle", XmlText(subtitles.name), i, i,
+        XmlQuery(movie.query));
+  }
+  return text;
+}
+
+// Each other track is that of the presentation that is asked for with its number.
+std::string SoundMedia(const SegmentedMovie& movie) {
+  std::string text;
+  for (const AudioChoice& choice : movie.audio_choices) {
+    text += fmt::format(
+        "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"sound\",NAME=\"{}\"{},DEFAULT={},AUTOSELECT=YES,"
+        "CHANNELS=\"{}\",URI=\"a0.m3u8{}{}\"\n",
+        choice.name, choice.language.empty() ? "" : ",LANGUAGE=\"" + choice.language + "\"",
+        choice.chosen ? "YES" : "NO", choice.channels, movie.query,
+        choice.chosen ? "" : fmt::format("&audio={}", choice.number));
+  }
+  return text;
+}
+
+std::string SubtitleMedia(const SegmentedMovie& movie) {
+  std::string text;
+  for (std::size_t i = 0; i < movie.subtitles.size(); ++i) {
+    const SubtitleRendition& subtitles = movie.subtitles[i];
+    text += fmt::format(
+        "#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID=\"text\",NAME=\"{}\"{},DEFAULT={},AUTOSELECT={},"
+        "FORCED={},URI=\"s{}.m3u8{}\"\n",
+        subtitles.name,
+        subtitles.language.empty() ? "" : ",LANGUAGE=\"" + subtitles.language + "\"",
+        subtitles.is_default ? "YES" : "NO",
+        subtitles.is_default || subtitles.forced ? "YES" : "NO", subtitles.forced ? "YES" : "NO", i,
+        movie.query);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string MasterPlaylist(const SegmentedMovie& movie) {
@@ -101,17 +163,20 @@ std::string MasterPlaylist(const SegmentedMovie& movie) {
                                  movie.container == Container::kTs ? 4 : 7);
   std::string group, sound;
   if (movie.audio) {
-    text += fmt::format(
-        "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"sound\",NAME=\"Sound\",DEFAULT=YES,AUTOSELECT=YES,"
-        "CHANNELS=\"{}\",URI=\"a0.m3u8{}\"\n",
-        movie.audio->target.channels, movie.query);
+    text += SoundMedia(movie);
     group = ",AUDIO=\"sound\"";
     sound = "," + movie.audio->codecs;
+  }
+  text += SubtitleMedia(movie);
+  if (!movie.subtitles.empty()) group += ",SUBTITLES=\"text\"";
+  std::int64_t loudest = 0;
+  for (const AudioChoice& choice : movie.audio_choices) {
+    loudest = std::max(loudest, choice.peak_bps);
   }
   int number = 0;
   for (const VideoRendition& video : movie.video) {
     const Target& target = video.plan->target;
-    const std::int64_t peak = video.peak_bps + (movie.audio ? movie.audio->peak_bps : 0);
+    const std::int64_t peak = video.peak_bps + loudest;
     const std::int64_t average = video.average_bps + (movie.audio ? movie.audio->average_bps : 0);
     text += fmt::format(
         "#EXT-X-STREAM-INF:BANDWIDTH={},AVERAGE-BANDWIDTH={},CODECS=\"{}{}\",RESOLUTION={}x{},"
@@ -122,22 +187,21 @@ std::string MasterPlaylist(const SegmentedMovie& movie) {
   return text;
 }
 
-std::string MediaPlaylist(const SegmentedMovie& movie, bool audio, int rendition) {
-  const std::vector<Rational> durations = Durations(movie, audio);
-  std::int64_t longest = 1;
-  for (const Rational& duration : durations) {
-    longest = std::max<std::int64_t>(longest, std::llround(duration.ToDouble()));
-  }
+std::string MediaPlaylist(const SegmentedMovie& movie, PartTrack track, int rendition) {
+  const std::vector<Rational> durations = Durations(movie, track == PartTrack::kAudio);
+  const auto longest = std::max<std::int64_t>(1, std::llround(Longest(durations)));
   const bool ts = movie.container == Container::kTs;
+  const bool subtitles = track == PartTrack::kSubtitles;
   std::string text = fmt::format(
       "#EXTM3U\n#EXT-X-VERSION:{}\n#EXT-X-TARGETDURATION:{}\n#EXT-X-MEDIA-SEQUENCE:0\n"
       "#EXT-X-PLAYLIST-TYPE:VOD\n#EXT-X-INDEPENDENT-SEGMENTS\n",
       ts ? 3 : 7, longest);
-  const std::string name = fmt::format("{}{}", audio ? 'a' : 'v', rendition);
-  if (!ts) text += fmt::format("#EXT-X-MAP:URI=\"{}-init.mp4{}\"\n", name, movie.query);
+  const std::string name = fmt::format("{}{}", LetterOf(track), rendition);
+  if (!ts && !subtitles)
+    text += fmt::format("#EXT-X-MAP:URI=\"{}-init.mp4{}\"\n", name, movie.query);
   for (std::size_t k = 0; k < durations.size(); ++k) {
     text += fmt::format("#EXTINF:{:.6f},\n{}-{}.{}{}\n", durations[k].ToDouble(), name, k,
-                        ts ? "ts" : "m4s", movie.query);
+                        subtitles ? "vtt" : (ts ? "ts" : "m4s"), movie.query);
   }
   return text + "#EXT-X-ENDLIST\n";
 }
@@ -146,10 +210,7 @@ Result<std::string> DashManifest(const SegmentedMovie& movie) {
   if (movie.container != Container::kMp4) {
     return InvalidArgument("container", "DASH players take CMAF segments only.", "mp4");
   }
-  double longest = 0;
-  for (const Rational& duration : Durations(movie, false)) {
-    longest = std::max(longest, duration.ToDouble());
-  }
+  const double longest = Longest(Durations(movie, false));
   std::string text = fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<MPD xmlns=\"urn:mpeg:dash:schema:mpd:2011\" "
@@ -159,6 +220,7 @@ Result<std::string> DashManifest(const SegmentedMovie& movie) {
       TotalSeconds(movie), longest, longest, TotalSeconds(movie));
   text += VideoSet(movie);
   if (movie.audio) text += AudioSet(movie);
+  text += TextSets(movie);
   return text + "  </Period>\n</MPD>\n";
 }
 

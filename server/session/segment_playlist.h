@@ -16,7 +16,7 @@ namespace gopmill {
 
 std::string MasterPlaylist(const SegmentedMovie& movie);
 // `rendition` exists.
-std::string MediaPlaylist(const SegmentedMovie& movie, bool audio, int rendition);
+std::string MediaPlaylist(const SegmentedMovie& movie, PartTrack track, int rendition);
 // kInvalidArgument when the segments are transport streams, which DASH players do not take.
 Result<std::string> DashManifest(const SegmentedMovie& movie);
 

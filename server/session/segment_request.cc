@@ -10,13 +10,23 @@ namespace gopmill {
 namespace {
 
 constexpr std::string_view kParts =
-    "master.m3u8, manifest.mpd, v0.m3u8, v0-init.mp4, v0-17.m4s, v0-17.ts; a0 for sound";
+    "master.m3u8, manifest.mpd, v0.m3u8, v0-init.mp4, v0-17.m4s, v0-17.ts; a0 for sound; s0.m3u8, "
+    "s0-17.vtt, s0.vtt for subtitles";
 
 Error NoSuchPart() {
   return Error{.code = Code::kNotFound,
                .message = "A movie has no part of this name.",
                .parameter = "path",
                .accepted = std::string(kParts)};
+}
+
+std::optional<PartTrack> TrackOf(char letter) {
+  switch (letter) {
+    case 'v': return PartTrack::kVideo;
+    case 'a': return PartTrack::kAudio;
+    case 's': return PartTrack::kSubtitles;
+    default: return std::nullopt;
+  }
 }
 
 bool CutSuffix(std::string_view& text, std::string_view suffix) {
@@ -79,6 +89,15 @@ Status CheckSegmentable(const TargetRequest& target) {
 
 }  // namespace
 
+char LetterOf(PartTrack track) {
+  switch (track) {
+    case PartTrack::kVideo: return 'v';
+    case PartTrack::kAudio: return 'a';
+    case PartTrack::kSubtitles: return 's';
+  }
+  return 'v';
+}
+
 std::optional<std::int64_t> ParseDigits(std::string_view text) {
   constexpr std::size_t kMaxDigits = 9;
   if (text.empty() || text.size() > kMaxDigits || (text.size() > 1 && text.front() == '0')) {
@@ -99,26 +118,29 @@ Result<PartName> ParsePartName(std::string_view name) {
     part.kind = PartKind::kManifest;
     return part;
   }
-  if (name.empty() || (name.front() != 'v' && name.front() != 'a')) return NoSuchPart();
-  part.audio = name.front() == 'a';
+  const auto track = name.empty() ? std::nullopt : TrackOf(name.front());
+  if (!track) return NoSuchPart();
+  part.track = *track;
+  const bool subtitles = part.track == PartTrack::kSubtitles;
   name.remove_prefix(1);
   if (CutSuffix(name, ".m3u8")) {
     part.kind = PartKind::kPlaylist;
-  } else if (CutSuffix(name, "-init.mp4")) {
+  } else if (!subtitles && CutSuffix(name, "-init.mp4")) {
     part.kind = PartKind::kInit;
   } else {
-    part.kind = PartKind::kSegment;
-    if (CutSuffix(name, ".ts")) {
-      part.container = Container::kTs;
-    } else if (!CutSuffix(name, ".m4s")) {
-      return NoSuchPart();
-    }
     const std::size_t dash = name.find('-');
-    if (dash == std::string_view::npos) return NoSuchPart();
-    const auto number = ParseDigits(name.substr(dash + 1));
-    if (!number) return NoSuchPart();
-    part.number = *number;
-    name = name.substr(0, dash);
+    part.kind = subtitles && dash == std::string_view::npos ? PartKind::kWhole : PartKind::kSegment;
+    if (!CutSuffix(name, subtitles ? ".vtt" : ".m4s")) {
+      if (subtitles || !CutSuffix(name, ".ts")) return NoSuchPart();
+      part.container = Container::kTs;
+    }
+    if (part.kind == PartKind::kSegment) {
+      if (dash == std::string_view::npos) return NoSuchPart();
+      const auto number = ParseDigits(name.substr(dash + 1));
+      if (!number) return NoSuchPart();
+      part.number = *number;
+      name = name.substr(0, dash);
+    }
   }
   const auto rendition = ParseDigits(name);
   if (!rendition) return NoSuchPart();

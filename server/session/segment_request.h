@@ -3,8 +3,9 @@
 // What may be asked for below /v1/hls/{movie}/ and /v1/dash/{movie}/: the name of a part, and the
 // parameters that all parts of one presentation share. Pure.
 //
-// Names: master.m3u8, manifest.mpd; v0.m3u8, a0.m3u8 (the playlist of a video or audio rendition);
-// v0-init.mp4; v0-17.m4s, v0-17.ts (its segment 17).
+// Names: master.m3u8, manifest.mpd; v0.m3u8, a0.m3u8, s0.m3u8 (the playlist of a rendition of
+// pictures, sound, subtitles); v0-init.mp4; v0-17.m4s, v0-17.ts, s0-17.vtt (its segment 17); s0.vtt
+// (all of its subtitles).
 //
 // Thread-safety: safe (pure functions).
 #pragma once
@@ -23,15 +24,19 @@ namespace gopmill {
 
 inline constexpr std::size_t kMaxRungs = 12;
 
-enum class PartKind { kMaster, kManifest, kPlaylist, kInit, kSegment };
+enum class PartKind { kMaster, kManifest, kPlaylist, kInit, kSegment, kWhole };
+enum class PartTrack { kVideo, kAudio, kSubtitles };
 
 struct PartName {
   PartKind kind = PartKind::kMaster;
-  bool audio = false;
+  PartTrack track = PartTrack::kVideo;
   int rendition = 0;
   std::int64_t number = 0;                // kSegment only
-  Container container = Container::kMp4;  // kSegment only
+  Container container = Container::kMp4;  // kSegment only, not of subtitles
 };
+
+// 'v', 'a', 's'.
+char LetterOf(PartTrack track);
 
 // Digits only, no sign, no leading zeros, at most nine.
 std::optional<std::int64_t> ParseDigits(std::string_view text);

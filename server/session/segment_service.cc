@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "media/digest.h"
 #include "server/session/segment_playlist.h"
+#include "server/session/segment_subtitles.h"
 
 namespace gopmill {
 namespace {
@@ -34,8 +35,9 @@ bool Matches(std::string_view if_none_match, std::string_view tag) {
 }
 
 const char* SegmentType(const PartName& name) {
+  if (name.track == PartTrack::kSubtitles) return "text/vtt; charset=utf-8";
   if (name.kind == PartKind::kSegment && name.container == Container::kTs) return "video/mp2t";
-  return name.audio ? "audio/mp4" : "video/mp4";
+  return name.track == PartTrack::kAudio ? "audio/mp4" : "video/mp4";
 }
 
 // Streams of the scheduler: all segments of one rendition are one, so that they find their worker's
@@ -57,17 +59,21 @@ Status CheckPart(const SegmentedMovie& movie, const PartName& name) {
                  .accepted = "what its playlists name"};
   };
   if (name.kind == PartKind::kMaster || name.kind == PartKind::kManifest) return OkStatus();
-  const int renditions = name.audio ? (movie.audio ? 1 : 0) : static_cast<int>(movie.video.size());
-  if (name.rendition >= renditions) return missing("rendition");
+  const bool audio = name.track == PartTrack::kAudio;
+  const bool subtitles = name.track == PartTrack::kSubtitles;
+  const std::size_t sounds = movie.audio ? 1 : 0;
+  const std::size_t renditions =
+      audio ? sounds : (subtitles ? movie.subtitles.size() : movie.video.size());
+  if (static_cast<std::size_t>(name.rendition) >= renditions) return missing("rendition");
   if (name.kind != PartKind::kSegment) return OkStatus();
-  if (name.container != movie.container) return missing("segment");
-  const std::int64_t count = name.audio ? movie.audio->grid.count() : movie.segments.count();
+  if (!subtitles && name.container != movie.container) return missing("segment");
+  const std::int64_t count = audio ? movie.audio->grid.count() : movie.segments.count();
   if (name.number >= count) return missing("segment");
   return OkStatus();
 }
 
 const SegmentTrack& TrackOf(const SegmentedMovie& movie, const PartName& name) {
-  if (name.audio) return *movie.audio;
+  if (name.track == PartTrack::kAudio) return *movie.audio;
   return movie.video[static_cast<std::size_t>(name.rendition)];
 }
 
@@ -189,7 +195,8 @@ void SegmentService::Answer(Waiting waiting) {
   if (const Status status = CheckPart(movie, *name); !status.ok()) {
     return Reply(waiting, status.error());
   }
-  if (name->kind == PartKind::kSegment) return AnswerSegment(*shelved, *name, std::move(waiting));
+  if (name->kind == PartKind::kSegment && name->track != PartTrack::kSubtitles)
+    return AnswerSegment(*shelved, *name, std::move(waiting));
   auto part = Text(movie, *name);
   if (part.ok() && Matches(request.if_none_match, part->etag)) {
     part->not_modified = true;
@@ -212,7 +219,7 @@ Result<MediaPart> SegmentService::Text(const SegmentedMovie& movie, const PartNa
       break;
     case PartKind::kPlaylist:
       part.content_type = "application/vnd.apple.mpegurl";
-      text = MediaPlaylist(movie, name.audio, name.rendition);
+      text = MediaPlaylist(movie, name.track, name.rendition);
       break;
     case PartKind::kManifest: {
       part.content_type = "application/dash+xml";
@@ -224,7 +231,14 @@ Result<MediaPart> SegmentService::Text(const SegmentedMovie& movie, const PartNa
       part.max_age_seconds = kSegmentAgeSeconds;
       text = TrackOf(movie, name).init;
       break;
-    case PartKind::kSegment: return InternalError("A segment is no text.");
+    case PartKind::kWhole:
+    case PartKind::kSegment:
+      part.content_type = SegmentType(name);
+      part.max_age_seconds = kSegmentAgeSeconds;
+      text = name.kind == PartKind::kWhole
+                 ? WholeSubtitles(movie, static_cast<std::size_t>(name.rendition))
+                 : SubtitleSegment(movie, static_cast<std::size_t>(name.rendition), name.number);
+      break;
   }
   part.etag = TagOf(Sha256Hex(text));
   part.bytes = std::make_shared<const std::string>(std::move(text));
@@ -281,14 +295,14 @@ void SegmentService::StartMaking(const Shelved& movie, const PartName& name, con
 
 Result<SegmentWork> SegmentService::ReadWork(const Shelved& movie, const PartName& name) {
   SegmentWork work{.movie = movie.movie,
-                   .audio = name.audio,
+                   .audio = name.track == PartTrack::kAudio,
                    .rendition = static_cast<std::size_t>(name.rendition),
                    .number = name.number,
                    .unit = nullptr,
                    .packets = {}};
   const SegmentedMovie& plan = *movie.movie;
   GOPMILL_ASSIGN_OR_RETURN(auto reader, shelf_.Reader(movie, reading_.get_token()));
-  if (name.audio) {
+  if (work.audio) {
     const AudioRendition& audio = *plan.audio;
     const PacketRange range = AudioPackets(*plan.index, audio.grid, audio.start, name.number);
     GOPMILL_ASSIGN_OR_RETURN(work.packets, reader->ReadAudio(range.first, range.end));
@@ -318,7 +332,8 @@ Status SegmentService::Submit(SegmentWork work, const Shelved& movie, const std:
   std::int64_t bytes = 1;
   for (const av::Packet& packet : work.packets) bytes += packet->size;
   if (work.unit) bytes += work.unit->spec.source_bytes;
-  const PartName name{.audio = work.audio, .rendition = static_cast<int>(work.rendition)};
+  const PartName name{.track = work.audio ? PartTrack::kAudio : PartTrack::kVideo,
+                      .rendition = static_cast<int>(work.rendition)};
   const StreamId stream = StreamOf(TrackOf(*movie.movie, name).identity);
   auto job = std::make_unique<SegmentJob>(
       std::move(work), making->stop.get_token(), [this, key, making](Result<std::string> result) {

@@ -9,6 +9,8 @@
 
 #include "media/digest.h"
 #include "server/session/build_identity.h"
+#include "server/session/segment_subtitles.h"
+#include "server/session/track_names.h"
 
 namespace gopmill {
 namespace {
@@ -27,10 +29,11 @@ std::string VideoIdentity(const Target& t, const SegmentRequest& request, const 
 }
 
 std::string AudioIdentity(const Target& t, const SegmentRequest& request, const std::string& file) {
-  return fmt::format("{};{};a;{};{};{};{};{};{}/{};{}/{};{}/{};{}", BuildIdentity(), file,
-                     static_cast<int>(t.acodec), t.abitrate, t.channels, t.sample_rate,
-                     static_cast<int>(t.container), t.fps.num, t.fps.den, t.start.num, t.start.den,
-                     t.duration.num, t.duration.den, request.segment_seconds);
+  return fmt::format("{};{};a;{};{};{};{};{};{};{}/{};{}/{};{}/{};{}", BuildIdentity(), file,
+                     request.target.audio_track.value_or(0), static_cast<int>(t.acodec), t.abitrate,
+                     t.channels, t.sample_rate, static_cast<int>(t.container), t.fps.num, t.fps.den,
+                     t.start.num, t.start.den, t.duration.num, t.duration.den,
+                     request.segment_seconds);
 }
 
 class Planner {
@@ -52,6 +55,7 @@ class Planner {
   [[nodiscard]] SourceTicks Origin(SourceTicks start, Rational fps) const;
   Status AddVideo(const Target& target);
   Status AddAudio(const Target& target);
+  void ListChoices();
   [[nodiscard]] ContainerLoad Load(double packets_per_second) const {
     return {movie_->container, packets_per_second, 1 / request_.segment_seconds};
   }
@@ -61,7 +65,8 @@ class Planner {
   const std::string& file_;
   std::shared_ptr<SegmentedMovie> movie_ = std::make_shared<SegmentedMovie>();
   OutputGrid grid_;
-  Rational zero_{0, 1};  // what of the source is at time 0, seconds
+  const RenditionCut cut_{.unit_seconds = request_.segment_seconds,
+                          .buffer_seconds = request_.segment_seconds};
 };
 
 // Time 0 is in step with the pictures. Where sound comes first, whole frames in front of the first
@@ -79,7 +84,7 @@ Status Planner::Cut(const Target& target) {
   const SourceTicks start = Rescale(target.start.num, {1, target.start.den}, video.time_base);
   const SourceTicks origin = Origin(start, target.fps);
   grid_ = OutputGrid(target.fps, video.fps, video.time_base, origin);
-  zero_ = Rational{origin * video.time_base.num, video.time_base.den}.Reduced();
+  movie_->zero = Rational{origin * video.time_base.num, video.time_base.den}.Reduced();
   std::int64_t frames = grid_.FrameCount(index_->video_end);
   if (target.duration.valid()) {
     frames = std::min(
@@ -135,11 +140,11 @@ Status Planner::AddVideo(const Target& target) {
 Status Planner::AddAudio(const Target& target) {
   if (target.acodec == AudioCodec::kNone) return OkStatus();
   GOPMILL_ASSIGN_OR_RETURN(const AudioCoding coding, ProbeAudioCoding(target));
-  const std::int64_t samples = AudioLength(*index_, zero_, target.duration, coding.rate);
+  const std::int64_t samples = AudioLength(*index_, movie_->zero, target.duration, coding.rate);
   if (samples <= 0) return OkStatus();
   AudioRendition rendition;
   rendition.target = target;
-  rendition.start = zero_;
+  rendition.start = movie_->zero;
   rendition.grid = CutAudio(movie_->segments, request_.segment_seconds, coding.rate,
                             coding.frame_size, coding.priming, samples);
   rendition.mux.kind = TrackKind::kAudio;
@@ -153,17 +158,42 @@ Status Planner::AddAudio(const Target& target) {
   rendition.average_bps = WithOverhead(mean, load);
   rendition.identity = AudioIdentity(target, request_, file_);
   movie_->audio = std::move(rendition);
+  ListChoices();
   return OkStatus();
 }
 
+// The tracks of the source that can be what is asked for, or the one that was named.
+void Planner::ListChoices() {
+  const SourceInfo& source = *index_->source;
+  UniqueNames names;
+  for (std::size_t i = 0; i < source.audio_tracks.size(); ++i) {
+    const AudioInfo& track = source.audio_tracks[i];
+    const bool chosen = track.stream_index == source.audio->stream_index;
+    if (!chosen && request_.target.audio_track) continue;
+    SourceInfo other = source;
+    other.audio = track;
+    const auto targets = ResolveRenditions(request_, cut_, other);
+    if (!targets.ok()) continue;
+    const Target& target = targets->front().target;
+    AudioChoice choice{.number = static_cast<int>(i) + 1,
+                       .name = {},
+                       .language = LanguageTag(track.language),
+                       .chosen = chosen,
+                       .channels = target.channels,
+                       .peak_bps = movie_->audio->peak_bps * target.abitrate /
+                                   std::max<std::int64_t>(movie_->audio->target.abitrate, 1)};
+    choice.name = names.For({track.title, choice.language, "Sound"});
+    movie_->audio_choices.push_back(std::move(choice));
+  }
+}
+
 Result<std::shared_ptr<const SegmentedMovie>> Planner::Run() {
-  const RenditionCut cut{.unit_seconds = request_.segment_seconds,
-                         .buffer_seconds = request_.segment_seconds};
   GOPMILL_ASSIGN_OR_RETURN(const std::vector<RenditionTarget> targets,
-                           ResolveRenditions(request_, cut, *index_->source));
+                           ResolveRenditions(request_, cut_, *index_->source));
   GOPMILL_RETURN_IF_ERROR(Cut(targets.front().target));
   for (const auto& [wanted, target] : targets) GOPMILL_RETURN_IF_ERROR(AddVideo(target));
   GOPMILL_RETURN_IF_ERROR(AddAudio(targets.front().target));
+  movie_->subtitles = ListSubtitles(index_->subtitles);
   return std::shared_ptr<const SegmentedMovie>(std::move(movie_));
 }
 

@@ -33,6 +33,23 @@ struct AudioRendition : SegmentTrack {
   AudioGrid grid;
 };
 
+// A sound track that may be played in place of `audio`: the same presentation with audio=`number`.
+struct AudioChoice {
+  int number = 0;        // of the source's, from 1
+  std::string name;      // unique among them
+  std::string language;  // RFC 5646; empty = unknown
+  bool chosen = false;   // `audio` is made of it
+  int channels = 0;      // of what is made of it
+  std::int64_t peak_bps = 0;
+};
+
+struct SubtitleRendition {
+  std::string name;      // unique among them
+  std::string language;  // RFC 5646; empty = unknown
+  bool is_default = false, forced = false;
+  std::size_t track = 0;  // of the index
+};
+
 struct SegmentedMovie {
   std::shared_ptr<const SourceIndex> index;
   std::string version;  // of the file, short; in the names of its segments
@@ -42,6 +59,9 @@ struct SegmentedMovie {
   SegmentGrid segments;
   std::vector<VideoRendition> video;  // never empty; as the ladder has them
   std::optional<AudioRendition> audio;
+  std::vector<AudioChoice> audio_choices;  // empty without `audio`, else one at least
+  std::vector<SubtitleRendition> subtitles;
+  Rational zero{0, 1};  // what of the source is at time 0, seconds
 };
 
 // `file`: identity of the source file. Adds no clock, no chance: equal arguments, equal plans.

@@ -106,7 +106,8 @@ void MediaService::CheckStream(const std::string& path, const RequestParams& par
     if (path.starts_with(kLivePrefix)) return CheckLive(path.substr(kLivePrefix.size()), request);
     GOPMILL_ASSIGN_OR_RETURN(UniqueFd fd, library_.OpenEntry(path));
     GOPMILL_ASSIGN_OR_RETURN(const auto source,
-                             Source::Open(std::move(fd), file_stop_.get_token()));
+                             Source::Open(std::move(fd), file_stop_.get_token(),
+                                          {.audio_track = request.audio_track.value_or(0)}));
     GOPMILL_ASSIGN_OR_RETURN(const auto resolved, ResolveTarget(request, *source->info()));
     return std::string(ContentType(resolved.target.container));
   };

@@ -18,11 +18,12 @@ int WindowUnits(const SessionLimits& limits, const Scheduler& scheduler) {
 }
 
 // Opens the source by its descriptor.
-PacketSourceOpener FileOpener(SourceOpener open) {
-  return [open = std::move(open)](
-             const std::stop_token& stop) -> Result<std::unique_ptr<PacketSource>> {
+PacketSourceOpener FileOpener(SourceOpener open, int audio_track) {
+  return [open = std::move(open),
+          audio_track](const std::stop_token& stop) -> Result<std::unique_ptr<PacketSource>> {
     GOPMILL_ASSIGN_OR_RETURN(UniqueFd fd, open());
-    GOPMILL_ASSIGN_OR_RETURN(auto source, Source::Open(std::move(fd), stop));
+    GOPMILL_ASSIGN_OR_RETURN(auto source,
+                             Source::Open(std::move(fd), stop, {.audio_track = audio_track}));
     return std::unique_ptr<PacketSource>(std::move(source));
   };
 }
@@ -59,7 +60,8 @@ StreamSession::StreamSession(SessionSpec spec, Scheduler& scheduler, std::uint16
       service_class_(service_class),
       mailbox_(std::make_shared<Mailbox>(spec_.limits.window_bytes,
                                          WindowUnits(spec_.limits, scheduler))) {
-  if (!spec_.open_packets) spec_.open_packets = FileOpener(std::move(spec_.open));
+  if (!spec_.open_packets)
+    spec_.open_packets = FileOpener(std::move(spec_.open), spec_.request.audio_track.value_or(0));
   stats_.id = spec_.id;
   stats_.source = spec_.source_name;
   output_ = std::make_unique<OutputChain>(

@@ -3,7 +3,7 @@
 // Plays segments in Chromium against a running server:
 //   node segments_test.mjs BASE_URL
 // HLS by the page at / (hls.js) and DASH by dash.js: each must play, seek to the middle, play on from
-// there, show the size asked for and leave no hole in what it buffered. Exits with 0 if all worked.
+// there, show the size and the subtitles of that place and leave no hole in what it buffered. Exits with 0 if all worked.
 import assert from 'node:assert/strict';
 import {fileURLToPath} from 'node:url';
 import {chromium} from 'playwright-core';
@@ -37,6 +37,15 @@ async function playsAndSeeks(page, size) {
   assert.ok(around, `a hole: at ${state.at} there is ${JSON.stringify(state.ranges)}`);
 }
 
+// Behind the seek: the subtitles of that place, and no picture's time apart.
+async function showsText(page) {
+  await page.waitForFunction(() => [...document.querySelector('video').textTracks].some(
+    (track) => [...(track.cues ?? [])].some((cue) => cue.text === 'In the middle')), null, {timeout: patience});
+  const [start, end] = await page.$eval('video', (video) => [...video.textTracks].flatMap((track) => [...(track.cues ?? [])])
+      .filter((cue) => cue.text === 'In the middle').map((cue) => [cue.startTime, cue.endTime])[0]);
+  assert.ok(Math.abs(start - 10) < 0.2 && Math.abs(end - 16) < 0.2, `the text is shown from ${start} to ${end}`);
+}
+
 async function hlsByThePage(browser) {
   const page = await (await browser.newContext()).newPage();
   page.on('pageerror', (error) => assert.fail(`the page threw: ${error.message}`));
@@ -53,6 +62,7 @@ async function hlsByThePage(browser) {
   assert.match(await page.textContent('#url'), /\/v1\/hls\/.+\/master\.m3u8\?width=256/);
   await page.click('#play');
   await playsAndSeeks(page, [256, 144]);
+  await showsText(page);
   await page.click('#stop');
   await page.selectOption('#acodec', 'copy');  // refused: the page says why
   await page.click('#play');
@@ -70,9 +80,11 @@ async function dashByDashJs(browser) {
     window.problems = [];
     const player = dashjs.MediaPlayer().create();
     player.on(dashjs.MediaPlayer.events.ERROR, (event) => window.problems.push(JSON.stringify(event)));
+    player.updateSettings({streaming: {text: {defaultEnabled: true}}});
     player.initialize(document.querySelector('video'), url, true);
   }, `${baseUrl}/v1/dash/${movie}/manifest.mpd?rungs=256x144:200k&preset=ultrafast`);
   await playsAndSeeks(page, [256, 144]);
+  await showsText(page);
   assert.deepEqual(await page.evaluate(() => window.problems), []);
   await page.context().close();
 }

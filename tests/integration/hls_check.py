@@ -117,6 +117,15 @@ def attributes(line):
     return {name: value.strip('"') for name, value in pairs}
 
 
+def cues(text):
+    """Of WebVTT: (start, end, payload), seconds."""
+    def seconds(clock):
+        hours, minutes, rest = clock.split(":")
+        return 3600 * int(hours) + 60 * int(minutes) + float(rest)
+    found = re.findall(r"^(\S+) --> (\S+)\n(.*?)(?=\n\n|\n?\Z)", text, re.M | re.S)
+    return [(seconds(start), seconds(end), payload) for start, end, payload in found]
+
+
 class Media:
     """One media playlist."""
 
@@ -190,11 +199,23 @@ class Checker:
         lines = fetch(url).decode().splitlines()
         problem(lines[0] == "#EXTM3U", "the first line is not #EXTM3U")
         problem("#EXT-X-INDEPENDENT-SEGMENTS" in lines, "segments are not declared independent")
-        sound, facts = None, {}
+        sound, loudest, facts = None, 0, {}
+        texts = []
         for line in lines:
-            if line.startswith("#EXT-X-MEDIA:"):
-                sound = Media(urljoin(url, attributes(line)["URI"]), self.problem_in("a0"))
-                facts["a0"] = self.fragments(sound, self.problem_in("a0"))
+            if not line.startswith("#EXT-X-MEDIA:"):
+                continue
+            says = attributes(line)
+            if says["TYPE"] == "SUBTITLES":
+                texts.append(says)
+                continue
+            name = "a0" if says["DEFAULT"] == "YES" else f"a0 {says['NAME']}"
+            other = Media(urljoin(url, says["URI"]), self.problem_in(name))
+            facts[name] = self.fragments(other, self.problem_in(name))
+            sound = other if name == "a0" else sound
+            loudest = max(loudest, facts[name]["peak"])
+        names = [text["NAME"] for text in texts]
+        problem(len(set(names)) == len(names), f"equal names of subtitles: {names}")
+        problem(sum(text["DEFAULT"] == "YES" for text in texts) <= 1, "more than one default")
         borders, frames = None, None
         for number, (line, uri) in enumerate(zip(lines, lines[1:])):
             if not line.startswith("#EXT-X-STREAM-INF:"):
@@ -203,7 +224,7 @@ class Checker:
             problem = self.problem_in(name)
             media = Media(urljoin(url, uri), problem)
             fact = facts[name] = self.fragments(media, problem)
-            peak = fact["peak"] + (facts["a0"]["peak"] if sound else 0)
+            peak = fact["peak"] + loudest
             mean = fact["mean"] + (facts["a0"]["mean"] if sound else 0)
             problem(int(says["BANDWIDTH"]) >= peak, f"BANDWIDTH {says['BANDWIDTH']} below the peak {peak:.0f}")
             problem(0.5 * mean <= int(says["AVERAGE-BANDWIDTH"]) <= int(says["BANDWIDTH"]),
@@ -216,16 +237,39 @@ class Checker:
             borders, frames = media.durations, fact["samples"]
             fps = float(says["FRAME-RATE"])
             problem(abs(frames / float(sum(borders)) - fps) < 0.01, f"FRAME-RATE {fps}")
+            problem((says.get("SUBTITLES") == "text") == bool(texts), "the group of subtitles")
             if sound:
                 apart = abs(float(sum(borders) - sum(sound.durations)))
                 problem(apart < 1, f"sound and picture end {apart} s apart")
+        for number, text in enumerate(texts):
+            media = Media(urljoin(url, text["URI"]), self.problem_in(f"s{number}"))
+            self.subtitles(media, borders, self.problem_in(f"s{number}"))
         return facts
+
+    @staticmethod
+    def subtitles(media, borders, problem):
+        problem(media.durations == borders, "borders differ from the pictures'")
+        begin, seen = 0.0, {}
+        for uri, duration in zip(media.uris, media.durations):
+            name, text = uri.rsplit("/", 1)[1].split("?")[0], fetch(uri).decode()
+            problem(text.startswith("WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:0,LOCAL:00:00:00.000\n"), f"{name}: {text[:60]!r}")
+            end = begin + float(duration)
+            for cue in cues(text):
+                problem(cue[0] < end and cue[1] > begin, f"{name}: {cue} is not seen from {begin} to {end}")
+                seen[cue] = True
+            begin = end
+        whole = fetch(re.sub(r"s(\d+)-0\.vtt", r"s\1.vtt", media.uris[0])).decode()
+        problem(whole.startswith("WEBVTT\n") and cues(whole) == list(seen), "segments have other cues than the whole")
 
     def check_dash(self, url, facts):
         problem = self.problem_in("manifest")
         root = ET.fromstring(fetch(url))
         problem(root.get("type") == "static", "type")
         for group in root.iter(DASH + "AdaptationSet"):
+            if group.get("contentType") == "text":
+                text = fetch(urljoin(url, group.find(f".//{DASH}BaseURL").text))
+                problem(group.get("mimeType") == "text/vtt" and text.startswith(b"WEBVTT"), "subtitles lead nowhere")
+                continue
             template = group.find(DASH + "SegmentTemplate")
             ticks, starts, at = int(template.get("timescale")), [], 0
             for entry in template.iter(DASH + "S"):

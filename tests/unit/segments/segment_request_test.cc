@@ -18,7 +18,14 @@ TEST(PartNameTest, ReadsTheNamesOfPlaylists) {
   const auto playlist = ParsePartName("a0.m3u8");
   ASSERT_TRUE(playlist.ok());
   EXPECT_EQ(playlist->kind, PartKind::kPlaylist);
-  EXPECT_TRUE(playlist->audio);
+  EXPECT_EQ(playlist->track, PartTrack::kAudio);
+  const auto text = ParsePartName("s3-12.vtt"), whole = ParsePartName("s3.vtt");
+  ASSERT_TRUE(text.ok() && whole.ok());
+  EXPECT_EQ(text->kind, PartKind::kSegment);
+  EXPECT_EQ(text->track, PartTrack::kSubtitles);
+  EXPECT_EQ(text->number, 12);
+  EXPECT_EQ(whole->kind, PartKind::kWhole);
+  EXPECT_EQ(whole->rendition, 3);
   const auto init = ParsePartName("v2-init.mp4");
   ASSERT_TRUE(init.ok());
   EXPECT_EQ(init->kind, PartKind::kInit);
@@ -51,6 +58,12 @@ TEST(PartNameTest, RefusesEverythingElse) {
                            "v0-9999999999.m4s",
                            "v9999999999-1.m4s",
                            "s0-1.m4s",
+                           "s0-1.ts",
+                           "s0-init.mp4",
+                           "s0-.vtt",
+                           "v0-1.vtt",
+                           "v0.vtt",
+                           "s.vtt",
                            "V0-1.m4s",
                            "v0-init.m4s",
                            "master.m3u",

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/subtitle_track.h"
+
+extern "C" {
+#include <libavutil/dict.h>
+}
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "media/av_error.h"
+
+namespace gopmill {
+namespace {
+
+constexpr Rational kMicros{1, 1'000'000};
+constexpr std::int64_t kNoEnd = -1;
+constexpr std::size_t kMaxTextBytes = std::size_t{64} << 10U;  // of one cue
+constexpr std::size_t kMaxNameBytes = 200;
+
+constexpr std::array<AVCodecID, 6> kTextCodecs{AV_CODEC_ID_SUBRIP, AV_CODEC_ID_ASS,
+                                               AV_CODEC_ID_SSA,    AV_CODEC_ID_MOV_TEXT,
+                                               AV_CODEC_ID_WEBVTT, AV_CODEC_ID_TEXT};
+
+// An empty line would end the cue, and "-->" would begin one.
+std::string Payload(std::string_view text) {
+  std::string payload;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string line(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.ends_with('\r')) line.pop_back();
+    for (std::size_t at = 0; (at = line.find("-->", at)) != std::string::npos;) {
+      line.replace(at, 3, "→");
+    }
+    if (line.find_first_not_of(' ') == std::string::npos) continue;
+    if (!payload.empty()) payload += '\n';
+    payload += line;
+  }
+  return payload;
+}
+
+}  // namespace
+
+std::string StreamTag(const AVStream& stream, const char* name) {
+  const AVDictionaryEntry* entry = av_dict_get(stream.metadata, name, nullptr, 0);
+  std::string text = entry == nullptr ? "" : entry->value;
+  if (text.size() > kMaxNameBytes) text.resize(kMaxNameBytes);
+  std::erase_if(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '"'; });
+  return text;
+}
+
+std::string StreamLanguage(const AVStream& stream) {
+  const std::string language = StreamTag(stream, "language");
+  return language == "und" ? "" : language;
+}
+
+std::optional<SubtitleTrack> DescribeSubtitles(const AVStream& stream) {
+  if (std::ranges::find(kTextCodecs, stream.codecpar->codec_id) == kTextCodecs.end()) {
+    return std::nullopt;
+  }
+  SubtitleTrack track;
+  track.stream_index = stream.index;
+  track.codec = avcodec_get_name(stream.codecpar->codec_id);
+  track.language = StreamLanguage(stream);
+  track.title = StreamTag(stream, "title");
+  track.is_default = (stream.disposition & AV_DISPOSITION_DEFAULT) != 0;
+  track.forced = (stream.disposition & AV_DISPOSITION_FORCED) != 0;
+  return track;
+}
+
+Result<SubtitleReader> SubtitleReader::Open(const AVStream& stream, std::int64_t start_us) {
+  SubtitleReader reader;
+  reader.time_base_ = av::FromAv(stream.time_base);
+  reader.start_us_ = start_us;
+  const AVCodec* const decoder = avcodec_find_decoder(stream.codecpar->codec_id);
+  const AVCodec* const encoder = avcodec_find_encoder(AV_CODEC_ID_WEBVTT);
+  if (decoder == nullptr || encoder == nullptr) {
+    return Error{.code = Code::kUnsupported,
+                 .message = "FFmpeg here does not read these subtitles."};
+  }
+  reader.decoder_.reset(avcodec_alloc_context3(decoder));
+  GOPMILL_CHECK(reader.decoder_ != nullptr);
+  int code = avcodec_parameters_to_context(reader.decoder_.get(), stream.codecpar);
+  reader.decoder_->pkt_timebase = stream.time_base;
+  if (code >= 0) code = avcodec_open2(reader.decoder_.get(), decoder, nullptr);
+  if (code < 0) return av::AvError("The subtitles could not be read", code);
+  reader.encoder_.reset(avcodec_alloc_context3(encoder));
+  GOPMILL_CHECK(reader.encoder_ != nullptr);
+  reader.encoder_->time_base = {1, 1000};
+  // Styles of the source, by which the encoder knows what is italic; it copies them.
+  AVCodecContext& from = *reader.decoder_;
+  if (from.subtitle_header != nullptr) {
+    auto* header = static_cast<std::uint8_t*>(
+        av_memdup(from.subtitle_header, static_cast<std::size_t>(from.subtitle_header_size) + 1));
+    reader.encoder_->subtitle_header = header;
+    reader.encoder_->subtitle_header_size = from.subtitle_header_size;
+  }
+  code = avcodec_open2(reader.encoder_.get(), encoder, nullptr);
+  if (code < 0) return av::AvError("The subtitles could not be written", code);
+  return reader;
+}
+
+void SubtitleReader::Push(const AVPacket& packet, SubtitleTrack& track) {
+  av::Subtitle shown;
+  int got = 0;
+  AVPacket& mutable_packet = const_cast<AVPacket&>(packet);  // older FFmpeg; reads only
+  const int read = avcodec_decode_subtitle2(decoder_.get(), shown.get(), &got, &mutable_packet);
+  if (read < 0 || got == 0 || shown->num_rects == 0 || packet.pts == AV_NOPTS_VALUE) return;
+  std::array<std::uint8_t, kMaxTextBytes> text{};
+  const int size = avcodec_encode_subtitle(encoder_.get(), text.data(),
+                                           static_cast<int>(text.size()), shown.get());
+  if (size <= 0) return;
+  SubtitleCue cue;
+  cue.text = Payload({reinterpret_cast<const char*>(text.data()), static_cast<std::size_t>(size)});
+  if (cue.text.empty()) return;
+  cue.start_us = Rescale(packet.pts, time_base_, kMicros) - start_us_ +
+                 std::int64_t{shown->start_display_time} * 1000;
+  cue.end_us = kNoEnd;
+  if (packet.duration > 0) {
+    cue.end_us = cue.start_us + Rescale(packet.duration, time_base_, kMicros);
+  } else if (shown->end_display_time > shown->start_display_time &&
+             shown->end_display_time != UINT32_MAX) {
+    cue.end_us =
+        cue.start_us + std::int64_t{shown->end_display_time - shown->start_display_time} * 1000;
+  }
+  bytes_ += cue.text.size();
+  track.incomplete = track.incomplete || track.cues.size() >= kMaxCues || bytes_ > kMaxCueBytes;
+  if (!track.incomplete) track.cues.push_back(std::move(cue));
+}
+
+void SubtitleReader::Finish(SubtitleTrack& track) {
+  std::ranges::stable_sort(track.cues, {}, &SubtitleCue::start_us);
+  for (std::size_t i = 0; i < track.cues.size(); ++i) {
+    SubtitleCue& cue = track.cues[i];
+    if (cue.end_us != kNoEnd) continue;
+    cue.end_us = cue.start_us + kCueMicros;
+    if (i + 1 < track.cues.size() && track.cues[i + 1].start_us > cue.start_us) {
+      cue.end_us = std::min(cue.end_us, track.cues[i + 1].start_us);
+    }
+  }
+}
+
+}  // namespace gopmill

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/segment_subtitles.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "media/segment_muxer.h"
+#include "server/session/track_names.h"
+
+namespace gopmill {
+namespace {
+
+constexpr Rational kMicros{1, 1'000'000};
+
+// "01:02:03.004"
+std::string Clock(std::int64_t us) {
+  const std::int64_t ms = us / 1000;
+  return fmt::format("{:02}:{:02}:{:02}.{:03}", ms / 3'600'000, ms / 60'000 % 60, ms / 1000 % 60,
+                     ms % 1000);
+}
+
+// The cues that are seen between two times of the movie, on the movie's clock.
+std::string Cues(const SegmentedMovie& movie, std::size_t rendition, std::int64_t begin_us,
+                 std::int64_t end_us) {
+  const std::int64_t zero = Rescale(movie.zero.num, {1, movie.zero.den}, kMicros);
+  std::string text;
+  for (const SubtitleCue& cue : movie.index->subtitles[movie.subtitles[rendition].track].cues) {
+    const std::int64_t start = std::max<std::int64_t>(cue.start_us - zero, 0);
+    const std::int64_t end = cue.end_us - zero;
+    if (end <= std::max<std::int64_t>(begin_us, 0) || start >= end_us || end <= start) continue;
+    text += fmt::format("\n{} --> {}\n{}\n", Clock(start), Clock(end), cue.text);
+  }
+  return text;
+}
+
+std::int64_t BorderMicros(const SegmentedMovie& movie, std::int64_t number) {
+  return Rescale(movie.segments.borders[static_cast<std::size_t>(number)],
+                 movie.segments.fps.Inverse(), kMicros);
+}
+
+}  // namespace
+
+std::vector<SubtitleRendition> ListSubtitles(const std::vector<SubtitleTrack>& tracks) {
+  std::vector<SubtitleRendition> list;
+  UniqueNames names;
+  bool has_default = false;
+  for (std::size_t i = 0; i < tracks.size(); ++i) {
+    const SubtitleTrack& track = tracks[i];
+    SubtitleRendition rendition{.name = {},
+                                .language = LanguageTag(track.language),
+                                .is_default = track.is_default && !has_default,
+                                .forced = track.forced,
+                                .track = i};
+    has_default = has_default || track.is_default;
+    rendition.name = names.For({track.title, rendition.language, "Subtitles"});
+    list.push_back(std::move(rendition));
+  }
+  return list;
+}
+
+std::string SubtitleSegment(const SegmentedMovie& movie, std::size_t rendition,
+                            std::int64_t number) {
+  const bool ts = movie.container == Container::kTs;
+  const bool last = number + 1 == movie.segments.count();
+  return fmt::format("WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:{},LOCAL:00:00:00.000\n",
+                     ts ? kTsDelayTicks : 0) +
+         Cues(movie, rendition, BorderMicros(movie, number),
+              last ? std::numeric_limits<std::int64_t>::max() : BorderMicros(movie, number + 1));
+}
+
+std::string WholeSubtitles(const SegmentedMovie& movie, std::size_t rendition) {
+  return "WEBVTT\n" + Cues(movie, rendition, 0, std::numeric_limits<std::int64_t>::max());
+}
+
+}  // namespace gopmill

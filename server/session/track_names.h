@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How playlists call a source's tracks of sound and text.
+//
+// Thread-safety: compatible.
+#pragma once
+
+#include <initializer_list>
+#include <set>
+#include <string>
+
+namespace gopmill {
+
+// What a container says ("eng", ISO 639-2) in the shortest form (RFC 5646: "en"); empty for what
+// cannot be a language.
+std::string LanguageTag(const std::string& language);
+
+// Names that differ (RFC 8216 section 4.3.4.1): the first wish that is not empty, with a number
+// where another track has it.
+class UniqueNames {
+ public:
+  std::string For(std::initializer_list<std::string> wishes);
+
+ private:
+  std::set<std::string> taken_;
+};
+
+}  // namespace gopmill

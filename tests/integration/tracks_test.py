@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tracks of movies. Subtitles in HLS and DASH: rules (hls_check.py), ffmpeg as a client, every form of text that sources
+have, what is cut off in front, damage and garbage. Sound: each track by its number, in every way of asking."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from array import array
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import hls_check  # noqa: E402
+from served import Server, check, run_all  # noqa: E402
+
+ONE = "width=128&bitrate=60k&preset=ultrafast"
+CUES = [(0.5, 1.5, "One"), (1.8, 2.4, "Over a border"), (3.0, 6.5, "<i>Long</i>\nin two lines"),
+        (7.0, 8.0, "A & B --> ü")]
+
+
+def clock(seconds):
+    return f"00:00:{int(seconds):02}," + f"{round(seconds % 1 * 1000):03}"
+
+
+def make_movie(folder, name, *tracks, codec="subrip", extra=()):
+    """Nine seconds; each track is (language, title, disposition)."""
+    text = Path(folder, "text.srt")
+    text.write_text("\n\n".join(f"{n}\n{clock(a)} --> {clock(b)}\n{words}" for n, (a, b, words) in enumerate(CUES, 1)),
+                    encoding="utf-8")
+    command = ["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=128x72:r=25:d=9", "-f", "lavfi",
+               "-i", "sine=d=9"]
+    for _ in tracks:
+        command += ["-i", str(text)]
+    command += ["-map", "0", "-map", "1"]
+    for n, (language, title, disposition) in enumerate(tracks):
+        command += ["-map", str(n + 2), f"-metadata:s:s:{n}", f"language={language}", f"-metadata:s:s:{n}",
+                    f"title={title}", f"-disposition:s:{n}", disposition]
+    subprocess.run([*command, "-c:v", "libx264", "-preset", "ultrafast", "-g", "25", "-c:a", "aac", "-c:s", codec, *extra,
+                    "-y", str(Path(folder, name))], check=True)
+
+
+def payload(words):
+    return words.replace("-->", "→")
+
+
+def playlists_obey_the_rules(server):
+    for movie in ("srt.mkv", "ass.mkv", "timed.mp4"):
+        problems, _ = hls_check.check(f"{server.base}/v1/hls/{movie}/master.m3u8?{ONE}")
+        check(not problems, f"{movie}: {problems[:5]}")
+    master = server.get(f"/v1/hls/srt.mkv/master.m3u8?{ONE}")[1].decode()
+    said = [hls_check.attributes(line) for line in master.splitlines() if "TYPE=SUBTITLES" in line]
+    for key, values in {"NAME": ["English", "English 2", "de"], "LANGUAGE": ["en", "en", "de"],
+                        "DEFAULT": ["YES", "NO", "NO"], "FORCED": ["NO", "NO", "YES"],
+                        "AUTOSELECT": ["YES", "NO", "YES"]}.items():
+        check([text[key] for text in said] == values, f"{key}: {[text[key] for text in said]}")
+    listed = json.loads(server.get("/v1/sources")[1])["sources"]
+    mine = next(s for s in listed if s["path"] == "srt.mkv")["subtitles"]
+    check([s["codec"] for s in mine] == ["subrip"] * 3 and mine[2]["forced"], f"in the list of sources: {mine}")
+
+
+def every_form_says_the_same(server):
+    for movie in ("srt.mkv", "ass.mkv", "timed.mp4", "web.mkv"):
+        whole = server.get(f"/v1/hls/{movie}/s0.vtt?{ONE}")
+        check(whole[0].getheader("Content-Type") == "text/vtt; charset=utf-8", f"{movie}: {whole[0].status}")
+        got = hls_check.cues(whole[1].decode())
+        # FFmpeg's WebVTT decoder takes the ">" for the end of a tag.
+        expected = [words.replace("→", "--") if movie == "web.mkv" else words for words in map(payload, (c[2] for c in CUES))]
+        check([words for _, _, words in got] == expected, f"{movie}: {got}")
+        apart = [max(abs(a - c), abs(b - d)) for (a, b, _), (c, d, _) in zip(got, CUES)]
+        check(max(apart, default=9) < 0.02, f"{movie}: cues are {apart} s off")
+
+
+def ffmpeg_reads_them(server):
+    """Whole; of HLS it takes pictures and sound only (browsers are in tests/browser)."""
+    out = subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", f"{server.base}/v1/hls/srt.mkv/s0.vtt?{ONE}", "-f", "srt",
+                          "-"], capture_output=True, text=True, check=False)
+    check("One" in out.stdout and "00:00:03,000 --> 00:00:06,500" in out.stdout and not out.stderr, f"{out.stdout} {out.stderr}")
+
+
+def times_are_those_of_the_pictures(server, folder):
+    """A transport stream's segments say how late its clock is; what a start cuts off moves the cues."""
+    segment = Path(folder, "segment")
+    segment.write_bytes(server.get(f"/v1/hls/srt.mkv/v0-0.ts?{ONE}&container=ts")[1])
+    first = subprocess.run(["ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "frame=pts", "-of",
+                            "csv=p=0", str(segment)], capture_output=True, text=True, check=True).stdout.split()[0]
+    text = server.get(f"/v1/hls/srt.mkv/s0-0.vtt?{ONE}&container=ts")[1].decode()
+    check(f"MPEGTS:{first.strip(',')}," in text, f"pictures begin at {first}, the text says {text[:60]!r}")
+    later = hls_check.cues(server.get(f"/v1/hls/srt.mkv/s0.vtt?{ONE}&start=4")[1].decode())
+    # The source's zero is where its sound begins, a packet before the first picture.
+    check([(round(a, 1), round(b, 1)) for a, b, _ in later] == [(0, 2.5), (3, 4)], f"from 4 s on: {later}")
+    border = server.get(f"/v1/hls/srt.mkv/s0-0.vtt?{ONE}")[1], server.get(f"/v1/hls/srt.mkv/s0-1.vtt?{ONE}")[1]
+    check(all(b"Over a border" in text for text in border), "a cue over a border is in both segments")
+
+
+def conditions(server):
+    path = f"/v1/hls/srt.mkv/s0-1.vtt?{ONE}"
+    made = server.metric("gopmill_segments_made_total")
+    tag = server.get(path)[0].getheader("ETag")
+    answer, body = server.get(path, headers={"If-None-Match": tag})
+    check(answer.status == 304 and not body, "If-None-Match")
+    check(server.metric("gopmill_segments_made_total") == made, "text costs no transcode")
+
+
+def garbage(server):
+    for name, status in [("s3.m3u8", 404), ("s0-99.vtt", 404), ("s0-999999999.vtt", 404), ("s0-.vtt", 404),
+                         ("s0-1.ts", 404), ("s0-init.mp4", 404), ("s.vtt", 404), ("v0.vtt", 404), ("a0-0.vtt", 404)]:
+        answer, _ = server.get(f"/v1/hls/srt.mkv/{name}?{ONE}")
+        check(answer.status == status, f"{name}: {answer.status}")
+    check(server.get(f"/v1/hls/none.mkv/s0.m3u8?{ONE}")[0].status == 404, "subtitles of a movie without")
+    check(b"SUBTITLES" not in server.get(f"/v1/hls/none.mkv/master.m3u8?{ONE}")[1], "a group without members")
+    # Binary rubbish, tags that are never closed, headers of other formats: text, or nothing.
+    body = server.get(f"/v1/hls/rubbish.mkv/s0.vtt?{ONE}")
+    check(body[0].status in (200, 404), f"rubbish: {body[0].status}")
+    problems, _ = hls_check.check(f"{server.base}/v1/hls/rubbish.mkv/master.m3u8?{ONE}")
+    check(not problems, f"rubbish: {problems[:5]}")
+
+
+def pitch(data, name="sound"):
+    """Hertz of a sine, by its zero crossings."""
+    raw = subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", data if isinstance(data, str) else "-", "-vn",
+                          "-f", "s16le", "-ac", "1", "-ar", "48000", "-"], capture_output=True, check=False,
+                         input=None if isinstance(data, str) else data).stdout
+    samples = array("h", raw)[4800:-4800]
+    crossings = sum(a < 0 <= b for a, b in zip(samples, samples[1:]))
+    check(len(samples) > 48000, f"{name}: {len(samples)} samples")
+    return crossings * 48000 / max(len(samples), 1)
+
+
+def sound_tracks_by_number(server):
+    for number, hertz in ((None, 300), (1, 300), (2, 700), (3, 1100)):
+        query = ONE + (f"&audio={number}" if number else "")
+        for path in (f"/v1/transcode/three.mkv?{query}&container=mkv", f"/v1/transcode/three.mkv?{query}&container=mkv&acodec=copy"):
+            got = pitch(server.get(path)[1], path)
+            check(abs(got - hertz) < 10, f"{path}: {got:.0f} Hz")
+        url = f"{server.base}/v1/hls/three.mkv/a0.m3u8?{query}"
+        check(abs(pitch(url, url) - hertz) < 10, f"HLS with audio={number}")
+    for path, status in [("/v1/transcode/three.mkv?audio=4", 400), ("/v1/transcode/three.mkv?audio=0", 400),
+                         ("/v1/transcode/three.mkv?audio=x", 400), ("/v1/hls/three.mkv/master.m3u8?audio=4", 400),
+                         ("/v1/hls/three.mkv/a0-0.m4s?audio=4", 400), ("/v1/transcode/live/x?audio=1", 400),
+                         ("/v1/hls/live/x/master.m3u8?audio=1", 400), ("/v1/transcode/silent.mkv?audio=1", 400)]:
+        answer, body = server.get(path)
+        check(answer.status == status and json.loads(body)["parameter"] == "audio", f"{path}: {answer.status}, {body[:100]}")
+
+
+def sound_tracks_as_renditions(server):
+    master = f"/v1/hls/three.mkv/master.m3u8?{ONE}"
+    problems, facts = hls_check.check(server.base + master)
+    check(not problems, f"{problems[:5]}")
+    check(list(facts) == ["a0", "a0 German", "a0 en", "v0"], f"{list(facts)}")
+    said = [hls_check.attributes(line) for line in server.get(master)[1].decode().splitlines() if "TYPE=AUDIO" in line]
+    check([text.get("LANGUAGE") for text in said] == ["en", "de", "en"], f"{said}")
+    check([text["CHANNELS"] for text in said] == ["1", "2", "1"], f"{said}")
+    for number, hertz in enumerate((300, 700, 1100)):
+        raw = subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", server.base + master, "-map", f"0:a:{number}", "-f",
+                              "wav", "-"], capture_output=True, check=False).stdout
+        check(abs(pitch(raw) - hertz) < 10, f"track {number} of the master playlist")
+    one = server.get(f"{master}&audio=2")[1].decode()
+    check(one.count("TYPE=AUDIO") == 1 and 'LANGUAGE="de"' in one, "the one track that was asked for")
+    listed = json.loads(server.get("/v1/sources")[1])["sources"]
+    mine = next(s for s in listed if s["path"] == "three.mkv")["audio_tracks"]
+    check([s["language"] for s in mine] == ["eng", "ger", "eng"] and mine[1]["title"] == "German", f"{mine}")
+
+
+def make_sounds(folder):
+    inputs = []
+    for hertz in (300, 700, 1100):
+        inputs += ["-f", "lavfi", "-i", f"sine=f={hertz}:r=48000:d=6"]
+    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=128x72:r=25:d=6", *inputs, "-map",
+                    "0", "-map", "1", "-map", "2", "-map", "3", "-metadata:s:a:0", "language=eng", "-metadata:s:a:1",
+                    "language=ger", "-metadata:s:a:1", "title=German", "-metadata:s:a:2", "language=eng", "-disposition:a:0",
+                    "default", "-c:v", "libx264", "-preset", "ultrafast", "-g", "25", "-c:a", "aac", "-ac:a:1", "2", "-metadata:s:a:0",
+                    "title=English", str(Path(folder, "three.mkv"))], check=True)
+    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=128x72:r=25:d=2", "-c:v", "libx264",
+                    str(Path(folder, "silent.mkv"))], check=True)
+
+
+def make_rubbish(folder):
+    """The text of the packets is overwritten in place, so the container stays whole."""
+    data = Path(folder, "srt.mkv").read_bytes()
+    for n, (_, _, words) in enumerate(CUES):
+        plain = words.encode()
+        noise = [b"\xff\xfe\n\n\r\r", b"00:01 --> 00:02\n\n", b"{\\an8}<font <i <b>\n\n\n", b"WEBVTT\n\nNOTE \n\n"][n]
+        data = data.replace(plain, (noise * 8)[:len(plain)])
+    Path(folder, "rubbish.mkv").write_bytes(data)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        make_movie(folder, "srt.mkv", ("eng", "English", "default"), ("eng", "English", "0"), ("ger", "", "forced"))
+        make_movie(folder, "ass.mkv", ("fre", 'A "title"', "default"), codec="ass")
+        make_movie(folder, "timed.mp4", ("und", "", "default"), codec="mov_text")
+        make_movie(folder, "web.mkv", ("xx", "Web", "0"), codec="webvtt")
+        make_movie(folder, "none.mkv")
+        make_rubbish(folder)
+        make_sounds(folder)
+        with Server(folder, "--segment-cache-bytes", "0") as server:
+            run_all([playlists_obey_the_rules, every_form_says_the_same, ffmpeg_reads_them], server)
+            run_all([times_are_those_of_the_pictures], server, folder)
+            return run_all([conditions, garbage, sound_tracks_by_number, sound_tracks_as_renditions], server)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
