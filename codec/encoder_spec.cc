@@ -13,6 +13,7 @@ extern "C" {
 
 #include "codec/encoder_settings.h"
 #include "codec/picture_geometry.h"
+#include "codec/tone_map.h"
 #include "codec/video_encoder.h"
 
 namespace gopmill {
@@ -103,6 +104,16 @@ void CopyColor(const AVCodecParameters& source, EncoderSpec& spec) {
   if (name.starts_with("yuvj")) spec.color_range = AVCOL_RANGE_JPEG;
 }
 
+// What the filter makes of a high dynamic range.
+void BecomeSdr(EncoderSpec& spec) {
+  spec.color_primaries = AVCOL_PRI_BT709;
+  spec.color_trc = AVCOL_TRC_BT709;
+  spec.color_space = AVCOL_SPC_BT709;
+  spec.color_range = AVCOL_RANGE_MPEG;
+  spec.mastering_display.clear();
+  spec.content_light.clear();
+}
+
 Rational SampleAspect(const StreamPlan& plan) {
   const VideoInfo& video = plan.source->video;
   const Rational aspect = video.sample_aspect.positive() ? video.sample_aspect : Rational{1, 1};
@@ -143,6 +154,7 @@ Result<EncoderSpec> MakeEncoderSpec(const StreamPlan& plan) {
                    .content_light = video.content_light};
   GOPMILL_ASSIGN_OR_RETURN(spec.pixel_format, PixelFormat(target, video.bit_depth));
   CopyColor(*video.parameters, spec);
+  if (ToneMapFor(video, spec.pixel_format).needed()) BecomeSdr(spec);
   return spec;
 }
 

@@ -82,7 +82,7 @@ std::string ScaleOptions(const FilterSpec& spec, const Placement& place) {
 bool NeedsNothing(const FilterSpec& spec) {
   const Size output{spec.width, spec.height};
   const Placement place = PlacementOf(spec);
-  return !spec.deinterlace && spec.rotation == 0 && !spec.mirrored &&
+  return !spec.deinterlace && spec.rotation == 0 && !spec.mirrored && !spec.tone_map.needed() &&
          spec.in_format == spec.format && place == Placement{.crop = output, .scaled = output};
 }
 
@@ -106,6 +106,7 @@ FilterSpec MakeFilterSpec(const StreamPlan& plan, int out_format, const AVFrame&
       .height = plan.target.height,
       .format = out_format,
       .fit = plan.target.fit,
+      .tone_map = ToneMapFor(video, out_format),
   };
 }
 
@@ -153,6 +154,24 @@ Status FrameFilter::AppendSource() {
   return OkStatus();
 }
 
+Status FrameFilter::AppendToneMap() {
+  if (!spec_.tone_map.needed()) return OkStatus();
+  GOPMILL_RETURN_IF_ERROR(Append("format", "pix_fmts=yuv420p10le"));
+  for (const auto& [name, options] : ToneMapFilters(spec_.tone_map)) {
+    if (avfilter_get_by_name(name) == nullptr) {
+      return Error{
+          .code = Code::kUnsupported,
+          .message = fmt::format("FFmpeg here has no filter {}, which pictures with a high "
+                                 "dynamic range need for an output with eight bits.",
+                                 name),
+          .parameter = "profile",
+          .accepted = "high10, or a codec with ten bits"};
+    }
+    GOPMILL_RETURN_IF_ERROR(Append(name, options.c_str()));
+  }
+  return OkStatus();
+}
+
 Status FrameFilter::AppendGeometry() {
   const Placement place = PlacementOf(spec_);
   const Size output{spec_.width, spec_.height};
@@ -174,6 +193,8 @@ Status FrameFilter::AppendGeometry() {
   if (place.scaled != place.crop || spec_.format != spec_.in_format) {
     GOPMILL_RETURN_IF_ERROR(Append("scale", ScaleOptions(spec_, place).c_str()));
   }
+  // Behind the scaler: it costs more for each pixel.
+  GOPMILL_RETURN_IF_ERROR(AppendToneMap());
   const auto format =
       PadsFullRange(spec_, place) ? AV_PIX_FMT_YUVJ420P : static_cast<AVPixelFormat>(spec_.format);
   const std::string formats = fmt::format("pix_fmts={}", av_get_pix_fmt_name(format));

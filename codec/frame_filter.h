@@ -5,7 +5,8 @@
 // pixel format with bit-exact, accurately rounded arithmetic. A libavfilter graph behind one call.
 //
 // Matrix and range of YUV sources are kept (the encoder states them); RGB becomes BT.709, limited
-// range. More bits than the output has are dithered (ordered, 8x8).
+// range, and so do pictures with a high dynamic range in eight bits (tone_map.h). More bits than
+// the output has are dithered (ordered, 8x8).
 //
 // A graph without temporal filters keeps no memory of frames, so a warm one gives the same bytes as
 // a fresh one. A deinterlacing graph does; it belongs to one run and is reset at its start. A frame
@@ -17,6 +18,7 @@
 #include <memory>
 
 #include "base/status.h"
+#include "codec/tone_map.h"
 #include "media/av_ptr.h"
 #include "media/plan.h"
 
@@ -33,6 +35,7 @@ struct FilterSpec {
   // Output.
   int width = 0, height = 0, format = -1;
   Fit fit = Fit::kFit;
+  ToneMap tone_map = {};
 
   bool operator==(const FilterSpec&) const = default;
 };
@@ -57,6 +60,7 @@ class FrameFilter {
   Status Append(const char* filter, const char* options);
   Status AppendSource();
   Status AppendGeometry();
+  Status AppendToneMap();
   // Hands `in` to the graph; nullptr ends it once.
   Status Feed(const AVFrame* in);
 

@@ -28,6 +28,7 @@ OutputChain::OutputChain(OutputOpener open, std::function<void(UnitIndex)> relea
 
 void OutputChain::SetPlan(const PlanReady& ready) {
   plan_ = ready.plan;
+  encoder_ = ready.encoder;
   audio_parameters_ = ready.audio_parameters;
   // One tick per frame where the pictures start the clock; finer where sound comes first.
   video_time_base_ = plan_->video_offset_90k == 0 ? plan_->grid.fps().Inverse() : k90kHz;
@@ -57,8 +58,8 @@ Status OutputChain::OnEncoder(std::shared_ptr<const AVCodecParameters> parameter
                                 .parameters = std::move(parameters),
                                 .time_base = video_time_base_,
                                 .frame_rate = plan_->grid.fps(),
-                                .mastering_display = plan_->source->video.mastering_display,
-                                .content_light = plan_->source->video.content_light}};
+                                .mastering_display = encoder_->mastering_display,
+                                .content_light = encoder_->content_light}};
   if (audio_parameters_) {
     MuxTrack audio;
     audio.kind = TrackKind::kAudio;

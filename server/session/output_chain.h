@@ -63,6 +63,7 @@ class OutputChain {
   const SeamLedger::OnSeam on_seam_;
   std::optional<SeamLedger> seams_;  // with the plan
   std::shared_ptr<const StreamPlan> plan_;
+  std::shared_ptr<const EncoderSpec> encoder_;
   std::shared_ptr<const AVCodecParameters> audio_parameters_;
   Rational video_time_base_, audio_time_base_;
   Reorderer reorderer_;

@@ -120,8 +120,8 @@ Status Planner::AddVideo(const Target& target) {
   rendition.mux.time_base = grid_.fps().Inverse();
   rendition.mux.frame_rate = grid_.fps();
   rendition.lead = encoder->reorder_delay();
-  rendition.mux.mastering_display = index_->source->video.mastering_display;
-  rendition.mux.content_light = index_->source->video.content_light;
+  rendition.mux.mastering_display = spec.mastering_display;
+  rendition.mux.content_light = spec.content_light;
   GOPMILL_RETURN_IF_ERROR(Describe(rendition));
   if (target.rate_mode == RateMode::kBitrate) {
     rendition.budgets = SegmentBudgets(*index_, grid_, movie_->segments, target.bitrate);

@@ -142,11 +142,16 @@ case("hdr10-to-hevc", video=X265 + HDR.format("smpte2084"), pixels="yuv420p10le"
 case("hdr10-to-hevc-mkv", video=X265 + HDR.format("smpte2084"), pixels="yuv420p10le", ext="mkv",
      flags="--vcodec hevc --preset ultrafast", scale=MATRIX + "bt2020", frames=48, container="mkv",
      props={**PQ, "light": (1000, 400), "mastering": True})
+# In eight bits the colours become those of SDR: what they become is tested with the filter.
 case("hdr10-to-h264", video=X265 + HDR.format("smpte2084"), pixels="yuv420p10le",
-     scale=MATRIX + "bt2020", frames=48, props={**PQ, "pix_fmt": "yuv420p"})
+     scale=MATRIX + "bt2020", frames=48, colours=0,
+     props={**shown("bt709", "bt709", "bt709"), "pix_fmt": "yuv420p", "light": (None, None), "mastering": False})
 case("hdr10-to-av1", video=X265 + HDR.format("smpte2084"), pixels="yuv420p10le", flags="--vcodec av1",
      scale=MATRIX + "bt2020", frames=36, container="mp4",
      props={**PQ, "light": (1000, 400), "mastering": True})
+case("hlg-to-h264", video=X265 + HDR.format("arib-std-b67"), pixels="yuv420p10le",
+     scale=MATRIX + "bt2020", frames=48, colours=0,
+     props={**shown("bt709", "bt709", "bt709"), "pix_fmt": "yuv420p", "light": (None, None), "mastering": False})
 case("hlg-to-hevc", video=X265 + HDR.format("arib-std-b67"), pixels="yuv420p10le",
      flags="--vcodec hevc --preset ultrafast", scale=MATRIX + "bt2020", frames=48,
      props=shown("bt2020", "arib-std-b67", "bt2020nc"))

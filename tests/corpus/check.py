@@ -154,8 +154,8 @@ def check_props(case, path, say):
             if (light.get("max_content"), light.get("max_average")) != want:
                 say(f"content light {light}")
         elif key == "mastering":
-            if not side_data(video, "Mastering"):
-                say("no mastering display metadata")
+            if bool(side_data(video, "Mastering")) != want:
+                say("mastering display metadata: " + ("none" if want else "of what is no HDR"))
         elif key == "channels":
             if not sounds or sounds[0]["channels"] != want:
                 say(f"channels {[sound['channels'] for sound in sounds]}, wanted {want}")

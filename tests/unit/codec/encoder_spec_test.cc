@@ -101,5 +101,25 @@ TEST(EncoderSpec, TakesColourAndAspectFromTheSource) {
   EXPECT_FALSE(MakeEncoderSpec(plan)->global_header);
 }
 
+TEST(EncoderSpec, AHighDynamicRangeIsKeptInTenBitsAndBecomesSdrInEight) {
+  for (const AVColorTransferCharacteristic transfer :
+       {AVCOL_TRC_SMPTE2084, AVCOL_TRC_ARIB_STD_B67}) {
+    StreamPlan plan = PlanFor(VideoCodec::kHevc, Profile::kAuto, 10);
+    auto source = std::make_shared<SourceInfo>(*plan.source);
+    std::const_pointer_cast<AVCodecParameters>(source->video.parameters)->color_trc = transfer;
+    source->video.content_light = {1, 2, 3};
+    plan.source = source;
+    EXPECT_EQ(MakeEncoderSpec(plan)->color_trc, transfer);
+    EXPECT_FALSE(MakeEncoderSpec(plan)->content_light.empty());
+    plan.target.profile = Profile::kMain;
+    EXPECT_EQ(MakeEncoderSpec(plan)->color_trc, AVCOL_TRC_BT709);
+    EXPECT_TRUE(MakeEncoderSpec(plan)->content_light.empty());
+    plan.target.vcodec = VideoCodec::kH264;
+    EXPECT_EQ(MakeEncoderSpec(plan)->color_primaries, AVCOL_PRI_BT709);
+    plan.target.profile = Profile::kHigh10;
+    EXPECT_EQ(MakeEncoderSpec(plan)->color_trc, transfer);
+  }
+}
+
 }  // namespace
 }  // namespace gopmill

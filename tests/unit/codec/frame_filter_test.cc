@@ -8,6 +8,7 @@ extern "C" {
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 
 #include "codec/av_filter_compat.h"
@@ -84,6 +85,48 @@ TEST(FrameFilter, YieldsTheSameBytesOnEveryCpu) {
         EXPECT_EQ(usual, PixelHash(*Once(spec, *frame))) << width << " " << flags;
         av_force_cpu_flags(normal);
       }
+    }
+  }
+}
+
+// Luma of a grey of that much light, PQ coded: SMPTE ST 2084, in 8-bit steps.
+int PqLuma(double nits) {
+  const double light = std::pow(nits / 10'000, 0.1593017578125);
+  const double code = std::pow((0.8359375 + 18.8515625 * light) / (1 + 18.6875 * light), 78.84375);
+  return static_cast<int>(std::lround(16 + 219 * code));
+}
+
+TEST(FrameFilter, BringsAHighDynamicRangeIntoEightBits) {
+  const auto shown = [](double nits, double peak) {
+    const av::Frame frame = MakePlainFrame(64, 36, AV_PIX_FMT_YUV420P10, PqLuma(nits), 128, 128);
+    FilterSpec spec = SpecOf(*frame, 64, 36);
+    spec.tone_map = {.transfer = AVCOL_TRC_SMPTE2084, .peak = peak};
+    const av::Frame out = Once(spec, *frame);
+    EXPECT_NEAR(out->data[1][0], 128, 1) << "grey stays grey";
+    return LumaAt(*out, 30, 20);
+  };
+  EXPECT_NEAR(shown(0, 10), 16, 1);
+  EXPECT_NEAR(shown(1000, 10), 235, 2) << "the peak is white";
+  EXPECT_NEAR(shown(4000, 40), 235, 2) << "whatever the peak";
+  int before = 0;
+  for (const double nits : {0.0, 1.0, 10.0, 50.0, 100.0, 203.0, 500.0, 1000.0}) {
+    EXPECT_GT(shown(nits, 10), before) << nits;
+    before = shown(nits, 10);
+  }
+  EXPECT_GT(shown(100, 10), 120) << "what SDR shows as white is still bright";
+}
+
+TEST(FrameFilter, ChangesLightTheSameWarmAsCold) {
+  const Scene scene{.width = 180, .height = 102, .format = AV_PIX_FMT_YUV420P10};
+  for (const int transfer : {AVCOL_TRC_SMPTE2084, AVCOL_TRC_ARIB_STD_B67}) {
+    FilterSpec spec = SpecOf(*testing::MakeFrame(scene, 0), 128, 72);
+    spec.tone_map = {.transfer = transfer, .peak = 10};
+    const auto warm = Open(spec);
+    for (int n = 0; n < 4; ++n) {
+      const av::Frame frame = testing::MakeFrame(scene, n);
+      av::Frame out = av::NewFrame();
+      ASSERT_TRUE(*warm->Filter(frame.get(), *out));
+      EXPECT_EQ(PixelHash(*out), PixelHash(*Once(spec, *frame)));
     }
   }
 }
