@@ -29,7 +29,9 @@ std::size_t UnitInput::bytes() const {
 
 Result<std::unique_ptr<Ingest>> Ingest::Open(UniqueFd fd, const TargetRequest& request,
                                              std::stop_token stop) {
-  GOPMILL_ASSIGN_OR_RETURN(auto source, Source::Open(std::move(fd), std::move(stop)));
+  GOPMILL_ASSIGN_OR_RETURN(auto source,
+                           Source::Open(std::move(fd), std::move(stop),
+                                        {.audio_track = request.audio_track.value_or(0)}));
   return Open(std::unique_ptr<PacketSource>(std::move(source)), request);
 }
 

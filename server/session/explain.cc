@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "codec/audio_transcoder.h"
+#include "codec/tone_map.h"
 #include "codec/video_encoder.h"
 #include "media/ingest.h"
 #include "server/session/plan_json.h"
@@ -66,9 +67,10 @@ std::string_view Name(CutKind cut) {
   return "closed";
 }
 
-bool SameOnAnyCpu(const StreamPlan& plan) {
+bool SameOnAnyCpu(const StreamPlan& plan, const EncoderSpec& encoder) {
   const bool silent = !plan.source->audio || plan.target.acodec == AudioCodec::kNone;
   return CpuIndependent(plan.target.vcodec) &&
+         !ToneMapFor(plan.source->video, encoder.pixel_format).needed() &&
          (silent || AudioCpuIndependent(plan.source->audio->codec, plan.target.acodec));
 }
 
@@ -129,7 +131,8 @@ Result<std::string> ExplainJson(UniqueFd source, const TargetRequest& request,
                     {"seconds", Round3(out_seconds)},
                     {"truncated", end.truncated},
                     {"timestamps_repaired", end.repaired},
-                    {"same_bytes_on_any_cpu", SameOnAnyCpu(plan)}};
+                    {"tone_mapped", ToneMapFor(plan.source->video, encoder.pixel_format).needed()},
+                    {"same_bytes_on_any_cpu", SameOnAnyCpu(plan, encoder)}};
   json["estimate"] = {
       {"core_seconds", Round3(core_seconds)},
       {"wall_seconds", Round3(wall)},

@@ -158,6 +158,8 @@ def sound_tracks_as_renditions(server):
         check(abs(pitch(raw) - hertz) < 10, f"track {number} of the master playlist")
     one = server.get(f"{master}&audio=2")[1].decode()
     check(one.count("TYPE=AUDIO") == 1 and 'LANGUAGE="de"' in one, "the one track that was asked for")
+    explained = json.loads(server.get("/v1/explain/three.mkv?audio=2")[1])
+    check(explained["source"]["audio"]["title"] == "German" and not explained["tone_mapped"], f"{explained['source']}")
     listed = json.loads(server.get("/v1/sources")[1])["sources"]
     mine = next(s for s in listed if s["path"] == "three.mkv")["audio_tracks"]
     check([s["language"] for s in mine] == ["eng", "ger", "eng"] and mine[1]["title"] == "German", f"{mine}")
