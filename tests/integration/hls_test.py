@@ -107,6 +107,26 @@ def clients_decode_every_picture(server):
             check(seen == count, f"{movie} as {container}: {seen} pictures of {count}")
 
 
+def gstreamer_decodes_all(server, folder):
+    """GStreamer's HLS and DASH clients: every picture, and the sound to the sample packet."""
+    for movie in ("sync-720p.mp4", "vfr-540p.mkv"):
+        query = "size=192x108&fit=stretch&bitrate=60k&preset=ultrafast&duration=9"
+        count = planned_frames(server, movie, query)
+        for path in ("hls/{}/master.m3u8?{}", "hls/{}/master.m3u8?{}&container=ts", "dash/{}/manifest.mpd?{}"):
+            url = f"{server.base}/v1/{path.format(movie, query)}"
+            video, audio = folder / "pictures", folder / "sound"
+            result = subprocess.run(
+                ["gst-launch-1.0", "-q", "uridecodebin", f"uri={url}", "name=d", "d.", "!", "video/x-raw", "!",
+                 "videoconvert", "!", "video/x-raw,format=I420", "!", "filesink", f"location={video}", "qos=false", "d.",
+                 "!", "audio/x-raw", "!", "audioconvert", "!", "audio/x-raw,format=S16LE,channels=1", "!", "filesink",
+                 f"location={audio}"], capture_output=True, text=True, timeout=120, check=False)
+            check(result.returncode == 0, f"GStreamer on {url}: {result.stderr[:300]}")
+            pictures = video.stat().st_size / (192 * 108 * 1.5)
+            check(pictures == count, f"GStreamer on {url}: {pictures} pictures of {count}")
+            seconds = audio.stat().st_size / 2 / 48_000
+            check(abs(seconds - 9) < 0.05, f"GStreamer on {url}: {seconds} s of sound")
+
+
 def a_seek_makes_what_it_shows(server):
     movie = f"/v1/hls/modern-720p.mp4/v0-25.m4s?{ONE}"
     before = server.metric("gopmill_segments_made_total")
@@ -261,6 +281,7 @@ def main():
                          a_seek_makes_what_it_shows, one_transcode_for_all, leaving_cancels]:
                 print(test.__name__, flush=True)
                 test(server)
+            gstreamer_decodes_all(server, folder)
             same_bytes(server, folder)
         for test in [cache_outlives_the_server, sound_has_no_seams, a_replaced_movie]:
             print(test.__name__, flush=True)
