@@ -3,6 +3,7 @@
 """Live sources that clients bring by SRT and RTMP, with ffmpeg in the encoder's role: they arrive whole, come back after
 a cut, take turns; garbage and silence take the port from nobody for long."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -86,12 +87,13 @@ def one_client_at_a_time(protocol, server, url, movie):
 
 
 def connect(port):
-    """A listener that has just lost a client is there again a moment later."""
+    """A listener that has just lost a client is there again a moment later; one that has just got one turns the next
+    away."""
     end_time = time.monotonic() + 10
     while True:
         try:
             return socket.create_connection(("127.0.0.1", port), timeout=5)
-        except ConnectionRefusedError:
+        except (ConnectionRefusedError, ConnectionResetError):
             if time.monotonic() > end_time:
                 raise
             time.sleep(0.02)
@@ -108,7 +110,7 @@ def garbage_takes_nothing_for_long(protocol, server, url, movie):
                 sender.sendto(b"\x80\0\0\0" + noise[:size], ("127.0.0.1", port))
     else:
         for bytes_sent in (noise, b"\x03" + b"\0" * 1536, b"GET / HTTP/1.1\r\n\r\n" + noise):
-            with connect(port) as client:
+            with connect(port) as client, contextlib.suppress(ConnectionError):
                 client.sendall(bytes_sent)
     end(publisher(server, protocol, url, movie, protocol))
 
