@@ -10,6 +10,7 @@ extern "C" {
 #include <string_view>
 #include <utility>
 
+#include "base/utf8.h"
 #include "media/av_error.h"
 
 namespace gopmill {
@@ -46,8 +47,7 @@ std::string Payload(std::string_view text) {
 
 std::string StreamTag(const AVStream& stream, const char* name) {
   const AVDictionaryEntry* entry = av_dict_get(stream.metadata, name, nullptr, 0);
-  std::string text = entry == nullptr ? "" : entry->value;
-  if (text.size() > kMaxNameBytes) text.resize(kMaxNameBytes);
+  std::string text = WellFormed(entry == nullptr ? "" : entry->value, kMaxNameBytes);
   std::erase_if(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '"'; });
   return text;
 }

@@ -42,7 +42,8 @@ struct SubtitleTrack {
   bool incomplete = false;
 };
 
-// Of a stream's metadata, for playlists: one line without quotes; empty if there is none.
+// Of a stream's metadata, for JSON and playlists: one line of UTF-8 without quotes; empty if there
+// is none.
 std::string StreamTag(const AVStream& stream, const char* name);
 // ISO 639, empty if the stream says "undetermined".
 std::string StreamLanguage(const AVStream& stream);

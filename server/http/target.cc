@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/utf8.h"
+
 namespace gopmill {
 namespace {
 
@@ -110,23 +112,6 @@ std::string_view StripAuthority(std::string_view raw) {
   return raw;
 }
 
-// Length of the UTF-8 sequence at the start of `text`, 0 if there is none.
-std::size_t SequenceLength(std::string_view text) {
-  const auto byte = [&text](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
-  const std::uint8_t lead = byte(0);
-  if (lead < 0x80) return 1;
-  if (lead < 0xC2 || lead > 0xF4) return 0;
-  const std::size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  if (text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  const bool overlong = (lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xF0 && byte(1) < 0x90);
-  const bool surrogate = lead == 0xED && byte(1) > 0x9F;
-  const bool too_big = lead == 0xF4 && byte(1) > 0x8F;
-  return overlong || surrogate || too_big ? 0 : length;
-}
-
 }  // namespace
 
 Status CheckLibraryPath(std::string_view path) {
@@ -136,15 +121,6 @@ Status CheckLibraryPath(std::string_view path) {
     begin = end + 1;
   }
   return OkStatus();
-}
-
-bool IsUtf8(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t length = SequenceLength(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
 }
 
 Result<RequestTarget> ParseTarget(std::string_view raw) {

@@ -31,7 +31,4 @@ Result<RequestTarget> ParseTarget(std::string_view raw);
 // Whether a decoded path ("dir/movie.mp4") obeys the same rules.
 Status CheckLibraryPath(std::string_view path);
 
-// Well-formed UTF-8 by RFC 3629: no overlong forms, no surrogates, at most U+10FFFF.
-bool IsUtf8(std::string_view text);
-
 }  // namespace gopmill

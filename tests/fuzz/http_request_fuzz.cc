@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "base/utf8.h"
 #include "server/http/request_parser.h"
 #include "server/http/routes.h"
 #include "server/http/target.h"

@@ -178,6 +178,25 @@ def make_sounds(folder):
                     str(Path(folder, "silent.mkv"))], check=True)
 
 
+def names_that_are_no_text(server):
+    """Titles that are not UTF-8, or hold what would end a field of a playlist."""
+    listed = json.loads(server.get("/v1/sources")[1])["sources"]
+    mine = next(s for s in listed if s["path"] == "named.mkv")
+    check([t["title"] for t in mine["audio_tracks"]] == ["AB(GH", "x,y=#EXT"], f"{mine['audio_tracks']}")
+    for path in ("/v1/explain/named.mkv", f"/v1/hls/named.mkv/master.m3u8?{ONE}", f"/v1/dash/named.mkv/manifest.mpd?{ONE}"):
+        check(server.get(path)[0].status == 200, path)
+    problems, _ = hls_check.check(f"{server.base}/v1/hls/named.mkv/master.m3u8?{ONE}")
+    check(not problems, f"{problems[:5]}")
+
+
+def make_names(folder):
+    path = Path(folder, "named.mkv")
+    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=64x36:r=25:d=2", "-f", "lavfi", "-i",
+                    "sine=d=2", "-map", "0", "-map", "1", "-map", "1", "-metadata:s:a:0", "title=ABCDEFGH", "-metadata:s:a:1",
+                    'title="x,y=\n#EXT"', "-c:v", "libx264", "-preset", "ultrafast", "-c:a", "aac", str(path)], check=True)
+    path.write_bytes(path.read_bytes().replace(b"ABCDEFGH", b"AB\xff\xfe\xc3(GH"))
+
+
 def make_rubbish(folder):
     """The text of the packets is overwritten in place, so the container stays whole."""
     data = Path(folder, "srt.mkv").read_bytes()
@@ -197,10 +216,12 @@ def main():
         make_movie(folder, "none.mkv")
         make_rubbish(folder)
         make_sounds(folder)
+        make_names(folder)
         with Server(folder, "--segment-cache-bytes", "0") as server:
             run_all([playlists_obey_the_rules, every_form_says_the_same, ffmpeg_reads_them], server)
             run_all([times_are_those_of_the_pictures], server, folder)
-            return run_all([conditions, garbage, sound_tracks_by_number, sound_tracks_as_renditions], server)
+            return run_all([conditions, garbage, sound_tracks_by_number, sound_tracks_as_renditions, names_that_are_no_text],
+                           server)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// UTF-8 (RFC 3629) in text from outside: JSON, playlists and paths must not have anything else.
+//
+// Thread-safety: safe (pure functions).
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace gopmill {
+
+// Well-formed: no overlong forms, no surrogates, at most U+10FFFF.
+bool IsUtf8(std::string_view text);
+
+// What of `text` is well-formed; whole characters, at most `max_bytes`.
+std::string WellFormed(std::string_view text, std::size_t max_bytes);
+
+}  // namespace gopmill
