@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "base/log.h"
-#include "base/thread_safety.h"
 #include "server/session/live_hub.h"
 
 namespace gopmill {
@@ -48,6 +47,13 @@ Status CheckPort(const PushAddress& address) {
       .message = PushUrl(address) + " cannot be listened on: " + std::strerror(errno) + "."};
 }
 
+// What libsrt takes; FFmpeg would say so only when a client is waited for, again and again.
+Status CheckPassphrase(const std::string& passphrase) {
+  if (passphrase.empty() || (passphrase.size() >= 10 && passphrase.size() <= 79)) return OkStatus();
+  return InvalidArgument("srt.passphrase", "The passphrase is too short or too long.",
+                         "10 to 79 bytes, or nothing");
+}
+
 // False when there is no reader any more, or the end was asked for.
 bool WriteAll(int fd, std::span<const std::uint8_t> bytes, const std::stop_token& stop) {
   while (!bytes.empty() && !stop.stop_requested()) {
@@ -63,14 +69,6 @@ bool WriteAll(int fd, std::span<const std::uint8_t> bytes, const std::stop_token
   return bytes.empty();
 }
 
-void Sleep(const std::stop_token& stop) {
-  Mutex mutex;
-  CondVar changed;
-  const std::stop_callback wake(stop, [&] { changed.NotifyAll(); });
-  const MutexLock lock(mutex);
-  if (!stop.stop_requested()) changed.WaitFor(mutex, kPause);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<PushListener>> PushListener::Start(PushOptions options, Service& service) {
@@ -82,6 +80,7 @@ Result<std::unique_ptr<PushListener>> PushListener::Start(PushOptions options, S
                  .accepted = "0"};
   }
   GOPMILL_RETURN_IF_ERROR(CheckLiveName(options.name));
+  GOPMILL_RETURN_IF_ERROR(CheckPassphrase(options.address.passphrase));
   GOPMILL_RETURN_IF_ERROR(CheckPort(options.address));
   return std::unique_ptr<PushListener>(new PushListener(std::move(options), service));
 }
@@ -101,7 +100,7 @@ void PushListener::Run(const std::stop_token& stop) {
     } else if (client.error().code != Code::kDeadlineExceeded && !stop.stop_requested()) {
       spdlog::warn("live {}: {}: {}", options_.name, PushUrl(options_.address),
                    client.error().message);
-      Sleep(stop);
+      SleepUntil(SteadyNow() + kPause, stop);
     }
   }
 }
