@@ -13,12 +13,12 @@ extern "C" {
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <string>
 
 #include "codec/codec_level.h"
+#include "codec/side_data.h"
 #include "media/av_error.h"
 
 namespace gopmill {
@@ -96,14 +96,6 @@ class Options {
   AVCodecContext& context_;
   Status status_;
 };
-
-template <class T>
-std::optional<T> FromBytes(const std::vector<std::uint8_t>& bytes) {
-  if (bytes.size() < sizeof(T)) return std::nullopt;
-  T value;
-  std::memcpy(&value, bytes.data(), sizeof(T));
-  return value;
-}
 
 // "G(..)B(..)R(..)WP(..)L(..)". x264 and x265 count in steps of 0.00002 and 0.0001 cd/m2; SVT-AV1
 // takes plain fractions (its scales are 1 here).

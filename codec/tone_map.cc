@@ -9,10 +9,10 @@ extern "C" {
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 
 #include "base/status.h"
+#include "codec/side_data.h"
 
 namespace gopmill {
 namespace {
@@ -22,20 +22,13 @@ constexpr double kWhite = 100;
 // Where the source does not say how bright it gets: what most is graded for, and what HLG means.
 constexpr double kUsualPeak = 1000 / kWhite;
 
-template <class T>
-bool Read(const std::vector<std::uint8_t>& bytes, T& value) {
-  if (bytes.size() < sizeof(T)) return false;
-  std::memcpy(&value, bytes.data(), sizeof(T));
-  return true;
-}
-
 double PeakOf(const VideoInfo& video) {
-  AVContentLightMetadata light{};
-  if (Read(video.content_light, light) && light.MaxCLL > 0) return light.MaxCLL / kWhite;
-  AVMasteringDisplayMetadata display{};
-  if (Read(video.mastering_display, display) && display.has_luminance != 0 &&
-      display.max_luminance.den > 0 && display.max_luminance.num > 0) {
-    return av_q2d(display.max_luminance) / kWhite;
+  const auto light = FromBytes<AVContentLightMetadata>(video.content_light);
+  if (light && light->MaxCLL > 0) return light->MaxCLL / kWhite;
+  const auto display = FromBytes<AVMasteringDisplayMetadata>(video.mastering_display);
+  if (display && display->has_luminance != 0 && display->max_luminance.den > 0 &&
+      display->max_luminance.num > 0) {
+    return av_q2d(display->max_luminance) / kWhite;
   }
   return kUsualPeak;
 }
