@@ -8,19 +8,24 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace gopmill {
 
 enum class Effort : std::uint8_t {
   kFull,         // what was asked for
-  kFaster,       // H.264: the encoder searches less, at the same rate; other codecs: kFull
+  kFaster,       // H.264: the encoder searches less, at the same rate; others do not have it
   kHalfRate,     // and every second picture is the one before it again
   kQuarterRate,  // and every second to fourth picture of four
 };
 inline constexpr int kEfforts = 4;
 inline constexpr std::array<const char*, kEfforts> kEffortNames{"full", "faster", "half-rate",
                                                                 "quarter-rate"};
+
+constexpr const char* Name(Effort effort) {
+  return kEffortNames.at(static_cast<std::size_t>(effort));
+}
 
 // Of so many pictures one is made; the others repeat it.
 constexpr int FrameStep(Effort effort) {

@@ -15,6 +15,9 @@ void Degradation::Step(int by, TimePoint now) {
   }
   if (up) tried_up_ = now;
   effort_ = static_cast<Effort>(static_cast<int>(effort_) + by);
+  if (effort_ == Effort::kFaster && !has_faster_) {
+    effort_ = static_cast<Effort>(static_cast<int>(effort_) + by);
+  }
   since_ = in_time_ = now;
   late_ = seen_ = 0;
 }

@@ -24,6 +24,9 @@ class Degradation {
   static constexpr int kWindow = 4;
   static constexpr std::chrono::seconds kFirstPatience{10}, kLongestPatience{160};
 
+  // `has_faster`: the encoder has the step Effort::kFaster.
+  explicit Degradation(bool has_faster = true) : has_faster_(has_faster) {}
+
   // For the unit that is submitted now.
   [[nodiscard]] Effort effort() const { return effort_; }
   // A unit that was submitted at `submitted` with the effort of that time has been finished. True
@@ -33,6 +36,7 @@ class Degradation {
  private:
   void Step(int by, TimePoint now);
 
+  bool has_faster_;
   Effort effort_ = Effort::kFull;
   TimePoint since_ = {};     // of the effort
   TimePoint in_time_ = {};   // since when no unit was late

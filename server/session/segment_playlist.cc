@@ -126,6 +126,10 @@ std::string TextSets(const SegmentedMovie& movie) {
   return text;
 }
 
+std::string LanguageAttribute(const std::string& language) {
+  return language.empty() ? "" : ",LANGUAGE=\"" + language + "\"";
+}
+
 // Each other track is that of the presentation that is asked for with its number.
 std::string SoundMedia(const SegmentedMovie& movie) {
   std::string text;
@@ -133,9 +137,8 @@ std::string SoundMedia(const SegmentedMovie& movie) {
     text += fmt::format(
         "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"sound\",NAME=\"{}\"{},DEFAULT={},AUTOSELECT=YES,"
         "CHANNELS=\"{}\",URI=\"a0.m3u8{}{}\"\n",
-        choice.name, choice.language.empty() ? "" : ",LANGUAGE=\"" + choice.language + "\"",
-        choice.chosen ? "YES" : "NO", choice.channels, movie.query,
-        choice.chosen ? "" : fmt::format("&audio={}", choice.number));
+        choice.name, LanguageAttribute(choice.language), choice.chosen ? "YES" : "NO",
+        choice.channels, movie.query, choice.chosen ? "" : fmt::format("&audio={}", choice.number));
   }
   return text;
 }
@@ -147,9 +150,7 @@ std::string SubtitleMedia(const SegmentedMovie& movie) {
     text += fmt::format(
         "#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID=\"text\",NAME=\"{}\"{},DEFAULT={},AUTOSELECT={},"
         "FORCED={},URI=\"s{}.m3u8{}\"\n",
-        subtitles.name,
-        subtitles.language.empty() ? "" : ",LANGUAGE=\"" + subtitles.language + "\"",
-        subtitles.is_default ? "YES" : "NO",
+        subtitles.name, LanguageAttribute(subtitles.language), subtitles.is_default ? "YES" : "NO",
         subtitles.is_default || subtitles.forced ? "YES" : "NO", subtitles.forced ? "YES" : "NO", i,
         movie.query);
   }

@@ -63,7 +63,7 @@ ordered_json Counts(const StreamSnapshot& s) {
 ordered_json EffortJson(const StreamSnapshot& s) {
   ordered_json units = ordered_json::object();
   for (std::size_t i = 0; i < kEfforts; ++i) units[kEffortNames[i]] = s.units_by_effort[i];
-  return {{"now", kEffortNames.at(static_cast<std::size_t>(s.effort))}, {"units", units}};
+  return {{"now", Name(s.effort)}, {"units", units}};
 }
 
 ordered_json Repairs(const StreamSnapshot& s) {

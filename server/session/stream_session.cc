@@ -60,8 +60,9 @@ StreamSession::StreamSession(SessionSpec spec, Scheduler& scheduler, std::uint16
       service_class_(service_class),
       mailbox_(std::make_shared<Mailbox>(spec_.limits.window_bytes,
                                          WindowUnits(spec_.limits, scheduler))) {
-  if (!spec_.open_packets)
+  if (!spec_.open_packets) {
     spec_.open_packets = FileOpener(std::move(spec_.open), spec_.request.audio_track.value_or(0));
+  }
   stats_.id = spec_.id;
   stats_.source = spec_.source_name;
   output_ = std::make_unique<OutputChain>(
@@ -181,6 +182,7 @@ Status StreamSession::On(PlanReady letter) {
   plan_ = letter.plan;
   encoder_ = letter.encoder;
   faster_encoder_ = std::make_shared<const EncoderSpec>(WithLessSearch(*encoder_));
+  degradation_ = Degradation(faster_encoder_->faster);
   if (spec_.admission) {
     GOPMILL_RETURN_IF_ERROR(
         spec_.admission->Admit(spec_.id, *plan_, service_class_, spec_.real_time));
@@ -347,7 +349,7 @@ void StreamSession::LearnDemand(const UnitEnded& ended) {
   const Effort effort = degradation_.effort();
   spdlog::warn("stream {} ({}): {}, its units are made with effort {}", spec_.id.value,
                spec_.source_name, late ? "the machine does not keep up" : "the machine keeps up",
-               kEffortNames.at(static_cast<std::size_t>(effort)));
+               Name(effort));
   if (spec_.admission) spec_.admission->OnEffort(spec_.id, effort);
   const MutexLock lock(mutex_);
   stats_.effort = effort;

@@ -22,9 +22,7 @@ class DegradationTest : public ::testing::Test {
       ladder_.OnFinished(submitted, now_, late);
     }
   }
-  [[nodiscard]] std::string effort() const {
-    return kEffortNames.at(static_cast<std::size_t>(ladder_.effort()));
-  }
+  [[nodiscard]] std::string effort() const { return Name(ladder_.effort()); }
 
   Degradation ladder_;
   TimePoint now_ = TimePoint{} + std::chrono::hours(1);
@@ -43,6 +41,14 @@ TEST_F(DegradationTest, GoesDownStepByStepAndNoFurtherThanTheLast) {
     Units(3, true);
     EXPECT_EQ(effort(), expected);
   }
+}
+
+TEST_F(DegradationTest, LeavesOutAStepThatTheEncoderDoesNotHave) {
+  ladder_ = Degradation(false);
+  Units(3, true);
+  EXPECT_EQ(effort(), "half-rate");
+  Units(20, false);
+  EXPECT_EQ(effort(), "full");
 }
 
 TEST_F(DegradationTest, UnitsFromBeforeAStepDoNotCount) {
