@@ -23,6 +23,8 @@ namespace gopmill {
 
 struct ClientState {
   Mutex mutex;  // guards all below
+  // Where its requests are answered; null until it has a thread.
+  gst::Loop loop GOPMILL_GUARDED_BY(mutex);
   TimePoint heard GOPMILL_GUARDED_BY(mutex) = SteadyNow();
   // Of the answer being made: its status, 0 = what the library says, and what is wrong in words.
   int status GOPMILL_GUARDED_BY(mutex) = 0;

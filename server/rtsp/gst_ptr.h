@@ -32,5 +32,6 @@ struct FreeBy {
   void operator()(auto* object) const noexcept { Free(object); }
 };
 using Text = std::unique_ptr<char, FreeBy<g_free>>;
+using Loop = std::unique_ptr<GMainContext, FreeBy<g_main_context_unref>>;
 
 }  // namespace gopmill::gst

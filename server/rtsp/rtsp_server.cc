@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/thread_safety.h"
 #include "server/rtsp/client_state.h"
+#include "server/rtsp/client_threads.h"
 #include "server/rtsp/gst_ptr.h"
 #include "server/rtsp/playback.h"
 #include "server/rtsp/publishing.h"
@@ -115,6 +116,7 @@ class RtspServer::Impl {
   static GstRTSPFilterResult SweepClient(GstRTSPServer* server, GstRTSPClient* client,
                                          gpointer self) noexcept;
   Status Describe(GstRTSPClient& client, const GstRTSPUrl& url);  // client threads
+  bool Unwanted(GstRTSPClient& client);
   bool Stalled(GstRTSPClient& client, ClientState& state) const;
   void Mount(const char* path, GstRTSPMediaFactory& factory);
   void Run() noexcept;
@@ -149,8 +151,7 @@ Status RtspServer::Impl::Start() {
   sessions_ = gst::Adopt(gst_rtsp_server_get_session_pool(server_.get()));
   gst_rtsp_session_pool_set_max_sessions(sessions_.get(),
                                          static_cast<guint>(options_.max_sessions));
-  const auto pool = gst::Adopt(gst_rtsp_server_get_thread_pool(server_.get()));
-  gst_rtsp_thread_pool_set_max_threads(pool.get(), kClientThreads);
+  gst_rtsp_server_set_thread_pool(server_.get(), MakeClientThreads(kClientThreads).get());
   for (auto* factory : {&movies_, &live_}) {
     *factory = gst::Adopt(GST_RTSP_MEDIA_FACTORY(g_object_new(MovieFactoryType(), nullptr)));
     g_object_set_data(G_OBJECT(factory->get()), kServiceKey, &service_);
@@ -358,18 +359,20 @@ bool RtspServer::Impl::Stalled(GstRTSPClient& client, ClientState& state) const 
 // Ends connections that have been silent for long and play nothing, and those over the limit.
 GstRTSPFilterResult RtspServer::Impl::SweepClient(GstRTSPServer* /*server*/, GstRTSPClient* client,
                                                   gpointer pointer) noexcept {
-  auto* self = static_cast<Impl*>(pointer);
-  ClientState* state = StateOf(client);
-  if (state == nullptr) return GST_RTSP_FILTER_KEEP;
-  if (Publishing::Over(*state) || self->Stalled(*client, *state)) return GST_RTSP_FILTER_REMOVE;
-  GList* sessions = gst_rtsp_client_session_filter(client, nullptr, nullptr);
+  if (!static_cast<Impl*>(pointer)->Unwanted(*client)) return GST_RTSP_FILTER_KEEP;
+  return CloseSoon(client) ? GST_RTSP_FILTER_KEEP : GST_RTSP_FILTER_REMOVE;
+}
+
+bool RtspServer::Impl::Unwanted(GstRTSPClient& client) {
+  ClientState* state = StateOf(&client);
+  if (state == nullptr) return false;
+  if (Publishing::Over(*state) || Stalled(client, *state)) return true;
+  GList* sessions = gst_rtsp_client_session_filter(&client, nullptr, nullptr);
   const bool has_session = sessions != nullptr;
   g_list_free_full(sessions, g_object_unref);
-  if (has_session) return GST_RTSP_FILTER_KEEP;
+  if (has_session) return false;
   const MutexLock lock(state->mutex);
-  if (SteadyNow() - state->heard > self->options_.idle_timeout) return GST_RTSP_FILTER_REMOVE;
-  const bool over = ++self->clients_seen_ > kSpareConnections;
-  return over ? GST_RTSP_FILTER_REMOVE : GST_RTSP_FILTER_KEEP;
+  return SteadyNow() - state->heard > options_.idle_timeout || ++clients_seen_ > kSpareConnections;
 }
 
 bool RtspServer::Built() { return true; }

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/rtsp/client_threads.h"
+
+#include "server/rtsp/client_state.h"
+
+namespace gopmill {
+namespace {
+
+// A subclass because gst-rtsp-server has no other way to learn the thread of a client.
+struct ClientThreadsClass {
+  GstRTSPThreadPoolClass parent;
+};
+struct ClientThreads {
+  GstRTSPThreadPool parent;
+};
+
+GstRTSPThreadPoolClass* parent_class = nullptr;
+
+// The server's loop, under the server's lock.
+GstRTSPThread* GetThread(GstRTSPThreadPool* pool, GstRTSPThreadType type,
+                         GstRTSPContext* context) noexcept {
+  GstRTSPThread* thread = parent_class->get_thread(pool, type, context);
+  if (type != GST_RTSP_THREAD_TYPE_CLIENT || thread == nullptr || context->client == nullptr) {
+    return thread;
+  }
+  if (ClientState* state = StateOf(context->client); state != nullptr) {
+    const MutexLock lock(state->mutex);
+    state->loop.reset(g_main_context_ref(thread->context));
+  }
+  return thread;
+}
+
+void InitClientThreads(gpointer type, gpointer /*data*/) noexcept {
+  parent_class = static_cast<GstRTSPThreadPoolClass*>(g_type_class_peek_parent(type));
+  static_cast<GstRTSPThreadPoolClass*>(type)->get_thread = &GetThread;
+}
+
+GType ClientThreadsType() {
+  static const GType type = g_type_register_static_simple(
+      GST_TYPE_RTSP_THREAD_POOL, "GopmillClientThreads", sizeof(ClientThreadsClass),
+      &InitClientThreads, sizeof(ClientThreads), nullptr, static_cast<GTypeFlags>(0));
+  return type;
+}
+
+gboolean Close(gpointer client) noexcept {
+  gst_rtsp_client_close(static_cast<GstRTSPClient*>(client));
+  return G_SOURCE_REMOVE;
+}
+
+}  // namespace
+
+gst::Object<GstRTSPThreadPool> MakeClientThreads(int threads) {
+  auto pool = gst::Adopt(GST_RTSP_THREAD_POOL(g_object_new(ClientThreadsType(), nullptr)));
+  gst_rtsp_thread_pool_set_max_threads(pool.get(), threads);
+  return pool;
+}
+
+bool CloseSoon(GstRTSPClient* client) {
+  ClientState* state = StateOf(client);
+  if (state == nullptr) return false;
+  const MutexLock lock(state->mutex);
+  if (state->loop == nullptr) return false;
+  // A source, not g_main_context_invoke: that may run it here, before the thread has begun.
+  GSource* source = g_idle_source_new();
+  g_source_set_priority(source, G_PRIORITY_DEFAULT);
+  g_source_set_callback(source, &Close, g_object_ref(client), &g_object_unref);
+  g_source_attach(source, state->loop.get());
+  g_source_unref(source);
+  return true;
+}
+
+}  // namespace gopmill
