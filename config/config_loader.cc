@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "base/dump_json.h"
 #include "config/settings.h"
 
 namespace gopmill {
@@ -84,7 +85,7 @@ void ApplyFlags(const ConfigSources& sources, LoadedConfig& loaded,
 std::string JsonText(const Setting& setting, const ServerConfig& config) {
   const std::string text = ShownText(setting, config);
   if (setting.text == nullptr) return text;
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return DumpJson(nlohmann::json(text));
 }
 
 struct PrintedLine {

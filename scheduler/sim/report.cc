@@ -7,6 +7,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/dump_json.h"
+
 namespace gopmill::sim {
 namespace {
 
@@ -156,7 +158,7 @@ std::string JsonText(const Experiment& base, const std::vector<GridPoint>& point
     }
     json["runs"].push_back(std::move(entry));
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+  return DumpJson(json, 2);
 }
 
 }  // namespace gopmill::sim

@@ -11,6 +11,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/dump_json.h"
+
 namespace gopmill {
 namespace {
 
@@ -275,9 +277,7 @@ Result<std::vector<NumberedUnit>> ReadUnits(std::istream& in) {
 // Shortest text that reads back as the same number.
 std::string Number(double value) { return fmt::format("{}", value); }
 
-std::string Quoted(const std::string& text) {
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string Quoted(const std::string& text) { return DumpJson(Json(text)); }
 
 }  // namespace
 

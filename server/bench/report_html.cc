@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "base/dump_json.h"
 #include "server/bench/report.h"
 #include "server/http/assets.h"
 
@@ -111,7 +112,7 @@ std::string ReportHtml(const Report& report) {
   // What comes from outside may look like a mark: it is escaped, or comes last.
   Fill(page, "@TITLE@", title);
   Fill(page, "@TITLE@", title);
-  Fill(page, "@DATA@", ScriptSafe(data.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  Fill(page, "@DATA@", ScriptSafe(DumpJson(data)));
   return page;
 }
 

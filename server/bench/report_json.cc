@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/dump_json.h"
 #include "server/bench/report.h"
 
 namespace gopmill::bench {
@@ -139,7 +140,7 @@ std::string ReportJson(const Report& report) {
     json["policies"].push_back(ToJson(summary));
   }
   for (const FinishedRun& run : report.comparison.runs) json["runs"].push_back(ToJson(run));
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+  return DumpJson(json, 2);
 }
 
 }  // namespace gopmill::bench

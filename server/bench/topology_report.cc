@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/dump_json.h"
 #include "server/bench/machine.h"
 #include "server/bench/topology_measure.h"
 
@@ -122,7 +123,7 @@ std::string MoveJson(const MoveResult& result) {
         {"used", usable.At(level)}};
   }
   json["scheduler_options"] = RatiosOption(usable);
-  return json.dump(2);
+  return DumpJson(json, 2);
 }
 
 }  // namespace gopmill::bench

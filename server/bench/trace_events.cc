@@ -7,6 +7,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/dump_json.h"
+
 namespace gopmill::bench {
 namespace {
 
@@ -37,7 +39,7 @@ class EventWriter {
  private:
   void Emit(const Json& event) {
     if (!text_.empty() && text_.back() == '}') text_ += ",\n";
-    text_ += event.dump(-1, ' ', false, Json::error_handler_t::replace);
+    text_ += DumpJson(event);
   }
   void Meta(const char* what, std::size_t thread, std::string name) {
     Emit({{"ph", "M"},

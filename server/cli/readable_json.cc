@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/dump_json.h"
 #include "server/cli/text_output.h"
 
 namespace gopmill::cli {
@@ -29,7 +30,7 @@ std::string CellText(const Json& value) {
     if (text.back() == '.') text.pop_back();
     return text;
   }
-  if (!value.is_array()) return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (!value.is_array()) return DumpJson(value);
   Row cells;
   for (const Json& each : value) cells.push_back(CellText(each));
   return fmt::format("{}", fmt::join(cells, ", "));

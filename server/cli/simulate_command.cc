@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/dump_json.h"
 #include "scheduler/policy_registry.h"
 #include "scheduler/sim/check.h"
 #include "scheduler/sim/report.h"

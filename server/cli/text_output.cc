@@ -9,6 +9,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/dump_json.h"
+
 namespace gopmill::cli {
 namespace {
 
@@ -67,7 +69,7 @@ std::string FailureJson(const Error& error) {
                      {"message", error.message},
                      {"parameter", error.parameter},
                      {"accepted", error.accepted}};
-  return Json{{"error", body}}.dump(2, ' ', false, Json::error_handler_t::replace);
+  return DumpJson(Json{{"error", body}}, 2);
 }
 
 int TerminalColumns() {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <stop_token>
 
+#include "base/dump_json.h"
 #include "base/log.h"
 #include "scheduler/cgroup_quota.h"
 #include "scheduler/topology_hwloc.h"
@@ -55,7 +56,7 @@ std::string TopologyJson(const Topology& topology, std::optional<double> quota) 
   if (topology.pu_count() <= kMaxMatrixWorkers) {
     json["communication_ratios"] = MatrixJson(topology, LevelRatios{});
   }
-  return json.dump(2);
+  return DumpJson(json, 2);
 }
 
 std::string TopologyText(const Topology& topology, std::optional<double> quota) {

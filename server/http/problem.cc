@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/dump_json.h"
+
 namespace gopmill {
 namespace {
 
@@ -92,8 +94,7 @@ HttpResponse ProblemResponse(const Problem& problem) {
   response.content_type = "application/problem+json";
   response.fields.emplace_back("Cache-Control", "no-store");
   if (problem.status == 503) response.fields.emplace_back("Retry-After", kRetryAfterSeconds);
-  using Json = nlohmann::ordered_json;
-  response.body = body.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  response.body = DumpJson(body, 2) + "\n";
   return response;
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/dump_json.h"
 #include "codec/audio_transcoder.h"
 #include "codec/tone_map.h"
 #include "codec/video_encoder.h"
@@ -143,7 +144,7 @@ Result<std::string> ExplainJson(UniqueFd source, const TargetRequest& request,
   json["workers"] = context.workers;
   json["policy"] = context.policy;
   json["units"] = std::move(units);
-  return json.dump(2);
+  return DumpJson(json, 2);
 }
 
 }  // namespace gopmill

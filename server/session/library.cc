@@ -14,6 +14,8 @@
 #include <filesystem>
 #include <string_view>
 
+#include "base/utf8.h"
+
 namespace gopmill {
 namespace {
 
@@ -76,7 +78,8 @@ std::vector<Library::Entry> Library::List() const {
       at.disable_recursion_pending();
       continue;
     }
-    if (!HasMovieExtension(name)) continue;
+    // A name that is not UTF-8 cannot be asked for: no request may hold it.
+    if (!HasMovieExtension(name) || !IsUtf8(name)) continue;
     // By name alone: an entry that is a symlink keeps its own name.
     std::string path = at->path().lexically_relative(folder_).generic_string();
     const auto fd = OpenEntry(path);

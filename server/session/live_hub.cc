@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/dump_json.h"
 #include "base/log.h"
 #include "server/session/plan_json.h"
 
@@ -73,7 +74,7 @@ Status LiveHub::Publish(const std::string& name, PacketSourceOpener open, Done d
     spdlog::info("live {}: the publisher has gone{}", name,
                  status.ok() ? "" : ": " + status.error().ToString());
     if (status.ok()) {
-      done(ordered_json{{"name", name}, {"counts", CountsJson(live->counts())}}.dump(2));
+      done(DumpJson(ordered_json{{"name", name}, {"counts", CountsJson(live->counts())}}, 2));
     } else {
       done(status.error());
     }
@@ -143,7 +144,7 @@ std::string LiveHub::Json() const {
     if (const auto info = source->info()) json["source"] = SourceJson(*info);
     list.push_back(std::move(json));
   }
-  return ordered_json{{"live", std::move(list)}}.dump(2);
+  return DumpJson(ordered_json{{"live", std::move(list)}}, 2);
 }
 
 LiveTotals LiveHub::Totals() const {

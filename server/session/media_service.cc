@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/dump_json.h"
 #include "config/ratio_file.h"
 #include "media/packet_feed.h"
 #include "media/source.h"
@@ -285,7 +286,7 @@ std::string MediaService::Streams() const {
   const MutexLock lock(mutex_);
   for (const auto& [id, session] : running_) list.push_back(StreamJson(session->Snapshot()));
   for (auto it = ended_.rbegin(); it != ended_.rend(); ++it) list.push_back(StreamJson(*it));
-  return nlohmann::ordered_json{{"streams", std::move(list)}}.dump(2);
+  return DumpJson(nlohmann::ordered_json{{"streams", std::move(list)}}, 2);
 }
 
 Result<StreamSnapshot> MediaService::SnapshotOf(StreamId id) const {

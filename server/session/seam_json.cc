@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/dump_json.h"
+
 namespace gopmill {
 namespace {
 
@@ -72,11 +74,10 @@ std::string SeamsJson(const SeamTotals& totals, const SeamLog& log) {
   ordered_json list = ordered_json::array();
   for (const Seam& seam : log.Newest()) list.push_back(SeamJson(seam));
   const std::optional<Seam> worst = log.Worst();
-  return ordered_json{{"totals", SeamTotalsJson(totals)},
-                      {"worst", worst ? SeamJson(*worst) : ordered_json()},
-                      {"kept", kKeptSeams},
-                      {"seams", std::move(list)}}
-      .dump();
+  return DumpJson(ordered_json{{"totals", SeamTotalsJson(totals)},
+                               {"worst", worst ? SeamJson(*worst) : ordered_json()},
+                               {"kept", kKeptSeams},
+                               {"seams", std::move(list)}});
 }
 
 std::string SeamsText(const SeamTotals& t) {

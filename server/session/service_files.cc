@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/dump_json.h"
 #include "media/muxer.h"
 #include "media/resolve_target.h"
 #include "server/session/explain.h"
@@ -60,7 +61,7 @@ void MediaService::Sources(JsonCallback done) {
           if (file_stop_.stop_requested()) break;
           list.push_back(nlohmann::ordered_json::parse(SourceEntryJson(entry)));
         }
-        done(nlohmann::ordered_json{{"sources", std::move(list)}}.dump(2));
+        done(DumpJson(nlohmann::ordered_json{{"sources", std::move(list)}}, 2));
       },
       done);
 }
@@ -91,7 +92,7 @@ std::string MediaService::SourceEntryJson(const Library::Entry& entry) {
   } else {
     json["error"] = ErrorJson(source.error());
   }
-  std::string text = json.dump();
+  std::string text = DumpJson(json);
   const MutexLock lock(mutex_);
   probes_[entry.path] = {
       .size_bytes = entry.size_bytes, .modified_ns = entry.modified_ns, .json = text};

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/dump_json.h"
 #include "server/session/plan_json.h"
 #include "server/session/seam_json.h"
 #include "server/session/stream_stats.h"
@@ -108,6 +109,6 @@ ordered_json StreamJson(const StreamSnapshot& s) {
   return json;
 }
 
-std::string ToJson(const StreamSnapshot& snapshot) { return StreamJson(snapshot).dump(2); }
+std::string ToJson(const StreamSnapshot& snapshot) { return DumpJson(StreamJson(snapshot), 2); }
 
 }  // namespace gopmill

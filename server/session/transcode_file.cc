@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/dump_json.h"
 #include "media/av_error.h"
 #include "server/session/engine.h"
 #include "server/session/explain.h"
@@ -188,7 +189,7 @@ TranscodeReport ReportOf(const StreamSnapshot& s, const Engine& engine) {
   json["video_bps"] = report.video_bps;
   json["scheduler"] = SchedulerJson(engine.scheduler().Stats());
   json["context_cache"] = CacheJson(engine.cache_stats());
-  report.json = json.dump(2);
+  report.json = DumpJson(json, 2);
   return report;
 }
 

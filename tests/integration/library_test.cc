@@ -30,6 +30,7 @@ class LibraryTest : public testing::Test {
     Write(top_ / "movies" / "sub" / "b b.MKV");
     Write(top_ / "movies" / "notes.txt");
     Write(top_ / "movies" / ".hidden.mp4");
+    Write(top_ / "movies" / "latin-\xe9.mp4");  // not UTF-8: no request can name it
     fs::create_symlink(top_ / "secret.mp4", top_ / "movies" / "out.mp4");
     fs::create_symlink("../secret.mp4", top_ / "movies" / "up.mp4");
     fs::create_symlink("a.mp4", top_ / "movies" / "in.mp4");
