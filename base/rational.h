@@ -45,6 +45,10 @@ struct Rational {
   }
 };
 
+// Time bases that are not a stream's.
+inline constexpr Rational kMicros{1, 1'000'000};
+inline constexpr Rational kNanos{1, 1'000'000'000};
+
 enum class Round { kDown, kUp, kNearest };
 
 // `value` counted in ticks of `from` seconds, expressed in ticks of `to` seconds. Negative values
@@ -64,6 +68,11 @@ constexpr std::int64_t Rescale(std::int64_t value, Rational from, Rational to,
     case Round::kNearest: return static_cast<std::int64_t>(floor_div(2 * num + den, 2 * den));
   }
   return 0;
+}
+
+// `seconds` in ticks of `base` seconds, to the nearest.
+constexpr std::int64_t ToTicks(Rational seconds, Rational base) {
+  return Rescale(seconds.num, {1, seconds.den}, base);
 }
 
 }  // namespace gopmill

@@ -14,7 +14,7 @@ extern "C" {
 namespace gopmill {
 namespace {
 
-constexpr const char* kDoing = "The source's audio cannot be copied";
+constexpr const char* kCopying = "The source's audio cannot be copied";
 // Container times closer than this to the count of samples are rounding, not gaps.
 constexpr Rational kJitter{2, 1000};
 
@@ -40,7 +40,7 @@ Status DescribeAac(AVCodecParameters& parameters) {
   const int configuration = channels == 8 ? 7 : channels;
   const int bits = type << 11 | rate_index << 7 | configuration << 3;
   parameters.extradata = static_cast<std::uint8_t*>(av_mallocz(2 + AV_INPUT_BUFFER_PADDING_SIZE));
-  if (parameters.extradata == nullptr) return av::AvError(kDoing, AVERROR(ENOMEM));
+  if (parameters.extradata == nullptr) return av::AvError(kCopying, AVERROR(ENOMEM));
   parameters.extradata_size = 2;
   parameters.extradata[0] = static_cast<std::uint8_t>(bits >> 8);
   parameters.extradata[1] = static_cast<std::uint8_t>(bits & 0xFF);
@@ -58,7 +58,7 @@ Result<AVBSFContext*> OpenHeaderFilter(const AVCodecParameters& parameters, Rati
   if (result >= 0) result = av_bsf_init(context);
   if (result >= 0) return context;
   av_bsf_free(&context);
-  return av::AvError(kDoing, result);
+  return av::AvError(kCopying, result);
 }
 
 }  // namespace
@@ -74,13 +74,13 @@ Result<std::unique_ptr<AudioCopier>> AudioCopier::Open(const AudioInfo& audio, R
   GOPMILL_CHECK(parameters != nullptr);
   made->parameters_.reset(parameters, [](AVCodecParameters* p) { avcodec_parameters_free(&p); });
   const int result = avcodec_parameters_copy(parameters, audio.parameters.get());
-  if (result < 0) return av::AvError(kDoing, result);
+  if (result < 0) return av::AvError(kCopying, result);
   parameters->codec_tag = 0;
   made->source_base_ = audio.time_base;
   made->time_base_ =
       parameters->sample_rate > 0 ? Rational{1, parameters->sample_rate} : audio.time_base;
-  made->start_ = Rescale(start.num, {1, start.den}, made->time_base_);
-  if (end.valid()) made->end_ = Rescale(end.num, {1, end.den}, made->time_base_) - made->start_;
+  made->start_ = ToTicks(start, made->time_base_);
+  if (end.valid()) made->end_ = ToTicks(end, made->time_base_) - made->start_;
   const bool adts = parameters->codec_id == AV_CODEC_ID_AAC && parameters->extradata_size == 0;
   if (adts && global_header) {
     GOPMILL_ASSIGN_OR_RETURN(AVBSFContext * filter, OpenHeaderFilter(*parameters, audio.time_base));
@@ -96,7 +96,7 @@ Status AudioCopier::StripHeaders(AVPacket& packet, bool& keep) {
   int result = av_bsf_send_packet(headers_.get(), &packet);
   if (result >= 0) result = av_bsf_receive_packet(headers_.get(), &packet);
   keep = result >= 0;
-  if (result == AVERROR(ENOMEM)) return av::AvError(kDoing, result);
+  if (result == AVERROR(ENOMEM)) return av::AvError(kCopying, result);
   if (!keep) {
     av_packet_unref(&packet);
     av_bsf_flush(headers_.get());

@@ -13,7 +13,7 @@ extern "C" {
 namespace gopmill {
 namespace {
 
-constexpr const char* kDoing = "The audio encoder failed";
+constexpr const char* kEncoding = "The audio encoder failed";
 constexpr std::size_t kSkipSamplesBytes = 10;
 
 // Only formats of float, so that no rounding comes between mixing and encoding.
@@ -33,7 +33,7 @@ Status AddDiscard(AVPacket& packet, std::int64_t samples) {
   }
   std::uint8_t* data =
       av_packet_new_side_data(&packet, AV_PKT_DATA_SKIP_SAMPLES, kSkipSamplesBytes);
-  if (data == nullptr) return av::AvError(kDoing, AVERROR(ENOMEM));
+  if (data == nullptr) return av::AvError(kEncoding, AVERROR(ENOMEM));
   std::fill_n(data, kSkipSamplesBytes, std::uint8_t{0});
   for (unsigned i = 0; i < 4; ++i) {  // little endian, as libavcodec reads it
     data[4 + i] = static_cast<std::uint8_t>(samples >> (8 * i) & 0xFF);
@@ -79,7 +79,7 @@ Status AudioEncoder::SendFrame(AudioFifo& fifo, int samples) {
   frame->pts = fifo.position();
   int result = av_channel_layout_copy(&frame->ch_layout, &context_->ch_layout);
   if (result >= 0) result = av_frame_get_buffer(frame.get(), 0);
-  if (result < 0) return av::AvError(kDoing, result);
+  if (result < 0) return av::AvError(kEncoding, result);
   const bool planar = av_sample_fmt_is_planar(context_->sample_fmt) != 0;
   const int channels = context_->ch_layout.nb_channels;
   for (int i = 0; i < channels; ++i) {
@@ -89,7 +89,7 @@ Status AudioEncoder::SendFrame(AudioFifo& fifo, int samples) {
   fifo.Drop(samples);
   fed_ = true;
   result = avcodec_send_frame(context_.get(), frame.get());
-  if (result < 0) return av::AvError(kDoing, result);
+  if (result < 0) return av::AvError(kEncoding, result);
   return OkStatus();
 }
 
@@ -98,7 +98,7 @@ Status AudioEncoder::Receive(std::vector<av::Packet>& out) {
     av::Packet packet = av::NewPacket();
     const int result = avcodec_receive_packet(context_.get(), packet.get());
     if (result == AVERROR(EAGAIN) || result == AVERROR_EOF) return OkStatus();
-    if (result < 0) return av::AvError(kDoing, result);
+    if (result < 0) return av::AvError(kEncoding, result);
     packet->dts = packet->pts;
     if (packet->duration > 0 && packet->duration < context_->frame_size) {
       GOPMILL_RETURN_IF_ERROR(AddDiscard(*packet, context_->frame_size - packet->duration));
@@ -117,7 +117,7 @@ Status AudioEncoder::Encode(AudioFifo& fifo, bool end, std::vector<av::Packet>& 
   if (fifo.size() > 0) GOPMILL_RETURN_IF_ERROR(SendFrame(fifo, static_cast<int>(fifo.size())));
   if (!fed_) return OkStatus();  // no sound at all: no packets
   const int result = avcodec_send_frame(context_.get(), nullptr);
-  if (result < 0) return av::AvError(kDoing, result);
+  if (result < 0) return av::AvError(kEncoding, result);
   return Receive(out);
 }
 

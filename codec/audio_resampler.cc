@@ -16,7 +16,7 @@ extern "C" {
 namespace gopmill {
 namespace {
 
-constexpr const char* kDoing = "The audio cannot be converted";
+constexpr const char* kConverting = "The audio cannot be converted";
 
 // A layout that is only a number of channels is taken as the usual one of that number.
 AVChannelLayout Known(const AVChannelLayout& layout) {
@@ -56,7 +56,7 @@ Result<std::unique_ptr<AudioResampler>> AudioResampler::Open(const AVFrame& like
   if (result >= 0) result = av_opt_set_int(raw, "exact_rational", 1, 0);
   if (result >= 0) result = swr_init(raw);
   const Status mixed =
-      result >= 0 ? made->MakeMatrix(in, out) : Status(av::AvError(kDoing, result));
+      result >= 0 ? made->MakeMatrix(in, out) : Status(av::AvError(kConverting, result));
   av_channel_layout_uninit(&in);
   if (!mixed.ok()) return mixed.error();
   return made;
@@ -77,7 +77,7 @@ Status AudioResampler::MakeMatrix(const AVChannelLayout& in, const AVChannelLayo
   const int result = swr_build_matrix2(
       &in, &out, kLevel, kLevel, 0, std::numeric_limits<int>::max(), 1, matrix_.data(),
       static_cast<std::ptrdiff_t>(columns), AV_MATRIX_ENCODING_NONE, nullptr);
-  return result < 0 ? Status(av::AvError(kDoing, result)) : OkStatus();
+  return result < 0 ? Status(av::AvError(kConverting, result)) : OkStatus();
 }
 
 void AudioResampler::Mix(std::int64_t count) {
@@ -115,7 +115,7 @@ Result<std::int64_t> AudioResampler::Convert(const AVFrame* frame) {
   const int made = swr_convert(
       swr_.get(), reinterpret_cast<std::uint8_t**>(resampled_pointers_.data()), room,
       frame == nullptr ? nullptr : const_cast<const std::uint8_t**>(frame->extended_data), in);
-  if (made < 0) return av::AvError(kDoing, made);
+  if (made < 0) return av::AvError(kConverting, made);
   const std::int64_t kept = Cap(made);
   out_count_ += kept;
   if (matrix_.empty()) {

@@ -20,10 +20,6 @@ constexpr std::int64_t kLeadPackets = 4, kTrailPackets = 3;
 // reservoirs, filters. Opus asks for 80 ms (RFC 7845 section 4.6), which is the most.
 constexpr std::int64_t kPrerollShare = 4;
 
-std::int64_t ToSamples(Rational seconds, int rate) {
-  return Rescale(seconds.num, {1, seconds.den}, {1, rate});
-}
-
 // The first sample that is encoded for a segment: a packet border, or the start of the stream.
 std::int64_t EncodeFrom(const AudioGrid& grid, std::int64_t first_packet) {
   return std::max<std::int64_t>(first_packet - kLeadPackets, 0) * grid.frame_size;
@@ -35,7 +31,7 @@ class Segment {
       : task_(task),
         stop_(stop),
         source_rate_(task.index->source->audio->sample_rate),
-        start_(ToSamples(task.start, source_rate_)),
+        start_(ToTicks(task.start, {1, source_rate_})),
         first_(task.grid.borders[static_cast<std::size_t>(task.number)]),
         end_(task.grid.borders[static_cast<std::size_t>(task.number) + 1]),
         from_(EncodeFrom(task.grid, first_)),
@@ -189,8 +185,8 @@ std::int64_t AudioLength(const SourceIndex& index, Rational start, Rational dura
   for (const SourceIndex::Audio& packet : index.audio) {
     end = std::max(end, packet.position + packet.samples);
   }
-  const std::int64_t length = Rescale(end, {1, source_rate}, {1, rate}) - ToSamples(start, rate);
-  const std::int64_t most = duration.valid() ? ToSamples(duration, rate) : length;
+  const std::int64_t length = Rescale(end, {1, source_rate}, {1, rate}) - ToTicks(start, {1, rate});
+  const std::int64_t most = duration.valid() ? ToTicks(duration, {1, rate}) : length;
   return std::max<std::int64_t>(std::min(length, most), 0);
 }
 
@@ -199,7 +195,7 @@ PacketRange AudioPackets(const SourceIndex& index, const AudioGrid& grid, Ration
   const int source_rate = index.source->audio->sample_rate;
   const Rational sample{1, grid.rate}, source_sample{1, source_rate};
   const auto k = static_cast<std::size_t>(number);
-  const std::int64_t clip = ToSamples(start, source_rate);
+  const std::int64_t clip = ToTicks(start, {1, source_rate});
   const std::int64_t from = clip +
                             Rescale(EncodeFrom(grid, grid.borders[k]), sample, source_sample) -
                             source_rate / kPrerollShare;

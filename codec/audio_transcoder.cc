@@ -21,13 +21,9 @@ constexpr Rational kLongestGap{3600, 1};
 // Silence is made and encoded in pieces of this size, samples.
 constexpr std::int64_t kSilencePiece = 48'000;
 
-std::int64_t ToSamples(Rational seconds, int rate) {
-  return Rescale(seconds.num, {1, seconds.den}, {1, rate});
-}
-
 std::optional<std::int64_t> Limit(const AudioClip& clip, int rate) {
   if (!clip.end.valid()) return std::nullopt;
-  return std::max<std::int64_t>(ToSamples(clip.end, rate) - ToSamples(clip.start, rate), 0);
+  return std::max<std::int64_t>(ToTicks(clip.end, {1, rate}) - ToTicks(clip.start, {1, rate}), 0);
 }
 
 std::shared_ptr<const AVCodecParameters> ParametersOf(const AVCodecContext& context) {
@@ -69,7 +65,7 @@ Status AudioTranscoder::Impl::OpenChain(const StreamPlan& plan, const AudioClip&
   source_base = audio.time_base;
   rate = plan.target.sample_rate;
   channels = plan.target.channels;
-  start = ToSamples(clip.start, rate);
+  start = ToTicks(clip.start, {1, rate});
   GOPMILL_ASSIGN_OR_RETURN(decoder, AudioDecoder::Open(*audio.parameters, audio.time_base));
   GOPMILL_ASSIGN_OR_RETURN(encoder, AudioEncoder::Open(plan.target, global_header));
   parameters = ParametersOf(encoder->context());

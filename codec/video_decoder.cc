@@ -20,7 +20,7 @@ namespace {
 constexpr int kMaxFailuresPerCall = 256;
 // Pictures a decoder holds: references plus the ones that wait for their turn.
 constexpr std::size_t kPicturesHeld = 8;
-constexpr std::size_t kContextBytes = 2U << 20U;
+constexpr std::size_t kDecoderBytes = 2U << 20U;
 
 Error NotDecodable(std::string_view codec) {
   return Error{.code = Code::kUnsupported,
@@ -93,7 +93,7 @@ void VideoDecoder::Flush() {
 std::size_t VideoDecoder::footprint_bytes() const {
   const int picture =
       av_image_get_buffer_size(context_->pix_fmt, context_->width, context_->height, 64);
-  return kContextBytes + kPicturesHeld * static_cast<std::size_t>(std::max(picture, 0));
+  return kDecoderBytes + kPicturesHeld * static_cast<std::size_t>(std::max(picture, 0));
 }
 
 }  // namespace gopmill

@@ -26,7 +26,7 @@ std::size_t PicturesHeld(VideoCodec codec) {
   }
   return 0;
 }
-constexpr std::size_t kContextBytes = 4U << 20U;
+constexpr std::size_t kEncoderBytes = 4U << 20U;
 
 // Frames that wait in front of the codec, where steering wants to see further ahead than the codec
 // does by itself.
@@ -204,7 +204,7 @@ Result<std::shared_ptr<const AVCodecParameters>> EncoderParameters(VideoEncoder&
 std::size_t VideoEncoder::footprint_bytes() const {
   const int picture = av_image_get_buffer_size(static_cast<AVPixelFormat>(spec_.pixel_format),
                                                spec_.width, spec_.height, 64);
-  return kContextBytes + PicturesHeld(spec_.codec) * static_cast<std::size_t>(std::max(picture, 0));
+  return kEncoderBytes + PicturesHeld(spec_.codec) * static_cast<std::size_t>(std::max(picture, 0));
 }
 
 }  // namespace gopmill

@@ -84,16 +84,18 @@ std::string Aac(std::string_view config) {
 }
 
 // A sample entry, its fixed part before the boxes inside, its configuration box and how that reads.
-struct Entry {
+struct SampleEntry {
   std::string_view type, config, name;
   std::size_t fixed;
   std::string (*read)(std::string_view);
 };
-constexpr std::size_t kVisual = 78, kAudio = 28;
-constexpr std::array kEntries{
-    Entry{"avc1", "avcC", "avc1.", kVisual, Avc}, Entry{"hvc1", "hvcC", "hvc1.", kVisual, Hevc},
-    Entry{"av01", "av1C", "av01.", kVisual, Av1}, Entry{"vp09", "vpcC", "vp09.", kVisual, Vp9},
-    Entry{"mp4a", "esds", "mp4a.", kAudio, Aac},
+constexpr std::size_t kVisualFixed = 78, kAudioFixed = 28;
+constexpr std::array kSampleEntries{
+    SampleEntry{"avc1", "avcC", "avc1.", kVisualFixed, Avc},
+    SampleEntry{"hvc1", "hvcC", "hvc1.", kVisualFixed, Hevc},
+    SampleEntry{"av01", "av1C", "av01.", kVisualFixed, Av1},
+    SampleEntry{"vp09", "vpcC", "vp09.", kVisualFixed, Vp9},
+    SampleEntry{"mp4a", "esds", "mp4a.", kAudioFixed, Aac},
 };
 
 std::optional<std::string_view> Descend(std::string_view bytes,
@@ -122,7 +124,7 @@ Result<std::string> CodecString(std::string_view init_segment) {
   if (!box || box->size() < 8) return InternalError("An init segment has no sample description.");
   const std::string_view entries = box->substr(8);
   if (Box(entries, "Opus")) return std::string("Opus");
-  for (const Entry& entry : kEntries) {
+  for (const SampleEntry& entry : kSampleEntries) {
     const auto sample = Box(entries, entry.type);
     if (!sample || sample->size() < entry.fixed) continue;
     const auto config = Box(sample->substr(entry.fixed), entry.config);

@@ -13,7 +13,7 @@
 namespace gopmill {
 namespace {
 
-constexpr int kBufferBytes = 64 * 1024;
+constexpr int kReadBufferBytes = 64 * 1024;
 constexpr int kPollMillis = 50;  // how late a stop is noticed while a pipe is silent
 
 }  // namespace
@@ -24,9 +24,9 @@ FdIo::FdIo(int fd, std::stop_token stop) : fd_(fd), stop_(std::move(stop)) {
     seekable_ = true;
     size_ = status.st_size;
   }
-  auto* buffer = static_cast<unsigned char*>(av_malloc(kBufferBytes));
+  auto* buffer = static_cast<unsigned char*>(av_malloc(kReadBufferBytes));
   GOPMILL_CHECK(buffer != nullptr);
-  context_ = avio_alloc_context(buffer, kBufferBytes, 0, this, &FdIo::OnRead, nullptr,
+  context_ = avio_alloc_context(buffer, kReadBufferBytes, 0, this, &FdIo::OnRead, nullptr,
                                 seekable_ ? &FdIo::OnSeek : nullptr);
   GOPMILL_CHECK(context_ != nullptr);
   context_->seekable = seekable_ ? AVIO_SEEKABLE_NORMAL : 0;

@@ -87,7 +87,7 @@ void Ingest::MakePlan(const Target& target) {
   plan->target = target;
   plan->counted_pts = source_->counted_pts();
   const Rational time_base = info.video.time_base;
-  const SourceTicks start = Rescale(target.start.num, {1, target.start.den}, time_base);
+  const SourceTicks start = ToTicks(target.start, time_base);
   // After a seek the first packet lies before the start. In the whole source it is the start.
   const SourceTicks first = plan->counted_pts ? 0 : first_video_->pts;
   const SourceTicks origin = std::max(first, start);
@@ -103,8 +103,7 @@ void Ingest::MakePlan(const Target& target) {
   if (target.rate_mode == RateMode::kBitrate) options.bitrate = target.bitrate;
   if (target.duration.valid()) {
     // Frames that start before start + duration.
-    options.frame_limit = plan->grid.FrameCount(
-        start + Rescale(target.duration.num, {1, target.duration.den}, time_base));
+    options.frame_limit = plan->grid.FrameCount(start + ToTicks(target.duration, time_base));
   }
   planner_ = std::make_unique<UnitPlanner>(plan->grid, options);
   describer_ = std::make_unique<PacketDescriber>(source_->info(), plan->counted_pts);

@@ -16,7 +16,7 @@ namespace gopmill {
 namespace {
 
 // Large enough that a fragment takes few calls, small against the session's own buffers.
-constexpr int kBufferBytes = 64 * 1024;
+constexpr int kWriteBufferBytes = 64 * 1024;
 
 }  // namespace
 
@@ -32,10 +32,10 @@ Error MuxError(std::string_view doing, int native) {
 Result<std::unique_ptr<MuxSink>> MuxSink::ToCallback(Output output) {
   std::unique_ptr<MuxSink> sink(new MuxSink);
   sink->output_ = std::move(output);
-  auto* buffer = static_cast<std::uint8_t*>(av_malloc(kBufferBytes));
+  auto* buffer = static_cast<std::uint8_t*>(av_malloc(kWriteBufferBytes));
   GOPMILL_CHECK(buffer != nullptr);
-  sink->context_ =
-      avio_alloc_context(buffer, kBufferBytes, 1, sink.get(), nullptr, &MuxSink::OnWrite, nullptr);
+  sink->context_ = avio_alloc_context(buffer, kWriteBufferBytes, 1, sink.get(), nullptr,
+                                      &MuxSink::OnWrite, nullptr);
   GOPMILL_CHECK(sink->context_ != nullptr);
   sink->context_->seekable = 0;
   return sink;

@@ -11,7 +11,6 @@
 namespace gopmill {
 namespace {
 
-constexpr Rational kNanos{1, 1'000'000'000};
 // How late a reader that waits notices that it was stopped.
 constexpr std::chrono::milliseconds kStopInterval{50};
 

@@ -6,11 +6,7 @@
 #include "media/muxer.h"
 
 namespace gopmill {
-namespace {
-
-constexpr Rational kNanos{1, 1'000'000'000};
-
-}  // namespace
+namespace {}  // namespace
 
 PacketForwarder::PacketForwarder(std::span<const MuxTrack> tracks, OnPacket on_packet)
     : on_packet_(std::move(on_packet)), packets_(tracks.size(), 0) {

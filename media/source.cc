@@ -202,14 +202,14 @@ bool Source::Impl::LandedBehind(std::int64_t at_us) const {
   const AVPacket* first = FirstHeldPicture();
   if (first == nullptr) return true;
   const std::int64_t time = first->pts != AV_NOPTS_VALUE ? first->pts : first->dts;
-  return time != AV_NOPTS_VALUE && Rescale(time, info->video.time_base, {1, 1'000'000}) > at_us;
+  return time != AV_NOPTS_VALUE && Rescale(time, info->video.time_base, kMicros) > at_us;
 }
 
 Status Source::SeekBefore(Rational seconds) {
   if (!impl_->io.seekable()) {
     return InvalidArgument("start", "A pipe cannot be sought in.", "a source that is a file");
   }
-  const std::int64_t at = impl_->start_us + Rescale(seconds.num, {1, seconds.den}, {1, 1'000'000});
+  const std::int64_t at = impl_->start_us + ToTicks(seconds, kMicros);
   for (const std::int64_t back : kSeekBack) {
     const std::int64_t to = std::max(at - back, impl_->start_us);
     const int code = avformat_seek_file(impl_->format.get(), -1, INT64_MIN, to, to, 0);

@@ -11,7 +11,6 @@
 namespace gopmill {
 namespace {
 
-constexpr Rational kMicros{1, 1'000'000};
 // The longest gap in the sound that is believed when the source's length is not known.
 constexpr Rational kLongestGap{3600, 1};
 // Bytes of a packet's two ends that go into its fingerprint.

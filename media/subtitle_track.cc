@@ -16,7 +16,6 @@ extern "C" {
 namespace gopmill {
 namespace {
 
-constexpr Rational kMicros{1, 1'000'000};
 constexpr std::int64_t kNoEnd = -1;
 constexpr std::size_t kMaxTextBytes = std::size_t{64} << 10U;  // of one cue
 constexpr std::size_t kMaxNameBytes = 200;

@@ -6,7 +6,6 @@
 
 namespace gopmill {
 namespace {
-constexpr Rational kMicros{1, 1'000'000};
 // Pictures that may be decoded between one and its turn to be shown; the codecs allow 16.
 constexpr int kMaxReorderFrames = 32;
 

@@ -7,12 +7,12 @@
 namespace gopmill {
 namespace {
 
-constexpr double kNewest = 1.0 / 8;
+constexpr double kNewestWeight = 1.0 / 8;
 // For classes without a deadline of their own.
 constexpr double kDefaultDeadlineNs = 1e9;
 
 void Average(double& mean, double value) {
-  mean = mean <= 0 ? value : mean + kNewest * (value - mean);
+  mean = mean <= 0 ? value : mean + kNewestWeight * (value - mean);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace gopmill::sim {
 namespace {
 
-constexpr const char* kAccepted =
+constexpr const char* kAcceptedArrivals =
     "closed, poisson, batch:N, geometric:N, onoff or live; N 1 to 1000";
 constexpr int kMaxBatch = 1000;
 constexpr double kOnShare = 0.25;
@@ -24,7 +24,7 @@ Result<int> BatchSize(std::string_view digits) {
       batch > kMaxBatch) {
     return InvalidArgument("arrivals",
                            "\"" + std::string(digits.substr(0, 40)) + "\" is no size of a batch.",
-                           kAccepted);
+                           kAcceptedArrivals);
   }
   return batch;
 }
@@ -93,7 +93,7 @@ Result<Arrivals> ParseArrivals(const std::string& text) {
     return Arrivals{kind, batch};
   }
   return InvalidArgument("arrivals", "\"" + text.substr(0, 40) + "\" is no kind of arrivals.",
-                         kAccepted);
+                         kAcceptedArrivals);
 }
 
 void SetArrivals(Workload& workload, const Arrivals& arrivals, double load, int workers,

@@ -14,7 +14,7 @@
 namespace gopmill::sim {
 namespace {
 
-constexpr const char* kAccepted = "NAME=FROM:TO:STEP or NAME=VALUE,VALUE,...";
+constexpr const char* kAcceptedSweep = "NAME=FROM:TO:STEP or NAME=VALUE,VALUE,...";
 constexpr std::size_t kMaxValues = 1000;
 
 std::vector<std::string> Split(const std::string& text, char separator) {
@@ -36,7 +36,8 @@ std::optional<double> Number(const std::string& text) {
 }
 
 Error BadSweep(const std::string& text, std::string_view why) {
-  return InvalidArgument("sweep", fmt::format("\"{}\": {}", text.substr(0, 80), why), kAccepted);
+  return InvalidArgument("sweep", fmt::format("\"{}\": {}", text.substr(0, 80), why),
+                         kAcceptedSweep);
 }
 
 // The values of FROM:TO:STEP; nothing if the text has not that form.

@@ -31,7 +31,7 @@ constexpr std::array kPresets = {
                    "a chiplet server: 2 sockets x 12 L3 x 8 cores"},
 };
 
-constexpr const char* kAccepted =
+constexpr const char* kAcceptedTopology =
     "a name that gopmill simulate --list prints, pu:N, chiplet:N, hwloc synthetic notation like "
     "\"pack:2 l3:4 core:8 pu:1\", or a file ending in .xml; at most 4096 PUs";
 
@@ -101,7 +101,8 @@ Result<Machine> LoadMachine(const std::string& text) {
   if (!topology.ok()) {
     Error error = topology.error();
     if (error.parameter.empty()) error.parameter = "topology";
-    error.accepted = error.accepted.empty() ? kAccepted : error.accepted + "; or " + kAccepted;
+    error.accepted =
+        error.accepted.empty() ? kAcceptedTopology : error.accepted + "; or " + kAcceptedTopology;
     return error.With("\"" + text.substr(0, 80) + "\"");
   }
   return Machine{text, std::move(topology).value(), RatiosOf(text)};

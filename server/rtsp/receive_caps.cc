@@ -79,7 +79,7 @@ std::string EncodingName(const GstStructure& caps) {
   return found == kStaticPayloads.end() || !stated ? "" : std::string(found->name);
 }
 
-std::string_view VideoCodec(std::string_view name, const GstStructure& caps) {
+std::string_view VideoCodecOf(std::string_view name, const GstStructure& caps) {
   if (name == "video/x-h264") return "h264";
   if (name == "video/x-h265") return "hevc";
   if (name == "video/mpeg") return Int(caps, "mpegversion") == 4 ? "mpeg4" : "mpeg2video";
@@ -93,7 +93,7 @@ std::string_view MpegAudioCodec(const GstStructure& caps) {
   return Int(caps, "layer") == 3 ? "mp3" : "mp2";
 }
 
-std::string_view AudioCodec(std::string_view name, const GstStructure& caps) {
+std::string_view AudioCodecOf(std::string_view name, const GstStructure& caps) {
   if (name == "audio/mpeg") return MpegAudioCodec(caps);
   if (name == "audio/x-opus") return "opus";
   if (name == "audio/x-ac3") return "ac3";
@@ -135,10 +135,10 @@ std::optional<CodedTrack> CodedTrackOf(const GstCaps& caps) {
   const GstStructure& structure = *gst_caps_get_structure(&caps, 0);
   const std::string_view name = gst_structure_get_name(&structure);
   CodedTrack track;
-  track.codec = VideoCodec(name, structure);
+  track.codec = VideoCodecOf(name, structure);
   if (track.codec.empty()) {
     track.kind = TrackKind::kAudio;
-    track.codec = AudioCodec(name, structure);
+    track.codec = AudioCodecOf(name, structure);
     track.sample_rate = track.codec == "opus" ? 48'000 : Int(structure, "rate");
     track.channels = std::max(1, Int(structure, "channels"));
   }

@@ -9,7 +9,6 @@ namespace gopmill {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
-constexpr Rational kNanos{1, kSecond};
 // Added to the first arrival, so that a track that turns out to begin earlier has room.
 constexpr std::int64_t kLead = 10 * kSecond;
 // Reports that put the tracks farther apart than this against their arrival are not believed: some

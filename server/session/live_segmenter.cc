@@ -6,11 +6,7 @@
 #include "media/segment_muxer.h"
 
 namespace gopmill {
-namespace {
-
-constexpr Rational kNanos{1, 1'000'000'000};
-
-}  // namespace
+namespace {}  // namespace
 
 Result<std::unique_ptr<PacketOutput>> LiveSegmenter::Open(std::span<const MuxTrack> tracks,
                                                           const LiveCut& cut,

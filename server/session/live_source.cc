@@ -8,7 +8,6 @@
 namespace gopmill {
 namespace {
 
-constexpr Rational kNanos{1, 1'000'000'000};
 // How late a reader that waits notices that its stream was stopped.
 constexpr std::chrono::milliseconds kStopInterval{50};
 // Who reads a packet in less did not wait for its publisher.

@@ -7,7 +7,6 @@
 namespace gopmill {
 namespace {
 
-constexpr Rational kNanos{1, 1'000'000'000};
 // How late a stream that waits for another one notices that it was stopped.
 constexpr std::chrono::milliseconds kStopInterval{50};
 

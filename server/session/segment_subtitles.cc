@@ -13,8 +13,6 @@
 namespace gopmill {
 namespace {
 
-constexpr Rational kMicros{1, 1'000'000};
-
 // "01:02:03.004"
 std::string Clock(std::int64_t us) {
   const std::int64_t ms = us / 1000;
@@ -25,7 +23,7 @@ std::string Clock(std::int64_t us) {
 // The cues that are seen between two times of the movie, on the movie's clock.
 std::string Cues(const SegmentedMovie& movie, std::size_t rendition, std::int64_t begin_us,
                  std::int64_t end_us) {
-  const std::int64_t zero = Rescale(movie.zero.num, {1, movie.zero.den}, kMicros);
+  const std::int64_t zero = ToTicks(movie.zero, kMicros);
   std::string text;
   for (const SubtitleCue& cue : movie.index->subtitles[movie.subtitles[rendition].track].cues) {
     const std::int64_t start = std::max<std::int64_t>(cue.start_us - zero, 0);

@@ -81,15 +81,13 @@ SourceTicks Planner::Origin(SourceTicks start, Rational fps) const {
 
 Status Planner::Cut(const Target& target) {
   const VideoInfo& video = index_->source->video;
-  const SourceTicks start = Rescale(target.start.num, {1, target.start.den}, video.time_base);
+  const SourceTicks start = ToTicks(target.start, video.time_base);
   const SourceTicks origin = Origin(start, target.fps);
   grid_ = OutputGrid(target.fps, video.fps, video.time_base, origin);
   movie_->zero = Rational{origin * video.time_base.num, video.time_base.den}.Reduced();
   std::int64_t frames = grid_.FrameCount(index_->video_end);
   if (target.duration.valid()) {
-    frames = std::min(
-        frames, grid_.FrameCount(start + Rescale(target.duration.num, {1, target.duration.den},
-                                                 video.time_base)));
+    frames = std::min(frames, grid_.FrameCount(start + ToTicks(target.duration, video.time_base)));
   }
   if (frames <= 0) {
     return InvalidArgument("start", "There is no picture in this part of the source.",

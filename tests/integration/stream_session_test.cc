@@ -15,7 +15,7 @@
 namespace gopmill::test {
 namespace {
 
-constexpr const char* kSmall = "width=176 height=144 fit=stretch fps=15 bitrate=70k";
+constexpr const char* kSmallRequest = "width=176 height=144 fit=stretch fps=15 bitrate=70k";
 
 bool IdleNow(const Engine& engine) {
   const SchedulerStats stats = engine.scheduler().Stats();
@@ -38,7 +38,7 @@ bool AllIdle(const Engine& engine) {
 TEST(StreamSession, DeliversEveryPlannedFrame) {
   const auto engine = MakeEngine("h-cahrw", 2);
   const Outcome outcome =
-      RunStream(*engine, "ref-animation.mpg", std::string(kSmall) + " duration=20");
+      RunStream(*engine, "ref-animation.mpg", std::string(kSmallRequest) + " duration=20");
   EXPECT_EQ(outcome.snapshot.state, StreamState::kDone);
   EXPECT_EQ(outcome.snapshot.frames_out, 300);
   EXPECT_EQ(outcome.snapshot.frames_planned, 300);
@@ -63,7 +63,7 @@ void ExpectCleanCertificate(const char* movie, const std::string& params) {
 }
 
 TEST(StreamSession, SeamsAreCleanOverAllKindsOfCuts) {
-  const std::string small = std::string(kSmall) + " duration=6";
+  const std::string small = std::string(kSmallRequest) + " duration=6";
   ExpectCleanCertificate("ref-street.mpg", small);  // closed GOPs
   ExpectCleanCertificate("ref-street.mpg", small + " container=ts fps=23.976");
   ExpectCleanCertificate("ref-street.mpg", small + " maxrate=80k bufsize=80k unit=1");
@@ -80,13 +80,13 @@ TEST(StreamSession, StalledClientHoldsItsWindowWhileOthersFinish) {
   std::promise<void> let_go;
   std::shared_future<void> gate(let_go.get_future());
   constexpr std::size_t kWindow = 512 << 10;
-  TestStream stalled(*engine, 0, "ref-street.mpg", kSmall,
+  TestStream stalled(*engine, 0, "ref-street.mpg", kSmallRequest,
                      [gate](std::span<const std::uint8_t>) {
                        gate.wait();
                        return OkStatus();
                      },
                      {.window_bytes = kWindow});
-  TestStream other(*engine, 1, "ref-talk.mpg", std::string(kSmall) + " duration=20");
+  TestStream other(*engine, 1, "ref-talk.mpg", std::string(kSmallRequest) + " duration=20");
   EXPECT_EQ(other.Finish().snapshot.state, StreamState::kDone);
   const StreamSnapshot held = stalled.session().Snapshot();
   EXPECT_EQ(held.state, StreamState::kRunning);
@@ -122,10 +122,11 @@ TEST(StreamSession, ClientThatLeavesFreesTheCoresWithin100Ms) {
 
 TEST(StreamSession, FailingSinkEndsItsStreamAlone) {
   const auto engine = MakeEngine("fifo", 2);
-  TestStream failing(*engine, 0, "ref-street.mpg", kSmall, [](std::span<const std::uint8_t>) {
-    return Status(Error{.code = Code::kIo, .message = "The client is gone."});
-  });
-  TestStream other(*engine, 1, "ref-talk.mpg", std::string(kSmall) + " duration=10");
+  TestStream failing(*engine, 0, "ref-street.mpg", kSmallRequest,
+                     [](std::span<const std::uint8_t>) {
+                       return Status(Error{.code = Code::kIo, .message = "The client is gone."});
+                     });
+  TestStream other(*engine, 1, "ref-talk.mpg", std::string(kSmallRequest) + " duration=10");
   const Outcome failed = failing.Finish();
   EXPECT_EQ(failed.snapshot.state, StreamState::kFailed);
   ASSERT_TRUE(failed.snapshot.error.has_value());
@@ -135,7 +136,7 @@ TEST(StreamSession, FailingSinkEndsItsStreamAlone) {
 
 TEST(StreamSession, ErrorBeforeTheFirstByteNeverStartsTheSink) {
   const auto engine = MakeEngine("fifo", 1);
-  const Outcome outcome = RunStream(*engine, "../manifest.json", kSmall);
+  const Outcome outcome = RunStream(*engine, "../manifest.json", kSmallRequest);
   EXPECT_EQ(outcome.snapshot.state, StreamState::kFailed);
   EXPECT_FALSE(outcome.started);
   EXPECT_EQ(outcome.snapshot.error->code, Code::kUnsupported);
@@ -165,7 +166,7 @@ TEST(StreamSession, CancellingAtAnyMomentNeverHangs) {
     StreamSession* session = nullptr;
     std::promise<void> ready;
     auto wait = ready.get_future().share();
-    TestStream stream(*engine, static_cast<std::uint64_t>(round), "ref-street.mpg", kSmall,
+    TestStream stream(*engine, static_cast<std::uint64_t>(round), "ref-street.mpg", kSmallRequest,
                       [&, wait](std::span<const std::uint8_t>) {
                         wait.wait();
                         if (writes++ == round) session->Cancel();

@@ -9,58 +9,58 @@ namespace gopmill {
 namespace {
 
 constexpr Rational kMs{1, 1000};
-constexpr int kRate = 48000;
+constexpr int kSampleRate = 48000;
 
 TEST(AudioTimelineTest, TheFirstFrameStartsAnew) {
   AudioTimeline line(kMs, {3600, 1});
-  EXPECT_FALSE(line.CarriesOn(500, 1024, kRate));
+  EXPECT_FALSE(line.CarriesOn(500, 1024, kSampleRate));
   EXPECT_EQ(line.expected(), 521);
 }
 
 TEST(AudioTimelineTest, RoundingToMillisecondsIsNoGap) {
   AudioTimeline line(kMs, {3600, 1});
   for (std::int64_t n = 0; n < 100'000; ++n) {
-    const std::int64_t pts = Rescale(n * 1024, {1, kRate}, kMs);
-    ASSERT_EQ(line.CarriesOn(pts, 1024, kRate), n > 0) << n;
+    const std::int64_t pts = Rescale(n * 1024, {1, kSampleRate}, kMs);
+    ASSERT_EQ(line.CarriesOn(pts, 1024, kSampleRate), n > 0) << n;
   }
 }
 
 TEST(AudioTimelineTest, GapsAndOverlapsStartAnew) {
   AudioTimeline line(kMs, {3600, 1});
-  EXPECT_FALSE(line.CarriesOn(0, 4800, kRate));
-  EXPECT_TRUE(line.CarriesOn(119, 4800, kRate));   // 19 ms late: might be jitter
-  EXPECT_FALSE(line.CarriesOn(250, 4800, kRate));  // 50 ms late
-  EXPECT_FALSE(line.CarriesOn(300, 4800, kRate));  // 50 ms early
-  EXPECT_TRUE(line.CarriesOn(400, 4800, kRate));
+  EXPECT_FALSE(line.CarriesOn(0, 4800, kSampleRate));
+  EXPECT_TRUE(line.CarriesOn(119, 4800, kSampleRate));   // 19 ms late: might be jitter
+  EXPECT_FALSE(line.CarriesOn(250, 4800, kSampleRate));  // 50 ms late
+  EXPECT_FALSE(line.CarriesOn(300, 4800, kSampleRate));  // 50 ms early
+  EXPECT_TRUE(line.CarriesOn(400, 4800, kSampleRate));
 }
 
 TEST(AudioTimelineTest, AfterALossASmallGapCounts) {
   AudioTimeline line(kMs, {3600, 1});
-  EXPECT_FALSE(line.CarriesOn(0, 480, kRate));
+  EXPECT_FALSE(line.CarriesOn(0, 480, kSampleRate));
   line.NoteLoss();
-  EXPECT_FALSE(line.CarriesOn(20, 480, kRate));  // one packet of 10 ms is missing
-  EXPECT_TRUE(line.CarriesOn(40, 480, kRate));   // not lost: jitter
+  EXPECT_FALSE(line.CarriesOn(20, 480, kSampleRate));  // one packet of 10 ms is missing
+  EXPECT_TRUE(line.CarriesOn(40, 480, kSampleRate));   // not lost: jitter
 }
 
 TEST(AudioTimelineTest, ASmallOffsetThatStaysIsCorrectedOnce) {
   AudioTimeline line(kMs, {3600, 1});
-  EXPECT_FALSE(line.CarriesOn(0, 4800, kRate));
+  EXPECT_FALSE(line.CarriesOn(0, 4800, kSampleRate));
   int restarts = 0;
-  for (int n = 1; n < 100; ++n) restarts += line.CarriesOn(n * 100 + 5, 4800, kRate) ? 0 : 1;
+  for (int n = 1; n < 100; ++n) restarts += line.CarriesOn(n * 100 + 5, 4800, kSampleRate) ? 0 : 1;
   EXPECT_EQ(restarts, 1);
 }
 
 TEST(AudioTimelineTest, ABrokenTimeIsNotFilled) {
   AudioTimeline line(kMs, {60, 1});
-  EXPECT_FALSE(line.CarriesOn(0, 4800, kRate));
-  EXPECT_TRUE(line.CarriesOn(90'000'000, 4800, kRate));
-  EXPECT_TRUE(line.CarriesOn(90'000'100, 4800, kRate));
+  EXPECT_FALSE(line.CarriesOn(0, 4800, kSampleRate));
+  EXPECT_TRUE(line.CarriesOn(90'000'000, 4800, kSampleRate));
+  EXPECT_TRUE(line.CarriesOn(90'000'100, 4800, kSampleRate));
 }
 
 TEST(AudioTimelineTest, WithoutTimesFramesFollowEachOther) {
   AudioTimeline line(kMs, {60, 1});
-  EXPECT_FALSE(line.CarriesOn(std::nullopt, 4800, kRate));
-  EXPECT_TRUE(line.CarriesOn(std::nullopt, 4800, kRate));
+  EXPECT_FALSE(line.CarriesOn(std::nullopt, 4800, kSampleRate));
+  EXPECT_TRUE(line.CarriesOn(std::nullopt, 4800, kSampleRate));
   EXPECT_EQ(line.expected(), 200);
 }
 

@@ -84,27 +84,29 @@ TEST(RatiosOfLevelsTest, PairsOfALevelAreTakenTogether) {
   EXPECT_THAT(measured.at(NodeKind::kCore).median, DoubleNear(0.9, 1e-12));
 }
 
-Interval At(double median) {
+Interval IntervalAt(double median) {
   return {.median = median, .low = median, .high = median, .coverage = 0.95};
 }
 
 TEST(UsableRatiosTest, MissingLevelsTakeTheNextCloserOne) {
-  const LevelRatios r = UsableRatios({{NodeKind::kL2, At(1.2)}, {NodeKind::kPackage, At(1.5)}});
+  const LevelRatios r =
+      UsableRatios({{NodeKind::kL2, IntervalAt(1.2)}, {NodeKind::kPackage, IntervalAt(1.5)}});
   EXPECT_EQ(RatiosOption(r), "ratios=1/1.2/1.2/1.2/1.5/1.5");
 }
 
 TEST(UsableRatiosTest, NeverBelowOneNorBelowACloserLevel) {
-  const LevelRatios r = UsableRatios({{NodeKind::kCore, At(0.93)},
-                                      {NodeKind::kL3, At(1.30049)},
-                                      {NodeKind::kNuma, At(1.1)},
-                                      {NodeKind::kMachine, At(12.34567)}});
+  const LevelRatios r = UsableRatios({{NodeKind::kCore, IntervalAt(0.93)},
+                                      {NodeKind::kL3, IntervalAt(1.30049)},
+                                      {NodeKind::kNuma, IntervalAt(1.1)},
+                                      {NodeKind::kMachine, IntervalAt(12.34567)}});
   EXPECT_EQ(RatiosOption(r), "ratios=1/1/1.3/1.3/1.3/12.346");
   EXPECT_EQ(RatiosOption(UsableRatios({})), "ratios=1/1/1/1/1/1");
 }
 
 TEST(UsableRatiosTest, TheOptionIsOneThatTheSchedulerTakes) {
   PolicyOptions options;
-  const LevelRatios r = UsableRatios({{NodeKind::kL3, At(1.0625)}, {NodeKind::kMachine, At(2)}});
+  const LevelRatios r =
+      UsableRatios({{NodeKind::kL3, IntervalAt(1.0625)}, {NodeKind::kMachine, IntervalAt(2)}});
   ASSERT_TRUE(ParsePolicyOptions(RatiosOption(r), 2, options).ok());
   EXPECT_TRUE(ValidateRatios(options.ratios, 2).ok());
   EXPECT_THAT(options.ratios.levels.numa, DoubleNear(1.0625, 5e-4));

@@ -8,7 +8,7 @@
 namespace gopmill {
 namespace {
 
-constexpr Rational k90kHz{1, 90'000};
+constexpr Rational kMpegClock{1, 90'000};
 constexpr Rational k48kHz{1, 48'000};
 constexpr std::int64_t kNone = INT64_MIN;  // AV_NOPTS_VALUE
 
@@ -24,14 +24,14 @@ std::pair<std::int64_t, std::int64_t> Fix(TimestampRepair& repair, std::size_t t
 }
 
 TEST(TimestampRepair, StartsAtZero) {
-  TimestampRepair repair(1'400'000, {{.time_base = k90kHz}});
+  TimestampRepair repair(1'400'000, {{.time_base = kMpegClock}});
   EXPECT_EQ(Fix(repair, 0, 126'000, 126'000).first, 0);
   EXPECT_EQ(Fix(repair, 0, 129'600, 129'600).first, 3600);
   EXPECT_EQ(repair.repaired(), 0);
 }
 
 TEST(TimestampRepair, ClosesAJumpInAllTracksAtOnce) {
-  TimestampRepair repair(0, {{.time_base = k90kHz}, {.time_base = k48kHz}});
+  TimestampRepair repair(0, {{.time_base = kMpegClock}, {.time_base = k48kHz}});
   Fix(repair, 0, 0, 0);
   Fix(repair, 1, 0, 0, 1024);
   EXPECT_EQ(Fix(repair, 0, 9'000'000, 9'000'000).first, 3600) << "100 s taken out";
@@ -42,39 +42,40 @@ TEST(TimestampRepair, ClosesAJumpInAllTracksAtOnce) {
 }
 
 TEST(TimestampRepair, ClosesAJumpBackwards) {
-  TimestampRepair repair(0, {{.time_base = k90kHz}});
+  TimestampRepair repair(0, {{.time_base = kMpegClock}});
   Fix(repair, 0, 900'000, 900'000);
   EXPECT_EQ(Fix(repair, 0, 0, 0).first, 903'600);
 }
 
 // Else one broken composition offset makes hours of doubled frames.
 TEST(TimestampRepair, TakesAPresentationTimeFarOffItsDecodingTimeForMissing) {
-  TimestampRepair reordering(0, {{.time_base = k90kHz, .reorders = true, .frame_seconds = 0.04}});
+  TimestampRepair reordering(0,
+                             {{.time_base = kMpegClock, .reorders = true, .frame_seconds = 0.04}});
   Fix(reordering, 0, 3600, 0);
   EXPECT_EQ(Fix(reordering, 0, 90'000'000, 3600).first, kNone);
   EXPECT_EQ(Fix(reordering, 0, 10'800, 7200).first, 10'800);
   EXPECT_EQ(reordering.repaired(), 1);
-  TimestampRepair plain(0, {{.time_base = k90kHz, .frame_seconds = 0.04}});
+  TimestampRepair plain(0, {{.time_base = kMpegClock, .frame_seconds = 0.04}});
   EXPECT_EQ(Fix(plain, 0, -90'000'000, 0).first, 0);
-  TimestampRepair slow(0, {{.time_base = k90kHz, .reorders = true, .frame_seconds = 1}});
+  TimestampRepair slow(0, {{.time_base = kMpegClock, .reorders = true, .frame_seconds = 1}});
   EXPECT_EQ(Fix(slow, 0, 16 * 90'000, 0).first, 16 * 90'000) << "sixteen frames of a second";
 }
 
 TEST(TimestampRepair, KeepsAGapThatMayBeMeant) {
-  TimestampRepair repair(0, {{.time_base = k90kHz}});
+  TimestampRepair repair(0, {{.time_base = kMpegClock}});
   Fix(repair, 0, 0, 0);
   EXPECT_EQ(Fix(repair, 0, 450'000, 450'000).first, 450'000) << "5 s";
 }
 
 TEST(TimestampRepair, FillsInMissingTimesWhereOrderIsKnown) {
-  TimestampRepair repair(0, {{.time_base = k90kHz, .frame_seconds = 0.04}});
+  TimestampRepair repair(0, {{.time_base = kMpegClock, .frame_seconds = 0.04}});
   Fix(repair, 0, 0, 0);
   EXPECT_EQ(Fix(repair, 0, kNone, 3600).first, 3600);
   EXPECT_EQ(Fix(repair, 0, kNone, kNone).first, 7200);
 }
 
 TEST(TimestampRepair, LeavesUnknownDisplayTimesUnknown) {
-  TimestampRepair repair(0, {{.time_base = k90kHz, .reorders = true, .frame_seconds = 0.04}});
+  TimestampRepair repair(0, {{.time_base = kMpegClock, .reorders = true, .frame_seconds = 0.04}});
   Fix(repair, 0, 3600, 0);
   const auto [pts, dts] = Fix(repair, 0, kNone, kNone);
   EXPECT_EQ(pts, kNone);
