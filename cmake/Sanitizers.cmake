@@ -12,6 +12,14 @@ if(GOPMILL_SANITIZE)
   add_link_options(-fsanitize=${GOPMILL_SANITIZE})
 endif()
 
+# Sanitizer builds are not optimised, because that takes most of the time to compile them; what
+# computes for seconds in the tests asks for it.
+function(gopmill_optimise_when_sanitized target)
+  if(GOPMILL_SANITIZE)
+    target_compile_options(${target} PRIVATE -O1)
+  endif()
+endfunction()
+
 if(GOPMILL_COVERAGE)
   add_compile_options(--coverage -fprofile-update=atomic)
   add_link_options(--coverage)

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# gopmill_test(NAME name SOURCES ... DEPS ... LABELS ... [TIMEOUT seconds]) makes one GoogleTest
-# program and registers each of its cases with ctest.
+# gopmill_test(NAME name SOURCES ... DEPS ... LABELS ... [TIMEOUT seconds] [NOT_SANITIZED filter])
+# makes one GoogleTest program and registers its cases with ctest.
 #
 # LABELS say when a case runs: unit, integration, golden, browser, setup, lint name its kind; `long`
 # keeps it out of tools/test (not out of tools/test --all); `asan` and `tsan` add it to the sanitizer
 # stages, where all of `unit` runs anyway under asan.
+#
+# NOT_SANITIZED names cases that sanitizer builds leave out: long computations in one thread, and
+# comparisons of bytes, which find nothing more there and take minutes.
 #
 # Every test runs in the top folder of the sources, so that tests/... and movies/files/... are good
 # relative paths, and finds the program under test in the variable GOPMILL_PROGRAM.
@@ -13,6 +16,7 @@ enable_testing()
 find_package(GTest REQUIRED)
 include(GoogleTest)
 
+set(GOPMILL_TEST_SHARDS 3)
 set(GOPMILL_TEST_ENVIRONMENT "GOPMILL_PROGRAM=${PROJECT_BINARY_DIR}/gopmill")
 
 # Building one of these builds the test programs that have the label.
@@ -21,7 +25,7 @@ foreach(label unit integration golden fuzz browser asan tsan)
 endforeach()
 
 function(gopmill_test)
-  cmake_parse_arguments(ARG "" "NAME;TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAME;TIMEOUT;NOT_SANITIZED" "SOURCES;DEPS;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
   endif()
@@ -29,6 +33,21 @@ function(gopmill_test)
   target_include_directories(${ARG_NAME} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${ARG_NAME} PRIVATE gopmill_warnings gopmill_test_main GTest::gmock
                                             ${ARG_DEPS})
+  foreach(label ${ARG_LABELS})
+    if(TARGET tests_${label})
+      add_dependencies(tests_${label} ${ARG_NAME})
+    endif()
+  endforeach()
+  if(GOPMILL_SANITIZE)
+    gopmill_register_shards()
+  else()
+    gopmill_register_cases()
+  endif()
+endfunction()
+
+# The two ways to register the program of gopmill_test, with its arguments. One test per case: what
+# people see and choose from.
+macro(gopmill_register_cases)
   gtest_discover_tests(
     ${ARG_NAME}
     DISCOVERY_MODE PRE_TEST
@@ -37,11 +56,6 @@ function(gopmill_test)
     TEST_LIST ${ARG_NAME}_TESTS
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
     PROPERTIES TIMEOUT ${ARG_TIMEOUT} ENVIRONMENT "${GOPMILL_TEST_ENVIRONMENT}")
-  foreach(label ${ARG_LABELS})
-    if(TARGET tests_${label})
-      add_dependencies(tests_${label} ${ARG_NAME})
-    endif()
-  endforeach()
   # gtest_discover_tests flattens lists, so a property with several values is set by a file that ctest
   # reads after the discovery.
   set(labels_file ${CMAKE_CURRENT_BINARY_DIR}/${ARG_NAME}_labels.cmake)
@@ -51,7 +65,27 @@ function(gopmill_test)
     "  set_tests_properties(\${${ARG_NAME}_TESTS} PROPERTIES LABELS \"${ARG_LABELS}\")\n"
     "endif()\n")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${labels_file})
-endfunction()
+endmacro()
+
+# A few runs of the whole program: an instrumented program takes 0.1 to 0.3 s to start, and there are
+# 1,500 cases.
+macro(gopmill_register_shards)
+  math(EXPR last "${GOPMILL_TEST_SHARDS} - 1")
+  math(EXPR timeout "${ARG_TIMEOUT} * 5")
+  foreach(shard RANGE ${last})
+    add_test(
+      NAME ${ARG_NAME}/${shard}
+      COMMAND ${ARG_NAME}
+      WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(
+      ${ARG_NAME}/${shard}
+      PROPERTIES
+        LABELS "${ARG_LABELS}"
+        TIMEOUT ${timeout}
+        ENVIRONMENT
+        "${GOPMILL_TEST_ENVIRONMENT};GTEST_TOTAL_SHARDS=${GOPMILL_TEST_SHARDS};GTEST_SHARD_INDEX=${shard};GTEST_FILTER=-${ARG_NOT_SANITIZED}")
+  endforeach()
+endmacro()
 
 # gopmill_script_test(NAME name COMMAND ... LABELS ... [TIMEOUT seconds]) registers a script as one
 # test. Exit code 77 means skipped: what the test needs is not on this machine.

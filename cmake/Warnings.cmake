@@ -10,3 +10,8 @@ target_compile_options(
 target_compile_options(
   gopmill_warnings
   INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety;-Werror=thread-safety>)
+# In a unity build each file is a header of the compiler's own, and a type of its anonymous namespace
+# looks as if it were in one.
+target_compile_options(
+  gopmill_warnings
+  INTERFACE $<$<AND:$<BOOL:${CMAKE_UNITY_BUILD}>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>)
