@@ -182,6 +182,9 @@ void SegmentService::Answer(Waiting waiting) {
   if (!name.ok()) return Reply(waiting, name.error());
   const auto parsed = ParseSegmentParams(request.params, defaults_);
   if (!parsed.ok()) return Reply(waiting, parsed.error());
+  const auto service_class = scheduler_.ClassOf(parsed->target.service_class.value_or(""));
+  if (!service_class.ok()) return Reply(waiting, service_class.error());
+  waiting.service_class = *service_class;
   const auto shelved = shelf_.Get(request.path, *parsed, request.params, reading_.get_token());
   if (!shelved.ok()) return Reply(waiting, shelved.error());
   const SegmentedMovie& movie = *shelved->movie;
@@ -279,6 +282,7 @@ Status SegmentService::Join(const std::string& key, const Waiting& waiting, Medi
   first = found == making_.end();
   if (first && making_.size() >= kMaxSegmentsMaking) return Busy();
   making = first ? (making_[key] = std::make_shared<Making>()) : found->second;
+  if (first) making->service_class = waiting.service_class;
   making->waiters.push_back({waiting.ticket, waiting.done, std::move(part)});
   open_.erase(waiting.ticket);
   ++(first ? stats_.made : stats_.shared);
@@ -332,6 +336,7 @@ Status SegmentService::Submit(SegmentWork work, const Shelved& movie, const std:
   std::int64_t bytes = 1;
   for (const av::Packet& packet : work.packets) bytes += packet->size;
   if (work.unit) bytes += work.unit->spec.source_bytes;
+  const auto frames = static_cast<std::uint32_t>(work.unit ? work.unit->spec.frame_count() : 0);
   const PartName name{.track = work.audio ? PartTrack::kAudio : PartTrack::kVideo,
                       .rendition = static_cast<int>(work.rendition)};
   const StreamId stream = StreamOf(TrackOf(*movie.movie, name).identity);
@@ -344,12 +349,17 @@ Status SegmentService::Submit(SegmentWork work, const Shelved& movie, const std:
         --jobs_out_;
         changed_.NotifyAll();
       });
+  const Duration within = scheduler_.classes()[making->service_class].deadline;
   const MutexLock lock(mutex_);  // units of one stream are submitted one after the other
   ++jobs_out_;
-  const Status status = scheduler_.Submit({.unit = {stream, UnitIndex{next_unit_++}},
-                                           .stream_number = stream.value,
-                                           .cost_bytes = static_cast<std::size_t>(bytes)},
-                                          std::move(job));
+  const Status status = scheduler_.Submit(
+      {.unit = {stream, UnitIndex{next_unit_++}},
+       .stream_number = stream.value,
+       .cost_bytes = static_cast<std::size_t>(bytes),
+       .frames = frames,
+       .service_class = making->service_class,
+       .deadline = within > Duration::zero() ? SteadyNow() + within : kNoDeadline},
+      std::move(job));
   if (!status.ok()) --jobs_out_;
   return status;
 }

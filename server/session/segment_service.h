@@ -71,6 +71,7 @@ class SegmentService {
     PartTicket ticket = 0;
     PartRequest request;
     PartCallback done;
+    std::uint16_t service_class = 0;  // index into the scheduler's classes
   };
   struct Waiter {
     PartTicket ticket = 0;
@@ -80,6 +81,7 @@ class SegmentService {
   struct Making {  // one transcode and all who wait for it
     std::vector<Waiter> waiters;
     std::stop_source stop;
+    std::uint16_t service_class = 0;  // of the first who asked
   };
 
   void RunTasks();

@@ -9,68 +9,20 @@ import math
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import threading
-import time
 from array import array
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import hls_check  # noqa: E402
+from served import Server, check, run_all, wait_until  # noqa: E402
 
-PROGRAM = os.environ["GOPMILL_PROGRAM"]
 LADDER = "rungs=320x180:150k,192x108:60k&preset=ultrafast"
 ONE = "width=192&bitrate=60k&preset=ultrafast"
-failures = []
-
-
-def check(condition, text):
-    if not condition:
-        failures.append(text)
-        print("FAIL", text, flush=True)
-
-
-class Server:
-    def __init__(self, library="movies/files", *flags):
-        self.process = subprocess.Popen(
-            [PROGRAM, "serve", "--library", str(library), "--http-port", "0", "--rtsp-port", "0", *flags],
-            stderr=subprocess.PIPE, text=True)
-        for line in self.process.stderr:
-            found = re.search(r"listening on (http://127\.0\.0\.1:(\d+))", line)
-            if found:
-                self.base, self.port = found[1], int(found[2])
-                break
-        threading.Thread(target=self.process.stderr.read, daemon=True).start()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.send_signal(signal.SIGTERM)
-        check(self.process.wait(timeout=60) == 0, "the server ends cleanly")
-
-    def get(self, path, method="GET", **headers):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
-        connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
-        answer = connection.getresponse()
-        return answer, answer.read()
-
-    def metric(self, name):
-        text = self.get("/metrics")[1].decode()
-        return float(re.search(rf"^{re.escape(name)} (\S+)$", text, re.M)[1])
-
-
-def wait_until(condition, text):
-    end = time.monotonic() + 20
-    while time.monotonic() < end:
-        if condition():
-            return
-        time.sleep(0.02)
-    check(False, text)
 
 
 def decoded_frames(url, *options):
@@ -152,11 +104,11 @@ def conditions_and_ranges(server):
     path = f"/v1/hls/sync-720p.mp4/v0-9.m4s?{ONE}"
     made = server.metric("gopmill_segments_made_total")
     tag = server.get(path)[0].getheader("ETag")
-    answer, body = server.get(path, If_None_Match=tag)
+    answer, body = server.get(path, headers={"If-None-Match": tag})
     check(answer.status == 304 and not body, "If-None-Match")
     check(server.metric("gopmill_segments_made_total") == made + 1, "a condition costs no transcode")
     whole = server.get(path)[1]
-    answer, body = server.get(path, Range="bytes=100-199")
+    answer, body = server.get(path, headers={"Range": "bytes=100-199"})
     check(answer.status == 206 and body == whole[100:200], "a range")
     answer, body = server.get(path, "HEAD")
     check(int(answer.getheader("Content-Length")) == len(whole) and not body, "HEAD")
@@ -180,9 +132,9 @@ def one_transcode_for_all(server):
 def leaving_cancels(server):
     connection = http.client.HTTPConnection("127.0.0.1", server.port)
     connection.request("GET", "/v1/hls/modern-1080p.mkv/v0-5.m4s?preset=veryslow&bitrate=9M&fps=120")
-    wait_until(lambda: server.metric("gopmill_segments_making") == 1, "a segment is being made")
+    wait_until(lambda: server.metric("gopmill_segments_making") == 1, 20, "a segment is being made")
     connection.close()
-    wait_until(lambda: server.metric("gopmill_segments_making") == 0, "a client left and its segment goes on")
+    wait_until(lambda: server.metric("gopmill_segments_making") == 0, 20, "a client left and its segment goes on")
     check(server.metric('gopmill_parts_total{kind="cancelled"}') >= 1, "cancelled is counted")
 
 
@@ -191,13 +143,13 @@ def cache_outlives_the_server(folder):
     flags = ("--segment-cache", str(folder / "kept"), "--segment-cache-bytes", "1MiB")
     with Server("movies/files", *flags) as first:
         body = first.get(path)[1]
-        wait_until(lambda: first.metric('gopmill_segment_cache_total{result="stored"}') == 1, "a segment is kept")
+        wait_until(lambda: first.metric('gopmill_segment_cache_total{result="stored"}') == 1, 20, "a segment is kept")
     with Server("movies/files", *flags) as second:
         check(second.get(path)[1] == body, "a kept segment has the same bytes")
         check(second.metric("gopmill_segments_made_total") == 0, "a kept segment is not made again")
         for k in range(0, 30):
             second.get(f"/v1/hls/modern-720p.mp4/v0-{k}.m4s?width=320&bitrate=400k&preset=ultrafast")
-        wait_until(lambda: second.metric('gopmill_segment_cache_total{result="evicted"}') > 0, "the oldest go")
+        wait_until(lambda: second.metric('gopmill_segment_cache_total{result="evicted"}') > 0, 20, "the oldest go")
         size = sum(file.stat().st_size for file in (folder / "kept").iterdir())
         check(size <= 1 << 20, f"{size} bytes in a cache of 1 MiB")
     for file in (folder / "kept").iterdir():  # damage is a miss
@@ -208,7 +160,7 @@ def cache_outlives_the_server(folder):
     blocked.write_text("a file where the folder should be", encoding="utf-8")
     with Server("movies/files", "--segment-cache", str(blocked)) as fourth:
         check(fourth.get(path)[1] == body, "a cache that cannot be written is only a miss")
-        wait_until(lambda: fourth.metric('gopmill_segment_cache_total{result="failed"}') == 1, "and counted")
+        wait_until(lambda: fourth.metric('gopmill_segment_cache_total{result="failed"}') == 1, 20, "and counted")
 
 
 def sound_has_no_seams(folder):
@@ -273,22 +225,33 @@ def a_replaced_movie(folder):
         check(server.get(f"/v1/hls/movie.mp4/{segment}")[0].status == 404, "segments of the old movie are gone")
 
 
+def service_classes():
+    """A segment runs in the class that was asked for; the bytes are the same."""
+    part = f"/v1/hls/sync-720p.mp4/v0-1.m4s?{ONE}"
+    with Server("movies/files", "--segment-cache-bytes", "0", "--classes", "live:3,batch:1") as server:
+        batch = server.get(f"{part}&class=batch")[1]
+        wait_until(lambda: server.metric('gopmill_class_served_seconds_total{class="batch"}') > 0, 20, "batch has run")
+        check(server.metric('gopmill_class_served_seconds_total{class="live"}') == 0, "and no other class")
+        check(server.get(part)[1] == batch, "the same bytes in the first class")
+        wait_until(lambda: server.metric('gopmill_class_served_seconds_total{class="live"}') > 0, 20, "it has run")
+        playlist = server.get(f"/v1/hls/sync-720p.mp4/v0.m3u8?{ONE}&class=batch")[1].decode()
+        check("class=batch" in playlist, "the names in a playlist keep the class")
+        for path in (f"{part}&class=none", "/v1/hls/sync-720p.mp4/master.m3u8?class=none"):
+            answer, body = server.get(path)
+            check(answer.status == 400 and b"live, batch" in body, f"{path}: {answer.status} {body}")
+
+
 def main():
     folder = Path(tempfile.mkdtemp())
     try:
         with Server("movies/files", "--segment-cache", str(folder / "cache")) as server:
-            for test in [garbage, conditions_and_ranges, obeys_the_rules, clients_decode_every_picture,
-                         a_seek_makes_what_it_shows, one_transcode_for_all, leaving_cancels]:
-                print(test.__name__, flush=True)
-                test(server)
-            gstreamer_decodes_all(server, folder)
-            same_bytes(server, folder)
-        for test in [cache_outlives_the_server, sound_has_no_seams, a_replaced_movie]:
-            print(test.__name__, flush=True)
-            test(folder)
+            run_all([garbage, conditions_and_ranges, obeys_the_rules, clients_decode_every_picture,
+                     a_seek_makes_what_it_shows, one_transcode_for_all, leaving_cancels], server)
+            run_all([gstreamer_decodes_all, same_bytes], server, folder)
+        run_all([service_classes])
+        return run_all([cache_outlives_the_server, sound_has_no_seams, a_replaced_movie], folder)
     finally:
         shutil.rmtree(folder)
-    return 1 if failures else 0
 
 
 if __name__ == "__main__":
