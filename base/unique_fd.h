@@ -16,6 +16,8 @@ class UniqueFd {
   UniqueFd& operator=(const UniqueFd&) = delete;
   ~UniqueFd();
   [[nodiscard]] int get() const { return fd_; }
+  // The caller closes it.
+  [[nodiscard]] int Release() { return std::exchange(fd_, -1); }
   [[nodiscard]] bool valid() const { return fd_ >= 0; }
 
  private:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -35,8 +36,9 @@ std::uint64_t MixBytes(std::uint64_t hash, const std::uint8_t* data, std::size_t
 
 class Indexer {
  public:
-  Indexer(std::unique_ptr<Source> source, int audio_track)
+  Indexer(std::unique_ptr<Source> source, int audio_track, std::vector<SubtitleTrack> beside)
       : source_(std::move(source)),
+        beside_(std::move(beside)),
         repair_(source_->start_us(), RepairTracks(*source_->info())),
         describer_(source_->info(), source_->counted_pts()),
         index_(std::make_shared<SourceIndex>()) {
@@ -60,6 +62,7 @@ class Indexer {
   static std::int64_t SeekTime(const AVPacket& packet, Rational time_base);
 
   std::unique_ptr<Source> source_;
+  std::vector<SubtitleTrack> beside_;
   TimestampRepair repair_;
   PacketDescriber describer_;
   std::shared_ptr<SourceIndex> index_;
@@ -142,6 +145,7 @@ Result<std::shared_ptr<const SourceIndex>> Indexer::Run() {
   }
   index_->truncated = source_->truncated();
   index_->subtitles = source_->TakeSubtitles();
+  std::ranges::move(beside_, std::back_inserter(index_->subtitles));
   std::erase_if(index_->subtitles, [](const SubtitleTrack& track) { return track.cues.empty(); });
   return std::shared_ptr<const SourceIndex>(std::move(index_));
 }
@@ -166,14 +170,15 @@ std::size_t SourceIndex::footprint_bytes() const {
 }
 
 Result<std::shared_ptr<const SourceIndex>> IndexSource(UniqueFd fd, const std::stop_token& stop,
-                                                       int audio_track) {
+                                                       int audio_track,
+                                                       std::vector<SubtitleTrack> beside) {
   GOPMILL_ASSIGN_OR_RETURN(
       auto source,
       Source::Open(std::move(fd), stop, {.subtitles = true, .audio_track = audio_track}));
   if (!source->info()->seekable) {
     return Error{.code = Code::kUnsupported, .message = "A pipe cannot be served in segments."};
   }
-  return Indexer(std::move(source), audio_track).Run();
+  return Indexer(std::move(source), audio_track, std::move(beside)).Run();
 }
 
 }  // namespace gopmill

@@ -53,11 +53,12 @@ struct SourceIndex {
   [[nodiscard]] std::size_t footprint_bytes() const;
 };
 
-// Reads the source to its end, with the sound track of this number (SourceOptions). Errors as
-// Source::Open, and kUnsupported beyond kMaxIndexedPackets or on a pipe; kCorrupt when there is no
-// picture.
+// Reads the source to its end, with the sound track of this number (SourceOptions); its subtitles
+// are followed by those of files `beside` it. Errors as Source::Open, and kUnsupported beyond
+// kMaxIndexedPackets or on a pipe; kCorrupt when there is no picture.
 Result<std::shared_ptr<const SourceIndex>> IndexSource(UniqueFd fd, const std::stop_token& stop,
-                                                       int audio_track = 0);
+                                                       int audio_track = 0,
+                                                       std::vector<SubtitleTrack> beside = {});
 
 // Identifies a packet among those of its source, whatever place reading began at.
 std::uint64_t PacketFingerprint(const AVPacket& packet);

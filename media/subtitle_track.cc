@@ -44,11 +44,15 @@ std::string Payload(std::string_view text) {
 
 }  // namespace
 
+std::string TagText(std::string_view text) {
+  std::string tag = WellFormed(text, kMaxNameBytes);
+  std::erase_if(tag, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '"'; });
+  return tag;
+}
+
 std::string StreamTag(const AVStream& stream, const char* name) {
   const AVDictionaryEntry* entry = av_dict_get(stream.metadata, name, nullptr, 0);
-  std::string text = WellFormed(entry == nullptr ? "" : entry->value, kMaxNameBytes);
-  std::erase_if(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '"'; });
-  return text;
+  return TagText(entry == nullptr ? "" : entry->value);
 }
 
 std::string StreamLanguage(const AVStream& stream) {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/rational.h"
@@ -33,17 +34,18 @@ struct SubtitleCue {
 };
 
 struct SubtitleTrack {
-  int stream_index = -1;
-  std::string codec;     // FFmpeg's name: "subrip"
-  std::string language;  // ISO 639 as the source has it, empty = unknown
-  std::string title;     // as the source has it
+  int stream_index = -1;  // -1: in a file beside the movie
+  std::string codec;      // FFmpeg's name: "subrip"
+  std::string language;   // ISO 639 as the source has it, empty = unknown
+  std::string title;      // as the source has it
   bool is_default = false, forced = false;
   std::vector<SubtitleCue> cues;  // by start; only in a SourceIndex
   bool incomplete = false;
 };
 
-// Of a stream's metadata, for JSON and playlists: one line of UTF-8 without quotes; empty if there
-// is none.
+// For JSON and playlists: one line of UTF-8 without quotes, not long.
+std::string TagText(std::string_view text);
+// That of a stream's metadata; empty if there is none.
 std::string StreamTag(const AVStream& stream, const char* name);
 // ISO 639, empty if the stream says "undetermined".
 std::string StreamLanguage(const AVStream& stream);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/session/library.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
@@ -12,9 +13,13 @@
 #include <cctype>
 #include <cerrno>
 #include <filesystem>
+#include <memory>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 
 #include "base/utf8.h"
+#include "media/subtitle_file.h"
 
 namespace gopmill {
 namespace {
@@ -37,7 +42,50 @@ int OpenBeneath(int root, const char* path, std::uint64_t flags) {
   return static_cast<int>(syscall(SYS_openat2, root, path, &how, sizeof(how)));
 }
 
+Library::Entry EntryOf(std::string path, const struct stat& status) {
+  return {.path = std::move(path),
+          .size_bytes = status.st_size,
+          .modified_ns = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec,
+          .subtitles = {}};
+}
+
+// Gives each file of subtitles to the movies with the longest name that its own begins with.
+void GiveSubtitles(std::vector<std::string> texts, std::vector<Library::Entry>& entries) {
+  std::ranges::sort(texts);
+  std::unordered_multimap<std::string_view, Library::Entry*> movies;
+  for (Library::Entry& entry : entries) movies.emplace(StemOf(entry.path), &entry);
+  for (const std::string& text : texts) {
+    const std::size_t name = text.rfind('/') + 1;  // 0 without a folder
+    std::string_view stem = StemOf(text);
+    while (!movies.contains(stem) && stem.find('.', name) != std::string_view::npos) {
+      stem = StemOf(stem);
+    }
+    for (auto [at, end] = movies.equal_range(stem); at != end; ++at) {
+      auto& list = at->second->subtitles;
+      if (list.size() < kMaxSubtitleFiles) list.push_back(text.substr(name));
+    }
+  }
+}
+
+// Names in a folder that begin with `stem` and a dot.
+std::vector<std::string> NamesFrom(UniqueFd folder, std::string_view stem) {
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(fdopendir(folder.get()), &closedir);
+  if (open == nullptr) return names;
+  (void)folder.Release();  // `open` closes it
+  while (const dirent* entry = readdir(open.get())) {
+    const std::string_view name = entry->d_name;
+    if (name.size() > stem.size() && name.starts_with(stem) && name[stem.size()] == '.' &&
+        IsUtf8(name)) {
+      names.emplace_back(name);
+    }
+  }
+  return names;
+}
+
 }  // namespace
+
+std::string_view StemOf(std::string_view name) { return name.substr(0, name.rfind('.')); }
 
 bool HasMovieExtension(const std::string& name) {
   const auto dot = name.rfind('.');
@@ -70,6 +118,7 @@ Result<UniqueFd> Library::OpenEntry(const std::string& path) const {
 std::vector<Library::Entry> Library::List() const {
   namespace fs = std::filesystem;
   std::vector<Entry> entries;
+  std::vector<std::string> texts;  // paths of files of subtitles
   std::error_code code;
   fs::recursive_directory_iterator at(folder_, fs::directory_options::skip_permission_denied, code);
   for (const fs::recursive_directory_iterator end; !code && at != end; at.increment(code)) {
@@ -79,19 +128,46 @@ std::vector<Library::Entry> Library::List() const {
       continue;
     }
     // A name that is not UTF-8 cannot be asked for: no request may hold it.
-    if (!HasMovieExtension(name) || !IsUtf8(name)) continue;
+    const bool movie = HasMovieExtension(name);
+    if ((!movie && !HasSubtitleExtension(name)) || !IsUtf8(name)) continue;
     // By name alone: an entry that is a symlink keeps its own name.
     std::string path = at->path().lexically_relative(folder_).generic_string();
+    if (!movie) {
+      if (texts.size() < kMaxLibraryEntries) texts.push_back(std::move(path));
+      continue;
+    }
     const auto fd = OpenEntry(path);
     struct stat status {};
     if (!fd.ok() || fstat(fd->get(), &status) != 0) continue;
-    entries.push_back(
-        {.path = std::move(path),
-         .size_bytes = status.st_size,
-         .modified_ns = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec});
+    entries.push_back(EntryOf(std::move(path), status));
     if (entries.size() == kMaxLibraryEntries) break;
   }
   std::ranges::sort(entries, {}, &Entry::path);
+  GiveSubtitles(std::move(texts), entries);
+  return entries;
+}
+
+std::vector<Library::Entry> Library::SubtitlesOf(const std::string& path) const {
+  const std::size_t name = path.rfind('/') + 1;  // 0 without a folder
+  const std::string folder = name == 0 ? "." : path.substr(0, name);
+  UniqueFd fd(OpenBeneath(root_.get(), folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid()) return {};
+  std::vector<Entry> found(1);
+  found.front().path = path;
+  std::vector<std::string> texts;
+  for (std::string& other : NamesFrom(std::move(fd), StemOf(path).substr(name))) {
+    const std::string whole = path.substr(0, name) + other;
+    if (HasSubtitleExtension(other)) texts.push_back(whole);
+    if (HasMovieExtension(other) && whole != path) found.emplace_back().path = whole;
+  }
+  GiveSubtitles(std::move(texts), found);
+  std::vector<Entry> entries;
+  for (const std::string& text : found.front().subtitles) {
+    const std::string whole = path.substr(0, name) + text;
+    const auto file = OpenEntry(whole);
+    struct stat status {};
+    if (file.ok() && fstat(file->get(), &status) == 0) entries.push_back(EntryOf(whole, status));
+  }
   return entries;
 }
 

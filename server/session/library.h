@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -20,6 +21,7 @@ namespace gopmill {
 
 inline constexpr std::size_t kMaxLibraryEntries = 10'000;
 inline constexpr int kMaxLibraryDepth = 8;
+inline constexpr std::size_t kMaxSubtitleFiles = 32;  // of one movie
 
 class Library {
  public:
@@ -34,9 +36,13 @@ class Library {
     std::string path;  // below the root, with slashes
     std::int64_t size_bytes = 0;
     std::int64_t modified_ns = 0;
+    std::vector<std::string> subtitles;  // names of the files beside it; filled by List only
   };
   // All files with a movie's extension, sorted by path; hidden ones are left out.
   [[nodiscard]] std::vector<Entry> List() const;
+  // The files of subtitles that lie beside a movie, sorted by path, at most kMaxSubtitleFiles:
+  // those whose name begins with the movie's own, without its extension, and with no longer one's.
+  [[nodiscard]] std::vector<Entry> SubtitlesOf(const std::string& path) const;
 
  private:
   Library(std::string folder, UniqueFd root) : folder_(std::move(folder)), root_(std::move(root)) {}
@@ -44,6 +50,8 @@ class Library {
   UniqueFd root_;
 };
 
+// The name without what follows its last dot.
+std::string_view StemOf(std::string_view name);
 // Whether a file name looks like a movie.
 bool HasMovieExtension(const std::string& name);
 

@@ -7,16 +7,21 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
+#include "media/subtitle_file.h"
+
 namespace gopmill {
 
-Result<std::shared_ptr<const SourceIndex>> ShelvedFile::Index(UniqueFd fd,
-                                                              const std::stop_token& stop) {
+Result<std::shared_ptr<const SourceIndex>> ShelvedFile::Index(
+    UniqueFd fd, const std::function<std::vector<SubtitleTrack>()>& read_beside,
+    const std::stop_token& stop) {
   const MutexLock reading(reading_);
   {
     const MutexLock lock(mutex_);
     if (index_) return index_;
   }
-  GOPMILL_ASSIGN_OR_RETURN(auto index, IndexSource(std::move(fd), stop, audio_track_));
+  GOPMILL_ASSIGN_OR_RETURN(auto index,
+                           IndexSource(std::move(fd), stop, audio_track_, read_beside()));
   const MutexLock lock(mutex_);
   index_ = index;
   return index;
@@ -49,7 +54,28 @@ Result<MovieShelf::Opened> MovieShelf::Open(const std::string& path) const {
   }
   opened.identity = fmt::format("{}:{}:{}:{}.{:09}", status.st_dev, status.st_ino, status.st_size,
                                 status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+  opened.subtitles = library_.SubtitlesOf(path);
+  for (const Library::Entry& text : opened.subtitles) {
+    opened.identity += fmt::format("|{}:{}:{}", text.path, text.size_bytes, text.modified_ns);
+  }
   return opened;
+}
+
+std::vector<SubtitleTrack> MovieShelf::ReadBeside(const std::string& path, const Opened& opened,
+                                                  const std::stop_token& stop) const {
+  std::vector<SubtitleTrack> tracks;
+  for (const Library::Entry& text : opened.subtitles) {
+    auto described = DescribeSubtitleFile(StemOf(path), text.path);
+    auto fd = library_.OpenEntry(text.path);
+    if (!described || !fd.ok()) continue;
+    auto track = ReadSubtitleFile(std::move(fd).value(), *std::move(described), stop);
+    if (track.ok()) {
+      tracks.push_back(std::move(track).value());
+    } else {
+      spdlog::warn("subtitles {}: {}", text.path, track.error().ToString());
+    }
+  }
+  return tracks;
 }
 
 std::shared_ptr<ShelvedFile> MovieShelf::File(const std::string& identity, int audio_track) {
@@ -95,7 +121,9 @@ Result<Shelved> MovieShelf::Get(const std::string& path, const SegmentRequest& r
   }
   const int audio_track = request.target.audio_track.value_or(0);
   Shelved shelved{.path = path, .file = File(opened.identity, audio_track), .movie = nullptr};
-  GOPMILL_ASSIGN_OR_RETURN(auto index, shelved.file->Index(std::move(opened.fd), stop));
+  GOPMILL_ASSIGN_OR_RETURN(
+      auto index, shelved.file->Index(
+                      std::move(opened.fd), [&] { return ReadBeside(path, opened, stop); }, stop));
   GOPMILL_ASSIGN_OR_RETURN(shelved.movie,
                            PlanMovie(std::move(index), request, params, opened.identity));
   Keep({.key = key, .shelved = shelved});

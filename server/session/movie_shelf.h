@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <stop_token>
@@ -33,8 +34,10 @@ class ShelvedFile {
   ShelvedFile(std::string identity, int audio_track)
       : identity_(std::move(identity)), audio_track_(audio_track) {}
 
-  // The index, made by the first who asks.
-  Result<std::shared_ptr<const SourceIndex>> Index(UniqueFd fd, const std::stop_token& stop);
+  // The index, made by the first who asks, with the subtitles that `read_beside` gives.
+  Result<std::shared_ptr<const SourceIndex>> Index(
+      UniqueFd fd, const std::function<std::vector<SubtitleTrack>()>& read_beside,
+      const std::stop_token& stop);
   // A reader for one use; give it back afterwards unless it failed.
   std::unique_ptr<SegmentReader> TakeReader();
   void GiveReader(std::unique_ptr<SegmentReader> reader);
@@ -70,12 +73,16 @@ class MovieShelf {
  private:
   struct Opened {
     UniqueFd fd;
-    std::string identity;
+    std::string identity;  // of the movie and of the files of subtitles beside it
+    std::vector<Library::Entry> subtitles;
   };
   struct Plan {
     std::string key;
     Shelved shelved;
   };
+  // Cues of the files that can be read; others are told of in the log.
+  [[nodiscard]] std::vector<SubtitleTrack> ReadBeside(const std::string& path, const Opened& opened,
+                                                      const std::stop_token& stop) const;
   Result<Opened> Open(const std::string& path) const;
   std::shared_ptr<ShelvedFile> File(const std::string& identity, int audio_track);
   void Keep(Plan plan);

@@ -69,6 +69,14 @@ ordered_json AudioJson(const AudioInfo& audio) {
 
 }  // namespace
 
+ordered_json SubtitlesJson(const SubtitleTrack& track) {
+  return {{"codec", track.codec},
+          {"language", track.language},
+          {"title", track.title},
+          {"default", track.is_default},
+          {"forced", track.forced}};
+}
+
 ordered_json SourceJson(const SourceInfo& source) {
   const VideoInfo& video = source.video;
   ordered_json json{{"size_bytes", source.size_bytes}, {"container", source.container}};
@@ -95,11 +103,7 @@ ordered_json SourceJson(const SourceInfo& source) {
   }
   json["subtitles"] = ordered_json::array();
   for (const SubtitleTrack& track : source.subtitles) {
-    json["subtitles"].push_back({{"codec", track.codec},
-                                 {"language", track.language},
-                                 {"title", track.title},
-                                 {"default", track.is_default},
-                                 {"forced", track.forced}});
+    json["subtitles"].push_back(SubtitlesJson(track));
   }
   return json;
 }

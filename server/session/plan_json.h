@@ -21,6 +21,7 @@ nlohmann::ordered_json ErrorJson(const Error& error);
 nlohmann::ordered_json TargetJson(const Target& target);
 nlohmann::ordered_json AdjustmentsJson(const std::vector<Adjustment>& adjustments);
 nlohmann::ordered_json SourceJson(const SourceInfo& source);
+nlohmann::ordered_json SubtitlesJson(const SubtitleTrack& track);
 nlohmann::ordered_json StreamJson(const StreamSnapshot& snapshot);
 nlohmann::ordered_json SchedulerJson(const SchedulerStats& stats);
 nlohmann::ordered_json CacheJson(const CacheStats& stats);

@@ -9,12 +9,29 @@
 #include "base/dump_json.h"
 #include "media/muxer.h"
 #include "media/resolve_target.h"
+#include "media/subtitle_file.h"
 #include "server/session/explain.h"
 #include "server/session/media_service.h"
 #include "server/session/plan_json.h"
 #include "server/session/request_params.h"
 
 namespace gopmill {
+namespace {
+
+// What their names say; their cues are read when somebody watches the movie.
+void AddSubtitlesBeside(const Library::Entry& entry, nlohmann::ordered_json& json) {
+  if (!json.contains("subtitles")) return;  // it cannot be used
+  const std::string_view movie = std::string_view(entry.path).substr(entry.path.rfind('/') + 1);
+  for (const std::string& file : entry.subtitles) {
+    const auto track = DescribeSubtitleFile(StemOf(movie), file);
+    if (!track) continue;
+    nlohmann::ordered_json item = SubtitlesJson(*track);
+    item["file"] = file;
+    json["subtitles"].push_back(std::move(item));
+  }
+}
+
+}  // namespace
 
 void MediaService::Defer(std::function<void()> work, const JsonCallback& done) {
   {
@@ -60,6 +77,7 @@ void MediaService::Sources(JsonCallback done) {
         for (const Library::Entry& entry : entries) {
           if (file_stop_.stop_requested()) break;
           list.push_back(nlohmann::ordered_json::parse(SourceEntryJson(entry)));
+          AddSubtitlesBeside(entry, list.back());
         }
         done(DumpJson(nlohmann::ordered_json{{"sources", std::move(list)}}, 2));
       },

@@ -8,8 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 namespace gopmill {
 namespace {
@@ -72,6 +75,35 @@ TEST_F(LibraryTest, ListsMoviesOnly) {
   EXPECT_THAT(Opened().List(), ElementsAre(Field(&Library::Entry::path, "a.mp4"),
                                            Field(&Library::Entry::path, "in.mp4"),
                                            Field(&Library::Entry::path, "sub/b b.MKV")));
+}
+
+TEST_F(LibraryTest, FindsTheSubtitlesBesideAMovie) {
+  for (const char* name : {"a.srt", "a.en.vtt", "a.part.srt", "ab.srt", "a.txt", "a.part.de.srt"}) {
+    Write(top_ / "movies" / name);
+  }
+  Write(top_ / "movies" / "sub" / "b b.ASS");
+  Write(top_ / "movies" / "a.part.mkv");
+  fs::create_symlink(top_ / "secret.mp4", top_ / "movies" / "a.out.srt");
+  const Library library = Opened();
+  const auto paths = [&](const std::string& movie) {
+    std::vector<std::string> found;
+    for (const auto& entry : library.SubtitlesOf(movie)) found.push_back(entry.path);
+    return found;
+  };
+  EXPECT_THAT(paths("a.mp4"), ElementsAre("a.en.vtt", "a.srt")) << "not those of a.part.mkv";
+  EXPECT_THAT(paths("a.part.mkv"), ElementsAre("a.part.de.srt", "a.part.srt"));
+  EXPECT_THAT(paths("sub/b b.MKV"), ElementsAre("sub/b b.ASS"));
+  EXPECT_THAT(paths("../a.mp4"), ElementsAre());
+  EXPECT_THAT(paths("none/a.mp4"), ElementsAre());
+  const auto listed = library.List();
+  const auto one = std::ranges::find(listed, "a.part.mkv", &Library::Entry::path);
+  ASSERT_NE(one, listed.end());
+  EXPECT_THAT(one->subtitles, ElementsAre("a.part.de.srt", "a.part.srt"));
+}
+
+TEST_F(LibraryTest, ReadsNoMoreSubtitlesThanItSays) {
+  for (int i = 0; i < 50; ++i) Write(top_ / "movies" / ("a." + std::to_string(i) + ".srt"));
+  EXPECT_EQ(Opened().SubtitlesOf("a.mp4").size(), kMaxSubtitleFiles);
 }
 
 TEST_F(LibraryTest, RefusesAFolderThatIsNone) {

@@ -178,6 +178,43 @@ def make_sounds(folder):
                     str(Path(folder, "silent.mkv"))], check=True)
 
 
+def make_beside(folder):
+    """A movie without a word, and files of subtitles beside it: two good ones, one in Latin-1, one empty, one too large."""
+    make_movie(folder, "beside.mkv")
+    text = Path(folder, "text.srt")
+    Path(folder, "beside.en.srt").write_bytes(text.read_bytes())
+    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", str(text), str(Path(folder, "beside.de.forced.vtt"))], check=True)
+    Path(folder, "beside.fr.srt").write_bytes("1\n00:00:01,000 --> 00:00:02,000\n\u00fc\u00e9\n".encode("latin-1"))
+    Path(folder, "beside.es.ass").write_bytes(b"")
+    with open(Path(folder, "beside.it.srt"), "wb") as large:
+        large.truncate((16 << 20) + 1)
+
+
+def files_beside_the_movie(server, folder):
+    listed = json.loads(server.get("/v1/sources")[1])["sources"]
+    mine = next(s for s in listed if s["path"] == "beside.mkv")["subtitles"]
+    check([s["file"] for s in mine] == [f"beside.{end}" for end in ("de.forced.vtt", "en.srt", "es.ass", "fr.srt", "it.srt")],
+          f"in the list of sources: {mine}")
+    master = f"/v1/hls/beside.mkv/master.m3u8?{ONE}"
+    problems, _ = hls_check.check(server.base + master)
+    check(not problems, f"{problems[:5]}")
+    said = [line for line in server.get(master)[1].decode().splitlines() if "TYPE=SUBTITLES" in line]
+    check(len(said) == 2 and 'LANGUAGE="de"' in said[0] and "FORCED=YES" in said[0] and 'LANGUAGE="en"' in said[1],
+          f"those that can be read are tracks: {said}")
+    log = "".join(server.log)
+    check(all(f"subtitles beside.{end}: " in log for end in ("fr.srt", "es.ass", "it.srt")), f"and the log tells of others: {log}")
+    for number in (0, 1):
+        got = hls_check.cues(server.get(f"/v1/hls/beside.mkv/s{number}.vtt?{ONE}")[1].decode())
+        apart = [max(abs(a - c), abs(b - d)) for (a, b, _), (c, d, _) in zip(got, CUES)]
+        check(len(got) == len(CUES) and max(apart, default=9) < 0.03, f"s{number}: {got}")
+    old = server.get(f"/v1/hls/beside.mkv/v0.m3u8?{ONE}")[1].decode()
+    segment = next(line for line in old.splitlines() if line.startswith("v0-0"))
+    check(server.get(f"/v1/hls/beside.mkv/{segment}")[0].status == 200, "a segment before")
+    Path(folder, "beside.en.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nNew words\n", encoding="utf-8")
+    check("New words" in server.get(f"/v1/hls/beside.mkv/s1.vtt?{ONE}")[1].decode(), "a file that was changed")
+    check(server.get(f"/v1/hls/beside.mkv/{segment}")[0].status == 404, "the playlist before it is not kept up")
+
+
 def names_that_are_no_text(server):
     """Titles that are not UTF-8, or hold what would end a field of a playlist."""
     listed = json.loads(server.get("/v1/sources")[1])["sources"]
@@ -217,9 +254,10 @@ def main():
         make_rubbish(folder)
         make_sounds(folder)
         make_names(folder)
+        make_beside(folder)
         with Server(folder, "--segment-cache-bytes", "0") as server:
             run_all([playlists_obey_the_rules, every_form_says_the_same, ffmpeg_reads_them], server)
-            run_all([times_are_those_of_the_pictures], server, folder)
+            run_all([times_are_those_of_the_pictures, files_beside_the_movie], server, folder)
             return run_all([conditions, garbage, sound_tracks_by_number, sound_tracks_as_renditions, names_that_are_no_text],
                            server)
 

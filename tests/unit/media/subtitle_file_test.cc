@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the name of a file of subtitles says. Their contents: tests/integration/tracks_test.py.
+#include "media/subtitle_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <string>
+
+namespace gopmill {
+namespace {
+
+struct NameCase {
+  const char* file;
+  const char* codec;
+  const char* language;
+  const char* title;
+  bool forced, is_default;
+};
+void PrintTo(const NameCase& name, std::ostream* out) { *out << name.file; }
+
+class SubtitleNameTest : public testing::TestWithParam<NameCase> {};
+
+TEST_P(SubtitleNameTest, SaysWhatTheTrackIs) {
+  const NameCase& expected = GetParam();
+  const auto track = DescribeSubtitleFile("movie", expected.file);
+  ASSERT_TRUE(track.has_value());
+  EXPECT_EQ(track->codec, expected.codec);
+  EXPECT_EQ(track->language, expected.language);
+  EXPECT_EQ(track->title, expected.title);
+  EXPECT_EQ(track->forced, expected.forced);
+  EXPECT_EQ(track->is_default, expected.is_default);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Names, SubtitleNameTest,
+    testing::Values(NameCase{"movie.srt", "subrip", "", "", false, false},
+                    NameCase{"movie.EN.SRT", "subrip", "en", "", false, false},
+                    NameCase{"movie.pt-BR.forced.vtt", "webvtt", "pt-BR", "", true, false},
+                    NameCase{"movie.ger.default.ass", "ass", "ger", "", false, true},
+                    NameCase{"movie.en.sdh.srt", "subrip", "en", "sdh", false, false},
+                    NameCase{"movie.cc.en.ssa", "ass", "en", "cc", false, false},
+                    NameCase{"movie.Director's cut.fr.de.srt", "subrip", "fr", "Director's cut de",
+                             false, false},
+                    NameCase{"movie..\"x\"\n.srt", "subrip", "", "x", false, false}));
+
+TEST(SubtitleFile, OthersAreNotTheMovies) {
+  for (const char* file : {"movie", "movie.mp4", "movies.srt", "movie srt", "other.srt", ".srt", "",
+                           "movie.srt.bak", "movie.sub"}) {
+    EXPECT_FALSE(DescribeSubtitleFile("movie", file).has_value()) << file;
+  }
+}
+
+}  // namespace
+}  // namespace gopmill
