@@ -17,29 +17,19 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import live_check  # noqa: E402
-import live_test  # noqa: E402
 import served  # noqa: E402
 from live_test import Publisher, check, make_stream, wait_until  # noqa: E402
 
-PROGRAM = os.environ["GOPMILL_PROGRAM"]
+os.environ.update(GOPMILL_SEGMENTS_LIVE_IDLE_SECONDS="2", GOPMILL_LIVE_READER_PATIENCE_SECONDS="6")
 LADDER = "rungs=320x180:200k,160x90:80k&preset=ultrafast"
 ONE = "width=160&bitrate=80k&preset=ultrafast"
 SHORT = ONE + "&segment=1"
 
 
-class Server(live_test.Server):
+class Server(served.Server):
     def __init__(self, folder):
         self.folder = folder
-        environment = dict(os.environ, GOPMILL_SEGMENTS_LIVE_IDLE_SECONDS="2", GOPMILL_LIVE_READER_PATIENCE_SECONDS="6")
-        self.process = subprocess.Popen(
-            [PROGRAM, "serve", "--library", folder, "--http-port", "0", "--rtsp-port", "0", "--dvr-seconds", "6",
-             "--segment-cache-bytes", "0"], stderr=subprocess.PIPE, text=True, env=environment)
-        for line in self.process.stderr:
-            found = re.search(r"listening on (http://127\.0\.0\.1:(\d+))", line)
-            if found:
-                self.base, self.port = found[1], int(found[2])
-                break
-        threading.Thread(target=self.process.stderr.read, daemon=True).start()
+        super().__init__(folder, "--dvr-seconds", "6", "--segment-cache-bytes", "0")
 
     def fetch(self, path):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
@@ -47,10 +37,6 @@ class Server(live_test.Server):
         answer = connection.getresponse()
         body = answer.read()
         return answer.status, answer, body
-
-    def metric(self, name):
-        text = self.get("/metrics")[1].decode()
-        return float(re.search(rf"^{re.escape(name)} (\S+)$", text, re.M)[1])
 
 
 def publish(server, name, path):
