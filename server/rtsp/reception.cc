@@ -2,10 +2,12 @@
 #include "server/rtsp/reception.h"
 
 #include <fmt/format.h>
+#include <gio/gio.h>
 #include <gst/app/gstappsrc.h>
 
 #include <algorithm>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "server/rtsp/gst_ptr.h"
@@ -41,6 +43,45 @@ void EndSource(const GValue* item, gpointer /*data*/) noexcept {
     static_cast<void>(gst_app_src_end_of_stream(GST_APP_SRC(element)));
   } else if (GST_OBJECT_FLAG_IS_SET(element, GST_ELEMENT_FLAG_SOURCE)) {
     gst_element_send_event(element, gst_event_new_eos());
+  }
+}
+
+// How often a socket is looked at, and for how long it must have been empty: the packet that was
+// read last is on its way down the pipeline by then. An end discards it otherwise.
+constexpr std::chrono::milliseconds kSocketLook(5);
+constexpr std::chrono::milliseconds kSocketQuiet(25);
+
+// The sockets that the sources of a pipeline read; only those for UDP have one.
+void AddSocket(const GValue* item, gpointer sockets) noexcept {
+  auto* element = static_cast<GstElement*>(g_value_get_object(item));
+  if (g_object_class_find_property(G_OBJECT_GET_CLASS(element), "used-socket") == nullptr) return;
+  if (!GST_OBJECT_FLAG_IS_SET(element, GST_ELEMENT_FLAG_SOURCE)) return;
+  GSocket* socket = nullptr;
+  g_object_get(element, "used-socket", &socket, nullptr);
+  auto& list = *static_cast<std::vector<gst::Object<GSocket>>*>(sockets);
+  if (socket != nullptr) list.push_back(gst::Adopt(socket));
+}
+
+void ForEach(GstElement* pipeline, GstIteratorForeachFunction call, gpointer data) {
+  GstIterator* elements = gst_bin_iterate_recurse(GST_BIN(pipeline));
+  while (gst_iterator_foreach(elements, call, data) == GST_ITERATOR_RESYNC) {
+    gst_iterator_resync(elements);
+  }
+  gst_iterator_free(elements);
+}
+
+// What a sender sent by UDP before it said that it leaves has arrived, but is perhaps not read.
+void AwaitSockets(GstElement* pipeline, TimePoint deadline) {
+  std::vector<gst::Object<GSocket>> sockets;
+  ForEach(pipeline, &AddSocket, &sockets);
+  if (sockets.empty()) return;
+  const auto waiting = [](const auto& socket) {
+    return g_socket_get_available_bytes(socket.get()) > 0;
+  };
+  TimePoint read = SteadyNow();
+  for (TimePoint now = read; now < deadline && now - read < kSocketQuiet; now = SteadyNow()) {
+    if (std::ranges::any_of(sockets, waiting)) read = now;
+    std::this_thread::sleep_for(kSocketLook);
   }
 }
 
@@ -195,12 +236,9 @@ bool Reception::AllEnded() const {
 
 void Reception::Drain(GstElement* bin, Duration patience) {
   const auto pipeline = Outermost(bin);
-  GstIterator* sources = gst_bin_iterate_recurse(GST_BIN(pipeline.get()));
-  while (gst_iterator_foreach(sources, &EndSource, nullptr) == GST_ITERATOR_RESYNC) {
-    gst_iterator_resync(sources);
-  }
-  gst_iterator_free(sources);
   const TimePoint deadline = SteadyNow() + patience;
+  AwaitSockets(pipeline.get(), deadline);
+  ForEach(pipeline.get(), &EndSource, nullptr);
   {
     const MutexLock lock(mutex_);
     while (!AllEnded() && SteadyNow() < deadline) {
