@@ -6,8 +6,6 @@
 #include "media/muxer.h"
 
 namespace gopmill {
-namespace {}  // namespace
-
 PacketForwarder::PacketForwarder(std::span<const MuxTrack> tracks, OnPacket on_packet)
     : on_packet_(std::move(on_packet)), packets_(tracks.size(), 0) {
   for (const MuxTrack& track : tracks) time_bases_.push_back(track.time_base);

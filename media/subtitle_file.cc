@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/file_name.h"
 #include "media/av_error.h"
 #include "media/fd_io.h"
 
@@ -21,17 +22,8 @@ struct Form {
 constexpr std::array kForms{Form{"srt", "subrip", "srt"}, Form{"vtt", "webvtt", "webvtt"},
                             Form{"ass", "ass", "ass"}, Form{"ssa", "ass", "ass"}};
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower;
-}
-
 const Form* FormOf(std::string_view name) {
-  const std::size_t dot = name.rfind('.');
-  if (dot == std::string_view::npos) return nullptr;
-  const std::string extension = Lower(name.substr(dot + 1));
+  const std::string extension = ExtensionOf(name);
   const auto* found = std::ranges::find(kForms, extension, &Form::extension);
   return found == kForms.end() ? nullptr : found;
 }
@@ -41,14 +33,14 @@ bool IsLanguage(std::string_view word) {
   const std::string_view first = word.substr(0, word.find('-'));
   const auto letter = [](unsigned char c) { return std::isalpha(c) != 0; };
   if (first.size() < 2 || first.size() > 3 || !std::ranges::all_of(first, letter)) return false;
-  const std::string lower = Lower(word);
+  const std::string lower = LowerAscii(word);
   return lower != "cc" && lower != "sdh" && std::ranges::all_of(word, [](unsigned char c) {
            return std::isalnum(c) != 0 || c == '-';
          });
 }
 
 void AddWord(std::string_view word, SubtitleTrack& track) {
-  const std::string lower = Lower(word);
+  const std::string lower = LowerAscii(word);
   if (lower == "forced") {
     track.forced = true;
   } else if (lower == "default") {
@@ -60,7 +52,7 @@ void AddWord(std::string_view word, SubtitleTrack& track) {
   }
 }
 
-Status ReadCues(AVFormatContext& format, SubtitleTrack& track) {
+Status ReadCues(AVFormatContext& format, const FdIo& io, SubtitleTrack& track) {
   if (format.nb_streams == 0) {
     return Error{.code = Code::kCorrupt, .message = "There are no subtitles in the file."};
   }
@@ -70,6 +62,8 @@ Status ReadCues(AVFormatContext& format, SubtitleTrack& track) {
     reader.Push(*packet, track);
     av_packet_unref(packet.get());
   }
+  if (io.failed())
+    return Error{.code = Code::kIo, .message = "The subtitles cannot be read to their end."};
   SubtitleReader::Finish(track);
   return OkStatus();
 }
@@ -104,7 +98,7 @@ Result<SubtitleTrack> ReadSubtitleFile(UniqueFd fd, SubtitleTrack track,
   if (io.size() > kMaxSubtitleFileBytes) {
     return Error{.code = Code::kUnsupported,
                  .message = "The file of subtitles is too large.",
-                 .accepted = "up to 16 MiB"};
+                 .accepted = "up to 8 MiB"};
   }
   const auto* form = std::ranges::find(kForms, track.codec, &Form::codec);
   AVFormatContext* raw = avformat_alloc_context();
@@ -114,7 +108,7 @@ Result<SubtitleTrack> ReadSubtitleFile(UniqueFd fd, SubtitleTrack track,
   const int code = avformat_open_input(&raw, nullptr, av_find_input_format(form->demuxer), nullptr);
   if (code < 0) return av::AvError("The subtitles could not be read", code);
   const av::InputFormat format(raw);
-  GOPMILL_RETURN_IF_ERROR(ReadCues(*format, track));
+  GOPMILL_RETURN_IF_ERROR(ReadCues(*format, io, track));
   if (track.cues.empty()) {
     return Error{.code = Code::kCorrupt,
                  .message = "No subtitles can be read in the file.",

@@ -16,7 +16,7 @@
 
 namespace gopmill {
 
-inline constexpr std::int64_t kMaxSubtitleFileBytes = std::int64_t{16} << 20U;
+inline constexpr std::int64_t kMaxSubtitleFileBytes = std::int64_t{8} << 20U;
 
 // Whether a file's name ends like one: .srt, .vtt, .ass, .ssa, in any case.
 bool HasSubtitleExtension(std::string_view name);
@@ -27,7 +27,7 @@ bool HasSubtitleExtension(std::string_view name);
 std::optional<SubtitleTrack> DescribeSubtitleFile(std::string_view stem, std::string_view name);
 
 // Reads the cues of a track described by its file's name. kUnsupported beyond
-// kMaxSubtitleFileBytes, kCorrupt when nothing in it can be read.
+// kMaxSubtitleFileBytes, kCorrupt when nothing in it can be read, kIo when reading fails midway.
 Result<SubtitleTrack> ReadSubtitleFile(UniqueFd fd, SubtitleTrack track,
                                        const std::stop_token& stop);
 

@@ -10,6 +10,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/file_name.h"
 #include "config/settings.h"
 #include "scheduler/policy_registry.h"
 #include "server/bench/comparison.h"
@@ -326,13 +327,11 @@ CommandLine ParseCommandLine(const std::vector<std::string>& args) {
 
 Result<Container> ContainerOfName(const std::string& output) {
   if (output == "-") return Container::kMp4;
-  std::string extension = std::filesystem::path(output).extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  if (extension == ".mp4" || extension == ".m4v") return Container::kMp4;
-  if (extension == ".ts") return Container::kTs;
-  if (extension == ".mkv") return Container::kMkv;
-  if (extension == ".webm") return Container::kWebm;
+  const std::string extension = ExtensionOf(output);
+  if (extension == "mp4" || extension == "m4v") return Container::kMp4;
+  if (extension == "ts") return Container::kTs;
+  if (extension == "mkv") return Container::kMkv;
+  if (extension == "webm") return Container::kWebm;
   return InvalidArgument("container", "The name of the output does not tell its container.",
                          "a name ending in .mp4, .m4v, .ts, .mkv or .webm, or --container");
 }

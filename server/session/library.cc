@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
 #include <filesystem>
 #include <memory>
@@ -18,6 +17,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/file_name.h"
 #include "base/utf8.h"
 #include "media/subtitle_file.h"
 
@@ -55,7 +55,7 @@ void GiveSubtitles(std::vector<std::string> texts, std::vector<Library::Entry>& 
   std::unordered_multimap<std::string_view, Library::Entry*> movies;
   for (Library::Entry& entry : entries) movies.emplace(StemOf(entry.path), &entry);
   for (const std::string& text : texts) {
-    const std::size_t name = text.rfind('/') + 1;  // 0 without a folder
+    const std::size_t name = NameStart(text);
     std::string_view stem = StemOf(text);
     while (!movies.contains(stem) && stem.find('.', name) != std::string_view::npos) {
       stem = StemOf(stem);
@@ -85,15 +85,8 @@ std::vector<std::string> NamesFrom(UniqueFd folder, std::string_view stem) {
 
 }  // namespace
 
-std::string_view StemOf(std::string_view name) { return name.substr(0, name.rfind('.')); }
-
 bool HasMovieExtension(const std::string& name) {
-  const auto dot = name.rfind('.');
-  if (dot == std::string::npos) return false;
-  std::string extension = name.substr(dot + 1);
-  std::ranges::transform(extension, extension.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return std::ranges::find(kMovieExtensions, extension) != kMovieExtensions.end();
+  return std::ranges::find(kMovieExtensions, ExtensionOf(name)) != kMovieExtensions.end();
 }
 
 Result<Library> Library::Open(const std::string& folder) {
@@ -148,7 +141,7 @@ std::vector<Library::Entry> Library::List() const {
 }
 
 std::vector<Library::Entry> Library::SubtitlesOf(const std::string& path) const {
-  const std::size_t name = path.rfind('/') + 1;  // 0 without a folder
+  const std::size_t name = NameStart(path);
   const std::string folder = name == 0 ? "." : path.substr(0, name);
   UniqueFd fd(OpenBeneath(root_.get(), folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.valid()) return {};

@@ -11,7 +11,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -50,8 +49,6 @@ class Library {
   UniqueFd root_;
 };
 
-// The name without what follows its last dot.
-std::string_view StemOf(std::string_view name);
 // Whether a file name looks like a movie.
 bool HasMovieExtension(const std::string& name);
 

@@ -6,8 +6,6 @@
 #include "media/segment_muxer.h"
 
 namespace gopmill {
-namespace {}  // namespace
-
 Result<std::unique_ptr<PacketOutput>> LiveSegmenter::Open(std::span<const MuxTrack> tracks,
                                                           const LiveCut& cut,
                                                           std::shared_ptr<LiveClock> clock,

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/file_name.h"
 #include "base/log.h"
 #include "media/subtitle_file.h"
 
@@ -52,13 +53,17 @@ Result<MovieShelf::Opened> MovieShelf::Open(const std::string& path) const {
   if (fstat(opened.fd.get(), &status) != 0) {
     return Error{.code = Code::kIo, .message = "The movie cannot be read."};
   }
-  opened.identity = fmt::format("{}:{}:{}:{}.{:09}", status.st_dev, status.st_ino, status.st_size,
-                                status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+  opened.identity.movie =
+      fmt::format("{}:{}:{}:{}.{:09}", status.st_dev, status.st_ino, status.st_size,
+                  status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+  return opened;
+}
+
+void MovieShelf::LookBeside(const std::string& path, Opened& opened) const {
   opened.subtitles = library_.SubtitlesOf(path);
   for (const Library::Entry& text : opened.subtitles) {
-    opened.identity += fmt::format("|{}:{}:{}", text.path, text.size_bytes, text.modified_ns);
+    opened.identity.texts += fmt::format("|{}:{}:{}", text.path, text.size_bytes, text.modified_ns);
   }
-  return opened;
 }
 
 std::vector<SubtitleTrack> MovieShelf::ReadBeside(const std::string& path, const Opened& opened,
@@ -78,7 +83,7 @@ std::vector<SubtitleTrack> MovieShelf::ReadBeside(const std::string& path, const
   return tracks;
 }
 
-std::shared_ptr<ShelvedFile> MovieShelf::File(const std::string& identity, int audio_track) {
+std::shared_ptr<ShelvedFile> MovieShelf::File(const FileIdentity& identity, int audio_track) {
   const MutexLock lock(mutex_);
   const auto found = std::ranges::find_if(files_, [&](const auto& file) {
     return file->identity() == identity && file->audio_track() == audio_track;
@@ -109,7 +114,9 @@ void MovieShelf::Keep(Plan plan) {
 Result<Shelved> MovieShelf::Get(const std::string& path, const SegmentRequest& request,
                                 const RequestParams& params, const std::stop_token& stop) {
   GOPMILL_ASSIGN_OR_RETURN(Opened opened, Open(path));
-  const std::string key = opened.identity + "|" + path + QueryFor(params, "");
+  LookBeside(path, opened);
+  const std::string key =
+      opened.identity.movie + opened.identity.texts + "|" + path + QueryFor(params, "");
   {
     const MutexLock lock(mutex_);
     const auto found =
@@ -134,7 +141,7 @@ Result<std::unique_ptr<SegmentReader>> MovieShelf::Reader(const Shelved& movie,
                                                           const std::stop_token& stop) {
   if (auto reader = movie.file->TakeReader()) return reader;
   GOPMILL_ASSIGN_OR_RETURN(Opened opened, Open(movie.path));
-  if (opened.identity != movie.file->identity()) {
+  if (opened.identity.movie != movie.file->identity().movie) {
     return Error{.code = Code::kNotFound,
                  .message = "The movie has been replaced; ask for its playlist again."};
   }

@@ -31,7 +31,7 @@ inline constexpr std::size_t kKeptReaders = 3;
 class ShelvedFile {
  public:
   // Read with the sound track of this number (SourceOptions).
-  ShelvedFile(std::string identity, int audio_track)
+  ShelvedFile(FileIdentity identity, int audio_track)
       : identity_(std::move(identity)), audio_track_(audio_track) {}
 
   // The index, made by the first who asks, with the subtitles that `read_beside` gives.
@@ -41,12 +41,12 @@ class ShelvedFile {
   // A reader for one use; give it back afterwards unless it failed.
   std::unique_ptr<SegmentReader> TakeReader();
   void GiveReader(std::unique_ptr<SegmentReader> reader);
-  [[nodiscard]] const std::string& identity() const { return identity_; }
+  [[nodiscard]] const FileIdentity& identity() const { return identity_; }
   [[nodiscard]] int audio_track() const { return audio_track_; }
   [[nodiscard]] std::size_t footprint_bytes() const;
 
  private:
-  const std::string identity_;
+  const FileIdentity identity_;
   const int audio_track_;
   Mutex reading_;  // held while the file is read; guards nothing else
   mutable Mutex mutex_;
@@ -73,7 +73,7 @@ class MovieShelf {
  private:
   struct Opened {
     UniqueFd fd;
-    std::string identity;  // of the movie and of the files of subtitles beside it
+    FileIdentity identity;
     std::vector<Library::Entry> subtitles;
   };
   struct Plan {
@@ -83,8 +83,9 @@ class MovieShelf {
   // Cues of the files that can be read; others are told of in the log.
   [[nodiscard]] std::vector<SubtitleTrack> ReadBeside(const std::string& path, const Opened& opened,
                                                       const std::stop_token& stop) const;
-  Result<Opened> Open(const std::string& path) const;
-  std::shared_ptr<ShelvedFile> File(const std::string& identity, int audio_track);
+  Result<Opened> Open(const std::string& path) const;  // the movie alone
+  void LookBeside(const std::string& path, Opened& opened) const;
+  std::shared_ptr<ShelvedFile> File(const FileIdentity& identity, int audio_track);
   void Keep(Plan plan);
 
   const Library& library_;

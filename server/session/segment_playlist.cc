@@ -121,7 +121,7 @@ std::string TextSets(const SegmentedMovie& movie) {
         "        <BaseURL>s{}.vtt{}</BaseURL>\n      </Representation>\n    </AdaptationSet>\n",
         i + 2, subtitles.language.empty() ? "" : " lang=\"" + subtitles.language + "\"",
         subtitles.forced ? "forced-subtitle" : "subtitle", XmlText(subtitles.name), i, i,
-        XmlQuery(movie.query));
+        XmlQuery(movie.text_query));
   }
   return text;
 }
@@ -152,7 +152,7 @@ std::string SubtitleMedia(const SegmentedMovie& movie) {
         "FORCED={},URI=\"s{}.m3u8{}\"\n",
         subtitles.name, LanguageAttribute(subtitles.language), subtitles.is_default ? "YES" : "NO",
         subtitles.is_default || subtitles.forced ? "YES" : "NO", subtitles.forced ? "YES" : "NO", i,
-        movie.query);
+        movie.text_query);
   }
   return text;
 }
@@ -193,16 +193,16 @@ std::string MediaPlaylist(const SegmentedMovie& movie, PartTrack track, int rend
   const auto longest = std::max<std::int64_t>(1, std::llround(Longest(durations)));
   const bool ts = movie.container == Container::kTs;
   const bool subtitles = track == PartTrack::kSubtitles;
+  const std::string& query = subtitles ? movie.text_query : movie.query;
   std::string text = fmt::format(
       "#EXTM3U\n#EXT-X-VERSION:{}\n#EXT-X-TARGETDURATION:{}\n#EXT-X-MEDIA-SEQUENCE:0\n"
       "#EXT-X-PLAYLIST-TYPE:VOD\n#EXT-X-INDEPENDENT-SEGMENTS\n",
       ts ? 3 : 7, longest);
   const std::string name = fmt::format("{}{}", LetterOf(track), rendition);
-  if (!ts && !subtitles)
-    text += fmt::format("#EXT-X-MAP:URI=\"{}-init.mp4{}\"\n", name, movie.query);
+  if (!ts && !subtitles) text += fmt::format("#EXT-X-MAP:URI=\"{}-init.mp4{}\"\n", name, query);
   for (std::size_t k = 0; k < durations.size(); ++k) {
     text += fmt::format("#EXTINF:{:.6f},\n{}-{}.{}{}\n", durations[k].ToDouble(), name, k,
-                        subtitles ? "vtt" : (ts ? "ts" : "m4s"), movie.query);
+                        subtitles ? "vtt" : (ts ? "ts" : "m4s"), query);
   }
   return text + "#EXT-X-ENDLIST\n";
 }

@@ -188,12 +188,14 @@ void SegmentService::Answer(Waiting waiting) {
   const auto shelved = shelf_.Get(request.path, *parsed, request.params, reading_.get_token());
   if (!shelved.ok()) return Reply(waiting, shelved.error());
   const SegmentedMovie& movie = *shelved->movie;
-  if (!parsed->version.empty() && parsed->version != movie.version) {
+  const std::string& version =
+      name->track == PartTrack::kSubtitles ? movie.text_version : movie.version;
+  if (!parsed->version.empty() && parsed->version != version) {
     return Reply(waiting,
                  Error{.code = Code::kNotFound,
                        .message = "The movie has been replaced; ask for its playlist again.",
                        .parameter = "version",
-                       .accepted = movie.version});
+                       .accepted = version});
   }
   if (const Status status = CheckPart(movie, *name); !status.ok()) {
     return Reply(waiting, status.error());

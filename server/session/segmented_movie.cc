@@ -39,11 +39,13 @@ std::string AudioIdentity(const Target& t, const SegmentRequest& request, const 
 class Planner {
  public:
   Planner(std::shared_ptr<const SourceIndex> index, const SegmentRequest& request,
-          const RequestParams& params, const std::string& file)
-      : index_(std::move(index)), request_(request), file_(file) {
+          const RequestParams& params, const FileIdentity& file)
+      : index_(std::move(index)), request_(request), file_(file.movie) {
     movie_->index = index_;
-    movie_->version = Sha256Hex(file).substr(0, kVersionDigits);
+    movie_->version = Sha256Hex(file.movie).substr(0, kVersionDigits);
     movie_->query = QueryFor(params, movie_->version);
+    movie_->text_version = Sha256Hex(file.movie + file.texts).substr(0, kVersionDigits);
+    movie_->text_query = QueryFor(params, movie_->text_version);
     movie_->segment_seconds = request.segment_seconds;
     movie_->container = request.target.container.value_or(Container::kMp4);
   }
@@ -200,7 +202,7 @@ Result<std::shared_ptr<const SegmentedMovie>> Planner::Run() {
 Result<std::shared_ptr<const SegmentedMovie>> PlanMovie(std::shared_ptr<const SourceIndex> index,
                                                         const SegmentRequest& request,
                                                         const RequestParams& params,
-                                                        const std::string& file) {
+                                                        const FileIdentity& file) {
   return Planner(std::move(index), request, params, file).Run();
 }
 

@@ -50,10 +50,19 @@ struct SubtitleRendition {
   std::size_t track = 0;  // of the index
 };
 
+// A movie and the files of subtitles beside it. Pictures and sound depend on the first alone, so
+// they stay what they are when a subtitle is mended.
+struct FileIdentity {
+  std::string movie;
+  std::string texts;  // empty without any
+  bool operator==(const FileIdentity&) const = default;
+};
+
 struct SegmentedMovie {
   std::shared_ptr<const SourceIndex> index;
-  std::string version;  // of the file, short; in the names of its segments
-  std::string query;    // of every name inside a playlist, "?..."
+  // Of the file, short, and of every name inside a playlist, "?..."; the subtitles have their own.
+  std::string version, query;
+  std::string text_version, text_query;
   Container container = Container::kMp4;
   double segment_seconds = 2;
   SegmentGrid segments;
@@ -64,11 +73,11 @@ struct SegmentedMovie {
   Rational zero{0, 1};  // what of the source is at time 0, seconds
 };
 
-// `file`: identity of the source file. Adds no clock, no chance: equal arguments, equal plans.
+// `file`: identity of the source. Adds no clock, no chance: equal arguments, equal plans.
 Result<std::shared_ptr<const SegmentedMovie>> PlanMovie(std::shared_ptr<const SourceIndex> index,
                                                         const SegmentRequest& request,
                                                         const RequestParams& params,
-                                                        const std::string& file);
+                                                        const FileIdentity& file);
 
 // Duration of segment `number`, seconds, exact.
 Rational VideoSegmentDuration(const SegmentGrid& segments, std::int64_t number);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/dump_json.h"
+#include "base/file_name.h"
 #include "media/muxer.h"
 #include "media/resolve_target.h"
 #include "media/subtitle_file.h"
@@ -21,7 +22,7 @@ namespace {
 // What their names say; their cues are read when somebody watches the movie.
 void AddSubtitlesBeside(const Library::Entry& entry, nlohmann::ordered_json& json) {
   if (!json.contains("subtitles")) return;  // it cannot be used
-  const std::string_view movie = std::string_view(entry.path).substr(entry.path.rfind('/') + 1);
+  const std::string_view movie = std::string_view(entry.path).substr(NameStart(entry.path));
   for (const std::string& file : entry.subtitles) {
     const auto track = DescribeSubtitleFile(StemOf(movie), file);
     if (!track) continue;

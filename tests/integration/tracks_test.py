@@ -187,7 +187,7 @@ def make_beside(folder):
     Path(folder, "beside.fr.srt").write_bytes("1\n00:00:01,000 --> 00:00:02,000\n\u00fc\u00e9\n".encode("latin-1"))
     Path(folder, "beside.es.ass").write_bytes(b"")
     with open(Path(folder, "beside.it.srt"), "wb") as large:
-        large.truncate((16 << 20) + 1)
+        large.truncate((8 << 20) + 1)
 
 
 def files_beside_the_movie(server, folder):
@@ -209,10 +209,24 @@ def files_beside_the_movie(server, folder):
         check(len(got) == len(CUES) and max(apart, default=9) < 0.03, f"s{number}: {got}")
     old = server.get(f"/v1/hls/beside.mkv/v0.m3u8?{ONE}")[1].decode()
     segment = next(line for line in old.splitlines() if line.startswith("v0-0"))
-    check(server.get(f"/v1/hls/beside.mkv/{segment}")[0].status == 200, "a segment before")
+    old = server.get(f"/v1/hls/beside.mkv/s1.m3u8?{ONE}")[1].decode()
+    text = next(line for line in old.splitlines() if line.startswith("s1-0"))
+    before = server.get(f"/v1/hls/beside.mkv/{segment}")[0]
+    check(before.status == 200 and server.get(f"/v1/hls/beside.mkv/{text}")[0].status == 200, "parts before")
     Path(folder, "beside.en.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nNew words\n", encoding="utf-8")
     check("New words" in server.get(f"/v1/hls/beside.mkv/s1.vtt?{ONE}")[1].decode(), "a file that was changed")
-    check(server.get(f"/v1/hls/beside.mkv/{segment}")[0].status == 404, "the playlist before it is not kept up")
+    after, tag = server.get(f"/v1/hls/beside.mkv/{segment}")[0], before.getheader("ETag")
+    check(after.status == 200 and tag and after.getheader("ETag") == tag, "pictures stay what they are")
+    check(server.get(f"/v1/hls/beside.mkv/{text}")[0].status == 404, "the text before it is gone")
+
+
+def dots_of_folders_are_not_the_files(server, folder):
+    """A movie without an extension in a folder with a dot, and what lies beside it."""
+    Path(folder, "Season.1").mkdir()
+    Path(folder, "Season.1", "film").write_bytes(Path(folder, "none.mkv").read_bytes())
+    Path(folder, "Season.1", "film.nl.srt").write_bytes(Path(folder, "text.srt").read_bytes())
+    answer, body = server.get(f"/v1/hls/Season.1/film/master.m3u8?{ONE}")
+    check(answer.status == 200 and b'LANGUAGE="nl"' in body, f"{answer.status}, {body[:300]}")
 
 
 def names_that_are_no_text(server):
@@ -257,7 +271,8 @@ def main():
         make_beside(folder)
         with Server(folder, "--segment-cache-bytes", "0") as server:
             run_all([playlists_obey_the_rules, every_form_says_the_same, ffmpeg_reads_them], server)
-            run_all([times_are_those_of_the_pictures, files_beside_the_movie], server, folder)
+            run_all([times_are_those_of_the_pictures, files_beside_the_movie, dots_of_folders_are_not_the_files], server,
+                    folder)
             return run_all([conditions, garbage, sound_tracks_by_number, sound_tracks_as_renditions, names_that_are_no_text],
                            server)
 
