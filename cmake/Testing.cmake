@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# gopmill_test(NAME name SOURCES ... DEPS ... LABELS ... [TIMEOUT seconds] [NOT_SANITIZED filter])
+# gopmill_test(NAME name SOURCES ... DEPS ... LABELS ... [TIMEOUT seconds] [NOT_TSAN filter])
 # makes one GoogleTest program and registers its cases with ctest.
 #
 # LABELS say when a case runs: unit, integration, golden, browser, setup, lint name its kind; `long`
 # keeps it out of tools/test (not out of tools/test --all); `asan` and `tsan` add it to the sanitizer
 # stages, where all of `unit` runs anyway under asan.
 #
-# NOT_SANITIZED names cases that sanitizer builds leave out: long computations in one thread, and
-# comparisons of bytes, which find nothing more there and take minutes.
+# NOT_TSAN names cases that the tsan build leaves out: long computations in one thread, and repeated
+# comparisons of bytes, which find no more races and take minutes.
 #
 # Every test runs in the top folder of the sources, so that tests/... and movies/files/... are good
 # relative paths, and finds the program under test in the variable GOPMILL_PROGRAM.
@@ -25,7 +25,7 @@ foreach(label unit integration golden fuzz browser asan tsan)
 endforeach()
 
 function(gopmill_test)
-  cmake_parse_arguments(ARG "" "NAME;TIMEOUT;NOT_SANITIZED" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAME;TIMEOUT;NOT_TSAN" "SOURCES;DEPS;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
   endif()
@@ -72,6 +72,10 @@ endmacro()
 macro(gopmill_register_shards)
   math(EXPR last "${GOPMILL_TEST_SHARDS} - 1")
   math(EXPR timeout "${ARG_TIMEOUT} * 5")
+  set(filter "*")
+  if(GOPMILL_SANITIZE STREQUAL "thread")
+    set(filter "*-${ARG_NOT_TSAN}")
+  endif()
   foreach(shard RANGE ${last})
     add_test(
       NAME ${ARG_NAME}/${shard}
@@ -83,7 +87,7 @@ macro(gopmill_register_shards)
         LABELS "${ARG_LABELS}"
         TIMEOUT ${timeout}
         ENVIRONMENT
-        "${GOPMILL_TEST_ENVIRONMENT};GTEST_TOTAL_SHARDS=${GOPMILL_TEST_SHARDS};GTEST_SHARD_INDEX=${shard};GTEST_FILTER=-${ARG_NOT_SANITIZED}")
+        "${GOPMILL_TEST_ENVIRONMENT};GTEST_TOTAL_SHARDS=${GOPMILL_TEST_SHARDS};GTEST_SHARD_INDEX=${shard};GTEST_FILTER=${filter}")
   endforeach()
 endmacro()
 

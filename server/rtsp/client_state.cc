@@ -19,8 +19,8 @@ std::string HeaderText(std::string text) {
 
 }  // namespace
 
-void AttachState(GstRTSPClient* client) {
-  g_object_set_data_full(G_OBJECT(client), kStateKey, new ClientState,
+void AttachState(GstRTSPClient* client, std::stop_token stop) {
+  g_object_set_data_full(G_OBJECT(client), kStateKey, new ClientState(std::move(stop)),
                          [](gpointer state) noexcept { delete static_cast<ClientState*>(state); });
 }
 

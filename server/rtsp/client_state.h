@@ -9,7 +9,9 @@
 #include <gst/rtsp-server/rtsp-server.h>
 
 #include <memory>
+#include <stop_token>
 #include <string>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/status.h"
@@ -22,6 +24,9 @@
 namespace gopmill {
 
 struct ClientState {
+  explicit ClientState(std::stop_token token) : stop(std::move(token)) {}
+
+  const std::stop_token stop;
   Mutex mutex;  // guards all below
   // Where its requests are answered; null until it has a thread.
   gst::Loop loop GOPMILL_GUARDED_BY(mutex);
@@ -36,7 +41,8 @@ struct ClientState {
   Publication publication GOPMILL_GUARDED_BY(mutex);
 };
 
-void AttachState(GstRTSPClient* client);
+// Once, when the client has come. `stop` ends what its requests wait for.
+void AttachState(GstRTSPClient* client, std::stop_token stop);
 ClientState* StateOf(GstRTSPClient* client);
 // Of the request that the calling thread answers; null outside of one.
 ClientState* CurrentState();

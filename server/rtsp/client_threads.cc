@@ -36,9 +36,8 @@ void InitClientThreads(gpointer type, gpointer /*data*/) noexcept {
 }
 
 GType ClientThreadsType() {
-  static const GType type = g_type_register_static_simple(
-      GST_TYPE_RTSP_THREAD_POOL, "GopmillClientThreads", sizeof(ClientThreadsClass),
-      &InitClientThreads, sizeof(ClientThreads), nullptr, static_cast<GTypeFlags>(0));
+  static const GType type = gst::Subclass<ClientThreadsClass, ClientThreads>(
+      GST_TYPE_RTSP_THREAD_POOL, "GopmillClientThreads", &InitClientThreads);
   return type;
 }
 

@@ -31,6 +31,13 @@ template <auto Free>
 struct FreeBy {
   void operator()(auto* object) const noexcept { Free(object); }
 };
+// Registers a subclass that only replaces functions of its parent's class; `init` does that.
+template <class Class, class Instance>
+GType Subclass(GType parent, const char* name, GClassInitFunc init) {
+  return g_type_register_static_simple(parent, name, sizeof(Class), init, sizeof(Instance), nullptr,
+                                       static_cast<GTypeFlags>(0));
+}
+
 using Text = std::unique_ptr<char, FreeBy<g_free>>;
 using Loop = std::unique_ptr<GMainContext, FreeBy<g_main_context_unref>>;
 

@@ -95,9 +95,11 @@ Playback::Playback(Service& service, RtspRequest request)
 
 Playback::~Playback() { Close(); }
 
-Result<std::shared_ptr<Playback>> Playback::Open(Service& service, RtspRequest request) {
+Result<std::shared_ptr<Playback>> Playback::Open(Service& service, RtspRequest request,
+                                                 const std::stop_token& stop) {
   const std::shared_ptr<Playback> self(new Playback(service, std::move(request)));
   std::shared_ptr<Playback> player(self.get(), [self](Playback* playback) { playback->Close(); });
+  const std::stop_callback end_wait(stop, [&self] { self->queue_.Abandon(); });
   GOPMILL_RETURN_IF_ERROR(self->Begin(0));
   GOPMILL_ASSIGN_OR_RETURN(self->stream_, self->queue_.AwaitStream(kOpenTimeout));
   for (std::size_t i = 0; i < self->stream_.tracks.size(); ++i) {

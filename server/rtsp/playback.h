@@ -19,6 +19,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -35,8 +36,9 @@ class Playback : public std::enable_shared_from_this<Playback> {
  public:
   // Opens the stream and waits until it is known what it is made of, or why it cannot be. The
   // stream holds the playback as well; what is returned here belongs to those who play it: once the
-  // last of them has let go, the playback is closed.
-  static Result<std::shared_ptr<Playback>> Open(Service& service, RtspRequest request);
+  // last of them has let go, the playback is closed. kUnavailable when `stop` ends the wait.
+  static Result<std::shared_ptr<Playback>> Open(Service& service, RtspRequest request,
+                                                const std::stop_token& stop);
   ~Playback();
 
   // A bin with an appsrc, parser and payloader for each track ("pay0", "pay1"), which plays: it

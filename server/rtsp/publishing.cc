@@ -51,23 +51,21 @@ Result<std::string> NameOf(const GstRTSPUrl& url) {
 }  // namespace
 
 GType Publishing::MountsType() {
-  static const GType type = g_type_register_static_simple(
-      GST_TYPE_RTSP_MOUNT_POINTS, "GopmillPublishMounts", sizeof(PublishMountsClass),
+  static const GType type = gst::Subclass<PublishMountsClass, PublishMounts>(
+      GST_TYPE_RTSP_MOUNT_POINTS, "GopmillPublishMounts",
       [](gpointer type_class, gpointer /*data*/) noexcept {
         static_cast<GstRTSPMountPointsClass*>(type_class)->make_path = &Publishing::MakePath;
-      },
-      sizeof(PublishMounts), nullptr, static_cast<GTypeFlags>(0));
+      });
   return type;
 }
 
 GType Publishing::FactoryType() {
-  static const GType type = g_type_register_static_simple(
-      GST_TYPE_RTSP_MEDIA_FACTORY, "GopmillPublishFactory", sizeof(PublishFactoryClass),
+  static const GType type = gst::Subclass<PublishFactoryClass, PublishFactory>(
+      GST_TYPE_RTSP_MEDIA_FACTORY, "GopmillPublishFactory",
       [](gpointer type_class, gpointer /*data*/) noexcept {
         static_cast<GstRTSPMediaFactoryClass*>(type_class)->create_element =
             &Publishing::CreateElement;
-      },
-      sizeof(PublishFactory), nullptr, static_cast<GTypeFlags>(0));
+      });
   return type;
 }
 

@@ -30,6 +30,8 @@ constexpr int kSpareConnections = 64;
 constexpr int kClientThreads = 8;
 constexpr int kListenBacklog = 128;
 constexpr guint kSweepSeconds = 1;
+// How long Stop waits for clients to be closed on their own threads.
+constexpr std::chrono::seconds kClosePatience(10);
 constexpr guint kMaxBody = 64 << 10;  // of a request: an SDP, parameters
 constexpr const char* kProblemHeader = "X-Gopmill-Problem";
 
@@ -61,7 +63,8 @@ GstElement* CreateElement(GstRTSPMediaFactory* factory, const GstRTSPUrl* url) n
   }
   if (playback == nullptr) {  // a live source, or SETUP without DESCRIBE
     auto request = RequestOf(*url);
-    auto opened = request.ok() ? Playback::Open(service, std::move(request).value())
+    const std::stop_token stop = state == nullptr ? std::stop_token() : state->stop;
+    auto opened = request.ok() ? Playback::Open(service, std::move(request).value(), stop)
                                : Result<std::shared_ptr<Playback>>(request.error());
     if (!opened.ok()) {
       if (state != nullptr) SetProblem(*state, opened.error());
@@ -78,9 +81,8 @@ void InitMovieFactory(gpointer type, gpointer /*data*/) noexcept {
 }
 
 GType MovieFactoryType() {
-  static const GType type = g_type_register_static_simple(
-      GST_TYPE_RTSP_MEDIA_FACTORY, "GopmillMovieFactory", sizeof(MovieFactoryClass),
-      &InitMovieFactory, sizeof(MovieFactory), nullptr, static_cast<GTypeFlags>(0));
+  static const GType type = gst::Subclass<MovieFactoryClass, MovieFactory>(
+      GST_TYPE_RTSP_MEDIA_FACTORY, "GopmillMovieFactory", &InitMovieFactory);
   return type;
 }
 
@@ -116,6 +118,7 @@ class RtspServer::Impl {
   static GstRTSPFilterResult SweepClient(GstRTSPServer* server, GstRTSPClient* client,
                                          gpointer self) noexcept;
   Status Describe(GstRTSPClient& client, const GstRTSPUrl& url);  // client threads
+  void CloseAll();  // owner thread, when the loop has ended
   bool Unwanted(GstRTSPClient& client);
   bool Stalled(GstRTSPClient& client, ClientState& state) const;
   void Mount(const char* path, GstRTSPMediaFactory& factory);
@@ -125,6 +128,7 @@ class RtspServer::Impl {
   Service& service_;
   GMainContext* context_ = nullptr;
   GMainLoop* loop_ = nullptr;
+  GSource* sweep_ = nullptr;
   gst::Object<GstRTSPServer> server_;
   gst::Object<GstRTSPSessionPool> sessions_;
   gst::Object<GstRTSPMediaFactory> movies_;
@@ -132,6 +136,10 @@ class RtspServer::Impl {
   std::unique_ptr<Publishing> publishing_;
   std::atomic<int> live_names_ = 0;  // mounted; client threads
   int clients_seen_ = 0;             // by the sweep
+  std::stop_source stopping_;
+  Mutex mutex_;  // guards what follows
+  CondVar closed_;
+  int connected_ GOPMILL_GUARDED_BY(mutex_) = 0;  // clients that are not closed yet
   int port_ = 0;
   std::thread thread_;
 };
@@ -175,10 +183,9 @@ Status RtspServer::Impl::Start() {
                  .accepted = "a free port and an address of this machine, or 0 for no RTSP"};
   }
   port_ = gst_rtsp_server_get_bound_port(server_.get());
-  GSource* sweep = g_timeout_source_new_seconds(kSweepSeconds);
-  g_source_set_callback(sweep, &Sweep, this, nullptr);
-  g_source_attach(sweep, context_);
-  g_source_unref(sweep);
+  sweep_ = g_timeout_source_new_seconds(kSweepSeconds);
+  g_source_set_callback(sweep_, &Sweep, this, nullptr);
+  g_source_attach(sweep_, context_);
   thread_ = std::thread([this] { Run(); });
   return OkStatus();
 }
@@ -191,18 +198,13 @@ void RtspServer::Impl::Run() noexcept {
 
 void RtspServer::Impl::Stop() {
   if (context_ == nullptr) return;
-  const auto remove_client = [](GstRTSPServer*, GstRTSPClient*, gpointer) noexcept {
-    return GST_RTSP_FILTER_REMOVE;
-  };
-  const auto remove_session = [](GstRTSPSessionPool*, GstRTSPSession*, gpointer) noexcept {
-    return GST_RTSP_FILTER_REMOVE;
-  };
-  if (server_ != nullptr) {
-    g_list_free(gst_rtsp_server_client_filter(server_.get(), remove_client, nullptr));
-    g_list_free(gst_rtsp_session_pool_filter(sessions_.get(), remove_session, nullptr));
-  }
   g_main_loop_quit(loop_);
-  if (thread_.joinable()) thread_.join();
+  if (thread_.joinable()) thread_.join();  // nobody comes any more
+  if (server_ != nullptr) CloseAll();
+  if (sweep_ != nullptr) {
+    g_source_destroy(sweep_);
+    g_source_unref(std::exchange(sweep_, nullptr));
+  }
   movies_.reset();
   live_.reset();
   sessions_.reset();
@@ -215,9 +217,38 @@ void RtspServer::Impl::Stop() {
   context_ = nullptr;
 }
 
+void RtspServer::Impl::CloseAll() {
+  const auto close = [](GstRTSPServer*, GstRTSPClient* client, gpointer) noexcept {
+    return CloseSoon(client) ? GST_RTSP_FILTER_KEEP : GST_RTSP_FILTER_REMOVE;
+  };
+  const auto remove_session = [](GstRTSPSessionPool*, GstRTSPSession*, gpointer) noexcept {
+    return GST_RTSP_FILTER_REMOVE;
+  };
+  const auto remove = [](GstRTSPServer*, GstRTSPClient*, gpointer) noexcept {
+    return GST_RTSP_FILTER_REMOVE;
+  };
+  stopping_.request_stop();
+  g_list_free(gst_rtsp_server_client_filter(server_.get(), close, nullptr));
+  {
+    const TimePoint deadline = SteadyNow() + kClosePatience;
+    const MutexLock lock(mutex_);
+    while (connected_ > 0 && SteadyNow() < deadline) {
+      closed_.WaitFor(mutex_, deadline - SteadyNow());
+    }
+    if (connected_ > 0) spdlog::warn("rtsp: {} clients are cut off at the end", connected_);
+  }
+  g_list_free(gst_rtsp_server_client_filter(server_.get(), remove, nullptr));
+  g_list_free(gst_rtsp_session_pool_filter(sessions_.get(), remove_session, nullptr));
+}
+
 void RtspServer::Impl::OnConnected(GstRTSPServer* /*server*/, GstRTSPClient* client,
                                    gpointer self) noexcept {
-  AttachState(client);
+  auto& impl = *static_cast<Impl*>(self);
+  {
+    const MutexLock lock(impl.mutex_);
+    ++impl.connected_;
+  }
+  AttachState(client, impl.stopping_.get_token());
   g_signal_connect(client, "pre-describe-request", G_CALLBACK(&OnDescribe), self);
   for (const char* request : {"pre-options-request", "pre-setup-request", "pre-play-request",
                               "pre-pause-request", "pre-get-parameter-request"}) {
@@ -287,9 +318,10 @@ Status RtspServer::Impl::Describe(GstRTSPClient& client, const GstRTSPUrl& url) 
     Mount(url.abspath, *live_);
     return OkStatus();
   }
-  GOPMILL_ASSIGN_OR_RETURN(std::shared_ptr<Playback> playback, Playback::Open(service_, request));
-  Mount(url.abspath, *movies_);
   ClientState* state = StateOf(&client);
+  GOPMILL_ASSIGN_OR_RETURN(std::shared_ptr<Playback> playback,
+                           Playback::Open(service_, request, state->stop));
+  Mount(url.abspath, *movies_);
   const MutexLock lock(state->mutex);
   state->opened_url = UrlKey(url);
   std::swap(state->opened, playback);
@@ -329,12 +361,16 @@ void RtspServer::Impl::OnAnswer(GstRTSPClient* client, GstRTSPContext* context,
 }
 
 // A client whose connection is gone does not come back: its sessions end now, not at their timeout.
-void RtspServer::Impl::OnClosed(GstRTSPClient* client, gpointer /*self*/) noexcept {
+void RtspServer::Impl::OnClosed(GstRTSPClient* client, gpointer self) noexcept {
   Publishing::Finish(*StateOf(client));
   const auto remove = [](GstRTSPClient*, GstRTSPSession*, gpointer) noexcept {
     return GST_RTSP_FILTER_REMOVE;
   };
   g_list_free(gst_rtsp_client_session_filter(client, remove, nullptr));
+  auto& impl = *static_cast<Impl*>(self);
+  const MutexLock lock(impl.mutex_);
+  --impl.connected_;
+  impl.closed_.NotifyAll();
 }
 
 gboolean RtspServer::Impl::Sweep(gpointer pointer) noexcept {

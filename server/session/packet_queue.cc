@@ -91,6 +91,8 @@ Result<PlayableStream> PacketQueue::AwaitStream(Duration timeout) {
   if (stream_) return *stream_;
   if (end_ && !end_->ok()) return end_->error();
   if (end_) return InternalError("The stream ended before it began.");
+  if (abandoned_)
+    return Error{.code = Code::kUnavailable, .message = "The server is shutting down."};
   return Error{.code = Code::kDeadlineExceeded, .message = "The stream took too long to begin."};
 }
 

@@ -157,7 +157,7 @@ def bad_publishers(server):
 def quality_goes_before_pictures(folder, movie):
     """More work than one worker can do: the units get less effort, join without a fault, and nobody else is let in."""
     heavy = "width=1280&height=720&preset=veryslow&bitrate=2M&container=ts"
-    with Server(folder, "--workers", "1") as server:
+    with Server(folder, "--workers", "1", "--promise-percent", "90") as server:
         publisher, result = Publisher(server, "heavy", movie), {}
         wait_until(lambda: server.live("heavy").get("source"), 10, "a publisher that is known")
         reader = read_in_thread(server, "heavy", f"{heavy}&duration=12", result)

@@ -15,6 +15,8 @@ import time
 import traceback
 
 PROGRAM = os.environ["GOPMILL_PROGRAM"]
+# Admission goes by this machine's speed, which is another when a test runs beside others: who tests it turns it on.
+os.environ.setdefault("GOPMILL_STREAMS_PROMISE_PERCENT", "0")
 failures = []
 
 
