@@ -2,6 +2,7 @@
 """What the scripts here share: checks that are collected, waiting for conditions, a server of their own,
 streams to publish, and what a decoder makes of an answer."""
 
+import collections
 import http.client
 import json
 import os
@@ -93,7 +94,7 @@ class Server:
 
     def live(self, name):
         found = [s for s in json.loads(self.get("/v1/live")[1])["live"] if s["name"] == name]
-        return found[0] if found else {"publishing": False, "readers": 0, "counts": {}}
+        return found[0] if found else {"publishing": False, "readers": 0, "counts": collections.Counter()}
 
     def running(self):
         streams = json.loads(self.get("/v1/streams")[1])["streams"]
