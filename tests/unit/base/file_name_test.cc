@@ -21,6 +21,12 @@ TEST(FileName, DotsOfFoldersAreNotTheFiles) {
   EXPECT_EQ(StemOf("a.b/"), "a.b/");
 }
 
+TEST(FileName, DotsInFrontHideTheFile) {
+  EXPECT_EQ(StemOf(".mp4"), ".mp4");
+  EXPECT_EQ(ExtensionOf("a/.mp4"), "");
+  EXPECT_EQ(ExtensionOf(".hidden.mp4"), "mp4");
+}
+
 TEST(FileName, ExtensionsAreInLowerCase) {
   EXPECT_EQ(ExtensionOf("Movie.MP4"), "mp4");
   EXPECT_EQ(ExtensionOf("a.b/movie.tar.Gz"), "gz");
