@@ -3,7 +3,11 @@
 
 #include <utility>
 
+#include "codec/audio_segment.h"
+#include "codec/picture_sheet.h"
+#include "codec/unit_transcoder.h"
 #include "media/segment_muxer.h"
+#include "server/session/segment_thumbnails.h"
 #include "server/session/unit_job.h"
 
 namespace gopmill {
@@ -25,10 +29,13 @@ class Collector : public UnitOutput {
 }  // namespace
 
 Result<std::string> SegmentJob::MakeVideo(WorkerContext& worker) {
-  const VideoRendition& rendition = work_.movie->video[work_.rendition];
+  const VideoRendition& rendition =
+      work_.movie->video[static_cast<std::size_t>(work_.name.rendition)];
   auto& codecs = *static_cast<WorkerCodecs*>(worker.local);
-  UnitTask task{
-      .plan = rendition.plan, .encoder = rendition.encoder, .input = work_.unit, .run = {}};
+  UnitTask task{.plan = rendition.plan,
+                .encoder = rendition.encoder,
+                .input = work_.units.front(),
+                .run = {}};
   Collector collector;
   const auto stats = TranscodeUnit(std::move(task), codecs.cache, stop_, collector);
   codecs.published->Publish(codecs.cache.Stats());
@@ -36,7 +43,7 @@ Result<std::string> SegmentJob::MakeVideo(WorkerContext& worker) {
   MuxTrack track = rendition.mux;
   // Transport streams carry the parameter sets in the packets: the muxer is told so.
   if (work_.movie->container == Container::kTs) track.parameters = collector.parameters;
-  return MakeSegment(work_.movie->container, track, rendition.lead, work_.number,
+  return MakeSegment(work_.movie->container, track, rendition.lead, work_.name.number,
                      std::move(collector.packets));
 }
 
@@ -46,17 +53,30 @@ Result<std::string> SegmentJob::MakeAudio() {
                         .grid = rendition.grid,
                         .target = rendition.target,
                         .start = rendition.start,
-                        .number = work_.number,
+                        .number = work_.name.number,
                         .packets = {}};
   for (const av::Packet& packet : work_.packets) task.packets.push_back(av::Ref(*packet));
   GOPMILL_ASSIGN_OR_RETURN(auto packets, EncodeAudioSegment(task, stop_));
-  return MakeSegment(work_.movie->container, rendition.mux, rendition.lead, work_.number,
+  return MakeSegment(work_.movie->container, rendition.mux, rendition.lead, work_.name.number,
                      std::move(packets));
+}
+
+Result<std::string> SegmentJob::MakeThumbnails(WorkerContext& worker) {
+  auto& codecs = *static_cast<WorkerCodecs*>(worker.local);
+  auto sheet = MakeSheet({.plan = work_.movie->thumbnails.plan,
+                          .pictures = work_.units,
+                          .columns = kThumbnailColumns,
+                          .rows = kThumbnailRows},
+                         codecs.cache, stop_);
+  codecs.published->Publish(codecs.cache.Stats());
+  return sheet;
 }
 
 Result<std::string> SegmentJob::Make(WorkerContext& worker) {
   if (stop_.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
-  return work_.audio ? MakeAudio() : MakeVideo(worker);
+  if (work_.name.track == PartTrack::kAudio) return MakeAudio();
+  if (work_.name.track == PartTrack::kThumbnails) return MakeThumbnails(worker);
+  return MakeVideo(worker);
 }
 
 JobOutcome SegmentJob::Run(WorkerContext& worker) noexcept {

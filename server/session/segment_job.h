@@ -1,33 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One segment as a job of the scheduler: its packets in, its bytes out. The second place, beside
-// unit_job, where scheduler and codec meet.
+// One segment, or sheet of thumbnails, as a job of the scheduler: its packets in, its bytes out.
+// The second place, beside unit_job, where scheduler and codec meet.
 //
 // Thread-safety: thread-compatible; run by one worker at a time.
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <stop_token>
 #include <string>
-#include <variant>
-#include <vector>
 
-#include "codec/audio_segment.h"
-#include "codec/unit_transcoder.h"
 #include "scheduler/job.h"
-#include "server/session/segmented_movie.h"
+#include "server/session/segment_work.h"
 
 namespace gopmill {
-
-struct SegmentWork {
-  std::shared_ptr<const SegmentedMovie> movie;
-  bool audio = false;
-  std::size_t rendition = 0;
-  std::int64_t number = 0;
-  std::shared_ptr<const UnitInput> unit;  // video
-  std::vector<av::Packet> packets;        // audio
-};
 
 class SegmentJob : public Job {
  public:
@@ -43,6 +29,7 @@ class SegmentJob : public Job {
   Result<std::string> Make(WorkerContext& worker);
   Result<std::string> MakeVideo(WorkerContext& worker);
   Result<std::string> MakeAudio();
+  Result<std::string> MakeThumbnails(WorkerContext& worker);
 
   SegmentWork work_;
   const std::stop_token stop_;

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <vector>
 
+#include "server/session/segment_thumbnails.h"
+
 namespace gopmill {
 namespace {
 
@@ -126,6 +128,33 @@ std::string TextSets(const SegmentedMovie& movie) {
   return text;
 }
 
+// Tiles of pictures on JPEG sheets; DASH-IF IOP part "Tiles of thumbnail images".
+std::string ThumbnailSet(const SegmentedMovie& movie) {
+  const ThumbnailRendition& thumbnails = movie.thumbnails;
+  const Target& target = thumbnails.plan->target;
+  constexpr int kMillis = 1000;
+  const std::int64_t sheet =
+      Rescale(kThumbnailColumns * kThumbnailRows, thumbnails.interval, {1, kMillis});
+  return fmt::format(
+      "    <AdaptationSet id=\"{}\" contentType=\"image\" mimeType=\"image/jpeg\">\n"
+      "      <SegmentTemplate timescale=\"{}\" duration=\"{}\" startNumber=\"0\" "
+      "media=\"$RepresentationID$-$Number$.jpg{}\"/>\n"
+      "      <Representation id=\"t0\" bandwidth=\"{}\" width=\"{}\" height=\"{}\">\n"
+      "        <EssentialProperty schemeIdUri=\"http://dashif.org/guidelines/thumbnail_tile\" "
+      "value=\"{}x{}\"/>\n      </Representation>\n    </AdaptationSet>\n",
+      movie.subtitles.size() + 2, kMillis, sheet, XmlQuery(movie.query), thumbnails.peak_bps,
+      target.width * kThumbnailColumns, target.height * kThumbnailRows, kThumbnailColumns,
+      kThumbnailRows);
+}
+
+std::string ThumbnailMedia(const SegmentedMovie& movie) {
+  const ThumbnailRendition& thumbnails = movie.thumbnails;
+  const Target& target = thumbnails.plan->target;
+  return fmt::format(
+      "#EXT-X-IMAGE-STREAM-INF:BANDWIDTH={},RESOLUTION={}x{},CODECS=\"jpeg\",URI=\"t0.m3u8{}\"\n",
+      thumbnails.peak_bps, target.width, target.height, movie.query);
+}
+
 std::string LanguageAttribute(const std::string& language) {
   return language.empty() ? "" : ",LANGUAGE=\"" + language + "\"";
 }
@@ -185,7 +214,7 @@ std::string MasterPlaylist(const SegmentedMovie& movie) {
         peak, average, video.codecs, sound, target.width, target.height, target.fps.ToDouble(),
         group, number++, movie.query);
   }
-  return text;
+  return text + ThumbnailMedia(movie);
 }
 
 std::string MediaPlaylist(const SegmentedMovie& movie, PartTrack track, int rendition) {
@@ -221,7 +250,7 @@ Result<std::string> DashManifest(const SegmentedMovie& movie) {
       TotalSeconds(movie), longest, longest, TotalSeconds(movie));
   text += VideoSet(movie);
   if (movie.audio) text += AudioSet(movie);
-  text += TextSets(movie);
+  text += TextSets(movie) + ThumbnailSet(movie);
   return text + "  </Period>\n</MPD>\n";
 }
 

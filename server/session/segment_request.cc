@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kParts =
     "master.m3u8, manifest.mpd, v0.m3u8, v0-init.mp4, v0-17.m4s, v0-17.ts; a0 for sound; s0.m3u8, "
-    "s0-17.vtt, s0.vtt for subtitles";
+    "s0-17.vtt, s0.vtt for subtitles; t0.m3u8, t0.vtt, t0-17.jpg for thumbnails";
 
 Error NoSuchPart() {
   return Error{.code = Code::kNotFound,
@@ -25,8 +25,15 @@ std::optional<PartTrack> TrackOf(char letter) {
     case 'v': return PartTrack::kVideo;
     case 'a': return PartTrack::kAudio;
     case 's': return PartTrack::kSubtitles;
+    case 't': return PartTrack::kThumbnails;
     default: return std::nullopt;
   }
+}
+
+std::string_view SuffixOf(const PartName& part) {
+  if (part.track == PartTrack::kSubtitles) return ".vtt";
+  if (part.track != PartTrack::kThumbnails) return ".m4s";
+  return part.kind == PartKind::kWhole ? ".vtt" : ".jpg";
 }
 
 bool CutSuffix(std::string_view& text, std::string_view suffix) {
@@ -94,6 +101,7 @@ char LetterOf(PartTrack track) {
     case PartTrack::kVideo: return 'v';
     case PartTrack::kAudio: return 'a';
     case PartTrack::kSubtitles: return 's';
+    case PartTrack::kThumbnails: return 't';
   }
   return 'v';
 }
@@ -121,17 +129,17 @@ Result<PartName> ParsePartName(std::string_view name) {
   const auto track = name.empty() ? std::nullopt : TrackOf(name.front());
   if (!track) return NoSuchPart();
   part.track = *track;
-  const bool subtitles = part.track == PartTrack::kSubtitles;
+  const bool media = part.track == PartTrack::kVideo || part.track == PartTrack::kAudio;
   name.remove_prefix(1);
   if (CutSuffix(name, ".m3u8")) {
     part.kind = PartKind::kPlaylist;
-  } else if (!subtitles && CutSuffix(name, "-init.mp4")) {
+  } else if (media && CutSuffix(name, "-init.mp4")) {
     part.kind = PartKind::kInit;
   } else {
     const std::size_t dash = name.find('-');
-    part.kind = subtitles && dash == std::string_view::npos ? PartKind::kWhole : PartKind::kSegment;
-    if (!CutSuffix(name, subtitles ? ".vtt" : ".m4s")) {
-      if (subtitles || !CutSuffix(name, ".ts")) return NoSuchPart();
+    part.kind = !media && dash == std::string_view::npos ? PartKind::kWhole : PartKind::kSegment;
+    if (!CutSuffix(name, SuffixOf(part))) {
+      if (!media || !CutSuffix(name, ".ts")) return NoSuchPart();
       part.container = Container::kTs;
     }
     if (part.kind == PartKind::kSegment) {

@@ -5,7 +5,8 @@
 //
 // Names: master.m3u8, manifest.mpd; v0.m3u8, a0.m3u8, s0.m3u8 (the playlist of a rendition of
 // pictures, sound, subtitles); v0-init.mp4; v0-17.m4s, v0-17.ts, s0-17.vtt (its segment 17); s0.vtt
-// (all of its subtitles).
+// (all of its subtitles). Thumbnails: t0.m3u8 (image playlist), t0.vtt (all of them by time),
+// t0-17.jpg (sheet 17).
 //
 // Thread-safety: safe (pure functions).
 #pragma once
@@ -25,17 +26,17 @@ namespace gopmill {
 inline constexpr std::size_t kMaxRungs = 12;
 
 enum class PartKind { kMaster, kManifest, kPlaylist, kInit, kSegment, kWhole };
-enum class PartTrack { kVideo, kAudio, kSubtitles };
+enum class PartTrack { kVideo, kAudio, kSubtitles, kThumbnails };
 
 struct PartName {
   PartKind kind = PartKind::kMaster;
   PartTrack track = PartTrack::kVideo;
   int rendition = 0;
   std::int64_t number = 0;                // kSegment only
-  Container container = Container::kMp4;  // kSegment only, not of subtitles
+  Container container = Container::kMp4;  // kSegment only, of pictures and sound
 };
 
-// 'v', 'a', 's'.
+// 'v', 'a', 's', 't'.
 char LetterOf(PartTrack track);
 
 // Digits only, no sign, no leading zeros, at most nine.

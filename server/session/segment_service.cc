@@ -9,6 +9,7 @@
 #include "media/digest.h"
 #include "server/session/segment_playlist.h"
 #include "server/session/segment_subtitles.h"
+#include "server/session/segment_thumbnails.h"
 
 namespace gopmill {
 namespace {
@@ -34,8 +35,14 @@ bool Matches(std::string_view if_none_match, std::string_view tag) {
   return if_none_match == "*" || if_none_match.find(tag) != std::string_view::npos;
 }
 
+// What is made of the plan and the index alone.
+bool IsText(const PartName& name) {
+  return name.kind != PartKind::kSegment || name.track == PartTrack::kSubtitles;
+}
+
 const char* SegmentType(const PartName& name) {
-  if (name.track == PartTrack::kSubtitles) return "text/vtt; charset=utf-8";
+  if (name.track == PartTrack::kThumbnails && name.kind == PartKind::kSegment) return "image/jpeg";
+  if (IsText(name)) return "text/vtt; charset=utf-8";
   if (name.kind == PartKind::kSegment && name.container == Container::kTs) return "video/mp2t";
   return name.track == PartTrack::kAudio ? "audio/mp4" : "video/mp4";
 }
@@ -50,6 +57,22 @@ StreamId StreamOf(const std::string& identity) {
   return StreamId{hash | kSegments};
 }
 
+struct TrackSize {
+  std::size_t renditions = 0;
+  std::int64_t segments = 0;
+};
+
+TrackSize SizeOf(const SegmentedMovie& movie, PartTrack track) {
+  switch (track) {
+    case PartTrack::kVideo: return {movie.video.size(), movie.segments.count()};
+    case PartTrack::kAudio:
+      return movie.audio ? TrackSize{1, movie.audio->grid.count()} : TrackSize{};
+    case PartTrack::kSubtitles: return {movie.subtitles.size(), movie.segments.count()};
+    case PartTrack::kThumbnails: return {1, movie.thumbnails.sheets()};
+  }
+  return {};
+}
+
 // Whether the movie has what the name names.
 Status CheckPart(const SegmentedMovie& movie, const PartName& name) {
   const auto missing = [](const char* what) {
@@ -59,22 +82,20 @@ Status CheckPart(const SegmentedMovie& movie, const PartName& name) {
                  .accepted = "what its playlists name"};
   };
   if (name.kind == PartKind::kMaster || name.kind == PartKind::kManifest) return OkStatus();
-  const bool audio = name.track == PartTrack::kAudio;
-  const bool subtitles = name.track == PartTrack::kSubtitles;
-  const std::size_t sounds = movie.audio ? 1 : 0;
-  const std::size_t renditions =
-      audio ? sounds : (subtitles ? movie.subtitles.size() : movie.video.size());
-  if (static_cast<std::size_t>(name.rendition) >= renditions) return missing("rendition");
+  const TrackSize size = SizeOf(movie, name.track);
+  if (static_cast<std::size_t>(name.rendition) >= size.renditions) return missing("rendition");
   if (name.kind != PartKind::kSegment) return OkStatus();
-  if (!subtitles && name.container != movie.container) return missing("segment");
-  const std::int64_t count = audio ? movie.audio->grid.count() : movie.segments.count();
-  if (name.number >= count) return missing("segment");
+  const bool media = name.track == PartTrack::kVideo || name.track == PartTrack::kAudio;
+  if (media && name.container != movie.container) return missing("segment");
+  if (name.number >= size.segments) return missing("segment");
   return OkStatus();
 }
 
-const SegmentTrack& TrackOf(const SegmentedMovie& movie, const PartName& name) {
-  if (name.track == PartTrack::kAudio) return *movie.audio;
-  return movie.video[static_cast<std::size_t>(name.rendition)];
+std::string Cues(const SegmentedMovie& movie, const PartName& name) {
+  const auto rendition = static_cast<std::size_t>(name.rendition);
+  if (name.track == PartTrack::kThumbnails) return ThumbnailCues(movie);
+  if (name.kind == PartKind::kWhole) return WholeSubtitles(movie, rendition);
+  return SubtitleSegment(movie, rendition, name.number);
 }
 
 }  // namespace
@@ -200,8 +221,7 @@ void SegmentService::Answer(Waiting waiting) {
   if (const Status status = CheckPart(movie, *name); !status.ok()) {
     return Reply(waiting, status.error());
   }
-  if (name->kind == PartKind::kSegment && name->track != PartTrack::kSubtitles)
-    return AnswerSegment(*shelved, *name, std::move(waiting));
+  if (!IsText(*name)) return AnswerSegment(*shelved, *name, std::move(waiting));
   auto part = Text(movie, *name);
   if (part.ok() && Matches(request.if_none_match, part->etag)) {
     part->not_modified = true;
@@ -224,7 +244,9 @@ Result<MediaPart> SegmentService::Text(const SegmentedMovie& movie, const PartNa
       break;
     case PartKind::kPlaylist:
       part.content_type = "application/vnd.apple.mpegurl";
-      text = MediaPlaylist(movie, name.track, name.rendition);
+      text = name.track == PartTrack::kThumbnails
+                 ? ThumbnailPlaylist(movie)
+                 : MediaPlaylist(movie, name.track, name.rendition);
       break;
     case PartKind::kManifest: {
       part.content_type = "application/dash+xml";
@@ -240,9 +262,7 @@ Result<MediaPart> SegmentService::Text(const SegmentedMovie& movie, const PartNa
     case PartKind::kSegment:
       part.content_type = SegmentType(name);
       part.max_age_seconds = kSegmentAgeSeconds;
-      text = name.kind == PartKind::kWhole
-                 ? WholeSubtitles(movie, static_cast<std::size_t>(name.rendition))
-                 : SubtitleSegment(movie, static_cast<std::size_t>(name.rendition), name.number);
+      text = Cues(movie, name);
       break;
   }
   part.etag = TagOf(Sha256Hex(text));
@@ -295,53 +315,22 @@ void SegmentService::StartMaking(const Shelved& movie, const PartName& name, con
                                  const std::shared_ptr<Making>& making) {
   auto work = ReadWork(movie, name);
   if (!work.ok()) return Finish(key, making, work.error());
-  const Status status = Submit(*std::move(work), movie, key, making);
+  const Status status = Submit(*std::move(work), key, making);
   if (!status.ok()) Finish(key, making, status.error());
 }
 
 Result<SegmentWork> SegmentService::ReadWork(const Shelved& movie, const PartName& name) {
-  SegmentWork work{.movie = movie.movie,
-                   .audio = name.track == PartTrack::kAudio,
-                   .rendition = static_cast<std::size_t>(name.rendition),
-                   .number = name.number,
-                   .unit = nullptr,
-                   .packets = {}};
-  const SegmentedMovie& plan = *movie.movie;
   GOPMILL_ASSIGN_OR_RETURN(auto reader, shelf_.Reader(movie, reading_.get_token()));
-  if (work.audio) {
-    const AudioRendition& audio = *plan.audio;
-    const PacketRange range = AudioPackets(*plan.index, audio.grid, audio.start, name.number);
-    GOPMILL_ASSIGN_OR_RETURN(work.packets, reader->ReadAudio(range.first, range.end));
-  } else {
-    const VideoRendition& video = plan.video[work.rendition];
-    const auto k = static_cast<std::size_t>(name.number);
-    auto unit = std::make_shared<UnitInput>();
-    unit->spec = SegmentUnit(*plan.index, video.plan->grid, plan.segments, name.number,
-                             video.budgets.empty() ? 0 : video.budgets[k]);
-    if (unit->spec.source_bytes > kMaxSegmentInput) {
-      return Error{.code = Code::kUnsupported,
-                   .message =
-                       "The source has too few key frames: a segment has to be decoded from "
-                       "too far away.",
-                   .accepted = "up to 256 MiB from a key frame to the end of a segment"};
-    }
-    GOPMILL_ASSIGN_OR_RETURN(unit->packets,
-                             reader->ReadVideo(unit->spec.first_packet, unit->spec.end_packet));
-    work.unit = std::move(unit);
-  }
+  GOPMILL_ASSIGN_OR_RETURN(SegmentWork work, ReadSegmentWork(movie.movie, name, *reader));
   movie.file->GiveReader(std::move(reader));
   return work;
 }
 
-Status SegmentService::Submit(SegmentWork work, const Shelved& movie, const std::string& key,
+Status SegmentService::Submit(SegmentWork work, const std::string& key,
                               const std::shared_ptr<Making>& making) {
-  std::int64_t bytes = 1;
-  for (const av::Packet& packet : work.packets) bytes += packet->size;
-  if (work.unit) bytes += work.unit->spec.source_bytes;
-  const auto frames = static_cast<std::uint32_t>(work.unit ? work.unit->spec.frame_count() : 0);
-  const PartName name{.track = work.audio ? PartTrack::kAudio : PartTrack::kVideo,
-                      .rendition = static_cast<int>(work.rendition)};
-  const StreamId stream = StreamOf(TrackOf(*movie.movie, name).identity);
+  const auto bytes = static_cast<std::size_t>(work.bytes()) + 1;
+  const auto frames = static_cast<std::uint32_t>(work.frames());
+  const StreamId stream = StreamOf(TrackOf(*work.movie, work.name).identity);
   auto job = std::make_unique<SegmentJob>(
       std::move(work), making->stop.get_token(), [this, key, making](Result<std::string> result) {
         // Told under the lock: without jobs the service may be destroyed.
@@ -357,7 +346,7 @@ Status SegmentService::Submit(SegmentWork work, const Shelved& movie, const std:
   const Status status = scheduler_.Submit(
       {.unit = {stream, UnitIndex{next_unit_++}},
        .stream_number = stream.value,
-       .cost_bytes = static_cast<std::size_t>(bytes),
+       .cost_bytes = bytes,
        .frames = frames,
        .service_class = making->service_class,
        .deadline = within > Duration::zero() ? SteadyNow() + within : kNoDeadline},

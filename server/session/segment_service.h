@@ -36,8 +36,6 @@ inline constexpr int kSegmentThreads = 3;
 inline constexpr std::size_t kMaxPartRequests = 512;
 // Segments being made at once, queued ones included; more are refused (kUnavailable).
 inline constexpr std::size_t kMaxSegmentsMaking = 64;
-// Compressed video that one segment may be decoded from.
-inline constexpr std::int64_t kMaxSegmentInput = std::int64_t{256} << 20;
 
 struct SegmentStats {
   std::uint64_t playlists = 0, segments = 0;  // answered
@@ -93,8 +91,7 @@ class SegmentService {
   void StartMaking(const Shelved& movie, const PartName& name, const std::string& key,
                    const std::shared_ptr<Making>& making);
   Result<SegmentWork> ReadWork(const Shelved& movie, const PartName& name);
-  Status Submit(SegmentWork work, const Shelved& movie, const std::string& key,
-                const std::shared_ptr<Making>& making);
+  Status Submit(SegmentWork work, const std::string& key, const std::shared_ptr<Making>& making);
   void Finish(const std::string& key, const std::shared_ptr<Making>& making,
               const Result<std::string>& bytes);
   [[nodiscard]] bool Left(PartTicket ticket);

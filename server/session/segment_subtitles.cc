@@ -13,13 +13,6 @@
 namespace gopmill {
 namespace {
 
-// "01:02:03.004"
-std::string Clock(std::int64_t us) {
-  const std::int64_t ms = us / 1000;
-  return fmt::format("{:02}:{:02}:{:02}.{:03}", ms / 3'600'000, ms / 60'000 % 60, ms / 1000 % 60,
-                     ms % 1000);
-}
-
 // The cues that are seen between two times of the movie, on the movie's clock.
 std::string Cues(const SegmentedMovie& movie, std::size_t rendition, std::int64_t begin_us,
                  std::int64_t end_us) {
@@ -29,7 +22,7 @@ std::string Cues(const SegmentedMovie& movie, std::size_t rendition, std::int64_
     const std::int64_t start = std::max<std::int64_t>(cue.start_us - zero, 0);
     const std::int64_t end = cue.end_us - zero;
     if (end <= std::max<std::int64_t>(begin_us, 0) || start >= end_us || end <= start) continue;
-    text += fmt::format("\n{} --> {}\n{}\n", Clock(start), Clock(end), cue.text);
+    text += fmt::format("\n{} --> {}\n{}\n", CueTime(start), CueTime(end), cue.text);
   }
   return text;
 }
@@ -40,6 +33,12 @@ std::int64_t BorderMicros(const SegmentedMovie& movie, std::int64_t number) {
 }
 
 }  // namespace
+
+std::string CueTime(std::int64_t us) {
+  const std::int64_t ms = us / 1000;
+  return fmt::format("{:02}:{:02}:{:02}.{:03}", ms / 3'600'000, ms / 60'000 % 60, ms / 1000 % 60,
+                     ms % 1000);
+}
 
 std::vector<SubtitleRendition> ListSubtitles(const std::vector<SubtitleTrack>& tracks) {
   std::vector<SubtitleRendition> list;

@@ -10,6 +10,7 @@
 #include "media/digest.h"
 #include "server/session/build_identity.h"
 #include "server/session/segment_subtitles.h"
+#include "server/session/segment_thumbnails.h"
 #include "server/session/track_names.h"
 
 namespace gopmill {
@@ -194,6 +195,7 @@ Result<std::shared_ptr<const SegmentedMovie>> Planner::Run() {
   for (const auto& [wanted, target] : targets) GOPMILL_RETURN_IF_ERROR(AddVideo(target));
   GOPMILL_RETURN_IF_ERROR(AddAudio(targets.front().target));
   movie_->subtitles = ListSubtitles(index_->subtitles);
+  movie_->thumbnails = PlanThumbnails(*movie_, file_);
   return std::shared_ptr<const SegmentedMovie>(std::move(movie_));
 }
 

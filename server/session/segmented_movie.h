@@ -50,6 +50,16 @@ struct SubtitleRendition {
   std::size_t track = 0;  // of the index
 };
 
+// Pictures of a presentation for looking around in it: 25 on a sheet.
+struct ThumbnailRendition : SegmentTrack {
+  std::shared_ptr<const StreamPlan> plan;  // its target has the size of one
+  std::vector<std::int64_t> frames;        // output frame that each shows
+  Rational interval{10, 1};                // seconds from one to the next
+  [[nodiscard]] std::int64_t sheets() const {
+    return (static_cast<std::int64_t>(frames.size()) + 24) / 25;
+  }
+};
+
 // A movie and the files of subtitles beside it. Pictures and sound depend on the first alone, so
 // they stay what they are when a subtitle is mended.
 struct FileIdentity {
@@ -70,6 +80,7 @@ struct SegmentedMovie {
   std::optional<AudioRendition> audio;
   std::vector<AudioChoice> audio_choices;  // empty without `audio`, else one at least
   std::vector<SubtitleRendition> subtitles;
+  ThumbnailRendition thumbnails;
   Rational zero{0, 1};  // what of the source is at time 0, seconds
 };
 

@@ -2,8 +2,9 @@
 //
 // Plays segments in Chromium against a running server:
 //   node segments_test.mjs BASE_URL
-// HLS by the page at / (hls.js) and DASH by dash.js: each must play, seek to the middle, play on from
-// there, show the size and the subtitles of that place and leave no hole in what it buffered. Exits with 0 if all worked.
+// HLS by the page at / (hls.js) and DASH by dash.js, which finds thumbnails too: each must play, seek
+// to the middle, play on from there, show the size and the subtitles of that place and leave no hole
+// in what it buffered. Exits with 0 if all worked.
 import assert from 'node:assert/strict';
 import {fileURLToPath} from 'node:url';
 import {chromium} from 'playwright-core';
@@ -46,6 +47,19 @@ async function showsText(page) {
   assert.ok(Math.abs(start - 10) < 0.2 && Math.abs(end - 16) < 0.2, `the text is shown from ${start} to ${end}`);
 }
 
+// One for every ten seconds, so that of 12 s is the second of its sheet.
+async function hasThumbnails(page) {
+  const thumbnail = await page.evaluate(() => new Promise((done) => { window.player.provideThumbnail(12, done); }));
+  assert.deepEqual([thumbnail.x, thumbnail.y, thumbnail.width, thumbnail.height], [192, 0, 192, 108]);
+  const sheet = await page.evaluate(async (url) => {
+    const image = new Image();
+    image.src = url;
+    await image.decode();
+    return [image.naturalWidth, image.naturalHeight];
+  }, thumbnail.url);
+  assert.deepEqual(sheet, [960, 540]);
+}
+
 async function hlsByThePage(browser) {
   const page = await (await browser.newContext()).newPage();
   page.on('pageerror', (error) => assert.fail(`the page threw: ${error.message}`));
@@ -82,9 +96,11 @@ async function dashByDashJs(browser) {
     player.on(dashjs.MediaPlayer.events.ERROR, (event) => window.problems.push(JSON.stringify(event)));
     player.updateSettings({streaming: {text: {defaultEnabled: true}}});
     player.initialize(document.querySelector('video'), url, true);
+    window.player = player;
   }, `${baseUrl}/v1/dash/${movie}/manifest.mpd?rungs=256x144:200k&preset=ultrafast`);
   await playsAndSeeks(page, [256, 144]);
   await showsText(page);
+  await hasThumbnails(page);
   assert.deepEqual(await page.evaluate(() => window.problems), []);
   await page.context().close();
 }

@@ -271,6 +271,10 @@ class Checker:
                 problem(group.get("mimeType") == "text/vtt" and text.startswith(b"WEBVTT"), "subtitles lead nowhere")
                 continue
             template = group.find(DASH + "SegmentTemplate")
+            if group.get("contentType") == "image":
+                data = fetch(urljoin(url, template.get("media").replace("$RepresentationID$", "t0").replace("$Number$", "0")))
+                problem(group.get("mimeType") == "image/jpeg" and data.startswith(b"\xff\xd8\xff"), "images lead nowhere")
+                continue
             ticks, starts, at = int(template.get("timescale")), [], 0
             for entry in template.iter(DASH + "S"):
                 problem(int(entry.get("t", at)) == at, "a hole in the timeline")

@@ -26,6 +26,12 @@ TEST(PartNameTest, ReadsTheNamesOfPlaylists) {
   EXPECT_EQ(text->number, 12);
   EXPECT_EQ(whole->kind, PartKind::kWhole);
   EXPECT_EQ(whole->rendition, 3);
+  const auto sheet = ParsePartName("t0-7.jpg"), times = ParsePartName("t0.vtt");
+  ASSERT_TRUE(sheet.ok() && times.ok());
+  EXPECT_EQ(sheet->kind, PartKind::kSegment);
+  EXPECT_EQ(sheet->track, PartTrack::kThumbnails);
+  EXPECT_EQ(sheet->number, 7);
+  EXPECT_EQ(times->kind, PartKind::kWhole);
   const auto init = ParsePartName("v2-init.mp4");
   ASSERT_TRUE(init.ok());
   EXPECT_EQ(init->kind, PartKind::kInit);

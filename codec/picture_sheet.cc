@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codec/picture_sheet.h"
+
+extern "C" {
+#include <libavcodec/avcodec.h>
+#include <libavutil/imgutils.h>
+#include <libswscale/swscale.h>
+}
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "codec/frame_selector.h"
+#include "media/av_error.h"
+
+namespace gopmill {
+namespace {
+
+constexpr int kQuality = 4;  // quantiser of the JPEG, 1 (best) to 31
+constexpr AVPixelFormat kPainted = AV_PIX_FMT_YUV420P;
+
+struct SwsFree {
+  void operator()(SwsContext* context) const noexcept { sws_freeContext(context); }
+};
+
+Result<av::Frame> NewPicture(int width, int height, AVPixelFormat format) {
+  av::Frame frame = av::NewFrame();
+  frame->format = format;
+  frame->width = width;
+  frame->height = height;
+  if (const int code = av_frame_get_buffer(frame.get(), 0); code < 0) {
+    return av::AvError("No memory for a picture", code);
+  }
+  return frame;
+}
+
+void PaintBlack(AVFrame& frame) {
+  std::array<std::ptrdiff_t, 4> lines{};
+  for (std::size_t i = 0; i < lines.size(); ++i) lines[i] = frame.linesize[i];
+  av_image_fill_black(frame.data, lines.data(), static_cast<AVPixelFormat>(frame.format),
+                      AVCOL_RANGE_MPEG, frame.width, frame.height);
+}
+
+// The picture of a unit as the source has it; null where the source gave none.
+Result<av::Frame> DecodeOne(const SheetTask& task, const UnitInput& input, ContextCache& cache) {
+  GOPMILL_ASSIGN_OR_RETURN(auto decoder, cache.TakeDecoder(*task.plan->source));
+  FrameSelector selector(task.plan, std::move(decoder), input.spec.first_packet);
+  std::vector<av::Packet> packets;
+  for (const av::Packet& packet : input.packets) packets.push_back(av::Ref(*packet));
+  selector.Feed(std::move(packets), true);
+  GOPMILL_ASSIGN_OR_RETURN(const auto selected, selector.Select(input.spec.first_frame));
+  av::Frame frame = selected.frame == nullptr ? av::Frame() : av::Ref(*selected.frame);
+  cache.GiveDecoder(*task.plan->source, selector.TakeDecoder());
+  return frame;
+}
+
+// In limited range or full, as the source is; all pictures of a source are alike.
+Result<av::Frame> Scale(const SheetTask& task, const AVFrame& frame, ContextCache& cache) {
+  FilterSpec wanted = MakeFilterSpec(*task.plan, kPainted, frame);
+  wanted.deinterlace = false;  // done before the selection
+  GOPMILL_ASSIGN_OR_RETURN(auto filter, cache.TakeFilter(wanted));
+  av::Frame out = av::NewFrame();
+  GOPMILL_ASSIGN_OR_RETURN(const bool got, filter->Filter(&frame, *out));
+  cache.GiveFilter(std::move(filter));
+  if (!got) return InternalError("The scaler swallowed a picture.");
+  out->color_range = static_cast<AVColorRange>(wanted.in_color_range);
+  return out;
+}
+
+void Paint(const AVFrame& picture, int left, int top, AVFrame& sheet) {
+  for (int plane = 0; plane < 3; ++plane) {
+    const int shift = plane == 0 ? 0 : 1;  // 4:2:0
+    std::uint8_t* to = sheet.data[plane] +
+                       static_cast<std::ptrdiff_t>(top >> shift) * sheet.linesize[plane] +
+                       (left >> shift);
+    av_image_copy_plane(to, sheet.linesize[plane], picture.data[plane], picture.linesize[plane],
+                        picture.width >> shift, picture.height >> shift);
+  }
+}
+
+// Coefficients as libswscale names them; what is not said goes by the size, as players do it.
+int MatrixOf(const AVFrame& picture, int source_height) {
+  const AVColorSpace space = picture.colorspace;
+  // The scaler makes BT.709 of RGB.
+  if (space == AVCOL_SPC_BT709 || space == AVCOL_SPC_RGB) return SWS_CS_ITU709;
+  if (space == AVCOL_SPC_BT2020_NCL || space == AVCOL_SPC_BT2020_CL) return SWS_CS_BT2020;
+  if (space == AVCOL_SPC_UNSPECIFIED && source_height >= 720) return SWS_CS_ITU709;
+  return SWS_CS_ITU601;
+}
+
+Result<av::Frame> ToJpegColors(const AVFrame& sheet, int matrix, bool full_range) {
+  const std::unique_ptr<SwsContext, SwsFree> scaler(sws_getContext(
+      sheet.width, sheet.height, kPainted, sheet.width, sheet.height, AV_PIX_FMT_YUVJ420P,
+      SWS_BICUBIC | SWS_ACCURATE_RND | SWS_BITEXACT, nullptr, nullptr, nullptr));
+  if (scaler == nullptr) return InternalError("The colours of a sheet cannot be converted.");
+  constexpr int kOne = 1 << 16;
+  sws_setColorspaceDetails(scaler.get(), sws_getCoefficients(matrix), full_range ? 1 : 0,
+                           sws_getCoefficients(SWS_CS_ITU601), 1, 0, kOne, kOne);
+  GOPMILL_ASSIGN_OR_RETURN(av::Frame out,
+                           NewPicture(sheet.width, sheet.height, AV_PIX_FMT_YUVJ420P));
+  const int lines = sws_scale(scaler.get(), sheet.data, sheet.linesize, 0, sheet.height, out->data,
+                              out->linesize);
+  if (lines != sheet.height) return InternalError("The colours of a sheet were not converted.");
+  out->color_range = AVCOL_RANGE_JPEG;
+  return out;
+}
+
+Result<std::string> EncodeJpeg(AVFrame& picture) {
+  const AVCodec* codec = avcodec_find_encoder(AV_CODEC_ID_MJPEG);
+  if (codec == nullptr) {
+    return Error{.code = Code::kUnsupported, .message = "FFmpeg here has no encoder for JPEG."};
+  }
+  const av::CodecContext context(avcodec_alloc_context3(codec));
+  GOPMILL_CHECK(context != nullptr);
+  context->width = picture.width;
+  context->height = picture.height;
+  context->pix_fmt = AV_PIX_FMT_YUVJ420P;
+  context->color_range = AVCOL_RANGE_JPEG;
+  context->time_base = {1, 1};
+  context->thread_count = 1;
+  context->flags |= AV_CODEC_FLAG_QSCALE | AV_CODEC_FLAG_BITEXACT;  // no name of a version in it
+  context->global_quality = kQuality * FF_QP2LAMBDA;
+  picture.quality = context->global_quality;
+  picture.pts = 0;
+  int code = avcodec_open2(context.get(), codec, nullptr);
+  if (code >= 0) code = avcodec_send_frame(context.get(), &picture);
+  const av::Packet packet = av::NewPacket();
+  if (code >= 0) code = avcodec_receive_packet(context.get(), packet.get());
+  if (code < 0) return av::AvError("A sheet of pictures could not be encoded", code);
+  return std::string(packet->data, packet->data + packet->size);
+}
+
+}  // namespace
+
+Result<std::string> MakeSheet(const SheetTask& task, ContextCache& cache,
+                              const std::stop_token& stop) {
+  const int width = task.plan->target.width, height = task.plan->target.height;
+  GOPMILL_CHECK(width % 2 == 0 && height % 2 == 0);
+  GOPMILL_ASSIGN_OR_RETURN(av::Frame sheet,
+                           NewPicture(width * task.columns, height * task.rows, kPainted));
+  PaintBlack(*sheet);
+  int matrix = SWS_CS_ITU601;
+  bool full_range = false;
+  for (std::size_t i = 0; i < task.pictures.size(); ++i) {
+    if (stop.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+    GOPMILL_ASSIGN_OR_RETURN(const av::Frame frame, DecodeOne(task, *task.pictures[i], cache));
+    if (!frame) continue;
+    GOPMILL_ASSIGN_OR_RETURN(const av::Frame tile, Scale(task, *frame, cache));
+    matrix = MatrixOf(*tile, frame->height);
+    full_range = tile->color_range == AVCOL_RANGE_JPEG;
+    const int place = static_cast<int>(i);
+    Paint(*tile, place % task.columns * width, place / task.columns * height, *sheet);
+  }
+  GOPMILL_ASSIGN_OR_RETURN(av::Frame jpeg, ToJpegColors(*sheet, matrix, full_range));
+  return EncodeJpeg(*jpeg);
+}
+
+}  // namespace gopmill

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Small pictures of a source side by side in one JPEG: what players show while somebody looks for a
+// place in a movie. Each picture is decoded from the nearest place of random access before it,
+// scaled, and painted into its tile; the sheet is converted to what JPEG means by its numbers
+// (full range, BT.601) and encoded once.
+//
+// Guarantee: the same task gives the same bytes, whatever the worker has warm.
+// Thread-safety: thread-compatible; all state is in the arguments.
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "codec/context_cache.h"
+#include "media/ingest.h"
+#include "media/plan.h"
+
+namespace gopmill {
+
+struct SheetTask {
+  std::shared_ptr<const StreamPlan> plan;  // its target has the size of one tile, even numbers
+  // One frame each; they fill the sheet row by row. What is left over stays black.
+  std::vector<std::shared_ptr<const UnitInput>> pictures;
+  int columns = 1, rows = 1;
+};
+
+// The bytes of the JPEG. kCancelled when `stop` was asked for, at the latest after one picture.
+Result<std::string> MakeSheet(const SheetTask& task, ContextCache& cache,
+                              const std::stop_token& stop);
+
+}  // namespace gopmill

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/segment_thumbnails.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "server/session/build_identity.h"
+#include "server/session/segment_subtitles.h"
+
+namespace gopmill {
+namespace {
+
+constexpr std::int64_t kTiles = std::int64_t{kThumbnailColumns} * kThumbnailRows;
+// What a JPEG of this quality takes for detailed pictures, bits per pixel; measured ones take half.
+constexpr std::int64_t kBitsPerPixel = 2;
+
+struct TileSize {
+  int width = 2, height = 2;
+};
+
+TileSize SizeOf(const Target& target) {
+  const double scale = std::min(static_cast<double>(kThumbnailWidth) / target.width,
+                                static_cast<double>(kThumbnailHeight) / target.height);
+  const auto even = [scale](int side) {
+    return std::max(2, 2 * static_cast<int>(std::lround(side * scale / 2)));
+  };
+  return {even(target.width), even(target.height)};
+}
+
+// Output frames at which the source can be entered, ascending.
+std::vector<std::int64_t> KeyFrames(const SegmentedMovie& movie, const OutputGrid& grid) {
+  std::vector<std::int64_t> frames;
+  for (const SourceIndex::Video& packet : movie.index->video) {
+    if (packet.access == RandomAccess::kNone) continue;
+    const std::int64_t frame = grid.FirstFrameShowing(packet.pts);
+    if (frame < movie.segments.frames()) frames.push_back(frame);
+  }
+  std::ranges::sort(frames);
+  return frames;
+}
+
+std::int64_t Nearest(const std::vector<std::int64_t>& keys, std::int64_t wanted,
+                     std::int64_t farthest) {
+  std::int64_t best = wanted, distance = farthest + 1;
+  const auto above = std::ranges::lower_bound(keys, wanted);
+  const auto look = [&](std::int64_t key) {
+    if (std::abs(key - wanted) >= distance) return;
+    best = key;
+    distance = std::abs(key - wanted);
+  };
+  if (above != keys.begin()) look(*std::prev(above));
+  if (above != keys.end()) look(*above);
+  return best;
+}
+
+std::int64_t FrameAt(const SegmentGrid& segments, Rational seconds) {
+  return Rescale(1, seconds, segments.fps.Inverse());
+}
+
+std::int64_t MicrosOf(const ThumbnailRendition& thumbnails, std::int64_t tile) {
+  return Rescale(tile, thumbnails.interval, kMicros);
+}
+
+}  // namespace
+
+ThumbnailRendition PlanThumbnails(const SegmentedMovie& movie, const std::string& file) {
+  ThumbnailRendition made;
+  const VideoRendition& video = movie.video.front();
+  const TileSize size = SizeOf(video.plan->target);
+  auto plan = std::make_shared<StreamPlan>(*video.plan);
+  plan->target.width = size.width;
+  plan->target.height = size.height;
+  plan->target.fit = video.plan->target.fit;
+  const double segments = std::max(1.0, std::round(kThumbnailSeconds / movie.segment_seconds));
+  made.interval = {std::llround(segments * movie.segment_seconds * 1000), 1000};
+  const std::vector<std::int64_t> keys = KeyFrames(movie, plan->grid);
+  const std::int64_t half = FrameAt(movie.segments, made.interval) / 2;
+  for (std::int64_t tile = 0;; ++tile) {
+    const Rational time{made.interval.num * tile, made.interval.den};
+    const std::int64_t wanted = FrameAt(movie.segments, time);
+    if (wanted >= movie.segments.frames()) break;
+    made.frames.push_back(Nearest(keys, wanted, half));
+  }
+  const std::int64_t pixels = kTiles * size.width * size.height;
+  made.peak_bps = static_cast<std::int64_t>(static_cast<double>(pixels * kBitsPerPixel) /
+                                            (made.interval.ToDouble() * kTiles)) +
+                  1;
+  made.average_bps = made.peak_bps;
+  made.codecs = "jpeg";
+  made.identity =
+      fmt::format("{};{};t;{}x{};{}/{};{}", BuildIdentity(), file, size.width, size.height,
+                  made.interval.num, made.interval.den, movie.video.front().identity);
+  made.plan = std::move(plan);
+  return made;
+}
+
+std::vector<UnitSpec> ThumbnailUnits(const SegmentedMovie& movie, std::int64_t number) {
+  const ThumbnailRendition& thumbnails = movie.thumbnails;
+  const auto count = static_cast<std::int64_t>(thumbnails.frames.size());
+  std::vector<UnitSpec> units;
+  for (std::int64_t tile = number * kTiles; tile < std::min((number + 1) * kTiles, count); ++tile) {
+    const std::int64_t frame = thumbnails.frames[static_cast<std::size_t>(tile)];
+    const SegmentGrid one{.fps = movie.segments.fps, .borders = {frame, frame + 1}};
+    units.push_back(SegmentUnit(*movie.index, thumbnails.plan->grid, one, 0, 0));
+  }
+  return units;
+}
+
+std::string ThumbnailPlaylist(const SegmentedMovie& movie) {
+  const ThumbnailRendition& thumbnails = movie.thumbnails;
+  const double interval = thumbnails.interval.ToDouble(), sheet = interval * kTiles;
+  const Target& target = thumbnails.plan->target;
+  std::string text = fmt::format(
+      "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:{}\n#EXT-X-MEDIA-SEQUENCE:0\n"
+      "#EXT-X-PLAYLIST-TYPE:VOD\n#EXT-X-IMAGES-ONLY\n",
+      std::llround(sheet));
+  double left = static_cast<double>(movie.segments.frames()) / movie.segments.fps.ToDouble();
+  for (std::int64_t k = 0; k < thumbnails.sheets(); ++k, left -= sheet) {
+    text += fmt::format(
+        "#EXTINF:{:.6f},\n#EXT-X-TILES:RESOLUTION={}x{},LAYOUT={}x{},DURATION={:.6f}\nt0-{}.jpg{}"
+        "\n",
+        std::min(sheet, left), target.width, target.height, kThumbnailColumns, kThumbnailRows,
+        interval, k, movie.query);
+  }
+  return text + "#EXT-X-ENDLIST\n";
+}
+
+std::string ThumbnailCues(const SegmentedMovie& movie) {
+  const ThumbnailRendition& thumbnails = movie.thumbnails;
+  const Target& target = thumbnails.plan->target;
+  const std::int64_t end_us =
+      Rescale(movie.segments.frames(), movie.segments.fps.Inverse(), kMicros);
+  std::string text = "WEBVTT\n";
+  const auto count = static_cast<std::int64_t>(thumbnails.frames.size());
+  for (std::int64_t tile = 0; tile < count; ++tile) {
+    const std::int64_t place = tile % kTiles;
+    text += fmt::format("\n{} --> {}\nt0-{}.jpg{}#xywh={},{},{},{}\n",
+                        CueTime(MicrosOf(thumbnails, tile)),
+                        CueTime(std::min(MicrosOf(thumbnails, tile + 1), end_us)), tile / kTiles,
+                        movie.query, place % kThumbnailColumns * target.width,
+                        place / kThumbnailColumns * target.height, target.width, target.height);
+  }
+  return text;
+}
+
+}  // namespace gopmill

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Thumbnails of a segmented movie: one picture for every ten seconds or so, twenty-five on a sheet
+// (codec/picture_sheet.h), told of in three ways: an image playlist (HLS's #EXT-X-IMAGES-ONLY),
+// a track of tiles (DASH-IF interoperability points, part "Tiles of thumbnail images"), and WebVTT
+// whose cues name a part of a sheet (Media Fragments, "#xywh="). Pure.
+//
+// Thread-safety: safe (pure functions).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "media/plan.h"
+#include "server/session/segmented_movie.h"
+
+namespace gopmill {
+
+inline constexpr int kThumbnailColumns = 5, kThumbnailRows = 5;
+inline constexpr double kThumbnailSeconds = 10;  // whole segments, so about that
+// The box that a thumbnail is fitted into, pixels.
+inline constexpr int kThumbnailWidth = 192, kThumbnailHeight = 108;
+
+// `movie` has its pictures, segments and index already. A thumbnail shows the key frame nearest to
+// its time, or the very picture where none is near.
+ThumbnailRendition PlanThumbnails(const SegmentedMovie& movie, const std::string& file);
+
+// The units, of one frame each, that sheet `number` (which exists) is made of.
+std::vector<UnitSpec> ThumbnailUnits(const SegmentedMovie& movie, std::int64_t number);
+
+std::string ThumbnailPlaylist(const SegmentedMovie& movie);
+std::string ThumbnailCues(const SegmentedMovie& movie);
+
+}  // namespace gopmill

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What one segment, or one sheet of thumbnails, is made of: read from the file by the service's
+// threads, worked on by a SegmentJob.
+//
+// Thread-safety: thread-compatible.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/status.h"
+#include "media/ingest.h"
+#include "media/segment_reader.h"
+#include "server/session/segmented_movie.h"
+
+namespace gopmill {
+
+// Compressed packets of one segment or sheet; a source that needs more is refused.
+inline constexpr std::int64_t kMaxSegmentInput = std::int64_t{256} << 20U;
+
+struct SegmentWork {
+  std::shared_ptr<const SegmentedMovie> movie;
+  PartName name;                                        // of kind kSegment
+  std::vector<std::shared_ptr<const UnitInput>> units;  // pictures: one; a sheet: one for each tile
+  std::vector<av::Packet> packets;                      // sound
+
+  [[nodiscard]] std::int64_t bytes() const;   // compressed, of the source
+  [[nodiscard]] std::int64_t frames() const;  // to be made; 0 for sound
+};
+
+// The part exists in the movie. kUnsupported beyond kMaxSegmentInput, errors of the reader.
+Result<SegmentWork> ReadSegmentWork(std::shared_ptr<const SegmentedMovie> movie,
+                                    const PartName& name, SegmentReader& reader);
+
+// The track of a part that exists.
+const SegmentTrack& TrackOf(const SegmentedMovie& movie, const PartName& name);
+
+}  // namespace gopmill

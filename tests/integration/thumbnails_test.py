@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Thumbnails of movies: sheets whose tiles have the colours that the movie has at their times, WebVTT, image playlists
+and DASH tiles that agree on where they are, equal bytes on every request, and names that do not exist."""
+
+import re
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import hls_check  # noqa: E402
+from served import Server, check, run_all  # noqa: E402
+
+SECONDS, EVERY = 265, 10
+TILES = -(-SECONDS // EVERY)
+ONE = "width=128&bitrate=60k&preset=ultrafast"
+SPACES = {"smpte170m": "bt601.mp4", "bt709": "bt709.mp4"}
+
+
+def colour_at(seconds):
+    """Of eight, another one every ten seconds."""
+    step = int(seconds // EVERY)
+    return tuple(255 * (step >> bit & 1) for bit in range(3))
+
+
+def make_movies(folder):
+    """Key frames each 2 s, in two colour matrices; one with a single key frame; one in full range, upright."""
+    picture = ":".join(f"{letter}='255*mod(floor(T/{EVERY << bit}),2)'" for bit, letter in enumerate("rgb"))
+    source = f"color=c=black:s=128x72:r=5:d=%d,format=gbrp,geq={picture}"
+    x264 = ("-c:v", "libx264", "-preset", "ultrafast", "-crf", "10")
+    cases = [(name, SECONDS, f"scale=out_color_matrix={space}:out_range=limited,format=yuv420p",
+              (*x264, "-g", "10", "-colorspace", space)) for space, name in SPACES.items()]
+    cases += [("onekey.mp4", 65, "scale=out_color_matrix=smpte170m,format=yuv420p", (*x264, "-g", "9999", "-sc_threshold", "0",
+                                                                                     "-colorspace", "smpte170m")),
+              ("full.avi", 25, "scale=72:128:out_range=full,setsar=1,format=yuvj420p", ("-c:v", "mjpeg", "-q:v", "2"))]
+    for name, seconds, tail, coder in cases:
+        subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", f"{source % seconds},{tail}", *coder, "-y",
+                        str(Path(folder, name))], check=True)
+
+
+def tiles_of(data, columns=5, rows=5):
+    """The colours in the middle of the tiles of a sheet, row by row."""
+    sheet = subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", "-", "-pix_fmt", "rgb24", "-f", "image2pipe", "-c:v", "ppm",
+                            "-"], input=data, capture_output=True, check=True).stdout
+    _, size, _, raw = sheet.split(b"\n", 3)
+    width, height = map(int, size.split())
+    places = [(height * (2 * row + 1) // (2 * rows) * width + width * (2 * column + 1) // (2 * columns)) * 3
+              for row in range(rows) for column in range(columns)]
+    return [tuple(raw[place:place + 3]) for place in places]
+
+
+def cues_of(server, movie):
+    text = server.get(f"/v1/hls/{movie}/t0.vtt?{ONE}")[1].decode()
+    found = re.findall(r"(\d\d):(\d\d):(\d\d\.\d{3}) --> (\d\d):(\d\d):(\d\d\.\d{3})\n(\S+)#xywh=(\d+),(\d+),(\d+),(\d+)", text)
+    seconds = [tuple(3600 * int(h) + 60 * int(m) + float(s) for h, m, s in (cue[:3], cue[3:6])) for cue in found]
+    return [(begin, end, cue[6], tuple(map(int, cue[7:]))) for (begin, end), cue in zip(seconds, found)]
+
+
+def tiles_show_their_times(server):
+    for movie, count in [*((name, TILES) for name in SPACES.values()), ("onekey.mp4", 7), ("full.avi", 3)]:
+        cues = cues_of(server, movie)
+        check(len(cues) == count and cues[0][0] == 0, f"{movie}: {len(cues)} cues")
+        check(all(a[1] == b[0] for a, b in zip(cues, cues[1:])), f"{movie}: the cues join")
+        sheets = {}
+        for begin, _, address, (x, y, width, height) in cues:
+            if address not in sheets:
+                answer, data = server.get(f"/v1/hls/{movie}/{address}")
+                check(answer.status == 200 and answer.getheader("Content-Type") == "image/jpeg", f"{address}: {answer.status}")
+                sheets[address] = tiles_of(data)
+            got = sheets[address][x // width + 5 * (y // height)]
+            apart = max(abs(a - b) for a, b in zip(got, colour_at(begin)))
+            check(apart < 9, f"{movie}: the tile of {begin} s is {got}, not {colour_at(begin)}")
+        check(len(sheets) == -(-count // 25), f"{movie}: {len(sheets)} sheets")
+    size = cues_of(server, "full.avi")[0][3][2:]
+    check(size == (60, 108), f"an upright movie has tiles of {size}")
+
+
+def playlists_name_them(server):
+    movie = "bt709.mp4"
+    problems, _ = hls_check.check(f"{server.base}/v1/hls/{movie}/master.m3u8?{ONE}")
+    check(not problems, f"{problems[:5]}")
+    master = server.get(f"/v1/hls/{movie}/master.m3u8?{ONE}")[1].decode()
+    said = [hls_check.attributes(line) for line in master.splitlines() if line.startswith("#EXT-X-IMAGE-STREAM-INF:")]
+    check(len(said) == 1 and said[0]["RESOLUTION"] == "192x108", f"{said}")
+    lines = server.get(f"/v1/hls/{movie}/{said[0]['URI']}")[1].decode().splitlines()
+    check("#EXT-X-IMAGES-ONLY" in lines and lines[-1] == "#EXT-X-ENDLIST", f"{lines[:8]}")
+    check(lines.count("#EXT-X-TILES:RESOLUTION=192x108,LAYOUT=5x5,DURATION=10.000000") == 2, f"{lines}")
+    lengths = [float(line[8:-1]) for line in lines if line.startswith("#EXTINF:")]
+    check(lengths == [250.0, 15.0], f"{lengths}")
+    sheets = [line for line in lines if not line.startswith("#")]
+    check(sheets == list(dict.fromkeys(cue[2] for cue in cues_of(server, movie))), f"{sheets}")
+    data = server.get(f"/v1/hls/{movie}/{sheets[0]}")[1]
+    bandwidth = int(said[0]["BANDWIDTH"])
+    check(8 * len(data) / 250 <= bandwidth, f"{len(data)} bytes are more than {bandwidth} bit/s")
+
+
+def dash_names_them(server):
+    movie = "bt709.mp4"
+    space = {"d": "urn:mpeg:dash:schema:mpd:2011"}
+    manifest = ElementTree.fromstring(server.get(f"/v1/dash/{movie}/manifest.mpd?{ONE}")[1])
+    images = [s for s in manifest.iterfind(".//d:AdaptationSet", space) if s.get("contentType") == "image"]
+    check(len(images) == 1 and images[0].get("mimeType") == "image/jpeg", "one set of images")
+    template, one = images[0].find("d:SegmentTemplate", space), images[0].find("d:Representation", space)
+    tile = one.find("d:EssentialProperty", space)
+    check((tile.get("schemeIdUri"), tile.get("value")) == ("http://dashif.org/guidelines/thumbnail_tile", "5x5"), "tiles")
+    check((one.get("width"), one.get("height")) == ("960", "540"), "the size of a sheet")
+    check(int(template.get("duration")) / int(template.get("timescale")) == 250, "seconds of a sheet")
+    address = template.get("media").replace("$RepresentationID$", one.get("id")).replace("$Number$", template.get("startNumber"))
+    same = server.get(f"/v1/dash/{movie}/{address}")[1] == server.get(f"/v1/hls/{movie}/{cues_of(server, movie)[0][2]}")[1]
+    check(same, "DASH and HLS have the same sheets")
+
+
+def equal_bytes(server):
+    path = f"/v1/hls/bt601.mp4/t0-1.jpg?{ONE}"
+    first, again = server.get(path), server.get(path)
+    check(first[1] == again[1] and first[0].getheader("ETag") == again[0].getheader("ETag"), "a sheet that is made twice")
+    answer, body = server.get(path, headers={"If-None-Match": first[0].getheader("ETag")})
+    check(answer.status == 304 and not body, "If-None-Match")
+
+
+def names_that_do_not_exist(server):
+    for name in ("t0-2.jpg", "t1.m3u8", "t1-0.jpg", "t0-0.ts", "t0-0.m4s", "t0-0.vtt", "t0-init.mp4", "t0-.jpg", "t.jpg",
+                 "v0-0.jpg", "s0-0.jpg", "t0-999999999.jpg"):
+        answer, _ = server.get(f"/v1/hls/bt601.mp4/{name}?{ONE}")
+        check(answer.status == 404, f"{name}: {answer.status}")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        make_movies(folder)
+        with Server(folder, "--segment-cache-bytes", "0") as server:
+            return run_all([tiles_show_their_times, playlists_name_them, dash_names_them, equal_bytes,
+                            names_that_do_not_exist], server)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
