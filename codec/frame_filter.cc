@@ -88,6 +88,12 @@ bool NeedsNothing(const FilterSpec& spec) {
 
 }  // namespace
 
+bool MakesFullRange(const FilterSpec& spec) { return IsFullRange(spec) && !spec.tone_map.needed(); }
+
+int MatrixMade(const FilterSpec& spec) {
+  return IsRgb(spec.in_format) || spec.tone_map.needed() ? AVCOL_SPC_BT709 : spec.in_color_space;
+}
+
 FilterSpec MakeFilterSpec(const StreamPlan& plan, int out_format, const AVFrame& frame) {
   const VideoInfo& video = plan.source->video;
   const bool full_range =

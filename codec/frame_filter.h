@@ -41,6 +41,11 @@ struct FilterSpec {
 };
 
 FilterSpec MakeFilterSpec(const StreamPlan& plan, int out_format, const AVFrame& frame);
+// Whether its pictures have full range. They do where the input's had it, but for RGB and for what
+// is tone-mapped.
+bool MakesFullRange(const FilterSpec& spec);
+// The colour matrix of its pictures, an AVColorSpace: the input's, but BT.709 for the same two.
+int MatrixMade(const FilterSpec& spec);
 
 class FrameFilter {
  public:

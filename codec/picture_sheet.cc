@@ -7,6 +7,7 @@ extern "C" {
 #include <libswscale/swscale.h>
 }
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -42,20 +43,49 @@ void PaintBlack(AVFrame& frame) {
                       AVCOL_RANGE_MPEG, frame.width, frame.height);
 }
 
-// The picture of a unit as the source has it; null where the source gave none.
-Result<av::Frame> DecodeOne(const SheetTask& task, const UnitInput& input, ContextCache& cache) {
-  GOPMILL_ASSIGN_OR_RETURN(auto decoder, cache.TakeDecoder(*task.plan->source));
-  FrameSelector selector(task.plan, std::move(decoder), input.spec.first_packet);
-  std::vector<av::Packet> packets;
-  for (const av::Packet& packet : input.packets) packets.push_back(av::Ref(*packet));
-  selector.Feed(std::move(packets), true);
-  GOPMILL_ASSIGN_OR_RETURN(const auto selected, selector.Select(input.spec.first_frame));
-  av::Frame frame = selected.frame == nullptr ? av::Frame() : av::Ref(*selected.frame);
-  cache.GiveDecoder(*task.plan->source, selector.TakeDecoder());
-  return frame;
-}
+// Output frames between two looks at the stop token.
+constexpr std::int64_t kStride = 16;
 
-// In limited range or full, as the source is; all pictures of a source are alike.
+// One run's decoder; gives it back in the end.
+class Run {
+ public:
+  static Result<Run> Open(const SheetTask& task, const SheetRun& run, ContextCache& cache) {
+    GOPMILL_ASSIGN_OR_RETURN(auto decoder, cache.TakeDecoder(*task.plan->source));
+    return Run(task, *run.input, std::move(decoder));
+  }
+
+  // As the source has it, valid until the next call; null where the source gave none.
+  Result<const AVFrame*> Picture(std::int64_t frame, const std::stop_token& stop) {
+    for (; at_ + kStride < frame; at_ += kStride) {
+      if (stop.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+      GOPMILL_RETURN_IF_ERROR(selector_->Select(at_));
+    }
+    at_ = frame;
+    GOPMILL_ASSIGN_OR_RETURN(const auto selected, selector_->Select(frame));
+    return selected.frame;
+  }
+  std::unique_ptr<VideoDecoder> TakeDecoder() { return selector_->TakeDecoder(); }
+
+ private:
+  Run(const SheetTask& task, const UnitInput& input, std::unique_ptr<VideoDecoder> decoder)
+      : selector_(std::make_unique<FrameSelector>(task.plan, std::move(decoder),
+                                                  input.spec.first_packet)),
+        at_(input.spec.first_frame) {
+    std::vector<av::Packet> packets;
+    for (const av::Packet& packet : input.packets) packets.push_back(av::Ref(*packet));
+    if (!packets.empty() && !task.plan->counted_pts) {
+      const std::int64_t entry = task.plan->grid.FirstFrameShowing(packets.front()->pts);
+      at_ = std::clamp<std::int64_t>(entry, 0, at_);
+    }
+    selector_->Feed(std::move(packets), true);
+  }
+
+  std::unique_ptr<FrameSelector> selector_;
+  std::int64_t at_;  // the output frame that was looked at last
+};
+
+// In limited range, or in full as the source is where the filters leave it at that; all pictures of
+// a source are alike.
 Result<av::Frame> Scale(const SheetTask& task, const AVFrame& frame, ContextCache& cache) {
   FilterSpec wanted = MakeFilterSpec(*task.plan, kPainted, frame);
   wanted.deinterlace = false;  // done before the selection
@@ -64,7 +94,8 @@ Result<av::Frame> Scale(const SheetTask& task, const AVFrame& frame, ContextCach
   GOPMILL_ASSIGN_OR_RETURN(const bool got, filter->Filter(&frame, *out));
   cache.GiveFilter(std::move(filter));
   if (!got) return InternalError("The scaler swallowed a picture.");
-  out->color_range = static_cast<AVColorRange>(wanted.in_color_range);
+  out->colorspace = static_cast<AVColorSpace>(MatrixMade(wanted));
+  out->color_range = MakesFullRange(wanted) ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
   return out;
 }
 
@@ -82,8 +113,7 @@ void Paint(const AVFrame& picture, int left, int top, AVFrame& sheet) {
 // Coefficients as libswscale names them; what is not said goes by the size, as players do it.
 int MatrixOf(const AVFrame& picture, int source_height) {
   const AVColorSpace space = picture.colorspace;
-  // The scaler makes BT.709 of RGB.
-  if (space == AVCOL_SPC_BT709 || space == AVCOL_SPC_RGB) return SWS_CS_ITU709;
+  if (space == AVCOL_SPC_BT709) return SWS_CS_ITU709;
   if (space == AVCOL_SPC_BT2020_NCL || space == AVCOL_SPC_BT2020_CL) return SWS_CS_BT2020;
   if (space == AVCOL_SPC_UNSPECIFIED && source_height >= 720) return SWS_CS_ITU709;
   return SWS_CS_ITU601;
@@ -142,15 +172,20 @@ Result<std::string> MakeSheet(const SheetTask& task, ContextCache& cache,
   PaintBlack(*sheet);
   int matrix = SWS_CS_ITU601;
   bool full_range = false;
-  for (std::size_t i = 0; i < task.pictures.size(); ++i) {
-    if (stop.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
-    GOPMILL_ASSIGN_OR_RETURN(const av::Frame frame, DecodeOne(task, *task.pictures[i], cache));
-    if (!frame) continue;
-    GOPMILL_ASSIGN_OR_RETURN(const av::Frame tile, Scale(task, *frame, cache));
-    matrix = MatrixOf(*tile, frame->height);
-    full_range = tile->color_range == AVCOL_RANGE_JPEG;
-    const int place = static_cast<int>(i);
-    Paint(*tile, place % task.columns * width, place / task.columns * height, *sheet);
+  int place = 0;
+  for (const SheetRun& wanted : task.runs) {
+    GOPMILL_ASSIGN_OR_RETURN(Run run, Run::Open(task, wanted, cache));
+    for (const std::int64_t number : wanted.frames) {
+      if (stop.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+      GOPMILL_ASSIGN_OR_RETURN(const AVFrame* frame, run.Picture(number, stop));
+      const int tile = place++;
+      if (frame == nullptr) continue;
+      GOPMILL_ASSIGN_OR_RETURN(const av::Frame picture, Scale(task, *frame, cache));
+      matrix = MatrixOf(*picture, frame->height);
+      full_range = picture->color_range == AVCOL_RANGE_JPEG;
+      Paint(*picture, tile % task.columns * width, tile / task.columns * height, *sheet);
+    }
+    cache.GiveDecoder(*task.plan->source, run.TakeDecoder());
   }
   GOPMILL_ASSIGN_OR_RETURN(av::Frame jpeg, ToJpegColors(*sheet, matrix, full_range));
   return EncodeJpeg(*jpeg);

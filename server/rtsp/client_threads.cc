@@ -2,6 +2,7 @@
 #include "server/rtsp/client_threads.h"
 
 #include "server/rtsp/client_state.h"
+#include "server/rtsp/publishing.h"
 
 namespace gopmill {
 namespace {
@@ -41,8 +42,16 @@ GType ClientThreadsType() {
   return type;
 }
 
-gboolean Close(gpointer client) noexcept {
-  gst_rtsp_client_close(static_cast<GstRTSPClient*>(client));
+gboolean Close(gpointer pointer) noexcept {
+  auto* client = static_cast<GstRTSPClient*>(pointer);
+  // While its pipeline runs; and a client whose sessions are all UDP is kept by the library when
+  // its connection goes.
+  Publishing::Finish(*StateOf(client));
+  const auto remove = [](GstRTSPClient*, GstRTSPSession*, gpointer) noexcept {
+    return GST_RTSP_FILTER_REMOVE;
+  };
+  g_list_free(gst_rtsp_client_session_filter(client, remove, nullptr));
+  gst_rtsp_client_close(client);
   return G_SOURCE_REMOVE;
 }
 

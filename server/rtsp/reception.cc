@@ -50,6 +50,8 @@ void EndSource(const GValue* item, gpointer /*data*/) noexcept {
 // read last is on its way down the pipeline by then. An end discards it otherwise.
 constexpr std::chrono::milliseconds kSocketLook(5);
 constexpr std::chrono::milliseconds kSocketQuiet(25);
+// Anybody may send to a socket: it is not waited for any longer.
+constexpr std::chrono::milliseconds kSocketPatience(300);
 
 // The sockets that the sources of a pipeline read; only those for UDP have one.
 void AddSocket(const GValue* item, gpointer sockets) noexcept {
@@ -71,7 +73,7 @@ void ForEach(GstElement* pipeline, GstIteratorForeachFunction call, gpointer dat
 }
 
 // What a sender sent by UDP before it said that it leaves has arrived, but is perhaps not read.
-void AwaitSockets(GstElement* pipeline, TimePoint deadline) {
+void AwaitSockets(GstElement* pipeline) {
   std::vector<gst::Object<GSocket>> sockets;
   ForEach(pipeline, &AddSocket, &sockets);
   if (sockets.empty()) return;
@@ -79,6 +81,7 @@ void AwaitSockets(GstElement* pipeline, TimePoint deadline) {
     return g_socket_get_available_bytes(socket.get()) > 0;
   };
   TimePoint read = SteadyNow();
+  const TimePoint deadline = read + kSocketPatience;
   for (TimePoint now = read; now < deadline && now - read < kSocketQuiet; now = SteadyNow()) {
     if (std::ranges::any_of(sockets, waiting)) read = now;
     std::this_thread::sleep_for(kSocketLook);
@@ -236,8 +239,8 @@ bool Reception::AllEnded() const {
 
 void Reception::Drain(GstElement* bin, Duration patience) {
   const auto pipeline = Outermost(bin);
+  AwaitSockets(pipeline.get());
   const TimePoint deadline = SteadyNow() + patience;
-  AwaitSockets(pipeline.get(), deadline);
   ForEach(pipeline.get(), &EndSource, nullptr);
   {
     const MutexLock lock(mutex_);

@@ -367,6 +367,12 @@ void RtspServer::Impl::OnClosed(GstRTSPClient* client, gpointer self) noexcept {
     return GST_RTSP_FILTER_REMOVE;
   };
   g_list_free(gst_rtsp_client_session_filter(client, remove, nullptr));
+  {
+    // What a DESCRIBE has opened must not outlive the server with the client.
+    std::shared_ptr<Playback> unused;
+    const MutexLock lock(StateOf(client)->mutex);
+    std::swap(StateOf(client)->opened, unused);
+  }
   auto& impl = *static_cast<Impl*>(self);
   const MutexLock lock(impl.mutex_);
   --impl.connected_;

@@ -69,9 +69,8 @@ LivePresentation::Answered LivePresentation::AnswerLocked(const LiveAsk& ask) {
   if (ask.name.kind == PartKind::kMaster) return Master(ask);
   if (ask.name.kind == PartKind::kManifest) return Manifest(ask);
   const std::size_t videos = setup_.terms.targets.size();
-  if (ask.name.track == PartTrack::kSubtitles) return NotFound("subtitles");
-  if (ask.name.track == PartTrack::kThumbnails) return NotFound("thumbnails");
   const bool audio = ask.name.track == PartTrack::kAudio;
+  if (!audio && ask.name.track != PartTrack::kVideo) return NotFound("rendition");
   const std::size_t renditions = audio ? tracks_.size() - videos : videos;
   if (static_cast<std::size_t>(ask.name.rendition) >= renditions) return NotFound("rendition");
   const std::size_t index = static_cast<std::size_t>(ask.name.rendition) + (audio ? videos : 0);

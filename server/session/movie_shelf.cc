@@ -14,15 +14,16 @@
 namespace gopmill {
 
 Result<std::shared_ptr<const SourceIndex>> ShelvedFile::Index(
-    UniqueFd fd, const std::function<std::vector<SubtitleTrack>()>& read_beside,
+    UniqueFd fd, const std::function<Result<std::vector<SubtitleTrack>>()>& read_beside,
     const std::stop_token& stop) {
   const MutexLock reading(reading_);
   {
     const MutexLock lock(mutex_);
     if (index_) return index_;
   }
+  GOPMILL_ASSIGN_OR_RETURN(std::vector<SubtitleTrack> beside, read_beside());
   GOPMILL_ASSIGN_OR_RETURN(auto index,
-                           IndexSource(std::move(fd), stop, audio_track_, read_beside()));
+                           IndexSource(std::move(fd), stop, audio_track_, std::move(beside)));
   const MutexLock lock(mutex_);
   index_ = index;
   return index;
@@ -66,14 +67,16 @@ void MovieShelf::LookBeside(const std::string& path, Opened& opened) const {
   }
 }
 
-std::vector<SubtitleTrack> MovieShelf::ReadBeside(const std::string& path, const Opened& opened,
-                                                  const std::stop_token& stop) const {
+Result<std::vector<SubtitleTrack>> MovieShelf::ReadBeside(const std::string& path,
+                                                          const Opened& opened,
+                                                          const std::stop_token& stop) const {
   std::vector<SubtitleTrack> tracks;
   for (const Library::Entry& text : opened.subtitles) {
     auto described = DescribeSubtitleFile(StemOf(path), text.path);
     auto fd = library_.OpenEntry(text.path);
     if (!described || !fd.ok()) continue;
     auto track = ReadSubtitleFile(std::move(fd).value(), *std::move(described), stop);
+    if (!track.ok() && track.error().code == Code::kIo) return track.error();
     if (track.ok()) {
       tracks.push_back(std::move(track).value());
     } else {

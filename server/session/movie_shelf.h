@@ -36,7 +36,7 @@ class ShelvedFile {
 
   // The index, made by the first who asks, with the subtitles that `read_beside` gives.
   Result<std::shared_ptr<const SourceIndex>> Index(
-      UniqueFd fd, const std::function<std::vector<SubtitleTrack>()>& read_beside,
+      UniqueFd fd, const std::function<Result<std::vector<SubtitleTrack>>()>& read_beside,
       const std::stop_token& stop);
   // A reader for one use; give it back afterwards unless it failed.
   std::unique_ptr<SegmentReader> TakeReader();
@@ -80,9 +80,10 @@ class MovieShelf {
     std::string key;
     Shelved shelved;
   };
-  // Cues of the files that can be read; others are told of in the log.
-  [[nodiscard]] std::vector<SubtitleTrack> ReadBeside(const std::string& path, const Opened& opened,
-                                                      const std::stop_token& stop) const;
+  // Cues of the files that are good; others are told of in the log. kIo when reading one fails:
+  // nothing may be kept of that, or its tracks would have other numbers the next time.
+  Result<std::vector<SubtitleTrack>> ReadBeside(const std::string& path, const Opened& opened,
+                                                const std::stop_token& stop) const;
   Result<Opened> Open(const std::string& path) const;  // the movie alone
   void LookBeside(const std::string& path, Opened& opened) const;
   std::shared_ptr<ShelvedFile> File(const FileIdentity& identity, int audio_track);

@@ -30,12 +30,12 @@ class Collector : public UnitOutput {
 
 Result<std::string> SegmentJob::MakeVideo(WorkerContext& worker) {
   const VideoRendition& rendition =
-      work_.movie->video[static_cast<std::size_t>(work_.name.rendition)];
+      work_.name.track == PartTrack::kIFrames
+          ? work_.movie->iframes
+          : work_.movie->video[static_cast<std::size_t>(work_.name.rendition)];
   auto& codecs = *static_cast<WorkerCodecs*>(worker.local);
-  UnitTask task{.plan = rendition.plan,
-                .encoder = rendition.encoder,
-                .input = work_.units.front(),
-                .run = {}};
+  UnitTask task{
+      .plan = rendition.plan, .encoder = rendition.encoder, .input = work_.unit, .run = {}};
   Collector collector;
   const auto stats = TranscodeUnit(std::move(task), codecs.cache, stop_, collector);
   codecs.published->Publish(codecs.cache.Stats());
@@ -64,7 +64,7 @@ Result<std::string> SegmentJob::MakeAudio() {
 Result<std::string> SegmentJob::MakeThumbnails(WorkerContext& worker) {
   auto& codecs = *static_cast<WorkerCodecs*>(worker.local);
   auto sheet = MakeSheet({.plan = work_.movie->thumbnails.plan,
-                          .pictures = work_.units,
+                          .runs = work_.runs,
                           .columns = kThumbnailColumns,
                           .rows = kThumbnailRows},
                          codecs.cache, stop_);

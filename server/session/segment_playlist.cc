@@ -138,13 +138,20 @@ std::string ThumbnailSet(const SegmentedMovie& movie) {
   return fmt::format(
       "    <AdaptationSet id=\"{}\" contentType=\"image\" mimeType=\"image/jpeg\">\n"
       "      <SegmentTemplate timescale=\"{}\" duration=\"{}\" startNumber=\"0\" "
-      "media=\"$RepresentationID$-$Number$.jpg{}\"/>\n"
+      "endNumber=\"{}\" media=\"$RepresentationID$-$Number$.jpg{}\"/>\n"
       "      <Representation id=\"t0\" bandwidth=\"{}\" width=\"{}\" height=\"{}\">\n"
       "        <EssentialProperty schemeIdUri=\"http://dashif.org/guidelines/thumbnail_tile\" "
       "value=\"{}x{}\"/>\n      </Representation>\n    </AdaptationSet>\n",
-      movie.subtitles.size() + 2, kMillis, sheet, XmlQuery(movie.query), thumbnails.peak_bps,
-      target.width * kThumbnailColumns, target.height * kThumbnailRows, kThumbnailColumns,
-      kThumbnailRows);
+      movie.subtitles.size() + 2, kMillis, sheet, thumbnails.sheets() - 1, XmlQuery(movie.query),
+      thumbnails.peak_bps, target.width * kThumbnailColumns, target.height * kThumbnailRows,
+      kThumbnailColumns, kThumbnailRows);
+}
+
+std::string IFrameMedia(const SegmentedMovie& movie) {
+  const Target& target = movie.iframes.plan->target;
+  return fmt::format(
+      "#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH={},CODECS=\"{}\",RESOLUTION={}x{},URI=\"i0.m3u8{}\"\n",
+      movie.iframes.peak_bps, movie.iframes.codecs, target.width, target.height, movie.query);
 }
 
 std::string ThumbnailMedia(const SegmentedMovie& movie) {
@@ -214,7 +221,7 @@ std::string MasterPlaylist(const SegmentedMovie& movie) {
         peak, average, video.codecs, sound, target.width, target.height, target.fps.ToDouble(),
         group, number++, movie.query);
   }
-  return text + ThumbnailMedia(movie);
+  return text + IFrameMedia(movie) + ThumbnailMedia(movie);
 }
 
 std::string MediaPlaylist(const SegmentedMovie& movie, PartTrack track, int rendition) {
@@ -222,11 +229,13 @@ std::string MediaPlaylist(const SegmentedMovie& movie, PartTrack track, int rend
   const auto longest = std::max<std::int64_t>(1, std::llround(Longest(durations)));
   const bool ts = movie.container == Container::kTs;
   const bool subtitles = track == PartTrack::kSubtitles;
+  const bool iframes = track == PartTrack::kIFrames;
   const std::string& query = subtitles ? movie.text_query : movie.query;
   std::string text = fmt::format(
       "#EXTM3U\n#EXT-X-VERSION:{}\n#EXT-X-TARGETDURATION:{}\n#EXT-X-MEDIA-SEQUENCE:0\n"
-      "#EXT-X-PLAYLIST-TYPE:VOD\n#EXT-X-INDEPENDENT-SEGMENTS\n",
-      ts ? 3 : 7, longest);
+      "#EXT-X-PLAYLIST-TYPE:VOD\n{}\n",
+      ts && !iframes ? 3 : 7, longest,
+      iframes ? "#EXT-X-I-FRAMES-ONLY" : "#EXT-X-INDEPENDENT-SEGMENTS");
   const std::string name = fmt::format("{}{}", LetterOf(track), rendition);
   if (!ts && !subtitles) text += fmt::format("#EXT-X-MAP:URI=\"{}-init.mp4{}\"\n", name, query);
   for (std::size_t k = 0; k < durations.size(); ++k) {

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::string_view kParts =
     "master.m3u8, manifest.mpd, v0.m3u8, v0-init.mp4, v0-17.m4s, v0-17.ts; a0 for sound; s0.m3u8, "
-    "s0-17.vtt, s0.vtt for subtitles; t0.m3u8, t0.vtt, t0-17.jpg for thumbnails";
+    "s0-17.vtt, s0.vtt for subtitles; t0.m3u8, t0.vtt, t0-17.jpg for thumbnails; i0 for key frames "
+    "alone";
 
 Error NoSuchPart() {
   return Error{.code = Code::kNotFound,
@@ -26,6 +27,7 @@ std::optional<PartTrack> TrackOf(char letter) {
     case 'a': return PartTrack::kAudio;
     case 's': return PartTrack::kSubtitles;
     case 't': return PartTrack::kThumbnails;
+    case 'i': return PartTrack::kIFrames;
     default: return std::nullopt;
   }
 }
@@ -96,12 +98,17 @@ Status CheckSegmentable(const TargetRequest& target) {
 
 }  // namespace
 
+bool IsMedia(PartTrack track) {
+  return track != PartTrack::kSubtitles && track != PartTrack::kThumbnails;
+}
+
 char LetterOf(PartTrack track) {
   switch (track) {
     case PartTrack::kVideo: return 'v';
     case PartTrack::kAudio: return 'a';
     case PartTrack::kSubtitles: return 's';
     case PartTrack::kThumbnails: return 't';
+    case PartTrack::kIFrames: return 'i';
   }
   return 'v';
 }
@@ -129,7 +136,7 @@ Result<PartName> ParsePartName(std::string_view name) {
   const auto track = name.empty() ? std::nullopt : TrackOf(name.front());
   if (!track) return NoSuchPart();
   part.track = *track;
-  const bool media = part.track == PartTrack::kVideo || part.track == PartTrack::kAudio;
+  const bool media = IsMedia(part.track);
   name.remove_prefix(1);
   if (CutSuffix(name, ".m3u8")) {
     part.kind = PartKind::kPlaylist;

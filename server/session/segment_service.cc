@@ -14,7 +14,7 @@
 namespace gopmill {
 namespace {
 
-// A movie's version is in the name of each segment, so a segment never changes.
+// Of an address with the movie's version in it, as playlists have them: its part never changes.
 constexpr int kSegmentAgeSeconds = 86'400;
 constexpr std::size_t kTagDigits = 32;
 
@@ -35,14 +35,14 @@ bool Matches(std::string_view if_none_match, std::string_view tag) {
   return if_none_match == "*" || if_none_match.find(tag) != std::string_view::npos;
 }
 
-// What is made of the plan and the index alone.
-bool IsText(const PartName& name) {
+// What is made of the plan and the index alone, at once.
+bool IsAtHand(const PartName& name) {
   return name.kind != PartKind::kSegment || name.track == PartTrack::kSubtitles;
 }
 
 const char* SegmentType(const PartName& name) {
   if (name.track == PartTrack::kThumbnails && name.kind == PartKind::kSegment) return "image/jpeg";
-  if (IsText(name)) return "text/vtt; charset=utf-8";
+  if (!IsMedia(name.track)) return "text/vtt; charset=utf-8";
   if (name.kind == PartKind::kSegment && name.container == Container::kTs) return "video/mp2t";
   return name.track == PartTrack::kAudio ? "audio/mp4" : "video/mp4";
 }
@@ -69,6 +69,7 @@ TrackSize SizeOf(const SegmentedMovie& movie, PartTrack track) {
       return movie.audio ? TrackSize{1, movie.audio->grid.count()} : TrackSize{};
     case PartTrack::kSubtitles: return {movie.subtitles.size(), movie.segments.count()};
     case PartTrack::kThumbnails: return {1, movie.thumbnails.sheets()};
+    case PartTrack::kIFrames: return {1, movie.segments.count()};
   }
   return {};
 }
@@ -85,8 +86,7 @@ Status CheckPart(const SegmentedMovie& movie, const PartName& name) {
   const TrackSize size = SizeOf(movie, name.track);
   if (static_cast<std::size_t>(name.rendition) >= size.renditions) return missing("rendition");
   if (name.kind != PartKind::kSegment) return OkStatus();
-  const bool media = name.track == PartTrack::kVideo || name.track == PartTrack::kAudio;
-  if (media && name.container != movie.container) return missing("segment");
+  if (IsMedia(name.track) && name.container != movie.container) return missing("segment");
   if (name.number >= size.segments) return missing("segment");
   return OkStatus();
 }
@@ -221,8 +221,11 @@ void SegmentService::Answer(Waiting waiting) {
   if (const Status status = CheckPart(movie, *name); !status.ok()) {
     return Reply(waiting, status.error());
   }
-  if (!IsText(*name)) return AnswerSegment(*shelved, *name, std::move(waiting));
+  if (!IsAtHand(*name))
+    return AnswerSegment(*shelved, *name, !parsed->version.empty(), std::move(waiting));
   auto part = Text(movie, *name);
+  // Without a version in it, an address is that of another file's part one day.
+  if (part.ok() && parsed->version.empty()) part->max_age_seconds = 0;
   if (part.ok() && Matches(request.if_none_match, part->etag)) {
     part->not_modified = true;
     part->bytes = nullptr;
@@ -271,14 +274,15 @@ Result<MediaPart> SegmentService::Text(const SegmentedMovie& movie, const PartNa
 }
 
 // The tag is known before the bytes are: they are a function of what the key names.
-void SegmentService::AnswerSegment(const Shelved& movie, const PartName& name, Waiting waiting) {
+void SegmentService::AnswerSegment(const Shelved& movie, const PartName& name, bool versioned,
+                                   Waiting waiting) {
   const std::string key =
       Sha256Hex(TrackOf(*movie.movie, name).identity + ";" + std::to_string(name.number));
   MediaPart part{.content_type = SegmentType(name),
                  .etag = TagOf(key),
                  .bytes = nullptr,
                  .not_modified = Matches(waiting.request.if_none_match, TagOf(key)),
-                 .max_age_seconds = kSegmentAgeSeconds};
+                 .max_age_seconds = versioned ? kSegmentAgeSeconds : 0};
   if (part.not_modified) return Reply(waiting, std::move(part));
   if (auto bytes = cache_->Get(key)) {
     part.bytes = std::make_shared<const std::string>(*std::move(bytes));

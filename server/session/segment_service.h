@@ -85,7 +85,7 @@ class SegmentService {
   void RunTasks();
   void Answer(Waiting waiting);
   Result<MediaPart> Text(const SegmentedMovie& movie, const PartName& name) const;
-  void AnswerSegment(const Shelved& movie, const PartName& name, Waiting waiting);
+  void AnswerSegment(const Shelved& movie, const PartName& name, bool versioned, Waiting waiting);
   Status Join(const std::string& key, const Waiting& waiting, MediaPart part,
               std::shared_ptr<Making>& making, bool& first);
   void StartMaking(const Shelved& movie, const PartName& name, const std::string& key,

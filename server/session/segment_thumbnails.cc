@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kTiles = std::int64_t{kThumbnailColumns} * kThumbnailRows;
 // What a JPEG of this quality takes for detailed pictures, bits per pixel; measured ones take half.
-constexpr std::int64_t kBitsPerPixel = 2;
+constexpr std::int64_t kJpegBitsPerPixel = 2;
 
 struct TileSize {
   int width = 2, height = 2;
@@ -60,6 +60,13 @@ std::int64_t FrameAt(const SegmentGrid& segments, Rational seconds) {
   return Rescale(1, seconds, segments.fps.Inverse());
 }
 
+// Seconds; the last one may be short, and is as large as the others.
+double ShortestSheet(const SegmentedMovie& movie, const ThumbnailRendition& thumbnails) {
+  const double sheet = thumbnails.interval.ToDouble() * kTiles;
+  const double total = static_cast<double>(movie.segments.frames()) / movie.segments.fps.ToDouble();
+  return std::min(sheet, total - sheet * static_cast<double>(thumbnails.sheets() - 1));
+}
+
 std::int64_t MicrosOf(const ThumbnailRendition& thumbnails, std::int64_t tile) {
   return Rescale(tile, thumbnails.interval, kMicros);
 }
@@ -85,9 +92,9 @@ ThumbnailRendition PlanThumbnails(const SegmentedMovie& movie, const std::string
     made.frames.push_back(Nearest(keys, wanted, half));
   }
   const std::int64_t pixels = kTiles * size.width * size.height;
-  made.peak_bps = static_cast<std::int64_t>(static_cast<double>(pixels * kBitsPerPixel) /
-                                            (made.interval.ToDouble() * kTiles)) +
-                  1;
+  made.peak_bps =
+      std::llround(static_cast<double>(pixels * kJpegBitsPerPixel) / ShortestSheet(movie, made)) +
+      1;
   made.average_bps = made.peak_bps;
   made.codecs = "jpeg";
   made.identity =
@@ -97,16 +104,26 @@ ThumbnailRendition PlanThumbnails(const SegmentedMovie& movie, const std::string
   return made;
 }
 
-std::vector<UnitSpec> ThumbnailUnits(const SegmentedMovie& movie, std::int64_t number) {
+std::vector<ThumbnailRun> ThumbnailRuns(const SegmentedMovie& movie, std::int64_t number) {
   const ThumbnailRendition& thumbnails = movie.thumbnails;
+  const auto unit = [&](std::int64_t first, std::int64_t last) {
+    const SegmentGrid one{.fps = movie.segments.fps, .borders = {first, last + 1}};
+    return SegmentUnit(*movie.index, thumbnails.plan->grid, one, 0, 0);
+  };
   const auto count = static_cast<std::int64_t>(thumbnails.frames.size());
-  std::vector<UnitSpec> units;
+  std::vector<ThumbnailRun> runs;
   for (std::int64_t tile = number * kTiles; tile < std::min((number + 1) * kTiles, count); ++tile) {
     const std::int64_t frame = thumbnails.frames[static_cast<std::size_t>(tile)];
-    const SegmentGrid one{.fps = movie.segments.fps, .borders = {frame, frame + 1}};
-    units.push_back(SegmentUnit(*movie.index, thumbnails.plan->grid, one, 0, 0));
+    const UnitSpec alone = unit(frame, frame);
+    if (runs.empty() || runs.back().unit.first_packet != alone.first_packet) {
+      runs.push_back({.unit = alone, .frames = {frame}});
+      continue;
+    }
+    ThumbnailRun& run = runs.back();
+    run.unit = unit(run.frames.front(), frame);
+    run.frames.push_back(frame);
   }
-  return units;
+  return runs;
 }
 
 std::string ThumbnailPlaylist(const SegmentedMovie& movie) {

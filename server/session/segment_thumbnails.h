@@ -27,8 +27,12 @@ inline constexpr int kThumbnailWidth = 192, kThumbnailHeight = 108;
 // its time, or the very picture where none is near.
 ThumbnailRendition PlanThumbnails(const SegmentedMovie& movie, const std::string& file);
 
-// The units, of one frame each, that sheet `number` (which exists) is made of.
-std::vector<UnitSpec> ThumbnailUnits(const SegmentedMovie& movie, std::int64_t number);
+// What sheet `number` (which exists) is made of: units, and which of their frames.
+struct ThumbnailRun {
+  UnitSpec unit;
+  std::vector<std::int64_t> frames;
+};
+std::vector<ThumbnailRun> ThumbnailRuns(const SegmentedMovie& movie, std::int64_t number);
 
 std::string ThumbnailPlaylist(const SegmentedMovie& movie);
 std::string ThumbnailCues(const SegmentedMovie& movie);

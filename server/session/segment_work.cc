@@ -9,27 +9,41 @@ namespace gopmill {
 namespace {
 
 UnitSpec PictureUnit(const SegmentedMovie& movie, const PartName& name) {
+  if (name.track == PartTrack::kIFrames) {
+    const auto border = movie.segments.borders[static_cast<std::size_t>(name.number)];
+    const SegmentGrid one{.fps = movie.segments.fps, .borders = {border, border + 1}};
+    return SegmentUnit(*movie.index, movie.iframes.plan->grid, one, 0,
+                       movie.iframes.plan->target.bitrate);
+  }
   const VideoRendition& video = movie.video[static_cast<std::size_t>(name.rendition)];
   const auto k = static_cast<std::size_t>(name.number);
   return SegmentUnit(*movie.index, video.plan->grid, movie.segments, name.number,
                      video.budgets.empty() ? 0 : video.budgets[k]);
 }
 
-Status ReadUnits(const std::vector<UnitSpec>& specs, SegmentReader& reader, SegmentWork& work) {
+Status CheckSize(std::int64_t bytes) {
+  if (bytes <= kMaxSegmentInput) return OkStatus();
+  return Error{
+      .code = Code::kUnsupported,
+      .message = "The source has too few key frames: this has to be decoded from too far away.",
+      .accepted = "up to 256 MiB from a key frame to the end of a segment or sheet"};
+}
+
+Result<std::shared_ptr<const UnitInput>> ReadUnit(const UnitSpec& spec, SegmentReader& reader) {
+  auto unit = std::make_shared<UnitInput>();
+  unit->spec = spec;
+  GOPMILL_ASSIGN_OR_RETURN(unit->packets, reader.ReadVideo(spec.first_packet, spec.end_packet));
+  return std::shared_ptr<const UnitInput>(std::move(unit));
+}
+
+Status ReadRuns(SegmentReader& reader, SegmentWork& work) {
+  const std::vector<ThumbnailRun> runs = ThumbnailRuns(*work.movie, work.name.number);
   std::int64_t bytes = 0;
-  for (const UnitSpec& spec : specs) bytes += spec.source_bytes;
-  if (bytes > kMaxSegmentInput) {
-    return Error{.code = Code::kUnsupported,
-                 .message =
-                     "The source has too few key frames: a segment has to be decoded from too "
-                     "far away.",
-                 .accepted = "up to 256 MiB from a key frame to the end of a segment"};
-  }
-  for (const UnitSpec& spec : specs) {
-    auto unit = std::make_shared<UnitInput>();
-    unit->spec = spec;
-    GOPMILL_ASSIGN_OR_RETURN(unit->packets, reader.ReadVideo(spec.first_packet, spec.end_packet));
-    work.units.push_back(std::move(unit));
+  for (const ThumbnailRun& run : runs) bytes += run.unit.source_bytes;
+  GOPMILL_RETURN_IF_ERROR(CheckSize(bytes));
+  for (const ThumbnailRun& run : runs) {
+    GOPMILL_ASSIGN_OR_RETURN(auto unit, ReadUnit(run.unit, reader));
+    work.runs.push_back({.input = std::move(unit), .frames = run.frames});
   }
   return OkStatus();
 }
@@ -39,19 +53,22 @@ Status ReadUnits(const std::vector<UnitSpec>& specs, SegmentReader& reader, Segm
 std::int64_t SegmentWork::bytes() const {
   std::int64_t sum = 0;
   for (const av::Packet& packet : packets) sum += packet->size;
-  for (const auto& unit : units) sum += unit->spec.source_bytes;
+  for (const SheetRun& run : runs) sum += run.input->spec.source_bytes;
+  if (unit) sum += unit->spec.source_bytes;
   return sum;
 }
 
 std::int64_t SegmentWork::frames() const {
   std::int64_t sum = 0;
-  for (const auto& unit : units) sum += unit->spec.frame_count();
+  for (const SheetRun& run : runs) sum += static_cast<std::int64_t>(run.frames.size());
+  if (unit) sum += unit->spec.frame_count();
   return sum;
 }
 
 Result<SegmentWork> ReadSegmentWork(std::shared_ptr<const SegmentedMovie> movie,
                                     const PartName& name, SegmentReader& reader) {
-  SegmentWork work{.movie = std::move(movie), .name = name, .units = {}, .packets = {}};
+  SegmentWork work{
+      .movie = std::move(movie), .name = name, .unit = nullptr, .runs = {}, .packets = {}};
   if (name.track == PartTrack::kAudio) {
     const AudioRendition& audio = *work.movie->audio;
     const PacketRange range =
@@ -59,16 +76,20 @@ Result<SegmentWork> ReadSegmentWork(std::shared_ptr<const SegmentedMovie> movie,
     GOPMILL_ASSIGN_OR_RETURN(work.packets, reader.ReadAudio(range.first, range.end));
     return work;
   }
-  const std::vector<UnitSpec> specs = name.track == PartTrack::kThumbnails
-                                          ? ThumbnailUnits(*work.movie, name.number)
-                                          : std::vector{PictureUnit(*work.movie, name)};
-  GOPMILL_RETURN_IF_ERROR(ReadUnits(specs, reader, work));
+  if (name.track == PartTrack::kThumbnails) {
+    GOPMILL_RETURN_IF_ERROR(ReadRuns(reader, work));
+    return work;
+  }
+  const UnitSpec spec = PictureUnit(*work.movie, name);
+  GOPMILL_RETURN_IF_ERROR(CheckSize(spec.source_bytes));
+  GOPMILL_ASSIGN_OR_RETURN(work.unit, ReadUnit(spec, reader));
   return work;
 }
 
 const SegmentTrack& TrackOf(const SegmentedMovie& movie, const PartName& name) {
   if (name.track == PartTrack::kAudio) return *movie.audio;
   if (name.track == PartTrack::kThumbnails) return movie.thumbnails;
+  if (name.track == PartTrack::kIFrames) return movie.iframes;
   return movie.video[static_cast<std::size_t>(name.rendition)];
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "codec/picture_sheet.h"
 #include "media/ingest.h"
 #include "media/segment_reader.h"
 #include "server/session/segmented_movie.h"
@@ -22,9 +23,10 @@ inline constexpr std::int64_t kMaxSegmentInput = std::int64_t{256} << 20U;
 
 struct SegmentWork {
   std::shared_ptr<const SegmentedMovie> movie;
-  PartName name;                                        // of kind kSegment
-  std::vector<std::shared_ptr<const UnitInput>> units;  // pictures: one; a sheet: one for each tile
-  std::vector<av::Packet> packets;                      // sound
+  PartName name;                          // of kind kSegment
+  std::shared_ptr<const UnitInput> unit;  // pictures
+  std::vector<SheetRun> runs;             // thumbnails
+  std::vector<av::Packet> packets;        // sound
 
   [[nodiscard]] std::int64_t bytes() const;   // compressed, of the source
   [[nodiscard]] std::int64_t frames() const;  // to be made; 0 for sound

@@ -56,7 +56,9 @@ class Planner {
  private:
   Status Cut(const Target& target);
   [[nodiscard]] SourceTicks Origin(SourceTicks start, Rational fps) const;
-  Status AddVideo(const Target& target);
+  Result<VideoRendition> MakeVideo(const Target& target) const;
+  [[nodiscard]] Target IFrameTarget(Target target) const;
+  Status AddIFrames(const Target& smallest);
   Status AddAudio(const Target& target);
   void ListChoices();
   [[nodiscard]] ContainerLoad Load(double packets_per_second) const {
@@ -105,7 +107,7 @@ Status Planner::Cut(const Target& target) {
   return OkStatus();
 }
 
-Status Planner::AddVideo(const Target& target) {
+Result<VideoRendition> Planner::MakeVideo(const Target& target) const {
   auto plan = std::make_shared<StreamPlan>();
   plan->source = index_->source;
   plan->target = target;
@@ -134,7 +136,36 @@ Status Planner::AddVideo(const Target& target) {
   rendition.identity = VideoIdentity(target, request_, file_);
   rendition.plan = std::move(plan);
   rendition.encoder = std::make_shared<const EncoderSpec>(std::move(spec));
-  movie_->video.push_back(std::move(rendition));
+  return rendition;
+}
+
+// One picture in place of a segment: its bits are those of a good key frame, and no more than the
+// buffer holds, so that the playlist can state the highest rate.
+Target Planner::IFrameTarget(Target target) const {
+  constexpr double kMeanBits = 0.6, kMostBits = 1.5;  // per pixel
+  const double pixels = static_cast<double>(target.width) * target.height;
+  target.rate_mode = RateMode::kBitrate;
+  target.quality = Quality::kNormal;
+  target.bitrate = std::llround(pixels * kMeanBits * target.fps.ToDouble());
+  target.bufsize = std::llround(pixels * kMostBits);
+  target.maxrate = std::max(target.bitrate, target.bufsize);
+  return target;
+}
+
+Status Planner::AddIFrames(const Target& smallest) {
+  const Target target = IFrameTarget(smallest);
+  GOPMILL_ASSIGN_OR_RETURN(movie_->iframes, MakeVideo(target));
+  // Segments are a quarter shorter at the least, the last one by what is left.
+  double shortest = request_.segment_seconds;
+  for (std::int64_t k = 0; k < movie_->segments.count(); ++k) {
+    shortest = std::min(shortest, VideoSegmentDuration(movie_->segments, k).ToDouble());
+  }
+  const double frames = 1 / shortest;
+  const ContainerLoad load{movie_->container, frames, frames};
+  movie_->iframes.peak_bps = WithOverhead(static_cast<double>(target.bufsize) * frames, load);
+  movie_->iframes.average_bps = movie_->iframes.peak_bps;
+  movie_->iframes.identity += ";i";
+  movie_->iframes.budgets.clear();
   return OkStatus();
 }
 
@@ -192,7 +223,13 @@ Result<std::shared_ptr<const SegmentedMovie>> Planner::Run() {
   GOPMILL_ASSIGN_OR_RETURN(const std::vector<RenditionTarget> targets,
                            ResolveRenditions(request_, cut_, *index_->source));
   GOPMILL_RETURN_IF_ERROR(Cut(targets.front().target));
-  for (const auto& [wanted, target] : targets) GOPMILL_RETURN_IF_ERROR(AddVideo(target));
+  const Target* smallest = &targets.front().target;
+  for (const auto& [wanted, target] : targets) {
+    GOPMILL_ASSIGN_OR_RETURN(VideoRendition rendition, MakeVideo(target));
+    movie_->video.push_back(std::move(rendition));
+    if (target.width < smallest->width) smallest = &target;
+  }
+  GOPMILL_RETURN_IF_ERROR(AddIFrames(*smallest));
   GOPMILL_RETURN_IF_ERROR(AddAudio(targets.front().target));
   movie_->subtitles = ListSubtitles(index_->subtitles);
   movie_->thumbnails = PlanThumbnails(*movie_, file_);

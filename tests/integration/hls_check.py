@@ -133,7 +133,7 @@ class Media:
         self.url = url
         lines = fetch(url).decode().splitlines()
         self.durations, self.uris, self.map = [], [], None
-        tags = {}
+        tags = self.tags = {}
         for line in lines:
             if line.startswith("#EXTINF:"):
                 self.durations.append(Fraction(line[8:].rstrip(",")))
@@ -241,10 +241,33 @@ class Checker:
             if sound:
                 apart = abs(float(sum(borders) - sum(sound.durations)))
                 problem(apart < 1, f"sound and picture end {apart} s apart")
+        for line in lines:
+            if line.startswith("#EXT-X-I-FRAME-STREAM-INF:"):
+                problem, says = self.problem_in("i0"), attributes(line)
+                self.iframes(Media(urljoin(url, says["URI"]), problem), says, borders, problem)
         for number, text in enumerate(texts):
             media = Media(urljoin(url, text["URI"]), self.problem_in(f"s{number}"))
             self.subtitles(media, borders, self.problem_in(f"s{number}"))
         return facts
+
+    @staticmethod
+    def iframes(media, says, borders, problem):
+        """One picture for each segment of the pictures, at its time."""
+        problem("#EXT-X-I-FRAMES-ONLY" in media.tags, "not marked as key frames alone")
+        problem(media.durations == borders, "borders differ from the pictures'")
+        init = fetch(media.map)
+        ticks, ahead, begin, peak = timescale(init), lead(init), Fraction(0), 0
+        for uri, duration in zip(media.uris, media.durations):
+            name, data = uri.rsplit("/", 1)[1].split("?")[0], fetch(uri)
+            fragment = Fragment(data)
+            problem(fragment.samples == 1 and fragment.sync, f"{name}: {fragment.samples} pictures")
+            shown = Fraction(fragment.decode_time + fragment.first_offset - ahead, ticks)
+            problem(abs(shown - begin) <= Fraction(1, 1000), f"{name}: shown at {float(shown)}, not {float(begin)}")
+            if b"avcC" in init:
+                problem(avc_is_idr(fragment.first), f"{name} is no IDR picture")
+                problem(says["CODECS"] == avc_codec(init), f"CODECS {says['CODECS']}")
+            begin, peak = begin + duration, max(peak, 8 * len(data) / float(duration))
+        problem(peak <= int(says["BANDWIDTH"]), f"BANDWIDTH {says['BANDWIDTH']} below the peak {peak:.0f}")
 
     @staticmethod
     def subtitles(media, borders, problem):
@@ -272,7 +295,7 @@ class Checker:
                 continue
             template = group.find(DASH + "SegmentTemplate")
             if group.get("contentType") == "image":
-                data = fetch(urljoin(url, template.get("media").replace("$RepresentationID$", "t0").replace("$Number$", "0")))
+                data = fetch(urljoin(url, template.get("media").replace("$RepresentationID$", "t0").replace("$Number$", template.get("endNumber"))))
                 problem(group.get("mimeType") == "image/jpeg" and data.startswith(b"\xff\xd8\xff"), "images lead nowhere")
                 continue
             ticks, starts, at = int(template.get("timescale")), [], 0

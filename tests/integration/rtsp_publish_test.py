@@ -131,6 +131,23 @@ def announce(server, path, sdp, content_type="application/sdp"):
                       f"Content-Length: {len(sdp)}\r\n\r\n{sdp}")
 
 
+def the_end_does_not_wait(folder):
+    """Publishers that are still there when the server is told to end, over both transports."""
+    with Server(folder, rtsp=True) as server:
+        movie = make_stream(folder, "e.mkv", 30)
+        publishers = [publish(server, name, movie, name) for name in ("tcp", "udp")]
+        for name in ("tcp", "udp"):
+            wait_until(lambda name=name: server.live(name)["counts"]["packets"] > 20, 20, f"packets over {name}")
+        begin = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        check(server.process.wait(timeout=30) == 0, "the server ends")
+        check(time.monotonic() - begin < 6, f"the end took {time.monotonic() - begin:.1f} s")
+        check("cut off" not in "".join(server.log), "no client is cut off")
+        for publisher in publishers:
+            publisher.kill()
+            publisher.communicate()
+
+
 def says_what_is_wrong(server):
     gif = SDP.replace("H264", "GIF")
     sound = SDP[:SDP.index("m=")] + "m=audio 0 RTP/AVP 0\r\n"
@@ -262,7 +279,7 @@ def main():
             check(server.process.wait(timeout=20) == 0, "the server ends")
         finally:
             server.process.kill()
-        code = run_all([a_second_publisher_may_take_over], folder) or code
+        code = run_all([a_second_publisher_may_take_over, the_end_does_not_wait], folder) or code
     if code:
         print("".join(server.log)[-5000:])
     return code

@@ -103,7 +103,7 @@ def plays_in_gstreamer(server):
     # A player that has packets left when BYE comes may never end: the jitter buffer of GStreamer 1.22 sets its timer for the
     # end anew then, and nothing wakes who waits for it (its log: "got the NPT timeout", then "waiting timer"). Five seconds
     # are long enough for gst-launch to catch up with its slow start.
-    for left in (2, 1, 0):
+    for left in (1, 0):
         try:
             subprocess.run(command, check=True, timeout=20, capture_output=True)
             break

@@ -36,6 +36,7 @@ def make_movies(folder):
               (*x264, "-g", "10", "-colorspace", space)) for space, name in SPACES.items()]
     cases += [("onekey.mp4", 65, "scale=out_color_matrix=smpte170m,format=yuv420p", (*x264, "-g", "9999", "-sc_threshold", "0",
                                                                                      "-colorspace", "smpte170m")),
+              ("rgb.mkv", 35, "format=gbrp", ("-c:v", "libx264rgb", "-preset", "ultrafast", "-crf", "10", "-g", "10")),
               ("full.avi", 25, "scale=72:128:out_range=full,setsar=1,format=yuvj420p", ("-c:v", "mjpeg", "-q:v", "2"))]
     for name, seconds, tail, coder in cases:
         subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", f"{source % seconds},{tail}", *coder, "-y",
@@ -61,7 +62,7 @@ def cues_of(server, movie):
 
 
 def tiles_show_their_times(server):
-    for movie, count in [*((name, TILES) for name in SPACES.values()), ("onekey.mp4", 7), ("full.avi", 3)]:
+    for movie, count in [*((name, TILES) for name in SPACES.values()), ("onekey.mp4", 7), ("rgb.mkv", 4), ("full.avi", 3)]:
         cues = cues_of(server, movie)
         check(len(cues) == count and cues[0][0] == 0, f"{movie}: {len(cues)} cues")
         check(all(a[1] == b[0] for a, b in zip(cues, cues[1:])), f"{movie}: the cues join")
@@ -93,9 +94,10 @@ def playlists_name_them(server):
     check(lengths == [250.0, 15.0], f"{lengths}")
     sheets = [line for line in lines if not line.startswith("#")]
     check(sheets == list(dict.fromkeys(cue[2] for cue in cues_of(server, movie))), f"{sheets}")
-    data = server.get(f"/v1/hls/{movie}/{sheets[0]}")[1]
     bandwidth = int(said[0]["BANDWIDTH"])
-    check(8 * len(data) / 250 <= bandwidth, f"{len(data)} bytes are more than {bandwidth} bit/s")
+    for address, seconds in zip(sheets, lengths):
+        data = server.get(f"/v1/hls/{movie}/{address}")[1]
+        check(8 * len(data) / seconds <= bandwidth, f"{address}: {len(data)} bytes are more than {bandwidth} bit/s")
 
 
 def dash_names_them(server):
@@ -109,6 +111,7 @@ def dash_names_them(server):
     check((tile.get("schemeIdUri"), tile.get("value")) == ("http://dashif.org/guidelines/thumbnail_tile", "5x5"), "tiles")
     check((one.get("width"), one.get("height")) == ("960", "540"), "the size of a sheet")
     check(int(template.get("duration")) / int(template.get("timescale")) == 250, "seconds of a sheet")
+    check(template.get("endNumber") == "1", "the last sheet")
     address = template.get("media").replace("$RepresentationID$", one.get("id")).replace("$Number$", template.get("startNumber"))
     same = server.get(f"/v1/dash/{movie}/{address}")[1] == server.get(f"/v1/hls/{movie}/{cues_of(server, movie)[0][2]}")[1]
     check(same, "DASH and HLS have the same sheets")
@@ -122,6 +125,19 @@ def equal_bytes(server):
     check(answer.status == 304 and not body, "If-None-Match")
 
 
+def only_versions_are_cached(server):
+    """What is asked for without a version may be another file's tomorrow."""
+    sheet = cues_of(server, "bt601.mp4")[0][2]
+    for path, kept in [(f"t0-0.jpg?{ONE}", False), (f"t0.vtt?{ONE}", False), (sheet, True), (sheet.replace("t0-0.jpg", "v0-0.m4s"), True),
+                       (f"v0-init.mp4?{ONE}", False), (sheet.replace("t0-0.jpg", "v0-init.mp4"), True)]:
+        answer, _ = server.get(f"/v1/hls/bt601.mp4/{path}")
+        check(("max-age=86400" in answer.getheader("Cache-Control")) == kept, f"{path}: {answer.getheader('Cache-Control')}")
+    for name, kind in [("v0-init.mp4", "video/mp4"), ("i0-init.mp4", "video/mp4"), ("i0-0.m4s", "video/mp4"), ("t0.vtt", "text/vtt; charset=utf-8"),
+                       ("i0.m3u8", "application/vnd.apple.mpegurl"), ("t0.m3u8", "application/vnd.apple.mpegurl")]:
+        said = server.get(f"/v1/hls/bt601.mp4/{name}?{ONE}")[0].getheader("Content-Type")
+        check(said == kind, f"{name} is {said}")
+
+
 def names_that_do_not_exist(server):
     for name in ("t0-2.jpg", "t1.m3u8", "t1-0.jpg", "t0-0.ts", "t0-0.m4s", "t0-0.vtt", "t0-init.mp4", "t0-.jpg", "t.jpg",
                  "v0-0.jpg", "s0-0.jpg", "t0-999999999.jpg"):
@@ -133,7 +149,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         make_movies(folder)
         with Server(folder, "--segment-cache-bytes", "0") as server:
-            return run_all([tiles_show_their_times, playlists_name_them, dash_names_them, equal_bytes,
+            return run_all([tiles_show_their_times, playlists_name_them, dash_names_them, equal_bytes, only_versions_are_cached,
                             names_that_do_not_exist], server)
 
 

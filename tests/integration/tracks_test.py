@@ -186,8 +186,7 @@ def make_beside(folder):
     subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", str(text), str(Path(folder, "beside.de.forced.vtt"))], check=True)
     Path(folder, "beside.fr.srt").write_bytes("1\n00:00:01,000 --> 00:00:02,000\n\u00fc\u00e9\n".encode("latin-1"))
     Path(folder, "beside.es.ass").write_bytes(b"")
-    with open(Path(folder, "beside.it.srt"), "wb") as large:
-        large.truncate((8 << 20) + 1)
+    Path(folder, "beside.it.srt").write_bytes(text.read_bytes() + b"\n" * (8 << 20))
 
 
 def files_beside_the_movie(server, folder):

@@ -32,6 +32,10 @@ TEST(PartNameTest, ReadsTheNamesOfPlaylists) {
   EXPECT_EQ(sheet->track, PartTrack::kThumbnails);
   EXPECT_EQ(sheet->number, 7);
   EXPECT_EQ(times->kind, PartKind::kWhole);
+  const auto key = ParsePartName("i0-3.ts");
+  ASSERT_TRUE(key.ok());
+  EXPECT_EQ(key->track, PartTrack::kIFrames);
+  EXPECT_EQ(key->container, Container::kTs);
   const auto init = ParsePartName("v2-init.mp4");
   ASSERT_TRUE(init.ok());
   EXPECT_EQ(init->kind, PartKind::kInit);
