@@ -295,7 +295,8 @@ class Checker:
                 continue
             template = group.find(DASH + "SegmentTemplate")
             if group.get("contentType") == "image":
-                data = fetch(urljoin(url, template.get("media").replace("$RepresentationID$", "t0").replace("$Number$", template.get("endNumber"))))
+                last = template.get("media").replace("$RepresentationID$", "t0").replace("$Number$", template.get("endNumber"))
+                data = fetch(urljoin(url, last))
                 problem(group.get("mimeType") == "image/jpeg" and data.startswith(b"\xff\xd8\xff"), "images lead nowhere")
                 continue
             ticks, starts, at = int(template.get("timescale")), [], 0
