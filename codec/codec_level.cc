@@ -80,6 +80,7 @@ std::int64_t RateQuarters(Profile profile) {
 
 // The rate to plan for: a cap where there is one, else room for units above the mean.
 std::int64_t PeakRate(const EncoderSpec& spec) {
+  if (spec.level_bps > 0) return spec.level_bps;
   if (spec.maxrate > 0) return spec.maxrate;
   return spec.rate_mode == RateMode::kBitrate ? 2 * spec.nominal_bps : 0;
 }

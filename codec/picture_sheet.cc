@@ -7,7 +7,6 @@ extern "C" {
 #include <libswscale/swscale.h>
 }
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -51,7 +50,7 @@ class Run {
  public:
   static Result<Run> Open(const SheetTask& task, const SheetRun& run, ContextCache& cache) {
     GOPMILL_ASSIGN_OR_RETURN(auto decoder, cache.TakeDecoder(*task.plan->source));
-    return Run(task, *run.input, std::move(decoder));
+    return Run(task, run, std::move(decoder));
   }
 
   // As the source has it, valid until the next call; null where the source gave none.
@@ -67,16 +66,12 @@ class Run {
   std::unique_ptr<VideoDecoder> TakeDecoder() { return selector_->TakeDecoder(); }
 
  private:
-  Run(const SheetTask& task, const UnitInput& input, std::unique_ptr<VideoDecoder> decoder)
+  Run(const SheetTask& task, const SheetRun& run, std::unique_ptr<VideoDecoder> decoder)
       : selector_(std::make_unique<FrameSelector>(task.plan, std::move(decoder),
-                                                  input.spec.first_packet)),
-        at_(input.spec.first_frame) {
+                                                  run.input->spec.first_packet)),
+        at_(run.entry_frame) {
     std::vector<av::Packet> packets;
-    for (const av::Packet& packet : input.packets) packets.push_back(av::Ref(*packet));
-    if (!packets.empty() && !task.plan->counted_pts) {
-      const std::int64_t entry = task.plan->grid.FirstFrameShowing(packets.front()->pts);
-      at_ = std::clamp<std::int64_t>(entry, 0, at_);
-    }
+    for (const av::Packet& packet : run.input->packets) packets.push_back(av::Ref(*packet));
     selector_->Feed(std::move(packets), true);
   }
 

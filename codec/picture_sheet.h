@@ -25,6 +25,7 @@ namespace gopmill {
 // Pictures that are reached from one place of random access: decoded once, in one go.
 struct SheetRun {
   std::shared_ptr<const UnitInput> input;
+  std::int64_t entry_frame = 0;      // the first that can be shown: where decoding begins
   std::vector<std::int64_t> frames;  // output frames, ascending; two may be the same
 };
 

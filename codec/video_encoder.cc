@@ -196,7 +196,9 @@ Result<bool> VideoEncoder::Receive(AVPacket& packet) {
 Result<std::shared_ptr<const AVCodecParameters>> EncoderParameters(VideoEncoder& encoder) {
   av::CodecParameters parameters(avcodec_parameters_alloc());
   GOPMILL_CHECK(parameters != nullptr);
-  const int code = avcodec_parameters_from_context(parameters.get(), &encoder.context());
+  const AVCodecContext& context = encoder.context();
+  GOPMILL_RETURN_IF_ERROR(encoder.opened());
+  const int code = avcodec_parameters_from_context(parameters.get(), &context);
   if (code < 0) return av::AvError("The encoder's parameters could not be read", code);
   return std::shared_ptr<const AVCodecParameters>(std::move(parameters));
 }

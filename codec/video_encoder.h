@@ -41,6 +41,7 @@ struct EncoderSpec {
   bool faster = false;                    // Effort::kFaster: less search, the same parameter sets
   std::int64_t nominal_bps = 0;           // the stream's bit rate (kBitrate)
   std::int64_t maxrate = 0, bufsize = 0;  // bits/s, bits; 0 = no VBV
+  std::int64_t level_bps = 0;             // the level is that of this rate; 0 = of the ones above
   double crf = 0;
   int qp = 0;
   bool global_header = true;  // parameter sets in extradata (MP4, Matroska) or in band (TS)
@@ -91,6 +92,8 @@ class VideoEncoder {
   // Codec parameters for the muxer (extradata when global_header); identical for equal specs,
   // whatever the unit's bit rate. Opens the codec at the nominal rate if nothing has yet.
   [[nodiscard]] const AVCodecContext& context();
+  // Whether the codec could be opened, after context() or Send.
+  [[nodiscard]] const Status& opened() const { return opened_; }
   // Frames by which decoding order runs ahead of display order, constant for a spec.
   [[nodiscard]] int reorder_delay();
   // What it was opened with; see UnitLookahead.

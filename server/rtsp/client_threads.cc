@@ -42,15 +42,26 @@ GType ClientThreadsType() {
   return type;
 }
 
+// Takes the client's connection away from the media: the library does that when a connection goes,
+// but not when a session is removed.
+GstRTSPFilterResult Unlink(GstRTSPSession* /*session*/, GstRTSPSessionMedia* media,
+                           gpointer /*data*/) noexcept {
+  gst_rtsp_session_media_set_state(media, GST_STATE_NULL);
+  return GST_RTSP_FILTER_REMOVE;
+}
+
+GstRTSPFilterResult EndSession(GstRTSPClient* /*client*/, GstRTSPSession* session,
+                               gpointer /*data*/) noexcept {
+  g_list_free(gst_rtsp_session_filter(session, &Unlink, nullptr));
+  return GST_RTSP_FILTER_REMOVE;
+}
+
 gboolean Close(gpointer pointer) noexcept {
   auto* client = static_cast<GstRTSPClient*>(pointer);
   // While its pipeline runs; and a client whose sessions are all UDP is kept by the library when
   // its connection goes.
   Publishing::Finish(*StateOf(client));
-  const auto remove = [](GstRTSPClient*, GstRTSPSession*, gpointer) noexcept {
-    return GST_RTSP_FILTER_REMOVE;
-  };
-  g_list_free(gst_rtsp_client_session_filter(client, remove, nullptr));
+  g_list_free(gst_rtsp_client_session_filter(client, &EndSession, nullptr));
   gst_rtsp_client_close(client);
   return G_SOURCE_REMOVE;
 }

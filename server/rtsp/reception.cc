@@ -240,6 +240,8 @@ bool Reception::AllEnded() const {
 void Reception::Drain(GstElement* bin, Duration patience) {
   const auto pipeline = Outermost(bin);
   AwaitSockets(pipeline.get());
+  // The library stops the pipeline of a client whose connection breaks: nothing comes out any more.
+  if (GST_STATE(pipeline.get()) < GST_STATE_PAUSED) return feed_->End();
   const TimePoint deadline = SteadyNow() + patience;
   ForEach(pipeline.get(), &EndSource, nullptr);
   {

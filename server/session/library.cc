@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <string_view>
@@ -28,6 +30,9 @@ constexpr std::array<std::string_view, 28> kMovieExtensions{
     "mp4", "m4v", "mov",  "mkv", "webm", "ts",  "m2ts", "mts", "mpg", "mpeg",
     "avi", "flv", "ogv",  "ogg", "3gp",  "vob", "mxf",  "dv",  "wmv", "asf",
     "m1v", "m2v", "h264", "264", "hevc", "265", "ivf",  "nut"};
+
+// Folders are dated by a clock that stands still for some milliseconds, on a network for longer.
+constexpr std::chrono::seconds kStampPatience(3);
 
 Error NoSuchMovie() {
   return Error{.code = Code::kNotFound,
@@ -129,10 +134,9 @@ std::vector<Library::Entry> Library::List() const {
       if (texts.size() < kMaxLibraryEntries) texts.push_back(std::move(path));
       continue;
     }
-    const auto fd = OpenEntry(path);
-    struct stat status {};
-    if (!fd.ok() || fstat(fd->get(), &status) != 0) continue;
-    entries.push_back(EntryOf(std::move(path), status));
+    auto entry = Find(path);
+    if (!entry) continue;
+    entries.push_back(*std::move(entry));
     if (entries.size() == kMaxLibraryEntries) break;
   }
   std::ranges::sort(entries, {}, &Entry::path);
@@ -140,11 +144,16 @@ std::vector<Library::Entry> Library::List() const {
   return entries;
 }
 
-std::vector<Library::Entry> Library::SubtitlesOf(const std::string& path) const {
+UniqueFd Library::OpenFolderOf(const std::string& path) const {
   const std::size_t name = NameStart(path);
   const std::string folder = name == 0 ? "." : path.substr(0, name);
-  UniqueFd fd(OpenBeneath(root_.get(), folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return UniqueFd(OpenBeneath(root_.get(), folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+std::vector<std::string> Library::SubtitlesOf(const std::string& path) const {
+  UniqueFd fd = OpenFolderOf(path);
   if (!fd.valid()) return {};
+  const std::size_t name = NameStart(path);
   std::vector<Entry> found(1);
   found.front().path = path;
   std::vector<std::string> texts;
@@ -154,14 +163,28 @@ std::vector<Library::Entry> Library::SubtitlesOf(const std::string& path) const 
     if (HasMovieExtension(other) && whole != path) found.emplace_back().path = whole;
   }
   GiveSubtitles(std::move(texts), found);
-  std::vector<Entry> entries;
+  std::vector<std::string> paths;
   for (const std::string& text : found.front().subtitles) {
-    const std::string whole = path.substr(0, name) + text;
-    const auto file = OpenEntry(whole);
-    struct stat status {};
-    if (file.ok() && fstat(file->get(), &status) == 0) entries.push_back(EntryOf(whole, status));
+    paths.push_back(path.substr(0, name) + text);
   }
-  return entries;
+  return paths;
+}
+
+std::string Library::FolderStamp(const std::string& path) const {
+  const UniqueFd fd = OpenFolderOf(path);
+  struct stat status {};
+  if (!fd.valid() || fstat(fd.get(), &status) != 0) return {};
+  const auto changed = std::chrono::system_clock::from_time_t(status.st_mtim.tv_sec);
+  if (std::chrono::system_clock::now() - changed < kStampPatience) return {};
+  return fmt::format("{}:{}:{}.{:09}", status.st_dev, status.st_ino, status.st_mtim.tv_sec,
+                     status.st_mtim.tv_nsec);
+}
+
+std::optional<Library::Entry> Library::Find(const std::string& path) const {
+  const auto file = OpenEntry(path);
+  struct stat status {};
+  if (!file.ok() || fstat(file->get(), &status) != 0) return std::nullopt;
+  return EntryOf(path, status);
 }
 
 }  // namespace gopmill

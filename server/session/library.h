@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,12 +40,20 @@ class Library {
   };
   // All files with a movie's extension, sorted by path; hidden ones are left out.
   [[nodiscard]] std::vector<Entry> List() const;
-  // The files of subtitles that lie beside a movie, sorted by path, at most kMaxSubtitleFiles:
+  // Paths of the files of subtitles that lie beside a movie, sorted, at most kMaxSubtitleFiles:
   // those whose name begins with the movie's own, without its extension, and with no longer one's.
-  [[nodiscard]] std::vector<Entry> SubtitlesOf(const std::string& path) const;
+  // Reads the names in the movie's folder.
+  [[nodiscard]] std::vector<std::string> SubtitlesOf(const std::string& path) const;
+  // Says which names the movie's folder holds: it changes with them. Empty when they have changed
+  // so lately that the next change may not show.
+  [[nodiscard]] std::string FolderStamp(const std::string& path) const;
+  // One of any kind, if it can be opened; without `subtitles`.
+  [[nodiscard]] std::optional<Entry> Find(const std::string& path) const;
 
  private:
   Library(std::string folder, UniqueFd root) : folder_(std::move(folder)), root_(std::move(root)) {}
+  [[nodiscard]] UniqueFd OpenFolderOf(const std::string& path) const;
+
   std::string folder_;
   UniqueFd root_;
 };

@@ -60,8 +60,32 @@ Result<MovieShelf::Opened> MovieShelf::Open(const std::string& path) const {
   return opened;
 }
 
-void MovieShelf::LookBeside(const std::string& path, Opened& opened) const {
-  opened.subtitles = library_.SubtitlesOf(path);
+std::vector<std::string> MovieShelf::SubtitlesOf(const std::string& path) {
+  const std::string folder = library_.FolderStamp(path);
+  if (folder.empty()) return library_.SubtitlesOf(path);
+  {
+    const MutexLock lock(mutex_);
+    const auto found = std::ranges::find_if(beside_, [&](const Beside& known) {
+      return known.movie == path && known.folder == folder;
+    });
+    if (found != beside_.end()) {
+      beside_.splice(beside_.begin(), beside_, found);
+      return found->subtitles;
+    }
+  }
+  // Looked at before they are read, so that a change meanwhile shows the next time.
+  Beside known{.movie = path, .folder = folder, .subtitles = library_.SubtitlesOf(path)};
+  const MutexLock lock(mutex_);
+  std::erase_if(beside_, [&](const Beside& other) { return other.movie == path; });
+  beside_.push_front(known);
+  if (beside_.size() > kMaxShelvedPlans) beside_.pop_back();
+  return known.subtitles;
+}
+
+void MovieShelf::LookBeside(const std::string& path, Opened& opened) {
+  for (const std::string& name : SubtitlesOf(path)) {
+    if (auto entry = library_.Find(name)) opened.subtitles.push_back(*std::move(entry));
+  }
   for (const Library::Entry& text : opened.subtitles) {
     opened.identity.texts += fmt::format("|{}:{}:{}", text.path, text.size_bytes, text.modified_ns);
   }

@@ -3,8 +3,9 @@
 // Indexes, plans and open readers of the movies that were asked for in segments lately, by the
 // identity of the file: one that was replaced is read anew.
 //
-// Bounded: kMaxShelvedPlans plans, and the indexes that they and kMaxIndexBytes keep.
-// Thread-safety: safe; two requests for a file that has not been read yet read it once.
+// Bounded: kMaxShelvedPlans plans and names of files beside as many movies, and the indexes that
+// they and kMaxIndexBytes keep. Thread-safety: safe; two requests for a file that has not been read
+// yet read it once.
 #pragma once
 
 #include <cstdint>
@@ -76,6 +77,11 @@ class MovieShelf {
     FileIdentity identity;
     std::vector<Library::Entry> subtitles;
   };
+  // The names in a large folder take milliseconds to read, and each request asks for them.
+  struct Beside {
+    std::string movie, folder;  // path; Library::FolderStamp
+    std::vector<std::string> subtitles;
+  };
   struct Plan {
     std::string key;
     Shelved shelved;
@@ -85,13 +91,15 @@ class MovieShelf {
   Result<std::vector<SubtitleTrack>> ReadBeside(const std::string& path, const Opened& opened,
                                                 const std::stop_token& stop) const;
   Result<Opened> Open(const std::string& path) const;  // the movie alone
-  void LookBeside(const std::string& path, Opened& opened) const;
+  void LookBeside(const std::string& path, Opened& opened);
+  std::vector<std::string> SubtitlesOf(const std::string& path);
   std::shared_ptr<ShelvedFile> File(const FileIdentity& identity, int audio_track);
   void Keep(Plan plan);
 
   const Library& library_;
-  Mutex mutex_;                                       // guards both lists
-  std::list<Plan> plans_ GOPMILL_GUARDED_BY(mutex_);  // asked for last in front
+  Mutex mutex_;                                          // guards all lists
+  std::list<Beside> beside_ GOPMILL_GUARDED_BY(mutex_);  // as `plans_`
+  std::list<Plan> plans_ GOPMILL_GUARDED_BY(mutex_);     // asked for last in front
   std::list<std::shared_ptr<ShelvedFile>> files_ GOPMILL_GUARDED_BY(mutex_);
 };
 

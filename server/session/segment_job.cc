@@ -31,7 +31,7 @@ class Collector : public UnitOutput {
 Result<std::string> SegmentJob::MakeVideo(WorkerContext& worker) {
   const VideoRendition& rendition =
       work_.name.track == PartTrack::kIFrames
-          ? work_.movie->iframes
+          ? *work_.movie->iframes
           : work_.movie->video[static_cast<std::size_t>(work_.name.rendition)];
   auto& codecs = *static_cast<WorkerCodecs*>(worker.local);
   UnitTask task{

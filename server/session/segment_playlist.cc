@@ -148,10 +148,11 @@ std::string ThumbnailSet(const SegmentedMovie& movie) {
 }
 
 std::string IFrameMedia(const SegmentedMovie& movie) {
-  const Target& target = movie.iframes.plan->target;
+  if (!movie.iframes) return {};
+  const Target& target = movie.iframes->plan->target;
   return fmt::format(
       "#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH={},CODECS=\"{}\",RESOLUTION={}x{},URI=\"i0.m3u8{}\"\n",
-      movie.iframes.peak_bps, movie.iframes.codecs, target.width, target.height, movie.query);
+      movie.iframes->peak_bps, movie.iframes->codecs, target.width, target.height, movie.query);
 }
 
 std::string ThumbnailMedia(const SegmentedMovie& movie) {

@@ -69,7 +69,7 @@ TrackSize SizeOf(const SegmentedMovie& movie, PartTrack track) {
       return movie.audio ? TrackSize{1, movie.audio->grid.count()} : TrackSize{};
     case PartTrack::kSubtitles: return {movie.subtitles.size(), movie.segments.count()};
     case PartTrack::kThumbnails: return {1, movie.thumbnails.sheets()};
-    case PartTrack::kIFrames: return {1, movie.segments.count()};
+    case PartTrack::kIFrames: return {movie.iframes ? 1U : 0U, movie.segments.count()};
   }
   return {};
 }

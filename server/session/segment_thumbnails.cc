@@ -116,7 +116,12 @@ std::vector<ThumbnailRun> ThumbnailRuns(const SegmentedMovie& movie, std::int64_
     const std::int64_t frame = thumbnails.frames[static_cast<std::size_t>(tile)];
     const UnitSpec alone = unit(frame, frame);
     if (runs.empty() || runs.back().unit.first_packet != alone.first_packet) {
-      runs.push_back({.unit = alone, .frames = {frame}});
+      const auto first = static_cast<std::size_t>(alone.first_packet);
+      const SourceTicks entry = movie.index->video[first].pts;
+      const OutputGrid& grid = thumbnails.plan->grid;
+      runs.push_back({.unit = alone,
+                      .entry_frame = std::min(grid.FirstFrameShowing(entry), frame),
+                      .frames = {frame}});
       continue;
     }
     ThumbnailRun& run = runs.back();

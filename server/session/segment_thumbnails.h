@@ -30,6 +30,7 @@ ThumbnailRendition PlanThumbnails(const SegmentedMovie& movie, const std::string
 // What sheet `number` (which exists) is made of: units, and which of their frames.
 struct ThumbnailRun {
   UnitSpec unit;
+  std::int64_t entry_frame = 0;  // that its first packet shows
   std::vector<std::int64_t> frames;
 };
 std::vector<ThumbnailRun> ThumbnailRuns(const SegmentedMovie& movie, std::int64_t number);

@@ -12,8 +12,10 @@ UnitSpec PictureUnit(const SegmentedMovie& movie, const PartName& name) {
   if (name.track == PartTrack::kIFrames) {
     const auto border = movie.segments.borders[static_cast<std::size_t>(name.number)];
     const SegmentGrid one{.fps = movie.segments.fps, .borders = {border, border + 1}};
-    return SegmentUnit(*movie.index, movie.iframes.plan->grid, one, 0,
-                       movie.iframes.plan->target.bitrate);
+    UnitSpec unit = SegmentUnit(*movie.index, movie.iframes->plan->grid, one, 0,
+                                movie.iframes->plan->target.bitrate);
+    unit.index = UnitIndex{name.number};
+    return unit;
   }
   const VideoRendition& video = movie.video[static_cast<std::size_t>(name.rendition)];
   const auto k = static_cast<std::size_t>(name.number);
@@ -43,7 +45,8 @@ Status ReadRuns(SegmentReader& reader, SegmentWork& work) {
   GOPMILL_RETURN_IF_ERROR(CheckSize(bytes));
   for (const ThumbnailRun& run : runs) {
     GOPMILL_ASSIGN_OR_RETURN(auto unit, ReadUnit(run.unit, reader));
-    work.runs.push_back({.input = std::move(unit), .frames = run.frames});
+    work.runs.push_back(
+        {.input = std::move(unit), .entry_frame = run.entry_frame, .frames = run.frames});
   }
   return OkStatus();
 }
@@ -89,7 +92,7 @@ Result<SegmentWork> ReadSegmentWork(std::shared_ptr<const SegmentedMovie> movie,
 const SegmentTrack& TrackOf(const SegmentedMovie& movie, const PartName& name) {
   if (name.track == PartTrack::kAudio) return *movie.audio;
   if (name.track == PartTrack::kThumbnails) return movie.thumbnails;
-  if (name.track == PartTrack::kIFrames) return movie.iframes;
+  if (name.track == PartTrack::kIFrames) return *movie.iframes;
   return movie.video[static_cast<std::size_t>(name.rendition)];
 }
 

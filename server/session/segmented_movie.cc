@@ -56,9 +56,9 @@ class Planner {
  private:
   Status Cut(const Target& target);
   [[nodiscard]] SourceTicks Origin(SourceTicks start, Rational fps) const;
-  Result<VideoRendition> MakeVideo(const Target& target) const;
+  Result<VideoRendition> MakeVideo(const Target& target, std::int64_t level_bps = 0) const;
   [[nodiscard]] Target IFrameTarget(Target target) const;
-  Status AddIFrames(const Target& smallest);
+  void AddIFrames(const Target& smallest);
   Status AddAudio(const Target& target);
   void ListChoices();
   [[nodiscard]] ContainerLoad Load(double packets_per_second) const {
@@ -107,13 +107,15 @@ Status Planner::Cut(const Target& target) {
   return OkStatus();
 }
 
-Result<VideoRendition> Planner::MakeVideo(const Target& target) const {
+// `level_bps`: the rate that the level is chosen by, 0 = the target's own.
+Result<VideoRendition> Planner::MakeVideo(const Target& target, std::int64_t level_bps) const {
   auto plan = std::make_shared<StreamPlan>();
   plan->source = index_->source;
   plan->target = target;
   plan->grid = grid_;
   plan->counted_pts = index_->counted_pts;
   GOPMILL_ASSIGN_OR_RETURN(EncoderSpec spec, MakeEncoderSpec(*plan));
+  spec.level_bps = level_bps;
   EncoderSpec described = spec;
   described.global_header = true;  // the init segment's form, for the codec string
   GOPMILL_ASSIGN_OR_RETURN(const auto encoder, VideoEncoder::Open(described));
@@ -143,30 +145,35 @@ Result<VideoRendition> Planner::MakeVideo(const Target& target) const {
 // buffer holds, so that the playlist can state the highest rate.
 Target Planner::IFrameTarget(Target target) const {
   constexpr double kMeanBits = 0.6, kMostBits = 1.5;  // per pixel
+  constexpr double kHeaderBits = 16'000;              // what an encoder writes beside the picture
+  constexpr std::int64_t kMostRate = 100'000'000;     // that all encoders take
   const double pixels = static_cast<double>(target.width) * target.height;
   target.rate_mode = RateMode::kBitrate;
   target.quality = Quality::kNormal;
-  target.bitrate = std::llround(pixels * kMeanBits * target.fps.ToDouble());
-  target.bufsize = std::llround(pixels * kMostBits);
-  target.maxrate = std::max(target.bitrate, target.bufsize);
+  const double fps = target.fps.ToDouble();
+  target.bitrate =
+      std::min<std::int64_t>(std::llround((pixels * kMeanBits + kHeaderBits / 2) * fps), kMostRate);
+  target.bufsize = std::llround(pixels * kMostBits + kHeaderBits);
+  // The buffer is full again when the next picture comes, a segment later.
+  target.maxrate = std::llround(static_cast<double>(target.bufsize) * fps);
   return target;
 }
 
-Status Planner::AddIFrames(const Target& smallest) {
+void Planner::AddIFrames(const Target& smallest) {
   const Target target = IFrameTarget(smallest);
-  GOPMILL_ASSIGN_OR_RETURN(movie_->iframes, MakeVideo(target));
   // Segments are a quarter shorter at the least, the last one by what is left.
   double shortest = request_.segment_seconds;
   for (std::int64_t k = 0; k < movie_->segments.count(); ++k) {
     shortest = std::min(shortest, VideoSegmentDuration(movie_->segments, k).ToDouble());
   }
-  const double frames = 1 / shortest;
-  const ContainerLoad load{movie_->container, frames, frames};
-  movie_->iframes.peak_bps = WithOverhead(static_cast<double>(target.bufsize) * frames, load);
-  movie_->iframes.average_bps = movie_->iframes.peak_bps;
-  movie_->iframes.identity += ";i";
-  movie_->iframes.budgets.clear();
-  return OkStatus();
+  const double frames = 1 / shortest, bps = static_cast<double>(target.bufsize) * frames;
+  auto made = MakeVideo(target, std::llround(bps));
+  if (!made.ok()) return;
+  made->peak_bps = WithOverhead(bps, {movie_->container, frames, frames});
+  made->average_bps = made->peak_bps;
+  made->identity += ";i";
+  made->budgets.clear();
+  movie_->iframes = std::move(made).value();
 }
 
 Status Planner::AddAudio(const Target& target) {
@@ -229,7 +236,7 @@ Result<std::shared_ptr<const SegmentedMovie>> Planner::Run() {
     movie_->video.push_back(std::move(rendition));
     if (target.width < smallest->width) smallest = &target;
   }
-  GOPMILL_RETURN_IF_ERROR(AddIFrames(*smallest));
+  AddIFrames(*smallest);
   GOPMILL_RETURN_IF_ERROR(AddAudio(targets.front().target));
   movie_->subtitles = ListSubtitles(index_->subtitles);
   movie_->thumbnails = PlanThumbnails(*movie_, file_);

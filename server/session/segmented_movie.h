@@ -81,8 +81,10 @@ struct SegmentedMovie {
   std::vector<AudioChoice> audio_choices;  // empty without `audio`, else one at least
   std::vector<SubtitleRendition> subtitles;
   ThumbnailRendition thumbnails;
-  VideoRendition iframes;  // the first picture of each segment, of the smallest of `video`
-  Rational zero{0, 1};     // what of the source is at time 0, seconds
+  // The first picture of each segment, of the smallest of `video`; absent where its encoder does
+  // not take single pictures of that size.
+  std::optional<VideoRendition> iframes;
+  Rational zero{0, 1};  // what of the source is at time 0, seconds
 };
 
 // `file`: identity of the source. Adds no clock, no chance: equal arguments, equal plans.

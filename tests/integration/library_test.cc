@@ -87,7 +87,9 @@ TEST_F(LibraryTest, FindsTheSubtitlesBesideAMovie) {
   const Library library = Opened();
   const auto paths = [&](const std::string& movie) {
     std::vector<std::string> found;
-    for (const auto& entry : library.SubtitlesOf(movie)) found.push_back(entry.path);
+    for (const std::string& path : library.SubtitlesOf(movie)) {
+      if (library.Find(path)) found.push_back(path);  // not the one that leads out
+    }
     return found;
   };
   EXPECT_THAT(paths("a.mp4"), ElementsAre("a.en.vtt", "a.srt")) << "not those of a.part.mkv";
@@ -99,6 +101,21 @@ TEST_F(LibraryTest, FindsTheSubtitlesBesideAMovie) {
   const auto one = std::ranges::find(listed, "a.part.mkv", &Library::Entry::path);
   ASSERT_NE(one, listed.end());
   EXPECT_THAT(one->subtitles, ElementsAre("a.part.de.srt", "a.part.srt"));
+}
+
+TEST_F(LibraryTest, StampsAFolderByItsNames) {
+  const fs::path folder = top_ / "movies";
+  const Library library = Opened();
+  EXPECT_EQ(library.FolderStamp("a.mp4"), "") << "it has just been filled";
+  const auto old = fs::file_time_type::clock::now() - std::chrono::hours(1);
+  fs::last_write_time(folder, old);
+  const std::string before = library.FolderStamp("a.mp4");
+  EXPECT_NE(before, "");
+  EXPECT_EQ(library.FolderStamp("in.mp4"), before);
+  fs::last_write_time(folder, old + std::chrono::milliseconds(1));
+  EXPECT_NE(library.FolderStamp("a.mp4"), before);
+  EXPECT_EQ(library.FolderStamp("none/a.mp4"), "");
+  EXPECT_EQ(library.FolderStamp("../secret.mp4"), "");
 }
 
 TEST_F(LibraryTest, ReadsNoMoreSubtitlesThanItSays) {

@@ -215,6 +215,18 @@ class RawPublisher:
             return False
 
 
+def silence_after_packets(server):
+    """One that falls silent is cut off; nothing of it is left that could send it a report later."""
+    publisher = RawPublisher(server, "mute")
+    publisher.record()
+    for i in range(20):
+        publisher.send(b"\x80\x60" + i.to_bytes(2, "big") + (3000 * i).to_bytes(4, "big") + b"\0\0\x12\x34\x65" + bytes(50))
+    check(publisher.closed(), "it is still connected")
+    time.sleep(8)  # RTCP goes out every few seconds
+    check(server.process.poll() is None, "the server has gone")
+    wait_until(lambda: not server.live("mute")["publishing"], 5, "it still has its name")
+
+
 def silent_publishers_leave(server):
     """One that announced, one that is set up, one that records; nothing comes of any."""
     silent = [RawPublisher(server, f"quiet{i}") for i in range(2)]
@@ -274,7 +286,7 @@ def main():
             return 77 if "not built" in "".join(server.log) else 1
         try:
             code = run_all([nothing_is_lost, every_codec, readers_survive_a_publisher_that_is_killed,
-                            says_what_is_wrong, silent_publishers_leave, garbage_in_rtp], server)
+                            says_what_is_wrong, silent_publishers_leave, silence_after_packets, garbage_in_rtp], server)
             server.process.send_signal(signal.SIGTERM)
             check(server.process.wait(timeout=20) == 0, "the server ends")
         finally:

@@ -38,6 +38,8 @@ def make_movies(folder):
                                                                                      "-colorspace", "smpte170m")),
               ("rgb.mkv", 35, "format=gbrp", ("-c:v", "libx264rgb", "-preset", "ultrafast", "-crf", "10", "-g", "10")),
               ("full.avi", 25, "scale=72:128:out_range=full,setsar=1,format=yuvj420p", ("-c:v", "mjpeg", "-q:v", "2"))]
+    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=640x360:r=25:d=5,noise=alls=12:allf=t",
+                    "-c:v", "libx264", "-preset", "ultrafast", "-crf", "16", "-g", "50", "-y", str(Path(folder, "noise.mp4"))], check=True)
     for name, seconds, tail, coder in cases:
         subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", f"{source % seconds},{tail}", *coder, "-y",
                         str(Path(folder, name))], check=True)
@@ -140,6 +142,21 @@ def only_versions_are_cached(server):
         check(said == kind, f"{name} is {said}")
 
 
+def key_frames_are_pictures(server):
+    """Of every codec, with the bits that a good picture takes: the same as at the start of the movie's own segments."""
+    for codec in ("h264", "hevc", "av1", "vp9"):
+        query = f"width=320&bitrate=600k&preset=ultrafast&vcodec={codec}&duration=4"
+        problems, _ = hls_check.check(f"{server.base}/v1/hls/noise.mp4/master.m3u8?{query}")
+        check(not problems, f"{codec}: {problems[:5]}")
+        said = server.get(f"/v1/hls/noise.mp4/master.m3u8?{query}")[1].decode()
+        uri = re.search(r'URI="(i0[^"]*)"', said)[1]
+        psnr = subprocess.run(["ffmpeg", "-nostdin", "-i", f"{server.base}/v1/hls/noise.mp4/{uri}", "-i",
+                               str(Path(server.folder, "noise.mp4")), "-frames:v", "1", "-lavfi",
+                               "[1:v]scale=320:180[a];[0:v][a]psnr", "-f", "null", "-"], capture_output=True, text=True, check=True)
+        found = re.search(r"average:([\d.]+|inf)", psnr.stderr)
+        check(found and float(found[1]) > 28, f"{codec}: the first picture has {found and found[1]} dB")
+
+
 def names_that_do_not_exist(server):
     for name in ("t0-2.jpg", "t1.m3u8", "t1-0.jpg", "t0-0.ts", "t0-0.m4s", "t0-0.vtt", "t0-init.mp4", "t0-.jpg", "t.jpg",
                  "v0-0.jpg", "s0-0.jpg", "t0-999999999.jpg"):
@@ -151,8 +168,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         make_movies(folder)
         with Server(folder, "--segment-cache-bytes", "0") as server:
+            server.folder = folder
             return run_all([tiles_show_their_times, playlists_name_them, dash_names_them, equal_bytes, only_versions_are_cached,
-                            names_that_do_not_exist], server)
+                            key_frames_are_pictures, names_that_do_not_exist], server)
 
 
 if __name__ == "__main__":
