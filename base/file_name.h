@@ -20,9 +20,6 @@ constexpr std::string_view StemOf(std::string_view path) {
   return dot == std::string_view::npos || dot <= NameStart(path) ? path : path.substr(0, dot);
 }
 
-// ASCII letters in lower case; other bytes as they are, whatever the locale.
-std::string LowerAscii(std::string_view text);
-
 // What follows the name's last dot, in lower case; empty for a name without one.
 std::string ExtensionOf(std::string_view path);
 

@@ -1,17 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Settings that are lists: words with blanks between them.
+// Words in settings, names and protocols.
 //
-// Thread-safety: safe (pure function).
+// Thread-safety: safe (pure functions).
 #pragma once
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace gopmill {
 
-// Views into `text`; none is empty.
+// ASCII letters in lower case; other bytes as they are, whatever the locale.
+inline std::string LowerAscii(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return lower;
+}
+
+// What stands between blanks: views into `text`; none is empty.
 inline std::vector<std::string_view> Words(std::string_view text) {
   std::vector<std::string_view> words;
   while (true) {

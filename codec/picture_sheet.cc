@@ -7,11 +7,11 @@ extern "C" {
 #include <libswscale/swscale.h>
 }
 
-#include <array>
 #include <cstddef>
 #include <utility>
 
 #include "codec/frame_selector.h"
+#include "codec/picture.h"
 #include "media/av_error.h"
 
 namespace gopmill {
@@ -23,24 +23,6 @@ constexpr AVPixelFormat kPainted = AV_PIX_FMT_YUV420P;
 struct SwsFree {
   void operator()(SwsContext* context) const noexcept { sws_freeContext(context); }
 };
-
-Result<av::Frame> NewPicture(int width, int height, AVPixelFormat format) {
-  av::Frame frame = av::NewFrame();
-  frame->format = format;
-  frame->width = width;
-  frame->height = height;
-  if (const int code = av_frame_get_buffer(frame.get(), 0); code < 0) {
-    return av::AvError("No memory for a picture", code);
-  }
-  return frame;
-}
-
-void PaintBlack(AVFrame& frame) {
-  std::array<std::ptrdiff_t, 4> lines{};
-  for (std::size_t i = 0; i < lines.size(); ++i) lines[i] = frame.linesize[i];
-  av_image_fill_black(frame.data, lines.data(), static_cast<AVPixelFormat>(frame.format),
-                      AVCOL_RANGE_MPEG, frame.width, frame.height);
-}
 
 // Output frames between two looks at the stop token.
 constexpr std::int64_t kStride = 16;

@@ -2,7 +2,7 @@
 //
 // Small pictures of a source side by side in one JPEG: what players show while somebody looks for a
 // place in a movie. Pictures are decoded from the nearest place of random access before them,
-// scaled, and painted into its tile; the sheet is converted to what JPEG means by its numbers
+// scaled, and painted into their tiles; the sheet is converted to what JPEG means by its numbers
 // (full range, BT.601) and encoded once.
 //
 // Guarantee: the same task gives the same bytes, whatever the worker has warm.

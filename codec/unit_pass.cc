@@ -5,13 +5,12 @@ extern "C" {
 #include <libavutil/imgutils.h>
 }
 
-#include <array>
 #include <deque>
 #include <string>
 #include <utility>
 
 #include "codec/encoder_info.h"
-#include "media/av_error.h"
+#include "codec/picture.h"
 
 namespace gopmill {
 namespace {
@@ -51,17 +50,10 @@ UnitPass::~UnitPass() {
 }
 
 Result<av::Frame> UnitPass::Black() {
-  av::Frame frame = av::NewFrame();
-  frame->format = task_.encoder->pixel_format;
-  frame->width = task_.encoder->width;
-  frame->height = task_.encoder->height;
-  if (const int code = av_frame_get_buffer(frame.get(), 0); code < 0) {
-    return av::AvError("No memory for a frame", code);
-  }
-  std::array<std::ptrdiff_t, 4> lines{};
-  for (std::size_t i = 0; i < lines.size(); ++i) lines[i] = frame->linesize[i];
-  av_image_fill_black(frame->data, lines.data(), static_cast<AVPixelFormat>(frame->format),
-                      AVCOL_RANGE_MPEG, frame->width, frame->height);
+  const EncoderSpec& encoder = *task_.encoder;
+  GOPMILL_ASSIGN_OR_RETURN(av::Frame frame,
+                           NewPicture(encoder.width, encoder.height, encoder.pixel_format));
+  PaintBlack(*frame);
   return frame;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/file_name.h"
+#include "base/words.h"
 #include "media/av_error.h"
 #include "media/fd_io.h"
 

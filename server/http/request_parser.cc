@@ -13,18 +13,13 @@
 #include <string_view>
 #include <utility>
 
+#include "base/words.h"
+
 namespace gopmill {
 namespace {
 
 namespace http = boost::beast::http;
 using BeastParser = http::request_parser<http::buffer_body>;
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower;
-}
 
 std::string_view View(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
@@ -37,7 +32,7 @@ HttpRequest CopyHead(const BeastParser& parser) {
   request.keep_alive = message.keep_alive();
   request.has_body = parser.chunked() || parser.content_length().value_or(0) > 0;
   for (const auto& field : message) {
-    request.fields.emplace_back(Lower(View(field.name_string())), View(field.value()));
+    request.fields.emplace_back(LowerAscii(View(field.name_string())), View(field.value()));
   }
   return request;
 }
@@ -59,10 +54,11 @@ std::optional<Problem> CheckHead(const HttpRequest& request, const HttpLimits& l
   if (codings > 0 && !request.http11) {
     return ProtocolProblem(400, "HTTP/1.0 has no Transfer-Encoding.");
   }
-  if (codings > 1 || (codings == 1 && Lower(request.Field("transfer-encoding")) != "chunked")) {
+  if (codings > 1 ||
+      (codings == 1 && LowerAscii(request.Field("transfer-encoding")) != "chunked")) {
     return ProtocolProblem(501, "The only transfer coding understood here is 'chunked'.");
   }
-  const std::string expect = Lower(request.Field("expect"));
+  const std::string expect = LowerAscii(request.Field("expect"));
   if (!expect.empty() && expect != "100-continue") {
     return ProtocolProblem(417, "The only expectation understood here is '100-continue'.");
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/rtsp/announcement.h"
+#include "server/rtsp/movie_factory.h"
 #include "server/rtsp/rtsp_auth.h"
 #include "server/rtsp/rtsp_request.h"
 #include "server/session/live_hub.h"
@@ -33,8 +34,7 @@ struct PublishFactory {
 };
 
 Result<std::string> NameOf(const GstRTSPUrl& url) {
-  GOPMILL_ASSIGN_OR_RETURN(const RtspRequest request,
-                           ParseRtspUrl(url.abspath, url.query == nullptr ? "" : url.query));
+  GOPMILL_ASSIGN_OR_RETURN(const RtspRequest request, RequestOf(url));
   if (!request.path.starts_with(kLivePrefix)) {
     return InvalidArgument("path", "Nothing can be published at this path.",
                            "rtsp://host:port/live/NAME");

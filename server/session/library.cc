@@ -62,8 +62,8 @@ void GiveSubtitles(std::vector<std::string> texts, std::vector<Library::Entry>& 
   for (const std::string& text : texts) {
     const std::size_t name = NameStart(text);
     std::string_view stem = StemOf(text);
-    while (!movies.contains(stem) && stem.find('.', name) != std::string_view::npos) {
-      stem = StemOf(stem);
+    for (auto shorter = StemOf(stem); !movies.contains(stem) && shorter != stem;) {
+      stem = std::exchange(shorter, StemOf(shorter));
     }
     for (auto [at, end] = movies.equal_range(stem); at != end; ++at) {
       auto& list = at->second->subtitles;

@@ -133,8 +133,7 @@ std::string ThumbnailSet(const SegmentedMovie& movie) {
   const ThumbnailRendition& thumbnails = movie.thumbnails;
   const Target& target = thumbnails.plan->target;
   constexpr int kMillis = 1000;
-  const std::int64_t sheet =
-      Rescale(kThumbnailColumns * kThumbnailRows, thumbnails.interval, {1, kMillis});
+  const std::int64_t sheet = Rescale(kThumbnailsPerSheet, thumbnails.interval, {1, kMillis});
   return fmt::format(
       "    <AdaptationSet id=\"{}\" contentType=\"image\" mimeType=\"image/jpeg\">\n"
       "      <SegmentTemplate timescale=\"{}\" duration=\"{}\" startNumber=\"0\" "

@@ -7,13 +7,12 @@
 #include <cmath>
 #include <utility>
 
-#include "server/session/build_identity.h"
 #include "server/session/segment_subtitles.h"
 
 namespace gopmill {
 namespace {
 
-constexpr std::int64_t kTiles = std::int64_t{kThumbnailColumns} * kThumbnailRows;
+constexpr std::int64_t kTiles = kThumbnailsPerSheet;
 // What a JPEG of this quality takes for detailed pictures, bits per pixel; measured ones take half.
 constexpr std::int64_t kJpegBitsPerPixel = 2;
 
@@ -73,14 +72,13 @@ std::int64_t MicrosOf(const ThumbnailRendition& thumbnails, std::int64_t tile) {
 
 }  // namespace
 
-ThumbnailRendition PlanThumbnails(const SegmentedMovie& movie, const std::string& file) {
+ThumbnailRendition PlanThumbnails(const SegmentedMovie& movie) {
   ThumbnailRendition made;
   const VideoRendition& video = movie.video.front();
   const TileSize size = SizeOf(video.plan->target);
   auto plan = std::make_shared<StreamPlan>(*video.plan);
   plan->target.width = size.width;
   plan->target.height = size.height;
-  plan->target.fit = video.plan->target.fit;
   const double segments = std::max(1.0, std::round(kThumbnailSeconds / movie.segment_seconds));
   made.interval = {std::llround(segments * movie.segment_seconds * 1000), 1000};
   const std::vector<std::int64_t> keys = KeyFrames(movie, plan->grid);
@@ -97,9 +95,8 @@ ThumbnailRendition PlanThumbnails(const SegmentedMovie& movie, const std::string
       1;
   made.average_bps = made.peak_bps;
   made.codecs = "jpeg";
-  made.identity =
-      fmt::format("{};{};t;{}x{};{}/{};{}", BuildIdentity(), file, size.width, size.height,
-                  made.interval.num, made.interval.den, movie.video.front().identity);
+  made.identity = fmt::format("{};t;{}x{};{}/{}", video.identity, size.width, size.height,
+                              made.interval.num, made.interval.den);
   made.plan = std::move(plan);
   return made;
 }

@@ -18,14 +18,13 @@
 
 namespace gopmill {
 
-inline constexpr int kThumbnailColumns = 5, kThumbnailRows = 5;
 inline constexpr double kThumbnailSeconds = 10;  // whole segments, so about that
 // The box that a thumbnail is fitted into, pixels.
 inline constexpr int kThumbnailWidth = 192, kThumbnailHeight = 108;
 
 // `movie` has its pictures, segments and index already. A thumbnail shows the key frame nearest to
 // its time, or the very picture where none is near.
-ThumbnailRendition PlanThumbnails(const SegmentedMovie& movie, const std::string& file);
+ThumbnailRendition PlanThumbnails(const SegmentedMovie& movie);
 
 // What sheet `number` (which exists) is made of: units, and which of their frames.
 struct ThumbnailRun {

@@ -239,7 +239,7 @@ Result<std::shared_ptr<const SegmentedMovie>> Planner::Run() {
   AddIFrames(*smallest);
   GOPMILL_RETURN_IF_ERROR(AddAudio(targets.front().target));
   movie_->subtitles = ListSubtitles(index_->subtitles);
-  movie_->thumbnails = PlanThumbnails(*movie_, file_);
+  movie_->thumbnails = PlanThumbnails(*movie_);
   return std::shared_ptr<const SegmentedMovie>(std::move(movie_));
 }
 

@@ -50,13 +50,18 @@ struct SubtitleRendition {
   std::size_t track = 0;  // of the index
 };
 
-// Pictures of a presentation for looking around in it: 25 on a sheet.
+inline constexpr int kThumbnailColumns = 5, kThumbnailRows = 5;  // of a sheet
+inline constexpr std::int64_t kThumbnailsPerSheet =
+    std::int64_t{kThumbnailColumns} * kThumbnailRows;
+
+// Pictures of a presentation for looking around in it, many on a sheet.
 struct ThumbnailRendition : SegmentTrack {
   std::shared_ptr<const StreamPlan> plan;  // its target has the size of one
   std::vector<std::int64_t> frames;        // output frame that each shows
   Rational interval{10, 1};                // seconds from one to the next
   [[nodiscard]] std::int64_t sheets() const {
-    return (static_cast<std::int64_t>(frames.size()) + 24) / 25;
+    const auto count = static_cast<std::int64_t>(frames.size());
+    return (count + kThumbnailsPerSheet - 1) / kThumbnailsPerSheet;
   }
 };
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/words.h"
+
 namespace gopmill {
 namespace {
 
