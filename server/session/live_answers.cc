@@ -14,8 +14,6 @@ constexpr const char* kHlsType = "application/vnd.apple.mpegurl";
 constexpr std::int64_t kAdvanceParts = 3;
 // A segment never changes; it is of no use for longer than it can be listed.
 constexpr int kSegmentAgeSeconds = 600;
-// What making a segment may take longer than it has so far, before DASH players ask in vain.
-constexpr std::chrono::milliseconds kDashMargin{1000};
 
 Error NotFound(const char* what) {
   return {.code = Code::kNotFound,

@@ -21,9 +21,13 @@ std::string XmlQuery(const std::string& query) {
 
 class Manifest {
  public:
-  Manifest(const LiveView& view, const LiveDashTimes& times) : view_(view), times_(times) {}
+  Manifest(const LiveView& view, const std::vector<LivePeriod>& periods, const LiveDashTimes& times)
+      : view_(view), periods_(periods), times_(times) {
+    const auto has = [&](const LivePeriod& period) { return Has(period); };
+    all_ = view.ended || std::ranges::none_of(periods, has);
+  }
 
-  std::string Text(const std::vector<LivePeriod>& periods) const;
+  std::string Text() const;
 
  private:
   std::string Head() const;
@@ -32,11 +36,14 @@ class Manifest {
   std::string VideoSet(const LivePeriod& period) const;
   std::string SoundSet(const LivePeriod& period) const;
   bool Has(const LivePeriod& period) const;
-  bool Shown(const LiveTrack& track, const LiveSegment& segment) const;
+  bool Shown(const LiveTrack& track, const LiveSegment& segment, const LivePeriod& period) const;
+  bool Due(const LiveTrack& track, const LiveSegment& segment, const LivePeriod& period) const;
   std::int64_t newest(std::size_t track) const;
 
   const LiveView& view_;
+  const std::vector<LivePeriod>& periods_;
   const LiveDashTimes& times_;
+  bool all_ = false;  // lists what is not due yet, too: the last manifest, or else it were empty
 };
 
 // The newest segment that all renditions have which share a timeline.
@@ -49,15 +56,24 @@ std::int64_t Manifest::newest(std::size_t track) const {
   return number;
 }
 
-bool Manifest::Shown(const LiveTrack& track, const LiveSegment& segment) const {
+bool Manifest::Shown(const LiveTrack& track, const LiveSegment& segment,
+                     const LivePeriod& period) const {
   const auto index = static_cast<std::size_t>(&track - view_.tracks.data());
-  return track.listed(segment) && segment.number <= newest(index);
+  return segment.period == period.number && track.listed(segment) &&
+         segment.number <= newest(index) && (all_ || Due(track, segment, period));
+}
+
+// By the clock that the manifest declares, or soon.
+bool Manifest::Due(const LiveTrack& track, const LiveSegment& segment,
+                   const LivePeriod& period) const {
+  const Duration length = FromSeconds(track.Seconds(segment.end()) - period.start);
+  return period.wall + times_.behind + length <= times_.now + kDashEarly;
 }
 
 bool Manifest::Has(const LivePeriod& period) const {
   const LiveTrack& video = view_.tracks.front();
   return std::ranges::any_of(video.segments(), [&](const LiveSegment& segment) {
-    return segment.period == period.number && Shown(video, segment);
+    return Shown(video, segment, period);
   });
 }
 
@@ -79,10 +95,10 @@ std::string Manifest::Head() const {
   return text + ">\n";
 }
 
-std::string Manifest::Text(const std::vector<LivePeriod>& periods) const {
+std::string Manifest::Text() const {
   std::string text = Head();
-  for (const LivePeriod& period : periods) {
-    if (Has(period)) text += Period(period, &period == &periods.back());
+  for (const LivePeriod& period : periods_) {
+    if (Has(period)) text += Period(period, &period == &periods_.back());
   }
   return text + fmt::format(
                     "  <UTCTiming schemeIdUri=\"urn:mpeg:dash:utc:direct:2014\" value=\"{}\"/>\n"
@@ -115,7 +131,7 @@ std::string Manifest::Template(std::size_t index, const LivePeriod& period) cons
   std::string timeline;
   std::int64_t number = -1;
   for (const LiveSegment& segment : track.segments()) {
-    if (segment.period != period.number || !Shown(track, segment) || !segment.whole) continue;
+    if (!Shown(track, segment, period) || !segment.whole) continue;
     if (number < 0) number = segment.number;
     timeline += fmt::format("          <S t=\"{}\" d=\"{}\"/>\n", ticks(segment.start),
                             ticks(segment.end()) - ticks(segment.start));
@@ -164,7 +180,7 @@ std::string Manifest::SoundSet(const LivePeriod& period) const {
 
 std::string LiveManifest(const LiveView& view, const std::vector<LivePeriod>& periods,
                          const LiveDashTimes& times) {
-  return Manifest(view, times).Text(periods);
+  return Manifest(view, periods, times).Text();
 }
 
 }  // namespace gopmill

@@ -6,6 +6,7 @@
 // Thread-safety: safe (pure functions).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -55,6 +56,10 @@ struct LiveDashTimes {
   Duration behind{};             // from a picture's arrival to when its segment is there
   WallTime now = {};
 };
+// What `behind` has in hand for segments that take longer than those before; and how long before it
+// is due a segment is listed at most (it is there, but the machine may have been slow when the
+// first manifest was made, and what is listed must be had by the clock that the manifest declares).
+inline constexpr std::chrono::milliseconds kDashMargin{1000}, kDashEarly{1500};
 // `periods`: all that segments of the tracks lie in, oldest first.
 std::string LiveManifest(const LiveView& view, const std::vector<LivePeriod>& periods,
                          const LiveDashTimes& times);

@@ -81,7 +81,7 @@ class LivePresentation : public std::enable_shared_from_this<LivePresentation> {
   std::vector<LiveTrack> tracks_ GOPMILL_GUARDED_BY(mutex_);  // video renditions, then sound
   std::vector<LivePeriod> periods_ GOPMILL_GUARDED_BY(mutex_);
   std::optional<LiveDashTimes> dash_ GOPMILL_GUARDED_BY(mutex_);
-  Duration behind_ GOPMILL_GUARDED_BY(mutex_){};  // longest from arrival to segment so far
+  Duration behind_ GOPMILL_GUARDED_BY(mutex_){};  // from arrival to segment, longest of late
   std::int64_t revision_ GOPMILL_GUARDED_BY(mutex_) = 0;
   struct Rendered {
     std::int64_t revision = -1;

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include "server/session/live_playlist.h"
 
 namespace gopmill {
@@ -138,6 +140,28 @@ TEST_F(LiveTrackTest, ASegmentInWhichNothingCameIsAGap) {
   Begin();
   track().End();
   EXPECT_THAT(Playlist(), HasSubstr("#EXT-X-GAP\n#EXTINF:2.00000,\nv0-1.m4s"));
+}
+
+// Segment n ends 2 (n + 1) seconds after the epoch and is due by then and what making one took.
+TEST_F(LiveTrackTest, ManifestListsNothingLongBeforeItIsDue) {
+  AddSegments(4);
+  const LiveView view{.terms = terms_, .tracks = tracks_};
+  LiveDashTimes times{.available_from = WallTime(std::chrono::seconds(3)),
+                      .behind = std::chrono::seconds(3)};
+  const auto listed = [&](double now, const LiveView& what) {
+    times.now = WallTime(std::chrono::milliseconds(std::llround(now * 1000)));
+    const std::string text = LiveManifest(what, {{.number = 0}}, times);
+    int count = 0;
+    for (auto at = text.find("<S "); at != std::string::npos; at = text.find("<S ", at + 1)) ++count;
+    return count;
+  };
+  EXPECT_EQ(listed(11.0, view), 4);  // the newest is due then
+  EXPECT_EQ(listed(9.6, view), 4);   // and soon here
+  EXPECT_EQ(listed(9.4, view), 3);
+  EXPECT_EQ(listed(5.4, view), 1);
+  EXPECT_EQ(listed(3.4, view), 4) << "a manifest without a period is none";
+  EXPECT_EQ(listed(5.4, {.terms = terms_, .tracks = tracks_, .ended = true}), 4)
+      << "nobody comes back for another one";
 }
 
 }  // namespace
