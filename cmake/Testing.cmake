@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# gopmill_test(NAME name SOURCES ... DEPS ... LABELS ... [TIMEOUT seconds] [NOT_TSAN filter])
+# gopmill_test(NAME name SOURCES ... DEPS ... LABELS ... [TIMEOUT seconds] [NOT_TSAN filter]
+#              [NOT_ASAN filter])
 # makes one GoogleTest program and registers its cases with ctest.
 #
 # LABELS say when a case runs: unit, integration, golden, browser, setup, lint name its kind; `long`
@@ -8,7 +9,8 @@
 # stages, where all of `unit` runs anyway under asan.
 #
 # NOT_TSAN names cases that the tsan build leaves out: long computations in one thread, and repeated
-# comparisons of bytes, which find no more races and take minutes.
+# comparisons of bytes, which find no more races and take minutes. NOT_ASAN: the same for asan, only
+# statistics over code that shorter cases run, too.
 #
 # Every test runs in the top folder of the sources, so that tests/... and movies/files/... are good
 # relative paths, and finds the program under test in the variable GOPMILL_PROGRAM.
@@ -25,7 +27,7 @@ foreach(label unit integration golden fuzz browser asan tsan)
 endforeach()
 
 function(gopmill_test)
-  cmake_parse_arguments(ARG "" "NAME;TIMEOUT;NOT_TSAN" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAME;TIMEOUT;NOT_TSAN;NOT_ASAN" "SOURCES;DEPS;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
   endif()
@@ -75,6 +77,8 @@ macro(gopmill_register_shards)
   set(filter "*")
   if(GOPMILL_SANITIZE STREQUAL "thread")
     set(filter "*-${ARG_NOT_TSAN}")
+  else()
+    set(filter "*-${ARG_NOT_ASAN}")
   endif()
   foreach(shard RANGE ${last})
     add_test(
