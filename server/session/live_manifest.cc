@@ -72,9 +72,8 @@ bool Manifest::Due(const LiveTrack& track, const LiveSegment& segment,
 
 bool Manifest::Has(const LivePeriod& period) const {
   const LiveTrack& video = view_.tracks.front();
-  return std::ranges::any_of(video.segments(), [&](const LiveSegment& segment) {
-    return Shown(video, segment, period);
-  });
+  return std::ranges::any_of(
+      video.segments(), [&](const LiveSegment& segment) { return Shown(video, segment, period); });
 }
 
 std::string Manifest::Head() const {

@@ -9,8 +9,8 @@
 namespace gopmill {
 namespace {
 
-// A segment that came late (the machine was busy) is forgotten by a share of 1/8 with each that came
-// sooner: who asks for the first manifest hours later is not kept back by it.
+// A segment that came late (the machine was busy) is forgotten by a share of 1/8 with each that
+// came sooner: who asks for the first manifest hours later is not kept back by it.
 constexpr int kCalmSegments = 8;
 
 }  // namespace

@@ -152,7 +152,8 @@ TEST_F(LiveTrackTest, ManifestListsNothingLongBeforeItIsDue) {
     times.now = WallTime(std::chrono::milliseconds(std::llround(now * 1000)));
     const std::string text = LiveManifest(what, {{.number = 0}}, times);
     int count = 0;
-    for (auto at = text.find("<S "); at != std::string::npos; at = text.find("<S ", at + 1)) ++count;
+    for (auto at = text.find("<S "); at != std::string::npos; at = text.find("<S ", at + 1))
+      ++count;
     return count;
   };
   EXPECT_EQ(listed(11.0, view), 4);  // the newest is due then
