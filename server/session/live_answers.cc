@@ -122,9 +122,10 @@ LivePresentation::Answered LivePresentation::Playlist(const LiveAsk& ask, std::s
     if (!reached.ok()) return reached.error();
     if (!*reached) return std::nullopt;
   }
-  Rendered& kept = rendered_[index];
+  Rendered& kept = rendered_[2 * index + (ask.delta ? 1 : 0)];
   if (kept.revision != revision_) {
-    kept = {revision_, std::make_shared<const std::string>(LiveMediaPlaylist(view, index))};
+    kept = {revision_,
+            std::make_shared<const std::string>(LiveMediaPlaylist(view, index, ask.delta))};
   }
   MediaPart part = Text(ask, kHlsType, {});
   if (!part.not_modified) part.bytes = kept.text;
@@ -155,6 +156,7 @@ MediaPart LivePresentation::Text(const LiveAsk& ask, const char* type, std::stri
   part.content_type = type;
   part.etag = "\"" + version() + "-" + std::to_string(revision_) + "\"";
   if (ask.name.kind == PartKind::kManifest) part.etag.insert(1, "d");  // it tells the time
+  if (ask.delta) part.etag.insert(1, "s");
   part.not_modified = ask.name.kind != PartKind::kManifest && Matches(ask.if_none_match, part.etag);
   if (!part.not_modified) part.bytes = std::make_shared<const std::string>(std::move(text));
   return part;

@@ -22,11 +22,23 @@ std::string Header(const LiveView& view, const LiveTrack& track) {
       std::ranges::find_if(track.segments(), [&](const LiveSegment& s) { return track.listed(s); });
   return fmt::format(
       "#EXTM3U\n#EXT-X-VERSION:{}\n#EXT-X-TARGETDURATION:{}\n"
-      "#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,HOLD-BACK={},PART-HOLD-BACK={:.5f}\n"
+      "#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,CAN-SKIP-UNTIL={},HOLD-BACK={},"
+      "PART-HOLD-BACK={:.5f}\n"
       "#EXT-X-PART-INF:PART-TARGET={:.5f}\n#EXT-X-MEDIA-SEQUENCE:{}\n"
       "#EXT-X-DISCONTINUITY-SEQUENCE:{}\n#EXT-X-INDEPENDENT-SEGMENTS\n",
-      kVersion, terms.window.target_seconds, 3 * terms.window.target_seconds, kHoldBackParts * part,
-      part, first->number, first->period - (first->discontinuity ? 1 : 0));
+      kVersion, terms.window.target_seconds, kSkipTargets * terms.window.target_seconds,
+      3 * terms.window.target_seconds, kHoldBackParts * part, part, first->number,
+      first->period - (first->discontinuity ? 1 : 0));
+}
+
+// How many of the listed segments end before the skip boundary.
+std::int64_t Skippable(const LiveView& view, const LiveTrack& track) {
+  const std::int64_t edge = track.segments().back().end();
+  const double boundary = kSkipTargets * view.terms.window.target_seconds;
+  return std::ranges::count_if(track.segments(), [&](const LiveSegment& segment) {
+    return track.listed(segment) && segment.complete &&
+           track.Seconds(edge - segment.end()) > boundary;
+  });
 }
 
 void AddSegment(const LiveView& view, const LiveTrack& track, const LiveSegment& segment,
@@ -106,13 +118,16 @@ std::string LiveMasterPlaylist(const LiveView& view) {
   return text;
 }
 
-std::string LiveMediaPlaylist(const LiveView& view, std::size_t index) {
+std::string LiveMediaPlaylist(const LiveView& view, std::size_t index, bool delta) {
   const LiveTrack& track = view.tracks[index];
   const std::string name = TrackName(view, index);
   std::string text = Header(view, track);
   text += fmt::format("#EXT-X-MAP:URI=\"{}-init.mp4{}\"\n", name, view.terms.query);
+  std::int64_t skipped = delta ? Skippable(view, track) : 0;
+  if (skipped > 0) text += fmt::format("#EXT-X-SKIP:SKIPPED-SEGMENTS={}\n", skipped);
   for (const LiveSegment& segment : track.segments()) {
-    if (track.listed(segment)) AddSegment(view, track, segment, name, text);
+    if (!track.listed(segment) || skipped-- > 0) continue;
+    AddSegment(view, track, segment, name, text);
   }
   return text + (view.ended ? "#EXT-X-ENDLIST\n" : Ahead(view, index));
 }

@@ -22,6 +22,9 @@ inline constexpr int kUnitParts = 2;
 // and three are the least that the format recommends.
 inline constexpr int kHoldBackParts = kUnitParts + 2;
 
+// The skip boundary of delta updates, in target durations: the least that the format allows.
+inline constexpr int kSkipTargets = 6;
+
 // What does not change while a presentation lasts.
 struct LiveTerms {
   std::string version;  // of the presentation, in all names inside its playlists
@@ -49,7 +52,9 @@ struct LiveView {
 
 std::string LiveMasterPlaylist(const LiveView& view);
 // `track`: index into view.tracks, which has a segment.
-std::string LiveMediaPlaylist(const LiveView& view, std::size_t track);
+// `delta`: without the segments that lie more than kSkipTargets target durations back, if there are
+// some: for a player that has them (RFC 8216bis 6.2.5.1).
+std::string LiveMediaPlaylist(const LiveView& view, std::size_t track, bool delta = false);
 
 struct LiveDashTimes {
   WallTime available_from = {};  // availabilityStartTime

@@ -57,7 +57,7 @@ LivePresentation::LivePresentation(LiveSetup setup)
     : setup_(std::move(setup)), streams_left_(setup_.terms.targets.size()) {
   const std::size_t tracks = setup_.terms.targets.size() + (setup_.sound ? 1 : 0);
   for (std::size_t i = 0; i < tracks; ++i) tracks_.emplace_back(setup_.terms.window);
-  rendered_.resize(tracks);
+  rendered_.resize(2 * tracks);
 }
 
 std::unique_ptr<StreamSink> LivePresentation::MakeSink(std::size_t rendition) {

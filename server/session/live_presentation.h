@@ -87,7 +87,8 @@ class LivePresentation : public std::enable_shared_from_this<LivePresentation> {
     std::int64_t revision = -1;
     std::shared_ptr<const std::string> text;
   };
-  std::vector<Rendered> rendered_ GOPMILL_GUARDED_BY(mutex_);  // playlists, by track
+  // Two of each track: its playlist and the delta update.
+  std::vector<Rendered> rendered_ GOPMILL_GUARDED_BY(mutex_);
   std::size_t streams_left_ GOPMILL_GUARDED_BY(mutex_);
   std::optional<Error> failed_ GOPMILL_GUARDED_BY(mutex_);
 };

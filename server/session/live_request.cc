@@ -33,9 +33,14 @@ Status ParseName(std::string name, LiveAsk& ask) {
 
 Status SetDirective(const std::string& name, const std::string& value, LiveAsk& ask) {
   if (ask.name.kind != PartKind::kPlaylist) {
-    return InvalidArgument(name, "Only the playlist of a rendition can be waited for.", "v0.m3u8");
+    return InvalidArgument(name, "Only the playlist of a rendition can be waited for or shortened.",
+                           "v0.m3u8");
   }
-  if (name == "_HLS_skip") return OkStatus();  // may be ignored, and is: playlists are short
+  if (name == "_HLS_skip") {
+    ask.delta = value == "YES" || value == "v2";  // without date ranges they are the same
+    if (ask.delta) return OkStatus();
+    return InvalidArgument(name, "This is no way to skip segments.", "YES or v2");
+  }
   auto& field = name == "_HLS_msn" ? ask.wait_segment : ask.wait_part;
   if (field) return InvalidArgument(name, "The directive is given twice.");
   field = ParseDigits(value);

@@ -2,7 +2,8 @@
 //
 // What may be asked for below /v1/hls/live/{name}/ and /v1/dash/live/{name}/: the names and
 // parameters of movies (segment_request.h) as far as a live source has them, parts of segments
-// ("v0-17.3.m4s"), and the directives by which a playlist is waited for (RFC 8216bis 6.2.5.2).
+// ("v0-17.3.m4s"), and the directives by which a playlist is waited for and shortened (RFC 8216bis
+// 6.2.5).
 // Pure.
 //
 // Thread-safety: safe (pure functions).
@@ -23,6 +24,7 @@ struct LiveAsk {
   PartName name;
   std::optional<std::int64_t> part;                     // of the segment that `name` names
   std::optional<std::int64_t> wait_segment, wait_part;  // _HLS_msn, _HLS_part
+  bool delta = false;                                   // _HLS_skip
   std::string if_none_match;
 };
 

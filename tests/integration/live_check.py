@@ -50,14 +50,18 @@ class Segment:
 class Playlist:
     """One version of a live media playlist."""
 
-    def __init__(self, url, problem):
+    def __init__(self, url, problem, before=None):
+        """`before`: the version that a delta update is to be completed with."""
         self.read_at = time.time()
         lines = fetch(url).decode().splitlines()
         problem(lines[0] == "#EXTM3U", "the first line is not #EXTM3U")
-        self.tags, self.segments, self.reports, self.hint = {}, [], {}, None
+        self.tags, self.segments, self.reports, self.hint, self.skipped = {}, [], {}, None, 0
         current = None
         for line in lines[1:]:
             name, _, value = line.partition(":")
+            if name == "#EXT-X-SKIP":
+                self.skip(int(attributes(line)["SKIPPED-SEGMENTS"]), before, problem)
+                continue
             if current is None and name in ("#EXT-X-DISCONTINUITY", "#EXT-X-PROGRAM-DATE-TIME", "#EXT-X-PART",
                                             "#EXTINF", "#EXT-X-GAP"):
                 current = Segment(int(self.tags["#EXT-X-MEDIA-SEQUENCE"]) + len(self.segments))
@@ -91,6 +95,12 @@ class Playlist:
         self.target = int(self.tags["#EXT-X-TARGETDURATION"])
         self.check(problem)
 
+    def skip(self, count, before, problem):
+        first = int(self.tags["#EXT-X-MEDIA-SEQUENCE"]) - before.first
+        problem(count > 0 and not self.segments, f"{count} segments are skipped behind {len(self.segments)} others")
+        problem(0 <= first and first + count <= len(before.complete), f"{count} skipped: more than the player has")
+        self.segments, self.skipped = before.segments[first:first + count], count
+
     def newest(self):
         """Number of the newest segment that has a part, and of that part."""
         last = self.segments[-1]
@@ -100,6 +110,10 @@ class Playlist:
         control = self.tags["#EXT-X-SERVER-CONTROL"]
         problem(control["CAN-BLOCK-RELOAD"] == "YES", "CAN-BLOCK-RELOAD")
         problem(float(control["HOLD-BACK"]) >= 3 * self.target, "HOLD-BACK below three target durations")
+        until = float(control["CAN-SKIP-UNTIL"])
+        problem(until >= 6 * self.target, "CAN-SKIP-UNTIL below six target durations")
+        left = sum(s.seconds or sum(part[1] for part in s.parts) for s in self.segments[self.skipped:])
+        problem(not self.skipped or left >= until - CLOSE, f"a delta update of only {left:.1f} s")
         problem(float(control["PART-HOLD-BACK"]) >= 3 * self.part_target, "PART-HOLD-BACK below three parts")
         problem(int(self.tags["#EXT-X-VERSION"]) >= 6 and "#EXT-X-INDEPENDENT-SEGMENTS" in self.tags, "version")
         problem("URI" in self.tags["#EXT-X-MAP"], "no EXT-X-MAP")
@@ -133,7 +147,7 @@ class Watch:
     def __init__(self, name, url, seconds, problem):
         self.name, self.url, self.problem, self.seconds = name, url, problem, seconds
         self.segments, self.parts, self.lateness, self.hints, self.versions = {}, {}, [], [], 0
-        self.init, self.last = None, None
+        self.init, self.last, self.skipped = None, None, 0
         self.thread = threading.Thread(target=self.run)
         self.thread.start()
 
@@ -153,7 +167,9 @@ class Watch:
             if self.last.segments[-1].uri:
                 number, part = number + 1, -1
             join = "&" if "?" in self.url else "?"
-            playlist = Playlist(f"{self.url}{join}_HLS_msn={number}&_HLS_part={part + 1}", self.problem)
+            delta = "&_HLS_skip=YES" if self.versions % 3 else ""
+            playlist = Playlist(f"{self.url}{join}_HLS_msn={number}&_HLS_part={part + 1}{delta}", self.problem, self.last)
+            self.skipped = max(self.skipped, playlist.skipped)
             self.problem(playlist.newest() >= (number, part + 1), f"waited for {number}.{part + 1} in vain")
             self.compare(self.last, playlist)
             self.last = playlist
@@ -196,7 +212,7 @@ class Watch:
         """Reads what was listed last: parts are their segment, and times go on."""
         ticks, ahead = timescale(self.init), lead(self.init)
         fact = {"starts": {}, "peak": 0, "init": self.init, "late": self.lateness, "bytes": 0, "seconds": 0,
-                "timescale": ticks, "lead": ahead}
+                "timescale": ticks, "lead": ahead, "skipped": self.skipped}
         expected = None
         for segment in self.last.complete:
             if segment.gap:

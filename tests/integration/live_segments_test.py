@@ -29,7 +29,7 @@ SHORT = ONE + "&segment=1"
 class Server(served.Server):
     def __init__(self, folder):
         self.folder = folder
-        super().__init__(folder, "--dvr-seconds", "6", "--segment-cache-bytes", "0")
+        super().__init__(folder, "--dvr-seconds", "9", "--segment-cache-bytes", "0")
 
     def fetch(self, path):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
@@ -76,7 +76,7 @@ def a_publisher_that_returns(server):
     first = publish(server, "back", movie)
     watch = {}
     watcher = threading.Thread(target=lambda: watch.update(zip(
-        ("problems", "facts"), live_check.check(f"{server.base}/v1/hls/live/back/master.m3u8?{SHORT}", 7))))
+        ("problems", "facts"), live_check.check(f"{server.base}/v1/hls/live/back/master.m3u8?{SHORT}", 10))))
     watcher.start()
     wait_until(lambda: server.live("back")["counts"]["packets"] > 200, 20, "packets of the first publisher")
     first.kill()
@@ -84,6 +84,7 @@ def a_publisher_that_returns(server):
     second = publish(server, "back", movie)
     watcher.join()
     check(watch["problems"] == [], f"over a return: {watch['problems'][:6]}")
+    check(watch["facts"]["v0"]["skipped"] > 0, "no delta update has skipped a segment")
     playlist = server.get(f"/v1/hls/live/back/v0.m3u8?{SHORT}")[1].decode()
     tags = playlist.count("#EXT-X-DISCONTINUITY\n") + int(re.search(r"DISCONTINUITY-SEQUENCE:(\d+)", playlist)[1])
     check(tags == 1, f"{tags} discontinuities")
@@ -111,7 +112,8 @@ def garbage(server):
         (f"{live}/v0.m3u8?{ONE}&_HLS_msn=", 400), (f"{live}/v0.m3u8?{ONE}&_HLS_part=0", 400),
         (f"{live}/v0.m3u8?{ONE}&_HLS_msn=2&_HLS_part=99", 400), (f"{live}/v0.m3u8?{ONE}&_HLS_msn=1&_HLS_msn=1", 400),
         (f"{live}/v0.m3u8?{ONE}&_HLS_msn=99999999999999999999", 400), (f"{live}/master.m3u8?{ONE}&_HLS_msn=0", 400),
-        (f"{live}/v0.m3u8?{ONE}&_HLS_push=1", 400), (f"{live}/master.m3u8?{ONE}&container=ts", 400),
+        (f"{live}/v0.m3u8?{ONE}&_HLS_push=1", 400), (f"{live}/v0.m3u8?{ONE}&_HLS_skip=NO", 400),
+        (f"{live}/master.m3u8?{ONE}&_HLS_skip=YES", 400), (f"{live}/master.m3u8?{ONE}&container=ts", 400),
         (f"{live}/master.m3u8?{ONE}&start=3", 400), (f"{live}/master.m3u8?{ONE}&duration=3", 400),
         (f"{live}/master.m3u8?{ONE}&segment=11", 400), (f"{live}/master.m3u8?crf=20", 400),
         ("/v1/hls/live/nobody/master.m3u8", 503), ("/v1/hls/live/a%20b/master.m3u8", 400),

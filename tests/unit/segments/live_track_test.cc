@@ -142,6 +142,29 @@ TEST_F(LiveTrackTest, ASegmentInWhichNothingCameIsAGap) {
   EXPECT_THAT(Playlist(), HasSubstr("#EXT-X-GAP\n#EXTINF:2.00000,\nv0-1.m4s"));
 }
 
+TEST_F(LiveTrackTest, ADeltaUpdateLeavesOutWhatLiesBehindTheBoundary) {
+  terms_.window.listed_seconds = 20;
+  tracks_.clear();
+  SegmentTrack described;
+  described.mux.time_base = {1, 10};
+  described.timescale = 10'000;
+  tracks_.emplace_back(terms_.window);
+  tracks_[0].Describe(described, {});
+  const auto delta = [&] {
+    return LiveMediaPlaylist({.terms = terms_, .tracks = tracks_}, 0, true);
+  };
+  AddSegments(7);  // the first ends twelve seconds before the last
+  EXPECT_EQ(delta(), Playlist());
+  EXPECT_THAT(delta(), HasSubstr("CAN-SKIP-UNTIL=12,"));
+  AddSegments(2);
+  const std::string text = delta();
+  EXPECT_THAT(text, HasSubstr("#EXT-X-MEDIA-SEQUENCE:0\n"));
+  EXPECT_THAT(text, HasSubstr("#EXT-X-SKIP:SKIPPED-SEGMENTS=2\n#EXT-X-PROGRAM-DATE-TIME:"
+                              "1970-01-01T00:00:04.000Z\n#EXTINF:2.00000,\nv0-2.m4s"));
+  EXPECT_THAT(text, Not(HasSubstr("v0-1.")));
+  EXPECT_THAT(Playlist(), Not(HasSubstr("SKIP:")));
+}
+
 // Segment n ends 2 (n + 1) seconds after the epoch and is due by then and what making one took.
 TEST_F(LiveTrackTest, ManifestListsNothingLongBeforeItIsDue) {
   AddSegments(4);
