@@ -12,6 +12,7 @@
 #include <stop_token>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/status.h"
@@ -38,6 +39,8 @@ struct ClientState {
   std::shared_ptr<Playback> opened GOPMILL_GUARDED_BY(mutex);  // by DESCRIBE, for its media
   StallWatch stall GOPMILL_GUARDED_BY(mutex);
   bool announced GOPMILL_GUARDED_BY(mutex) = false;  // it wants to publish
+  // That it has begun, by identifier; the pool counts them until they are removed from it.
+  std::vector<std::string> sessions GOPMILL_GUARDED_BY(mutex);
   Publication publication GOPMILL_GUARDED_BY(mutex);
 };
 

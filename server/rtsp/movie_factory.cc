@@ -7,6 +7,7 @@
 #include "server/rtsp/client_state.h"
 #include "server/rtsp/playback.h"
 #include "server/rtsp/rtsp_auth.h"
+#include "server/rtsp/shared_media.h"
 
 namespace gopmill {
 namespace {
@@ -19,6 +20,11 @@ struct MovieFactory {
   GstRTSPMediaFactory parent;
 };
 constexpr const char* kServiceKey = "gopmill-service";
+constexpr const char* kSharedKey = "gopmill-shared";
+
+SharedMedia& SharedOf(GstRTSPMediaFactory* factory) {
+  return *static_cast<SharedMedia*>(g_object_get_data(G_OBJECT(factory), kSharedKey));
+}
 
 GstElement* CreateElement(GstRTSPMediaFactory* factory, const GstRTSPUrl* url) noexcept {
   auto& service = *static_cast<Service*>(g_object_get_data(G_OBJECT(factory), kServiceKey));
@@ -44,8 +50,23 @@ GstElement* CreateElement(GstRTSPMediaFactory* factory, const GstRTSPUrl* url) n
   return bin.ok() ? *bin : nullptr;
 }
 
+gchar* GenKey(GstRTSPMediaFactory* factory, const GstRTSPUrl* url) noexcept {
+  return g_strdup(SharedOf(factory).KeyOf(UrlKey(*url)).c_str());
+}
+
+GstRTSPMedia* Construct(GstRTSPMediaFactory* factory, const GstRTSPUrl* url) noexcept {
+  auto* parent =
+      static_cast<GstRTSPMediaFactoryClass*>(g_type_class_peek(GST_TYPE_RTSP_MEDIA_FACTORY));
+  GstRTSPMedia* media = parent->construct(factory, url);
+  if (media != nullptr) SharedOf(factory).OnMade(UrlKey(*url), *media);
+  return media;
+}
+
 void InitMovieFactory(gpointer type, gpointer /*data*/) noexcept {
-  static_cast<GstRTSPMediaFactoryClass*>(type)->create_element = &CreateElement;
+  auto* factory = static_cast<GstRTSPMediaFactoryClass*>(type);
+  factory->gen_key = &GenKey;
+  factory->construct = &Construct;
+  factory->create_element = &CreateElement;
 }
 
 GType MovieFactoryType() {
@@ -67,6 +88,9 @@ Result<RtspRequest> RequestOf(const GstRTSPUrl& url) {
 gst::Object<GstRTSPMediaFactory> MakeMovieFactory(Service& service) {
   auto factory = gst::Adopt(GST_RTSP_MEDIA_FACTORY(g_object_new(MovieFactoryType(), nullptr)));
   g_object_set_data(G_OBJECT(factory.get()), kServiceKey, &service);
+  g_object_set_data_full(
+      G_OBJECT(factory.get()), kSharedKey, std::make_unique<SharedMedia>().release(),
+      [](gpointer shared) noexcept { delete static_cast<SharedMedia*>(shared); });
   AllowRole(*factory, Role::kRead);
   return factory;
 }

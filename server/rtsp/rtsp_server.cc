@@ -69,6 +69,7 @@ class RtspServer::Impl {
                                          gpointer self) noexcept;
   Status Describe(GstRTSPClient& client, const GstRTSPUrl& url);  // client threads
   void CloseAll();  // owner thread, when the loop has ended
+  void ForgetSessions(ClientState& state);
   bool Unwanted(GstRTSPClient& client);
   bool Stalled(GstRTSPClient& client, ClientState& state) const;
   void Mount(const char* path, GstRTSPMediaFactory& factory);
@@ -208,11 +209,28 @@ void RtspServer::Impl::OnConnected(GstRTSPServer* /*server*/, GstRTSPClient* cli
   g_signal_connect(client, "closed", G_CALLBACK(&OnClosed), self);
 }
 
-void RtspServer::Impl::OnSession(GstRTSPClient* /*client*/, GstRTSPSession* session,
+void RtspServer::Impl::OnSession(GstRTSPClient* client, GstRTSPSession* session,
                                  gpointer self) noexcept {
   const auto timeout = std::chrono::duration_cast<std::chrono::seconds>(
       static_cast<Impl*>(self)->options_.session_timeout);
   gst_rtsp_session_set_timeout(session, static_cast<guint>(timeout.count()));
+  ClientState* state = StateOf(client);
+  const MutexLock lock(state->mutex);
+  state->sessions.emplace_back(gst_rtsp_session_get_sessionid(session));
+}
+
+// The library takes a client's sessions from the client when its connection goes; in the pool, and
+// in the limit, they stay until they time out.
+void RtspServer::Impl::ForgetSessions(ClientState& state) {
+  std::vector<std::string> ended;
+  {
+    const MutexLock lock(state.mutex);
+    ended.swap(state.sessions);
+  }
+  for (const std::string& id : ended) {
+    const auto session = gst::Adopt(gst_rtsp_session_pool_find(sessions_.get(), id.c_str()));
+    if (session != nullptr) gst_rtsp_session_pool_remove(sessions_.get(), session.get());
+  }
 }
 
 // Client threads.
@@ -314,13 +332,14 @@ void RtspServer::Impl::OnClosed(GstRTSPClient* client, gpointer self) noexcept {
     return GST_RTSP_FILTER_REMOVE;
   };
   g_list_free(gst_rtsp_client_session_filter(client, remove, nullptr));
+  auto& impl = *static_cast<Impl*>(self);
+  impl.ForgetSessions(*StateOf(client));
   {
     // What a DESCRIBE has opened must not outlive the server with the client.
     std::shared_ptr<Playback> unused;
     const MutexLock lock(StateOf(client)->mutex);
     std::swap(StateOf(client)->opened, unused);
   }
-  auto& impl = *static_cast<Impl*>(self);
   const MutexLock lock(impl.mutex_);
   --impl.connected_;
   impl.closed_.NotifyAll();

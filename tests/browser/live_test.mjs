@@ -2,7 +2,7 @@
 //
 // Plays a live source in Chromium against a running server:
 //   node live_test.mjs BASE_URL [MOST]
-// LL-HLS by hls.js and DASH by dash.js: each must play on, and the picture, which tells the time, must
+// LL-HLS by hls.js, delta updates too, and DASH by dash.js: each must play on, and the picture, which tells the time, must
 // not be older than MOST seconds (4) with low latency. Prints the ages. Exits with 0 if all worked.
 import assert from 'node:assert/strict';
 import {fileURLToPath} from 'node:url';
@@ -18,7 +18,8 @@ const browserArguments = [
   '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
   '--disable-component-update', '--disable-sync', '--autoplay-policy=no-user-gesture-required',
 ];
-const query = 'width=320&height=180&bitrate=300k&preset=ultrafast';
+// Short segments, so that delta updates have something to leave out soon.
+const query = 'width=320&height=180&bitrate=300k&preset=ultrafast&segment=1';
 
 async function openPage(browser, library) {
   const page = await (await browser.newContext({bypassCSP: true})).newPage();
@@ -52,6 +53,12 @@ function judge(name, sorted, most) {
 
 async function lowLatencyHls(browser, epoch) {
   const page = await openPage(browser, '../../server/http/page/hls.min.js');
+  let deltas = 0;
+  page.on('response', async (response) => {
+    if (!response.url().includes('_HLS_skip=')) return;
+    const text = await response.text().catch(() => '');  // of one that the page no longer waits for
+    if (text.includes('#EXT-X-SKIP:')) ++deltas;
+  });
   await page.evaluate((url) => {
     const hls = window.hls = new Hls({lowLatencyMode: true, maxLiveSyncPlaybackRate: 1.5});
     hls.on(Hls.Events.ERROR, (_, data) => { if (data.fatal) window.problems.push(data.details); });
@@ -69,6 +76,7 @@ async function lowLatencyHls(browser, epoch) {
   assert.deepEqual(state.size, [width, height]);
   assert.deepEqual(state.problems, []);
   assert.ok(state.parts > 0, 'hls.js does not see the parts');
+  assert.ok(deltas > 0, 'no playlist was a delta update');
   await page.context().close();
 }
 

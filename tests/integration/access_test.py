@@ -138,6 +138,21 @@ def a_stalled_reader_is_cut_and_costs_nobody_anything(server):
     publisher.wait()
 
 
+def who_leaves_makes_room(server):
+    """Players of one encode whose connections just end, and others who come in the same moment: twice the limit of sessions."""
+    movie = make_stream(server.folder, "room.mkv", 30)
+    publisher = subprocess.Popen(["ffmpeg", "-v", "error", "-re", "-i", movie, "-c", "copy", "-f", "rtsp",
+                                  "-rtsp_transport", "tcp", server.url("live/room")])
+    wait_until(lambda: server.live("room")["publishing"], 20, "a publisher")
+    for _ in range(8):
+        players = [Player(server, f"live/room?{QUERY}") for _ in range(3)]
+        check(all(player.socket.recv(1) for player in players), "a player gets nothing")
+        for player in players:
+            player.socket.close()
+    publisher.kill()
+    wait_until(lambda: not server.running(), 10, "all have left and their stream goes on")
+
+
 def is_cut(client, server):
     """Whether the server has let go of a connection; its end cannot reach a client that reads nothing."""
     ends = f":{server.rtsp_port:04X}", f":{client.getsockname()[1]:04X}"
@@ -169,13 +184,13 @@ def silent_connections_are_bounded(server):
 
 
 def main():
-    os.environ["GOPMILL_RTSP_STALL_TIMEOUT_SECONDS"] = "3"
+    os.environ.update(GOPMILL_RTSP_STALL_TIMEOUT_SECONDS="3", GOPMILL_RTSP_MAX_SESSIONS="12")
     with tempfile.TemporaryDirectory() as folder:
         code = run_all([rebinding], folder)
         os.environ["GOPMILL_AUTH_USERS"] = USERS
         tests = [[http_users, rtsp_users, secrets_are_not_shown],
                  [a_stalled_reader_is_cut_and_costs_nobody_anything, a_movie_that_is_not_taken_ends,
-                  silent_connections_are_bounded]]
+                  silent_connections_are_bounded, who_leaves_makes_room]]
         for some in tests:
             server = Server(folder, rtsp=True)
             server.folder = folder
