@@ -9,16 +9,22 @@ namespace {
 // Pictures that may be decoded between one and its turn to be shown; the codecs allow 16.
 constexpr int kMaxReorderFrames = 32;
 
+double Seconds(const TimestampRepair::Track& track, std::int64_t ticks) {
+  return static_cast<double>(ticks) * track.time_base.ToDouble();
+}
+
 // Whether a picture cannot be shown so long after (or before) it is decoded: its time is broken,
 // and would make the output as long as it says.
 bool TooFar(const TimestampRepair::Track& track, std::int64_t distance) {
   const double longest = std::max(kMaxGapSeconds, kMaxReorderFrames * track.frame_seconds);
-  return std::abs(static_cast<double>(distance) * track.time_base.ToDouble()) > longest;
+  return std::abs(Seconds(track, distance)) > longest;
 }
 
 }  // namespace
 
 TimestampRepair::TimestampRepair(std::int64_t zero_us, std::vector<Track> tracks) {
+  constexpr auto kMostMicros = static_cast<std::int64_t>(kMostSeconds * 1e6);
+  zero_us = std::clamp(zero_us, -kMostMicros, kMostMicros);
   for (const Track& track : tracks) {
     State state;
     state.track = track;
@@ -30,10 +36,32 @@ TimestampRepair::TimestampRepair(std::int64_t zero_us, std::vector<Track> tracks
   }
 }
 
+void TimestampRepair::Bound(const Track& track, AVPacket& packet) {
+  for (std::int64_t* time : {&packet.dts, &packet.pts}) {
+    if (*time == AV_NOPTS_VALUE || std::abs(Seconds(track, *time)) <= kMostSeconds) continue;
+    *time = AV_NOPTS_VALUE;
+    ++repaired_;
+  }
+  if (Seconds(track, packet.duration) <= kMaxPacketSeconds) return;
+  packet.duration = std::llround(kMaxPacketSeconds / track.time_base.ToDouble());
+  ++repaired_;
+}
+
+// Whether another track has come to that time.
+bool TimestampRepair::IsPause(const State& state, double seconds) const {
+  return std::ranges::any_of(states_, [&](const State& other) {
+    if (&other == &state || !other.last_dts) return false;
+    const double ahead = seconds - Seconds(other.track, *other.last_dts);
+    return ahead <= kMaxGapSeconds && ahead >= -kMaxBackSeconds;
+  });
+}
+
 void TimestampRepair::CloseJump(State& state, std::int64_t dts) {
   const std::int64_t expected = *state.last_dts + state.last_duration;
-  const double off = static_cast<double>(dts - expected) * state.track.time_base.ToDouble();
-  if (off <= kMaxGapSeconds && off >= -kMaxBackSeconds) return;
+  const double ahead = Seconds(state.track, dts - expected);
+  const double back = Seconds(state.track, *state.last_dts - dts);
+  if (ahead <= kMaxGapSeconds && back <= kMaxBackSeconds) return;
+  if (ahead > 0 && IsPause(state, Seconds(state.track, dts))) return;
   shift_us_ += Rescale(expected - dts, state.track.time_base, kMicros);
   ++repaired_;
   ++jumps_;
@@ -41,6 +69,7 @@ void TimestampRepair::CloseJump(State& state, std::int64_t dts) {
 
 void TimestampRepair::Fix(std::size_t track, AVPacket& packet) {
   State& state = states_[track];
+  Bound(state.track, packet);
   const auto rebase = [&](std::int64_t ticks) {
     return ticks - state.zero + Rescale(shift_us_, kMicros, state.track.time_base);
   };

@@ -3,11 +3,13 @@
 // Rebases a source's timestamps once, at the ingest: the earliest track starts at zero, jumps are
 // closed, missing times are filled in. Everything behind the ingest sees clean times.
 //
-// Pure. A jump of the decoding time of more than kMaxGapSeconds forwards or kMaxBackSeconds
-// backwards against what the track's last packet leads to expect is taken out of all tracks at
-// once, so that sound and picture stay together. This bounds the frames that a broken timestamp can
-// duplicate. So does a presentation time that lies that far from its decoding time: it counts as
-// missing.
+// Pure. A jump of the decoding time of more than kMaxGapSeconds forwards against what the track's
+// last packet leads to expect, or of kMaxBackSeconds backwards, is taken out of all tracks at once,
+// so that sound and picture stay together. A step forwards to where another track is already is
+// none: this track has paused. This bounds the frames that a broken timestamp can duplicate. So do
+// three more rules: a presentation time that lies that far from its decoding time counts as
+// missing, and so does one that no clock shows (kMostSeconds); no packet lasts longer than
+// kMaxPacketSeconds.
 //
 // Thread-safety: thread-compatible.
 #pragma once
@@ -23,6 +25,8 @@ namespace gopmill {
 
 inline constexpr double kMaxGapSeconds = 10.0;
 inline constexpr double kMaxBackSeconds = 1.0;
+inline constexpr double kMaxPacketSeconds = 3600;  // a slide may be shown for long
+inline constexpr double kMostSeconds = 1e11;       // clocks that count from 1900 are far below
 
 class TimestampRepair {
  public:
@@ -50,7 +54,9 @@ class TimestampRepair {
     std::optional<std::int64_t> last_dts;  // after repair
     std::int64_t last_duration = 0;
   };
+  void Bound(const Track& track, AVPacket& packet);
   void CloseJump(State& state, std::int64_t dts);
+  [[nodiscard]] bool IsPause(const State& state, double seconds) const;
   std::vector<State> states_;
   std::int64_t shift_us_ = 0;  // added to all tracks by closed jumps
   std::int64_t repaired_ = 0, jumps_ = 0;

@@ -33,6 +33,11 @@ std::int64_t UnitPlanner::Frames(double seconds) const {
   return std::max<std::int64_t>(1, std::llround(seconds * grid_.fps().ToDouble()));
 }
 
+std::int64_t UnitPlanner::Longest() const {
+  const bool by_gop = options_.unit_seconds <= 0;
+  return Frames(by_gop ? kLongestGopSeconds : options_.unit_seconds * kLongest);
+}
+
 std::int64_t UnitPlanner::oldest_needed() const {
   if (pending_) return std::min(unit_packet_, pending_->preroll_packet);
   if (bytes_since_access_ > kMaxPrerollBytes) return unit_packet_;
@@ -76,7 +81,7 @@ void UnitPlanner::OnRandomAccess(const PacketMeta& packet, std::int64_t number,
   if (packet.access == RandomAccess::kClosed) {
     if (pending_) ResolvePending(number, out);
     if (frame <= unit_frame_) return;
-    HalveIfLong(frame, number, out);
+    DivideIfLong(frame, number, out);
     Emit(frame, number, true, out);
     StartUnit(frame, number, CutKind::kClosed);
   } else if (bytes_since_access_ > kMaxPrerollBytes) {
@@ -89,35 +94,44 @@ void UnitPlanner::OnRandomAccess(const PacketMeta& packet, std::int64_t number,
 void UnitPlanner::ResolvePending(std::int64_t end_packet, std::vector<UnitSpec>& out) {
   const Pending pending = *pending_;
   pending_.reset();
+  // Only for pictures that are shown for long: others have been split already.
+  if (pending.frame - unit_frame_ > 2 * Longest()) DivideIfLong(pending.frame, end_packet, out);
   Emit(pending.frame, end_packet, true, out);
   StartUnit(pending.frame, pending.preroll_packet, CutKind::kPreroll);
 }
 
+// Several at once where pictures come more rarely than units.
 void UnitPlanner::SplitIfLong(std::vector<UnitSpec>& out) {
-  const double length = next_index_ == 0 ? kFirstUnitSeconds : options_.unit_seconds;
-  const std::int64_t collected = grid_.FirstFrameShowing(*latest_pts_) - unit_frame_;
-  if (collected < (options_.live ? 1 : 2) * Frames(length)) return;
-  const std::int64_t cut = unit_frame_ + Frames(length);
-  const SourceTicks latest = grid_.LatestPts(cut);
-  const auto behind =
-      std::count_if(seen_.begin(), seen_.end(), [&](const Seen& s) { return s.pts > latest; });
-  // Live: what the decoder holds back, and one more for a delay that was not announced.
-  if (behind < (options_.live ? options_.reorder_delay + 1 : kReorderSlack)) return;
-  Emit(cut, packets_, false, out);
-  StartUnit(cut, packets_, CutKind::kChained);
+  while (!done_) {
+    const double length = next_index_ == 0 ? kFirstUnitSeconds : options_.unit_seconds;
+    const std::int64_t collected = grid_.FirstFrameShowing(*latest_pts_) - unit_frame_;
+    if (collected < (options_.live ? 1 : 2) * Frames(length)) return;
+    const std::int64_t cut = unit_frame_ + Frames(length);
+    const SourceTicks latest = grid_.LatestPts(cut);
+    const auto behind =
+        std::count_if(seen_.begin(), seen_.end(), [&](const Seen& s) { return s.pts > latest; });
+    // Live: what the decoder holds back, and one more for a delay that was not announced.
+    if (behind < (options_.live ? options_.reorder_delay + 1 : kReorderSlack)) return;
+    Emit(cut, packets_, false, out);
+    StartUnit(cut, packets_, CutKind::kChained);
+  }
 }
 
 // What is left of a long GOP may be nearly two units long: two equal ones keep more workers busy to
-// the end. All packets go to the first; the second comes on with the decoder.
-void UnitPlanner::HalveIfLong(std::int64_t end_frame, std::int64_t end_packet,
-                              std::vector<UnitSpec>& out) {
-  const std::int64_t frames = end_frame - unit_frame_;
-  if (options_.live || options_.unit_seconds <= 0 ||
-      frames <= Frames(options_.unit_seconds * kLongest))
-    return;
-  const std::int64_t middle = unit_frame_ + frames / 2;
-  Emit(middle, end_packet, false, out);
-  StartUnit(middle, end_packet, CutKind::kChained);
+// the end. And where a picture is shown for long it may be any number of them. All packets go to
+// the first; the others come on with the decoder. Parts of a live unit are equal, so it is divided
+// into whole ones and a rest.
+void UnitPlanner::DivideIfLong(std::int64_t end_frame, std::int64_t end_packet,
+                               std::vector<UnitSpec>& out) {
+  const std::int64_t longest = Longest();
+  while (!done_ && end_frame - unit_frame_ > longest) {
+    const std::int64_t frames = end_frame - unit_frame_;
+    const std::int64_t pieces = (frames + longest - 1) / longest;
+    const std::int64_t whole = Frames(options_.unit_seconds);
+    const std::int64_t cut = unit_frame_ + (options_.live ? whole : frames / pieces);
+    Emit(cut, end_packet, false, out);
+    StartUnit(cut, end_packet, CutKind::kChained);
+  }
 }
 
 void UnitPlanner::StartUnit(std::int64_t frame, std::int64_t packet, CutKind cut) {
@@ -176,7 +190,7 @@ void UnitPlanner::Finish(std::vector<UnitSpec>& out) {
   std::int64_t total = grid_.FrameCount(*latest_end_);
   // A source of one very short frame still has one output frame.
   if (next_index_ == 0 && *latest_end_ > grid_.origin()) total = std::max<std::int64_t>(total, 1);
-  HalveIfLong(total, packets_, out);
+  DivideIfLong(total, packets_, out);
   if (!done_) Emit(total, packets_, true, out);
   done_ = true;
 }

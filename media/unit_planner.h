@@ -10,10 +10,13 @@
 //   - open random access: cut with preroll, but only when the run has lasted kOpenRunSeconds, since
 //     each such cut decodes one GOP twice; before that the run simply goes on;
 //   - none for two unit lengths: the run is split at one unit length (chained, nothing is decoded
-//     twice: the worker hands its decoder on), and what is left at its end in two if it is long.
+//     twice: the worker hands its decoder on), and what is left at its end in equal parts if it is
+//     long, any number of them where pictures are shown for long.
 // Short GOPs are merged until seven tenths of the unit length. The first unit is short, so that
 // the first byte is early. With unit_seconds = 0 each random access point starts a unit and nothing
-// is merged or split (the form in which the sources of the schedulers count GOPs).
+// is merged or split (the form in which the sources of the schedulers count GOPs) unless it is
+// longer than kLongestGopSeconds. So no unit is longer than three unit lengths, or two such GOPs,
+// whatever the times say: a worker is not taken away from its unit.
 //
 // Thread-safety: thread-compatible.
 #pragma once
@@ -27,6 +30,7 @@
 
 namespace gopmill {
 
+inline constexpr double kLongestGopSeconds = 60;  // of a unit that is one GOP
 inline constexpr double kOpenRunSeconds = 8.0;    // longest run before an open cut is taken
 inline constexpr double kFirstUnitSeconds = 0.5;  // length of the first unit
 inline constexpr double kLiveUnitSeconds = 0.5;   // of a live source, unless asked for otherwise
@@ -84,13 +88,14 @@ class UnitPlanner {
   };
   void OnRandomAccess(const PacketMeta& packet, std::int64_t number, std::vector<UnitSpec>& out);
   void SplitIfLong(std::vector<UnitSpec>& out);
-  void HalveIfLong(std::int64_t end_frame, std::int64_t end_packet, std::vector<UnitSpec>& out);
+  void DivideIfLong(std::int64_t end_frame, std::int64_t end_packet, std::vector<UnitSpec>& out);
   void ResolvePending(std::int64_t end_packet, std::vector<UnitSpec>& out);
   void Emit(std::int64_t end_frame, std::int64_t end_packet, bool ends_run,
             std::vector<UnitSpec>& out);
   void StartUnit(std::int64_t frame, std::int64_t packet, CutKind cut);
   std::int64_t Budget(const UnitSpec& unit);
   [[nodiscard]] std::int64_t Frames(double seconds) const;
+  [[nodiscard]] std::int64_t Longest() const;  // unit, in frames
 
   const OutputGrid grid_;
   const PlannerOptions options_;

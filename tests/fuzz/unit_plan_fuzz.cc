@@ -2,7 +2,9 @@
 //
 // Packet sequences of any kind through the repair of times and the planner. Units must follow each
 // other without a gap, ask for packets that are still there only, and the number of output frames
-// must be bounded by the number of packets, whatever the times say.
+// must be bounded by the number of packets, and those of a unit by its length, whatever the times
+// say.
+#include <algorithm>
 #include <vector>
 
 #include "media/timestamp_repair.h"
@@ -50,6 +52,7 @@ class Follower {
       Require(unit.first_packet <= unit.end_packet && unit.end_packet <= pushed);
       if (unit.cut != CutKind::kChained) Require(unit.first_packet >= oldest_);
       if (setting_.options.bitrate > 0) Require(unit.budget_bps > 0);
+      Require(static_cast<double>(unit.frame_count()) <= MostFrames());
       if (setting_.options.frame_limit >= 0) {
         Require(unit.end_frame <= setting_.options.frame_limit);
       }
@@ -60,6 +63,12 @@ class Follower {
   void Forget(std::int64_t oldest) {
     Require(oldest >= oldest_);
     oldest_ = oldest;
+  }
+  [[nodiscard]] double MostFrames() const {
+    const double unit = setting_.options.unit_seconds;
+    const double longest =
+        unit > 0 ? std::max(3 * unit, kFirstUnitSeconds) : 2 * kLongestGopSeconds;
+    return longest * setting_.fps.ToDouble() + 3;
   }
   [[nodiscard]] std::int64_t end() const { return end_; }
   [[nodiscard]] bool run_ended() const { return run_ended_; }
@@ -76,7 +85,7 @@ void ReadTimes(Bytes& in, AVPacket& packet, std::int64_t& clock) {
   packet.dts = kind % 32 == 9 ? AV_NOPTS_VALUE : clock;
   packet.pts = kind % 32 == 11 ? AV_NOPTS_VALUE : clock + in.Number(1);
   if (kind == 200) packet.pts += in.Number(6);
-  packet.duration = kind % 3 == 0 ? in.Number(2) : 0;
+  packet.duration = kind % 3 == 0 ? in.Number(kind == 201 ? 6 : 2) : 0;
 }
 
 }  // namespace
@@ -112,8 +121,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Require(follower.run_ended());
   // Each packet may lie ten seconds behind the one before it, and a little out of order.
   const double most = (static_cast<double>(pushed) * 2 + 2) *
-                      (kMaxGapSeconds + 1 + 65'536 * setting.time_base.ToDouble() +
-                       1 / setting.source_fps.ToDouble());
+                      (kMaxGapSeconds + 1 + kMaxPacketSeconds + 1 / setting.source_fps.ToDouble());
   Require(static_cast<double>(follower.end()) <= most * setting.fps.ToDouble() + 2);
   return 0;
 }

@@ -61,6 +61,42 @@ TEST(TimestampRepair, TakesAPresentationTimeFarOffItsDecodingTimeForMissing) {
   EXPECT_EQ(Fix(slow, 0, 16 * 90'000, 0).first, 16 * 90'000) << "sixteen frames of a second";
 }
 
+// Closed in both by turns, it would set them apart for ever.
+TEST(TimestampRepair, APauseOfOneTrackIsNoJump) {
+  TimestampRepair repair(0, {{.time_base = kMpegClock}, {.time_base = k48kHz}});
+  Fix(repair, 0, 0, 0);
+  Fix(repair, 1, 0, 0, 1024);
+  for (std::int64_t n = 1; n < 500; ++n) Fix(repair, 0, 3600 * n, 3600 * n);
+  EXPECT_EQ(Fix(repair, 1, 960'000, 960'000, 1024).first, 960'000)
+      << "20 s, where the pictures are";
+  EXPECT_EQ(Fix(repair, 0, 1'800'000, 1'800'000).first, 1'800'000);
+  EXPECT_EQ(repair.jumps(), 0);
+}
+
+TEST(TimestampRepair, ADurationThatIsNotTrueMovesNothing) {
+  TimestampRepair repair(0, {{.time_base = kMpegClock}});
+  Fix(repair, 0, 0, 0, std::int64_t{90'000} * 1'000'000'000);
+  EXPECT_EQ(Fix(repair, 0, 3600, 3600).first, 3600);
+  EXPECT_EQ(repair.jumps(), 0);
+}
+
+TEST(TimestampRepair, NoPacketLastsLongerThanAnHour) {
+  TimestampRepair repair(0, {{.time_base = kMpegClock}});
+  av::Packet packet = av::NewPacket();
+  packet->pts = packet->dts = 0;
+  packet->duration = INT64_MAX;
+  repair.Fix(0, *packet);
+  EXPECT_EQ(packet->duration, 3600 * 90'000);
+}
+
+TEST(TimestampRepair, TimesThatNoClockShowsAreMissing) {
+  TimestampRepair repair(0, {{.time_base = {1, 1}, .frame_seconds = 1}});
+  Fix(repair, 0, 0, 0, 1);
+  EXPECT_EQ(Fix(repair, 0, INT64_MAX, INT64_MAX, 1).first, 1);
+  EXPECT_EQ(Fix(repair, 0, INT64_MIN + 1, 2, 1).first, 2);
+  EXPECT_EQ(repair.jumps(), 0);
+}
+
 TEST(TimestampRepair, KeepsAGapThatMayBeMeant) {
   TimestampRepair repair(0, {{.time_base = kMpegClock}});
   Fix(repair, 0, 0, 0);

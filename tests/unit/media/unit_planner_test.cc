@@ -221,6 +221,33 @@ TEST(UnitPlannerProperty, UnitsTileTheOutputWhateverTheSource) {
 }
 
 // A live source's unit is there as soon as it is full and its last pictures have left the decoder.
+// Units are not preempted: one of hours would keep its worker for as long.
+TEST(UnitPlanner, APictureThatIsShownForAnHourIsManyUnits) {
+  for (const double unit : {2.0, 0.0}) {
+    Plan plan({.unit_seconds = unit});
+    plan.planner().Push(
+        {.pts = 0, .duration = 3600 * 90'000, .bytes = 1000, .access = RandomAccess::kClosed},
+        plan.sofar());
+    const auto units = plan.Units();
+    EXPECT_EQ(units.back().end_frame, 90'000);
+    for (const UnitSpec& one : units) {
+      EXPECT_LE(one.frame_count(), unit > 0 ? 70 : 1500);
+      EXPECT_EQ(one.cut, one.first_frame == 0 ? CutKind::kClosed : CutKind::kChained);
+      EXPECT_EQ(one.ends_run, one.end_frame == 90'000);
+    }
+  }
+}
+
+// A camera that sends one picture a second, asked for at 25.
+TEST(LivePlanner, CutsAsManyUnitsAsAPictureFills) {
+  Plan plan({.unit_seconds = 0.5, .live = true});
+  plan.Picture(0, RandomAccess::kClosed);
+  for (std::int64_t n = 1; n < 10; ++n) {
+    plan.Picture(25 * n);
+    EXPECT_GE(plan.sofar().back().end_frame, 25 * n - 13) << "nothing waits for a key frame";
+  }
+}
+
 TEST(LivePlanner, CutsAsSoonAsAUnitIsFull) {
   Plan plan({.unit_seconds = 0.4, .live = true, .reorder_delay = 0});
   plan.Gop(0, 14);
