@@ -8,6 +8,7 @@
 #include "server/rtsp/playback.h"
 #include "server/rtsp/rtsp_auth.h"
 #include "server/rtsp/shared_media.h"
+#include "server/session/live_hub.h"
 
 namespace gopmill {
 namespace {
@@ -35,8 +36,14 @@ GstElement* CreateElement(GstRTSPMediaFactory* factory, const GstRTSPUrl* url) n
     if (state->opened_url == UrlKey(*url)) playback = std::move(state->opened);
     state->opened.reset();
   }
-  if (playback == nullptr) {  // a live source, or SETUP without DESCRIBE
+  // SETUP without DESCRIBE, or shared media that has ended since.
+  if (playback == nullptr) {
     auto request = RequestOf(*url);
+    const GstRTSPContext* context = gst_rtsp_context_get_current();
+    if (request.ok() && request->path.starts_with(kLivePrefix) && context != nullptr &&
+        context->method == GST_RTSP_SETUP) {
+      request = Error{.code = Code::kUnavailable, .message = "Ask for it with DESCRIBE first."};
+    }
     const std::stop_token stop = state == nullptr ? std::stop_token() : state->stop;
     auto opened = request.ok() ? Playback::Open(service, std::move(request).value(), stop)
                                : Result<std::shared_ptr<Playback>>(request.error());
@@ -83,6 +90,16 @@ std::string UrlKey(const GstRTSPUrl& url) {
 
 Result<RtspRequest> RequestOf(const GstRTSPUrl& url) {
   return ParseRtspUrl(url.abspath, url.query == nullptr ? "" : url.query);
+}
+
+std::shared_ptr<void> ClaimMedia(GstRTSPMediaFactory& factory, const std::string& url,
+                                 const std::stop_token& stop) {
+  if (!SharedOf(&factory).Claim(url, stop)) return nullptr;
+  std::shared_ptr<GstRTSPMediaFactory> owner = gst::Share(&factory);
+  auto* const raw = owner.get();
+  return {raw, [owner = std::move(owner), url](void* /*factory*/) {
+            SharedOf(owner.get()).Release(url);
+          }};
 }
 
 gst::Object<GstRTSPMediaFactory> MakeMovieFactory(Service& service) {

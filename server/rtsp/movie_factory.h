@@ -7,6 +7,8 @@
 
 #include <gst/rtsp-server/rtsp-server.h>
 
+#include <memory>
+#include <stop_token>
 #include <string>
 
 #include "base/status.h"
@@ -20,6 +22,11 @@ namespace gopmill {
 std::string UrlKey(const GstRTSPUrl& url);
 // Errors as ParseRtspUrl.
 Result<RtspRequest> RequestOf(const GstRTSPUrl& url);
+
+// The right to make the media of `url`, or null if it is there already: players share it. Waits for
+// who has that right, until `stop`. `factory` is one of these.
+std::shared_ptr<void> ClaimMedia(GstRTSPMediaFactory& factory, const std::string& url,
+                                 const std::stop_token& stop);
 
 // For readers. `service` must outlive it.
 gst::Object<GstRTSPMediaFactory> MakeMovieFactory(Service& service);

@@ -18,6 +18,7 @@ namespace {
 constexpr std::chrono::seconds kOpenTimeout(20);
 // Packets in an appsrc; the others wait in the queue, where their bytes and seconds are counted.
 constexpr guint64 kAppsrcPackets = 4;
+constexpr const char* kOwnerKey = "gopmill-playback";
 
 GstBuffer* MakeBuffer(const QueuedPacket& packet) {
   GstBuffer* buffer = gst_buffer_new_allocate(nullptr, packet.bytes.size(), nullptr);
@@ -60,6 +61,9 @@ class Playback::Sink final : public StreamSink, public PacketSink {
     return playback_->queue_.Push(generation_, placed);
   }
   void Finish(const StreamEnd& end) override { playback_->queue_.End(generation_, end.status); }
+  void Cancel() noexcept override {
+    playback_->queue_.End(generation_, Error{.code = Code::kCancelled, .message = "Cancelled."});
+  }
 
  private:
   const std::shared_ptr<Playback> playback_;
@@ -186,9 +190,15 @@ Result<GstElement*> Playback::MakeBin(const std::shared_ptr<Playback>& player) {
     player->SetUp(i, player->stream_.tracks[i], gst::Adopt(GST_APP_SRC(source)));
   }
   g_object_set_data_full(
-      G_OBJECT(bin), "gopmill-playback", new std::shared_ptr<Playback>(player),
+      G_OBJECT(bin), kOwnerKey, new std::shared_ptr<Playback>(player),
       [](gpointer owner) noexcept { delete static_cast<std::shared_ptr<Playback>*>(owner); });
   return bin;
+}
+
+bool Playback::Ended(GstElement& bin) {
+  auto* owner =
+      static_cast<std::shared_ptr<Playback>*>(g_object_get_data(G_OBJECT(&bin), kOwnerKey));
+  return (*owner)->queue_.ended();
 }
 
 void Playback::SetUp(std::size_t index, const CodedTrack& coded, gst::Object<GstAppSrc> source) {

@@ -44,6 +44,8 @@ class Playback : public std::enable_shared_from_this<Playback> {
   // A bin with an appsrc, parser and payloader for each track ("pay0", "pay1"), which plays: it
   // holds on to what Open has returned. Call once.
   static Result<GstElement*> MakeBin(const std::shared_ptr<Playback>& player);
+  // Whether nothing more comes into this bin: its stream has ended. Only for bins made here.
+  static bool Ended(GstElement& bin);
   // Stops the stream; does not wait.
   void Close();
 

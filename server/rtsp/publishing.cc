@@ -127,16 +127,7 @@ char* Publishing::MakePath(GstRTSPMountPoints* mounts, const GstRTSPUrl* url) no
 Status Publishing::Mount(const GstRTSPUrl& url) {
   GOPMILL_RETURN_IF_ERROR(NameOf(url));
   const std::string path = std::string(kPublishMount) + url.abspath;
-  GstRTSPMediaFactory* known = gst_rtsp_mount_points_match(mounts_.get(), path.c_str(), nullptr);
-  if (known != nullptr) {
-    g_object_unref(known);
-    return OkStatus();
-  }
-  if (names_.fetch_add(1) >= static_cast<int>(kMaxLiveNames)) {
-    return Error{.code = Code::kUnavailable, .message = "There are too many live sources."};
-  }
-  gst_rtsp_mount_points_add_factory(mounts_.get(), path.c_str(),
-                                    gst::Share(factory_.get()).release());
+  mounted_.Mount(*mounts_, path, *factory_);
   return OkStatus();
 }
 

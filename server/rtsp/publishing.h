@@ -17,6 +17,7 @@
 #include "base/status.h"
 #include "server/rtsp/client_state.h"
 #include "server/rtsp/gst_ptr.h"
+#include "server/rtsp/mount_table.h"
 #include "server/session/service.h"
 
 namespace gopmill {
@@ -54,7 +55,7 @@ class Publishing {
   const Duration silence_;
   gst::Object<GstRTSPMountPoints> mounts_;
   gst::Object<GstRTSPMediaFactory> factory_;
-  std::atomic<int> names_ = 0;  // mounted
+  MountTable mounted_;
 };
 
 }  // namespace gopmill

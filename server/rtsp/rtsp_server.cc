@@ -14,6 +14,7 @@
 #include "server/rtsp/client_state.h"
 #include "server/rtsp/client_threads.h"
 #include "server/rtsp/gst_ptr.h"
+#include "server/rtsp/mount_table.h"
 #include "server/rtsp/movie_factory.h"
 #include "server/rtsp/playback.h"
 #include "server/rtsp/publishing.h"
@@ -27,14 +28,21 @@ namespace {
 
 // Connections beside those that play: each costs a socket and a little memory.
 constexpr int kSpareConnections = 64;
-// Threads that answer requests. A DESCRIBE waits for the first packet of its stream.
-constexpr int kClientThreads = 8;
+// Threads that answer requests: one for each connection, since a DESCRIBE waits for the first
+// packet of its stream, and what a publisher sends is read on its client's thread.
+constexpr int kClientThreads = -1;
 constexpr int kListenBacklog = 128;
 constexpr guint kSweepSeconds = 1;
 // How long Stop waits for clients to be closed on their own threads.
 constexpr std::chrono::seconds kClosePatience(10);
 constexpr guint kMaxBody = 64 << 10;  // of a request: an SDP, parameters
 constexpr const char* kProblemHeader = "X-Gopmill-Problem";
+
+// To be let go without the lock.
+std::shared_ptr<void> TakeClaim(ClientState& state) {
+  const MutexLock lock(state.mutex);
+  return std::exchange(state.claim, nullptr);
+}
 
 }  // namespace
 
@@ -72,7 +80,6 @@ class RtspServer::Impl {
   void ForgetSessions(ClientState& state);
   bool Unwanted(GstRTSPClient& client);
   bool Stalled(GstRTSPClient& client, ClientState& state) const;
-  void Mount(const char* path, GstRTSPMediaFactory& factory);
   void Run() noexcept;
 
   const RtspOptions options_;
@@ -85,8 +92,8 @@ class RtspServer::Impl {
   gst::Object<GstRTSPMediaFactory> movies_;
   gst::Object<GstRTSPMediaFactory> live_;  // one media, and so one encode, for all who ask alike
   std::unique_ptr<Publishing> publishing_;
-  std::atomic<int> live_names_ = 0;  // mounted; client threads
-  int clients_seen_ = 0;             // by the sweep
+  MountTable mounted_;
+  int clients_seen_ = 0;  // by the sweep
   std::stop_source stopping_;
   Mutex mutex_;  // guards what follows
   CondVar closed_;
@@ -215,7 +222,11 @@ void RtspServer::Impl::OnSession(GstRTSPClient* client, GstRTSPSession* session,
       static_cast<Impl*>(self)->options_.session_timeout);
   gst_rtsp_session_set_timeout(session, static_cast<guint>(timeout.count()));
   ClientState* state = StateOf(client);
+  GstRTSPSessionPool* pool = static_cast<Impl*>(self)->sessions_.get();
   const MutexLock lock(state->mutex);
+  std::erase_if(state->sessions, [pool](const std::string& id) {  // those that ended by TEARDOWN
+    return gst::Adopt(gst_rtsp_session_pool_find(pool, id.c_str())) == nullptr;
+  });
   state->sessions.emplace_back(gst_rtsp_session_get_sessionid(session));
 }
 
@@ -238,6 +249,7 @@ GstRTSPStatusCode RtspServer::Impl::OnRequest(GstRTSPClient* client, GstRTSPCont
                                               gpointer /*self*/) noexcept {
   ClientState* state = StateOf(client);
   std::shared_ptr<Playback> unused;  // of a DESCRIBE whose media was there already
+  const std::shared_ptr<void> claim = TakeClaim(*state);
   const MutexLock lock(state->mutex);
   state->heard = SteadyNow();
   std::swap(state->opened, unused);
@@ -274,34 +286,29 @@ GstRTSPStatusCode RtspServer::Impl::OnDescribe(GstRTSPClient* client, GstRTSPCon
   return static_cast<GstRTSPStatusCode>(RtspStatusOf(error.code));
 }
 
+// What takes long is done here, on a thread that is the client's own, and not where the library
+// makes the media, which it does for one client at a time.
 Status RtspServer::Impl::Describe(GstRTSPClient& client, const GstRTSPUrl& url) {
   GOPMILL_ASSIGN_OR_RETURN(const RtspRequest request, RequestOf(url));
-  if (request.path.starts_with(kLivePrefix)) {
-    // Its media may be there already, for other players: opened by CreateElement if not.
+  ClientState* state = StateOf(&client);
+  const bool live = request.path.starts_with(kLivePrefix);
+  std::shared_ptr<void> claim;
+  if (live) {
     GOPMILL_RETURN_IF_ERROR(
         CheckLiveName(std::string_view(request.path).substr(kLivePrefix.size())));
-    Mount(url.abspath, *live_);
-    return OkStatus();
+    claim = ClaimMedia(*live_, UrlKey(url), state->stop);
   }
-  ClientState* state = StateOf(&client);
-  GOPMILL_ASSIGN_OR_RETURN(std::shared_ptr<Playback> playback,
-                           Playback::Open(service_, request, state->stop));
-  Mount(url.abspath, *movies_);
+  std::shared_ptr<Playback> playback;
+  if (!live || claim != nullptr) {
+    GOPMILL_ASSIGN_OR_RETURN(playback, Playback::Open(service_, request, state->stop));
+  }
+  const auto mounts = gst::Adopt(gst_rtsp_server_get_mount_points(server_.get()));
+  mounted_.Mount(*mounts, url.abspath, live ? *live_ : *movies_);
   const MutexLock lock(state->mutex);
   state->opened_url = UrlKey(url);
   std::swap(state->opened, playback);
+  std::swap(state->claim, claim);
   return OkStatus();
-}
-
-// gst-rtsp-server looks media up by path. Only paths that have led to a stream get here, and names
-// of live sources, which are counted, so the table is not much larger than the library.
-void RtspServer::Impl::Mount(const char* path, GstRTSPMediaFactory& factory) {
-  const auto mounts = gst::Adopt(gst_rtsp_server_get_mount_points(server_.get()));
-  GstRTSPMediaFactory* known = gst_rtsp_mount_points_match(mounts.get(), path, nullptr);
-  if (known != nullptr) return g_object_unref(known);
-  if (&factory == live_.get() && live_names_.fetch_add(1) >= static_cast<int>(kMaxLiveNames))
-    return;
-  gst_rtsp_mount_points_add_factory(mounts.get(), path, gst::Share(&factory).release());
 }
 
 // Client threads. What was wrong, beside the status.
@@ -309,6 +316,7 @@ void RtspServer::Impl::OnAnswer(GstRTSPClient* client, GstRTSPContext* context,
                                 GstRTSPMessage* message, gpointer /*self*/) noexcept {
   if (message->type != GST_RTSP_MESSAGE_RESPONSE) return;
   ClientState* state = StateOf(client);
+  const std::shared_ptr<void> described = TakeClaim(*state);
   const MutexLock lock(state->mutex);
   auto& response = message->type_data.response;
   const int status = std::exchange(state->status, 0);
@@ -337,6 +345,7 @@ void RtspServer::Impl::OnClosed(GstRTSPClient* client, gpointer self) noexcept {
   {
     // What a DESCRIBE has opened must not outlive the server with the client.
     std::shared_ptr<Playback> unused;
+    const std::shared_ptr<void> claim = TakeClaim(*StateOf(client));
     const MutexLock lock(StateOf(client)->mutex);
     std::swap(StateOf(client)->opened, unused);
   }

@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <utility>
 #include <vector>
+
+#include "server/rtsp/playback.h"
 
 namespace gopmill {
 namespace {
@@ -15,8 +18,15 @@ void OnPrepared(GstRTSPMedia* media, gpointer /*data*/) noexcept {
   g_object_set_data(G_OBJECT(media), kPreparedKey, GINT_TO_POINTER(1));
 }
 
+// Nothing more comes, and the media stays for as long as one player keeps its session.
+bool HasEnded(GstRTSPMedia& media) {
+  const auto bin = gst::Adopt(gst_rtsp_media_get_element(&media));
+  return bin != nullptr && Playback::Ended(*bin);
+}
+
 // A media is prepared once; before that it has the state of one that has been taken down.
 bool IsOver(GstRTSPMedia& media) {
+  if (HasEnded(media)) return true;
   switch (gst_rtsp_media_get_status(&media)) {
     case GST_RTSP_MEDIA_STATUS_UNPREPARING:
     case GST_RTSP_MEDIA_STATUS_ERROR: return true;
@@ -58,6 +68,33 @@ gst::Object<GstRTSPMedia> SharedMedia::MediaOf(const std::string& url) {
   const auto found = entries_.find(url);
   if (found == entries_.end()) return nullptr;
   return gst::Adopt(static_cast<GstRTSPMedia*>(g_weak_ref_get(&found->second.media)));
+}
+
+bool SharedMedia::Claim(const std::string& url, const std::stop_token& stop) {
+  const std::stop_callback wake(stop, [this] {
+    const MutexLock lock(mutex_);
+    changed_.NotifyAll();
+  });
+  gst::Object<GstRTSPMedia> media;
+  bool over = false;  // of `media`
+  while (true) {
+    gst::Object<GstRTSPMedia> before = std::move(media);
+    {
+      const MutexLock lock(mutex_);
+      while (claimed_.contains(url) && !stop.stop_requested()) changed_.Wait(mutex_);
+      if (stop.stop_requested()) return false;
+      media = MediaOf(url);
+      if (media == nullptr || (over && media == before)) return claimed_.insert(url).second;
+    }
+    over = IsOver(*media);
+    if (!over) return false;
+  }
+}
+
+void SharedMedia::Release(const std::string& url) {
+  const MutexLock lock(mutex_);
+  claimed_.erase(url);
+  changed_.NotifyAll();
 }
 
 void SharedMedia::OnMade(const std::string& url, GstRTSPMedia& media) {

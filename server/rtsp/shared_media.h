@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which media the players of a URL share. gst-rtsp-server keeps the media of a live source by a key
-// until it has been taken down, which takes some milliseconds from when its last player leaves; who
-// comes meanwhile would get that media, which plays no more, and with it 503. A key of its own
-// makes the library build another one.
+// until it has been taken down. That takes some milliseconds from when its last player leaves; who
+// comes meanwhile would get that media, which plays no more, and with it 503. And a media whose
+// source has ended stays for as long as a player keeps its session. A key of its own makes the
+// library build another one.
 //
 // Thread-safety: safe.
 #pragma once
@@ -11,6 +12,8 @@
 #include <gst/rtsp-server/rtsp-server.h>
 
 #include <map>
+#include <set>
+#include <stop_token>
 #include <string>
 
 #include "base/thread_safety.h"
@@ -23,6 +26,10 @@ class SharedMedia {
   // The key of what players of `url` get: the one of its media unless that is being taken down.
   // Waits while the media is being made.
   std::string KeyOf(const std::string& url);
+  // Whether the caller has to make the media of `url`: none is there that plays, and nobody else
+  // makes it. Waits for who does, until `stop`; false then. Release when it is there, or cannot be.
+  bool Claim(const std::string& url, const std::stop_token& stop);
+  void Release(const std::string& url);
   // A media has been made for `url`. Forgets those that are gone.
   void OnMade(const std::string& url, GstRTSPMedia& media);
 
@@ -39,6 +46,8 @@ class SharedMedia {
   gst::Object<GstRTSPMedia> MediaOf(const std::string& url) GOPMILL_REQUIRES(mutex_);
 
   Mutex mutex_;
+  CondVar changed_;
+  std::set<std::string> claimed_ GOPMILL_GUARDED_BY(mutex_);
   std::map<std::string, Entry> entries_ GOPMILL_GUARDED_BY(mutex_);  // by URL
 };
 

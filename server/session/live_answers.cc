@@ -31,7 +31,7 @@ Result<bool> Reached(const LiveTrack& track, const LiveAsk& ask) {
   const std::int64_t wanted = *ask.wait_segment, part = ask.wait_part.value_or(0);
   const std::int64_t last = track.last_complete();
   const auto behind = static_cast<std::int64_t>(track.parts_behind());
-  const LiveSegment* complete = wanted == last ? track.Find(last) : nullptr;
+  const LiveSegment* complete = ask.wait_part && wanted == last ? track.Find(last) : nullptr;
   // Behind the last part of a segment comes the first of the next.
   if (complete != nullptr && part >= static_cast<std::int64_t>(complete->parts.size())) {
     return behind > 0;

@@ -130,7 +130,12 @@ std::string Manifest::Template(std::size_t index, const LivePeriod& period) cons
   std::string timeline;
   std::int64_t number = -1;
   for (const LiveSegment& segment : track.segments()) {
-    if (!Shown(track, segment, period) || !segment.whole) continue;
+    if (!Shown(track, segment, period)) continue;
+    if (!segment.whole) {  // numbers have no holes: what is listed begins behind it
+      timeline.clear();
+      number = -1;
+      continue;
+    }
     if (number < 0) number = segment.number;
     timeline += fmt::format("          <S t=\"{}\" d=\"{}\"/>\n", ticks(segment.start),
                             ticks(segment.end()) - ticks(segment.start));

@@ -35,10 +35,12 @@ std::string Header(const LiveView& view, const LiveTrack& track) {
 std::int64_t Skippable(const LiveView& view, const LiveTrack& track) {
   const std::int64_t edge = track.segments().back().end();
   const double boundary = kSkipTargets * view.terms.window.target_seconds;
-  return std::ranges::count_if(track.segments(), [&](const LiveSegment& segment) {
-    return track.listed(segment) && segment.complete &&
-           track.Seconds(edge - segment.end()) > boundary;
+  const auto listed = std::ranges::find_if(
+      track.segments(), [&](const LiveSegment& segment) { return track.listed(segment); });
+  const auto near = std::find_if(listed, track.segments().end(), [&](const LiveSegment& segment) {
+    return !segment.complete || track.Seconds(edge - segment.end()) <= boundary;
   });
+  return near - listed;
 }
 
 void AddSegment(const LiveView& view, const LiveTrack& track, const LiveSegment& segment,

@@ -22,6 +22,12 @@ Status ParseName(std::string name, LiveAsk& ask) {
     }
   }
   GOPMILL_ASSIGN_OR_RETURN(ask.name, ParsePartName(name));
+  if (ask.name.track != PartTrack::kVideo && ask.name.track != PartTrack::kAudio) {
+    return Error{.code = Code::kNotFound,
+                 .message = "A live source has pictures and sound only.",
+                 .parameter = "path",
+                 .accepted = "v0.m3u8, a0.m3u8 and what they name"};
+  }
   if (ask.name.kind == PartKind::kSegment && ask.name.container != Container::kMp4) {
     return Error{.code = Code::kNotFound,
                  .message = "Live segments are CMAF.",

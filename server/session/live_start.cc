@@ -17,6 +17,17 @@ namespace {
 // The buffer behind the highest rate: units are short, and a key frame has to fit.
 constexpr double kBufferSeconds = 1;
 
+// Whether the presentation has the rendition that is asked for: none is started for another.
+Status CheckRendition(const PartName& name, const LiveSetup& setup) {
+  const auto videos = static_cast<int>(setup.terms.targets.size());
+  const int count = name.track == PartTrack::kAudio ? (setup.sound ? 1 : 0) : videos;
+  if (name.rendition < count) return OkStatus();
+  return Error{.code = Code::kNotFound,
+               .message = "There is no such rendition.",
+               .parameter = "path",
+               .accepted = "what the master playlist names"};
+}
+
 }  // namespace
 
 // The presentation that runs, or a new one: for a playlist, and for one that is over only if the
@@ -54,6 +65,7 @@ Result<std::shared_ptr<LiveSegments::Running>> LiveSegments::Start(const LiveReq
   }
   std::vector<TargetRequest> wanted;
   GOPMILL_ASSIGN_OR_RETURN(LiveSetup setup, Plan(request, *info, wanted));
+  GOPMILL_RETURN_IF_ERROR(CheckRendition(request.ask.name, setup));
   setup.terms.version = fmt::format("{:x}", next_version_++);
   setup.terms.query = QueryFor(request.shared, setup.terms.version);
   auto running = std::make_shared<Running>();

@@ -58,8 +58,8 @@ bool PacketQueue::Full() const {
 Status PacketQueue::Push(std::int64_t generation, const CodedPacket& packet) {
   {
     const MutexLock lock(mutex_);
-    while (!abandoned_ && generation == generation_ && Full()) changed_.Wait(mutex_);
-    if (abandoned_ || generation != generation_) return NotWanted();
+    while (!abandoned_ && generation == generation_ && !end_ && Full()) changed_.Wait(mutex_);
+    if (abandoned_ || generation != generation_ || end_) return NotWanted();
     GOPMILL_CHECK(packet.track < kMaxTracks);
     bytes_ += packet.bytes.size();
     packets_[packet.track].push_back({.bytes = {packet.bytes.begin(), packet.bytes.end()},
@@ -107,6 +107,11 @@ PacketQueue::State PacketQueue::Pop(std::size_t track, QueuedPacket& packet) {
   }
   changed_.NotifyAll();
   return State::kPacket;
+}
+
+bool PacketQueue::ended() const {
+  const MutexLock lock(mutex_);
+  return end_.has_value();
 }
 
 std::size_t PacketQueue::bytes() const {

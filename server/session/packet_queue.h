@@ -66,6 +66,8 @@ class PacketQueue {
   // Takes the next packet of a track, if there is one.
   State Pop(std::size_t track, QueuedPacket& packet);
   [[nodiscard]] std::size_t bytes() const;
+  // The stream is over; what it has brought may still wait here.
+  [[nodiscard]] bool ended() const;
 
  private:
   [[nodiscard]] bool Full() const GOPMILL_REQUIRES(mutex_);
