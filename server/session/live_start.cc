@@ -17,6 +17,20 @@ namespace {
 // The buffer behind the highest rate: units are short, and a key frame has to fit.
 constexpr double kBufferSeconds = 1;
 
+// The segments that stay whatever their size must fit into the bound on bytes.
+Status CheckBytes(const LiveSetup& setup) {
+  double bps = 0;
+  for (const Target& target : setup.terms.targets) bps += static_cast<double>(target.maxrate);
+  const double seconds = setup.terms.window.target_seconds * static_cast<double>(kFewestSegments);
+  const double most = 8 * static_cast<double>(setup.max_bytes) / seconds;
+  if (bps <= most) return OkStatus();
+  return InvalidArgument(
+      "bitrate", "So many bits of a live source are not kept (segments.live_bytes).",
+      fmt::format(
+          "lower rates or shorter segments; for {} s of them, {:.0f} bits per second at most",
+          setup.terms.window.target_seconds, most));
+}
+
 // Whether the presentation has the rendition that is asked for: none is started for another.
 Status CheckRendition(const PartName& name, const LiveSetup& setup) {
   const auto videos = static_cast<int>(setup.terms.targets.size());
@@ -120,6 +134,7 @@ Result<LiveSetup> LiveSegments::Plan(const LiveRequest& request, const SourceInf
   }
   setup.sound = source.audio && setup.terms.targets.front().acodec != AudioCodec::kNone;
   setup.max_bytes = options_.max_bytes;
+  GOPMILL_RETURN_IF_ERROR(CheckBytes(setup));
   setup.clock = std::make_shared<LiveClock>();
   // Streams end before this object does: MediaService sees to it.
   setup.on_change = [this] { Wake(); };

@@ -120,7 +120,8 @@ def garbage(server):
         (f"{live}/v0.m3u8?{ONE}&_HLS_push=1", 400), (f"{live}/v0.m3u8?{ONE}&_HLS_skip=NO", 400),
         (f"{live}/master.m3u8?{ONE}&_HLS_skip=YES", 400), (f"{live}/master.m3u8?{ONE}&container=ts", 400),
         (f"{live}/master.m3u8?{ONE}&start=3", 400), (f"{live}/master.m3u8?{ONE}&duration=3", 400),
-        (f"{live}/master.m3u8?{ONE}&segment=11", 400), (f"{live}/master.m3u8?crf=20", 400),
+        (f"{live}/master.m3u8?{ONE}&segment=11", 400),
+        (f"{live}/master.m3u8?width=160&bitrate=50M&segment=10", 400), (f"{live}/master.m3u8?crf=20", 400),
         ("/v1/hls/live/nobody/master.m3u8", 503), ("/v1/hls/live/a%20b/master.m3u8", 400),
         ("/v1/hls/live/master.m3u8", 404), ("/v1/dash/live/bad/manifest.mpd?container=ts", 400),
     ]:

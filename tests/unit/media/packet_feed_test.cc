@@ -136,6 +136,15 @@ TEST_F(PacketFeedTest, PicturesDoNotWaitForeverForSoundThatWasAnnounced) {
   EXPECT_FALSE((*source)->info()->audio.has_value());
 }
 
+// A camera that sends a picture every few seconds and never the sound that it announced.
+TEST_F(PacketFeedTest, RarePicturesWithoutTheirSoundAreAStream) {
+  Announce(true);
+  ASSERT_TRUE(Video(0).ok());
+  const auto source = Open();
+  ASSERT_TRUE(source.ok()) << source.error().ToString();
+  EXPECT_FALSE((*source)->info()->audio.has_value());
+}
+
 TEST_F(PacketFeedTest, ASilentPublisherHasLeft) {
   Announce(false);
   EXPECT_EQ(Open().error().code, Code::kDeadlineExceeded);
