@@ -105,6 +105,8 @@ Result<Library> Library::Open(const std::string& folder) {
 
 Result<UniqueFd> Library::OpenEntry(const std::string& path) const {
   if (path.empty() || path.find('\0') != std::string::npos) return NoSuchMovie();
+  // What is hidden is not listed, and not meant for others.
+  if (path.front() == '.' || path.find("/.") != std::string::npos) return NoSuchMovie();
   // O_NONBLOCK: a named pipe in the library must not hang the opener.
   UniqueFd fd(OpenBeneath(root_.get(), path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) return NoSuchMovie();

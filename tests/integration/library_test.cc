@@ -33,6 +33,8 @@ class LibraryTest : public testing::Test {
     Write(top_ / "movies" / "sub" / "b b.MKV");
     Write(top_ / "movies" / "notes.txt");
     Write(top_ / "movies" / ".hidden.mp4");
+    fs::create_directories(top_ / "movies" / ".trash");
+    Write(top_ / "movies" / ".trash" / "c.mp4");
     Write(top_ / "movies" / "latin-\xe9.mp4");  // not UTF-8: no request can name it
     fs::create_symlink(top_ / "secret.mp4", top_ / "movies" / "out.mp4");
     fs::create_symlink("../secret.mp4", top_ / "movies" / "up.mp4");
@@ -60,9 +62,10 @@ TEST_F(LibraryTest, OpensWhatIsInside) {
 
 TEST_F(LibraryTest, RefusesEverythingElseWithoutSayingWhy) {
   const Library library = Opened();
-  for (const std::string path : {"../secret.mp4", "sub/../../secret.mp4", "/etc/passwd", "out.mp4",
-                                 "up.mp4", "top/secret.mp4", "nothing.mp4", "", "sub", "pipe.mp4",
-                                 "sub/./../../movies/../secret.mp4"}) {
+  for (const std::string path :
+       {"../secret.mp4", "sub/../../secret.mp4", "/etc/passwd", "out.mp4", "up.mp4",
+        "top/secret.mp4", "nothing.mp4", "", "sub", "pipe.mp4", "sub/./../../movies/../secret.mp4",
+        ".hidden.mp4", ".trash/c.mp4", "sub/../.hidden.mp4"}) {
     const auto fd = library.OpenEntry(path);
     ASSERT_FALSE(fd.ok()) << path;
     EXPECT_EQ(fd.error().code, Code::kNotFound) << path;
