@@ -43,10 +43,11 @@ Result<std::unique_ptr<FrameSelector>> SelectorFor(UnitTask& task, ContextCache&
         chained ? task.run.history->units.front()->spec.first_packet : input.spec.first_packet;
     selector = std::make_unique<FrameSelector>(task.plan, std::move(decoder), first);
     if (chained) {
-      for (const auto& unit : task.run.history->units) selector->Feed(refs(*unit), false);
+      for (const auto& unit : task.run.history->units)
+        selector->Feed(refs(*unit), unit->spec.run_fed);
     }
   }
-  selector->Feed(refs(input), input.spec.ends_run);
+  selector->Feed(refs(input), input.spec.ends_run || input.spec.run_fed);
   selector->ResetCounts();
   return selector;
 }

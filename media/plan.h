@@ -61,7 +61,8 @@ struct UnitSpec {
   std::int64_t first_frame = 0, end_frame = 0;    // output frames [first, end)
   std::int64_t first_packet = 0, end_packet = 0;  // source packets to feed, [first, end)
   CutKind cut = CutKind::kClosed;
-  bool ends_run = false;          // no chained unit follows: the decoder is drained at the end
+  bool ends_run = false;  // no chained unit follows: the decoder is drained at the end
+  bool run_fed = false;   // chained ones follow, without packets: it is drained here already
   std::int64_t source_bytes = 0;  // compressed size of the source in this interval
   std::int64_t budget_bps = 0;    // video bit rate of this unit, bits per second (kBitrate mode)
 

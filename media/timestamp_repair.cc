@@ -47,10 +47,13 @@ void TimestampRepair::Bound(const Track& track, AVPacket& packet) {
   ++repaired_;
 }
 
-// Whether another track has come to that time.
+// Whether another track, begun before this one's last packet, has come to that time.
 bool TimestampRepair::IsPause(const State& state, double seconds) const {
+  const double last = Seconds(state.track, *state.last_dts);
+  if (seconds - last > kMaxPauseSeconds) return false;
   return std::ranges::any_of(states_, [&](const State& other) {
     if (&other == &state || !other.last_dts) return false;
+    if (Seconds(other.track, *other.first_dts) > last + kMaxGapSeconds) return false;
     const double ahead = seconds - Seconds(other.track, *other.last_dts);
     return ahead <= kMaxGapSeconds && ahead >= -kMaxBackSeconds;
   });
@@ -90,6 +93,7 @@ void TimestampRepair::Fix(std::size_t track, AVPacket& packet) {
   }
   if (packet.pts == AV_NOPTS_VALUE && !state.track.reorders) packet.pts = packet.dts;
   state.last_dts = packet.dts;
+  if (!state.first_dts) state.first_dts = packet.dts;
   if (packet.duration > 0) state.last_duration = packet.duration;
 }
 

@@ -5,11 +5,11 @@
 //
 // Pure. A jump of the decoding time of more than kMaxGapSeconds forwards against what the track's
 // last packet leads to expect, or of kMaxBackSeconds backwards, is taken out of all tracks at once,
-// so that sound and picture stay together. A step forwards to where another track is already is
-// none: this track has paused. This bounds the frames that a broken timestamp can duplicate. So do
-// three more rules: a presentation time that lies that far from its decoding time counts as
-// missing, and so does one that no clock shows (kMostSeconds); no packet lasts longer than
-// kMaxPacketSeconds.
+// so that sound and picture stay together. A step forwards to where another track, which was there
+// before, is already is none: this track has paused, for kMaxPauseSeconds at most. This bounds the
+// frames that a broken timestamp can duplicate. So do three more rules: a presentation time that
+// lies that far from its decoding time counts as missing, and so does one that no clock shows
+// (kMostSeconds); no packet lasts longer than kMaxPacketSeconds.
 //
 // Thread-safety: thread-compatible.
 #pragma once
@@ -25,6 +25,7 @@ namespace gopmill {
 
 inline constexpr double kMaxGapSeconds = 10.0;
 inline constexpr double kMaxBackSeconds = 1.0;
+inline constexpr double kMaxPauseSeconds = 600;
 inline constexpr double kMaxPacketSeconds = 3600;  // a slide may be shown for long
 inline constexpr double kMostSeconds = 1e11;       // clocks that count from 1900 are far below
 
@@ -50,8 +51,8 @@ class TimestampRepair {
  private:
   struct State {
     Track track;
-    std::int64_t zero = 0;                 // in ticks
-    std::optional<std::int64_t> last_dts;  // after repair
+    std::int64_t zero = 0;                            // in ticks
+    std::optional<std::int64_t> first_dts, last_dts;  // after repair
     std::int64_t last_duration = 0;
   };
   void Bound(const Track& track, AVPacket& packet);

@@ -12,6 +12,8 @@ namespace {
 constexpr double kShortest = 0.7;
 // Part of the unit length beyond which the rest of a run becomes two units.
 constexpr double kLongest = 1.4;
+// A unit of so few pictures is not divided: each begins with a key frame.
+constexpr std::int64_t kFewestDivided = 12;
 // How strongly a unit's share of the bits follows its share of the source's bytes: sub-linear,
 // since the source's encoder already spent more where it was hard.
 constexpr double kComplexityExponent = 0.4;
@@ -35,7 +37,8 @@ std::int64_t UnitPlanner::Frames(double seconds) const {
 
 std::int64_t UnitPlanner::Longest() const {
   const bool by_gop = options_.unit_seconds <= 0;
-  return Frames(by_gop ? kLongestGopSeconds : options_.unit_seconds * kLongest);
+  return std::max(Frames(by_gop ? kLongestGopSeconds : options_.unit_seconds * kLongest),
+                  kFewestDivided);
 }
 
 std::int64_t UnitPlanner::oldest_needed() const {
@@ -127,9 +130,10 @@ void UnitPlanner::DivideIfLong(std::int64_t end_frame, std::int64_t end_packet,
   while (!done_ && end_frame - unit_frame_ > longest) {
     const std::int64_t frames = end_frame - unit_frame_;
     const std::int64_t pieces = (frames + longest - 1) / longest;
-    const std::int64_t whole = Frames(options_.unit_seconds);
+    const std::int64_t whole = options_.unit_seconds > 0 ? Frames(options_.unit_seconds) : longest;
     const std::int64_t cut = unit_frame_ + (options_.live ? whole : frames / pieces);
     Emit(cut, end_packet, false, out);
+    if (!done_) out.back().run_fed = true;
     StartUnit(cut, end_packet, CutKind::kChained);
   }
 }

@@ -37,7 +37,7 @@ struct ClientState {
   std::string problem GOPMILL_GUARDED_BY(mutex);
   std::string opened_url GOPMILL_GUARDED_BY(mutex);            // of `opened`
   std::shared_ptr<Playback> opened GOPMILL_GUARDED_BY(mutex);  // by DESCRIBE, for its media
-  // The right to make the media of a live source that others ask for, too; until it is described.
+  // On the media of a live source (MediaClaim), until it is described.
   std::shared_ptr<void> claim GOPMILL_GUARDED_BY(mutex);
   StallWatch stall GOPMILL_GUARDED_BY(mutex);
   bool announced GOPMILL_GUARDED_BY(mutex) = false;  // it wants to publish

@@ -58,14 +58,18 @@ GstElement* CreateElement(GstRTSPMediaFactory* factory, const GstRTSPUrl* url) n
 }
 
 gchar* GenKey(GstRTSPMediaFactory* factory, const GstRTSPUrl* url) noexcept {
-  return g_strdup(SharedOf(factory).KeyOf(UrlKey(*url)).c_str());
+  const std::string key = UrlKey(*url);
+  const bool shared = gst_rtsp_media_factory_is_shared(factory) != FALSE;
+  return g_strdup(shared ? SharedOf(factory).KeyOf(key).c_str() : key.c_str());
 }
 
 GstRTSPMedia* Construct(GstRTSPMediaFactory* factory, const GstRTSPUrl* url) noexcept {
   auto* parent =
       static_cast<GstRTSPMediaFactoryClass*>(g_type_class_peek(GST_TYPE_RTSP_MEDIA_FACTORY));
   GstRTSPMedia* media = parent->construct(factory, url);
-  if (media != nullptr) SharedOf(factory).OnMade(UrlKey(*url), *media);
+  if (media != nullptr && gst_rtsp_media_factory_is_shared(factory)) {
+    SharedOf(factory).OnMade(UrlKey(*url), *media);
+  }
   return media;
 }
 
@@ -92,14 +96,15 @@ Result<RtspRequest> RequestOf(const GstRTSPUrl& url) {
   return ParseRtspUrl(url.abspath, url.query == nullptr ? "" : url.query);
 }
 
-std::shared_ptr<void> ClaimMedia(GstRTSPMediaFactory& factory, const std::string& url,
-                                 const std::stop_token& stop) {
-  if (!SharedOf(&factory).Claim(url, stop)) return nullptr;
-  std::shared_ptr<GstRTSPMediaFactory> owner = gst::Share(&factory);
-  auto* const raw = owner.get();
-  return {raw, [owner = std::move(owner), url](void* /*factory*/) {
-            SharedOf(owner.get()).Release(url);
-          }};
+Result<MediaClaim> ClaimMedia(GstRTSPMediaFactory& factory, const std::string& url,
+                              const std::stop_token& stop) {
+  GOPMILL_ASSIGN_OR_RETURN(auto media, SharedOf(&factory).Claim(url, stop));
+  const bool make = media == nullptr;
+  const auto release = [owner = std::shared_ptr<GstRTSPMediaFactory>(gst::Share(&factory)),
+                        url](GstRTSPMedia* held) {
+    SharedOf(owner.get()).Release(url, gst::Adopt(held));
+  };
+  return MediaClaim{.make = make, .hold = std::shared_ptr<void>(media.release(), release)};
 }
 
 gst::Object<GstRTSPMediaFactory> MakeMovieFactory(Service& service) {

@@ -23,10 +23,15 @@ std::string UrlKey(const GstRTSPUrl& url);
 // Errors as ParseRtspUrl.
 Result<RtspRequest> RequestOf(const GstRTSPUrl& url);
 
-// The right to make the media of `url`, or null if it is there already: players share it. Waits for
-// who has that right, until `stop`. `factory` is one of these.
-std::shared_ptr<void> ClaimMedia(GstRTSPMediaFactory& factory, const std::string& url,
-                                 const std::stop_token& stop);
+// What a DESCRIBE of shared media has, until it is answered.
+struct MediaClaim {
+  bool make = false;           // the media is not there: this client makes it, others wait for that
+  std::shared_ptr<void> hold;  // the right to make it, or what keeps it from being taken down
+};
+// Waits for who makes the media of `url`, until `stop`; kUnavailable if nothing came of it.
+// `factory` is one of these.
+Result<MediaClaim> ClaimMedia(GstRTSPMediaFactory& factory, const std::string& url,
+                              const std::stop_token& stop);
 
 // For readers. `service` must outlive it.
 gst::Object<GstRTSPMediaFactory> MakeMovieFactory(Service& service);

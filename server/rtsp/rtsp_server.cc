@@ -292,14 +292,14 @@ Status RtspServer::Impl::Describe(GstRTSPClient& client, const GstRTSPUrl& url) 
   GOPMILL_ASSIGN_OR_RETURN(const RtspRequest request, RequestOf(url));
   ClientState* state = StateOf(&client);
   const bool live = request.path.starts_with(kLivePrefix);
-  std::shared_ptr<void> claim;
+  MediaClaim claim{.make = true, .hold = nullptr};
   if (live) {
     GOPMILL_RETURN_IF_ERROR(
         CheckLiveName(std::string_view(request.path).substr(kLivePrefix.size())));
-    claim = ClaimMedia(*live_, UrlKey(url), state->stop);
+    GOPMILL_ASSIGN_OR_RETURN(claim, ClaimMedia(*live_, UrlKey(url), state->stop));
   }
   std::shared_ptr<Playback> playback;
-  if (!live || claim != nullptr) {
+  if (claim.make) {
     GOPMILL_ASSIGN_OR_RETURN(playback, Playback::Open(service_, request, state->stop));
   }
   const auto mounts = gst::Adopt(gst_rtsp_server_get_mount_points(server_.get()));
@@ -307,7 +307,7 @@ Status RtspServer::Impl::Describe(GstRTSPClient& client, const GstRTSPUrl& url) 
   const MutexLock lock(state->mutex);
   state->opened_url = UrlKey(url);
   std::swap(state->opened, playback);
-  std::swap(state->claim, claim);
+  std::swap(state->claim, claim.hold);
   return OkStatus();
 }
 

@@ -54,14 +54,13 @@ std::string SharedMedia::KeyOf(const std::string& url) {
   }
   const bool over = media != nullptr && IsOver(*media);
   const MutexLock lock(mutex_);
-  const auto found = entries_.find(url);
-  if (found == entries_.end()) return Key(url, 0);
+  const auto [entry, fresh] = entries_.try_emplace(url);
   now = MediaOf(url);
-  if (over && now == media) {  // else another player has seen it, too
-    ++found->second.number;
-    g_weak_ref_set(&found->second.media, nullptr);
-  }
-  return Key(url, found->second.number);
+  // Else another player has seen it, too.
+  const bool replaced = over && now == media;
+  if (fresh || replaced) entry->second.number = next_++;
+  if (replaced) g_weak_ref_set(&entry->second.media, nullptr);
+  return Key(url, entry->second.number);
 }
 
 gst::Object<GstRTSPMedia> SharedMedia::MediaOf(const std::string& url) {
@@ -70,28 +69,39 @@ gst::Object<GstRTSPMedia> SharedMedia::MediaOf(const std::string& url) {
   return gst::Adopt(static_cast<GstRTSPMedia*>(g_weak_ref_get(&found->second.media)));
 }
 
-bool SharedMedia::Claim(const std::string& url, const std::stop_token& stop) {
+Result<gst::Object<GstRTSPMedia>> SharedMedia::Claim(const std::string& url,
+                                                     const std::stop_token& stop) {
   const std::stop_callback wake(stop, [this] {
     const MutexLock lock(mutex_);
     changed_.NotifyAll();
   });
-  gst::Object<GstRTSPMedia> media;
-  bool over = false;  // of `media`
+  bool over = false, waited = false;
+  gst::Object<GstRTSPMedia> media, before;
   while (true) {
-    gst::Object<GstRTSPMedia> before = std::move(media);
     {
       const MutexLock lock(mutex_);
+      waited = waited || claimed_.contains(url);
       while (claimed_.contains(url) && !stop.stop_requested()) changed_.Wait(mutex_);
-      if (stop.stop_requested()) return false;
-      media = MediaOf(url);
-      if (media == nullptr || (over && media == before)) return claimed_.insert(url).second;
+      before = std::exchange(media, MediaOf(url));
+      if (stop.stop_requested() || (waited && media == nullptr)) {
+        return Error{.code = Code::kUnavailable, .message = "The live source has not come."};
+      }
+      if (media == nullptr || (over && media == before)) {
+        claimed_.insert(url);
+        return gst::Object<GstRTSPMedia>();
+      }
     }
-    over = IsOver(*media);
-    if (!over) return false;
+    // It is prepared once only, so this fails if its last player has left meanwhile.
+    over = IsOver(*media) || !gst_rtsp_media_prepare(media.get(), nullptr);
+    if (!over) return media;
   }
 }
 
-void SharedMedia::Release(const std::string& url) {
+void SharedMedia::Release(const std::string& url, gst::Object<GstRTSPMedia> media) {
+  if (media != nullptr) {
+    gst_rtsp_media_unprepare(media.get());
+    return;
+  }
   const MutexLock lock(mutex_);
   claimed_.erase(url);
   changed_.NotifyAll();
@@ -101,10 +111,13 @@ void SharedMedia::OnMade(const std::string& url, GstRTSPMedia& media) {
   g_signal_connect(&media, "prepared", G_CALLBACK(&OnPrepared), nullptr);
   std::vector<gst::Object<GstRTSPMedia>> alive;
   const MutexLock lock(mutex_);
-  g_weak_ref_set(&entries_[url].media, &media);
+  const auto [made, fresh] = entries_.try_emplace(url);  // KeyOf has made it
+  if (fresh) made->second.number = next_++;
+  g_weak_ref_set(&made->second.media, &media);
   for (auto entry = entries_.begin(); entry != entries_.end();) {
     alive.push_back(MediaOf(entry->first));
-    entry = alive.back() == nullptr ? entries_.erase(entry) : std::next(entry);
+    const bool gone = alive.back() == nullptr && !claimed_.contains(entry->first);
+    entry = gone ? entries_.erase(entry) : std::next(entry);
   }
 }
 

@@ -16,6 +16,7 @@
 #include <stop_token>
 #include <string>
 
+#include "base/status.h"
 #include "base/thread_safety.h"
 #include "server/rtsp/gst_ptr.h"
 
@@ -26,10 +27,13 @@ class SharedMedia {
   // The key of what players of `url` get: the one of its media unless that is being taken down.
   // Waits while the media is being made.
   std::string KeyOf(const std::string& url);
-  // Whether the caller has to make the media of `url`: none is there that plays, and nobody else
-  // makes it. Waits for who does, until `stop`; false then. Release when it is there, or cannot be.
-  bool Claim(const std::string& url, const std::stop_token& stop);
-  void Release(const std::string& url);
+  // The media of `url`, which stays prepared until Release; or null: none is there that plays, and
+  // the caller has to make it. Waits for who does; kUnavailable when nothing came of that, or at
+  // `stop`: who waits does not wait once more.
+  Result<gst::Object<GstRTSPMedia>> Claim(const std::string& url, const std::stop_token& stop);
+  // Once for each that has succeeded, when the media has been described, or cannot be. `media`:
+  // what Claim has given.
+  void Release(const std::string& url, gst::Object<GstRTSPMedia> media);
   // A media has been made for `url`. Forgets those that are gone.
   void OnMade(const std::string& url, GstRTSPMedia& media);
 
@@ -40,13 +44,14 @@ class SharedMedia {
     Entry(const Entry&) = delete;
     Entry& operator=(const Entry&) = delete;
     GWeakRef media;
-    int number = 0;  // of the media of this URL, while one is there
+    int number = 0;  // of the media; none has that of another
   };
   static std::string Key(const std::string& url, int number);
   gst::Object<GstRTSPMedia> MediaOf(const std::string& url) GOPMILL_REQUIRES(mutex_);
 
   Mutex mutex_;
   CondVar changed_;
+  int next_ GOPMILL_GUARDED_BY(mutex_) = 0;
   std::set<std::string> claimed_ GOPMILL_GUARDED_BY(mutex_);
   std::map<std::string, Entry> entries_ GOPMILL_GUARDED_BY(mutex_);  // by URL
 };

@@ -19,6 +19,8 @@ std::string XmlQuery(const std::string& query) {
   return text;
 }
 
+constexpr std::chrono::milliseconds kSoundSlack{100};
+
 class Manifest {
  public:
   Manifest(const LiveView& view, const std::vector<LivePeriod>& periods, const LiveDashTimes& times)
@@ -67,7 +69,10 @@ bool Manifest::Shown(const LiveTrack& track, const LiveSegment& segment,
 bool Manifest::Due(const LiveTrack& track, const LiveSegment& segment,
                    const LivePeriod& period) const {
   const Duration length = FromSeconds(track.Seconds(segment.end()) - period.start);
-  return period.wall + times_.behind + length <= times_.now + kDashEarly;
+  // The sound's segments end up to a frame behind those of the pictures.
+  const bool sound = view_.sound && &track == &view_.tracks.back();
+  return period.wall + times_.behind + length <=
+         times_.now + kDashEarly + (sound ? kSoundSlack : kSoundSlack * 0);
 }
 
 bool Manifest::Has(const LivePeriod& period) const {
@@ -129,17 +134,20 @@ std::string Manifest::Template(std::size_t index, const LivePeriod& period) cons
   };
   std::string timeline;
   std::int64_t number = -1;
+  bool hole = false;
   for (const LiveSegment& segment : track.segments()) {
     if (!Shown(track, segment, period)) continue;
-    if (!segment.whole) {  // numbers have no holes: what is listed begins behind it
-      timeline.clear();
-      number = -1;
+    if (!segment.whole) {
+      hole = true;
       continue;
     }
-    if (number < 0) number = segment.number;
+    if (hole) timeline.clear();  // numbers have no holes: what is listed begins behind the last
+    if (hole || number < 0) number = segment.number;
+    hole = false;
     timeline += fmt::format("          <S t=\"{}\" d=\"{}\"/>\n", ticks(segment.start),
                             ticks(segment.end()) - ticks(segment.start));
   }
+  if (timeline.empty()) return {};
   return fmt::format(
       "      <SegmentTemplate timescale=\"{}\" startNumber=\"{}\" presentationTimeOffset=\"{}\" "
       "initialization=\"$RepresentationID$-init.mp4{}\" "
@@ -166,11 +174,14 @@ std::string Manifest::VideoSet(const LivePeriod& period) const {
   return text + "    </AdaptationSet>\n";
 }
 
+// Left out while there is none: a timeline must not be empty.
 std::string Manifest::SoundSet(const LivePeriod& period) const {
   const LiveTrack& sound = view_.tracks.back();
+  const std::string segments = Template(view_.tracks.size() - 1, period);
+  if (segments.empty()) return {};
   return "    <AdaptationSet id=\"1\" contentType=\"audio\" mimeType=\"audio/mp4\" "
          "segmentAlignment=\"true\" startWithSAP=\"1\">\n" +
-         Template(view_.tracks.size() - 1, period) +
+         segments +
          fmt::format(
              "      <Representation id=\"a0\" codecs=\"{}\" bandwidth=\"{}\" "
              "audioSamplingRate=\"{}\">\n        <AudioChannelConfiguration "

@@ -134,7 +134,8 @@ Result<LiveSetup> LiveSegments::Plan(const LiveRequest& request, const SourceInf
   }
   setup.sound = source.audio && setup.terms.targets.front().acodec != AudioCodec::kNone;
   setup.max_bytes = options_.max_bytes;
-  GOPMILL_RETURN_IF_ERROR(CheckBytes(setup));
+  // The server's own ladder is not the client's to change.
+  if (segments.rungs_given || segments.rungs.empty()) GOPMILL_RETURN_IF_ERROR(CheckBytes(setup));
   setup.clock = std::make_shared<LiveClock>();
   // Streams end before this object does: MediaService sees to it.
   setup.on_change = [this] { Wake(); };

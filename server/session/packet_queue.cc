@@ -16,6 +16,7 @@ std::int64_t PacketQueue::Restart() {
     const MutexLock lock(mutex_);
     generation = ++generation_;
     for (auto& track : packets_) track.clear();
+    taken_ns_ = {};
     bytes_ = 0;
     end_.reset();
   }
@@ -55,10 +56,29 @@ bool PacketQueue::Full() const {
   return true;
 }
 
+void PacketQueue::DropNotTaken() {
+  static_assert(kMaxTracks == 2);
+  for (std::size_t track = 0; track < kMaxTracks; ++track) {
+    const std::size_t other = 1 - track;
+    if (!taken_ns_[other]) continue;
+    const bool no_room = bytes_ >= kAheadBytes && packets_[other].empty();
+    const std::int64_t lag = no_room ? kNotTakenFullNanos : kNotTakenNanos;
+    auto& waiting = packets_[track];
+    while (!waiting.empty() && *taken_ns_[other] - waiting.front().dts_ns > lag) {
+      bytes_ -= waiting.front().bytes.size();
+      waiting.pop_front();
+    }
+  }
+}
+
 Status PacketQueue::Push(std::int64_t generation, const CodedPacket& packet) {
   {
     const MutexLock lock(mutex_);
-    while (!abandoned_ && generation == generation_ && !end_ && Full()) changed_.Wait(mutex_);
+    DropNotTaken();
+    while (!abandoned_ && generation == generation_ && !end_ && Full()) {
+      changed_.Wait(mutex_);
+      DropNotTaken();
+    }
     if (abandoned_ || generation != generation_ || end_) return NotWanted();
     GOPMILL_CHECK(packet.track < kMaxTracks);
     bytes_ += packet.bytes.size();
@@ -104,6 +124,7 @@ PacketQueue::State PacketQueue::Pop(std::size_t track, QueuedPacket& packet) {
     packet = std::move(waiting.front());
     waiting.pop_front();
     bytes_ -= packet.bytes.size();
+    taken_ns_[track] = packet.dts_ns;
   }
   changed_.NotifyAll();
   return State::kPacket;

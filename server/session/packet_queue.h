@@ -2,7 +2,8 @@
 //
 // The bounded way of a stream's coded packets from its egress thread to a front end that plays them
 // at their own pace. The stream runs ahead of play by kAheadSeconds of every track, or kAheadBytes
-// in all; then Push blocks, and with it the stream.
+// in all; then Push blocks, and with it the stream. A track that is not taken while the other one
+// is (a player need not set up all) does not block: what lies kNotTakenNanos behind is dropped.
 //
 // What plays may move to another place: Restart begins another generation, whose packets come from
 // another stream. What an earlier generation still brings is refused.
@@ -28,6 +29,10 @@ namespace gopmill {
 // How far a stream runs ahead of what plays it.
 inline constexpr std::int64_t kAheadNanos = 2'000'000'000;
 inline constexpr std::size_t kAheadBytes = std::size_t{8} << 20U;
+// How far one track may lag behind what has been taken of the other; and when there is no room left
+// for the other.
+inline constexpr std::int64_t kNotTakenNanos = 10'000'000'000;
+inline constexpr std::int64_t kNotTakenFullNanos = 500'000'000;
 
 struct QueuedPacket {
   std::vector<std::uint8_t> bytes;
@@ -71,12 +76,15 @@ class PacketQueue {
 
  private:
   [[nodiscard]] bool Full() const GOPMILL_REQUIRES(mutex_);
+  void DropNotTaken() GOPMILL_REQUIRES(mutex_);
 
   const OnPacket on_packet_;
   mutable Mutex mutex_;  // guards all below
   CondVar changed_;
   std::int64_t generation_ GOPMILL_GUARDED_BY(mutex_) = 0;
   std::array<std::deque<QueuedPacket>, kMaxTracks> packets_ GOPMILL_GUARDED_BY(mutex_);
+  // Decoding time of the last packet that was taken.
+  std::array<std::optional<std::int64_t>, kMaxTracks> taken_ns_ GOPMILL_GUARDED_BY(mutex_);
   std::size_t bytes_ GOPMILL_GUARDED_BY(mutex_) = 0;
   std::optional<PlayableStream> stream_ GOPMILL_GUARDED_BY(mutex_);
   std::optional<Status> end_ GOPMILL_GUARDED_BY(mutex_);

@@ -76,7 +76,7 @@ def a_publisher_that_returns(server):
     first = publish(server, "back", movie)
     watch = {}
     watcher = threading.Thread(target=lambda: watch.update(zip(
-        ("problems", "facts"), live_check.check(f"{server.base}/v1/hls/live/back/master.m3u8?{SHORT}", 10))))
+        ("problems", "facts"), live_check.check(f"{server.base}/v1/hls/live/back/master.m3u8?{SHORT}", 14))))
     watcher.start()
     wait_until(lambda: server.live("back")["counts"]["packets"] > 200, 20, "packets of the first publisher")
     first.kill()

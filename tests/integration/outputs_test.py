@@ -96,6 +96,19 @@ def best_quality(folder):
     check(first == second, "quality=best: bytes differ with the number of workers")
 
 
+def slides(folder):
+    """Pictures of five seconds each, coded out of order: many units to a group, and each picture in its place."""
+    source, output = os.path.join(folder, "slides.mp4"), os.path.join(folder, "slides-out.mp4")
+    run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "color=c=black:s=64x64:r=1/5:d=60,format=gray,geq=lum='20*N'",
+         "-pix_fmt", "yuv420p", "-c:v", "libx264", "-bf", "2", source])
+    for flags in (["--fps", "25"], ["--fps", "5", "--unit", "0.5"], ["--fps", "25", "--unit", "gop"]):
+        transcode(source, output, *flags, "--force", "--verify")
+        gray, _ = decode(output, "-f", "rawvideo", "-pix_fmt", "gray", "-vf", "scale=1:1:flags=area")
+        each = 5 * int(flags[1])
+        wrong = [n for n, value in enumerate(gray) if abs(value - 20 * (n // each)) > 6]
+        check(len(gray) == 12 * each and not wrong, f"slides {flags}: {len(gray)} pictures, wrong from {wrong[:3]}")
+
+
 def onsets(samples, rate, threshold):
     """Times at which a signal first exceeds the threshold after 0.3 s below it."""
     found, quiet_since = [], -1.0
@@ -154,6 +167,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         sync(folder)
         best_quality(folder)
+        slides(folder)
         every_movie(folder)
     return 1 if failures else 0
 

@@ -55,6 +55,29 @@ TEST_F(PacketQueueTest, KeepsTheOrderOfEachTrack) {
   EXPECT_EQ(packet.bytes, kBytes);
 }
 
+// A player that has set up one track of two.
+TEST_F(PacketQueueTest, ATrackThatIsNotTakenDoesNotBlock) {
+  for (std::int64_t ms = 0; ms < 60'000; ms += 40) {
+    ASSERT_TRUE(queue.Push(generation, PacketAt(0, ms * 1'000'000)).ok());
+    ASSERT_TRUE(queue.Push(generation, PacketAt(1, ms * 1'000'000)).ok());
+    ASSERT_EQ(queue.Pop(0, packet), State::kPacket);
+    EXPECT_EQ(packet.dts_ns, ms * 1'000'000);
+  }
+  EXPECT_LE(queue.bytes(), 11U * 25 * kBytes.size()) << "ten seconds of what is not taken";
+}
+
+TEST_F(PacketQueueTest, NeitherDoesOneThatTakesAllTheRoom) {
+  const std::vector<std::uint8_t> large(400'000, 1);  // 80 Mbit/s: 8 MiB are 0.8 s
+  for (std::int64_t ms = 0; ms < 5000; ms += 40) {
+    const CodedPacket picture{
+        .track = 0, .bytes = large, .pts_ns = ms * 1'000'000, .dts_ns = ms * 1'000'000};
+    ASSERT_TRUE(queue.Push(generation, PacketAt(1, ms * 1'000'000)).ok());
+    ASSERT_EQ(queue.Pop(1, packet), State::kPacket);
+    ASSERT_TRUE(queue.Push(generation, picture).ok());
+  }
+  EXPECT_LE(queue.bytes(), kAheadBytes + large.size());
+}
+
 TEST_F(PacketQueueTest, WaitsOnceEveryTrackIsFarAhead) {
   for (int i = 0; i <= 2; ++i) ASSERT_TRUE(queue.Push(generation, PacketAt(0, i * kSecond)).ok());
   // Pictures are two seconds ahead, but there is no sound yet: a player would wait for it.
