@@ -30,7 +30,7 @@ def colour_at(seconds):
 def make_movies(folder):
     """Key frames each 2 s, in two colour matrices; one with a single key frame; one in full range, upright."""
     picture = ":".join(f"{letter}='255*mod(floor(T/{EVERY << bit}),2)'" for bit, letter in enumerate("rgb"))
-    source = f"color=c=black:s=16x8:r=5:d=%d,format=gbrp,geq={picture},scale=128:72:flags=neighbor"
+    source = f"color=c=black:s=16x9:r=5:d=%d,format=gbrp,geq={picture},scale=128:72:flags=neighbor"
     x264 = ("-c:v", "libx264", "-preset", "ultrafast", "-crf", "10")
     cases = [(name, SECONDS, f"scale=out_color_matrix={space}:out_range=limited,format=yuv420p",
               (*x264, "-g", "10", "-colorspace", space)) for space, name in SPACES.items()]
