@@ -71,6 +71,25 @@ class Playback::Sink final : public StreamSink, public PacketSink {
   double seconds_ = 0;
 };
 
+// What comes behind the appsrc of one track, whose pad owns this. The library unblocks all tracks
+// at PLAY, also those without a SETUP, which lead nowhere: their "not linked" would be an error of
+// the whole media, and one that comes early keeps the other tracks from playing.
+struct NextElement {
+  std::weak_ptr<Playback> playback;
+  std::size_t track;
+  GstPadChainFunction chain;
+  static constexpr const char* kKey = "gopmill-next";
+
+  static GstFlowReturn Chain(GstPad* pad, GstObject* parent, GstBuffer* buffer) noexcept {
+    const auto& self = *static_cast<NextElement*>(g_object_get_data(G_OBJECT(pad), kKey));
+    const GstFlowReturn flow = self.chain(pad, parent, buffer);
+    if (flow != GST_FLOW_NOT_LINKED) return flow;
+    if (const auto playback = self.playback.lock()) playback->OnNotTaken(self.track);
+    return GST_FLOW_OK;
+  }
+  static void Destroy(gpointer self) noexcept { delete static_cast<NextElement*>(self); }
+};
+
 // User data of the callbacks of one appsrc, owned by it.
 struct AppsrcCallbacks {
   std::weak_ptr<Playback> playback;
@@ -218,8 +237,22 @@ void Playback::SetUp(std::size_t index, const CodedTrack& coded, gst::Object<Gst
   if (!live_) callbacks.seek_data = &AppsrcCallbacks::OnSeekData;
   gst_app_src_set_callbacks(source.get(), &callbacks, new AppsrcCallbacks{weak_from_this(), index},
                             &AppsrcCallbacks::Destroy);
+  const auto pad = gst::Adopt(gst_element_get_static_pad(GST_ELEMENT(source.get()), "src"));
+  const auto next = gst::Adopt(gst_pad_get_peer(pad.get()));
+  g_object_set_data_full(G_OBJECT(next.get()), NextElement::kKey,
+                         new NextElement{weak_from_this(), index, GST_PAD_CHAINFUNC(next.get())},
+                         &NextElement::Destroy);
+  gst_pad_set_chain_function(next.get(), &NextElement::Chain);
   const MutexLock lock(tracks_[index].mutex);
   tracks_[index].source = std::move(source);
+}
+
+// Nobody has set the track up. Of a movie nobody will before a seek; of a live source, which all
+// its players share, the next one may.
+void Playback::OnNotTaken(std::size_t index) {
+  if (live_) return;
+  const MutexLock lock(tracks_[index].mutex);
+  tracks_[index].ended = true;
 }
 
 void Playback::OnNeedData(std::size_t index) {

@@ -56,16 +56,18 @@ class Playback : public std::enable_shared_from_this<Playback> {
     // False from a seek until the pipeline asks for data: what is pushed in between would be
     // dropped by the flush that follows the seek.
     bool feeding GOPMILL_GUARDED_BY(mutex) = false;
-    bool ended GOPMILL_GUARDED_BY(mutex) = false;
+    bool ended GOPMILL_GUARDED_BY(mutex) = false;  // nothing more is fed until a seek
   };
   class Sink;
   friend struct AppsrcCallbacks;
+  friend struct NextElement;
 
   Playback(Service& service, RtspRequest request);
   Status Begin(std::int64_t start_ns);
   Status Seek(std::size_t track, std::int64_t start_ns);
   void SetUp(std::size_t index, const CodedTrack& coded, gst::Object<GstAppSrc> source);
   void OnNeedData(std::size_t track);
+  void OnNotTaken(std::size_t track);
   void Feed(std::size_t track);
   void FeedLocked(Track& track, std::size_t index) GOPMILL_REQUIRES(track.mutex);
 
