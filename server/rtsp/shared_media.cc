@@ -12,55 +12,25 @@
 namespace gopmill {
 namespace {
 
-constexpr const char* kPreparedKey = "gopmill-prepared";
-
-void OnPrepared(GstRTSPMedia* media, gpointer /*data*/) noexcept {
-  g_object_set_data(G_OBJECT(media), kPreparedKey, GINT_TO_POINTER(1));
-}
-
-// Nothing more comes, and the media stays for as long as one player keeps its session.
-bool HasEnded(GstRTSPMedia& media) {
+// Whether players may join this media; it stays prepared then until it is unprepared once more.
+// Waits while it is being prepared. One whose stream has ended plays no more but stays for as long
+// as one player keeps its session; and none is prepared a second time.
+bool Hold(GstRTSPMedia& media) {
   const auto bin = gst::Adopt(gst_rtsp_media_get_element(&media));
-  return bin != nullptr && Playback::Ended(*bin);
-}
-
-// A media is prepared once; before that it has the state of one that has been taken down.
-bool IsOver(GstRTSPMedia& media) {
-  if (HasEnded(media)) return true;
-  switch (gst_rtsp_media_get_status(&media)) {
-    case GST_RTSP_MEDIA_STATUS_UNPREPARING:
-    case GST_RTSP_MEDIA_STATUS_ERROR: return true;
-    case GST_RTSP_MEDIA_STATUS_UNPREPARED:
-      return g_object_get_data(G_OBJECT(&media), kPreparedKey) != nullptr;
-    case GST_RTSP_MEDIA_STATUS_PREPARING:
-    case GST_RTSP_MEDIA_STATUS_PREPARED:
-    case GST_RTSP_MEDIA_STATUS_SUSPENDED: return false;
-  }
-  return false;
+  if (bin != nullptr && Playback::Ended(*bin)) return false;
+  const GstRTSPMediaStatus status = gst_rtsp_media_get_status(&media);
+  const bool ready =
+      status == GST_RTSP_MEDIA_STATUS_PREPARED || status == GST_RTSP_MEDIA_STATUS_SUSPENDED;
+  return ready && gst_rtsp_media_prepare(&media, nullptr) != FALSE;
 }
 
 }  // namespace
 
-std::string SharedMedia::Key(const std::string& url, int number) {
-  return fmt::format("{}#{}", url, number);
-}
-
-// References are let go without the lock: one may be the last, and end a stream.
 std::string SharedMedia::KeyOf(const std::string& url) {
-  gst::Object<GstRTSPMedia> media, now;
-  {
-    const MutexLock lock(mutex_);
-    media = MediaOf(url);
-  }
-  const bool over = media != nullptr && IsOver(*media);
   const MutexLock lock(mutex_);
   const auto [entry, fresh] = entries_.try_emplace(url);
-  now = MediaOf(url);
-  // Else another player has seen it, too.
-  const bool replaced = over && now == media;
-  if (fresh || replaced) entry->second.number = next_++;
-  if (replaced) g_weak_ref_set(&entry->second.media, nullptr);
-  return Key(url, entry->second.number);
+  if (fresh) entry->second.number = next_++;
+  return fmt::format("{}#{}", url, entry->second.number);
 }
 
 gst::Object<GstRTSPMedia> SharedMedia::MediaOf(const std::string& url) {
@@ -69,51 +39,48 @@ gst::Object<GstRTSPMedia> SharedMedia::MediaOf(const std::string& url) {
   return gst::Adopt(static_cast<GstRTSPMedia*>(g_weak_ref_get(&found->second.media)));
 }
 
+// References are let go without the lock: one may be the last, and end a stream.
 Result<gst::Object<GstRTSPMedia>> SharedMedia::Claim(const std::string& url,
                                                      const std::stop_token& stop) {
   const std::stop_callback wake(stop, [this] {
     const MutexLock lock(mutex_);
     changed_.NotifyAll();
   });
-  bool over = false, waited = false;
-  gst::Object<GstRTSPMedia> media, before;
-  while (true) {
-    {
-      const MutexLock lock(mutex_);
-      waited = waited || claimed_.contains(url);
-      while (claimed_.contains(url) && !stop.stop_requested()) changed_.Wait(mutex_);
-      before = std::exchange(media, MediaOf(url));
-      if (stop.stop_requested() || (waited && media == nullptr)) {
-        return Error{.code = Code::kUnavailable, .message = "The live source has not come."};
-      }
-      if (media == nullptr || (over && media == before)) {
-        claimed_.insert(url);
-        return gst::Object<GstRTSPMedia>();
-      }
+  gst::Object<GstRTSPMedia> media;
+  {
+    const MutexLock lock(mutex_);
+    const bool waits = claimed_.contains(url);
+    while (claimed_.contains(url) && !stop.stop_requested()) changed_.Wait(mutex_);
+    media = MediaOf(url);
+    if (stop.stop_requested() || (waits && media == nullptr)) {
+      return Error{.code = Code::kUnavailable, .message = "The live source has not come."};
     }
-    // It is prepared once only, so this fails if its last player has left meanwhile.
-    over = IsOver(*media) || !gst_rtsp_media_prepare(media.get(), nullptr);
-    if (!over) return media;
+    claimed_.insert(url);
   }
+  if (media != nullptr && Hold(*media)) {
+    Unclaim(url);
+    return media;
+  }
+  const MutexLock lock(mutex_);
+  entries_.erase(url);  // the next key is another one
+  return gst::Object<GstRTSPMedia>();
 }
 
-void SharedMedia::Release(const std::string& url, gst::Object<GstRTSPMedia> media) {
-  if (media != nullptr) {
-    gst_rtsp_media_unprepare(media.get());
-    return;
-  }
+void SharedMedia::Unclaim(const std::string& url) {
   const MutexLock lock(mutex_);
   claimed_.erase(url);
   changed_.NotifyAll();
 }
 
+void SharedMedia::Release(const std::string& url, gst::Object<GstRTSPMedia> media) {
+  if (media == nullptr) return Unclaim(url);
+  gst_rtsp_media_unprepare(media.get());
+}
+
 void SharedMedia::OnMade(const std::string& url, GstRTSPMedia& media) {
-  g_signal_connect(&media, "prepared", G_CALLBACK(&OnPrepared), nullptr);
   std::vector<gst::Object<GstRTSPMedia>> alive;
   const MutexLock lock(mutex_);
-  const auto [made, fresh] = entries_.try_emplace(url);  // KeyOf has made it
-  if (fresh) made->second.number = next_++;
-  g_weak_ref_set(&made->second.media, &media);
+  g_weak_ref_set(&entries_[url].media, &media);
   for (auto entry = entries_.begin(); entry != entries_.end();) {
     alive.push_back(MediaOf(entry->first));
     const bool gone = alive.back() == nullptr && !claimed_.contains(entry->first);

@@ -24,8 +24,7 @@ namespace gopmill {
 
 class SharedMedia {
  public:
-  // The key of what players of `url` get: the one of its media unless that is being taken down.
-  // Waits while the media is being made.
+  // What the library keeps the media of `url` by, since Claim said that it has to be made.
   std::string KeyOf(const std::string& url);
   // The media of `url`, which stays prepared until Release; or null: none is there that plays, and
   // the caller has to make it. Waits for who does; kUnavailable when nothing came of that, or at
@@ -44,9 +43,9 @@ class SharedMedia {
     Entry(const Entry&) = delete;
     Entry& operator=(const Entry&) = delete;
     GWeakRef media;
-    int number = 0;  // of the media; none has that of another
+    int number = 0;  // of the media, given by KeyOf; none has that of another
   };
-  static std::string Key(const std::string& url, int number);
+  void Unclaim(const std::string& url);
   gst::Object<GstRTSPMedia> MediaOf(const std::string& url) GOPMILL_REQUIRES(mutex_);
 
   Mutex mutex_;
