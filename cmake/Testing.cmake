@@ -9,8 +9,8 @@
 # stages, where all of `unit` runs anyway under asan.
 #
 # NOT_TSAN names cases that the tsan build leaves out: long computations in one thread, and repeated
-# comparisons of bytes, which find no more races and take minutes. NOT_ASAN: the same for asan, only
-# statistics over code that shorter cases run, too.
+# comparisons of bytes, which find no more races and take minutes. NOT_ASAN: what asan leaves out,
+# statistics over code that shorter cases run, too, and what the sanitizer itself cannot stand.
 #
 # Every test runs in the top folder of the sources, so that tests/... and movies/files/... are good
 # relative paths, and finds the program under test in the variable GOPMILL_PROGRAM.

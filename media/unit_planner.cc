@@ -12,8 +12,6 @@ namespace {
 constexpr double kShortest = 0.7;
 // Part of the unit length beyond which the rest of a run becomes two units.
 constexpr double kLongest = 1.4;
-// A unit of so few pictures is not divided: each begins with a key frame.
-constexpr std::int64_t kFewestDivided = 12;
 // How strongly a unit's share of the bits follows its share of the source's bytes: sub-linear,
 // since the source's encoder already spent more where it was hard.
 constexpr double kComplexityExponent = 0.4;
@@ -37,8 +35,8 @@ std::int64_t UnitPlanner::Frames(double seconds) const {
 
 std::int64_t UnitPlanner::Longest() const {
   const bool by_gop = options_.unit_seconds <= 0;
-  return std::max(Frames(by_gop ? kLongestGopSeconds : options_.unit_seconds * kLongest),
-                  kFewestDivided);
+  return std::max<std::int64_t>(
+      Frames(by_gop ? kLongestGopSeconds : options_.unit_seconds * kLongest), kFewestDivided);
 }
 
 std::int64_t UnitPlanner::oldest_needed() const {
@@ -127,10 +125,10 @@ void UnitPlanner::SplitIfLong(std::vector<UnitSpec>& out) {
 void UnitPlanner::DivideIfLong(std::int64_t end_frame, std::int64_t end_packet,
                                std::vector<UnitSpec>& out) {
   const std::int64_t longest = Longest();
+  const std::int64_t whole = options_.unit_seconds > 0 ? Frames(options_.unit_seconds) : longest;
   while (!done_ && end_frame - unit_frame_ > longest) {
     const std::int64_t frames = end_frame - unit_frame_;
     const std::int64_t pieces = (frames + longest - 1) / longest;
-    const std::int64_t whole = options_.unit_seconds > 0 ? Frames(options_.unit_seconds) : longest;
     const std::int64_t cut = unit_frame_ + (options_.live ? whole : frames / pieces);
     Emit(cut, end_packet, false, out);
     if (!done_) out.back().run_fed = true;

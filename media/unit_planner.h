@@ -30,6 +30,7 @@
 
 namespace gopmill {
 
+inline constexpr int kFewestDivided = 12;  // pictures of a unit that is: each brings a key frame
 inline constexpr double kLongestGopSeconds = 60;  // of a unit that is one GOP
 inline constexpr double kOpenRunSeconds = 8.0;    // longest run before an open cut is taken
 inline constexpr double kFirstUnitSeconds = 0.5;  // length of the first unit

@@ -10,7 +10,6 @@
 
 #include <gst/rtsp-server/rtsp-server.h>
 
-#include <atomic>
 #include <memory>
 
 #include "base/clock.h"

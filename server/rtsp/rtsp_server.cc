@@ -4,7 +4,7 @@
 #include <gst/rtsp-server/rtsp-server.h>
 
 #include <algorithm>
-#include <atomic>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/thread_safety.h"
 #include "server/rtsp/client_state.h"
+#include "server/rtsp/client_sweep.h"
 #include "server/rtsp/client_threads.h"
 #include "server/rtsp/gst_ptr.h"
 #include "server/rtsp/mount_table.h"
@@ -26,13 +27,10 @@
 namespace gopmill {
 namespace {
 
-// Connections beside those that play: each costs a socket and a little memory.
-constexpr int kSpareConnections = 64;
 // Threads that answer requests: one for each connection, since a DESCRIBE waits for the first
 // packet of its stream, and what a publisher sends is read on its client's thread.
 constexpr int kClientThreads = -1;
 constexpr int kListenBacklog = 128;
-constexpr guint kSweepSeconds = 1;
 // How long Stop waits for clients to be closed on their own threads.
 constexpr std::chrono::seconds kClosePatience(10);
 constexpr guint kMaxBody = 64 << 10;  // of a request: an SDP, parameters
@@ -72,28 +70,22 @@ class RtspServer::Impl {
                        gpointer self) noexcept;
   static void OnSession(GstRTSPClient* client, GstRTSPSession* session, gpointer self) noexcept;
   static void OnClosed(GstRTSPClient* client, gpointer self) noexcept;
-  static gboolean Sweep(gpointer self) noexcept;
-  static GstRTSPFilterResult SweepClient(GstRTSPServer* server, GstRTSPClient* client,
-                                         gpointer self) noexcept;
   Status Describe(GstRTSPClient& client, const GstRTSPUrl& url);  // client threads
   void CloseAll();  // owner thread, when the loop has ended
   void ForgetSessions(ClientState& state);
-  bool Unwanted(GstRTSPClient& client);
-  bool Stalled(GstRTSPClient& client, ClientState& state) const;
   void Run() noexcept;
 
   const RtspOptions options_;
   Service& service_;
   GMainContext* context_ = nullptr;
   GMainLoop* loop_ = nullptr;
-  GSource* sweep_ = nullptr;
   gst::Object<GstRTSPServer> server_;
   gst::Object<GstRTSPSessionPool> sessions_;
   gst::Object<GstRTSPMediaFactory> movies_;
   gst::Object<GstRTSPMediaFactory> live_;  // one media, and so one encode, for all who ask alike
   std::unique_ptr<Publishing> publishing_;
   MountTable mounted_;
-  int clients_seen_ = 0;  // by the sweep
+  std::optional<ClientSweep> sweep_;
   std::stop_source stopping_;
   Mutex mutex_;  // guards what follows
   CondVar closed_;
@@ -138,9 +130,8 @@ Status RtspServer::Impl::Start() {
                  .accepted = "a free port and an address of this machine, or 0 for no RTSP"};
   }
   port_ = gst_rtsp_server_get_bound_port(server_.get());
-  sweep_ = g_timeout_source_new_seconds(kSweepSeconds);
-  g_source_set_callback(sweep_, &Sweep, this, nullptr);
-  g_source_attach(sweep_, context_);
+  sweep_.emplace(*server_, options_.idle_timeout, options_.stall_timeout);
+  sweep_->Start(context_);
   thread_ = std::thread([this] { Run(); });
   return OkStatus();
 }
@@ -156,10 +147,7 @@ void RtspServer::Impl::Stop() {
   g_main_loop_quit(loop_);
   if (thread_.joinable()) thread_.join();  // nobody comes any more
   if (server_ != nullptr) CloseAll();
-  if (sweep_ != nullptr) {
-    g_source_destroy(sweep_);
-    g_source_unref(std::exchange(sweep_, nullptr));
-  }
+  sweep_.reset();
   movies_.reset();
   live_.reset();
   sessions_.reset();
@@ -352,44 +340,6 @@ void RtspServer::Impl::OnClosed(GstRTSPClient* client, gpointer self) noexcept {
   const MutexLock lock(impl.mutex_);
   --impl.connected_;
   impl.closed_.NotifyAll();
-}
-
-gboolean RtspServer::Impl::Sweep(gpointer pointer) noexcept {
-  auto* self = static_cast<Impl*>(pointer);
-  gst_rtsp_session_pool_cleanup(self->sessions_.get());
-  self->clients_seen_ = 0;
-  g_list_free(gst_rtsp_server_client_filter(self->server_.get(), &SweepClient, self));
-  return G_SOURCE_CONTINUE;
-}
-
-// The library keeps what a client does not take apart from what others get, up to ten seconds of
-// it; this ends the client.
-bool RtspServer::Impl::Stalled(GstRTSPClient& client, ClientState& state) const {
-  GstRTSPConnection* connection = gst_rtsp_client_get_connection(&client);
-  GSocket* socket =
-      connection == nullptr ? nullptr : gst_rtsp_connection_get_write_socket(connection);
-  if (socket == nullptr) return false;
-  const MutexLock lock(state.mutex);
-  return state.stall.Look(g_socket_get_fd(socket), SteadyNow()) > options_.stall_timeout;
-}
-
-// Ends connections that have been silent for long and play nothing, and those over the limit.
-GstRTSPFilterResult RtspServer::Impl::SweepClient(GstRTSPServer* /*server*/, GstRTSPClient* client,
-                                                  gpointer pointer) noexcept {
-  if (!static_cast<Impl*>(pointer)->Unwanted(*client)) return GST_RTSP_FILTER_KEEP;
-  return CloseSoon(client) ? GST_RTSP_FILTER_KEEP : GST_RTSP_FILTER_REMOVE;
-}
-
-bool RtspServer::Impl::Unwanted(GstRTSPClient& client) {
-  ClientState* state = StateOf(&client);
-  if (state == nullptr) return false;
-  if (Publishing::Over(*state) || Stalled(client, *state)) return true;
-  GList* sessions = gst_rtsp_client_session_filter(&client, nullptr, nullptr);
-  const bool has_session = sessions != nullptr;
-  g_list_free_full(sessions, g_object_unref);
-  if (has_session) return false;
-  const MutexLock lock(state->mutex);
-  return SteadyNow() - state->heard > options_.idle_timeout || ++clients_seen_ > kSpareConnections;
 }
 
 bool RtspServer::Built() { return true; }

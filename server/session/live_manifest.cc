@@ -19,6 +19,7 @@ std::string XmlQuery(const std::string& query) {
   return text;
 }
 
+// By which a segment of the sound may end behind that of the pictures: a frame and its rounding.
 constexpr std::chrono::milliseconds kSoundSlack{100};
 
 class Manifest {
@@ -69,10 +70,9 @@ bool Manifest::Shown(const LiveTrack& track, const LiveSegment& segment,
 bool Manifest::Due(const LiveTrack& track, const LiveSegment& segment,
                    const LivePeriod& period) const {
   const Duration length = FromSeconds(track.Seconds(segment.end()) - period.start);
-  // The sound's segments end up to a frame behind those of the pictures.
   const bool sound = view_.sound && &track == &view_.tracks.back();
-  return period.wall + times_.behind + length <=
-         times_.now + kDashEarly + (sound ? kSoundSlack : kSoundSlack * 0);
+  const auto early = sound ? kDashEarly + kSoundSlack : kDashEarly;
+  return period.wall + times_.behind + length <= times_.now + early;
 }
 
 bool Manifest::Has(const LivePeriod& period) const {

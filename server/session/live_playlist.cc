@@ -15,11 +15,15 @@ const LiveTrack* SoundOf(const LiveView& view) {
   return view.sound ? &view.tracks.back() : nullptr;
 }
 
+auto FirstListed(const LiveTrack& track) {
+  return std::ranges::find_if(track.segments(),
+                              [&](const LiveSegment& s) { return track.listed(s); });
+}
+
 std::string Header(const LiveView& view, const LiveTrack& track) {
   const LiveTerms& terms = view.terms;
   const double part = terms.part.ToDouble();
-  const auto first =
-      std::ranges::find_if(track.segments(), [&](const LiveSegment& s) { return track.listed(s); });
+  const auto first = FirstListed(track);
   return fmt::format(
       "#EXTM3U\n#EXT-X-VERSION:{}\n#EXT-X-TARGETDURATION:{}\n"
       "#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,CAN-SKIP-UNTIL={},HOLD-BACK={},"
@@ -35,8 +39,7 @@ std::string Header(const LiveView& view, const LiveTrack& track) {
 std::int64_t Skippable(const LiveView& view, const LiveTrack& track) {
   const std::int64_t edge = track.segments().back().end();
   const double boundary = kSkipTargets * view.terms.window.target_seconds;
-  const auto listed = std::ranges::find_if(
-      track.segments(), [&](const LiveSegment& segment) { return track.listed(segment); });
+  const auto listed = FirstListed(track);
   const auto near = std::find_if(listed, track.segments().end(), [&](const LiveSegment& segment) {
     return !segment.complete || track.Seconds(edge - segment.end()) <= boundary;
   });

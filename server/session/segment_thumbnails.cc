@@ -12,7 +12,6 @@
 namespace gopmill {
 namespace {
 
-constexpr std::int64_t kTiles = kThumbnailsPerSheet;
 // What a JPEG of this quality takes for detailed pictures, bits per pixel; measured ones take half.
 constexpr std::int64_t kJpegBitsPerPixel = 2;
 
@@ -61,7 +60,7 @@ std::int64_t FrameAt(const SegmentGrid& segments, Rational seconds) {
 
 // Seconds; the last one may be short, and is as large as the others.
 double ShortestSheet(const SegmentedMovie& movie, const ThumbnailRendition& thumbnails) {
-  const double sheet = thumbnails.interval.ToDouble() * kTiles;
+  const double sheet = thumbnails.interval.ToDouble() * kThumbnailsPerSheet;
   const double total = static_cast<double>(movie.segments.frames()) / movie.segments.fps.ToDouble();
   return std::min(sheet, total - sheet * static_cast<double>(thumbnails.sheets() - 1));
 }
@@ -89,7 +88,7 @@ ThumbnailRendition PlanThumbnails(const SegmentedMovie& movie) {
     if (wanted >= movie.segments.frames()) break;
     made.frames.push_back(Nearest(keys, wanted, half));
   }
-  const std::int64_t pixels = kTiles * size.width * size.height;
+  const std::int64_t pixels = kThumbnailsPerSheet * size.width * size.height;
   made.peak_bps =
       std::llround(static_cast<double>(pixels * kJpegBitsPerPixel) / ShortestSheet(movie, made)) +
       1;
@@ -109,7 +108,8 @@ std::vector<ThumbnailRun> ThumbnailRuns(const SegmentedMovie& movie, std::int64_
   };
   const auto count = static_cast<std::int64_t>(thumbnails.frames.size());
   std::vector<ThumbnailRun> runs;
-  for (std::int64_t tile = number * kTiles; tile < std::min((number + 1) * kTiles, count); ++tile) {
+  for (std::int64_t tile = number * kThumbnailsPerSheet;
+       tile < std::min((number + 1) * kThumbnailsPerSheet, count); ++tile) {
     const std::int64_t frame = thumbnails.frames[static_cast<std::size_t>(tile)];
     const UnitSpec alone = unit(frame, frame);
     if (runs.empty() || runs.back().unit.first_packet != alone.first_packet) {
@@ -130,7 +130,7 @@ std::vector<ThumbnailRun> ThumbnailRuns(const SegmentedMovie& movie, std::int64_
 
 std::string ThumbnailPlaylist(const SegmentedMovie& movie) {
   const ThumbnailRendition& thumbnails = movie.thumbnails;
-  const double interval = thumbnails.interval.ToDouble(), sheet = interval * kTiles;
+  const double interval = thumbnails.interval.ToDouble(), sheet = interval * kThumbnailsPerSheet;
   const Target& target = thumbnails.plan->target;
   std::string text = fmt::format(
       "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:{}\n#EXT-X-MEDIA-SEQUENCE:0\n"
@@ -155,12 +155,12 @@ std::string ThumbnailCues(const SegmentedMovie& movie) {
   std::string text = "WEBVTT\n";
   const auto count = static_cast<std::int64_t>(thumbnails.frames.size());
   for (std::int64_t tile = 0; tile < count; ++tile) {
-    const std::int64_t place = tile % kTiles;
-    text += fmt::format("\n{} --> {}\nt0-{}.jpg{}#xywh={},{},{},{}\n",
-                        CueTime(MicrosOf(thumbnails, tile)),
-                        CueTime(std::min(MicrosOf(thumbnails, tile + 1), end_us)), tile / kTiles,
-                        movie.query, place % kThumbnailColumns * target.width,
-                        place / kThumbnailColumns * target.height, target.width, target.height);
+    const std::int64_t place = tile % kThumbnailsPerSheet;
+    text += fmt::format(
+        "\n{} --> {}\nt0-{}.jpg{}#xywh={},{},{},{}\n", CueTime(MicrosOf(thumbnails, tile)),
+        CueTime(std::min(MicrosOf(thumbnails, tile + 1), end_us)), tile / kThumbnailsPerSheet,
+        movie.query, place % kThumbnailColumns * target.width,
+        place / kThumbnailColumns * target.height, target.width, target.height);
   }
   return text;
 }

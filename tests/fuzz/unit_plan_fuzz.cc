@@ -68,7 +68,7 @@ class Follower {
     const double unit = setting_.options.unit_seconds;
     const double longest =
         unit > 0 ? std::max(3 * unit, kFirstUnitSeconds) : 2 * kLongestGopSeconds;
-    return std::max(longest * setting_.fps.ToDouble() + 3, 2.0 * 12 + 3);
+    return std::max(longest * setting_.fps.ToDouble() + 3, 2.0 * kFewestDivided + 3);
   }
   [[nodiscard]] std::int64_t end() const { return end_; }
   [[nodiscard]] bool run_ended() const { return run_ended_; }

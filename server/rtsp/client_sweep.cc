@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/rtsp/client_sweep.h"
+
+#include <utility>
+
+#include "server/rtsp/client_state.h"
+#include "server/rtsp/client_threads.h"
+#include "server/rtsp/gst_ptr.h"
+#include "server/rtsp/publishing.h"
+
+namespace gopmill {
+namespace {
+
+constexpr guint kSweepSeconds = 1;
+
+}  // namespace
+
+void ClientSweep::Start(GMainContext* loop) {
+  source_ = g_timeout_source_new_seconds(kSweepSeconds);
+  g_source_set_callback(source_, &Run, this, nullptr);
+  g_source_attach(source_, loop);
+}
+
+void ClientSweep::Stop() {
+  if (source_ == nullptr) return;
+  g_source_destroy(source_);
+  g_source_unref(std::exchange(source_, nullptr));
+}
+
+gboolean ClientSweep::Run(gpointer pointer) noexcept {
+  auto* self = static_cast<ClientSweep*>(pointer);
+  const auto sessions = gst::Adopt(gst_rtsp_server_get_session_pool(&self->server_));
+  gst_rtsp_session_pool_cleanup(sessions.get());
+  self->without_session_ = 0;
+  g_list_free(gst_rtsp_server_client_filter(&self->server_, &Look, self));
+  return G_SOURCE_CONTINUE;
+}
+
+// The library keeps what a client does not take apart from what others get, up to ten seconds of
+// it; this ends the client.
+bool ClientSweep::Stalled(GstRTSPClient& client, ClientState& state) const {
+  GstRTSPConnection* connection = gst_rtsp_client_get_connection(&client);
+  GSocket* socket =
+      connection == nullptr ? nullptr : gst_rtsp_connection_get_write_socket(connection);
+  if (socket == nullptr) return false;
+  const MutexLock lock(state.mutex);
+  return state.stall.Look(g_socket_get_fd(socket), SteadyNow()) > stall_timeout_;
+}
+
+// Ends connections that have been silent for long and play nothing, and those over the limit.
+GstRTSPFilterResult ClientSweep::Look(GstRTSPServer* /*server*/, GstRTSPClient* client,
+                                      gpointer pointer) noexcept {
+  if (!static_cast<ClientSweep*>(pointer)->Unwanted(*client)) return GST_RTSP_FILTER_KEEP;
+  return CloseSoon(client) ? GST_RTSP_FILTER_KEEP : GST_RTSP_FILTER_REMOVE;
+}
+
+bool ClientSweep::Unwanted(GstRTSPClient& client) {
+  ClientState* state = StateOf(&client);
+  if (state == nullptr) return false;
+  if (Publishing::Over(*state) || Stalled(client, *state)) return true;
+  GList* sessions = gst_rtsp_client_session_filter(&client, nullptr, nullptr);
+  const bool has_session = sessions != nullptr;
+  g_list_free_full(sessions, g_object_unref);
+  if (has_session) return false;
+  const MutexLock lock(state->mutex);
+  return SteadyNow() - state->heard > idle_timeout_ || ++without_session_ > kSpareConnections;
+}
+
+}  // namespace gopmill

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sends RTSP clients away that nobody needs, once a second: connections without a session that have
+// been silent for long or are too many, clients over TCP that take nothing, publishers whose source
+// is over. Also ends sessions that have timed out.
+//
+// Thread-safety: compatible; runs on the server's loop.
+#pragma once
+
+#include <gst/rtsp-server/rtsp-server.h>
+
+#include "base/clock.h"
+
+namespace gopmill {
+
+struct ClientState;
+
+// Connections beside those that play: each costs a socket, a thread and a little memory.
+inline constexpr int kSpareConnections = 64;
+
+class ClientSweep {
+ public:
+  // `server` must outlive it. Times as in RtspOptions.
+  ClientSweep(GstRTSPServer& server, Duration idle_timeout, Duration stall_timeout)
+      : server_(server), idle_timeout_(idle_timeout), stall_timeout_(stall_timeout) {}
+  ~ClientSweep() { Stop(); }
+  ClientSweep(const ClientSweep&) = delete;
+  ClientSweep& operator=(const ClientSweep&) = delete;
+
+  void Start(GMainContext* loop);
+  void Stop();
+
+ private:
+  static gboolean Run(gpointer self) noexcept;
+  static GstRTSPFilterResult Look(GstRTSPServer* server, GstRTSPClient* client,
+                                  gpointer self) noexcept;
+  bool Unwanted(GstRTSPClient& client);
+  bool Stalled(GstRTSPClient& client, ClientState& state) const;
+
+  GstRTSPServer& server_;
+  const Duration idle_timeout_, stall_timeout_;
+  GSource* source_ = nullptr;
+  int without_session_ = 0;  // seen in this round
+};
+
+}  // namespace gopmill
