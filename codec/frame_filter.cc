@@ -28,6 +28,18 @@ constexpr AVRational kGraphTimeBase{1, 90'000};
 constexpr std::size_t kPicturesHeld = 4;
 constexpr std::size_t kGraphBytes = 1U << 20U;
 
+constexpr double kNoStrength = 0.001;  // hqdn3d takes 0 for its default
+
+double LumaStrength(Denoise denoise) {
+  switch (denoise) {
+    case Denoise::kOff: break;
+    case Denoise::kLight: return 6;
+    case Denoise::kMedium: return 10;
+    case Denoise::kStrong: return 16;
+  }
+  return kNoStrength;
+}
+
 // The formats whose name implies full range, as plain ones.
 int PlainFormat(int format) {
   switch (format) {
@@ -82,8 +94,9 @@ std::string ScaleOptions(const FilterSpec& spec, const Placement& place) {
 bool NeedsNothing(const FilterSpec& spec) {
   const Size output{spec.width, spec.height};
   const Placement place = PlacementOf(spec);
-  return !spec.deinterlace && spec.rotation == 0 && !spec.mirrored && !spec.tone_map.needed() &&
-         spec.in_format == spec.format && place == Placement{.crop = output, .scaled = output};
+  return !spec.deinterlace && spec.denoise == Denoise::kOff && spec.rotation == 0 &&
+         !spec.mirrored && !spec.tone_map.needed() && spec.in_format == spec.format &&
+         place == Placement{.crop = output, .scaled = output};
 }
 
 }  // namespace
@@ -112,6 +125,7 @@ FilterSpec MakeFilterSpec(const StreamPlan& plan, int out_format, const AVFrame&
       .height = plan.target.height,
       .format = out_format,
       .fit = plan.target.fit,
+      .denoise = plan.target.denoise,
       .tone_map = ToneMapFor(video, out_format),
   };
 }
@@ -178,6 +192,22 @@ Status FrameFilter::AppendToneMap() {
   return OkStatus();
 }
 
+// hqdn3d with next to no strength in time: its tables are then zero there, and what it keeps of the
+// picture before has no weight, so that units and warm graphs make no difference.
+Status FrameFilter::AppendDenoise() {
+  if (spec_.denoise == Denoise::kOff) return OkStatus();
+  if (avfilter_get_by_name("hqdn3d") == nullptr) {
+    return Error{.code = Code::kUnsupported,
+                 .message = "FFmpeg here has no filter hqdn3d, which denoising needs.",
+                 .parameter = "denoise",
+                 .accepted = "off"};
+  }
+  const double strength = LumaStrength(spec_.denoise);
+  return Append("hqdn3d", fmt::format("luma_spatial={}:chroma_spatial={}:luma_tmp={}:chroma_tmp={}",
+                                      strength, 0.75 * strength, kNoStrength, kNoStrength)
+                              .c_str());
+}
+
 Status FrameFilter::AppendGeometry() {
   const Placement place = PlacementOf(spec_);
   const Size output{spec_.width, spec_.height};
@@ -205,6 +235,7 @@ Status FrameFilter::AppendGeometry() {
       PadsFullRange(spec_, place) ? AV_PIX_FMT_YUVJ420P : static_cast<AVPixelFormat>(spec_.format);
   const std::string formats = fmt::format("pix_fmts={}", av_get_pix_fmt_name(format));
   GOPMILL_RETURN_IF_ERROR(Append("format", formats.c_str()));
+  GOPMILL_RETURN_IF_ERROR(AppendDenoise());
   if (place.scaled == output) return OkStatus();
   return Append("pad", fmt::format("w={}:h={}:x={}:y={}:color=black", output.width, output.height,
                                    place.pad_x, place.pad_y)

@@ -2,7 +2,8 @@
 //
 // Decoded frame in, frame of the target's size and pixel format out: deinterlace where the source
 // is flagged interlaced, mirror and turn upright, scale (fit, stretch, crop, pad), convert the
-// pixel format with bit-exact, accurately rounded arithmetic. A libavfilter graph behind one call.
+// pixel format with bit-exact, accurately rounded arithmetic, denoise. A libavfilter graph behind
+// one call. Noise is taken out of each picture by itself, at the output's size.
 //
 // Matrix and range of YUV sources are kept (the encoder states them); RGB becomes BT.709, limited
 // range, and so do pictures with a high dynamic range in eight bits (tone_map.h). More bits than
@@ -35,6 +36,7 @@ struct FilterSpec {
   // Output.
   int width = 0, height = 0, format = -1;
   Fit fit = Fit::kFit;
+  Denoise denoise = Denoise::kOff;
   ToneMap tone_map = {};
 
   bool operator==(const FilterSpec&) const = default;
@@ -66,6 +68,7 @@ class FrameFilter {
   Status AppendSource();
   Status AppendGeometry();
   Status AppendToneMap();
+  Status AppendDenoise();
   // Hands `in` to the graph; nullptr ends it once.
   Status Feed(const AVFrame* in);
 

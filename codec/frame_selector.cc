@@ -66,6 +66,7 @@ Status FrameSelector::OpenTemporal(const AVFrame& frame) {
   spec.width = frame.width;
   spec.height = frame.height;
   spec.fit = Fit::kStretch;
+  spec.denoise = Denoise::kOff;
   spec.deinterlace = true;
   if (temporal_ && temporal_->spec() == spec) return OkStatus();
   GOPMILL_ASSIGN_OR_RETURN(temporal_, FrameFilter::Open(spec));

@@ -74,6 +74,7 @@ Status ResolveCodecs(Resolution& r) {
   target.quality = r.request.quality.value_or(Quality::kNormal);
   target.profile = r.request.profile.value_or(Profile::kAuto);
   target.fit = r.request.fit.value_or(Fit::kFit);
+  target.denoise = r.request.denoise.value_or(Denoise::kOff);
   target.unit_seconds = r.request.unit_seconds.value_or(kDefaultUnitSeconds);
   target.service_class = r.request.service_class.value_or("");
   return CheckProfile(target.vcodec, target.profile);

@@ -64,6 +64,12 @@ constexpr std::array kFits = std::to_array<Named<Fit>>({
     {Fit::kCrop, "crop"},
     {Fit::kPad, "pad"},
 });
+constexpr std::array kDenoises = std::to_array<Named<Denoise>>({
+    {Denoise::kOff, "off"},
+    {Denoise::kLight, "light"},
+    {Denoise::kMedium, "medium"},
+    {Denoise::kStrong, "strong"},
+});
 
 template <class T, std::size_t N>
 std::string_view NameIn(const std::array<Named<T>, N>& names, T value) {
@@ -202,6 +208,8 @@ constexpr std::array kParams = std::to_array<Param>({
      [](TargetRequest& r, std::string_view t) { return SetNamed(kProfiles, t, r.profile); }},
     {{"fit", "fit, stretch, crop, pad", "How the picture meets the size asked for"},
      [](TargetRequest& r, std::string_view t) { return SetNamed(kFits, t, r.fit); }},
+    {{"denoise", "off, light, medium, strong", "Noise taken out of each picture"},
+     [](TargetRequest& r, std::string_view t) { return SetNamed(kDenoises, t, r.denoise); }},
     {{"start", "a time within the movie, like 90, 1:30 or 1:30.5", "Where to start"},
      [](TargetRequest& r, std::string_view t) { return SetTime(t, true, r.start); }},
     {{"duration", "a time above 0, like 90, 1:30 or 1:30.5", "How much to transcode"},
@@ -251,6 +259,7 @@ std::string_view Name(Container value) { return NameIn(kContainers, value); }
 std::string_view Name(Preset value) { return NameIn(kPresets, value); }
 std::string_view Name(Profile value) { return NameIn(kProfiles, value); }
 std::string_view Name(Fit value) { return NameIn(kFits, value); }
+std::string_view Name(Denoise value) { return NameIn(kDenoises, value); }
 std::string_view Name(Quality value) { return NameIn(kQualities, value); }
 
 Status SetParam(TargetRequest& request, std::string_view name, std::string_view value) {

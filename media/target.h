@@ -42,6 +42,8 @@ enum class Quality { kNormal, kBest };
 // How the picture meets the requested box. kFit: inside it, keeping the aspect ratio. kStretch:
 // exactly it. kCrop: fill it and cut what is over. kPad: inside it, with black bars.
 enum class Fit { kFit, kStretch, kCrop, kPad };
+// How much noise each picture loses.
+enum class Denoise { kOff, kLight, kMedium, kStrong };
 enum class RateMode { kBitrate, kCrf, kQp };
 
 std::string_view Name(VideoCodec value);
@@ -51,6 +53,7 @@ std::string_view Name(Preset value);
 std::string_view Name(Profile value);
 std::string_view Name(Fit value);
 std::string_view Name(Quality value);
+std::string_view Name(Denoise value);
 
 // Accepted ranges; outside them a request is refused with a message that names them.
 inline constexpr int kMinSide = 16;
@@ -82,6 +85,7 @@ struct TargetRequest {
   std::optional<Quality> quality;
   std::optional<Profile> profile;
   std::optional<Fit> fit;
+  std::optional<Denoise> denoise;
   std::optional<Rational> start, duration;  // seconds
   std::optional<double> unit_seconds;       // 0 = one source GOP per unit
   std::optional<std::string> service_class;
@@ -108,6 +112,7 @@ struct Target {
   Profile profile = Profile::kAuto;
   int width = 0, height = 0;  // coded size, pixels, even
   Fit fit = Fit::kFit;
+  Denoise denoise = Denoise::kOff;
   Rational fps;  // output frames per second
   RateMode rate_mode = RateMode::kBitrate;
   std::int64_t bitrate = 0;               // bits per second, kBitrate only

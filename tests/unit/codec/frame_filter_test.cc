@@ -131,6 +131,54 @@ TEST(FrameFilter, ChangesLightTheSameWarmAsCold) {
   }
 }
 
+// Mean square of the difference of luma.
+double ErrorOf(const AVFrame& frame, const AVFrame& truth) {
+  double sum = 0;
+  for (int y = 0; y < truth.height; ++y) {
+    for (int x = 0; x < truth.width; ++x) {
+      sum += std::pow(LumaAt(frame, x, y) - LumaAt(truth, x, y), 2);
+    }
+  }
+  return sum / truth.width / truth.height;
+}
+
+TEST(FrameFilter, TakesNoiseOut) {
+  const auto noisy = [](int noise) { return testing::MakeFrame({.noise = noise}, 3); };
+  const av::Frame truth = noisy(0), frame = noisy(16);
+  FilterSpec spec = SpecOf(*frame, frame->width, frame->height);
+  double before = ErrorOf(*frame, *truth);
+  for (const Denoise denoise : {Denoise::kLight, Denoise::kMedium, Denoise::kStrong}) {
+    spec.denoise = denoise;
+    const double error = ErrorOf(*Once(spec, *frame), *truth);
+    EXPECT_LT(error, 0.9 * before) << Name(denoise);
+    before = error;
+  }
+  EXPECT_LT(before, 0.4 * ErrorOf(*frame, *truth));
+}
+
+// Nothing of the picture before is left, and nothing depends on the CPU.
+TEST(FrameFilter, DenoisesTheSameWarmAsColdAndOnEveryCpu) {
+  const int normal = av_get_cpu_flags();
+  for (const int format : {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV420P10}) {
+    const Scene scene{.width = 180, .height = 102, .format = format, .noise = 16, .cut_every = 2};
+    FilterSpec spec = SpecOf(*testing::MakeFrame(scene, 0), 128, 72);
+    spec.format = format;
+    for (const Denoise denoise : {Denoise::kLight, Denoise::kStrong}) {
+      spec.denoise = denoise;
+      const auto warm = Open(spec);
+      for (int n = 0; n < 5; ++n) {
+        const av::Frame frame = testing::MakeFrame(scene, n);
+        av::Frame out = av::NewFrame();
+        ASSERT_TRUE(*warm->Filter(frame.get(), *out));
+        EXPECT_EQ(PixelHash(*out), PixelHash(*Once(spec, *frame))) << n;
+        av_force_cpu_flags(0);
+        EXPECT_EQ(PixelHash(*out), PixelHash(*Once(spec, *frame))) << n;
+        av_force_cpu_flags(normal);
+      }
+    }
+  }
+}
+
 TEST(FrameFilter, DeinterlacesTheSameOnEveryCpu) {
   const int normal = av_get_cpu_flags();
   const Scene scene{.width = 96, .height = 64};
