@@ -28,13 +28,13 @@ class Stopwatch {
   const TimePoint start_;
 };
 
-std::size_t FrameBytes(const EncoderSpec& spec) {
+}  // namespace
+
+std::size_t UnitPass::FrameBytes(const EncoderSpec& spec) {
   const int bytes = av_image_get_buffer_size(static_cast<AVPixelFormat>(spec.pixel_format),
                                              spec.width, spec.height, 1);
   return bytes > 0 ? static_cast<std::size_t>(bytes) : 1;
 }
-
-}  // namespace
 
 UnitPass::UnitPass(const UnitTask& task, ContextCache& cache, const std::stop_token& stop,
                    UnitStats& stats, UnitOutput& output)
@@ -77,6 +77,10 @@ Result<av::Frame> UnitPass::NextFrame(FrameSelector& selector, std::int64_t n) {
     const Stopwatch watch(stats_.decode);
     GOPMILL_ASSIGN_OR_RETURN(selected, selector.Select(n));
   }
+  return Make(selected, n);
+}
+
+Result<av::Frame> UnitPass::Make(const FrameSelector::Selected& selected, std::int64_t n) {
   if (selected.frame == nullptr) {
     ++stats_.concealed;
     if (!last_) {
@@ -97,7 +101,11 @@ Result<av::Frame> UnitPass::NextFrame(FrameSelector& selector, std::int64_t n) {
   return frame;
 }
 
-Status UnitPass::Encode(const AVFrame* frame, const PacketHandler& on_packet) {
+Status UnitPass::Encode(const AVFrame& frame, const PacketHandler& on_packet) {
+  return Send(&frame, on_packet);
+}
+
+Status UnitPass::Send(const AVFrame* frame, const PacketHandler& on_packet) {
   const Stopwatch watch(stats_.encode);
   GOPMILL_RETURN_IF_ERROR(encoder_->Send(frame));
   while (true) {
@@ -139,13 +147,23 @@ void UnitPass::TakeRate(const PassRate& rate) {
   }
 }
 
+Status UnitPass::Open(const PassRate& rate) {
+  const Stopwatch watch(stats_.encode);
+  GOPMILL_ASSIGN_OR_RETURN(encoder_, cache_.TakeEncoder(*task_.encoder, spec_.frame_count()));
+  TakeRate(rate);
+  return OkStatus();
+}
+
+Status UnitPass::Finish(const PacketHandler& on_packet) {
+  GOPMILL_RETURN_IF_ERROR(Send(nullptr, on_packet));
+  if (packets_ == spec_.frame_count()) return OkStatus();
+  return InternalError("The encoder made " + std::to_string(packets_) + " packets of " +
+                       std::to_string(spec_.frame_count()) + " frames.");
+}
+
 Status UnitPass::Run(FrameSelector& selector, const PassRate& rate, const PacketHandler& on_packet,
                      const DecodedHandler& on_decoded) {
-  {
-    const Stopwatch watch(stats_.encode);
-    GOPMILL_ASSIGN_OR_RETURN(encoder_, cache_.TakeEncoder(*task_.encoder, spec_.frame_count()));
-    TakeRate(rate);
-  }
+  GOPMILL_RETURN_IF_ERROR(Open(rate));
   const std::size_t room =
       spec_.ends_run ? 0 : task_.decode_ahead_bytes / FrameBytes(*task_.encoder);
   std::deque<av::Frame> ahead;
@@ -158,16 +176,11 @@ Status UnitPass::Run(FrameSelector& selector, const PassRate& rate, const Packet
       if (++decoded == spec_.end_frame) on_decoded();
       continue;
     }
-    GOPMILL_RETURN_IF_ERROR(Encode(ahead.front().get(), on_packet));
+    GOPMILL_RETURN_IF_ERROR(Encode(*ahead.front(), on_packet));
     ahead.pop_front();
     ++encoded;
   }
-  GOPMILL_RETURN_IF_ERROR(Encode(nullptr, on_packet));
-  if (packets_ != spec_.frame_count()) {
-    return InternalError("The encoder made " + std::to_string(packets_) + " packets of " +
-                         std::to_string(spec_.frame_count()) + " frames.");
-  }
-  return OkStatus();
+  return Finish(on_packet);
 }
 
 }  // namespace gopmill

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One pass over one unit: frames in order from the selector, through the scaler, into one encoder.
-// A unit takes one pass, or several where its rate has to be judged (unit_rate.h).
+// A unit takes one pass, or several where its rate has to be judged (unit_rate.h). Run does a whole
+// pass; who has the frames already (several passes over one decode) calls the steps itself.
 //
 // Thread-safety: thread-affine to the worker that runs the unit.
 #pragma once
@@ -32,12 +33,20 @@ class UnitPass {
   Status Run(FrameSelector& selector, const PassRate& rate, const PacketHandler& on_packet,
              const DecodedHandler& on_decoded);
 
+  // The steps of Run: Open, then for each output frame of the unit Make and Encode, then Finish.
+  Status Open(const PassRate& rate);
+  Result<av::Frame> Make(const FrameSelector::Selected& selected, std::int64_t n);
+  Status Encode(const AVFrame& frame, const PacketHandler& on_packet);
+  Status Finish(const PacketHandler& on_packet);
+  // Of a picture that Make gives, > 0.
+  static std::size_t FrameBytes(const EncoderSpec& spec);
+
  private:
   void TakeRate(const PassRate& rate);
   Result<av::Frame> NextFrame(FrameSelector& selector, std::int64_t n);
   Result<av::Frame> Scale(const AVFrame& frame);
   Result<av::Frame> Black();
-  Status Encode(const AVFrame* frame, const PacketHandler& on_packet);
+  Status Send(const AVFrame* frame, const PacketHandler& on_packet);
   Status Announce();
   void NoteParameterSets(const AVPacket& first);
 

@@ -6,11 +6,11 @@
 // Chained units. Within a run the decoder is handed on. A unit that has a successor decodes ahead
 // of its encoder (up to `decode_ahead_bytes` of scaled frames) and hands its run on as soon as its
 // last frame is decoded, so that the next unit can start on another worker while this one still
-// encodes. Nothing is decoded twice, and the bytes are the same whether or not anybody waits.
+// encodes. The bytes are the same whether or not anybody waits.
 //
 // Guarantees: exactly spec.frame_count() packets, pts = output frame numbers, dts ascending with
 // the encoder's constant reorder delay, the first packet a key frame. Stops within one frame when
-// `stop` is asked for.
+// its `stop` is asked for.
 //
 // Thread-safety: thread-compatible; all state is in the arguments.
 #pragma once
@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <stop_token>
 #include <vector>
 
@@ -50,12 +51,14 @@ struct RunState {
 struct UnitStats {
   Duration decode{}, filter{}, encode{};  // time on the worker's thread, preemption included
   SelectionCounts selection;
-  std::int64_t frames = 0;     // encoded
-  std::int64_t concealed = 0;  // frames made up because the source gave none
-  std::int64_t damaged = 0;    // source packets the decoder rejected
-  std::int64_t bytes = 0;      // coded
-  int encodes = 1;             // passes over the unit (more than one: VBV or rate corrections)
-  bool vbv_violated = false;   // after the last pass
+  std::int64_t frames = 0;         // encoded
+  std::int64_t concealed = 0;      // frames made up because the source gave none
+  std::int64_t damaged = 0;        // source packets the decoder rejected
+  std::int64_t bytes = 0;          // coded
+  int renditions = 1;              // made of the same decode
+  bool decoded_elsewhere = false;  // by another rendition of the same source
+  int encodes = 1;                 // passes over the unit (more than one: VBV or rate corrections)
+  bool vbv_violated = false;       // after the last pass
   std::uint64_t parameter_hash = 0;
 };
 
@@ -73,16 +76,33 @@ struct UnitTask {
   std::shared_ptr<const StreamPlan> plan;
   std::shared_ptr<const EncoderSpec> encoder;
   std::shared_ptr<const UnitInput> input;
-  // A chained unit's run as the unit before left it. Without a selector (a retry) the run is
-  // decoded again from its history.
+  // A chained unit's run as the unit before left it. Without a selector (a retry, or who had it has
+  // left) the run is decoded again from its history.
   RunState run;
   std::size_t decode_ahead_bytes = 0;  // 0 = decode and encode frame by frame
   int frame_step = 1;                  // FrameStep of its effort; the encoder knows of the rest
+};
+
+// One of several renditions of the same source.
+struct UnitRendition {
+  UnitTask task;
+  std::stop_token stop;
+  UnitOutput* output = nullptr;
 };
 
 // Works on one unit. On failure nothing but packets already given to `output` has happened.
 // kCancelled when `stop` was asked for.
 Result<UnitStats> TranscodeUnit(UnitTask task, ContextCache& cache, const std::stop_token& stop,
                                 UnitOutput& output);
+
+// Whether two tasks show the same pictures of the same packets, so that one decoder serves both.
+bool ShowTheSame(const UnitTask& a, const UnitTask& b);
+
+// The same unit in several renditions, which ShowTheSame, by one decode: each output gets the very
+// packets that TranscodeUnit would give it. The run is that of the first, and is handed on to the
+// first; the others hand on its history. All fail together; kCancelled when one of them was asked
+// to stop. Each has its share of the decoding time; only the first counts decoded frames.
+Result<std::vector<UnitStats>> TranscodeTogether(std::span<UnitRendition> renditions,
+                                                 ContextCache& cache);
 
 }  // namespace gopmill

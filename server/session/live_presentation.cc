@@ -158,7 +158,9 @@ void LivePresentation::OnStreamEnd(const Status& status) {
   {
     const MutexLock lock(mutex_);
     --streams_left_;
-    if (!status.ok() && !failed_) failed_ = status.error();
+    // One that fails takes the others with it, and they may be here first.
+    const bool is_cause = !failed_ || failed_->code == Code::kCancelled;
+    if (!status.ok() && is_cause) failed_ = status.error();
     ++revision_;
   }
   setup_.on_change();

@@ -144,8 +144,12 @@ Result<LiveSetup> LiveSegments::Plan(const LiveRequest& request, const SourceInf
 
 Status LiveSegments::StartStreams(const LiveRequest& request,
                                   const std::vector<TargetRequest>& wanted, Running& running) {
+  const auto group = wanted.size() > 1 ? std::make_shared<DecodeGroup>(wanted.size())
+                                       : std::shared_ptr<DecodeGroup>();
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     SessionSpec spec;
+    spec.group = group;
+    spec.member = i;
     spec.source_name = std::string(kLivePrefix) + request.source;
     spec.request = wanted[i];
     spec.open_packets = [tee = running.tee, i](const std::stop_token& stop) {

@@ -69,6 +69,9 @@ void AddStreams(Families& f, const ServiceMetrics& m) {
             Number(t.reordered_units));
   f.Counter("gopmill_units_away_from_home_total", "Units that ran off their stream's home worker.",
             Number(t.away_from_home_units));
+  f.Counter("gopmill_units_decoded_elsewhere_total",
+            "Units that another rendition of the same live source has decoded.",
+            Number(t.decoded_elsewhere));
   f.Counter("gopmill_unit_retries_total", "Units worked on a second time.", Number(t.retries));
   f.Counter("gopmill_frames_total", "Frames muxed.", Number(t.frames));
   f.Counter("gopmill_output_bytes_total", "Container bytes made.", Number(t.bytes));
@@ -230,6 +233,7 @@ void StreamTotals::Add(const StreamSnapshot& s) {
   retries += count(s.retries);
   concealed += count(s.concealed);
   damaged += count(s.damaged + s.audio_damaged);
+  decoded_elsewhere += count(s.decoded_elsewhere);
   rate_corrections += count(s.rate_corrections);
   for (std::size_t i = 0; i < kEfforts; ++i) units_by_effort[i] += count(s.units_by_effort[i]);
   seams += count(s.seams.joins);

@@ -60,10 +60,10 @@ Status StreamAdmission::Admit(StreamId stream, const StreamPlan& plan, std::uint
 }
 
 void StreamAdmission::OnUnit(StreamId stream, const StreamPlan& plan, Duration cpu,
-                             Duration opening, std::int64_t frames) {
+                             Duration opening, std::int64_t frames, bool alone) {
   if (!on_ || frames <= 0) return;
   const MutexLock lock(mutex_);
-  demand_.Learn(plan, cpu, opening, frames);
+  if (alone) demand_.Learn(plan, cpu, opening, frames);
   const auto found = running_.find(stream);
   if (found == running_.end()) return;
   Running& running = found->second;

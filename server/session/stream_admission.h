@@ -32,9 +32,10 @@ class StreamAdmission {
   // kUnavailable, with what would be possible, if the stream would break a promise.
   Status Admit(StreamId stream, const StreamPlan& plan, std::uint16_t service_class,
                bool real_time);
-  // A unit of `frames` > 0 output frames of the stream was transcoded.
+  // A unit of `frames` > 0 output frames of the stream was transcoded. `alone`: it has had a decode
+  // of its own, as a stream is predicted to have.
   void OnUnit(StreamId stream, const StreamPlan& plan, Duration cpu, Duration opening,
-              std::int64_t frames);
+              std::int64_t frames, bool alone = true);
   // While a stream gets less than Effort::kFull no real-time stream is let in: the machine has
   // enough.
   void OnEffort(StreamId stream, Effort effort);

@@ -55,6 +55,7 @@ ordered_json Counts(const StreamSnapshot& s) {
           {"video_bytes", s.video_bytes},
           {"source_video_bytes", s.source_bytes},
           {"source_frames_decoded", s.selection.decoded},
+          {"units_decoded_elsewhere", s.decoded_elsewhere},
           {"source_frames_dropped", s.selection.dropped},
           {"frames_repeated", s.selection.repeated},
           {"reorder_window_peak_bytes", s.window_peak_bytes},

@@ -113,6 +113,7 @@ StreamSnapshot StreamSession::Snapshot() const {
 
 void StreamSession::RunEgress() {
   const Status status = EgressLoop();
+  if (spec_.group) spec_.group->Leave(spec_.member, scheduler_);
   // No job may outlive the session's interest in it: stop them and take their reports.
   if (!status.ok()) {
     stop_.request_stop();
@@ -254,12 +255,16 @@ Status StreamSession::Submit(const std::shared_ptr<const UnitInput>& unit, RunSt
   // The first unit decodes and encodes frame by frame, so that the first byte is early.
   const bool hurry = unit->spec.index.value == 0 || scheduler_.worker_count() == 1;
   const Effort effort = degradation_.effort();
-  UnitTask task{.plan = plan_,
-                .encoder = effort == Effort::kFull ? encoder_ : faster_encoder_,
-                .input = unit,
-                .run = std::move(run),
-                .decode_ahead_bytes = hurry ? 0 : spec_.limits.decode_ahead_bytes,
-                .frame_step = FrameStep(effort)};
+  const TimePoint ordered = SteadyNow();
+  UnitOrder order{.stream = spec_.id,
+                  .task = {.plan = plan_,
+                           .encoder = effort == Effort::kFull ? encoder_ : faster_encoder_,
+                           .input = unit,
+                           .run = std::move(run),
+                           .decode_ahead_bytes = hurry ? 0 : spec_.limits.decode_ahead_bytes,
+                           .frame_step = FrameStep(effort)},
+                  .mailbox = mailbox_,
+                  .stop = stop_.get_token()};
   const JobSpec job{
       .unit = {spec_.id, unit->spec.index},
       .stream_number = spec_.number,
@@ -267,11 +272,16 @@ Status StreamSession::Submit(const std::shared_ptr<const UnitInput>& unit, RunSt
       .frames = static_cast<std::uint32_t>(std::max<std::int64_t>(1, unit->spec.frame_count())),
       .service_class = service_class_,
       .deadline = DeadlineOf(unit->spec)};
-  GOPMILL_RETURN_IF_ERROR(scheduler_.Submit(
-      job, std::make_unique<UnitJob>(std::move(task), mailbox_, stop_.get_token())));
+  if (spec_.group) {
+    spec_.group->Submit(spec_.member, job, std::move(order), scheduler_);
+  } else {
+    GOPMILL_RETURN_IF_ERROR(
+        scheduler_.Submit(job, std::make_unique<UnitJob>(OneOrder(std::move(order)))));
+  }
   ++jobs_out_;
   if (const auto record = records_.find(job.unit.index); record != records_.end()) {
     record->second.job = job;
+    record->second.ordered = ordered;
     record->second.effort = effort;
   }
   return OkStatus();
@@ -341,11 +351,12 @@ void StreamSession::LearnDemand(const UnitEnded& ended) {
   const UnitRecord& record = records_.at(report.unit.index);
   // What a unit costs that is not made as it was asked for says nothing of the others.
   if (spec_.admission && record.effort == Effort::kFull) {
-    spec_.admission->OnUnit(spec_.id, *plan_, report.cpu, report.opening, record.job.frames);
+    spec_.admission->OnUnit(spec_.id, *plan_, report.cpu, report.opening, record.job.frames,
+                            ended.stats.renditions == 1);
   }
   if (!spec_.degrades || report.unit.index.value == 0) return;
   const bool late = report.finished > record.job.deadline;
-  if (!degradation_.OnFinished(report.submitted, report.finished, late)) return;
+  if (!degradation_.OnFinished(record.ordered, report.finished, late)) return;
   const Effort effort = degradation_.effort();
   spdlog::warn("stream {} ({}): {}, its units are made with effort {}", spec_.id.value,
                spec_.source_name, late ? "the machine does not keep up" : "the machine keeps up",

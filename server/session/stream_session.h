@@ -27,6 +27,7 @@
 #include "base/thread_safety.h"
 #include "media/muxer.h"
 #include "scheduler/scheduler.h"
+#include "server/session/decode_group.h"
 #include "server/session/degradation.h"
 #include "server/session/ingest_loop.h"
 #include "server/session/mailbox.h"
@@ -59,6 +60,8 @@ struct SessionSpec {
   // Its source goes on whether or not the machine keeps up: then the pictures get less work.
   bool degrades = false;
   std::shared_ptr<StreamAdmission> admission;  // may be null: everything is let in
+  std::shared_ptr<DecodeGroup> group;          // may be null: it decodes for itself
+  std::size_t member = 0;                      // of the group
   std::shared_ptr<UnitObserver> observer;      // may be null
   std::unique_ptr<StreamSink> sink;
   std::function<void(StreamId)> on_closed;  // last call of the egress thread; may be empty
@@ -116,6 +119,7 @@ class StreamSession {
     double media_seconds = 0;
     TimePoint finished;
     JobSpec job;  // once submitted
+    TimePoint ordered{};
     Effort effort = Effort::kFull;
     Duration read{}, window_wait{};
     bool run_taken = false;  // its run has been handed on already

@@ -34,6 +34,7 @@ void StreamSnapshot::AddUnit(const JobReport& report, const UnitStats& unit, Eff
   selection.decoded += unit.selection.decoded;
   selection.dropped += unit.selection.dropped;
   selection.repeated += unit.selection.repeated;
+  decoded_elsewhere += unit.decoded_elsewhere ? 1 : 0;
   concealed += unit.concealed;
   damaged += unit.damaged;
   rate_corrections += unit.encodes - 1;

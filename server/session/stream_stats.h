@@ -63,6 +63,7 @@ struct StreamSnapshot {
   std::int64_t video_bytes = 0;   // coded video payload
   std::int64_t source_bytes = 0;  // compressed video taken in
   SelectionCounts selection;
+  std::int64_t decoded_elsewhere = 0;  // units that another rendition of the source has decoded
   std::int64_t concealed = 0, damaged = 0, audio_damaged = 0, repaired_timestamps = 0;
   bool truncated = false;
   std::int64_t retries = 0, rate_corrections = 0, vbv_violations = 0;

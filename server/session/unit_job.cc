@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/session/unit_job.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace gopmill {
@@ -26,24 +27,50 @@ class Poster : public UnitOutput {
   std::int64_t place_ = 0;
 };
 
+// The selector can be used once; a second run decodes from the history.
+UnitTask Attempt(UnitTask& task) {
+  return {.plan = task.plan,
+          .encoder = task.encoder,
+          .input = task.input,
+          .run = {.selector = std::move(task.run.selector), .history = task.run.history},
+          .decode_ahead_bytes = task.decode_ahead_bytes,
+          .frame_step = task.frame_step};
+}
+
+Duration Work(const UnitStats& stats) { return stats.decode + stats.filter + stats.encode; }
+
 }  // namespace
 
-UnitJob::UnitJob(UnitTask task, std::shared_ptr<Mailbox> mailbox, std::stop_token stop)
-    : task_(std::move(task)), mailbox_(std::move(mailbox)), stop_(std::move(stop)) {}
+UnitOrders OneOrder(UnitOrder order) {
+  UnitOrders orders;
+  orders.push_back(std::move(order));
+  return orders;
+}
+
+UnitJob::UnitJob(UnitOrders orders, ReportHandler on_report)
+    : orders_(std::move(orders)), on_report_(std::move(on_report)), stats_(orders_.size()) {}
+
+Result<std::vector<UnitStats>> UnitJob::Transcode(ContextCache& cache) {
+  std::vector<std::unique_ptr<Poster>> posters;
+  std::vector<UnitRendition> renditions;
+  for (UnitOrder& order : orders_) {
+    posters.push_back(std::make_unique<Poster>(*order.mailbox, order.task.input->spec.index));
+    renditions.push_back({Attempt(order.task), order.stop, posters.back().get()});
+  }
+  if (renditions.size() > 1) return TranscodeTogether(renditions, cache);
+  UnitRendition& only = renditions.front();
+  GOPMILL_ASSIGN_OR_RETURN(const UnitStats stats,
+                           TranscodeUnit(std::move(only.task), cache, only.stop, *only.output));
+  return std::vector<UnitStats>{stats};
+}
 
 JobOutcome UnitJob::Run(WorkerContext& worker) noexcept {
-  if (stop_.stop_requested()) return JobOutcome::kCancelled;
-  // The selector can be used once; a second run decodes from the history.
-  UnitTask task{.plan = task_.plan,
-                .encoder = task_.encoder,
-                .input = task_.input,
-                .run = {.selector = std::move(task_.run.selector), .history = task_.run.history},
-                .decode_ahead_bytes = task_.decode_ahead_bytes,
-                .frame_step = task_.frame_step};
-  Poster poster(*mailbox_, task_.input->spec.index);
+  if (std::ranges::any_of(orders_, [](const UnitOrder& o) { return o.stop.stop_requested(); })) {
+    return JobOutcome::kCancelled;
+  }
   auto& codecs = *static_cast<WorkerCodecs*>(worker.local);
   const CacheStats before = codecs.cache.Stats();
-  Result<UnitStats> result = TranscodeUnit(std::move(task), codecs.cache, stop_, poster);
+  Result<std::vector<UnitStats>> result = Transcode(codecs.cache);
   const CacheStats after = codecs.cache.Stats();
   // Encoders do not count: each unit uses one up, and idle time prepares them.
   worker.cold =
@@ -51,7 +78,7 @@ JobOutcome UnitJob::Run(WorkerContext& worker) noexcept {
   worker.opening = after.opening - before.opening;
   codecs.published->Publish(after);
   if (result.ok()) {
-    stats_ = *result;
+    stats_ = *std::move(result);
     error_.reset();
     return JobOutcome::kDone;
   }
@@ -60,7 +87,20 @@ JobOutcome UnitJob::Run(WorkerContext& worker) noexcept {
 }
 
 void UnitJob::OnReport(const JobReport& report) noexcept {
-  mailbox_->Post(UnitEnded{.report = report, .stats = stats_, .error = std::move(error_)});
+  if (on_report_) on_report_(report);
+  Duration work{};
+  for (const UnitStats& stats : stats_) work += Work(stats);
+  for (std::size_t i = 0; i < orders_.size(); ++i) {
+    JobReport own = report;
+    own.unit = {orders_[i].stream, orders_[i].task.input->spec.index};
+    const double share = work > Duration::zero() ? ToSeconds(Work(stats_[i])) / ToSeconds(work)
+                                                 : 1 / static_cast<double>(orders_.size());
+    if (orders_.size() > 1) {
+      own.cpu = FromSeconds(ToSeconds(report.cpu) * share);
+      own.opening = FromSeconds(ToSeconds(report.opening) * share);
+    }
+    orders_[i].mailbox->Post(UnitEnded{.report = own, .stats = stats_[i], .error = error_});
+  }
 }
 
 }  // namespace gopmill

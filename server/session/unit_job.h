@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The one meeting point of the scheduler, which knows jobs and costs, and the codec, which knows
-// packets: one unit of one stream as a job. Everything it produces is posted to the stream's
-// mailbox; it touches no session.
+// packets: one unit of one stream as a job, or of several streams that are decoded together.
+// Everything it produces is posted to the streams' mailboxes; it touches no session.
 //
 // Thread-safety: thread-compatible; run by one worker at a time.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <stop_token>
+#include <vector>
 
 #include "codec/context_cache.h"
 #include "codec/unit_transcoder.h"
@@ -29,18 +31,33 @@ struct WorkerCodecs : WorkerLocal {
   const std::shared_ptr<PublishedCacheStats> published;
 };
 
+// A unit of one stream, and who is to be told of it.
+struct UnitOrder {
+  StreamId stream;
+  UnitTask task;
+  std::shared_ptr<Mailbox> mailbox;
+  std::stop_token stop;
+};
+
+using UnitOrders = std::vector<UnitOrder>;
+UnitOrders OneOrder(UnitOrder order);
+
 class UnitJob : public Job {
  public:
-  UnitJob(UnitTask task, std::shared_ptr<Mailbox> mailbox, std::stop_token stop);
+  // Several orders must show the same pictures (ShowTheSame); they succeed or fail together. Each
+  // mailbox gets a report of its own, with its share of the CPU time. `on_report` may be empty.
+  using ReportHandler = std::function<void(const JobReport&)>;
+  explicit UnitJob(UnitOrders orders, ReportHandler on_report = {});
 
   JobOutcome Run(WorkerContext& worker) noexcept override;
   void OnReport(const JobReport& report) noexcept override;
 
  private:
-  UnitTask task_;
-  const std::shared_ptr<Mailbox> mailbox_;
-  const std::stop_token stop_;
-  UnitStats stats_;
+  Result<std::vector<UnitStats>> Transcode(ContextCache& cache);
+
+  UnitOrders orders_;
+  const ReportHandler on_report_;
+  std::vector<UnitStats> stats_;  // of each order
   std::optional<Error> error_;
 };
 

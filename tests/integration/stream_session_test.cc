@@ -80,12 +80,13 @@ TEST(StreamSession, StalledClientHoldsItsWindowWhileOthersFinish) {
   std::promise<void> let_go;
   std::shared_future<void> gate(let_go.get_future());
   constexpr std::size_t kWindow = 512 << 10;
-  TestStream stalled(*engine, 0, "ref-street.mpg", kSmallRequest,
-                     [gate](std::span<const std::uint8_t>) {
-                       gate.wait();
-                       return OkStatus();
-                     },
-                     {.window_bytes = kWindow});
+  TestStream stalled(
+      *engine, 0, "ref-street.mpg", kSmallRequest,
+      [gate](std::span<const std::uint8_t>) {
+        gate.wait();
+        return OkStatus();
+      },
+      [](SessionSpec& spec) { spec.limits.window_bytes = kWindow; });
   TestStream other(*engine, 1, "ref-talk.mpg", std::string(kSmallRequest) + " duration=20");
   EXPECT_EQ(other.Finish().snapshot.state, StreamState::kDone);
   const StreamSnapshot held = stalled.session().Snapshot();

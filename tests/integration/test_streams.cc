@@ -54,7 +54,7 @@ std::unique_ptr<Engine> MakeEngine(const std::string& policy, int workers) {
 }
 
 TestStream::TestStream(Engine& engine, std::uint64_t number, const std::string& movie,
-                       const std::string& params, OnWrite on_write, SessionLimits limits)
+                       const std::string& params, OnWrite on_write, const Adjust& adjust)
     : outcome_(std::make_shared<Outcome>()) {
   SessionSpec spec;
   spec.id = StreamId{number + 1};
@@ -64,8 +64,8 @@ TestStream::TestStream(Engine& engine, std::uint64_t number, const std::string& 
     return UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   };
   spec.request = Request(params);
-  spec.limits = limits;
   spec.sink = std::make_unique<CaptureSink>(outcome_, std::move(on_write));
+  if (adjust) adjust(spec);
   auto session = StreamSession::Start(std::move(spec), engine.scheduler());
   GOPMILL_CHECK(session.ok());
   session_ = std::move(session).value();

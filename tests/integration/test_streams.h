@@ -34,8 +34,10 @@ using OnWrite = std::function<Status(std::span<const std::uint8_t>)>;
 // A stream of a bundled movie that has been started.
 class TestStream {
  public:
+  // `adjust` may change the rest of the spec.
+  using Adjust = std::function<void(SessionSpec&)>;
   TestStream(Engine& engine, std::uint64_t number, const std::string& movie,
-             const std::string& params, OnWrite on_write = {}, SessionLimits limits = {});
+             const std::string& params, OnWrite on_write = {}, const Adjust& adjust = {});
   StreamSession& session() { return *session_; }
   // Waits for the end.
   Outcome Finish();

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 FPS, GOP = 30, 30
 QUERY = "live/in?width=640&height=360&fps=30&bitrate=600k&preset=veryfast&acodec=none"
@@ -22,7 +23,7 @@ def make_stream(folder, seconds):
 
 
 def start_server(program, folder, before=(), **settings):
-    """(process, RTSP port); `before`: words in front of the program, `settings`: GOPMILL_... of its environment."""
+    """(process, RTSP port, URL by HTTP); `before`: words in front of the program, `settings`: GOPMILL_... of its environment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -30,11 +31,17 @@ def start_server(program, folder, before=(), **settings):
                               stderr=subprocess.PIPE, text=True, env={**os.environ, **settings})
     for line in server.stderr:
         if "listening on http" in line:
+            base = line.split()[-1].rstrip("/")
             break
     else:
         sys.exit("the server did not start")
     threading.Thread(target=server.stderr.read, daemon=True).start()
-    return server, port
+    return server, port, base
+
+
+def cpu_seconds(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def ask(client, request):

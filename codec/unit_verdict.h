@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What becomes of the packets of a unit's passes: they go straight out, or wait until their pass
+// has been judged (unit_rate.h), and those of the best pass go out.
+//
+// Thread-safety: compatible.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "codec/unit_rate.h"
+#include "codec/unit_transcoder.h"
+#include "codec/vbv.h"
+
+namespace gopmill {
+
+class UnitVerdict {
+ public:
+  // All are borrowed. Writes encodes, concealed, bytes and vbv_violated of `stats`.
+  UnitVerdict(const UnitTask& task, UnitStats& stats, UnitOutput& output);
+
+  // Of the pass that runs or comes next.
+  [[nodiscard]] PassRate rate() const { return rate_.next(); }
+  void Add(av::Packet packet);
+  // A pass is over; false = another one is needed, and begins.
+  bool EndPass();
+  // When no more pass is needed: gives out what has been held back.
+  void Release();
+
+ private:
+  struct Pass {
+    explicit Pass(const EncoderSpec& spec);
+    void Add(av::Packet packet);
+    [[nodiscard]] double vbv_factor() const;
+
+    std::optional<VbvModel> vbv;
+    std::int64_t bytes = 0;
+    std::vector<av::Packet> packets;
+  };
+
+  const EncoderSpec& spec_;
+  UnitStats& stats_;
+  UnitOutput& output_;
+  const bool judged_;
+  UnitRate rate_;
+  std::optional<Pass> pass_, best_;  // the one that runs; the best so far
+};
+
+}  // namespace gopmill

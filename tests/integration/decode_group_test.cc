@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Renditions of one source that are decoded together make the same bytes as each on its own, and
+// none waits for one that has left.
+#include "server/session/decode_group.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "media/source.h"
+#include "server/session/packet_tee.h"
+#include "tests/integration/test_streams.h"
+
+namespace gopmill::test {
+namespace {
+
+using testing::Each;
+using testing::ElementsAreArray;
+
+const std::vector<std::string> kLadder = {
+    "width=256 height=144 bitrate=300k maxrate=400k bufsize=400k preset=ultrafast acodec=none",
+    "width=192 height=108 bitrate=150k preset=ultrafast acodec=none",
+    "width=128 height=72 crf=30 preset=ultrafast acodec=none",
+};
+constexpr const char* kHalfSecondUnits = " unit=0.5 duration=4";
+
+// The streams of a ladder, which read one source.
+class Ladder {
+ public:
+  Ladder(Engine& engine, const std::string& movie, std::shared_ptr<DecodeGroup> group,
+         const OnWrite& first_on_write = {})
+      : tee_(std::make_shared<PacketTee>(
+            [movie](const std::stop_token& stop) -> Result<std::unique_ptr<PacketSource>> {
+              UniqueFd file(open(MoviePath(movie).c_str(), O_RDONLY | O_CLOEXEC));
+              GOPMILL_ASSIGN_OR_RETURN(auto source, Source::Open(std::move(file), stop));
+              return std::unique_ptr<PacketSource>(std::move(source));
+            },
+            kLadder.size(), std::make_shared<LiveClock>())) {
+    for (std::size_t i = 0; i < kLadder.size(); ++i) {
+      streams_.push_back(std::make_unique<TestStream>(
+          engine, i, movie, kLadder[i] + kHalfSecondUnits, i == 0 ? first_on_write : OnWrite(),
+          [&](SessionSpec& spec) {
+            spec.group = group;
+            spec.member = i;
+            spec.limits.window_units = 2;  // later units are planned when earlier ones are done
+            spec.open_packets = [tee = tee_, i](const std::stop_token& stop) {
+              return tee->Open(i, stop);
+            };
+          }));
+    }
+  }
+  StreamSession& session(std::size_t i) { return streams_[i]->session(); }
+  std::vector<Outcome> Finish() {
+    std::vector<Outcome> outcomes;
+    for (auto& stream : streams_) outcomes.push_back(stream->Finish());
+    return outcomes;
+  }
+
+ private:
+  std::shared_ptr<PacketTee> tee_;
+  std::vector<std::unique_ptr<TestStream>> streams_;
+};
+
+std::vector<std::uint64_t> Hashes(const std::vector<Outcome>& outcomes) {
+  std::vector<std::uint64_t> hashes;
+  for (const Outcome& outcome : outcomes) hashes.push_back(HashOf(outcome.bytes));
+  return hashes;
+}
+
+std::vector<StreamState> States(const std::vector<Outcome>& outcomes) {
+  std::vector<StreamState> states;
+  for (const Outcome& outcome : outcomes) states.push_back(outcome.snapshot.state);
+  return states;
+}
+
+// Closed GOPs, runs of chained units, open GOPs.
+class DecodeGroupTest : public testing::TestWithParam<const char*> {
+ protected:
+  std::unique_ptr<Engine> engine = MakeEngine("hearth", 2);
+};
+
+TEST_P(DecodeGroupTest, OneDecodeMakesTheSameBytes) {
+  const auto alone = Ladder(*engine, GetParam(), nullptr).Finish();
+  ASSERT_THAT(States(alone), Each(StreamState::kDone));
+  const auto group = std::make_shared<DecodeGroup>(kLadder.size(), 1000.0);  // never divided
+  const auto together = Ladder(*engine, GetParam(), group).Finish();
+  EXPECT_THAT(States(together), Each(StreamState::kDone));
+  EXPECT_THAT(Hashes(together), ElementsAreArray(Hashes(alone)));
+  const StreamSnapshot& first = together.front().snapshot;
+  EXPECT_EQ(first.decoded_elsewhere, 0);
+  EXPECT_EQ(first.selection.decoded, alone.front().snapshot.selection.decoded);
+  for (std::size_t i = 1; i < together.size(); ++i) {
+    const StreamSnapshot& other = together[i].snapshot;
+    EXPECT_EQ(other.decoded_elsewhere, other.units_done);
+    EXPECT_EQ(other.selection.decoded, 0);
+    EXPECT_GT(other.stages.cpu.count(), 0);
+  }
+}
+
+TEST_P(DecodeGroupTest, DividedWhereOneWorkerIsNotEnoughAndTheSameBytes) {
+  const auto alone = Ladder(*engine, GetParam(), nullptr).Finish();
+  const auto group = std::make_shared<DecodeGroup>(kLadder.size(), 0.0);  // as soon as it can be
+  const auto divided = Ladder(*engine, GetParam(), group).Finish();
+  EXPECT_THAT(States(divided), Each(StreamState::kDone));
+  EXPECT_THAT(Hashes(divided), ElementsAreArray(Hashes(alone)));
+  if (GetParam() != std::string_view("ref-talk.mpg")) return;
+  // Each unit begins a run: the second half has been divided once, and its part once more.
+  for (const Outcome& outcome : divided) EXPECT_GT(outcome.snapshot.selection.decoded, 0);
+  EXPECT_GT(divided[1].snapshot.decoded_elsewhere, 0) << "from the start they were together";
+}
+
+TEST_P(DecodeGroupTest, NobodyWaitsForAStreamThatWasCancelled) {
+  std::atomic<Ladder*> running = nullptr;
+  Ladder ladder(*engine, GetParam(), std::make_shared<DecodeGroup>(kLadder.size()),
+                [&](std::span<const std::uint8_t>) {
+                  if (Ladder* ladder_now = running) ladder_now->session(1).Cancel();
+                  return OkStatus();
+                });
+  running = &ladder;
+  const auto outcomes = ladder.Finish();  // ends
+  EXPECT_NE(outcomes[1].snapshot.state, StreamState::kRunning);
+  EXPECT_EQ(engine->scheduler().Stats().waiting_units, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sources, DecodeGroupTest,
+                         testing::Values("ref-talk.mpg", "modern-720p.mp4", "open-gop-480p.ts"),
+                         [](const auto& source) {
+                           std::string name = source.param;
+                           std::erase_if(name, [](char c) { return std::isalnum(c) == 0; });
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace gopmill::test
