@@ -44,9 +44,6 @@ constexpr double kHorizon = 6;       // frames over which a surplus or debt is s
 constexpr double kLeastShare = 0.2;  // of the mean rate that is left to inter frames in any debt
 constexpr double kGroupPerP = 1.4;   // bits of a mini-GOP for those of its P frame, at least
 constexpr std::size_t kTail = 8;     // frames that stand for those not seen yet
-// Bits of so many mean frames are left over by the frames that the encoder still holds when the
-// last one is sent, and by the caution above: without it units came out 4 % small in the mean.
-constexpr double kUnspent = 2.5;
 // A change as large as this many times its neighbours', and in steps, is a cut.
 constexpr double kCutRatio = 2.5, kCutChange = 5;
 
@@ -108,7 +105,8 @@ double Spatial(const AVFrame& frame) {
 RateControl::RateControl(const Unit& unit)
     : pixels_(static_cast<double>(unit.width) * unit.height),
       frames_(unit.frames > 0 ? static_cast<double>(unit.frames) : 2 * unit.fps.ToDouble()),
-      target_bits_(static_cast<double>(unit.bps) * (frames_ + kUnspent) / unit.fps.ToDouble()) {}
+      target_bits_(static_cast<double>(unit.bps) * (frames_ + unit.unspent) / unit.fps.ToDouble()) {
+}
 
 double RateControl::crf() const { return RoundedCrf(crf_); }
 

@@ -7,7 +7,9 @@ extern "C" {
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
+#include "codec/av1_gate.h"
 #include "codec/encoder_settings.h"
 #include "media/av_error.h"
 
@@ -40,6 +42,10 @@ std::size_t FramesHeld(const EncoderSpec& spec) {
 constexpr std::int64_t kLookaheadShare = 6;  // of a unit's frames: one in so many
 constexpr int kLeastLookahead = 3;
 constexpr int kX265Delay = 2;  // frames
+
+double Unspent(const EncoderSpec& spec) {
+  return spec.codec == VideoCodec::kMpeg4 ? kUnspentMpeg4 : kUnspentX264;
+}
 
 }  // namespace
 
@@ -81,6 +87,7 @@ VideoEncoder::~VideoEncoder() { CloseCodec(); }
 void VideoEncoder::CloseCodec() {
   if (context_ != nullptr && opened_.ok() && spec_.codec == VideoCodec::kAv1) {
     const av::Packet packet = av::NewPacket();
+    PassGate();
     if (!fed_frame_) {
       const av::Frame frame = av::NewFrame();
       frame->format = spec_.pixel_format;
@@ -94,6 +101,13 @@ void VideoEncoder::CloseCodec() {
     while (avcodec_receive_packet(context_.get(), packet.get()) >= 0) av_packet_unref(packet.get());
   }
   context_.reset();
+  if (std::exchange(passed_gate_, false)) Av1Gate::Instance().EndEncoding();
+}
+
+// Before the first frame.
+void VideoEncoder::PassGate() {
+  if (spec_.codec != VideoCodec::kAv1 || std::exchange(passed_gate_, true)) return;
+  Av1Gate::Instance().BeginEncoding();
 }
 
 Status VideoEncoder::OpenCodec(const UnitSettings& unit) {
@@ -103,7 +117,10 @@ Status VideoEncoder::OpenCodec(const UnitSettings& unit) {
   context_.reset(avcodec_alloc_context3(codec));
   GOPMILL_CHECK(context_ != nullptr);
   GOPMILL_RETURN_IF_ERROR(ApplySettings(spec_, unit, *context_));
+  const bool gated = spec_.codec == VideoCodec::kAv1;
+  if (gated) Av1Gate::Instance().BeginOpening();
   const int ret = avcodec_open2(context_.get(), codec, nullptr);
+  if (gated) Av1Gate::Instance().EndOpening();
   // libavcodec 5.1 does not tell it for x265, all of whose presets have a B pyramid.
   if (spec_.codec == VideoCodec::kHevc) context_->has_b_frames = kX265Delay;
   return ret < 0 ? Status(av::AvError("The video encoder could not be opened", ret)) : OkStatus();
@@ -119,7 +136,8 @@ void VideoEncoder::SetBitrate(std::int64_t bps, std::int64_t frames) {
     opened_ = OpenCodec({.bps = bps, .frames = frames});
     return;
   }
-  control_.emplace(RateControl::Unit{spec_.width, spec_.height, spec_.fps, bps, frames});
+  control_.emplace(
+      RateControl::Unit{spec_.width, spec_.height, spec_.fps, bps, frames, Unspent(spec_)});
   const int wanted = UnitLookahead(spec_, frames);
   if (context_ == nullptr || wanted != lookahead_) {
     opened_ = OpenCodec({.bps = bps, .frames = frames, .lookahead = wanted});
@@ -137,6 +155,7 @@ void VideoEncoder::SetConstantQuality(double crf, std::int64_t frames) {
 
 // Gives the codec its next frame, or the end when there is none left.
 Status VideoEncoder::Feed() {
+  PassGate();
   int ret = 0;
   if (held_.empty()) {
     fed_end_ = true;
@@ -171,8 +190,8 @@ Status VideoEncoder::Send(const AVFrame* frame) {
   copy->pict_type = AV_PICTURE_TYPE_NONE;
   if (SteeredByCrf(spec_) && !constant_quality_) {
     if (!control_) {
-      control_.emplace(
-          RateControl::Unit{spec_.width, spec_.height, spec_.fps, spec_.nominal_bps, 0});
+      control_.emplace(RateControl::Unit{spec_.width, spec_.height, spec_.fps, spec_.nominal_bps, 0,
+                                         Unspent(spec_)});
     }
     control_->Observe(*copy);
   }

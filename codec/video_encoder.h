@@ -105,6 +105,7 @@ class VideoEncoder {
   explicit VideoEncoder(EncoderSpec spec) : spec_(std::move(spec)) {}
   Status OpenCodec(const UnitSettings& unit);
   void CloseCodec();
+  void PassGate();
   void OpenIfNot();
   Status Feed();
 
@@ -115,6 +116,7 @@ class VideoEncoder {
   std::optional<RateControl> control_;
   bool constant_quality_ = false;
   std::deque<av::Frame> held_;  // in front of the codec
+  bool passed_gate_ = false;    // av1_gate.h
   bool fed_frame_ = false, draining_ = false, fed_end_ = false;
 };
 
