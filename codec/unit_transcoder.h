@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The heart: one unit in, its coded packets out, on the calling thread. decode -> deinterlace ->
-// select by the grid -> scale -> encode. Touches nothing shared.
+// select by the grid -> scale -> encode. Touches nothing shared, but for AV1 (av1_gate.h).
 //
 // Chained units. Within a run the decoder is handed on. A unit that has a successor decodes ahead
 // of its encoder (up to `decode_ahead_bytes` of scaled frames) and hands its run on as soon as its
