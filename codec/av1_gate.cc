@@ -10,6 +10,18 @@ namespace {
 constexpr std::chrono::milliseconds kGrace{20};
 
 thread_local int encoding_here = 0;
+thread_local Duration waited_here{};
+
+class Waiting {
+ public:
+  Waiting() = default;
+  ~Waiting() { waited_here += SteadyNow() - start_; }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  const TimePoint start_ = SteadyNow();
+};
 
 }  // namespace
 
@@ -18,7 +30,10 @@ Av1Gate& Av1Gate::Instance() {
   return gate;
 }
 
+Duration Av1Gate::WaitedHere() { return waited_here; }
+
 void Av1Gate::BeginOpening() {
+  const Waiting waiting;
   const MutexLock lock(mutex_);
   ++wanted_;
   returning_ = std::max(0, returning_ - 1);
@@ -35,6 +50,7 @@ void Av1Gate::EndOpening() {
 }
 
 void Av1Gate::BeginEncoding() {
+  const Waiting waiting;
   const MutexLock lock(mutex_);
   // Whoever wants to open waits for this thread's other encoders, too.
   while (encoding_here == 0) {

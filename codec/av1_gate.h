@@ -28,6 +28,8 @@ class Av1Gate {
   // Before an encoder's first frame, and after it has been closed.
   void BeginEncoding();
   void EndEncoding();
+  // How long the calling thread has waited in gates, ever.
+  static Duration WaitedHere();
 
  private:
   Mutex mutex_;  // guards all below

@@ -180,7 +180,9 @@ namespace {
 
 // Opening takes about 1 ms whatever the size: for small pictures a tenth of a unit's time, for
 // large ones nothing, while the memory of an encoder that waits grows with the picture.
+// Opening one for AV1 may have to wait for others (av1_gate.h).
 bool WorthPreparing(const EncoderSpec& spec) {
+  if (spec.codec == VideoCodec::kAv1) return false;
   constexpr int kMaxPixels = 720 * 576;
   return spec.width * spec.height <= kMaxPixels;
 }

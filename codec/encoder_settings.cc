@@ -27,7 +27,8 @@ namespace {
 // --- tables -----------------------------------------------------------------------------------
 
 // Same order as enum Preset. x264 and x265 share their names; SVT-AV1, VP9 (cpu-used of the "good"
-// deadline) and MPEG-4 have scales of their own.
+// deadline) and MPEG-4 have scales of their own. SVT-AV1 below 6 would use other tables of block
+// sizes, which all its encoders in a process share (av1_gate.h).
 struct PresetRow {
   const char* x26x;
   int x264_lookahead;
@@ -44,8 +45,8 @@ constexpr std::array<PresetRow, 9> kPresets = {{
     {"fast", 30, 8, 4, FF_MB_DECISION_RD, 0},
     {"medium", 40, 7, 3, FF_MB_DECISION_RD, 1},
     {"slow", 50, 6, 2, FF_MB_DECISION_RD, 2},
-    {"slower", 60, 5, 1, FF_MB_DECISION_RD, 2},
-    {"veryslow", 60, 4, 0, FF_MB_DECISION_RD, 2},
+    {"slower", 60, 6, 1, FF_MB_DECISION_RD, 2},
+    {"veryslow", 60, 6, 0, FF_MB_DECISION_RD, 2},
 }};
 const PresetRow& RowOf(Preset preset) { return kPresets.at(static_cast<std::size_t>(preset)); }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -66,7 +67,7 @@ void DecodeGroup::Submit(std::size_t member, const JobSpec& spec, UnitOrder orde
   const bool first_of_all = unit.index > newest_;
   newest_ = std::max(newest_, unit.index);
   const bool begins_run = unit.cut != CutKind::kChained;
-  if (first_of_all && begins_run && scheduler.worker_count() > 1) DivideParts(unit.index);
+  if (first_of_all && begins_run) DivideParts(unit.index, scheduler.worker_count());
   waiting_[unit.index].push_back({member, spec, std::move(order)});
   SubmitReady(scheduler);
 }
@@ -85,10 +86,12 @@ void DecodeGroup::Leave(std::size_t member, Scheduler& scheduler) {
 }
 
 // No unit from `from` on has come yet.
-void DecodeGroup::DivideParts(UnitIndex from) {
+void DecodeGroup::DivideParts(UnitIndex from, int workers) {
   Layout next{.from = from, .part = layouts_.back().part};
   const std::size_t parts = parts_.size();
   for (std::size_t part = 0; part < parts; ++part) {
+    const std::set<std::size_t> in_use(next.part.begin(), next.part.end());
+    if (in_use.size() >= static_cast<std::size_t>(workers)) break;
     const Part& measured = parts_[part];
     if (measured.units < kFewestMeasured || measured.load <= most_load_) continue;
     Divide(part, next);
@@ -167,10 +170,10 @@ void DecodeGroup::SubmitUnit(Unit unit, std::size_t part, Scheduler& scheduler) 
   const double seconds =
       static_cast<double>(first.input->spec.frame_count()) / first.plan->grid.fps().ToDouble();
   const bool own_threads = HasOwnThreads(first.plan->target.vcodec);
-  const auto note = [self = shared_from_this(), part, seconds,
-                     own_threads](const JobReport& report) {
+  const auto note = [self = shared_from_this(), part, seconds, own_threads](const JobReport& report,
+                                                                            Duration waited) {
     if (report.outcome != JobOutcome::kDone) return;
-    const Duration took = own_threads ? report.finished - report.started : report.cpu;
+    const Duration took = own_threads ? report.finished - report.started - waited : report.cpu;
     self->Note(part, ToSeconds(took - report.opening) / seconds);
   };
   std::vector<JobSpec> specs;

@@ -6,9 +6,9 @@
 //
 // One worker then makes all renditions of a unit. Where that takes it too long (kTogetherLoad),
 // they are divided into two parts for good, each decodes on its own, and another worker takes its
-// part; so again, until each part is quick enough or one rendition. A division begins with a unit
-// that begins a run: inside of one there is one decoder. A source without another key frame is not
-// divided.
+// part; so again, until each part is quick enough or one rendition, or each worker has one. A
+// division begins with a unit that begins a run: inside of one there is one decoder. A source
+// without another key frame is not divided.
 //
 // Thread-safety: safe.
 #pragma once
@@ -61,7 +61,7 @@ class DecodeGroup : public std::enable_shared_from_this<DecodeGroup> {
     double load = 0;  // mean of late
     int units = 0;    // in it
   };
-  void DivideParts(UnitIndex from) GOPMILL_REQUIRES(mutex_);
+  void DivideParts(UnitIndex from, int workers) GOPMILL_REQUIRES(mutex_);
   void Divide(std::size_t part, Layout& layout) GOPMILL_REQUIRES(mutex_);
   const Layout& LayoutOf(UnitIndex unit) const GOPMILL_REQUIRES(mutex_);
   void SubmitReady(Scheduler& scheduler) GOPMILL_REQUIRES(mutex_);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "codec/av1_gate.h"
+
 namespace gopmill {
 namespace {
 
@@ -70,7 +72,9 @@ JobOutcome UnitJob::Run(WorkerContext& worker) noexcept {
   }
   auto& codecs = *static_cast<WorkerCodecs*>(worker.local);
   const CacheStats before = codecs.cache.Stats();
+  const Duration waited_before = Av1Gate::WaitedHere();
   Result<std::vector<UnitStats>> result = Transcode(codecs.cache);
+  waited_ = Av1Gate::WaitedHere() - waited_before;
   const CacheStats after = codecs.cache.Stats();
   // Encoders do not count: each unit uses one up, and idle time prepares them.
   worker.cold =
@@ -87,7 +91,7 @@ JobOutcome UnitJob::Run(WorkerContext& worker) noexcept {
 }
 
 void UnitJob::OnReport(const JobReport& report) noexcept {
-  if (on_report_) on_report_(report);
+  if (on_report_) on_report_(report, waited_);
   Duration work{};
   for (const UnitStats& stats : stats_) work += Work(stats);
   for (std::size_t i = 0; i < orders_.size(); ++i) {

@@ -45,8 +45,9 @@ UnitOrders OneOrder(UnitOrder order);
 class UnitJob : public Job {
  public:
   // Several orders must show the same pictures (ShowTheSame); they succeed or fail together. Each
-  // mailbox gets a report of its own, with its share of the CPU time. `on_report` may be empty.
-  using ReportHandler = std::function<void(const JobReport&)>;
+  // mailbox gets a report of its own, with its share of the CPU time. `on_report` may be empty; it
+  // also hears how long the job has waited for other AV1 encoders (codec/av1_gate.h).
+  using ReportHandler = std::function<void(const JobReport&, Duration waited)>;
   explicit UnitJob(UnitOrders orders, ReportHandler on_report = {});
 
   JobOutcome Run(WorkerContext& worker) noexcept override;
@@ -59,6 +60,7 @@ class UnitJob : public Job {
   const ReportHandler on_report_;
   std::vector<UnitStats> stats_;  // of each order
   std::optional<Error> error_;
+  Duration waited_{};
 };
 
 }  // namespace gopmill
