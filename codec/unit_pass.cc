@@ -5,7 +5,6 @@ extern "C" {
 #include <libavutil/imgutils.h>
 }
 
-#include <deque>
 #include <string>
 #include <utility>
 
@@ -36,14 +35,8 @@ std::size_t UnitPass::FrameBytes(const EncoderSpec& spec) {
   return bytes > 0 ? static_cast<std::size_t>(bytes) : 1;
 }
 
-UnitPass::UnitPass(const UnitTask& task, ContextCache& cache, const std::stop_token& stop,
-                   UnitStats& stats, UnitOutput& output)
-    : task_(task),
-      spec_(task.input->spec),
-      cache_(cache),
-      stop_(stop),
-      stats_(stats),
-      output_(output) {}
+UnitPass::UnitPass(const UnitTask& task, ContextCache& cache, UnitStats& stats, UnitOutput& output)
+    : task_(task), spec_(task.input->spec), cache_(cache), stats_(stats), output_(output) {}
 
 UnitPass::~UnitPass() {
   if (filter_) cache_.GiveFilter(std::move(filter_));
@@ -69,15 +62,6 @@ Result<av::Frame> UnitPass::Scale(const AVFrame& frame) {
   GOPMILL_ASSIGN_OR_RETURN(const bool got, filter_->Filter(&frame, *out));
   if (!got) return InternalError("The scaler swallowed a frame.");
   return out;
-}
-
-Result<av::Frame> UnitPass::NextFrame(FrameSelector& selector, std::int64_t n) {
-  FrameSelector::Selected selected;
-  {
-    const Stopwatch watch(stats_.decode);
-    GOPMILL_ASSIGN_OR_RETURN(selected, selector.Select(n));
-  }
-  return Make(selected, n);
 }
 
 Result<av::Frame> UnitPass::Make(const FrameSelector::Selected& selected, std::int64_t n) {
@@ -159,28 +143,6 @@ Status UnitPass::Finish(const PacketHandler& on_packet) {
   if (packets_ == spec_.frame_count()) return OkStatus();
   return InternalError("The encoder made " + std::to_string(packets_) + " packets of " +
                        std::to_string(spec_.frame_count()) + " frames.");
-}
-
-Status UnitPass::Run(FrameSelector& selector, const PassRate& rate, const PacketHandler& on_packet,
-                     const DecodedHandler& on_decoded) {
-  GOPMILL_RETURN_IF_ERROR(Open(rate));
-  const std::size_t room =
-      spec_.ends_run ? 0 : task_.decode_ahead_bytes / FrameBytes(*task_.encoder);
-  std::deque<av::Frame> ahead;
-  std::int64_t decoded = spec_.first_frame;
-  for (std::int64_t encoded = spec_.first_frame; encoded < spec_.end_frame;) {
-    if (stop_.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
-    if (decoded < spec_.end_frame && (ahead.empty() || ahead.size() < room)) {
-      GOPMILL_ASSIGN_OR_RETURN(av::Frame frame, NextFrame(selector, decoded));
-      ahead.push_back(std::move(frame));
-      if (++decoded == spec_.end_frame) on_decoded();
-      continue;
-    }
-    GOPMILL_RETURN_IF_ERROR(Encode(*ahead.front(), on_packet));
-    ahead.pop_front();
-    ++encoded;
-  }
-  return Finish(on_packet);
 }
 
 }  // namespace gopmill

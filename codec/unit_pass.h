@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One pass over one unit: frames in order from the selector, through the scaler, into one encoder.
-// A unit takes one pass, or several where its rate has to be judged (unit_rate.h). Run does a whole
-// pass; who has the frames already (several passes over one decode) calls the steps itself.
+// One pass over one unit: decoded frames in order, through the scaler, into one encoder. A unit
+// takes one pass, or several where its rate has to be judged (unit_rate.h). Open, then for each
+// output frame of the unit Make and Encode, then Finish.
 //
 // Thread-safety: thread-affine to the worker that runs the unit.
 #pragma once
@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <stop_token>
 
 #include "codec/unit_rate.h"
 #include "codec/unit_transcoder.h"
@@ -20,20 +19,13 @@ namespace gopmill {
 class UnitPass {
  public:
   // All are borrowed for the life of the pass.
-  UnitPass(const UnitTask& task, ContextCache& cache, const std::stop_token& stop, UnitStats& stats,
-           UnitOutput& output);
+  UnitPass(const UnitTask& task, ContextCache& cache, UnitStats& stats, UnitOutput& output);
   ~UnitPass();  // gives the scaler back
   UnitPass(const UnitPass&) = delete;
   UnitPass& operator=(const UnitPass&) = delete;
 
   using PacketHandler = std::function<void(av::Packet)>;
-  using DecodedHandler = std::function<void()>;  // the unit's last frame has been decoded
 
-  // Once. kCancelled when the stop token was asked for.
-  Status Run(FrameSelector& selector, const PassRate& rate, const PacketHandler& on_packet,
-             const DecodedHandler& on_decoded);
-
-  // The steps of Run: Open, then for each output frame of the unit Make and Encode, then Finish.
   Status Open(const PassRate& rate);
   Result<av::Frame> Make(const FrameSelector::Selected& selected, std::int64_t n);
   Status Encode(const AVFrame& frame, const PacketHandler& on_packet);
@@ -43,7 +35,6 @@ class UnitPass {
 
  private:
   void TakeRate(const PassRate& rate);
-  Result<av::Frame> NextFrame(FrameSelector& selector, std::int64_t n);
   Result<av::Frame> Scale(const AVFrame& frame);
   Result<av::Frame> Black();
   Status Send(const AVFrame* frame, const PacketHandler& on_packet);
@@ -53,7 +44,6 @@ class UnitPass {
   const UnitTask& task_;
   const UnitSpec& spec_;
   ContextCache& cache_;
-  const std::stop_token& stop_;
   UnitStats& stats_;
   UnitOutput& output_;
   std::unique_ptr<FrameFilter> filter_;

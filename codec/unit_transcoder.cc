@@ -13,8 +13,6 @@
 namespace gopmill {
 namespace {
 
-Error Cancelled() { return {.code = Code::kCancelled, .message = "Cancelled."}; }
-
 std::shared_ptr<const RunHistory> Extend(const std::shared_ptr<const RunHistory>& before,
                                          const std::shared_ptr<const UnitInput>& unit) {
   auto after = before ? std::make_shared<RunHistory>(*before) : std::make_shared<RunHistory>();
@@ -56,79 +54,51 @@ Result<std::unique_ptr<FrameSelector>> SelectorFor(UnitTask& task, ContextCache&
   return selector;
 }
 
-// Hands the run on, or gives its decoder back to the worker.
-class RunEnd {
- public:
-  RunEnd(const UnitTask& task, ContextCache& cache, UnitStats& stats, UnitOutput& output)
-      : task_(task), cache_(cache), stats_(stats), output_(output) {}
-
-  void Decoded(std::unique_ptr<FrameSelector>& selector) {
-    stats_.selection = selector->counts();
-    stats_.damaged = selector->damaged();
-    if (task_.input->spec.ends_run) {
-      cache_.GiveDecoder(*task_.plan->source, selector->TakeDecoder());
-      return;
-    }
-    HandOn(task_, std::move(selector), output_);
-  }
-  // Without a selector, who comes next decodes the run again, or has one from elsewhere.
-  static void HandOn(const UnitTask& task, std::unique_ptr<FrameSelector> selector,
-                     UnitOutput& output) {
-    auto state = std::make_unique<RunState>();
-    state->selector = std::move(selector);
-    state->history = Extend(task.run.history, task.input);
-    output.OnRunReady(std::move(state));
-  }
-
- private:
-  const UnitTask& task_;
-  ContextCache& cache_;
-  UnitStats& stats_;
-  UnitOutput& output_;
-};
-
-// Passes over the unit again until one is good, or no better one can be had, each with a decode of
-// its own that hands nothing on.
-Status PassAgain(UnitTask& task, ContextCache& cache, const std::stop_token& stop, UnitStats& stats,
-                 UnitOutput& output, UnitVerdict& verdict) {
-  do {
-    task.run.selector.reset();
-    GOPMILL_ASSIGN_OR_RETURN(auto selector, SelectorFor(task, cache));
-    UnitPass pass(task, cache, stop, stats, output);
-    GOPMILL_RETURN_IF_ERROR(pass.Run(
-        *selector, verdict.rate(), [&](av::Packet packet) { verdict.Add(std::move(packet)); },
-        [&] { cache.GiveDecoder(*task.plan->source, selector->TakeDecoder()); }));
-  } while (!verdict.EndPass());
-  return OkStatus();
-}
-
 // One rendition of those that are made together.
-struct Member {
+class Member {
+ public:
   Member(UnitRendition& wanted, ContextCache& cache)
-      : rendition(wanted), verdict(wanted.task, stats, *wanted.output) {
-    pass.emplace(wanted.task, cache, wanted.stop, stats, *wanted.output);
+      : rendition(wanted), verdict(wanted.task, stats, *wanted.output), cache_(cache) {}
+
+  [[nodiscard]] bool stopped() const { return rendition.stop.stop_requested(); }
+  Status BeginPass() {
+    pass_.emplace(rendition.task, cache_, stats, *rendition.output);
+    return pass_->Open(verdict.rate());
+  }
+  Result<av::Frame> Make(const FrameSelector::Selected& selected, std::int64_t n) {
+    return pass_->Make(selected, n);
+  }
+  Status Encode(const AVFrame& frame) { return pass_->Encode(frame, add_); }
+  // Gives the scaler back.
+  Status EndPass() {
+    GOPMILL_RETURN_IF_ERROR(pass_->Finish(add_));
+    pass_.reset();
+    return OkStatus();
   }
 
   UnitRendition& rendition;
   UnitStats stats;
   UnitVerdict verdict;
-  std::optional<UnitPass> pass;  // the first
-  const UnitPass::PacketHandler add = [this](av::Packet packet) { verdict.Add(std::move(packet)); };
-};
-using Members = std::vector<std::unique_ptr<Member>>;
 
-// The first passes of all over one decode, which runs ahead as far as all of them may.
+ private:
+  ContextCache& cache_;
+  std::optional<UnitPass> pass_;  // the one that runs
+  const UnitPass::PacketHandler add_ = [this](av::Packet p) { verdict.Add(std::move(p)); };
+};
+using Members = std::vector<Member*>;
+
+// One pass of each member over one decode, which runs ahead as far as all of them may.
 class PassTogether {
  public:
-  PassTogether(Members& members, FrameSelector& selector)
+  PassTogether(const Members& members, FrameSelector& selector)
       : members_(members),
         selector_(selector),
         spec_(members.front()->rendition.task.input->spec),
         room_(Room()),
         next_(spec_.first_frame) {}
 
+  // `on_decoded`: the unit's last frame has been decoded, and the selector is not used any more.
   Status Run(const std::function<void()>& on_decoded);
-  [[nodiscard]] Duration decode() const { return decode_; }
 
  private:
   using Picture = std::vector<av::Frame>;  // in the size of each member
@@ -136,32 +106,32 @@ class PassTogether {
   Status Decode();
   Status EncodeOne();
 
-  Members& members_;
+  const Members& members_;
   FrameSelector& selector_;
   const UnitSpec& spec_;
   const std::size_t room_;  // pictures
   std::int64_t next_;
   std::deque<Picture> ahead_;
-  Duration decode_{};
 };
 
 std::size_t PassTogether::Room() const {
   std::size_t bytes = 0, picture = 0;
-  for (const auto& member : members_) {
+  for (const Member* member : members_) {
     bytes = std::max(bytes, member->rendition.task.decode_ahead_bytes);
     picture += UnitPass::FrameBytes(*member->rendition.task.encoder);
   }
   return std::max<std::size_t>(1, spec_.ends_run ? 0 : bytes / picture);
 }
 
+// Each has its share of the decoding time.
 Status PassTogether::Decode() {
   const TimePoint begin = SteadyNow();
   GOPMILL_ASSIGN_OR_RETURN(const FrameSelector::Selected selected, selector_.Select(next_));
-  decode_ += SteadyNow() - begin;
+  const Duration took = (SteadyNow() - begin) / static_cast<std::int64_t>(members_.size());
   Picture picture;
-  for (auto& member : members_) {
-    if (member->rendition.stop.stop_requested()) return Cancelled();
-    GOPMILL_ASSIGN_OR_RETURN(av::Frame frame, member->pass->Make(selected, next_));
+  for (Member* member : members_) {
+    member->stats.decode += took;
+    GOPMILL_ASSIGN_OR_RETURN(av::Frame frame, member->Make(selected, next_));
     picture.push_back(std::move(frame));
   }
   ahead_.push_back(std::move(picture));
@@ -171,18 +141,18 @@ Status PassTogether::Decode() {
 
 Status PassTogether::EncodeOne() {
   for (std::size_t i = 0; i < members_.size(); ++i) {
-    if (members_[i]->rendition.stop.stop_requested()) return Cancelled();
-    GOPMILL_RETURN_IF_ERROR(members_[i]->pass->Encode(*ahead_.front()[i], members_[i]->add));
+    GOPMILL_RETURN_IF_ERROR(members_[i]->Encode(*ahead_.front()[i]));
   }
   ahead_.pop_front();
   return OkStatus();
 }
 
 Status PassTogether::Run(const std::function<void()>& on_decoded) {
-  for (auto& member : members_) {
-    GOPMILL_RETURN_IF_ERROR(member->pass->Open(member->verdict.rate()));
-  }
+  for (Member* member : members_) GOPMILL_RETURN_IF_ERROR(member->BeginPass());
   while (next_ < spec_.end_frame || !ahead_.empty()) {
+    if (std::ranges::any_of(members_, &Member::stopped)) {
+      return Error{.code = Code::kCancelled, .message = "Cancelled."};
+    }
     if (next_ < spec_.end_frame && ahead_.size() < room_) {
       GOPMILL_RETURN_IF_ERROR(Decode());
       if (next_ == spec_.end_frame) on_decoded();
@@ -190,51 +160,73 @@ Status PassTogether::Run(const std::function<void()>& on_decoded) {
       GOPMILL_RETURN_IF_ERROR(EncodeOne());
     }
   }
-  for (auto& member : members_) {
-    GOPMILL_RETURN_IF_ERROR(member->pass->Finish(member->add));
-    member->pass.reset();  // gives its scaler back
-  }
+  for (Member* member : members_) GOPMILL_RETURN_IF_ERROR(member->EndPass());
+  return OkStatus();
+}
+
+// Passes over the unit again until one is good, or no better one can be had, each with a decode of
+// its own that hands nothing on.
+Status PassAgain(Member& member, ContextCache& cache) {
+  UnitTask& task = member.rendition.task;
+  do {
+    task.run.selector.reset();
+    GOPMILL_ASSIGN_OR_RETURN(auto selector, SelectorFor(task, cache));
+    const Members alone{&member};
+    GOPMILL_RETURN_IF_ERROR(PassTogether(alone, *selector).Run([&] {
+      cache.GiveDecoder(*task.plan->source, selector->TakeDecoder());
+    }));
+  } while (!member.verdict.EndPass());
   return OkStatus();
 }
 
 // Lets go of the packets of those whose first pass was good, then makes the others again.
-Status Conclude(Members& members, ContextCache& cache) {
-  std::vector<Member*> again;
-  for (auto& member : members) {
+Status Conclude(const Members& members, ContextCache& cache) {
+  Members again;
+  for (Member* member : members) {
     if (member->verdict.EndPass()) {
       member->verdict.Release();
     } else {
-      again.push_back(member.get());
+      again.push_back(member);
     }
   }
   for (Member* member : again) {
-    auto& [task, stop, output] = member->rendition;
-    GOPMILL_RETURN_IF_ERROR(PassAgain(task, cache, stop, member->stats, *output, member->verdict));
+    GOPMILL_RETURN_IF_ERROR(PassAgain(*member, cache));
     member->verdict.Release();
   }
   return OkStatus();
+}
+
+// The unit's last frame has been decoded: the first member hands the run on, or gives its decoder
+// back to the worker; the others hand on the run's history.
+void EndRun(const Members& members, std::unique_ptr<FrameSelector> selector, ContextCache& cache) {
+  const SelectionCounts counts = selector->counts();
+  const std::int64_t damaged = selector->damaged();
+  const UnitTask& task = members.front()->rendition.task;
+  const bool over = task.input->spec.ends_run;
+  if (over) cache.GiveDecoder(*task.plan->source, selector->TakeDecoder());
+  for (Member* member : members) {
+    UnitStats& stats = member->stats;
+    stats.selection = counts;
+    stats.damaged = damaged;
+    stats.decoded_elsewhere = member != members.front();
+    if (stats.decoded_elsewhere) stats.selection.decoded = 0;
+    if (over) continue;
+    const UnitRendition& own = member->rendition;
+    auto state = std::make_unique<RunState>();
+    state->selector = std::move(selector);  // null after the first
+    state->history = Extend(own.task.run.history, own.task.input);
+    own.output->OnRunReady(std::move(state));
+  }
 }
 
 }  // namespace
 
 Result<UnitStats> TranscodeUnit(UnitTask task, ContextCache& cache, const std::stop_token& stop,
                                 UnitOutput& output) {
-  UnitStats stats;
-  UnitVerdict verdict(task, stats, output);
-  GOPMILL_ASSIGN_OR_RETURN(std::unique_ptr<FrameSelector> selector, SelectorFor(task, cache));
-  RunEnd end(task, cache, stats, output);
-  {
-    UnitPass pass(task, cache, stop, stats, output);
-    GOPMILL_RETURN_IF_ERROR(pass.Run(
-        *selector, verdict.rate(), [&](av::Packet packet) { verdict.Add(std::move(packet)); },
-        [&] { end.Decoded(selector); }));
-  }
-  if (!verdict.EndPass()) {
-    GOPMILL_RETURN_IF_ERROR(PassAgain(task, cache, stop, stats, output, verdict));
-  }
-  verdict.Release();
-  stats.frames = task.input->spec.frame_count();
-  return stats;
+  UnitRendition only{.task = std::move(task), .stop = stop, .output = &output};
+  GOPMILL_ASSIGN_OR_RETURN(const std::vector<UnitStats> stats,
+                           TranscodeTogether({&only, 1}, cache));
+  return stats.front();
 }
 
 bool ShowTheSame(const UnitTask& a, const UnitTask& b) {
@@ -250,32 +242,18 @@ bool ShowTheSame(const UnitTask& a, const UnitTask& b) {
 
 Result<std::vector<UnitStats>> TranscodeTogether(std::span<UnitRendition> renditions,
                                                  ContextCache& cache) {
+  std::deque<Member> owned;
   Members members;
   for (UnitRendition& rendition : renditions) {
-    members.push_back(std::make_unique<Member>(rendition, cache));
+    members.push_back(&owned.emplace_back(rendition, cache));
   }
-  Member& first = *members.front();
-  UnitTask& task = first.rendition.task;
+  UnitTask& task = renditions.front().task;
   GOPMILL_ASSIGN_OR_RETURN(std::unique_ptr<FrameSelector> selector, SelectorFor(task, cache));
-  RunEnd end(task, cache, first.stats, *first.rendition.output);
-  const auto decoded = [&] {
-    end.Decoded(selector);
-    for (auto& member : members) {
-      if (member.get() == &first) continue;
-      member->stats.selection = {.dropped = first.stats.selection.dropped,
-                                 .repeated = first.stats.selection.repeated};
-      member->stats.damaged = first.stats.damaged;
-      member->stats.decoded_elsewhere = true;
-      const UnitRendition& own = member->rendition;
-      if (!task.input->spec.ends_run) RunEnd::HandOn(own.task, nullptr, *own.output);
-    }
-  };
-  PassTogether passes(members, *selector);
-  GOPMILL_RETURN_IF_ERROR(passes.Run(decoded));
+  GOPMILL_RETURN_IF_ERROR(
+      PassTogether(members, *selector).Run([&] { EndRun(members, std::move(selector), cache); }));
   GOPMILL_RETURN_IF_ERROR(Conclude(members, cache));
   std::vector<UnitStats> stats;
-  for (auto& member : members) {
-    member->stats.decode += passes.decode() / static_cast<std::int64_t>(members.size());
+  for (Member* member : members) {
     member->stats.frames = task.input->spec.frame_count();
     member->stats.renditions = static_cast<int>(members.size());
     stats.push_back(member->stats);

@@ -90,8 +90,8 @@ struct UnitRendition {
   UnitOutput* output = nullptr;
 };
 
-// Works on one unit. On failure nothing but packets already given to `output` has happened.
-// kCancelled when `stop` was asked for.
+// Works on one unit: TranscodeTogether with one rendition. On failure nothing but packets already
+// given to `output` has happened. kCancelled when `stop` was asked for.
 Result<UnitStats> TranscodeUnit(UnitTask task, ContextCache& cache, const std::stop_token& stop,
                                 UnitOutput& output);
 

@@ -59,11 +59,7 @@ Result<std::vector<UnitStats>> UnitJob::Transcode(ContextCache& cache) {
     posters.push_back(std::make_unique<Poster>(*order.mailbox, order.task.input->spec.index));
     renditions.push_back({Attempt(order.task), order.stop, posters.back().get()});
   }
-  if (renditions.size() > 1) return TranscodeTogether(renditions, cache);
-  UnitRendition& only = renditions.front();
-  GOPMILL_ASSIGN_OR_RETURN(const UnitStats stats,
-                           TranscodeUnit(std::move(only.task), cache, only.stop, *only.output));
-  return std::vector<UnitStats>{stats};
+  return TranscodeTogether(renditions, cache);
 }
 
 JobOutcome UnitJob::Run(WorkerContext& worker) noexcept {
@@ -97,9 +93,9 @@ void UnitJob::OnReport(const JobReport& report) noexcept {
   for (std::size_t i = 0; i < orders_.size(); ++i) {
     JobReport own = report;
     own.unit = {orders_[i].stream, orders_[i].task.input->spec.index};
-    const double share = work > Duration::zero() ? ToSeconds(Work(stats_[i])) / ToSeconds(work)
-                                                 : 1 / static_cast<double>(orders_.size());
     if (orders_.size() > 1) {
+      const double share = work > Duration::zero() ? ToSeconds(Work(stats_[i])) / ToSeconds(work)
+                                                   : 1 / static_cast<double>(orders_.size());
       own.cpu = FromSeconds(ToSeconds(report.cpu) * share);
       own.opening = FromSeconds(ToSeconds(report.opening) * share);
     }
