@@ -2,28 +2,22 @@
 #include "codec/frame_filter.h"
 
 extern "C" {
-#include <libavfilter/buffersink.h>
-#include <libavfilter/buffersrc.h>
 #include <libavutil/imgutils.h>
-#include <libavutil/mem.h>
 #include <libavutil/pixdesc.h>
 }
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <string>
+#include <utility>
 
-#include "codec/av_filter_compat.h"
 #include "codec/picture_geometry.h"
 #include "media/av_error.h"
 
 namespace gopmill {
 namespace {
 
-// pts pass through the graph unread; a time base is only needed to undo what yadif makes of it.
-constexpr AVRational kGraphTimeBase{1, 90'000};
 // Pictures a graph holds: one being written, one with the encoder, and yadif's neighbours.
 constexpr std::size_t kPicturesHeld = 4;
 constexpr std::size_t kGraphBytes = 1U << 20U;
@@ -131,52 +125,24 @@ FilterSpec MakeFilterSpec(const StreamPlan& plan, int out_format, const AVFrame&
 }
 
 Result<std::unique_ptr<FrameFilter>> FrameFilter::Open(const FilterSpec& spec) {
-  if (NeedsNothing(spec)) return std::unique_ptr<FrameFilter>(new FrameFilter(spec, nullptr));
-  av::FilterGraph graph(avfilter_graph_alloc());
-  GOPMILL_CHECK(graph != nullptr);
-  graph->nb_threads = 1;
-  std::unique_ptr<FrameFilter> filter(new FrameFilter(spec, std::move(graph)));
-  GOPMILL_RETURN_IF_ERROR(filter->AppendSource());
+  std::unique_ptr<FrameFilter> filter(new FrameFilter(spec));
+  if (NeedsNothing(spec)) return filter;
+  // pts pass through unread; a time base is only needed to undo what yadif makes of it.
+  GOPMILL_ASSIGN_OR_RETURN(filter->chain_,
+                           FilterChain::Begin({.width = spec.in_width,
+                                               .height = spec.in_height,
+                                               .format = spec.in_format,
+                                               .sample_aspect = spec.in_sample_aspect,
+                                               .color_space = spec.in_color_space,
+                                               .color_range = spec.in_color_range}));
   GOPMILL_RETURN_IF_ERROR(filter->AppendGeometry());
-  GOPMILL_RETURN_IF_ERROR(filter->Append("buffersink", nullptr));
-  if (const int ret = avfilter_graph_config(filter->graph_.get(), nullptr); ret < 0) {
-    return av::AvError("This picture format cannot be converted", ret);
-  }
+  GOPMILL_RETURN_IF_ERROR(filter->chain_->Finish());
   return filter;
-}
-
-Status FrameFilter::Append(const char* filter, const char* options) {
-  AVFilterContext* next = nullptr;
-  int ret = avfilter_graph_create_filter(&next, avfilter_get_by_name(filter), filter, options,
-                                         nullptr, graph_.get());
-  if (ret < 0) return av::AvError(fmt::format("The filter {} could not be set up", filter), ret);
-  ret = avfilter_link(last_, 0, next, 0);
-  if (ret < 0) return av::AvError(fmt::format("The filter {} could not be linked", filter), ret);
-  last_ = next;
-  return OkStatus();
-}
-
-Status FrameFilter::AppendSource() {
-  source_ = avfilter_graph_alloc_filter(graph_.get(), avfilter_get_by_name("buffer"), "source");
-  AVBufferSrcParameters* parameters = av_buffersrc_parameters_alloc();
-  GOPMILL_CHECK(source_ != nullptr && parameters != nullptr);
-  parameters->format = spec_.in_format;
-  parameters->width = spec_.in_width;
-  parameters->height = spec_.in_height;
-  parameters->time_base = kGraphTimeBase;
-  parameters->sample_aspect_ratio = av::ToAv(spec_.in_sample_aspect);
-  av::SetColor(*parameters, spec_.in_color_space, spec_.in_color_range);
-  int ret = av_buffersrc_parameters_set(source_, parameters);
-  av_free(parameters);
-  if (ret >= 0) ret = avfilter_init_str(source_, nullptr);
-  if (ret < 0) return av::AvError("This picture format cannot be filtered", ret);
-  last_ = source_;
-  return OkStatus();
 }
 
 Status FrameFilter::AppendToneMap() {
   if (!spec_.tone_map.needed()) return OkStatus();
-  GOPMILL_RETURN_IF_ERROR(Append("format", "pix_fmts=yuv420p10le"));
+  GOPMILL_RETURN_IF_ERROR(chain_->Append("format", "pix_fmts=yuv420p10le"));
   for (const auto& [name, options] : ToneMapFilters(spec_.tone_map)) {
     if (avfilter_get_by_name(name) == nullptr) {
       return Error{
@@ -187,7 +153,7 @@ Status FrameFilter::AppendToneMap() {
           .parameter = "profile",
           .accepted = "high10, or a codec with ten bits"};
     }
-    GOPMILL_RETURN_IF_ERROR(Append(name, options.c_str()));
+    GOPMILL_RETURN_IF_ERROR(chain_->Append(name, options.c_str()));
   }
   return OkStatus();
 }
@@ -203,86 +169,63 @@ Status FrameFilter::AppendDenoise() {
                  .accepted = "off"};
   }
   const double strength = LumaStrength(spec_.denoise);
-  return Append("hqdn3d", fmt::format("luma_spatial={}:chroma_spatial={}:luma_tmp={}:chroma_tmp={}",
-                                      strength, 0.75 * strength, kNoStrength, kNoStrength)
-                              .c_str());
+  return chain_->Append(
+      "hqdn3d", fmt::format("luma_spatial={}:chroma_spatial={}:luma_tmp={}:chroma_tmp={}", strength,
+                            0.75 * strength, kNoStrength, kNoStrength)
+                    .c_str());
 }
 
 Status FrameFilter::AppendGeometry() {
   const Placement place = PlacementOf(spec_);
   const Size output{spec_.width, spec_.height};
   if (spec_.deinterlace) {
-    GOPMILL_RETURN_IF_ERROR(Append("yadif", "mode=send_frame:parity=auto:deint=interlaced"));
+    GOPMILL_RETURN_IF_ERROR(
+        chain_->Append("yadif", "mode=send_frame:parity=auto:deint=interlaced"));
   }
-  if (spec_.mirrored) GOPMILL_RETURN_IF_ERROR(Append("hflip", nullptr));
-  if (spec_.rotation == 90) GOPMILL_RETURN_IF_ERROR(Append("transpose", "dir=clock"));
-  if (spec_.rotation == 270) GOPMILL_RETURN_IF_ERROR(Append("transpose", "dir=cclock"));
+  if (spec_.mirrored) GOPMILL_RETURN_IF_ERROR(chain_->Append("hflip", nullptr));
+  if (spec_.rotation == 90) GOPMILL_RETURN_IF_ERROR(chain_->Append("transpose", "dir=clock"));
+  if (spec_.rotation == 270) GOPMILL_RETURN_IF_ERROR(chain_->Append("transpose", "dir=cclock"));
   if (spec_.rotation == 180) {
-    GOPMILL_RETURN_IF_ERROR(Append("hflip", nullptr));
-    GOPMILL_RETURN_IF_ERROR(Append("vflip", nullptr));
+    GOPMILL_RETURN_IF_ERROR(chain_->Append("hflip", nullptr));
+    GOPMILL_RETURN_IF_ERROR(chain_->Append("vflip", nullptr));
   }
   if (place.crop != UprightSize(spec_)) {
     const std::string crop = fmt::format("w={}:h={}:x={}:y={}", place.crop.width, place.crop.height,
                                          place.crop_x, place.crop_y);
-    GOPMILL_RETURN_IF_ERROR(Append("crop", crop.c_str()));
+    GOPMILL_RETURN_IF_ERROR(chain_->Append("crop", crop.c_str()));
   }
   if (place.scaled != place.crop || spec_.format != spec_.in_format) {
-    GOPMILL_RETURN_IF_ERROR(Append("scale", ScaleOptions(spec_, place).c_str()));
+    GOPMILL_RETURN_IF_ERROR(chain_->Append("scale", ScaleOptions(spec_, place).c_str()));
   }
   // Behind the scaler: it costs more for each pixel.
   GOPMILL_RETURN_IF_ERROR(AppendToneMap());
   const auto format =
       PadsFullRange(spec_, place) ? AV_PIX_FMT_YUVJ420P : static_cast<AVPixelFormat>(spec_.format);
   const std::string formats = fmt::format("pix_fmts={}", av_get_pix_fmt_name(format));
-  GOPMILL_RETURN_IF_ERROR(Append("format", formats.c_str()));
+  GOPMILL_RETURN_IF_ERROR(chain_->Append("format", formats.c_str()));
   GOPMILL_RETURN_IF_ERROR(AppendDenoise());
   if (place.scaled == output) return OkStatus();
-  return Append("pad", fmt::format("w={}:h={}:x={}:y={}:color=black", output.width, output.height,
-                                   place.pad_x, place.pad_y)
-                           .c_str());
-}
-
-Status FrameFilter::Feed(const AVFrame* in) {
-  if (in == nullptr) {
-    if (ended_) return OkStatus();
-    ended_ = true;
-    const int ret = av_buffersrc_add_frame_flags(source_, nullptr, 0);
-    return ret < 0 ? Status(av::AvError("The filters could not be drained", ret)) : OkStatus();
-  }
-  if (in->width != spec_.in_width || in->height != spec_.in_height ||
-      in->format != spec_.in_format) {
-    return InternalError("A frame was given to a filter made for another size or format.");
-  }
-  // The graph is told the range by its spec; a frame that says nothing, or the same in other words
-  // (yuvj), must not make the scaler think again.
-  av::Frame copy = av::Ref(*in);
-  copy->color_range = static_cast<AVColorRange>(spec_.in_color_range);
-  copy->sample_aspect_ratio = av::ToAv(spec_.in_sample_aspect);
-  const int ret = av_buffersrc_add_frame_flags(source_, copy.get(), AV_BUFFERSRC_FLAG_PUSH);
-  return ret < 0 ? Status(av::AvError("A frame could not be filtered", ret)) : OkStatus();
+  return chain_->Append("pad", fmt::format("w={}:h={}:x={}:y={}:color=black", output.width,
+                                           output.height, place.pad_x, place.pad_y)
+                                   .c_str());
 }
 
 Result<bool> FrameFilter::Filter(const AVFrame* in, AVFrame& out) {
   av_frame_unref(&out);
-  if (graph_ == nullptr) {
+  if (!chain_) {
     if (in == nullptr) return false;
     const int ret = av_frame_ref(&out, in);
     if (ret < 0) return av::AvError("A frame could not be passed on", ret);
     return true;
   }
-  GOPMILL_RETURN_IF_ERROR(Feed(in));
-  const int ret = av_buffersink_get_frame(last_, &out);
-  if (ret == AVERROR(EAGAIN) || ret == AVERROR_EOF) return false;
-  if (ret < 0) return av::AvError("A frame could not be filtered", ret);
-  out.format = spec_.format;
-  if (out.pts != AV_NOPTS_VALUE) {
-    out.pts = av_rescale_q(out.pts, av_buffersink_get_time_base(last_), kGraphTimeBase);
-  }
-  return true;
+  GOPMILL_RETURN_IF_ERROR(chain_->Feed(in));
+  GOPMILL_ASSIGN_OR_RETURN(const bool got, chain_->Take(out));
+  if (got) out.format = spec_.format;
+  return got;
 }
 
 std::size_t FrameFilter::footprint_bytes() const {
-  if (graph_ == nullptr) return 0;
+  if (!chain_) return 0;
   const int picture = av_image_get_buffer_size(static_cast<AVPixelFormat>(spec_.format),
                                                spec_.width, spec_.height, 64);
   const int input = av_image_get_buffer_size(static_cast<AVPixelFormat>(spec_.in_format),

@@ -17,8 +17,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "base/status.h"
+#include "codec/filter_chain.h"
 #include "codec/tone_map.h"
 #include "media/av_ptr.h"
 #include "media/plan.h"
@@ -62,21 +64,13 @@ class FrameFilter {
   [[nodiscard]] std::size_t footprint_bytes() const;
 
  private:
-  FrameFilter(FilterSpec spec, av::FilterGraph graph) : spec_(spec), graph_(std::move(graph)) {}
-  // Appends one filter (options as FFmpeg writes them) behind the last one.
-  Status Append(const char* filter, const char* options);
-  Status AppendSource();
+  explicit FrameFilter(FilterSpec spec) : spec_(spec) {}
   Status AppendGeometry();
   Status AppendToneMap();
   Status AppendDenoise();
-  // Hands `in` to the graph; nullptr ends it once.
-  Status Feed(const AVFrame* in);
 
   FilterSpec spec_;
-  av::FilterGraph graph_;  // null: frames pass unchanged
-  bool ended_ = false;
-  AVFilterContext* source_ = nullptr;  // owned by graph_
-  AVFilterContext* last_ = nullptr;    // owned by graph_; the sink when the graph is complete
+  std::optional<FilterChain> chain_;  // none: frames pass unchanged
 };
 
 }  // namespace gopmill

@@ -40,6 +40,7 @@ UnitPass::UnitPass(const UnitTask& task, ContextCache& cache, UnitStats& stats, 
 
 UnitPass::~UnitPass() {
   if (filter_) cache_.GiveFilter(std::move(filter_));
+  if (burner_) cache_.GiveBurner(std::move(burner_));
 }
 
 Result<av::Frame> UnitPass::Black() {
@@ -64,6 +65,22 @@ Result<av::Frame> UnitPass::Scale(const AVFrame& frame) {
   return out;
 }
 
+Result<av::Frame> UnitPass::WithSubtitles(const AVFrame& picture, std::int64_t n) {
+  const StreamPlan& plan = *task_.plan;
+  const auto& script = plan.texts.script;
+  if (!script) return av::Ref(picture);
+  const std::int64_t us = Rescale(plan.grid.origin(), plan.source->video.time_base, kMicros) +
+                          Rescale(n, plan.grid.fps().Inverse(), kMicros);
+  if (!script->ShownAt(us)) return av::Ref(picture);
+  const Stopwatch watch(stats_.filter);
+  const BurnSpec wanted = MakeBurnSpec(script, picture);
+  if (!burner_ || !(burner_->spec() == wanted)) {
+    if (burner_) cache_.GiveBurner(std::move(burner_));
+    GOPMILL_ASSIGN_OR_RETURN(burner_, cache_.TakeBurner(wanted));
+  }
+  return burner_->Draw(picture, us);
+}
+
 Result<av::Frame> UnitPass::Make(const FrameSelector::Selected& selected, std::int64_t n) {
   if (selected.frame == nullptr) {
     ++stats_.concealed;
@@ -78,7 +95,7 @@ Result<av::Frame> UnitPass::Make(const FrameSelector::Selected& selected, std::i
       outdated_ = false;
     }
   }
-  av::Frame frame = av::Ref(*last_);
+  GOPMILL_ASSIGN_OR_RETURN(av::Frame frame, WithSubtitles(*last_, n));
   frame->pts = n;
   frame->pict_type = AV_PICTURE_TYPE_NONE;  // the source's picture types must not steer the encoder
   while (frame->nb_side_data > 0) av_frame_remove_side_data(frame.get(), frame->side_data[0]->type);

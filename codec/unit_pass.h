@@ -20,7 +20,7 @@ class UnitPass {
  public:
   // All are borrowed for the life of the pass.
   UnitPass(const UnitTask& task, ContextCache& cache, UnitStats& stats, UnitOutput& output);
-  ~UnitPass();  // gives the scaler back
+  ~UnitPass();  // gives the filters back
   UnitPass(const UnitPass&) = delete;
   UnitPass& operator=(const UnitPass&) = delete;
 
@@ -37,6 +37,8 @@ class UnitPass {
   void TakeRate(const PassRate& rate);
   Result<av::Frame> Scale(const AVFrame& frame);
   Result<av::Frame> Black();
+  // The picture of output frame n with the plan's subtitles, or the same where there are none.
+  Result<av::Frame> WithSubtitles(const AVFrame& picture, std::int64_t n);
   Status Send(const AVFrame* frame, const PacketHandler& on_packet);
   Status Announce();
   void NoteParameterSets(const AVPacket& first);
@@ -47,6 +49,7 @@ class UnitPass {
   UnitStats& stats_;
   UnitOutput& output_;
   std::unique_ptr<FrameFilter> filter_;
+  std::unique_ptr<SubtitleBurner> burner_;
   std::unique_ptr<VideoEncoder> encoder_;
   av::Frame last_;         // scaled, of the output frame before
   bool outdated_ = false;  // a newer picture has been selected since

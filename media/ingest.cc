@@ -36,7 +36,7 @@ Result<std::unique_ptr<Ingest>> Ingest::Open(UniqueFd fd, const TargetRequest& r
 }
 
 Result<std::unique_ptr<Ingest>> Ingest::Open(std::unique_ptr<PacketSource> source,
-                                             const TargetRequest& request) {
+                                             const TargetRequest& request, PlanTexts texts) {
   const SourceInfo& info = *source->info();
   GOPMILL_ASSIGN_OR_RETURN(ResolvedTarget resolved, ResolveTarget(request, info));
   if (source->live() && !request.unit_seconds) resolved.target.unit_seconds = kLiveUnitSeconds;
@@ -48,7 +48,7 @@ Result<std::unique_ptr<Ingest>> Ingest::Open(std::unique_ptr<PacketSource> sourc
   std::unique_ptr<Ingest> ingest(new Ingest(std::move(source), std::move(repair)));
   ingest->adjustments_ = std::move(resolved.adjustments);
   GOPMILL_RETURN_IF_ERROR(ingest->ReadToFirstVideo());
-  ingest->MakePlan(resolved.target);
+  ingest->MakePlan(resolved.target, std::move(texts));
   return ingest;
 }
 
@@ -80,11 +80,12 @@ Status Ingest::ReadToFirstVideo() {
   }
 }
 
-void Ingest::MakePlan(const Target& target) {
+void Ingest::MakePlan(const Target& target, PlanTexts texts) {
   const SourceInfo& info = *source_->info();
   auto plan = std::make_shared<StreamPlan>();
   plan->source = source_->info();
   plan->target = target;
+  plan->texts = std::move(texts);
   plan->counted_pts = source_->counted_pts();
   const Rational time_base = info.video.time_base;
   const SourceTicks start = ToTicks(target.start, time_base);

@@ -56,8 +56,9 @@ class Ingest {
   // first video packet, which fixes the output grid.
   static Result<std::unique_ptr<Ingest>> Open(UniqueFd source, const TargetRequest& request,
                                               std::stop_token stop);
+  // `texts`: what the request wants of the movie's text, if anything.
   static Result<std::unique_ptr<Ingest>> Open(std::unique_ptr<PacketSource> source,
-                                              const TargetRequest& request);
+                                              const TargetRequest& request, PlanTexts texts = {});
 
   [[nodiscard]] const std::shared_ptr<const StreamPlan>& plan() const { return plan_; }
   [[nodiscard]] const std::vector<Adjustment>& adjustments() const { return adjustments_; }
@@ -72,7 +73,7 @@ class Ingest {
   Ingest(std::unique_ptr<PacketSource> source, TimestampRepair repair)
       : source_(std::move(source)), repair_(std::move(repair)) {}
   Status ReadToFirstVideo();
-  void MakePlan(const Target& target);
+  void MakePlan(const Target& target, PlanTexts texts);
   Status Read();
   void OnVideo(av::Packet packet);
   void OnAudio(av::Packet packet);

@@ -69,6 +69,13 @@ Status AddHdr(AVStream& stream, const MuxTrack& track) {
   return OkStatus();
 }
 
+void NameText(AVStream& stream, const MuxTrack& track) {
+  if (!track.language.empty()) av_dict_set(&stream.metadata, "language", track.language.c_str(), 0);
+  if (!track.title.empty()) av_dict_set(&stream.metadata, "title", track.title.c_str(), 0);
+  if (track.is_default) stream.disposition |= AV_DISPOSITION_DEFAULT;
+  if (track.forced) stream.disposition |= AV_DISPOSITION_FORCED;
+}
+
 }  // namespace
 
 Result<OutputFormat> NewOutputFormat(Container container) {
@@ -94,6 +101,7 @@ Status AddStream(AVFormatContext& context, Container container, const MuxTrack& 
   if (result < 0) return av::AvError("The track cannot be described", result);
   stream->codecpar->codec_tag = CodecTag(container, stream->codecpar->codec_id);
   stream->time_base = av::ToAv(track.time_base.Reduced());
+  if (track.kind == TrackKind::kText) NameText(*stream, track);
   if (track.kind != TrackKind::kVideo) return OkStatus();
   stream->sample_aspect_ratio = stream->codecpar->sample_aspect_ratio;
   if (track.frame_rate.positive()) {

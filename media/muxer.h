@@ -30,6 +30,9 @@ struct MuxTrack {
   // in EncoderSpec); empty = none.
   std::vector<std::uint8_t> mastering_display = {};
   std::vector<std::uint8_t> content_light = {};
+  // Text only.
+  std::string language = {}, title = {};
+  bool is_default = false, forced = false;
 };
 
 struct MuxSettings {

@@ -11,10 +11,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "base/ids.h"
 #include "base/rational.h"
 #include "media/source_info.h"
+#include "media/subtitle_script.h"
 #include "media/target.h"
 
 namespace gopmill {
@@ -69,6 +71,12 @@ struct UnitSpec {
   [[nodiscard]] std::int64_t frame_count() const { return end_frame - first_frame; }
 };
 
+// What of a movie's text is in the output.
+struct PlanTexts {
+  std::shared_ptr<const SubtitleScript> script;              // in the pictures; may be null
+  std::shared_ptr<const std::vector<SubtitleTrack>> copied;  // as tracks; may be null
+};
+
 // The fixed part of a plan.
 struct StreamPlan {
   std::shared_ptr<const SourceInfo> source;
@@ -79,6 +87,7 @@ struct StreamPlan {
   // Delay of the video's output clock against the stream's zero (audio that starts first), in
   // output frames' time base ticks of 1/90000 s.
   std::int64_t video_offset_90k = 0;
+  PlanTexts texts;
 };
 
 }  // namespace gopmill

@@ -75,6 +75,12 @@ Status ResolveCodecs(Resolution& r) {
   target.profile = r.request.profile.value_or(Profile::kAuto);
   target.fit = r.request.fit.value_or(Fit::kFit);
   target.denoise = r.request.denoise.value_or(Denoise::kOff);
+  target.burn = r.request.burn.value_or(0);
+  target.subtitles = r.request.subtitles.value_or(Subtitles::kOff);
+  if (target.subtitles == Subtitles::kCopy && target.container == Container::kTs) {
+    return InvalidArgument("subtitles", "Text cannot be put into MPEG-TS.",
+                           "off, or container=mp4, mkv or webm");
+  }
   target.unit_seconds = r.request.unit_seconds.value_or(kDefaultUnitSeconds);
   target.service_class = r.request.service_class.value_or("");
   return CheckProfile(target.vcodec, target.profile);

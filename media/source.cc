@@ -40,7 +40,7 @@ struct Source::Impl {
     SubtitleTrack track;
   };
   std::vector<Text> texts;
-  void OpenTexts();
+  void OpenTexts(const SourceOptions& reading);
   void OnText(const AVPacket& packet);
 
   Result<ReadState> ReadNext(AVPacket& packet);
@@ -136,7 +136,7 @@ Result<std::unique_ptr<Source>> Source::Open(UniqueFd fd, std::stop_token stop,
   impl->start_us = raw->start_time == AV_NOPTS_VALUE ? 0 : raw->start_time;
   impl->info = std::move(info);
   impl->shown_info = impl->info;
-  if (reading.subtitles) impl->OpenTexts();
+  impl->OpenTexts(reading);
   GOPMILL_RETURN_IF_ERROR(impl->ReadAhead());
   if (const AVPacket* first = impl->FirstHeldPicture()) {
     DescribeFirstPicture(*first, impl->info->video);
@@ -240,10 +240,15 @@ Result<Source::ReadState> Source::Impl::ReadNext(AVPacket& packet) {
   }
 }
 
-void Source::Impl::OpenTexts() {
+void Source::Impl::OpenTexts(const SourceOptions& reading) {
+  if (!reading.texts) return;
+  int number = 0;
   for (const SubtitleTrack& track : info->subtitles) {
+    ++number;
+    if (reading.text_track != 0 && reading.text_track != number) continue;
     AVStream& stream = *format->streams[track.stream_index];
-    auto reader = SubtitleReader::Open(stream, start_us);
+    auto reader =
+        SubtitleReader::Open(stream, start_us, FormFor(*reading.texts, stream.codecpar->codec_id));
     if (!reader.ok()) continue;
     stream.discard = AVDISCARD_DEFAULT;
     texts.push_back({*std::move(reader), track});
@@ -259,7 +264,7 @@ void Source::Impl::OnText(const AVPacket& packet) {
 std::vector<SubtitleTrack> Source::TakeSubtitles() {
   std::vector<SubtitleTrack> tracks;
   for (Impl::Text& text : impl_->texts) {
-    SubtitleReader::Finish(text.track);
+    text.reader.Finish(text.track);
     tracks.push_back(std::move(text.track));
   }
   impl_->texts.clear();

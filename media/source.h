@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <vector>
 
@@ -27,8 +28,9 @@ inline constexpr unsigned kMaxSourceStreams = 64;
 inline constexpr std::int64_t kProbeBytes = 5'000'000;
 
 struct SourceOptions {
-  bool subtitles = false;  // read the tracks of text on the way
-  int audio_track = 0;     // which sound track is read, from 1; 0 = the best
+  std::optional<TextUse> texts = {};  // read the tracks of text on the way
+  int text_track = 0;                 // only this one of them, from 1; 0 = all
+  int audio_track = 0;                // which sound track is read, from 1; 0 = the best
 };
 
 class Source : public PacketSource {

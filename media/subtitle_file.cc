@@ -53,11 +53,14 @@ void AddWord(std::string_view word, SubtitleTrack& track) {
   }
 }
 
-Status ReadCues(AVFormatContext& format, const FdIo& io, SubtitleTrack& track) {
+Status ReadCues(AVFormatContext& format, const FdIo& io, TextUse use, SubtitleTrack& track) {
   if (format.nb_streams == 0) {
     return Error{.code = Code::kCorrupt, .message = "There are no subtitles in the file."};
   }
-  GOPMILL_ASSIGN_OR_RETURN(SubtitleReader reader, SubtitleReader::Open(*format.streams[0], 0));
+  GOPMILL_ASSIGN_OR_RETURN(
+      SubtitleReader reader,
+      SubtitleReader::Open(*format.streams[0], 0,
+                           FormFor(use, format.streams[0]->codecpar->codec_id)));
   const av::Packet packet = av::NewPacket();
   while (av_read_frame(&format, packet.get()) >= 0) {
     reader.Push(*packet, track);
@@ -65,7 +68,7 @@ Status ReadCues(AVFormatContext& format, const FdIo& io, SubtitleTrack& track) {
   }
   if (io.failed())
     return Error{.code = Code::kIo, .message = "The subtitles cannot be read to their end."};
-  SubtitleReader::Finish(track);
+  reader.Finish(track);
   return OkStatus();
 }
 
@@ -94,7 +97,7 @@ std::optional<SubtitleTrack> DescribeSubtitleFile(std::string_view stem, std::st
 }
 
 Result<SubtitleTrack> ReadSubtitleFile(UniqueFd fd, SubtitleTrack track,
-                                       const std::stop_token& stop) {
+                                       const std::stop_token& stop, TextUse use) {
   FdIo io(fd.get(), stop);
   if (io.size() > kMaxSubtitleFileBytes) {
     return Error{.code = Code::kUnsupported,
@@ -109,7 +112,7 @@ Result<SubtitleTrack> ReadSubtitleFile(UniqueFd fd, SubtitleTrack track,
   const int code = avformat_open_input(&raw, nullptr, av_find_input_format(form->demuxer), nullptr);
   if (code < 0) return av::AvError("The subtitles could not be read", code);
   const av::InputFormat format(raw);
-  GOPMILL_RETURN_IF_ERROR(ReadCues(*format, io, track));
+  GOPMILL_RETURN_IF_ERROR(ReadCues(*format, io, use, track));
   if (track.cues.empty()) {
     return Error{.code = Code::kCorrupt,
                  .message = "No subtitles can be read in the file.",

@@ -29,6 +29,6 @@ std::optional<SubtitleTrack> DescribeSubtitleFile(std::string_view stem, std::st
 // Reads the cues of a track described by its file's name. kUnsupported beyond
 // kMaxSubtitleFileBytes, kCorrupt when nothing in it can be read, kIo when reading fails midway.
 Result<SubtitleTrack> ReadSubtitleFile(UniqueFd fd, SubtitleTrack track,
-                                       const std::stop_token& stop);
+                                       const std::stop_token& stop, TextUse use = TextUse::kWebVtt);
 
 }  // namespace gopmill

@@ -42,7 +42,48 @@ std::string Payload(std::string_view text) {
   return payload;
 }
 
+// A line end inside of an event would begin another line of the script.
+std::string OneLine(std::string_view text) {
+  std::string line(text.substr(0, kMaxTextBytes));
+  while (!line.empty() && static_cast<unsigned char>(line.back()) < 0x20) line.pop_back();
+  std::ranges::replace_if(
+      line, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return line;
+}
+
+std::string_view Bytes(const std::uint8_t* data, int size) {
+  if (data == nullptr || size <= 0) return {};
+  return {reinterpret_cast<const char*>(data), static_cast<std::size_t>(size)};
+}
+
+Error CannotRead() {
+  return {.code = Code::kUnsupported, .message = "FFmpeg here does not read these subtitles."};
+}
+
 }  // namespace
+
+AVCodecID CodecOf(CueForm form) {
+  switch (form) {
+    case CueForm::kWebVtt: return AV_CODEC_ID_WEBVTT;
+    case CueForm::kScript: return AV_CODEC_ID_ASS;
+    case CueForm::kSubRip: return AV_CODEC_ID_SUBRIP;
+    case CueForm::kMovText: return AV_CODEC_ID_MOV_TEXT;
+  }
+  return AV_CODEC_ID_NONE;
+}
+
+CueForm FormFor(TextUse use, AVCodecID codec) {
+  switch (use) {
+    case TextUse::kWebVtt: return CueForm::kWebVtt;
+    case TextUse::kScript: return CueForm::kScript;
+    case TextUse::kMatroska: {
+      const bool styled = codec == AV_CODEC_ID_ASS || codec == AV_CODEC_ID_SSA;
+      return styled ? CueForm::kScript : CueForm::kSubRip;
+    }
+    case TextUse::kMp4: return CueForm::kMovText;
+  }
+  return CueForm::kWebVtt;
+}
 
 std::string TagText(std::string_view text) {
   std::string tag = WellFormed(text, kMaxNameBytes);
@@ -74,36 +115,57 @@ std::optional<SubtitleTrack> DescribeSubtitles(const AVStream& stream) {
   return track;
 }
 
-Result<SubtitleReader> SubtitleReader::Open(const AVStream& stream, std::int64_t start_us) {
+Result<SubtitleReader> SubtitleReader::Open(const AVStream& stream, std::int64_t start_us,
+                                            CueForm form) {
   SubtitleReader reader;
   reader.time_base_ = av::FromAv(stream.time_base);
   reader.start_us_ = start_us;
+  reader.form_ = form;
   const AVCodec* const decoder = avcodec_find_decoder(stream.codecpar->codec_id);
-  const AVCodec* const encoder = avcodec_find_encoder(AV_CODEC_ID_WEBVTT);
-  if (decoder == nullptr || encoder == nullptr) {
-    return Error{.code = Code::kUnsupported,
-                 .message = "FFmpeg here does not read these subtitles."};
-  }
+  if (decoder == nullptr) return CannotRead();
   reader.decoder_.reset(avcodec_alloc_context3(decoder));
   GOPMILL_CHECK(reader.decoder_ != nullptr);
   int code = avcodec_parameters_to_context(reader.decoder_.get(), stream.codecpar);
   reader.decoder_->pkt_timebase = stream.time_base;
   if (code >= 0) code = avcodec_open2(reader.decoder_.get(), decoder, nullptr);
   if (code < 0) return av::AvError("The subtitles could not be read", code);
-  reader.encoder_.reset(avcodec_alloc_context3(encoder));
-  GOPMILL_CHECK(reader.encoder_ != nullptr);
-  reader.encoder_->time_base = {1, 1000};
-  // Styles of the source, by which the encoder knows what is italic; it copies them.
-  AVCodecContext& from = *reader.decoder_;
-  if (from.subtitle_header != nullptr) {
-    auto* header = static_cast<std::uint8_t*>(
-        av_memdup(from.subtitle_header, static_cast<std::size_t>(from.subtitle_header_size) + 1));
-    reader.encoder_->subtitle_header = header;
-    reader.encoder_->subtitle_header_size = from.subtitle_header_size;
-  }
-  code = avcodec_open2(reader.encoder_.get(), encoder, nullptr);
-  if (code < 0) return av::AvError("The subtitles could not be written", code);
+  if (form != CueForm::kScript) GOPMILL_RETURN_IF_ERROR(reader.OpenEncoder());
   return reader;
+}
+
+Status SubtitleReader::OpenEncoder() {
+  const AVCodec* const encoder = avcodec_find_encoder(CodecOf(form_));
+  if (encoder == nullptr) return CannotRead();
+  encoder_.reset(avcodec_alloc_context3(encoder));
+  GOPMILL_CHECK(encoder_ != nullptr);
+  encoder_->time_base = {1, 1000};
+  // Styles of the source, by which the encoder knows what is italic; it copies them.
+  if (decoder_->subtitle_header != nullptr) {
+    auto* header = static_cast<std::uint8_t*>(av_memdup(
+        decoder_->subtitle_header, static_cast<std::size_t>(decoder_->subtitle_header_size) + 1));
+    encoder_->subtitle_header = header;
+    encoder_->subtitle_header_size = decoder_->subtitle_header_size;
+  }
+  const int code = avcodec_open2(encoder_.get(), encoder, nullptr);
+  return code < 0 ? Status(av::AvError("The subtitles could not be written", code)) : OkStatus();
+}
+
+// In the track's form; empty where there is nothing to be said.
+std::string SubtitleReader::Written(const AVSubtitle& shown) const {
+  std::array<std::uint8_t, kMaxTextBytes> text{};
+  const int size =
+      avcodec_encode_subtitle(encoder_.get(), text.data(), static_cast<int>(text.size()), &shown);
+  if (size <= 0) return {};
+  const std::string_view written(reinterpret_cast<const char*>(text.data()),
+                                 static_cast<std::size_t>(size));
+  return form_ == CueForm::kWebVtt ? Payload(written) : std::string(written);
+}
+
+void SubtitleReader::Add(SubtitleCue cue, SubtitleTrack& track) {
+  if (cue.text.empty()) return;
+  bytes_ += cue.text.size();
+  track.incomplete = track.incomplete || track.cues.size() >= kMaxCues || bytes_ > kMaxCueBytes;
+  if (!track.incomplete) track.cues.push_back(std::move(cue));
 }
 
 void SubtitleReader::Push(const AVPacket& packet, SubtitleTrack& track) {
@@ -112,13 +174,7 @@ void SubtitleReader::Push(const AVPacket& packet, SubtitleTrack& track) {
   AVPacket& mutable_packet = const_cast<AVPacket&>(packet);  // older FFmpeg; reads only
   const int read = avcodec_decode_subtitle2(decoder_.get(), shown.get(), &got, &mutable_packet);
   if (read < 0 || got == 0 || shown->num_rects == 0 || packet.pts == AV_NOPTS_VALUE) return;
-  std::array<std::uint8_t, kMaxTextBytes> text{};
-  const int size = avcodec_encode_subtitle(encoder_.get(), text.data(),
-                                           static_cast<int>(text.size()), shown.get());
-  if (size <= 0) return;
   SubtitleCue cue;
-  cue.text = Payload({reinterpret_cast<const char*>(text.data()), static_cast<std::size_t>(size)});
-  if (cue.text.empty()) return;
   cue.start_us = Rescale(packet.pts, time_base_, kMicros) - start_us_ +
                  std::int64_t{shown->start_display_time} * 1000;
   cue.end_us = kNoEnd;
@@ -129,12 +185,26 @@ void SubtitleReader::Push(const AVPacket& packet, SubtitleTrack& track) {
     cue.end_us =
         cue.start_us + std::int64_t{shown->end_display_time - shown->start_display_time} * 1000;
   }
-  bytes_ += cue.text.size();
-  track.incomplete = track.incomplete || track.cues.size() >= kMaxCues || bytes_ > kMaxCueBytes;
-  if (!track.incomplete) track.cues.push_back(std::move(cue));
+  if (encoder_ != nullptr) {
+    cue.text = Written(*shown.get());
+    return Add(std::move(cue), track);
+  }
+  for (unsigned i = 0; i < shown->num_rects; ++i) {
+    const char* line = shown->rects[i]->ass;
+    cue.text = OneLine(line == nullptr ? "" : line);
+    Add(cue, track);
+  }
 }
 
-void SubtitleReader::Finish(SubtitleTrack& track) {
+void SubtitleReader::Finish(SubtitleTrack& track) const {
+  track.form = form_;
+  if (encoder_ != nullptr) {
+    track.header = Bytes(encoder_->extradata, encoder_->extradata_size);
+  } else {
+    const std::string_view header =
+        Bytes(decoder_->subtitle_header, decoder_->subtitle_header_size);
+    track.header = header.substr(0, header.find('\0'));
+  }
   std::ranges::stable_sort(track.cues, {}, &SubtitleCue::start_us);
   for (std::size_t i = 0; i < track.cues.size(); ++i) {
     SubtitleCue& cue = track.cues[i];

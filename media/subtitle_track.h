@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A source's track of text that is shown over the picture (SubRip, ASS, WebVTT, MP4 timed text), as
-// cues of WebVTT. Tracks of pictures (PGS, DVB, DVD) are not taken.
+// cues in the form that they are used in. Tracks of pictures (PGS, DVB, DVD) are not taken.
 //
-// FFmpeg's decoder reads the source's form and its WebVTT encoder writes the text: italics, bold
-// and underline stay, positions, fonts and colours go.
+// FFmpeg's decoder reads the source's form and its encoder writes the text: italics, bold and
+// underline stay, positions, fonts and colours go. Only a script keeps them all.
 //
 // Thread-safety: compatible.
 #pragma once
@@ -27,7 +27,18 @@ inline constexpr std::size_t kMaxCueBytes = std::size_t{16} << 20U;
 // What is shown until nothing else says so.
 inline constexpr std::int64_t kCueMicros = 5'000'000;
 
-// Microseconds since the source's zero. `text`: the payload of a WebVTT cue, without empty lines.
+enum class CueForm {
+  kWebVtt,   // the payload of a cue, without empty lines
+  kScript,   // of ASS: "ReadOrder,Layer,Style,Name,MarginL,MarginR,MarginV,Effect,Text", one line
+  kSubRip,   // as Matroska has it
+  kMovText,  // a sample of MP4 (3GPP TS 26.245)
+};
+// What tracks are read for; it decides on their form.
+enum class TextUse { kWebVtt, kScript, kMatroska, kMp4 };
+CueForm FormFor(TextUse use, AVCodecID codec);
+AVCodecID CodecOf(CueForm form);
+
+// Microseconds since the source's zero.
 struct SubtitleCue {
   std::int64_t start_us = 0, end_us = 0;
   std::string text;
@@ -41,6 +52,8 @@ struct SubtitleTrack {
   bool is_default = false, forced = false;
   std::vector<SubtitleCue> cues;  // by start; only in a SourceIndex
   bool incomplete = false;
+  CueForm form = CueForm::kWebVtt;
+  std::string header;  // what cues of this form need: of a script all but its events
 };
 
 // For JSON and playlists: one line of UTF-8 without quotes, not long.
@@ -57,17 +70,22 @@ std::optional<SubtitleTrack> DescribeSubtitles(const AVStream& stream);
 class SubtitleReader {
  public:
   // `start_us`: the source's zero on the container's clock.
-  static Result<SubtitleReader> Open(const AVStream& stream, std::int64_t start_us);
+  static Result<SubtitleReader> Open(const AVStream& stream, std::int64_t start_us,
+                                     CueForm form = CueForm::kWebVtt);
 
   // A damaged packet is left out.
   void Push(const AVPacket& packet, SubtitleTrack& track);
   // All packets have been pushed: cues get their order, and an end where they had none.
-  static void Finish(SubtitleTrack& track);
+  void Finish(SubtitleTrack& track) const;
 
  private:
   SubtitleReader() = default;
+  Status OpenEncoder();
+  [[nodiscard]] std::string Written(const AVSubtitle& shown) const;
+  void Add(SubtitleCue cue, SubtitleTrack& track);
 
-  av::CodecContext decoder_, encoder_;
+  CueForm form_ = CueForm::kWebVtt;
+  av::CodecContext decoder_, encoder_;  // no encoder for a script
   Rational time_base_;
   std::int64_t start_us_ = 0;
   std::size_t bytes_ = 0;

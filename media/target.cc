@@ -64,6 +64,10 @@ constexpr std::array kFits = std::to_array<Named<Fit>>({
     {Fit::kCrop, "crop"},
     {Fit::kPad, "pad"},
 });
+constexpr std::array kSubtitles = std::to_array<Named<Subtitles>>({
+    {Subtitles::kOff, "off"},
+    {Subtitles::kCopy, "copy"},
+});
 constexpr std::array kDenoises = std::to_array<Named<Denoise>>({
     {Denoise::kOff, "off"},
     {Denoise::kLight, "light"},
@@ -113,6 +117,12 @@ bool SetSize(TargetRequest& request, std::string_view text) {
   if (!SetWhole(text.substr(cross + 1), kMinSide, kMaxSide, height)) return false;
   request.width = width;
   request.height = height;
+  return true;
+}
+
+bool SetBurn(TargetRequest& request, std::string_view text) {
+  if (text != "off") return SetWhole(text, 1, kMaxTextTracks, request.burn);
+  request.burn = 0;
   return true;
 }
 
@@ -210,6 +220,11 @@ constexpr std::array kParams = std::to_array<Param>({
      [](TargetRequest& r, std::string_view t) { return SetNamed(kFits, t, r.fit); }},
     {{"denoise", "off, light, medium, strong", "Noise taken out of each picture"},
      [](TargetRequest& r, std::string_view t) { return SetNamed(kDenoises, t, r.denoise); }},
+    {{"burn", "off, or 1 to 96", "Which of the source's text tracks is drawn into the pictures"},
+     SetBurn},
+    {{"subtitles", "off, copy",
+      "Whether the source's text tracks go along (mkv, webm; mp4 as a file)"},
+     [](TargetRequest& r, std::string_view t) { return SetNamed(kSubtitles, t, r.subtitles); }},
     {{"start", "a time within the movie, like 90, 1:30 or 1:30.5", "Where to start"},
      [](TargetRequest& r, std::string_view t) { return SetTime(t, true, r.start); }},
     {{"duration", "a time above 0, like 90, 1:30 or 1:30.5", "How much to transcode"},
@@ -260,6 +275,7 @@ std::string_view Name(Preset value) { return NameIn(kPresets, value); }
 std::string_view Name(Profile value) { return NameIn(kProfiles, value); }
 std::string_view Name(Fit value) { return NameIn(kFits, value); }
 std::string_view Name(Denoise value) { return NameIn(kDenoises, value); }
+std::string_view Name(Subtitles value) { return NameIn(kSubtitles, value); }
 std::string_view Name(Quality value) { return NameIn(kQualities, value); }
 
 Status SetParam(TargetRequest& request, std::string_view name, std::string_view value) {

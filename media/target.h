@@ -44,6 +44,8 @@ enum class Quality { kNormal, kBest };
 enum class Fit { kFit, kStretch, kCrop, kPad };
 // How much noise each picture loses.
 enum class Denoise { kOff, kLight, kMedium, kStrong };
+// What becomes of the source's tracks of text.
+enum class Subtitles { kOff, kCopy };
 enum class RateMode { kBitrate, kCrf, kQp };
 
 std::string_view Name(VideoCodec value);
@@ -54,6 +56,7 @@ std::string_view Name(Profile value);
 std::string_view Name(Fit value);
 std::string_view Name(Quality value);
 std::string_view Name(Denoise value);
+std::string_view Name(Subtitles value);
 
 // Accepted ranges; outside them a request is refused with a message that names them.
 inline constexpr int kMinSide = 16;
@@ -64,6 +67,7 @@ inline constexpr std::int64_t kMinBitrate = 10'000;       // bits per second
 inline constexpr std::int64_t kMaxBitrate = 200'000'000;  // bits per second
 inline constexpr std::int64_t kMinAudioBitrate = 6'000;   // bits per second
 inline constexpr std::int64_t kMaxAudioBitrate = 1'024'000;
+inline constexpr int kMaxTextTracks = 96;  // in a movie and beside it
 inline constexpr double kDefaultUnitSeconds = 2.0;
 inline constexpr double kMinUnitSeconds = 0.2;
 inline constexpr double kMaxUnitSeconds = 30.0;
@@ -86,6 +90,8 @@ struct TargetRequest {
   std::optional<Profile> profile;
   std::optional<Fit> fit;
   std::optional<Denoise> denoise;
+  std::optional<int> burn;  // track of text, from 1; 0 and unset = none
+  std::optional<Subtitles> subtitles;
   std::optional<Rational> start, duration;  // seconds
   std::optional<double> unit_seconds;       // 0 = one source GOP per unit
   std::optional<std::string> service_class;
@@ -113,6 +119,8 @@ struct Target {
   int width = 0, height = 0;  // coded size, pixels, even
   Fit fit = Fit::kFit;
   Denoise denoise = Denoise::kOff;
+  int burn = 0;  // track of text that is drawn into the pictures, from 1; 0 = none
+  Subtitles subtitles = Subtitles::kOff;
   Rational fps;  // output frames per second
   RateMode rate_mode = RateMode::kBitrate;
   std::int64_t bitrate = 0;               // bits per second, kBitrate only

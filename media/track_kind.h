@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a track carries. Others (subtitles, data) are not taken.
+// What a track carries. Others (pictures of subtitles, data) are not taken.
 #pragma once
 
 namespace gopmill {
 
-enum class TrackKind { kVideo, kAudio };
+enum class TrackKind { kVideo, kAudio, kText };
 
 }  // namespace gopmill

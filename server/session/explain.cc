@@ -12,6 +12,7 @@
 #include "codec/tone_map.h"
 #include "codec/video_encoder.h"
 #include "media/ingest.h"
+#include "server/session/movie_texts.h"
 #include "server/session/plan_json.h"
 
 namespace gopmill {
@@ -106,6 +107,10 @@ Result<std::string> ExplainJson(UniqueFd source, const TargetRequest& request,
                                 const ExplainContext& context, std::stop_token stop) {
   GOPMILL_ASSIGN_OR_RETURN(auto ingest, Ingest::Open(std::move(source), request, std::move(stop)));
   const StreamPlan& plan = *ingest->plan();
+  if (plan.target.burn > 0) {
+    GOPMILL_RETURN_IF_ERROR(
+        CheckTextNumber(plan.target.burn, plan.source->subtitles.size(), context.text_files));
+  }
   GOPMILL_ASSIGN_OR_RETURN(const EncoderSpec encoder, MakeEncoderSpec(plan));
   ordered_json units = ordered_json::array();
   double core_seconds = 0, first_unit = 0;

@@ -22,6 +22,7 @@ struct ExplainContext {
   int home_worker = -1;  // where the policy sends the next stream on an idle machine
   std::string policy;
   double decode_ahead_bytes = 0;  // per running unit
+  std::size_t text_files = 0;     // of subtitles beside the movie
 };
 
 // JSON text, documented in docs/API.md.

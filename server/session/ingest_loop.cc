@@ -104,12 +104,22 @@ Status IngestLoop::OnItem(EndOfSource end) {
   return OkStatus();
 }
 
-Status Ingesting(const PacketSourceOpener& open, const TargetRequest& request, IngestPace pace,
-                 const std::stop_token& stop, Mailbox& mailbox) {
+Result<PlanTexts> TextsFor(const IngestOrder& order, const std::stop_token& stop) {
+  const bool burns = order.request.burn.value_or(0) > 0;
+  const bool copies = order.request.subtitles == Subtitles::kCopy;
+  if (!burns && !copies) return PlanTexts{};
+  if (order.read_texts) return order.read_texts(order.request, stop);
+  return InvalidArgument(burns ? "burn" : "subtitles",
+                         "Only a movie in a file has text that can be used.", "off");
+}
+
+Status Ingesting(const IngestOrder& order, const std::stop_token& stop, Mailbox& mailbox) {
   const TimePoint begin = SteadyNow();
-  GOPMILL_ASSIGN_OR_RETURN(auto source, open(stop));
-  GOPMILL_ASSIGN_OR_RETURN(auto ingest, Ingest::Open(std::move(source), request));
-  IngestLoop loop(std::move(ingest), pace, stop, mailbox);
+  GOPMILL_ASSIGN_OR_RETURN(auto source, order.open(stop));
+  GOPMILL_ASSIGN_OR_RETURN(PlanTexts texts, TextsFor(order, stop));
+  GOPMILL_ASSIGN_OR_RETURN(auto ingest,
+                           Ingest::Open(std::move(source), order.request, std::move(texts)));
+  IngestLoop loop(std::move(ingest), order.pace, stop, mailbox);
   GOPMILL_RETURN_IF_ERROR(loop.Start(SteadyNow() - begin));
   return loop.Run();
 }
@@ -138,9 +148,8 @@ std::size_t WindowBytes(const UnitInput& unit, const StreamPlan& plan) {
   return unit.bytes() + static_cast<std::size_t>(coded);
 }
 
-void RunIngest(const PacketSourceOpener& open, const TargetRequest& request, IngestPace pace,
-               const std::stop_token& stop, Mailbox& mailbox) {
-  const Status status = Ingesting(open, request, pace, stop, mailbox);
+void RunIngest(const IngestOrder& order, const std::stop_token& stop, Mailbox& mailbox) {
+  const Status status = Ingesting(order, stop, mailbox);
   if (!status.ok()) mailbox.Post(Failed{status.error()});
 }
 

@@ -21,6 +21,10 @@ using SourceOpener = std::function<Result<UniqueFd>()>;
 using PacketSourceOpener =
     std::function<Result<std::unique_ptr<PacketSource>>(const std::stop_token& stop)>;
 
+// Reads what the request wants of the movie's text; called once, on the ingest thread.
+using TextReader =
+    std::function<Result<PlanTexts>(const TargetRequest& request, const std::stop_token& stop)>;
+
 // How fast a source is taken in.
 enum class IngestPace {
   kAsFastAsPossible,
@@ -32,9 +36,15 @@ enum class IngestPace {
 // encoder.
 std::size_t WindowBytes(const UnitInput& unit, const StreamPlan& plan);
 
+struct IngestOrder {
+  PacketSourceOpener open;
+  TextReader read_texts;  // empty: the source has none that could be used
+  TargetRequest request;
+  IngestPace pace = IngestPace::kAsFastAsPossible;
+};
+
 // Runs until the source has ended, failed, or the mailbox is closed. Always ends with IngestEnded
 // or Failed in the mailbox.
-void RunIngest(const PacketSourceOpener& open, const TargetRequest& request, IngestPace pace,
-               const std::stop_token& stop, Mailbox& mailbox);
+void RunIngest(const IngestOrder& order, const std::stop_token& stop, Mailbox& mailbox);
 
 }  // namespace gopmill

@@ -63,9 +63,7 @@ Status CheckLive(const SegmentRequest& request) {
     return InvalidArgument(target.start ? "start" : "duration",
                            "A live source begins and ends by itself.", "neither");
   }
-  if (target.audio_track) {
-    return InvalidArgument("audio", "A live source has one sound track.", "nothing");
-  }
+  GOPMILL_RETURN_IF_ERROR(CheckLiveTarget(target));
   if (request.segment_seconds > kMaxLiveSegmentSeconds) {
     return InvalidArgument("segment", "This is too long for a live segment.", "0.5 to 10 seconds");
   }
@@ -73,6 +71,19 @@ Status CheckLive(const SegmentRequest& request) {
 }
 
 }  // namespace
+
+Status CheckLiveTarget(const TargetRequest& target) {
+  if (target.audio_track) {
+    return InvalidArgument("audio", "A live source has one sound track.", "nothing");
+  }
+  if (target.burn.value_or(0) > 0) {
+    return InvalidArgument("burn", "A live source has no text that could be drawn.", "off");
+  }
+  if (target.subtitles == Subtitles::kCopy) {
+    return InvalidArgument("subtitles", "A live source has no text.", "off");
+  }
+  return OkStatus();
+}
 
 Result<LiveRequest> ParseLiveRequest(const PartRequest& request, const SegmentDefaults& defaults) {
   LiveRequest live;

@@ -36,6 +36,9 @@ struct LiveRequest {
   LiveAsk ask;
 };
 
+// Refuses what no live source has, however it is played.
+Status CheckLiveTarget(const TargetRequest& target);
+
 Result<LiveRequest> ParseLiveRequest(const PartRequest& request, const SegmentDefaults& defaults);
 
 }  // namespace gopmill

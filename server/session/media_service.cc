@@ -9,6 +9,8 @@
 #include "config/ratio_file.h"
 #include "media/packet_feed.h"
 #include "media/source.h"
+#include "server/session/live_request.h"
+#include "server/session/movie_texts.h"
 #include "server/session/plan_json.h"
 #include "server/session/request_params.h"
 #include "server/session/seam_json.h"
@@ -19,10 +21,6 @@ namespace {
 Error Draining() {
   return Error{.code = Code::kUnavailable,
                .message = "The server is shutting down and takes no new streams."};
-}
-
-Error OneSound() {
-  return InvalidArgument("audio", "A live source has one sound track.", "nothing");
 }
 
 Result<SegmentOptions> OptionsOf(const ServerConfig::Segments& config) {
@@ -78,7 +76,8 @@ MediaService::MediaService(const ServerConfig& config, Library library,
                                     engine_->scheduler().classes().end()),
           engine_->scheduler().worker_count(),
           static_cast<double>(config.streams.promise_percent) / 100)),
-      segments_(library_, engine_->scheduler(), segments),
+      scripts_(library_),
+      segments_(library_, scripts_, engine_->scheduler(), segments),
       live_segments_(live, HooksForLive()),
       config_(config) {
   live_.Configure(LiveOptionsOf(config.live));
@@ -106,13 +105,20 @@ Result<StreamId> MediaService::OpenStream(const std::string& path, const Request
   SessionSpec spec;
   spec.source_name = path;
   if (path.starts_with(kLivePrefix)) {
-    if (request.audio_track) return OneSound();
+    GOPMILL_RETURN_IF_ERROR(CheckLiveTarget(request));
     GOPMILL_ASSIGN_OR_RETURN(const auto live, live_.Find(path.substr(kLivePrefix.size())));
     spec.open_packets = [live](const std::stop_token& stop) { return live->Subscribe(stop); };
     MakeLive(spec);
   } else {
     spec.open = [this, path] { return library_.OpenEntry(path); };
+    spec.read_texts = [this, path](const TargetRequest& wanted, const std::stop_token& stop) {
+      return ReadTexts(path, wanted, stop);
+    };
   }
+  if (request.subtitles == Subtitles::kCopy && sink->packets() != nullptr) {
+    return InvalidArgument("subtitles", "RTSP carries no text here.", "off");
+  }
+  GOPMILL_RETURN_IF_ERROR(CheckStreamedText(request));
   spec.request = std::move(request);
   // Who takes coded packets plays them at their own pace.
   spec.real_time = spec.real_time || sink->packets() != nullptr;

@@ -25,6 +25,7 @@
 #include "server/session/library.h"
 #include "server/session/live_hub.h"
 #include "server/session/live_segments.h"
+#include "server/session/script_shelf.h"
 #include "server/session/segment_service.h"
 #include "server/session/service.h"
 #include "server/session/service_metrics.h"
@@ -91,6 +92,11 @@ class MediaService : public Service {
   void Defer(std::function<void()> work, const JsonCallback& done);
   void ForgetProbesExcept(const std::vector<Library::Entry>& entries);
   Result<std::string> CheckLive(const std::string& name, const TargetRequest& request);
+  Result<PlanTexts> ReadTexts(const std::string& path, const TargetRequest& request,
+                              const std::stop_token& stop);
+  // Whether the movie, with so many text tracks of its own, has the one that is asked for.
+  [[nodiscard]] Status CheckBurn(const std::string& path, const TargetRequest& request,
+                                 std::size_t own) const;
   std::string SourceEntryJson(const Library::Entry& entry);
 
   struct FileRequest {
@@ -102,6 +108,7 @@ class MediaService : public Service {
   const std::unique_ptr<Engine> engine_;
   const std::shared_ptr<UnitObserver> observer_;
   const std::shared_ptr<StreamAdmission> admission_;
+  ScriptShelf scripts_;
   SegmentService segments_;
   LiveSegments live_segments_;
 

@@ -158,8 +158,12 @@ Result<Shelved> MovieShelf::Get(const std::string& path, const SegmentRequest& r
   GOPMILL_ASSIGN_OR_RETURN(
       auto index, shelved.file->Index(
                       std::move(opened.fd), [&] { return ReadBeside(path, opened, stop); }, stop));
-  GOPMILL_ASSIGN_OR_RETURN(shelved.movie,
-                           PlanMovie(std::move(index), request, params, opened.identity));
+  std::shared_ptr<const SubtitleScript> script;
+  if (const int number = request.target.burn.value_or(0); number > 0) {
+    GOPMILL_ASSIGN_OR_RETURN(script, scripts_.Get(path, number, stop));
+  }
+  GOPMILL_ASSIGN_OR_RETURN(shelved.movie, PlanMovie(std::move(index), request, params,
+                                                    opened.identity, std::move(script)));
   Keep({.key = key, .shelved = shelved});
   return shelved;
 }

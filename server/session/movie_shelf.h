@@ -19,6 +19,7 @@
 #include "base/thread_safety.h"
 #include "media/segment_reader.h"
 #include "server/session/library.h"
+#include "server/session/script_shelf.h"
 #include "server/session/segmented_movie.h"
 
 namespace gopmill {
@@ -63,7 +64,7 @@ struct Shelved {
 
 class MovieShelf {
  public:
-  explicit MovieShelf(const Library& library) : library_(library) {}
+  MovieShelf(const Library& library, ScriptShelf& scripts) : library_(library), scripts_(scripts) {}
 
   // The plan of a movie for this request. Reads the file if it is not known.
   Result<Shelved> Get(const std::string& path, const SegmentRequest& request,
@@ -97,6 +98,7 @@ class MovieShelf {
   void Keep(Plan plan);
 
   const Library& library_;
+  ScriptShelf& scripts_;
   Mutex mutex_;                                          // guards all lists
   std::list<Beside> beside_ GOPMILL_GUARDED_BY(mutex_);  // as `plans_`
   std::list<Plan> plans_ GOPMILL_GUARDED_BY(mutex_);     // asked for last in front

@@ -20,6 +20,13 @@ constexpr Rational k90kHz{1, 90'000};
 // Flags of our own on a packet that has left the reorderer; taken off before muxing.
 constexpr std::int64_t kLastOfUnit = 1;
 
+// Text from the place where the output's clock starts.
+TextFeed::Clip ClipOf(const Target& target) {
+  TextFeed::Clip clip{.start_us = ToTicks(target.start, kMicros)};
+  if (target.duration.valid()) clip.end_us = clip.start_us + ToTicks(target.duration, kMicros);
+  return clip;
+}
+
 }  // namespace
 
 OutputChain::OutputChain(OutputOpener open, std::function<void(UnitIndex)> release,
@@ -37,8 +44,15 @@ void OutputChain::SetPlan(const PlanReady& ready) {
     audio_time_base_ = ready.audio_time_base;
     time_bases.push_back(audio_time_base_);
   }
-  interleaver_ = std::make_unique<Interleaver>(std::move(time_bases));
   const Target& target = plan_->target;
+  first_text_ = time_bases.size();
+  if (plan_->texts.copied) {
+    for (const SubtitleTrack& track : *plan_->texts.copied)
+      texts_.emplace_back(track, ClipOf(target));
+  }
+  time_bases.insert(time_bases.end(), texts_.size(), kTextTimeBase);
+  interleaver_ = std::make_unique<Interleaver>(std::move(time_bases));
+  for (std::size_t i = 0; i < texts_.size(); ++i) FeedText(i);
   seams_.emplace(SeamTerms{.fps = plan_->grid.fps(),
                            .video_time_base = video_time_base_,
                            .video_offset = plan_->video_offset_90k,
@@ -67,6 +81,7 @@ Status OutputChain::OnEncoder(std::shared_ptr<const AVCodecParameters> parameter
     audio.time_base = audio_time_base_;
     tracks.push_back(std::move(audio));
   }
+  for (const TextFeed& text : texts_) tracks.push_back(text.Describe());
   GOPMILL_ASSIGN_OR_RETURN(muxer_, open_(plan_->target.container, tracks));
   if (!muxer_->merged()) interleaver_->StopMerging();
   return OkStatus();
@@ -135,11 +150,23 @@ Status OutputChain::OnVideoEnd() {
   return Drain();
 }
 
+void OutputChain::FeedText(std::size_t text) {
+  const std::size_t track = first_text_ + text;
+  if (av::Packet packet = texts_[text].Next()) {
+    interleaver_->Push(track, std::move(packet));
+  } else {
+    interleaver_->End(track);
+  }
+}
+
 Status OutputChain::Drain() {
   if (!muxer_) return OkStatus();
   while (auto next = interleaver_->Pop()) {
     if (next->first == kVideo) {
       GOPMILL_RETURN_IF_ERROR(MuxVideo(std::move(next->second)));
+    } else if (next->first >= first_text_) {
+      GOPMILL_RETURN_IF_ERROR(muxer_->Write(next->first, std::move(next->second)));
+      FeedText(next->first - first_text_);
     } else {
       seams_->OnSound(next->second->pts, next->second->duration);
       GOPMILL_RETURN_IF_ERROR(muxer_->Write(kAudio, std::move(next->second)));

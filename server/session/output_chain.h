@@ -18,6 +18,7 @@
 #include "media/muxer.h"
 #include "media/plan.h"
 #include "media/reorderer.h"
+#include "media/text_feed.h"
 #include "server/session/mailbox.h"
 #include "server/session/seam_ledger.h"
 
@@ -57,6 +58,8 @@ class OutputChain {
   Status Forward(std::vector<Reorderer::Released> released);
   Status Drain();
   Status MuxVideo(av::Packet packet);
+  // The track's next packet into the interleaver, or its end.
+  void FeedText(std::size_t text);
 
   const OutputOpener open_;
   const std::function<void(UnitIndex)> release_;
@@ -66,6 +69,8 @@ class OutputChain {
   std::shared_ptr<const EncoderSpec> encoder_;
   std::shared_ptr<const AVCodecParameters> audio_parameters_;
   Rational video_time_base_, audio_time_base_;
+  std::vector<TextFeed> texts_;
+  std::size_t first_text_ = 0;  // the number of their first track
   Reorderer reorderer_;
   std::unique_ptr<Interleaver> interleaver_;
   std::unique_ptr<PacketOutput> muxer_;

@@ -45,6 +45,8 @@ ordered_json TargetJson(const Target& target) {
     json["channels"] = target.channels;
     json["sample_rate"] = target.sample_rate;
   }
+  if (target.burn > 0) json["burn"] = target.burn;
+  if (target.subtitles == Subtitles::kCopy) json["subtitles"] = Name(target.subtitles);
   if (target.start.num > 0) json["start_s"] = Seconds(target.start);
   if (target.duration.valid()) json["duration_s"] = Seconds(target.duration);
   return json;

@@ -84,6 +84,10 @@ Status CheckSegmentable(const TargetRequest& target) {
   if (target.unit_seconds) {
     return InvalidArgument("unit", "The units of segments are the segments.", "segment=SECONDS");
   }
+  if (target.subtitles) {
+    return InvalidArgument("subtitles", "Playlists have the movie's text as renditions anyway.",
+                           "nothing");
+  }
   if (target.qp) {
     return InvalidArgument("qp", "A playlist states the highest bit rate; a quantiser has none.",
                            "bitrate, or crf with maxrate");

@@ -100,11 +100,11 @@ std::string Cues(const SegmentedMovie& movie, const PartName& name) {
 
 }  // namespace
 
-SegmentService::SegmentService(const Library& library, Scheduler& scheduler,
+SegmentService::SegmentService(const Library& library, ScriptShelf& scripts, Scheduler& scheduler,
                                const SegmentOptions& options)
     : defaults_(options.defaults),
       scheduler_(scheduler),
-      shelf_(library),
+      shelf_(library, scripts),
       cache_(SegmentCache::Open(options.cache_folder, options.cache_bytes)) {
   for (int i = 0; i < kSegmentThreads; ++i) threads_.emplace_back([this] { RunTasks(); });
 }

@@ -24,6 +24,7 @@
 #include "scheduler/scheduler.h"
 #include "server/session/library.h"
 #include "server/session/movie_shelf.h"
+#include "server/session/script_shelf.h"
 #include "server/session/segment_cache.h"
 #include "server/session/segment_job.h"
 #include "server/session/segment_request.h"
@@ -54,7 +55,8 @@ struct SegmentOptions {
 class SegmentService {
  public:
   // Both must outlive it.
-  SegmentService(const Library& library, Scheduler& scheduler, const SegmentOptions& options);
+  SegmentService(const Library& library, ScriptShelf& scripts, Scheduler& scheduler,
+                 const SegmentOptions& options);
   // Cancels what is being made and waits for it; what waits is answered with an error.
   ~SegmentService();
   SegmentService(const SegmentService&) = delete;

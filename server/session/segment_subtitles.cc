@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "media/language.h"
 #include "media/segment_muxer.h"
 #include "server/session/track_names.h"
 

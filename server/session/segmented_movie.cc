@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "media/digest.h"
+#include "media/language.h"
 #include "server/session/build_identity.h"
 #include "server/session/segment_subtitles.h"
 #include "server/session/segment_thumbnails.h"
@@ -40,10 +41,14 @@ std::string AudioIdentity(const Target& t, const SegmentRequest& request, const 
 class Planner {
  public:
   Planner(std::shared_ptr<const SourceIndex> index, const SegmentRequest& request,
-          const RequestParams& params, const FileIdentity& file)
-      : index_(std::move(index)), request_(request), file_(file.movie) {
+          const RequestParams& params, const FileIdentity& file,
+          std::shared_ptr<const SubtitleScript> script)
+      : index_(std::move(index)),
+        request_(request),
+        script_(std::move(script)),
+        file_(file.movie + (script_ ? script_->fingerprint : "")) {
     movie_->index = index_;
-    movie_->version = Sha256Hex(file.movie).substr(0, kVersionDigits);
+    movie_->version = Sha256Hex(file_).substr(0, kVersionDigits);
     movie_->query = QueryFor(params, movie_->version);
     movie_->text_version = Sha256Hex(file.movie + file.texts).substr(0, kVersionDigits);
     movie_->text_query = QueryFor(params, movie_->text_version);
@@ -67,7 +72,8 @@ class Planner {
 
   std::shared_ptr<const SourceIndex> index_;
   const SegmentRequest& request_;
-  const std::string& file_;
+  const std::shared_ptr<const SubtitleScript> script_;
+  const std::string file_;  // all that pictures and sound are made from
   std::shared_ptr<SegmentedMovie> movie_ = std::make_shared<SegmentedMovie>();
   OutputGrid grid_;
   const RenditionCut cut_{.unit_seconds = request_.segment_seconds,
@@ -112,6 +118,7 @@ Result<VideoRendition> Planner::MakeVideo(const Target& target, std::int64_t lev
   auto plan = std::make_shared<StreamPlan>();
   plan->source = index_->source;
   plan->target = target;
+  plan->texts.script = script_;
   plan->grid = grid_;
   plan->counted_pts = index_->counted_pts;
   GOPMILL_ASSIGN_OR_RETURN(EncoderSpec spec, MakeEncoderSpec(*plan));
@@ -245,11 +252,11 @@ Result<std::shared_ptr<const SegmentedMovie>> Planner::Run() {
 
 }  // namespace
 
-Result<std::shared_ptr<const SegmentedMovie>> PlanMovie(std::shared_ptr<const SourceIndex> index,
-                                                        const SegmentRequest& request,
-                                                        const RequestParams& params,
-                                                        const FileIdentity& file) {
-  return Planner(std::move(index), request, params, file).Run();
+Result<std::shared_ptr<const SegmentedMovie>> PlanMovie(
+    std::shared_ptr<const SourceIndex> index, const SegmentRequest& request,
+    const RequestParams& params, const FileIdentity& file,
+    std::shared_ptr<const SubtitleScript> script) {
+  return Planner(std::move(index), request, params, file, std::move(script)).Run();
 }
 
 Rational VideoSegmentDuration(const SegmentGrid& segments, std::int64_t number) {

@@ -66,7 +66,7 @@ struct ThumbnailRendition : SegmentTrack {
 };
 
 // A movie and the files of subtitles beside it. Pictures and sound depend on the first alone, so
-// they stay what they are when a subtitle is mended.
+// they stay what they are when a subtitle is mended, unless it is drawn into them.
 struct FileIdentity {
   std::string movie;
   std::string texts;  // empty without any
@@ -92,11 +92,12 @@ struct SegmentedMovie {
   Rational zero{0, 1};  // what of the source is at time 0, seconds
 };
 
-// `file`: identity of the source. Adds no clock, no chance: equal arguments, equal plans.
-Result<std::shared_ptr<const SegmentedMovie>> PlanMovie(std::shared_ptr<const SourceIndex> index,
-                                                        const SegmentRequest& request,
-                                                        const RequestParams& params,
-                                                        const FileIdentity& file);
+// `file`: identity of the source; `script`: drawn into the pictures, may be null. Adds no clock, no
+// chance: equal arguments, equal plans.
+Result<std::shared_ptr<const SegmentedMovie>> PlanMovie(
+    std::shared_ptr<const SourceIndex> index, const SegmentRequest& request,
+    const RequestParams& params, const FileIdentity& file,
+    std::shared_ptr<const SubtitleScript> script);
 
 // Duration of segment `number`, seconds, exact.
 Rational VideoSegmentDuration(const SegmentGrid& segments, std::int64_t number);

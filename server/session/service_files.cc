@@ -12,7 +12,9 @@
 #include "media/resolve_target.h"
 #include "media/subtitle_file.h"
 #include "server/session/explain.h"
+#include "server/session/live_request.h"
 #include "server/session/media_service.h"
+#include "server/session/movie_texts.h"
 #include "server/session/plan_json.h"
 #include "server/session/request_params.h"
 
@@ -129,12 +131,34 @@ void MediaService::CheckStream(const std::string& path, const RequestParams& par
                              Source::Open(std::move(fd), file_stop_.get_token(),
                                           {.audio_track = request.audio_track.value_or(0)}));
     GOPMILL_ASSIGN_OR_RETURN(const auto resolved, ResolveTarget(request, *source->info()));
+    GOPMILL_RETURN_IF_ERROR(CheckBurn(path, request, source->info()->subtitles.size()));
+    GOPMILL_RETURN_IF_ERROR(CheckStreamedText(request));
     return std::string(ContentType(resolved.target.container));
   };
   Defer([check, done] { done(check()); }, done);
 }
 
+Result<PlanTexts> MediaService::ReadTexts(const std::string& path, const TargetRequest& request,
+                                          const std::stop_token& stop) {
+  PlanTexts texts;
+  if (const int number = request.burn.value_or(0); number > 0) {
+    GOPMILL_ASSIGN_OR_RETURN(texts.script, scripts_.Get(path, number, stop));
+  }
+  GOPMILL_ASSIGN_OR_RETURN(texts.copied,
+                           ReadCopiedTexts([&] { return library_.OpenEntry(path); },
+                                           TextFilesOf(library_, path), request, stop));
+  return texts;
+}
+
+Status MediaService::CheckBurn(const std::string& path, const TargetRequest& request,
+                               std::size_t own) const {
+  const int number = request.burn.value_or(0);
+  if (number == 0) return OkStatus();
+  return CheckTextNumber(number, own, TextFilesOf(library_, path).size());
+}
+
 Result<std::string> MediaService::CheckLive(const std::string& name, const TargetRequest& request) {
+  GOPMILL_RETURN_IF_ERROR(CheckLiveTarget(request));
   GOPMILL_ASSIGN_OR_RETURN(const auto live, live_.Find(name));
   const auto info = live->info();
   if (info == nullptr) {
@@ -151,6 +175,7 @@ void MediaService::Explain(const std::string& path, const RequestParams& params,
   const auto explain = [this, path, request = *request]() -> Result<std::string> {
     GOPMILL_ASSIGN_OR_RETURN(UniqueFd fd, library_.OpenEntry(path));
     ExplainContext context;
+    context.text_files = TextFilesOf(library_, path).size();
     context.workers = engine_->scheduler().worker_count();
     context.decode_ahead_bytes = static_cast<double>(SessionLimits{}.decode_ahead_bytes);
     {

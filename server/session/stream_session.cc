@@ -45,7 +45,11 @@ Result<std::unique_ptr<StreamSession>> StreamSession::Start(SessionSpec spec,
 Status StreamSession::Launch() {
   try {
     ingest_ = std::jthread([this] {
-      RunIngest(spec_.open_packets, spec_.request, spec_.pace, stop_.get_token(), *mailbox_);
+      RunIngest({.open = spec_.open_packets,
+                 .read_texts = spec_.read_texts,
+                 .request = spec_.request,
+                 .pace = spec_.pace},
+                stop_.get_token(), *mailbox_);
     });
     egress_ = std::jthread([this] { RunEgress(); });
     return OkStatus();

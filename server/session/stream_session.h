@@ -51,6 +51,7 @@ struct SessionSpec {
   std::string source_name;   // for reports
   SourceOpener open;
   PacketSourceOpener open_packets;  // in place of `open` where the source is no file
+  TextReader read_texts;            // may be empty
   TargetRequest request;
   MuxSettings mux;  // the container comes from the target
   SessionLimits limits;

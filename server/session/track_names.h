@@ -11,10 +11,6 @@
 
 namespace gopmill {
 
-// What a container says ("eng", ISO 639-2) in the shortest form (RFC 5646: "en"); empty for what
-// cannot be a language.
-std::string LanguageTag(const std::string& language);
-
 // Names that differ (RFC 8216 section 4.3.4.1): the first wish that is not empty, with a number
 // where another track has it.
 class UniqueNames {

@@ -16,9 +16,12 @@
 #include <utility>
 
 #include "base/dump_json.h"
+#include "base/file_name.h"
 #include "media/av_error.h"
 #include "server/session/engine.h"
 #include "server/session/explain.h"
+#include "server/session/library.h"
+#include "server/session/movie_texts.h"
 #include "server/session/plan_json.h"
 #include "server/session/seam_json.h"
 #include "server/session/stream_session.h"
@@ -45,6 +48,35 @@ Result<UniqueFd> OpenInput(const std::string& path) {
     return InvalidArgument("input", "'" + path + "' is a folder.", "a media file or -");
   }
   return fd;
+}
+
+// The files of subtitles beside the input.
+std::vector<TextFile> TextFilesBeside(const std::string& input) {
+  const std::size_t name = NameStart(input);
+  const std::string folder = name == 0 ? "." : input.substr(0, name);
+  auto library = Library::Open(folder);
+  if (input == "-" || !library.ok()) return {};
+  const auto shared = std::make_shared<const Library>(std::move(library).value());
+  std::vector<TextFile> files = TextFilesOf(*shared, input.substr(name));
+  for (TextFile& file : files) {
+    file.open = [shared, open = std::move(file.open)] { return open(); };
+  }
+  return files;
+}
+
+// A file is read a second time for its text; what is read from a pipe has none.
+TextReader TextReaderFor(const std::string& input) {
+  if (input == "-") return {};
+  return [input](const TargetRequest& request, const std::stop_token& stop) -> Result<PlanTexts> {
+    const auto open = [&] { return OpenInput(input); };
+    const std::vector<TextFile> beside = TextFilesBeside(input);
+    PlanTexts texts;
+    if (const int number = request.burn.value_or(0); number > 0) {
+      GOPMILL_ASSIGN_OR_RETURN(texts.script, ReadScript(open, beside, number, stop));
+    }
+    GOPMILL_ASSIGN_OR_RETURN(texts.copied, ReadCopiedTexts(open, beside, request, stop));
+    return texts;
+  };
 }
 
 // Bytes to stdout; a closed pipe ends the stream, a stuck one can be cancelled.
@@ -226,6 +258,7 @@ Result<TranscodeReport> TranscodeFile(const TranscodeJob& job, const std::stop_t
                                       const ProgressCallback& progress) {
   GOPMILL_RETURN_IF_ERROR(CheckOutput(job));
   const bool to_file = job.output != "-";
+  if (!to_file) GOPMILL_RETURN_IF_ERROR(CheckStreamedText(job.request));
   std::optional<TemporaryOutput> temporary;
   // Opened here already: a source that does not exist should not leave traces of an output.
   GOPMILL_ASSIGN_OR_RETURN(UniqueFd input, OpenInput(job.input));
@@ -239,6 +272,7 @@ Result<TranscodeReport> TranscodeFile(const TranscodeJob& job, const std::stop_t
   spec.id = StreamId{1};
   spec.source_name = job.input;
   spec.open = [shared_input]() -> Result<UniqueFd> { return std::move(*shared_input); };
+  spec.read_texts = TextReaderFor(job.input);
   spec.request = job.request;
   spec.mux = {.streamed = !to_file, .path = to_file ? temporary->path() : ""};
   if (to_file) {
@@ -268,7 +302,8 @@ Result<std::string> ExplainFileJson(const std::string& input, const TargetReques
       .workers = engine->scheduler().worker_count(),
       .home_worker = engine->HomeWorker(StreamId{1}),
       .policy = scheduler.policy,
-      .decode_ahead_bytes = static_cast<double>(SessionLimits{}.decode_ahead_bytes)};
+      .decode_ahead_bytes = static_cast<double>(SessionLimits{}.decode_ahead_bytes),
+      .text_files = TextFilesBeside(input).size()};
   return ExplainJson(std::move(fd), request, context, {});
 }
 

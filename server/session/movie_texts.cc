@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/movie_texts.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/file_name.h"
+#include "base/log.h"
+#include "media/source.h"
+#include "media/subtitle_file.h"
+
+namespace gopmill {
+namespace {
+
+TextUse UseIn(Container container) {
+  switch (container) {
+    case Container::kMp4: return TextUse::kMp4;
+    case Container::kMkv: return TextUse::kMatroska;
+    case Container::kWebm:
+    case Container::kTs: break;
+  }
+  return TextUse::kWebVtt;
+}
+
+}  // namespace
+
+Status CheckTextNumber(int number, std::size_t own, std::size_t beside) {
+  const std::size_t count = own + beside;
+  if (static_cast<std::size_t>(number) <= count) return OkStatus();
+  if (count == 0) {
+    return InvalidArgument("burn", "The movie has no track of text that could be drawn.", "off");
+  }
+  return InvalidArgument("burn", fmt::format("The movie has {} tracks of text.", count),
+                         fmt::format("off, or 1 to {}", count));
+}
+
+Result<std::shared_ptr<const SubtitleScript>> ReadScript(const SourceOpener& movie,
+                                                         const std::vector<TextFile>& beside,
+                                                         int number, const std::stop_token& stop) {
+  GOPMILL_ASSIGN_OR_RETURN(UniqueFd fd, movie());
+  GOPMILL_ASSIGN_OR_RETURN(const ScriptTrack own, ReadScriptTrack(std::move(fd), number, stop));
+  GOPMILL_RETURN_IF_ERROR(CheckTextNumber(number, own.count, beside.size()));
+  const auto at = static_cast<std::size_t>(number) - 1;
+  if (at < own.count) return MakeScript(own.track);
+  const TextFile& file = beside[at - own.count];
+  GOPMILL_ASSIGN_OR_RETURN(UniqueFd text, file.open());
+  GOPMILL_ASSIGN_OR_RETURN(
+      const SubtitleTrack track,
+      ReadSubtitleFile(std::move(text), file.described, stop, TextUse::kScript));
+  return MakeScript(track);
+}
+
+std::vector<TextFile> TextFilesOf(const Library& library, const std::string& path) {
+  std::vector<TextFile> files;
+  for (const std::string& name : library.SubtitlesOf(path)) {
+    auto described = DescribeSubtitleFile(StemOf(path), name);
+    if (!described) continue;
+    files.push_back({.name = name, .described = *std::move(described), .open = [&library, name] {
+                       return library.OpenEntry(name);
+                     }});
+  }
+  return files;
+}
+
+Status CheckStreamedText(const TargetRequest& request) {
+  if (request.subtitles != Subtitles::kCopy) return OkStatus();
+  if (request.container.value_or(Container::kMp4) != Container::kMp4) return OkStatus();
+  return InvalidArgument("subtitles",
+                         "Text can be put into MP4 only where that is written as a file.",
+                         "off, container=mkv or webm, or a file by gopmill transcode");
+}
+
+Result<TextTracks> ReadCopiedTexts(const SourceOpener& movie, const std::vector<TextFile>& beside,
+                                   const TargetRequest& request, const std::stop_token& stop) {
+  if (request.subtitles != Subtitles::kCopy) return TextTracks();
+  const TextUse use = UseIn(request.container.value_or(Container::kMp4));
+  GOPMILL_ASSIGN_OR_RETURN(UniqueFd fd, movie());
+  GOPMILL_ASSIGN_OR_RETURN(std::vector<SubtitleTrack> tracks,
+                           ReadOwnTexts(std::move(fd), use, stop));
+  for (const TextFile& file : beside) {
+    auto text = file.open();
+    if (!text.ok()) continue;
+    auto track = ReadSubtitleFile(std::move(text).value(), file.described, stop, use);
+    if (track.ok()) {
+      tracks.push_back(std::move(track).value());
+    } else {
+      spdlog::warn("subtitles {}: {}", file.name, track.error().ToString());
+    }
+  }
+  std::erase_if(tracks, [](const SubtitleTrack& track) { return track.cues.empty(); });
+  return std::make_shared<const std::vector<SubtitleTrack>>(std::move(tracks));
+}
+
+}  // namespace gopmill

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The text tracks of a movie by number, as lists of sources have them: the movie's own, then those
+// of files beside it.
+//
+// Thread-safety: safe; what reads blocks.
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "media/subtitle_script.h"
+#include "server/session/ingest_loop.h"
+#include "server/session/library.h"
+
+namespace gopmill {
+
+// A file of subtitles beside a movie.
+struct TextFile {
+  std::string name;
+  SubtitleTrack described;  // by its name
+  SourceOpener open;
+};
+
+// kInvalidArgument if there is no track with this number, from 1.
+Status CheckTextNumber(int number, std::size_t own, std::size_t beside);
+
+// Errors: as CheckTextNumber, of opening and reading, and of MakeScript.
+Result<std::shared_ptr<const SubtitleScript>> ReadScript(const SourceOpener& movie,
+                                                         const std::vector<TextFile>& beside,
+                                                         int number, const std::stop_token& stop);
+
+// `path` below the library's root.
+std::vector<TextFile> TextFilesOf(const Library& library, const std::string& path);
+
+// Whether they can be copied into a container that is written while it is sent: FFmpeg's muxer
+// gives samples of text in fragments of MP4 wrong times.
+Status CheckStreamedText(const TargetRequest& request);
+
+// All of them, own ones first, in the forms that the request's container takes; null if it does not
+// want them copied. A file beside that cannot be read is left out and told of in the log, a track
+// without cues is left out.
+using TextTracks = std::shared_ptr<const std::vector<SubtitleTrack>>;
+Result<TextTracks> ReadCopiedTexts(const SourceOpener& movie, const std::vector<TextFile>& beside,
+                                   const TargetRequest& request, const std::stop_token& stop);
+
+}  // namespace gopmill

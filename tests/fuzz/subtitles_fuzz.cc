@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A file of subtitles from any bytes (the first says which kind, and what for), and its name: cues
+// in order and within their limits, payloads that stay what they are in the file they go into, a
+// script whose lines are its own, packets whose times rise; names and languages that no playlist
+// trips over.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "base/utf8.h"
+#include "media/language.h"
+#include "media/subtitle_file.h"
+#include "media/subtitle_script.h"
+#include "media/text_feed.h"
+#include "tests/fuzz/bytes.h"
+
+namespace {
+
+using namespace gopmill;
+using fuzz::Require;
+
+UniqueFd FileOf(const std::string& content) {
+  UniqueFd fd(memfd_create("subtitles", MFD_CLOEXEC));
+  Require(fd.valid());
+  Require(write(fd.get(), content.data(), content.size()) == static_cast<ssize_t>(content.size()));
+  Require(lseek(fd.get(), 0, SEEK_SET) == 0);
+  return fd;
+}
+
+void CheckCue(const SubtitleCue& cue, CueForm form) {
+  Require(!cue.text.empty());
+  if (form == CueForm::kWebVtt) {
+    Require(cue.text.find("\n\n") == std::string::npos && !cue.text.ends_with('\n'));
+    Require(cue.text.find("-->") == std::string::npos);
+  }
+  if (form == CueForm::kScript) Require(cue.text.find_first_of("\r\n") == std::string::npos);
+}
+
+void CheckScript(const SubtitleTrack& track) {
+  const auto script = MakeScript(track);
+  if (!script.ok()) return;
+  const std::string& text = (*script)->text;
+  Require(text.starts_with("[Script Info]\n") && IsUtf8(text));
+  const std::size_t lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
+  const std::size_t header = static_cast<std::size_t>(std::ranges::count(track.header, '\n'));
+  Require(lines <= header + track.cues.size() + 6);
+  std::int64_t before = -1;
+  for (const SubtitleScript::Span& span : (*script)->shown) {
+    Require(span.start_ms > before && span.end_ms > span.start_ms);
+    Require((*script)->ShownAt(1000 * span.start_ms) && !(*script)->ShownAt(1000 * span.end_ms));
+    before = span.end_ms;
+  }
+}
+
+void CheckPackets(const SubtitleTrack& track, TextFeed::Clip clip) {
+  TextFeed feed(track, clip);
+  std::int64_t before = -1;
+  while (const av::Packet packet = feed.Next()) {
+    Require(packet->pts > before && packet->dts == packet->pts && packet->duration > 0);
+    Require(packet->size > 0);
+    before = packet->pts;
+  }
+}
+
+void CheckName(const std::string& words) {
+  const auto track = DescribeSubtitleFile("movie", "movie." + words);
+  if (!track) return;
+  Require(IsUtf8(track->title) && track->title.find('"') == std::string::npos);
+  const std::string tag = LanguageTag(track->language);
+  Require(tag.find_first_of("\"\r\n,") == std::string::npos && tag.size() <= 35);
+  Require(ContainerLanguage(track->language).find('-') == std::string::npos);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  constexpr std::array kNames{"m.srt", "m.vtt", "m.ass", "m.ssa"};
+  constexpr std::array kUses{TextUse::kWebVtt, TextUse::kScript, TextUse::kMatroska, TextUse::kMp4};
+  if (size == 0) return 0;
+  const std::string content(reinterpret_cast<const char*>(data) + 1, size - 1);
+  CheckName(content.substr(0, 64));
+  const auto described = DescribeSubtitleFile("m", kNames.at(data[0] % kNames.size()));
+  Require(described.has_value());
+  const TextUse use = kUses.at(data[0] / kNames.size() % kUses.size());
+  const auto track = ReadSubtitleFile(FileOf(content), *described, {}, use);
+  if (!track.ok()) return 0;
+  Require(std::ranges::is_sorted(track->cues, {}, &SubtitleCue::start_us));
+  Require(track->cues.size() <= kMaxCues);
+  for (const SubtitleCue& cue : track->cues) CheckCue(cue, track->form);
+  if (track->form == CueForm::kScript) CheckScript(*track);
+  CheckPackets(*track, {});
+  CheckPackets(*track, {.start_us = 1'500'000, .end_us = 2'000'000});
+  return 0;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codec/subtitle_burner.h"
+
+extern "C" {
+#include <libavutil/cpu.h>
+#include <libavutil/pixdesc.h>
+}
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "base/clock.h"
+#include "tests/unit/codec/test_frames.h"
+
+namespace gopmill {
+namespace {
+
+using testing::LumaAt;
+using testing::MakePlainFrame;
+using testing::PixelHash;
+
+constexpr int kWidth = 320, kHeight = 180, kGrey = 128;
+constexpr std::int64_t kSecond = 1'000'000;
+
+std::shared_ptr<const SubtitleScript> ScriptOf(const std::string& words) {
+  SubtitleTrack track;
+  track.header =
+      "[Script Info]\nPlayResX: 320\nPlayResY: 180\n[V4+ Styles]\nFormat: Name, Fontname, "
+      "Fontsize, "
+      "PrimaryColour, Bold, Alignment\nStyle: Default,DejaVu Sans,40,&H00FFFFFF,1,2\n";
+  track.cues.push_back(
+      {.start_us = kSecond, .end_us = 2 * kSecond, .text = "0,0,Default,,0,0,0,," + words});
+  return std::move(MakeScript(track)).value();
+}
+
+std::unique_ptr<SubtitleBurner> Open(const std::shared_ptr<const SubtitleScript>& script,
+                                     const AVFrame& picture) {
+  auto burner = SubtitleBurner::Open(MakeBurnSpec(script, picture));
+  EXPECT_TRUE(burner.ok()) << burner.error().ToString();
+  return std::move(burner).value();
+}
+
+av::Frame Drawn(SubtitleBurner& burner, const AVFrame& picture, std::int64_t us) {
+  auto drawn = burner.Draw(picture, us);
+  EXPECT_TRUE(drawn.ok()) << drawn.error().ToString();
+  return std::move(drawn).value();
+}
+
+int Brightest(const AVFrame& frame, int top, int bottom) {
+  int most = 0;
+  for (int y = top; y < bottom; ++y) {
+    for (int x = 0; x < frame.width; ++x) most = std::max(most, LumaAt(frame, x, y));
+  }
+  return most;
+}
+
+class SubtitleBurnerTest : public ::testing::TestWithParam<AVPixelFormat> {};
+
+TEST_P(SubtitleBurnerTest, DrawsTheWordsAtTheirTimeAndPlace) {
+  const av::Frame grey = MakePlainFrame(kWidth, kHeight, GetParam(), kGrey, 128, 128);
+  grey->pts = 7;
+  const auto burner = Open(ScriptOf("WORDS"), *grey);
+  const av::Frame shown = Drawn(*burner, *grey, kSecond);
+  EXPECT_GT(Brightest(*shown, kHeight / 2, kHeight), 220);
+  EXPECT_EQ(Brightest(*shown, 0, kHeight / 2), kGrey) << "the upper half is as it was";
+  EXPECT_EQ(shown->pts, 7);
+  EXPECT_EQ(shown->format, GetParam());
+  EXPECT_EQ(PixelHash(*grey),
+            PixelHash(*MakePlainFrame(kWidth, kHeight, GetParam(), kGrey, 128, 128)))
+      << "the picture that was given is not touched";
+  for (const std::int64_t us : {std::int64_t{0}, kSecond - 1'000, 2 * kSecond, 50 * kSecond}) {
+    EXPECT_EQ(PixelHash(*Drawn(*burner, *grey, us)), PixelHash(*grey)) << us;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, SubtitleBurnerTest,
+                         ::testing::Values(AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV420P10LE),
+                         [](const auto& format) {
+                           return std::string(av_get_pix_fmt_name(format.param));
+                         });
+
+TEST(SubtitleBurner, DrawsTheSameWarmAsColdAndOnEveryCpu) {
+  const auto script = ScriptOf("{\\blur3\\3c&H0000FF&\\fscx150\\frz20}Ground {\\i1}truth");
+  const av::Frame picture = testing::MakeFrame({.width = kWidth, .height = kHeight}, 3);
+  const auto warm = Open(script, *picture);
+  Drawn(*warm, *picture, kSecond / 2);
+  Drawn(*warm, *picture, 3 * kSecond / 2);
+  const std::uint64_t expected = PixelHash(*Drawn(*Open(script, *picture), *picture, kSecond));
+  EXPECT_NE(expected, PixelHash(*picture));
+  EXPECT_EQ(PixelHash(*Drawn(*warm, *picture, kSecond)), expected) << "backwards in time, too";
+  av_force_cpu_flags(0);
+  EXPECT_EQ(PixelHash(*Drawn(*Open(script, *picture), *picture, kSecond)), expected);
+  av_force_cpu_flags(-1);
+}
+
+TEST(SubtitleBurner, ColoursAreThoseOfTheScript) {
+  const av::Frame grey = MakePlainFrame(kWidth, kHeight, AV_PIX_FMT_YUV420P, kGrey, 128, 128);
+  const av::Frame shown =
+      Drawn(*Open(ScriptOf("{\\c&H0000FF&\\bord0\\shad0}#####"), *grey), *grey, kSecond);
+  int reddest = 0;
+  for (int y = 0; y < kHeight / 2; ++y) {
+    const std::uint8_t* row = shown->data[2] + y * shown->linesize[2];
+    reddest = std::max<int>(reddest, *std::max_element(row, row + kWidth / 2));
+  }
+  EXPECT_GT(reddest, 220) << "V of red";
+}
+
+TEST(SubtitleBurner, ScriptsOfRubbishHarmNothing) {
+  const av::Frame grey = MakePlainFrame(kWidth, kHeight, AV_PIX_FMT_YUV420P, kGrey, 128, 128);
+  const TimePoint begin = SteadyNow();
+  for (const char* words :
+       {"{\\p1}m 0 0 l 99999999 -99999999 b 1 2 3", "{\\fs99999999}x", "{\\t(", "\xff\xfe\x80",
+        "{\\clip(m 0 0 l 1e9 1e9)}x", "{\\fnNo such font}x", "{\\blur1000\\be1000\\bord9999}x",
+        "{\\fscx0\\fscy-5}x", "{\\k9999999999}x"}) {
+    const auto burner = Open(ScriptOf(words), *grey);
+    EXPECT_EQ(Drawn(*burner, *grey, kSecond)->width, kWidth) << words;
+  }
+  // One of these took 14 s and 2 GB before sizes were limited; it takes a tenth of a second now.
+  EXPECT_LT(SteadyNow() - begin, FromSeconds(10));
+}
+
+}  // namespace
+}  // namespace gopmill
