@@ -118,11 +118,11 @@ Error InternalError(std::string message, int native = 0);
 }  // namespace gopmill
 
 // Leaves the enclosing function with the error of `expr` if it failed.
-#define GOPMILL_RETURN_IF_ERROR(expr)                                      \
-  do {                                                                     \
-    if (auto gopmill_status = (expr); !gopmill_status.ok()) [[unlikely]] { \
-      return gopmill_status.error();                                       \
-    }                                                                      \
+#define GOPMILL_RETURN_IF_ERROR(expr)                                             \
+  do {                                                                            \
+    if (const auto& gopmill_status = (expr); !gopmill_status.ok()) [[unlikely]] { \
+      return gopmill_status.error();                                              \
+    }                                                                             \
   } while (false)
 
 #define GOPMILL_CONCAT_INNER(a, b) a##b

@@ -25,15 +25,12 @@ struct KeptDecoder {
 struct KeptFilter {
   std::unique_ptr<FrameFilter> filter;
 };
-struct KeptBurner {
-  std::unique_ptr<SubtitleBurner> burner;
-};
 struct KeptEncoder {
   EncoderSpec spec;
   std::unique_ptr<VideoEncoder> encoder;
 };
 struct Entry {
-  std::variant<KeptDecoder, KeptFilter, KeptBurner, KeptEncoder> kept;
+  std::variant<KeptDecoder, KeptFilter, KeptEncoder> kept;
   std::size_t bytes = 0;
 };
 
@@ -164,22 +161,6 @@ void ContextCache::GiveFilter(std::unique_ptr<FrameFilter> filter) {
   if (filter->temporal()) return;
   const std::size_t bytes = filter->footprint_bytes();
   impl_->Keep(KeptFilter{std::move(filter)}, bytes);
-}
-
-Result<std::unique_ptr<SubtitleBurner>> ContextCache::TakeBurner(const BurnSpec& spec) {
-  auto kept = impl_->Take<KeptBurner>(
-      [&](const KeptBurner& entry) { return entry.burner->spec() == spec; });
-  if (kept) {
-    ++impl_->stats.filter_hits;
-    return std::move(kept->burner);
-  }
-  ++impl_->stats.filter_misses;
-  return impl_->Timed([&] { return SubtitleBurner::Open(spec); });
-}
-
-void ContextCache::GiveBurner(std::unique_ptr<SubtitleBurner> burner) {
-  const std::size_t bytes = burner->footprint_bytes();
-  impl_->Keep(KeptBurner{std::move(burner)}, bytes);
 }
 
 Result<std::unique_ptr<VideoEncoder>> ContextCache::TakeEncoder(const EncoderSpec& spec,

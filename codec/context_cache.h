@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Per-worker reuse of codec contexts: filter graphs with their frame pools, what draws subtitles,
-// pre-opened encoders prepared in idle time, and warm decoders (flushed) of codecs that do not
-// predict pictures from others. This is what stream locality buys.
+// Per-worker reuse of codec contexts: filter graphs with their frame pools, pre-opened encoders
+// prepared in idle time, and warm decoders (flushed) of codecs that do not predict pictures from
+// others. This is what stream locality buys.
 //
 // Guarantees: contexts give the same bytes warm or cold; the estimated memory of what is kept never
 // exceeds the limit (least recently used goes first); nothing is shared between workers.
@@ -18,7 +18,6 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "codec/frame_filter.h"
-#include "codec/subtitle_burner.h"
 #include "codec/video_decoder.h"
 #include "codec/video_encoder.h"
 
@@ -44,10 +43,6 @@ class ContextCache {
 
   Result<std::unique_ptr<FrameFilter>> TakeFilter(const FilterSpec& spec);
   void GiveFilter(std::unique_ptr<FrameFilter> filter);  // temporal filters are not kept
-
-  // Counted among the filters.
-  Result<std::unique_ptr<SubtitleBurner>> TakeBurner(const BurnSpec& spec);
-  void GiveBurner(std::unique_ptr<SubtitleBurner> burner);
 
   // An encoder that has seen no frame: pre-opened or new. It is used up by its unit.
   // `frames` in its unit, 0 = not known.

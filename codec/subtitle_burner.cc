@@ -3,20 +3,21 @@
 
 extern "C" {
 #include <libavutil/base64.h>
-#include <libavutil/imgutils.h>
 }
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace gopmill {
 namespace {
 
 constexpr const char* kFilter = "subtitles";
-// What libass keeps of shapes and bitmaps, and fontconfig of fonts, for common scripts.
-constexpr std::size_t kLibassBytes = std::size_t{6} << 20U;
+// Frames that are drawn unseen at most: a cue's place does not depend on what was long before it.
+constexpr std::size_t kMaxCatchUp = 64;
 
 // The filter opens a file; this one is its own name.
 std::string DataUrl(const std::string& text) {
@@ -31,54 +32,69 @@ std::string DataUrl(const std::string& text) {
 
 }  // namespace
 
-BurnSpec MakeBurnSpec(std::shared_ptr<const SubtitleScript> script, const AVFrame& picture) {
-  return {.script = std::move(script),
-          .width = picture.width,
-          .height = picture.height,
-          .format = picture.format,
-          .color_space = picture.colorspace,
-          .color_range = picture.color_range};
-}
-
-Result<std::unique_ptr<SubtitleBurner>> SubtitleBurner::Open(const BurnSpec& spec) {
+Result<std::unique_ptr<SubtitleBurner>> SubtitleBurner::Open(
+    std::shared_ptr<const SubtitleScript> script, const FrameTimes& times, const AVFrame& picture) {
   if (avfilter_get_by_name(kFilter) == nullptr) {
     return Error{.code = Code::kUnsupported,
                  .message = "FFmpeg here has no filter that draws subtitles (libass).",
                  .parameter = "burn",
                  .accepted = "off"};
   }
-  GOPMILL_ASSIGN_OR_RETURN(FilterChain chain, FilterChain::Begin({.width = spec.width,
-                                                                  .height = spec.height,
-                                                                  .format = spec.format,
-                                                                  .color_space = spec.color_space,
-                                                                  .color_range = spec.color_range,
-                                                                  .time_base = kMicros}));
-  const std::array<FilterChain::Option, 1> options{{{"filename", DataUrl(spec.script->text)}}};
+  GOPMILL_ASSIGN_OR_RETURN(FilterChain chain,
+                           FilterChain::Begin({.width = picture.width,
+                                               .height = picture.height,
+                                               .format = picture.format,
+                                               .color_space = picture.colorspace,
+                                               .color_range = picture.color_range,
+                                               .time_base = kMicros}));
+  const std::array<FilterChain::Option, 1> options{{{"filename", DataUrl(script->text)}}};
   GOPMILL_RETURN_IF_ERROR(chain.AppendWith(kFilter, options));
   GOPMILL_RETURN_IF_ERROR(chain.Finish());
-  return std::unique_ptr<SubtitleBurner>(new SubtitleBurner(spec, std::move(chain)));
+  return std::unique_ptr<SubtitleBurner>(
+      new SubtitleBurner(std::move(script), times, std::move(chain)));
 }
 
-Result<av::Frame> SubtitleBurner::Draw(const AVFrame& picture, std::int64_t us) {
+std::int64_t SubtitleBurner::FirstFrameFrom(std::int64_t ms) const {
+  std::int64_t n = Rescale(1000 * ms - times_.origin_us, kMicros, times_.fps.Inverse()) - 1;
+  while (times_.At(n) / 1000 < ms) ++n;
+  return n;
+}
+
+// The frames before n at which a cue of its span appears.
+Status SubtitleBurner::CatchUp(const AVFrame& picture, std::int64_t n) {
+  const SubtitleScript::Span* span = script_->SpanAt(times_.At(n));
+  if (span == nullptr) return OkStatus();
+  const auto first = std::ranges::lower_bound(script_->starts, span->start_ms);
+  const auto end = std::ranges::upper_bound(script_->starts, times_.At(n) / 1000);
+  std::vector<std::int64_t> frames;
+  for (auto at = first; at != end; ++at) {
+    const std::int64_t frame = FirstFrameFrom(*at);
+    if (frame < n && (frames.empty() || frames.back() < frame)) frames.push_back(frame);
+  }
+  const std::size_t skipped = frames.size() > kMaxCatchUp ? frames.size() - kMaxCatchUp : 0;
+  for (const std::int64_t frame : std::span(frames).subspan(skipped)) {
+    GOPMILL_RETURN_IF_ERROR(DrawAt(picture, times_.At(frame)));
+  }
+  return OkStatus();
+}
+
+Result<av::Frame> SubtitleBurner::DrawAt(const AVFrame& picture, std::int64_t us) {
   const av::Frame in = av::Ref(picture);
   // The filter takes whole milliseconds, rounded down behind an arithmetic that is not exact.
   in->pts = us - us % 1000 + 500;
   GOPMILL_RETURN_IF_ERROR(chain_.Feed(in.get()));
   av::Frame out = av::NewFrame();
   GOPMILL_ASSIGN_OR_RETURN(const bool got, chain_.Take(*out));
-  if (!got || out->format != spec_.format || out->width != spec_.width) {
+  if (!got || out->format != picture.format || out->width != picture.width) {
     return InternalError("Subtitles cannot be drawn in this pixel format.");
   }
   av_frame_copy_props(out.get(), &picture);
   return out;
 }
 
-std::size_t SubtitleBurner::footprint_bytes() const {
-  const int picture = av_image_get_buffer_size(static_cast<AVPixelFormat>(spec_.format),
-                                               spec_.width, spec_.height, 64);
-  // The script as the filter's option, as packets and as libass has it.
-  return kLibassBytes + 4 * spec_.script->text.size() +
-         2 * static_cast<std::size_t>(std::max(picture, 0));
+Result<av::Frame> SubtitleBurner::Draw(const AVFrame& picture, std::int64_t n) {
+  if (!std::exchange(begun_, true)) GOPMILL_RETURN_IF_ERROR(CatchUp(picture, n));
+  return DrawAt(picture, times_.At(n));
 }
 
 }  // namespace gopmill

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Draws a script of subtitles over pictures in the size and pixel format of the output: libass, by
-// way of libavfilter. What is drawn depends on the script, the time, the size and the fonts of the
-// machine (fontconfig) and on nothing that was drawn before, so a kept burner and a new one draw
-// the same.
+// way of libavfilter. What is drawn depends on the script, the time, the size, the frame rate and
+// the fonts of the machine (fontconfig), wherever a burner begins: libass moves a cue out of the
+// way of those it has placed already and leaves it there, so a burner that begins within a span of
+// cues first draws, unseen, the frames at which that span's cues appear.
 //
 // Thread-safety: thread-compatible; one worker at a time.
 #pragma once
@@ -18,33 +19,38 @@
 
 namespace gopmill {
 
-struct BurnSpec {
-  std::shared_ptr<const SubtitleScript> script;  // equal if it is the same one
-  int width = 0, height = 0, format = -1;
-  int color_space = 2, color_range = 0;
+// The times of output frames on the source's clock.
+struct FrameTimes {
+  std::int64_t origin_us = 0;  // of frame 0
+  Rational fps;
 
-  bool operator==(const BurnSpec&) const = default;
+  [[nodiscard]] std::int64_t At(std::int64_t n) const {
+    return origin_us + Rescale(n, fps.Inverse(), kMicros);
+  }
 };
-
-BurnSpec MakeBurnSpec(std::shared_ptr<const SubtitleScript> script, const AVFrame& picture);
 
 class SubtitleBurner {
  public:
-  // kUnsupported where FFmpeg was built without libass.
-  static Result<std::unique_ptr<SubtitleBurner>> Open(const BurnSpec& spec);
+  // For pictures like this one. kUnsupported where FFmpeg was built without libass.
+  static Result<std::unique_ptr<SubtitleBurner>> Open(std::shared_ptr<const SubtitleScript> script,
+                                                      const FrameTimes& times,
+                                                      const AVFrame& picture);
 
-  // A new picture with what the script shows at this time of the source (microseconds) over it.
-  Result<av::Frame> Draw(const AVFrame& picture, std::int64_t us);
-
-  [[nodiscard]] const BurnSpec& spec() const { return spec_; }
-  [[nodiscard]] std::size_t footprint_bytes() const;
+  // A new picture with what is shown at output frame n over it. Frames in ascending order.
+  Result<av::Frame> Draw(const AVFrame& picture, std::int64_t n);
 
  private:
-  SubtitleBurner(BurnSpec spec, FilterChain chain)
-      : spec_(std::move(spec)), chain_(std::move(chain)) {}
+  SubtitleBurner(std::shared_ptr<const SubtitleScript> script, const FrameTimes& times,
+                 FilterChain chain)
+      : script_(std::move(script)), times_(times), chain_(std::move(chain)) {}
+  Result<av::Frame> DrawAt(const AVFrame& picture, std::int64_t us);
+  Status CatchUp(const AVFrame& picture, std::int64_t n);
+  [[nodiscard]] std::int64_t FirstFrameFrom(std::int64_t ms) const;
 
-  BurnSpec spec_;
+  std::shared_ptr<const SubtitleScript> script_;
+  FrameTimes times_;
   FilterChain chain_;
+  bool begun_ = false;
 };
 
 }  // namespace gopmill

@@ -40,7 +40,6 @@ UnitPass::UnitPass(const UnitTask& task, ContextCache& cache, UnitStats& stats, 
 
 UnitPass::~UnitPass() {
   if (filter_) cache_.GiveFilter(std::move(filter_));
-  if (burner_) cache_.GiveBurner(std::move(burner_));
 }
 
 Result<av::Frame> UnitPass::Black() {
@@ -69,16 +68,15 @@ Result<av::Frame> UnitPass::WithSubtitles(const AVFrame& picture, std::int64_t n
   const StreamPlan& plan = *task_.plan;
   const auto& script = plan.texts.script;
   if (!script) return av::Ref(picture);
-  const std::int64_t us = Rescale(plan.grid.origin(), plan.source->video.time_base, kMicros) +
-                          Rescale(n, plan.grid.fps().Inverse(), kMicros);
-  if (!script->ShownAt(us)) return av::Ref(picture);
+  const FrameTimes times{
+      .origin_us = Rescale(plan.grid.origin(), plan.source->video.time_base, kMicros),
+      .fps = plan.grid.fps()};
+  if (script->SpanAt(times.At(n)) == nullptr) return av::Ref(picture);
   const Stopwatch watch(stats_.filter);
-  const BurnSpec wanted = MakeBurnSpec(script, picture);
-  if (!burner_ || !(burner_->spec() == wanted)) {
-    if (burner_) cache_.GiveBurner(std::move(burner_));
-    GOPMILL_ASSIGN_OR_RETURN(burner_, cache_.TakeBurner(wanted));
+  if (!burner_) {
+    GOPMILL_ASSIGN_OR_RETURN(burner_, SubtitleBurner::Open(script, times, picture));
   }
-  return burner_->Draw(picture, us);
+  return burner_->Draw(picture, n);
 }
 
 Result<av::Frame> UnitPass::Make(const FrameSelector::Selected& selected, std::int64_t n) {

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 
+#include "codec/subtitle_burner.h"
 #include "codec/unit_rate.h"
 #include "codec/unit_transcoder.h"
 
@@ -20,7 +21,7 @@ class UnitPass {
  public:
   // All are borrowed for the life of the pass.
   UnitPass(const UnitTask& task, ContextCache& cache, UnitStats& stats, UnitOutput& output);
-  ~UnitPass();  // gives the filters back
+  ~UnitPass();  // gives the scaler back
   UnitPass(const UnitPass&) = delete;
   UnitPass& operator=(const UnitPass&) = delete;
 
@@ -49,7 +50,7 @@ class UnitPass {
   UnitStats& stats_;
   UnitOutput& output_;
   std::unique_ptr<FrameFilter> filter_;
-  std::unique_ptr<SubtitleBurner> burner_;
+  std::unique_ptr<SubtitleBurner> burner_;  // of this pass alone; opened when there is something
   std::unique_ptr<VideoEncoder> encoder_;
   av::Frame last_;         // scaled, of the output frame before
   bool outdated_ = false;  // a newer picture has been selected since

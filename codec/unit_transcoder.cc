@@ -31,6 +31,7 @@ Result<std::unique_ptr<FrameSelector>> SelectorFor(UnitTask& task, ContextCache&
   const UnitInput& input = *task.input;
   const auto refs = [](const UnitInput& unit) {
     std::vector<av::Packet> packets;
+    packets.reserve(unit.packets.size());
     for (const av::Packet& packet : unit.packets) packets.push_back(av::Ref(*packet));
     return packets;
   };

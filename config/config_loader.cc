@@ -83,7 +83,7 @@ void ApplyFlags(const ConfigSources& sources, LoadedConfig& loaded,
 
 // The value as it stands in a config file.
 std::string JsonText(const Setting& setting, const ServerConfig& config) {
-  const std::string text = ShownText(setting, config);
+  std::string text = ShownText(setting, config);
   if (setting.text == nullptr) return text;
   return DumpJson(nlohmann::json(text));
 }

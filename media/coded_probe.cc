@@ -168,14 +168,15 @@ Result<AudioInfo> ProbeAudio(const CodedTrack& track, const AVPacket& first) {
     static_cast<void>(avcodec_receive_frame(decoder.get(), frame.get()));
   }
   auto parameters = ParametersOf(*decoder);
-  if (parameters->sample_rate <= 0 || parameters->ch_layout.nb_channels <= 0) {
+  const int rate = parameters->sample_rate, channels = parameters->ch_layout.nb_channels;
+  if (rate <= 0 || channels <= 0) {
     return Error{.code = Code::kCorrupt, .message = "The sound does not state its rate."};
   }
   return AudioInfo{.stream_index = 1,
                    .codec = track.codec,
-                   .sample_rate = parameters->sample_rate,
-                   .channels = parameters->ch_layout.nb_channels,
-                   .time_base = {1, parameters->sample_rate},
+                   .sample_rate = rate,
+                   .channels = channels,
+                   .time_base = {1, rate},
                    .parameters = std::move(parameters)};
 }
 

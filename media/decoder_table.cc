@@ -84,7 +84,7 @@ const AVCodec* FindSourceDecoder(TrackKind kind, std::string_view codec) {
 }
 
 const std::string& DecoderWhitelist() {
-  static const std::string list = [] {
+  static const std::string kList = [] {
     std::string all;
     for (const Entry& entry : kEntries) {
       if (!all.empty()) all += ',';
@@ -93,7 +93,7 @@ const std::string& DecoderWhitelist() {
     }
     return all;
   }();
-  return list;
+  return kList;
 }
 
 }  // namespace gopmill

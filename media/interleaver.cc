@@ -78,9 +78,13 @@ std::optional<std::pair<std::size_t, av::Packet>> Interleaver::Pop() {
   return std::nullopt;
 }
 
+bool Interleaver::drained(std::size_t track) const {
+  return tracks_[track].ended && tracks_[track].packets.empty();
+}
+
 bool Interleaver::drained() const {
-  for (const Track& track : tracks_) {
-    if (!track.ended || !track.packets.empty()) return false;
+  for (std::size_t track = 0; track < tracks_.size(); ++track) {
+    if (!drained(track)) return false;
   }
   return true;
 }

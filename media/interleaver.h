@@ -38,6 +38,7 @@ class Interleaver {
 
   [[nodiscard]] std::size_t bytes() const { return bytes_; }  // payload waiting
   [[nodiscard]] bool drained() const;                         // all tracks ended, nothing waiting
+  [[nodiscard]] bool drained(std::size_t track) const;
 
  private:
   struct Track {

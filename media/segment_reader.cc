@@ -135,9 +135,9 @@ Result<bool> SegmentReader::TryRead(bool video, std::int64_t first, std::int64_t
                                     std::int64_t back_us, std::vector<av::Packet>& packets) {
   GOPMILL_ASSIGN_OR_RETURN(Landing landing, LandAt(video, first, back_us));
   if (landing.number < 0) return false;
-  av::Packet packet = std::move(landing.packet);
   for (std::int64_t number = landing.number; number < end; ++number) {
-    if (number > landing.number) {
+    av::Packet packet = std::exchange(landing.packet, nullptr);
+    if (!packet) {
       packet = av::NewPacket();
       GOPMILL_ASSIGN_OR_RETURN(const bool got, NextOf(video, *packet));
       if (!got) return false;

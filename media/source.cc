@@ -40,6 +40,7 @@ struct Source::Impl {
     SubtitleTrack track;
   };
   std::vector<Text> texts;
+  std::size_t text_bytes = 0;  // of their cues
   void OpenTexts(const SourceOptions& reading);
   void OnText(const AVPacket& packet);
 
@@ -57,6 +58,8 @@ constexpr std::size_t kMaxHeldPackets = 20'000;
 constexpr std::int64_t kMaxHeldBytes = 16 << 20;
 // Pictures that may follow without a time.
 constexpr int kMaxUntimed = 64;
+// Cues of all tracks together.
+constexpr std::size_t kMaxTextsBytes = 2 * kMaxCueBytes;
 // How far a seek goes back in turn, microseconds, until a picture lies at or before its place.
 constexpr std::array<std::int64_t, 5> kSeekBack{0, 2'000'000, 10'000'000, 60'000'000,
                                                 std::int64_t{1} << 50};
@@ -105,7 +108,7 @@ Result<std::unique_ptr<Source>> Source::Open(UniqueFd fd, std::stop_token stop,
   if (!fd.valid()) {
     return Error{.code = Code::kIo, .message = "The source is not open."};
   }
-  auto impl = std::make_unique<Impl>(std::move(fd), stop);
+  auto impl = std::make_unique<Impl>(std::move(fd), std::move(stop));
   AVFormatContext* raw = avformat_alloc_context();
   GOPMILL_CHECK(raw != nullptr);
   raw->pb = impl->io.context();
@@ -258,7 +261,14 @@ void Source::Impl::OpenTexts(const SourceOptions& reading) {
 void Source::Impl::OnText(const AVPacket& packet) {
   const auto text = std::ranges::find_if(
       texts, [&](const Text& t) { return t.track.stream_index == packet.stream_index; });
-  if (text != texts.end()) text->reader.Push(packet, text->track);
+  if (text == texts.end()) return;
+  if (text_bytes > kMaxTextsBytes) {
+    text->track.incomplete = true;
+    return;
+  }
+  const std::size_t before = text->reader.bytes();
+  text->reader.Push(packet, text->track);
+  text_bytes += text->reader.bytes() - before;
 }
 
 std::vector<SubtitleTrack> Source::TakeSubtitles() {

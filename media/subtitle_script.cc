@@ -4,22 +4,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <limits>
 #include <string_view>
 #include <utility>
 
 #include "base/utf8.h"
-#include "base/words.h"
 #include "media/digest.h"
-#include "media/script_limits.h"
+#include "media/script_head.h"
+#include "media/script_tags.h"
 #include "media/source.h"
 
 namespace gopmill {
 namespace {
 
 constexpr std::int64_t kCentis = 10'000;  // microseconds in a hundredth of a second
-// The order in which FFmpeg's decoders give the fields of an event.
 constexpr std::string_view kEvents =
-    "[Events]\n"
+    "\n[Events]\n"
     "Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text\n";
 
 std::int64_t ToCentis(std::int64_t us) {
@@ -31,43 +33,63 @@ std::string ScriptTime(std::int64_t centis) {
                      centis / 100 % 60, centis % 100);
 }
 
-// The header without its section of events, which may state another order of fields, and within its
-// limits. It begins with what FFmpeg knows a script by.
-std::string Sections(std::string_view header, double largest) {
-  constexpr std::string_view kInfo = "[Script Info]";
-  std::string kept;
-  bool events = true;  // or in front of the first section
-  while (!header.empty()) {
-    const std::size_t end = std::min(header.find('\n'), header.size());
-    std::string_view line = header.substr(0, end);
-    header.remove_prefix(std::min(end + 1, header.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.starts_with('[')) events = LowerAscii(line).starts_with("[events]");
-    const std::string tamed = events ? "" : TameHeaderLine(line, largest);
-    if (!tamed.empty()) kept.append(tamed).append("\n");
+// An event as FFmpeg's decoders give it.
+struct Event {
+  long order = 0;  // among all, by which libass draws what overlaps
+  std::string line;
+  std::int64_t start = 0, end = 0;  // hundredths of a second
+};
+
+// "ReadOrder,Layer,Style,Name,MarginL,MarginR,MarginV,Effect,Text": what is harmless of it; without
+// a line if there is nothing to draw. Effects move the text for as long as they say.
+Event EventOf(const SubtitleCue& cue, double height) {
+  constexpr std::size_t kFields = 8;  // in front of the text
+  Event event{.line = {}, .start = ToCentis(cue.start_us), .end = ToCentis(cue.end_us)};
+  std::array<std::string, kFields> fields;
+  std::string_view rest = cue.text;
+  for (std::string& field : fields) {
+    const std::size_t comma = rest.find(',');
+    if (comma == std::string_view::npos) return event;
+    field = rest.substr(0, comma);
+    rest.remove_prefix(comma + 1);
   }
-  if (LowerAscii(kept.substr(0, kInfo.size())) == LowerAscii(kInfo)) {
-    return kept.replace(0, kInfo.size(), kInfo);
-  }
-  return fmt::format("{}\nScriptType: v4.00+\n{}", kInfo, kept);
+  const std::string text = TameEvent(rest, height);
+  if (text.empty() || event.end <= event.start || !IsUtf8(text) || !IsUtf8(fields[2])) return event;
+  const auto number = [](const std::string& field, long most) {
+    return std::clamp(std::strtol(field.c_str(), nullptr, 10), 0L, most);
+  };
+  const auto margin = [&](std::size_t at) {
+    return number(fields.at(at), static_cast<long>(height));
+  };
+  event.order = number(fields[0], std::numeric_limits<int>::max());
+  event.line = fmt::format("Dialogue: {},{},{},{},,{},{},{},,{}\n", number(fields[1], 1000),
+                           ScriptTime(event.start), ScriptTime(event.end), fields[2], margin(4),
+                           margin(5), margin(6), text);
+  return event;
 }
 
-// "ReadOrder,Layer,Rest"; nothing if there are not as many fields.
-std::string Dialogue(std::string_view line, std::int64_t start, std::int64_t end) {
-  const std::size_t order = line.find(',');
-  if (order == std::string_view::npos) return {};
-  const std::size_t layer = line.find(',', order + 1);
-  if (layer == std::string_view::npos) return {};
-  return fmt::format("Dialogue: {},{},{},{}\n", line.substr(order + 1, layer - order - 1),
-                     ScriptTime(start), ScriptTime(end), line.substr(layer + 1));
-}
+// Leaves out what begins while kMaxShownCues others are seen.
+class Crowd {
+ public:
+  bool Takes(const Event& event) {
+    std::erase_if(ends_, [&](std::int64_t end) { return end <= event.start; });
+    if (ends_.size() >= kMaxShownCues) return false;
+    ends_.push_back(event.end);
+    return true;
+  }
+
+ private:
+  std::vector<std::int64_t> ends_;
+};
 
 // Cues come by their start.
-void AddSpan(std::int64_t start_ms, std::int64_t end_ms, std::vector<SubtitleScript::Span>& spans) {
-  if (!spans.empty() && start_ms <= spans.back().end_ms) {
-    spans.back().end_ms = std::max(spans.back().end_ms, end_ms);
+void AddTimes(const Event& event, SubtitleScript& script) {
+  const std::int64_t start = 10 * event.start, end = 10 * event.end;
+  if (script.starts.empty() || script.starts.back() < start) script.starts.push_back(start);
+  if (!script.shown.empty() && start <= script.shown.back().end_ms) {
+    script.shown.back().end_ms = std::max(script.shown.back().end_ms, end);
   } else {
-    spans.push_back({start_ms, end_ms});
+    script.shown.push_back({start, end});
   }
 }
 
@@ -75,40 +97,38 @@ Status ReadToEnd(Source& source) {
   while (true) {
     const av::Packet packet = av::NewPacket();
     GOPMILL_ASSIGN_OR_RETURN(const auto state, source.Read(*packet));
-    if (state == PacketSource::ReadState::kEnd) return OkStatus();
+    if (state == PacketSource::ReadState::kEnd) break;
   }
+  if (!source.truncated()) return OkStatus();
+  return Error{.code = Code::kIo, .message = "The movie's text cannot be read to its end."};
 }
 
 }  // namespace
 
-bool SubtitleScript::ShownAt(std::int64_t us) const {
+const SubtitleScript::Span* SubtitleScript::SpanAt(std::int64_t us) const {
   const std::int64_t ms = us / 1000;
   const auto after = std::ranges::upper_bound(shown, ms, {}, &Span::start_ms);
-  return after != shown.begin() && ms < std::prev(after)->end_ms;
+  if (after == shown.begin() || ms >= std::prev(after)->end_ms) return nullptr;
+  return &*std::prev(after);
 }
 
-Result<std::shared_ptr<const SubtitleScript>> MakeScript(const SubtitleTrack& track) {
-  if (track.header.size() > kMaxScriptHeader) {
-    return Error{.code = Code::kUnsupported,
-                 .message = "The styles and fonts of these subtitles are too large.",
-                 .parameter = "burn",
-                 .accepted = "up to 8 MiB"};
-  }
+std::shared_ptr<const SubtitleScript> MakeScript(const SubtitleTrack& track) {
+  const ScriptHead head = WriteScriptHead(track.header);
   auto script = std::make_shared<SubtitleScript>();
-  // One line of bytes that are no UTF-8 would keep FFmpeg's filter from opening.
-  const std::string header = WellFormed(track.header, kMaxScriptHeader);
-  const double largest = LargestSize(header);
-  script->text = Sections(header, largest);
-  script->text += kEvents;
+  std::vector<Event> events;
+  Crowd crowd;
   for (const SubtitleCue& cue : track.cues) {
-    const std::int64_t start = ToCentis(cue.start_us), end = ToCentis(cue.end_us);
-    const std::string line = Dialogue(TameEvent(cue.text, largest), start, end);
-    if (line.empty() || end <= start || !IsUtf8(line)) continue;
-    script->text += line;
-    AddSpan(10 * start, 10 * end, script->shown);
+    Event event = EventOf(cue, head.height);
+    if (event.line.empty() || !crowd.Takes(event)) continue;
+    AddTimes(event, *script);
+    events.push_back(std::move(event));
   }
+  std::ranges::stable_sort(events, {}, &Event::order);
+  script->text = WellFormed(head.text, head.text.size());
+  script->text += kEvents;
+  for (const Event& event : events) script->text += event.line;
   script->fingerprint = Sha256Hex(script->text);
-  return std::shared_ptr<const SubtitleScript>(std::move(script));
+  return script;
 }
 
 Result<std::vector<SubtitleTrack>> ReadOwnTexts(UniqueFd movie, TextUse use,
@@ -126,7 +146,12 @@ Result<ScriptTrack> ReadScriptTrack(UniqueFd movie, int number, const std::stop_
   if (static_cast<std::size_t>(number) > read.count) return read;
   GOPMILL_RETURN_IF_ERROR(ReadToEnd(*source));
   std::vector<SubtitleTrack> tracks = source->TakeSubtitles();
-  if (!tracks.empty()) read.track = std::move(tracks.front());
+  if (tracks.empty()) {
+    return Error{.code = Code::kUnsupported,
+                 .message = "FFmpeg here does not read this track of text.",
+                 .parameter = "burn"};
+  }
+  read.track = std::move(tracks.front());
   return read;
 }
 

@@ -44,7 +44,7 @@ std::string Payload(std::string_view text) {
 
 // A line end inside of an event would begin another line of the script.
 std::string OneLine(std::string_view text) {
-  std::string line(text.substr(0, kMaxTextBytes));
+  std::string line = WellFormed(text, kMaxTextBytes);
   while (!line.empty() && static_cast<unsigned char>(line.back()) < 0x20) line.pop_back();
   std::ranges::replace_if(
       line, [](char c) { return c == '\n' || c == '\r'; }, ' ');

@@ -77,6 +77,7 @@ class SubtitleReader {
   void Push(const AVPacket& packet, SubtitleTrack& track);
   // All packets have been pushed: cues get their order, and an end where they had none.
   void Finish(SubtitleTrack& track) const;
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }  // of cues so far
 
  private:
   SubtitleReader() = default;

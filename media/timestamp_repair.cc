@@ -22,7 +22,7 @@ bool TooFar(const TimestampRepair::Track& track, std::int64_t distance) {
 
 }  // namespace
 
-TimestampRepair::TimestampRepair(std::int64_t zero_us, std::vector<Track> tracks) {
+TimestampRepair::TimestampRepair(std::int64_t zero_us, const std::vector<Track>& tracks) {
   constexpr auto kMostMicros = static_cast<std::int64_t>(kMostSeconds * 1e6);
   zero_us = std::clamp(zero_us, -kMostMicros, kMostMicros);
   for (const Track& track : tracks) {

@@ -39,7 +39,7 @@ class TimestampRepair {
     bool reorders = false;
     double frame_seconds = 0;
   };
-  TimestampRepair(std::int64_t zero_us, std::vector<Track> tracks);
+  TimestampRepair(std::int64_t zero_us, const std::vector<Track>& tracks);
 
   // Rewrites pts, dts and duration of the next packet of `track` (ticks of its time base). The pts
   // stays missing (AV_NOPTS_VALUE) only where it cannot be known.

@@ -78,7 +78,8 @@ void LoadTree::Split(int index, const Topology& topology, std::span<const int> w
 void LoadTree::NumberChildren(const LoadNode& parent, const PolicyOptions& options) {
   const double mean = static_cast<double>(parent.size) / parent.child_count;
   for (int i = 0; i < parent.child_count; ++i) {
-    LoadNode& child = nodes_[static_cast<std::size_t>(parent.first_child + i)];
+    LoadNode& child =
+        nodes_[static_cast<std::size_t>(parent.first_child) + static_cast<std::size_t>(i)];
     if (options.children == ChildRule::kByWorkers) child.exponent = mean / child.size;
     if (options.node_ids == NodeIdRule::kPerLevel) {
       child.candidate = Candidate::Of(static_cast<std::uint32_t>(i));

@@ -77,7 +77,7 @@ ProtocolCostModel::Times ProtocolCostModel::CaseOf(const RunRequest& request) co
   const int history = !written ? 0 : (history_at_ == request.worker ? 1 : 2);
   const Measured& measured =
       kTimes[static_cast<std::size_t>(params_.parallelization)][params_.stack_migrates ? 1 : 0]
-            [static_cast<std::size_t>((session_here ? 0 : 3) + history)];
+            [(session_here ? 0U : 3U) + static_cast<std::size_t>(history)];
   return {measured.hot, measured.cold};
 }
 

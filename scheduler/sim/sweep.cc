@@ -73,7 +73,7 @@ class GridWork {
  public:
   GridWork(const std::vector<GridPoint>& points, const std::vector<std::string>& policies,
            const GridProgress& progress)
-      : points_(points), policies_(policies), progress_(progress) {
+      : points_(points), progress_(progress) {
     for (std::size_t point = 0; point < points.size(); ++point) {
       for (const std::string& policy : policies)
         runs_.push_back({.point = point, .policy = policy});
@@ -117,7 +117,6 @@ class GridWork {
   }
 
   const std::vector<GridPoint>& points_;
-  const std::vector<std::string>& policies_;
   const GridProgress& progress_;
   std::vector<GridRun> runs_;  // each written by one thread
   std::atomic<std::size_t> next_{0};

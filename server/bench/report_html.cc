@@ -71,7 +71,7 @@ void Fill(std::string& page, std::string_view mark, std::string_view text) {
 }
 
 // JSON inside a script element: nothing in it may end the element or open a comment.
-std::string ScriptSafe(std::string json) {
+std::string ScriptSafe(const std::string& json) {
   std::string safe;
   safe.reserve(json.size());
   for (const char c : json) {

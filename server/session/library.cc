@@ -49,6 +49,8 @@ int OpenBeneath(int root, const char* path, std::uint64_t flags) {
 
 Library::Entry EntryOf(std::string path, const struct stat& status) {
   return {.path = std::move(path),
+          .device = status.st_dev,
+          .inode = status.st_ino,
           .size_bytes = status.st_size,
           .modified_ns = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec,
           .subtitles = {}};

@@ -34,6 +34,7 @@ class Library {
 
   struct Entry {
     std::string path;  // below the root, with slashes
+    std::uint64_t device = 0, inode = 0;
     std::int64_t size_bytes = 0;
     std::int64_t modified_ns = 0;
     std::vector<std::string> subtitles;  // names of the files beside it; filled by List only

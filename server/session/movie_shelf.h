@@ -3,9 +3,9 @@
 // Indexes, plans and open readers of the movies that were asked for in segments lately, by the
 // identity of the file: one that was replaced is read anew.
 //
-// Bounded: kMaxShelvedPlans plans and names of files beside as many movies, and the indexes that
-// they and kMaxIndexBytes keep. Thread-safety: safe; two requests for a file that has not been read
-// yet read it once.
+// Bounded: kMaxShelvedPlans plans (with kMaxKeptScriptBytes of scripts that they draw) and names of
+// files beside as many movies, and the indexes that they and kMaxIndexBytes keep. Thread-safety:
+// safe; two requests for a file that has not been read yet read it once.
 #pragma once
 
 #include <cstdint>

@@ -80,8 +80,8 @@ Result<TextTracks> ReadCopiedTexts(const SourceOpener& movie, const std::vector<
                            ReadOwnTexts(std::move(fd), use, stop));
   for (const TextFile& file : beside) {
     auto text = file.open();
-    if (!text.ok()) continue;
-    auto track = ReadSubtitleFile(std::move(text).value(), file.described, stop, use);
+    auto track = text.ok() ? ReadSubtitleFile(std::move(text).value(), file.described, stop, use)
+                           : Result<SubtitleTrack>(text.error());
     if (track.ok()) {
       tracks.push_back(std::move(track).value());
     } else {

@@ -28,7 +28,7 @@ struct TextFile {
 // kInvalidArgument if there is no track with this number, from 1.
 Status CheckTextNumber(int number, std::size_t own, std::size_t beside);
 
-// Errors: as CheckTextNumber, of opening and reading, and of MakeScript.
+// Errors: as CheckTextNumber, and of opening and reading.
 Result<std::shared_ptr<const SubtitleScript>> ReadScript(const SourceOpener& movie,
                                                          const std::vector<TextFile>& beside,
                                                          int number, const std::stop_token& stop);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/session/output_chain.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -159,16 +160,32 @@ void OutputChain::FeedText(std::size_t text) {
   }
 }
 
+void OutputChain::NoteEnd(const AVPacket& packet, Rational time_base) {
+  end_ms_ = std::max(end_ms_, Rescale(packet.pts + packet.duration, time_base, kTextTimeBase));
+}
+
+// Text that begins when the last picture and the last sound are over.
+bool OutputChain::IsBehindTheEnd(const AVPacket& text) const {
+  for (std::size_t track = 0; track < first_text_; ++track) {
+    if (!interleaver_->drained(track)) return false;
+  }
+  return text.pts >= end_ms_;
+}
+
 Status OutputChain::Drain() {
   if (!muxer_) return OkStatus();
   while (auto next = interleaver_->Pop()) {
     if (next->first == kVideo) {
       GOPMILL_RETURN_IF_ERROR(MuxVideo(std::move(next->second)));
     } else if (next->first >= first_text_) {
-      GOPMILL_RETURN_IF_ERROR(muxer_->Write(next->first, std::move(next->second)));
-      FeedText(next->first - first_text_);
+      const std::size_t text = next->first;
+      if (!IsBehindTheEnd(*next->second)) {
+        GOPMILL_RETURN_IF_ERROR(muxer_->Write(text, std::move(next->second)));
+      }
+      FeedText(text - first_text_);
     } else {
       seams_->OnSound(next->second->pts, next->second->duration);
+      NoteEnd(*next->second, audio_time_base_);
       GOPMILL_RETURN_IF_ERROR(muxer_->Write(kAudio, std::move(next->second)));
     }
   }
@@ -181,6 +198,7 @@ Status OutputChain::MuxVideo(av::Packet packet) {
   const bool last_of_unit = packet->pos == kLastOfUnit;
   packet->pos = -1;
   seams_->OnPicture(packet->pts, packet->size, last_of_unit);
+  NoteEnd(*packet, video_time_base_);
   GOPMILL_RETURN_IF_ERROR(muxer_->Write(kVideo, std::move(packet)));
   ++frames_muxed_;
   const double pending =

@@ -60,6 +60,8 @@ class OutputChain {
   Status MuxVideo(av::Packet packet);
   // The track's next packet into the interleaver, or its end.
   void FeedText(std::size_t text);
+  void NoteEnd(const AVPacket& packet, Rational time_base);
+  [[nodiscard]] bool IsBehindTheEnd(const AVPacket& text) const;
 
   const OutputOpener open_;
   const std::function<void(UnitIndex)> release_;
@@ -71,6 +73,7 @@ class OutputChain {
   Rational video_time_base_, audio_time_base_;
   std::vector<TextFeed> texts_;
   std::size_t first_text_ = 0;  // the number of their first track
+  std::int64_t end_ms_ = 0;     // of the pictures and sound that were written
   Reorderer reorderer_;
   std::unique_ptr<Interleaver> interleaver_;
   std::unique_ptr<PacketOutput> muxer_;

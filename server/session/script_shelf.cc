@@ -16,7 +16,9 @@ std::string ScriptShelf::KeyOf(const std::string& path, int number) const {
   std::string key = fmt::format("{}", number);
   for (const std::string& name : names) {
     const auto entry = library_.Find(name);
-    if (entry) key += fmt::format("|{}:{}:{}", name, entry->size_bytes, entry->modified_ns);
+    if (!entry) continue;
+    key += fmt::format("|{}:{}:{}:{}:{}", name, entry->device, entry->inode, entry->size_bytes,
+                       entry->modified_ns);
   }
   return key;
 }
@@ -43,6 +45,8 @@ void ScriptShelf::Keep(Kept kept) {
 Result<std::shared_ptr<const SubtitleScript>> ScriptShelf::Get(const std::string& path, int number,
                                                                const std::stop_token& stop) {
   const std::string key = KeyOf(path, number);
+  if (auto script = Find(key)) return script;
+  const MutexLock reading(reading_);
   if (auto script = Find(key)) return script;
   GOPMILL_ASSIGN_OR_RETURN(auto script, ReadScript([&] { return library_.OpenEntry(path); },
                                                    TextFilesOf(library_, path), number, stop));

@@ -39,6 +39,7 @@ class ScriptShelf {
   void Keep(Kept kept);
 
   const Library& library_;
+  Mutex reading_;  // held while a script is read: who comes meanwhile finds it; guards nothing else
   Mutex mutex_;
   std::list<Kept> kept_ GOPMILL_GUARDED_BY(mutex_);  // asked for last in front
 };

@@ -84,7 +84,7 @@ Status CheckSegmentable(const TargetRequest& target) {
   if (target.unit_seconds) {
     return InvalidArgument("unit", "The units of segments are the segments.", "segment=SECONDS");
   }
-  if (target.subtitles) {
+  if (target.subtitles == Subtitles::kCopy) {
     return InvalidArgument("subtitles", "Playlists have the movie's text as renditions anyway.",
                            "nothing");
   }

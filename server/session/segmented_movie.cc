@@ -246,6 +246,10 @@ Result<std::shared_ptr<const SegmentedMovie>> Planner::Run() {
   AddIFrames(*smallest);
   GOPMILL_RETURN_IF_ERROR(AddAudio(targets.front().target));
   movie_->subtitles = ListSubtitles(index_->subtitles);
+  // No player shows text by itself that is in the pictures already.
+  for (SubtitleRendition& text : movie_->subtitles) {
+    if (script_) text.is_default = text.forced = false;
+  }
   movie_->thumbnails = PlanThumbnails(*movie_);
   return std::shared_ptr<const SegmentedMovie>(std::move(movie_));
 }

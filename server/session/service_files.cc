@@ -173,6 +173,7 @@ void MediaService::Explain(const std::string& path, const RequestParams& params,
   Result<TargetRequest> request = ParseParams(params);
   if (!request.ok()) return done(request.error());
   const auto explain = [this, path, request = *request]() -> Result<std::string> {
+    GOPMILL_RETURN_IF_ERROR(CheckStreamedText(request));
     GOPMILL_ASSIGN_OR_RETURN(UniqueFd fd, library_.OpenEntry(path));
     ExplainContext context;
     context.text_files = TextFilesOf(library_, path).size();

@@ -69,9 +69,11 @@ StreamSession::StreamSession(SessionSpec spec, Scheduler& scheduler, std::uint16
   }
   stats_.id = spec_.id;
   stats_.source = spec_.source_name;
+  sink_output_ = std::make_unique<SinkOutput>(*spec_.sink, std::move(spec_.mux), stop_.get_token(),
+                                              [this] { NoteFirstByte(); });
   output_ = std::make_unique<OutputChain>(
       [this](Container container, std::span<const MuxTrack> tracks) {
-        return OpenOutput(container, tracks);
+        return sink_output_->Open(container, tracks);
       },
       [this](UnitIndex unit) { OnReleased(unit); },
       [log = stats_.seam_log](const Seam& seam) { log->Add(seam); });
@@ -202,11 +204,10 @@ Status StreamSession::On(PlanReady letter) {
     stats_.state = StreamState::kRunning;
     seconds = stats_.total_seconds();
   }
-  // The sink is started with the first byte: until then a front end can still answer with an error.
-  start_ = StreamStart{.content_type = std::string(ContentType(plan_->target.container)),
-                       .adjustments = std::move(letter.adjustments),
-                       .plan_ms = ToMillis(letter.opening),
-                       .seconds = seconds};
+  sink_output_->SetStart({.content_type = std::string(ContentType(plan_->target.container)),
+                          .adjustments = std::move(letter.adjustments),
+                          .plan_ms = ToMillis(letter.opening),
+                          .seconds = seconds});
   return OkStatus();
 }
 
@@ -381,6 +382,11 @@ void StreamSession::Observe(const UnitEnded& ended) {
                            .media_seconds = record->second.media_seconds});
 }
 
+void StreamSession::NoteFirstByte() {
+  const MutexLock lock(mutex_);
+  stats_.first_byte = SteadyNow() - started_;
+}
+
 void StreamSession::OnReleased(UnitIndex unit) {
   const auto record = records_.find(unit);
   GOPMILL_CHECK(record != records_.end());
@@ -407,48 +413,6 @@ Status StreamSession::EndIfComplete() {
   GOPMILL_RETURN_IF_ERROR(output_->Finish(frames));
   complete_ = true;
   return OkStatus();
-}
-
-Result<std::unique_ptr<PacketOutput>> StreamSession::OpenOutput(Container container,
-                                                                std::span<const MuxTrack> tracks) {
-  PacketSink* packets = spec_.sink->packets();
-  if (spec_.sink->cuts_segments()) {
-    GOPMILL_RETURN_IF_ERROR(BeforeWrite());
-    return spec_.sink->OpenOutput(tracks);
-  }
-  if (packets == nullptr) {
-    spec_.mux.container = container;
-    GOPMILL_ASSIGN_OR_RETURN(
-        auto muxer, Muxer::Open(spec_.mux, tracks, [this](std::span<const std::uint8_t> bytes) {
-          return WriteToSink(bytes);
-        }));
-    return std::unique_ptr<PacketOutput>(std::move(muxer));
-  }
-  GOPMILL_RETURN_IF_ERROR(BeforeWrite());
-  GOPMILL_RETURN_IF_ERROR(packets->OnTracks(PacketForwarder::Describe(tracks)));
-  const auto write = [this, packets](const CodedPacket& packet) -> Status {
-    GOPMILL_RETURN_IF_ERROR(BeforeWrite());
-    return packets->WritePacket(packet);
-  };
-  return std::unique_ptr<PacketOutput>(std::make_unique<PacketForwarder>(tracks, write));
-}
-
-// The sink is started by what it is first given.
-Status StreamSession::BeforeWrite() {
-  if (stop_.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
-  if (!start_) return OkStatus();
-  {
-    const MutexLock lock(mutex_);
-    stats_.first_byte = SteadyNow() - started_;
-  }
-  GOPMILL_RETURN_IF_ERROR(spec_.sink->Start(*start_));
-  start_.reset();
-  return OkStatus();
-}
-
-Status StreamSession::WriteToSink(std::span<const std::uint8_t> bytes) {
-  GOPMILL_RETURN_IF_ERROR(BeforeWrite());
-  return spec_.sink->Write(bytes);
 }
 
 }  // namespace gopmill

@@ -32,6 +32,7 @@
 #include "server/session/ingest_loop.h"
 #include "server/session/mailbox.h"
 #include "server/session/output_chain.h"
+#include "server/session/sink_output.h"
 #include "server/session/stream_admission.h"
 #include "server/session/stream_sink.h"
 #include "server/session/stream_stats.h"
@@ -107,10 +108,7 @@ class StreamSession {
   Status Submit(const std::shared_ptr<const UnitInput>& unit, RunState run);
   Status EndIfComplete();
   void OnReleased(UnitIndex unit);
-  Result<std::unique_ptr<PacketOutput>> OpenOutput(Container container,
-                                                   std::span<const MuxTrack> tracks);
-  Status BeforeWrite();
-  Status WriteToSink(std::span<const std::uint8_t> bytes);
+  void NoteFirstByte();
   void Observe(const UnitEnded& ended);
   void LearnDemand(const UnitEnded& ended);
   [[nodiscard]] TimePoint DeadlineOf(const UnitSpec& unit) const;
@@ -134,6 +132,7 @@ class StreamSession {
   std::stop_source stop_;
 
   // Owned by the egress thread.
+  std::unique_ptr<SinkOutput> sink_output_;  // outlives output_, whose end it is
   std::unique_ptr<OutputChain> output_;
   std::shared_ptr<const StreamPlan> plan_;
   std::shared_ptr<const EncoderSpec> encoder_, faster_encoder_;
@@ -145,7 +144,6 @@ class StreamSession {
   std::int64_t units_left_ = 0;         // planned, not yet released
   bool ingest_ended_ = false;
   bool complete_ = false;
-  std::optional<StreamStart> start_;  // for the sink, before its first byte
 
   mutable Mutex mutex_;  // guards stats_ and closed_, which the egress writes and anybody reads
   CondVar closed_changed_;

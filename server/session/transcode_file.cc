@@ -64,9 +64,10 @@ std::vector<TextFile> TextFilesBeside(const std::string& input) {
   return files;
 }
 
-// A file is read a second time for its text; what is read from a pipe has none.
+// A file is read a second time for its text; what comes from a pipe cannot be.
 TextReader TextReaderFor(const std::string& input) {
-  if (input == "-") return {};
+  std::error_code code;
+  if (input == "-" || !std::filesystem::is_regular_file(input, code)) return {};
   return [input](const TargetRequest& request, const std::stop_token& stop) -> Result<PlanTexts> {
     const auto open = [&] { return OpenInput(input); };
     const std::vector<TextFile> beside = TextFilesBeside(input);

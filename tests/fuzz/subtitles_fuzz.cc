@@ -13,6 +13,7 @@
 
 #include "base/utf8.h"
 #include "media/language.h"
+#include "media/script_head.h"
 #include "media/subtitle_file.h"
 #include "media/subtitle_script.h"
 #include "media/text_feed.h"
@@ -42,16 +43,16 @@ void CheckCue(const SubtitleCue& cue, CueForm form) {
 
 void CheckScript(const SubtitleTrack& track) {
   const auto script = MakeScript(track);
-  if (!script.ok()) return;
-  const std::string& text = (*script)->text;
+  const std::string& text = script->text;
   Require(text.starts_with("[Script Info]\n") && IsUtf8(text));
-  const std::size_t lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
-  const std::size_t header = static_cast<std::size_t>(std::ranges::count(track.header, '\n'));
-  Require(lines <= header + track.cues.size() + 6);
+  const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
+  Require(lines <= track.cues.size() + kMaxStyles + 12);
+  Require(std::ranges::is_sorted(script->starts));
   std::int64_t before = -1;
-  for (const SubtitleScript::Span& span : (*script)->shown) {
+  for (const SubtitleScript::Span& span : script->shown) {
     Require(span.start_ms > before && span.end_ms > span.start_ms);
-    Require((*script)->ShownAt(1000 * span.start_ms) && !(*script)->ShownAt(1000 * span.end_ms));
+    Require(script->SpanAt(1000 * span.start_ms) == &span);
+    Require(script->SpanAt(1000 * span.end_ms) == nullptr);
     before = span.end_ms;
   }
 }

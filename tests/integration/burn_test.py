@@ -91,14 +91,23 @@ def other_codecs(server):
 
 
 def same_bytes(server, folder):
-    path = f"/v1/transcode/ass.mkv?{ONE}&burn=1"
+    """Also with cues that overlap: each is drawn beside those before it, on whatever worker."""
+    text = [(0.2 * n, 0.2 * n + 2.5, f"CUE {n}") for n in range(30)]
+    Path(folder, "beside.en.srt").write_text(srt(text), encoding="utf-8")
+    same_from_all(server, folder, "beside.mp4")
+    Path(folder, "beside.en.srt").write_text(srt(CUES), encoding="utf-8")
+    same_from_all(server, folder, "ass.mkv")
+
+
+def same_from_all(server, folder, movie):
+    path = f"/v1/transcode/{movie}?{ONE}&burn=1"
     hashes = {hashlib.sha256(server.get(path)[1]).hexdigest() for _ in range(2)}
     for workers in ("1", "2"):
         for policy in ("hearth", "rr"):
-            made = subprocess.run([PROGRAM, "transcode", str(Path(folder, "ass.mkv")), "-", *OPTIONS, "--burn", "1", "--workers",
+            made = subprocess.run([PROGRAM, "transcode", str(Path(folder, movie)), "-", *OPTIONS, "--burn", "1", "--workers",
                                    workers, "--scheduler", policy], capture_output=True, check=True).stdout
             hashes.add(hashlib.sha256(made).hexdigest())
-    check(len(hashes) == 1, f"{len(hashes)} results of one request")
+    check(len(hashes) == 1, f"{movie}: {len(hashes)} results of one request")
 
 
 def on_the_command_line(_, folder):

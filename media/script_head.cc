@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/script_head.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "base/words.h"
+
+namespace gopmill {
+namespace {
+
+constexpr std::size_t kMaxFieldBytes = 100, kMaxFieldColour = 12;
+constexpr int kLeastSide = 100, kMostSide = 10'000;
+
+enum class FieldKind { kName, kColour, kNumber, kSize };
+struct StyleField {
+  std::string_view name;  // in lower case
+  FieldKind kind = FieldKind::kNumber;
+  double least = 0, most = 0;  // of a number; a size goes up to the picture's height
+  std::string_view usual;
+};
+// ASS version 4+, in its order; libass has the same where a script states none.
+constexpr std::array kStyleFields = std::to_array<StyleField>({
+    {"name", FieldKind::kName, 0, 0, "Default"},
+    {"fontname", FieldKind::kName, 0, 0, "Arial"},
+    {"fontsize", FieldKind::kSize, 1, 0, "18"},
+    {"primarycolour", FieldKind::kColour, 0, 0, "&Hffffff"},
+    {"secondarycolour", FieldKind::kColour, 0, 0, "&Hffffff"},
+    {"outlinecolour", FieldKind::kColour, 0, 0, "&H0"},
+    {"backcolour", FieldKind::kColour, 0, 0, "&H0"},
+    {"bold", FieldKind::kNumber, -1, 1000, "0"},
+    {"italic", FieldKind::kNumber, -1, 1, "0"},
+    {"underline", FieldKind::kNumber, -1, 1, "0"},
+    {"strikeout", FieldKind::kNumber, -1, 1, "0"},
+    {"scalex", FieldKind::kNumber, 0, 300, "100"},
+    {"scaley", FieldKind::kNumber, 0, 300, "100"},
+    {"spacing", FieldKind::kSize, 0, 0, "0"},
+    {"angle", FieldKind::kNumber, -360, 360, "0"},
+    {"borderstyle", FieldKind::kNumber, 0, 4, "1"},
+    {"outline", FieldKind::kSize, 0, 0, "1"},
+    {"shadow", FieldKind::kSize, 0, 0, "0"},
+    {"alignment", FieldKind::kNumber, 1, 11, "2"},
+    {"marginl", FieldKind::kSize, 0, 0, "10"},
+    {"marginr", FieldKind::kSize, 0, 0, "10"},
+    {"marginv", FieldKind::kSize, 0, 0, "10"},
+    {"encoding", FieldKind::kNumber, -1, 255, "1"},
+});
+using StyleValues = std::map<std::string, std::string, std::less<>>;
+
+std::string_view TrimLine(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\v\f";
+  text.remove_prefix(std::min(text.find_first_not_of(kBlank), text.size()));
+  const std::size_t last = text.find_last_not_of(kBlank);
+  return last == std::string_view::npos ? std::string_view() : text.substr(0, last + 1);
+}
+
+std::vector<std::string> SplitFields(std::string_view text) {
+  std::vector<std::string> parts;
+  while (true) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    parts.emplace_back(TrimLine(text.substr(0, end)));
+    if (end == text.size()) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+double FieldNumber(std::string_view text, double least, double most) {
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return std::isfinite(value) ? std::clamp(value, least, most) : least;
+}
+
+std::string WrittenField(const StyleField& field, std::string_view value, double height) {
+  if (value.empty()) return std::string(field.usual);
+  switch (field.kind) {
+    case FieldKind::kName: return std::string(value.substr(0, kMaxFieldBytes));
+    case FieldKind::kColour: {
+      std::string colour(value.substr(0, kMaxFieldColour));
+      std::erase_if(colour, [](char c) {
+        return std::string_view("&hH0123456789abcdefABCDEF").find(c) == std::string_view::npos;
+      });
+      return colour;
+    }
+    case FieldKind::kNumber:
+      return fmt::format("{:.6g}", FieldNumber(value, field.least, field.most));
+    case FieldKind::kSize: return fmt::format("{:.6g}", FieldNumber(value, field.least, height));
+  }
+  return {};
+}
+
+// What a header says, line by line.
+class HeadReader {
+ public:
+  void Read(std::string_view line) {
+    line = TrimLine(line);
+    if (line.starts_with('[')) {
+      section_ = LowerAscii(line);
+      return;
+    }
+    const std::size_t colon = line.find(':');
+    if (colon == std::string_view::npos) return;
+    const std::string key = LowerAscii(TrimLine(line.substr(0, colon)));
+    const std::string_view value = TrimLine(line.substr(colon + 1));
+    if (section_.starts_with("[script info]")) {
+      ReadInfo(key, value);
+    } else if (section_.find("styles]") != std::string::npos) {
+      ReadStyle(key, value);
+    }
+  }
+
+  [[nodiscard]] ScriptHead Write() const;
+
+ private:
+  void ReadInfo(const std::string& key, std::string_view value) {
+    int side = 0;
+    std::from_chars(value.data(), value.data() + value.size(), side);
+    if (key == "playresx" && side >= kLeastSide && side <= kMostSide) width_ = side;
+    if (key == "playresy" && side >= kLeastSide && side <= kMostSide) height_ = side;
+    if (key == "wrapstyle" && side >= 0 && side <= 3) wrap_ = side;
+    if (key == "scaledborderandshadow") scaled_ = LowerAscii(value) != "no";
+  }
+  void ReadStyle(const std::string& key, std::string_view value) {
+    if (key == "format") {
+      order_ = SplitFields(LowerAscii(value));
+      old_ = section_ == "[v4 styles]";
+    }
+    if (key != "style" || styles_.size() >= kMaxStyles) return;
+    const std::vector<std::string> parts = SplitFields(value);
+    StyleValues values;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const bool known = order_.empty() ? i < kStyleFields.size() : i < order_.size();
+      if (!known) break;
+      values[order_.empty() ? std::string(kStyleFields.at(i).name) : order_[i]] = parts[i];
+    }
+    if (old_) Modernise(values);
+    styles_.push_back(std::move(values));
+  }
+  // SSA (version 4) counts places otherwise and draws outlines in the colour of the back.
+  static void Modernise(StyleValues& values) {
+    values["outlinecolour"] = values["backcolour"];
+    const int place = static_cast<int>(FieldNumber(values["alignment"], 1, 11));
+    const int row = (place & 4) != 0 ? 6 : (place & 8) != 0 ? 3 : 0;
+    values["alignment"] = fmt::format("{}", std::clamp(place & 3, 1, 3) + row);
+  }
+
+  std::string section_;
+  int width_ = 0, height_ = 0, wrap_ = 0;  // 0 = not stated
+  bool scaled_ = true, old_ = false;
+  std::vector<std::string> order_;
+  std::vector<StyleValues> styles_;
+};
+
+ScriptHead HeadReader::Write() const {
+  ScriptHead head;
+  head.text = "[Script Info]\nScriptType: v4.00+\n";
+  // libass derives the one that is missing from the other.
+  if (width_ > 0) head.text += fmt::format("PlayResX: {}\n", width_);
+  if (height_ > 0) head.text += fmt::format("PlayResY: {}\n", height_);
+  head.text +=
+      fmt::format("WrapStyle: {}\nScaledBorderAndShadow: {}\n\n[V4+ Styles]\nFormat: ", wrap_,
+                  scaled_ ? "yes" : "no");
+  if (height_ > 0 || width_ > 0) head.height = height_ > 0 ? height_ : 0.75 * width_;
+  for (const StyleField& field : kStyleFields) {
+    head.text += fmt::format("{}{}", &field == kStyleFields.data() ? "" : ", ", field.name);
+  }
+  head.text += '\n';
+  for (const StyleValues& values : styles_) {
+    head.text += "Style: ";
+    for (const StyleField& field : kStyleFields) {
+      const auto found = values.find(field.name);
+      if (&field != kStyleFields.data()) head.text += ',';
+      head.text += WrittenField(field, found == values.end() ? "" : found->second, head.height);
+    }
+    head.text += '\n';
+  }
+  return head;
+}
+
+}  // namespace
+
+ScriptHead WriteScriptHead(std::string_view header) {
+  constexpr std::string_view kBom = "\xef\xbb\xbf";
+  if (header.starts_with(kBom)) header.remove_prefix(kBom.size());
+  HeadReader reader;
+  while (!header.empty()) {
+    const std::size_t end = std::min(header.find_first_of("\r\n"), header.size());
+    reader.Read(header.substr(0, end));
+    header.remove_prefix(std::min(end + 1, header.size()));
+  }
+  return reader.Write();
+}
+
+}  // namespace gopmill

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/script_tags.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+namespace gopmill {
+namespace {
+
+enum class TagKind {
+  kNumber,     // up to `most`
+  kSize,       // up to the picture's height, also below 0
+  kColour,     // hexadecimal
+  kName,       // of a font or style
+  kList,       // numbers in parentheses
+  kAnimation,  // tags in parentheses, behind numbers
+  kDrawing,
+};
+struct Tag {
+  std::string_view name;
+  TagKind kind = TagKind::kNumber;
+  double most = 0;
+};
+// A longer name before one that it begins with, as libass looks for them.
+constexpr std::array kTags = std::to_array<Tag>({
+    {"xbord", TagKind::kSize},
+    {"ybord", TagKind::kSize},
+    {"xshad", TagKind::kSize},
+    {"yshad", TagKind::kSize},
+    {"fscx", TagKind::kNumber, 300},
+    {"fscy", TagKind::kNumber, 300},
+    {"fsp", TagKind::kSize},
+    {"fs", TagKind::kSize},
+    {"bord", TagKind::kSize},
+    {"move", TagKind::kList},
+    {"frz", TagKind::kNumber, 3600},
+    {"fr", TagKind::kNumber, 3600},
+    {"fn", TagKind::kName},
+    {"alpha", TagKind::kColour},
+    {"an", TagKind::kNumber, 9},
+    {"a", TagKind::kNumber, 11},
+    {"pos", TagKind::kList},
+    {"fade", TagKind::kList},
+    {"fad", TagKind::kList},
+    {"org", TagKind::kList},
+    {"t", TagKind::kAnimation},
+    {"clip", TagKind::kList},
+    {"iclip", TagKind::kList},
+    {"c", TagKind::kColour},
+    {"1c", TagKind::kColour},
+    {"2c", TagKind::kColour},
+    {"3c", TagKind::kColour},
+    {"4c", TagKind::kColour},
+    {"1a", TagKind::kColour},
+    {"2a", TagKind::kColour},
+    {"3a", TagKind::kColour},
+    {"4a", TagKind::kColour},
+    {"r", TagKind::kName},
+    {"be", TagKind::kNumber, 20},
+    {"blur", TagKind::kNumber, 50},
+    {"b", TagKind::kNumber, 1000},
+    {"i", TagKind::kNumber, 1},
+    {"kf", TagKind::kNumber, 100'000},
+    {"ko", TagKind::kNumber, 100'000},
+    {"k", TagKind::kNumber, 100'000},
+    {"K", TagKind::kNumber, 100'000},
+    {"shad", TagKind::kSize},
+    {"s", TagKind::kNumber, 1},
+    {"u", TagKind::kNumber, 1},
+    {"p", TagKind::kDrawing},
+    {"q", TagKind::kNumber, 3},
+});
+// They begin like tags above and are others.
+constexpr std::array<std::string_view, 8> kUnwanted{"frx", "fry", "fax", "fay",
+                                                    "fe",  "pbo", "kt",  "fsc"};
+
+constexpr std::size_t kMaxTagName = 100, kMaxTagColour = 12, kMaxListed = 7;
+constexpr double kFarthest = 1e7;  // places and milliseconds
+constexpr double kLeastAccel = 0.01, kMostAccel = 10;
+
+std::string_view TrimArgument(std::string_view text) {
+  const std::size_t first = std::min(text.find_first_not_of(" \t("), text.size());
+  text.remove_prefix(first);
+  const std::size_t last = text.find_last_not_of(" \t)");
+  return last == std::string_view::npos ? std::string_view() : text.substr(0, last + 1);
+}
+
+std::optional<double> TagNumber(std::string_view text, double least, double most) {
+  text = TrimArgument(text);
+  double value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (end == text.data()) return std::nullopt;
+  if (code == std::errc::result_out_of_range || !std::isfinite(value)) return std::nullopt;
+  return std::clamp(value, least, most);
+}
+
+std::vector<double> Listed(std::string_view text) {
+  std::vector<double> numbers;
+  text = TrimArgument(text);
+  while (numbers.size() < kMaxListed) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    const auto number = TagNumber(text.substr(0, end), -kFarthest, kFarthest);
+    if (!number) return {};  // a drawing
+    numbers.push_back(*number);
+    if (end == text.size()) return numbers;
+    text.remove_prefix(end + 1);
+  }
+  return {};
+}
+
+class Block {
+ public:
+  explicit Block(double height) : height_(height) {}
+  // The tags of a block without its braces.
+  std::string Write(std::string_view block, bool inside = false);
+  [[nodiscard]] bool drawing() const { return drawing_; }
+
+ private:
+  std::string WriteTag(const Tag& tag, std::string_view argument, bool inside);
+  std::string WriteAnimation(std::string_view argument);
+
+  const double height_;
+  bool drawing_ = false;
+};
+
+std::string Block::WriteAnimation(std::string_view argument) {
+  const std::size_t tags = argument.find('\\');
+  if (tags == std::string_view::npos) return {};
+  const std::string inner = Write(argument.substr(tags), true);
+  std::string_view front = TrimArgument(argument.substr(0, tags));
+  if (front.ends_with(',')) front.remove_suffix(1);
+  std::vector<double> numbers = Listed(front);
+  if (numbers.size() > 3) numbers.clear();
+  // The last of one or three is the speed.
+  if (numbers.size() % 2 == 1) {
+    numbers.back() = std::clamp(numbers.back(), kLeastAccel, kMostAccel);
+  }
+  std::string text = "\\t(";
+  for (const double number : numbers) text += fmt::format("{:.6g},", number);
+  return text + inner + ")";
+}
+
+std::string Block::WriteTag(const Tag& tag, std::string_view argument, bool inside) {
+  const std::string_view plain = TrimArgument(argument);
+  switch (tag.kind) {
+    case TagKind::kNumber:
+    case TagKind::kSize: {
+      const double most = tag.kind == TagKind::kSize ? height_ : tag.most;
+      if (plain.empty()) return fmt::format("\\{}", tag.name);
+      const auto number = TagNumber(plain, -most, most);
+      // A sign makes a font's size relative, and adds up.
+      if (!number || (tag.name == "fs" && *number < 0)) return {};
+      return fmt::format("\\{}{:.6g}", tag.name, *number);
+    }
+    case TagKind::kColour: {
+      std::string colour(plain.substr(0, kMaxTagColour));
+      std::erase_if(colour, [](char c) {
+        return std::string_view("&hH0123456789abcdefABCDEF").find(c) == std::string_view::npos;
+      });
+      return fmt::format("\\{}{}", tag.name, colour);
+    }
+    case TagKind::kName: return fmt::format("\\{}{}", tag.name, plain.substr(0, kMaxTagName));
+    case TagKind::kList: {
+      const std::vector<double> numbers = Listed(argument);
+      if (numbers.empty()) return {};
+      return fmt::format("\\{}({:.6g})", tag.name, fmt::join(numbers, ","));
+    }
+    case TagKind::kAnimation: return inside ? "" : WriteAnimation(argument);
+    case TagKind::kDrawing: {
+      const auto scale = TagNumber(plain, 0, 1);
+      drawing_ = drawing_ || (scale && *scale > 0);
+      return {};
+    }
+  }
+  return {};
+}
+
+// Where the argument at the start of `text` ends: at the next tag, or behind its parenthesis.
+std::size_t ArgumentEnd(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos || text[first] != '(') {
+    return std::min(text.find('\\'), text.size());
+  }
+  int depth = 0;
+  for (std::size_t at = first; at < text.size(); ++at) {
+    if (text[at] == '(') ++depth;
+    if (text[at] == ')' && --depth == 0) return at + 1;
+  }
+  return text.size();
+}
+
+std::string Block::Write(std::string_view block, bool inside) {
+  std::string text;
+  while (true) {
+    const std::size_t slash = block.find('\\');
+    if (slash == std::string_view::npos) return text;
+    block.remove_prefix(slash + 1);
+    block.remove_prefix(std::min(block.find_first_not_of(" \t"), block.size()));
+    const auto begins = [&](std::string_view name) { return block.starts_with(name); };
+    if (std::ranges::any_of(kUnwanted, begins) && !begins("fscx") && !begins("fscy")) continue;
+    const auto* tag = std::ranges::find_if(kTags, begins, &Tag::name);
+    if (tag == kTags.end()) continue;
+    block.remove_prefix(tag->name.size());
+    const std::size_t end = ArgumentEnd(block);
+    text += WriteTag(*tag, block.substr(0, end), inside);
+    block.remove_prefix(end);
+  }
+}
+
+}  // namespace
+
+std::string TameEvent(std::string_view text, double height) {
+  if (text.size() > kMaxEventBytes) return {};
+  Block writer(height);
+  std::string tamed;
+  while (!text.empty()) {
+    const std::size_t open = std::min(text.find('{'), text.size());
+    tamed += text.substr(0, open);
+    text.remove_prefix(open);
+    if (text.empty()) break;
+    const std::size_t close = text.find('}');
+    if (close == std::string_view::npos) {
+      text.remove_prefix(1);  // no block
+      continue;
+    }
+    const std::string block = writer.Write(text.substr(1, close - 1));
+    if (!block.empty()) tamed += "{" + block + "}";
+    text.remove_prefix(close + 1);
+  }
+  return writer.drawing() ? std::string() : tamed;
+}
+
+}  // namespace gopmill

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The text of an event with those override tags that can be drawn in bounded time and memory, each
+// number within what a picture can show; see script_head.h for why. Kept are fonts, sizes, colours,
+// outlines, blur, turning in the plane, places and movement, fading, rectangular clips, karaoke and
+// animations of these. Left out are turning in space, shearing and clips by drawings.
+//
+// Thread-safety: safe (pure functions).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace gopmill {
+
+inline constexpr std::size_t kMaxEventBytes = 4096;
+
+// `height`: the picture's, in the script's units. Empty if the event is a drawing, or longer than
+// kMaxEventBytes.
+std::string TameEvent(std::string_view text, double height);
+
+}  // namespace gopmill
