@@ -128,11 +128,12 @@ void MovieShelf::Keep(Plan plan) {
   std::erase_if(plans_, [&](const Plan& other) { return other.key == plan.key; });
   plans_.push_front(std::move(plan));
   if (plans_.size() > kMaxShelvedPlans) plans_.pop_back();
+  const Plan* newest = &plans_.front();
   std::size_t scripts = 0;
   std::erase_if(plans_, [&](const Plan& each) {
     const auto& script = each.shelved.movie->video.front().plan->texts.script;
     scripts += script ? script->text.size() : 0;
-    return script && scripts > kMaxKeptScriptBytes && &each != &plans_.front();
+    return script && scripts > kMaxKeptScriptBytes && &each != newest;
   });
   std::size_t bytes = 0;
   for (auto at = files_.begin(); at != files_.end();) {
