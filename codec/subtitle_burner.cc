@@ -7,7 +7,7 @@ extern "C" {
 
 #include <algorithm>
 #include <array>
-#include <span>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,8 +16,8 @@ namespace gopmill {
 namespace {
 
 constexpr const char* kFilter = "subtitles";
-// Frames that are drawn unseen at most: a cue's place does not depend on what was long before it.
-constexpr std::size_t kMaxCatchUp = 64;
+// Frames that are drawn unseen at most. Cues whose places hang together over more of them are rare.
+constexpr std::size_t kMaxCatchUp = 128;
 
 // The filter opens a file; this one is its own name.
 std::string DataUrl(const std::string& text) {
@@ -60,19 +60,26 @@ std::int64_t SubtitleBurner::FirstFrameFrom(std::int64_t ms) const {
   return n;
 }
 
-// The frames before n at which a cue of its span appears.
-Status SubtitleBurner::CatchUp(const AVFrame& picture, std::int64_t n) {
-  const SubtitleScript::Span* span = script_->SpanAt(times_.At(n));
-  if (span == nullptr) return OkStatus();
-  const auto first = std::ranges::lower_bound(script_->starts, span->start_ms);
-  const auto end = std::ranges::upper_bound(script_->starts, times_.At(n) / 1000);
-  std::vector<std::int64_t> frames;
-  for (auto at = first; at != end; ++at) {
-    const std::int64_t frame = FirstFrameFrom(*at);
-    if (frame < n && (frames.empty() || frames.back() < frame)) frames.push_back(frame);
+// The frames before n at which those cues appeared that are seen at n, and those that were seen
+// when these appeared, and so on: what their places depend on.
+std::vector<std::int64_t> SubtitleBurner::FramesBefore(std::int64_t n) const {
+  std::set<std::size_t> known;
+  std::set<std::int64_t> frames;
+  std::vector<std::size_t> open = script_->CuesAt(times_.At(n) / 1000);
+  while (!open.empty() && frames.size() < kMaxCatchUp) {
+    const std::size_t cue = open.back();
+    open.pop_back();
+    if (!known.insert(cue).second) continue;
+    const std::int64_t frame = FirstFrameFrom(script_->cues[cue].start_ms);
+    if (frame >= n || !frames.insert(frame).second) continue;
+    const std::vector<std::size_t> seen = script_->CuesAt(times_.At(frame) / 1000);
+    open.insert(open.end(), seen.begin(), seen.end());
   }
-  const std::size_t skipped = frames.size() > kMaxCatchUp ? frames.size() - kMaxCatchUp : 0;
-  for (const std::int64_t frame : std::span(frames).subspan(skipped)) {
+  return {frames.begin(), frames.end()};
+}
+
+Status SubtitleBurner::CatchUp(const AVFrame& picture, std::int64_t n) {
+  for (const std::int64_t frame : FramesBefore(n)) {
     GOPMILL_RETURN_IF_ERROR(DrawAt(picture, times_.At(frame)));
   }
   return OkStatus();

@@ -3,14 +3,15 @@
 // Draws a script of subtitles over pictures in the size and pixel format of the output: libass, by
 // way of libavfilter. What is drawn depends on the script, the time, the size, the frame rate and
 // the fonts of the machine (fontconfig), wherever a burner begins: libass moves a cue out of the
-// way of those it has placed already and leaves it there, so a burner that begins within a span of
-// cues first draws, unseen, the frames at which that span's cues appear.
+// way of those it has placed already and leaves it there, so a burner that begins among cues first
+// draws, unseen, the frames at which they and those around them appeared (at most 128).
 //
 // Thread-safety: thread-compatible; one worker at a time.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "base/status.h"
 #include "codec/filter_chain.h"
@@ -45,6 +46,7 @@ class SubtitleBurner {
       : script_(std::move(script)), times_(times), chain_(std::move(chain)) {}
   Result<av::Frame> DrawAt(const AVFrame& picture, std::int64_t us);
   Status CatchUp(const AVFrame& picture, std::int64_t n);
+  [[nodiscard]] std::vector<std::int64_t> FramesBefore(std::int64_t n) const;
   [[nodiscard]] std::int64_t FirstFrameFrom(std::int64_t ms) const;
 
   std::shared_ptr<const SubtitleScript> script_;

@@ -16,7 +16,8 @@ namespace gopmill {
 namespace {
 
 constexpr std::size_t kMaxFieldBytes = 100, kMaxFieldColour = 12;
-constexpr int kLeastSide = 100, kMostSide = 10'000;
+constexpr int kLeastSide = 100, kMostSide = 10'000, kMostRatio = 3;
+constexpr std::size_t kMaxColumns = 40;
 
 enum class FieldKind { kName, kColour, kNumber, kSize };
 struct StyleField {
@@ -65,7 +66,7 @@ std::vector<std::string> SplitFields(std::string_view text) {
   while (true) {
     const std::size_t end = std::min(text.find(','), text.size());
     parts.emplace_back(TrimLine(text.substr(0, end)));
-    if (end == text.size()) return parts;
+    if (end == text.size() || parts.size() == kMaxColumns) return parts;
     text.remove_prefix(end + 1);
   }
 }
@@ -83,7 +84,7 @@ std::string WrittenField(const StyleField& field, std::string_view value, double
     case FieldKind::kColour: {
       std::string colour(value.substr(0, kMaxFieldColour));
       std::erase_if(colour, [](char c) {
-        return std::string_view("&hH0123456789abcdefABCDEF").find(c) == std::string_view::npos;
+        return std::string_view("&-xhH0123456789abcdefABCDEF").find(c) == std::string_view::npos;
       });
       return colour;
     }
@@ -123,7 +124,6 @@ class HeadReader {
     if (key == "playresx" && side >= kLeastSide && side <= kMostSide) width_ = side;
     if (key == "playresy" && side >= kLeastSide && side <= kMostSide) height_ = side;
     if (key == "wrapstyle" && side >= 0 && side <= 3) wrap_ = side;
-    if (key == "scaledborderandshadow") scaled_ = LowerAscii(value) != "no";
   }
   void ReadStyle(const std::string& key, std::string_view value) {
     if (key == "format") {
@@ -149,9 +149,20 @@ class HeadReader {
     values["alignment"] = fmt::format("{}", std::clamp(place & 3, 1, 3) + row);
   }
 
+  static void Measure(const StyleValues& values, ScriptHead& head) {
+    const auto value = [&](std::string_view name, double usual, double most) {
+      const auto found = values.find(name);
+      return found == values.end() || found->second.empty() ? usual
+                                                            : FieldNumber(found->second, 0, most);
+    };
+    const double scale = std::max(value("scalex", 100, 300), value("scaley", 100, 300)) / 100;
+    head.letter = std::max(head.letter, value("fontsize", 18, head.height) * scale);
+    head.border = std::max(head.border, value("outline", 1, head.height));
+  }
+
   std::string section_;
   int width_ = 0, height_ = 0, wrap_ = 0;  // 0 = not stated
-  bool scaled_ = true, old_ = false;
+  bool old_ = false;
   std::vector<std::string> order_;
   std::vector<StyleValues> styles_;
 };
@@ -159,18 +170,21 @@ class HeadReader {
 ScriptHead HeadReader::Write() const {
   ScriptHead head;
   head.text = "[Script Info]\nScriptType: v4.00+\n";
-  // libass derives the one that is missing from the other.
-  if (width_ > 0) head.text += fmt::format("PlayResX: {}\n", width_);
-  if (height_ > 0) head.text += fmt::format("PlayResY: {}\n", height_);
+  // libass derives the one that is missing from the other. Borders scale by either side.
+  const bool usable = width_ == 0 || height_ == 0 ||
+                      (width_ <= kMostRatio * height_ && height_ <= kMostRatio * width_);
+  if (usable && width_ > 0) head.text += fmt::format("PlayResX: {}\n", width_);
+  if (usable && height_ > 0) head.text += fmt::format("PlayResY: {}\n", height_);
+  // Always scaled: otherwise a border is in pixels of the output.
   head.text +=
-      fmt::format("WrapStyle: {}\nScaledBorderAndShadow: {}\n\n[V4+ Styles]\nFormat: ", wrap_,
-                  scaled_ ? "yes" : "no");
-  if (height_ > 0 || width_ > 0) head.height = height_ > 0 ? height_ : 0.75 * width_;
+      fmt::format("WrapStyle: {}\nScaledBorderAndShadow: yes\n\n[V4+ Styles]\nFormat: ", wrap_);
+  if (usable && (height_ > 0 || width_ > 0)) head.height = height_ > 0 ? height_ : 0.75 * width_;
   for (const StyleField& field : kStyleFields) {
     head.text += fmt::format("{}{}", &field == kStyleFields.data() ? "" : ", ", field.name);
   }
   head.text += '\n';
   for (const StyleValues& values : styles_) {
+    Measure(values, head);
     head.text += "Style: ";
     for (const StyleField& field : kStyleFields) {
       const auto found = values.find(field.name);
@@ -187,6 +201,7 @@ ScriptHead HeadReader::Write() const {
 ScriptHead WriteScriptHead(std::string_view header) {
   constexpr std::string_view kBom = "\xef\xbb\xbf";
   if (header.starts_with(kBom)) header.remove_prefix(kBom.size());
+  header = header.substr(0, kMaxHeaderBytes);
   HeadReader reader;
   while (!header.empty()) {
     const std::size_t end = std::min(header.find_first_of("\r\n"), header.size());

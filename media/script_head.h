@@ -15,9 +15,13 @@ namespace gopmill {
 
 inline constexpr std::size_t kMaxStyles = 1000;  // those behind are left out
 
+inline constexpr std::size_t kMaxHeaderBytes = std::size_t{1} << 20U;  // and so of a header
+
 struct ScriptHead {
   std::string text;     // all in front of the section of events
   double height = 288;  // of the picture, in the script's units: no size is larger
+  // The largest of all styles: letters with their scale, and what surrounds them.
+  double letter = 18, border = 1;
 };
 
 ScriptHead WriteScriptHead(std::string_view header);

@@ -93,6 +93,7 @@ std::string_view TrimArgument(std::string_view text) {
 
 std::optional<double> TagNumber(std::string_view text, double least, double most) {
   text = TrimArgument(text);
+  if (text.starts_with('+')) text.remove_prefix(1);
   double value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (end == text.data()) return std::nullopt;
@@ -114,18 +115,34 @@ std::vector<double> Listed(std::string_view text) {
   return {};
 }
 
+// Digits without an exponent, which libass does not read everywhere.
+std::string Digits(double number) {
+  std::string text = fmt::format("{:.3f}", number);
+  while (text.ends_with('0')) text.pop_back();
+  if (text.ends_with('.')) text.pop_back();
+  return text == "-0" ? "0" : text;
+}
+
 class Block {
  public:
-  explicit Block(double height) : height_(height) {}
+  explicit Block(const ScriptHead& head)
+      : height_(head.height), letter_(head.letter), border_(head.border) {}
   // The tags of a block without its braces.
   std::string Write(std::string_view block, bool inside = false);
   [[nodiscard]] bool drawing() const { return drawing_; }
+  // Of one letter at most.
+  [[nodiscard]] double ink() const {
+    const double side = letter_ * scale_ + 2 * border_ + 2 * blur_;
+    return side * side / (height_ * height_);
+  }
 
  private:
   std::string WriteTag(const Tag& tag, std::string_view argument, bool inside);
   std::string WriteAnimation(std::string_view argument);
+  void Measure(const Tag& tag, double number);
 
   const double height_;
+  double letter_, border_, scale_ = 1, blur_ = 0;
   bool drawing_ = false;
 };
 
@@ -133,6 +150,7 @@ std::string Block::WriteAnimation(std::string_view argument) {
   const std::size_t tags = argument.find('\\');
   if (tags == std::string_view::npos) return {};
   const std::string inner = Write(argument.substr(tags), true);
+  if (inner.empty()) return {};
   std::string_view front = TrimArgument(argument.substr(0, tags));
   if (front.ends_with(',')) front.remove_suffix(1);
   std::vector<double> numbers = Listed(front);
@@ -142,8 +160,15 @@ std::string Block::WriteAnimation(std::string_view argument) {
     numbers.back() = std::clamp(numbers.back(), kLeastAccel, kMostAccel);
   }
   std::string text = "\\t(";
-  for (const double number : numbers) text += fmt::format("{:.6g},", number);
+  for (const double number : numbers) text += Digits(number) + ",";
   return text + inner + ")";
+}
+
+void Block::Measure(const Tag& tag, double number) {
+  if (tag.name == "fs") letter_ = std::max(letter_, number);
+  if (tag.name.ends_with("bord")) border_ = std::max(border_, std::abs(number));
+  if (tag.name.starts_with("fsc")) scale_ = std::max(scale_, std::abs(number) / 100);
+  if (tag.name == "blur" || tag.name == "be") blur_ = std::max(blur_, std::abs(number));
 }
 
 std::string Block::WriteTag(const Tag& tag, std::string_view argument, bool inside) {
@@ -155,21 +180,29 @@ std::string Block::WriteTag(const Tag& tag, std::string_view argument, bool insi
       if (plain.empty()) return fmt::format("\\{}", tag.name);
       const auto number = TagNumber(plain, -most, most);
       // A sign makes a font's size relative, and adds up.
-      if (!number || (tag.name == "fs" && *number < 0)) return {};
-      return fmt::format("\\{}{:.6g}", tag.name, *number);
+      const bool relative = tag.name == "fs" && (plain.front() == '+' || plain.front() == '-');
+      if (!number || relative) return {};
+      Measure(tag, *number);
+      return fmt::format("\\{}{}", tag.name, Digits(*number));
     }
     case TagKind::kColour: {
       std::string colour(plain.substr(0, kMaxTagColour));
       std::erase_if(colour, [](char c) {
-        return std::string_view("&hH0123456789abcdefABCDEF").find(c) == std::string_view::npos;
+        return std::string_view("&-xhH0123456789abcdefABCDEF").find(c) == std::string_view::npos;
       });
       return fmt::format("\\{}{}", tag.name, colour);
     }
-    case TagKind::kName: return fmt::format("\\{}{}", tag.name, plain.substr(0, kMaxTagName));
+    case TagKind::kName: {
+      // Nothing that libass could take for another tag, or for the end of this one.
+      const std::string_view name = plain.substr(0, plain.find_first_of("\\(){}"));
+      return fmt::format("\\{}{}", tag.name, TrimArgument(name.substr(0, kMaxTagName)));
+    }
     case TagKind::kList: {
       const std::vector<double> numbers = Listed(argument);
       if (numbers.empty()) return {};
-      return fmt::format("\\{}({:.6g})", tag.name, fmt::join(numbers, ","));
+      std::string list;
+      for (const double number : numbers) list += (list.empty() ? "" : ",") + Digits(number);
+      return fmt::format("\\{}({})", tag.name, list);
     }
     case TagKind::kAnimation: return inside ? "" : WriteAnimation(argument);
     case TagKind::kDrawing: {
@@ -215,25 +248,36 @@ std::string Block::Write(std::string_view block, bool inside) {
 
 }  // namespace
 
-std::string TameEvent(std::string_view text, double height) {
-  if (text.size() > kMaxEventBytes) return {};
-  Block writer(height);
-  std::string tamed;
+TamedEvent TameEvent(std::string_view text, const ScriptHead& head) {
+  TamedEvent tamed;
+  if (text.size() > kMaxEventBytes) return tamed;
+  Block writer(head);
+  std::size_t letters = 0;
   while (!text.empty()) {
-    const std::size_t open = std::min(text.find('{'), text.size());
-    tamed += text.substr(0, open);
-    text.remove_prefix(open);
+    const std::size_t plain = std::min(text.find_first_of("\\{"), text.size());
+    letters += plain;
+    tamed.text += text.substr(0, plain);
+    text.remove_prefix(plain);
     if (text.empty()) break;
     const std::size_t close = text.find('}');
-    if (close == std::string_view::npos) {
-      text.remove_prefix(1);  // no block
-      continue;
+    if (text.front() == '\\') {
+      // An escape: of a brace, a line end or a blank.
+      const std::size_t escape = std::min<std::size_t>(text.size(), 2);
+      tamed.text += text.substr(0, escape);
+      text.remove_prefix(escape);
+      ++letters;
+    } else if (close == std::string_view::npos) {
+      tamed.text += "\\{";  // no block
+      text.remove_prefix(1);
+    } else {
+      const std::string block = writer.Write(text.substr(1, close - 1));
+      if (!block.empty()) tamed.text += "{" + block + "}";
+      text.remove_prefix(close + 1);
     }
-    const std::string block = writer.Write(text.substr(1, close - 1));
-    if (!block.empty()) tamed += "{" + block + "}";
-    text.remove_prefix(close + 1);
   }
-  return writer.drawing() ? std::string() : tamed;
+  if (writer.drawing()) tamed.text.clear();
+  tamed.ink = static_cast<double>(letters) * writer.ink();
+  return tamed;
 }
 
 }  // namespace gopmill

@@ -11,12 +11,18 @@
 #include <string>
 #include <string_view>
 
+#include "media/script_head.h"
+
 namespace gopmill {
 
 inline constexpr std::size_t kMaxEventBytes = 4096;
 
-// `height`: the picture's, in the script's units. Empty if the event is a drawing, or longer than
-// kMaxEventBytes.
-std::string TameEvent(std::string_view text, double height);
+struct TamedEvent {
+  std::string text;  // empty if the event is a drawing, or longer than kMaxEventBytes
+  // What libass may have to paint for it at most: letters by the largest size in it or in the
+  // head's styles, with what surrounds them. In areas of a square of the picture's height.
+  double ink = 0;
+};
+TamedEvent TameEvent(std::string_view text, const ScriptHead& head);
 
 }  // namespace gopmill

@@ -37,14 +37,15 @@ std::string ScriptTime(std::int64_t centis) {
 struct Event {
   long order = 0;  // among all, by which libass draws what overlaps
   std::string line;
+  double ink = 0;
   std::int64_t start = 0, end = 0;  // hundredths of a second
 };
 
 // "ReadOrder,Layer,Style,Name,MarginL,MarginR,MarginV,Effect,Text": what is harmless of it; without
 // a line if there is nothing to draw. Effects move the text for as long as they say.
-Event EventOf(const SubtitleCue& cue, double height) {
+Event EventOf(const SubtitleCue& cue, const ScriptHead& head) {
   constexpr std::size_t kFields = 8;  // in front of the text
-  Event event{.line = {}, .start = ToCentis(cue.start_us), .end = ToCentis(cue.end_us)};
+  Event event{.line = {}, .ink = 0, .start = ToCentis(cue.start_us), .end = ToCentis(cue.end_us)};
   std::array<std::string, kFields> fields;
   std::string_view rest = cue.text;
   for (std::string& field : fields) {
@@ -53,13 +54,14 @@ Event EventOf(const SubtitleCue& cue, double height) {
     field = rest.substr(0, comma);
     rest.remove_prefix(comma + 1);
   }
-  const std::string text = TameEvent(rest, height);
+  const auto [text, ink] = TameEvent(rest, head);
+  event.ink = ink;
   if (text.empty() || event.end <= event.start || !IsUtf8(text) || !IsUtf8(fields[2])) return event;
   const auto number = [](const std::string& field, long most) {
     return std::clamp(std::strtol(field.c_str(), nullptr, 10), 0L, most);
   };
   const auto margin = [&](std::size_t at) {
-    return number(fields.at(at), static_cast<long>(height));
+    return number(fields.at(at), static_cast<long>(2 * head.height));
   };
   event.order = number(fields[0], std::numeric_limits<int>::max());
   event.line = fmt::format("Dialogue: {},{},{},{},,{},{},{},,{}\n", number(fields[1], 1000),
@@ -68,24 +70,30 @@ Event EventOf(const SubtitleCue& cue, double height) {
   return event;
 }
 
-// Leaves out what begins while kMaxShownCues others are seen.
+// Leaves out what begins while too much else is seen.
 class Crowd {
  public:
   bool Takes(const Event& event) {
-    std::erase_if(ends_, [&](std::int64_t end) { return end <= event.start; });
-    if (ends_.size() >= kMaxShownCues) return false;
-    ends_.push_back(event.end);
+    std::erase_if(seen_, [&](const Seen& other) { return other.end <= event.start; });
+    double ink = event.ink;
+    for (const Seen& other : seen_) ink += other.ink;
+    if (seen_.size() >= kMaxShownCues || ink > kMaxShownInk) return false;
+    seen_.push_back({.end = event.end, .ink = event.ink});
     return true;
   }
 
  private:
-  std::vector<std::int64_t> ends_;
+  struct Seen {
+    std::int64_t end = 0;
+    double ink = 0;
+  };
+  std::vector<Seen> seen_;
 };
 
 // Cues come by their start.
 void AddTimes(const Event& event, SubtitleScript& script) {
   const std::int64_t start = 10 * event.start, end = 10 * event.end;
-  if (script.starts.empty() || script.starts.back() < start) script.starts.push_back(start);
+  script.cues.push_back({start, end});
   if (!script.shown.empty() && start <= script.shown.back().end_ms) {
     script.shown.back().end_ms = std::max(script.shown.back().end_ms, end);
   } else {
@@ -112,13 +120,22 @@ const SubtitleScript::Span* SubtitleScript::SpanAt(std::int64_t us) const {
   return &*std::prev(after);
 }
 
+std::vector<std::size_t> SubtitleScript::CuesAt(std::int64_t ms) const {
+  std::vector<std::size_t> seen;
+  const auto after = std::ranges::upper_bound(cues, ms, {}, &Span::start_ms);
+  for (auto cue = cues.begin(); cue != after; ++cue) {
+    if (cue->end_ms > ms) seen.push_back(static_cast<std::size_t>(cue - cues.begin()));
+  }
+  return seen;
+}
+
 std::shared_ptr<const SubtitleScript> MakeScript(const SubtitleTrack& track) {
   const ScriptHead head = WriteScriptHead(track.header);
   auto script = std::make_shared<SubtitleScript>();
   std::vector<Event> events;
   Crowd crowd;
   for (const SubtitleCue& cue : track.cues) {
-    Event event = EventOf(cue, head.height);
+    Event event = EventOf(cue, head);
     if (event.line.empty() || !crowd.Takes(event)) continue;
     AddTimes(event, *script);
     events.push_back(std::move(event));

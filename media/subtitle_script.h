@@ -20,21 +20,25 @@
 
 namespace gopmill {
 
-// Cues that are shown at one time; those that begin later are left out.
+// Cues that are shown at one time, and what they may take to paint (TamedEvent::ink); those that
+// begin later are left out.
 inline constexpr std::size_t kMaxShownCues = 32;
+inline constexpr double kMaxShownInk = 32;
 
 struct SubtitleScript {
   struct Span {
     std::int64_t start_ms = 0, end_ms = 0;  // [start, end), milliseconds since the source's zero
   };
 
-  std::string text;                  // UTF-8
-  std::string fingerprint;           // of `text`: SHA-256
-  std::vector<Span> shown;           // when there is something to see; ascending and apart
-  std::vector<std::int64_t> starts;  // of cues, milliseconds, ascending, each once
+  std::string text;         // UTF-8
+  std::string fingerprint;  // of `text`: SHA-256
+  std::vector<Span> cues;   // by their start
+  std::vector<Span> shown;  // when there is something to see; ascending and apart
 
   // The span that this time lies in; null if there is nothing to see.
   [[nodiscard]] const Span* SpanAt(std::int64_t us) const;
+  // Cues that are seen at this time, numbers in `cues`; at most kMaxShownCues.
+  [[nodiscard]] std::vector<std::size_t> CuesAt(std::int64_t ms) const;
 };
 
 // Of a track whose cues are lines of a script.
@@ -47,9 +51,6 @@ struct ScriptTrack {
   std::size_t count = 0;  // of the movie's tracks of text
   SubtitleTrack track;
 };
-// Reads a movie to its end for all of its tracks of text.
-Result<std::vector<SubtitleTrack>> ReadOwnTexts(UniqueFd movie, TextUse use,
-                                                const std::stop_token& stop);
 // Reads a movie to its end for one of its tracks of text, by its number from 1 among
 // SourceInfo::subtitles. If there are fewer, only the count is filled in. kUnsupported where the
 // track cannot be read, kIo when reading fails midway.

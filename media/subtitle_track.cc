@@ -7,6 +7,7 @@ extern "C" {
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <string_view>
 #include <utility>
 
@@ -19,6 +20,7 @@ namespace {
 constexpr std::int64_t kNoEnd = -1;
 constexpr std::size_t kMaxTextBytes = std::size_t{64} << 10U;  // of one cue
 constexpr std::size_t kMaxNameBytes = 200;
+constexpr std::int64_t kFarthestMicros = std::int64_t{1} << 50U;  // some 35 years
 
 constexpr std::array<AVCodecID, 6> kTextCodecs{AV_CODEC_ID_SUBRIP, AV_CODEC_ID_ASS,
                                                AV_CODEC_ID_SSA,    AV_CODEC_ID_MOV_TEXT,
@@ -163,7 +165,7 @@ std::string SubtitleReader::Written(const AVSubtitle& shown) const {
 
 void SubtitleReader::Add(SubtitleCue cue, SubtitleTrack& track) {
   if (cue.text.empty()) return;
-  bytes_ += cue.text.size();
+  bytes_ += cue.text.size() + sizeof(SubtitleCue);
   track.incomplete = track.incomplete || track.cues.size() >= kMaxCues || bytes_ > kMaxCueBytes;
   if (!track.incomplete) track.cues.push_back(std::move(cue));
 }
@@ -175,8 +177,9 @@ void SubtitleReader::Push(const AVPacket& packet, SubtitleTrack& track) {
   const int read = avcodec_decode_subtitle2(decoder_.get(), shown.get(), &got, &mutable_packet);
   if (read < 0 || got == 0 || shown->num_rects == 0 || packet.pts == AV_NOPTS_VALUE) return;
   SubtitleCue cue;
-  cue.start_us = Rescale(packet.pts, time_base_, kMicros) - start_us_ +
-                 std::int64_t{shown->start_display_time} * 1000;
+  const std::int64_t pts = Rescale(packet.pts, time_base_, kMicros);
+  if (std::abs(pts) > kFarthestMicros || packet.duration > kFarthestMicros) return;
+  cue.start_us = pts - start_us_ + std::int64_t{shown->start_display_time} * 1000;
   cue.end_us = kNoEnd;
   if (packet.duration > 0) {
     cue.end_us = cue.start_us + Rescale(packet.duration, time_base_, kMicros);

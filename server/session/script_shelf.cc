@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "server/session/movie_texts.h"
@@ -23,34 +24,44 @@ std::string ScriptShelf::KeyOf(const std::string& path, int number) const {
   return key;
 }
 
-std::shared_ptr<const SubtitleScript> ScriptShelf::Find(const std::string& key) {
+Result<std::shared_ptr<const SubtitleScript>> ScriptShelf::Claim(const std::string& key,
+                                                                 const std::stop_token& stop) {
+  constexpr std::chrono::milliseconds kTick{100};
   const MutexLock lock(mutex_);
-  const auto found = std::ranges::find(kept_, key, &Kept::key);
-  if (found == kept_.end()) return nullptr;
-  kept_.splice(kept_.begin(), kept_, found);
-  return found->script;
+  while (true) {
+    const auto found = std::ranges::find(kept_, key, &Kept::key);
+    if (found != kept_.end()) {
+      kept_.splice(kept_.begin(), kept_, found);
+      return found->script;
+    }
+    if (reading_.insert(key).second) return std::shared_ptr<const SubtitleScript>();
+    if (stop.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+    read_.WaitFor(mutex_, kTick);
+  }
 }
 
 void ScriptShelf::Keep(Kept kept) {
-  const MutexLock lock(mutex_);
-  std::erase_if(kept_, [&](const Kept& other) { return other.key == kept.key; });
-  kept_.push_front(std::move(kept));
-  std::size_t bytes = 0, count = 0;
-  std::erase_if(kept_, [&](const Kept& each) {
-    bytes += each.script->text.size();
-    return ++count > kMaxKeptScripts || bytes > kMaxKeptScriptBytes;
-  });
+  {
+    const MutexLock lock(mutex_);
+    reading_.erase(kept.key);
+    if (kept.script) kept_.push_front(std::move(kept));
+    std::size_t bytes = 0, count = 0;
+    std::erase_if(kept_, [&](const Kept& each) {
+      bytes += each.script->text.size();
+      return ++count > kMaxKeptScripts || bytes > kMaxKeptScriptBytes;
+    });
+  }
+  read_.NotifyAll();
 }
 
 Result<std::shared_ptr<const SubtitleScript>> ScriptShelf::Get(const std::string& path, int number,
                                                                const std::stop_token& stop) {
   const std::string key = KeyOf(path, number);
-  if (auto script = Find(key)) return script;
-  const MutexLock reading(reading_);
-  if (auto script = Find(key)) return script;
-  GOPMILL_ASSIGN_OR_RETURN(auto script, ReadScript([&] { return library_.OpenEntry(path); },
-                                                   TextFilesOf(library_, path), number, stop));
-  Keep({.key = key, .script = script});
+  GOPMILL_ASSIGN_OR_RETURN(auto kept, Claim(key, stop));
+  if (kept) return kept;
+  auto script = ReadScript([&] { return library_.OpenEntry(path); }, TextFilesOf(library_, path),
+                           number, stop);
+  Keep({.key = key, .script = script.ok() ? *script : nullptr});
   return script;
 }
 

@@ -10,6 +10,7 @@
 
 #include <list>
 #include <memory>
+#include <set>
 #include <stop_token>
 #include <string>
 
@@ -35,13 +36,18 @@ class ScriptShelf {
     std::shared_ptr<const SubtitleScript> script;
   };
   [[nodiscard]] std::string KeyOf(const std::string& path, int number) const;
-  std::shared_ptr<const SubtitleScript> Find(const std::string& key);
+  // The script if it is kept; else the caller has to read it, and to call Keep. Waits for who reads
+  // it already; kCancelled at `stop`.
+  Result<std::shared_ptr<const SubtitleScript>> Claim(const std::string& key,
+                                                      const std::stop_token& stop);
+  // A null script: it could not be read.
   void Keep(Kept kept);
 
   const Library& library_;
-  Mutex reading_;  // held while a script is read: who comes meanwhile finds it; guards nothing else
   Mutex mutex_;
-  std::list<Kept> kept_ GOPMILL_GUARDED_BY(mutex_);  // asked for last in front
+  CondVar read_;
+  std::set<std::string> reading_ GOPMILL_GUARDED_BY(mutex_);  // keys; who comes meanwhile waits
+  std::list<Kept> kept_ GOPMILL_GUARDED_BY(mutex_);           // asked for last in front
 };
 
 }  // namespace gopmill

@@ -14,6 +14,7 @@
 #include "base/utf8.h"
 #include "media/language.h"
 #include "media/script_head.h"
+#include "media/script_tags.h"
 #include "media/subtitle_file.h"
 #include "media/subtitle_script.h"
 #include "media/text_feed.h"
@@ -47,7 +48,13 @@ void CheckScript(const SubtitleTrack& track) {
   Require(text.starts_with("[Script Info]\n") && IsUtf8(text));
   const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
   Require(lines <= track.cues.size() + kMaxStyles + 12);
-  Require(std::ranges::is_sorted(script->starts));
+  Require(std::ranges::is_sorted(script->cues, {}, &SubtitleScript::Span::start_ms));
+  const ScriptHead head = WriteScriptHead(track.header);
+  Require(WriteScriptHead(head.text).text == head.text);
+  for (const SubtitleCue& cue : track.cues) {
+    const std::string tamed = TameEvent(cue.text, head).text;
+    Require(TameEvent(tamed, head).text == tamed);
+  }
   std::int64_t before = -1;
   for (const SubtitleScript::Span& span : script->shown) {
     Require(span.start_ms > before && span.end_ms > span.start_ms);

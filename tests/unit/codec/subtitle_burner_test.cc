@@ -102,6 +102,22 @@ TEST(SubtitleBurner, DrawsTheSameOnEveryCpu) {
   av_force_cpu_flags(-1);
 }
 
+// A cue that was placed above another long ago, and many short ones since.
+TEST(SubtitleBurner, RemembersWhereACueWasPutLongAgo) {
+  std::vector<SubtitleCue> cues{CueOf(0, 5 * kSecond, "first"),
+                                CueOf(kSecond, 60 * kSecond, "long")};
+  for (int i = 0; i < 140; ++i) {
+    const std::int64_t start = 6 * kSecond + i * 300'000;
+    cues.push_back(CueOf(start, start + 300'000, "{\\fs10}short"));
+  }
+  const auto script = ScriptOf(cues);
+  const av::Frame grey = MakePlainFrame(kWidth, kHeight, AV_PIX_FMT_YUV420P, kGrey, 128, 128);
+  const auto all = Open(script, *grey);
+  std::uint64_t expected = 0;
+  for (std::int64_t n = 0; n <= 480; ++n) expected = PixelHash(*Drawn(*all, *grey, n));
+  EXPECT_EQ(PixelHash(*Drawn(*Open(script, *grey), *grey, 480)), expected);
+}
+
 // Cues that overlap in time, and would in place: where one is put depends on those before.
 TEST(SubtitleBurner, DrawsTheSameWhereverItBegins) {
   const auto script = ScriptOf(

@@ -16,6 +16,14 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+std::string Tamed(std::string_view event, double height = 288) {
+  ScriptHead head;
+  head.height = height;
+  const std::string text = TameEvent(event, head).text;
+  EXPECT_EQ(TameEvent(text, head).text, text) << "what is left needs no second look";
+  return text;
+}
+
 TEST(ScriptTags, KeepsWhatAPictureCanShow) {
   for (const char* event :
        {"plain", "two\\Nlines\\h", "{\\i1}x{\\i0}y", "{\\b700\\fs40\\fscx120}x",
@@ -23,34 +31,47 @@ TEST(ScriptTags, KeepsWhatAPictureCanShow) {
         "{\\fnDejaVu Sans\\3c&HFF&\\bord2\\shad-1.5}x", "{\\an8\\fad(100,200)\\k50}x",
         "{\\clip(1,2,3,4)}x", "{\\rStyle}x{\\r}y", "{\\frz-45}x", "{\\move(1,2,3,4,5,6)}x",
         "{\\alpha&H80&}x", "C:\\best"}) {
-    EXPECT_EQ(TameEvent(event, 288), event);
+    EXPECT_EQ(Tamed(event), event);
   }
 }
 
 TEST(ScriptTags, CutsSizes) {
-  EXPECT_EQ(TameEvent("{\\bord9999\\i1}x", 288), "{\\bord288\\i1}x");
-  EXPECT_EQ(TameEvent("{\\\txshad-9999}x", 288), "{\\xshad-288}x");
-  EXPECT_EQ(TameEvent("{\\fs\t9999}x", 288), "{\\fs288}x");
-  EXPECT_EQ(TameEvent("{\\ blur ( 1e9 )}x", 288), "{\\blur50}x");
-  EXPECT_EQ(TameEvent("{\\fs500\\fscy5000}x", 1080), "{\\fs500\\fscy300}x");
-  EXPECT_EQ(TameEvent("{\\t(0,1000,-10,\\fs9999)}x", 288), "{\\t(0,1000,0.01,\\fs288)}x");
+  EXPECT_EQ(Tamed("{\\bord9999\\i1}x"), "{\\bord288\\i1}x");
+  EXPECT_EQ(Tamed("{\\\txshad-9999}x"), "{\\xshad-288}x");
+  EXPECT_EQ(Tamed("{\\fs\t9999}x"), "{\\fs288}x");
+  EXPECT_EQ(Tamed("{\\ blur ( 1e9 )}x"), "{\\blur50}x");
+  EXPECT_EQ(Tamed("{\\fs500\\fscy5000}x", 1080), "{\\fs500\\fscy300}x");
+  EXPECT_EQ(Tamed("{\\t(0,1000,-10,\\fs9999)}x"), "{\\t(0,1000,0.01,\\fs288)}x");
 }
 
 TEST(ScriptTags, LeavesOutWhatHasNoBounds) {
-  EXPECT_EQ(TameEvent("{\\fs+288\\fs+288}x", 288), "x") << "relative sizes add up";
-  EXPECT_EQ(TameEvent("{\\frx45\\fry45\\fax100\\fay100\\pbo9}x", 288), "x");
-  EXPECT_EQ(TameEvent("{\\clip(m 0 0 l 9 9)}x", 288), "x");
-  EXPECT_EQ(TameEvent("{\\t(\\t(\\fs9))}x", 288), "{\\t()}x");
-  EXPECT_EQ(TameEvent("{\\fs1e999\\bordnan\\unknown5}x", 288), "x");
-  EXPECT_EQ(TameEvent("{\\i1}text{\\p1}m 0 0 l 8000 0", 288), "") << "drawings";
-  EXPECT_EQ(TameEvent("{comment}x{unclosed", 288), "xunclosed");
-  EXPECT_EQ(TameEvent(std::string(kMaxEventBytes + 1, 'x'), 288), "");
+  EXPECT_EQ(Tamed("{\\fs+288\\fs+288}x"), "x") << "relative sizes add up";
+  EXPECT_EQ(Tamed("{\\frx45\\fry45\\fax100\\fay100\\pbo9}x"), "x");
+  EXPECT_EQ(Tamed("{\\clip(m 0 0 l 9 9)}x"), "x");
+  EXPECT_EQ(Tamed("{\\t(\\t(\\fs9))}x"), "x");
+  EXPECT_EQ(Tamed("{\\fs1e999\\bordnan\\unknown5}x"), "x");
+  EXPECT_EQ(Tamed("{\\i1}text{\\p1}m 0 0 l 8000 0"), "") << "drawings";
+  EXPECT_EQ(Tamed("{comment}x{unclosed"), "x\\{unclosed");
+  EXPECT_EQ(Tamed(std::string(kMaxEventBytes + 1, 'x')), "");
+}
+
+TEST(ScriptTags, NamesHideNoTags) {
+  EXPECT_EQ(Tamed("{\\fn(\\fscx1e9\\bord1e5)}x"), "{\\fn}x");
+  EXPECT_EQ(Tamed("{\\r(\\p1)}m 0 0 l 1e6 0"), "{\\r}m 0 0 l 1e6 0") << "words, not a drawing";
+  EXPECT_EQ(Tamed("{\\fnFoo (Bar)\\b1}x"), "{\\fnFoo\\b1}x");
+}
+
+TEST(ScriptTags, EstimatesWhatIsPainted) {
+  const ScriptHead head{.text = {}, .height = 100, .letter = 10, .border = 0};
+  EXPECT_DOUBLE_EQ(TameEvent("1234567890", head).ink, 0.1);
+  EXPECT_DOUBLE_EQ(TameEvent("{\\fs50\\fscx200}12", head).ink, 2);
+  EXPECT_DOUBLE_EQ(TameEvent("1{\\t(\\bord20)}2", head).ink, 0.5);
 }
 
 TEST(ScriptHead, WritesStylesByTheirFields) {
   const ScriptHead head = WriteScriptHead(
       "\xef\xbb\xbf[Script Info]\r\nPlayResX: 1920\r\nPlayResY: 1080\r\n[V4+ Styles]\r\nFormat: "
-      "Name, Fontsize, Outline, PrimaryColour\r\nStyle: Sign,9999,-5,&H00FF00&x\r\n");
+      "Name, Fontsize, Outline, PrimaryColour\r\nStyle: Sign,9999,-5,&H00FF00&z\r\n");
   EXPECT_EQ(head.height, 1080);
   EXPECT_THAT(head.text, HasSubstr("PlayResX: 1920\nPlayResY: 1080\n"));
   EXPECT_THAT(head.text, HasSubstr("\nStyle: Sign,Arial,1080,&H00FF00&,&Hffffff,&H0,&H0,0,0,0,0,"
@@ -75,6 +96,17 @@ TEST(ScriptHead, TakesNothingElse) {
   EXPECT_THAT(head.text, Not(HasSubstr("fontname: f")));
   EXPECT_THAT(head.text, HasSubstr("Style: CR,Sans,288,"));
   EXPECT_THAT(head.text, HasSubstr(",300,100,"));
+}
+
+TEST(ScriptHead, KeepsColoursOfOldScripts) {
+  const ScriptHead head = WriteScriptHead(
+      "[V4 Styles]\nFormat: Name, PrimaryColour, BackColour\nStyle: A,16777215,-2147483640\n");
+  EXPECT_THAT(head.text, HasSubstr("Style: A,Arial,18,16777215,&Hffffff,-2147483640,-2147483640,"));
+}
+
+TEST(ScriptHead, TakesNoCoordinatesThatAreNoPictures) {
+  EXPECT_THAT(WriteScriptHead("[Script Info]\nPlayResX: 100\nPlayResY: 10000\n").text,
+              Not(HasSubstr("PlayRes")));
 }
 
 TEST(ScriptHead, HasAnEndToItsStyles) {

@@ -91,6 +91,17 @@ TEST(SubtitleScript, LeavesOutWhatIsNoEvent) {
   EXPECT_TRUE(script->shown.empty());
 }
 
+TEST(SubtitleScript, TakesNoMoreInkAtATimeThanPicturesHold) {
+  std::vector<SubtitleCue> cues;
+  for (int i = 0; i < 10; ++i) {
+    cues.push_back(Cue(0, kSecond, "{\\fs288\\fscx300\\fscy300}" + std::string(80, 'W')));
+  }
+  cues.push_back(Cue(0, kSecond, "small"));
+  const std::string text = Script(TrackOf(cues))->text;
+  EXPECT_THAT(text, Not(HasSubstr("WW")));
+  EXPECT_THAT(text, HasSubstr("small"));
+}
+
 TEST(SubtitleScript, IsTextWhateverTheHeaderHolds) {
   const auto script =
       Script(TrackOf({}, "[V4+ Styles]\nStyle: \xff\xc3(\nStyle: S\n" + std::string(300, '\xc3')));
