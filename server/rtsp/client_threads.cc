@@ -37,9 +37,9 @@ void InitClientThreads(gpointer type, gpointer /*data*/) noexcept {
 }
 
 GType ClientThreadsType() {
-  static const GType type = gst::Subclass<ClientThreadsClass, ClientThreads>(
+  static const GType kType = gst::Subclass<ClientThreadsClass, ClientThreads>(
       GST_TYPE_RTSP_THREAD_POOL, "GopmillClientThreads", &InitClientThreads);
-  return type;
+  return kType;
 }
 
 // Takes the client's connection away from the media: the library does that when a connection goes,

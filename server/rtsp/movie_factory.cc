@@ -81,9 +81,9 @@ void InitMovieFactory(gpointer type, gpointer /*data*/) noexcept {
 }
 
 GType MovieFactoryType() {
-  static const GType type = gst::Subclass<MovieFactoryClass, MovieFactory>(
+  static const GType kType = gst::Subclass<MovieFactoryClass, MovieFactory>(
       GST_TYPE_RTSP_MEDIA_FACTORY, "GopmillMovieFactory", &InitMovieFactory);
-  return type;
+  return kType;
 }
 
 }  // namespace

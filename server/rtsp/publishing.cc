@@ -51,22 +51,22 @@ Result<std::string> NameOf(const GstRTSPUrl& url) {
 }  // namespace
 
 GType Publishing::MountsType() {
-  static const GType type = gst::Subclass<PublishMountsClass, PublishMounts>(
+  static const GType kType = gst::Subclass<PublishMountsClass, PublishMounts>(
       GST_TYPE_RTSP_MOUNT_POINTS, "GopmillPublishMounts",
       [](gpointer type_class, gpointer /*data*/) noexcept {
         static_cast<GstRTSPMountPointsClass*>(type_class)->make_path = &Publishing::MakePath;
       });
-  return type;
+  return kType;
 }
 
 GType Publishing::FactoryType() {
-  static const GType type = gst::Subclass<PublishFactoryClass, PublishFactory>(
+  static const GType kType = gst::Subclass<PublishFactoryClass, PublishFactory>(
       GST_TYPE_RTSP_MEDIA_FACTORY, "GopmillPublishFactory",
       [](gpointer type_class, gpointer /*data*/) noexcept {
         static_cast<GstRTSPMediaFactoryClass*>(type_class)->create_element =
             &Publishing::CreateElement;
       });
-  return type;
+  return kType;
 }
 
 std::unique_ptr<Publishing> Publishing::Make(Service& service, Duration silence) {

@@ -44,7 +44,7 @@ int Collect(dl_phdr_info* object, std::size_t /*size*/, void* list) noexcept {
 }  // namespace
 
 const std::string& BuildIdentity() {
-  static const std::string identity = [] {
+  static const std::string kIdentity = [] {
     std::vector<std::string> ids;
     dl_iterate_phdr(&Collect, &ids);
     std::ranges::sort(ids);
@@ -52,7 +52,7 @@ const std::string& BuildIdentity() {
     for (const std::string& id : ids) all += id;
     return Sha256Hex(all);
   }();
-  return identity;
+  return kIdentity;
 }
 
 }  // namespace gopmill

@@ -114,10 +114,11 @@ Result<LiveSetup> LiveSegments::Plan(const LiveRequest& request, const SourceInf
   setup.cut.part_frames = std::max<std::int64_t>(1, std::llround(options_.part_seconds * rate));
   const std::int64_t unit_frames = kUnitParts * setup.cut.part_frames;
   const auto full = std::llround(segments.segment_seconds * rate);
-  setup.cut.segment_frames = std::max<std::int64_t>(full - unit_frames / 2, 1);
+  const auto half_unit = unit_frames / 2;
+  setup.cut.segment_frames = std::max<std::int64_t>(full - half_unit, 1);
   setup.terms.part = Rational{setup.cut.part_frames * fps.den, fps.num}.Reduced();
   setup.terms.segment_seconds = segments.segment_seconds;
-  const double longest = static_cast<double>(full + unit_frames / 2) / rate;
+  const double longest = static_cast<double>(full + half_unit) / rate;
   setup.terms.window = {.listed_seconds = options_.window_seconds,
                         .target_seconds = std::max(1, static_cast<int>(std::lround(longest)))};
   GOPMILL_ASSIGN_OR_RETURN(

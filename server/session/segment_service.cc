@@ -347,7 +347,7 @@ Status SegmentService::Submit(SegmentWork work, const std::string& key,
   const Duration within = scheduler_.classes()[making->service_class].deadline;
   const MutexLock lock(mutex_);  // units of one stream are submitted one after the other
   ++jobs_out_;
-  const Status status = scheduler_.Submit(
+  Status status = scheduler_.Submit(
       {.unit = {stream, UnitIndex{next_unit_++}},
        .stream_number = stream.value,
        .cost_bytes = bytes,
