@@ -80,13 +80,13 @@ double FieldNumber(std::string_view text, double least, double most) {
 std::string WrittenField(const StyleField& field, std::string_view value, double height) {
   if (value.empty()) return std::string(field.usual);
   switch (field.kind) {
-    case FieldKind::kName: return std::string(value.substr(0, kMaxFieldBytes));
+    case FieldKind::kName: return std::string(TrimLine(value.substr(0, kMaxFieldBytes)));
     case FieldKind::kColour: {
       std::string colour(value.substr(0, kMaxFieldColour));
       std::erase_if(colour, [](char c) {
         return std::string_view("&-xhH0123456789abcdefABCDEF").find(c) == std::string_view::npos;
       });
-      return colour;
+      return colour.empty() ? std::string(field.usual) : colour;
     }
     case FieldKind::kNumber:
       return fmt::format("{:.6g}", FieldNumber(value, field.least, field.most));
