@@ -21,6 +21,25 @@ inline std::string LowerAscii(std::string_view text) {
   return lower;
 }
 
+// Without what it begins and ends with of `blanks`.
+inline std::string_view Trim(std::string_view text, std::string_view blanks = " \t") {
+  text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+  return text.substr(0, text.find_last_not_of(blanks) + 1);
+}
+
+// What stands between separators, empty parts too: views into `text`; those behind `most` are left
+// out.
+inline std::vector<std::string_view> Split(std::string_view text, char separator,
+                                           std::size_t most = std::string_view::npos) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    parts.push_back(text.substr(0, end));
+    if (end == text.size() || parts.size() >= most) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
 // What stands between blanks: views into `text`; none is empty.
 inline std::vector<std::string_view> Words(std::string_view text) {
   std::vector<std::string_view> words;

@@ -39,11 +39,10 @@ Status DescribeAac(AVCodecParameters& parameters) {
   const int rate_index = static_cast<int>(found - kAacRates.begin());
   const int configuration = channels == 8 ? 7 : channels;
   const int bits = type << 11 | rate_index << 7 | configuration << 3;
-  parameters.extradata = static_cast<std::uint8_t*>(av_mallocz(2 + AV_INPUT_BUFFER_PADDING_SIZE));
-  if (parameters.extradata == nullptr) return av::AvError(kCopying, AVERROR(ENOMEM));
-  parameters.extradata_size = 2;
-  parameters.extradata[0] = static_cast<std::uint8_t>(bits >> 8);
-  parameters.extradata[1] = static_cast<std::uint8_t>(bits & 0xFF);
+  const std::array config{static_cast<std::uint8_t>(bits >> 8),
+                          static_cast<std::uint8_t>(bits & 0xFF)};
+  parameters.extradata = av::NewExtradata(config);
+  parameters.extradata_size = static_cast<int>(config.size());
   return OkStatus();
 }
 

@@ -33,7 +33,7 @@ std::string DataUrl(const std::string& text) {
 }  // namespace
 
 Result<std::unique_ptr<SubtitleBurner>> SubtitleBurner::Open(
-    std::shared_ptr<const SubtitleScript> script, const FrameTimes& times, const AVFrame& picture) {
+    std::shared_ptr<const SubtitleScript> script, const OutputGrid& grid, const AVFrame& picture) {
   if (avfilter_get_by_name(kFilter) == nullptr) {
     return Error{.code = Code::kUnsupported,
                  .message = "FFmpeg here has no filter that draws subtitles (libass).",
@@ -51,13 +51,7 @@ Result<std::unique_ptr<SubtitleBurner>> SubtitleBurner::Open(
   GOPMILL_RETURN_IF_ERROR(chain.AppendWith(kFilter, options));
   GOPMILL_RETURN_IF_ERROR(chain.Finish());
   return std::unique_ptr<SubtitleBurner>(
-      new SubtitleBurner(std::move(script), times, std::move(chain)));
-}
-
-std::int64_t SubtitleBurner::FirstFrameFrom(std::int64_t ms) const {
-  std::int64_t n = Rescale(1000 * ms - times_.origin_us, kMicros, times_.fps.Inverse()) - 1;
-  while (times_.At(n) / 1000 < ms) ++n;
-  return n;
+      new SubtitleBurner(std::move(script), grid, std::move(chain)));
 }
 
 // The frames before n at which those cues appeared that are seen at n, and those that were seen
@@ -65,14 +59,14 @@ std::int64_t SubtitleBurner::FirstFrameFrom(std::int64_t ms) const {
 std::vector<std::int64_t> SubtitleBurner::FramesBefore(std::int64_t n) const {
   std::set<std::size_t> known;
   std::set<std::int64_t> frames;
-  std::vector<std::size_t> open = script_->CuesAt(times_.At(n) / 1000);
+  std::vector<std::size_t> open = script_->CuesAt(grid_.SourceMicros(n) / 1000);
   while (!open.empty() && frames.size() < kMaxCatchUp) {
     const std::size_t cue = open.back();
     open.pop_back();
     if (!known.insert(cue).second) continue;
-    const std::int64_t frame = FirstFrameFrom(script_->cues[cue].start_ms);
+    const std::int64_t frame = grid_.FirstFrameAt(script_->cues[cue].start_ms);
     if (frame >= n || !frames.insert(frame).second) continue;
-    const std::vector<std::size_t> seen = script_->CuesAt(times_.At(frame) / 1000);
+    const std::vector<std::size_t> seen = script_->CuesAt(grid_.SourceMicros(frame) / 1000);
     open.insert(open.end(), seen.begin(), seen.end());
   }
   return {frames.begin(), frames.end()};
@@ -80,7 +74,7 @@ std::vector<std::int64_t> SubtitleBurner::FramesBefore(std::int64_t n) const {
 
 Status SubtitleBurner::CatchUp(const AVFrame& picture, std::int64_t n) {
   for (const std::int64_t frame : FramesBefore(n)) {
-    GOPMILL_RETURN_IF_ERROR(DrawAt(picture, times_.At(frame)));
+    GOPMILL_RETURN_IF_ERROR(DrawAt(picture, grid_.SourceMicros(frame)));
   }
   return OkStatus();
 }
@@ -101,7 +95,7 @@ Result<av::Frame> SubtitleBurner::DrawAt(const AVFrame& picture, std::int64_t us
 
 Result<av::Frame> SubtitleBurner::Draw(const AVFrame& picture, std::int64_t n) {
   if (!std::exchange(begun_, true)) GOPMILL_RETURN_IF_ERROR(CatchUp(picture, n));
-  return DrawAt(picture, times_.At(n));
+  return DrawAt(picture, grid_.SourceMicros(n));
 }
 
 }  // namespace gopmill

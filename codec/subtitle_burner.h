@@ -16,41 +16,30 @@
 #include "base/status.h"
 #include "codec/filter_chain.h"
 #include "media/av_ptr.h"
-#include "media/subtitle_script.h"
+#include "media/plan.h"
 
 namespace gopmill {
-
-// The times of output frames on the source's clock.
-struct FrameTimes {
-  std::int64_t origin_us = 0;  // of frame 0
-  Rational fps;
-
-  [[nodiscard]] std::int64_t At(std::int64_t n) const {
-    return origin_us + Rescale(n, fps.Inverse(), kMicros);
-  }
-};
 
 class SubtitleBurner {
  public:
   // For pictures like this one. kUnsupported where FFmpeg was built without libass.
   static Result<std::unique_ptr<SubtitleBurner>> Open(std::shared_ptr<const SubtitleScript> script,
-                                                      const FrameTimes& times,
+                                                      const OutputGrid& grid,
                                                       const AVFrame& picture);
 
   // A new picture with what is shown at output frame n over it. Frames in ascending order.
   Result<av::Frame> Draw(const AVFrame& picture, std::int64_t n);
 
  private:
-  SubtitleBurner(std::shared_ptr<const SubtitleScript> script, const FrameTimes& times,
+  SubtitleBurner(std::shared_ptr<const SubtitleScript> script, const OutputGrid& grid,
                  FilterChain chain)
-      : script_(std::move(script)), times_(times), chain_(std::move(chain)) {}
+      : script_(std::move(script)), grid_(grid), chain_(std::move(chain)) {}
   Result<av::Frame> DrawAt(const AVFrame& picture, std::int64_t us);
   Status CatchUp(const AVFrame& picture, std::int64_t n);
   [[nodiscard]] std::vector<std::int64_t> FramesBefore(std::int64_t n) const;
-  [[nodiscard]] std::int64_t FirstFrameFrom(std::int64_t ms) const;
 
   std::shared_ptr<const SubtitleScript> script_;
-  FrameTimes times_;
+  OutputGrid grid_;
   FilterChain chain_;
   bool begun_ = false;
 };

@@ -68,13 +68,10 @@ Result<av::Frame> UnitPass::WithSubtitles(const AVFrame& picture, std::int64_t n
   const StreamPlan& plan = *task_.plan;
   const auto& script = plan.texts.script;
   if (!script) return av::Ref(picture);
-  const FrameTimes times{
-      .origin_us = Rescale(plan.grid.origin(), plan.source->video.time_base, kMicros),
-      .fps = plan.grid.fps()};
-  if (script->SpanAt(times.At(n)) == nullptr) return av::Ref(picture);
+  if (script->SpanAt(plan.grid.SourceMicros(n)) == nullptr) return av::Ref(picture);
   const Stopwatch watch(stats_.filter);
   if (!burner_) {
-    GOPMILL_ASSIGN_OR_RETURN(burner_, SubtitleBurner::Open(script, times, picture));
+    GOPMILL_ASSIGN_OR_RETURN(burner_, SubtitleBurner::Open(script, plan.grid, picture));
   }
   return burner_->Draw(picture, n);
 }

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/av_ptr.h"
 
+extern "C" {
+#include <libavutil/mem.h>
+}
+
+#include <algorithm>
+
 #include "base/status.h"
 
 namespace gopmill::av {
@@ -9,6 +15,21 @@ Packet NewPacket() {
   Packet packet(av_packet_alloc());
   GOPMILL_CHECK(packet != nullptr);
   return packet;
+}
+
+Packet NewPacket(std::span<const std::uint8_t> bytes) {
+  Packet packet = NewPacket();
+  GOPMILL_CHECK(av_new_packet(packet.get(), static_cast<int>(bytes.size())) >= 0);
+  std::ranges::copy(bytes, packet->data);
+  return packet;
+}
+
+std::uint8_t* NewExtradata(std::span<const std::uint8_t> bytes) {
+  if (bytes.empty()) return nullptr;
+  auto* copy = static_cast<std::uint8_t*>(av_mallocz(bytes.size() + AV_INPUT_BUFFER_PADDING_SIZE));
+  GOPMILL_CHECK(copy != nullptr);
+  std::ranges::copy(bytes, copy);
+  return copy;
 }
 
 Frame NewFrame() {

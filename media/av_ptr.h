@@ -15,7 +15,9 @@ extern "C" {
 #include <libswresample/swresample.h>
 }
 
+#include <cstdint>
 #include <memory>
+#include <span>
 
 namespace gopmill::av {
 
@@ -52,6 +54,10 @@ class Subtitle {
 // Allocation of these two only fails when memory is exhausted; that is fatal at once, not an Error.
 Packet NewPacket();
 Frame NewFrame();
+// A packet with a copy of these bytes.
+Packet NewPacket(std::span<const std::uint8_t> bytes);
+// A copy with the padding that FFmpeg wants behind extradata, for it to free; null of no bytes.
+std::uint8_t* NewExtradata(std::span<const std::uint8_t> bytes);
 // A new reference to the same data (no copy of the payload). nullptr-safe input is not accepted.
 Packet Ref(const AVPacket& packet);
 Frame Ref(const AVFrame& frame);

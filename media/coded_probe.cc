@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <string>
 #include <utility>
 
@@ -39,14 +38,8 @@ Result<av::CodecContext> OpenDecoder(const CodedTrack& track) {
     context->width = track.width;
     context->height = track.height;
   }
-  if (!track.extradata.empty()) {
-    const std::size_t size = track.extradata.size();
-    context->extradata =
-        static_cast<std::uint8_t*>(av_mallocz(size + AV_INPUT_BUFFER_PADDING_SIZE));
-    GOPMILL_CHECK(context->extradata != nullptr);
-    std::memcpy(context->extradata, track.extradata.data(), size);
-    context->extradata_size = static_cast<int>(size);
-  }
+  context->extradata = av::NewExtradata(track.extradata);
+  context->extradata_size = static_cast<int>(track.extradata.size());
   const int code = avcodec_open2(context.get(), codec, nullptr);
   if (code < 0) return av::AvError("The decoder of a track cannot be opened", code);
   return context;

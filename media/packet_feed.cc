@@ -2,7 +2,6 @@
 #include "media/packet_feed.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "media/coded_probe.h"
@@ -201,11 +200,7 @@ Status PacketFeed::Push(TrackKind kind, const CodedPacket& packet) {
   Entry entry{.kind = kind,
               .pts_ns = packet.pts_ns,
               .duration_ns = packet.duration_ns,
-              .packet = av::NewPacket()};
-  GOPMILL_CHECK(av_new_packet(entry.packet.get(), static_cast<int>(packet.bytes.size())) >= 0);
-  if (!packet.bytes.empty()) {
-    std::memcpy(entry.packet->data, packet.bytes.data(), packet.bytes.size());
-  }
+              .packet = av::NewPacket(packet.bytes)};
   if (packet.key) entry.packet->flags |= AV_PKT_FLAG_KEY;
   {
     const MutexLock lock(mutex_);

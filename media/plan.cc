@@ -43,6 +43,12 @@ std::int64_t OutputGrid::FirstFrameShowing(SourceTicks pts) const {
   return std::max<std::int64_t>(0, static_cast<std::int64_t>(-FloorDiv(-num, den)));
 }
 
+std::int64_t OutputGrid::FirstFrameAt(std::int64_t source_ms) const {
+  std::int64_t n = Rescale(1000 * source_ms - SourceMicros(0), kMicros, fps_.Inverse()) - 1;
+  while (SourceMicros(n) / 1000 < source_ms) ++n;
+  return n;
+}
+
 std::int64_t OutputGrid::FrameCount(SourceTicks end) const { return FirstFrameShowing(end); }
 
 }  // namespace gopmill

@@ -40,6 +40,13 @@ class OutputGrid {
   [[nodiscard]] std::int64_t FirstFrameShowing(SourceTicks pts) const;
   // Number of output frames of a source whose last frame ends at `end`.
   [[nodiscard]] std::int64_t FrameCount(SourceTicks end) const;
+  // When frame n is shown, also one in front of the first: microseconds since the source's zero.
+  [[nodiscard]] std::int64_t SourceMicros(std::int64_t n) const {
+    return Rescale(origin_, tick_, kMicros) + Rescale(n, fps_.Inverse(), kMicros);
+  }
+  // The first frame, also one in front of the first, that is shown at or after this time of the
+  // source; whole milliseconds, rounded down.
+  [[nodiscard]] std::int64_t FirstFrameAt(std::int64_t source_ms) const;
   [[nodiscard]] Rational fps() const { return fps_; }
   [[nodiscard]] SourceTicks origin() const { return origin_; }
 

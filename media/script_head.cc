@@ -6,16 +6,15 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <map>
 #include <vector>
 
 #include "base/words.h"
+#include "media/script_values.h"
 
 namespace gopmill {
 namespace {
 
-constexpr std::size_t kMaxFieldBytes = 100, kMaxFieldColour = 12;
 constexpr int kLeastSide = 100, kMostSide = 10'000, kMostRatio = 3;
 constexpr std::size_t kMaxColumns = 40;
 
@@ -54,43 +53,22 @@ constexpr std::array kStyleFields = std::to_array<StyleField>({
 });
 using StyleValues = std::map<std::string, std::string, std::less<>>;
 
-std::string_view TrimLine(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\v\f";
-  text.remove_prefix(std::min(text.find_first_not_of(kBlank), text.size()));
-  const std::size_t last = text.find_last_not_of(kBlank);
-  return last == std::string_view::npos ? std::string_view() : text.substr(0, last + 1);
-}
-
-std::vector<std::string> SplitFields(std::string_view text) {
-  std::vector<std::string> parts;
-  while (true) {
-    const std::size_t end = std::min(text.find(','), text.size());
-    parts.emplace_back(TrimLine(text.substr(0, end)));
-    if (end == text.size() || parts.size() == kMaxColumns) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
+std::string_view TrimLine(std::string_view text) { return Trim(text, " \t\v\f"); }
 
 double FieldNumber(std::string_view text, double least, double most) {
-  double value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return std::isfinite(value) ? std::clamp(value, least, most) : least;
+  return ScriptNumber(text, least, most).value_or(least);
 }
 
 std::string WrittenField(const StyleField& field, std::string_view value, double height) {
   if (value.empty()) return std::string(field.usual);
   switch (field.kind) {
-    case FieldKind::kName: return std::string(TrimLine(value.substr(0, kMaxFieldBytes)));
+    case FieldKind::kName: return std::string(TrimLine(value.substr(0, kMaxScriptName)));
     case FieldKind::kColour: {
-      std::string colour(value.substr(0, kMaxFieldColour));
-      std::erase_if(colour, [](char c) {
-        return std::string_view("&-xhH0123456789abcdefABCDEF").find(c) == std::string_view::npos;
-      });
+      const std::string colour = ScriptColour(value);
       return colour.empty() ? std::string(field.usual) : colour;
     }
-    case FieldKind::kNumber:
-      return fmt::format("{:.6g}", FieldNumber(value, field.least, field.most));
-    case FieldKind::kSize: return fmt::format("{:.6g}", FieldNumber(value, field.least, height));
+    case FieldKind::kNumber: return ScriptDigits(FieldNumber(value, field.least, field.most));
+    case FieldKind::kSize: return ScriptDigits(FieldNumber(value, field.least, height));
   }
   return {};
 }
@@ -127,16 +105,19 @@ class HeadReader {
   }
   void ReadStyle(const std::string& key, std::string_view value) {
     if (key == "format") {
-      order_ = SplitFields(LowerAscii(value));
+      order_.clear();
+      for (const auto name : Split(value, ',', kMaxColumns))
+        order_.push_back(LowerAscii(TrimLine(name)));
       old_ = section_ == "[v4 styles]";
     }
     if (key != "style" || styles_.size() >= kMaxStyles) return;
-    const std::vector<std::string> parts = SplitFields(value);
+    const std::vector<std::string_view> parts = Split(value, ',', kMaxColumns);
     StyleValues values;
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const bool known = order_.empty() ? i < kStyleFields.size() : i < order_.size();
       if (!known) break;
-      values[order_.empty() ? std::string(kStyleFields.at(i).name) : order_[i]] = parts[i];
+      values[order_.empty() ? std::string(kStyleFields.at(i).name) : order_[i]] =
+          TrimLine(parts[i]);
     }
     if (old_) Modernise(values);
     styles_.push_back(std::move(values));

@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
-#include <optional>
 #include <vector>
+
+#include "base/words.h"
+#include "media/script_values.h"
 
 namespace gopmill {
 namespace {
@@ -21,6 +22,7 @@ enum class TagKind {
   kList,       // numbers in parentheses
   kAnimation,  // tags in parentheses, behind numbers
   kDrawing,
+  kUnwanted,  // begins like another one
 };
 struct Tag {
   std::string_view name;
@@ -35,6 +37,14 @@ constexpr std::array kTags = std::to_array<Tag>({
     {"yshad", TagKind::kSize},
     {"fscx", TagKind::kNumber, 300},
     {"fscy", TagKind::kNumber, 300},
+    {"fsc", TagKind::kUnwanted},
+    {"frx", TagKind::kUnwanted},
+    {"fry", TagKind::kUnwanted},
+    {"fax", TagKind::kUnwanted},
+    {"fay", TagKind::kUnwanted},
+    {"fe", TagKind::kUnwanted},
+    {"pbo", TagKind::kUnwanted},
+    {"kt", TagKind::kUnwanted},
     {"fsp", TagKind::kSize},
     {"fs", TagKind::kSize},
     {"bord", TagKind::kSize},
@@ -76,51 +86,22 @@ constexpr std::array kTags = std::to_array<Tag>({
     {"p", TagKind::kDrawing},
     {"q", TagKind::kNumber, 3},
 });
-// They begin like tags above and are others.
-constexpr std::array<std::string_view, 8> kUnwanted{"frx", "fry", "fax", "fay",
-                                                    "fe",  "pbo", "kt",  "fsc"};
-
-constexpr std::size_t kMaxTagName = 100, kMaxTagColour = 12, kMaxListed = 7;
+constexpr std::size_t kMaxListed = 7;
 constexpr double kFarthest = 1e7;  // places and milliseconds
 constexpr double kLeastAccel = 0.01, kMostAccel = 10;
 
-std::string_view TrimArgument(std::string_view text) {
-  const std::size_t first = std::min(text.find_first_not_of(" \t("), text.size());
-  text.remove_prefix(first);
-  const std::size_t last = text.find_last_not_of(" \t)");
-  return last == std::string_view::npos ? std::string_view() : text.substr(0, last + 1);
-}
+// With or without its parentheses.
+std::string_view TrimArgument(std::string_view text) { return Trim(text, " \t()"); }
 
-std::optional<double> TagNumber(std::string_view text, double least, double most) {
-  text = TrimArgument(text);
-  if (text.starts_with('+')) text.remove_prefix(1);
-  double value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (end == text.data()) return std::nullopt;
-  if (code == std::errc::result_out_of_range || !std::isfinite(value)) return std::nullopt;
-  return std::clamp(value, least, most);
-}
-
+// Nothing if there is anything else, such as a drawing.
 std::vector<double> Listed(std::string_view text) {
   std::vector<double> numbers;
-  text = TrimArgument(text);
-  while (numbers.size() < kMaxListed) {
-    const std::size_t end = std::min(text.find(','), text.size());
-    const auto number = TagNumber(text.substr(0, end), -kFarthest, kFarthest);
-    if (!number) return {};  // a drawing
+  for (const std::string_view part : Split(TrimArgument(text), ',', kMaxListed + 1)) {
+    const auto number = ScriptNumber(Trim(part), -kFarthest, kFarthest);
+    if (!number || numbers.size() == kMaxListed) return {};
     numbers.push_back(*number);
-    if (end == text.size()) return numbers;
-    text.remove_prefix(end + 1);
   }
-  return {};
-}
-
-// Digits without an exponent, which libass does not read everywhere.
-std::string Digits(double number) {
-  std::string text = fmt::format("{:.3f}", number);
-  while (text.ends_with('0')) text.pop_back();
-  if (text.ends_with('.')) text.pop_back();
-  return text == "-0" ? "0" : text;
+  return numbers;
 }
 
 class Block {
@@ -160,7 +141,7 @@ std::string Block::WriteAnimation(std::string_view argument) {
     numbers.back() = std::clamp(numbers.back(), kLeastAccel, kMostAccel);
   }
   std::string text = "\\t(";
-  for (const double number : numbers) text += Digits(number) + ",";
+  for (const double number : numbers) text += ScriptDigits(number) + ",";
   return text + inner + ")";
 }
 
@@ -178,35 +159,30 @@ std::string Block::WriteTag(const Tag& tag, std::string_view argument, bool insi
     case TagKind::kSize: {
       const double most = tag.kind == TagKind::kSize ? height_ : tag.most;
       if (plain.empty()) return fmt::format("\\{}", tag.name);
-      const auto number = TagNumber(plain, -most, most);
+      const auto number = ScriptNumber(plain, -most, most);
       // A sign makes a font's size relative, and adds up.
       const bool relative = tag.name == "fs" && (plain.front() == '+' || plain.front() == '-');
       if (!number || relative) return {};
       Measure(tag, *number);
-      return fmt::format("\\{}{}", tag.name, Digits(*number));
+      return fmt::format("\\{}{}", tag.name, ScriptDigits(*number));
     }
-    case TagKind::kColour: {
-      std::string colour(plain.substr(0, kMaxTagColour));
-      std::erase_if(colour, [](char c) {
-        return std::string_view("&-xhH0123456789abcdefABCDEF").find(c) == std::string_view::npos;
-      });
-      return fmt::format("\\{}{}", tag.name, colour);
-    }
+    case TagKind::kColour: return fmt::format("\\{}{}", tag.name, ScriptColour(plain));
     case TagKind::kName: {
       // Nothing that libass could take for another tag, or for the end of this one.
       const std::string_view name = plain.substr(0, plain.find_first_of("\\(){}"));
-      return fmt::format("\\{}{}", tag.name, TrimArgument(name.substr(0, kMaxTagName)));
+      return fmt::format("\\{}{}", tag.name, TrimArgument(name.substr(0, kMaxScriptName)));
     }
     case TagKind::kList: {
       const std::vector<double> numbers = Listed(argument);
       if (numbers.empty()) return {};
       std::string list;
-      for (const double number : numbers) list += (list.empty() ? "" : ",") + Digits(number);
+      for (const double number : numbers) list += (list.empty() ? "" : ",") + ScriptDigits(number);
       return fmt::format("\\{}({})", tag.name, list);
     }
+    case TagKind::kUnwanted: break;
     case TagKind::kAnimation: return inside ? "" : WriteAnimation(argument);
     case TagKind::kDrawing: {
-      const auto scale = TagNumber(plain, 0, 1);
+      const auto scale = ScriptNumber(plain, 0, 1);
       drawing_ = drawing_ || (scale && *scale > 0);
       return {};
     }
@@ -236,7 +212,6 @@ std::string Block::Write(std::string_view block, bool inside) {
     block.remove_prefix(slash + 1);
     block.remove_prefix(std::min(block.find_first_not_of(" \t"), block.size()));
     const auto begins = [&](std::string_view name) { return block.starts_with(name); };
-    if (std::ranges::any_of(kUnwanted, begins) && !begins("fscx") && !begins("fscy")) continue;
     const auto* tag = std::ranges::find_if(kTags, begins, &Tag::name);
     if (tag == kTags.end()) continue;
     block.remove_prefix(tag->name.size());

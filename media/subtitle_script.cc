@@ -14,7 +14,6 @@
 #include "media/digest.h"
 #include "media/script_head.h"
 #include "media/script_tags.h"
-#include "media/source.h"
 
 namespace gopmill {
 namespace {
@@ -101,16 +100,6 @@ void AddTimes(const Event& event, SubtitleScript& script) {
   }
 }
 
-Status ReadToEnd(Source& source) {
-  while (true) {
-    const av::Packet packet = av::NewPacket();
-    GOPMILL_ASSIGN_OR_RETURN(const auto state, source.Read(*packet));
-    if (state == PacketSource::ReadState::kEnd) break;
-  }
-  if (!source.truncated()) return OkStatus();
-  return Error{.code = Code::kIo, .message = "The movie's text cannot be read to its end."};
-}
-
 }  // namespace
 
 const SubtitleScript::Span* SubtitleScript::SpanAt(std::int64_t us) const {
@@ -122,8 +111,11 @@ const SubtitleScript::Span* SubtitleScript::SpanAt(std::int64_t us) const {
 
 std::vector<std::size_t> SubtitleScript::CuesAt(std::int64_t ms) const {
   std::vector<std::size_t> seen;
+  const Span* span = SpanAt(1000 * ms);
+  if (span == nullptr) return seen;
   const auto after = std::ranges::upper_bound(cues, ms, {}, &Span::start_ms);
-  for (auto cue = cues.begin(); cue != after; ++cue) {
+  for (auto cue = std::ranges::lower_bound(cues, span->start_ms, {}, &Span::start_ms); cue != after;
+       ++cue) {
     if (cue->end_ms > ms) seen.push_back(static_cast<std::size_t>(cue - cues.begin()));
   }
   return seen;
@@ -146,30 +138,6 @@ std::shared_ptr<const SubtitleScript> MakeScript(const SubtitleTrack& track) {
   for (const Event& event : events) script->text += event.line;
   script->fingerprint = Sha256Hex(script->text);
   return script;
-}
-
-Result<std::vector<SubtitleTrack>> ReadOwnTexts(UniqueFd movie, TextUse use,
-                                                const std::stop_token& stop) {
-  GOPMILL_ASSIGN_OR_RETURN(const auto source, Source::Open(std::move(movie), stop, {.texts = use}));
-  GOPMILL_RETURN_IF_ERROR(ReadToEnd(*source));
-  return source->TakeSubtitles();
-}
-
-Result<ScriptTrack> ReadScriptTrack(UniqueFd movie, int number, const std::stop_token& stop) {
-  GOPMILL_ASSIGN_OR_RETURN(
-      const auto source,
-      Source::Open(std::move(movie), stop, {.texts = TextUse::kScript, .text_track = number}));
-  ScriptTrack read{.count = source->info()->subtitles.size(), .track = {}};
-  if (static_cast<std::size_t>(number) > read.count) return read;
-  GOPMILL_RETURN_IF_ERROR(ReadToEnd(*source));
-  std::vector<SubtitleTrack> tracks = source->TakeSubtitles();
-  if (tracks.empty()) {
-    return Error{.code = Code::kUnsupported,
-                 .message = "FFmpeg here does not read this track of text.",
-                 .parameter = "burn"};
-  }
-  read.track = std::move(tracks.front());
-  return read;
 }
 
 }  // namespace gopmill

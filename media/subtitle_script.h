@@ -10,12 +10,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <stop_token>
 #include <string>
 #include <vector>
 
-#include "base/status.h"
-#include "base/unique_fd.h"
 #include "media/subtitle_track.h"
 
 namespace gopmill {
@@ -43,17 +40,5 @@ struct SubtitleScript {
 
 // Of a track whose cues are lines of a script.
 std::shared_ptr<const SubtitleScript> MakeScript(const SubtitleTrack& track);
-
-// Reads a movie to its end for all of its tracks of text. kIo when that fails midway.
-Result<std::vector<SubtitleTrack>> ReadOwnTexts(UniqueFd movie, TextUse use,
-                                                const std::stop_token& stop);
-struct ScriptTrack {
-  std::size_t count = 0;  // of the movie's tracks of text
-  SubtitleTrack track;
-};
-// Reads a movie to its end for one of its tracks of text, by its number from 1 among
-// SourceInfo::subtitles. If there are fewer, only the count is filled in. kUnsupported where the
-// track cannot be read, kIo when reading fails midway.
-Result<ScriptTrack> ReadScriptTrack(UniqueFd movie, int number, const std::stop_token& stop);
 
 }  // namespace gopmill

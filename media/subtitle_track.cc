@@ -178,11 +178,12 @@ void SubtitleReader::Push(const AVPacket& packet, SubtitleTrack& track) {
   if (read < 0 || got == 0 || shown->num_rects == 0 || packet.pts == AV_NOPTS_VALUE) return;
   SubtitleCue cue;
   const std::int64_t pts = Rescale(packet.pts, time_base_, kMicros);
-  if (std::abs(pts) > kFarthestMicros || packet.duration > kFarthestMicros) return;
+  const std::int64_t duration = Rescale(packet.duration, time_base_, kMicros);
+  if (std::abs(pts) > kFarthestMicros || duration > kFarthestMicros) return;
   cue.start_us = pts - start_us_ + std::int64_t{shown->start_display_time} * 1000;
   cue.end_us = kNoEnd;
   if (packet.duration > 0) {
-    cue.end_us = cue.start_us + Rescale(packet.duration, time_base_, kMicros);
+    cue.end_us = cue.start_us + duration;
   } else if (shown->end_display_time > shown->start_display_time &&
              shown->end_display_time != UINT32_MAX) {
     cue.end_us =

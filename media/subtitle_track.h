@@ -50,7 +50,7 @@ struct SubtitleTrack {
   std::string language;   // ISO 639 as the source has it, empty = unknown
   std::string title;      // as the source has it
   bool is_default = false, forced = false;
-  std::vector<SubtitleCue> cues;  // by start; only in a SourceIndex
+  std::vector<SubtitleCue> cues;  // by start; only of a track that was read
   bool incomplete = false;
   CueForm form = CueForm::kWebVtt;
   std::string header;  // what cues of this form need: of a script all but its events

@@ -1,30 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/text_feed.h"
 
-extern "C" {
-#include <libavutil/mem.h>
-}
-
 #include <algorithm>
-#include <cstring>
-#include <memory>
+#include <span>
+#include <string>
 
-#include "media/av_error.h"
 #include "media/language.h"
 
 namespace gopmill {
 namespace {
 
-constexpr std::int64_t kMicrosInMilli = 1000;
-
-void SetHeader(AVCodecParameters& parameters, const std::string& header) {
-  if (header.empty()) return;
-  parameters.extradata =
-      static_cast<std::uint8_t*>(av_mallocz(header.size() + AV_INPUT_BUFFER_PADDING_SIZE));
-  GOPMILL_CHECK(parameters.extradata != nullptr);
-  std::memcpy(parameters.extradata, header.data(), header.size());
-  parameters.extradata_size = static_cast<int>(header.size());
+std::span<const std::uint8_t> Bytes(const std::string& text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
+
+std::int64_t ToMillis(std::int64_t us) { return Rescale(us, kMicros, kTextTimeBase, Round::kDown); }
 
 }  // namespace
 
@@ -33,7 +23,8 @@ MuxTrack TextFeed::Describe() const {
   GOPMILL_CHECK(parameters != nullptr);
   parameters->codec_type = AVMEDIA_TYPE_SUBTITLE;
   parameters->codec_id = CodecOf(track_.form);
-  SetHeader(*parameters, track_.header);
+  parameters->extradata = av::NewExtradata(Bytes(track_.header));
+  parameters->extradata_size = static_cast<int>(track_.header.size());
   MuxTrack described;
   described.kind = TrackKind::kText;
   described.parameters = std::move(parameters);
@@ -51,14 +42,10 @@ av::Packet TextFeed::Next() {
     const std::int64_t start = std::max(cue.start_us, clip_.start_us);
     const std::int64_t end = std::min(cue.end_us, clip_.end_us);
     if (end <= start) continue;
-    av::Packet packet = av::NewPacket();
-    const int code = av_new_packet(packet.get(), static_cast<int>(cue.text.size()));
-    GOPMILL_CHECK(code >= 0);
-    std::memcpy(packet->data, cue.text.data(), cue.text.size());
-    last_ms_ = std::max((start - clip_.start_us) / kMicrosInMilli, last_ms_ + 1);
+    av::Packet packet = av::NewPacket(Bytes(cue.text));
+    last_ms_ = std::max(ToMillis(start - clip_.start_us), last_ms_ + 1);
     packet->pts = packet->dts = last_ms_;
-    packet->duration =
-        std::max<std::int64_t>(1, (end - clip_.start_us) / kMicrosInMilli - last_ms_);
+    packet->duration = std::max<std::int64_t>(1, ToMillis(end - clip_.start_us) - last_ms_);
     packet->flags |= AV_PKT_FLAG_KEY;
     return packet;
   }

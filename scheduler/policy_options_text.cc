@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/words.h"
+
 namespace gopmill {
 namespace {
 
@@ -80,16 +82,6 @@ Status SetLevels(std::string_view value, PolicyOptions& options) {
   options.ratios.levels = levels;
   options.ratios.matrix.clear();
   return OkStatus();
-}
-
-std::vector<std::string_view> Split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const std::size_t end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
 }
 
 // "1/1.5;1.5/1"; that it is symmetric and fits the workers is for ValidateRatios to say.

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/thread_safety.h"
+#include "base/words.h"
 
 namespace gopmill::sim {
 namespace {
@@ -17,18 +18,7 @@ namespace {
 constexpr const char* kAcceptedSweep = "NAME=FROM:TO:STEP or NAME=VALUE,VALUE,...";
 constexpr std::size_t kMaxValues = 1000;
 
-std::vector<std::string> Split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
-std::optional<double> Number(const std::string& text) {
+std::optional<double> Number(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool whole_text = error == std::errc() && end == text.data() + text.size();
@@ -42,7 +32,7 @@ Error BadSweep(const std::string& text, std::string_view why) {
 
 // The values of FROM:TO:STEP; nothing if the text has not that form.
 Result<std::vector<std::string>> Range(const std::string& text,
-                                       const std::vector<std::string>& parts) {
+                                       const std::vector<std::string_view>& parts) {
   const auto from = Number(parts[0]);
   const auto to = Number(parts[1]);
   const auto step = Number(parts[2]);
@@ -138,12 +128,12 @@ Result<SweepAxis> ParseSweep(const std::string& text) {
     return InvalidArgument("sweep", "\"" + axis.name.substr(0, 40) + "\" cannot be swept.", names);
   }
   const std::string rest = text.substr(equals + 1);
-  const std::vector<std::string> parts = Split(rest, ':');
+  const std::vector<std::string_view> parts = Split(rest, ':');
   if (parts.size() == 3 && Number(parts[0])) {
     GOPMILL_ASSIGN_OR_RETURN(axis.values, Range(text, parts));
     return axis;
   }
-  axis.values = Split(rest, ',');
+  for (const std::string_view value : Split(rest, ',')) axis.values.emplace_back(value);
   if (axis.values.size() > kMaxValues) return BadSweep(text, "over 1000 values.");
   for (const std::string& value : axis.values) {
     if (value.empty()) return BadSweep(text, "a value is empty.");

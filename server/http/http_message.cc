@@ -9,14 +9,10 @@
 #include <cstddef>
 #include <ctime>
 
+#include "base/words.h"
+
 namespace gopmill {
 namespace {
-
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
 
 bool EqualsIgnoringCase(std::string_view text, std::string_view lower) {
   return std::ranges::equal(text, lower, [](char a, char b) {

@@ -23,6 +23,32 @@ TextUse UseIn(Container container) {
   return TextUse::kWebVtt;
 }
 
+struct OwnTexts {
+  std::size_t count = 0;              // of the movie's tracks of text
+  std::vector<SubtitleTrack> tracks;  // those that FFmpeg reads
+};
+
+// Reads a movie to its end for all of its tracks of text, or for one, from 1; for none if it has
+// not so many.
+Result<OwnTexts> ReadOwnTexts(const SourceOpener& movie, TextUse use, int number,
+                              const std::stop_token& stop) {
+  GOPMILL_ASSIGN_OR_RETURN(UniqueFd fd, movie());
+  GOPMILL_ASSIGN_OR_RETURN(const auto source,
+                           Source::Open(std::move(fd), stop, {.texts = use, .text_track = number}));
+  OwnTexts own{.count = source->info()->subtitles.size(), .tracks = {}};
+  if (static_cast<std::size_t>(number) > own.count) return own;
+  auto state = PacketSource::ReadState::kVideo;
+  while (state != PacketSource::ReadState::kEnd) {
+    const av::Packet packet = av::NewPacket();
+    GOPMILL_ASSIGN_OR_RETURN(state, source->Read(*packet));
+  }
+  if (source->truncated()) {
+    return Error{.code = Code::kIo, .message = "The movie's text cannot be read to its end."};
+  }
+  own.tracks = source->TakeSubtitles();
+  return own;
+}
+
 }  // namespace
 
 Status CheckTextNumber(int number, std::size_t own, std::size_t beside) {
@@ -38,11 +64,15 @@ Status CheckTextNumber(int number, std::size_t own, std::size_t beside) {
 Result<std::shared_ptr<const SubtitleScript>> ReadScript(const SourceOpener& movie,
                                                          const std::vector<TextFile>& beside,
                                                          int number, const std::stop_token& stop) {
-  GOPMILL_ASSIGN_OR_RETURN(UniqueFd fd, movie());
-  GOPMILL_ASSIGN_OR_RETURN(const ScriptTrack own, ReadScriptTrack(std::move(fd), number, stop));
+  GOPMILL_ASSIGN_OR_RETURN(const OwnTexts own, ReadOwnTexts(movie, TextUse::kScript, number, stop));
   GOPMILL_RETURN_IF_ERROR(CheckTextNumber(number, own.count, beside.size()));
   const auto at = static_cast<std::size_t>(number) - 1;
-  if (at < own.count) return MakeScript(own.track);
+  if (at < own.count && own.tracks.empty()) {
+    return Error{.code = Code::kUnsupported,
+                 .message = "FFmpeg here does not read this track of text.",
+                 .parameter = "burn"};
+  }
+  if (at < own.count) return MakeScript(own.tracks.front());
   const TextFile& file = beside[at - own.count];
   GOPMILL_ASSIGN_OR_RETURN(UniqueFd text, file.open());
   GOPMILL_ASSIGN_OR_RETURN(
@@ -72,12 +102,10 @@ Status CheckStreamedText(const TargetRequest& request) {
 }
 
 Result<TextTracks> ReadCopiedTexts(const SourceOpener& movie, const std::vector<TextFile>& beside,
-                                   const TargetRequest& request, const std::stop_token& stop) {
-  if (request.subtitles != Subtitles::kCopy) return TextTracks();
-  const TextUse use = UseIn(request.container.value_or(Container::kMp4));
-  GOPMILL_ASSIGN_OR_RETURN(UniqueFd fd, movie());
-  GOPMILL_ASSIGN_OR_RETURN(std::vector<SubtitleTrack> tracks,
-                           ReadOwnTexts(std::move(fd), use, stop));
+                                   Container container, const std::stop_token& stop) {
+  const TextUse use = UseIn(container);
+  GOPMILL_ASSIGN_OR_RETURN(OwnTexts own, ReadOwnTexts(movie, use, 0, stop));
+  std::vector<SubtitleTrack> tracks = std::move(own.tracks);
   for (const TextFile& file : beside) {
     auto text = file.open();
     auto track = text.ok() ? ReadSubtitleFile(std::move(text).value(), file.described, stop, use)

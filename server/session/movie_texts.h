@@ -40,11 +40,10 @@ std::vector<TextFile> TextFilesOf(const Library& library, const std::string& pat
 // gives samples of text in fragments of MP4 wrong times.
 Status CheckStreamedText(const TargetRequest& request);
 
-// All of them, own ones first, in the forms that the request's container takes; null if it does not
-// want them copied. A file beside that cannot be read is left out and told of in the log, a track
-// without cues is left out.
+// All of them, own ones first, in the forms that the container takes. A file beside that cannot be
+// read is left out and told of in the log, a track without cues is left out.
 using TextTracks = std::shared_ptr<const std::vector<SubtitleTrack>>;
 Result<TextTracks> ReadCopiedTexts(const SourceOpener& movie, const std::vector<TextFile>& beside,
-                                   const TargetRequest& request, const std::stop_token& stop);
+                                   Container container, const std::stop_token& stop);
 
 }  // namespace gopmill

@@ -54,7 +54,7 @@ struct SegmentOptions {
 
 class SegmentService {
  public:
-  // Both must outlive it.
+  // All must outlive it.
   SegmentService(const Library& library, ScriptShelf& scripts, Scheduler& scheduler,
                  const SegmentOptions& options);
   // Cancels what is being made and waits for it; what waits is answered with an error.

@@ -43,12 +43,9 @@ class Planner {
   Planner(std::shared_ptr<const SourceIndex> index, const SegmentRequest& request,
           const RequestParams& params, const FileIdentity& file,
           std::shared_ptr<const SubtitleScript> script)
-      : index_(std::move(index)),
-        request_(request),
-        script_(std::move(script)),
-        file_(file.movie + (script_ ? script_->fingerprint : "")) {
+      : index_(std::move(index)), request_(request), script_(std::move(script)), file_(file.movie) {
     movie_->index = index_;
-    movie_->version = Sha256Hex(file_).substr(0, kVersionDigits);
+    movie_->version = Sha256Hex(file_ + Drawn()).substr(0, kVersionDigits);
     movie_->query = QueryFor(params, movie_->version);
     movie_->text_version = Sha256Hex(file.movie + file.texts).substr(0, kVersionDigits);
     movie_->text_query = QueryFor(params, movie_->text_version);
@@ -66,6 +63,8 @@ class Planner {
   void AddIFrames(const Target& smallest);
   Status AddAudio(const Target& target);
   void ListChoices();
+  // What pictures depend on beside the movie.
+  [[nodiscard]] std::string Drawn() const { return script_ ? script_->fingerprint : ""; }
   [[nodiscard]] ContainerLoad Load(double packets_per_second) const {
     return {movie_->container, packets_per_second, 1 / request_.segment_seconds};
   }
@@ -73,7 +72,7 @@ class Planner {
   std::shared_ptr<const SourceIndex> index_;
   const SegmentRequest& request_;
   const std::shared_ptr<const SubtitleScript> script_;
-  const std::string file_;  // all that pictures and sound are made from
+  const std::string& file_;
   std::shared_ptr<SegmentedMovie> movie_ = std::make_shared<SegmentedMovie>();
   OutputGrid grid_;
   const RenditionCut cut_{.unit_seconds = request_.segment_seconds,
@@ -142,7 +141,7 @@ Result<VideoRendition> Planner::MakeVideo(const Target& target, std::int64_t lev
   const auto mean = static_cast<double>(target.bitrate > 0 ? target.bitrate : target.maxrate);
   rendition.peak_bps = WithOverhead(static_cast<double>(target.maxrate), load);
   rendition.average_bps = WithOverhead(mean, load);
-  rendition.identity = VideoIdentity(target, request_, file_);
+  rendition.identity = VideoIdentity(target, request_, file_ + Drawn());
   rendition.plan = std::move(plan);
   rendition.encoder = std::make_shared<const EncoderSpec>(std::move(spec));
   return rendition;

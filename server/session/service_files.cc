@@ -144,9 +144,12 @@ Result<PlanTexts> MediaService::ReadTexts(const std::string& path, const TargetR
   if (const int number = request.burn.value_or(0); number > 0) {
     GOPMILL_ASSIGN_OR_RETURN(texts.script, scripts_.Get(path, number, stop));
   }
-  GOPMILL_ASSIGN_OR_RETURN(texts.copied,
-                           ReadCopiedTexts([&] { return library_.OpenEntry(path); },
-                                           TextFilesOf(library_, path), request, stop));
+  if (request.subtitles == Subtitles::kCopy) {
+    GOPMILL_ASSIGN_OR_RETURN(
+        texts.copied,
+        ReadCopiedTexts([&] { return library_.OpenEntry(path); }, TextFilesOf(library_, path),
+                        request.container.value_or(Container::kMp4), stop));
+  }
   return texts;
 }
 
@@ -176,7 +179,7 @@ void MediaService::Explain(const std::string& path, const RequestParams& params,
     GOPMILL_RETURN_IF_ERROR(CheckStreamedText(request));
     GOPMILL_ASSIGN_OR_RETURN(UniqueFd fd, library_.OpenEntry(path));
     ExplainContext context;
-    context.text_files = TextFilesOf(library_, path).size();
+    if (request.burn.value_or(0) > 0) context.text_files = TextFilesOf(library_, path).size();
     context.workers = engine_->scheduler().worker_count();
     context.decode_ahead_bytes = static_cast<double>(SessionLimits{}.decode_ahead_bytes);
     {

@@ -63,17 +63,17 @@ StreamSession::StreamSession(SessionSpec spec, Scheduler& scheduler, std::uint16
       scheduler_(scheduler),
       service_class_(service_class),
       mailbox_(std::make_shared<Mailbox>(spec_.limits.window_bytes,
-                                         WindowUnits(spec_.limits, scheduler))) {
+                                         WindowUnits(spec_.limits, scheduler))),
+      sink_output_(*spec_.sink, std::move(spec_.mux), stop_.get_token(),
+                   [this] { NoteFirstByte(); }) {
   if (!spec_.open_packets) {
     spec_.open_packets = FileOpener(std::move(spec_.open), spec_.request.audio_track.value_or(0));
   }
   stats_.id = spec_.id;
   stats_.source = spec_.source_name;
-  sink_output_ = std::make_unique<SinkOutput>(*spec_.sink, std::move(spec_.mux), stop_.get_token(),
-                                              [this] { NoteFirstByte(); });
   output_ = std::make_unique<OutputChain>(
       [this](Container container, std::span<const MuxTrack> tracks) {
-        return sink_output_->Open(container, tracks);
+        return sink_output_.Open(container, tracks);
       },
       [this](UnitIndex unit) { OnReleased(unit); },
       [log = stats_.seam_log](const Seam& seam) { log->Add(seam); });
@@ -204,10 +204,10 @@ Status StreamSession::On(PlanReady letter) {
     stats_.state = StreamState::kRunning;
     seconds = stats_.total_seconds();
   }
-  sink_output_->SetStart({.content_type = std::string(ContentType(plan_->target.container)),
-                          .adjustments = std::move(letter.adjustments),
-                          .plan_ms = ToMillis(letter.opening),
-                          .seconds = seconds});
+  sink_output_.SetStart({.content_type = std::string(ContentType(plan_->target.container)),
+                         .adjustments = std::move(letter.adjustments),
+                         .plan_ms = ToMillis(letter.opening),
+                         .seconds = seconds});
   return OkStatus();
 }
 

@@ -132,7 +132,7 @@ class StreamSession {
   std::stop_source stop_;
 
   // Owned by the egress thread.
-  std::unique_ptr<SinkOutput> sink_output_;  // outlives output_, whose end it is
+  SinkOutput sink_output_;  // outlives output_, whose end it is
   std::unique_ptr<OutputChain> output_;
   std::shared_ptr<const StreamPlan> plan_;
   std::shared_ptr<const EncoderSpec> encoder_, faster_encoder_;

@@ -75,7 +75,11 @@ TextReader TextReaderFor(const std::string& input) {
     if (const int number = request.burn.value_or(0); number > 0) {
       GOPMILL_ASSIGN_OR_RETURN(texts.script, ReadScript(open, beside, number, stop));
     }
-    GOPMILL_ASSIGN_OR_RETURN(texts.copied, ReadCopiedTexts(open, beside, request, stop));
+    if (request.subtitles == Subtitles::kCopy) {
+      GOPMILL_ASSIGN_OR_RETURN(
+          texts.copied,
+          ReadCopiedTexts(open, beside, request.container.value_or(Container::kMp4), stop));
+    }
     return texts;
   };
 }

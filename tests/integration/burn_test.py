@@ -110,6 +110,18 @@ def same_from_all(server, folder, movie):
     check(len(hashes) == 1, f"{movie}: {len(hashes)} results of one request")
 
 
+def places_do_not_depend_on_units(server, folder):
+    """A cue that was put above another one stays there, in whatever unit; a jump would move letters by lines."""
+    text = [(0.2 * n, 0.2 * n + 2.5, f"CUE {n}") for n in range(30)]
+    Path(folder, "beside.en.srt").write_text(srt(text), encoding="utf-8")
+    made = [luma(server.get(f"/v1/transcode/beside.mp4?{ONE}&burn=1&unit={unit}")[1]) for unit in ("0.4", "6")]
+    Path(folder, "beside.en.srt").write_text(srt(CUES), encoding="utf-8")
+    check(len(made[0]) == len(made[1]) == FPS * SECONDS, f"{len(made[0])} and {len(made[1])} pictures")
+    for n in range(0, FPS * SECONDS, 7):
+        far = sum(abs(a - b) > 60 for a, b in zip(made[0][n], made[1][n]))
+        check(far < 5, f"picture {n}: {far} points differ")
+
+
 def on_the_command_line(_, folder):
     out = Path(folder, "out.mkv")
     done = subprocess.run([PROGRAM, "transcode", str(Path(folder, "beside.mp4")), str(out), *OPTIONS, "--burn", "1", "--verify"],
@@ -167,7 +179,7 @@ def main():
         make_movies(folder)
         with Server(folder, "--segment-cache-bytes", "0") as server:
             run_all([every_form_is_drawn_at_its_time, other_codecs, refusals], server)
-            return run_all([it_looks_as_ffmpeg_draws_it, same_bytes, on_the_command_line, uploads, in_segments], server, folder)
+            return run_all([it_looks_as_ffmpeg_draws_it, same_bytes, places_do_not_depend_on_units, on_the_command_line, uploads, in_segments], server, folder)
 
 
 if __name__ == "__main__":

@@ -35,7 +35,8 @@ def make_movies(folder):
                         "-metadata:s:s:1", "language=eng", "-disposition:s:1", "forced", str(Path(folder, name))], check=True)
     subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", str(Path(folder, "srt.mkv")), "-map", "0:v", "-map", "0:a", "-c", "copy",
                     str(Path(folder, "beside.mp4"))], check=True)
-    Path(folder, "beside.pt-BR.srt").write_bytes(text.read_bytes())
+    behind = "\n\n9\n00:00:20,000 --> 00:00:21,000\nBehind the end of the movie\n"
+    Path(folder, "beside.pt-BR.srt").write_bytes(text.read_bytes() + behind.encode())
     Path(folder, "beside.xx.srt").write_bytes(b"rubbish")
 
 

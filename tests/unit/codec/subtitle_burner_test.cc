@@ -42,11 +42,11 @@ std::shared_ptr<const SubtitleScript> ScriptOf(const std::string& words) {
   return ScriptOf({CueOf(kSecond, 2 * kSecond, words)});
 }
 
-constexpr FrameTimes kTimes{.origin_us = 0, .fps = {10, 1}};
+const OutputGrid kGrid({10, 1}, {10, 1}, {1, 1000}, 0);
 
 std::unique_ptr<SubtitleBurner> Open(const std::shared_ptr<const SubtitleScript>& script,
                                      const AVFrame& picture) {
-  auto burner = SubtitleBurner::Open(script, kTimes, picture);
+  auto burner = SubtitleBurner::Open(script, kGrid, picture);
   EXPECT_TRUE(burner.ok()) << burner.error().ToString();
   return std::move(burner).value();
 }

@@ -107,5 +107,17 @@ TEST(OutputGrid, StaysExactAfterTenHours) {
   EXPECT_EQ(grid.FirstFrameShowing(n * 3003), n);
 }
 
+TEST(OutputGrid, TellsWhenAFrameIsShownAndWhichIsFirstFromATimeOn) {
+  const OutputGrid grid({30'000, 1'001}, {25, 1}, k90kHz, 45'000);  // half a second in
+  EXPECT_EQ(grid.SourceMicros(0), 500'000);
+  EXPECT_EQ(grid.SourceMicros(30), 1'501'000);
+  EXPECT_EQ(grid.SourceMicros(-30), -501'000);
+  for (std::int64_t ms = -3'000; ms <= 3'000; ++ms) {
+    const std::int64_t n = grid.FirstFrameAt(ms);
+    EXPECT_GE(grid.SourceMicros(n) / 1000, ms);
+    EXPECT_LT(grid.SourceMicros(n - 1) / 1000, ms);
+  }
+}
+
 }  // namespace
 }  // namespace gopmill
