@@ -145,6 +145,10 @@ std::string FasterX264(Preset preset) {
       preset >= Preset::kFast ? -2 : 0);
 }
 
+// A frame is coded when two more have come: what waits longer for a choice is delay.
+constexpr const char* kLowDelayX264 = ":rc-lookahead=0:mbtree=0:force-cfr=1";
+constexpr const char* kTwoBFrames = ":bframes=2:b-adapt=0:b-pyramid=none";
+
 // --- one function per encoder -----------------------------------------------------------------
 
 void ApplyX264(const EncoderSpec& spec, int lookahead, AVCodecContext& context, Options& options) {
@@ -164,6 +168,11 @@ void ApplyX264(const EncoderSpec& spec, int lookahead, AVCodecContext& context, 
       "threads=1:lookahead-threads=1:sliced-threads=0:stitchable=1:cpu-independent=1"
       ":keyint=infinite:min-keyint=536870912";
   if (spec.faster) params += FasterX264(spec.preset);
+  if (spec.low_delay) params += kLowDelayX264;
+  // These parameters overrule the profile's, whose baseline has no B frames.
+  const bool b_frames =
+      spec.reorders && spec.preset != Preset::kUltrafast && spec.profile != Profile::kBaseline;
+  if (spec.low_delay) params += b_frames ? kTwoBFrames : ":bframes=0";
   if (spec.profile == Profile::kHigh10) {
     params += HdrParams(spec, {"mastering-display", "cll", 50'000, 10'000, 0});
   }

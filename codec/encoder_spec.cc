@@ -144,6 +144,8 @@ Result<EncoderSpec> MakeEncoderSpec(const StreamPlan& plan) {
                    .sample_aspect = SampleAspect(plan),
                    .rate_mode = target.rate_mode,
                    .quality = target.quality,
+                   .low_delay = plan.low_delay,
+                   .reorders = target.reorders,
                    .nominal_bps = target.bitrate,
                    .maxrate = target.maxrate,
                    .bufsize = target.bufsize,

@@ -79,18 +79,18 @@ Result<av::Frame> UnitPass::WithSubtitles(const AVFrame& picture, std::int64_t n
 Result<av::Frame> UnitPass::Make(const FrameSelector::Selected& selected, std::int64_t n) {
   if (selected.frame == nullptr) {
     ++stats_.concealed;
-    if (!last_) {
-      GOPMILL_ASSIGN_OR_RETURN(last_, Black());
+    if (!gop_->last) {
+      GOPMILL_ASSIGN_OR_RETURN(gop_->last, Black());
     }
   } else {
-    outdated_ = outdated_ || !selected.repeated;
-    const bool due = (n - spec_.first_frame) % task_.frame_step == 0;
-    if (!last_ || (outdated_ && due)) {
-      GOPMILL_ASSIGN_OR_RETURN(last_, Scale(*selected.frame));
-      outdated_ = false;
+    gop_->outdated = gop_->outdated || !selected.repeated;
+    const bool due = (n - spec_.gop_frame()) % task_.frame_step == 0;
+    if (!gop_->last || (gop_->outdated && due)) {
+      GOPMILL_ASSIGN_OR_RETURN(gop_->last, Scale(*selected.frame));
+      gop_->outdated = false;
     }
   }
-  GOPMILL_ASSIGN_OR_RETURN(av::Frame frame, WithSubtitles(*last_, n));
+  GOPMILL_ASSIGN_OR_RETURN(av::Frame frame, WithSubtitles(*gop_->last, n));
   frame->pts = n;
   frame->pict_type = AV_PICTURE_TYPE_NONE;  // the source's picture types must not steer the encoder
   while (frame->nb_side_data > 0) av_frame_remove_side_data(frame.get(), frame->side_data[0]->type);
@@ -103,58 +103,72 @@ Status UnitPass::Encode(const AVFrame& frame, const PacketHandler& on_packet) {
 
 Status UnitPass::Send(const AVFrame* frame, const PacketHandler& on_packet) {
   const Stopwatch watch(stats_.encode);
-  GOPMILL_RETURN_IF_ERROR(encoder_->Send(frame));
+  GOPMILL_RETURN_IF_ERROR(gop_->encoder->Send(frame));
   while (true) {
     av::Packet packet = av::NewPacket();
-    GOPMILL_ASSIGN_OR_RETURN(const bool got, encoder_->Receive(*packet));
+    GOPMILL_ASSIGN_OR_RETURN(const bool got, gop_->encoder->Receive(*packet));
     if (!got) return OkStatus();
-    if (packets_ == 0) GOPMILL_RETURN_IF_ERROR(Announce());
+    if (gop_->packets == 0) GOPMILL_RETURN_IF_ERROR(Announce());
     // The n-th packet of a unit in coding order has the n-th frame's time less a constant delay:
     // decoding times then go on across units as if one encoder had made them all.
-    packet->dts = spec_.first_frame + packets_ - encoder_->reorder_delay();
+    packet->dts = spec_.gop_frame() + gop_->packets - gop_->encoder->reorder_delay();
     packet->duration = 1;
-    if (packets_ == 0 && spec_.index.value > 0) StripEncoderInfo(*packet);
-    if (packets_ == 0) NoteParameterSets(*packet);
+    if (gop_->packets == 0 && spec_.gop_frame() > 0) StripEncoderInfo(*packet);
+    if (gop_->packets == 0) NoteParameterSets(*packet);
     if (packet->pts < packet->dts) return InternalError("The encoder reordered too far.");
-    ++packets_;
+    ++gop_->packets;
+    if (gop_->vbv) gop_->vbv->Add(packet->size);
     on_packet(std::move(packet));
   }
 }
 
 // They are in the container's header, or in the unit's first packet.
 void UnitPass::NoteParameterSets(const AVPacket& first) {
-  const AVCodecContext& context = encoder_->context();
-  stats_.parameter_hash = context.extradata_size > 0
-                              ? ParameterSetHash(context)
-                              : InBandParameterSetHash(first, context.codec_id);
+  const AVCodecContext& context = gop_->encoder->context();
+  gop_->parameter_hash = context.extradata_size > 0
+                             ? ParameterSetHash(context)
+                             : InBandParameterSetHash(first, context.codec_id);
+  stats_.parameter_hash = gop_->parameter_hash;
 }
 
 Status UnitPass::Announce() {
-  GOPMILL_ASSIGN_OR_RETURN(auto parameters, EncoderParameters(*encoder_));
+  GOPMILL_ASSIGN_OR_RETURN(auto parameters, EncoderParameters(*gop_->encoder));
   output_.OnEncoder(std::move(parameters));
   return OkStatus();
 }
 
 void UnitPass::TakeRate(const PassRate& rate) {
   if (rate.crf) {
-    encoder_->SetConstantQuality(*rate.crf, spec_.frame_count());
+    gop_->encoder->SetConstantQuality(*rate.crf, GopFrames());
   } else if (task_.encoder->rate_mode == RateMode::kBitrate) {
-    encoder_->SetBitrate(rate.bps, spec_.frame_count());
+    gop_->encoder->SetBitrate(rate.bps, GopFrames());
   }
 }
 
-Status UnitPass::Open(const PassRate& rate) {
+Status UnitPass::Open(const PassRate& rate, std::unique_ptr<OpenGop> begun) {
+  gop_ = std::move(begun);
+  if (gop_) {
+    stats_.parameter_hash = gop_->parameter_hash;
+    return OkStatus();
+  }
   const Stopwatch watch(stats_.encode);
-  GOPMILL_ASSIGN_OR_RETURN(encoder_, cache_.TakeEncoder(*task_.encoder, spec_.frame_count()));
+  const EncoderSpec& spec = *task_.encoder;
+  gop_ = std::make_unique<OpenGop>();
+  if (spec.low_delay && spec.maxrate > 0) gop_->vbv.emplace(spec.maxrate, spec.bufsize, spec.fps);
+  GOPMILL_ASSIGN_OR_RETURN(gop_->encoder, cache_.TakeEncoder(spec, GopFrames()));
   TakeRate(rate);
   return OkStatus();
 }
 
 Status UnitPass::Finish(const PacketHandler& on_packet) {
   GOPMILL_RETURN_IF_ERROR(Send(nullptr, on_packet));
-  if (packets_ == spec_.frame_count()) return OkStatus();
-  return InternalError("The encoder made " + std::to_string(packets_) + " packets of " +
-                       std::to_string(spec_.frame_count()) + " frames.");
+  if (gop_->vbv) stats_.vbv_violated = !gop_->vbv->passes();
+  const std::int64_t frames = spec_.end_frame - spec_.gop_frame();
+  if (gop_->packets == frames) return OkStatus();
+  return InternalError("The encoder made " + std::to_string(gop_->packets) + " packets of " +
+                       std::to_string(frames) + " frames.");
 }
+
+std::unique_ptr<OpenGop> UnitPass::Leave() { return std::move(gop_); }
 
 }  // namespace gopmill

@@ -2,7 +2,7 @@
 //
 // One pass over one unit: decoded frames in order, through the scaler, into one encoder. A unit
 // takes one pass, or several where its rate has to be judged (unit_rate.h). Open, then for each
-// output frame of the unit Make and Encode, then Finish.
+// output frame of the unit Make and Encode, then Finish, or Leave if its GOP goes on.
 //
 // Thread-safety: thread-affine to the worker that runs the unit.
 #pragma once
@@ -27,15 +27,22 @@ class UnitPass {
 
   using PacketHandler = std::function<void(av::Packet)>;
 
-  Status Open(const PassRate& rate);
+  // `begun`: the GOP that the unit goes on with, or null.
+  Status Open(const PassRate& rate, std::unique_ptr<OpenGop> begun = nullptr);
   Result<av::Frame> Make(const FrameSelector::Selected& selected, std::int64_t n);
   Status Encode(const AVFrame& frame, const PacketHandler& on_packet);
   Status Finish(const PacketHandler& on_packet);
+  // For the next piece.
+  std::unique_ptr<OpenGop> Leave();
   // Of a picture that Make gives, > 0.
   static std::size_t FrameBytes(const EncoderSpec& spec);
 
  private:
   void TakeRate(const PassRate& rate);
+  // As far as they are known.
+  [[nodiscard]] std::int64_t GopFrames() const {
+    return spec_.gop_frames > 0 ? spec_.gop_frames : spec_.frame_count();
+  }
   Result<av::Frame> Scale(const AVFrame& frame);
   Result<av::Frame> Black();
   // The picture of output frame n with the plan's subtitles, or the same where there are none.
@@ -51,10 +58,7 @@ class UnitPass {
   UnitOutput& output_;
   std::unique_ptr<FrameFilter> filter_;
   std::unique_ptr<SubtitleBurner> burner_;  // of this pass alone; opened when there is something
-  std::unique_ptr<VideoEncoder> encoder_;
-  av::Frame last_;         // scaled, of the output frame before
-  bool outdated_ = false;  // a newer picture has been selected since
-  std::int64_t packets_ = 0;
+  std::unique_ptr<OpenGop> gop_;
 };
 
 }  // namespace gopmill

@@ -41,6 +41,7 @@ UnitRate::UnitRate(const EncoderSpec& spec, const UnitSpec& unit, bool repeatabl
 }
 
 bool UnitRate::MustBeJudged(const EncoderSpec& spec) {
+  if (spec.low_delay) return false;  // nothing is held back
   return spec.maxrate > 0 || Searches(spec) ||
          (spec.rate_mode == RateMode::kBitrate && !OpensAhead(spec));
 }

@@ -17,7 +17,8 @@ std::shared_ptr<const RunHistory> Extend(const std::shared_ptr<const RunHistory>
                                          const std::shared_ptr<const UnitInput>& unit) {
   auto after = before ? std::make_shared<RunHistory>(*before) : std::make_shared<RunHistory>();
   after->bytes += unit->bytes();
-  after->complete = after->complete && after->bytes <= kMaxRunHistoryBytes;
+  after->complete = after->complete && after->bytes <= kMaxRunHistoryBytes &&
+                    after->units.size() < kMaxRunHistoryUnits;
   if (after->complete) {
     after->units.push_back(unit);
   } else {
@@ -62,9 +63,14 @@ class Member {
       : rendition(wanted), verdict(wanted.task, stats, *wanted.output), cache_(cache) {}
 
   [[nodiscard]] bool stopped() const { return rendition.stop.stop_requested(); }
-  Status BeginPass() {
+  [[nodiscard]] const UnitSpec& spec() const { return rendition.task.input->spec; }
+  // `again`: from the beginning of its GOP. What has left with the pieces before is dropped.
+  Status BeginPass(bool again) {
+    RunState& run = rendition.task.run;
+    skip_ = again ? run.gop_packets : 0;
+    if (again) run.gop.reset();
     pass_.emplace(rendition.task, cache_, stats, *rendition.output);
-    return pass_->Open(verdict.rate());
+    return pass_->Open(verdict.rate(), std::move(run.gop));
   }
   Result<av::Frame> Make(const FrameSelector::Selected& selected, std::int64_t n) {
     return pass_->Make(selected, n);
@@ -72,7 +78,11 @@ class Member {
   Status Encode(const AVFrame& frame) { return pass_->Encode(frame, add_); }
   // Gives the scaler back.
   Status EndPass() {
-    GOPMILL_RETURN_IF_ERROR(pass_->Finish(add_));
+    if (spec().ends_gop) {
+      GOPMILL_RETURN_IF_ERROR(pass_->Finish(add_));
+    } else {
+      gop = pass_->Leave();
+    }
     pass_.reset();
     return OkStatus();
   }
@@ -80,13 +90,27 @@ class Member {
   UnitRendition& rendition;
   UnitStats stats;
   UnitVerdict verdict;
+  std::unique_ptr<OpenGop> gop;  // that goes on after the unit
 
  private:
   ContextCache& cache_;
   std::optional<UnitPass> pass_;  // the one that runs
-  const UnitPass::PacketHandler add_ = [this](av::Packet p) { verdict.Add(std::move(p)); };
+  std::int64_t skip_ = 0;         // packets
+  const UnitPass::PacketHandler add_ = [this](av::Packet p) {
+    if (skip_ > 0) {
+      --skip_;
+      return;
+    }
+    verdict.Add(std::move(p));
+  };
 };
 using Members = std::vector<Member*>;
+
+// A piece without the encoder of the pieces before.
+bool MustGoBack(const Members& members) {
+  const auto lacks = [](const Member* member) { return !member->rendition.task.run.gop; };
+  return !members.front()->spec().begins_gop() && std::ranges::any_of(members, lacks);
+}
 
 // One pass of each member over one decode, which runs ahead as far as all of them may.
 class PassTogether {
@@ -94,12 +118,13 @@ class PassTogether {
   PassTogether(const Members& members, FrameSelector& selector)
       : members_(members),
         selector_(selector),
-        spec_(members.front()->rendition.task.input->spec),
+        spec_(members.front()->spec()),
+        again_(MustGoBack(members)),
         room_(Room()),
-        next_(spec_.first_frame) {}
+        next_(again_ ? spec_.gop_frame() : spec_.first_frame) {}
 
-  // `on_decoded`: the unit's last frame has been decoded, and the selector is not used any more.
-  Status Run(const std::function<void()>& on_decoded);
+  // `hand_on`: the selector is not used any more, nor is the GOP if that goes on.
+  Status Run(const std::function<void()>& hand_on);
 
  private:
   using Picture = std::vector<av::Frame>;  // in the size of each member
@@ -110,6 +135,7 @@ class PassTogether {
   const Members& members_;
   FrameSelector& selector_;
   const UnitSpec& spec_;
+  const bool again_;
   const std::size_t room_;  // pictures
   std::int64_t next_;
   std::deque<Picture> ahead_;
@@ -121,7 +147,8 @@ std::size_t PassTogether::Room() const {
     bytes = std::max(bytes, member->rendition.task.decode_ahead_bytes);
     picture += UnitPass::FrameBytes(*member->rendition.task.encoder);
   }
-  return std::max<std::size_t>(1, spec_.ends_run ? 0 : bytes / picture);
+  const bool ahead = !spec_.ends_run && spec_.ends_gop;
+  return std::max<std::size_t>(1, ahead ? bytes / picture : 0);
 }
 
 // Each has its share of the decoding time.
@@ -148,20 +175,21 @@ Status PassTogether::EncodeOne() {
   return OkStatus();
 }
 
-Status PassTogether::Run(const std::function<void()>& on_decoded) {
-  for (Member* member : members_) GOPMILL_RETURN_IF_ERROR(member->BeginPass());
+Status PassTogether::Run(const std::function<void()>& hand_on) {
+  for (Member* member : members_) GOPMILL_RETURN_IF_ERROR(member->BeginPass(again_));
   while (next_ < spec_.end_frame || !ahead_.empty()) {
     if (std::ranges::any_of(members_, &Member::stopped)) {
       return Error{.code = Code::kCancelled, .message = "Cancelled."};
     }
     if (next_ < spec_.end_frame && ahead_.size() < room_) {
       GOPMILL_RETURN_IF_ERROR(Decode());
-      if (next_ == spec_.end_frame) on_decoded();
+      if (next_ == spec_.end_frame && spec_.ends_gop) hand_on();
     } else {
       GOPMILL_RETURN_IF_ERROR(EncodeOne());
     }
   }
   for (Member* member : members_) GOPMILL_RETURN_IF_ERROR(member->EndPass());
+  if (!spec_.ends_gop) hand_on();
   return OkStatus();
 }
 
@@ -198,7 +226,7 @@ Status Conclude(const Members& members, ContextCache& cache) {
 }
 
 // The unit's last frame has been decoded: the first member hands the run on, or gives its decoder
-// back to the worker; the others hand on the run's history.
+// back to the worker; the others hand on the run's history. Each hands on its GOP if that goes on.
 void EndRun(const Members& members, std::unique_ptr<FrameSelector> selector, ContextCache& cache) {
   const SelectionCounts counts = selector->counts();
   const std::int64_t damaged = selector->damaged();
@@ -216,6 +244,8 @@ void EndRun(const Members& members, std::unique_ptr<FrameSelector> selector, Con
     auto state = std::make_unique<RunState>();
     state->selector = std::move(selector);  // null after the first
     state->history = Extend(own.task.run.history, own.task.input);
+    if (member->gop) state->gop_packets = member->gop->packets;
+    state->gop = std::move(member->gop);
     own.output->OnRunReady(std::move(state));
   }
 }
@@ -234,7 +264,8 @@ bool ShowTheSame(const UnitTask& a, const UnitTask& b) {
   const UnitSpec &left = a.input->spec, &right = b.input->spec;
   const auto place = [](const UnitSpec& spec) {
     return std::tuple(spec.index, spec.first_frame, spec.end_frame, spec.first_packet,
-                      spec.end_packet, spec.cut, spec.ends_run, spec.run_fed);
+                      spec.end_packet, spec.cut, spec.ends_run, spec.run_fed, spec.gop_offset,
+                      spec.ends_gop);
   };
   return a.plan->source == b.plan->source && a.plan->grid.fps() == b.plan->grid.fps() &&
          a.plan->grid.origin() == b.plan->grid.origin() &&
@@ -249,6 +280,7 @@ Result<std::vector<UnitStats>> TranscodeTogether(std::span<UnitRendition> rendit
     members.push_back(&owned.emplace_back(rendition, cache));
   }
   UnitTask& task = renditions.front().task;
+  if (MustGoBack(members)) task.run.selector.reset();
   GOPMILL_ASSIGN_OR_RETURN(std::unique_ptr<FrameSelector> selector, SelectorFor(task, cache));
   GOPMILL_RETURN_IF_ERROR(
       PassTogether(members, *selector).Run([&] { EndRun(members, std::move(selector), cache); }));
@@ -256,6 +288,7 @@ Result<std::vector<UnitStats>> TranscodeTogether(std::span<UnitRendition> rendit
   std::vector<UnitStats> stats;
   for (Member* member : members) {
     member->stats.frames = task.input->spec.frame_count();
+    member->stats.packets = member->verdict.packets();
     member->stats.renditions = static_cast<int>(members.size());
     stats.push_back(member->stats);
   }

@@ -8,9 +8,13 @@
 // last frame is decoded, so that the next unit can start on another worker while this one still
 // encodes. The bytes are the same whether or not anybody waits.
 //
-// Guarantees: exactly spec.frame_count() packets, pts = output frame numbers, dts ascending with
-// the encoder's constant reorder delay, the first packet a key frame. Stops within one frame when
-// its `stop` is asked for.
+// Pieces. A unit that is a piece of a GOP (UnitSpec::gop_offset) goes on with the encoder of the
+// one before, and hands it on with the run. What the encoder holds back leaves with a later piece,
+// so the packets of a piece are not those of its frames; those of all pieces together are.
+//
+// Guarantees: exactly one packet for each frame of a GOP, pts = output frame numbers, dts ascending
+// with the encoder's constant reorder delay, the first packet a key frame. Stops within one frame
+// when its `stop` is asked for.
 //
 // Thread-safety: thread-compatible; all state is in the arguments.
 #pragma once
@@ -18,6 +22,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <vector>
@@ -26,6 +31,8 @@
 #include "base/status.h"
 #include "codec/context_cache.h"
 #include "codec/frame_selector.h"
+#include "codec/vbv.h"
+#include "codec/video_encoder.h"
 #include "media/ingest.h"
 #include "media/plan.h"
 
@@ -34,6 +41,8 @@ namespace gopmill {
 // Compressed packets of a run kept so that a chained unit can be worked on again (a retry, a VBV
 // correction). A run beyond that cannot be repeated: its units get one attempt.
 inline constexpr std::size_t kMaxRunHistoryBytes = std::size_t{32} << 20U;
+// Their number: each unit copies the list.
+inline constexpr std::size_t kMaxRunHistoryUnits = 1024;
 
 // The units of a run so far, oldest first: what it takes to decode the run again.
 struct RunHistory {
@@ -42,16 +51,29 @@ struct RunHistory {
   bool complete = true;  // false once the limit was passed: units is empty then
 };
 
+// What a GOP hands from piece to piece.
+struct OpenGop {
+  std::unique_ptr<VideoEncoder> encoder;
+  av::Frame last;            // scaled, of the output frame before
+  bool outdated = false;     // a newer picture has been selected since
+  std::int64_t packets = 0;  // that have left the encoder
+  std::uint64_t parameter_hash = 0;
+  std::optional<VbvModel> vbv;  // of a piecewise one with a cap
+};
+
 // What a run hands from unit to unit.
 struct RunState {
   std::unique_ptr<FrameSelector> selector;
   std::shared_ptr<const RunHistory> history;
+  std::unique_ptr<OpenGop> gop = {};  // null between two GOPs
+  std::int64_t gop_packets = 0;       // of the GOP, that left with the pieces so far
 };
 
 struct UnitStats {
   Duration decode{}, filter{}, encode{};  // time on the worker's thread, preemption included
   SelectionCounts selection;
   std::int64_t frames = 0;         // encoded
+  std::int64_t packets = 0;        // given out; of a piece not those of its frames
   std::int64_t concealed = 0;      // frames made up because the source gave none
   std::int64_t damaged = 0;        // source packets the decoder rejected
   std::int64_t bytes = 0;          // coded
@@ -77,7 +99,8 @@ struct UnitTask {
   std::shared_ptr<const EncoderSpec> encoder;
   std::shared_ptr<const UnitInput> input;
   // A chained unit's run as the unit before left it. Without a selector (a retry, or who had it has
-  // left) the run is decoded again from its history.
+  // left) the run is decoded again from its history; without the GOP that it goes on with, so is
+  // that encoded.
   RunState run;
   std::size_t decode_ahead_bytes = 0;  // 0 = decode and encode frame by frame
   int frame_step = 1;                  // FrameStep of its effort; the encoder knows of the rest

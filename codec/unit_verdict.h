@@ -28,6 +28,8 @@ class UnitVerdict {
   bool EndPass();
   // When no more pass is needed: gives out what has been held back.
   void Release();
+  // Given out.
+  [[nodiscard]] std::int64_t packets() const { return packets_; }
 
  private:
   struct Pass {
@@ -46,6 +48,7 @@ class UnitVerdict {
   const bool judged_;
   UnitRate rate_;
   std::optional<Pass> pass_, best_;  // the one that runs; the best so far
+  std::int64_t packets_ = 0;
 };
 
 }  // namespace gopmill

@@ -34,7 +34,7 @@ constexpr std::size_t kEncoderBytes = 4U << 20U;
 // does by itself.
 constexpr std::size_t kSteeringLookahead = 8;
 std::size_t FramesHeld(const EncoderSpec& spec) {
-  if (!SteeredByCrf(spec) || spec.quality == Quality::kBest) return 0;
+  if (!SteeredByCrf(spec) || spec.quality == Quality::kBest || spec.low_delay) return 0;
   const bool looks_ahead = spec.codec == VideoCodec::kH264 && PresetLookahead(spec.preset) > 0;
   return looks_ahead ? 0 : kSteeringLookahead;
 }
@@ -44,6 +44,7 @@ constexpr int kLeastLookahead = 3;
 constexpr int kX265Delay = 2;  // frames
 
 double Unspent(const EncoderSpec& spec) {
+  if (spec.low_delay) return kUnspentLowDelay;
   return spec.codec == VideoCodec::kMpeg4 ? kUnspentMpeg4 : kUnspentX264;
 }
 
@@ -55,6 +56,7 @@ bool OpensAhead(const EncoderSpec& spec) {
 
 // Steering starts when the lookahead is full; in a short unit that would be too late.
 int UnitLookahead(const EncoderSpec& spec, std::int64_t frames) {
+  if (spec.low_delay) return 0;
   const int preset = PresetLookahead(spec.preset);
   const auto share = static_cast<int>(frames / kLookaheadShare);
   const bool looks_ahead = spec.codec == VideoCodec::kH264 && preset > 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One encoder for one unit. An encoder is made for a stream (EncoderSpec) and told the unit's bit
-// rate before its first frame.
+// One encoder for one unit, or for the pieces of one GOP. An encoder is made for a stream
+// (EncoderSpec) and told the unit's bit rate before its first frame.
 //
 // Guarantee: bytes depend only on the spec, the bit rate and the frames; never on threads, on what
 // the encoder did before (it is used for one unit only) or, where the codec can promise it, on the
@@ -38,6 +38,8 @@ struct EncoderSpec {
   int pixel_format = -1;  // AVPixelFormat
   RateMode rate_mode = RateMode::kBitrate;
   Quality quality = Quality::kNormal;
+  // H.264: frames leave at once, or if it reorders after two more (StreamPlan::low_delay).
+  bool low_delay = false, reorders = true;
   bool faster = false;                    // Effort::kFaster: less search, the same parameter sets
   std::int64_t nominal_bps = 0;           // the stream's bit rate (kBitrate)
   std::int64_t maxrate = 0, bufsize = 0;  // bits/s, bits; 0 = no VBV

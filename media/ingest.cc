@@ -39,7 +39,10 @@ Result<std::unique_ptr<Ingest>> Ingest::Open(std::unique_ptr<PacketSource> sourc
                                              const TargetRequest& request, PlanTexts texts) {
   const SourceInfo& info = *source->info();
   GOPMILL_ASSIGN_OR_RETURN(ResolvedTarget resolved, ResolveTarget(request, info));
-  if (source->live() && !request.unit_seconds) resolved.target.unit_seconds = kLiveUnitSeconds;
+  if (source->live() && !request.unit_seconds) {
+    resolved.target.unit_seconds =
+        HasLowDelay(resolved.target) ? kLiveGopSeconds : kLiveUnitSeconds;
+  }
   // Pictures that are counted have to be counted from the first one on.
   if (resolved.target.start.num > 0 && !source->counted_pts()) {
     GOPMILL_RETURN_IF_ERROR(source->SeekBefore(resolved.target.start));
@@ -94,13 +97,20 @@ void Ingest::MakePlan(const Target& target, PlanTexts texts) {
   const SourceTicks origin = std::max(first, start);
   plan->grid = OutputGrid(target.fps, info.video.fps, time_base, origin);
   plan->video_offset_90k = Rescale(origin - start, time_base, {1, 90'000});
+  plan->low_delay = source_->live() && HasLowDelay(target);
   plan_ = plan;
 
-  PlannerOptions options{.unit_seconds = target.unit_seconds,
-                         .source_fps = info.video.fps,
-                         .source_time_base = time_base,
-                         .live = source_->live(),
-                         .reorder_delay = info.video.parameters->video_delay};
+  PlannerOptions options{
+      .unit_seconds = target.unit_seconds,
+      .source_fps = info.video.fps,
+      .source_time_base = time_base,
+      .live = source_->live(),
+      // The deinterlacing filter looks at one picture more.
+      .reorder_delay = info.video.parameters->video_delay + (info.video.interlaced ? 1 : 0)};
+  if (plan->low_delay) {
+    options.unit_seconds = kLivePieceSeconds;
+    options.gop_seconds = target.unit_seconds;
+  }
   if (target.rate_mode == RateMode::kBitrate) options.bitrate = target.bitrate;
   if (target.duration.valid()) {
     // Frames that start before start + duration.

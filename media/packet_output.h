@@ -28,7 +28,7 @@ class PacketOutput {
   virtual Status Write(std::size_t track, av::Packet packet) = 0;
   // Marks a place where what was written may be handed on as a piece.
   virtual Status EndFragment() = 0;
-  // Such a place that is also the end of a unit: the next picture is a key frame.
+  // Such a place that is also the end of a GOP: the next picture is a key frame.
   virtual Status EndUnit() { return EndFragment(); }
   virtual Status Finish() = 0;
   // Whether packets of all tracks must come merged by decoding time, not each as soon as it can.

@@ -2,8 +2,9 @@
 //
 // The plan of a stream: the fixed part (StreamPlan) and the units cut from it (UnitSpec).
 //
-// Guarantee: whatever worker, order, retry or machine runs unit k, it yields exactly the output
-// frames [first_frame, end_frame). Nothing in a UnitSpec depends on timing, on the number of
+// Guarantee: whatever worker, order, retry or machine runs unit k, it takes exactly the output
+// frames [first_frame, end_frame) and yields their packets (of pieces of a GOP: all together do).
+// Nothing in a UnitSpec depends on timing, on the number of
 // workers or on the scheduler; it is a pure function of the source's packets and the target.
 //
 // Thread-safety: safe once made (const).
@@ -74,8 +75,15 @@ struct UnitSpec {
   bool run_fed = false;   // chained ones follow, without packets: it is drained here already
   std::int64_t source_bytes = 0;  // compressed size of the source in this interval
   std::int64_t budget_bps = 0;    // video bit rate of this unit, bits per second (kBitrate mode)
+  // Low delay (StreamPlan::low_delay): the unit is a piece of a GOP of the output, and its encoder
+  // goes on through all of them. Elsewhere each unit is one GOP.
+  std::int64_t gop_offset = 0;  // frames of that GOP before this unit
+  std::int64_t gop_frames = 0;  // that it is expected to have in all; 0 = those of this unit
+  bool ends_gop = true;         // the encoder is drained at the end
 
   [[nodiscard]] std::int64_t frame_count() const { return end_frame - first_frame; }
+  [[nodiscard]] bool begins_gop() const { return gop_offset == 0; }
+  [[nodiscard]] std::int64_t gop_frame() const { return first_frame - gop_offset; }
 };
 
 // What of a movie's text is in the output.
@@ -89,6 +97,9 @@ struct StreamPlan {
   std::shared_ptr<const SourceInfo> source;
   Target target;
   OutputGrid grid;
+  // A live source whose pictures are worked on while their GOP still arrives: units are pieces of
+  // GOPs, and the encoder looks at no picture to come but, if it reorders, those of two B frames.
+  bool low_delay = false;
   // The container gives no usable pts: frames are numbered in the order the decoder puts them out.
   bool counted_pts = false;
   // Delay of the video's output clock against the stream's zero (audio that starts first), in

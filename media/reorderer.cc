@@ -52,6 +52,7 @@ void Reorderer::Release(std::vector<Released>& out) {
     waiting.packets.erase(waiting.packets.begin(),
                           waiting.packets.end() - static_cast<std::ptrdiff_t>(keep));
     if (!ended) return;
+    if (waiting.planned == 0) out.push_back({.unit = head_, .last_of_unit = true, .packet = {}});
     units_.erase(it);
     head_.value += 1;
     if (units_.empty()) return;

@@ -32,13 +32,13 @@ class Reorderer {
   struct Released {
     UnitIndex unit;
     bool last_of_unit = false;
-    av::Packet packet;
+    av::Packet packet;  // null: the unit brought none
   };
 
   // Packet number `place` (0, 1, 2...) of a unit. Appends what may leave now.
   Status OnPacket(UnitIndex unit, std::int64_t place, av::Packet packet,
                   std::vector<Released>& out);
-  // The unit has ended with `packets` packets in all. Appends what may leave now.
+  // The unit has ended with `packets` packets in all, >= 0. Appends what may leave now.
   Status OnUnitEnd(UnitIndex unit, std::int64_t packets, std::vector<Released>& out);
 
   [[nodiscard]] UnitIndex head() const { return head_; }  // the unit that leaves next

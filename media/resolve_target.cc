@@ -83,6 +83,8 @@ Status ResolveCodecs(Resolution& r) {
   }
   target.unit_seconds = r.request.unit_seconds.value_or(kDefaultUnitSeconds);
   target.service_class = r.request.service_class.value_or("");
+  target.whole_units = r.request.whole_units;
+  target.reorders = r.request.reorders;
   return CheckProfile(target.vcodec, target.profile);
 }
 

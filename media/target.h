@@ -95,6 +95,8 @@ struct TargetRequest {
   std::optional<Rational> start, duration;  // seconds
   std::optional<double> unit_seconds;       // 0 = one source GOP per unit
   std::optional<std::string> service_class;
+  // Not for clients: no low delay (HasLowDelay); with it, B frames.
+  bool whole_units = false, reorders = true;
 };
 
 // Sets one parameter from text. Unknown names, malformed values and values out of range are
@@ -136,7 +138,15 @@ struct Target {
   Rational duration;                          // seconds; not valid = to the end
   double unit_seconds = kDefaultUnitSeconds;  // 0 = one source GOP per unit
   std::string service_class;                  // empty = default
+  bool whole_units = false, reorders = true;  // of a live source; see HasLowDelay
 };
+
+// Whether pictures of a live source are worked on while their GOP still arrives
+// (StreamPlan::low_delay). Only x264 goes on with a GOP at a known delay; and what has to be judged
+// as a whole (a cap that a single GOP may well exceed, quality=best) must be complete first. A cap
+// with room enough is left to x264's own buffer model, and to the rate of the GOP, which stays
+// below it: very likely, not proved.
+bool HasLowDelay(const Target& target);
 
 // Text forms shared by the command line, the config file and HTTP.
 Result<std::int64_t> ParseBits(std::string_view text);  // "600k", "1.5M", "64000": SI, per second

@@ -27,6 +27,7 @@ UnitPlanner::UnitPlanner(const OutputGrid& grid, const PlannerOptions& options)
     nominal_duration_ = std::max<SourceTicks>(
         1, Rescale(1, options_.source_fps.Inverse(), options_.source_time_base));
   }
+  gop_frames_ = Frames(options_.gop_seconds);
 }
 
 std::int64_t UnitPlanner::Frames(double seconds) const {
@@ -55,6 +56,8 @@ void UnitPlanner::Push(const PacketMeta& packet, std::vector<UnitSpec>& out) {
     bytes_since_access_ = 0;
   }
   bytes_since_access_ += packet.bytes;
+  const auto later = [&](const Seen& s) { return s.pts > packet.pts; };
+  reordered_ = std::max<std::int64_t>(reordered_, std::ranges::count_if(seen_, later));
   seen_.push_back({packet.pts, packet.bytes});
   latest_pts_ = std::max(latest_pts_.value_or(packet.pts), packet.pts);
   const SourceTicks end = packet.pts + (packet.duration > 0 ? packet.duration : nominal_duration_);
@@ -76,9 +79,11 @@ void UnitPlanner::OnRandomAccess(const PacketMeta& packet, std::int64_t number,
     return;
   }
   const bool by_gop = options_.unit_seconds <= 0;
-  const double wanted =
-      next_index_ == 0 ? kFirstUnitSeconds / 2 : options_.unit_seconds * kShortest;
-  if (!by_gop && !packet.after_gap && frame - unit_frame_ < Frames(wanted)) return;
+  double wanted = options_.unit_seconds * kShortest;
+  if (next_index_ == 0) wanted = kFirstUnitSeconds / 2;
+  if (in_pieces()) wanted = options_.gop_seconds * kShortest;
+  const std::int64_t begin = in_pieces() ? gop_frame_ : unit_frame_;
+  if (!by_gop && !packet.after_gap && frame - begin < Frames(wanted)) return;
   if (packet.access == RandomAccess::kClosed) {
     if (pending_) ResolvePending(number, out);
     if (frame <= unit_frame_) return;
@@ -95,8 +100,10 @@ void UnitPlanner::OnRandomAccess(const PacketMeta& packet, std::int64_t number,
 void UnitPlanner::ResolvePending(std::int64_t end_packet, std::vector<UnitSpec>& out) {
   const Pending pending = *pending_;
   pending_.reset();
-  // Only for pictures that are shown for long: others have been split already.
-  if (pending.frame - unit_frame_ > 2 * Longest()) DivideIfLong(pending.frame, end_packet, out);
+  // Only for pictures that are shown for long: others have been split already. A GOP ends in time.
+  if (in_pieces() || pending.frame - unit_frame_ > 2 * Longest()) {
+    DivideIfLong(pending.frame, end_packet, out);
+  }
   Emit(pending.frame, end_packet, true, out);
   StartUnit(pending.frame, pending.preroll_packet, CutKind::kPreroll);
 }
@@ -104,15 +111,22 @@ void UnitPlanner::ResolvePending(std::int64_t end_packet, std::vector<UnitSpec>&
 // Several at once where pictures come more rarely than units.
 void UnitPlanner::SplitIfLong(std::vector<UnitSpec>& out) {
   while (!done_) {
-    const double length = next_index_ == 0 ? kFirstUnitSeconds : options_.unit_seconds;
+    const bool short_first = next_index_ == 0 && !in_pieces();
+    std::int64_t length = Frames(short_first ? kFirstUnitSeconds : options_.unit_seconds);
+    if (in_pieces()) {
+      length = std::min(length, gop_frame_ + Frames(options_.gop_seconds) - unit_frame_);
+    }
     const std::int64_t collected = grid_.FirstFrameShowing(*latest_pts_) - unit_frame_;
-    if (collected < (options_.live ? 1 : 2) * Frames(length)) return;
-    const std::int64_t cut = unit_frame_ + Frames(length);
-    const SourceTicks latest = grid_.LatestPts(cut);
+    if (collected < (options_.live ? 1 : 2) * length) return;
+    const std::int64_t cut = unit_frame_ + length;
+    // Live: what the decoder holds back, as announced or as seen, and one more: the end of the last
+    // picture, and without pieces one for a delay that is neither.
+    const SourceTicks latest = grid_.LatestPts(in_pieces() ? cut - 1 : cut);
     const auto behind =
         std::count_if(seen_.begin(), seen_.end(), [&](const Seen& s) { return s.pts > latest; });
-    // Live: what the decoder holds back, and one more for a delay that was not announced.
-    if (behind < (options_.live ? options_.reorder_delay + 1 : kReorderSlack)) return;
+    const std::int64_t held = std::max<std::int64_t>(options_.reorder_delay, reordered_);
+    if (behind < (options_.live ? held + 1 : kReorderSlack)) return;
+    if (grid_.FrameCount(*latest_end_) <= cut) return;  // it might be the last one
     Emit(cut, packets_, false, out);
     StartUnit(cut, packets_, CutKind::kChained);
   }
@@ -121,15 +135,20 @@ void UnitPlanner::SplitIfLong(std::vector<UnitSpec>& out) {
 // What is left of a long GOP may be nearly two units long: two equal ones keep more workers busy to
 // the end. And where a picture is shown for long it may be any number of them. All packets go to
 // the first; the others come on with the decoder. Parts of a live unit are equal, so it is divided
-// into whole ones and a rest.
+// into whole ones and a rest. A piece of a GOP ends with it, or a piece later: the frame rates of
+// source and output may not meet where the source's GOP ends.
 void UnitPlanner::DivideIfLong(std::int64_t end_frame, std::int64_t end_packet,
                                std::vector<UnitSpec>& out) {
   const std::int64_t longest = Longest();
   const std::int64_t whole = options_.unit_seconds > 0 ? Frames(options_.unit_seconds) : longest;
-  while (!done_ && end_frame - unit_frame_ > longest) {
+  while (!done_) {
     const std::int64_t frames = end_frame - unit_frame_;
+    const std::int64_t gop_left = gop_frame_ + Frames(options_.gop_seconds) - unit_frame_;
+    const std::int64_t most = in_pieces() ? std::min(longest, gop_left) : longest;
+    if (frames <= most || (in_pieces() && frames <= gop_left + whole)) return;
     const std::int64_t pieces = (frames + longest - 1) / longest;
-    const std::int64_t cut = unit_frame_ + (options_.live ? whole : frames / pieces);
+    std::int64_t cut = unit_frame_ + (options_.live ? whole : frames / pieces);
+    if (in_pieces()) cut = unit_frame_ + most;
     Emit(cut, end_packet, false, out);
     if (!done_) out.back().run_fed = true;
     StartUnit(cut, end_packet, CutKind::kChained);
@@ -141,6 +160,14 @@ void UnitPlanner::StartUnit(std::int64_t frame, std::int64_t packet, CutKind cut
   unit_packet_ = packet;
   unit_cut_ = cut;
   if (cut != CutKind::kChained) run_frame_ = frame;
+}
+
+// GOPs are expected to be as long as the one before was, but for one that a gap cut short.
+void UnitPlanner::BeginGop(std::int64_t frame) {
+  const std::int64_t most = Frames(options_.gop_seconds);
+  const std::int64_t least = Frames(options_.gop_seconds * kShortest);
+  gop_frames_ = std::clamp(frame - gop_frame_, least, most);
+  gop_frame_ = frame;
 }
 
 void UnitPlanner::Emit(std::int64_t end_frame, std::int64_t end_packet, bool ends_run,
@@ -157,7 +184,12 @@ void UnitPlanner::Emit(std::int64_t end_frame, std::int64_t end_packet, bool end
                 .first_packet = unit_packet_,
                 .end_packet = end_packet,
                 .cut = unit_cut_,
-                .ends_run = ends_run};
+                .ends_run = ends_run,
+                .gop_offset = in_pieces() ? unit_frame_ - gop_frame_ : 0,
+                .gop_frames = in_pieces() ? gop_frames_ : 0};
+  const std::int64_t gop_end = gop_frame_ + Frames(options_.gop_seconds);
+  unit.ends_gop = !in_pieces() || ends_run || end_frame >= gop_end;
+  if (unit.ends_gop) BeginGop(end_frame);
   const SourceTicks first_of_next = grid_.LatestPts(end_frame - 1);
   for (const Seen& s : seen_) {
     if (s.pts <= first_of_next) unit.source_bytes += s.bytes;
@@ -169,6 +201,8 @@ void UnitPlanner::Emit(std::int64_t end_frame, std::int64_t end_packet, bool end
 
 std::int64_t UnitPlanner::Budget(const UnitSpec& unit) {
   if (options_.bitrate <= 0) return 0;
+  // What is to come of a GOP is not known when its encoder is told its rate.
+  if (in_pieces()) return options_.bitrate;
   const double seconds = static_cast<double>(unit.frame_count()) / grid_.fps().ToDouble();
   const double bits = 8.0 * static_cast<double>(unit.source_bytes);
   total_seconds_ += seconds;

@@ -15,8 +15,12 @@
 // Short GOPs are merged until seven tenths of the unit length. The first unit is short, so that
 // the first byte is early. With unit_seconds = 0 each random access point starts a unit and nothing
 // is merged or split (the form in which the sources of the schedulers count GOPs) unless it is
-// longer than kLongestGopSeconds. So no unit is longer than three unit lengths, or two such GOPs,
+// longer than kLongestGopSeconds. So no unit is longer than three unit lengths, or
+// 2 * kFewestDivided pictures where those are fewer, or two such GOPs,
 // whatever the times say: a worker is not taken away from its unit.
+//
+// With gop_seconds units are pieces of GOPs (UnitSpec::gop_offset): each ends when it is full, and
+// a GOP ends at a closed random access from seven tenths of its length on, or at its length.
 //
 // Thread-safety: thread-compatible.
 #pragma once
@@ -34,7 +38,9 @@ inline constexpr int kFewestDivided = 12;  // pictures of a unit that is: each b
 inline constexpr double kLongestGopSeconds = 60;  // of a unit that is one GOP
 inline constexpr double kOpenRunSeconds = 8.0;    // longest run before an open cut is taken
 inline constexpr double kFirstUnitSeconds = 0.5;  // length of the first unit
-inline constexpr double kLiveUnitSeconds = 0.5;   // of a live source, unless asked for otherwise
+// Of a live source, unless asked for otherwise: a unit; with low delay a GOP, and a piece of it.
+inline constexpr double kLiveUnitSeconds = 0.5, kLiveGopSeconds = 1.0;
+inline constexpr double kLivePieceSeconds = 1.0 / 15;
 // Packets that must lie behind a split before its unit is emitted: more than any decoder holds back
 // for reordering (16 frames in H.264 and HEVC).
 inline constexpr int kReorderSlack = 20;
@@ -61,6 +67,7 @@ struct PlannerOptions {
   // follows: waiting would be delay.
   bool live = false;
   int reorder_delay = 0;          // pictures that the source's decoder holds back; live only
+  double gop_seconds = 0;         // > 0: units are pieces of GOPs of this length; live only
   std::int64_t frame_limit = -1;  // last output frame + 1 of the request; -1 = to the end
 };
 
@@ -94,6 +101,8 @@ class UnitPlanner {
   void Emit(std::int64_t end_frame, std::int64_t end_packet, bool ends_run,
             std::vector<UnitSpec>& out);
   void StartUnit(std::int64_t frame, std::int64_t packet, CutKind cut);
+  void BeginGop(std::int64_t frame);
+  [[nodiscard]] bool in_pieces() const { return options_.gop_seconds > 0; }
   std::int64_t Budget(const UnitSpec& unit);
   [[nodiscard]] std::int64_t Frames(double seconds) const;
   [[nodiscard]] std::int64_t Longest() const;  // unit, in frames
@@ -107,11 +116,13 @@ class UnitPlanner {
   std::int64_t unit_frame_ = 0;   // first frame of the unit being collected
   std::int64_t unit_packet_ = 0;  // first packet of it
   CutKind unit_cut_ = CutKind::kClosed;
+  std::int64_t gop_frame_ = 0, gop_frames_ = 0;  // of the GOP it belongs to: first; as expected
   std::int64_t run_frame_ = 0;
   std::int64_t last_access_packet_ = 0;
   std::int64_t bytes_since_access_ = 0;
   std::optional<Pending> pending_;
-  std::vector<Seen> seen_;  // packets of the unit being collected
+  std::vector<Seen> seen_;      // packets of the unit being collected
+  std::int64_t reordered_ = 0;  // most pictures that came before one that is shown before them
   std::optional<SourceTicks> latest_pts_, latest_end_;
   bool done_ = false;
   // Budget: running totals over the units emitted.

@@ -15,8 +15,8 @@
 namespace gopmill {
 namespace {
 
-constexpr double kNewestUnit = 1.0 / 8;  // least weight of the newest unit in the load
-constexpr int kFewestMeasured = 2;       // units, before their load says something
+constexpr double kMemorySeconds = 4;     // of media that the load is the mean of
+constexpr double kFewestSeconds = 0.75;  // of media, before their load says something
 
 UnitId IdOf(const UnitOrder& order) { return {order.stream, order.task.input->spec.index}; }
 
@@ -93,7 +93,7 @@ void DecodeGroup::DivideParts(UnitIndex from, int workers) {
     const std::set<std::size_t> in_use(next.part.begin(), next.part.end());
     if (in_use.size() >= static_cast<std::size_t>(workers)) break;
     const Part& measured = parts_[part];
-    if (measured.units < kFewestMeasured || measured.load <= most_load_) continue;
+    if (measured.seconds < kFewestSeconds || measured.load <= most_load_) continue;
     Divide(part, next);
   }
   if (parts_.size() > parts) layouts_.push_back(std::move(next));
@@ -174,7 +174,7 @@ void DecodeGroup::SubmitUnit(Unit unit, std::size_t part, Scheduler& scheduler) 
                                                                             Duration waited) {
     if (report.outcome != JobOutcome::kDone) return;
     const Duration took = own_threads ? report.finished - report.started - waited : report.cpu;
-    self->Note(part, ToSeconds(took - report.opening) / seconds);
+    self->Note(part, ToSeconds(took - report.opening), seconds);
   };
   std::vector<JobSpec> specs;
   UnitOrders orders;
@@ -185,11 +185,12 @@ void DecodeGroup::SubmitUnit(Unit unit, std::size_t part, Scheduler& scheduler) 
   SubmitJob(SumOf(specs), std::move(orders), note, scheduler);
 }
 
-void DecodeGroup::Note(std::size_t part, double load) {
+void DecodeGroup::Note(std::size_t part, double took, double seconds) {
   const MutexLock lock(mutex_);
   Part& measured = parts_[part];
-  ++measured.units;
-  measured.load += std::max(kNewestUnit, 1.0 / measured.units) * (load - measured.load);
+  measured.seconds += seconds;
+  const double weight = seconds / std::min(measured.seconds, std::max(kMemorySeconds, seconds));
+  measured.load += weight * (took / seconds - measured.load);
 }
 
 }  // namespace gopmill

@@ -58,8 +58,8 @@ class DecodeGroup : public std::enable_shared_from_this<DecodeGroup> {
     std::vector<std::size_t> part;  // of each member
   };
   struct Part {
-    double load = 0;  // mean of late
-    int units = 0;    // in it
+    double load = 0;     // mean of late
+    double seconds = 0;  // of media, measured so far
   };
   void DivideParts(UnitIndex from, int workers) GOPMILL_REQUIRES(mutex_);
   void Divide(std::size_t part, Layout& layout) GOPMILL_REQUIRES(mutex_);
@@ -68,7 +68,8 @@ class DecodeGroup : public std::enable_shared_from_this<DecodeGroup> {
   // What has come of the unit for `part`, if that is all; else nothing.
   Unit TakeWhole(Unit& unit, const Layout& layout, std::size_t part) GOPMILL_REQUIRES(mutex_);
   void SubmitUnit(Unit unit, std::size_t part, Scheduler& scheduler) GOPMILL_REQUIRES(mutex_);
-  void Note(std::size_t part, double load);
+  // A unit of so many seconds took a worker so many.
+  void Note(std::size_t part, double took, double seconds);
 
   const double most_load_;
 

@@ -22,7 +22,25 @@ void Degradation::Step(int by, TimePoint now) {
   late_ = seen_ = 0;
 }
 
-bool Degradation::OnFinished(TimePoint submitted, TimePoint finished, bool late) {
+// One short unit may well wait for another's key frame: together they must not be late.
+bool Degradation::OnUnit(const Made& unit) {
+  if (unit.effort != effort_) {
+    media_ = {};
+    return false;
+  }
+  if (media_ == Duration::zero()) {
+    begun_ = unit.submitted;
+    over_ = {};
+  }
+  media_ += unit.media;
+  over_ += unit.finished - unit.due;
+  if (media_ < kJudged) return false;
+  media_ = {};
+  late_now_ = over_ > Duration::zero();
+  return Judge(begun_, unit.finished, late_now_);
+}
+
+bool Degradation::Judge(TimePoint submitted, TimePoint finished, bool late) {
   if (submitted < since_) return false;
   if (since_ == TimePoint{}) since_ = in_time_ = submitted;
   late_ = ((late_ << 1U) | (late ? 1U : 0U)) & ((1U << kWindow) - 1);

@@ -29,11 +29,21 @@ class Degradation {
 
   // For the unit that is submitted now.
   [[nodiscard]] Effort effort() const { return effort_; }
-  // A unit that was submitted at `submitted` with the effort of that time has been finished. True
-  // when the effort changes by it.
-  bool OnFinished(TimePoint submitted, TimePoint finished, bool late);
+
+  struct Made {  // a unit that has been finished
+    Effort effort = Effort::kFull;
+    TimePoint submitted, due, finished;
+    Duration media{};  // its length
+  };
+  // True when the effort changes by it. Units shorter than kJudged are judged together; those of
+  // another effort than the present one say nothing.
+  bool OnUnit(const Made& unit);
+  // Whether the unit was, or the ones that were judged last.
+  [[nodiscard]] bool late() const { return late_now_; }
 
  private:
+  static constexpr std::chrono::milliseconds kJudged{450};
+  bool Judge(TimePoint submitted, TimePoint finished, bool late);
   void Step(int by, TimePoint now);
 
   bool has_faster_;
@@ -43,6 +53,9 @@ class Degradation {
   TimePoint tried_up_ = {};  // the last step up
   Duration patience_ = kFirstPatience;
   std::uint32_t late_ = 0, seen_ = 0;  // of the newest units one bit each, and how many there are
+  bool late_now_ = false;
+  TimePoint begun_ = {};       // short units, until they are judged
+  Duration media_{}, over_{};  // of them: length; by how much they were late
 };
 
 }  // namespace gopmill

@@ -9,8 +9,9 @@
 namespace gopmill {
 namespace {
 
-// The newest unit counts this much; contents change, kinds stay.
-constexpr double kNewest = 0.125;
+// The newest unit counts this much, or less if it is shorter than half a second (pieces of GOPs
+// differ much); contents change, kinds stay.
+constexpr double kNewest = 0.125, kWholeSeconds = 0.5;
 
 double Nanos(Duration d) { return std::chrono::duration<double, std::nano>(d).count(); }
 
@@ -32,7 +33,9 @@ double PixelsPerFrame(const StreamPlan& plan) {
          kDecodeWeight * decoded * source.width * source.height;
 }
 
-void Average(double& mean, double value) { mean += kNewest * (value - mean); }
+void Average(double& mean, double value, double whole = 1) {
+  mean += kNewest * std::min(whole, 1.0) * (value - mean);
+}
 
 }  // namespace
 
@@ -47,12 +50,13 @@ void DemandTable::Learn(const StreamPlan& plan, Duration cpu, Duration opening,
   const double nanos = std::max(0.0, Nanos(cpu - opening)) / static_cast<double>(frames);
   const double per_pixel = nanos / std::max(1.0, PixelsPerFrame(plan));
   if (!std::exchange(learned_, true)) per_pixel_ = per_pixel;
-  Average(per_pixel_, per_pixel);
+  const double whole = static_cast<double>(frames) / plan.target.fps.ToDouble() / kWholeSeconds;
+  Average(per_pixel_, per_pixel, whole);
   if (opening > Duration::zero()) Average(opening_ns_, Nanos(opening));
   const std::string kind = KindOf(plan);
   const auto found = nanos_.find(kind);
   if (found != nanos_.end()) {
-    Average(found->second, nanos);
+    Average(found->second, nanos, whole);
     return;
   }
   if (nanos_.size() >= kMaxDemandKinds) nanos_.erase(nanos_.begin());

@@ -79,7 +79,7 @@ Status IngestLoop::OnItem(UnitInput unit) {
     return Cancelled();
   }
   const TimePoint begin = SteadyNow();
-  if (!mailbox_.Acquire(WindowBytes(unit, plan))) return Cancelled();
+  if (!mailbox_.Acquire(WindowRoom(unit, plan))) return Cancelled();
   mailbox_.Post(UnitPlanned{.unit = std::make_shared<const UnitInput>(std::move(unit)),
                             .read_seconds = seconds,
                             .read = std::exchange(read_, {}),
@@ -138,14 +138,19 @@ double BytesPerPixel(const Target& target) {
 
 }  // namespace
 
-std::size_t WindowBytes(const UnitInput& unit, const StreamPlan& plan) {
+WindowShare WindowRoom(const UnitInput& unit, const StreamPlan& plan) {
   const double seconds = static_cast<double>(unit.spec.frame_count()) / plan.grid.fps().ToDouble();
   const double pixels = static_cast<double>(unit.spec.frame_count()) * plan.target.width *
                         static_cast<double>(plan.target.height);
   const double coded = unit.spec.budget_bps > 0
                            ? static_cast<double>(unit.spec.budget_bps) / 8.0 * seconds
                            : pixels * BytesPerPixel(plan.target);
-  return unit.bytes() + static_cast<std::size_t>(coded);
+  WindowShare share{.bytes = unit.bytes() + static_cast<std::size_t>(coded)};
+  if (plan.low_delay) {
+    share.thousandths =
+        std::max(1, static_cast<int>(std::lround(1000 * seconds / kLiveUnitSeconds)));
+  }
+  return share;
 }
 
 void RunIngest(const IngestOrder& order, const std::stop_token& stop, Mailbox& mailbox) {

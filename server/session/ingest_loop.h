@@ -32,9 +32,9 @@ enum class IngestPace {
               // shown
 };
 
-// Memory that a unit takes while it is in the window: its packets and what is expected of its
-// encoder.
-std::size_t WindowBytes(const UnitInput& unit, const StreamPlan& plan);
+// What a unit takes while it is in the window: the memory of its packets and of what is expected of
+// its encoder. Pieces of GOPs count by their length, as parts of a live source's usual unit.
+WindowShare WindowRoom(const UnitInput& unit, const StreamPlan& plan);
 
 struct IngestOrder {
   PacketSourceOpener open;

@@ -23,6 +23,8 @@ auto FirstListed(const LiveTrack& track) {
 std::string Header(const LiveView& view, const LiveTrack& track) {
   const LiveTerms& terms = view.terms;
   const double part = terms.part.ToDouble();
+  // Not less than so many parts for who reads both numbers as they are written.
+  const double hold_back = terms.hold_back_parts * part + 0.001;
   const auto first = FirstListed(track);
   return fmt::format(
       "#EXTM3U\n#EXT-X-VERSION:{}\n#EXT-X-TARGETDURATION:{}\n"
@@ -31,7 +33,7 @@ std::string Header(const LiveView& view, const LiveTrack& track) {
       "#EXT-X-PART-INF:PART-TARGET={:.5f}\n#EXT-X-MEDIA-SEQUENCE:{}\n"
       "#EXT-X-DISCONTINUITY-SEQUENCE:{}\n#EXT-X-INDEPENDENT-SEGMENTS\n",
       kVersion, terms.window.target_seconds, kSkipTargets * terms.window.target_seconds,
-      3 * terms.window.target_seconds, kHoldBackParts * part, part, first->number,
+      3 * terms.window.target_seconds, hold_back, part, first->number,
       first->period - (first->discontinuity ? 1 : 0));
 }
 

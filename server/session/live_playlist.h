@@ -16,12 +16,6 @@
 
 namespace gopmill {
 
-// Pictures of a unit, in parts: each unit comes with a key frame.
-inline constexpr int kUnitParts = 2;
-// How far players with low latency stay behind the newest part, in parts: parts come unit by unit,
-// and three are the least that the format recommends.
-inline constexpr int kHoldBackParts = kUnitParts + 2;
-
 // The skip boundary of delta updates, in target durations: the least that the format allows.
 inline constexpr int kSkipTargets = 6;
 
@@ -31,6 +25,7 @@ struct LiveTerms {
   std::string query;    // of every name inside a playlist, "?..."
   LiveWindow window;
   Rational part;                // the longest part, seconds
+  int hold_back_parts = 3;      // how far players with low latency stay behind the newest part
   std::vector<Target> targets;  // one for each video rendition
   double segment_seconds = 2;
 };

@@ -3,7 +3,7 @@
 // The end of a live stream's way out that makes segments: it cuts the coded packets into CMAF
 // segments and those into parts, each handed on as soon as its last packet is there.
 //
-// A segment ends with a unit, so that the next begins with a key frame: with the one that makes it
+// A segment ends with a GOP, so that the next begins with a key frame: with the one that makes it
 // long enough, or with the last one before the source broke off. Sound is cut at the same times.
 // Where and what depends on the packets alone, so that renditions of one source agree.
 //
@@ -38,7 +38,7 @@ class LiveTrackSink {
 
 struct LiveCut {
   std::int64_t part_frames = 6;      // pictures of a part; its length also bounds those of sound
-  std::int64_t segment_frames = 54;  // a segment ends with the first unit that makes it so long
+  std::int64_t segment_frames = 54;  // a segment ends with the first GOP that makes it so long
 };
 
 // A track on its way into parts.
@@ -62,7 +62,7 @@ class LiveSegmenter final : public PacketOutput {
                                                     LiveTrackSink& sink);
 
   Status Write(std::size_t track, av::Packet packet) override;
-  Status EndFragment() override { return OkStatus(); }
+  Status EndFragment() override { return ReleaseSound(end_frame_, false); }
   Status EndUnit() override;
   Status Finish() override;
   [[nodiscard]] bool merged() const override { return false; }

@@ -17,6 +17,10 @@ namespace {
 // The buffer behind the highest rate: units are short, and a key frame has to fit.
 constexpr double kBufferSeconds = 1;
 
+std::int64_t PartFrames(double part_seconds, Rational fps) {
+  return std::max<std::int64_t>(1, std::llround(part_seconds * fps.ToDouble()));
+}
+
 // The segments that stay whatever their size must fit into the bound on bytes.
 Status CheckBytes(const LiveSetup& setup) {
   double bps = 0;
@@ -29,6 +33,25 @@ Status CheckBytes(const LiveSetup& setup) {
       fmt::format(
           "lower rates or shorter segments; for {} s of them, {:.0f} bits per second at most",
           setup.terms.window.target_seconds, most));
+}
+
+// Without low delay: pictures of a unit, in parts; each unit comes with a key frame, and parts come
+// unit by unit. Three parts behind the newest are the least that the format recommends.
+constexpr int kUnitParts = 2, kLeastHoldBack = 3;
+
+// Equally cut for all, so with low delay for all or none.
+Result<std::vector<RenditionTarget>> LiveRenditions(SegmentRequest segments, double part_seconds,
+                                                    const SourceInfo& source, bool& low_delay) {
+  const RenditionCut by_segment{.unit_seconds = segments.segment_seconds,
+                                .buffer_seconds = kBufferSeconds};
+  GOPMILL_ASSIGN_OR_RETURN(auto renditions, ResolveRenditions(segments, by_segment, source));
+  low_delay = std::ranges::all_of(renditions, HasLowDelay, &RenditionTarget::target);
+  if (low_delay) return renditions;
+  segments.target.whole_units = true;
+  const Rational fps = renditions.front().target.fps;
+  const double part = static_cast<double>(PartFrames(part_seconds, fps)) / fps.ToDouble();
+  return ResolveRenditions(
+      segments, {.unit_seconds = kUnitParts * part, .buffer_seconds = kBufferSeconds}, source);
 }
 
 // Whether the presentation has the rendition that is asked for: none is started for another.
@@ -99,34 +122,29 @@ Result<std::shared_ptr<LiveSegments::Running>> LiveSegments::Start(const LiveReq
   return running;
 }
 
-// A unit is a whole number of parts, and a segment of units.
+// With low delay a segment is a GOP; else it is a number of units, and a unit of parts.
 Result<LiveSetup> LiveSegments::Plan(const LiveRequest& request, const SourceInfo& source,
                                      std::vector<TargetRequest>& wanted) {
   const SegmentRequest& segments = request.segments;
-  GOPMILL_ASSIGN_OR_RETURN(const auto first,
-                           ResolveRenditions(segments,
-                                             {.unit_seconds = kUnitParts * options_.part_seconds,
-                                              .buffer_seconds = kBufferSeconds},
-                                             source));
-  const Rational fps = first.front().target.fps;
+  bool low_delay = false;
+  GOPMILL_ASSIGN_OR_RETURN(const auto renditions,
+                           LiveRenditions(segments, options_.part_seconds, source, low_delay));
+  const Rational fps = renditions.front().target.fps;
   const double rate = fps.ToDouble();
   LiveSetup setup;
-  setup.cut.part_frames = std::max<std::int64_t>(1, std::llround(options_.part_seconds * rate));
-  const std::int64_t unit_frames = kUnitParts * setup.cut.part_frames;
+  setup.cut.part_frames = PartFrames(options_.part_seconds, fps);
+  const std::int64_t half_unit = low_delay ? 0 : kUnitParts * setup.cut.part_frames / 2;
   const auto full = std::llround(segments.segment_seconds * rate);
-  const auto half_unit = unit_frames / 2;
-  setup.cut.segment_frames = std::max<std::int64_t>(full - half_unit, 1);
+  setup.cut.segment_frames = low_delay ? 1 : std::max<std::int64_t>(full - half_unit, 1);
   setup.terms.part = Rational{setup.cut.part_frames * fps.den, fps.num}.Reduced();
+  setup.terms.hold_back_parts = low_delay ? kLeastHoldBack : kUnitParts + 2;
   setup.terms.segment_seconds = segments.segment_seconds;
-  const double longest = static_cast<double>(full + half_unit) / rate;
+  // A GOP may be a piece longer.
+  const auto more =
+      low_delay ? std::max<std::int64_t>(1, std::llround(kLivePieceSeconds * rate)) : half_unit;
+  const double longest = static_cast<double>(full + more) / rate;
   setup.terms.window = {.listed_seconds = options_.window_seconds,
                         .target_seconds = std::max(1, static_cast<int>(std::lround(longest)))};
-  GOPMILL_ASSIGN_OR_RETURN(
-      const auto renditions,
-      ResolveRenditions(segments,
-                        {.unit_seconds = static_cast<double>(unit_frames) / rate,
-                         .buffer_seconds = kBufferSeconds},
-                        source));
   for (const RenditionTarget& rendition : renditions) {
     wanted.push_back(rendition.wanted);
     wanted.back().container = Container::kMp4;

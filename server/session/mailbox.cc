@@ -15,7 +15,7 @@ std::size_t BytesOf(const AudioCoded& audio) {
 }  // namespace
 
 Mailbox::Mailbox(std::size_t window_bytes, int window_units)
-    : window_bytes_(window_bytes), window_units_(window_units) {}
+    : window_bytes_(window_bytes), window_thousandths_(1000 * window_units) {}
 
 void Mailbox::Post(Letter letter) {
   {
@@ -36,23 +36,24 @@ void Mailbox::PostAudio(AudioCoded audio) {
   letters_posted_.NotifyOne();
 }
 
-bool Mailbox::Acquire(std::size_t bytes) {
+bool Mailbox::Acquire(const WindowShare& unit) {
   const MutexLock lock(mutex_);
-  while (!closed_ && held_units_ > 0 &&
-         (held_units_ >= window_units_ || held_bytes_ + bytes > window_bytes_)) {
+  while (!closed_ && held_thousandths_ > 0 &&
+         (held_thousandths_ + unit.thousandths > window_thousandths_ ||
+          held_bytes_ + unit.bytes > window_bytes_)) {
     window_freed_.Wait(mutex_);
   }
   if (closed_) return false;
-  held_bytes_ += bytes;
-  ++held_units_;
+  held_bytes_ += unit.bytes;
+  held_thousandths_ += unit.thousandths;
   return true;
 }
 
-void Mailbox::Release(std::size_t bytes) {
+void Mailbox::Release(const WindowShare& unit) {
   {
     const MutexLock lock(mutex_);
-    held_bytes_ -= bytes;
-    --held_units_;
+    held_bytes_ -= unit.bytes;
+    held_thousandths_ -= unit.thousandths;
   }
   window_freed_.NotifyOne();
 }

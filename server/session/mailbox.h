@@ -79,18 +79,23 @@ using Letter = std::variant<PlanReady, UnitPlanned, AudioCoded, IngestEnded, Fai
 // Coded audio that may wait in a mailbox (sound that is longer than the picture, a slow client).
 inline constexpr std::size_t kMaxAudioBytes = std::size_t{1} << 20U;
 
+// What a unit takes of the window.
+struct WindowShare {
+  std::size_t bytes = 0;   // compressed source and expected coded bytes
+  int thousandths = 1000;  // of one of the units that the window has room for
+};
+
 class Mailbox {
  public:
-  // window_bytes: compressed source plus expected coded bytes of the units in flight; one unit
-  // always fits, however large. window_units: their number.
+  // window_bytes, window_units: of all units in flight; one unit always fits, however large.
   Mailbox(std::size_t window_bytes, int window_units);
 
   void Post(Letter letter);
   // Posts coded audio; waits first while more than kMaxAudioBytes of it have not been taken.
   void PostAudio(AudioCoded audio);
-  // Waits until the window has room for a unit of `bytes` and takes it; false once closed.
-  bool Acquire(std::size_t bytes);
-  void Release(std::size_t bytes);
+  // Waits until the window has room for a unit and takes it; false once closed.
+  bool Acquire(const WindowShare& unit);
+  void Release(const WindowShare& unit);
   // Waits for the next letter; nothing once closed and empty, or after `timeout`.
   std::optional<Letter> Take(std::chrono::milliseconds timeout);
   // Wakes the ingest for good. Letters may still be posted and taken.
@@ -98,13 +103,13 @@ class Mailbox {
 
  private:
   const std::size_t window_bytes_;
-  const int window_units_;
+  const int window_thousandths_;
   Mutex mutex_;  // guards everything below
   CondVar letters_posted_, window_freed_, audio_taken_;
   std::deque<Letter> letters_ GOPMILL_GUARDED_BY(mutex_);
   std::size_t held_bytes_ GOPMILL_GUARDED_BY(mutex_) = 0;
+  int held_thousandths_ GOPMILL_GUARDED_BY(mutex_) = 0;
   std::size_t audio_bytes_ GOPMILL_GUARDED_BY(mutex_) = 0;
-  int held_units_ GOPMILL_GUARDED_BY(mutex_) = 0;
   bool closed_ GOPMILL_GUARDED_BY(mutex_) = false;
 };
 

@@ -19,7 +19,9 @@ constexpr double kInterleaveSlackSeconds = 1.0;
 constexpr std::size_t kMaxInterleavedBytes = std::size_t{16} << 20U;
 constexpr Rational k90kHz{1, 90'000};
 // Flags of our own on a packet that has left the reorderer; taken off before muxing.
-constexpr std::int64_t kLastOfUnit = 1;
+constexpr std::int64_t kLastOfPiece = 1, kLastOfGop = 2;
+// Pieces are shorter than is worth a header.
+constexpr double kPiecesSeconds = 0.2;
 
 // Text from the place where the output's clock starts.
 TextFeed::Clip ClipOf(const Target& target) {
@@ -64,7 +66,8 @@ void OutputChain::SetPlan(const PlanReady& ready) {
 }
 
 void OutputChain::OnPlanned(const UnitSpec& unit) {
-  seams_->OnPlanned(unit.index, unit.first_frame, unit.end_frame);
+  seams_->OnPlanned(unit.index, unit.first_frame, unit.end_frame, unit.begins_gop());
+  if (!unit.ends_gop) within_gop_.insert(unit.index);
 }
 
 Status OutputChain::OnEncoder(std::shared_ptr<const AVCodecParameters> parameters) {
@@ -96,22 +99,30 @@ Status OutputChain::OnPacket(PacketCoded coded) {
 }
 
 Status OutputChain::OnUnitEnd(UnitIndex unit, const UnitStats& stats) {
-  seams_->OnParameterSets(unit, stats.parameter_hash);
-  if (!parameter_hash_) parameter_hash_ = stats.parameter_hash;
-  if (*parameter_hash_ != stats.parameter_hash) {
-    return InternalError("Unit " + std::to_string(unit.value) +
-                         " was coded with other parameter sets than the stream's.");
+  if (stats.packets > 0) {
+    seams_->OnParameterSets(unit, stats.parameter_hash);
+    if (!parameter_hash_) parameter_hash_ = stats.parameter_hash;
+    if (*parameter_hash_ != stats.parameter_hash) {
+      return InternalError("Unit " + std::to_string(unit.value) +
+                           " was coded with other parameter sets than the stream's.");
+    }
   }
   std::vector<Reorderer::Released> released;
-  GOPMILL_RETURN_IF_ERROR(reorderer_.OnUnitEnd(unit, stats.frames, released));
+  GOPMILL_RETURN_IF_ERROR(reorderer_.OnUnitEnd(unit, stats.packets, released));
   return Forward(std::move(released));
 }
 
 Status OutputChain::Forward(std::vector<Reorderer::Released> released) {
   const Rational frame = plan_->grid.fps().Inverse();
   for (Reorderer::Released& item : released) {
+    const bool within_gop = item.last_of_unit && within_gop_.erase(item.unit) > 0;
+    if (item.packet == nullptr) {
+      release_(item.unit);
+      continue;
+    }
     AVPacket& packet = *item.packet;
-    packet.pos = item.last_of_unit ? kLastOfUnit : 0;
+    packet.pos = 0;
+    if (item.last_of_unit) packet.pos = within_gop ? kLastOfPiece : kLastOfGop;
     if (plan_->video_offset_90k != 0) {
       packet.pts = Rescale(packet.pts, frame, k90kHz) + plan_->video_offset_90k;
       packet.dts = Rescale(packet.dts, frame, k90kHz) + plan_->video_offset_90k;
@@ -192,20 +203,23 @@ Status OutputChain::Drain() {
   return OkStatus();
 }
 
-// Fragments end behind the last picture of each unit and at least once a second: a place that
-// depends on the packets alone.
+// Fragments end behind the last picture of each GOP, at least once a second, and sooner behind a
+// piece: places that depend on the packets alone.
 Status OutputChain::MuxVideo(av::Packet packet) {
-  const bool last_of_unit = packet->pos == kLastOfUnit;
+  const bool last_of_gop = packet->pos == kLastOfGop;
+  const bool last_of_piece = packet->pos == kLastOfPiece;
   packet->pos = -1;
-  seams_->OnPicture(packet->pts, packet->size, last_of_unit);
+  seams_->OnPicture(packet->pts, packet->size, last_of_gop);
   NoteEnd(*packet, video_time_base_);
   GOPMILL_RETURN_IF_ERROR(muxer_->Write(kVideo, std::move(packet)));
   ++frames_muxed_;
   const double pending =
       static_cast<double>(frames_muxed_ - last_flush_frame_) / plan_->grid.fps().ToDouble();
-  if (!last_of_unit && pending < kFragmentSeconds) return OkStatus();
+  const bool has_headers = muxer_->merged() && plan_->target.container != Container::kTs;
+  const double most = last_of_piece ? (has_headers ? kPiecesSeconds : 0) : kFragmentSeconds;
+  if (!last_of_gop && pending < most) return OkStatus();
   last_flush_frame_ = frames_muxed_;
-  return last_of_unit ? muxer_->EndUnit() : muxer_->EndFragment();
+  return last_of_gop ? muxer_->EndUnit() : muxer_->EndFragment();
 }
 
 Status OutputChain::Finish(std::int64_t frames) {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -78,6 +79,7 @@ class OutputChain {
   std::unique_ptr<Interleaver> interleaver_;
   std::unique_ptr<PacketOutput> muxer_;
   std::optional<std::uint64_t> parameter_hash_;
+  std::set<UnitIndex> within_gop_;  // units in the window that end no GOP
   std::int64_t frames_muxed_ = 0;
   std::int64_t last_flush_frame_ = 0;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -51,12 +52,19 @@ SeamLedger::SeamLedger(const SeamTerms& terms, OnSeam on_seam)
   waiting_.reserve(kMaxPictureReorder + 1);
 }
 
-void SeamLedger::OnPlanned(UnitIndex unit, std::int64_t first_frame, std::int64_t end_frame) {
-  units_[unit] = {.first_frame = first_frame, .end_frame = end_frame, .hash = 0};
+void SeamLedger::OnPlanned(UnitIndex unit, std::int64_t first_frame, std::int64_t end_frame,
+                           bool begins_gop) {
+  if (begins_gop) {
+    units_[unit] = {.first_frame = first_frame, .end_frame = end_frame, .hash = 0};
+  } else {
+    units_.rbegin()->second.end_frame = end_frame;
+  }
 }
 
 void SeamLedger::OnParameterSets(UnitIndex unit, std::uint64_t hash) {
-  if (const auto found = units_.find(unit); found != units_.end()) found->second.hash = hash;
+  if (const auto behind = units_.upper_bound(unit); behind != units_.begin()) {
+    std::prev(behind)->second.hash = hash;
+  }
 }
 
 std::int64_t SeamLedger::TicksOf(std::int64_t frame) const {
@@ -66,6 +74,7 @@ std::int64_t SeamLedger::TicksOf(std::int64_t frame) const {
 // The first picture of a unit is the first one shown: a key frame without leading pictures.
 void SeamLedger::BeginUnit(std::int64_t pts) {
   in_unit_ = true;
+  current_ = units_.begin()->first;
   unit_frames_ = 0;
   seam_ = {.unit = current_,
            .frame = units_[current_].first_frame,
@@ -155,7 +164,6 @@ void SeamLedger::EndUnit() {
     on_seam_(seam_);
   }
   units_.erase(current_);
-  current_.value += 1;
   in_unit_ = false;
 }
 

@@ -3,7 +3,8 @@
 // The seam certificate of a stream: for every join of two units, what a viewer could notice there,
 // measured on the packets as they are given to the muxer. It proves the stream; it steers nothing.
 //
-// A join lies in front of each unit but the first. Its record is complete when the unit behind it
+// A join lies in front of each unit but the first; units that are pieces of one GOP count as one,
+// and have the number of the first. Its record is complete when the unit behind it
 // has been sent whole. Faults in front of the first join and behind the last record are in the
 // totals, which hold everything.
 //
@@ -106,9 +107,10 @@ class SeamLedger {
   using OnSeam = std::function<void(const Seam&)>;
   SeamLedger(const SeamTerms& terms, OnSeam on_seam);
 
-  // In the order of the units.
-  void OnPlanned(UnitIndex unit, std::int64_t first_frame, std::int64_t end_frame);
-  // Before the unit's last picture is sent.
+  // In the order of the units; one that begins no GOP goes on with the one before.
+  void OnPlanned(UnitIndex unit, std::int64_t first_frame, std::int64_t end_frame,
+                 bool begins_gop = true);
+  // Before the last picture of its GOP is sent.
   void OnParameterSets(UnitIndex unit, std::uint64_t hash);
   // A picture as sent, in coding order; pts in ticks of the video time base.
   void OnPicture(std::int64_t pts, std::int64_t bytes, bool last_of_unit);

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <utility>
 
+#include "media/unit_planner.h"
+
 namespace gopmill {
 namespace {
 
@@ -42,7 +44,8 @@ Status StreamAdmission::Admit(StreamId stream, const StreamPlan& plan, std::uint
   }
   const double fps = plan.target.fps.ToDouble();
   const double frame = ToSeconds(demand_.FrameTime(plan));
-  const double unit = plan.target.unit_seconds > 0 ? plan.target.unit_seconds : kUnitSeconds;
+  double unit = plan.target.unit_seconds > 0 ? plan.target.unit_seconds : kUnitSeconds;
+  if (plan.low_delay) unit = kLivePieceSeconds;
   const StreamNeed need{.service_class = service_class,
                         .real_time = real_time,
                         .cores = frame * fps,

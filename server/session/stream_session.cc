@@ -66,6 +66,7 @@ StreamSession::StreamSession(SessionSpec spec, Scheduler& scheduler, std::uint16
                                          WindowUnits(spec_.limits, scheduler))),
       sink_output_(*spec_.sink, std::move(spec_.mux), stop_.get_token(),
                    [this] { NoteFirstByte(); }) {
+  if (spec_.sink->packets() != nullptr) spec_.request.reorders = false;
   if (!spec_.open_packets) {
     spec_.open_packets = FileOpener(std::move(spec_.open), spec_.request.audio_track.value_or(0));
   }
@@ -215,8 +216,9 @@ Status StreamSession::On(UnitPlanned letter) {
   const UnitSpec& spec = letter.unit->spec;
   ++units_left_;
   records_[spec.index] = {
-      .window_bytes = WindowBytes(*letter.unit, *plan_),
+      .room = WindowRoom(*letter.unit, *plan_),
       .media_seconds = static_cast<double>(spec.first_frame) / plan_->grid.fps().ToDouble(),
+      .length_seconds = static_cast<double>(spec.frame_count()) / plan_->grid.fps().ToDouble(),
       .finished = {},
       .job = {},
       .read = letter.read,
@@ -259,7 +261,7 @@ Status StreamSession::On(RunReady letter) {
 Status StreamSession::Submit(const std::shared_ptr<const UnitInput>& unit, RunState run) {
   // The first unit decodes and encodes frame by frame, so that the first byte is early.
   const bool hurry = unit->spec.index.value == 0 || scheduler_.worker_count() == 1;
-  const Effort effort = degradation_.effort();
+  const Effort effort = EffortOf(unit->spec);
   const TimePoint ordered = SteadyNow();
   UnitOrder order{.stream = spec_.id,
                   .task = {.plan = plan_,
@@ -290,6 +292,18 @@ Status StreamSession::Submit(const std::shared_ptr<const UnitInput>& unit, RunSt
     record->second.effort = effort;
   }
   return OkStatus();
+}
+
+// A GOP is made with one effort, so that it can be made again.
+Effort StreamSession::EffortOf(const UnitSpec& unit) {
+  const auto begun = gop_efforts_.find(unit.gop_frame());
+  const Effort effort = begun == gop_efforts_.end() ? degradation_.effort() : begun->second;
+  if (unit.ends_gop) {
+    gop_efforts_.erase(unit.gop_frame());
+  } else {
+    gop_efforts_[unit.gop_frame()] = effort;
+  }
+  return effort;
 }
 
 // A live source gives the next unit when this one has been shown: until then it has to be done.
@@ -355,17 +369,22 @@ void StreamSession::LearnDemand(const UnitEnded& ended) {
   const JobReport& report = ended.report;
   const UnitRecord& record = records_.at(report.unit.index);
   // What a unit costs that is not made as it was asked for says nothing of the others.
-  if (spec_.admission && record.effort == Effort::kFull) {
+  if (spec_.admission && record.effort == Effort::kFull && report.attempt == 0) {
     spec_.admission->OnUnit(spec_.id, *plan_, report.cpu, report.opening, record.job.frames,
                             ended.stats.renditions == 1);
   }
   if (!spec_.degrades || report.unit.index.value == 0) return;
-  const bool late = report.finished > record.job.deadline;
-  if (!degradation_.OnFinished(record.ordered, report.finished, late)) return;
+  if (!degradation_.OnUnit({.effort = record.effort,
+                            .submitted = record.ordered,
+                            .due = record.job.deadline,
+                            .finished = report.finished,
+                            .media = FromSeconds(record.length_seconds)})) {
+    return;
+  }
   const Effort effort = degradation_.effort();
-  spdlog::warn("stream {} ({}): {}, its units are made with effort {}", spec_.id.value,
-               spec_.source_name, late ? "the machine does not keep up" : "the machine keeps up",
-               Name(effort));
+  spdlog::warn(
+      "stream {} ({}): {}, its units are made with effort {}", spec_.id.value, spec_.source_name,
+      degradation_.late() ? "the machine does not keep up" : "the machine keeps up", Name(effort));
   if (spec_.admission) spec_.admission->OnEffort(spec_.id, effort);
   const MutexLock lock(mutex_);
   stats_.effort = effort;
@@ -397,7 +416,7 @@ void StreamSession::OnReleased(UnitIndex unit) {
     stats_.order.OnReleased(now, record->second.media_seconds);
   }
   if (spec_.observer) spec_.observer->OnReleased({spec_.id, unit}, now);
-  mailbox_->Release(record->second.window_bytes);
+  mailbox_->Release(record->second.room);
   records_.erase(record);
   --units_left_;
 }

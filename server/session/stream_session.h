@@ -106,6 +106,7 @@ class StreamSession {
   Status On(UnitEnded letter);
 
   Status Submit(const std::shared_ptr<const UnitInput>& unit, RunState run);
+  Effort EffortOf(const UnitSpec& unit);
   Status EndIfComplete();
   void OnReleased(UnitIndex unit);
   void NoteFirstByte();
@@ -114,8 +115,8 @@ class StreamSession {
   [[nodiscard]] TimePoint DeadlineOf(const UnitSpec& unit) const;
 
   struct UnitRecord {  // a unit in the window
-    std::size_t window_bytes = 0;
-    double media_seconds = 0;
+    WindowShare room;
+    double media_seconds = 0, length_seconds = 0;
     TimePoint finished;
     JobSpec job;  // once submitted
     TimePoint ordered{};
@@ -137,6 +138,7 @@ class StreamSession {
   std::shared_ptr<const StreamPlan> plan_;
   std::shared_ptr<const EncoderSpec> encoder_, faster_encoder_;
   Degradation degradation_;
+  std::map<std::int64_t, Effort> gop_efforts_;  // of GOPs that go on, by their first frame
   std::map<UnitIndex, UnitRecord> records_;
   std::map<UnitIndex, std::shared_ptr<const UnitInput>> chained_;  // planned, waiting for their run
   std::map<UnitIndex, RunState> runs_;  // handed on, waiting for the unit (by its index)

@@ -12,9 +12,10 @@ namespace {
 // Numbers a unit's packets and posts them.
 class Poster : public UnitOutput {
  public:
-  Poster(Mailbox& mailbox, UnitIndex unit) : mailbox_(mailbox), unit_(unit) {}
+  Poster(Mailbox& mailbox, const UnitSpec& unit)
+      : mailbox_(mailbox), unit_(unit.index), first_gop_(unit.gop_frame() == 0) {}
   void OnEncoder(std::shared_ptr<const AVCodecParameters> parameters) override {
-    if (unit_.value == 0) mailbox_.Post(EncoderOpened{std::move(parameters)});
+    if (first_gop_) mailbox_.Post(EncoderOpened{std::move(parameters)});
   }
   void OnPacket(av::Packet packet) override {
     mailbox_.Post(PacketCoded{.unit = unit_, .place = place_++, .packet = std::move(packet)});
@@ -26,15 +27,19 @@ class Poster : public UnitOutput {
  private:
   Mailbox& mailbox_;
   const UnitIndex unit_;
+  const bool first_gop_;
   std::int64_t place_ = 0;
 };
 
-// The selector can be used once; a second run decodes from the history.
+// Selector and encoder can be used once; a second run makes them anew from the history.
 UnitTask Attempt(UnitTask& task) {
   return {.plan = task.plan,
           .encoder = task.encoder,
           .input = task.input,
-          .run = {.selector = std::move(task.run.selector), .history = task.run.history},
+          .run = {.selector = std::move(task.run.selector),
+                  .history = task.run.history,
+                  .gop = std::move(task.run.gop),
+                  .gop_packets = task.run.gop_packets},
           .decode_ahead_bytes = task.decode_ahead_bytes,
           .frame_step = task.frame_step};
 }
@@ -56,7 +61,7 @@ Result<std::vector<UnitStats>> UnitJob::Transcode(ContextCache& cache) {
   std::vector<std::unique_ptr<Poster>> posters;
   std::vector<UnitRendition> renditions;
   for (UnitOrder& order : orders_) {
-    posters.push_back(std::make_unique<Poster>(*order.mailbox, order.task.input->spec.index));
+    posters.push_back(std::make_unique<Poster>(*order.mailbox, order.task.input->spec));
     renditions.push_back({Attempt(order.task), order.stop, posters.back().get()});
   }
   return TranscodeTogether(renditions, cache);

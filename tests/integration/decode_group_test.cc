@@ -21,19 +21,25 @@ using testing::Each;
 using testing::ElementsAreArray;
 
 const std::vector<std::string> kLadder = {
-    "width=256 height=144 bitrate=300k maxrate=400k bufsize=400k preset=ultrafast acodec=none",
+    "width=256 height=144 bitrate=300k maxrate=500k bufsize=500k preset=ultrafast acodec=none",
     "width=192 height=108 bitrate=150k preset=ultrafast acodec=none",
     "width=128 height=72 crf=30 preset=ultrafast acodec=none",
 };
 constexpr const char* kHalfSecondUnits = " unit=0.5 duration=4";
 
+struct LadderCase {
+  const char* movie;
+  bool whole_units;  // or pieces, since the tee is a live source
+};
+
 // The streams of a ladder, which read one source.
 class Ladder {
  public:
-  Ladder(Engine& engine, const std::string& movie, std::shared_ptr<DecodeGroup> group,
+  Ladder(Engine& engine, const LadderCase& wanted, std::shared_ptr<DecodeGroup> group,
          const OnWrite& first_on_write = {})
       : tee_(std::make_shared<PacketTee>(
-            [movie](const std::stop_token& stop) -> Result<std::unique_ptr<PacketSource>> {
+            [movie = std::string(wanted.movie)](
+                const std::stop_token& stop) -> Result<std::unique_ptr<PacketSource>> {
               UniqueFd file(open(MoviePath(movie).c_str(), O_RDONLY | O_CLOEXEC));
               GOPMILL_ASSIGN_OR_RETURN(auto source, Source::Open(std::move(file), stop));
               return std::unique_ptr<PacketSource>(std::move(source));
@@ -41,10 +47,11 @@ class Ladder {
             kLadder.size(), std::make_shared<LiveClock>())) {
     for (std::size_t i = 0; i < kLadder.size(); ++i) {
       streams_.push_back(std::make_unique<TestStream>(
-          engine, i, movie, kLadder[i] + kHalfSecondUnits, i == 0 ? first_on_write : OnWrite(),
-          [&](SessionSpec& spec) {
+          engine, i, wanted.movie, kLadder[i] + kHalfSecondUnits,
+          i == 0 ? first_on_write : OnWrite(), [&](SessionSpec& spec) {
             spec.group = group;
             spec.member = i;
+            spec.request.whole_units = wanted.whole_units;
             spec.limits.window_units = 2;  // later units are planned when earlier ones are done
             spec.open_packets = [tee = tee_, i](const std::stop_token& stop) {
               return tee->Open(i, stop);
@@ -77,7 +84,7 @@ std::vector<StreamState> States(const std::vector<Outcome>& outcomes) {
 }
 
 // Closed GOPs, runs of chained units, open GOPs.
-class DecodeGroupTest : public testing::TestWithParam<const char*> {
+class DecodeGroupTest : public testing::TestWithParam<LadderCase> {
  protected:
   std::unique_ptr<Engine> engine = MakeEngine("hearth", 2);
 };
@@ -106,8 +113,8 @@ TEST_P(DecodeGroupTest, DividedWhereOneWorkerIsNotEnoughAndTheSameBytes) {
   const auto divided = Ladder(*engine, GetParam(), group).Finish();
   EXPECT_THAT(States(divided), Each(StreamState::kDone));
   EXPECT_THAT(Hashes(divided), ElementsAreArray(Hashes(alone)));
-  if (GetParam() != std::string_view("ref-talk.mpg")) return;
-  // Each unit begins a run, and there are two workers: the largest decodes for itself.
+  if (GetParam().movie != std::string_view("ref-talk.mpg")) return;
+  // Each GOP begins a run, and there are two workers: the largest decodes for itself.
   EXPECT_GT(divided[0].snapshot.selection.decoded, 0);
   EXPECT_GT(divided[1].snapshot.selection.decoded, 0);
   EXPECT_GT(divided[1].snapshot.decoded_elsewhere, 0) << "from the start they were together";
@@ -127,13 +134,16 @@ TEST_P(DecodeGroupTest, NobodyWaitsForAStreamThatWasCancelled) {
   EXPECT_EQ(engine->scheduler().Stats().waiting_units, 0U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Sources, DecodeGroupTest,
-                         testing::Values("ref-talk.mpg", "modern-720p.mp4", "open-gop-480p.ts"),
-                         [](const auto& source) {
-                           std::string name = source.param;
-                           std::erase_if(name, [](char c) { return std::isalnum(c) == 0; });
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Sources, DecodeGroupTest,
+    testing::Values(LadderCase{"ref-talk.mpg", true}, LadderCase{"modern-720p.mp4", true},
+                    LadderCase{"open-gop-480p.ts", true}, LadderCase{"ref-talk.mpg", false},
+                    LadderCase{"modern-720p.mp4", false}, LadderCase{"open-gop-480p.ts", false}),
+    [](const auto& source) {
+      std::string name = source.param.movie;
+      std::erase_if(name, [](char c) { return std::isalnum(c) == 0; });
+      return name + (source.param.whole_units ? "" : "InPieces");
+    });
 
 }  // namespace
 }  // namespace gopmill::test

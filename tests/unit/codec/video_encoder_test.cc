@@ -312,6 +312,14 @@ TEST(VideoEncoder, ParameterSetsDoNotDependOnTheRateOfTheUnit) {
   }
 }
 
+void ExpectSameParameterSets(const EncoderSpec& a, const EncoderSpec& b) {
+  const auto left = VideoEncoder::Open(a);
+  const auto right = VideoEncoder::Open(b);
+  ASSERT_TRUE(left.ok() && right.ok());
+  EXPECT_EQ(ParameterSetHash((*left)->context()), ParameterSetHash((*right)->context()));
+  EXPECT_EQ((*left)->reorder_delay(), (*right)->reorder_delay());
+}
+
 TEST(VideoEncoder, ParameterSetsDoNotDependOnTheEffort) {
   const Scene scene;
   for (const VideoCodec codec : kAllCodecs) {
@@ -322,12 +330,61 @@ TEST(VideoEncoder, ParameterSetsDoNotDependOnTheEffort) {
         EncoderSpec spec = SpecFor(codec, scene);
         spec.preset = static_cast<Preset>(preset);
         spec.profile = profile;
-        const auto full = VideoEncoder::Open(spec);
-        const auto faster = VideoEncoder::Open(WithLessSearch(spec));
-        ASSERT_TRUE(full.ok() && faster.ok());
-        EXPECT_EQ(ParameterSetHash((*full)->context()), ParameterSetHash((*faster)->context()));
-        EXPECT_EQ((*full)->reorder_delay(), (*faster)->reorder_delay());
+        ExpectSameParameterSets(spec, WithLessSearch(spec));
+        if (codec != VideoCodec::kH264) continue;
+        spec.low_delay = true;
+        for (const bool reorders : {true, false}) {
+          spec.reorders = reorders;
+          ExpectSameParameterSets(spec, WithLessSearch(spec));
+        }
       }
+    }
+  }
+}
+
+TEST(VideoEncoder, LowDelayReordersNothingWhereItIsAskedNotToOrTheProfileForbidsIt) {
+  const Scene scene;
+  EncoderSpec spec = SpecFor(VideoCodec::kH264, scene);
+  spec.low_delay = true;
+  const auto delay = [](const EncoderSpec& each) {
+    const auto encoder = VideoEncoder::Open(each);
+    EXPECT_TRUE(encoder.ok());
+    return (*encoder)->reorder_delay();
+  };
+  EXPECT_EQ(delay(spec), 1) << "two B frames, neither of which is a reference";
+  EncoderSpec plain = spec;
+  plain.reorders = false;
+  EXPECT_EQ(delay(plain), 0);
+  EncoderSpec baseline = spec;
+  baseline.profile = Profile::kBaseline;
+  const auto encoder = VideoEncoder::Open(baseline);
+  ASSERT_TRUE(encoder.ok());
+  EXPECT_EQ((*encoder)->reorder_delay(), 0);
+  // Behind a start code of four bytes and the head of the parameter set.
+  ASSERT_GT((*encoder)->context().extradata_size, 5);
+  EXPECT_EQ((*encoder)->context().extradata[5], FF_PROFILE_H264_BASELINE);
+}
+
+// A frame leaves when two more have come, or at once.
+TEST(VideoEncoder, LowDelayHoldsTwoFramesAtMost) {
+  const Scene scene;
+  for (const bool reorders : {true, false}) {
+    EncoderSpec spec = SpecFor(VideoCodec::kH264, scene);
+    spec.low_delay = true;
+    spec.reorders = reorders;
+    auto encoder = VideoEncoder::Open(spec);
+    ASSERT_TRUE(encoder.ok());
+    (*encoder)->SetBitrate(200'000, 30);
+    int packets = 0;
+    for (int n = 0; n < 30; ++n) {
+      const av::Frame frame = MakeFrame(scene, n);
+      ASSERT_TRUE((*encoder)->Send(frame.get()).ok());
+      const av::Packet packet = av::NewPacket();
+      while ((*encoder)->Receive(*packet).value()) {
+        ++packets;
+        av_packet_unref(packet.get());
+      }
+      EXPECT_GE(packets, n + 1 - (reorders ? 2 : 0)) << n;
     }
   }
 }

@@ -44,8 +44,9 @@ class Order {
   static std::vector<std::string> Names(const std::vector<Reorderer::Released>& out) {
     std::vector<std::string> names;
     for (const auto& item : out) {
-      names.push_back(std::to_string(item.unit.value) + "." +
-                      std::to_string(item.packet->pts - item.unit.value * 100) +
+      const std::string place =
+          item.packet ? std::to_string(item.packet->pts - item.unit.value * 100) : "none";
+      names.push_back(std::to_string(item.unit.value) + "." + place +
                       (item.last_of_unit ? "!" : ""));
     }
     return names;
@@ -89,6 +90,14 @@ TEST(Reorderer, RetriedUnitIsDeliveredOnce) {
   EXPECT_THAT(order.End(0, 3), ElementsAre("0.2!"));
   EXPECT_THAT(order.Packet(0, 3), IsEmpty()) << "late duplicate of a unit that is gone";
   EXPECT_TRUE(order.status.ok());
+}
+
+TEST(Reorderer, UnitWithoutPacketsHasItsPlace) {
+  Order order;
+  EXPECT_THAT(order.End(1, 0), IsEmpty());
+  order.Packet(0, 0);
+  EXPECT_THAT(order.End(0, 1), ElementsAre("0.0!", "1.none!"));
+  EXPECT_THAT(order.End(2, 0), ElementsAre("2.none!"));
 }
 
 TEST(Reorderer, MissingPacketIsAnError) {

@@ -77,6 +77,26 @@ TEST(SeamLedger, CleanStreamHasAJoinLessThanUnitsAndNoViolation) {
   EXPECT_THAT(SeamFindings(totals), IsEmpty());
 }
 
+TEST(SeamLedger, PiecesOfAGopAreOneUnit) {
+  Stream stream;
+  for (int gop = 0; gop < 3; ++gop) {
+    const int first = 3 * gop;  // the number of its first piece
+    stream.ledger.OnPlanned(UnitIndex{first}, 10 * gop, 10 * gop + 4);
+    stream.ledger.OnPlanned(UnitIndex{first + 1}, 10 * gop + 4, 10 * gop + 8, false);
+    stream.ledger.OnPlanned(UnitIndex{first + 2}, 10 * gop + 8, 10 * gop + 10, false);
+    std::vector<std::int64_t> pts = {0, 3, 1, 2, 6, 4, 5, 9, 7, 8};
+    for (std::int64_t& each : pts) each += 10 * gop;
+    stream.Send(first + 2, pts);
+  }
+  const SeamTotals& totals = stream.ledger.totals();
+  EXPECT_EQ(totals.units, 3);
+  EXPECT_EQ(totals.violations(), 0);
+  ASSERT_EQ(stream.seams.size(), 2U);
+  EXPECT_EQ(stream.seams[1].unit, UnitIndex{6});
+  EXPECT_EQ(stream.seams[1].frame, 20);
+  EXPECT_EQ(stream.seams[1].parameter_hash, 7U);
+}
+
 TEST(SeamLedger, OffGridTimesOf90KilohertzAreClean) {
   Stream stream({.fps = {24000, 1001}, .video_time_base = {1, 90'000}, .video_offset = 1234});
   for (int unit = 0; unit < 3; ++unit) {

@@ -19,8 +19,13 @@ class DegradationTest : public ::testing::Test {
     for (int i = 0; i < count; ++i) {
       const TimePoint submitted = now_;
       now_ += kUnit;
-      ladder_.OnFinished(submitted, now_, late);
+      Made(submitted, late, ladder_.effort());
     }
+  }
+  bool Made(TimePoint submitted, bool late, Effort effort, Duration media = kUnit) {
+    const TimePoint due = now_ + std::chrono::milliseconds(late ? -1 : 1);
+    return ladder_.OnUnit(
+        {.effort = effort, .submitted = submitted, .due = due, .finished = now_, .media = media});
   }
   [[nodiscard]] std::string effort() const { return Name(ladder_.effort()); }
 
@@ -54,7 +59,8 @@ TEST_F(DegradationTest, LeavesOutAStepThatTheEncoderDoesNotHave) {
 TEST_F(DegradationTest, UnitsFromBeforeAStepDoNotCount) {
   Units(3, true);
   for (int i = 0; i < 10; ++i) {
-    EXPECT_FALSE(ladder_.OnFinished(now_ - 5 * kUnit, now_, true));
+    EXPECT_FALSE(Made(now_ - 5 * kUnit, true, Effort::kFull));
+    EXPECT_FALSE(Made(now_ - 5 * kUnit, true, Effort::kFaster)) << "submitted before the step";
   }
   EXPECT_EQ(effort(), "faster");
 }
@@ -102,6 +108,24 @@ TEST_F(DegradationTest, AStepUpThatHeldIsForgotten) {
   Units(3, true);
   Units(20, false);
   EXPECT_EQ(effort(), "full");
+}
+
+// A piece of a GOP may wait for another stream's key frame: half a second is judged at a time.
+TEST_F(DegradationTest, ShortUnitsAreJudgedTogether) {
+  constexpr std::chrono::milliseconds kPiece{50}, kOver{20};
+  const auto piece = [&](Duration over) {
+    const TimePoint submitted = now_;
+    now_ += kPiece;
+    return ladder_.OnUnit({.effort = ladder_.effort(),
+                           .submitted = submitted,
+                           .due = now_ - over,
+                           .finished = now_,
+                           .media = kPiece});
+  };
+  for (int i = 0; i < 99; ++i) EXPECT_FALSE(piece(i % 2 == 0 ? kOver : -kOver - kOver));
+  int steps = 0;
+  for (int i = 0; i < 3 * 9; ++i) steps += piece(i % 3 == 0 ? -kOver : kOver) ? 1 : 0;
+  EXPECT_EQ(steps, 1) << "three times half a second";
 }
 
 }  // namespace

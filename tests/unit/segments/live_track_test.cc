@@ -67,7 +67,7 @@ TEST_F(LiveTrackTest, ListsWholeSegmentsAndThePartsBehindThem) {
   AddParts(1);
   const std::string text = Playlist();
   EXPECT_THAT(text, HasSubstr("#EXT-X-TARGETDURATION:2\n"));
-  EXPECT_THAT(text, HasSubstr("PART-HOLD-BACK=2.00000\n#EXT-X-PART-INF:PART-TARGET=0.50000\n"));
+  EXPECT_THAT(text, HasSubstr("PART-HOLD-BACK=1.50100\n#EXT-X-PART-INF:PART-TARGET=0.50000\n"));
   EXPECT_THAT(text, HasSubstr("#EXT-X-MEDIA-SEQUENCE:0\n#EXT-X-DISCONTINUITY-SEQUENCE:0\n"));
   EXPECT_THAT(text, HasSubstr("#EXT-X-MAP:URI=\"v0-init.mp4?version=1\"\n"
                               "#EXT-X-PROGRAM-DATE-TIME:1970-01-01T00:00:00.000Z\n"
