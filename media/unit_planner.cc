@@ -145,7 +145,7 @@ void UnitPlanner::DivideIfLong(std::int64_t end_frame, std::int64_t end_packet,
     const std::int64_t frames = end_frame - unit_frame_;
     const std::int64_t gop_left = gop_frame_ + Frames(options_.gop_seconds) - unit_frame_;
     const std::int64_t most = in_pieces() ? std::min(longest, gop_left) : longest;
-    if (frames <= most || (in_pieces() && frames <= gop_left + whole)) return;
+    if (frames <= most || (in_pieces() && frames <= most + whole)) return;
     const std::int64_t pieces = (frames + longest - 1) / longest;
     std::int64_t cut = unit_frame_ + (options_.live ? whole : frames / pieces);
     if (in_pieces()) cut = unit_frame_ + most;

@@ -35,6 +35,10 @@ Setting ReadSetting(Bytes& in) {
                      .bitrate = in.Below(2) * 500'000,
                      .live = in.Below(4) == 1,
                      .reorder_delay = static_cast<int>(in.Below(5))};
+  if (setting.options.live && in.Below(2) == 1) {
+    setting.options.gop_seconds = std::max(0.2, setting.options.unit_seconds);
+    setting.options.unit_seconds = kLivePieceSeconds;
+  }
   if (in.Below(4) == 1) setting.options.frame_limit = 1 + in.Below(500);
   return setting;
 }
@@ -56,9 +60,22 @@ class Follower {
       if (setting_.options.frame_limit >= 0) {
         Require(unit.end_frame <= setting_.options.frame_limit);
       }
+      TakeGop(unit);
       end_ = unit.end_frame;
       run_ended_ = unit.ends_run;
     }
+  }
+  // Pieces of one GOP follow each other, and it is no longer than it shall be.
+  void TakeGop(const UnitSpec& unit) {
+    Require(unit.begins_gop() == gop_ended_);
+    if (gop_ended_) gop_frame_ = unit.first_frame;
+    Require(unit.gop_frame() == gop_frame_);
+    gop_ended_ = unit.ends_gop;
+    Require(unit.ends_gop || !unit.ends_run);
+    const double gop = setting_.options.gop_seconds;
+    if (gop <= 0) return Require(unit.ends_gop);
+    const double most = (gop + kLivePieceSeconds) * setting_.fps.ToDouble() + 2;
+    Require(static_cast<double>(unit.end_frame - gop_frame_) <= most);
   }
   void Forget(std::int64_t oldest) {
     Require(oldest >= oldest_);
@@ -71,12 +88,13 @@ class Follower {
     return std::max(longest * setting_.fps.ToDouble() + 3, 2.0 * kFewestDivided + 3);
   }
   [[nodiscard]] std::int64_t end() const { return end_; }
-  [[nodiscard]] bool run_ended() const { return run_ended_; }
+  [[nodiscard]] bool run_ended() const { return run_ended_ && gop_ended_; }
 
  private:
   const Setting& setting_;
   std::int64_t count_ = 0, end_ = 0, oldest_ = 0;
-  bool run_ended_ = true;
+  bool run_ended_ = true, gop_ended_ = true;
+  std::int64_t gop_frame_ = 0;
 };
 
 void ReadTimes(Bytes& in, AVPacket& packet, std::int64_t& clock) {
