@@ -153,6 +153,10 @@ std::size_t PassTogether::Room() const {
 
 // Each has its share of the decoding time.
 Status PassTogether::Decode() {
+  if (again_ && next_ == spec_.first_frame) {  // what was before has been counted
+    selector_.ResetCounts();
+    for (Member* member : members_) member->stats.concealed = 0;
+  }
   const TimePoint begin = SteadyNow();
   GOPMILL_ASSIGN_OR_RETURN(const FrameSelector::Selected selected, selector_.Select(next_));
   const Duration took = (SteadyNow() - begin) / static_cast<std::int64_t>(members_.size());

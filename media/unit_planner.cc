@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace gopmill {
 namespace {
@@ -56,13 +57,20 @@ void UnitPlanner::Push(const PacketMeta& packet, std::vector<UnitSpec>& out) {
     bytes_since_access_ = 0;
   }
   bytes_since_access_ += packet.bytes;
-  const auto later = [&](const Seen& s) { return s.pts > packet.pts; };
-  reordered_ = std::max<std::int64_t>(reordered_, std::ranges::count_if(seen_, later));
+  if (options_.live) NoteReordering(packet);
   seen_.push_back({packet.pts, packet.bytes});
   latest_pts_ = std::max(latest_pts_.value_or(packet.pts), packet.pts);
   const SourceTicks end = packet.pts + (packet.duration > 0 ? packet.duration : nominal_duration_);
   latest_end_ = std::max(latest_end_.value_or(end), end);
   if (options_.unit_seconds > 0 && !pending_) SplitIfLong(out);
+}
+
+// Forgotten after two GOPs, in case that it was a disorder of the source's.
+void UnitPlanner::NoteReordering(const PacketMeta& packet) {
+  constexpr std::int64_t kMost = 16;  // H.264 and HEVC
+  if (packet.access == RandomAccess::kClosed) reordered_before_ = std::exchange(reordered_, 0);
+  const auto later = [&](const Seen& s) { return s.pts > packet.pts; };
+  reordered_ = std::clamp<std::int64_t>(std::ranges::count_if(seen_, later), reordered_, kMost);
 }
 
 void UnitPlanner::OnRandomAccess(const PacketMeta& packet, std::int64_t number,
@@ -124,7 +132,8 @@ void UnitPlanner::SplitIfLong(std::vector<UnitSpec>& out) {
     const SourceTicks latest = grid_.LatestPts(in_pieces() ? cut - 1 : cut);
     const auto behind =
         std::count_if(seen_.begin(), seen_.end(), [&](const Seen& s) { return s.pts > latest; });
-    const std::int64_t held = std::max<std::int64_t>(options_.reorder_delay, reordered_);
+    const std::int64_t held =
+        std::max({std::int64_t{options_.reorder_delay}, reordered_, reordered_before_});
     if (behind < (options_.live ? held + 1 : kReorderSlack)) return;
     if (grid_.FrameCount(*latest_end_) <= cut) return;  // it might be the last one
     Emit(cut, packets_, false, out);
@@ -152,6 +161,8 @@ void UnitPlanner::DivideIfLong(std::int64_t end_frame, std::int64_t end_packet,
     Emit(cut, end_packet, false, out);
     if (!done_) out.back().run_fed = true;
     StartUnit(cut, end_packet, CutKind::kChained);
+    // Where a GOP begins with what is left, its end is known.
+    if (gop_frame_ == cut) gop_frames_ = std::min(gop_frames_, end_frame - cut);
   }
 }
 

@@ -101,6 +101,7 @@ class UnitPlanner {
   void Emit(std::int64_t end_frame, std::int64_t end_packet, bool ends_run,
             std::vector<UnitSpec>& out);
   void StartUnit(std::int64_t frame, std::int64_t packet, CutKind cut);
+  void NoteReordering(const PacketMeta& packet);
   void BeginGop(std::int64_t frame);
   [[nodiscard]] bool in_pieces() const { return options_.gop_seconds > 0; }
   std::int64_t Budget(const UnitSpec& unit);
@@ -121,8 +122,9 @@ class UnitPlanner {
   std::int64_t last_access_packet_ = 0;
   std::int64_t bytes_since_access_ = 0;
   std::optional<Pending> pending_;
-  std::vector<Seen> seen_;      // packets of the unit being collected
-  std::int64_t reordered_ = 0;  // most pictures that came before one that is shown before them
+  std::vector<Seen> seen_;  // packets of the unit being collected
+  // Most pictures that came before one that is shown before them; the same of the GOP before.
+  std::int64_t reordered_ = 0, reordered_before_ = 0;
   std::optional<SourceTicks> latest_pts_, latest_end_;
   bool done_ = false;
   // Budget: running totals over the units emitted.

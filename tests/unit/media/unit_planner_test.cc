@@ -322,6 +322,17 @@ TEST(LivePlanner, ALongGopIsDividedAtItsLengthAndTheDecoderGoesOn) {
   }
 }
 
+// With reordering the source's next key picture may come before the end of a GOP has been cut.
+TEST(LivePlanner, TheRestOfASourceGopKnowsHowShortItIs) {
+  Plan plan(InPieces(1, 5));
+  plan.Gop(0, 29).Gop(29, 25);
+  std::vector<std::int64_t> expected;
+  for (const UnitSpec& unit : plan.Units()) {
+    if (unit.begins_gop()) expected.push_back(unit.gop_frames);
+  }
+  EXPECT_THAT(expected, ElementsAre(25, 4, 18)) << "a second, what is left of 29, at least 0.7 s";
+}
+
 TEST(LivePlanner, APieceWaitsForPicturesThatTurnOutToBeReordered) {
   Plan plan(InPieces(10));
   plan.Picture(0, RandomAccess::kClosed);
