@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the measuring scripts share: running and timing programs, finding an ffmpeg, tables."""
+"""What the measuring scripts share: running and timing programs, finding an ffmpeg, tables, delays of pictures."""
 
+import argparse
 import hashlib
 import os
 import platform
@@ -22,6 +23,13 @@ NEWEST_SHA256 = "050d6850601c3b3890bd2b28306f3b842b3daea390a561101174375a1c460bd
 REFERENCE_MOVIES = ["ref-animation.mpg", "ref-street.mpg", "ref-talk.mpg", "ref-patterns.mpg"]
 REFERENCE_TARGETS = [(128, 96, 15, 50_000), (176, 144, 15, 70_000), (352, 288, 26, 100_000),
                      (704, 576, 30, 200_000)]
+
+
+def options_of(text: str) -> argparse.ArgumentParser:
+    """A parser whose help is a script's own description, which begins with "usage: "."""
+    parser = argparse.ArgumentParser(usage=text.removeprefix("usage: ").replace("%", "%%").rstrip())
+    parser.format_help = lambda: text
+    return parser
 
 
 def say(text: str) -> None:
@@ -206,3 +214,21 @@ def newest_ffmpeg() -> str:
     partial.chmod(0o755)
     partial.rename(target)
     return str(target)
+
+
+PACKET = 188  # bytes of MPEG-TS
+
+
+def picture_time(packet):
+    """PTS of the picture that begins in this packet of a transport stream, in 1/90000 s; None if there is none (ISO 13818-1 section 2.4.3.7)."""
+    at = 5 + packet[4] if packet[3] & 0x20 else 4
+    if not packet[1] & 0x40 or packet[at:at + 3] != b"\0\0\1" or packet[at + 3] & 0xF0 != 0xE0:
+        return None
+    p = packet[at + 9:at + 14]
+    return (p[0] >> 1 & 7) << 30 | p[1] << 22 | p[2] >> 1 << 15 | p[3] << 7 | p[4] >> 1
+
+
+def tell_delays(seconds):
+    ms = sorted(1000 * delay for delay in seconds)
+    print(f"{len(ms)} pictures: median {statistics.median(ms):.0f} ms, 95 % {ms[len(ms) * 95 // 100]:.0f} ms, "
+          f"least {ms[0]:.0f} ms, most {ms[-1]:.0f} ms")

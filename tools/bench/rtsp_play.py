@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the measuring scripts of RTSP share: a server, a stream to publish, and a player's connection."""
+"""What the measuring scripts of live sources share: a server, a stream to publish, and a player's connection by RTSP."""
 
 import os
 import re
@@ -13,10 +13,11 @@ FPS, GOP = 30, 30
 QUERY = "live/in?width=640&height=360&fps=30&bitrate=600k&preset=veryfast&acodec=none"
 
 
-def make_stream(folder, seconds):
+def make_stream(folder, seconds, name="in.mkv", sound=False):
     """640x360, FPS pictures a second, a key frame each GOP pictures."""
-    movie = os.path.join(folder, "in.mkv")
-    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", f"testsrc2=size=640x360:rate={FPS}", "-t", str(seconds),
+    movie = os.path.join(folder, name)
+    tone = ["-f", "lavfi", "-i", "sine=440:sample_rate=48000", "-c:a", "aac"] if sound else []
+    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", f"testsrc2=size=640x360:rate={FPS}", *tone, "-t", str(seconds),
                     "-c:v", "libx264", "-preset", "veryfast", "-tune", "zerolatency", "-g", str(GOP), "-b:v", "1M", movie],
                    check=True)
     return movie
