@@ -28,7 +28,7 @@ class UnitPass {
   using PacketHandler = std::function<void(av::Packet)>;
 
   // `begun`: the GOP that the unit goes on with, or null.
-  Status Open(const PassRate& rate, std::unique_ptr<OpenGop> begun = nullptr);
+  Status Open(const PassRate& rate, std::unique_ptr<OpenGop> begun);
   Result<av::Frame> Make(const FrameSelector::Selected& selected, std::int64_t n);
   Status Encode(const AVFrame& frame, const PacketHandler& on_packet);
   Status Finish(const PacketHandler& on_packet);

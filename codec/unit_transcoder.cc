@@ -292,7 +292,6 @@ Result<std::vector<UnitStats>> TranscodeTogether(std::span<UnitRendition> rendit
   std::vector<UnitStats> stats;
   for (Member* member : members) {
     member->stats.frames = task.input->spec.frame_count();
-    member->stats.packets = member->verdict.packets();
     member->stats.renditions = static_cast<int>(members.size());
     stats.push_back(member->stats);
   }

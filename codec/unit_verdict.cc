@@ -38,7 +38,7 @@ UnitVerdict::UnitVerdict(const UnitTask& task, UnitStats& stats, UnitOutput& out
 void UnitVerdict::Add(av::Packet packet) {
   if (judged_) return pass_->Add(std::move(packet));
   stats_.bytes += packet->size;
-  ++packets_;
+  ++stats_.packets;
   output_.OnPacket(std::move(packet));
 }
 
@@ -58,7 +58,7 @@ void UnitVerdict::Release() {
   if (!judged_) return;
   stats_.vbv_violated = best_->vbv_factor() < 1;
   stats_.bytes = best_->bytes;
-  packets_ = static_cast<std::int64_t>(best_->packets.size());
+  stats_.packets = static_cast<std::int64_t>(best_->packets.size());
   for (av::Packet& packet : best_->packets) output_.OnPacket(std::move(packet));
 }
 

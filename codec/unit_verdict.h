@@ -18,7 +18,7 @@ namespace gopmill {
 
 class UnitVerdict {
  public:
-  // All are borrowed. Writes encodes, concealed, bytes and vbv_violated of `stats`.
+  // All are borrowed. Writes encodes, concealed, bytes, packets and vbv_violated of `stats`.
   UnitVerdict(const UnitTask& task, UnitStats& stats, UnitOutput& output);
 
   // Of the pass that runs or comes next.
@@ -28,8 +28,6 @@ class UnitVerdict {
   bool EndPass();
   // When no more pass is needed: gives out what has been held back.
   void Release();
-  // Given out.
-  [[nodiscard]] std::int64_t packets() const { return packets_; }
 
  private:
   struct Pass {
@@ -48,7 +46,6 @@ class UnitVerdict {
   const bool judged_;
   UnitRate rate_;
   std::optional<Pass> pass_, best_;  // the one that runs; the best so far
-  std::int64_t packets_ = 0;
 };
 
 }  // namespace gopmill

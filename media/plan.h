@@ -4,8 +4,8 @@
 //
 // Guarantee: whatever worker, order, retry or machine runs unit k, it takes exactly the output
 // frames [first_frame, end_frame) and yields their packets (of pieces of a GOP: all together do).
-// Nothing in a UnitSpec depends on timing, on the number of
-// workers or on the scheduler; it is a pure function of the source's packets and the target.
+// Nothing in a UnitSpec depends on timing, on the number of workers or on the scheduler; it is a
+// pure function of the source's packets and the target.
 //
 // Thread-safety: safe once made (const).
 #pragma once

@@ -301,16 +301,15 @@ std::string DecimalText(Rational value) {
 }
 
 bool HasLowDelay(const Target& target) {
+  const bool continuous = target.vcodec == VideoCodec::kH264 && target.quality != Quality::kBest;
+  if (!continuous || target.unit_seconds <= 0 || target.whole_units) return false;
+  if (target.maxrate == 0) return true;
   constexpr double kRoom = 1.5;    // over the mean rate, for a GOP that is dearer than others
   constexpr double kBuffer = 0.5;  // seconds, so that a key frame fits
-  const bool steered =
-      target.rate_mode == RateMode::kBitrate &&
-      static_cast<double>(target.bufsize) >= kBuffer * static_cast<double>(target.maxrate);
-  const bool roomy =
-      target.maxrate == 0 || (steered && static_cast<double>(target.maxrate) >=
-                                             kRoom * static_cast<double>(target.bitrate));
-  return target.vcodec == VideoCodec::kH264 && target.quality != Quality::kBest && roomy &&
-         target.unit_seconds > 0 && !target.whole_units;
+  const auto cap = static_cast<double>(target.maxrate);
+  return target.rate_mode == RateMode::kBitrate &&
+         cap >= kRoom * static_cast<double>(target.bitrate) &&
+         static_cast<double>(target.bufsize) >= kBuffer * cap;
 }
 
 }  // namespace gopmill

@@ -90,8 +90,7 @@ void UnitPlanner::OnRandomAccess(const PacketMeta& packet, std::int64_t number,
   double wanted = options_.unit_seconds * kShortest;
   if (next_index_ == 0) wanted = kFirstUnitSeconds / 2;
   if (in_pieces()) wanted = options_.gop_seconds * kShortest;
-  const std::int64_t begin = in_pieces() ? gop_frame_ : unit_frame_;
-  if (!by_gop && !packet.after_gap && frame - begin < Frames(wanted)) return;
+  if (!by_gop && !packet.after_gap && frame - gop_frame_ < Frames(wanted)) return;
   if (packet.access == RandomAccess::kClosed) {
     if (pending_) ResolvePending(number, out);
     if (frame <= unit_frame_) return;
@@ -121,9 +120,7 @@ void UnitPlanner::SplitIfLong(std::vector<UnitSpec>& out) {
   while (!done_) {
     const bool short_first = next_index_ == 0 && !in_pieces();
     std::int64_t length = Frames(short_first ? kFirstUnitSeconds : options_.unit_seconds);
-    if (in_pieces()) {
-      length = std::min(length, gop_frame_ + Frames(options_.gop_seconds) - unit_frame_);
-    }
+    if (in_pieces()) length = std::min(length, GopEnd() - unit_frame_);
     const std::int64_t collected = grid_.FirstFrameShowing(*latest_pts_) - unit_frame_;
     if (collected < (options_.live ? 1 : 2) * length) return;
     const std::int64_t cut = unit_frame_ + length;
@@ -152,12 +149,11 @@ void UnitPlanner::DivideIfLong(std::int64_t end_frame, std::int64_t end_packet,
   const std::int64_t whole = options_.unit_seconds > 0 ? Frames(options_.unit_seconds) : longest;
   while (!done_) {
     const std::int64_t frames = end_frame - unit_frame_;
-    const std::int64_t gop_left = gop_frame_ + Frames(options_.gop_seconds) - unit_frame_;
-    const std::int64_t most = in_pieces() ? std::min(longest, gop_left) : longest;
-    if (frames <= most || (in_pieces() && frames <= most + whole)) return;
-    const std::int64_t pieces = (frames + longest - 1) / longest;
-    std::int64_t cut = unit_frame_ + (options_.live ? whole : frames / pieces);
-    if (in_pieces()) cut = unit_frame_ + most;
+    const std::int64_t most = in_pieces() ? std::min(longest, GopEnd() - unit_frame_) : longest;
+    if (frames <= most + (in_pieces() ? whole : 0)) return;
+    std::int64_t length = frames / ((frames + longest - 1) / longest);
+    if (options_.live) length = in_pieces() ? most : whole;
+    const std::int64_t cut = unit_frame_ + length;
     Emit(cut, end_packet, false, out);
     if (!done_) out.back().run_fed = true;
     StartUnit(cut, end_packet, CutKind::kChained);
@@ -173,7 +169,8 @@ void UnitPlanner::StartUnit(std::int64_t frame, std::int64_t packet, CutKind cut
   if (cut != CutKind::kChained) run_frame_ = frame;
 }
 
-// GOPs are expected to be as long as the one before was, but for one that a gap cut short.
+// Without pieces each unit is one. GOPs are expected to be as long as the one before was, but for
+// one that a gap cut short.
 void UnitPlanner::BeginGop(std::int64_t frame) {
   const std::int64_t most = Frames(options_.gop_seconds);
   const std::int64_t least = Frames(options_.gop_seconds * kShortest);
@@ -196,10 +193,9 @@ void UnitPlanner::Emit(std::int64_t end_frame, std::int64_t end_packet, bool end
                 .end_packet = end_packet,
                 .cut = unit_cut_,
                 .ends_run = ends_run,
-                .gop_offset = in_pieces() ? unit_frame_ - gop_frame_ : 0,
+                .gop_offset = unit_frame_ - gop_frame_,
                 .gop_frames = in_pieces() ? gop_frames_ : 0};
-  const std::int64_t gop_end = gop_frame_ + Frames(options_.gop_seconds);
-  unit.ends_gop = !in_pieces() || ends_run || end_frame >= gop_end;
+  unit.ends_gop = !in_pieces() || ends_run || end_frame >= GopEnd();
   if (unit.ends_gop) BeginGop(end_frame);
   const SourceTicks first_of_next = grid_.LatestPts(end_frame - 1);
   for (const Seen& s : seen_) {

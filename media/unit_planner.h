@@ -103,6 +103,9 @@ class UnitPlanner {
   void StartUnit(std::int64_t frame, std::int64_t packet, CutKind cut);
   void NoteReordering(const PacketMeta& packet);
   void BeginGop(std::int64_t frame);
+  [[nodiscard]] std::int64_t GopEnd() const {  // at the latest
+    return gop_frame_ + Frames(options_.gop_seconds);
+  }
   [[nodiscard]] bool in_pieces() const { return options_.gop_seconds > 0; }
   std::int64_t Budget(const UnitSpec& unit);
   [[nodiscard]] std::int64_t Frames(double seconds) const;

@@ -22,6 +22,12 @@ void Degradation::Step(int by, TimePoint now) {
   late_ = seen_ = 0;
 }
 
+Effort Degradation::ForUnit(std::int64_t gop_frame, bool ends_gop) {
+  const Effort effort = gops_.try_emplace(gop_frame, effort_).first->second;
+  if (ends_gop) gops_.erase(gop_frame);
+  return effort;
+}
+
 // One short unit may well wait for another's key frame: together they must not be late.
 bool Degradation::OnUnit(const Made& unit) {
   if (unit.effort != effort_) {
@@ -36,8 +42,7 @@ bool Degradation::OnUnit(const Made& unit) {
   over_ += unit.finished - unit.due;
   if (media_ < kJudged) return false;
   media_ = {};
-  late_now_ = over_ > Duration::zero();
-  return Judge(begun_, unit.finished, late_now_);
+  return Judge(begun_, unit.finished, over_ > Duration::zero());
 }
 
 bool Degradation::Judge(TimePoint submitted, TimePoint finished, bool late) {

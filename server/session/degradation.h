@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 
 #include "base/clock.h"
 #include "codec/effort.h"
@@ -27,8 +28,10 @@ class Degradation {
   // `has_faster`: the encoder has the step Effort::kFaster.
   explicit Degradation(bool has_faster = true) : has_faster_(has_faster) {}
 
-  // For the unit that is submitted now.
   [[nodiscard]] Effort effort() const { return effort_; }
+  // For the unit that is submitted now, by the first frame of its GOP. A GOP is made with one
+  // effort, so that it can be made again.
+  Effort ForUnit(std::int64_t gop_frame, bool ends_gop);
 
   struct Made {  // a unit that has been finished
     Effort effort = Effort::kFull;
@@ -38,8 +41,6 @@ class Degradation {
   // True when the effort changes by it. Units shorter than kJudged are judged together; those of
   // another effort than the present one say nothing.
   bool OnUnit(const Made& unit);
-  // Whether the unit was, or the ones that were judged last.
-  [[nodiscard]] bool late() const { return late_now_; }
 
  private:
   static constexpr std::chrono::milliseconds kJudged{450};
@@ -52,10 +53,10 @@ class Degradation {
   TimePoint in_time_ = {};   // since when no unit was late
   TimePoint tried_up_ = {};  // the last step up
   Duration patience_ = kFirstPatience;
-  std::uint32_t late_ = 0, seen_ = 0;  // of the newest units one bit each, and how many there are
-  bool late_now_ = false;
-  TimePoint begun_ = {};       // short units, until they are judged
-  Duration media_{}, over_{};  // of them: length; by how much they were late
+  std::uint32_t late_ = 0, seen_ = 0;    // of the newest units one bit each, and how many there are
+  std::map<std::int64_t, Effort> gops_;  // that go on, by their first frame
+  TimePoint begun_ = {};                 // short units, until they are judged
+  Duration media_{}, over_{};            // of them: length; by how much they were late
 };
 
 }  // namespace gopmill

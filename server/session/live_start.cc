@@ -41,12 +41,11 @@ constexpr int kUnitParts = 2, kLeastHoldBack = 3;
 
 // Equally cut for all, so with low delay for all or none.
 Result<std::vector<RenditionTarget>> LiveRenditions(SegmentRequest segments, double part_seconds,
-                                                    const SourceInfo& source, bool& low_delay) {
+                                                    const SourceInfo& source) {
   const RenditionCut by_segment{.unit_seconds = segments.segment_seconds,
                                 .buffer_seconds = kBufferSeconds};
   GOPMILL_ASSIGN_OR_RETURN(auto renditions, ResolveRenditions(segments, by_segment, source));
-  low_delay = std::ranges::all_of(renditions, HasLowDelay, &RenditionTarget::target);
-  if (low_delay) return renditions;
+  if (std::ranges::all_of(renditions, HasLowDelay, &RenditionTarget::target)) return renditions;
   segments.target.whole_units = true;
   const Rational fps = renditions.front().target.fps;
   const double part = static_cast<double>(PartFrames(part_seconds, fps)) / fps.ToDouble();
@@ -126,15 +125,15 @@ Result<std::shared_ptr<LiveSegments::Running>> LiveSegments::Start(const LiveReq
 Result<LiveSetup> LiveSegments::Plan(const LiveRequest& request, const SourceInfo& source,
                                      std::vector<TargetRequest>& wanted) {
   const SegmentRequest& segments = request.segments;
-  bool low_delay = false;
   GOPMILL_ASSIGN_OR_RETURN(const auto renditions,
-                           LiveRenditions(segments, options_.part_seconds, source, low_delay));
+                           LiveRenditions(segments, options_.part_seconds, source));
+  const bool low_delay = HasLowDelay(renditions.front().target);
   const Rational fps = renditions.front().target.fps;
   const double rate = fps.ToDouble();
   LiveSetup setup;
   setup.cut.part_frames = PartFrames(options_.part_seconds, fps);
-  const std::int64_t half_unit = low_delay ? 0 : kUnitParts * setup.cut.part_frames / 2;
   const auto full = std::llround(segments.segment_seconds * rate);
+  const std::int64_t half_unit = kUnitParts * setup.cut.part_frames / 2;
   setup.cut.segment_frames = low_delay ? 1 : std::max<std::int64_t>(full - half_unit, 1);
   setup.terms.part = Rational{setup.cut.part_frames * fps.den, fps.num}.Reduced();
   setup.terms.hold_back_parts = low_delay ? kLeastHoldBack : kUnitParts + 2;

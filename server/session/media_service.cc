@@ -120,8 +120,9 @@ Result<StreamId> MediaService::OpenStream(const std::string& path, const Request
   }
   GOPMILL_RETURN_IF_ERROR(CheckStreamedText(request));
   spec.request = std::move(request);
-  // Who takes coded packets plays them at their own pace.
+  // Who takes coded packets plays them at their own pace, and as they come.
   spec.real_time = spec.real_time || sink->packets() != nullptr;
+  spec.request.reorders = sink->packets() == nullptr;
   spec.sink = std::move(sink);
   return Admit(std::move(spec));
 }

@@ -74,10 +74,10 @@ std::int64_t SeamLedger::TicksOf(std::int64_t frame) const {
 // The first picture of a unit is the first one shown: a key frame without leading pictures.
 void SeamLedger::BeginUnit(std::int64_t pts) {
   in_unit_ = true;
-  current_ = units_.begin()->first;
   unit_frames_ = 0;
-  seam_ = {.unit = current_,
-           .frame = units_[current_].first_frame,
+  const auto& [index, unit] = *units_.begin();
+  seam_ = {.unit = index,
+           .frame = unit.first_frame,
            .frames_planned = totals_.frames_planned,
            .frames_out = totals_.frames_out,
            .pts_gap_us = Rescale(pts - TicksOf(next_frame_), terms_.video_time_base, kMicroseconds),
@@ -133,7 +133,7 @@ void SeamLedger::OnPicture(std::int64_t pts, std::int64_t bytes, bool last_of_un
 }
 
 void SeamLedger::EndUnit() {
-  const Unit unit = units_[current_];
+  const Unit unit = units_.begin()->second;
   // All pictures of a unit have been sent: those still missing leave gaps. (Missing ones at its end
   // are a gap at the next join.)
   while (!waiting_.empty()) {
@@ -158,12 +158,12 @@ void SeamLedger::EndUnit() {
   Mark(seam_, SeamFault::kParameterSets, !same_sets);
   Mark(seam_, SeamFault::kVbv, seam_.vbv_underflows > 0);
   Mark(seam_, SeamFault::kAudio, gaps);
-  if (current_.value > 0) {
+  if (seam_.unit.value > 0) {
     ++totals_.joins;
     totals_.faulty_joins += seam_.faults != 0 ? 1 : 0;
     on_seam_(seam_);
   }
-  units_.erase(current_);
+  units_.erase(units_.begin());
   in_unit_ = false;
 }
 

@@ -4,9 +4,9 @@
 // measured on the packets as they are given to the muxer. It proves the stream; it steers nothing.
 //
 // A join lies in front of each unit but the first; units that are pieces of one GOP count as one,
-// and have the number of the first. Its record is complete when the unit behind it
-// has been sent whole. Faults in front of the first join and behind the last record are in the
-// totals, which hold everything.
+// and have the number of the first. Its record is complete when the unit behind it has been sent
+// whole. Faults in front of the first join and behind the last record are in the totals, which hold
+// everything.
 //
 // Cost: a few comparisons per packet, one record per unit, no allocation per packet in the usual
 // case.
@@ -134,8 +134,7 @@ class SeamLedger {
   const OnSeam on_seam_;
   std::optional<VbvLedger> vbv_;
   SeamTotals totals_;
-  std::map<UnitIndex, Unit> units_;
-  UnitIndex current_{0};  // the unit being sent
+  std::map<UnitIndex, Unit> units_;  // the first one is being sent, or comes next
   bool in_unit_ = false;
   Seam seam_;  // in front of it
   std::int64_t unit_frames_ = 0;

@@ -66,7 +66,6 @@ StreamSession::StreamSession(SessionSpec spec, Scheduler& scheduler, std::uint16
                                          WindowUnits(spec_.limits, scheduler))),
       sink_output_(*spec_.sink, std::move(spec_.mux), stop_.get_token(),
                    [this] { NoteFirstByte(); }) {
-  if (spec_.sink->packets() != nullptr) spec_.request.reorders = false;
   if (!spec_.open_packets) {
     spec_.open_packets = FileOpener(std::move(spec_.open), spec_.request.audio_track.value_or(0));
   }
@@ -261,7 +260,7 @@ Status StreamSession::On(RunReady letter) {
 Status StreamSession::Submit(const std::shared_ptr<const UnitInput>& unit, RunState run) {
   // The first unit decodes and encodes frame by frame, so that the first byte is early.
   const bool hurry = unit->spec.index.value == 0 || scheduler_.worker_count() == 1;
-  const Effort effort = EffortOf(unit->spec);
+  const Effort effort = degradation_.ForUnit(unit->spec.gop_frame(), unit->spec.ends_gop);
   const TimePoint ordered = SteadyNow();
   UnitOrder order{.stream = spec_.id,
                   .task = {.plan = plan_,
@@ -292,18 +291,6 @@ Status StreamSession::Submit(const std::shared_ptr<const UnitInput>& unit, RunSt
     record->second.effort = effort;
   }
   return OkStatus();
-}
-
-// A GOP is made with one effort, so that it can be made again.
-Effort StreamSession::EffortOf(const UnitSpec& unit) {
-  const auto begun = gop_efforts_.find(unit.gop_frame());
-  const Effort effort = begun == gop_efforts_.end() ? degradation_.effort() : begun->second;
-  if (unit.ends_gop) {
-    gop_efforts_.erase(unit.gop_frame());
-  } else {
-    gop_efforts_[unit.gop_frame()] = effort;
-  }
-  return effort;
 }
 
 // A live source gives the next unit when this one has been shown: until then it has to be done.
@@ -382,9 +369,10 @@ void StreamSession::LearnDemand(const UnitEnded& ended) {
     return;
   }
   const Effort effort = degradation_.effort();
-  spdlog::warn(
-      "stream {} ({}): {}, its units are made with effort {}", spec_.id.value, spec_.source_name,
-      degradation_.late() ? "the machine does not keep up" : "the machine keeps up", Name(effort));
+  const bool less = effort > record.effort;
+  spdlog::warn("stream {} ({}): {}, its units are made with effort {}", spec_.id.value,
+               spec_.source_name, less ? "the machine does not keep up" : "the machine keeps up",
+               Name(effort));
   if (spec_.admission) spec_.admission->OnEffort(spec_.id, effort);
   const MutexLock lock(mutex_);
   stats_.effort = effort;

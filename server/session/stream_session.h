@@ -106,7 +106,6 @@ class StreamSession {
   Status On(UnitEnded letter);
 
   Status Submit(const std::shared_ptr<const UnitInput>& unit, RunState run);
-  Effort EffortOf(const UnitSpec& unit);
   Status EndIfComplete();
   void OnReleased(UnitIndex unit);
   void NoteFirstByte();
@@ -138,7 +137,6 @@ class StreamSession {
   std::shared_ptr<const StreamPlan> plan_;
   std::shared_ptr<const EncoderSpec> encoder_, faster_encoder_;
   Degradation degradation_;
-  std::map<std::int64_t, Effort> gop_efforts_;  // of GOPs that go on, by their first frame
   std::map<UnitIndex, UnitRecord> records_;
   std::map<UnitIndex, std::shared_ptr<const UnitInput>> chained_;  // planned, waiting for their run
   std::map<UnitIndex, RunState> runs_;  // handed on, waiting for the unit (by its index)

@@ -4,13 +4,11 @@
 // none waits for one that has left.
 #include "server/session/decode_group.h"
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
 
-#include "media/source.h"
 #include "server/session/packet_tee.h"
 #include "tests/integration/test_streams.h"
 
@@ -37,14 +35,8 @@ class Ladder {
  public:
   Ladder(Engine& engine, const LadderCase& wanted, std::shared_ptr<DecodeGroup> group,
          const OnWrite& first_on_write = {})
-      : tee_(std::make_shared<PacketTee>(
-            [movie = std::string(wanted.movie)](
-                const std::stop_token& stop) -> Result<std::unique_ptr<PacketSource>> {
-              UniqueFd file(open(MoviePath(movie).c_str(), O_RDONLY | O_CLOEXEC));
-              GOPMILL_ASSIGN_OR_RETURN(auto source, Source::Open(std::move(file), stop));
-              return std::unique_ptr<PacketSource>(std::move(source));
-            },
-            kLadder.size(), std::make_shared<LiveClock>())) {
+      : tee_(std::make_shared<PacketTee>(OpenMovie(wanted.movie), kLadder.size(),
+                                         std::make_shared<LiveClock>())) {
     for (std::size_t i = 0; i < kLadder.size(); ++i) {
       streams_.push_back(std::make_unique<TestStream>(
           engine, i, wanted.movie, kLadder[i] + kHalfSecondUnits,

@@ -2,14 +2,12 @@
 //
 // Live sources with low delay: a GOP that is made in pieces, handed on from one to the next or made
 // again from its beginning, has the same packets as one that is made at once.
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "codec/unit_transcoder.h"
-#include "media/source.h"
 #include "server/session/packet_tee.h"
 #include "tests/integration/test_streams.h"
 
@@ -17,30 +15,6 @@ namespace gopmill::test {
 namespace {
 
 using testing::Each;
-
-PacketTee::Opener MovieAsLiveSource(const std::string& movie) {
-  return [movie](const std::stop_token& stop) -> Result<std::unique_ptr<PacketSource>> {
-    UniqueFd file(open(MoviePath(movie).c_str(), O_RDONLY | O_CLOEXEC));
-    GOPMILL_ASSIGN_OR_RETURN(auto source, Source::Open(std::move(file), stop));
-    return std::unique_ptr<PacketSource>(std::move(source));
-  };
-}
-
-// Each packet on its own, to see where two streams of them differ.
-class Packets : public UnitOutput {
- public:
-  void OnEncoder(std::shared_ptr<const AVCodecParameters>) override {}
-  void OnPacket(av::Packet packet) override {
-    hashes.push_back(HashOf({packet->data, static_cast<std::size_t>(packet->size)}) * 31 +
-                     static_cast<std::uint64_t>(packet->pts * 7 + packet->dts));
-    keys += (packet->flags & AV_PKT_FLAG_KEY) != 0 ? 1 : 0;
-  }
-  void OnRunReady(std::unique_ptr<RunState> handed_on) override { state = std::move(handed_on); }
-
-  std::vector<std::uint64_t> hashes;
-  int keys = 0;
-  std::unique_ptr<RunState> state;
-};
 
 struct PieceCase {
   const char* movie;
@@ -50,8 +24,8 @@ struct PieceCase {
 class GopPieces : public testing::TestWithParam<PieceCase> {
  protected:
   void SetUp() override {
-    const auto tee = std::make_shared<PacketTee>(MovieAsLiveSource(GetParam().movie), 1U,
-                                                 std::make_shared<LiveClock>());
+    const auto tee =
+        std::make_shared<PacketTee>(OpenMovie(GetParam().movie), 1U, std::make_shared<LiveClock>());
     auto source = tee->Open(0, {});
     ASSERT_TRUE(source.ok());
     const std::string params = std::string(GetParam().params) + " acodec=none duration=5";
@@ -60,14 +34,7 @@ class GopPieces : public testing::TestWithParam<PieceCase> {
     plan = ingest.value()->plan();
     ASSERT_TRUE(plan->low_delay);
     encoder = std::make_shared<const EncoderSpec>(MakeEncoderSpec(*plan).value());
-    while (true) {
-      auto item = ingest.value()->Next();
-      ASSERT_TRUE(item.ok());
-      if (std::holds_alternative<EndOfSource>(*item)) break;
-      if (auto* unit = std::get_if<UnitInput>(&*item)) {
-        units.push_back(std::make_shared<const UnitInput>(std::move(*unit)));
-      }
-    }
+    units = UnitsOf(**ingest);
   }
 
   Packets Make(const std::shared_ptr<const UnitInput>& unit, RunState run, ContextCache& contexts) {
@@ -153,8 +120,8 @@ TEST_P(GopPieces, SameBytesWhateverThePolicyAndTheWorkers) {
   for (const auto& [policy, workers] :
        {std::pair{"fifo", 1}, std::pair{"fifo", 2}, std::pair{"hearth", 2}}) {
     const auto engine = MakeEngine(policy, workers);
-    const auto tee = std::make_shared<PacketTee>(MovieAsLiveSource(GetParam().movie), 1U,
-                                                 std::make_shared<LiveClock>());
+    const auto tee =
+        std::make_shared<PacketTee>(OpenMovie(GetParam().movie), 1U, std::make_shared<LiveClock>());
     TestStream stream(
         *engine, 1, GetParam().movie, std::string(GetParam().params) + " acodec=none duration=5",
         {}, [&](SessionSpec& spec) {

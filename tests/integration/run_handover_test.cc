@@ -11,22 +11,6 @@
 namespace gopmill::test {
 namespace {
 
-class Collect : public UnitOutput {
- public:
-  void OnEncoder(std::shared_ptr<const AVCodecParameters>) override { ++encoders; }
-  void OnPacket(av::Packet packet) override {
-    hash = hash * 31 + HashOf({packet->data, static_cast<std::size_t>(packet->size)}) +
-           static_cast<std::uint64_t>(packet->pts * 7 + packet->dts);
-    ++packets;
-  }
-  void OnRunReady(std::unique_ptr<RunState> handed_on) override { state = std::move(handed_on); }
-
-  std::uint64_t hash = 0;
-  std::int64_t packets = 0;
-  int encoders = 0;
-  std::unique_ptr<RunState> state;
-};
-
 class RunHandover : public testing::Test {
  protected:
   void SetUp() override {
@@ -35,14 +19,7 @@ class RunHandover : public testing::Test {
     ASSERT_TRUE(ingest.ok());
     plan = ingest.value()->plan();
     encoder = std::make_shared<const EncoderSpec>(MakeEncoderSpec(*plan).value());
-    while (true) {
-      auto item = ingest.value()->Next();
-      ASSERT_TRUE(item.ok());
-      if (std::holds_alternative<EndOfSource>(*item)) break;
-      if (auto* unit = std::get_if<UnitInput>(&*item)) {
-        units.push_back(std::make_shared<const UnitInput>(std::move(*unit)));
-      }
-    }
+    units = UnitsOf(**ingest);
   }
 
   UnitTask Task(std::size_t unit, RunState run, std::size_t ahead) {
@@ -66,16 +43,16 @@ TEST_F(RunHandover, SamePacketsHandedOnDecodedAgainAndWithAnyDecodeAhead) {
   for (std::size_t i = 0; i < units.size(); ++i) {
     const UnitSpec& spec = units[i]->spec;
     const std::shared_ptr<const RunHistory> history = run.history;
-    Collect first;
+    Packets first;
     ASSERT_TRUE(
         TranscodeUnit(Task(i, std::move(run), i % 2 == 0 ? 0 : 1 << 20), cache, {}, first).ok());
-    EXPECT_EQ(first.packets, spec.frame_count());
+    EXPECT_EQ(static_cast<std::int64_t>(first.hashes.size()), spec.frame_count());
     EXPECT_EQ(first.encoders, 1);
-    Collect again;  // without a selector: from the history, on a cold worker
+    Packets again;  // without a selector: from the history, on a cold worker
     ContextCache cold{0};
     ASSERT_TRUE(
         TranscodeUnit(Task(i, {.selector = nullptr, .history = history}, 0), cold, {}, again).ok());
-    EXPECT_EQ(again.hash, first.hash) << "unit " << i;
+    EXPECT_EQ(again.hashes, first.hashes) << "unit " << i;
     EXPECT_EQ(first.state != nullptr, !spec.ends_run);
     chained += spec.cut == CutKind::kChained ? 1 : 0;
     run = first.state ? std::move(*first.state) : RunState{};
@@ -86,11 +63,11 @@ TEST_F(RunHandover, SamePacketsHandedOnDecodedAgainAndWithAnyDecodeAhead) {
 TEST_F(RunHandover, StopsWithinAFrame) {
   std::stop_source stop;
   stop.request_stop();
-  Collect none;
+  Packets none;
   const auto result = TranscodeUnit(Task(0, {}, 0), cache, stop.get_token(), none);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, Code::kCancelled);
-  EXPECT_EQ(none.packets, 0);
+  EXPECT_TRUE(none.hashes.empty());
 }
 
 TEST_F(RunHandover, UnitOfGarbageIsMadeUpFrameByFrame) {
@@ -103,10 +80,10 @@ TEST_F(RunHandover, UnitOfGarbageIsMadeUpFrameByFrame) {
     garbage.packets.push_back(std::move(packet));
   }
   units[0] = std::make_shared<const UnitInput>(std::move(garbage));
-  Collect out;
+  Packets out;
   const auto result = TranscodeUnit(Task(0, {}, 0), cache, {}, out);
   ASSERT_TRUE(result.ok());
-  EXPECT_EQ(out.packets, units[0]->spec.frame_count());
+  EXPECT_EQ(static_cast<std::int64_t>(out.hashes.size()), units[0]->spec.frame_count());
   EXPECT_GT(result->concealed + result->selection.repeated, 0);
 }
 

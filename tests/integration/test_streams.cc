@@ -44,6 +44,33 @@ TargetRequest Request(const std::string& params) {
 
 std::string MoviePath(const std::string& name) { return "movies/files/" + name; }
 
+PacketSourceOpener OpenMovie(const std::string& name) {
+  return [path = MoviePath(name)](
+             const std::stop_token& stop) -> Result<std::unique_ptr<PacketSource>> {
+    UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    GOPMILL_ASSIGN_OR_RETURN(auto source, Source::Open(std::move(file), stop));
+    return std::unique_ptr<PacketSource>(std::move(source));
+  };
+}
+
+std::vector<std::shared_ptr<const UnitInput>> UnitsOf(Ingest& ingest) {
+  std::vector<std::shared_ptr<const UnitInput>> units;
+  while (true) {
+    auto item = ingest.Next();
+    GOPMILL_CHECK(item.ok());
+    if (std::holds_alternative<EndOfSource>(*item)) return units;
+    if (auto* unit = std::get_if<UnitInput>(&*item)) {
+      units.push_back(std::make_shared<const UnitInput>(std::move(*unit)));
+    }
+  }
+}
+
+void Packets::OnPacket(av::Packet packet) {
+  hashes.push_back(HashOf({packet->data, static_cast<std::size_t>(packet->size)}) * 31 +
+                   static_cast<std::uint64_t>(packet->pts * 7 + packet->dts));
+  keys += (packet->flags & AV_PKT_FLAG_KEY) != 0 ? 1 : 0;
+}
+
 std::unique_ptr<Engine> MakeEngine(const std::string& policy, int workers) {
   EngineOptions options;
   options.scheduler.policy = policy;

@@ -4,6 +4,7 @@
 // what comes out.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,6 +19,23 @@ namespace gopmill::test {
 TargetRequest Request(const std::string& params);
 
 std::string MoviePath(const std::string& name);  // of a bundled movie
+
+// A bundled movie, read as a file; through a PacketTee it is a live source.
+PacketSourceOpener OpenMovie(const std::string& name);
+// All units of a movie, or of what a request wants of it.
+std::vector<std::shared_ptr<const UnitInput>> UnitsOf(Ingest& ingest);
+
+// The packets of a unit, each as a hash of its bytes and times.
+class Packets : public UnitOutput {
+ public:
+  void OnEncoder(std::shared_ptr<const AVCodecParameters>) override { ++encoders; }
+  void OnPacket(av::Packet packet) override;
+  void OnRunReady(std::unique_ptr<RunState> handed_on) override { state = std::move(handed_on); }
+
+  std::vector<std::uint64_t> hashes;
+  int keys = 0, encoders = 0;
+  std::unique_ptr<RunState> state;
+};
 
 std::unique_ptr<Engine> MakeEngine(const std::string& policy, int workers);
 

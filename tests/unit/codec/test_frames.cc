@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/codec/test_frames.h"
 
+#include "codec/video_decoder.h"
+
 extern "C" {
 #include <libavutil/pixdesc.h>
 }
@@ -202,6 +204,29 @@ EncodedUnit EncodeWithParameters(const EncoderSpec& spec, std::int64_t bps, cons
 std::vector<av::Packet> EncodeUnit(const EncoderSpec& spec, std::int64_t bps, const Scene& scene,
                                    int first, int count) {
   return EncodeWithParameters(spec, bps, scene, first, count).packets;
+}
+
+std::vector<av::Frame> DecodeUnit(const EncodedUnit& unit, Rational time_base) {
+  std::vector<av::Frame> frames;
+  auto decoder = VideoDecoder::Open(*unit.parameters, time_base);
+  EXPECT_TRUE(decoder.ok());
+  if (!decoder.ok()) return frames;
+  const auto take = [&] {
+    for (;;) {
+      av::Frame frame = av::NewFrame();
+      auto got = (*decoder)->Receive(*frame);
+      if (!got.ok() || !*got) return;
+      frames.push_back(std::move(frame));
+    }
+  };
+  for (const av::Packet& packet : unit.packets) {
+    EXPECT_TRUE((*decoder)->Send(packet.get()).ok());
+    take();
+  }
+  EXPECT_TRUE((*decoder)->Send(nullptr).ok());
+  take();
+  EXPECT_EQ((*decoder)->damaged(), 0);
+  return frames;
 }
 
 }  // namespace gopmill::testing

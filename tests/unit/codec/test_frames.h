@@ -36,6 +36,9 @@ std::uint64_t PixelHash(const std::vector<av::Frame>& frames);
 std::uint64_t PacketHash(const std::vector<av::Packet>& packets);
 std::int64_t TotalBits(const std::vector<av::Packet>& packets);
 
+inline constexpr VideoCodec kAllCodecs[] = {VideoCodec::kH264, VideoCodec::kHevc, VideoCodec::kAv1,
+                                            VideoCodec::kVp9, VideoCodec::kMpeg4};
+
 // A spec with sensible values for tests: veryfast, 25 frames per second, 300 kb/s.
 EncoderSpec SpecFor(VideoCodec codec, const Scene& scene);
 // One unit: frames first .. first + count - 1 through one encoder; a failure fails the test. The
@@ -49,6 +52,9 @@ struct EncodedUnit {
 };
 EncodedUnit EncodeWithParameters(const EncoderSpec& spec, std::int64_t bps, const Scene& scene,
                                  int first, int count);
+
+// A unit decoded on its own, in display order; a failure or damage fails the test.
+std::vector<av::Frame> DecodeUnit(const EncodedUnit& unit, Rational time_base);
 
 // Runs `encoder` over the frames to its end.
 std::vector<av::Packet> Encode(VideoEncoder& encoder, const Scene& scene, int first, int count);

@@ -3,9 +3,7 @@
 
 extern "C" {
 #include <libavutil/cpu.h>
-#include <libavutil/mastering_display_metadata.h>
 #include <libavutil/opt.h>
-#include <libavutil/pixdesc.h>
 }
 
 #include <gtest/gtest.h>
@@ -17,46 +15,20 @@ extern "C" {
 
 #include "codec/encoder_info.h"
 #include "codec/encoder_settings.h"
-#include "codec/video_decoder.h"
 #include "tests/unit/codec/test_frames.h"
 
 namespace gopmill {
 namespace {
 
+using testing::DecodeUnit;
 using testing::EncodedUnit;
 using testing::EncodeUnit;
 using testing::EncodeWithParameters;
+using testing::kAllCodecs;
 using testing::PacketHash;
 using testing::Scene;
 using testing::SpecFor;
 using testing::TotalBits;
-
-constexpr VideoCodec kAllCodecs[] = {VideoCodec::kH264, VideoCodec::kHevc, VideoCodec::kAv1,
-                                     VideoCodec::kVp9, VideoCodec::kMpeg4};
-
-// Decodes a unit on its own; the frames come out in display order.
-std::vector<av::Frame> Decode(const EncodedUnit& unit, Rational time_base) {
-  std::vector<av::Frame> frames;
-  auto decoder = VideoDecoder::Open(*unit.parameters, time_base);
-  EXPECT_TRUE(decoder.ok());
-  if (!decoder.ok()) return frames;
-  const auto take = [&] {
-    for (;;) {
-      av::Frame frame = av::NewFrame();
-      auto got = (*decoder)->Receive(*frame);
-      if (!got.ok() || !*got) return;
-      frames.push_back(std::move(frame));
-    }
-  };
-  for (const av::Packet& packet : unit.packets) {
-    EXPECT_TRUE((*decoder)->Send(packet.get()).ok());
-    take();
-  }
-  EXPECT_TRUE((*decoder)->Send(nullptr).ok());
-  take();
-  EXPECT_EQ((*decoder)->damaged(), 0);
-  return frames;
-}
 
 // --- every codec and preset: what a unit must be ----------------------------------------------
 
@@ -93,7 +65,7 @@ TEST_P(EncoderUnit, DecodesToAsManyFrames) {
   EncoderSpec spec = SpecFor(codec, scene);
   spec.preset = preset;
   const EncodedUnit unit = EncodeWithParameters(spec, 300'000, scene, 0, 20);
-  const auto frames = Decode(unit, spec.fps.Inverse());
+  const auto frames = DecodeUnit(unit, spec.fps.Inverse());
   ASSERT_EQ(frames.size(), 20U);
   for (std::size_t i = 0; i < frames.size(); ++i) {
     EXPECT_EQ(frames[i]->pts, static_cast<std::int64_t>(i));
@@ -286,183 +258,6 @@ TEST(VideoEncoder, ClaimsCpuIndependenceOnlyWhereItHolds) {
       EXPECT_EQ(usual, PacketHash(EncodeLimited(spec, "asm=0")));
       av_force_cpu_flags(normal);
     }
-  }
-}
-
-// --- parameter sets ---------------------------------------------------------------------------
-
-TEST(VideoEncoder, ParameterSetsDoNotDependOnTheRateOfTheUnit) {
-  const Scene scene;
-  for (const VideoCodec codec : kAllCodecs) {
-    for (const std::int64_t maxrate : {0, 3'000'000}) {
-      SCOPED_TRACE(std::string(Name(codec)) + " maxrate " + std::to_string(maxrate));
-      EncoderSpec spec = SpecFor(codec, scene);
-      spec.maxrate = spec.bufsize = maxrate;
-      std::set<std::uint64_t> hashes;
-      for (const std::int64_t bps : {20'000, 300'000, 2'900'000, 9'000'000}) {
-        auto encoder = VideoEncoder::Open(spec);
-        ASSERT_TRUE(encoder.ok());
-        (*encoder)->SetBitrate(bps, 50);
-        hashes.insert(ParameterSetHash((*encoder)->context()));
-        const bool in_packets = codec == VideoCodec::kVp9;
-        EXPECT_EQ((*encoder)->context().extradata_size > 0, !in_packets);
-      }
-      EXPECT_EQ(hashes.size(), 1U);
-    }
-  }
-}
-
-void ExpectSameParameterSets(const EncoderSpec& a, const EncoderSpec& b) {
-  const auto left = VideoEncoder::Open(a);
-  const auto right = VideoEncoder::Open(b);
-  ASSERT_TRUE(left.ok() && right.ok());
-  EXPECT_EQ(ParameterSetHash((*left)->context()), ParameterSetHash((*right)->context()));
-  EXPECT_EQ((*left)->reorder_delay(), (*right)->reorder_delay());
-}
-
-TEST(VideoEncoder, ParameterSetsDoNotDependOnTheEffort) {
-  const Scene scene;
-  for (const VideoCodec codec : kAllCodecs) {
-    for (int preset = 0; preset <= static_cast<int>(Preset::kVeryslow); ++preset) {
-      for (const Profile profile : {Profile::kAuto, Profile::kBaseline, Profile::kMain}) {
-        if (profile != Profile::kAuto && codec != VideoCodec::kH264) continue;
-        SCOPED_TRACE(std::string(Name(codec)) + " preset " + std::to_string(preset));
-        EncoderSpec spec = SpecFor(codec, scene);
-        spec.preset = static_cast<Preset>(preset);
-        spec.profile = profile;
-        ExpectSameParameterSets(spec, WithLessSearch(spec));
-        if (codec != VideoCodec::kH264) continue;
-        spec.low_delay = true;
-        for (const bool reorders : {true, false}) {
-          spec.reorders = reorders;
-          ExpectSameParameterSets(spec, WithLessSearch(spec));
-        }
-      }
-    }
-  }
-}
-
-TEST(VideoEncoder, LowDelayReordersNothingWhereItIsAskedNotToOrTheProfileForbidsIt) {
-  const Scene scene;
-  EncoderSpec spec = SpecFor(VideoCodec::kH264, scene);
-  spec.low_delay = true;
-  const auto delay = [](const EncoderSpec& each) {
-    const auto encoder = VideoEncoder::Open(each);
-    EXPECT_TRUE(encoder.ok());
-    return (*encoder)->reorder_delay();
-  };
-  EXPECT_EQ(delay(spec), 1) << "two B frames, neither of which is a reference";
-  EncoderSpec plain = spec;
-  plain.reorders = false;
-  EXPECT_EQ(delay(plain), 0);
-  EncoderSpec baseline = spec;
-  baseline.profile = Profile::kBaseline;
-  const auto encoder = VideoEncoder::Open(baseline);
-  ASSERT_TRUE(encoder.ok());
-  EXPECT_EQ((*encoder)->reorder_delay(), 0);
-  // Behind a start code of four bytes and the head of the parameter set.
-  ASSERT_GT((*encoder)->context().extradata_size, 5);
-  EXPECT_EQ((*encoder)->context().extradata[5], FF_PROFILE_H264_BASELINE);
-}
-
-// A frame leaves when two more have come, or at once.
-TEST(VideoEncoder, LowDelayHoldsTwoFramesAtMost) {
-  const Scene scene;
-  for (const bool reorders : {true, false}) {
-    EncoderSpec spec = SpecFor(VideoCodec::kH264, scene);
-    spec.low_delay = true;
-    spec.reorders = reorders;
-    auto encoder = VideoEncoder::Open(spec);
-    ASSERT_TRUE(encoder.ok());
-    (*encoder)->SetBitrate(200'000, 30);
-    int packets = 0;
-    for (int n = 0; n < 30; ++n) {
-      const av::Frame frame = MakeFrame(scene, n);
-      ASSERT_TRUE((*encoder)->Send(frame.get()).ok());
-      const av::Packet packet = av::NewPacket();
-      while ((*encoder)->Receive(*packet).value()) {
-        ++packets;
-        av_packet_unref(packet.get());
-      }
-      EXPECT_GE(packets, n + 1 - (reorders ? 2 : 0)) << n;
-    }
-  }
-}
-
-TEST(VideoEncoder, WithoutGlobalHeaderTheParametersAreInTheFirstPacket) {
-  const Scene scene;
-  for (const VideoCodec codec : {VideoCodec::kH264, VideoCodec::kHevc, VideoCodec::kMpeg4}) {
-    SCOPED_TRACE(Name(codec));
-    EncoderSpec spec = SpecFor(codec, scene);
-    spec.global_header = false;
-    EncodedUnit unit = EncodeWithParameters(spec, 300'000, scene, 0, 6);
-    av_freep(static_cast<void*>(&unit.parameters->extradata));
-    unit.parameters->extradata_size = 0;
-    EXPECT_EQ(Decode(unit, spec.fps.Inverse()).size(), 6U);
-  }
-}
-
-// --- properties -------------------------------------------------------------------------------
-
-TEST(VideoEncoder, CarriesColourAspectAndDepth) {
-  const Scene scene{.format = AV_PIX_FMT_YUV420P10};
-  for (const VideoCodec codec : {VideoCodec::kHevc, VideoCodec::kAv1, VideoCodec::kH264}) {
-    SCOPED_TRACE(Name(codec));
-    EncoderSpec spec = SpecFor(codec, scene);
-    if (codec == VideoCodec::kH264) spec.profile = Profile::kHigh10;
-    spec.color_primaries = AVCOL_PRI_BT2020;
-    spec.color_trc = AVCOL_TRC_SMPTE2084;
-    spec.color_space = AVCOL_SPC_BT2020_NCL;
-    spec.color_range = AVCOL_RANGE_MPEG;
-    const auto frames = Decode(EncodeWithParameters(spec, 300'000, scene, 0, 4), {1, 25});
-    ASSERT_EQ(frames.size(), 4U);
-    const AVFrame& frame = *frames.front();
-    EXPECT_EQ(frame.format, AV_PIX_FMT_YUV420P10);
-    EXPECT_EQ(frame.color_primaries, AVCOL_PRI_BT2020);
-    EXPECT_EQ(frame.color_trc, AVCOL_TRC_SMPTE2084);
-    EXPECT_EQ(frame.colorspace, AVCOL_SPC_BT2020_NCL);
-    EXPECT_EQ(frame.color_range, AVCOL_RANGE_MPEG);
-  }
-}
-
-template <class T>
-std::vector<std::uint8_t> Bytes(const T& value) {
-  const auto* begin = reinterpret_cast<const std::uint8_t*>(&value);
-  return {begin, begin + sizeof value};
-}
-
-TEST(VideoEncoder, CarriesHdr10Metadata) {
-  AVMasteringDisplayMetadata display{};
-  const int xy[4][2] = {{34000, 16000}, {13250, 34500}, {7500, 3000}, {15635, 16450}};
-  for (int i = 0; i < 3; ++i) {
-    for (int j = 0; j < 2; ++j) display.display_primaries[i][j] = {xy[i][j], 50'000};
-  }
-  display.white_point[0] = {xy[3][0], 50'000};
-  display.white_point[1] = {xy[3][1], 50'000};
-  display.max_luminance = {1000, 1};
-  display.min_luminance = {1, 10'000};
-  display.has_primaries = display.has_luminance = 1;
-  const AVContentLightMetadata light{.MaxCLL = 1000, .MaxFALL = 400};
-
-  const Scene scene{.format = AV_PIX_FMT_YUV420P10};
-  // (H.264 carries it too, but libavcodec 5.1 does not read it back.)
-  for (const VideoCodec codec : {VideoCodec::kHevc, VideoCodec::kAv1}) {
-    SCOPED_TRACE(Name(codec));
-    EncoderSpec spec = SpecFor(codec, scene);
-    spec.mastering_display = Bytes(display);
-    spec.content_light = Bytes(light);
-    const auto frames = Decode(EncodeWithParameters(spec, 300'000, scene, 0, 4), {1, 25});
-    ASSERT_FALSE(frames.empty());
-    const AVFrameSideData* found =
-        av_frame_get_side_data(frames.front().get(), AV_FRAME_DATA_CONTENT_LIGHT_LEVEL);
-    ASSERT_NE(found, nullptr);
-    EXPECT_EQ(reinterpret_cast<const AVContentLightMetadata*>(found->data)->MaxFALL, 400U);
-    found = av_frame_get_side_data(frames.front().get(), AV_FRAME_DATA_MASTERING_DISPLAY_METADATA);
-    ASSERT_NE(found, nullptr);
-    const auto* back = reinterpret_cast<const AVMasteringDisplayMetadata*>(found->data);
-    EXPECT_NEAR(av_q2d(back->display_primaries[1][1]), 0.69, 0.001);
-    EXPECT_NEAR(av_q2d(back->display_primaries[0][0]), 0.68, 0.001);
-    EXPECT_NEAR(av_q2d(back->max_luminance), 1000, 1);
   }
 }
 

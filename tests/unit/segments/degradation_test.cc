@@ -128,5 +128,16 @@ TEST_F(DegradationTest, ShortUnitsAreJudgedTogether) {
   EXPECT_EQ(steps, 1) << "three times half a second";
 }
 
+// What has been begun is made to its end as it was begun, or it could not be made again.
+TEST_F(DegradationTest, AGopKeepsItsEffort) {
+  EXPECT_EQ(ladder_.ForUnit(0, false), Effort::kFull);
+  Units(3, true);
+  EXPECT_EQ(ladder_.ForUnit(30, false), Effort::kFaster) << "it may begin before the other ends";
+  EXPECT_EQ(ladder_.ForUnit(0, false), Effort::kFull);
+  EXPECT_EQ(ladder_.ForUnit(0, true), Effort::kFull);
+  EXPECT_EQ(ladder_.ForUnit(30, true), Effort::kFaster);
+  EXPECT_EQ(ladder_.ForUnit(60, true), Effort::kFaster) << "a whole unit";
+}
+
 }  // namespace
 }  // namespace gopmill

@@ -196,5 +196,26 @@ TEST(TargetText, TimesAndDecimals) {
   EXPECT_EQ(DecimalText({1, 8}), "0.125");
 }
 
+// What one GOP may exceed has to be judged before it is sent, so it cannot leave while it arrives.
+TEST(LowDelay, IsForH264WithoutACapOrWithRoomBelowIt) {
+  Target target;
+  target.bitrate = 400'000;
+  EXPECT_TRUE(HasLowDelay(target));
+  const auto without = [&](const auto& change) {
+    Target changed = target;
+    change(changed);
+    return !HasLowDelay(changed);
+  };
+  EXPECT_TRUE(without([](Target& t) { t.vcodec = VideoCodec::kHevc; }));
+  EXPECT_TRUE(without([](Target& t) { t.quality = Quality::kBest; }));
+  EXPECT_TRUE(without([](Target& t) { t.unit_seconds = 0; })) << "unit=gop";
+  EXPECT_TRUE(without([](Target& t) { t.whole_units = true; }));
+  target.maxrate = target.bufsize = 600'000;
+  EXPECT_TRUE(HasLowDelay(target)) << "one and a half times the rate";
+  EXPECT_TRUE(without([](Target& t) { t.maxrate = 590'000; }));
+  EXPECT_TRUE(without([](Target& t) { t.bufsize = 290'000; })) << "less than half a second";
+  EXPECT_TRUE(without([](Target& t) { t.rate_mode = RateMode::kCrf; }));
+}
+
 }  // namespace
 }  // namespace gopmill
