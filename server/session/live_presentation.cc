@@ -25,8 +25,9 @@ class LivePresentation::Sink final : public StreamSink, public LiveTrackSink {
   Status Write(std::span<const std::uint8_t> /*bytes*/) override {
     return InternalError("A presentation takes packets.");
   }
-  bool cuts_segments() const override { return true; }
-  Result<std::unique_ptr<PacketOutput>> OpenOutput(std::span<const MuxTrack> tracks) override {
+  bool brings_output() const override { return true; }
+  Result<std::unique_ptr<PacketOutput>> OpenOutput(Container /*container*/,
+                                                   std::span<const MuxTrack> tracks) override {
     const LiveSetup& setup = presentation_->setup_;
     return LiveSegmenter::Open(tracks, setup.cut, setup.clock, *this);
   }

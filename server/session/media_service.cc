@@ -14,6 +14,7 @@
 #include "server/session/plan_json.h"
 #include "server/session/request_params.h"
 #include "server/session/seam_json.h"
+#include "server/session/segment_request.h"
 
 namespace gopmill {
 namespace {
@@ -45,6 +46,12 @@ LiveSegmentOptions LiveSegmentOptionsOf(const ServerConfig::Segments& config,
           .window_seconds = static_cast<double>(config.dvr_seconds),
           .max_bytes = static_cast<std::size_t>(config.live_bytes),
           .idle = std::chrono::seconds(config.live_idle_seconds)};
+}
+
+// Equal requests for what comes now get the same; a length is counted from each one's own begin.
+bool MayShare(const SessionSpec& spec, StreamSink& sink) {
+  return spec.open_packets && !spec.request.start && !spec.request.duration &&
+         sink.packets() == nullptr;
 }
 
 }  // namespace
@@ -79,6 +86,7 @@ MediaService::MediaService(const ServerConfig& config, Library library,
       scripts_(library_),
       segments_(library_, scripts_, engine_->scheduler(), segments),
       live_segments_(live, HooksForLive()),
+      fanouts_(HooksForFanout()),
       config_(config) {
   live_.Configure(LiveOptionsOf(config.live));
   reaper_ = std::jthread([this] { Reap(); });
@@ -89,6 +97,7 @@ MediaService::~MediaService() {
   StartDraining();
   live_segments_.Stop();
   live_.Stop();
+  fanouts_.Stop();
   CancelAll();
   WaitIdle(std::chrono::hours(1));
   {
@@ -123,8 +132,28 @@ Result<StreamId> MediaService::OpenStream(const std::string& path, const Request
   // Who takes coded packets plays them at their own pace, and as they come.
   spec.real_time = spec.real_time || sink->packets() != nullptr;
   spec.request.reorders = sink->packets() == nullptr;
+  if (MayShare(spec, *sink)) return JoinStream(path, params, std::move(sink), std::move(spec));
   spec.sink = std::move(sink);
   return Admit(std::move(spec));
+}
+
+// As one of the readers of an encode of its own kind.
+Result<StreamId> MediaService::JoinStream(const std::string& path, const RequestParams& params,
+                                          std::unique_ptr<StreamSink> sink, SessionSpec spec) {
+  RequestParams sorted = params;
+  std::ranges::sort(sorted);
+  StreamId reader;
+  {
+    const MutexLock lock(mutex_);
+    GOPMILL_RETURN_IF_ERROR(CheckRoom());
+    reader = StreamId{next_id_++};
+  }
+  GOPMILL_RETURN_IF_ERROR(fanouts_.Join(path + QueryFor(sorted, ""), reader, std::move(sink),
+                                        [&](std::unique_ptr<StreamSink> fanout) {
+                                          spec.sink = std::move(fanout);
+                                          return Admit(std::move(spec));
+                                        }));
+  return reader;
 }
 
 Result<StreamId> MediaService::OpenUpload(UniqueFd body, const RequestParams& params,
@@ -174,13 +203,7 @@ Result<StreamId> MediaService::Admit(SessionSpec spec) {
   spec.observer = observer_;
   spec.admission = admission_;
   const MutexLock lock(mutex_);
-  if (draining_) return Draining();
-  if (running_.size() >= static_cast<std::size_t>(config_.streams.max)) {
-    ++totals_.refused;
-    return Error{.code = Code::kUnavailable,
-                 .message = "All " + std::to_string(config_.streams.max) +
-                            " streams of this server are in use."};
-  }
+  GOPMILL_RETURN_IF_ERROR(CheckRoom());
   const StreamId id{next_id_++};
   spec.id = id;
   spec.degrades = spec.degrades && config_.live.degradation == "on";
@@ -192,7 +215,20 @@ Result<StreamId> MediaService::Admit(SessionSpec spec) {
   return id;
 }
 
+// Of streams that readers share each reader counts, and not the stream.
+Status MediaService::CheckRoom() {
+  if (draining_) return Draining();
+  const auto used = static_cast<std::int64_t>(running_.size() + fanouts_.readers()) -
+                    static_cast<std::int64_t>(fanouts_.encodes());
+  if (used < config_.streams.max) return OkStatus();
+  ++totals_.refused;
+  return Error{.code = Code::kUnavailable,
+               .message = "All " + std::to_string(config_.streams.max) +
+                          " streams of this server are in use."};
+}
+
 Status MediaService::CancelStream(StreamId id) {
+  if (fanouts_.Leave(id)) return OkStatus();
   const MutexLock lock(mutex_);
   const auto found = running_.find(id);
   if (found == running_.end()) {
@@ -228,6 +264,18 @@ LiveHooks MediaService::HooksForLive() {
           .cancel = [this](StreamId id) { static_cast<void>(CancelStream(id)); }};
 }
 
+FanoutHooks MediaService::HooksForFanout() {
+  return {.cancel = [this](StreamId id) { static_cast<void>(CancelStream(id)); },
+          .on_left =
+              [this] {
+                {
+                  const MutexLock lock(mutex_);
+                  readers_left_ = true;
+                }
+                changed_.NotifyAll();
+              }};
+}
+
 // Called by a stream's egress thread as its last act: the session is destroyed by the reaper.
 void MediaService::OnClosed(StreamId id) {
   {
@@ -240,10 +288,17 @@ void MediaService::OnClosed(StreamId id) {
 void MediaService::Reap() {
   while (true) {
     std::unique_ptr<StreamSession> session;
+    bool readers = false;
     {
       const MutexLock lock(mutex_);
-      while (closed_.empty() && !stopping_) changed_.Wait(mutex_);
-      if (closed_.empty()) return;
+      while (closed_.empty() && !readers_left_ && !stopping_) changed_.Wait(mutex_);
+      if (!readers_left_ && closed_.empty()) return;
+      readers = std::exchange(readers_left_, false);
+    }
+    if (readers) fanouts_.JoinEnded();
+    {
+      const MutexLock lock(mutex_);
+      if (closed_.empty()) continue;
       const auto found = running_.find(closed_.front());
       closed_.pop_front();
       // The stream stays in the table until its threads are gone, so that it is always visible.
@@ -274,6 +329,7 @@ std::string MediaService::Metrics() const {
   metrics.live = live_.Totals();
   metrics.admission = admission_->Stats();
   metrics.live_segments = live_segments_.stats();
+  metrics.fanouts = fanouts_.stats();
   {
     const MutexLock lock(mutex_);
     metrics.totals = totals_;
@@ -288,21 +344,29 @@ std::string MediaService::Metrics() const {
   return MetricsText(metrics);
 }
 
+// Running ones by number, then those that ended, the last one first.
+std::vector<StreamSnapshot> MediaService::Snapshots() const {
+  std::map<StreamId, std::vector<ReaderSnapshot>> readers = fanouts_.Readers();
+  std::vector<StreamSnapshot> snapshots;
+  const MutexLock lock(mutex_);
+  for (const auto& [id, session] : running_) {
+    snapshots.push_back(session->Snapshot());
+    if (readers.contains(id)) snapshots.back().readers = std::move(readers[id]);
+  }
+  snapshots.insert(snapshots.end(), ended_.rbegin(), ended_.rend());
+  return snapshots;
+}
+
 std::string MediaService::Streams() const {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  const MutexLock lock(mutex_);
-  for (const auto& [id, session] : running_) list.push_back(StreamJson(session->Snapshot()));
-  for (auto it = ended_.rbegin(); it != ended_.rend(); ++it) list.push_back(StreamJson(*it));
+  for (const StreamSnapshot& snapshot : Snapshots()) list.push_back(StreamJson(snapshot));
   return DumpJson(nlohmann::ordered_json{{"streams", std::move(list)}}, 2);
 }
 
 Result<StreamSnapshot> MediaService::SnapshotOf(StreamId id) const {
-  const MutexLock lock(mutex_);
-  if (const auto found = running_.find(id); found != running_.end()) {
-    return found->second->Snapshot();
-  }
-  for (const StreamSnapshot& snapshot : ended_) {
-    if (snapshot.id == id) return snapshot;
+  const StreamId encode = fanouts_.EncodeOf(id).value_or(id);
+  for (StreamSnapshot& snapshot : Snapshots()) {
+    if (snapshot.id == encode) return std::move(snapshot);
   }
   return Error{.code = Code::kNotFound,
                .message = "There is no stream with this id, or it ended long ago."};
@@ -331,11 +395,11 @@ void MediaService::StartDraining() {
 bool MediaService::WaitIdle(std::chrono::milliseconds timeout) {
   const TimePoint deadline = SteadyNow() + timeout;
   const MutexLock lock(mutex_);
-  while (!running_.empty() && SteadyNow() < deadline) {
-    changed_.WaitFor(mutex_, deadline - SteadyNow());
-  }
-  return running_.empty();
+  while (!Idle() && SteadyNow() < deadline) changed_.WaitFor(mutex_, deadline - SteadyNow());
+  return Idle();
 }
+
+bool MediaService::Idle() const { return running_.empty() && fanouts_.readers() == 0; }
 
 void MediaService::CancelAll() {
   const MutexLock lock(mutex_);

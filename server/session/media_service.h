@@ -22,6 +22,7 @@
 #include "base/thread_safety.h"
 #include "config/server_config.h"
 #include "server/session/engine.h"
+#include "server/session/fanout_table.h"
 #include "server/session/library.h"
 #include "server/session/live_hub.h"
 #include "server/session/live_segments.h"
@@ -84,8 +85,14 @@ class MediaService : public Service {
                std::shared_ptr<UnitObserver> observer);
   void MakeLive(SessionSpec& spec) const;
   LiveHooks HooksForLive();
+  FanoutHooks HooksForFanout();
+  Result<StreamId> JoinStream(const std::string& path, const RequestParams& params,
+                              std::unique_ptr<StreamSink> sink, SessionSpec spec);
   Result<StreamId> Admit(SessionSpec spec);
+  Status CheckRoom() GOPMILL_REQUIRES(mutex_);
   Result<StreamSnapshot> SnapshotOf(StreamId id) const;
+  [[nodiscard]] std::vector<StreamSnapshot> Snapshots() const;
+  [[nodiscard]] bool Idle() const GOPMILL_REQUIRES(mutex_);
   void OnClosed(StreamId id);
   void Reap();
   void RunFileRequests();
@@ -111,6 +118,7 @@ class MediaService : public Service {
   ScriptShelf scripts_;
   SegmentService segments_;
   LiveSegments live_segments_;
+  FanoutTable fanouts_;
 
   mutable Mutex mutex_;  // guards all below
   CondVar changed_;
@@ -127,6 +135,7 @@ class MediaService : public Service {
   };
   std::map<std::string, Probed> probes_ GOPMILL_GUARDED_BY(mutex_);
   StreamTotals totals_ GOPMILL_GUARDED_BY(mutex_);
+  bool readers_left_ GOPMILL_GUARDED_BY(mutex_) = false;  // threads of some are to be joined
   bool draining_ GOPMILL_GUARDED_BY(mutex_) = false;
   bool stopping_ GOPMILL_GUARDED_BY(mutex_) = false;
 

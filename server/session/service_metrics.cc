@@ -74,7 +74,8 @@ void AddStreams(Families& f, const ServiceMetrics& m) {
             Number(t.decoded_elsewhere));
   f.Counter("gopmill_unit_retries_total", "Units worked on a second time.", Number(t.retries));
   f.Counter("gopmill_frames_total", "Frames muxed.", Number(t.frames));
-  f.Counter("gopmill_output_bytes_total", "Container bytes made.", Number(t.bytes));
+  f.Counter("gopmill_output_bytes_total",
+            "Container bytes made; coded bytes where readers share a stream.", Number(t.bytes));
   f.Counter("gopmill_source_video_bytes_total", "Compressed video taken in.",
             Number(t.source_bytes));
   f.Counter("gopmill_frames_concealed_total", "Frames made up for damaged ones.",
@@ -171,6 +172,15 @@ void AddLive(Families& f, const LiveTotals& l) {
             Number(l.counts.dropped_packets));
 }
 
+void AddFanouts(Families& f, const FanoutStats& s) {
+  f.Gauge("gopmill_shared_readers", "Readers of streams that several may share.",
+          Number(s.readers));
+  f.Counter("gopmill_shared_dropped_gops_total", "GOPs dropped for readers that lag behind.",
+            Number(s.dropped_gops));
+  f.Counter("gopmill_shared_output_bytes_total", "Container bytes for these readers.",
+            Number(s.bytes));
+}
+
 void AddLiveSegments(Families& f, const LiveSegmentStats& s) {
   f.Gauge("gopmill_live_presentations", "Live sources in segments, by set of renditions.",
           Number(s.presentations));
@@ -258,6 +268,7 @@ std::string MetricsText(const ServiceMetrics& metrics) {
   AddSegments(families, metrics.segments);
   AddLive(families, metrics.live);
   AddAdmission(families, metrics.admission);
+  AddFanouts(families, metrics.fanouts);
   AddLiveSegments(families, metrics.live_segments);
   return families.Text();
 }

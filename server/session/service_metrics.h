@@ -13,6 +13,7 @@
 
 #include "codec/context_cache.h"
 #include "scheduler/scheduler.h"
+#include "server/session/fanout_table.h"
 #include "server/session/live_hub.h"
 #include "server/session/live_segments.h"
 #include "server/session/segment_service.h"
@@ -45,6 +46,7 @@ struct ServiceMetrics {
   LiveTotals live;
   std::vector<AdmissionStats> admission;
   LiveSegmentStats live_segments;
+  FanoutStats fanouts;
 };
 
 std::string MetricsText(const ServiceMetrics& metrics);

@@ -12,9 +12,9 @@ SinkOutput::SinkOutput(StreamSink& sink, MuxSettings mux, std::stop_token stop,
 Result<std::unique_ptr<PacketOutput>> SinkOutput::Open(Container container,
                                                        std::span<const MuxTrack> tracks) {
   mux_.container = container;
-  if (sink_.cuts_segments()) {
+  if (sink_.brings_output()) {
     GOPMILL_RETURN_IF_ERROR(BeforeWrite());
-    return sink_.OpenOutput(tracks);
+    return sink_.OpenOutput(container, tracks);
   }
   if (PacketSink* packets = sink_.packets()) return OpenForwarder(*packets, tracks);
   return OpenMuxer(tracks);

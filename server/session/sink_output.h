@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The end of a stream's way out, as its sink wants it: a muxer whose bytes go to the sink, or what
-// hands it coded packets or cuts segments. The sink is started by what it is first given, so that a
-// front end can answer with an error until then.
+// hands it coded packets or takes them whole (segments, shared encodes). The sink is started by
+// what it is first given, so that a front end can answer with an error until then.
 //
 // Thread-safety: thread-affine to the stream's egress thread.
 #pragma once

@@ -79,6 +79,17 @@ ordered_json Repairs(const StreamSnapshot& s) {
           {"vbv_violations", s.vbv_violations}};
 }
 
+ordered_json Readers(const std::vector<ReaderSnapshot>& readers) {
+  ordered_json list = ordered_json::array();
+  for (const ReaderSnapshot& reader : readers) {
+    list.push_back({{"id", reader.id.value},
+                    {"frames_out", reader.frames_out},
+                    {"bytes_out", reader.bytes_out},
+                    {"dropped_gops", reader.dropped_gops}});
+  }
+  return list;
+}
+
 }  // namespace
 
 ordered_json ErrorJson(const Error& error) {
@@ -101,6 +112,7 @@ ordered_json StreamJson(const StreamSnapshot& s) {
   json["fps"] = Rounded(elapsed > 0 ? static_cast<double>(s.frames_out) / elapsed : 0.0);
   json["opening_ms"] = Millis(s.opening);
   json["first_byte_ms"] = s.first_byte ? ordered_json(Millis(*s.first_byte)) : ordered_json();
+  if (s.readers) json["readers"] = Readers(*s.readers);
   json["counts"] = Counts(s);
   json["order"] = Order(s.order);
   json["stages"] = Stages(s.stages);

@@ -21,6 +21,7 @@
 #include "base/adjustment.h"
 #include "base/status.h"
 #include "media/packet_output.h"
+#include "media/target.h"
 
 namespace gopmill {
 
@@ -59,8 +60,9 @@ class StreamSink {
   virtual void Finish(const StreamEnd& end) = 0;
   // Whether it brings the end of the stream's way out itself, which then gets what there is to
   // write: OpenOutput, once, after Start.
-  [[nodiscard]] virtual bool cuts_segments() const { return false; }
-  virtual Result<std::unique_ptr<PacketOutput>> OpenOutput(std::span<const MuxTrack> /*tracks*/) {
+  [[nodiscard]] virtual bool brings_output() const { return false; }
+  virtual Result<std::unique_ptr<PacketOutput>> OpenOutput(Container /*container*/,
+                                                           std::span<const MuxTrack> /*tracks*/) {
     return InternalError("This sink takes bytes.");
   }
   // What takes this stream's packets; null for a sink of bytes. The same at each call.

@@ -47,6 +47,13 @@ struct StageTimes {
   Duration cpu{};           // CPU time of workers in this stream's jobs
 };
 
+// What one of several readers of a stream got of it.
+struct ReaderSnapshot {
+  StreamId id;
+  std::int64_t frames_out = 0, bytes_out = 0;  // bytes of its container
+  std::int64_t dropped_gops = 0;               // it did not take them in time
+};
+
 struct StreamSnapshot {
   StreamId id;
   std::string source;  // as the client named it
@@ -59,7 +66,7 @@ struct StreamSnapshot {
   std::int64_t frames_planned = 0;  // so far; the total once the source has been read
   bool all_planned = false;
   std::int64_t frames_out = 0;    // muxed
-  std::int64_t bytes_out = 0;     // container bytes
+  std::int64_t bytes_out = 0;     // container bytes; coded bytes of a shared encode
   std::int64_t video_bytes = 0;   // coded video payload
   std::int64_t source_bytes = 0;  // compressed video taken in
   SelectionCounts selection;
@@ -75,9 +82,10 @@ struct StreamSnapshot {
   std::shared_ptr<SeamLog> seam_log = std::make_shared<SeamLog>();  // the joins one by one
   OrderStats order;
   StageTimes stages;
-  Duration opening{};                  // open and probe
-  std::optional<Duration> first_byte;  // since the request
-  Duration elapsed{};                  // since the request
+  Duration opening{};                                  // open and probe
+  std::optional<Duration> first_byte;                  // since the request
+  Duration elapsed{};                                  // since the request
+  std::optional<std::vector<ReaderSnapshot>> readers;  // that are there now, of a shared encode
 
   // A unit's job has ended, well or not.
   void AddUnit(const JobReport& report, const UnitStats& unit, Effort unit_effort);

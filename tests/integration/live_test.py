@@ -154,6 +154,108 @@ def bad_publishers(server):
     check(not server.running(), "a bad publisher left a stream")
 
 
+class Reader:
+    """Reads live/NAME in a thread, for as long as it is wanted."""
+
+    def __init__(self, server, name, query, pause=0):
+        self.connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        self.connection.connect()
+        if pause:
+            self.connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+        self.connection.request("GET", f"/v1/transcode/live/{name}?{query}")
+        self.answer, self.body, self.pause = None, b"", pause
+        self.thread = threading.Thread(target=self.read)
+        self.thread.start()
+
+    def read(self):
+        try:
+            self.answer = self.connection.getresponse()
+            if self.pause:
+                time.sleep(self.pause)
+            while piece := self.answer.read1(65536):
+                self.body += piece
+        except (OSError, ValueError, http.client.HTTPException):
+            pass  # it has left, or was put out
+
+    def begun(self):
+        return len(self.body) > 0
+
+    def id(self):
+        return int(self.answer.getheader("X-Gopmill-Stream"))
+
+    def leave(self):
+        self.connection.sock.shutdown(socket.SHUT_RDWR)
+        self.thread.join()
+
+    def packets(self, kind):
+        """Time and hash of each packet."""
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(self.body)
+            file.flush()
+            out = subprocess.run(["ffprobe", "-v", "error", "-select_streams", kind, "-show_packets", "-show_data_hash", "md5",
+                                  "-show_entries", "packet=pts_time,data_hash", "-of", "json", file.name],
+                                 check=True, capture_output=True, text=True)
+            check(out.stderr == "", f"a reader's movie: {out.stderr[:200]}")
+        return [(float(packet["pts_time"]), packet["data_hash"]) for packet in json.loads(out.stdout)["packets"]]
+
+
+def equal_readers_share_an_encode(folder, movie, container):
+    """Who comes later gets the same packets from a key picture on, on a clock that begins with 0; nobody's end is another's."""
+    query = QUERY.replace("container=ts", f"container={container}")
+    with Server(folder, "--max-streams", "4") as server:
+        publisher = Publisher(server, "cam", movie)
+        first = Reader(server, "cam", query)
+        wait_until(first.begun, 20, "a first reader")
+        leaver = Reader(server, "cam", "&".join(reversed(query.split("&"))))
+        wait_until(lambda: len(leaver.body) > 2000, 20, "a second reader")
+        late, other = Reader(server, "cam", query), Reader(server, "cam", query.replace("100k", "90k"))
+        wait_until(lambda: late.begun() and other.begun(), 20, "more readers")
+        streams = sorted(server.running(), key=lambda s: -len(s.get("readers", [])))
+        check([len(s["readers"]) for s in streams] == [3, 1], f"streams and their readers: {streams}")
+        shared = streams[0]
+        check([r["id"] for r in shared["readers"]] == [first.id(), leaver.id(), late.id()], f"readers: {shared['readers']}")
+        check(all(r["bytes_out"] > 0 and r["frames_out"] > 0 for r in shared["readers"]), f"readers: {shared['readers']}")
+        check(json.loads(server.get(f"/v1/streams/{late.id()}")[1])["id"] == shared["id"], "the stream of a reader")
+        check("gopmill_shared_readers 4" in server.get("/metrics")[1].decode(), "the metric of it")
+        check(server.get(f"/v1/transcode/live/cam?{query}")[0].status == 503, "a reader beyond the limit of streams")
+        leaver.leave()
+        check(server.get(f"/v1/streams/{other.id()}", "DELETE")[0].status == 204, "a reader is put out")
+        other.thread.join()
+        wait_until(lambda: [len(s.get("readers", [])) for s in server.running()] == [2], 10, "two have left, and with one its stream")
+        check(json.loads(server.get(f"/v1/streams/{leaver.id()}")[1])["id"] == shared["id"], "the stream of one who left")
+        check(publisher.finish()[0] == 200, "the publisher's answer")
+        for reader in first, late:
+            reader.thread.join()
+        for kind in "v", "a":
+            whole, part = first.packets(kind), late.packets(kind)
+            check(len(part) > 30 and [p[1] for p in part] == [p[1] for p in whole][-len(part):], f"{kind}: other packets")
+            shifts = [a[0] - b[0] for a, b in zip(whole[-len(part):], part)]
+            check(max(shifts) - min(shifts) < 0.0025, f"{kind}: times move by {min(shifts)} to {max(shifts)}")
+            moved = shifts[0] if kind == "v" else moved
+            check(moved > 0.4 and abs(shifts[0] - moved) < 0.0025, f"{kind}: {shifts[0]} s later, pictures {moved} s")
+        check(abs(late.packets("v")[0][0] - first.packets("v")[0][0]) < 0.0025, "the clock of a late reader begins with 0")
+        wait_until(lambda: not server.running(), 10, "all is over and the stream goes on")
+
+
+def a_stalled_reader_costs_its_like_nothing(folder, movie):
+    query = "width=640&bitrate=4M&preset=ultrafast&container=ts"
+    with Server(folder) as server:
+        publisher = Publisher(server, "cam", movie)
+        stalled = Reader(server, "cam", query, pause=6)
+        good = Reader(server, "cam", query)
+        wait_until(good.begun, 20, "a good reader")
+        dropped = lambda: [r["dropped_gops"] for s in server.running() for r in s.get("readers", [])]
+        wait_until(lambda: any(dropped()), 20, "nothing is dropped for a reader that takes nothing")
+        check(min(dropped()) == 0, f"what was dropped: {dropped()}")
+        publisher.finish()
+        good.thread.join()
+        check(int(decode(good.body)["video"]["nb_read_frames"]) > 200, "beside a stalled reader")
+        stalled.thread.join()
+        # It has lost whole GOPs; what it got lies close together and is sound.
+        pictures = int(decode(stalled.body)["video"]["nb_read_frames"])
+        check(30 < pictures < 230, f"a stalled reader got {pictures} pictures")
+
+
 def quality_goes_before_pictures(folder, movie):
     """More work than one worker can do: the units get less effort, join without a fault, and nobody else is let in."""
     heavy = "width=1280&height=720&preset=veryslow&bitrate=2M&container=ts"
@@ -193,6 +295,16 @@ def main():
         try:
             run_all([readers_survive_a_publisher_that_returns, the_first_picture_comes_early,
                      a_reader_that_does_not_read_loses_gops, jumps_are_closed, bad_publishers], server)
+            movie = make_stream(folder, "shared.ts", 8)
+            os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"] = "2"
+            threads = [threading.Thread(target=run_all, args=([equal_readers_share_an_encode], folder, movie, container))
+                       for container in ("ts", "mp4", "mkv")]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            run_all([a_stalled_reader_costs_its_like_nothing], folder, movie)
+            del os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"]
             return run_all([quality_goes_before_pictures, effort_can_be_kept], folder, make_stream(folder, "h.ts", 60))
         finally:
             server.process.kill()
