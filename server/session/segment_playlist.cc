@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "server/session/segment_thumbnails.h"
@@ -69,13 +71,15 @@ std::string Timeline(const std::vector<Rational>& durations, int timescale) {
   return text;
 }
 
-std::string Template(const SegmentedMovie& movie, bool audio, int timescale) {
+// `file`: what the names of the segments begin with.
+std::string Template(const SegmentedMovie& movie, bool audio, int timescale,
+                     std::string_view file) {
   const std::string query = XmlQuery(movie.query);
   return fmt::format(
              "      <SegmentTemplate timescale=\"{}\" startNumber=\"0\" "
-             "initialization=\"$RepresentationID$-init.mp4{}\" "
-             "media=\"$RepresentationID$-$Number$.m4s{}\">\n        <SegmentTimeline>\n",
-             timescale, query, query) +
+             "initialization=\"{}-init.mp4{}\" media=\"{}-$Number$.m4s{}\">\n"
+             "        <SegmentTimeline>\n",
+             timescale, file, query, file, query) +
          Timeline(Durations(movie, audio), timescale) +
          "        </SegmentTimeline>\n      </SegmentTemplate>\n";
 }
@@ -84,7 +88,7 @@ std::string VideoSet(const SegmentedMovie& movie) {
   std::string text =
       "    <AdaptationSet id=\"0\" contentType=\"video\" mimeType=\"video/mp4\" "
       "segmentAlignment=\"true\" startWithSAP=\"1\">\n" +
-      Template(movie, false, movie.video.front().timescale);
+      Template(movie, false, movie.video.front().timescale, "$RepresentationID$");
   int id = 0;
   for (const VideoRendition& video : movie.video) {
     const Target& target = video.plan->target;
@@ -97,39 +101,54 @@ std::string VideoSet(const SegmentedMovie& movie) {
   return text + "    </AdaptationSet>\n";
 }
 
-std::string AudioSet(const SegmentedMovie& movie) {
-  const AudioRendition& audio = *movie.audio;
-  return "    <AdaptationSet id=\"1\" contentType=\"audio\" mimeType=\"audio/mp4\" "
-         "segmentAlignment=\"true\" startWithSAP=\"1\">\n" +
-         Template(movie, true, audio.timescale) +
-         fmt::format(
-             "      <Representation id=\"a0\" codecs=\"{}\" bandwidth=\"{}\" "
-             "audioSamplingRate=\"{}\">\n        <AudioChannelConfiguration "
-             "schemeIdUri=\"urn:mpeg:dash:23003:3:audio_channel_configuration:2011\" "
-             "value=\"{}\"/>\n      </Representation>\n    </AdaptationSet>\n",
-             audio.codecs, audio.peak_bps, audio.grid.rate, audio.target.channels);
+std::string LangAttribute(const std::string& language) {
+  return language.empty() ? "" : " lang=\"" + language + "\"";
+}
+
+// A set for each sound track, those of other presentations with their timelines.
+std::string AudioSets(const SegmentedMovie& movie, std::span<const SoundOf> sounds, int& next_id) {
+  std::string text;
+  for (std::size_t i = 0; i < sounds.size(); ++i) {
+    if (sounds[i] == nullptr || !sounds[i]->audio) continue;
+    const AudioChoice& choice = movie.audio_choices[i];
+    const AudioRendition& audio = *sounds[i]->audio;
+    text += fmt::format(
+        "    <AdaptationSet id=\"{}\" contentType=\"audio\" mimeType=\"audio/mp4\"{} "
+        "segmentAlignment=\"true\" startWithSAP=\"1\">\n      <Label>{}</Label>\n"
+        "      <Role schemeIdUri=\"urn:mpeg:dash:role:2011\" value=\"{}\"/>\n",
+        next_id++, LangAttribute(choice.language), XmlText(choice.name),
+        choice.chosen ? "main" : "alternate");
+    text += Template(*sounds[i], true, audio.timescale, "a0");
+    text += fmt::format(
+        "      <Representation id=\"a0{}\" codecs=\"{}\" bandwidth=\"{}\" "
+        "audioSamplingRate=\"{}\">\n        <AudioChannelConfiguration "
+        "schemeIdUri=\"urn:mpeg:dash:23003:3:audio_channel_configuration:2011\" "
+        "value=\"{}\"/>\n      </Representation>\n    </AdaptationSet>\n",
+        choice.chosen ? "" : fmt::format("-{}", choice.number), audio.codecs, audio.peak_bps,
+        audio.grid.rate, audio.target.channels);
+  }
+  return text;
 }
 
 // One file each: DASH players take WebVTT so.
-std::string TextSets(const SegmentedMovie& movie) {
+std::string TextSets(const SegmentedMovie& movie, int& next_id) {
   std::string text;
   for (std::size_t i = 0; i < movie.subtitles.size(); ++i) {
     const SubtitleRendition& subtitles = movie.subtitles[i];
     text += fmt::format(
         "    <AdaptationSet id=\"{}\" contentType=\"text\" mimeType=\"text/vtt\"{}>\n"
-        "      <Role schemeIdUri=\"urn:mpeg:dash:role:2011\" value=\"{}\"/>\n"
         "      <Label>{}</Label>\n"
+        "      <Role schemeIdUri=\"urn:mpeg:dash:role:2011\" value=\"{}\"/>\n"
         "      <Representation id=\"s{}\" bandwidth=\"1000\">\n"
         "        <BaseURL>s{}.vtt{}</BaseURL>\n      </Representation>\n    </AdaptationSet>\n",
-        i + 2, subtitles.language.empty() ? "" : " lang=\"" + subtitles.language + "\"",
-        subtitles.forced ? "forced-subtitle" : "subtitle", XmlText(subtitles.name), i, i,
-        XmlQuery(movie.text_query));
+        next_id++, LangAttribute(subtitles.language), XmlText(subtitles.name),
+        subtitles.forced ? "forced-subtitle" : "subtitle", i, i, XmlQuery(movie.text_query));
   }
   return text;
 }
 
 // Tiles of pictures on JPEG sheets; DASH-IF IOP part "Tiles of thumbnail images".
-std::string ThumbnailSet(const SegmentedMovie& movie) {
+std::string ThumbnailSet(const SegmentedMovie& movie, int& next_id) {
   const ThumbnailRendition& thumbnails = movie.thumbnails;
   const Target& target = thumbnails.plan->target;
   constexpr int kMillis = 1000;
@@ -141,7 +160,7 @@ std::string ThumbnailSet(const SegmentedMovie& movie) {
       "      <Representation id=\"t0\" bandwidth=\"{}\" width=\"{}\" height=\"{}\">\n"
       "        <EssentialProperty schemeIdUri=\"http://dashif.org/guidelines/thumbnail_tile\" "
       "value=\"{}x{}\"/>\n      </Representation>\n    </AdaptationSet>\n",
-      movie.subtitles.size() + 2, kMillis, sheet, thumbnails.sheets() - 1, XmlQuery(movie.query),
+      next_id++, kMillis, sheet, thumbnails.sheets() - 1, XmlQuery(movie.query),
       thumbnails.peak_bps, target.width * kThumbnailColumns, target.height * kThumbnailRows,
       kThumbnailColumns, kThumbnailRows);
 }
@@ -245,7 +264,7 @@ std::string MediaPlaylist(const SegmentedMovie& movie, PartTrack track, int rend
   return text + "#EXT-X-ENDLIST\n";
 }
 
-Result<std::string> DashManifest(const SegmentedMovie& movie) {
+Result<std::string> DashManifest(const SegmentedMovie& movie, std::span<const SoundOf> sounds) {
   if (movie.container != Container::kMp4) {
     return InvalidArgument("container", "DASH players take CMAF segments only.", "mp4");
   }
@@ -257,9 +276,10 @@ Result<std::string> DashManifest(const SegmentedMovie& movie) {
       "type=\"static\" mediaPresentationDuration=\"PT{:.6f}S\" maxSegmentDuration=\"PT{:.6f}S\" "
       "minBufferTime=\"PT{:.6f}S\">\n  <Period id=\"0\" start=\"PT0S\" duration=\"PT{:.6f}S\">\n",
       TotalSeconds(movie), longest, longest, TotalSeconds(movie));
-  text += VideoSet(movie);
-  if (movie.audio) text += AudioSet(movie);
-  text += TextSets(movie) + ThumbnailSet(movie);
+  int next_id = 1;  // behind the pictures
+  text += VideoSet(movie) + AudioSets(movie, sounds, next_id);
+  text += TextSets(movie, next_id);
+  text += ThumbnailSet(movie, next_id);
   return text + "  </Period>\n</MPD>\n";
 }
 

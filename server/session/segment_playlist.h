@@ -7,6 +7,8 @@
 // Thread-safety: safe (pure functions).
 #pragma once
 
+#include <memory>
+#include <span>
 #include <string>
 
 #include "base/status.h"
@@ -17,7 +19,10 @@ namespace gopmill {
 std::string MasterPlaylist(const SegmentedMovie& movie);
 // `rendition` exists.
 std::string MediaPlaylist(const SegmentedMovie& movie, PartTrack track, int rendition);
+// The presentation that has a sound track of a movie as its `audio`; null = it cannot be played.
+using SoundOf = std::shared_ptr<const SegmentedMovie>;
+// `sounds`: for each of movie.audio_choices. Those that cannot be played are left out.
 // kInvalidArgument when the segments are transport streams, which DASH players do not take.
-Result<std::string> DashManifest(const SegmentedMovie& movie);
+Result<std::string> DashManifest(const SegmentedMovie& movie, std::span<const SoundOf> sounds);
 
 }  // namespace gopmill

@@ -7,7 +7,6 @@
 
 #include "base/log.h"
 #include "media/digest.h"
-#include "server/session/segment_playlist.h"
 #include "server/session/segment_subtitles.h"
 #include "server/session/segment_thumbnails.h"
 
@@ -223,7 +222,9 @@ void SegmentService::Answer(Waiting waiting) {
   }
   if (!IsAtHand(*name))
     return AnswerSegment(*shelved, *name, !parsed->version.empty(), std::move(waiting));
-  auto part = Text(movie, *name);
+  std::vector<SoundOf> sounds;
+  if (name->kind == PartKind::kManifest) sounds = Sounds(*shelved, request);
+  auto part = Text(movie, *name, sounds);
   // Without a version in it, an address is that of another file's part one day.
   if (part.ok() && parsed->version.empty()) part->max_age_seconds = 0;
   if (part.ok() && Matches(request.if_none_match, part->etag)) {
@@ -237,7 +238,24 @@ void SegmentService::Answer(Waiting waiting) {
   Reply(waiting, std::move(part));
 }
 
-Result<MediaPart> SegmentService::Text(const SegmentedMovie& movie, const PartName& name) const {
+// A manifest tells the times of all sound tracks, which their own indexes know.
+std::vector<SoundOf> SegmentService::Sounds(const Shelved& shelved, const PartRequest& request) {
+  std::vector<SoundOf> sounds;
+  for (const AudioChoice& choice : shelved.movie->audio_choices) {
+    sounds.push_back(choice.chosen ? shelved.movie : nullptr);
+    if (choice.chosen) continue;
+    RequestParams params = request.params;
+    params.emplace_back("audio", std::to_string(choice.number));
+    const auto parsed = ParseSegmentParams(params, defaults_);
+    if (!parsed.ok()) continue;
+    auto other = shelf_.Get(request.path, *parsed, params, reading_.get_token());
+    if (other.ok()) sounds.back() = other->movie;
+  }
+  return sounds;
+}
+
+Result<MediaPart> SegmentService::Text(const SegmentedMovie& movie, const PartName& name,
+                                       std::span<const SoundOf> sounds) const {
   std::string text;
   MediaPart part;
   switch (name.kind) {
@@ -253,7 +271,7 @@ Result<MediaPart> SegmentService::Text(const SegmentedMovie& movie, const PartNa
       break;
     case PartKind::kManifest: {
       part.content_type = "application/dash+xml";
-      GOPMILL_ASSIGN_OR_RETURN(text, DashManifest(movie));
+      GOPMILL_ASSIGN_OR_RETURN(text, DashManifest(movie, sounds));
       break;
     }
     case PartKind::kInit:

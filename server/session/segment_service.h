@@ -15,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -27,6 +28,7 @@
 #include "server/session/script_shelf.h"
 #include "server/session/segment_cache.h"
 #include "server/session/segment_job.h"
+#include "server/session/segment_playlist.h"
 #include "server/session/segment_request.h"
 #include "server/session/service.h"
 
@@ -86,7 +88,9 @@ class SegmentService {
 
   void RunTasks();
   void Answer(Waiting waiting);
-  Result<MediaPart> Text(const SegmentedMovie& movie, const PartName& name) const;
+  Result<MediaPart> Text(const SegmentedMovie& movie, const PartName& name,
+                         std::span<const SoundOf> sounds) const;
+  std::vector<SoundOf> Sounds(const Shelved& shelved, const PartRequest& request);
   void AnswerSegment(const Shelved& movie, const PartName& name, bool versioned, Waiting waiting);
   Status Join(const std::string& key, const Waiting& waiting, MediaPart part,
               std::shared_ptr<Making>& making, bool& first);

@@ -60,6 +60,20 @@ async function hasThumbnails(page) {
   assert.deepEqual(sheet, [960, 540]);
 }
 
+// Each sound track is there, and another one can be chosen while it plays.
+async function changesSound(page) {
+  const languages = await page.evaluate(() => window.player.getTracksFor('audio').map((track) => track.lang));
+  assert.deepEqual(languages, ['en', 'de']);
+  await page.evaluate(() => {
+    window.player.setCurrentTrack(window.player.getTracksFor('audio')[1]);
+    window.player.seek(4);
+  });
+  await page.waitForFunction(() => {
+    const {currentTime, seeking} = document.querySelector('video');
+    return !seeking && currentTime > 5 && window.player.getCurrentTrackFor('audio').lang === 'de';
+  }, null, {timeout: 30_000});
+}
+
 async function hlsByThePage(browser) {
   const page = await (await browser.newContext()).newPage();
   page.on('pageerror', (error) => assert.fail(`the page threw: ${error.message}`));
@@ -101,6 +115,7 @@ async function dashByDashJs(browser) {
   await playsAndSeeks(page, [256, 144]);
   await showsText(page);
   await hasThumbnails(page);
+  await changesSound(page);
   assert.deepEqual(await page.evaluate(() => window.problems), []);
   await page.context().close();
 }

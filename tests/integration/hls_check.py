@@ -308,7 +308,8 @@ class Checker:
             for representation in group.iter(DASH + "Representation"):
                 name = representation.get("id")
                 problem = self.problem_in(f"manifest {name}")
-                fact = facts[name]
+                other = re.fullmatch(r"a0-\d+", name)
+                fact = facts[f"a0 {group.find(DASH + 'Label').text}" if other else name]
                 problem(ticks == fact["timescale"], f"timescale {ticks}, not {fact['timescale']}")
                 # The media's clock runs ahead of the presentation by what the edit list takes off;
                 # only sound begins at 0 with more in it than is shown.

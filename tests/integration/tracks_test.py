@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import tempfile
+import xml.etree.ElementTree as ET
 from array import array
 from pathlib import Path
 
@@ -165,6 +166,26 @@ def sound_tracks_as_renditions(server):
     check([s["language"] for s in mine] == ["eng", "ger", "eng"] and mine[1]["title"] == "German", f"{mine}")
 
 
+def sound_tracks_in_dash(server):
+    """hls_check holds the timelines and bandwidths against the media; ffmpeg plays each track."""
+    manifest = f"{server.base}/v1/dash/three.mkv/manifest.mpd?{ONE}"
+    space = {"d": "urn:mpeg:dash:schema:mpd:2011"}
+    root = ET.fromstring(server.get(manifest.removeprefix(server.base))[1])
+    ids = [s.get("id") for s in root.iterfind(".//d:AdaptationSet", space)]
+    check(len(set(ids)) == len(ids), f"ids: {ids}")
+    sounds = [s for s in root.iterfind(".//d:AdaptationSet", space) if s.get("contentType") == "audio"]
+    check([s.get("lang") for s in sounds] == ["en", "de", "en"], f"{[s.attrib for s in sounds]}")
+    check([s.find("d:Role", space).get("value") for s in sounds] == ["main", "alternate", "alternate"], "roles")
+    check([s.find("d:Label", space).text for s in sounds] == ["English", "German", "en"], "labels")
+    check([s.find(".//d:AudioChannelConfiguration", space).get("value") for s in sounds] == ["1", "2", "1"], "channels")
+    for number, hertz in enumerate((300, 700, 1100)):
+        raw = subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", manifest, "-map", f"0:a:{number}", "-f", "wav", "-"],
+                             capture_output=True, check=False).stdout
+        check(abs(pitch(raw, "DASH") - hertz) < 10, f"track {number} of the manifest")
+    one = server.get(f"{manifest.removeprefix(server.base)}&audio=2")[1].decode()
+    check(one.count('contentType="audio"') == 1 and 'lang="de"' in one, "the one track that was asked for")
+
+
 def make_sounds(folder):
     inputs = []
     for hertz in (300, 700, 1100):
@@ -272,7 +293,8 @@ def main():
             run_all([playlists_obey_the_rules, every_form_says_the_same, ffmpeg_reads_them], server)
             run_all([times_are_those_of_the_pictures, files_beside_the_movie, dots_of_folders_are_not_the_files], server,
                     folder)
-            return run_all([conditions, garbage, sound_tracks_by_number, sound_tracks_as_renditions, names_that_are_no_text],
+            return run_all([conditions, garbage, sound_tracks_by_number, sound_tracks_as_renditions, sound_tracks_in_dash,
+                            names_that_are_no_text],
                            server)
 
 
