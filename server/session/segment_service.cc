@@ -241,9 +241,11 @@ void SegmentService::Answer(Waiting waiting) {
 // A manifest tells the times of all sound tracks, which their own indexes know.
 std::vector<SoundOf> SegmentService::Sounds(const Shelved& shelved, const PartRequest& request) {
   std::vector<SoundOf> sounds;
+  std::size_t others = 0;
   for (const AudioChoice& choice : shelved.movie->audio_choices) {
     sounds.push_back(choice.chosen ? shelved.movie : nullptr);
-    if (choice.chosen) continue;
+    if (choice.chosen || others == kMaxOtherSounds) continue;
+    ++others;
     RequestParams params = request.params;
     params.emplace_back("audio", std::to_string(choice.number));
     const auto parsed = ParseSegmentParams(params, defaults_);

@@ -39,6 +39,8 @@ inline constexpr int kSegmentThreads = 3;
 inline constexpr std::size_t kMaxPartRequests = 512;
 // Segments being made at once, queued ones included; more are refused (kUnavailable).
 inline constexpr std::size_t kMaxSegmentsMaking = 64;
+// Sound tracks that a DASH manifest names beside the movie's own; each is an index of the file.
+inline constexpr std::size_t kMaxOtherSounds = 15;
 
 struct SegmentStats {
   std::uint64_t playlists = 0, segments = 0;  // answered
@@ -90,6 +92,7 @@ class SegmentService {
   void Answer(Waiting waiting);
   Result<MediaPart> Text(const SegmentedMovie& movie, const PartName& name,
                          std::span<const SoundOf> sounds) const;
+  // Of those that are not the movie's own, the first kMaxOtherSounds.
   std::vector<SoundOf> Sounds(const Shelved& shelved, const PartRequest& request);
   void AnswerSegment(const Shelved& movie, const PartName& name, bool versioned, Waiting waiting);
   Status Join(const std::string& key, const Waiting& waiting, MediaPart part,

@@ -184,6 +184,8 @@ def sound_tracks_in_dash(server):
         check(abs(pitch(raw, "DASH") - hertz) < 10, f"track {number} of the manifest")
     one = server.get(f"{manifest.removeprefix(server.base)}&audio=2")[1].decode()
     check(one.count('contentType="audio"') == 1 and 'lang="de"' in one, "the one track that was asked for")
+    many = server.get(f"/v1/dash/many.mkv/manifest.mpd?{ONE}")[1].decode()
+    check(many.count('contentType="audio"') == 16, "the file is read for no more tracks than can be meant")
 
 
 def make_sounds(folder):
@@ -195,8 +197,10 @@ def make_sounds(folder):
                     "language=ger", "-metadata:s:a:1", "title=German", "-metadata:s:a:2", "language=eng", "-disposition:a:0",
                     "default", "-c:v", "libx264", "-preset", "ultrafast", "-g", "25", "-c:a", "aac", "-ac:a:1", "2", "-metadata:s:a:0",
                     "title=English", str(Path(folder, "three.mkv"))], check=True)
-    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=128x72:r=25:d=2", "-c:v", "libx264",
-                    str(Path(folder, "silent.mkv"))], check=True)
+    short = ["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=128x72:r=25:d=2"]
+    subprocess.run([*short, "-c:v", "libx264", str(Path(folder, "silent.mkv"))], check=True)
+    subprocess.run([*short, "-f", "lavfi", "-i", "sine=d=2", "-map", "0", *["-map", "1"] * 20, "-c:v", "libx264",
+                    str(Path(folder, "many.mkv"))], check=True)
 
 
 def make_beside(folder):
