@@ -2,18 +2,14 @@
 #include "server/session/media_service.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/dump_json.h"
 #include "config/ratio_file.h"
 #include "media/packet_feed.h"
 #include "media/source.h"
 #include "server/session/live_request.h"
 #include "server/session/movie_texts.h"
-#include "server/session/plan_json.h"
 #include "server/session/request_params.h"
-#include "server/session/seam_json.h"
 #include "server/session/segment_request.h"
 
 namespace gopmill {
@@ -140,15 +136,13 @@ Result<StreamId> MediaService::OpenStream(const std::string& path, const Request
 // As one of the readers of an encode of its own kind.
 Result<StreamId> MediaService::JoinStream(const std::string& path, const RequestParams& params,
                                           std::unique_ptr<StreamSink> sink, SessionSpec spec) {
-  RequestParams sorted = params;
-  std::ranges::sort(sorted);
   StreamId reader;
   {
     const MutexLock lock(mutex_);
     GOPMILL_RETURN_IF_ERROR(CheckRoom());
     reader = StreamId{next_id_++};
   }
-  GOPMILL_RETURN_IF_ERROR(fanouts_.Join(path + QueryFor(sorted, ""), reader, std::move(sink),
+  GOPMILL_RETURN_IF_ERROR(fanouts_.Join(path + QueryFor(params, ""), reader, std::move(sink),
                                         [&](std::unique_ptr<StreamSink> fanout) {
                                           spec.sink = std::move(fanout);
                                           return Admit(std::move(spec));
@@ -319,67 +313,6 @@ void MediaService::Reap() {
     session.reset();  // joins its threads, without the lock
     changed_.NotifyAll();
   }
-}
-
-std::string MediaService::Metrics() const {
-  ServiceMetrics metrics;
-  metrics.scheduler = engine_->scheduler().Stats();
-  metrics.cache = engine_->cache_stats();
-  metrics.segments = segments_.stats();
-  metrics.live = live_.Totals();
-  metrics.admission = admission_->Stats();
-  metrics.live_segments = live_segments_.stats();
-  metrics.fanouts = fanouts_.stats();
-  {
-    const MutexLock lock(mutex_);
-    metrics.totals = totals_;
-    metrics.streams_running = static_cast<int>(running_.size());
-    for (const auto& [id, session] : running_) {
-      const StreamSnapshot snapshot = session->Snapshot();
-      metrics.totals.Add(snapshot);
-      metrics.worst_jitter_ms =
-          std::max(metrics.worst_jitter_ms, snapshot.order.after().jitter_ms());
-    }
-  }
-  return MetricsText(metrics);
-}
-
-// Running ones by number, then those that ended, the last one first.
-std::vector<StreamSnapshot> MediaService::Snapshots() const {
-  std::map<StreamId, std::vector<ReaderSnapshot>> readers = fanouts_.Readers();
-  std::vector<StreamSnapshot> snapshots;
-  const MutexLock lock(mutex_);
-  for (const auto& [id, session] : running_) {
-    snapshots.push_back(session->Snapshot());
-    if (readers.contains(id)) snapshots.back().readers = std::move(readers[id]);
-  }
-  snapshots.insert(snapshots.end(), ended_.rbegin(), ended_.rend());
-  return snapshots;
-}
-
-std::string MediaService::Streams() const {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const StreamSnapshot& snapshot : Snapshots()) list.push_back(StreamJson(snapshot));
-  return DumpJson(nlohmann::ordered_json{{"streams", std::move(list)}}, 2);
-}
-
-Result<StreamSnapshot> MediaService::SnapshotOf(StreamId id) const {
-  const StreamId encode = fanouts_.EncodeOf(id).value_or(id);
-  for (StreamSnapshot& snapshot : Snapshots()) {
-    if (snapshot.id == encode) return std::move(snapshot);
-  }
-  return Error{.code = Code::kNotFound,
-               .message = "There is no stream with this id, or it ended long ago."};
-}
-
-Result<std::string> MediaService::Stream(StreamId id) const {
-  GOPMILL_ASSIGN_OR_RETURN(const StreamSnapshot snapshot, SnapshotOf(id));
-  return ToJson(snapshot);
-}
-
-Result<std::string> MediaService::Seams(StreamId id) const {
-  GOPMILL_ASSIGN_OR_RETURN(const StreamSnapshot snapshot, SnapshotOf(id));
-  return SeamsJson(snapshot.seams, *snapshot.seam_log);
 }
 
 bool MediaService::Ready() const {

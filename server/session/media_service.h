@@ -91,7 +91,6 @@ class MediaService : public Service {
   Result<StreamId> Admit(SessionSpec spec);
   Status CheckRoom() GOPMILL_REQUIRES(mutex_);
   Result<StreamSnapshot> SnapshotOf(StreamId id) const;
-  [[nodiscard]] std::vector<StreamSnapshot> Snapshots() const;
   [[nodiscard]] bool Idle() const GOPMILL_REQUIRES(mutex_);
   void OnClosed(StreamId id);
   void Reap();

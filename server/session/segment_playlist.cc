@@ -38,20 +38,13 @@ double Longest(const std::vector<Rational>& durations) {
   return longest;
 }
 
-// "&" is the only character of a query that XML gives a meaning, and "$" the only one that segment
-// templates do; QueryFor escapes the latter.
+// For queries and names; "$", which segment templates give a meaning, is escaped by QueryFor.
 std::string XmlText(const std::string& text) {
   std::string safe;
   for (const char c : text) {
     safe += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
   }
   return safe;
-}
-
-std::string XmlQuery(const std::string& query) {
-  std::string text;
-  for (const char c : query) text += c == '&' ? "&amp;" : std::string(1, c);
-  return text;
 }
 
 // Runs of equal durations as one element each; times in ticks of the track.
@@ -74,7 +67,7 @@ std::string Timeline(const std::vector<Rational>& durations, int timescale) {
 // `file`: what the names of the segments begin with.
 std::string Template(const SegmentedMovie& movie, bool audio, int timescale,
                      std::string_view file) {
-  const std::string query = XmlQuery(movie.query);
+  const std::string query = XmlText(movie.query);
   return fmt::format(
              "      <SegmentTemplate timescale=\"{}\" startNumber=\"0\" "
              "initialization=\"{}-init.mp4{}\" media=\"{}-$Number$.m4s{}\">\n"
@@ -142,7 +135,7 @@ std::string TextSets(const SegmentedMovie& movie, int& next_id) {
         "      <Representation id=\"s{}\" bandwidth=\"1000\">\n"
         "        <BaseURL>s{}.vtt{}</BaseURL>\n      </Representation>\n    </AdaptationSet>\n",
         next_id++, LangAttribute(subtitles.language), XmlText(subtitles.name),
-        subtitles.forced ? "forced-subtitle" : "subtitle", i, i, XmlQuery(movie.text_query));
+        subtitles.forced ? "forced-subtitle" : "subtitle", i, i, XmlText(movie.text_query));
   }
   return text;
 }
@@ -160,9 +153,9 @@ std::string ThumbnailSet(const SegmentedMovie& movie, int& next_id) {
       "      <Representation id=\"t0\" bandwidth=\"{}\" width=\"{}\" height=\"{}\">\n"
       "        <EssentialProperty schemeIdUri=\"http://dashif.org/guidelines/thumbnail_tile\" "
       "value=\"{}x{}\"/>\n      </Representation>\n    </AdaptationSet>\n",
-      next_id++, kMillis, sheet, thumbnails.sheets() - 1, XmlQuery(movie.query),
-      thumbnails.peak_bps, target.width * kThumbnailColumns, target.height * kThumbnailRows,
-      kThumbnailColumns, kThumbnailRows);
+      next_id++, kMillis, sheet, thumbnails.sheets() - 1, XmlText(movie.query), thumbnails.peak_bps,
+      target.width * kThumbnailColumns, target.height * kThumbnailRows, kThumbnailColumns,
+      kThumbnailRows);
 }
 
 std::string IFrameMedia(const SegmentedMovie& movie) {
