@@ -7,15 +7,10 @@
 
 #include "base/log.h"
 #include "media/digest.h"
-#include "server/session/segment_subtitles.h"
-#include "server/session/segment_thumbnails.h"
+#include "server/session/segment_part.h"
 
 namespace gopmill {
 namespace {
-
-// Of an address with the movie's version in it, as playlists have them: its part never changes.
-constexpr int kSegmentAgeSeconds = 86'400;
-constexpr std::size_t kTagDigits = 32;
 
 Error Closing() {
   return Error{.code = Code::kUnavailable, .message = "The server is shutting down."};
@@ -25,25 +20,9 @@ Error Busy() {
   return Error{.code = Code::kUnavailable, .message = "Too many segments are being made."};
 }
 
-std::string TagOf(std::string_view digest) {
-  return "\"" + std::string(digest.substr(0, kTagDigits)) + "\"";
-}
-
 // RFC 9110 section 13.1.2.
 bool Matches(std::string_view if_none_match, std::string_view tag) {
   return if_none_match == "*" || if_none_match.find(tag) != std::string_view::npos;
-}
-
-// What is made of the plan and the index alone, at once.
-bool IsAtHand(const PartName& name) {
-  return name.kind != PartKind::kSegment || name.track == PartTrack::kSubtitles;
-}
-
-const char* SegmentType(const PartName& name) {
-  if (name.track == PartTrack::kThumbnails && name.kind == PartKind::kSegment) return "image/jpeg";
-  if (!IsMedia(name.track)) return "text/vtt; charset=utf-8";
-  if (name.kind == PartKind::kSegment && name.container == Container::kTs) return "video/mp2t";
-  return name.track == PartTrack::kAudio ? "audio/mp4" : "video/mp4";
 }
 
 // Streams of the scheduler: all segments of one rendition are one, so that they find their worker's
@@ -54,47 +33,6 @@ StreamId StreamOf(const std::string& identity) {
   const std::string digest = Sha256Hex(identity).substr(0, 15);
   std::from_chars(digest.data(), digest.data() + digest.size(), hash, 16);
   return StreamId{hash | kSegments};
-}
-
-struct TrackSize {
-  std::size_t renditions = 0;
-  std::int64_t segments = 0;
-};
-
-TrackSize SizeOf(const SegmentedMovie& movie, PartTrack track) {
-  switch (track) {
-    case PartTrack::kVideo: return {movie.video.size(), movie.segments.count()};
-    case PartTrack::kAudio:
-      return movie.audio ? TrackSize{1, movie.audio->grid.count()} : TrackSize{};
-    case PartTrack::kSubtitles: return {movie.subtitles.size(), movie.segments.count()};
-    case PartTrack::kThumbnails: return {1, movie.thumbnails.sheets()};
-    case PartTrack::kIFrames: return {movie.iframes ? 1U : 0U, movie.segments.count()};
-  }
-  return {};
-}
-
-// Whether the movie has what the name names.
-Status CheckPart(const SegmentedMovie& movie, const PartName& name) {
-  const auto missing = [](const char* what) {
-    return Error{.code = Code::kNotFound,
-                 .message = std::string("The movie has no such ") + what + ".",
-                 .parameter = "path",
-                 .accepted = "what its playlists name"};
-  };
-  if (name.kind == PartKind::kMaster || name.kind == PartKind::kManifest) return OkStatus();
-  const TrackSize size = SizeOf(movie, name.track);
-  if (static_cast<std::size_t>(name.rendition) >= size.renditions) return missing("rendition");
-  if (name.kind != PartKind::kSegment) return OkStatus();
-  if (IsMedia(name.track) && name.container != movie.container) return missing("segment");
-  if (name.number >= size.segments) return missing("segment");
-  return OkStatus();
-}
-
-std::string Cues(const SegmentedMovie& movie, const PartName& name) {
-  const auto rendition = static_cast<std::size_t>(name.rendition);
-  if (name.track == PartTrack::kThumbnails) return ThumbnailCues(movie);
-  if (name.kind == PartKind::kWhole) return WholeSubtitles(movie, rendition);
-  return SubtitleSegment(movie, rendition, name.number);
 }
 
 }  // namespace
@@ -223,8 +161,8 @@ void SegmentService::Answer(Waiting waiting) {
   if (!IsAtHand(*name))
     return AnswerSegment(*shelved, *name, !parsed->version.empty(), std::move(waiting));
   std::vector<SoundOf> sounds;
-  if (name->kind == PartKind::kManifest) sounds = Sounds(*shelved, request);
-  auto part = Text(movie, *name, sounds);
+  if (name->kind == PartKind::kManifest) sounds = Sounds(*shelved, *parsed, request.params);
+  auto part = TextPart(movie, *name, sounds);
   // Without a version in it, an address is that of another file's part one day.
   if (part.ok() && parsed->version.empty()) part->max_age_seconds = 0;
   if (part.ok() && Matches(request.if_none_match, part->etag)) {
@@ -239,58 +177,21 @@ void SegmentService::Answer(Waiting waiting) {
 }
 
 // A manifest tells the times of all sound tracks, which their own indexes know.
-std::vector<SoundOf> SegmentService::Sounds(const Shelved& shelved, const PartRequest& request) {
+std::vector<SoundOf> SegmentService::Sounds(const Shelved& shelved, SegmentRequest request,
+                                            const RequestParams& params) {
   std::vector<SoundOf> sounds;
   std::size_t others = 0;
   for (const AudioChoice& choice : shelved.movie->audio_choices) {
     sounds.push_back(choice.chosen ? shelved.movie : nullptr);
     if (choice.chosen || others == kMaxOtherSounds) continue;
     ++others;
-    RequestParams params = request.params;
-    params.emplace_back("audio", std::to_string(choice.number));
-    const auto parsed = ParseSegmentParams(params, defaults_);
-    if (!parsed.ok()) continue;
-    auto other = shelf_.Get(request.path, *parsed, params, reading_.get_token());
+    request.target.audio_track = choice.number;
+    RequestParams with_number = params;
+    with_number.emplace_back("audio", std::to_string(choice.number));
+    auto other = shelf_.Get(shelved.path, request, with_number, reading_.get_token());
     if (other.ok()) sounds.back() = other->movie;
   }
   return sounds;
-}
-
-Result<MediaPart> SegmentService::Text(const SegmentedMovie& movie, const PartName& name,
-                                       std::span<const SoundOf> sounds) const {
-  std::string text;
-  MediaPart part;
-  switch (name.kind) {
-    case PartKind::kMaster:
-      part.content_type = "application/vnd.apple.mpegurl";
-      text = MasterPlaylist(movie);
-      break;
-    case PartKind::kPlaylist:
-      part.content_type = "application/vnd.apple.mpegurl";
-      text = name.track == PartTrack::kThumbnails
-                 ? ThumbnailPlaylist(movie)
-                 : MediaPlaylist(movie, name.track, name.rendition);
-      break;
-    case PartKind::kManifest: {
-      part.content_type = "application/dash+xml";
-      GOPMILL_ASSIGN_OR_RETURN(text, DashManifest(movie, sounds));
-      break;
-    }
-    case PartKind::kInit:
-      part.content_type = SegmentType(name);
-      part.max_age_seconds = kSegmentAgeSeconds;
-      text = TrackOf(movie, name).init;
-      break;
-    case PartKind::kWhole:
-    case PartKind::kSegment:
-      part.content_type = SegmentType(name);
-      part.max_age_seconds = kSegmentAgeSeconds;
-      text = Cues(movie, name);
-      break;
-  }
-  part.etag = TagOf(Sha256Hex(text));
-  part.bytes = std::make_shared<const std::string>(std::move(text));
-  return part;
 }
 
 // The tag is known before the bytes are: they are a function of what the key names.

@@ -15,7 +15,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <span>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -90,10 +89,9 @@ class SegmentService {
 
   void RunTasks();
   void Answer(Waiting waiting);
-  Result<MediaPart> Text(const SegmentedMovie& movie, const PartName& name,
-                         std::span<const SoundOf> sounds) const;
   // Of those that are not the movie's own, the first kMaxOtherSounds.
-  std::vector<SoundOf> Sounds(const Shelved& shelved, const PartRequest& request);
+  std::vector<SoundOf> Sounds(const Shelved& shelved, SegmentRequest request,
+                              const RequestParams& params);
   void AnswerSegment(const Shelved& movie, const PartName& name, bool versioned, Waiting waiting);
   Status Join(const std::string& key, const Waiting& waiting, MediaPart part,
               std::shared_ptr<Making>& making, bool& first);

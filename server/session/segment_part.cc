@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/segment_part.h"
+
+#include <memory>
+#include <utility>
+
+#include "media/digest.h"
+#include "server/session/segment_subtitles.h"
+#include "server/session/segment_thumbnails.h"
+#include "server/session/segment_work.h"
+
+namespace gopmill {
+namespace {
+
+constexpr std::size_t kTagDigits = 32;
+
+struct TrackSize {
+  std::size_t renditions = 0;
+  std::int64_t segments = 0;
+};
+
+TrackSize SizeOf(const SegmentedMovie& movie, PartTrack track) {
+  switch (track) {
+    case PartTrack::kVideo: return {movie.video.size(), movie.segments.count()};
+    case PartTrack::kAudio:
+      return movie.audio ? TrackSize{1, movie.audio->grid.count()} : TrackSize{};
+    case PartTrack::kSubtitles: return {movie.subtitles.size(), movie.segments.count()};
+    case PartTrack::kThumbnails: return {1, movie.thumbnails.sheets()};
+    case PartTrack::kIFrames: return {movie.iframes ? 1U : 0U, movie.segments.count()};
+  }
+  return {};
+}
+
+std::string Cues(const SegmentedMovie& movie, const PartName& name) {
+  const auto rendition = static_cast<std::size_t>(name.rendition);
+  if (name.track == PartTrack::kThumbnails) return ThumbnailCues(movie);
+  if (name.kind == PartKind::kWhole) return WholeSubtitles(movie, rendition);
+  return SubtitleSegment(movie, rendition, name.number);
+}
+
+}  // namespace
+
+std::string TagOf(std::string_view digest) {
+  return "\"" + std::string(digest.substr(0, kTagDigits)) + "\"";
+}
+
+bool IsAtHand(const PartName& name) {
+  return name.kind != PartKind::kSegment || name.track == PartTrack::kSubtitles;
+}
+
+const char* SegmentType(const PartName& name) {
+  if (name.track == PartTrack::kThumbnails && name.kind == PartKind::kSegment) return "image/jpeg";
+  if (!IsMedia(name.track)) return "text/vtt; charset=utf-8";
+  if (name.kind == PartKind::kSegment && name.container == Container::kTs) return "video/mp2t";
+  return name.track == PartTrack::kAudio ? "audio/mp4" : "video/mp4";
+}
+
+Status CheckPart(const SegmentedMovie& movie, const PartName& name) {
+  const auto missing = [](const char* what) {
+    return Error{.code = Code::kNotFound,
+                 .message = std::string("The movie has no such ") + what + ".",
+                 .parameter = "path",
+                 .accepted = "what its playlists name"};
+  };
+  if (name.kind == PartKind::kMaster || name.kind == PartKind::kManifest) return OkStatus();
+  const TrackSize size = SizeOf(movie, name.track);
+  if (static_cast<std::size_t>(name.rendition) >= size.renditions) return missing("rendition");
+  if (name.kind != PartKind::kSegment) return OkStatus();
+  if (IsMedia(name.track) && name.container != movie.container) return missing("segment");
+  if (name.number >= size.segments) return missing("segment");
+  return OkStatus();
+}
+
+Result<MediaPart> TextPart(const SegmentedMovie& movie, const PartName& name,
+                           std::span<const SoundOf> sounds) {
+  std::string text;
+  MediaPart part;
+  switch (name.kind) {
+    case PartKind::kMaster:
+      part.content_type = "application/vnd.apple.mpegurl";
+      text = MasterPlaylist(movie);
+      break;
+    case PartKind::kPlaylist:
+      part.content_type = "application/vnd.apple.mpegurl";
+      text = name.track == PartTrack::kThumbnails
+                 ? ThumbnailPlaylist(movie)
+                 : MediaPlaylist(movie, name.track, name.rendition);
+      break;
+    case PartKind::kManifest: {
+      part.content_type = "application/dash+xml";
+      GOPMILL_ASSIGN_OR_RETURN(text, DashManifest(movie, sounds));
+      break;
+    }
+    case PartKind::kInit:
+      part.content_type = SegmentType(name);
+      part.max_age_seconds = kSegmentAgeSeconds;
+      text = TrackOf(movie, name).init;
+      break;
+    case PartKind::kWhole:
+    case PartKind::kSegment:
+      part.content_type = SegmentType(name);
+      part.max_age_seconds = kSegmentAgeSeconds;
+      text = Cues(movie, name);
+      break;
+  }
+  part.etag = TagOf(Sha256Hex(text));
+  part.bytes = std::make_shared<const std::string>(std::move(text));
+  return part;
+}
+
+}  // namespace gopmill

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the name of a part means for a movie: whether there is such a part, its type, its tag, and
+// its text where it is made of the plan and the index alone.
+//
+// Thread-safety: safe (pure functions).
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "server/session/segment_playlist.h"
+#include "server/session/segmented_movie.h"
+#include "server/session/service.h"
+
+namespace gopmill {
+
+// Of an address with the movie's version in it, as playlists have them: its part never changes.
+inline constexpr int kSegmentAgeSeconds = 86'400;
+
+// kNotFound unless the movie has what the name names.
+Status CheckPart(const SegmentedMovie& movie, const PartName& name);
+// Whether TextPart makes it: playlists, manifests, headers, subtitles.
+bool IsAtHand(const PartName& name);
+const char* SegmentType(const PartName& name);  // "video/mp4"
+std::string TagOf(std::string_view digest);     // the field of HTTP, quoted
+// A part that is at hand and exists. `sounds`: for a manifest (DashManifest).
+Result<MediaPart> TextPart(const SegmentedMovie& movie, const PartName& name,
+                           std::span<const SoundOf> sounds);
+
+}  // namespace gopmill
