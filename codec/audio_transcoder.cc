@@ -50,6 +50,7 @@ struct AudioTranscoder::Impl {
   std::unique_ptr<AudioResampler> resampler;
   std::optional<AudioFifo> fifo;
   std::unique_ptr<AudioEncoder> encoder;
+  std::int64_t unusable = 0;  // frames whose form cannot be resampled
   av::Frame frame = av::NewFrame();
 
   Status OpenChain(const StreamPlan& plan, const AudioClip& clip, bool global_header);
@@ -95,7 +96,13 @@ Status AudioTranscoder::Impl::TakeFrame(std::vector<av::Packet>& out) {
   const bool carries_on = timeline->CarriesOn(pts, frame->nb_samples, frame->sample_rate);
   if (!carries_on || resampler == nullptr || !resampler->Accepts(*frame)) {
     GOPMILL_RETURN_IF_ERROR(StartAt(time, out));
-    GOPMILL_ASSIGN_OR_RETURN(resampler, AudioResampler::Open(*frame, rate, channels));
+    auto opened = AudioResampler::Open(*frame, rate, channels);
+    if (!opened.ok()) {  // a damaged source may call itself anything: silence
+      ++unusable;
+      resampler.reset();
+      return OkStatus();
+    }
+    resampler = *std::move(opened);
   }
   return Resample(frame.get(), out);
 }
@@ -158,7 +165,7 @@ Rational AudioTranscoder::time_base() const {
 }
 
 std::int64_t AudioTranscoder::damaged() const {
-  return impl_->decoder == nullptr ? 0 : impl_->decoder->damaged();
+  return impl_->decoder == nullptr ? 0 : impl_->decoder->damaged() + impl_->unusable;
 }
 
 bool AudioCpuIndependent(std::string_view source_codec, AudioCodec target) {

@@ -81,10 +81,13 @@ std::vector<Nal> SplitLengths(Bytes data) {
   return nals;
 }
 
+// 00 00 01 may begin a length of 256 to 511 as well: then the lengths add up.
 std::vector<Nal> Split(Bytes data) {
-  const bool start_code = data.size() >= 4 && data[0] == 0 && data[1] == 0 &&
-                          (data[2] == 1 || (data[2] == 0 && data[3] == 1));
-  return start_code ? SplitStartCodes(data) : SplitLengths(data);
+  constexpr std::array<std::uint8_t, 4> kLongCode = {0, 0, 0, 1};
+  const bool start_code =
+      data.size() >= 4 && std::equal(kLongCode.begin(), kLongCode.end(), data.begin());
+  std::vector<Nal> nals = start_code ? std::vector<Nal>() : SplitLengths(data);
+  return nals.empty() ? SplitStartCodes(data) : nals;
 }
 
 bool IsParameterSet(Bytes body, AVCodecID codec) {

@@ -47,6 +47,18 @@ Options OptionsFor(Container container, bool streamed) {
   return {};
 }
 
+// Ticks per second of an MP4 file's edit lists: so fine that the list of a sound track ends where
+// the sound does. Of FFmpeg's milliseconds readers leave out a last packet of a few samples.
+int EditTimescale(const AVFormatContext& context) {
+  for (const AVStream* stream : std::span(context.streams, context.nb_streams)) {
+    const AVCodecParameters& parameters = *stream->codecpar;
+    if (parameters.codec_type == AVMEDIA_TYPE_AUDIO && parameters.sample_rate > 0) {
+      return parameters.sample_rate;
+    }
+  }
+  return 90'000;
+}
+
 std::uint32_t CodecTag(Container container, AVCodecID codec) {
   // Apple's players take HEVC only with parameter sets out of band, which this tag promises.
   if (container == Container::kMp4 && codec == AV_CODEC_ID_HEVC) {
@@ -116,6 +128,9 @@ Status WriteHeader(AVFormatContext& context, Container container, bool streamed)
   AVDictionary* options = nullptr;
   for (const auto& [name, value] : OptionsFor(container, streamed)) {
     av_dict_set(&options, name, value, 0);
+  }
+  if (container == Container::kMp4 && !streamed) {
+    av_dict_set_int(&options, "movie_timescale", EditTimescale(context), 0);
   }
   const int result = avformat_write_header(&context, &options);
   const bool leftover = av_dict_count(options) != 0;

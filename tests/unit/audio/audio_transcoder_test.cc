@@ -102,6 +102,22 @@ TEST(AudioTranscoderTest, OneMinuteStaysInSyncInEveryContainer) {
   ExpectClicks(Listen(opus.coded, Container::kMp4, 60).clicks, at);
 }
 
+// As a damaged header may have it: what cannot be mixed is silence, and is counted.
+TEST(AudioTranscoderTest, ALayoutThatNothingCanMixIsSilence) {
+  Coded source = MakeAudio("pcm_s16le", Clicks(48000, 1, {0.5}), 48000, 2);
+  auto strange = std::shared_ptr<AVCodecParameters>(
+      avcodec_parameters_alloc(), [](AVCodecParameters* p) { avcodec_parameters_free(&p); });
+  strange->codec_type = source.parameters->codec_type;
+  strange->codec_id = source.parameters->codec_id;
+  strange->format = source.parameters->format;
+  strange->sample_rate = source.parameters->sample_rate;
+  strange->ch_layout.order = AV_CHANNEL_ORDER_UNSPEC;
+  strange->ch_layout.nb_channels = 14;
+  source.parameters = strange;
+  const Transcoded made = Transcode(source, PlanFor(source, AudioCodec::kAac));
+  EXPECT_GT(made.damaged, 0);
+}
+
 struct SourceCase {
   const char* encoder;
   int rate, channels, out_channels;

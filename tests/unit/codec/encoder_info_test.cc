@@ -114,6 +114,15 @@ TEST(InBandParameterSetHash, TellsOtherSetsApartAndNothingElse) {
   EXPECT_EQ(InBandParameterSetHash(*PacketOf(Join(sps, slice)), AV_CODEC_ID_VP9), 0U);
 }
 
+// A picture of 359 bytes in MP4 begins like a start code and a sequence parameter set: 00 00 01 67.
+TEST(InBandParameterSetHash, DoesNotTakeALengthForAStartCode) {
+  Bytes picture = {0, 0, 1, 0x67, 0x65};
+  picture.resize(4 + 0x167, 0x88);
+  EXPECT_EQ(InBandParameterSetHash(*PacketOf(picture), AV_CODEC_ID_H264), 0U);
+  picture.push_back(0x88);  // no length: a set it is
+  EXPECT_NE(InBandParameterSetHash(*PacketOf(picture), AV_CODEC_ID_H264), 0U);
+}
+
 TEST(VbvLedger, CountsEachPictureThatIsLateAndWaitsForIt) {
   // 1,000 bytes per frame into a buffer of 10,000 that starts half full.
   VbvLedger ledger(200'000, 80'000, {25, 1});

@@ -72,6 +72,17 @@ TEST(MuxerTest, SignalsPrimingAndReorderingInEditLists) {
   EXPECT_EQ(text, "0.000000\n-0.021333\n");
 }
 
+// Of lengths that are 0, 1/3 and 2/3 of a millisecond more than whole ones.
+TEST(MuxerTest, AFileKeepsALastPacketOfAFewSamples) {
+  for (const double seconds : {3.0, 3.022, 3.044}) {
+    Coded audio = MakeAudio("aac", Clicks(48000, seconds, {1}), 48000, 2);
+    audio.packets.back()->duration = 7;
+    const std::string path = TempPath("tail.mp4");
+    ASSERT_TRUE(MuxFile(Container::kMp4, {&Video(), &audio}, path).ok());
+    EXPECT_EQ(ReadBack(path).audio().packet_dts.size(), audio.packets.size()) << seconds;
+  }
+}
+
 TEST(MuxerTest, ContinuityCountersOfATransportStreamCount) {
   const Muxed muxed = MuxStreamed(Container::kTs, {&Video(), &Audio()});
   ASSERT_EQ(muxed.bytes.size() % 188, 0U);
