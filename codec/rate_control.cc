@@ -37,6 +37,12 @@ constexpr double kMemory = 0.92;    // weight of a frame after one more has been
 constexpr double kCaution = 0.5;
 // CRF per mini-GOP. Overspending cannot be undone, so the brake is stronger than the accelerator.
 constexpr double kMaxStepUp = 5, kMaxStepDown = 2;
+// A unit that has learnt something began with a better guess, and where that was wrong the pictures
+// have changed.
+constexpr double kLearntStepDown = 4;
+// A larger exponent makes the worst frames better still, and the mean rate over a minute worse:
+// what hard units take is known too late to be saved elsewhere (StreamRate::Lag).
+constexpr double kShareOfHard = 0.05, kMostShare = 1.3;
 // Below kTransparentCrf bits are not spent to reach the rate, unless the pictures call for it at
 // once: the first guess less this.
 constexpr double kFloorDistance = 8;
@@ -103,19 +109,20 @@ double Spatial(const AVFrame& frame) {
 }  // namespace
 
 RateControl::RateControl(const Unit& unit)
-    : pixels_(static_cast<double>(unit.width) * unit.height),
+    : aim_(unit.aim),
+      pixels_(static_cast<double>(unit.width) * unit.height),
       frames_(unit.frames > 0 ? static_cast<double>(unit.frames) : 2 * unit.fps.ToDouble()),
-      target_bits_(static_cast<double>(unit.bps) * (frames_ + unit.unspent) / unit.fps.ToDouble()) {
-}
+      target_bits_(unit.aim.bps * (frames_ + unit.unspent) / unit.fps.ToDouble()) {}
 
 double RateControl::crf() const { return RoundedCrf(crf_); }
 
 void RateControl::Observe(const AVFrame& frame) {
   const double spatial = Spatial(frame);
   const double change = previous_ == nullptr ? 0 : Change(frame, *previous_);
-  seen_.push_back({.change = change,
-                   .inter = std::exp2(BitsPerFrame(kInterFit, spatial, change, pixels_)),
-                   .key = std::exp2(BitsPerFrame(kKeyFit, spatial, change, pixels_))});
+  seen_.push_back(
+      {.change = change,
+       .inter = aim_.inter_scale * std::exp2(BitsPerFrame(kInterFit, spatial, change, pixels_)),
+       .key = aim_.key_scale * std::exp2(BitsPerFrame(kKeyFit, spatial, change, pixels_))});
   previous_ = av::Ref(frame);
   if (closed_ == 0) Estimate();
 }
@@ -164,10 +171,24 @@ double RateControl::Solve(const Demand& demand, double bits) {
   return low;
 }
 
-void RateControl::Estimate() { crf_ = Solve(DemandFrom(0, frames_), target_bits_) + kCaution; }
+void RateControl::Estimate() {
+  const Demand whole = DemandFrom(0, frames_);
+  const double alone = Solve(whole, target_bits_);
+  const bool learnt = aim_.usual_crf > 0;
+  crf_ = learnt ? Solve(whole, target_bits_ * ShareAt(alone)) : alone + kCaution;
+}
+
+RateLesson RateControl::lesson() const {
+  return {.key = key_surprise_ * aim_.key_scale,
+          .inter = inter_estimated_ > 0 ? inter_taken_ / inter_estimated_ * aim_.inter_scale : 0,
+          .crf = coded_ > 0 ? crf_sum_ / static_cast<double>(coded_) : 0,
+          .share = share_};
+}
 
 void RateControl::Coded(std::int64_t bytes, std::int64_t pts) {
   const double bits = 8.0 * static_cast<double>(bytes);
+  crf_sum_ += crf_;
+  ++coded_;
   if (closed_ == 0) {
     last_pts_ = pts;
     CodedKey(bits);
@@ -190,6 +211,7 @@ void RateControl::CodedKey(double bits) {
   closed_bits_ = bits;
   floor_ = std::min(kTransparentCrf, std::max(crf_ - kFloorDistance, kLowestCrf));
   const double surprise = bits * std::exp2(crf_ / kKeyStep) / seen_.front().key;
+  key_surprise_ = surprise;
   const double weight = kPriorWeight * DemandFrom(1, frames_).inter_bits / (frames_ - 1);
   estimated_ = weight;
   taken_ = weight * std::pow(surprise, kSharedSurprise);
@@ -212,6 +234,8 @@ void RateControl::CloseGroup() {
   const double estimated = EstimateFrom(closed_, closed_ + group_frames_);
   taken_ = taken_ * fading + group_scaled_;
   estimated_ = estimated_ * fading + estimated;
+  inter_taken_ += group_scaled_;
+  inter_estimated_ += estimated;
   closed_ += group_frames_;
   closed_pts_ = last_pts_;
   closed_bits_ += group_bits_;
@@ -219,11 +243,26 @@ void RateControl::CloseGroup() {
   group_bits_ = group_scaled_ = 0;
 }
 
+// A unit that is harder than those before it gets more than they: a viewer sees the worst pictures.
+// (An easier one gets no less: later units would not get it soon enough.) It is as hard as the CRF
+// is high at which it would take what it is to aim at.
+double RateControl::ShareAt(double crf_alone) const {
+  if (aim_.usual_crf <= 0) return 1;
+  const double octaves = (crf_alone - aim_.usual_crf) / kInterStep;
+  return std::clamp(std::exp2(kShareOfHard * octaves), 1.0, kMostShare);
+}
+
+// By what is known of the unit now.
+double RateControl::TakeShare(double scale) {
+  Demand whole = DemandFrom(0, frames_);
+  whole.key_bits *= key_surprise_;
+  whole.inter_bits *= scale;
+  share_ = ShareAt(Solve(whole, target_bits_));
+  return share_;
+}
+
 void RateControl::Steer() {
-  const double mean = target_bits_ / frames_;
   const double until = std::max(frames_, static_cast<double>(closed_) + kHorizon);
-  const double left = target_bits_ + (until - frames_) * mean - closed_bits_;
-  const double least = kLeastShare * mean * (until - static_cast<double>(closed_));
   Demand demand = DemandFrom(closed_, until);
   // The open group may already say that frames are dearer than estimated.
   double scale = taken_ / estimated_;
@@ -233,9 +272,14 @@ void RateControl::Steer() {
     const double group = kGroupPerP * group_scaled_;
     scale = std::max(scale, (taken_ + group) / (estimated_ + EstimateFrom(closed_, pending)));
   }
+  const double target = target_bits_ * TakeShare(scale);
+  const double mean = target / frames_;
+  const double left = target + (until - frames_) * mean - closed_bits_;
+  const double least = kLeastShare * mean * (until - static_cast<double>(closed_));
   demand.inter_bits *= scale;
+  const double down = aim_.usual_crf > 0 ? kLearntStepDown : kMaxStepDown;
   const double ideal = Solve(demand, std::max(left, least));
-  crf_ = std::clamp(std::clamp(ideal, crf_ - kMaxStepDown, crf_ + kMaxStepUp), floor_, kHighestCrf);
+  crf_ = std::clamp(std::clamp(ideal, crf_ - down, crf_ + kMaxStepUp), floor_, kHighestCrf);
 }
 
 }  // namespace gopmill

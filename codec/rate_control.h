@@ -35,12 +35,29 @@ namespace gopmill {
 // With low delay it holds two, is steered by what it has coded alone, and takes a little more too.
 inline constexpr double kUnspentX264 = 2.5, kUnspentMpeg4 = -1, kUnspentLowDelay = -0.5;
 
+// What a unit teaches those after it.
+struct RateLesson {
+  // How many times the bits that were estimated from pictures the key frame and the other frames
+  // really took; 0 = not known.
+  double key = 0, inter = 0;
+  double crf = 0;    // mean of all frames; 0 = not known
+  double share = 1;  // times what it was to aim at, that it aimed at: more where it was harder
+};
+
+// What a unit is to aim at.
+struct RateAim {
+  double bps = 0;  // bits per second
+  // Of earlier units of the stream; 0 = nothing is known of them.
+  double usual_crf = 0;
+  double key_scale = 1, inter_scale = 1;  // what estimates are to be multiplied with
+};
+
 class RateControl {
  public:
   struct Unit {
     int width = 0, height = 0;  // pixels
     Rational fps;
-    std::int64_t bps = 0;     // bits per second
+    RateAim aim;
     std::int64_t frames = 0;  // in the unit; 0 = unknown, two seconds are assumed
     double unspent = kUnspentX264;
   };
@@ -52,6 +69,8 @@ class RateControl {
   void Coded(std::int64_t bytes, std::int64_t pts);
   // For the frame that the encoder codes next; rounded (crf_scale.h).
   [[nodiscard]] double crf() const;
+  // Of what has been coded so far.
+  [[nodiscard]] RateLesson lesson() const;
 
  private:
   // Estimates are bits at CRF 0.
@@ -67,6 +86,8 @@ class RateControl {
   // Of the frames from `first` on to the unit's end (and beyond, to fill the horizon).
   [[nodiscard]] Demand DemandFrom(std::size_t first, double until) const;
   [[nodiscard]] double EstimateFrom(std::size_t first, std::size_t end) const;
+  [[nodiscard]] double ShareAt(double crf_alone) const;
+  double TakeShare(double scale);
   static double Solve(const Demand& demand, double bits);
   void Estimate();
   void CodedKey(double bits);
@@ -74,6 +95,7 @@ class RateControl {
   void Steer();
 
   // Constant after construction.
+  const RateAim aim_;
   const double pixels_, frames_, target_bits_;
 
   std::vector<Frame> seen_;
@@ -87,6 +109,10 @@ class RateControl {
   double group_bits_ = 0, group_scaled_ = 0;  // open group: bits; bits it would have had at CRF 0
   std::size_t group_frames_ = 0;
   double taken_ = 0, estimated_ = 0;  // at CRF 0, fading: what inter frames took, and were to take
+  // For the lesson: the frames that were coded; what the key frame took, times its estimate.
+  std::int64_t coded_ = 0;
+  double crf_sum_ = 0, key_surprise_ = 0, share_ = 1;
+  double inter_taken_ = 0, inter_estimated_ = 0;  // the same of all, not fading
 };
 
 }  // namespace gopmill

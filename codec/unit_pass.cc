@@ -141,7 +141,7 @@ void UnitPass::TakeRate(const PassRate& rate) {
   if (rate.crf) {
     gop_->encoder->SetConstantQuality(*rate.crf, GopFrames());
   } else if (task_.encoder->rate_mode == RateMode::kBitrate) {
-    gop_->encoder->SetBitrate(rate.bps, GopFrames());
+    gop_->encoder->SetRate(rate.aim, GopFrames());
   }
 }
 
@@ -162,6 +162,7 @@ Status UnitPass::Open(const PassRate& rate, std::unique_ptr<OpenGop> begun) {
 
 Status UnitPass::Finish(const PacketHandler& on_packet) {
   GOPMILL_RETURN_IF_ERROR(Send(nullptr, on_packet));
+  stats_.lesson = gop_->encoder->lesson();
   if (gop_->vbv) stats_.vbv_violated = !gop_->vbv->passes();
   const std::int64_t frames = spec_.end_frame - spec_.gop_frame();
   if (gop_->packets == frames) return OkStatus();

@@ -30,11 +30,13 @@ double TargetBytes(const EncoderSpec& spec, const UnitSpec& unit) {
 
 }  // namespace
 
-UnitRate::UnitRate(const EncoderSpec& spec, const UnitSpec& unit, bool repeatable)
+UnitRate::UnitRate(const EncoderSpec& spec, const UnitSpec& unit, bool repeatable,
+                   const std::optional<RateAim>& aim)
     : spec_(spec),
       repeatable_(repeatable),
       target_bytes_(TargetBytes(spec, unit)),
-      bps_(static_cast<double>(unit.budget_bps) * FirstGuess(spec.codec)) {
+      aim_(aim.value_or(
+          RateAim{.bps = static_cast<double>(unit.budget_bps) * FirstGuess(spec.codec)})) {
   if (!Searches(spec) || !repeatable) return;
   const double pixels = static_cast<double>(unit.frame_count()) * spec.width * spec.height;
   search_.emplace(8 * target_bytes_, pixels);
@@ -47,8 +49,8 @@ bool UnitRate::MustBeJudged(const EncoderSpec& spec) {
 }
 
 PassRate UnitRate::next() const {
-  if (search_) return {.bps = 0, .crf = search_->crf()};
-  return {.bps = static_cast<std::int64_t>(bps_)};
+  if (search_) return {.crf = search_->crf()};
+  return {.aim = aim_};
 }
 
 UnitRate::Verdict UnitRate::Judge(std::int64_t bytes, double vbv_factor) {
@@ -58,7 +60,7 @@ UnitRate::Verdict UnitRate::Judge(std::int64_t bytes, double vbv_factor) {
     return {.keep = search_->newest_is_best(), .done = done};
   }
   const double correction = repeatable_ ? Correction(bytes, vbv_factor) : 1;
-  bps_ *= correction;
+  aim_.bps *= correction;
   return {.keep = true, .done = correction == 1};
 }
 

@@ -18,14 +18,16 @@ namespace gopmill {
 
 // What an encoder is told: a bit rate, or one rate factor for all frames.
 struct PassRate {
-  std::int64_t bps = 0;
+  RateAim aim = {};
   std::optional<double> crf = {};
 };
 
 class UnitRate {
  public:
   // `repeatable`: the unit can be decoded again; else it gets one pass.
-  UnitRate(const EncoderSpec& spec, const UnitSpec& unit, bool repeatable);
+  // `aim`: UnitTask's.
+  UnitRate(const EncoderSpec& spec, const UnitSpec& unit, bool repeatable,
+           const std::optional<RateAim>& aim);
 
   // Whether packets must wait until their pass has been judged: a VBV was declared, the encoder
   // keeps its own rate control, which misses the rate of a single unit by too much, or
@@ -47,7 +49,7 @@ class UnitRate {
   const EncoderSpec& spec_;
   const bool repeatable_;
   const double target_bytes_;
-  double bps_;
+  RateAim aim_;
   int passes_ = 0;
   std::optional<RateSearch> search_;  // quality=best of an encoder that is steered by CRF
 };

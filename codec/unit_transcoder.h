@@ -82,6 +82,7 @@ struct UnitStats {
   int encodes = 1;                 // passes over the unit (more than one: VBV or rate corrections)
   bool vbv_violated = false;       // after the last pass
   std::uint64_t parameter_hash = 0;
+  RateLesson lesson;  // of encoders that are steered
 };
 
 // Receives what a unit produces, on the worker's thread.
@@ -103,6 +104,7 @@ struct UnitTask {
   // that encoded.
   RunState run;
   std::size_t decode_ahead_bytes = 0;  // 0 = decode and encode frame by frame
+  std::optional<RateAim> aim = {};     // of StreamRate; nothing = the unit's own budget
   int frame_step = 1;                  // FrameStep of its effort; the encoder knows of the rest
 };
 

@@ -32,7 +32,7 @@ UnitVerdict::UnitVerdict(const UnitTask& task, UnitStats& stats, UnitOutput& out
       stats_(stats),
       output_(output),
       judged_(UnitRate::MustBeJudged(spec_)),
-      rate_(spec_, task.input->spec, Repeatable(task)),
+      rate_(spec_, task.input->spec, Repeatable(task), task.aim),
       pass_(std::in_place, spec_) {}
 
 void UnitVerdict::Add(av::Packet packet) {

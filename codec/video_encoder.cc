@@ -132,14 +132,15 @@ void VideoEncoder::OpenIfNot() {
   if (context_ == nullptr) opened_ = OpenCodec({.bps = spec_.nominal_bps});
 }
 
-void VideoEncoder::SetBitrate(std::int64_t bps, std::int64_t frames) {
+void VideoEncoder::SetRate(const RateAim& aim, std::int64_t frames) {
   if (spec_.rate_mode != RateMode::kBitrate) return;
+  const auto bps = static_cast<std::int64_t>(aim.bps);
   if (!SteeredByCrf(spec_)) {
     opened_ = OpenCodec({.bps = bps, .frames = frames});
     return;
   }
   control_.emplace(
-      RateControl::Unit{spec_.width, spec_.height, spec_.fps, bps, frames, Unspent(spec_)});
+      RateControl::Unit{spec_.width, spec_.height, spec_.fps, aim, frames, Unspent(spec_)});
   const int wanted = UnitLookahead(spec_, frames);
   if (context_ == nullptr || wanted != lookahead_) {
     opened_ = OpenCodec({.bps = bps, .frames = frames, .lookahead = wanted});
@@ -192,8 +193,9 @@ Status VideoEncoder::Send(const AVFrame* frame) {
   copy->pict_type = AV_PICTURE_TYPE_NONE;
   if (SteeredByCrf(spec_) && !constant_quality_) {
     if (!control_) {
-      control_.emplace(RateControl::Unit{spec_.width, spec_.height, spec_.fps, spec_.nominal_bps, 0,
-                                         Unspent(spec_)});
+      const RateAim aim{.bps = static_cast<double>(spec_.nominal_bps)};
+      control_.emplace(
+          RateControl::Unit{spec_.width, spec_.height, spec_.fps, aim, 0, Unspent(spec_)});
     }
     control_->Observe(*copy);
   }

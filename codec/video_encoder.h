@@ -80,7 +80,11 @@ class VideoEncoder {
   // The unit's own bit rate, bits per second, and its number of frames (0 = unknown; the rate is
   // then met less well); kBitrate mode only; before the first frame. Without this call the rate is
   // the spec's nominal one. A failure to open is reported by Send.
-  void SetBitrate(std::int64_t bps, std::int64_t frames = 0);
+  void SetBitrate(std::int64_t bps, std::int64_t frames = 0) {
+    SetRate({.bps = static_cast<double>(bps)}, frames);
+  }
+  // The same with what earlier units have taught, for encoders that are steered.
+  void SetRate(const RateAim& aim, std::int64_t frames);
   // In place of SetBitrate, for encoders that are steered by CRF (SteeredByCrf): one constant rate
   // factor for the whole unit, and the lookahead of the preset.
   void SetConstantQuality(double crf, std::int64_t frames);
@@ -100,6 +104,8 @@ class VideoEncoder {
   [[nodiscard]] int reorder_delay();
   // What it was opened with; see UnitLookahead.
   [[nodiscard]] int lookahead() const { return lookahead_; }
+  // Of an encoder that is steered (RateControl).
+  [[nodiscard]] RateLesson lesson() const { return control_ ? control_->lesson() : RateLesson{}; }
   // Rough memory footprint while encoding, bytes.
   [[nodiscard]] std::size_t footprint_bytes() const;
 

@@ -190,6 +190,9 @@ Status StreamSession::On(PlanReady letter) {
   encoder_ = letter.encoder;
   faster_encoder_ = std::make_shared<const EncoderSpec>(WithLessSearch(*encoder_));
   degradation_ = Degradation(faster_encoder_->faster);
+  // A live source's units are due before their predecessors are known, and are made with less
+  // effort.
+  if (!spec_.degrades && StreamRate::Applies(*encoder_)) rate_gate_ = RateGate(*encoder_);
   if (spec_.admission) {
     GOPMILL_RETURN_IF_ERROR(
         spec_.admission->Admit(spec_.id, *plan_, service_class_, spec_.real_time));
@@ -229,8 +232,9 @@ Status StreamSession::On(UnitPlanned letter) {
     stats_.source_bytes += spec.source_bytes;
   }
   output_->OnPlanned(spec);
+  rate_gate_.OnPlanned(spec);
   GOPMILL_RETURN_IF_ERROR(output_->OnRead(letter.read_seconds));
-  if (spec.cut != CutKind::kChained) return Submit(letter.unit, {});
+  if (spec.cut != CutKind::kChained) return SubmitInTime(letter.unit, {});
   const auto run = runs_.find(spec.index);
   if (run == runs_.end()) {
     chained_[spec.index] = letter.unit;
@@ -238,7 +242,7 @@ Status StreamSession::On(UnitPlanned letter) {
   }
   RunState state = std::move(run->second);
   runs_.erase(run);
-  return Submit(letter.unit, std::move(state));
+  return SubmitInTime(letter.unit, std::move(state));
 }
 
 Status StreamSession::On(RunReady letter) {
@@ -254,10 +258,16 @@ Status StreamSession::On(RunReady letter) {
   }
   const std::shared_ptr<const UnitInput> unit = std::move(waiting->second);
   chained_.erase(waiting);
-  return Submit(unit, std::move(*letter.state));
+  return SubmitInTime(unit, std::move(*letter.state));
 }
 
-Status StreamSession::Submit(const std::shared_ptr<const UnitInput>& unit, RunState run) {
+Status StreamSession::SubmitInTime(const std::shared_ptr<const UnitInput>& unit, RunState run) {
+  auto ready = rate_gate_.Pass({.unit = unit, .run = std::move(run)});
+  return ready ? Submit(*std::move(ready)) : OkStatus();
+}
+
+Status StreamSession::Submit(RateGate::Waiting ready) {
+  const std::shared_ptr<const UnitInput>& unit = ready.unit;
   // The first unit decodes and encodes frame by frame, so that the first byte is early.
   const bool hurry = unit->spec.index.value == 0 || scheduler_.worker_count() == 1;
   const Effort effort = degradation_.ForUnit(unit->spec.gop_frame(), unit->spec.ends_gop);
@@ -266,8 +276,9 @@ Status StreamSession::Submit(const std::shared_ptr<const UnitInput>& unit, RunSt
                   .task = {.plan = plan_,
                            .encoder = effort == Effort::kFull ? encoder_ : faster_encoder_,
                            .input = unit,
-                           .run = std::move(run),
+                           .run = std::move(ready.run),
                            .decode_ahead_bytes = hurry ? 0 : spec_.limits.decode_ahead_bytes,
+                           .aim = rate_gate_.AimOf(unit->spec.index),
                            .frame_step = FrameStep(effort)},
                   .mailbox = mailbox_,
                   .stop = stop_.get_token()};
@@ -347,6 +358,8 @@ Status StreamSession::On(UnitEnded letter) {
     const MutexLock lock(mutex_);
     stats_.order.OnFinished(unit, letter.report.finished, record->second.media_seconds);
   }
+  rate_gate_.OnEnded(unit, letter.stats);
+  while (auto ready = rate_gate_.Next()) GOPMILL_RETURN_IF_ERROR(Submit(*std::move(ready)));
   GOPMILL_RETURN_IF_ERROR(output_->OnUnitEnd(unit, letter.stats));
   return EndIfComplete();
 }

@@ -32,6 +32,7 @@
 #include "server/session/ingest_loop.h"
 #include "server/session/mailbox.h"
 #include "server/session/output_chain.h"
+#include "server/session/rate_gate.h"
 #include "server/session/sink_output.h"
 #include "server/session/stream_admission.h"
 #include "server/session/stream_sink.h"
@@ -105,7 +106,9 @@ class StreamSession {
   Status On(RunReady letter);
   Status On(UnitEnded letter);
 
-  Status Submit(const std::shared_ptr<const UnitInput>& unit, RunState run);
+  // When its rate can be told.
+  Status SubmitInTime(const std::shared_ptr<const UnitInput>& unit, RunState run);
+  Status Submit(RateGate::Waiting ready);
   Status EndIfComplete();
   void OnReleased(UnitIndex unit);
   void NoteFirstByte();
@@ -137,6 +140,7 @@ class StreamSession {
   std::shared_ptr<const StreamPlan> plan_;
   std::shared_ptr<const EncoderSpec> encoder_, faster_encoder_;
   Degradation degradation_;
+  RateGate rate_gate_;
   std::map<UnitIndex, UnitRecord> records_;
   std::map<UnitIndex, std::shared_ptr<const UnitInput>> chained_;  // planned, waiting for their run
   std::map<UnitIndex, RunState> runs_;  // handed on, waiting for the unit (by its index)

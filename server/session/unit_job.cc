@@ -41,6 +41,7 @@ UnitTask Attempt(UnitTask& task) {
                   .gop = std::move(task.run.gop),
                   .gop_packets = task.run.gop_packets},
           .decode_ahead_bytes = task.decode_ahead_bytes,
+          .aim = task.aim,
           .frame_step = task.frame_step};
 }
 
