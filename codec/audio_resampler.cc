@@ -55,29 +55,32 @@ Result<std::unique_ptr<AudioResampler>> AudioResampler::Open(const AVFrame& like
   }
   if (result >= 0) result = av_opt_set_int(raw, "exact_rational", 1, 0);
   if (result >= 0) result = swr_init(raw);
-  const Status mixed =
-      result >= 0 ? made->MakeMatrix(in, out) : Status(av::AvError(kConverting, result));
+  if (result >= 0) made->MakeMatrix(in, out);
   av_channel_layout_uninit(&in);
-  if (!mixed.ok()) return mixed.error();
+  if (result < 0) return av::AvError(kConverting, result);
   return made;
 }
 
 // FFmpeg's resampler spoils samples of 32 bits when it mixes three or more channels of most layouts
 // into one (it takes them for 16 bits), so the mixing is done here.
-Status AudioResampler::MakeMatrix(const AVChannelLayout& in, const AVChannelLayout& out) {
-  if (av_channel_layout_compare(&in, &out) == 0) return OkStatus();
+void AudioResampler::MakeMatrix(const AVChannelLayout& in, const AVChannelLayout& out) {
+  if (av_channel_layout_compare(&in, &out) == 0) return;
   const auto columns = static_cast<std::size_t>(in.nb_channels);
   const auto rows = static_cast<std::size_t>(out.nb_channels);
   matrix_.assign(columns * rows, 1.0);
   mixed_.resize(rows);
   pointers_.resize(rows);
   // One channel goes to both speakers as it is; FFmpeg would take 3 dB off.
-  if (columns == 1 && rows <= 2) return OkStatus();
+  if (columns == 1 && rows <= 2) return;
   constexpr double kLevel = 1 / std::numbers::sqrt2;
   const int result = swr_build_matrix2(
       &in, &out, kLevel, kLevel, 0, std::numeric_limits<int>::max(), 1, matrix_.data(),
       static_cast<std::ptrdiff_t>(columns), AV_MATRIX_ENCODING_NONE, nullptr);
-  return result < 0 ? Status(av::AvError(kConverting, result)) : OkStatus();
+  // Channels that nobody says where to put (ten of a recorder, say): the first ones are taken.
+  if (result < 0) {
+    matrix_.assign(columns * rows, 0.0);
+    for (std::size_t i = 0; i < std::min(columns, rows); ++i) matrix_[i * columns + i] = 1;
+  }
 }
 
 void AudioResampler::Mix(std::int64_t count) {

@@ -35,7 +35,7 @@ class AudioResampler {
 
  private:
   AudioResampler() = default;
-  Status MakeMatrix(const AVChannelLayout& in, const AVChannelLayout& out);
+  void MakeMatrix(const AVChannelLayout& in, const AVChannelLayout& out);
   void Mix(std::int64_t count);
   std::int64_t Cap(std::int64_t produced) const;
 

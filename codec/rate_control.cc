@@ -31,8 +31,9 @@ constexpr Fit kInterFit{4.74, 0.170, 0.437, -0.309};
 // How much of the key frame's surprise the inter frames are expected to share.
 constexpr double kSharedSurprise = 0.6;
 
-constexpr double kPriorWeight = 4;  // frames the estimate counts for against real ones
-constexpr double kMemory = 0.92;    // weight of a frame after one more has been coded
+constexpr double kLeastFrames = 0.5;  // that a unit has the bits of, whatever it leaves over
+constexpr double kPriorWeight = 4;    // frames the estimate counts for against real ones
+constexpr double kMemory = 0.92;      // weight of a frame after one more has been coded
 // Added to the estimate for the first frame, for the same reason as the strong brake below.
 constexpr double kCaution = 0.5;
 // CRF per mini-GOP. Overspending cannot be undone, so the brake is stronger than the accelerator.
@@ -42,7 +43,7 @@ constexpr double kMaxStepUp = 5, kMaxStepDown = 2;
 constexpr double kLearntStepDown = 4;
 // A larger exponent makes the worst frames better still, and the mean rate over a minute worse:
 // what hard units take is known too late to be saved elsewhere (StreamRate::Lag).
-constexpr double kShareOfHard = 0.05, kMostShare = 1.3;
+constexpr double kShareOfHard = 0.05;
 // Below kTransparentCrf bits are not spent to reach the rate, unless the pictures call for it at
 // once: the first guess less this.
 constexpr double kFloorDistance = 8;
@@ -112,7 +113,8 @@ RateControl::RateControl(const Unit& unit)
     : aim_(unit.aim),
       pixels_(static_cast<double>(unit.width) * unit.height),
       frames_(unit.frames > 0 ? static_cast<double>(unit.frames) : 2 * unit.fps.ToDouble()),
-      target_bits_(unit.aim.bps * (frames_ + unit.unspent) / unit.fps.ToDouble()) {}
+      target_bits_(unit.aim.bps * std::max(frames_ + unit.unspent, kLeastFrames) /
+                   unit.fps.ToDouble()) {}
 
 double RateControl::crf() const { return RoundedCrf(crf_); }
 
@@ -131,6 +133,13 @@ bool RateControl::IsCut(std::size_t n) const {
   const double before = n > 1 ? seen_[n - 1].change : 0;
   const double after = n + 1 < seen_.size() ? seen_[n + 1].change : 0;
   return seen_[n].change > kCutChange && seen_[n].change > kCutRatio * std::max(before, after);
+}
+
+bool RateControl::HasCut(std::size_t first, std::size_t end) const {
+  for (std::size_t n = first; n < std::min(end, seen_.size()); ++n) {
+    if (IsCut(n)) return true;
+  }
+  return false;
 }
 
 RateControl::Demand RateControl::DemandFrom(std::size_t first, double until) const {
@@ -234,8 +243,10 @@ void RateControl::CloseGroup() {
   const double estimated = EstimateFrom(closed_, closed_ + group_frames_);
   taken_ = taken_ * fading + group_scaled_;
   estimated_ = estimated_ * fading + estimated;
-  inter_taken_ += group_scaled_;
-  inter_estimated_ += estimated;
+  if (!HasCut(closed_, closed_ + group_frames_)) {  // estimated as key frames
+    inter_taken_ += group_scaled_;
+    inter_estimated_ += estimated;
+  }
   closed_ += group_frames_;
   closed_pts_ = last_pts_;
   closed_bits_ += group_bits_;
@@ -249,7 +260,7 @@ void RateControl::CloseGroup() {
 double RateControl::ShareAt(double crf_alone) const {
   if (aim_.usual_crf <= 0) return 1;
   const double octaves = (crf_alone - aim_.usual_crf) / kInterStep;
-  return std::clamp(std::exp2(kShareOfHard * octaves), 1.0, kMostShare);
+  return std::clamp(std::exp2(kShareOfHard * octaves), 1.0, aim_.most_share);
 }
 
 // By what is known of the unit now.

@@ -44,12 +44,16 @@ struct RateLesson {
   double share = 1;  // times what it was to aim at, that it aimed at: more where it was harder
 };
 
+// At most so many times its rate for a unit that is harder than those before it.
+inline constexpr double kMostShare = 1.3;
+
 // What a unit is to aim at.
 struct RateAim {
   double bps = 0;  // bits per second
   // Of earlier units of the stream; 0 = nothing is known of them.
   double usual_crf = 0;
   double key_scale = 1, inter_scale = 1;  // what estimates are to be multiplied with
+  double most_share = kMostShare;         // >= 1
 };
 
 class RateControl {
@@ -83,6 +87,7 @@ class RateControl {
     double key_bits = 0, inter_bits = 0;  // at CRF 0
   };
   [[nodiscard]] bool IsCut(std::size_t n) const;
+  [[nodiscard]] bool HasCut(std::size_t first, std::size_t end) const;
   // Of the frames from `first` on to the unit's end (and beyond, to fill the horizon).
   [[nodiscard]] Demand DemandFrom(std::size_t first, double until) const;
   [[nodiscard]] double EstimateFrom(std::size_t first, std::size_t end) const;
@@ -112,7 +117,7 @@ class RateControl {
   // For the lesson: the frames that were coded; what the key frame took, times its estimate.
   std::int64_t coded_ = 0;
   double crf_sum_ = 0, key_surprise_ = 0, share_ = 1;
-  double inter_taken_ = 0, inter_estimated_ = 0;  // the same of all, not fading
+  double inter_taken_ = 0, inter_estimated_ = 0;  // of groups without cuts, not fading
 };
 
 }  // namespace gopmill

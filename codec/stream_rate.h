@@ -5,14 +5,17 @@
 // too much no other would make up for.
 //
 // Two things are passed on. (1) The rate: a unit aims at its budget, less what those before it took
-// beyond theirs, spread over kHorizonSeconds, and corrected by how far units of this stream miss
-// what they aim at. (2) How complex pictures of this stream really are (RateLesson), so that a
+// beyond theirs, spread over ten seconds or more, and corrected by how far units of this stream
+// miss what they aim at. (2) How complex pictures of this stream really are (RateLesson), so that a
 // unit's steering (rate_control.h) begins where it would end.
 //
 // What unit n gets must not depend on which unit was done first. So it depends on the units before
 // n - Lag(n) alone, and unit n waits for them. The lag grows with n: at first as many units are in
 // work at once as small machines have workers, later as many as large ones have. The first units
-// learn nothing.
+// learn nothing. What is known late is old, and to act on it at once would answer hard pictures
+// when easy ones are shown: the longer the lag, the more units are looked at and the slower a debt
+// is paid. So a minute of a long movie has the rate that its pictures make of its units' budgets,
+// and the movie has the rate that was asked for.
 //
 // Guarantee: a pure function of what was planned and of what the units took. Units: bits, seconds.
 // Thread-safety: compatible.
@@ -30,7 +33,8 @@ struct UnitStats;
 
 class StreamRate {
  public:
-  // `maxrate` in bits per second, 0 = none: no unit aims higher.
+  // `maxrate` in bits per second, 0 = none: no unit aims higher, also by its share, unless its
+  // budget is.
   StreamRate(Rational fps, std::int64_t maxrate) : fps_(fps.ToDouble()), maxrate_(maxrate) {}
 
   // Whether units of such a stream learn: encoders that are steered frame by frame. Not
@@ -57,11 +61,13 @@ class StreamRate {
     bool ended = false;
     double bits = 0;  // once ended
     RateLesson lesson = {};
+    bool again = false;  // encoded more than once: it aimed at something else in the end
   };
   [[nodiscard]] Unit& At(std::int64_t n) { return units_[static_cast<std::size_t>(n - first_)]; }
   void Choose(std::int64_t n);
-  RateAim LearnFrom(std::int64_t end);
+  RateAim LearnFrom(std::int64_t end, std::int64_t sample);
   double ShareOf(std::int64_t end);
+  void Cap(Unit& unit, double miss) const;
   void Forget();
 
   double fps_;                  // constant

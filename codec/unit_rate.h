@@ -3,7 +3,7 @@
 // At which rate each pass over a unit runs, and which pass is kept: the VBV, encoders that miss a
 // unit's rate by too much, and quality=best.
 //
-// Guarantee: depends on the spec, the unit and the results of its own passes alone. Pure.
+// Guarantee: depends on the spec, the unit, its aim and the results of its own passes alone. Pure.
 // Thread-safety: compatible.
 #pragma once
 

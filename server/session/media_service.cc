@@ -188,7 +188,7 @@ Status MediaService::PublishPackets(const std::string& name, std::shared_ptr<Pac
 void MediaService::MakeLive(SessionSpec& spec) const {
   spec.limits.window_units = engine_->scheduler().worker_count() + 2;
   spec.real_time = true;
-  spec.degrades = true;
+  spec.live = true;
 }
 
 // Gives the stream its number and starts it, if there is room for it.
@@ -200,7 +200,7 @@ Result<StreamId> MediaService::Admit(SessionSpec spec) {
   GOPMILL_RETURN_IF_ERROR(CheckRoom());
   const StreamId id{next_id_++};
   spec.id = id;
-  spec.degrades = spec.degrades && config_.live.degradation == "on";
+  spec.degrades = spec.live && config_.live.degradation == "on";
   spec.number = id.value - 1;
   spec.limits.window_bytes = static_cast<std::size_t>(config_.streams.window_bytes);
   GOPMILL_ASSIGN_OR_RETURN(auto session,

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/clock.h"
 #include "codec/stream_rate.h"
 #include "codec/unit_transcoder.h"
 
@@ -24,6 +25,7 @@ class RateGate {
   struct Waiting {
     std::shared_ptr<const UnitInput> unit;
     RunState run;
+    TimePoint since;  // for who asks how long it was kept
   };
   void OnPlanned(const UnitSpec& unit);
   void OnEnded(UnitIndex unit, const UnitStats& stats);

@@ -104,6 +104,7 @@ void AddStages(Families& f, const StageTimes& s) {
   const auto stage = [&](const char* label, Duration time) {
     f.Counter(name, help, ToSeconds(time), {{"stage", label}});
   };
+  stage("rate_wait", s.rate_wait);
   stage("global_wait", s.global_wait);
   stage("schedule", s.schedule);
   stage("run_wait", s.run_wait);
@@ -248,6 +249,7 @@ void StreamTotals::Add(const StreamSnapshot& s) {
   for (std::size_t i = 0; i < kEfforts; ++i) units_by_effort[i] += count(s.units_by_effort[i]);
   seams += count(s.seams.joins);
   seam_violations += count(s.seams.violations());
+  stages.rate_wait += s.stages.rate_wait;
   stages.global_wait += s.stages.global_wait;
   stages.run_wait += s.stages.run_wait;
   stages.schedule += s.stages.schedule;

@@ -20,15 +20,12 @@ double Rounded(double value) { return std::round(value * 1000.0) / 1000.0; }
 double Millis(Duration d) { return Rounded(ToMillis(d)); }
 
 ordered_json Stages(const StageTimes& stages) {
-  return {{"global_wait_ms", Millis(stages.global_wait)},
-          {"run_wait_ms", Millis(stages.run_wait)},
-          {"schedule_ms", Millis(stages.schedule)},
-          {"decode_ms", Millis(stages.decode)},
-          {"filter_ms", Millis(stages.filter)},
-          {"encode_ms", Millis(stages.encode)},
-          {"reorder_wait_ms", Millis(stages.reorder_wait)},
-          {"mux_send_ms", Millis(stages.mux_send)},
-          {"cpu_ms", Millis(stages.cpu)}};
+  return {
+      {"rate_wait_ms", Millis(stages.rate_wait)}, {"global_wait_ms", Millis(stages.global_wait)},
+      {"run_wait_ms", Millis(stages.run_wait)},   {"schedule_ms", Millis(stages.schedule)},
+      {"decode_ms", Millis(stages.decode)},       {"filter_ms", Millis(stages.filter)},
+      {"encode_ms", Millis(stages.encode)},       {"reorder_wait_ms", Millis(stages.reorder_wait)},
+      {"mux_send_ms", Millis(stages.mux_send)},   {"cpu_ms", Millis(stages.cpu)}};
 }
 
 ordered_json Departures(const DepartureStats& stats) {

@@ -190,9 +190,8 @@ Status StreamSession::On(PlanReady letter) {
   encoder_ = letter.encoder;
   faster_encoder_ = std::make_shared<const EncoderSpec>(WithLessSearch(*encoder_));
   degradation_ = Degradation(faster_encoder_->faster);
-  // A live source's units are due before their predecessors are known, and are made with less
-  // effort.
-  if (!spec_.degrades && StreamRate::Applies(*encoder_)) rate_gate_ = RateGate(*encoder_);
+  // A live source's units are due before their predecessors are known.
+  if (!spec_.live && StreamRate::Applies(*encoder_)) rate_gate_ = RateGate(*encoder_);
   if (spec_.admission) {
     GOPMILL_RETURN_IF_ERROR(
         spec_.admission->Admit(spec_.id, *plan_, service_class_, spec_.real_time));
@@ -262,7 +261,7 @@ Status StreamSession::On(RunReady letter) {
 }
 
 Status StreamSession::SubmitInTime(const std::shared_ptr<const UnitInput>& unit, RunState run) {
-  auto ready = rate_gate_.Pass({.unit = unit, .run = std::move(run)});
+  auto ready = rate_gate_.Pass({.unit = unit, .run = std::move(run), .since = SteadyNow()});
   return ready ? Submit(*std::move(ready)) : OkStatus();
 }
 
@@ -272,6 +271,10 @@ Status StreamSession::Submit(RateGate::Waiting ready) {
   const bool hurry = unit->spec.index.value == 0 || scheduler_.worker_count() == 1;
   const Effort effort = degradation_.ForUnit(unit->spec.gop_frame(), unit->spec.ends_gop);
   const TimePoint ordered = SteadyNow();
+  {
+    const MutexLock lock(mutex_);
+    stats_.stages.rate_wait += ordered - ready.since;
+  }
   UnitOrder order{.stream = spec_.id,
                   .task = {.plan = plan_,
                            .encoder = effort == Effort::kFull ? encoder_ : faster_encoder_,

@@ -60,7 +60,9 @@ struct SessionSpec {
   IngestPace pace = IngestPace::kAsFastAsPossible;
   // Its source or its client sets the pace: it needs its share of the workers all the time.
   bool real_time = false;
-  // Its source goes on whether or not the machine keeps up: then the pictures get less work.
+  // Its source goes on whether or not the machine keeps up.
+  bool live = false;
+  // When the machine does not keep up with a live source its pictures get less work.
   bool degrades = false;
   std::shared_ptr<StreamAdmission> admission;  // may be null: everything is let in
   std::shared_ptr<DecodeGroup> group;          // may be null: it decodes for itself

@@ -102,9 +102,8 @@ TEST(AudioTranscoderTest, OneMinuteStaysInSyncInEveryContainer) {
   ExpectClicks(Listen(opus.coded, Container::kMp4, 60).clicks, at);
 }
 
-// As a damaged header may have it: what cannot be mixed is silence, and is counted.
-TEST(AudioTranscoderTest, ALayoutThatNothingCanMixIsSilence) {
-  Coded source = MakeAudio("pcm_s16le", Clicks(48000, 1, {0.5}), 48000, 2);
+// The source, but saying that it has so many channels, of no layout.
+Coded SayingChannels(Coded source, int channels) {
   auto strange = std::shared_ptr<AVCodecParameters>(
       avcodec_parameters_alloc(), [](AVCodecParameters* p) { avcodec_parameters_free(&p); });
   strange->codec_type = source.parameters->codec_type;
@@ -112,10 +111,26 @@ TEST(AudioTranscoderTest, ALayoutThatNothingCanMixIsSilence) {
   strange->format = source.parameters->format;
   strange->sample_rate = source.parameters->sample_rate;
   strange->ch_layout.order = AV_CHANNEL_ORDER_UNSPEC;
-  strange->ch_layout.nb_channels = 14;
+  strange->ch_layout.nb_channels = channels;
   source.parameters = strange;
+  return source;
+}
+
+// As a damaged header may have it: what cannot be mixed is silence, and is counted.
+TEST(AudioTranscoderTest, ChannelsThatNothingCanMixAreSilence) {
+  const Coded source =
+      SayingChannels(MakeAudio("pcm_s16le", Clicks(48000, 1, {0.5}), 48000, 2), 100);
   const Transcoded made = Transcode(source, PlanFor(source, AudioCodec::kAac));
   EXPECT_GT(made.damaged, 0);
+}
+
+// Thirty-two channels have no usual layout: two of them are better than none.
+TEST(AudioTranscoderTest, OfChannelsWithoutALayoutTheFirstAreTaken) {
+  const Coded source =
+      SayingChannels(MakeAudio("pcm_s16le", Clicks(48000, 3, {1.0}), 48000, 2), 32);
+  const Transcoded made = Transcode(source, PlanFor(source, AudioCodec::kAac));
+  EXPECT_EQ(made.damaged, 0);
+  EXPECT_FALSE(Listen(made.coded).clicks.empty());
 }
 
 struct SourceCase {
