@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace gopmill {
@@ -20,10 +21,20 @@ namespace gopmill {
 inline constexpr double kSearchTolerance = 0.01;
 inline constexpr int kMaxSearchPasses = 5;
 
+// The CRF at which so many pixels of middling detail take so many bits.
+double GuessedCrf(double bits, double pixels);
+// The nearest that may be used.
+double AllowedCrf(double crf);
+
 class RateSearch {
  public:
-  // `bits` > 0 that the unit may take; `pixels` > 0 in all its frames, for the first guess.
-  RateSearch(double bits, double pixels);
+  // A pass that was made before the search and cannot be kept.
+  struct Known {
+    double crf = 0, bits = 0;
+  };
+  // `bits` > 0 that the unit may take; `pixels` > 0 in all its frames, for the first guess where
+  // nothing is known.
+  RateSearch(double bits, double pixels, const std::optional<Known>& known = {});
 
   // For the next pass.
   [[nodiscard]] double crf() const { return crf_; }
@@ -37,12 +48,14 @@ class RateSearch {
   struct Pass {
     double crf = 0, octaves = 0;  // log2(bits / what may be spent)
     bool allowed = true;          // by the VBV
+    bool kept = true;             // its packets are there
   };
   [[nodiscard]] double Next() const;
 
   double bits_, crf_;
   std::vector<Pass> passes_;
   std::size_t best_ = 0;
+  std::size_t known_ = 0;  // passes before the search
 };
 
 }  // namespace gopmill

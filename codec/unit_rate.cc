@@ -39,7 +39,9 @@ UnitRate::UnitRate(const EncoderSpec& spec, const UnitSpec& unit, bool repeatabl
           RateAim{.bps = static_cast<double>(unit.budget_bps) * FirstGuess(spec.codec)})) {
   if (!Searches(spec) || !repeatable) return;
   const double pixels = static_cast<double>(unit.frame_count()) * spec.width * spec.height;
-  search_.emplace(8 * target_bytes_, pixels);
+  std::optional<RateSearch::Known> known;
+  if (unit.measured_crf > 0) known = {.crf = unit.measured_crf, .bits = unit.measured_bits};
+  search_.emplace(8 * target_bytes_, pixels, known);
 }
 
 bool UnitRate::MustBeJudged(const EncoderSpec& spec) {

@@ -13,6 +13,7 @@
 #include <deque>
 #include <memory>
 #include <stop_token>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -64,6 +65,9 @@ class Ingest {
   [[nodiscard]] const std::vector<Adjustment>& adjustments() const { return adjustments_; }
   // Where the request ends on the source's timeline, seconds; not valid = at the source's end.
   [[nodiscard]] Rational clip_end() const;
+
+  // Before the first Next.
+  void SetBudgets(UnitBudgets budgets) { planner_->SetBudgets(std::move(budgets)); }
 
   using Item = std::variant<UnitInput, AudioInput, EndOfSource>;
   // The next piece. After EndOfSource, do not call again.

@@ -75,6 +75,8 @@ struct UnitSpec {
   bool run_fed = false;   // chained ones follow, without packets: it is drained here already
   std::int64_t source_bytes = 0;  // compressed size of the source in this interval
   std::int64_t budget_bps = 0;    // video bit rate of this unit, bits per second (kBitrate mode)
+  // quality=best: bits that the unit took at that CRF when the movie was analysed; 0 = not known.
+  double measured_bits = 0, measured_crf = 0;
   // Low delay (StreamPlan::low_delay): the unit is a piece of a GOP of the output, and its encoder
   // goes on through all of them. Elsewhere each unit is one GOP.
   std::int64_t gop_offset = 0;  // frames of that GOP before this unit

@@ -202,8 +202,19 @@ void UnitPlanner::Emit(std::int64_t end_frame, std::int64_t end_packet, bool end
     if (s.pts <= first_of_next) unit.source_bytes += s.bytes;
   }
   std::erase_if(seen_, [&](const Seen& s) { return s.pts <= first_of_next; });
-  unit.budget_bps = Budget(unit);
+  GiveBudget(unit);
   out.push_back(unit);
+}
+
+void UnitPlanner::GiveBudget(UnitSpec& unit) {
+  const UnitBudget* measured = budgets_.Find(unit.first_frame, unit.end_frame);
+  if (measured == nullptr) {
+    unit.budget_bps = Budget(unit);
+    return;
+  }
+  unit.budget_bps = measured->bps;
+  unit.measured_bits = measured->measured_bits;
+  unit.measured_crf = budgets_.crf();
 }
 
 std::int64_t UnitPlanner::Budget(const UnitSpec& unit) {

@@ -27,8 +27,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "media/bit_spread.h"
 #include "media/plan.h"
 #include "media/random_access.h"
 
@@ -75,6 +77,10 @@ class UnitPlanner {
  public:
   UnitPlanner(const OutputGrid& grid, const PlannerOptions& options);
 
+  // Before the first packet: budgets of units that have been measured, in place of those by the
+  // source's bytes.
+  void SetBudgets(UnitBudgets budgets) { budgets_ = std::move(budgets); }
+
   // Takes the next packet in decode order; appends the units that are now certain.
   void Push(const PacketMeta& packet, std::vector<UnitSpec>& out);
   // The source has ended: appends what is left.
@@ -108,11 +114,13 @@ class UnitPlanner {
   }
   [[nodiscard]] bool in_pieces() const { return options_.gop_seconds > 0; }
   std::int64_t Budget(const UnitSpec& unit);
+  void GiveBudget(UnitSpec& unit);
   [[nodiscard]] std::int64_t Frames(double seconds) const;
   [[nodiscard]] std::int64_t Longest() const;  // unit, in frames
 
   const OutputGrid grid_;
   const PlannerOptions options_;
+  UnitBudgets budgets_;
   SourceTicks nominal_duration_ = 1;
 
   std::int64_t packets_ = 0;  // seen so far

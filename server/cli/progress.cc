@@ -32,6 +32,7 @@ int Percent(double fraction) { return static_cast<int>(std::floor(fraction * 100
 
 std::vector<std::string> Fields(const Progress& progress) {
   std::vector<std::string> fields;
+  if (progress.analysing) fields.emplace_back("analysing");
   if (progress.frames_total > 0) {
     fields.push_back(fmt::format("{}/{} frames", progress.frames_done, progress.frames_total));
   } else {

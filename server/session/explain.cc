@@ -12,6 +12,7 @@
 #include "codec/tone_map.h"
 #include "codec/video_encoder.h"
 #include "media/ingest.h"
+#include "server/session/movie_analysis.h"
 #include "server/session/movie_texts.h"
 #include "server/session/plan_json.h"
 
@@ -25,7 +26,7 @@ using nlohmann::ordered_json;
 constexpr double kDecodeNs = 4.0;
 constexpr double kScaleNs = 3.0;
 
-// Passes of quality=best over a unit, in the mean.
+// Passes of quality=best over a unit in the mean, the analysis included.
 constexpr double kBestPasses = 3;
 
 double EncodeNs(VideoCodec codec, Preset preset) {
@@ -130,6 +131,9 @@ Result<std::string> ExplainJson(UniqueFd source, const TargetRequest& request,
   const double out_seconds = static_cast<double>(end.planned_frames) / plan.grid.fps().ToDouble();
   const double parallel = std::min<double>(context.workers, static_cast<double>(units.size()));
   const double wall = core_seconds / std::max(1.0, parallel);
+  const bool analysed = WantsAnalysis(plan.target);
+  // The first byte comes when the whole movie has been measured.
+  if (analysed) first_unit += wall / kBestPasses;
   ordered_json json{{"source", SourceJson(*plan.source)},
                     {"target", TargetJson(plan.target)},
                     {"adjusted", AdjustmentsJson(ingest->adjustments())},
@@ -139,6 +143,8 @@ Result<std::string> ExplainJson(UniqueFd source, const TargetRequest& request,
                     {"timestamps_repaired", end.repaired},
                     {"tone_mapped", ToneMapFor(plan.source->video, encoder.pixel_format).needed()},
                     {"same_bytes_on_any_cpu", SameOnAnyCpu(plan, encoder)}};
+  // Then the units' rates are those that they would have without it.
+  json["analysed_first"] = analysed;
   json["estimate"] = {
       {"core_seconds", Round3(core_seconds)},
       {"wall_seconds", Round3(wall)},

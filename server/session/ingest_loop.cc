@@ -23,6 +23,7 @@ class IngestLoop {
       : ingest_(std::move(ingest)), pace_(pace), stop_(std::move(stop)), mailbox_(mailbox) {}
 
   Status Start(Duration opening);
+  Status Analyse(const MovieAnalyser& analyse);
   Status Run();
 
  private:
@@ -57,6 +58,12 @@ Status IngestLoop::Start(Duration opening) {
     ready.audio_time_base = audio_->time_base();
   }
   mailbox_.Post(std::move(ready));
+  return OkStatus();
+}
+
+Status IngestLoop::Analyse(const MovieAnalyser& analyse) {
+  GOPMILL_ASSIGN_OR_RETURN(UnitBudgets budgets, analyse(*ingest_->plan(), stop_));
+  ingest_->SetBudgets(std::move(budgets));
   return OkStatus();
 }
 
@@ -121,6 +128,7 @@ Status Ingesting(const IngestOrder& order, const std::stop_token& stop, Mailbox&
                            Ingest::Open(std::move(source), order.request, std::move(texts)));
   IngestLoop loop(std::move(ingest), order.pace, stop, mailbox);
   GOPMILL_RETURN_IF_ERROR(loop.Start(SteadyNow() - begin));
+  if (order.analyse) GOPMILL_RETURN_IF_ERROR(loop.Analyse(order.analyse));
   return loop.Run();
 }
 

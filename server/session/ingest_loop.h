@@ -25,6 +25,10 @@ using PacketSourceOpener =
 using TextReader =
     std::function<Result<PlanTexts>(const TargetRequest& request, const std::stop_token& stop)>;
 
+// Measures the movie before its first unit is cut; called at most once, on the ingest thread.
+using MovieAnalyser =
+    std::function<Result<UnitBudgets>(const StreamPlan& plan, const std::stop_token& stop)>;
+
 // How fast a source is taken in.
 enum class IngestPace {
   kAsFastAsPossible,
@@ -39,6 +43,7 @@ WindowShare WindowRoom(const UnitInput& unit, const StreamPlan& plan);
 struct IngestOrder {
   PacketSourceOpener open;
   TextReader read_texts;  // empty: the source has none that could be used
+  MovieAnalyser analyse;  // empty: units get their bits by the source's bytes
   TargetRequest request;
   IngestPace pace = IngestPace::kAsFastAsPossible;
 };

@@ -27,8 +27,8 @@
 
 namespace gopmill {
 
-// From the ingest thread, in this order: one PlanReady or Failed, then units and audio in the order
-// of the source, then IngestEnded or Failed.
+// From the ingest thread, in this order: one PlanReady or Failed, AnalysisProgress, then units and
+// audio in the order of the source, then IngestEnded or Failed.
 struct PlanReady {
   std::shared_ptr<const StreamPlan> plan;
   std::shared_ptr<const EncoderSpec> encoder;
@@ -36,6 +36,12 @@ struct PlanReady {
   std::shared_ptr<const AVCodecParameters> audio_parameters;  // null = no audio track
   Rational audio_time_base;
   Duration opening{};  // time spent on opening and probing the source
+};
+// While the movie is measured before its first unit is planned; the last one with `done`.
+struct AnalysisProgress {
+  std::int64_t frames = 0;  // measured, of the newest pass
+  Duration cpu{};           // of workers
+  bool done = false;
 };
 struct UnitPlanned {
   std::shared_ptr<const UnitInput> unit;
@@ -73,8 +79,8 @@ struct UnitEnded {
   std::optional<Error> error;
 };
 
-using Letter = std::variant<PlanReady, UnitPlanned, AudioCoded, IngestEnded, Failed, EncoderOpened,
-                            PacketCoded, RunReady, UnitEnded>;
+using Letter = std::variant<PlanReady, AnalysisProgress, UnitPlanned, AudioCoded, IngestEnded,
+                            Failed, EncoderOpened, PacketCoded, RunReady, UnitEnded>;
 
 // Coded audio that may wait in a mailbox (sound that is longer than the picture, a slow client).
 inline constexpr std::size_t kMaxAudioBytes = std::size_t{1} << 20U;

@@ -116,6 +116,7 @@ Result<StreamId> MediaService::OpenStream(const std::string& path, const Request
     MakeLive(spec);
   } else {
     spec.open = [this, path] { return library_.OpenEntry(path); };
+    spec.open_again = spec.open;
     spec.read_texts = [this, path](const TargetRequest& wanted, const std::stop_token& stop) {
       return ReadTexts(path, wanted, stop);
     };

@@ -113,7 +113,8 @@ void AddStages(Families& f, const StageTimes& s) {
   stage("encode", s.encode);
   stage("reorder_wait", s.reorder_wait);
   stage("mux_send", s.mux_send);
-  f.Counter("gopmill_worker_cpu_seconds_total", "CPU time of workers in units.", ToSeconds(s.cpu));
+  f.Counter("gopmill_worker_cpu_seconds_total", "CPU time of workers in units.",
+            ToSeconds(s.cpu + s.analysis));
 }
 
 void AddScheduler(Families& f, const SchedulerStats& s) {
@@ -259,6 +260,7 @@ void StreamTotals::Add(const StreamSnapshot& s) {
   stages.reorder_wait += s.stages.reorder_wait;
   stages.mux_send += s.stages.mux_send;
   stages.cpu += s.stages.cpu;
+  stages.analysis += s.stages.analysis;
 }
 
 std::string MetricsText(const ServiceMetrics& metrics) {

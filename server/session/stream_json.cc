@@ -21,11 +21,12 @@ double Millis(Duration d) { return Rounded(ToMillis(d)); }
 
 ordered_json Stages(const StageTimes& stages) {
   return {
-      {"rate_wait_ms", Millis(stages.rate_wait)}, {"global_wait_ms", Millis(stages.global_wait)},
-      {"run_wait_ms", Millis(stages.run_wait)},   {"schedule_ms", Millis(stages.schedule)},
-      {"decode_ms", Millis(stages.decode)},       {"filter_ms", Millis(stages.filter)},
-      {"encode_ms", Millis(stages.encode)},       {"reorder_wait_ms", Millis(stages.reorder_wait)},
-      {"mux_send_ms", Millis(stages.mux_send)},   {"cpu_ms", Millis(stages.cpu)}};
+      {"rate_wait_ms", Millis(stages.rate_wait)},  {"global_wait_ms", Millis(stages.global_wait)},
+      {"run_wait_ms", Millis(stages.run_wait)},    {"schedule_ms", Millis(stages.schedule)},
+      {"decode_ms", Millis(stages.decode)},        {"filter_ms", Millis(stages.filter)},
+      {"encode_ms", Millis(stages.encode)},        {"reorder_wait_ms", Millis(stages.reorder_wait)},
+      {"mux_send_ms", Millis(stages.mux_send)},    {"cpu_ms", Millis(stages.cpu)},
+      {"analysis_cpu_ms", Millis(stages.analysis)}};
 }
 
 ordered_json Departures(const DepartureStats& stats) {
@@ -47,6 +48,7 @@ ordered_json Counts(const StreamSnapshot& s) {
           {"units_done", s.units_done},
           {"frames_planned", s.frames_planned},
           {"frames_total", s.frames_total()},
+          {"frames_analysed", s.frames_analysed},
           {"frames_out", s.frames_out},
           {"bytes_out", s.bytes_out},
           {"video_bytes", s.video_bytes},

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "server/session/movie_analysis.h"
 #include "server/session/unit_job.h"
 
 namespace gopmill {
@@ -47,6 +48,8 @@ Status StreamSession::Launch() {
     ingest_ = std::jthread([this] {
       RunIngest({.open = spec_.open_packets,
                  .read_texts = spec_.read_texts,
+                 .analyse = [this](const StreamPlan& plan,
+                                   const std::stop_token& stop) { return Analyse(plan, stop); },
                  .request = spec_.request,
                  .pace = spec_.pace},
                 stop_.get_token(), *mailbox_);
@@ -111,7 +114,7 @@ bool StreamSession::closed() const {
 StreamSnapshot StreamSession::Snapshot() const {
   const MutexLock lock(mutex_);
   StreamSnapshot copy = stats_;
-  if (copy.state == StreamState::kOpening || copy.state == StreamState::kRunning) {
+  if (copy.state < StreamState::kDone) {
     copy.elapsed = SteadyNow() - started_;
   }
   return copy;
@@ -210,6 +213,35 @@ Status StreamSession::On(PlanReady letter) {
                          .adjustments = std::move(letter.adjustments),
                          .plan_ms = ToMillis(letter.opening),
                          .seconds = seconds});
+  return OkStatus();
+}
+
+// On the ingest thread.
+Result<UnitBudgets> StreamSession::Analyse(const StreamPlan& plan, const std::stop_token& stop) {
+  if (!WantsAnalysis(plan.target) || !spec_.open_again || spec_.real_time) return UnitBudgets{};
+  AnalysisProgress progress;
+  AnalysisOrder order{.id = spec_.id,
+                      .number = spec_.number,
+                      .source_name = spec_.source_name,
+                      .open = spec_.open_again,
+                      .read_texts = spec_.read_texts,
+                      .request = spec_.request,
+                      .limits = spec_.limits,
+                      .on_progress = [&](const AnalysisProgress& now) {
+                        progress = now;
+                        mailbox_->Post(AnalysisProgress(now));
+                      }};
+  GOPMILL_ASSIGN_OR_RETURN(UnitBudgets budgets, AnalyseMovie(order, plan, scheduler_, stop));
+  progress.done = true;
+  mailbox_->Post(std::move(progress));
+  return budgets;
+}
+
+Status StreamSession::On(AnalysisProgress letter) {
+  const MutexLock lock(mutex_);
+  stats_.state = letter.done ? StreamState::kRunning : StreamState::kAnalysing;
+  stats_.frames_analysed = letter.frames;
+  stats_.stages.analysis = letter.cpu;
   return OkStatus();
 }
 

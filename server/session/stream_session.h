@@ -52,6 +52,7 @@ struct SessionSpec {
   std::uint64_t number = 0;  // order of arrival
   std::string source_name;   // for reports
   SourceOpener open;
+  SourceOpener open_again;          // empty: the source can be read once only
   PacketSourceOpener open_packets;  // in place of `open` where the source is no file
   TextReader read_texts;            // may be empty
   TargetRequest request;
@@ -96,9 +97,11 @@ class StreamSession {
   Status Launch();
   void RunEgress();
   Status EgressLoop();
+  Result<UnitBudgets> Analyse(const StreamPlan& plan, const std::stop_token& stop);
   void Close(const Status& status);
 
   Status On(PlanReady letter);
+  Status On(AnalysisProgress letter);
   Status On(UnitPlanned letter);
   Status On(AudioCoded letter);
   Status On(IngestEnded letter);

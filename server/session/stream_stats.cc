@@ -10,6 +10,7 @@ namespace gopmill {
 std::string_view Name(StreamState state) {
   switch (state) {
     case StreamState::kOpening: return "opening";
+    case StreamState::kAnalysing: return "analysing";
     case StreamState::kRunning: return "running";
     case StreamState::kDone: return "done";
     case StreamState::kFailed: return "failed";

@@ -28,7 +28,8 @@
 namespace gopmill {
 
 enum class StreamState {
-  kOpening,  // the source is being opened and probed
+  kOpening,    // the source is being opened and probed
+  kAnalysing,  // the movie is measured for quality=best
   kRunning,
   kDone,       // delivered whole
   kFailed,     // ended early with `error`
@@ -45,7 +46,8 @@ struct StageTimes {
   Duration decode{}, filter{}, encode{};
   Duration reorder_wait{};  // finished -> released in order
   Duration mux_send{};      // muxer and sink, backpressure included
-  Duration cpu{};           // CPU time of workers in this stream's jobs
+  Duration cpu{};           // CPU time of workers in this stream's jobs, without analysis
+  Duration analysis{};      // CPU time of workers in measuring the movie
 };
 
 // What one of several readers of a stream got of it.
@@ -66,10 +68,11 @@ struct StreamSnapshot {
   std::int64_t units_planned = 0, units_done = 0;
   std::int64_t frames_planned = 0;  // so far; the total once the source has been read
   bool all_planned = false;
-  std::int64_t frames_out = 0;    // muxed
-  std::int64_t bytes_out = 0;     // container bytes; coded bytes of a shared encode
-  std::int64_t video_bytes = 0;   // coded video payload
-  std::int64_t source_bytes = 0;  // compressed video taken in
+  std::int64_t frames_analysed = 0;  // measured, of quality=best
+  std::int64_t frames_out = 0;       // muxed
+  std::int64_t bytes_out = 0;        // container bytes; coded bytes of a shared encode
+  std::int64_t video_bytes = 0;      // coded video payload
+  std::int64_t source_bytes = 0;     // compressed video taken in
   SelectionCounts selection;
   std::int64_t decoded_elsewhere = 0;  // units that another rendition of the source has decoded
   std::int64_t concealed = 0, damaged = 0, audio_damaged = 0, repaired_timestamps = 0;

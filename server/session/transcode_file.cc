@@ -64,10 +64,15 @@ std::vector<TextFile> TextFilesBeside(const std::string& input) {
   return files;
 }
 
-// A file is read a second time for its text; what comes from a pipe cannot be.
-TextReader TextReaderFor(const std::string& input) {
+// What comes from a pipe can be read once only.
+bool ReadableAgain(const std::string& input) {
   std::error_code code;
-  if (input == "-" || !std::filesystem::is_regular_file(input, code)) return {};
+  return input != "-" && std::filesystem::is_regular_file(input, code);
+}
+
+// A file is read a second time for its text.
+TextReader TextReaderFor(const std::string& input) {
+  if (!ReadableAgain(input)) return {};
   return [input](const TargetRequest& request, const std::stop_token& stop) -> Result<PlanTexts> {
     const auto open = [&] { return OpenInput(input); };
     const std::vector<TextFile> beside = TextFilesBeside(input);
@@ -194,6 +199,11 @@ Progress ProgressOf(const StreamSnapshot& s) {
              .total_seconds = s.total_seconds(),
              .bytes = s.bytes_out};
   const double elapsed = ToSeconds(s.elapsed);
+  if (s.state == StreamState::kAnalysing) {
+    p.analysing = true;
+    p.frames_done = s.frames_analysed;
+    p.out_seconds = static_cast<double>(p.frames_done) / s.plan->grid.fps().ToDouble();
+  }
   if (elapsed > 0) {
     p.fps = static_cast<double>(p.frames_done) / elapsed;
     p.speed = p.out_seconds / elapsed;
@@ -277,6 +287,7 @@ Result<TranscodeReport> TranscodeFile(const TranscodeJob& job, const std::stop_t
   spec.id = StreamId{1};
   spec.source_name = job.input;
   spec.open = [shared_input]() -> Result<UniqueFd> { return std::move(*shared_input); };
+  if (ReadableAgain(job.input)) spec.open_again = [&job] { return OpenInput(job.input); };
   spec.read_texts = TextReaderFor(job.input);
   spec.request = job.request;
   spec.mux = {.streamed = !to_file, .path = to_file ? temporary->path() : ""};

@@ -30,6 +30,7 @@ struct TranscodeJob {
 };
 
 struct Progress {
+  bool analysing = false;  // the movie is measured: frames are those measured so far
   std::int64_t frames_done = 0, frames_total = 0;  // total 0 = unknown
   double out_seconds = 0, total_seconds = 0;       // total 0 = unknown
   double fps = 0, speed = 0, eta_seconds = 0;      // eta 0 = unknown

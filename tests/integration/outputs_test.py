@@ -94,6 +94,42 @@ def best_quality(folder):
     check(abs(rate / 120_000 - 1) < 0.02, f"quality=best: {rate:.0f} b/s instead of 120000")
     first, second = (open(output, "rb").read() for output in outputs)
     check(first == second, "quality=best: bytes differ with the number of workers")
+    # What comes from a pipe cannot be read twice, so its bits are spread by those of the source.
+    piped = run([PROGRAM, "transcode", "-", "-", "--quiet", "--preset", "ultrafast", *flags[:-1],
+                 "--container", "ts"], stdin=open(source, "rb"))
+    check(len(piped) > 100_000 and piped != first, "quality=best: from a pipe it is the same")
+
+
+def unit_rates(path):
+    """Bits between key frames of a file's pictures."""
+    rates = []
+    for line in subprocess.check_output(
+            ["ffprobe", "-v", "error", "-select_streams", "v", "-show_entries",
+             "packet=size,flags", "-of", "csv=p=0", path], text=True).split():
+        size, flags = line.split(",")[:2]
+        if "K" in flags:
+            rates.append(0)
+        rates[-1] += 8 * int(size)
+    return rates
+
+
+def best_spreads_bits(folder):
+    """quality=best gives more to units that are hard; other codecs are measured by x264."""
+    source = os.path.join(folder, "still-and-noise.mkv")
+    subprocess.run(
+        ["ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i",
+         "testsrc=size=160x120:rate=25:duration=8,format=yuv420p,"
+         "noise=alls=60:allf=t:enable='gte(t,4)'",
+         "-c:v", "mpeg2video", "-b:v", "1500k", "-minrate", "1500k", "-maxrate", "1500k",
+         "-bufsize", "500k", "-g", "25", source], check=True)
+    for codec, least in (("h264", 3), ("vp9", 2)):
+        result = os.path.join(folder, f"spread-{codec}.mkv")
+        transcode(source, result, "--vcodec", codec, "--bitrate", "300k", "--quality", "best",
+                  "--acodec", "none")
+        rates = unit_rates(result)
+        half = len(rates) // 2
+        ratio = sum(rates[half:]) / sum(rates[:half])
+        check(ratio > least, f"quality=best, {codec}: noise has {ratio:.1f} times the bits of stills")
 
 
 def slides(folder):
@@ -167,6 +203,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         sync(folder)
         best_quality(folder)
+        best_spreads_bits(folder)
         slides(folder)
         every_movie(folder)
     return 1 if failures else 0

@@ -29,7 +29,8 @@ const Case kCases[] = {
      "width=176 height=144 fit=stretch fps=15 bitrate=70k duration=12"},
     {"OpenGops", "open-gop-480p.ts", "width=320 bitrate=200k duration=20"},
     {"VariableFrameRate", "vfr-540p.mkv", "width=240 bitrate=150k fps=30 container=ts duration=8"},
-    {"LongGops", "modern-720p.mp4", "width=160 bitrate=60k duration=45 start=3.3"},
+    {"LongGops", "modern-720p.mp4", "width=320 bitrate=200k duration=10 start=3.3"},
+    {"ManyOfLongGops", "modern-720p.mp4", "width=160 bitrate=60k duration=24 start=3.3 unit=1"},
     {"GopUnits", "ref-talk.mpg", "width=128 height=96 fps=15 bitrate=50k unit=gop duration=10"},
     {"Vbv", "ref-street.mpg",
      "width=176 bitrate=100k maxrate=130k duration=30 unit=gop acodec=none"},
@@ -60,7 +61,7 @@ TEST_P(SameBytes, WithAnyNumberOfWorkers) {
 }
 
 TEST(SameBytesTest, UnderEveryPolicy) {
-  const Case& units = kCases[4];
+  const Case& units = kCases[5];
   const std::uint64_t expected = HashOfRun(units, "fifo", 1);
   for (const PolicyEntry& policy : Policies()) {
     EXPECT_EQ(HashOfRun(units, std::string(policy.name), 3), expected) << policy.name;

@@ -37,6 +37,12 @@ TEST(ProgressText, PlainLine) {
   EXPECT_THAT(PlainLine(unknown), HasSubstr("25%, 450 frames"));
 }
 
+TEST(ProgressText, SaysThatTheMovieIsMeasuredFirst) {
+  Progress progress = Halfway();
+  progress.analysing = true;
+  EXPECT_THAT(PlainLine(progress), HasSubstr("50%, analysing, 450/900 frames"));
+}
+
 TEST(ProgressText, BarFillsTheRoomThereIs) {
   EXPECT_EQ(BarLine(Halfway(), 100),
             "[===============>              ]  50%  450/900 frames  123.4 fps  4.12x  ETA 0:04  "

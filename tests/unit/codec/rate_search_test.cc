@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "codec/crf_scale.h"
+#include "media/bit_spread.h"
 
 namespace gopmill {
 namespace {
@@ -72,6 +73,23 @@ TEST(RateSearchTest, APassThatBreaksTheVbvIsNotKeptAndLowersTheRate) {
   ASSERT_FALSE(search.Done(1e6, 0.8)) << "the rate is met, the VBV is not";
   EXPECT_GT(search.crf(), first);
   ASSERT_TRUE(search.Done(8e5, 1)) << "the lower rate is met";
+  EXPECT_TRUE(search.newest_is_best());
+}
+
+// The movie was analysed at another CRF: the search goes on from there.
+TEST(RateSearchTest, APassBeforeTheSearchSavesOne) {
+  const auto encoder = [](double crf) { return 1e8 * std::exp2(-crf / kCrfPerOctave); };
+  const double bits = encoder(33);
+  RateSearch search(bits, kPixels, RateSearch::Known{.crf = 27, .bits = encoder(27)});
+  EXPECT_NEAR(search.crf(), 33, 0.1);
+  EXPECT_TRUE(search.Done(encoder(search.crf()), 1));
+  EXPECT_TRUE(search.newest_is_best());
+}
+
+// What was measured before may be nearer, but its packets are gone.
+TEST(RateSearchTest, APassBeforeTheSearchIsNeverTheOneToKeep) {
+  RateSearch search(1e6, kPixels, RateSearch::Known{.crf = 30, .bits = 1e6});
+  search.Done(1.5e6, 1);
   EXPECT_TRUE(search.newest_is_best());
 }
 
