@@ -243,7 +243,8 @@ constexpr std::array kParams = std::to_array<Param>({
        return SetBits(t, kMinBitrate, kMaxBitrate, r.bufsize);
      }},
     {{"quality", "normal, best",
-      "Effort beyond the preset; best encodes each piece two to five times"},
+      "Effort beyond the preset; best measures a movie before its first byte and encodes each "
+      "piece up to five times"},
      [](TargetRequest& r, std::string_view t) { return SetNamed(kQualities, t, r.quality); }},
     {{"unit", "gop, or 0.2 to 30 seconds", "Length of the pieces that are transcoded in parallel"},
      SetUnit},
