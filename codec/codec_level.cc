@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+
+#include "media/bit_spread.h"
 
 namespace gopmill {
 namespace {
@@ -34,8 +37,8 @@ constexpr std::array kH264Levels = std::to_array<H264Limits>({
     {62, 16'711'680, 139'264, 696'320, 800'000, 800'000},
 });
 
-// ITU-T H.265 tables A.8 and A.9, Main tier (from level 4 on High tier, which x265 uses when it
-// needs it).
+// ITU-T H.265 tables A.8 and A.9, Main tier. The High tier is not used: few players take it, and
+// x265 would choose between the two by the rate of each unit, which its parameter sets show.
 struct HevcLimits {
   int level;  // times ten
   std::int64_t pixels, pixels_per_second, kilobits_per_second;
@@ -46,14 +49,14 @@ constexpr std::array kHevcLevels = std::to_array<HevcLimits>({
     {21, 245'760, 7'372'800, 3'000},
     {30, 552'960, 16'588'800, 6'000},
     {31, 983'040, 33'177'600, 10'000},
-    {40, 2'228'224, 66'846'720, 30'000},
-    {41, 2'228'224, 133'693'440, 50'000},
-    {50, 8'912'896, 267'386'880, 100'000},
-    {51, 8'912'896, 534'773'760, 160'000},
-    {52, 8'912'896, 1'069'547'520, 240'000},
-    {60, 35'651'584, 1'069'547'520, 240'000},
-    {61, 35'651'584, 2'139'095'040, 480'000},
-    {62, 35'651'584, 4'278'190'080, 800'000},
+    {40, 2'228'224, 66'846'720, 12'000},
+    {41, 2'228'224, 133'693'440, 20'000},
+    {50, 8'912'896, 267'386'880, 25'000},
+    {51, 8'912'896, 534'773'760, 40'000},
+    {52, 8'912'896, 1'069'547'520, 60'000},
+    {60, 35'651'584, 1'069'547'520, 60'000},
+    {61, 35'651'584, 2'139'095'040, 120'000},
+    {62, 35'651'584, 4'278'190'080, 240'000},
 });
 
 // Reference pictures of x264's presets; with its B pyramid at least four pictures are held.
@@ -82,7 +85,8 @@ std::int64_t RateQuarters(Profile profile) {
 std::int64_t PeakRate(const EncoderSpec& spec) {
   if (spec.level_bps > 0) return spec.level_bps;
   if (spec.maxrate > 0) return spec.maxrate;
-  return spec.rate_mode == RateMode::kBitrate ? 2 * spec.nominal_bps : 0;
+  if (spec.rate_mode != RateMode::kBitrate) return 0;
+  return std::llround(kMostOfMean * static_cast<double>(spec.nominal_bps));
 }
 
 }  // namespace
@@ -106,13 +110,15 @@ int H264Level(const EncoderSpec& spec) {
 
 int HevcLevel(const EncoderSpec& spec) {
   const std::int64_t pixels = std::int64_t{spec.width} * spec.height;
-  // Without a cap a unit is one stretch of constant rate, and may hold two seconds of it.
-  const std::int64_t rate = std::max(2 * PeakRate(spec), spec.bufsize);
+  // Without a cap a unit is one stretch of constant rate, and should be able to hold two seconds of
+  // it. From level 4 on one is enough: the next level would cost more players than it gains.
+  constexpr int kRoomy = 40;
   const auto fits = [&](const HevcLimits& limits) {
     const std::int64_t longest = std::max(spec.width, spec.height);
     return pixels <= limits.pixels && longest * longest <= 8 * limits.pixels &&
            pixels * spec.fps.num <= limits.pixels_per_second * spec.fps.den &&
-           rate <= limits.kilobits_per_second * 1000;
+           std::max((limits.level < kRoomy ? 2 : 1) * PeakRate(spec), spec.bufsize) <=
+               limits.kilobits_per_second * 1000;
   };
   const auto* found = std::find_if(kHevcLevels.begin(), kHevcLevels.end(), fits);
   return found == kHevcLevels.end() ? kHevcLevels.back().level : found->level;

@@ -189,12 +189,12 @@ std::int64_t UnitBits(const EncoderSpec& spec, const UnitSettings& unit) {
 void ApplyX265(const EncoderSpec& spec, const UnitSettings& unit, AVCodecContext& context,
                Options& options) {
   options.Set("preset", RowOf(spec.preset).x26x);
-  options.Set("profile", spec.pixel_format == AV_PIX_FMT_YUV420P10 ? "main10" : "main");
+  options.Set("profile", HasTenBits(spec) ? "main10" : "main");
   if (spec.rate_mode == RateMode::kCrf) options.Set("crf", spec.crf);
   if (spec.rate_mode == RateMode::kQp) options.Set("qp", spec.qp);
   std::string params =
       "pools=none:frame-threads=1:wpp=0:pmode=0:pme=0:lookahead-slices=0:open-gop=0:info=0"
-      ":log-level=none:hash=0";
+      ":log-level=none:hash=0:high-tier=0";
   params += fmt::format(":keyint={0}:min-keyint={0}", kNeverAgain);
   if (spec.rate_mode == RateMode::kBitrate) {
     params += fmt::format(":level-idc={}", HevcLevel(spec));

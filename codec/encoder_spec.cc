@@ -160,6 +160,8 @@ Result<EncoderSpec> MakeEncoderSpec(const StreamPlan& plan) {
   return spec;
 }
 
+bool HasTenBits(const EncoderSpec& spec) { return spec.pixel_format == AV_PIX_FMT_YUV420P10; }
+
 EncoderSpec WithLessSearch(const EncoderSpec& spec) {
   EncoderSpec faster = spec;
   // The quickest preset searches less still.

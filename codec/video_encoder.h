@@ -61,6 +61,9 @@ struct EncoderSpec {
 // impossible for the codec.
 Result<EncoderSpec> MakeEncoderSpec(const StreamPlan& plan);
 
+// Its pictures have ten bits a sample; otherwise eight.
+bool HasTenBits(const EncoderSpec& spec);
+
 // The same with Effort::kFaster, where there is such a thing.
 EncoderSpec WithLessSearch(const EncoderSpec& spec);
 

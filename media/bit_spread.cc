@@ -52,13 +52,13 @@ UnitBudgets::UnitBudgets(MovieMeasure measure, const SpreadTerms& terms)
     const double bits = std::max(unit.bits, kLeastBits);
     const double transparent =
         bits * std::exp2((measure.crf - terms.transparent_crf) / kCrfPerOctave);
-    const double cap = terms.maxrate > 0 ? std::max(kBelowCap * static_cast<double>(terms.maxrate),
-                                                    static_cast<double>(terms.bitrate)) *
-                                               seconds
-                                         : transparent;
+    const double mean = static_cast<double>(terms.bitrate);
+    const double cap =
+        terms.maxrate > 0 ? std::max(kBelowCap * static_cast<double>(terms.maxrate), mean) * seconds
+                          : kMostOfMean * mean * seconds;
     shares.push_back({.weight = seconds * std::pow(bits / seconds, kSpreadExponent),
                       .most = std::min(cap, transparent)});
-    total += static_cast<double>(terms.bitrate) * seconds;
+    total += mean * seconds;
   }
   Divide(total, shares);
   for (std::size_t i = 0; i < shares.size(); ++i) {

@@ -20,6 +20,9 @@
 namespace gopmill {
 
 inline constexpr double kSpreadExponent = 0.6;
+// Most that a unit gets of the mean rate where there is no maxrate. The level that the stream
+// declares is chosen for it (codec/codec_level.h).
+inline constexpr double kMostOfMean = 2;
 
 // Output frames [first_frame, end_frame) took so many bits at `crf`.
 struct MeasuredUnit {

@@ -42,8 +42,9 @@ double EncodeNs(VideoCodec codec, Preset preset) {
   return x264;
 }
 
+// Of one core; `analysis` is part of `all`.
 struct UnitCost {
-  double core_seconds = 0;
+  double all = 0, analysis = 0;
 };
 
 UnitCost CostOf(const UnitSpec& unit, const StreamPlan& plan) {
@@ -54,11 +55,19 @@ UnitCost CostOf(const UnitSpec& unit, const StreamPlan& plan) {
   const double target_pixels = static_cast<double>(plan.target.width) * plan.target.height;
   // A preroll decodes one more GOP.
   const double decoded = unit.cut == CutKind::kPreroll ? 2 * source_frames : source_frames;
-  const double ns = decoded * source_pixels * kDecodeNs +
-                    std::min(source_frames, out_frames) * source_pixels * kScaleNs +
-                    out_frames * target_pixels * EncodeNs(plan.target.vcodec, plan.target.preset);
-  const double passes = plan.target.quality == Quality::kBest ? kBestPasses : 1;
-  return {.core_seconds = ns * passes / 1e9};
+  const auto pass = [&](double encode_ns) {
+    return (decoded * source_pixels * kDecodeNs +
+            std::min(source_frames, out_frames) * source_pixels * kScaleNs +
+            out_frames * target_pixels * encode_ns) /
+           1e9;
+  };
+  const Target& target = plan.target;
+  const double own = pass(EncodeNs(target.vcodec, target.preset));
+  if (target.quality != Quality::kBest) return {.all = own};
+  const double analysis = target.vcodec == VideoCodec::kH264
+                              ? own
+                              : pass(EncodeNs(VideoCodec::kH264, Preset::kVeryfast));
+  return {.all = (kBestPasses - 1) * own + analysis, .analysis = analysis};
 }
 
 std::string_view Name(CutKind cut) {
@@ -89,7 +98,7 @@ ordered_json UnitJson(const UnitSpec& unit, const StreamPlan& plan, int home) {
           {"cut", Name(unit.cut)},
           {"source_bytes", unit.source_bytes},
           {"bitrate", unit.budget_bps},
-          {"core_seconds", Round3(CostOf(unit, plan).core_seconds)},
+          {"core_seconds", Round3(CostOf(unit, plan).all)},
           {"home_worker", home}};
 }
 
@@ -114,14 +123,15 @@ Result<std::string> ExplainJson(UniqueFd source, const TargetRequest& request,
   }
   GOPMILL_ASSIGN_OR_RETURN(const EncoderSpec encoder, MakeEncoderSpec(plan));
   ordered_json units = ordered_json::array();
-  double core_seconds = 0, first_unit = 0;
+  double core_seconds = 0, first_unit = 0, analysis = 0;
   EndOfSource end;
   while (true) {
     GOPMILL_ASSIGN_OR_RETURN(Ingest::Item item, ingest->Next());
     if (const auto* unit = std::get_if<UnitInput>(&item)) {
       const UnitCost cost = CostOf(unit->spec, plan);
-      if (unit->spec.index.value == 0) first_unit = cost.core_seconds;
-      core_seconds += cost.core_seconds;
+      if (unit->spec.index.value == 0) first_unit = cost.all - cost.analysis;
+      core_seconds += cost.all;
+      analysis += cost.analysis;
       units.push_back(UnitJson(unit->spec, plan, context.home_worker));
     } else if (const auto* last = std::get_if<EndOfSource>(&item)) {
       end = *last;
@@ -131,9 +141,9 @@ Result<std::string> ExplainJson(UniqueFd source, const TargetRequest& request,
   const double out_seconds = static_cast<double>(end.planned_frames) / plan.grid.fps().ToDouble();
   const double parallel = std::min<double>(context.workers, static_cast<double>(units.size()));
   const double wall = core_seconds / std::max(1.0, parallel);
-  const bool analysed = WantsAnalysis(plan.target);
+  const bool analysed = context.readable_again && WantsAnalysis(plan.target);
   // The first byte comes when the whole movie has been measured.
-  if (analysed) first_unit += wall / kBestPasses;
+  if (analysed) first_unit += analysis / std::max(1.0, parallel);
   ordered_json json{{"source", SourceJson(*plan.source)},
                     {"target", TargetJson(plan.target)},
                     {"adjusted", AdjustmentsJson(ingest->adjustments())},

@@ -23,6 +23,7 @@ struct ExplainContext {
   std::string policy;
   double decode_ahead_bytes = 0;  // per running unit
   std::size_t text_files = 0;     // of subtitles beside the movie
+  bool readable_again = true;     // not a pipe: quality=best can measure it first
 };
 
 // JSON text, documented in docs/API.md.

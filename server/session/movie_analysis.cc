@@ -7,6 +7,7 @@
 
 #include "codec/crf_scale.h"
 #include "codec/rate_search.h"
+#include "codec/video_encoder.h"
 
 namespace gopmill {
 namespace {
@@ -52,7 +53,12 @@ class NoSink : public StreamSink {
 
 bool MeasuredByItself(const Target& target) { return target.vcodec == VideoCodec::kH264; }
 
-TargetRequest RequestAt(double crf, TargetRequest request, const Target& target) {
+// MPEG-4 needs far more bits than x264 for pictures that nobody can tell from the source.
+double TransparentCrf(const Target& target) {
+  return target.vcodec == VideoCodec::kMpeg4 ? 0 : kTransparentCrf;
+}
+
+TargetRequest RequestAt(double crf, TargetRequest request, const Target& target, bool ten_bits) {
   request.bitrate.reset();
   request.maxrate.reset();
   request.bufsize.reset();
@@ -67,10 +73,13 @@ TargetRequest RequestAt(double crf, TargetRequest request, const Target& target)
   request.width = target.width;
   request.height = target.height;
   request.fps = target.fps;
+  // The size has been fitted: once more could round it to another one.
+  if (target.fit == Fit::kFit) request.fit = Fit::kStretch;
   if (MeasuredByItself(target)) return request;
   request.vcodec = VideoCodec::kH264;
   request.preset = Preset::kVeryfast;
-  request.profile = Profile::kAuto;
+  // Tone mapping is for outputs with eight bits.
+  request.profile = ten_bits ? Profile::kHigh10 : Profile::kAuto;
   return request;
 }
 
@@ -109,6 +118,7 @@ Status Analysis::Await(StreamSession& session) {
 }
 
 Result<MovieMeasure> Analysis::MeasureAt(double crf) {
+  GOPMILL_ASSIGN_OR_RETURN(const EncoderSpec encoder, MakeEncoderSpec(plan_));
   const auto collector = std::make_shared<Collector>();
   SessionSpec spec;
   spec.id = order_.id;
@@ -116,7 +126,7 @@ Result<MovieMeasure> Analysis::MeasureAt(double crf) {
   spec.source_name = order_.source_name;
   spec.open = order_.open;
   spec.read_texts = order_.read_texts;
-  spec.request = RequestAt(crf, order_.request, plan_.target);
+  spec.request = RequestAt(crf, order_.request, plan_.target, HasTenBits(encoder));
   spec.mux = {.streamed = true, .path = {}};
   spec.limits = order_.limits;
   spec.observer = collector;
@@ -147,7 +157,7 @@ Result<UnitBudgets> AnalyseMovie(const AnalysisOrder& order, const StreamPlan& p
   return UnitBudgets(std::move(measure), {.fps = plan.grid.fps(),
                                           .bitrate = target.bitrate,
                                           .maxrate = target.maxrate,
-                                          .transparent_crf = kTransparentCrf});
+                                          .transparent_crf = TransparentCrf(target)});
 }
 
 }  // namespace gopmill

@@ -240,6 +240,8 @@ Result<UnitBudgets> StreamSession::Analyse(const StreamPlan& plan, const std::st
 Status StreamSession::On(AnalysisProgress letter) {
   const MutexLock lock(mutex_);
   stats_.state = letter.done ? StreamState::kRunning : StreamState::kAnalysing;
+  const bool next_pass = letter.done || letter.frames < stats_.frames_analysed;
+  if (next_pass) stats_.pass_began = SteadyNow() - started_;
   stats_.frames_analysed = letter.frames;
   stats_.stages.analysis = letter.cpu;
   return OkStatus();

@@ -70,7 +70,7 @@ std::map<std::string, std::string> Measures(const StreamSnapshot& s) {
       {"units", fmt::to_string(s.units_done)},
       {"bytes", fmt::to_string(s.bytes_out)},
       {"elapsed-ms", fmt::format("{:.1f}", ToMillis(s.elapsed))},
-      {"cpu-ms", fmt::format("{:.1f}", ToMillis(s.stages.cpu))},
+      {"cpu-ms", fmt::format("{:.1f}", ToMillis(s.stages.cpu + s.stages.analysis))},
       {"speed", fmt::format("{:.2f}", elapsed > 0 ? s.out_seconds() / elapsed : 0.0)},
       {"out-of-order-rate", fmt::format("{:.4f}", s.order.out_of_order_rate())},
       {"reordering-extent", fmt::to_string(s.order.max_extent())},

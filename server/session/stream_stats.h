@@ -86,9 +86,11 @@ struct StreamSnapshot {
   std::shared_ptr<SeamLog> seam_log = std::make_shared<SeamLog>();  // the joins one by one
   OrderStats order;
   StageTimes stages;
-  Duration opening{};                                  // open and probe
-  std::optional<Duration> first_byte;                  // since the request
-  Duration elapsed{};                                  // since the request
+  Duration opening{};                  // open and probe
+  std::optional<Duration> first_byte;  // since the request
+  Duration elapsed{};                  // since the request
+  // What it was when the present pass over the movie began: measuring it, once more, or the rest.
+  Duration pass_began{};
   std::optional<std::vector<ReaderSnapshot>> readers;  // that are there now, of a shared encode
 
   // A unit's job has ended, well or not.

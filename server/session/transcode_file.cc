@@ -198,7 +198,7 @@ Progress ProgressOf(const StreamSnapshot& s) {
              .out_seconds = s.out_seconds(),
              .total_seconds = s.total_seconds(),
              .bytes = s.bytes_out};
-  const double elapsed = ToSeconds(s.elapsed);
+  const double elapsed = ToSeconds(s.elapsed - s.pass_began);
   if (s.state == StreamState::kAnalysing) {
     p.analysing = true;
     p.frames_done = s.frames_analysed;
@@ -319,7 +319,8 @@ Result<std::string> ExplainFileJson(const std::string& input, const TargetReques
       .home_worker = engine->HomeWorker(StreamId{1}),
       .policy = scheduler.policy,
       .decode_ahead_bytes = static_cast<double>(SessionLimits{}.decode_ahead_bytes),
-      .text_files = TextFilesBeside(input).size()};
+      .text_files = TextFilesBeside(input).size(),
+      .readable_again = ReadableAgain(input)};
   return ExplainJson(std::move(fd), request, context, {});
 }
 

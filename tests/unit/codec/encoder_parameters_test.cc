@@ -48,6 +48,26 @@ TEST(EncoderParameters, ParameterSetsDoNotDependOnTheRateOfTheUnit) {
   }
 }
 
+// x265 would choose the tier by the rate and length of each unit.
+TEST(EncoderParameters, LargeHevcPicturesAreOfTheMainTierWhateverTheRateOfTheUnit) {
+  EncoderSpec spec = SpecFor(VideoCodec::kHevc, Scene());
+  spec.width = 1920;
+  spec.height = 1080;
+  spec.fps = {30, 1};
+  spec.preset = Preset::kUltrafast;
+  spec.nominal_bps = 6'500'000;
+  std::set<std::uint64_t> hashes;
+  for (const std::int64_t bps : {1'000'000, 6'500'000, 13'000'000, 40'000'000}) {
+    for (const std::int64_t frames : {15, 120}) {
+      auto encoder = VideoEncoder::Open(spec);
+      ASSERT_TRUE(encoder.ok());
+      (*encoder)->SetBitrate(bps, frames);
+      hashes.insert(ParameterSetHash((*encoder)->context()));
+    }
+  }
+  EXPECT_EQ(hashes.size(), 1U);
+}
+
 void ExpectSameParameterSets(const EncoderSpec& a, const EncoderSpec& b) {
   const auto left = VideoEncoder::Open(a);
   const auto right = VideoEncoder::Open(b);

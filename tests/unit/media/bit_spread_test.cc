@@ -63,6 +63,15 @@ TEST(BitSpreadTest, NobodyGetsMoreThanMaxrateLeavesAndTheOthersGetTheRest) {
   EXPECT_NEAR(Sum(rates), 4 * 400'000, 10);
 }
 
+// The stream declares a level that has room for so much.
+TEST(BitSpreadTest, WithoutMaxrateNobodyGetsMoreThanTwiceTheMean) {
+  std::vector<double> movie(40, 1e5);
+  movie[7] = movie[8] = 6e7;
+  const auto rates = Rates(UnitBudgets(Measured(movie), kTerms), movie.size());
+  EXPECT_NEAR(rates[7], 800'000, 1);
+  EXPECT_NEAR(Sum(rates), 40 * 400'000, 40);
+}
+
 // Bits that nobody would see stay unspent when all units have enough.
 TEST(BitSpreadTest, PicturesThatNeedLittleGetLittle) {
   const auto rates = Rates(UnitBudgets(Measured({1e4, 1e4}), kTerms), 2);
