@@ -96,6 +96,18 @@ def leaving_client_frees_cores(server):
     wait_until(lambda: not server.running(), 3, "a client left and its stream goes on")
 
 
+def quiet_clients_are_asked_for(server):
+    """The kernel's keep-alive timer runs on the server's end of a connection, for a minute at most."""
+    with socket.create_connection(("127.0.0.1", server.port)) as client:
+        client.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        check(client.recv(100).startswith(b"HTTP/1.1 200"), "an answer")
+        ends = f":{server.port:04X} 0100007F:{client.getsockname()[1]:04X}"
+        row = next(line for line in Path("/proc/net/tcp").read_text().splitlines() if ends in line)
+        kind, left = row.split()[5].split(":")
+        seconds = int(left, 16) / os.sysconf("SC_CLK_TCK")
+        check(kind == "02" and 0 < seconds <= 60, f"keep-alive: {row}")
+
+
 def delete_stops_a_stream(server):
     client = open_stream(server, "width=1280&height=720&bitrate=3M&preset=medium")
     stream = server.running()[0]["id"]
@@ -200,7 +212,8 @@ def main():
     server = Server()
     try:
         return run_all([same_as_command_line, bad_requests, head_and_documents, slow_client_disturbs_nobody,
-                        leaving_client_frees_cores, delete_stops_a_stream, uploads,
+                        leaving_client_frees_cores, quiet_clients_are_asked_for, delete_stops_a_stream,
+                        uploads,
                         answer_begins_before_the_upload_ends, sigterm_drains], server)
     finally:
         server.process.kill()
