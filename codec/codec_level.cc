@@ -3,9 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-
-#include "media/bit_spread.h"
 
 namespace gopmill {
 namespace {
@@ -86,12 +83,10 @@ std::int64_t PeakRate(const EncoderSpec& spec) {
   if (spec.level_bps > 0) return spec.level_bps;
   if (spec.maxrate > 0) return spec.maxrate;
   if (spec.rate_mode != RateMode::kBitrate) return 0;
-  return std::llround(kMostOfMean * static_cast<double>(spec.nominal_bps));
+  return 2 * spec.nominal_bps;
 }
 
-}  // namespace
-
-int H264Level(const EncoderSpec& spec) {
+const H264Limits& LimitsOfH264(const EncoderSpec& spec) {
   const std::int64_t columns = (spec.width + 15) / 16;
   const std::int64_t rows = (spec.height + 15) / 16;
   const std::int64_t size = columns * rows;
@@ -105,10 +100,10 @@ int H264Level(const EncoderSpec& spec) {
            4 * spec.bufsize <= limits.kilobits * 1000 * quarters;
   };
   const auto* found = std::find_if(kH264Levels.begin(), kH264Levels.end(), fits);
-  return found == kH264Levels.end() ? kH264Levels.back().level_idc : found->level_idc;
+  return found == kH264Levels.end() ? kH264Levels.back() : *found;
 }
 
-int HevcLevel(const EncoderSpec& spec) {
+const HevcLimits& LimitsOfHevc(const EncoderSpec& spec) {
   const std::int64_t pixels = std::int64_t{spec.width} * spec.height;
   // Without a cap a unit is one stretch of constant rate, and should be able to hold two seconds of
   // it. From level 4 on one is enough: the next level would cost more players than it gains.
@@ -121,7 +116,24 @@ int HevcLevel(const EncoderSpec& spec) {
                limits.kilobits_per_second * 1000;
   };
   const auto* found = std::find_if(kHevcLevels.begin(), kHevcLevels.end(), fits);
-  return found == kHevcLevels.end() ? kHevcLevels.back().level : found->level;
+  return found == kHevcLevels.end() ? kHevcLevels.back() : *found;
+}
+
+}  // namespace
+
+int H264Level(const EncoderSpec& spec) { return LimitsOfH264(spec).level_idc; }
+int HevcLevel(const EncoderSpec& spec) { return LimitsOfHevc(spec).level; }
+
+std::int64_t LevelRate(const EncoderSpec& spec) {
+  switch (spec.codec) {
+    case VideoCodec::kH264:
+      return LimitsOfH264(spec).kilobits_per_second * 1000 * RateQuarters(spec.profile) / 4;
+    case VideoCodec::kHevc: return LimitsOfHevc(spec).kilobits_per_second * 1000;
+    case VideoCodec::kAv1:
+    case VideoCodec::kVp9:
+    case VideoCodec::kMpeg4: break;
+  }
+  return 0;
 }
 
 }  // namespace gopmill

@@ -17,4 +17,7 @@ int H264Level(const EncoderSpec& spec);
 // The same on HEVC's scale, times ten (31 = level 3.1).
 int HevcLevel(const EncoderSpec& spec);
 
+// Most bits per second of that level; 0 = the codec's is not chosen here.
+std::int64_t LevelRate(const EncoderSpec& spec);
+
 }  // namespace gopmill

@@ -53,11 +53,13 @@ UnitBudgets::UnitBudgets(MovieMeasure measure, const SpreadTerms& terms)
     const double transparent =
         bits * std::exp2((measure.crf - terms.transparent_crf) / kCrfPerOctave);
     const double mean = static_cast<double>(terms.bitrate);
-    const double cap =
-        terms.maxrate > 0 ? std::max(kBelowCap * static_cast<double>(terms.maxrate), mean) * seconds
-                          : kMostOfMean * mean * seconds;
-    shares.push_back({.weight = seconds * std::pow(bits / seconds, kSpreadExponent),
-                      .most = std::min(cap, transparent)});
+    double most = transparent;
+    if (terms.maxrate > 0) {
+      const double cap = kBelowCap * static_cast<double>(terms.maxrate);
+      most = std::min(most, std::max(cap, mean) * seconds);
+    }
+    if (terms.most_bps > 0) most = std::min(most, static_cast<double>(terms.most_bps) * seconds);
+    shares.push_back({.weight = seconds * std::pow(bits / seconds, kSpreadExponent), .most = most});
     total += mean * seconds;
   }
   Divide(total, shares);

@@ -20,9 +20,6 @@
 namespace gopmill {
 
 inline constexpr double kSpreadExponent = 0.6;
-// Most that a unit gets of the mean rate where there is no maxrate. The level that the stream
-// declares is chosen for it (codec/codec_level.h).
-inline constexpr double kMostOfMean = 2;
 
 // Output frames [first_frame, end_frame) took so many bits at `crf`.
 struct MeasuredUnit {
@@ -42,6 +39,7 @@ struct SpreadTerms {
   Rational fps;
   std::int64_t bitrate = 0, maxrate = 0;  // bits per second; maxrate 0 = none
   double transparent_crf = 0;             // bits are not spent for a lower one
+  std::int64_t most_bps = 0;              // of any unit: what the declared level allows; 0 = any
 };
 
 struct UnitBudget {

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "codec/codec_level.h"
 #include "codec/crf_scale.h"
 #include "codec/rate_search.h"
 #include "codec/video_encoder.h"
@@ -150,6 +151,7 @@ Result<UnitBudgets> AnalyseMovie(const AnalysisOrder& order, const StreamPlan& p
   Analysis analysis(order, plan, scheduler, stop);
   GOPMILL_ASSIGN_OR_RETURN(MovieMeasure measure, analysis.MeasureAt(GuessedCrf(
                                                      static_cast<double>(target.bitrate), pixels)));
+  GOPMILL_ASSIGN_OR_RETURN(const EncoderSpec encoder, MakeEncoderSpec(plan));
   const double right = AllowedCrf(CrfFor(measure, plan.grid.fps(), target.bitrate));
   if (std::abs(right - measure.crf) > kFarCrf) {
     GOPMILL_ASSIGN_OR_RETURN(measure, analysis.MeasureAt(right));
@@ -157,7 +159,8 @@ Result<UnitBudgets> AnalyseMovie(const AnalysisOrder& order, const StreamPlan& p
   return UnitBudgets(std::move(measure), {.fps = plan.grid.fps(),
                                           .bitrate = target.bitrate,
                                           .maxrate = target.maxrate,
-                                          .transparent_crf = TransparentCrf(target)});
+                                          .transparent_crf = TransparentCrf(target),
+                                          .most_bps = LevelRate(encoder)});
 }
 
 }  // namespace gopmill

@@ -63,12 +63,13 @@ TEST(BitSpreadTest, NobodyGetsMoreThanMaxrateLeavesAndTheOthersGetTheRest) {
   EXPECT_NEAR(Sum(rates), 4 * 400'000, 10);
 }
 
-// The stream declares a level that has room for so much.
-TEST(BitSpreadTest, WithoutMaxrateNobodyGetsMoreThanTwiceTheMean) {
-  std::vector<double> movie(40, 1e5);
+TEST(BitSpreadTest, NobodyGetsMoreThanTheLevelAllows) {
+  SpreadTerms terms = kTerms;
+  terms.most_bps = 1'000'000;
+  std::vector<double> movie(40, 5e5);
   movie[7] = movie[8] = 6e7;
-  const auto rates = Rates(UnitBudgets(Measured(movie), kTerms), movie.size());
-  EXPECT_NEAR(rates[7], 800'000, 1);
+  const auto rates = Rates(UnitBudgets(Measured(movie), terms), movie.size());
+  EXPECT_NEAR(rates[7], 1'000'000, 1);
   EXPECT_NEAR(Sum(rates), 40 * 400'000, 40);
 }
 
