@@ -158,7 +158,7 @@ Result<std::unique_ptr<FrameFilter>> ContextCache::TakeFilter(const FilterSpec& 
 }
 
 void ContextCache::GiveFilter(std::unique_ptr<FrameFilter> filter) {
-  if (filter->temporal()) return;
+  if (filter->spec().temporal()) return;
   const std::size_t bytes = filter->footprint_bytes();
   impl_->Keep(KeptFilter{std::move(filter)}, bytes);
 }

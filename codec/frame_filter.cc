@@ -34,6 +34,17 @@ double LumaStrength(Denoise denoise) {
   return kNoStrength;
 }
 
+// How far a pixel may differ in one picture, and in all on one side together, parts of the range.
+std::pair<double, double> Likeness(Denoise strength) {
+  switch (strength) {
+    case Denoise::kOff: break;
+    case Denoise::kLight: return {0.02, 0.04};
+    case Denoise::kMedium: return {0.04, 0.08};
+    case Denoise::kStrong: return {0.06, 0.16};
+  }
+  return {0, 0};
+}
+
 // The formats whose name implies full range, as plain ones.
 int PlainFormat(int format) {
   switch (format) {
@@ -88,20 +99,13 @@ std::string ScaleOptions(const FilterSpec& spec, const Placement& place) {
 bool NeedsNothing(const FilterSpec& spec) {
   const Size output{spec.width, spec.height};
   const Placement place = PlacementOf(spec);
-  return !spec.deinterlace && spec.denoise == Denoise::kOff && spec.rotation == 0 &&
+  return !spec.temporal() && spec.denoise == Denoise::kOff && spec.rotation == 0 &&
          !spec.mirrored && !spec.tone_map.needed() && spec.in_format == spec.format &&
          place == Placement{.crop = output, .scaled = output};
 }
 
-}  // namespace
-
-bool MakesFullRange(const FilterSpec& spec) { return IsFullRange(spec) && !spec.tone_map.needed(); }
-
-int MatrixMade(const FilterSpec& spec) {
-  return IsRgb(spec.in_format) || spec.tone_map.needed() ? AVCOL_SPC_BT709 : spec.in_color_space;
-}
-
-FilterSpec MakeFilterSpec(const StreamPlan& plan, int out_format, const AVFrame& frame) {
+// All that the plan asks for.
+FilterSpec WholeSpec(const StreamPlan& plan, int out_format, const AVFrame& frame) {
   const VideoInfo& video = plan.source->video;
   const bool full_range =
       PlainFormat(frame.format) != frame.format || frame.color_range == AVCOL_RANGE_JPEG;
@@ -115,6 +119,7 @@ FilterSpec MakeFilterSpec(const StreamPlan& plan, int out_format, const AVFrame&
       .rotation = video.rotation,
       .mirrored = video.mirrored,
       .deinterlace = video.interlaced,
+      .degrain = plan.target.degrain,
       .width = plan.target.width,
       .height = plan.target.height,
       .format = out_format,
@@ -122,6 +127,33 @@ FilterSpec MakeFilterSpec(const StreamPlan& plan, int out_format, const AVFrame&
       .denoise = plan.target.denoise,
       .tone_map = ToneMapFor(video, out_format),
   };
+}
+
+}  // namespace
+
+bool MakesFullRange(const FilterSpec& spec) { return IsFullRange(spec) && !spec.tone_map.needed(); }
+
+int MatrixMade(const FilterSpec& spec) {
+  return IsRgb(spec.in_format) || spec.tone_map.needed() ? AVCOL_SPC_BT709 : spec.in_color_space;
+}
+
+FilterSpec TemporalPart(const StreamPlan& plan, const AVFrame& frame) {
+  FilterSpec spec = WholeSpec(plan, frame.format, frame);
+  spec.rotation = 0;
+  spec.mirrored = false;
+  spec.width = frame.width;
+  spec.height = frame.height;
+  spec.fit = Fit::kStretch;
+  spec.denoise = Denoise::kOff;
+  spec.tone_map = {};
+  return spec;
+}
+
+FilterSpec SpatialPart(const StreamPlan& plan, int out_format, const AVFrame& frame) {
+  FilterSpec spec = WholeSpec(plan, out_format, frame);
+  spec.deinterlace = false;
+  spec.degrain = Denoise::kOff;
+  return spec;
 }
 
 Result<std::unique_ptr<FrameFilter>> FrameFilter::Open(const FilterSpec& spec) {
@@ -135,6 +167,7 @@ Result<std::unique_ptr<FrameFilter>> FrameFilter::Open(const FilterSpec& spec) {
                                                .sample_aspect = spec.in_sample_aspect,
                                                .color_space = spec.in_color_space,
                                                .color_range = spec.in_color_range}));
+  GOPMILL_RETURN_IF_ERROR(filter->AppendTemporal());
   GOPMILL_RETURN_IF_ERROR(filter->AppendGeometry());
   GOPMILL_RETURN_IF_ERROR(filter->chain_->Finish());
   return filter;
@@ -175,13 +208,29 @@ Status FrameFilter::AppendDenoise() {
                     .c_str());
 }
 
-Status FrameFilter::AppendGeometry() {
-  const Placement place = PlacementOf(spec_);
-  const Size output{spec_.width, spec_.height};
+// The mean of the same pixel in the pictures around, as far as they are alike: atadenoise looks at
+// so many pictures on each side and at no others, unlike hqdn3d, which looks back without end.
+Status FrameFilter::AppendTemporal() {
   if (spec_.deinterlace) {
     GOPMILL_RETURN_IF_ERROR(
         chain_->Append("yadif", "mode=send_frame:parity=auto:deint=interlaced"));
   }
+  if (spec_.degrain == Denoise::kOff) return OkStatus();
+  if (avfilter_get_by_name("atadenoise") == nullptr) {
+    return Error{.code = Code::kUnsupported,
+                 .message = "FFmpeg here has no filter atadenoise, which denoising in time needs.",
+                 .parameter = "degrain",
+                 .accepted = "off"};
+  }
+  const auto [one, all] = Likeness(spec_.degrain);
+  return chain_->Append("atadenoise", fmt::format("s={0}:0a={1}:1a={1}:2a={1}:0b={2}:1b={2}:2b={2}",
+                                                  2 * TemporalRadius(spec_.degrain) + 1, one, all)
+                                          .c_str());
+}
+
+Status FrameFilter::AppendGeometry() {
+  const Placement place = PlacementOf(spec_);
+  const Size output{spec_.width, spec_.height};
   if (spec_.mirrored) GOPMILL_RETURN_IF_ERROR(chain_->Append("hflip", nullptr));
   if (spec_.rotation == 90) GOPMILL_RETURN_IF_ERROR(chain_->Append("transpose", "dir=clock"));
   if (spec_.rotation == 270) GOPMILL_RETURN_IF_ERROR(chain_->Append("transpose", "dir=cclock"));
@@ -231,7 +280,7 @@ std::size_t FrameFilter::footprint_bytes() const {
   const int input = av_image_get_buffer_size(static_cast<AVPixelFormat>(spec_.in_format),
                                              spec_.in_width, spec_.in_height, 64);
   const std::size_t held = kPicturesHeld * static_cast<std::size_t>(std::max(picture, 0));
-  const std::size_t inputs = spec_.deinterlace || spec_.rotation != 0 ? 3 : 0;
+  const std::size_t inputs = spec_.temporal() || spec_.rotation != 0 ? 3 : 0;
   return kGraphBytes + held + inputs * static_cast<std::size_t>(std::max(input, 0));
 }
 

@@ -3,14 +3,15 @@
 // Decoded frame in, frame of the target's size and pixel format out: deinterlace where the source
 // is flagged interlaced, mirror and turn upright, scale (fit, stretch, crop, pad), convert the
 // pixel format with bit-exact, accurately rounded arithmetic, denoise. A libavfilter graph behind
-// one call. Noise is taken out of each picture by itself, at the output's size.
+// one call. Noise is taken out of each picture by itself, at the output's size; and between
+// pictures at the source's.
 //
 // Matrix and range of YUV sources are kept (the encoder states them); RGB becomes BT.709, limited
 // range, and so do pictures with a high dynamic range in eight bits (tone_map.h). More bits than
 // the output has are dithered (ordered, 8x8).
 //
 // A graph without temporal filters keeps no memory of frames, so a warm one gives the same bytes as
-// a fresh one. A deinterlacing graph does; it belongs to one run and is reset at its start. A frame
+// a fresh one. One with them does; it belongs to one run. A frame
 // that needs no change is passed on by reference.
 //
 // Thread-safety: thread-compatible; one worker at a time.
@@ -34,7 +35,9 @@ struct FilterSpec {
   int in_color_space = 2, in_color_range = 0;
   int rotation = 0;
   bool mirrored = false;
+  // Temporal filters: a picture depends on its neighbours (StreamPlan::temporal_context).
   bool deinterlace = false;
+  Denoise degrain = Denoise::kOff;
   // Output.
   int width = 0, height = 0, format = -1;
   Fit fit = Fit::kFit;
@@ -42,9 +45,13 @@ struct FilterSpec {
   ToneMap tone_map = {};
 
   bool operator==(const FilterSpec&) const = default;
+  [[nodiscard]] bool temporal() const { return deinterlace || degrain != Denoise::kOff; }
 };
 
-FilterSpec MakeFilterSpec(const StreamPlan& plan, int out_format, const AVFrame& frame);
+// What is done before frames are selected: temporal filters, which leave size and format.
+FilterSpec TemporalPart(const StreamPlan& plan, const AVFrame& frame);
+// What is done to those that were selected: all else that the plan asks for.
+FilterSpec SpatialPart(const StreamPlan& plan, int out_format, const AVFrame& frame);
 // Whether its pictures have full range. They do where the input's had it, but for RGB and for what
 // is tone-mapped.
 bool MakesFullRange(const FilterSpec& spec);
@@ -55,16 +62,16 @@ class FrameFilter {
  public:
   static Result<std::unique_ptr<FrameFilter>> Open(const FilterSpec& spec);
 
-  // One frame in, one frame out (same pts). With deinterlacing the output lags: `out` may stay
-  // empty (returns false) until more frames are given; nullptr drains.
+  // One frame in, one frame out (same pts). With temporal filters the output lags: `out` may stay
+  // empty (returns false) until more frames are given; nullptr drains, a frame each time.
   Result<bool> Filter(const AVFrame* in, AVFrame& out);
 
-  [[nodiscard]] bool temporal() const { return spec_.deinterlace; }
   [[nodiscard]] const FilterSpec& spec() const { return spec_; }
   [[nodiscard]] std::size_t footprint_bytes() const;
 
  private:
   explicit FrameFilter(FilterSpec spec) : spec_(spec) {}
+  Status AppendTemporal();
   Status AppendGeometry();
   Status AppendToneMap();
   Status AppendDenoise();

@@ -57,36 +57,35 @@ Result<bool> FrameSelector::DecodeRaw(AVFrame& frame) {
   }
 }
 
-Status FrameSelector::OpenTemporal(const AVFrame& frame) {
-  FilterSpec spec = MakeFilterSpec(*plan_, frame.format, frame);
-  // Deinterlace only: size, rotation and format are the business of the scaler behind the
-  // selection.
-  spec.rotation = 0;
-  spec.mirrored = false;
-  spec.width = frame.width;
-  spec.height = frame.height;
-  spec.fit = Fit::kStretch;
-  spec.denoise = Denoise::kOff;
-  spec.deinterlace = true;
-  if (temporal_ && temporal_->spec() == spec) return OkStatus();
-  GOPMILL_ASSIGN_OR_RETURN(temporal_, FrameFilter::Open(spec));
-  return OkStatus();
+// The next frame that temporal_ has for what the decoder gives; false = none yet, or no more.
+Result<bool> FrameSelector::FilterTemporal(AVFrame& frame) {
+  while (true) {
+    av::Frame raw = std::move(changed_);
+    if (!raw) {
+      raw = av::NewFrame();
+      GOPMILL_ASSIGN_OR_RETURN(const bool got, DecodeRaw(*raw));
+      if (!got && !drain_sent_) return false;
+      if (!got) return temporal_ ? temporal_->Filter(nullptr, frame) : Result<bool>(false);
+    }
+    const FilterSpec spec = TemporalPart(*plan_, *raw);
+    if (temporal_ && !(temporal_->spec() == spec)) {
+      GOPMILL_ASSIGN_OR_RETURN(const bool left, temporal_->Filter(nullptr, frame));
+      changed_ = std::move(raw);
+      if (left) return true;
+      temporal_.reset();
+      continue;
+    }
+    if (!temporal_) {
+      GOPMILL_ASSIGN_OR_RETURN(temporal_, FrameFilter::Open(spec));
+    }
+    GOPMILL_ASSIGN_OR_RETURN(const bool out, temporal_->Filter(raw.get(), frame));
+    if (out) return true;
+  }
 }
 
-// One frame as the selection sees it: deinterlaced where the source is flagged.
+// One frame as the selection sees it.
 Result<bool> FrameSelector::Decode(AVFrame& frame) {
-  if (!plan_->source->video.interlaced) return DecodeRaw(frame);
-  while (!filter_drained_) {
-    av::Frame raw = av::NewFrame();
-    GOPMILL_ASSIGN_OR_RETURN(const bool got, DecodeRaw(*raw));
-    if (!got && !drain_sent_) return false;
-    if (got) GOPMILL_RETURN_IF_ERROR(OpenTemporal(*raw));
-    if (!temporal_) return false;
-    GOPMILL_ASSIGN_OR_RETURN(const bool out, temporal_->Filter(got ? raw.get() : nullptr, frame));
-    if (out) return true;
-    if (!got) filter_drained_ = true;
-  }
-  return false;
+  return plan_->temporal_context() > 0 ? FilterTemporal(frame) : DecodeRaw(frame);
 }
 
 // Fills next_ with the first frame later than current_, or leaves it empty at the end.

@@ -32,8 +32,7 @@ struct SelectionCounts {
 class FrameSelector {
  public:
   // `first_number`: the number of the first packet that will be fed, for sources whose pictures are
-  // counted. `temporal`: a deinterlacing filter that every decoded frame passes before selection,
-  // or null.
+  // counted.
   FrameSelector(std::shared_ptr<const StreamPlan> plan, std::unique_ptr<VideoDecoder> decoder,
                 std::int64_t first_number);
   ~FrameSelector();
@@ -64,13 +63,14 @@ class FrameSelector {
   Result<bool> Decode(AVFrame& frame);
   Result<bool> DecodeRaw(AVFrame& frame);
   void Time(AVFrame& frame);
-  Status OpenTemporal(const AVFrame& frame);
+  Result<bool> FilterTemporal(AVFrame& frame);
 
   std::shared_ptr<const StreamPlan> plan_;
   std::unique_ptr<VideoDecoder> decoder_;
-  std::unique_ptr<FrameFilter> temporal_;
+  std::unique_ptr<FrameFilter> temporal_;  // passed by each frame before selection
+  av::Frame changed_;  // decoded, of another size: waits until what went before has left temporal_
   std::deque<av::Packet> unread_;
-  bool last_fed_ = false, drain_sent_ = false, drained_ = false, filter_drained_ = false;
+  bool last_fed_ = false, drain_sent_ = false, drained_ = false;
   std::int64_t counted_ = 0;             // pictures numbered so far (counted_pts)
   std::optional<SourceTicks> last_raw_;  // time of the last picture decoded
   av::Frame current_, next_;             // shown now; first one after it

@@ -52,8 +52,7 @@ Result<av::Frame> UnitPass::Black() {
 
 Result<av::Frame> UnitPass::Scale(const AVFrame& frame) {
   const Stopwatch watch(stats_.filter);
-  FilterSpec wanted = MakeFilterSpec(*task_.plan, task_.encoder->pixel_format, frame);
-  wanted.deinterlace = false;  // done before the selection, where it belongs
+  const FilterSpec wanted = SpatialPart(*task_.plan, task_.encoder->pixel_format, frame);
   if (!filter_ || !(filter_->spec() == wanted)) {
     if (filter_) cache_.GiveFilter(std::move(filter_));
     GOPMILL_ASSIGN_OR_RETURN(filter_, cache_.TakeFilter(wanted));

@@ -273,7 +273,8 @@ bool ShowTheSame(const UnitTask& a, const UnitTask& b) {
   };
   return a.plan->source == b.plan->source && a.plan->grid.fps() == b.plan->grid.fps() &&
          a.plan->grid.origin() == b.plan->grid.origin() &&
-         a.plan->counted_pts == b.plan->counted_pts && place(left) == place(right);
+         a.plan->counted_pts == b.plan->counted_pts &&
+         a.plan->target.degrain == b.plan->target.degrain && place(left) == place(right);
 }
 
 Result<std::vector<UnitStats>> TranscodeTogether(std::span<UnitRendition> renditions,

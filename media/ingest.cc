@@ -100,13 +100,12 @@ void Ingest::MakePlan(const Target& target, PlanTexts texts) {
   plan->low_delay = source_->live() && HasLowDelay(target);
   plan_ = plan;
 
-  PlannerOptions options{
-      .unit_seconds = target.unit_seconds,
-      .source_fps = info.video.fps,
-      .source_time_base = time_base,
-      .live = source_->live(),
-      // The deinterlacing filter looks at one picture more.
-      .reorder_delay = info.video.parameters->video_delay + (info.video.interlaced ? 1 : 0)};
+  PlannerOptions options{.unit_seconds = target.unit_seconds,
+                         .source_fps = info.video.fps,
+                         .source_time_base = time_base,
+                         .live = source_->live(),
+                         .reorder_delay = info.video.parameters->video_delay,
+                         .temporal_context = plan->temporal_context()};
   if (plan->low_delay) {
     options.unit_seconds = kLivePieceSeconds;
     options.gop_seconds = target.unit_seconds;

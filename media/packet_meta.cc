@@ -38,8 +38,6 @@ PacketMeta PacketDescriber::Describe(const AVPacket& packet) {
   meta.access =
       ClassifyPacket(*video.parameters, {packet.data, static_cast<std::size_t>(packet.size)},
                      (packet.flags & AV_PKT_FLAG_KEY) != 0);
-  // A deinterlacer looks at the pictures on both sides, so that no cut is closed to it.
-  if (video.interlaced && meta.access == RandomAccess::kClosed) meta.access = RandomAccess::kOpen;
   if (counted_pts_) {
     // Display order is unknown before decoding: count, and trust closed cuts only.
     meta.pts = Rescale(number, video.fps.Inverse(), video.time_base);

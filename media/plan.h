@@ -61,7 +61,8 @@ class OutputGrid {
 // How a unit's first frame can be reached.
 enum class CutKind {
   kClosed,   // at an IDR or closed GOP: a fresh decoder starts right there
-  kPreroll,  // at an open GOP or recovery point: decode the GOP before too and drop its frames
+  kPreroll,  // at an open GOP or recovery point, or with temporal filters: decode the GOP before
+             // too and drop its frames
   kChained,  // inside a run: the decoder comes on from the unit before
 };
 
@@ -108,6 +109,11 @@ struct StreamPlan {
   // output frames' time base ticks of 1/90000 s.
   std::int64_t video_offset_90k = 0;
   PlanTexts texts;
+
+  // Source pictures on each side of one that filters before the selection look at (deinterlacing,
+  // denoising in time). With any, no cut is closed: a decoder has to begin early enough to have
+  // them, and to go on until it has.
+  [[nodiscard]] int temporal_context() const;
 };
 
 }  // namespace gopmill

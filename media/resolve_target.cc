@@ -75,6 +75,7 @@ Status ResolveCodecs(Resolution& r) {
   target.profile = r.request.profile.value_or(Profile::kAuto);
   target.fit = r.request.fit.value_or(Fit::kFit);
   target.denoise = r.request.denoise.value_or(Denoise::kOff);
+  target.degrain = r.request.degrain.value_or(Denoise::kOff);
   target.burn = r.request.burn.value_or(0);
   target.subtitles = r.request.subtitles.value_or(Subtitles::kOff);
   if (target.subtitles == Subtitles::kCopy && target.container == Container::kTs) {

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <vector>
+
+#include "media/unit_planner.h"
 
 namespace gopmill {
 namespace {
@@ -37,6 +40,49 @@ std::int64_t Snap(const std::vector<std::int64_t>& access, std::int64_t ideal,
   }
   if (above != access.begin() && ideal - *std::prev(above) < distance) best = *std::prev(above);
   return best;
+}
+
+// Where decoding begins.
+struct Entry {
+  std::int64_t packet = 0;
+  bool preroll = false;  // before the last place of random access
+};
+
+// Pictures from packet `first` on that are shown no earlier than it and before `end`.
+int PicturesFrom(const SourceIndex& index, std::int64_t first, SourceTicks end, int enough) {
+  const auto from = static_cast<std::size_t>(first);
+  int pictures = 0;
+  for (std::size_t n = from; n < index.video.size() && pictures < enough; ++n) {
+    const SourceTicks pts = index.video[n].pts;
+    if (pts >= index.video[from].pts && pts < end) ++pictures;
+    // Nothing that is shown so early comes so late.
+    if (n > from + static_cast<std::size_t>(enough + kReorderSlack)) break;
+  }
+  return pictures;
+}
+
+// For the picture that is shown at `from`: the last place of random access at or before it, or one
+// more where that is open, and so far back that there are `context` pictures before it.
+Entry EntryOf(const SourceIndex& index, SourceTicks from, int context) {
+  std::vector<std::int64_t> places;
+  SourceTicks shown = index.video.empty() ? 0 : index.video.front().pts;
+  const auto count = static_cast<std::int64_t>(index.video.size());
+  for (std::int64_t n = 0; n < count; ++n) {
+    const SourceIndex::Video& packet = index.video[static_cast<std::size_t>(n)];
+    if (packet.pts > from) continue;
+    shown = std::max(shown, packet.pts);
+    if (packet.access != RandomAccess::kNone) places.push_back(n);
+  }
+  if (places.empty()) return {};
+  const bool open =
+      index.video[static_cast<std::size_t>(places.back())].access == RandomAccess::kOpen;
+  std::size_t back = open ? 1 : 0;
+  while (back < places.size() &&
+         PicturesFrom(index, places[places.size() - 1 - back], shown, context) < context) {
+    ++back;
+  }
+  if (back >= places.size()) return {.packet = 0, .preroll = true};
+  return {.packet = places[places.size() - 1 - back], .preroll = back > 0};
 }
 
 }  // namespace
@@ -90,30 +136,25 @@ std::vector<std::int64_t> SegmentBudgets(const SourceIndex& index, const OutputG
 }
 
 UnitSpec SegmentUnit(const SourceIndex& index, const OutputGrid& grid, const SegmentGrid& segments,
-                     std::int64_t number, std::int64_t budget_bps) {
+                     std::int64_t number, std::int64_t budget_bps, int context) {
   const auto k = static_cast<std::size_t>(number);
   UnitSpec unit{.index = UnitIndex{number},
                 .first_frame = segments.borders[k],
                 .end_frame = segments.borders[k + 1],
                 .ends_run = true,
                 .budget_bps = budget_bps};
-  const SourceTicks from = grid.LatestPts(unit.first_frame);
   const SourceTicks until = grid.LatestPts(unit.end_frame - 1);
-  std::int64_t previous = 0, start = 0;  // the last two places of random access at or before `from`
-  bool open = false;
   const auto count = static_cast<std::int64_t>(index.video.size());
   for (std::int64_t n = 0; n < count; ++n) {
-    const SourceIndex::Video& packet = index.video[static_cast<std::size_t>(n)];
-    if (packet.pts <= until) unit.end_packet = n + 1;
-    if (packet.access == RandomAccess::kNone || packet.pts > from) continue;
-    previous = start;
-    start = n;
-    open = packet.access == RandomAccess::kOpen;
+    if (index.video[static_cast<std::size_t>(n)].pts <= until) unit.end_packet = n + 1;
   }
-  unit.first_packet = open ? previous : start;
-  unit.cut = open ? CutKind::kPreroll : CutKind::kClosed;
-  // Decoding goes on for one picture, so that the last one wanted is known to be the last.
-  unit.end_packet = std::min(std::max(unit.end_packet, unit.first_packet) + 1, count);
+  const Entry entry = EntryOf(index, grid.LatestPts(unit.first_frame), context);
+  unit.first_packet = entry.packet;
+  unit.cut = entry.preroll ? CutKind::kPreroll : CutKind::kClosed;
+  // Decoding goes on for one picture, so that the last one wanted is known to be the last; or until
+  // those behind it that filters look at must have come.
+  const std::int64_t more = context > 0 ? kReorderSlack + context : 1;
+  unit.end_packet = std::min(std::max(unit.end_packet, unit.first_packet) + more, count);
   for (std::int64_t n = unit.first_packet; n < unit.end_packet; ++n) {
     unit.source_bytes += index.video[static_cast<std::size_t>(n)].bytes;
   }

@@ -45,9 +45,9 @@ std::vector<std::int64_t> SegmentBudgets(const SourceIndex& index, const OutputG
                                          const SegmentGrid& segments, std::int64_t bitrate);
 
 // Where the packets of one segment are and what becomes of them. Its packets may begin long before
-// its first frame.
+// its first frame. `context`: StreamPlan::temporal_context.
 UnitSpec SegmentUnit(const SourceIndex& index, const OutputGrid& grid, const SegmentGrid& segments,
-                     std::int64_t number, std::int64_t budget_bps);
+                     std::int64_t number, std::int64_t budget_bps, int context);
 
 struct AudioGrid {
   int rate = 0;                       // samples per second

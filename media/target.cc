@@ -220,6 +220,8 @@ constexpr std::array kParams = std::to_array<Param>({
      [](TargetRequest& r, std::string_view t) { return SetNamed(kFits, t, r.fit); }},
     {{"denoise", "off, light, medium, strong", "Noise taken out of each picture"},
      [](TargetRequest& r, std::string_view t) { return SetNamed(kDenoises, t, r.denoise); }},
+    {{"degrain", "off, light, medium, strong", "Noise taken out between pictures"},
+     [](TargetRequest& r, std::string_view t) { return SetNamed(kDenoises, t, r.degrain); }},
     {{"burn", "off, or 1 to 96", "Which of the source's text tracks is drawn into the pictures"},
      SetBurn},
     {{"subtitles", "off, copy",
@@ -275,6 +277,16 @@ std::string_view Name(Container value) { return NameIn(kContainers, value); }
 std::string_view Name(Preset value) { return NameIn(kPresets, value); }
 std::string_view Name(Profile value) { return NameIn(kProfiles, value); }
 std::string_view Name(Fit value) { return NameIn(kFits, value); }
+int TemporalRadius(Denoise strength) {
+  switch (strength) {
+    case Denoise::kOff: break;
+    case Denoise::kLight: return 2;  // the filter's least
+    case Denoise::kMedium: return 3;
+    case Denoise::kStrong: return 4;
+  }
+  return 0;
+}
+
 std::string_view Name(Denoise value) { return NameIn(kDenoises, value); }
 std::string_view Name(Subtitles value) { return NameIn(kSubtitles, value); }
 std::string_view Name(Quality value) { return NameIn(kQualities, value); }

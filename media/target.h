@@ -42,8 +42,10 @@ enum class Quality { kNormal, kBest };
 // How the picture meets the requested box. kFit: inside it, keeping the aspect ratio. kStretch:
 // exactly it. kCrop: fill it and cut what is over. kPad: inside it, with black bars.
 enum class Fit { kFit, kStretch, kCrop, kPad };
-// How much noise each picture loses.
+// How much noise is taken out.
 enum class Denoise { kOff, kLight, kMedium, kStrong };
+// Pictures on each side that denoising in time looks at.
+int TemporalRadius(Denoise strength);
 // What becomes of the source's tracks of text.
 enum class Subtitles { kOff, kCopy };
 enum class RateMode { kBitrate, kCrf, kQp };
@@ -89,7 +91,7 @@ struct TargetRequest {
   std::optional<Quality> quality;
   std::optional<Profile> profile;
   std::optional<Fit> fit;
-  std::optional<Denoise> denoise;
+  std::optional<Denoise> denoise, degrain;
   std::optional<int> burn;  // track of text, from 1; 0 and unset = none
   std::optional<Subtitles> subtitles;
   std::optional<Rational> start, duration;  // seconds
@@ -120,7 +122,8 @@ struct Target {
   Profile profile = Profile::kAuto;
   int width = 0, height = 0;  // coded size, pixels, even
   Fit fit = Fit::kFit;
-  Denoise denoise = Denoise::kOff;
+  Denoise denoise = Denoise::kOff;  // of each picture by itself
+  Denoise degrain = Denoise::kOff;  // between pictures
   int burn = 0;  // track of text that is drawn into the pictures, from 1; 0 = none
   Subtitles subtitles = Subtitles::kOff;
   Rational fps;  // output frames per second

@@ -44,19 +44,24 @@ std::int64_t UnitPlanner::Longest() const {
 std::int64_t UnitPlanner::oldest_needed() const {
   if (pending_) return std::min(unit_packet_, pending_->preroll_packet);
   if (bytes_since_access_ > kMaxPrerollBytes) return unit_packet_;
-  return std::min(unit_packet_, last_access_packet_);
+  if (accesses_.empty()) return unit_packet_;
+  return std::min(unit_packet_, accesses_.front().packet);
 }
 
 void UnitPlanner::Push(const PacketMeta& packet, std::vector<UnitSpec>& out) {
   if (done_) return;
   const std::int64_t number = packets_++;
   // The first packet that is shown after an open key picture ends that picture's leading ones.
-  if (pending_ && packet.pts > pending_->pts) ResolvePending(number, out);
+  // Filters in time need some of those behind it as well.
+  if (pending_ && packet.pts > pending_->pts && ++pending_->behind >= PicturesBehind()) {
+    ResolvePending(number, out);
+  }
   if (packet.access != RandomAccess::kNone) {
     OnRandomAccess(packet, number, out);
     bytes_since_access_ = 0;
   }
   bytes_since_access_ += packet.bytes;
+  NoteAccess(packet, number);
   if (options_.live) NoteReordering(packet);
   seen_.push_back({packet.pts, packet.bytes});
   latest_pts_ = std::max(latest_pts_.value_or(packet.pts), packet.pts);
@@ -73,17 +78,45 @@ void UnitPlanner::NoteReordering(const PacketMeta& packet) {
   reordered_ = std::clamp<std::int64_t>(std::ranges::count_if(seen_, later), reordered_, kMost);
 }
 
+// A cut is made from the latest one with a picture, or as many as filters look at, of its own: so
+// nothing before the second such one is kept.
+void UnitPlanner::NoteAccess(const PacketMeta& packet, std::int64_t number) {
+  if (packet.access != RandomAccess::kNone || accesses_.empty()) {
+    accesses_.push_back({.pts = packet.pts, .packet = number});
+  }
+  for (Access& access : accesses_) access.pictures += packet.pts >= access.pts ? 1 : 0;
+  const std::int64_t enough = std::max(options_.temporal_context, 1);
+  while (accesses_.size() > 1 && accesses_[1].pictures >= enough) accesses_.pop_front();
+}
+
+// The source's first packets need no more pictures than there are.
+std::optional<std::int64_t> UnitPlanner::PrerollPacket() const {
+  if (accesses_.empty()) return std::nullopt;
+  const Access& latest = accesses_.front();
+  if (latest.packet > 0 && latest.pictures < options_.temporal_context) return std::nullopt;
+  return latest.packet;
+}
+
+std::int64_t UnitPlanner::Held() const {
+  return std::max({std::int64_t{options_.reorder_delay}, reordered_, reordered_before_}) +
+         options_.temporal_context;
+}
+
+// The first one ends the leading pictures. For more, all but the last few of them may come later
+// than pictures that are shown after them.
+std::int64_t UnitPlanner::PicturesBehind() const {
+  if (options_.temporal_context <= 1) return 1;
+  return options_.live ? Held() : kReorderSlack + options_.temporal_context;
+}
+
 void UnitPlanner::OnRandomAccess(const PacketMeta& packet, std::int64_t number,
                                  std::vector<UnitSpec>& out) {
-  const std::int64_t previous_access = last_access_packet_;
-  last_access_packet_ = number;
   const std::int64_t frame = grid_.FirstFrameShowing(packet.pts);
+  const bool closed = packet.access == RandomAccess::kClosed && options_.temporal_context == 0;
   if (frame <= unit_frame_) {
     // Still before the first frame asked for (a seek landed early): start later, decode less.
     const bool shows_first = packet.pts <= grid_.LatestPts(unit_frame_);
-    if (next_index_ == 0 && shows_first && packet.access == RandomAccess::kClosed) {
-      unit_packet_ = number;
-    }
+    if (next_index_ == 0 && shows_first && closed) unit_packet_ = number;
     return;
   }
   const bool by_gop = options_.unit_seconds <= 0;
@@ -91,16 +124,17 @@ void UnitPlanner::OnRandomAccess(const PacketMeta& packet, std::int64_t number,
   if (next_index_ == 0) wanted = kFirstUnitSeconds / 2;
   if (in_pieces()) wanted = options_.gop_seconds * kShortest;
   if (!by_gop && !packet.after_gap && frame - gop_frame_ < Frames(wanted)) return;
-  if (packet.access == RandomAccess::kClosed) {
+  if (closed) {
     if (pending_) ResolvePending(number, out);
     if (frame <= unit_frame_) return;
     DivideIfLong(frame, number, out);
     Emit(frame, number, true, out);
     StartUnit(frame, number, CutKind::kClosed);
   } else if (bytes_since_access_ > kMaxPrerollBytes) {
-    return;  // what it would have to be decoded from is gone: the run goes on
+    accesses_.clear();  // what it would have to be decoded from is gone: the run goes on
   } else if (by_gop || frame - run_frame_ >= Frames(kOpenRunSeconds)) {
-    if (!pending_) pending_ = Pending{packet.pts, frame, previous_access};
+    const auto preroll = PrerollPacket();
+    if (!pending_ && preroll) pending_ = Pending{packet.pts, frame, *preroll};
   }
 }
 
@@ -129,9 +163,7 @@ void UnitPlanner::SplitIfLong(std::vector<UnitSpec>& out) {
     const SourceTicks latest = grid_.LatestPts(in_pieces() ? cut - 1 : cut);
     const auto behind =
         std::count_if(seen_.begin(), seen_.end(), [&](const Seen& s) { return s.pts > latest; });
-    const std::int64_t held =
-        std::max({std::int64_t{options_.reorder_delay}, reordered_, reordered_before_});
-    if (behind < (options_.live ? held + 1 : kReorderSlack)) return;
+    if (behind < (options_.live ? Held() + 1 : kReorderSlack + options_.temporal_context)) return;
     if (grid_.FrameCount(*latest_end_) <= cut) return;  // it might be the last one
     Emit(cut, packets_, false, out);
     StartUnit(cut, packets_, CutKind::kChained);

@@ -9,6 +9,9 @@
 //   - closed random access: a new run starts there once the unit is long enough;
 //   - open random access: cut with preroll, but only when the run has lasted kOpenRunSeconds, since
 //     each such cut decodes one GOP twice; before that the run simply goes on;
+//   - closed, but filters look at neighbouring pictures (temporal_context): as if it were open,
+//   with
+//     preroll from where enough pictures lie before the cut, and enough of those behind it;
 //   - none for two unit lengths: the run is split at one unit length (chained, nothing is decoded
 //     twice: the worker hands its decoder on), and what is left at its end in equal parts if it is
 //     long, any number of them where pictures are shown for long.
@@ -26,6 +29,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -69,6 +73,7 @@ struct PlannerOptions {
   // follows: waiting would be delay.
   bool live = false;
   int reorder_delay = 0;          // pictures that the source's decoder holds back; live only
+  int temporal_context = 0;       // StreamPlan::temporal_context
   double gop_seconds = 0;         // > 0: units are pieces of GOPs of this length; live only
   std::int64_t frame_limit = -1;  // last output frame + 1 of the request; -1 = to the end
 };
@@ -95,6 +100,12 @@ class UnitPlanner {
   struct Pending {  // an open cut waiting for its leading pictures to pass
     SourceTicks pts;
     std::int64_t frame, preroll_packet;
+    std::int64_t behind = 0;  // packets seen that are shown after it
+  };
+  struct Access {
+    SourceTicks pts;
+    std::int64_t packet;
+    std::int64_t pictures = 0;  // seen so far from it on, in the order of display
   };
   struct Seen {
     SourceTicks pts;
@@ -108,6 +119,11 @@ class UnitPlanner {
             std::vector<UnitSpec>& out);
   void StartUnit(std::int64_t frame, std::int64_t packet, CutKind cut);
   void NoteReordering(const PacketMeta& packet);
+  void NoteAccess(const PacketMeta& packet, std::int64_t number);
+  [[nodiscard]] std::int64_t Held() const;            // by the decoder of a live source, pictures
+  [[nodiscard]] std::int64_t PicturesBehind() const;  // that an open cut waits for
+  // Where a cut at the packet that comes is to be decoded from; none if that is gone.
+  [[nodiscard]] std::optional<std::int64_t> PrerollPacket() const;
   void BeginGop(std::int64_t frame);
   [[nodiscard]] std::int64_t GopEnd() const {  // at the latest
     return gop_frame_ + Frames(options_.gop_seconds);
@@ -130,7 +146,7 @@ class UnitPlanner {
   CutKind unit_cut_ = CutKind::kClosed;
   std::int64_t gop_frame_ = 0, gop_frames_ = 0;  // of the GOP it belongs to: first; as expected
   std::int64_t run_frame_ = 0;
-  std::int64_t last_access_packet_ = 0;
+  std::deque<Access> accesses_;  // the latest ones, as many as a cut may need for its preroll
   std::int64_t bytes_since_access_ = 0;
   std::optional<Pending> pending_;
   std::vector<Seen> seen_;  // packets of the unit being collected

@@ -38,7 +38,8 @@ ordered_json TargetJson(const Target& target) {
                     {"fit", Name(target.fit)},         {"fps", FractionText(target.fps)},
                     {"vcodec", Name(target.vcodec)},   {"preset", Name(target.preset)},
                     {"quality", Name(target.quality)}, {"container", Name(target.container)},
-                    {"denoise", Name(target.denoise)}, {"acodec", Name(target.acodec)}};
+                    {"denoise", Name(target.denoise)}, {"degrain", Name(target.degrain)},
+                    {"acodec", Name(target.acodec)}};
   json.update(RateJson(target));
   if (target.acodec == AudioCodec::kAac || target.acodec == AudioCodec::kOpus) {
     json["abitrate"] = target.abitrate;

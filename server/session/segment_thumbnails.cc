@@ -78,6 +78,7 @@ ThumbnailRendition PlanThumbnails(const SegmentedMovie& movie) {
   auto plan = std::make_shared<StreamPlan>(*video.plan);
   plan->target.width = size.width;
   plan->target.height = size.height;
+  plan->target.degrain = Denoise::kOff;  // not worth the pictures around each
   const double segments = std::max(1.0, std::round(kThumbnailSeconds / movie.segment_seconds));
   made.interval = {std::llround(segments * movie.segment_seconds * 1000), 1000};
   const std::vector<std::int64_t> keys = KeyFrames(movie, plan->grid);
@@ -104,7 +105,8 @@ std::vector<ThumbnailRun> ThumbnailRuns(const SegmentedMovie& movie, std::int64_
   const ThumbnailRendition& thumbnails = movie.thumbnails;
   const auto unit = [&](std::int64_t first, std::int64_t last) {
     const SegmentGrid one{.fps = movie.segments.fps, .borders = {first, last + 1}};
-    return SegmentUnit(*movie.index, thumbnails.plan->grid, one, 0, 0);
+    return SegmentUnit(*movie.index, thumbnails.plan->grid, one, 0, 0,
+                       thumbnails.plan->temporal_context());
   };
   const auto count = static_cast<std::int64_t>(thumbnails.frames.size());
   std::vector<ThumbnailRun> runs;

@@ -12,15 +12,16 @@ UnitSpec PictureUnit(const SegmentedMovie& movie, const PartName& name) {
   if (name.track == PartTrack::kIFrames) {
     const auto border = movie.segments.borders[static_cast<std::size_t>(name.number)];
     const SegmentGrid one{.fps = movie.segments.fps, .borders = {border, border + 1}};
-    UnitSpec unit = SegmentUnit(*movie.index, movie.iframes->plan->grid, one, 0,
-                                movie.iframes->plan->target.bitrate);
+    UnitSpec unit =
+        SegmentUnit(*movie.index, movie.iframes->plan->grid, one, 0,
+                    movie.iframes->plan->target.bitrate, movie.iframes->plan->temporal_context());
     unit.index = UnitIndex{name.number};
     return unit;
   }
   const VideoRendition& video = movie.video[static_cast<std::size_t>(name.rendition)];
   const auto k = static_cast<std::size_t>(name.number);
   return SegmentUnit(*movie.index, video.plan->grid, movie.segments, name.number,
-                     video.budgets.empty() ? 0 : video.budgets[k]);
+                     video.budgets.empty() ? 0 : video.budgets[k], video.plan->temporal_context());
 }
 
 Status CheckSize(std::int64_t bytes) {

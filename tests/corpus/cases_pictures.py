@@ -87,6 +87,19 @@ case("interlaced-open-groups", ext="ts", audio=None, fps="50", frames=600, size=
      shows=list(range(0, 600, 2)), filters="tinterlace=interleave_top", props={},
      video="mpeg2video -g 12 -bf 2 -b:v 4M -flags +ildct+ilme -top 1")
 
+# ---- Denoising in time ----------------------------------------------------------------------
+
+# Long enough for cuts, each with preroll.
+case("degrain-closed", frames=480, flags="--degrain light", quick=True,
+     video=X264 + " -bf 3")
+case("degrain-open-groups", frames=480, flags="--degrain medium", ext="ts", audio=None,
+     video="mpeg2video -g 12 -bf 2 -b:v 4M")
+case("degrain-intra-only", frames=480, flags="--degrain strong", ext="avi", audio=None,
+     video="mjpeg -q:v 3")
+case("degrain-interlaced", ext="ts", audio=None, fps="50", frames=600, size="160x128", colours=0,
+     shows=list(range(0, 600, 2)), filters="tinterlace=interleave_top", props={}, flags="--degrain light",
+     video="mpeg2video -g 12 -bf 2 -b:v 4M -flags +ildct+ilme -top 1")
+
 # ---- Depth, sampling, range -----------------------------------------------------------------
 
 EIGHT = {"pix_fmt": "yuv420p"}

@@ -9,7 +9,10 @@ extern "C" {
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
+#include <random>
 #include <string>
+#include <vector>
 
 #include "codec/av_filter_compat.h"
 #include "codec/picture_geometry.h"
@@ -179,6 +182,75 @@ TEST(FrameFilter, DenoisesTheSameWarmAsColdAndOnEveryCpu) {
   }
 }
 
+// A picture that stands still, with noise of its own.
+av::Frame Noisy(int format, int n) {
+  av::Frame frame = MakePlainFrame(64, 48, format, 120, 128, 128);
+  std::mt19937 random(static_cast<unsigned>(n));
+  for (int y = 0; y < frame->height; ++y) {
+    for (int x = 0; x < frame->width; ++x) {
+      PaintLuma(*frame, x, y, 1, 1, 117 + static_cast<int>(random() % 7));
+    }
+  }
+  frame->pts = n;
+  return frame;
+}
+
+// All pictures of a run, through a temporal filter and its drain.
+std::vector<av::Frame> Filtered(const FilterSpec& spec, int count,
+                                const std::function<av::Frame(int)>& make) {
+  std::vector<av::Frame> frames;
+  const auto filter = Open(spec);
+  for (int n = 0;; ++n) {
+    const av::Frame frame = n < count ? make(n) : nullptr;
+    av::Frame out = av::NewFrame();
+    if (*filter->Filter(frame.get(), *out)) {
+      frames.push_back(std::move(out));
+    } else if (n >= count) {
+      return frames;
+    }
+  }
+}
+
+TEST(FrameFilter, TakesNoiseOutBetweenPicturesAndKeepsTheirTimes) {
+  constexpr int kPictures = 20;
+  for (const int format : {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV422P10}) {
+    const av::Frame truth = MakePlainFrame(64, 48, format, 120, 128, 128);
+    FilterSpec spec = SpecOf(*truth, truth->width, truth->height);
+    spec.format = format;
+    double before = ErrorOf(*Noisy(format, 10), *truth);
+    for (const Denoise strength : {Denoise::kLight, Denoise::kMedium, Denoise::kStrong}) {
+      spec.degrain = strength;
+      const auto frames = Filtered(spec, kPictures, [&](int n) { return Noisy(format, n); });
+      ASSERT_EQ(frames.size(), std::size_t{kPictures});
+      for (int n = 0; n < kPictures; ++n) {
+        EXPECT_EQ(frames[static_cast<std::size_t>(n)]->pts, n);
+        EXPECT_EQ(frames[static_cast<std::size_t>(n)]->format, format);
+      }
+      const double error = ErrorOf(*frames[10], *truth);
+      EXPECT_LT(error, 0.9 * before) << Name(strength);
+      before = error;
+    }
+    EXPECT_LT(before, 0.3 * ErrorOf(*Noisy(format, 10), *truth));
+  }
+}
+
+TEST(FrameFilter, DenoisesBetweenPicturesTheSameOnEveryCpu) {
+  const int normal = av_get_cpu_flags();
+  for (const int format : {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV444P10}) {
+    const Scene scene{.width = 180, .height = 102, .format = format, .noise = 8, .cut_every = 7};
+    FilterSpec spec = SpecOf(*testing::MakeFrame(scene, 0), 180, 102);
+    spec.format = format;
+    for (const Denoise strength : {Denoise::kLight, Denoise::kMedium, Denoise::kStrong}) {
+      spec.degrain = strength;
+      const auto make = [&](int n) { return testing::MakeFrame(scene, n); };
+      const auto usual = PixelHash(Filtered(spec, 20, make));
+      av_force_cpu_flags(0);
+      EXPECT_EQ(PixelHash(Filtered(spec, 20, make)), usual) << Name(strength) << format;
+      av_force_cpu_flags(normal);
+    }
+  }
+}
+
 TEST(FrameFilter, DeinterlacesTheSameOnEveryCpu) {
   const int normal = av_get_cpu_flags();
   const Scene scene{.width = 96, .height = 64};
@@ -281,7 +353,7 @@ TEST(FrameFilter, DeinterlacingKeepsTheFrameCountAndTheTimes) {
   FilterSpec spec = SpecOf(*testing::MakeFrame(scene, 0), 48, 32);
   spec.deinterlace = true;
   const auto filter = Open(spec);
-  EXPECT_TRUE(filter->temporal());
+  EXPECT_TRUE(filter->spec().temporal());
   std::vector<std::int64_t> pts;
   av::Frame out = av::NewFrame();
   for (int n = 0; n < 9; ++n) {

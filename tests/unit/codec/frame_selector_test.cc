@@ -19,6 +19,7 @@ constexpr std::int64_t kLength = 3600;  // of a picture, ticks
 struct Movie {
   std::vector<av::Packet> packets;  // decode order
   std::shared_ptr<SourceInfo> source = std::make_shared<SourceInfo>();
+  Denoise temporal = Denoise::kOff;
 };
 
 struct Coding {
@@ -26,18 +27,26 @@ struct Coding {
   int group = 12;
   bool closed = true;
   bool interlaced = false;
+  Denoise temporal = Denoise::kOff;
+  int b_frames = 2;
+  int width = 128;
+  bool jpeg = false;  // whose decoder holds no picture back
 };
 
-av::CodecContext OpenMpeg2(const Coding& coding, const testing::Scene& scene) {
-  const AVCodec* codec = avcodec_find_encoder(AV_CODEC_ID_MPEG2VIDEO);
+AVCodecID CodecOf(const Coding& coding) {
+  return coding.jpeg ? AV_CODEC_ID_MJPEG : AV_CODEC_ID_MPEG2VIDEO;
+}
+
+av::CodecContext OpenEncoder(const Coding& coding, const testing::Scene& scene) {
+  const AVCodec* codec = avcodec_find_encoder(CodecOf(coding));
   av::CodecContext context(avcodec_alloc_context3(codec));
   context->width = scene.width;
   context->height = scene.height;
-  context->pix_fmt = AV_PIX_FMT_YUV420P;
+  context->pix_fmt = coding.jpeg ? AV_PIX_FMT_YUVJ420P : AV_PIX_FMT_YUV420P;
   context->time_base = {1, 25};
   context->framerate = {25, 1};
   context->gop_size = coding.group;
-  context->max_b_frames = 2;
+  context->max_b_frames = coding.b_frames;
   context->bit_rate = 1'000'000;
   context->thread_count = 1;
   context->flags |= AV_CODEC_FLAG_BITEXACT;
@@ -52,9 +61,10 @@ av::CodecContext OpenMpeg2(const Coding& coding, const testing::Scene& scene) {
 }
 
 Movie MakeMovie(const Coding& coding) {
-  const testing::Scene scene{.width = 128, .height = 96};
-  const av::CodecContext context = OpenMpeg2(coding, scene);
+  const testing::Scene scene{.width = coding.width, .height = 96};
+  const av::CodecContext context = OpenEncoder(coding, scene);
   Movie movie;
+  movie.temporal = coding.temporal;
   const auto take = [&] {
     av::Packet packet = av::NewPacket();
     while (avcodec_receive_packet(context.get(), packet.get()) == 0) {
@@ -69,6 +79,7 @@ Movie MakeMovie(const Coding& coding) {
     av::Frame frame = testing::MakeFrame(scene, n);
     frame->interlaced_frame = coding.interlaced ? 1 : 0;
     frame->top_field_first = 1;
+    frame->format = context->pix_fmt;
     EXPECT_EQ(avcodec_send_frame(context.get(), frame.get()), 0);
     take();
   }
@@ -77,7 +88,7 @@ Movie MakeMovie(const Coding& coding) {
   std::shared_ptr<AVCodecParameters> parameters(
       avcodec_parameters_alloc(), [](AVCodecParameters* p) { avcodec_parameters_free(&p); });
   EXPECT_GE(avcodec_parameters_from_context(parameters.get(), context.get()), 0);
-  movie.source->video = {.codec = "mpeg2video",
+  movie.source->video = {.codec = avcodec_get_name(CodecOf(coding)),
                          .width = scene.width,
                          .height = scene.height,
                          .time_base = kTimeBase,
@@ -95,6 +106,7 @@ std::shared_ptr<const StreamPlan> PlanOf(const Movie& movie) {
   plan->source = movie.source;
   plan->target.width = movie.source->video.width;
   plan->target.height = movie.source->video.height;
+  plan->target.degrain = movie.temporal;
   plan->grid = OutputGrid({25, 1}, {25, 1}, kTimeBase, 0);
   return plan;
 }
@@ -139,8 +151,10 @@ void ExpectSeamless(const Coding& coding) {
   const Movie movie = MakeMovie(coding);
   const auto whole = Show(movie, 0, movie.packets.size(), 0, coding.frames);
   PacketDescriber describer(movie.source, false);
-  UnitPlanner planner(PlanOf(movie)->grid,
-                      {.unit_seconds = 0, .source_fps = {25, 1}, .source_time_base = kTimeBase});
+  UnitPlanner planner(PlanOf(movie)->grid, {.unit_seconds = 0,
+                                            .source_fps = {25, 1},
+                                            .source_time_base = kTimeBase,
+                                            .temporal_context = PlanOf(movie)->temporal_context()});
   std::vector<UnitSpec> units;
   for (const av::Packet& packet : movie.packets) planner.Push(describer.Describe(*packet), units);
   planner.Finish(units);
@@ -162,6 +176,38 @@ TEST(FrameSelector, DeinterlacesOverClosedCutsAsWithoutThem) {
 
 TEST(FrameSelector, DeinterlacesOverOpenCutsAsWithoutThem) {
   ExpectSeamless({.closed = false, .interlaced = true});
+}
+
+TEST(FrameSelector, DenoisesInTimeOverCutsAsWithoutThem) {
+  for (const Denoise strength : {Denoise::kLight, Denoise::kMedium, Denoise::kStrong}) {
+    SCOPED_TRACE(Name(strength));
+    Coding coding{.frames = 120, .temporal = strength};
+    ExpectSeamless(coding);
+    coding.closed = false;
+    ExpectSeamless(coding);
+    coding.interlaced = true;
+    ExpectSeamless(coding);
+    ExpectSeamless({.frames = 120, .group = 1, .temporal = strength, .b_frames = 0});
+    ExpectSeamless({.frames = 120, .group = 3, .temporal = strength});
+  }
+}
+
+// Those before the change pass filters that are made for them, to the last.
+TEST(FrameSelector, NoPictureIsLostInFiltersWhenTheSizeChanges) {
+  const Coding coding{.frames = 24, .temporal = Denoise::kStrong, .b_frames = 0, .jpeg = true};
+  Coding wider = coding;
+  wider.width = 160;
+  Movie movie = MakeMovie(coding);
+  Movie second = MakeMovie(wider);
+  auto expected = Show(movie, 0, 24, 0, 24);
+  const auto after = Show(second, 0, 24, 0, 24);
+  expected.insert(expected.end(), after.begin(), after.end());
+  for (av::Packet& packet : second.packets) {
+    packet->pts += 24 * kLength;
+    packet->dts += 24 * kLength;
+    movie.packets.push_back(std::move(packet));
+  }
+  EXPECT_EQ(Show(movie, 0, 48, 0, 48), expected);
 }
 
 TEST(FrameSelector, CutsProgressiveGroupsWithoutASeam) {

@@ -185,6 +185,95 @@ TEST(UnitPlannerProperty, UnitsTileTheOutputWhateverTheSource) {
   }
 }
 
+// Pictures in the order of decoding, by their place in the order of display.
+class Reordered {
+ public:
+  Reordered(Plan& plan, std::mt19937& random) : plan_(plan), random_(random) {}
+
+  void Gop(bool closed) {
+    const int leading = closed ? 0 : Below(4);
+    const int key = static_cast<int>(order.size()) + leading;
+    Add(key, closed ? RandomAccess::kClosed : RandomAccess::kOpen);
+    for (int i = leading; i > 0; --i) Add(key - i, RandomAccess::kNone);
+    int pictures = Below(Below(4) == 0 ? 120 : 12);
+    for (int next = key + 1; pictures > 0;) {
+      const int group = 1 + Below(std::min(pictures, 8));
+      Add(next + group - 1, RandomAccess::kNone);
+      for (int i = 0; i + 1 < group; ++i) Add(next + i, RandomAccess::kNone);
+      next += group;
+      pictures -= group;
+    }
+  }
+  [[nodiscard]] int Below(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
+
+  std::vector<int> order;
+
+ private:
+  void Add(int display, RandomAccess access) {
+    order.push_back(display);
+    plan_.Picture(display, access);
+  }
+
+  Plan& plan_;
+  std::mt19937& random_;
+};
+
+// Whether packets [first, end) have every picture of displays [from, until) that is shown no
+// earlier than the first of them.
+bool HaveAll(const std::vector<int>& order, std::int64_t first, std::int64_t end, std::int64_t from,
+             std::int64_t until) {
+  const int entry = order[static_cast<std::size_t>(first)];
+  std::int64_t found = 0;
+  for (std::int64_t n = first; n < end; ++n) {
+    const int display = order[static_cast<std::size_t>(n)];
+    if (display >= entry && display >= from && display < until) ++found;
+  }
+  return found == until - from;
+}
+
+TEST(UnitPlannerProperty, FiltersInTimeHaveTheirNeighboursOnBothSidesOfACut) {
+  int cuts = 0;
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    std::mt19937 random(seed);
+    const int context = 1 + static_cast<int>(random() % 5);
+    Plan plan({.unit_seconds = random() % 2 == 0 ? 0.0 : 1.0, .temporal_context = context});
+    Reordered source(plan, random);
+    source.Gop(true);
+    const int gops = 10 + source.Below(60);
+    const bool may_be_open = source.Below(2) == 0;
+    for (int gop = 0; gop < gops; ++gop) source.Gop(!may_be_open || source.Below(2) == 0);
+    const auto units = plan.Units();
+    const auto last = static_cast<std::int64_t>(source.order.size());
+    std::int64_t run = 0;  // first packet of the run
+    for (const UnitSpec& unit : units) {
+      ASSERT_NE(unit.index.value > 0 && unit.cut == CutKind::kClosed, true) << "seed " << seed;
+      if (unit.cut != CutKind::kChained) run = unit.first_packet;
+      if (unit.cut == CutKind::kPreroll) {
+        ++cuts;
+        const std::int64_t from = std::max<std::int64_t>(0, unit.first_frame - context);
+        EXPECT_TRUE(run == 0 || HaveAll(source.order, run, unit.end_packet, from, unit.first_frame))
+            << "seed " << seed << " unit " << unit.index.value;
+      }
+      const std::int64_t until = std::min(last, unit.end_frame + context);
+      EXPECT_TRUE(HaveAll(source.order, run, unit.end_packet, unit.first_frame, until))
+          << "seed " << seed << " unit " << unit.index.value;
+    }
+  }
+  EXPECT_GT(cuts, 1000);
+}
+
+TEST(UnitPlanner, AnIntraOnlySourceHasPrerollOfAsManyPicturesAsFiltersLookAt) {
+  Plan plan({.unit_seconds = 1, .temporal_context = 3});
+  for (int n = 0; n < 500; ++n) plan.Gop(n, 1);
+  int cuts = 0;
+  for (const UnitSpec& unit : plan.Units()) {
+    if (unit.cut != CutKind::kPreroll) continue;
+    EXPECT_EQ(unit.first_frame - unit.first_packet, 3);
+    ++cuts;
+  }
+  EXPECT_EQ(cuts, 2);
+}
+
 // Units are not preempted: one of hours would keep its worker for as long.
 TEST(UnitPlanner, APictureThatIsShownForAnHourIsManyUnits) {
   for (const double unit : {2.0, 0.0}) {

@@ -51,7 +51,7 @@ TEST(CutSegmentsTest, AShortRestBelongsToTheLastSegment) {
 TEST(SegmentUnitTest, DecodesFromTheLastKeyFrameBeforeIt) {
   const SourceIndex index = Index(200, {0, 60, 120});
   const SegmentGrid segments{.fps = k25, .borders = {0, 50, 100, 150, 200}};
-  const UnitSpec unit = SegmentUnit(index, Grid(), segments, 2, 1000);
+  const UnitSpec unit = SegmentUnit(index, Grid(), segments, 2, 1000, 0);
   EXPECT_EQ(unit.first_frame, 100);
   EXPECT_EQ(unit.end_frame, 150);
   EXPECT_EQ(unit.first_packet, 60);
@@ -64,16 +64,30 @@ TEST(SegmentUnitTest, AnOpenGroupIsDecodedWithTheOneBeforeIt) {
   SourceIndex index = Index(200, {0});
   index.video[40].access = index.video[80].access = RandomAccess::kOpen;
   const SegmentGrid segments{.fps = k25, .borders = {0, 50, 100, 150, 200}};
-  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 2, 0).first_packet, 40);
-  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 2, 0).cut, CutKind::kPreroll);
-  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 1, 0).first_packet, 0);
+  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 2, 0, 0).first_packet, 40);
+  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 2, 0, 0).cut, CutKind::kPreroll);
+  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 1, 0, 0).first_packet, 0);
+}
+
+TEST(SegmentUnitTest, FiltersInTimeHaveThePicturesAround) {
+  const SourceIndex index = Index(200, {0, 60, 98, 99, 100});
+  const SegmentGrid segments{.fps = k25, .borders = {0, 50, 100, 150, 200}};
+  const UnitSpec third = SegmentUnit(index, Grid(), segments, 2, 0, 2);
+  EXPECT_EQ(third.first_packet, 98);
+  EXPECT_EQ(third.cut, CutKind::kPreroll);
+  EXPECT_GE(third.end_packet, 152);
+  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 2, 0, 3).first_packet, 60);
+  const UnitSpec second = SegmentUnit(index, Grid(), segments, 1, 0, 4);
+  EXPECT_EQ(second.first_packet, 0);
+  EXPECT_EQ(second.cut, CutKind::kClosed) << "pictures enough from the key picture on";
+  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 0, 0, 4).first_packet, 0);
 }
 
 TEST(SegmentUnitTest, ReorderedPicturesAreAllFed) {
   SourceIndex index = Index(100, {0});
   std::swap(index.video[49].pts, index.video[55].pts);  // the last one wanted comes late
   const SegmentGrid segments{.fps = k25, .borders = {0, 50, 100}};
-  EXPECT_GE(SegmentUnit(index, Grid(), segments, 0, 0).end_packet, 56);
+  EXPECT_GE(SegmentUnit(index, Grid(), segments, 0, 0, 0).end_packet, 56);
 }
 
 TEST(SegmentBudgetsTest, FollowTheSourceWithinLimitsAndKeepTheMean) {
