@@ -40,6 +40,13 @@ constexpr const char* kTranscodeFooter =
     "  gopmill transcode movie.mkv clip.webm --start 1:30 --duration 20 --height 480\n"
     "  gopmill transcode movie.mkv out.mkv --crf 22 --vcodec hevc --acodec copy\n"
     "  cat movie.ts | gopmill transcode - - --container ts --bitrate 1M | ffplay -";
+constexpr const char* kPackageFooter =
+    "Writes what gopmill serve answers below /v1/hls and /v1/dash as files, for any web server:\n"
+    "master.m3u8, manifest.mpd (not with --container ts) and all that they name. Segments are the\n"
+    "same bytes. The folder has its name only once it is complete.\n\n"
+    "Examples:\n"
+    "  gopmill package movie.mkv out --rungs 1280x720:2500k,854x480:1200k,640x360:700k\n"
+    "  gopmill package movie.mkv out --size 640x360 --bitrate 700k --container ts --segment 6";
 constexpr const char* kExplainFooter =
     "Examples:\n"
     "  gopmill explain movie.mkv --size 640x360 --bitrate 600k\n"
@@ -84,12 +91,13 @@ struct TargetOptions {
 
 struct Line {
   TranscodeArgs transcode;
+  PackageArgs package;
   ExplainArgs explain;
   ServeArgs serve;
   TopologyArgs topology;
   BenchArgs bench;
   SimulateArgs simulate;
-  TargetOptions transcode_target, explain_target;
+  TargetOptions transcode_target, package_target, explain_target;
 };
 
 std::string OptionText(std::string_view meaning, std::string_view accepted) {
@@ -145,6 +153,29 @@ void AddTranscode(CLI::App& app, Line& line) {
   command->add_flag("--quiet", args.quiet, "No progress and no summary");
   command->add_flag("--verify", args.verify,
                     "Decode the output and check every join; fail on any fault");
+}
+
+void AddPackage(CLI::App& app, Line& line) {
+  CLI::App* command =
+      app.add_subcommand("package", "Write a movie as HLS and DASH, in one or more renditions");
+  command->footer(kPackageFooter);
+  PackageArgs& args = line.package;
+  command->add_option("IN", args.input, "Source file")->required()->type_name("");
+  command->add_option("OUT", args.output, "Folder, new or empty")->required()->type_name("");
+  const auto add = [&](const char* name, const char* meaning) {
+    const auto keep = [&line, name](const std::string& value) {
+      line.package_target.values.emplace_back(name, value);
+    };
+    command->add_option_function<std::string>("--" + std::string(name), keep, meaning)
+        ->type_name("")
+        ->group("Presentation");
+  };
+  add("rungs",
+      "Renditions: 1 to 12, like 1280x720:2500k,640x360:700k; else one, as the target says");
+  add("segment", "Length of a segment: 0.5 to 20 seconds; 2 unless given");
+  AddTargetOptions(*command, line.package_target);
+  AddJobOptions(*command, args);
+  command->add_flag("--quiet", args.quiet, "No progress and no summary");
 }
 
 void AddExplain(CLI::App& app, Line& line) {
@@ -281,6 +312,14 @@ CommandLine FinishTranscode(Line& line) {
   return args;
 }
 
+// What a presentation takes is checked where it is planned.
+CommandLine FinishPackage(Line& line) {
+  PackageArgs& args = line.package;
+  for (const auto& [name, value] : line.package_target.values)
+    args.params.emplace_back(name, value);
+  return args;
+}
+
 CommandLine FinishExplain(Line& line) {
   if (auto wrong = SetTarget("explain", line.explain_target, line.explain.request)) return *wrong;
   return line.explain;
@@ -303,6 +342,7 @@ CommandLine ParseCommandLine(const std::vector<std::string>& args) {
   app.require_subcommand(1);
   Line line;
   AddTranscode(app, line);
+  AddPackage(app, line);
   AddExplain(app, line);
   AddServe(app, line);
   AddTopology(app, line);
@@ -315,6 +355,7 @@ CommandLine ParseCommandLine(const std::vector<std::string>& args) {
     return Answer(app, error);
   }
   if (app.got_subcommand("transcode")) return FinishTranscode(line);
+  if (app.got_subcommand("package")) return FinishPackage(line);
   if (app.got_subcommand("explain")) return FinishExplain(line);
   if (app.got_subcommand("serve")) return line.serve;
   if (app.got_subcommand("bench")) {

@@ -35,6 +35,12 @@ struct TranscodeArgs : JobArgs {
 
 struct ExplainArgs : JobArgs {};
 
+struct PackageArgs : JobArgs {
+  std::string output;                                       // folder
+  std::vector<std::pair<std::string, std::string>> params;  // as of /v1/hls; `request` is not used
+  bool quiet = false;
+};
+
 struct ServeArgs {
   std::string config_file;
   std::vector<std::pair<std::string, std::string>> flags;  // {"--http-port", "8081"}
@@ -70,8 +76,8 @@ struct TextAnswer {
   std::string text;  // to stdout when exit_code is 0, else to stderr
 };
 
-using CommandLine = std::variant<TextAnswer, TranscodeArgs, ExplainArgs, ServeArgs, TopologyArgs,
-                                 SimulateArgs, BenchArgs>;
+using CommandLine = std::variant<TextAnswer, TranscodeArgs, PackageArgs, ExplainArgs, ServeArgs,
+                                 TopologyArgs, SimulateArgs, BenchArgs>;
 
 // `args` without the name of the program.
 CommandLine ParseCommandLine(const std::vector<std::string>& args);

@@ -11,6 +11,7 @@
 namespace gopmill::cli {
 
 int RunTranscode(const TranscodeArgs& args);
+int RunPackage(const PackageArgs& args);
 int RunExplain(const ExplainArgs& args);
 int RunServe(const ServeArgs& args);
 int RunBench(const BenchArgs& args);

@@ -2,8 +2,10 @@
 #include "server/cli/job_setup.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 
 #include "base/log.h"
 #include "config/ratio_file.h"
@@ -42,6 +44,19 @@ Result<SchedulerOptions> PrepareJob(const JobArgs& args) {
   GOPMILL_ASSIGN_OR_RETURN(options.rules, WithRatioFiles(args.scheduler_options));
   options.classes = args.classes;
   return options;
+}
+
+Result<std::unique_ptr<SignalWatcher>> StopOnSignals(const std::stop_source& stop) {
+  return SignalWatcher::Start({SIGINT, SIGTERM, SIGHUP},
+                              [stop, patience = Impatience()](int /*signal*/) mutable {
+                                if (patience.OnRequest(SteadyNow())) _exit(kInterrupted);
+                                stop.request_stop();
+                              });
+}
+
+ProgressStyle StyleFor(bool quiet) {
+  if (quiet) return ProgressStyle::kQuiet;
+  return isatty(STDERR_FILENO) != 0 ? ProgressStyle::kBar : ProgressStyle::kPlain;
 }
 
 int Fail(std::string_view command, const JobArgs& args, const Error& error) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What transcode and explain do alike before they begin.
+// What transcode, package and explain do alike.
 //
 // Thread-safety: call from main before any thread has been started.
 #pragma once
 
+#include <memory>
+#include <stop_token>
 #include <string_view>
 #include <vector>
 
@@ -12,11 +14,19 @@
 #include "base/status.h"
 #include "scheduler/scheduler.h"
 #include "server/cli/command_line.h"
+#include "server/cli/progress.h"
+#include "server/cli/signals.h"
 
 namespace gopmill::cli {
 
 // Starts the log and checks the policy's name; warns when workers have to share PUs.
 Result<SchedulerOptions> PrepareJob(const JobArgs& args);
+
+// The first signal asks `stop`, so that the job ends in order; a second one ends the process at
+// once.
+Result<std::unique_ptr<SignalWatcher>> StopOnSignals(const std::stop_source& stop);
+
+ProgressStyle StyleFor(bool quiet);
 
 // Prints the error, writes it as the report if one was asked for, and returns the exit code.
 int Fail(std::string_view command, const JobArgs& args, const Error& error);

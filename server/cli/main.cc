@@ -24,6 +24,7 @@ struct Run {
     return WriteStdout(answer.text).ok() ? kOk : kFailed;
   }
   int operator()(const TranscodeArgs& args) const { return RunTranscode(args); }
+  int operator()(const PackageArgs& args) const { return RunPackage(args); }
   int operator()(const ExplainArgs& args) const { return RunExplain(args); }
   int operator()(const ServeArgs& args) const { return RunServe(args); }
   int operator()(const BenchArgs& args) const { return RunBench(args); }

@@ -2,15 +2,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <filesystem>
 #include <stop_token>
 
 #include "server/cli/commands.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/job_setup.h"
-#include "server/cli/progress.h"
-#include "server/cli/signals.h"
 #include "server/cli/text_output.h"
 #include "server/session/transcode_file.h"
 
@@ -31,11 +28,6 @@ Status CheckOutput(const TranscodeArgs& args) {
   if (folder.empty() || fs::is_directory(folder, ignored)) return OkStatus();
   return InvalidArgument("OUT", "The folder of the output does not exist.",
                          "a file in an existing folder");
-}
-
-ProgressStyle StyleOf(const TranscodeArgs& args) {
-  if (args.quiet) return ProgressStyle::kQuiet;
-  return isatty(STDERR_FILENO) != 0 ? ProgressStyle::kBar : ProgressStyle::kPlain;
 }
 
 std::string Summary(const TranscodeArgs& args, const TranscodeReport& report) {
@@ -81,7 +73,7 @@ int Transcode(const TranscodeArgs& args, const SchedulerOptions& scheduler,
                          .scheduler = scheduler,
                          .force = args.force,
                          .verify = args.verify};
-  ProgressPrinter printer(StyleOf(args), WriteStderr, TerminalColumns);
+  ProgressPrinter printer(StyleFor(args.quiet), WriteStderr, TerminalColumns);
   const auto report = TranscodeFile(
       job, stop, [&printer](const Progress& progress) { printer.Update(progress, SteadyNow()); });
   printer.Clear();
@@ -97,12 +89,7 @@ int Transcode(const TranscodeArgs& args, const SchedulerOptions& scheduler,
 
 int RunTranscode(const TranscodeArgs& args) {
   std::stop_source stop;
-  // The first signal ends the job in order, a second one at once.
-  auto signals =
-      SignalWatcher::Start({SIGINT, SIGTERM, SIGHUP}, [stop, patience = Impatience()](int) mutable {
-        if (patience.OnRequest(SteadyNow())) _exit(kInterrupted);
-        stop.request_stop();
-      });
+  auto signals = StopOnSignals(stop);
   if (!signals.ok()) return Fail("transcode", args, signals.error());
   const Status output = CheckOutput(args);
   if (!output.ok()) return Fail("transcode", args, output.error());

@@ -175,6 +175,24 @@ Result<Shelved> MovieShelf::Get(const std::string& path, const SegmentRequest& r
   return shelved;
 }
 
+// Each of those is a plan of its own, since its index tells the times of its packets.
+std::vector<Shelved> MovieShelf::Sounds(const Shelved& shelved, SegmentRequest request,
+                                        const RequestParams& params, const std::stop_token& stop) {
+  std::vector<Shelved> sounds;
+  std::size_t others = 0;
+  for (const AudioChoice& choice : shelved.movie->audio_choices) {
+    sounds.push_back(choice.chosen ? shelved : Shelved{});
+    if (choice.chosen || others == kMaxOtherSounds) continue;
+    ++others;
+    request.target.audio_track = choice.number;
+    RequestParams with_number = params;
+    with_number.emplace_back("audio", std::to_string(choice.number));
+    auto other = Get(shelved.path, request, with_number, stop);
+    if (other.ok()) sounds.back() = std::move(other).value();
+  }
+  return sounds;
+}
+
 Result<std::unique_ptr<SegmentReader>> MovieShelf::Reader(const Shelved& movie,
                                                           const std::stop_token& stop) {
   if (auto reader = movie.file->TakeReader()) return reader;

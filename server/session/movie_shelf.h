@@ -28,6 +28,8 @@ inline constexpr std::size_t kMaxShelvedPlans = 64;
 inline constexpr std::size_t kMaxIndexBytes = std::size_t{256} << 20U;
 // Opened sources kept per file; opening one takes tens of milliseconds.
 inline constexpr std::size_t kKeptReaders = 3;
+// Sound tracks of a presentation beside the movie's own; each is an index of the file.
+inline constexpr std::size_t kMaxOtherSounds = 15;
 
 // One file of the library as it was when it was opened.
 class ShelvedFile {
@@ -69,6 +71,10 @@ class MovieShelf {
   // The plan of a movie for this request. Reads the file if it is not known.
   Result<Shelved> Get(const std::string& path, const SegmentRequest& request,
                       const RequestParams& params, const std::stop_token& stop);
+  // The presentations that have each of the movie's audio_choices as their sound: itself, the first
+  // kMaxOtherSounds of the others, and nothing for the rest.
+  std::vector<Shelved> Sounds(const Shelved& shelved, SegmentRequest request,
+                              const RequestParams& params, const std::stop_token& stop);
   // A reader of the file, kept or new. kNotFound when the library has another file there now.
   Result<std::unique_ptr<SegmentReader>> Reader(const Shelved& movie, const std::stop_token& stop);
 

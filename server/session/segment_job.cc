@@ -26,45 +26,63 @@ class Collector : public UnitOutput {
   std::vector<av::Packet> packets;
 };
 
-}  // namespace
+const VideoRendition& RenditionOf(const SegmentWork& work) {
+  if (work.name.track == PartTrack::kIFrames) return *work.movie->iframes;
+  return work.movie->video[static_cast<std::size_t>(work.name.rendition)];
+}
 
-Result<std::string> SegmentJob::MakeVideo(WorkerContext& worker) {
-  const VideoRendition& rendition =
-      work_.name.track == PartTrack::kIFrames
-          ? *work_.movie->iframes
-          : work_.movie->video[static_cast<std::size_t>(work_.name.rendition)];
-  auto& codecs = *static_cast<WorkerCodecs*>(worker.local);
-  UnitTask task{
-      .plan = rendition.plan, .encoder = rendition.encoder, .input = work_.unit, .run = {}};
-  Collector collector;
-  const auto stats = TranscodeUnit(std::move(task), codecs.cache, stop_, collector);
-  codecs.published->Publish(codecs.cache.Stats());
-  if (!stats.ok()) return stats.error();
+Result<std::string> Muxed(const SegmentWork& work, Collector& made) {
+  const VideoRendition& rendition = RenditionOf(work);
   MuxTrack track = rendition.mux;
   // Transport streams carry the parameter sets in the packets: the muxer is told so.
-  if (work_.movie->container == Container::kTs) track.parameters = collector.parameters;
-  return MakeSegment(work_.movie->container, track, rendition.lead, work_.name.number,
-                     std::move(collector.packets));
+  if (work.movie->container == Container::kTs) track.parameters = made.parameters;
+  return MakeSegment(work.movie->container, track, rendition.lead, work.name.number,
+                     std::move(made.packets));
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> SegmentJob::MakePictures(WorkerContext& worker) {
+  auto& codecs = *static_cast<WorkerCodecs*>(worker.local);
+  std::vector<Collector> collectors(works_.size());
+  std::vector<UnitRendition> renditions(works_.size());
+  for (std::size_t i = 0; i < works_.size(); ++i) {
+    const VideoRendition& track = RenditionOf(works_[i]);
+    renditions[i].task = {
+        .plan = track.plan, .encoder = track.encoder, .input = works_[i].unit, .run = {}};
+    renditions[i].stop = stop_;
+    renditions[i].output = &collectors[i];
+  }
+  const auto stats = TranscodeTogether(renditions, codecs.cache);
+  codecs.published->Publish(codecs.cache.Stats());
+  if (!stats.ok()) return stats.error();
+  std::vector<std::string> segments(works_.size());
+  for (std::size_t i = 0; i < works_.size(); ++i) {
+    GOPMILL_ASSIGN_OR_RETURN(segments[i], Muxed(works_[i], collectors[i]));
+  }
+  return segments;
 }
 
 Result<std::string> SegmentJob::MakeAudio() {
-  const AudioRendition& rendition = *work_.movie->audio;
-  AudioSegmentTask task{.index = work_.movie->index,
+  const SegmentWork& work = works_.front();
+  const AudioRendition& rendition = *work.movie->audio;
+  AudioSegmentTask task{.index = work.movie->index,
                         .grid = rendition.grid,
                         .target = rendition.target,
                         .start = rendition.start,
-                        .number = work_.name.number,
+                        .number = work.name.number,
                         .packets = {}};
-  for (const av::Packet& packet : work_.packets) task.packets.push_back(av::Ref(*packet));
+  for (const av::Packet& packet : work.packets) task.packets.push_back(av::Ref(*packet));
   GOPMILL_ASSIGN_OR_RETURN(auto packets, EncodeAudioSegment(task, stop_));
-  return MakeSegment(work_.movie->container, rendition.mux, rendition.lead, work_.name.number,
+  return MakeSegment(work.movie->container, rendition.mux, rendition.lead, work.name.number,
                      std::move(packets));
 }
 
 Result<std::string> SegmentJob::MakeThumbnails(WorkerContext& worker) {
   auto& codecs = *static_cast<WorkerCodecs*>(worker.local);
-  auto sheet = MakeSheet({.plan = work_.movie->thumbnails.plan,
-                          .runs = work_.runs,
+  const SegmentWork& work = works_.front();
+  auto sheet = MakeSheet({.plan = work.movie->thumbnails.plan,
+                          .runs = work.runs,
                           .columns = kThumbnailColumns,
                           .rows = kThumbnailRows},
                          codecs.cache, stop_);
@@ -72,11 +90,13 @@ Result<std::string> SegmentJob::MakeThumbnails(WorkerContext& worker) {
   return sheet;
 }
 
-Result<std::string> SegmentJob::Make(WorkerContext& worker) {
+Result<std::vector<std::string>> SegmentJob::Make(WorkerContext& worker) {
   if (stop_.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
-  if (work_.name.track == PartTrack::kAudio) return MakeAudio();
-  if (work_.name.track == PartTrack::kThumbnails) return MakeThumbnails(worker);
-  return MakeVideo(worker);
+  const PartTrack track = works_.front().name.track;
+  if (track != PartTrack::kAudio && track != PartTrack::kThumbnails) return MakePictures(worker);
+  auto made = track == PartTrack::kAudio ? MakeAudio() : MakeThumbnails(worker);
+  if (!made.ok()) return made.error();
+  return std::vector<std::string>{std::move(made).value()};
 }
 
 JobOutcome SegmentJob::Run(WorkerContext& worker) noexcept {

@@ -111,7 +111,7 @@ std::string AudioSets(const SegmentedMovie& movie, std::span<const SoundOf> soun
         "      <Role schemeIdUri=\"urn:mpeg:dash:role:2011\" value=\"{}\"/>\n",
         next_id++, LangAttribute(choice.language), XmlText(choice.name),
         choice.chosen ? "main" : "alternate");
-    text += Template(*sounds[i], true, audio.timescale, "a0");
+    text += Template(*sounds[i], true, audio.timescale, SoundFolder(movie, choice) + "a0");
     text += fmt::format(
         "      <Representation id=\"a0{}\" codecs=\"{}\" bandwidth=\"{}\" "
         "audioSamplingRate=\"{}\">\n        <AudioChannelConfiguration "
@@ -184,9 +184,10 @@ std::string SoundMedia(const SegmentedMovie& movie) {
   for (const AudioChoice& choice : movie.audio_choices) {
     text += fmt::format(
         "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"sound\",NAME=\"{}\"{},DEFAULT={},AUTOSELECT=YES,"
-        "CHANNELS=\"{}\",URI=\"a0.m3u8{}{}\"\n",
+        "CHANNELS=\"{}\",URI=\"{}a0.m3u8{}{}\"\n",
         choice.name, LanguageAttribute(choice.language), choice.chosen ? "YES" : "NO",
-        choice.channels, movie.query, choice.chosen ? "" : fmt::format("&audio={}", choice.number));
+        choice.channels, SoundFolder(movie, choice), movie.query,
+        choice.chosen || movie.packaged ? "" : fmt::format("&audio={}", choice.number));
   }
   return text;
 }
@@ -206,6 +207,11 @@ std::string SubtitleMedia(const SegmentedMovie& movie) {
 }
 
 }  // namespace
+
+std::string SoundFolder(const SegmentedMovie& movie, const AudioChoice& choice) {
+  if (!movie.packaged || choice.chosen) return {};
+  return fmt::format("audio-{}/", choice.number);
+}
 
 std::string MasterPlaylist(const SegmentedMovie& movie) {
   std::string text = fmt::format("#EXTM3U\n#EXT-X-VERSION:{}\n#EXT-X-INDEPENDENT-SEGMENTS\n",

@@ -16,6 +16,8 @@
 
 namespace gopmill {
 
+// Where the parts of a sound track lie: in front of their names, empty or with a slash at its end.
+std::string SoundFolder(const SegmentedMovie& movie, const AudioChoice& choice);
 std::string MasterPlaylist(const SegmentedMovie& movie);
 // `rendition` exists.
 std::string MediaPlaylist(const SegmentedMovie& movie, PartTrack track, int rendition);

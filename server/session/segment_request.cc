@@ -167,6 +167,20 @@ Result<PartName> ParsePartName(std::string_view name) {
   return part;
 }
 
+std::string TextOf(const PartName& part) {
+  const std::string track = LetterOf(part.track) + std::to_string(part.rendition);
+  switch (part.kind) {
+    case PartKind::kMaster: return "master.m3u8";
+    case PartKind::kManifest: return "manifest.mpd";
+    case PartKind::kPlaylist: return track + ".m3u8";
+    case PartKind::kInit: return track + "-init.mp4";
+    case PartKind::kWhole: return track + std::string(SuffixOf(part));
+    case PartKind::kSegment: break;
+  }
+  const bool ts = IsMedia(part.track) && part.container == Container::kTs;
+  return track + "-" + std::to_string(part.number) + (ts ? ".ts" : std::string(SuffixOf(part)));
+}
+
 Result<std::vector<Rung>> ParseRungs(std::string_view text, const std::string& parameter) {
   std::vector<Rung> rungs;
   while (true) {

@@ -47,6 +47,8 @@ std::optional<std::int64_t> ParseDigits(std::string_view text);
 
 // kNotFound, saying what there is, for anything but the names above.
 Result<PartName> ParsePartName(std::string_view name);
+// The other way round.
+std::string TextOf(const PartName& part);
 
 // One rendition of a ladder: the box that the picture is fitted into, and its bit rate.
 struct Rung {

@@ -161,7 +161,11 @@ void SegmentService::Answer(Waiting waiting) {
   if (!IsAtHand(*name))
     return AnswerSegment(*shelved, *name, !parsed->version.empty(), std::move(waiting));
   std::vector<SoundOf> sounds;
-  if (name->kind == PartKind::kManifest) sounds = Sounds(*shelved, *parsed, request.params);
+  if (name->kind == PartKind::kManifest) {  // it tells the times of all sound tracks
+    const auto shelved_sounds =
+        shelf_.Sounds(*shelved, *parsed, request.params, reading_.get_token());
+    for (const Shelved& sound : shelved_sounds) sounds.push_back(sound.movie);
+  }
   auto part = TextPart(movie, *name, sounds);
   // Without a version in it, an address is that of another file's part one day.
   if (part.ok() && parsed->version.empty()) part->max_age_seconds = 0;
@@ -174,24 +178,6 @@ void SegmentService::Answer(Waiting waiting) {
     ++stats_.playlists;
   }
   Reply(waiting, std::move(part));
-}
-
-// A manifest tells the times of all sound tracks, which their own indexes know.
-std::vector<SoundOf> SegmentService::Sounds(const Shelved& shelved, SegmentRequest request,
-                                            const RequestParams& params) {
-  std::vector<SoundOf> sounds;
-  std::size_t others = 0;
-  for (const AudioChoice& choice : shelved.movie->audio_choices) {
-    sounds.push_back(choice.chosen ? shelved.movie : nullptr);
-    if (choice.chosen || others == kMaxOtherSounds) continue;
-    ++others;
-    request.target.audio_track = choice.number;
-    RequestParams with_number = params;
-    with_number.emplace_back("audio", std::to_string(choice.number));
-    auto other = shelf_.Get(shelved.path, request, with_number, reading_.get_token());
-    if (other.ok()) sounds.back() = other->movie;
-  }
-  return sounds;
 }
 
 // The tag is known before the bytes are: they are a function of what the key names.
@@ -256,8 +242,13 @@ Status SegmentService::Submit(SegmentWork work, const std::string& key,
   const auto bytes = static_cast<std::size_t>(work.bytes()) + 1;
   const auto frames = static_cast<std::uint32_t>(work.frames());
   const StreamId stream = StreamOf(TrackOf(*work.movie, work.name).identity);
+  std::vector<SegmentWork> works;
+  works.push_back(std::move(work));
   auto job = std::make_unique<SegmentJob>(
-      std::move(work), making->stop.get_token(), [this, key, making](Result<std::string> result) {
+      std::move(works), making->stop.get_token(),
+      [this, key, making](Result<std::vector<std::string>> made) {
+        Result<std::string> result =
+            made.ok() ? Result<std::string>(std::move(made->front())) : made.error();
         // Told under the lock: without jobs the service may be destroyed.
         const MutexLock lock(mutex_);
         tasks_.emplace_front(

@@ -38,8 +38,6 @@ inline constexpr int kSegmentThreads = 3;
 inline constexpr std::size_t kMaxPartRequests = 512;
 // Segments being made at once, queued ones included; more are refused (kUnavailable).
 inline constexpr std::size_t kMaxSegmentsMaking = 64;
-// Sound tracks that a DASH manifest names beside the movie's own; each is an index of the file.
-inline constexpr std::size_t kMaxOtherSounds = 15;
 
 struct SegmentStats {
   std::uint64_t playlists = 0, segments = 0;  // answered
@@ -89,9 +87,6 @@ class SegmentService {
 
   void RunTasks();
   void Answer(Waiting waiting);
-  // Of those that are not the movie's own, the first kMaxOtherSounds.
-  std::vector<SoundOf> Sounds(const Shelved& shelved, SegmentRequest request,
-                              const RequestParams& params);
   void AnswerSegment(const Shelved& movie, const PartName& name, bool versioned, Waiting waiting);
   Status Join(const std::string& key, const Waiting& waiting, MediaPart part,
               std::shared_ptr<Making>& making, bool& first);

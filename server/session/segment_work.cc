@@ -90,6 +90,25 @@ Result<SegmentWork> ReadSegmentWork(std::shared_ptr<const SegmentedMovie> movie,
   return work;
 }
 
+Result<std::vector<SegmentWork>> ReadLadderWork(std::shared_ptr<const SegmentedMovie> movie,
+                                                std::int64_t number, SegmentReader& reader) {
+  const PartName first{.kind = PartKind::kSegment, .number = number, .container = movie->container};
+  std::vector<SegmentWork> works;
+  GOPMILL_ASSIGN_OR_RETURN(works.emplace_back(), ReadSegmentWork(movie, first, reader));
+  for (std::size_t r = 1; r < movie->video.size(); ++r) {
+    SegmentWork work = {.movie = movie, .name = first, .unit = nullptr, .runs = {}, .packets = {}};
+    work.name.rendition = static_cast<int>(r);
+    auto unit = std::make_shared<UnitInput>();
+    unit->spec = PictureUnit(*movie, work.name);
+    for (const av::Packet& packet : works.front().unit->packets) {
+      unit->packets.push_back(av::Ref(*packet));
+    }
+    work.unit = std::move(unit);
+    works.push_back(std::move(work));
+  }
+  return works;
+}
+
 const SegmentTrack& TrackOf(const SegmentedMovie& movie, const PartName& name) {
   if (name.track == PartTrack::kAudio) return *movie.audio;
   if (name.track == PartTrack::kThumbnails) return movie.thumbnails;

@@ -36,6 +36,10 @@ struct SegmentWork {
 Result<SegmentWork> ReadSegmentWork(std::shared_ptr<const SegmentedMovie> movie,
                                     const PartName& name, SegmentReader& reader);
 
+// The same segment of all renditions of pictures, whose packets are read once.
+Result<std::vector<SegmentWork>> ReadLadderWork(std::shared_ptr<const SegmentedMovie> movie,
+                                                std::int64_t number, SegmentReader& reader);
+
 // The track of a part that exists.
 const SegmentTrack& TrackOf(const SegmentedMovie& movie, const PartName& name);
 

@@ -78,6 +78,9 @@ struct SegmentedMovie {
   // Of the file, short, and of every name inside a playlist, "?..."; the subtitles have their own.
   std::string version, query;
   std::string text_version, text_query;
+  // Its parts are files (package_movie.h): other sound tracks lie in folders of their own, and
+  // names have no query.
+  bool packaged = false;
   Container container = Container::kMp4;
   double segment_seconds = 2;
   SegmentGrid segments;

@@ -10,7 +10,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -20,6 +19,7 @@
 #include "media/av_error.h"
 #include "server/session/engine.h"
 #include "server/session/explain.h"
+#include "server/session/file_error.h"
 #include "server/session/library.h"
 #include "server/session/movie_texts.h"
 #include "server/session/plan_json.h"
@@ -32,17 +32,10 @@ namespace {
 
 constexpr std::chrono::milliseconds kProgressInterval{100};
 
-Error ErrnoError(const std::string& doing, int code) {
-  Code kind = Code::kIo;
-  if (code == ENOENT || code == ENOTDIR) kind = Code::kNotFound;
-  if (code == ENOSPC || code == EDQUOT || code == EFBIG) kind = Code::kResourceExhausted;
-  return Error{.code = kind, .message = doing + ": " + std::strerror(code) + ".", .native = code};
-}
-
 Result<UniqueFd> OpenInput(const std::string& path) {
   if (path == "-") return UniqueFd(dup(STDIN_FILENO));
   UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return ErrnoError("The source '" + path + "' cannot be opened", errno);
+  if (!fd.valid()) return FileError("The source '" + path + "' cannot be opened", errno);
   struct stat status {};
   if (fstat(fd.get(), &status) == 0 && S_ISDIR(status.st_mode)) {
     return InvalidArgument("input", "'" + path + "' is a folder.", "a media file or -");
@@ -101,7 +94,7 @@ class StdoutSink : public StreamSink {
       if (poll(&poller, 1, kPollMillis) == 0) continue;
       const ssize_t put = write(STDOUT_FILENO, bytes.data(), std::min(bytes.size(), kPipeChunk));
       if (put < 0 && errno == EINTR) continue;
-      if (put < 0) return ErrnoError("Writing to stdout failed", errno);
+      if (put < 0) return FileError("Writing to stdout failed", errno);
       bytes = bytes.subspan(static_cast<std::size_t>(put));
     }
     return OkStatus();
@@ -138,7 +131,7 @@ class TemporaryOutput {
   Status Create() {
     const UniqueFd fd(
         open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
-    if (!fd.valid()) return ErrnoError("The output '" + final_ + "' cannot be made", errno);
+    if (!fd.valid()) return FileError("The output '" + final_ + "' cannot be made", errno);
     return OkStatus();
   }
   // Without `force` an output that appeared meanwhile is kept.
@@ -154,7 +147,7 @@ class TemporaryOutput {
     } else {
       code = std::rename(path_.c_str(), final_.c_str());
     }
-    if (code != 0) return ErrnoError("The output '" + final_ + "' cannot be named", errno);
+    if (code != 0) return FileError("The output '" + final_ + "' cannot be named", errno);
     renamed_ = true;
     return OkStatus();
   }

@@ -111,6 +111,8 @@ TEST(CommandLine, UsageErrors) {
       {"transcode", "a", "-", "--json", "-"},
       {"serve", "--bitrate", "1M"},
       {"explain"},
+      {"package", "a"},
+      {"package", "a", "b", "--rungs"},
       {"topology", "extra"},
   };
   for (const auto& line : lines) {
@@ -120,10 +122,21 @@ TEST(CommandLine, UsageErrors) {
   }
 }
 
+TEST(CommandLine, APackageKeepsWhatItWasAskedFor) {
+  const CommandLine line = ParseCommandLine(
+      {"package", "a.mkv", "out", "--rungs", "640x360:700k", "--segment", "6", "--preset", "fast"});
+  const auto* args = std::get_if<PackageArgs>(&line);
+  ASSERT_NE(args, nullptr);
+  EXPECT_EQ(args->input, "a.mkv");
+  EXPECT_EQ(args->output, "out");
+  EXPECT_THAT(args->params, ElementsAre(Pair("rungs", "640x360:700k"), Pair("segment", "6"),
+                                        Pair("preset", "fast")));
+}
+
 TEST(CommandLine, HelpAndVersionAreNotErrors) {
   EXPECT_THAT(Answered({"--version"}).text, HasSubstr("gopmill "));
   EXPECT_EQ(Answered({"--version"}).exit_code, kOk);
-  for (const char* command : {"transcode", "serve", "explain", "topology"}) {
+  for (const char* command : {"transcode", "package", "serve", "explain", "topology"}) {
     const TextAnswer help = Answered({command, "--help"});
     EXPECT_EQ(help.exit_code, kOk) << command;
     EXPECT_THAT(help.text, HasSubstr("Examples:\n  gopmill ")) << command;

@@ -48,6 +48,14 @@ TEST(PartNameTest, ReadsTheNamesOfPlaylists) {
   EXPECT_EQ(segment->container, Container::kTs);
 }
 
+TEST(PartNameTest, IsWrittenAsItIsRead) {
+  for (const char* name :
+       {"master.m3u8", "manifest.mpd", "a0.m3u8", "s3-12.vtt", "s3.vtt", "t0.m3u8", "t0-7.jpg",
+        "t0.vtt", "i0-3.ts", "i0-3.m4s", "v2-init.mp4", "v11-170.ts", "v0-0.m4s", "a0-5.ts"}) {
+    EXPECT_EQ(TextOf(*ParsePartName(name)), name);
+  }
+}
+
 TEST(PartNameTest, RefusesEverythingElse) {
   for (const char* name : {"",
                            "v",

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <stop_token>
+
+#include "server/cli/commands.h"
+#include "server/cli/exit_codes.h"
+#include "server/cli/job_setup.h"
+#include "server/cli/text_output.h"
+#include "server/session/package_movie.h"
+
+namespace gopmill::cli {
+namespace {
+
+int Finish(const PackageArgs& args, const PackageReport& report) {
+  if (!args.quiet) {
+    WriteStderr(fmt::format("{}: {} in {} renditions, {} files, {}, in {:.1f} s ({:.2f}x)\n",
+                            args.output, ClockText(report.out_seconds), report.renditions,
+                            report.files, BytesText(report.bytes), report.elapsed_seconds,
+                            report.out_seconds / report.elapsed_seconds));
+  }
+  if (args.json.empty()) return kOk;
+  const Status written = WriteReport(args.json, report.json);
+  if (written.ok()) return kOk;
+  PrintError("package", "", written.error());
+  return kFailed;
+}
+
+}  // namespace
+
+int RunPackage(const PackageArgs& args) {
+  const std::stop_source stop;
+  const auto signals = StopOnSignals(stop);
+  if (!signals.ok()) return Fail("package", args, signals.error());
+  const auto scheduler = PrepareJob(args);
+  if (!scheduler.ok()) return Fail("package", args, scheduler.error());
+  const PackageJob job{
+      .input = args.input, .folder = args.output, .params = args.params, .scheduler = *scheduler};
+  ProgressPrinter printer(StyleFor(args.quiet), WriteStderr, TerminalColumns);
+  const auto report = PackageMovie(job, stop.get_token(), [&printer](const Progress& progress) {
+    printer.Update(progress, SteadyNow());
+  });
+  printer.Clear();
+  if (report.ok()) return Finish(args, *report);
+  if (!stop.stop_requested()) return Fail("package", args, report.error());
+  return Fail("package", args,
+              {.code = Code::kCancelled, .message = "Interrupted; no folder is left."});
+}
+
+}  // namespace gopmill::cli

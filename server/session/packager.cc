@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/packager.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/session/segment_job.h"
+
+namespace gopmill {
+
+// The long ones first, so that all workers have something to the end.
+Packager::Packager(const std::vector<Presentation>& presentations, MovieShelf& shelf,
+                   Scheduler& scheduler, std::uint16_t service_class, PackageFolder& folder)
+    : shelf_(shelf),
+      scheduler_(scheduler),
+      service_class_(service_class),
+      folder_(folder),
+      sizes_(presentations.front().movie->video.size()) {
+  const Presentation& main = presentations.front();
+  Plan(main, PartTrack::kVideo, main.movie->segments.count());
+  if (main.movie->iframes) Plan(main, PartTrack::kIFrames, main.movie->segments.count());
+  Plan(main, PartTrack::kThumbnails, main.movie->thumbnails.sheets());
+  for (const Presentation& each : presentations) {
+    if (each.movie->audio) Plan(each, PartTrack::kAudio, each.movie->audio->grid.count());
+  }
+}
+
+Packager::~Packager() {
+  cancel_.request_stop();
+  while (out_ > 0) Take();
+}
+
+void Packager::Plan(const Presentation& presentation, PartTrack track, std::int64_t count) {
+  for (std::int64_t k = 0; k < count; ++k) {
+    pieces_.push_back({.presentation = &presentation,
+                       .name = {.kind = PartKind::kSegment,
+                                .track = track,
+                                .number = k,
+                                .container = presentation.movie->container},
+                       .ladder = track == PartTrack::kVideo});
+  }
+}
+
+Result<std::vector<SegmentWork>> Packager::Read(const Piece& piece) {
+  const Shelved& shelved = piece.presentation->shelved;
+  GOPMILL_ASSIGN_OR_RETURN(auto reader, shelf_.Reader(shelved, cancel_.get_token()));
+  std::vector<SegmentWork> works;
+  if (piece.ladder) {
+    GOPMILL_ASSIGN_OR_RETURN(works, ReadLadderWork(shelved.movie, piece.name.number, *reader));
+  } else {
+    GOPMILL_ASSIGN_OR_RETURN(works.emplace_back(),
+                             ReadSegmentWork(shelved.movie, piece.name, *reader));
+  }
+  shelved.file->GiveReader(std::move(reader));
+  return works;
+}
+
+Status Packager::Submit(const Piece& piece) {
+  GOPMILL_ASSIGN_OR_RETURN(std::vector<SegmentWork> works, Read(piece));
+  const auto bytes = static_cast<std::size_t>(works.front().bytes()) + 1;
+  const auto frames = static_cast<std::uint32_t>(works.front().frames());
+  auto job = std::make_unique<SegmentJob>(
+      std::move(works), cancel_.get_token(), [this, piece](Result<std::vector<std::string>> made) {
+        const MutexLock lock(mutex_);
+        finished_.push_back({.piece = piece, .made = std::move(made)});
+        changed_.NotifyAll();
+      });
+  // Pictures of one kind are a stream: they use the same contexts.
+  const StreamId stream{static_cast<std::uint64_t>(piece.name.track) + 1};
+  GOPMILL_RETURN_IF_ERROR(scheduler_.Submit({.unit = {stream, UnitIndex{next_unit_++}},
+                                             .stream_number = stream.value,
+                                             .cost_bytes = bytes,
+                                             .frames = frames,
+                                             .service_class = service_class_},
+                                            std::move(job)));
+  ++out_;
+  return OkStatus();
+}
+
+Packager::Finished Packager::Take() {
+  const MutexLock lock(mutex_);
+  while (finished_.empty()) changed_.Wait(mutex_);
+  Finished finished = std::move(finished_.front());
+  finished_.pop_front();
+  --out_;
+  return finished;
+}
+
+Status Packager::Keep(const Finished& finished) {
+  if (!finished.made.ok()) return finished.made.error();
+  const Piece& piece = finished.piece;
+  PartName name = piece.name;
+  const SegmentGrid& grid = piece.presentation->movie->segments;
+  for (const std::string& bytes : *finished.made) {
+    GOPMILL_RETURN_IF_ERROR(folder_.Write(piece.presentation->folder + TextOf(name), bytes));
+    if (piece.ladder) {
+      TrackSizes& sizes = sizes_[static_cast<std::size_t>(name.rendition)];
+      sizes.bytes += static_cast<std::int64_t>(bytes.size());
+      const double seconds = VideoSegmentDuration(grid, name.number).ToDouble();
+      sizes.peak_bps = std::max(sizes.peak_bps, 8.0 * static_cast<double>(bytes.size()) / seconds);
+    }
+    ++name.rendition;
+  }
+  if (!piece.ladder) return OkStatus();
+  const auto k = static_cast<std::size_t>(piece.name.number);
+  frames_ += grid.borders[k + 1] - grid.borders[k];
+  return OkStatus();
+}
+
+Status Packager::Run(const std::stop_token& stop, const Told& told) {
+  const std::stop_callback forward(stop, [this] { cancel_.request_stop(); });
+  const int most = kMaxPiecesAhead * scheduler_.worker_count();
+  while (!pieces_.empty() || out_ > 0) {
+    if (stop.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+    if (!pieces_.empty() && out_ < most) {
+      GOPMILL_RETURN_IF_ERROR(Submit(pieces_.front()));
+      pieces_.pop_front();
+      continue;
+    }
+    GOPMILL_RETURN_IF_ERROR(Keep(Take()));
+    told(frames_, folder_.bytes());
+  }
+  return OkStatus();
+}
+
+}  // namespace gopmill

@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""gopmill package: what it writes is what the server answers, plays from any web server, and is there as a whole
+or not at all."""
+
+import functools
+import http.server
+import json
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import hls_check  # noqa: E402
+from served import PROGRAM, Server, check, run_all, wait_until  # noqa: E402
+
+LADDER = {"rungs": "320x180:150k,192x108:60k", "preset": "ultrafast", "duration": "9"}
+
+
+def package(source, folder, options, *flags, **run):
+    command = [PROGRAM, "package", str(source), str(folder), "--quiet", *flags]
+    for name, value in options.items():
+        command += [f"--{name}", value]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **run)
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):  # pylint: disable=arguments-differ
+        pass
+
+
+class WebServer:
+    """One that knows nothing of movies."""
+
+    def __init__(self, folder):
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+        self.base = f"http://127.0.0.1:{self.server.server_address[1]}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+
+
+def files(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def make_movie(folder):
+    """Two sound tracks, one of text inside and one beside."""
+    text = folder / "text.srt"
+    text.write_text("1\n00:00:01,000 --> 00:00:03,500\nOne & two\n", encoding="utf-8")
+    (folder / "movie.de.srt").write_text("1\n00:00:02,000 --> 00:00:04,000\nZwei\n", encoding="utf-8")
+    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=128x72:r=25:d=7", "-f", "lavfi",
+                    "-i", "sine=f=300:r=48000:d=7", "-f", "lavfi", "-i", "sine=f=700:r=48000:d=7", "-i", str(text), "-map",
+                    "0", "-map", "1", "-map", "2", "-map", "3", "-metadata:s:a:0", "language=eng", "-metadata:s:a:1",
+                    "language=ger", "-c:v", "libx264", "-preset", "ultrafast", "-g", "25", "-bf", "2", "-c:a", "aac",
+                    str(folder / "movie.mkv")], check=True)
+
+
+def every_file_is_what_the_server_answers(server, folder):
+    """Playlists but for the queries of their names."""
+    made = folder / "ladder"
+    result = package("movies/files/sync-720p.mp4", made, LADDER)
+    check(result.returncode == 0 and not result.stderr, f"package: {result.stderr}")
+    query = "&".join(f"{name}={value}" for name, value in LADDER.items())
+    found = files(made)
+    check(len([name for name in found if re.fullmatch(r"v[01]-\d+\.m4s", name)]) == 10, f"segments: {list(found)}")
+    for name, data in found.items():
+        kind = "dash" if name.endswith(".mpd") else "hls"
+        answer = server.get(f"/v1/{kind}/sync-720p.mp4/{name}?{query}")[1]
+        if name.endswith((".m3u8", ".mpd", ".vtt")):
+            answer = re.sub(rb"\?(?!xml|>)[^\"\s#]*", b"", answer)
+        check(data == answer, f"{name} differs from the server's")
+
+
+def rules_and_clients(folder):
+    """hls_check holds the playlists and the manifest against the media."""
+    made = folder / "tracks"
+    result = package(folder / "movie.mkv", made, {"rungs": "128x72:100k,64x36:40k", "segment": "1"}, "--json", "-")
+    check(result.returncode == 0, f"package: {result.stderr}")
+    report = json.loads(result.stdout)
+    check(report["frames"] == 175 and report["sounds"] == 2 and report["subtitles"] == 2, f"report {report}")
+    check(report["files"] == len(files(made)) and report["bytes"] == sum(map(len, files(made).values())), "files counted")
+    for rendition in report["renditions"]:
+        check(0 < rendition["peak_bps"] <= rendition["declared_bps"], f"declared {rendition}")
+    with WebServer(made) as web:
+        problems, facts = hls_check.check(f"{web.base}/master.m3u8")
+        check(not problems, f"rules: {problems[:5]}")
+        check(len(facts) == 4, f"renditions: {list(facts)}")
+        for text in ("master.m3u8", "manifest.mpd"):
+            for number, hertz in enumerate((300, 700)):
+                raw = subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", f"{web.base}/{text}", "-map", f"0:a:{number}",
+                                      "-ac", "1", "-ar", "8000", "-f", "s16le", "-"], capture_output=True, check=True).stdout
+                samples = [int.from_bytes(raw[i:i + 2], "little", signed=True) for i in range(8000, 24000, 2)]
+                turns = sum(a < 0 <= b for a, b in zip(samples, samples[1:]))
+                check(abs(turns - hertz) < 10, f"{text}, sound {number}: {turns} Hz instead of {hertz}")
+        for name in re.findall(r'URI="([^"]+)"|^([^#\s]+)$', (made / "master.m3u8").read_text(), re.M):
+            check((made / (name[0] or name[1])).is_file(), f"{name} is named and not there")
+    frames = subprocess.run(["ffprobe", "-v", "error", "-count_frames", "-select_streams", "v:0", "-show_entries",
+                             "stream=nb_read_frames", "-of", "csv=p=0", str(made / "v0.m3u8")], capture_output=True, text=True,
+                            check=True).stdout
+    check(frames.split()[0] == "175", f"ffprobe on the files counts {frames}")
+
+
+def same_bytes_and_transport_streams(folder):
+    options = {"rungs": "128x72:100k,64x36:40k", "container": "ts"}
+    for number, workers in enumerate(("1", "2", "8")):
+        result = package(folder / "movie.mkv", folder / f"ts{number}", options, "--workers", workers)
+        check(result.returncode == 0, f"{workers} workers: {result.stderr}")
+    first = files(folder / "ts0")
+    check("v1-3.ts" in first and "manifest.mpd" not in first and "v0-init.mp4" not in first, f"files {list(first)}")
+    check("audio-2/a0-0.ts" in first, "the other sound track")
+    for number in (1, 2):
+        check(files(folder / f"ts{number}") == first, f"other bytes with other workers ({number})")
+
+
+def mistakes_are_told_and_leave_nothing(folder):
+    taken = folder / "taken"
+    taken.mkdir()
+    (taken / "mine.txt").write_text("mine")
+    movie = folder / "movie.mkv"
+    one = {"width": "64", "bitrate": "40k"}
+    cases = [((movie, taken, one), 2, "exists already"),
+             ((movie, folder / "none/out", one), 3, "cannot be made"),
+             ((folder / "nothing.mkv", folder / "out", one), 3, "cannot be opened"),
+             ((folder, folder / "out", one), 3, "is no file"),
+             (("-", folder / "out", one), 3, "is no file"),
+             ((folder / "text.srt", folder / "out", one), 3, ""),
+             ((movie, folder / "out", {"rungs": "64x36"}), 2, "ladder"),
+             ((movie, folder / "out", {"segment": "99"}), 2, "0.5 to 20"),
+             ((movie, folder / "out", {"unit": "2"}), 2, "segment="),
+             ((movie, folder / "out", {"container": "webm"}), 2, "mp4 or ts"),
+             ((movie, folder / "out", {"start": "100"}), 2, "start"),
+             ((movie, folder / "out", {"class": "gold"}), 2, "class")]
+    before = {path.name for path in folder.iterdir()}
+    for (source, out, options), code, words in cases:
+        result = package(source, out, options)
+        check(result.returncode == code and words in result.stderr,
+              f"{source} {out} {options}: {result.returncode} {result.stderr}")
+    check({path.name for path in folder.iterdir()} == before, "something is left")
+    check((taken / "mine.txt").read_text() == "mine", "what was there is kept")
+    empty = folder / "empty"
+    empty.mkdir()
+    check(package(movie, f"{empty}/", one).returncode == 0 and (empty / "master.m3u8").is_file(), "an empty folder is filled")
+
+
+def interrupted_and_full(folder):
+    """A limit on the size of files stands for a full disk."""
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+
+    before = {path.name for path in folder.iterdir()}
+    result = package("movies/files/sync-720p.mp4", folder / "full", {"bitrate": "500k", "preset": "ultrafast"}, preexec_fn=limit)
+    check(result.returncode != 0 and "cannot be written" in result.stderr, f"full: {result.returncode} {result.stderr}")
+    check({path.name for path in folder.iterdir()} == before, "a full disk leaves nothing")
+    with subprocess.Popen([PROGRAM, "package", "movies/files/modern-720p.mp4", str(folder / "gone"), "--quiet"],
+                          stderr=subprocess.PIPE, text=True) as process:
+        temporary = folder / f"gone.gopmill-{process.pid}.tmp"
+        wait_until(lambda: temporary.is_dir() and any(temporary.iterdir()), 60, "it writes")
+        process.send_signal(signal.SIGINT)
+        text = process.communicate(timeout=60)[1]
+        check(process.returncode == 130 and "no folder is left" in text, f"interrupted: {process.returncode} {text}")
+    check({path.name for path in folder.iterdir()} == before, "an interrupted package leaves nothing")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        make_movie(folder)
+        with Server("movies/files", "--segment-cache-bytes", "0") as server:
+            run_all([every_file_is_what_the_server_answers], server, folder)
+        return run_all([rules_and_clients, same_bytes_and_transport_streams, mistakes_are_told_and_leave_nothing,
+                        interrupted_and_full], folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
