@@ -267,10 +267,27 @@ Result<bool> FrameFilter::Filter(const AVFrame* in, AVFrame& out) {
     if (ret < 0) return av::AvError("A frame could not be passed on", ret);
     return true;
   }
+  if (spec_.degrain != Denoise::kOff) {
+    if (in == nullptr) GOPMILL_RETURN_IF_ERROR(FeedTheShortRun());
+    if (in != nullptr) last_ = ++fed_ < TemporalRadius(spec_.degrain) ? av::Ref(*in) : nullptr;
+    if (drained_ && taken_ == fed_) return false;
+  }
   GOPMILL_RETURN_IF_ERROR(chain_->Feed(in));
   GOPMILL_ASSIGN_OR_RETURN(const bool got, chain_->Take(out));
   if (got) out.format = spec_.format;
+  taken_ += got ? 1 : 0;
   return got;
+}
+
+// A run with fewer pictures than atadenoise looks at on a side never leaves it: its last one is
+// repeated, as the filter does itself at the end of longer ones.
+Status FrameFilter::FeedTheShortRun() {
+  if (std::exchange(drained_, true) || fed_ == 0) return OkStatus();
+  for (auto n = static_cast<int>(fed_); n < TemporalRadius(spec_.degrain); ++n) {
+    if (last_->pts != AV_NOPTS_VALUE) ++last_->pts;
+    GOPMILL_RETURN_IF_ERROR(chain_->Feed(last_.get()));
+  }
+  return OkStatus();
 }
 
 std::size_t FrameFilter::footprint_bytes() const {

@@ -72,12 +72,17 @@ class FrameFilter {
  private:
   explicit FrameFilter(FilterSpec spec) : spec_(spec) {}
   Status AppendTemporal();
+  Status FeedTheShortRun();
   Status AppendGeometry();
   Status AppendToneMap();
   Status AppendDenoise();
 
   FilterSpec spec_;
   std::optional<FilterChain> chain_;  // none: frames pass unchanged
+  // Of a denoising one in time, at its start.
+  std::int64_t fed_ = 0, taken_ = 0;
+  bool drained_ = false;
+  av::Frame last_;
 };
 
 }  // namespace gopmill

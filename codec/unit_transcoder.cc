@@ -112,6 +112,9 @@ bool MustGoBack(const Members& members) {
   return !members.front()->spec().begins_gop() && std::ranges::any_of(members, lacks);
 }
 
+// A unit decodes ahead if there is room for one in so many of its frames.
+constexpr std::size_t kLeastAhead = 4;
+
 // One pass of each member over one decode, which runs ahead as far as all of them may.
 class PassTogether {
  public:
@@ -148,7 +151,10 @@ std::size_t PassTogether::Room() const {
     picture += UnitPass::FrameBytes(*member->rendition.task.encoder);
   }
   const bool ahead = !spec_.ends_run && spec_.ends_gop;
-  return std::max<std::size_t>(1, ahead ? bytes / picture : 0);
+  const std::size_t room = ahead ? bytes / picture : 0;
+  // The run would go on a little earlier only: not worth the memory.
+  if (kLeastAhead * room < static_cast<std::size_t>(spec_.frame_count())) return 1;
+  return std::max<std::size_t>(1, room);
 }
 
 // Each has its share of the decoding time.

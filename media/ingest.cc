@@ -19,6 +19,18 @@ bool Later(std::int64_t ticks, Rational time_base, Rational seconds) {
                                 static_cast<internal::Int128>(seconds.num) * time_base.den;
 }
 
+// Where decoding should begin for a start inside the movie: before the pictures that filters look
+// at.
+Rational EntryTime(const Target& target, const VideoInfo& video) {
+  const int context = TemporalContext(video, target);
+  if (context == 0 || !video.fps.positive()) return target.start;
+  const Rational earlier =
+      Rational{target.start.num * video.fps.num - (context + 1) * video.fps.den * target.start.den,
+               target.start.den * video.fps.num}
+          .Reduced();
+  return earlier.num > 0 ? earlier : Rational{0, 1};
+}
+
 }  // namespace
 
 std::size_t UnitInput::bytes() const {
@@ -45,7 +57,7 @@ Result<std::unique_ptr<Ingest>> Ingest::Open(std::unique_ptr<PacketSource> sourc
   }
   // Pictures that are counted have to be counted from the first one on.
   if (resolved.target.start.num > 0 && !source->counted_pts()) {
-    GOPMILL_RETURN_IF_ERROR(source->SeekBefore(resolved.target.start));
+    GOPMILL_RETURN_IF_ERROR(source->SeekBefore(EntryTime(resolved.target, info.video)));
   }
   TimestampRepair repair(source->start_us(), RepairTracks(info));
   std::unique_ptr<Ingest> ingest(new Ingest(std::move(source), std::move(repair)));

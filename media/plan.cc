@@ -51,8 +51,8 @@ std::int64_t OutputGrid::FirstFrameAt(std::int64_t source_ms) const {
 
 std::int64_t OutputGrid::FrameCount(SourceTicks end) const { return FirstFrameShowing(end); }
 
-int StreamPlan::temporal_context() const {
-  return (source->video.interlaced ? 1 : 0) + TemporalRadius(target.degrain);
+int TemporalContext(const VideoInfo& video, const Target& target) {
+  return (video.interlaced ? 1 : 0) + TemporalRadius(target.degrain);
 }
 
 }  // namespace gopmill

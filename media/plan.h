@@ -95,6 +95,11 @@ struct PlanTexts {
   std::shared_ptr<const std::vector<SubtitleTrack>> copied;  // as tracks; may be null
 };
 
+// Source pictures on each side of one that filters before the selection look at (deinterlacing,
+// denoising in time). With any, no cut is closed: a decoder has to begin early enough to have them,
+// and to go on until it has.
+int TemporalContext(const VideoInfo& video, const Target& target);
+
 // The fixed part of a plan.
 struct StreamPlan {
   std::shared_ptr<const SourceInfo> source;
@@ -110,10 +115,7 @@ struct StreamPlan {
   std::int64_t video_offset_90k = 0;
   PlanTexts texts;
 
-  // Source pictures on each side of one that filters before the selection look at (deinterlacing,
-  // denoising in time). With any, no cut is closed: a decoder has to begin early enough to have
-  // them, and to go on until it has.
-  [[nodiscard]] int temporal_context() const;
+  [[nodiscard]] int temporal_context() const { return TemporalContext(source->video, target); }
 };
 
 }  // namespace gopmill

@@ -48,7 +48,8 @@ struct Entry {
   bool preroll = false;  // before the last place of random access
 };
 
-// Pictures from packet `first` on that are shown no earlier than it and before `end`.
+// Of the pictures from packet `first` on, those that are shown from it on and before `end`; no more
+// than `enough` are counted.
 int PicturesFrom(const SourceIndex& index, std::int64_t first, SourceTicks end, int enough) {
   const auto from = static_cast<std::size_t>(first);
   int pictures = 0;
@@ -59,6 +60,17 @@ int PicturesFrom(const SourceIndex& index, std::int64_t first, SourceTicks end, 
     if (n > from + static_cast<std::size_t>(enough + kReorderSlack)) break;
   }
   return pictures;
+}
+
+// Whether decoding from the one but `back` last place gives exact pictures, `context` of them,
+// before `shown`. After an open one a decoder may need a GOP to recover.
+bool HasContext(const SourceIndex& index, const std::vector<std::int64_t>& places, std::size_t back,
+                SourceTicks shown, int context) {
+  const std::size_t place = places.size() - 1 - back;
+  const auto packet = static_cast<std::size_t>(places[place]);
+  const bool recovers = context > 1 && index.video[packet].access == RandomAccess::kOpen;
+  if (recovers && back == 0) return false;
+  return PicturesFrom(index, places[place + (recovers ? 1 : 0)], shown, context) >= context;
 }
 
 // For the picture that is shown at `from`: the last place of random access at or before it, or one
@@ -77,10 +89,7 @@ Entry EntryOf(const SourceIndex& index, SourceTicks from, int context) {
   const bool open =
       index.video[static_cast<std::size_t>(places.back())].access == RandomAccess::kOpen;
   std::size_t back = open ? 1 : 0;
-  while (back < places.size() &&
-         PicturesFrom(index, places[places.size() - 1 - back], shown, context) < context) {
-    ++back;
-  }
+  while (back < places.size() && !HasContext(index, places, back, shown, context)) ++back;
   if (back >= places.size()) return {.packet = 0, .preroll = true};
   return {.packet = places[places.size() - 1 - back], .preroll = back > 0};
 }
@@ -153,7 +162,8 @@ UnitSpec SegmentUnit(const SourceIndex& index, const OutputGrid& grid, const Seg
   unit.cut = entry.preroll ? CutKind::kPreroll : CutKind::kClosed;
   // Decoding goes on for one picture, so that the last one wanted is known to be the last; or until
   // those behind it that filters look at must have come.
-  const std::int64_t more = context > 0 ? kReorderSlack + context : 1;
+  const bool reorders = !index.source || index.source->video.has_b_frames;
+  const std::int64_t more = context > 0 ? (reorders ? kReorderSlack : 0) + context : 1;
   unit.end_packet = std::min(std::max(unit.end_packet, unit.first_packet) + more, count);
   for (std::int64_t n = unit.first_packet; n < unit.end_packet; ++n) {
     unit.source_bytes += index.video[static_cast<std::size_t>(n)].bytes;

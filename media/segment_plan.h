@@ -6,7 +6,8 @@
 //
 // Video: segment k owns output frames [borders[k], borders[k+1]). A border lies at the place of
 // random access in the source that is nearest to a multiple of the length, if one is within a
-// quarter of it (nothing is decoded twice then), else at the multiple itself.
+// quarter of it (nothing is decoded twice then, but for temporal filters), else at the multiple
+// itself.
 //
 // Audio: packets of the coded stream's own grid (packet m begins m * frame_size - priming samples
 // after time 0). Segment k owns packets [borders[k], borders[k+1]), those that begin at or after

@@ -58,6 +58,7 @@ void UnitPlanner::Push(const PacketMeta& packet, std::vector<UnitSpec>& out) {
   }
   if (packet.access != RandomAccess::kNone) {
     OnRandomAccess(packet, number, out);
+    if (bytes_since_access_ > kMaxPrerollBytes) accesses_.clear();
     bytes_since_access_ = 0;
   }
   bytes_since_access_ += packet.bytes;
@@ -78,15 +79,23 @@ void UnitPlanner::NoteReordering(const PacketMeta& packet) {
   reordered_ = std::clamp<std::int64_t>(std::ranges::count_if(seen_, later), reordered_, kMost);
 }
 
-// A cut is made from the latest one with a picture, or as many as filters look at, of its own: so
-// nothing before the second such one is kept.
+// A cut is made from the latest one with an exact picture, or as many as filters look at: so
+// nothing before that one is kept.
 void UnitPlanner::NoteAccess(const PacketMeta& packet, std::int64_t number) {
+  const int context = options_.temporal_context;
   if (packet.access != RandomAccess::kNone || accesses_.empty()) {
-    accesses_.push_back({.pts = packet.pts, .packet = number});
+    if (!accesses_.empty() && !accesses_.back().exact) accesses_.back().exact = packet.pts;
+    Access access{.packet = number, .exact = packet.pts};
+    if (context > 1 && packet.access == RandomAccess::kOpen) access.exact.reset();
+    accesses_.push_back(access);
   }
-  for (Access& access : accesses_) access.pictures += packet.pts >= access.pts ? 1 : 0;
-  const std::int64_t enough = std::max(options_.temporal_context, 1);
-  while (accesses_.size() > 1 && accesses_[1].pictures >= enough) accesses_.pop_front();
+  const std::int64_t enough = std::max(context, 1);
+  std::ptrdiff_t latest = 0;
+  for (auto at = accesses_.begin(); at != accesses_.end(); ++at) {
+    if (at->exact && packet.pts >= *at->exact) ++at->pictures;
+    if (at->pictures >= enough) latest = at - accesses_.begin();
+  }
+  accesses_.erase(accesses_.begin(), accesses_.begin() + latest);
 }
 
 // The source's first packets need no more pictures than there are.
@@ -98,8 +107,15 @@ std::optional<std::int64_t> UnitPlanner::PrerollPacket() const {
 }
 
 std::int64_t UnitPlanner::Held() const {
-  return std::max({std::int64_t{options_.reorder_delay}, reordered_, reordered_before_}) +
-         options_.temporal_context;
+  const int context = options_.temporal_context;
+  return std::max({std::int64_t{options_.reorder_delay}, reordered_, reordered_before_}) + context +
+         (context > 1 ? 1 : 0);  // atadenoise answers a picture later than it has to
+}
+
+bool UnitPlanner::Cheap(const PacketMeta& packet, std::int64_t number) const {
+  const auto preroll = PrerollPacket();
+  return packet.access == RandomAccess::kClosed && preroll &&
+         kCheapPreroll * (number - *preroll) <= number - run_packet_;
 }
 
 // The first one ends the leading pictures. For more, all but the last few of them may come later
@@ -116,7 +132,8 @@ void UnitPlanner::OnRandomAccess(const PacketMeta& packet, std::int64_t number,
   if (frame <= unit_frame_) {
     // Still before the first frame asked for (a seek landed early): start later, decode less.
     const bool shows_first = packet.pts <= grid_.LatestPts(unit_frame_);
-    if (next_index_ == 0 && shows_first && closed) unit_packet_ = number;
+    if (next_index_ > 0 || !shows_first || packet.access != RandomAccess::kClosed) return;
+    unit_packet_ = closed ? number : PrerollPacket().value_or(unit_packet_);
     return;
   }
   const bool by_gop = options_.unit_seconds <= 0;
@@ -131,8 +148,8 @@ void UnitPlanner::OnRandomAccess(const PacketMeta& packet, std::int64_t number,
     Emit(frame, number, true, out);
     StartUnit(frame, number, CutKind::kClosed);
   } else if (bytes_since_access_ > kMaxPrerollBytes) {
-    accesses_.clear();  // what it would have to be decoded from is gone: the run goes on
-  } else if (by_gop || frame - run_frame_ >= Frames(kOpenRunSeconds)) {
+    return;  // what it would have to be decoded from is gone: the run goes on
+  } else if (by_gop || frame - run_frame_ >= Frames(kOpenRunSeconds) || Cheap(packet, number)) {
     const auto preroll = PrerollPacket();
     if (!pending_ && preroll) pending_ = Pending{packet.pts, frame, *preroll};
   }
@@ -198,7 +215,9 @@ void UnitPlanner::StartUnit(std::int64_t frame, std::int64_t packet, CutKind cut
   unit_frame_ = frame;
   unit_packet_ = packet;
   unit_cut_ = cut;
-  if (cut != CutKind::kChained) run_frame_ = frame;
+  if (cut == CutKind::kChained) return;
+  run_frame_ = frame;
+  run_packet_ = packets_;
 }
 
 // Without pieces each unit is one. GOPs are expected to be as long as the one before was, but for

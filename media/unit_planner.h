@@ -43,6 +43,9 @@ namespace gopmill {
 inline constexpr int kFewestDivided = 12;  // pictures of a unit that is: each brings a key frame
 inline constexpr double kLongestGopSeconds = 60;  // of a unit that is one GOP
 inline constexpr double kOpenRunSeconds = 8.0;    // longest run before an open cut is taken
+// For the sake of filters, at a closed GOP, it is taken as soon as the run has so many times the
+// packets of its preroll.
+inline constexpr std::int64_t kCheapPreroll = 10;
 inline constexpr double kFirstUnitSeconds = 0.5;  // length of the first unit
 // Of a live source, unless asked for otherwise: a unit; with low delay a GOP, and a piece of it.
 inline constexpr double kLiveUnitSeconds = 0.5, kLiveGopSeconds = 1.0;
@@ -103,9 +106,11 @@ class UnitPlanner {
     std::int64_t behind = 0;  // packets seen that are shown after it
   };
   struct Access {
-    SourceTicks pts;
     std::int64_t packet;
-    std::int64_t pictures = 0;  // seen so far from it on, in the order of display
+    // From here on its pictures are exact: its own pts, or that of the next one if it is open,
+    // where a decoder may need a GOP to recover (only where filters look that far back).
+    std::optional<SourceTicks> exact;
+    std::int64_t pictures = 0;  // exact ones seen so far
   };
   struct Seen {
     SourceTicks pts;
@@ -120,6 +125,7 @@ class UnitPlanner {
   void StartUnit(std::int64_t frame, std::int64_t packet, CutKind cut);
   void NoteReordering(const PacketMeta& packet);
   void NoteAccess(const PacketMeta& packet, std::int64_t number);
+  [[nodiscard]] bool Cheap(const PacketMeta& packet, std::int64_t number) const;
   [[nodiscard]] std::int64_t Held() const;            // by the decoder of a live source, pictures
   [[nodiscard]] std::int64_t PicturesBehind() const;  // that an open cut waits for
   // Where a cut at the packet that comes is to be decoded from; none if that is gone.
@@ -145,7 +151,7 @@ class UnitPlanner {
   std::int64_t unit_packet_ = 0;  // first packet of it
   CutKind unit_cut_ = CutKind::kClosed;
   std::int64_t gop_frame_ = 0, gop_frames_ = 0;  // of the GOP it belongs to: first; as expected
-  std::int64_t run_frame_ = 0;
+  std::int64_t run_frame_ = 0, run_packet_ = 0;  // of the run: first frame; its packet
   std::deque<Access> accesses_;  // the latest ones, as many as a cut may need for its preroll
   std::int64_t bytes_since_access_ = 0;
   std::optional<Pending> pending_;

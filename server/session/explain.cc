@@ -24,6 +24,8 @@ using nlohmann::ordered_json;
 // Rough costs of one core of a current server, nanoseconds per pixel: enough to tell seconds from
 // minutes. Measured on bundled movies with docs/BENCHMARKS.md's commands.
 constexpr double kDecodeNs = 4.0;
+constexpr double kContextNs =
+    1.7;  // temporal filters, for each picture that they look at on a side
 constexpr double kScaleNs = 3.0;
 
 // Passes of quality=best over a unit in the mean, the analysis included.
@@ -57,6 +59,7 @@ UnitCost CostOf(const UnitSpec& unit, const StreamPlan& plan) {
   const double decoded = unit.cut == CutKind::kPreroll ? 2 * source_frames : source_frames;
   const auto pass = [&](double encode_ns) {
     return (decoded * source_pixels * kDecodeNs +
+            decoded * source_pixels * kContextNs * plan.temporal_context() +
             std::min(source_frames, out_frames) * source_pixels * kScaleNs +
             out_frames * target_pixels * encode_ns) /
            1e9;
@@ -107,8 +110,9 @@ ordered_json UnitJson(const UnitSpec& unit, const StreamPlan& plan, int home) {
 double WorkerBytes(const StreamPlan& plan, double decode_ahead) {
   constexpr double kEncoderFrames = 24, kDecoderFrames = 12;
   const VideoInfo& video = plan.source->video;
+  const double source_frames = kDecoderFrames + 2 * plan.temporal_context();
   return 1.5 * kEncoderFrames * 2 * plan.target.width * plan.target.height +
-         1.5 * kDecoderFrames * video.width * video.height + decode_ahead;
+         1.5 * source_frames * video.width * video.height + decode_ahead;
 }
 
 }  // namespace

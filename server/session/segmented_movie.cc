@@ -151,6 +151,7 @@ Result<VideoRendition> Planner::MakeVideo(const Target& target, std::int64_t lev
 // One picture in place of a segment: its bits are those of a good key frame, and no more than the
 // buffer holds, so that the playlist can state the highest rate.
 Target Planner::IFrameTarget(Target target) const {
+  target.degrain = Denoise::kOff;                     // not worth the pictures around each
   constexpr double kMeanBits = 0.6, kMostBits = 1.5;  // per pixel
   constexpr double kHeaderBits = 16'000;              // what an encoder writes beside the picture
   constexpr std::int64_t kMostRate = 100'000'000;     // that all encoders take

@@ -234,6 +234,22 @@ TEST(FrameFilter, TakesNoiseOutBetweenPicturesAndKeepsTheirTimes) {
   }
 }
 
+TEST(FrameFilter, DenoisesRunsThatAreShorterThanItLooks) {
+  for (const bool interlaced : {false, true}) {
+    for (const Denoise strength : {Denoise::kLight, Denoise::kMedium, Denoise::kStrong}) {
+      for (int pictures = 1; pictures <= 10; ++pictures) {
+        FilterSpec spec = SpecOf(*Noisy(AV_PIX_FMT_YUV420P, 0), 64, 48);
+        spec.degrain = strength;
+        spec.deinterlace = interlaced;
+        const auto frames =
+            Filtered(spec, pictures, [](int n) { return Noisy(AV_PIX_FMT_YUV420P, n); });
+        ASSERT_EQ(frames.size(), static_cast<std::size_t>(pictures)) << Name(strength);
+        for (int n = 0; n < pictures; ++n) EXPECT_EQ(frames[static_cast<std::size_t>(n)]->pts, n);
+      }
+    }
+  }
+}
+
 TEST(FrameFilter, DenoisesBetweenPicturesTheSameOnEveryCpu) {
   const int normal = av_get_cpu_flags();
   for (const int format : {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV444P10}) {

@@ -271,7 +271,56 @@ TEST(UnitPlanner, AnIntraOnlySourceHasPrerollOfAsManyPicturesAsFiltersLookAt) {
     EXPECT_EQ(unit.first_frame - unit.first_packet, 3);
     ++cuts;
   }
-  EXPECT_EQ(cuts, 2);
+  EXPECT_EQ(cuts, 9) << "so little to decode twice: no need to wait for long runs";
+}
+
+// After a recovery point a decoder may need as long as a GOP until its pictures are exact.
+TEST(UnitPlanner, FiltersInTimeGetPicturesFromBehindAnotherRecoveryPoint) {
+  Plan plan({.unit_seconds = 0, .temporal_context = 2});
+  for (int gop = 0; gop < 10; ++gop) {
+    plan.Gop(gop * 30, 30, gop == 0 ? RandomAccess::kClosed : RandomAccess::kOpen);
+  }
+  int cuts = 0;
+  for (const UnitSpec& unit : plan.Units()) {
+    if (unit.cut != CutKind::kPreroll) continue;
+    EXPECT_EQ(unit.first_packet, std::max<std::int64_t>(0, unit.first_frame - 60));
+    ++cuts;
+  }
+  EXPECT_EQ(cuts, 9);
+}
+
+TEST(UnitPlanner, AStartInsideTheMovieKeepsWhatFiltersLookAtAndNoMore) {
+  Plan whole({.unit_seconds = 1, .temporal_context = 3});
+  for (int gop = 0; gop < 20; ++gop) whole.Gop(gop * 25 - 300, 25);
+  EXPECT_EQ(whole.Units().front().first_packet, 275) << "the group before the first frame";
+}
+
+// What a cut would be decoded from may be gone, also where no cut was thought of at its key
+// picture.
+TEST(UnitPlanner, FiltersInTimeGetNoPicturesThatAreGone) {
+  Plan plan({.unit_seconds = 0.5, .live = true, .temporal_context = 4});
+  std::int64_t display = 0;
+  const auto add = [&](RandomAccess access, std::int64_t bytes, bool gap = false) {
+    plan.planner().Push({.pts = display++ * 3600,
+                         .duration = 3600,
+                         .bytes = bytes,
+                         .access = access,
+                         .after_gap = gap},
+                        plan.sofar());
+  };
+  for (int n = 0; n < 255; ++n) {
+    add(n == 0 ? RandomAccess::kClosed : RandomAccess::kNone, kMaxPrerollBytes / 100);
+  }
+  const std::int64_t oldest = plan.planner().oldest_needed();
+  ASSERT_GT(oldest, 0);
+  add(RandomAccess::kClosed, 1000);
+  add(RandomAccess::kNone, 1000);
+  add(RandomAccess::kClosed, 1000, true);
+  for (int n = 0; n < 40; ++n) add(RandomAccess::kNone, 1000);
+  for (const UnitSpec& unit : plan.Units()) {
+    if (unit.cut != CutKind::kPreroll) continue;
+    EXPECT_GE(unit.first_packet, oldest);
+  }
 }
 
 // Units are not preempted: one of hours would keep its worker for as long.

@@ -83,6 +83,15 @@ TEST(SegmentUnitTest, FiltersInTimeHaveThePicturesAround) {
   EXPECT_EQ(SegmentUnit(index, Grid(), segments, 0, 0, 4).first_packet, 0);
 }
 
+TEST(SegmentUnitTest, FiltersInTimeGetPicturesFromBehindAnotherRecoveryPoint) {
+  SourceIndex index = Index(200, {0});
+  for (const std::size_t n : {25U, 50U, 75U, 100U}) index.video[n].access = RandomAccess::kOpen;
+  const SegmentGrid segments{.fps = k25, .borders = {0, 50, 100, 150, 200}};
+  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 2, 0, 2).first_packet, 50);
+  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 2, 0, 1).first_packet, 75);
+  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 3, 0, 2).first_packet, 75);
+}
+
 TEST(SegmentUnitTest, ReorderedPicturesAreAllFed) {
   SourceIndex index = Index(100, {0});
   std::swap(index.video[49].pts, index.video[55].pts);  // the last one wanted comes late
