@@ -13,6 +13,9 @@ namespace gopmill::cli {
 namespace {
 
 int Finish(const PackageArgs& args, const PackageReport& report) {
+  if (!args.quiet && report.sounds_left_out > 0) {
+    WriteStderr(fmt::format("warning: {} sound tracks are left out\n", report.sounds_left_out));
+  }
   if (!args.quiet) {
     WriteStderr(fmt::format("{}: {} in {} renditions, {} files, {}, in {:.1f} s ({:.2f}x)\n",
                             args.output, ClockText(report.out_seconds), report.renditions,

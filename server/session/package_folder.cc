@@ -35,6 +35,9 @@ PackageFolder::~PackageFolder() {
 }
 
 Status PackageFolder::Create() {
+  if (path_.empty() || path_ == "-") {
+    return InvalidArgument("output", "A package is a folder of files.", "a new or empty folder");
+  }
   std::error_code code;
   const fs::file_status status = fs::status(path_, code);
   if (fs::exists(status) && !(fs::is_directory(status) && fs::is_empty(path_, code))) {

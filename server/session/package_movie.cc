@@ -137,12 +137,15 @@ PackageReport PackagedReport(const std::vector<Presentation>& presentations,
                        .renditions = movie.video.size(),
                        .elapsed_seconds = elapsed};
   report.out_seconds = static_cast<double>(report.frames) / movie.segments.fps.ToDouble();
+  report.sounds_left_out =
+      presentations.front().shelved.movie->audio_choices.size() - movie.audio_choices.size();
   const nlohmann::ordered_json json{
       {"frames", report.frames},
       {"seconds", report.out_seconds},
       {"segments", movie.segments.count()},
       {"renditions", RenditionsJson(movie, sizes, report.out_seconds)},
       {"sounds", movie.audio_choices.size()},
+      {"sounds_left_out", report.sounds_left_out},
       {"subtitles", movie.subtitles.size()},
       {"files", report.files},
       {"bytes", report.bytes},

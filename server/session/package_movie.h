@@ -28,7 +28,8 @@ struct PackageJob {
 struct PackageReport {
   std::string json;  // the whole report as JSON text, see docs/API.md
   std::int64_t frames = 0, files = 0, bytes = 0;
-  std::size_t renditions = 0;  // of pictures
+  std::size_t renditions = 0;       // of pictures
+  std::size_t sounds_left_out = 0;  // tracks that cannot be played, or beyond kMaxOtherSounds
   double elapsed_seconds = 0, out_seconds = 0;
 };
 

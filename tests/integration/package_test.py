@@ -88,7 +88,7 @@ def rules_and_clients(folder):
     result = package(folder / "movie.mkv", made, {"rungs": "128x72:100k,64x36:40k", "segment": "1"}, "--json", "-")
     check(result.returncode == 0, f"package: {result.stderr}")
     report = json.loads(result.stdout)
-    check(report["frames"] == 175 and report["sounds"] == 2 and report["subtitles"] == 2, f"report {report}")
+    check(report["frames"] == 175 and report["sounds"] == 2 and report["sounds_left_out"] == 0 and report["subtitles"] == 2, f"report {report}")
     check(report["files"] == len(files(made)) and report["bytes"] == sum(map(len, files(made).values())), "files counted")
     for rendition in report["renditions"]:
         check(0 < rendition["peak_bps"] <= rendition["declared_bps"], f"declared {rendition}")
@@ -134,6 +134,7 @@ def mistakes_are_told_and_leave_nothing(folder):
              ((folder / "nothing.mkv", folder / "out", one), 3, "cannot be opened"),
              ((folder, folder / "out", one), 3, "is no file"),
              (("-", folder / "out", one), 3, "is no file"),
+             ((movie, "-", one), 2, "folder of files"),
              ((folder / "text.srt", folder / "out", one), 3, ""),
              ((movie, folder / "out", {"rungs": "64x36"}), 2, "ladder"),
              ((movie, folder / "out", {"segment": "99"}), 2, "0.5 to 20"),
