@@ -43,6 +43,11 @@ Status PackageFolder::Create() {
   if (fs::exists(status) && !(fs::is_directory(status) && fs::is_empty(path_, code))) {
     return InvalidArgument("output", "'" + path_ + "' exists already.", "a new or empty folder");
   }
+  const fs::path parent = fs::path(path_).parent_path();
+  if (!parent.empty() && !fs::is_directory(parent, code)) {
+    return InvalidArgument("output", "There is no folder '" + parent.string() + "'.",
+                           "a name in an existing folder");
+  }
   if (mkdir(temporary_.c_str(), 0755) != 0) {
     return FileError("The folder '" + path_ + "' cannot be made", errno);
   }

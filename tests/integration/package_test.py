@@ -82,6 +82,19 @@ def every_file_is_what_the_server_answers(server, folder):
         check(data == answer, f"{name} differs from the server's")
 
 
+def names_what_is_there(made):
+    """Every name in every playlist is a file, and every file but the first ones is named by one."""
+    named = {"master.m3u8", "manifest.mpd"}
+    for playlist in made.rglob("*.m3u8"):
+        for quoted, plain in re.findall(r'URI="([^"]+)"|^([^#\s]+)$', playlist.read_text(), re.M):
+            named.add(str((playlist.parent / (quoted or plain)).relative_to(made)))
+    found = set(files(made))
+    check(not named - found - {"manifest.mpd"}, f"named and not there: {sorted(named - found)}")
+    # Whole subtitles and the times of thumbnails are for DASH players and web pages.
+    rest = {name for name in found - named if not re.fullmatch(r"[st]\d+\.vtt", name)}
+    check(not rest, f"there and not named: {sorted(rest)}")
+
+
 def rules_and_clients(folder):
     """hls_check holds the playlists and the manifest against the media."""
     made = folder / "tracks"
@@ -103,8 +116,7 @@ def rules_and_clients(folder):
                 samples = [int.from_bytes(raw[i:i + 2], "little", signed=True) for i in range(8000, 24000, 2)]
                 turns = sum(a < 0 <= b for a, b in zip(samples, samples[1:]))
                 check(abs(turns - hertz) < 10, f"{text}, sound {number}: {turns} Hz instead of {hertz}")
-        for name in re.findall(r'URI="([^"]+)"|^([^#\s]+)$', (made / "master.m3u8").read_text(), re.M):
-            check((made / (name[0] or name[1])).is_file(), f"{name} is named and not there")
+    names_what_is_there(made)
     frames = subprocess.run(["ffprobe", "-v", "error", "-count_frames", "-select_streams", "v:0", "-show_entries",
                              "stream=nb_read_frames", "-of", "csv=p=0", str(made / "v0.m3u8")], capture_output=True, text=True,
                             check=True).stdout
@@ -116,6 +128,7 @@ def same_bytes_and_transport_streams(folder):
     for number, workers in enumerate(("1", "2", "8")):
         result = package(folder / "movie.mkv", folder / f"ts{number}", options, "--workers", workers)
         check(result.returncode == 0, f"{workers} workers: {result.stderr}")
+    names_what_is_there(folder / "ts0")
     first = files(folder / "ts0")
     check("v1-3.ts" in first and "manifest.mpd" not in first and "v0-init.mp4" not in first, f"files {list(first)}")
     check("audio-2/a0-0.ts" in first, "the other sound track")
@@ -130,7 +143,7 @@ def mistakes_are_told_and_leave_nothing(folder):
     movie = folder / "movie.mkv"
     one = {"width": "64", "bitrate": "40k"}
     cases = [((movie, taken, one), 2, "exists already"),
-             ((movie, folder / "none/out", one), 3, "cannot be made"),
+             ((movie, folder / "none/out", one), 2, "There is no folder"),
              ((folder / "nothing.mkv", folder / "out", one), 3, "cannot be opened"),
              ((folder, folder / "out", one), 3, "is no file"),
              (("-", folder / "out", one), 3, "is no file"),
