@@ -4,6 +4,7 @@
 #include "server/session/verify.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -43,7 +44,9 @@ class VerifyTest : public testing::Test {
   }
 
   std::vector<std::string> Verify(const Bytes& bytes) {
-    const std::string path = testing::TempDir() + "gopmill_verify_test.ts";
+    // Shards of this program run side by side.
+    const std::string path =
+        testing::TempDir() + "gopmill_verify_test_" + std::to_string(getpid()) + ".ts";
     std::ofstream(path, std::ios::binary)
         .write(reinterpret_cast<const char*>(bytes.data()),
                static_cast<std::streamsize>(bytes.size()));
