@@ -164,9 +164,10 @@ void ApplyX264(const EncoderSpec& spec, int lookahead, AVCodecContext& context, 
   if (lookahead != kPresetLookahead) options.Set("rc-lookahead", lookahead);
   context.level = H264Level(spec);
   // Scene cuts keep their I pictures, but none is far enough from the first to become an IDR.
-  std::string params =
-      "threads=1:lookahead-threads=1:sliced-threads=0:stitchable=1:cpu-independent=1"
-      ":keyint=infinite:min-keyint=536870912";
+  std::string params = fmt::format(
+      "threads={}:lookahead-threads=1:sync-lookahead=0:sliced-threads=0:stitchable=1"
+      ":cpu-independent=1:keyint=infinite:min-keyint=536870912",
+      spec.threads);
   if (spec.faster) params += FasterX264(spec.preset);
   if (spec.low_delay) params += kLowDelayX264;
   // These parameters overrule the profile's, whose baseline has no B frames.
@@ -287,7 +288,7 @@ void ApplyCommon(const EncoderSpec& spec, std::int64_t bps, AVCodecContext& cont
   if (spec.rate_mode == RateMode::kBitrate) {
     context.bit_rate = spec.maxrate > 0 ? std::min(bps, spec.maxrate) : bps;
   }
-  if (spec.maxrate > 0) {
+  if (spec.maxrate > 0 && spec.threads == 1) {
     const std::int64_t buffer = spec.bufsize > 0 ? spec.bufsize : spec.maxrate;
     context.rc_max_rate = spec.maxrate;
     context.rc_buffer_size = static_cast<int>(std::min(buffer, kMaxInt));

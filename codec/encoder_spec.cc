@@ -169,4 +169,19 @@ EncoderSpec WithLessSearch(const EncoderSpec& spec) {
   return faster;
 }
 
+EncoderSpec WithOneThread(const EncoderSpec& spec) {
+  EncoderSpec alone = spec;
+  alone.threads = 1;
+  return alone;
+}
+
+int ThreadsWorthwhile(const EncoderSpec& spec) {
+  const bool steered = spec.codec == VideoCodec::kH264 && spec.rate_mode == RateMode::kBitrate &&
+                       spec.quality == Quality::kNormal;
+  constexpr int kFewPixels = 480 * 270;
+  // While two are coded, the next one is decoded and looked at, which takes about as long.
+  constexpr int kThreads = 3;
+  return steered && spec.width * spec.height >= kFewPixels ? kThreads : 1;
+}
+
 }  // namespace gopmill

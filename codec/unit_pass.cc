@@ -151,7 +151,7 @@ Status UnitPass::Open(const PassRate& rate, std::unique_ptr<OpenGop> begun) {
     return OkStatus();
   }
   const Stopwatch watch(stats_.encode);
-  const EncoderSpec& spec = *task_.encoder;
+  const EncoderSpec spec = rate.one_thread ? WithOneThread(*task_.encoder) : *task_.encoder;
   gop_ = std::make_unique<OpenGop>();
   if (spec.low_delay && spec.maxrate > 0) gop_->vbv.emplace(spec.maxrate, spec.bufsize, spec.fps);
   GOPMILL_ASSIGN_OR_RETURN(gop_->encoder, cache_.TakeEncoder(spec, GopFrames()));

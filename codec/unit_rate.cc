@@ -52,7 +52,7 @@ bool UnitRate::MustBeJudged(const EncoderSpec& spec) {
 
 PassRate UnitRate::next() const {
   if (search_) return {.crf = search_->crf()};
-  return {.aim = aim_};
+  return {.aim = aim_, .one_thread = passes_ > 0};
 }
 
 UnitRate::Verdict UnitRate::Judge(std::int64_t bytes, double vbv_factor) {

@@ -20,6 +20,7 @@ namespace gopmill {
 struct PassRate {
   RateAim aim = {};
   std::optional<double> crf = {};
+  bool one_thread = false;  // an encoder without a VBV of its own took too much
 };
 
 class UnitRate {

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "codec/decode_aside.h"
 #include "codec/unit_pass.h"
 #include "codec/unit_verdict.h"
 
@@ -132,8 +133,10 @@ class PassTogether {
  private:
   using Picture = std::vector<av::Frame>;  // in the size of each member
   [[nodiscard]] std::size_t Room() const;
+  Result<FrameSelector::Selected> Select();
   Status Decode();
   Status EncodeOne();
+  [[nodiscard]] bool WantsAside() const;
 
   const Members& members_;
   FrameSelector& selector_;
@@ -142,6 +145,8 @@ class PassTogether {
   const std::size_t room_;  // pictures
   std::int64_t next_;
   std::deque<Picture> ahead_;
+  std::unique_ptr<DecodeAside> aside_;  // null: selector_ is used on this thread
+  SourcePicture shown_;                 // of aside_, newest
 };
 
 std::size_t PassTogether::Room() const {
@@ -157,6 +162,17 @@ std::size_t PassTogether::Room() const {
   return std::max<std::size_t>(1, room);
 }
 
+bool PassTogether::WantsAside() const {
+  const auto wants = [](const Member* member) { return member->rendition.task.decode_aside; };
+  return !again_ && room_ == 1 && std::ranges::any_of(members_, wants);
+}
+
+Result<FrameSelector::Selected> PassTogether::Select() {
+  if (!aside_) return selector_.Select(next_);
+  GOPMILL_ASSIGN_OR_RETURN(shown_, aside_->Next());
+  return FrameSelector::Selected{.frame = shown_.frame.get(), .repeated = shown_.repeated};
+}
+
 // Each has its share of the decoding time.
 Status PassTogether::Decode() {
   if (again_ && next_ == spec_.first_frame) {  // what was before has been counted
@@ -164,8 +180,10 @@ Status PassTogether::Decode() {
     for (Member* member : members_) member->stats.concealed = 0;
   }
   const TimePoint begin = SteadyNow();
-  GOPMILL_ASSIGN_OR_RETURN(const FrameSelector::Selected selected, selector_.Select(next_));
-  const Duration took = (SteadyNow() - begin) / static_cast<std::int64_t>(members_.size());
+  GOPMILL_ASSIGN_OR_RETURN(const FrameSelector::Selected selected, Select());
+  Duration all = aside_ ? Duration::zero() : SteadyNow() - begin;
+  if (aside_ && next_ + 1 == spec_.end_frame) all = aside_->End();
+  const Duration took = all / static_cast<std::int64_t>(members_.size());
   Picture picture;
   for (Member* member : members_) {
     member->stats.decode += took;
@@ -187,6 +205,11 @@ Status PassTogether::EncodeOne() {
 
 Status PassTogether::Run(const std::function<void()>& hand_on) {
   for (Member* member : members_) GOPMILL_RETURN_IF_ERROR(member->BeginPass(again_));
+  if (WantsAside()) {
+    // Without a thread to be had it works on this one.
+    auto aside = DecodeAside::Begin(selector_, next_, spec_.end_frame);
+    if (aside.ok()) aside_ = std::move(aside).value();
+  }
   while (next_ < spec_.end_frame || !ahead_.empty()) {
     if (std::ranges::any_of(members_, &Member::stopped)) {
       return Error{.code = Code::kCancelled, .message = "Cancelled."};

@@ -104,8 +104,9 @@ struct UnitTask {
   // that encoded.
   RunState run;
   std::size_t decode_ahead_bytes = 0;  // 0 = decode and encode frame by frame
-  std::optional<RateAim> aim = {};     // of StreamRate; nothing = the unit's own budget
-  int frame_step = 1;                  // FrameStep of its effort; the encoder knows of the rest
+  bool decode_aside = false;  // on a thread of its own (decode_aside.h), where it hands nothing on
+  std::optional<RateAim> aim = {};  // of StreamRate; nothing = the unit's own budget
+  int frame_step = 1;               // FrameStep of its effort; the encoder knows of the rest
 };
 
 // One of several renditions of the same source.

@@ -40,7 +40,11 @@ struct EncoderSpec {
   Quality quality = Quality::kNormal;
   // H.264: frames leave at once, or if it reorders after two more (StreamPlan::low_delay).
   bool low_delay = false, reorders = true;
-  bool faster = false;                    // Effort::kFaster: less search, the same parameter sets
+  bool faster = false;  // Effort::kFaster: less search, the same parameter sets
+  // H.264: pictures coded at once, each on a thread of the encoder's own. Bytes depend on it, so
+  // that it comes from the target, never from the machine. With more than one the encoder keeps no
+  // VBV: what x264 does for it then depends on which thread is faster.
+  int threads = 1;
   std::int64_t nominal_bps = 0;           // the stream's bit rate (kBitrate)
   std::int64_t maxrate = 0, bufsize = 0;  // bits/s, bits; 0 = no VBV
   std::int64_t level_bps = 0;             // the level is that of this rate; 0 = of the ones above
@@ -66,6 +70,13 @@ bool HasTenBits(const EncoderSpec& spec);
 
 // The same with Effort::kFaster, where there is such a thing.
 EncoderSpec WithLessSearch(const EncoderSpec& spec);
+
+// The same with one thread, and with the encoder's own VBV.
+EncoderSpec WithOneThread(const EncoderSpec& spec);
+
+// Of a unit that somebody waits for: more than 1 for large pictures, where the rate can do without
+// the encoder's VBV.
+int ThreadsWorthwhile(const EncoderSpec& spec);
 
 struct UnitSettings;  // codec/encoder_settings.h
 

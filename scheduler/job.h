@@ -90,6 +90,10 @@ class Job {
   // Does the work on the worker's thread. Called a second time, on another worker, if the first
   // call returned kFailed and there is another worker.
   virtual JobOutcome Run(WorkerContext& worker) noexcept = 0;
+  // Whether Run starts threads of its own that are worth other workers' PUs. The worker's thread is
+  // not pinned to its PU then while it runs the job, but to those of all workers, and what Run
+  // starts inherits that. Threads of its own do not count in JobReport::cpu.
+  [[nodiscard]] virtual bool spreads() const { return false; }
   // Exactly once: after the last Run, or with kCancelled if there was none. On a worker's or the
   // dispatcher's thread, so it must not block. May call Scheduler::Submit and Cancel; must not call
   // Shutdown or destroy the scheduler.

@@ -39,6 +39,28 @@ class CpuMask {
   cpu_set_t* set_;
 };
 
+// Lets the calling thread run on every PU of the workers while it lives, then on its own again.
+class AcrossWorkers {
+ public:
+  AcrossWorkers(const std::vector<int>& pus, int own) {
+    CpuMask all;
+    for (const int pu : pus) {
+      if (pu >= 0 && pu < CpuMask::kCpus) all.Add(pu);
+    }
+    own_.Add(own);
+    spread_ = sched_setaffinity(0, CpuMask::size(), all.get()) == 0;
+  }
+  ~AcrossWorkers() {
+    if (spread_) sched_setaffinity(0, CpuMask::size(), own_.get());
+  }
+  AcrossWorkers(const AcrossWorkers&) = delete;
+  AcrossWorkers& operator=(const AcrossWorkers&) = delete;
+
+ private:
+  CpuMask own_;
+  bool spread_ = false;
+};
+
 // Pins the calling thread; an empty string if it is where it should be afterwards.
 std::string PinToPu(int os_index) {
   if (os_index < 0 || os_index >= CpuMask::kCpus) return "no such PU on this machine";
@@ -65,7 +87,7 @@ class ThreadExecutor::Worker {
     thread_ = std::thread([this, &params, &listener, &in_place] {
       TakePlace(params.pin);
       in_place.count_down();
-      Loop(params.make_local, listener);
+      Loop(params, listener);
     });
   }
 
@@ -108,16 +130,17 @@ class ThreadExecutor::Worker {
     placement_.pinned = placement_.warning.empty();
   }
 
-  void Loop(const WorkerLocalFactory& make_local, ExecutorListener& listener) {
+  void Loop(const Params& params, ExecutorListener& listener) {
     // Made, used and destroyed on this thread.
-    const std::unique_ptr<WorkerLocal> local = make_local ? make_local(placement_.worker) : nullptr;
+    const std::unique_ptr<WorkerLocal> local =
+        params.make_local ? params.make_local(placement_.worker) : nullptr;
     WorkerContext context{.id = placement_.worker, .local = local.get()};
     while (true) {
       while (local && Idle() && local->OnIdle()) {
       }
       std::optional<Ticket> ticket = Next();
       if (!ticket) return;
-      RunTicket(*ticket, context, listener);
+      RunTicket(*ticket, params.pu_os_indices, context, listener);
     }
   }
 
@@ -139,13 +162,20 @@ class ThreadExecutor::Worker {
     return ticket;
   }
 
-  static void RunTicket(Ticket& ticket, WorkerContext& context, ExecutorListener& listener) {
+  JobOutcome RunJob(Job& job, const std::vector<int>& pus, WorkerContext& context) const {
+    std::optional<AcrossWorkers> across;
+    if (placement_.pinned && job.spreads()) across.emplace(pus, placement_.pu_os_index);
+    return job.Run(context);
+  }
+
+  void RunTicket(Ticket& ticket, const std::vector<int>& pus, WorkerContext& context,
+                 ExecutorListener& listener) const {
     JobReport& report = ticket.report;
     report.started = SteadyNow();
     const Duration cpu_before = ThreadCpuNow();
     context.cold = false;
     context.opening = {};
-    report.outcome = ticket.job->Run(context);
+    report.outcome = RunJob(*ticket.job, pus, context);
     report.cold = context.cold;
     report.opening = context.opening;
     report.cpu = ThreadCpuNow() - cpu_before;

@@ -59,12 +59,13 @@ Status Packager::Submit(const Piece& piece) {
   GOPMILL_ASSIGN_OR_RETURN(std::vector<SegmentWork> works, Read(piece));
   const auto bytes = static_cast<std::size_t>(works.front().bytes()) + 1;
   const auto frames = static_cast<std::uint32_t>(works.front().frames());
-  auto job = std::make_unique<SegmentJob>(
-      std::move(works), cancel_.get_token(), [this, piece](Result<std::vector<std::string>> made) {
-        const MutexLock lock(mutex_);
-        finished_.push_back({.piece = piece, .made = std::move(made)});
-        changed_.NotifyAll();
-      });
+  auto job =
+      std::make_unique<SegmentJob>(std::move(works), /*awaited=*/false, cancel_.get_token(),
+                                   [this, piece](Result<std::vector<std::string>> made) {
+                                     const MutexLock lock(mutex_);
+                                     finished_.push_back({.piece = piece, .made = std::move(made)});
+                                     changed_.NotifyAll();
+                                   });
   // Pictures of one kind are a stream: they use the same contexts.
   const StreamId stream{static_cast<std::uint64_t>(piece.name.track) + 1};
   GOPMILL_RETURN_IF_ERROR(scheduler_.Submit({.unit = {stream, UnitIndex{next_unit_++}},

@@ -48,8 +48,11 @@ Result<std::vector<std::string>> SegmentJob::MakePictures(WorkerContext& worker)
   std::vector<UnitRendition> renditions(works_.size());
   for (std::size_t i = 0; i < works_.size(); ++i) {
     const VideoRendition& track = RenditionOf(works_[i]);
-    renditions[i].task = {
-        .plan = track.plan, .encoder = track.encoder, .input = works_[i].unit, .run = {}};
+    renditions[i].task = {.plan = track.plan,
+                          .encoder = track.encoder,
+                          .input = works_[i].unit,
+                          .run = {},
+                          .decode_aside = spreads()};
     renditions[i].stop = stop_;
     renditions[i].output = &collectors[i];
   }
@@ -97,6 +100,10 @@ Result<std::vector<std::string>> SegmentJob::Make(WorkerContext& worker) {
   auto made = track == PartTrack::kAudio ? MakeAudio() : MakeThumbnails(worker);
   if (!made.ok()) return made.error();
   return std::vector<std::string>{std::move(made).value()};
+}
+
+bool SegmentJob::spreads() const {
+  return awaited_ && works_.front().name.track == PartTrack::kVideo;
 }
 
 JobOutcome SegmentJob::Run(WorkerContext& worker) noexcept {

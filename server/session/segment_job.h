@@ -22,11 +22,16 @@ class SegmentJob : public Job {
   using Done = std::function<void(Result<std::vector<std::string>>)>;
   // `works`: one, or some of ReadLadderWork; the bytes come in their order. `done` is called
   // exactly once, on a worker's or the dispatcher's thread; it must not block.
-  SegmentJob(std::vector<SegmentWork> works, std::stop_token stop, Done done)
-      : works_(std::move(works)), stop_(std::move(stop)), done_(std::move(done)) {}
+  // `awaited`: somebody waits for this segment, so that encoders with threads use all workers' PUs.
+  SegmentJob(std::vector<SegmentWork> works, bool awaited, std::stop_token stop, Done done)
+      : works_(std::move(works)),
+        awaited_(awaited),
+        stop_(std::move(stop)),
+        done_(std::move(done)) {}
 
   JobOutcome Run(WorkerContext& worker) noexcept override;
   void OnReport(const JobReport& report) noexcept override;
+  [[nodiscard]] bool spreads() const override;
 
  private:
   Result<std::vector<std::string>> Make(WorkerContext& worker);
@@ -35,6 +40,7 @@ class SegmentJob : public Job {
   Result<std::string> MakeThumbnails(WorkerContext& worker);
 
   std::vector<SegmentWork> works_;
+  const bool awaited_;
   const std::stop_token stop_;
   const Done done_;
   Result<std::vector<std::string>> result_{

@@ -245,7 +245,7 @@ Status SegmentService::Submit(SegmentWork work, const std::string& key,
   std::vector<SegmentWork> works;
   works.push_back(std::move(work));
   auto job = std::make_unique<SegmentJob>(
-      std::move(works), making->stop.get_token(),
+      std::move(works), /*awaited=*/true, making->stop.get_token(),
       [this, key, making](Result<std::vector<std::string>> made) {
         Result<std::string> result =
             made.ok() ? Result<std::string>(std::move(made->front())) : made.error();

@@ -113,7 +113,7 @@ Status Planner::Cut(const Target& target) {
   return OkStatus();
 }
 
-// `level_bps`: the rate that the level is chosen by, 0 = the target's own.
+// `level_bps`: the rate that the level of single pictures is chosen by; 0 = whole segments.
 Result<VideoRendition> Planner::MakeVideo(const Target& target, std::int64_t level_bps) const {
   auto plan = std::make_shared<StreamPlan>();
   plan->source = index_->source;
@@ -123,6 +123,7 @@ Result<VideoRendition> Planner::MakeVideo(const Target& target, std::int64_t lev
   plan->counted_pts = index_->counted_pts;
   GOPMILL_ASSIGN_OR_RETURN(EncoderSpec spec, MakeEncoderSpec(*plan));
   spec.level_bps = level_bps;
+  if (level_bps == 0) spec.threads = ThreadsWorthwhile(spec);
   EncoderSpec described = spec;
   described.global_header = true;  // the init segment's form, for the codec string
   GOPMILL_ASSIGN_OR_RETURN(const auto encoder, VideoEncoder::Open(described));

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "codec/decode_aside.h"
 #include "media/packet_meta.h"
 #include "media/unit_planner.h"
 #include "tests/unit/codec/test_frames.h"
@@ -111,15 +112,22 @@ std::shared_ptr<const StreamPlan> PlanOf(const Movie& movie) {
   return plan;
 }
 
+// That has been fed packets [first, end).
+std::unique_ptr<FrameSelector> Fed(const Movie& movie, std::size_t first, std::size_t end) {
+  auto decoder = VideoDecoder::Open(*movie.source->video.parameters, kTimeBase);
+  EXPECT_TRUE(decoder.ok());
+  auto selector = std::make_unique<FrameSelector>(PlanOf(movie), std::move(decoder).value(), 0);
+  std::vector<av::Packet> packets;
+  for (std::size_t n = first; n < end; ++n) packets.push_back(av::Ref(*movie.packets[n]));
+  selector->Feed(std::move(packets), true);
+  return selector;
+}
+
 // The pictures that a run of packets [first, end) shows at output frames [from, until).
 std::vector<std::uint64_t> Show(const Movie& movie, std::size_t first, std::size_t end,
                                 std::int64_t from, std::int64_t until) {
-  auto decoder = VideoDecoder::Open(*movie.source->video.parameters, kTimeBase);
-  EXPECT_TRUE(decoder.ok());
-  FrameSelector selector(PlanOf(movie), std::move(decoder).value(), 0);
-  std::vector<av::Packet> packets;
-  for (std::size_t n = first; n < end; ++n) packets.push_back(av::Ref(*movie.packets[n]));
-  selector.Feed(std::move(packets), true);
+  const auto fed = Fed(movie, first, end);
+  FrameSelector& selector = *fed;
   std::vector<std::uint64_t> hashes;
   for (std::int64_t n = from; n < until; ++n) {
     const auto selected = selector.Select(n);
@@ -213,6 +221,52 @@ TEST(FrameSelector, NoPictureIsLostInFiltersWhenTheSizeChanges) {
 TEST(FrameSelector, CutsProgressiveGroupsWithoutASeam) {
   ExpectSeamless({.closed = true});
   ExpectSeamless({.closed = false});
+}
+
+// --- on a thread of its own -------------------------------------------------------------------
+
+TEST(DecodeAside, GivesThePicturesOfItsSelector) {
+  const Movie movie = MakeMovie({});
+  const auto selector = Fed(movie, 0, movie.packets.size());
+  auto aside = DecodeAside::Begin(*selector, 0, 36);
+  ASSERT_TRUE(aside.ok());
+  std::vector<std::uint64_t> hashes;
+  for (int n = 0; n < 36; ++n) {
+    const auto picture = (*aside)->Next();
+    ASSERT_TRUE(picture.ok() && picture->frame);
+    EXPECT_FALSE(picture->repeated);
+    hashes.push_back(testing::PixelHash(*picture->frame));
+  }
+  EXPECT_GT((*aside)->End().count(), 0);
+  EXPECT_EQ(hashes, Show(movie, 0, movie.packets.size(), 0, 36));
+  EXPECT_EQ(selector->counts().decoded, 36);
+}
+
+// 48 pictures of 1 MiB: most of them do not fit, so that its thread waits when it is stopped.
+TEST(DecodeAside, HoldsSoManyBytesAndEndsWhenNobodyWantsMore) {
+  const Movie movie = MakeMovie({.frames = 48, .b_frames = 0, .width = 7680, .jpeg = true});
+  const auto selector = Fed(movie, 0, movie.packets.size());
+  {
+    auto aside = DecodeAside::Begin(*selector, 0, 48);
+    ASSERT_TRUE(aside.ok());
+    ASSERT_TRUE((*aside)->Next().ok());
+  }
+  constexpr std::int64_t kPictureBytes = 7680 * 96 * 3 / 2;
+  EXPECT_LE(
+      selector->counts().decoded,
+      static_cast<std::int64_t>(kAsideBytes) / kPictureBytes + 4);  // taken, shown, next, one more
+}
+
+TEST(DecodeAside, SaysThatThereIsNoPictureAtAll) {
+  const Movie movie = MakeMovie({.frames = 12});
+  const auto selector = Fed(movie, 0, 0);
+  auto aside = DecodeAside::Begin(*selector, 0, 2);
+  ASSERT_TRUE(aside.ok());
+  for (int n = 0; n < 2; ++n) {
+    const auto picture = (*aside)->Next();
+    ASSERT_TRUE(picture.ok());
+    EXPECT_FALSE(picture->frame);
+  }
 }
 
 }  // namespace

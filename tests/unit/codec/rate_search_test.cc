@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "codec/crf_scale.h"
+#include "codec/unit_rate.h"
 #include "media/bit_spread.h"
 
 namespace gopmill {
@@ -99,6 +100,22 @@ TEST(RateSearchTest, TheClosestPassIsKept) {
   EXPECT_TRUE(search.newest_is_best());
   ASSERT_FALSE(search.Done(0.7e6, 1));
   EXPECT_FALSE(search.newest_is_best());
+}
+
+TEST(UnitRateTest, AfterAPassThatBreaksTheVbvTheEncoderKeepsItItself) {
+  EncoderSpec spec;
+  spec.fps = {25, 1};
+  spec.maxrate = spec.bufsize = 1'000'000;
+  spec.threads = 3;
+  UnitSpec unit;
+  unit.end_frame = 50;
+  unit.budget_bps = 800'000;
+  UnitRate rate(spec, unit, true, std::nullopt);
+  EXPECT_FALSE(rate.next().one_thread);
+  EXPECT_FALSE(rate.Judge(250'000, 0.8).done);
+  EXPECT_TRUE(rate.next().one_thread);
+  EXPECT_NEAR(rate.next().aim.bps, 640'000, 1);
+  EXPECT_TRUE(rate.Judge(200'000, 1).done);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ extern "C" {
 #include <cmath>
 #include <set>
 #include <string>
+#include <thread>
 #include <tuple>
 
 #include "codec/encoder_info.h"
@@ -163,6 +164,46 @@ TEST(VideoEncoder, YieldsTheSameBytesAgain) {
     const auto first = PacketHash(EncodeUnit(spec, 250'000, scene, 40, 30));
     EXPECT_EQ(first, PacketHash(EncodeUnit(spec, 250'000, scene, 40, 30)));
   }
+}
+
+std::uint64_t ParameterSets(const EncoderSpec& spec) {
+  auto encoder = VideoEncoder::Open(spec);
+  return encoder.ok() ? ParameterSetHash((*encoder)->context()) : 0;
+}
+
+// Its threads overtake each other differently each time: the passes run two at a time.
+TEST(VideoEncoder, WithThreadsItYieldsTheSameBytesAgainAndTheSameParameterSets) {
+  const Scene scene{.width = 640, .height = 368, .noise = 20, .cut_every = 13};
+  EncoderSpec spec = SpecFor(VideoCodec::kH264, scene);
+  spec.maxrate = 1'200'000;
+  spec.bufsize = 2'400'000;
+  spec.threads = 3;
+  const auto encode = [&] { return EncodeWithParameters(spec, 900'000, scene, 0, 50); };
+  const EncodedUnit first = encode();
+  EXPECT_EQ(first.packets.size(), 50U);
+  for (int i = 0; i < 4; ++i) {
+    std::uint64_t other = 0;
+    std::thread beside([&] { other = PacketHash(encode().packets); });
+    EXPECT_EQ(PacketHash(encode().packets), PacketHash(first.packets));
+    beside.join();
+    EXPECT_EQ(other, PacketHash(first.packets));
+  }
+  const EncodedUnit alone = EncodeWithParameters(WithOneThread(spec), 900'000, scene, 0, 50);
+  EXPECT_NE(PacketHash(alone.packets), PacketHash(first.packets));
+  EXPECT_EQ(ParameterSets(WithOneThread(spec)), ParameterSets(spec));
+  EXPECT_EQ(DecodeUnit(first, {1, 25}).size(), 50U);
+}
+
+TEST(VideoEncoder, ThreadsAreForLargePicturesWhoseRateIsSteered) {
+  EncoderSpec spec = SpecFor(VideoCodec::kH264, {.width = 1280, .height = 720});
+  EXPECT_GT(ThreadsWorthwhile(spec), 1);
+  EXPECT_EQ(ThreadsWorthwhile(SpecFor(VideoCodec::kH264, {.width = 320, .height = 240})), 1);
+  EXPECT_EQ(ThreadsWorthwhile(SpecFor(VideoCodec::kHevc, {.width = 1280, .height = 720})), 1);
+  spec.quality = Quality::kBest;
+  EXPECT_EQ(ThreadsWorthwhile(spec), 1);
+  spec.quality = Quality::kNormal;
+  spec.rate_mode = RateMode::kCrf;
+  EXPECT_EQ(ThreadsWorthwhile(spec), 1);
 }
 
 TEST(VideoEncoder, ReadingItsParametersFirstChangesNothing) {

@@ -85,6 +85,38 @@ TEST(ThreadExecutorTest, WorkersRunOnTheirPuAndNowhereElse) {
   EXPECT_EQ(reported, 1);
 }
 
+// Its threads start with the mask of the one that makes them.
+TEST(ThreadExecutorTest, AJobWithThreadsMayUseThePusOfAllWorkers) {
+  const Topology topology = DiscoverTopology({}).value();
+  if (topology.pu_count() < 2) GTEST_SKIP() << "one PU";
+  class Spreading final : public Job {
+   public:
+    Spreading(bool spreads, std::atomic<int>& cpus) : spreads_(spreads), cpus_(cpus) {}
+    JobOutcome Run(WorkerContext& /*worker*/) noexcept override {
+      cpu_set_t mask;
+      if (sched_getaffinity(0, sizeof mask, &mask) == 0) cpus_ = CPU_COUNT(&mask);
+      return JobOutcome::kDone;
+    }
+    void OnReport(const JobReport& /*report*/) noexcept override {}
+    [[nodiscard]] bool spreads() const override { return spreads_; }
+
+   private:
+    const bool spreads_;
+    std::atomic<int>& cpus_;
+  };
+  CountingListener listener;
+  ThreadExecutor executor({.pu_os_indices = {topology.pu(0).os_index, topology.pu(1).os_index},
+                           .pin = true,
+                           .make_local = {}});
+  ASSERT_TRUE(executor.Launch(listener).ok());
+  std::atomic<int> spread = 0, pinned = 0;
+  executor.Start(WorkerId{0}, TicketFor(std::make_unique<Spreading>(true, spread), 0));
+  executor.Start(WorkerId{0}, TicketFor(std::make_unique<Spreading>(false, pinned), 1));
+  listener.WaitFor(2);
+  EXPECT_EQ(spread, 2);
+  EXPECT_EQ(pinned, 1);
+}
+
 TEST(ThreadExecutorTest, APinThatFailsIsAWarning) {
   CountingListener listener;
   ThreadExecutor executor({.pu_os_indices = {8000, 100'000}, .pin = true, .make_local = {}});

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codec/decode_aside.h"
+
+extern "C" {
+#include <libavutil/imgutils.h>
+}
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+namespace gopmill {
+namespace {
+
+std::size_t BytesOf(const Result<SourcePicture>& picture) {
+  if (!picture.ok() || !picture->frame) return 0;
+  const AVFrame& frame = *picture->frame;
+  const int bytes = av_image_get_buffer_size(static_cast<AVPixelFormat>(frame.format), frame.width,
+                                             frame.height, 1);
+  return static_cast<std::size_t>(std::max(bytes, 0));
+}
+
+Result<SourcePicture> SelectOne(FrameSelector& selector, std::int64_t n) {
+  GOPMILL_ASSIGN_OR_RETURN(const FrameSelector::Selected selected, selector.Select(n));
+  SourcePicture picture{.frame = nullptr, .repeated = selected.repeated};
+  if (selected.frame != nullptr) picture.frame = av::Ref(*selected.frame);
+  return picture;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DecodeAside>> DecodeAside::Begin(FrameSelector& selector, std::int64_t first,
+                                                        std::int64_t end) {
+  std::unique_ptr<DecodeAside> aside(new DecodeAside);
+  try {
+    aside->thread_ = std::thread([self = aside.get(), &selector, first, end] {
+      pthread_setname_np(pthread_self(), "decode");
+      self->Run(selector, first, end);
+    });
+  } catch (const std::system_error& failure) {
+    return Error{.code = Code::kResourceExhausted,
+                 .message = "No thread could be started.",
+                 .native = failure.code().value()};
+  }
+  return aside;
+}
+
+DecodeAside::~DecodeAside() {
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.NotifyAll();
+  if (thread_.joinable()) thread_.join();
+}
+
+void DecodeAside::Run(FrameSelector& selector, std::int64_t first, std::int64_t end) {
+  for (std::int64_t n = first; n < end; ++n) {
+    const TimePoint begin = SteadyNow();
+    auto picture = SelectOne(selector, n);
+    took_ += SteadyNow() - begin;
+    const bool failed = !picture.ok();
+    if (!Push(std::move(picture)) || failed) return;
+  }
+}
+
+// False = nobody wants more.
+bool DecodeAside::Push(Result<SourcePicture> picture) {
+  const std::size_t bytes = BytesOf(picture);
+  {
+    const MutexLock lock(mutex_);
+    while (!stopping_ && !pictures_.empty() && bytes_ + bytes > kAsideBytes) changed_.Wait(mutex_);
+    if (stopping_) return false;
+    bytes_ += bytes;
+    pictures_.push_back(std::move(picture));
+  }
+  changed_.NotifyAll();
+  return true;
+}
+
+Result<SourcePicture> DecodeAside::Next() {
+  Result<SourcePicture> picture = [this] {
+    const MutexLock lock(mutex_);
+    while (pictures_.empty()) changed_.Wait(mutex_);
+    Result<SourcePicture> next = std::move(pictures_.front());
+    pictures_.pop_front();
+    bytes_ -= BytesOf(next);
+    return next;
+  }();
+  changed_.NotifyAll();
+  return picture;
+}
+
+Duration DecodeAside::End() {
+  if (thread_.joinable()) thread_.join();
+  return took_;
+}
+
+}  // namespace gopmill

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Selects the pictures of a unit on a thread of its own, some ahead of who encodes them. For a unit
+// that somebody waits for; the pictures are those of FrameSelector.
+//
+// Threads: one of its own, which alone uses the selector while this lives. Next belongs to one
+// thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/thread_safety.h"
+#include "codec/frame_selector.h"
+
+namespace gopmill {
+
+// Decoded pictures that wait to be encoded; a larger one waits alone.
+inline constexpr std::size_t kAsideBytes = std::size_t{16} << 20U;
+
+struct SourcePicture {
+  av::Frame frame;        // null: the source gave none at all
+  bool repeated = false;  // the same as for the output frame before
+};
+
+class DecodeAside {
+ public:
+  // Output frames first .. end - 1. The selector is borrowed. kResourceExhausted without a thread.
+  static Result<std::unique_ptr<DecodeAside>> Begin(FrameSelector& selector, std::int64_t first,
+                                                    std::int64_t end);
+  ~DecodeAside();  // waits until the thread has left the selector
+  DecodeAside(const DecodeAside&) = delete;
+  DecodeAside& operator=(const DecodeAside&) = delete;
+
+  // The picture of the next output frame, of which there is one; waits for it.
+  Result<SourcePicture> Next();
+  // Waits until all have been selected; the time that took on its thread. Call after the last Next.
+  Duration End();
+
+ private:
+  DecodeAside() = default;
+  void Run(FrameSelector& selector, std::int64_t first, std::int64_t end);
+  bool Push(Result<SourcePicture> picture);
+
+  Mutex mutex_;  // guards what follows
+  CondVar changed_;
+  std::deque<Result<SourcePicture>> pictures_ GOPMILL_GUARDED_BY(mutex_);
+  std::size_t bytes_ GOPMILL_GUARDED_BY(mutex_) = 0;
+  bool stopping_ GOPMILL_GUARDED_BY(mutex_) = false;
+
+  Duration took_{};  // written by the thread, read after it has ended
+  std::thread thread_;
+};
+
+}  // namespace gopmill
