@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <vector>
 
 #include "base/log.h"
 #include "config/ratio_file.h"
@@ -36,6 +37,7 @@ void WarnOfSharedPus(int workers) {
 
 Result<SchedulerOptions> PrepareJob(const JobArgs& args) {
   GOPMILL_RETURN_IF_ERROR(InitLogging(args.log_level, LogFormat::kText));
+  GOPMILL_RETURN_IF_ERROR(CheckReportFile("json", args.json));
   GOPMILL_RETURN_IF_ERROR(CheckPolicy(args.scheduler));
   WarnOfSharedPus(args.workers);
   SchedulerOptions options;
@@ -47,11 +49,16 @@ Result<SchedulerOptions> PrepareJob(const JobArgs& args) {
 }
 
 Result<std::unique_ptr<SignalWatcher>> StopOnSignals(const std::stop_source& stop) {
-  return SignalWatcher::Start({SIGINT, SIGTERM, SIGHUP},
-                              [stop, patience = Impatience()](int /*signal*/) mutable {
-                                if (patience.OnRequest(SteadyNow())) _exit(kInterrupted);
-                                stop.request_stop();
-                              });
+  std::vector<int> signals{SIGINT, SIGTERM};
+  struct sigaction hangup {};
+  // nohup is meant to be left alone.
+  if (sigaction(SIGHUP, nullptr, &hangup) != 0 || hangup.sa_handler != SIG_IGN) {
+    signals.push_back(SIGHUP);
+  }
+  return SignalWatcher::Start(signals, [stop, patience = Impatience()](int /*signal*/) mutable {
+    if (patience.OnRequest(SteadyNow())) _exit(kInterrupted);
+    stop.request_stop();
+  });
 }
 
 ProgressStyle StyleFor(bool quiet) {
@@ -63,7 +70,7 @@ int Fail(std::string_view command, const JobArgs& args, const Error& error) {
   // Errors of the media do not say which file they are about.
   const bool of_media = error.code == Code::kCorrupt || error.code == Code::kUnsupported;
   PrintError(command, of_media && error.parameter.empty() ? args.input : "", error);
-  if (!args.json.empty()) {
+  if (!args.json.empty() && error.parameter != "json") {
     const Status written = WriteReport(args.json, FailureJson(error));
     if (!written.ok()) PrintError(command, "", written.error());
   }

@@ -39,6 +39,7 @@ int main(int argc, char** argv) {
   using namespace gopmill::cli;
   // A reader that went away is an error of write(), not the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of write
   try {
     const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
     return std::visit(Run{}, ParseCommandLine(args));

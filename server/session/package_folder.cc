@@ -2,15 +2,16 @@
 #include "server/session/package_folder.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <utility>
 
-#include "base/unique_fd.h"
 #include "server/session/file_error.h"
 
 namespace gopmill {
@@ -18,68 +19,156 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string WithoutSlashes(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
+constexpr const char* kAccepted = "a new or empty folder";
+
+// A name that is missing is that of the output, not of the source.
+Error OutputError(const std::string& doing, int code) {
+  Error error = FileError(doing, code);
+  if (error.code == Code::kNotFound) error.code = Code::kIo;
+  return error;
+}
+
+Error Taken(const std::string& message) { return InvalidArgument("output", message, kAccepted); }
+
+UniqueFd OpenFolderAt(int at, const char* name, int flags = 0) {
+  return UniqueFd(openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags));
+}
+
+bool Same(int fd, int at, const char* name) {
+  struct stat open {
+  }, named{};
+  return fstat(fd, &open) == 0 && fstatat(at, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+         open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
 }  // namespace
 
-PackageFolder::PackageFolder(std::string path)
-    : path_(WithoutSlashes(std::move(path))),
-      temporary_(path_ + ".gopmill-" + std::to_string(getpid()) + ".tmp") {}
+PackageFolder::PackageFolder(std::string path) : path_(std::move(path)) {}
 
 PackageFolder::~PackageFolder() {
+  if (published_ || !folder_.valid()) return;
   std::error_code ignored;
-  if (created_ && !published_) fs::remove_all(temporary_, ignored);
+  for (const std::string& name : moved_) fs::remove_all(fs::path(path_) / name, ignored);
+  if (incomplete_.valid()) fs::remove_all(fs::path(path_) / kIncompleteFolder, ignored);
+  if (made_) rmdir(path_.c_str());
+}
+
+Status PackageFolder::OpenFolder() {
+  made_ = mkdir(path_.c_str(), 0777) == 0;
+  if (!made_ && errno == ENOENT) {
+    return InvalidArgument("output",
+                           "There is no folder '" + fs::path(path_).parent_path().string() + "'.",
+                           "a name in an existing folder");
+  }
+  if (!made_ && errno != EEXIST) return OutputError("'" + path_ + "' cannot be made", errno);
+  folder_ = OpenFolderAt(AT_FDCWD, path_.c_str());
+  if (folder_.valid()) {
+    std::error_code code;
+    const fs::path real = fs::canonical(path_, code);
+    if (!code) path_ = real.string();
+    return OkStatus();
+  }
+  if (errno == ENOENT) return Taken("'" + path_ + "' is a link to nothing.");
+  if (errno == ENOTDIR) return Taken("'" + path_ + "' exists already, and is no folder.");
+  return OutputError("The folder '" + path_ + "' cannot be read", errno);
+}
+
+Status PackageFolder::CheckEmpty() const {
+  std::error_code code;
+  for (fs::directory_iterator at(path_, code), end; !code && at != end; at.increment(code)) {
+    const std::string name = at->path().filename().string();
+    if (name == kIncompleteFolder) continue;
+    return Taken("'" + path_ + "' exists already, and holds '" + name + "'.");
+  }
+  return code ? Status(OutputError("The folder '" + path_ + "' cannot be read", code.value()))
+              : OkStatus();
+}
+
+// A hidden folder without a lock was left by a process that is gone.
+Status PackageFolder::Claim() {
+  const int at = folder_.get();
+  const auto busy = [&] { return Taken("Another gopmill writes into '" + path_ + "'."); };
+  for (const bool again : {false, true}) {
+    const bool made = mkdirat(at, kIncompleteFolder, 0777) == 0;
+    if (!made && errno != EEXIST) {
+      return OutputError("Nothing can be written into '" + path_ + "'", errno);
+    }
+    UniqueFd hidden = OpenFolderAt(at, kIncompleteFolder, O_NOFOLLOW);
+    if (!hidden.valid() || flock(hidden.get(), LOCK_EX | LOCK_NB) != 0 ||
+        !Same(hidden.get(), at, kIncompleteFolder)) {
+      return busy();
+    }
+    std::error_code code;
+    const fs::path path = fs::path(path_) / kIncompleteFolder;
+    if (made || again || fs::is_empty(path, code)) {
+      incomplete_ = std::move(hidden);
+      return OkStatus();
+    }
+    fs::remove_all(path, code);
+    if (code) return OutputError("'" + path.string() + "' cannot be removed", code.value());
+  }
+  return busy();
 }
 
 Status PackageFolder::Create() {
+  while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
   if (path_.empty() || path_ == "-") {
-    return InvalidArgument("output", "A package is a folder of files.", "a new or empty folder");
+    return InvalidArgument("output", "A package is a folder of files.", kAccepted);
   }
-  std::error_code code;
-  const fs::file_status status = fs::status(path_, code);
-  if (fs::exists(status) && !(fs::is_directory(status) && fs::is_empty(path_, code))) {
-    return InvalidArgument("output", "'" + path_ + "' exists already.", "a new or empty folder");
-  }
-  const fs::path parent = fs::path(path_).parent_path();
-  if (!parent.empty() && !fs::is_directory(parent, code)) {
-    return InvalidArgument("output", "There is no folder '" + parent.string() + "'.",
-                           "a name in an existing folder");
-  }
-  if (mkdir(temporary_.c_str(), 0755) != 0) {
-    return FileError("The folder '" + path_ + "' cannot be made", errno);
-  }
-  created_ = true;
-  return OkStatus();
+  GOPMILL_RETURN_IF_ERROR(OpenFolder());
+  GOPMILL_RETURN_IF_ERROR(CheckEmpty());
+  return Claim();
 }
 
 Status PackageFolder::Write(const std::string& name, std::string_view bytes) {
-  const std::string path = temporary_ + "/" + name;
-  if (name.find('/') != std::string::npos) {
-    std::error_code code;
-    fs::create_directories(fs::path(path).parent_path(), code);
-    if (code) return FileError("A folder of '" + path_ + "' cannot be made", code.value());
+  const int at = incomplete_.get();
+  for (auto slash = name.find('/'); slash != std::string::npos; slash = name.find('/', slash + 1)) {
+    if (mkdirat(at, name.substr(0, slash).c_str(), 0777) != 0 && errno != EEXIST) {
+      return OutputError("A folder in '" + path_ + "' cannot be made", errno);
+    }
   }
-  const UniqueFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
-  if (!fd.valid()) return FileError("'" + path_ + "/" + name + "' cannot be made", errno);
+  const auto failed = [&](const char* what, int code) {
+    return OutputError("'" + path_ + "/" + name + "' cannot be " + what, code);
+  };
+  UniqueFd fd(openat(at, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  if (!fd.valid()) return failed("made", errno);
   for (std::string_view left = bytes; !left.empty();) {
     const ssize_t put = write(fd.get(), left.data(), left.size());
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return FileError("'" + path_ + "/" + name + "' cannot be written", errno);
+    if (put < 0) return failed("written", errno);
     left.remove_prefix(static_cast<std::size_t>(put));
   }
+  // Network file systems tell of a full disk now.
+  if (close(fd.Release()) != 0) return failed("written", errno);
   ++files_;
   bytes_ += static_cast<std::int64_t>(bytes.size());
   return OkStatus();
 }
 
-// Renaming replaces an empty folder, and nothing else.
-Status PackageFolder::Publish() {
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    return FileError("The folder '" + path_ + "' cannot be named", errno);
+Status PackageFolder::MoveUp(const std::string& name) {
+  if (renameat(incomplete_.get(), name.c_str(), folder_.get(), name.c_str()) != 0) {
+    return OutputError("'" + path_ + "/" + name + "' cannot be named", errno);
   }
+  moved_.push_back(name);
+  return OkStatus();
+}
+
+Status PackageFolder::Publish(const std::vector<std::string>& last) {
+  if (syncfs(incomplete_.get()) != 0) {
+    return OutputError("'" + path_ + "' cannot be written to the disk", errno);
+  }
+  std::vector<std::string> names;
+  std::error_code code;
+  const fs::path hidden = fs::path(path_) / kIncompleteFolder;
+  for (fs::directory_iterator at(hidden, code), end; !code && at != end; at.increment(code)) {
+    const std::string name = at->path().filename().string();
+    if (std::ranges::find(last, name) == last.end()) names.push_back(name);
+  }
+  if (code) return OutputError("'" + hidden.string() + "' cannot be read", code.value());
+  for (const std::string& name : names) GOPMILL_RETURN_IF_ERROR(MoveUp(name));
+  for (const std::string& name : last) GOPMILL_RETURN_IF_ERROR(MoveUp(name));
+  unlinkat(folder_.get(), kIncompleteFolder, AT_REMOVEDIR);
+  fsync(folder_.get());
   published_ = true;
   return OkStatus();
 }

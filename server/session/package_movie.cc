@@ -57,8 +57,10 @@ std::vector<PartName> TextsOf(const SegmentedMovie& movie) {
 }
 
 Status WriteTexts(const std::vector<Presentation>& presentations,
-                  const std::vector<SoundOf>& sounds, PackageFolder& folder) {
+                  const std::vector<SoundOf>& sounds, const std::stop_token& stop,
+                  PackageFolder& folder) {
   const auto write = [&](const Presentation& presentation, const PartName& name) -> Status {
+    if (stop.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
     GOPMILL_ASSIGN_OR_RETURN(const MediaPart part, TextPart(*presentation.movie, name, sounds));
     return folder.Write(presentation.folder + TextOf(name), *part.bytes);
   };
@@ -221,8 +223,13 @@ Result<PackageReport> PackageMovie(const PackageJob& job, const std::stop_token&
     }));
     sizes = packager.sizes();
   }
-  GOPMILL_RETURN_IF_ERROR(WriteTexts(presentations, SoundsOf(presentations), folder));
-  GOPMILL_RETURN_IF_ERROR(folder.Publish());
+  GOPMILL_RETURN_IF_ERROR(WriteTexts(presentations, SoundsOf(presentations), stop, folder));
+  // What names the others appears when they are there.
+  std::vector<std::string> last{TextOf({.kind = PartKind::kMaster})};
+  if (request.target.container.value_or(Container::kMp4) == Container::kMp4) {
+    last.push_back(TextOf({.kind = PartKind::kManifest}));
+  }
+  GOPMILL_RETURN_IF_ERROR(folder.Publish(last));
   return PackagedReport(presentations, sizes, folder, *engine, elapsed());
 }
 

@@ -163,9 +163,40 @@ def mistakes_are_told_and_leave_nothing(folder):
               f"{source} {out} {options}: {result.returncode} {result.stderr}")
     check({path.name for path in folder.iterdir()} == before, "something is left")
     check((taken / "mine.txt").read_text() == "mine", "what was there is kept")
+    result = package(movie, folder / "out", one, "--json", str(folder / "none/x.json"))
+    check(result.returncode == 2 and "cannot be written" in result.stderr, f"json: {result.returncode} {result.stderr}")
+    check({path.name for path in folder.iterdir()} == before, "found before the work")
+
+
+def any_empty_folder_is_filled(folder):
+    """Also the working directory, one behind a link, one with a mode of its own, and one that a killed process left."""
+    movie = folder / "movie.mkv"
+    one = {"width": "64", "bitrate": "40k", "duration": "2"}
     empty = folder / "empty"
     empty.mkdir()
-    check(package(movie, f"{empty}/", one).returncode == 0 and (empty / "master.m3u8").is_file(), "an empty folder is filled")
+    empty.chmod(0o2775)
+    result = package(movie, f"{empty}/", one)
+    check(result.returncode == 0 and (empty / "master.m3u8").is_file(), f"an empty folder is filled: {result.stderr}")
+    check(empty.stat().st_mode & 0o7777 == 0o2775, "it keeps its mode")
+    check(not (empty / ".gopmill-incomplete").exists(), "nothing hidden is left")
+    here = folder / "here"
+    here.mkdir()
+    result = package(movie, ".", one, cwd=here)
+    check(result.returncode == 0 and (here / "manifest.mpd").is_file(), f"the working directory: {result.stderr}")
+    behind = folder / "behind"
+    behind.mkdir()
+    (folder / "link").symlink_to(behind)
+    result = package(movie, folder / "link", one)
+    check(result.returncode == 0 and (behind / "master.m3u8").is_file(), f"a link: {result.stderr}")
+    (folder / "dangling").symlink_to(folder / "nowhere")
+    result = package(movie, folder / "dangling", one)
+    check(result.returncode == 2 and "link to nothing" in result.stderr, f"dangling: {result.returncode} {result.stderr}")
+    left = folder / "left"
+    with subprocess.Popen([PROGRAM, "package", "movies/files/modern-720p.mp4", str(left), "--quiet"]) as process:
+        wait_until(lambda: any(left.glob(".gopmill-incomplete/*")), 60, "it writes")
+        process.kill()
+    result = package(movie, left, one)
+    check(result.returncode == 0 and len(list(left.glob("v0-*"))) == 2, f"after a kill: {result.stderr}")
 
 
 def interrupted_and_full(folder):
@@ -180,8 +211,10 @@ def interrupted_and_full(folder):
     check({path.name for path in folder.iterdir()} == before, "a full disk leaves nothing")
     with subprocess.Popen([PROGRAM, "package", "movies/files/modern-720p.mp4", str(folder / "gone"), "--quiet"],
                           stderr=subprocess.PIPE, text=True) as process:
-        temporary = folder / f"gone.gopmill-{process.pid}.tmp"
+        temporary = folder / "gone/.gopmill-incomplete"
         wait_until(lambda: temporary.is_dir() and any(temporary.iterdir()), 60, "it writes")
+        result = package(folder / "movie.mkv", folder / "gone", {"width": "64", "bitrate": "40k"})
+        check(result.returncode == 2 and "Another gopmill" in result.stderr, f"two: {result.stderr}")
         process.send_signal(signal.SIGINT)
         text = process.communicate(timeout=60)[1]
         check(process.returncode == 130 and "no folder is left" in text, f"interrupted: {process.returncode} {text}")
@@ -195,7 +228,7 @@ def main():
         with Server("movies/files", "--segment-cache-bytes", "0") as server:
             run_all([every_file_is_what_the_server_answers], server, folder)
         return run_all([rules_and_clients, same_bytes_and_transport_streams, mistakes_are_told_and_leave_nothing,
-                        interrupted_and_full], folder)
+                        any_empty_folder_is_filled, interrupted_and_full], folder)
 
 
 if __name__ == "__main__":
