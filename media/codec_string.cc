@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/codec_string.h"
 
+extern "C" {
+#include <libavcodec/codec_par.h>
+}
+
 #include <fmt/format.h>
 
 #include <array>
@@ -131,6 +135,22 @@ Result<std::string> CodecString(std::string_view init_segment) {
     if (config) return std::string(entry.name) + entry.read(*config);
   }
   return InternalError("An init segment has an unknown sample entry.");
+}
+
+DynamicRange DynamicRangeOf(const AVCodecParameters& parameters) {
+  const bool pq = parameters.color_trc == AVCOL_TRC_SMPTE2084;
+  if (!pq && parameters.color_trc != AVCOL_TRC_ARIB_STD_B67) return {};
+  DynamicRange range{.hls = pq ? "PQ" : "HLG", .dash = {}};
+  const auto add = [&](std::string_view what, int value) {
+    range.dash += fmt::format(
+        "      <SupplementalProperty schemeIdUri=\"urn:mpeg:mpegB:cicp:{}\" "
+        "value=\"{}\"/>\n",
+        what, value);
+  };
+  add("ColourPrimaries", parameters.color_primaries);
+  add("TransferCharacteristics", parameters.color_trc);
+  add("MatrixCoefficients", parameters.color_space);
+  return range;
 }
 
 }  // namespace gopmill

@@ -12,11 +12,20 @@
 
 #include "base/status.h"
 
+struct AVCodecParameters;
+
 namespace gopmill {
 
 // "avc1.64001F", "hvc1.1.6.L93.90", "av01.0.04M.08", "vp09.00.31.08", "mp4a.40.2", "Opus".
 // kInternal when the segment has none of these sample entries.
 Result<std::string> CodecString(std::string_view init_segment);
+
+// How pictures of a high dynamic range are to be shown; all empty for others.
+struct DynamicRange {
+  std::string hls;   // of VIDEO-RANGE (RFC 8216bis section 4.4.6.2): "PQ", "HLG"
+  std::string dash;  // properties of an AdaptationSet (ISO/IEC 23001-8 codes), each with a newline
+};
+DynamicRange DynamicRangeOf(const AVCodecParameters& parameters);
 
 // Ticks per second of the track that the segment describes.
 Result<int> TrackTimescale(std::string_view init_segment);

@@ -184,7 +184,15 @@ std::vector<AudioInfo> AudioTracks(const AVFormatContext& format) {
   return tracks;
 }
 
-// By its number; 0 = what FFmpeg takes for the best.
+std::size_t SoundStreams(const AVFormatContext& format) {
+  std::size_t count = 0;
+  for (unsigned i = 0; i < format.nb_streams; ++i) {
+    if (format.streams[i]->codecpar->codec_type == AVMEDIA_TYPE_AUDIO) ++count;
+  }
+  return count;
+}
+
+// By its number; 0 = what FFmpeg takes for the best, or the first where that is left out.
 Result<std::optional<AudioInfo>> ChooseAudio(AVFormatContext& format,
                                              const std::vector<AudioInfo>& tracks, int video,
                                              int number) {
@@ -194,9 +202,10 @@ Result<std::optional<AudioInfo>> ChooseAudio(AVFormatContext& format,
                            count == 0 ? "nothing: it has none" : "1 to " + std::to_string(count));
   }
   if (number > 0) return std::optional(tracks[static_cast<std::size_t>(number - 1)]);
+  if (tracks.empty()) return std::optional<AudioInfo>();
   const int best = BestTrack(format, AVMEDIA_TYPE_AUDIO, video);
   const auto found = std::ranges::find(tracks, best, &AudioInfo::stream_index);
-  return found == tracks.end() ? std::optional<AudioInfo>() : std::optional(*found);
+  return std::optional(found == tracks.end() ? tracks.front() : *found);
 }
 
 }  // namespace
@@ -224,6 +233,7 @@ Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format, int 
   info->bitrate = format.bit_rate;
   info->video = DescribeVideo(format, video_stream);
   info->audio_tracks = AudioTracks(format);
+  info->unusable_audio = SoundStreams(format) - info->audio_tracks.size();
   GOPMILL_ASSIGN_OR_RETURN(info->audio,
                            ChooseAudio(format, info->audio_tracks, video, audio_track));
   for (unsigned i = 0; i < format.nb_streams; ++i) {

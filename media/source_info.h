@@ -59,6 +59,7 @@ struct SourceInfo {
   VideoInfo video;
   std::optional<AudioInfo> audio;        // the track that is read
   std::vector<AudioInfo> audio_tracks;   // all that could be, in the order of the source
+  std::size_t unusable_audio = 0;        // sound tracks beside these, of codecs that are not taken
   std::vector<SubtitleTrack> subtitles;  // tracks of text, without their cues
 };
 

@@ -77,6 +77,16 @@ int Fail(std::string_view command, const JobArgs& args, const Error& error) {
   return ExitCodeOf(error);
 }
 
+void WarnOfDamage(bool truncated, std::int64_t concealed, std::int64_t damaged) {
+  if (truncated) WriteStderr("warning: the source ends early or is damaged at its end\n");
+  if (concealed > 0) {
+    WriteStderr(fmt::format("warning: {} damaged frames were made up\n", concealed));
+  }
+  if (damaged > 0) {
+    WriteStderr(fmt::format("warning: {} packets of pictures could not be decoded\n", damaged));
+  }
+}
+
 void PrintAdjustments(const std::vector<Adjustment>& adjustments) {
   for (const Adjustment& each : adjustments) {
     WriteStderr(fmt::format("note: {} is {} instead of {} ({})\n", each.parameter, each.given,

@@ -31,6 +31,9 @@ ProgressStyle StyleFor(bool quiet);
 // Prints the error, writes it as the report if one was asked for, and returns the exit code.
 int Fail(std::string_view command, const JobArgs& args, const Error& error);
 
+// What of the source could not be shown, a line for each kind.
+void WarnOfDamage(bool truncated, std::int64_t concealed, std::int64_t damaged);
+
 // "note: height is 360 instead of 480 (reason)", one line each.
 void PrintAdjustments(const std::vector<Adjustment>& adjustments);
 

@@ -12,10 +12,16 @@
 namespace gopmill::cli {
 namespace {
 
+void Warn(const PackageReport& report) {
+  WarnOfDamage(report.truncated, report.concealed, report.damaged);
+  if (report.sounds_left_out == 0) return;
+  const bool one = report.sounds_left_out == 1;
+  WriteStderr(fmt::format("warning: {} sound track{} left out\n", report.sounds_left_out,
+                          one ? " is" : "s are"));
+}
+
 int Finish(const PackageArgs& args, const PackageReport& report) {
-  if (!args.quiet && report.sounds_left_out > 0) {
-    WriteStderr(fmt::format("warning: {} sound tracks are left out\n", report.sounds_left_out));
-  }
+  if (!args.quiet) Warn(report);
   if (!args.quiet) {
     WriteStderr(fmt::format("{}: {} in {} renditions, {} files, {}, in {:.1f} s ({:.2f}x)\n",
                             args.output, ClockText(report.out_seconds), report.renditions,
@@ -47,7 +53,7 @@ int RunPackage(const PackageArgs& args) {
   if (report.ok()) return Finish(args, *report);
   if (!stop.stop_requested()) return Fail("package", args, report.error());
   return Fail("package", args,
-              {.code = Code::kCancelled, .message = "Interrupted; no folder is left."});
+              {.code = Code::kCancelled, .message = "Interrupted; nothing is left."});
 }
 
 }  // namespace gopmill::cli

@@ -40,10 +40,7 @@ std::string Summary(const TranscodeArgs& args, const TranscodeReport& report) {
 // What the user should know about the result although it is there.
 void PrintNotes(const TranscodeReport& report) {
   PrintAdjustments(report.adjustments);
-  if (report.truncated) WriteStderr("warning: the source ends early or is damaged at its end\n");
-  if (report.concealed > 0) {
-    WriteStderr(fmt::format("warning: {} damaged frames were made up\n", report.concealed));
-  }
+  WarnOfDamage(report.truncated, report.concealed, report.damaged);
 }
 
 int Finish(const TranscodeArgs& args, const TranscodeReport& report) {

@@ -96,19 +96,20 @@ bool HasMovieExtension(const std::string& name) {
   return std::ranges::find(kMovieExtensions, ExtensionOf(name)) != kMovieExtensions.end();
 }
 
-Result<Library> Library::Open(const std::string& folder) {
+Result<Library> Library::Open(const std::string& folder, bool hidden) {
   UniqueFd root(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!root.valid()) {
     return InvalidArgument("library", "'" + folder + "' is not a folder that can be read.",
                            "an existing folder with movies");
   }
-  return Library(folder, std::move(root));
+  return Library(folder, std::move(root), hidden);
 }
 
 Result<UniqueFd> Library::OpenEntry(const std::string& path) const {
   if (path.empty() || path.find('\0') != std::string::npos) return NoSuchMovie();
   // What is hidden is not listed, and not meant for others.
-  if (path.front() == '.' || path.find("/.") != std::string::npos) return NoSuchMovie();
+  const bool hidden = path.front() == '.' || path.find("/.") != std::string::npos;
+  if (hidden && !hidden_) return NoSuchMovie();
   // O_NONBLOCK: a named pipe in the library must not hang the opener.
   UniqueFd fd(OpenBeneath(root_.get(), path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) return NoSuchMovie();

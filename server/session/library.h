@@ -25,8 +25,9 @@ inline constexpr std::size_t kMaxSubtitleFiles = 32;  // of one movie
 
 class Library {
  public:
-  // kNotFound or kInvalidArgument when `folder` is not a readable folder.
-  static Result<Library> Open(const std::string& folder);
+  // kNotFound or kInvalidArgument when `folder` is not a readable folder. `hidden`: names with a
+  // dot in front can be opened, since whoever asks may read them anyway.
+  static Result<Library> Open(const std::string& folder, bool hidden = false);
 
   // Opens one entry for reading. kNotFound when there is none (or it is not a plain file, or lies
   // outside); never tells a path of the server.
@@ -52,11 +53,13 @@ class Library {
   [[nodiscard]] std::optional<Entry> Find(const std::string& path) const;
 
  private:
-  Library(std::string folder, UniqueFd root) : folder_(std::move(folder)), root_(std::move(root)) {}
+  Library(std::string folder, UniqueFd root, bool hidden)
+      : folder_(std::move(folder)), root_(std::move(root)), hidden_(hidden) {}
   [[nodiscard]] UniqueFd OpenFolderOf(const std::string& path) const;
 
   std::string folder_;
   UniqueFd root_;
+  bool hidden_;
 };
 
 // Whether a file name looks like a movie.

@@ -115,12 +115,12 @@ std::string LiveMasterPlaylist(const LiveView& view) {
     const CodedTrack& coded = video.coded();
     text += fmt::format(
         "#EXT-X-STREAM-INF:BANDWIDTH={},AVERAGE-BANDWIDTH={},CODECS=\"{}{}\",RESOLUTION={}x{},"
-        "FRAME-RATE={:.3f}{}\n{}.m3u8{}\n",
+        "FRAME-RATE={:.3f}{}{}\n{}.m3u8{}\n",
         video.peak_bps() + (sound != nullptr ? sound->peak_bps() : 0),
         video.track().average_bps + (sound != nullptr ? sound->track().average_bps : 0),
         video.track().codecs, sound != nullptr ? "," + sound->track().codecs : "", coded.width,
-        coded.height, coded.frame_rate.ToDouble(), sound != nullptr ? ",AUDIO=\"sound\"" : "",
-        TrackName(view, i), view.terms.query);
+        coded.height, coded.frame_rate.ToDouble(), RangeAttribute(video.track()),
+        sound != nullptr ? ",AUDIO=\"sound\"" : "", TrackName(view, i), view.terms.query);
   }
   return text;
 }

@@ -12,6 +12,14 @@
 #include "media/subtitle_file.h"
 
 namespace gopmill {
+namespace {
+
+Error Replaced() {
+  return Error{.code = Code::kNotFound,
+               .message = "The movie has been replaced; ask for its playlist again."};
+}
+
+}  // namespace
 
 Result<std::shared_ptr<const SourceIndex>> ShelvedFile::Index(
     UniqueFd fd, const std::function<Result<std::vector<SubtitleTrack>>()>& read_beside,
@@ -176,8 +184,9 @@ Result<Shelved> MovieShelf::Get(const std::string& path, const SegmentRequest& r
 }
 
 // Each of those is a plan of its own, since its index tells the times of its packets.
-std::vector<Shelved> MovieShelf::Sounds(const Shelved& shelved, SegmentRequest request,
-                                        const RequestParams& params, const std::stop_token& stop) {
+Result<std::vector<Shelved>> MovieShelf::Sounds(const Shelved& shelved, SegmentRequest request,
+                                                const RequestParams& params,
+                                                const std::stop_token& stop) {
   std::vector<Shelved> sounds;
   std::size_t others = 0;
   for (const AudioChoice& choice : shelved.movie->audio_choices) {
@@ -188,7 +197,13 @@ std::vector<Shelved> MovieShelf::Sounds(const Shelved& shelved, SegmentRequest r
     RequestParams with_number = params;
     with_number.emplace_back("audio", std::to_string(choice.number));
     auto other = Get(shelved.path, request, with_number, stop);
-    if (other.ok()) sounds.back() = std::move(other).value();
+    if (!other.ok()) {
+      const Code code = other.error().code;
+      if (code == Code::kUnsupported || code == Code::kCorrupt) continue;
+      return other.error();
+    }
+    if (other->file->identity().movie != shelved.file->identity().movie) return Replaced();
+    sounds.back() = std::move(other).value();
   }
   return sounds;
 }
@@ -197,10 +212,7 @@ Result<std::unique_ptr<SegmentReader>> MovieShelf::Reader(const Shelved& movie,
                                                           const std::stop_token& stop) {
   if (auto reader = movie.file->TakeReader()) return reader;
   GOPMILL_ASSIGN_OR_RETURN(Opened opened, Open(movie.path));
-  if (opened.identity.movie != movie.file->identity().movie) {
-    return Error{.code = Code::kNotFound,
-                 .message = "The movie has been replaced; ask for its playlist again."};
-  }
+  if (opened.identity.movie != movie.file->identity().movie) return Replaced();
   return SegmentReader::Open(std::move(opened.fd), movie.movie->index, stop);
 }
 

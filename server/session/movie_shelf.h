@@ -72,9 +72,9 @@ class MovieShelf {
   Result<Shelved> Get(const std::string& path, const SegmentRequest& request,
                       const RequestParams& params, const std::stop_token& stop);
   // The presentations that have each of the movie's audio_choices as their sound: itself, the first
-  // kMaxOtherSounds of the others, and nothing for the rest.
-  std::vector<Shelved> Sounds(const Shelved& shelved, SegmentRequest request,
-                              const RequestParams& params, const std::stop_token& stop);
+  // kMaxOtherSounds of the others, and nothing for the rest or those that cannot be played.
+  Result<std::vector<Shelved>> Sounds(const Shelved& shelved, SegmentRequest request,
+                                      const RequestParams& params, const std::stop_token& stop);
   // A reader of the file, kept or new. kNotFound when the library has another file there now.
   Result<std::unique_ptr<SegmentReader>> Reader(const Shelved& movie, const std::stop_token& stop);
 

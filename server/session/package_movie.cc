@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/session/package_movie.h"
 
+#include <fcntl.h>
+
+#include <cerrno>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
 #include "base/dump_json.h"
+#include "base/unique_fd.h"
 #include "server/session/engine.h"
+#include "server/session/file_error.h"
 #include "server/session/packager.h"
 #include "server/session/plan_json.h"
 #include "server/session/segment_part.h"
@@ -111,8 +117,35 @@ std::vector<SoundOf> SoundsOf(const std::vector<Presentation>& presentations) {
   return sounds;
 }
 
+void Measure(const TrackSizes& sizes, SegmentTrack& track) {
+  if (sizes.empty()) return;
+  track.peak_bps = sizes.peak_bps();
+  track.average_bps = sizes.average_bps();
+}
+
+// Playlists then state what was made, as RFC 8216 section 4.3.4.2 demands of those whose segments
+// are all there.
+void Measure(const PackageSizes& sizes, std::vector<Presentation>& presentations) {
+  std::vector<std::shared_ptr<SegmentedMovie>> movies;
+  for (std::size_t i = 0; i < presentations.size(); ++i) {
+    movies.push_back(std::make_shared<SegmentedMovie>(*presentations[i].movie));
+    if (movies[i]->audio) Measure(sizes.audio[i], *movies[i]->audio);
+  }
+  SegmentedMovie& main = *movies.front();
+  for (std::size_t r = 0; r < main.video.size(); ++r) Measure(sizes.video[r], main.video[r]);
+  if (main.iframes) Measure(sizes.iframes, *main.iframes);
+  Measure(sizes.thumbnails, main.thumbnails);
+  std::size_t next = 1;
+  for (AudioChoice& choice : main.audio_choices) {
+    const AudioRendition& audio = choice.chosen ? *main.audio : *movies[next++]->audio;
+    choice.peak_bps = audio.peak_bps;
+    choice.average_bps = audio.average_bps;
+  }
+  for (std::size_t i = 0; i < movies.size(); ++i) presentations[i].movie = movies[i];
+}
+
 nlohmann::ordered_json RenditionsJson(const SegmentedMovie& movie,
-                                      const std::vector<TrackSizes>& sizes, double seconds) {
+                                      const std::vector<TrackSizes>& sizes) {
   auto list = nlohmann::ordered_json::array();
   for (std::size_t r = 0; r < movie.video.size(); ++r) {
     const Target& target = movie.video[r].plan->target;
@@ -120,48 +153,60 @@ nlohmann::ordered_json RenditionsJson(const SegmentedMovie& movie,
                     {"width", target.width},
                     {"height", target.height},
                     {"bitrate", target.bitrate},
-                    {"bytes", sizes[r].bytes},
-                    {"mean_bps", 8.0 * static_cast<double>(sizes[r].bytes) / seconds},
-                    {"peak_bps", sizes[r].peak_bps},
-                    {"declared_bps", movie.video[r].peak_bps}});
+                    {"bytes", sizes[r].bytes()},
+                    {"mean_bps", movie.video[r].average_bps},
+                    {"peak_bps", movie.video[r].peak_bps}});
   }
   return list;
 }
 
+// Of those that were wanted.
+std::size_t SoundsLeftOut(const SegmentRequest& request, const SegmentedMovie& movie) {
+  if (request.target.audio_track || request.target.acodec == AudioCodec::kNone) return 0;
+  const SourceInfo& source = *movie.index->source;
+  return source.audio_tracks.size() + source.unusable_audio - movie.audio_choices.size();
+}
+
 PackageReport PackagedReport(const std::vector<Presentation>& presentations,
-                             const std::vector<TrackSizes>& sizes, const PackageFolder& folder,
-                             const Engine& engine, double elapsed) {
+                             const SegmentRequest& request, const Packager& packager,
+                             const PackageFolder& folder, const Engine& engine, double elapsed) {
   const SegmentedMovie& movie = *presentations.front().movie;
   PackageReport report{.json = "",
                        .frames = movie.segments.frames(),
                        .files = folder.files(),
                        .bytes = folder.bytes(),
+                       .concealed = packager.concealed(),
+                       .damaged = packager.damaged(),
+                       .truncated = movie.index->truncated,
                        .renditions = movie.video.size(),
+                       .sounds_left_out = SoundsLeftOut(request, movie),
                        .elapsed_seconds = elapsed};
   report.out_seconds = static_cast<double>(report.frames) / movie.segments.fps.ToDouble();
-  report.sounds_left_out =
-      presentations.front().shelved.movie->audio_choices.size() - movie.audio_choices.size();
-  const nlohmann::ordered_json json{
-      {"frames", report.frames},
-      {"seconds", report.out_seconds},
-      {"segments", movie.segments.count()},
-      {"renditions", RenditionsJson(movie, sizes, report.out_seconds)},
-      {"sounds", movie.audio_choices.size()},
-      {"sounds_left_out", report.sounds_left_out},
-      {"subtitles", movie.subtitles.size()},
-      {"files", report.files},
-      {"bytes", report.bytes},
-      {"elapsed_s", elapsed},
-      {"speed", report.out_seconds / elapsed},
-      {"scheduler", SchedulerJson(engine.scheduler().Stats())},
-      {"context_cache", CacheJson(engine.cache_stats())}};
+  const nlohmann::ordered_json json{{"frames", report.frames},
+                                    {"seconds", report.out_seconds},
+                                    {"segments", movie.segments.count()},
+                                    {"renditions", RenditionsJson(movie, packager.sizes().video)},
+                                    {"sounds", movie.audio_choices.size()},
+                                    {"sounds_left_out", report.sounds_left_out},
+                                    {"subtitles", movie.subtitles.size()},
+                                    {"frames_concealed", report.concealed},
+                                    {"damaged_video_packets", report.damaged},
+                                    {"truncated", report.truncated},
+                                    {"files", report.files},
+                                    {"bytes", report.bytes},
+                                    {"elapsed_s", elapsed},
+                                    {"speed", report.out_seconds / elapsed},
+                                    {"scheduler", SchedulerJson(engine.scheduler().Stats())},
+                                    {"context_cache", CacheJson(engine.cache_stats())}};
   report.json = DumpJson(json, 2);
   return report;
 }
 
-Progress PackagedProgress(std::int64_t frames, std::int64_t bytes, const SegmentGrid& grid,
+// As if sound and thumbnails were pictures.
+Progress PackagedProgress(double done, std::int64_t bytes, const SegmentGrid& grid,
                           double elapsed) {
   const double fps = grid.fps.ToDouble();
+  const std::int64_t frames = std::llround(done * static_cast<double>(grid.frames()));
   Progress progress{.frames_done = frames,
                     .frames_total = grid.frames(),
                     .out_seconds = static_cast<double>(frames) / fps,
@@ -193,6 +238,8 @@ Result<Input> FindInput(const std::string& path) {
     return Error{.code = Code::kNotFound,
                  .message = "The source '" + path + "' cannot be opened: " + code.message() + "."};
   }
+  const UniqueFd readable(open(real.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!readable.valid()) return FileError("The source '" + path + "' cannot be opened", errno);
   return Input{.folder = real.parent_path(), .name = real.filename()};
 }
 
@@ -208,29 +255,27 @@ Result<PackageReport> PackageMovie(const PackageJob& job, const std::stop_token&
   GOPMILL_ASSIGN_OR_RETURN(const auto engine, Engine::Create({.scheduler = job.scheduler}));
   GOPMILL_ASSIGN_OR_RETURN(const std::uint16_t service_class,
                            engine->scheduler().ClassOf(request.target.service_class.value_or("")));
-  GOPMILL_ASSIGN_OR_RETURN(const Library library, Library::Open(input.folder));
+  GOPMILL_ASSIGN_OR_RETURN(const Library library, Library::Open(input.folder, /*hidden=*/true));
   ScriptShelf scripts(library);
   MovieShelf shelf(library, scripts);
   GOPMILL_ASSIGN_OR_RETURN(const Shelved shelved, shelf.Get(input.name, request, job.params, stop));
-  const std::vector<Presentation> presentations =
-      Presentations(shelved, shelf.Sounds(shelved, request, job.params, stop));
+  GOPMILL_ASSIGN_OR_RETURN(const std::vector<Shelved> other_sounds,
+                           shelf.Sounds(shelved, request, job.params, stop));
+  std::vector<Presentation> presentations = Presentations(shelved, other_sounds);
   const auto elapsed = [&] { return ToSeconds(SteadyNow() - began); };
-  std::vector<TrackSizes> sizes;
-  {
-    Packager packager(presentations, shelf, engine->scheduler(), service_class, folder);
-    GOPMILL_RETURN_IF_ERROR(packager.Run(stop, [&](std::int64_t frames, std::int64_t bytes) {
-      if (progress) progress(PackagedProgress(frames, bytes, shelved.movie->segments, elapsed()));
-    }));
-    sizes = packager.sizes();
-  }
+  Packager packager(presentations, shelf, engine->scheduler(), service_class, folder);
+  GOPMILL_RETURN_IF_ERROR(packager.Run(stop, [&](double done, std::int64_t bytes) {
+    if (progress) progress(PackagedProgress(done, bytes, shelved.movie->segments, elapsed()));
+  }));
+  Measure(packager.sizes(), presentations);
   GOPMILL_RETURN_IF_ERROR(WriteTexts(presentations, SoundsOf(presentations), stop, folder));
   // What names the others appears when they are there.
   std::vector<std::string> last{TextOf({.kind = PartKind::kMaster})};
-  if (request.target.container.value_or(Container::kMp4) == Container::kMp4) {
+  if (shelved.movie->container == Container::kMp4) {
     last.push_back(TextOf({.kind = PartKind::kManifest}));
   }
   GOPMILL_RETURN_IF_ERROR(folder.Publish(last));
-  return PackagedReport(presentations, sizes, folder, *engine, elapsed());
+  return PackagedReport(presentations, request, packager, folder, *engine, elapsed());
 }
 
 }  // namespace gopmill

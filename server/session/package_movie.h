@@ -28,13 +28,16 @@ struct PackageJob {
 struct PackageReport {
   std::string json;  // the whole report as JSON text, see docs/API.md
   std::int64_t frames = 0, files = 0, bytes = 0;
+  std::int64_t concealed = 0;       // pictures made up, in each rendition
+  std::int64_t damaged = 0;         // packets of pictures that could not be decoded
+  bool truncated = false;           // the source ends early or is damaged at its end
   std::size_t renditions = 0;       // of pictures
   std::size_t sounds_left_out = 0;  // tracks that cannot be played, or beyond kMaxOtherSounds
   double elapsed_seconds = 0, out_seconds = 0;
 };
 
 // Errors leave no folder; kCancelled when `stop` was asked for. `progress` as of TranscodeFile,
-// frames are those of the movie, once for all renditions.
+// frames are those of the movie, once for all renditions; sound and thumbnails count as some.
 Result<PackageReport> PackageMovie(const PackageJob& job, const std::stop_token& stop,
                                    const ProgressCallback& progress);
 

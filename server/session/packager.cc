@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/session/segment_job.h"
+#include "server/session/segment_thumbnails.h"
 
 namespace gopmill {
 
@@ -15,7 +15,9 @@ Packager::Packager(const std::vector<Presentation>& presentations, MovieShelf& s
       scheduler_(scheduler),
       service_class_(service_class),
       folder_(folder),
-      sizes_(presentations.front().movie->video.size()) {
+      first_(presentations.data()) {
+  sizes_.video.resize(presentations.front().movie->video.size());
+  sizes_.audio.resize(presentations.size());
   const Presentation& main = presentations.front();
   Plan(main, PartTrack::kVideo, main.movie->segments.count());
   if (main.movie->iframes) Plan(main, PartTrack::kIFrames, main.movie->segments.count());
@@ -38,7 +40,24 @@ void Packager::Plan(const Presentation& presentation, PartTrack track, std::int6
                                 .number = k,
                                 .container = presentation.movie->container},
                        .ladder = track == PartTrack::kVideo});
+    pieces_.back().work = WorkOf(pieces_.back());
+    work_ += pieces_.back().work;
   }
+}
+
+// Roughly: for progress alone.
+double Packager::WorkOf(const Piece& piece) {
+  const SegmentedMovie& movie = *piece.presentation->movie;
+  constexpr double kSheet = 2 * kThumbnailsPerSheet;  // most of it decoding
+  constexpr double kSecondOfSound = 3;
+  if (piece.name.track == PartTrack::kIFrames) return 2;
+  if (piece.name.track == PartTrack::kThumbnails) return kSheet;
+  if (piece.name.track == PartTrack::kAudio) {
+    return kSecondOfSound * AudioSegmentDuration(movie.audio->grid, piece.name.number).ToDouble();
+  }
+  const auto k = static_cast<std::size_t>(piece.name.number);
+  const std::int64_t frames = movie.segments.borders[k + 1] - movie.segments.borders[k];
+  return static_cast<double>(frames) * static_cast<double>(movie.video.size());
 }
 
 Result<std::vector<SegmentWork>> Packager::Read(const Piece& piece) {
@@ -61,7 +80,7 @@ Status Packager::Submit(const Piece& piece) {
   const auto frames = static_cast<std::uint32_t>(works.front().frames());
   auto job =
       std::make_unique<SegmentJob>(std::move(works), /*awaited=*/false, cancel_.get_token(),
-                                   [this, piece](Result<std::vector<std::string>> made) {
+                                   [this, piece](Result<MadeSegments> made) {
                                      const MutexLock lock(mutex_);
                                      finished_.push_back({.piece = piece, .made = std::move(made)});
                                      changed_.NotifyAll();
@@ -87,24 +106,36 @@ Packager::Finished Packager::Take() {
   return finished;
 }
 
+void Packager::Count(const Presentation& presentation, const PartName& name, std::size_t bytes) {
+  const SegmentedMovie& movie = *presentation.movie;
+  if (name.track == PartTrack::kAudio) {
+    const double seconds = AudioSegmentDuration(movie.audio->grid, name.number).ToDouble();
+    sizes_.audio[static_cast<std::size_t>(&presentation - first_)].Add(name.number, bytes, seconds);
+  } else if (name.track == PartTrack::kThumbnails) {
+    const double seconds = ThumbnailSheetSeconds(movie, name.number);
+    sizes_.thumbnails.Add(name.number, bytes, seconds);
+  } else {
+    const double seconds = VideoSegmentDuration(movie.segments, name.number).ToDouble();
+    const bool whole = name.track == PartTrack::kVideo;
+    TrackSizes& sizes =
+        whole ? sizes_.video[static_cast<std::size_t>(name.rendition)] : sizes_.iframes;
+    sizes.Add(name.number, bytes, seconds);
+  }
+}
+
 Status Packager::Keep(const Finished& finished) {
   if (!finished.made.ok()) return finished.made.error();
   const Piece& piece = finished.piece;
   PartName name = piece.name;
-  const SegmentGrid& grid = piece.presentation->movie->segments;
-  for (const std::string& bytes : *finished.made) {
+  for (const std::string& bytes : finished.made->bytes) {
     GOPMILL_RETURN_IF_ERROR(folder_.Write(piece.presentation->folder + TextOf(name), bytes));
-    if (piece.ladder) {
-      TrackSizes& sizes = sizes_[static_cast<std::size_t>(name.rendition)];
-      sizes.bytes += static_cast<std::int64_t>(bytes.size());
-      const double seconds = VideoSegmentDuration(grid, name.number).ToDouble();
-      sizes.peak_bps = std::max(sizes.peak_bps, 8.0 * static_cast<double>(bytes.size()) / seconds);
-    }
+    Count(*piece.presentation, name, bytes.size());
     ++name.rendition;
   }
+  done_ += piece.work;
   if (!piece.ladder) return OkStatus();
-  const auto k = static_cast<std::size_t>(piece.name.number);
-  frames_ += grid.borders[k + 1] - grid.borders[k];
+  concealed_ += finished.made->concealed;
+  damaged_ += finished.made->damaged;
   return OkStatus();
 }
 
@@ -119,7 +150,7 @@ Status Packager::Run(const std::stop_token& stop, const Told& told) {
       continue;
     }
     GOPMILL_RETURN_IF_ERROR(Keep(Take()));
-    told(frames_, folder_.bytes());
+    told(done_ / work_, folder_.bytes());
   }
   return OkStatus();
 }

@@ -19,7 +19,9 @@
 #include "scheduler/scheduler.h"
 #include "server/session/movie_shelf.h"
 #include "server/session/package_folder.h"
+#include "server/session/segment_job.h"
 #include "server/session/segment_work.h"
+#include "server/session/track_sizes.h"
 
 namespace gopmill {
 
@@ -32,10 +34,10 @@ struct Presentation {
   std::string folder;                           // in front of them
 };
 
-// Of one rendition of pictures.
-struct TrackSizes {
-  std::int64_t bytes = 0;
-  double peak_bps = 0;  // of a segment
+struct PackageSizes {
+  std::vector<TrackSizes> video;  // by rendition
+  TrackSizes iframes, thumbnails;
+  std::vector<TrackSizes> audio;  // by presentation
 };
 
 class Packager {
@@ -48,34 +50,43 @@ class Packager {
   Packager(const Packager&) = delete;
   Packager& operator=(const Packager&) = delete;
 
-  using Told = std::function<void(std::int64_t frames, std::int64_t bytes)>;
+  // `done`: of all work, from 0 to 1.
+  using Told = std::function<void(double done, std::int64_t bytes)>;
   // The first error ends it. kCancelled when `stop` was asked for. `told` after each piece.
   Status Run(const std::stop_token& stop, const Told& told);
-  [[nodiscard]] const std::vector<TrackSizes>& sizes() const { return sizes_; }
+  [[nodiscard]] const PackageSizes& sizes() const { return sizes_; }
+  // Pictures made up, and packets of them that the decoder rejected.
+  [[nodiscard]] std::int64_t concealed() const { return concealed_; }
+  [[nodiscard]] std::int64_t damaged() const { return damaged_; }
 
  private:
   struct Piece {  // what one job makes
     const Presentation* presentation = nullptr;
     PartName name;
     bool ladder = false;  // this segment of all renditions
+    double work = 0;      // pictures, or what takes as long
   };
   struct Finished {
     Piece piece;
-    Result<std::vector<std::string>> made;
+    Result<MadeSegments> made;
   };
   void Plan(const Presentation& presentation, PartTrack track, std::int64_t count);
+  static double WorkOf(const Piece& piece);
   Status Submit(const Piece& piece);
   Result<std::vector<SegmentWork>> Read(const Piece& piece);
   Finished Take();
   Status Keep(const Finished& finished);
+  void Count(const Presentation& presentation, const PartName& name, std::size_t bytes);
 
   MovieShelf& shelf_;
   Scheduler& scheduler_;
   const std::uint16_t service_class_;
   PackageFolder& folder_;
   std::deque<Piece> pieces_;
-  std::vector<TrackSizes> sizes_;  // of the renditions
-  std::int64_t frames_ = 0, next_unit_ = 0;
+  const Presentation* const first_;  // of an array
+  PackageSizes sizes_;
+  double work_ = 0, done_ = 0;
+  std::int64_t concealed_ = 0, damaged_ = 0, next_unit_ = 0;
   int out_ = 0;  // submitted and not taken
   std::stop_source cancel_;
 

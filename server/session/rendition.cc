@@ -44,7 +44,12 @@ Status Describe(SegmentTrack& track) {
   GOPMILL_ASSIGN_OR_RETURN(track.init, MakeInitSegment(track.mux, track.lead));
   GOPMILL_ASSIGN_OR_RETURN(track.codecs, CodecString(track.init));
   GOPMILL_ASSIGN_OR_RETURN(track.timescale, TrackTimescale(track.init));
+  if (track.mux.kind == TrackKind::kVideo) track.range = DynamicRangeOf(*track.mux.parameters);
   return OkStatus();
+}
+
+std::string RangeAttribute(const SegmentTrack& track) {
+  return track.range.hls.empty() ? "" : ",VIDEO-RANGE=" + track.range.hls;
 }
 
 Result<std::vector<RenditionTarget>> ResolveRenditions(const SegmentRequest& request,

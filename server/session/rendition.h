@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "media/codec_string.h"
 #include "media/muxer.h"
 #include "media/source_info.h"
 #include "server/session/segment_request.h"
@@ -21,14 +22,17 @@ struct SegmentTrack {
   MuxTrack mux;
   std::string init;       // init segment (CMAF), also where segments are transport streams
   std::string codecs;     // RFC 6381
+  DynamicRange range;     // of pictures
   std::int64_t lead = 0;  // by which its decode times start before time 0, ticks of mux.time_base
   int timescale = 0;      // of the CMAF track, ticks per second
   std::int64_t peak_bps = 0, average_bps = 0;  // with the container's share
   std::string identity;                        // all that its segments depend on, but their number
 };
 
-// Fills in init, codecs and timescale from mux and lead.
+// Fills in init, codecs, range and timescale from mux and lead.
 Status Describe(SegmentTrack& track);
+// ",VIDEO-RANGE=PQ", or nothing.
+std::string RangeAttribute(const SegmentTrack& track);
 
 // How a presentation is cut, as far as targets depend on it.
 struct RenditionCut {

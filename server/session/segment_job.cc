@@ -42,7 +42,7 @@ Result<std::string> Muxed(const SegmentWork& work, Collector& made) {
 
 }  // namespace
 
-Result<std::vector<std::string>> SegmentJob::MakePictures(WorkerContext& worker) {
+Result<MadeSegments> SegmentJob::MakePictures(WorkerContext& worker) {
   auto& codecs = *static_cast<WorkerCodecs*>(worker.local);
   std::vector<Collector> collectors(works_.size());
   std::vector<UnitRendition> renditions(works_.size());
@@ -59,11 +59,13 @@ Result<std::vector<std::string>> SegmentJob::MakePictures(WorkerContext& worker)
   const auto stats = TranscodeTogether(renditions, codecs.cache);
   codecs.published->Publish(codecs.cache.Stats());
   if (!stats.ok()) return stats.error();
-  std::vector<std::string> segments(works_.size());
+  MadeSegments made{.bytes = std::vector<std::string>(works_.size()),
+                    .concealed = stats->front().concealed,
+                    .damaged = stats->front().damaged};
   for (std::size_t i = 0; i < works_.size(); ++i) {
-    GOPMILL_ASSIGN_OR_RETURN(segments[i], Muxed(works_[i], collectors[i]));
+    GOPMILL_ASSIGN_OR_RETURN(made.bytes[i], Muxed(works_[i], collectors[i]));
   }
-  return segments;
+  return made;
 }
 
 Result<std::string> SegmentJob::MakeAudio() {
@@ -93,13 +95,13 @@ Result<std::string> SegmentJob::MakeThumbnails(WorkerContext& worker) {
   return sheet;
 }
 
-Result<std::vector<std::string>> SegmentJob::Make(WorkerContext& worker) {
+Result<MadeSegments> SegmentJob::Make(WorkerContext& worker) {
   if (stop_.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
   const PartTrack track = works_.front().name.track;
   if (track != PartTrack::kAudio && track != PartTrack::kThumbnails) return MakePictures(worker);
   auto made = track == PartTrack::kAudio ? MakeAudio() : MakeThumbnails(worker);
   if (!made.ok()) return made.error();
-  return std::vector<std::string>{std::move(made).value()};
+  return MadeSegments{.bytes = {std::move(made).value()}};
 }
 
 bool SegmentJob::spreads() const {

@@ -17,9 +17,15 @@
 
 namespace gopmill {
 
+struct MadeSegments {
+  std::vector<std::string> bytes;
+  std::int64_t concealed = 0;  // pictures made up because the source gave none, of each rendition
+  std::int64_t damaged = 0;    // packets of pictures that the decoder rejected
+};
+
 class SegmentJob : public Job {
  public:
-  using Done = std::function<void(Result<std::vector<std::string>>)>;
+  using Done = std::function<void(Result<MadeSegments>)>;
   // `works`: one, or some of ReadLadderWork; the bytes come in their order. `done` is called
   // exactly once, on a worker's or the dispatcher's thread; it must not block.
   // `awaited`: somebody waits for this segment, so that encoders with threads use all workers' PUs.
@@ -34,8 +40,8 @@ class SegmentJob : public Job {
   [[nodiscard]] bool spreads() const override;
 
  private:
-  Result<std::vector<std::string>> Make(WorkerContext& worker);
-  Result<std::vector<std::string>> MakePictures(WorkerContext& worker);
+  Result<MadeSegments> Make(WorkerContext& worker);
+  Result<MadeSegments> MakePictures(WorkerContext& worker);
   Result<std::string> MakeAudio();
   Result<std::string> MakeThumbnails(WorkerContext& worker);
 
@@ -43,8 +49,7 @@ class SegmentJob : public Job {
   const bool awaited_;
   const std::stop_token stop_;
   const Done done_;
-  Result<std::vector<std::string>> result_{
-      Error{.code = Code::kCancelled, .message = "Cancelled."}};
+  Result<MadeSegments> result_{Error{.code = Code::kCancelled, .message = "Cancelled."}};
 };
 
 }  // namespace gopmill

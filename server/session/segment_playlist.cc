@@ -81,6 +81,7 @@ std::string VideoSet(const SegmentedMovie& movie) {
   std::string text =
       "    <AdaptationSet id=\"0\" contentType=\"video\" mimeType=\"video/mp4\" "
       "segmentAlignment=\"true\" startWithSAP=\"1\">\n" +
+      movie.video.front().range.dash +
       Template(movie, false, movie.video.front().timescale, "$RepresentationID$");
   int id = 0;
   for (const VideoRendition& video : movie.video) {
@@ -162,8 +163,9 @@ std::string IFrameMedia(const SegmentedMovie& movie) {
   if (!movie.iframes) return {};
   const Target& target = movie.iframes->plan->target;
   return fmt::format(
-      "#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH={},CODECS=\"{}\",RESOLUTION={}x{},URI=\"i0.m3u8{}\"\n",
-      movie.iframes->peak_bps, movie.iframes->codecs, target.width, target.height, movie.query);
+      "#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH={},CODECS=\"{}\",RESOLUTION={}x{}{},URI=\"i0.m3u8{}\"\n",
+      movie.iframes->peak_bps, movie.iframes->codecs, target.width, target.height,
+      RangeAttribute(*movie.iframes), movie.query);
 }
 
 std::string ThumbnailMedia(const SegmentedMovie& movie) {
@@ -178,15 +180,25 @@ std::string LanguageAttribute(const std::string& language) {
   return language.empty() ? "" : ",LANGUAGE=\"" + language + "\"";
 }
 
+// Whether a player that looks for the track's language takes this one: of equal languages the
+// chosen or first one (RFC 8216 section 4.3.4.1.1), as commentaries come behind.
+bool ByLanguage(const std::vector<AudioChoice>& choices, const AudioChoice& choice) {
+  const auto same = [&](const AudioChoice& other) { return other.language == choice.language; };
+  const bool has_chosen = std::ranges::any_of(
+      choices, [&](const AudioChoice& other) { return other.chosen && same(other); });
+  return has_chosen ? choice.chosen : &*std::ranges::find_if(choices, same) == &choice;
+}
+
 // Each other track is that of the presentation that is asked for with its number.
 std::string SoundMedia(const SegmentedMovie& movie) {
   std::string text;
   for (const AudioChoice& choice : movie.audio_choices) {
     text += fmt::format(
-        "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"sound\",NAME=\"{}\"{},DEFAULT={},AUTOSELECT=YES,"
+        "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"sound\",NAME=\"{}\"{},DEFAULT={},AUTOSELECT={},"
         "CHANNELS=\"{}\",URI=\"{}a0.m3u8{}{}\"\n",
         choice.name, LanguageAttribute(choice.language), choice.chosen ? "YES" : "NO",
-        choice.channels, SoundFolder(movie, choice), movie.query,
+        ByLanguage(movie.audio_choices, choice) ? "YES" : "NO", choice.channels,
+        SoundFolder(movie, choice), movie.query,
         choice.chosen || movie.packaged ? "" : fmt::format("&audio={}", choice.number));
   }
   return text;
@@ -224,20 +236,21 @@ std::string MasterPlaylist(const SegmentedMovie& movie) {
   }
   text += SubtitleMedia(movie);
   if (!movie.subtitles.empty()) group += ",SUBTITLES=\"text\"";
-  std::int64_t loudest = 0;
+  std::int64_t loudest = 0, loudest_mean = 0;
   for (const AudioChoice& choice : movie.audio_choices) {
     loudest = std::max(loudest, choice.peak_bps);
+    loudest_mean = std::max(loudest_mean, choice.average_bps);
   }
   int number = 0;
   for (const VideoRendition& video : movie.video) {
     const Target& target = video.plan->target;
     const std::int64_t peak = video.peak_bps + loudest;
-    const std::int64_t average = video.average_bps + (movie.audio ? movie.audio->average_bps : 0);
+    const std::int64_t average = video.average_bps + loudest_mean;
     text += fmt::format(
         "#EXT-X-STREAM-INF:BANDWIDTH={},AVERAGE-BANDWIDTH={},CODECS=\"{}{}\",RESOLUTION={}x{},"
-        "FRAME-RATE={:.3f}{}\nv{}.m3u8{}\n",
+        "FRAME-RATE={:.3f}{}{}\nv{}.m3u8{}\n",
         peak, average, video.codecs, sound, target.width, target.height, target.fps.ToDouble(),
-        group, number++, movie.query);
+        RangeAttribute(video), group, number++, movie.query);
   }
   return text + IFrameMedia(movie) + ThumbnailMedia(movie);
 }

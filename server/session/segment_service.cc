@@ -164,7 +164,8 @@ void SegmentService::Answer(Waiting waiting) {
   if (name->kind == PartKind::kManifest) {  // it tells the times of all sound tracks
     const auto shelved_sounds =
         shelf_.Sounds(*shelved, *parsed, request.params, reading_.get_token());
-    for (const Shelved& sound : shelved_sounds) sounds.push_back(sound.movie);
+    if (!shelved_sounds.ok()) return Reply(waiting, shelved_sounds.error());
+    for (const Shelved& sound : *shelved_sounds) sounds.push_back(sound.movie);
   }
   auto part = TextPart(movie, *name, sounds);
   // Without a version in it, an address is that of another file's part one day.
@@ -246,11 +247,12 @@ Status SegmentService::Submit(SegmentWork work, const std::string& key,
   works.push_back(std::move(work));
   auto job = std::make_unique<SegmentJob>(
       std::move(works), /*awaited=*/true, making->stop.get_token(),
-      [this, key, making](Result<std::vector<std::string>> made) {
+      [this, key, making](Result<MadeSegments> made) {
         Result<std::string> result =
-            made.ok() ? Result<std::string>(std::move(made->front())) : made.error();
+            made.ok() ? Result<std::string>(std::move(made->bytes.front())) : made.error();
         // Told under the lock: without jobs the service may be destroyed.
         const MutexLock lock(mutex_);
+        if (made.ok()) stats_.concealed += static_cast<std::uint64_t>(made->concealed);
         tasks_.emplace_front(
             [this, key, making, result = std::move(result)] { Finish(key, making, result); });
         --jobs_out_;

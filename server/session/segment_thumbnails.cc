@@ -58,11 +58,11 @@ std::int64_t FrameAt(const SegmentGrid& segments, Rational seconds) {
   return Rescale(1, seconds, segments.fps.Inverse());
 }
 
-// Seconds; the last one may be short, and is as large as the others.
-double ShortestSheet(const SegmentedMovie& movie, const ThumbnailRendition& thumbnails) {
+double SheetSeconds(const SegmentGrid& segments, const ThumbnailRendition& thumbnails,
+                    std::int64_t number) {
   const double sheet = thumbnails.interval.ToDouble() * kThumbnailsPerSheet;
-  const double total = static_cast<double>(movie.segments.frames()) / movie.segments.fps.ToDouble();
-  return std::min(sheet, total - sheet * static_cast<double>(thumbnails.sheets() - 1));
+  const double total = static_cast<double>(segments.frames()) / segments.fps.ToDouble();
+  return std::min(sheet, total - sheet * static_cast<double>(number));
 }
 
 std::int64_t MicrosOf(const ThumbnailRendition& thumbnails, std::int64_t tile) {
@@ -90,15 +90,19 @@ ThumbnailRendition PlanThumbnails(const SegmentedMovie& movie) {
     made.frames.push_back(Nearest(keys, wanted, half));
   }
   const std::int64_t pixels = kThumbnailsPerSheet * size.width * size.height;
-  made.peak_bps =
-      std::llround(static_cast<double>(pixels * kJpegBitsPerPixel) / ShortestSheet(movie, made)) +
-      1;
+  made.peak_bps = std::llround(static_cast<double>(pixels * kJpegBitsPerPixel) /
+                               SheetSeconds(movie.segments, made, made.sheets() - 1)) +
+                  1;
   made.average_bps = made.peak_bps;
   made.codecs = "jpeg";
   made.identity = fmt::format("{};t;{}x{};{}/{}", video.identity, size.width, size.height,
                               made.interval.num, made.interval.den);
   made.plan = std::move(plan);
   return made;
+}
+
+double ThumbnailSheetSeconds(const SegmentedMovie& movie, std::int64_t number) {
+  return SheetSeconds(movie.segments, movie.thumbnails, number);
 }
 
 std::vector<ThumbnailRun> ThumbnailRuns(const SegmentedMovie& movie, std::int64_t number) {

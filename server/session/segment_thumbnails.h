@@ -34,6 +34,9 @@ struct ThumbnailRun {
 };
 std::vector<ThumbnailRun> ThumbnailRuns(const SegmentedMovie& movie, std::int64_t number);
 
+// That the sheet is for; the last one may be short, and is as large as the others.
+double ThumbnailSheetSeconds(const SegmentedMovie& movie, std::int64_t number);
+
 std::string ThumbnailPlaylist(const SegmentedMovie& movie);
 std::string ThumbnailCues(const SegmentedMovie& movie);
 

@@ -223,13 +223,16 @@ void Planner::ListChoices() {
     const auto targets = ResolveRenditions(request_, cut_, other);
     if (!targets.ok()) continue;
     const Target& target = targets->front().target;
+    const auto scaled = [&](std::int64_t bps) {
+      return bps * target.abitrate / std::max<std::int64_t>(movie_->audio->target.abitrate, 1);
+    };
     AudioChoice choice{.number = static_cast<int>(i) + 1,
                        .name = {},
                        .language = LanguageTag(track.language),
                        .chosen = chosen,
                        .channels = target.channels,
-                       .peak_bps = movie_->audio->peak_bps * target.abitrate /
-                                   std::max<std::int64_t>(movie_->audio->target.abitrate, 1)};
+                       .peak_bps = scaled(movie_->audio->peak_bps),
+                       .average_bps = scaled(movie_->audio->average_bps)};
     choice.name = names.For({track.title, choice.language, "Sound"});
     movie_->audio_choices.push_back(std::move(choice));
   }

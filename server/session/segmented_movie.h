@@ -40,7 +40,7 @@ struct AudioChoice {
   std::string language;  // RFC 5646; empty = unknown
   bool chosen = false;   // `audio` is made of it
   int channels = 0;      // of what is made of it
-  std::int64_t peak_bps = 0;
+  std::int64_t peak_bps = 0, average_bps = 0;
 };
 
 struct SubtitleRendition {

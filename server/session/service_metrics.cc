@@ -208,6 +208,8 @@ void AddSegments(Families& f, const SegmentStats& s) {
   f.Counter("gopmill_segments_made_total", "Segments transcoded.", Number(s.made));
   f.Counter("gopmill_segments_shared_total", "Requests that joined a transcode under way.",
             Number(s.shared));
+  f.Counter("gopmill_segments_frames_concealed_total",
+            "Pictures made up in segments because the source gave none.", Number(s.concealed));
   f.Gauge("gopmill_segments_making", "Segments being transcoded.", Number(s.making));
   const std::string cache = "gopmill_segment_cache_total";
   f.Counter(cache, "Segments looked for in the disk cache, kept and dropped, by what happened.",

@@ -218,6 +218,7 @@ TranscodeReport ReportOf(const StreamSnapshot& s, const Engine& engine) {
   report.jitter_ms = s.order.after().jitter_ms();
   report.truncated = s.truncated;
   report.concealed = s.concealed;
+  report.damaged = s.damaged;
   if (report.elapsed_seconds > 0) {
     report.speed = report.out_seconds / report.elapsed_seconds;
     report.fps = static_cast<double>(report.frames) / report.elapsed_seconds;

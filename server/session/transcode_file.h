@@ -46,6 +46,7 @@ struct TranscodeReport {
   double out_of_order_rate = 0, jitter_ms = 0;
   bool truncated = false;               // the source ended early or was damaged at its end
   std::int64_t concealed = 0;           // frames made up
+  std::int64_t damaged = 0;             // packets of pictures that could not be decoded
   std::string certificate;              // of --verify: the joins in one line
   std::vector<std::string> violations;  // of --verify; empty = none
 };

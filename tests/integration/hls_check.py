@@ -157,6 +157,20 @@ class Media:
         problem(len(set(self.uris)) == len(self.uris), "a segment comes twice")
 
 
+def peak_rate(sizes, durations):
+    """The peak segment bit rate of RFC 8216 section 4.1: of any row that lasts 0.5 to 1.5 target durations."""
+    target, peak = max(1, round(max(durations))), 0
+    for first in range(len(sizes)):
+        bits = seconds = 0
+        for size, duration in zip(sizes[first:], durations[first:]):
+            bits, seconds = bits + 8 * size, seconds + float(duration)
+            if seconds > 1.5 * target:
+                break
+            if seconds >= 0.5 * target:
+                peak = max(peak, bits / seconds)
+    return peak or 8 * sum(sizes) / float(sum(durations))
+
+
 class Checker:
     def __init__(self):
         self.problems = []
@@ -190,7 +204,7 @@ class Checker:
             problem(off <= slack, f"{name}: lasts {fragment.duration / ticks}, EXTINF {float(duration)}")
             if b"avcC" in init:
                 problem(avc_is_idr(fragment.first), f"{name} does not begin with an IDR picture")
-        peak = max(8 * size / float(duration) for size, duration in zip(sizes, media.durations))
+        peak = peak_rate(sizes, media.durations)
         return {"init": init, "timescale": ticks, "lead": ahead, "starts": starts, "peak": peak,
                 "samples": samples, "mean": 8 * sum(sizes) / float(sum(media.durations))}
 
@@ -256,7 +270,7 @@ class Checker:
         problem("#EXT-X-I-FRAMES-ONLY" in media.tags, "not marked as key frames alone")
         problem(media.durations == borders, "borders differ from the pictures'")
         init = fetch(media.map)
-        ticks, ahead, begin, peak = timescale(init), lead(init), Fraction(0), 0
+        ticks, ahead, begin, sizes = timescale(init), lead(init), Fraction(0), []
         for uri, duration in zip(media.uris, media.durations):
             name, data = uri.rsplit("/", 1)[1].split("?")[0], fetch(uri)
             fragment = Fragment(data)
@@ -266,7 +280,9 @@ class Checker:
             if b"avcC" in init:
                 problem(avc_is_idr(fragment.first), f"{name} is no IDR picture")
                 problem(says["CODECS"] == avc_codec(init), f"CODECS {says['CODECS']}")
-            begin, peak = begin + duration, max(peak, 8 * len(data) / float(duration))
+            begin += duration
+            sizes.append(len(data))
+        peak = peak_rate(sizes, media.durations)
         problem(peak <= int(says["BANDWIDTH"]), f"BANDWIDTH {says['BANDWIDTH']} below the peak {peak:.0f}")
 
     @staticmethod

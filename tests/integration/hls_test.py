@@ -241,6 +241,20 @@ def service_classes():
             check(answer.status == 400 and b"live, batch" in body, f"{path}: {answer.status} {body}")
 
 
+def high_dynamic_ranges_are_told(folder):
+    """Players show PQ pictures as ordinary ones unless the playlist says what they are."""
+    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=128x72:r=25:d=2", "-pix_fmt", "yuv420p10le",
+                    "-c:v", "libx265", "-x265-params", "log-level=none:colorprim=9:transfer=16:colormatrix=9", "-preset",
+                    "ultrafast", str(folder / "pq.mkv")], check=True)
+    with Server(str(folder)) as server:
+        hdr, sdr = "bitrate=100k&vcodec=hevc&profile=main10", "bitrate=100k"
+        master = server.get(f"/v1/hls/pq.mkv/master.m3u8?{hdr}")[1].decode()
+        check(len(re.findall(r"STREAM-INF:.*,VIDEO-RANGE=PQ", master)) == 2, f"variant and I frames: {master}")
+        manifest = server.get(f"/v1/dash/pq.mkv/manifest.mpd?{hdr}")[1].decode()
+        check('cicp:TransferCharacteristics" value="16"' in manifest, f"{manifest}")
+        check("VIDEO-RANGE" not in server.get(f"/v1/hls/pq.mkv/master.m3u8?{sdr}")[1].decode(), "tone mapped")
+
+
 def main():
     folder = Path(tempfile.mkdtemp())
     try:
@@ -249,7 +263,8 @@ def main():
                      a_seek_makes_what_it_shows, one_transcode_for_all, leaving_cancels], server)
             run_all([gstreamer_decodes_all, same_bytes], server, folder)
         run_all([service_classes])
-        return run_all([cache_outlives_the_server, sound_has_no_seams, a_replaced_movie], folder)
+        return run_all([cache_outlives_the_server, sound_has_no_seams, a_replaced_movie,
+                        high_dynamic_ranges_are_told], folder)
     finally:
         shutil.rmtree(folder)
 

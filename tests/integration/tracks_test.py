@@ -153,6 +153,8 @@ def sound_tracks_as_renditions(server):
     said = [hls_check.attributes(line) for line in server.get(master)[1].decode().splitlines() if "TYPE=AUDIO" in line]
     check([text.get("LANGUAGE") for text in said] == ["en", "de", "en"], f"{said}")
     check([text["CHANNELS"] for text in said] == ["1", "2", "1"], f"{said}")
+    # Of two in one language a player by itself takes the first; the other is a commentary or the like.
+    check([text["AUTOSELECT"] for text in said] == ["YES", "YES", "NO"], f"{said}")
     for number, hertz in enumerate((300, 700, 1100)):
         raw = subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", server.base + master, "-map", f"0:a:{number}", "-f",
                               "wav", "-"], capture_output=True, check=False).stdout

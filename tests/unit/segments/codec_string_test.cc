@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/codec_string.h"
 
+extern "C" {
+#include <libavcodec/codec_par.h>
+}
+
 #include <gmock/gmock.h>
 
 namespace gopmill {
@@ -53,6 +57,25 @@ TEST(CodecStringTest, GarbageIsAnError) {
   for (std::size_t size = 0; size < whole.size(); ++size) {
     EXPECT_FALSE(CodecString(whole.substr(0, size)).ok()) << size;
   }
+}
+
+TEST(DynamicRangeTest, IsToldOfHighOnesAlone) {
+  AVCodecParameters* parameters = avcodec_parameters_alloc();
+  parameters->color_primaries = AVCOL_PRI_BT2020;
+  parameters->color_space = AVCOL_SPC_BT2020_NCL;
+  parameters->color_trc = AVCOL_TRC_BT2020_10;
+  EXPECT_EQ(DynamicRangeOf(*parameters).hls, "");
+  EXPECT_EQ(DynamicRangeOf(*parameters).dash, "");
+  parameters->color_trc = AVCOL_TRC_ARIB_STD_B67;
+  EXPECT_EQ(DynamicRangeOf(*parameters).hls, "HLG");
+  parameters->color_trc = AVCOL_TRC_SMPTE2084;
+  EXPECT_EQ(DynamicRangeOf(*parameters).hls, "PQ");
+  for (const char* code :
+       {"cicp:ColourPrimaries\" value=\"9\"", "cicp:MatrixCoefficients\" value=\"9\"",
+        "cicp:TransferCharacteristics\" value=\"16\""}) {
+    EXPECT_NE(DynamicRangeOf(*parameters).dash.find(code), std::string::npos) << code;
+  }
+  avcodec_parameters_free(&parameters);
 }
 
 }  // namespace
