@@ -23,10 +23,13 @@ void Warn(const PackageReport& report) {
 int Finish(const PackageArgs& args, const PackageReport& report) {
   if (!args.quiet) Warn(report);
   if (!args.quiet) {
-    WriteStderr(fmt::format("{}: {} in {} renditions, {} files, {}, in {:.1f} s ({:.2f}x)\n",
-                            args.output, ClockText(report.out_seconds), report.renditions,
-                            report.files, BytesText(report.bytes), report.elapsed_seconds,
-                            report.out_seconds / report.elapsed_seconds));
+    for (const PackagedRendition& each : report.renditions) {
+      WriteStderr(fmt::format("{}: {}x{}, {} kb/s, at most {} kb/s\n", each.playlist, each.width,
+                              each.height, each.mean_bps / 1000, each.peak_bps / 1000));
+    }
+    WriteStderr(fmt::format("{}: {}, {} files, {}, in {:.1f} s ({:.2f}x)\n", args.output,
+                            ClockText(report.out_seconds), report.files, BytesText(report.bytes),
+                            report.elapsed_seconds, report.out_seconds / report.elapsed_seconds));
   }
   if (args.json.empty()) return kOk;
   const Status written = WriteReport(args.json, report.json);

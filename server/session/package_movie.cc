@@ -144,18 +144,32 @@ void Measure(const PackageSizes& sizes, std::vector<Presentation>& presentations
   for (std::size_t i = 0; i < movies.size(); ++i) presentations[i].movie = movies[i];
 }
 
-nlohmann::ordered_json RenditionsJson(const SegmentedMovie& movie,
+std::vector<PackagedRendition> Renditions(const SegmentedMovie& movie) {
+  std::vector<PackagedRendition> list;
+  for (const VideoRendition& video : movie.video) {
+    const Target& target = video.plan->target;
+    list.push_back({.playlist = "v" + std::to_string(list.size()) + ".m3u8",
+                    .width = target.width,
+                    .height = target.height,
+                    .asked_bps = target.bitrate,
+                    .mean_bps = video.average_bps,
+                    .peak_bps = video.peak_bps});
+  }
+  return list;
+}
+
+nlohmann::ordered_json RenditionsJson(const std::vector<PackagedRendition>& renditions,
                                       const std::vector<TrackSizes>& sizes) {
   auto list = nlohmann::ordered_json::array();
-  for (std::size_t r = 0; r < movie.video.size(); ++r) {
-    const Target& target = movie.video[r].plan->target;
-    list.push_back({{"playlist", "v" + std::to_string(r) + ".m3u8"},
-                    {"width", target.width},
-                    {"height", target.height},
-                    {"bitrate", target.bitrate},
+  for (std::size_t r = 0; r < renditions.size(); ++r) {
+    const PackagedRendition& each = renditions[r];
+    list.push_back({{"playlist", each.playlist},
+                    {"width", each.width},
+                    {"height", each.height},
+                    {"bitrate", each.asked_bps},
                     {"bytes", sizes[r].bytes()},
-                    {"mean_bps", movie.video[r].average_bps},
-                    {"peak_bps", movie.video[r].peak_bps}});
+                    {"mean_bps", each.mean_bps},
+                    {"peak_bps", each.peak_bps}});
   }
   return list;
 }
@@ -178,26 +192,27 @@ PackageReport PackagedReport(const std::vector<Presentation>& presentations,
                        .concealed = packager.concealed(),
                        .damaged = packager.damaged(),
                        .truncated = movie.index->truncated,
-                       .renditions = movie.video.size(),
+                       .renditions = Renditions(movie),
                        .sounds_left_out = SoundsLeftOut(request, movie),
                        .elapsed_seconds = elapsed};
   report.out_seconds = static_cast<double>(report.frames) / movie.segments.fps.ToDouble();
-  const nlohmann::ordered_json json{{"frames", report.frames},
-                                    {"seconds", report.out_seconds},
-                                    {"segments", movie.segments.count()},
-                                    {"renditions", RenditionsJson(movie, packager.sizes().video)},
-                                    {"sounds", movie.audio_choices.size()},
-                                    {"sounds_left_out", report.sounds_left_out},
-                                    {"subtitles", movie.subtitles.size()},
-                                    {"frames_concealed", report.concealed},
-                                    {"damaged_video_packets", report.damaged},
-                                    {"truncated", report.truncated},
-                                    {"files", report.files},
-                                    {"bytes", report.bytes},
-                                    {"elapsed_s", elapsed},
-                                    {"speed", report.out_seconds / elapsed},
-                                    {"scheduler", SchedulerJson(engine.scheduler().Stats())},
-                                    {"context_cache", CacheJson(engine.cache_stats())}};
+  const nlohmann::ordered_json json{
+      {"frames", report.frames},
+      {"seconds", report.out_seconds},
+      {"segments", movie.segments.count()},
+      {"renditions", RenditionsJson(report.renditions, packager.sizes().video)},
+      {"sounds", movie.audio_choices.size()},
+      {"sounds_left_out", report.sounds_left_out},
+      {"subtitles", movie.subtitles.size()},
+      {"frames_concealed", report.concealed},
+      {"damaged_video_packets", report.damaged},
+      {"truncated", report.truncated},
+      {"files", report.files},
+      {"bytes", report.bytes},
+      {"elapsed_s", elapsed},
+      {"speed", report.out_seconds / elapsed},
+      {"scheduler", SchedulerJson(engine.scheduler().Stats())},
+      {"context_cache", CacheJson(engine.cache_stats())}};
   report.json = DumpJson(json, 2);
   return report;
 }

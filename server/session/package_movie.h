@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "scheduler/scheduler.h"
@@ -25,13 +26,19 @@ struct PackageJob {
   SchedulerOptions scheduler;
 };
 
+struct PackagedRendition {
+  std::string playlist;
+  int width = 0, height = 0;
+  std::int64_t asked_bps = 0, mean_bps = 0, peak_bps = 0;
+};
+
 struct PackageReport {
   std::string json;  // the whole report as JSON text, see docs/API.md
   std::int64_t frames = 0, files = 0, bytes = 0;
-  std::int64_t concealed = 0;       // pictures made up, in each rendition
-  std::int64_t damaged = 0;         // packets of pictures that could not be decoded
-  bool truncated = false;           // the source ends early or is damaged at its end
-  std::size_t renditions = 0;       // of pictures
+  std::int64_t concealed = 0;                 // pictures made up, in each rendition
+  std::int64_t damaged = 0;                   // packets of pictures that could not be decoded
+  bool truncated = false;                     // the source ends early or is damaged at its end
+  std::vector<PackagedRendition> renditions;  // of pictures
   std::size_t sounds_left_out = 0;  // tracks that cannot be played, or beyond kMaxOtherSounds
   double elapsed_seconds = 0, out_seconds = 0;
 };

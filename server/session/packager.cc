@@ -15,7 +15,8 @@ Packager::Packager(const std::vector<Presentation>& presentations, MovieShelf& s
       scheduler_(scheduler),
       service_class_(service_class),
       folder_(folder),
-      first_(presentations.data()) {
+      first_(presentations.data()),
+      few_(presentations.front().movie->segments.count() < scheduler.worker_count()) {
   sizes_.video.resize(presentations.front().movie->video.size());
   sizes_.audio.resize(presentations.size());
   const Presentation& main = presentations.front();
@@ -74,12 +75,13 @@ Result<std::vector<SegmentWork>> Packager::Read(const Piece& piece) {
   return works;
 }
 
-Status Packager::Submit(const Piece& piece) {
+Status Packager::Submit(Piece piece) {
   GOPMILL_ASSIGN_OR_RETURN(std::vector<SegmentWork> works, Read(piece));
-  const auto bytes = static_cast<std::size_t>(works.front().bytes()) + 1;
+  piece.bytes = works.front().bytes();  // renditions share them
+  const auto bytes = static_cast<std::size_t>(piece.bytes) + 1;
   const auto frames = static_cast<std::uint32_t>(works.front().frames());
   auto job =
-      std::make_unique<SegmentJob>(std::move(works), /*awaited=*/false, cancel_.get_token(),
+      std::make_unique<SegmentJob>(std::move(works), /*awaited=*/few_, cancel_.get_token(),
                                    [this, piece](Result<MadeSegments> made) {
                                      const MutexLock lock(mutex_);
                                      finished_.push_back({.piece = piece, .made = std::move(made)});
@@ -94,6 +96,7 @@ Status Packager::Submit(const Piece& piece) {
                                              .service_class = service_class_},
                                             std::move(job)));
   ++out_;
+  bytes_out_ += piece.bytes;
   return OkStatus();
 }
 
@@ -103,6 +106,7 @@ Packager::Finished Packager::Take() {
   Finished finished = std::move(finished_.front());
   finished_.pop_front();
   --out_;
+  bytes_out_ -= finished.piece.bytes;
   return finished;
 }
 
@@ -144,7 +148,7 @@ Status Packager::Run(const std::stop_token& stop, const Told& told) {
   const int most = kMaxPiecesAhead * scheduler_.worker_count();
   while (!pieces_.empty() || out_ > 0) {
     if (stop.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
-    if (!pieces_.empty() && out_ < most) {
+    if (!pieces_.empty() && out_ < most && bytes_out_ < kMaxPieceBytes) {
       GOPMILL_RETURN_IF_ERROR(Submit(pieces_.front()));
       pieces_.pop_front();
       continue;

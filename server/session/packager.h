@@ -3,8 +3,9 @@
 // Makes the segments and sheets of a presentation, all of them, and writes each to a folder as soon
 // as it is there. The calling thread reads and writes, workers of the engine do the rest.
 //
-// At most kMaxPiecesAhead pieces for each worker are read or wait to be written at a time.
-// Thread-safety: thread-compatible.
+// At most kMaxPiecesAhead pieces for each worker are read or wait to be written at a time, and no
+// more while their packets take kMaxPieceBytes. What is made of them is smaller in all but odd
+// cases. Thread-safety: thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +27,7 @@
 namespace gopmill {
 
 inline constexpr int kMaxPiecesAhead = 3;
+inline constexpr std::int64_t kMaxPieceBytes = std::int64_t{512} << 20U;  // beside one more piece
 
 // The movie, or one of its other sound tracks.
 struct Presentation {
@@ -63,8 +65,9 @@ class Packager {
   struct Piece {  // what one job makes
     const Presentation* presentation = nullptr;
     PartName name;
-    bool ladder = false;  // this segment of all renditions
-    double work = 0;      // pictures, or what takes as long
+    bool ladder = false;     // this segment of all renditions
+    double work = 0;         // pictures, or what takes as long
+    std::int64_t bytes = 0;  // of its packets, once they are read
   };
   struct Finished {
     Piece piece;
@@ -72,7 +75,7 @@ class Packager {
   };
   void Plan(const Presentation& presentation, PartTrack track, std::int64_t count);
   static double WorkOf(const Piece& piece);
-  Status Submit(const Piece& piece);
+  Status Submit(Piece piece);
   Result<std::vector<SegmentWork>> Read(const Piece& piece);
   Finished Take();
   Status Keep(const Finished& finished);
@@ -84,10 +87,12 @@ class Packager {
   PackageFolder& folder_;
   std::deque<Piece> pieces_;
   const Presentation* const first_;  // of an array
+  const bool few_;                   // segments, so that each may use other workers' PUs
   PackageSizes sizes_;
   double work_ = 0, done_ = 0;
   std::int64_t concealed_ = 0, damaged_ = 0, next_unit_ = 0;
-  int out_ = 0;  // submitted and not taken
+  int out_ = 0;                 // submitted and not taken
+  std::int64_t bytes_out_ = 0;  // of their packets
   std::stop_source cancel_;
 
   Mutex mutex_;

@@ -28,7 +28,8 @@ class SegmentJob : public Job {
   using Done = std::function<void(Result<MadeSegments>)>;
   // `works`: one, or some of ReadLadderWork; the bytes come in their order. `done` is called
   // exactly once, on a worker's or the dispatcher's thread; it must not block.
-  // `awaited`: somebody waits for this segment, so that encoders with threads use all workers' PUs.
+  // `awaited`: somebody waits for this segment, or there is nothing else to do, so that encoders
+  // with threads use all workers' PUs.
   SegmentJob(std::vector<SegmentWork> works, bool awaited, std::stop_token stop, Done done)
       : works_(std::move(works)),
         awaited_(awaited),
