@@ -107,7 +107,7 @@ Status FrameSelector::PullNext() {
 }
 
 Result<FrameSelector::Selected> FrameSelector::Select(std::int64_t n) {
-  const SourceTicks latest = plan_->grid.LatestPts(n);
+  const SourceTicks latest = plan_->grid.LatestPts(n - plan_->grid.first());
   bool fresh = false;
   while (true) {
     GOPMILL_RETURN_IF_ERROR(PullNext());

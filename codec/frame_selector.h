@@ -45,7 +45,7 @@ class FrameSelector {
         nullptr;            // valid until the next call; null = the source gave none at all
     bool repeated = false;  // the same as for the output frame before
   };
-  // The frame that output frame n shows. Call with increasing n.
+  // The frame that the grid shows at its place n, counted from its origin. Call with increasing n.
   Result<Selected> Select(std::int64_t n);
 
   [[nodiscard]] const SelectionCounts& counts() const { return counts_; }

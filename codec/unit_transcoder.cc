@@ -63,7 +63,14 @@ class Member {
   Member(UnitRendition& wanted, ContextCache& cache)
       : rendition(wanted), verdict(wanted.task, stats, *wanted.output), cache_(cache) {}
 
-  [[nodiscard]] bool stopped() const { return rendition.stop.stop_requested(); }
+  // Whether it goes on; once it does not, it never does again.
+  bool goes_on() {
+    if (!rendition.stop.stop_requested()) return !stats.cancelled;
+    pass_.reset();
+    gop.reset();
+    stats.cancelled = true;
+    return false;
+  }
   [[nodiscard]] const UnitSpec& spec() const { return rendition.task.input->spec; }
   // `again`: from the beginning of its GOP. What has left with the pieces before is dropped.
   Status BeginPass(bool again) {
@@ -73,8 +80,9 @@ class Member {
     pass_.emplace(rendition.task, cache_, stats, *rendition.output);
     return pass_->Open(verdict.rate(), std::move(run.gop));
   }
-  Result<av::Frame> Make(const FrameSelector::Selected& selected, std::int64_t n) {
-    return pass_->Make(selected, n);
+  // `place`: in the unit, from 0; in front of it where its GOP is made again.
+  Result<av::Frame> Make(const FrameSelector::Selected& selected, std::int64_t place) {
+    return pass_->Make(selected, spec().first_frame + place);
   }
   Status Encode(const AVFrame& frame) { return pass_->Encode(frame, add_); }
   // Gives the scaler back.
@@ -107,10 +115,26 @@ class Member {
 };
 using Members = std::vector<Member*>;
 
+Error Cancelled() { return {.code = Code::kCancelled, .message = "Cancelled."}; }
+
 // A piece without the encoder of the pieces before.
 bool MustGoBack(const Members& members) {
   const auto lacks = [](const Member* member) { return !member->rendition.task.run.gop; };
   return !members.front()->spec().begins_gop() && std::ranges::any_of(members, lacks);
+}
+
+// The first has the run if any of them had it, also one that was asked to stop.
+void PassRunOn(std::deque<Member>& all, Member& first, ContextCache& cache) {
+  std::unique_ptr<FrameSelector> run = std::move(first.rendition.task.run.selector);
+  for (Member& member : all) {
+    std::unique_ptr<FrameSelector> other = std::move(member.rendition.task.run.selector);
+    if (!run) {
+      run = std::move(other);
+    } else if (other) {
+      cache.GiveDecoder(*member.rendition.task.plan->source, other->TakeDecoder());
+    }
+  }
+  first.rendition.task.run.selector = std::move(run);
 }
 
 // A unit decodes ahead if there is room for one in so many of its frames.
@@ -137,6 +161,10 @@ class PassTogether {
   Status Decode();
   Status EncodeOne();
   [[nodiscard]] bool WantsAside() const;
+  // The place on the grid of an output frame of the first member.
+  [[nodiscard]] std::int64_t OnGrid(std::int64_t frame) const {
+    return frame + members_.front()->rendition.task.plan->grid.first();
+  }
 
   const Members& members_;
   FrameSelector& selector_;
@@ -168,7 +196,7 @@ bool PassTogether::WantsAside() const {
 }
 
 Result<FrameSelector::Selected> PassTogether::Select() {
-  if (!aside_) return selector_.Select(next_);
+  if (!aside_) return selector_.Select(OnGrid(next_));
   GOPMILL_ASSIGN_OR_RETURN(shown_, aside_->Next());
   return FrameSelector::Selected{.frame = shown_.frame.get(), .repeated = shown_.repeated};
 }
@@ -184,11 +212,11 @@ Status PassTogether::Decode() {
   Duration all = aside_ ? Duration::zero() : SteadyNow() - begin;
   if (aside_ && next_ + 1 == spec_.end_frame) all = aside_->End();
   const Duration took = all / static_cast<std::int64_t>(members_.size());
-  Picture picture;
-  for (Member* member : members_) {
-    member->stats.decode += took;
-    GOPMILL_ASSIGN_OR_RETURN(av::Frame frame, member->Make(selected, next_));
-    picture.push_back(std::move(frame));
+  Picture picture(members_.size());
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    if (members_[i]->stats.cancelled) continue;
+    members_[i]->stats.decode += took;
+    GOPMILL_ASSIGN_OR_RETURN(picture[i], members_[i]->Make(selected, next_ - spec_.first_frame));
   }
   ahead_.push_back(std::move(picture));
   ++next_;
@@ -197,6 +225,7 @@ Status PassTogether::Decode() {
 
 Status PassTogether::EncodeOne() {
   for (std::size_t i = 0; i < members_.size(); ++i) {
+    if (members_[i]->stats.cancelled) continue;
     GOPMILL_RETURN_IF_ERROR(members_[i]->Encode(*ahead_.front()[i]));
   }
   ahead_.pop_front();
@@ -207,13 +236,13 @@ Status PassTogether::Run(const std::function<void()>& hand_on) {
   for (Member* member : members_) GOPMILL_RETURN_IF_ERROR(member->BeginPass(again_));
   if (WantsAside()) {
     // Without a thread to be had it works on this one.
-    auto aside = DecodeAside::Begin(selector_, next_, spec_.end_frame);
+    auto aside = DecodeAside::Begin(selector_, OnGrid(next_), OnGrid(spec_.end_frame));
     if (aside.ok()) aside_ = std::move(aside).value();
   }
   while (next_ < spec_.end_frame || !ahead_.empty()) {
-    if (std::ranges::any_of(members_, &Member::stopped)) {
-      return Error{.code = Code::kCancelled, .message = "Cancelled."};
-    }
+    bool any = false;
+    for (Member* member : members_) any |= member->goes_on();
+    if (!any) return Cancelled();
     if (next_ < spec_.end_frame && ahead_.size() < room_) {
       GOPMILL_RETURN_IF_ERROR(Decode());
       if (next_ == spec_.end_frame && spec_.ends_gop) hand_on();
@@ -221,7 +250,9 @@ Status PassTogether::Run(const std::function<void()>& hand_on) {
       GOPMILL_RETURN_IF_ERROR(EncodeOne());
     }
   }
-  for (Member* member : members_) GOPMILL_RETURN_IF_ERROR(member->EndPass());
+  for (Member* member : members_) {
+    if (!member->stats.cancelled) GOPMILL_RETURN_IF_ERROR(member->EndPass());
+  }
   if (!spec_.ends_gop) hand_on();
   return OkStatus();
 }
@@ -245,6 +276,7 @@ Status PassAgain(Member& member, ContextCache& cache) {
 Status Conclude(const Members& members, ContextCache& cache) {
   Members again;
   for (Member* member : members) {
+    if (member->stats.cancelled) continue;
     if (member->verdict.EndPass()) {
       member->verdict.Release();
     } else {
@@ -252,7 +284,9 @@ Status Conclude(const Members& members, ContextCache& cache) {
     }
   }
   for (Member* member : again) {
-    GOPMILL_RETURN_IF_ERROR(PassAgain(*member, cache));
+    const Status made = PassAgain(*member, cache);
+    if (!member->goes_on()) continue;
+    GOPMILL_RETURN_IF_ERROR(made);
     member->verdict.Release();
   }
   return OkStatus();
@@ -266,11 +300,14 @@ void EndRun(const Members& members, std::unique_ptr<FrameSelector> selector, Con
   const UnitTask& task = members.front()->rendition.task;
   const bool over = task.input->spec.ends_run;
   if (over) cache.GiveDecoder(*task.plan->source, selector->TakeDecoder());
+  const auto first =
+      std::ranges::find(members, false, [](const Member* m) { return m->stats.cancelled; });
   for (Member* member : members) {
     UnitStats& stats = member->stats;
+    if (stats.cancelled) continue;
     stats.selection = counts;
     stats.damaged = damaged;
-    stats.decoded_elsewhere = member != members.front();
+    stats.decoded_elsewhere = member != *first;
     if (stats.decoded_elsewhere) stats.selection.decoded = 0;
     if (over) continue;
     const UnitRendition& own = member->rendition;
@@ -294,16 +331,22 @@ Result<UnitStats> TranscodeUnit(UnitTask task, ContextCache& cache, const std::s
 }
 
 bool ShowTheSame(const UnitTask& a, const UnitTask& b) {
-  const UnitSpec &left = a.input->spec, &right = b.input->spec;
-  const auto place = [](const UnitSpec& spec) {
-    return std::tuple(spec.index, spec.first_frame, spec.end_frame, spec.first_packet,
-                      spec.end_packet, spec.cut, spec.ends_run, spec.run_fed, spec.gop_offset,
-                      spec.ends_gop);
+  const auto place = [](const UnitTask& task) {
+    const UnitSpec& spec = task.input->spec;
+    const StreamPlan& plan = *task.plan;
+    const std::int64_t frame = plan.grid.first(), packet = plan.first_packet;
+    return std::tuple(plan.source.get(), plan.grid.fps(), plan.grid.origin(), plan.counted_pts,
+                      plan.target.degrain, frame + spec.first_frame, frame + spec.end_frame,
+                      packet + spec.run_packet, packet + spec.first_packet,
+                      packet + spec.end_packet, spec.cut, spec.ends_run, spec.run_fed,
+                      spec.gop_offset, spec.ends_gop);
   };
-  return a.plan->source == b.plan->source && a.plan->grid.fps() == b.plan->grid.fps() &&
-         a.plan->grid.origin() == b.plan->grid.origin() &&
-         a.plan->counted_pts == b.plan->counted_pts &&
-         a.plan->target.degrain == b.plan->target.degrain && place(left) == place(right);
+  // A reader that has lost something has other packets of these numbers, or at other times.
+  const auto same_packet = [](const av::Packet& left, const av::Packet& right) {
+    return left->data == right->data && left->pts == right->pts && left->dts == right->dts;
+  };
+  return place(a) == place(b) &&
+         std::ranges::equal(a.input->packets, b.input->packets, same_packet);
 }
 
 Result<std::vector<UnitStats>> TranscodeTogether(std::span<UnitRendition> renditions,
@@ -311,19 +354,24 @@ Result<std::vector<UnitStats>> TranscodeTogether(std::span<UnitRendition> rendit
   std::deque<Member> owned;
   Members members;
   for (UnitRendition& rendition : renditions) {
-    members.push_back(&owned.emplace_back(rendition, cache));
+    Member& member = owned.emplace_back(rendition, cache);
+    if (member.goes_on()) members.push_back(&member);
   }
-  UnitTask& task = renditions.front().task;
+  if (members.empty()) return Cancelled();
+  PassRunOn(owned, *members.front(), cache);
+  UnitTask& task = members.front()->rendition.task;
   if (MustGoBack(members)) task.run.selector.reset();
   GOPMILL_ASSIGN_OR_RETURN(std::unique_ptr<FrameSelector> selector, SelectorFor(task, cache));
   GOPMILL_RETURN_IF_ERROR(
       PassTogether(members, *selector).Run([&] { EndRun(members, std::move(selector), cache); }));
   GOPMILL_RETURN_IF_ERROR(Conclude(members, cache));
   std::vector<UnitStats> stats;
-  for (Member* member : members) {
-    member->stats.frames = task.input->spec.frame_count();
-    member->stats.renditions = static_cast<int>(members.size());
-    stats.push_back(member->stats);
+  for (Member& member : owned) {
+    if (!member.stats.cancelled) {
+      member.stats.frames = task.input->spec.frame_count();
+      member.stats.renditions = static_cast<int>(members.size());
+    }
+    stats.push_back(member.stats);
   }
   return stats;
 }

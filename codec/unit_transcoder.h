@@ -79,6 +79,7 @@ struct UnitStats {
   std::int64_t bytes = 0;          // coded
   int renditions = 1;              // made of the same decode
   bool decoded_elsewhere = false;  // by another rendition of the same source
+  bool cancelled = false;          // asked to stop meanwhile: there is nothing else
   int encodes = 1;                 // passes over the unit (more than one: VBV or rate corrections)
   bool vbv_violated = false;       // after the last pass
   std::uint64_t parameter_hash = 0;
@@ -121,13 +122,15 @@ struct UnitRendition {
 Result<UnitStats> TranscodeUnit(UnitTask task, ContextCache& cache, const std::stop_token& stop,
                                 UnitOutput& output);
 
-// Whether two tasks show the same pictures of the same packets, so that one decoder serves both.
+// Whether two tasks show the same pictures of the same packets in the same run, so that one decoder
+// serves both. Their frames and packets may be counted from other places of a live source.
 bool ShowTheSame(const UnitTask& a, const UnitTask& b);
 
 // The same unit in several renditions, which ShowTheSame, by one decode: each output gets the very
 // packets that TranscodeUnit would give it. The run is that of the first, and is handed on to the
-// first; the others hand on its history. All fail together; kCancelled when one of them was asked
-// to stop. Each has its share of the decoding time; only the first counts decoded frames.
+// first; the others hand on its history. One that is asked to stop is left out from then on, and
+// the next one is the first; kCancelled when all are. They fail together. Each has its share of the
+// decoding time; only the first counts decoded frames.
 Result<std::vector<UnitStats>> TranscodeTogether(std::span<UnitRendition> renditions,
                                                  ContextCache& cache);
 

@@ -95,6 +95,30 @@ Status Ingest::ReadToFirstVideo() {
   }
 }
 
+void Ingest::PlaceGrid(StreamPlan& plan) {
+  constexpr Rational k90kHz{1, 90'000};
+  const Target& target = plan.target;
+  const VideoInfo& video = plan.source->video;
+  // After a seek the first packet lies before the start. In the whole source it is the start.
+  const SourceTicks first = plan.counted_pts ? 0 : first_video_->pts;
+  const LiveJoin* join = source_->join();
+  if (join == nullptr) {
+    clip_start_ = target.start;
+    const SourceTicks start = ToTicks(target.start, video.time_base);
+    const SourceTicks origin = std::max(first, start);
+    plan.grid = OutputGrid(target.fps, video.fps, video.time_base, origin, source_->live());
+    plan.video_offset_90k = Rescale(origin - start, video.time_base, k90kHz);
+    return;
+  }
+  clip_start_ = Rational{join->begin * video.time_base.num, video.time_base.den}.Reduced();
+  const OutputGrid shared(target.fps, video.fps, video.time_base, join->anchor, true);
+  plan.grid = shared.CountedFrom(shared.FirstFrameShowing(first));
+  plan.video_offset_90k =
+      std::max<std::int64_t>(0, Rescale(join->anchor - join->begin, video.time_base, k90kHz) +
+                                    Rescale(plan.grid.first(), plan.grid.fps().Inverse(), k90kHz));
+  plan.first_packet = join->packet;
+}
+
 void Ingest::MakePlan(const Target& target, PlanTexts texts) {
   const SourceInfo& info = *source_->info();
   auto plan = std::make_shared<StreamPlan>();
@@ -103,12 +127,7 @@ void Ingest::MakePlan(const Target& target, PlanTexts texts) {
   plan->texts = std::move(texts);
   plan->counted_pts = source_->counted_pts();
   const Rational time_base = info.video.time_base;
-  const SourceTicks start = ToTicks(target.start, time_base);
-  // After a seek the first packet lies before the start. In the whole source it is the start.
-  const SourceTicks first = plan->counted_pts ? 0 : first_video_->pts;
-  const SourceTicks origin = std::max(first, start);
-  plan->grid = OutputGrid(target.fps, info.video.fps, time_base, origin);
-  plan->video_offset_90k = Rescale(origin - start, time_base, {1, 90'000});
+  PlaceGrid(*plan);
   plan->low_delay = source_->live() && HasLowDelay(target);
   plan_ = plan;
 
@@ -125,7 +144,8 @@ void Ingest::MakePlan(const Target& target, PlanTexts texts) {
   if (target.rate_mode == RateMode::kBitrate) options.bitrate = target.bitrate;
   if (target.duration.valid()) {
     // Frames that start before start + duration.
-    options.frame_limit = plan->grid.FrameCount(start + ToTicks(target.duration, time_base));
+    options.frame_limit = plan->grid.FrameCount(ToTicks(clip_start_, time_base) +
+                                                ToTicks(target.duration, time_base));
   }
   planner_ = std::make_unique<UnitPlanner>(plan->grid, options);
   describer_ = std::make_unique<PacketDescriber>(source_->info(), plan->counted_pts);
@@ -133,10 +153,10 @@ void Ingest::MakePlan(const Target& target, PlanTexts texts) {
 }
 
 Rational Ingest::clip_end() const {
-  const Target& target = plan_->target;
-  if (!target.duration.valid()) return {};
-  return Rational{target.start.num * target.duration.den + target.duration.num * target.start.den,
-                  target.start.den * target.duration.den}
+  const Rational& length = plan_->target.duration;
+  if (!length.valid()) return {};
+  return Rational{clip_start_.num * length.den + length.num * clip_start_.den,
+                  clip_start_.den * length.den}
       .Reduced();
 }
 

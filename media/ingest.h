@@ -63,6 +63,8 @@ class Ingest {
 
   [[nodiscard]] const std::shared_ptr<const StreamPlan>& plan() const { return plan_; }
   [[nodiscard]] const std::vector<Adjustment>& adjustments() const { return adjustments_; }
+  // Where the output begins on the source's timeline, seconds.
+  [[nodiscard]] Rational clip_start() const { return clip_start_; }
   // Where the request ends on the source's timeline, seconds; not valid = at the source's end.
   [[nodiscard]] Rational clip_end() const;
 
@@ -77,6 +79,7 @@ class Ingest {
   Ingest(std::unique_ptr<PacketSource> source, TimestampRepair repair)
       : source_(std::move(source)), repair_(std::move(repair)) {}
   Status ReadToFirstVideo();
+  void PlaceGrid(StreamPlan& plan);
   void MakePlan(const Target& target, PlanTexts texts);
   Status Read();
   void OnVideo(av::Packet packet);
@@ -87,6 +90,7 @@ class Ingest {
   std::unique_ptr<PacketSource> source_;
   TimestampRepair repair_;
   std::shared_ptr<const StreamPlan> plan_;
+  Rational clip_start_;
   std::vector<Adjustment> adjustments_;
   std::unique_ptr<PacketDescriber> describer_;
   std::unique_ptr<UnitPlanner> planner_;

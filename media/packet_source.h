@@ -23,6 +23,14 @@ struct Arrival {
   bool after_gap = false;  // what was before it is missing, or its publisher's clock has jumped
 };
 
+// Where a reader of a live source begins, on a clock that all its readers share. Ticks of the
+// video's time base.
+struct LiveJoin {
+  std::int64_t anchor = 0;  // a picture that the grids of all readers lie at
+  std::int64_t begin = 0;   // decoding time of the first packet that this one reads
+  std::int64_t packet = 0;  // its number, among the pictures of the source
+};
+
 class PacketSource {
  public:
   virtual ~PacketSource() = default;
@@ -36,6 +44,8 @@ class PacketSource {
   [[nodiscard]] virtual bool live() const { return false; }
   // How the packet read last came; null where nothing is live.
   [[nodiscard]] virtual const Arrival* arrival() const { return nullptr; }
+  // Null where the clock begins at zero with this reader.
+  [[nodiscard]] virtual const LiveJoin* join() const { return nullptr; }
 
   // Moves to a key frame at or before `seconds` after the zero. kUnsupported on a pipe.
   virtual Status SeekBefore(Rational seconds) = 0;

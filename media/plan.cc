@@ -16,19 +16,25 @@ internal::Int128 FloorDiv(internal::Int128 a, internal::Int128 b) {
 }  // namespace
 
 OutputGrid::OutputGrid(Rational fps, Rational source_fps, Rational source_time_base,
-                       SourceTicks origin)
+                       SourceTicks origin, bool live)
     : fps_(fps.Reduced()), tick_(source_time_base.Reduced()), epsilon_{1, 1}, origin_(origin) {
   GOPMILL_CHECK(fps_.positive() && tick_.positive());
   const Rational fastest =
       source_fps.positive() ? std::max(fps_, source_fps.Reduced(), std::less<>()) : fps_;
   // A quarter of the shorter frame interval, in source ticks.
   const Rational quarter = Rational{fastest.den * tick_.den, 4 * fastest.num * tick_.num}.Reduced();
-  if (quarter < epsilon_) epsilon_ = quarter;
+  if (live || quarter < epsilon_) epsilon_ = quarter;
+}
+
+OutputGrid OutputGrid::CountedFrom(std::int64_t frame) const {
+  OutputGrid grid = *this;
+  grid.first_ += frame;
+  return grid;
 }
 
 SourceTicks OutputGrid::LatestPts(std::int64_t n) const {
   const internal::Int128 ticks_num =
-      static_cast<internal::Int128>(n) * fps_.den * tick_.den * epsilon_.den +
+      static_cast<internal::Int128>(n + first_) * fps_.den * tick_.den * epsilon_.den +
       static_cast<internal::Int128>(epsilon_.num) * fps_.num * tick_.num;
   const internal::Int128 ticks_den =
       static_cast<internal::Int128>(fps_.num) * tick_.num * epsilon_.den;
@@ -40,7 +46,7 @@ std::int64_t OutputGrid::FirstFrameShowing(SourceTicks pts) const {
       (static_cast<internal::Int128>(pts - origin_) * epsilon_.den - epsilon_.num) * fps_.num *
       tick_.num;
   const internal::Int128 den = static_cast<internal::Int128>(fps_.den) * tick_.den * epsilon_.den;
-  return std::max<std::int64_t>(0, static_cast<std::int64_t>(-FloorDiv(-num, den)));
+  return std::max<std::int64_t>(0, static_cast<std::int64_t>(-FloorDiv(-num, den)) - first_);
 }
 
 std::int64_t OutputGrid::FirstFrameAt(std::int64_t source_ms) const {

@@ -27,13 +27,19 @@ namespace gopmill {
 using SourceTicks = std::int64_t;
 
 // The global grid of output frames. Frame n has time n / fps on the output clock; it shows the
-// source frame with the largest pts <= origin + n / fps + epsilon. Epsilon is one source tick, at
-// most a quarter of the shorter frame interval: containers that round times to 1 ms would otherwise
-// lose and double frames at equal rates.
+// source frame with the largest pts <= origin + (first + n) / fps + epsilon. Epsilon is one source
+// tick, at most a quarter of the shorter frame interval: containers that round times to 1 ms would
+// otherwise lose and double frames at equal rates. Of a live source it is that quarter, since the
+// clocks of cameras waver by more than a tick.
 class OutputGrid {
  public:
   OutputGrid() = default;
-  OutputGrid(Rational fps, Rational source_fps, Rational source_time_base, SourceTicks origin);
+  OutputGrid(Rational fps, Rational source_fps, Rational source_time_base, SourceTicks origin,
+             bool live = false);
+
+  // The same frames, counted from `frame` of this one on (of a live source: readers that begin at
+  // different times share one grid).
+  [[nodiscard]] OutputGrid CountedFrom(std::int64_t frame) const;
 
   // The latest source pts that output frame n may show.
   [[nodiscard]] SourceTicks LatestPts(std::int64_t n) const;
@@ -43,19 +49,22 @@ class OutputGrid {
   [[nodiscard]] std::int64_t FrameCount(SourceTicks end) const;
   // When frame n is shown, also one in front of the first: microseconds since the source's zero.
   [[nodiscard]] std::int64_t SourceMicros(std::int64_t n) const {
-    return Rescale(origin_, tick_, kMicros) + Rescale(n, fps_.Inverse(), kMicros);
+    return Rescale(origin_, tick_, kMicros) + Rescale(n + first_, fps_.Inverse(), kMicros);
   }
   // The first frame, also one in front of the first, that is shown at or after this time of the
   // source; whole milliseconds, rounded down.
   [[nodiscard]] std::int64_t FirstFrameAt(std::int64_t source_ms) const;
   [[nodiscard]] Rational fps() const { return fps_; }
   [[nodiscard]] SourceTicks origin() const { return origin_; }
+  // Frames from the origin to frame 0.
+  [[nodiscard]] std::int64_t first() const { return first_; }
 
  private:
   Rational fps_;
   Rational tick_;     // source time base, seconds
   Rational epsilon_;  // in source ticks
   SourceTicks origin_ = 0;
+  std::int64_t first_ = 0;
 };
 
 // How a unit's first frame can be reached.
@@ -72,8 +81,9 @@ struct UnitSpec {
   std::int64_t first_frame = 0, end_frame = 0;    // output frames [first, end)
   std::int64_t first_packet = 0, end_packet = 0;  // source packets to feed, [first, end)
   CutKind cut = CutKind::kClosed;
-  bool ends_run = false;  // no chained unit follows: the decoder is drained at the end
-  bool run_fed = false;   // chained ones follow, without packets: it is drained here already
+  std::int64_t run_packet = 0;  // first_packet of the unit that began its run
+  bool ends_run = false;        // no chained unit follows: the decoder is drained at the end
+  bool run_fed = false;         // chained ones follow, without packets: it is drained here already
   std::int64_t source_bytes = 0;  // compressed size of the source in this interval
   std::int64_t budget_bps = 0;    // video bit rate of this unit, bits per second (kBitrate mode)
   // quality=best: bits that the unit took at that CRF when the movie was analysed; 0 = not known.
@@ -113,6 +123,8 @@ struct StreamPlan {
   // Delay of the video's output clock against the stream's zero (audio that starts first), in
   // output frames' time base ticks of 1/90000 s.
   std::int64_t video_offset_90k = 0;
+  // Number of the first packet that the ingest reads, among the pictures of a live source.
+  std::int64_t first_packet = 0;
   PlanTexts texts;
 
   [[nodiscard]] int temporal_context() const { return TemporalContext(source->video, target); }

@@ -134,6 +134,7 @@ void UnitPlanner::OnRandomAccess(const PacketMeta& packet, std::int64_t number,
     const bool shows_first = packet.pts <= grid_.LatestPts(unit_frame_);
     if (next_index_ > 0 || !shows_first || packet.access != RandomAccess::kClosed) return;
     unit_packet_ = closed ? number : PrerollPacket().value_or(unit_packet_);
+    run_first_packet_ = unit_packet_;
     return;
   }
   const bool by_gop = options_.unit_seconds <= 0;
@@ -218,6 +219,7 @@ void UnitPlanner::StartUnit(std::int64_t frame, std::int64_t packet, CutKind cut
   if (cut == CutKind::kChained) return;
   run_frame_ = frame;
   run_packet_ = packets_;
+  run_first_packet_ = packet;
 }
 
 // Without pieces each unit is one. GOPs are expected to be as long as the one before was, but for
@@ -243,6 +245,7 @@ void UnitPlanner::Emit(std::int64_t end_frame, std::int64_t end_packet, bool end
                 .first_packet = unit_packet_,
                 .end_packet = end_packet,
                 .cut = unit_cut_,
+                .run_packet = run_first_packet_,
                 .ends_run = ends_run,
                 .gop_offset = unit_frame_ - gop_frame_,
                 .gop_frames = in_pieces() ? gop_frames_ : 0};

@@ -151,7 +151,8 @@ class UnitPlanner {
   std::int64_t unit_packet_ = 0;  // first packet of it
   CutKind unit_cut_ = CutKind::kClosed;
   std::int64_t gop_frame_ = 0, gop_frames_ = 0;  // of the GOP it belongs to: first; as expected
-  std::int64_t run_frame_ = 0, run_packet_ = 0;  // of the run: first frame; its packet
+  // Of the run: first frame; packets before it; first packet that is decoded for it.
+  std::int64_t run_frame_ = 0, run_packet_ = 0, run_first_packet_ = 0;
   std::deque<Access> accesses_;  // the latest ones, as many as a cut may need for its preroll
   std::int64_t bytes_since_access_ = 0;
   std::optional<Pending> pending_;

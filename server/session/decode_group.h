@@ -1,23 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Streams that are renditions of one live source, and whose units lie at the same pictures: the
-// units of all of them become one job, which decodes once (TranscodeTogether). What is made is the
-// same either way.
+// Streams of one live source whose units lie at the same pictures: the units of all of them become
+// one job, which decodes once (TranscodeTogether). What is made is the same either way.
+//
+// Two kinds. The renditions of a presentation are there from the first unit on and wait for each
+// other as long as it takes. Readers come and go (Join, Leave): each takes part from its second run
+// on, when it has shown that it can be made at all, and who keeps the others waiting for longer
+// than kGroupPatience is on its own until its next run, the third time for good.
 //
 // One worker then makes all renditions of a unit. Where that takes it too long (kTogetherLoad),
-// they are divided into two parts for good, each decodes on its own, and another worker takes its
-// part; so again, until each part is quick enough or one rendition, or each worker has one. A
-// division begins with a unit that begins a run: inside of one there is one decoder. A source
-// without another key frame is not divided.
+// they are divided into two parts, each decodes on its own, and another worker takes its part; so
+// again, until each part is quick enough or one rendition, or each worker has one. Two parts of
+// readers with little to do become one again. A division begins with a unit that begins a run:
+// inside of one there is one decoder. A source without another key frame is not divided.
 //
 // Thread-safety: safe.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
+#include <set>
+#include <span>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/thread_safety.h"
 #include "scheduler/scheduler.h"
 #include "server/session/unit_job.h"
@@ -27,18 +36,25 @@ namespace gopmill {
 // Time of a worker per media time: CPU time, or of encoders that have threads of their own all of
 // it.
 inline constexpr double kTogetherLoad = 0.7;
+inline constexpr std::chrono::milliseconds kGroupPatience{100};
+inline constexpr int kMostLate = 3;
 
 class DecodeGroup : public std::enable_shared_from_this<DecodeGroup> {
  public:
-  explicit DecodeGroup(std::size_t members, double load = kTogetherLoad)
-      : most_load_(load),
-        members_(members),
-        layouts_{{.from = {}, .part = std::vector<std::size_t>(members, 0)}},
-        parts_(1) {}
+  // Of so many renditions, which all wait for each other; member i is the i-th of them.
+  explicit DecodeGroup(std::size_t members, double load = kTogetherLoad);
+  // Of readers, none so far.
+  static std::shared_ptr<DecodeGroup> OfReaders(double load = kTogetherLoad);
 
-  // Number `member` has a unit. Waits for those of the others. The order's mailbox gets its report,
-  // whatever happens. `scheduler` is that of all members.
+  // A reader's number, until it leaves.
+  std::size_t Join();
+  // Number `member` will have this unit; all of them, in their order, each before it is submitted.
+  void Announce(std::size_t member, const StreamPlan& plan, const UnitSpec& unit, int workers);
+  // Number `member` has a unit, those of a run in their order. Waits for those of the others. The
+  // order's mailbox gets its report, whatever happens. `scheduler` is that of all members.
   void Submit(std::size_t member, const JobSpec& spec, UnitOrder order, Scheduler& scheduler);
+  // To be called from time to time: goes on without readers that are late.
+  void GoOn(Scheduler& scheduler);
   // The member is over: nobody waits for it any more, and what waited for others is cancelled.
   void Leave(std::size_t member, Scheduler& scheduler);
 
@@ -47,38 +63,61 @@ class DecodeGroup : public std::enable_shared_from_this<DecodeGroup> {
     std::size_t member = 0;
     JobSpec spec;
     UnitOrder order;
+    TimePoint since = SteadyNow();
   };
   using Unit = std::vector<Waiting>;
+  // Where frames of different members meet: their places on the grid.
+  using Place = std::int64_t;
   struct Member {
-    bool active = true;
+    bool in_use = true;
+    bool takes_part = true;
+    Place next = std::numeric_limits<Place>::min();  // behind the last unit announced
+    std::set<Place> due;                             // announced, not submitted
+    bool is_new = true;                              // nothing announced
+    int late = 0;
     std::int64_t pixels = 0;  // of its pictures, once it has had a unit
   };
   struct Layout {
-    UnitIndex from;                 // it holds from this unit on
+    Place from;                     // it holds from here on
     std::vector<std::size_t> part;  // of each member
   };
   struct Part {
     double load = 0;     // mean of late
     double seconds = 0;  // of media, measured so far
   };
-  void DivideParts(UnitIndex from, int workers) GOPMILL_REQUIRES(mutex_);
-  void Divide(std::size_t part, Layout& layout) GOPMILL_REQUIRES(mutex_);
-  const Layout& LayoutOf(UnitIndex unit) const GOPMILL_REQUIRES(mutex_);
+  void Enter(std::size_t member, int workers) GOPMILL_REQUIRES(mutex_);
+  [[nodiscard]] std::set<std::size_t> PartsInUse(const Layout& layout) const
+      GOPMILL_REQUIRES(mutex_);
+  std::size_t NewPart() GOPMILL_REQUIRES(mutex_);
+  void LayOut(Place from, int workers) GOPMILL_REQUIRES(mutex_);
+  bool DivideParts(Layout& next, int workers) GOPMILL_REQUIRES(mutex_);
+  bool Divide(std::size_t part, Layout& layout) GOPMILL_REQUIRES(mutex_);
+  bool MergeParts(Layout& next) GOPMILL_REQUIRES(mutex_);
+  const Layout& LayoutAt(Place place) const GOPMILL_REQUIRES(mutex_);
+  // Whether this member may still have a unit of the part there.
+  [[nodiscard]] bool MayCome(std::size_t member, std::size_t part, Place place) const
+      GOPMILL_REQUIRES(mutex_);
   void SubmitReady(Scheduler& scheduler) GOPMILL_REQUIRES(mutex_);
   // What has come of the unit for `part`, if that is all; else nothing.
-  Unit TakeWhole(Unit& unit, const Layout& layout, std::size_t part) GOPMILL_REQUIRES(mutex_);
+  Unit TakeWhole(Place place, Unit& unit, std::size_t part) GOPMILL_REQUIRES(mutex_);
   void SubmitUnit(Unit unit, std::size_t part, Scheduler& scheduler) GOPMILL_REQUIRES(mutex_);
+  void SubmitTogether(Unit unit, const UnitJob::ReportHandler& on_report, Scheduler& scheduler)
+      GOPMILL_REQUIRES(mutex_);
+  UnitJob::ReportHandler Noting(const UnitTask& task, std::size_t part);
   // A unit of so many seconds took a worker so many.
   void Note(std::size_t part, double took, double seconds);
 
+  const bool readers_;
   const double most_load_;
+  const StreamId id_;  // of the jobs for several members: no member's end is theirs
 
   Mutex mutex_;  // guards all below; held while a job is submitted, which does not block
   std::vector<Member> members_ GOPMILL_GUARDED_BY(mutex_);
   std::vector<Layout> layouts_ GOPMILL_GUARDED_BY(mutex_);  // one after the other
   std::vector<Part> parts_ GOPMILL_GUARDED_BY(mutex_);
-  std::map<UnitIndex, Unit> waiting_ GOPMILL_GUARDED_BY(mutex_);
-  UnitIndex newest_ GOPMILL_GUARDED_BY(mutex_){-1};
+  std::map<Place, Unit> waiting_ GOPMILL_GUARDED_BY(mutex_);
+  Place newest_ GOPMILL_GUARDED_BY(mutex_) = std::numeric_limits<Place>::min();
+  std::int64_t jobs_ GOPMILL_GUARDED_BY(mutex_) = 0;  // for several members, so far
 };
 
 }  // namespace gopmill

@@ -51,7 +51,7 @@ Status IngestLoop::Start(Duration opening) {
   GOPMILL_ASSIGN_OR_RETURN(EncoderSpec spec, MakeEncoderSpec(*ready.plan));
   ready.encoder = std::make_shared<const EncoderSpec>(std::move(spec));
   if (ready.plan->source->audio && target.acodec != AudioCodec::kNone) {
-    const AudioClip clip{.start = target.start, .end = ingest_->clip_end()};
+    const AudioClip clip{.start = ingest_->clip_start(), .end = ingest_->clip_end()};
     GOPMILL_ASSIGN_OR_RETURN(
         audio_, AudioTranscoder::Open(*ready.plan, clip, GlobalHeader(target.container)));
     ready.audio_parameters = audio_->parameters();

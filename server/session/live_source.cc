@@ -43,7 +43,18 @@ Error Replaced() {
 
 }  // namespace
 
-// Closes up what is missing: one offset for both tracks, chosen anew behind each gap.
+std::int64_t LiveSource::Clock::Place(const Entry& entry, bool after_gap) {
+  if (!begun_ || after_gap) offset_ns_ = end_ns_ - entry.dts_ns;
+  begun_ = true;
+  if (!entry.video) return offset_ns_;
+  const AVPacket& packet = **entry.packet;
+  const std::int64_t duration =
+      packet.duration > 0 ? Rescale(packet.duration, TimeBaseOf(*entry.info, true), kNanos)
+                          : Rescale(1, entry.info->video.fps.Inverse(), kNanos);
+  end_ns_ = std::max(end_ns_, entry.dts_ns + offset_ns_ + duration);
+  return offset_ns_;
+}
+
 class LiveSource::Reader final : public PacketSource {
  public:
   Reader(std::shared_ptr<LiveSource> live, std::shared_ptr<Queue> queue, std::stop_token stop)
@@ -56,13 +67,17 @@ class LiveSource::Reader final : public PacketSource {
   Reader& operator=(const Reader&) = delete;
 
   // Waits for the first packet, which says what the stream is made of.
-  Status Begin() {
+  Status Begin(ReaderClock clock) {
     GOPMILL_ASSIGN_OR_RETURN(first_, Next());
     if (!first_) {
       return Error{.code = Code::kUnavailable,
                    .message = "Nobody publishes under this name, or nothing has come yet."};
     }
     info_ = first_->info;
+    if (clock == ReaderClock::kOwn) return OkStatus();
+    clock_ = Clock(first_->offset_ns);
+    const MutexLock lock(live_->mutex_);
+    join_ = live_->Join(*first_);
     return OkStatus();
   }
 
@@ -71,6 +86,7 @@ class LiveSource::Reader final : public PacketSource {
   std::int64_t start_us() const override { return 0; }
   bool live() const override { return true; }
   const Arrival* arrival() const override { return &arrival_; }
+  const LiveJoin* join() const override { return join_ ? &*join_ : nullptr; }
   bool truncated() const override { return false; }
   Status SeekBefore(Rational /*seconds*/) override {
     return InvalidArgument("start", "A live source cannot be sought in.", "no start");
@@ -109,22 +125,16 @@ class LiveSource::Reader final : public PacketSource {
     const AVPacket& in = **entry.packet;
     const Rational from = TimeBaseOf(*entry.info, entry.video);
     const Rational to = TimeBaseOf(*info_, entry.video);
-    if (!started_ || entry.after_gap) offset_ns_ = end_ns_ - entry.dts_ns;
-    started_ = true;
+    const std::int64_t offset_ns = clock_.Place(entry, entry.after_gap);
     av_packet_ref(&out, &in);
     const auto move = [&](std::int64_t ticks) {
       return ticks == AV_NOPTS_VALUE
                  ? ticks
-                 : Rescale(Rescale(ticks, from, kNanos) + offset_ns_, kNanos, to);
+                 : Rescale(Rescale(ticks, from, kNanos) + offset_ns, kNanos, to);
     };
     out.pts = move(in.pts);
     out.dts = move(in.dts);
     out.duration = Rescale(in.duration, from, to);
-    if (!entry.video) return;
-    const std::int64_t duration = in.duration > 0
-                                      ? Rescale(in.duration, from, kNanos)
-                                      : Rescale(1, entry.info->video.fps.Inverse(), kNanos);
-    end_ns_ = std::max(end_ns_, entry.dts_ns + offset_ns_ + duration);
   }
 
   const std::shared_ptr<LiveSource> live_;
@@ -133,8 +143,8 @@ class LiveSource::Reader final : public PacketSource {
   std::shared_ptr<const SourceInfo> info_;
   std::optional<Entry> first_;
   Arrival arrival_;
-  bool started_ = false;
-  std::int64_t offset_ns_ = 0, end_ns_ = 0;
+  Clock clock_;
+  std::optional<LiveJoin> join_;
 };
 
 Result<LiveSource::Claim> LiveSource::Acquire(bool replace) {
@@ -145,6 +155,7 @@ Result<LiveSource::Claim> LiveSource::Acquire(bool replace) {
   }
   claim_ = ++last_claim_;
   ++counts_.publishers;
+  clock_needs_key_ = clock_gap_ = true;
   for (const auto& queue : queues_) {
     queue->needs_key = true;
     queue->gap = true;
@@ -259,16 +270,41 @@ Status LiveSource::Run(Claim claim, PacketSource& source) {
 }
 
 // False once another publisher has the name.
-bool LiveSource::Hand(Claim claim, const Entry& entry) {
+bool LiveSource::Hand(Claim claim, Entry entry) {
   {
     const MutexLock lock(mutex_);
     if (claim_ != claim) return false;
     ++counts_.packets;
     counts_.bytes += (*entry.packet)->size;
+    PlaceOnClock(entry);
     for (const auto& queue : queues_) Put(*queue, entry);
   }
   changed_.NotifyAll();
   return true;
+}
+
+void LiveSource::PlaceOnClock(Entry& entry) {
+  if (clock_needs_key_ && !(entry.video && entry.key)) return;
+  clock_needs_key_ = false;
+  entry.offset_ns = clock_.Place(entry, std::exchange(clock_gap_, false));
+  entry.number = entry.video ? pictures_++ : pictures_;
+}
+
+// Grids lie at the pictures of the reader before as long as those of this one do: within an eighth
+// of a frame, half of what a live source's grid forgives.
+LiveJoin LiveSource::Join(const Entry& first) {
+  const VideoInfo& video = first.info->video;
+  const AVPacket& packet = **first.packet;
+  const std::int64_t shown = packet.pts != AV_NOPTS_VALUE ? packet.pts : packet.dts;
+  const std::int64_t picture_ns = Rescale(shown, video.time_base, kNanos) + first.offset_ns;
+  const Rational frame = video.fps.positive() ? video.fps.Inverse() : kNanos;
+  const std::int64_t since = picture_ns - anchor_ns_.value_or(picture_ns);
+  const std::int64_t off = since - Rescale(Rescale(since, kNanos, frame), frame, kNanos);
+  if (!anchor_ns_ || 8 * std::abs(off) > Rescale(1, frame, kNanos)) anchor_ns_ = picture_ns;
+  const std::int64_t begin_ns = first.dts_ns + first.offset_ns;
+  return {.anchor = Rescale(*anchor_ns_, kNanos, video.time_base),
+          .begin = Rescale(begin_ns, kNanos, video.time_base),
+          .packet = first.number};
 }
 
 void LiveSource::Put(Queue& queue, const Entry& entry) {
@@ -302,14 +338,15 @@ void LiveSource::DropOldest(Queue& queue) {
   }
 }
 
-Result<std::unique_ptr<PacketSource>> LiveSource::Subscribe(std::stop_token stop) {
+Result<std::unique_ptr<PacketSource>> LiveSource::Subscribe(std::stop_token stop,
+                                                            ReaderClock clock) {
   auto queue = std::make_shared<Queue>();
   {
     const MutexLock lock(mutex_);
     queues_.push_back(queue);
   }
   auto reader = std::make_unique<Reader>(shared_from_this(), std::move(queue), std::move(stop));
-  GOPMILL_RETURN_IF_ERROR(reader->Begin());
+  GOPMILL_RETURN_IF_ERROR(reader->Begin(clock));
   return std::unique_ptr<PacketSource>(std::move(reader));
 }
 

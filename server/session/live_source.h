@@ -7,6 +7,10 @@
 // close up behind the last packet that was read. A reader that does not keep up loses whole GOPs,
 // the oldest first, and never more delay than kLiveQueueNanos; what it lost is counted.
 //
+// That clock is the reader's own and begins at zero, or it is the source's: then all readers that
+// have lost nothing see equal times, and their output grids lie at the same pictures (LiveJoin), so
+// that they can be decoded together (decode_group.h).
+//
 // When the publisher has gone, readers wait for the next one. If that one sends other
 // codecs, their streams end: a reader that opens again gets the new ones.
 //
@@ -61,7 +65,9 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
   Status Release(Claim claim);
 
   // Reader side. Waits for a key frame, or `patience` for a publisher: kUnavailable then.
-  Result<std::unique_ptr<PacketSource>> Subscribe(std::stop_token stop);
+  enum class ReaderClock { kOwn, kShared };
+  Result<std::unique_ptr<PacketSource>> Subscribe(std::stop_token stop,
+                                                  ReaderClock clock = ReaderClock::kOwn);
 
   // Somebody waits for a publisher without being a reader yet. Counts for kWantedFor.
   void Want();
@@ -85,7 +91,22 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
     bool jumped = false;                              // the publisher's clock has, right before it
     std::chrono::system_clock::time_point wall = {};  // when it came
     std::int64_t dts_ns = 0;                          // clock of the publisher, repaired
+    std::int64_t offset_ns = 0;  // of the clock of the source against that of the publisher
+    std::int64_t number = 0;     // of the next picture, or of this one
     std::shared_ptr<const av::Packet> packet;
+  };
+  // Closes up what is missing: one offset for both tracks, chosen anew behind each gap.
+  class Clock {
+   public:
+    Clock() = default;
+    // Goes on with another one.
+    explicit Clock(std::int64_t offset_ns) : begun_(true), offset_ns_(offset_ns) {}
+    // What to add to the times of the packet.
+    std::int64_t Place(const Entry& entry, bool after_gap);
+
+   private:
+    bool begun_ = false;
+    std::int64_t offset_ns_ = 0, end_ns_ = 0;
   };
   struct Queue {  // of one reader
     std::deque<Entry> entries;
@@ -93,7 +114,9 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
     bool needs_key = true;
     bool gap = false;
   };
-  bool Hand(Claim claim, const Entry& entry);
+  bool Hand(Claim claim, Entry entry);
+  void PlaceOnClock(Entry& entry) GOPMILL_REQUIRES(mutex_);
+  LiveJoin Join(const Entry& first) GOPMILL_REQUIRES(mutex_);
   void Put(Queue& queue, const Entry& entry) GOPMILL_REQUIRES(mutex_);
   void DropOldest(Queue& queue) GOPMILL_REQUIRES(mutex_);
 
@@ -107,6 +130,11 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
   std::vector<std::shared_ptr<Queue>> queues_ GOPMILL_GUARDED_BY(mutex_);
   TimePoint wanted_until_ GOPMILL_GUARDED_BY(mutex_) = {};
   LiveCounts counts_ GOPMILL_GUARDED_BY(mutex_);
+  Clock clock_ GOPMILL_GUARDED_BY(mutex_);  // as a reader's that loses nothing
+  bool clock_needs_key_ GOPMILL_GUARDED_BY(mutex_) = true;
+  bool clock_gap_ GOPMILL_GUARDED_BY(mutex_) = false;
+  std::int64_t pictures_ GOPMILL_GUARDED_BY(mutex_) = 0;  // placed on it so far
+  std::optional<std::int64_t> anchor_ns_ GOPMILL_GUARDED_BY(mutex_);
 };
 
 }  // namespace gopmill

@@ -112,7 +112,10 @@ Result<StreamId> MediaService::OpenStream(const std::string& path, const Request
   if (path.starts_with(kLivePrefix)) {
     GOPMILL_RETURN_IF_ERROR(CheckLiveTarget(request));
     GOPMILL_ASSIGN_OR_RETURN(const auto live, live_.Find(path.substr(kLivePrefix.size())));
-    spec.open_packets = [live](const std::stop_token& stop) { return live->Subscribe(stop); };
+    spec.open_packets = [live](const std::stop_token& stop) {
+      return live->Subscribe(stop, LiveSource::ReaderClock::kShared);
+    };
+    spec.decoders = decoders_;
     MakeLive(spec);
   } else {
     spec.open = [this, path] { return library_.OpenEntry(path); };

@@ -118,6 +118,7 @@ class MediaService : public Service {
   SegmentService segments_;
   LiveSegments live_segments_;
   FanoutTable fanouts_;
+  const std::shared_ptr<DecodeTable> decoders_ = std::make_shared<DecodeTable>();
 
   mutable Mutex mutex_;  // guards all below
   CondVar changed_;

@@ -142,6 +142,7 @@ void StreamSession::RunEgress() {
 Status StreamSession::EgressLoop() {
   while (!complete_) {
     std::optional<Letter> letter = mailbox_->Take(kTick);
+    if (spec_.group) spec_.group->GoOn(scheduler_);
     if (!letter) continue;
     const TimePoint begin = SteadyNow();
     GOPMILL_RETURN_IF_ERROR(
@@ -193,6 +194,10 @@ Status StreamSession::On(PlanReady letter) {
   encoder_ = letter.encoder;
   faster_encoder_ = std::make_shared<const EncoderSpec>(WithLessSearch(*encoder_));
   degradation_ = Degradation(faster_encoder_->faster);
+  if (spec_.decoders) {
+    spec_.group = spec_.decoders->Find(*plan_, service_class_);
+    spec_.member = spec_.group->Join();
+  }
   // A live source's units are due before their predecessors are known.
   if (!spec_.live && StreamRate::Applies(*encoder_)) rate_gate_ = RateGate(*encoder_);
   if (spec_.admission) {
@@ -264,6 +269,7 @@ Status StreamSession::On(UnitPlanned letter) {
     stats_.frames_planned = spec.end_frame;
     stats_.source_bytes += spec.source_bytes;
   }
+  if (spec_.group) spec_.group->Announce(spec_.member, *plan_, spec, scheduler_.worker_count());
   output_->OnPlanned(spec);
   rate_gate_.OnPlanned(spec);
   GOPMILL_RETURN_IF_ERROR(output_->OnRead(letter.read_seconds));

@@ -27,7 +27,7 @@
 #include "base/thread_safety.h"
 #include "media/muxer.h"
 #include "scheduler/scheduler.h"
-#include "server/session/decode_group.h"
+#include "server/session/decode_table.h"
 #include "server/session/degradation.h"
 #include "server/session/ingest_loop.h"
 #include "server/session/mailbox.h"
@@ -66,9 +66,11 @@ struct SessionSpec {
   // When the machine does not keep up with a live source its pictures get less work.
   bool degrades = false;
   std::shared_ptr<StreamAdmission> admission;  // may be null: everything is let in
-  std::shared_ptr<DecodeGroup> group;          // may be null: it decodes for itself
+  std::shared_ptr<DecodeGroup> group;          // of a presentation; may be null
   std::size_t member = 0;                      // of the group
-  std::shared_ptr<UnitObserver> observer;      // may be null
+  std::shared_ptr<DecodeTable> decoders;   // of readers on a shared clock, in place of a group; may
+                                           // be null: it decodes for itself
+  std::shared_ptr<UnitObserver> observer;  // may be null
   std::unique_ptr<StreamSink> sink;
   std::function<void(StreamId)> on_closed;  // last call of the egress thread; may be empty
 };

@@ -56,26 +56,51 @@ UnitOrders OneOrder(UnitOrder order) {
 }
 
 UnitJob::UnitJob(UnitOrders orders, ReportHandler on_report)
-    : orders_(std::move(orders)), on_report_(std::move(on_report)), stats_(orders_.size()) {}
+    : orders_(std::move(orders)), on_report_(std::move(on_report)), made_(orders_.size()) {}
 
-Result<std::vector<UnitStats>> UnitJob::Transcode(ContextCache& cache) {
+JobOutcome UnitJob::Made::outcome() const {
+  if (stats.cancelled) return JobOutcome::kCancelled;
+  if (!error) return JobOutcome::kDone;
+  return error->code == Code::kCancelled ? JobOutcome::kCancelled : JobOutcome::kFailed;
+}
+
+void UnitJob::Transcode(std::span<UnitOrder> orders, std::span<Made> made, ContextCache& cache) {
   std::vector<std::unique_ptr<Poster>> posters;
   std::vector<UnitRendition> renditions;
-  for (UnitOrder& order : orders_) {
+  for (UnitOrder& order : orders) {
     posters.push_back(std::make_unique<Poster>(*order.mailbox, order.task.input->spec));
     renditions.push_back({Attempt(order.task), order.stop, posters.back().get()});
   }
-  return TranscodeTogether(renditions, cache);
+  const auto stats = TranscodeTogether(renditions, cache);
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    made[i] = stats.ok() ? Made{.stats = (*stats)[i], .error = {}}
+                         : Made{.stats = {}, .error = stats.error()};
+  }
+}
+
+// Of all of them: what is done is not made again.
+JobOutcome UnitJob::Outcome() const {
+  JobOutcome outcome = JobOutcome::kCancelled;
+  for (const Made& made : made_) {
+    if (made.outcome() == JobOutcome::kDone) return JobOutcome::kDone;
+    if (made.outcome() == JobOutcome::kFailed) outcome = JobOutcome::kFailed;
+  }
+  return outcome;
 }
 
 JobOutcome UnitJob::Run(WorkerContext& worker) noexcept {
-  if (std::ranges::any_of(orders_, [](const UnitOrder& o) { return o.stop.stop_requested(); })) {
+  if (std::ranges::all_of(orders_, [](const UnitOrder& o) { return o.stop.stop_requested(); })) {
     return JobOutcome::kCancelled;
   }
   auto& codecs = *static_cast<WorkerCodecs*>(worker.local);
   const CacheStats before = codecs.cache.Stats();
   const Duration waited_before = Av1Gate::WaitedHere();
-  Result<std::vector<UnitStats>> result = Transcode(codecs.cache);
+  Transcode(orders_, made_, codecs.cache);
+  if (orders_.size() > 1 && Outcome() == JobOutcome::kFailed) {
+    for (std::size_t i = 0; i < orders_.size(); ++i) {
+      Transcode(std::span(orders_).subspan(i, 1), std::span(made_).subspan(i, 1), codecs.cache);
+    }
+  }
   waited_ = Av1Gate::WaitedHere() - waited_before;
   const CacheStats after = codecs.cache.Stats();
   // Encoders do not count: each unit uses one up, and idle time prepares them.
@@ -83,29 +108,26 @@ JobOutcome UnitJob::Run(WorkerContext& worker) noexcept {
       after.decoder_misses + after.filter_misses > before.decoder_misses + before.filter_misses;
   worker.opening = after.opening - before.opening;
   codecs.published->Publish(after);
-  if (result.ok()) {
-    stats_ = *std::move(result);
-    error_.reset();
-    return JobOutcome::kDone;
-  }
-  error_ = result.error();
-  return error_->code == Code::kCancelled ? JobOutcome::kCancelled : JobOutcome::kFailed;
+  return Outcome();
 }
 
 void UnitJob::OnReport(const JobReport& report) noexcept {
   if (on_report_) on_report_(report, waited_);
   Duration work{};
-  for (const UnitStats& stats : stats_) work += Work(stats);
+  for (const Made& made : made_) work += Work(made.stats);
   for (std::size_t i = 0; i < orders_.size(); ++i) {
     JobReport own = report;
     own.unit = {orders_[i].stream, orders_[i].task.input->spec.index};
+    if (report.outcome != JobOutcome::kCancelled) own.outcome = made_[i].outcome();
     if (orders_.size() > 1) {
-      const double share = work > Duration::zero() ? ToSeconds(Work(stats_[i])) / ToSeconds(work)
-                                                   : 1 / static_cast<double>(orders_.size());
+      const double share = work > Duration::zero()
+                               ? ToSeconds(Work(made_[i].stats)) / ToSeconds(work)
+                               : 1 / static_cast<double>(orders_.size());
       own.cpu = FromSeconds(ToSeconds(report.cpu) * share);
       own.opening = FromSeconds(ToSeconds(report.opening) * share);
     }
-    orders_[i].mailbox->Post(UnitEnded{.report = own, .stats = stats_[i], .error = error_});
+    orders_[i].mailbox->Post(
+        UnitEnded{.report = own, .stats = made_[i].stats, .error = made_[i].error});
   }
 }
 

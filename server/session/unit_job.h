@@ -9,6 +9,8 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <stop_token>
 #include <vector>
 
@@ -44,8 +46,9 @@ UnitOrders OneOrder(UnitOrder order);
 
 class UnitJob : public Job {
  public:
-  // Several orders must show the same pictures (ShowTheSame); they succeed or fail together. Each
-  // mailbox gets a report of its own, with its share of the CPU time. `on_report` may be empty; it
+  // Several orders must show the same pictures (ShowTheSame). If one fails they are made again each
+  // on its own, and one that is stopped leaves the others alone: each mailbox gets a report of its
+  // own, with its share of the CPU time. `on_report` may be empty; it
   // also hears how long the job has waited for other AV1 encoders (codec/av1_gate.h).
   using ReportHandler = std::function<void(const JobReport&, Duration waited)>;
   explicit UnitJob(UnitOrders orders, ReportHandler on_report = {});
@@ -54,12 +57,17 @@ class UnitJob : public Job {
   void OnReport(const JobReport& report) noexcept override;
 
  private:
-  Result<std::vector<UnitStats>> Transcode(ContextCache& cache);
+  struct Made {  // of an order
+    UnitStats stats;
+    std::optional<Error> error;
+    [[nodiscard]] JobOutcome outcome() const;
+  };
+  void Transcode(std::span<UnitOrder> orders, std::span<Made> made, ContextCache& cache);
+  [[nodiscard]] JobOutcome Outcome() const;
 
   UnitOrders orders_;
   const ReportHandler on_report_;
-  std::vector<UnitStats> stats_;  // of each order
-  std::optional<Error> error_;
+  std::vector<Made> made_;
   Duration waited_{};
 };
 
