@@ -81,8 +81,10 @@ DecodeGroup::DecodeGroup(std::size_t members, double load)
                 .part = std::vector<std::size_t>(members, 0)}},
       parts_(1) {}
 
-std::shared_ptr<DecodeGroup> DecodeGroup::OfReaders(double load) {
-  return std::make_shared<DecodeGroup>(0, load);
+std::shared_ptr<DecodeGroup> DecodeGroup::OfReaders(Duration patience) {
+  auto group = std::make_shared<DecodeGroup>(0);
+  group->patience_ = patience;
+  return group;
 }
 
 std::size_t DecodeGroup::Join() {
@@ -135,7 +137,7 @@ void DecodeGroup::GoOn(Scheduler& scheduler) {
   bool any = false;
   for (const auto& [place, unit] : waiting_) {
     for (const Waiting& waiting : unit) {
-      if (now - waiting.since < kGroupPatience) continue;
+      if (now - waiting.since < patience_) continue;
       const std::size_t part = LayoutAt(place).part[waiting.member];
       for (std::size_t i = 0; i < members_.size(); ++i) {
         if (!MayCome(i, part, place)) continue;

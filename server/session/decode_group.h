@@ -44,7 +44,7 @@ class DecodeGroup : public std::enable_shared_from_this<DecodeGroup> {
   // Of so many renditions, which all wait for each other; member i is the i-th of them.
   explicit DecodeGroup(std::size_t members, double load = kTogetherLoad);
   // Of readers, none so far.
-  static std::shared_ptr<DecodeGroup> OfReaders(double load = kTogetherLoad);
+  static std::shared_ptr<DecodeGroup> OfReaders(Duration patience);
 
   // A reader's number, until it leaves.
   std::size_t Join();
@@ -108,6 +108,7 @@ class DecodeGroup : public std::enable_shared_from_this<DecodeGroup> {
   void Note(std::size_t part, double took, double seconds);
 
   const bool readers_;
+  Duration patience_{};  // with readers; set once
   const double most_load_;
   const StreamId id_;  // of the jobs for several members: no member's end is theirs
 

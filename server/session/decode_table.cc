@@ -14,7 +14,7 @@ std::shared_ptr<DecodeGroup> DecodeTable::Find(const StreamPlan& plan,
   std::erase_if(groups_, [](const auto& entry) { return entry.second.expired(); });
   std::weak_ptr<DecodeGroup>& kept = groups_[key];
   std::shared_ptr<DecodeGroup> group = kept.lock();
-  if (group == nullptr) kept = group = DecodeGroup::OfReaders();
+  if (group == nullptr) kept = group = DecodeGroup::OfReaders(patience_);
   return group;
 }
 

@@ -20,6 +20,8 @@ namespace gopmill {
 
 class DecodeTable {
  public:
+  // `patience`: for how long they wait for each other.
+  explicit DecodeTable(Duration patience = kGroupPatience) : patience_(patience) {}
   // The group of readers with such a plan, on the clock that readers share; it lasts as long as
   // they keep it.
   std::shared_ptr<DecodeGroup> Find(const StreamPlan& plan, std::uint16_t service_class);
@@ -29,6 +31,7 @@ class DecodeTable {
   // time, pieces of GOPs, length of a unit or GOP, service class.
   using Key = std::tuple<const SourceInfo*, std::int64_t, std::int64_t, SourceTicks, Denoise, bool,
                          double, std::uint16_t>;
+  const Duration patience_;
   Mutex mutex_;
   std::map<Key, std::weak_ptr<DecodeGroup>> groups_ GOPMILL_GUARDED_BY(mutex_);
 };

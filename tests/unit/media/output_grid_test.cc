@@ -4,6 +4,7 @@
 // must be shown exactly once, whatever the container's clock rounds to.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -53,6 +54,35 @@ INSTANTIATE_TEST_SUITE_P(
                     RateCase{{25, 1}, k90kHz}, RateCase{{30000, 1001}, k90kHz},
                     RateCase{{60000, 1001}, k90kHz}, RateCase{{120, 1}, kMillis},
                     RateCase{{24, 1}, {1, 12288}}, RateCase{{25, 1}, {1, 25}}));
+
+// A camera's times waver; what is announced as live forgives a quarter of a frame.
+TEST(OutputGrid, OfALiveSourceShowsEachPictureOnceThoughItsClockWavers) {
+  auto pts = RoundedPts({30, 1}, k90kHz, 600);
+  for (std::size_t i = 0; i < pts.size(); ++i) pts[i] += static_cast<SourceTicks>(i * 37 % 11) * 60;
+  const OutputGrid live({30, 1}, {30, 1}, k90kHz, pts[0], true);
+  const OutputGrid exact({30, 1}, {30, 1}, k90kHz, pts[0]);
+  int repeated = 0;
+  for (std::int64_t n = 0; n < 600; ++n) {
+    ASSERT_EQ(Shown(live, pts, n), static_cast<std::size_t>(n)) << "output frame " << n;
+    repeated += n > 0 && Shown(exact, pts, n) == Shown(exact, pts, n - 1) ? 1 : 0;
+  }
+  EXPECT_GT(repeated, 0) << "the same times on another grid";
+}
+
+TEST(OutputGrid, CountedFromAFrameShowsTheSamePictures) {
+  const auto pts = RoundedPts({30000, 1001}, k90kHz, 500);
+  const OutputGrid grid({24, 1}, {30000, 1001}, k90kHz, pts[0]);
+  const OutputGrid later = grid.CountedFrom(100).CountedFrom(11);
+  EXPECT_EQ(later.first(), 111);
+  for (std::int64_t n = 0; n < 200; ++n) {
+    ASSERT_EQ(later.LatestPts(n), grid.LatestPts(n + 111));
+    ASSERT_EQ(later.SourceMicros(n), grid.SourceMicros(n + 111));
+  }
+  for (const SourceTicks shown : pts) {
+    const std::int64_t frame = std::max<std::int64_t>(0, grid.FirstFrameShowing(shown) - 111);
+    ASSERT_EQ(later.FirstFrameShowing(shown), frame);
+  }
+}
 
 TEST(OutputGrid, HalvingTheRateShowsEverySecondFrame) {
   const auto pts = RoundedPts({30, 1}, kMillis, 300);
