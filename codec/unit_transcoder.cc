@@ -119,8 +119,18 @@ Error Cancelled() { return {.code = Code::kCancelled, .message = "Cancelled."}; 
 
 // A piece without the encoder of the pieces before.
 bool MustGoBack(const Members& members) {
-  const auto lacks = [](const Member* member) { return !member->rendition.task.run.gop; };
-  return !members.front()->spec().begins_gop() && std::ranges::any_of(members, lacks);
+  return std::ranges::any_of(members, [](const Member* member) {
+    return !member->spec().begins_gop() && !member->rendition.task.run.gop;
+  });
+}
+
+// Whether they are pieces of GOPs that begin at one place of the grid.
+bool BeginTogether(const Members& members) {
+  const auto begin = [](const Member* member) {
+    return member->rendition.task.plan->grid.first() + member->spec().gop_frame();
+  };
+  return std::ranges::all_of(
+      members, [&](const Member* member) { return begin(member) == begin(members.front()); });
 }
 
 // The first has the run if any of them had it, also one that was asked to stop.
@@ -148,6 +158,7 @@ class PassTogether {
         selector_(selector),
         spec_(members.front()->spec()),
         again_(MustGoBack(members)),
+        all_end_gop_(std::ranges::all_of(members, [](Member* m) { return m->spec().ends_gop; })),
         room_(Room()),
         next_(again_ ? spec_.gop_frame() : spec_.first_frame) {}
 
@@ -169,7 +180,7 @@ class PassTogether {
   const Members& members_;
   FrameSelector& selector_;
   const UnitSpec& spec_;
-  const bool again_;
+  const bool again_, all_end_gop_;
   const std::size_t room_;  // pictures
   std::int64_t next_;
   std::deque<Picture> ahead_;
@@ -183,7 +194,7 @@ std::size_t PassTogether::Room() const {
     bytes = std::max(bytes, member->rendition.task.decode_ahead_bytes);
     picture += UnitPass::FrameBytes(*member->rendition.task.encoder);
   }
-  const bool ahead = !spec_.ends_run && spec_.ends_gop;
+  const bool ahead = !spec_.ends_run && all_end_gop_;
   const std::size_t room = ahead ? bytes / picture : 0;
   // The run would go on a little earlier only: not worth the memory.
   if (kLeastAhead * room < static_cast<std::size_t>(spec_.frame_count())) return 1;
@@ -245,7 +256,7 @@ Status PassTogether::Run(const std::function<void()>& hand_on) {
     if (!any) return Cancelled();
     if (next_ < spec_.end_frame && ahead_.size() < room_) {
       GOPMILL_RETURN_IF_ERROR(Decode());
-      if (next_ == spec_.end_frame && spec_.ends_gop) hand_on();
+      if (next_ == spec_.end_frame && all_end_gop_) hand_on();
     } else {
       GOPMILL_RETURN_IF_ERROR(EncodeOne());
     }
@@ -253,7 +264,7 @@ Status PassTogether::Run(const std::function<void()>& hand_on) {
   for (Member* member : members_) {
     if (!member->stats.cancelled) GOPMILL_RETURN_IF_ERROR(member->EndPass());
   }
-  if (!spec_.ends_gop) hand_on();
+  if (!all_end_gop_) hand_on();
   return OkStatus();
 }
 
@@ -337,9 +348,8 @@ bool ShowTheSame(const UnitTask& a, const UnitTask& b) {
     const std::int64_t frame = plan.grid.first(), packet = plan.first_packet;
     return std::tuple(plan.source.get(), plan.grid.fps(), plan.grid.origin(), plan.counted_pts,
                       plan.target.degrain, frame + spec.first_frame, frame + spec.end_frame,
-                      packet + spec.run_packet, packet + spec.first_packet,
-                      packet + spec.end_packet, spec.cut, spec.ends_run, spec.run_fed,
-                      spec.gop_offset, spec.ends_gop);
+                      packet + spec.sync_packet, packet + spec.first_packet,
+                      packet + spec.end_packet, spec.ends_run, spec.run_fed);
   };
   // A reader that has lost something has other packets of these numbers, or at other times.
   const auto same_packet = [](const av::Packet& left, const av::Packet& right) {
@@ -348,6 +358,22 @@ bool ShowTheSame(const UnitTask& a, const UnitTask& b) {
   return place(a) == place(b) &&
          std::ranges::equal(a.input->packets, b.input->packets, same_packet);
 }
+
+namespace {
+
+Result<std::vector<UnitStats>> TranscodeApart(std::span<UnitRendition> renditions,
+                                              ContextCache& cache) {
+  std::vector<UnitStats> stats;
+  for (std::size_t i = 0; i < renditions.size(); ++i) {
+    const auto one = TranscodeTogether(renditions.subspan(i, 1), cache);
+    if (!one.ok() && !renditions[i].stop.stop_requested()) return one.error();
+    stats.push_back(one.ok() ? one->front() : UnitStats{});
+    stats.back().cancelled = !one.ok();
+  }
+  return stats;
+}
+
+}  // namespace
 
 Result<std::vector<UnitStats>> TranscodeTogether(std::span<UnitRendition> renditions,
                                                  ContextCache& cache) {
@@ -358,6 +384,7 @@ Result<std::vector<UnitStats>> TranscodeTogether(std::span<UnitRendition> rendit
     if (member.goes_on()) members.push_back(&member);
   }
   if (members.empty()) return Cancelled();
+  if (MustGoBack(members) && !BeginTogether(members)) return TranscodeApart(renditions, cache);
   PassRunOn(owned, *members.front(), cache);
   UnitTask& task = members.front()->rendition.task;
   if (MustGoBack(members)) task.run.selector.reset();

@@ -122,8 +122,9 @@ struct UnitRendition {
 Result<UnitStats> TranscodeUnit(UnitTask task, ContextCache& cache, const std::stop_token& stop,
                                 UnitOutput& output);
 
-// Whether two tasks show the same pictures of the same packets in the same run, so that one decoder
-// serves both. Their frames and packets may be counted from other places of a live source.
+// Whether two tasks show the same pictures of the same packets, and depend on no others, so that
+// one decoder serves both. Their frames and packets may be counted from other places of a live
+// source, and their runs and GOPs may have begun at other ones.
 bool ShowTheSame(const UnitTask& a, const UnitTask& b);
 
 // The same unit in several renditions, which ShowTheSame, by one decode: each output gets the very

@@ -81,9 +81,11 @@ struct UnitSpec {
   std::int64_t first_frame = 0, end_frame = 0;    // output frames [first, end)
   std::int64_t first_packet = 0, end_packet = 0;  // source packets to feed, [first, end)
   CutKind cut = CutKind::kClosed;
-  std::int64_t run_packet = 0;  // first_packet of the unit that began its run
-  bool ends_run = false;        // no chained unit follows: the decoder is drained at the end
-  bool run_fed = false;         // chained ones follow, without packets: it is drained here already
+  // Its pictures do not depend on packets before this one: the run's first, or a closed random
+  // access since.
+  std::int64_t sync_packet = 0;
+  bool ends_run = false;  // no chained unit follows: the decoder is drained at the end
+  bool run_fed = false;   // chained ones follow, without packets: it is drained here already
   std::int64_t source_bytes = 0;  // compressed size of the source in this interval
   std::int64_t budget_bps = 0;    // video bit rate of this unit, bits per second (kBitrate mode)
   // quality=best: bits that the unit took at that CRF when the movie was analysed; 0 = not known.

@@ -129,12 +129,13 @@ void UnitPlanner::OnRandomAccess(const PacketMeta& packet, std::int64_t number,
                                  std::vector<UnitSpec>& out) {
   const std::int64_t frame = grid_.FirstFrameShowing(packet.pts);
   const bool closed = packet.access == RandomAccess::kClosed && options_.temporal_context == 0;
+  if (closed && options_.live) syncs_.push_back({frame, number});
   if (frame <= unit_frame_) {
     // Still before the first frame asked for (a seek landed early): start later, decode less.
     const bool shows_first = packet.pts <= grid_.LatestPts(unit_frame_);
     if (next_index_ > 0 || !shows_first || packet.access != RandomAccess::kClosed) return;
     unit_packet_ = closed ? number : PrerollPacket().value_or(unit_packet_);
-    run_first_packet_ = unit_packet_;
+    sync_packet_ = unit_packet_;
     return;
   }
   const bool by_gop = options_.unit_seconds <= 0;
@@ -172,7 +173,9 @@ void UnitPlanner::SplitIfLong(std::vector<UnitSpec>& out) {
   while (!done_) {
     const bool short_first = next_index_ == 0 && !in_pieces();
     std::int64_t length = Frames(short_first ? kFirstUnitSeconds : options_.unit_seconds);
-    if (in_pieces()) length = std::min(length, GopEnd() - unit_frame_);
+    if (in_pieces()) {
+      length = std::min(length - (grid_.first() + unit_frame_) % length, GopEnd() - unit_frame_);
+    }
     const std::int64_t collected = grid_.FirstFrameShowing(*latest_pts_) - unit_frame_;
     if (collected < (options_.live ? 1 : 2) * length) return;
     const std::int64_t cut = unit_frame_ + length;
@@ -219,7 +222,8 @@ void UnitPlanner::StartUnit(std::int64_t frame, std::int64_t packet, CutKind cut
   if (cut == CutKind::kChained) return;
   run_frame_ = frame;
   run_packet_ = packets_;
-  run_first_packet_ = packet;
+  sync_packet_ = packet;
+  syncs_.clear();
 }
 
 // Without pieces each unit is one. GOPs are expected to be as long as the one before was, but for
@@ -239,13 +243,17 @@ void UnitPlanner::Emit(std::int64_t end_frame, std::int64_t end_packet, bool end
     done_ = true;
   }
   if (end_frame <= unit_frame_) return;
+  while (!syncs_.empty() && syncs_.front().frame <= unit_frame_) {
+    sync_packet_ = syncs_.front().packet;
+    syncs_.pop_front();
+  }
   UnitSpec unit{.index = UnitIndex{next_index_++},
                 .first_frame = unit_frame_,
                 .end_frame = end_frame,
                 .first_packet = unit_packet_,
                 .end_packet = end_packet,
                 .cut = unit_cut_,
-                .run_packet = run_first_packet_,
+                .sync_packet = sync_packet_,
                 .ends_run = ends_run,
                 .gop_offset = unit_frame_ - gop_frame_,
                 .gop_frames = in_pieces() ? gop_frames_ : 0};

@@ -22,8 +22,9 @@
 // 2 * kFewestDivided pictures where those are fewer, or two such GOPs,
 // whatever the times say: a worker is not taken away from its unit.
 //
-// With gop_seconds units are pieces of GOPs (UnitSpec::gop_offset): each ends when it is full, and
-// a GOP ends at a closed random access from seven tenths of its length on, or at its length.
+// With gop_seconds units are pieces of GOPs (UnitSpec::gop_offset): each ends where the grid is
+// divided by their length, so that those of several readers meet, and a GOP ends at a closed random
+// access from seven tenths of its length on, or at its length.
 //
 // Thread-safety: thread-compatible.
 #pragma once
@@ -151,9 +152,13 @@ class UnitPlanner {
   std::int64_t unit_packet_ = 0;  // first packet of it
   CutKind unit_cut_ = CutKind::kClosed;
   std::int64_t gop_frame_ = 0, gop_frames_ = 0;  // of the GOP it belongs to: first; as expected
-  // Of the run: first frame; packets before it; first packet that is decoded for it.
-  std::int64_t run_frame_ = 0, run_packet_ = 0, run_first_packet_ = 0;
-  std::deque<Access> accesses_;  // the latest ones, as many as a cut may need for its preroll
+  std::int64_t run_frame_ = 0, run_packet_ = 0;  // of the run: first frame; its packet
+  struct Sync {                                  // where a decoder may begin
+    std::int64_t frame, packet;
+  };
+  std::int64_t sync_packet_ = 0;  // the latest before the unit being collected
+  std::deque<Sync> syncs_;        // later ones
+  std::deque<Access> accesses_;   // the latest ones, as many as a cut may need for its preroll
   std::int64_t bytes_since_access_ = 0;
   std::optional<Pending> pending_;
   std::vector<Seen> seen_;  // packets of the unit being collected

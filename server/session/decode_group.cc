@@ -109,7 +109,9 @@ void DecodeGroup::Announce(std::size_t member, const StreamPlan& plan, const Uni
   const Place place = PlaceOf(plan, unit);
   const bool begins_run = unit.cut != CutKind::kChained;
   const bool was_new = std::exchange(own.is_new, false);
-  if (!own.takes_part && begins_run && !was_new && own.late < kMostLate) Enter(member, workers);
+  if (!own.takes_part && unit.begins_gop() && !was_new && own.late < kMostLate) {
+    Enter(member, workers);
+  }
   if (!own.takes_part) return;
   own.next = place + unit.frame_count();
   own.due.insert(place);
@@ -134,21 +136,23 @@ void DecodeGroup::GoOn(Scheduler& scheduler) {
   if (!readers_) return;
   const MutexLock lock(mutex_);
   const TimePoint now = SteadyNow();
-  bool any = false;
   for (const auto& [place, unit] : waiting_) {
     for (const Waiting& waiting : unit) {
       if (now - waiting.since < patience_) continue;
       const std::size_t part = LayoutAt(place).part[waiting.member];
       for (std::size_t i = 0; i < members_.size(); ++i) {
-        if (!MayCome(i, part, place)) continue;
-        members_[i].takes_part = false;
-        members_[i].due.clear();
-        ++members_[i].late;
-        any = true;
+        if (MayCome(i, part, place)) LeaveOut(i);
       }
     }
   }
-  if (any) SubmitReady(scheduler);
+  SubmitReady(scheduler);
+}
+
+// Until its next GOP, or for good.
+void DecodeGroup::LeaveOut(std::size_t member) {
+  members_[member].takes_part = false;
+  members_[member].due.clear();
+  ++members_[member].late;
 }
 
 void DecodeGroup::Leave(std::size_t member, Scheduler& scheduler) {
@@ -289,7 +293,8 @@ DecodeGroup::Unit DecodeGroup::TakeWhole(Place place, Unit& unit, std::size_t pa
   return whole;
 }
 
-// As one job, or where readers have been cut differently as one for each that are alike.
+// As one job, or where readers have been cut differently as one for each that are alike. Those of
+// them that had no decoder of their own any more begin their run again: not often.
 void DecodeGroup::SubmitUnit(Unit unit, std::size_t part, Scheduler& scheduler) {
   std::ranges::sort(unit, {}, &Waiting::member);
   std::ranges::stable_partition(unit, BringsDecoder, &Waiting::order);
@@ -302,6 +307,10 @@ void DecodeGroup::SubmitUnit(Unit unit, std::size_t part, Scheduler& scheduler) 
     Unit rest(std::move_iterator(others.begin()), std::move_iterator(others.end()));
     unit.erase(others.begin(), others.end());
     whole = whole && rest.empty();
+    const UnitTask& first = unit.front().order.task;
+    if (!whole && first.input->spec.cut == CutKind::kChained && !first.run.selector) {
+      for (const Waiting& waiting : unit) LeaveOut(waiting.member);
+    }
     auto note = whole ? Noting(unit.front().order.task, part) : UnitJob::ReportHandler();
     SubmitTogether(std::move(unit), note, scheduler);
     unit = std::move(rest);

@@ -4,9 +4,10 @@
 // one job, which decodes once (TranscodeTogether). What is made is the same either way.
 //
 // Two kinds. The renditions of a presentation are there from the first unit on and wait for each
-// other as long as it takes. Readers come and go (Join, Leave): each takes part from its second run
-// on, when it has shown that it can be made at all, and who keeps the others waiting for longer
-// than kGroupPatience is on its own until its next run, the third time for good.
+// other as long as it takes. Readers come and go (Join, Leave): each takes part from its second GOP
+// on, since nothing shall delay its first packets. Who keeps the others waiting for longer than
+// kGroupPatience, or is cut differently from them in the middle of a run, is on its own until its
+// next GOP, the third time for good.
 //
 // One worker then makes all renditions of a unit. Where that takes it too long (kTogetherLoad),
 // they are divided into two parts, each decodes on its own, and another worker takes its part; so
@@ -85,6 +86,7 @@ class DecodeGroup : public std::enable_shared_from_this<DecodeGroup> {
     double load = 0;     // mean of late
     double seconds = 0;  // of media, measured so far
   };
+  void LeaveOut(std::size_t member) GOPMILL_REQUIRES(mutex_);
   void Enter(std::size_t member, int workers) GOPMILL_REQUIRES(mutex_);
   [[nodiscard]] std::set<std::size_t> PartsInUse(const Layout& layout) const
       GOPMILL_REQUIRES(mutex_);

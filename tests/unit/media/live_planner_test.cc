@@ -76,13 +76,25 @@ TEST(LivePlanner, AGopEndsAtAKeyPictureThatComesLateEnough) {
   plan.Gop(0, 10).Gop(10, 10).Gop(20, 10);
   EXPECT_THAT(plan.Units(), ElementsAre(IsPiece(0, 3, 0), IsPiece(3, 6, 3), IsPiece(6, 9, 6),
                                         IsPiece(9, 12, 9), IsPiece(12, 15, 12), IsPiece(15, 18, 15),
-                                        IsPiece(18, 20, 18), IsPiece(20, 23, 0), IsPiece(23, 26, 3),
-                                        IsPiece(26, 29, 6), IsPiece(29, 30, 9)));
+                                        IsPiece(18, 20, 18), IsPiece(20, 21, 0), IsPiece(21, 24, 1),
+                                        IsPiece(24, 27, 4), IsPiece(27, 30, 7)))
+      << "pieces of later GOPs lie where those of another reader would";
   for (const UnitSpec& unit : plan.Units()) {
     EXPECT_EQ(unit.ends_gop, unit.end_frame == 20 || unit.end_frame == 30);
     EXPECT_EQ(unit.ends_run, unit.ends_gop);
     EXPECT_EQ(unit.budget_bps, 500'000) << "nothing that is to come is known";
     EXPECT_EQ(unit.gop_frames, unit.first_frame < 20 ? 25 : 20) << "as the one before";
+  }
+}
+
+// The pictures of a unit depend on nothing before the latest key picture, if that shows nothing
+// older, whether or not the run went on there.
+TEST(LivePlanner, AUnitKnowsWhereItsDecoderMightHaveBegun) {
+  Plan plan(InPieces(1));
+  plan.Gop(0, 10).Gop(10, 10).Gop(20, 10);
+  for (const UnitSpec& unit : plan.Units()) {
+    const std::int64_t latest = unit.first_frame < 10 ? 0 : unit.first_frame < 20 ? 10 : 20;
+    EXPECT_EQ(unit.sync_packet, latest) << unit.first_frame;
   }
 }
 
