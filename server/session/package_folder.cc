@@ -88,16 +88,24 @@ Status PackageFolder::CheckEmpty() const {
 Status PackageFolder::Claim() {
   const int at = folder_.get();
   const auto busy = [&] { return Taken("Another gopmill writes into '" + path_ + "'."); };
+  const std::string name = path_ + "/" + kIncompleteFolder;
   for (const bool again : {false, true}) {
     const bool made = mkdirat(at, kIncompleteFolder, 0777) == 0;
     if (!made && errno != EEXIST) {
       return OutputError("Nothing can be written into '" + path_ + "'", errno);
     }
     UniqueFd hidden = OpenFolderAt(at, kIncompleteFolder, O_NOFOLLOW);
-    if (!hidden.valid() || flock(hidden.get(), LOCK_EX | LOCK_NB) != 0 ||
-        !Same(hidden.get(), at, kIncompleteFolder)) {
-      return busy();
+    if (!hidden.valid() && (errno == ENOTDIR || errno == ELOOP)) {
+      return Taken("'" + name + "' is no folder.");
     }
+    if (!hidden.valid() && errno != ENOENT) {
+      return OutputError("The folder '" + name + "', left by another run, cannot be read", errno);
+    }
+    const bool locked = hidden.valid() && flock(hidden.get(), LOCK_EX | LOCK_NB) == 0;
+    if (hidden.valid() && !locked && errno != EWOULDBLOCK) {
+      return OutputError("The folder '" + name + "' cannot be locked", errno);
+    }
+    if (!locked || !Same(hidden.get(), at, kIncompleteFolder)) return busy();
     std::error_code code;
     const fs::path path = fs::path(path_) / kIncompleteFolder;
     if (made || again || fs::is_empty(path, code)) {
@@ -117,7 +125,8 @@ Status PackageFolder::Create() {
   }
   GOPMILL_RETURN_IF_ERROR(OpenFolder());
   GOPMILL_RETURN_IF_ERROR(CheckEmpty());
-  return Claim();
+  GOPMILL_RETURN_IF_ERROR(Claim());
+  return CheckEmpty();  // who had the lock until now may have published
 }
 
 Status PackageFolder::Write(const std::string& name, std::string_view bytes) {
@@ -146,14 +155,27 @@ Status PackageFolder::Write(const std::string& name, std::string_view bytes) {
 }
 
 Status PackageFolder::MoveUp(const std::string& name) {
-  if (renameat(incomplete_.get(), name.c_str(), folder_.get(), name.c_str()) != 0) {
-    return OutputError("'" + path_ + "/" + name + "' cannot be named", errno);
+  const int from = incomplete_.get(), to = folder_.get();
+  const auto move = [&](unsigned flags) {
+    return renameat2(from, name.c_str(), to, name.c_str(), flags) == 0;
+  };
+  bool moved = move(RENAME_NOREPLACE);
+  if (!moved && (errno == EINVAL || errno == ENOSYS)) {  // the file system does not know that
+    struct stat there {};
+    const bool taken = fstatat(to, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
+    errno = EEXIST;
+    moved = !taken && move(0);
   }
+  if (!moved && errno == EEXIST) {
+    return Taken("'" + path_ + "/" + name + "' has been made by somebody else meanwhile.");
+  }
+  if (!moved) return OutputError("'" + path_ + "/" + name + "' cannot be named", errno);
   moved_.push_back(name);
   return OkStatus();
 }
 
 Status PackageFolder::Publish(const std::vector<std::string>& last) {
+  GOPMILL_RETURN_IF_ERROR(CheckEmpty());
   if (syncfs(incomplete_.get()) != 0) {
     return OutputError("'" + path_ + "' cannot be written to the disk", errno);
   }

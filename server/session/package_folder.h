@@ -2,7 +2,9 @@
 //
 // A folder of files that are there together or not at all: they are written into a hidden folder
 // inside of it, and moved up at the end, those that name the others last. Whatever ends before
-// that leaves the folder as it was; what a killed process left is removed by the next one.
+// that leaves the folder as it was; what a killed process left is removed by the next one, but for
+// what it had moved up already: then the folder is not empty, and is refused. Nothing that somebody
+// else puts there meanwhile is replaced.
 //
 // The folder may be the working directory, a link to a folder or a mount point; it keeps its owner
 // and mode. Two processes never write into one: the hidden folder is locked (flock).
