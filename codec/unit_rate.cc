@@ -61,6 +61,9 @@ UnitRate::Verdict UnitRate::Judge(std::int64_t bytes, double vbv_factor) {
     const bool done = search_->Done(8.0 * static_cast<double>(bytes), vbv_factor);
     return {.keep = search_->newest_is_best(), .done = done};
   }
+  // Threads had no buffer model in the encoder (frame_size_estimated): with it the aim may do.
+  const bool without_vbv = passes_ == 1 && spec_.threads > 1 && vbv_factor < 1;
+  if (without_vbv && repeatable_) return {.keep = true, .done = false};
   const double correction = repeatable_ ? Correction(bytes, vbv_factor) : 1;
   aim_.bps *= correction;
   return {.keep = true, .done = correction == 1};

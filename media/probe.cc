@@ -192,6 +192,21 @@ std::size_t SoundStreams(const AVFormatContext& format) {
   return count;
 }
 
+// The first of the tracks that belongs to the pictures: of a transport stream with several
+// programmes, of theirs.
+std::optional<AudioInfo> FirstAudio(AVFormatContext& format, const std::vector<AudioInfo>& tracks,
+                                    int video) {
+  const AVProgram* program = av_find_program_from_stream(&format, nullptr, video);
+  for (const AudioInfo& track : tracks) {
+    if (program == nullptr) return track;
+    const std::span own(program->stream_index, program->nb_stream_indexes);
+    if (std::ranges::find(own, static_cast<unsigned>(track.stream_index)) != own.end()) {
+      return track;
+    }
+  }
+  return std::nullopt;
+}
+
 // By its number; 0 = what FFmpeg takes for the best, or the first where that is left out.
 Result<std::optional<AudioInfo>> ChooseAudio(AVFormatContext& format,
                                              const std::vector<AudioInfo>& tracks, int video,
@@ -205,7 +220,7 @@ Result<std::optional<AudioInfo>> ChooseAudio(AVFormatContext& format,
   if (tracks.empty()) return std::optional<AudioInfo>();
   const int best = BestTrack(format, AVMEDIA_TYPE_AUDIO, video);
   const auto found = std::ranges::find(tracks, best, &AudioInfo::stream_index);
-  return std::optional(found == tracks.end() ? tracks.front() : *found);
+  return found == tracks.end() ? FirstAudio(format, tracks, video) : std::optional(*found);
 }
 
 }  // namespace

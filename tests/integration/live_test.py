@@ -237,6 +237,19 @@ def equal_readers_share_an_encode(folder, movie, container):
         wait_until(lambda: not server.running(), 10, "all is over and the stream goes on")
 
 
+def readers_of_other_sizes_share_a_decode(folder, movie):
+    with Server(folder) as server:
+        publisher = Publisher(server, "cam", movie)
+        readers = [Reader(server, "cam", QUERY.replace("160", width)) for width in ("160", "128", "96")]
+        elsewhere = lambda: sum(s.get("counts", {}).get("units_decoded_elsewhere", 0) for s in server.running())
+        wait_until(lambda: elsewhere() > 5, 30, "units that another reader's stream has decoded")
+        readers[0].leave()
+        check(publisher.finish()[0] == 200, "the publisher's answer")
+        for reader in readers[1:]:
+            reader.thread.join()
+            check(int(decode(reader.body)["video"]["nb_read_frames"]) > 100, "a reader of a shared decoder")
+
+
 def a_stalled_reader_costs_its_like_nothing(folder, movie):
     query = "width=640&bitrate=4M&preset=ultrafast&container=ts"
     with Server(folder) as server:
@@ -303,7 +316,7 @@ def main():
                 thread.start()
             for thread in threads:
                 thread.join()
-            run_all([a_stalled_reader_costs_its_like_nothing], folder, movie)
+            run_all([readers_of_other_sizes_share_a_decode, a_stalled_reader_costs_its_like_nothing], folder, movie)
             del os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"]
             return run_all([quality_goes_before_pictures, effort_can_be_kept], folder, make_stream(folder, "h.ts", 60))
         finally:
