@@ -93,6 +93,11 @@ Result<SourcePicture> DecodeAside::Next() {
   return picture;
 }
 
+std::size_t DecodeAside::bytes() const {
+  const MutexLock lock(mutex_);
+  return bytes_;
+}
+
 Duration DecodeAside::End() {
   if (thread_.joinable()) thread_.join();
   return took_;

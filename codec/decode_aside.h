@@ -40,13 +40,15 @@ class DecodeAside {
   Result<SourcePicture> Next();
   // Waits until all have been selected; the time that took on its thread. Call after the last Next.
   Duration End();
+  // Of pictures that wait for Next.
+  [[nodiscard]] std::size_t bytes() const;
 
  private:
   DecodeAside() = default;
   void Run(FrameSelector& selector, std::int64_t first, std::int64_t end);
   bool Push(Result<SourcePicture> picture);
 
-  Mutex mutex_;  // guards what follows
+  mutable Mutex mutex_;  // guards what follows
   CondVar changed_;
   std::deque<Result<SourcePicture>> pictures_ GOPMILL_GUARDED_BY(mutex_);
   std::size_t bytes_ GOPMILL_GUARDED_BY(mutex_) = 0;

@@ -236,7 +236,6 @@ def any_empty_folder_is_filled(folder):
 def interrupted_and_full(folder):
     """A limit on the size of files stands for a full disk."""
     def limit():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 
     before = {path.name for path in folder.iterdir()}
@@ -255,6 +254,16 @@ def interrupted_and_full(folder):
     check({path.name for path in folder.iterdir()} == before, "an interrupted package leaves nothing")
 
 
+def one_that_shall_outlive_its_terminal(folder):
+    made = folder / "hung-up"
+    options = ["--bitrate", "500k", "--preset", "ultrafast", "--quiet"]
+    with subprocess.Popen(["nohup", PROGRAM, "package", "movies/files/sync-720p.mp4", str(made), *options],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
+        wait_until(lambda: any(made.glob(".gopmill-incomplete/*")), 60, "it writes")
+        process.send_signal(signal.SIGHUP)
+        check(process.wait(timeout=120) == 0 and (made / "master.m3u8").is_file(), f"under nohup: {process.returncode}")
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -262,7 +271,8 @@ def main():
         with Server("movies/files", "--segment-cache-bytes", "0") as server:
             run_all([every_file_is_what_the_server_answers], server, folder)
         return run_all([rules_and_clients, same_bytes_and_transport_streams, mistakes_are_told_and_leave_nothing,
-                        what_is_lost_is_told, any_empty_folder_is_filled, interrupted_and_full], folder)
+                        what_is_lost_is_told, any_empty_folder_is_filled, interrupted_and_full,
+                        one_that_shall_outlive_its_terminal], folder)
 
 
 if __name__ == "__main__":
