@@ -70,12 +70,14 @@ struct RunState {
 };
 
 struct UnitStats {
-  Duration decode{}, filter{}, encode{};  // time on the worker's thread, preemption included
+  // Time on the worker's thread, preemption included; of decoding aside that on its own thread,
+  // which passes at the same time as the others.
+  Duration decode{}, filter{}, encode{};
   SelectionCounts selection;
   std::int64_t frames = 0;         // encoded
   std::int64_t packets = 0;        // given out; of a piece not those of its frames
   std::int64_t concealed = 0;      // frames made up because the source gave none
-  std::int64_t damaged = 0;        // source packets the decoder rejected
+  std::int64_t damaged = 0;        // source packets the decoder rejected, preroll included
   std::int64_t bytes = 0;          // coded
   int renditions = 1;              // made of the same decode
   bool decoded_elsewhere = false;  // by another rendition of the same source

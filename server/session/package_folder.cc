@@ -2,6 +2,7 @@
 #include "server/session/package_folder.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -34,6 +35,15 @@ UniqueFd OpenFolderAt(int at, const char* name, int flags = 0) {
   return UniqueFd(openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags));
 }
 
+// Another name for an open folder, whatever happens to its own.
+std::string NameOf(const UniqueFd& folder) { return fmt::format("/proc/self/fd/{}", folder.get()); }
+
+// Its root has that one on some file systems.
+bool BelongsToTheDisk(const fs::directory_entry& entry) {
+  std::error_code ignored;
+  return entry.path().filename() == "lost+found" && entry.is_directory(ignored);
+}
+
 bool Same(int fd, int at, const char* name) {
   struct stat open {
   }, named{};
@@ -46,10 +56,13 @@ bool Same(int fd, int at, const char* name) {
 PackageFolder::PackageFolder(std::string path) : path_(std::move(path)) {}
 
 PackageFolder::~PackageFolder() {
-  if (published_ || !folder_.valid()) return;
+  if (published_) return;
   std::error_code ignored;
-  for (const std::string& name : moved_) fs::remove_all(fs::path(path_) / name, ignored);
-  if (incomplete_.valid()) fs::remove_all(fs::path(path_) / kIncompleteFolder, ignored);
+  if (folder_.valid()) {
+    const fs::path folder = NameOf(folder_);
+    for (const std::string& name : moved_) fs::remove_all(folder / name, ignored);
+    if (incomplete_.valid()) fs::remove_all(folder / kIncompleteFolder, ignored);
+  }
   if (made_) rmdir(path_.c_str());
 }
 
@@ -75,9 +88,10 @@ Status PackageFolder::OpenFolder() {
 
 Status PackageFolder::CheckEmpty() const {
   std::error_code code;
-  for (fs::directory_iterator at(path_, code), end; !code && at != end; at.increment(code)) {
+  for (fs::directory_iterator at(NameOf(folder_), code), end; !code && at != end;
+       at.increment(code)) {
     const std::string name = at->path().filename().string();
-    if (name == kIncompleteFolder) continue;
+    if (name == kIncompleteFolder || BelongsToTheDisk(*at)) continue;
     return Taken("'" + path_ + "' exists already, and holds '" + name + "'.");
   }
   return code ? Status(OutputError("The folder '" + path_ + "' cannot be read", code.value()))
@@ -107,13 +121,13 @@ Status PackageFolder::Claim() {
     }
     if (!locked || !Same(hidden.get(), at, kIncompleteFolder)) return busy();
     std::error_code code;
-    const fs::path path = fs::path(path_) / kIncompleteFolder;
+    const fs::path path = fs::path(NameOf(folder_)) / kIncompleteFolder;
     if (made || again || fs::is_empty(path, code)) {
       incomplete_ = std::move(hidden);
       return OkStatus();
     }
     fs::remove_all(path, code);
-    if (code) return OutputError("'" + path.string() + "' cannot be removed", code.value());
+    if (code) return OutputError("'" + name + "' cannot be removed", code.value());
   }
   return busy();
 }
@@ -181,16 +195,19 @@ Status PackageFolder::Publish(const std::vector<std::string>& last) {
   }
   std::vector<std::string> names;
   std::error_code code;
-  const fs::path hidden = fs::path(path_) / kIncompleteFolder;
-  for (fs::directory_iterator at(hidden, code), end; !code && at != end; at.increment(code)) {
+  for (fs::directory_iterator at(NameOf(incomplete_), code), end; !code && at != end;
+       at.increment(code)) {
     const std::string name = at->path().filename().string();
     if (std::ranges::find(last, name) == last.end()) names.push_back(name);
   }
-  if (code) return OutputError("'" + hidden.string() + "' cannot be read", code.value());
+  if (code)
+    return OutputError("What was written into '" + path_ + "' cannot be read", code.value());
   for (const std::string& name : names) GOPMILL_RETURN_IF_ERROR(MoveUp(name));
   for (const std::string& name : last) GOPMILL_RETURN_IF_ERROR(MoveUp(name));
   unlinkat(folder_.get(), kIncompleteFolder, AT_REMOVEDIR);
-  fsync(folder_.get());
+  if (fsync(folder_.get()) != 0 && errno != EINVAL) {  // EINVAL: not with folders
+    return OutputError("'" + path_ + "' cannot be written to the disk", errno);
+  }
   published_ = true;
   return OkStatus();
 }

@@ -84,5 +84,35 @@ TEST_F(PackageFolderTest, WhatAKilledRunLeftIsReplacedAndAFileOfThatNameIsNot) {
   EXPECT_EQ(Text(kIncompleteFolder), "a file");
 }
 
+TEST_F(PackageFolderTest, TheRootOfADiskIsEmptyButForWhatTheDiskKeepsThere) {
+  std::filesystem::create_directory(path / "lost+found");
+  PackageFolder folder(path.string());
+  ASSERT_TRUE(folder.Create().ok());
+  ASSERT_TRUE(folder.Write("master.m3u8", "list").ok());
+  EXPECT_TRUE(folder.Publish({"master.m3u8"}).ok());
+  EXPECT_EQ(Text("master.m3u8"), "list");
+}
+
+TEST_F(PackageFolderTest, AFolderThatIsRenamedMeanwhileIsTheSameFolder) {
+  const std::filesystem::path elsewhere = path.string() + "-elsewhere";
+  for (const bool publishes : {false, true}) {
+    {
+      PackageFolder folder(path.string());
+      ASSERT_TRUE(folder.Create().ok());
+      ASSERT_TRUE(folder.Write("master.m3u8", "list").ok());
+      std::filesystem::rename(path, elsewhere);
+      std::filesystem::create_directory(path);
+      Put("master.m3u8", "mine");
+      const bool published = publishes && folder.Publish({"master.m3u8"}).ok();
+      EXPECT_EQ(published, publishes);
+    }
+    EXPECT_EQ(Text("master.m3u8"), "mine");
+    EXPECT_EQ(std::filesystem::exists(elsewhere / "master.m3u8"), publishes);
+    EXPECT_FALSE(std::filesystem::exists(elsewhere / kIncompleteFolder));
+    std::filesystem::remove_all(path);
+    std::filesystem::rename(elsewhere, path);
+  }
+}
+
 }  // namespace
 }  // namespace gopmill::test
