@@ -66,6 +66,7 @@ std::optional<Result<MediaPart>> LivePresentation::Answer(const LiveAsk& ask) {
 LivePresentation::Answered LivePresentation::AnswerLocked(const LiveAsk& ask) {
   if (ask.name.kind == PartKind::kMaster) return Master(ask);
   if (ask.name.kind == PartKind::kManifest) return Manifest(ask);
+  if (ask.name.track == PartTrack::kIFrames) return Keys(ask);
   const std::size_t videos = setup_.terms.targets.size();
   const bool audio = ask.name.track == PartTrack::kAudio;
   if (!audio && ask.name.track != PartTrack::kVideo) return NotFound("rendition");
@@ -79,6 +80,20 @@ LivePresentation::Answered LivePresentation::AnswerLocked(const LiveAsk& ask) {
     return Media(ask, std::make_shared<const std::string>(track.track().init));
   }
   return ask.part ? Piece(ask, track) : Segment(ask, track);
+}
+
+// The key frames alone, of one rendition.
+LivePresentation::Answered LivePresentation::Keys(const LiveAsk& ask) {
+  if (ask.name.rendition != 0) return NotFound("rendition");
+  const LiveTrack& track = tracks_[setup_.terms.key_rendition];
+  if (ask.name.kind == PartKind::kPlaylist) return Playlist(ask, setup_.terms.key_rendition);
+  if (ask.name.kind == PartKind::kInit) {
+    if (!track.known()) return NotYet();
+    return Media(ask, std::make_shared<const std::string>(track.track().init));
+  }
+  const LiveSegment* segment = track.Find(ask.name.number);
+  if (segment == nullptr || segment->key == nullptr) return NotFound("segment");
+  return Media(ask, segment->key);
 }
 
 // What is not there yet never will be once the streams are over.
@@ -117,15 +132,19 @@ LivePresentation::Answered LivePresentation::Playlist(const LiveAsk& ask, std::s
   const LiveTrack& track = tracks_[index];
   if (track.last_complete() < 0) return NotYet();
   const LiveView view = View();
+  const bool keys = ask.name.track == PartTrack::kIFrames;
   if (ask.wait_segment && !view.ended) {
-    const auto reached = Reached(track, ask);
+    LiveAsk waits = ask;
+    if (keys) waits.wait_part.reset();  // they come with the whole segment
+    const auto reached = Reached(track, waits);
     if (!reached.ok()) return reached.error();
     if (!*reached) return std::nullopt;
   }
-  Rendered& kept = rendered_[2 * index + (ask.delta ? 1 : 0)];
+  Rendered& kept = rendered_[2 * (keys ? tracks_.size() : index) + (ask.delta ? 1 : 0)];
   if (kept.revision != revision_) {
-    kept = {revision_,
-            std::make_shared<const std::string>(LiveMediaPlaylist(view, index, ask.delta))};
+    std::string text =
+        keys ? LiveKeyPlaylist(view, ask.delta) : LiveMediaPlaylist(view, index, ask.delta);
+    kept = {revision_, std::make_shared<const std::string>(std::move(text))};
   }
   MediaPart part = Text(ask, kHlsType, {});
   if (!part.not_modified) part.bytes = kept.text;
@@ -167,8 +186,9 @@ MediaPart LivePresentation::Media(const LiveAsk& ask,
   const PartName& name = ask.name;
   const bool audio = name.track == PartTrack::kAudio;
   MediaPart part{.content_type = audio ? "audio/mp4" : "video/mp4",
-                 .etag = "\"" + version() + (audio ? "-a" : "-v") + std::to_string(name.rendition) +
-                         "-" + (name.kind == PartKind::kInit ? "i" : std::to_string(name.number)) +
+                 .etag = "\"" + version() + "-" + LetterOf(name.track) +
+                         std::to_string(name.rendition) + "-" +
+                         (name.kind == PartKind::kInit ? "i" : std::to_string(name.number)) +
                          (ask.part ? "." + std::to_string(*ask.part) : "") + "\"",
                  .bytes = nullptr,
                  .max_age_seconds = kSegmentAgeSeconds};

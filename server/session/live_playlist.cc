@@ -10,6 +10,7 @@ namespace gopmill {
 namespace {
 
 constexpr int kVersion = 9;
+constexpr const char* kKeyName = "i0";
 
 const LiveTrack* SoundOf(const LiveView& view) {
   return view.sound ? &view.tracks.back() : nullptr;
@@ -20,20 +21,27 @@ auto FirstListed(const LiveTrack& track) {
                               [&](const LiveSegment& s) { return track.listed(s); });
 }
 
-std::string Header(const LiveView& view, const LiveTrack& track) {
-  const LiveTerms& terms = view.terms;
+// What a playlist says of parts, in the server control and on a line of its own.
+struct PartTags {
+  std::string control, line;
+};
+
+PartTags TagsOfParts(const LiveTerms& terms) {
   const double part = terms.part.ToDouble();
   // Not less than so many parts for who reads both numbers as they are written.
   const double hold_back = terms.hold_back_parts * part + 0.001;
+  return {.control = fmt::format(",PART-HOLD-BACK={:.5f}", hold_back),
+          .line = fmt::format("#EXT-X-PART-INF:PART-TARGET={:.5f}\n", part)};
+}
+
+std::string Header(const LiveView& view, const LiveTrack& track, const PartTags& parts) {
+  const int target = view.terms.window.target_seconds;
   const auto first = FirstListed(track);
   return fmt::format(
       "#EXTM3U\n#EXT-X-VERSION:{}\n#EXT-X-TARGETDURATION:{}\n"
-      "#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,CAN-SKIP-UNTIL={},HOLD-BACK={},"
-      "PART-HOLD-BACK={:.5f}\n"
-      "#EXT-X-PART-INF:PART-TARGET={:.5f}\n#EXT-X-MEDIA-SEQUENCE:{}\n"
-      "#EXT-X-DISCONTINUITY-SEQUENCE:{}\n#EXT-X-INDEPENDENT-SEGMENTS\n",
-      kVersion, terms.window.target_seconds, kSkipTargets * terms.window.target_seconds,
-      3 * terms.window.target_seconds, hold_back, part, first->number,
+      "#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,CAN-SKIP-UNTIL={},HOLD-BACK={}{}\n{}"
+      "#EXT-X-MEDIA-SEQUENCE:{}\n#EXT-X-DISCONTINUITY-SEQUENCE:{}\n",
+      kVersion, target, kSkipTargets * target, 3 * target, parts.control, parts.line, first->number,
       first->period - (first->discontinuity ? 1 : 0));
 }
 
@@ -48,12 +56,26 @@ std::int64_t Skippable(const LiveView& view, const LiveTrack& track) {
   return near - listed;
 }
 
+void AddTime(const LiveSegment& segment, std::string& text) {
+  if (segment.discontinuity) text += "#EXT-X-DISCONTINUITY\n";
+  text += "#EXT-X-PROGRAM-DATE-TIME:" + IsoTime(segment.wall) + "\n";
+}
+
+// `media`: null where there is none.
+void AddWhole(const LiveView& view, const LiveTrack& track, const LiveSegment& segment,
+              const std::string* media, const std::string& name, std::string& text) {
+  if (media == nullptr) text += "#EXT-X-GAP\n";
+  const bool empty = segment.ticks == 0;
+  const double seconds = empty ? view.terms.segment_seconds : track.Seconds(segment.ticks);
+  text += fmt::format("#EXTINF:{:.5f},\n{}-{}.m4s{}\n", seconds, name, segment.number,
+                      view.terms.query);
+}
+
 void AddSegment(const LiveView& view, const LiveTrack& track, const LiveSegment& segment,
                 const std::string& name, std::string& text) {
   if (!segment.complete && segment.parts.empty()) return;
   const std::string& query = view.terms.query;
-  if (segment.discontinuity) text += "#EXT-X-DISCONTINUITY\n";
-  text += "#EXT-X-PROGRAM-DATE-TIME:" + IsoTime(segment.wall) + "\n";
+  AddTime(segment, text);
   const std::size_t parts = track.parts_listed(segment) ? segment.parts.size() : 0;
   for (std::size_t n = 0; n < parts; ++n) {
     const LivePart& part = segment.parts[n];
@@ -61,10 +83,26 @@ void AddSegment(const LiveView& view, const LiveTrack& track, const LiveSegment&
                         track.Seconds(part.ticks), name, segment.number, n, query,
                         part.independent ? ",INDEPENDENT=YES" : "");
   }
-  if (!segment.complete) return;
-  if (!segment.whole) text += "#EXT-X-GAP\n";
-  const double seconds = segment.whole ? track.Seconds(segment.ticks) : view.terms.segment_seconds;
-  text += fmt::format("#EXTINF:{:.5f},\n{}-{}.m4s{}\n", seconds, name, segment.number, query);
+  if (segment.complete) AddWhole(view, track, segment, segment.whole.get(), name, text);
+}
+
+std::string MapAndSkip(const LiveView& view, const std::string& name, std::int64_t skipped) {
+  std::string text = fmt::format("#EXT-X-MAP:URI=\"{}-init.mp4{}\"\n", name, view.terms.query);
+  if (skipped > 0) text += fmt::format("#EXT-X-SKIP:SKIPPED-SEGMENTS={}\n", skipped);
+  return text;
+}
+
+// At most what the whole rendition takes: it holds them.
+std::string KeyMedia(const LiveView& view) {
+  const LiveTrack& track = view.tracks[view.terms.key_rendition];
+  const CodedTrack& coded = track.coded();
+  const std::int64_t average = track.key_average_bps();
+  return fmt::format(
+      "#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH={}{},CODECS=\"{}\",RESOLUTION={}x{}{},URI=\"{}.m3u8{}"
+      "\"\n",
+      track.peak_bps(), average > 0 ? fmt::format(",AVERAGE-BANDWIDTH={}", average) : "",
+      track.track().codecs, coded.width, coded.height, RangeAttribute(track.track()), kKeyName,
+      view.terms.query);
 }
 
 // The part that comes next, and how far the other renditions are.
@@ -122,21 +160,33 @@ std::string LiveMasterPlaylist(const LiveView& view) {
         coded.height, coded.frame_rate.ToDouble(), RangeAttribute(video.track()),
         sound != nullptr ? ",AUDIO=\"sound\"" : "", TrackName(view, i), view.terms.query);
   }
-  return text;
+  return text + KeyMedia(view);
 }
 
 std::string LiveMediaPlaylist(const LiveView& view, std::size_t index, bool delta) {
   const LiveTrack& track = view.tracks[index];
   const std::string name = TrackName(view, index);
-  std::string text = Header(view, track);
-  text += fmt::format("#EXT-X-MAP:URI=\"{}-init.mp4{}\"\n", name, view.terms.query);
   std::int64_t skipped = delta ? Skippable(view, track) : 0;
-  if (skipped > 0) text += fmt::format("#EXT-X-SKIP:SKIPPED-SEGMENTS={}\n", skipped);
+  std::string text = Header(view, track, TagsOfParts(view.terms)) +
+                     "#EXT-X-INDEPENDENT-SEGMENTS\n" + MapAndSkip(view, name, skipped);
   for (const LiveSegment& segment : track.segments()) {
     if (!track.listed(segment) || skipped-- > 0) continue;
     AddSegment(view, track, segment, name, text);
   }
   return text + (view.ended ? "#EXT-X-ENDLIST\n" : Ahead(view, index));
+}
+
+std::string LiveKeyPlaylist(const LiveView& view, bool delta) {
+  const LiveTrack& track = view.tracks[view.terms.key_rendition];
+  std::int64_t skipped = delta ? Skippable(view, track) : 0;
+  std::string text =
+      Header(view, track, {}) + "#EXT-X-I-FRAMES-ONLY\n" + MapAndSkip(view, kKeyName, skipped);
+  for (const LiveSegment& segment : track.segments()) {
+    if (!segment.complete || !track.listed(segment) || skipped-- > 0) continue;
+    AddTime(segment, text);
+    AddWhole(view, track, segment, segment.key.get(), kKeyName, text);
+  }
+  return text + (view.ended ? "#EXT-X-ENDLIST\n" : "");
 }
 
 }  // namespace gopmill

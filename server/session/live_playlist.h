@@ -24,9 +24,10 @@ struct LiveTerms {
   std::string version;  // of the presentation, in all names inside its playlists
   std::string query;    // of every name inside a playlist, "?..."
   LiveWindow window;
-  Rational part;                // the longest part, seconds
-  int hold_back_parts = 3;      // how far players with low latency stay behind the newest part
-  std::vector<Target> targets;  // one for each video rendition
+  Rational part;                  // the longest part, seconds
+  int hold_back_parts = 3;        // how far players with low latency stay behind the newest part
+  std::vector<Target> targets;    // one for each video rendition
+  std::size_t key_rendition = 0;  // the one whose key frames are also listed alone
   double segment_seconds = 2;
 };
 
@@ -50,6 +51,9 @@ std::string LiveMasterPlaylist(const LiveView& view);
 // `delta`: without the segments that lie more than kSkipTargets target durations back, if there are
 // some: for a player that has them (RFC 8216bis 6.2.5.1).
 std::string LiveMediaPlaylist(const LiveView& view, std::size_t track, bool delta = false);
+// Of the first pictures alone of the segments of key_rendition, which has a complete one; without
+// parts (RFC 8216 4.3.3.6).
+std::string LiveKeyPlaylist(const LiveView& view, bool delta = false);
 
 struct LiveDashTimes {
   WallTime available_from = {};  // availabilityStartTime

@@ -29,7 +29,9 @@ class LivePresentation::Sink final : public StreamSink, public LiveTrackSink {
   Result<std::unique_ptr<PacketOutput>> OpenOutput(Container /*container*/,
                                                    std::span<const MuxTrack> tracks) override {
     const LiveSetup& setup = presentation_->setup_;
-    return LiveSegmenter::Open(tracks, setup.cut, setup.clock, *this);
+    LiveCut cut = setup.cut;
+    cut.keys = rendition_ == setup.terms.key_rendition;
+    return LiveSegmenter::Open(tracks, cut, setup.clock, *this);
   }
   void Finish(const StreamEnd& end) override { presentation_->OnStreamEnd(end.status); }
 
@@ -42,8 +44,9 @@ class LivePresentation::Sink final : public StreamSink, public LiveTrackSink {
   void OnPart(TrackKind kind, LivePart part) override {
     presentation_->OnPart(At(kind), std::move(part));
   }
-  void OnEnd(TrackKind kind, std::optional<LivePart> last) override {
-    presentation_->OnEnd(At(kind), std::move(last));
+  void OnEnd(TrackKind kind, std::optional<LivePart> last,
+             std::shared_ptr<const std::string> key) override {
+    presentation_->OnEnd(At(kind), std::move(last), std::move(key));
   }
 
  private:
@@ -58,7 +61,7 @@ LivePresentation::LivePresentation(LiveSetup setup)
     : setup_(std::move(setup)), streams_left_(setup_.terms.targets.size()) {
   const std::size_t tracks = setup_.terms.targets.size() + (setup_.sound ? 1 : 0);
   for (std::size_t i = 0; i < tracks; ++i) tracks_.emplace_back(setup_.terms.window);
-  rendered_.resize(2 * tracks);
+  rendered_.resize(2 * (tracks + 1));
 }
 
 std::unique_ptr<StreamSink> LivePresentation::MakeSink(std::size_t rendition) {
@@ -118,12 +121,13 @@ void LivePresentation::OnPart(std::size_t index, LivePart part) {
   setup_.on_change();
 }
 
-void LivePresentation::OnEnd(std::size_t index, std::optional<LivePart> last) {
+void LivePresentation::OnEnd(std::size_t index, std::optional<LivePart> last,
+                             std::shared_ptr<const std::string> key) {
   {
     const MutexLock lock(mutex_);
     LiveTrack& track = tracks_[index];
     if (last) track.Add(*std::move(last));
-    track.End();
+    track.End(std::move(key));
     const LiveSegment& segment = track.segments().back();
     const Duration since = WallTime::clock::now() - segment.wall;
     const Duration behind = since - FromSeconds(track.Seconds(segment.ticks));

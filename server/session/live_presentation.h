@@ -56,7 +56,8 @@ class LivePresentation : public std::enable_shared_from_this<LivePresentation> {
   void OnTrack(std::size_t track, SegmentTrack described, const CodedTrack& coded);
   void OnBegin(std::size_t track, LiveSegment segment);
   void OnPart(std::size_t track, LivePart part);
-  void OnEnd(std::size_t track, std::optional<LivePart> last);
+  void OnEnd(std::size_t track, std::optional<LivePart> last,
+             std::shared_ptr<const std::string> key);
   void OnStreamEnd(const Status& status);
   void Rate(std::size_t track, SegmentTrack& described, const CodedTrack& coded) const;
   void KeepWithinBytes() GOPMILL_REQUIRES(mutex_);
@@ -65,6 +66,7 @@ class LivePresentation : public std::enable_shared_from_this<LivePresentation> {
   Answered AnswerLocked(const LiveAsk& ask) GOPMILL_REQUIRES(mutex_);
   Answered Master(const LiveAsk& ask) GOPMILL_REQUIRES(mutex_);
   Answered Manifest(const LiveAsk& ask) GOPMILL_REQUIRES(mutex_);
+  Answered Keys(const LiveAsk& ask) GOPMILL_REQUIRES(mutex_);
   Answered Playlist(const LiveAsk& ask, std::size_t track) GOPMILL_REQUIRES(mutex_);
   Answered Segment(const LiveAsk& ask, const LiveTrack& track) const GOPMILL_REQUIRES(mutex_);
   Answered Piece(const LiveAsk& ask, const LiveTrack& track) const GOPMILL_REQUIRES(mutex_);
@@ -87,7 +89,7 @@ class LivePresentation : public std::enable_shared_from_this<LivePresentation> {
     std::int64_t revision = -1;
     std::shared_ptr<const std::string> text;
   };
-  // Two of each track: its playlist and the delta update.
+  // Two of each track: its playlist and the delta update. The key frames' come last.
   std::vector<Rendered> rendered_ GOPMILL_GUARDED_BY(mutex_);
   std::size_t streams_left_ GOPMILL_GUARDED_BY(mutex_);
   std::optional<Error> failed_ GOPMILL_GUARDED_BY(mutex_);

@@ -22,11 +22,17 @@ Status ParseName(std::string name, LiveAsk& ask) {
     }
   }
   GOPMILL_ASSIGN_OR_RETURN(ask.name, ParsePartName(name));
-  if (ask.name.track != PartTrack::kVideo && ask.name.track != PartTrack::kAudio) {
+  if (!IsMedia(ask.name.track)) {
     return Error{.code = Code::kNotFound,
                  .message = "A live source has pictures and sound only.",
                  .parameter = "path",
-                 .accepted = "v0.m3u8, a0.m3u8 and what they name"};
+                 .accepted = "v0.m3u8, a0.m3u8, i0.m3u8 and what they name"};
+  }
+  if (ask.name.track == PartTrack::kIFrames && ask.part) {
+    return Error{.code = Code::kNotFound,
+                 .message = "Key frames alone do not come in parts.",
+                 .parameter = "path",
+                 .accepted = "i0-17.m4s"};
   }
   if (ask.name.kind == PartKind::kSegment && ask.name.container != Container::kMp4) {
     return Error{.code = Code::kNotFound,

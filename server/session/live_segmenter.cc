@@ -54,7 +54,10 @@ Status LiveSegmenter::WriteVideo(av::Packet packet) {
   if (key && video_.open && StretchAt(packet->pts).number != stretch_) {
     GOPMILL_RETURN_IF_ERROR(Close(packet->pts));
   }
-  if (!video_.open) Begin(video_, packet->pts);
+  if (!video_.open) {
+    Begin(video_, packet->pts);
+    if (cut_.keys && key) key_ = av::Ref(*packet);
+  }
   ++end_frame_;
   Add(video_, std::move(packet));
   return video_.ticks == cut_.part_frames ? CutPart(video_) : OkStatus();
@@ -163,9 +166,23 @@ Status LiveSegmenter::CloseTrack(LiveCutter& cutter) {
   if (!cutter.pending.empty()) {
     GOPMILL_ASSIGN_OR_RETURN(last, MakePart(cutter));
   }
+  std::shared_ptr<const std::string> key;
+  if (cutter.kind == TrackKind::kVideo && key_) {
+    GOPMILL_ASSIGN_OR_RETURN(key, MakeKey());
+  }
   cutter.open = false;
-  sink_.OnEnd(cutter.kind, std::move(last));
+  sink_.OnEnd(cutter.kind, std::move(last), std::move(key));
   return OkStatus();
+}
+
+// Shown until the next of its kind: as long as the segment.
+Result<std::shared_ptr<const std::string>> LiveSegmenter::MakeKey() {
+  std::vector<av::Packet> alone;
+  alone.push_back(std::move(key_));
+  alone.front()->duration = end_frame_ - begin_frame_;
+  GOPMILL_ASSIGN_OR_RETURN(std::string bytes, MakeChunk(video_.track.mux, video_.track.lead,
+                                                        segment_.number, true, std::move(alone)));
+  return std::make_shared<const std::string>(std::move(bytes));
 }
 
 // A picture may be shown up to a quarter of its length before it came.

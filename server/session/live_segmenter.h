@@ -32,13 +32,16 @@ class LiveTrackSink {
   virtual void OnTrack(TrackKind kind, SegmentTrack track, const CodedTrack& coded) = 0;
   virtual void OnBegin(TrackKind kind, LiveSegment segment) = 0;
   virtual void OnPart(TrackKind kind, LivePart part) = 0;
-  // With the last part, if there is one: a short part must not be seen before it is the last.
-  virtual void OnEnd(TrackKind kind, std::optional<LivePart> last) = 0;
+  // With the last part, if there is one: a short part must not be seen before it is the last. And
+  // with LiveSegment::key.
+  virtual void OnEnd(TrackKind kind, std::optional<LivePart> last,
+                     std::shared_ptr<const std::string> key) = 0;
 };
 
 struct LiveCut {
   std::int64_t part_frames = 6;      // pictures of a part; its length also bounds those of sound
   std::int64_t segment_frames = 54;  // a segment ends with the first GOP that makes it so long
+  bool keys = false;                 // the first picture of each segment also alone
 };
 
 // A track on its way into parts.
@@ -82,6 +85,7 @@ class LiveSegmenter final : public PacketOutput {
   void Begin(LiveCutter& cutter, std::int64_t start);
   Status Close(std::int64_t end_frame);
   Status CloseTrack(LiveCutter& cutter);
+  Result<std::shared_ptr<const std::string>> MakeKey();
   [[nodiscard]] LiveClock::Stretch StretchAt(std::int64_t frame) const;
   [[nodiscard]] std::int64_t NanosOf(const LiveCutter& cutter, std::int64_t ticks) const;
 
@@ -95,6 +99,7 @@ class LiveSegmenter final : public PacketOutput {
   std::int64_t origin_ns_ = 0;                    // where 0 lies on the reader's clock
   std::int64_t begin_frame_ = 0, end_frame_ = 0;  // of the open segment; its end so far
   LiveSegment segment_;                           // what both tracks' segments have in common
+  av::Packet key_;                                // first picture of the open segment (keys)
   std::int64_t next_number_ = 0;
   std::int64_t stretch_ = 0, period_ = 0;
   std::deque<av::Packet> waiting_sound_;

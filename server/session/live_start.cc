@@ -56,7 +56,9 @@ Result<std::vector<RenditionTarget>> LiveRenditions(SegmentRequest segments, dou
 // Whether the presentation has the rendition that is asked for: none is started for another.
 Status CheckRendition(const PartName& name, const LiveSetup& setup) {
   const auto videos = static_cast<int>(setup.terms.targets.size());
-  const int count = name.track == PartTrack::kAudio ? (setup.sound ? 1 : 0) : videos;
+  const int count = name.track == PartTrack::kAudio     ? (setup.sound ? 1 : 0)
+                    : name.track == PartTrack::kIFrames ? 1
+                                                        : videos;
   if (name.rendition < count) return OkStatus();
   return Error{.code = Code::kNotFound,
                .message = "There is no such rendition.",
@@ -150,6 +152,11 @@ Result<LiveSetup> LiveSegments::Plan(const LiveRequest& request, const SourceInf
     if (wanted.size() > 1) wanted.back().acodec = AudioCodec::kNone;  // the first brings the sound
     setup.terms.targets.push_back(rendition.target);
   }
+  const auto pixels = [](const Target& target) {
+    return std::int64_t{target.width} * target.height;
+  };
+  const auto smallest = std::ranges::min_element(setup.terms.targets, {}, pixels);
+  setup.terms.key_rendition = static_cast<std::size_t>(smallest - setup.terms.targets.begin());
   setup.sound = source.audio && setup.terms.targets.front().acodec != AudioCodec::kNone;
   setup.max_bytes = options_.max_bytes;
   // The server's own ladder is not the client's to change.

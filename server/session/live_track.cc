@@ -10,6 +10,7 @@ namespace {
 
 std::size_t SizeOf(const LiveSegment& segment) {
   std::size_t bytes = segment.whole ? segment.whole->size() : 0;
+  bytes += segment.key ? segment.key->size() : 0;
   for (const LivePart& part : segment.parts) bytes += part.bytes->size();
   return bytes;
 }
@@ -30,9 +31,11 @@ void LiveTrack::Add(LivePart part) {
   segment.parts.push_back(std::move(part));
 }
 
-void LiveTrack::End() {
+void LiveTrack::End(std::shared_ptr<const std::string> key) {
   LiveSegment& segment = segments_.back();
   segment.complete = true;
+  bytes_ += key ? key->size() : 0;
+  segment.key = std::move(key);
   if (!segment.parts.empty()) {
     auto whole = std::make_shared<std::string>();
     for (const LivePart& part : segment.parts) whole->append(*part.bytes);
@@ -85,6 +88,17 @@ bool LiveTrack::DropOldest() {
 bool LiveTrack::parts_listed(const LiveSegment& segment) const {
   const std::int64_t behind = segments_.back().end() - segment.end();
   return Seconds(behind) <= kPartTargets * window_.target_seconds;
+}
+
+std::int64_t LiveTrack::key_average_bps() const {
+  std::size_t bytes = 0;
+  std::int64_t ticks = 0;
+  for (const LiveSegment& segment : segments_) {
+    if (!segment.key) continue;
+    bytes += segment.key->size();
+    ticks += segment.ticks;
+  }
+  return ticks > 0 ? std::llround(8 * static_cast<double>(bytes) / Seconds(ticks)) : 0;
 }
 
 const LiveSegment* LiveTrack::Find(std::int64_t number) const {

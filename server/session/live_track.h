@@ -33,6 +33,9 @@ struct LiveSegment {
   bool complete = false;
   std::vector<LivePart> parts = {};               // empty once they are old
   std::shared_ptr<const std::string> whole = {};  // once complete; null where nothing has come
+  // Its first picture alone, as a CMAF segment as long as this one; where LiveCut::keys asks for
+  // it.
+  std::shared_ptr<const std::string> key = {};
 
   [[nodiscard]] std::int64_t end() const { return start + ticks; }
 };
@@ -52,7 +55,7 @@ class LiveTrack {
   // One segment after the other, numbers without a hole.
   void Begin(LiveSegment segment);
   void Add(LivePart part);
-  void End();
+  void End(std::shared_ptr<const std::string> key = {});
   // Forgets the oldest segment unless it is one of the newest kFewestSegments; false then.
   bool DropOldest();
 
@@ -75,6 +78,8 @@ class LiveTrack {
   }
   // The declared rate, or that of a segment so far if it was higher; bits per second.
   [[nodiscard]] std::int64_t peak_bps() const { return std::max(track_.peak_bps, measured_bps_); }
+  // Of the first pictures alone of all segments that are kept.
+  [[nodiscard]] std::int64_t key_average_bps() const;
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
  private:

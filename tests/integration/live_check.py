@@ -50,8 +50,8 @@ class Segment:
 class Playlist:
     """One version of a live media playlist."""
 
-    def __init__(self, url, problem, before=None):
-        """`before`: the version that a delta update is to be completed with."""
+    def __init__(self, url, problem, before=None, parts=True):
+        """`before`: the version that a delta update is to be completed with. `parts`: it lists them."""
         self.read_at = time.time()
         lines = fetch(url).decode().splitlines()
         problem(lines[0] == "#EXTM3U", "the first line is not #EXTM3U")
@@ -91,8 +91,11 @@ class Playlist:
                 current = None
         self.first = int(self.tags["#EXT-X-MEDIA-SEQUENCE"])
         self.complete = [s for s in self.segments if s.uri]
-        self.part_target = float(self.tags["#EXT-X-PART-INF"]["PART-TARGET"])
         self.target = int(self.tags["#EXT-X-TARGETDURATION"])
+        if not parts:
+            problem("#EXT-X-PART-INF" not in self.tags and self.hint is None, "parts where there are none")
+            return
+        self.part_target = float(self.tags["#EXT-X-PART-INF"]["PART-TARGET"])
         self.check(problem)
 
     def skip(self, count, before, problem):
@@ -278,6 +281,7 @@ class Checker:
             return {}
         facts = {name: watch.check_media() for name, watch in watches.items()}
         self.check_together(watches, facts)
+        self.check_keys(url, lines, streams, watches)
         for says, uri in streams:
             name = uri.split(".")[0]
             problem = self.problem_in(name)
@@ -286,6 +290,40 @@ class Checker:
             if b"avcC" in facts[name]["init"]:
                 problem(avc_codec(facts[name]["init"]) in says["CODECS"].split(","), f"CODECS {says['CODECS']}")
         return facts
+
+    def check_keys(self, url, lines, streams, watches):
+        """Key frames alone (RFC 8216 4.3.3.6): the first pictures of the smallest rendition's segments."""
+        problem = self.problem_in("i0")
+        says = [attributes(line) for line in lines if line.startswith("#EXT-X-I-FRAME-STREAM-INF:")]
+        problem(len(says) == 1, f"{len(says)} lists of key frames")
+        size, name = min((int(a["RESOLUTION"].split("x")[0]), uri.split(".")[0]) for a, uri in streams)
+        problem(says[0]["RESOLUTION"].startswith(f"{size}x"), f"key frames of {says[0]['RESOLUTION']}, not of {name}")
+        address = urljoin(url, says[0]["URI"])
+        keys, whole = Playlist(address, problem, parts=False), watches[name]
+        problem("#EXT-X-I-FRAMES-ONLY" in keys.tags and not any(s.parts for s in keys.segments), "tags")
+        init = fetch(urljoin(url, keys.tags["#EXT-X-MAP"]["URI"]))
+        problem(init == whole.init, "another init segment")
+        seen = 0
+        for key in keys.complete:
+            mate = whole.segments.get(key.number)
+            if mate is None or not keys.first <= key.number <= keys.complete[-2].number:
+                continue
+            seen += 1
+            where = f"segment {key.number}"
+            problem((mate.seconds, mate.date, mate.discontinuity) == (key.seconds, key.date, key.discontinuity),
+                    f"{where} differs from {name}'s")
+            data, first = Fragment(fetch(key.uri)), next(split(fetch(mate.uri)))
+            problem(data.samples == 1 and data.sync and data.first == first.first, f"{where} is not the key frame alone")
+            problem((data.decode_time, data.first_offset) == (first.decode_time, first.first_offset),
+                    f"{where} is shown at another time")
+            problem(abs(data.duration / timescale(init) - key.seconds) < CLOSE, f"{where} lasts {data.duration}")
+            problem(8 * len(data.first) / key.seconds <= int(says[0]["BANDWIDTH"]), f"{where} is above BANDWIDTH")
+        problem(seen > 0, "no key frame of a segment that was watched")
+        join = "&" if "?" in address else "?"
+        later = Playlist(f"{address}{join}_HLS_msn={keys.complete[-1].number + 1}", problem, parts=False)
+        ended = "#EXT-X-ENDLIST" in later.tags
+        problem(ended or later.complete[-1].number > keys.complete[-1].number, "_HLS_msn was not waited for")
+        problem(status_of(keys.complete[-1].uri.replace(".m4s", ".0.m4s")) == 404, "a part of a key frame")
 
     def check_together(self, watches, facts):
         first = facts["v0"]["starts"]

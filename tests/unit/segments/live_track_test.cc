@@ -165,6 +165,34 @@ TEST_F(LiveTrackTest, ADeltaUpdateLeavesOutWhatLiesBehindTheBoundary) {
   EXPECT_THAT(Playlist(), Not(HasSubstr("SKIP:")));
 }
 
+TEST_F(LiveTrackTest, KeyFramesAloneAreListedWithTheirSegments) {
+  for (int i = 0; i < 7; ++i) {
+    Begin(i == 5);
+    AddParts(4);
+    track().End(std::make_shared<const std::string>(50, 'k'));
+  }
+  Begin();
+  AddParts(1);
+  const LiveView view{.terms = terms_, .tracks = tracks_};
+  const std::string text = LiveKeyPlaylist(view);
+  EXPECT_THAT(text, HasSubstr("#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,CAN-SKIP-UNTIL=12,"
+                              "HOLD-BACK=6\n#EXT-X-MEDIA-SEQUENCE:3\n"
+                              "#EXT-X-DISCONTINUITY-SEQUENCE:0\n#EXT-X-I-FRAMES-ONLY\n"
+                              "#EXT-X-MAP:URI=\"i0-init.mp4?version=1\"\n"));
+  EXPECT_THAT(text, HasSubstr("#EXT-X-DISCONTINUITY\n"
+                              "#EXT-X-PROGRAM-DATE-TIME:1970-01-01T00:00:10.000Z\n"
+                              "#EXTINF:2.00000,\ni0-5.m4s?version=1\n"));
+  EXPECT_TRUE(text.ends_with("i0-6.m4s?version=1\n")) << "the segment that grows has none yet";
+  EXPECT_THAT(text, Not(HasSubstr("PART")));
+  EXPECT_EQ(track().key_average_bps(), 200);
+  EXPECT_THAT(LiveMasterPlaylist(view), HasSubstr("AVERAGE-BANDWIDTH=200,"));
+  EXPECT_TRUE(LiveKeyPlaylist({.terms = terms_, .tracks = tracks_, .ended = true})
+                  .ends_with("#EXT-X-ENDLIST\n"));
+  const std::size_t bytes = track().bytes();
+  ASSERT_TRUE(track().DropOldest());
+  EXPECT_EQ(track().bytes(), bytes - 450) << "a segment whose parts are gone, and its key frame";
+}
+
 // Segment n ends 2 (n + 1) seconds after the epoch and is due by then and what making one took.
 TEST_F(LiveTrackTest, ManifestListsNothingLongBeforeItIsDue) {
   AddSegments(4);
