@@ -43,12 +43,14 @@ Status AddDiscard(AVPacket& packet, std::int64_t samples) {
 
 }  // namespace
 
-Result<std::unique_ptr<AudioEncoder>> AudioEncoder::Open(const Target& target, bool global_header) {
-  const Choice choice = ChoiceFor(target.acodec);
+Result<std::unique_ptr<AudioEncoder>> AudioEncoder::Open(AudioCodec acodec,
+                                                         const SoundTarget& target,
+                                                         bool global_header) {
+  const Choice choice = ChoiceFor(acodec);
   const AVCodec* codec = avcodec_find_encoder_by_name(choice.encoder);
   if (codec == nullptr) {
     return Error{.code = Code::kUnsupported,
-                 .message = "This build cannot encode " + std::string(Name(target.acodec)) + ".",
+                 .message = "This build cannot encode " + std::string(Name(acodec)) + ".",
                  .parameter = "acodec"};
   }
   av::CodecContext context(avcodec_alloc_context3(codec));

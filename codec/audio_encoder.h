@@ -23,8 +23,9 @@ namespace gopmill {
 
 class AudioEncoder {
  public:
-  // Uses acodec, abitrate, channels and sample_rate of the target.
-  static Result<std::unique_ptr<AudioEncoder>> Open(const Target& target, bool global_header);
+  // `acodec`: kAac or kOpus.
+  static Result<std::unique_ptr<AudioEncoder>> Open(AudioCodec acodec, const SoundTarget& target,
+                                                    bool global_header);
 
   // Encodes what fills whole frames; the rest too when `end`. Packets are appended to `out` with
   // times in 1/sample_rate.

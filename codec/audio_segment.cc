@@ -145,7 +145,8 @@ Status Segment::Decode(const AVPacket* packet) {
 Result<std::vector<av::Packet>> Segment::Run() {
   const AudioInfo& audio = *task_.index->source->audio;
   GOPMILL_ASSIGN_OR_RETURN(decoder_, AudioDecoder::Open(*audio.parameters, {1, source_rate_}));
-  GOPMILL_ASSIGN_OR_RETURN(encoder_, AudioEncoder::Open(task_.target, true));
+  GOPMILL_ASSIGN_OR_RETURN(encoder_,
+                           AudioEncoder::Open(task_.target.acodec, task_.target.sound(0), true));
   // The grid begins here; sound before it is decoded and cut, a gap becomes silence.
   fifo_.Seek(from_);
   for (const av::Packet& packet : task_.packets) {
@@ -166,7 +167,8 @@ Result<std::vector<av::Packet>> Segment::Run() {
 }  // namespace
 
 Result<AudioCoding> ProbeAudioCoding(const Target& target) {
-  GOPMILL_ASSIGN_OR_RETURN(const auto encoder, AudioEncoder::Open(target, true));
+  GOPMILL_ASSIGN_OR_RETURN(const auto encoder,
+                           AudioEncoder::Open(target.acodec, target.sound(0), true));
   const AVCodecContext& context = encoder->context();
   AVCodecParameters* parameters = avcodec_parameters_alloc();
   GOPMILL_CHECK(parameters != nullptr &&

@@ -53,7 +53,8 @@ struct AudioTranscoder::Impl {
   std::int64_t unusable = 0;  // frames whose form cannot be resampled
   av::Frame frame = av::NewFrame();
 
-  Status OpenChain(const StreamPlan& plan, const AudioClip& clip, bool global_header);
+  Status OpenChain(const StreamPlan& plan, const AudioClip& clip, bool global_header,
+                   std::size_t sound);
   Status Decode(const AVPacket* packet, std::vector<av::Packet>& out);
   Status TakeFrame(std::vector<av::Packet>& out);
   Status StartAt(std::int64_t pts, std::vector<av::Packet>& out);
@@ -61,14 +62,15 @@ struct AudioTranscoder::Impl {
 };
 
 Status AudioTranscoder::Impl::OpenChain(const StreamPlan& plan, const AudioClip& clip,
-                                        bool global_header) {
-  const AudioInfo& audio = *plan.source->audio;
+                                        bool global_header, std::size_t sound) {
+  const AudioInfo& audio = plan.source->sound(sound);
+  const SoundTarget target = plan.target.sound(sound);
   source_base = audio.time_base;
-  rate = plan.target.sample_rate;
-  channels = plan.target.channels;
+  rate = target.sample_rate;
+  channels = target.channels;
   start = ToTicks(clip.start, {1, rate});
   GOPMILL_ASSIGN_OR_RETURN(decoder, AudioDecoder::Open(*audio.parameters, audio.time_base));
-  GOPMILL_ASSIGN_OR_RETURN(encoder, AudioEncoder::Open(plan.target, global_header));
+  GOPMILL_ASSIGN_OR_RETURN(encoder, AudioEncoder::Open(plan.target.acodec, target, global_header));
   parameters = ParametersOf(encoder->context());
   const Rational& length = plan.source->duration;
   timeline.emplace(audio.time_base, length.positive() ? length : kLongestGap);
@@ -132,16 +134,17 @@ AudioTranscoder::~AudioTranscoder() = default;
 
 Result<std::unique_ptr<AudioTranscoder>> AudioTranscoder::Open(const StreamPlan& plan,
                                                                const AudioClip& clip,
-                                                               bool global_header) {
-  if (!plan.source->audio || plan.target.acodec == AudioCodec::kNone) {
+                                                               bool global_header,
+                                                               std::size_t sound) {
+  if (sound >= plan.source->sounds() || plan.target.acodec == AudioCodec::kNone) {
     return InternalError("There is no audio to transcode.");
   }
   auto impl = std::make_unique<Impl>();
   if (plan.target.acodec == AudioCodec::kCopy) {
-    GOPMILL_ASSIGN_OR_RETURN(
-        impl->copier, AudioCopier::Open(*plan.source->audio, clip.start, clip.end, global_header));
+    GOPMILL_ASSIGN_OR_RETURN(impl->copier, AudioCopier::Open(plan.source->sound(sound), clip.start,
+                                                             clip.end, global_header));
   } else {
-    GOPMILL_RETURN_IF_ERROR(impl->OpenChain(plan, clip, global_header));
+    GOPMILL_RETURN_IF_ERROR(impl->OpenChain(plan, clip, global_header, sound));
   }
   return std::unique_ptr<AudioTranscoder>(new AudioTranscoder(std::move(impl)));
 }

@@ -34,9 +34,11 @@ struct AudioClip {
 
 class AudioTranscoder {
  public:
-  // For plan.target.acodec kAac, kOpus or kCopy; the source must have audio.
+  // For plan.target.acodec kAac, kOpus or kCopy. `sound`: the number of the track, which the source
+  // must have (SourceInfo::sound).
   static Result<std::unique_ptr<AudioTranscoder>> Open(const StreamPlan& plan,
-                                                       const AudioClip& clip, bool global_header);
+                                                       const AudioClip& clip, bool global_header,
+                                                       std::size_t sound = 0);
   ~AudioTranscoder();
 
   // Feeds one source packet (pts, dts in the source audio time base, already repaired by the

@@ -14,6 +14,11 @@ namespace {
 constexpr std::size_t kMaxEarlyAudioPackets = 20'000;
 constexpr std::int64_t kMaxEarlyAudioBytes = 16 << 20;
 
+// Of a packet of sound, for the repair of times.
+std::size_t TrackOf(const AVPacket& sound) {
+  return kAudioTrack + static_cast<std::size_t>(sound.stream_index);
+}
+
 bool Later(std::int64_t ticks, Rational time_base, Rational seconds) {
   return seconds.valid() && static_cast<internal::Int128>(ticks) * time_base.num * seconds.den >=
                                 static_cast<internal::Int128>(seconds.num) * time_base.den;
@@ -42,8 +47,7 @@ std::size_t UnitInput::bytes() const {
 Result<std::unique_ptr<Ingest>> Ingest::Open(UniqueFd fd, const TargetRequest& request,
                                              std::stop_token stop) {
   GOPMILL_ASSIGN_OR_RETURN(auto source,
-                           Source::Open(std::move(fd), std::move(stop),
-                                        {.audio_track = request.audio_track.value_or(0)}));
+                           Source::Open(std::move(fd), std::move(stop), {.audio = request.audio}));
   return Open(std::unique_ptr<PacketSource>(std::move(source)), request);
 }
 
@@ -84,7 +88,7 @@ Status Ingest::ReadToFirstVideo() {
         return Error{.code = Code::kUnsupported,
                      .message = "The source has too much sound before its first picture."};
       }
-      repair_.Fix(kAudioTrack, *packet);
+      repair_.Fix(TrackOf(*packet), *packet);
       early_audio_.push_back(std::move(packet));
       continue;
     }
@@ -149,7 +153,7 @@ void Ingest::MakePlan(const Target& target, PlanTexts texts) {
   }
   planner_ = std::make_unique<UnitPlanner>(plan->grid, options);
   describer_ = std::make_unique<PacketDescriber>(source_->info(), plan->counted_pts);
-  audio_done_ = !info.audio || target.acodec == AudioCodec::kNone;
+  audio_over_.resize(target.acodec == AudioCodec::kNone ? 0 : info.sounds());
 }
 
 Rational Ingest::clip_end() const {
@@ -161,7 +165,7 @@ Rational Ingest::clip_end() const {
 }
 
 Result<Ingest::Item> Ingest::Next() {
-  if (audio_done_) early_audio_.clear();
+  if (audio_done()) early_audio_.clear();
   if (!early_audio_.empty()) {
     av::Packet packet = std::move(early_audio_.front());
     early_audio_.pop_front();
@@ -175,7 +179,7 @@ Result<Ingest::Item> Ingest::Next() {
 }
 
 Status Ingest::Read() {
-  if (planner_->done() && audio_done_) {
+  if (planner_->done() && audio_done()) {
     OnEnd();
     return OkStatus();
   }
@@ -187,8 +191,8 @@ Status Ingest::Read() {
       if (!planner_->done()) OnVideo(std::move(packet));
       break;
     case PacketSource::ReadState::kAudio:
-      repair_.Fix(kAudioTrack, *packet);
-      if (!audio_done_) OnAudio(std::move(packet));
+      repair_.Fix(TrackOf(*packet), *packet);
+      OnAudio(std::move(packet));
       break;
     case PacketSource::ReadState::kEnd: OnEnd(); break;
   }
@@ -210,11 +214,17 @@ void Ingest::OnVideo(av::Packet packet) {
   EmitUnits(units);
 }
 
+bool Ingest::audio_done() const {
+  return std::ranges::all_of(audio_over_, [](bool over) { return over; });
+}
+
 void Ingest::OnAudio(av::Packet packet) {
+  const auto sound = static_cast<std::size_t>(packet->stream_index);
+  if (sound >= audio_over_.size() || audio_over_[sound]) return;
   const Rational end = clip_end();
   const std::int64_t pts = packet->pts;
-  if (pts != AV_NOPTS_VALUE && Later(pts, plan_->source->audio->time_base, end)) {
-    audio_done_ = true;
+  if (pts != AV_NOPTS_VALUE && Later(pts, plan_->source->sound(sound).time_base, end)) {
+    audio_over_[sound] = true;
     return;
   }
   ready_.emplace_back(AudioInput{std::move(packet)});

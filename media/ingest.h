@@ -39,7 +39,8 @@ struct UnitInput {
   [[nodiscard]] std::size_t bytes() const;
 };
 
-// One audio packet, times in the source's audio time base after repair.
+// One audio packet, times in its track's time base after repair; stream_index is the track's number
+// (SourceInfo::sound).
 struct AudioInput {
   av::Packet packet;
 };
@@ -84,6 +85,7 @@ class Ingest {
   Status Read();
   void OnVideo(av::Packet packet);
   void OnAudio(av::Packet packet);
+  [[nodiscard]] bool audio_done() const;
   void OnEnd();
   void EmitUnits(const std::vector<UnitSpec>& units);
 
@@ -103,7 +105,8 @@ class Ingest {
   std::int64_t early_audio_bytes_ = 0;
   std::deque<Item> ready_;
   std::int64_t planned_frames_ = 0;
-  bool ended_ = false, audio_done_ = false;
+  std::vector<bool> audio_over_;  // of each sound track that is used: its part has been read
+  bool ended_ = false;
 };
 
 }  // namespace gopmill

@@ -81,7 +81,7 @@ Status AddHdr(AVStream& stream, const MuxTrack& track) {
   return OkStatus();
 }
 
-void NameText(AVStream& stream, const MuxTrack& track) {
+void NameTrack(AVStream& stream, const MuxTrack& track) {
   if (!track.language.empty()) av_dict_set(&stream.metadata, "language", track.language.c_str(), 0);
   if (!track.title.empty()) av_dict_set(&stream.metadata, "title", track.title.c_str(), 0);
   if (track.is_default) stream.disposition |= AV_DISPOSITION_DEFAULT;
@@ -113,8 +113,10 @@ Status AddStream(AVFormatContext& context, Container container, const MuxTrack& 
   if (result < 0) return av::AvError("The track cannot be described", result);
   stream->codecpar->codec_tag = CodecTag(container, stream->codecpar->codec_id);
   stream->time_base = av::ToAv(track.time_base.Reduced());
-  if (track.kind == TrackKind::kText) NameText(*stream, track);
-  if (track.kind != TrackKind::kVideo) return OkStatus();
+  if (track.kind != TrackKind::kVideo) {
+    NameTrack(*stream, track);
+    return OkStatus();
+  }
   stream->sample_aspect_ratio = stream->codecpar->sample_aspect_ratio;
   if (track.frame_rate.positive()) {
     stream->avg_frame_rate = stream->r_frame_rate = av::ToAv(track.frame_rate.Reduced());

@@ -30,7 +30,7 @@ struct MuxTrack {
   // in EncoderSpec); empty = none.
   std::vector<std::uint8_t> mastering_display = {};
   std::vector<std::uint8_t> content_light = {};
-  // Text only.
+  // Of sound and text; `forced` of text.
   std::string language = {}, title = {};
   bool is_default = false, forced = false;
 };

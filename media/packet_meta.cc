@@ -27,7 +27,9 @@ std::vector<TimestampRepair::Track> RepairTracks(const SourceInfo& info) {
   tracks.push_back({.time_base = info.video.time_base,
                     .reorders = info.video.has_b_frames,
                     .frame_seconds = 1.0 / info.video.fps.ToDouble()});
-  if (info.audio) tracks.push_back({.time_base = info.audio->time_base});
+  for (std::size_t i = 0; i < info.sounds(); ++i) {
+    tracks.push_back({.time_base = info.sound(i).time_base});
+  }
   return tracks;
 }
 

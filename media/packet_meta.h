@@ -20,7 +20,7 @@ namespace gopmill {
 void GiveTime(AVPacket& first, const VideoInfo& video);
 
 // Tracks of a repair for this source, in this order.
-inline constexpr std::size_t kVideoTrack = 0, kAudioTrack = 1;
+inline constexpr std::size_t kVideoTrack = 0, kAudioTrack = 1;  // and further ones behind it
 std::vector<TimestampRepair::Track> RepairTracks(const SourceInfo& info);
 
 // Describes the packets of one source from its first one on, in decode order, after repair.

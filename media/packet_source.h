@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the ingest reads: the packets of one video and at most one audio track, in decode order. A
+// What the ingest reads: the packets of one video and the chosen audio tracks, in decode order. A
 // file or pipe (media/source), or a reader of a live source (server/session/live_source).
 //
 // Thread-safety: thread-compatible; owned by the stream's ingest thread.
@@ -51,8 +51,9 @@ class PacketSource {
   virtual Status SeekBefore(Rational seconds) = 0;
 
   enum class ReadState { kVideo, kAudio, kEnd };
-  // Reads the next packet of the video or audio track. A read error after the start is the end of
-  // the source, and `truncated` tells of it.
+  // Reads the next packet of the video or an audio track; of these, its stream_index is the number
+  // of the track (SourceInfo::sound). A read error after the start is the end of the source, and
+  // `truncated` tells of it.
   virtual Result<ReadState> Read(AVPacket& packet) = 0;
   [[nodiscard]] virtual bool truncated() const = 0;
 };

@@ -171,7 +171,7 @@ int BestTrack(AVFormatContext& format, AVMediaType kind, int related) {
 }
 
 // A sound track of a codec we do not take, or without a rate, is left out, not fatal.
-std::vector<AudioInfo> AudioTracks(const AVFormatContext& format) {
+std::vector<AudioInfo> UsableSounds(const AVFormatContext& format) {
   std::vector<AudioInfo> tracks;
   for (unsigned i = 0; i < format.nb_streams; ++i) {
     const AVCodecParameters& parameters = *format.streams[i]->codecpar;
@@ -223,9 +223,26 @@ Result<std::optional<AudioInfo>> ChooseAudio(AVFormatContext& format,
   return found == tracks.end() ? FirstAudio(format, tracks, video) : std::optional(*found);
 }
 
+Status ChooseSounds(AVFormatContext& format, int video, const AudioTracks& wanted,
+                    SourceInfo& info) {
+  const std::vector<AudioInfo>& tracks = info.audio_tracks;
+  GOPMILL_ASSIGN_OR_RETURN(info.audio, ChooseAudio(format, tracks, video, wanted.first));
+  for (const int number : wanted.more) {
+    GOPMILL_ASSIGN_OR_RETURN(const auto track, ChooseAudio(format, tracks, video, number));
+    info.more_audio.push_back(*track);
+  }
+  if (!wanted.all || !info.audio) return OkStatus();
+  for (const AudioInfo& track : tracks) {
+    const bool first = track.stream_index == info.audio->stream_index;
+    if (!first && info.sounds() < kMaxSounds) info.more_audio.push_back(track);
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
-Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format, int audio_track) {
+Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format,
+                                                   const AudioTracks& wanted) {
   const int video = BestTrack(format, AVMEDIA_TYPE_VIDEO, -1);
   if (video < 0) {
     return Error{.code = Code::kUnsupported,
@@ -247,10 +264,9 @@ Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format, int 
   if (format.duration > 0) info->duration = {format.duration, AV_TIME_BASE};
   info->bitrate = format.bit_rate;
   info->video = DescribeVideo(format, video_stream);
-  info->audio_tracks = AudioTracks(format);
+  info->audio_tracks = UsableSounds(format);
   info->unusable_audio = SoundStreams(format) - info->audio_tracks.size();
-  GOPMILL_ASSIGN_OR_RETURN(info->audio,
-                           ChooseAudio(format, info->audio_tracks, video, audio_track));
+  GOPMILL_RETURN_IF_ERROR(ChooseSounds(format, video, wanted, *info));
   for (unsigned i = 0; i < format.nb_streams; ++i) {
     if (auto track = DescribeSubtitles(*format.streams[i])) {
       info->subtitles.push_back(*std::move(track));

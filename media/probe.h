@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "media/source_info.h"
+#include "media/target.h"
 
 namespace gopmill {
 
@@ -25,6 +26,7 @@ Status CheckVideo(const AVCodecParameters& parameters);
 int BitDepthOf(int pixel_format);
 
 // Requires avformat_find_stream_info to have run.
-Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format, int audio_track = 0);
+Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format,
+                                                   const AudioTracks& wanted = {});
 
 }  // namespace gopmill

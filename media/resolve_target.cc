@@ -281,7 +281,11 @@ Status ResolveCopy(Resolution& r) {
                            "Copied audio stays as it is.",
                            "no abitrate and no channels with acodec=copy");
   }
-  return CheckCopy(r.target().container, r.source.audio->codec);
+  for (std::size_t i = 0; i < r.source.sounds(); ++i) {
+    GOPMILL_RETURN_IF_ERROR(CheckCopy(r.target().container, r.source.sound(i).codec));
+  }
+  r.target().more_sounds.resize(r.source.more_audio.size());
+  return OkStatus();
 }
 
 int AacRate(int source_rate) {
@@ -311,26 +315,59 @@ void ResolveChannels(Resolution& r) {
 }
 
 // Bits per second that the codec can spend on so many channels.
-std::int64_t MaxAudioRate(const Target& target) {
+std::int64_t MaxAudioRate(AudioCodec codec, const SoundTarget& sound) {
   constexpr std::int64_t kAacBitsPerFrame = 6144;  // per channel and 1,024 samples
   constexpr std::int64_t kOpusBitsPerChannel = 256'000;
-  if (target.acodec == AudioCodec::kOpus) return kOpusBitsPerChannel * target.channels;
-  return kAacBitsPerFrame * target.channels * target.sample_rate / 1024;
+  if (codec == AudioCodec::kOpus) return kOpusBitsPerChannel * sound.channels;
+  return kAacBitsPerFrame * sound.channels * sound.sample_rate / 1024;
+}
+
+// `wanted`: bits per second that are asked for, if any.
+SoundTarget WithRates(AudioCodec codec, const AudioInfo& audio, int channels,
+                      std::optional<std::int64_t> wanted) {
+  SoundTarget sound{.channels = channels};
+  sound.sample_rate = codec == AudioCodec::kOpus ? kOpusRate : AacRate(audio.sample_rate);
+  sound.abitrate =
+      std::min(wanted.value_or(kDefaultBitsPerChannel * channels), MaxAudioRate(codec, sound));
+  return sound;
+}
+
+// Tracks behind the first. What they are changed to is told of the first alone.
+void ResolveMoreSounds(Resolution& r) {
+  Target& target = r.target();
+  for (const AudioInfo& audio : r.source.more_audio) {
+    const int had = std::max(audio.channels, 1);
+    const int channels =
+        r.request.channels ? std::min(*r.request.channels, std::max(had, 2)) : std::min(had, 2);
+    target.more_sounds.push_back(WithRates(target.acodec, audio, channels, r.request.abitrate));
+  }
+}
+
+void ReportSoundsLeftOut(Resolution& r) {
+  if (!r.request.audio.all) return;
+  const std::size_t had = r.source.audio_tracks.size() + r.source.unusable_audio;
+  const std::size_t has = r.source.sounds();
+  if (has == had) return;
+  r.Report("audio", "all " + std::to_string(had), std::to_string(has),
+           r.source.unusable_audio > 0 ? "the others are of codecs that are not supported"
+                                       : "a stream has so many sound tracks at most");
 }
 
 Status ResolveAudio(Resolution& r) {
   Target& target = r.target();
   if (!r.source.audio || target.acodec == AudioCodec::kNone) return ResolveNoAudio(r);
+  ReportSoundsLeftOut(r);
   if (target.acodec == AudioCodec::kCopy) return ResolveCopy(r);
   ResolveChannels(r);
-  target.sample_rate =
-      target.acodec == AudioCodec::kOpus ? kOpusRate : AacRate(r.source.audio->sample_rate);
-  const std::int64_t wanted = r.request.abitrate.value_or(kDefaultBitsPerChannel * target.channels);
-  target.abitrate = std::min(wanted, MaxAudioRate(target));
-  if (r.request.abitrate && target.abitrate != wanted) {
-    r.Report("abitrate", std::to_string(wanted), std::to_string(target.abitrate),
+  const SoundTarget first =
+      WithRates(target.acodec, *r.source.audio, target.channels, r.request.abitrate);
+  target.sample_rate = first.sample_rate;
+  target.abitrate = first.abitrate;
+  if (r.request.abitrate && target.abitrate != *r.request.abitrate) {
+    r.Report("abitrate", std::to_string(*r.request.abitrate), std::to_string(target.abitrate),
              "the audio codec cannot use more for so many channels");
   }
+  ResolveMoreSounds(r);
   return OkStatus();
 }
 

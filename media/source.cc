@@ -64,6 +64,14 @@ constexpr std::size_t kMaxTextsBytes = 2 * kMaxCueBytes;
 constexpr std::array<std::int64_t, 5> kSeekBack{0, 2'000'000, 10'000'000, 60'000'000,
                                                 std::int64_t{1} << 50};
 
+// The number of the sound track that is this stream of the file.
+std::optional<int> SoundOf(const SourceInfo& info, int stream) {
+  for (std::size_t i = 0; i < info.sounds(); ++i) {
+    if (info.sound(i).stream_index == stream) return static_cast<int>(i);
+  }
+  return std::nullopt;
+}
+
 int OnInterrupt(void* stop) noexcept {
   return static_cast<const std::stop_token*>(stop)->stop_requested() ? 1 : 0;
 }
@@ -126,13 +134,12 @@ Result<std::unique_ptr<Source>> Source::Open(UniqueFd fd, std::stop_token stop,
   code = avformat_find_stream_info(raw, nullptr);
   if (code < 0 || impl->stop.stop_requested()) return OpenError(code, impl->stop);
 
-  GOPMILL_ASSIGN_OR_RETURN(auto info, DescribeSource(*raw, reading.audio_track));
+  GOPMILL_ASSIGN_OR_RETURN(auto info, DescribeSource(*raw, reading.audio));
   info->size_bytes = impl->io.size();
   info->seekable = impl->io.seekable();
   for (unsigned i = 0; i < raw->nb_streams; ++i) {
     const int index = static_cast<int>(i);
-    const bool wanted =
-        index == info->video.stream_index || (info->audio && index == info->audio->stream_index);
+    const bool wanted = index == info->video.stream_index || SoundOf(*info, index);
     raw->streams[i]->discard = wanted ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
   }
   impl->counted_pts = LacksPts(*raw->iformat, info->video);
@@ -237,7 +244,10 @@ Result<Source::ReadState> Source::Impl::ReadNext(AVPacket& packet) {
       return ReadState::kEnd;
     }
     if (packet.stream_index == info->video.stream_index) return ReadState::kVideo;
-    if (info->audio && packet.stream_index == info->audio->stream_index) return ReadState::kAudio;
+    if (const auto sound = SoundOf(*info, packet.stream_index)) {
+      packet.stream_index = *sound;
+      return ReadState::kAudio;
+    }
     OnText(packet);
     av_packet_unref(&packet);
   }

@@ -18,6 +18,7 @@
 #include "media/av_ptr.h"
 #include "media/packet_source.h"
 #include "media/source_info.h"
+#include "media/target.h"
 
 namespace gopmill {
 
@@ -30,7 +31,7 @@ inline constexpr std::int64_t kProbeBytes = 5'000'000;
 struct SourceOptions {
   std::optional<TextUse> texts = {};  // read the tracks of text on the way
   int text_track = 0;                 // only this one of them, from 1; 0 = all
-  int audio_track = 0;                // which sound track is read, from 1; 0 = the best
+  AudioTracks audio = {};             // which sound tracks are read
 };
 
 class Source : public PacketSource {

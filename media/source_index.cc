@@ -173,8 +173,8 @@ Result<std::shared_ptr<const SourceIndex>> IndexSource(UniqueFd fd, const std::s
                                                        int audio_track,
                                                        std::vector<SubtitleTrack> beside) {
   GOPMILL_ASSIGN_OR_RETURN(
-      auto source,
-      Source::Open(std::move(fd), stop, {.texts = TextUse::kWebVtt, .audio_track = audio_track}));
+      auto source, Source::Open(std::move(fd), stop,
+                                {.texts = TextUse::kWebVtt, .audio = {.first = audio_track}}));
   if (!source->info()->seekable) {
     return Error{.code = Code::kUnsupported, .message = "A pipe cannot be served in segments."};
   }

@@ -58,9 +58,16 @@ struct SourceInfo {
   bool seekable = false;
   VideoInfo video;
   std::optional<AudioInfo> audio;        // the track that is read
+  std::vector<AudioInfo> more_audio;     // that are read as well
   std::vector<AudioInfo> audio_tracks;   // all that could be, in the order of the source
   std::size_t unusable_audio = 0;        // sound tracks beside these, of codecs that are not taken
   std::vector<SubtitleTrack> subtitles;  // tracks of text, without their cues
+
+  // Of the tracks that are read: `audio` is number 0.
+  [[nodiscard]] std::size_t sounds() const { return audio ? 1 + more_audio.size() : 0; }
+  [[nodiscard]] const AudioInfo& sound(std::size_t number) const {
+    return number == 0 ? *audio : more_audio[number - 1];
+  }
 };
 
 }  // namespace gopmill

@@ -126,6 +126,29 @@ bool SetBurn(TargetRequest& request, std::string_view text) {
   return true;
 }
 
+// "2", "2,1", "all": each once.
+bool SetAudio(TargetRequest& request, std::string_view text) {
+  AudioTracks tracks;
+  tracks.all = text == "all";
+  std::vector<int> numbers;
+  while (!tracks.all && !text.empty()) {
+    const std::size_t comma = text.find(',');
+    std::optional<int> number;
+    if (!SetWhole(text.substr(0, comma), 1, kMaxAudioTrack, number)) return false;
+    if (std::ranges::find(numbers, *number) != numbers.end()) return false;
+    numbers.push_back(*number);
+    if (comma != std::string_view::npos && comma + 1 == text.size()) return false;
+    text = comma == std::string_view::npos ? "" : text.substr(comma + 1);
+  }
+  if (!tracks.all && (numbers.empty() || numbers.size() > kMaxSounds)) return false;
+  if (!tracks.all) {
+    tracks.first = numbers.front();
+    tracks.more.assign(numbers.begin() + 1, numbers.end());
+  }
+  request.audio = std::move(tracks);
+  return true;
+}
+
 bool SetFps(TargetRequest& request, std::string_view text) {
   const auto value = ParseFps(text);
   if (!value.ok() || *value < kMinFps || *value > kMaxFps) return false;
@@ -207,8 +230,9 @@ constexpr std::array kParams = std::to_array<Param>({
      }},
     {{"channels", "1 to 8", "Audio channels"},
      [](TargetRequest& r, std::string_view t) { return SetWhole(t, 1, 8, r.channels); }},
-    {{"audio", "1 to 64", "Which of the source's sound tracks; the best unless given"},
-     [](TargetRequest& r, std::string_view t) { return SetWhole(t, 1, 64, r.audio_track); }},
+    {{"audio", "1 to 64, up to 16 of them like 2,1, or all",
+      "Which of the source's sound tracks; the best unless given"},
+     SetAudio},
     {{"container", "mp4, ts, mkv, webm", "Container of the output"},
      [](TargetRequest& r, std::string_view t) { return SetNamed(kContainers, t, r.container); }},
     {{"preset", "ultrafast, superfast, veryfast, faster, fast, medium, slow, slower, veryslow",

@@ -74,6 +74,17 @@ inline constexpr double kDefaultUnitSeconds = 2.0;
 inline constexpr double kMinUnitSeconds = 0.2;
 inline constexpr double kMaxUnitSeconds = 30.0;
 
+// Which of the source's sound tracks, from 1.
+struct AudioTracks {
+  int first = 0;               // 0 = the best
+  std::vector<int> more = {};  // behind it, in this order
+  bool all = false;            // all others behind it, in the order of the source
+  bool operator==(const AudioTracks&) const = default;
+  [[nodiscard]] bool several() const { return all || !more.empty(); }
+};
+inline constexpr int kMaxAudioTrack = 64;      // the number of a source's track
+inline constexpr std::size_t kMaxSounds = 16;  // tracks of one output
+
 // A request, as far as it was given. Unset = the source's value or the default.
 struct TargetRequest {
   std::optional<int> width, height;                       // pixels
@@ -85,7 +96,7 @@ struct TargetRequest {
   std::optional<AudioCodec> acodec;
   std::optional<std::int64_t> abitrate;  // bits per second
   std::optional<int> channels;
-  std::optional<int> audio_track;  // of the source, from 1; unset = the best
+  AudioTracks audio;
   std::optional<Container> container;
   std::optional<Preset> preset;
   std::optional<Quality> quality;
@@ -113,6 +124,14 @@ struct ParamDoc {
 // Every parameter SetParam knows, for help texts, error messages and the OpenAPI document.
 std::span<const ParamDoc> TargetParams();
 
+// How a sound track is coded; all 0 with kCopy.
+struct SoundTarget {
+  std::int64_t abitrate = 0;  // bits per second
+  int channels = 0;
+  int sample_rate = 0;  // per second
+  bool operator==(const SoundTarget&) const = default;
+};
+
 // A stream's target with everything decided (media/resolve_target makes it from a request and the
 // source). Sizes are even and in display orientation with square or stated sample aspect ratio.
 struct Target {
@@ -136,12 +155,18 @@ struct Target {
   std::int64_t abitrate = 0;              // bits per second
   int channels = 0;                       // output channels; 0 with kCopy and kNone
   int sample_rate = 0;                    // output samples per second; 0 with kCopy and kNone
+  std::vector<SoundTarget> more_sounds;   // those of SourceInfo::more_audio; none with kNone
   Container container = Container::kMp4;
   Rational start{0, 1};                       // seconds into the source
   Rational duration;                          // seconds; not valid = to the end
   double unit_seconds = kDefaultUnitSeconds;  // 0 = one source GOP per unit
   std::string service_class;                  // empty = default
   bool whole_units = false, reorders = true;  // of a live source; see HasLowDelay
+
+  // Of the source's tracks that are read (SourceInfo::sound).
+  [[nodiscard]] SoundTarget sound(std::size_t number) const {
+    return number == 0 ? SoundTarget{abitrate, channels, sample_rate} : more_sounds[number - 1];
+  }
 };
 
 // Whether pictures of a live source are worked on while their GOP still arrives

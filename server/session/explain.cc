@@ -83,10 +83,13 @@ std::string_view Name(CutKind cut) {
 }
 
 bool SameOnAnyCpu(const StreamPlan& plan, const EncoderSpec& encoder) {
-  const bool silent = !plan.source->audio || plan.target.acodec == AudioCodec::kNone;
+  const SourceInfo& source = *plan.source;
+  const std::size_t sounds = plan.target.acodec == AudioCodec::kNone ? 0 : source.sounds();
+  for (std::size_t i = 0; i < sounds; ++i) {
+    if (!AudioCpuIndependent(source.sound(i).codec, plan.target.acodec)) return false;
+  }
   return CpuIndependent(plan.target.vcodec) &&
-         !ToneMapFor(plan.source->video, encoder.pixel_format).needed() &&
-         (silent || AudioCpuIndependent(plan.source->audio->codec, plan.target.acodec));
+         !ToneMapFor(source.video, encoder.pixel_format).needed();
 }
 
 double Round3(double value) { return std::round(value * 1000.0) / 1000.0; }

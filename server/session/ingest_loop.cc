@@ -30,7 +30,7 @@ class IngestLoop {
   Status OnItem(UnitInput unit);
   Status OnItem(AudioInput audio);
   Status OnItem(EndOfSource end);
-  Status FeedAudio(const AVPacket* packet);
+  Status FeedAudio(std::size_t sound, const AVPacket* packet);
 
   std::unique_ptr<Ingest> ingest_;
   const IngestPace pace_;
@@ -38,7 +38,7 @@ class IngestLoop {
   Mailbox& mailbox_;
   const TimePoint started_ = SteadyNow();
   Duration read_{};  // since the last unit
-  std::unique_ptr<AudioTranscoder> audio_;
+  std::vector<std::unique_ptr<AudioTranscoder>> sounds_;
   bool ended_ = false;
 };
 
@@ -50,12 +50,13 @@ Status IngestLoop::Start(Duration opening) {
   const Target& target = ready.plan->target;
   GOPMILL_ASSIGN_OR_RETURN(EncoderSpec spec, MakeEncoderSpec(*ready.plan));
   ready.encoder = std::make_shared<const EncoderSpec>(std::move(spec));
-  if (ready.plan->source->audio && target.acodec != AudioCodec::kNone) {
-    const AudioClip clip{.start = ingest_->clip_start(), .end = ingest_->clip_end()};
+  const std::size_t sounds = target.acodec == AudioCodec::kNone ? 0 : ready.plan->source->sounds();
+  const AudioClip clip{.start = ingest_->clip_start(), .end = ingest_->clip_end()};
+  for (std::size_t i = 0; i < sounds; ++i) {
     GOPMILL_ASSIGN_OR_RETURN(
-        audio_, AudioTranscoder::Open(*ready.plan, clip, GlobalHeader(target.container)));
-    ready.audio_parameters = audio_->parameters();
-    ready.audio_time_base = audio_->time_base();
+        auto sound, AudioTranscoder::Open(*ready.plan, clip, GlobalHeader(target.container), i));
+    ready.sounds.push_back({.parameters = sound->parameters(), .time_base = sound->time_base()});
+    sounds_.push_back(std::move(sound));
   }
   mailbox_.Post(std::move(ready));
   return OkStatus();
@@ -94,19 +95,24 @@ Status IngestLoop::OnItem(UnitInput unit) {
   return OkStatus();
 }
 
-Status IngestLoop::OnItem(AudioInput audio) { return FeedAudio(audio.packet.get()); }
+Status IngestLoop::OnItem(AudioInput audio) {
+  return FeedAudio(static_cast<std::size_t>(audio.packet->stream_index), audio.packet.get());
+}
 
-Status IngestLoop::FeedAudio(const AVPacket* packet) {
-  if (!audio_) return OkStatus();
-  AudioCoded coded;
-  GOPMILL_RETURN_IF_ERROR(audio_->Push(packet, coded.packets));
+Status IngestLoop::FeedAudio(std::size_t sound, const AVPacket* packet) {
+  AudioCoded coded{.sound = sound, .packets = {}};
+  GOPMILL_RETURN_IF_ERROR(sounds_[sound]->Push(packet, coded.packets));
   if (!coded.packets.empty()) mailbox_.PostAudio(std::move(coded));
   return OkStatus();
 }
 
 Status IngestLoop::OnItem(EndOfSource end) {
-  GOPMILL_RETURN_IF_ERROR(FeedAudio(nullptr));
-  mailbox_.Post(IngestEnded{.source = end, .audio_damaged = audio_ ? audio_->damaged() : 0});
+  std::int64_t damaged = 0;
+  for (std::size_t i = 0; i < sounds_.size(); ++i) {
+    GOPMILL_RETURN_IF_ERROR(FeedAudio(i, nullptr));
+    damaged += sounds_[i]->damaged();
+  }
+  mailbox_.Post(IngestEnded{.source = end, .audio_damaged = damaged});
   ended_ = true;
   return OkStatus();
 }

@@ -79,7 +79,7 @@ Status CheckLive(const SegmentRequest& request) {
 }  // namespace
 
 Status CheckLiveTarget(const TargetRequest& target) {
-  if (target.audio_track) {
+  if (target.audio != AudioTracks{}) {
     return InvalidArgument("audio", "A live source has one sound track.", "nothing");
   }
   if (target.burn.value_or(0) > 0) {

@@ -29,13 +29,16 @@ namespace gopmill {
 
 // From the ingest thread, in this order: one PlanReady or Failed, AnalysisProgress, then units and
 // audio in the order of the source, then IngestEnded or Failed.
+struct CodedSound {
+  std::shared_ptr<const AVCodecParameters> parameters;
+  Rational time_base;
+};
 struct PlanReady {
   std::shared_ptr<const StreamPlan> plan;
   std::shared_ptr<const EncoderSpec> encoder;
   std::vector<Adjustment> adjustments;
-  std::shared_ptr<const AVCodecParameters> audio_parameters;  // null = no audio track
-  Rational audio_time_base;
-  Duration opening{};  // time spent on opening and probing the source
+  std::vector<CodedSound> sounds;  // of the output, as SourceInfo::sound numbers them
+  Duration opening{};              // time spent on opening and probing the source
 };
 // While the movie is measured before its first unit is planned; the last one with `done`.
 struct AnalysisProgress {
@@ -50,6 +53,7 @@ struct UnitPlanned {
   Duration window_wait{};   // time until the window had room
 };
 struct AudioCoded {
+  std::size_t sound = 0;  // the number of its track
   std::vector<av::Packet> packets;
 };
 struct IngestEnded {

@@ -127,6 +127,10 @@ Result<StreamId> MediaService::OpenStream(const std::string& path, const Request
   if (request.subtitles == Subtitles::kCopy && sink->packets() != nullptr) {
     return InvalidArgument("subtitles", "RTSP carries no text here.", "off");
   }
+  if (request.audio.several() && sink->packets() != nullptr) {
+    return InvalidArgument("audio", "RTSP carries one sound track here.",
+                           "one track, like audio=2");
+  }
   GOPMILL_RETURN_IF_ERROR(CheckStreamedText(request));
   spec.request = std::move(request);
   // Who takes coded packets plays them at their own pace, and as they come.

@@ -168,7 +168,7 @@ Result<Shelved> MovieShelf::Get(const std::string& path, const SegmentRequest& r
       return plans_.front().shelved;
     }
   }
-  const int audio_track = request.target.audio_track.value_or(0);
+  const int audio_track = request.target.audio.first;
   Shelved shelved{.path = path, .file = File(opened.identity, audio_track), .movie = nullptr};
   GOPMILL_ASSIGN_OR_RETURN(
       auto index, shelved.file->Index(
@@ -193,7 +193,7 @@ Result<std::vector<Shelved>> MovieShelf::Sounds(const Shelved& shelved, SegmentR
     sounds.push_back(choice.chosen ? shelved : Shelved{});
     if (choice.chosen || others == kMaxOtherSounds) continue;
     ++others;
-    request.target.audio_track = choice.number;
+    request.target.audio.first = choice.number;
     RequestParams with_number = params;
     with_number.emplace_back("audio", std::to_string(choice.number));
     auto other = Get(shelved.path, request, with_number, stop);

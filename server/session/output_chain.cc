@@ -6,10 +6,12 @@
 #include <string>
 #include <utility>
 
+#include "media/language.h"
+
 namespace gopmill {
 namespace {
 
-constexpr std::size_t kVideo = 0, kAudio = 1;
+constexpr std::size_t kVideo = 0, kAudio = 1;  // the first of the sound tracks
 // Longest stretch of pictures in one fragment. Short ones reach the client sooner, long ones spend
 // fewer bytes on headers.
 constexpr double kFragmentSeconds = 1.0;
@@ -39,14 +41,11 @@ OutputChain::OutputChain(OutputOpener open, std::function<void(UnitIndex)> relea
 void OutputChain::SetPlan(const PlanReady& ready) {
   plan_ = ready.plan;
   encoder_ = ready.encoder;
-  audio_parameters_ = ready.audio_parameters;
+  sounds_ = ready.sounds;
   // One tick per frame where the pictures start the clock; finer where sound comes first.
   video_time_base_ = plan_->video_offset_90k == 0 ? plan_->grid.fps().Inverse() : k90kHz;
   std::vector<Rational> time_bases{video_time_base_};
-  if (audio_parameters_) {
-    audio_time_base_ = ready.audio_time_base;
-    time_bases.push_back(audio_time_base_);
-  }
+  for (const CodedSound& sound : sounds_) time_bases.push_back(sound.time_base);
   const Target& target = plan_->target;
   first_text_ = time_bases.size();
   if (plan_->texts.copied) {
@@ -70,6 +69,18 @@ void OutputChain::OnPlanned(const UnitSpec& unit) {
   if (!unit.ends_gop) within_gop_.insert(unit.index);
 }
 
+MuxTrack OutputChain::Describe(std::size_t sound) const {
+  const AudioInfo& source = plan_->source->sound(sound);
+  MuxTrack track;
+  track.kind = TrackKind::kAudio;
+  track.parameters = sounds_[sound].parameters;
+  track.time_base = sounds_[sound].time_base;
+  track.language = ContainerLanguage(source.language);
+  track.title = source.title;
+  track.is_default = sounds_.size() > 1 && sound == 0;
+  return track;
+}
+
 Status OutputChain::OnEncoder(std::shared_ptr<const AVCodecParameters> parameters) {
   if (muxer_) return OkStatus();  // a retried first unit
   std::vector<MuxTrack> tracks{{.kind = TrackKind::kVideo,
@@ -78,13 +89,7 @@ Status OutputChain::OnEncoder(std::shared_ptr<const AVCodecParameters> parameter
                                 .frame_rate = plan_->grid.fps(),
                                 .mastering_display = encoder_->mastering_display,
                                 .content_light = encoder_->content_light}};
-  if (audio_parameters_) {
-    MuxTrack audio;
-    audio.kind = TrackKind::kAudio;
-    audio.parameters = audio_parameters_;
-    audio.time_base = audio_time_base_;
-    tracks.push_back(std::move(audio));
-  }
+  for (std::size_t i = 0; i < sounds_.size(); ++i) tracks.push_back(Describe(i));
   for (const TextFeed& text : texts_) tracks.push_back(text.Describe());
   GOPMILL_ASSIGN_OR_RETURN(muxer_, open_(plan_->target.container, tracks));
   if (!muxer_->merged()) interleaver_->StopMerging();
@@ -135,7 +140,8 @@ Status OutputChain::Forward(std::vector<Reorderer::Released> released) {
 }
 
 Status OutputChain::OnAudio(AudioCoded audio) {
-  for (av::Packet& packet : audio.packets) interleaver_->Push(kAudio, std::move(packet));
+  for (av::Packet& packet : audio.packets)
+    interleaver_->Push(kAudio + audio.sound, std::move(packet));
   GOPMILL_RETURN_IF_ERROR(Drain());
   if (interleaver_->bytes() <= kMaxInterleavedBytes) return OkStatus();
   return Error{.code = Code::kUnsupported,
@@ -144,17 +150,17 @@ Status OutputChain::OnAudio(AudioCoded audio) {
 }
 
 Status OutputChain::OnRead(double seconds) {
-  if (!audio_parameters_) return OkStatus();
   const double until = seconds - kInterleaveSlackSeconds;
-  interleaver_->Advance(kAudio,
-                        static_cast<std::int64_t>(std::floor(until / audio_time_base_.ToDouble())));
-  return Drain();
+  for (std::size_t i = 0; i < sounds_.size(); ++i) {
+    const double ticks = std::floor(until / sounds_[i].time_base.ToDouble());
+    interleaver_->Advance(kAudio + i, static_cast<std::int64_t>(ticks));
+  }
+  return sounds_.empty() ? OkStatus() : Drain();
 }
 
 Status OutputChain::OnAudioEnd() {
-  if (!audio_parameters_) return OkStatus();
-  interleaver_->End(kAudio);
-  return Drain();
+  for (std::size_t i = 0; i < sounds_.size(); ++i) interleaver_->End(kAudio + i);
+  return sounds_.empty() ? OkStatus() : Drain();
 }
 
 Status OutputChain::OnVideoEnd() {
@@ -195,9 +201,10 @@ Status OutputChain::Drain() {
       }
       FeedText(text - first_text_);
     } else {
-      seams_->OnSound(next->second->pts, next->second->duration);
-      NoteEnd(*next->second, audio_time_base_);
-      GOPMILL_RETURN_IF_ERROR(muxer_->Write(kAudio, std::move(next->second)));
+      const std::size_t sound = next->first - kAudio;
+      seams_->OnSound(next->second->pts, next->second->duration, sound);
+      NoteEnd(*next->second, sounds_[sound].time_base);
+      GOPMILL_RETURN_IF_ERROR(muxer_->Write(next->first, std::move(next->second)));
     }
   }
   return OkStatus();

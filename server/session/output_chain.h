@@ -61,6 +61,7 @@ class OutputChain {
   Status MuxVideo(av::Packet packet);
   // The track's next packet into the interleaver, or its end.
   void FeedText(std::size_t text);
+  [[nodiscard]] MuxTrack Describe(std::size_t sound) const;
   void NoteEnd(const AVPacket& packet, Rational time_base);
   [[nodiscard]] bool IsBehindTheEnd(const AVPacket& text) const;
 
@@ -70,8 +71,8 @@ class OutputChain {
   std::optional<SeamLedger> seams_;  // with the plan
   std::shared_ptr<const StreamPlan> plan_;
   std::shared_ptr<const EncoderSpec> encoder_;
-  std::shared_ptr<const AVCodecParameters> audio_parameters_;
-  Rational video_time_base_, audio_time_base_;
+  std::vector<CodedSound> sounds_;  // tracks behind the video
+  Rational video_time_base_;
   std::vector<TextFeed> texts_;
   std::size_t first_text_ = 0;  // the number of their first track
   std::int64_t end_ms_ = 0;     // of the pictures and sound that were written

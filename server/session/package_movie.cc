@@ -176,7 +176,7 @@ nlohmann::ordered_json RenditionsJson(const std::vector<PackagedRendition>& rend
 
 // Of those that were wanted.
 std::size_t SoundsLeftOut(const SegmentRequest& request, const SegmentedMovie& movie) {
-  if (request.target.audio_track || request.target.acodec == AudioCodec::kNone) return 0;
+  if (request.target.audio.first != 0 || request.target.acodec == AudioCodec::kNone) return 0;
   const SourceInfo& source = *movie.index->source;
   return source.audio_tracks.size() + source.unusable_audio - movie.audio_choices.size();
 }

@@ -31,6 +31,14 @@ ordered_json RateJson(const Target& target) {
   return json;
 }
 
+// Empty where it is copied.
+ordered_json SoundJson(const SoundTarget& sound) {
+  if (sound == SoundTarget{}) return ordered_json::object();
+  return {{"abitrate", sound.abitrate},
+          {"channels", sound.channels},
+          {"sample_rate", sound.sample_rate}};
+}
+
 }  // namespace
 
 ordered_json TargetJson(const Target& target) {
@@ -46,6 +54,8 @@ ordered_json TargetJson(const Target& target) {
     json["channels"] = target.channels;
     json["sample_rate"] = target.sample_rate;
   }
+  for (const SoundTarget& sound : target.more_sounds)
+    json["more_sounds"].push_back(SoundJson(sound));
   if (target.burn > 0) json["burn"] = target.burn;
   if (target.subtitles == Subtitles::kCopy) json["subtitles"] = Name(target.subtitles);
   if (target.start.num > 0) json["start_s"] = Seconds(target.start);
@@ -99,6 +109,9 @@ ordered_json SourceJson(const SourceInfo& source) {
   json["audio"] = nullptr;
   if (source.audio) {
     json["audio"] = AudioJson(*source.audio);
+  }
+  for (const AudioInfo& track : source.more_audio) {
+    json["more_audio"].push_back(AudioJson(track));
   }
   json["audio_tracks"] = ordered_json::array();
   for (const AudioInfo& track : source.audio_tracks) {

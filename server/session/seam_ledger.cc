@@ -167,9 +167,10 @@ void SeamLedger::EndUnit() {
   in_unit_ = false;
 }
 
-void SeamLedger::OnSound(std::int64_t pts, std::int64_t duration) {
-  const std::int64_t gap = next_sample_ ? pts - *next_sample_ : 0;
-  next_sample_ = pts + duration;
+void SeamLedger::OnSound(std::int64_t pts, std::int64_t duration, std::size_t sound) {
+  const auto next = next_sample_.try_emplace(sound, pts).first;
+  const std::int64_t gap = pts - next->second;
+  next->second = pts + duration;
   ++totals_.audio_packets;
   totals_.audio_samples += duration;
   if (gap == 0) return;

@@ -114,8 +114,8 @@ class SeamLedger {
   void OnParameterSets(UnitIndex unit, std::uint64_t hash);
   // A picture as sent, in coding order; pts in ticks of the video time base.
   void OnPicture(std::int64_t pts, std::int64_t bytes, bool last_of_unit);
-  // Sound as sent; pts and duration in samples.
-  void OnSound(std::int64_t pts, std::int64_t duration);
+  // Sound as sent; pts and duration in samples, `sound` the number of its track.
+  void OnSound(std::int64_t pts, std::int64_t duration, std::size_t sound = 0);
 
   [[nodiscard]] const SeamTotals& totals() const { return totals_; }
 
@@ -141,8 +141,8 @@ class SeamLedger {
   std::int64_t next_frame_ = 0;        // to be shown next
   std::vector<std::int64_t> waiting_;  // frames that were sent before one shown earlier; sorted
   std::optional<std::uint64_t> hash_;  // of the unit before
-  std::optional<std::int64_t> next_sample_;
-  std::int64_t gap_samples_ = 0;  // since the join before
+  std::map<std::size_t, std::int64_t> next_sample_;  // of each sound track
+  std::int64_t gap_samples_ = 0;                     // since the join before
   std::int64_t gaps_noted_ = 0;
 };
 

@@ -81,6 +81,10 @@ Status CheckSegmentable(const TargetRequest& target) {
   if (target.acodec == AudioCodec::kCopy) {
     return InvalidArgument("acodec", "Sound cannot be copied into segments.", "aac, opus, none");
   }
+  if (target.audio.several()) {
+    return InvalidArgument("audio", "Playlists have all sound tracks as renditions anyway.",
+                           "one track, or nothing");
+  }
   if (target.unit_seconds) {
     return InvalidArgument("unit", "The units of segments are the segments.", "segment=SECONDS");
   }

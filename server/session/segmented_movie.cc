@@ -33,8 +33,8 @@ std::string VideoIdentity(const Target& t, const SegmentRequest& request, const 
 
 std::string AudioIdentity(const Target& t, const SegmentRequest& request, const std::string& file) {
   return fmt::format("{};{};a;{};{};{};{};{};{};{}/{};{}/{};{}/{};{}", BuildIdentity(), file,
-                     request.target.audio_track.value_or(0), static_cast<int>(t.acodec), t.abitrate,
-                     t.channels, t.sample_rate, static_cast<int>(t.container), t.fps.num, t.fps.den,
+                     request.target.audio.first, static_cast<int>(t.acodec), t.abitrate, t.channels,
+                     t.sample_rate, static_cast<int>(t.container), t.fps.num, t.fps.den,
                      t.start.num, t.start.den, t.duration.num, t.duration.den,
                      request.segment_seconds);
 }
@@ -217,7 +217,7 @@ void Planner::ListChoices() {
   for (std::size_t i = 0; i < source.audio_tracks.size(); ++i) {
     const AudioInfo& track = source.audio_tracks[i];
     const bool chosen = track.stream_index == source.audio->stream_index;
-    if (!chosen && request_.target.audio_track) continue;
+    if (!chosen && request_.target.audio.first != 0) continue;
     SourceInfo other = source;
     other.audio = track;
     const auto targets = ResolveRenditions(request_, cut_, other);

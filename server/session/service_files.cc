@@ -127,9 +127,8 @@ void MediaService::CheckStream(const std::string& path, const RequestParams& par
   const auto check = [this, path, request = *request]() -> Result<std::string> {
     if (path.starts_with(kLivePrefix)) return CheckLive(path.substr(kLivePrefix.size()), request);
     GOPMILL_ASSIGN_OR_RETURN(UniqueFd fd, library_.OpenEntry(path));
-    GOPMILL_ASSIGN_OR_RETURN(const auto source,
-                             Source::Open(std::move(fd), file_stop_.get_token(),
-                                          {.audio_track = request.audio_track.value_or(0)}));
+    GOPMILL_ASSIGN_OR_RETURN(const auto source, Source::Open(std::move(fd), file_stop_.get_token(),
+                                                             {.audio = request.audio}));
     GOPMILL_ASSIGN_OR_RETURN(const auto resolved, ResolveTarget(request, *source->info()));
     GOPMILL_RETURN_IF_ERROR(CheckBurn(path, request, source->info()->subtitles.size()));
     GOPMILL_RETURN_IF_ERROR(CheckStreamedText(request));

@@ -19,12 +19,11 @@ int WindowUnits(const SessionLimits& limits, const Scheduler& scheduler) {
 }
 
 // Opens the source by its descriptor.
-PacketSourceOpener FileOpener(SourceOpener open, int audio_track) {
+PacketSourceOpener FileOpener(SourceOpener open, const AudioTracks& audio) {
   return [open = std::move(open),
-          audio_track](const std::stop_token& stop) -> Result<std::unique_ptr<PacketSource>> {
+          audio](const std::stop_token& stop) -> Result<std::unique_ptr<PacketSource>> {
     GOPMILL_ASSIGN_OR_RETURN(UniqueFd fd, open());
-    GOPMILL_ASSIGN_OR_RETURN(auto source,
-                             Source::Open(std::move(fd), stop, {.audio_track = audio_track}));
+    GOPMILL_ASSIGN_OR_RETURN(auto source, Source::Open(std::move(fd), stop, {.audio = audio}));
     return std::unique_ptr<PacketSource>(std::move(source));
   };
 }
@@ -70,7 +69,7 @@ StreamSession::StreamSession(SessionSpec spec, Scheduler& scheduler, std::uint16
       sink_output_(*spec_.sink, std::move(spec_.mux), stop_.get_token(),
                    [this] { NoteFirstByte(); }) {
   if (!spec_.open_packets) {
-    spec_.open_packets = FileOpener(std::move(spec_.open), spec_.request.audio_track.value_or(0));
+    spec_.open_packets = FileOpener(std::move(spec_.open), spec_.request.audio);
   }
   stats_.id = spec_.id;
   stats_.source = spec_.source_name;

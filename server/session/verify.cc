@@ -130,13 +130,13 @@ class PictureVerifier {
 
 class SoundVerifier {
  public:
-  static Result<std::unique_ptr<SoundVerifier>> Open(const SourceInfo& file,
+  static Result<std::unique_ptr<SoundVerifier>> Open(const AudioInfo& audio,
                                                      const VerifyTerms& terms, Findings& findings) {
-    std::unique_ptr<SoundVerifier> made(new SoundVerifier(terms, findings));
-    if (!file.audio || terms.audio_copied) return made;
-    made->tick_ = file.audio->time_base.ToDouble();
+    std::unique_ptr<SoundVerifier> made(new SoundVerifier(findings));
+    if (terms.audio_copied) return made;
+    made->tick_ = audio.time_base.ToDouble();
     GOPMILL_ASSIGN_OR_RETURN(made->decoder_,
-                             AudioDecoder::Open(*file.audio->parameters, file.audio->time_base));
+                             AudioDecoder::Open(*audio.parameters, audio.time_base));
     return made;
   }
 
@@ -151,17 +151,14 @@ class SoundVerifier {
     }
   }
 
+  [[nodiscard]] std::int64_t packets() const { return packets_; }
   void End() {
-    findings_.CheckAtEnd(
-        packets_ == terms_.audio_packets,
-        fmt::format("{} packets of sound instead of the {} sent", packets_, terms_.audio_packets));
     const std::int64_t damaged = decoder_ ? decoder_->damaged() : 0;
     findings_.CheckAtEnd(damaged == 0, fmt::format("{} packets of sound are damaged", damaged));
   }
 
  private:
-  SoundVerifier(const VerifyTerms& terms, Findings& findings)
-      : terms_(terms), findings_(findings) {}
+  explicit SoundVerifier(Findings& findings) : findings_(findings) {}
 
   // The count of samples is the clock that the file's times are held against.
   void OnFrame(const AVFrame& frame) {
@@ -177,7 +174,6 @@ class SoundVerifier {
     samples_ += frame.nb_samples;
   }
 
-  const VerifyTerms& terms_;
   Findings& findings_;
   double tick_ = 0, first_ = 0;
   std::unique_ptr<AudioDecoder> decoder_;  // none: only counted
@@ -190,25 +186,37 @@ class SoundVerifier {
 Result<std::vector<std::string>> VerifyFile(const std::string& path, const VerifyTerms& terms,
                                             std::stop_token stop) {
   UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  GOPMILL_ASSIGN_OR_RETURN(auto source, Source::Open(std::move(fd), std::move(stop)));
+  GOPMILL_ASSIGN_OR_RETURN(auto source,
+                           Source::Open(std::move(fd), std::move(stop), {.audio = {.all = true}}));
   Findings findings;
   GOPMILL_ASSIGN_OR_RETURN(const auto pictures,
                            PictureVerifier::Open(source->info()->video, terms, findings));
-  GOPMILL_ASSIGN_OR_RETURN(const auto sound, SoundVerifier::Open(*source->info(), terms, findings));
+  std::vector<std::unique_ptr<SoundVerifier>> sounds;
+  for (std::size_t i = 0; i < source->info()->sounds(); ++i) {
+    GOPMILL_ASSIGN_OR_RETURN(sounds.emplace_back(),
+                             SoundVerifier::Open(source->info()->sound(i), terms, findings));
+  }
   while (true) {
     av::Packet packet = av::NewPacket();
     GOPMILL_ASSIGN_OR_RETURN(const auto state, source->Read(*packet));
     if (state == Source::ReadState::kEnd) break;
     if (state == Source::ReadState::kAudio) {
-      sound->Push(packet.get());
+      sounds[static_cast<std::size_t>(packet->stream_index)]->Push(packet.get());
     } else {
       GOPMILL_RETURN_IF_ERROR(pictures->Push(packet.get()));
     }
   }
-  sound->Push(nullptr);
+  for (const auto& sound : sounds) sound->Push(nullptr);
   GOPMILL_RETURN_IF_ERROR(pictures->Push(nullptr));
   pictures->End();
-  sound->End();
+  std::int64_t packets = 0;
+  for (const auto& sound : sounds) {
+    sound->End();
+    packets += sound->packets();
+  }
+  findings.CheckAtEnd(
+      packets == terms.audio_packets,
+      fmt::format("{} packets of sound instead of the {} sent", packets, terms.audio_packets));
   findings.CheckAtEnd(!source->truncated(), "the file is truncated");
   return findings.Take();
 }

@@ -181,6 +181,26 @@ TEST(ResolveTarget, AudioFollowsTheSource) {
   EXPECT_EQ(Good({}, source).target.sample_rate, 48000);
 }
 
+TEST(ResolveTarget, EachSoundTrackHasChannelsAndRatesOfItsOwn) {
+  SourceInfo source = MakeSource();
+  AudioInfo speech = *source.audio;
+  speech.channels = 1;
+  speech.sample_rate = 22'050;
+  AudioInfo surround = *source.audio;
+  surround.channels = 6;
+  surround.sample_rate = 48'000;
+  source.more_audio = {speech, surround};
+  const Target target = Good({{"channels", "6"}, {"abitrate", "160k"}}, source).target;
+  EXPECT_EQ(target.sound(0), (SoundTarget{160'000, 2, 44'100}));
+  EXPECT_EQ(target.sound(1), (SoundTarget{160'000, 2, 22'050}));
+  EXPECT_EQ(target.sound(2), (SoundTarget{160'000, 6, 48'000}));
+  EXPECT_EQ(Good({}, source).target.sound(1), (SoundTarget{64'000, 1, 22'050}));
+  EXPECT_EQ(Good({}, source).target.sound(2), (SoundTarget{128'000, 2, 48'000}));
+  EXPECT_THAT(Good({{"acodec", "none"}}, source).target.more_sounds, IsEmpty());
+  source.more_audio[1].codec = "vorbis";
+  EXPECT_EQ(Bad({{"acodec", "copy"}}, source).parameter, "acodec") << "of any of them";
+}
+
 TEST(ResolveTarget, SourceWithoutAudio) {
   SourceInfo source = MakeSource();
   source.audio.reset();
