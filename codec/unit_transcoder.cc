@@ -346,9 +346,10 @@ bool ShowTheSame(const UnitTask& a, const UnitTask& b) {
     const UnitSpec& spec = task.input->spec;
     const StreamPlan& plan = *task.plan;
     const std::int64_t frame = plan.grid.first(), packet = plan.first_packet;
-    return std::tuple(plan.source.get(), plan.grid.fps(), plan.grid.origin(), plan.counted_pts,
-                      plan.target.degrain, frame + spec.first_frame, frame + spec.end_frame,
-                      packet + spec.sync_packet, packet + spec.first_packet,
+    // Of readers with different sound the sources differ, but not in their pictures.
+    return std::tuple(plan.source->video.parameters.get(), plan.grid.fps(), plan.grid.origin(),
+                      plan.counted_pts, plan.target.degrain, frame + spec.first_frame,
+                      frame + spec.end_frame, packet + spec.sync_packet, packet + spec.first_packet,
                       packet + spec.end_packet, spec.ends_run, spec.run_fed);
   };
   // A reader that has lost something has other packets of these numbers, or at other times.

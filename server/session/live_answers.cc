@@ -52,10 +52,7 @@ Result<bool> Reached(const LiveTrack& track, const LiveAsk& ask) {
 }  // namespace
 
 LiveView LivePresentation::View() const {
-  return {.terms = setup_.terms,
-          .tracks = tracks_,
-          .sound = setup_.sound,
-          .ended = failed_ || streams_left_ == 0};
+  return {.terms = setup_.terms, .tracks = tracks_, .ended = failed_ || streams_left_ == 0};
 }
 
 std::optional<Result<MediaPart>> LivePresentation::Answer(const LiveAsk& ask) {

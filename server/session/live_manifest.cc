@@ -9,15 +9,10 @@
 #include <cmath>
 
 #include "server/session/live_playlist.h"
+#include "server/session/track_names.h"
 
 namespace gopmill {
 namespace {
-
-std::string XmlQuery(const std::string& query) {
-  std::string text;
-  for (const char c : query) text += c == '&' ? "&amp;" : std::string(1, c);
-  return text;
-}
 
 // By which a segment of the sound may end behind that of the pictures: a frame and its rounding.
 constexpr std::chrono::milliseconds kSoundSlack{100};
@@ -37,7 +32,7 @@ class Manifest {
   std::string Period(const LivePeriod& period, bool newest) const;
   std::string Template(std::size_t track, const LivePeriod& period) const;
   std::string VideoSet(const LivePeriod& period) const;
-  std::string SoundSet(const LivePeriod& period) const;
+  std::string SoundSet(std::size_t sound, const LivePeriod& period) const;
   bool Has(const LivePeriod& period) const;
   bool Shown(const LiveTrack& track, const LiveSegment& segment, const LivePeriod& period) const;
   bool Due(const LiveTrack& track, const LiveSegment& segment, const LivePeriod& period) const;
@@ -51,7 +46,7 @@ class Manifest {
 
 // The newest segment that all renditions have which share a timeline.
 std::int64_t Manifest::newest(std::size_t track) const {
-  if (view_.sound && track + 1 == view_.tracks.size()) return view_.tracks[track].last_complete();
+  if (SoundNumber(view_, track)) return view_.tracks[track].last_complete();
   std::int64_t number = view_.tracks.front().last_complete();
   for (std::size_t i = 1; i < view_.terms.targets.size(); ++i) {
     number = std::min(number, view_.tracks[i].last_complete());
@@ -70,8 +65,8 @@ bool Manifest::Shown(const LiveTrack& track, const LiveSegment& segment,
 bool Manifest::Due(const LiveTrack& track, const LiveSegment& segment,
                    const LivePeriod& period) const {
   const Duration length = FromSeconds(track.Seconds(segment.end()) - period.start);
-  const bool sound = view_.sound && &track == &view_.tracks.back();
-  const auto early = sound ? kDashEarly + kSoundSlack : kDashEarly;
+  const auto index = static_cast<std::size_t>(&track - view_.tracks.data());
+  const auto early = SoundNumber(view_, index) ? kDashEarly + kSoundSlack : kDashEarly;
   return period.wall + times_.behind + length <= times_.now + early;
 }
 
@@ -122,13 +117,15 @@ std::string Manifest::Period(const LivePeriod& period, bool newest) const {
     }
     text += fmt::format(" duration=\"PT{:.3f}S\"", until - period.start);
   }
-  return text + ">\n" + VideoSet(period) + (view_.sound ? SoundSet(period) : "") + "  </Period>\n";
+  text += ">\n" + VideoSet(period);
+  for (std::size_t i = 0; i < view_.terms.sounds.size(); ++i) text += SoundSet(i, period);
+  return text + "  </Period>\n";
 }
 
 std::string Manifest::Template(std::size_t index, const LivePeriod& period) const {
   const LiveTrack& track = view_.tracks[index];
   const int timescale = track.track().timescale;
-  const std::string query = XmlQuery(view_.terms.query);
+  const std::string query = XmlText(view_.terms.query);
   const auto ticks = [&](std::int64_t value) {
     return Rescale(value, track.track().mux.time_base, {1, timescale});
   };
@@ -175,20 +172,23 @@ std::string Manifest::VideoSet(const LivePeriod& period) const {
 }
 
 // Left out while there is none: a timeline must not be empty.
-std::string Manifest::SoundSet(const LivePeriod& period) const {
-  const LiveTrack& sound = view_.tracks.back();
-  const std::string segments = Template(view_.tracks.size() - 1, period);
+std::string Manifest::SoundSet(std::size_t number, const LivePeriod& period) const {
+  const std::size_t index = view_.terms.targets.size() + number;
+  const LiveTrack& sound = view_.tracks[index];
+  const LiveSound& named = view_.terms.sounds[number];
+  const std::string segments = Template(index, period);
   if (segments.empty()) return {};
-  return "    <AdaptationSet id=\"1\" contentType=\"audio\" mimeType=\"audio/mp4\" "
-         "segmentAlignment=\"true\" startWithSAP=\"1\">\n" +
-         segments +
-         fmt::format(
-             "      <Representation id=\"a0\" codecs=\"{}\" bandwidth=\"{}\" "
-             "audioSamplingRate=\"{}\">\n        <AudioChannelConfiguration "
-             "schemeIdUri=\"urn:mpeg:dash:23003:3:audio_channel_configuration:2011\" "
-             "value=\"{}\"/>\n      </Representation>\n    </AdaptationSet>\n",
-             sound.track().codecs, sound.peak_bps(), sound.coded().sample_rate,
-             sound.coded().channels);
+  return fmt::format(
+      "    <AdaptationSet id=\"{}\" contentType=\"audio\" mimeType=\"audio/mp4\"{} "
+      "segmentAlignment=\"true\" startWithSAP=\"1\">\n      <Label>{}</Label>\n"
+      "      <Role schemeIdUri=\"urn:mpeg:dash:role:2011\" value=\"{}\"/>\n{}"
+      "      <Representation id=\"a{}\" codecs=\"{}\" bandwidth=\"{}\" "
+      "audioSamplingRate=\"{}\">\n        <AudioChannelConfiguration "
+      "schemeIdUri=\"urn:mpeg:dash:23003:3:audio_channel_configuration:2011\" "
+      "value=\"{}\"/>\n      </Representation>\n    </AdaptationSet>\n",
+      number + 1, LangAttribute(named.language), XmlText(named.name),
+      number == 0 ? "main" : "alternate", segments, number, sound.track().codecs, sound.peak_bps(),
+      sound.coded().sample_rate, sound.coded().channels);
 }
 
 }  // namespace

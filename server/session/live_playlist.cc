@@ -5,6 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
+
+#include "server/session/track_names.h"
 
 namespace gopmill {
 namespace {
@@ -12,8 +16,32 @@ namespace {
 constexpr int kVersion = 9;
 constexpr const char* kKeyName = "i0";
 
-const LiveTrack* SoundOf(const LiveView& view) {
-  return view.sound ? &view.tracks.back() : nullptr;
+std::span<const LiveTrack> SoundsOf(const LiveView& view) {
+  return std::span(view.tracks).subspan(view.terms.targets.size());
+}
+
+// What any one of them takes at most.
+std::int64_t MostOf(std::span<const LiveTrack> sounds) {
+  std::int64_t most = 0;
+  for (const LiveTrack& sound : sounds) most = std::max(most, sound.peak_bps());
+  return most;
+}
+
+// Of equal languages a player by itself takes the first (RFC 8216 section 4.3.4.1.1).
+std::string SoundMedia(const LiveView& view) {
+  const std::span sounds = SoundsOf(view);
+  const std::vector<LiveSound>& named = view.terms.sounds;
+  std::string text;
+  for (std::size_t i = 0; i < sounds.size(); ++i) {
+    const auto first = std::ranges::find(named, named[i].language, &LiveSound::language);
+    const bool is_first = first == named.begin() + static_cast<std::ptrdiff_t>(i);
+    text += fmt::format(
+        "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"sound\",NAME=\"{}\"{},DEFAULT={},AUTOSELECT={},"
+        "CHANNELS=\"{}\",URI=\"a{}.m3u8{}\"\n",
+        named[i].name, LanguageAttribute(named[i].language), i == 0 ? "YES" : "NO",
+        is_first ? "YES" : "NO", sounds[i].coded().channels, i, view.terms.query);
+  }
+  return text;
 }
 
 auto FirstListed(const LiveTrack& track) {
@@ -133,32 +161,33 @@ std::string IsoTime(WallTime time) {
                      (milliseconds - seconds).count());
 }
 
+std::optional<std::size_t> SoundNumber(const LiveView& view, std::size_t track) {
+  const std::size_t videos = view.terms.targets.size();
+  return track < videos ? std::nullopt : std::optional(track - videos);
+}
+
 std::string TrackName(const LiveView& view, std::size_t track) {
-  if (view.sound && track + 1 == view.tracks.size()) return "a0";
-  return "v" + std::to_string(track);
+  const auto sound = SoundNumber(view, track);
+  return sound ? fmt::format("a{}", *sound) : fmt::format("v{}", track);
 }
 
 std::string LiveMasterPlaylist(const LiveView& view) {
   std::string text =
       fmt::format("#EXTM3U\n#EXT-X-VERSION:{}\n#EXT-X-INDEPENDENT-SEGMENTS\n", kVersion);
-  const LiveTrack* sound = SoundOf(view);
-  if (sound != nullptr) {
-    text += fmt::format(
-        "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"sound\",NAME=\"Sound\",DEFAULT=YES,AUTOSELECT=YES,"
-        "CHANNELS=\"{}\",URI=\"a0.m3u8{}\"\n",
-        sound->coded().channels, view.terms.query);
-  }
+  const std::span sounds = SoundsOf(view);
+  text += SoundMedia(view);
+  const std::string codecs = sounds.empty() ? "" : "," + sounds.front().track().codecs;
+  const std::int64_t average = sounds.empty() ? 0 : sounds.front().track().average_bps;
   for (std::size_t i = 0; i < view.terms.targets.size(); ++i) {
     const LiveTrack& video = view.tracks[i];
     const CodedTrack& coded = video.coded();
     text += fmt::format(
         "#EXT-X-STREAM-INF:BANDWIDTH={},AVERAGE-BANDWIDTH={},CODECS=\"{}{}\",RESOLUTION={}x{},"
         "FRAME-RATE={:.3f}{}{}\n{}.m3u8{}\n",
-        video.peak_bps() + (sound != nullptr ? sound->peak_bps() : 0),
-        video.track().average_bps + (sound != nullptr ? sound->track().average_bps : 0),
-        video.track().codecs, sound != nullptr ? "," + sound->track().codecs : "", coded.width,
-        coded.height, coded.frame_rate.ToDouble(), RangeAttribute(video.track()),
-        sound != nullptr ? ",AUDIO=\"sound\"" : "", TrackName(view, i), view.terms.query);
+        video.peak_bps() + MostOf(sounds), video.track().average_bps + average,
+        video.track().codecs, codecs, coded.width, coded.height, coded.frame_rate.ToDouble(),
+        RangeAttribute(video.track()), sounds.empty() ? "" : ",AUDIO=\"sound\"", TrackName(view, i),
+        view.terms.query);
   }
   return text + KeyMedia(view);
 }

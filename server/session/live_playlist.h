@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,12 @@ namespace gopmill {
 // The skip boundary of delta updates, in target durations: the least that the format allows.
 inline constexpr int kSkipTargets = 6;
 
+// A sound track, as lists of tracks call it.
+struct LiveSound {
+  std::string name;      // different for each
+  std::string language;  // RFC 5646; may be empty
+};
+
 // What does not change while a presentation lasts.
 struct LiveTerms {
   std::string version;  // of the presentation, in all names inside its playlists
@@ -28,6 +35,7 @@ struct LiveTerms {
   int hold_back_parts = 3;        // how far players with low latency stay behind the newest part
   std::vector<Target> targets;    // one for each video rendition
   std::size_t key_rendition = 0;  // the one whose key frames are also listed alone
+  std::vector<LiveSound> sounds = {};  // the first is the one that is played
   double segment_seconds = 2;
 };
 
@@ -41,8 +49,7 @@ struct LivePeriod {
 // Borrowed under the lock of the presentation.
 struct LiveView {
   const LiveTerms& terms;
-  const std::vector<LiveTrack>& tracks;  // video renditions, then the sound if there is some
-  bool sound = false;
+  const std::vector<LiveTrack>& tracks;  // video renditions, then the sounds
   bool ended = false;
 };
 
@@ -71,6 +78,8 @@ std::string LiveManifest(const LiveView& view, const std::vector<LivePeriod>& pe
 // "2026-01-02T03:04:05.678Z"
 std::string IsoTime(WallTime time);
 
+// Number of a track among the sounds; nothing = it is a video rendition.
+std::optional<std::size_t> SoundNumber(const LiveView& view, std::size_t track);
 // "v0", "a0": how playlists call a track.
 std::string TrackName(const LiveView& view, std::size_t track);
 

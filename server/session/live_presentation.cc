@@ -29,29 +29,33 @@ class LivePresentation::Sink final : public StreamSink, public LiveTrackSink {
   Result<std::unique_ptr<PacketOutput>> OpenOutput(Container /*container*/,
                                                    std::span<const MuxTrack> tracks) override {
     const LiveSetup& setup = presentation_->setup_;
+    if (tracks.size() != 1 + (rendition_ == 0 ? setup.terms.sounds.size() : 0)) {
+      return Error{.code = Code::kUnavailable,
+                   .message = "The publisher has changed meanwhile; ask again."};
+    }
     LiveCut cut = setup.cut;
     cut.keys = rendition_ == setup.terms.key_rendition;
     return LiveSegmenter::Open(tracks, cut, setup.clock, *this);
   }
   void Finish(const StreamEnd& end) override { presentation_->OnStreamEnd(end.status); }
 
-  void OnTrack(TrackKind kind, SegmentTrack track, const CodedTrack& coded) override {
-    presentation_->OnTrack(At(kind), std::move(track), coded);
+  void OnTrack(std::size_t track, SegmentTrack described, const CodedTrack& coded) override {
+    presentation_->OnTrack(At(track), std::move(described), coded);
   }
-  void OnBegin(TrackKind kind, LiveSegment segment) override {
-    presentation_->OnBegin(At(kind), std::move(segment));
+  void OnBegin(std::size_t track, LiveSegment segment) override {
+    presentation_->OnBegin(At(track), std::move(segment));
   }
-  void OnPart(TrackKind kind, LivePart part) override {
-    presentation_->OnPart(At(kind), std::move(part));
+  void OnPart(std::size_t track, LivePart part) override {
+    presentation_->OnPart(At(track), std::move(part));
   }
-  void OnEnd(TrackKind kind, std::optional<LivePart> last,
+  void OnEnd(std::size_t track, std::optional<LivePart> last,
              std::shared_ptr<const std::string> key) override {
-    presentation_->OnEnd(At(kind), std::move(last), std::move(key));
+    presentation_->OnEnd(At(track), std::move(last), std::move(key));
   }
 
  private:
-  [[nodiscard]] std::size_t At(TrackKind kind) const {
-    return presentation_->TrackOf(kind, rendition_);
+  [[nodiscard]] std::size_t At(std::size_t track) const {
+    return presentation_->TrackOf(track, rendition_);
   }
   const std::shared_ptr<LivePresentation> presentation_;
   const std::size_t rendition_;
@@ -59,7 +63,7 @@ class LivePresentation::Sink final : public StreamSink, public LiveTrackSink {
 
 LivePresentation::LivePresentation(LiveSetup setup)
     : setup_(std::move(setup)), streams_left_(setup_.terms.targets.size()) {
-  const std::size_t tracks = setup_.terms.targets.size() + (setup_.sound ? 1 : 0);
+  const std::size_t tracks = setup_.terms.targets.size() + setup_.terms.sounds.size();
   for (std::size_t i = 0; i < tracks; ++i) tracks_.emplace_back(setup_.terms.window);
   rendered_.resize(2 * (tracks + 1));
 }
@@ -68,19 +72,20 @@ std::unique_ptr<StreamSink> LivePresentation::MakeSink(std::size_t rendition) {
   return std::make_unique<Sink>(shared_from_this(), rendition);
 }
 
-std::size_t LivePresentation::TrackOf(TrackKind kind, std::size_t rendition) const {
-  return kind == TrackKind::kVideo ? rendition : setup_.terms.targets.size();
+std::size_t LivePresentation::TrackOf(std::size_t track, std::size_t rendition) const {
+  return track == 0 ? rendition : setup_.terms.targets.size() + track - 1;
 }
 
 // The rates that the target promises, with what the pieces add.
 void LivePresentation::Rate(std::size_t index, SegmentTrack& track, const CodedTrack& coded) const {
   const bool video = coded.kind == TrackKind::kVideo;
+  const std::size_t videos = setup_.terms.targets.size();
   const Target& target = setup_.terms.targets[video ? index : 0];
   const double parts = 1 / setup_.terms.part.ToDouble();
   const double packets = video ? coded.frame_rate.ToDouble()
                                : coded.sample_rate / 960.0;  // the shortest that encoders make
   const ContainerLoad load{Container::kMp4, packets, parts};
-  const auto mean = static_cast<double>(!video               ? target.abitrate
+  const auto mean = static_cast<double>(!video               ? target.sound(index - videos).abitrate
                                         : target.bitrate > 0 ? target.bitrate
                                                              : target.maxrate);
   const double peak = video ? static_cast<double>(target.maxrate) : mean * kAudioPeak;

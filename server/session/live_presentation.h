@@ -4,7 +4,7 @@
 // lately, and the answers to what players ask.
 //
 // Each rendition is a stream of its own (StreamSession) with a sink from MakeSink; the first brings
-// the sound. Memory: segments within `max_bytes` over all tracks, the oldest go first.
+// the sound tracks. Memory: segments within `max_bytes` over all tracks, the oldest go first.
 //
 // Thread-safety: safe. Sinks are used by the egress threads of their streams.
 #pragma once
@@ -27,7 +27,6 @@ namespace gopmill {
 struct LiveSetup {
   LiveTerms terms;
   LiveCut cut;
-  bool sound = false;
   std::size_t max_bytes = 0;
   std::shared_ptr<LiveClock> clock;
   std::function<void()> on_change;  // something new can be answered; any thread, must not block
@@ -52,7 +51,7 @@ class LivePresentation : public std::enable_shared_from_this<LivePresentation> {
  private:
   class Sink;
   using Answered = std::optional<Result<MediaPart>>;
-  [[nodiscard]] std::size_t TrackOf(TrackKind kind, std::size_t rendition) const;
+  [[nodiscard]] std::size_t TrackOf(std::size_t track, std::size_t rendition) const;
   void OnTrack(std::size_t track, SegmentTrack described, const CodedTrack& coded);
   void OnBegin(std::size_t track, LiveSegment segment);
   void OnPart(std::size_t track, LivePart part);
@@ -80,7 +79,7 @@ class LivePresentation : public std::enable_shared_from_this<LivePresentation> {
   const LiveSetup setup_;
 
   mutable Mutex mutex_;                                       // guards all below
-  std::vector<LiveTrack> tracks_ GOPMILL_GUARDED_BY(mutex_);  // video renditions, then sound
+  std::vector<LiveTrack> tracks_ GOPMILL_GUARDED_BY(mutex_);  // video renditions, then sounds
   std::vector<LivePeriod> periods_ GOPMILL_GUARDED_BY(mutex_);
   std::optional<LiveDashTimes> dash_ GOPMILL_GUARDED_BY(mutex_);
   Duration behind_ GOPMILL_GUARDED_BY(mutex_){};  // from arrival to segment, longest of late

@@ -79,9 +79,6 @@ Status CheckLive(const SegmentRequest& request) {
 }  // namespace
 
 Status CheckLiveTarget(const TargetRequest& target) {
-  if (target.audio != AudioTracks{}) {
-    return InvalidArgument("audio", "A live source has one sound track.", "nothing");
-  }
   if (target.burn.value_or(0) > 0) {
     return InvalidArgument("burn", "A live source has no text that could be drawn.", "off");
   }

@@ -21,8 +21,8 @@ Result<std::unique_ptr<PacketOutput>> LiveSegmenter::Open(std::span<const MuxTra
 // Pictures are counted; sound keeps its own clock. Lead: an encoder's reordering or priming.
 Status LiveSegmenter::AddTrack(const MuxTrack& track, const CodedTrack& coded) {
   const bool video = track.kind == TrackKind::kVideo;
-  LiveCutter& cutter = video ? video_ : sound_.emplace();
-  cutter.kind = track.kind;
+  LiveCutter& cutter = video ? video_ : sounds_.emplace_back();
+  cutter.number = sounds_.size();
   cutter.track.mux = track;
   if (video) {
     video_time_base_ = track.time_base;
@@ -33,12 +33,13 @@ Status LiveSegmenter::AddTrack(const MuxTrack& track, const CodedTrack& coded) {
                                 track.time_base, Round::kUp);
   }
   GOPMILL_RETURN_IF_ERROR(Describe(cutter.track));
-  sink_.OnTrack(track.kind, cutter.track, coded);
+  sink_.OnTrack(cutter.number, cutter.track, coded);
   return OkStatus();
 }
 
 Status LiveSegmenter::Write(std::size_t track, av::Packet packet) {
-  return track == 0 ? WriteVideo(std::move(packet)) : WriteSound(std::move(packet));
+  return track == 0 ? WriteVideo(std::move(packet))
+                    : WriteSound(sounds_[track - 1], std::move(packet));
 }
 
 Status LiveSegmenter::WriteVideo(av::Packet packet) {
@@ -63,47 +64,53 @@ Status LiveSegmenter::WriteVideo(av::Packet packet) {
   return video_.ticks == cut_.part_frames ? CutPart(video_) : OkStatus();
 }
 
-Status LiveSegmenter::WriteSound(av::Packet packet) {
+Status LiveSegmenter::WriteSound(LiveCutter& sound, av::Packet packet) {
   waiting_bytes_ += static_cast<std::size_t>(packet->size);
-  waiting_sound_.push_back(std::move(packet));
+  sound.waiting.push_back(std::move(packet));
   const bool too_much = waiting_bytes_ > kMaxWaitingSound && video_.open;
-  return too_much ? ReleaseSound(end_frame_, true) : OkStatus();
+  return too_much ? ReleaseSounds(end_frame_, true) : OkStatus();
 }
 
 // All pictures up to here are there, and so may the sound be that goes with them.
 Status LiveSegmenter::EndUnit() {
   if (end_frame_ - begin_frame_ >= cut_.segment_frames) return Close(end_frame_);
-  return ReleaseSound(end_frame_, false);
+  return ReleaseSounds(end_frame_, false);
 }
 
 Status LiveSegmenter::Finish() {
   if (!video_.open) return OkStatus();
-  GOPMILL_RETURN_IF_ERROR(ReleaseSound(end_frame_, true));
+  GOPMILL_RETURN_IF_ERROR(ReleaseSounds(end_frame_, true));
   return Close(end_frame_);
 }
 
+Status LiveSegmenter::ReleaseSounds(std::int64_t end_frame, bool all) {
+  for (LiveCutter& sound : sounds_) {
+    GOPMILL_RETURN_IF_ERROR(ReleaseSound(sound, end_frame, all));
+  }
+  return OkStatus();
+}
+
 // A packet belongs to the segment that most of it is heard in.
-Status LiveSegmenter::ReleaseSound(std::int64_t end_frame, bool all) {
-  if (!sound_) return OkStatus();
-  const Rational tick = sound_->track.mux.time_base;
+Status LiveSegmenter::ReleaseSound(LiveCutter& sound, std::int64_t end_frame, bool all) {
+  const Rational tick = sound.track.mux.time_base;
   const std::int64_t end = Rescale(end_frame, video_.track.mux.time_base, tick);
   const std::int64_t origin = Rescale(origin_ns_, kNanos, tick);
   const std::int64_t part = Rescale(cut_.part_frames, video_.track.mux.time_base, tick);
-  while (!waiting_sound_.empty()) {
-    AVPacket& packet = *waiting_sound_.front();
+  while (!sound.waiting.empty()) {
+    AVPacket& packet = *sound.waiting.front();
     const std::int64_t pts = packet.pts - origin;
     if (!all && pts + packet.duration / 2 >= end) break;
-    av::Packet taken = std::move(waiting_sound_.front());
-    waiting_sound_.pop_front();
+    av::Packet taken = std::move(sound.waiting.front());
+    sound.waiting.pop_front();
     waiting_bytes_ -= static_cast<std::size_t>(taken->size);
-    if (pts < -sound_->track.lead) continue;  // before the first picture
+    if (pts < -sound.track.lead) continue;  // before the first picture
     taken->pts = pts;
     taken->dts -= origin;
-    if (sound_->ticks > 0 && sound_->ticks + taken->duration > part) {
-      GOPMILL_RETURN_IF_ERROR(CutPart(*sound_));
+    if (sound.ticks > 0 && sound.ticks + taken->duration > part) {
+      GOPMILL_RETURN_IF_ERROR(CutPart(sound));
     }
-    if (!sound_->open) Begin(*sound_, pts);
-    Add(*sound_, std::move(taken));
+    if (!sound.open) Begin(sound, pts);
+    Add(sound, std::move(taken));
   }
   return OkStatus();
 }
@@ -117,7 +124,7 @@ void LiveSegmenter::Add(LiveCutter& cutter, av::Packet packet) {
 
 Status LiveSegmenter::CutPart(LiveCutter& cutter) {
   GOPMILL_ASSIGN_OR_RETURN(LivePart part, MakePart(cutter));
-  sink_.OnPart(cutter.kind, std::move(part));
+  sink_.OnPart(cutter.number, std::move(part));
   return OkStatus();
 }
 
@@ -136,7 +143,7 @@ Result<LivePart> LiveSegmenter::MakePart(LiveCutter& cutter) {
 
 // `start` in ticks of the track. The segment of the sound begins with its first packet.
 void LiveSegmenter::Begin(LiveCutter& cutter, std::int64_t start) {
-  if (cutter.kind == TrackKind::kVideo) {
+  if (cutter.number == 0) {
     const LiveClock::Stretch stretch = StretchAt(start);
     const bool jumped = next_number_ > 0 && stretch.number != stretch_;
     stretch_ = stretch.number;
@@ -148,17 +155,19 @@ void LiveSegmenter::Begin(LiveCutter& cutter, std::int64_t start) {
   segment.start = start;
   segment.wall = StretchAt(begin_frame_).WallOf(NanosOf(cutter, start) + origin_ns_);
   cutter.open = cutter.first = true;
-  sink_.OnBegin(cutter.kind, std::move(segment));
+  sink_.OnBegin(cutter.number, std::move(segment));
 }
 
 Status LiveSegmenter::Close(std::int64_t end_frame) {
-  GOPMILL_RETURN_IF_ERROR(ReleaseSound(end_frame, false));
+  GOPMILL_RETURN_IF_ERROR(ReleaseSounds(end_frame, false));
   GOPMILL_RETURN_IF_ERROR(CloseTrack(video_));
-  if (!sound_) return OkStatus();
-  if (!sound_->open) {
-    Begin(*sound_, Rescale(begin_frame_, video_.track.mux.time_base, sound_->track.mux.time_base));
+  for (LiveCutter& sound : sounds_) {
+    if (!sound.open) {
+      Begin(sound, Rescale(begin_frame_, video_.track.mux.time_base, sound.track.mux.time_base));
+    }
+    GOPMILL_RETURN_IF_ERROR(CloseTrack(sound));
   }
-  return CloseTrack(*sound_);
+  return OkStatus();
 }
 
 Status LiveSegmenter::CloseTrack(LiveCutter& cutter) {
@@ -167,11 +176,11 @@ Status LiveSegmenter::CloseTrack(LiveCutter& cutter) {
     GOPMILL_ASSIGN_OR_RETURN(last, MakePart(cutter));
   }
   std::shared_ptr<const std::string> key;
-  if (cutter.kind == TrackKind::kVideo && key_) {
+  if (cutter.number == 0 && key_) {
     GOPMILL_ASSIGN_OR_RETURN(key, MakeKey());
   }
   cutter.open = false;
-  sink_.OnEnd(cutter.kind, std::move(last), std::move(key));
+  sink_.OnEnd(cutter.number, std::move(last), std::move(key));
   return OkStatus();
 }
 
@@ -196,11 +205,13 @@ std::int64_t LiveSegmenter::NanosOf(const LiveCutter& cutter, std::int64_t ticks
 }
 
 std::int64_t LiveSegmenter::bytes_written() const {
-  return video_.bytes + (sound_ ? sound_->bytes : 0);
+  std::int64_t bytes = video_.bytes;
+  for (const LiveCutter& sound : sounds_) bytes += sound.bytes;
+  return bytes;
 }
 
 std::int64_t LiveSegmenter::packets_written(std::size_t track) const {
-  return track == 0 ? video_.packets : sound_->packets;
+  return track == 0 ? video_.packets : sounds_[track - 1].packets;
 }
 
 }  // namespace gopmill

@@ -22,19 +22,20 @@
 
 namespace gopmill {
 
-// Coded sound that waits for the pictures next to it.
+// Coded sound that waits for the pictures next to it, of all tracks.
 inline constexpr std::size_t kMaxWaitingSound = std::size_t{4} << 20U;
 
-// Hears of what has been cut, in order for each track. Called on the egress thread.
+// Hears of what has been cut, in order for each track. `track`: 0 = pictures, then the sound tracks
+// of the stream. Called on the egress thread.
 class LiveTrackSink {
  public:
   virtual ~LiveTrackSink() = default;
-  virtual void OnTrack(TrackKind kind, SegmentTrack track, const CodedTrack& coded) = 0;
-  virtual void OnBegin(TrackKind kind, LiveSegment segment) = 0;
-  virtual void OnPart(TrackKind kind, LivePart part) = 0;
+  virtual void OnTrack(std::size_t track, SegmentTrack described, const CodedTrack& coded) = 0;
+  virtual void OnBegin(std::size_t track, LiveSegment segment) = 0;
+  virtual void OnPart(std::size_t track, LivePart part) = 0;
   // With the last part, if there is one: a short part must not be seen before it is the last. And
   // with LiveSegment::key.
-  virtual void OnEnd(TrackKind kind, std::optional<LivePart> last,
+  virtual void OnEnd(std::size_t track, std::optional<LivePart> last,
                      std::shared_ptr<const std::string> key) = 0;
 };
 
@@ -46,7 +47,7 @@ struct LiveCut {
 
 // A track on its way into parts.
 struct LiveCutter {
-  TrackKind kind = TrackKind::kVideo;
+  std::size_t number = 0;  // as LiveTrackSink has it
   SegmentTrack track;
   std::vector<av::Packet> pending;  // of the next part
   std::int64_t ticks = 0;           // their length
@@ -54,18 +55,19 @@ struct LiveCutter {
   bool open = false;                // a segment has been begun
   bool first = true;                // no part of it has been cut
   std::int64_t chunks = 0, packets = 0, bytes = 0;
+  std::deque<av::Packet> waiting;  // sound: for the pictures next to it
 };
 
 class LiveSegmenter final : public PacketOutput {
  public:
-  // Video first, then sound if there is some. `sink` outlives it.
+  // Video first, then sound tracks if there are some. `sink` outlives it.
   static Result<std::unique_ptr<PacketOutput>> Open(std::span<const MuxTrack> tracks,
                                                     const LiveCut& cut,
                                                     std::shared_ptr<LiveClock> clock,
                                                     LiveTrackSink& sink);
 
   Status Write(std::size_t track, av::Packet packet) override;
-  Status EndFragment() override { return ReleaseSound(end_frame_, false); }
+  Status EndFragment() override { return ReleaseSounds(end_frame_, false); }
   Status EndUnit() override;
   Status Finish() override;
   [[nodiscard]] bool merged() const override { return false; }
@@ -77,8 +79,9 @@ class LiveSegmenter final : public PacketOutput {
       : cut_(cut), clock_(std::move(clock)), sink_(sink) {}
   Status AddTrack(const MuxTrack& track, const CodedTrack& coded);
   Status WriteVideo(av::Packet packet);
-  Status WriteSound(av::Packet packet);
-  Status ReleaseSound(std::int64_t end_frame, bool all);
+  Status WriteSound(LiveCutter& sound, av::Packet packet);
+  Status ReleaseSounds(std::int64_t end_frame, bool all);
+  Status ReleaseSound(LiveCutter& sound, std::int64_t end_frame, bool all);
   void Add(LiveCutter& cutter, av::Packet packet);
   Status CutPart(LiveCutter& cutter);
   Result<LivePart> MakePart(LiveCutter& cutter);
@@ -93,17 +96,16 @@ class LiveSegmenter final : public PacketOutput {
   const std::shared_ptr<LiveClock> clock_;
   LiveTrackSink& sink_;
   LiveCutter video_;
-  std::optional<LiveCutter> sound_;
+  std::deque<LiveCutter> sounds_;
   Rational video_time_base_;  // of the packets given to Write
   std::optional<std::int64_t> origin_;
   std::int64_t origin_ns_ = 0;                    // where 0 lies on the reader's clock
   std::int64_t begin_frame_ = 0, end_frame_ = 0;  // of the open segment; its end so far
-  LiveSegment segment_;                           // what both tracks' segments have in common
+  LiveSegment segment_;                           // what all tracks' segments have in common
   av::Packet key_;                                // first picture of the open segment (keys)
   std::int64_t next_number_ = 0;
   std::int64_t stretch_ = 0, period_ = 0;
-  std::deque<av::Packet> waiting_sound_;
-  std::size_t waiting_bytes_ = 0;
+  std::size_t waiting_bytes_ = 0;  // of sound
 };
 
 }  // namespace gopmill

@@ -2,8 +2,12 @@
 #include "server/session/live_source.h"
 
 #include <algorithm>
+#include <ranges>
 #include <span>
 #include <utility>
+
+#include "media/packet_meta.h"
+#include "media/sound_choice.h"
 
 namespace gopmill {
 namespace {
@@ -15,8 +19,9 @@ constexpr std::chrono::milliseconds kSteadyRead{2};
 // Packets that are held back at most; a publisher faster than its own clock never makes one wait.
 constexpr std::size_t kMaxBurstPackets = 512;
 
-Rational TimeBaseOf(const SourceInfo& info, bool video) {
-  return video ? info.video.time_base : info.audio->time_base;
+// `sound`: the number of the track, if it is one.
+Rational TimeBaseOf(const SourceInfo& info, bool video, std::size_t sound) {
+  return video ? info.video.time_base : info.sound(sound).time_base;
 }
 
 // Whether a stream that was set up for `a` can go on with `b`.
@@ -29,12 +34,14 @@ bool Continues(const SourceInfo& a, const SourceInfo& b) {
   const auto prefixed = [](const AVCodecParameters& p) {
     return p.extradata_size > 0 && p.extradata[0] == 1;
   };
-  if (a.video.codec != b.video.codec || a.audio.has_value() != b.audio.has_value()) return false;
+  if (a.video.codec != b.video.codec || a.sounds() != b.sounds()) return false;
   const bool needs_header = prefixed(*a.video.parameters) || prefixed(*b.video.parameters);
   if (needs_header && !same_header(*a.video.parameters, *b.video.parameters)) return false;
-  return !a.audio ||
-         (a.audio->codec == b.audio->codec && a.audio->sample_rate == b.audio->sample_rate &&
-          a.audio->channels == b.audio->channels);
+  const auto same_sound = [&](std::size_t i) {
+    const AudioInfo &x = a.sound(i), &y = b.sound(i);
+    return x.codec == y.codec && x.sample_rate == y.sample_rate && x.channels == y.channels;
+  };
+  return std::ranges::all_of(std::views::iota(std::size_t{0}, a.sounds()), same_sound);
 }
 
 Error Replaced() {
@@ -48,17 +55,21 @@ std::int64_t LiveSource::Clock::Place(const Entry& entry, bool after_gap) {
   begun_ = true;
   if (!entry.video) return offset_ns_;
   const AVPacket& packet = **entry.packet;
-  const std::int64_t duration =
-      packet.duration > 0 ? Rescale(packet.duration, TimeBaseOf(*entry.info, true), kNanos)
-                          : Rescale(1, entry.info->video.fps.Inverse(), kNanos);
+  const std::int64_t duration = packet.duration > 0
+                                    ? Rescale(packet.duration, entry.info->video.time_base, kNanos)
+                                    : Rescale(1, entry.info->video.fps.Inverse(), kNanos);
   end_ns_ = std::max(end_ns_, entry.dts_ns + offset_ns_ + duration);
   return offset_ns_;
 }
 
 class LiveSource::Reader final : public PacketSource {
  public:
-  Reader(std::shared_ptr<LiveSource> live, std::shared_ptr<Queue> queue, std::stop_token stop)
-      : live_(std::move(live)), queue_(std::move(queue)), stop_(std::move(stop)) {}
+  Reader(std::shared_ptr<LiveSource> live, std::shared_ptr<Queue> queue, std::stop_token stop,
+         AudioTracks sounds)
+      : live_(std::move(live)),
+        queue_(std::move(queue)),
+        stop_(std::move(stop)),
+        sounds_(std::move(sounds)) {}
   ~Reader() override {
     const MutexLock lock(live_->mutex_);
     std::erase(live_->queues_, queue_);
@@ -73,7 +84,9 @@ class LiveSource::Reader final : public PacketSource {
       return Error{.code = Code::kUnavailable,
                    .message = "Nobody publishes under this name, or nothing has come yet."};
     }
-    info_ = first_->info;
+    publisher_ = first_->info;
+    GOPMILL_ASSIGN_OR_RETURN(choice_, ChooseSounds(publisher_, sounds_));
+    info_ = choice_.info;
     if (clock == ReaderClock::kOwn) return OkStatus();
     clock_ = Clock(first_->offset_ns);
     const MutexLock lock(live_->mutex_);
@@ -94,16 +107,29 @@ class LiveSource::Reader final : public PacketSource {
 
   Result<ReadState> Read(AVPacket& packet) override {
     std::optional<Entry> entry = std::exchange(first_, std::nullopt);
-    if (!entry) {
-      GOPMILL_ASSIGN_OR_RETURN(entry, Next());
-    }
-    if (!entry || !Continues(*info_, *entry->info)) return ReadState::kEnd;
+    do {
+      if (!entry) {
+        GOPMILL_ASSIGN_OR_RETURN(entry, Next());
+      }
+      if (!entry || !Follows(entry->info)) return ReadState::kEnd;
+      if (!entry->video && !choice_.place[entry->sound]) entry.reset();
+    } while (!entry);
     arrival_ = {.wall = entry->wall, .after_gap = entry->after_gap || entry->jumped};
     Place(*entry, packet);
     return entry->video ? ReadState::kVideo : ReadState::kAudio;
   }
 
  private:
+  // Whether the stream goes on with what this publisher sends.
+  bool Follows(const std::shared_ptr<const SourceInfo>& publisher) {
+    if (publisher == publisher_) return true;
+    auto choice = ChooseSounds(publisher, sounds_);
+    if (!choice.ok() || !Continues(*info_, *choice->info)) return false;
+    publisher_ = publisher;
+    choice_ = *std::move(choice);
+    return true;
+  }
+
   // The next packet; nothing once no publisher has come back in time.
   Result<std::optional<Entry>> Next() {
     const MutexLock lock(live_->mutex_);
@@ -123,8 +149,9 @@ class LiveSource::Reader final : public PacketSource {
 
   void Place(const Entry& entry, AVPacket& out) {
     const AVPacket& in = **entry.packet;
-    const Rational from = TimeBaseOf(*entry.info, entry.video);
-    const Rational to = TimeBaseOf(*info_, entry.video);
+    const std::size_t place = entry.video ? 0 : *choice_.place[entry.sound];
+    const Rational from = TimeBaseOf(*entry.info, entry.video, entry.sound);
+    const Rational to = TimeBaseOf(*info_, entry.video, place);
     const std::int64_t offset_ns = clock_.Place(entry, entry.after_gap);
     av_packet_ref(&out, &in);
     const auto move = [&](std::int64_t ticks) {
@@ -135,12 +162,16 @@ class LiveSource::Reader final : public PacketSource {
     out.pts = move(in.pts);
     out.dts = move(in.dts);
     out.duration = Rescale(in.duration, from, to);
+    out.stream_index = static_cast<int>(place);
   }
 
   const std::shared_ptr<LiveSource> live_;
   const std::shared_ptr<Queue> queue_;
   const std::stop_token stop_;
-  std::shared_ptr<const SourceInfo> info_;
+  const AudioTracks sounds_;
+  std::shared_ptr<const SourceInfo> publisher_;  // of the newest packet
+  SoundChoice choice_;                           // of its tracks
+  std::shared_ptr<const SourceInfo> info_;       // of the first
   std::optional<Entry> first_;
   Arrival arrival_;
   Clock clock_;
@@ -232,11 +263,7 @@ Status LiveSource::Run(Claim claim, PacketSource& source) {
     if (claim_ != claim) return Replaced();
     info_ = info;
   }
-  std::vector<TimestampRepair::Track> tracks{{.time_base = info->video.time_base,
-                                              .reorders = info->video.has_b_frames,
-                                              .frame_seconds = 1 / info->video.fps.ToDouble()}};
-  if (info->audio) tracks.push_back({.time_base = info->audio->time_base});
-  TimestampRepair repair(source.start_us(), tracks);
+  TimestampRepair repair(source.start_us(), RepairTracks(*info));
   std::int64_t jumps = 0;  // told of, with a picture
   Burst burst;
   Dating dating;
@@ -254,11 +281,12 @@ Status LiveSource::Run(Claim claim, PacketSource& source) {
     Entry entry;
     entry.info = info;
     entry.video = state == PacketSource::ReadState::kVideo;
-    repair.Fix(entry.video ? 0 : 1, *packet);
+    if (!entry.video) entry.sound = static_cast<std::size_t>(packet->stream_index);
+    repair.Fix(entry.video ? kVideoTrack : kAudioTrack + entry.sound, *packet);
     entry.wall = std::chrono::system_clock::now();
     if (entry.video) entry.jumped = std::exchange(jumps, repair.jumps()) != repair.jumps();
     entry.key = (packet->flags & AV_PKT_FLAG_KEY) != 0;
-    entry.dts_ns = Rescale(packet->dts, TimeBaseOf(*info, entry.video), kNanos);
+    entry.dts_ns = Rescale(packet->dts, TimeBaseOf(*info, entry.video, entry.sound), kNanos);
     entry.packet = std::make_shared<const av::Packet>(std::move(packet));
     for (Entry& next : burst.Put(std::move(entry), waited)) {
       next.wall = dating.Date(next.dts_ns, next.wall);
@@ -339,13 +367,14 @@ void LiveSource::DropOldest(Queue& queue) {
 }
 
 Result<std::unique_ptr<PacketSource>> LiveSource::Subscribe(std::stop_token stop,
-                                                            ReaderClock clock) {
+                                                            AudioTracks sounds, ReaderClock clock) {
   auto queue = std::make_shared<Queue>();
   {
     const MutexLock lock(mutex_);
     queues_.push_back(queue);
   }
-  auto reader = std::make_unique<Reader>(shared_from_this(), std::move(queue), std::move(stop));
+  auto reader = std::make_unique<Reader>(shared_from_this(), std::move(queue), std::move(stop),
+                                         std::move(sounds));
   GOPMILL_RETURN_IF_ERROR(reader->Begin(clock));
   return std::unique_ptr<PacketSource>(std::move(reader));
 }

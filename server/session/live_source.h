@@ -29,6 +29,7 @@
 #include "base/status.h"
 #include "base/thread_safety.h"
 #include "media/packet_source.h"
+#include "media/target.h"
 #include "media/timestamp_repair.h"
 
 namespace gopmill {
@@ -66,7 +67,8 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
 
   // Reader side. Waits for a key frame, or `patience` for a publisher: kUnavailable then.
   enum class ReaderClock { kOwn, kShared };
-  Result<std::unique_ptr<PacketSource>> Subscribe(std::stop_token stop,
+  // kInvalidArgument where the publisher has no such sound tracks.
+  Result<std::unique_ptr<PacketSource>> Subscribe(std::stop_token stop, AudioTracks sounds = {},
                                                   ReaderClock clock = ReaderClock::kOwn);
 
   // Somebody waits for a publisher without being a reader yet. Counts for kWantedFor.
@@ -87,8 +89,9 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
   struct Entry {
     std::shared_ptr<const SourceInfo> info;  // of the publisher that sent it
     bool video = false, key = false;
-    bool after_gap = false;                           // packets before it are missing
-    bool jumped = false;                              // the publisher's clock has, right before it
+    std::size_t sound = 0;   // number of its track among those that are read
+    bool after_gap = false;  // packets before it are missing
+    bool jumped = false;     // the publisher's clock has, right before it
     std::chrono::system_clock::time_point wall = {};  // when it came
     std::int64_t dts_ns = 0;                          // clock of the publisher, repaired
     std::int64_t offset_ns = 0;  // of the clock of the source against that of the publisher

@@ -8,8 +8,11 @@
 #include <utility>
 
 #include "base/log.h"
+#include "media/language.h"
+#include "media/sound_choice.h"
 #include "server/session/live_hub.h"
 #include "server/session/live_segments.h"
+#include "server/session/track_names.h"
 
 namespace gopmill {
 namespace {
@@ -53,10 +56,22 @@ Result<std::vector<RenditionTarget>> LiveRenditions(SegmentRequest segments, dou
       segments, {.unit_seconds = kUnitParts * part, .buffer_seconds = kBufferSeconds}, source);
 }
 
+std::vector<LiveSound> Named(const SourceInfo& source) {
+  std::vector<LiveSound> sounds;
+  UniqueNames names;
+  for (std::size_t i = 0; i < source.sounds(); ++i) {
+    const AudioInfo& audio = source.sound(i);
+    LiveSound sound{.name = {}, .language = LanguageTag(audio.language)};
+    sound.name = names.For({audio.title, sound.language, "Sound"});
+    sounds.push_back(std::move(sound));
+  }
+  return sounds;
+}
+
 // Whether the presentation has the rendition that is asked for: none is started for another.
 Status CheckRendition(const PartName& name, const LiveSetup& setup) {
   const auto videos = static_cast<int>(setup.terms.targets.size());
-  const int count = name.track == PartTrack::kAudio     ? (setup.sound ? 1 : 0)
+  const int count = name.track == PartTrack::kAudio ? static_cast<int>(setup.terms.sounds.size())
                     : name.track == PartTrack::kIFrames ? 1
                                                         : videos;
   if (name.rendition < count) return OkStatus();
@@ -102,14 +117,17 @@ Result<std::shared_ptr<LiveSegments::Running>> LiveSegments::Start(const LiveReq
     return std::shared_ptr<Running>();
   }
   std::vector<TargetRequest> wanted;
-  GOPMILL_ASSIGN_OR_RETURN(LiveSetup setup, Plan(request, *info, wanted));
+  AudioTracks sounds = request.segments.target.audio;
+  sounds.all = sounds.first == 0;
+  GOPMILL_ASSIGN_OR_RETURN(const SoundChoice choice, ChooseSounds(info, sounds));
+  GOPMILL_ASSIGN_OR_RETURN(LiveSetup setup, Plan(request, *choice.info, wanted));
   GOPMILL_RETURN_IF_ERROR(CheckRendition(request.ask.name, setup));
   setup.terms.version = fmt::format("{:x}", next_version_++);
   setup.terms.query = QueryFor(request.shared, setup.terms.version);
   auto running = std::make_shared<Running>();
   running->tee = std::make_shared<PacketTee>(
-      [live](const std::stop_token& stop) { return live->Subscribe(stop); }, wanted.size(),
-      setup.clock);
+      [live, sounds](const std::stop_token& stop) { return live->Subscribe(stop, sounds); },
+      wanted.size(), setup.clock);
   running->presentation = std::make_shared<LivePresentation>(std::move(setup));
   running->used = SteadyNow();
   const Status started = StartStreams(request, wanted, *running);
@@ -157,7 +175,7 @@ Result<LiveSetup> LiveSegments::Plan(const LiveRequest& request, const SourceInf
   };
   const auto smallest = std::ranges::min_element(setup.terms.targets, {}, pixels);
   setup.terms.key_rendition = static_cast<std::size_t>(smallest - setup.terms.targets.begin());
-  setup.sound = source.audio && setup.terms.targets.front().acodec != AudioCodec::kNone;
+  if (setup.terms.targets.front().acodec != AudioCodec::kNone) setup.terms.sounds = Named(source);
   setup.max_bytes = options_.max_bytes;
   // The server's own ladder is not the client's to change.
   if (segments.rungs_given || segments.rungs.empty()) GOPMILL_RETURN_IF_ERROR(CheckBytes(setup));

@@ -112,8 +112,8 @@ Result<StreamId> MediaService::OpenStream(const std::string& path, const Request
   if (path.starts_with(kLivePrefix)) {
     GOPMILL_RETURN_IF_ERROR(CheckLiveTarget(request));
     GOPMILL_ASSIGN_OR_RETURN(const auto live, live_.Find(path.substr(kLivePrefix.size())));
-    spec.open_packets = [live](const std::stop_token& stop) {
-      return live->Subscribe(stop, LiveSource::ReaderClock::kShared);
+    spec.open_packets = [live, sounds = request.audio](const std::stop_token& stop) {
+      return live->Subscribe(stop, sounds, LiveSource::ReaderClock::kShared);
     };
     spec.decoders = decoders_;
     MakeLive(spec);
@@ -175,7 +175,8 @@ Status MediaService::Publish(const std::string& name, UniqueFd body, JsonCallbac
   return live_.Publish(
       name,
       [shared_body](const std::stop_token& stop) -> Result<std::unique_ptr<PacketSource>> {
-        GOPMILL_ASSIGN_OR_RETURN(auto source, Source::Open(std::move(*shared_body), stop));
+        GOPMILL_ASSIGN_OR_RETURN(
+            auto source, Source::Open(std::move(*shared_body), stop, {.audio = {.all = true}}));
         return std::unique_ptr<PacketSource>(std::move(source));
       },
       std::move(done));

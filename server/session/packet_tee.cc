@@ -145,7 +145,9 @@ Result<PacketTee::Entry> PacketTee::ReadOne() {
   if (entry.state == PacketSource::ReadState::kEnd) return entry;
   const bool video = entry.state == PacketSource::ReadState::kVideo;
   const SourceInfo& info = *source_->info();
-  const Rational tick = video ? info.video.time_base : info.audio->time_base;
+  const Rational tick = video
+                            ? info.video.time_base
+                            : info.sound(static_cast<std::size_t>(packet->stream_index)).time_base;
   entry.dts_ns = Rescale(packet->dts, tick, kNanos);
   if (const Arrival* arrival = source_->arrival()) entry.arrival = *arrival;
   const std::int64_t shown = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "server/session/segment_thumbnails.h"
+#include "server/session/track_names.h"
 
 namespace gopmill {
 namespace {
@@ -39,14 +40,6 @@ double Longest(const std::vector<Rational>& durations) {
 }
 
 // For queries and names; "$", which segment templates give a meaning, is escaped by QueryFor.
-std::string XmlText(const std::string& text) {
-  std::string safe;
-  for (const char c : text) {
-    safe += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
-  }
-  return safe;
-}
-
 // Runs of equal durations as one element each; times in ticks of the track.
 std::string Timeline(const std::vector<Rational>& durations, int timescale) {
   std::string text;
@@ -93,10 +86,6 @@ std::string VideoSet(const SegmentedMovie& movie) {
         target.fps.den);
   }
   return text + "    </AdaptationSet>\n";
-}
-
-std::string LangAttribute(const std::string& language) {
-  return language.empty() ? "" : " lang=\"" + language + "\"";
 }
 
 // A set for each sound track, those of other presentations with their timelines.
@@ -174,10 +163,6 @@ std::string ThumbnailMedia(const SegmentedMovie& movie) {
   return fmt::format(
       "#EXT-X-IMAGE-STREAM-INF:BANDWIDTH={},RESOLUTION={}x{},CODECS=\"jpeg\",URI=\"t0.m3u8{}\"\n",
       thumbnails.peak_bps, target.width, target.height, movie.query);
-}
-
-std::string LanguageAttribute(const std::string& language) {
-  return language.empty() ? "" : ",LANGUAGE=\"" + language + "\"";
 }
 
 // Whether a player that looks for the track's language takes this one: of equal languages the

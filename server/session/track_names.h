@@ -21,4 +21,10 @@ class UniqueNames {
   std::set<std::string> taken_;
 };
 
+// `language`: RFC 5646. Nothing where it is empty.
+std::string LanguageAttribute(const std::string& language);  // of a playlist: ",LANGUAGE="en""
+std::string LangAttribute(const std::string& language);      // of a manifest: " lang="en""
+// What means something in XML is written so that it does not.
+std::string XmlText(const std::string& text);
+
 }  // namespace gopmill

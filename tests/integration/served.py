@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 import traceback
+from array import array
 
 PROGRAM = os.environ["GOPMILL_PROGRAM"]
 # Admission goes by this machine's speed, which is another when a test runs beside others: who tests it turns it on.
@@ -46,6 +47,17 @@ def run_all(tests, *arguments):
             check(False, f"{test.__name__}: {traceback.format_exc()}")
         print(f"{test.__name__} {time.monotonic() - begin:.1f} s", flush=True)
     return 1 if failures else 0
+
+
+def pitch(data, name="sound"):
+    """Hertz of a sine, by its zero crossings."""
+    raw = subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", data if isinstance(data, str) else "-", "-vn",
+                          "-f", "s16le", "-ac", "1", "-ar", "48000", "-"], capture_output=True, check=False,
+                         input=None if isinstance(data, str) else data).stdout
+    samples = array("h", raw)[4800:-4800]
+    crossings = sum(a < 0 <= b for a, b in zip(samples, samples[1:]))
+    check(len(samples) > 48000, f"{name}: {len(samples)} samples")
+    return crossings * 48000 / max(len(samples), 1)
 
 
 def free_port(kind=socket.SOCK_STREAM):

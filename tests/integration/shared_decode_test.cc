@@ -92,7 +92,7 @@ class Show {
           spec.live = spec.real_time = true;
           spec.request.whole_units = shown_.whole_units;
           spec.open_packets = [live = live_](const std::stop_token& stop) {
-            return live->Subscribe(stop, LiveSource::ReaderClock::kShared);
+            return live->Subscribe(stop, {}, LiveSource::ReaderClock::kShared);
           };
         }));
     WaitUntil([&] { return live_->readers() == i + 1; });

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/sound_choice.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace gopmill {
+namespace {
+
+// Among those that are read.
+Result<std::size_t> NumberOf(const SourceInfo& info, int wanted) {
+  const std::vector<AudioInfo>& tracks = info.audio_tracks;
+  const std::size_t count = tracks.empty() ? info.sounds() : tracks.size();
+  const auto track = static_cast<std::size_t>(wanted - 1);
+  for (std::size_t i = 0; track < count && i < info.sounds(); ++i) {
+    if (tracks.empty() ? i == track : info.sound(i).stream_index == tracks[track].stream_index) {
+      return i;
+    }
+  }
+  return InvalidArgument("audio", "The source has no such sound track.",
+                         count == 0 ? "nothing: it has none" : "1 to " + std::to_string(count));
+}
+
+Result<std::vector<std::size_t>> Chosen(const SourceInfo& info, const AudioTracks& wanted) {
+  std::vector<std::size_t> chosen;
+  if (wanted.first != 0) {
+    GOPMILL_ASSIGN_OR_RETURN(chosen.emplace_back(), NumberOf(info, wanted.first));
+  } else if (info.audio) {
+    chosen.push_back(0);
+  }
+  for (const int number : wanted.more) {
+    GOPMILL_ASSIGN_OR_RETURN(chosen.emplace_back(), NumberOf(info, number));
+  }
+  for (std::size_t i = 0; wanted.all && i < info.sounds(); ++i) {
+    if (std::ranges::find(chosen, i) == chosen.end()) chosen.push_back(i);
+  }
+  return chosen;
+}
+
+}  // namespace
+
+Result<SoundChoice> ChooseSounds(std::shared_ptr<const SourceInfo> info,
+                                 const AudioTracks& wanted) {
+  GOPMILL_ASSIGN_OR_RETURN(const std::vector<std::size_t> chosen, Chosen(*info, wanted));
+  SoundChoice choice{.info = info, .place = {}};
+  choice.place.resize(info->sounds());
+  bool as_read = chosen.size() == info->sounds();
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    choice.place[chosen[i]] = i;
+    as_read = as_read && chosen[i] == i;
+  }
+  if (as_read) return choice;
+  auto other = std::make_shared<SourceInfo>(*info);
+  other->audio.reset();
+  other->more_audio.clear();
+  for (const std::size_t number : chosen) {
+    if (other->audio) {
+      other->more_audio.push_back(info->sound(number));
+    } else {
+      other->audio = info->sound(number);
+    }
+  }
+  choice.info = std::move(other);
+  return choice;
+}
+
+}  // namespace gopmill
