@@ -2,7 +2,7 @@
 //
 // Plays a live source in Chromium against a running server:
 //   node live_test.mjs BASE_URL [MOST]
-// LL-HLS by hls.js, delta updates too, and DASH by dash.js: each must play on, and the picture, which tells the time, must
+// LL-HLS by hls.js, delta updates and key frames alone too, and DASH by dash.js: each must play on, and the picture, which tells the time, must
 // not be older than MOST seconds (4) with low latency. Prints the ages. Exits with 0 if all worked.
 import assert from 'node:assert/strict';
 import {fileURLToPath} from 'node:url';
@@ -77,7 +77,31 @@ async function lowLatencyHls(browser, epoch) {
   assert.deepEqual(state.problems, []);
   assert.ok(state.parts > 0, 'hls.js does not see the parts');
   assert.ok(deltas > 0, 'no playlist was a delta update');
+  await keyFrames(page, epoch);
   await page.context().close();
+}
+
+// A second player of hls.js shows the key frame nearest to a time: here of six seconds ago.
+async function keyFrames(page, epoch) {
+  const wanted = await page.evaluate(() => {
+    const video = document.createElement('video');
+    video.muted = true;
+    document.body.prepend(video);  // the first one is the one that clocks are read from
+    const player = window.keys = window.hls.createIFramePlayer({});
+    player.attachMedia(video);
+    const details = window.hls.latestLevelDetails;
+    const segment = details.fragments.at(-4);
+    player.loadMediaAt(segment.start + segment.duration / 2, {seekOnAppend: true});
+    return segment.programDateTime;
+  });
+  await page.waitForFunction(() => {
+    const video = document.querySelector('video');
+    return video.readyState >= 2 && video.videoWidth > 0;
+  }, null, {timeout: 20000});
+  const age = await page.evaluate(pictureAge, {epoch, width, height, bits}) / 1000;
+  const expected = (Date.now() - wanted) / 1000;
+  console.log(`key frames alone: hls.js shows one that is ${age.toFixed(2)} s old, asked for ${expected.toFixed(2)} s`);
+  assert.ok(Math.abs(age - expected) < 1.5, 'that is another segment\'s');
 }
 
 async function liveDash(browser, epoch) {
