@@ -84,6 +84,7 @@ class LiveSource::Reader final : public PacketSource {
       return Error{.code = Code::kUnavailable,
                    .message = "Nobody publishes under this name, or nothing has come yet."};
     }
+    first_->after_gap = false;  // nothing of this stream is missing before it
     publisher_ = first_->info;
     GOPMILL_ASSIGN_OR_RETURN(choice_, ChooseSounds(publisher_, sounds_));
     info_ = choice_.info;
