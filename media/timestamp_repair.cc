@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace gopmill {
 namespace {
@@ -11,6 +12,10 @@ constexpr int kMaxReorderFrames = 32;
 
 double Seconds(const TimestampRepair::Track& track, std::int64_t ticks) {
   return static_cast<double>(ticks) * track.time_base.ToDouble();
+}
+
+std::int64_t Ticks(const TimestampRepair::Track& track, double seconds) {
+  return std::llround(seconds / track.time_base.ToDouble());
 }
 
 // Whether a picture cannot be shown so long after (or before) it is decoded: its time is broken,
@@ -30,7 +35,7 @@ TimestampRepair::TimestampRepair(std::int64_t zero_us, const std::vector<Track>&
     state.track = track;
     state.zero = Rescale(zero_us, kMicros, track.time_base);
     if (track.frame_seconds > 0) {
-      state.last_duration = std::llround(track.frame_seconds / track.time_base.ToDouble());
+      state.last_duration = Ticks(track, track.frame_seconds);
     }
     states_.push_back(state);
   }
@@ -43,7 +48,7 @@ void TimestampRepair::Bound(const Track& track, AVPacket& packet) {
     ++repaired_;
   }
   if (Seconds(track, packet.duration) <= kMaxPacketSeconds) return;
-  packet.duration = std::llround(kMaxPacketSeconds / track.time_base.ToDouble());
+  packet.duration = Ticks(track, kMaxPacketSeconds);
   ++repaired_;
 }
 
@@ -59,35 +64,48 @@ bool TimestampRepair::IsPause(const State& state, double seconds) const {
   });
 }
 
-void TimestampRepair::CloseJump(State& state, std::int64_t dts) {
+std::int64_t TimestampRepair::Rebase(const State& state, std::int64_t ticks) const {
+  return ticks - state.zero + state.own + Rescale(shift_us_, kMicros, state.track.time_base);
+}
+
+std::int64_t TimestampRepair::Next(const State& state) {
+  return *state.last_dts + std::min(state.last_duration, Ticks(state.track, kMaxGapSeconds));
+}
+
+void TimestampRepair::CloseJump(State& state, std::int64_t raw_dts) {
   const std::int64_t expected = *state.last_dts + state.last_duration;
+  std::int64_t dts = Rebase(state, raw_dts);
+  if (std::abs(dts - state.own - expected) < std::abs(dts - expected)) {
+    dts -= std::exchange(state.own, 0);  // by now all have jumped
+  }
   const double ahead = Seconds(state.track, dts - expected);
   const double back = Seconds(state.track, *state.last_dts - dts);
   if (ahead <= kMaxGapSeconds && back <= kMaxBackSeconds) return;
   if (ahead > 0 && IsPause(state, Seconds(state.track, dts))) return;
-  shift_us_ += Rescale(expected - dts, state.track.time_base, kMicros);
   ++repaired_;
+  if (&state != &states_.front()) {
+    state.own += Next(state) - dts;
+    return;
+  }
+  shift_us_ += Rescale(Next(state) - dts, state.track.time_base, kMicros);
   ++jumps_;
 }
 
 void TimestampRepair::Fix(std::size_t track, AVPacket& packet) {
   State& state = states_[track];
   Bound(state.track, packet);
-  const auto rebase = [&](std::int64_t ticks) {
-    return ticks - state.zero + Rescale(shift_us_, kMicros, state.track.time_base);
-  };
   const std::int64_t known = packet.dts != AV_NOPTS_VALUE ? packet.dts : packet.pts;
-  if (known != AV_NOPTS_VALUE && state.last_dts) CloseJump(state, rebase(known));
+  if (known != AV_NOPTS_VALUE && state.last_dts) CloseJump(state, known);
 
-  if (packet.dts != AV_NOPTS_VALUE) packet.dts = rebase(packet.dts);
-  if (packet.pts != AV_NOPTS_VALUE) packet.pts = rebase(packet.pts);
+  if (packet.dts != AV_NOPTS_VALUE) packet.dts = Rebase(state, packet.dts);
+  if (packet.pts != AV_NOPTS_VALUE) packet.pts = Rebase(state, packet.pts);
   const bool both = packet.dts != AV_NOPTS_VALUE && packet.pts != AV_NOPTS_VALUE;
   if (both && TooFar(state.track, packet.pts - packet.dts)) {
     packet.pts = AV_NOPTS_VALUE;
     ++repaired_;
   }
   if (packet.dts == AV_NOPTS_VALUE) {
-    const std::int64_t next = state.last_dts ? *state.last_dts + state.last_duration : 0;
+    const std::int64_t next = state.last_dts ? Next(state) : 0;
     packet.dts = packet.pts != AV_NOPTS_VALUE && !state.track.reorders ? packet.pts : next;
     if (packet.pts == AV_NOPTS_VALUE) ++repaired_;
   }

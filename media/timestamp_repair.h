@@ -4,12 +4,16 @@
 // closed, missing times are filled in. Everything behind the ingest sees clean times.
 //
 // Pure. A jump of the decoding time of more than kMaxGapSeconds forwards against what the track's
-// last packet leads to expect, or of kMaxBackSeconds backwards, is taken out of all tracks at once,
-// so that sound and picture stay together. A step forwards to where another track, which was there
-// before, is already is none: this track has paused, for kMaxPauseSeconds at most. This bounds the
-// frames that a broken timestamp can duplicate. So do three more rules: a presentation time that
-// lies that far from its decoding time counts as missing, and so does one that no clock shows
-// (kMostSeconds); no packet lasts longer than kMaxPacketSeconds.
+// last packet leads to expect, or of kMaxBackSeconds backwards, is closed. One of the pictures (the
+// first track) is taken out of all tracks at once, so that sound stays with them. One of another
+// track is taken out of that track alone, until its times fit without that: either it came first
+// where all jump, or it jumped alone, which must not move the others at each turn. A step forwards
+// to where another track, which was there before, already is, is no jump: this track has paused,
+// for kMaxPauseSeconds at most. This bounds the frames that a broken timestamp can duplicate. So do
+// four more rules: a presentation time that lies that far from its decoding time counts as
+// missing, and so does one that no clock shows (kMostSeconds); no packet lasts longer than
+// kMaxPacketSeconds; a decoding time that is missing or closes a jump is at most kMaxGapSeconds
+// after the last packet's, whatever duration a broken header gives that.
 //
 // Thread-safety: thread-compatible.
 #pragma once
@@ -46,17 +50,22 @@ class TimestampRepair {
   void Fix(std::size_t track, AVPacket& packet);
 
   [[nodiscard]] std::int64_t repaired() const { return repaired_; }  // jumps closed, times made up
-  [[nodiscard]] std::int64_t jumps() const { return jumps_; }        // of them, jumps closed
+  [[nodiscard]] std::int64_t jumps() const { return jumps_; }        // of them, of all tracks
 
  private:
   struct State {
     Track track;
     std::int64_t zero = 0;                            // in ticks
+    std::int64_t own = 0;                             // ticks added to this track alone
     std::optional<std::int64_t> first_dts, last_dts;  // after repair
     std::int64_t last_duration = 0;
   };
   void Bound(const Track& track, AVPacket& packet);
-  void CloseJump(State& state, std::int64_t dts);
+  // The track's clock after all that is known of jumps, its own among them.
+  [[nodiscard]] std::int64_t Rebase(const State& state, std::int64_t ticks) const;
+  // The decoding time of the next packet where its own does not count.
+  [[nodiscard]] static std::int64_t Next(const State& state);
+  void CloseJump(State& state, std::int64_t raw_dts);
   [[nodiscard]] bool IsPause(const State& state, double seconds) const;
   std::vector<State> states_;
   std::int64_t shift_us_ = 0;  // added to all tracks by closed jumps

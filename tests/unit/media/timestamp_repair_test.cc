@@ -47,6 +47,32 @@ TEST(TimestampRepair, ClosesAJumpBackwards) {
   EXPECT_EQ(Fix(repair, 0, 0, 0).first, 903'600);
 }
 
+// Closed in all by turns, it would move the pictures to and fro for ever.
+TEST(TimestampRepair, AJumpOfOneSoundMovesThatAlone) {
+  TimestampRepair repair(0, {{.time_base = kMpegClock}, {.time_base = k48kHz}});
+  constexpr std::int64_t kLeap = 100 * 48'000;
+  for (std::int64_t n = 0; n < 50; ++n) {
+    EXPECT_EQ(Fix(repair, 0, 3600 * n, 3600 * n).first, 3600 * n);
+    const std::int64_t sound = 1920 * n + (n >= 10 && n < 30 ? kLeap : 0);
+    EXPECT_EQ(Fix(repair, 1, sound, sound, 1920).first, 1920 * n) << n;
+  }
+  EXPECT_EQ(repair.jumps(), 0);
+  EXPECT_EQ(repair.repaired(), 1) << "the way back is no repair";
+}
+
+TEST(TimestampRepair, AJumpThatReachesTheSoundFirstLeavesItWithThePictures) {
+  for (const std::int64_t seconds : {100, -5, -1000}) {
+    TimestampRepair repair(0, {{.time_base = kMpegClock}, {.time_base = k48kHz}});
+    for (std::int64_t n = 0; n < 50; ++n) {
+      const std::int64_t sound = 1920 * n + 48'000 * (n >= 20 ? seconds : 0);
+      EXPECT_EQ(Fix(repair, 1, sound, sound, 1920).first, 1920 * n) << n;
+      const std::int64_t picture = 3600 * n + 90'000 * (n >= 25 ? seconds : 0);
+      EXPECT_EQ(Fix(repair, 0, picture, picture).first, 3600 * n) << n;
+    }
+    EXPECT_EQ(repair.jumps(), 1) << seconds;
+  }
+}
+
 // Else one broken composition offset makes hours of doubled frames.
 TEST(TimestampRepair, TakesAPresentationTimeFarOffItsDecodingTimeForMissing) {
   TimestampRepair reordering(0,
@@ -87,6 +113,16 @@ TEST(TimestampRepair, NoPacketLastsLongerThanAnHour) {
   packet->duration = INT64_MAX;
   repair.Fix(0, *packet);
   EXPECT_EQ(packet->duration, 3600 * 90'000);
+}
+
+// A broken frame rate in a header must not be counted for each picture without a time.
+TEST(TimestampRepair, ATimeMadeUpIsNeverFarBehindTheLast) {
+  TimestampRepair repair(0, {{.time_base = kMpegClock}});
+  Fix(repair, 0, 0, 0, 75'060'000);
+  for (std::int64_t n = 1; n < 4; ++n) {
+    EXPECT_EQ(Fix(repair, 0, kNone, kNone, 75'060'000).second, n * 900'000);
+  }
+  EXPECT_EQ(Fix(repair, 0, 3600, 3600, 75'060'000).second, 4 * 900'000) << "a jump back";
 }
 
 TEST(TimestampRepair, TimesThatNoClockShowsAreMissing) {
