@@ -170,66 +170,82 @@ int BestTrack(AVFormatContext& format, AVMediaType kind, int related) {
   return -1;
 }
 
-// A sound track of a codec we do not take, or without a rate, is left out, not fatal.
-std::vector<AudioInfo> UsableSounds(const AVFormatContext& format) {
-  std::vector<AudioInfo> tracks;
+// The sound tracks that go with the pictures: of a transport stream with several programmes, those
+// of others do not.
+std::vector<const AVStream*> SoundStreams(AVFormatContext& format, int video) {
+  const AVProgram* program = av_find_program_from_stream(&format, nullptr, video);
+  const auto goes_along = [&](unsigned stream) {
+    if (program == nullptr) return true;
+    const std::span own(program->stream_index, program->nb_stream_indexes);
+    return std::ranges::find(own, stream) != own.end();
+  };
+  std::vector<const AVStream*> streams;
   for (unsigned i = 0; i < format.nb_streams; ++i) {
-    const AVCodecParameters& parameters = *format.streams[i]->codecpar;
-    if (parameters.codec_type == AVMEDIA_TYPE_AUDIO &&
-        SourceCodecAllowed(TrackKind::kAudio, avcodec_get_name(parameters.codec_id)) &&
+    const AVStream* stream = format.streams[i];
+    const bool sound = stream->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
+    if (sound && goes_along(i)) streams.push_back(stream);
+  }
+  return streams;
+}
+
+// A sound track of a codec we do not take, or without a rate, is left out, not fatal.
+std::vector<AudioInfo> UsableSounds(const std::vector<const AVStream*>& streams) {
+  std::vector<AudioInfo> tracks;
+  for (const AVStream* stream : streams) {
+    const AVCodecParameters& parameters = *stream->codecpar;
+    if (SourceCodecAllowed(TrackKind::kAudio, avcodec_get_name(parameters.codec_id)) &&
         parameters.sample_rate > 0 && ChannelsOf(parameters) > 0) {
-      tracks.push_back(DescribeAudio(*format.streams[i]));
+      tracks.push_back(DescribeAudio(*stream));
     }
   }
   return tracks;
 }
 
-std::size_t SoundStreams(const AVFormatContext& format) {
-  std::size_t count = 0;
-  for (unsigned i = 0; i < format.nb_streams; ++i) {
-    if (format.streams[i]->codecpar->codec_type == AVMEDIA_TYPE_AUDIO) ++count;
-  }
-  return count;
-}
-
-// The first of the tracks that belongs to the pictures: of a transport stream with several
-// programmes, of theirs.
-std::optional<AudioInfo> FirstAudio(AVFormatContext& format, const std::vector<AudioInfo>& tracks,
-                                    int video) {
-  const AVProgram* program = av_find_program_from_stream(&format, nullptr, video);
+// The first of the default tracks, or else of those that are for everybody. Nothing that was
+// probed counts: a publisher that comes back has the same one.
+std::optional<AudioInfo> LiveAudio(const AVFormatContext& format,
+                                   const std::vector<AudioInfo>& tracks) {
+  std::optional<AudioInfo> best;
+  int best_rank = 0;
   for (const AudioInfo& track : tracks) {
-    if (program == nullptr) return track;
-    const std::span own(program->stream_index, program->nb_stream_indexes);
-    if (std::ranges::find(own, static_cast<unsigned>(track.stream_index)) != own.end()) {
-      return track;
-    }
+    const int disposition = format.streams[track.stream_index]->disposition;
+    const bool for_all =
+        (disposition & (AV_DISPOSITION_HEARING_IMPAIRED | AV_DISPOSITION_VISUAL_IMPAIRED)) == 0;
+    const int rank = !for_all ? 1 : (disposition & AV_DISPOSITION_DEFAULT) == 0 ? 2 : 3;
+    if (rank > best_rank) best = track;
+    best_rank = std::max(best_rank, rank);
   }
-  return std::nullopt;
+  return best;
 }
 
-// By its number; 0 = what FFmpeg takes for the best, or the first where that is left out.
-Result<std::optional<AudioInfo>> ChooseAudio(AVFormatContext& format,
-                                             const std::vector<AudioInfo>& tracks, int video,
-                                             int number) {
-  const auto count = static_cast<int>(tracks.size());
-  if (number > count) {
-    return InvalidArgument("audio", "The source has no such sound track.",
-                           count == 0 ? "nothing: it has none" : "1 to " + std::to_string(count));
-  }
-  if (number > 0) return std::optional(tracks[static_cast<std::size_t>(number - 1)]);
-  if (tracks.empty()) return std::optional<AudioInfo>();
+// What FFmpeg takes for the best, or the first where that is left out.
+std::optional<AudioInfo> BestAudio(AVFormatContext& format, const std::vector<AudioInfo>& tracks,
+                                   int video) {
+  if (tracks.empty()) return std::nullopt;
   const int best = BestTrack(format, AVMEDIA_TYPE_AUDIO, video);
   const auto found = std::ranges::find(tracks, best, &AudioInfo::stream_index);
-  return found == tracks.end() ? FirstAudio(format, tracks, video) : std::optional(*found);
+  return found == tracks.end() ? tracks.front() : *found;
 }
 
-Status ChooseSounds(AVFormatContext& format, int video, const AudioTracks& wanted,
+Result<AudioInfo> AudioOfNumber(const std::vector<AudioInfo>& tracks, int number) {
+  const std::size_t count = tracks.size();
+  const auto place = static_cast<std::size_t>(number - 1);
+  if (place < count) return tracks[place];
+  return InvalidArgument("audio", "The source has no such sound track.",
+                         count == 0 ? "nothing: it has none" : "1 to " + std::to_string(count));
+}
+
+Status ChooseSounds(AVFormatContext& format, int video, const SoundReading& reading,
                     SourceInfo& info) {
+  const AudioTracks& wanted = reading.wanted;
   const std::vector<AudioInfo>& tracks = info.audio_tracks;
-  GOPMILL_ASSIGN_OR_RETURN(info.audio, ChooseAudio(format, tracks, video, wanted.first));
+  if (wanted.first > 0) {
+    GOPMILL_ASSIGN_OR_RETURN(info.audio, AudioOfNumber(tracks, wanted.first));
+  } else {
+    info.audio = reading.live ? LiveAudio(format, tracks) : BestAudio(format, tracks, video);
+  }
   for (const int number : wanted.more) {
-    GOPMILL_ASSIGN_OR_RETURN(const auto track, ChooseAudio(format, tracks, video, number));
-    info.more_audio.push_back(*track);
+    GOPMILL_ASSIGN_OR_RETURN(info.more_audio.emplace_back(), AudioOfNumber(tracks, number));
   }
   if (!wanted.all || !info.audio) return OkStatus();
   for (const AudioInfo& track : tracks) {
@@ -242,7 +258,7 @@ Status ChooseSounds(AVFormatContext& format, int video, const AudioTracks& wante
 }  // namespace
 
 Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format,
-                                                   const AudioTracks& wanted) {
+                                                   const SoundReading& sounds) {
   const int video = BestTrack(format, AVMEDIA_TYPE_VIDEO, -1);
   if (video < 0) {
     return Error{.code = Code::kUnsupported,
@@ -264,9 +280,10 @@ Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format,
   if (format.duration > 0) info->duration = {format.duration, AV_TIME_BASE};
   info->bitrate = format.bit_rate;
   info->video = DescribeVideo(format, video_stream);
-  info->audio_tracks = UsableSounds(format);
-  info->unusable_audio = SoundStreams(format) - info->audio_tracks.size();
-  GOPMILL_RETURN_IF_ERROR(ChooseSounds(format, video, wanted, *info));
+  const std::vector<const AVStream*> sound_streams = SoundStreams(format, video);
+  info->audio_tracks = UsableSounds(sound_streams);
+  info->unusable_audio = sound_streams.size() - info->audio_tracks.size();
+  GOPMILL_RETURN_IF_ERROR(ChooseSounds(format, video, sounds, *info));
   for (unsigned i = 0; i < format.nb_streams; ++i) {
     if (auto track = DescribeSubtitles(*format.streams[i])) {
       info->subtitles.push_back(*std::move(track));

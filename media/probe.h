@@ -25,8 +25,16 @@ Status CheckVideo(const AVCodecParameters& parameters);
 // Of a pixel format of FFmpeg.
 int BitDepthOf(int pixel_format);
 
+// Which sound tracks are read. `live`: the first, where none is named, is chosen by what the source
+// says of its tracks alone and not by what was probed of them, so that it is the same each time
+// that a publisher comes.
+struct SoundReading {
+  AudioTracks wanted = {};
+  bool live = false;
+};
+
 // Requires avformat_find_stream_info to have run.
 Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format,
-                                                   const AudioTracks& wanted = {});
+                                                   const SoundReading& sounds = {});
 
 }  // namespace gopmill

@@ -26,4 +26,11 @@ struct SoundChoice {
 // kInvalidArgument naming "audio" where there is no such track, or it is not read.
 Result<SoundChoice> ChooseSounds(std::shared_ptr<const SourceInfo> info, const AudioTracks& wanted);
 
+// The same of a publisher that goes on where another one was, `now` being the tracks that somebody
+// has had so far: each is looked for by language and title, then by language, and by its number
+// only where nothing says more, since publishers list their tracks in any order. Another number of
+// tracks than `now` has is left to the caller.
+Result<SoundChoice> FollowSounds(const SourceInfo& now, std::shared_ptr<const SourceInfo> next,
+                                 const AudioTracks& wanted);
+
 }  // namespace gopmill

@@ -134,7 +134,8 @@ Result<std::unique_ptr<Source>> Source::Open(UniqueFd fd, std::stop_token stop,
   code = avformat_find_stream_info(raw, nullptr);
   if (code < 0 || impl->stop.stop_requested()) return OpenError(code, impl->stop);
 
-  GOPMILL_ASSIGN_OR_RETURN(auto info, DescribeSource(*raw, reading.audio));
+  GOPMILL_ASSIGN_OR_RETURN(auto info,
+                           DescribeSource(*raw, {.wanted = reading.audio, .live = reading.live}));
   info->size_bytes = impl->io.size();
   info->seekable = impl->io.seekable();
   for (unsigned i = 0; i < raw->nb_streams; ++i) {

@@ -32,6 +32,7 @@ struct SourceOptions {
   std::optional<TextUse> texts = {};  // read the tracks of text on the way
   int text_track = 0;                 // only this one of them, from 1; 0 = all
   AudioTracks audio = {};             // which sound tracks are read
+  bool live = false;                  // of a publisher, who may come back (SoundReading)
 };
 
 class Source : public PacketSource {

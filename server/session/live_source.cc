@@ -39,6 +39,7 @@ bool Continues(const SourceInfo& a, const SourceInfo& b) {
   if (needs_header && !same_header(*a.video.parameters, *b.video.parameters)) return false;
   const auto same_sound = [&](std::size_t i) {
     const AudioInfo &x = a.sound(i), &y = b.sound(i);
+    if (a.sounds() > 1 && x.language != y.language) return false;  // they are told apart by it
     return x.codec == y.codec && x.sample_rate == y.sample_rate && x.channels == y.channels;
   };
   return std::ranges::all_of(std::views::iota(std::size_t{0}, a.sounds()), same_sound);
@@ -60,6 +61,11 @@ std::int64_t LiveSource::Clock::Place(const Entry& entry, bool after_gap) {
                                     : Rescale(1, entry.info->video.fps.Inverse(), kNanos);
   end_ns_ = std::max(end_ns_, entry.dts_ns + offset_ns_ + duration);
   return offset_ns_;
+}
+
+// Bytes of memory that a packet in a queue takes, however small it is.
+std::size_t LiveSource::Cost(const Entry& entry) {
+  return static_cast<std::size_t>((*entry.packet)->size) + sizeof(Entry) + sizeof(AVPacket);
 }
 
 class LiveSource::Reader final : public PacketSource {
@@ -124,7 +130,7 @@ class LiveSource::Reader final : public PacketSource {
   // Whether the stream goes on with what this publisher sends.
   bool Follows(const std::shared_ptr<const SourceInfo>& publisher) {
     if (publisher == publisher_) return true;
-    auto choice = ChooseSounds(publisher, sounds_);
+    auto choice = FollowSounds(*info_, publisher, sounds_);
     if (!choice.ok() || !Continues(*info_, *choice->info)) return false;
     publisher_ = publisher;
     choice_ = *std::move(choice);
@@ -144,7 +150,7 @@ class LiveSource::Reader final : public PacketSource {
     }
     Entry entry = std::move(queue_->entries.front());
     queue_->entries.pop_front();
-    queue_->bytes -= static_cast<std::size_t>((*entry.packet)->size);
+    queue_->bytes -= Cost(entry);
     return std::optional<Entry>(std::move(entry));
   }
 
@@ -208,7 +214,7 @@ Status LiveSource::Release(Claim claim) {
 }
 
 // What a demuxer had to read before it knew the stream comes at once, and late. It is held back
-// until a packet had to be waited for, and dated by that one.
+// until a packet had to be waited for, and dated by the last picture of it: sound may lie anywhere.
 class LiveSource::Burst {
  public:
   std::vector<Entry> Put(Entry entry, bool waited) {
@@ -218,7 +224,8 @@ class LiveSource::Burst {
   }
   std::vector<Entry> Take() {
     if (!std::exchange(over_, true) && !held_.empty()) {
-      const Entry last = held_.back();
+      const auto picture = std::ranges::find(held_.rbegin(), held_.rend(), true, &Entry::video);
+      const Entry last = picture == held_.rend() ? held_.back() : *picture;
       for (Entry& entry : held_) {
         const std::chrono::nanoseconds earlier(
             std::max<std::int64_t>(last.dts_ns - entry.dts_ns, 0));
@@ -235,12 +242,14 @@ class LiveSource::Burst {
 
 // When packets came, but for what the network and the machine made them wait: by the promptest one
 // in relation to its time so far. That may be given up by a hundred microseconds a second, which is
-// more than clocks differ.
+// more than clocks differ. Only pictures count; sound, which may lie ahead, goes by them.
 class LiveSource::Dating {
  public:
-  WallTime Date(std::int64_t dts_ns, WallTime wall) {
-    const WallTime zero =
-        wall - std::chrono::duration_cast<WallTime::duration>(std::chrono::nanoseconds(dts_ns));
+  WallTime Date(bool video, std::int64_t dts_ns, WallTime wall) {
+    const auto since =
+        std::chrono::duration_cast<WallTime::duration>(std::chrono::nanoseconds(dts_ns));
+    if (!video) return last_ ? zero_ + since : wall;
+    const WallTime zero = wall - since;
     if (last_) zero_ = std::min(zero, zero_ + std::max(wall - *last_, {}) / 10'000);
     if (!last_) zero_ = zero;
     last_ = wall;
@@ -290,7 +299,7 @@ Status LiveSource::Run(Claim claim, PacketSource& source) {
     entry.dts_ns = Rescale(packet->dts, TimeBaseOf(*info, entry.video, entry.sound), kNanos);
     entry.packet = std::make_shared<const av::Packet>(std::move(packet));
     for (Entry& next : burst.Put(std::move(entry), waited)) {
-      next.wall = dating.Date(next.dts_ns, next.wall);
+      next.wall = dating.Date(next.video, next.dts_ns, next.wall);
       if (!Hand(claim, next)) return Replaced();
     }
     const MutexLock lock(mutex_);
@@ -343,10 +352,14 @@ void LiveSource::Put(Queue& queue, const Entry& entry) {
   }
   queue.entries.push_back(entry);
   queue.entries.back().after_gap = std::exchange(queue.gap, false);
-  queue.bytes += static_cast<std::size_t>((*entry.packet)->size);
-  while (!queue.entries.empty() &&
-         (queue.bytes > kLiveQueueBytes ||
-          queue.entries.back().dts_ns - queue.entries.front().dts_ns > kLiveQueueNanos)) {
+  queue.bytes += Cost(entry);
+  // Between pictures: sound may lie ahead by more.
+  const auto too_long = [&] {
+    if (!entry.video) return false;
+    const auto oldest = std::ranges::find(queue.entries, true, &Entry::video);
+    return entry.dts_ns - oldest->dts_ns > kLiveQueueNanos;
+  };
+  while (!queue.entries.empty() && (queue.bytes > kLiveQueueBytes || too_long())) {
     DropOldest(queue);
   }
 }
@@ -355,7 +368,7 @@ void LiveSource::Put(Queue& queue, const Entry& entry) {
 void LiveSource::DropOldest(Queue& queue) {
   ++counts_.dropped_gops;
   do {
-    queue.bytes -= static_cast<std::size_t>((*queue.entries.front().packet)->size);
+    queue.bytes -= Cost(queue.entries.front());
     queue.entries.pop_front();
     ++counts_.dropped_packets;
   } while (!queue.entries.empty() && !(queue.entries.front().video && queue.entries.front().key));

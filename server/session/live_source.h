@@ -5,7 +5,7 @@
 // A reader begins at a key frame and gets everything from there on, on one clock that never jumps:
 // what a publisher's own times do, a publisher that comes back, and packets that were dropped all
 // close up behind the last packet that was read. A reader that does not keep up loses whole GOPs,
-// the oldest first, and never more delay than kLiveQueueNanos; what it lost is counted.
+// the oldest first, and never more delay of pictures than kLiveQueueNanos; what it lost is counted.
 //
 // That clock is the reader's own and begins at zero, or it is the source's: then all readers that
 // have lost nothing see equal times, and their output grids lie at the same pictures (LiveJoin), so
@@ -117,6 +117,7 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
     bool needs_key = true;
     bool gap = false;
   };
+  [[nodiscard]] static std::size_t Cost(const Entry& entry);
   bool Hand(Claim claim, Entry entry);
   void PlaceOnClock(Entry& entry) GOPMILL_REQUIRES(mutex_);
   LiveJoin Join(const Entry& first) GOPMILL_REQUIRES(mutex_);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a live source's readers are told about their place on its clock.
+// What a live source's readers are told about their place on its clock, and what they get of sound
+// whose times lie elsewhere than those of the pictures.
 #include "server/session/live_source.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <thread>
 
 #include "tests/integration/test_streams.h"
@@ -14,6 +16,8 @@ namespace gopmill::test {
 namespace {
 
 using testing::Gt;
+using testing::Lt;
+using State = PacketSource::ReadState;
 
 constexpr const char* kMovie = "sync-720p.mp4";
 
@@ -45,6 +49,162 @@ TEST(LiveSource, WhoWaitsForAnotherPublisherBeginsWhereItIsToldTo) {
   EXPECT_EQ(packet->dts, (*reader)->join()->begin);
   const Rational time_base = (*reader)->info()->video.time_base;
   EXPECT_THAT(static_cast<double>(packet->dts) * time_base.ToDouble(), Gt(1));
+}
+
+constexpr Rational kMillis{1, 1000};
+
+struct Step {
+  State state = State::kVideo;
+  std::int64_t milliseconds = 0;
+  int sound = 0;      // which one, from 0
+  bool late = false;  // it had to be waited for
+};
+
+// A publisher that sends what it is told to. `sizes`: bytes of the packets of each track of sound.
+class Script final : public PacketSource {
+ public:
+  Script(const std::vector<std::string>& languages, std::vector<Step> steps,
+         std::map<int, int> sizes = {})
+      : steps_(std::move(steps)), sizes_(std::move(sizes)) {
+    auto info = std::make_shared<SourceInfo>();
+    info->video.codec = "h264";
+    info->video.time_base = kMillis;
+    info->video.fps = {25, 1};
+    info->video.parameters = std::shared_ptr<AVCodecParameters>(
+        avcodec_parameters_alloc(), [](AVCodecParameters* p) { avcodec_parameters_free(&p); });
+    for (const std::string& language : languages) {
+      AudioInfo& track = info->audio_tracks.emplace_back();
+      track.stream_index = static_cast<int>(info->audio_tracks.size());
+      track.codec = "aac";
+      track.language = language;
+      track.time_base = kMillis;
+    }
+    info->audio = info->audio_tracks.front();
+    info->more_audio.assign(info->audio_tracks.begin() + 1, info->audio_tracks.end());
+    info_ = std::move(info);
+  }
+  const std::shared_ptr<const SourceInfo>& info() const override { return info_; }
+  bool counted_pts() const override { return false; }
+  std::int64_t start_us() const override { return 0; }
+  Status SeekBefore(Rational /*seconds*/) override { return OkStatus(); }
+  bool truncated() const override { return false; }
+  Result<ReadState> Read(AVPacket& packet) override {
+    if (next_ == steps_.size()) return ReadState::kEnd;
+    const Step& step = steps_[next_++];
+    // More than the time within which a packet counts as one that was there already.
+    if (step.late) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    const int size = step.state == State::kVideo ? 100 : sizes_[step.sound];
+    EXPECT_EQ(av_new_packet(&packet, size), 0);
+    packet.pts = packet.dts = step.milliseconds;
+    packet.duration = step.state == State::kVideo ? 40 : 20;
+    packet.stream_index = step.sound;
+    packet.flags = AV_PKT_FLAG_KEY;
+    return step.state;
+  }
+
+ private:
+  std::shared_ptr<const SourceInfo> info_;
+  std::vector<Step> steps_;
+  std::map<int, int> sizes_;
+  std::size_t next_ = 0;
+};
+
+// A reader of all that these publishers send one after the other.
+std::unique_ptr<PacketSource> ReaderOf(const std::shared_ptr<LiveSource>& live,
+                                       const std::vector<Script*>& publishers) {
+  Result<std::unique_ptr<PacketSource>> reader = Error{.code = Code::kInternal, .message = ""};
+  std::thread subscriber([&] { reader = live->Subscribe({}, {.all = true}); });
+  while (live->readers() == 0) std::this_thread::yield();
+  for (Script* publisher : publishers) {
+    const auto claim = live->Acquire(false);
+    EXPECT_TRUE(claim.ok() && live->Run(*claim, *publisher).ok() && live->Release(*claim).ok());
+  }
+  subscriber.join();
+  EXPECT_TRUE(reader.ok()) << reader.error().ToString();
+  return reader.ok() ? *std::move(reader) : nullptr;
+}
+
+TEST(LiveSource, SoundFarAheadTakesNoPicturesAway) {
+  std::vector<Step> steps;
+  for (std::int64_t n = 0; n < 50; ++n) {
+    steps.push_back({State::kVideo, 40 * n});
+    steps.push_back({State::kAudio, 4000 + 40 * n});
+  }
+  Script script({"en"}, steps, {{0, 10}});
+  const auto live = std::make_shared<LiveSource>(std::chrono::minutes(1));
+  const auto reader = ReaderOf(live, {&script});
+  ASSERT_NE(reader, nullptr);
+  EXPECT_EQ(live->counts().dropped_packets, 0);
+}
+
+TEST(LiveSource, PicturesFarBehindTheirReaderGoAsEver) {
+  std::vector<Step> steps;
+  for (std::int64_t n = 0; n < 150; ++n) steps.push_back({State::kVideo, 40 * n});
+  Script script({"en"}, steps);
+  const auto live = std::make_shared<LiveSource>(std::chrono::minutes(1));
+  const auto reader = ReaderOf(live, {&script});
+  ASSERT_NE(reader, nullptr);
+  EXPECT_THAT(live->counts().dropped_packets, Gt(50));
+}
+
+// Packets without a byte take memory too.
+TEST(LiveSource, SoundWithoutPicturesIsBounded) {
+  std::vector<Step> steps{{State::kVideo, 0}};
+  for (std::int64_t n = 0; n < 100'000; ++n) steps.push_back({State::kAudio, n});
+  Script script({"en"}, steps, {{0, 0}});
+  const auto live = std::make_shared<LiveSource>(std::chrono::minutes(1));
+  const auto reader = ReaderOf(live, {&script});
+  ASSERT_NE(reader, nullptr);
+  EXPECT_THAT(live->counts().dropped_packets, Gt(10'000));
+}
+
+// In a burst and after it: whether sound 40 s ahead comes first or last, pictures come now.
+TEST(LiveSource, SoundFarAheadDatesNoPictures) {
+  for (const bool late : {false, true}) {
+    Script script({"en"},
+                  {{.state = State::kAudio, .milliseconds = 40'000, .late = late},
+                   {.milliseconds = 0},
+                   {.milliseconds = 40},
+                   {.state = State::kAudio, .milliseconds = 40'020, .late = late},
+                   {.milliseconds = 80}},
+                  {{0, 10}});
+    const auto began = std::chrono::system_clock::now();
+    const auto live = std::make_shared<LiveSource>(std::chrono::minutes(1));
+    const auto reader = ReaderOf(live, {&script});
+    ASSERT_NE(reader, nullptr);
+    for (int pictures = 0; pictures < 3;) {
+      const av::Packet packet = av::NewPacket();
+      const auto state = reader->Read(*packet);
+      ASSERT_TRUE(state.ok());
+      if (*state != State::kVideo) continue;
+      ++pictures;
+      EXPECT_THAT(began - reader->arrival()->wall, Lt(std::chrono::seconds(10))) << late;
+    }
+  }
+}
+
+// A player that chose English goes on with English.
+TEST(LiveSource, TracksKeepTheirLanguageWhenAPublisherListsThemAnew) {
+  const std::vector<Step> steps{{.milliseconds = 0},
+                                {.state = State::kAudio, .milliseconds = 0, .sound = 0},
+                                {.state = State::kAudio, .milliseconds = 0, .sound = 1},
+                                {.milliseconds = 40}};
+  Script first({"en", "de"}, steps, {{0, 11}, {1, 22}}),
+      second({"de", "en"}, steps, {{0, 22}, {1, 11}}),
+      third({"en", "fr"}, steps, {{0, 11}, {1, 33}});
+  const auto live = std::make_shared<LiveSource>(std::chrono::minutes(1));
+  const auto reader = ReaderOf(live, {&first, &second, &third});
+  ASSERT_NE(reader, nullptr);
+  std::map<int, std::vector<int>> sizes;
+  while (true) {
+    const av::Packet packet = av::NewPacket();
+    const auto state = reader->Read(*packet);
+    ASSERT_TRUE(state.ok());
+    if (*state == State::kEnd) break;
+    if (*state == State::kAudio) sizes[packet->stream_index].push_back(packet->size);
+  }
+  EXPECT_EQ(sizes[0], (std::vector{11, 11}));
+  EXPECT_EQ(sizes[1], (std::vector{22, 22})) << "and French is no German: the stream ends";
 }
 
 }  // namespace

@@ -216,6 +216,33 @@ def sound_tracks_as_renditions(server):
     check([s["language"] for s in mine] == ["eng", "ger", "eng"] and mine[1]["title"] == "German", f"{mine}")
 
 
+def sounds_of_other_programmes_are_no_tracks(server):
+    """The pictures bring the sounds of their own programme, in every way of asking."""
+    listed = json.loads(server.get("/v1/sources")[1])["sources"]
+    mine = next(s for s in listed if s["path"] == "programmes.ts")["audio_tracks"]
+    check([s["language"] for s in mine] == ["ger", "fre"], f"{mine}")
+    explained = json.loads(server.get(f"/v1/explain/programmes.ts?{ONE}&audio=all")[1])
+    check(len(explained["source"]["more_audio"]) == 1, f"{explained['source']}")
+    check(not any(a["parameter"] == "audio" for a in explained.get("adjusted", [])), f"{explained.get('adjusted')}")
+    for query, hertz in (("", 700), ("&audio=1", 700), ("&audio=2", 1100)):
+        path = f"/v1/transcode/programmes.ts?{ONE}{query}&container=mkv"
+        check(abs(pitch(server.get(path)[1], path) - hertz) < 10, path)
+    master = server.get(f"/v1/hls/programmes.ts/master.m3u8?{ONE}")[1].decode()
+    check(master.count("TYPE=AUDIO") == 2, master)
+    check(server.get(f"/v1/transcode/programmes.ts?{ONE}&audio=3")[0].status == 400, "a track of the other programme")
+
+
+def make_programmes(folder):
+    """Two programmes; that of the first pictures has the second and the third sound."""
+    inputs = ["-f", "lavfi", "-i", "testsrc2=s=64x36:r=25:d=3", "-f", "lavfi", "-i", "testsrc2=s=128x72:r=25:d=3"]
+    for hertz in (300, 700, 1100):
+        inputs += ["-f", "lavfi", "-i", f"sine=f={hertz}:r=48000:d=3"]
+    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", *inputs, *[x for n in range(5) for x in ("-map", str(n))],
+                    "-metadata:s:a:0", "language=eng", "-metadata:s:a:1", "language=ger", "-metadata:s:a:2", "language=fre",
+                    "-c:v", "libx264", "-preset", "ultrafast", "-g", "25", "-c:a", "aac", "-program", "title=A:st=0:st=3:st=4",
+                    "-program", "title=B:st=1:st=2", str(Path(folder, "programmes.ts"))], check=True)
+
+
 def sound_tracks_in_dash(server):
     """hls_check holds the timelines and bandwidths against the media; ffmpeg plays each track."""
     manifest = f"{server.base}/v1/dash/three.mkv/manifest.mpd?{ONE}"
@@ -341,6 +368,7 @@ def main():
         make_movie(folder, "none.mkv")
         make_rubbish(folder)
         make_sounds(folder)
+        make_programmes(folder)
         make_names(folder)
         make_beside(folder)
         with Server(folder, "--segment-cache-bytes", "0") as server:
@@ -349,6 +377,7 @@ def main():
                      several_sounds_in_one_stream], server, folder)
             run_all([several_sounds_in_a_file], folder)
             return run_all([conditions, garbage, sound_tracks_by_number, sound_tracks_as_renditions, sound_tracks_in_dash,
+                            sounds_of_other_programmes_are_no_tracks,
                             names_that_are_no_text],
                            server)
 

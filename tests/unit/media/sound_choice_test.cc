@@ -70,5 +70,53 @@ TEST(ChooseSounds, CountsWhatIsReadWhereNothingIsListed) {
   EXPECT_FALSE(ChooseSounds(info, {.first = 2}).ok());
 }
 
+// As a publisher lists them: language or language/title, all read in this order.
+std::shared_ptr<const SourceInfo> Publisher(const std::vector<std::string>& names) {
+  auto info = std::make_shared<SourceInfo>();
+  for (const std::string& name : names) {
+    AudioInfo track;
+    track.stream_index = static_cast<int>(info->audio_tracks.size()) + 1;
+    track.language = name.substr(0, 2);
+    track.title = name.size() > 3 ? name.substr(3) : "";
+    info->audio_tracks.push_back(track);
+  }
+  info->audio = info->audio_tracks.front();
+  info->more_audio.assign(info->audio_tracks.begin() + 1, info->audio_tracks.end());
+  return info;
+}
+
+// Of the tracks that somebody had of `before`, those of `after`.
+std::vector<int> Followed(const std::vector<std::string>& before,
+                          const std::vector<std::string>& after, const AudioTracks& wanted) {
+  const auto now = ChooseSounds(Publisher(before), wanted);
+  EXPECT_TRUE(now.ok());
+  const auto next = FollowSounds(*now->info, Publisher(after), wanted);
+  EXPECT_TRUE(next.ok());
+  return StreamsOf(*next->info);
+}
+
+TEST(FollowSounds, FindsTracksThatHaveChangedPlaces) {
+  EXPECT_THAT(Followed({"en", "de"}, {"de", "en"}, {.all = true}), ElementsAre(2, 1));
+  EXPECT_THAT(Followed({"en", "de"}, {"de", "en"}, {}), ElementsAre(2));
+  EXPECT_THAT(Followed({"en", "de"}, {"de", "en"}, {.first = 2}), ElementsAre(1));
+}
+
+TEST(FollowSounds, TellsTracksOfOneLanguageApartByTheirTitles) {
+  EXPECT_THAT(Followed({"en/main", "en/talk"}, {"en/talk", "en/main"}, {.all = true}),
+              ElementsAre(2, 1));
+  EXPECT_THAT(Followed({"en/main", "de"}, {"de", "en/Main"}, {.all = true}), ElementsAre(2, 1));
+}
+
+TEST(FollowSounds, GoesByTheNumberWhereNothingSaysMore) {
+  EXPECT_THAT(Followed({"", ""}, {"", ""}, {.first = 2}), ElementsAre(2));
+  EXPECT_THAT(Followed({"", "", ""}, {"", "", ""}, {.first = 3, .more = {1}}), ElementsAre(3, 1));
+  EXPECT_THAT(Followed({"en", "de"}, {"fr", "en"}, {.all = true}), ElementsAre(2, 1));
+}
+
+TEST(FollowSounds, LeavesAnotherNumberOfTracksToTheCaller) {
+  EXPECT_THAT(Followed({"en", "de"}, {"de"}, {.all = true}), ElementsAre(1));
+  EXPECT_FALSE(FollowSounds(*Publisher({"en", "de"}), Publisher({"de"}), {.first = 2}).ok());
+}
+
 }  // namespace
 }  // namespace gopmill
