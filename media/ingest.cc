@@ -188,7 +188,11 @@ Status Ingest::Read() {
   switch (state) {
     case PacketSource::ReadState::kVideo:
       repair_.Fix(kVideoTrack, *packet);
-      if (!planner_->done()) OnVideo(std::move(packet));
+      if (planner_->done()) {
+        EndSoundsAt(packet->dts);
+      } else {
+        OnVideo(std::move(packet));
+      }
       break;
     case PacketSource::ReadState::kAudio:
       repair_.Fix(TrackOf(*packet), *packet);
@@ -216,6 +220,16 @@ void Ingest::OnVideo(av::Packet packet) {
 
 bool Ingest::audio_done() const {
   return std::ranges::all_of(audio_over_, [](bool over) { return over; });
+}
+
+// A sound track that has stopped never comes to the clip's end by itself, and a live source has no
+// other.
+void Ingest::EndSoundsAt(std::int64_t picture) {
+  const Rational end = clip_end();
+  constexpr auto kSlack = static_cast<std::int64_t>(kMaxGapSeconds);
+  const Rational last{end.num + kSlack * end.den, end.den};
+  if (!Later(picture, plan_->source->video.time_base, last)) return;
+  audio_over_.assign(audio_over_.size(), true);
 }
 
 void Ingest::OnAudio(av::Packet packet) {

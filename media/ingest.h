@@ -85,6 +85,7 @@ class Ingest {
   Status Read();
   void OnVideo(av::Packet packet);
   void OnAudio(av::Packet packet);
+  void EndSoundsAt(std::int64_t picture);
   [[nodiscard]] bool audio_done() const;
   void OnEnd();
   void EmitUnits(const std::vector<UnitSpec>& units);

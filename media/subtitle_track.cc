@@ -90,6 +90,12 @@ CueForm FormFor(TextUse use, AVCodecID codec) {
 std::string TagText(std::string_view text) {
   std::string tag = WellFormed(text, kMaxNameBytes);
   std::erase_if(tag, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '"'; });
+  // U+FFFE and U+FFFF, which XML does not take.
+  for (const std::string_view character : {"\xEF\xBF\xBE", "\xEF\xBF\xBF"}) {
+    for (std::size_t at = 0; (at = tag.find(character, at)) != std::string::npos;) {
+      tag.erase(at, character.size());
+    }
+  }
   return tag;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/session/live_segmenter.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "media/segment_muxer.h"
@@ -90,12 +91,34 @@ Status LiveSegmenter::ReleaseSounds(std::int64_t end_frame, bool all) {
   return OkStatus();
 }
 
+// Sound that comes back after a pause brings all its silence at once, far more than a segment may
+// hold. The segments that it belonged to are closed; players have heard nothing there.
+void LiveSegmenter::SkipPause(LiveCutter& sound, std::int64_t end_frame) {
+  if (sound.waiting.empty()) return;
+  const Rational tick = sound.track.mux.time_base;
+  const auto ticks = [&](std::int64_t frames) {
+    return Rescale(frames, video_.track.mux.time_base, tick);
+  };
+  const std::int64_t longest =
+      std::max(cut_.segment_frames, end_frame - begin_frame_) + cut_.part_frames;
+  const AVPacket &oldest = *sound.waiting.front(), &newest = *sound.waiting.back();
+  if (newest.pts + newest.duration - oldest.pts <= ticks(longest)) return;
+  const std::int64_t begin = ticks(begin_frame_) + Rescale(origin_ns_, kNanos, tick);
+  while (!sound.waiting.empty()) {
+    const AVPacket& packet = *sound.waiting.front();
+    if (packet.pts + packet.duration > begin) return;
+    waiting_bytes_ -= static_cast<std::size_t>(packet.size);
+    sound.waiting.pop_front();
+  }
+}
+
 // A packet belongs to the segment that most of it is heard in.
 Status LiveSegmenter::ReleaseSound(LiveCutter& sound, std::int64_t end_frame, bool all) {
   const Rational tick = sound.track.mux.time_base;
   const std::int64_t end = Rescale(end_frame, video_.track.mux.time_base, tick);
   const std::int64_t origin = Rescale(origin_ns_, kNanos, tick);
   const std::int64_t part = Rescale(cut_.part_frames, video_.track.mux.time_base, tick);
+  SkipPause(sound, end_frame);
   while (!sound.waiting.empty()) {
     AVPacket& packet = *sound.waiting.front();
     const std::int64_t pts = packet.pts - origin;

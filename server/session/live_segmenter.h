@@ -4,7 +4,8 @@
 // segments and those into parts, each handed on as soon as its last packet is there.
 //
 // A segment ends with a GOP, so that the next begins with a key frame: with the one that makes it
-// long enough, or with the last one before the source broke off. Sound is cut at the same times.
+// long enough, or with the last one before the source broke off. Sound is cut at the same times;
+// a track that pauses has empty segments, and its silence is not made up for when it comes back.
 // Where and what depends on the packets alone, so that renditions of one source agree.
 //
 // Clock: 0 is the first picture. Thread-safety: thread-affine to the stream's egress thread.
@@ -81,6 +82,7 @@ class LiveSegmenter final : public PacketOutput {
   Status WriteVideo(av::Packet packet);
   Status WriteSound(LiveCutter& sound, av::Packet packet);
   Status ReleaseSounds(std::int64_t end_frame, bool all);
+  void SkipPause(LiveCutter& sound, std::int64_t end_frame);
   Status ReleaseSound(LiveCutter& sound, std::int64_t end_frame, bool all);
   void Add(LiveCutter& cutter, av::Packet packet);
   Status CutPart(LiveCutter& cutter);

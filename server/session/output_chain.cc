@@ -17,7 +17,7 @@ constexpr std::size_t kVideo = 0, kAudio = 1;  // the first of the sound tracks
 constexpr double kFragmentSeconds = 1.0;
 // How far sound may lie behind the pictures next to it in a well-made container.
 constexpr double kInterleaveSlackSeconds = 1.0;
-// Coded packets that may wait for the other track.
+// Coded packets that may wait for another track, for each track of sound.
 constexpr std::size_t kMaxInterleavedBytes = std::size_t{16} << 20U;
 constexpr Rational k90kHz{1, 90'000};
 // Flags of our own on a packet that has left the reorderer; taken off before muxing.
@@ -143,10 +143,11 @@ Status OutputChain::OnAudio(AudioCoded audio) {
   for (av::Packet& packet : audio.packets)
     interleaver_->Push(kAudio + audio.sound, std::move(packet));
   GOPMILL_RETURN_IF_ERROR(Drain());
-  if (interleaver_->bytes() <= kMaxInterleavedBytes) return OkStatus();
-  return Error{.code = Code::kUnsupported,
-               .message = "The source's sound and pictures lie too far apart to be put together.",
-               .accepted = "up to 16 MiB of coded sound without a picture"};
+  if (interleaver_->bytes() <= kMaxInterleavedBytes * sounds_.size()) return OkStatus();
+  return Error{
+      .code = Code::kUnsupported,
+      .message = "The source's sound and pictures lie too far apart to be put together.",
+      .accepted = "up to 16 MiB of coded sound, for each of its tracks, without a picture"};
 }
 
 Status OutputChain::OnRead(double seconds) {

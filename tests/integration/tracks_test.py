@@ -334,9 +334,10 @@ def names_that_are_no_text(server):
     """Titles that are not UTF-8, or hold what would end a field of a playlist."""
     listed = json.loads(server.get("/v1/sources")[1])["sources"]
     mine = next(s for s in listed if s["path"] == "named.mkv")
-    check([t["title"] for t in mine["audio_tracks"]] == ["AB(GH", "x,y=#EXT"], f"{mine['audio_tracks']}")
+    check([t["title"] for t in mine["audio_tracks"]] == ["AB(GH", "x,y=#EXT", "onetwo"], f"{mine['audio_tracks']}")
     for path in ("/v1/explain/named.mkv", f"/v1/hls/named.mkv/master.m3u8?{ONE}", f"/v1/dash/named.mkv/manifest.mpd?{ONE}"):
         check(server.get(path)[0].status == 200, path)
+    ET.fromstring(server.get(f"/v1/dash/named.mkv/manifest.mpd?{ONE}")[1])  # is it XML?
     problems, _ = hls_check.check(f"{server.base}/v1/hls/named.mkv/master.m3u8?{ONE}")
     check(not problems, f"{problems[:5]}")
 
@@ -344,8 +345,8 @@ def names_that_are_no_text(server):
 def make_names(folder):
     path = Path(folder, "named.mkv")
     subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=64x36:r=25:d=2", "-f", "lavfi", "-i",
-                    "sine=d=2", "-map", "0", "-map", "1", "-map", "1", "-metadata:s:a:0", "title=ABCDEFGH", "-metadata:s:a:1",
-                    'title="x,y=\n#EXT"', "-c:v", "libx264", "-preset", "ultrafast", "-c:a", "aac", str(path)], check=True)
+                    "sine=d=2", "-map", "0", *["-map", "1"] * 3, "-metadata:s:a:0", "title=ABCDEFGH", "-metadata:s:a:1",
+                    'title="x,y=\n#EXT"', "-metadata:s:a:2", "title=one\ufffetwo\uffff", "-c:v", "libx264", "-preset", "ultrafast", "-c:a", "aac", str(path)], check=True)
     path.write_bytes(path.read_bytes().replace(b"ABCDEFGH", b"AB\xff\xfe\xc3(GH"))
 
 

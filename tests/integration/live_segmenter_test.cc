@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a live stream's packets are cut, with those of a real movie.
+#include "server/session/live_segmenter.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "tests/integration/test_streams.h"
+
+namespace gopmill::test {
+namespace {
+
+using testing::Each;
+using testing::Le;
+
+class Lengths final : public LiveTrackSink {
+ public:
+  void OnTrack(std::size_t track, SegmentTrack described, const CodedTrack&) override {
+    seconds_per_tick_[track] = described.mux.time_base.ToDouble();
+  }
+  void OnBegin(std::size_t track, LiveSegment) override { seconds[track].push_back(0); }
+  void OnPart(std::size_t track, LivePart part) override {
+    seconds[track].back() += static_cast<double>(part.ticks) * seconds_per_tick_[track];
+  }
+  void OnEnd(std::size_t track, std::optional<LivePart> last,
+             std::shared_ptr<const std::string>) override {
+    if (last) OnPart(track, *std::move(last));
+  }
+
+  std::map<std::size_t, std::vector<double>> seconds;  // of the segments of each track
+
+ private:
+  std::map<std::size_t, double> seconds_per_tick_;
+};
+
+std::vector<MuxTrack> TracksOf(const SourceInfo& info) {
+  return {{.kind = TrackKind::kVideo,
+           .parameters = info.video.parameters,
+           .time_base = info.video.time_base,
+           .frame_rate = info.video.fps},
+          {.kind = TrackKind::kAudio,
+           .parameters = info.audio->parameters,
+           .time_base = info.audio->time_base,
+           .frame_rate = {}}};
+}
+
+// Cuts a movie as if each of its GOPs were a unit, with a sound track of which everything from
+// `pause_begin` on comes at once when `pause_end` has been reached, seconds.
+void CutWithPause(double pause_begin, double pause_end, Lengths& lengths) {
+  auto source = OpenMovie("sync-720p.mp4")({});
+  ASSERT_TRUE(source.ok());
+  const SourceInfo& info = *(*source)->info();
+  const auto clock = std::make_shared<LiveClock>();
+  clock->OnPicture(0, {}, false);
+  const std::int64_t frames = std::llround(info.video.fps.ToDouble());
+  auto segmenter = LiveSegmenter::Open(
+      TracksOf(info), {.part_frames = frames / 4, .segment_frames = 2 * frames}, clock, lengths);
+  ASSERT_TRUE(segmenter.ok()) << segmenter.error().ToString();
+  std::vector<av::Packet> paused;
+  std::int64_t pictures = 0;
+  while (true) {
+    av::Packet packet = av::NewPacket();
+    const auto state = (*source)->Read(*packet);
+    ASSERT_TRUE(state.ok());
+    if (*state == PacketSource::ReadState::kEnd) break;
+    if (*state == PacketSource::ReadState::kVideo) {
+      const bool key = (packet->flags & AV_PKT_FLAG_KEY) != 0;
+      if (key && pictures > 0) {
+        ASSERT_TRUE((*segmenter)->EndUnit().ok());
+      }
+      ++pictures;
+      ASSERT_TRUE((*segmenter)->Write(0, std::move(packet)).ok());
+      continue;
+    }
+    const double at = static_cast<double>(packet->pts) * info.audio->time_base.ToDouble();
+    if (at >= pause_begin && at < pause_end) {
+      paused.push_back(std::move(packet));
+      continue;
+    }
+    for (av::Packet& late : std::exchange(paused, {})) {
+      ASSERT_TRUE((*segmenter)->Write(1, std::move(late)).ok());
+    }
+    ASSERT_TRUE((*segmenter)->Write(1, std::move(packet)).ok());
+  }
+  ASSERT_TRUE((*segmenter)->Finish().ok());
+}
+
+TEST(LiveSegmenter, SoundThatComesBackAfterAPauseFillsOneSegmentAtMost) {
+  Lengths lengths;
+  CutWithPause(3, 13, lengths);
+  ASSERT_FALSE(HasFatalFailure());
+  EXPECT_EQ(lengths.seconds[0].size(), lengths.seconds[1].size());
+  EXPECT_THAT(lengths.seconds[0], Each(Le(2.5)));
+  EXPECT_THAT(lengths.seconds[1], Each(Le(2.6)));
+  EXPECT_THAT(lengths.seconds[1], testing::Contains(0)) << "there was a pause";
+}
+
+TEST(LiveSegmenter, SoundALittleLateIsNotLost) {
+  Lengths at_once, late;
+  CutWithPause(0, 0, at_once);
+  CutWithPause(3, 4.5, late);
+  ASSERT_FALSE(HasFatalFailure());
+  const auto sum = [](const std::vector<double>& seconds) {
+    return std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  };
+  EXPECT_NEAR(sum(at_once.seconds[1]), sum(late.seconds[1]), 0.001);
+}
+
+}  // namespace
+}  // namespace gopmill::test
