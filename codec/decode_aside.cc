@@ -22,22 +22,24 @@ std::size_t BytesOf(const Result<SourcePicture>& picture) {
   return static_cast<std::size_t>(std::max(bytes, 0));
 }
 
-Result<SourcePicture> SelectOne(FrameSelector& selector, std::int64_t n) {
-  GOPMILL_ASSIGN_OR_RETURN(const FrameSelector::Selected selected, selector.Select(n));
-  SourcePicture picture{.frame = nullptr, .repeated = selected.repeated};
+Result<SourcePicture> SelectOne(FrameSelector& selector, std::int64_t n,
+                                std::optional<SourceTicks> end_pts) {
+  GOPMILL_ASSIGN_OR_RETURN(FrameSelector::Selected selected, selector.Select(n, end_pts));
+  SourcePicture picture{
+      .frame = nullptr, .repeated = selected.repeated, .captions = std::move(selected.captions)};
   if (selected.frame != nullptr) picture.frame = av::Ref(*selected.frame);
   return picture;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<DecodeAside>> DecodeAside::Begin(FrameSelector& selector, std::int64_t first,
-                                                        std::int64_t end) {
+Result<std::unique_ptr<DecodeAside>> DecodeAside::Begin(FrameSelector& selector,
+                                                        const Frames& frames) {
   std::unique_ptr<DecodeAside> aside(new DecodeAside);
   try {
-    aside->thread_ = std::thread([self = aside.get(), &selector, first, end] {
+    aside->thread_ = std::thread([self = aside.get(), &selector, frames] {
       pthread_setname_np(pthread_self(), "decode");
-      self->Run(selector, first, end);
+      self->Run(selector, frames);
     });
   } catch (const std::system_error& failure) {
     return Error{.code = Code::kResourceExhausted,
@@ -56,10 +58,11 @@ DecodeAside::~DecodeAside() {
   if (thread_.joinable()) thread_.join();
 }
 
-void DecodeAside::Run(FrameSelector& selector, std::int64_t first, std::int64_t end) {
-  for (std::int64_t n = first; n < end; ++n) {
+void DecodeAside::Run(FrameSelector& selector, const Frames& frames) {
+  for (std::int64_t n = frames.first; n < frames.end; ++n) {
     const TimePoint begin = SteadyNow();
-    auto picture = SelectOne(selector, n);
+    const bool last = n + 1 == frames.end;
+    auto picture = SelectOne(selector, n, last ? frames.end_pts : std::nullopt);
     took_ += SteadyNow() - begin;
     const bool failed = !picture.ok();
     if (!Push(std::move(picture)) || failed) return;

@@ -25,13 +25,18 @@ inline constexpr std::size_t kAsideBytes = std::size_t{16} << 20U;
 struct SourcePicture {
   av::Frame frame;        // null: the source gave none at all
   bool repeated = false;  // the same as for the output frame before
+  Captions captions = {};
 };
 
 class DecodeAside {
  public:
-  // Output frames first .. end - 1. The selector is borrowed. kResourceExhausted without a thread.
-  static Result<std::unique_ptr<DecodeAside>> Begin(FrameSelector& selector, std::int64_t first,
-                                                    std::int64_t end);
+  // Output frames [first, end), `end_pts` as FrameSelector has it.
+  struct Frames {
+    std::int64_t first = 0, end = 0;
+    std::optional<SourceTicks> end_pts = {};
+  };
+  // The selector is borrowed. kResourceExhausted without a thread.
+  static Result<std::unique_ptr<DecodeAside>> Begin(FrameSelector& selector, const Frames& frames);
   ~DecodeAside();  // waits until the thread has left the selector
   DecodeAside(const DecodeAside&) = delete;
   DecodeAside& operator=(const DecodeAside&) = delete;
@@ -45,7 +50,7 @@ class DecodeAside {
 
  private:
   DecodeAside() = default;
-  void Run(FrameSelector& selector, std::int64_t first, std::int64_t end);
+  void Run(FrameSelector& selector, const Frames& frames);
   bool Push(Result<SourcePicture> picture);
 
   mutable Mutex mutex_;  // guards what follows

@@ -154,7 +154,7 @@ constexpr const char* kTwoBFrames = ":bframes=2:b-adapt=0:b-pyramid=none";
 void ApplyX264(const EncoderSpec& spec, int lookahead, AVCodecContext& context, Options& options) {
   options.Set("preset", RowOf(spec.preset).x26x);
   options.Set("profile", H264ProfileName(spec));
-  options.Set("a53cc", 0);  // captions would double and vanish with the frames
+  options.Set("a53cc", 1);  // those that the selection of frames gave them
   if (spec.rate_mode == RateMode::kCrf) options.Set("crf", spec.crf);
   if (spec.rate_mode == RateMode::kQp) options.Set("qp", spec.qp);
   if (SteeredByCrf(spec)) {

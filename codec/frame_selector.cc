@@ -102,12 +102,40 @@ Status FrameSelector::PullNext() {
       continue;
     }
     next_ = std::move(frame);
+    Captions captions = CaptionsOf(*next_);
+    if (captions.empty()) continue;
+    has_captions_ = true;
+    captions_.push_back({.pts = next_->pts, .captions = std::move(captions)});
   }
   return OkStatus();
 }
 
-Result<FrameSelector::Selected> FrameSelector::Select(std::int64_t n) {
+// What no frame will show, for its captions.
+Status FrameSelector::PullRest(SourceTicks end) {
+  while (has_captions_) {
+    GOPMILL_RETURN_IF_ERROR(PullNext());
+    if (!next_ || next_->pts >= end) break;
+    ++counts_.dropped;
+    next_.reset();
+  }
+  return OkStatus();
+}
+
+// By their times alone: it does not matter where the decoder began.
+Captions FrameSelector::TakeCaptions(SourceTicks after, SourceTicks latest) {
+  Captions all;
+  while (!captions_.empty() && captions_.front().pts <= latest) {
+    const auto& [pts, captions] = captions_.front();
+    if (pts > after) all.insert(all.end(), captions.begin(), captions.end());
+    captions_.pop_front();
+  }
+  return all;
+}
+
+Result<FrameSelector::Selected> FrameSelector::Select(std::int64_t n,
+                                                      std::optional<SourceTicks> end_pts) {
   const SourceTicks latest = plan_->grid.LatestPts(n - plan_->grid.first());
+  const SourceTicks before = plan_->grid.LatestPts(n - 1 - plan_->grid.first());
   bool fresh = false;
   while (true) {
     GOPMILL_RETURN_IF_ERROR(PullNext());
@@ -123,7 +151,10 @@ Result<FrameSelector::Selected> FrameSelector::Select(std::int64_t n) {
   const bool repeated = !fresh && current_shown_;
   if (repeated) ++counts_.repeated;
   current_shown_ = true;
-  return Selected{.frame = current_.get(), .repeated = repeated};
+  if (end_pts) GOPMILL_RETURN_IF_ERROR(PullRest(*end_pts));
+  return Selected{.frame = current_.get(),
+                  .repeated = repeated,
+                  .captions = TakeCaptions(before, end_pts ? *end_pts - 1 : latest)};
 }
 
 }  // namespace gopmill

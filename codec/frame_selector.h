@@ -4,6 +4,9 @@
 // largest pts that is not later than the grid allows. Pulls packets through one decoder; this is
 // the state that a run hands on from unit to unit.
 //
+// Closed captions of pictures that no output frame shows go with the next one that is shown; those
+// right in front of a cut where the next unit begins afresh go with the last frame before it.
+//
 // Guarantees: asked for frames n, n+1, n+2... in order it answers each exactly once, whatever the
 // source does; a missing picture repeats the one before, and is counted.
 //
@@ -16,6 +19,7 @@
 #include <optional>
 
 #include "base/status.h"
+#include "codec/captions.h"
 #include "codec/context_cache.h"
 #include "codec/frame_filter.h"
 #include "codec/video_decoder.h"
@@ -44,9 +48,12 @@ class FrameSelector {
     const AVFrame* frame =
         nullptr;            // valid until the next call; null = the source gave none at all
     bool repeated = false;  // the same as for the output frame before
+    Captions captions = {};
   };
   // The frame that the grid shows at its place n, counted from its origin. Call with increasing n.
-  Result<Selected> Select(std::int64_t n);
+  // `end_pts`: n is the last one of the run, and captions in front of that time (UnitSpec::end_pts)
+  // belong to it.
+  Result<Selected> Select(std::int64_t n, std::optional<SourceTicks> end_pts = std::nullopt);
 
   [[nodiscard]] const SelectionCounts& counts() const { return counts_; }
   void ResetCounts() {
@@ -59,7 +66,13 @@ class FrameSelector {
   [[nodiscard]] std::int64_t damaged() const { return decoder_->damaged() - damaged_before_; }
 
  private:
+  struct TimedCaptions {
+    SourceTicks pts;
+    Captions captions;
+  };
   Status PullNext();
+  Status PullRest(SourceTicks end);
+  Captions TakeCaptions(SourceTicks after, SourceTicks latest);
   Result<bool> Decode(AVFrame& frame);
   Result<bool> DecodeRaw(AVFrame& frame);
   void Time(AVFrame& frame);
@@ -75,6 +88,8 @@ class FrameSelector {
   std::optional<SourceTicks> last_raw_;  // time of the last picture decoded
   av::Frame current_, next_;             // shown now; first one after it
   bool current_shown_ = false;
+  std::deque<TimedCaptions> captions_;  // of the pictures up to next_ that no frame has had
+  bool has_captions_ = false;
   SelectionCounts counts_;
   std::int64_t damaged_before_ = 0;
 };

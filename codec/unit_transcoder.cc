@@ -207,9 +207,12 @@ bool PassTogether::WantsAside() const {
 }
 
 Result<FrameSelector::Selected> PassTogether::Select() {
-  if (!aside_) return selector_.Select(OnGrid(next_));
+  const bool last = next_ + 1 == spec_.end_frame;
+  if (!aside_) return selector_.Select(OnGrid(next_), last ? spec_.end_pts : std::nullopt);
   GOPMILL_ASSIGN_OR_RETURN(shown_, aside_->Next());
-  return FrameSelector::Selected{.frame = shown_.frame.get(), .repeated = shown_.repeated};
+  return FrameSelector::Selected{.frame = shown_.frame.get(),
+                                 .repeated = shown_.repeated,
+                                 .captions = std::move(shown_.captions)};
 }
 
 // Each has its share of the decoding time.
@@ -247,7 +250,9 @@ Status PassTogether::Run(const std::function<void()>& hand_on) {
   for (Member* member : members_) GOPMILL_RETURN_IF_ERROR(member->BeginPass(again_));
   if (WantsAside()) {
     // Without a thread to be had it works on this one.
-    auto aside = DecodeAside::Begin(selector_, OnGrid(next_), OnGrid(spec_.end_frame));
+    auto aside = DecodeAside::Begin(
+        selector_,
+        {.first = OnGrid(next_), .end = OnGrid(spec_.end_frame), .end_pts = spec_.end_pts});
     if (aside.ok()) aside_ = std::move(aside).value();
   }
   while (next_ < spec_.end_frame || !ahead_.empty()) {
@@ -350,7 +355,7 @@ bool ShowTheSame(const UnitTask& a, const UnitTask& b) {
     return std::tuple(plan.source->video.parameters.get(), plan.grid.fps(), plan.grid.origin(),
                       plan.counted_pts, plan.target.degrain, frame + spec.first_frame,
                       frame + spec.end_frame, packet + spec.sync_packet, packet + spec.first_packet,
-                      packet + spec.end_packet, spec.ends_run, spec.run_fed);
+                      packet + spec.end_packet, spec.ends_run, spec.run_fed, spec.end_pts);
   };
   // A reader that has lost something has other packets of these numbers, or at other times.
   const auto same_packet = [](const av::Packet& left, const av::Packet& right) {

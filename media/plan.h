@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/ids.h"
@@ -86,6 +87,9 @@ struct UnitSpec {
   std::int64_t sync_packet = 0;
   bool ends_run = false;  // no chained unit follows: the decoder is drained at the end
   bool run_fed = false;   // chained ones follow, without packets: it is drained here already
+  // The next unit begins at a closed random access that is shown then: pictures before it which no
+  // output frame shows are this unit's, with their captions. None where the next one decodes them.
+  std::optional<SourceTicks> end_pts = {};
   std::int64_t source_bytes = 0;  // compressed size of the source in this interval
   std::int64_t budget_bps = 0;    // video bit rate of this unit, bits per second (kBitrate mode)
   // quality=best: bits that the unit took at that CRF when the movie was analysed; 0 = not known.

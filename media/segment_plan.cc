@@ -152,7 +152,16 @@ UnitSpec SegmentUnit(const SourceIndex& index, const OutputGrid& grid, const Seg
                 .end_frame = segments.borders[k + 1],
                 .ends_run = true,
                 .budget_bps = budget_bps};
-  const SourceTicks until = grid.LatestPts(unit.end_frame - 1);
+  SourceTicks until = grid.LatestPts(unit.end_frame - 1);
+  if (number + 1 < segments.count()) {
+    const Entry next = EntryOf(index, grid.LatestPts(unit.end_frame), context);
+    const SourceTicks begin =
+        index.video.empty() ? 0 : index.video[static_cast<std::size_t>(next.packet)].pts;
+    if (!next.preroll && begin > until) {
+      unit.end_pts = begin;
+      until = begin - 1;
+    }
+  }
   const auto count = static_cast<std::int64_t>(index.video.size());
   for (std::int64_t n = 0; n < count; ++n) {
     if (index.video[static_cast<std::size_t>(n)].pts <= until) unit.end_packet = n + 1;

@@ -48,6 +48,7 @@ struct Source::Impl {
   Status ReadAhead();
   Status TimeFirstPicture();
   [[nodiscard]] const AVPacket* FirstHeldPicture() const;
+  [[nodiscard]] bool HeldCaptions() const;
   [[nodiscard]] bool LandedBehind(std::int64_t at_us) const;
 };
 
@@ -151,6 +152,7 @@ Result<std::unique_ptr<Source>> Source::Open(UniqueFd fd, std::stop_token stop,
   GOPMILL_RETURN_IF_ERROR(impl->ReadAhead());
   if (const AVPacket* first = impl->FirstHeldPicture()) {
     DescribeFirstPicture(*first, impl->info->video);
+    impl->info->video.captions = impl->HeldCaptions();
   }
   return std::unique_ptr<Source>(new Source(std::move(impl)));
 }
@@ -202,6 +204,16 @@ Status Source::Impl::TimeFirstPicture() {
     held.push_back({kind, std::move(packet)});
   }
   return OkStatus();
+}
+
+// As decoders find them: in messages of H.264 and HEVC, or user data of MPEG-2, of this type.
+bool Source::Impl::HeldCaptions() const {
+  constexpr std::string_view kCaptionData = "GA94\x03";
+  return std::ranges::any_of(held, [](const Held& h) {
+    const std::string_view bytes(reinterpret_cast<const char*>(h.packet->data),
+                                 static_cast<std::size_t>(h.packet->size));
+    return h.kind == ReadState::kVideo && bytes.find(kCaptionData) != std::string_view::npos;
+  });
 }
 
 const AVPacket* Source::Impl::FirstHeldPicture() const {

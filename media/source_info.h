@@ -30,6 +30,7 @@ struct VideoInfo {
   bool variable_fps = false;  // the average rate differs from the nominal one
   int bit_depth = 8;
   bool interlaced = false;
+  bool captions = false;  // its first pictures have closed captions (ATSC A/53) in them
   bool has_b_frames = false;
   std::int64_t bitrate = 0;  // bits per second, 0 = unknown
   // HDR10 static metadata (AVMasteringDisplayMetadata, AVContentLightMetadata bytes), empty = none.

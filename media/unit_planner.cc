@@ -148,6 +148,7 @@ void UnitPlanner::OnRandomAccess(const PacketMeta& packet, std::int64_t number,
     if (frame <= unit_frame_) return;
     DivideIfLong(frame, number, out);
     Emit(frame, number, true, out);
+    if (!done_ && !out.empty()) out.back().end_pts = packet.pts;
     StartUnit(frame, number, CutKind::kClosed);
   } else if (bytes_since_access_ > kMaxPrerollBytes) {
     return;  // what it would have to be decoded from is gone: the run goes on

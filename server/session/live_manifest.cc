@@ -158,7 +158,8 @@ std::string Manifest::VideoSet(const LivePeriod& period) const {
   std::string text =
       "    <AdaptationSet id=\"0\" contentType=\"video\" mimeType=\"video/mp4\" "
       "segmentAlignment=\"true\" startWithSAP=\"1\">\n" +
-      view_.tracks.front().track().range.dash + Template(0, period);
+      view_.tracks.front().track().range.dash + CaptionAccessibility(view_.terms.captions) +
+      Template(0, period);
   for (std::size_t i = 0; i < view_.terms.targets.size(); ++i) {
     const LiveTrack& video = view_.tracks[i];
     const CodedTrack& coded = video.coded();

@@ -175,7 +175,7 @@ std::string LiveMasterPlaylist(const LiveView& view) {
   std::string text =
       fmt::format("#EXTM3U\n#EXT-X-VERSION:{}\n#EXT-X-INDEPENDENT-SEGMENTS\n", kVersion);
   const std::span sounds = SoundsOf(view);
-  text += SoundMedia(view);
+  text += SoundMedia(view) + CaptionMedia(view.terms.captions);
   const std::string codecs = sounds.empty() ? "" : "," + sounds.front().track().codecs;
   const std::int64_t average = sounds.empty() ? 0 : sounds.front().track().average_bps;
   for (std::size_t i = 0; i < view.terms.targets.size(); ++i) {
@@ -183,11 +183,11 @@ std::string LiveMasterPlaylist(const LiveView& view) {
     const CodedTrack& coded = video.coded();
     text += fmt::format(
         "#EXT-X-STREAM-INF:BANDWIDTH={},AVERAGE-BANDWIDTH={},CODECS=\"{}{}\",RESOLUTION={}x{},"
-        "FRAME-RATE={:.3f}{}{}\n{}.m3u8{}\n",
+        "FRAME-RATE={:.3f}{}{}{}\n{}.m3u8{}\n",
         video.peak_bps() + MostOf(sounds), video.track().average_bps + average,
         video.track().codecs, codecs, coded.width, coded.height, coded.frame_rate.ToDouble(),
-        RangeAttribute(video.track()), sounds.empty() ? "" : ",AUDIO=\"sound\"", TrackName(view, i),
-        view.terms.query);
+        RangeAttribute(video.track()), sounds.empty() ? "" : ",AUDIO=\"sound\"",
+        CaptionAttribute(view.terms.captions), TrackName(view, i), view.terms.query);
   }
   return text + KeyMedia(view);
 }

@@ -37,6 +37,7 @@ struct LiveTerms {
   std::size_t key_rendition = 0;  // the one whose key frames are also listed alone
   std::vector<LiveSound> sounds = {};  // the first is the one that is played
   double segment_seconds = 2;
+  CaptionsState captions = CaptionsState::kUnknown;
 };
 
 // A stretch of media between two discontinuities: a period of DASH.

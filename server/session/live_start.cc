@@ -176,6 +176,7 @@ Result<LiveSetup> LiveSegments::Plan(const LiveRequest& request, const SourceInf
   const auto smallest = std::ranges::min_element(setup.terms.targets, {}, pixels);
   setup.terms.key_rendition = static_cast<std::size_t>(smallest - setup.terms.targets.begin());
   if (setup.terms.targets.front().acodec != AudioCodec::kNone) setup.terms.sounds = Named(source);
+  setup.terms.captions = CaptionsStateOf(source.video, setup.terms.targets.front().vcodec);
   setup.max_bytes = options_.max_bytes;
   // The server's own ladder is not the client's to change.
   if (segments.rungs_given || segments.rungs.empty()) GOPMILL_RETURN_IF_ERROR(CheckBytes(setup));

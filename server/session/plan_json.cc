@@ -105,6 +105,7 @@ ordered_json SourceJson(const SourceInfo& source) {
                    {"variable_fps", video.variable_fps},
                    {"bit_depth", video.bit_depth},
                    {"interlaced", video.interlaced},
+                   {"captions", video.captions},
                    {"bitrate", video.bitrate}};
   json["audio"] = nullptr;
   if (source.audio) {

@@ -48,6 +48,27 @@ Status Describe(SegmentTrack& track) {
   return OkStatus();
 }
 
+CaptionsState CaptionsStateOf(const VideoInfo& source, VideoCodec codec) {
+  if (codec != VideoCodec::kH264) return CaptionsState::kNone;
+  return source.captions ? CaptionsState::kCarried : CaptionsState::kUnknown;
+}
+
+std::string CaptionMedia(CaptionsState captions) {
+  if (captions != CaptionsState::kCarried) return {};
+  return "#EXT-X-MEDIA:TYPE=CLOSED-CAPTIONS,GROUP-ID=\"cc\",NAME=\"CC1\",AUTOSELECT=YES,"
+         "INSTREAM-ID=\"CC1\"\n";
+}
+
+std::string CaptionAttribute(CaptionsState captions) {
+  if (captions == CaptionsState::kUnknown) return {};
+  return captions == CaptionsState::kNone ? ",CLOSED-CAPTIONS=NONE" : ",CLOSED-CAPTIONS=\"cc\"";
+}
+
+std::string CaptionAccessibility(CaptionsState captions) {
+  if (captions != CaptionsState::kCarried) return {};
+  return "      <Accessibility schemeIdUri=\"urn:scte:dash:cc:cea-608:2015\" value=\"CC1\"/>\n";
+}
+
 std::string RangeAttribute(const SegmentTrack& track) {
   return track.range.hls.empty() ? "" : ",VIDEO-RANGE=" + track.range.hls;
 }

@@ -34,6 +34,14 @@ Status Describe(SegmentTrack& track);
 // ",VIDEO-RANGE=PQ", or nothing.
 std::string RangeAttribute(const SegmentTrack& track);
 
+// What manifests say of the closed captions in a presentation's pictures. Only H.264's encoder
+// writes them; whether there are some is known for those that begin with the source.
+enum class CaptionsState { kUnknown, kNone, kCarried };
+CaptionsState CaptionsStateOf(const VideoInfo& source, VideoCodec codec);
+std::string CaptionMedia(CaptionsState captions);          // lines of a master playlist
+std::string CaptionAttribute(CaptionsState captions);      // of EXT-X-STREAM-INF
+std::string CaptionAccessibility(CaptionsState captions);  // elements of an AdaptationSet
+
 // How a presentation is cut, as far as targets depend on it.
 struct RenditionCut {
   double unit_seconds = 2;    // from key frame to key frame

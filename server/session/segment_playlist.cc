@@ -70,11 +70,15 @@ std::string Template(const SegmentedMovie& movie, bool audio, int timescale,
          "        </SegmentTimeline>\n      </SegmentTemplate>\n";
 }
 
+CaptionsState CaptionsIn(const SegmentedMovie& movie) {
+  return CaptionsStateOf(movie.index->source->video, movie.video.front().plan->target.vcodec);
+}
+
 std::string VideoSet(const SegmentedMovie& movie) {
   std::string text =
       "    <AdaptationSet id=\"0\" contentType=\"video\" mimeType=\"video/mp4\" "
       "segmentAlignment=\"true\" startWithSAP=\"1\">\n" +
-      movie.video.front().range.dash +
+      movie.video.front().range.dash + CaptionAccessibility(CaptionsIn(movie)) +
       Template(movie, false, movie.video.front().timescale, "$RepresentationID$");
   int id = 0;
   for (const VideoRendition& video : movie.video) {
@@ -221,6 +225,8 @@ std::string MasterPlaylist(const SegmentedMovie& movie) {
   }
   text += SubtitleMedia(movie);
   if (!movie.subtitles.empty()) group += ",SUBTITLES=\"text\"";
+  text += CaptionMedia(CaptionsIn(movie));
+  group += CaptionAttribute(CaptionsIn(movie));
   std::int64_t loudest = 0, loudest_mean = 0;
   for (const AudioChoice& choice : movie.audio_choices) {
     loudest = std::max(loudest, choice.peak_bps);

@@ -214,13 +214,17 @@ class Checker:
         problem(lines[0] == "#EXTM3U", "the first line is not #EXTM3U")
         problem("#EXT-X-INDEPENDENT-SEGMENTS" in lines, "segments are not declared independent")
         sound, loudest, facts = None, 0, {}
-        texts = []
+        texts, captions = [], set()
         for line in lines:
             if not line.startswith("#EXT-X-MEDIA:"):
                 continue
             says = attributes(line)
             if says["TYPE"] == "SUBTITLES":
                 texts.append(says)
+                continue
+            if says["TYPE"] == "CLOSED-CAPTIONS":  # RFC 8216 4.3.4.1: in the pictures, so no URI
+                problem("URI" not in says and says["INSTREAM-ID"].startswith(("CC", "SERVICE")), f"captions: {says}")
+                captions.add(says["GROUP-ID"])
                 continue
             name = "a0" if says["DEFAULT"] == "YES" else f"a0 {says['NAME']}"
             other = Media(urljoin(url, says["URI"]), self.problem_in(name))
@@ -252,6 +256,8 @@ class Checker:
             fps = float(says["FRAME-RATE"])
             problem(abs(frames / float(sum(borders)) - fps) < 0.01, f"FRAME-RATE {fps}")
             problem((says.get("SUBTITLES") == "text") == bool(texts), "the group of subtitles")
+            group = says.get("CLOSED-CAPTIONS", "NONE")
+            problem(group in captions if captions else group == "NONE", f"the group of captions: {group}")
             if sound:
                 apart = abs(float(sum(borders) - sum(sound.durations)))
                 problem(apart < 1, f"sound and picture end {apart} s apart")

@@ -271,7 +271,7 @@ class Checker:
         lines = fetch(url).decode().splitlines()
         problem(lines[0] == "#EXTM3U" and "#EXT-X-INDEPENDENT-SEGMENTS" in lines, "header")
         streams = [(attributes(a), b) for a, b in zip(lines, lines[1:]) if a.startswith("#EXT-X-STREAM-INF:")]
-        sound = [attributes(line)["URI"] for line in lines if line.startswith("#EXT-X-MEDIA:")]
+        sound = [attributes(line)["URI"] for line in lines if line.startswith("#EXT-X-MEDIA:TYPE=AUDIO")]
         uris = [uri for _, uri in streams] + sound
         watches = {uri.split(".")[0]: Watch(uri, urljoin(url, uri), self.seconds, self.problem_in(uri.split(".")[0]))
                    for uri in uris}

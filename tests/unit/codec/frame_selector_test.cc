@@ -229,7 +229,7 @@ TEST(FrameSelector, CutsProgressiveGroupsWithoutASeam) {
 TEST(DecodeAside, GivesThePicturesOfItsSelector) {
   const Movie movie = MakeMovie({});
   const auto selector = Fed(movie, 0, movie.packets.size());
-  auto aside = DecodeAside::Begin(*selector, 0, 36);
+  auto aside = DecodeAside::Begin(*selector, {.first = 0, .end = 36});
   ASSERT_TRUE(aside.ok());
   std::vector<std::uint64_t> hashes;
   for (int n = 0; n < 36; ++n) {
@@ -249,7 +249,7 @@ TEST(DecodeAside, HoldsSoManyBytesAndEndsWhenNobodyWantsMore) {
   const Movie movie = MakeMovie({.frames = 48, .b_frames = 0, .width = 7680, .jpeg = true});
   const auto selector = Fed(movie, 0, movie.packets.size());
   {
-    auto aside = DecodeAside::Begin(*selector, 0, 48);
+    auto aside = DecodeAside::Begin(*selector, {.first = 0, .end = 48});
     ASSERT_TRUE(aside.ok());
     ASSERT_TRUE((*aside)->Next().ok());
     while ((*aside)->bytes() + kPictureBytes <= kAsideBytes) std::this_thread::yield();
@@ -263,7 +263,7 @@ TEST(DecodeAside, HoldsSoManyBytesAndEndsWhenNobodyWantsMore) {
 TEST(DecodeAside, SaysThatThereIsNoPictureAtAll) {
   const Movie movie = MakeMovie({.frames = 12});
   const auto selector = Fed(movie, 0, 0);
-  auto aside = DecodeAside::Begin(*selector, 0, 2);
+  auto aside = DecodeAside::Begin(*selector, {.first = 0, .end = 2});
   ASSERT_TRUE(aside.ok());
   for (int n = 0; n < 2; ++n) {
     const auto picture = (*aside)->Next();
