@@ -208,7 +208,7 @@ Status Source::Impl::TimeFirstPicture() {
 
 // As decoders find them: in messages of H.264 and HEVC, or user data of MPEG-2, of this type.
 bool Source::Impl::HeldCaptions() const {
-  constexpr std::string_view kCaptionData = "GA94\x03";
+  static constexpr std::string_view kCaptionData = "GA94\x03";
   return std::ranges::any_of(held, [](const Held& h) {
     const std::string_view bytes(reinterpret_cast<const char*>(h.packet->data),
                                  static_cast<std::size_t>(h.packet->size));
