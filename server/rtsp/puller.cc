@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/rtsp/puller.h"
 
-#include <gst/gst.h>
-
 #include <algorithm>
 #include <stop_token>
 #include <string>
@@ -10,6 +8,7 @@
 #include <utility>
 
 #include "base/thread_safety.h"
+#include "server/rtsp/gst_start.h"
 #include "server/rtsp/pull_session.h"
 #include "server/rtsp/track_caps.h"
 
@@ -90,7 +89,7 @@ class RtspPuller::Impl {
 
 Result<std::unique_ptr<RtspPuller>> RtspPuller::Start(const PullOptions& options,
                                                       Service& service) {
-  gst_init(nullptr, nullptr);
+  StartGStreamer();
   if (const std::string missing = MissingElements(); !missing.empty()) {
     return Error{.code = Code::kUnsupported,
                  .message = "RTSP lacks elements of GStreamer: " + missing + ".",

@@ -15,6 +15,7 @@
 #include "server/rtsp/client_sweep.h"
 #include "server/rtsp/client_threads.h"
 #include "server/rtsp/gst_ptr.h"
+#include "server/rtsp/gst_start.h"
 #include "server/rtsp/mount_table.h"
 #include "server/rtsp/movie_factory.h"
 #include "server/rtsp/playback.h"
@@ -95,7 +96,7 @@ class RtspServer::Impl {
 };
 
 Status RtspServer::Impl::Start() {
-  gst_init(nullptr, nullptr);
+  StartGStreamer();
   if (const std::string missing = MissingElements(); !missing.empty()) {
     return Error{.code = Code::kUnsupported,
                  .message = "RTSP lacks elements of GStreamer: " + missing + ".",

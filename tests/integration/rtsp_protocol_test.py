@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""RTSP header by header and packet by packet: pause, RTP-Info, sender reports, stalled and silent clients, garbage in
+each header of each method."""
+
+import os
+import random
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from rtsp_player import Player, rtp_info  # noqa: E402
+from served import Server, check, run_all, wait_until  # noqa: E402
+
+MOVIE = "sync-720p.mp4?width=160&height=90&bitrate=100k&preset=ultrafast&fps=30"
+SILENT = 1000
+
+
+def behind(later, earlier, bits=32):
+    """How far a number that wraps around is ahead of another one, negative if it is behind."""
+    half = 1 << (bits - 1)
+    return (later - earlier + half) % (1 << bits) - half
+
+
+def nothing_is_missing(packets, name):
+    steps = {behind(b.number, a.number, 16) for a, b in zip(packets, packets[1:])}
+    check(steps <= {1}, f"{name}: sequence numbers go on by {steps}")
+
+
+def pausing_loses_nothing(server):
+    """PAUSE stops the packets and the transcode; PLAY goes on with the picture behind the last one."""
+    with Player(server, MOVIE) as player:
+        player.set_up()
+        check(player.ask("PLAY", Range="npt=0-").status == 200, "PLAY")
+        player.read_until(lambda: len(player.packets[0]) >= 45)
+        check(player.ask("PAUSE").status == 200, "PAUSE")
+        paused = {track: len(packets) for track, packets in player.packets.items()}
+        player.socket.settimeout(1.5)
+        try:
+            while True:
+                player.next_item()
+        except TimeoutError:
+            pass
+        came = sum(len(player.packets[track]) - paused[track] for track in paused)
+        check(came <= 4, f"{came} packets of a paused player")
+        frames = server.running()[0]["counts"]["frames_out"]
+        time.sleep(0.5)
+        check(server.running()[0]["counts"]["frames_out"] == frames, "the transcode goes on beside a paused player")
+        player.socket.settimeout(20)
+        before = {track: packets[-1] for track, packets in player.packets.items()}
+        again = player.ask("PLAY")
+        check(again.status == 200, f"PLAY after PAUSE: {again}")
+        player.read_until(lambda: all(len(player.packets[track]) >= paused[track] + 40 for track in paused))
+        for track, packets in player.packets.items():
+            nothing_is_missing(packets, f"track {track}")
+            after = next(p for p in packets if behind(p.number, before[track].number, 16) > 0)
+            step = behind(after.time, before[track].time) / player.rates[track]
+            check(0 <= step < 0.1, f"track {track} goes on {step:.3f} s behind where it was paused")
+        player.ask("TEARDOWN")
+    wait_until(lambda: not server.running(), 5, "a player that was paused has left and its stream goes on")
+
+
+def rtp_info_names_the_first_packets(server):
+    """RFC 2326 section 12.33, also of a PLAY at another place, where the times are those asked for."""
+    with Player(server, MOVIE) as player:
+        player.set_up()
+        for place in ("0", "5.5"):
+            if place != "0":
+                check(player.ask("PAUSE").status == 200, "PAUSE")
+            seen = {track: len(packets) for track, packets in player.packets.items()}
+            answer = player.ask("PLAY", Range=f"npt={place}-")
+            told = rtp_info(answer)
+            check(answer.status == 200 and len(told) == 2, f"PLAY at {place}: {answer}")
+            player.read_until(lambda seen=seen: all(len(player.packets[t]) > seen[t] + 10 for t in seen))
+            for track, (number, rtp_time) in enumerate(told):
+                first = next((p for p in player.packets[track][seen[track]:] if p.number == number), None)
+                check(first is not None, f"at {place}, track {track}: no packet has the number {number}")
+                if first is None:
+                    continue
+                late = behind(first.time, rtp_time) / player.rates[track]
+                check(0 <= late < 0.05, f"at {place}, track {track}: the first packet is {late:.3f} s behind rtptime")
+        player.ask("TEARDOWN")
+
+
+def reports_keep_sound_and_pictures_together(server):
+    """RFC 3550 section 6.4.1: by their reports both tracks run on one clock, with the places that RTP-Info gives."""
+    with Player(server, MOVIE) as player:
+        player.set_up()
+        told = rtp_info(player.ask("PLAY", Range="npt=0-"))
+        player.read_until(lambda: all(len(reports) >= 2 for reports in player.reports.values()))
+        starts = []  # when npt 0 was, by each report
+        for track, reports in player.reports.items():
+            for report in reports:
+                media = behind(report.time, told[track][1]) / player.rates[track]
+                starts.append(report.wall - media)
+                check(0 < report.packets <= len(player.packets[track]) + 5,
+                      f"track {track}: {report.packets} packets by the report, {len(player.packets[track])} came")
+        check(max(starts) - min(starts) < 0.01, f"by the reports npt 0 was at {[f'{s - starts[0]:.4f}' for s in starts]}")
+        nothing_is_missing(player.packets[0], "pictures")
+        player.ask("TEARDOWN")
+
+
+def players_that_never_play_leave(server):
+    """SETUP and nothing behind it: the session ends with its time-out, and its place is free."""
+    players = [Player(server, MOVIE) for _ in range(3)]
+    for player in players:
+        _, answers = player.set_up()
+        check(all(answer.status == 200 for answer in answers), "SETUP")
+        check("timeout=5" in answers[0].fields["session"], f"the time-out is told: {answers[0].fields['session']}")
+    for player in players:
+        player.socket.settimeout(25)
+        try:
+            check(not player.read_until(lambda: False), "it goes on")
+        except TimeoutError:
+            check(False, "a player that never plays is still connected")
+        player.socket.close()
+    wait_until(lambda: not server.running(), 5, "players that never played have streams")
+
+
+def stalled_players_are_cut(server):
+    """One that stops reading is cut off; one beside it gets every packet."""
+    busy = MOVIE.replace("100k", "4M").replace("160", "640").replace("90&", "360&")
+    with Player(server, busy) as stalled, Player(server, MOVIE) as reader:
+        stalled.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        stalled.set_up()
+        reader.set_up()
+        stalled.ask("PLAY", Range="npt=0-")
+        reader.ask("PLAY", Range="npt=0-")
+        reader.read_until(lambda: len(reader.packets[0]) >= 300)
+        nothing_is_missing(reader.packets[0], "pictures beside a stalled player")
+        nothing_is_missing(reader.packets[1], "sound beside a stalled player")
+        wait_until(lambda: len(server.running()) <= 1, 20, "a stalled player is not cut off")
+        reader.ask("TEARDOWN")
+
+
+def a_thousand_silent_clients(server):
+    """They cost a bounded amount of memory, and who speaks is served."""
+    before = server.resident_kib()
+    silent = []
+    try:
+        for _ in range(SILENT):
+            silent.append(socket.create_connection(("127.0.0.1", server.rtsp_port), timeout=20))
+        with Player(server, MOVIE) as player:
+            player.set_up()
+            check(player.ask("PLAY", Range="npt=0-").status == 200, "PLAY beside a thousand silent clients")
+            player.read_until(lambda: len(player.packets[0]) >= 30)
+            check(server.get("/healthz")[0].status == 200, "HTTP beside a thousand silent clients")
+            player.ask("TEARDOWN")
+        grown = server.resident_kib() - before
+        check(grown < 150 * 1024, f"{SILENT} silent clients cost {grown} KiB")
+    finally:
+        for client in silent:
+            client.close()
+
+
+def requests(server):
+    """A good request of each method, header by header."""
+    url, live = server.url(MOVIE), server.url("live/fuzz")
+    transport = "RTP/AVP/TCP;unicast;interleaved=0-1"
+    session = {"Session": "0123456789abcdef"}
+    return [
+        ("OPTIONS", url, {"Require": "play.basic", "User-Agent": "x"}),
+        ("DESCRIBE", url, {"Accept": "application/sdp", "Bandwidth": "1000", "Authorization": "Basic eDp5"}),
+        ("SETUP", url + "/stream=0", {"Transport": transport, "Blocksize": "1400"}),
+        ("PLAY", url, {**session, "Range": "npt=0-5", "Scale": "1", "Speed": "1"}),
+        ("PAUSE", url, {**session, "Range": "npt=2"}),
+        ("TEARDOWN", url, session),
+        ("GET_PARAMETER", url, {**session, "Content-Type": "text/parameters", "Content-Length": "0"}),
+        ("SET_PARAMETER", url, {**session, "Content-Type": "text/parameters", "Content-Length": "0"}),
+        ("ANNOUNCE", live, {"Content-Type": "application/sdp", "Content-Length": "0"}),
+        ("RECORD", live, {**session, "Range": "npt=0-"}),
+    ]
+
+
+def bad_values(good, seed):
+    mangled = bytearray(good.encode())
+    for _ in range(3):
+        mangled[seed.randrange(len(mangled))] = seed.randrange(256)
+    return [b"", b" ", b"\xff\xfe\0", b"-1", b"99999999999999999999", b"%n%s%x", b"x" * 20000, good.encode() * 40,
+            b"npt=zzz-", b"npt=5-1", b"clock=99999999T999999Z-", b"a;b;c;=;;interleaved=999-1000;client_port=0-0",
+            bytes(mangled).replace(b"\n", b"")]
+
+
+def garbage_in_each_header(server):
+    """Each is answered with a status or by closing the connection, at once; the server goes on."""
+    seed = random.Random(7)
+    asked = 0
+    for method, url, fields in requests(server):
+        for name in ["CSeq", *fields]:
+            for value in bad_values(fields.get(name, "1"), seed):
+                lines = {"CSeq": "1", **fields}
+                raw = b"".join(b"%s: %s\r\n" % (field.encode(), value if field == name else text.encode())
+                               for field, text in lines.items())
+                begin = time.monotonic()
+                answer = send_alone(server, f"{method} {url} RTSP/1.0\r\n".encode() + raw + b"\r\n")
+                asked += 1
+                where = f"{method}, {name}: {value[:30]!r}"
+                check(time.monotonic() - begin < 10, f"{where}: it took {time.monotonic() - begin:.1f} s")
+                check(answer == b"" or answer.startswith(b"RTSP/1.0 "), f"{where}: {answer[:60]!r}")
+                if server.process.poll() is not None:
+                    return check(False, f"{where}: the server has gone")
+    print(asked, "requests", flush=True)
+    wait_until(lambda: not server.running(), 20, "garbage in headers has left streams")
+    check(not server.live("fuzz")["publishing"], "garbage in headers holds a name")
+    written = [line for line in server.log if "GStreamer" in line]
+    check(not written, f"garbage in headers fills the log: {written[:3]}")
+    return None
+
+
+def send_alone(server, request):
+    """The answer to a request on a connection of its own, which says that no more will come."""
+    with socket.create_connection(("127.0.0.1", server.rtsp_port), timeout=15) as client:
+        try:
+            client.sendall(request)
+            client.shutdown(socket.SHUT_WR)
+            return client.recv(65536)
+        except ConnectionError:
+            return b""
+
+
+def main():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 4096)), hard))
+    os.environ["GOPMILL_RTSP_SESSION_TIMEOUT_SECONDS"] = "5"
+    os.environ["GOPMILL_RTSP_STALL_TIMEOUT_SECONDS"] = "3"
+    server = Server(rtsp=True)
+    if server.port is None:
+        print("".join(server.log))
+        return 77 if "not built" in "".join(server.log) else 1
+    try:
+        code = run_all([pausing_loses_nothing, rtp_info_names_the_first_packets, reports_keep_sound_and_pictures_together,
+                        players_that_never_play_leave, stalled_players_are_cut, a_thousand_silent_clients,
+                        garbage_in_each_header], server)
+        server.process.send_signal(signal.SIGTERM)
+        check(server.process.wait(timeout=20) == 0, "the server ends")
+    except subprocess.TimeoutExpired:
+        check(False, "the server does not end")
+    finally:
+        server.process.kill()
+    code = run_all([]) or code  # also what was checked since
+    if code:
+        print("".join(server.log)[-5000:])
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
