@@ -81,6 +81,7 @@ Status Ingest::ReadToFirstVideo() {
                        "The source ends before its first picture; it is truncated, or the "
                        "start lies behind its end."};
     }
+    if (state == PacketSource::ReadState::kText) continue;  // not asked for
     if (state == PacketSource::ReadState::kAudio) {
       early_audio_bytes_ += packet->size;
       if (early_audio_.size() >= kMaxEarlyAudioPackets ||
@@ -198,6 +199,7 @@ Status Ingest::Read() {
       repair_.Fix(TrackOf(*packet), *packet);
       OnAudio(std::move(packet));
       break;
+    case PacketSource::ReadState::kText: break;  // not asked for
     case PacketSource::ReadState::kEnd: OnEnd(); break;
   }
   if (collected_bytes_ > kMaxCollectedBytes) {

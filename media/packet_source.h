@@ -50,10 +50,11 @@ class PacketSource {
   // Moves to a key frame at or before `seconds` after the zero. kUnsupported on a pipe.
   virtual Status SeekBefore(Rational seconds) = 0;
 
-  enum class ReadState { kVideo, kAudio, kEnd };
+  enum class ReadState { kVideo, kAudio, kText, kEnd };
   // Reads the next packet of the video or an audio track; of these, its stream_index is the number
-  // of the track (SourceInfo::sound). A read error after the start is the end of the source, and
-  // `truncated` tells of it.
+  // of the track (SourceInfo::sound). A live source may also have cues of text, for who asked for
+  // them (MakeCuePacket); their stream_index is the number of the track of text. A read error after
+  // the start is the end of the source, and `truncated` tells of it.
   virtual Result<ReadState> Read(AVPacket& packet) = 0;
   [[nodiscard]] virtual bool truncated() const = 0;
 };

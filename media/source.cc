@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "media/av_error.h"
+#include "media/cue_packet.h"
 #include "media/decoder_table.h"
 #include "media/fd_io.h"
 #include "media/first_picture.h"
@@ -38,11 +39,13 @@ struct Source::Impl {
   struct Text {
     SubtitleReader reader;
     SubtitleTrack track;
+    int number = 0;  // in SourceInfo::subtitles
   };
   std::vector<Text> texts;
+  bool live_texts = false;     // as packets
   std::size_t text_bytes = 0;  // of their cues
   void OpenTexts(const SourceOptions& reading);
-  void OnText(const AVPacket& packet);
+  bool OnText(AVPacket& packet);
 
   Result<ReadState> ReadNext(AVPacket& packet);
   Status ReadAhead();
@@ -261,37 +264,49 @@ Result<Source::ReadState> Source::Impl::ReadNext(AVPacket& packet) {
       packet.stream_index = *sound;
       return ReadState::kAudio;
     }
-    OnText(packet);
+    if (OnText(packet)) return ReadState::kText;
     av_packet_unref(&packet);
   }
 }
 
 void Source::Impl::OpenTexts(const SourceOptions& reading) {
   if (!reading.texts) return;
+  live_texts = reading.live;
   int number = 0;
   for (const SubtitleTrack& track : info->subtitles) {
     ++number;
     if (reading.text_track != 0 && reading.text_track != number) continue;
+    if (live_texts && static_cast<std::size_t>(number) > kMaxLiveTexts) break;
     AVStream& stream = *format->streams[track.stream_index];
     auto reader =
         SubtitleReader::Open(stream, start_us, FormFor(*reading.texts, stream.codecpar->codec_id));
     if (!reader.ok()) continue;
     stream.discard = AVDISCARD_DEFAULT;
-    texts.push_back({*std::move(reader), track});
+    texts.push_back({*std::move(reader), track, number - 1});
   }
 }
 
-void Source::Impl::OnText(const AVPacket& packet) {
+// Whether it is now a cue for who reads.
+bool Source::Impl::OnText(AVPacket& packet) {
   const auto text = std::ranges::find_if(
       texts, [&](const Text& t) { return t.track.stream_index == packet.stream_index; });
-  if (text == texts.end()) return;
+  if (text == texts.end()) return false;
+  if (live_texts) {
+    const std::vector<SubtitleCue> cues = text->reader.Read(packet);
+    if (cues.empty()) return false;  // of WebVTT there is one at most
+    const av::Packet cue = MakeCuePacket(cues.front(), text->number);
+    av_packet_unref(&packet);
+    av_packet_move_ref(&packet, cue.get());
+    return true;
+  }
   if (text_bytes > kMaxTextsBytes) {
     text->track.incomplete = true;
-    return;
+    return false;
   }
   const std::size_t before = text->reader.bytes();
   text->reader.Push(packet, text->track);
   text_bytes += text->reader.bytes() - before;
+  return false;
 }
 
 std::vector<SubtitleTrack> Source::TakeSubtitles() {

@@ -26,13 +26,17 @@ namespace gopmill {
 inline constexpr int kMaxSourceSide = 16384;  // pixels
 inline constexpr std::int64_t kMaxSourcePixels = 8192LL * 8192;
 inline constexpr unsigned kMaxSourceStreams = 64;
+// Tracks of text of a live source; more are not read.
+inline constexpr std::size_t kMaxLiveTexts = 16;
 inline constexpr std::int64_t kProbeBytes = 5'000'000;
 
 struct SourceOptions {
-  std::optional<TextUse> texts = {};  // read the tracks of text on the way
-  int text_track = 0;                 // only this one of them, from 1; 0 = all
-  AudioTracks audio = {};             // which sound tracks are read
-  bool live = false;                  // of a publisher, who may come back (SoundReading)
+  // Read the tracks of text on the way: those of a live source, kMaxLiveTexts at most, as packets
+  // (kText), others to be taken at the end.
+  std::optional<TextUse> texts = {};
+  int text_track = 0;      // only this one of them, from 1; 0 = all
+  AudioTracks audio = {};  // which sound tracks are read
+  bool live = false;       // of a publisher, who may come back (SoundReading)
 };
 
 class Source : public PacketSource {

@@ -17,7 +17,6 @@ extern "C" {
 namespace gopmill {
 namespace {
 
-constexpr std::int64_t kNoEnd = -1;
 constexpr std::size_t kMaxTextBytes = std::size_t{64} << 10U;  // of one cue
 constexpr std::size_t kMaxNameBytes = 200;
 constexpr std::int64_t kFarthestMicros = std::int64_t{1} << 50U;  // some 35 years
@@ -85,6 +84,17 @@ CueForm FormFor(TextUse use, AVCodecID codec) {
     case TextUse::kMp4: return CueForm::kMovText;
   }
   return CueForm::kWebVtt;
+}
+
+void EndCues(std::vector<SubtitleCue>& cues) {
+  for (std::size_t i = 0; i < cues.size(); ++i) {
+    SubtitleCue& cue = cues[i];
+    if (cue.end_us != kNoEnd) continue;
+    cue.end_us = cue.start_us + kCueMicros;
+    if (i + 1 < cues.size() && cues[i + 1].start_us > cue.start_us) {
+      cue.end_us = std::min(cue.end_us, cues[i + 1].start_us);
+    }
+  }
 }
 
 std::string TagText(std::string_view text) {
@@ -170,22 +180,21 @@ std::string SubtitleReader::Written(const AVSubtitle& shown) const {
 }
 
 void SubtitleReader::Add(SubtitleCue cue, SubtitleTrack& track) {
-  if (cue.text.empty()) return;
   bytes_ += cue.text.size() + sizeof(SubtitleCue);
   track.incomplete = track.incomplete || track.cues.size() >= kMaxCues || bytes_ > kMaxCueBytes;
   if (!track.incomplete) track.cues.push_back(std::move(cue));
 }
 
-void SubtitleReader::Push(const AVPacket& packet, SubtitleTrack& track) {
+std::vector<SubtitleCue> SubtitleReader::Read(const AVPacket& packet) const {
   av::Subtitle shown;
   int got = 0;
   AVPacket& mutable_packet = const_cast<AVPacket&>(packet);  // older FFmpeg; reads only
   const int read = avcodec_decode_subtitle2(decoder_.get(), shown.get(), &got, &mutable_packet);
-  if (read < 0 || got == 0 || shown->num_rects == 0 || packet.pts == AV_NOPTS_VALUE) return;
+  if (read < 0 || got == 0 || shown->num_rects == 0 || packet.pts == AV_NOPTS_VALUE) return {};
   SubtitleCue cue;
   const std::int64_t pts = Rescale(packet.pts, time_base_, kMicros);
   const std::int64_t duration = Rescale(packet.duration, time_base_, kMicros);
-  if (std::abs(pts) > kFarthestMicros || duration > kFarthestMicros) return;
+  if (std::abs(pts) > kFarthestMicros || duration > kFarthestMicros) return {};
   cue.start_us = pts - start_us_ + std::int64_t{shown->start_display_time} * 1000;
   cue.end_us = kNoEnd;
   if (packet.duration > 0) {
@@ -197,13 +206,20 @@ void SubtitleReader::Push(const AVPacket& packet, SubtitleTrack& track) {
   }
   if (encoder_ != nullptr) {
     cue.text = Written(*shown.get());
-    return Add(std::move(cue), track);
+    if (cue.text.empty()) return {};
+    return {std::move(cue)};
   }
+  std::vector<SubtitleCue> cues;
   for (unsigned i = 0; i < shown->num_rects; ++i) {
     const char* line = shown->rects[i]->ass;
     cue.text = OneLine(line == nullptr ? "" : line);
-    Add(cue, track);
+    if (!cue.text.empty()) cues.push_back(cue);
   }
+  return cues;
+}
+
+void SubtitleReader::Push(const AVPacket& packet, SubtitleTrack& track) {
+  for (SubtitleCue& cue : Read(packet)) Add(std::move(cue), track);
 }
 
 void SubtitleReader::Finish(SubtitleTrack& track) const {
@@ -216,14 +232,7 @@ void SubtitleReader::Finish(SubtitleTrack& track) const {
     track.header = header.substr(0, header.find('\0'));
   }
   std::ranges::stable_sort(track.cues, {}, &SubtitleCue::start_us);
-  for (std::size_t i = 0; i < track.cues.size(); ++i) {
-    SubtitleCue& cue = track.cues[i];
-    if (cue.end_us != kNoEnd) continue;
-    cue.end_us = cue.start_us + kCueMicros;
-    if (i + 1 < track.cues.size() && track.cues[i + 1].start_us > cue.start_us) {
-      cue.end_us = std::min(cue.end_us, track.cues[i + 1].start_us);
-    }
-  }
+  EndCues(track.cues);
 }
 
 }  // namespace gopmill

@@ -38,11 +38,17 @@ enum class TextUse { kWebVtt, kScript, kMatroska, kMp4 };
 CueForm FormFor(TextUse use, AVCodecID codec);
 AVCodecID CodecOf(CueForm form);
 
+// The end of a cue that is shown until something else says so.
+inline constexpr std::int64_t kNoEnd = -1;
+
 // Microseconds since the source's zero.
 struct SubtitleCue {
   std::int64_t start_us = 0, end_us = 0;
   std::string text;
 };
+
+// Of one track, by start: gives those an end that have none, before the next of them.
+void EndCues(std::vector<SubtitleCue>& cues);
 
 struct SubtitleTrack {
   int stream_index = -1;  // -1: in a file beside the movie
@@ -73,7 +79,9 @@ class SubtitleReader {
   static Result<SubtitleReader> Open(const AVStream& stream, std::int64_t start_us,
                                      CueForm form = CueForm::kWebVtt);
 
-  // A damaged packet is left out.
+  // The cues of one packet, in order; an end may be kNoEnd. None of a damaged one.
+  [[nodiscard]] std::vector<SubtitleCue> Read(const AVPacket& packet) const;
+  // The same into a track, within its bounds.
   void Push(const AVPacket& packet, SubtitleTrack& track);
   // All packets have been pushed: cues get their order, and an end where they had none.
   void Finish(SubtitleTrack& track) const;

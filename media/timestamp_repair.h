@@ -49,6 +49,10 @@ class TimestampRepair {
   // stays missing (AV_NOPTS_VALUE) only where it cannot be known.
   void Fix(std::size_t track, AVPacket& packet);
 
+  // Where a time since the source's zero lies after what is known of the pictures' jumps: of what
+  // has no clock of its own to tell jumps by, such as text that says nothing for an hour.
+  [[nodiscard]] std::int64_t Shifted(std::int64_t us) const { return us + shift_us_; }
+
   [[nodiscard]] std::int64_t repaired() const { return repaired_; }  // jumps closed, times made up
   [[nodiscard]] std::int64_t jumps() const { return jumps_; }        // of them, of all tracks
 

@@ -8,6 +8,7 @@
 
 #include "media/packet_meta.h"
 #include "media/sound_choice.h"
+#include "media/text_choice.h"
 
 namespace gopmill {
 namespace {
@@ -18,11 +19,6 @@ constexpr std::chrono::milliseconds kStopInterval{50};
 constexpr std::chrono::milliseconds kSteadyRead{2};
 // Packets that are held back at most; a publisher faster than its own clock never makes one wait.
 constexpr std::size_t kMaxBurstPackets = 512;
-
-// `sound`: the number of the track, if it is one.
-Rational TimeBaseOf(const SourceInfo& info, bool video, std::size_t sound) {
-  return video ? info.video.time_base : info.sound(sound).time_base;
-}
 
 // Whether a stream that was set up for `a` can go on with `b`.
 bool Continues(const SourceInfo& a, const SourceInfo& b) {
@@ -63,6 +59,11 @@ std::int64_t LiveSource::Clock::Place(const Entry& entry, bool after_gap) {
   return offset_ns_;
 }
 
+Rational LiveSource::TimeBaseOf(const Entry& entry) {
+  if (entry.text) return kMicros;
+  return entry.video ? entry.info->video.time_base : entry.info->sound(entry.track).time_base;
+}
+
 // Bytes of memory that a packet in a queue takes, however small it is.
 std::size_t LiveSource::Cost(const Entry& entry) {
   return static_cast<std::size_t>((*entry.packet)->size) + sizeof(Entry) + sizeof(AVPacket);
@@ -71,11 +72,12 @@ std::size_t LiveSource::Cost(const Entry& entry) {
 class LiveSource::Reader final : public PacketSource {
  public:
   Reader(std::shared_ptr<LiveSource> live, std::shared_ptr<Queue> queue, std::stop_token stop,
-         AudioTracks sounds)
+         AudioTracks sounds, std::vector<SubtitleTrack> texts)
       : live_(std::move(live)),
         queue_(std::move(queue)),
         stop_(std::move(stop)),
-        sounds_(std::move(sounds)) {}
+        sounds_(std::move(sounds)),
+        texts_(std::move(texts)) {}
   ~Reader() override {
     const MutexLock lock(live_->mutex_);
     std::erase(live_->queues_, queue_);
@@ -92,6 +94,7 @@ class LiveSource::Reader final : public PacketSource {
     }
     first_->after_gap = false;  // nothing of this stream is missing before it
     publisher_ = first_->info;
+    text_places_ = FollowTexts(texts_, publisher_->subtitles);
     GOPMILL_ASSIGN_OR_RETURN(choice_, ChooseSounds(publisher_, sounds_));
     info_ = choice_.info;
     if (clock == ReaderClock::kOwn) return OkStatus();
@@ -119,10 +122,11 @@ class LiveSource::Reader final : public PacketSource {
         GOPMILL_ASSIGN_OR_RETURN(entry, Next());
       }
       if (!entry || !Follows(entry->info)) return ReadState::kEnd;
-      if (!entry->video && !choice_.place[entry->sound]) entry.reset();
+      if (!PlaceOf(*entry)) entry.reset();
     } while (!entry);
     arrival_ = {.wall = entry->wall, .after_gap = entry->after_gap || entry->jumped};
     Place(*entry, packet);
+    if (entry->text) return ReadState::kText;
     return entry->video ? ReadState::kVideo : ReadState::kAudio;
   }
 
@@ -134,7 +138,14 @@ class LiveSource::Reader final : public PacketSource {
     if (!choice.ok() || !Continues(*info_, *choice->info)) return false;
     publisher_ = publisher;
     choice_ = *std::move(choice);
+    text_places_ = FollowTexts(texts_, publisher_->subtitles);
     return true;
+  }
+
+  // Number of its track for who reads; nothing where that is not read.
+  [[nodiscard]] std::optional<std::size_t> PlaceOf(const Entry& entry) const {
+    if (entry.text) return text_places_[entry.track];
+    return entry.video ? std::optional<std::size_t>(0) : choice_.place[entry.track];
   }
 
   // The next packet; nothing once no publisher has come back in time.
@@ -156,9 +167,11 @@ class LiveSource::Reader final : public PacketSource {
 
   void Place(const Entry& entry, AVPacket& out) {
     const AVPacket& in = **entry.packet;
-    const std::size_t place = entry.video ? 0 : *choice_.place[entry.sound];
-    const Rational from = TimeBaseOf(*entry.info, entry.video, entry.sound);
-    const Rational to = TimeBaseOf(*info_, entry.video, place);
+    const std::size_t place = *PlaceOf(entry);
+    const Rational from = TimeBaseOf(entry);
+    const Rational to = entry.text    ? kMicros
+                        : entry.video ? info_->video.time_base
+                                      : info_->sound(place).time_base;
     const std::int64_t offset_ns = clock_.Place(entry, entry.after_gap);
     av_packet_ref(&out, &in);
     const auto move = [&](std::int64_t ticks) {
@@ -176,9 +189,11 @@ class LiveSource::Reader final : public PacketSource {
   const std::shared_ptr<Queue> queue_;
   const std::stop_token stop_;
   const AudioTracks sounds_;
+  const std::vector<SubtitleTrack> texts_;
   std::shared_ptr<const SourceInfo> publisher_;  // of the newest packet
   SoundChoice choice_;                           // of its tracks
-  std::shared_ptr<const SourceInfo> info_;       // of the first
+  std::vector<std::optional<std::size_t>> text_places_;
+  std::shared_ptr<const SourceInfo> info_;  // of the first
   std::optional<Entry> first_;
   Arrival arrival_;
   Clock clock_;
@@ -261,6 +276,27 @@ class LiveSource::Dating {
   std::optional<WallTime> last_;
 };
 
+// On the publisher's clock, repaired.
+LiveSource::Entry LiveSource::Received(PacketSource::ReadState state,
+                                       const std::shared_ptr<const SourceInfo>& info,
+                                       TimestampRepair& repair, av::Packet packet) {
+  Entry entry;
+  entry.info = info;
+  entry.video = state == PacketSource::ReadState::kVideo;
+  entry.text = state == PacketSource::ReadState::kText;
+  if (!entry.video) entry.track = static_cast<std::size_t>(packet->stream_index);
+  if (entry.text) {
+    packet->pts = packet->dts = repair.Shifted(packet->pts);
+  } else {
+    repair.Fix(entry.video ? kVideoTrack : kAudioTrack + entry.track, *packet);
+  }
+  entry.wall = std::chrono::system_clock::now();
+  entry.key = (packet->flags & AV_PKT_FLAG_KEY) != 0;
+  entry.dts_ns = Rescale(packet->dts, TimeBaseOf(entry), kNanos);
+  entry.packet = std::make_shared<const av::Packet>(std::move(packet));
+  return entry;
+}
+
 Status LiveSource::Run(Claim claim, PacketSource& source) {
   const std::shared_ptr<const SourceInfo> info = source.info();
   if (source.counted_pts()) {
@@ -275,6 +311,7 @@ Status LiveSource::Run(Claim claim, PacketSource& source) {
   }
   TimestampRepair repair(source.start_us(), RepairTracks(*info));
   std::int64_t jumps = 0;  // told of, with a picture
+  std::int64_t pictures_ns = 0;
   Burst burst;
   Dating dating;
   while (true) {
@@ -288,16 +325,13 @@ Status LiveSource::Run(Claim claim, PacketSource& source) {
       }
       return OkStatus();
     }
-    Entry entry;
-    entry.info = info;
-    entry.video = state == PacketSource::ReadState::kVideo;
-    if (!entry.video) entry.sound = static_cast<std::size_t>(packet->stream_index);
-    repair.Fix(entry.video ? kVideoTrack : kAudioTrack + entry.sound, *packet);
-    entry.wall = std::chrono::system_clock::now();
-    if (entry.video) entry.jumped = std::exchange(jumps, repair.jumps()) != repair.jumps();
-    entry.key = (packet->flags & AV_PKT_FLAG_KEY) != 0;
-    entry.dts_ns = Rescale(packet->dts, TimeBaseOf(*info, entry.video, entry.sound), kNanos);
-    entry.packet = std::make_shared<const av::Packet>(std::move(packet));
+    Entry entry = Received(state, info, repair, std::move(packet));
+    if (entry.video) {
+      entry.jumped = std::exchange(jumps, repair.jumps()) != repair.jumps();
+      pictures_ns = entry.dts_ns;
+    }
+    // A clock that has jumped shows in the pictures, which may come after the text.
+    if (entry.text && std::abs(entry.dts_ns - pictures_ns) > kCueReachNanos) continue;
     for (Entry& next : burst.Put(std::move(entry), waited)) {
       next.wall = dating.Date(next.video, next.dts_ns, next.wall);
       if (!Hand(claim, next)) return Replaced();
@@ -381,14 +415,15 @@ void LiveSource::DropOldest(Queue& queue) {
 }
 
 Result<std::unique_ptr<PacketSource>> LiveSource::Subscribe(std::stop_token stop,
-                                                            AudioTracks sounds, ReaderClock clock) {
+                                                            AudioTracks sounds, ReaderClock clock,
+                                                            std::vector<SubtitleTrack> texts) {
   auto queue = std::make_shared<Queue>();
   {
     const MutexLock lock(mutex_);
     queues_.push_back(queue);
   }
   auto reader = std::make_unique<Reader>(shared_from_this(), std::move(queue), std::move(stop),
-                                         std::move(sounds));
+                                         std::move(sounds), std::move(texts));
   GOPMILL_RETURN_IF_ERROR(reader->Begin(clock));
   return std::unique_ptr<PacketSource>(std::move(reader));
 }

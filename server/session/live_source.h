@@ -34,6 +34,8 @@
 
 namespace gopmill {
 
+// How far from the newest picture a cue may begin; one that lies farther is left out.
+inline constexpr std::int64_t kCueReachNanos = 60'000'000'000;
 // What may wait for one reader: beyond either, GOPs are dropped.
 inline constexpr std::size_t kLiveQueueBytes = std::size_t{8} << 20U;
 inline constexpr std::int64_t kLiveQueueNanos = 3'000'000'000;
@@ -67,9 +69,11 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
 
   // Reader side. Waits for a key frame, or `patience` for a publisher: kUnavailable then.
   enum class ReaderClock { kOwn, kShared };
-  // kInvalidArgument where the publisher has no such sound tracks.
+  // kInvalidArgument where the publisher has no such sound tracks. `texts`: the tracks of text
+  // whose cues are read too; a publisher may lack them, now or later.
   Result<std::unique_ptr<PacketSource>> Subscribe(std::stop_token stop, AudioTracks sounds = {},
-                                                  ReaderClock clock = ReaderClock::kOwn);
+                                                  ReaderClock clock = ReaderClock::kOwn,
+                                                  std::vector<SubtitleTrack> texts = {});
 
   // Somebody waits for a publisher without being a reader yet. Counts for kWantedFor.
   void Want();
@@ -88,8 +92,9 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
   using WallTime = std::chrono::system_clock::time_point;
   struct Entry {
     std::shared_ptr<const SourceInfo> info;  // of the publisher that sent it
-    bool video = false, key = false;
-    std::size_t sound = 0;   // number of its track among those that are read
+    bool video = false, text = false;        // neither: sound
+    bool key = false;
+    std::size_t track = 0;   // number among the tracks of its kind that are read
     bool after_gap = false;  // packets before it are missing
     bool jumped = false;     // the publisher's clock has, right before it
     std::chrono::system_clock::time_point wall = {};  // when it came
@@ -118,6 +123,10 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
     bool gap = false;
   };
   [[nodiscard]] static std::size_t Cost(const Entry& entry);
+  [[nodiscard]] static Rational TimeBaseOf(const Entry& entry);
+  static Entry Received(PacketSource::ReadState state,
+                        const std::shared_ptr<const SourceInfo>& info, TimestampRepair& repair,
+                        av::Packet packet);
   bool Hand(Claim claim, Entry entry);
   void PlaceOnClock(Entry& entry) GOPMILL_REQUIRES(mutex_);
   LiveJoin Join(const Entry& first) GOPMILL_REQUIRES(mutex_);

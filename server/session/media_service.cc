@@ -175,8 +175,10 @@ Status MediaService::Publish(const std::string& name, UniqueFd body, JsonCallbac
   return live_.Publish(
       name,
       [shared_body](const std::stop_token& stop) -> Result<std::unique_ptr<PacketSource>> {
-        GOPMILL_ASSIGN_OR_RETURN(auto source, Source::Open(std::move(*shared_body), stop,
-                                                           {.audio = {.all = true}, .live = true}));
+        GOPMILL_ASSIGN_OR_RETURN(
+            auto source,
+            Source::Open(std::move(*shared_body), stop,
+                         {.texts = TextUse::kWebVtt, .audio = {.all = true}, .live = true}));
         return std::unique_ptr<PacketSource>(std::move(source));
       },
       std::move(done));

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "media/cue_packet.h"
+
 namespace gopmill {
 namespace {
 
@@ -44,8 +46,12 @@ class PacketTee::Branch final : public PacketSource {
   Arrival arrival_;
 };
 
-PacketTee::PacketTee(Opener open, std::size_t streams, std::shared_ptr<LiveClock> clock)
-    : open_(std::move(open)), clock_(std::move(clock)), queues_(streams) {}
+PacketTee::PacketTee(Opener open, std::size_t streams, std::shared_ptr<LiveClock> clock,
+                     OnCue on_cue)
+    : open_(std::move(open)),
+      clock_(std::move(clock)),
+      on_cue_(std::move(on_cue)),
+      queues_(streams) {}
 
 Result<std::unique_ptr<PacketSource>> PacketTee::Open(std::size_t stream,
                                                       const std::stop_token& stop) {
@@ -137,11 +143,21 @@ void PacketTee::HandOut(const Entry& entry) {
   }
 }
 
+// Text goes another way: no stream has to do with it.
+Result<PacketSource::ReadState> PacketTee::ReadBesideText(AVPacket& packet) {
+  while (true) {
+    GOPMILL_ASSIGN_OR_RETURN(const auto state, source_->Read(packet));
+    if (state != PacketSource::ReadState::kText) return state;
+    if (on_cue_) on_cue_(static_cast<std::size_t>(packet.stream_index), ReadCuePacket(packet));
+    av_packet_unref(&packet);
+  }
+}
+
 // By the thread that has set busy_.
 Result<PacketTee::Entry> PacketTee::ReadOne() {
   av::Packet packet = av::NewPacket();
   Entry entry;
-  GOPMILL_ASSIGN_OR_RETURN(entry.state, source_->Read(*packet));
+  GOPMILL_ASSIGN_OR_RETURN(entry.state, ReadBesideText(*packet));
   if (entry.state == PacketSource::ReadState::kEnd) return entry;
   const bool video = entry.state == PacketSource::ReadState::kVideo;
   const SourceInfo& info = *source_->info();

@@ -22,6 +22,7 @@
 #include "base/status.h"
 #include "base/thread_safety.h"
 #include "media/packet_source.h"
+#include "media/subtitle_track.h"
 #include "server/session/live_clock.h"
 
 namespace gopmill {
@@ -33,8 +34,12 @@ class PacketTee : public std::enable_shared_from_this<PacketTee> {
  public:
   using Opener = std::function<Result<std::unique_ptr<PacketSource>>(const std::stop_token&)>;
 
-  // `clock` hears of all pictures.
-  PacketTee(Opener open, std::size_t streams, std::shared_ptr<LiveClock> clock);
+  // A cue of track number `track`, on the clock of the packets. Called on the thread that reads,
+  // one after the other; must not block.
+  using OnCue = std::function<void(std::size_t track, SubtitleCue cue)>;
+
+  // `clock` hears of all pictures, `on_cue` of what the source says in text.
+  PacketTee(Opener open, std::size_t streams, std::shared_ptr<LiveClock> clock, OnCue on_cue = {});
   // The source for stream number `stream`, once each. Waits until the live source has begun.
   Result<std::unique_ptr<PacketSource>> Open(std::size_t stream, const std::stop_token& stop);
   // Ends the reading; what is waiting in it returns.
@@ -56,12 +61,14 @@ class PacketTee : public std::enable_shared_from_this<PacketTee> {
   Status Begin(const std::stop_token& stop);
   Result<Entry> Next(std::size_t stream, const std::stop_token& stop);
   Result<Entry> ReadOne();
+  Result<PacketSource::ReadState> ReadBesideText(AVPacket& packet);
   void HandOut(const Entry& entry) GOPMILL_REQUIRES(mutex_);
   void Leave(std::size_t stream);
   [[nodiscard]] bool SomebodyIsFarBehind() const GOPMILL_REQUIRES(mutex_);
 
   const Opener open_;
   const std::shared_ptr<LiveClock> clock_;
+  const OnCue on_cue_;
   std::stop_source stop_;
   std::unique_ptr<PacketSource> source_;  // used by the one thread that has set busy_
 

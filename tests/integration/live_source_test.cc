@@ -10,6 +10,7 @@
 #include <map>
 #include <thread>
 
+#include "media/cue_packet.h"
 #include "tests/integration/test_streams.h"
 
 namespace gopmill::test {
@@ -56,7 +57,7 @@ constexpr Rational kMillis{1, 1000};
 struct Step {
   State state = State::kVideo;
   std::int64_t milliseconds = 0;
-  int sound = 0;      // which one, from 0
+  int sound = 0;      // or text: which one, from 0
   bool late = false;  // it had to be waited for
 };
 
@@ -79,6 +80,10 @@ class Script final : public PacketSource {
       track.language = language;
       track.time_base = kMillis;
     }
+    for (const char* const language : {"eng", "ger"}) {
+      SubtitleTrack& track = info->subtitles.emplace_back();
+      track.language = language;
+    }
     info->audio = info->audio_tracks.front();
     info->more_audio.assign(info->audio_tracks.begin() + 1, info->audio_tracks.end());
     info_ = std::move(info);
@@ -93,6 +98,11 @@ class Script final : public PacketSource {
     const Step& step = steps_[next_++];
     // More than the time within which a packet counts as one that was there already.
     if (step.late) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (step.state == State::kText) {
+      const SubtitleCue cue{.start_us = 1000 * step.milliseconds, .end_us = kNoEnd, .text = "said"};
+      av_packet_move_ref(&packet, MakeCuePacket(cue, step.sound).get());
+      return step.state;
+    }
     const int size = step.state == State::kVideo ? 100 : sizes_[step.sound];
     EXPECT_EQ(av_new_packet(&packet, size), 0);
     packet.pts = packet.dts = step.milliseconds;
@@ -111,9 +121,11 @@ class Script final : public PacketSource {
 
 // A reader of all that these publishers send one after the other.
 std::unique_ptr<PacketSource> ReaderOf(const std::shared_ptr<LiveSource>& live,
-                                       const std::vector<Script*>& publishers) {
+                                       const std::vector<Script*>& publishers,
+                                       const std::vector<SubtitleTrack>& texts = {}) {
   Result<std::unique_ptr<PacketSource>> reader = Error{.code = Code::kInternal, .message = ""};
-  std::thread subscriber([&] { reader = live->Subscribe({}, {.all = true}); });
+  std::thread subscriber(
+      [&] { reader = live->Subscribe({}, {.all = true}, LiveSource::ReaderClock::kOwn, texts); });
   while (live->readers() == 0) std::this_thread::yield();
   for (Script* publisher : publishers) {
     const auto claim = live->Acquire(false);
@@ -181,6 +193,37 @@ TEST(LiveSource, SoundFarAheadDatesNoPictures) {
       EXPECT_THAT(began - reader->arrival()->wall, Lt(std::chrono::seconds(10))) << late;
     }
   }
+}
+
+// Text is on the clock of the pictures, whatever that does, and for who asked for that language.
+TEST(LiveSource, TextGoesWithThePictures) {
+  std::vector<Step> steps{{.milliseconds = 0},
+                          {.state = State::kText, .milliseconds = 20, .sound = 1},
+                          {.state = State::kText, .milliseconds = 30, .sound = 0},
+                          {.milliseconds = 40},
+                          {.milliseconds = 100'000},  // a jump, of which text knows nothing
+                          {.state = State::kText, .milliseconds = 100'010, .sound = 1},
+                          {.state = State::kText, .milliseconds = 500'000, .sound = 1},
+                          {.milliseconds = 100'040}};
+  Script first({"en"}, steps), second({"en"}, steps), other({"en", "de"}, steps);
+  const auto live = std::make_shared<LiveSource>(std::chrono::minutes(1));
+  SubtitleTrack german;
+  german.language = "ger";
+  const auto reader = ReaderOf(live, {&first, &second, &other}, {german});
+  ASSERT_NE(reader, nullptr);
+  std::int64_t picture = 0;
+  std::vector<std::int64_t> behind;
+  while (true) {
+    const av::Packet packet = av::NewPacket();
+    const auto state = reader->Read(*packet);
+    ASSERT_TRUE(state.ok());
+    if (*state == State::kEnd) break;
+    if (*state == State::kVideo) picture = packet->pts;
+    if (*state != State::kText) continue;
+    EXPECT_EQ(packet->stream_index, 0) << "the first of those that were asked for";
+    behind.push_back(ReadCuePacket(*packet).start_us / 1000 - picture);
+  }
+  EXPECT_EQ(behind, (std::vector<std::int64_t>{20, 10, 20, 10}));
 }
 
 // A player that chose English goes on with English.

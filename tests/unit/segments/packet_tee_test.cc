@@ -3,8 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <thread>
+#include <vector>
+
+#include "media/cue_packet.h"
 
 namespace gopmill {
 namespace {
@@ -95,6 +100,47 @@ TEST(PacketTeeTest, AllStreamsGetTheSame) {
     }
   }
   EXPECT_EQ(counts, (std::array<int, 3>{2000, 2000, 2000}));
+}
+
+// A cue before each tenth picture.
+class SpeakingSource final : public PacketSource {
+ public:
+  explicit SpeakingSource(std::atomic<int>& read) : pictures_(100, read) {}
+  const std::shared_ptr<const SourceInfo>& info() const override { return pictures_.info(); }
+  bool counted_pts() const override { return false; }
+  std::int64_t start_us() const override { return 0; }
+  Status SeekBefore(Rational /*seconds*/) override { return OkStatus(); }
+  bool truncated() const override { return false; }
+  Result<ReadState> Read(AVPacket& packet) override {
+    if (reads_++ % 11 != 0) return pictures_.Read(packet);
+    const SubtitleCue cue{.start_us = reads_, .end_us = kNoEnd, .text = "said"};
+    av_packet_move_ref(&packet, MakeCuePacket(cue, 1).get());
+    return ReadState::kText;
+  }
+
+ private:
+  CountingSource pictures_;
+  int reads_ = 0;
+};
+
+TEST(PacketTeeTest, TextGoesAnotherWay) {
+  std::atomic<int> read = 0;
+  std::vector<std::int64_t> said;
+  const auto tee = std::make_shared<PacketTee>(
+      [&read](const std::stop_token&) -> Result<std::unique_ptr<PacketSource>> {
+        return std::unique_ptr<PacketSource>(std::make_unique<SpeakingSource>(read));
+      },
+      1, std::make_shared<LiveClock>(),
+      [&said](std::size_t track, const SubtitleCue& cue) {
+        EXPECT_EQ(track, 1U);
+        EXPECT_EQ(cue.text, "said");
+        said.push_back(cue.start_us);
+      });
+  const auto source = tee->Open(0, {});
+  ASSERT_TRUE(source.ok());
+  EXPECT_EQ(ReadAll(**source), 100);
+  EXPECT_EQ(said.size(), 11U);
+  EXPECT_TRUE(std::ranges::is_sorted(said));
 }
 
 TEST(PacketTeeTest, TheFastWaitForTheSlowAndNotForThoseWhoHaveLeft) {
