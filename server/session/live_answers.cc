@@ -64,6 +64,7 @@ LivePresentation::Answered LivePresentation::AnswerLocked(const LiveAsk& ask) {
   if (ask.name.kind == PartKind::kMaster) return Master(ask);
   if (ask.name.kind == PartKind::kManifest) return Manifest(ask);
   if (ask.name.track == PartTrack::kIFrames) return Keys(ask);
+  if (ask.name.track == PartTrack::kSubtitles) return Texts(ask);
   const std::size_t videos = setup_.terms.targets.size();
   const bool audio = ask.name.track == PartTrack::kAudio;
   if (!audio && ask.name.track != PartTrack::kVideo) return NotFound("rendition");
@@ -91,6 +92,16 @@ LivePresentation::Answered LivePresentation::Keys(const LiveAsk& ask) {
   const LiveSegment* segment = track.Find(ask.name.number);
   if (segment == nullptr || segment->key == nullptr) return NotFound("segment");
   return Media(ask, segment->key);
+}
+
+// A track of text, cut with the pictures of the first rendition.
+LivePresentation::Answered LivePresentation::Texts(const LiveAsk& ask) {
+  const auto number = static_cast<std::size_t>(ask.name.rendition);
+  if (number >= texts_.tracks()) return NotFound("rendition");
+  if (ask.name.kind == PartKind::kPlaylist) return Playlist(ask, 0);
+  const LiveSegment* segment = tracks_.front().Find(ask.name.number);
+  if (segment == nullptr || !segment->complete) return NotFound("segment");
+  return Media(ask, segment->texts[number]);
 }
 
 // What is not there yet never will be once the streams are over.
@@ -125,23 +136,35 @@ LivePresentation::Answered LivePresentation::Manifest(const LiveAsk& ask) {
   return Text(ask, "application/dash+xml", LiveManifest(View(), periods_, *dash_));
 }
 
+std::size_t LivePresentation::RenderedAt(const LiveAsk& ask, std::size_t track) const {
+  const bool text = ask.name.track == PartTrack::kSubtitles;
+  const std::size_t number = ask.name.track == PartTrack::kIFrames ? tracks_.size()
+                             : text
+                                 ? tracks_.size() + 1 + static_cast<std::size_t>(ask.name.rendition)
+                                 : track;
+  return 2 * number + (ask.delta ? 1 : 0);
+}
+
 LivePresentation::Answered LivePresentation::Playlist(const LiveAsk& ask, std::size_t index) {
   const LiveTrack& track = tracks_[index];
   if (track.last_complete() < 0) return NotYet();
   const LiveView view = View();
   const bool keys = ask.name.track == PartTrack::kIFrames;
+  const bool text = ask.name.track == PartTrack::kSubtitles;
   if (ask.wait_segment && !view.ended) {
     LiveAsk waits = ask;
-    if (keys) waits.wait_part.reset();  // they come with the whole segment
+    if (keys || text) waits.wait_part.reset();  // they come with the whole segment
     const auto reached = Reached(track, waits);
     if (!reached.ok()) return reached.error();
     if (!*reached) return std::nullopt;
   }
-  Rendered& kept = rendered_[2 * (keys ? tracks_.size() : index) + (ask.delta ? 1 : 0)];
+  Rendered& kept = rendered_[RenderedAt(ask, index)];
   if (kept.revision != revision_) {
-    std::string text =
-        keys ? LiveKeyPlaylist(view, ask.delta) : LiveMediaPlaylist(view, index, ask.delta);
-    kept = {revision_, std::make_shared<const std::string>(std::move(text))};
+    const auto number = static_cast<std::size_t>(ask.name.rendition);
+    std::string lines = keys   ? LiveKeyPlaylist(view, ask.delta)
+                        : text ? LiveTextPlaylist(view, number, ask.delta)
+                               : LiveMediaPlaylist(view, index, ask.delta);
+    kept = {revision_, std::make_shared<const std::string>(std::move(lines))};
   }
   MediaPart part = Text(ask, kHlsType, {});
   if (!part.not_modified) part.bytes = kept.text;
@@ -181,8 +204,10 @@ MediaPart LivePresentation::Text(const LiveAsk& ask, const char* type, std::stri
 MediaPart LivePresentation::Media(const LiveAsk& ask,
                                   std::shared_ptr<const std::string> bytes) const {
   const PartName& name = ask.name;
-  const bool audio = name.track == PartTrack::kAudio;
-  MediaPart part{.content_type = audio ? "audio/mp4" : "video/mp4",
+  const char* const type = name.track == PartTrack::kAudio       ? "audio/mp4"
+                           : name.track == PartTrack::kSubtitles ? "text/vtt; charset=utf-8"
+                                                                 : "video/mp4";
+  MediaPart part{.content_type = type,
                  .etag = "\"" + version() + "-" + LetterOf(name.track) +
                          std::to_string(name.rendition) + "-" +
                          (name.kind == PartKind::kInit ? "i" : std::to_string(name.number)) +

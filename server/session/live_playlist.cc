@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <string_view>
 
 #include "server/session/track_names.h"
 
@@ -91,11 +92,12 @@ void AddTime(const LiveSegment& segment, std::string& text) {
 
 // `media`: null where there is none.
 void AddWhole(const LiveView& view, const LiveTrack& track, const LiveSegment& segment,
-              const std::string* media, const std::string& name, std::string& text) {
+              const std::string* media, const std::string& name, std::string& text,
+              std::string_view suffix = "m4s") {
   if (media == nullptr) text += "#EXT-X-GAP\n";
   const bool empty = segment.ticks == 0;
   const double seconds = empty ? view.terms.segment_seconds : track.Seconds(segment.ticks);
-  text += fmt::format("#EXTINF:{:.5f},\n{}-{}.m4s{}\n", seconds, name, segment.number,
+  text += fmt::format("#EXTINF:{:.5f},\n{}-{}.{}{}\n", seconds, name, segment.number, suffix,
                       view.terms.query);
 }
 
@@ -114,10 +116,25 @@ void AddSegment(const LiveView& view, const LiveTrack& track, const LiveSegment&
   if (segment.complete) AddWhole(view, track, segment, segment.whole.get(), name, text);
 }
 
+std::string Skip(std::int64_t skipped) {
+  return skipped > 0 ? fmt::format("#EXT-X-SKIP:SKIPPED-SEGMENTS={}\n", skipped) : "";
+}
+
 std::string MapAndSkip(const LiveView& view, const std::string& name, std::int64_t skipped) {
-  std::string text = fmt::format("#EXT-X-MAP:URI=\"{}-init.mp4{}\"\n", name, view.terms.query);
-  if (skipped > 0) text += fmt::format("#EXT-X-SKIP:SKIPPED-SEGMENTS={}\n", skipped);
-  return text;
+  return fmt::format("#EXT-X-MAP:URI=\"{}-init.mp4{}\"\n", name, view.terms.query) + Skip(skipped);
+}
+
+// The complete segments that are listed, but `skipped` ones, with what `media` finds of each.
+template <class Media>
+std::string WholeSegments(const LiveView& view, const LiveTrack& track, std::int64_t skipped,
+                          const std::string& name, std::string_view suffix, const Media& media) {
+  std::string text;
+  for (const LiveSegment& segment : track.segments()) {
+    if (!segment.complete || !track.listed(segment) || skipped-- > 0) continue;
+    AddTime(segment, text);
+    AddWhole(view, track, segment, media(segment), name, text, suffix);
+  }
+  return text + (view.ended ? "#EXT-X-ENDLIST\n" : "");
 }
 
 // At most what the whole rendition takes: it holds them.
@@ -175,7 +192,8 @@ std::string LiveMasterPlaylist(const LiveView& view) {
   std::string text =
       fmt::format("#EXTM3U\n#EXT-X-VERSION:{}\n#EXT-X-INDEPENDENT-SEGMENTS\n", kVersion);
   const std::span sounds = SoundsOf(view);
-  text += SoundMedia(view) + CaptionMedia(view.terms.captions);
+  text += SoundMedia(view) + SubtitleMedia(view.terms.texts, view.terms.query) +
+          CaptionMedia(view.terms.captions);
   const std::string codecs = sounds.empty() ? "" : "," + sounds.front().track().codecs;
   const std::int64_t average = sounds.empty() ? 0 : sounds.front().track().average_bps;
   for (std::size_t i = 0; i < view.terms.targets.size(); ++i) {
@@ -183,11 +201,12 @@ std::string LiveMasterPlaylist(const LiveView& view) {
     const CodedTrack& coded = video.coded();
     text += fmt::format(
         "#EXT-X-STREAM-INF:BANDWIDTH={},AVERAGE-BANDWIDTH={},CODECS=\"{}{}\",RESOLUTION={}x{},"
-        "FRAME-RATE={:.3f}{}{}{}\n{}.m3u8{}\n",
+        "FRAME-RATE={:.3f}{}{}{}{}\n{}.m3u8{}\n",
         video.peak_bps() + MostOf(sounds), video.track().average_bps + average,
         video.track().codecs, codecs, coded.width, coded.height, coded.frame_rate.ToDouble(),
         RangeAttribute(video.track()), sounds.empty() ? "" : ",AUDIO=\"sound\"",
-        CaptionAttribute(view.terms.captions), TrackName(view, i), view.terms.query);
+        SubtitleAttribute(view.terms.texts), CaptionAttribute(view.terms.captions),
+        TrackName(view, i), view.terms.query);
   }
   return text + KeyMedia(view);
 }
@@ -207,15 +226,18 @@ std::string LiveMediaPlaylist(const LiveView& view, std::size_t index, bool delt
 
 std::string LiveKeyPlaylist(const LiveView& view, bool delta) {
   const LiveTrack& track = view.tracks[view.terms.key_rendition];
-  std::int64_t skipped = delta ? Skippable(view, track) : 0;
-  std::string text =
-      Header(view, track, {}) + "#EXT-X-I-FRAMES-ONLY\n" + MapAndSkip(view, kKeyName, skipped);
-  for (const LiveSegment& segment : track.segments()) {
-    if (!segment.complete || !track.listed(segment) || skipped-- > 0) continue;
-    AddTime(segment, text);
-    AddWhole(view, track, segment, segment.key.get(), kKeyName, text);
-  }
-  return text + (view.ended ? "#EXT-X-ENDLIST\n" : "");
+  const std::int64_t skipped = delta ? Skippable(view, track) : 0;
+  return Header(view, track, {}) + "#EXT-X-I-FRAMES-ONLY\n" + MapAndSkip(view, kKeyName, skipped) +
+         WholeSegments(view, track, skipped, kKeyName, "m4s",
+                       [](const LiveSegment& segment) { return segment.key.get(); });
+}
+
+std::string LiveTextPlaylist(const LiveView& view, std::size_t text, bool delta) {
+  const LiveTrack& track = view.tracks.front();
+  const std::int64_t skipped = delta ? Skippable(view, track) : 0;
+  return Header(view, track, {}) + Skip(skipped) +
+         WholeSegments(view, track, skipped, fmt::format("s{}", text), "vtt",
+                       [&](const LiveSegment& segment) { return segment.texts[text].get(); });
 }
 
 }  // namespace gopmill

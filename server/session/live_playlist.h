@@ -36,6 +36,7 @@ struct LiveTerms {
   std::vector<Target> targets;    // one for each video rendition
   std::size_t key_rendition = 0;  // the one whose key frames are also listed alone
   std::vector<LiveSound> sounds = {};  // the first is the one that is played
+  std::vector<SubtitleRendition> texts = {};
   double segment_seconds = 2;
   CaptionsState captions = CaptionsState::kUnknown;
 };
@@ -62,6 +63,10 @@ std::string LiveMediaPlaylist(const LiveView& view, std::size_t track, bool delt
 // Of the first pictures alone of the segments of key_rendition, which has a complete one; without
 // parts (RFC 8216 4.3.3.6).
 std::string LiveKeyPlaylist(const LiveView& view, bool delta = false);
+
+// Of track number `text` of the terms' texts: the segments of the first rendition, which has a
+// complete one; without parts. DASH has none: its players take segments of text in CMAF only.
+std::string LiveTextPlaylist(const LiveView& view, std::size_t text, bool delta = false);
 
 struct LiveDashTimes {
   WallTime available_from = {};  // availabilityStartTime

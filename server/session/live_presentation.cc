@@ -62,10 +62,12 @@ class LivePresentation::Sink final : public StreamSink, public LiveTrackSink {
 };
 
 LivePresentation::LivePresentation(LiveSetup setup)
-    : setup_(std::move(setup)), streams_left_(setup_.terms.targets.size()) {
+    : setup_(std::move(setup)),
+      texts_(setup_.terms.texts.size()),
+      streams_left_(setup_.terms.targets.size()) {
   const std::size_t tracks = setup_.terms.targets.size() + setup_.terms.sounds.size();
   for (std::size_t i = 0; i < tracks; ++i) tracks_.emplace_back(setup_.terms.window);
-  rendered_.resize(2 * (tracks + 1));
+  rendered_.resize(2 * (tracks + 1 + setup_.terms.texts.size()));
 }
 
 std::unique_ptr<StreamSink> LivePresentation::MakeSink(std::size_t rendition) {
@@ -132,7 +134,7 @@ void LivePresentation::OnEnd(std::size_t index, std::optional<LivePart> last,
     const MutexLock lock(mutex_);
     LiveTrack& track = tracks_[index];
     if (last) track.Add(*std::move(last));
-    track.End(std::move(key));
+    track.End(std::move(key), index == 0 ? CutTexts(track) : decltype(LiveSegment::texts){});
     const LiveSegment& segment = track.segments().back();
     const Duration since = WallTime::clock::now() - segment.wall;
     const Duration behind = since - FromSeconds(track.Seconds(segment.ticks));
@@ -141,6 +143,23 @@ void LivePresentation::OnEnd(std::size_t index, std::optional<LivePart> last,
     ++revision_;
   }
   setup_.on_change();
+}
+
+void LivePresentation::OnCue(std::size_t track, SubtitleCue cue) {
+  const MutexLock lock(mutex_);
+  if (track < texts_.tracks()) texts_.Add(track, std::move(cue));
+}
+
+std::vector<std::shared_ptr<const std::string>> LivePresentation::CutTexts(const LiveTrack& track) {
+  if (texts_.tracks() == 0) return {};
+  const LiveSegment& segment = track.segments().back();
+  const auto micros = [&](std::int64_t ticks) {
+    return Rescale(ticks, track.track().mux.time_base, kMicros);
+  };
+  return texts_.Cut({.begin_us = micros(segment.start),
+                     .end_us = micros(segment.end()),
+                     .zero_us = Rescale(segment.zero_ns, kNanos, kMicros),
+                     .discontinuity = segment.discontinuity});
 }
 
 // Of all tracks alike, so that their windows stay the same.

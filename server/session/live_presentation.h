@@ -20,6 +20,7 @@
 #include "server/session/live_playlist.h"
 #include "server/session/live_request.h"
 #include "server/session/live_segmenter.h"
+#include "server/session/live_texts.h"
 #include "server/session/stream_sink.h"
 
 namespace gopmill {
@@ -38,6 +39,10 @@ class LivePresentation : public std::enable_shared_from_this<LivePresentation> {
 
   // Where stream number `rendition` goes.
   std::unique_ptr<StreamSink> MakeSink(std::size_t rendition);
+
+  // What the source says in track number `track` of the terms' texts, on the clock of the packets
+  // that the streams read. Any thread; before the pictures that it is shown with.
+  void OnCue(std::size_t track, SubtitleCue cue);
 
   // Nothing: not yet, ask again after on_change.
   std::optional<Result<MediaPart>> Answer(const LiveAsk& ask);
@@ -60,13 +65,18 @@ class LivePresentation : public std::enable_shared_from_this<LivePresentation> {
   void OnStreamEnd(const Status& status);
   void Rate(std::size_t track, SegmentTrack& described, const CodedTrack& coded) const;
   void KeepWithinBytes() GOPMILL_REQUIRES(mutex_);
+  std::vector<std::shared_ptr<const std::string>> CutTexts(const LiveTrack& track)
+      GOPMILL_REQUIRES(mutex_);
   void NotePeriod(const LiveSegment& segment) GOPMILL_REQUIRES(mutex_);
 
   Answered AnswerLocked(const LiveAsk& ask) GOPMILL_REQUIRES(mutex_);
   Answered Master(const LiveAsk& ask) GOPMILL_REQUIRES(mutex_);
   Answered Manifest(const LiveAsk& ask) GOPMILL_REQUIRES(mutex_);
   Answered Keys(const LiveAsk& ask) GOPMILL_REQUIRES(mutex_);
+  Answered Texts(const LiveAsk& ask) GOPMILL_REQUIRES(mutex_);
   Answered Playlist(const LiveAsk& ask, std::size_t track) GOPMILL_REQUIRES(mutex_);
+  [[nodiscard]] std::size_t RenderedAt(const LiveAsk& ask, std::size_t track) const
+      GOPMILL_REQUIRES(mutex_);
   Answered Segment(const LiveAsk& ask, const LiveTrack& track) const GOPMILL_REQUIRES(mutex_);
   Answered Piece(const LiveAsk& ask, const LiveTrack& track) const GOPMILL_REQUIRES(mutex_);
   Answered NotYet() const GOPMILL_REQUIRES(mutex_);
@@ -80,6 +90,7 @@ class LivePresentation : public std::enable_shared_from_this<LivePresentation> {
 
   mutable Mutex mutex_;                                       // guards all below
   std::vector<LiveTrack> tracks_ GOPMILL_GUARDED_BY(mutex_);  // video renditions, then sounds
+  LiveTexts texts_ GOPMILL_GUARDED_BY(mutex_);
   std::vector<LivePeriod> periods_ GOPMILL_GUARDED_BY(mutex_);
   std::optional<LiveDashTimes> dash_ GOPMILL_GUARDED_BY(mutex_);
   Duration behind_ GOPMILL_GUARDED_BY(mutex_){};  // from arrival to segment, longest of late
@@ -88,7 +99,8 @@ class LivePresentation : public std::enable_shared_from_this<LivePresentation> {
     std::int64_t revision = -1;
     std::shared_ptr<const std::string> text;
   };
-  // Two of each track: its playlist and the delta update. The key frames' come last.
+  // Two of each track: its playlist and the delta update. Behind them those of the key frames, and
+  // of each track of text.
   std::vector<Rendered> rendered_ GOPMILL_GUARDED_BY(mutex_);
   std::size_t streams_left_ GOPMILL_GUARDED_BY(mutex_);
   std::optional<Error> failed_ GOPMILL_GUARDED_BY(mutex_);

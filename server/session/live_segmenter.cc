@@ -171,7 +171,10 @@ void LiveSegmenter::Begin(LiveCutter& cutter, std::int64_t start) {
     const bool jumped = next_number_ > 0 && stretch.number != stretch_;
     stretch_ = stretch.number;
     period_ += jumped ? 1 : 0;
-    segment_ = {.number = next_number_++, .period = period_, .discontinuity = jumped};
+    segment_ = {.number = next_number_++,
+                .period = period_,
+                .discontinuity = jumped,
+                .zero_ns = origin_ns_};
     begin_frame_ = end_frame_ = start;
   }
   LiveSegment segment = segment_;

@@ -10,8 +10,10 @@
 #include "base/log.h"
 #include "media/language.h"
 #include "media/sound_choice.h"
+#include "media/source.h"
 #include "server/session/live_hub.h"
 #include "server/session/live_segments.h"
+#include "server/session/segment_subtitles.h"
 #include "server/session/track_names.h"
 
 namespace gopmill {
@@ -68,13 +70,20 @@ std::vector<LiveSound> Named(const SourceInfo& source) {
   return sounds;
 }
 
+// Those that are read.
+std::vector<SubtitleTrack> TextsOf(const SourceInfo& source) {
+  std::vector<SubtitleTrack> texts = source.subtitles;
+  if (texts.size() > kMaxLiveTexts) texts.resize(kMaxLiveTexts);
+  return texts;
+}
+
 // Whether the presentation has the rendition that is asked for: none is started for another.
 Status CheckRendition(const PartName& name, const LiveSetup& setup) {
-  const auto videos = static_cast<int>(setup.terms.targets.size());
-  const int count = name.track == PartTrack::kAudio ? static_cast<int>(setup.terms.sounds.size())
-                    : name.track == PartTrack::kIFrames ? 1
-                                                        : videos;
-  if (name.rendition < count) return OkStatus();
+  std::size_t count = setup.terms.targets.size();
+  if (name.track == PartTrack::kAudio) count = setup.terms.sounds.size();
+  if (name.track == PartTrack::kSubtitles) count = setup.terms.texts.size();
+  if (name.track == PartTrack::kIFrames) count = 1;
+  if (static_cast<std::size_t>(name.rendition) < count) return OkStatus();
   return Error{.code = Code::kNotFound,
                .message = "There is no such rendition.",
                .parameter = "path",
@@ -125,10 +134,16 @@ Result<std::shared_ptr<LiveSegments::Running>> LiveSegments::Start(const LiveReq
   setup.terms.version = fmt::format("{:x}", next_version_++);
   setup.terms.query = QueryFor(request.shared, setup.terms.version);
   auto running = std::make_shared<Running>();
-  running->tee = std::make_shared<PacketTee>(
-      [live, sounds](const std::stop_token& stop) { return live->Subscribe(stop, sounds); },
-      wanted.size(), setup.clock);
+  const auto clock = setup.clock;
   running->presentation = std::make_shared<LivePresentation>(std::move(setup));
+  running->tee = std::make_shared<PacketTee>(
+      [live, sounds, texts = TextsOf(*info)](const std::stop_token& stop) {
+        return live->Subscribe(stop, sounds, LiveSource::ReaderClock::kOwn, texts);
+      },
+      wanted.size(), clock,
+      [presentation = running->presentation](std::size_t track, SubtitleCue cue) {
+        presentation->OnCue(track, std::move(cue));
+      });
   running->used = SteadyNow();
   const Status started = StartStreams(request, wanted, *running);
   if (!started.ok()) {
@@ -176,6 +191,7 @@ Result<LiveSetup> LiveSegments::Plan(const LiveRequest& request, const SourceInf
   const auto smallest = std::ranges::min_element(setup.terms.targets, {}, pixels);
   setup.terms.key_rendition = static_cast<std::size_t>(smallest - setup.terms.targets.begin());
   if (setup.terms.targets.front().acodec != AudioCodec::kNone) setup.terms.sounds = Named(source);
+  setup.terms.texts = ListSubtitles(TextsOf(source));
   setup.terms.captions = CaptionsStateOf(source.video, setup.terms.targets.front().vcodec);
   setup.max_bytes = options_.max_bytes;
   // The server's own ladder is not the client's to change.

@@ -12,6 +12,7 @@ std::size_t SizeOf(const LiveSegment& segment) {
   std::size_t bytes = segment.whole ? segment.whole->size() : 0;
   bytes += segment.key ? segment.key->size() : 0;
   for (const LivePart& part : segment.parts) bytes += part.bytes->size();
+  for (const auto& text : segment.texts) bytes += text->size();
   return bytes;
 }
 
@@ -31,11 +32,14 @@ void LiveTrack::Add(LivePart part) {
   segment.parts.push_back(std::move(part));
 }
 
-void LiveTrack::End(std::shared_ptr<const std::string> key) {
+void LiveTrack::End(std::shared_ptr<const std::string> key,
+                    std::vector<std::shared_ptr<const std::string>> texts) {
   LiveSegment& segment = segments_.back();
   segment.complete = true;
   bytes_ += key ? key->size() : 0;
   segment.key = std::move(key);
+  for (const auto& text : texts) bytes_ += text->size();
+  segment.texts = std::move(texts);
   if (!segment.parts.empty()) {
     auto whole = std::make_shared<std::string>();
     for (const LivePart& part : segment.parts) whole->append(*part.bytes);

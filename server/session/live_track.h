@@ -30,12 +30,15 @@ struct LiveSegment {
   WallTime wall = {};                 // when its first picture came
   std::int64_t period = 0;            // discontinuities so far, one in front of it included
   bool discontinuity = false;         // there is one in front of it
+  std::int64_t zero_ns = 0;           // of that clock, on the one of the packets that are read
   bool complete = false;
   std::vector<LivePart> parts = {};               // empty once they are old
   std::shared_ptr<const std::string> whole = {};  // once complete; null where nothing has come
   // Its first picture alone, as a CMAF segment as long as this one; where LiveCut::keys asks for
   // it.
   std::shared_ptr<const std::string> key = {};
+  // What is said meanwhile, for each track of text; with the pictures of the first rendition.
+  std::vector<std::shared_ptr<const std::string>> texts = {};
 
   [[nodiscard]] std::int64_t end() const { return start + ticks; }
 };
@@ -55,7 +58,8 @@ class LiveTrack {
   // One segment after the other, numbers without a hole.
   void Begin(LiveSegment segment);
   void Add(LivePart part);
-  void End(std::shared_ptr<const std::string> key = {});
+  void End(std::shared_ptr<const std::string> key = {},
+           std::vector<std::shared_ptr<const std::string>> texts = {});
   // Forgets the oldest segment unless it is one of the newest kFewestSegments; false then.
   bool DropOldest();
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/session/rendition.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <utility>
 
 #include "media/codec_string.h"
 #include "media/resolve_target.h"
 #include "media/segment_muxer.h"
+#include "server/session/track_names.h"
 
 namespace gopmill {
 namespace {
@@ -67,6 +70,23 @@ std::string CaptionAttribute(CaptionsState captions) {
 std::string CaptionAccessibility(CaptionsState captions) {
   if (captions != CaptionsState::kCarried) return {};
   return "      <Accessibility schemeIdUri=\"urn:scte:dash:cc:cea-608:2015\" value=\"CC1\"/>\n";
+}
+
+std::string SubtitleMedia(const std::vector<SubtitleRendition>& texts, const std::string& query) {
+  std::string lines;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const SubtitleRendition& text = texts[i];
+    lines += fmt::format(
+        "#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID=\"text\",NAME=\"{}\"{},DEFAULT={},AUTOSELECT={},"
+        "FORCED={},URI=\"s{}.m3u8{}\"\n",
+        text.name, LanguageAttribute(text.language), text.is_default ? "YES" : "NO",
+        text.is_default || text.forced ? "YES" : "NO", text.forced ? "YES" : "NO", i, query);
+  }
+  return lines;
+}
+
+std::string SubtitleAttribute(const std::vector<SubtitleRendition>& texts) {
+  return texts.empty() ? "" : ",SUBTITLES=\"text\"";
 }
 
 std::string RangeAttribute(const SegmentTrack& track) {

@@ -42,6 +42,17 @@ std::string CaptionMedia(CaptionsState captions);          // lines of a master 
 std::string CaptionAttribute(CaptionsState captions);      // of EXT-X-STREAM-INF
 std::string CaptionAccessibility(CaptionsState captions);  // elements of an AdaptationSet
 
+// A track of text.
+struct SubtitleRendition {
+  std::string name;      // unique among them
+  std::string language;  // RFC 5646; empty = unknown
+  bool is_default = false, forced = false;
+  std::size_t track = 0;  // of the source
+};
+// Lines of a master playlist; `query` of the names in it. And what EXT-X-STREAM-INF says of them.
+std::string SubtitleMedia(const std::vector<SubtitleRendition>& texts, const std::string& query);
+std::string SubtitleAttribute(const std::vector<SubtitleRendition>& texts);
+
 // How a presentation is cut, as far as targets depend on it.
 struct RenditionCut {
   double unit_seconds = 2;    // from key frame to key frame

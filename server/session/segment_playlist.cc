@@ -193,20 +193,6 @@ std::string SoundMedia(const SegmentedMovie& movie) {
   return text;
 }
 
-std::string SubtitleMedia(const SegmentedMovie& movie) {
-  std::string text;
-  for (std::size_t i = 0; i < movie.subtitles.size(); ++i) {
-    const SubtitleRendition& subtitles = movie.subtitles[i];
-    text += fmt::format(
-        "#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID=\"text\",NAME=\"{}\"{},DEFAULT={},AUTOSELECT={},"
-        "FORCED={},URI=\"s{}.m3u8{}\"\n",
-        subtitles.name, LanguageAttribute(subtitles.language), subtitles.is_default ? "YES" : "NO",
-        subtitles.is_default || subtitles.forced ? "YES" : "NO", subtitles.forced ? "YES" : "NO", i,
-        movie.text_query);
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string SoundFolder(const SegmentedMovie& movie, const AudioChoice& choice) {
@@ -223,8 +209,8 @@ std::string MasterPlaylist(const SegmentedMovie& movie) {
     group = ",AUDIO=\"sound\"";
     sound = "," + movie.audio->codecs;
   }
-  text += SubtitleMedia(movie);
-  if (!movie.subtitles.empty()) group += ",SUBTITLES=\"text\"";
+  text += SubtitleMedia(movie.subtitles, movie.text_query);
+  group += SubtitleAttribute(movie.subtitles);
   text += CaptionMedia(CaptionsIn(movie));
   group += CaptionAttribute(CaptionsIn(movie));
   std::int64_t loudest = 0, loudest_mean = 0;

@@ -17,15 +17,8 @@ namespace {
 // The cues that are seen between two times of the movie, on the movie's clock.
 std::string Cues(const SegmentedMovie& movie, std::size_t rendition, std::int64_t begin_us,
                  std::int64_t end_us) {
-  const std::int64_t zero = ToTicks(movie.zero, kMicros);
-  std::string text;
-  for (const SubtitleCue& cue : movie.index->subtitles[movie.subtitles[rendition].track].cues) {
-    const std::int64_t start = std::max<std::int64_t>(cue.start_us - zero, 0);
-    const std::int64_t end = cue.end_us - zero;
-    if (end <= std::max<std::int64_t>(begin_us, 0) || start >= end_us || end <= start) continue;
-    text += fmt::format("\n{} --> {}\n{}\n", CueTime(start), CueTime(end), cue.text);
-  }
-  return text;
+  return CuesBetween(movie.index->subtitles[movie.subtitles[rendition].track].cues,
+                     ToTicks(movie.zero, kMicros), begin_us, end_us);
 }
 
 std::int64_t BorderMicros(const SegmentedMovie& movie, std::int64_t number) {
@@ -39,6 +32,22 @@ std::string CueTime(std::int64_t us) {
   const std::int64_t ms = us / 1000;
   return fmt::format("{:02}:{:02}:{:02}.{:03}", ms / 3'600'000, ms / 60'000 % 60, ms / 1000 % 60,
                      ms % 1000);
+}
+
+std::string TextHead(std::int64_t ticks) {
+  return fmt::format("WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:{},LOCAL:00:00:00.000\n", ticks);
+}
+
+std::string CuesBetween(std::span<const SubtitleCue> cues, std::int64_t zero_us,
+                        std::int64_t begin_us, std::int64_t end_us) {
+  std::string text;
+  for (const SubtitleCue& cue : cues) {
+    const std::int64_t start = std::max<std::int64_t>(cue.start_us - zero_us, 0);
+    const std::int64_t end = cue.end_us - zero_us;
+    if (end <= std::max<std::int64_t>(begin_us, 0) || start >= end_us || end <= start) continue;
+    text += fmt::format("\n{} --> {}\n{}\n", CueTime(start), CueTime(end), cue.text);
+  }
+  return text;
 }
 
 std::vector<SubtitleRendition> ListSubtitles(const std::vector<SubtitleTrack>& tracks) {
@@ -63,8 +72,7 @@ std::string SubtitleSegment(const SegmentedMovie& movie, std::size_t rendition,
                             std::int64_t number) {
   const bool ts = movie.container == Container::kTs;
   const bool last = number + 1 == movie.segments.count();
-  return fmt::format("WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:{},LOCAL:00:00:00.000\n",
-                     ts ? kTsDelayTicks : 0) +
+  return TextHead(ts ? kTsDelayTicks : 0) +
          Cues(movie, rendition, BorderMicros(movie, number),
               last ? std::numeric_limits<std::int64_t>::max() : BorderMicros(movie, number + 1));
 }

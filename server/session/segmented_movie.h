@@ -43,13 +43,6 @@ struct AudioChoice {
   std::int64_t peak_bps = 0, average_bps = 0;
 };
 
-struct SubtitleRendition {
-  std::string name;      // unique among them
-  std::string language;  // RFC 5646; empty = unknown
-  bool is_default = false, forced = false;
-  std::size_t track = 0;  // of the index
-};
-
 inline constexpr int kThumbnailColumns = 5, kThumbnailRows = 5;  // of a sheet
 inline constexpr std::int64_t kThumbnailsPerSheet =
     std::int64_t{kThumbnailColumns} * kThumbnailRows;

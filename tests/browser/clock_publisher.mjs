@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A publisher whose picture tells the time: 20 vertical bars are the bits of the milliseconds since
-// `epoch`, taken when the picture is made. What a player shows says how old it is.
+// `epoch`, taken when the picture is made. What a player shows says how old it is. And one that says it in text.
 import {spawn} from 'node:child_process';
+import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
 import http from 'node:http';
+import {tmpdir} from 'node:os';
+import path from 'node:path';
 
 export const width = 320, height = 180, bits = 20;
 const fps = 30, rate = 48000, barWidth = width / bits;
@@ -53,6 +56,30 @@ export function publishClock(baseUrl, name) {
       clearInterval(timer);
       ffmpeg.kill('SIGKILL');
       request.destroy();
+    },
+  };
+}
+
+// A publisher that says "at N" N and a half seconds after its beginning, and has a key picture at each full second.
+export function publishText(baseUrl, name) {
+  const time = (ms) => new Date(ms).toISOString().slice(11, 23).replace('.', ',');
+  const said = [...Array(120).keys()].map((n) => `${n + 1}\n${time(1000 * n + 500)} --> ${time(1000 * n + 1400)}\nat ${n}\n`);
+  const file = path.join(mkdtempSync(path.join(tmpdir(), 'text')), 'said.srt');
+  writeFileSync(file, said.join('\n'));
+  const ffmpeg = spawn('ffmpeg', [
+    '-v', 'error', '-re', '-f', 'lavfi', '-i', 'testsrc2=s=320x180:r=30', '-re', '-f', 'lavfi', '-i', 'sine', '-re', '-i', file,
+    '-map', '0', '-map', '1', '-map', '2', '-metadata:s:s:0', 'language=eng', '-c:v', 'libx264', '-preset', 'ultrafast', '-tune',
+    'zerolatency', '-g', '30', '-c:a', 'aac', '-c:s', 'copy', '-max_interleave_delta', '100k', '-cluster_time_limit', '40',
+    '-flush_packets', '1', '-f', 'matroska', '-'],
+  {stdio: ['ignore', 'pipe', 'inherit']});
+  const request = http.request(`${baseUrl}/v1/live/${name}`, {method: 'PUT'});
+  request.on('error', () => {});
+  ffmpeg.stdout.pipe(request);
+  return {
+    stop() {
+      ffmpeg.kill('SIGKILL');
+      request.destroy();
+      rmSync(path.dirname(file), {recursive: true});
     },
   };
 }

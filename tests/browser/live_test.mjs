@@ -2,12 +2,12 @@
 //
 // Plays a live source in Chromium against a running server:
 //   node live_test.mjs BASE_URL [MOST]
-// LL-HLS by hls.js, delta updates and key frames alone too, and DASH by dash.js: each must play on, and the picture, which tells the time, must
+// LL-HLS by hls.js, delta updates, key frames alone and subtitles too, and DASH by dash.js: each must play on, and the picture, which tells the time, must
 // not be older than MOST seconds (4) with low latency. Prints the ages. Exits with 0 if all worked.
 import assert from 'node:assert/strict';
 import {fileURLToPath} from 'node:url';
 import {chromium} from 'playwright-core';
-import {bits, height, pictureAge, publishClock, width} from './clock_publisher.mjs';
+import {bits, height, pictureAge, publishClock, publishText, width} from './clock_publisher.mjs';
 
 // Two seconds are promised on a machine that does nothing else; tests share theirs.
 const [baseUrl, most = 4] = process.argv.slice(2);
@@ -116,15 +116,57 @@ async function liveDash(browser, epoch) {
   await page.context().close();
 }
 
+// Each line once, though it lies across the border of two segments, and at its time: half a second behind a key picture.
+async function liveText(browser) {
+  const page = await openPage(browser, '../../server/http/page/hls.min.js');
+  await page.evaluate((url) => {
+    const hls = window.hls = new Hls({lowLatencyMode: true});
+    hls.on(Hls.Events.ERROR, (_, data) => { if (data.fatal) window.problems.push(data.details); });
+    hls.loadSource(url);
+    hls.attachMedia(document.querySelector('video'));
+    document.querySelector('video').play();
+  }, `${baseUrl}/v1/hls/live/talk/master.m3u8?${query}`);
+  await page.waitForFunction(() => document.querySelector('video').currentTime > 0, null, {timeout: patience});
+  await page.evaluate(() => { window.hls.subtitleTrack = 0; });
+  const found = await page.waitForFunction(() => {
+    const video = document.querySelector('video');
+    const cues = [...video.textTracks].flatMap((track) => [...(track.cues ?? [])]);
+    const heard = cues.filter((cue) => cue.endTime < video.currentTime);
+    return heard.length >= 4 && {
+      cues: cues.map((cue) => [cue.text, cue.startTime, cue.endTime]),
+      keys: window.hls.latestLevelDetails.fragments.map((fragment) => fragment.start), language: [...video.textTracks][0].language,
+    };
+  }, null, {timeout: patience});
+  const {cues, keys, language} = await found.jsonValue();
+  assert.equal(language, 'en');
+  assert.equal(new Set(cues.map(([text]) => text)).size, cues.length, `a line comes twice: ${JSON.stringify(cues)}`);
+  const numbers = cues.map(([text]) => Number(text.match(/^at (\d+)$/)[1]));
+  assert.deepEqual(numbers, numbers.map((_, n) => numbers[0] + n));
+  for (const [text, start, end] of cues) {
+    const behind = Math.min(...keys.map((key) => Math.abs((((start - key) % 1) + 1) % 1 - 0.5)));
+    assert.ok(behind < 0.1 && Math.abs(end - start - 0.9) < 0.1, `${text} from ${start} to ${end}, key pictures at ${keys}`);
+  }
+  console.log(`subtitles: hls.js has shown ${cues.length} lines, each at its time`);
+  assert.deepEqual(await page.evaluate(() => window.problems), []);
+  await page.context().close();
+}
+
+async function isKnown(name) {
+  for (const end = Date.now() + patience; Date.now() < end;) {
+    const {live} = await (await fetch(`${baseUrl}/v1/live`)).json();
+    if (live.some((source) => source.name === name && source.source)) break;
+  }
+}
+
 const publisher = publishClock(baseUrl, 'clock');
 const browser = await chromium.launch({executablePath: '/usr/bin/chromium', args: browserArguments});
 try {
-  for (const end = Date.now() + patience; Date.now() < end;) {  // until the publisher is known
-    const {live} = await (await fetch(`${baseUrl}/v1/live`)).json();
-    if (live.some((source) => source.name === 'clock' && source.source)) break;
-  }
+  await isKnown('clock');
   await lowLatencyHls(browser, publisher.epoch);
   await liveDash(browser, publisher.epoch);
+  const speaker = publishText(baseUrl, 'talk');
+  await isKnown('talk');
+  await liveText(browser).finally(() => speaker.stop());
 } finally {
   await browser.close();
   publisher.stop();

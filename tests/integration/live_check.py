@@ -6,7 +6,8 @@
 
 HLS (RFC 8216, draft-pantos-hls-rfc8216bis): what may change from one version of a playlist to the
 next, sequence numbers, dates, parts against segments, hints and reports against what came, blocking
-reloads. CMAF: times of parts and segments, equal key frames in all renditions. DASH (DASH-IF's rules
+reloads. Text: segments against the pictures' playlist, cues against the time of their segment and in each
+that they are seen in. CMAF: times of parts and segments, equal key frames in all renditions. DASH (DASH-IF's rules
 for live services): availability against the clock, timelines against the media. Prints what is wrong;
 exit code 1 if anything is.
 """
@@ -30,6 +31,26 @@ CLOSE = 0.002  # seconds: what rounding to text may cost
 
 def wall(text):
     return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+CUE = re.compile(r"(\d{2,}):(\d\d):(\d\d\.\d{3}) --> (\d{2,}):(\d\d):(\d\d\.\d{3})")
+
+
+def cues_of(data, problem):
+    """A segment of WebVTT: [(begin, end, text)] on the clock of the media, seconds."""
+    head, *blocks = data.decode().removesuffix("\n").split("\n\n")
+    problem(head == "WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:0,LOCAL:00:00:00.000", f"begins with {head[:80]!r}")
+    cues = []
+    for block in blocks:
+        times, _, text = block.partition("\n")
+        found = CUE.fullmatch(times)
+        problem(found and text and "-->" not in text, f"no cue: {block[:80]!r}")
+        if found:
+            begin, end = (3600 * int(h) + 60 * int(m) + float(s) for h, m, s in (found.groups()[:3], found.groups()[3:]))
+            problem(begin < end, f"a cue from {begin} to {end}")
+            cues.append((begin, end, text))
+    problem(cues == sorted(cues, key=lambda cue: cue[0]), "cues are not in order")
+    return cues
 
 
 def status_of(url):
@@ -225,7 +246,8 @@ class Watch:
             fragments = list(split(data))
             fact["starts"][segment.number] = fragments[0].decode_time
             fact["bytes"], fact["seconds"] = fact["bytes"] + len(data), fact["seconds"] + segment.seconds
-            fact["peak"] = max(fact["peak"], 8 * len(data) / segment.seconds)
+            if segment.seconds >= self.last.target / 2:  # RFC 8216 4.1: peaks are those of at least half the target
+                fact["peak"] = max(fact["peak"], 8 * len(data) / segment.seconds)
             for fragment in fragments:
                 self.problem(expected in (None, fragment.decode_time),
                              f"{name}: tfdt {fragment.decode_time}, not {expected}")
@@ -282,6 +304,7 @@ class Checker:
         facts = {name: watch.check_media() for name, watch in watches.items()}
         self.check_together(watches, facts)
         self.check_keys(url, lines, streams, watches)
+        facts.update(self.check_texts(url, lines, streams, watches["v0"]))
         for says, uri in streams:
             name = uri.split(".")[0]
             problem = self.problem_in(name)
@@ -317,13 +340,63 @@ class Checker:
             problem((data.decode_time, data.first_offset) == (first.decode_time, first.first_offset),
                     f"{where} is shown at another time")
             problem(abs(data.duration / timescale(init) - key.seconds) < CLOSE, f"{where} lasts {data.duration}")
-            problem(8 * len(data.first) / key.seconds <= int(says[0]["BANDWIDTH"]), f"{where} is above BANDWIDTH")
+            short = key.seconds < keys.target / 2
+            problem(short or 8 * len(data.first) / key.seconds <= int(says[0]["BANDWIDTH"]), f"{where} is above BANDWIDTH")
         problem(seen > 0, "no key frame of a segment that was watched")
         join = "&" if "?" in address else "?"
         later = Playlist(f"{address}{join}_HLS_msn={keys.complete[-1].number + 1}", problem, parts=False)
         ended = "#EXT-X-ENDLIST" in later.tags
         problem(ended or later.complete[-1].number > keys.complete[-1].number, "_HLS_msn was not waited for")
         problem(status_of(keys.complete[-1].uri.replace(".m4s", ".0.m4s")) == 404, "a part of a key frame")
+
+    def check_texts(self, url, lines, streams, pictures):
+        """Tracks of text: listed as v0 is, said when v0's pictures are shown (RFC 8216 3.5)."""
+        said = [attributes(line) for line in lines if line.startswith("#EXT-X-MEDIA:TYPE=SUBTITLES")]
+        problem = self.problem_in("master")
+        problem(len({text["NAME"] for text in said}) == len(said), "two texts of one name")
+        problem(all((a.get("SUBTITLES") in {t["GROUP-ID"] for t in said}) == bool(said) for a, _ in streams), "SUBTITLES")
+        facts = {}
+        for text in said:
+            name = text["URI"].split(".")[0]
+            problem, address = self.problem_in(name), urljoin(url, text["URI"])
+            before = Playlist(address, problem, parts=False)
+            join = "&" if "?" in address else "?"
+            ask = f"{address}{join}_HLS_msn={before.complete[-1].number + 1}"
+            playlist = Playlist(ask, problem, parts=False)
+            ended = "#EXT-X-ENDLIST" in playlist.tags
+            problem(ended or playlist.complete[-1].number > before.complete[-1].number, "_HLS_msn was not waited for")
+            delta = Playlist(ask + "&_HLS_skip=YES", problem, before, parts=False)
+            problem([s.uri for s in delta.complete] == [s.uri for s in playlist.complete[delta.first - playlist.first:]] or
+                    delta.complete[-1].number > playlist.complete[-1].number, "the delta update is another playlist")
+            problem("#EXT-X-MAP" not in playlist.tags and playlist.target == pictures.last.target, "tags")
+            problem(all(s.uri for s in playlist.segments) and not any(s.parts or s.gap for s in playlist.segments), "parts or gaps")
+            facts[name] = self.check_cues(playlist, pictures, problem)
+        return facts
+
+    def check_cues(self, playlist, pictures, problem):
+        ticks, seen, common, before = timescale(pictures.init), {}, 0, None
+        for segment in playlist.complete:
+            mate, where = pictures.segments.get(segment.number), f"segment {segment.number}"
+            cues = cues_of(fetch(segment.uri), lambda good, text, where=where: problem(good, f"{where}: {text}"))
+            seen.update({cue[2]: cue for cue in cues})
+            if mate is None:
+                before = None
+                continue
+            common += 1
+            problem((mate.seconds, mate.date, mate.discontinuity) == (segment.seconds, segment.date, segment.discontinuity),
+                    f"{where} differs from v0's")
+            first = next(split(fetch(mate.uri)))
+            begin = (first.decode_time + first.first_offset) / ticks
+            for cue in cues:
+                problem(cue[1] > begin - CLOSE and cue[0] < begin + segment.seconds + CLOSE,
+                        f"{where}, {begin:.3f} and {segment.seconds:.3f} s more: {cue}")
+            if before is not None and not segment.discontinuity:
+                over = [cue for cue in before if cue[1] > begin + CLOSE]
+                problem(all(cue in cues for cue in over), f"{where} lacks one of {over}")
+                problem(all(cue in over for cue in cues if cue[0] < begin - CLOSE), f"{where}: {cues} begin before it")
+            before = cues
+        problem(common > 0, "no segment that v0 has")
+        return {"cues": sorted(seen.values())}
 
     def check_together(self, watches, facts):
         first = facts["v0"]["starts"]
@@ -403,6 +476,9 @@ def main():
     for text in problems:
         print(text)
     for name, fact in facts.items():
+        if "cues" in fact:
+            print(f"{name}: {len(fact['cues'])} cues")
+            continue
         late = sorted(fact["late"])
         print(f"{name}: {len(fact['starts'])} segments, {8 * fact['bytes'] / fact['seconds'] / 1000:.0f} kb/s, "
               f"peak {fact['peak'] / 1000:.0f}, newest part {late[len(late) // 2]:.3f} s old (at most {late[-1]:.3f})")

@@ -193,6 +193,36 @@ TEST_F(LiveTrackTest, KeyFramesAloneAreListedWithTheirSegments) {
   EXPECT_EQ(track().bytes(), bytes - 450) << "a segment whose parts are gone, and its key frame";
 }
 
+TEST_F(LiveTrackTest, TextIsListedWithThePicturesAndCountsAsTheirs) {
+  terms_.texts = {{.name = "English", .language = "en", .is_default = true},
+                  {.name = "Deutsch", .language = "de"}};
+  for (int i = 0; i < 8; ++i) {
+    Begin(i == 5);
+    AddParts(4);
+    track().End({}, {std::make_shared<const std::string>(30, 'e'),
+                     std::make_shared<const std::string>(20, 'd')});
+  }
+  Begin();
+  AddParts(1);
+  const LiveView view{.terms = terms_, .tracks = tracks_};
+  const std::string text = LiveTextPlaylist(view, 1);
+  EXPECT_THAT(text, HasSubstr("#EXT-X-MEDIA-SEQUENCE:4\n#EXT-X-DISCONTINUITY-SEQUENCE:0\n"));
+  EXPECT_THAT(text, HasSubstr("#EXT-X-DISCONTINUITY\n"
+                              "#EXT-X-PROGRAM-DATE-TIME:1970-01-01T00:00:10.000Z\n"
+                              "#EXTINF:2.00000,\ns1-5.vtt?version=1\n"));
+  EXPECT_TRUE(text.ends_with("s1-7.vtt?version=1\n")) << "the segment that grows has none yet";
+  EXPECT_THAT(text, Not(HasSubstr("PART")));
+  EXPECT_THAT(text, Not(HasSubstr("EXT-X-MAP")));
+  const std::string master = LiveMasterPlaylist(view);
+  EXPECT_THAT(master, HasSubstr("#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID=\"text\",NAME=\"Deutsch\","
+                                "LANGUAGE=\"de\",DEFAULT=NO,AUTOSELECT=NO,FORCED=NO,"
+                                "URI=\"s1.m3u8?version=1\"\n"));
+  EXPECT_THAT(master, HasSubstr(",SUBTITLES=\"text\""));
+  const std::size_t bytes = track().bytes();
+  ASSERT_TRUE(track().DropOldest());
+  EXPECT_EQ(track().bytes(), bytes - 450) << "a segment whose parts are gone, and its text";
+}
+
 // Segment n ends 2 (n + 1) seconds after the epoch and is due by then and what making one took.
 TEST_F(LiveTrackTest, ManifestListsNothingLongBeforeItIsDue) {
   AddSegments(4);

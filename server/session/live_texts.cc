@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/live_texts.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/session/segment_subtitles.h"
+
+namespace gopmill {
+
+std::size_t LiveTexts::SizeOf(const SubtitleCue& cue) {
+  return cue.text.size() + sizeof(SubtitleCue);
+}
+
+void LiveTexts::Add(std::size_t track, SubtitleCue cue) {
+  Cues& cues = tracks_[track];
+  const std::size_t size = SizeOf(cue);
+  if (cues.size() >= kMaxLiveCues || bytes_ + size > kMaxLiveCueBytes) return;
+  bytes_ += size;
+  const auto place = std::ranges::upper_bound(cues, cue.start_us, {}, &SubtitleCue::start_us);
+  cues.insert(place, std::move(cue));
+}
+
+std::vector<std::shared_ptr<const std::string>> LiveTexts::Cut(const LiveTextCut& cut) {
+  std::vector<std::shared_ptr<const std::string>> segments;
+  bytes_ = 0;
+  for (Cues& cues : tracks_) {
+    segments.push_back(std::make_shared<const std::string>(CutTrack(cues, cut)));
+    for (const SubtitleCue& cue : cues) bytes_ += SizeOf(cue);
+  }
+  return segments;
+}
+
+std::string LiveTexts::CutTrack(Cues& cues, const LiveTextCut& cut) {
+  const std::int64_t begin = cut.begin_us + cut.zero_us, end = cut.end_us + cut.zero_us;
+  if (cut.discontinuity) {
+    std::erase_if(cues, [&](const SubtitleCue& cue) { return cue.start_us < begin; });
+  }
+  Cues shown = cues, left;
+  EndCues(shown);
+  for (std::size_t i = 0; i < cues.size(); ++i) {
+    SubtitleCue& cue = shown[i];
+    const bool goes_on = cue.end_us > end;
+    // Its end is not known yet, and what a player has been told it cannot be told otherwise.
+    if (cues[i].end_us == kNoEnd) {
+      cue.start_us = std::max(cue.start_us, begin);
+      cue.end_us = std::min(cue.end_us, end);
+    }
+    if (goes_on) left.push_back(std::move(cues[i]));
+  }
+  cues = std::move(left);
+  std::ranges::stable_sort(shown, {}, &SubtitleCue::start_us);
+  return TextHead(0) + CuesBetween(shown, cut.zero_us, cut.begin_us, cut.end_us);
+}
+
+}  // namespace gopmill
