@@ -2,6 +2,7 @@
 #include "server/session/live_source.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <ranges>
 #include <span>
 #include <utility>
