@@ -14,10 +14,13 @@ struct Payload {
   std::string_view elements;  // parser and payloader
 };
 
-// config-interval: parameter sets go out with each key frame, for players that come later.
+// Parameter sets go out with each key frame, for players that come later: the packets have them
+// (container=ts), or else the parser adds them. The payloaders' own config-interval must stay off:
+// they would add the stream's first ones behind those of a GOP of another size, and the players
+// would decode with these.
 constexpr std::array<Payload, 4> kPayloads{{
-    {"h264", "h264parse config-interval=-1 ! rtph264pay config-interval=-1"},
-    {"hevc", "h265parse config-interval=-1 ! rtph265pay config-interval=-1"},
+    {"h264", "h264parse config-interval=-1 ! rtph264pay"},
+    {"hevc", "h265parse config-interval=-1 ! rtph265pay"},
     {"aac", "rtpmp4gpay"},
     {"opus", "rtpopuspay"},
 }};
