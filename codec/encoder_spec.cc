@@ -7,6 +7,7 @@ extern "C" {
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
@@ -114,10 +115,9 @@ void BecomeSdr(EncoderSpec& spec) {
   spec.content_light.clear();
 }
 
-Rational SampleAspect(const StreamPlan& plan) {
+Rational SampleAspect(const StreamPlan& plan, Size output) {
   const VideoInfo& video = plan.source->video;
   const Rational aspect = video.sample_aspect.positive() ? video.sample_aspect : Rational{1, 1};
-  const Size output{plan.target.width, plan.target.height};
   if (video.rotation % 180 == 0) {
     return OutputSampleAspect({video.width, video.height}, aspect, output, plan.target.fit);
   }
@@ -141,7 +141,7 @@ Result<EncoderSpec> MakeEncoderSpec(const StreamPlan& plan) {
                    .width = target.width,
                    .height = target.height,
                    .fps = target.fps,
-                   .sample_aspect = SampleAspect(plan),
+                   .sample_aspect = SampleAspect(plan, {target.width, target.height}),
                    .rate_mode = target.rate_mode,
                    .quality = target.quality,
                    .low_delay = plan.low_delay,
@@ -167,6 +167,18 @@ EncoderSpec WithLessSearch(const EncoderSpec& spec) {
   // The quickest preset searches less still.
   faster.faster = spec.codec == VideoCodec::kH264 && spec.preset != Preset::kUltrafast;
   return faster;
+}
+
+std::optional<EncoderSpec> WithHalfSize(const EncoderSpec& spec, const StreamPlan& plan) {
+  const bool may_change = spec.codec == VideoCodec::kH264 || spec.codec == VideoCodec::kHevc;
+  const Size half{spec.width / 4 * 2, spec.height / 4 * 2};
+  if (spec.global_header || !may_change) return std::nullopt;
+  if (std::min(half.width, half.height) < kLeastSide) return std::nullopt;
+  EncoderSpec smaller = spec;
+  smaller.width = half.width;
+  smaller.height = half.height;
+  smaller.sample_aspect = SampleAspect(plan, half);
+  return smaller;
 }
 
 EncoderSpec WithOneThread(const EncoderSpec& spec) {

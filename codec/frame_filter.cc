@@ -12,7 +12,6 @@ extern "C" {
 #include <string>
 #include <utility>
 
-#include "codec/picture_geometry.h"
 #include "media/av_error.h"
 
 namespace gopmill {
@@ -149,8 +148,10 @@ FilterSpec TemporalPart(const StreamPlan& plan, const AVFrame& frame) {
   return spec;
 }
 
-FilterSpec SpatialPart(const StreamPlan& plan, int out_format, const AVFrame& frame) {
+FilterSpec SpatialPart(const StreamPlan& plan, Size size, int out_format, const AVFrame& frame) {
   FilterSpec spec = WholeSpec(plan, out_format, frame);
+  spec.width = size.width;
+  spec.height = size.height;
   spec.deinterlace = false;
   spec.degrain = Denoise::kOff;
   return spec;

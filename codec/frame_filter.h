@@ -22,6 +22,7 @@
 
 #include "base/status.h"
 #include "codec/filter_chain.h"
+#include "codec/picture_geometry.h"
 #include "codec/tone_map.h"
 #include "media/av_ptr.h"
 #include "media/plan.h"
@@ -50,8 +51,8 @@ struct FilterSpec {
 
 // What is done before frames are selected: temporal filters, which leave size and format.
 FilterSpec TemporalPart(const StreamPlan& plan, const AVFrame& frame);
-// What is done to those that were selected: all else that the plan asks for.
-FilterSpec SpatialPart(const StreamPlan& plan, int out_format, const AVFrame& frame);
+// What is done to those that were selected: all else that the plan asks for, in this size.
+FilterSpec SpatialPart(const StreamPlan& plan, Size size, int out_format, const AVFrame& frame);
 // Whether its pictures have full range. They do where the input's had it, but for RGB and for what
 // is tone-mapped.
 bool MakesFullRange(const FilterSpec& spec);

@@ -64,7 +64,8 @@ class Run {
 // In limited range, or in full as the source is where the filters leave it at that; all pictures of
 // a source are alike.
 Result<av::Frame> Scale(const SheetTask& task, const AVFrame& frame, ContextCache& cache) {
-  const FilterSpec wanted = SpatialPart(*task.plan, kPainted, frame);
+  const Size size{task.plan->target.width, task.plan->target.height};
+  const FilterSpec wanted = SpatialPart(*task.plan, size, kPainted, frame);
   GOPMILL_ASSIGN_OR_RETURN(auto filter, cache.TakeFilter(wanted));
   av::Frame out = av::NewFrame();
   GOPMILL_ASSIGN_OR_RETURN(const bool got, filter->Filter(&frame, *out));

@@ -52,7 +52,9 @@ Result<av::Frame> UnitPass::Black() {
 
 Result<av::Frame> UnitPass::Scale(const AVFrame& frame) {
   const Stopwatch watch(stats_.filter);
-  const FilterSpec wanted = SpatialPart(*task_.plan, task_.encoder->pixel_format, frame);
+  const EncoderSpec& encoder = *task_.encoder;
+  const FilterSpec wanted =
+      SpatialPart(*task_.plan, {encoder.width, encoder.height}, encoder.pixel_format, frame);
   if (!filter_ || !(filter_->spec() == wanted)) {
     if (filter_) cache_.GiveFilter(std::move(filter_));
     GOPMILL_ASSIGN_OR_RETURN(filter_, cache_.TakeFilter(wanted));

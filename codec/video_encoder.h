@@ -71,6 +71,13 @@ bool HasTenBits(const EncoderSpec& spec);
 // The same with Effort::kFaster, where there is such a thing.
 EncoderSpec WithLessSearch(const EncoderSpec& spec);
 
+// The same with Effort::kHalfSize: half as wide and high, in even numbers, at the same bit rate.
+// Nothing where the output cannot follow: its parameter sets are in the container's header, or its
+// codec is not known to take other ones at a key frame in all players. Nothing either where the
+// shorter side would be less than kLeastSide.
+inline constexpr int kLeastSide = 90;  // pixels
+std::optional<EncoderSpec> WithHalfSize(const EncoderSpec& spec, const StreamPlan& plan);
+
 // The same with one thread, and with the encoder's own VBV.
 EncoderSpec WithOneThread(const EncoderSpec& spec);
 

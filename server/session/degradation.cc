@@ -15,7 +15,7 @@ void Degradation::Step(int by, TimePoint now) {
   }
   if (up) tried_up_ = now;
   effort_ = static_cast<Effort>(static_cast<int>(effort_) + by);
-  if (effort_ == Effort::kFaster && !has_faster_) {
+  if (effort_ == Effort::kFaster && !steps_.faster) {
     effort_ = static_cast<Effort>(static_cast<int>(effort_) + by);
   }
   since_ = in_time_ = now;
@@ -51,7 +51,7 @@ bool Degradation::Judge(TimePoint submitted, TimePoint finished, bool late) {
   late_ = ((late_ << 1U) | (late ? 1U : 0U)) & ((1U << kWindow) - 1);
   seen_ = std::min<std::uint32_t>(seen_ + 1, kWindow);
   if (late) in_time_ = finished;
-  if (std::popcount(late_) >= kLateUnits && effort_ != Effort::kQuarterRate) {
+  if (std::popcount(late_) >= kLateUnits && effort_ != Lowest()) {
     Step(1, finished);
     return true;
   }

@@ -25,8 +25,12 @@ class Degradation {
   static constexpr int kWindow = 4;
   static constexpr std::chrono::seconds kFirstPatience{10}, kLongestPatience{160};
 
-  // `has_faster`: the encoder has the step Effort::kFaster.
-  explicit Degradation(bool has_faster = true) : has_faster_(has_faster) {}
+  struct Steps {             // that not every stream has
+    bool faster = true;      // Effort::kFaster: its encoder knows it
+    bool half_size = false;  // Effort::kHalfSize: its output carries it
+  };
+  Degradation() = default;
+  explicit Degradation(const Steps& steps) : steps_(steps) {}
 
   [[nodiscard]] Effort effort() const { return effort_; }
   // For the unit that is submitted now, by the first frame of its GOP. A GOP is made with one
@@ -46,8 +50,11 @@ class Degradation {
   static constexpr std::chrono::milliseconds kJudged{450};
   bool Judge(TimePoint submitted, TimePoint finished, bool late);
   void Step(int by, TimePoint now);
+  [[nodiscard]] Effort Lowest() const {
+    return steps_.half_size ? Effort::kHalfSize : Effort::kQuarterRate;
+  }
 
-  bool has_faster_;
+  Steps steps_;
   Effort effort_ = Effort::kFull;
   TimePoint since_ = {};     // of the effort
   TimePoint in_time_ = {};   // since when no unit was late

@@ -103,13 +103,12 @@ Status OutputChain::OnPacket(PacketCoded coded) {
   return Forward(std::move(released));
 }
 
-Status OutputChain::OnUnitEnd(UnitIndex unit, const UnitStats& stats) {
+Status OutputChain::OnUnitEnd(UnitIndex unit, const UnitStats& stats, Size size) {
   if (stats.packets > 0) {
-    seams_->OnParameterSets(unit, stats.parameter_hash);
-    if (!parameter_hash_) parameter_hash_ = stats.parameter_hash;
-    if (*parameter_hash_ != stats.parameter_hash) {
+    seams_->OnParameterSets(unit, stats.parameter_hash, size);
+    if (!parameter_sets_.Note(size, stats.parameter_hash)) {
       return InternalError("Unit " + std::to_string(unit.value) +
-                           " was coded with other parameter sets than the stream's.");
+                           " was coded with other parameter sets than those of its size.");
     }
   }
   std::vector<Reorderer::Released> released;

@@ -21,6 +21,7 @@
 #include "media/reorderer.h"
 #include "media/text_feed.h"
 #include "server/session/mailbox.h"
+#include "server/session/parameter_set_table.h"
 #include "server/session/seam_ledger.h"
 
 namespace gopmill {
@@ -40,7 +41,9 @@ class OutputChain {
   void OnPlanned(const UnitSpec& unit);
   Status OnEncoder(std::shared_ptr<const AVCodecParameters> parameters);
   Status OnPacket(PacketCoded coded);
-  Status OnUnitEnd(UnitIndex unit, const UnitStats& stats);
+  // `size`: of the pictures that were ordered. All units of one size must have the same parameter
+  // sets.
+  Status OnUnitEnd(UnitIndex unit, const UnitStats& stats, Size size);
   Status OnAudio(AudioCoded audio);
   // The source has been read up to `seconds` of the output clock: sound before that minus the slack
   // of the container's interleaving has been seen.
@@ -79,7 +82,7 @@ class OutputChain {
   Reorderer reorderer_;
   std::unique_ptr<Interleaver> interleaver_;
   std::unique_ptr<PacketOutput> muxer_;
-  std::optional<std::uint64_t> parameter_hash_;
+  ParameterSetTable parameter_sets_;
   std::set<UnitIndex> within_gop_;  // units in the window that end no GOP
   std::int64_t frames_muxed_ = 0;
   std::int64_t last_flush_frame_ = 0;

@@ -42,6 +42,7 @@ ordered_json SeamJson(const Seam& seam) {
           {"pts_gap_us", seam.pts_gap_us},
           {"pts_errors", seam.pts_errors},
           {"parameter_sets", fmt::format("{:016x}", seam.parameter_hash)},
+          {"size", fmt::format("{}x{}", seam.size.width, seam.size.height)},
           {"vbv_bits", Bits(seam.vbv_level_bits)},
           {"vbv_underflows", seam.vbv_underflows},
           {"audio_samples", seam.audio_samples},
@@ -61,6 +62,7 @@ ordered_json SeamTotalsJson(const SeamTotals& t) {
           {"frame_count_errors", t.frame_count_errors},
           {"pts_errors", t.pts_errors},
           {"parameter_set_changes", t.parameter_set_changes},
+          {"size_changes", t.size_changes},
           {"vbv_underflows", t.vbv_underflows},
           {"vbv_lowest_bits", Bits(t.vbv_lowest_bits)},
           {"audio_samples", t.audio_samples},
@@ -103,7 +105,7 @@ std::vector<std::string> SeamFindings(const SeamTotals& t) {
   };
   add(t.frame_count_errors, "units were sent with other than their planned number of frames");
   add(t.pts_errors, "presentation times are missing, doubled or off the grid");
-  add(t.parameter_set_changes, "joins change the parameter sets");
+  add(t.parameter_set_changes, "joins change the parameter sets of a size");
   add(t.vbv_underflows,
       fmt::format("frames were not in the buffer of maxrate and bufsize in time; {:.0f} kbit short",
                   -t.vbv_lowest_bits.value_or(0) / 1000));

@@ -55,15 +55,16 @@ SeamLedger::SeamLedger(const SeamTerms& terms, OnSeam on_seam)
 void SeamLedger::OnPlanned(UnitIndex unit, std::int64_t first_frame, std::int64_t end_frame,
                            bool begins_gop) {
   if (begins_gop) {
-    units_[unit] = {.first_frame = first_frame, .end_frame = end_frame, .hash = 0};
+    units_[unit] = {.first_frame = first_frame, .end_frame = end_frame};
   } else {
     units_.rbegin()->second.end_frame = end_frame;
   }
 }
 
-void SeamLedger::OnParameterSets(UnitIndex unit, std::uint64_t hash) {
+void SeamLedger::OnParameterSets(UnitIndex unit, std::uint64_t hash, Size size) {
   if (const auto behind = units_.upper_bound(unit); behind != units_.begin()) {
     std::prev(behind)->second.hash = hash;
+    std::prev(behind)->second.size = size;
   }
 }
 
@@ -83,6 +84,7 @@ void SeamLedger::BeginUnit(std::int64_t pts) {
            .pts_gap_us = Rescale(pts - TicksOf(next_frame_), terms_.video_time_base, kMicroseconds),
            .pts_errors = -totals_.pts_errors,
            .parameter_hash = 0,
+           .size = {},
            .vbv_level_bits = std::nullopt,
            .vbv_underflows = -totals_.vbv_underflows,
            .audio_samples = totals_.audio_samples,
@@ -142,15 +144,18 @@ void SeamLedger::EndUnit() {
     waiting_.erase(waiting_.begin());
   }
   const bool counted = unit_frames_ == unit.end_frame - unit.first_frame;
-  const bool same_sets = !hash_ || *hash_ == unit.hash;
+  const bool same_sets = sets_.Note(unit.size, unit.hash);
+  const bool same_size = !size_ || *size_ == unit.size;
   totals_.frames_planned += unit.end_frame - unit.first_frame;
   totals_.frame_count_errors += counted ? 0 : 1;
   totals_.parameter_set_changes += same_sets ? 0 : 1;
-  hash_ = unit.hash;
+  totals_.size_changes += same_size ? 0 : 1;
+  size_ = unit.size;
   ++totals_.units;
   seam_.pts_errors += totals_.pts_errors;
   seam_.vbv_underflows += totals_.vbv_underflows;
   seam_.parameter_hash = unit.hash;
+  seam_.size = unit.size;
   seam_.audio_gap_samples = std::exchange(gap_samples_, 0);
   const bool gaps = std::exchange(gaps_noted_, totals_.audio_gaps) != totals_.audio_gaps;
   Mark(seam_, SeamFault::kFrames, !counted);

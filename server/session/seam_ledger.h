@@ -24,7 +24,9 @@
 #include "base/ids.h"
 #include "base/rational.h"
 #include "base/thread_safety.h"
+#include "codec/picture_geometry.h"
 #include "codec/vbv.h"
+#include "server/session/parameter_set_table.h"
 
 namespace gopmill {
 
@@ -37,7 +39,7 @@ inline constexpr std::size_t kMaxPictureReorder = 64;
 enum class SeamFault : std::uint8_t {
   kFrames = 1,         // other than the planned number of pictures was sent
   kPts = 2,            // a presentation time is missing, doubled or off the grid
-  kParameterSets = 4,  // the unit behind was coded with others
+  kParameterSets = 4,  // the unit behind was coded with others than those of its size
   kVbv = 8,            // a picture was not in the declared buffer in time
   kAudio = 16,         // samples are missing or doubled
 };
@@ -50,6 +52,7 @@ struct Seam {
   std::int64_t pts_gap_us = 0;  // from the end of the picture in front to the one behind
   std::int64_t pts_errors = 0;  // of the unit behind
   std::uint64_t parameter_hash = 0;
+  Size size;                             // of the unit behind, as it was ordered; pixels
   std::optional<double> vbv_level_bits;  // when the first picture behind is due; none = no VBV
   std::int64_t vbv_underflows = 0;       // pictures of the unit behind
   std::int64_t audio_samples = 0;        // sent since the start
@@ -68,6 +71,7 @@ struct SeamTotals {
   std::int64_t frames_planned = 0, frames_out = 0;
   std::int64_t frame_count_errors = 0;  // units
   std::int64_t pts_errors = 0, parameter_set_changes = 0, vbv_underflows = 0;
+  std::int64_t size_changes = 0;          // joins; no fault
   std::optional<double> vbv_lowest_bits;  // none = no VBV declared
   std::int64_t audio_packets = 0, audio_samples = 0;
   std::int64_t audio_gaps = 0, audio_missing_samples = 0, audio_doubled_samples = 0;
@@ -110,8 +114,8 @@ class SeamLedger {
   // In the order of the units; one that begins no GOP goes on with the one before.
   void OnPlanned(UnitIndex unit, std::int64_t first_frame, std::int64_t end_frame,
                  bool begins_gop = true);
-  // Before the last picture of its GOP is sent.
-  void OnParameterSets(UnitIndex unit, std::uint64_t hash);
+  // Before the last picture of its GOP is sent. `size`: as ordered; few different ones.
+  void OnParameterSets(UnitIndex unit, std::uint64_t hash, Size size);
   // A picture as sent, in coding order; pts in ticks of the video time base.
   void OnPicture(std::int64_t pts, std::int64_t bytes, bool last_of_unit);
   // Sound as sent; pts and duration in samples, `sound` the number of its track.
@@ -123,6 +127,7 @@ class SeamLedger {
   struct Unit {  // planned, not yet sent whole
     std::int64_t first_frame = 0, end_frame = 0;
     std::uint64_t hash = 0;
+    Size size = {};
   };
   [[nodiscard]] std::int64_t TicksOf(std::int64_t frame) const;
   void BeginUnit(std::int64_t pts);
@@ -140,7 +145,8 @@ class SeamLedger {
   std::int64_t unit_frames_ = 0;
   std::int64_t next_frame_ = 0;        // to be shown next
   std::vector<std::int64_t> waiting_;  // frames that were sent before one shown earlier; sorted
-  std::optional<std::uint64_t> hash_;  // of the unit before
+  ParameterSetTable sets_;
+  std::optional<Size> size_;                         // of the unit before
   std::map<std::size_t, std::int64_t> next_sample_;  // of each sound track
   std::int64_t gap_samples_ = 0;                     // since the join before
   std::int64_t gaps_noted_ = 0;

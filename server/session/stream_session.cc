@@ -190,15 +190,13 @@ void StreamSession::Close(const Status& status) {
 
 Status StreamSession::On(PlanReady letter) {
   plan_ = letter.plan;
-  encoder_ = letter.encoder;
-  faster_encoder_ = std::make_shared<const EncoderSpec>(WithLessSearch(*encoder_));
-  degradation_ = Degradation(faster_encoder_->faster);
+  SetEncoders(letter.encoder);
   if (spec_.decoders) {
     spec_.group = spec_.decoders->Find(*plan_, service_class_);
     spec_.member = spec_.group->Join();
   }
   // A live source's units are due before their predecessors are known.
-  if (!spec_.live && StreamRate::Applies(*encoder_)) rate_gate_ = RateGate(*encoder_);
+  if (!spec_.live && StreamRate::Applies(*letter.encoder)) rate_gate_ = RateGate(*letter.encoder);
   if (spec_.admission) {
     GOPMILL_RETURN_IF_ERROR(
         spec_.admission->Admit(spec_.id, *plan_, service_class_, spec_.real_time));
@@ -218,6 +216,18 @@ Status StreamSession::On(PlanReady letter) {
                          .plan_ms = ToMillis(letter.opening),
                          .seconds = seconds});
   return OkStatus();
+}
+
+// All readers of an encode have the same container (FanoutTable's keys), so that what its output
+// carries is what theirs do.
+void StreamSession::SetEncoders(std::shared_ptr<const EncoderSpec> full) {
+  const auto faster = std::make_shared<const EncoderSpec>(WithLessSearch(*full));
+  const auto smaller = WithHalfSize(*faster, *plan_);
+  degradation_ = Degradation({.faster = faster->faster, .half_size = smaller.has_value()});
+  encoders_.fill(faster);
+  encoders_.at(static_cast<std::size_t>(Effort::kFull)) = std::move(full);
+  encoders_.at(static_cast<std::size_t>(Effort::kHalfSize)) =
+      smaller ? std::make_shared<const EncoderSpec>(*smaller) : nullptr;
 }
 
 // On the ingest thread.
@@ -316,7 +326,7 @@ Status StreamSession::Submit(RateGate::Waiting ready) {
   }
   UnitOrder order{.stream = spec_.id,
                   .task = {.plan = plan_,
-                           .encoder = effort == Effort::kFull ? encoder_ : faster_encoder_,
+                           .encoder = EncoderFor(effort),
                            .input = unit,
                            .run = std::move(ready.run),
                            .decode_ahead_bytes = hurry ? 0 : spec_.limits.decode_ahead_bytes,
@@ -402,7 +412,8 @@ Status StreamSession::On(UnitEnded letter) {
   }
   rate_gate_.OnEnded(unit, letter.stats);
   while (auto ready = rate_gate_.Next()) GOPMILL_RETURN_IF_ERROR(Submit(*std::move(ready)));
-  GOPMILL_RETURN_IF_ERROR(output_->OnUnitEnd(unit, letter.stats));
+  const EncoderSpec& encoder = *EncoderFor(record->second.effort);
+  GOPMILL_RETURN_IF_ERROR(output_->OnUnitEnd(unit, letter.stats, {encoder.width, encoder.height}));
   return EndIfComplete();
 }
 

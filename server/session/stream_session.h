@@ -15,6 +15,7 @@
 // owner.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -99,6 +100,10 @@ class StreamSession {
   Status Launch();
   void RunEgress();
   Status EgressLoop();
+  void SetEncoders(std::shared_ptr<const EncoderSpec> full);
+  [[nodiscard]] const std::shared_ptr<const EncoderSpec>& EncoderFor(Effort effort) const {
+    return encoders_.at(static_cast<std::size_t>(effort));
+  }
   Result<UnitBudgets> Analyse(const StreamPlan& plan, const std::stop_token& stop);
   void Close(const Status& status);
 
@@ -145,7 +150,7 @@ class StreamSession {
   SinkOutput sink_output_;  // outlives output_, whose end it is
   std::unique_ptr<OutputChain> output_;
   std::shared_ptr<const StreamPlan> plan_;
-  std::shared_ptr<const EncoderSpec> encoder_, faster_encoder_;
+  std::array<std::shared_ptr<const EncoderSpec>, kEfforts> encoders_;  // by Effort; may be null
   Degradation degradation_;
   RateGate rate_gate_;
   std::map<UnitIndex, UnitRecord> records_;

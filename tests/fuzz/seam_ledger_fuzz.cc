@@ -3,6 +3,8 @@
 // Streams of units with pictures in coding order, some of them with a fault put in. The checker of
 // seams must find nothing in the ones without, and something in the ones with.
 #include <algorithm>
+#include <array>
+#include <utility>
 #include <vector>
 
 #include "server/session/seam_ledger.h"
@@ -15,6 +17,7 @@ using fuzz::Bytes;
 using fuzz::Require;
 
 constexpr std::int64_t kSamples = 1024;
+constexpr std::array<Size, 2> kSizes{{{640, 360}, {320, 180}}};
 
 enum Fault { kNone, kLose, kDouble, kOffGrid, kSets, kSound, kFaults };
 
@@ -40,13 +43,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::int64_t joins = 0;
   SeamLedger ledger({.fps = {25, 1}, .video_time_base = {1, 25 * ticks}},
                     [&joins](const Seam&) { ++joins; });
-  std::int64_t frame = 0, sample = 0, unit = 0, faults = 0, sets = 7;
+  std::int64_t frame = 0, sample = 0, unit = 0, faults = 0, changes = 0;
+  std::array<std::int64_t, 2> sets{7, 70};  // of each size
+  std::array<bool, 2> seen{};
+  std::size_t size_now = 0;
   while (!in.empty() && unit < 200) {
     const std::int64_t end = frame + 2 + in.Byte() % 40;
     const int fault = in.Byte() % 64 < 60 ? kNone : 1 + in.Byte() % (kFaults - 1);
-    if (fault == kSets && unit > 0) ++sets;
+    const std::size_t size_then = std::exchange(size_now, in.Byte() % 8 == 0 ? 1 : 0);
+    changes += unit > 0 && size_now != size_then ? 1 : 0;
+    if (fault == kSets) ++sets[size_now];
+    const bool first_of_size = !std::exchange(seen[size_now], true);
     ledger.OnPlanned(UnitIndex{unit}, frame, end);
-    ledger.OnParameterSets(UnitIndex{unit}, static_cast<std::uint64_t>(sets));
+    ledger.OnParameterSets(UnitIndex{unit}, static_cast<std::uint64_t>(sets[size_now]),
+                           kSizes[size_now]);
     std::vector<std::int64_t> order = CodingOrder(frame, end, in);
     const std::size_t place = 1 + static_cast<std::size_t>(in.Byte()) % (order.size() - 1);
     if (fault == kLose) order.erase(order.begin() + static_cast<std::ptrdiff_t>(place));
@@ -59,7 +69,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       sample += kSamples;
     }
     const bool harmless =
-        fault == kNone || (fault == kSets && unit == 0) || (fault == kOffGrid && ticks == 1);
+        fault == kNone || (fault == kSets && first_of_size) || (fault == kOffGrid && ticks == 1);
     faults += harmless ? 0 : 1;
     frame = end;
     ++unit;
@@ -68,6 +78,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Require(totals.units == unit && totals.joins == joins &&
           joins == std::max<std::int64_t>(unit - 1, 0));
   Require(totals.frames_planned == frame);
+  Require(totals.size_changes == changes);
   Require((totals.violations() == 0) == (faults == 0));
   Require(totals.violations() >= faults);
   return 0;

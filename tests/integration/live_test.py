@@ -5,6 +5,8 @@
 import http.client
 import json
 import os
+import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -292,6 +294,65 @@ def quality_goes_before_pictures(folder, movie):
         publisher.kill()
 
 
+def pictures_of(path):
+    """(width, height, pts) of all pictures of a file; complains about what a decoder complains about."""
+    out = subprocess.run(["ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "frame=width,height,pts_time",
+                          "-of", "json", path], capture_output=True, text=True, check=False)
+    check(out.returncode == 0 and out.stderr == "", f"decoding {path} complains: {out.stderr[:300]}")
+    frames = json.loads(out.stdout or "{}").get("frames", [])
+    return [(frame["width"], frame["height"], float(frame["pts_time"])) for frame in frames]
+
+
+def size_goes_last(folder, movie):
+    """In a class whose units are late on any machine pictures become half as wide and high in the end, where the container
+    carries that: a player by HTTP, two by RTSP, and one of MP4."""
+    source = "live/heavy?width=320&height=180&preset=superfast&fps=30"
+    tracks = {client: os.path.join(folder, f"small-{client}.ts") for client in ("http", "ffmpeg", "gstreamer")}
+    with Server(folder, "--classes", "hopeless:1:0:0:0.001", rtsp=True) as server:
+        publisher, ts, mp4 = Publisher(server, "heavy", movie), {}, {}
+        wait_until(lambda: server.live("heavy").get("source"), 10, "a publisher that is known")
+        common = "width=320&height=180&bitrate=300k&preset=superfast&duration=20"
+        readers = [read_in_thread(server, "heavy", f"{common}&container=ts", ts),
+                   read_in_thread(server, "heavy", f"{common}&container=mp4", mp4)]
+        url = server.url(source)
+        clients = [subprocess.Popen(["ffmpeg", "-v", "fatal", "-rtsp_transport", "tcp", "-i", f"{url}&bitrate=310k", "-map", "0:v",
+                                     "-c", "copy", "-t", "20", "-y", tracks["ffmpeg"]])]
+        if shutil.which("gst-launch-1.0"):
+            clients.append(subprocess.Popen(
+                ["gst-launch-1.0", "-q", "-e", "rtspsrc", "name=s", "protocols=tcp", f"location={url}&bitrate=320k", "mpegtsmux",
+                 "name=mux", "!", "filesink", f"location={tracks['gstreamer']}", "s.", "!", "application/x-rtp,media=video", "!",
+                 "queue", "!", "rtph264depay", "!", "h264parse", "!", "mux."]))
+        for reader in readers:
+            reader.join()
+        with open(tracks["http"], "wb") as file:
+            file.write(ts["body"])
+        clients[0].wait(timeout=60)
+        now = {s["target"]["container"]: s for s in json.loads(server.get("/v1/streams")[1])["streams"] if s["state"] == "done"}
+        for client in clients[1:]:
+            client.send_signal(signal.SIGINT)
+            client.wait(timeout=60)
+        check(now["mp4"]["effort"]["now"] == "quarter-rate", f"MP4: {now['mp4']['effort']}")
+        check(now["ts"]["effort"]["now"] == "half-size", f"TS: {now['ts']['effort']}")
+        check(all(count > 0 for count in now["ts"]["effort"]["units"].values()), f"steps: {now['ts']['effort']}")
+        check(now["ts"]["seams"]["violations"] == 0 and now["ts"]["seams"]["size_changes"] == 1, f"joins: {now['ts']['seams']}")
+        check(server.metric('gopmill_degraded_units_total{effort="half-size"}') >= now["ts"]["effort"]["units"]["half-size"],
+              "the metric of it")
+        check(any("effort half-size" in line for line in server.log), "the log of it")
+        publisher.kill()
+    check(len(decode(mp4["body"])) == 2, "MP4 of a stream that is not kept up with")
+    for client, path in tracks.items():
+        if not os.path.exists(path):
+            continue
+        pictures = pictures_of(path)
+        sizes = [size for size, before in zip([p[:2] for p in pictures], [None] + [p[:2] for p in pictures]) if size != before]
+        check(sizes == [(320, 180), (160, 90)], f"{client}: sizes {sizes} of {len(pictures)} pictures")
+        # An RTSP client guesses the time of its first picture, and steers its clock a little.
+        clock = pictures if client == "http" else pictures[1:]
+        gaps = [b[2] - a[2] for a, b in zip(clock, clock[1:])]
+        least, most = (0.033, 0.0337) if client == "http" else (0.001, 0.06)
+        check(gaps and least < min(gaps) and max(gaps) < most, f"{client}: gaps of {min(gaps, default=0)} to {max(gaps, default=0)}")
+
+
 def effort_can_be_kept(folder, movie):
     with Server(folder, "--workers", "1", "--degradation", "off") as server:
         publisher = Publisher(server, "heavy", movie)
@@ -318,7 +379,8 @@ def main():
                 thread.join()
             run_all([readers_of_other_sizes_share_a_decode, a_stalled_reader_costs_its_like_nothing], folder, movie)
             del os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"]
-            return run_all([quality_goes_before_pictures, effort_can_be_kept], folder, make_stream(folder, "h.ts", 60))
+            return run_all([quality_goes_before_pictures, size_goes_last, effort_can_be_kept], folder,
+                           make_stream(folder, "h.ts", 60))
         finally:
             server.process.kill()
 

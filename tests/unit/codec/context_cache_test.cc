@@ -136,6 +136,27 @@ TEST(ContextCache, ForgetsSpecsThatNobodyUses) {
   EXPECT_FALSE(cache.PrepareOne()) << "23 is long ago";
 }
 
+// A live stream on a busy machine has GOPs of two sizes at once.
+TEST(ContextCache, KeepsWhatBothSizesOfAStreamNeed) {
+  ContextCache cache(kAmple);
+  EncoderSpec whole = CrfSpec(23), half = CrfSpec(23);
+  half.width = whole.width / 2;
+  half.height = whole.height / 2;
+  for (const int width : {320, 160}) cache.GiveFilter(*cache.TakeFilter(Scaling(width)));
+  for (const EncoderSpec& spec : {whole, half}) EXPECT_TRUE(cache.TakeEncoder(spec).ok());
+  EXPECT_TRUE(cache.PrepareOne());
+  EXPECT_TRUE(cache.PrepareOne());
+  EXPECT_FALSE(cache.PrepareOne()) << "one of each waits already";
+  for (const EncoderSpec& spec : {whole, half}) {
+    auto encoder = cache.TakeEncoder(spec);
+    ASSERT_TRUE(encoder.ok());
+    EXPECT_EQ((*encoder)->context().width, spec.width);
+  }
+  EXPECT_EQ(cache.Stats().encoder_hits, 2);
+  for (const int width : {320, 160}) EXPECT_TRUE(cache.TakeFilter(Scaling(width)).ok());
+  EXPECT_EQ(cache.Stats().filter_hits, 2);
+}
+
 TEST(ContextCache, APreparedEncoderYieldsTheBytesOfAFreshOne) {
   const testing::Scene scene;
   for (const RateMode mode : {RateMode::kBitrate, RateMode::kCrf}) {

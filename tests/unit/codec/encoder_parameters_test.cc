@@ -98,6 +98,32 @@ TEST(EncoderParameters, ParameterSetsDoNotDependOnTheEffort) {
   }
 }
 
+// Decoding times go on by a constant delay, whatever the size.
+TEST(EncoderParameters, TheReorderDelayDoesNotDependOnTheSize) {
+  const Scene scene;
+  for (const VideoCodec codec : {VideoCodec::kH264, VideoCodec::kHevc}) {
+    for (int preset = 0; preset <= static_cast<int>(Preset::kVeryslow); ++preset) {
+      for (const bool low_delay : {false, true}) {
+        if (low_delay && codec != VideoCodec::kH264) continue;
+        EncoderSpec whole = SpecFor(codec, scene);
+        whole.preset = static_cast<Preset>(preset);
+        whole.low_delay = low_delay;
+        whole.global_header = false;
+        whole.width = 1920;
+        whole.height = 1080;
+        EncoderSpec half = WithLessSearch(whole);
+        half.width = 960;
+        half.height = 540;
+        const auto left = VideoEncoder::Open(whole);
+        const auto right = VideoEncoder::Open(half);
+        ASSERT_TRUE(left.ok() && right.ok());
+        EXPECT_EQ((*left)->reorder_delay(), (*right)->reorder_delay())
+            << Name(codec) << " preset " << preset;
+      }
+    }
+  }
+}
+
 TEST(LowDelayEncoder, ReordersNothingWhereItIsAskedNotToOrTheProfileForbidsIt) {
   const Scene scene;
   EncoderSpec spec = SpecFor(VideoCodec::kH264, scene);

@@ -121,5 +121,58 @@ TEST(EncoderSpec, AHighDynamicRangeIsKeptInTenBitsAndBecomesSdrInEight) {
   }
 }
 
+std::optional<EncoderSpec> HalfOf(StreamPlan plan, int width, int height,
+                                  Container container = Container::kTs) {
+  plan.target.width = width;
+  plan.target.height = height;
+  plan.target.container = container;
+  const auto spec = MakeEncoderSpec(plan);
+  return spec.ok() ? WithHalfSize(*spec, plan) : std::nullopt;
+}
+
+TEST(HalfSize, IsEvenAndHasTheShapeOfTheWhole) {
+  const StreamPlan plan = PlanFor(VideoCodec::kH264);
+  const auto half = HalfOf(plan, 854, 480);
+  ASSERT_TRUE(half.has_value());
+  EXPECT_EQ(half->width, 426);
+  EXPECT_EQ(half->height, 240);
+  EXPECT_EQ(half->sample_aspect, (Rational{1, 1}));
+  EXPECT_EQ(half->nominal_bps, 600'000);
+  StreamPlan squeezed = plan;
+  squeezed.target.fit = Fit::kFit;
+  const auto narrow = HalfOf(squeezed, 480, 480);
+  ASSERT_TRUE(narrow.has_value());
+  EXPECT_EQ(narrow->width, 240);
+  EXPECT_EQ(narrow->sample_aspect, (Rational{427, 240}));
+}
+
+TEST(HalfSize, IsTheSameButForTheSize) {
+  StreamPlan plan = PlanFor(VideoCodec::kH264);
+  plan.target.container = Container::kTs;
+  const EncoderSpec whole = WithLessSearch(*MakeEncoderSpec(plan));
+  auto half = WithHalfSize(whole, plan);
+  ASSERT_TRUE(half.has_value());
+  half->width = whole.width;
+  half->height = whole.height;
+  EXPECT_EQ(*half, whole);
+}
+
+TEST(HalfSize, IsForOutputsThatCarryTheirParameterSetsInBand) {
+  const StreamPlan plan = PlanFor(VideoCodec::kH264);
+  for (const Container container : {Container::kMp4, Container::kMkv}) {
+    EXPECT_FALSE(HalfOf(plan, 640, 360, container).has_value());
+  }
+  EXPECT_TRUE(HalfOf(PlanFor(VideoCodec::kHevc), 640, 360).has_value());
+  EXPECT_FALSE(HalfOf(PlanFor(VideoCodec::kMpeg4), 640, 360).has_value());
+}
+
+TEST(HalfSize, HasAFloor) {
+  const StreamPlan plan = PlanFor(VideoCodec::kH264);
+  EXPECT_TRUE(HalfOf(plan, 320, 180).has_value());
+  EXPECT_FALSE(HalfOf(plan, 320, 178).has_value());
+  EXPECT_TRUE(HalfOf(plan, 180, 320).has_value());
+  EXPECT_FALSE(HalfOf(plan, 176, 320).has_value());
+}
+
 }  // namespace
 }  // namespace gopmill

@@ -19,6 +19,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 constexpr std::int64_t kUnitFrames = 10;
+constexpr Size kSize{640, 360}, kHalf{320, 180};
 
 // Units of ten frames at 25 fps, one tick per frame; pictures of 1,000 bytes in the order given.
 class Stream {
@@ -34,18 +35,18 @@ class Stream {
     planned += frames;
   }
   void Send(int unit, const std::vector<std::int64_t>& pts, std::int64_t bytes = 1000,
-            std::uint64_t hash = 7) {
-    ledger.OnParameterSets(UnitIndex{unit}, hash);
+            std::uint64_t hash = 7, Size size = kSize) {
+    ledger.OnParameterSets(UnitIndex{unit}, hash, size);
     for (std::size_t i = 0; i < pts.size(); ++i) {
       ledger.OnPicture(pts[i], bytes, i + 1 == pts.size());
     }
   }
   // A whole unit, in the order of B-pictures.
-  void SendWhole(int unit, std::int64_t bytes = 1000, std::uint64_t hash = 7) {
+  void SendWhole(int unit, std::int64_t bytes = 1000, std::uint64_t hash = 7, Size size = kSize) {
     std::vector<std::int64_t> pts = {0, 3, 1, 2, 6, 4, 5, 9, 7, 8};
     for (std::int64_t& each : pts) each += unit * kUnitFrames;
     Plan(unit);
-    Send(unit, pts, bytes, hash);
+    Send(unit, pts, bytes, hash, size);
   }
 
   SeamLog log;
@@ -160,6 +161,32 @@ TEST(SeamLedger, OtherParameterSetsAreFoundAtTheirJoin) {
   stream.SendWhole(2, 1000, 8);
   EXPECT_EQ(Faults(stream), nlohmann::json::parse(R"([[], ["parameter_sets"]])"));
   EXPECT_EQ(stream.ledger.totals().parameter_set_changes, 1);
+}
+
+TEST(SeamLedger, AnOrderedSizeHasParameterSetsOfItsOwn) {
+  Stream stream;
+  stream.SendWhole(0);
+  stream.SendWhole(1, 1000, 9, kHalf);
+  stream.SendWhole(2, 1000, 9, kHalf);
+  stream.SendWhole(3);
+  EXPECT_EQ(stream.ledger.totals().violations(), 0);
+  EXPECT_EQ(stream.ledger.totals().size_changes, 2);
+  const auto json = nlohmann::json::parse(SeamsJson(stream.ledger.totals(), stream.log));
+  EXPECT_EQ(json["totals"]["size_changes"], 2);
+  EXPECT_EQ(json["seams"][0]["size"], "320x180");
+  EXPECT_EQ(json["seams"][2]["size"], "640x360");
+  EXPECT_NE(json["seams"][0]["parameter_sets"], json["seams"][2]["parameter_sets"]);
+}
+
+TEST(SeamLedger, OtherParameterSetsOfASizeAreFoundWhenItComesBack) {
+  Stream stream;
+  stream.SendWhole(0);
+  stream.SendWhole(1, 1000, 9, kHalf);
+  stream.SendWhole(2, 1000, 8);
+  stream.SendWhole(3, 1000, 10, kHalf);
+  EXPECT_EQ(Faults(stream),
+            nlohmann::json::parse(R"([[], ["parameter_sets"], ["parameter_sets"]])"));
+  EXPECT_EQ(stream.ledger.totals().parameter_set_changes, 2);
 }
 
 // 25 fps at 200 kb/s put 1,000 bytes per frame into a buffer of 10,000, which starts half full.

@@ -49,11 +49,37 @@ TEST_F(DegradationTest, GoesDownStepByStepAndNoFurtherThanTheLast) {
 }
 
 TEST_F(DegradationTest, LeavesOutAStepThatTheEncoderDoesNotHave) {
-  ladder_ = Degradation(false);
+  ladder_ = Degradation({.faster = false});
   Units(3, true);
   EXPECT_EQ(effort(), "half-rate");
   Units(20, false);
   EXPECT_EQ(effort(), "full");
+}
+
+TEST_F(DegradationTest, HalvesTheSizeLastWhereTheOutputCarriesIt) {
+  ladder_ = Degradation({.faster = true, .half_size = true});
+  for (const char* expected : {"faster", "half-rate", "quarter-rate", "half-size", "half-size"}) {
+    Units(3, true);
+    EXPECT_EQ(effort(), expected);
+  }
+  for (const char* expected : {"quarter-rate", "half-rate", "faster", "full", "full"}) {
+    Units(20, false);
+    EXPECT_EQ(effort(), expected);
+  }
+}
+
+// A picture that changes its size again and again is worse than one that stays small.
+TEST_F(DegradationTest, ASizeThatIsTooMuchIsTriedLessAndLessOften) {
+  ladder_ = Degradation({.faster = true, .half_size = true});
+  Units(12, true);
+  for (const int patience : {10, 20, 40, 80, 160, 160}) {
+    Units(2 * patience - 1, false);
+    EXPECT_EQ(effort(), "half-size") << patience;
+    Units(1, false);
+    EXPECT_EQ(effort(), "quarter-rate") << patience;
+    Units(3, true);
+    EXPECT_EQ(effort(), "half-size") << patience;
+  }
 }
 
 TEST_F(DegradationTest, UnitsFromBeforeAStepDoNotCount) {
