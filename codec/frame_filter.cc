@@ -21,6 +21,7 @@ namespace {
 constexpr std::size_t kPicturesHeld = 4;
 constexpr std::size_t kGraphBytes = 1U << 20U;
 
+constexpr double kOtherShape = 1.3;    // more than rounding a small picture to even sides makes
 constexpr double kNoStrength = 0.001;  // hqdn3d takes 0 for its default
 
 double LumaStrength(Denoise denoise) {
@@ -155,6 +156,22 @@ FilterSpec SpatialPart(const StreamPlan& plan, Size size, int out_format, const 
   spec.deinterlace = false;
   spec.degrain = Denoise::kOff;
   return spec;
+}
+
+void KeepShape(FilterSpec& spec, Rational sample_aspect) {
+  if (spec.fit != Fit::kFit || !sample_aspect.positive()) return;
+  const bool turned = spec.rotation % 180 != 0;
+  const Rational& stored = spec.in_sample_aspect;
+  const Rational pixel = turned ? stored.Inverse() : stored;
+  // In pixels of the output.
+  const Rational in_output =
+      Rational{pixel.num * sample_aspect.den, pixel.den * sample_aspect.num}.Reduced();
+  const Size upright = UprightSize(spec);
+  const double shape = static_cast<double>(upright.width) / upright.height * in_output.ToDouble();
+  const double room = static_cast<double>(spec.width) / spec.height;
+  if (std::max(shape, room) <= kOtherShape * std::min(shape, room)) return;
+  spec.fit = Fit::kPad;
+  spec.in_sample_aspect = turned ? in_output.Inverse() : in_output;
 }
 
 Result<std::unique_ptr<FrameFilter>> FrameFilter::Open(const FilterSpec& spec) {

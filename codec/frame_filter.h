@@ -53,6 +53,9 @@ struct FilterSpec {
 FilterSpec TemporalPart(const StreamPlan& plan, const AVFrame& frame);
 // What is done to those that were selected: all else that the plan asks for, in this size.
 FilterSpec SpatialPart(const StreamPlan& plan, Size size, int out_format, const AVFrame& frame);
+// Fit::kFit goes by the source's first pictures. One that comes later in a clearly different shape
+// gets bars instead of being distorted. `sample_aspect`: of the output's pixels.
+void KeepShape(FilterSpec& spec, Rational sample_aspect);
 // Whether its pictures have full range. They do where the input's had it, but for RGB and for what
 // is tone-mapped.
 bool MakesFullRange(const FilterSpec& spec);

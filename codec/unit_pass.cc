@@ -53,8 +53,9 @@ Result<av::Frame> UnitPass::Black() {
 Result<av::Frame> UnitPass::Scale(const AVFrame& frame) {
   const Stopwatch watch(stats_.filter);
   const EncoderSpec& encoder = *task_.encoder;
-  const FilterSpec wanted =
+  FilterSpec wanted =
       SpatialPart(*task_.plan, {encoder.width, encoder.height}, encoder.pixel_format, frame);
+  KeepShape(wanted, encoder.sample_aspect);
   if (!filter_ || !(filter_->spec() == wanted)) {
     if (filter_) cache_.GiveFilter(std::move(filter_));
     GOPMILL_ASSIGN_OR_RETURN(filter_, cache_.TakeFilter(wanted));

@@ -320,6 +320,39 @@ TEST(FrameFilter, PadsWithBlackBars) {
   EXPECT_EQ(out->data[1][0], 128);
 }
 
+// Set up for 16:9, and a picture of 9:16 comes; of anamorphic pixels, of the source or the output.
+TEST(FrameFilter, KeepsTheShapeOfPicturesThatWereNotExpected) {
+  const av::Frame wide = MakePlainFrame(320, 180, AV_PIX_FMT_YUV420P, 120, 128, 128);
+  const av::Frame tall = MakePlainFrame(180, 320, AV_PIX_FMT_YUV420P, 120, 128, 128);
+  FilterSpec spec = SpecOf(*wide, 160, 90);
+  KeepShape(spec, {1, 1});
+  EXPECT_EQ(spec, SpecOf(*wide, 160, 90)) << "what was expected";
+  spec = SpecOf(*tall, 160, 90);
+  KeepShape(spec, {1, 1});
+  const av::Frame out = Once(spec, *tall);
+  EXPECT_EQ(LumaAt(*out, 50, 45), 16);
+  EXPECT_EQ(LumaAt(*out, 80, 45), 120);
+  EXPECT_EQ(LumaAt(*out, 110, 45), 16);
+  EXPECT_EQ(LumaAt(*out, 80, 1), 120) << "all of its height";
+  for (const Fit fit : {Fit::kStretch, Fit::kCrop, Fit::kPad}) {
+    spec = SpecOf(*tall, 160, 90, fit);
+    KeepShape(spec, {1, 1});
+    EXPECT_EQ(spec, SpecOf(*tall, 160, 90, fit)) << "as was asked for";
+  }
+  // 720x576 shown as 16:9 fills an output of the same pixels, and of square ones.
+  const av::Frame dv = MakePlainFrame(720, 576, AV_PIX_FMT_YUV420P, 120, 128, 128);
+  spec = SpecOf(*dv, 720, 576);
+  spec.in_sample_aspect = {64, 45};
+  KeepShape(spec, {64, 45});
+  EXPECT_EQ(spec.fit, Fit::kFit);
+  spec.width = 1024;
+  KeepShape(spec, {1, 1});
+  EXPECT_EQ(spec.fit, Fit::kFit);
+  spec.rotation = 90;
+  KeepShape(spec, {1, 1});
+  EXPECT_EQ(spec.fit, Fit::kPad);
+}
+
 TEST(FrameFilter, PadsFullRangeWithItsOwnBlack) {
   const av::Frame frame = MakePlainFrame(160, 90, AV_PIX_FMT_YUV420P, 120, 128, 128);
   FilterSpec spec = SpecOf(*frame, 160, 120, Fit::kPad);
