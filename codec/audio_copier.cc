@@ -8,6 +8,8 @@ extern "C" {
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <span>
+#include <string>
 
 #include "media/av_error.h"
 
@@ -75,6 +77,7 @@ Result<std::unique_ptr<AudioCopier>> AudioCopier::Open(const AudioInfo& audio, R
   const int result = avcodec_parameters_copy(parameters, audio.parameters.get());
   if (result < 0) return av::AvError(kCopying, result);
   parameters->codec_tag = 0;
+  made->source_ = audio.parameters;
   made->source_base_ = audio.time_base;
   made->time_base_ =
       parameters->sample_rate > 0 ? Rational{1, parameters->sample_rate} : audio.time_base;
@@ -87,6 +90,25 @@ Result<std::unique_ptr<AudioCopier>> AudioCopier::Open(const AudioInfo& audio, R
     GOPMILL_RETURN_IF_ERROR(DescribeAac(*parameters));
   }
   return made;
+}
+
+// A container describes its sound once. Headers in the packets tell for themselves.
+Status AudioCopier::CheckSource(const AudioInfo& audio) const {
+  const AVCodecParameters &before = *source_, &now = *audio.parameters;
+  const auto header = [](const AVCodecParameters& p) {
+    return std::span(p.extradata, static_cast<std::size_t>(p.extradata_size));
+  };
+  const bool same = before.codec_id == now.codec_id && before.sample_rate == now.sample_rate &&
+                    before.ch_layout.nb_channels == now.ch_layout.nb_channels &&
+                    std::ranges::equal(header(before), header(now));
+  if (same) return OkStatus();
+  return Error{.code = Code::kUnsupported,
+               .message = std::string("The source's sound was ") +
+                          avcodec_get_name(before.codec_id) + " and is " +
+                          avcodec_get_name(now.codec_id) +
+                          " of another description now, which a copy cannot go on with.",
+               .parameter = "acodec",
+               .accepted = "aac, opus, none; or the same request again"};
 }
 
 // Takes the ADTS header off; a packet without a proper one is left out.

@@ -36,6 +36,8 @@ class AudioCopier {
                                                    Rational end, bool global_header);
 
   Status Push(const AVPacket& packet, std::vector<av::Packet>& out);
+  // Whether packets that are coded like this can follow: kUnsupported naming "acodec" otherwise.
+  [[nodiscard]] Status CheckSource(const AudioInfo& audio) const;
 
   [[nodiscard]] std::shared_ptr<const AVCodecParameters> parameters() const { return parameters_; }
   // One sample where the rate is known, else the source's.
@@ -46,7 +48,7 @@ class AudioCopier {
   Status StripHeaders(AVPacket& packet, bool& keep);
   void Place(AVPacket& packet, std::int64_t nominal);
 
-  std::shared_ptr<const AVCodecParameters> parameters_;
+  std::shared_ptr<const AVCodecParameters> parameters_, source_;  // of what comes out; goes in
   std::unique_ptr<AVBSFContext, FreeBitstreamFilter> headers_;
   Rational source_base_, time_base_;
   std::int64_t start_ = 0;            // ticks of time_base_

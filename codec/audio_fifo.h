@@ -27,6 +27,7 @@ class AudioFifo {
   [[nodiscard]] std::int64_t size() const { return end_ - begin_; }
   // Position of the first sample waiting; meaningful when size() > 0.
   [[nodiscard]] std::int64_t position() const { return begin_; }
+  [[nodiscard]] bool started() const { return started_; }  // Seek has been called
   // Whether the limit is reached: nothing more will be kept.
   [[nodiscard]] bool full() const { return started_ && limit_ && end_ >= *limit_; }
   // Takes `count` <= size() samples of channel `channel` into `to`, `stride` apart; Drop follows.

@@ -2,6 +2,7 @@
 #include "codec/audio_transcoder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -46,6 +47,7 @@ struct AudioTranscoder::Impl {
   std::int64_t start = 0;  // of the clip, output samples on the source's timeline
   std::shared_ptr<const AVCodecParameters> parameters;
   std::unique_ptr<AudioDecoder> decoder;
+  std::int64_t damaged_before = 0;  // packets, of decoders that are gone
   std::optional<AudioTimeline> timeline;
   std::unique_ptr<AudioResampler> resampler;
   std::optional<AudioFifo> fifo;
@@ -58,6 +60,7 @@ struct AudioTranscoder::Impl {
   Status Decode(const AVPacket* packet, std::vector<av::Packet>& out);
   Status TakeFrame(std::vector<av::Packet>& out);
   Status StartAt(std::int64_t pts, std::vector<av::Packet>& out);
+  Status GoTo(std::int64_t position, std::vector<av::Packet>& out);
   Status Resample(const AVFrame* input, std::vector<av::Packet>& out);
 };
 
@@ -109,11 +112,15 @@ Status AudioTranscoder::Impl::TakeFrame(std::vector<av::Packet>& out) {
   return Resample(frame.get(), out);
 }
 
-// Ends what was being resampled and goes to the place of source time `pts`, over silence if there
-// is a gap.
 Status AudioTranscoder::Impl::StartAt(std::int64_t pts, std::vector<av::Packet>& out) {
+  return GoTo(Rescale(pts, source_base, {1, rate}) - start, out);
+}
+
+// Ends what was being resampled and goes to a place of the output clock, samples, over silence if
+// there is a gap.
+Status AudioTranscoder::Impl::GoTo(std::int64_t position, std::vector<av::Packet>& out) {
   if (resampler != nullptr) GOPMILL_RETURN_IF_ERROR(Resample(nullptr, out));
-  std::int64_t missing = fifo->Seek(Rescale(pts, source_base, {1, rate}) - start);
+  std::int64_t missing = fifo->Seek(position);
   while (missing > 0) {
     const std::int64_t piece = std::min(missing, kSilencePiece);
     fifo->AppendSilence(piece);
@@ -159,6 +166,25 @@ Status AudioTranscoder::Push(const AVPacket* packet, std::vector<av::Packet>& ou
   return impl_->encoder->Encode(*impl_->fifo, true, out);
 }
 
+Status AudioTranscoder::ChangeSource(const AudioInfo& audio, std::vector<av::Packet>& out) {
+  Impl& impl = *impl_;
+  if (impl.copier != nullptr) return impl.copier->CheckSource(audio);
+  GOPMILL_ASSIGN_OR_RETURN(auto next, AudioDecoder::Open(*audio.parameters, audio.time_base));
+  GOPMILL_RETURN_IF_ERROR(impl.Decode(nullptr, out));
+  impl.damaged_before += impl.decoder->damaged();
+  impl.decoder = std::move(next);
+  impl.timeline->NoteLoss();
+  return OkStatus();
+}
+
+Status AudioTranscoder::FillTo(double seconds, std::vector<av::Packet>& out) {
+  Impl& impl = *impl_;
+  if (impl.copier != nullptr || !impl.fifo->started() || impl.fifo->full()) return OkStatus();
+  GOPMILL_RETURN_IF_ERROR(impl.GoTo(std::llround(seconds * impl.rate), out));
+  impl.resampler.reset();  // what comes next starts at its own time
+  return OkStatus();
+}
+
 std::shared_ptr<const AVCodecParameters> AudioTranscoder::parameters() const {
   return impl_->copier != nullptr ? impl_->copier->parameters() : impl_->parameters;
 }
@@ -168,7 +194,8 @@ Rational AudioTranscoder::time_base() const {
 }
 
 std::int64_t AudioTranscoder::damaged() const {
-  return impl_->decoder == nullptr ? 0 : impl_->decoder->damaged() + impl_->unusable;
+  if (impl_->decoder == nullptr) return 0;
+  return impl_->damaged_before + impl_->decoder->damaged() + impl_->unusable;
 }
 
 bool AudioCpuIndependent(std::string_view source_codec, AudioCodec target) {

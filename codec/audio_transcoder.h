@@ -46,6 +46,13 @@ class AudioTranscoder {
   // time_base().
   Status Push(const AVPacket* packet, std::vector<av::Packet>& out);
 
+  // From the next packet on the source is coded like this, with the same time base. A copy cannot
+  // change what it has begun with: kUnsupported naming "acodec".
+  Status ChangeSource(const AudioInfo& audio, std::vector<av::Packet>& out);
+  // The source brings no sound before `seconds` of the output clock: silence goes on until then,
+  // if there has been any sound. A copy has a gap instead.
+  Status FillTo(double seconds, std::vector<av::Packet>& out);
+
   // Parameters for the muxer. With encoder priming the first packet has a negative pts.
   [[nodiscard]] std::shared_ptr<const AVCodecParameters> parameters() const;
   // 1/sample_rate; the source's when copying a codec whose rate is not known.

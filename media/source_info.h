@@ -48,6 +48,8 @@ struct AudioInfo {
   int channels = 0;
   Rational time_base;
   std::int64_t bitrate = 0;
+  // Nothing comes of it: a live source whose publisher has no such track now (FollowSource).
+  bool silent = false;
   std::shared_ptr<const AVCodecParameters> parameters;
 };
 
@@ -70,5 +72,9 @@ struct SourceInfo {
     return number == 0 ? *audio : more_audio[number - 1];
   }
 };
+
+// What its pictures and its sounds are coded as, in words: equal where a player would see no
+// difference. "h264 1280x720, aac 48000 Hz 2 channels".
+std::string FormatOf(const SourceInfo& source);
 
 }  // namespace gopmill

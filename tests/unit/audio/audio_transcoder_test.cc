@@ -363,5 +363,87 @@ TEST(AudioTranscoderTest, CopiesAacOutOfTransportStreams) {
   }
 }
 
+// Packets in another time base, `seconds` later.
+Coded Later(Coded source, Rational time_base, std::int64_t seconds) {
+  const std::int64_t shift = seconds * time_base.den / time_base.num;
+  for (av::Packet& packet : source.packets) {
+    packet->pts = packet->dts = Rescale(packet->pts, source.time_base, time_base) + shift;
+    packet->duration = Rescale(packet->duration, source.time_base, time_base);
+  }
+  source.time_base = time_base;
+  return source;
+}
+
+// Other codec, rate and channels from the second second on, and from the fifth; nothing between the
+// third and the fifth: as one stream of sound, with silence where nothing comes.
+TEST(AudioTranscoderTest, GoesOnWithSoundThatIsCodedInAnotherWay) {
+  const Coded first = MakeAudio("pcm_s16le", Clicks(48000, 2, {0.25, 1.75}), 48000, 2);
+  const Coded second =
+      Later(MakeAudio("libmp3lame", Clicks(44100, 1, {0.5}), 44100, 1), first.time_base, 2);
+  const Coded third =
+      Later(MakeAudio("pcm_s16le", Clicks(48000, 2, {0.5}), 48000, 2), first.time_base, 5);
+  const StreamPlan plan = PlanFor(first, AudioCodec::kAac);
+  auto transcoder = AudioTranscoder::Open(plan, {}, true);
+  ASSERT_TRUE(transcoder.ok());
+  Coded made;
+  const auto push = [&](const Coded& source) {
+    EXPECT_TRUE((*transcoder)
+                    ->ChangeSource(*PlanFor(source, AudioCodec::kAac).source->audio, made.packets)
+                    .ok());
+    for (const av::Packet& packet : source.packets) {
+      EXPECT_TRUE((*transcoder)->Push(packet.get(), made.packets).ok());
+    }
+  };
+  push(first);
+  push(second);
+  for (const double seconds : {2.5, 3.5, 4.5, 5.02}) {  // not backwards, and further than it lasts
+    EXPECT_TRUE((*transcoder)->FillTo(seconds, made.packets).ok());
+  }
+  const std::int64_t filled = made.packets.back()->pts + made.packets.back()->duration;
+  EXPECT_GT(filled, 48000 * 49 / 10) << "silence does not wait for the sound behind it";
+  push(third);
+  EXPECT_TRUE((*transcoder)->Push(nullptr, made.packets).ok());
+  made.parameters = (*transcoder)->parameters();
+  made.time_base = (*transcoder)->time_base();
+  EXPECT_EQ((*transcoder)->damaged(), 0);
+  for (std::size_t i = 1; i < made.packets.size(); ++i) {
+    const AVPacket& before = *made.packets[i - 1];
+    EXPECT_EQ(made.packets[i]->pts, before.pts + before.duration) << i;
+  }
+  const Heard heard = Listen(made, Container::kMp4, 7);
+  ExpectClicks(heard.clicks, {0.25, 1.75, 2.5, 5.5}, 0.002);
+}
+
+TEST(AudioTranscoderTest, SilenceAloneIsNoSound) {
+  const Coded source = MakeAudio("pcm_s16le", Clicks(48000, 1, {0.5}), 48000, 2);
+  auto transcoder = AudioTranscoder::Open(PlanFor(source, AudioCodec::kAac), {}, true);
+  ASSERT_TRUE(transcoder.ok());
+  Coded made;
+  EXPECT_TRUE((*transcoder)->FillTo(5, made.packets).ok());
+  EXPECT_TRUE(made.packets.empty()) << "sound that starts late starts late";
+}
+
+TEST(AudioTranscoderTest, ACopyGoesOnWithItsLikeOnly) {
+  const Coded aac = MakeAudio("aac", Clicks(48000, 1, {0.5}), 48000, 2);
+  const Coded again = MakeAudio("aac", Clicks(48000, 1, {0.25}), 48000, 2);
+  const Coded mono = MakeAudio("aac", Clicks(48000, 1, {0.5}), 48000, 1);
+  const Coded mp3 = MakeAudio("libmp3lame", Clicks(48000, 1, {0.5}), 48000, 2);
+  auto transcoder = AudioTranscoder::Open(PlanFor(aac, AudioCodec::kCopy), {}, true);
+  ASSERT_TRUE(transcoder.ok());
+  std::vector<av::Packet> out;
+  const auto change = [&](const Coded& source) {
+    return (*transcoder)->ChangeSource(*PlanFor(source, AudioCodec::kCopy).source->audio, out);
+  };
+  EXPECT_TRUE(change(again).ok());
+  for (const Coded* other : {&mono, &mp3}) {
+    const Status status = change(*other);
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().code, Code::kUnsupported);
+    EXPECT_EQ(status.error().parameter, "acodec");
+  }
+  EXPECT_TRUE((*transcoder)->FillTo(5, out).ok());
+  EXPECT_TRUE(out.empty()) << "nothing can be put into its gaps";
+}
+
 }  // namespace
 }  // namespace gopmill::testing

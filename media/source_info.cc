@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/source_info.h"
+
+#include <fmt/format.h>
+
+namespace gopmill {
+
+std::string FormatOf(const SourceInfo& source) {
+  const VideoInfo& video = source.video;
+  std::string text = fmt::format("{} {}x{}", video.codec, video.width, video.height);
+  for (std::size_t i = 0; i < source.sounds(); ++i) {
+    const AudioInfo& audio = source.sound(i);
+    text += audio.silent ? std::string(", no sound")
+                         : fmt::format(", {} {} Hz {} channels", audio.codec, audio.sample_rate,
+                                       audio.channels);
+  }
+  return text;
+}
+
+}  // namespace gopmill
