@@ -24,11 +24,17 @@ constexpr double kCarry = 0.5;
 
 UnitPlanner::UnitPlanner(const OutputGrid& grid, const PlannerOptions& options)
     : grid_(grid), options_(options) {
-  if (options_.source_fps.positive()) {
-    nominal_duration_ = std::max<SourceTicks>(
-        1, Rescale(1, options_.source_fps.Inverse(), options_.source_time_base));
-  }
+  TakeCoding({.fps = options_.source_fps,
+              .reorder_delay = options_.reorder_delay,
+              .temporal_context = options_.temporal_context});
   gop_frames_ = Frames(options_.gop_seconds);
+}
+
+void UnitPlanner::TakeCoding(const PlannedCoding& source) {
+  source_ = source;
+  if (!source_.fps.positive()) return;
+  nominal_duration_ =
+      std::max<SourceTicks>(1, Rescale(1, source_.fps.Inverse(), options_.source_time_base));
 }
 
 std::int64_t UnitPlanner::Frames(double seconds) const {
@@ -46,6 +52,27 @@ std::int64_t UnitPlanner::oldest_needed() const {
   if (bytes_since_access_ > kMaxPrerollBytes) return unit_packet_;
   if (accesses_.empty()) return unit_packet_;
   return std::min(unit_packet_, accesses_.front().packet);
+}
+
+// The pictures before it are shown until then. A run that has begun gets one more frame at least:
+// it has to end somewhere, and the planner never cuts behind its last one.
+void UnitPlanner::ChangeCoding(const PlannedCoding& source, SourceTicks pts,
+                               std::vector<UnitSpec>& out) {
+  if (done_) return;
+  if (pending_) ResolvePending(packets_, out);
+  const std::int64_t least = unit_frame_ + (unit_cut_ == CutKind::kChained ? 1 : 0);
+  const std::int64_t end = std::max(grid_.FirstFrameShowing(pts), least);
+  DivideIfLong(end, packets_, out);
+  if (!done_) Emit(end, packets_, true, out);
+  if (done_) return;
+  StartUnit(std::max(end, unit_frame_), packets_, CutKind::kClosed);
+  TakeCoding(source);
+  seen_.clear();
+  accesses_.clear();
+  bytes_since_access_ = 0;
+  reordered_ = reordered_before_ = 0;
+  latest_pts_.reset();
+  latest_end_.reset();
 }
 
 void UnitPlanner::Push(const PacketMeta& packet, std::vector<UnitSpec>& out) {
@@ -82,7 +109,7 @@ void UnitPlanner::NoteReordering(const PacketMeta& packet) {
 // A cut is made from the latest one with an exact picture, or as many as filters look at: so
 // nothing before that one is kept.
 void UnitPlanner::NoteAccess(const PacketMeta& packet, std::int64_t number) {
-  const int context = options_.temporal_context;
+  const int context = source_.temporal_context;
   if (packet.access != RandomAccess::kNone || accesses_.empty()) {
     if (!accesses_.empty() && !accesses_.back().exact) accesses_.back().exact = packet.pts;
     Access access{.packet = number, .exact = packet.pts};
@@ -102,13 +129,13 @@ void UnitPlanner::NoteAccess(const PacketMeta& packet, std::int64_t number) {
 std::optional<std::int64_t> UnitPlanner::PrerollPacket() const {
   if (accesses_.empty()) return std::nullopt;
   const Access& latest = accesses_.front();
-  if (latest.packet > 0 && latest.pictures < options_.temporal_context) return std::nullopt;
+  if (latest.packet > 0 && latest.pictures < source_.temporal_context) return std::nullopt;
   return latest.packet;
 }
 
 std::int64_t UnitPlanner::Held() const {
-  const int context = options_.temporal_context;
-  return std::max({std::int64_t{options_.reorder_delay}, reordered_, reordered_before_}) + context +
+  const int context = source_.temporal_context;
+  return std::max({std::int64_t{source_.reorder_delay}, reordered_, reordered_before_}) + context +
          (context > 1 ? 1 : 0);  // atadenoise answers a picture later than it has to
 }
 
@@ -121,14 +148,14 @@ bool UnitPlanner::Cheap(const PacketMeta& packet, std::int64_t number) const {
 // The first one ends the leading pictures. For more, all but the last few of them may come later
 // than pictures that are shown after them.
 std::int64_t UnitPlanner::PicturesBehind() const {
-  if (options_.temporal_context <= 1) return 1;
-  return options_.live ? Held() : kReorderSlack + options_.temporal_context;
+  if (source_.temporal_context <= 1) return 1;
+  return options_.live ? Held() : kReorderSlack + source_.temporal_context;
 }
 
 void UnitPlanner::OnRandomAccess(const PacketMeta& packet, std::int64_t number,
                                  std::vector<UnitSpec>& out) {
   const std::int64_t frame = grid_.FirstFrameShowing(packet.pts);
-  const bool closed = packet.access == RandomAccess::kClosed && options_.temporal_context == 0;
+  const bool closed = packet.access == RandomAccess::kClosed && source_.temporal_context == 0;
   if (closed && options_.live) syncs_.push_back({frame, number});
   if (frame <= unit_frame_) {
     // Still before the first frame asked for (a seek landed early): start later, decode less.
@@ -185,7 +212,7 @@ void UnitPlanner::SplitIfLong(std::vector<UnitSpec>& out) {
     const SourceTicks latest = grid_.LatestPts(in_pieces() ? cut - 1 : cut);
     const auto behind =
         std::count_if(seen_.begin(), seen_.end(), [&](const Seen& s) { return s.pts > latest; });
-    if (behind < (options_.live ? Held() + 1 : kReorderSlack + options_.temporal_context)) return;
+    if (behind < (options_.live ? Held() + 1 : kReorderSlack + source_.temporal_context)) return;
     if (grid_.FrameCount(*latest_end_) <= cut) return;  // it might be the last one
     Emit(cut, packets_, false, out);
     StartUnit(cut, packets_, CutKind::kChained);

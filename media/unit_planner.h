@@ -82,6 +82,12 @@ struct PlannerOptions {
   std::int64_t frame_limit = -1;  // last output frame + 1 of the request; -1 = to the end
 };
 
+// What of the options another coding of the source changes.
+struct PlannedCoding {
+  Rational fps = {};
+  int reorder_delay = 0, temporal_context = 0;
+};
+
 class UnitPlanner {
  public:
   UnitPlanner(const OutputGrid& grid, const PlannerOptions& options);
@@ -90,6 +96,9 @@ class UnitPlanner {
   // source's bytes.
   void SetBudgets(UnitBudgets budgets) { budgets_ = std::move(budgets); }
 
+  // The packets from the next one on, which is shown at `pts`, are coded in another way, and a
+  // decoder of their own begins with them, on the same clock. Appends the units up to there.
+  void ChangeCoding(const PlannedCoding& source, SourceTicks pts, std::vector<UnitSpec>& out);
   // Takes the next packet in decode order; appends the units that are now certain.
   void Push(const PacketMeta& packet, std::vector<UnitSpec>& out);
   // The source has ended: appends what is left.
@@ -117,6 +126,7 @@ class UnitPlanner {
     SourceTicks pts;
     std::int64_t bytes;
   };
+  void TakeCoding(const PlannedCoding& source);
   void OnRandomAccess(const PacketMeta& packet, std::int64_t number, std::vector<UnitSpec>& out);
   void SplitIfLong(std::vector<UnitSpec>& out);
   void DivideIfLong(std::int64_t end_frame, std::int64_t end_packet, std::vector<UnitSpec>& out);
@@ -143,6 +153,7 @@ class UnitPlanner {
 
   const OutputGrid grid_;
   const PlannerOptions options_;
+  PlannedCoding source_;  // of the packets that come now
   UnitBudgets budgets_;
   SourceTicks nominal_duration_ = 1;
 

@@ -187,5 +187,63 @@ TEST(LivePlanner, EveryFrameIsInOnePieceWhateverTheSource) {
   }
 }
 
+// Whether units follow each other without a hole, and each run and each GOP has an end.
+void ExpectWhole(const std::vector<UnitSpec>& units) {
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    const UnitSpec& unit = units[i];
+    EXPECT_LT(unit.first_frame, unit.end_frame);
+    const bool last = i + 1 == units.size();
+    EXPECT_EQ(unit.ends_run, last || units[i + 1].cut != CutKind::kChained) << i;
+    EXPECT_EQ(unit.ends_gop, last || units[i + 1].begins_gop()) << i;
+    if (last) continue;
+    EXPECT_EQ(units[i + 1].first_frame, unit.end_frame);
+    EXPECT_TRUE(unit.ends_gop || !unit.ends_run) << i;
+  }
+}
+
+TEST(LivePlanner, AnotherCodingHasARunOfItsOwn) {
+  for (const double gop_seconds : {0.0, 1.0}) {
+    Plan plan(gop_seconds > 0 ? InPieces(1, 2) : PlannerOptions{.unit_seconds = 0.5, .live = true});
+    plan.Gop(0, 14);
+    plan.planner().ChangeCoding({.fps = {25, 1}}, 14 * 3600, plan.sofar());
+    const auto before = plan.sofar();
+    ASSERT_FALSE(before.empty());
+    EXPECT_EQ(before.back().end_frame, 14) << "what came before it is all there";
+    EXPECT_EQ(before.back().end_packet, 14);
+    EXPECT_EQ(plan.planner().oldest_needed(), 14) << "and not needed any more";
+    plan.Gop(14, 20, RandomAccess::kOpen);
+    const auto units = plan.Units();
+    ExpectWhole(units);
+    const auto first = std::ranges::find(units, 14, &UnitSpec::first_frame);
+    ASSERT_NE(first, units.end());
+    EXPECT_EQ(first->cut, CutKind::kClosed) << "its decoder knows nothing of what was before";
+    EXPECT_EQ(first->first_packet, 14);
+    EXPECT_EQ(first->sync_packet, 14);
+  }
+}
+
+// Whatever has been cut when the coding changes, and wherever the first picture of the new one
+// lies.
+TEST(LivePlanner, AnotherCodingLeavesNoRunWithoutAnEnd) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 400; ++round) {
+    const bool pieces = random() % 2 == 0;
+    Plan plan(pieces ? InPieces(0.5, static_cast<int>(random() % 3))
+                     : PlannerOptions{.unit_seconds = 0.24, .live = true});
+    std::int64_t next = 0;
+    for (int part = 0; part < 4; ++part) {
+      const auto count = static_cast<std::int64_t>(1 + random() % 30);
+      plan.Gop(next, count, random() % 2 == 0 ? RandomAccess::kClosed : RandomAccess::kOpen);
+      // With another reordering its first picture may lie before the last one, or later.
+      next = std::max<std::int64_t>(0, next + count - 2 + static_cast<std::int64_t>(random() % 6));
+      plan.planner().ChangeCoding({.fps = {25, 1}, .reorder_delay = static_cast<int>(random() % 3)},
+                                  next * 3600, plan.sofar());
+    }
+    plan.Gop(next, 5);
+    ExpectWhole(plan.Units());
+    EXPECT_EQ(plan.sofar().front().first_frame, 0);
+  }
+}
+
 }  // namespace
 }  // namespace gopmill
