@@ -102,8 +102,11 @@ void LiveSegmenter::SkipPause(LiveCutter& sound, std::int64_t end_frame) {
   const std::int64_t longest =
       std::max(cut_.segment_frames, end_frame - begin_frame_) + cut_.part_frames;
   const AVPacket &oldest = *sound.waiting.front(), &newest = *sound.waiting.back();
-  if (newest.pts + newest.duration - oldest.pts <= ticks(longest)) return;
-  const std::int64_t begin = ticks(begin_frame_) + Rescale(origin_ns_, kNanos, tick);
+  const std::int64_t origin = Rescale(origin_ns_, kNanos, tick);
+  // Sound that lies ahead of the pictures, as in a publisher's first burst, is of later segments.
+  const std::int64_t end = std::min(newest.pts + newest.duration, ticks(end_frame) + origin);
+  if (end - oldest.pts <= ticks(longest)) return;
+  const std::int64_t begin = ticks(begin_frame_) + origin;
   while (!sound.waiting.empty()) {
     const AVPacket& packet = *sound.waiting.front();
     if (packet.pts + packet.duration > begin) return;

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <deque>
 #include <map>
 #include <numeric>
 
@@ -50,8 +51,9 @@ std::vector<MuxTrack> TracksOf(const SourceInfo& info) {
 }
 
 // Cuts a movie as if each of its GOPs were a unit, with a sound track of which everything from
-// `pause_begin` on comes at once when `pause_end` has been reached, seconds.
-void CutWithPause(double pause_begin, double pause_end, Lengths& lengths) {
+// `pause_begin` on comes at once when `pause_end` has been reached, seconds, and with it what comes
+// in the next `burst` ones.
+void CutWithPause(double pause_begin, double pause_end, Lengths& lengths, double burst = 0) {
   auto source = OpenMovie("sync-720p.mp4")({});
   ASSERT_TRUE(source.ok());
   const SourceInfo& info = *(*source)->info();
@@ -61,14 +63,24 @@ void CutWithPause(double pause_begin, double pause_end, Lengths& lengths) {
   auto segmenter = LiveSegmenter::Open(
       TracksOf(info), {.part_frames = frames / 4, .segment_frames = 2 * frames}, clock, lengths);
   ASSERT_TRUE(segmenter.ok()) << segmenter.error().ToString();
-  std::vector<av::Packet> paused;
-  std::int64_t pictures = 0;
+  const auto seconds = [&](const AVPacket& sound) {
+    return static_cast<double>(sound.pts) * info.audio->time_base.ToDouble();
+  };
+  std::deque<std::pair<bool, av::Packet>> packets;  // with whether it is a picture
   while (true) {
     av::Packet packet = av::NewPacket();
     const auto state = (*source)->Read(*packet);
     ASSERT_TRUE(state.ok());
     if (*state == PacketSource::ReadState::kEnd) break;
-    if (*state == PacketSource::ReadState::kVideo) {
+    packets.emplace_back(*state == PacketSource::ReadState::kVideo, std::move(packet));
+  }
+  std::vector<av::Packet> paused;
+  std::int64_t pictures = 0;
+  while (!packets.empty()) {
+    auto [is_picture, packet] = std::move(packets.front());
+    packets.pop_front();
+    if (!packet) continue;  // it has come with others
+    if (is_picture) {
       const bool key = (packet->flags & AV_PKT_FLAG_KEY) != 0;
       if (key && pictures > 0) {
         ASSERT_TRUE((*segmenter)->EndUnit().ok());
@@ -77,15 +89,20 @@ void CutWithPause(double pause_begin, double pause_end, Lengths& lengths) {
       ASSERT_TRUE((*segmenter)->Write(0, std::move(packet)).ok());
       continue;
     }
-    const double at = static_cast<double>(packet->pts) * info.audio->time_base.ToDouble();
+    const double at = seconds(*packet);
     if (at >= pause_begin && at < pause_end) {
       paused.push_back(std::move(packet));
       continue;
     }
-    for (av::Packet& late : std::exchange(paused, {})) {
-      ASSERT_TRUE((*segmenter)->Write(1, std::move(late)).ok());
+    paused.push_back(std::move(packet));
+    const bool is_late = paused.size() > 1;
+    for (auto& [later_picture, later] : packets) {
+      if (!is_late || later_picture || !later || seconds(*later) >= pause_end + burst) continue;
+      paused.push_back(std::move(later));
     }
-    ASSERT_TRUE((*segmenter)->Write(1, std::move(packet)).ok());
+    for (av::Packet& sound : std::exchange(paused, {})) {
+      ASSERT_TRUE((*segmenter)->Write(1, std::move(sound)).ok());
+    }
   }
   ASSERT_TRUE((*segmenter)->Finish().ok());
 }
@@ -109,6 +126,12 @@ TEST(LiveSegmenter, SoundALittleLateIsNotLost) {
     return std::accumulate(seconds.begin(), seconds.end(), 0.0);
   };
   EXPECT_NEAR(sum(at_once.seconds[1]), sum(late.seconds[1]), 0.001);
+  // As of a publisher that begins with what it had: some for the segment that is over, much for
+  // later.
+  Lengths burst;
+  CutWithPause(3.9, 4.05, burst, 4);
+  ASSERT_FALSE(HasFatalFailure());
+  EXPECT_NEAR(sum(at_once.seconds[1]), sum(burst.seconds[1]), 0.001);
 }
 
 }  // namespace
