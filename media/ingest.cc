@@ -127,7 +127,7 @@ void Ingest::PlaceGrid(StreamPlan& plan) {
 void Ingest::MakePlan(const Target& target, PlanTexts texts) {
   const SourceInfo& info = *source_->info();
   auto plan = std::make_shared<StreamPlan>();
-  plan->source = source_->info();
+  plan->source = coded_ = source_->info();
   plan->target = target;
   plan->texts = std::move(texts);
   plan->counted_pts = source_->counted_pts();
@@ -174,7 +174,7 @@ Result<Ingest::Item> Ingest::Next() {
   }
   if (first_video_) OnVideo(std::exchange(first_video_, nullptr));
   while (ready_.empty()) GOPMILL_RETURN_IF_ERROR(Read());
-  Item item = std::move(ready_.front());
+  Result<Item> item(std::move(ready_.front()));
   ready_.pop_front();
   return item;
 }
@@ -189,6 +189,7 @@ Status Ingest::Read() {
   switch (state) {
     case PacketSource::ReadState::kVideo:
       repair_.Fix(kVideoTrack, *packet);
+      if (source_->coded() != coded_) ChangeCoding(packet.get());
       if (planner_->done()) {
         EndSoundsAt(packet->dts);
       } else {
@@ -197,6 +198,11 @@ Status Ingest::Read() {
       break;
     case PacketSource::ReadState::kAudio:
       repair_.Fix(TrackOf(*packet), *packet);
+      if (source_->coded() != coded_) {
+        // With other pictures the first of them comes first: sound before it has no place.
+        if (source_->coded()->video.parameters != coded_->video.parameters) break;
+        ChangeCoding(nullptr);
+      }
       OnAudio(std::move(packet));
       break;
     case PacketSource::ReadState::kText: break;  // not asked for
@@ -208,6 +214,26 @@ Status Ingest::Read() {
                  .accepted = "up to 256 MiB between key frames"};
   }
   return OkStatus();
+}
+
+// `picture`: the first one that is coded in another way.
+void Ingest::ChangePictures(const AVPacket& picture, const StreamPlan& plan) {
+  std::vector<UnitSpec> units;
+  planner_->ChangeCoding({.fps = coded_->video.fps,
+                          .reorder_delay = coded_->video.parameters->video_delay,
+                          .temporal_context = plan.temporal_context()},
+                         picture.pts != AV_NOPTS_VALUE ? picture.pts : picture.dts, units);
+  EmitUnits(units);
+  describer_ = std::make_unique<PacketDescriber>(coded_, plan.counted_pts);
+}
+
+void Ingest::ChangeCoding(const AVPacket* picture) {
+  const auto before = std::exchange(coded_, source_->coded());
+  auto plan = std::make_shared<StreamPlan>(*plan_);
+  plan->source = coded_;
+  const bool other_pictures = coded_->video.parameters != before->video.parameters;
+  if (picture != nullptr && other_pictures) ChangePictures(*picture, *plan);
+  ready_.emplace_back(CodingChanged{std::move(plan)});
 }
 
 void Ingest::OnVideo(av::Packet packet) {

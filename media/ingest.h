@@ -45,6 +45,12 @@ struct AudioInput {
   av::Packet packet;
 };
 
+// From here on units and sound are coded in another way: this is their plan. It differs from the
+// one before in its source alone.
+struct CodingChanged {
+  std::shared_ptr<const StreamPlan> plan;
+};
+
 // The last item of every source.
 struct EndOfSource {
   bool truncated = false;     // a read error or a damaged container ended it early
@@ -62,6 +68,7 @@ class Ingest {
   static Result<std::unique_ptr<Ingest>> Open(std::unique_ptr<PacketSource> source,
                                               const TargetRequest& request, PlanTexts texts = {});
 
+  // Of the first packets (CodingChanged).
   [[nodiscard]] const std::shared_ptr<const StreamPlan>& plan() const { return plan_; }
   [[nodiscard]] const std::vector<Adjustment>& adjustments() const { return adjustments_; }
   // Where the output begins on the source's timeline, seconds.
@@ -72,7 +79,7 @@ class Ingest {
   // Before the first Next.
   void SetBudgets(UnitBudgets budgets) { planner_->SetBudgets(std::move(budgets)); }
 
-  using Item = std::variant<UnitInput, AudioInput, EndOfSource>;
+  using Item = std::variant<UnitInput, AudioInput, CodingChanged, EndOfSource>;
   // The next piece. After EndOfSource, do not call again.
   Result<Item> Next();
 
@@ -83,6 +90,8 @@ class Ingest {
   void PlaceGrid(StreamPlan& plan);
   void MakePlan(const Target& target, PlanTexts texts);
   Status Read();
+  void ChangeCoding(const AVPacket* picture);
+  void ChangePictures(const AVPacket& picture, const StreamPlan& plan);
   void OnVideo(av::Packet packet);
   void OnAudio(av::Packet packet);
   void EndSoundsAt(std::int64_t picture);
@@ -93,6 +102,7 @@ class Ingest {
   std::unique_ptr<PacketSource> source_;
   TimestampRepair repair_;
   std::shared_ptr<const StreamPlan> plan_;
+  std::shared_ptr<const SourceInfo> coded_;  // as the packet read last was
   Rational clip_start_;
   std::vector<Adjustment> adjustments_;
   std::unique_ptr<PacketDescriber> describer_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which sound tracks of a source somebody gets who does not want all that are read: readers of a
-// live source.
+// live source. And which ones they go on with when it is coded in another way.
 //
 // Thread-safety: safe (pure functions).
 #pragma once
@@ -26,11 +26,12 @@ struct SoundChoice {
 // kInvalidArgument naming "audio" where there is no such track, or it is not read.
 Result<SoundChoice> ChooseSounds(std::shared_ptr<const SourceInfo> info, const AudioTracks& wanted);
 
-// The same of a publisher that goes on where another one was, `now` being the tracks that somebody
-// has had so far: each is looked for by language and title, then by language, and by its number
-// only where nothing says more, since publishers list their tracks in any order. Another number of
-// tracks than `now` has is left to the caller.
-Result<SoundChoice> FollowSounds(const SourceInfo& now, std::shared_ptr<const SourceInfo> next,
-                                 const AudioTracks& wanted);
+// The same of a publisher that goes on where another one was, `first` being what somebody has begun
+// with: as many tracks in the same order, and its time bases. Each is looked for by language and
+// title, then by language, and by its number only where nothing says more, since publishers list
+// their tracks in any order. One that is not found is silent (AudioInfo::silent); of several, or
+// where one was asked for by number, none takes the place of one in another language.
+SoundChoice FollowSource(const SourceInfo& first, std::shared_ptr<const SourceInfo> next,
+                         const AudioTracks& wanted);
 
 }  // namespace gopmill

@@ -29,8 +29,12 @@ class IngestLoop {
  private:
   Status OnItem(UnitInput unit);
   Status OnItem(AudioInput audio);
+  Status OnItem(CodingChanged change);
   Status OnItem(EndOfSource end);
   Status FeedAudio(std::size_t sound, const AVPacket* packet);
+  Status ChangeSounds(const SourceInfo& source);
+  Status FillSilence(double seconds);
+  void End(EndOfSource end, std::optional<Error> reason);
 
   std::unique_ptr<Ingest> ingest_;
   const IngestPace pace_;
@@ -39,6 +43,8 @@ class IngestLoop {
   const TimePoint started_ = SteadyNow();
   Duration read_{};  // since the last unit
   std::vector<std::unique_ptr<AudioTranscoder>> sounds_;
+  std::shared_ptr<const SourceInfo> source_;  // as what comes now is coded
+  std::int64_t planned_frames_ = 0;
   bool ended_ = false;
 };
 
@@ -47,6 +53,7 @@ Status IngestLoop::Start(Duration opening) {
   ready.plan = ingest_->plan();
   ready.adjustments = ingest_->adjustments();
   ready.opening = opening;
+  source_ = ready.plan->source;
   const Target& target = ready.plan->target;
   GOPMILL_ASSIGN_OR_RETURN(EncoderSpec spec, MakeEncoderSpec(*ready.plan));
   ready.encoder = std::make_shared<const EncoderSpec>(std::move(spec));
@@ -83,6 +90,8 @@ Status IngestLoop::OnItem(UnitInput unit) {
   const StreamPlan& plan = *ingest_->plan();
   const double seconds = static_cast<double>(unit.spec.end_frame) / plan.grid.fps().ToDouble() +
                          static_cast<double>(plan.video_offset_90k) / 90'000.0;
+  planned_frames_ = unit.spec.end_frame;
+  GOPMILL_RETURN_IF_ERROR(FillSilence(seconds));
   if (pace_ == IngestPace::kRealTime && !SleepUntil(started_ + FromSeconds(seconds), stop_)) {
     return Cancelled();
   }
@@ -106,15 +115,53 @@ Status IngestLoop::FeedAudio(std::size_t sound, const AVPacket* packet) {
   return OkStatus();
 }
 
+Status IngestLoop::ChangeSounds(const SourceInfo& source) {
+  for (std::size_t i = 0; i < sounds_.size(); ++i) {
+    const AudioInfo& next = source.sound(i);
+    if (next.silent || next.parameters == source_->sound(i).parameters) continue;
+    AudioCoded coded{.sound = i, .packets = {}};
+    GOPMILL_RETURN_IF_ERROR(sounds_[i]->ChangeSource(next, coded.packets));
+    if (!coded.packets.empty()) mailbox_.PostAudio(std::move(coded));
+  }
+  return OkStatus();
+}
+
+// Of tracks that the source does not have now, up to the end of the unit that comes.
+Status IngestLoop::FillSilence(double seconds) {
+  for (std::size_t i = 0; i < sounds_.size(); ++i) {
+    if (!source_->sound(i).silent) continue;
+    AudioCoded coded{.sound = i, .packets = {}};
+    GOPMILL_RETURN_IF_ERROR(sounds_[i]->FillTo(seconds, coded.packets));
+    if (!coded.packets.empty()) mailbox_.PostAudio(std::move(coded));
+  }
+  return OkStatus();
+}
+
+// Sound that cannot go on is the end, of what is whole so far.
+Status IngestLoop::OnItem(CodingChanged change) {
+  const Status status = ChangeSounds(*change.plan->source);
+  if (!status.ok()) {
+    End({.truncated = true, .planned_frames = planned_frames_}, status.error());
+    return OkStatus();
+  }
+  source_ = change.plan->source;
+  mailbox_.Post(std::move(change));
+  return OkStatus();
+}
+
 Status IngestLoop::OnItem(EndOfSource end) {
-  std::int64_t damaged = 0;
   for (std::size_t i = 0; i < sounds_.size(); ++i) {
     GOPMILL_RETURN_IF_ERROR(FeedAudio(i, nullptr));
-    damaged += sounds_[i]->damaged();
   }
-  mailbox_.Post(IngestEnded{.source = end, .audio_damaged = damaged});
-  ended_ = true;
+  End(end, std::nullopt);
   return OkStatus();
+}
+
+void IngestLoop::End(EndOfSource end, std::optional<Error> reason) {
+  std::int64_t damaged = 0;
+  for (const auto& sound : sounds_) damaged += sound->damaged();
+  mailbox_.Post(IngestEnded{.source = end, .audio_damaged = damaged, .reason = std::move(reason)});
+  ended_ = true;
 }
 
 Result<PlanTexts> TextsFor(const IngestOrder& order, const std::stop_token& stop) {

@@ -20,6 +20,7 @@ ordered_json CountsJson(const LiveCounts& counts) {
           {"packets", counts.packets},
           {"bytes", counts.bytes},
           {"timestamps_repaired", counts.repaired},
+          {"format_changes", counts.format_changes},
           {"dropped_gops", counts.dropped_gops},
           {"dropped_packets", counts.dropped_packets}};
 }
@@ -29,6 +30,7 @@ void Add(LiveCounts& sum, const LiveCounts& counts) {
   sum.packets += counts.packets;
   sum.bytes += counts.bytes;
   sum.repaired += counts.repaired;
+  sum.format_changes += counts.format_changes;
   sum.dropped_gops += counts.dropped_gops;
   sum.dropped_packets += counts.dropped_packets;
 }

@@ -10,6 +10,7 @@
 #include "media/packet_meta.h"
 #include "media/sound_choice.h"
 #include "media/text_choice.h"
+#include "server/session/coding_header.h"
 
 namespace gopmill {
 namespace {
@@ -20,27 +21,6 @@ constexpr std::chrono::milliseconds kStopInterval{50};
 constexpr std::chrono::milliseconds kSteadyRead{2};
 // Packets that are held back at most; a publisher faster than its own clock never makes one wait.
 constexpr std::size_t kMaxBurstPackets = 512;
-
-// Whether a stream that was set up for `a` can go on with `b`.
-bool Continues(const SourceInfo& a, const SourceInfo& b) {
-  const auto same_header = [](const AVCodecParameters& x, const AVCodecParameters& y) {
-    return std::ranges::equal(std::span(x.extradata, static_cast<std::size_t>(x.extradata_size)),
-                              std::span(y.extradata, static_cast<std::size_t>(y.extradata_size)));
-  };
-  // Length-prefixed H.264 and HEVC need the header they came with; Annex B carries its own.
-  const auto prefixed = [](const AVCodecParameters& p) {
-    return p.extradata_size > 0 && p.extradata[0] == 1;
-  };
-  if (a.video.codec != b.video.codec || a.sounds() != b.sounds()) return false;
-  const bool needs_header = prefixed(*a.video.parameters) || prefixed(*b.video.parameters);
-  if (needs_header && !same_header(*a.video.parameters, *b.video.parameters)) return false;
-  const auto same_sound = [&](std::size_t i) {
-    const AudioInfo &x = a.sound(i), &y = b.sound(i);
-    if (a.sounds() > 1 && x.language != y.language) return false;  // they are told apart by it
-    return x.codec == y.codec && x.sample_rate == y.sample_rate && x.channels == y.channels;
-  };
-  return std::ranges::all_of(std::views::iota(std::size_t{0}, a.sounds()), same_sound);
-}
 
 Error Replaced() {
   return {.code = Code::kAlreadyExists, .message = "Another publisher has taken this name over."};
@@ -106,6 +86,7 @@ class LiveSource::Reader final : public PacketSource {
   }
 
   const std::shared_ptr<const SourceInfo>& info() const override { return info_; }
+  const std::shared_ptr<const SourceInfo>& coded() const override { return choice_.info; }
   bool counted_pts() const override { return false; }
   std::int64_t start_us() const override { return 0; }
   bool live() const override { return true; }
@@ -122,7 +103,8 @@ class LiveSource::Reader final : public PacketSource {
       if (!entry) {
         GOPMILL_ASSIGN_OR_RETURN(entry, Next());
       }
-      if (!entry || !Follows(entry->info)) return ReadState::kEnd;
+      if (!entry) return ReadState::kEnd;
+      Follow(entry->info);
       if (!PlaceOf(*entry)) entry.reset();
     } while (!entry);
     arrival_ = {.wall = entry->wall, .after_gap = entry->after_gap || entry->jumped};
@@ -132,15 +114,12 @@ class LiveSource::Reader final : public PacketSource {
   }
 
  private:
-  // Whether the stream goes on with what this publisher sends.
-  bool Follows(const std::shared_ptr<const SourceInfo>& publisher) {
-    if (publisher == publisher_) return true;
-    auto choice = FollowSounds(*info_, publisher, sounds_);
-    if (!choice.ok() || !Continues(*info_, *choice->info)) return false;
+  // What this publisher sends, on the tracks that the stream has.
+  void Follow(const std::shared_ptr<const SourceInfo>& publisher) {
+    if (publisher == publisher_) return;
+    choice_ = FollowSource(*info_, publisher, sounds_);
     publisher_ = publisher;
-    choice_ = *std::move(choice);
     text_places_ = FollowTexts(texts_, publisher_->subtitles);
-    return true;
   }
 
   // Number of its track for who reads; nothing where that is not read.
@@ -299,7 +278,7 @@ LiveSource::Entry LiveSource::Received(PacketSource::ReadState state,
 }
 
 Status LiveSource::Run(Claim claim, PacketSource& source) {
-  const std::shared_ptr<const SourceInfo> info = source.info();
+  std::shared_ptr<const SourceInfo> info = source.info();
   if (source.counted_pts()) {
     return Error{.code = Code::kUnsupported,
                  .message = "A live stream needs timestamps.",
@@ -309,6 +288,7 @@ Status LiveSource::Run(Claim claim, PacketSource& source) {
     const MutexLock lock(mutex_);
     if (claim_ != claim) return Replaced();
     info_ = info;
+    NoteFormat(*info);
   }
   TimestampRepair repair(source.start_us(), RepairTracks(*info));
   std::int64_t jumps = 0;  // told of, with a picture
@@ -326,6 +306,15 @@ Status LiveSource::Run(Claim claim, PacketSource& source) {
       }
       return OkStatus();
     }
+    const bool is_text = state == PacketSource::ReadState::kText;
+    const auto track = static_cast<std::size_t>(packet->stream_index);
+    const bool is_video = state == PacketSource::ReadState::kVideo;
+    if (auto other = is_text ? nullptr : WithNewHeader(*info, is_video, track, *packet)) {
+      const MutexLock lock(mutex_);
+      ++counts_.format_changes;
+      info = std::move(other);
+      if (claim_ == claim) info_ = info;
+    }
     Entry entry = Received(state, info, repair, std::move(packet));
     if (entry.video) {
       entry.jumped = std::exchange(jumps, repair.jumps()) != repair.jumps();
@@ -340,6 +329,12 @@ Status LiveSource::Run(Claim claim, PacketSource& source) {
     const MutexLock lock(mutex_);
     counts_.repaired = repair.repaired();
   }
+}
+
+void LiveSource::NoteFormat(const SourceInfo& info) {
+  std::string format = FormatOf(info);
+  if (!format_.empty() && format != format_) ++counts_.format_changes;
+  format_ = std::move(format);
 }
 
 // False once another publisher has the name.

@@ -11,8 +11,9 @@
 // have lost nothing see equal times, and their output grids lie at the same pictures (LiveJoin), so
 // that they can be decoded together (decode_group.h).
 //
-// When the publisher has gone, readers wait for the next one. If that one sends other
-// codecs, their streams end: a reader that opens again gets the new ones.
+// When the publisher has gone, readers wait for the next one. That one may send other codecs, sizes
+// and sounds, and a publisher may change its coding while it sends: readers go on with the tracks
+// that they have begun with (PacketSource::coded, FollowSource).
 //
 // Thread-safety: safe. Packets are shared by reference and never changed here.
 #pragma once
@@ -48,6 +49,7 @@ struct LiveCounts {
   std::int64_t packets = 0;     // received
   std::int64_t bytes = 0;
   std::int64_t repaired = 0;         // timestamps
+  std::int64_t format_changes = 0;   // another codec, size or number of sounds than before
   std::int64_t dropped_gops = 0;     // over all readers
   std::int64_t dropped_packets = 0;  // over all readers
 };
@@ -128,6 +130,7 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
                         const std::shared_ptr<const SourceInfo>& info, TimestampRepair& repair,
                         av::Packet packet);
   bool Hand(Claim claim, Entry entry);
+  void NoteFormat(const SourceInfo& info) GOPMILL_REQUIRES(mutex_);
   void PlaceOnClock(Entry& entry) GOPMILL_REQUIRES(mutex_);
   LiveJoin Join(const Entry& first) GOPMILL_REQUIRES(mutex_);
   void Put(Queue& queue, const Entry& entry) GOPMILL_REQUIRES(mutex_);
@@ -140,6 +143,7 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
   Claim last_claim_ GOPMILL_GUARDED_BY(mutex_) = 0;
   TimePoint released_ GOPMILL_GUARDED_BY(mutex_) = SteadyNow();
   std::shared_ptr<const SourceInfo> info_ GOPMILL_GUARDED_BY(mutex_);
+  std::string format_ GOPMILL_GUARDED_BY(mutex_);  // of the newest publisher, FormatOf
   std::vector<std::shared_ptr<Queue>> queues_ GOPMILL_GUARDED_BY(mutex_);
   TimePoint wanted_until_ GOPMILL_GUARDED_BY(mutex_) = {};
   LiveCounts counts_ GOPMILL_GUARDED_BY(mutex_);

@@ -27,8 +27,8 @@
 
 namespace gopmill {
 
-// From the ingest thread, in this order: one PlanReady or Failed, AnalysisProgress, then units and
-// audio in the order of the source, then IngestEnded or Failed.
+// From the ingest thread, in this order: one PlanReady or Failed, AnalysisProgress, then units,
+// audio and CodingChanged in the order of the source, then IngestEnded or Failed.
 struct CodedSound {
   std::shared_ptr<const AVCodecParameters> parameters;
   Rational time_base;
@@ -59,6 +59,7 @@ struct AudioCoded {
 struct IngestEnded {
   EndOfSource source;
   std::int64_t audio_damaged = 0;
+  std::optional<Error> reason = {};  // why it is the end, where the source goes on
 };
 struct Failed {
   Error error;
@@ -83,8 +84,8 @@ struct UnitEnded {
   std::optional<Error> error;
 };
 
-using Letter = std::variant<PlanReady, AnalysisProgress, UnitPlanned, AudioCoded, IngestEnded,
-                            Failed, EncoderOpened, PacketCoded, RunReady, UnitEnded>;
+using Letter = std::variant<PlanReady, AnalysisProgress, UnitPlanned, AudioCoded, CodingChanged,
+                            IngestEnded, Failed, EncoderOpened, PacketCoded, RunReady, UnitEnded>;
 
 // Coded audio that may wait in a mailbox (sound that is longer than the picture, a slow client).
 inline constexpr std::size_t kMaxAudioBytes = std::size_t{1} << 20U;

@@ -19,12 +19,16 @@ Error Cancelled() { return {.code = Code::kCancelled, .message = "Cancelled."}; 
 class PacketTee::Branch final : public PacketSource {
  public:
   Branch(std::shared_ptr<PacketTee> tee, std::size_t stream, std::stop_token stop)
-      : tee_(std::move(tee)), stream_(stream), stop_(std::move(stop)) {}
+      : tee_(std::move(tee)),
+        stream_(stream),
+        stop_(std::move(stop)),
+        coded_(tee_->source_->info()) {}
   ~Branch() override { tee_->Leave(stream_); }
   Branch(const Branch&) = delete;
   Branch& operator=(const Branch&) = delete;
 
   const std::shared_ptr<const SourceInfo>& info() const override { return tee_->source_->info(); }
+  const std::shared_ptr<const SourceInfo>& coded() const override { return coded_; }
   bool counted_pts() const override { return false; }
   std::int64_t start_us() const override { return tee_->source_->start_us(); }
   bool live() const override { return true; }
@@ -35,6 +39,7 @@ class PacketTee::Branch final : public PacketSource {
   Result<ReadState> Read(AVPacket& packet) override {
     GOPMILL_ASSIGN_OR_RETURN(const Entry entry, tee_->Next(stream_, stop_));
     arrival_ = entry.arrival;
+    if (entry.coded) coded_ = entry.coded;
     if (entry.packet) av_packet_ref(&packet, entry.packet->get());
     return entry.state;
   }
@@ -43,6 +48,7 @@ class PacketTee::Branch final : public PacketSource {
   const std::shared_ptr<PacketTee> tee_;
   const std::size_t stream_;
   const std::stop_token stop_;
+  std::shared_ptr<const SourceInfo> coded_;  // as the packet read last is
   Arrival arrival_;
 };
 
@@ -165,6 +171,7 @@ Result<PacketTee::Entry> PacketTee::ReadOne() {
                             ? info.video.time_base
                             : info.sound(static_cast<std::size_t>(packet->stream_index)).time_base;
   entry.dts_ns = Rescale(packet->dts, tick, kNanos);
+  entry.coded = source_->coded();
   if (const Arrival* arrival = source_->arrival()) entry.arrival = *arrival;
   const std::int64_t shown = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
   if (video) {

@@ -52,6 +52,7 @@ class PacketTee : public std::enable_shared_from_this<PacketTee> {
     std::shared_ptr<const av::Packet> packet;  // null at the end
     std::int64_t dts_ns = 0;
     Arrival arrival;
+    std::shared_ptr<const SourceInfo> coded;
   };
   struct Queue {  // of one stream
     std::deque<Entry> entries;

@@ -168,6 +168,9 @@ void AddLive(Families& f, const LiveTotals& l) {
             Number(l.counts.bytes));
   f.Counter("gopmill_live_timestamps_repaired_total", "Timestamps of live sources put right.",
             Number(l.counts.repaired));
+  f.Counter("gopmill_live_format_changes_total",
+            "Times that a live source went on with another codec, size or number of sounds.",
+            Number(l.counts.format_changes));
   f.Counter("gopmill_live_dropped_gops_total", "GOPs dropped before readers that do not keep up.",
             Number(l.counts.dropped_gops));
   f.Counter("gopmill_live_dropped_packets_total", "The packets in them.",

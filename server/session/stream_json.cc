@@ -73,6 +73,7 @@ ordered_json Repairs(const StreamSnapshot& s) {
           {"damaged_video_packets", s.damaged},
           {"damaged_audio_packets", s.audio_damaged},
           {"timestamps_repaired", s.repaired_timestamps},
+          {"format_changes", s.format_changes},
           {"unit_retries", s.retries},
           {"rate_corrections", s.rate_corrections},
           {"vbv_violations", s.vbv_violations}};

@@ -265,6 +265,7 @@ Status StreamSession::On(UnitPlanned letter) {
   const UnitSpec& spec = letter.unit->spec;
   ++units_left_;
   records_[spec.index] = {
+      .plan = plan_,
       .room = WindowRoom(*letter.unit, *plan_),
       .media_seconds = static_cast<double>(spec.first_frame) / plan_->grid.fps().ToDouble(),
       .length_seconds = static_cast<double>(spec.frame_count()) / plan_->grid.fps().ToDouble(),
@@ -316,6 +317,8 @@ Status StreamSession::SubmitInTime(const std::shared_ptr<const UnitInput>& unit,
 
 Status StreamSession::Submit(RateGate::Waiting ready) {
   const std::shared_ptr<const UnitInput>& unit = ready.unit;
+  const auto record = records_.find(unit->spec.index);
+  GOPMILL_CHECK(record != records_.end());
   // The first unit decodes and encodes frame by frame, so that the first byte is early.
   const bool hurry = unit->spec.index.value == 0 || scheduler_.worker_count() == 1;
   const Effort effort = degradation_.ForUnit(unit->spec.gop_frame(), unit->spec.ends_gop);
@@ -325,7 +328,7 @@ Status StreamSession::Submit(RateGate::Waiting ready) {
     stats_.stages.rate_wait += ordered - ready.since;
   }
   UnitOrder order{.stream = spec_.id,
-                  .task = {.plan = plan_,
+                  .task = {.plan = record->second.plan,
                            .encoder = EncoderFor(effort),
                            .input = unit,
                            .run = std::move(ready.run),
@@ -348,11 +351,9 @@ Status StreamSession::Submit(RateGate::Waiting ready) {
         scheduler_.Submit(job, std::make_unique<UnitJob>(OneOrder(std::move(order)))));
   }
   ++jobs_out_;
-  if (const auto record = records_.find(job.unit.index); record != records_.end()) {
-    record->second.job = job;
-    record->second.ordered = ordered;
-    record->second.effort = effort;
-  }
+  record->second.job = job;
+  record->second.ordered = ordered;
+  record->second.effort = effort;
   return OkStatus();
 }
 
@@ -368,6 +369,17 @@ TimePoint StreamSession::DeadlineOf(const UnitSpec& unit) const {
 
 Status StreamSession::On(AudioCoded letter) { return output_->OnAudio(std::move(letter)); }
 
+Status StreamSession::On(CodingChanged letter) {
+  const std::string before = FormatOf(*plan_->source), now = FormatOf(*letter.plan->source);
+  plan_ = std::move(letter.plan);
+  if (before == now) return OkStatus();
+  spdlog::info("stream {} ({}): the source goes on as {}, it was {}", spec_.id.value,
+               spec_.source_name, now, before);
+  const MutexLock lock(mutex_);
+  ++stats_.format_changes;
+  return OkStatus();
+}
+
 Status StreamSession::On(EncoderOpened letter) {
   return output_->OnEncoder(std::move(letter.parameters));
 }
@@ -376,6 +388,7 @@ Status StreamSession::On(PacketCoded letter) { return output_->OnPacket(std::mov
 
 Status StreamSession::On(IngestEnded letter) {
   ingest_ended_ = true;
+  end_reason_ = std::move(letter.reason);
   {
     const MutexLock lock(mutex_);
     stats_.all_planned = true;
@@ -423,7 +436,7 @@ void StreamSession::LearnDemand(const UnitEnded& ended) {
   const UnitRecord& record = records_.at(report.unit.index);
   // What a unit costs that is not made as it was asked for says nothing of the others.
   if (spec_.admission && record.effort == Effort::kFull && report.attempt == 0) {
-    spec_.admission->OnUnit(spec_.id, *plan_, report.cpu, report.opening, record.job.frames,
+    spec_.admission->OnUnit(spec_.id, *record.plan, report.cpu, report.opening, record.job.frames,
                             ended.stats.renditions == 1);
   }
   if (!spec_.degrades || report.unit.index.value == 0) return;
@@ -485,7 +498,7 @@ Status StreamSession::EndIfComplete() {
   }
   GOPMILL_RETURN_IF_ERROR(output_->Finish(frames));
   complete_ = true;
-  return OkStatus();
+  return end_reason_ ? Status(*end_reason_) : OkStatus();
 }
 
 }  // namespace gopmill

@@ -111,6 +111,7 @@ class StreamSession {
   Status On(AnalysisProgress letter);
   Status On(UnitPlanned letter);
   Status On(AudioCoded letter);
+  Status On(CodingChanged letter);
   Status On(IngestEnded letter);
   Status On(Failed letter);
   Status On(EncoderOpened letter);
@@ -129,6 +130,7 @@ class StreamSession {
   [[nodiscard]] TimePoint DeadlineOf(const UnitSpec& unit) const;
 
   struct UnitRecord {  // a unit in the window
+    std::shared_ptr<const StreamPlan> plan;
     WindowShare room;
     double media_seconds = 0, length_seconds = 0;
     TimePoint finished;
@@ -149,7 +151,7 @@ class StreamSession {
   // Owned by the egress thread.
   SinkOutput sink_output_;  // outlives output_, whose end it is
   std::unique_ptr<OutputChain> output_;
-  std::shared_ptr<const StreamPlan> plan_;
+  std::shared_ptr<const StreamPlan> plan_;  // of the units that are planned now
   std::array<std::shared_ptr<const EncoderSpec>, kEfforts> encoders_;  // by Effort; may be null
   Degradation degradation_;
   RateGate rate_gate_;
@@ -159,6 +161,7 @@ class StreamSession {
   std::int64_t jobs_out_ = 0;           // submitted, not yet reported
   std::int64_t units_left_ = 0;         // planned, not yet released
   bool ingest_ended_ = false;
+  std::optional<Error> end_reason_;  // IngestEnded
   bool complete_ = false;
 
   mutable Mutex mutex_;  // guards stats_ and closed_, which the egress writes and anybody reads

@@ -76,6 +76,7 @@ struct StreamSnapshot {
   SelectionCounts selection;
   std::int64_t decoded_elsewhere = 0;  // units that another rendition of the source has decoded
   std::int64_t concealed = 0, damaged = 0, audio_damaged = 0, repaired_timestamps = 0;
+  std::int64_t format_changes = 0;  // of a live source that went on as something else
   bool truncated = false;
   std::int64_t retries = 0, rate_corrections = 0, vbv_violations = 0;
   Effort effort = Effort::kFull;                         // of new units

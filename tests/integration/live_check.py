@@ -159,7 +159,8 @@ class Playlist:
                 problem(not segment.parts or abs(total - segment.seconds) < CLOSE, f"{where}: parts last {total}")
                 problem(segment.parts or behind >= 3 * self.target - CLOSE, f"{where} has lost its parts too early")
             behind += segment.seconds or sum(part[1] for part in segment.parts)
-            if number and not segment.discontinuity and not self.segments[number - 1].gap:
+            # A segment without sound has the date of its pictures, which may begin behind the last sound.
+            if number and not segment.discontinuity and not segment.gap and not self.segments[number - 1].gap:
                 step = segment.date - self.segments[number - 1].date
                 off = step - self.segments[number - 1].seconds
                 problem(abs(off) < CLOSE, f"{where}: its date is {off:.3f} s off")

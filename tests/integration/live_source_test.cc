@@ -59,16 +59,17 @@ struct Step {
   std::int64_t milliseconds = 0;
   int sound = 0;      // or text: which one, from 0
   bool late = false;  // it had to be waited for
+  int header = 0;     // that comes with it: one byte
 };
 
 // A publisher that sends what it is told to. `sizes`: bytes of the packets of each track of sound.
 class Script final : public PacketSource {
  public:
   Script(const std::vector<std::string>& languages, std::vector<Step> steps,
-         std::map<int, int> sizes = {})
+         std::map<int, int> sizes = {}, const std::string& codec = "h264")
       : steps_(std::move(steps)), sizes_(std::move(sizes)) {
     auto info = std::make_shared<SourceInfo>();
-    info->video.codec = "h264";
+    info->video.codec = codec;
     info->video.time_base = kMillis;
     info->video.fps = {25, 1};
     info->video.parameters = std::shared_ptr<AVCodecParameters>(
@@ -86,6 +87,11 @@ class Script final : public PacketSource {
     }
     info->audio = info->audio_tracks.front();
     info->more_audio.assign(info->audio_tracks.begin() + 1, info->audio_tracks.end());
+    info_ = std::move(info);
+  }
+  void RemoveSound() {
+    auto info = std::make_shared<SourceInfo>(*info_);
+    info->audio.reset();
     info_ = std::move(info);
   }
   const std::shared_ptr<const SourceInfo>& info() const override { return info_; }
@@ -109,6 +115,10 @@ class Script final : public PacketSource {
     packet.duration = step.state == State::kVideo ? 40 : 20;
     packet.stream_index = step.sound;
     packet.flags = AV_PKT_FLAG_KEY;
+    if (step.header != 0) {
+      *av_packet_new_side_data(&packet, AV_PKT_DATA_NEW_EXTRADATA, 1) =
+          static_cast<std::uint8_t>(step.header);
+    }
     return step.state;
   }
 
@@ -246,8 +256,62 @@ TEST(LiveSource, TracksKeepTheirLanguageWhenAPublisherListsThemAnew) {
     if (*state == State::kEnd) break;
     if (*state == State::kAudio) sizes[packet->stream_index].push_back(packet->size);
   }
-  EXPECT_EQ(sizes[0], (std::vector{11, 11}));
-  EXPECT_EQ(sizes[1], (std::vector{22, 22})) << "and French is no German: the stream ends";
+  EXPECT_EQ(sizes[0], (std::vector{11, 11, 11}));
+  EXPECT_EQ(sizes[1], (std::vector{22, 22})) << "and French is no German";
+}
+
+// What a reader gets of publishers that send one thing after the other.
+TEST(LiveSource, ReadersHearOfEachCodingWithItsFirstPacket) {
+  const std::vector<Step> steps{{.milliseconds = 0},
+                                {.state = State::kAudio, .milliseconds = 0, .sound = 0},
+                                {.milliseconds = 40}};
+  Script first({"en"}, steps, {{0, 10}}), second({"en"}, steps, {{0, 10}}, "hevc"),
+      third({"en"}, {{.milliseconds = 0}, {.milliseconds = 40}}, {}, "hevc");
+  third.RemoveSound();
+  const auto live = std::make_shared<LiveSource>(std::chrono::minutes(1));
+  const auto reader = ReaderOf(live, {&first, &second, &third});
+  ASSERT_NE(reader, nullptr);
+  EXPECT_EQ(reader->coded(), reader->info());
+  std::vector<std::string> codecs;
+  std::int64_t last = -1;
+  while (true) {
+    const av::Packet packet = av::NewPacket();
+    const auto state = reader->Read(*packet);
+    ASSERT_TRUE(state.ok());
+    if (*state == State::kEnd) break;
+    const SourceInfo& coded = *reader->coded();
+    EXPECT_EQ(coded.sounds(), 1U) << "as many as it began with";
+    codecs.push_back(coded.video.codec + (coded.audio->silent ? " silent" : ""));
+    if (*state != State::kVideo) continue;
+    EXPECT_GT(packet->dts, last) << "one clock";
+    last = packet->dts;
+  }
+  EXPECT_THAT(codecs, testing::ElementsAre("h264", "h264", "h264", "hevc", "hevc", "hevc",
+                                           "hevc silent", "hevc silent"));
+  EXPECT_EQ(reader->info()->video.codec, "h264") << "what it began with";
+  EXPECT_EQ(live->counts().format_changes, 2);
+}
+
+// As FLV tells of other parameter sets.
+TEST(LiveSource, ANewHeaderInMidStreamIsAnotherCoding) {
+  const std::vector<Step> steps{{.milliseconds = 0, .header = 1},
+                                {.milliseconds = 40},
+                                {.milliseconds = 80, .header = 2},
+                                {.milliseconds = 120, .header = 2},
+                                {.milliseconds = 160}};
+  Script script({"en"}, steps);
+  const auto live = std::make_shared<LiveSource>(std::chrono::minutes(1));
+  const auto reader = ReaderOf(live, {&script});
+  ASSERT_NE(reader, nullptr);
+  std::vector<int> headers;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const av::Packet packet = av::NewPacket();
+    ASSERT_TRUE(reader->Read(*packet).ok());
+    const AVCodecParameters& parameters = *reader->coded()->video.parameters;
+    headers.push_back(parameters.extradata_size == 1 ? parameters.extradata[0] : 0);
+  }
+  EXPECT_EQ(headers, (std::vector{1, 1, 2, 2, 2}));
+  EXPECT_EQ(live->counts().format_changes, 2) << "the same one again is none";
 }
 
 }  // namespace

@@ -80,42 +80,79 @@ std::shared_ptr<const SourceInfo> Publisher(const std::vector<std::string>& name
     track.title = name.size() > 3 ? name.substr(3) : "";
     info->audio_tracks.push_back(track);
   }
+  if (names.empty()) return info;
   info->audio = info->audio_tracks.front();
   info->more_audio.assign(info->audio_tracks.begin() + 1, info->audio_tracks.end());
   return info;
 }
+
+constexpr int kSilent = 0;
 
 // Of the tracks that somebody had of `before`, those of `after`.
 std::vector<int> Followed(const std::vector<std::string>& before,
                           const std::vector<std::string>& after, const AudioTracks& wanted) {
   const auto now = ChooseSounds(Publisher(before), wanted);
   EXPECT_TRUE(now.ok());
-  const auto next = FollowSounds(*now->info, Publisher(after), wanted);
-  EXPECT_TRUE(next.ok());
-  return StreamsOf(*next->info);
+  const auto next = FollowSource(*now->info, Publisher(after), wanted);
+  std::vector<int> streams = StreamsOf(*next.info);
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    if (next.info->sound(i).silent) streams[i] = kSilent;
+  }
+  return streams;
 }
 
-TEST(FollowSounds, FindsTracksThatHaveChangedPlaces) {
+TEST(FollowSource, FindsTracksThatHaveChangedPlaces) {
   EXPECT_THAT(Followed({"en", "de"}, {"de", "en"}, {.all = true}), ElementsAre(2, 1));
   EXPECT_THAT(Followed({"en", "de"}, {"de", "en"}, {}), ElementsAre(2));
   EXPECT_THAT(Followed({"en", "de"}, {"de", "en"}, {.first = 2}), ElementsAre(1));
 }
 
-TEST(FollowSounds, TellsTracksOfOneLanguageApartByTheirTitles) {
+TEST(FollowSource, TellsTracksOfOneLanguageApartByTheirTitles) {
   EXPECT_THAT(Followed({"en/main", "en/talk"}, {"en/talk", "en/main"}, {.all = true}),
               ElementsAre(2, 1));
   EXPECT_THAT(Followed({"en/main", "de"}, {"de", "en/Main"}, {.all = true}), ElementsAre(2, 1));
 }
 
-TEST(FollowSounds, GoesByTheNumberWhereNothingSaysMore) {
+TEST(FollowSource, GoesByTheNumberWhereNothingSaysMore) {
   EXPECT_THAT(Followed({"", ""}, {"", ""}, {.first = 2}), ElementsAre(2));
   EXPECT_THAT(Followed({"", "", ""}, {"", "", ""}, {.first = 3, .more = {1}}), ElementsAre(3, 1));
-  EXPECT_THAT(Followed({"en", "de"}, {"fr", "en"}, {.all = true}), ElementsAre(2, 1));
 }
 
-TEST(FollowSounds, LeavesAnotherNumberOfTracksToTheCaller) {
-  EXPECT_THAT(Followed({"en", "de"}, {"de"}, {.all = true}), ElementsAre(1));
-  EXPECT_FALSE(FollowSounds(*Publisher({"en", "de"}), Publisher({"de"}), {.first = 2}).ok());
+TEST(FollowSource, HasSilenceForWhatIsNotThere) {
+  EXPECT_THAT(Followed({"en", "de"}, {"de"}, {.all = true}), ElementsAre(kSilent, 1));
+  EXPECT_THAT(Followed({"en", "de"}, {"fr", "en"}, {.all = true}), ElementsAre(2, kSilent));
+  EXPECT_THAT(Followed({"en", "de"}, {"en"}, {.first = 2}), ElementsAre(kSilent))
+      << "who asked for German gets no English";
+  EXPECT_THAT(Followed({"en"}, {}, {}), ElementsAre(kSilent));
+}
+
+TEST(FollowSource, TakesWhatThereIsForTheOneTrackThatNobodyChose) {
+  EXPECT_THAT(Followed({"en", "de"}, {"fr"}, {}), ElementsAre(1));
+  EXPECT_THAT(Followed({"en", "de"}, {"", ""}, {.all = true}), ElementsAre(1, 2));
+}
+
+TEST(FollowSource, LeavesOutTracksThatWereNotThereBefore) {
+  EXPECT_THAT(Followed({"en"}, {"en", "de"}, {.all = true}), ElementsAre(1));
+  EXPECT_THAT(Followed({}, {"en"}, {}), ElementsAre());
+  const auto next = FollowSource(*Publisher({"de"}), Publisher({"en", "de"}), {});
+  EXPECT_THAT(next.place, ElementsAre(std::nullopt, std::optional<std::size_t>(0)));
+}
+
+// Who began with times in other units gets all that comes in those.
+TEST(FollowSource, KeepsTheTimeBases) {
+  const auto with = [](Rational video, Rational audio) {
+    auto info = std::make_shared<SourceInfo>(*Publisher({"en"}));
+    info->video.time_base = video;
+    info->audio->time_base = audio;
+    return info;
+  };
+  const auto flv = with({1, 1000}, {1, 1000}), ts = with({1, 90'000}, {1, 90'000});
+  const auto next = FollowSource(*flv, ts, {});
+  EXPECT_EQ(next.info->video.time_base, (Rational{1, 1000}));
+  EXPECT_EQ(next.info->audio->time_base, (Rational{1, 1000}));
+  EXPECT_EQ(FollowSource(*ts, with({1, 90'000}, {1, 90'000}), {}).info->video.time_base,
+            (Rational{1, 90'000}));
+  EXPECT_EQ(FollowSource(*ts, ts, {}).info, ts) << "shared where nothing differs";
 }
 
 }  // namespace
