@@ -17,6 +17,7 @@ namespace {
 
 constexpr const char* kAcceptedSweep = "NAME=FROM:TO:STEP or NAME=VALUE,VALUE,...";
 constexpr std::size_t kMaxValues = 1000;
+constexpr double kMaxSeed = 4294967295.0;
 
 std::optional<double> Number(std::string_view text) {
   double number = 0;
@@ -49,11 +50,23 @@ Result<std::vector<std::string>> Range(const std::string& text,
 }
 
 bool IsParam(const std::string& name) {
-  return name == "pus" || std::ranges::find(ExperimentParams(), name, &ExperimentParam::name) !=
+  return name == "pus" || name == "seed" ||
+         std::ranges::find(ExperimentParams(), name, &ExperimentParam::name) !=
                               ExperimentParams().end();
 }
 
+Status SetSeed(Experiment& experiment, const std::string& value) {
+  const auto number = Number(value);
+  if (!number || *number < 0 || *number > kMaxSeed || *number != std::floor(*number)) {
+    return InvalidArgument("seed", fmt::format("\"{}\" is not a seed.", value.substr(0, 80)),
+                           "0 to 4294967295");
+  }
+  experiment.seed = static_cast<std::uint64_t>(*number);
+  return OkStatus();
+}
+
 Status Apply(Experiment& experiment, const std::string& name, const std::string& value) {
+  if (name == "seed") return SetSeed(experiment, value);
   return name == "pus" ? SetParam(experiment, "topology", "chiplet:" + value)
                        : SetParam(experiment, name, value);
 }

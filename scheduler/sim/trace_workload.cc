@@ -6,6 +6,8 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "scheduler/sim/random.h"
+
 namespace gopmill::sim {
 namespace {
 
@@ -82,6 +84,16 @@ Workload FromTrace(const RecordedTrace& trace) {
   }
   workload.concurrent = static_cast<int>(workload.streams.size());
   return workload;
+}
+
+void VaryTimes(Workload& workload, const TimeVariation& variation) {
+  constexpr std::uint64_t kSalt = 0x7A2E;
+  Random random(MixSeed(variation.seed, kSalt));
+  for (SimUnit& unit : workload.units) {
+    const double drawn = 1 + variation.noise * (2 * random.Uniform() - 1);
+    unit.hot_ms *= drawn * variation.slow_down;
+    unit.open_ms *= drawn * variation.slow_down;
+  }
 }
 
 }  // namespace gopmill::sim

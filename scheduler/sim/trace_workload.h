@@ -15,4 +15,14 @@ namespace gopmill::sim {
 // do); a warm time is never taken below a tenth of the cold one.
 Workload FromTrace(const RecordedTrace& trace);
 
+// One recording stands for many like it: the same arrivals on a machine as many times slower, and
+// each unit's times (warm and opening alike) multiplied by a number drawn evenly from 1 - noise to
+// 1 + noise.
+struct TimeVariation {
+  double noise = 0;  // 0 to below 1
+  double slow_down = 1;
+  std::uint64_t seed = 1;
+};
+void VaryTimes(Workload& workload, const TimeVariation& variation);
+
 }  // namespace gopmill::sim

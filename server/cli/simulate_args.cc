@@ -42,7 +42,8 @@ void AddExperiment(CLI::App& command, SimulateArgs& args) {
       ->check(CLI::Range(0.0, 4294967295.0));
   command
       .add_option("--sweep", args.sweeps,
-                  "NAME=FROM:TO:STEP or NAME=VALUE,...; several make a grid; pus=N is chiplet:N")
+                  "NAME=FROM:TO:STEP or NAME=VALUE,...; several make a grid;\n"
+                  "also seed, and pus: pus=N is chiplet:N")
       ->type_name("AXIS");
   command.add_option("--json", args.json, "Write the results as JSON; - is stdout")
       ->type_name("FILE|-");
