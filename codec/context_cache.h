@@ -28,7 +28,7 @@ struct CacheStats {
   std::int64_t filter_hits = 0, filter_misses = 0;
   std::int64_t encoder_hits = 0, encoder_misses = 0;
   std::size_t bytes = 0;  // estimated memory held now
-  Duration opening{};     // time spent on opening decoders and filters
+  Duration opening{};     // CPU time spent on opening decoders and filters
 };
 
 class ContextCache {

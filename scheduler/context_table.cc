@@ -84,7 +84,8 @@ bool ContextTable::Warm(std::uint32_t slot, WorkerId worker) const {
   return std::find(first, first + contexts_per_worker_, slot) != first + contexts_per_worker_;
 }
 
-void ContextTable::Learn(std::uint32_t slot, const JobSpec& spec, const JobReport& report) {
+void ContextTable::Learn(std::uint32_t slot, const JobSpec& spec, const JobReport& report,
+                         bool taken_for_warm) {
   Entry& entry = entries_[slot];
   const bool measured = report.opening > Duration::zero();
   const double took = static_cast<double>((report.finished - report.started).count());
@@ -99,6 +100,8 @@ void ContextTable::Learn(std::uint32_t slot, const JobSpec& spec, const JobRepor
     // What it took beyond a warm run; noisy, and so both signs are averaged.
     LearnOpening(entry, took - hot);
     return;
+  } else if (!report.cold && !taken_for_warm) {
+    LearnOpening(entry, 0);
   }
   if (entry.rate > 0 && hot > 0) {
     speed = std::clamp(speed * (1 + kNewestSpeed * (net / hot - 1)), 0.1, 10.0);

@@ -5,7 +5,8 @@
 //
 // Warmth is a model of the workers' caches, not a look into them: each worker is taken to keep the
 // last `contexts_per_worker` contexts it used. When a run reports that it was cold although the
-// model said warm, only the statistics of times are affected.
+// model said warm, only the statistics of times are affected; when it was warm although the model
+// said cold (streams share what they need), it is learned that a cold start costs nothing.
 //
 // Predicted time:  t = work * rate(context) * speed(worker)  [+ opening(context) when cold]
 // with rate and opening as exponential averages (the newest run counts 1/8), `work` in frames or
@@ -60,11 +61,13 @@ class ContextTable {
   [[nodiscard]] std::uint32_t HeadOf(std::uint32_t slot) const { return entries_[slot].head; }
 
   // A run ended well: its times, its worker and whether it was cold are taken from the report.
-  void Learn(std::uint32_t slot, const JobSpec& spec, const JobReport& report);
+  // `taken_for_warm`: what the model said when it was assigned.
+  void Learn(std::uint32_t slot, const JobSpec& spec, const JobReport& report,
+             bool taken_for_warm = true);
   // Expected time of a unit on that worker (-1: an average one), in nanoseconds. 0 before anything
   // was learned at all.
   [[nodiscard]] double Predict(std::uint32_t slot, const JobSpec& spec, WorkerId worker) const;
-  // Expected surcharge of a cold start, in nanoseconds.
+  // Expected surcharge of a start that the model takes for cold, in nanoseconds.
   [[nodiscard]] double OpeningTime(std::uint32_t slot) const;
 
  private:

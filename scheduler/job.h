@@ -35,7 +35,7 @@ struct WorkerContext {
   // Set by the job when it had to open a codec context that a warm worker would have had; becomes
   // JobReport::cold. Cleared before each job.
   bool cold = false;
-  // Time the job spent on opening contexts; zero when it did not measure it.
+  // CPU time the job spent on opening contexts; zero when it did not measure it.
   Duration opening{};
 };
 
@@ -81,7 +81,7 @@ struct JobReport {
   Duration cpu{};       // CPU time of the worker's thread inside Run
   Duration decision{};  // time inside the policy for this job, all offers together
   bool cold = false;    // the job opened a codec context (WorkerContext::cold)
-  Duration opening{};   // how long that took, if it was measured
+  Duration opening{};   // CPU time that took, if it was measured
 };
 
 class Job {

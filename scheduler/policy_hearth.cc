@@ -9,22 +9,26 @@
 //   it arrives   its hearth is idle:  there.
 //                others are idle:     the nearest of them in the topology.
 //                nobody is idle:      it waits at its hearth.
-//   w is free    of the units that came at most `patience` after the oldest of all: the oldest one
-//                for which w is warm; else the oldest one whose hearth is w; else, of the oldest
-//                few, whichever costs least on w:
+//   w is free    the oldest unit that would not be done before its stream's running unit is
+//   `first`:
+//                one that would gains nothing by it. Of the units that came at most `patience`
+//                after `first`: the oldest one for which w is warm; else the oldest one whose
+//                hearth is w; else, of the oldest few, whichever costs least on w:
 //                    opening its contexts, if they are cold there
 //                  + (c - 1) * memory share * run time, c: ratio between its hearth and w
 //                  + the time by which it would overtake its stream's running unit.
 //                The first two do not take a unit that would overtake. While units with a deadline
 //                wait (live streams), only they count, and the one due first is the oldest.
 //
-//     patience = min(kPatience * opening time, kMaxRuns * run time, kMaxWaited * time waited)
-// of the oldest unit of all: waiting is bought with time saved. Where contexts are cheap beside the
-// run (large pictures) it is short and the rule is a plain shared queue; where they are dear (small
-// pictures, AV1) streams stay where they are. Run times and opening times are learned on line per
-// context and worker (context_table.h). The three constants are the ones with which, on simulated
-// machines of 2 to 1,024 PUs, it is nowhere worse than h-cahrw and the 99th percentile of the
-// latency is not above that of fifo (docs/SCHEDULING.md).
+//     patience = max(kPatience * opening time, kLeastRuns * run time), the second without deadline,
+//                but not above kMaxRuns * run time nor kMaxWaited * time waited
+// of `first`: waiting is bought with time saved, and a little of it for order, which costs nobody.
+// Where contexts are cheap beside the run (large pictures, contexts that streams share) the rule is
+// nearly a plain shared queue; where they are dear (many formats, distant caches) streams stay
+// where they are. Run times and opening times are learned on line per context and worker
+// (context_table.h). The constants are the ones with which, on simulated machines of 2 to 1,024
+// PUs, it is nowhere worse than h-cahrw and the 99th percentile of the latency is not above that of
+// fifo (docs/SCHEDULING.md, also what order costs).
 //
 // Work conserving: a worker is never idle while a unit waits that may run there. Streams move to
 // where there is room and stay there, so load spreads without a plan.
@@ -45,10 +49,15 @@ namespace {
 constexpr int kCandidates = 8;
 // How long the oldest unit may wait for one nanosecond of opening that others save.
 constexpr double kPatience = 96;
+// How long it may wait for the sake of order alone, in its own run times.
+constexpr double kLeastRuns = 0.5;
 // And never longer than so many of its own run times, nor than this part of what it has waited:
 // under light load there is little to gain and every overtaking shows.
 constexpr double kMaxRuns = 12;
 constexpr double kMaxWaited = 0.5;
+// Runs take about so much more or less than predicted, so a unit that should be done just after its
+// stream's running one is taken to overtake it. Larger values buy order with latency.
+constexpr double kMargin = 0.1;
 
 class Hearth final : public Policy {
  public:
@@ -140,7 +149,8 @@ class Hearth final : public Policy {
     const UnitRef due = FirstDueFor(w, pool);
     const UnitRef oldest = due.valid() ? due : OldestHeadFor(w, pool);
     if (!oldest.valid()) return oldest;
-    const Before before{.last = pool.unit(oldest).report.submitted + Patience(oldest, w, pool, now),
+    const UnitRef first = FirstInOrder(w, oldest, due.valid(), pool, now);
+    const Before before{.last = pool.unit(first).report.submitted + Patience(first, w, pool, now),
                         .only_with_deadline = due.valid()};
     const UnitRef warm = OldestWarmFor(w, before, pool, now);
     if (warm.valid()) return warm;
@@ -148,22 +158,45 @@ class Hearth final : public Policy {
     if (own.valid() && before.MayRun(pool.unit(own), w) && Overtakes(own, w, pool, now) <= 0) {
       return own;
     }
-    return CheapestFor(w, oldest, before, pool, now);
+    return CheapestFor(w, first, before, pool, now);
+  }
+
+  // Of the few from `oldest` on, the oldest one that overtakes nothing; if all do, whichever does
+  // least.
+  static UnitRef FirstInOrder(WorkerId w, UnitRef oldest, bool only_with_deadline,
+                              const PoolState& pool, TimePoint now) {
+    const Before any{.last = TimePoint::max(), .only_with_deadline = only_with_deadline};
+    UnitRef best = oldest;
+    double least = Overtakes(oldest, w, pool, now);
+    int looked_at = 1;
+    for (UnitRef ref = pool.NextHead(oldest); least > 0 && ref.valid() && looked_at < kCandidates;
+         ref = pool.NextHead(ref), ++looked_at) {
+      if (!any.MayRun(pool.unit(ref), w)) continue;
+      const double by = Overtakes(ref, w, pool, now);
+      if (by >= least) continue;
+      best = ref;
+      least = by;
+    }
+    return best;
   }
 
   static Duration Patience(UnitRef ref, WorkerId w, const PoolState& pool, TimePoint now) {
-    const auto waited = static_cast<double>((now - pool.unit(ref).report.submitted).count());
-    return Duration(static_cast<Duration::rep>(
-        std::min({kPatience * pool.opening_time(ref), kMaxRuns * pool.predicted(ref, w),
-                  kMaxWaited * waited})));
+    const Unit& unit = pool.unit(ref);
+    const double run = pool.predicted(ref, w);
+    const double saved = kPatience * pool.opening_time(ref);
+    const double wanted =
+        unit.spec.deadline == kNoDeadline ? std::max(saved, kLeastRuns * run) : saved;
+    const auto waited = static_cast<double>((now - unit.report.submitted).count());
+    return Duration(
+        static_cast<Duration::rep>(std::min({wanted, kMaxRuns * run, kMaxWaited * waited})));
   }
 
-  UnitRef CheapestFor(WorkerId w, UnitRef oldest, const Before& before, const PoolState& pool,
+  UnitRef CheapestFor(WorkerId w, UnitRef first, const Before& before, const PoolState& pool,
                       TimePoint now) {
-    UnitRef best = oldest;
-    double best_cost = CostOf(oldest, w, pool, now);
+    UnitRef best = first;
+    double best_cost = CostOf(first, w, pool, now);
     int looked_at = 1;
-    for (UnitRef ref = pool.NextHead(oldest); ref.valid() && looked_at < kCandidates;
+    for (UnitRef ref = pool.NextHead(first); ref.valid() && looked_at < kCandidates;
          ref = pool.NextHead(ref), ++looked_at) {
       if (best_cost <= 0 || pool.unit(ref).report.submitted > before.last) break;
       if (!before.MayRun(pool.unit(ref), w)) continue;
@@ -184,12 +217,14 @@ class Hearth final : public Policy {
     return cost + Overtakes(ref, w, pool, now);
   }
 
-  // By how many nanoseconds the unit would be done before its stream's running one.
+  // By how many nanoseconds the unit would be done before its stream's running one, if that takes
+  // kMargin longer.
   static double Overtakes(UnitRef ref, WorkerId w, const PoolState& pool, TimePoint now) {
     const UnitRef running = pool.FirstAssignedOfStream(ref);
-    if (!running.valid()) return 0;
+    // One that failed and runs again may come before what runs.
+    if (!running.valid() || pool.unit(running).sequence > pool.unit(ref).sequence) return 0;
     const double left = pool.time_until_free(pool.unit(running).worker, now);
-    return std::max(0.0, left - pool.predicted(ref, w));
+    return std::max(0.0, left * (1 + kMargin) - pool.predicted(ref, w));
   }
 
   // The oldest unit that may go first, for which `w` is warm, and that overtakes nothing.

@@ -144,6 +144,7 @@ UnitRef PoolState::Assign(UnitRef ref, WorkerId w, TimePoint now) {
   assigned.expected = static_cast<std::uint64_t>(expected_run(assigned, w));
   const bool in_time = measure_ == QueueMeasure::kPredicted && assigned.expected > 0;
   assigned.load = in_time ? assigned.expected : assigned.spec.cost_bytes;
+  assigned.taken_for_warm = contexts_.Warm(assigned.context, w);
   contexts_.Use(assigned.context, w);
 
   Worker& target = worker(w);
@@ -222,9 +223,10 @@ double PoolState::time_until_free(WorkerId w, TimePoint now) const {
 }
 
 void PoolState::Account(UnitRef ref, const JobReport& report) {
-  class_states_[unit(ref).service_class].served += report.finished - report.started;
+  const Unit& ran = unit(ref);
+  class_states_[ran.service_class].served += report.finished - report.started;
   if (report.outcome == JobOutcome::kDone) {
-    contexts_.Learn(unit(ref).context, unit(ref).spec, report);
+    contexts_.Learn(ran.context, ran.spec, report, ran.taken_for_warm);
   }
 }
 

@@ -57,6 +57,7 @@ struct Unit {
   std::uint32_t context = 0;        // slot in the pool's context table
   std::uint64_t load = 0;           // what it adds to its worker's queue (QueueMeasure applied)
   std::uint64_t expected = 0;       // assigned: predicted run time there, ns; 0 = not known
+  bool taken_for_warm = false;      // assigned: its contexts should be open there
 
   std::uint64_t sequence = 0;  // order of arrival of all units
   UnitPhase phase = UnitPhase::kFree;

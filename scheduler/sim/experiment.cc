@@ -117,19 +117,21 @@ constexpr std::array kSetters = {
            &Experiment::refill_ms,
            0,
            1e6},
-    Setter{{"noise", "Of a trace: its units' times vary by up to this share either way, by the seed",
-            "0 to 0.9", true},
-           nullptr,
-           nullptr,
-           &Experiment::noise,
-           0,
-           0.9},
-    Setter{{"slow-down", "Of a trace: all times of units are multiplied by it", "0.01 to 100", true},
-           nullptr,
-           nullptr,
-           &Experiment::slow_down,
-           0.01,
-           100},
+    Setter{
+        {"noise", "Of a trace: its units' times vary by up to this share either way, by the seed",
+         "0 to 0.9", true},
+        nullptr,
+        nullptr,
+        &Experiment::noise,
+        0,
+        0.9},
+    Setter{
+        {"slow-down", "Of a trace: all times of units are multiplied by it", "0.01 to 100", true},
+        nullptr,
+        nullptr,
+        &Experiment::slow_down,
+        0.01,
+        100},
     Setter{{"share-window-ms", "Windows of the share error", "1 to 10000000", true},
            nullptr,
            nullptr,
@@ -171,9 +173,9 @@ Result<Workload> MakeWorkload(const Experiment& experiment) {
       return InvalidArgument("trace", "The workload \"trace\" needs one.", "--trace FILE");
     }
     Workload workload = FromTrace(*experiment.trace);
-    VaryTimes(workload, {.noise = experiment.noise,
-                         .slow_down = experiment.slow_down,
-                         .seed = experiment.seed});
+    VaryTimes(
+        workload,
+        {.noise = experiment.noise, .slow_down = experiment.slow_down, .seed = experiment.seed});
     return workload;
   }
   if (experiment.workload == "l7") {

@@ -52,7 +52,7 @@ Result<std::vector<std::string>> Range(const std::string& text,
 bool IsParam(const std::string& name) {
   return name == "pus" || name == "seed" ||
          std::ranges::find(ExperimentParams(), name, &ExperimentParam::name) !=
-                              ExperimentParams().end();
+             ExperimentParams().end();
 }
 
 Status SetSeed(Experiment& experiment, const std::string& value) {

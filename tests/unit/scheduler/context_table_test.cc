@@ -84,6 +84,17 @@ TEST(ContextTableTest, TakesTheMeasuredOpeningTimeWhenThereIsOne) {
   EXPECT_THAT(table.Predict(slot, UnitOf(1), WorkerId{0}), DoubleNear(10 * kMs, 1));
 }
 
+// Streams of the same formats share what a worker keeps open.
+TEST(ContextTableTest, LearnsThatAStartTakenForColdWasWarmAfterAll) {
+  ContextTable table(1, 4);
+  const std::uint32_t slot = table.Ref(UnitOf(1));
+  table.Learn(slot, UnitOf(1), Ran(0, milliseconds(25), true, milliseconds(15)), false);
+  for (int i = 0; i < 40; ++i) table.Learn(slot, UnitOf(1), Ran(0, milliseconds(10)), true);
+  EXPECT_THAT(table.OpeningTime(slot), DoubleNear(15 * kMs, 1)) << "warm runs do not tell";
+  for (int i = 0; i < 40; ++i) table.Learn(slot, UnitOf(1), Ran(0, milliseconds(10)), false);
+  EXPECT_LT(table.OpeningTime(slot), 2 * kMs);
+}
+
 TEST(ContextTableTest, LearnsThatAWorkerIsSlower) {
   ContextTable table(2, 4);
   const std::uint32_t slot = table.Ref(UnitOf(1));

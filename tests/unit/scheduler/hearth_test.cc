@@ -134,6 +134,55 @@ TEST(HearthTest, DoesNotStartAStreamsNextUnitBesideALongerOneWhileOthersWait) {
   EXPECT_EQ(warm.LastAssigned(), 3U) << "stream 1 would be out of order";
 }
 
+// Even for one that came later than patience allows: who is passed over loses nothing by it.
+TEST(HearthTest, PassesOverAUnitThatWouldOvertakeHoweverLateTheOthersCame) {
+  WarmPool warm("core:2 pu:1", milliseconds(10), milliseconds(0));
+  const auto is_long = [](UnitId unit) { return unit.stream.value == 1 && unit.index.value == 4; };
+  warm.pool.service_time = [&](const Ticket& ticket) {
+    return milliseconds(is_long(ticket.report.unit) ? 400 : 10);
+  };
+  warm.pool.complete_spec = [&](JobSpec& spec) { spec.frames = is_long(spec.unit) ? 1200 : 30; };
+  for (const std::uint64_t stream : {1U, 2U, 3U}) warm.Teach(stream, 4);
+  warm.Submit(1);  // the long one
+  const int other = 1 - warm.pool.WorkerOf(1, 4);
+  warm.Submit(2);
+  warm.Submit(1);  // would be done long before the one that runs
+  warm.Submit(2);
+  warm.pool.FinishOn(other);
+  EXPECT_EQ(warm.LastAssigned(), 2U);
+  warm.Submit(3);
+  warm.pool.FinishOn(other);
+  EXPECT_EQ(warm.LastAssigned(), 3U);
+  warm.pool.FinishOn(other);
+  EXPECT_EQ(warm.LastAssigned(), 1U) << "nobody else waits, and no worker idles";
+}
+
+TEST(HearthTest, AUnitThatRunsAgainDoesNotOvertakeItsSuccessors) {
+  WarmPool warm("core:3 pu:1", milliseconds(10), milliseconds(0));
+  for (const std::uint64_t stream : {1U, 2U, 3U}) warm.Teach(stream, 4);
+  const auto is_first = [](UnitId unit) { return unit.stream.value == 1 && unit.index.value == 4; };
+  warm.pool.service_time = [&](const Ticket& ticket) {
+    return milliseconds(ticket.report.unit.stream.value == 1 ? 400 : 10);
+  };
+  warm.pool.complete_spec = [&](JobSpec& spec) {
+    spec.frames = is_first(spec.unit) ? 30 : 1200;
+  };
+  warm.pool.outcome = [&](const Ticket& ticket) {
+    const bool fails = is_first(ticket.report.unit) && ticket.report.attempt == 0;
+    return fails ? JobOutcome::kFailed : JobOutcome::kDone;
+  };
+  warm.Submit(1);  // fails
+  warm.Submit(1);  // takes long
+  warm.Submit(2);
+  warm.Submit(3);  // waits
+  const int failed_on = warm.pool.WorkerOf(1, 4);
+  const int free_next = warm.pool.WorkerOf(2, 4);
+  warm.pool.FinishOn(failed_on);
+  warm.Submit(2);
+  warm.pool.FinishOn(free_next);
+  EXPECT_EQ(warm.pool.WorkerOf(1, 4), free_next) << "it is the oldest, whatever it is shorter than";
+}
+
 TEST(HearthTest, SurvivesTheLossOfAHearth) {
   WarmPool warm("core:2 pu:1", milliseconds(10), milliseconds(1));
   const int hearth = warm.Teach(1);

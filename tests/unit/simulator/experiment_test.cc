@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -159,6 +160,49 @@ TEST(TraceWorkloadTest, MissingTimesFollowFromTheMedianOpening) {
   EXPECT_EQ(workload.units[0].deadline_ms, 20);
   EXPECT_EQ(workload.units[1].open_ms, 3);
   EXPECT_EQ(workload.units[2].arrival_ms, 5);
+}
+
+TEST(TraceWorkloadTest, VariesTimesBySeedWithinTheNoise) {
+  Workload recorded{.name = "recorded", .classes = {}, .streams = {}, .units = {}};
+  recorded.units.assign(1000, SimUnit{.arrival_ms = 7, .hot_ms = 10, .open_ms = 1});
+  const auto varied = [&](const TimeVariation& variation) {
+    Workload workload = recorded;
+    VaryTimes(workload, variation);
+    return workload.units;
+  };
+  EXPECT_EQ(varied({}).front().hot_ms, 10) << "as recorded unless asked otherwise";
+  EXPECT_EQ(varied({.slow_down = 3}).back().hot_ms, 30);
+  double sum = 0, least = 1e9, most = 0;
+  for (const SimUnit& unit : varied({.noise = 0.2, .slow_down = 2, .seed = 5})) {
+    EXPECT_DOUBLE_EQ(unit.open_ms * 10, unit.hot_ms);
+    EXPECT_EQ(unit.arrival_ms, 7);
+    sum += unit.hot_ms;
+    least = std::min(least, unit.hot_ms);
+    most = std::max(most, unit.hot_ms);
+  }
+  EXPECT_GE(least, 16);
+  EXPECT_LT(least, 16.2);
+  EXPECT_LE(most, 24);
+  EXPECT_GT(most, 23.8);
+  EXPECT_NEAR(sum / 1000, 20, 0.3);
+  EXPECT_EQ(varied({.noise = 0.2, .seed = 5})[3].hot_ms,
+            varied({.noise = 0.2, .seed = 5})[3].hot_ms);
+  EXPECT_NE(varied({.noise = 0.2, .seed = 5})[3].hot_ms,
+            varied({.noise = 0.2, .seed = 6})[3].hot_ms);
+}
+
+TEST(SweepTest, TheSeedMayBeSwept) {
+  const auto grid = MakeGrid({}, {*ParseSweep("seed=3:5:1")});
+  ASSERT_TRUE(grid.ok());
+  ASSERT_EQ(grid->size(), 3U);
+  EXPECT_EQ(grid->at(2).experiment.seed, 5U);
+  for (const char* bad : {"seed=-1", "seed=0.5", "seed=x", "seed=4294967296"}) {
+    const auto axis = ParseSweep(bad);
+    ASSERT_TRUE(axis.ok()) << bad;
+    const auto refused = MakeGrid({}, {*axis});
+    ASSERT_FALSE(refused.ok()) << bad;
+    EXPECT_THAT(refused.error().ToString(), HasSubstr("0 to 4294967295")) << bad;
+  }
 }
 
 }  // namespace
