@@ -164,9 +164,7 @@ TEST(HearthTest, AUnitThatRunsAgainDoesNotOvertakeItsSuccessors) {
   warm.pool.service_time = [&](const Ticket& ticket) {
     return milliseconds(ticket.report.unit.stream.value == 1 ? 400 : 10);
   };
-  warm.pool.complete_spec = [&](JobSpec& spec) {
-    spec.frames = is_first(spec.unit) ? 30 : 1200;
-  };
+  warm.pool.complete_spec = [&](JobSpec& spec) { spec.frames = is_first(spec.unit) ? 30 : 1200; };
   warm.pool.outcome = [&](const Ticket& ticket) {
     const bool fails = is_first(ticket.report.unit) && ticket.report.attempt == 0;
     return fails ? JobOutcome::kFailed : JobOutcome::kDone;
