@@ -159,23 +159,25 @@ TEST(HearthTest, PassesOverAUnitThatWouldOvertakeHoweverLateTheOthersCame) {
 
 TEST(HearthTest, AUnitThatRunsAgainDoesNotOvertakeItsSuccessors) {
   WarmPool warm("core:3 pu:1", milliseconds(10), milliseconds(0));
-  for (const std::uint64_t stream : {1U, 2U, 3U}) warm.Teach(stream, 4);
-  const auto is_first = [](UnitId unit) { return unit.stream.value == 1 && unit.index.value == 4; };
-  warm.pool.service_time = [&](const Ticket& ticket) {
-    return milliseconds(ticket.report.unit.stream.value == 1 ? 400 : 10);
+  const auto is = [](UnitId unit, std::int64_t index) {
+    return unit.stream.value == 1 && unit.index.value == index;
   };
-  warm.pool.complete_spec = [&](JobSpec& spec) { spec.frames = is_first(spec.unit) ? 30 : 1200; };
+  warm.pool.service_time = [&](const Ticket& ticket) {
+    return milliseconds(is(ticket.report.unit, 5) ? 400 : 10);
+  };
+  warm.pool.complete_spec = [&](JobSpec& spec) { spec.frames = is(spec.unit, 5) ? 1200 : 30; };
   warm.pool.outcome = [&](const Ticket& ticket) {
-    const bool fails = is_first(ticket.report.unit) && ticket.report.attempt == 0;
+    const bool fails = is(ticket.report.unit, 4) && ticket.report.attempt == 0;
     return fails ? JobOutcome::kFailed : JobOutcome::kDone;
   };
+  for (const std::uint64_t stream : {1U, 2U, 3U}) warm.Teach(stream, 4);
   warm.Submit(1);  // fails
   warm.Submit(1);  // takes long
   warm.Submit(2);
   warm.Submit(3);  // waits
   const int failed_on = warm.pool.WorkerOf(1, 4);
   const int free_next = warm.pool.WorkerOf(2, 4);
-  warm.pool.FinishOn(failed_on);
+  warm.pool.FinishOn(failed_on);  // takes stream 3
   warm.Submit(2);
   warm.pool.FinishOn(free_next);
   EXPECT_EQ(warm.pool.WorkerOf(1, 4), free_next) << "it is the oldest, whatever it is shorter than";
