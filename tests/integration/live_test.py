@@ -349,8 +349,8 @@ def size_goes_last(folder, movie):
         # An RTSP client guesses the time of its first picture, and steers its clock a little.
         clock = pictures if client == "http" else pictures[1:]
         gaps = [b[2] - a[2] for a, b in zip(clock, clock[1:])]
-        # Players by RTSP move times by when packets come, which on a busy machine is late.
-        least, most = (0.033, 0.0337) if client == "http" else (0.001, 0.5)
+        # GStreamer's were 0.11 s apart once, on a machine with six programs for two CPUs: the mean below is what is held to.
+        least, most = {"http": (0.033, 0.0337), "ffmpeg": (0.001, 0.06), "gstreamer": (0.001, 0.5)}[client]
         check(gaps and least < min(gaps) and max(gaps) < most, f"{client}: gaps of {min(gaps, default=0)} to {max(gaps, default=0)}")
         check(abs(sum(gaps) * 30 / len(gaps) - 1) < 0.05, f"{client}: {len(gaps)} gaps in {sum(gaps):.2f} s")
 
