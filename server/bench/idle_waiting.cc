@@ -69,12 +69,13 @@ IdleWaiting FindIdleWaiting(std::vector<WorkedUnit> units, int workers, TimePoin
   });
   std::vector<TimePoint> free_since(static_cast<std::size_t>(workers), begin);
   std::vector<Event> events;
-  Duration wake_up{};
+  Duration wake_up{}, wake_up_longest{};
   for (const WorkedUnit& unit : units) {
     TimePoint& free = free_since[static_cast<std::size_t>(unit.worker)];
-    AddIdle(free, unit.started, events);
     const TimePoint bound = std::min(std::max(unit.assigned, free), unit.started);
+    AddIdle(free, bound, events);
     wake_up += unit.started - bound;
+    wake_up_longest = std::max(wake_up_longest, unit.started - bound);
     if (unit.eligible < bound) {
       events.push_back({unit.eligible, Change::kWaitBegins, unit.eligible});
       events.push_back({bound, Change::kWaitEnds, unit.eligible});
@@ -89,6 +90,7 @@ IdleWaiting FindIdleWaiting(std::vector<WorkedUnit> units, int workers, TimePoin
   for (const Event& event : events) sweep.Take(event);
   IdleWaiting found = sweep.found();
   found.wake_up = wake_up;
+  found.wake_up_longest = wake_up_longest;
   return found;
 }
 

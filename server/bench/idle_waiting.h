@@ -3,9 +3,10 @@
 // How long units waited although a worker had nothing to do: what a work-conserving policy avoids.
 //
 // A unit waits from the moment it is eligible (submitted, and the unit before it in its stream
-// assigned: only heads of lines can be) until the worker it was given to is free for it. An event
-// is one stretch of time during which a unit waits and some worker is idle all along. Not counted:
-// the time a worker that is free and has been given the unit takes to wake up (`wake_up`).
+// assigned: only heads of lines can be) until the worker it was given to is free for it. A worker
+// is idle from the end of a unit until it is free and has been given another one. An event is one
+// stretch of time during which a unit waits and some worker is idle all along. What the worker then
+// takes to begin is neither (`wake_up`): it waits for its CPU, and no decision could change that.
 //
 // Thread-safety: safe (pure function).
 #pragma once
@@ -31,6 +32,7 @@ struct IdleWaiting {
   std::int64_t too_long = 0;  // events above kIdleWaitingLimit
   Duration too_long_total{};  // their sum
   Duration wake_up{};         // sum over the units
+  Duration wake_up_longest{};
 };
 
 // `units` ran between `begin` and `end` on `workers` workers, each once.

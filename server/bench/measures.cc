@@ -164,6 +164,7 @@ void AddIdleWaiting(const RunRecord& record, RunMeasures& measures) {
   measures.idle_waiting_events = static_cast<double>(found.too_long);
   measures.wake_up_us =
       Share(ToSeconds(found.wake_up) * 1e6, static_cast<double>(record.units.size()));
+  measures.wake_up_longest_ms = ToMillis(found.wake_up_longest);
 }
 
 void AddShares(const RunRecord& record, RunMeasures& measures) {
@@ -277,6 +278,8 @@ constexpr std::array kDocs = {
                &M::others_ms},
     MeasureDoc{"wake_up_us", "wake-up", "us", "until a free worker begins its next unit, mean", 1,
                1, &M::wake_up_us},
+    MeasureDoc{"wake_up_longest_ms", "wake max", "ms", "the longest of these times", 1, 1,
+               &M::wake_up_longest_ms},
     MeasureDoc{"share_error", "share err", "%",
                "greatest distance of a class's share from its due one, while all were backlogged",
                2, 100, &M::share_error},

@@ -54,7 +54,7 @@ struct RunMeasures {
   double deadline_misses = 0;
   double latency_p50_ms = 0, latency_p95_ms = 0, latency_p99_ms = 0;
   double idle_waiting_ms = 0, idle_waiting_longest_ms = 0, idle_waiting_events = 0;
-  double idle_waiting_too_long_ms = 0, others_ms = 0, wake_up_us = 0;
+  double idle_waiting_too_long_ms = 0, others_ms = 0, wake_up_us = 0, wake_up_longest_ms = 0;
   double frames = 0, video_bytes = 0, peak_bytes = 0, minor_faults = 0;
   double share_error = 0, backlogged_s = 0;
   double share_error_10s = 0, share_windows = 0, share_one_unit = 0;

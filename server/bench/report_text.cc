@@ -153,11 +153,11 @@ std::string ReportText(const Report& report) {
           MeasureTable(report, Names{"reordered", "extent_mean", "extent_max", "gap_before_ms",
                                      "gap_after_ms", "first_byte_ms", "latency_p50_ms",
                                      "latency_p95_ms", "latency_p99_ms", "deadline_misses"});
-  text +=
-      "\nScheduling\n" +
-      MeasureTable(report, Names{"decision_us", "overhead", "disruption", "cold", "context_hits",
-                                 "imbalance", "idle_waiting_ms", "idle_waiting_longest_ms",
-                                 "idle_waiting_events", "others_ms", "wake_up_us"});
+  text += "\nScheduling\n" +
+          MeasureTable(report, Names{"decision_us", "overhead", "disruption", "cold",
+                                     "context_hits", "imbalance", "idle_waiting_ms",
+                                     "idle_waiting_longest_ms", "idle_waiting_events", "others_ms",
+                                     "wake_up_us", "wake_up_longest_ms"});
   text += "\nLife of a GOP, ms (means)\n" + StageTable(report);
   text += ShareTable(report);
   text += "\n" + CacheNote(report);

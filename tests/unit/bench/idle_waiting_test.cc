@@ -47,6 +47,24 @@ TEST(IdleWaitingTest, WakingUpIsNotWaiting) {
   const IdleWaiting found = FindIdleWaiting({Worked(0, 2, 2, 5, 8)}, 1, At(0), At(8));
   EXPECT_EQ(found.total.count(), 0);
   EXPECT_DOUBLE_EQ(Millis(found.wake_up), 3);
+  EXPECT_DOUBLE_EQ(Millis(found.wake_up_longest), 3);
+}
+
+TEST(IdleWaitingTest, AWorkerThatWakesUpIsNotIdleForTheOthersWhoWait) {
+  // Both wait from 0 on. The first is given to the worker at 1 and begins at 6.
+  const IdleWaiting found =
+      FindIdleWaiting({Worked(0, 0, 1, 6, 8), Worked(0, 0, 8, 8, 9)}, 1, At(0), At(9));
+  EXPECT_DOUBLE_EQ(Millis(found.total), 1);
+  EXPECT_DOUBLE_EQ(Millis(found.longest), 1);
+  EXPECT_EQ(found.too_long, 0);
+  EXPECT_DOUBLE_EQ(Millis(found.wake_up_longest), 5);
+}
+
+TEST(IdleWaitingTest, AWorkerThatIsGivenNothingIsIdleForAllWhoWait) {
+  const IdleWaiting found =
+      FindIdleWaiting({Worked(0, 0, 3, 6, 8), Worked(0, 0, 8, 8, 9)}, 1, At(0), At(9));
+  EXPECT_DOUBLE_EQ(Millis(found.longest), 3);
+  EXPECT_GE(found.too_long, 1);
 }
 
 TEST(IdleWaitingTest, ManyShortHandOversAreNotOneLongEvent) {
