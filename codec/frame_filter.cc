@@ -12,6 +12,7 @@ extern "C" {
 #include <string>
 #include <utility>
 
+#include "codec/scaling.h"
 #include "media/av_error.h"
 
 namespace gopmill {
@@ -56,17 +57,6 @@ int PlainFormat(int format) {
   }
 }
 
-const AVPixFmtDescriptor& Descriptor(int format) {
-  const AVPixFmtDescriptor* found = av_pix_fmt_desc_get(static_cast<AVPixelFormat>(format));
-  GOPMILL_CHECK(found != nullptr);
-  return *found;
-}
-
-bool IsRgb(int format) { return (Descriptor(format).flags & AV_PIX_FMT_FLAG_RGB) != 0; }
-bool IsFullRange(const FilterSpec& spec) {
-  return spec.in_color_range == AVCOL_RANGE_JPEG && !IsRgb(spec.in_format);
-}
-
 Size UprightSize(const FilterSpec& spec) {
   const bool turned = spec.rotation % 180 != 0;
   return turned ? Size{spec.in_height, spec.in_width} : Size{spec.in_width, spec.in_height};
@@ -80,20 +70,8 @@ Placement PlacementOf(const FilterSpec& spec) {
 
 // Bars are painted in the range that the pixel format's name states.
 bool PadsFullRange(const FilterSpec& spec, const Placement& place) {
-  return IsFullRange(spec) && spec.format == AV_PIX_FMT_YUV420P &&
+  return HasFullRange(spec) && spec.format == AV_PIX_FMT_YUV420P &&
          place.scaled != Size{spec.width, spec.height};
-}
-
-std::string ScaleOptions(const FilterSpec& spec, const Placement& place) {
-  const char* range = IsFullRange(spec) ? "full" : "limited";
-  std::string options = fmt::format("w={}:h={}:flags=bicubic+accurate_rnd+bitexact:out_range={}",
-                                    place.scaled.width, place.scaled.height, range);
-  if (IsRgb(spec.in_format)) return options + ":out_color_matrix=bt709";
-  options += fmt::format(":in_range={}", range);
-  const bool fewer_bits =
-      Descriptor(spec.in_format).comp[0].depth > Descriptor(spec.format).comp[0].depth;
-  if (fewer_bits) options += ":sws_dither=bayer";
-  return options;
 }
 
 bool NeedsNothing(const FilterSpec& spec) {
@@ -116,6 +94,7 @@ FilterSpec WholeSpec(const StreamPlan& plan, int out_format, const AVFrame& fram
       .in_sample_aspect = video.sample_aspect.positive() ? video.sample_aspect : Rational{1, 1},
       .in_color_space = frame.colorspace,
       .in_color_range = full_range ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG,
+      .in_chroma_location = frame.chroma_location,
       .rotation = video.rotation,
       .mirrored = video.mirrored,
       .deinterlace = video.interlaced,
@@ -131,10 +110,12 @@ FilterSpec WholeSpec(const StreamPlan& plan, int out_format, const AVFrame& fram
 
 }  // namespace
 
-bool MakesFullRange(const FilterSpec& spec) { return IsFullRange(spec) && !spec.tone_map.needed(); }
+bool MakesFullRange(const FilterSpec& spec) {
+  return HasFullRange(spec) && !spec.tone_map.needed();
+}
 
 int MatrixMade(const FilterSpec& spec) {
-  return IsRgb(spec.in_format) || spec.tone_map.needed() ? AVCOL_SPC_BT709 : spec.in_color_space;
+  return HasRgb(spec) || spec.tone_map.needed() ? AVCOL_SPC_BT709 : spec.in_color_space;
 }
 
 FilterSpec TemporalPart(const StreamPlan& plan, const AVFrame& frame) {
@@ -262,7 +243,9 @@ Status FrameFilter::AppendGeometry() {
     GOPMILL_RETURN_IF_ERROR(chain_->Append("crop", crop.c_str()));
   }
   if (place.scaled != place.crop || spec_.format != spec_.in_format) {
-    GOPMILL_RETURN_IF_ERROR(chain_->Append("scale", ScaleOptions(spec_, place).c_str()));
+    const Scaler scaler = ScalerFor(spec_, place);
+    GOPMILL_RETURN_IF_ERROR(chain_->Append(scaler.filter, scaler.options.c_str()));
+    by_zimg_ = ScaledByZimg(spec_, place);
   }
   // Behind the scaler: it costs more for each pixel.
   GOPMILL_RETURN_IF_ERROR(AppendToneMap());
@@ -290,9 +273,11 @@ Result<bool> FrameFilter::Filter(const AVFrame* in, AVFrame& out) {
     if (in != nullptr) last_ = ++fed_ < TemporalRadius(spec_.degrain) ? av::Ref(*in) : nullptr;
     if (drained_ && taken_ == fed_) return false;
   }
-  GOPMILL_RETURN_IF_ERROR(chain_->Feed(in));
+  const bool plain = by_zimg_ && in != nullptr;
+  GOPMILL_RETURN_IF_ERROR(plain ? chain_->Feed(WithoutColors(*in).get()) : chain_->Feed(in));
   GOPMILL_ASSIGN_OR_RETURN(const bool got, chain_->Take(out));
   if (got) out.format = spec_.format;
+  if (got && plain) CopyColors(*in, out);
   taken_ += got ? 1 : 0;
   return got;
 }

@@ -33,7 +33,7 @@ struct FilterSpec {
   // Input, as the decoder gives it. A frame that differs gets a graph of its own.
   int in_width = 0, in_height = 0, in_format = -1;
   Rational in_sample_aspect{1, 1};
-  int in_color_space = 2, in_color_range = 0;
+  int in_color_space = 2, in_color_range = 0, in_chroma_location = 0;
   int rotation = 0;
   bool mirrored = false;
   // Temporal filters: a picture depends on its neighbours (StreamPlan::temporal_context).
@@ -83,6 +83,7 @@ class FrameFilter {
 
   FilterSpec spec_;
   std::optional<FilterChain> chain_;  // none: frames pass unchanged
+  bool by_zimg_ = false;              // scaled, see scaling.h
   // Of a denoising one in time, at its start.
   std::int64_t fed_ = 0, taken_ = 0;
   bool drained_ = false;

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codec/scaling.h"
+
+extern "C" {
+#include <libavfilter/avfilter.h>
+#include <libavutil/pixdesc.h>
+}
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace gopmill {
+namespace {
+
+const AVPixFmtDescriptor& Descriptor(int format) {
+  const AVPixFmtDescriptor* found = av_pix_fmt_desc_get(static_cast<AVPixelFormat>(format));
+  GOPMILL_CHECK(found != nullptr);
+  return *found;
+}
+
+// zimg refuses kernels that are wider than the picture.
+constexpr int kLeastSide = 16;
+bool ZimgTakes(Size size) {
+  return size.width % 2 == 0 && size.height % 2 == 0 &&
+         std::min(size.width, size.height) >= kLeastSide;
+}
+
+// zscale numbers the places of chroma from 0, and takes "left" where nothing is said.
+int ZscaleChroma(int location) { return std::max(0, location - 1); }
+
+std::string ZscaleOptions(const FilterSpec& spec, const Placement& place) {
+  return fmt::format(
+      "w={}:h={}:filter=bicubic:param_a=0:param_b=0.6:dither=none:chromalin={}:chromal={}",
+      place.scaled.width, place.scaled.height, ZscaleChroma(spec.in_chroma_location),
+      ZscaleChroma(spec.in_chroma_location));
+}
+
+std::string ScaleOptions(const FilterSpec& spec, const Placement& place) {
+  const char* range = HasFullRange(spec) ? "full" : "limited";
+  std::string options = fmt::format("w={}:h={}:flags=bicubic+accurate_rnd+bitexact:out_range={}",
+                                    place.scaled.width, place.scaled.height, range);
+  if (HasRgb(spec)) return options + ":out_color_matrix=bt709";
+  options += fmt::format(":in_range={}", range);
+  const bool fewer_bits =
+      Descriptor(spec.in_format).comp[0].depth > Descriptor(spec.format).comp[0].depth;
+  if (fewer_bits) options += ":sws_dither=bayer";
+  return options;
+}
+
+}  // namespace
+
+bool HasRgb(const FilterSpec& spec) {
+  return (Descriptor(spec.in_format).flags & AV_PIX_FMT_FLAG_RGB) != 0;
+}
+
+bool HasFullRange(const FilterSpec& spec) {
+  return spec.in_color_range == AVCOL_RANGE_JPEG && !HasRgb(spec);
+}
+
+bool ScaledByZimg(const FilterSpec& spec, const Placement& place) {
+  const bool planar420 = spec.format == AV_PIX_FMT_YUV420P || spec.format == AV_PIX_FMT_YUV420P10;
+  const bool only_size = spec.in_format == spec.format && planar420 && !HasFullRange(spec) &&
+                         !spec.temporal() && !spec.tone_map.needed();
+  return only_size && place.scaled.width != place.crop.width && ZimgTakes(place.crop) &&
+         ZimgTakes(place.scaled) && avfilter_get_by_name("zscale") != nullptr;
+}
+
+Scaler ScalerFor(const FilterSpec& spec, const Placement& place) {
+  if (ScaledByZimg(spec, place)) return {"zscale", ZscaleOptions(spec, place)};
+  return {"scale", ScaleOptions(spec, place)};
+}
+
+av::Frame WithoutColors(const AVFrame& picture) {
+  av::Frame plain = av::Ref(picture);
+  plain->colorspace = AVCOL_SPC_UNSPECIFIED;
+  plain->color_primaries = AVCOL_PRI_UNSPECIFIED;
+  plain->color_trc = AVCOL_TRC_UNSPECIFIED;
+  plain->chroma_location = AVCHROMA_LOC_UNSPECIFIED;
+  return plain;
+}
+
+void CopyColors(const AVFrame& picture, AVFrame& scaled) {
+  scaled.colorspace = picture.colorspace;
+  scaled.color_primaries = picture.color_primaries;
+  scaled.color_trc = picture.color_trc;
+  scaled.chroma_location = picture.chroma_location;
+}
+
+}  // namespace gopmill

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What zimg makes of a picture is what its plain C code makes of it, so it is the same on every
+// CPU: FFmpeg cannot tell it to do without vector instructions, its own interface can.
+#include "codec/scaling.h"
+
+extern "C" {
+#include <libavutil/pixdesc.h>
+}
+
+#include <gtest/gtest.h>
+#include <zimg.h>
+
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "tests/unit/codec/test_frames.h"
+
+namespace gopmill {
+namespace {
+
+using testing::MakeFrame;
+using testing::PixelHash;
+
+FilterSpec SpecOf(const AVFrame& frame, int width, int height) {
+  return FilterSpec{.in_width = frame.width,
+                    .in_height = frame.height,
+                    .in_format = frame.format,
+                    .in_color_range = AVCOL_RANGE_MPEG,
+                    .in_chroma_location = frame.chroma_location,
+                    .width = width,
+                    .height = height,
+                    .format = frame.format,
+                    .fit = Fit::kStretch};
+}
+
+bool ByZimg(const FilterSpec& spec) {
+  const Size source{spec.in_width, spec.in_height}, output{spec.width, spec.height};
+  return ScaledByZimg(spec, PlacePicture(source, spec.in_sample_aspect, output, spec.fit));
+}
+
+av::Frame Scaled(const FilterSpec& spec, const AVFrame& frame) {
+  av::Frame out = av::NewFrame();
+  auto filter = FrameFilter::Open(spec);
+  EXPECT_TRUE(filter.ok()) << filter.error().ToString();
+  const auto got = (*filter)->Filter(&frame, *out);
+  EXPECT_TRUE(got.ok() && *got);
+  return out;
+}
+
+zimg_image_format FormatOf(const AVFrame& frame, zimg_chroma_location_e chroma) {
+  const AVPixFmtDescriptor& described =
+      *av_pix_fmt_desc_get(static_cast<AVPixelFormat>(frame.format));
+  zimg_image_format format;
+  zimg_image_format_default(&format, ZIMG_API_VERSION);
+  format.width = static_cast<unsigned>(frame.width);
+  format.height = static_cast<unsigned>(frame.height);
+  format.subsample_w = described.log2_chroma_w;
+  format.subsample_h = described.log2_chroma_h;
+  format.depth = static_cast<unsigned>(described.comp[0].depth);
+  format.pixel_type = format.depth > 8 ? ZIMG_PIXEL_WORD : ZIMG_PIXEL_BYTE;
+  format.color_family = ZIMG_COLOR_YUV;
+  format.pixel_range = ZIMG_RANGE_LIMITED;
+  format.chroma_location = chroma;
+  return format;
+}
+
+// By the library itself, without a vector instruction.
+av::Frame InPlainC(const AVFrame& frame, int width, int height, zimg_chroma_location_e chroma) {
+  av::Frame out = testing::MakePlainFrame(width, height, frame.format, 0, 0, 0);
+  const zimg_image_format from = FormatOf(frame, chroma), to = FormatOf(*out, chroma);
+  zimg_graph_builder_params params;
+  zimg_graph_builder_params_default(&params, ZIMG_API_VERSION);
+  params.cpu_type = ZIMG_CPU_NONE;
+  params.resample_filter = params.resample_filter_uv = ZIMG_RESIZE_BICUBIC;
+  params.filter_param_a = params.filter_param_a_uv = 0;
+  params.filter_param_b = params.filter_param_b_uv = 0.6;
+  const std::unique_ptr<zimg_filter_graph, decltype(&zimg_filter_graph_free)> graph(
+      zimg_filter_graph_build(&from, &to, &params), zimg_filter_graph_free);
+  EXPECT_NE(graph, nullptr);
+  std::size_t bytes = 0;
+  zimg_filter_graph_get_tmp_size(graph.get(), &bytes);
+  const std::unique_ptr<std::uint8_t, decltype(&av_free)> room(
+      static_cast<std::uint8_t*>(av_malloc(bytes)), av_free);
+  zimg_image_buffer_const source{.version = ZIMG_API_VERSION, .plane = {}};
+  zimg_image_buffer target{.version = ZIMG_API_VERSION, .plane = {}};
+  for (int plane = 0; plane < 3; ++plane) {
+    source.plane[plane] = {frame.data[plane], frame.linesize[plane], ZIMG_BUFFER_MAX};
+    target.plane[plane] = {out->data[plane], out->linesize[plane], ZIMG_BUFFER_MAX};
+  }
+  EXPECT_EQ(zimg_filter_graph_process(graph.get(), &source, &target, room.get(), nullptr, nullptr,
+                                      nullptr, nullptr),
+            ZIMG_ERROR_SUCCESS);
+  return out;
+}
+
+class ZimgScaling : public ::testing::TestWithParam<std::tuple<AVPixelFormat, Size>> {};
+
+TEST_P(ZimgScaling, IsThatOfPlainC) {
+  const auto [format, size] = GetParam();
+  const struct {
+    AVChromaLocation ours;
+    zimg_chroma_location_e theirs;
+  } places[] = {{AVCHROMA_LOC_UNSPECIFIED, ZIMG_CHROMA_LEFT},
+                {AVCHROMA_LOC_LEFT, ZIMG_CHROMA_LEFT},
+                {AVCHROMA_LOC_CENTER, ZIMG_CHROMA_CENTER},
+                {AVCHROMA_LOC_TOPLEFT, ZIMG_CHROMA_TOP_LEFT}};
+  for (const auto& place : places) {
+    const av::Frame frame =
+        MakeFrame({.width = 352, .height = 240, .format = format, .noise = 40}, 3);
+    frame->chroma_location = place.ours;
+    const FilterSpec spec = SpecOf(*frame, size.width, size.height);
+    ASSERT_TRUE(ByZimg(spec));
+    EXPECT_EQ(PixelHash(*Scaled(spec, *frame)),
+              PixelHash(*InPlainC(*frame, size.width, size.height, place.theirs)))
+        << "chroma " << place.ours;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Sizes, ZimgScaling,
+    ::testing::Combine(::testing::Values(AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV420P10),
+                       ::testing::Values(Size{704, 576}, Size{128, 96}, Size{178, 240},
+                                         Size{1280, 720}, Size{16, 16})));
+
+TEST(ZimgScaling, IgnoresWhatColoursAreSaidToBe) {
+  const av::Frame frame = MakeFrame({.width = 160, .height = 120}, 0);
+  const auto usual = PixelHash(*Scaled(SpecOf(*frame, 80, 60), *frame));
+  frame->colorspace = AVCOL_SPC_RGB;  // of a YUV picture: nonsense that files do have
+  frame->color_trc = AVCOL_TRC_SMPTE2084;
+  frame->color_primaries = AVCOL_PRI_BT2020;
+  const av::Frame out = Scaled(SpecOf(*frame, 80, 60), *frame);
+  EXPECT_EQ(PixelHash(*out), usual);
+  EXPECT_EQ(out->colorspace, AVCOL_SPC_RGB);
+  EXPECT_EQ(out->color_trc, AVCOL_TRC_SMPTE2084);
+  EXPECT_EQ(out->color_primaries, AVCOL_PRI_BT2020);
+}
+
+TEST(ZimgScaling, IsLeftToSwscaleWhereMoreThanTheSizeChanges) {
+  const av::Frame frame = MakeFrame({.width = 160, .height = 120}, 0);
+  const FilterSpec smaller = SpecOf(*frame, 80, 60);
+  EXPECT_TRUE(ByZimg(smaller));
+  FilterSpec spec = smaller;
+  spec.in_color_range = AVCOL_RANGE_JPEG;
+  EXPECT_FALSE(ByZimg(spec)) << "full range is not a matter of shifts";
+  spec = smaller;
+  spec.in_format = AV_PIX_FMT_YUV420P10;
+  EXPECT_FALSE(ByZimg(spec));
+  spec = smaller;
+  spec.deinterlace = true;
+  EXPECT_FALSE(ByZimg(spec));
+  EXPECT_FALSE(ByZimg(SpecOf(*frame, 160, 60))) << "the height alone";
+  EXPECT_FALSE(ByZimg(SpecOf(*frame, 80, 8))) << "fewer lines than its kernels may have";
+  EXPECT_FALSE(ByZimg(SpecOf(*MakeFrame({.width = 159, .height = 120}, 0), 80, 60)));
+}
+
+}  // namespace
+}  // namespace gopmill
