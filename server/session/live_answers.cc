@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/session/live_presentation.h"
+#include "server/session/segment_part.h"
 
 namespace gopmill {
 namespace {
@@ -13,7 +14,7 @@ constexpr const char* kHlsType = "application/vnd.apple.mpegurl";
 // Parts that a player may ask for ahead of the newest one (RFC 8216bis 6.2.5.2).
 constexpr std::int64_t kAdvanceParts = 3;
 // A segment never changes; it is of no use for longer than it can be listed.
-constexpr int kSegmentAgeSeconds = 600;
+constexpr int kLiveAgeSeconds = 600;
 
 Error NotFound(const char* what) {
   return {.code = Code::kNotFound,
@@ -24,6 +25,16 @@ Error NotFound(const char* what) {
 
 bool Matches(std::string_view if_none_match, std::string_view tag) {
   return if_none_match == "*" || if_none_match.find(tag) != std::string_view::npos;
+}
+
+// Of the playlist that is asked for; `index`: of the track that its segments lie beside.
+std::string Lines(const LiveView& view, const LiveAsk& ask, std::size_t index) {
+  const auto number = static_cast<std::size_t>(ask.name.rendition);
+  const PartTrack track = ask.name.track;
+  if (track == PartTrack::kIFrames) return LiveKeyPlaylist(view, ask.delta);
+  if (track == PartTrack::kThumbnails) return LiveThumbnailPlaylist(view, ask.delta);
+  if (track == PartTrack::kSubtitles) return LiveTextPlaylist(view, number, ask.delta);
+  return LiveMediaPlaylist(view, index, ask.delta);
 }
 
 // Whether the playlist of this track has what is waited for; or that it never will have in time.
@@ -65,6 +76,7 @@ LivePresentation::Answered LivePresentation::AnswerLocked(const LiveAsk& ask) {
   if (ask.name.kind == PartKind::kManifest) return Manifest(ask);
   if (ask.name.track == PartTrack::kIFrames) return Keys(ask);
   if (ask.name.track == PartTrack::kSubtitles) return Texts(ask);
+  if (ask.name.track == PartTrack::kThumbnails) return Thumbnails(ask);
   const std::size_t videos = setup_.terms.targets.size();
   const bool audio = ask.name.track == PartTrack::kAudio;
   if (!audio && ask.name.track != PartTrack::kVideo) return NotFound("rendition");
@@ -90,8 +102,41 @@ LivePresentation::Answered LivePresentation::Keys(const LiveAsk& ask) {
     return Media(ask, std::make_shared<const std::string>(track.track().init));
   }
   const LiveSegment* segment = track.Find(ask.name.number);
-  if (segment == nullptr || segment->key == nullptr) return NotFound("segment");
-  return Media(ask, segment->key);
+  if (segment == nullptr || segment->key.bytes == nullptr) return NotFound("segment");
+  return Media(ask, segment->key.bytes);
+}
+
+// Those of the same pictures, made when they are asked for.
+LivePresentation::Answered LivePresentation::Thumbnails(const LiveAsk& ask) {
+  if (ask.name.rendition != 0) return NotFound("rendition");
+  if (ask.name.kind == PartKind::kPlaylist) return Playlist(ask, setup_.terms.key_rendition);
+  const LiveSegment* segment = tracks_[setup_.terms.key_rendition].Find(ask.name.number);
+  if (segment == nullptr || segment->key.packet == nullptr) return NotFound("segment");
+  MediaPart part = Media(ask, nullptr);
+  if (part.not_modified) return part;
+  if (!segment->thumbnail) {
+    if (const Status making = MakeThumbnail(*segment); !making.ok()) return making.error();
+    return std::nullopt;
+  }
+  if (!segment->thumbnail->ok()) return segment->thumbnail->error();
+  part.bytes = segment->thumbnail->value();
+  return part;
+}
+
+// If it is not under way already, and there is room for it: who waits comes back here.
+Status LivePresentation::MakeThumbnail(const LiveSegment& segment) {
+  if (making_.contains(segment.number) || making_.size() >= kMaxThumbnailsMaking) return OkStatus();
+  if (!thumbnail_plan_) {
+    thumbnail_plan_ =
+        PlanLiveThumbnails(tracks_[setup_.terms.key_rendition], setup_.terms.thumbnail);
+  }
+  GOPMILL_RETURN_IF_ERROR(setup_.make_thumbnail(
+      thumbnail_plan_, segment.key.packet,
+      [weak = weak_from_this(), number = segment.number](Result<std::string> made) {
+        if (const auto self = weak.lock()) self->OnThumbnail(number, std::move(made));
+      }));
+  making_.insert(segment.number);
+  return OkStatus();
 }
 
 // A track of text, cut with the pictures of the first rendition.
@@ -137,11 +182,12 @@ LivePresentation::Answered LivePresentation::Manifest(const LiveAsk& ask) {
 }
 
 std::size_t LivePresentation::RenderedAt(const LiveAsk& ask, std::size_t track) const {
-  const bool text = ask.name.track == PartTrack::kSubtitles;
-  const std::size_t number = ask.name.track == PartTrack::kIFrames ? tracks_.size()
-                             : text
-                                 ? tracks_.size() + 1 + static_cast<std::size_t>(ask.name.rendition)
-                                 : track;
+  std::size_t number = track;
+  if (ask.name.track == PartTrack::kIFrames) number = tracks_.size();
+  if (ask.name.track == PartTrack::kThumbnails) number = tracks_.size() + 1;
+  if (ask.name.track == PartTrack::kSubtitles) {
+    number = tracks_.size() + 2 + static_cast<std::size_t>(ask.name.rendition);
+  }
   return 2 * number + (ask.delta ? 1 : 0);
 }
 
@@ -149,22 +195,18 @@ LivePresentation::Answered LivePresentation::Playlist(const LiveAsk& ask, std::s
   const LiveTrack& track = tracks_[index];
   if (track.last_complete() < 0) return NotYet();
   const LiveView view = View();
-  const bool keys = ask.name.track == PartTrack::kIFrames;
-  const bool text = ask.name.track == PartTrack::kSubtitles;
+  const PartTrack kind = ask.name.track;
   if (ask.wait_segment && !view.ended) {
     LiveAsk waits = ask;
-    if (keys || text) waits.wait_part.reset();  // they come with the whole segment
+    const bool parts = kind == PartTrack::kVideo || kind == PartTrack::kAudio;
+    if (!parts) waits.wait_part.reset();  // they come with the whole segment
     const auto reached = Reached(track, waits);
     if (!reached.ok()) return reached.error();
     if (!*reached) return std::nullopt;
   }
   Rendered& kept = rendered_[RenderedAt(ask, index)];
   if (kept.revision != revision_) {
-    const auto number = static_cast<std::size_t>(ask.name.rendition);
-    std::string lines = keys   ? LiveKeyPlaylist(view, ask.delta)
-                        : text ? LiveTextPlaylist(view, number, ask.delta)
-                               : LiveMediaPlaylist(view, index, ask.delta);
-    kept = {revision_, std::make_shared<const std::string>(std::move(lines))};
+    kept = {revision_, std::make_shared<const std::string>(Lines(view, ask, index))};
   }
   MediaPart part = Text(ask, kHlsType, {});
   if (!part.not_modified) part.bytes = kept.text;
@@ -204,16 +246,13 @@ MediaPart LivePresentation::Text(const LiveAsk& ask, const char* type, std::stri
 MediaPart LivePresentation::Media(const LiveAsk& ask,
                                   std::shared_ptr<const std::string> bytes) const {
   const PartName& name = ask.name;
-  const char* const type = name.track == PartTrack::kAudio       ? "audio/mp4"
-                           : name.track == PartTrack::kSubtitles ? "text/vtt; charset=utf-8"
-                                                                 : "video/mp4";
-  MediaPart part{.content_type = type,
+  MediaPart part{.content_type = SegmentType(name),
                  .etag = "\"" + version() + "-" + LetterOf(name.track) +
                          std::to_string(name.rendition) + "-" +
                          (name.kind == PartKind::kInit ? "i" : std::to_string(name.number)) +
                          (ask.part ? "." + std::to_string(*ask.part) : "") + "\"",
                  .bytes = nullptr,
-                 .max_age_seconds = kSegmentAgeSeconds};
+                 .max_age_seconds = kLiveAgeSeconds};
   part.not_modified = Matches(ask.if_none_match, part.etag);
   if (!part.not_modified) part.bytes = std::move(bytes);
   return part;

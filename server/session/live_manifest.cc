@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "server/session/live_playlist.h"
+#include "server/session/live_thumbnails.h"
 #include "server/session/track_names.h"
 
 namespace gopmill {
@@ -30,9 +31,12 @@ class Manifest {
  private:
   std::string Head() const;
   std::string Period(const LivePeriod& period, bool newest) const;
-  std::string Template(std::size_t track, const LivePeriod& period) const;
+  enum class Media { kCmaf, kPictures };
+  std::string Template(std::size_t track, const LivePeriod& period,
+                       Media media = Media::kCmaf) const;
   std::string VideoSet(const LivePeriod& period) const;
   std::string SoundSet(std::size_t sound, const LivePeriod& period) const;
+  std::string ThumbnailSet(const LivePeriod& period) const;
   bool Has(const LivePeriod& period) const;
   bool Shown(const LiveTrack& track, const LiveSegment& segment, const LivePeriod& period) const;
   bool Due(const LiveTrack& track, const LiveSegment& segment, const LivePeriod& period) const;
@@ -119,10 +123,11 @@ std::string Manifest::Period(const LivePeriod& period, bool newest) const {
   }
   text += ">\n" + VideoSet(period);
   for (std::size_t i = 0; i < view_.terms.sounds.size(); ++i) text += SoundSet(i, period);
+  text += ThumbnailSet(period);
   return text + "  </Period>\n";
 }
 
-std::string Manifest::Template(std::size_t index, const LivePeriod& period) const {
+std::string Manifest::Template(std::size_t index, const LivePeriod& period, Media media) const {
   const LiveTrack& track = view_.tracks[index];
   const int timescale = track.track().timescale;
   const std::string query = XmlText(view_.terms.query);
@@ -145,13 +150,15 @@ std::string Manifest::Template(std::size_t index, const LivePeriod& period) cons
                             ticks(segment.end()) - ticks(segment.start));
   }
   if (timeline.empty()) return {};
+  const bool cmaf = media == Media::kCmaf;
+  const std::string init =
+      cmaf ? fmt::format("initialization=\"$RepresentationID$-init.mp4{}\" ", query) : "";
   return fmt::format(
       "      <SegmentTemplate timescale=\"{}\" startNumber=\"{}\" presentationTimeOffset=\"{}\" "
-      "initialization=\"$RepresentationID$-init.mp4{}\" "
-      "media=\"$RepresentationID$-$Number$.m4s{}\">\n        <SegmentTimeline>\n{}"
+      "{}media=\"$RepresentationID$-$Number$.{}{}\">\n        <SegmentTimeline>\n{}"
       "        </SegmentTimeline>\n      </SegmentTemplate>\n",
-      timescale, std::max<std::int64_t>(number, 0), std::llround(period.start * timescale), query,
-      query, timeline);
+      timescale, std::max<std::int64_t>(number, 0), std::llround(period.start * timescale), init,
+      cmaf ? "m4s" : "jpg", query, timeline);
 }
 
 std::string Manifest::VideoSet(const LivePeriod& period) const {
@@ -190,6 +197,20 @@ std::string Manifest::SoundSet(std::size_t number, const LivePeriod& period) con
       number + 1, LangAttribute(named.language), XmlText(named.name),
       number == 0 ? "main" : "alternate", segments, number, sound.track().codecs, sound.peak_bps(),
       sound.coded().sample_rate, sound.coded().channels);
+}
+
+// A tile for each segment of the pictures.
+std::string Manifest::ThumbnailSet(const LivePeriod& period) const {
+  const ThumbnailSize& size = view_.terms.thumbnail;
+  const std::string segments = Template(view_.terms.key_rendition, period, Media::kPictures);
+  if (segments.empty()) return {};
+  return fmt::format(
+      "    <AdaptationSet id=\"{}\" contentType=\"image\" mimeType=\"image/jpeg\">\n{}"
+      "      <Representation id=\"t0\" bandwidth=\"{}\" width=\"{}\" height=\"{}\">\n"
+      "        <EssentialProperty schemeIdUri=\"http://dashif.org/guidelines/thumbnail_tile\" "
+      "value=\"1x1\"/>\n      </Representation>\n    </AdaptationSet>\n",
+      view_.terms.sounds.size() + 1, segments, LiveThumbnailBps(size, view_.terms.segment_seconds),
+      size.width, size.height);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#include "server/session/live_thumbnails.h"
 #include "server/session/track_names.h"
 
 namespace gopmill {
@@ -16,6 +17,7 @@ namespace {
 
 constexpr int kVersion = 9;
 constexpr const char* kKeyName = "i0";
+constexpr const char* kThumbnailName = "t0";
 
 std::span<const LiveTrack> SoundsOf(const LiveView& view) {
   return std::span(view.tracks).subspan(view.terms.targets.size());
@@ -90,15 +92,26 @@ void AddTime(const LiveSegment& segment, std::string& text) {
   text += "#EXT-X-PROGRAM-DATE-TIME:" + IsoTime(segment.wall) + "\n";
 }
 
-// `media`: null where there is none.
-void AddWhole(const LiveView& view, const LiveTrack& track, const LiveSegment& segment,
-              const std::string* media, const std::string& name, std::string& text,
-              std::string_view suffix = "m4s") {
-  if (media == nullptr) text += "#EXT-X-GAP\n";
+// What a playlist lists: "v0", and how its segments' names end.
+struct Listed {
+  std::string name;
+  std::string_view suffix = "m4s";
+  ThumbnailSize tile = {};
+  [[nodiscard]] bool pictures() const { return suffix == "jpg"; }
+};
+
+// `there`: it can be asked for.
+void AddWhole(const LiveView& view, const LiveTrack& track, const LiveSegment& segment, bool there,
+              const Listed& listed, std::string& text) {
+  if (!there) text += "#EXT-X-GAP\n";
   const bool empty = segment.ticks == 0;
   const double seconds = empty ? view.terms.segment_seconds : track.Seconds(segment.ticks);
-  text += fmt::format("#EXTINF:{:.5f},\n{}-{}.{}{}\n", seconds, name, segment.number, suffix,
-                      view.terms.query);
+  text += fmt::format("#EXTINF:{:.5f},\n", seconds);
+  if (listed.pictures()) {
+    text += fmt::format("#EXT-X-TILES:RESOLUTION={}x{},LAYOUT=1x1,DURATION={:.5f}\n",
+                        listed.tile.width, listed.tile.height, seconds);
+  }
+  text += fmt::format("{}-{}.{}{}\n", listed.name, segment.number, listed.suffix, view.terms.query);
 }
 
 void AddSegment(const LiveView& view, const LiveTrack& track, const LiveSegment& segment,
@@ -113,7 +126,7 @@ void AddSegment(const LiveView& view, const LiveTrack& track, const LiveSegment&
                         track.Seconds(part.ticks), name, segment.number, n, query,
                         part.independent ? ",INDEPENDENT=YES" : "");
   }
-  if (segment.complete) AddWhole(view, track, segment, segment.whole.get(), name, text);
+  if (segment.complete) AddWhole(view, track, segment, segment.whole != nullptr, {name}, text);
 }
 
 std::string Skip(std::int64_t skipped) {
@@ -124,15 +137,16 @@ std::string MapAndSkip(const LiveView& view, const std::string& name, std::int64
   return fmt::format("#EXT-X-MAP:URI=\"{}-init.mp4{}\"\n", name, view.terms.query) + Skip(skipped);
 }
 
-// The complete segments that are listed, but `skipped` ones, with what `media` finds of each.
-template <class Media>
+// The complete segments that are listed, but `skipped` ones; `there` tells of each whether it has
+// what is listed.
+template <class There>
 std::string WholeSegments(const LiveView& view, const LiveTrack& track, std::int64_t skipped,
-                          const std::string& name, std::string_view suffix, const Media& media) {
+                          const Listed& listed, const There& there) {
   std::string text;
   for (const LiveSegment& segment : track.segments()) {
     if (!segment.complete || !track.listed(segment) || skipped-- > 0) continue;
     AddTime(segment, text);
-    AddWhole(view, track, segment, media(segment), name, text, suffix);
+    AddWhole(view, track, segment, there(segment), listed, text);
   }
   return text + (view.ended ? "#EXT-X-ENDLIST\n" : "");
 }
@@ -147,6 +161,14 @@ std::string KeyMedia(const LiveView& view) {
       "\"\n",
       track.peak_bps(), average > 0 ? fmt::format(",AVERAGE-BANDWIDTH={}", average) : "",
       track.track().codecs, coded.width, coded.height, RangeAttribute(track.track()), kKeyName,
+      view.terms.query);
+}
+
+std::string ThumbnailMedia(const LiveView& view) {
+  const ThumbnailSize& size = view.terms.thumbnail;
+  return fmt::format(
+      "#EXT-X-IMAGE-STREAM-INF:BANDWIDTH={},RESOLUTION={}x{},CODECS=\"jpeg\",URI=\"{}.m3u8{}\"\n",
+      LiveThumbnailBps(size, view.terms.segment_seconds), size.width, size.height, kThumbnailName,
       view.terms.query);
 }
 
@@ -208,7 +230,7 @@ std::string LiveMasterPlaylist(const LiveView& view) {
         SubtitleAttribute(view.terms.texts), CaptionAttribute(view.terms.captions),
         TrackName(view, i), view.terms.query);
   }
-  return text + KeyMedia(view);
+  return text + KeyMedia(view) + ThumbnailMedia(view);
 }
 
 std::string LiveMediaPlaylist(const LiveView& view, std::size_t index, bool delta) {
@@ -228,16 +250,24 @@ std::string LiveKeyPlaylist(const LiveView& view, bool delta) {
   const LiveTrack& track = view.tracks[view.terms.key_rendition];
   const std::int64_t skipped = delta ? Skippable(view, track) : 0;
   return Header(view, track, {}) + "#EXT-X-I-FRAMES-ONLY\n" + MapAndSkip(view, kKeyName, skipped) +
-         WholeSegments(view, track, skipped, kKeyName, "m4s",
-                       [](const LiveSegment& segment) { return segment.key.get(); });
+         WholeSegments(view, track, skipped, {kKeyName},
+                       [](const LiveSegment& segment) { return segment.key.bytes != nullptr; });
+}
+
+std::string LiveThumbnailPlaylist(const LiveView& view, bool delta) {
+  const LiveTrack& track = view.tracks[view.terms.key_rendition];
+  const std::int64_t skipped = delta ? Skippable(view, track) : 0;
+  return Header(view, track, {}) + "#EXT-X-IMAGES-ONLY\n" + Skip(skipped) +
+         WholeSegments(view, track, skipped, {kThumbnailName, "jpg", view.terms.thumbnail},
+                       [](const LiveSegment& segment) { return segment.key.packet != nullptr; });
 }
 
 std::string LiveTextPlaylist(const LiveView& view, std::size_t text, bool delta) {
   const LiveTrack& track = view.tracks.front();
   const std::int64_t skipped = delta ? Skippable(view, track) : 0;
   return Header(view, track, {}) + Skip(skipped) +
-         WholeSegments(view, track, skipped, fmt::format("s{}", text), "vtt",
-                       [&](const LiveSegment& segment) { return segment.texts[text].get(); });
+         WholeSegments(view, track, skipped, {fmt::format("s{}", text), "vtt"},
+                       [](const LiveSegment&) { return true; });
 }
 
 }  // namespace gopmill

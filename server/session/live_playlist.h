@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "server/session/live_track.h"
+#include "server/session/segment_thumbnails.h"
 
 namespace gopmill {
 
@@ -35,6 +36,7 @@ struct LiveTerms {
   int hold_back_parts = 3;        // how far players with low latency stay behind the newest part
   std::vector<Target> targets;    // one for each video rendition
   std::size_t key_rendition = 0;  // the one whose key frames are also listed alone
+  ThumbnailSize thumbnail = {};   // of pictures made of these
   std::vector<LiveSound> sounds = {};  // the first is the one that is played
   std::vector<SubtitleRendition> texts = {};
   double segment_seconds = 2;
@@ -63,6 +65,9 @@ std::string LiveMediaPlaylist(const LiveView& view, std::size_t track, bool delt
 // Of the first pictures alone of the segments of key_rendition, which has a complete one; without
 // parts (RFC 8216 4.3.3.6).
 std::string LiveKeyPlaylist(const LiveView& view, bool delta = false);
+
+// One picture for each of those segments, to be made when it is asked for (LiveThumbnails).
+std::string LiveThumbnailPlaylist(const LiveView& view, bool delta = false);
 
 // Of track number `text` of the terms' texts: the segments of the first rendition, which has a
 // complete one; without parts. DASH has none: its players take segments of text in CMAF only.

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
+
 namespace gopmill {
 namespace {
 
@@ -48,8 +50,7 @@ class LivePresentation::Sink final : public StreamSink, public LiveTrackSink {
   void OnPart(std::size_t track, LivePart part) override {
     presentation_->OnPart(At(track), std::move(part));
   }
-  void OnEnd(std::size_t track, std::optional<LivePart> last,
-             std::shared_ptr<const std::string> key) override {
+  void OnEnd(std::size_t track, std::optional<LivePart> last, LiveKey key) override {
     presentation_->OnEnd(At(track), std::move(last), std::move(key));
   }
 
@@ -67,7 +68,7 @@ LivePresentation::LivePresentation(LiveSetup setup)
       streams_left_(setup_.terms.targets.size()) {
   const std::size_t tracks = setup_.terms.targets.size() + setup_.terms.sounds.size();
   for (std::size_t i = 0; i < tracks; ++i) tracks_.emplace_back(setup_.terms.window);
-  rendered_.resize(2 * (tracks + 1 + setup_.terms.texts.size()));
+  rendered_.resize(2 * (tracks + 2 + setup_.terms.texts.size()));
 }
 
 std::unique_ptr<StreamSink> LivePresentation::MakeSink(std::size_t rendition) {
@@ -128,8 +129,7 @@ void LivePresentation::OnPart(std::size_t index, LivePart part) {
   setup_.on_change();
 }
 
-void LivePresentation::OnEnd(std::size_t index, std::optional<LivePart> last,
-                             std::shared_ptr<const std::string> key) {
+void LivePresentation::OnEnd(std::size_t index, std::optional<LivePart> last, LiveKey key) {
   {
     const MutexLock lock(mutex_);
     LiveTrack& track = tracks_[index];
@@ -181,6 +181,24 @@ void LivePresentation::KeepWithinBytes() {
     }
     if (!dropped) return;
   }
+}
+
+void LivePresentation::OnThumbnail(std::int64_t number, Result<std::string> made) {
+  if (!made.ok() && made.error().code != Code::kCancelled) {
+    spdlog::warn("a thumbnail could not be made: {}", made.error().ToString());
+  }
+  {
+    const MutexLock lock(mutex_);
+    making_.erase(number);
+    LiveTrack& track = tracks_[setup_.terms.key_rendition];
+    if (made.ok()) {
+      track.SetThumbnail(number, std::make_shared<const std::string>(*std::move(made)));
+      KeepWithinBytes();
+    } else {
+      track.SetThumbnail(number, made.error());
+    }
+  }
+  setup_.on_change();
 }
 
 void LivePresentation::OnStreamEnd(const Status& status) {

@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@
 #include "server/session/live_request.h"
 #include "server/session/live_segmenter.h"
 #include "server/session/live_texts.h"
+#include "server/session/live_thumbnails.h"
 #include "server/session/stream_sink.h"
 
 namespace gopmill {
@@ -30,6 +32,10 @@ struct LiveSetup {
   LiveCut cut;
   std::size_t max_bytes = 0;
   std::shared_ptr<LiveClock> clock;
+  // LiveThumbnails::Make, with what the presentation does not know.
+  using PictureMaker = std::function<Status(
+      std::shared_ptr<const StreamPlan>, std::shared_ptr<const av::Packet>, LiveThumbnails::Done)>;
+  PictureMaker make_thumbnail;
   std::function<void()> on_change;  // something new can be answered; any thread, must not block
 };
 
@@ -60,8 +66,8 @@ class LivePresentation : public std::enable_shared_from_this<LivePresentation> {
   void OnTrack(std::size_t track, SegmentTrack described, const CodedTrack& coded);
   void OnBegin(std::size_t track, LiveSegment segment);
   void OnPart(std::size_t track, LivePart part);
-  void OnEnd(std::size_t track, std::optional<LivePart> last,
-             std::shared_ptr<const std::string> key);
+  void OnEnd(std::size_t track, std::optional<LivePart> last, LiveKey key);
+  void OnThumbnail(std::int64_t number, Result<std::string> made);
   void OnStreamEnd(const Status& status);
   void Rate(std::size_t track, SegmentTrack& described, const CodedTrack& coded) const;
   void KeepWithinBytes() GOPMILL_REQUIRES(mutex_);
@@ -74,6 +80,8 @@ class LivePresentation : public std::enable_shared_from_this<LivePresentation> {
   Answered Manifest(const LiveAsk& ask) GOPMILL_REQUIRES(mutex_);
   Answered Keys(const LiveAsk& ask) GOPMILL_REQUIRES(mutex_);
   Answered Texts(const LiveAsk& ask) GOPMILL_REQUIRES(mutex_);
+  Answered Thumbnails(const LiveAsk& ask) GOPMILL_REQUIRES(mutex_);
+  Status MakeThumbnail(const LiveSegment& segment) GOPMILL_REQUIRES(mutex_);
   Answered Playlist(const LiveAsk& ask, std::size_t track) GOPMILL_REQUIRES(mutex_);
   [[nodiscard]] std::size_t RenderedAt(const LiveAsk& ask, std::size_t track) const
       GOPMILL_REQUIRES(mutex_);
@@ -99,9 +107,11 @@ class LivePresentation : public std::enable_shared_from_this<LivePresentation> {
     std::int64_t revision = -1;
     std::shared_ptr<const std::string> text;
   };
-  // Two of each track: its playlist and the delta update. Behind them those of the key frames, and
-  // of each track of text.
+  // Two of each track: its playlist and the delta update. Behind them those of the key frames, of
+  // the thumbnails and of each track of text.
   std::vector<Rendered> rendered_ GOPMILL_GUARDED_BY(mutex_);
+  std::shared_ptr<const StreamPlan> thumbnail_plan_ GOPMILL_GUARDED_BY(mutex_);
+  std::set<std::int64_t> making_ GOPMILL_GUARDED_BY(mutex_);  // thumbnails of these segments
   std::size_t streams_left_ GOPMILL_GUARDED_BY(mutex_);
   std::optional<Error> failed_ GOPMILL_GUARDED_BY(mutex_);
 };

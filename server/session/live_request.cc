@@ -22,13 +22,11 @@ Status ParseName(std::string name, LiveAsk& ask) {
     }
   }
   GOPMILL_ASSIGN_OR_RETURN(ask.name, ParsePartName(name));
-  const bool all_text =
-      ask.name.track == PartTrack::kSubtitles && ask.name.kind == PartKind::kWhole;
-  if (ask.name.track == PartTrack::kThumbnails || all_text) {
+  if (ask.name.kind == PartKind::kWhole) {
     return Error{.code = Code::kNotFound,
-                 .message = "A live source has pictures, sound and text in segments only.",
+                 .message = "A live source has text and thumbnails in segments only.",
                  .parameter = "path",
-                 .accepted = "v0.m3u8, a0.m3u8, s0.m3u8, i0.m3u8 and what they name"};
+                 .accepted = "s0.m3u8, t0.m3u8 and what they name"};
   }
   if (ask.name.track == PartTrack::kIFrames && ask.part) {
     return Error{.code = Code::kNotFound,

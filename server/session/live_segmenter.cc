@@ -204,7 +204,7 @@ Status LiveSegmenter::CloseTrack(LiveCutter& cutter) {
   if (!cutter.pending.empty()) {
     GOPMILL_ASSIGN_OR_RETURN(last, MakePart(cutter));
   }
-  std::shared_ptr<const std::string> key;
+  LiveKey key;
   if (cutter.number == 0 && key_) {
     GOPMILL_ASSIGN_OR_RETURN(key, MakeKey());
   }
@@ -214,13 +214,14 @@ Status LiveSegmenter::CloseTrack(LiveCutter& cutter) {
 }
 
 // Shown until the next of its kind: as long as the segment.
-Result<std::shared_ptr<const std::string>> LiveSegmenter::MakeKey() {
+Result<LiveKey> LiveSegmenter::MakeKey() {
   std::vector<av::Packet> alone;
-  alone.push_back(std::move(key_));
+  alone.push_back(av::Ref(*key_));
   alone.front()->duration = end_frame_ - begin_frame_;
   GOPMILL_ASSIGN_OR_RETURN(std::string bytes, MakeChunk(video_.track.mux, video_.track.lead,
                                                         segment_.number, true, std::move(alone)));
-  return std::make_shared<const std::string>(std::move(bytes));
+  return LiveKey{.bytes = std::make_shared<const std::string>(std::move(bytes)),
+                 .packet = std::make_shared<const av::Packet>(std::move(key_))};
 }
 
 // A picture may be shown up to a quarter of its length before it came.

@@ -36,8 +36,7 @@ class LiveTrackSink {
   virtual void OnPart(std::size_t track, LivePart part) = 0;
   // With the last part, if there is one: a short part must not be seen before it is the last. And
   // with LiveSegment::key.
-  virtual void OnEnd(std::size_t track, std::optional<LivePart> last,
-                     std::shared_ptr<const std::string> key) = 0;
+  virtual void OnEnd(std::size_t track, std::optional<LivePart> last, LiveKey key) = 0;
 };
 
 struct LiveCut {
@@ -90,7 +89,7 @@ class LiveSegmenter final : public PacketOutput {
   void Begin(LiveCutter& cutter, std::int64_t start);
   Status Close(std::int64_t end_frame);
   Status CloseTrack(LiveCutter& cutter);
-  Result<std::shared_ptr<const std::string>> MakeKey();
+  Result<LiveKey> MakeKey();
   [[nodiscard]] LiveClock::Stretch StretchAt(std::int64_t frame) const;
   [[nodiscard]] std::int64_t NanosOf(const LiveCutter& cutter, std::int64_t ticks) const;
 

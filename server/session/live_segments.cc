@@ -18,8 +18,8 @@ Error Closing() {
 
 }  // namespace
 
-LiveSegments::LiveSegments(const LiveSegmentOptions& options, LiveHooks hooks)
-    : options_(options), hooks_(std::move(hooks)) {
+LiveSegments::LiveSegments(const LiveSegmentOptions& options, Scheduler& scheduler, LiveHooks hooks)
+    : options_(options), scheduler_(scheduler), hooks_(std::move(hooks)), thumbnails_(scheduler) {
   // Versions of an earlier process are not taken for ours.
   next_version_ = static_cast<std::uint64_t>(WallTime::clock::now().time_since_epoch() /
                                              std::chrono::milliseconds(1));
@@ -35,6 +35,7 @@ void LiveSegments::Stop() {
   }
   changed_.NotifyAll();
   if (thread_.joinable()) thread_.join();
+  thumbnails_.Stop();
 }
 
 PartTicket LiveSegments::Open(PartRequest request, PartCallback done) {
@@ -185,8 +186,11 @@ void LiveSegments::StopStreams(Running& running) {
 }
 
 LiveSegmentStats LiveSegments::stats() const {
+  const std::uint64_t thumbnails = thumbnails_.made();
   const MutexLock lock(mutex_);
-  return stats_;
+  LiveSegmentStats stats = stats_;
+  stats.thumbnails = thumbnails;
+  return stats;
 }
 
 }  // namespace gopmill

@@ -25,8 +25,10 @@
 
 #include "base/ids.h"
 #include "base/thread_safety.h"
+#include "scheduler/scheduler.h"
 #include "server/session/live_presentation.h"
 #include "server/session/live_source.h"
+#include "server/session/live_thumbnails.h"
 #include "server/session/packet_tee.h"
 #include "server/session/service.h"
 #include "server/session/stream_session.h"
@@ -57,12 +59,13 @@ struct LiveHooks {
 
 struct LiveSegmentStats {
   std::size_t presentations = 0, waiting = 0, bytes = 0;
-  std::uint64_t started = 0, answered = 0, refused = 0, timeouts = 0;
+  std::uint64_t started = 0, answered = 0, refused = 0, timeouts = 0, thumbnails = 0;
 };
 
 class LiveSegments {
  public:
-  LiveSegments(const LiveSegmentOptions& options, LiveHooks hooks);
+  // The scheduler, which makes thumbnails, must outlive it.
+  LiveSegments(const LiveSegmentOptions& options, Scheduler& scheduler, LiveHooks hooks);
   ~LiveSegments();  // Stop
   LiveSegments(const LiveSegments&) = delete;
   LiveSegments& operator=(const LiveSegments&) = delete;
@@ -109,6 +112,7 @@ class LiveSegments {
   [[nodiscard]] Duration PatienceWith(const Waiting& waiting) const;
   Result<LiveSetup> Plan(const LiveRequest& request, const SourceInfo& source,
                          std::vector<TargetRequest>& wanted);
+  Result<LiveSetup::PictureMaker> ThumbnailMaker(const std::string& class_name);
   Status StartStreams(const LiveRequest& request, const std::vector<TargetRequest>& wanted,
                       Running& running);
   void StopStreams(Running& running);
@@ -118,7 +122,9 @@ class LiveSegments {
   void Reply(const PartCallback& done, Result<MediaPart> part);
 
   const LiveSegmentOptions options_;
+  Scheduler& scheduler_;
   const LiveHooks hooks_;
+  LiveThumbnails thumbnails_;
 
   // Used by the one thread.
   std::map<std::string, std::shared_ptr<Running>> running_;

@@ -82,7 +82,7 @@ Status CheckRendition(const PartName& name, const LiveSetup& setup) {
   std::size_t count = setup.terms.targets.size();
   if (name.track == PartTrack::kAudio) count = setup.terms.sounds.size();
   if (name.track == PartTrack::kSubtitles) count = setup.terms.texts.size();
-  if (name.track == PartTrack::kIFrames) count = 1;
+  if (name.track == PartTrack::kIFrames || name.track == PartTrack::kThumbnails) count = 1;
   if (static_cast<std::size_t>(name.rendition) < count) return OkStatus();
   return Error{.code = Code::kNotFound,
                .message = "There is no such rendition.",
@@ -190,6 +190,9 @@ Result<LiveSetup> LiveSegments::Plan(const LiveRequest& request, const SourceInf
   };
   const auto smallest = std::ranges::min_element(setup.terms.targets, {}, pixels);
   setup.terms.key_rendition = static_cast<std::size_t>(smallest - setup.terms.targets.begin());
+  setup.terms.thumbnail = LiveThumbnailSize(*smallest);
+  GOPMILL_ASSIGN_OR_RETURN(setup.make_thumbnail,
+                           ThumbnailMaker(segments.target.service_class.value_or("")));
   if (setup.terms.targets.front().acodec != AudioCodec::kNone) setup.terms.sounds = Named(source);
   setup.terms.texts = ListSubtitles(TextsOf(source));
   setup.terms.captions = CaptionsStateOf(source.video, setup.terms.targets.front().vcodec);
@@ -200,6 +203,18 @@ Result<LiveSetup> LiveSegments::Plan(const LiveRequest& request, const SourceInf
   // Streams end before this object does: MediaService sees to it.
   setup.on_change = [this] { Wake(); };
   return setup;
+}
+
+Result<LiveSetup::PictureMaker> LiveSegments::ThumbnailMaker(const std::string& class_name) {
+  GOPMILL_ASSIGN_OR_RETURN(const std::uint16_t service_class, scheduler_.ClassOf(class_name));
+  return LiveSetup::PictureMaker([this, stream = thumbnails_.NewStream(), service_class](
+                                     auto plan, auto key, LiveThumbnails::Done done) {
+    return thumbnails_.Make({.plan = std::move(plan),
+                             .key = std::move(key),
+                             .stream = stream,
+                             .service_class = service_class},
+                            std::move(done));
+  });
 }
 
 Status LiveSegments::StartStreams(const LiveRequest& request,

@@ -8,9 +8,15 @@
 namespace gopmill {
 namespace {
 
+std::size_t SizeOf(const LiveKey& key) {
+  const std::size_t coded = key.packet ? static_cast<std::size_t>((*key.packet)->size) : 0;
+  return coded + (key.bytes ? key.bytes->size() : 0);
+}
+
 std::size_t SizeOf(const LiveSegment& segment) {
   std::size_t bytes = segment.whole ? segment.whole->size() : 0;
-  bytes += segment.key ? segment.key->size() : 0;
+  bytes += SizeOf(segment.key);
+  if (segment.thumbnail && segment.thumbnail->ok()) bytes += segment.thumbnail->value()->size();
   for (const LivePart& part : segment.parts) bytes += part.bytes->size();
   for (const auto& text : segment.texts) bytes += text->size();
   return bytes;
@@ -32,11 +38,10 @@ void LiveTrack::Add(LivePart part) {
   segment.parts.push_back(std::move(part));
 }
 
-void LiveTrack::End(std::shared_ptr<const std::string> key,
-                    std::vector<std::shared_ptr<const std::string>> texts) {
+void LiveTrack::End(LiveKey key, std::vector<std::shared_ptr<const std::string>> texts) {
   LiveSegment& segment = segments_.back();
   segment.complete = true;
-  bytes_ += key ? key->size() : 0;
+  bytes_ += SizeOf(key);
   segment.key = std::move(key);
   for (const auto& text : texts) bytes_ += text->size();
   segment.texts = std::move(texts);
@@ -51,6 +56,14 @@ void LiveTrack::End(std::shared_ptr<const std::string> key,
   }
   DropOldParts();
   Trim();
+}
+
+void LiveTrack::SetThumbnail(std::int64_t number, Result<std::shared_ptr<const std::string>> made) {
+  if (Find(number) == nullptr) return;
+  LiveSegment& segment = segments_[static_cast<std::size_t>(number - segments_.front().number)];
+  bytes_ -= SizeOf(segment);
+  segment.thumbnail = std::move(made);
+  bytes_ += SizeOf(segment);
 }
 
 void LiveTrack::DropOldParts() {
@@ -98,8 +111,8 @@ std::int64_t LiveTrack::key_average_bps() const {
   std::size_t bytes = 0;
   std::int64_t ticks = 0;
   for (const LiveSegment& segment : segments_) {
-    if (!segment.key) continue;
-    bytes += segment.key->size();
+    if (!segment.key.bytes) continue;
+    bytes += segment.key.bytes->size();
     ticks += segment.ticks;
   }
   return ticks > 0 ? std::llround(8 * static_cast<double>(bytes) / Seconds(ticks)) : 0;

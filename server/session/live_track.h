@@ -10,9 +10,12 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/status.h"
+#include "media/av_ptr.h"
 #include "server/session/live_clock.h"
 #include "server/session/rendition.h"
 
@@ -24,6 +27,15 @@ struct LivePart {
   bool independent = false;  // it has a key frame
 };
 
+// The first picture of a segment alone, where LiveCut::keys asks for it.
+struct LiveKey {
+  std::shared_ptr<const std::string> bytes = {};  // a CMAF segment as long as the whole one
+  std::shared_ptr<const av::Packet> packet = {};  // as the encoder made it
+};
+
+// A picture that was made of it: nothing yet, its JPEG, or why there is none.
+using LiveThumbnail = std::optional<Result<std::shared_ptr<const std::string>>>;
+
 struct LiveSegment {
   std::int64_t number = 0;
   std::int64_t start = 0, ticks = 0;  // on the presentation's clock, ticks of the track
@@ -34,9 +46,8 @@ struct LiveSegment {
   bool complete = false;
   std::vector<LivePart> parts = {};               // empty once they are old
   std::shared_ptr<const std::string> whole = {};  // once complete; null where nothing has come
-  // Its first picture alone, as a CMAF segment as long as this one; where LiveCut::keys asks for
-  // it.
-  std::shared_ptr<const std::string> key = {};
+  LiveKey key = {};
+  LiveThumbnail thumbnail = {};  // once somebody has asked for it
   // What is said meanwhile, for each track of text; with the pictures of the first rendition.
   std::vector<std::shared_ptr<const std::string>> texts = {};
 
@@ -58,8 +69,9 @@ class LiveTrack {
   // One segment after the other, numbers without a hole.
   void Begin(LiveSegment segment);
   void Add(LivePart part);
-  void End(std::shared_ptr<const std::string> key = {},
-           std::vector<std::shared_ptr<const std::string>> texts = {});
+  void End(LiveKey key = {}, std::vector<std::shared_ptr<const std::string>> texts = {});
+  // Nothing happens if that segment has been forgotten meanwhile.
+  void SetThumbnail(std::int64_t number, Result<std::shared_ptr<const std::string>> made);
   // Forgets the oldest segment unless it is one of the newest kFewestSegments; false then.
   bool DropOldest();
 

@@ -81,7 +81,7 @@ MediaService::MediaService(const ServerConfig& config, Library library,
           static_cast<double>(config.streams.promise_percent) / 100)),
       scripts_(library_),
       segments_(library_, scripts_, engine_->scheduler(), segments),
-      live_segments_(live, HooksForLive()),
+      live_segments_(live, engine_->scheduler(), HooksForLive()),
       fanouts_(HooksForFanout()),
       config_(config) {
   live_.Configure(LiveOptionsOf(config.live));

@@ -12,22 +12,6 @@
 namespace gopmill {
 namespace {
 
-// What a JPEG of this quality takes for detailed pictures, bits per pixel; measured ones take half.
-constexpr std::int64_t kJpegBitsPerPixel = 2;
-
-struct TileSize {
-  int width = 2, height = 2;
-};
-
-TileSize SizeOf(const Target& target) {
-  const double scale = std::min(static_cast<double>(kThumbnailWidth) / target.width,
-                                static_cast<double>(kThumbnailHeight) / target.height);
-  const auto even = [scale](int side) {
-    return std::max(2, 2 * static_cast<int>(std::lround(side * scale / 2)));
-  };
-  return {even(target.width), even(target.height)};
-}
-
 // Output frames at which the source can be entered, ascending.
 std::vector<std::int64_t> KeyFrames(const SegmentedMovie& movie, const OutputGrid& grid) {
   std::vector<std::int64_t> frames;
@@ -71,10 +55,19 @@ std::int64_t MicrosOf(const ThumbnailRendition& thumbnails, std::int64_t tile) {
 
 }  // namespace
 
+ThumbnailSize FitThumbnail(int width, int height) {
+  const double scale = std::min(static_cast<double>(kThumbnailWidth) / width,
+                                static_cast<double>(kThumbnailHeight) / height);
+  const auto even = [scale](int side) {
+    return std::max(2, 2 * static_cast<int>(std::lround(side * scale / 2)));
+  };
+  return {even(width), even(height)};
+}
+
 ThumbnailRendition PlanThumbnails(const SegmentedMovie& movie) {
   ThumbnailRendition made;
   const VideoRendition& video = movie.video.front();
-  const TileSize size = SizeOf(video.plan->target);
+  const ThumbnailSize size = FitThumbnail(video.plan->target.width, video.plan->target.height);
   auto plan = std::make_shared<StreamPlan>(*video.plan);
   plan->target.width = size.width;
   plan->target.height = size.height;

@@ -21,6 +21,14 @@ namespace gopmill {
 inline constexpr double kThumbnailSeconds = 10;  // whole segments, so about that
 // The box that a thumbnail is fitted into, pixels.
 inline constexpr int kThumbnailWidth = 192, kThumbnailHeight = 108;
+// What a JPEG of MakeSheet takes for detailed pictures, bits per pixel; measured ones take half.
+inline constexpr std::int64_t kJpegBitsPerPixel = 2;
+
+struct ThumbnailSize {
+  int width = 2, height = 2;  // pixels, even
+};
+// Of pictures of this size, in the box.
+ThumbnailSize FitThumbnail(int width, int height);
 
 // `movie` has its pictures, segments and index already. A thumbnail shows the key frame nearest to
 // its time, or the very picture where none is near.

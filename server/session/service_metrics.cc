@@ -198,6 +198,8 @@ void AddLiveSegments(Families& f, const LiveSegmentStats& s) {
             Number(s.answered), {{"result", "answered"}});
   f.Counter(requests, "", Number(s.refused), {{"result", "refused"}});
   f.Counter(requests, "", Number(s.timeouts), {{"result", "timeout"}});
+  f.Counter("gopmill_live_thumbnails_total", "Thumbnails made of segments of live sources.",
+            Number(s.thumbnails));
 }
 
 void AddSegments(Families& f, const SegmentStats& s) {

@@ -84,13 +84,13 @@ export function publishText(baseUrl, name) {
   };
 }
 
-// In the page: how old the picture is that `video` shows, in milliseconds.
-export const pictureAge = ({epoch, width, height, bits}) => {
+// In the page: how old the picture is that the video, or what the selector finds, shows, in milliseconds.
+export const pictureAge = ({epoch, width, height, bits, selector = 'video'}) => {
   const canvas = document.createElement('canvas');
   canvas.width = width;
   canvas.height = height;
   const context = canvas.getContext('2d');
-  context.drawImage(document.querySelector('video'), 0, 0, width, height);
+  context.drawImage(document.querySelector(selector), 0, 0, width, height);
   const row = context.getImageData(0, height / 2, width, 1).data;
   let shown = 0;
   for (let bit = 0; bit < bits; ++bit) {

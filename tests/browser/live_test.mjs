@@ -2,7 +2,7 @@
 //
 // Plays a live source in Chromium against a running server:
 //   node live_test.mjs BASE_URL [MOST]
-// LL-HLS by hls.js, delta updates, key frames alone and subtitles too, and DASH by dash.js: each must play on, and the picture, which tells the time, must
+// LL-HLS by hls.js, delta updates, key frames alone and subtitles too, and DASH by dash.js, thumbnails too: each must play on, and the picture, which tells the time, must
 // not be older than MOST seconds (4) with low latency. Prints the ages. Exits with 0 if all worked.
 import assert from 'node:assert/strict';
 import {fileURLToPath} from 'node:url';
@@ -107,13 +107,33 @@ async function keyFrames(page, epoch) {
 async function liveDash(browser, epoch) {
   const page = await openPage(browser, 'node_modules/dashjs/dist/modern/umd/dash.all.min.js');
   await page.evaluate((url) => {
-    const player = dashjs.MediaPlayer().create();
+    const player = window.player = dashjs.MediaPlayer().create();
     player.on(dashjs.MediaPlayer.events.ERROR, (event) => window.problems.push(JSON.stringify(event)));
     player.initialize(document.querySelector('video'), url, true);
   }, `${baseUrl}/v1/dash/live/clock/manifest.mpd?${query}`);
   judge('DASH by dash.js', await ages(page, epoch, 3), 12);
+  await thumbnail(page, epoch);
   assert.deepEqual(await page.evaluate(() => window.problems), []);
   await page.context().close();
+}
+
+// The picture of three seconds ago for a time line: what the segment of that time, of one second or so, begins with.
+async function thumbnail(page, epoch) {
+  const size = await page.evaluate(async () => {
+    const player = window.player;
+    const wanted = player.timeInDvrWindow() - 3;
+    const {url, x, y, width, height} = await new Promise((done) => { player.provideThumbnail(wanted, done); });
+    const image = document.createElement('img');
+    image.src = url;
+    await image.decode();
+    document.body.append(image);
+    return [x, y, width, height, image.naturalWidth, image.naturalHeight];
+  });
+  assert.deepEqual(size, [0, 0, 192, 108, 192, 108]);
+  const at = {epoch, width, height, bits};
+  const [now, then] = [await page.evaluate(pictureAge, at), await page.evaluate(pictureAge, {...at, selector: 'img'})];
+  console.log(`thumbnails: dash.js plays a picture of ${now} ms ago and has one of ${then} ms ago for a time 3 s earlier`);
+  assert.ok(then - now > 2700 && then - now < 4500, 'that is another segment\'s');
 }
 
 // Each line once, though it lies across the border of two segments, and at its time: half a second behind a key picture.

@@ -6,7 +6,7 @@
 
 HLS (RFC 8216, draft-pantos-hls-rfc8216bis): what may change from one version of a playlist to the
 next, sequence numbers, dates, parts against segments, hints and reports against what came, blocking
-reloads. Text: segments against the pictures' playlist, cues against the time of their segment and in each
+reloads. Thumbnails: listed as the pictures are, of their size. Text: segments against the pictures' playlist, cues against the time of their segment and in each
 that they are seen in. CMAF: times of parts and segments, equal key frames in all renditions. DASH (DASH-IF's rules
 for live services): availability against the clock, timelines against the media. Prints what is wrong;
 exit code 1 if anything is.
@@ -61,10 +61,20 @@ def status_of(url):
         return error.code
 
 
+def jpeg_size(data):
+    """Width and height by the header of its frame."""
+    at = 2 if data[:2] == b"\xff\xd8" and data[-2:] == b"\xff\xd9" else len(data)
+    while at + 9 <= len(data):
+        if data[at + 1] == 0xC0:
+            return int.from_bytes(data[at + 7:at + 9], "big"), int.from_bytes(data[at + 5:at + 7], "big")
+        at += 2 + int.from_bytes(data[at + 2:at + 4], "big")
+    return 0, 0
+
+
 class Segment:
     def __init__(self, number):
         self.number, self.parts = number, []
-        self.uri = self.seconds = self.date = None
+        self.uri = self.seconds = self.date = self.tiles = None
         self.discontinuity = self.gap = False
 
 
@@ -99,6 +109,8 @@ class Playlist:
                                       says.get("INDEPENDENT") == "YES"))
             elif name == "#EXTINF":
                 current.seconds = float(value.rstrip(","))
+            elif name == "#EXT-X-TILES":
+                current.tiles = attributes(line)
             elif name == "#EXT-X-PRELOAD-HINT":
                 self.hint = urljoin(url, attributes(line)["URI"])
             elif name == "#EXT-X-RENDITION-REPORT":
@@ -305,6 +317,7 @@ class Checker:
         facts = {name: watch.check_media() for name, watch in watches.items()}
         self.check_together(watches, facts)
         self.check_keys(url, lines, streams, watches)
+        self.check_thumbnails(url, lines, watches["v0"])
         facts.update(self.check_texts(url, lines, streams, watches["v0"]))
         for says, uri in streams:
             name = uri.split(".")[0]
@@ -349,6 +362,35 @@ class Checker:
         ended = "#EXT-X-ENDLIST" in later.tags
         problem(ended or later.complete[-1].number > keys.complete[-1].number, "_HLS_msn was not waited for")
         problem(status_of(keys.complete[-1].uri.replace(".m4s", ".0.m4s")) == 404, "a part of a key frame")
+
+    def check_thumbnails(self, url, lines, pictures):
+        """A picture for each segment, listed as v0's are."""
+        problem = self.problem_in("t0")
+        says = [attributes(line) for line in lines if line.startswith("#EXT-X-IMAGE-STREAM-INF:")]
+        problem(len(says) == 1 and says[0]["CODECS"] == "jpeg", f"{len(says)} lists of thumbnails")
+        address = urljoin(url, says[0]["URI"])
+        playlist = Playlist(address, problem, parts=False)
+        problem("#EXT-X-IMAGES-ONLY" in playlist.tags and "#EXT-X-MAP" not in playlist.tags, "tags")
+        problem(playlist.target == pictures.last.target and not any(s.parts or s.gap for s in playlist.segments), "parts or gaps")
+        common = [(s, pictures.segments[s.number]) for s in playlist.complete if s.number in pictures.segments]
+        problem(common, "no segment that v0 has")
+        for segment, mate in common:
+            where = f"segment {segment.number}"
+            problem((mate.seconds, mate.date, mate.discontinuity) == (segment.seconds, segment.date, segment.discontinuity),
+                    f"{where} differs from v0's")
+            tiles = {"RESOLUTION": says[0]["RESOLUTION"], "LAYOUT": "1x1", "DURATION": f"{segment.seconds:.5f}"}
+            problem(segment.tiles == tiles, f"{where}: tiles {segment.tiles}, not {tiles}")
+        for segment in (playlist.complete[len(playlist.complete) // 2], playlist.complete[-1]):
+            data, where = fetch(segment.uri), f"segment {segment.number}"
+            problem("x".join(map(str, jpeg_size(data))) == says[0]["RESOLUTION"], f"{where} has {jpeg_size(data)}")
+            short = segment.seconds < playlist.target / 2
+            problem(short or 8 * len(data) / segment.seconds <= int(says[0]["BANDWIDTH"]), f"{where}: {len(data)} bytes are above BANDWIDTH")
+        newest = playlist.complete[-1].number
+        join = "&" if "?" in address else "?"
+        ask = f"{address}{join}_HLS_msn={newest + 1}"
+        later = Playlist(ask, problem, parts=False)
+        problem("#EXT-X-ENDLIST" in later.tags or later.complete[-1].number > newest, "_HLS_msn was not waited for")
+        problem(status_of(playlist.complete[-1].uri.replace(f"t0-{newest}.", f"t0-{newest + 1000}.")) == 404, "one that does not exist")
 
     def check_texts(self, url, lines, streams, pictures):
         """Tracks of text: listed as v0 is, said when v0's pictures are shown (RFC 8216 3.5)."""
@@ -457,6 +499,8 @@ def check_dash(url, facts, problem):
             for representation in group.iter(DASH + "Representation") if last is not None else []:
                 name = template.get("media").replace("$RepresentationID$", representation.get("id"))
                 problem(status_of(urljoin(url, name.replace("$Number$", str(number - 1)))) == 200, f"{name} is not there")
+                if group.get("contentType") == "image":
+                    continue
                 name = template.get("initialization").replace("$RepresentationID$", representation.get("id"))
                 problem(b"moov" in fetch(urljoin(url, name)), "the init segment")
     return begin

@@ -28,8 +28,7 @@ class Lengths final : public LiveTrackSink {
   void OnPart(std::size_t track, LivePart part) override {
     seconds[track].back() += static_cast<double>(part.ticks) * seconds_per_tick_[track];
   }
-  void OnEnd(std::size_t track, std::optional<LivePart> last,
-             std::shared_ptr<const std::string>) override {
+  void OnEnd(std::size_t track, std::optional<LivePart> last, LiveKey) override {
     if (last) OnPart(track, *std::move(last));
   }
 

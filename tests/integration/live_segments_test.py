@@ -101,7 +101,7 @@ def garbage(server):
     publisher = publish(server, "bad", make_stream(server.folder, "c.ts", 20))
     live = "/v1/hls/live/bad"
     wait_until(lambda: not server.running(), 10, "the streams of the tests before go on")
-    for name in ("t0.m3u8", "i1.m3u8", "i0-0.0.m4s", "s0.m3u8", "s0.vtt", "t0.vtt", "v9.m3u8", "a1.m3u8"):
+    for name in ("t1.m3u8", "i1.m3u8", "i0-0.0.m4s", "s0.m3u8", "s0.vtt", "t0.vtt", "v9.m3u8", "a1.m3u8"):
         status, _, body = server.fetch(f"{live}/{name}?{ONE}")
         check(status == 404, f"{name}: {status} {body[:80]}")
     check(not server.running(), "what does not exist has started a presentation")

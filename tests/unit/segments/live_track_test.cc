@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <utility>
 
 #include "server/session/live_playlist.h"
+#include "server/session/live_thumbnails.h"
 
 namespace gopmill {
 namespace {
@@ -169,7 +171,7 @@ TEST_F(LiveTrackTest, KeyFramesAloneAreListedWithTheirSegments) {
   for (int i = 0; i < 7; ++i) {
     Begin(i == 5);
     AddParts(4);
-    track().End(std::make_shared<const std::string>(50, 'k'));
+    track().End({.bytes = std::make_shared<const std::string>(50, 'k')});
   }
   Begin();
   AddParts(1);
@@ -191,6 +193,71 @@ TEST_F(LiveTrackTest, KeyFramesAloneAreListedWithTheirSegments) {
   const std::size_t bytes = track().bytes();
   ASSERT_TRUE(track().DropOldest());
   EXPECT_EQ(track().bytes(), bytes - 450) << "a segment whose parts are gone, and its key frame";
+}
+
+TEST_F(LiveTrackTest, AThumbnailIsListedForEachKeyFrameAndCountsOnceItIsMade) {
+  terms_.thumbnail = {.width = 192, .height = 108};
+  for (int i = 0; i < 7; ++i) {
+    Begin(i == 5);
+    AddParts(4);
+    track().End({.packet = std::make_shared<const av::Packet>(
+                     av::NewPacket(std::vector<std::uint8_t>(30, 'k')))});
+  }
+  Begin();
+  AddParts(1);
+  const LiveView view{.terms = terms_, .tracks = tracks_};
+  const std::string text = LiveThumbnailPlaylist(view);
+  EXPECT_THAT(text, HasSubstr("#EXT-X-MEDIA-SEQUENCE:3\n#EXT-X-DISCONTINUITY-SEQUENCE:0\n"
+                              "#EXT-X-IMAGES-ONLY\n#EXT-X-PROGRAM-DATE-TIME:"));
+  EXPECT_THAT(text, HasSubstr("#EXT-X-DISCONTINUITY\n"
+                              "#EXT-X-PROGRAM-DATE-TIME:1970-01-01T00:00:10.000Z\n"
+                              "#EXTINF:2.00000,\n"
+                              "#EXT-X-TILES:RESOLUTION=192x108,LAYOUT=1x1,DURATION=2.00000\n"
+                              "t0-5.jpg?version=1\n"));
+  EXPECT_TRUE(text.ends_with("t0-6.jpg?version=1\n")) << "the segment that grows has none yet";
+  EXPECT_THAT(text, Not(HasSubstr("PART")));
+  EXPECT_THAT(text, Not(HasSubstr("EXT-X-MAP")));
+  EXPECT_THAT(LiveMasterPlaylist(view),
+              HasSubstr(",RESOLUTION=192x108,CODECS=\"jpeg\",URI=\"t0.m3u8?version=1\"\n"));
+  const std::size_t bytes = track().bytes();
+  const std::int64_t oldest = track().segments().front().number;
+  track().SetThumbnail(oldest, std::make_shared<const std::string>(70, 'j'));
+  EXPECT_EQ(track().bytes(), bytes + 70);
+  track().SetThumbnail(oldest + 1, Error{.code = Code::kCorrupt, .message = "Broken."});
+  EXPECT_EQ(track().bytes(), bytes + 70) << "why there is none takes no bytes";
+  ASSERT_TRUE(track().DropOldest());
+  EXPECT_EQ(track().bytes(), bytes - 430) << "a segment whose parts are gone, and its key frame";
+  track().SetThumbnail(oldest, std::make_shared<const std::string>(70, 'j'));
+  EXPECT_EQ(track().bytes(), bytes - 430) << "it came too late";
+}
+
+TEST_F(LiveTrackTest, ManifestHasATileForEachSegment) {
+  terms_.thumbnail = {.width = 192, .height = 108};
+  AddSegments(3);
+  const std::string text =
+      LiveManifest({.terms = terms_, .tracks = tracks_, .ended = true}, {{.number = 0}}, {});
+  const std::string images = text.substr(text.find("contentType=\"image\""));
+  EXPECT_THAT(images, HasSubstr("<SegmentTemplate timescale=\"10000\" startNumber=\"0\" "
+                                "presentationTimeOffset=\"0\" "
+                                "media=\"$RepresentationID$-$Number$.jpg?version=1\">"));
+  EXPECT_THAT(images, HasSubstr("<S t=\"40000\" d=\"20000\"/>"));
+  EXPECT_THAT(images, HasSubstr("id=\"t0\""));
+  EXPECT_THAT(images, HasSubstr("thumbnail_tile\" value=\"1x1\""));
+}
+
+TEST(LiveThumbnailTest, ThumbnailsFitTheBoxAndAreNoLargerThanThePictures) {
+  const auto size = [](int width, int height) {
+    Target target;
+    target.width = width;
+    target.height = height;
+    const ThumbnailSize made = LiveThumbnailSize(target);
+    return std::pair(made.width, made.height);
+  };
+  EXPECT_EQ(size(426, 240), std::pair(192, 108));
+  EXPECT_EQ(size(320, 180), std::pair(192, 108));
+  EXPECT_EQ(size(240, 320), std::pair(82, 108));
+  EXPECT_EQ(size(64, 36), std::pair(64, 36));
+  EXPECT_EQ(size(1000, 16), std::pair(192, 4));
 }
 
 TEST_F(LiveTrackTest, TextIsListedWithThePicturesAndCountsAsTheirs) {
@@ -231,7 +298,8 @@ TEST_F(LiveTrackTest, ManifestListsNothingLongBeforeItIsDue) {
                       .behind = std::chrono::seconds(3)};
   const auto listed = [&](double now, const LiveView& what) {
     times.now = WallTime(std::chrono::milliseconds(std::llround(now * 1000)));
-    const std::string text = LiveManifest(what, {{.number = 0}}, times);
+    std::string text = LiveManifest(what, {{.number = 0}}, times);
+    text.resize(text.find("contentType=\"image\""));  // thumbnails have the same times
     int count = 0;
     for (auto at = text.find("<S "); at != std::string::npos; at = text.find("<S ", at + 1))
       ++count;
