@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "media/language.h"
+#include "media/timed_text.h"
 #include "server/session/live_presentation.h"
 #include "server/session/segment_part.h"
 
@@ -76,6 +78,7 @@ LivePresentation::Answered LivePresentation::AnswerLocked(const LiveAsk& ask) {
   if (ask.name.kind == PartKind::kManifest) return Manifest(ask);
   if (ask.name.track == PartTrack::kIFrames) return Keys(ask);
   if (ask.name.track == PartTrack::kSubtitles) return Texts(ask);
+  if (ask.name.track == PartTrack::kTimedText) return TimedTexts(ask);
   if (ask.name.track == PartTrack::kThumbnails) return Thumbnails(ask);
   const std::size_t videos = setup_.terms.targets.size();
   const bool audio = ask.name.track == PartTrack::kAudio;
@@ -146,7 +149,28 @@ LivePresentation::Answered LivePresentation::Texts(const LiveAsk& ask) {
   if (ask.name.kind == PartKind::kPlaylist) return Playlist(ask, 0);
   const LiveSegment* segment = tracks_.front().Find(ask.name.number);
   if (segment == nullptr || !segment->complete) return NotFound("segment");
-  return Media(ask, segment->texts[number]);
+  return Media(ask, segment->texts[number].vtt);
+}
+
+// The same in CMAF, put into its container when it is asked for.
+LivePresentation::Answered LivePresentation::TimedTexts(const LiveAsk& ask) const {
+  const auto number = static_cast<std::size_t>(ask.name.rendition);
+  if (number >= texts_.tracks()) return NotFound("rendition");
+  const LiveTrack& pictures = tracks_.front();
+  const LiveSegment* segment = pictures.Find(ask.name.number);
+  const bool init = ask.name.kind == PartKind::kInit;
+  if (!init && (segment == nullptr || !segment->complete)) return NotFound("segment");
+  MediaPart part = Media(ask, nullptr);
+  if (part.not_modified) return part;
+  const auto ticks = [&](std::int64_t time) {
+    return Rescale(time, pictures.track().mux.time_base, kTimedTextTick);
+  };
+  auto made = init ? MakeTimedTextInit(ContainerLanguage(setup_.terms.texts[number].language))
+                   : MakeTimedTextSegment(ask.name.number, ticks(segment->start),
+                                          ticks(segment->end()), *segment->texts[number].ttml);
+  if (!made.ok()) return made.error();
+  part.bytes = std::make_shared<const std::string>(*std::move(made));
+  return part;
 }
 
 // What is not there yet never will be once the streams are over.

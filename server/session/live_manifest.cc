@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "media/timed_text.h"
 #include "server/session/live_playlist.h"
 #include "server/session/live_thumbnails.h"
 #include "server/session/track_names.h"
@@ -17,6 +18,8 @@ namespace {
 
 // By which a segment of the sound may end behind that of the pictures: a frame and its rounding.
 constexpr std::chrono::milliseconds kSoundSlack{100};
+// Of a segment of text at most, unless very much is said: markup, and a few lines.
+constexpr double kTextBits = 8 * 4096;
 
 class Manifest {
  public:
@@ -31,11 +34,12 @@ class Manifest {
  private:
   std::string Head() const;
   std::string Period(const LivePeriod& period, bool newest) const;
-  enum class Media { kCmaf, kPictures };
+  enum class Media { kCmaf, kText, kPictures };
   std::string Template(std::size_t track, const LivePeriod& period,
                        Media media = Media::kCmaf) const;
   std::string VideoSet(const LivePeriod& period) const;
   std::string SoundSet(std::size_t sound, const LivePeriod& period) const;
+  std::string TextSet(std::size_t text, const LivePeriod& period) const;
   std::string ThumbnailSet(const LivePeriod& period) const;
   bool Has(const LivePeriod& period) const;
   bool Shown(const LiveTrack& track, const LiveSegment& segment, const LivePeriod& period) const;
@@ -123,13 +127,15 @@ std::string Manifest::Period(const LivePeriod& period, bool newest) const {
   }
   text += ">\n" + VideoSet(period);
   for (std::size_t i = 0; i < view_.terms.sounds.size(); ++i) text += SoundSet(i, period);
+  for (std::size_t i = 0; i < view_.terms.texts.size(); ++i) text += TextSet(i, period);
   text += ThumbnailSet(period);
   return text + "  </Period>\n";
 }
 
 std::string Manifest::Template(std::size_t index, const LivePeriod& period, Media media) const {
   const LiveTrack& track = view_.tracks[index];
-  const int timescale = track.track().timescale;
+  const int timescale =
+      media == Media::kText ? static_cast<int>(kTimedTextTick.den) : track.track().timescale;
   const std::string query = XmlText(view_.terms.query);
   const auto ticks = [&](std::int64_t value) {
     return Rescale(value, track.track().mux.time_base, {1, timescale});
@@ -150,7 +156,7 @@ std::string Manifest::Template(std::size_t index, const LivePeriod& period, Medi
                             ticks(segment.end()) - ticks(segment.start));
   }
   if (timeline.empty()) return {};
-  const bool cmaf = media == Media::kCmaf;
+  const bool cmaf = media != Media::kPictures;
   const std::string init =
       cmaf ? fmt::format("initialization=\"$RepresentationID$-init.mp4{}\" ", query) : "";
   return fmt::format(
@@ -199,6 +205,22 @@ std::string Manifest::SoundSet(std::size_t number, const LivePeriod& period) con
       sound.coded().sample_rate, sound.coded().channels);
 }
 
+// Of text, cut with the pictures of the first rendition.
+std::string Manifest::TextSet(std::size_t number, const LivePeriod& period) const {
+  const SubtitleRendition& text = view_.terms.texts[number];
+  const std::string segments = Template(0, period, Media::kText);
+  if (segments.empty()) return {};
+  return fmt::format(
+      "    <AdaptationSet id=\"{}\" contentType=\"text\" mimeType=\"application/mp4\"{} "
+      "segmentAlignment=\"true\" startWithSAP=\"1\">\n      <Label>{}</Label>\n"
+      "      <Role schemeIdUri=\"urn:mpeg:dash:role:2011\" value=\"{}\"/>\n{}"
+      "      <Representation id=\"x{}\" codecs=\"{}\" bandwidth=\"{}\"/>\n"
+      "    </AdaptationSet>\n",
+      view_.terms.sounds.size() + 1 + number, LangAttribute(text.language), XmlText(text.name),
+      text.forced ? "forced-subtitle" : "subtitle", segments, number, kTimedTextCodec,
+      std::llround(kTextBits / view_.terms.segment_seconds));
+}
+
 // A tile for each segment of the pictures.
 std::string Manifest::ThumbnailSet(const LivePeriod& period) const {
   const ThumbnailSize& size = view_.terms.thumbnail;
@@ -209,8 +231,8 @@ std::string Manifest::ThumbnailSet(const LivePeriod& period) const {
       "      <Representation id=\"t0\" bandwidth=\"{}\" width=\"{}\" height=\"{}\">\n"
       "        <EssentialProperty schemeIdUri=\"http://dashif.org/guidelines/thumbnail_tile\" "
       "value=\"1x1\"/>\n      </Representation>\n    </AdaptationSet>\n",
-      view_.terms.sounds.size() + 1, segments, LiveThumbnailBps(size, view_.terms.segment_seconds),
-      size.width, size.height);
+      view_.terms.sounds.size() + view_.terms.texts.size() + 1, segments,
+      LiveThumbnailBps(size, view_.terms.segment_seconds), size.width, size.height);
 }
 
 }  // namespace

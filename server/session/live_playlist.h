@@ -70,7 +70,7 @@ std::string LiveKeyPlaylist(const LiveView& view, bool delta = false);
 std::string LiveThumbnailPlaylist(const LiveView& view, bool delta = false);
 
 // Of track number `text` of the terms' texts: the segments of the first rendition, which has a
-// complete one; without parts. DASH has none: its players take segments of text in CMAF only.
+// complete one; without parts.
 std::string LiveTextPlaylist(const LiveView& view, std::size_t text, bool delta = false);
 
 struct LiveDashTimes {

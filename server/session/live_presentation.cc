@@ -150,7 +150,7 @@ void LivePresentation::OnCue(std::size_t track, SubtitleCue cue) {
   if (track < texts_.tracks()) texts_.Add(track, std::move(cue));
 }
 
-std::vector<std::shared_ptr<const std::string>> LivePresentation::CutTexts(const LiveTrack& track) {
+std::vector<LiveText> LivePresentation::CutTexts(const LiveTrack& track) {
   if (texts_.tracks() == 0) return {};
   const LiveSegment& segment = track.segments().back();
   const auto micros = [&](std::int64_t ticks) {

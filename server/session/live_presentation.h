@@ -71,8 +71,7 @@ class LivePresentation : public std::enable_shared_from_this<LivePresentation> {
   void OnStreamEnd(const Status& status);
   void Rate(std::size_t track, SegmentTrack& described, const CodedTrack& coded) const;
   void KeepWithinBytes() GOPMILL_REQUIRES(mutex_);
-  std::vector<std::shared_ptr<const std::string>> CutTexts(const LiveTrack& track)
-      GOPMILL_REQUIRES(mutex_);
+  std::vector<LiveText> CutTexts(const LiveTrack& track) GOPMILL_REQUIRES(mutex_);
   void NotePeriod(const LiveSegment& segment) GOPMILL_REQUIRES(mutex_);
 
   Answered AnswerLocked(const LiveAsk& ask) GOPMILL_REQUIRES(mutex_);
@@ -80,6 +79,7 @@ class LivePresentation : public std::enable_shared_from_this<LivePresentation> {
   Answered Manifest(const LiveAsk& ask) GOPMILL_REQUIRES(mutex_);
   Answered Keys(const LiveAsk& ask) GOPMILL_REQUIRES(mutex_);
   Answered Texts(const LiveAsk& ask) GOPMILL_REQUIRES(mutex_);
+  Answered TimedTexts(const LiveAsk& ask) const GOPMILL_REQUIRES(mutex_);
   Answered Thumbnails(const LiveAsk& ask) GOPMILL_REQUIRES(mutex_);
   Status MakeThumbnail(const LiveSegment& segment) GOPMILL_REQUIRES(mutex_);
   Answered Playlist(const LiveAsk& ask, std::size_t track) GOPMILL_REQUIRES(mutex_);

@@ -28,11 +28,18 @@ Status ParseName(std::string name, LiveAsk& ask) {
                  .parameter = "path",
                  .accepted = "s0.m3u8, t0.m3u8 and what they name"};
   }
-  if (ask.name.track == PartTrack::kIFrames && ask.part) {
+  const PartTrack track = ask.name.track;
+  if (ask.part && track != PartTrack::kVideo && track != PartTrack::kAudio) {
     return Error{.code = Code::kNotFound,
-                 .message = "Key frames alone do not come in parts.",
+                 .message = "Only pictures and sound come in parts.",
                  .parameter = "path",
-                 .accepted = "i0-17.m4s"};
+                 .accepted = "i0-17.m4s, x0-17.m4s"};
+  }
+  if (track == PartTrack::kTimedText && ask.name.kind == PartKind::kPlaylist) {
+    return Error{.code = Code::kNotFound,
+                 .message = "Playlists have text as WebVTT.",
+                 .parameter = "path",
+                 .accepted = "s0.m3u8"};
   }
   if (ask.name.kind == PartKind::kSegment && ask.name.container != Container::kMp4) {
     return Error{.code = Code::kNotFound,

@@ -81,7 +81,9 @@ std::vector<SubtitleTrack> TextsOf(const SourceInfo& source) {
 Status CheckRendition(const PartName& name, const LiveSetup& setup) {
   std::size_t count = setup.terms.targets.size();
   if (name.track == PartTrack::kAudio) count = setup.terms.sounds.size();
-  if (name.track == PartTrack::kSubtitles) count = setup.terms.texts.size();
+  if (name.track == PartTrack::kSubtitles || name.track == PartTrack::kTimedText) {
+    count = setup.terms.texts.size();
+  }
   if (name.track == PartTrack::kIFrames || name.track == PartTrack::kThumbnails) count = 1;
   if (static_cast<std::size_t>(name.rendition) < count) return OkStatus();
   return Error{.code = Code::kNotFound,

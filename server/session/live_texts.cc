@@ -2,8 +2,10 @@
 #include "server/session/live_texts.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
+#include "media/timed_text.h"
 #include "server/session/segment_subtitles.h"
 
 namespace gopmill {
@@ -21,17 +23,17 @@ void LiveTexts::Add(std::size_t track, SubtitleCue cue) {
   cues.insert(place, std::move(cue));
 }
 
-std::vector<std::shared_ptr<const std::string>> LiveTexts::Cut(const LiveTextCut& cut) {
-  std::vector<std::shared_ptr<const std::string>> segments;
+std::vector<LiveText> LiveTexts::Cut(const LiveTextCut& cut) {
+  std::vector<LiveText> segments;
   bytes_ = 0;
   for (Cues& cues : tracks_) {
-    segments.push_back(std::make_shared<const std::string>(CutTrack(cues, cut)));
+    segments.push_back(CutTrack(cues, cut));
     for (const SubtitleCue& cue : cues) bytes_ += SizeOf(cue);
   }
   return segments;
 }
 
-std::string LiveTexts::CutTrack(Cues& cues, const LiveTextCut& cut) {
+LiveText LiveTexts::CutTrack(Cues& cues, const LiveTextCut& cut) {
   const std::int64_t begin = cut.begin_us + cut.zero_us, end = cut.end_us + cut.zero_us;
   if (cut.discontinuity) {
     std::erase_if(cues, [&](const SubtitleCue& cue) { return cue.start_us < begin; });
@@ -50,7 +52,11 @@ std::string LiveTexts::CutTrack(Cues& cues, const LiveTextCut& cut) {
   }
   cues = std::move(left);
   std::ranges::stable_sort(shown, {}, &SubtitleCue::start_us);
-  return TextHead(0) + CuesBetween(shown, cut.zero_us, cut.begin_us, cut.end_us);
+  const auto shared = [](std::string text) {
+    return std::make_shared<const std::string>(std::move(text));
+  };
+  return {.vtt = shared(TextHead(0) + CuesBetween(shown, cut.zero_us, cut.begin_us, cut.end_us)),
+          .ttml = shared(TimedTextDocument(shown, cut.zero_us, cut.begin_us, cut.end_us))};
 }
 
 }  // namespace gopmill

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a live source says in text: cues as they come, and WebVTT segments of them, cut where those
-// of the pictures are. A cue is in each segment that it is seen in; one that comes when the segment
+// What a live source says in text: cues as they come, and segments of them, cut where those of the
+// pictures are: WebVTT with whole cues, TTML with the part of each that is seen then. A cue is in
+// each segment that it is seen in; one that comes when the segment
 // has been cut already is in those to come. One whose end is not known yet is cut at the borders.
 //
 // Memory: what is still to be seen, within the two limits below; what comes beyond is left out.
@@ -11,11 +12,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "media/subtitle_track.h"
+#include "server/session/live_track.h"
 
 namespace gopmill {
 
@@ -37,14 +38,14 @@ class LiveTexts {
   // `track` exists.
   void Add(std::size_t track, SubtitleCue cue);
   // The segments of all tracks. Forgets what ends with them.
-  std::vector<std::shared_ptr<const std::string>> Cut(const LiveTextCut& cut);
+  std::vector<LiveText> Cut(const LiveTextCut& cut);
   [[nodiscard]] std::size_t tracks() const { return tracks_.size(); }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }  // of cues that are kept
 
  private:
   using Cues = std::vector<SubtitleCue>;  // by start; ends may be kNoEnd
   [[nodiscard]] static std::size_t SizeOf(const SubtitleCue& cue);
-  std::string CutTrack(Cues& cues, const LiveTextCut& cut);
+  LiveText CutTrack(Cues& cues, const LiveTextCut& cut);
 
   std::vector<Cues> tracks_;
   std::size_t bytes_ = 0;

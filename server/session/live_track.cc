@@ -13,13 +13,20 @@ std::size_t SizeOf(const LiveKey& key) {
   return coded + (key.bytes ? key.bytes->size() : 0);
 }
 
+std::size_t SizeOf(const std::vector<LiveText>& texts) {
+  std::size_t bytes = 0;
+  for (const LiveText& text : texts) {
+    bytes += (text.vtt ? text.vtt->size() : 0) + (text.ttml ? text.ttml->size() : 0);
+  }
+  return bytes;
+}
+
 std::size_t SizeOf(const LiveSegment& segment) {
   std::size_t bytes = segment.whole ? segment.whole->size() : 0;
   bytes += SizeOf(segment.key);
   if (segment.thumbnail && segment.thumbnail->ok()) bytes += segment.thumbnail->value()->size();
   for (const LivePart& part : segment.parts) bytes += part.bytes->size();
-  for (const auto& text : segment.texts) bytes += text->size();
-  return bytes;
+  return bytes + SizeOf(segment.texts);
 }
 
 }  // namespace
@@ -38,12 +45,12 @@ void LiveTrack::Add(LivePart part) {
   segment.parts.push_back(std::move(part));
 }
 
-void LiveTrack::End(LiveKey key, std::vector<std::shared_ptr<const std::string>> texts) {
+void LiveTrack::End(LiveKey key, std::vector<LiveText> texts) {
   LiveSegment& segment = segments_.back();
   segment.complete = true;
   bytes_ += SizeOf(key);
   segment.key = std::move(key);
-  for (const auto& text : texts) bytes_ += text->size();
+  bytes_ += SizeOf(texts);
   segment.texts = std::move(texts);
   if (!segment.parts.empty()) {
     auto whole = std::make_shared<std::string>();

@@ -36,6 +36,12 @@ struct LiveKey {
 // A picture that was made of it: nothing yet, its JPEG, or why there is none.
 using LiveThumbnail = std::optional<Result<std::shared_ptr<const std::string>>>;
 
+// What is said during a segment, in one track of text.
+struct LiveText {
+  std::shared_ptr<const std::string> vtt = {};   // a segment of WebVTT: HLS
+  std::shared_ptr<const std::string> ttml = {};  // a document: DASH
+};
+
 struct LiveSegment {
   std::int64_t number = 0;
   std::int64_t start = 0, ticks = 0;  // on the presentation's clock, ticks of the track
@@ -49,7 +55,7 @@ struct LiveSegment {
   LiveKey key = {};
   LiveThumbnail thumbnail = {};  // once somebody has asked for it
   // What is said meanwhile, for each track of text; with the pictures of the first rendition.
-  std::vector<std::shared_ptr<const std::string>> texts = {};
+  std::vector<LiveText> texts = {};
 
   [[nodiscard]] std::int64_t end() const { return start + ticks; }
 };
@@ -69,7 +75,7 @@ class LiveTrack {
   // One segment after the other, numbers without a hole.
   void Begin(LiveSegment segment);
   void Add(LivePart part);
-  void End(LiveKey key = {}, std::vector<std::shared_ptr<const std::string>> texts = {});
+  void End(LiveKey key = {}, std::vector<LiveText> texts = {});
   // Nothing happens if that segment has been forgotten meanwhile.
   void SetThumbnail(std::int64_t number, Result<std::shared_ptr<const std::string>> made);
   // Forgets the oldest segment unless it is one of the newest kFewestSegments; false then.

@@ -25,6 +25,7 @@ TrackSize SizeOf(const SegmentedMovie& movie, PartTrack track) {
     case PartTrack::kAudio:
       return movie.audio ? TrackSize{1, movie.audio->grid.count()} : TrackSize{};
     case PartTrack::kSubtitles: return {movie.subtitles.size(), movie.segments.count()};
+    case PartTrack::kTimedText: return {};  // of live sources alone
     case PartTrack::kThumbnails: return {1, movie.thumbnails.sheets()};
     case PartTrack::kIFrames: return {movie.iframes ? 1U : 0U, movie.segments.count()};
   }
@@ -52,6 +53,7 @@ const char* SegmentType(const PartName& name) {
   if (name.track == PartTrack::kThumbnails && name.kind == PartKind::kSegment) return "image/jpeg";
   if (!IsMedia(name.track)) return "text/vtt; charset=utf-8";
   if (name.kind == PartKind::kSegment && name.container == Container::kTs) return "video/mp2t";
+  if (name.track == PartTrack::kTimedText) return "application/mp4";
   return name.track == PartTrack::kAudio ? "audio/mp4" : "video/mp4";
 }
 

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::string_view kParts =
     "master.m3u8, manifest.mpd, v0.m3u8, v0-init.mp4, v0-17.m4s, v0-17.ts; a0 for sound; s0.m3u8, "
-    "s0-17.vtt, s0.vtt for subtitles; t0.m3u8, t0.vtt, t0-17.jpg for thumbnails; i0 for key frames "
+    "s0-17.vtt, s0.vtt for subtitles, x0 for those of live sources in CMAF; t0.m3u8, t0.vtt, "
+    "t0-17.jpg for thumbnails; i0 for key frames "
     "alone";
 
 Error NoSuchPart() {
@@ -26,6 +27,7 @@ std::optional<PartTrack> TrackOf(char letter) {
     case 'v': return PartTrack::kVideo;
     case 'a': return PartTrack::kAudio;
     case 's': return PartTrack::kSubtitles;
+    case 'x': return PartTrack::kTimedText;
     case 't': return PartTrack::kThumbnails;
     case 'i': return PartTrack::kIFrames;
     default: return std::nullopt;
@@ -115,6 +117,7 @@ char LetterOf(PartTrack track) {
     case PartTrack::kVideo: return 'v';
     case PartTrack::kAudio: return 'a';
     case PartTrack::kSubtitles: return 's';
+    case PartTrack::kTimedText: return 'x';
     case PartTrack::kThumbnails: return 't';
     case PartTrack::kIFrames: return 'i';
   }

@@ -7,7 +7,7 @@
 // pictures, sound, subtitles); v0-init.mp4; v0-17.m4s, v0-17.ts, s0-17.vtt (its segment 17); s0.vtt
 // (all of its subtitles). Thumbnails: t0.m3u8 (image playlist), t0.vtt (all of them by time),
 // t0-17.jpg (sheet 17). Key frames alone: i0.m3u8, i0-init.mp4, i0-17.m4s, i0-17.ts (the first
-// picture of segment 17).
+// picture of segment 17). Text in CMAF: x0-init.mp4, x0-17.m4s (of live sources alone).
 //
 // Thread-safety: safe (pure functions).
 #pragma once
@@ -27,7 +27,7 @@ namespace gopmill {
 inline constexpr std::size_t kMaxRungs = 12;
 
 enum class PartKind { kMaster, kManifest, kPlaylist, kInit, kSegment, kWhole };
-enum class PartTrack { kVideo, kAudio, kSubtitles, kThumbnails, kIFrames };
+enum class PartTrack { kVideo, kAudio, kSubtitles, kTimedText, kThumbnails, kIFrames };
 
 struct PartName {
   PartKind kind = PartKind::kMaster;
@@ -37,7 +37,7 @@ struct PartName {
   Container container = Container::kMp4;  // kSegment only, of pictures and sound
 };
 
-// 'v', 'a', 's', 't', 'i'.
+// 'v', 'a', 's', 'x', 't', 'i'.
 char LetterOf(PartTrack track);
 // Whether its segments are of the presentation's container.
 bool IsMedia(PartTrack track);

@@ -2,7 +2,7 @@
 //
 // Plays a live source in Chromium against a running server:
 //   node live_test.mjs BASE_URL [MOST]
-// LL-HLS by hls.js, delta updates, key frames alone and subtitles too, and DASH by dash.js, thumbnails too: each must play on, and the picture, which tells the time, must
+// LL-HLS by hls.js, delta updates, key frames alone and subtitles too, and DASH by dash.js, thumbnails and subtitles too: each must play on, and the picture, which tells the time, must
 // not be older than MOST seconds (4) with low latency. Prints the ages. Exits with 0 if all worked.
 import assert from 'node:assert/strict';
 import {fileURLToPath} from 'node:url';
@@ -171,6 +171,48 @@ async function liveText(browser) {
   await page.context().close();
 }
 
+// dash.js draws what TTML says into an element of its own: each line in its turn, half a second behind a segment's begin.
+async function liveDashText(browser) {
+  const page = await openPage(browser, 'node_modules/dashjs/dist/modern/umd/dash.all.min.js');
+  await page.evaluate((url) => {
+    const video = document.querySelector('video'), text = document.createElement('div');
+    document.body.append(text);
+    window.shown = {};  // what stood there, from when to when
+    const player = window.player = dashjs.MediaPlayer().create();
+    player.on(dashjs.MediaPlayer.events.ERROR, (event) => window.problems.push(JSON.stringify(event)));
+    player.updateSettings({streaming: {text: {defaultEnabled: true}}});
+    player.initialize(video, url, true);
+    player.attachTTMLRenderingDiv(text);
+    const look = () => {
+      const line = text.textContent.trim(), at = video.currentTime;
+      if (line) window.shown[line] = [window.shown[line]?.[0] ?? at, at];
+      requestAnimationFrame(look);
+    };
+    look();
+  }, `${baseUrl}/v1/dash/live/talk/manifest.mpd?${query}`);
+  await page.waitForFunction(() => Object.keys(window.shown).length >= 6, null, {timeout: patience});
+  const {shown, begins, language} = await page.evaluate(async (url) => {
+    const manifest = new DOMParser().parseFromString(await (await fetch(url)).text(), 'text/xml');
+    const period = [...manifest.querySelectorAll('Period')].at(-1), template = period.querySelector('SegmentTemplate');
+    const number = (name) => Number(template.getAttribute(name));
+    const start = Number(period.getAttribute('start').match(/^PT([\d.]+)S$/)[1]);
+    const begins = [...template.querySelectorAll('S')].map(
+      (entry) => start + (Number(entry.getAttribute('t')) - number('presentationTimeOffset')) / number('timescale'));
+    return {shown: window.shown, begins, language: window.player.getCurrentTrackFor('text').lang};
+  }, `${baseUrl}/v1/dash/live/talk/manifest.mpd?${query}`);
+  assert.equal(language, 'en');
+  const lines = Object.entries(shown).slice(1, -1);  // seen from begin to end
+  const numbers = lines.map(([line]) => Number(line.match(/^at (\d+)$/)[1]));
+  assert.deepEqual(numbers, numbers.map((_, n) => numbers[0] + n));
+  for (const [line, [from, until]] of lines) {
+    const behind = Math.min(...begins.map((begin) => Math.abs((((from - begin) % 1) + 1) % 1 - 0.5)));
+    assert.ok(behind < 0.25 && Math.abs(until - from - 0.9) < 0.3, `${line} from ${from} to ${until}, segments begin at ${begins}`);
+  }
+  console.log(`subtitles: dash.js has shown ${lines.length} lines, each at its time`);
+  assert.deepEqual(await page.evaluate(() => window.problems), []);
+  await page.context().close();
+}
+
 async function isKnown(name) {
   for (const end = Date.now() + patience; Date.now() < end;) {
     const {live} = await (await fetch(`${baseUrl}/v1/live`)).json();
@@ -186,7 +228,12 @@ try {
   await liveDash(browser, publisher.epoch);
   const speaker = publishText(baseUrl, 'talk');
   await isKnown('talk');
-  await liveText(browser).finally(() => speaker.stop());
+  try {
+    await liveText(browser);
+    await liveDashText(browser);
+  } finally {
+    speaker.stop();
+  }
 } finally {
   await browser.close();
   publisher.stop();

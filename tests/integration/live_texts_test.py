@@ -3,12 +3,16 @@
 """A live source that says something in text: at its time and in its language, over a publisher's return, and what
 no player could read."""
 
+import html
 import json
+import re
 import subprocess
 import sys
 import tempfile
 import threading
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from urllib.parse import urljoin
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -19,6 +23,7 @@ from served import Server, check, run_all, wait_until  # noqa: E402
 
 ONE = "width=160&bitrate=80k&preset=ultrafast&segment=1"
 TWO = "rungs=320x180:200k,160x90:80k&preset=ultrafast&segment=1"
+TTML = "{http://www.w3.org/ns/ttml}"
 STEP = 1.3  # seconds from cue to cue of the English track: borders of segments lie anywhere
 # ffmpeg would hold pictures back until each track has said something.
 PROMPT = ("-max_interleave_delta", "100000", "-flush_packets", "1")
@@ -72,6 +77,44 @@ def at_the_times_of_the_pictures(cues, step, word):
     check(sorted(numbers) == list(range(min(numbers), max(numbers) + 1, 1 if step == STEP else 4)), f"{word}: {sorted(numbers)}")
 
 
+def spoken_in(document):
+    """A TTML document: [(begin, end, text)], seconds."""
+    clock = lambda text: sum(factor * float(part) for factor, part in zip((3600, 60, 1), text.split(":")))  # noqa: E731
+    return [(clock(p.get("begin")), clock(p.get("end")), "".join(p.itertext())) for p in ElementTree.fromstring(document).iter(TTML + "p")]
+
+
+def dash_says_the_same(server):
+    """As WebVTT says, cut at the borders of segments; in fragments that follow each other."""
+    base = f"{server.base}/v1/dash/live/talk/manifest.mpd?{TWO}"
+    period = ElementTree.fromstring(live_check.fetch(base)).findall(hls_check.DASH + "Period")[-1]
+    sets = [s for s in period.iter(hls_check.DASH + "AdaptationSet") if s.get("contentType") == "text"]
+    check([s.get("lang") for s in sets] == ["en", "de", "fr"], f"text of {[s.get('lang') for s in sets]}")
+    said = 0
+    for index, group in enumerate(sets):
+        template, one = group.find(hls_check.DASH + "SegmentTemplate"), group.find(hls_check.DASH + "Representation")
+        check((one.get("id"), one.get("codecs"), template.get("timescale")) == (f"x{index}", "stpp.ttml.im1t", "1000"), f"{one.attrib}")
+        name = lambda attribute, number=0, template=template, one=one: urljoin(base, template.get(attribute).replace(  # noqa: E731
+            "$RepresentationID$", one.get("id")).replace("$Number$", str(number)))
+        init = live_check.fetch(name("initialization"))
+        check(b"stpp" in init and hls_check.timescale(init) == 1000, f"x{index}: the init segment")
+        for number, entry in enumerate(template.iter(hls_check.DASH + "S"), int(template.get("startNumber"))):
+            data, where = live_check.fetch(name("media", number)), f"x{index}-{number}"
+            fragment, at, length = hls_check.Fragment(data), int(entry.get("t")), int(entry.get("d"))
+            check((fragment.decode_time, fragment.duration, fragment.samples) == (at, length, 1), f"{where}: not at {at}")
+            begin, end = at / 1000, (at + length) / 1000
+            cues = live_check.cues_of(live_check.fetch(f"{server.base}/v1/hls/live/talk/s{index}-{number}.vtt?{TWO}"), check)
+            wanted = [(max(a, begin), min(b, end), html.unescape(re.sub("</?[ibu]>|\n", "", text))) for a, b, text in cues]
+            got = spoken_in(fragment.first)
+            close = len(got) == len(wanted) and all(a[2] == b[2] and max(abs(a[0] - b[0]), abs(a[1] - b[1])) < 0.0021
+                                                    for a, b in zip(got, wanted))
+            check(close, f"{where}: {got}, not {wanted}")
+            said += len(got)
+    check(said > 10, f"only {said} lines")
+    probe = subprocess.run(["ffprobe", "-v", "error", "-show_entries", "stream=codec_tag_string", "-of", "csv=p=0", "-"],
+                           input=init + data, capture_output=True, check=False)
+    check(probe.stdout.split() == [b"stpp"] and not probe.stderr, f"ffprobe: {probe}")
+
+
 def rules_hold_and_all_is_said(server):
     publisher = publish(server, "talk", make_movie(server.folder, "a.mkv", ("eng", "ger", "fre")))
     master = f"/v1/hls/live/talk/master.m3u8?{TWO}"
@@ -87,10 +130,11 @@ def rules_hold_and_all_is_said(server):
     said = [hls_check.attributes(line) for line in server.get(master)[1].decode().splitlines() if "SUBTITLES,GROUP" in line]
     for key, values in {"LANGUAGE": ["en", "de", "fr"], "NAME": ["en", "de", "fr"], "DEFAULT": ["YES", "NO", "NO"]}.items():
         check([text.get(key) for text in said] == values, f"{key}: {said}")
-    manifest = server.get(f"/v1/dash/live/talk/manifest.mpd?{TWO}")[1].decode()
-    check('contentType="text"' not in manifest, "DASH has text, and nobody says so")
+    dash_says_the_same(server)
     for path, kind in (("s0-0.vtt", None), ("s3.m3u8", 404), ("s3-0.vtt", 404), ("s0-999.vtt", 404), ("s0.vtt", 404),
-                       ("s0-init.mp4", 404), ("s0-0.0.vtt", 404), ("s0-0.m4s", 404), ("s-1.m3u8", 404)):
+                       ("s0-init.mp4", 404), ("s0-0.0.vtt", 404), ("s0-0.m4s", 404), ("s-1.m3u8", 404), ("x0.m3u8", 404),
+                       ("x3-init.mp4", 404), ("x3-0.m4s", 404), ("x0-999.m4s", 404), ("x0-0.0.m4s", 404), ("x0-0.ts", 404),
+                       ("x0--1.m4s", 404)):
         answer, body = server.get(f"/v1/hls/live/talk/{path}?{TWO}")
         if kind:
             check(answer.status == kind, f"{path}: {answer.status} {body[:80]}")

@@ -54,6 +54,19 @@ TEST(LiveRequestTest, ReadsWhatIsWaitedFor) {
   EXPECT_FALSE(Parse("v0-1.m4s", {{"_HLS_msn", "1"}}).ok());
 }
 
+TEST(LiveRequestTest, TextInCmafHasSegmentsAndNoPlaylist) {
+  const auto segment = Parse("x1-17.m4s");
+  ASSERT_TRUE(segment.ok());
+  EXPECT_EQ(segment->ask.name.track, PartTrack::kTimedText);
+  EXPECT_EQ(segment->ask.name.rendition, 1);
+  EXPECT_TRUE(Parse("x0-init.mp4").ok());
+  for (const char* name : {"x0.m3u8", "x0-1.0.m4s", "x0-1.ts", "x0-1.vtt", "x0.vtt", "x-1.m4s"}) {
+    const auto refused = Parse(name);
+    ASSERT_FALSE(refused.ok()) << name;
+    EXPECT_EQ(refused.error().code, Code::kNotFound) << name;
+  }
+}
+
 TEST(LiveRequestTest, ThumbnailsAreOnePictureForEachSegment) {
   const auto picture = Parse("t0-17.jpg");
   ASSERT_TRUE(picture.ok());

@@ -38,17 +38,17 @@ TEST(LiveTexts, ACueIsInEachSegmentThatItIsSeenInAndNoOther) {
   texts.Add(1, Cue(7.5, 9, "between"));
   auto segments = texts.Cut(Segment(0));
   ASSERT_EQ(segments.size(), 2U);
-  EXPECT_EQ(*segments[0], kHead) << "nothing was said in this track";
-  EXPECT_EQ(*segments[1], std::string(kHead) + "\n00:00:01.500 --> 00:00:04.500\nlong\n");
+  EXPECT_EQ(*segments[0].vtt, kHead) << "nothing was said in this track";
+  EXPECT_EQ(*segments[1].vtt, std::string(kHead) + "\n00:00:01.500 --> 00:00:04.500\nlong\n");
   segments = texts.Cut(Segment(1));
-  EXPECT_EQ(*segments[1], std::string(kHead) +
-                              "\n00:00:01.500 --> 00:00:04.500\nlong\n"
-                              "\n00:00:02.500 --> 00:00:04.000\nbetween\n");
+  EXPECT_EQ(*segments[1].vtt, std::string(kHead) +
+                                  "\n00:00:01.500 --> 00:00:04.500\nlong\n"
+                                  "\n00:00:02.500 --> 00:00:04.000\nbetween\n");
   segments = texts.Cut(Segment(2));
-  EXPECT_THAT(*segments[1], HasSubstr("long"));
-  EXPECT_THAT(*segments[1], HasSubstr("00:00:04.000 --> 00:00:05.000\nsecond"));
-  EXPECT_THAT(*segments[1], Not(HasSubstr("between")));
-  EXPECT_EQ(*texts.Cut(Segment(3))[1], kHead);
+  EXPECT_THAT(*segments[1].vtt, HasSubstr("long"));
+  EXPECT_THAT(*segments[1].vtt, HasSubstr("00:00:04.000 --> 00:00:05.000\nsecond"));
+  EXPECT_THAT(*segments[1].vtt, Not(HasSubstr("between")));
+  EXPECT_EQ(*texts.Cut(Segment(3))[1].vtt, kHead);
   EXPECT_EQ(texts.bytes(), 0U) << "what is over is forgotten";
 }
 
@@ -57,7 +57,7 @@ TEST(LiveTexts, WhatComesLateIsInTheSegmentsToCome) {
   texts.Cut(Segment(0));
   texts.Add(0, Cue(6, 8, "late"));
   texts.Add(0, Cue(5.5, 6.5, "too late"));
-  const std::string segment = *texts.Cut(Segment(1))[0];
+  const std::string segment = *texts.Cut(Segment(1))[0].vtt;
   EXPECT_THAT(segment, HasSubstr("00:00:01.000 --> 00:00:03.000\nlate"));
   EXPECT_THAT(segment, Not(HasSubstr("too late")));
 }
@@ -65,13 +65,13 @@ TEST(LiveTexts, WhatComesLateIsInTheSegmentsToCome) {
 TEST(LiveTexts, WithoutAnEndACueIsShownForAWhileOrUntilTheNext) {
   LiveTexts texts(1);
   texts.Add(0, {.start_us = 5 * kSecond, .end_us = kNoEnd, .text = "first"});
-  EXPECT_THAT(*texts.Cut(Segment(0))[0], HasSubstr("00:00:00.000 --> 00:00:02.000\nfirst"));
+  EXPECT_THAT(*texts.Cut(Segment(0))[0].vtt, HasSubstr("00:00:00.000 --> 00:00:02.000\nfirst"));
   texts.Add(0, {.start_us = 8 * kSecond, .end_us = kNoEnd, .text = "next"});
-  const std::string segment = *texts.Cut(Segment(1))[0];
+  const std::string segment = *texts.Cut(Segment(1))[0].vtt;
   EXPECT_THAT(segment, HasSubstr("00:00:02.000 --> 00:00:03.000\nfirst"));
   EXPECT_THAT(segment, HasSubstr("00:00:03.000 --> 00:00:04.000\nnext"));
-  EXPECT_THAT(*texts.Cut(Segment(2))[0], HasSubstr("00:00:04.000 --> 00:00:06.000\nnext"));
-  EXPECT_THAT(*texts.Cut(Segment(3))[0], HasSubstr("00:00:06.000 --> 00:00:08.000\nnext"));
+  EXPECT_THAT(*texts.Cut(Segment(2))[0].vtt, HasSubstr("00:00:04.000 --> 00:00:06.000\nnext"));
+  EXPECT_THAT(*texts.Cut(Segment(3))[0].vtt, HasSubstr("00:00:06.000 --> 00:00:08.000\nnext"));
   EXPECT_EQ(texts.bytes(), 0U);
 }
 
@@ -79,8 +79,8 @@ TEST(LiveTexts, WhatWasSaidBeforeADiscontinuityIsOver) {
   LiveTexts texts(1);
   texts.Add(0, Cue(6, 1000, "forever"));
   texts.Add(0, Cue(7, 8, "of the new publisher"));
-  EXPECT_THAT(*texts.Cut(Segment(0))[0], HasSubstr("forever"));
-  const std::string segment = *texts.Cut(Segment(1, true))[0];
+  EXPECT_THAT(*texts.Cut(Segment(0))[0].vtt, HasSubstr("forever"));
+  const std::string segment = *texts.Cut(Segment(1, true))[0].vtt;
   EXPECT_THAT(segment, Not(HasSubstr("forever")));
   EXPECT_THAT(segment, HasSubstr("of the new publisher"));
 }
@@ -88,15 +88,28 @@ TEST(LiveTexts, WhatWasSaidBeforeADiscontinuityIsOver) {
 TEST(LiveTexts, StaysWithinItsLimits) {
   LiveTexts many(1);
   for (int i = 0; i < 5000; ++i) many.Add(0, Cue(5, 1e6, "x"));
-  const std::string segment = *many.Cut(Segment(0))[0];
+  const std::string segment = *many.Cut(Segment(0))[0].vtt;
   EXPECT_EQ(std::ranges::count(segment, 'x'), static_cast<std::ptrdiff_t>(kMaxLiveCues));
   LiveTexts large(2);
   for (std::size_t i = 0; i < 200; ++i) large.Add(i % 2, Cue(5, 1e6, std::string(10'000, 'x')));
   EXPECT_THAT(large.bytes(), Le(kMaxLiveCueBytes));
   std::size_t written = 0;
-  for (const auto& text : large.Cut(Segment(0))) written += text->size();
+  for (const auto& text : large.Cut(Segment(0))) written += text.vtt->size();
   EXPECT_THAT(written, Le(kMaxLiveCueBytes + 4096));
   EXPECT_THAT(written, testing::Gt(kMaxLiveCueBytes / 2));
+}
+
+TEST(LiveTexts, TimedTextHasThePartOfACueThatIsSeenThen) {
+  LiveTexts texts(1);
+  texts.Add(0, Cue(6.5, 9.5, "long"));
+  texts.Add(0, {.start_us = 8 * kSecond, .end_us = kNoEnd, .text = "open"});
+  EXPECT_THAT(*texts.Cut(Segment(0))[0].ttml,
+              HasSubstr("begin=\"00:00:01.500\" end=\"00:00:02.000\""));
+  const std::string segment = *texts.Cut(Segment(1))[0].ttml;
+  EXPECT_THAT(segment, HasSubstr("begin=\"00:00:02.000\" end=\"00:00:04.000\""));
+  EXPECT_THAT(segment, HasSubstr("begin=\"00:00:03.000\" end=\"00:00:04.000\""));
+  EXPECT_THAT(*texts.Cut(Segment(2))[0].ttml,
+              HasSubstr("begin=\"00:00:04.000\" end=\"00:00:04.500\""));
 }
 
 // Times that no clock shows, ends before their begin: nothing of it may be seen or kept for ever.
@@ -107,7 +120,7 @@ TEST(LiveTexts, SenselessTimesAreHarmless) {
   texts.Add(0, {.start_us = -kFar, .end_us = -kFar + 1, .text = "never"});
   texts.Add(0, {.start_us = 6 * kSecond, .end_us = 6 * kSecond - 2, .text = "backwards"});
   texts.Add(0, {.start_us = kFar, .end_us = kFar + kSecond, .text = "far"});
-  const std::string segment = *texts.Cut(Segment(0))[0];
+  const std::string segment = *texts.Cut(Segment(0))[0].vtt;
   EXPECT_THAT(segment, StartsWith(kHead));
   EXPECT_THAT(segment, HasSubstr("00:00:00.000 --> "));
   for (const char* const word : {"never", "backwards", "far"}) {

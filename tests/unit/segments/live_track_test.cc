@@ -266,8 +266,9 @@ TEST_F(LiveTrackTest, TextIsListedWithThePicturesAndCountsAsTheirs) {
   for (int i = 0; i < 8; ++i) {
     Begin(i == 5);
     AddParts(4);
-    track().End({}, {std::make_shared<const std::string>(30, 'e'),
-                     std::make_shared<const std::string>(20, 'd')});
+    track().End({}, {{.vtt = std::make_shared<const std::string>(20, 'e'),
+                      .ttml = std::make_shared<const std::string>(10, 'e')},
+                     {.vtt = std::make_shared<const std::string>(20, 'd')}});
   }
   Begin();
   AddParts(1);
@@ -285,6 +286,13 @@ TEST_F(LiveTrackTest, TextIsListedWithThePicturesAndCountsAsTheirs) {
                                 "LANGUAGE=\"de\",DEFAULT=NO,AUTOSELECT=NO,FORCED=NO,"
                                 "URI=\"s1.m3u8?version=1\"\n"));
   EXPECT_THAT(master, HasSubstr(",SUBTITLES=\"text\""));
+  const std::string manifest = LiveManifest({.terms = terms_, .tracks = tracks_, .ended = true},
+                                            {{.number = 0}, {.number = 1}}, {});
+  const std::string german = manifest.substr(manifest.find("lang=\"de\""));
+  EXPECT_THAT(german, HasSubstr("<SegmentTemplate timescale=\"1000\" startNumber=\"4\" "));
+  EXPECT_THAT(german, HasSubstr("initialization=\"$RepresentationID$-init.mp4?version=1\""));
+  EXPECT_THAT(german, HasSubstr("media=\"$RepresentationID$-$Number$.m4s?version=1\""));
+  EXPECT_THAT(german, HasSubstr("<Representation id=\"x1\" codecs=\"stpp.ttml.im1t\""));
   const std::size_t bytes = track().bytes();
   ASSERT_TRUE(track().DropOldest());
   EXPECT_EQ(track().bytes(), bytes - 450) << "a segment whose parts are gone, and its text";
