@@ -24,22 +24,14 @@ struct PieceCase {
 class GopPieces : public testing::TestWithParam<PieceCase> {
  protected:
   void SetUp() override {
-    const auto tee =
-        std::make_shared<PacketTee>(OpenMovie(GetParam().movie), 1U, std::make_shared<LiveClock>());
-    auto source = tee->Open(0, {});
-    ASSERT_TRUE(source.ok());
     const std::string params = std::string(GetParam().params) + " acodec=none duration=5";
-    auto ingest = Ingest::Open(std::move(source).value(), Request(params));
-    ASSERT_TRUE(ingest.ok());
-    plan = ingest.value()->plan();
-    ASSERT_TRUE(plan->low_delay);
-    encoder = std::make_shared<const EncoderSpec>(MakeEncoderSpec(*plan).value());
-    units = UnitsOf(**ingest);
+    live = LiveUnitsOf(GetParam().movie, params);
+    ASSERT_TRUE(live.plan->low_delay);
   }
 
   Packets Make(const std::shared_ptr<const UnitInput>& unit, RunState run, ContextCache& contexts) {
     Packets out;
-    UnitTask task{.plan = plan, .encoder = encoder, .input = unit, .run = std::move(run)};
+    UnitTask task{.plan = live.plan, .encoder = live.encoder, .input = unit, .run = std::move(run)};
     const auto made = TranscodeUnit(std::move(task), contexts, {}, out);
     if (!made.ok()) {
       ADD_FAILURE() << made.error().ToString();
@@ -50,24 +42,22 @@ class GopPieces : public testing::TestWithParam<PieceCase> {
   }
   // The pieces from `first` on that are one GOP, as one unit.
   std::shared_ptr<const UnitInput> Whole(std::size_t first) const {
-    UnitInput whole{.spec = units[first]->spec, .packets = {}};
+    UnitInput whole{.spec = live.units[first]->spec, .packets = {}};
     for (std::size_t i = first;; ++i) {
-      for (const av::Packet& packet : units[i]->packets) {
+      for (const av::Packet& packet : live.units[i]->packets) {
         whole.packets.push_back(av::Ref(*packet));
       }
-      whole.spec.end_frame = units[i]->spec.end_frame;
-      whole.spec.end_packet = units[i]->spec.end_packet;
-      whole.spec.ends_run = units[i]->spec.ends_run;
-      whole.spec.run_fed = units[i]->spec.run_fed;
-      whole.spec.ends_gop = units[i]->spec.ends_gop;
+      whole.spec.end_frame = live.units[i]->spec.end_frame;
+      whole.spec.end_packet = live.units[i]->spec.end_packet;
+      whole.spec.ends_run = live.units[i]->spec.ends_run;
+      whole.spec.run_fed = live.units[i]->spec.run_fed;
+      whole.spec.ends_gop = live.units[i]->spec.ends_gop;
       if (whole.spec.ends_gop) break;
     }
     return std::make_shared<const UnitInput>(std::move(whole));
   }
 
-  std::shared_ptr<const StreamPlan> plan;
-  std::shared_ptr<const EncoderSpec> encoder;
-  std::vector<std::shared_ptr<const UnitInput>> units;
+  LiveUnits live;
   ContextCache cache{std::size_t{64} << 20U};
 };
 
@@ -76,13 +66,13 @@ TEST_P(GopPieces, TogetherAreTheGopThatIsMadeAtOnce) {
   std::vector<std::uint64_t> gop;
   std::size_t begin = 0;
   std::size_t pieces = 0;
-  for (std::size_t i = 0; i < units.size(); ++i) {
-    const UnitSpec& spec = units[i]->spec;
+  for (std::size_t i = 0; i < live.units.size(); ++i) {
+    const UnitSpec& spec = live.units[i]->spec;
     if (spec.begins_gop()) {
       begin = i;
       gop.clear();
     }
-    Packets piece = Make(units[i], std::move(run), cache);
+    Packets piece = Make(live.units[i], std::move(run), cache);
     EXPECT_EQ(piece.state != nullptr, !spec.ends_run);
     gop.insert(gop.end(), piece.hashes.begin(), piece.hashes.end());
     run = piece.state ? std::move(*piece.state) : RunState{};
@@ -102,13 +92,13 @@ TEST_P(GopPieces, TogetherAreTheGopThatIsMadeAtOnce) {
 
 TEST_P(GopPieces, AreMadeAgainFromTheBeginningOfTheirGop) {
   RunState run;
-  for (std::size_t i = 0; i < units.size(); ++i) {
+  for (std::size_t i = 0; i < live.units.size(); ++i) {
     const auto history = run.history;
     const std::int64_t before = run.gop_packets;
-    Packets first = Make(units[i], std::move(run), cache);
+    Packets first = Make(live.units[i], std::move(run), cache);
     ContextCache cold{0};
     Packets again =
-        Make(units[i], {.selector = nullptr, .history = history, .gop_packets = before}, cold);
+        Make(live.units[i], {.selector = nullptr, .history = history, .gop_packets = before}, cold);
     EXPECT_EQ(again.hashes, first.hashes) << "unit " << i;
     run = first.state ? std::move(*first.state) : RunState{};
     EXPECT_EQ(run.gop_packets, again.state ? again.state->gop_packets : 0);

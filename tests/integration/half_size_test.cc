@@ -112,24 +112,16 @@ struct SizeCase {
 class HalfSizeGops : public testing::TestWithParam<SizeCase> {
  protected:
   void SetUp() override {
-    const auto tee =
-        std::make_shared<PacketTee>(OpenMovie(GetParam().movie), 1U, std::make_shared<LiveClock>());
-    auto source = tee->Open(0, {});
-    ASSERT_TRUE(source.ok());
     const std::string params =
         std::string(GetParam().params) + " container=ts acodec=none duration=5";
-    auto ingest = Ingest::Open(std::move(source).value(), Request(params));
-    ASSERT_TRUE(ingest.ok());
-    plan = ingest.value()->plan();
-    whole = std::make_shared<const EncoderSpec>(MakeEncoderSpec(*plan).value());
-    const auto smaller = WithHalfSize(WithLessSearch(*whole), *plan);
+    live = LiveUnitsOf(GetParam().movie, params);
+    const auto smaller = WithHalfSize(WithLessSearch(*live.encoder), *live.plan);
     ASSERT_TRUE(smaller.has_value());
     half = std::make_shared<const EncoderSpec>(*smaller);
-    units = UnitsOf(**ingest);
   }
   UnitTask Task(const std::shared_ptr<const UnitInput>& unit, bool small, RunState run) const {
-    return {.plan = plan,
-            .encoder = small ? half : whole,
+    return {.plan = live.plan,
+            .encoder = small ? half : live.encoder,
             .input = unit,
             .run = std::move(run),
             .frame_step = small ? FrameStep(Effort::kHalfSize) : 1};
@@ -139,7 +131,7 @@ class HalfSizeGops : public testing::TestWithParam<SizeCase> {
   std::vector<Kept> Make(const IsSmall& is_small) {
     std::vector<Kept> gops;
     RunState run;
-    for (const auto& unit : units) {
+    for (const auto& unit : live.units) {
       if (unit->spec.begins_gop()) gops.emplace_back();
       Kept& gop = gops.back();
       const bool small = is_small(static_cast<int>(gops.size()) - 1);
@@ -156,8 +148,8 @@ class HalfSizeGops : public testing::TestWithParam<SizeCase> {
     std::vector<std::uint8_t> bytes;
     const MuxTrack track{.kind = TrackKind::kVideo,
                          .parameters = gops.front().parameters,
-                         .time_base = plan->grid.fps().Inverse(),
-                         .frame_rate = plan->grid.fps()};
+                         .time_base = live.plan->grid.fps().Inverse(),
+                         .frame_rate = live.plan->grid.fps()};
     auto muxer =
         Muxer::Open({.container = Container::kTs, .path = {}}, {&track, 1}, [&](auto piece) {
           bytes.insert(bytes.end(), piece.begin(), piece.end());
@@ -173,9 +165,8 @@ class HalfSizeGops : public testing::TestWithParam<SizeCase> {
     return bytes;
   }
 
-  std::shared_ptr<const StreamPlan> plan;
-  std::shared_ptr<const EncoderSpec> whole, half;
-  std::vector<std::shared_ptr<const UnitInput>> units;
+  LiveUnits live;
+  std::shared_ptr<const EncoderSpec> half;  // of live.encoder
   ContextCache cache{std::size_t{64} << 20U};
 };
 
@@ -195,9 +186,10 @@ TEST_P(HalfSizeGops, PlayWithoutAFault) {
   }
   const Played played = Play(Mux(gops));
   EXPECT_EQ(played.damaged, 0);
-  EXPECT_THAT(CountOf(played.sizes),
-              UnorderedElementsAre(Pair(std::pair(whole->width, whole->height), large),
-                                   Pair(std::pair(half->width, half->height), small)));
+  EXPECT_THAT(
+      CountOf(played.sizes),
+      UnorderedElementsAre(Pair(std::pair(live.encoder->width, live.encoder->height), large),
+                           Pair(std::pair(half->width, half->height), small)));
   ExpectEvenTimes(played);
 }
 
@@ -232,8 +224,8 @@ TEST_P(HalfSizeGops, AreTheSameInAGroup) {
   std::array<RunState, 2> runs;
   std::size_t gop = 0;
   std::array<std::size_t, 2> at{};
-  for (const auto& unit : units) {
-    if (unit->spec.begins_gop() && unit != units.front()) {
+  for (const auto& unit : live.units) {
+    if (unit->spec.begins_gop() && unit != live.units.front()) {
       ++gop;
       at = {};
     }

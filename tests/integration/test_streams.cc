@@ -6,6 +6,8 @@
 #include <sstream>
 #include <utility>
 
+#include "server/session/packet_tee.h"
+
 namespace gopmill::test {
 namespace {
 
@@ -63,6 +65,17 @@ std::vector<std::shared_ptr<const UnitInput>> UnitsOf(Ingest& ingest) {
       units.push_back(std::make_shared<const UnitInput>(std::move(*unit)));
     }
   }
+}
+
+LiveUnits LiveUnitsOf(const std::string& movie, const std::string& params) {
+  const auto tee = std::make_shared<PacketTee>(OpenMovie(movie), 1U, std::make_shared<LiveClock>());
+  auto source = tee->Open(0, {});
+  GOPMILL_CHECK(source.ok());
+  auto ingest = Ingest::Open(std::move(source).value(), Request(params));
+  GOPMILL_CHECK(ingest.ok());
+  LiveUnits live{.plan = ingest.value()->plan(), .encoder = {}, .units = UnitsOf(**ingest)};
+  live.encoder = std::make_shared<const EncoderSpec>(MakeEncoderSpec(*live.plan).value());
+  return live;
 }
 
 void Packets::OnPacket(av::Packet packet) {

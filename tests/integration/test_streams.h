@@ -25,6 +25,14 @@ PacketSourceOpener OpenMovie(const std::string& name);
 // All units of a movie, or of what a request wants of it.
 std::vector<std::shared_ptr<const UnitInput>> UnitsOf(Ingest& ingest);
 
+// A bundled movie as a live source, cut for a request; aborts the test where that fails.
+struct LiveUnits {
+  std::shared_ptr<const StreamPlan> plan;
+  std::shared_ptr<const EncoderSpec> encoder;
+  std::vector<std::shared_ptr<const UnitInput>> units;
+};
+LiveUnits LiveUnitsOf(const std::string& movie, const std::string& params);
+
 // The packets of a unit, each as a hash of its bytes and times.
 class Packets : public UnitOutput {
  public:
