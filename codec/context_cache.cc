@@ -142,7 +142,7 @@ Result<std::unique_ptr<VideoDecoder>> ContextCache::TakeDecoder(const SourceInfo
 }
 
 void ContextCache::GiveDecoder(const SourceInfo& source, std::unique_ptr<VideoDecoder> decoder) {
-  if (!MayBeKept(source)) return;
+  if (decoder == nullptr || !MayBeKept(source)) return;
   decoder->Flush();
   const std::size_t bytes = decoder->footprint_bytes();
   impl_->Keep(KeptDecoder{source.video.parameters, std::move(decoder)}, bytes);

@@ -37,7 +37,7 @@ class ContextCache {
   ~ContextCache();
 
   // A decoder for this source: a kept one (flushed) or a new one. Give it back when its run is
-  // done. Decoders are matched by the identity of the source's parameters object.
+  // done; null is none. Decoders are matched by the identity of the source's parameters object.
   Result<std::unique_ptr<VideoDecoder>> TakeDecoder(const SourceInfo& source);
   void GiveDecoder(const SourceInfo& source, std::unique_ptr<VideoDecoder> decoder);
 

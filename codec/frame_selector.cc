@@ -8,53 +8,21 @@ namespace gopmill {
 
 FrameSelector::FrameSelector(std::shared_ptr<const StreamPlan> plan,
                              std::unique_ptr<VideoDecoder> decoder, std::int64_t first_number)
-    : plan_(std::move(plan)), decoder_(std::move(decoder)), counted_(first_number) {}
+    : FrameSelector(std::move(plan), first_number) {
+  pictures_.BeginWith(std::move(decoder));
+}
+
+FrameSelector::FrameSelector(std::shared_ptr<const StreamPlan> plan, std::int64_t first_number)
+    : plan_(std::move(plan)), pictures_(plan_, first_number) {}
 
 FrameSelector::~FrameSelector() = default;
 
-void FrameSelector::Feed(std::vector<av::Packet> packets, bool last) {
-  for (av::Packet& packet : packets) unread_.push_back(std::move(packet));
-  last_fed_ = last_fed_ || last;
-}
-
-// Pictures come in the order of display. One whose packet told no time has at best its decoding
-// time by way of the decoder, and at a drain none at all: unless that lies where the next picture
-// can be, it follows the one before it at the nominal rate.
-void FrameSelector::Time(AVFrame& frame) {
-  const VideoInfo& video = plan_->source->video;
-  if (plan_->counted_pts) {
-    frame.pts = Rescale(counted_++, video.fps.Inverse(), video.time_base);
-    return;
-  }
-  const std::int64_t length =
-      std::max<std::int64_t>(1, Rescale(1, video.fps.Inverse(), video.time_base));
-  if (last_raw_ && !decoder_->time_told() &&
-      (frame.pts == AV_NOPTS_VALUE || frame.pts - *last_raw_ < length / 2)) {
-    frame.pts = *last_raw_ + length;
-  }
-  if (frame.pts != AV_NOPTS_VALUE) last_raw_ = frame.pts;
-}
-
-// One frame from the decoder; false = none left among the packets fed.
-Result<bool> FrameSelector::DecodeRaw(AVFrame& frame) {
-  while (true) {
-    GOPMILL_ASSIGN_OR_RETURN(const bool got, decoder_->Receive(frame));
-    if (got) {
-      ++counts_.decoded;
-      Time(frame);
-      return true;
-    }
-    if (drain_sent_) return false;
-    if (!unread_.empty()) {
-      GOPMILL_RETURN_IF_ERROR(decoder_->Send(unread_.front().get()));
-      unread_.pop_front();
-    } else if (last_fed_) {
-      GOPMILL_RETURN_IF_ERROR(decoder_->Send(nullptr));
-      drain_sent_ = true;
-    } else {
-      return false;
-    }
-  }
+SelectionCounts FrameSelector::counts() const {
+  const TapCounts now = pictures_.counts();
+  SelectionCounts counts = counts_;
+  counts.decoded = now.decoded - before_.decoded;
+  counts.taken = now.taken - before_.taken;
+  return counts;
 }
 
 // The next frame that temporal_ has for what the decoder gives; false = none yet, or no more.
@@ -63,8 +31,8 @@ Result<bool> FrameSelector::FilterTemporal(AVFrame& frame) {
     av::Frame raw = std::move(changed_);
     if (!raw) {
       raw = av::NewFrame();
-      GOPMILL_ASSIGN_OR_RETURN(const bool got, DecodeRaw(*raw));
-      if (!got && !drain_sent_) return false;
+      GOPMILL_ASSIGN_OR_RETURN(const bool got, pictures_.Next(*raw));
+      if (!got && !pictures_.over()) return false;
       if (!got) return temporal_ ? temporal_->Filter(nullptr, frame) : Result<bool>(false);
     }
     const FilterSpec spec = TemporalPart(*plan_, *raw);
@@ -85,7 +53,7 @@ Result<bool> FrameSelector::FilterTemporal(AVFrame& frame) {
 
 // One frame as the selection sees it.
 Result<bool> FrameSelector::Decode(AVFrame& frame) {
-  return plan_->temporal_context() > 0 ? FilterTemporal(frame) : DecodeRaw(frame);
+  return plan_->temporal_context() > 0 ? FilterTemporal(frame) : pictures_.Next(frame);
 }
 
 // Fills next_ with the first frame later than current_, or leaves it empty at the end.
@@ -94,7 +62,7 @@ Status FrameSelector::PullNext() {
     av::Frame frame = av::NewFrame();
     GOPMILL_ASSIGN_OR_RETURN(const bool got, Decode(*frame));
     if (!got) {
-      drained_ = drain_sent_;
+      drained_ = pictures_.over();
       return OkStatus();
     }
     if (frame->pts == AV_NOPTS_VALUE || (current_ && frame->pts <= current_->pts)) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Picks, for each output frame of the plan's grid, the source frame it shows: the one with the
-// largest pts that is not later than the grid allows. Pulls packets through one decoder; this is
-// the state that a run hands on from unit to unit.
+// largest pts that is not later than the grid allows. This is the state that a run hands on from
+// unit to unit, with what it is decoded by (run_pictures.h).
 //
 // Closed captions of pictures that no output frame shows go with the next one that is shown; those
 // right in front of a cut where the next unit begins afresh go with the last frame before it.
@@ -22,6 +22,7 @@
 #include "codec/captions.h"
 #include "codec/context_cache.h"
 #include "codec/frame_filter.h"
+#include "codec/run_pictures.h"
 #include "codec/video_decoder.h"
 #include "media/plan.h"
 
@@ -29,20 +30,28 @@ namespace gopmill {
 
 struct SelectionCounts {
   std::int64_t decoded = 0;   // frames that came out of the decoder
-  std::int64_t dropped = 0;   // of those, shown by no output frame
+  std::int64_t taken = 0;     // that another stream of the source had decoded
+  std::int64_t dropped = 0;   // of both, shown by no output frame
   std::int64_t repeated = 0;  // output frames that show the same source frame as the one before
 };
 
 class FrameSelector {
  public:
   // `first_number`: the number of the first packet that will be fed, for sources whose pictures are
-  // counted.
+  // counted. With this decoder, or by what Feed of units brings.
   FrameSelector(std::shared_ptr<const StreamPlan> plan, std::unique_ptr<VideoDecoder> decoder,
                 std::int64_t first_number);
+  FrameSelector(std::shared_ptr<const StreamPlan> plan, std::int64_t first_number);
   ~FrameSelector();
 
-  // Appends packets in decode order; `last`: the run ends with them.
-  void Feed(std::vector<av::Packet> packets, bool last);
+  // As for RunPictures.
+  void Feed(std::vector<av::Packet> packets, bool last) {
+    pictures_.Feed(std::move(packets), last);
+  }
+  Status Feed(const UnitInput& unit, ContextCache& cache, PictureSeat* seat) {
+    return pictures_.Feed(unit, cache, seat);
+  }
+  [[nodiscard]] bool lost() const { return pictures_.lost(); }
 
   struct Selected {
     const AVFrame* frame =
@@ -55,15 +64,18 @@ class FrameSelector {
   // belong to it.
   Result<Selected> Select(std::int64_t n, std::optional<SourceTicks> end_pts = std::nullopt);
 
-  [[nodiscard]] const SelectionCounts& counts() const { return counts_; }
+  // Since they were reset.
+  [[nodiscard]] SelectionCounts counts() const;
   void ResetCounts() {
     counts_ = {};
-    damaged_before_ = decoder_->damaged();
+    before_ = pictures_.counts();
   }
-  // Gives the decoder back once the run is over.
-  std::unique_ptr<VideoDecoder> TakeDecoder() { return std::move(decoder_); }
+  // Gives the decoder back once the run is over; null where it has none of its own.
+  std::unique_ptr<VideoDecoder> TakeDecoder() { return pictures_.TakeDecoder(); }
   // Packets that the decoder rejected since the counts were reset.
-  [[nodiscard]] std::int64_t damaged() const { return decoder_->damaged() - damaged_before_; }
+  [[nodiscard]] std::int64_t damaged() const {
+    return pictures_.counts().damaged - before_.damaged;
+  }
 
  private:
   struct TimedCaptions {
@@ -74,24 +86,19 @@ class FrameSelector {
   Status PullRest(SourceTicks end);
   Captions TakeCaptions(SourceTicks after, SourceTicks latest);
   Result<bool> Decode(AVFrame& frame);
-  Result<bool> DecodeRaw(AVFrame& frame);
-  void Time(AVFrame& frame);
   Result<bool> FilterTemporal(AVFrame& frame);
 
   std::shared_ptr<const StreamPlan> plan_;
-  std::unique_ptr<VideoDecoder> decoder_;
+  RunPictures pictures_;
   std::unique_ptr<FrameFilter> temporal_;  // passed by each frame before selection
   av::Frame changed_;  // decoded, of another size: waits until what went before has left temporal_
-  std::deque<av::Packet> unread_;
-  bool last_fed_ = false, drain_sent_ = false, drained_ = false;
-  std::int64_t counted_ = 0;             // pictures numbered so far (counted_pts)
-  std::optional<SourceTicks> last_raw_;  // time of the last picture decoded
-  av::Frame current_, next_;             // shown now; first one after it
+  bool drained_ = false;
+  av::Frame current_, next_;  // shown now; first one after it
   bool current_shown_ = false;
   std::deque<TimedCaptions> captions_;  // of the pictures up to next_ that no frame has had
   bool has_captions_ = false;
-  SelectionCounts counts_;
-  std::int64_t damaged_before_ = 0;
+  SelectionCounts counts_;  // but for what pictures_ counts
+  TapCounts before_;
 };
 
 }  // namespace gopmill

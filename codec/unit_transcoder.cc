@@ -28,31 +28,52 @@ std::shared_ptr<const RunHistory> Extend(const std::shared_ptr<const RunHistory>
   return after;
 }
 
-// A selector at the start of the unit: the run's own, or a new one fed with what came before.
-Result<std::unique_ptr<FrameSelector>> SelectorFor(UnitTask& task, ContextCache& cache) {
+// Where pictures are shared: not for what ends or looks further than those who share do.
+PictureSeat* SeatOf(const UnitTask& task) {
+  const StreamPlan& plan = *task.plan;
+  const bool alike =
+      !plan.target.duration.valid() && !plan.counted_pts && plan.temporal_context() == 0;
+  return alike ? task.pictures.get() : nullptr;
+}
+
+std::vector<av::Packet> PacketsOf(const UnitInput& unit) {
+  std::vector<av::Packet> packets;
+  packets.reserve(unit.packets.size());
+  for (const av::Packet& packet : unit.packets) packets.push_back(av::Ref(*packet));
+  return packets;
+}
+
+// At the start of the unit, with a decoder of its own that is fed with what came before.
+Result<std::unique_ptr<FrameSelector>> DecodeAgain(const UnitTask& task, ContextCache& cache) {
   const UnitInput& input = *task.input;
-  const auto refs = [](const UnitInput& unit) {
-    std::vector<av::Packet> packets;
-    packets.reserve(unit.packets.size());
-    for (const av::Packet& packet : unit.packets) packets.push_back(av::Ref(*packet));
-    return packets;
-  };
-  std::unique_ptr<FrameSelector> selector = std::move(task.run.selector);
-  if (!selector) {
-    const bool chained = input.spec.cut == CutKind::kChained;
-    if (chained && (!task.run.history || !task.run.history->complete)) {
-      return InternalError("The run is too large to be decoded again.");
-    }
-    GOPMILL_ASSIGN_OR_RETURN(auto decoder, cache.TakeDecoder(*task.plan->source));
-    const std::int64_t first =
-        chained ? task.run.history->units.front()->spec.first_packet : input.spec.first_packet;
-    selector = std::make_unique<FrameSelector>(task.plan, std::move(decoder), first);
-    if (chained) {
-      for (const auto& unit : task.run.history->units)
-        selector->Feed(refs(*unit), unit->spec.run_fed);
-    }
+  const bool chained = input.spec.cut == CutKind::kChained;
+  if (chained && (!task.run.history || !task.run.history->complete)) {
+    return InternalError("The run is too large to be decoded again.");
   }
-  selector->Feed(refs(input), input.spec.ends_run || input.spec.run_fed);
+  GOPMILL_ASSIGN_OR_RETURN(auto decoder, cache.TakeDecoder(*task.plan->source));
+  const std::int64_t first =
+      chained ? task.run.history->units.front()->spec.first_packet : input.spec.first_packet;
+  auto selector = std::make_unique<FrameSelector>(task.plan, std::move(decoder), first);
+  if (chained) {
+    for (const auto& unit : task.run.history->units)
+      selector->Feed(PacketsOf(*unit), unit->spec.run_fed);
+  }
+  selector->Feed(PacketsOf(input), input.spec.ends_run || input.spec.run_fed);
+  return selector;
+}
+
+// A selector at the start of the unit: the run's own, one that begins a run, or a new one fed with
+// what came before.
+Result<std::unique_ptr<FrameSelector>> SelectorFor(UnitTask& task, ContextCache& cache) {
+  const UnitSpec& spec = task.input->spec;
+  std::unique_ptr<FrameSelector> selector = std::move(task.run.selector);
+  if (!selector && spec.cut != CutKind::kChained) {
+    selector = std::make_unique<FrameSelector>(task.plan, spec.first_packet);
+  }
+  if (selector) GOPMILL_RETURN_IF_ERROR(selector->Feed(*task.input, cache, SeatOf(task)));
+  if (!selector || selector->lost()) {
+    GOPMILL_ASSIGN_OR_RETURN(selector, DecodeAgain(task, cache));
+  }
   selector->ResetCounts();
   return selector;
 }
@@ -323,8 +344,8 @@ void EndRun(const Members& members, std::unique_ptr<FrameSelector> selector, Con
     if (stats.cancelled) continue;
     stats.selection = counts;
     stats.damaged = damaged;
-    stats.decoded_elsewhere = member != *first;
-    if (stats.decoded_elsewhere) stats.selection.decoded = 0;
+    if (member != *first) stats.selection.decoded = stats.selection.taken = 0;
+    stats.decoded_elsewhere = member != *first || (counts.decoded == 0 && counts.taken > 0);
     if (over) continue;
     const UnitRendition& own = member->rendition;
     auto state = std::make_unique<RunState>();

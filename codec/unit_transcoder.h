@@ -80,7 +80,7 @@ struct UnitStats {
   std::int64_t damaged = 0;        // source packets the decoder rejected, preroll included
   std::int64_t bytes = 0;          // coded
   int renditions = 1;              // made of the same decode
-  bool decoded_elsewhere = false;  // by another rendition of the same source
+  bool decoded_elsewhere = false;  // by another rendition or stream of the same source, all of it
   bool cancelled = false;          // asked to stop meanwhile: there is nothing else
   int encodes = 1;                 // passes over the unit (more than one: VBV or rate corrections)
   bool vbv_violated = false;       // after the last pass
@@ -110,6 +110,8 @@ struct UnitTask {
   bool decode_aside = false;  // on a thread of its own (decode_aside.h), where it hands nothing on
   std::optional<RateAim> aim = {};  // of StreamRate; nothing = the unit's own budget
   int frame_step = 1;               // FrameStep of its effort; the encoder knows of the rest
+  // Of a live source: its place among those who show the same pictures; may be null.
+  std::shared_ptr<PictureSeat> pictures = {};
 };
 
 // One of several renditions of the same source.

@@ -241,6 +241,7 @@ void Ingest::OnVideo(av::Packet packet) {
   if (const Arrival* arrival = source_->arrival()) meta.after_gap = arrival->after_gap;
   collected_bytes_ += static_cast<std::size_t>(packet->size);
   packets_.push_back(std::move(packet));
+  access_.push_back(meta.access);
   std::vector<UnitSpec> units;
   planner_->Push(meta, units);
   EmitUnits(units);
@@ -290,7 +291,9 @@ void Ingest::EmitUnits(const std::vector<UnitSpec>& units) {
     const std::int64_t first =
         spec.cut == CutKind::kChained ? std::max(spec.first_packet, delivered_) : spec.first_packet;
     for (std::int64_t n = first; n < spec.end_packet; ++n) {
-      unit.packets.push_back(av::Ref(*packets_[static_cast<std::size_t>(n - packets_base_)]));
+      const auto place = static_cast<std::size_t>(n - packets_base_);
+      unit.packets.push_back(av::Ref(*packets_[place]));
+      unit.access.push_back(access_[place]);
     }
     delivered_ = std::max(delivered_, spec.end_packet);
     planned_frames_ = spec.end_frame;
@@ -300,6 +303,7 @@ void Ingest::EmitUnits(const std::vector<UnitSpec>& units) {
   while (packets_base_ < oldest && !packets_.empty()) {
     collected_bytes_ -= static_cast<std::size_t>(packets_.front()->size);
     packets_.pop_front();
+    access_.pop_front();
     ++packets_base_;
   }
 }

@@ -21,6 +21,7 @@
 #include "base/status.h"
 #include "media/packet_meta.h"
 #include "media/plan.h"
+#include "media/random_access.h"
 #include "media/source.h"
 #include "media/timestamp_repair.h"
 #include "media/unit_planner.h"
@@ -35,6 +36,7 @@ inline constexpr std::size_t kMaxCollectedBytes = std::size_t{256} << 20U;
 struct UnitInput {
   UnitSpec spec;
   std::vector<av::Packet> packets;
+  std::vector<RandomAccess> access = {};  // of each packet
 
   [[nodiscard]] std::size_t bytes() const;
 };
@@ -107,8 +109,9 @@ class Ingest {
   std::vector<Adjustment> adjustments_;
   std::unique_ptr<PacketDescriber> describer_;
   std::unique_ptr<UnitPlanner> planner_;
-  av::Packet first_video_;          // read by Open, not yet planned
-  std::deque<av::Packet> packets_;  // video, numbered from packets_base_
+  av::Packet first_video_;           // read by Open, not yet planned
+  std::deque<av::Packet> packets_;   // video, numbered from packets_base_
+  std::deque<RandomAccess> access_;  // of these
   std::int64_t packets_base_ = 0;
   std::int64_t delivered_ = 0;  // packets before this number went out with some unit
   std::size_t collected_bytes_ = 0;

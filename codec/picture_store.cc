@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codec/picture_store.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gopmill {
+namespace {
+
+// GOPs that can still be come by.
+constexpr std::size_t kKeptGops = 4;
+// A GOP is shared if several met at one of so many before it.
+constexpr std::int64_t kRemembered = 4;
+// Packets kept behind the oldest picture: more than any decoder reorders.
+constexpr std::int64_t kHeldPackets = 64;
+
+std::size_t BytesOf(const AVFrame& frame) {
+  std::size_t bytes = 0;
+  for (const AVBufferRef* buffer : frame.buf) bytes += buffer != nullptr ? buffer->size : 0;
+  return bytes;
+}
+
+}  // namespace
+
+std::size_t PictureStore::bytes() const {
+  const MutexLock lock(mutex_);
+  return bytes_;
+}
+
+std::shared_ptr<PictureStore::Gop> PictureStore::Find(const VideoInfo& video, const AVPacket& key) {
+  const auto found = std::ranges::find_if(gops_, [&](const auto& gop) {
+    return gop->key->data == key.data && gop->coding == video.parameters;
+  });
+  if (found != gops_.end()) return *found;
+  auto gop = std::make_shared<Gop>();
+  gop->coding = video.parameters;
+  gop->time_base = video.time_base;
+  gop->key = av::Ref(key);
+  gop->shared = met_ && begun_ - *met_ < kRemembered;
+  ++begun_;
+  gops_.push_back(gop);
+  if (gops_.size() > kKeptGops) {
+    Forget(*gops_.front());
+    gops_.pop_front();
+  }
+  return gop;
+}
+
+// False where the packet is not the one of that number.
+bool PictureStore::Put(Gop& gop, std::int64_t number, const AVPacket& packet, SourceTicks shift) {
+  if (packet.pts == AV_NOPTS_VALUE || gop.forgotten) return false;
+  if (number < gop.packets_gone || (gop.end && number >= *gop.end)) return false;
+  if (number < gop.packet_count()) {
+    return gop.PacketAt(number)->data == packet.data;
+  }
+  av::Packet placed = av::Ref(packet);
+  placed->pts += shift;
+  if (placed->dts != AV_NOPTS_VALUE) placed->dts += shift;
+  gop.packets.push_back(std::move(placed));
+  return true;
+}
+
+// By who has set busy. The decoder goes with the last picture.
+Result<PictureStore::Frames> PictureStore::Decode(Gop& gop, const AVPacket* packet) {
+  if (!gop.decoder) {
+    GOPMILL_ASSIGN_OR_RETURN(gop.decoder, VideoDecoder::Open(*gop.coding, gop.time_base));
+  }
+  GOPMILL_RETURN_IF_ERROR(gop.decoder->Send(packet));
+  Frames frames;
+  while (true) {
+    av::Frame frame = av::NewFrame();
+    GOPMILL_ASSIGN_OR_RETURN(const bool got, gop.decoder->Receive(*frame));
+    if (!got) break;
+    if (frame->pts != AV_NOPTS_VALUE) frames.push_back(std::move(frame));
+  }
+  gop.damaged = gop.decoder->damaged();
+  if (packet == nullptr) gop.decoder.reset();
+  return frames;
+}
+
+// The last packet that was sent with this time, or where none has it the newest.
+std::int64_t PictureStore::PacketOf(const Gop& gop, SourceTicks pts) {
+  for (std::int64_t n = gop.sent; n > gop.packets_gone; --n) {
+    if (gop.PacketAt(n - 1)->pts == pts) return n - 1;
+  }
+  return gop.sent - 1;
+}
+
+// What a drain brings can only be had by who knows that the GOP ends.
+void PictureStore::Keep(Gop& gop, Frames frames, bool drained, const void* by) {
+  gop.drained = drained;
+  if (!drained) ++gop.sent;
+  if (gop.forgotten) return;
+  for (av::Frame& frame : frames) {
+    Picture picture{.after = gop.sent + (drained ? 1 : 0),
+                    .packet = PacketOf(gop, frame->pts),
+                    .by = by,
+                    .bytes = BytesOf(*frame)};
+    picture.off = frame->pts - gop.PacketAt(picture.packet)->pts;
+    picture.frame = std::make_shared<const av::Frame>(std::move(frame));
+    bytes_ += picture.bytes;
+    ++pictures_;
+    gop.pictures.push_back(std::move(picture));
+  }
+  for (const auto& oldest : gops_) {
+    while (bytes_ > limit_ && pictures_ > kFewestShared && !oldest->pictures.empty()) {
+      DropOldest(*oldest);
+    }
+  }
+}
+
+void PictureStore::DropOldest(Gop& gop) {
+  bytes_ -= gop.pictures.front().bytes;
+  --pictures_;
+  const std::int64_t from = gop.pictures.front().packet - kHeldPackets;
+  gop.pictures.pop_front();
+  ++gop.pictures_gone;
+  for (; gop.packets_gone < from; ++gop.packets_gone) gop.packets.pop_front();
+}
+
+void PictureStore::Forget(Gop& gop) {
+  while (!gop.pictures.empty()) DropOldest(gop);
+  gop.packets.clear();
+  gop.forgotten = true;
+}
+
+PictureTap::PictureTap(std::shared_ptr<PictureSeat> seat, std::shared_ptr<PictureStore> store,
+                       std::shared_ptr<Gop> gop, SourceTicks shift)
+    : seat_(std::move(seat)), store_(std::move(store)), gop_(std::move(gop)), shift_(shift) {}
+
+void PictureTap::Lose() {
+  if (!std::exchange(lost_, true)) ++seat_->lost_;
+}
+
+void PictureTap::Feed(const AVPacket& packet) {
+  const MutexLock lock(store_->mutex_);
+  times_.push_back(packet.pts);
+  if (!lost_ && !PictureStore::Put(*gop_, fed_++, packet, shift_)) Lose();
+}
+
+// Who comes to another end than the others has other packets, or is the first of them at an end
+// that is none for all.
+void PictureTap::Close() {
+  if (std::exchange(closed_, true)) return;
+  const MutexLock lock(store_->mutex_);
+  if (!gop_->end && gop_->packet_count() == fed_) gop_->end = fed_;
+  if (gop_->end != fed_) Lose();
+}
+
+// Takes all that it may have into its hands: they cannot be lost any more.
+PictureTap::Turn PictureTap::Look() {
+  Gop& gop = *gop_;
+  if (gop.forgotten || next_ < gop.pictures_gone) Lose();
+  if (lost_) return Turn::kGoOn;
+  for (; next_ < gop.picture_count(); ++next_) {
+    const auto& picture = gop.pictures[static_cast<std::size_t>(next_ - gop.pictures_gone)];
+    if (!closed_ && picture.after > fed_) return Turn::kGoOn;
+    if (picture.by != this) ++counts_.taken;
+    in_hand_.push_back(picture);
+  }
+  if (!in_hand_.empty() || gop.failed) return Turn::kGoOn;
+  over_ = gop.drained;
+  if (over_ || (!closed_ && gop.sent >= fed_)) return Turn::kGoOn;
+  return gop.busy ? Turn::kWait : Turn::kDecode;
+}
+
+av::Packet PictureTap::TakeTurn() {
+  gop_->busy = true;
+  return gop_->sent < fed_ ? av::Ref(*gop_->PacketAt(gop_->sent)) : nullptr;
+}
+
+void PictureTap::DecodeOne(const AVPacket* packet) {
+  const std::int64_t damaged = gop_->damaged;
+  auto frames = PictureStore::Decode(*gop_, packet);
+  counts_.damaged += gop_->damaged - damaged;
+  {
+    const MutexLock lock(store_->mutex_);
+    gop_->busy = false;
+    if (frames.ok()) {
+      counts_.decoded += static_cast<std::int64_t>(frames->size());
+      store_->Keep(*gop_, *std::move(frames), packet == nullptr, this);
+    } else {
+      gop_->failed = frames.error();
+    }
+  }
+  store_->decoded_.NotifyAll();
+}
+
+Status PictureTap::Fill() {
+  while (true) {
+    av::Packet packet;
+    {
+      const MutexLock lock(store_->mutex_);
+      Turn turn = Look();
+      while (turn == Turn::kWait) {
+        store_->decoded_.Wait(store_->mutex_);
+        turn = Look();
+      }
+      if (turn == Turn::kGoOn) {
+        if (lost_) break;
+        return gop_->failed && in_hand_.empty() ? Status(*gop_->failed) : OkStatus();
+      }
+      packet = TakeTurn();
+    }
+    DecodeOne(packet.get());
+  }
+  return Error{.code = Code::kUnavailable,
+               .message = "The pictures that the unit shares with others are gone."};
+}
+
+Result<bool> PictureTap::Next(AVFrame& frame) {
+  if (in_hand_.empty()) GOPMILL_RETURN_IF_ERROR(Fill());
+  if (in_hand_.empty()) {
+    if (over_) seat_->lost_ = 0;
+    return false;
+  }
+  const PictureStore::Picture picture = std::move(in_hand_.front());
+  in_hand_.pop_front();
+  av_frame_unref(&frame);
+  if (av_frame_ref(&frame, picture.frame->get()) < 0) return InternalError("No memory.");
+  frame.pts = times_[static_cast<std::size_t>(picture.packet - times_gone_)] + picture.off;
+  for (; times_gone_ < picture.packet - kHeldPackets; ++times_gone_) times_.pop_front();
+  return true;
+}
+
+PictureSeat::PictureSeat(std::shared_ptr<PictureStore> store) : store_(std::move(store)) {
+  const MutexLock lock(store_->mutex_);
+  ++store_->seats_;
+}
+
+PictureSeat::~PictureSeat() {
+  const MutexLock lock(store_->mutex_);
+  if (--store_->seats_ > 0) return;
+  for (const auto& gop : store_->gops_) store_->Forget(*gop);
+  store_->gops_.clear();
+}
+
+bool PictureSeat::Pauses() {
+  if (lost_ < kMostLost) return false;
+  if (++paused_ < kPausedGops) return true;
+  paused_ = 0;
+  lost_ = kMostLost - 1;
+  return false;
+}
+
+std::unique_ptr<PictureTap> PictureSeat::Visit(const VideoInfo& video, const AVPacket& key) {
+  const MutexLock lock(store_->mutex_);
+  if (video.parameters == store_->refused_ || key.pts == AV_NOPTS_VALUE) return nullptr;
+  if (Pauses()) return nullptr;
+  const auto gop = store_->Find(video, key);
+  gop->visitors.insert(this);
+  if (gop->visitors.size() > 1) store_->met_ = store_->begun_;
+  const bool whole = gop->pictures_gone == 0 && !gop->forgotten && !gop->failed;
+  if (!gop->shared || !whole) return nullptr;
+  return std::unique_ptr<PictureTap>(
+      new PictureTap(shared_from_this(), store_, gop, gop->key->pts - key.pts));
+}
+
+void PictureSeat::Refuse(const VideoInfo& video) {
+  const MutexLock lock(store_->mutex_);
+  store_->refused_ = video.parameters;
+}
+
+}  // namespace gopmill

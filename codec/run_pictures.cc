@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codec/run_pictures.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gopmill {
+namespace {
+
+// Closed key pictures in a row that no GOP has.
+constexpr int kKeysAlone = 4;
+
+void Add(const TapCounts& some, TapCounts& sum) {
+  sum.decoded += some.decoded;
+  sum.taken += some.taken;
+  sum.damaged += some.damaged;
+}
+
+}  // namespace
+
+void RunPictures::Leg::Feed(av::Packet packet) {
+  if (tap) {
+    tap->Feed(*packet);
+  } else {
+    unread.push_back(std::move(packet));
+  }
+}
+
+void RunPictures::Leg::Close() {
+  fed = true;
+  if (tap) tap->Close();
+}
+
+TapCounts RunPictures::Leg::counts() const {
+  if (tap) return tap->counts();
+  return {.decoded = decoded, .damaged = decoder ? decoder->damaged() : 0};
+}
+
+Result<bool> RunPictures::Leg::Next(AVFrame& frame) {
+  if (tap) return tap->Next(frame);
+  while (true) {
+    GOPMILL_ASSIGN_OR_RETURN(const bool got, decoder->Receive(frame));
+    if (got) {
+      ++decoded;
+      return true;
+    }
+    if (drain_sent) return false;
+    if (!unread.empty()) {
+      GOPMILL_RETURN_IF_ERROR(decoder->Send(unread.front().get()));
+      unread.pop_front();
+    } else if (fed) {
+      GOPMILL_RETURN_IF_ERROR(decoder->Send(nullptr));
+      drain_sent = true;
+    } else {
+      return false;
+    }
+  }
+}
+
+void RunPictures::BeginWith(std::unique_ptr<VideoDecoder> decoder) {
+  legs_.emplace_back().decoder = std::move(decoder);
+}
+
+Status RunPictures::BeginOwn(ContextCache& cache) {
+  GOPMILL_ASSIGN_OR_RETURN(auto decoder, cache.TakeDecoder(*plan_->source));
+  BeginWith(std::move(decoder));
+  return OkStatus();
+}
+
+void RunPictures::Feed(std::vector<av::Packet> packets, bool last) {
+  for (av::Packet& packet : packets) legs_.back().Feed(std::move(packet));
+  if (!last) return;
+  fed_ = true;
+  legs_.back().Close();
+}
+
+Status RunPictures::Feed(const UnitInput& unit, ContextCache& cache, PictureSeat* seat) {
+  for (std::size_t i = 0; i < unit.packets.size(); ++i) {
+    const AVPacket& packet = *unit.packets[i];
+    if (seat != nullptr) {
+      GOPMILL_RETURN_IF_ERROR(PassBy(unit.access[i], packet, cache, *seat));
+    }
+    if (legs_.empty()) GOPMILL_RETURN_IF_ERROR(BeginOwn(cache));
+    legs_.back().Feed(av::Ref(packet));
+  }
+  if (!unit.spec.ends_run && !unit.spec.run_fed) return OkStatus();
+  fed_ = true;
+  if (!legs_.empty()) legs_.back().Close();
+  return OkStatus();
+}
+
+// What its own decoder has begun goes on with that as long as there is nothing to share. Sources of
+// key pictures alone are not shared: a decoder for each would be too much.
+Status RunPictures::PassBy(RandomAccess access, const AVPacket& packet, ContextCache& cache,
+                           PictureSeat& seat) {
+  const VideoInfo& video = plan_->source->video;
+  const bool closed = access == RandomAccess::kClosed;
+  closed_in_row_ = closed ? closed_in_row_ + 1 : 0;
+  if (access == RandomAccess::kOpen || closed_in_row_ == kKeysAlone) seat.Refuse(video);
+  if (!closed) return OkStatus();
+  auto tap = seat.Visit(video, packet);
+  const bool own = !legs_.empty() && !legs_.back().tap;
+  if (!tap && own) return OkStatus();
+  if (!legs_.empty()) legs_.back().Close();
+  if (!tap) return BeginOwn(cache);
+  legs_.emplace_back().tap = std::move(tap);
+  return OkStatus();
+}
+
+// Pictures come in the order of display. One whose packet told no time has at best its decoding
+// time by way of the decoder, and at a drain none at all: unless that lies where the next picture
+// can be, it follows the one before it at the nominal rate.
+void RunPictures::Time(const Leg& leg, AVFrame& frame) {
+  const VideoInfo& video = plan_->source->video;
+  if (plan_->counted_pts) {
+    frame.pts = Rescale(counted_++, video.fps.Inverse(), video.time_base);
+    return;
+  }
+  const std::int64_t length =
+      std::max<std::int64_t>(1, Rescale(1, video.fps.Inverse(), video.time_base));
+  const bool told = leg.tap || leg.decoder->time_told();
+  if (last_ && !told && (frame.pts == AV_NOPTS_VALUE || frame.pts - *last_ < length / 2)) {
+    frame.pts = *last_ + length;
+  }
+  if (frame.pts != AV_NOPTS_VALUE) last_ = frame.pts;
+}
+
+Result<bool> RunPictures::Next(AVFrame& frame) {
+  while (!legs_.empty()) {
+    Leg& leg = legs_.front();
+    GOPMILL_ASSIGN_OR_RETURN(const bool got, leg.Next(frame));
+    if (got) {
+      Time(leg, frame);
+      return true;
+    }
+    if (!leg.over() || legs_.size() == 1) return false;
+    Add(leg.counts(), before_);
+    legs_.pop_front();
+  }
+  return false;
+}
+
+bool RunPictures::over() const {
+  return fed_ && (legs_.empty() || (legs_.size() == 1 && legs_.front().over()));
+}
+
+bool RunPictures::lost() const {
+  return std::ranges::any_of(legs_, [](const Leg& leg) { return leg.tap && leg.tap->lost(); });
+}
+
+TapCounts RunPictures::counts() const {
+  TapCounts sum = before_;
+  for (const Leg& leg : legs_) Add(leg.counts(), sum);
+  return sum;
+}
+
+std::unique_ptr<VideoDecoder> RunPictures::TakeDecoder() {
+  return legs_.empty() ? nullptr : std::move(legs_.back().decoder);
+}
+
+}  // namespace gopmill

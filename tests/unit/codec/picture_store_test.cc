@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codec/picture_store.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/unit/codec/test_frames.h"
+
+namespace gopmill {
+namespace {
+
+constexpr testing::Scene kShown{.width = 128, .height = 96};
+constexpr int kGop = 12;  // pictures
+constexpr Rational kTick{1, 25};
+
+// A live source in closed GOPs, and what a decoder alone makes of them.
+struct Camera {
+  explicit Camera(int gops) {
+    for (int i = 0; i < gops; ++i) {
+      coded.push_back(testing::EncodeWithParameters(testing::SpecFor(VideoCodec::kH264, kShown),
+                                                    300'000, kShown, i * kGop, kGop));
+    }
+    const std::shared_ptr<AVCodecParameters> parameters(
+        coded.front().parameters.release(),
+        [](AVCodecParameters* p) { avcodec_parameters_free(&p); });
+    video.parameters = parameters;
+    video.time_base = kTick;
+  }
+  [[nodiscard]] const AVPacket& key(std::size_t gop) const { return *coded[gop].packets.front(); }
+
+  std::vector<testing::EncodedUnit> coded;
+  VideoInfo video;
+};
+
+struct Shown {
+  std::uint64_t pixels;
+  std::int64_t pts;
+  bool operator==(const Shown&) const = default;
+};
+
+// One of the streams, whose clock is `late` behind that of the source.
+struct Viewer {
+  explicit Viewer(const std::shared_ptr<PictureStore>& store, std::int64_t late_ticks = 0)
+      : seat(std::make_shared<PictureSeat>(store)), late(late_ticks) {}
+
+  av::Packet Placed(const AVPacket& packet) const {
+    av::Packet placed = av::Ref(packet);
+    placed->pts += late;
+    placed->dts += late;
+    return placed;
+  }
+  std::unique_ptr<PictureTap> Visit(const Camera& camera, std::size_t gop) const {
+    return seat->Visit(camera.video, *Placed(camera.key(gop)));
+  }
+  void Feed(PictureTap& tap, const std::vector<av::Packet>& packets, std::size_t count) const {
+    for (std::size_t i = 0; i < count; ++i) tap.Feed(*Placed(*packets[i]));
+  }
+
+  std::shared_ptr<PictureSeat> seat;
+  std::int64_t late;
+};
+
+std::vector<Shown> TakeAll(PictureTap& tap) {
+  std::vector<Shown> shown;
+  av::Frame frame = av::NewFrame();
+  while (true) {
+    const auto got = tap.Next(*frame);
+    if (!got.ok() || !*got) return shown;
+    shown.push_back({testing::PixelHash(*frame), frame->pts});
+  }
+}
+
+// Of the first packets of a GOP, and of all with the end.
+std::vector<Shown> DecodedAlone(const Camera& camera, std::size_t gop, std::size_t count, bool end,
+                                std::int64_t late = 0) {
+  auto decoder = VideoDecoder::Open(*camera.video.parameters, kTick).value();
+  std::vector<Shown> shown;
+  const auto take = [&] {
+    av::Frame frame = av::NewFrame();
+    while (decoder->Receive(*frame).value()) {
+      shown.push_back({testing::PixelHash(*frame), frame->pts + late});
+    }
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    EXPECT_TRUE(decoder->Send(camera.coded[gop].packets[i].get()).ok());
+    take();
+  }
+  if (end) {
+    EXPECT_TRUE(decoder->Send(nullptr).ok());
+    take();
+  }
+  return shown;
+}
+
+class PictureStoreTest : public ::testing::Test {
+ protected:
+  // Two that have met at the first GOP, and so share the second.
+  void Meet() {
+    EXPECT_EQ(one.Visit(camera, 0), nullptr);
+    EXPECT_EQ(other.Visit(camera, 0), nullptr);
+  }
+  std::unique_ptr<PictureTap> Fed(const Viewer& viewer, std::size_t gop) {
+    auto tap = viewer.Visit(camera, gop);
+    if (tap) viewer.Feed(*tap, camera.coded[gop].packets, kGop);
+    return tap;
+  }
+
+  const Camera camera{8};
+  std::shared_ptr<PictureStore> store = std::make_shared<PictureStore>();
+  Viewer one{store}, other{store, 1000};
+};
+
+TEST_F(PictureStoreTest, DecodedOnceWithTheTimesOfEach) {
+  Meet();
+  const auto first = Fed(one, 1), second = Fed(other, 1);
+  ASSERT_NE(first, nullptr);
+  ASSERT_NE(second, nullptr);
+  first->Close();
+  second->Close();
+  EXPECT_EQ(TakeAll(*first), DecodedAlone(camera, 1, kGop, true));
+  EXPECT_EQ(TakeAll(*second), DecodedAlone(camera, 1, kGop, true, 1000));
+  EXPECT_TRUE(first->over() && second->over());
+  EXPECT_EQ(first->counts().decoded, kGop);
+  EXPECT_EQ(first->counts().taken, 0);
+  EXPECT_EQ(second->counts().decoded, 0);
+  EXPECT_EQ(second->counts().taken, kGop);
+}
+
+TEST_F(PictureStoreTest, NobodyIsAheadOfItsPackets) {
+  Meet();
+  const auto first = Fed(one, 1);
+  first->Close();
+  TakeAll(*first);
+  const auto second = other.Visit(camera, 1);
+  std::vector<Shown> so_far;
+  for (std::size_t i = 0; i < kGop; ++i) {
+    second->Feed(*other.Placed(*camera.coded[1].packets[i]));
+    for (const Shown& shown : TakeAll(*second)) so_far.push_back(shown);
+    EXPECT_EQ(so_far, DecodedAlone(camera, 1, i + 1, false, 1000)) << i;
+    EXPECT_FALSE(second->over());
+  }
+  second->Close();
+  for (const Shown& shown : TakeAll(*second)) so_far.push_back(shown);
+  EXPECT_EQ(so_far, DecodedAlone(camera, 1, kGop, true, 1000));
+}
+
+TEST_F(PictureStoreTest, WhoIsAloneDecodesForItselfAndNothingIsKept) {
+  for (std::size_t gop = 0; gop < 8; ++gop) EXPECT_EQ(one.Visit(camera, gop), nullptr);
+  EXPECT_EQ(store->bytes(), 0U);
+}
+
+TEST_F(PictureStoreTest, AloneAgainAfterAWhile) {
+  Meet();
+  int shared = 0;
+  for (std::size_t gop = 1; gop < 8; ++gop) {
+    const auto tap = Fed(one, gop);
+    if (tap == nullptr) continue;
+    ++shared;
+    tap->Close();
+    EXPECT_EQ(TakeAll(*tap).size(), static_cast<std::size_t>(kGop));
+  }
+  EXPECT_GT(shared, 0);
+  EXPECT_LT(shared, 7);
+}
+
+TEST_F(PictureStoreTest, OldPicturesGoAndWhoNeedsThemIsLost) {
+  store = std::make_shared<PictureStore>(1);
+  one = Viewer(store);
+  other = Viewer(store);
+  Meet();
+  for (std::size_t gop = 1; gop <= 4; ++gop) {
+    const auto second = Fed(other, gop);
+    EXPECT_EQ(second == nullptr, gop > kMostLost) << "it pauses after " << kMostLost;
+    const auto first = Fed(one, gop);
+    ASSERT_NE(first, nullptr);
+    first->Close();
+    EXPECT_EQ(TakeAll(*first), DecodedAlone(camera, gop, kGop, true));
+    if (second == nullptr) continue;
+    EXPECT_TRUE(TakeAll(*second).empty());
+    EXPECT_TRUE(second->lost());
+  }
+  EXPECT_LE(store->bytes(), kFewestShared * 2 * 160 * 160);
+}
+
+TEST_F(PictureStoreTest, OtherPacketsAreNotThoseOfTheGop) {
+  Meet();
+  const auto first = Fed(one, 1);
+  const auto second = other.Visit(camera, 1);
+  other.Feed(*second, camera.coded[1].packets, 3);
+  second->Feed(*camera.coded[2].packets[3]);
+  EXPECT_TRUE(second->lost());
+  first->Close();
+  EXPECT_EQ(TakeAll(*first), DecodedAlone(camera, 1, kGop, true));
+}
+
+TEST_F(PictureStoreTest, WhoStopsEarlyIsLostAndDisturbsNobody) {
+  Meet();
+  const auto first = Fed(one, 1);
+  const auto second = other.Visit(camera, 1);
+  other.Feed(*second, camera.coded[1].packets, 3);
+  second->Close();
+  EXPECT_TRUE(second->lost());
+  first->Close();
+  EXPECT_EQ(TakeAll(*first), DecodedAlone(camera, 1, kGop, true));
+}
+
+TEST_F(PictureStoreTest, LeavingLeavesNothingBehind) {
+  Meet();
+  {
+    const auto first = Fed(one, 1);
+    TakeAll(*first);
+    EXPECT_GT(store->bytes(), 0U);
+  }
+  one.seat.reset();
+  EXPECT_GT(store->bytes(), 0U) << "the other one may still come by";
+  other.seat.reset();
+  EXPECT_EQ(store->bytes(), 0U);
+}
+
+TEST_F(PictureStoreTest, RefusedCodingsAreNotShared) {
+  Meet();
+  other.seat->Refuse(camera.video);
+  EXPECT_EQ(one.Visit(camera, 1), nullptr);
+}
+
+TEST_F(PictureStoreTest, FromSeveralThreadsAtOnce) {
+  Meet();
+  for (std::size_t gop = 1; gop < 8; ++gop) {
+    const auto first = Fed(one, gop), second = Fed(other, gop);
+    ASSERT_NE(first, nullptr);
+    ASSERT_NE(second, nullptr);
+    std::vector<Shown> of_second;
+    std::thread thread([&] {
+      second->Close();
+      of_second = TakeAll(*second);
+    });
+    first->Close();
+    const auto of_first = TakeAll(*first);
+    thread.join();
+    EXPECT_EQ(of_first, DecodedAlone(camera, gop, kGop, true));
+    EXPECT_EQ(of_second, DecodedAlone(camera, gop, kGop, true, 1000));
+    EXPECT_EQ(first->counts().decoded + second->counts().decoded, kGop);
+  }
+}
+
+}  // namespace
+}  // namespace gopmill
