@@ -114,7 +114,7 @@ class LiveSegments {
                          std::vector<TargetRequest>& wanted);
   Result<LiveSetup::PictureMaker> ThumbnailMaker(const std::string& class_name);
   Status StartStreams(const LiveRequest& request, const std::vector<TargetRequest>& wanted,
-                      Running& running);
+                      const std::shared_ptr<PictureStore>& pictures, Running& running);
   void StopStreams(Running& running);
   void AnswerWaiting();
   void EndIdle();

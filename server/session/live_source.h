@@ -29,6 +29,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "base/thread_safety.h"
+#include "codec/picture_store.h"
 #include "media/packet_source.h"
 #include "media/target.h"
 #include "media/timestamp_repair.h"
@@ -86,6 +87,8 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
   [[nodiscard]] std::size_t readers() const;
   [[nodiscard]] LiveCounts counts() const;
   [[nodiscard]] std::shared_ptr<const SourceInfo> info() const;
+  // Of its streams.
+  [[nodiscard]] const std::shared_ptr<PictureStore>& pictures() const { return decoded_; }
 
  private:
   class Reader;
@@ -137,6 +140,7 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
   void DropOldest(Queue& queue) GOPMILL_REQUIRES(mutex_);
 
   const Duration patience_;
+  const std::shared_ptr<PictureStore> decoded_ = std::make_shared<PictureStore>();
   mutable Mutex mutex_;  // guards all below
   CondVar changed_;
   Claim claim_ GOPMILL_GUARDED_BY(mutex_) = 0;  // of the publisher; 0 = nobody publishes

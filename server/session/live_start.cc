@@ -147,7 +147,7 @@ Result<std::shared_ptr<LiveSegments::Running>> LiveSegments::Start(const LiveReq
         presentation->OnCue(track, std::move(cue));
       });
   running->used = SteadyNow();
-  const Status started = StartStreams(request, wanted, *running);
+  const Status started = StartStreams(request, wanted, live->pictures(), *running);
   if (!started.ok()) {
     StopStreams(*running);
     return started.error();
@@ -220,13 +220,15 @@ Result<LiveSetup::PictureMaker> LiveSegments::ThumbnailMaker(const std::string& 
 }
 
 Status LiveSegments::StartStreams(const LiveRequest& request,
-                                  const std::vector<TargetRequest>& wanted, Running& running) {
+                                  const std::vector<TargetRequest>& wanted,
+                                  const std::shared_ptr<PictureStore>& pictures, Running& running) {
   const auto group = wanted.size() > 1 ? std::make_shared<DecodeGroup>(wanted.size())
                                        : std::shared_ptr<DecodeGroup>();
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     SessionSpec spec;
     spec.group = group;
     spec.member = i;
+    spec.pictures = pictures;
     spec.source_name = std::string(kLivePrefix) + request.source;
     spec.request = wanted[i];
     spec.open_packets = [tee = running.tee, i](const std::stop_token& stop) {

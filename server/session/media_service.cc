@@ -116,6 +116,7 @@ Result<StreamId> MediaService::OpenStream(const std::string& path, const Request
       return live->Subscribe(stop, sounds, LiveSource::ReaderClock::kShared);
     };
     spec.decoders = decoders_;
+    spec.pictures = live->pictures();
     MakeLive(spec);
   } else {
     spec.open = [this, path] { return library_.OpenEntry(path); };

@@ -64,6 +64,7 @@ StreamSession::StreamSession(SessionSpec spec, Scheduler& scheduler, std::uint16
     : spec_(std::move(spec)),
       scheduler_(scheduler),
       service_class_(service_class),
+      pictures_(spec_.pictures ? std::make_shared<PictureSeat>(spec_.pictures) : nullptr),
       mailbox_(std::make_shared<Mailbox>(spec_.limits.window_bytes,
                                          WindowUnits(spec_.limits, scheduler))),
       sink_output_(*spec_.sink, std::move(spec_.mux), stop_.get_token(),
@@ -334,7 +335,8 @@ Status StreamSession::Submit(RateGate::Waiting ready) {
                            .run = std::move(ready.run),
                            .decode_ahead_bytes = hurry ? 0 : spec_.limits.decode_ahead_bytes,
                            .aim = rate_gate_.AimOf(unit->spec.index),
-                           .frame_step = FrameStep(effort)},
+                           .frame_step = FrameStep(effort),
+                           .pictures = pictures_},
                   .mailbox = mailbox_,
                   .stop = stop_.get_token()};
   const JobSpec job{
@@ -437,7 +439,7 @@ void StreamSession::LearnDemand(const UnitEnded& ended) {
   // What a unit costs that is not made as it was asked for says nothing of the others.
   if (spec_.admission && record.effort == Effort::kFull && report.attempt == 0) {
     spec_.admission->OnUnit(spec_.id, *record.plan, report.cpu, report.opening, record.job.frames,
-                            ended.stats.renditions == 1);
+                            ended.stats.renditions == 1 && ended.stats.selection.taken == 0);
   }
   if (!spec_.degrades || report.unit.index.value == 0) return;
   if (!degradation_.OnUnit({.effort = record.effort,

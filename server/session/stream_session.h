@@ -71,6 +71,7 @@ struct SessionSpec {
   std::size_t member = 0;                      // of the group
   std::shared_ptr<DecodeTable> decoders;   // of readers on a shared clock, in place of a group; may
                                            // be null: it decodes for itself
+  std::shared_ptr<PictureStore> pictures;  // of its live source; may be null
   std::shared_ptr<UnitObserver> observer;  // may be null
   std::unique_ptr<StreamSink> sink;
   std::function<void(StreamId)> on_closed;  // last call of the egress thread; may be empty
@@ -145,6 +146,7 @@ class StreamSession {
   Scheduler& scheduler_;
   const std::uint16_t service_class_;
   const TimePoint started_ = SteadyNow();
+  const std::shared_ptr<PictureSeat> pictures_;  // may be null
   const std::shared_ptr<Mailbox> mailbox_;
   std::stop_source stop_;
 

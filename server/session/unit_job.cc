@@ -42,7 +42,8 @@ UnitTask Attempt(UnitTask& task) {
                   .gop_packets = task.run.gop_packets},
           .decode_ahead_bytes = task.decode_ahead_bytes,
           .aim = task.aim,
-          .frame_step = task.frame_step};
+          .frame_step = task.frame_step,
+          .pictures = task.pictures};
 }
 
 Duration Work(const UnitStats& stats) { return stats.decode + stats.filter + stats.encode; }

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Readers of one live source with different targets are decoded together, make the same bytes as
-// each on its own, and do each other no harm: none that leaves, none that is stuck.
+// Streams of one live source with different targets are decoded together, make the same bytes as
+// each on its own, and do each other no harm: none that leaves, none that is stuck. Readers whose
+// units are alike become one job; those with other frame rates and GOPs, and presentations, share
+// the pictures.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <functional>
+#include <map>
 #include <thread>
 
 #include "server/session/decode_table.h"
 #include "server/session/live_source.h"
+#include "server/session/packet_tee.h"
 #include "tests/integration/test_streams.h"
 
 namespace gopmill::test {
@@ -20,9 +25,23 @@ namespace {
 using testing::Gt;
 using testing::Lt;
 
-constexpr std::array<const char*, 2> kTargets = {
-    "width=256 height=144 bitrate=300k preset=ultrafast",
-    "width=128 height=72 bitrate=100k preset=ultrafast",
+struct Viewer {
+  const char* target;
+  double from = 0;            // begins behind this second
+  bool presentation = false;  // one of the renditions of a presentation, which are begun together
+};
+using Viewers = std::vector<Viewer>;
+
+const Viewers kReaders = {
+    {"width=256 height=144 bitrate=300k preset=ultrafast"},
+    {"width=128 height=72 bitrate=100k preset=ultrafast", 1},
+};
+// A frame rate, GOPs and B frames of its own each; the source has a key picture each two seconds.
+const Viewers kAllKinds = {
+    {"width=256 height=144 bitrate=300k preset=veryfast"},
+    {"width=192 height=108 bitrate=200k preset=ultrafast fps=20 unit=0.7", 1},
+    {"width=160 height=90 bitrate=150k preset=ultrafast container=mp4 unit=4 acodec=none", 0, true},
+    {"width=128 height=72 bitrate=100k preset=ultrafast container=mp4 unit=4 acodec=none", 0, true},
 };
 
 // A movie that is published until `end` seconds; before each packet it asks for leave.
@@ -60,53 +79,90 @@ struct ShowCase {
   bool whole_units;  // or pieces
 };
 
-// A live source and two readers of it, the second of which begins at its second key picture.
+// What the streams may share.
+struct Sharing {
+  std::shared_ptr<DecodeTable> decoders;
+  std::shared_ptr<PictureStore> pictures;
+};
+
+// A live source and its streams.
 class Show {
  public:
-  Show(Engine& engine, const ShowCase& shown, std::shared_ptr<DecodeTable> decoders)
-      : engine_(engine), shown_(shown), decoders_(std::move(decoders)) {}
-  void OnWriteOf(std::size_t reader, OnWrite on_write) { on_write_[reader] = std::move(on_write); }
+  Show(Engine& engine, const ShowCase& shown, Sharing sharing, Viewers viewers = kReaders)
+      : engine_(engine),
+        shown_(shown),
+        sharing_(std::move(sharing)),
+        viewers_(std::move(viewers)) {}
+  void OnWriteOf(std::size_t viewer, OnWrite on_write) { on_write_[viewer] = std::move(on_write); }
   // Called by the publisher with the time of each picture.
   std::function<void(double)> on_picture = [](double) {};
 
   std::vector<Outcome> Run() {
     const auto claim = live_->Acquire(false);
-    StartReader(0);
+    StartThoseOf(0);
     auto movie = OpenMovie(shown_.movie)({});
     Published source(std::move(movie).value(), 7.9, [this](double seconds) { Gate(seconds); });
     EXPECT_TRUE(live_->Run(*claim, source).ok());
     EXPECT_TRUE(live_->Release(*claim).ok());
-    std::vector<Outcome> outcomes;
-    for (auto& reader : readers_) outcomes.push_back(reader->Finish());
+    std::vector<Outcome> outcomes(viewers_.size());
+    for (auto& [i, stream] : streams_) outcomes[i] = stream->Finish();
     return outcomes;
   }
-  StreamSession& session(std::size_t reader) { return readers_[reader]->session(); }
+  StreamSession& session(std::size_t viewer) { return streams_.at(viewer)->session(); }
   // Nobody waits for it any more.
-  void LetBehind(std::size_t reader) { behind_[reader] = true; }
+  void LetBehind(std::size_t viewer) { behind_[viewer] = true; }
 
  private:
-  void StartReader(std::size_t i) {
-    readers_.push_back(std::make_unique<TestStream>(
-        engine_, i, shown_.movie, kTargets[i], on_write_[i], [&](SessionSpec& spec) {
-          spec.decoders = decoders_;
+  void StartThoseOf(double seconds) {
+    for (std::size_t i = 0; i < viewers_.size(); ++i) {
+      if (viewers_[i].from <= seconds && !streams_.contains(i)) Start(i);
+    }
+  }
+  void Start(std::size_t i) {
+    streams_[i] = std::make_unique<TestStream>(
+        engine_, i, shown_.movie, viewers_[i].target, on_write_[i], [&](SessionSpec& spec) {
+          spec.pictures = sharing_.pictures;
           spec.live = spec.real_time = true;
           spec.request.whole_units = shown_.whole_units;
+          // No longer than what is not waited for.
+          if (shown_.whole_units && spec.request.unit_seconds) spec.request.unit_seconds = 0.7;
+          if (viewers_[i].presentation) return MakeRendition(spec);
+          ++subscriptions_;
+          spec.decoders = sharing_.decoders;
           spec.open_packets = [live = live_](const std::stop_token& stop) {
             return live->Subscribe(stop, {}, LiveSource::ReaderClock::kShared);
           };
-        }));
-    WaitUntil([&] { return live_->readers() == i + 1; });
+        });
+    WaitUntil([&] { return live_->readers() == subscriptions_; });
   }
-  // Ahead of no reader by more than a second, so that none loses anything.
+  // As LiveSegments does it.
+  void MakeRendition(SessionSpec& spec) {
+    const auto all =
+        static_cast<std::size_t>(std::ranges::count(viewers_, true, &Viewer::presentation));
+    if (tee_ == nullptr) {
+      ++subscriptions_;
+      tee_ = std::make_shared<PacketTee>(
+          [live = live_](const std::stop_token& stop) { return live->Subscribe(stop); }, all,
+          std::make_shared<LiveClock>());
+      if (sharing_.decoders) group_ = std::make_shared<DecodeGroup>(all, 1000.0);
+    }
+    const std::size_t rendition = renditions_++;
+    spec.group = group_;
+    spec.member = rendition;
+    spec.open_packets = [tee = tee_, rendition](const std::stop_token& stop) {
+      return tee->Open(rendition, stop);
+    };
+  }
+  // Ahead of no stream by more than a second, so that none loses anything.
   void Gate(double seconds) {
     // What need not be waited for is taken for what a demuxer has read ahead.
     if (seconds < 0.1) std::this_thread::sleep_for(std::chrono::milliseconds(3));
-    if (seconds > 1 && readers_.size() == 1) StartReader(1);
+    StartThoseOf(seconds);
     on_picture(seconds);
-    for (std::size_t i = 0; i < readers_.size(); ++i) {
-      const double begun = i == 0 ? 0 : 2;
+    for (auto& [i, stream] : streams_) {
+      const double begun = viewers_[i].from > 0 ? 2 : 0;
       WaitUntil([&] {
-        const StreamSnapshot now = session(i).Snapshot();
+        const StreamSnapshot now = stream->session().Snapshot();
         const double rate = now.plan ? now.plan->grid.fps().ToDouble() : 1;
         return behind_[i] || now.state > StreamState::kRunning ||
                begun + static_cast<double>(now.frames_planned) / rate > seconds - 1.5;
@@ -116,11 +172,15 @@ class Show {
 
   Engine& engine_;
   const ShowCase shown_;
-  const std::shared_ptr<DecodeTable> decoders_;
+  const Sharing sharing_;
+  const Viewers viewers_;
   const std::shared_ptr<LiveSource> live_ = std::make_shared<LiveSource>(Duration::zero());
-  std::array<OnWrite, 2> on_write_;
-  std::array<std::atomic<bool>, 2> behind_{};
-  std::vector<std::unique_ptr<TestStream>> readers_;
+  std::array<OnWrite, 4> on_write_;
+  std::array<std::atomic<bool>, 4> behind_{};
+  std::shared_ptr<PacketTee> tee_;
+  std::shared_ptr<DecodeGroup> group_;
+  std::size_t subscriptions_ = 0, renditions_ = 0;
+  std::map<std::size_t, std::unique_ptr<TestStream>> streams_;  // by viewer
 };
 
 // Readers that are not paced may be far apart.
@@ -134,8 +194,8 @@ class SharedDecodeTest : public testing::TestWithParam<ShowCase> {
 };
 
 TEST_P(SharedDecodeTest, OneDecodeForReadersOfDifferentTargetsAndTheSameBytes) {
-  const auto alone = Show(*engine, GetParam(), nullptr).Run();
-  const auto together = Show(*engine, GetParam(), Patient()).Run();
+  const auto alone = Show(*engine, GetParam(), {}).Run();
+  const auto together = Show(*engine, GetParam(), {.decoders = Patient(), .pictures = {}}).Run();
   ASSERT_EQ(together.size(), 2U);
   std::int64_t decoded = 0, decoded_alone = 0, elsewhere = 0;
   for (std::size_t i = 0; i < 2; ++i) {
@@ -155,9 +215,9 @@ TEST_P(SharedDecodeTest, OneDecodeForReadersOfDifferentTargetsAndTheSameBytes) {
 
 // The one that leaves has the decoder at that time, or it has not.
 TEST_P(SharedDecodeTest, WhoLeavesTakesNothingAway) {
-  const auto alone = Show(*engine, GetParam(), nullptr).Run();
+  const auto alone = Show(*engine, GetParam(), {}).Run();
   for (const std::size_t leaves : {0U, 1U}) {
-    Show show(*engine, GetParam(), Patient());
+    Show show(*engine, GetParam(), {.decoders = Patient(), .pictures = {}});
     show.on_picture = [&](double seconds) {
       if (seconds > 5) show.session(leaves).Cancel();
     };
@@ -171,8 +231,8 @@ TEST_P(SharedDecodeTest, WhoLeavesTakesNothingAway) {
 }
 
 TEST_P(SharedDecodeTest, WhoIsStuckIsNotWaitedFor) {
-  const auto alone = Show(*engine, GetParam(), nullptr).Run();
-  Show show(*engine, GetParam(), std::make_shared<DecodeTable>());
+  const auto alone = Show(*engine, GetParam(), {}).Run();
+  Show show(*engine, GetParam(), {.decoders = std::make_shared<DecodeTable>(), .pictures = {}});
   std::atomic<bool> stuck = false;
   show.OnWriteOf(1, [&](std::span<const std::uint8_t>) {
     if (!stuck) return OkStatus();
@@ -186,6 +246,66 @@ TEST_P(SharedDecodeTest, WhoIsStuckIsNotWaitedFor) {
   EXPECT_EQ(HashOf(outcomes[0].bytes), HashOf(alone[0].bytes));
   EXPECT_EQ(outcomes[1].snapshot.state, StreamState::kDone);
   EXPECT_EQ(outcomes[1].snapshot.units_done, outcomes[1].snapshot.units_planned);
+}
+
+// Enough for streams that are not paced.
+std::shared_ptr<PictureStore> Roomy() {
+  return std::make_shared<PictureStore>(std::size_t{1} << 30U);
+}
+
+std::int64_t DecodedBy(const std::vector<Outcome>& outcomes) {
+  std::int64_t decoded = 0;
+  for (const Outcome& outcome : outcomes) decoded += outcome.snapshot.selection.decoded;
+  return decoded;
+}
+
+void ExpectTheSame(const std::vector<Outcome>& outcomes, const std::vector<Outcome>& alone) {
+  ASSERT_EQ(outcomes.size(), alone.size());
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    EXPECT_EQ(alone[i].snapshot.state, StreamState::kDone) << "viewer " << i;
+    EXPECT_EQ(outcomes[i].snapshot.state, StreamState::kDone) << "viewer " << i;
+    EXPECT_EQ(HashOf(outcomes[i].bytes), HashOf(alone[i].bytes)) << "viewer " << i;
+    EXPECT_EQ(outcomes[i].snapshot.retries, 0) << "viewer " << i;
+  }
+}
+
+TEST_P(SharedDecodeTest, OneDecodeForAPresentationAndReadersOfAnyFrameRateAndGops) {
+  const auto alone = Show(*engine, GetParam(), {}, kAllKinds).Run();
+  const auto store = Roomy();
+  const auto together =
+      Show(*engine, GetParam(), {.decoders = Patient(), .pictures = store}, kAllKinds).Run();
+  ExpectTheSame(together, alone);
+  // Of eight seconds the first two are decoded by the reader and the presentation, the rest once.
+  EXPECT_THAT(DecodedBy(together), Lt(DecodedBy(alone) / 2));
+  EXPECT_EQ(store->bytes(), 0U) << "all have left";
+}
+
+TEST_P(SharedDecodeTest, PicturesOutliveWhoLeaves) {
+  const auto alone = Show(*engine, GetParam(), {}, kAllKinds).Run();
+  for (const std::size_t leaves : {0U, 2U}) {
+    Show show(*engine, GetParam(), {.decoders = Patient(), .pictures = Roomy()}, kAllKinds);
+    show.on_picture = [&](double seconds) {
+      if (seconds > 5) show.session(leaves).Cancel();
+    };
+    const auto outcomes = show.Run();
+    for (std::size_t i = 0; i < alone.size(); ++i) {
+      if (i == leaves) continue;
+      EXPECT_EQ(outcomes[i].snapshot.state, StreamState::kDone);
+      EXPECT_EQ(HashOf(outcomes[i].bytes), HashOf(alone[i].bytes)) << "viewer " << i;
+    }
+  }
+}
+
+// Streams that are not paced are too far apart for a store of eight pictures.
+TEST_P(SharedDecodeTest, WhoNeedsPicturesThatAreGoneDecodesThemItself) {
+  const auto alone = Show(*engine, GetParam(), {}, kAllKinds).Run();
+  const auto small = std::make_shared<PictureStore>(1);
+  const auto together =
+      Show(*engine, GetParam(), {.decoders = Patient(), .pictures = small}, kAllKinds).Run();
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    EXPECT_EQ(together[i].snapshot.state, StreamState::kDone);
+    EXPECT_EQ(HashOf(together[i].bytes), HashOf(alone[i].bytes)) << "viewer " << i;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Units, SharedDecodeTest,
