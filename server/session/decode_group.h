@@ -10,10 +10,11 @@
 // next GOP, the third time for good.
 //
 // One worker then makes all renditions of a unit. Where that takes it too long (kTogetherLoad),
-// they are divided into two parts, each decodes on its own, and another worker takes its part; so
-// again, until each part is quick enough or one rendition, or each worker has one. Two parts of
-// readers with little to do become one again. A division begins with a unit that begins a run:
-// inside of one there is one decoder. A source without another key frame is not divided.
+// they are divided into two parts, each a job of its own, and another worker takes its part; so
+// again, until each part is quick enough or one rendition, or each worker has one. Parts share the
+// source's decoded pictures like any of its streams (picture_store.h). Two parts of readers with
+// little to do become one again. A division begins with a unit that begins a run: inside of one
+// there is one decoder. A source without another key frame is not divided.
 //
 // Thread-safety: safe.
 #pragma once
