@@ -78,9 +78,11 @@ Result<PictureStore::Frames> PictureStore::Decode(Gop& gop, const AVPacket* pack
   return frames;
 }
 
-// The last packet that was sent with this time, or where none has it the newest.
+// The last packet that was sent with this time, or where none has it the newest. Only of those that
+// taps still know the time of: a decoder that goes by decoding times may hit upon any time.
 std::int64_t PictureStore::PacketOf(const Gop& gop, SourceTicks pts) {
-  for (std::int64_t n = gop.sent; n > gop.packets_gone; --n) {
+  const std::int64_t oldest = std::max(gop.packets_gone, gop.sent - kHeldPackets);
+  for (std::int64_t n = gop.sent; n > oldest; --n) {
     if (gop.PacketAt(n - 1)->pts == pts) return n - 1;
   }
   return gop.sent - 1;

@@ -19,10 +19,10 @@ constexpr Rational kTick{1, 25};
 
 // A live source in closed GOPs, and what a decoder alone makes of them.
 struct Camera {
-  explicit Camera(int gops) {
+  explicit Camera(int gops, int length = kGop) {
     for (int i = 0; i < gops; ++i) {
       coded.push_back(testing::EncodeWithParameters(testing::SpecFor(VideoCodec::kH264, kShown),
-                                                    300'000, kShown, i * kGop, kGop));
+                                                    300'000, kShown, i * length, length));
     }
     const std::shared_ptr<AVCodecParameters> parameters(
         coded.front().parameters.release(),
@@ -225,6 +225,33 @@ TEST_F(PictureStoreTest, RefusedCodingsAreNotShared) {
   Meet();
   other.seat->Refuse(camera.video);
   EXPECT_EQ(one.Visit(camera, 1), nullptr);
+}
+
+// Presentation times that run backwards: the decoder goes by decoding times, and those are what
+// packets long gone had for theirs.
+TEST(PictureStoreTimes, SenselessOnesAreHarmless) {
+  constexpr int kPictures = 300;
+  const Camera camera(2, kPictures);
+  for (int i = 0; i < kPictures; ++i) {
+    AVPacket& packet = *camera.coded[1].packets[static_cast<std::size_t>(i)];
+    packet.pts = kPictures - i;
+    packet.dts = i;
+  }
+  const auto store = std::make_shared<PictureStore>();
+  const Viewer one(store), other(store, 1000);
+  one.Visit(camera, 0);
+  other.Visit(camera, 0);
+  const auto first = one.Visit(camera, 1), second = other.Visit(camera, 1);
+  ASSERT_TRUE(first && second);
+  one.Feed(*first, camera.coded[1].packets, kPictures);
+  other.Feed(*second, camera.coded[1].packets, kPictures);
+  first->Close();
+  second->Close();
+  const auto shown = TakeAll(*first);
+  EXPECT_EQ(shown.size(), static_cast<std::size_t>(kPictures));
+  auto expected = shown;
+  for (Shown& picture : expected) picture.pts += 1000;
+  EXPECT_EQ(TakeAll(*second), expected);
 }
 
 TEST_F(PictureStoreTest, FromSeveralThreadsAtOnce) {
