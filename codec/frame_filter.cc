@@ -245,7 +245,7 @@ Status FrameFilter::AppendGeometry() {
   if (place.scaled != place.crop || spec_.format != spec_.in_format) {
     const Scaler scaler = ScalerFor(spec_, place);
     GOPMILL_RETURN_IF_ERROR(chain_->Append(scaler.filter, scaler.options.c_str()));
-    by_zimg_ = ScaledByZimg(spec_, place);
+    by_zimg_ = scaler.zimg;
   }
   // Behind the scaler: it costs more for each pixel.
   GOPMILL_RETURN_IF_ERROR(AppendToneMap());

@@ -29,6 +29,14 @@ bool ZimgTakes(Size size) {
 // zscale numbers the places of chroma from 0, and takes "left" where nothing is said.
 int ZscaleChroma(int location) { return std::max(0, location - 1); }
 
+bool ScaledByZimg(const FilterSpec& spec, const Placement& place) {
+  const bool planar420 = spec.format == AV_PIX_FMT_YUV420P || spec.format == AV_PIX_FMT_YUV420P10;
+  const bool only_size = spec.in_format == spec.format && planar420 && !HasFullRange(spec) &&
+                         !spec.temporal() && !spec.tone_map.needed();
+  return only_size && place.scaled.width != place.crop.width && ZimgTakes(place.crop) &&
+         ZimgTakes(place.scaled) && avfilter_get_by_name("zscale") != nullptr;
+}
+
 std::string ZscaleOptions(const FilterSpec& spec, const Placement& place) {
   return fmt::format(
       "w={}:h={}:filter=bicubic:param_a=0:param_b=0.6:dither=none:chromalin={}:chromal={}",
@@ -58,17 +66,9 @@ bool HasFullRange(const FilterSpec& spec) {
   return spec.in_color_range == AVCOL_RANGE_JPEG && !HasRgb(spec);
 }
 
-bool ScaledByZimg(const FilterSpec& spec, const Placement& place) {
-  const bool planar420 = spec.format == AV_PIX_FMT_YUV420P || spec.format == AV_PIX_FMT_YUV420P10;
-  const bool only_size = spec.in_format == spec.format && planar420 && !HasFullRange(spec) &&
-                         !spec.temporal() && !spec.tone_map.needed();
-  return only_size && place.scaled.width != place.crop.width && ZimgTakes(place.crop) &&
-         ZimgTakes(place.scaled) && avfilter_get_by_name("zscale") != nullptr;
-}
-
 Scaler ScalerFor(const FilterSpec& spec, const Placement& place) {
-  if (ScaledByZimg(spec, place)) return {"zscale", ZscaleOptions(spec, place)};
-  return {"scale", ScaleOptions(spec, place)};
+  if (ScaledByZimg(spec, place)) return {"zscale", ZscaleOptions(spec, place), true};
+  return {"scale", ScaleOptions(spec, place), false};
 }
 
 av::Frame WithoutColors(const AVFrame& picture) {

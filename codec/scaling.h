@@ -25,13 +25,13 @@ bool HasFullRange(const FilterSpec& spec);
 struct Scaler {
   const char* filter = nullptr;
   std::string options;
+  // It is zimg. Pictures are then given to it without saying what their colours mean
+  // (WithoutColors): that stays, and zimg refuses some of what sources say.
+  bool zimg = false;
 };
 
 Scaler ScalerFor(const FilterSpec& spec, const Placement& place);
 
-// Whether that is zimg. Pictures are then given to it without saying what their colours mean
-// (WithoutColors): that stays, and zimg refuses some of what sources say.
-bool ScaledByZimg(const FilterSpec& spec, const Placement& place);
 // A reference to the same picture that says nothing about its colours but the range.
 av::Frame WithoutColors(const AVFrame& picture);
 // `scaled` says what `picture` says.

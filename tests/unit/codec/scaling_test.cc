@@ -37,7 +37,7 @@ FilterSpec SpecOf(const AVFrame& frame, int width, int height) {
 
 bool ByZimg(const FilterSpec& spec) {
   const Size source{spec.in_width, spec.in_height}, output{spec.width, spec.height};
-  return ScaledByZimg(spec, PlacePicture(source, spec.in_sample_aspect, output, spec.fit));
+  return ScalerFor(spec, PlacePicture(source, spec.in_sample_aspect, output, spec.fit)).zimg;
 }
 
 av::Frame Scaled(const FilterSpec& spec, const AVFrame& frame) {
