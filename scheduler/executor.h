@@ -3,8 +3,8 @@
 // The seam between the dispatcher, which decides where a job runs, and whatever runs it: threads of
 // this process now (thread_executor.h), sandboxed processes or other machines later.
 //
-// Protocol, per worker: Start puts a ticket at the end of the worker's inbox; the worker takes them
-// in order, one at a time. Each ticket ends in exactly one of three ways:
+// Protocol, per worker: Start puts a ticket at the end of the worker's inbox, and Wake follows; the
+// worker takes them in order, one at a time. Each ticket ends in exactly one of three ways:
 //   - it ran and that was final: the worker calls Job::OnReport itself (the submitter hears of it
 //     without another hop through the dispatcher), destroys the job, and OnFinished carries no job;
 //   - it ran, failed, and may be retried: OnFinished hands the job back, unreported;
@@ -52,8 +52,11 @@ class Executor {
   // Starts the workers; returns when each one is in its place. Called once, before anything else.
   // `listener` must outlive Stop.
   virtual Status Launch(ExecutorListener& listener) = 0;
-  // Appends to the worker's inbox. Never blocks; the bound on the inbox is the dispatcher's.
+  // Appends to the worker's inbox. Never blocks; the bound on the inbox is the dispatcher's. A
+  // worker that has nothing to do begins after Wake.
   virtual void Start(WorkerId worker, Ticket ticket) = 0;
+  // Has the worker look into its inbox.
+  virtual void Wake(WorkerId worker) = 0;
   // The ticket, if the unit was still in the worker's inbox. Nothing when it has begun, is already
   // finished, or the executor cannot tell: then OnFinished follows or has been sent.
   virtual std::optional<Ticket> TryRecall(WorkerId worker, UnitId unit) = 0;

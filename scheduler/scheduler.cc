@@ -23,9 +23,9 @@ namespace {
 
 // More workers than this make no sense on any machine that can be described.
 constexpr int kMaxWorkers = kMaxPus;
-// After so many events at a time a worker goes back to its own work, and the dispatcher's thread
-// goes on: on a machine with very many workers one of them would not get away.
-constexpr std::size_t kMaxEventsOfWorker = 32;
+// After so many events at a time a worker or submitter goes back to its own work, and the
+// dispatcher's thread goes on: on a machine with very many workers it would not get away.
+constexpr std::size_t kMaxEventsOfOthers = 32;
 
 Status CheckOptions(const SchedulerOptions& options) {
   if (options.workers < 0 || options.workers > kMaxWorkers) {
@@ -75,26 +75,41 @@ class Scheduler::Core final : public ExecutorListener {
     return OkStatus();
   }
 
+  // Submit and OnFinished decide on their caller's thread unless somebody is at it already: a
+  // worker that had to wait for another thread to get a CPU would stand still for as long (a tick,
+  // on a busy machine).
   Status Submit(const JobSpec& spec, std::unique_ptr<Job> job) {
     const TimePoint now = SteadyNow();
-    return Post(JobArrived{spec, std::move(job), now})
-               ? OkStatus()
-               : Status(Error{.code = Code::kUnavailable,
-                              .message = "The scheduler is shutting down."});
+    {
+      const MutexLock lock(inbox_mutex_);
+      if (!open_) {
+        return Error{.code = Code::kUnavailable, .message = "The scheduler is shutting down."};
+      }
+      inbox_.emplace_back(JobArrived{spec, std::move(job), now});
+      if (std::exchange(driven_, true)) return OkStatus();
+    }
+    Drive(kMaxEventsOfOthers);
+    return OkStatus();
   }
 
-  // Decided on the worker's own thread unless somebody is at it already: a worker that had to wait
-  // for another thread to get a CPU would stand still for as long (a tick, on a busy machine).
   void OnFinished(const JobReport& report, std::unique_ptr<Job> job) override {
     {
       const MutexLock lock(inbox_mutex_);
       inbox_.emplace_back(JobFinished{report, std::move(job)});
       if (std::exchange(driven_, true)) return;
     }
-    Drive(kMaxEventsOfWorker);
+    Drive(kMaxEventsOfOthers);
   }
 
-  void Cancel(StreamId stream) { Post(StreamCancelled{stream}); }
+  void Cancel(StreamId stream) {
+    {
+      const MutexLock lock(inbox_mutex_);
+      if (!open_) return;
+      inbox_.emplace_back(StreamCancelled{stream});
+      if (driven_) return;
+    }
+    changed_.NotifyOne();
+  }
 
   void Shutdown() {
     // Whoever comes second waits until the first is through.
@@ -118,62 +133,70 @@ class Scheduler::Core final : public ExecutorListener {
   std::span<const ServiceClass> classes() const { return classes_; }
 
  private:
-  // Not driven by its caller: whoever submits or cancels may hold locks that a report needs.
-  bool Post(DispatcherEvent event) {
-    bool wake = false;
-    {
-      const MutexLock lock(inbox_mutex_);
-      if (!open_) return false;
-      inbox_.push_back(std::move(event));
-      // While somebody drives, he takes this one too.
-      wake = !driven_;
-    }
-    if (wake) changed_.NotifyOne();
-    return true;
-  }
+  // What a thread that stops driving has left to do.
+  struct Leaving {
+    std::vector<WorkerId> started;  // are to be woken
+    bool wake_dispatcher = false;
+  };
 
-  // Handles events until there are none, or until `most` were handled and the dispatcher thread can
-  // go on. One thread at a time: the one that set driven_.
+  // Handles events until there are none, or until `most` were handled and the dispatcher's thread
+  // can go on. One thread at a time: the one that set driven_. It wakes nobody before it has
+  // stopped, because who is woken may take its CPU away, and then nobody could decide.
   void Drive(std::size_t most) {
     std::size_t handled = 0;
-    while (handled < most && TakeInbox()) {
+    Leaving leaving;
+    while (TakeInbox(handled < most, leaving)) {
       for (DispatcherEvent& event : events_) StepAndAct(std::move(event));
       handled += events_.size();
       events_.clear();
     }
-    if (handled >= most) HandOver();
+    if (leaving.wake_dispatcher) changed_.NotifyOne();
+    for (const WorkerId worker : leaving.started) executor_.Wake(worker);
   }
 
-  // False when there are none: then this thread does not drive any more.
-  bool TakeInbox() {
+  // False when there are none, or no more are wanted: then this thread does not drive any more.
+  bool TakeInbox(bool more, Leaving& leaving) {
     const MutexLock lock(inbox_mutex_);
-    events_.swap(inbox_);
+    for (ReportAction& report : reports_) unreported_.push_back(std::move(report));
+    reports_.clear();
+    if (more) events_.swap(inbox_);
     if (!events_.empty()) return true;
     driven_ = false;
+    leaving.started.swap(started_);
     // The last job may have ended just now.
-    if (closing_) changed_.NotifyOne();
+    leaving.wake_dispatcher = closing_ || !inbox_.empty() || !unreported_.empty();
     return false;
   }
 
-  void HandOver() {
-    const MutexLock lock(inbox_mutex_);
-    driven_ = false;
-    changed_.NotifyOne();
-  }
+  enum class Task { kReport, kDrive, kEnd };
 
   void Loop() {
-    while (WaitForEvents()) Drive(std::numeric_limits<std::size_t>::max());
+    std::vector<ReportAction> reports;
+    for (Task task = NextTask(reports); task != Task::kEnd; task = NextTask(reports)) {
+      if (task == Task::kDrive) Drive(std::numeric_limits<std::size_t>::max());
+      for (ReportAction& action : reports) {
+        action.job->OnReport(action.report);
+        action.job.reset();
+      }
+      reports.clear();
+    }
   }
 
-  // Sets driven_ when there is something to do; false at the end: closed, and all is done.
-  bool WaitForEvents() {
+  // Sets driven_ where events are to be handled; kEnd: closed, and all is done.
+  Task NextTask(std::vector<ReportAction>& reports) {
     const MutexLock lock(inbox_mutex_);
-    while (driven_ || inbox_.empty()) {
-      if (!driven_ && closing_ && Empty()) return false;
+    while (true) {
+      if (!unreported_.empty()) {
+        reports.swap(unreported_);
+        return Task::kReport;
+      }
+      if (!driven_ && !inbox_.empty()) {
+        driven_ = true;
+        return Task::kDrive;
+      }
+      if (!driven_ && closing_ && Empty()) return Task::kEnd;
       changed_.Wait(inbox_mutex_);
     }
-    driven_ = true;
-    return true;
   }
 
   bool Empty() const {
@@ -197,16 +220,17 @@ class Scheduler::Core final : public ExecutorListener {
     dispatcher_->Step(std::move(event), SteadyNow(), actions);
   }
 
-  void Act(StartAction& action) { executor_.Start(action.worker, std::move(action.ticket)); }
+  void Act(StartAction& action) {
+    executor_.Start(action.worker, std::move(action.ticket));
+    started_.push_back(action.worker);
+  }
   void Act(RecallAction& action) {
     std::optional<Ticket> ticket = executor_.TryRecall(action.worker, action.unit);
     Step(JobRecalled{action.worker, action.unit, ticket ? std::move(ticket->job) : nullptr},
          actions_);
   }
-  static void Act(ReportAction& action) {
-    action.job->OnReport(action.report);
-    action.job.reset();
-  }
+  // Delivered by the dispatcher's thread: whoever submits may hold locks that a report needs.
+  void Act(ReportAction& action) { reports_.push_back(std::move(action)); }
 
   const Topology topology_;
   const std::vector<ServiceClass> classes_;
@@ -222,11 +246,15 @@ class Scheduler::Core final : public ExecutorListener {
   bool open_ GOPMILL_GUARDED_BY(inbox_mutex_) = true;
   bool closing_ GOPMILL_GUARDED_BY(inbox_mutex_) = false;
   bool driven_ GOPMILL_GUARDED_BY(inbox_mutex_) = false;  // some thread is in Drive
+  // Of jobs that have not run, for the dispatcher's thread.
+  std::vector<ReportAction> unreported_ GOPMILL_GUARDED_BY(inbox_mutex_);
   CondVar changed_;
 
   // Owned by the thread that drives.
   std::vector<DispatcherEvent> events_;
   std::vector<DispatcherAction> actions_;
+  std::vector<ReportAction> reports_;
+  std::vector<WorkerId> started_;
   std::once_flag shut_down_;
   std::thread thread_;
 };

@@ -7,8 +7,9 @@
 //                                    ^                                                    |
 //                                    +----- OnFinished ---- Executor (workers) <----------+
 //
-// That one thread is the dispatcher's for what is submitted, and the worker's own for what it
-// finished, so that it finds its next unit without waiting for another thread to get a CPU.
+// That one thread is the one that submits, or the worker's own for what it finished, so that a
+// worker finds its next unit without waiting for another thread to get a CPU; the dispatcher's for
+// the rest.
 //
 // Guarantees: units of one stream are assigned in the order they were submitted; a stream whose
 // worker is full waits alone; a unit that fails is run once more on another worker; every job that

@@ -92,13 +92,16 @@ class ThreadExecutor::Worker {
   }
 
   void Push(Ticket ticket) {
-    bool wake = false;
+    const MutexLock lock(mutex_);
+    inbox_.push_back(std::move(ticket));
+  }
+
+  void Wake() {
     {
       const MutexLock lock(mutex_);
-      inbox_.push_back(std::move(ticket));
-      wake = sleeping_;
+      if (!sleeping_) return;
     }
-    if (wake) arrived_.NotifyOne();
+    arrived_.NotifyOne();
   }
 
   std::optional<Ticket> TakeBack(UnitId unit) {
@@ -225,6 +228,10 @@ Status ThreadExecutor::Launch(ExecutorListener& listener) {
 
 void ThreadExecutor::Start(WorkerId worker, Ticket ticket) {
   workers_[static_cast<std::size_t>(worker.value)]->Push(std::move(ticket));
+}
+
+void ThreadExecutor::Wake(WorkerId worker) {
+  workers_[static_cast<std::size_t>(worker.value)]->Wake();
 }
 
 std::optional<Ticket> ThreadExecutor::TryRecall(WorkerId worker, UnitId unit) {

@@ -36,6 +36,7 @@ class ThreadExecutor final : public Executor {
 
   Status Launch(ExecutorListener& listener) override;
   void Start(WorkerId worker, Ticket ticket) override;
+  void Wake(WorkerId worker) override;
   std::optional<Ticket> TryRecall(WorkerId worker, UnitId unit) override;
   void Stop() override;
   [[nodiscard]] std::vector<WorkerPlacement> Placements() const override;

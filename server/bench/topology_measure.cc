@@ -170,6 +170,7 @@ std::future<StepEnd> Cores::Begin(int core, std::size_t gop, ContextCache& cache
   ticket.job = std::move(step);
   ticket.report.worker = worker;
   executor_.Start(worker, std::move(ticket));
+  executor_.Wake(worker);
   return end;
 }
 

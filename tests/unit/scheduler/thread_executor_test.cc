@@ -62,6 +62,11 @@ Ticket TicketFor(std::unique_ptr<Job> job, std::int64_t index, bool may_retry = 
   return ticket;
 }
 
+void Start(Executor& executor, Ticket ticket) {
+  executor.Start(WorkerId{0}, std::move(ticket));
+  executor.Wake(WorkerId{0});
+}
+
 int FirstAllowedPu() { return DiscoverTopology({}).value().pu(0).os_index; }
 
 TEST(ThreadExecutorTest, WorkersRunOnTheirPuAndNowhereElse) {
@@ -77,7 +82,7 @@ TEST(ThreadExecutorTest, WorkersRunOnTheirPuAndNowhereElse) {
   const auto look = [&](WorkerContext&) {
     return sched_getaffinity(0, sizeof mask, &mask) == 0 ? JobOutcome::kDone : JobOutcome::kFailed;
   };
-  executor.Start(WorkerId{0}, TicketFor(std::make_unique<FunctionJob>(look, reported), 0));
+  Start(executor, TicketFor(std::make_unique<FunctionJob>(look, reported), 0));
   listener.WaitFor(1);
   executor.Stop();
   EXPECT_EQ(CPU_COUNT(&mask), 1);
@@ -110,8 +115,8 @@ TEST(ThreadExecutorTest, AJobWithThreadsMayUseThePusOfAllWorkers) {
                            .make_local = {}});
   ASSERT_TRUE(executor.Launch(listener).ok());
   std::atomic<int> spread = 0, pinned = 0;
-  executor.Start(WorkerId{0}, TicketFor(std::make_unique<Spreading>(true, spread), 0));
-  executor.Start(WorkerId{0}, TicketFor(std::make_unique<Spreading>(false, pinned), 1));
+  Start(executor, TicketFor(std::make_unique<Spreading>(true, spread), 0));
+  Start(executor, TicketFor(std::make_unique<Spreading>(false, pinned), 1));
   listener.WaitFor(2);
   EXPECT_EQ(spread, 2);
   EXPECT_EQ(pinned, 1);
@@ -154,7 +159,7 @@ TEST(ThreadExecutorTest, WorkerStateIsMadeUsedAndDestroyedOnTheWorkersThread) {
       used = std::this_thread::get_id();
       return worker.local != nullptr ? JobOutcome::kDone : JobOutcome::kFailed;
     };
-    executor.Start(WorkerId{0}, TicketFor(std::make_unique<FunctionJob>(look, reported), 0));
+    Start(executor, TicketFor(std::make_unique<FunctionJob>(look, reported), 0));
     EXPECT_EQ(listener.WaitFor(1)[0].outcome, JobOutcome::kDone);
   }
   EXPECT_EQ(made, used);
@@ -175,9 +180,9 @@ TEST(ThreadExecutorTest, RunsInOrderAndRecallsOnlyWhatHasNotBegun) {
     return JobOutcome::kDone;
   };
   const auto quick = [](WorkerContext&) { return JobOutcome::kDone; };
-  executor.Start(WorkerId{0}, TicketFor(std::make_unique<FunctionJob>(wait, reported), 0));
+  Start(executor, TicketFor(std::make_unique<FunctionJob>(wait, reported), 0));
   for (int i = 1; i < 4; ++i) {
-    executor.Start(WorkerId{0}, TicketFor(std::make_unique<FunctionJob>(quick, reported), i));
+    Start(executor, TicketFor(std::make_unique<FunctionJob>(quick, reported), i));
   }
   begun.wait();
   EXPECT_FALSE(executor.TryRecall(WorkerId{0}, {StreamId{1}, UnitIndex{0}}));
@@ -198,8 +203,8 @@ TEST(ThreadExecutorTest, AFailureComesBackUnreportedOnlyIfItMayBeRetried) {
   ASSERT_TRUE(executor.Launch(listener).ok());
   std::atomic<int> reported = 0;
   const auto fail = [](WorkerContext&) { return JobOutcome::kFailed; };
-  executor.Start(WorkerId{0}, TicketFor(std::make_unique<FunctionJob>(fail, reported), 0, true));
-  executor.Start(WorkerId{0}, TicketFor(std::make_unique<FunctionJob>(fail, reported), 1, false));
+  Start(executor, TicketFor(std::make_unique<FunctionJob>(fail, reported), 0, true));
+  Start(executor, TicketFor(std::make_unique<FunctionJob>(fail, reported), 1, false));
   listener.WaitFor(2);
   executor.Stop();
   EXPECT_EQ(listener.returned(), 1U);
@@ -217,7 +222,7 @@ TEST(ThreadExecutorTest, MeasuresTimeAndCpuTimeOfARun) {
     }
     return JobOutcome::kDone;
   };
-  executor.Start(WorkerId{0}, TicketFor(std::make_unique<FunctionJob>(spin, reported), 0));
+  Start(executor, TicketFor(std::make_unique<FunctionJob>(spin, reported), 0));
   const JobReport report = listener.WaitFor(1)[0];
   executor.Stop();  // a job reports before it ends
   EXPECT_GE(report.cpu, std::chrono::milliseconds(2));
