@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstddef>
 
@@ -13,12 +14,13 @@
 namespace gopmill {
 namespace {
 
-constexpr int kReadBufferBytes = 64 * 1024;
+constexpr std::size_t kReadBufferBytes = 64 * 1024;
 constexpr int kPollMillis = 50;  // how late a stop is noticed while a pipe is silent
 
 }  // namespace
 
-FdIo::FdIo(int fd, std::stop_token stop) : fd_(fd), stop_(std::move(stop)) {
+FdIo::FdIo(int fd, std::stop_token stop, std::unique_ptr<ProgramCutter> cutter)
+    : fd_(fd), stop_(std::move(stop)), cutter_(std::move(cutter)) {
   struct stat status {};
   if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
     seekable_ = true;
@@ -26,8 +28,8 @@ FdIo::FdIo(int fd, std::stop_token stop) : fd_(fd), stop_(std::move(stop)) {
   }
   auto* buffer = static_cast<unsigned char*>(av_malloc(kReadBufferBytes));
   GOPMILL_CHECK(buffer != nullptr);
-  context_ = avio_alloc_context(buffer, kReadBufferBytes, 0, this, &FdIo::OnRead, nullptr,
-                                seekable_ ? &FdIo::OnSeek : nullptr);
+  context_ = avio_alloc_context(buffer, static_cast<int>(kReadBufferBytes), 0, this, &FdIo::OnRead,
+                                nullptr, seekable_ ? &FdIo::OnSeek : nullptr);
   GOPMILL_CHECK(context_ != nullptr);
   context_->seekable = seekable_ ? AVIO_SEEKABLE_NORMAL : 0;
 }
@@ -39,20 +41,53 @@ FdIo::~FdIo() {
 
 int FdIo::OnRead(void* self, std::uint8_t* buffer, int size) noexcept {
   auto& io = *static_cast<FdIo*>(self);
-  if (io.fd_ < 0) return AVERROR(EBADF);  // which poll() would wait for without end
+  const std::span<std::uint8_t> room(buffer, static_cast<std::size_t>(size));
+  return io.cutter_ ? io.ReadCut(room) : io.ReadSome(room);
+}
+
+int FdIo::ReadCut(std::span<std::uint8_t> buffer) {
+  std::array<std::uint8_t, kReadBufferBytes> bytes;
+  int end = 0;  // why there is no more
   while (true) {
-    if (io.stop_.stop_requested()) return AVERROR_EXIT;
-    if (!io.seekable_) {
-      pollfd poller{.fd = io.fd_, .events = POLLIN, .revents = 0};
+    const std::size_t taken = cutter_->Take(buffer);
+    if (taken > 0) return static_cast<int>(taken);
+    if (cutter_->changed()) return AVERROR_EOF;
+    if (end != 0) return end;
+    const int got = ReadSome(bytes);
+    if (got > 0) {
+      cutter_->Push(std::span(bytes).first(static_cast<std::size_t>(got)));
+    } else {
+      end = got;
+      cutter_->End();
+    }
+  }
+}
+
+int FdIo::ReadSome(std::span<std::uint8_t> buffer) {
+  if (fd_ < 0) return AVERROR(EBADF);  // which poll() would wait for without end
+  while (true) {
+    if (stop_.stop_requested()) return AVERROR_EXIT;
+    if (!seekable_) {
+      pollfd poller{.fd = fd_, .events = POLLIN, .revents = 0};
       if (poll(&poller, 1, kPollMillis) == 0) continue;
     }
-    const ssize_t got = read(io.fd_, buffer, static_cast<std::size_t>(size));
+    const ssize_t got = read(fd_, buffer.data(), buffer.size());
     if (got > 0) return static_cast<int>(got);
     if (got == 0) return AVERROR_EOF;
     if (errno == EINTR || errno == EAGAIN) continue;
-    io.failed_ = true;
+    failed_ = true;
     return AVERROR(errno);
   }
+}
+
+void FdIo::Follow(std::vector<int> pids) {
+  if (cutter_) cutter_->Follow(std::move(pids));
+}
+
+std::unique_ptr<ProgramCutter> FdIo::TakeRest() {
+  if (!cutter_ || !cutter_->changed()) return nullptr;
+  cutter_->GoOn();
+  return std::move(cutter_);
 }
 
 std::int64_t FdIo::OnSeek(void* self, std::int64_t offset, int whence) noexcept {

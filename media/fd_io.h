@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FFmpeg I/O over a descriptor that is already open. Reads give up when `stop` is asked for.
+// FFmpeg I/O over a descriptor that is already open. Reads give up when `stop` is asked for, and
+// end where a transport stream that is to be cut goes on with other tracks (ProgramCutter).
 //
 // Thread-safety: thread-compatible.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <stop_token>
+#include <vector>
 
 #include "media/av_ptr.h"
+#include "media/program_cutter.h"
 
 namespace gopmill {
 
 class FdIo {
  public:
-  FdIo(int fd, std::stop_token stop);  // borrows fd
+  // Borrows fd. `cutter`: null = the bytes are not looked at. Of what is in it first.
+  FdIo(int fd, std::stop_token stop, std::unique_ptr<ProgramCutter> cutter = nullptr);
   ~FdIo();
   FdIo(const FdIo&) = delete;
   FdIo& operator=(const FdIo&) = delete;
@@ -25,12 +30,20 @@ class FdIo {
   [[nodiscard]] std::int64_t size() const { return size_; }  // bytes, 0 = unknown
   [[nodiscard]] bool failed() const { return failed_; }      // a read ended with an error
 
+  // ProgramCutter::Follow, where there is one.
+  void Follow(std::vector<int> pids);
+  // The cutter, if reading ended where other tracks begin; it has gone on to them. Else null.
+  std::unique_ptr<ProgramCutter> TakeRest();
+
  private:
   static int OnRead(void* self, std::uint8_t* buffer, int size) noexcept;
+  int ReadCut(std::span<std::uint8_t> buffer);
+  int ReadSome(std::span<std::uint8_t> buffer);
   static std::int64_t OnSeek(void* self, std::int64_t offset, int whence) noexcept;
 
   const int fd_;
   const std::stop_token stop_;
+  std::unique_ptr<ProgramCutter> cutter_;
   bool seekable_ = false;
   bool failed_ = false;
   std::int64_t size_ = 0;

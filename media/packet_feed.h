@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -45,6 +46,8 @@ class PacketFeed {
   void SetTrack(CodedTrack track);
   // kCancelled once nobody reads any more. `pts_ns` < 0 = unknown.
   Status Push(TrackKind kind, const CodedPacket& packet);
+  // So many packets of the network never came.
+  void AddLost(std::int64_t packets) { lost_ += packets; }
   // What was pushed is still read.
   void End();
   [[nodiscard]] bool abandoned() const;
@@ -66,6 +69,7 @@ class PacketFeed {
 
   const bool sound_;
   const Duration silence_;
+  std::atomic<std::int64_t> lost_ = 0;
   mutable Mutex mutex_;  // guards all below
   CondVar changed_;
   std::array<std::optional<CodedTrack>, 2> tracks_ GOPMILL_GUARDED_BY(mutex_);

@@ -60,7 +60,14 @@ class PacketSource {
   // them (MakeCuePacket); their stream_index is the number of the track of text. A read error after
   // the start is the end of the source, and `truncated` tells of it.
   virtual Result<ReadState> Read(AVPacket& packet) = 0;
+  // After kEnd: what the same publisher goes on with, on other tracks and with another clock; null
+  // if that was all. This source must not be read any more.
+  virtual Result<std::unique_ptr<PacketSource>> Successor() {
+    return std::unique_ptr<PacketSource>();
+  }
   [[nodiscard]] virtual bool truncated() const = 0;
+  // Packets of the network that never came so far, as far as its protocol tells.
+  [[nodiscard]] virtual std::int64_t lost() const { return 0; }
 };
 
 }  // namespace gopmill

@@ -23,11 +23,16 @@ struct Source::Impl {
     av::Packet packet;
   };
 
-  Impl(UniqueFd descriptor, std::stop_token stop_token)
-      : fd(std::move(descriptor)), stop(std::move(stop_token)), io(fd.get(), stop) {}
+  Impl(UniqueFd descriptor, std::stop_token stop_token, const SourceOptions& source_options,
+       std::unique_ptr<ProgramCutter> cutter)
+      : fd(std::move(descriptor)),
+        stop(std::move(stop_token)),
+        options(source_options),
+        io(fd.get(), stop, std::move(cutter)) {}
 
   UniqueFd fd;
   std::stop_token stop;
+  const SourceOptions options;
   FdIo io;
   av::InputFormat format;  // before io in destruction: it reads through it
   std::shared_ptr<SourceInfo> info;
@@ -44,8 +49,10 @@ struct Source::Impl {
   std::vector<Text> texts;
   bool live_texts = false;     // as packets
   std::size_t text_bytes = 0;  // of their cues
-  void OpenTexts(const SourceOptions& reading);
+  Status Open();
+  void OpenTexts();
   bool OnText(AVPacket& packet);
+  void FollowTracks();
 
   Result<ReadState> ReadNext(AVPacket& packet);
   Status ReadAhead();
@@ -116,48 +123,73 @@ Source::~Source() {
 }
 
 Result<std::unique_ptr<Source>> Source::Open(UniqueFd fd, std::stop_token stop,
-                                             const SourceOptions& reading) {
+                                             const SourceOptions& options) {
   if (!fd.valid()) {
     return Error{.code = Code::kIo, .message = "The source is not open."};
   }
-  auto impl = std::make_unique<Impl>(std::move(fd), std::move(stop));
+  auto cutter = options.live ? std::make_unique<ProgramCutter>() : nullptr;
+  auto impl = std::make_unique<Impl>(std::move(fd), std::move(stop), options, std::move(cutter));
+  GOPMILL_RETURN_IF_ERROR(impl->Open());
+  return std::unique_ptr<Source>(new Source(std::move(impl)));
+}
+
+Result<std::unique_ptr<PacketSource>> Source::Successor() {
+  auto rest = impl_->io.TakeRest();
+  if (!rest) return std::unique_ptr<PacketSource>();
+  auto next =
+      std::make_unique<Impl>(std::move(impl_->fd), impl_->stop, impl_->options, std::move(rest));
+  GOPMILL_RETURN_IF_ERROR(next->Open());
+  return std::unique_ptr<PacketSource>(new Source(std::move(next)));
+}
+
+Status Source::Impl::Open() {
   AVFormatContext* raw = avformat_alloc_context();
   GOPMILL_CHECK(raw != nullptr);
-  raw->pb = impl->io.context();
-  raw->interrupt_callback = {&OnInterrupt, &impl->stop};
+  raw->pb = io.context();
+  raw->interrupt_callback = {&OnInterrupt, &stop};
   raw->max_streams = static_cast<int>(kMaxSourceStreams);
   raw->probesize = kProbeBytes;
-  DictionaryOwner options;
-  av_dict_set(&options.entries, "format_whitelist", kAllowedDemuxers, 0);
-  av_dict_set(&options.entries, "codec_whitelist", DecoderWhitelist().c_str(), 0);
-  av_dict_set(&options.entries, "protocol_whitelist", "none", 0);
+  DictionaryOwner settings;
+  av_dict_set(&settings.entries, "format_whitelist", kAllowedDemuxers, 0);
+  av_dict_set(&settings.entries, "codec_whitelist", DecoderWhitelist().c_str(), 0);
+  av_dict_set(&settings.entries, "protocol_whitelist", "none", 0);
   // avformat_open_input frees the context when it fails.
-  int code = avformat_open_input(&raw, nullptr, nullptr, &options.entries);
-  if (code < 0) return OpenError(code, impl->stop);
-  impl->format.reset(raw);
+  int code = avformat_open_input(&raw, nullptr, nullptr, &settings.entries);
+  if (code < 0) return OpenError(code, stop);
+  format.reset(raw);
   code = avformat_find_stream_info(raw, nullptr);
-  if (code < 0 || impl->stop.stop_requested()) return OpenError(code, impl->stop);
+  if (code < 0 || stop.stop_requested()) return OpenError(code, stop);
 
-  GOPMILL_ASSIGN_OR_RETURN(auto info,
-                           DescribeSource(*raw, {.wanted = reading.audio, .live = reading.live}));
-  info->size_bytes = impl->io.size();
-  info->seekable = impl->io.seekable();
+  GOPMILL_ASSIGN_OR_RETURN(info,
+                           DescribeSource(*raw, {.wanted = options.audio, .live = options.live}));
+  info->size_bytes = io.size();
+  info->seekable = io.seekable();
   for (unsigned i = 0; i < raw->nb_streams; ++i) {
     const int index = static_cast<int>(i);
     const bool wanted = index == info->video.stream_index || SoundOf(*info, index);
     raw->streams[i]->discard = wanted ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
   }
-  impl->counted_pts = LacksPts(*raw->iformat, info->video);
-  impl->start_us = raw->start_time == AV_NOPTS_VALUE ? 0 : raw->start_time;
-  impl->info = std::move(info);
-  impl->shown_info = impl->info;
-  impl->OpenTexts(reading);
-  GOPMILL_RETURN_IF_ERROR(impl->ReadAhead());
-  if (const AVPacket* first = impl->FirstHeldPicture()) {
-    DescribeFirstPicture(*first, impl->info->video);
-    impl->info->video.captions = impl->HeldCaptions();
+  counted_pts = LacksPts(*raw->iformat, info->video);
+  start_us = raw->start_time == AV_NOPTS_VALUE ? 0 : raw->start_time;
+  shown_info = info;
+  OpenTexts();
+  FollowTracks();
+  GOPMILL_RETURN_IF_ERROR(ReadAhead());
+  if (const AVPacket* first = FirstHeldPicture()) {
+    DescribeFirstPicture(*first, info->video);
+    info->video.captions = HeldCaptions();
   }
-  return std::unique_ptr<Source>(new Source(std::move(impl)));
+  return OkStatus();
+}
+
+// FFmpeg numbers the tracks of a transport stream by their PIDs.
+void Source::Impl::FollowTracks() {
+  std::vector<int> pids;
+  for (unsigned i = 0; i < format->nb_streams; ++i) {
+    const AVStream& stream = *format->streams[i];
+    if (stream.discard != AVDISCARD_ALL) pids.push_back(stream.id);
+  }
+  io.Follow(std::move(pids));
 }
 
 const std::shared_ptr<const SourceInfo>& Source::info() const { return impl_->shown_info; }
@@ -269,17 +301,17 @@ Result<Source::ReadState> Source::Impl::ReadNext(AVPacket& packet) {
   }
 }
 
-void Source::Impl::OpenTexts(const SourceOptions& reading) {
-  if (!reading.texts) return;
-  live_texts = reading.live;
+void Source::Impl::OpenTexts() {
+  if (!options.texts) return;
+  live_texts = options.live;
   int number = 0;
   for (const SubtitleTrack& track : info->subtitles) {
     ++number;
-    if (reading.text_track != 0 && reading.text_track != number) continue;
+    if (options.text_track != 0 && options.text_track != number) continue;
     if (live_texts && static_cast<std::size_t>(number) > kMaxLiveTexts) break;
     AVStream& stream = *format->streams[track.stream_index];
     auto reader =
-        SubtitleReader::Open(stream, start_us, FormFor(*reading.texts, stream.codecpar->codec_id));
+        SubtitleReader::Open(stream, start_us, FormFor(*options.texts, stream.codecpar->codec_id));
     if (!reader.ok()) continue;
     stream.discard = AVDISCARD_DEFAULT;
     texts.push_back({*std::move(reader), track, number - 1});

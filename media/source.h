@@ -46,6 +46,8 @@ class Source : public PacketSource {
   static Result<std::unique_ptr<Source>> Open(UniqueFd fd, std::stop_token stop,
                                               const SourceOptions& options = {});
   ~Source() override;
+  // A live transport stream that goes on with other tracks ends there.
+  Result<std::unique_ptr<PacketSource>> Successor() override;
 
   [[nodiscard]] const std::shared_ptr<const SourceInfo>& info() const override;
   [[nodiscard]] bool counted_pts() const override;

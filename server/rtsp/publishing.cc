@@ -166,11 +166,14 @@ Result<Publication> Publishing::Publish(const GstRTSPUrl& url, const GstRTSPMess
 void Publishing::OnRecord(GstRTSPContext& context) {
   ClientState* state = StateOf(context.client);
   std::shared_ptr<Reception> reception;
+  gst::Object<GstElement> bin;
   {
     const MutexLock lock(state->mutex);
     reception = state->publication.reception;
+    if (reception != nullptr) bin = gst::Share(state->publication.bin.get());
   }
   if (reception == nullptr || context.media == nullptr) return;
+  reception->CountLoss(bin.get());
   for (guint i = 0; i < gst_rtsp_media_n_streams(context.media); ++i) {
     GstRTSPStream* stream = gst_rtsp_media_get_stream(context.media, i);
     const auto session = gst::Adopt(gst_rtsp_stream_get_rtpsession(stream));

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "server/rtsp/gst_ptr.h"
+#include "server/rtsp/rtp_loss.h"
 
 namespace gopmill {
 namespace {
@@ -88,6 +89,13 @@ void AwaitSockets(GstElement* pipeline) {
   }
 }
 
+// User data of a probe behind a jitter buffer, which owns it.
+struct LossProbe {
+  std::shared_ptr<PacketFeed> feed;
+  RtpLoss loss;
+  static void Destroy(gpointer pointer) noexcept { delete static_cast<LossProbe*>(pointer); }
+};
+
 // The pipeline that an element is in, or the outermost bin.
 gst::Object<GstElement> Outermost(GstElement* element) {
   auto current = gst::Share(element);
@@ -97,9 +105,38 @@ gst::Object<GstElement> Outermost(GstElement* element) {
   return current;
 }
 
-constexpr std::size_t kRtpTime = 4;  // offsets in a packet of RTP, and in a sender's report
+constexpr std::size_t kRtpNumber = 2,
+                      kRtpTime = 4;  // offsets in a packet of RTP, and in a sender's report
 constexpr std::size_t kReportNtp = 8, kReportRtp = 16, kReportBytes = 20;
 constexpr std::uint32_t kSenderReport = 200;
+
+GstPadProbeReturn OnOrdered(GstPad* /*pad*/, GstPadProbeInfo* info, gpointer probe) noexcept {
+  GstBuffer* buffer = GST_PAD_PROBE_INFO_BUFFER(info);
+  if (gst_buffer_get_size(buffer) < kRtpNumber + 4) return GST_PAD_PROBE_OK;
+  const auto number = static_cast<std::uint16_t>(ReadWord(buffer, kRtpNumber) >> 16U);
+  LossProbe& self = *static_cast<LossProbe*>(probe);
+  self.feed->AddLost(self.loss.OnPacket(number));
+  return GST_PAD_PROBE_OK;
+}
+
+using Feed = std::shared_ptr<PacketFeed>;
+void DestroyFeed(gpointer pointer, GClosure* /*closure*/) noexcept {
+  delete static_cast<Feed*>(pointer);
+}
+
+void WatchIfJitterBuffer(GstElement* element, const Feed& feed) {
+  GstElementFactory* factory = gst_element_get_factory(element);
+  if (factory == nullptr) return;
+  const gst::Text name(gst_object_get_name(GST_OBJECT(factory)));
+  if (std::string_view(name.get()) != "rtpjitterbuffer") return;
+  const auto pad = gst::Adopt(gst_element_get_static_pad(element, "src"));
+  gst_pad_add_probe(pad.get(), GST_PAD_PROBE_TYPE_BUFFER, &OnOrdered,
+                    new LossProbe{.feed = feed, .loss = {}}, &LossProbe::Destroy);
+}
+
+void OnElement(GstBin* /*bin*/, GstBin* /*inner*/, GstElement* element, gpointer feed) noexcept {
+  WatchIfJitterBuffer(element, *static_cast<Feed*>(feed));
+}
 
 }  // namespace
 
@@ -143,6 +180,13 @@ void Reception::Attach(std::size_t number, GstElement* bin) {
   callbacks.eos = &Reception::OnEnd;
   gst_app_sink_set_callbacks(GST_APP_SINK(sink.get()), &callbacks,
                              new Callback{shared_from_this(), *track}, &Callback::Destroy);
+}
+
+void Reception::CountLoss(GstElement* element) {
+  if (counts_loss_.exchange(true)) return;
+  const auto pipeline = Outermost(element);
+  g_signal_connect_data(pipeline.get(), "deep-element-added", G_CALLBACK(&OnElement),
+                        new Feed(feed_), &DestroyFeed, static_cast<GConnectFlags>(0));
 }
 
 void Reception::ListenTo(std::size_t number, GObject* session) {

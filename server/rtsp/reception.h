@@ -15,6 +15,7 @@
 #include <gst/gst.h>
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -49,6 +50,10 @@ class Reception : public std::enable_shared_from_this<Reception> {
   void Attach(std::size_t number, GstElement* bin);
   // Listens to the reports of its sender; `session` is the RTPSession of that stream.
   void ListenTo(std::size_t number, GObject* session);
+  // Counts the packets that never come, in the pipeline that `element` is in: behind its jitter
+  // buffers, which are made when the first packet of a sender comes. Before that; a second call
+  // does nothing.
+  void CountLoss(GstElement* element);
   // Everything that has been received goes out to the feed, then the feed ends. `bin` is the one
   // that was attached, in a pipeline that still runs. Waits, at most `patience`.
   void Drain(GstElement* bin, Duration patience);
@@ -66,6 +71,7 @@ class Reception : public std::enable_shared_from_this<Reception> {
 
   const std::vector<Stream> streams_;  // at most one of each kind
   const std::shared_ptr<PacketFeed> feed_;
+  std::atomic<bool> counts_loss_ = false;
 
   Mutex mutex_;  // guards all below
   CondVar changed_;

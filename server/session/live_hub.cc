@@ -19,6 +19,7 @@ ordered_json CountsJson(const LiveCounts& counts) {
   return {{"publishers", counts.publishers},
           {"packets", counts.packets},
           {"bytes", counts.bytes},
+          {"packets_lost", counts.lost},
           {"timestamps_repaired", counts.repaired},
           {"format_changes", counts.format_changes},
           {"dropped_gops", counts.dropped_gops},
@@ -29,6 +30,7 @@ void Add(LiveCounts& sum, const LiveCounts& counts) {
   sum.publishers += counts.publishers;
   sum.packets += counts.packets;
   sum.bytes += counts.bytes;
+  sum.lost += counts.lost;
   sum.repaired += counts.repaired;
   sum.format_changes += counts.format_changes;
   sum.dropped_gops += counts.dropped_gops;
@@ -37,8 +39,12 @@ void Add(LiveCounts& sum, const LiveCounts& counts) {
 
 Status ReadPublisher(LiveSource& live, LiveSource::Claim claim, const PacketSourceOpener& open,
                      const std::stop_token& stop) {
-  GOPMILL_ASSIGN_OR_RETURN(const auto source, open(stop));
-  return live.Run(claim, *source);
+  GOPMILL_ASSIGN_OR_RETURN(auto source, open(stop));
+  while (source != nullptr) {
+    GOPMILL_RETURN_IF_ERROR(live.Run(claim, *source));
+    GOPMILL_ASSIGN_OR_RETURN(source, source->Successor());
+  }
+  return OkStatus();
 }
 
 }  // namespace

@@ -188,11 +188,6 @@ Result<LiveSource::Claim> LiveSource::Acquire(bool replace) {
   }
   claim_ = ++last_claim_;
   ++counts_.publishers;
-  clock_needs_key_ = clock_gap_ = true;
-  for (const auto& queue : queues_) {
-    queue->needs_key = true;
-    queue->gap = true;
-  }
   return claim_;
 }
 
@@ -289,9 +284,11 @@ Status LiveSource::Run(Claim claim, PacketSource& source) {
     if (claim_ != claim) return Replaced();
     info_ = info;
     NoteFormat(*info);
+    BeginAnew();
   }
   TimestampRepair repair(source.start_us(), RepairTracks(*info));
-  std::int64_t jumps = 0;  // told of, with a picture
+  std::int64_t jumps = 0;               // told of, with a picture
+  std::int64_t repaired = 0, lost = 0;  // counted
   std::int64_t pictures_ns = 0;
   Burst burst;
   Dating dating;
@@ -327,7 +324,18 @@ Status LiveSource::Run(Claim claim, PacketSource& source) {
       if (!Hand(claim, next)) return Replaced();
     }
     const MutexLock lock(mutex_);
-    counts_.repaired = repair.repaired();
+    counts_.repaired += repair.repaired() - std::exchange(repaired, repair.repaired());
+    const std::int64_t lost_by_now = source.lost();
+    counts_.lost += lost_by_now - std::exchange(lost, lost_by_now);
+  }
+}
+
+// What was open is over: all go on with a key frame.
+void LiveSource::BeginAnew() {
+  clock_needs_key_ = clock_gap_ = true;
+  for (const auto& queue : queues_) {
+    queue->needs_key = true;
+    queue->gap = true;
   }
 }
 

@@ -49,6 +49,7 @@ struct LiveCounts {
   std::int64_t publishers = 0;  // so far
   std::int64_t packets = 0;     // received
   std::int64_t bytes = 0;
+  std::int64_t lost = 0;             // packets of the network that never came (RTP)
   std::int64_t repaired = 0;         // timestamps
   std::int64_t format_changes = 0;   // another codec, size or number of sounds than before
   std::int64_t dropped_gops = 0;     // over all readers
@@ -66,6 +67,7 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
   using Claim = std::int64_t;
   Result<Claim> Acquire(bool replace);
   // Reads `source` to its end and hands its packets out; kAlreadyExists once it has been replaced.
+  // Again for what the publisher goes on with (PacketSource::Successor).
   Status Run(Claim claim, PacketSource& source);
   // The publisher has gone; kAlreadyExists if another one has replaced it before.
   Status Release(Claim claim);
@@ -133,6 +135,7 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
                         const std::shared_ptr<const SourceInfo>& info, TimestampRepair& repair,
                         av::Packet packet);
   bool Hand(Claim claim, Entry entry);
+  void BeginAnew() GOPMILL_REQUIRES(mutex_);
   void NoteFormat(const SourceInfo& info) GOPMILL_REQUIRES(mutex_);
   void PlaceOnClock(Entry& entry) GOPMILL_REQUIRES(mutex_);
   LiveJoin Join(const Entry& first) GOPMILL_REQUIRES(mutex_);

@@ -166,6 +166,8 @@ void AddLive(Families& f, const LiveTotals& l) {
   f.Counter("gopmill_live_publishers_total", "Publishers accepted.", Number(l.counts.publishers));
   f.Counter("gopmill_live_received_bytes_total", "Coded bytes of live sources.",
             Number(l.counts.bytes));
+  f.Counter("gopmill_live_lost_packets_total", "RTP packets of live sources that never came.",
+            Number(l.counts.lost));
   f.Counter("gopmill_live_timestamps_repaired_total", "Timestamps of live sources put right.",
             Number(l.counts.repaired));
   f.Counter("gopmill_live_format_changes_total",

@@ -152,6 +152,23 @@ def a_size_that_changes_in_mid_stream(server, paths):
     check(colors == ["RR", "B-"] and pictures >= 175, f"{pictures} pictures {colors}")
 
 
+def other_tracks_in_one_transport_stream(server, paths):
+    """A broadcaster's next programme: the same PIDs carry HEVC and MPEG sound from the next table on, then no sound at all."""
+    turns = [f"ffmpeg -nostdin -v error -re -i {paths[name]} {sound} -c:v copy -t 7 -f mpegts -muxdelay 0 -"
+             for name, sound in (("avc", "-c:a copy"), ("hevc", "-c:a mp2 -ar 48000"), ("tall", "-an"))]
+    reader = Reader(server, "programme", f"{QUERY}&container=ts")
+    publisher = Publisher(server, "programme", "", command=["sh", "-c", "; ".join(turns)])
+    check(publisher.finish()[0] == 200, "the publisher's answer")
+    counts = server.live("programme")["counts"]
+    reader.thread.join()
+    check(counts["publishers"] == 1 and counts["format_changes"] == 2, f"counted: {counts}")
+    colors, pictures = shown(reader.body)
+    check(colors == ["RR", "GG", "B-"] and pictures > 20 * 30, f"{pictures} pictures {colors}")
+    pitches, seconds = heard(reader.body)
+    check(pitches == [400, 900, 0], f"pitches {pitches}")
+    check(abs(seconds - pictures / 30) < 0.3, f"{seconds} s of sound, {pictures} pictures")
+
+
 def rtsp_readers_go_on(server, paths):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "rtsp.mkv")
@@ -218,7 +235,7 @@ def main():
                 thread.start()
             for thread in threads:
                 thread.join()
-            return run_all([copied_sound_ends_with_a_reason, a_size_that_changes_in_mid_stream, rtsp_readers_go_on, presentations_go_on], server, paths)
+            return run_all([copied_sound_ends_with_a_reason, a_size_that_changes_in_mid_stream, other_tracks_in_one_transport_stream, rtsp_readers_go_on, presentations_go_on], server, paths)
 
 
 if __name__ == "__main__":

@@ -25,9 +25,9 @@ QUERY = "width=160&bitrate=100k&preset=ultrafast&container=ts"
 class Publisher:
     """Sends a file at its own pace (or at once), as a client that pushes would."""
 
-    def __init__(self, server, name, path, pace=("-re",), maps=(), form=("-f", "mpegts", "-muxdelay", "0")):
-        self.reader = subprocess.Popen(["ffmpeg", "-v", "error", *pace, "-i", path, *maps, "-c", "copy", *form,
-                                        "-"], stdout=subprocess.PIPE)
+    def __init__(self, server, name, path, pace=("-re",), maps=(), form=("-f", "mpegts", "-muxdelay", "0"), command=()):
+        self.reader = subprocess.Popen(command or ["ffmpeg", "-v", "error", *pace, "-i", path, *maps, "-c", "copy", *form,
+                                                   "-"], stdout=subprocess.PIPE)
         self.socket = socket.create_connection(("127.0.0.1", server.port), timeout=60)
         self.socket.sendall(f"PUT /v1/live/{name} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
         self.thread = threading.Thread(target=self.send)

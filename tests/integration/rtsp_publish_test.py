@@ -195,6 +195,7 @@ class RawPublisher:
         found = re.search(r"Session: ([^;\r]+)", text)
         if found:
             self.session = f"Session: {found[1]}\r\n"
+        return text
 
     def record(self):
         self.ask("RECORD", self.url, "Range: npt=0-\r\n")
@@ -275,6 +276,77 @@ def garbage_in_rtp(server):
     check(server.process.poll() is None, "the server has gone")
 
 
+class LossyPublisher(RawPublisher):
+    """ffmpeg's packets over UDP, but for each of some; and each of some others comes behind its successor."""
+    LOST, SWAPPED = 29, 10
+
+    def __init__(self, server, name, path):
+        # A port of its own for ffmpeg to send to, and its RTCP one.
+        self.inner = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.inner.bind(("127.0.0.1", 0))
+        self.inner.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+        self.inner.settimeout(5)
+        sdp = Path(path).with_suffix(".sdp")
+        self.ffmpeg = subprocess.Popen(["ffmpeg", "-nostdin", "-v", "error", "-re", "-i", path, "-map", "0:v", "-c", "copy", "-f", "rtp",
+                                        "-sdp_file", str(sdp), f"rtp://127.0.0.1:{self.inner.getsockname()[1]}?pkt_size=600"])
+        first = self.inner.recv(2000)
+        self.url = server.url(f"live/{name}")
+        self.socket = socket.create_connection(("127.0.0.1", server.rtsp_port), timeout=20)
+        self.session, self.number, self.sent, self.lost = "", 0, 0, 0
+        self.ask("ANNOUNCE", self.url, "Content-Type: application/sdp\r\n", sdp.read_text().strip() + "\r\na=control:streamid=0\r\n")
+        client = self.inner.getsockname()[1]
+        answer = self.ask("SETUP", self.url + "/streamid=0", f"Transport: RTP/AVP;unicast;client_port={client}-{client + 1};mode=record\r\n")
+        self.target = ("127.0.0.1", int(re.search(r"server_port=(\d+)", answer)[1]))
+        self.record()
+        self.relay(first)
+
+    def relay(self, packet):
+        outer, held = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), None
+        self.inner.settimeout(0.2)
+        while packet:
+            self.sent += 1
+            if self.sent % self.LOST == 0:
+                self.lost += 1
+            elif self.sent % self.SWAPPED == 0:
+                held = packet
+            else:
+                outer.sendto(packet, self.target)
+                if held:
+                    outer.sendto(held, self.target)
+                held = None
+            packet = self.next_packet()
+        outer.close()
+
+    def next_packet(self):
+        """None once ffmpeg has ended and all it sent has come."""
+        while True:
+            over = self.ffmpeg.poll() is not None
+            try:
+                return self.inner.recv(2000)
+            except TimeoutError:
+                if over:
+                    return None
+
+
+def loss_on_udp_is_counted(server):
+    """The output goes on, in order and without a fault for a decoder; what never came is counted, what came late is not."""
+    movie = make_stream(server.folder, "lossy.ts", 8)
+    result = {}
+    reader = read_in_thread(server, "lossy", "width=160&bitrate=100k&preset=ultrafast&container=ts", result)
+    wait_until(lambda: server.live("lossy")["readers"] == 1, 10, "a reader that waits")
+    publisher = LossyPublisher(server, "lossy", movie)
+    counts = server.live("lossy")["counts"]
+    publisher.ask("TEARDOWN", publisher.url)
+    publisher.socket.close()
+    reader.join()
+    check(publisher.lost > 10, f"{publisher.lost} of {publisher.sent} packets lost: the test loses too few")
+    check(publisher.lost - 1 <= counts["packets_lost"] <= publisher.lost, f"{counts['packets_lost']} counted, {publisher.lost} lost")
+    metric = re.search(r"gopmill_live_lost_packets_total (\d+)", server.get("/metrics")[1].decode())
+    check(int(metric[1]) >= counts["packets_lost"], f"metric: {metric}")
+    streams = decode(result["body"])
+    check(result["status"] == 200 and int(streams["video"]["nb_read_frames"]) >= 180, f"{streams['video']['nb_read_frames']} pictures came out")
+
+
 def main():
     os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"] = "3"
     os.environ["GOPMILL_RTSP_PUBLISHER_TIMEOUT_SECONDS"] = "4"
@@ -286,7 +358,7 @@ def main():
             return 77 if "not built" in "".join(server.log) else 1
         try:
             code = run_all([nothing_is_lost, every_codec, readers_survive_a_publisher_that_is_killed,
-                            says_what_is_wrong, silent_publishers_leave, silence_after_packets, garbage_in_rtp], server)
+                            says_what_is_wrong, loss_on_udp_is_counted, silent_publishers_leave, silence_after_packets, garbage_in_rtp], server)
             server.process.send_signal(signal.SIGTERM)
             check(server.process.wait(timeout=20) == 0, "the server ends")
         finally:

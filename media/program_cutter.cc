@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/program_cutter.h"
+
+extern "C" {
+#include <libavutil/crc.h>
+}
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace gopmill {
+namespace {
+
+constexpr std::uint8_t kSync = 0x47;
+constexpr int kListPid = 0;  // the program association table's
+constexpr std::uint8_t kListTable = 0, kTracksTable = 2;
+constexpr std::size_t kSectionHead = 8, kChecksum = 4;
+// Programmes of one stream that are looked at.
+constexpr std::size_t kMaxPrograms = 64;
+
+int Word(std::span<const std::uint8_t> bytes, std::size_t at) {
+  return bytes[at] << 8 | bytes[at + 1];
+}
+
+// 13 bits of a PID, 12 of a length.
+int PidAt(std::span<const std::uint8_t> bytes, std::size_t at) { return Word(bytes, at) & 0x1FFF; }
+std::size_t LengthAt(std::span<const std::uint8_t> bytes, std::size_t at) {
+  return static_cast<std::size_t>(Word(bytes, at) & 0xFFF);
+}
+
+bool ChecksumHolds(std::span<const std::uint8_t> section) {
+  return av_crc(av_crc_get_table(AV_CRC_32_IEEE), UINT32_MAX, section.data(), section.size()) == 0;
+}
+
+// Descriptors that tell what a track of private data is: registration, teletext, subtitling, AC-3,
+// E-AC-3, DTS, and the extension that AC-4 and others use.
+bool TellsFormat(std::uint8_t tag) {
+  constexpr std::array<std::uint8_t, 7> kTags{0x05, 0x56, 0x59, 0x6A, 0x7A, 0x7B, 0x7F};
+  return std::ranges::find(kTags, tag) != kTags.end();
+}
+
+// The tags of those descriptors, and what a registration says.
+std::string FormatOf(std::span<const std::uint8_t> descriptors) {
+  std::string format;
+  for (std::size_t at = 0; at + 2 <= descriptors.size();) {
+    const std::uint8_t tag = descriptors[at];
+    const std::size_t size =
+        std::min<std::size_t>(descriptors[at + 1], descriptors.size() - at - 2);
+    if (TellsFormat(tag)) format += static_cast<char>(tag);
+    if (tag == 0x05) format.append(reinterpret_cast<const char*>(&descriptors[at + 2]), size);
+    at += 2 + size;
+  }
+  return format;
+}
+
+// Types of pictures and sound (ISO/IEC 13818-1, table 2-34, and those of ATSC); private data where
+// its descriptors say what it is.
+bool IsMedia(std::uint8_t type, const std::string& format) {
+  constexpr std::array<std::uint8_t, 18> kTypes{0x01, 0x02, 0x03, 0x04, 0x0F, 0x10,
+                                                0x11, 0x1B, 0x1C, 0x20, 0x24, 0x33,
+                                                0x42, 0x81, 0x82, 0x87, 0xD1, 0xEA};
+  if (type == 0x06) return !format.empty();
+  return std::ranges::find(kTypes, type) != kTypes.end();
+}
+
+}  // namespace
+
+void ProgramCutter::Push(std::span<const std::uint8_t> bytes) {
+  Forget();
+  bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+  Detect();
+  Scan();
+}
+
+// What has been taken.
+void ProgramCutter::Forget() {
+  bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(passed_));
+  scanned_ -= std::min(scanned_, passed_);
+  cut_ -= std::min(cut_, passed_);
+  for (auto& [pid, table] : tables_) table.begun -= std::min(table.begun, passed_);
+  passed_ = 0;
+}
+
+// By the first three packets.
+void ProgramCutter::Detect() {
+  if (form_ != Form::kUnknown || bytes_.size() <= 2 * kTsPacketBytes) return;
+  const bool synced =
+      bytes_[0] == kSync && bytes_[kTsPacketBytes] == kSync && bytes_[2 * kTsPacketBytes] == kSync;
+  form_ = synced ? Form::kTransportStream : Form::kOther;
+}
+
+void ProgramCutter::Scan() {
+  if (form_ != Form::kTransportStream) return;
+  while (!changed_ && scanned_ + kTsPacketBytes <= bytes_.size()) {
+    if (bytes_[scanned_] != kSync) {  // some were lost
+      ++scanned_;
+      continue;
+    }
+    OnPacket(scanned_);
+    scanned_ += kTsPacketBytes;
+  }
+}
+
+void ProgramCutter::OnPacket(std::size_t at) {
+  const Packet packet(&bytes_[at], kTsPacketBytes);
+  const int pid = PidAt(packet, 1);
+  if (pid != kListPid && !tables_.contains(pid)) return;
+  const bool damaged = (packet[1] & 0x80U) != 0, starts = (packet[1] & 0x40U) != 0;
+  const bool has_payload = (packet[3] & 0x10U) != 0, has_fields = (packet[3] & 0x20U) != 0;
+  std::size_t begin = 4;
+  if (has_fields) begin += 1U + packet[4];
+  if (damaged || !has_payload || begin >= kTsPacketBytes) return;
+  OnSectionBytes(pid, packet.subspan(begin), at, starts);
+}
+
+// Sections are put together of payloads; one that starts another tells where it begins.
+void ProgramCutter::OnSectionBytes(int pid, Packet payload, std::size_t at, bool starts) {
+  Table& table = tables_[pid];
+  if (starts) {
+    const std::size_t skipped = 1U + payload[0];
+    if (skipped >= payload.size()) return;
+    payload = payload.subspan(skipped);
+    table.partial.clear();
+    table.begun = at;
+  } else if (table.partial.empty()) {
+    return;
+  }
+  table.partial.insert(table.partial.end(), payload.begin(), payload.end());
+  if (table.partial.size() < 3) return;
+  const std::size_t size = 3 + LengthAt(table.partial, 1);
+  if (table.partial.size() < size) return;
+  const std::vector<std::uint8_t> whole = std::exchange(table.partial, {});
+  const Packet section(whole.data(), size);
+  const bool current = size >= kSectionHead + kChecksum && (section[5] & 1U) != 0;
+  if (!current || !ChecksumHolds(section)) return;
+  if (pid == kListPid && starts) {
+    list_packet_.assign(bytes_.begin() + static_cast<std::ptrdiff_t>(at),
+                        bytes_.begin() + static_cast<std::ptrdiff_t>(at + kTsPacketBytes));
+  }
+  OnSection(pid, section.first(size - kChecksum), table.begun);
+}
+
+void ProgramCutter::OnSection(int pid, Packet section, std::size_t at) {
+  if (pid == kListPid && section[0] == kListTable) OnPrograms(section, at);
+  if (pid != kListPid && section[0] == kTracksTable) OnTracks(pid, section, at);
+}
+
+void ProgramCutter::OnPrograms(Packet section, std::size_t at) {
+  std::vector<int> listed;
+  for (std::size_t place = kSectionHead; place + 4 <= section.size(); place += 4) {
+    const bool is_network = Word(section, place) == 0;
+    if (!is_network) listed.push_back(PidAt(section, place + 2));
+  }
+  for (const int pid : listed) {
+    if (tables_.size() <= kMaxPrograms) tables_[pid];
+  }
+  const bool is_whole = section[6] == 0 && section[7] == 0;  // no more sections
+  const auto has_left = [&](const auto& entry) {
+    return IsRead(entry.second.tracks) && std::ranges::find(listed, entry.first) == listed.end();
+  };
+  if (is_whole && std::ranges::any_of(tables_, has_left)) {
+    Cut(at);
+    list_packet_.clear();  // what follows begins with the list
+  }
+}
+
+void ProgramCutter::Cut(std::size_t at) {
+  changed_ = true;
+  cut_ = std::max(at, passed_);
+}
+
+void ProgramCutter::OnTracks(int pid, Packet section, std::size_t at) {
+  if (section.size() < kSectionHead + 4) return;
+  Tracks tracks;
+  std::size_t place = kSectionHead + 4 + LengthAt(section, kSectionHead + 2);
+  while (place + 5 <= section.size()) {
+    const std::size_t size = std::min(LengthAt(section, place + 3), section.size() - place - 5);
+    const std::uint8_t type = section[place];
+    const std::string format = FormatOf(section.subspan(place + 5, size));
+    if (IsMedia(type, format)) tracks[PidAt(section, place + 1)] = static_cast<char>(type) + format;
+    place += 5 + size;
+  }
+  Table& table = tables_[pid];
+  if (table.known && Differs(table.tracks, tracks)) {
+    Cut(at);
+    return;
+  }
+  table.tracks = std::move(tracks);
+  table.known = true;
+}
+
+bool ProgramCutter::IsRead(const Tracks& tracks) const {
+  return std::ranges::any_of(followed_, [&](int pid) { return tracks.contains(pid); });
+}
+
+// Of the programme whose tracks are read; other ones may do as they like.
+bool ProgramCutter::Differs(const Tracks& before, const Tracks& now) const {
+  if (!IsRead(before)) return false;
+  const auto left = [&](int pid) {
+    const auto was = before.find(pid);
+    const auto is = now.find(pid);
+    return was != before.end() && (is == now.end() || is->second != was->second);
+  };
+  const auto came = [&](const auto& track) { return !before.contains(track.first); };
+  return std::ranges::any_of(followed_, left) || std::ranges::any_of(now, came);
+}
+
+// Where a table begins that is incomplete and may turn out to be another one.
+std::size_t ProgramCutter::HeldFrom() const {
+  std::size_t from = scanned_;
+  for (const auto& [pid, table] : tables_) {
+    if (!table.partial.empty()) from = std::min(from, table.begun);
+  }
+  return scanned_ - from > kMaxTableBytes ? scanned_ : from;
+}
+
+std::size_t ProgramCutter::Take(std::span<std::uint8_t> out) {
+  std::size_t end = bytes_.size();
+  if (changed_) {
+    end = cut_;
+  } else if (!ended_ && form_ != Form::kOther) {
+    end = form_ == Form::kTransportStream ? HeldFrom() : 0;
+  }
+  if (end <= passed_) return 0;
+  const std::size_t count = std::min(out.size(), end - passed_);
+  const auto first = bytes_.begin() + static_cast<std::ptrdiff_t>(passed_);
+  std::copy_n(first, count, out.begin());
+  passed_ += count;
+  return count;
+}
+
+void ProgramCutter::GoOn() {
+  std::vector<std::uint8_t> rest = std::exchange(list_packet_, {});
+  rest.insert(rest.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(cut_), bytes_.end());
+  const bool ended = ended_;
+  *this = ProgramCutter();
+  ended_ = ended;
+  Push(rest);
+}
+
+}  // namespace gopmill

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/program_cutter.h"
+
+#include <gtest/gtest.h>
+
+extern "C" {
+#include <libavutil/crc.h>
+}
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace gopmill {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+constexpr int kTablePid = 0x1000;
+constexpr std::uint8_t kAvc = 0x1B, kHevc = 0x24, kAac = 0x0F, kScte35 = 0x86, kPrivate = 0x06;
+
+struct Track {
+  std::uint8_t type;
+  int pid;
+  Bytes descriptors = {};
+};
+
+std::uint8_t High(std::size_t value) { return static_cast<std::uint8_t>(value >> 8U); }
+std::uint8_t Low(std::size_t value) { return static_cast<std::uint8_t>(value & 0xFFU); }
+
+// A section (ISO/IEC 13818-1, 2.4.4) with its checksum.
+Bytes Section(std::uint8_t table, const Bytes& body) {
+  const std::size_t size = 5 + body.size() + 4;
+  Bytes section{table, static_cast<std::uint8_t>(0xB0U | High(size)), Low(size), 0, 1, 0xC1, 0, 0};
+  section.insert(section.end(), body.begin(), body.end());
+  const std::uint32_t crc =
+      av_crc(av_crc_get_table(AV_CRC_32_IEEE), UINT32_MAX, section.data(), section.size());
+  const auto* sum = reinterpret_cast<const std::uint8_t*>(&crc);
+  section.insert(section.end(), sum, sum + 4);
+  return section;
+}
+
+// The packets that carry it, filled up.
+Bytes Packets(int pid, const Bytes& payload, bool is_section) {
+  Bytes packets;
+  for (std::size_t at = 0; at < payload.size();) {
+    const bool first = at == 0;
+    Bytes packet{
+        0x47, static_cast<std::uint8_t>((first ? 0x40U : 0U) | High(static_cast<std::size_t>(pid))),
+        Low(static_cast<std::size_t>(pid)), 0x10};
+    if (first && is_section) packet.push_back(0);
+    while (packet.size() < kTsPacketBytes && at < payload.size()) packet.push_back(payload[at++]);
+    packet.resize(kTsPacketBytes, 0xFF);
+    packets.insert(packets.end(), packet.begin(), packet.end());
+  }
+  return packets;
+}
+
+Bytes List(const std::vector<int>& pids) {
+  Bytes body;
+  for (const int pid : pids) {
+    const auto value = static_cast<std::size_t>(pid);
+    body.insert(body.end(), {0, 1, static_cast<std::uint8_t>(0xE0U | High(value)), Low(value)});
+  }
+  return Packets(0, Section(0, body), true);
+}
+
+Bytes Table(const std::vector<Track>& tracks, int pid = kTablePid) {
+  Bytes body{0xE1, 0x00, 0xF0, 0x00};
+  for (const Track& track : tracks) {
+    const auto value = static_cast<std::size_t>(track.pid);
+    body.insert(body.end(), {track.type, static_cast<std::uint8_t>(0xE0U | High(value)), Low(value),
+                             0xF0, Low(track.descriptors.size())});
+    body.insert(body.end(), track.descriptors.begin(), track.descriptors.end());
+  }
+  return Packets(pid, Section(2, body), true);
+}
+
+Bytes Media(int pid, std::uint8_t value) { return Packets(pid, Bytes(500, value), false); }
+
+Bytes Join(const std::vector<Bytes>& parts) {
+  Bytes all;
+  for (const Bytes& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+// All that may be passed on, taken in pieces.
+Bytes TakeAll(ProgramCutter& cutter, std::size_t piece = 100) {
+  Bytes all, buffer(piece);
+  for (std::size_t got = cutter.Take(buffer); got > 0; got = cutter.Take(buffer)) {
+    all.insert(all.end(), buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(got));
+  }
+  return all;
+}
+
+const std::vector<Track> kFirst{{kAvc, 256}, {kAac, 257}};
+
+Bytes Before() { return Join({List({kTablePid}), Table(kFirst), Media(256, 1), Media(257, 2)}); }
+
+// What is passed on before `after` and because of it, where PIDs 256 and 257 are read.
+struct Cutting {
+  Bytes before, rest;
+  bool changed = false;
+};
+
+Cutting Cut(const Bytes& after, std::size_t piece = 64 << 10) {
+  ProgramCutter cutter;
+  cutter.Push(Before());
+  Cutting cutting;
+  cutting.before = TakeAll(cutter);
+  cutter.Follow({256, 257});
+  for (std::size_t at = 0; at < after.size(); at += piece) {
+    cutter.Push(std::span(after).subspan(at, std::min(piece, after.size() - at)));
+    const Bytes more = TakeAll(cutter);
+    cutting.before.insert(cutting.before.end(), more.begin(), more.end());
+  }
+  cutter.End();
+  const Bytes more = TakeAll(cutter);
+  cutting.before.insert(cutting.before.end(), more.begin(), more.end());
+  cutting.changed = cutter.changed();
+  if (cutting.changed) {
+    cutter.GoOn();
+    cutting.rest = TakeAll(cutter);
+  }
+  return cutting;
+}
+
+TEST(ProgramCutter, CutsInFrontOfTheTableThatGivesATrackAnotherType) {
+  const Bytes passed = Join({Media(256, 3), List({kTablePid})});
+  const Bytes other = Join({Table({{kHevc, 256}, {kAac, 257}}), Media(256, 4)});
+  const Bytes after = Join({passed, other});
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, std::size_t{188}, after.size()}) {
+    const Cutting cutting = Cut(after, piece);
+    EXPECT_TRUE(cutting.changed) << "in pieces of " << piece;
+    EXPECT_EQ(cutting.before, Join({Before(), passed})) << "in pieces of " << piece;
+    EXPECT_EQ(cutting.rest, Join({List({kTablePid}), other})) << "the list of programmes again";
+  }
+}
+
+TEST(ProgramCutter, CutsWhereATrackLeaves) {
+  EXPECT_TRUE(Cut(Table({{kAvc, 256}})).changed);
+  EXPECT_TRUE(Cut(Table({{kAvc, 258}, {kAac, 257}})).changed);
+}
+
+TEST(ProgramCutter, CutsWhereSoundComesLater) {
+  EXPECT_TRUE(Cut(Table({{kAvc, 256}, {kAac, 257}, {kAac, 258}})).changed);
+}
+
+TEST(ProgramCutter, CutsWhereTheProgrammeLeavesTheList) {
+  const Bytes other = Join({List({kTablePid + 1}), Table({{kAvc, 300}}, kTablePid + 1)});
+  const Cutting cutting = Cut(other);
+  EXPECT_TRUE(cutting.changed);
+  EXPECT_EQ(cutting.before, Before());
+  EXPECT_EQ(cutting.rest, other);
+}
+
+TEST(ProgramCutter, TellsPrivateTracksByTheirDescriptors) {
+  const Track ac3{kPrivate, 258, {0x6A, 1, 0}};
+  const Track nothing{kPrivate, 258, {0x0A, 4, 'e', 'n', 'g', 0}};
+  EXPECT_TRUE(Cut(Table({{kAvc, 256}, {kAac, 257}, ac3})).changed);
+  EXPECT_FALSE(Cut(Table({{kAvc, 256}, {kAac, 257}, nothing})).changed);
+}
+
+TEST(ProgramCutter, PassesWhatIsNoOtherFormat) {
+  Bytes damaged = Table({{kHevc, 256}});
+  damaged[20] ^= 1U;  // its checksum fails
+  Bytes incomplete = Table({{kHevc, 256}});
+  incomplete.resize(100);
+  const std::vector<std::pair<const char*, Bytes>> cases{
+      {"the same table again", Table(kFirst)},
+      {"another language", Table({{kAvc, 256}, {kAac, 257, {0x0A, 4, 'd', 'e', 'u', 0}}})},
+      {"cue messages that come", Table({{kAvc, 256}, {kAac, 257}, {kScte35, 500}})},
+      {"another programme beside it", Join({List({kTablePid, 0x1001}), Table({{kAvc, 300}}, 0x1001),
+                                            Table({{kHevc, 300}}, 0x1001)})},
+      {"a table that fails its checksum", damaged},
+      {"the end in the middle of one", incomplete},
+      {"packets that lost their place", Join({Bytes(77, 0x00), Media(256, 5), Table(kFirst)})},
+  };
+  for (const auto& [what, bytes] : cases) {
+    const Cutting cutting = Cut(bytes, 50);
+    EXPECT_FALSE(cutting.changed) << what;
+    EXPECT_EQ(cutting.before, Join({Before(), bytes})) << what;
+  }
+}
+
+TEST(ProgramCutter, HoldsATableBackUntilItIsComplete) {
+  std::vector<Track> many{{kHevc, 256}, {kAac, 257}};
+  for (int i = 0; i < 40; ++i) many.push_back({kScte35, 600 + i});
+  const Bytes table = Table(many);
+  ASSERT_EQ(table.size(), 2 * kTsPacketBytes);
+  const Cutting cutting = Cut(Join({Media(256, 3), table, Media(256, 4)}), kTsPacketBytes);
+  EXPECT_TRUE(cutting.changed);
+  EXPECT_EQ(cutting.before, Join({Before(), Media(256, 3)}));
+  EXPECT_EQ(cutting.rest, Join({List({kTablePid}), table, Media(256, 4)}));
+}
+
+TEST(ProgramCutter, HoldsNoMoreThanItsLimitForATableThatDoesNotEnd) {
+  Bytes table = Table({{kHevc, 256}, {kAac, 257}});
+  table[6] = 0xBF;  // of 4095 bytes, which never come
+  ProgramCutter cutter;
+  cutter.Push(Before());
+  TakeAll(cutter);
+  cutter.Follow({256, 257});
+  cutter.Push(table);
+  std::size_t held = table.size();
+  for (int i = 0; i < 1000; ++i) {
+    const Bytes media = Media(256, 9);
+    cutter.Push(media);
+    held += media.size();
+    held -= TakeAll(cutter).size();
+    ASSERT_LE(held, kMaxTableBytes + media.size());
+  }
+}
+
+TEST(ProgramCutter, PassesOtherFormatsAsTheyAre) {
+  for (const std::size_t size : {10U, 1000U, 100'000U}) {
+    const Bytes matroska(size, 0x1A);
+    ProgramCutter cutter;
+    cutter.Push(matroska);
+    cutter.End();
+    EXPECT_EQ(TakeAll(cutter), matroska);
+    EXPECT_FALSE(cutter.changed());
+  }
+}
+
+TEST(ProgramCutter, FollowsNothingAfterItWentOnUntilItIsTold) {
+  ProgramCutter cutter;
+  cutter.Push(Before());
+  cutter.Follow({256, 257});
+  const Bytes other = Join({Table({{kHevc, 256}}), Media(256, 4)});
+  cutter.Push(other);
+  TakeAll(cutter);
+  ASSERT_TRUE(cutter.changed());
+  cutter.GoOn();
+  cutter.Push(Table(kFirst));
+  EXPECT_EQ(TakeAll(cutter), Join({List({kTablePid}), other, Table(kFirst)}));
+  cutter.Follow({256, 257});
+  cutter.Push(Join({Table({{kHevc, 256}}), Media(256, 4)}));
+  TakeAll(cutter);
+  EXPECT_TRUE(cutter.changed()) << "a second time";
+}
+
+}  // namespace
+}  // namespace gopmill
