@@ -55,30 +55,7 @@ Result<int> PixelFormat(const Target& target, int source_bits) {
   return InternalError("An unknown video codec was asked for.");
 }
 
-// Largest quantiser and CRF; the smallest is 1 everywhere (0 is lossless, which these profiles
-// do not have, or means "not given").
-int LargestQuantiser(VideoCodec codec) {
-  switch (codec) {
-    case VideoCodec::kH264:
-    case VideoCodec::kHevc: return 51;
-    case VideoCodec::kAv1:
-    case VideoCodec::kVp9: return 63;
-    case VideoCodec::kMpeg4: return 31;
-  }
-  return 0;
-}
-
-Status CheckRate(const Target& target) {
-  const int largest_qp = LargestQuantiser(target.vcodec);
-  const int largest_crf = target.vcodec == VideoCodec::kMpeg4 ? 51 : largest_qp;
-  if (target.rate_mode == RateMode::kQp && (target.qp < 1 || target.qp > largest_qp)) {
-    return InvalidArgument("qp", "The quantiser is outside the codec's range.",
-                           fmt::format("1 to {}", largest_qp));
-  }
-  if (target.rate_mode == RateMode::kCrf && !(target.crf >= 1 && target.crf <= largest_crf)) {
-    return InvalidArgument("crf", "The quality is outside the codec's range.",
-                           fmt::format("1 to {}", largest_crf));
-  }
+Status CheckFrameRate(const Target& target) {
   constexpr std::int64_t kMpeg4LargestClock = 65'535;
   if (target.vcodec == VideoCodec::kMpeg4 && target.fps.num > kMpeg4LargestClock) {
     return InvalidArgument("fps", "MPEG-4 cannot express this frame rate.",
@@ -134,7 +111,7 @@ Result<EncoderSpec> MakeEncoderSpec(const StreamPlan& plan) {
                  .message = fmt::format("This build has no {} encoder.", Name(target.vcodec)),
                  .parameter = "vcodec"};
   }
-  GOPMILL_RETURN_IF_ERROR(CheckRate(target));
+  GOPMILL_RETURN_IF_ERROR(CheckFrameRate(target));
   EncoderSpec spec{.codec = target.vcodec,
                    .preset = target.preset,
                    .profile = target.profile,

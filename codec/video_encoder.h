@@ -61,7 +61,7 @@ struct EncoderSpec {
 };
 
 // The spec of a stream's encoders. kUnsupported when this build has no such encoder;
-// kInvalidArgument, naming the parameter, when the combination (profile, crf, qp, fps) is
+// kInvalidArgument, naming the parameter, when the combination (profile, fps) is
 // impossible for the codec.
 Result<EncoderSpec> MakeEncoderSpec(const StreamPlan& plan);
 

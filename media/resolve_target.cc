@@ -185,6 +185,7 @@ Status CheckExclusive(const TargetRequest& request) {
   return InvalidArgument(name, "bitrate, crf and qp exclude each other.", "one of them");
 }
 
+// From 1: 0 is lossless, which these profiles do not have, or means "not given".
 Status CheckQuality(VideoCodec codec, const TargetRequest& request) {
   const bool wide = codec == VideoCodec::kAv1 || codec == VideoCodec::kVp9;
   const bool mpeg4 = codec == VideoCodec::kMpeg4;
@@ -193,13 +194,12 @@ Status CheckQuality(VideoCodec codec, const TargetRequest& request) {
     return InvalidArgument("crf", "mpeg4 has no constant-quality mode.", "bitrate or qp" + with);
   }
   if (request.crf && !wide && *request.crf > 51) {
-    return InvalidArgument("crf", "This crf is out of range.", "0 to 51" + with);
+    return InvalidArgument("crf", "This crf is out of range.", "1 to 51" + with);
   }
-  const int lowest = mpeg4 ? 1 : 0;
   const int highest = mpeg4 ? 31 : (wide ? 63 : 51);
-  if (request.qp && (*request.qp < lowest || *request.qp > highest)) {
+  if (request.qp && *request.qp > highest) {
     return InvalidArgument("qp", "This qp is out of range.",
-                           std::to_string(lowest) + " to " + std::to_string(highest) + with);
+                           "1 to " + std::to_string(highest) + with);
   }
   return OkStatus();
 }

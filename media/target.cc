@@ -194,7 +194,7 @@ bool SetClass(TargetRequest& request, std::string_view text) {
 
 bool SetCrf(TargetRequest& request, std::string_view text) {
   const auto value = ParseDecimal(text);
-  if (!value || *value > Rational{63, 1}) return false;
+  if (!value || *value < Rational{1, 1} || *value > Rational{63, 1}) return false;
   request.crf = value->ToDouble();
   return true;
 }
@@ -258,9 +258,9 @@ constexpr std::array kParams = std::to_array<Param>({
      [](TargetRequest& r, std::string_view t) { return SetTime(t, false, r.duration); }},
     {{"class", "1 to 64 letters, digits, '-', '_' or '.'", "Service class of the request"},
      SetClass},
-    {{"crf", "0 to 51 (av1 and vp9: 63)", "Constant quality instead of a bit rate"}, SetCrf},
-    {{"qp", "0 to 51 (av1 and vp9: 63; mpeg4: 1 to 31)", "Constant quantizer, no rate control"},
-     [](TargetRequest& r, std::string_view t) { return SetWhole(t, 0, 63, r.qp); }},
+    {{"crf", "1 to 51 (av1 and vp9: 63)", "Constant quality instead of a bit rate"}, SetCrf},
+    {{"qp", "1 to 51 (av1 and vp9: 63; mpeg4: 31)", "Constant quantizer, no rate control"},
+     [](TargetRequest& r, std::string_view t) { return SetWhole(t, 1, 63, r.qp); }},
     {{"maxrate", kBitsRange, "Highest bit rate over the span of bufsize"},
      [](TargetRequest& r, std::string_view t) {
        return SetBits(t, kMinBitrate, kMaxBitrate, r.maxrate);

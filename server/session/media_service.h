@@ -103,6 +103,8 @@ class MediaService : public Service {
   // Whether the movie, with so many text tracks of its own, has the one that is asked for.
   [[nodiscard]] Status CheckBurn(const std::string& path, const TargetRequest& request,
                                  std::size_t own) const;
+  [[nodiscard]] Status CheckCoding(const std::shared_ptr<const SourceInfo>& source,
+                                   const Target& target) const;
   std::string SourceEntryJson(const Library::Entry& entry);
 
   struct FileRequest {

@@ -8,6 +8,7 @@
 
 #include "base/dump_json.h"
 #include "base/file_name.h"
+#include "codec/video_encoder.h"
 #include "media/muxer.h"
 #include "media/resolve_target.h"
 #include "media/subtitle_file.h"
@@ -130,6 +131,7 @@ void MediaService::CheckStream(const std::string& path, const RequestParams& par
     GOPMILL_ASSIGN_OR_RETURN(const auto source, Source::Open(std::move(fd), file_stop_.get_token(),
                                                              {.audio = request.audio}));
     GOPMILL_ASSIGN_OR_RETURN(const auto resolved, ResolveTarget(request, *source->info()));
+    GOPMILL_RETURN_IF_ERROR(CheckCoding(source->info(), resolved.target));
     GOPMILL_RETURN_IF_ERROR(CheckBurn(path, request, source->info()->subtitles.size()));
     GOPMILL_RETURN_IF_ERROR(CheckStreamedText(request));
     return std::string(ContentType(resolved.target.container));
@@ -167,7 +169,20 @@ Result<std::string> MediaService::CheckLive(const std::string& name, const Targe
     return Error{.code = Code::kUnavailable, .message = "Nobody publishes under this name now."};
   }
   GOPMILL_ASSIGN_OR_RETURN(const auto resolved, ResolveTarget(request, *info));
+  GOPMILL_RETURN_IF_ERROR(CheckCoding(info, resolved.target));
   return std::string(ContentType(resolved.target.container));
+}
+
+// What else a stream finds out when it begins.
+Status MediaService::CheckCoding(const std::shared_ptr<const SourceInfo>& source,
+                                 const Target& target) const {
+  StreamPlan plan;
+  plan.source = source;
+  plan.target = target;
+  const auto encoder = MakeEncoderSpec(plan);
+  if (!encoder.ok()) return encoder.error();
+  const auto service_class = engine_->scheduler().ClassOf(target.service_class);
+  return service_class.ok() ? OkStatus() : Status(service_class.error());
 }
 
 void MediaService::Explain(const std::string& path, const RequestParams& params,

@@ -58,6 +58,10 @@ def bad_requests(server):
 def head_and_documents(server):
     answer, body = server.get(f"/v1/transcode/sync-720p.mp4?{QUERY}", "HEAD")
     check(answer.status == 200 and body == b"", "HEAD of a movie")
+    # What GET refuses only when it has looked at the movie, HEAD refuses too.
+    for query in "crf=0", "qp=0", "vcodec=vp9&profile=high10", "class=unknown", "vcodec=mpeg4&fps=119880/1001":
+        statuses = [server.get(f"/v1/transcode/sync-720p.mp4?container=mp4&{query}", method)[0].status for method in ("GET", "HEAD")]
+        check(statuses == [400, 400], f"{query}: GET and HEAD say {statuses}")
     for path in ["/v1/sources", "/openapi.json", "/v1/explain/sync-720p.mp4?" + QUERY]:
         answer, body = server.get(path)
         check(answer.status == 200 and json.loads(body), path)

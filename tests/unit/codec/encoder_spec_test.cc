@@ -65,17 +65,6 @@ TEST(EncoderSpec, RefusesImpossibleProfilesByName) {
   }
 }
 
-TEST(EncoderSpec, RefusesQuantisersOutsideTheCodecsRange) {
-  StreamPlan plan = PlanFor(VideoCodec::kMpeg4);
-  plan.target.rate_mode = RateMode::kQp;
-  plan.target.qp = 40;
-  EXPECT_EQ(MakeEncoderSpec(plan).error().parameter, "qp");
-  plan = PlanFor(VideoCodec::kH264);
-  plan.target.rate_mode = RateMode::kCrf;
-  plan.target.crf = 0;
-  EXPECT_EQ(MakeEncoderSpec(plan).error().parameter, "crf");
-}
-
 TEST(EncoderSpec, RefusesFrameRatesThatMpeg4CannotExpress) {
   StreamPlan plan = PlanFor(VideoCodec::kMpeg4);
   plan.target.fps = {119'880, 1001};

@@ -117,15 +117,15 @@ TEST(ResolveTarget, RateModesExcludeEachOther) {
   EXPECT_EQ(crf.rate_mode, RateMode::kCrf);
   EXPECT_EQ(crf.bitrate, 0);
   EXPECT_EQ(crf.maxrate, 1'000'000);
-  EXPECT_EQ(Good({{"qp", "0"}}).target.rate_mode, RateMode::kQp);
+  EXPECT_EQ(Good({{"qp", "1"}}).target.rate_mode, RateMode::kQp);
 }
 
 TEST(ResolveTarget, QualityRangesDependOnTheCodec) {
   EXPECT_EQ(Bad({{"crf", "52"}}).parameter, "crf");
-  EXPECT_THAT(Bad({{"qp", "52"}}).accepted, HasSubstr("0 to 51"));
+  EXPECT_THAT(Bad({{"qp", "52"}}).accepted, HasSubstr("1 to 51"));
   EXPECT_EQ(Good({{"crf", "63"}, {"vcodec", "av1"}}).target.crf, 63);
   EXPECT_EQ(Bad({{"crf", "5"}, {"vcodec", "mpeg4"}}).parameter, "crf");
-  EXPECT_EQ(Bad({{"qp", "0"}, {"vcodec", "mpeg4"}}).parameter, "qp");
+  EXPECT_EQ(Bad({{"qp", "32"}, {"vcodec", "mpeg4"}}).parameter, "qp");
   EXPECT_EQ(Good({{"qp", "31"}, {"vcodec", "mpeg4"}}).target.qp, 31);
 }
 

@@ -35,7 +35,7 @@ TEST(TargetParams, AcceptsTheUsualForms) {
   EXPECT_EQ(Set("abitrate", "96K").abitrate, 96'000);
   EXPECT_EQ(Set("channels", "6").channels, 6);
   EXPECT_EQ(Set("crf", "23.5").crf, 23.5);
-  EXPECT_EQ(Set("qp", "0").qp, 0);
+  EXPECT_EQ(Set("qp", "1").qp, 1);
   EXPECT_EQ(Set("unit", "gop").unit_seconds, 0.0);
   EXPECT_EQ(Set("unit", "1.5").unit_seconds, 1.5);
   EXPECT_EQ(Set("class", "gold-1").service_class, "gold-1");
@@ -94,14 +94,15 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"size", "640"}, Refused{"size", "640x"}, Refused{"size", "x360"},
         Refused{"size", "640X360"}, Refused{"size", "640x360x2"}, Refused{"size", " 640x360"},
         Refused{"size", "640x360 "}, Refused{"size", "-640x360"}, Refused{"size", ""},
-        Refused{"width", "0"}, Refused{"width", "15"}, Refused{"width", "8193"},
-        Refused{"width", "640.0"}, Refused{"width", "+640"}, Refused{"width", "0x280"},
-        Refused{"width", kNul}, Refused{"width", kHuge}, Refused{"height", ""},
-        Refused{"height", "99999999999999999999"}, Refused{"fps", "0"}, Refused{"fps", "0.5"},
-        Refused{"fps", "241"}, Refused{"fps", "NaN"}, Refused{"fps", "nan"}, Refused{"fps", "inf"},
-        Refused{"fps", "-24"}, Refused{"fps", "1e9"}, Refused{"fps", "1e2"}, Refused{"fps", "24."},
-        Refused{"fps", ".5"}, Refused{"fps", "24,5"}, Refused{"fps", "30/0"}, Refused{"fps", "0/1"},
-        Refused{"fps", "/"}, Refused{"fps", "30/1/1"}, Refused{"fps", ""}, Refused{"fps", "24 fps"},
+        Refused{"qp", "0"}, Refused{"crf", "0"}, Refused{"crf", "0.9"}, Refused{"width", "0"},
+        Refused{"width", "15"}, Refused{"width", "8193"}, Refused{"width", "640.0"},
+        Refused{"width", "+640"}, Refused{"width", "0x280"}, Refused{"width", kNul},
+        Refused{"width", kHuge}, Refused{"height", ""}, Refused{"height", "99999999999999999999"},
+        Refused{"fps", "0"}, Refused{"fps", "0.5"}, Refused{"fps", "241"}, Refused{"fps", "NaN"},
+        Refused{"fps", "nan"}, Refused{"fps", "inf"}, Refused{"fps", "-24"}, Refused{"fps", "1e9"},
+        Refused{"fps", "1e2"}, Refused{"fps", "24."}, Refused{"fps", ".5"}, Refused{"fps", "24,5"},
+        Refused{"fps", "30/0"}, Refused{"fps", "0/1"}, Refused{"fps", "/"},
+        Refused{"fps", "30/1/1"}, Refused{"fps", ""}, Refused{"fps", "24 fps"},
         Refused{"fps", kHuge}, Refused{"fps", "9999999999/1"}));
 
 INSTANTIATE_TEST_SUITE_P(
