@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
@@ -48,17 +49,23 @@ Result<SchedulerOptions> PrepareJob(const JobArgs& args) {
   return options;
 }
 
-Result<std::unique_ptr<SignalWatcher>> StopOnSignals(const std::stop_source& stop) {
+Result<std::unique_ptr<SignalWatcher>> StopOnSignals(const std::stop_source& stop,
+                                                     std::function<void()> last) {
   std::vector<int> signals{SIGINT, SIGTERM};
   struct sigaction hangup {};
   // nohup is meant to be left alone.
   if (sigaction(SIGHUP, nullptr, &hangup) != 0 || hangup.sa_handler != SIG_IGN) {
     signals.push_back(SIGHUP);
   }
-  return SignalWatcher::Start(signals, [stop, patience = Impatience()](int /*signal*/) mutable {
-    if (patience.OnRequest(SteadyNow())) _exit(kInterrupted);
+  const auto on_signal = [stop, last = std::move(last),
+                          patience = Impatience()](int /*signal*/) mutable {
+    if (patience.OnRequest(SteadyNow())) {
+      last();
+      _exit(kInterrupted);
+    }
     stop.request_stop();
-  });
+  };
+  return SignalWatcher::Start(signals, on_signal);
 }
 
 ProgressStyle StyleFor(bool quiet) {

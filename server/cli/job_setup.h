@@ -5,6 +5,7 @@
 // Thread-safety: call from main before any thread has been started.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string_view>
@@ -23,8 +24,9 @@ namespace gopmill::cli {
 Result<SchedulerOptions> PrepareJob(const JobArgs& args);
 
 // The first signal asks `stop`, so that the job ends in order; a second one ends the process at
-// once.
-Result<std::unique_ptr<SignalWatcher>> StopOnSignals(const std::stop_source& stop);
+// once, after `last` was called on the watcher's thread while the job still runs.
+Result<std::unique_ptr<SignalWatcher>> StopOnSignals(
+    const std::stop_source& stop, std::function<void()> last = [] {});
 
 ProgressStyle StyleFor(bool quiet);
 

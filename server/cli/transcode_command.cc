@@ -86,7 +86,9 @@ int Transcode(const TranscodeArgs& args, const SchedulerOptions& scheduler,
 
 int RunTranscode(const TranscodeArgs& args) {
   std::stop_source stop;
-  auto signals = StopOnSignals(stop);
+  auto signals = StopOnSignals(stop, [temporary = TemporaryNameOf(args.output)] {
+    unlink(temporary.c_str());  // "-.gopmill..." does not exist
+  });
   if (!signals.ok()) return Fail("transcode", args, signals.error());
   const Status output = CheckOutput(args);
   if (!output.ok()) return Fail("transcode", args, output.error());

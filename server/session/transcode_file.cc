@@ -119,8 +119,7 @@ class FileSink : public StreamSink {
 class TemporaryOutput {
  public:
   explicit TemporaryOutput(std::string final_path)
-      : final_(std::move(final_path)),
-        path_(final_ + ".gopmill-" + std::to_string(getpid()) + ".tmp") {}
+      : final_(std::move(final_path)), path_(TemporaryNameOf(final_)) {}
   ~TemporaryOutput() {
     if (!renamed_) unlink(path_.c_str());
   }
@@ -262,6 +261,10 @@ Status Verify(const std::string& path, const StreamSnapshot& end, const std::sto
 }
 
 }  // namespace
+
+std::string TemporaryNameOf(const std::string& output) {
+  return output + ".gopmill-" + std::to_string(getpid()) + ".tmp";
+}
 
 Result<TranscodeReport> TranscodeFile(const TranscodeJob& job, const std::stop_token& stop,
                                       const ProgressCallback& progress) {

@@ -3,8 +3,8 @@
 // The command line's way into the engine: one source to one output, on all workers.
 //
 // Guarantee for files: the final name only ever holds a whole, playable file. Output goes to a
-// temporary name in the same folder and is renamed at the end; an error, Ctrl-C or a full disk
-// leaves nothing under either name.
+// temporary name in the same folder (TemporaryNameOf) and is renamed at the end; an error, Ctrl-C
+// or a full disk leaves nothing under either name.
 #pragma once
 
 #include <cstdint>
@@ -53,6 +53,9 @@ struct TranscodeReport {
 
 // Called from the calling thread about ten times a second and once at the end.
 using ProgressCallback = std::function<void(const Progress&)>;
+
+// Where this process writes that output until it is complete; for who ends the process at once.
+std::string TemporaryNameOf(const std::string& output);
 
 Result<TranscodeReport> TranscodeFile(const TranscodeJob& job, const std::stop_token& stop,
                                       const ProgressCallback& progress);

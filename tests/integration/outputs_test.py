@@ -11,9 +11,15 @@ import array
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from served import wait_until  # noqa: E402
 
 PROGRAM = os.environ["GOPMILL_PROGRAM"]
 MOVIES = "movies/files"
@@ -199,8 +205,29 @@ def sync(folder):
         check(abs(mean) < 0.001, f"{output}: {mean * 1000:+.2f} ms off in the mean")
 
 
+def interrupted(folder):
+    """Ctrl-C and SIGTERM: exit code 130, no file of its own is left, and one that was there stays as it was."""
+    output = Path(folder, "interrupted.mp4")
+    for number, force in (signal.SIGINT, False), (signal.SIGTERM, True):
+        if force:
+            output.write_bytes(b"what was there")
+        command = [PROGRAM, "transcode", f"{MOVIES}/modern-1080p.mkv", str(output), "--quiet", "--preset", "slow", *["--force"] * force]
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        temporary = Path(f"{output}.gopmill-{process.pid}.tmp")
+        wait_until(lambda path=temporary: path.exists() and path.stat().st_size > 0, 60, "it writes")
+        process.send_signal(number)
+        text = process.communicate(timeout=30)[1]
+        check(process.returncode == 130, f"{number.name}: exit code {process.returncode}: {text}")
+        left = sorted(path.name for path in Path(folder).glob("interrupted*"))
+        check(left == ([output.name] if force else []), f"{number.name}: left {left}")
+        if force:
+            check(output.read_bytes() == b"what was there", f"{number.name}: the old output has changed")
+            output.unlink()
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
+        interrupted(folder)
         sync(folder)
         best_quality(folder)
         best_spreads_bits(folder)

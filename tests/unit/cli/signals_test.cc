@@ -2,12 +2,18 @@
 #include "server/cli/signals.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <semaphore>
+#include <stop_token>
+
+#include "server/cli/exit_codes.h"
+#include "server/cli/job_setup.h"
 
 namespace gopmill::cli {
 namespace {
@@ -31,6 +37,21 @@ TEST(SignalWatcher, TurnsSignalsIntoCalls) {
 TEST(SignalWatcher, EndsWithoutASignal) {
   auto watcher = SignalWatcher::Start({SIGUSR1}, [](int) { FAIL(); });
   ASSERT_TRUE(watcher.ok());
+}
+
+// Asks again and again, as somebody at a terminal; the process ends by that or not at all.
+[[noreturn]] void InterruptUntilTheEnd() {
+  const std::stop_source stop;
+  const auto watcher = StopOnSignals(stop, [] { fputs("cleared away", stderr); });
+  while (true) {
+    kill(getpid(), SIGINT);
+    poll(nullptr, 0, 20);
+  }
+}
+
+TEST(StopOnSignalsDeathTest, ASecondSignalClearsAwayAndEndsTheProcessAtOnce) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(InterruptUntilTheEnd(), testing::ExitedWithCode(kInterrupted), "cleared away");
 }
 
 TEST(Impatience, AnEchoIsNotASecondRequest) {
