@@ -89,6 +89,8 @@ GType MovieFactoryType() {
 }  // namespace
 
 std::string UrlKey(const GstRTSPUrl& url) {
+  const auto request = RequestOf(url);
+  if (request.ok()) return KeyOf(*request);
   return std::string(url.abspath) + "?" + (url.query == nullptr ? "" : url.query);
 }
 

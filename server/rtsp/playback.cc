@@ -16,6 +16,9 @@ namespace {
 
 // A cold source on a busy machine; beyond it the client hears of a time limit.
 constexpr std::chrono::seconds kOpenTimeout(20);
+// A live source that nobody publishes ends the stream by itself, after the patience that is set: a
+// day at most.
+constexpr std::chrono::hours kLiveOpenTimeout(25);
 // Packets in an appsrc; the others wait in the queue, where their bytes and seconds are counted.
 constexpr guint64 kAppsrcPackets = 4;
 constexpr const char* kOwnerKey = "gopmill-playback";
@@ -124,7 +127,8 @@ Result<std::shared_ptr<Playback>> Playback::Open(Service& service, RtspRequest r
   std::shared_ptr<Playback> player(self.get(), [self](Playback* playback) { playback->Close(); });
   const std::stop_callback end_wait(stop, [&self] { self->queue_.Abandon(); });
   GOPMILL_RETURN_IF_ERROR(self->Begin(0));
-  GOPMILL_ASSIGN_OR_RETURN(self->stream_, self->queue_.AwaitStream(kOpenTimeout));
+  GOPMILL_ASSIGN_OR_RETURN(self->stream_,
+                           self->queue_.AwaitStream(self->live_ ? kLiveOpenTimeout : kOpenTimeout));
   for (std::size_t i = 0; i < self->stream_.tracks.size(); ++i) {
     GOPMILL_ASSIGN_OR_RETURN(std::string branch, BranchOf(self->stream_.tracks[i], i));
     self->branches_.push_back(std::move(branch));

@@ -72,6 +72,15 @@ Result<RtspRequest> ParseRtspUrl(std::string_view path, std::string_view query) 
   return request;
 }
 
+std::string KeyOf(const RtspRequest& request) {
+  RequestParams params = request.params;
+  std::ranges::sort(params);
+  std::string key = request.path;
+  // No part of them has a control character.
+  for (const auto& [name, value] : params) key.append("\n").append(name).append("=").append(value);
+  return key;
+}
+
 int RtspStatusOf(Code code) {
   switch (code) {
     case Code::kInvalidArgument: return 400;

@@ -24,6 +24,9 @@ struct RtspRequest {
 // `path` as in the URL ("/clips/a%20b.mp4"), `query` without its question mark.
 Result<RtspRequest> ParseRtspUrl(std::string_view path, std::string_view query);
 
+// The same for requests that mean the same, whatever the order of their parameters.
+std::string KeyOf(const RtspRequest& request);
+
 // RFC 2326 section 7.1.1.
 int RtspStatusOf(Code code);
 

@@ -213,6 +213,91 @@ def garbage_in_each_header(server):
     return None
 
 
+def answer_to(player, request):
+    """Its status; 0 where the server has closed the connection instead."""
+    try:
+        player.socket.sendall(request)
+        answer = None
+        while answer is None:
+            answer = player.next_item()
+        return answer.status
+    except ConnectionError:
+        return 0
+
+
+def garbage_in_a_session(server):
+    """The same where there is a session, which the server looks into; somebody who plays beside it misses nothing."""
+    seed = random.Random(11)
+    player, statuses = None, []
+    with Player(server, MOVIE) as neighbour:
+        neighbour.set_up()
+        neighbour.ask("PLAY", Range="npt=0-")
+        for method, _, fields in requests(server)[2:8]:
+            for name in ["CSeq", *fields]:
+                for value in bad_values(fields.get(name, "1"), seed):
+                    if player is None:
+                        player = Player(server, MOVIE, timeout=10)
+                        player.set_up()
+                    url = player.controls[0] if method == "SETUP" else player.url
+                    lines = {"CSeq": "1", **fields, "Session": player.session}
+                    raw = b"".join(b"%s: %s\r\n" % (field.encode(), value if field == name else text.encode())
+                                   for field, text in lines.items())
+                    where = f"{method} in a session, {name}: {value[:30]!r}"
+                    try:
+                        statuses.append(answer_to(player, f"{method} {url} RTSP/1.0\r\n".encode() + raw + b"\r\n"))
+                    except TimeoutError:
+                        # A length that is a number is waited for.
+                        check(name == "Content-Length", f"{where}: no answer")
+                        statuses.append(0)
+                    if server.process.poll() is not None:
+                        return check(False, f"{where}: the server has gone")
+                    if statuses[-1] == 0 or method == "TEARDOWN":
+                        player.socket.close()
+                        player = None
+        played = len(neighbour.packets[0])
+        neighbour.read_until(lambda: len(neighbour.packets[0]) >= played + 60)
+        for track, packets in neighbour.packets.items():
+            nothing_is_missing(packets, f"track {track} beside garbage")
+        neighbour.ask("TEARDOWN")
+    if player is not None:
+        player.socket.close()
+    print({status: statuses.count(status) for status in sorted(set(statuses))}, flush=True)
+    check(sum(400 <= status < 500 for status in statuses) > len(statuses) / 4, "hardly any was refused")
+    wait_until(lambda: not server.running(), 20, "garbage in sessions has left streams")
+    return None
+
+
+def garbage_from_a_player(server):
+    """Packets that nobody asked for, on channels that do not exist, and one that breaks off; then a request again."""
+    seed = random.Random(12)
+    with Player(server, MOVIE) as player:
+        player.set_up()
+        check(player.ask("PLAY", Range="npt=0-").status == 200, "PLAY")
+        for _ in range(500):
+            garbage = seed.randbytes(seed.choice((0, 1, 8, 28, 1400)))
+            player.socket.sendall(b"$" + bytes([seed.choice((0, 1, 1, 2, 3, 3, 77, 255))]) + len(garbage).to_bytes(2, "big") + garbage)
+        check(player.ask("GET_PARAMETER").status == 200, "an answer behind garbage")
+        player.read_until(lambda: len(player.packets[0]) >= 60)
+        nothing_is_missing(player.packets[0], "pictures of who sends garbage")
+        player.socket.sendall(b"$\1\xff\xff" + seed.randbytes(100))
+    wait_until(lambda: not server.running(), 10, "a player that broke off in a packet has a stream")
+    check(server.process.poll() is None, "the server has gone")
+
+
+def bodies_that_are_too_long(server):
+    """Refused by their length, or cut; none of it is kept."""
+    before = server.resident_kib()
+    for method, length, sent in ("ANNOUNCE", 1 << 30, 16 << 20), ("SET_PARAMETER", 1 << 24, 1 << 24), ("ANNOUNCE", (1 << 32) + 5, 1 << 20):
+        request = (f"{method} {server.url('live/long')} RTSP/1.0\r\nCSeq: 1\r\nContent-Type: application/sdp\r\n"
+                   f"Content-Length: {length}\r\n\r\n").encode()
+        begin = time.monotonic()
+        answer = send_alone(server, request + bytes(sent))
+        check(not answer.startswith(b"RTSP/1.0 200"), f"{method} of {length} bytes: {answer[:60]!r}")
+        check(time.monotonic() - begin < 10, f"{method} of {length} bytes is waited for")
+    check(server.resident_kib() - before < 8 * 1024, f"long bodies cost {server.resident_kib() - before} KiB")
+    check(not server.live("long")["publishing"], "a long body holds a name")
+
+
 def send_alone(server, request):
     """The answer to a request on a connection of its own, which says that no more will come."""
     with socket.create_connection(("127.0.0.1", server.rtsp_port), timeout=15) as client:
@@ -236,7 +321,7 @@ def main():
     try:
         code = run_all([pausing_loses_nothing, rtp_info_names_the_first_packets, reports_keep_sound_and_pictures_together,
                         players_that_never_play_leave, stalled_players_are_cut, a_thousand_silent_clients,
-                        garbage_in_each_header], server)
+                        garbage_in_each_header, garbage_in_a_session, garbage_from_a_player, bodies_that_are_too_long], server)
         server.process.send_signal(signal.SIGTERM)
         check(server.process.wait(timeout=20) == 0, "the server ends")
     except subprocess.TimeoutExpired:

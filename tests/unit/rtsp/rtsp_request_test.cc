@@ -27,6 +27,16 @@ TEST(RtspRequest, APlusIsABlankInTheQueryOnly) {
   EXPECT_THAT(ParseRtspUrl("/a", "")->params, IsEmpty());
 }
 
+TEST(RtspRequest, HasOneKeyWhateverTheOrderOfItsParameters) {
+  const auto key = [](const char* path, const char* query) {
+    return KeyOf(*ParseRtspUrl(path, query));
+  };
+  EXPECT_EQ(key("/a", "width=640&fps=30"), key("/a/", "fps=30&&width=6%340"));
+  EXPECT_NE(key("/a", "width=640&fps=30"), key("/a", "width=640"));
+  EXPECT_NE(key("/a", "width=640&fps=30"), key("/b", "width=640&fps=30"));
+  EXPECT_NE(key("/a", "x=1%26y=2"), key("/a", "x=1&y=2"));
+}
+
 struct BadUrl {
   const char* path;
   const char* query;
