@@ -9,6 +9,7 @@ import assert from 'node:assert/strict';
 import {mkdirSync} from 'node:fs';
 import {join} from 'node:path';
 import {chromium} from 'playwright-core';
+import {publishClock} from './clock_publisher.mjs';
 
 const [baseUrl, outputDir] = process.argv.slice(2);
 assert.ok(baseUrl && outputDir, 'usage: page_test.mjs BASE_URL OUTPUT_DIR');
@@ -105,6 +106,29 @@ async function worksByKeyboard(page) {
   await page.waitForFunction(() => !document.getElementById('video').hasAttribute('src'));
 }
 
+// A source that is published while the page is open is listed, plays, and is gone when its publisher is.
+async function listsAndPlaysALiveSource(page) {
+  const publisher = publishClock(baseUrl, 'camera');
+  try {
+    const radio = page.locator('#live input[value="live/camera"]');
+    await radio.check();
+    assert.match(await page.textContent('#live .facts'), /live .+320\u00d7180/);
+    await ask(page, {width: 160, height: 90, fps: '', bitrate: '100k'});
+    await page.locator('#more').evaluate((more) => { more.open = true; });
+    await page.selectOption('#container', 'hls');
+    assert.match(await page.textContent('#url'), /\/v1\/hls\/live\/camera\/master\.m3u8\?width=160/);
+    await page.click('#play');
+    await waitUntilItPlays(page);
+    assert.equal(await page.$eval('#video', (video) => video.videoWidth), 160);
+    assert.ok(await radio.isChecked(), 'the choice is lost when the list is looked up again');
+    await page.click('#stop');
+  } finally {
+    publisher.stop();
+  }
+  await page.waitForFunction(() => !document.querySelector('#live input'));
+  assert.ok(await page.locator('input[name=movie]:checked').count(), 'nothing is chosen any more');
+}
+
 // What a screen reader needs: every control has a name, every field its error.
 async function isNamed(page) {
   const nameless = await page.$$eval('input, select, button, video, a', (nodes) =>
@@ -124,6 +148,7 @@ try {
   await playsWhatWasAsked(light);
   await light.screenshot({path: join(outputDir, 'light.png'), fullPage: true});
   await showsAnErrorAtItsField(light);
+  await listsAndPlaysALiveSource(light);
   await light.context().close();
 
   const dark = await openPage(browser, 'dark');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page at /: lists the library, turns the form into a URL of /v1/transcode or /v1/hls and plays
+// The page at /: lists the library and who publishes, turns the form into a URL of /v1/transcode or /v1/hls and plays
 // it. The server alone decides what is valid: it is asked first, because a <video> element cannot
 // show why it was refused. HLS is played by hls.js, or by the browser where that is not possible.
 
@@ -71,6 +71,31 @@ async function loadLibrary() {
   } catch (error) {
     note.textContent = `The library cannot be listed: ${error.message}`;
   }
+  showLines();
+}
+
+// Live sources, below the movies. They come and go, so they are looked up again and again.
+
+const livePollMs = 3000;
+
+function liveRow(live) {
+  const row = movieRow({...live.source, path: live.path});
+  row.querySelector('.facts').prepend('live \u00b7 ');
+  return row;
+}
+
+async function loadLive() {
+  const headers = {Accept: 'application/json'};
+  const answer = await fetch('/v1/live', {headers})
+      .then((response) => response.ok ? response.json() : null).catch(() => null);
+  const sources = (answer ? answer.live : []).filter((live) => live.publishing && live.source);
+  const shown = [...byId('live').querySelectorAll('input')].map((radio) => radio.value);
+  if (shown.join('\n') === sources.map((live) => live.path).join('\n')) return;
+  const chosen = chosenMovie();
+  byId('live').replaceChildren(...sources.map(liveRow));
+  const usable = [...form.querySelectorAll('input[name=movie]:not(:disabled)')];
+  const radio = usable.find((one) => one.value === chosen) || usable[0];
+  if (radio) radio.checked = true;
   showLines();
 }
 
@@ -257,4 +282,5 @@ video.addEventListener('ended', () => {
 for (const button of document.querySelectorAll('[data-copy]')) {
   button.addEventListener('click', copyLine);
 }
-loadLibrary();
+loadLibrary().then(loadLive);
+setInterval(loadLive, livePollMs);
