@@ -84,7 +84,9 @@ Result<std::unique_ptr<Policy>> MakePolicy(std::string_view name, const PolicyOp
                                            const PoolState& pool) {
   const auto* const entry = std::ranges::find(kPolicies, name, &PolicyEntry::name);
   if (entry == kPolicies.end()) {
-    return InvalidArgument("policy", "There is no policy of that name.", PolicyNames());
+    return InvalidArgument("policy",
+                           "There is no policy named \"" + std::string(name.substr(0, 40)) + "\".",
+                           PolicyNames());
   }
   GOPMILL_RETURN_IF_ERROR(ValidateRatios(options.ratios, pool.worker_count()));
   return entry->make(options, pool);

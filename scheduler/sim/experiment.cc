@@ -167,7 +167,27 @@ std::optional<double> ParseNumber(const std::string& text) {
   return number;
 }
 
+// What only the workload "trace" looks at.
+Status CheckTraceUse(const Experiment& experiment) {
+  if (experiment.workload == "trace") return OkStatus();
+  if (experiment.trace != nullptr) {
+    return InvalidArgument("trace", "This workload does not look at a trace.", "--workload trace");
+  }
+  if (experiment.noise != 0) {
+    return InvalidArgument("noise", "It varies the times of a trace.", "--workload trace");
+  }
+  if (experiment.slow_down != 1) {
+    return InvalidArgument("slow-down", "It varies the times of a trace.", "--workload trace");
+  }
+  return OkStatus();
+}
+
+bool IsGiven(const std::string& rules, const std::string& name) {
+  return rules.starts_with(name + "=") || rules.find("," + name + "=") != std::string::npos;
+}
+
 Result<Workload> MakeWorkload(const Experiment& experiment) {
+  GOPMILL_RETURN_IF_ERROR(CheckTraceUse(experiment));
   if (experiment.workload == "trace") {
     if (experiment.trace == nullptr) {
       return InvalidArgument("trace", "The workload \"trace\" needs one.", "--trace FILE");
@@ -247,8 +267,13 @@ Result<PreparedExperiment> Prepare(const Experiment& experiment) {
                                    .refill_ms = experiment.refill_ms,
                                    .switch_ms = experiment.switch_ms},
                           .share_window_ms = experiment.share_window_ms};
-  // Ratios, contexts and switch times are those of the machine and the cost model.
   GOPMILL_RETURN_IF_ERROR(ParsePolicyOptions(experiment.rules, workers, params.options));
+  if (IsGiven(experiment.rules, "contexts")) {
+    return InvalidArgument("scheduler-options",
+                           "Workers keep as many contexts as the simulated machine lets them.",
+                           "--contexts N");
+  }
+  params.own_ratios = IsGiven(experiment.rules, "ratios");
   return PreparedExperiment{std::move(machine), std::move(workload), std::move(params)};
 }
 
@@ -266,6 +291,10 @@ Result<std::vector<std::string>> ParsePolicies(const std::string& text) {
       return InvalidArgument("scheduler",
                              "There is no policy named \"" + name.substr(0, 40) + "\".",
                              "all, or names separated by commas: " + PolicyNames());
+    }
+    if (std::ranges::find(names, name) != names.end()) {
+      return InvalidArgument("scheduler", "The policy " + name + " is named twice.",
+                             "each policy once");
     }
     names.push_back(name);
     begin = end + 1;

@@ -402,7 +402,7 @@ Result<SimResult> Simulate(const SimulationParams& params, const Machine& machin
   const int count = params.workers > 0 ? params.workers : machine.topology.pu_count();
   const std::vector<int> worker_pus = LayOutWorkers(machine.topology, count);
   PolicyOptions options = params.options;
-  options.ratios = RatiosOfWorkers(machine, worker_pus);
+  if (!params.own_ratios) options.ratios = RatiosOfWorkers(machine, worker_pus);
   options.contexts_per_worker = std::max(1, params.cost.contexts);
   options.classes = workload.classes;
   auto pool = std::make_unique<PoolState>(

@@ -36,8 +36,11 @@ struct SimulationParams {
   CostParams cost = {};
   // Another model in place of the one for codecs; it is made anew for each run.
   std::function<std::unique_ptr<CostModel>(int workers)> make_cost_model = {};
-  PolicyOptions options = {};       // the ratios come from the machine
+  PolicyOptions options = {};       // how many contexts comes from `cost`
   double share_window_ms = 10'000;  // for the share error
+  // The communication ratios of `options` hold, for the policy and for what moving costs; otherwise
+  // those of the machine.
+  bool own_ratios = false;
 };
 
 // Runs the workload to its end. Fails on unknown policies and on what a policy cannot serve.

@@ -47,6 +47,37 @@ TEST(ExperimentTest, UnknownNamesAreRefusedWithTheKnownOnes) {
   EXPECT_THAT(Refusal("gops", "20000000"), HasSubstr("gops"));
 }
 
+TEST(ExperimentTest, WhatWouldBeIgnoredIsRefused) {
+  EXPECT_THAT(Refusal("scheduler-options", "contexts=4"), HasSubstr("--contexts"));
+  EXPECT_THAT(Refusal("scheduler-options", "hash=printed,contexts=4"), HasSubstr("--contexts"));
+  EXPECT_THAT(Refusal("noise", "0.1"), HasSubstr("--workload trace"));
+  EXPECT_THAT(Refusal("slow-down", "2"), HasSubstr("--workload trace"));
+  Experiment experiment;
+  experiment.trace = std::make_shared<const RecordedTrace>();
+  ASSERT_FALSE(Prepare(experiment).ok());
+  EXPECT_THAT(Prepare(experiment).error().ToString(), HasSubstr("--workload trace"));
+}
+
+// The median latency of a run, or -1 with these options.
+double P50With(const std::string& rules, const std::string& policy = "h-cahrw") {
+  Experiment experiment;
+  EXPECT_TRUE(SetParam(experiment, "scheduler-options", rules).ok());
+  EXPECT_TRUE(SetParam(experiment, "topology", "e5335").ok());
+  EXPECT_TRUE(SetParam(experiment, "gops", "20").ok());
+  auto prepared = Prepare(experiment);
+  EXPECT_TRUE(prepared.ok());
+  prepared->params.policy = policy;
+  const auto result = Simulate(prepared->params, prepared->machine, prepared->workload);
+  return result.ok() ? result->p50_ms : -1;
+}
+
+TEST(ExperimentTest, RatiosAreThoseOfTheMachineUnlessOthersAreGiven) {
+  const double machine = P50With("");
+  EXPECT_EQ(P50With("ratios=e5335"), machine) << "the same ratios";
+  EXPECT_GT(P50With("ratios=1/20/40/40/40/1000"), 1.05 * machine) << "moving costs more";
+  EXPECT_EQ(P50With("ratios=1/2;2/1"), -1) << "for 2 workers, of 8";
+}
+
 TEST(ExperimentTest, MalformedTopologiesAreRefused) {
   for (const char* bad : {"", "pu:0", "pu:-1", "pu:x", "pu:4097", "pu:99999999999999999999",
                           "chiplet:100", "chiplet:5000", "chiplet:", "pack:2 core:3000 pu:1",
@@ -99,6 +130,8 @@ TEST(PolicyListTest, UnknownNamesAreRefused) {
                 HasSubstr("h-cahrw"))
         << bad;
   }
+  ASSERT_FALSE(ParsePolicies("fifo,rr,fifo").ok());
+  EXPECT_THAT(ParsePolicies("fifo,rr,fifo").error().ToString(), HasSubstr("twice"));
 }
 
 TEST(ExperimentTest, ATraceKeepsItsTimesUnlessOthersAreAskedFor) {
