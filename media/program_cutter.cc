@@ -13,7 +13,8 @@ namespace gopmill {
 namespace {
 
 constexpr std::uint8_t kSync = 0x47;
-constexpr int kListPid = 0;  // the program association table's
+constexpr std::uint8_t kFill = 0xFF;  // behind the last section of a packet
+constexpr int kListPid = 0;           // the program association table's
 constexpr std::uint8_t kListTable = 0, kTracksTable = 2;
 constexpr std::size_t kSectionHead = 8, kChecksum = 4;
 // Programmes of one stream that are looked at.
@@ -114,36 +115,43 @@ void ProgramCutter::OnPacket(std::size_t at) {
   OnSectionBytes(pid, packet.subspan(begin), at, starts);
 }
 
-// Sections are put together of payloads; one that starts another tells where it begins.
+// Sections are put together of payloads. Where one begins a section, it says behind how many bytes
+// of the section before.
 void ProgramCutter::OnSectionBytes(int pid, Packet payload, std::size_t at, bool starts) {
   Table& table = tables_[pid];
   if (starts) {
-    const std::size_t skipped = 1U + payload[0];
-    if (skipped >= payload.size()) return;
-    payload = payload.subspan(skipped);
+    const std::size_t before = payload[0];
+    if (1 + before >= payload.size()) return;
+    if (!table.partial.empty()) Continue(pid, payload.subspan(1, before));
+    payload = payload.subspan(1 + before);
     table.partial.clear();
     table.begun = at;
   } else if (table.partial.empty()) {
     return;
   }
-  table.partial.insert(table.partial.end(), payload.begin(), payload.end());
-  if (table.partial.size() < 3) return;
-  const std::size_t size = 3 + LengthAt(table.partial, 1);
-  if (table.partial.size() < size) return;
-  const std::vector<std::uint8_t> whole = std::exchange(table.partial, {});
-  const Packet section(whole.data(), size);
-  const bool current = size >= kSectionHead + kChecksum && (section[5] & 1U) != 0;
-  if (!current || !ChecksumHolds(section)) return;
-  if (pid == kListPid && starts) {
-    list_packet_.assign(bytes_.begin() + static_cast<std::ptrdiff_t>(at),
-                        bytes_.begin() + static_cast<std::ptrdiff_t>(at + kTsPacketBytes));
+  Continue(pid, payload);
+}
+
+// Ends the section that has begun, and those that follow it at once: the rest of a packet is either
+// another one or filled with ones.
+void ProgramCutter::Continue(int pid, Packet bytes) {
+  std::vector<std::uint8_t>& partial = tables_[pid].partial;
+  partial.insert(partial.end(), bytes.begin(), bytes.end());
+  while (!changed_ && partial.size() >= 3 && partial[0] != kFill) {
+    const std::size_t size = 3 + LengthAt(partial, 1);
+    if (partial.size() < size) return;
+    OnSection(pid, Packet(partial).first(size), tables_[pid].begun);
+    partial.erase(partial.begin(), partial.begin() + static_cast<std::ptrdiff_t>(size));
   }
-  OnSection(pid, section.first(size - kChecksum), table.begun);
+  if (changed_ || partial.empty() || partial[0] == kFill) partial.clear();
 }
 
 void ProgramCutter::OnSection(int pid, Packet section, std::size_t at) {
-  if (pid == kListPid && section[0] == kListTable) OnPrograms(section, at);
-  if (pid != kListPid && section[0] == kTracksTable) OnTracks(pid, section, at);
+  const bool current = section.size() >= kSectionHead + kChecksum && (section[5] & 1U) != 0;
+  if (!current || !ChecksumHolds(section)) return;
+  const Packet body = section.first(section.size() - kChecksum);
+  if (pid == kListPid && section[0] == kListTable) OnPrograms(body, at);
+  if (pid != kListPid && section[0] == kTracksTable) OnTracks(pid, body, at);
 }
 
 void ProgramCutter::OnPrograms(Packet section, std::size_t at) {
@@ -159,9 +167,12 @@ void ProgramCutter::OnPrograms(Packet section, std::size_t at) {
   const auto has_left = [&](const auto& entry) {
     return IsRead(entry.second.tracks) && std::ranges::find(listed, entry.first) == listed.end();
   };
+  list_packet_.clear();
   if (is_whole && std::ranges::any_of(tables_, has_left)) {
-    Cut(at);
-    list_packet_.clear();  // what follows begins with the list
+    Cut(at);  // what follows begins with the list
+  } else if (at + kTsPacketBytes <= bytes_.size() && at == scanned_) {
+    const auto packet = bytes_.begin() + static_cast<std::ptrdiff_t>(at);
+    list_packet_.assign(packet, packet + kTsPacketBytes);
   }
 }
 

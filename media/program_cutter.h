@@ -10,7 +10,8 @@
 // text have come that were not there. Tables that fail their checksum count for nothing. What is no
 // transport stream of packets of 188 bytes passes as it is.
 //
-// Memory: what was pushed and not taken, and at most kMaxTableBytes while a table is incomplete.
+// Memory: what was pushed and not taken, at most kMaxTableBytes of it because of a table that is
+// incomplete; and 4 KiB for each of 65 tables.
 //
 // Thread-safety: thread-compatible.
 #pragma once
@@ -54,6 +55,7 @@ class ProgramCutter {
   void Scan();
   void OnPacket(std::size_t at);
   void OnSectionBytes(int pid, Packet payload, std::size_t at, bool starts);
+  void Continue(int pid, Packet bytes);
   void OnSection(int pid, Packet section, std::size_t at);
   void OnPrograms(Packet section, std::size_t at);
   void OnTracks(int pid, Packet section, std::size_t at);

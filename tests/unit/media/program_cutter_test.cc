@@ -9,6 +9,7 @@ extern "C" {
 
 #include <algorithm>
 #include <cstdint>
+#include <random>
 #include <span>
 #include <utility>
 #include <vector>
@@ -196,6 +197,36 @@ TEST(ProgramCutter, HoldsATableBackUntilItIsComplete) {
   EXPECT_EQ(cutting.rest, Join({List({kTablePid}), table, Media(256, 4)}));
 }
 
+// Sections that follow each other without filling: a packet that begins one ends the one before.
+TEST(ProgramCutter, ReadsTablesThatSharePackets) {
+  std::vector<Track> many{{kHevc, 256}, {kAac, 257}};
+  for (int i = 0; i < 40; ++i) many.push_back({kScte35, 600 + i});
+  Bytes first = Table(many);  // two packets, the second one filled up
+  const Bytes same = Table(kFirst);
+  const std::size_t used = 12 + many.size() * 5 + 4;  // of the section
+  const std::size_t rest = used - (kTsPacketBytes - 5);
+  Bytes second = first;
+  second.erase(second.begin(), second.begin() + std::ptrdiff_t{kTsPacketBytes});
+  second.insert(second.begin() + 4, static_cast<std::uint8_t>(rest));
+  second[1] |= 0x40U;  // a section begins, behind the rest of this one
+  std::copy(same.begin() + 5, same.begin() + 5 + 30,
+            second.begin() + 5 + static_cast<std::ptrdiff_t>(rest));
+  second.resize(kTsPacketBytes);
+  first.resize(kTsPacketBytes);
+  const Cutting cutting = Cut(Join({Media(256, 3), first, second, Media(256, 4)}));
+  EXPECT_TRUE(cutting.changed);
+  EXPECT_EQ(cutting.before, Join({Before(), Media(256, 3)}));
+}
+
+TEST(ProgramCutter, FindsATableBehindAnotherOneInItsPacket) {
+  Bytes both = Table(kFirst);  // a section of 26 bytes
+  const Bytes other = Table({{kHevc, 256}, {kAac, 257}});
+  std::copy(other.begin() + 5, other.begin() + 5 + 26, both.begin() + 5 + 26);
+  EXPECT_TRUE(Cut(both).changed);
+  both[5 + 26 + 20] ^= 1U;
+  EXPECT_FALSE(Cut(both).changed) << "its checksum fails";
+}
+
 TEST(ProgramCutter, HoldsNoMoreThanItsLimitForATableThatDoesNotEnd) {
   Bytes table = Table({{kHevc, 256}, {kAac, 257}});
   table[6] = 0xBF;  // of 4095 bytes, which never come
@@ -212,6 +243,62 @@ TEST(ProgramCutter, HoldsNoMoreThanItsLimitForATableThatDoesNotEnd) {
     held -= TakeAll(cutter).size();
     ASSERT_LE(held, kMaxTableBytes + media.size());
   }
+}
+
+// The bytes of all, without the packet that some begin with which stood before them already.
+Bytes InOrder(const std::vector<Bytes>& programmes, const Bytes& input) {
+  Bytes all;
+  for (const Bytes& programme : programmes) {
+    const bool fits =
+        all.size() + programme.size() <= input.size() &&
+        std::equal(programme.begin(), programme.end(), input.begin() + std::ssize(all));
+    const bool again = !fits && programme.size() >= kTsPacketBytes;
+    all.insert(all.end(), programme.begin() + (again ? std::ptrdiff_t{kTsPacketBytes} : 0),
+               programme.end());
+  }
+  return all;
+}
+
+// Whatever comes, in whatever pieces: each byte is passed on once and in order, with a packet of
+// the list of programmes again at most behind a cut.
+TEST(ProgramCutter, LosesNoByteOfGarbage) {
+  std::mt19937 random(5);
+  const auto below = [&](std::size_t end) {
+    return std::uniform_int_distribution<std::size_t>(0, end - 1)(random);
+  };
+  const Bytes good = Join({Before(), Table({{kHevc, 256}, {kAac, 257}}), Media(256, 4),
+                           List({kTablePid + 1}), Table({{kAvc, 300}}, kTablePid + 1)});
+  int cuts = 0;
+  for (int round = 0; round < 2000; ++round) {
+    Bytes bytes = Join({good, good});
+    for (std::size_t i = below(20); i > 0; --i) {
+      bytes[below(bytes.size())] = static_cast<std::uint8_t>(below(256));
+    }
+    if (round % 4 == 0) bytes.erase(bytes.begin() + static_cast<std::ptrdiff_t>(below(1000)));
+    ProgramCutter cutter;
+    std::vector<Bytes> programmes(1);
+    const auto take = [&] {
+      while (true) {
+        const Bytes more = TakeAll(cutter, 1 + below(500));
+        programmes.back().insert(programmes.back().end(), more.begin(), more.end());
+        if (!cutter.changed()) return;
+        ++cuts;
+        cutter.GoOn();
+        programmes.emplace_back();
+      }
+    };
+    for (std::size_t at = 0; at < bytes.size();) {
+      const std::size_t piece = std::min(1 + below(700), bytes.size() - at);
+      cutter.Push(std::span(bytes).subspan(at, piece));
+      at += piece;
+      if (at > 1200) cutter.Follow({256, 257});
+      take();
+    }
+    cutter.End();
+    take();
+    ASSERT_EQ(InOrder(programmes, bytes), bytes) << "round " << round;
+  }
+  EXPECT_GT(cuts, 1000);
 }
 
 TEST(ProgramCutter, PassesOtherFormatsAsTheyAre) {
