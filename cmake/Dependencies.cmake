@@ -12,6 +12,8 @@ pkg_check_modules(AVFORMAT REQUIRED IMPORTED_TARGET libavformat libavcodec libav
 pkg_check_modules(AVFILTER REQUIRED IMPORTED_TARGET libavfilter libswscale libswresample)
 # scheduler/topology_hwloc.cc
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
+# scheduler/topology_xml.cc
+find_package(EXPAT REQUIRED)
 # server/http
 pkg_check_modules(LIBEVENT REQUIRED IMPORTED_TARGET libevent_core libevent_extra libevent_pthreads)
 pkg_check_modules(PROMETHEUS REQUIRED IMPORTED_TARGET prometheus-cpp-core)

@@ -93,7 +93,7 @@ Result<std::vector<ServiceClass>> ParseClasses(const std::string& text) {
   while (!rest.empty()) {
     GOPMILL_ASSIGN_OR_RETURN(classes.emplace_back(), ParseClass(Take(rest, ',')));
   }
-  if (classes.empty()) return Bad("There are no classes.");
+  if (classes.empty()) return Bad("The list of classes is empty.");
   GOPMILL_RETURN_IF_ERROR(ValidateClasses(classes));
   return classes;
 }

@@ -4,14 +4,14 @@
 #include <hwloc.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdint>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "scheduler/topology_xml.h"
 
 namespace gopmill {
 namespace {
@@ -149,16 +149,34 @@ Status CheckXmlFile(const std::filesystem::path& file) {
   if (bytes > kMaxXmlBytes) {
     return BadDescription("The topology file is too big.", "an hwloc XML file of at most 64 MiB");
   }
-  // hwloc prints XML parse errors on stderr; keep what is plainly something else away from it.
-  std::array<char, 256> head{};
-  std::ifstream(file, std::ios::binary)
-      .read(head.data(), static_cast<std::streamsize>(head.size()));
-  const std::string_view text(head.data(), head.size());
-  if (text.find("<topology") == std::string_view::npos &&
-      text.find("<!DOCTYPE topology") == std::string_view::npos) {
-    return BadDescription("The file is not an hwloc topology.", "a file written by lstopo x.xml");
+  return CheckTopologyXml(file);
+}
+
+// hwloc does not say what it stumbled over. It reads from left to right, so the first token with
+// which the description can no longer be finished (by PUs, which come last) is the one.
+bool Readable(const std::string& description) {
+  const auto topology = NewTopology();
+  return topology.ok() &&
+         hwloc_topology_set_synthetic(topology.value().get(), description.c_str()) == 0;
+}
+
+Error MalformedSynthetic(const std::string& text) {
+  constexpr std::string_view kSyntheticForm =
+      "hwloc synthetic notation, like \"pack:2 l3:2 core:4 pu:2\"";
+  std::size_t begin = 0;
+  while ((begin = text.find_first_not_of(' ', begin)) != std::string::npos) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    const std::string head = text.substr(0, end);
+    if (!Readable(head) && !Readable(head + " pu:1")) {
+      return BadDescription("The description of the topology is malformed at character " +
+                                std::to_string(begin + 1) + ", \"" +
+                                text.substr(begin, std::min<std::size_t>(end - begin, 40)) + "\".",
+                            std::string(kSyntheticForm));
+    }
+    begin = end;
   }
-  return OkStatus();
+  return BadDescription("The description of the topology ends without its PUs.",
+                        std::string(kSyntheticForm));
 }
 
 }  // namespace
@@ -185,8 +203,7 @@ Result<Topology> TopologyFromSynthetic(std::string_view description) {
   const std::string text(description);
   if (hwloc_topology_set_synthetic(topology.get(), text.c_str()) != 0 ||
       hwloc_topology_load(topology.get()) != 0) {
-    return BadDescription("The description of the topology is malformed.",
-                          "hwloc synthetic notation, like \"pack:2 l3:2 core:4 pu:2\"");
+    return MalformedSynthetic(text);
   }
   return Convert(topology.get(), nullptr);
 }
@@ -196,7 +213,8 @@ Result<Topology> TopologyFromXmlFile(const std::filesystem::path& file) {
   GOPMILL_ASSIGN_OR_RETURN(const HwlocTopology topology, NewTopology());
   if (hwloc_topology_set_xml(topology.get(), file.c_str()) != 0 ||
       hwloc_topology_load(topology.get()) != 0) {
-    return BadDescription("The topology file is malformed.", "a file written by lstopo x.xml");
+    return BadDescription("The file is XML, but hwloc cannot read a machine from it.",
+                          "a file written by lstopo x.xml");
   }
   return Convert(topology.get(), nullptr);
 }

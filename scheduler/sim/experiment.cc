@@ -229,6 +229,7 @@ Status SetParam(Experiment& experiment, std::string_view name, const std::string
     return InvalidArgument(std::string(name), "There is no such parameter.");
   }
   if (setter->text != nullptr) {
+    if (value.empty()) return BadValue(setter->doc, value);
     experiment.*setter->text = value;
     return OkStatus();
   }

@@ -21,6 +21,8 @@ extern "C" const char* __lsan_default_suppressions() { return "leak:hwloc_alloc_
 namespace gopmill {
 namespace {
 
+using ::testing::HasSubstr;
+
 namespace fs = std::filesystem;
 
 std::string WriteFile(const std::string& name, const std::string& text) {
@@ -122,6 +124,18 @@ TEST(SyntheticTest, GarbageIsAClearError) {
   EXPECT_FALSE(TopologyFromSynthetic(std::string(100'000, '1')).ok());
 }
 
+TEST(SyntheticTest, AnErrorNamesThePlace) {
+  const auto message = [](const char* text) {
+    return ErrorOf(TopologyFromSynthetic(text)).ToString();
+  };
+  EXPECT_THAT(message("pack:2 core:x pu:2"), HasSubstr("at character 8, \"core:x\""));
+  EXPECT_THAT(message("pack:2  l3:0 pu:1"), HasSubstr("at character 9, \"l3:0\""));
+  EXPECT_THAT(message("pack:2 pu:2 core:2"), HasSubstr("at character 13, \"core:2\""));
+  EXPECT_THAT(message("hello"), HasSubstr("at character 1, \"hello\""));
+  EXPECT_THAT(message("pack:2 core:4"), HasSubstr("ends without its PUs"));
+  EXPECT_THAT(message("pack:2 core:4"), HasSubstr("pack:2 l3:2 core:4 pu:2"));
+}
+
 TEST(SyntheticTest, RandomTextNeverCrashes) {
   std::mt19937 random(17);
   const std::string letters = "packnumalcorepu:0123456789 ()[]=size,-";
@@ -168,6 +182,32 @@ TEST(XmlTest, GarbageIsAClearError) {
     EXPECT_EQ(ErrorOf(topology).code, Code::kInvalidArgument);
     EXPECT_FALSE(ErrorOf(topology).accepted.empty());
   }
+}
+
+TEST(XmlTest, AnErrorNamesLineAndColumn) {
+  const auto message = [](const std::string& text) {
+    return ErrorOf(TopologyFromXmlFile(WriteFile("broken.xml", text))).ToString();
+  };
+  EXPECT_THAT(message("<?xml version=\"1.0\"?>\n<topology>\n <object>\n</topology>\n"),
+              HasSubstr("line 4, column 3: mismatched tag"));
+  EXPECT_THAT(message("<topology>\n<object"), HasSubstr("line 2, column 1: unclosed token"));
+  EXPECT_THAT(message("<html>\n</html>\n"), HasSubstr("line 1, column 7: the outermost element"));
+  EXPECT_THAT(message("hello"), HasSubstr("line 1, column 1: syntax error"));
+  EXPECT_THAT(message("<topology version=\"99.0\"><object type=\"Machine\"/></topology>"),
+              HasSubstr("hwloc cannot read a machine from it"));
+}
+
+TEST(XmlTest, DepthAndEntitiesCostNothing) {
+  std::string deep = "<topology>";
+  for (int i = 0; i < 200'000; ++i) deep += "<a>";
+  EXPECT_FALSE(TopologyFromXmlFile(WriteFile("deep.xml", deep)).ok());
+  std::string bomb = "<!DOCTYPE topology [<!ENTITY e0 \"gopgopgop\">";
+  for (int i = 1; i < 40; ++i) {
+    const std::string before = "&e" + std::to_string(i - 1) + ";";
+    bomb += "<!ENTITY e" + std::to_string(i) + " \"" + before + before + before + "\">";
+  }
+  EXPECT_FALSE(
+      TopologyFromXmlFile(WriteFile("bomb.xml", bomb + "]><topology>&e39;</topology>")).ok());
 }
 
 TEST(FromPathsTest, RefusesWhatIsNoMachine) {

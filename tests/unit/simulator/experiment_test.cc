@@ -15,6 +15,7 @@
 namespace gopmill::sim {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -42,6 +43,9 @@ TEST(ExperimentTest, UnknownNamesAreRefusedWithTheKnownOnes) {
   EXPECT_THAT(Refusal("workload", "mine"), HasSubstr("transcode, l7 or trace"));
   EXPECT_THAT(Refusal("workload", "trace"), HasSubstr("--trace"));
   EXPECT_THAT(Refusal("mix", "spicy"), HasSubstr("reference"));
+  for (const char* name : {"topology", "workload", "mix", "arrivals", "classes"}) {
+    EXPECT_THAT(Refusal(name, ""), AllOf(HasSubstr(name), HasSubstr("\"\" is not a value")));
+  }
   EXPECT_THAT(Refusal("classes", "a:0"), HasSubstr("weight"));
   EXPECT_THAT(Refusal("classes", "a:nan"), HasSubstr("class"));
   EXPECT_THAT(Refusal("gops", "20000000"), HasSubstr("gops"));
@@ -61,7 +65,9 @@ TEST(ExperimentTest, WhatWouldBeIgnoredIsRefused) {
 // The median latency of a run, or -1 with these options.
 double P50With(const std::string& rules, const std::string& policy = "h-cahrw") {
   Experiment experiment;
-  EXPECT_TRUE(SetParam(experiment, "scheduler-options", rules).ok());
+  if (!rules.empty()) {
+    EXPECT_TRUE(SetParam(experiment, "scheduler-options", rules).ok());
+  }
   EXPECT_TRUE(SetParam(experiment, "topology", "e5335").ok());
   EXPECT_TRUE(SetParam(experiment, "gops", "20").ok());
   auto prepared = Prepare(experiment);

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether a file is XML that can hold a topology, before hwloc reads it: hwloc takes half a
+// document for a whole one, and where it refuses one it does not say at which line.
+//
+// Thread-safety: safe (pure function). Memory: one buffer of 64 KiB; depth does not recurse.
+#pragma once
+
+#include <filesystem>
+
+#include "base/status.h"
+
+namespace gopmill {
+
+// OK when the file is well-formed and its outermost element is <topology>. Otherwise
+// kInvalidArgument with line and column; kNotFound when it cannot be read.
+Status CheckTopologyXml(const std::filesystem::path& file);
+
+}  // namespace gopmill
