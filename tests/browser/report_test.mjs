@@ -61,6 +61,41 @@ async function marksAreWhereTheirValuesAre(page) {
   });
 }
 
+async function sharesAreStackedToTheirValues(page) {
+  const due = report.classes.map((each) => (100 * each.due).toFixed(1));
+  assert.deepEqual(due, ['75.0', '25.0']);
+  assert.deepEqual(await page.$$eval('#shares .legend li', (list) => list.map((item) => item.textContent)),
+    report.classes.map(({name}, index) => `${name} (due ${due[index]}\u202f%)`));
+  for (const {policy, class_shares: shares} of report.policies) {
+    const expected = shares.map((share) => (100 * share.median).toFixed(1)).join(' / ') + '\u202f%';
+    assert.equal(await valueIn(page, 'shares', policy), expected);
+    const widths = await page.$$eval(`#shares g[data-policy="${policy}"] rect`, (bars) =>
+      bars.map((bar) => Number(bar.getAttribute('width'))));
+    const whole = shares.reduce((sum, share) => sum + share.median, 0);
+    assert.ok(whole > 0.98 && whole < 1.02, `the shares of ${policy} add up to ${whole}`);
+    shares.forEach((share, index) => assert.ok(
+      Math.abs(widths[index] / (widths[0] + widths[1]) - share.median / whole) < 0.001, `${policy}, ${index}`));
+  }
+}
+
+// Few machines that test have counters, so the page is given what it would say where there are some.
+async function missesAreShownWhereTheyWereCounted(browser, page) {
+  assert.equal(await page.$$eval('#misses', (list) => list.length),
+    report.runs.some((run) => run.cache) ? 1 : 0);
+  const counted = await browser.newPage();
+  counted.on('pageerror', (error) => assert.fail(`the page threw: ${error.message}`));
+  const withMisses = (json) => {
+    const data = JSON.parse(json);
+    data.runs.forEach((run) => { run.cache = {references: 9000 * run.gops, misses: 1234 * run.gops}; });
+    return JSON.stringify(data);
+  };
+  await counted.setContent(readFileSync(html, 'utf8').replace(
+    /(<script type="application\/json" id="data">)(.*?)(<\/script>)/s,
+    (_, head, json, tail) => head + withMisses(json) + tail));
+  for (const {policy} of report.policies) assert.equal(await valueIn(counted, 'misses', policy), '1,234');
+  await counted.close();
+}
+
 async function chartsAreNamed(page) {
   const nameless = await page.$$eval('svg', (charts) =>
     charts.filter((chart) => chart.getAttribute('role') !== 'img' ||
@@ -88,6 +123,8 @@ try {
   await chartsCarryTheNumbers(light);
   await marksAreWhereTheirValuesAre(light);
   await ganttFollowsTheChoice(light);
+  await sharesAreStackedToTheirValues(light);
+  await missesAreShownWhereTheyWereCounted(browser, light);
   assert.equal(await light.$$eval('#alerts .alert', (list) => list.length), report.violations.length);
   const phone = await open(browser, 'dark', 390);
   await chartsAreNamed(phone);

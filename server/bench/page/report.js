@@ -163,6 +163,9 @@ function latency() {
   });
 }
 
+const legend = (names) => el('ul', {class: 'legend'}, ...names.map((name, index) =>
+  el('li', {}, el('i', {style: `background: var(--s${index % 7})`}), name)));
+
 function stages(id, names, label) {
   const sum = (policy) => names.reduce((total, name) => total + policy.stages_ms[name], 0);
   const high = Math.max(...policies.map(sum)) || 1;
@@ -179,8 +182,44 @@ function stages(id, names, label) {
       });
     },
   });
-  byId(id).prepend(el('ul', {class: 'legend'}, ...names.map((name, index) =>
-    el('li', {}, el('i', {style: `background: var(--s${index})`}), name))));
+  byId(id).prepend(legend(names));
+}
+
+function shares() {
+  const classes = data.classes, due = classes.map((each) => each.due);
+  const of = (policy) => policy.class_shares.map((share) => share.median);
+  const before = (list, index) => list.slice(0, index).reduce((sum, share) => sum + share, 0);
+  const percents = (list) => list.map((share) => (100 * share).toFixed(1)).join(' / ') + '\u202f%';
+  rowChart('shares', {
+    low: 0, high: 1, axisScale: 100, valueWidth: 30 + 36 * classes.length,
+    label: 'Shares of ' + classes.map((each) => each.name).join(', '),
+    value: (policy) => percents(of(policy)),
+    marks: (policy, x, y) => [
+      ...of(policy).map((share, index) => titled(
+        el('rect', {x: x(before(of(policy), index)), y: y - 8, width: x(share) - x(0), height: 16,
+                    style: `fill: var(--s${index % 7})`}),
+        `${policy.policy}, ${classes[index].name}: ${percents([share])}, due ${percents([due[index]])}`)),
+      ...due.slice(1).map((_, index) => el('line', {
+        x1: x(before(due, index + 1)), x2: x(before(due, index + 1)), y1: y - 11, y2: y + 11, class: 'due'}))],
+  });
+  byId('shares').prepend(legend(classes.map((each) => `${each.name} (due ${percents([each.due])})`)));
+}
+
+// Runs with counters carry their misses; the middle one of a policy's runs is shown.
+function missesPerGop(policy) {
+  const found = data.runs.filter((run) => run.policy === policy.policy && run.cache && run.gops)
+    .map((run) => run.cache.misses / run.gops).sort((a, b) => a - b);
+  return found.length ? found[Math.floor(found.length / 2)] : 0;
+}
+
+function misses() {
+  const high = Math.max(...policies.map(missesPerGop)) || 1;
+  rowChart('misses', {
+    low: 0, high, label: 'Cache misses per GOP', valueWidth: 100,
+    value: (policy) => Math.round(missesPerGop(policy)).toLocaleString('en'),
+    marks: (policy, x, y) => [el('rect', {
+      x: x(0), y: y - 7, width: x(missesPerGop(policy)) - x(0), height: 14, rx: 2, class: 'bar'})],
+  });
 }
 
 function gantt() {
@@ -268,12 +307,18 @@ function draw() {
   barChart('idle', 'idle_waiting_ms');
   barChart('away', 'disruption');
   barChart('cold', 'cold');
+  if (hasShares) shares();
+  if (hasMisses) misses();
   stages('work', ['decode', 'filter', 'encode', 'other'], 'Time on the worker');
   stages('waits', ['read', 'window wait', 'global queue', 'schedule', 'run queue', 'reorder wait',
                    'mux and send'], 'Time around the worker');
   gantt();
 }
 
+const hasShares = data.classes.length > 0;
+const hasMisses = data.runs.some((run) => run.cache);
+if (!hasShares) byId('shares-section').remove();
+if (!hasMisses) byId('misses-section').remove();
 byId('gantt-policy').replaceChildren(...data.gantt.map((run) => el('option', {}, run.policy)));
 byId('gantt-policy').addEventListener('change', gantt);
 cards();
