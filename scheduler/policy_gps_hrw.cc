@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gps-hrw: the proportional-share layer of share_policy.h over plain hrw, whose sets do not look at
-// queues or distances: the baseline of the publication.
+// gps-hrw: proportional shares over plain hrw: as many workers for a stream as ps-hrw gives it,
+//     g_s = r * w_c / (sum of w over backlogged classes) * phi_s / phi_c,
+// but chosen by the hash alone, without a look at queues or distances (share_policy.h).
+// Source: D. Guo, "Multicore Scheduling for Network Applications Based on Highest Random Weight",
+// UC Riverside, 2010, where it is the baseline of PS-HRW.
 #include "scheduler/policy_registry.h"
 #include "scheduler/share_policy.h"
 
