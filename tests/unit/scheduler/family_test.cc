@@ -3,10 +3,12 @@
 // What sets each policy of the family apart from the others, on virtual workers.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 #include <set>
 #include <string>
 
+#include "scheduler/worker_layout.h"
 #include "tests/unit/scheduler/virtual_pool.h"
 
 namespace gopmill {
@@ -104,6 +106,33 @@ TEST(PLlfTest, LearnsWhichStreamsAreExpensive) {
   pool.Submit(0, 5);
   for (int index = 5; index < 9; ++index) pool.Submit(1, index);
   for (int index = 5; index < 9; ++index) EXPECT_NE(pool.WorkerOf(1, index), pool.WorkerOf(0, 5));
+}
+
+// With queues as long as 1, 2, 4 and 8 units, new streams go to the workers as 8:4:2:1.
+TEST(AhrwTheoryTest, StreamsSpreadAsTheReciprocalsOfTheQueues) {
+  std::array<int, 4> won = {};
+  constexpr int kStreams = 3000;
+  const Topology topology = SyntheticTopology(kFour);
+  PoolState state(topology, LayOutWorkers(topology, 4), {.run_queue_units = 0});
+  const auto policy = MakePolicy("ahrw-theory", {}, state).value();
+  for (int w = 0; w < 4; ++w) {
+    const UnitRef unit = state.Add({.unit = {StreamId{std::uint64_t{1} << 40U}, UnitIndex{w}},
+                                    .cost_bytes = std::size_t{1000} << static_cast<unsigned>(w)},
+                                   nullptr);
+    state.Assign(unit, WorkerId{w}, {});
+  }
+  for (std::uint64_t stream = 0; stream < kStreams; ++stream) {
+    const UnitRef unit = state.Add({.unit = {StreamId{stream}, {}}, .cost_bytes = 1}, nullptr);
+    state.SetHome(unit, policy->Home(StreamId{stream}, state));
+    ActionList actions;
+    policy->On(Arrived{unit}, state, {}, actions);
+    ASSERT_EQ(actions.actions().size(), 1U);
+    ++won[static_cast<std::size_t>(std::get<Assign>(actions.actions()[0]).worker.value)];
+  }
+  // Four standard deviations of 3,000 draws are at most 110.
+  for (int w = 0; w < 4; ++w) {
+    EXPECT_NEAR(won[static_cast<std::size_t>(w)], kStreams * (8 >> w) / 15.0, 110) << w;
+  }
 }
 
 // The published form: distances do not count.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The policies that divide the machine among service classes.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
+#include <set>
 #include <string>
 
 #include "scheduler/stream_cores.h"
@@ -13,6 +15,7 @@ namespace gopmill {
 namespace {
 
 using std::chrono::milliseconds;
+using ::testing::SizeIs;
 using Served = std::array<double, 3>;
 
 PolicyOptions Weighted() {
@@ -68,6 +71,36 @@ struct Load {
 
 double ShareOf(const Served& served, std::size_t c) {
   return served[c] / (served[0] + served[1] + served[2]);
+}
+
+// The workers that each class's units went to from now on, for a second.
+std::array<std::set<int>, 3> PartsOf(Load& load) {
+  std::array<std::set<int>, 3> parts;
+  load.pool.on_assigned = [&parts](UnitId unit, WorkerId worker, WorkerId /*home*/) {
+    parts[unit.stream.value % 3].insert(worker.value);
+  };
+  load.Run(1);
+  load.pool.on_assigned = nullptr;
+  return parts;
+}
+
+TEST(ApTest, DealsWorkersByWeightAndAnewWhenOtherClassesHaveUnits) {
+  Load load("ap", Weighted(), "core:9 pu:1");
+  load.Start(1);
+  load.Start(2);
+  load.Run(1);
+  const auto two = PartsOf(load);
+  EXPECT_THAT(two[1], SizeIs(7)) << "3 of 4 parts of nine workers";
+  EXPECT_THAT(two[2], SizeIs(2));
+  load.Start(0);
+  load.Run(1);  // until what was queued before is done
+  const auto three = PartsOf(load);
+  EXPECT_THAT(three[0], SizeIs(5));
+  EXPECT_THAT(three[1], SizeIs(3));
+  EXPECT_THAT(three[2], SizeIs(1));
+  std::set<int> all;
+  for (const std::set<int>& part : three) all.insert(part.begin(), part.end());
+  EXPECT_THAT(all, SizeIs(9)) << "no worker serves two classes";
 }
 
 class FairTest : public testing::TestWithParam<const char*> {};
