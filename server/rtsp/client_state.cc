@@ -41,8 +41,12 @@ void SetRefused(ClientState& state, GstRTSPStatusCode status) {
 }
 
 void SetProblem(ClientState& state, const Error& error) {
+  SetProblem(state, error, static_cast<GstRTSPStatusCode>(RtspStatusOf(error.code)));
+}
+
+void SetProblem(ClientState& state, const Error& error, GstRTSPStatusCode status) {
   const MutexLock lock(state.mutex);
-  state.status = RtspStatusOf(error.code);
+  state.status = status;
   state.problem = HeaderText(error.ToString());
 }
 

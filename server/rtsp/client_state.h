@@ -52,8 +52,9 @@ ClientState* StateOf(GstRTSPClient* client);
 // Of the request that the calling thread answers; null outside of one.
 ClientState* CurrentState();
 
-// The next answer of this client says what is wrong, with the status for it.
+// The next answer of this client says what is wrong, with the status for it, or one of its own.
 void SetProblem(ClientState& state, const Error& error);
+void SetProblem(ClientState& state, const Error& error, GstRTSPStatusCode status);
 // The same for a user who is not known or lacks a role: 401, 403.
 void SetRefused(ClientState& state, GstRTSPStatusCode status);
 

@@ -33,6 +33,19 @@ GstBuffer* MakeBuffer(const QueuedPacket& packet) {
   return buffer;
 }
 
+// Stands for a track that has nothing at the place where the others begin (sound that is shorter
+// than the pictures). The library waits for something of each track, and an appsrc that ends
+// without a buffer sends nothing it would count, not even its segment.
+GstBuffer* MakeGap(std::int64_t pts_ns) {
+  GstBuffer* buffer = gst_buffer_new();
+  GST_BUFFER_PTS(buffer) = static_cast<GstClockTime>(pts_ns);
+  GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_GAP);
+  return buffer;
+}
+bool IsGap(GstBuffer& buffer) {
+  return GST_BUFFER_FLAG_IS_SET(&buffer, GST_BUFFER_FLAG_GAP) && gst_buffer_get_size(&buffer) == 0;
+}
+
 }  // namespace
 
 // What the stream writes to.
@@ -84,6 +97,11 @@ struct NextElement {
   static constexpr const char* kKey = "gopmill-next";
 
   static GstFlowReturn Chain(GstPad* pad, GstObject* parent, GstBuffer* buffer) noexcept {
+    if (IsGap(*buffer)) {
+      gst_pad_send_event(pad, gst_event_new_gap(GST_BUFFER_PTS(buffer), GST_CLOCK_TIME_NONE));
+      gst_buffer_unref(buffer);
+      return GST_FLOW_OK;
+    }
     const auto& self = *static_cast<NextElement*>(g_object_get_data(G_OBJECT(pad), kKey));
     const GstFlowReturn flow = self.chain(pad, parent, buffer);
     if (flow != GST_FLOW_NOT_LINKED) return flow;
@@ -106,9 +124,8 @@ struct AppsrcCallbacks {
     const auto& callbacks = *static_cast<AppsrcCallbacks*>(self);
     const auto playback = callbacks.playback.lock();
     if (playback == nullptr) return FALSE;
-    const Status status = playback->Seek(callbacks.track, static_cast<std::int64_t>(offset));
-    if (!status.ok()) spdlog::warn("rtsp: seek refused: {}", status.error().ToString());
-    return status.ok() ? TRUE : FALSE;
+    playback->Seek(callbacks.track, static_cast<std::int64_t>(offset));
+    return TRUE;
   }
   static void Destroy(gpointer self) noexcept { delete static_cast<AppsrcCallbacks*>(self); }
 };
@@ -164,10 +181,13 @@ Status Playback::Begin(std::int64_t start_ns) {
   return OkStatus();
 }
 
-Status Playback::Seek(std::size_t track, std::int64_t start_ns) {
+// A stream that cannot be opened again ends the tracks and does not refuse the seek: one track that
+// seeks beside one that does not has the library end the process (play_range.h).
+void Playback::Seek(std::size_t track, std::int64_t start_ns) {
   {
     const MutexLock lock(tracks_[track].mutex);
     tracks_[track].feeding = false;
+    tracks_[track].fed = false;
     tracks_[track].ended = false;
   }
   {
@@ -176,9 +196,13 @@ Status Playback::Seek(std::size_t track, std::int64_t start_ns) {
     if (!join) joined_.fill(false);
     joined_[track] = true;
     start_ns_ = start_ns;
-    if (join) return OkStatus();
+    if (join) return;
   }
-  return Begin(start_ns);
+  const Status status = Begin(start_ns);
+  if (status.ok()) return;
+  spdlog::warn("rtsp: no stream at {:.3f} s: {}", static_cast<double>(start_ns) / 1e9,
+               status.error().ToString());
+  queue_.End(queue_.Restart(), status);
 }
 
 void Playback::Close() {
@@ -222,6 +246,12 @@ bool Playback::Ended(GstElement& bin) {
   auto* owner =
       static_cast<std::shared_ptr<Playback>*>(g_object_get_data(G_OBJECT(&bin), kOwnerKey));
   return (*owner)->queue_.ended();
+}
+
+double Playback::SecondsOf(GstElement& bin) {
+  auto* owner =
+      static_cast<std::shared_ptr<Playback>*>(g_object_get_data(G_OBJECT(&bin), kOwnerKey));
+  return owner == nullptr || (*owner)->live_ ? 0 : (*owner)->stream_.seconds;
 }
 
 void Playback::SetUp(std::size_t index, const CodedTrack& coded, gst::Object<GstAppSrc> source) {
@@ -280,14 +310,21 @@ void Playback::FeedLocked(Track& track, std::size_t index) {
       case PacketQueue::State::kPacket:
         // Refused while the pipeline flushes or stops: the packet is not wanted then.
         static_cast<void>(gst_app_src_push_buffer(track.source.get(), MakeBuffer(packet)));
+        track.fed = true;
         break;
       case PacketQueue::State::kEmpty: return;
-      case PacketQueue::State::kEnd:
-        track.ended = true;
-        static_cast<void>(gst_app_src_end_of_stream(track.source.get()));
-        return;
+      case PacketQueue::State::kEnd: return EndLocked(track);
     }
   }
+}
+
+void Playback::EndLocked(Track& track) {
+  track.ended = true;
+  if (!track.fed && !live_) {
+    const MutexLock lock(mutex_);
+    static_cast<void>(gst_app_src_push_buffer(track.source.get(), MakeGap(start_ns_)));
+  }
+  static_cast<void>(gst_app_src_end_of_stream(track.source.get()));
 }
 
 }  // namespace gopmill

@@ -46,6 +46,8 @@ class Playback : public std::enable_shared_from_this<Playback> {
   static Result<GstElement*> MakeBin(const std::shared_ptr<Playback>& player);
   // Whether nothing more comes into this bin: its stream has ended. Only for bins made here.
   static bool Ended(GstElement& bin);
+  // How long what this bin plays is; 0 = not known, as of a live source and of a publisher's bin.
+  static double SecondsOf(GstElement& bin);
   // Stops the stream; does not wait.
   void Close();
 
@@ -56,6 +58,7 @@ class Playback : public std::enable_shared_from_this<Playback> {
     // False from a seek until the pipeline asks for data: what is pushed in between would be
     // dropped by the flush that follows the seek.
     bool feeding GOPMILL_GUARDED_BY(mutex) = false;
+    bool fed GOPMILL_GUARDED_BY(mutex) = false;    // a packet, since the last seek
     bool ended GOPMILL_GUARDED_BY(mutex) = false;  // nothing more is fed until a seek
   };
   class Sink;
@@ -64,12 +67,13 @@ class Playback : public std::enable_shared_from_this<Playback> {
 
   Playback(Service& service, RtspRequest request);
   Status Begin(std::int64_t start_ns);
-  Status Seek(std::size_t track, std::int64_t start_ns);
+  void Seek(std::size_t track, std::int64_t start_ns);
   void SetUp(std::size_t index, const CodedTrack& coded, gst::Object<GstAppSrc> source);
   void OnNeedData(std::size_t track);
   void OnNotTaken(std::size_t track);
   void Feed(std::size_t track);
   void FeedLocked(Track& track, std::size_t index) GOPMILL_REQUIRES(track.mutex);
+  void EndLocked(Track& track) GOPMILL_REQUIRES(track.mutex);
 
   Service& service_;
   const RtspRequest request_;

@@ -18,6 +18,7 @@
 #include "server/rtsp/gst_start.h"
 #include "server/rtsp/mount_table.h"
 #include "server/rtsp/movie_factory.h"
+#include "server/rtsp/play_range.h"
 #include "server/rtsp/playback.h"
 #include "server/rtsp/publishing.h"
 #include "server/rtsp/rtsp_auth.h"
@@ -63,6 +64,9 @@ class RtspServer::Impl {
                                       gpointer self) noexcept;
   static GstRTSPStatusCode OnRequest(GstRTSPClient* client, GstRTSPContext* context,
                                      gpointer self) noexcept;
+  [[nodiscard]] bool IsFull() const;  // no session is left
+  static GstRTSPStatusCode OnPlay(GstRTSPClient* client, GstRTSPContext* context,
+                                  gpointer self) noexcept;
   static GstRTSPStatusCode OnRecord(GstRTSPClient* client, GstRTSPContext* context,
                                     gpointer self) noexcept;
   static GstRTSPStatusCode OnTeardown(GstRTSPClient* client, GstRTSPContext* context,
@@ -194,10 +198,11 @@ void RtspServer::Impl::OnConnected(GstRTSPServer* /*server*/, GstRTSPClient* cli
   }
   AttachState(client, impl.stopping_.get_token());
   g_signal_connect(client, "pre-describe-request", G_CALLBACK(&OnDescribe), self);
-  for (const char* request : {"pre-options-request", "pre-setup-request", "pre-play-request",
-                              "pre-pause-request", "pre-get-parameter-request"}) {
+  for (const char* request : {"pre-options-request", "pre-setup-request", "pre-pause-request",
+                              "pre-get-parameter-request"}) {
     g_signal_connect(client, request, G_CALLBACK(&OnRequest), self);
   }
+  g_signal_connect(client, "pre-play-request", G_CALLBACK(&OnPlay), self);
   g_signal_connect(client, "pre-record-request", G_CALLBACK(&OnRecord), self);
   g_signal_connect(client, "pre-teardown-request", G_CALLBACK(&OnTeardown), self);
   g_signal_connect(client, "send-message", G_CALLBACK(&OnAnswer), self);
@@ -243,6 +248,18 @@ GstRTSPStatusCode RtspServer::Impl::OnRequest(GstRTSPClient* client, GstRTSPCont
   state->heard = SteadyNow();
   std::swap(state->opened, unused);
   return GST_RTSP_STS_OK;
+}
+
+// Client threads.
+GstRTSPStatusCode RtspServer::Impl::OnPlay(GstRTSPClient* client, GstRTSPContext* context,
+                                           gpointer self) noexcept {
+  OnRequest(client, context, self);
+  if (context->media == nullptr) return GST_RTSP_STS_OK;  // the library says what is wrong
+  const auto bin = gst::Adopt(gst_rtsp_media_get_element(context->media));
+  const Status status = CheckPlay(*context->request, Playback::SecondsOf(*bin));
+  if (status.ok()) return GST_RTSP_STS_OK;
+  SetProblem(*StateOf(client), status.error(), GST_RTSP_STS_INVALID_RANGE);
+  return GST_RTSP_STS_INVALID_RANGE;
 }
 
 // Client threads.
@@ -300,9 +317,14 @@ Status RtspServer::Impl::Describe(GstRTSPClient& client, const GstRTSPUrl& url) 
   return OkStatus();
 }
 
+bool RtspServer::Impl::IsFull() const {
+  return gst_rtsp_session_pool_get_n_sessions(sessions_.get()) >=
+         gst_rtsp_session_pool_get_max_sessions(sessions_.get());
+}
+
 // Client threads. What was wrong, beside the status.
 void RtspServer::Impl::OnAnswer(GstRTSPClient* client, GstRTSPContext* context,
-                                GstRTSPMessage* message, gpointer /*self*/) noexcept {
+                                GstRTSPMessage* message, gpointer self) noexcept {
   if (message->type != GST_RTSP_MESSAGE_RESPONSE) return;
   ClientState* state = StateOf(client);
   const std::shared_ptr<void> described = TakeClaim(*state);
@@ -315,6 +337,10 @@ void RtspServer::Impl::OnAnswer(GstRTSPClient* client, GstRTSPContext* context,
     response.reason = g_strdup(gst_rtsp_status_as_text(response.code));
   } else if (context->method == GST_RTSP_ANNOUNCE && response.code >= GST_RTSP_STS_BAD_REQUEST) {
     state->problem = "The announced streams are not understood (accepted: an SDP of RTP/AVP).";
+  } else if (context->method == GST_RTSP_SETUP && state->problem.empty() &&
+             response.code == GST_RTSP_STS_SERVICE_UNAVAILABLE &&
+             static_cast<Impl*>(self)->IsFull()) {
+    state->problem = "As many players and publishers are here as rtsp.max_sessions allows.";
   }
   if (response.code == GST_RTSP_STS_UNAUTHORIZED) AskForUser(*context);
   if (state->problem.empty()) return;

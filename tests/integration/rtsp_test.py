@@ -114,7 +114,8 @@ def plays_in_gstreamer(server):
     # are long enough for gst-launch to catch up with its slow start.
     for left in (1, 0):
         try:
-            subprocess.run(command, check=True, timeout=20, capture_output=True)
+            done = subprocess.run(command, check=False, timeout=20, capture_output=True, text=True)
+            check(done.returncode == 0, f"gst-launch: {done.stdout[-500:]} {done.stderr[-2000:]}")
             break
         except subprocess.TimeoutExpired:
             check(left > 0 and not server.running(), f"gst-launch-1.0 never ends; the server still sends {server.running()}")
@@ -142,8 +143,8 @@ def live_players_share_one_encode(server):
             player.join()
         publisher.wait()
     for recording in recordings:
-        # Who comes second begins between two key frames, a second apart.
-        check(probe(recording)["video"][0] in range(28, 62), f"a live player got {probe(recording)}")
+        # Who comes second begins between two key frames, a second apart; ffmpeg may stop some pictures late.
+        check(probe(recording)["video"][0] in range(28, 66), f"a live player got {probe(recording)}")
     wait_until(lambda: not server.running(), 5, "live players have left and their stream goes on")
     answer = server.ask(f"DESCRIBE {server.url('live/a%20b')} RTSP/1.0\r\nCSeq: 1\r\n\r\n")
     check(answer.startswith("RTSP/1.0 400 "), f"a bad live name: {answer[:60]!r}")

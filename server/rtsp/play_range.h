@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a PLAY may ask for. gst-rtsp-server takes any Range to the pipeline; of one that lies behind
+// the end of the movie its tracks come back with different rates, which it holds for impossible and
+// ends the process. So a request is looked at before the library sees it.
+//
+// Thread-safety: safe; called on client threads, within the request.
+#pragma once
+
+#include <gst/rtsp-server/rtsp-server.h>
+
+#include "base/status.h"
+
+namespace gopmill {
+
+// RFC 2326 sections 12.29 and 12.34. A range has to be in normal play time, to begin within the
+// movie and to end behind its begin; kInvalidArgument otherwise. `seconds` is the length of the
+// movie, 0 = not known (live). What is played is always what the encoder made, so every Scale is
+// replaced by 1, which the answer then tells.
+Status CheckPlay(GstRTSPMessage& request, double seconds);
+
+}  // namespace gopmill
