@@ -64,6 +64,7 @@ void DecodeAside::Run(FrameSelector& selector, const Frames& frames) {
     const bool last = n + 1 == frames.end;
     auto picture = SelectOne(selector, n, last ? frames.end_pts : std::nullopt);
     took_ += SteadyNow() - begin;
+    cpu_ = ThreadCpuNow();
     const bool failed = !picture.ok();
     if (!Push(std::move(picture)) || failed) return;
   }

@@ -45,6 +45,8 @@ class DecodeAside {
   Result<SourcePicture> Next();
   // Waits until all have been selected; the time that took on its thread. Call after the last Next.
   Duration End();
+  // CPU time of its thread. Call after End.
+  [[nodiscard]] Duration cpu() const { return cpu_; }
   // Of pictures that wait for Next.
   [[nodiscard]] std::size_t bytes() const;
 
@@ -59,7 +61,7 @@ class DecodeAside {
   std::size_t bytes_ GOPMILL_GUARDED_BY(mutex_) = 0;
   bool stopping_ GOPMILL_GUARDED_BY(mutex_) = false;
 
-  Duration took_{};  // written by the thread, read after it has ended
+  Duration took_{}, cpu_{};  // written by the thread, read after it has ended
   std::thread thread_;
 };
 

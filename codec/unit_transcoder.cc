@@ -245,12 +245,18 @@ Status PassTogether::Decode() {
   const TimePoint begin = SteadyNow();
   GOPMILL_ASSIGN_OR_RETURN(const FrameSelector::Selected selected, Select());
   Duration all = aside_ ? Duration::zero() : SteadyNow() - begin;
-  if (aside_ && next_ + 1 == spec_.end_frame) all = aside_->End();
-  const Duration took = all / static_cast<std::int64_t>(members_.size());
+  Duration aside_cpu{};
+  if (aside_ && next_ + 1 == spec_.end_frame) {
+    all = aside_->End();
+    aside_cpu = aside_->cpu();
+  }
+  const auto sharers = static_cast<std::int64_t>(members_.size());
+  const Duration took = all / sharers;
   Picture picture(members_.size());
   for (std::size_t i = 0; i < members_.size(); ++i) {
     if (members_[i]->stats.cancelled) continue;
     members_[i]->stats.decode += took;
+    members_[i]->stats.aside_cpu += aside_cpu / sharers;
     GOPMILL_ASSIGN_OR_RETURN(picture[i], members_[i]->Make(selected, next_ - spec_.first_frame));
   }
   ahead_.push_back(std::move(picture));

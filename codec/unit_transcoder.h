@@ -73,6 +73,7 @@ struct UnitStats {
   // Time on the worker's thread, preemption included; of decoding aside that on its own thread,
   // which passes at the same time as the others.
   Duration decode{}, filter{}, encode{};
+  Duration aside_cpu{};  // CPU time of decoding aside, which the worker's thread does not have
   SelectionCounts selection;
   std::int64_t frames = 0;         // encoded
   std::int64_t packets = 0;        // given out; of a piece not those of its frames

@@ -15,6 +15,14 @@
 // and grow with its arrival times; number and class of a stream do not change. A trace of another
 // version is refused, never guessed at.
 //
+// Segments of HLS and DASH, and sheets of thumbnails, are units too, one for each time that one was
+// made: what came out of the cache, or was shared with another request, cost nothing and did not
+// arrive. A stream is then all segments of one rendition (pictures of one size, sound, thumbnails)
+// in one class; its number is its id, and says nothing of the order of streams. An index is no
+// place in the movie: clients seek, and a segment that has left the cache is made again. It grows
+// with each segment that is asked for, whatever its rendition, so a stream has gaps. Gaps are also
+// what units left that failed or were cancelled: these are not in a trace.
+//
 // Thread-safety: the functions are safe, TraceWriter is compatible.
 #pragma once
 
@@ -52,9 +60,9 @@ struct TraceHeader {
 struct TraceUnit {
   double arrival_ms = 0;              // submitted to the scheduler
   std::uint64_t stream = 0;           // StreamId
-  std::uint64_t number = 0;           // place of the stream in the order of arrival of streams
+  std::uint64_t number = 0;           // JobSpec::stream_number: place in the order of streams
   std::string service_class = {};     // name of the class; may be empty
-  std::int64_t index = 0;             // UnitIndex, from 0
+  std::int64_t index = 0;             // UnitIndex, from 0; may have gaps
   std::uint64_t bytes = 0;            // compressed bytes, > 0
   std::uint64_t frames = 0;           // pictures to encode; 0 = not known
   std::uint64_t context = 0;          // what codec contexts it needs: equal keys share warm ones

@@ -23,7 +23,7 @@ TraceUnit ToTraceUnit(const UnitLife& life, TimePoint begin,
                       std::optional<double> known_opening_ms) {
   constexpr double kLeastMillis = 1e-3;  // times in a trace are above zero
   const JobReport& report = life.report;
-  const double cpu = std::max(ToMillis(report.cpu), kLeastMillis);
+  const double cpu = std::max(ToMillis(report.cpu + life.stats.aside_cpu), kLeastMillis);
   TraceUnit unit{.arrival_ms = std::max(0.0, ToMillis(report.submitted - begin)),
                  .stream = report.unit.stream.value,
                  .number = life.spec.stream_number,
@@ -37,6 +37,8 @@ TraceUnit ToTraceUnit(const UnitLife& life, TimePoint begin,
   if (report.cold) {
     unit.cold_ms = cpu;
     unit.hot_ms = std::max(cpu - ToMillis(report.opening), kLeastMillis);
+  } else if (!life.keeps_contexts) {
+    unit.cold_ms = cpu;
   } else if (known_opening_ms) {
     unit.cold_ms = cpu + *known_opening_ms;
   }

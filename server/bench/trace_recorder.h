@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Writes what arrives and what it costs to a trace (scheduler/sim/trace.h), for `bench --replay`
-// and the simulator. Units are queued by the streams' egress threads and written by a thread of its
-// own, so that a slow disk delays nobody: when kMaxQueuedUnits wait, further ones are not recorded,
-// and the end says so.
+// and the simulator. Units are queued by the streams' egress threads, or the workers that made a
+// segment, and written by a thread of its own, so that a slow disk delays nobody: when
+// kMaxQueuedUnits wait, further ones are not recorded, and the end says so.
 //
-// CPU time of a unit that opened contexts is its cold time, less the time that took its hot time. A
-// unit that found them warm gives its hot time; its cold time is that plus the mean opening time of
-// its contexts so far, and not recorded while nothing is known of them.
+// Recorded is what was done in the end; units that failed or were cancelled are left out. Not the
+// passes that measure a movie for quality=best: they have the ids of the stream's own units. Live
+// renditions that share a decode are one job; each is recorded with its share of that job's time.
+//
+// CPU time is that of the worker's thread and of decoding aside, without the threads that encoders
+// of HEVC and AV1 start. That of a unit that opened contexts is its cold time, less the time that
+// took its hot time. A unit that found them warm gives its hot time; its cold time is that plus the
+// mean opening time of its contexts so far, and not recorded while nothing is known of them. Where
+// there are none to be kept warm both are the same.
 //
 // Thread-safety: safe; Close belongs to the owner and comes after the last stream.
 #pragma once

@@ -19,7 +19,10 @@ Error Closing() {
 }  // namespace
 
 LiveSegments::LiveSegments(const LiveSegmentOptions& options, Scheduler& scheduler, LiveHooks hooks)
-    : options_(options), scheduler_(scheduler), hooks_(std::move(hooks)), thumbnails_(scheduler) {
+    : options_(options),
+      scheduler_(scheduler),
+      hooks_(std::move(hooks)),
+      thumbnails_(scheduler, hooks_.observer) {
   // Versions of an earlier process are not taken for ours.
   next_version_ = static_cast<std::uint64_t>(WallTime::clock::now().time_since_epoch() /
                                              std::chrono::milliseconds(1));

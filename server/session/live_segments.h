@@ -55,6 +55,7 @@ struct LiveHooks {
   std::function<Result<std::shared_ptr<LiveSource>>(const std::string&)> find;
   std::function<Result<StreamId>(SessionSpec)> admit;
   std::function<void(StreamId)> cancel;
+  std::shared_ptr<UnitObserver> observer;  // of thumbnails; may be null
 };
 
 struct LiveSegmentStats {

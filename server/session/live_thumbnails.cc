@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "codec/picture_sheet.h"
-#include "server/session/unit_job.h"
+#include "server/session/context_use.h"
 
 namespace gopmill {
 namespace {
@@ -34,23 +34,22 @@ SheetTask TaskOf(const LiveThumbnails::Order& order) {
 
 class ThumbnailJob final : public Job {
  public:
-  ThumbnailJob(const LiveThumbnails::Order& order, std::stop_token stop, LiveThumbnails::Done done)
+  using Done = std::function<void(const JobReport&, Result<std::string>)>;
+  ThumbnailJob(const LiveThumbnails::Order& order, std::stop_token stop, Done done)
       : order_(order), stop_(std::move(stop)), done_(std::move(done)) {}
 
   JobOutcome Run(WorkerContext& worker) noexcept override {
     if (stop_.stop_requested()) return JobOutcome::kCancelled;
-    auto& codecs = *static_cast<WorkerCodecs*>(worker.local);
-    made_ = MakeSheet(TaskOf(order_), codecs.cache, stop_);
-    codecs.published->Publish(codecs.cache.Stats());
+    made_ = MakeSheet(TaskOf(order_), ContextUse(worker).cache(), stop_);
     if (made_.ok()) return JobOutcome::kDone;
     return made_.error().code == Code::kCancelled ? JobOutcome::kCancelled : JobOutcome::kFailed;
   }
-  void OnReport(const JobReport& /*report*/) noexcept override { done_(std::move(made_)); }
+  void OnReport(const JobReport& report) noexcept override { done_(report, std::move(made_)); }
 
  private:
   const LiveThumbnails::Order order_;
   const std::stop_token stop_;
-  const LiveThumbnails::Done done_;
+  const Done done_;
   Result<std::string> made_{Error{.code = Code::kCancelled, .message = "Cancelled."}};
 };
 
@@ -96,21 +95,23 @@ StreamId LiveThumbnails::NewStream() {
 }
 
 Status LiveThumbnails::Make(const Order& order, Done done) {
-  auto job = std::make_unique<ThumbnailJob>(
-      order, stop_.get_token(),
-      [this, done = std::move(done)](Result<std::string> made) { OnMade(done, std::move(made)); });
   const Duration within = scheduler_.classes()[order.service_class].deadline;
   const MutexLock lock(mutex_);
   if (stopped_) return Error{.code = Code::kUnavailable, .message = "The server is shutting down."};
+  const JobSpec spec{.unit = {order.stream, UnitIndex{next_unit_++}},
+                     .stream_number = order.stream.value,
+                     .cost_bytes = static_cast<std::size_t>((*order.key)->size) + 1,
+                     .frames = 1,
+                     .service_class = order.service_class,
+                     .deadline = within > Duration::zero() ? SteadyNow() + within : kNoDeadline};
+  auto job = std::make_unique<ThumbnailJob>(
+      order, stop_.get_token(),
+      [this, spec, done = std::move(done)](const JobReport& report, Result<std::string> made) {
+        if (observer_) observer_->OnEnded({.spec = spec, .report = report, .stats = {}});
+        OnMade(done, std::move(made));
+      });
   ++jobs_out_;
-  Status status = scheduler_.Submit(
-      {.unit = {order.stream, UnitIndex{next_unit_++}},
-       .stream_number = order.stream.value,
-       .cost_bytes = static_cast<std::size_t>((*order.key)->size) + 1,
-       .frames = 1,
-       .service_class = order.service_class,
-       .deadline = within > Duration::zero() ? SteadyNow() + within : kNoDeadline},
-      std::move(job));
+  Status status = scheduler_.Submit(spec, std::move(job));
   if (!status.ok()) --jobs_out_;
   return status;
 }

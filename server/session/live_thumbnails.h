@@ -21,6 +21,7 @@
 #include "scheduler/scheduler.h"
 #include "server/session/live_track.h"
 #include "server/session/segment_thumbnails.h"
+#include "server/session/unit_observer.h"
 
 namespace gopmill {
 
@@ -46,8 +47,9 @@ class LiveThumbnails {
     std::uint16_t service_class = 0;         // of the scheduler
   };
 
-  // Must not outlive the scheduler.
-  explicit LiveThumbnails(Scheduler& scheduler) : scheduler_(scheduler) {}
+  // Must not outlive the scheduler. `observer` (may be null) hears of each.
+  explicit LiveThumbnails(Scheduler& scheduler, std::shared_ptr<UnitObserver> observer = nullptr)
+      : scheduler_(scheduler), observer_(std::move(observer)) {}
   ~LiveThumbnails() { Stop(); }
   LiveThumbnails(const LiveThumbnails&) = delete;
   LiveThumbnails& operator=(const LiveThumbnails&) = delete;
@@ -65,6 +67,7 @@ class LiveThumbnails {
   void OnMade(const Done& done, Result<std::string> made);
 
   Scheduler& scheduler_;
+  const std::shared_ptr<UnitObserver> observer_;
   std::stop_source stop_;
 
   mutable Mutex mutex_;  // guards all below

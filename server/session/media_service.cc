@@ -80,7 +80,7 @@ MediaService::MediaService(const ServerConfig& config, Library library,
           engine_->scheduler().worker_count(),
           static_cast<double>(config.streams.promise_percent) / 100)),
       scripts_(library_),
-      segments_(library_, scripts_, engine_->scheduler(), segments),
+      segments_(library_, scripts_, engine_->scheduler(), segments, observer_),
       live_segments_(live, engine_->scheduler(), HooksForLive()),
       fanouts_(HooksForFanout()),
       config_(config) {
@@ -267,7 +267,8 @@ LiveHooks MediaService::HooksForLive() {
                 MakeLive(spec);
                 return Admit(std::move(spec));
               },
-          .cancel = [this](StreamId id) { static_cast<void>(CancelStream(id)); }};
+          .cancel = [this](StreamId id) { static_cast<void>(CancelStream(id)); },
+          .observer = observer_};
 }
 
 FanoutHooks MediaService::HooksForFanout() {

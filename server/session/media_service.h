@@ -41,7 +41,7 @@ inline constexpr std::size_t kMaxFileRequests = 256;
 
 class MediaService : public Service {
  public:
-  // `observer` (may be null) hears of all units of all streams.
+  // `observer` (may be null) hears of all units of all streams, of segments and thumbnails.
   static Result<std::unique_ptr<MediaService>> Create(
       const ServerConfig& config, std::shared_ptr<UnitObserver> observer = nullptr);
   // Cancels all streams and waits for them.

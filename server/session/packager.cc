@@ -80,13 +80,13 @@ Status Packager::Submit(Piece piece) {
   piece.bytes = works.front().bytes();  // renditions share them
   const auto bytes = static_cast<std::size_t>(piece.bytes) + 1;
   const auto frames = static_cast<std::uint32_t>(works.front().frames());
-  auto job =
-      std::make_unique<SegmentJob>(std::move(works), /*awaited=*/few_, cancel_.get_token(),
-                                   [this, piece](Result<MadeSegments> made) {
-                                     const MutexLock lock(mutex_);
-                                     finished_.push_back({.piece = piece, .made = std::move(made)});
-                                     changed_.NotifyAll();
-                                   });
+  auto job = std::make_unique<SegmentJob>(
+      std::move(works), /*awaited=*/few_, cancel_.get_token(),
+      [this, piece](const JobReport& /*report*/, Result<MadeSegments> made) {
+        const MutexLock lock(mutex_);
+        finished_.push_back({.piece = piece, .made = std::move(made)});
+        changed_.NotifyAll();
+      });
   // Pictures of one kind are a stream: they use the same contexts.
   const StreamId stream{static_cast<std::uint64_t>(piece.name.track) + 1};
   GOPMILL_RETURN_IF_ERROR(scheduler_.Submit({.unit = {stream, UnitIndex{next_unit_++}},
@@ -138,8 +138,8 @@ Status Packager::Keep(const Finished& finished) {
   }
   done_ += piece.work;
   if (!piece.ladder) return OkStatus();
-  concealed_ += finished.made->concealed;
-  damaged_ += finished.made->damaged;
+  concealed_ += finished.made->stats.concealed;
+  damaged_ += finished.made->stats.damaged;
   return OkStatus();
 }
 

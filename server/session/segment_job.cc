@@ -7,8 +7,8 @@
 #include "codec/picture_sheet.h"
 #include "codec/unit_transcoder.h"
 #include "media/segment_muxer.h"
+#include "server/session/context_use.h"
 #include "server/session/segment_thumbnails.h"
-#include "server/session/unit_job.h"
 
 namespace gopmill {
 namespace {
@@ -43,7 +43,6 @@ Result<std::string> Muxed(const SegmentWork& work, Collector& made) {
 }  // namespace
 
 Result<MadeSegments> SegmentJob::MakePictures(WorkerContext& worker) {
-  auto& codecs = *static_cast<WorkerCodecs*>(worker.local);
   std::vector<Collector> collectors(works_.size());
   std::vector<UnitRendition> renditions(works_.size());
   for (std::size_t i = 0; i < works_.size(); ++i) {
@@ -56,12 +55,9 @@ Result<MadeSegments> SegmentJob::MakePictures(WorkerContext& worker) {
     renditions[i].stop = stop_;
     renditions[i].output = &collectors[i];
   }
-  const auto stats = TranscodeTogether(renditions, codecs.cache);
-  codecs.published->Publish(codecs.cache.Stats());
+  const auto stats = TranscodeTogether(renditions, ContextUse(worker).cache());
   if (!stats.ok()) return stats.error();
-  MadeSegments made{.bytes = std::vector<std::string>(works_.size()),
-                    .concealed = stats->front().concealed,
-                    .damaged = stats->front().damaged};
+  MadeSegments made{.bytes = std::vector<std::string>(works_.size()), .stats = stats->front()};
   for (std::size_t i = 0; i < works_.size(); ++i) {
     GOPMILL_ASSIGN_OR_RETURN(made.bytes[i], Muxed(works_[i], collectors[i]));
   }
@@ -84,15 +80,12 @@ Result<std::string> SegmentJob::MakeAudio() {
 }
 
 Result<std::string> SegmentJob::MakeThumbnails(WorkerContext& worker) {
-  auto& codecs = *static_cast<WorkerCodecs*>(worker.local);
   const SegmentWork& work = works_.front();
-  auto sheet = MakeSheet({.plan = work.movie->thumbnails.plan,
-                          .runs = work.runs,
-                          .columns = kThumbnailColumns,
-                          .rows = kThumbnailRows},
-                         codecs.cache, stop_);
-  codecs.published->Publish(codecs.cache.Stats());
-  return sheet;
+  return MakeSheet({.plan = work.movie->thumbnails.plan,
+                    .runs = work.runs,
+                    .columns = kThumbnailColumns,
+                    .rows = kThumbnailRows},
+                   ContextUse(worker).cache(), stop_);
 }
 
 Result<MadeSegments> SegmentJob::Make(WorkerContext& worker) {
@@ -101,7 +94,7 @@ Result<MadeSegments> SegmentJob::Make(WorkerContext& worker) {
   if (track != PartTrack::kAudio && track != PartTrack::kThumbnails) return MakePictures(worker);
   auto made = track == PartTrack::kAudio ? MakeAudio() : MakeThumbnails(worker);
   if (!made.ok()) return made.error();
-  return MadeSegments{.bytes = {std::move(made).value()}};
+  return MadeSegments{.bytes = {std::move(made).value()}, .stats = {}};
 }
 
 bool SegmentJob::spreads() const {
@@ -114,6 +107,6 @@ JobOutcome SegmentJob::Run(WorkerContext& worker) noexcept {
   return result_.error().code == Code::kCancelled ? JobOutcome::kCancelled : JobOutcome::kFailed;
 }
 
-void SegmentJob::OnReport(const JobReport& /*report*/) noexcept { done_(std::move(result_)); }
+void SegmentJob::OnReport(const JobReport& report) noexcept { done_(report, std::move(result_)); }
 
 }  // namespace gopmill

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "codec/unit_transcoder.h"
 #include "scheduler/job.h"
 #include "server/session/segment_work.h"
 
@@ -19,13 +20,12 @@ namespace gopmill {
 
 struct MadeSegments {
   std::vector<std::string> bytes;
-  std::int64_t concealed = 0;  // pictures made up because the source gave none, of each rendition
-  std::int64_t damaged = 0;    // packets of pictures that the decoder rejected
+  UnitStats stats;  // of the first rendition; zero for sound and thumbnails
 };
 
 class SegmentJob : public Job {
  public:
-  using Done = std::function<void(Result<MadeSegments>)>;
+  using Done = std::function<void(const JobReport&, Result<MadeSegments>)>;
   // `works`: one, or some of ReadLadderWork; the bytes come in their order. `done` is called
   // exactly once, on a worker's or the dispatcher's thread; it must not block.
   // `awaited`: somebody waits for this segment, or there is nothing else to do, so that encoders

@@ -25,24 +25,25 @@ bool Matches(std::string_view if_none_match, std::string_view tag) {
   return if_none_match == "*" || if_none_match.find(tag) != std::string_view::npos;
 }
 
-// Streams of the scheduler: all segments of one rendition are one, so that they find their worker's
-// warm contexts. The upper half of the ids is theirs.
-StreamId StreamOf(const std::string& identity) {
+// The upper half of the ids of streams and contexts is that of segments.
+std::uint64_t IdOf(const std::string& text) {
   constexpr std::uint64_t kSegments = std::uint64_t{1} << 63U;
   std::uint64_t hash = 0;
-  const std::string digest = Sha256Hex(identity).substr(0, 15);
+  const std::string digest = Sha256Hex(text).substr(0, 15);
   std::from_chars(digest.data(), digest.data() + digest.size(), hash, 16);
-  return StreamId{hash | kSegments};
+  return hash | kSegments;
 }
 
 }  // namespace
 
 SegmentService::SegmentService(const Library& library, ScriptShelf& scripts, Scheduler& scheduler,
-                               const SegmentOptions& options)
+                               const SegmentOptions& options,
+                               std::shared_ptr<UnitObserver> observer)
     : defaults_(options.defaults),
       scheduler_(scheduler),
       shelf_(library, scripts),
-      cache_(SegmentCache::Open(options.cache_folder, options.cache_bytes)) {
+      cache_(SegmentCache::Open(options.cache_folder, options.cache_bytes)),
+      observer_(std::move(observer)) {
   for (int i = 0; i < kSegmentThreads; ++i) threads_.emplace_back([this] { RunTasks(); });
 }
 
@@ -238,39 +239,57 @@ Result<SegmentWork> SegmentService::ReadWork(const Shelved& movie, const PartNam
   return work;
 }
 
+// All segments of one rendition in one class are a stream: within it they go in the order in which
+// they were asked for. All its classes find the same warm contexts.
+JobSpec SegmentService::NewJob(const SegmentWork& work, std::uint16_t service_class) {
+  const std::string& rendition = TrackOf(*work.movie, work.name).identity;
+  const StreamId stream{IdOf(rendition + ";class=" + std::to_string(service_class))};
+  const Duration within = scheduler_.classes()[service_class].deadline;
+  return {.unit = {stream, UnitIndex{next_unit_++}},
+          .stream_number = stream.value,
+          .cost_bytes = static_cast<std::size_t>(work.bytes()) + 1,
+          .frames = static_cast<std::uint32_t>(work.frames()),
+          .service_class = service_class,
+          .context = IdOf(rendition),
+          .deadline = within > Duration::zero() ? SteadyNow() + within : kNoDeadline};
+}
+
 Status SegmentService::Submit(SegmentWork work, const std::string& key,
                               const std::shared_ptr<Making>& making) {
-  const auto bytes = static_cast<std::size_t>(work.bytes()) + 1;
-  const auto frames = static_cast<std::uint32_t>(work.frames());
-  const StreamId stream = StreamOf(TrackOf(*work.movie, work.name).identity);
+  const bool keeps_contexts = work.name.track != PartTrack::kAudio;
+  const MutexLock lock(mutex_);  // units of one stream are submitted one after the other
+  const JobSpec spec = NewJob(work, making->service_class);
   std::vector<SegmentWork> works;
   works.push_back(std::move(work));
   auto job = std::make_unique<SegmentJob>(
       std::move(works), /*awaited=*/true, making->stop.get_token(),
-      [this, key, making](Result<MadeSegments> made) {
-        Result<std::string> result =
-            made.ok() ? Result<std::string>(std::move(made->bytes.front())) : made.error();
-        // Told under the lock: without jobs the service may be destroyed.
-        const MutexLock lock(mutex_);
-        if (made.ok()) stats_.concealed += static_cast<std::uint64_t>(made->concealed);
-        tasks_.emplace_front(
-            [this, key, making, result = std::move(result)] { Finish(key, making, result); });
-        --jobs_out_;
-        changed_.NotifyAll();
+      [this, spec, keeps_contexts, key, making](const JobReport& report,
+                                                Result<MadeSegments> made) {
+        if (observer_) {
+          observer_->OnEnded({.spec = spec,
+                              .report = report,
+                              .stats = made.ok() ? made->stats : UnitStats{},
+                              .keeps_contexts = keeps_contexts});
+        }
+        OnMade(std::move(made), key, making);
       });
-  const Duration within = scheduler_.classes()[making->service_class].deadline;
-  const MutexLock lock(mutex_);  // units of one stream are submitted one after the other
   ++jobs_out_;
-  Status status = scheduler_.Submit(
-      {.unit = {stream, UnitIndex{next_unit_++}},
-       .stream_number = stream.value,
-       .cost_bytes = bytes,
-       .frames = frames,
-       .service_class = making->service_class,
-       .deadline = within > Duration::zero() ? SteadyNow() + within : kNoDeadline},
-      std::move(job));
+  Status status = scheduler_.Submit(spec, std::move(job));
   if (!status.ok()) --jobs_out_;
   return status;
+}
+
+void SegmentService::OnMade(Result<MadeSegments> made, const std::string& key,
+                            const std::shared_ptr<Making>& making) {
+  Result<std::string> result =
+      made.ok() ? Result<std::string>(std::move(made->bytes.front())) : made.error();
+  // Told under the lock: without jobs the service may be destroyed.
+  const MutexLock lock(mutex_);
+  if (made.ok()) stats_.concealed += static_cast<std::uint64_t>(made->stats.concealed);
+  tasks_.emplace_front(
+      [this, key, making, result = std::move(result)] { Finish(key, making, result); });
+  --jobs_out_;
+  changed_.NotifyAll();
 }
 
 // Answers all who wait, then keeps the segment for the next.

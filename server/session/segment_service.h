@@ -30,6 +30,7 @@
 #include "server/session/segment_playlist.h"
 #include "server/session/segment_request.h"
 #include "server/session/service.h"
+#include "server/session/unit_observer.h"
 
 namespace gopmill {
 
@@ -56,9 +57,10 @@ struct SegmentOptions {
 
 class SegmentService {
  public:
-  // All must outlive it.
+  // Library, scripts and scheduler must outlive it. `observer` (may be null) hears of each job, of
+  // which a segment that is in the cache needs none.
   SegmentService(const Library& library, ScriptShelf& scripts, Scheduler& scheduler,
-                 const SegmentOptions& options);
+                 const SegmentOptions& options, std::shared_ptr<UnitObserver> observer = nullptr);
   // Cancels what is being made and waits for it; what waits is answered with an error.
   ~SegmentService();
   SegmentService(const SegmentService&) = delete;
@@ -95,6 +97,9 @@ class SegmentService {
                    const std::shared_ptr<Making>& making);
   Result<SegmentWork> ReadWork(const Shelved& movie, const PartName& name);
   Status Submit(SegmentWork work, const std::string& key, const std::shared_ptr<Making>& making);
+  JobSpec NewJob(const SegmentWork& work, std::uint16_t service_class) GOPMILL_REQUIRES(mutex_);
+  void OnMade(Result<MadeSegments> made, const std::string& key,
+              const std::shared_ptr<Making>& making);
   void Finish(const std::string& key, const std::shared_ptr<Making>& making,
               const Result<std::string>& bytes);
   [[nodiscard]] bool Left(PartTicket ticket);
@@ -104,6 +109,7 @@ class SegmentService {
   Scheduler& scheduler_;
   MovieShelf shelf_;
   const std::unique_ptr<SegmentCache> cache_;
+  const std::shared_ptr<UnitObserver> observer_;
 
   mutable Mutex mutex_;  // guards everything below
   CondVar changed_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "codec/av1_gate.h"
+#include "server/session/context_use.h"
 
 namespace gopmill {
 namespace {
@@ -93,22 +94,15 @@ JobOutcome UnitJob::Run(WorkerContext& worker) noexcept {
   if (std::ranges::all_of(orders_, [](const UnitOrder& o) { return o.stop.stop_requested(); })) {
     return JobOutcome::kCancelled;
   }
-  auto& codecs = *static_cast<WorkerCodecs*>(worker.local);
-  const CacheStats before = codecs.cache.Stats();
+  const ContextUse use(worker);
   const Duration waited_before = Av1Gate::WaitedHere();
-  Transcode(orders_, made_, codecs.cache);
+  Transcode(orders_, made_, use.cache());
   if (orders_.size() > 1 && Outcome() == JobOutcome::kFailed) {
     for (std::size_t i = 0; i < orders_.size(); ++i) {
-      Transcode(std::span(orders_).subspan(i, 1), std::span(made_).subspan(i, 1), codecs.cache);
+      Transcode(std::span(orders_).subspan(i, 1), std::span(made_).subspan(i, 1), use.cache());
     }
   }
   waited_ = Av1Gate::WaitedHere() - waited_before;
-  const CacheStats after = codecs.cache.Stats();
-  // Encoders do not count: each unit uses one up, and idle time prepares them.
-  worker.cold =
-      after.decoder_misses + after.filter_misses > before.decoder_misses + before.filter_misses;
-  worker.opening = after.opening - before.opening;
-  codecs.published->Publish(after);
   return Outcome();
 }
 

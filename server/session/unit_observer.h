@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What may be learnt of each unit of a stream from outside: the bench measures by it, the recorder
-// writes traces from it.
+// What may be learnt of each unit from outside: the bench measures by it, the recorder writes
+// traces from it. A unit is one of a stream, or a segment or sheet of thumbnails that was made
+// because a client asked for it.
 //
 // Thread-safety: an observer is called by the egress threads of all streams it was given to, each
-// for its own stream; one that is shared has to be safe.
+// for its own stream, and of segments and thumbnails by workers or whoever steps the dispatcher;
+// one that is shared has to be safe.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +17,16 @@
 
 namespace gopmill {
 
-// One unit on its way from the source to the reorderer.
+// One unit on its way from the source to the reorderer. Segments and sheets have no source that is
+// read along, no window and no place on a clock: the last three are zero.
 struct UnitLife {
   JobSpec spec;
   JobReport report;
-  UnitStats stats;           // zero unless the outcome is kDone
-  Duration read{};           // ingest: reading the unit and cutting it off
-  Duration window_wait{};    // ingest: until the stream's window had room
-  double media_seconds = 0;  // start of the unit on the output clock
+  UnitStats stats;             // zero unless the outcome is kDone; zero of sound and thumbnails
+  bool keeps_contexts = true;  // false: sound, which opens its own and leaves nothing warm
+  Duration read{};             // ingest: reading the unit and cutting it off
+  Duration window_wait{};      // ingest: until the stream's window had room
+  double media_seconds = 0;    // start of the unit on the output clock
 };
 
 class UnitObserver {
@@ -30,7 +34,7 @@ class UnitObserver {
   virtual ~UnitObserver() = default;
   // A unit was reported, whatever its outcome. Must not block.
   virtual void OnEnded(const UnitLife& life) noexcept = 0;
-  // A unit left the reorderer whole, in order; after its OnEnded. Must not block.
+  // A unit of a stream left the reorderer whole, in order; after its OnEnded. Must not block.
   virtual void OnReleased(UnitId unit, TimePoint when) noexcept = 0;
 };
 

@@ -169,6 +169,17 @@ TEST_F(LiveThumbnailsTest, TheyCountInTheBoundOnBytes) {
   EXPECT_TRUE(Ask(5)->ok());
 }
 
+class Counter : public UnitObserver {
+ public:
+  void OnEnded(const UnitLife& life) noexcept override {
+    const bool whole = life.spec.frames == 1 && life.report.cpu > Duration::zero();
+    if (whole && life.report.outcome == JobOutcome::kDone) ++done;
+  }
+  void OnReleased(UnitId /*unit*/, TimePoint /*when*/) noexcept override {}
+
+  std::atomic<std::size_t> done = 0;
+};
+
 // By workers, whatever worker it is: equal bytes for equal pictures, and pictures that differ.
 TEST_F(LiveThumbnailsTest, WorkersMakeJpegsOfTheRightSize) {
   Begin();
@@ -176,7 +187,8 @@ TEST_F(LiveThumbnailsTest, WorkersMakeJpegsOfTheRightSize) {
   std::vector<std::string> made[2];
   for (auto& run : made) {
     const auto engine = MakeEngine("hearth", 2);
-    LiveThumbnails thumbnails(engine->scheduler());
+    const auto counter = std::make_shared<Counter>();
+    LiveThumbnails thumbnails(engine->scheduler(), counter);
     const StreamId stream = thumbnails.NewStream();
     run.resize(orders_.size());
     std::atomic<std::size_t> told = 0;
@@ -192,6 +204,7 @@ TEST_F(LiveThumbnailsTest, WorkersMakeJpegsOfTheRightSize) {
     while (told < orders_.size()) std::this_thread::yield();
     thumbnails.Stop();
     EXPECT_EQ(thumbnails.made(), orders_.size());
+    EXPECT_EQ(counter->done, orders_.size()) << "who watches hears of each";
   }
   EXPECT_TRUE(made[0] == made[1]);
   EXPECT_GT(std::set<std::string>(made[0].begin(), made[0].end()).size(), 1U) << "one for all";

@@ -54,6 +54,49 @@ TEST_F(TraceRecorderTest, ClassesAreWrittenByName) {
   EXPECT_EQ(ReadTraceFile(file_)->units.front().service_class, "live");
 }
 
+TEST_F(TraceRecorderTest, WhatKeepsNoContextsCostsTheSameColdAndWarm) {
+  auto recorder = TraceRecorder::Create(file_, {.machine = "test", .unit = "gop"}).value();
+  recorder->OnEnded(Life(1, 0, true));  // another one of the same context tells what opening costs
+  UnitLife sound = Life(1, 1, false);
+  sound.keeps_contexts = false;
+  recorder->OnEnded(sound);
+  ASSERT_TRUE(recorder->Close().ok());
+  const auto trace = ReadTraceFile(file_);
+  ASSERT_TRUE(trace.ok()) << trace.error().ToString();
+  EXPECT_NEAR(*trace->units[1].hot_ms, 10, 1e-6);
+  EXPECT_EQ(trace->units[1].cold_ms, trace->units[1].hot_ms);
+}
+
+TEST(ToTraceUnit, DecodingAsideIsCpuTimeOfTheUnit) {
+  UnitLife life = Life(1, 0, true);
+  life.stats.aside_cpu = FromSeconds(0.005);
+  const TraceUnit unit = ToTraceUnit(life, life.report.submitted, std::nullopt);
+  EXPECT_NEAR(*unit.hot_ms, 15, 1e-6);
+  EXPECT_NEAR(*unit.cold_ms, 17, 1e-6);
+}
+
+// Segments: ids in the upper half of the numbers, contexts that several streams share, indices with
+// gaps.
+TEST_F(TraceRecorderTest, IdsOfSegmentsAreReadAsTheyWere) {
+  constexpr std::uint64_t kStream = ~std::uint64_t{0}, kContext = (std::uint64_t{1} << 63U) + 1;
+  auto recorder = TraceRecorder::Create(file_, {.machine = "test", .unit = "gop"}).value();
+  for (const std::int64_t index : {3, 7}) {
+    UnitLife segment = Life(kStream, index, index == 3);
+    segment.spec.stream_number = kStream;
+    segment.spec.context = kContext;
+    recorder->OnEnded(segment);
+  }
+  ASSERT_TRUE(recorder->Close().ok());
+  const auto trace = ReadTraceFile(file_);
+  ASSERT_TRUE(trace.ok()) << trace.error().ToString();
+  ASSERT_EQ(trace->units.size(), 2U);
+  for (const TraceUnit& unit : trace->units) {
+    EXPECT_EQ(unit.stream, kStream);
+    EXPECT_EQ(unit.number, kStream);
+    EXPECT_EQ(unit.context, kContext);
+  }
+}
+
 TEST_F(TraceRecorderTest, ManyThreadsAtOnceLoseNothing) {
   auto recorder = TraceRecorder::Create(file_, {.machine = "test", .unit = "gop"}).value();
   {

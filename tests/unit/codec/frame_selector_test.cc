@@ -239,6 +239,7 @@ TEST(DecodeAside, GivesThePicturesOfItsSelector) {
     hashes.push_back(testing::PixelHash(*picture->frame));
   }
   EXPECT_GT((*aside)->End().count(), 0);
+  EXPECT_GT((*aside)->cpu().count(), 0);
   EXPECT_EQ(hashes, Show(movie, 0, movie.packets.size(), 0, 36));
   EXPECT_EQ(selector->counts().decoded, 36);
 }
