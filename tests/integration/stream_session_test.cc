@@ -4,6 +4,7 @@
 #include "server/session/stream_session.h"
 
 #include <gtest/gtest.h>
+#include <time.h>
 
 #include <algorithm>
 #include <future>
@@ -99,26 +100,48 @@ TEST(StreamSession, StalledClientHoldsItsWindowWhileOthersFinish) {
   EXPECT_EQ(end.snapshot.frames_out, end.snapshot.frames_planned);
 }
 
-TEST(StreamSession, ClientThatLeavesFreesTheCoresWithin100Ms) {
-  const auto engine = MakeEngine("h-cahrw", 2);
+double CpuMillis() {
+  timespec used{};
+  GOPMILL_CHECK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) == 0);
+  return 1e3 * static_cast<double>(used.tv_sec) + 1e-6 * static_cast<double>(used.tv_nsec);
+}
+
+// From the moment a client leaves in mid-stream until no worker has anything of it.
+struct Leaving {
+  double millis = 0, cpu_millis = 0;
+};
+Leaving LeaveInMidStream(Engine& engine, std::uint64_t number) {
   std::promise<void> first_byte;
   std::atomic<bool> told{false};
-  TestStream stream(*engine, 0, "modern-1080p.mkv",
-                    "width=1920 height=1080 bitrate=4M preset=medium",
+  TestStream stream(engine, number, "modern-720p.mp4",
+                    "width=640 height=360 bitrate=1M preset=medium unit=3 acodec=none",
                     [&](std::span<const std::uint8_t>) {
                       if (!told.exchange(true)) first_byte.set_value();
                       return OkStatus();
                     });
   first_byte.get_future().wait();
   const TimePoint left = SteadyNow();
+  const double cpu = CpuMillis();
   stream.session().Cancel();
   const Outcome outcome = stream.Finish();
-  const double ms = ToMillis(SteadyNow() - left);
   EXPECT_EQ(outcome.snapshot.state, StreamState::kCancelled);
-  EXPECT_TRUE(AllIdle(*engine));
-  RecordProperty("cancel_ms", std::to_string(ms));
-  // The figure of docs/BENCHMARKS.md is 100 ms; sanitizers and loaded machines are slower.
-  EXPECT_LT(ms, 1500);
+  EXPECT_TRUE(AllIdle(engine));
+  return {.millis = ToMillis(SteadyNow() - left), .cpu_millis = CpuMillis() - cpu};
+}
+
+// CPU time does not grow on a loaded machine as the clock's does; so that they wait for nothing,
+// the quickest of several must tell. Bigger pictures are in docs/BENCHMARKS.md.
+TEST(StreamSession, ClientThatLeavesFreesTheCoresWithin100MsOfCpuTime) {
+  const auto engine = MakeEngine("h-cahrw", 2);
+  std::vector<Leaving> leavings;
+  for (std::uint64_t number = 0; number < 5; ++number) {
+    leavings.push_back(LeaveInMidStream(*engine, number));
+  }
+#if !defined(__SANITIZE_THREAD__)  // several times slower
+  std::ranges::sort(leavings, {}, &Leaving::cpu_millis);
+  EXPECT_LT(leavings[leavings.size() / 2].cpu_millis, 100);
+  EXPECT_LT(std::ranges::min(leavings, {}, &Leaving::millis).millis, 100);
+#endif
 }
 
 TEST(StreamSession, FailingSinkEndsItsStreamAlone) {
