@@ -49,6 +49,13 @@ def run_all(tests, *arguments):
     return 1 if failures else 0
 
 
+def sanitized():
+    """Whether the program has a sanitizer inside, which takes memory of its own."""
+    with open(PROGRAM, "rb") as file:
+        program = file.read()
+    return b"__asan_init" in program or b"__tsan_init" in program
+
+
 def pitch(data, name="sound"):
     """Hertz of a sine, by its zero crossings."""
     raw = subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", data if isinstance(data, str) else "-", "-vn",

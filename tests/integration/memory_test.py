@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A server that may not take more than so much memory survives uploads that would need more, and serves on."""
+
+import random
+import resource
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from http_test import upload  # noqa: E402
+from served import Server, check, run_all, sanitized  # noqa: E402
+
+QUERY = "width=160&height=90&bitrate=100k&preset=ultrafast"
+MIB = 1 << 20
+MEMORY = 256 * MIB
+ENDLESS = 400  # MiB
+
+
+def endless(head, rest):
+    yield head
+    for _ in range(ENDLESS):
+        yield rest
+
+
+def short_movie(folder, name, *options):
+    path = Path(folder, name)
+    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=size=320x176:rate=25:duration=4", "-c:v", "mpeg4",
+                    "-g", "10", *options, path], check=True)
+    return bytearray(path.read_bytes())
+
+
+def mp4_with_a_huge_sample(folder):
+    """It says so in front; the pictures before it are sound."""
+    data = short_movie(folder, "one.mp4", "-movflags", "+faststart")
+    struct.pack_into(">I", data, data.index(b"stsz") + 12 + 4 * 90, 0x7FFFFF00)
+    struct.pack_into(">I", data, data.index(b"mdat") - 4, 0x7FFFFFF0)
+    return bytes(data)
+
+
+def avi_with_a_huge_chunk(folder):
+    data = short_movie(folder, "one.avi")
+    end = data.rindex(b"00dc", 0, data.index(b"idx1"))
+    struct.pack_into("<I", data, end + 4, 0x7FFFFFF0)
+    return bytes(data[:end + 1000])
+
+
+def matroska_with_a_huge_block(folder):
+    """One of 1.5 GB, behind all others."""
+    data = short_movie(folder, "one.mkv", "-f", "matroska", "-live", "1")
+    return bytes(data) + b"\xa3\x01\0\0\0\x60\0\0\0\x81\0\0\x80"
+
+
+def hostile_uploads(server):
+    noise = random.Random(7).randbytes(MIB)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, head, rest, expected in [
+                ("zeros", b"\0", bytes(MIB), 422), ("noise", b"x", noise, 422),
+                ("a huge sample", mp4_with_a_huge_sample(folder), noise, 200),
+                ("a huge block", matroska_with_a_huge_block(folder), noise, 200),
+                ("a huge chunk", avi_with_a_huge_chunk(folder), noise, 200)]:
+            status = upload(server, QUERY, endless(head, rest))[0].status
+            check(status == expected, f"{name}: {status} instead of {expected}")
+            check(server.get("/healthz")[0].status == 200, f"{name}: the server is gone")
+
+
+def main():
+    if sanitized():
+        print("skipped: sanitizers take memory of their own")
+        return 77
+    with Server() as server:
+        resource.prlimit(server.process.pid, resource.RLIMIT_DATA, (MEMORY, MEMORY))
+        return run_all([hostile_uploads], server)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
