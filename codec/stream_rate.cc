@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "codec/encoder_settings.h"
 #include "codec/unit_transcoder.h"
 
 namespace gopmill {
@@ -44,8 +43,9 @@ double Scale(double octaves, double count) {
 }  // namespace
 
 bool StreamRate::Applies(const EncoderSpec& spec) {
+  // x265 meets the rate of single units within 2 %.
   return spec.rate_mode == RateMode::kBitrate && spec.quality == Quality::kNormal &&
-         !spec.low_delay && SteeredByCrf(spec);
+         !spec.low_delay && spec.codec != VideoCodec::kHevc;
 }
 
 std::int64_t StreamRate::Lag(std::int64_t n) {

@@ -23,9 +23,9 @@ bool Searches(const EncoderSpec& spec) {
   return spec.quality == Quality::kBest && SteeredByCrf(spec);
 }
 
-double TargetBytes(const EncoderSpec& spec, const UnitSpec& unit) {
+double TargetBytes(const EncoderSpec& spec, const UnitSpec& unit, const RateAim& aim) {
   const double seconds = static_cast<double>(unit.frame_count()) / spec.fps.ToDouble();
-  return static_cast<double>(unit.budget_bps) * seconds / 8;
+  return aim.bps * seconds / 8;
 }
 
 }  // namespace
@@ -34,9 +34,9 @@ UnitRate::UnitRate(const EncoderSpec& spec, const UnitSpec& unit, bool repeatabl
                    const std::optional<RateAim>& aim)
     : spec_(spec),
       repeatable_(repeatable),
-      target_bytes_(TargetBytes(spec, unit)),
-      aim_(aim.value_or(
-          RateAim{.bps = static_cast<double>(unit.budget_bps) * FirstGuess(spec.codec)})) {
+      aim_(aim.value_or(RateAim{.bps = static_cast<double>(unit.budget_bps)})),
+      target_bytes_(TargetBytes(spec, unit, aim_)) {
+  aim_.bps *= FirstGuess(spec.codec);
   if (!Searches(spec) || !repeatable) return;
   const double pixels = static_cast<double>(unit.frame_count()) * spec.width * spec.height;
   std::optional<RateSearch::Known> known;

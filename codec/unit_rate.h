@@ -49,8 +49,8 @@ class UnitRate {
 
   const EncoderSpec& spec_;
   const bool repeatable_;
-  const double target_bytes_;
   RateAim aim_;
+  const double target_bytes_;
   int passes_ = 0;
   std::optional<RateSearch> search_;  // quality=best of an encoder that is steered by CRF
 };
