@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""docker/ agrees with itself and with the sources. Whether the image builds and serves is container_test's."""
+
+import json
+import re
+import sys
+import unittest
+from pathlib import Path
+
+try:
+    import yaml
+except ImportError:
+    print("skipped: needs python3-yaml")
+    sys.exit(77)
+
+TOP = Path(__file__).resolve().parents[2]
+COMPOSE = TOP / "docker/compose.yaml"
+DOCKERFILE = TOP / "docker/Dockerfile"
+
+
+def instructions() -> list[tuple[str, str]]:
+    """Name and arguments of each, lines joined."""
+    text = re.sub(r"\\\n", " ", re.sub(r"(?m)^#.*\n", "", DOCKERFILE.read_text()))
+    return [tuple(line.split(None, 1)) for line in text.splitlines() if line.strip()]
+
+
+def arguments(name: str) -> list[str]:
+    return [rest for instruction, rest in instructions() if instruction == name]
+
+
+def stages() -> list[str]:
+    return [rest.split()[-1] for rest in arguments("FROM")]
+
+
+class Dockerfile(unittest.TestCase):
+    def test_copies_what_there_is(self):
+        for rest in arguments("COPY"):
+            words = rest.split()
+            with self.subTest(copy=rest):
+                if words[0].startswith("--from="):
+                    self.assertIn(words[0].removeprefix("--from="), stages())
+                else:
+                    for source in words[:-1]:
+                        self.assertTrue((TOP / source).exists(), source)
+
+    def test_builds_on_the_base_or_a_stage_before(self):
+        for number, rest in enumerate(arguments("FROM")):
+            with self.subTest(stage=rest):
+                self.assertIn(rest.split()[0], ["${BASE}", *stages()[:number]])
+
+    def test_installs_sections_that_the_list_has(self):
+        listed = re.findall(r"(?m)^\[(\w+)\]", (TOP / "tools/packages.txt").read_text())
+        wanted = re.findall(r"install_packages (\w+)", " ".join(arguments("RUN")))
+        self.assertEqual(len(wanted), 3)
+        self.assertLessEqual(set(wanted), set(listed))
+
+    def test_does_not_serve_as_root(self):
+        self.assertTrue(all(user not in ("0", "root") for user in arguments("USER")))
+        self.assertEqual(len(arguments("USER")), 1)
+
+    def test_listens_where_it_is_asked_for_its_health(self):
+        command = json.loads(arguments("CMD")[-1])
+        port = command[command.index("--http-port") + 1]
+        self.assertEqual(arguments("EXPOSE"), [port])
+        self.assertIn(f"http://127.0.0.1:{port}/healthz", arguments("HEALTHCHECK")[0])
+
+
+class Compose(unittest.TestCase):
+    def setUp(self):
+        self.service = yaml.safe_load(COMPOSE.read_text())["services"]["gopmill"]
+
+    def test_builds_a_stage_that_there_is(self):
+        build = self.service["build"]
+        context = (COMPOSE.parent / build["context"]).resolve()
+        self.assertEqual(context, TOP)
+        self.assertEqual(context / build["dockerfile"], DOCKERFILE)
+        self.assertIn(build["target"], stages())
+
+    def test_publishes_the_servers_port_to_loopback_alone(self):
+        for mapping in self.service["ports"]:
+            address, _, inside = mapping.rsplit(":", 2)
+            self.assertEqual((address, inside), ("127.0.0.1", arguments("EXPOSE")[0]))
+
+    def test_gives_the_drain_its_time(self):
+        drain = re.search(r"drain_timeout\D*(\d+)", (TOP / "config/server_config.h").read_text())
+        grace = re.fullmatch(r"(\d+)s", self.service["stop_grace_period"])
+        self.assertGreater(int(grace[1]), int(drain[1]))
+
+    def test_takes_all_rights_away(self):
+        self.assertEqual((self.service["cap_drop"], self.service["read_only"]), (["ALL"], True))
+        self.assertIn("no-new-privileges:true", self.service["security_opt"])
+
+
+if __name__ == "__main__":
+    unittest.main()
