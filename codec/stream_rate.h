@@ -37,9 +37,9 @@ class StreamRate {
   // budget is.
   StreamRate(Rational fps, std::int64_t maxrate) : fps_(fps.ToDouble()), maxrate_(maxrate) {}
 
-  // Whether units of such a stream learn: (1) where the encoder misses the rate of single units, (2)
-  // where it is steered frame by frame. Not quality=best, whose units meet their budgets, nor low
-  // delay, whose units are due before that is known.
+  // Whether units of such a stream learn: (1) where the encoder misses the rate of single units,
+  // (2) where it is steered frame by frame. Not quality=best, whose units meet their budgets, nor
+  // low delay, whose units are due before that is known.
   static bool Applies(const EncoderSpec& spec);
   // Unit n waits for those before n - Lag(n).
   static std::int64_t Lag(std::int64_t n);

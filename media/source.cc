@@ -94,7 +94,8 @@ struct DictionaryOwner {
 
 Error OpenError(int native, const std::stop_token& stop) {
   if (stop.stop_requested()) return {.code = Code::kCancelled, .message = "Cancelled."};
-  // FFmpeg's reader of YUV4MPEG adds the 6 of a frame's mark to EINVAL where it finds a size absurd.
+  // FFmpeg's reader of YUV4MPEG adds the 6 of a frame's mark to EINVAL where it finds a size
+  // absurd.
   constexpr int kAbsurdYuv4MpegSize = AVERROR(EINVAL) + 6;
   if (native == AVERROR_INVALIDDATA || native == AVERROR_EOF ||
       native == AVERROR_DEMUXER_NOT_FOUND || native == AVERROR(EINVAL) ||

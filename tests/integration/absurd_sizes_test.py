@@ -131,7 +131,7 @@ def ends_well(source, output, name, memory):
 
 def make(folder, name, options):
     path = Path(folder, name)
-    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", f"testsrc=size={WIDTH}x{HEIGHT}:rate=25:duration=0.32",
+    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", f"testsrc=size={WIDTH}x{HEIGHT}:rate=25:duration=0.12",
                     *options.split(), path], check=True)
     return path.read_bytes()
 
