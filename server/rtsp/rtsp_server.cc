@@ -65,6 +65,7 @@ class RtspServer::Impl {
   static GstRTSPStatusCode OnRequest(GstRTSPClient* client, GstRTSPContext* context,
                                      gpointer self) noexcept;
   [[nodiscard]] bool IsFull() const;  // no session is left
+  static void LetAllPlay(GstRTSPMedia& media);
   static GstRTSPStatusCode OnPlay(GstRTSPClient* client, GstRTSPContext* context,
                                   gpointer self) noexcept;
   static GstRTSPStatusCode OnRecord(GstRTSPClient* client, GstRTSPContext* context,
@@ -322,11 +323,33 @@ bool RtspServer::Impl::IsFull() const {
          gst_rtsp_session_pool_get_max_sessions(sessions_.get());
 }
 
+// The library completes the pipeline of a shared media at PLAY. Sinks that come while another
+// player's PLAY still changes its state stay paused, and with them all that is behind the same tee:
+// two players that began at the same moment had no packets, in one of ten tries.
+void RtspServer::Impl::LetAllPlay(GstRTSPMedia& media) {
+  const auto play = [](const GValue* part, gpointer) noexcept {
+    gst_element_set_state(GST_ELEMENT(g_value_get_object(part)), GST_STATE_PLAYING);
+  };
+  const auto bin = gst::Adopt(gst_rtsp_media_get_element(&media));
+  const auto pipeline = gst::Adopt(GST_ELEMENT(gst_object_get_parent(GST_OBJECT(bin.get()))));
+  if (pipeline == nullptr) return;
+  GstIterator* parts = gst_bin_iterate_elements(GST_BIN(pipeline.get()));
+  while (gst_iterator_foreach(parts, play, nullptr) == GST_ITERATOR_RESYNC) {
+    gst_iterator_resync(parts);
+  }
+  gst_iterator_free(parts);
+}
+
 // Client threads. What was wrong, beside the status.
 void RtspServer::Impl::OnAnswer(GstRTSPClient* client, GstRTSPContext* context,
                                 GstRTSPMessage* message, gpointer self) noexcept {
   if (message->type != GST_RTSP_MESSAGE_RESPONSE) return;
   ClientState* state = StateOf(client);
+  if (context->method == GST_RTSP_PLAY && context->media != nullptr &&
+      message->type_data.response.code == GST_RTSP_STS_OK &&
+      gst_rtsp_media_is_shared(context->media) != FALSE) {
+    LetAllPlay(*context->media);
+  }
   const std::shared_ptr<void> described = TakeClaim(*state);
   const MutexLock lock(state->mutex);
   auto& response = message->type_data.response;

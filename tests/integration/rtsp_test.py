@@ -142,6 +142,7 @@ def live_players_share_one_encode(server):
         for player in players:
             player.join()
         publisher.wait()
+    check(len(recordings) == 2, f"of two players that began at once {2 - len(recordings)} had nothing")
     for recording in recordings:
         # Who comes second begins between two key frames, a second apart; ffmpeg may stop some pictures late.
         check(probe(recording)["video"][0] in range(28, 91), f"a live player got {probe(recording)}")
