@@ -21,6 +21,7 @@ constexpr std::int64_t kMaxPixelRate = kMaxPixels * 120;
 // MPEG-4 part 2 writes sizes with 13 bits and the clock with 16.
 constexpr int kMaxMpeg4Side = 8190;
 constexpr std::int64_t kMaxMpeg4Clock = 65535;
+constexpr int kMinAv1Side = 64;
 
 constexpr std::int64_t kDefaultBitsPerChannel = 64'000;
 constexpr int kOpusRate = 48'000;
@@ -149,6 +150,16 @@ Status CheckMpeg4(const Target& target) {
   return OkStatus();
 }
 
+// What SVT-AV1 asks for, and it says so only when it is opened.
+Status CheckAv1(const Target& target) {
+  if (target.vcodec != VideoCodec::kAv1) return OkStatus();
+  if (target.width >= kMinAv1Side && target.height >= kMinAv1Side) return OkStatus();
+  return InvalidArgument("size",
+                         "A picture of " + std::to_string(target.width) + "x" +
+                             std::to_string(target.height) + " is too small for av1.",
+                         "sides from 64 pixels on with vcodec=av1");
+}
+
 Status ResolvePicture(Resolution& r) {
   Target& target = r.target();
   const VideoInfo& video = r.source.video;
@@ -172,6 +183,7 @@ Status ResolvePicture(Resolution& r) {
     return InvalidArgument("fps", "Size and frame rate together are beyond the highest level.",
                            "at most 8192x4352 at 120 frames per second, or as many pixels");
   }
+  GOPMILL_RETURN_IF_ERROR(CheckAv1(target));
   return CheckMpeg4(target);
 }
 

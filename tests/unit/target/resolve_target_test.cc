@@ -238,6 +238,18 @@ TEST(ResolveTarget, LevelsLimitPixelsAndRate) {
   EXPECT_EQ(Bad({{"fps", "100003/1001"}, {"vcodec", "mpeg4"}}).parameter, "fps");
 }
 
+TEST(ResolveTarget, Av1HasASmallestPicture) {
+  const Params below = {{"vcodec", "av1"},
+                        {"container", "mp4"},
+                        {"width", "80"},
+                        {"height", "62"},
+                        {"fit", "stretch"}};
+  EXPECT_THAT(Bad(below).ToString(), HasSubstr("80x62 is too small for av1"));
+  Params least = below;
+  least[3].second = "64";
+  EXPECT_EQ(Good(least).target.height, 64);
+}
+
 TEST(ResolveTarget, SourceWithoutASizeIsCorrupt) {
   SourceInfo source = MakeSource();
   source.video.width = 0;
