@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/rtsp/client_state.h"
+#include "server/rtsp/movie_media.h"
 #include "server/rtsp/playback.h"
 #include "server/rtsp/rtsp_auth.h"
 #include "server/rtsp/shared_media.h"
@@ -67,6 +68,7 @@ GstRTSPMedia* Construct(GstRTSPMediaFactory* factory, const GstRTSPUrl* url) noe
   auto* parent =
       static_cast<GstRTSPMediaFactoryClass*>(g_type_class_peek(GST_TYPE_RTSP_MEDIA_FACTORY));
   GstRTSPMedia* media = parent->construct(factory, url);
+  if (media != nullptr) InitMovieMedia(*media);
   if (media != nullptr && gst_rtsp_media_factory_is_shared(factory)) {
     SharedOf(factory).OnMade(UrlKey(*url), *media);
   }
@@ -115,6 +117,7 @@ gst::Object<GstRTSPMediaFactory> MakeMovieFactory(Service& service) {
   g_object_set_data_full(
       G_OBJECT(factory.get()), kSharedKey, std::make_unique<SharedMedia>().release(),
       [](gpointer shared) noexcept { delete static_cast<SharedMedia*>(shared); });
+  gst_rtsp_media_factory_set_media_gtype(factory.get(), MovieMediaType());
   AllowRole(*factory, Role::kRead);
   return factory;
 }

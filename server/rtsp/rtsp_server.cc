@@ -18,6 +18,7 @@
 #include "server/rtsp/gst_start.h"
 #include "server/rtsp/mount_table.h"
 #include "server/rtsp/movie_factory.h"
+#include "server/rtsp/movie_media.h"
 #include "server/rtsp/play_range.h"
 #include "server/rtsp/playback.h"
 #include "server/rtsp/publishing.h"
@@ -65,7 +66,6 @@ class RtspServer::Impl {
   static GstRTSPStatusCode OnRequest(GstRTSPClient* client, GstRTSPContext* context,
                                      gpointer self) noexcept;
   [[nodiscard]] bool IsFull() const;  // no session is left
-  static void LetAllPlay(GstRTSPMedia& media);
   static GstRTSPStatusCode OnPlay(GstRTSPClient* client, GstRTSPContext* context,
                                   gpointer self) noexcept;
   static GstRTSPStatusCode OnRecord(GstRTSPClient* client, GstRTSPContext* context,
@@ -258,9 +258,12 @@ GstRTSPStatusCode RtspServer::Impl::OnPlay(GstRTSPClient* client, GstRTSPContext
   if (context->media == nullptr) return GST_RTSP_STS_OK;  // the library says what is wrong
   const auto bin = gst::Adopt(gst_rtsp_media_get_element(context->media));
   const Status status = CheckPlay(*context->request, Playback::SecondsOf(*bin));
-  if (status.ok()) return GST_RTSP_STS_OK;
-  SetProblem(*StateOf(client), status.error(), GST_RTSP_STS_INVALID_RANGE);
-  return GST_RTSP_STS_INVALID_RANGE;
+  if (!status.ok()) {
+    SetProblem(*StateOf(client), status.error(), GST_RTSP_STS_INVALID_RANGE);
+    return GST_RTSP_STS_INVALID_RANGE;
+  }
+  Settle(*context);
+  return GST_RTSP_STS_OK;
 }
 
 // Client threads.
@@ -321,23 +324,6 @@ Status RtspServer::Impl::Describe(GstRTSPClient& client, const GstRTSPUrl& url) 
 bool RtspServer::Impl::IsFull() const {
   return gst_rtsp_session_pool_get_n_sessions(sessions_.get()) >=
          gst_rtsp_session_pool_get_max_sessions(sessions_.get());
-}
-
-// The library completes the pipeline of a shared media at PLAY. Sinks that come while another
-// player's PLAY still changes its state stay paused, and with them all that is behind the same tee:
-// two players that began at the same moment had no packets, in one of ten tries.
-void RtspServer::Impl::LetAllPlay(GstRTSPMedia& media) {
-  const auto play = [](const GValue* part, gpointer) noexcept {
-    gst_element_set_state(GST_ELEMENT(g_value_get_object(part)), GST_STATE_PLAYING);
-  };
-  const auto bin = gst::Adopt(gst_rtsp_media_get_element(&media));
-  const auto pipeline = gst::Adopt(GST_ELEMENT(gst_object_get_parent(GST_OBJECT(bin.get()))));
-  if (pipeline == nullptr) return;
-  GstIterator* parts = gst_bin_iterate_elements(GST_BIN(pipeline.get()));
-  while (gst_iterator_foreach(parts, play, nullptr) == GST_ITERATOR_RESYNC) {
-    gst_iterator_resync(parts);
-  }
-  gst_iterator_free(parts);
 }
 
 // Client threads. What was wrong, beside the status.

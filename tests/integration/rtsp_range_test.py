@@ -3,9 +3,11 @@
 """What a PLAY may ask for: ranges, scales, places where a track is over; and one player more than there is room for."""
 
 import os
+import random
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -91,6 +93,27 @@ def a_track_that_is_over_keeps_no_other(server, _):
         player.ask("TEARDOWN")
 
 
+def seeks_without_a_pause(server, _):
+    """PLAY behind PLAY, by four at once, so that one is still on its way when the next comes: half of the
+    servers ended within twenty seconds of it."""
+    def seek(seed):
+        places = random.Random(seed)
+        for _ in range(4):
+            with Player(server, "whole.mp4" + QUERY) as player:
+                player.set_up()
+                for _ in range(10):
+                    answer = player.ask("PLAY", Range=f"npt={places.choice([0, 0, 5, 10, 15, 19.9])}-")
+                    check(answer.status == 200, f"PLAY behind PLAY: {answer}")
+                player.read_until(lambda player=player: any(player.packets.values()))
+
+    seekers = [threading.Thread(target=seek, args=(seed,)) for seed in range(4)]
+    for seeker in seekers:
+        seeker.start()
+    for seeker in seekers:
+        seeker.join()
+    check(server.process.poll() is None, "the server has ended")
+
+
 def played_enough(player):
     return len(player.packets[0]) > 40 and played(player, 0) > 1
 
@@ -152,7 +175,8 @@ def main():
             return 77 if "not built" in "".join(server.log) else 1
         try:
             code = run_all([impossible_ranges_are_refused, a_range_ends_where_it_says, every_scale_is_one,
-                            a_track_that_is_over_keeps_no_other, a_place_that_cannot_be_opened_ends_the_player_alone,
+                            a_track_that_is_over_keeps_no_other, seeks_without_a_pause,
+                            a_place_that_cannot_be_opened_ends_the_player_alone,
                             one_player_too_many_is_told_so], server, folder)
             check(server.process.poll() is None, "the server has ended")
         finally:
