@@ -201,9 +201,11 @@ Result<Topology> TopologyFromSynthetic(std::string_view description) {
   GOPMILL_RETURN_IF_ERROR(CheckSynthetic(description));
   GOPMILL_ASSIGN_OR_RETURN(const HwlocTopology topology, NewTopology());
   const std::string text(description);
-  if (hwloc_topology_set_synthetic(topology.get(), text.c_str()) != 0 ||
-      hwloc_topology_load(topology.get()) != 0) {
+  if (hwloc_topology_set_synthetic(topology.get(), text.c_str()) != 0) {
     return MalformedSynthetic(text);
+  }
+  if (hwloc_topology_load(topology.get()) != 0) {
+    return InternalError("hwloc cannot make the topology that is described.", errno);
   }
   return Convert(topology.get(), nullptr);
 }

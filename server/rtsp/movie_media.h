@@ -22,8 +22,8 @@ namespace gopmill {
 GType MovieMediaType();
 void InitMovieMedia(GstRTSPMedia& media);
 
-// Before a PLAY that seeks in a movie: pauses it where it plays, waits until its sinks have, and
-// until the media has heard of it, two seconds each at most. Nothing for media that are shared
+// Before a PLAY of a movie, which may seek: pauses it where it plays, waits until its sinks have,
+// and until the media has heard of it, two seconds each at most. Nothing for media that are shared
 // (live, no seeks) or that a publisher sends.
 void Settle(const GstRTSPContext& context);
 

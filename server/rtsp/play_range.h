@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a PLAY may ask for. gst-rtsp-server takes any Range to the pipeline; of one that lies behind
-// the end of the movie its tracks come back with different rates, which it holds for impossible and
-// ends the process. So a request is looked at before the library sees it.
+// What a PLAY may ask for. gst-rtsp-server takes any Range to the pipeline; where that is none in
+// which all tracks can seek, it ends the process (movie_media.h says how). So a request is looked
+// at before the library sees it.
 //
 // Thread-safety: safe; called on client threads, within the request.
 #pragma once

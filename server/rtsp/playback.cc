@@ -182,7 +182,7 @@ Status Playback::Begin(std::int64_t start_ns) {
 }
 
 // A stream that cannot be opened again ends the tracks and does not refuse the seek: one track that
-// seeks beside one that does not has the library end the process (play_range.h).
+// seeks beside one that does not has the library end the process (movie_media.h).
 void Playback::Seek(std::size_t track, std::int64_t start_ns) {
   {
     const MutexLock lock(tracks_[track].mutex);

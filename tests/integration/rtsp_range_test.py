@@ -13,7 +13,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from rtsp_player import Player  # noqa: E402
-from served import Server, check, run_all, wait_until  # noqa: E402
+from served import Server, check, run_on_rtsp, wait_until  # noqa: E402
 
 QUERY = "?width=160&height=90&bitrate=100k&preset=ultrafast&fps=30"
 SECONDS = 20  # of each movie, the longer track counts
@@ -169,22 +169,10 @@ def main():
         make_movie(folder, "whole.mp4", SECONDS, SECONDS)
         make_movie(folder, "short-sound.mp4", SECONDS, 5)
         make_movie(folder, "short-picture.mp4", 5, SECONDS)
-        server = Server(folder, rtsp=True)
-        if server.port is None:
-            print("".join(server.log))
-            return 77 if "not built" in "".join(server.log) else 1
-        try:
-            code = run_all([impossible_ranges_are_refused, a_range_ends_where_it_says, every_scale_is_one,
+        return run_on_rtsp([impossible_ranges_are_refused, a_range_ends_where_it_says, every_scale_is_one,
                             a_track_that_is_over_keeps_no_other, seeks_without_a_pause,
                             a_place_that_cannot_be_opened_ends_the_player_alone,
-                            one_player_too_many_is_told_so], server, folder)
-            check(server.process.poll() is None, "the server has ended")
-        finally:
-            server.process.kill()
-        code = run_all([]) or code  # also what was checked since
-        if code:
-            print("".join(server.log)[-5000:])
-        return code
+                            one_player_too_many_is_told_so], Server(folder, rtsp=True), folder)
 
 
 if __name__ == "__main__":

@@ -75,6 +75,22 @@ TEST(SameBytesTest, UnderEveryPolicyWithAnyNumberOfWorkers) {
   }
 }
 
+// Their units learn from those before them too. One policy, as they are slow to encode.
+TEST(SameBytesTest, OfAv1AndVp9WithAnyNumberOfWorkers) {
+  for (const std::string codec : {"av1", "vp9"}) {
+    const std::string params =
+        "width=64 height=64 fit=stretch fps=10 bitrate=30k preset=ultrafast unit=gop acodec=none "
+        "container=mkv duration=8 vcodec=" +
+        codec;
+    const Case units{"TinyUnits", "ref-talk.mpg", params.c_str()};
+    const std::uint64_t expected = HashOfRun(units, "fifo", 1);
+    for (const int workers : {2, 8}) {
+      EXPECT_EQ(HashOfRun(units, "hearth", workers), expected)
+          << codec << " with " << workers << " workers";
+    }
+  }
+}
+
 TEST_P(SameBytes, WithColdAndWarmContexts) {
   const auto engine = MakeEngine("h-cahrw", 2);
   const Outcome cold = RunStream(*engine, GetParam().movie, GetParam().params);

@@ -56,6 +56,26 @@ def sanitized():
     return b"__asan_init" in program or b"__tsan_init" in program
 
 
+def run_on_rtsp(tests, server, *arguments):
+    """Runs tests on a server that is to live to the end of them and then to end by SIGTERM; the exit code of the script,
+    77 where RTSP is not built."""
+    if server.port is None:
+        print("".join(server.log))
+        return 77 if "not built" in "".join(server.log) else 1
+    try:
+        run_all(tests, server, *arguments)
+        check(server.process.poll() is None, "the server has ended")
+        server.process.send_signal(signal.SIGTERM)
+        check(server.process.wait(timeout=20) == 0, "the server ends")
+    except subprocess.TimeoutExpired:
+        check(False, "the server does not end")
+    finally:
+        server.process.kill()
+    if failures:
+        print("".join(server.log)[-5000:])
+    return 1 if failures else 0
+
+
 def pitch(data, name="sound"):
     """Hertz of a sine, by its zero crossings."""
     raw = subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", data if isinstance(data, str) else "-", "-vn",

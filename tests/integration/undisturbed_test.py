@@ -8,7 +8,6 @@ from one to which broken requests and spoilt media come meanwhile, round after r
 
 import hashlib
 import http.client
-import os
 import random
 import shutil
 import socket
