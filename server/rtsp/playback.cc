@@ -321,10 +321,15 @@ void Playback::FeedLocked(Track& track, std::size_t index) {
 void Playback::EndLocked(Track& track) {
   track.ended = true;
   if (!track.fed && !live_) {
-    const MutexLock lock(mutex_);
-    static_cast<void>(gst_app_src_push_buffer(track.source.get(), MakeGap(start_ns_)));
+    const std::int64_t place = start_ns();
+    static_cast<void>(gst_app_src_push_buffer(track.source.get(), MakeGap(place)));
   }
   static_cast<void>(gst_app_src_end_of_stream(track.source.get()));
+}
+
+std::int64_t Playback::start_ns() {
+  const MutexLock lock(mutex_);
+  return start_ns_;
 }
 
 }  // namespace gopmill

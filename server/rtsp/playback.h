@@ -74,6 +74,7 @@ class Playback : public std::enable_shared_from_this<Playback> {
   void Feed(std::size_t track);
   void FeedLocked(Track& track, std::size_t index) GOPMILL_REQUIRES(track.mutex);
   void EndLocked(Track& track) GOPMILL_REQUIRES(track.mutex);
+  std::int64_t start_ns();
 
   Service& service_;
   const RtspRequest request_;
