@@ -26,6 +26,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from hls_check import DASH, Fragment, attributes, avc_codec, avc_is_idr, boxes, fetch, lead, timescale  # noqa: E402
 
+NOT_LISTED = "is not listed"
 CLOSE = 0.002  # seconds: what rounding to text may cost
 
 
@@ -495,7 +496,7 @@ def check_dash(url, facts, problem):
             last = entries[-1] if entries else None
             if period.get("duration") is None and last is not None:
                 late = now - due - int(last.get("d")) / ticks
-                problem(late <= 0.3, f"segment {number} was due {late:.2f} s ago and is not listed")
+                problem(late <= 0.3, f"segment {number} was due {late:.2f} s ago and {NOT_LISTED}")
             for representation in group.iter(DASH + "Representation") if last is not None else []:
                 name = template.get("media").replace("$RepresentationID$", representation.get("id"))
                 problem(status_of(urljoin(url, name.replace("$Number$", str(number - 1)))) == 200, f"{name} is not there")
@@ -506,13 +507,24 @@ def check_dash(url, facts, problem):
     return begin
 
 
+def check_dash_in_time(url, facts, checker):
+    """A busy machine lists a segment late now and then; a wrong clock lists each of them late."""
+    before = list(checker.problems)
+    for attempt in range(12):
+        time.sleep(0.35 if attempt else 0)
+        checker.problems[:] = before
+        check_dash(url, facts, checker.problem_in("manifest"))
+        if not any(NOT_LISTED in text for text in checker.problems):
+            break
+
+
 def check(url, seconds):
     """All that is wrong with the presentation behind this master playlist; and what was measured."""
     checker = Checker(seconds)
     facts = checker.check_hls(url)
     if facts:
         manifest = url.replace("/v1/hls/", "/v1/dash/").replace("master.m3u8", "manifest.mpd")
-        check_dash(manifest, facts, checker.problem_in("manifest"))
+        check_dash_in_time(manifest, facts, checker)
     return checker.problems, facts
 
 

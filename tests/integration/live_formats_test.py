@@ -104,9 +104,12 @@ def every_change_at_once(server, paths, container):
     reader = Reader(server, name, f"{QUERY}&container={container}")
     frames = []
 
-    def enough(_):
+    def enough(number):
+        """A second and a half of this publisher; what is left of the one before must not count."""
         streams = [s for s in server.running() if s["source"] == f"live/{name}"]
-        now = streams[0]["counts"]["frames_out"] if streams else 0
+        if not streams or streams[0]["repairs"]["format_changes"] < number:
+            return False
+        now = streams[0]["counts"]["frames_out"]
         frames[:] = frames or [now]
         done = now - frames[0] >= 45
         if done:
@@ -172,21 +175,16 @@ def other_tracks_in_one_transport_stream(server, paths):
 def rtsp_readers_go_on(server, paths):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "rtsp.mkv")
-        begun = threading.Event()
-
-        def read():
-            client = subprocess.Popen(["ffmpeg", "-nostdin", "-v", "error", "-rtsp_transport", "tcp", "-i",
-                                       server.url(f"live/rtsp?{QUERY}"), "-c", "copy", "-t", "12", "-y", str(path)])
-            begun.set()
-            client.wait()
-        publishing = threading.Thread(target=publish_in_turns, args=(server, "rtsp", [paths["avc"], paths["hevc"], paths["tall"]], (
-            lambda n: server.live("rtsp")["counts"]["packets"] > [400, 700, 900][n])))
+        def enough(number):
+            """The last one goes on until the reader has its seconds, however slow the machine."""
+            return server.live("rtsp")["counts"]["packets"] > [400, 700][number] if number < 2 else client.poll() is not None
+        publishing = threading.Thread(target=publish_in_turns, args=(server, "rtsp", [paths["avc"], paths["hevc"], paths["tall"]], enough))
         publishing.start()
         wait_until(lambda: server.live("rtsp").get("source"), 20, "a publisher that is known")
-        reader = threading.Thread(target=read)
-        reader.start()
+        client = subprocess.Popen(["ffmpeg", "-nostdin", "-v", "error", "-rtsp_transport", "tcp", "-i", server.url(f"live/rtsp?{QUERY}"),
+                                   "-c", "copy", "-t", "14", "-y", str(path)])
         publishing.join()
-        reader.join()
+        client.wait()
         colors, pictures = shown(path)
         check(colors[:3] == ["RR", "GG", "B-"], f"RTSP: {pictures} pictures {colors}")
         check(heard(path)[0][:2] == [400, 900], f"RTSP: pitches {heard(path)}")
@@ -195,16 +193,33 @@ def rtsp_readers_go_on(server, paths):
 def presentations_go_on(server, paths):
     """LL-HLS and DASH: the rules hold over the changes, there is a discontinuity for each, and all of it plays."""
     query = "rungs=160x90:80k,128x72:60k&preset=ultrafast&segment=1"
-    publishing = threading.Thread(target=publish_in_turns, args=(server, "hls", [paths["avc"], paths["hevc"], paths["tall"]], (
-        lambda n: server.live("hls")["counts"]["packets"] > [450, 750, 950][n])))
+    seen = threading.Event()
+
+    def enough(number):
+        """The last one goes on until all has been looked at: a manifest that nobody feeds runs late."""
+        return server.live("hls")["counts"]["packets"] > [450, 750][number] if number < 2 else seen.is_set()
+    publishing = threading.Thread(target=publish_in_turns, args=(server, "hls", [paths["avc"], paths["hevc"], paths["tall"]], enough))
     publishing.start()
+    try:
+        look_at_presentations(server, query)
+    finally:
+        seen.set()
+        publishing.join()
+
+
+def look_at_presentations(server, query):
     wait_until(lambda: server.live("hls").get("source"), 20, "a publisher that is known")
     master = f"{server.base}/v1/hls/live/hls/master.m3u8?{query}"
     problems, facts = live_check.check(master, 13)
     check(not problems, f"rules: {problems[:6]}")
     check(sorted(facts) == ["a0", "v0", "v1"], f"renditions {sorted(facts)}")
-    playlist = server.get(f"/v1/hls/live/hls/v0.m3u8?{query}")[1].decode()
-    tags = playlist.count("#EXT-X-DISCONTINUITY\n") + int(re.search(r"DISCONTINUITY-SEQUENCE:(\d+)", playlist)[1])
+
+    def listed():
+        text = server.get(f"/v1/hls/live/hls/v0.m3u8?{query}")[1].decode()
+        changes = text.count("#EXT-X-DISCONTINUITY\n") + int(re.search(r"DISCONTINUITY-SEQUENCE:(\d+)", text)[1])
+        return text, changes, len(re.findall(r"v0-\d+\.m4s", text.rpartition("#EXT-X-DISCONTINUITY\n")[2]))
+    wait_until(lambda: listed()[1] >= 2 and listed()[2] >= 2, 40, "two whole segments of the last publisher")
+    playlist, tags, _ = listed()
     check(tags == 2, f"{tags} discontinuities")
     manifest = server.get(f"/v1/dash/live/hls/manifest.mpd?{query}")[1].decode()
     check('<Period id="2"' in manifest, "no period for each")
@@ -218,7 +233,6 @@ def presentations_go_on(server, paths):
             answer, piece = server.get(f"{base}{track}-{number}.m4s?{version}")
             data += piece if answer.status == 200 else b""
         media[track] = data
-    publishing.join()
     colors, _ = shown(media["v0"])
     check(colors == ["RR", "GG", "B-"], f"HLS: pictures {colors}")
     pitches, _ = heard(media["a0"])
