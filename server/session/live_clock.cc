@@ -5,17 +5,37 @@
 
 namespace gopmill {
 
-void LiveClock::OnPicture(std::int64_t clock_ns, WallTime wall, bool after_gap) {
+void LiveClock::OnPicture(std::int64_t clock_ns, std::int64_t decoded_ns, WallTime wall,
+                          bool after_gap) {
   const WallTime zero = Stretch{}.WallOf(-clock_ns) + wall.time_since_epoch();
+  const WallTime decoding_zero = Stretch{}.WallOf(-decoded_ns) + wall.time_since_epoch();
   const MutexLock lock(mutex_);
   if (stretches_.empty() || after_gap) {
     const std::int64_t number = stretches_.empty() ? 0 : stretches_.back().stretch.number + 1;
-    stretches_.push_back({.stretch = {.number = number, .start_ns = clock_ns, .zero = zero}});
+    stretches_.push_back({.stretch = {.number = number, .start_ns = clock_ns, .zero = zero},
+                          .decoding_zero = decoding_zero});
     if (stretches_.size() > kKeptStretches) stretches_.pop_front();
     return;
   }
   Entry& newest = stretches_.back();
-  if (!newest.fixed) newest.stretch.zero = std::min(newest.stretch.zero, zero);
+  if (newest.fixed) return FollowDrift(clock_ns, decoding_zero);
+  newest.stretch.zero = std::min(newest.stretch.zero, zero);
+  newest.decoding_zero = decoding_zero;
+}
+
+// By the times of decoding: those at which pictures are shown leap to and fro where there are B
+// frames.
+void LiveClock::FollowDrift(std::int64_t clock_ns, WallTime decoding_zero) {
+  const Entry& newest = stretches_.back();
+  const auto drift = decoding_zero - newest.decoding_zero;
+  const std::chrono::nanoseconds length(clock_ns - newest.stretch.start_ns);
+  if (length < kLeastStretch || (drift <= kLateDrift && drift >= -kEarlyDrift)) return;
+  stretches_.push_back({.stretch = {.number = newest.stretch.number + 1,
+                                    .start_ns = clock_ns,
+                                    .zero = newest.stretch.zero + drift},
+                        .fixed = true,
+                        .decoding_zero = decoding_zero});
+  if (stretches_.size() > kKeptStretches) stretches_.pop_front();
 }
 
 LiveClock::Stretch LiveClock::At(std::int64_t clock_ns, std::int64_t slack_ns) {

@@ -8,6 +8,9 @@
 // the pictures seen until somebody asked: a burst at the start (what a demuxer had to read first)
 // does not count as lateness of what follows.
 //
+// The source's clock may run faster or slower than the one on the wall. Once a stretch is out by
+// more than one of the limits below, the next begins, dated anew.
+//
 // Thread-safety: safe.
 #pragma once
 
@@ -23,6 +26,11 @@ using WallTime = std::chrono::system_clock::time_point;
 
 // Stretches remembered; asking for an older one gives the oldest.
 inline constexpr std::size_t kKeptStretches = 64;
+// Pictures come later than a stretch has it: players ask for what is not there. Or earlier: what is
+// there waits, which costs delay alone.
+inline constexpr std::chrono::milliseconds kLateDrift{200}, kEarlyDrift{1000};
+// On the reader's clock; who sends far faster than in real time does not make more of them.
+inline constexpr std::chrono::seconds kLeastStretch{30};
 
 class LiveClock {
  public:
@@ -36,8 +44,9 @@ class LiveClock {
     }
   };
 
-  // A picture that is shown at `clock_ns` has come.
-  void OnPicture(std::int64_t clock_ns, WallTime wall, bool after_gap);
+  // A picture has come that is shown at `clock_ns` and decoded at `decoded_ns`. Lateness that is
+  // the network's or the machine's is no longer in `wall` (see Arrival).
+  void OnPicture(std::int64_t clock_ns, std::int64_t decoded_ns, WallTime wall, bool after_gap);
   // The stretch that `clock_ns` lies in; one that begins at most `slack_ns` later counts. Its zero
   // does not change any more.
   Stretch At(std::int64_t clock_ns, std::int64_t slack_ns);
@@ -46,7 +55,11 @@ class LiveClock {
   struct Entry {
     Stretch stretch;
     bool fixed = false;
+    // When the clock of decoding would have been 0, by the newest picture until it was fixed.
+    WallTime decoding_zero = {};
   };
+  void FollowDrift(std::int64_t clock_ns, WallTime decoding_zero) GOPMILL_REQUIRES(mutex_);
+
   Mutex mutex_;  // guards all below
   std::deque<Entry> stretches_ GOPMILL_GUARDED_BY(mutex_);
 };

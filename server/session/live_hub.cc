@@ -22,6 +22,7 @@ ordered_json CountsJson(const LiveCounts& counts) {
           {"packets_lost", counts.lost},
           {"timestamps_repaired", counts.repaired},
           {"format_changes", counts.format_changes},
+          {"clock_drift_ms", counts.clock_drift_ms},
           {"dropped_gops", counts.dropped_gops},
           {"dropped_packets", counts.dropped_packets}};
 }

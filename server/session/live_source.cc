@@ -241,13 +241,24 @@ class LiveSource::Dating {
     if (!video) return last_ ? zero_ + since : wall;
     const WallTime zero = wall - since;
     if (last_) zero_ = std::min(zero, zero_ + std::max(wall - *last_, {}) / 10'000);
-    if (!last_) zero_ = zero;
+    if (!last_) {
+      zero_ = zero;
+      begin_ = wall;
+    }
     last_ = wall;
+    if (wall - begin_ < kFirstDates) first_zero_ = zero_;
     return wall - (zero - zero_);
   }
 
+  // Of the publisher's clock against the wall's: positive where it runs slow.
+  [[nodiscard]] std::chrono::milliseconds drift() const {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(zero_ - first_zero_);
+  }
+
  private:
-  WallTime zero_;
+  // Until the promptest picture has been seen.
+  static constexpr std::chrono::seconds kFirstDates{5};
+  WallTime zero_, begin_, first_zero_;
   std::optional<WallTime> last_;
 };
 
@@ -327,6 +338,7 @@ Status LiveSource::Run(Claim claim, PacketSource& source) {
     counts_.repaired += repair.repaired() - std::exchange(repaired, repair.repaired());
     const std::int64_t lost_by_now = source.lost();
     counts_.lost += lost_by_now - std::exchange(lost, lost_by_now);
+    if (claim_ == claim) counts_.clock_drift_ms = dating.drift().count();
   }
 }
 

@@ -49,9 +49,11 @@ struct LiveCounts {
   std::int64_t publishers = 0;  // so far
   std::int64_t packets = 0;     // received
   std::int64_t bytes = 0;
-  std::int64_t lost = 0;             // packets of the network that never came (RTP)
-  std::int64_t repaired = 0;         // timestamps
-  std::int64_t format_changes = 0;   // another codec, size or number of sounds than before
+  std::int64_t lost = 0;            // packets of the network that never came (RTP)
+  std::int64_t repaired = 0;        // timestamps
+  std::int64_t format_changes = 0;  // another codec, size or number of sounds than before
+  // How much later the publisher's clock lets pictures come than at its beginning; its last one's.
+  std::int64_t clock_drift_ms = 0;
   std::int64_t dropped_gops = 0;     // over all readers
   std::int64_t dropped_packets = 0;  // over all readers
 };

@@ -175,7 +175,8 @@ Result<PacketTee::Entry> PacketTee::ReadOne() {
   if (const Arrival* arrival = source_->arrival()) entry.arrival = *arrival;
   const std::int64_t shown = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
   if (video) {
-    clock_->OnPicture(Rescale(shown, tick, kNanos), entry.arrival.wall, entry.arrival.after_gap);
+    clock_->OnPicture(Rescale(shown, tick, kNanos), entry.dts_ns, entry.arrival.wall,
+                      entry.arrival.after_gap);
   }
   entry.packet = std::make_shared<const av::Packet>(std::move(packet));
   return entry;

@@ -57,7 +57,7 @@ void CutWithPause(double pause_begin, double pause_end, Lengths& lengths, double
   ASSERT_TRUE(source.ok());
   const SourceInfo& info = *(*source)->info();
   const auto clock = std::make_shared<LiveClock>();
-  clock->OnPicture(0, {}, false);
+  clock->OnPicture(0, 0, {}, false);
   const std::int64_t frames = std::llround(info.video.fps.ToDouble());
   auto segmenter = LiveSegmenter::Open(
       TracksOf(info), {.part_frames = frames / 4, .segment_frames = 2 * frames}, clock, lengths);

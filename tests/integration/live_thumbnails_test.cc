@@ -39,7 +39,7 @@ class LiveThumbnailsTest : public testing::Test {
     setup.cut = {.part_frames = 1000, .segment_frames = 1};
     setup.max_bytes = max_bytes;
     setup.clock = std::make_shared<LiveClock>();
-    setup.clock->OnPicture(0, {}, false);
+    setup.clock->OnPicture(0, 0, {}, false);
     setup.on_change = [this] { ++changes_; };
     setup.make_thumbnail = [this](auto plan, auto key, auto done) {
       if (refuse_) return Status(Error{.code = Code::kUnavailable, .message = "Closed."});

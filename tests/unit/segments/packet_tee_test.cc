@@ -21,10 +21,10 @@ constexpr std::int64_t kMillis = 1'000'000;
 TEST(LiveClockTest, AStretchIsDatedByItsPromptestPictureUntilSomebodyAsks) {
   LiveClock clock;
   const WallTime zero(std::chrono::seconds(1000));
-  clock.OnPicture(0, zero + milliseconds(300), false);
-  clock.OnPicture(100 * kMillis, zero + milliseconds(120), false);
+  clock.OnPicture(0, 0, zero + milliseconds(300), false);
+  clock.OnPicture(100 * kMillis, 100 * kMillis, zero + milliseconds(120), false);
   EXPECT_EQ(clock.At(0, 0).zero, zero + milliseconds(20));
-  clock.OnPicture(200 * kMillis, zero + milliseconds(200), false);
+  clock.OnPicture(200 * kMillis, 200 * kMillis, zero + milliseconds(200), false);
   EXPECT_EQ(clock.At(0, 0).zero, zero + milliseconds(20)) << "a date that was told does not change";
   EXPECT_EQ(clock.At(0, 0).WallOf(200 * kMillis), zero + milliseconds(220));
 }
@@ -32,13 +32,55 @@ TEST(LiveClockTest, AStretchIsDatedByItsPromptestPictureUntilSomebodyAsks) {
 TEST(LiveClockTest, AGapBeginsAnotherStretch) {
   LiveClock clock;
   const WallTime zero(std::chrono::seconds(1000));
-  clock.OnPicture(0, zero, false);
-  clock.OnPicture(40 * kMillis, zero + milliseconds(9040), true);
+  clock.OnPicture(0, 0, zero, false);
+  clock.OnPicture(40 * kMillis, 40 * kMillis, zero + milliseconds(9040), true);
   EXPECT_EQ(clock.At(39 * kMillis, 0).number, 0);
   EXPECT_EQ(clock.At(39 * kMillis, kMillis).number, 1);
   EXPECT_EQ(clock.At(80 * kMillis, 0).WallOf(80 * kMillis), zero + milliseconds(9080));
-  for (std::int64_t n = 1; n <= 200; ++n) clock.OnPicture(n * kMillis * 100, zero, true);
+  for (std::int64_t n = 1; n <= 200; ++n)
+    clock.OnPicture(n * kMillis * 100, n * kMillis * 100, zero, true);
   EXPECT_EQ(clock.At(0, 0).number, 202 - static_cast<std::int64_t>(kKeptStretches));
+}
+
+// Pictures each 40 ms until `end`, on a clock that loses `lost_ppm`; those shown lie to and fro.
+void Play(LiveClock& clock, std::int64_t lost_ppm, std::chrono::seconds end) {
+  for (std::int64_t ms = 0; ms < milliseconds(end).count(); ms += 40) {
+    const milliseconds late((ms * lost_ppm) / 1'000'000);
+    const std::int64_t shown = ms + 40 * ((ms / 40) % 3);
+    clock.OnPicture(shown * kMillis, ms * kMillis, WallTime(milliseconds(ms) + late), false);
+    if (ms == 4000) clock.At(0, 0);
+  }
+}
+
+TEST(LiveClockTest, ASlowClockBeginsAStretchWheneverItIsOutByTheLimit) {
+  LiveClock clock;
+  Play(clock, 1000, std::chrono::seconds(1000));  // loses a second
+  const LiveClock::Stretch last = clock.At(999'000 * kMillis, 0);
+  EXPECT_EQ(last.number, 4);
+  EXPECT_NEAR(
+      std::chrono::duration<double>(last.WallOf(999'000 * kMillis).time_since_epoch()).count(),
+      999.0 + 0.999, 0.3)
+      << "as far from the wall as the limit and two pictures";
+  EXPECT_EQ(clock.At(150'000 * kMillis, 0).number, 0) << "what was dated stays";
+}
+
+TEST(LiveClockTest, AFastClockMayBeOutByMore) {
+  LiveClock clock;
+  Play(clock, -1000, std::chrono::seconds(990));
+  EXPECT_EQ(clock.At(989'000 * kMillis, 0).number, 0);
+  LiveClock longer;
+  Play(longer, -1000, std::chrono::seconds(1200));
+  EXPECT_EQ(longer.At(1'199'000 * kMillis, 0).number, 1);
+}
+
+TEST(LiveClockTest, WhoSendsAllAtOnceGetsAStretchEachHalfMinute) {
+  LiveClock clock;
+  for (std::int64_t second = 0; second < 100; ++second) {
+    clock.OnPicture(second * 1000 * kMillis, second * 1000 * kMillis, WallTime(), false);
+    clock.At(0, 0);
+  }
+  EXPECT_EQ(clock.At(99'000 * kMillis, 0).number, 3);
+  EXPECT_EQ(clock.At(99'000 * kMillis, 0).WallOf(90'000 * kMillis), WallTime());
 }
 
 // 25 pictures a second, as many as the test wants; then the end.
