@@ -29,11 +29,14 @@ int BitDepthOf(int pixel_format) {
 }
 
 Status CheckVideo(const AVCodecParameters& parameters) {
+  const std::string accepted = "up to " + std::to_string(kMaxSourceSide) + " pixels a side and " +
+                               std::to_string(kMaxSourcePixels) + " pixels in all";
   if (parameters.width <= 0 || parameters.height <= 0) {
     return Error{.code = Code::kCorrupt,
                  .message =
-                     "The video track does not state its frame size; the file is probably "
-                     "truncated or damaged."};
+                     "The video track does not state a frame size that FFmpeg can use: the source "
+                     "is cut off, damaged, without a key picture, or its frames are too large.",
+                 .accepted = accepted};
   }
   const std::int64_t pixels = std::int64_t{parameters.width} * parameters.height;
   if (parameters.width > kMaxSourceSide || parameters.height > kMaxSourceSide ||
@@ -41,8 +44,7 @@ Status CheckVideo(const AVCodecParameters& parameters) {
     return Error{.code = Code::kUnsupported,
                  .message = "The source's frames of " + std::to_string(parameters.width) + "x" +
                             std::to_string(parameters.height) + " are too large.",
-                 .accepted = "up to " + std::to_string(kMaxSourceSide) + " pixels a side and " +
-                             std::to_string(kMaxSourcePixels) + " pixels in all"};
+                 .accepted = accepted};
   }
   return OkStatus();
 }

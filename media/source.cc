@@ -110,6 +110,16 @@ Error OpenError(int native, const std::stop_token& stop) {
   return av::AvError("The source could not be opened", native);
 }
 
+// As avformat_open_input does, but that JPEG pictures in a row are a movie, not each an image file.
+int FindContainer(AVFormatContext& format, const AVInputFormat** found) {
+  const int code = av_probe_input_buffer2(format.pb, found, "", &format, 0,
+                                          static_cast<unsigned>(format.format_probesize));
+  if (code >= 0 && std::string_view((*found)->name) == "jpeg_pipe") {
+    *found = av_find_input_format("mjpeg");
+  }
+  return code;
+}
+
 // Raw streams carry no times at all; AVI carries decoding times only.
 bool LacksPts(const AVInputFormat& format, const VideoInfo& video) {
   const std::string_view name = format.name;
@@ -157,8 +167,14 @@ Status Source::Impl::Open() {
   av_dict_set(&settings.entries, "format_whitelist", kAllowedDemuxers, 0);
   av_dict_set(&settings.entries, "codec_whitelist", DecoderWhitelist().c_str(), 0);
   av_dict_set(&settings.entries, "protocol_whitelist", "none", 0);
+  const AVInputFormat* container = nullptr;
+  int code = FindContainer(*raw, &container);
   // avformat_open_input frees the context when it fails.
-  int code = avformat_open_input(&raw, nullptr, nullptr, &settings.entries);
+  if (code < 0) {
+    avformat_free_context(raw);
+  } else {
+    code = avformat_open_input(&raw, nullptr, container, &settings.entries);
+  }
   if (code < 0) return OpenError(code, stop);
   format.reset(raw);
   code = avformat_find_stream_info(raw, nullptr);

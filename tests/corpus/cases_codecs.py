@@ -114,6 +114,8 @@ case("av1-aom", video="libaom-av1 -usage realtime -cpu-used 8 -g 24 -b:v 1M", au
 case("mjpeg-avi", video="mjpeg -q:v 3", audio="pcm_s16le", ext="avi", pixels="yuvj420p")
 case("mjpeg-mov", video="mjpeg -q:v 3", audio="pcm_s16le", ext="mov", pixels="yuvj422p")
 case("mjpeg-raw", video="mjpeg -q:v 3", audio=None, ext="mjpeg", fps="25", pixels="yuvj420p")
+case("mjpeg-raw-wide", video="mjpeg -q:v 5", audio=None, ext="mjpeg", fps="25", pixels="yuvj420p", size="640x360",
+     frames=48, quick=True)
 case("prores-mov", video="prores_ks -profile:v 2", audio="pcm_s24le", ext="mov", pixels="yuv422p10le",
      quick=True)
 case("prores-4444", video="prores_ks -profile:v 4", audio="pcm_s16le", ext="mov",
