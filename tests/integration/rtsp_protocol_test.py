@@ -304,7 +304,7 @@ def send_alone(server, request):
             client.sendall(request)
             client.shutdown(socket.SHUT_WR)
             return client.recv(65536)
-        except ConnectionError:
+        except OSError:  # also ENOTCONN: the server has closed it before shutdown() came to it
             return b""
 
 
