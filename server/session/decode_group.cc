@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "server/session/stream_ids.h"
 
 namespace gopmill {
 namespace {
@@ -20,11 +21,9 @@ constexpr double kMemorySeconds = 4;     // of media that the load is the mean o
 constexpr double kFewestSeconds = 0.75;  // of media, before their load says something
 constexpr double kLittleLoad = 0.5;      // of the most: two parts with less together are merged
 constexpr std::size_t kLayouts = 8;      // that are kept for units that come late
-// Jobs for several streams have numbers of their own, beyond those of streams.
-constexpr std::uint64_t kGroupIds = std::uint64_t{1} << 62U;
 
 StreamId NextGroupId() {
-  static std::atomic<std::uint64_t> next{kGroupIds};
+  static std::atomic<std::uint64_t> next{kDecodeGroupIds};
   return {next++};
 }
 

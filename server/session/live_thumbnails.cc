@@ -7,12 +7,11 @@
 
 #include "codec/picture_sheet.h"
 #include "server/session/context_use.h"
+#include "server/session/stream_ids.h"
 
 namespace gopmill {
 namespace {
 
-// Streams of the scheduler: above those of clients, below those of segments of movies.
-constexpr std::uint64_t kThumbnailStreams = std::uint64_t{1} << 62U;
 // What a small JPEG has in front of its picture: tables.
 constexpr std::int64_t kJpegHeaderBits = 8 * 700;
 constexpr double kShortestSegment = 0.7;
@@ -91,7 +90,7 @@ std::shared_ptr<const StreamPlan> PlanLiveThumbnails(const LiveTrack& track,
 
 StreamId LiveThumbnails::NewStream() {
   const MutexLock lock(mutex_);
-  return {kThumbnailStreams | ++streams_};
+  return {kThumbnailIds + ++streams_};
 }
 
 Status LiveThumbnails::Make(const Order& order, Done done) {

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "media/digest.h"
 #include "server/session/segment_part.h"
+#include "server/session/stream_ids.h"
 
 namespace gopmill {
 namespace {
@@ -25,13 +26,11 @@ bool Matches(std::string_view if_none_match, std::string_view tag) {
   return if_none_match == "*" || if_none_match.find(tag) != std::string_view::npos;
 }
 
-// The upper half of the ids of streams and contexts is that of segments.
 std::uint64_t IdOf(const std::string& text) {
-  constexpr std::uint64_t kSegments = std::uint64_t{1} << 63U;
   std::uint64_t hash = 0;
   const std::string digest = Sha256Hex(text).substr(0, 15);
   std::from_chars(digest.data(), digest.data() + digest.size(), hash, 16);
-  return hash | kSegments;
+  return hash | kSegmentIds;
 }
 
 }  // namespace
