@@ -24,7 +24,8 @@ ordered_json CountsJson(const LiveCounts& counts) {
           {"format_changes", counts.format_changes},
           {"clock_drift_ms", counts.clock_drift_ms},
           {"dropped_gops", counts.dropped_gops},
-          {"dropped_packets", counts.dropped_packets}};
+          {"dropped_packets", counts.dropped_packets},
+          {"dropped_cues", counts.dropped_cues}};
 }
 
 void Add(LiveCounts& sum, const LiveCounts& counts) {
@@ -36,6 +37,7 @@ void Add(LiveCounts& sum, const LiveCounts& counts) {
   sum.format_changes += counts.format_changes;
   sum.dropped_gops += counts.dropped_gops;
   sum.dropped_packets += counts.dropped_packets;
+  sum.dropped_cues += counts.dropped_cues;
 }
 
 Status ReadPublisher(LiveSource& live, LiveSource::Claim claim, const PacketSourceOpener& open,

@@ -145,9 +145,9 @@ void LivePresentation::OnEnd(std::size_t index, std::optional<LivePart> last, Li
   setup_.on_change();
 }
 
-void LivePresentation::OnCue(std::size_t track, SubtitleCue cue) {
+bool LivePresentation::OnCue(std::size_t track, SubtitleCue cue) {
   const MutexLock lock(mutex_);
-  if (track < texts_.tracks()) texts_.Add(track, std::move(cue));
+  return track >= texts_.tracks() || texts_.Add(track, std::move(cue));
 }
 
 std::vector<LiveText> LivePresentation::CutTexts(const LiveTrack& track) {

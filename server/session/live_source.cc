@@ -329,7 +329,10 @@ Status LiveSource::Run(Claim claim, PacketSource& source) {
       pictures_ns = entry.dts_ns;
     }
     // A clock that has jumped shows in the pictures, which may come after the text.
-    if (entry.text && std::abs(entry.dts_ns - pictures_ns) > kCueReachNanos) continue;
+    if (entry.text && std::abs(entry.dts_ns - pictures_ns) > kCueReachNanos) {
+      NoteDroppedCue();
+      continue;
+    }
     for (Entry& next : burst.Put(std::move(entry), waited)) {
       next.wall = dating.Date(next.video, next.dts_ns, next.wall);
       if (!Hand(claim, next)) return Replaced();
@@ -462,6 +465,11 @@ bool LiveSource::publishing() const {
 std::size_t LiveSource::readers() const {
   const MutexLock lock(mutex_);
   return queues_.size();
+}
+
+void LiveSource::NoteDroppedCue() {
+  const MutexLock lock(mutex_);
+  ++counts_.dropped_cues;
 }
 
 LiveCounts LiveSource::counts() const {

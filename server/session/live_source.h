@@ -56,6 +56,8 @@ struct LiveCounts {
   std::int64_t clock_drift_ms = 0;
   std::int64_t dropped_gops = 0;     // over all readers
   std::int64_t dropped_packets = 0;  // over all readers
+  // Of text: far from the pictures, or more than a presentation keeps; over all presentations.
+  std::int64_t dropped_cues = 0;
 };
 
 class LiveSource : public std::enable_shared_from_this<LiveSource> {
@@ -89,6 +91,8 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
   [[nodiscard]] bool wanted() const;  // there are readers, or somebody wants it
   [[nodiscard]] Duration patience() const { return patience_; }
   [[nodiscard]] std::size_t readers() const;
+  // A presentation has left out what the source says.
+  void NoteDroppedCue();
   [[nodiscard]] LiveCounts counts() const;
   [[nodiscard]] std::shared_ptr<const SourceInfo> info() const;
   // Of its streams.

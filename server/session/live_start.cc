@@ -143,8 +143,8 @@ Result<std::shared_ptr<LiveSegments::Running>> LiveSegments::Start(const LiveReq
         return live->Subscribe(stop, sounds, LiveSource::ReaderClock::kOwn, texts);
       },
       wanted.size(), clock,
-      [presentation = running->presentation](std::size_t track, SubtitleCue cue) {
-        presentation->OnCue(track, std::move(cue));
+      [live, presentation = running->presentation](std::size_t track, SubtitleCue cue) {
+        if (!presentation->OnCue(track, std::move(cue))) live->NoteDroppedCue();
       });
   running->used = SteadyNow();
   const Status started = StartStreams(request, wanted, live->pictures(), *running);

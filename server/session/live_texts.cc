@@ -14,13 +14,14 @@ std::size_t LiveTexts::SizeOf(const SubtitleCue& cue) {
   return cue.text.size() + sizeof(SubtitleCue);
 }
 
-void LiveTexts::Add(std::size_t track, SubtitleCue cue) {
+bool LiveTexts::Add(std::size_t track, SubtitleCue cue) {
   Cues& cues = tracks_[track];
   const std::size_t size = SizeOf(cue);
-  if (cues.size() >= kMaxLiveCues || bytes_ + size > kMaxLiveCueBytes) return;
+  if (cues.size() >= kMaxLiveCues || bytes_ + size > kMaxLiveCueBytes) return false;
   bytes_ += size;
   const auto place = std::ranges::upper_bound(cues, cue.start_us, {}, &SubtitleCue::start_us);
   cues.insert(place, std::move(cue));
+  return true;
 }
 
 std::vector<LiveText> LiveTexts::Cut(const LiveTextCut& cut) {

@@ -35,8 +35,8 @@ class LiveTexts {
  public:
   explicit LiveTexts(std::size_t tracks) : tracks_(tracks) {}
 
-  // `track` exists.
-  void Add(std::size_t track, SubtitleCue cue);
+  // `track` exists. False if the cue is beyond a limit above, and left out.
+  bool Add(std::size_t track, SubtitleCue cue);
   // The segments of all tracks. Forgets what ends with them.
   std::vector<LiveText> Cut(const LiveTextCut& cut);
   [[nodiscard]] std::size_t tracks() const { return tracks_.size(); }

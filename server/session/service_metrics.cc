@@ -177,6 +177,9 @@ void AddLive(Families& f, const LiveTotals& l) {
             Number(l.counts.dropped_gops));
   f.Counter("gopmill_live_dropped_packets_total", "The packets in them.",
             Number(l.counts.dropped_packets));
+  f.Counter("gopmill_live_dropped_cues_total",
+            "Cues of live text beyond the limits of a presentation.",
+            Number(l.counts.dropped_cues));
 }
 
 void AddFanouts(Families& f, const FanoutStats& s) {

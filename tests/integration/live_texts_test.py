@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import hls_check  # noqa: E402
 import live_check  # noqa: E402
 from live_test import Publisher  # noqa: E402
-from served import Server, check, run_all, wait_until  # noqa: E402
+from served import Server, check, make_stream, run_all, wait_until  # noqa: E402
 
 ONE = "width=160&bitrate=80k&preset=ultrafast&segment=1"
 TWO = "rungs=320x180:200k,160x90:80k&preset=ultrafast&segment=1"
@@ -164,6 +164,21 @@ def a_publisher_that_lists_its_tracks_anew(server):
     second.kill()
 
 
+def more_cues_than_are_kept(server):
+    """A second of them, each for ten minutes: those beyond the limit are counted, by the source and in metrics."""
+    movie, said = make_stream(server.folder, "many.ts", 20, sound=("-an",)), Path(server.folder, "many.srt")
+    said.write_text("".join(f"{i + 1}\n00:00:02,{i // 2:03} --> 00:10:00,000\nline {i}\n\n" for i in range(1500)))
+    both = str(Path(server.folder, "many.mkv"))
+    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", movie, "-i", str(said), "-map", "0:v", "-map", "1", "-c:v", "copy", "-t", "20",
+                    "-y", both], check=True)
+    publisher = publish(server, "many", both, maps=("-map", "0:v", "-map", "0:s"))
+    check(server.get(f"/v1/hls/live/many/s0.m3u8?{ONE}")[0].status == 200, "a playlist of text")
+    wait_until(lambda: server.live("many")["counts"]["dropped_cues"] >= 500, 15, "cues that are left out")
+    check(server.live("many")["counts"]["dropped_cues"] == 500, f"counted: {server.live('many')['counts']}")
+    check(server.metric("gopmill_live_dropped_cues_total") >= 500, "the metric")
+    publisher.kill()
+
+
 def other_containers(server):
     """Timed text of MP4 in fragments, and what has none."""
     movie = make_movie(server.folder, "d.mkv", ("eng",))
@@ -197,8 +212,8 @@ def streams_do_not_mind_text(server):
 def main():
     with tempfile.TemporaryDirectory() as folder, Server(folder, "--segment-cache-bytes", "0") as server:
         server.folder = folder
-        return run_all([rules_hold_and_all_is_said, a_publisher_that_lists_its_tracks_anew, other_containers,
-                        streams_do_not_mind_text], server)
+        return run_all([rules_hold_and_all_is_said, a_publisher_that_lists_its_tracks_anew, more_cues_than_are_kept,
+                        other_containers, streams_do_not_mind_text], server)
 
 
 if __name__ == "__main__":

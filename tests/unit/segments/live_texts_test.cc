@@ -87,7 +87,9 @@ TEST(LiveTexts, WhatWasSaidBeforeADiscontinuityIsOver) {
 
 TEST(LiveTexts, StaysWithinItsLimits) {
   LiveTexts many(1);
-  for (int i = 0; i < 5000; ++i) many.Add(0, Cue(5, 1e6, "x"));
+  int kept = 0;
+  for (int i = 0; i < 5000; ++i) kept += many.Add(0, Cue(5, 1e6, "x")) ? 1 : 0;
+  EXPECT_EQ(kept, static_cast<int>(kMaxLiveCues)) << "and the others are told of";
   const std::string segment = *many.Cut(Segment(0))[0].vtt;
   EXPECT_EQ(std::ranges::count(segment, 'x'), static_cast<std::ptrdiff_t>(kMaxLiveCues));
   LiveTexts large(2);
