@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from served import Server, check, make_stream, run_all, wait_until  # noqa: E402
+from served import Server, check, decode, make_stream, read_in_thread, run_all, wait_until  # noqa: E402
 
 USERS = "ann:both:read+publish bob:eyes:read cam:lens:publish"
 QUERY = "width=160&height=90&bitrate=100k&preset=ultrafast"
@@ -67,6 +67,30 @@ def rtsp_users(server):
     check(answer.startswith("RTSP/1.0 401 ") and "Digest" in answer and "Basic" in answer, f"{answer[:300]!r}")
     streams = json.loads(server.get("/v1/streams", headers=basic("bob:eyes"))[1])["streams"]
     check(not [s for s in streams if s["state"] == "running"], "a refused player left a stream")
+
+
+def a_source_is_fetched_as_a_user(server):
+    """Another server's movie, with the right word and with a wrong one, which is shown nowhere."""
+    make_stream(server.folder, "fetched.mkv", 8)
+    path = f"127.0.0.1:{server.rtsp_port}/fetched.mkv?width=320&height=180&fps=30&bitrate=300k&preset=ultrafast"
+    flags = [part for name, word in (("good", "eyes"), ("bad", "pupils")) for part in ("--source", f"{name}=rtsp://bob:{word}@{path}")]
+    os.environ.update(GOPMILL_AUTH_USERS="", GOPMILL_LIVE_READER_PATIENCE_SECONDS="5")
+    try:
+        with Server(server.folder, *flags) as fetcher:
+            results = {name: {} for name in ("good", "bad")}
+            for reader in [read_in_thread(fetcher, name, f"{QUERY}&container=ts&duration=2", result) for name, result in results.items()]:
+                reader.join()
+            check(results["good"]["status"] == 200, f"with the right word: {results['good']['status']} {results['good']['body'][:200]}")
+            check(int(decode(results["good"]["body"])["video"]["nb_read_frames"]) == 60, "two seconds of a source that is fetched")
+            check(results["bad"]["status"] == 503, f"with a wrong word: {results['bad']['status']}")
+            seen = "".join(fetcher.log) + results["bad"]["body"].decode() + fetcher.get("/v1/live")[1].decode()
+            check("live bad:" in seen and "eyes" not in seen and "pupils" not in seen, f"a word is shown: {seen[-2000:]}")
+        config = subprocess.run([os.environ["GOPMILL_PROGRAM"], "serve", "--library", server.folder, *flags, "--print-config"],
+                                capture_output=True, text=True, check=True).stdout
+        check('"sources"' in config and "eyes" not in config and "pupils" not in config, f"a word is shown: {config}")
+    finally:
+        os.environ["GOPMILL_AUTH_USERS"] = USERS
+        del os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"]
 
 
 def secrets_are_not_shown(server):
@@ -199,7 +223,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         code = run_all([rebinding], folder)
         os.environ["GOPMILL_AUTH_USERS"] = USERS
-        tests = [[http_users, rtsp_users, secrets_are_not_shown],
+        tests = [[http_users, rtsp_users, a_source_is_fetched_as_a_user, secrets_are_not_shown],
                  [a_stalled_reader_is_cut_and_costs_nobody_anything, a_movie_that_is_not_taken_ends,
                   silent_connections_are_bounded, who_leaves_makes_room]]
         for some in tests:
