@@ -102,6 +102,35 @@ def avc_codec(init):
     return f"avc1.{sps[1]:02X}{sps[2]:02X}{sps[3]:02X}"
 
 
+def aac_codec(descriptors):
+    """RFC 6381 3.3, from the decoder's own configuration: the object type of MP4 and that of AAC (ISO 14496-3 1.6.2.1)."""
+    at, kind = 0, None
+    while at < len(descriptors):
+        tag, size, at = descriptors[at], 0, at + 1
+        while descriptors[at] & 0x80:
+            at += 1
+        size, at = descriptors[at], at + 1
+        if tag == 3:  # ES_Descriptor: an id and flags, then others
+            at += 3
+        elif tag == 4:
+            kind, at = descriptors[at], at + 13
+        elif tag == 5:
+            return f"mp4a.{kind:x}.{descriptors[at] >> 3}"
+        else:
+            at += size
+    return None
+
+
+def codec_of(init):
+    """What a master playlist or a manifest has to call it; None for codecs that are not looked into."""
+    entry = boxes(init)[("moov", "trak", "mdia", "minf", "stbl", "stsd")]
+    if b"avcC" in entry:
+        return avc_codec(init)
+    if b"esds" in entry:
+        return aac_codec(entry[entry.index(b"esds") + 8:])
+    return "Opus" if entry[12:16] == b"Opus" else None  # RFC 6381 3.3: the name of the sample entry
+
+
 def timescale(init):
     return int.from_bytes(boxes(init)[("moov", "trak", "mdia", "mdhd")][12:16], "big")
 
@@ -247,9 +276,8 @@ class Checker:
             problem(int(says["BANDWIDTH"]) >= peak, f"BANDWIDTH {says['BANDWIDTH']} below the peak {peak:.0f}")
             problem(0.5 * mean <= int(says["AVERAGE-BANDWIDTH"]) <= int(says["BANDWIDTH"]),
                     f"AVERAGE-BANDWIDTH {says['AVERAGE-BANDWIDTH']}, measured {mean:.0f}")
-            if b"avcC" in fact["init"]:
-                codec = avc_codec(fact["init"])
-                problem(codec in says["CODECS"].split(","), f"CODECS {says['CODECS']}, coded {codec}")
+            for coded in [codec_of(fact["init"])] + ([codec_of(facts["a0"]["init"])] if sound else []):
+                problem(coded is None or coded in says["CODECS"].split(","), f"CODECS {says['CODECS']}, coded {coded}")
             problem(borders in (None, media.durations), "borders differ from another rendition's")
             problem(frames in (None, fact["samples"]), "another number of pictures")
             borders, frames = media.durations, fact["samples"]
@@ -339,6 +367,8 @@ class Checker:
                 shown = [max(start - shift, 0) for start in fact["starts"]]
                 problem(starts == shown, "the timeline differs from the media")
                 problem(int(representation.get("bandwidth")) >= fact["peak"], "bandwidth below the peak")
+                coded = codec_of(fact["init"])
+                problem(coded in (None, representation.get("codecs")), f"codecs {representation.get('codecs')}, coded {coded}")
                 for attribute in ("initialization", "media"):
                     text = template.get(attribute).replace("$RepresentationID$", name)
                     data = fetch(urljoin(url, text.replace("$Number$", str(len(starts) - 1))))

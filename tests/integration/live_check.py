@@ -24,7 +24,7 @@ from urllib.parse import urljoin
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from hls_check import DASH, Fragment, attributes, avc_codec, avc_is_idr, boxes, fetch, lead, timescale  # noqa: E402
+from hls_check import DASH, Fragment, attributes, avc_is_idr, boxes, codec_of, fetch, lead, timescale  # noqa: E402
 
 NOT_LISTED = "is not listed"
 CLOSE = 0.002  # seconds: what rounding to text may cost
@@ -325,8 +325,8 @@ class Checker:
             problem = self.problem_in(name)
             peak = facts[name]["peak"] + max((facts[uri.split(".")[0]]["peak"] for uri in sound), default=0)
             problem(int(says["BANDWIDTH"]) >= peak, f"BANDWIDTH {says['BANDWIDTH']} below the peak {peak:.0f}")
-            if b"avcC" in facts[name]["init"]:
-                problem(avc_codec(facts[name]["init"]) in says["CODECS"].split(","), f"CODECS {says['CODECS']}")
+            for coded in [codec_of(facts[track]["init"]) for track in (name, "a0") if track in facts]:
+                problem(coded is None or coded in says["CODECS"].split(","), f"CODECS {says['CODECS']}, coded {coded}")
         return facts
 
     def check_keys(self, url, lines, streams, watches):
@@ -490,6 +490,8 @@ def check_dash(url, facts, problem):
                     name = representation.get("id")
                     known = facts.get(name, {}).get("starts", {})
                     if number in known:
+                        coded = codec_of(facts[name]["init"])
+                        problem(coded in (None, representation.get("codecs")), f"{name}: codecs {representation.get('codecs')}, coded {coded}")
                         shift = facts[name]["lead"] if name.startswith("a") else 0
                         problem(abs(known[number] - shift - at) <= 1, f"{name}-{number}: timeline {at}, media {known[number]}")
                 number += 1
