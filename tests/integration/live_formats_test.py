@@ -5,6 +5,8 @@
 import json
 import os
 import re
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -16,7 +18,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import live_check  # noqa: E402
 from live_test import Publisher, Reader  # noqa: E402
-from served import Server, check, run_all, wait_until  # noqa: E402
+from served import Server, check, free_port, run_all, wait_until  # noqa: E402
 
 os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"] = "10"
 QUERY = "height=90&bitrate=80k&preset=ultrafast"
@@ -131,6 +133,45 @@ def every_change_at_once(server, paths, container):
         packets_are_in_order(reader.body, kind, container)
 
 
+def another_codec_by(server, name, output, turns, colors, pitches):
+    """A publisher by another protocol than HTTP that comes back as something else; its reader goes on."""
+    reader = Reader(server, name, f"{QUERY}&container=ts")
+    for number, path in enumerate(turns):
+        # One whose last connection was killed may be refused at first.
+        command = f"until ffmpeg -nostdin -v error -re -i {path} -c copy {output}; do sleep 0.2; done"
+        publisher = subprocess.Popen(["sh", "-c", command], start_new_session=True, stderr=subprocess.DEVNULL)
+        begun = []
+
+        def enough():
+            streams = [s for s in server.running() if s["source"] == f"live/{name}"]
+            if streams and streams[0]["repairs"]["format_changes"] >= number:
+                begun.append(streams[0]["counts"]["frames_out"])
+            return begun and begun[-1] - begun[0] >= 45
+        wait_until(enough, 60, f"what {path} sends by {name}")
+        counts = server.live(name)["counts"]
+        os.killpg(publisher.pid, signal.SIGKILL)
+        publisher.wait()
+        wait_until(lambda: not server.live(name)["publishing"], 20, f"{name}: a killed publisher is still there")
+    reader.thread.join()
+    check(counts["format_changes"] == len(turns) - 1 and counts["publishers"] == len(turns), f"{name}: {counts}")
+    check(shown(reader.body)[0] == colors, f"{name}: pictures {shown(reader.body)}")
+    check(heard(reader.body)[0] == pitches, f"{name}: pitches {heard(reader.body)}")
+    for kind in "v", "a":
+        packets_are_in_order(reader.body, kind, name)
+
+
+def other_protocols(server, paths):
+    srt, rtmp, rtsp = (("srt", f"-f mpegts srt://127.0.0.1:{server.srt_port}?mode=caller", [paths["avc"], paths["hevc"]], ["RR", "GG"], [400, 900]),
+                       ("rtmp", f"-f flv rtmp://127.0.0.1:{server.rtmp_port}/live/x", [paths["avc"], paths["tall"]], ["RR", "B-"], [400, 0]),
+                       ("again", f"-f rtsp -rtsp_transport tcp {server.url('live/again')}", [paths["avc"], paths["hevc"], paths["tall"]],
+                        ["RR", "GG", "B-"], [400, 900, 0]))
+    threads = [threading.Thread(target=run_all, args=([another_codec_by], server, *case)) for case in (srt, rtmp, rtsp)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 def copied_sound_ends_with_a_reason(server, paths):
     reader = Reader(server, "copied", f"{QUERY}&container=ts&acodec=copy")
     publish_in_turns(server, "copied", [paths["avc"], paths["hevc"]],
@@ -242,14 +283,17 @@ def look_at_presentations(server, query):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         paths = movies(folder)
-        with Server(folder, "--segment-cache-bytes", "0", "--dvr-seconds", "60", rtsp=True) as server:
-            server.folder = folder
+        srt_port, rtmp_port = free_port(socket.SOCK_DGRAM), free_port()
+        with Server(folder, "--segment-cache-bytes", "0", "--dvr-seconds", "60", "--srt-port", str(srt_port), "--rtmp-port", str(rtmp_port),
+                    rtsp=True) as server:
+            server.folder, server.srt_port, server.rtmp_port = folder, srt_port, rtmp_port
             threads = [threading.Thread(target=run_all, args=([every_change_at_once], server, paths, kind)) for kind in ("ts", "mp4")]
             for thread in threads:
                 thread.start()
             for thread in threads:
                 thread.join()
-            return run_all([copied_sound_ends_with_a_reason, a_size_that_changes_in_mid_stream, other_tracks_in_one_transport_stream, rtsp_readers_go_on, presentations_go_on], server, paths)
+            return run_all([other_protocols, copied_sound_ends_with_a_reason, a_size_that_changes_in_mid_stream,
+                            other_tracks_in_one_transport_stream, rtsp_readers_go_on, presentations_go_on], server, paths)
 
 
 if __name__ == "__main__":
