@@ -21,6 +21,10 @@ namespace {
 namespace http = boost::beast::http;
 using BeastParser = http::request_parser<http::buffer_body>;
 
+// "0", CRLF, CRLF: no message has fewer from the beginning of a chunk on. Beast (1.74) fails an
+// assertion when it is called again before all of it is there.
+constexpr std::size_t kLastChunkBytes = 5;
+
 std::string_view View(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
 HttpRequest CopyHead(const BeastParser& parser) {
@@ -80,7 +84,7 @@ class RequestParser::Impl {
     parser_->header_limit(static_cast<std::uint32_t>(limits_.max_header_bytes));
     parser_->body_limit(UINT64_MAX);  // counted here: the limit depends on the request
     state_ = State::kHead;
-    keeps_body_ = false;
+    keeps_body_ = waits_in_body_ = false;
     body_.clear();
     head_bytes_ = 0;
     request_ = {};
@@ -119,7 +123,8 @@ class RequestParser::Impl {
 
   // One turn of the parser; 0 means that it needs more, is done, or has failed.
   std::size_t Step(std::span<const std::uint8_t> bytes) {
-    if (bytes.empty()) return 0;
+    if (bytes.empty() || (waits_in_body_ && bytes.size() < kLastChunkBytes)) return 0;
+    waits_in_body_ = false;
     if (TooLong(bytes)) return 0;
     std::array<char, 16 * 1024> piece;
     parser_->get().body() = {piece.data(), piece.size(), true};
@@ -130,6 +135,7 @@ class RequestParser::Impl {
     if (error == http::error::need_buffer) error = {};
     if (error == http::error::need_more) {
       error = {};
+      waits_in_body_ = state_ == State::kBody;
       const std::size_t waiting = bytes.size() - used;
       if (TooLong(bytes.subspan(used))) return used;
       if (state_ == State::kBody && waiting > limits_.max_header_bytes) {
@@ -212,8 +218,9 @@ class RequestParser::Impl {
   State state_ = State::kHead;
   std::size_t head_bytes_ = 0;  // used so far of the current head
   bool keeps_body_ = false;
-  bool pause_ = false;  // Feed returns behind this step
-  std::string body_;    // wanted, not yet taken
+  bool waits_in_body_ = false;  // for more of a line of the chunked framing
+  bool pause_ = false;          // Feed returns behind this step
+  std::string body_;            // wanted, not yet taken
   HttpRequest request_;
   Problem problem_;
 };

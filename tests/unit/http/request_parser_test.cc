@@ -45,7 +45,9 @@ TEST_P(AnyStepTest, ReadsOneRequestAndLeavesTheNext) {
 TEST_P(AnyStepTest, DropsBodies) {
   for (const char* body : {"Content-Length: 5\r\n\r\nhello",
                            "Transfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2;x=y\r\nlo\r\n0\r\nT: "
-                           "1\r\n\r\n"}) {
+                           "1\r\n\r\n",
+                           "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+                           "Transfer-Encoding: chunked\r\n\r\n0\r\nT: 1\r\n\r\n"}) {
     RequestParser parser{HttpLimits{}};
     const std::string request = std::string("PUT /a HTTP/1.1\r\nHost: h\r\n") + body;
     EXPECT_EQ(FeedAll(parser, request + "REST", GetParam()), "REST");
