@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "corpus"))
 import mutators  # noqa: E402
 from live_test import Publisher, Reader  # noqa: E402
 from rtsp_publish_test import LossyPublisher  # noqa: E402
-from served import Server, check, free_port, make_stream, read_in_thread, run_all, wait_until  # noqa: E402
+from served import Server, check, free_port, make_stream, read_in_thread, run_all, run_beside_each_other, wait_until  # noqa: E402
 
 os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"] = "3"
 QUERY = "width=160&bitrate=100k&preset=ultrafast&container=ts"
@@ -199,8 +199,8 @@ def beside_a_good_one(server):
     wait_until(lambda: server.live("good").get("source"), 10, "a publisher that is known")
     reader = Reader(server, "good", QUERY)
     wait_until(reader.begun, 10, "a reader that has begun")
-    run_all([pictures_without_their_key_frame, the_first_half_of_a_gop, broken_times_of_b_frames, wild_rtp_with_a_reader,
-             a_silent_srt_client], server)
+    run_beside_each_other([pictures_without_their_key_frame, the_first_half_of_a_gop, wild_rtp_with_a_reader, a_silent_srt_client], server)
+    run_all([broken_times_of_b_frames], server)
     counts = server.live("good")["counts"]
     check(counts["dropped_gops"] == 0 and counts["timestamps_repaired"] == 0, f"a good source: {counts}")
     publisher.kill()

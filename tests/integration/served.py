@@ -49,6 +49,15 @@ def run_all(tests, *arguments):
     return 1 if failures else 0
 
 
+def run_beside_each_other(tests, *arguments):
+    """Tests that wait for most of their time and do not measure it."""
+    threads = [threading.Thread(target=run_all, args=([test], *arguments)) for test in tests]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 def sanitized():
     """Whether the program has a sanitizer inside, which takes memory of its own."""
     with open(PROGRAM, "rb") as file:
