@@ -144,6 +144,18 @@ def ts_bend(path, pid, number, ticks):
     return _rewrite(path, data)
 
 
+def ts_swap_stamps(path, pid, every):
+    """pts and dts of one PES header in `every` that has both change places: shown before it is decoded."""
+    data, seen = _content(path), 0
+    for start, this in _pes_headers(data):
+        if this != pid or data[start + 7] >> 6 != 3:
+            continue
+        seen += 1
+        if seen % every == 0:
+            data[start + 9:start + 19] = data[start + 14:start + 19] + data[start + 9:start + 14]
+    return _rewrite(path, data)
+
+
 def ts_drop_stamps(path, pid, every):
     """Takes pts and dts from all PES headers of a track but one in `every`."""
     data, seen = _content(path), 0

@@ -106,7 +106,7 @@ def aac_codec(descriptors):
     """RFC 6381 3.3, from the decoder's own configuration: the object type of MP4 and that of AAC (ISO 14496-3 1.6.2.1)."""
     at, kind = 0, None
     while at < len(descriptors):
-        tag, size, at = descriptors[at], 0, at + 1
+        tag, at = descriptors[at], at + 1
         while descriptors[at] & 0x80:
             at += 1
         size, at = descriptors[at], at + 1

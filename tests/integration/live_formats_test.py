@@ -165,11 +165,7 @@ def other_protocols(server, paths):
                        ("rtmp", f"-f flv rtmp://127.0.0.1:{server.rtmp_port}/live/x", [paths["avc"], paths["tall"]], ["RR", "B-"], [400, 0]),
                        ("again", f"-f rtsp -rtsp_transport tcp {server.url('live/again')}", [paths["avc"], paths["hevc"], paths["tall"]],
                         ["RR", "GG", "B-"], [400, 900, 0]))
-    threads = [threading.Thread(target=run_all, args=([another_codec_by], server, *case)) for case in (srt, rtmp, rtsp)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_beside_each_other(*((another_codec_by, server, *case) for case in (srt, rtmp, rtsp)))
 
 
 def copied_sound_ends_with_a_reason(server, paths):
@@ -251,7 +247,7 @@ def presentations_go_on(server, paths):
 def look_at_presentations(server, query):
     wait_until(lambda: server.live("hls").get("source"), 20, "a publisher that is known")
     master = f"{server.base}/v1/hls/live/hls/master.m3u8?{query}"
-    problems, facts = live_check.check(master, 13)
+    problems, facts = live_check.check(master, 13, between_publishers=4)
     check(not problems, f"rules: {problems[:6]}")
     check(sorted(facts) == ["a0", "v0", "v1"], f"renditions {sorted(facts)}")
 
@@ -287,12 +283,9 @@ def main():
         with Server(folder, "--segment-cache-bytes", "0", "--dvr-seconds", "60", "--srt-port", str(srt_port), "--rtmp-port", str(rtmp_port),
                     rtsp=True) as server:
             server.folder, server.srt_port, server.rtmp_port = folder, srt_port, rtmp_port
-            threads = [threading.Thread(target=run_all, args=([every_change_at_once], server, paths, kind)) for kind in ("ts", "mp4")]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            run_beside_each_other([other_protocols, a_size_that_changes_in_mid_stream, other_tracks_in_one_transport_stream], server, paths)
+            run_beside_each_other(*((every_change_at_once, server, paths, kind) for kind in ("ts", "mp4")))
+            run_beside_each_other(*((test, server, paths) for test in (other_protocols, a_size_that_changes_in_mid_stream,
+                                                                       other_tracks_in_one_transport_stream)))
             return run_all([copied_sound_ends_with_a_reason, rtsp_readers_go_on, presentations_go_on], server, paths)
 
 

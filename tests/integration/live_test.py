@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from served import Server, check, decode, make_stream, read_in_thread, run_all, wait_until  # noqa: E402
+from served import Server, check, decode, make_stream, read_in_thread, run_all, run_beside_each_other, wait_until  # noqa: E402
 
 QUERY = "width=160&bitrate=100k&preset=ultrafast&container=ts"
 
@@ -373,12 +373,7 @@ def main():
                      a_reader_that_does_not_read_loses_gops, jumps_are_closed, bad_publishers], server)
             movie = make_stream(folder, "shared.ts", 8)
             os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"] = "2"
-            threads = [threading.Thread(target=run_all, args=([equal_readers_share_an_encode], folder, movie, container))
-                       for container in ("ts", "mp4", "mkv")]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
+            run_beside_each_other(*((equal_readers_share_an_encode, folder, movie, container) for container in ("ts", "mp4", "mkv")))
             run_all([readers_of_other_sizes_share_a_decode, a_stalled_reader_costs_its_like_nothing], folder, movie)
             del os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"]
             return run_all([quality_goes_before_pictures, size_goes_last, effort_can_be_kept], folder,

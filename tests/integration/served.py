@@ -49,9 +49,9 @@ def run_all(tests, *arguments):
     return 1 if failures else 0
 
 
-def run_beside_each_other(tests, *arguments):
-    """Tests that wait for most of their time and do not measure it."""
-    threads = [threading.Thread(target=run_all, args=([test], *arguments)) for test in tests]
+def run_beside_each_other(*calls):
+    """Tests with their arguments, (test, argument...), that wait for most of their time and do not measure it."""
+    threads = [threading.Thread(target=run_all, args=([test], *arguments)) for test, *arguments in calls]
     for thread in threads:
         thread.start()
     for thread in threads:
