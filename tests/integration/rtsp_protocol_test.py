@@ -3,6 +3,7 @@
 """RTSP header by header and packet by packet: pause, RTP-Info, sender reports, stalled and silent clients, garbage in
 each header of each method."""
 
+import errno
 import os
 import random
 import resource
@@ -304,7 +305,11 @@ def send_alone(server, request):
             client.sendall(request)
             client.shutdown(socket.SHUT_WR)
             return client.recv(65536)
-        except OSError:  # also ENOTCONN: the server has closed it before shutdown() came to it
+        except ConnectionError:
+            return b""
+        except OSError as error:
+            if error.errno != errno.ENOTCONN:  # closed by the server before shutdown() came to it
+                raise
             return b""
 
 
