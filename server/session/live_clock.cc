@@ -12,10 +12,8 @@ void LiveClock::OnPicture(std::int64_t clock_ns, std::int64_t decoded_ns, WallTi
   const MutexLock lock(mutex_);
   if (stretches_.empty() || after_gap) {
     const std::int64_t number = stretches_.empty() ? 0 : stretches_.back().stretch.number + 1;
-    stretches_.push_back({.stretch = {.number = number, .start_ns = clock_ns, .zero = zero},
-                          .decoding_zero = decoding_zero});
-    if (stretches_.size() > kKeptStretches) stretches_.pop_front();
-    return;
+    return Begin({.stretch = {.number = number, .start_ns = clock_ns, .zero = zero},
+                  .decoding_zero = decoding_zero});
   }
   Entry& newest = stretches_.back();
   if (newest.fixed) return FollowDrift(clock_ns, decoding_zero);
@@ -30,11 +28,15 @@ void LiveClock::FollowDrift(std::int64_t clock_ns, WallTime decoding_zero) {
   const auto drift = decoding_zero - newest.decoding_zero;
   const std::chrono::nanoseconds length(clock_ns - newest.stretch.start_ns);
   if (length < kLeastStretch || (drift <= kLateDrift && drift >= -kEarlyDrift)) return;
-  stretches_.push_back({.stretch = {.number = newest.stretch.number + 1,
-                                    .start_ns = clock_ns,
-                                    .zero = newest.stretch.zero + drift},
-                        .fixed = true,
-                        .decoding_zero = decoding_zero});
+  Begin({.stretch = {.number = newest.stretch.number + 1,
+                     .start_ns = clock_ns,
+                     .zero = newest.stretch.zero + drift},
+         .fixed = true,
+         .decoding_zero = decoding_zero});
+}
+
+void LiveClock::Begin(const Entry& entry) {
+  stretches_.push_back(entry);
   if (stretches_.size() > kKeptStretches) stretches_.pop_front();
 }
 

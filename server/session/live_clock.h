@@ -58,6 +58,7 @@ class LiveClock {
     // When the clock of decoding would have been 0, by the newest picture until it was fixed.
     WallTime decoding_zero = {};
   };
+  void Begin(const Entry& entry) GOPMILL_REQUIRES(mutex_);
   void FollowDrift(std::int64_t clock_ns, WallTime decoding_zero) GOPMILL_REQUIRES(mutex_);
 
   Mutex mutex_;  // guards all below
