@@ -62,7 +62,8 @@ def what_was_made_is_recorded(folder):
     """Pictures by seek, sound and thumbnails beside a stream; once each, though they are asked for twice."""
     trace = folder / "kept.trace"
     with Server("movies/files", "--record", str(trace), "--segment-cache", str(folder / "cache")) as server:
-        names = ("v0-9.m4s", "v0-2.m4s", "v0-3.m4s", "a0-3.m4s", "t0-0.jpg")
+        # The sheet first: behind a segment it depends on the worker whether the movie's decoder is open already.
+        names = ("t0-0.jpg", "v0-9.m4s", "v0-2.m4s", "v0-3.m4s", "a0-3.m4s")
         server.get(f"/v1/hls/{MOVIE}/master.m3u8?{ONE}")
         fetch(server, *names)
         wait_until(lambda: server.metric('gopmill_segment_cache_total{result="stored"}') == len(names), 20, "all are kept")
@@ -73,8 +74,8 @@ def what_was_made_is_recorded(folder):
         check(len(server.get(f"/v1/transcode/ref-talk.mpg?{query}")[1]) > 1000, "a stream beside them")
     units = units_of(trace)
     streams = streams_of(units)
-    check([len(own) for own in streams] == [3, 1, 1, 4], f"units of streams: {[len(own) for own in streams]}")
-    pictures, sound, sheet, _ = streams
+    check([len(own) for own in streams] == [1, 3, 1, 4], f"units of streams: {[len(own) for own in streams]}")
+    sheet, pictures, sound, _ = streams
     check([unit["frames"] for unit in pictures] == [60, 60, 60], f"frames of segments: {pictures}")
     check("frames" not in sound[0] and sound[0]["hot_ms"] == sound[0]["cold_ms"], f"sound: {sound}")
     check(sheet[0]["frames"] > 1 and sheet[0]["cold_ms"] > sheet[0]["hot_ms"], f"thumbnails: {sheet}")
