@@ -6,6 +6,7 @@
 
 #include "media/coded_probe.h"
 #include "media/decode_times.h"
+#include "media/subtitle_track.h"
 
 namespace gopmill {
 namespace {
@@ -15,8 +16,6 @@ constexpr std::chrono::milliseconds kStopInterval{50};
 
 // Sound that begins this much before the first picture goes with it: an encoder's priming.
 constexpr std::chrono::nanoseconds kEarlySound = std::chrono::milliseconds(100);
-
-std::size_t IndexOf(TrackKind kind) { return kind == TrackKind::kVideo ? 0 : 1; }
 
 Error NothingCame() {
   return {.code = Code::kDeadlineExceeded, .message = "The publisher has sent nothing for long."};
@@ -28,7 +27,7 @@ Error NothingCame() {
 class PacketFeed::Source final : public PacketSource {
  public:
   Source(std::shared_ptr<PacketFeed> feed, std::stop_token stop)
-      : feed_(std::move(feed)), stop_(std::move(stop)) {}
+      : feed_(std::move(feed)), stop_(std::move(stop)), sounds_(feed_->announced_.size()) {}
   ~Source() override { feed_->Abandon(); }
   Source(const Source&) = delete;
   Source& operator=(const Source&) = delete;
@@ -47,21 +46,28 @@ class PacketFeed::Source final : public PacketSource {
   Result<ReadState> Read(AVPacket& packet) override;
 
  private:
-  Status Collect(std::optional<VideoProbe>& video, std::shared_ptr<SourceInfo>& info);
-  Status Take(Entry entry, std::optional<VideoProbe>& video, std::shared_ptr<SourceInfo>& info);
-  [[nodiscard]] bool Complete(const std::optional<VideoProbe>& video, const SourceInfo& info,
-                              TimePoint since) const;
+  struct Sound {                           // a track of it, by its number in the feed
+    std::optional<AudioInfo> info;         // once it is known
+    std::size_t number = 0;                // among those of SourceInfo
+    std::optional<std::int64_t> end = {};  // of the packet before
+  };
+  Status Collect(std::optional<VideoProbe>& video);
+  Status Take(Entry entry, std::optional<VideoProbe>& video);
+  void TakeSound(Entry entry);
+  [[nodiscard]] bool AllSoundsKnown() const;
+  [[nodiscard]] bool Complete(const std::optional<VideoProbe>& video, TimePoint since) const;
+  void ListSounds(SourceInfo& info);
   void BeginWithPicture();
   void Place(const Entry& entry, AVPacket& out);
-  void PlaceSound(AVPacket& out);
+  static void PlaceSound(Sound& sound, AVPacket& out);
 
   const std::shared_ptr<PacketFeed> feed_;
   const std::stop_token stop_;
+  std::vector<Sound> sounds_;  // by track of the feed; nothing in that of the pictures
   std::shared_ptr<const SourceInfo> info_;
   std::deque<Entry> probed_;
   std::size_t pictures_ = 0;  // in it
   std::optional<DecodeTimes> decode_times_;
-  std::optional<std::int64_t> sound_end_;  // of the packet before
   std::int64_t start_us_ = 0;
 };
 
@@ -69,7 +75,7 @@ Status PacketFeed::Source::Begin() {
   auto info = std::make_shared<SourceInfo>();
   info->container = "rtp";
   std::optional<VideoProbe> video;
-  GOPMILL_RETURN_IF_ERROR(Collect(video, info));
+  GOPMILL_RETURN_IF_ERROR(Collect(video));
   if (!video) {
     return Error{.code = Code::kCorrupt, .message = "The stream has no key frame."};
   }
@@ -77,6 +83,7 @@ Status PacketFeed::Source::Begin() {
   const std::int64_t frame =
       std::max<std::int64_t>(1, Rescale(1, info->video.fps.Inverse(), kCodedVideoBase));
   decode_times_.emplace(info->video.parameters->video_delay, frame);
+  ListSounds(*info);
   BeginWithPicture();
   std::int64_t first = INT64_MAX;
   for (const Entry& entry : probed_) {
@@ -87,46 +94,50 @@ Status PacketFeed::Source::Begin() {
   return OkStatus();
 }
 
+// The order is that of the announcement, whatever came first.
+void PacketFeed::Source::ListSounds(SourceInfo& info) {
+  for (Sound& sound : sounds_) {
+    if (!sound.info) continue;
+    sound.number = info.audio_tracks.size();
+    info.audio_tracks.push_back(*sound.info);
+  }
+  if (info.audio_tracks.empty()) return;
+  info.audio = info.audio_tracks.front();
+  info.more_audio.assign(info.audio_tracks.begin() + 1, info.audio_tracks.end());
+}
+
 // Readers begin with a key frame: sound that belongs to the first one shall not be in front of it.
 void PacketFeed::Source::BeginWithPicture() {
-  const auto picture =
-      std::ranges::find(probed_, TrackKind::kVideo, [](const Entry& entry) { return entry.kind; });
+  const auto is_picture = [this](const Entry& entry) { return feed_->IsVideo(entry.track); };
+  const auto picture = std::ranges::find_if(probed_, is_picture);
   if (picture == probed_.end()) return;
   const std::int64_t earliest = picture->pts_ns - kEarlySound.count();
   std::rotate(probed_.begin(), picture, picture + 1);
-  std::erase_if(probed_, [earliest](const Entry& entry) {
-    return entry.kind == TrackKind::kAudio && entry.pts_ns >= 0 && entry.pts_ns < earliest;
+  std::erase_if(probed_, [&](const Entry& entry) {
+    return !is_picture(entry) && entry.pts_ns >= 0 && entry.pts_ns < earliest;
   });
 }
 
-// Until both tracks are known, or it is certain that they will not be.
-Status PacketFeed::Source::Collect(std::optional<VideoProbe>& video,
-                                   std::shared_ptr<SourceInfo>& info) {
+// Until all tracks are known, or it is certain that they will not be.
+Status PacketFeed::Source::Collect(std::optional<VideoProbe>& video) {
   TimePoint since = SteadyNow();
-  while (pictures_ < kFeedProbePictures && !Complete(video, *info, since)) {
+  while (pictures_ < kFeedProbePictures && !Complete(video, since)) {
     const bool known = video && video->ready();  // then it is the sound that is waited for
     auto popped = feed_->Pop(stop_, known ? kSoundPatience : feed_->silence_);
     if (!popped.ok() && known && popped.error().code == Code::kDeadlineExceeded) return OkStatus();
     GOPMILL_ASSIGN_OR_RETURN(auto entry, std::move(popped));
     if (!entry) return OkStatus();
-    GOPMILL_RETURN_IF_ERROR(Take(std::move(*entry), video, info));
+    GOPMILL_RETURN_IF_ERROR(Take(std::move(*entry), video));
     if (!known) since = SteadyNow();
   }
   return OkStatus();
 }
 
-Status PacketFeed::Source::Take(Entry entry, std::optional<VideoProbe>& video,
-                                std::shared_ptr<SourceInfo>& info) {
-  const auto track = feed_->track(entry.kind);
+Status PacketFeed::Source::Take(Entry entry, std::optional<VideoProbe>& video) {
+  const auto track = feed_->coded(entry.track);
   if (!track) return OkStatus();  // nobody can say what it is
-  if (entry.kind == TrackKind::kAudio) {
-    if (!info->audio) {
-      auto audio = ProbeAudio(*track, *entry.packet);
-      // Sound of a codec we do not take is left out, not fatal: as in a file.
-      if (!audio.ok()) return OkStatus();
-      info->audio = std::move(audio).value();
-    }
-    if (probed_.size() < 4 * kFeedProbePictures) probed_.push_back(std::move(entry));
+  if (!feed_->IsVideo(entry.track)) {
+    TakeSound(std::move(entry));
     return OkStatus();
   }
   if (!video && (entry.packet->flags & AV_PKT_FLAG_KEY) == 0) return OkStatus();
@@ -139,31 +150,54 @@ Status PacketFeed::Source::Take(Entry entry, std::optional<VideoProbe>& video,
   return OkStatus();
 }
 
-bool PacketFeed::Source::Complete(const std::optional<VideoProbe>& video, const SourceInfo& info,
-                                  TimePoint since) const {
+void PacketFeed::Source::TakeSound(Entry entry) {
+  std::optional<AudioInfo>& info = sounds_[entry.track].info;
+  if (!info) {
+    auto audio = ProbeAudio(*feed_->coded(entry.track), *entry.packet);
+    // Sound of a codec we do not take is left out, not fatal: as in a file.
+    if (!audio.ok()) return;
+    info = std::move(audio).value();
+    info->stream_index = static_cast<int>(entry.track);
+    info->language = TagText(feed_->announced_[entry.track].language);
+    info->title = TagText(feed_->announced_[entry.track].title);
+  }
+  const std::size_t most = 4 * kFeedProbePictures * (sounds_.size() - 1);
+  if (probed_.size() < most) probed_.push_back(std::move(entry));
+}
+
+bool PacketFeed::Source::AllSoundsKnown() const {
+  for (std::size_t track = 0; track < sounds_.size(); ++track) {
+    if (!feed_->IsVideo(track) && !sounds_[track].info) return false;
+  }
+  return true;
+}
+
+bool PacketFeed::Source::Complete(const std::optional<VideoProbe>& video, TimePoint since) const {
   if (!video || !video->ready()) return false;
-  return !feed_->sound_ || info.audio || SteadyNow() - since > kSoundPatience;
+  return AllSoundsKnown() || SteadyNow() - since > kSoundPatience;
 }
 
 void PacketFeed::Source::Place(const Entry& entry, AVPacket& out) {
-  const bool video = entry.kind == TrackKind::kVideo;
-  const Rational base = video ? info_->video.time_base : info_->audio->time_base;
+  const bool video = feed_->IsVideo(entry.track);
+  Sound& sound = sounds_[entry.track];
+  const Rational base = video ? info_->video.time_base : sound.info->time_base;
   out.pts = entry.pts_ns < 0 ? AV_NOPTS_VALUE : Rescale(entry.pts_ns, kNanos, base);
   out.duration = Rescale(entry.duration_ns, kNanos, base);
-  if (!video) return PlaceSound(out);
+  if (!video) return PlaceSound(sound, out);
   out.dts = out.pts == AV_NOPTS_VALUE ? out.pts : decode_times_->Next(out.pts);
 }
 
 // Several frames of sound may have come under one time, which the first of them has.
-void PacketFeed::Source::PlaceSound(AVPacket& out) {
-  if (out.pts == AV_NOPTS_VALUE && sound_end_) out.pts = *sound_end_;
+void PacketFeed::Source::PlaceSound(Sound& sound, AVPacket& out) {
+  out.stream_index = static_cast<int>(sound.number);
+  if (out.pts == AV_NOPTS_VALUE && sound.end) out.pts = *sound.end;
   out.dts = out.pts;
   if (out.duration <= 0) {
-    AVCodecParameters parameters = *info_->audio->parameters;  // FFmpeg takes it as not const
+    AVCodecParameters parameters = *sound.info->parameters;  // FFmpeg takes it as not const
     out.duration = av_get_audio_frame_duration2(&parameters, out.size);
   }
-  sound_end_.reset();
-  if (out.pts != AV_NOPTS_VALUE && out.duration > 0) sound_end_ = out.pts + out.duration;
+  sound.end.reset();
+  if (out.pts != AV_NOPTS_VALUE && out.duration > 0) sound.end = out.pts + out.duration;
 }
 
 Result<PacketSource::ReadState> PacketFeed::Source::Read(AVPacket& packet) {
@@ -176,8 +210,8 @@ Result<PacketSource::ReadState> PacketFeed::Source::Read(AVPacket& packet) {
       GOPMILL_ASSIGN_OR_RETURN(entry, feed_->Pop(stop_, feed_->silence_));
     }
     if (!entry) return ReadState::kEnd;
-    const bool video = entry->kind == TrackKind::kVideo;
-    if (!video && !info_->audio) continue;  // it came too late to be a track
+    const bool video = feed_->IsVideo(entry->track);
+    if (!video && !sounds_[entry->track].info) continue;  // it came too late to be a track
     av_packet_move_ref(&packet, entry->packet.get());
     Place(*entry, packet);
     return video ? ReadState::kVideo : ReadState::kAudio;
@@ -191,14 +225,16 @@ Result<std::unique_ptr<PacketSource>> PacketFeed::Open(std::shared_ptr<PacketFee
   return std::unique_ptr<PacketSource>(std::move(source));
 }
 
-void PacketFeed::SetTrack(CodedTrack track) {
+void PacketFeed::SetTrack(std::size_t track, CodedTrack coded) {
+  GOPMILL_CHECK(track < announced_.size() && coded.kind == announced_[track].kind);
   const MutexLock lock(mutex_);
-  auto& known = tracks_[IndexOf(track.kind)];
-  if (!known) known = std::move(track);
+  auto& known = tracks_[track];
+  if (!known) known = std::move(coded);
 }
 
-Status PacketFeed::Push(TrackKind kind, const CodedPacket& packet) {
-  Entry entry{.kind = kind,
+Status PacketFeed::Push(const CodedPacket& packet) {
+  GOPMILL_CHECK(packet.track < announced_.size());
+  Entry entry{.track = packet.track,
               .pts_ns = packet.pts_ns,
               .duration_ns = packet.duration_ns,
               .packet = av::NewPacket(packet.bytes)};
@@ -235,9 +271,9 @@ bool PacketFeed::abandoned() const {
   return abandoned_;
 }
 
-std::optional<CodedTrack> PacketFeed::track(TrackKind kind) const {
+std::optional<CodedTrack> PacketFeed::coded(std::size_t track) const {
   const MutexLock lock(mutex_);
-  return tracks_[IndexOf(kind)];
+  return tracks_[track];
 }
 
 // The next packet; nothing at the end.

@@ -3,20 +3,23 @@
 // The bounded way of a live source's coded packets from a front end that takes its protocol apart
 // itself (RTSP) to the thread that reads them as a PacketSource.
 //
-// The front end says what the tracks are, then pushes packets of both in any interleaving; they
-// have presentation times only, decoding times are made here. What the reader gets begins with a
-// key frame.
+// The front end says what tracks there will be, then what each is, and pushes packets of all in any
+// interleaving; they have presentation times only, decoding times are made here. What the reader
+// gets begins with a key frame. A track of sound that nothing came of in time, or of a codec that
+// is not taken, is left out.
 //
 // Thread-safety: safe. Any number of threads push, one reads.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/status.h"
@@ -31,21 +34,28 @@ namespace gopmill {
 inline constexpr std::size_t kFeedBytes = std::size_t{16} << 20U;
 // Pictures in which the tracks must have told what they are.
 inline constexpr std::size_t kFeedProbePictures = 120;
-// How long the first picture waits for sound that was announced.
+// How long the first picture waits for the tracks of sound that were announced.
 inline constexpr std::chrono::milliseconds kSoundPatience{1500};
+
+// A track as it was announced.
+struct FeedTrack {
+  TrackKind kind = TrackKind::kVideo;
+  std::string language = {}, title = {};  // of sound; empty = unknown
+};
 
 class PacketFeed {
  public:
-  // `sound`: a track of sound was announced. A feed that brings nothing for `silence` has ended:
-  // kDeadlineExceeded.
-  PacketFeed(bool sound, Duration silence) : sound_(sound), silence_(silence) {}
+  // One track of pictures, and any number of sound in the order in which they shall be. A feed that
+  // brings nothing for `silence` has ended: kDeadlineExceeded.
+  PacketFeed(std::vector<FeedTrack> tracks, Duration silence)
+      : announced_(std::move(tracks)), silence_(silence), tracks_(announced_.size()) {}
 
-  // Front end.
+  // Front end; tracks are numbered as they were announced.
   // What a track is, before its first packet. Later changes are not taken: a stream says them
   // itself.
-  void SetTrack(CodedTrack track);
+  void SetTrack(std::size_t track, CodedTrack coded);
   // kCancelled once nobody reads any more. `pts_ns` < 0 = unknown.
-  Status Push(TrackKind kind, const CodedPacket& packet);
+  Status Push(const CodedPacket& packet);
   // So many packets of the network never came.
   void AddLost(std::int64_t packets) { lost_ += packets; }
   // What was pushed is still read.
@@ -59,20 +69,23 @@ class PacketFeed {
  private:
   class Source;
   struct Entry {
-    TrackKind kind = TrackKind::kVideo;
+    std::size_t track = 0;
     std::int64_t pts_ns = 0, duration_ns = 0;
     av::Packet packet;  // without times
   };
   Result<std::optional<Entry>> Pop(const std::stop_token& stop, Duration patience);
-  std::optional<CodedTrack> track(TrackKind kind) const;
+  std::optional<CodedTrack> coded(std::size_t track) const;
+  [[nodiscard]] bool IsVideo(std::size_t track) const {
+    return announced_[track].kind == TrackKind::kVideo;
+  }
   void Abandon();
 
-  const bool sound_;
+  const std::vector<FeedTrack> announced_;
   const Duration silence_;
   std::atomic<std::int64_t> lost_ = 0;
   mutable Mutex mutex_;  // guards all below
   CondVar changed_;
-  std::array<std::optional<CodedTrack>, 2> tracks_ GOPMILL_GUARDED_BY(mutex_);
+  std::vector<std::optional<CodedTrack>> tracks_ GOPMILL_GUARDED_BY(mutex_);
   std::deque<Entry> entries_ GOPMILL_GUARDED_BY(mutex_);
   std::size_t bytes_ GOPMILL_GUARDED_BY(mutex_) = 0;
   bool ended_ GOPMILL_GUARDED_BY(mutex_) = false;

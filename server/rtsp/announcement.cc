@@ -45,9 +45,20 @@ bool IsRtp(const GstSDPMedia& media) {
   return proto != nullptr && std::string_view(proto) == "RTP/AVP";
 }
 
-bool HasKind(const Announcement& announcement, TrackKind kind) {
-  return std::ranges::any_of(announcement.streams,
-                             [&](const auto& stream) { return stream.receiver.kind == kind; });
+bool HasVideo(const Announcement& announcement) {
+  return std::ranges::any_of(announcement.streams, [](const auto& stream) {
+    return stream.receiver.kind == TrackKind::kVideo;
+  });
+}
+
+std::string TextOrNothing(const char* text) { return text == nullptr ? "" : text; }
+
+// RFC 4566: sections 5.4 (i=, a title) and 6 (a=lang).
+Reception::Stream StreamOf(const GstSDPMedia& media, std::size_t number, Receiver receiver) {
+  return {.number = number,
+          .receiver = std::move(receiver),
+          .language = TextOrNothing(gst_sdp_media_get_attribute_val(&media, "lang")),
+          .title = TextOrNothing(gst_sdp_media_get_information(&media))};
 }
 
 }  // namespace
@@ -74,14 +85,14 @@ Result<Announcement> ReadAnnouncement(const GstSDPMessage& sdp) {
     if (!IsRtp(media)) return Malformed("A stream is not RTP/AVP.");
     auto receiver = ReceiverOfMedia(media, i);
     if (!announcement.description.empty()) announcement.description += ' ';
-    if (receiver && !HasKind(announcement, receiver->kind)) {
+    if (receiver && (receiver->kind == TrackKind::kAudio || !HasVideo(announcement))) {
       announcement.description += receiver->branch;
-      announcement.streams.push_back({.number = i, .receiver = std::move(*receiver)});
+      announcement.streams.push_back(StreamOf(media, i, std::move(*receiver)));
     } else {
       announcement.description += IgnoringBranch(i);
     }
   }
-  if (!HasKind(announcement, TrackKind::kVideo)) {
+  if (!HasVideo(announcement)) {
     return Error{.code = Code::kUnsupported,
                  .message = "No stream of video that is announced can be used.",
                  .accepted = "H264, H265, MP4V-ES, MPV, VP8, VP9 or JPEG"};

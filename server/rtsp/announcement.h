@@ -20,7 +20,7 @@
 
 namespace gopmill {
 
-// Streams of one session; the first video and the first sound of a codec that we take are used.
+// Streams of one session. The first video and all sound of codecs that we take are used.
 inline constexpr unsigned kMaxAnnouncedStreams = 16;
 
 struct Announcement {

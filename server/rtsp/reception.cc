@@ -16,16 +16,18 @@
 namespace gopmill {
 namespace {
 
-std::array<std::uint32_t, RtpClock::kTracks> RatesOf(
-    const std::vector<Reception::Stream>& streams) {
-  std::array<std::uint32_t, RtpClock::kTracks> rates{};
-  for (std::size_t i = 0; i < streams.size(); ++i) rates[i] = streams[i].receiver.clock_rate;
+std::vector<std::uint32_t> RatesOf(const std::vector<Reception::Stream>& streams) {
+  std::vector<std::uint32_t> rates;
+  for (const auto& stream : streams) rates.push_back(stream.receiver.clock_rate);
   return rates;
 }
 
-bool HasSound(const std::vector<Reception::Stream>& streams) {
-  return std::ranges::any_of(
-      streams, [](const auto& stream) { return stream.receiver.kind == TrackKind::kAudio; });
+std::vector<FeedTrack> TracksOf(const std::vector<Reception::Stream>& streams) {
+  std::vector<FeedTrack> tracks;
+  for (const auto& stream : streams) {
+    tracks.push_back({stream.receiver.kind, stream.language, stream.title});
+  }
+  return tracks;
 }
 
 // Big-endian number at a place of a buffer, which is long enough.
@@ -154,8 +156,9 @@ std::shared_ptr<Reception> Reception::Make(std::vector<Stream> streams, Duration
 
 Reception::Reception(std::vector<Stream> streams, Duration silence)
     : streams_(std::move(streams)),
-      feed_(std::make_shared<PacketFeed>(HasSound(streams_), silence)),
-      clock_(RatesOf(streams_)) {}
+      feed_(std::make_shared<PacketFeed>(TracksOf(streams_), silence)),
+      clock_(RatesOf(streams_)),
+      unfinished_(streams_.size()) {}
 
 Reception::~Reception() { feed_->End(); }
 
@@ -249,7 +252,7 @@ GstFlowReturn Reception::Take(std::size_t track, GstSample& sample) {
   const GstCaps* caps = gst_sample_get_caps(&sample);
   const auto coded = caps == nullptr ? std::nullopt : CodedTrackOf(*caps);
   if (!coded || coded->kind != kind) return GST_FLOW_NOT_NEGOTIATED;
-  feed_->SetTrack(*coded);
+  feed_->SetTrack(track, *coded);
   GstBuffer* buffer = gst_sample_get_buffer(&sample);
   GstMapInfo map;
   if (buffer == nullptr || gst_buffer_map(buffer, &map, GST_MAP_READ) == FALSE) return GST_FLOW_OK;
@@ -262,23 +265,19 @@ GstFlowReturn Reception::Take(std::size_t track, GstSample& sample) {
   }
   packet.key =
       kind == TrackKind::kAudio || !GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DELTA_UNIT);
-  const Status status = feed_->Push(kind, packet);
+  const Status status = feed_->Push(packet);
   gst_buffer_unmap(buffer, &map);
   return status.ok() ? GST_FLOW_OK : GST_FLOW_EOS;
 }
 
+// Once for each stream.
 void Reception::OnEnd(GstAppSink* /*sink*/, gpointer callback) noexcept {
   Reception& self = *static_cast<Callback*>(callback)->self;
-  const std::size_t track = static_cast<Callback*>(callback)->track;
   {
     const MutexLock lock(self.mutex_);
-    self.ended_[track] = true;
+    ++self.ended_;
   }
   self.changed_.NotifyAll();
-}
-
-bool Reception::AllEnded() const {
-  return static_cast<std::size_t>(std::ranges::count(ended_, true)) >= streams_.size();
 }
 
 void Reception::Drain(GstElement* bin, Duration patience) {
@@ -290,7 +289,7 @@ void Reception::Drain(GstElement* bin, Duration patience) {
   ForEach(pipeline.get(), &EndSource, nullptr);
   {
     const MutexLock lock(mutex_);
-    while (!AllEnded() && SteadyNow() < deadline) {
+    while (ended_ < streams_.size() && SteadyNow() < deadline) {
       changed_.WaitFor(mutex_, deadline - SteadyNow());
     }
   }

@@ -14,10 +14,10 @@
 #include <gst/app/gstappsink.h>
 #include <gst/gst.h>
 
-#include <array>
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/clock.h"
@@ -37,8 +37,10 @@ class Reception : public std::enable_shared_from_this<Reception> {
   struct Stream {
     std::size_t number = 0;  // in its session
     Receiver receiver;
+    std::string language, title;  // of sound; empty = unknown
   };
-  // At most one stream of each kind. A sender that brings nothing for `silence` has ended.
+  // One stream of pictures, any number of sound. A sender that brings nothing for `silence` has
+  // ended.
   static std::shared_ptr<Reception> Make(std::vector<Stream> streams, Duration silence);
   ~Reception();  // ends the feed
   Reception(const Reception&) = delete;
@@ -66,18 +68,17 @@ class Reception : public std::enable_shared_from_this<Reception> {
   static GstFlowReturn OnSample(GstAppSink* sink, gpointer callback) noexcept;
   static void OnEnd(GstAppSink* sink, gpointer callback) noexcept;
   static void OnReport(GObject* session, GstBuffer* buffer, gpointer callback) noexcept;
-  [[nodiscard]] bool AllEnded() const GOPMILL_REQUIRES(mutex_);
   GstFlowReturn Take(std::size_t track, GstSample& sample);
 
-  const std::vector<Stream> streams_;  // at most one of each kind
+  const std::vector<Stream> streams_;  // their places are the numbers of the feed's tracks
   const std::shared_ptr<PacketFeed> feed_;
   std::atomic<bool> counts_loss_ = false;
 
   Mutex mutex_;  // guards all below
   CondVar changed_;
   RtpClock clock_ GOPMILL_GUARDED_BY(mutex_);
-  std::array<std::size_t, RtpClock::kTracks> unfinished_ GOPMILL_GUARDED_BY(mutex_) = {};
-  std::array<bool, RtpClock::kTracks> ended_ GOPMILL_GUARDED_BY(mutex_) = {};
+  std::vector<std::size_t> unfinished_ GOPMILL_GUARDED_BY(mutex_);  // bytes, by stream
+  std::size_t ended_ GOPMILL_GUARDED_BY(mutex_) = 0;                // streams
 };
 
 }  // namespace gopmill

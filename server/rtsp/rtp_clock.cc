@@ -27,8 +27,9 @@ std::int64_t RtpClock::Track::Unwrap(std::uint32_t rtp) const {
   return *units + static_cast<std::int32_t>(rtp - static_cast<std::uint32_t>(*units));
 }
 
-RtpClock::RtpClock(std::array<std::uint32_t, kTracks> rates) {
-  for (std::size_t i = 0; i < kTracks; ++i) tracks_[i].rate = rates[i] == 0 ? 90'000 : rates[i];
+RtpClock::RtpClock(const std::vector<std::uint32_t>& rates) : tracks_(rates.size()) {
+  for (std::size_t i = 0; i < rates.size(); ++i)
+    tracks_[i].rate = rates[i] == 0 ? 90'000 : rates[i];
 }
 
 std::int64_t RtpClock::OnPacket(std::size_t index, std::uint32_t rtp, std::int64_t arrival_ns) {
@@ -49,7 +50,7 @@ void RtpClock::OnReport(std::size_t index, std::uint64_t ntp, std::uint32_t rtp)
   Join(track);
 }
 
-// The first track that has both keeps its place; the other one is put beside it.
+// The first track that has both keeps its place; the others are put beside it.
 void RtpClock::Join(Track& track) {
   if (track.joined || !track.report || !track.units) return;
   track.joined = true;

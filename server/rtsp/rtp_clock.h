@@ -11,20 +11,19 @@
 // Thread-safety: thread-compatible.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace gopmill {
 
 class RtpClock {
  public:
-  static constexpr std::size_t kTracks = 2;
-  // Units per second of each track.
-  explicit RtpClock(std::array<std::uint32_t, kTracks> rates);
+  // Units per second of each track; 0 = as of pictures, 90,000.
+  explicit RtpClock(const std::vector<std::uint32_t>& rates);
 
   // Time of a packet in nanoseconds; all packets of one RTP time have the same. `arrival_ns` on any
-  // steady clock that both tracks share.
+  // steady clock that the tracks share.
   std::int64_t OnPacket(std::size_t track, std::uint32_t rtp, std::int64_t arrival_ns);
   // `ntp`: 32.32 fixed-point seconds, as reports have it.
   void OnReport(std::size_t track, std::uint64_t ntp, std::uint32_t rtp);
@@ -45,7 +44,7 @@ class RtpClock {
   };
   void Join(Track& track);
 
-  std::array<Track, kTracks> tracks_;
+  std::vector<Track> tracks_;
   std::optional<std::int64_t> ntp_offset_ns_;  // from the sender's wall clock to ours
 };
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from served import Server, check, decode, make_stream, read_in_thread, run_all, wait_until  # noqa: E402
+from served import Server, check, decode, decode_tracks, make_stream, pitch, read_in_thread, run_all, wait_until  # noqa: E402
 
 QUERY = "width=160&bitrate=100k&preset=ultrafast&container=ts"
 B_FRAMES = ("-c:v", "libx264", "-preset", "veryfast", "-bf", "2", "-g", "15")
@@ -32,8 +32,8 @@ def packets(path):
     return [int(line.strip(",")) for line in out.split()]
 
 
-def publish(server, name, path, transport="tcp", pace=("-re",)):
-    return subprocess.Popen(["ffmpeg", "-v", "error", *pace, "-i", path, "-c", "copy", "-max_delay", "0", "-f", "rtsp",
+def publish(server, name, path, transport="tcp", pace=("-re",), maps=()):
+    return subprocess.Popen(["ffmpeg", "-v", "error", *pace, "-i", path, *maps, "-c", "copy", "-max_delay", "0", "-f", "rtsp",
                              "-rtsp_transport", transport, server.url(f"live/{name}")], stderr=subprocess.PIPE, text=True)
 
 
@@ -66,6 +66,32 @@ def nothing_is_lost(server):
         check(abs(lengths[0] - 3) < 0.05 and abs(lengths[1] - 3) < 0.06, f"{transport}: {lengths} of 3 s")
         starts = [float(streams[kind]["start_time"]) for kind in ("video", "audio")]
         check(abs(starts[0] - starts[1]) < 0.05, f"{transport}: begin at {starts}")
+
+
+def several_sounds(server):
+    """Each track of them, whole, beside the pictures, in the order in which the publisher announces them."""
+    movie, hertz = str(Path(server.folder, "tones.mkv")), (300, 700, 1100)
+    inputs = [part for f in hertz for part in ("-f", "lavfi", "-i", f"sine=f={f}:r=48000:d=3")]
+    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=160x90:r=30:d=3", *inputs, "-map", "0", "-map", "1", "-map",
+                    "2", "-map", "3", *B_FRAMES, *OPUS, movie], check=True)
+    sent = packets(movie)
+    for transport in ("tcp", "udp"):
+        name, results = f"tones{transport}", {"all": {}, "3": {}}
+        readers = [read_in_thread(server, name, f"{QUERY}&audio={audio}", result) for audio, result in results.items()]
+        wait_until(lambda name=name: server.live(name)["readers"] == 2, 10, "readers that wait")
+        finish(publish(server, name, movie, transport, maps=("-map", "0")))
+        counts = ended(server, name)
+        check(counts["packets"] == sum(sent), f"{name}: {counts} of {sent} packets")
+        for reader in readers:
+            reader.join()
+        for track, wanted in enumerate(hertz):
+            heard = pitch(results["all"]["body"], f"{name}, track {track}", track)
+            check(abs(heard - wanted) < 10, f"{name}: track {track} is {heard:.0f} Hz")
+        heard = pitch(results["3"]["body"], f"{name}, the one")
+        check(abs(heard - hertz[2]) < 10, f"{name}: the track that was asked for is {heard:.0f} Hz")
+        tracks = decode_tracks(results["all"]["body"])
+        for key, wanted in ("start_time", float(tracks[0]["start_time"])), ("duration", 3):
+            check(all(abs(float(track[key]) - wanted) < 0.06 for track in tracks), f"{name}: {key} of {tracks}")
 
 
 def every_codec(server):
@@ -357,7 +383,7 @@ def main():
             print("".join(server.log))
             return 77 if "not built" in "".join(server.log) else 1
         try:
-            code = run_all([nothing_is_lost, every_codec, readers_survive_a_publisher_that_is_killed,
+            code = run_all([nothing_is_lost, several_sounds, every_codec, readers_survive_a_publisher_that_is_killed,
                             says_what_is_wrong, loss_on_udp_is_counted, silent_publishers_leave, silence_after_packets, garbage_in_rtp], server)
             server.process.send_signal(signal.SIGTERM)
             check(server.process.wait(timeout=20) == 0, "the server ends")

@@ -85,9 +85,9 @@ def run_on_rtsp(tests, server, *arguments):
     return 1 if failures else 0
 
 
-def pitch(data, name="sound"):
+def pitch(data, name="sound", track=0):
     """Hertz of a sine, by its zero crossings."""
-    raw = subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", data if isinstance(data, str) else "-", "-vn",
+    raw = subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", data if isinstance(data, str) else "-", "-map", f"0:a:{track}",
                           "-f", "s16le", "-ac", "1", "-ar", "48000", "-"], capture_output=True, check=False,
                          input=None if isinstance(data, str) else data).stdout
     samples = array("h", raw)[4800:-4800]
@@ -176,8 +176,8 @@ def make_stream(folder, name, seconds, extra=("-c:v", "libx264", "-preset", "ult
     return path
 
 
-def decode(body):
-    """The tracks of a transport stream by kind; complains about anything a decoder complains about, and
+def decode_tracks(body):
+    """The tracks of a transport stream in their order; complains about anything a decoder complains about, and
     about pictures that are not at 30 fps."""
     with tempfile.NamedTemporaryFile(suffix=".ts") as file:
         file.write(body)
@@ -192,7 +192,12 @@ def decode(body):
     times = [float(line.strip(",")) for line in pts.stdout.split()]
     gaps = [b - a for a, b in zip(times, times[1:])]
     check(all(0.02 < gap < 0.05 for gap in gaps), f"gaps between pictures: {min(gaps)} to {max(gaps)}")
-    return {s["codec_type"]: s for s in json.loads(out.stdout)["streams"]}
+    return json.loads(out.stdout)["streams"]
+
+
+def decode(body):
+    """The tracks by kind, the last of each."""
+    return {s["codec_type"]: s for s in decode_tracks(body)}
 
 
 def read_in_thread(server, name, query, result):

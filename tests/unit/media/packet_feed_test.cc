@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <thread>
+#include <utility>
 #include <vector>
+
+#include "media/subtitle_track.h"
 
 namespace gopmill {
 namespace {
@@ -41,19 +44,29 @@ std::vector<std::uint8_t> Jpeg() {
 
 class PacketFeedTest : public testing::Test {
  protected:
+  void MakeFeed(std::vector<FeedTrack> sounds, CodedTrack video) {
+    sounds.insert(sounds.begin(), FeedTrack{.kind = TrackKind::kVideo});
+    feed = std::make_shared<PacketFeed>(std::move(sounds), milliseconds(300));
+    feed->SetTrack(0, std::move(video));
+  }
+  void SetSound(std::size_t track, int sample_rate) {
+    feed->SetTrack(track, {.kind = TrackKind::kAudio,
+                           .codec = "pcm_mulaw",
+                           .sample_rate = sample_rate,
+                           .channels = 1});
+  }
+  void Announce(std::vector<FeedTrack> sounds) {
+    MakeFeed(std::move(sounds), {.codec = "mjpeg", .frame_rate = {25, 1}});
+  }
   void Announce(bool sound) {
-    feed = std::make_shared<PacketFeed>(sound, milliseconds(300));
-    feed->SetTrack({.kind = TrackKind::kVideo, .codec = "mjpeg", .frame_rate = {25, 1}});
-    if (sound) {
-      feed->SetTrack(
-          {.kind = TrackKind::kAudio, .codec = "pcm_mulaw", .sample_rate = 8000, .channels = 1});
-    }
+    Announce(sound ? std::vector{FeedTrack{.kind = TrackKind::kAudio}} : std::vector<FeedTrack>());
+    if (sound) SetSound(1, 8000);
   }
   Status Video(std::int64_t pts, bool key = true) {
-    return feed->Push(TrackKind::kVideo, {.bytes = jpeg, .pts_ns = pts, .key = key});
+    return feed->Push({.bytes = jpeg, .pts_ns = pts, .key = key});
   }
-  Status Sound(std::int64_t pts) {
-    return feed->Push(TrackKind::kAudio, {.bytes = samples, .pts_ns = pts, .key = true});
+  Status Sound(std::int64_t pts, std::size_t track = 1) {
+    return feed->Push({.track = track, .bytes = samples, .pts_ns = pts, .key = true});
   }
   Result<std::unique_ptr<PacketSource>> Open() { return PacketFeed::Open(feed, stop.get_token()); }
 
@@ -114,9 +127,45 @@ TEST_F(PacketFeedTest, PacketsUnderOneTimeFollowEachOther) {
   EXPECT_EQ(last, 320);
 }
 
+TEST_F(PacketFeedTest, SoundsHaveTheOrderOfTheirAnnouncementAndTheirOwnClocks) {
+  Announce({{.kind = TrackKind::kAudio, .language = "eng", .title = "Ma\"in\xff"},
+            {.kind = TrackKind::kAudio, .language = "und"},
+            {.kind = TrackKind::kAudio, .language = "ger"}});
+  SetSound(1, 8000);
+  SetSound(3, 16'000);  // nobody ever says what 2 is
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(Sound(kFrame * i, 3).ok());
+    ASSERT_TRUE(Sound(kFrame * i, 2).ok());
+    ASSERT_TRUE(Sound(kFrame * i, 1).ok());
+    ASSERT_TRUE(Video(kFrame * i).ok());
+  }
+  feed->End();
+  const auto source = Open();
+  ASSERT_TRUE(source.ok()) << source.error().ToString();
+  const SourceInfo& info = *(*source)->info();
+  ASSERT_EQ(info.sounds(), 2U);
+  EXPECT_EQ(info.audio_tracks.size(), 2U);
+  EXPECT_EQ(info.sound(0).language, "eng");
+  EXPECT_EQ(info.sound(0).title, TagText("Ma\"in\xff"));
+  EXPECT_EQ(info.sound(1).language, "ger");
+  EXPECT_NE(info.sound(0).stream_index, info.sound(1).stream_index);
+  EXPECT_EQ(info.sound(1).sample_rate, 16'000);
+  std::vector<std::int64_t> next(2);  // pts, by sound
+  for (av::Packet packet = av::NewPacket();; packet = av::NewPacket()) {
+    const auto state = (*source)->Read(*packet);
+    ASSERT_TRUE(state.ok());
+    if (*state == ReadState::kEnd) break;
+    if (*state == ReadState::kVideo) continue;
+    const auto sound = static_cast<std::size_t>(packet->stream_index);
+    ASSERT_LT(sound, 2U);
+    EXPECT_EQ(packet->pts, next[sound]) << sound;
+    next[sound] += sound == 0 ? 320 : 640;  // 40 ms
+  }
+  EXPECT_EQ(next, (std::vector<std::int64_t>{5 * 320, 5 * 640}));
+}
+
 TEST_F(PacketFeedTest, MeasuresAFrameRateThatNobodySays) {
-  feed = std::make_shared<PacketFeed>(false, milliseconds(300));
-  feed->SetTrack({.kind = TrackKind::kVideo, .codec = "mjpeg"});
+  MakeFeed({}, {.codec = "mjpeg"});
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(Video(1'000'000'000LL * i * 1001 / 30'000).ok());
   const auto source = Open();
   ASSERT_TRUE(source.ok());
@@ -163,12 +212,11 @@ TEST_F(PacketFeedTest, GarbageIsNoPicture) {
   Announce(false);
   const std::vector<std::uint8_t> garbage(1000, 7);
   for (int i = 0; i < 5; ++i) {
-    ASSERT_TRUE(feed->Push(TrackKind::kVideo, {.bytes = garbage, .pts_ns = i, .key = true}).ok());
+    ASSERT_TRUE(feed->Push({.bytes = garbage, .pts_ns = i, .key = true}).ok());
   }
   feed->End();
   EXPECT_EQ(Open().error().code, Code::kCorrupt);
-  feed = std::make_shared<PacketFeed>(false, milliseconds(300));
-  feed->SetTrack({.kind = TrackKind::kVideo, .codec = "gif"});
+  MakeFeed({}, {.codec = "gif"});
   ASSERT_TRUE(Video(0).ok());
   EXPECT_EQ(Open().error().code, Code::kUnsupported);
 }
@@ -176,7 +224,7 @@ TEST_F(PacketFeedTest, GarbageIsNoPicture) {
 TEST_F(PacketFeedTest, IsBoundedInBytes) {
   Announce(false);
   const std::vector<std::uint8_t> large(kFeedBytes + 1, 1);
-  ASSERT_TRUE(feed->Push(TrackKind::kVideo, {.bytes = large, .pts_ns = 0}).ok());
+  ASSERT_TRUE(feed->Push({.bytes = large, .pts_ns = 0}).ok());
   std::jthread pusher([&] { EXPECT_EQ(Video(1).error().code, Code::kCancelled); });
   stop.request_stop();
   EXPECT_EQ(Open().error().code, Code::kCancelled);  // and frees who waits
