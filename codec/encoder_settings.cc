@@ -170,10 +170,12 @@ void ApplyX264(const EncoderSpec& spec, int lookahead, AVCodecContext& context, 
       spec.threads);
   if (spec.faster) params += FasterX264(spec.preset);
   if (spec.low_delay) params += kLowDelayX264;
-  // These parameters overrule the profile's, whose baseline has no B frames.
-  const bool b_frames =
-      spec.reorders && spec.preset != Preset::kUltrafast && spec.profile != Profile::kBaseline;
-  if (spec.low_delay) params += b_frames ? kTwoBFrames : ":bframes=0";
+  // These parameters overrule those of preset and profile.
+  if (!spec.b_frames || !HasBFrames(spec.codec, spec.preset, spec.profile)) {
+    params += ":bframes=0";
+  } else if (spec.low_delay) {
+    params += kTwoBFrames;
+  }
   if (spec.profile == Profile::kHigh10) {
     params += HdrParams(spec, {"mastering-display", "cll", 50'000, 10'000, 0});
   }
@@ -209,6 +211,7 @@ void ApplyX265(const EncoderSpec& spec, const UnitSettings& unit, AVCodecContext
         static_cast<int>(std::min<std::int64_t>(UnitBits(spec, unit), kMaxInt));
     params += ":vbv-init=0.925";
   }
+  if (!spec.b_frames) params += ":bframes=0";
   params += HdrParams(spec, {"master-display", "max-cll", 50'000, 10'000, 0});
   options.Set("x265-params", params);
 }

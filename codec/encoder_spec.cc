@@ -122,7 +122,7 @@ Result<EncoderSpec> MakeEncoderSpec(const StreamPlan& plan) {
                    .rate_mode = target.rate_mode,
                    .quality = target.quality,
                    .low_delay = plan.low_delay,
-                   .reorders = target.reorders,
+                   .b_frames = target.b_frames,
                    .nominal_bps = target.bitrate,
                    .maxrate = target.maxrate,
                    .bufsize = target.bufsize,

@@ -124,7 +124,7 @@ Status VideoEncoder::OpenCodec(const UnitSettings& unit) {
   const int ret = avcodec_open2(context_.get(), codec, nullptr);
   if (gated) Av1Gate::Instance().EndOpening();
   // libavcodec 5.1 does not tell it for x265, all of whose presets have a B pyramid.
-  if (spec_.codec == VideoCodec::kHevc) context_->has_b_frames = kX265Delay;
+  if (spec_.codec == VideoCodec::kHevc) context_->has_b_frames = spec_.b_frames ? kX265Delay : 0;
   return ret < 0 ? Status(av::AvError("The video encoder could not be opened", ret)) : OkStatus();
 }
 

@@ -38,9 +38,10 @@ struct EncoderSpec {
   int pixel_format = -1;  // AVPixelFormat
   RateMode rate_mode = RateMode::kBitrate;
   Quality quality = Quality::kNormal;
-  // H.264: frames leave at once, or if it reorders after two more (StreamPlan::low_delay).
-  bool low_delay = false, reorders = true;
-  bool faster = false;  // Effort::kFaster: less search, the same parameter sets
+  // H.264: frames leave at once, or with B frames after two more (StreamPlan::low_delay).
+  bool low_delay = false;
+  bool b_frames = true;  // H.264 and HEVC: may be used
+  bool faster = false;   // Effort::kFaster: less search, the same parameter sets
   // H.264: pictures coded at once, each on a thread of the encoder's own. Bytes depend on it, so
   // that it comes from the target, never from the machine. With more than one the encoder keeps no
   // VBV: what x264 does for it then depends on which thread is faster.

@@ -122,7 +122,7 @@ struct StreamPlan {
   Target target;
   OutputGrid grid;
   // A live source whose pictures are worked on while their GOP still arrives: units are pieces of
-  // GOPs, and the encoder looks at no picture to come but, if it reorders, those of two B frames.
+  // GOPs, and the encoder looks at no picture to come but those of two B frames, if it may.
   bool low_delay = false;
   // The container gives no usable pts: frames are numbered in the order the decoder puts them out.
   bool counted_pts = false;

@@ -86,7 +86,8 @@ Status ResolveCodecs(Resolution& r) {
   target.unit_seconds = r.request.unit_seconds.value_or(kDefaultUnitSeconds);
   target.service_class = r.request.service_class.value_or("");
   target.whole_units = r.request.whole_units;
-  target.reorders = r.request.reorders;
+  target.b_frames =
+      HasBFrames(target.vcodec, target.preset, target.profile) && r.request.b_frames.value_or(true);
   return CheckProfile(target.vcodec, target.profile);
 }
 

@@ -199,6 +199,12 @@ bool SetCrf(TargetRequest& request, std::string_view text) {
   return true;
 }
 
+bool SetOnOff(std::string_view text, std::optional<bool>& out) {
+  if (text != "on" && text != "off") return false;
+  out = text == "on";
+  return true;
+}
+
 // One parameter: its documentation and how it is set; false = malformed or out of range.
 struct Param {
   ParamDoc doc;
@@ -241,6 +247,8 @@ constexpr std::array kParams = std::to_array<Param>({
      [](TargetRequest& r, std::string_view t) { return SetNamed(kPresets, t, r.preset); }},
     {{"profile", "auto, baseline, main, high, high10, main10", "Profile of the video codec"},
      [](TargetRequest& r, std::string_view t) { return SetNamed(kProfiles, t, r.profile); }},
+    {{"bframes", "on, off", "B frames in H.264 and HEVC; without them, live streams come sooner"},
+     [](TargetRequest& r, std::string_view t) { return SetOnOff(t, r.b_frames); }},
     {{"fit", "fit, stretch, crop, pad", "How the picture meets the size asked for"},
      [](TargetRequest& r, std::string_view t) { return SetNamed(kFits, t, r.fit); }},
     {{"denoise", "off, light, medium, strong", "Noise taken out of each picture"},
@@ -336,6 +344,12 @@ std::string DecimalText(Rational value) {
   std::string places = std::to_string(1000 + thousandths % 1000).substr(1);
   while (!places.empty() && places.back() == '0') places.pop_back();
   return places.empty() ? text : text + "." + places;
+}
+
+bool HasBFrames(VideoCodec codec, Preset preset, Profile profile) {
+  if (codec == VideoCodec::kHevc) return true;
+  return codec == VideoCodec::kH264 && preset != Preset::kUltrafast &&
+         profile != Profile::kBaseline;
 }
 
 bool HasLowDelay(const Target& target) {

@@ -108,8 +108,8 @@ struct TargetRequest {
   std::optional<Rational> start, duration;  // seconds
   std::optional<double> unit_seconds;       // 0 = one source GOP per unit
   std::optional<std::string> service_class;
-  // Not for clients: no low delay (HasLowDelay); with it, B frames.
-  bool whole_units = false, reorders = true;
+  std::optional<bool> b_frames;  // unset = as the protocol has them
+  bool whole_units = false;      // not for clients: no low delay (HasLowDelay)
 };
 
 // Sets one parameter from text. Unknown names, malformed values and values out of range are
@@ -161,13 +161,17 @@ struct Target {
   Rational duration;                          // seconds; not valid = to the end
   double unit_seconds = kDefaultUnitSeconds;  // 0 = one source GOP per unit
   std::string service_class;                  // empty = default
-  bool whole_units = false, reorders = true;  // of a live source; see HasLowDelay
+  bool whole_units = false;                   // of a live source; see HasLowDelay
+  bool b_frames = true;                       // there may be some
 
   // Of the source's tracks that are read (SourceInfo::sound).
   [[nodiscard]] SoundTarget sound(std::size_t number) const {
     return number == 0 ? SoundTarget{abitrate, channels, sample_rate} : more_sounds[number - 1];
   }
 };
+
+// Whether an encoder here makes B frames, unless they are turned off.
+bool HasBFrames(VideoCodec codec, Preset preset, Profile profile);
 
 // Whether pictures of a live source are worked on while their GOP still arrives
 // (StreamPlan::low_delay). Only x264 goes on with a GOP at a known delay; and what has to be judged

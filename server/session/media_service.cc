@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "config/ratio_file.h"
+#include "media/container_rules.h"
 #include "media/packet_feed.h"
 #include "media/source.h"
 #include "server/session/live_request.h"
@@ -44,10 +45,30 @@ LiveSegmentOptions LiveSegmentOptionsOf(const ServerConfig::Segments& config,
           .idle = std::chrono::seconds(config.live_idle_seconds)};
 }
 
-// Equal requests for what comes now get the same; a length is counted from each one's own begin.
-bool MayShare(const SessionSpec& spec, StreamSink& sink) {
-  return spec.open_packets && !spec.request.start && !spec.request.duration &&
-         sink.packets() == nullptr;
+// Whoever sends packets by a protocol of its own (RTSP) sends them in the order of display, as
+// cameras do, unless asked otherwise: that is sooner by two pictures.
+bool WantsBFrames(const TargetRequest& request, bool live, StreamSink& sink) {
+  const Container container = request.container.value_or(Container::kMp4);
+  const VideoCodec codec = request.vcodec.value_or(DefaultVideoCodec(container));
+  if (!HasBFrames(codec, request.preset.value_or(Preset::kVeryfast),
+                  request.profile.value_or(Profile::kAuto))) {
+    return false;
+  }
+  const bool plain = live && codec == VideoCodec::kH264 && sink.packets() != nullptr;
+  return request.b_frames.value_or(!plain);
+}
+
+// Equal for requests that are, in whatever words.
+std::string FanoutKey(const std::string& path, RequestParams params, bool b_frames) {
+  std::erase_if(params, [](const auto& param) { return param.first == "bframes"; });
+  params.emplace_back("bframes", b_frames ? "on" : "off");
+  return path + QueryFor(params, "");
+}
+
+// Equal requests for what comes now get the same, whatever protocol they came by; a length is
+// counted from each one's own begin.
+bool MayShare(const SessionSpec& spec) {
+  return spec.open_packets && !spec.request.start && !spec.request.duration;
 }
 
 }  // namespace
@@ -136,8 +157,8 @@ Result<StreamId> MediaService::OpenStream(const std::string& path, const Request
   spec.request = std::move(request);
   // Who takes coded packets plays them at their own pace, and as they come.
   spec.real_time = spec.real_time || sink->packets() != nullptr;
-  spec.request.reorders = sink->packets() == nullptr;
-  if (MayShare(spec, *sink)) return JoinStream(path, params, std::move(sink), std::move(spec));
+  spec.request.b_frames = WantsBFrames(spec.request, spec.live, *sink);
+  if (MayShare(spec)) return JoinStream(path, params, std::move(sink), std::move(spec));
   spec.sink = std::move(sink);
   return Admit(std::move(spec));
 }
@@ -151,11 +172,12 @@ Result<StreamId> MediaService::JoinStream(const std::string& path, const Request
     GOPMILL_RETURN_IF_ERROR(CheckRoom());
     reader = StreamId{next_id_++};
   }
-  GOPMILL_RETURN_IF_ERROR(fanouts_.Join(path + QueryFor(params, ""), reader, std::move(sink),
-                                        [&](std::unique_ptr<StreamSink> fanout) {
-                                          spec.sink = std::move(fanout);
-                                          return Admit(std::move(spec));
-                                        }));
+  const std::string key = FanoutKey(path, params, *spec.request.b_frames);
+  GOPMILL_RETURN_IF_ERROR(
+      fanouts_.Join(key, reader, std::move(sink), [&](std::unique_ptr<StreamSink> fanout) {
+        spec.sink = std::move(fanout);
+        return Admit(std::move(spec));
+      }));
   return reader;
 }
 

@@ -42,11 +42,17 @@ ordered_json SoundJson(const SoundTarget& sound) {
 }  // namespace
 
 ordered_json TargetJson(const Target& target) {
-  ordered_json json{{"width", target.width},           {"height", target.height},
-                    {"fit", Name(target.fit)},         {"fps", FractionText(target.fps)},
-                    {"vcodec", Name(target.vcodec)},   {"preset", Name(target.preset)},
-                    {"quality", Name(target.quality)}, {"container", Name(target.container)},
-                    {"denoise", Name(target.denoise)}, {"degrain", Name(target.degrain)},
+  ordered_json json{{"width", target.width},
+                    {"height", target.height},
+                    {"fit", Name(target.fit)},
+                    {"fps", FractionText(target.fps)},
+                    {"vcodec", Name(target.vcodec)},
+                    {"preset", Name(target.preset)},
+                    {"quality", Name(target.quality)},
+                    {"container", Name(target.container)},
+                    {"bframes", target.b_frames ? "on" : "off"},
+                    {"denoise", Name(target.denoise)},
+                    {"degrain", Name(target.degrain)},
                     {"acodec", Name(target.acodec)}};
   json.update(RateJson(target));
   if (target.acodec == AudioCodec::kAac || target.acodec == AudioCodec::kOpus) {

@@ -156,6 +156,25 @@ def bad_publishers(server):
     check(not server.running(), "a bad publisher left a stream")
 
 
+def packet_hashes(body, kind):
+    """Time and hash of each packet."""
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(body)
+        file.flush()
+        out = subprocess.run(["ffprobe", "-v", "error", "-select_streams", kind, "-show_packets", "-show_data_hash", "md5",
+                              "-show_entries", "packet=pts_time,data_hash", "-of", "json", file.name],
+                             check=True, capture_output=True, text=True)
+        check(out.stderr == "", f"a reader's movie: {out.stderr[:200]}")
+    return [(float(packet["pts_time"]), packet["data_hash"]) for packet in json.loads(out.stdout)["packets"]]
+
+
+def slices(body):
+    """A hash for each picture of H.264 without what may be put in front of it: delimiter, parameter sets, SEI."""
+    out = subprocess.run(["ffmpeg", "-v", "error", "-i", "-", "-map", "0:v", "-c", "copy", "-bsf:v", "filter_units=remove_types=6-9", "-f",
+                          "framemd5", "-"], input=body, check=True, capture_output=True)
+    return [line.split(b",")[5] for line in out.stdout.splitlines() if not line.startswith(b"#")]
+
+
 class Reader:
     """Reads live/NAME in a thread, for as long as it is wanted."""
 
@@ -190,15 +209,7 @@ class Reader:
         self.thread.join()
 
     def packets(self, kind):
-        """Time and hash of each packet."""
-        with tempfile.NamedTemporaryFile() as file:
-            file.write(self.body)
-            file.flush()
-            out = subprocess.run(["ffprobe", "-v", "error", "-select_streams", kind, "-show_packets", "-show_data_hash", "md5",
-                                  "-show_entries", "packet=pts_time,data_hash", "-of", "json", file.name],
-                                 check=True, capture_output=True, text=True)
-            check(out.stderr == "", f"a reader's movie: {out.stderr[:200]}")
-        return [(float(packet["pts_time"]), packet["data_hash"]) for packet in json.loads(out.stdout)["packets"]]
+        return packet_hashes(self.body, kind)
 
 
 def equal_readers_share_an_encode(folder, movie, container):
@@ -237,6 +248,33 @@ def equal_readers_share_an_encode(folder, movie, container):
             check(moved > 0.4 and abs(shifts[0] - moved) < 0.0025, f"{kind}: {shifts[0]} s later, pictures {moved} s")
         check(abs(late.packets("v")[0][0] - first.packets("v")[0][0]) < 0.0025, "the clock of a late reader begins with 0")
         wait_until(lambda: not server.running(), 10, "all is over and the stream goes on")
+
+
+def players_by_rtsp_share_it_too(folder, movie):
+    """One encode for equal targets by HTTP and RTSP, and the very same pictures out of it. By RTSP there are no B frames unless asked
+    for; by HTTP there are."""
+    query = QUERY.replace("ultrafast", "veryfast")
+    others = lambda: sorted(len(s.get("readers", [])) for s in server.running())
+    with Server(folder, rtsp=True) as server:
+        if server.port is None:
+            check("not built" in "".join(server.log), "a server with RTSP")
+            return
+        publisher = Publisher(server, "cam", movie)
+        reader, other = Reader(server, "cam", f"{query}&bframes=off"), Reader(server, "cam", query)
+        wait_until(lambda: reader.begun() and other.begun(), 20, "readers by HTTP")
+        played = Path(folder, "played.ts")
+        url = f"rtsp://127.0.0.1:{server.rtsp_port}/live/cam?{query.replace('&container=ts', '')}"
+        player = subprocess.Popen(["ffmpeg", "-nostdin", "-v", "error", "-analyzeduration", "500k", "-rtsp_transport", "tcp", "-i", url,
+                                   "-c", "copy", "-t", "3", "-y", str(played)])
+        wait_until(lambda: others() == [1, 2], 20, f"one stream for both: {server.running()}")
+        check(player.wait(timeout=60) == 0, "a player by RTSP")
+        wait_until(lambda: others() == [1, 1], 10, "the player has left and nobody else")
+        check(publisher.finish()[0] == 200, "the publisher's answer")
+        reader.thread.join()
+        other.thread.join()
+        sent, got = slices(reader.body), slices(played.read_bytes())
+        begin = sent.index(got[0]) if got and got[0] in sent else 0
+        check(len(got) > 60 and got == sent[begin:begin + len(got)], f"{len(got)} pictures by RTSP are others than those by HTTP")
 
 
 def readers_of_other_sizes_share_a_decode(folder, movie):
@@ -374,7 +412,7 @@ def main():
             movie = make_stream(folder, "shared.ts", 8)
             os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"] = "2"
             run_beside_each_other(*((equal_readers_share_an_encode, folder, movie, container) for container in ("ts", "mp4", "mkv")))
-            run_all([readers_of_other_sizes_share_a_decode, a_stalled_reader_costs_its_like_nothing], folder, movie)
+            run_all([players_by_rtsp_share_it_too, readers_of_other_sizes_share_a_decode, a_stalled_reader_costs_its_like_nothing], folder, movie)
             del os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"]
             return run_all([quality_goes_before_pictures, size_goes_last, effort_can_be_kept], folder,
                            make_stream(folder, "h.ts", 60))

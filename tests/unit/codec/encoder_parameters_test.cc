@@ -89,8 +89,8 @@ TEST(EncoderParameters, ParameterSetsDoNotDependOnTheEffort) {
         ExpectSameParameterSets(spec, WithLessSearch(spec));
         if (codec != VideoCodec::kH264) continue;
         spec.low_delay = true;
-        for (const bool reorders : {true, false}) {
-          spec.reorders = reorders;
+        for (const bool b_frames : {true, false}) {
+          spec.b_frames = b_frames;
           ExpectSameParameterSets(spec, WithLessSearch(spec));
         }
       }
@@ -135,7 +135,7 @@ TEST(LowDelayEncoder, ReordersNothingWhereItIsAskedNotToOrTheProfileForbidsIt) {
   };
   EXPECT_EQ(delay(spec), 1) << "two B frames, neither of which is a reference";
   EncoderSpec plain = spec;
-  plain.reorders = false;
+  plain.b_frames = false;
   EXPECT_EQ(delay(plain), 0);
   EncoderSpec baseline = spec;
   baseline.profile = Profile::kBaseline;
@@ -147,13 +147,39 @@ TEST(LowDelayEncoder, ReordersNothingWhereItIsAskedNotToOrTheProfileForbidsIt) {
   EXPECT_EQ((*encoder)->context().extradata[5], FF_PROFILE_H264_BASELINE);
 }
 
+TEST(EncoderParameters, WithoutBFramesNothingIsReordered) {
+  const Scene scene;
+  for (const VideoCodec codec : {VideoCodec::kH264, VideoCodec::kHevc}) {
+    EncoderSpec spec = SpecFor(codec, scene);
+    spec.b_frames = false;
+    const auto encoder = VideoEncoder::Open(spec);
+    ASSERT_TRUE(encoder.ok());
+    EXPECT_EQ((*encoder)->reorder_delay(), 0) << Name(codec);
+    std::int64_t last = -1;
+    for (int n = 0; n < 40; ++n) {
+      const av::Frame frame = n < 30 ? MakeFrame(scene, n) : nullptr;
+      if (n <= 30) {
+        ASSERT_TRUE((*encoder)->Send(frame.get()).ok());
+      }
+      const av::Packet packet = av::NewPacket();
+      while ((*encoder)->Receive(*packet).value()) {
+        EXPECT_EQ(packet->pts, last + 1) << Name(codec);
+        EXPECT_EQ(packet->dts, packet->pts) << Name(codec);
+        last = packet->pts;
+        av_packet_unref(packet.get());
+      }
+    }
+    EXPECT_EQ(last, 29) << Name(codec);
+  }
+}
+
 // A frame leaves when two more have come, or at once.
 TEST(LowDelayEncoder, HoldsTwoFramesAtMost) {
   const Scene scene;
-  for (const bool reorders : {true, false}) {
+  for (const bool b_frames : {true, false}) {
     EncoderSpec spec = SpecFor(VideoCodec::kH264, scene);
     spec.low_delay = true;
-    spec.reorders = reorders;
+    spec.b_frames = b_frames;
     auto encoder = VideoEncoder::Open(spec);
     ASSERT_TRUE(encoder.ok());
     (*encoder)->SetBitrate(200'000, 30);
@@ -166,7 +192,7 @@ TEST(LowDelayEncoder, HoldsTwoFramesAtMost) {
         ++packets;
         av_packet_unref(packet.get());
       }
-      EXPECT_GE(packets, n + 1 - (reorders ? 2 : 0)) << n;
+      EXPECT_GE(packets, n + 1 - (b_frames ? 2 : 0)) << n;
     }
   }
 }

@@ -122,15 +122,17 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     GarbageNames, RefusedParam,
-    ::testing::Values(
-        Refused{"vcodec", "h265"}, Refused{"vcodec", ""}, Refused{"vcodec", "H264"},
-        Refused{"acodec", "mp3"}, Refused{"container", "avi"}, Refused{"preset", "placebo"},
-        Refused{"profile", "high422"}, Refused{"fit", "cover"}, Refused{"quality", "better"},
-        Refused{"class", ""}, Refused{"class", "a b"}, Refused{"class", "../x"},
-        Refused{"class", std::string(65, 'a')}, Refused{"start", "-1"}, Refused{"start", "1:60"},
-        Refused{"start", "1:2:3:4"}, Refused{"start", "1:60:00"}, Refused{"start", ":30"},
-        Refused{"start", "1:"}, Refused{"start", "999999999"}, Refused{"start", "NaN"},
-        Refused{"duration", "0"}, Refused{"duration", "0.0"}, Refused{"duration", "10s"}));
+    ::testing::Values(Refused{"vcodec", "h265"}, Refused{"vcodec", ""}, Refused{"vcodec", "H264"},
+                      Refused{"acodec", "mp3"}, Refused{"container", "avi"},
+                      Refused{"preset", "placebo"}, Refused{"profile", "high422"},
+                      Refused{"fit", "cover"}, Refused{"bframes", "3"},
+                      Refused{"quality", "better"}, Refused{"class", ""}, Refused{"class", "a b"},
+                      Refused{"class", "../x"}, Refused{"class", std::string(65, 'a')},
+                      Refused{"start", "-1"}, Refused{"start", "1:60"}, Refused{"start", "1:2:3:4"},
+                      Refused{"start", "1:60:00"}, Refused{"start", ":30"}, Refused{"start", "1:"},
+                      Refused{"start", "999999999"}, Refused{"start", "NaN"},
+                      Refused{"duration", "0"}, Refused{"duration", "0.0"},
+                      Refused{"duration", "10s"}));
 
 TEST(TargetParams, UnknownNamesAreRefusedWithTheList) {
   TargetRequest request;
