@@ -27,14 +27,14 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 const Case kCases[] = {
     {"ClosedGops", "ref-street.mpg",
      "width=176 height=144 fit=stretch fps=15 bitrate=70k duration=12"},
-    {"OpenGops", "open-gop-480p.ts", "width=320 bitrate=200k duration=20"},
+    {"OpenGops", "open-gop-480p.ts", "width=320 bitrate=200k duration=18"},
     {"VariableFrameRate", "vfr-540p.mkv", "width=240 bitrate=150k fps=30 container=ts duration=8"},
-    {"LongGops", "modern-720p.mp4", "width=320 bitrate=200k duration=10 start=3.3"},
-    {"ManyOfLongGops", "modern-720p.mp4", "width=160 bitrate=60k duration=24 start=3.3 unit=1"},
+    {"LongGops", "modern-720p.mp4", "width=320 bitrate=200k duration=7 start=3.3"},
+    {"ManyOfLongGops", "modern-720p.mp4", "width=160 bitrate=60k duration=16 start=3.3 unit=1"},
     {"GopUnits", "ref-talk.mpg", "width=128 height=96 fps=15 bitrate=50k unit=gop duration=10"},
     {"Vbv", "ref-street.mpg",
-     "width=176 bitrate=100k maxrate=130k duration=30 unit=gop acodec=none"},
-    {"Mpeg4", "ref-talk.mpg", "width=128 bitrate=60k vcodec=mpeg4 duration=30 unit=1"},
+     "width=176 bitrate=100k maxrate=130k duration=20 unit=gop acodec=none"},
+    {"Mpeg4", "ref-talk.mpg", "width=128 bitrate=60k vcodec=mpeg4 duration=18 unit=1"},
 };
 
 class SameBytes : public testing::TestWithParam<Case> {};
@@ -52,8 +52,9 @@ std::uint64_t HashOfRun(const Case& c, const std::string& policy, int workers) {
 // One policy of each kind: gopmill's own, the tree, early binding without a look at queues, shares.
 TEST_P(SameBytes, WithAnyNumberOfWorkers) {
   const std::uint64_t expected = HashOfRun(GetParam(), "fifo", 1);
+  EXPECT_EQ(HashOfRun(GetParam(), "hearth", 1), expected);
   for (const char* policy : {"hearth", "h-cahrw", "rr", "ps-hrw"}) {
-    for (const int workers : {1, 2, 8}) {
+    for (const int workers : {2, 8}) {
       EXPECT_EQ(HashOfRun(GetParam(), policy, workers), expected)
           << policy << " with " << workers << " workers";
     }
