@@ -27,15 +27,17 @@ std::size_t PictureStore::bytes() const {
   return bytes_;
 }
 
-std::shared_ptr<PictureStore::Gop> PictureStore::Find(const VideoInfo& video, const AVPacket& key) {
+std::shared_ptr<PictureStore::Gop> PictureStore::Find(const VideoInfo& video, const AVPacket& key,
+                                                      bool run) {
   const auto found = std::ranges::find_if(gops_, [&](const auto& gop) {
-    return gop->key->data == key.data && gop->coding == video.parameters;
+    return gop->key->data == key.data && gop->coding == video.parameters && gop->run == run;
   });
   if (found != gops_.end()) return *found;
   auto gop = std::make_shared<Gop>();
   gop->coding = video.parameters;
   gop->time_base = video.time_base;
   gop->key = av::Ref(key);
+  gop->run = run;
   gop->shared = met_ && begun_ - *met_ < kRemembered;
   ++begun_;
   gops_.push_back(gop);
@@ -245,11 +247,12 @@ bool PictureSeat::Pauses() {
   return false;
 }
 
-std::unique_ptr<PictureTap> PictureSeat::Visit(const VideoInfo& video, const AVPacket& key) {
+std::unique_ptr<PictureTap> PictureSeat::Visit(const VideoInfo& video, const AVPacket& key,
+                                               bool run) {
   const MutexLock lock(store_->mutex_);
   if (video.parameters == store_->refused_ || key.pts == AV_NOPTS_VALUE) return nullptr;
   if (Pauses()) return nullptr;
-  const auto gop = store_->Find(video, key);
+  const auto gop = store_->Find(video, key, run);
   gop->visitors.insert(this);
   if (gop->visitors.size() > 1) store_->met_ = store_->begun_;
   const bool whole = gop->pictures_gone == 0 && !gop->forgotten && !gop->failed;

@@ -3,11 +3,13 @@
 // The decoded pictures of one live source, for all streams that show it, whatever their sizes,
 // frame rates and GOPs: who is the first to need a picture decodes it, the others find it here.
 //
-// Taken part in GOP by GOP of the source, from one closed key picture to the next. A GOP has one
-// decoder, which moves from worker to worker: who needs a picture while another worker decodes
-// waits for that one picture. A GOP is shared once several streams have met at one lately; who is
-// alone decodes for itself, and nothing is kept. Codings are refused whose GOPs are open or single
-// pictures: their runs do not end at the same packets.
+// Taken part in GOP by GOP of the source, from one closed key picture to the next; where GOPs are
+// open, or filters look over their borders, run by run, from one cut that all streams make
+// (UnitSpec::cut_by_all) to the next, which are GOPs here as well. A GOP has one decoder, which
+// moves from worker to worker: who needs a picture while another worker decodes waits for that one
+// picture. A GOP is shared once several streams have met at one lately; who is alone decodes for
+// itself, and nothing is kept. Codings are refused whose GOPs are single pictures: a decoder for
+// each would be too much.
 //
 // Guarantee: a tap gives the pictures that a decoder of its own would give for the packets that it
 // has been fed, in that order, with the times of its own packets; never one that a decoder could
@@ -65,7 +67,8 @@ class PictureStore {
   struct Gop {
     std::shared_ptr<const AVCodecParameters> coding;
     Rational time_base;
-    av::Packet key;  // held: no other packet can get its address
+    av::Packet key;    // held: no other packet can get its address
+    bool run = false;  // it is a run
     bool shared = false;
     std::set<const PictureSeat*> visitors;
     std::deque<av::Packet> packets;   // with the times of the stream that came first
@@ -91,7 +94,8 @@ class PictureStore {
     }
   };
   using Frames = std::vector<av::Frame>;
-  std::shared_ptr<Gop> Find(const VideoInfo& video, const AVPacket& key) GOPMILL_REQUIRES(mutex_);
+  std::shared_ptr<Gop> Find(const VideoInfo& video, const AVPacket& key, bool run)
+      GOPMILL_REQUIRES(mutex_);
   static bool Put(Gop& gop, std::int64_t number, const AVPacket& packet, SourceTicks shift);
   static Result<Frames> Decode(Gop& gop, const AVPacket* packet);
   static std::int64_t PacketOf(const Gop& gop, SourceTicks pts);
@@ -167,9 +171,9 @@ class PictureSeat : public std::enable_shared_from_this<PictureSeat> {
   PictureSeat(const PictureSeat&) = delete;
   PictureSeat& operator=(const PictureSeat&) = delete;
 
-  // At each closed key picture that a run comes by: a tap of the GOP that begins there, or null
-  // where the run decodes it for itself.
-  std::unique_ptr<PictureTap> Visit(const VideoInfo& video, const AVPacket& key);
+  // At each closed key picture that a run comes by, or where a `run` begins as it does for all: a
+  // tap of the GOP that begins there, or null where the run decodes it for itself.
+  std::unique_ptr<PictureTap> Visit(const VideoInfo& video, const AVPacket& key, bool run);
   // Nobody shares what is coded like this.
   void Refuse(const VideoInfo& video);
 

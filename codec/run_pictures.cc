@@ -77,8 +77,9 @@ void RunPictures::Feed(std::vector<av::Packet> packets, bool last) {
 Status RunPictures::Feed(const UnitInput& unit, ContextCache& cache, PictureSeat* seat) {
   for (std::size_t i = 0; i < unit.packets.size(); ++i) {
     const AVPacket& packet = *unit.packets[i];
-    if (seat != nullptr) {
-      GOPMILL_RETURN_IF_ERROR(PassBy(unit.access[i], packet, cache, *seat));
+    const bool run = i == 0 && unit.spec.cut_by_all;
+    if (seat != nullptr && (run || PassesClosed(unit.access[i], *seat))) {
+      GOPMILL_RETURN_IF_ERROR(PassBy(packet, run, cache, *seat));
     }
     if (legs_.empty()) GOPMILL_RETURN_IF_ERROR(BeginOwn(cache));
     legs_.back().Feed(av::Ref(packet));
@@ -89,16 +90,18 @@ Status RunPictures::Feed(const UnitInput& unit, ContextCache& cache, PictureSeat
   return OkStatus();
 }
 
-// What its own decoder has begun goes on with that as long as there is nothing to share. Sources of
-// key pictures alone are not shared: a decoder for each would be too much.
-Status RunPictures::PassBy(RandomAccess access, const AVPacket& packet, ContextCache& cache,
-                           PictureSeat& seat) {
-  const VideoInfo& video = plan_->source->video;
-  const bool closed = access == RandomAccess::kClosed;
+// Whether the run comes by a key picture where nothing depends on what was before. Sources of those
+// alone are not shared: a decoder for each would be too much.
+bool RunPictures::PassesClosed(RandomAccess access, PictureSeat& seat) {
+  const bool closed = access == RandomAccess::kClosed && plan_->temporal_context() == 0;
   closed_in_row_ = closed ? closed_in_row_ + 1 : 0;
-  if (access == RandomAccess::kOpen || closed_in_row_ == kKeysAlone) seat.Refuse(video);
-  if (!closed) return OkStatus();
-  auto tap = seat.Visit(video, packet);
+  if (closed_in_row_ == kKeysAlone) seat.Refuse(plan_->source->video);
+  return closed;
+}
+
+// What its own decoder has begun goes on with that as long as there is nothing to share.
+Status RunPictures::PassBy(const AVPacket& key, bool run, ContextCache& cache, PictureSeat& seat) {
+  auto tap = seat.Visit(plan_->source->video, key, run);
   const bool own = !legs_.empty() && !legs_.back().tap;
   if (!tap && own) return OkStatus();
   if (!legs_.empty()) legs_.back().Close();

@@ -2,7 +2,8 @@
 //
 // The decoded pictures of a run, with their times: by a decoder of its own, or of a live source
 // that several streams show out of their store (picture_store.h), GOP by GOP. A run may go from one
-// to the other at each closed key picture, where nothing depends on what was before.
+// to the other at each closed key picture, where nothing depends on what was before; where there is
+// none, it is decoded in one of the two ways from its begin to its end.
 //
 // Thread-safety: thread-compatible; moves between workers with its run.
 #pragma once
@@ -62,8 +63,8 @@ class RunPictures {
     [[nodiscard]] bool over() const { return tap ? tap->over() : drain_sent; }
     [[nodiscard]] TapCounts counts() const;
   };
-  Status PassBy(RandomAccess access, const AVPacket& packet, ContextCache& cache,
-                PictureSeat& seat);
+  Status PassBy(const AVPacket& key, bool run, ContextCache& cache, PictureSeat& seat);
+  bool PassesClosed(RandomAccess access, PictureSeat& seat);
   Status BeginOwn(ContextCache& cache);
   void Time(const Leg& leg, AVFrame& frame);
 

@@ -32,7 +32,7 @@ std::shared_ptr<const RunHistory> Extend(const std::shared_ptr<const RunHistory>
 PictureSeat* SeatOf(const UnitTask& task) {
   const StreamPlan& plan = *task.plan;
   const bool alike =
-      !plan.target.duration.valid() && !plan.counted_pts && plan.temporal_context() == 0;
+      !plan.target.duration.valid() && !plan.counted_pts && plan.target.degrain == Denoise::kOff;
   return alike ? task.pictures.get() : nullptr;
 }
 

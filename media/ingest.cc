@@ -238,7 +238,10 @@ void Ingest::ChangeCoding(const AVPacket* picture) {
 
 void Ingest::OnVideo(av::Packet packet) {
   PacketMeta meta = describer_->Describe(*packet);
-  if (const Arrival* arrival = source_->arrival()) meta.after_gap = arrival->after_gap;
+  if (const Arrival* arrival = source_->arrival()) {
+    meta.after_gap = arrival->after_gap;
+    meta.cut_here = arrival->cut_here;
+  }
   collected_bytes_ += static_cast<std::size_t>(packet->size);
   packets_.push_back(std::move(packet));
   access_.push_back(meta.access);

@@ -21,6 +21,7 @@ namespace gopmill {
 struct Arrival {
   std::chrono::system_clock::time_point wall = {};  // when
   bool after_gap = false;  // what was before it is missing, or its publisher's clock has jumped
+  bool cut_here = false;   // streams that may cut their runs at any key picture do it at this one
 };
 
 // Where a reader of a live source begins, on a clock that all its readers share. Ticks of the

@@ -139,6 +139,13 @@ std::int64_t UnitPlanner::Held() const {
          (context > 1 ? 1 : 0);  // atadenoise answers a picture later than it has to
 }
 
+// Of a live source, that is only where the access that all streams are cut at could not be used.
+bool UnitPlanner::RunIsLong(const PacketMeta& packet, std::int64_t number,
+                            std::int64_t frame) const {
+  const double longest = options_.live ? 2 * kOpenRunSeconds : kOpenRunSeconds;
+  return frame - run_frame_ >= Frames(longest) || (!options_.live && Cheap(packet, number));
+}
+
 bool UnitPlanner::Cheap(const PacketMeta& packet, std::int64_t number) const {
   const auto preroll = PrerollPacket();
   return packet.access == RandomAccess::kClosed && preroll &&
@@ -156,6 +163,7 @@ void UnitPlanner::OnRandomAccess(const PacketMeta& packet, std::int64_t number,
                                  std::vector<UnitSpec>& out) {
   const std::int64_t frame = grid_.FirstFrameShowing(packet.pts);
   const bool closed = packet.access == RandomAccess::kClosed && source_.temporal_context == 0;
+  const bool by_all = packet.cut_here && !closed;
   if (closed && options_.live) syncs_.push_back({frame, number});
   if (frame <= unit_frame_) {
     // Still before the first frame asked for (a seek landed early): start later, decode less.
@@ -169,7 +177,8 @@ void UnitPlanner::OnRandomAccess(const PacketMeta& packet, std::int64_t number,
   double wanted = options_.unit_seconds * kShortest;
   if (next_index_ == 0) wanted = kFirstUnitSeconds / 2;
   if (in_pieces()) wanted = options_.gop_seconds * kShortest;
-  if (!by_gop && !packet.after_gap && frame - gop_frame_ < Frames(wanted)) return;
+  const bool now = by_gop || packet.after_gap || by_all;
+  if (!now && frame - gop_frame_ < Frames(wanted)) return;
   if (closed) {
     if (pending_) ResolvePending(number, out);
     if (frame <= unit_frame_) return;
@@ -179,9 +188,9 @@ void UnitPlanner::OnRandomAccess(const PacketMeta& packet, std::int64_t number,
     StartUnit(frame, number, CutKind::kClosed);
   } else if (bytes_since_access_ > kMaxPrerollBytes) {
     return;  // what it would have to be decoded from is gone: the run goes on
-  } else if (by_gop || frame - run_frame_ >= Frames(kOpenRunSeconds) || Cheap(packet, number)) {
+  } else if (by_gop || by_all || RunIsLong(packet, number, frame)) {
     const auto preroll = PrerollPacket();
-    if (!pending_ && preroll) pending_ = Pending{packet.pts, frame, *preroll};
+    if (!pending_ && preroll) pending_ = Pending{packet.pts, frame, *preroll, by_all && !by_gop};
   }
 }
 
@@ -193,7 +202,7 @@ void UnitPlanner::ResolvePending(std::int64_t end_packet, std::vector<UnitSpec>&
     DivideIfLong(pending.frame, end_packet, out);
   }
   Emit(pending.frame, end_packet, true, out);
-  StartUnit(pending.frame, pending.preroll_packet, CutKind::kPreroll);
+  StartUnit(pending.frame, pending.preroll_packet, CutKind::kPreroll, pending.by_all);
 }
 
 // Several at once where pictures come more rarely than units.
@@ -243,10 +252,11 @@ void UnitPlanner::DivideIfLong(std::int64_t end_frame, std::int64_t end_packet,
   }
 }
 
-void UnitPlanner::StartUnit(std::int64_t frame, std::int64_t packet, CutKind cut) {
+void UnitPlanner::StartUnit(std::int64_t frame, std::int64_t packet, CutKind cut, bool by_all) {
   unit_frame_ = frame;
   unit_packet_ = packet;
   unit_cut_ = cut;
+  unit_cut_by_all_ = by_all;
   if (cut == CutKind::kChained) return;
   run_frame_ = frame;
   run_packet_ = packets_;
@@ -281,6 +291,7 @@ void UnitPlanner::Emit(std::int64_t end_frame, std::int64_t end_packet, bool end
                 .first_packet = unit_packet_,
                 .end_packet = end_packet,
                 .cut = unit_cut_,
+                .cut_by_all = unit_cut_by_all_,
                 .sync_packet = sync_packet_,
                 .ends_run = ends_run,
                 .gop_offset = unit_frame_ - gop_frame_,

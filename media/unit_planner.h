@@ -22,6 +22,11 @@
 // 2 * kFewestDivided pictures where those are fewer, or two such GOPs,
 // whatever the times say: a worker is not taken away from its unit.
 //
+// A live source with open cuts (or such as filters make open) says itself where it is cut, each
+// kOpenRunSeconds or so, so that all streams that read it begin a run at the same packets, whatever
+// their frame rates and GOPs, and may share a decoder (UnitSpec::cut_by_all). A GOP of the output
+// ends there, too.
+//
 // With gop_seconds units are pieces of GOPs (UnitSpec::gop_offset): each ends where the grid is
 // divided by their length, so that those of several readers meet, and a GOP ends at a closed random
 // access from seven tenths of its length on, or at its length.
@@ -66,6 +71,7 @@ struct PacketMeta {
   std::int64_t bytes = 0;
   RandomAccess access = RandomAccess::kNone;
   bool after_gap = false;  // a live source broke off before it: a unit begins here if one can
+  bool cut_here = false;   // of a live source: a run begins here if one can, in all its streams
 };
 
 struct PlannerOptions {
@@ -113,6 +119,7 @@ class UnitPlanner {
   struct Pending {  // an open cut waiting for its leading pictures to pass
     SourceTicks pts;
     std::int64_t frame, preroll_packet;
+    bool by_all;
     std::int64_t behind = 0;  // packets seen that are shown after it
   };
   struct Access {
@@ -133,9 +140,11 @@ class UnitPlanner {
   void ResolvePending(std::int64_t end_packet, std::vector<UnitSpec>& out);
   void Emit(std::int64_t end_frame, std::int64_t end_packet, bool ends_run,
             std::vector<UnitSpec>& out);
-  void StartUnit(std::int64_t frame, std::int64_t packet, CutKind cut);
+  void StartUnit(std::int64_t frame, std::int64_t packet, CutKind cut, bool by_all = false);
   void NoteReordering(const PacketMeta& packet);
   void NoteAccess(const PacketMeta& packet, std::int64_t number);
+  [[nodiscard]] bool RunIsLong(const PacketMeta& packet, std::int64_t number,
+                               std::int64_t frame) const;
   [[nodiscard]] bool Cheap(const PacketMeta& packet, std::int64_t number) const;
   [[nodiscard]] std::int64_t Held() const;            // by the decoder of a live source, pictures
   [[nodiscard]] std::int64_t PicturesBehind() const;  // that an open cut waits for
@@ -162,6 +171,7 @@ class UnitPlanner {
   std::int64_t unit_frame_ = 0;   // first frame of the unit being collected
   std::int64_t unit_packet_ = 0;  // first packet of it
   CutKind unit_cut_ = CutKind::kClosed;
+  bool unit_cut_by_all_ = false;
   std::int64_t gop_frame_ = 0, gop_frames_ = 0;  // of the GOP it belongs to: first; as expected
   std::int64_t run_frame_ = 0, run_packet_ = 0;  // of the run: first frame; its packet
   struct Sync {                                  // where a decoder may begin

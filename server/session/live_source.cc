@@ -10,6 +10,7 @@
 #include "media/packet_meta.h"
 #include "media/sound_choice.h"
 #include "media/text_choice.h"
+#include "media/unit_planner.h"
 #include "server/session/coding_header.h"
 
 namespace gopmill {
@@ -107,7 +108,9 @@ class LiveSource::Reader final : public PacketSource {
       Follow(entry->info);
       if (!PlaceOf(*entry)) entry.reset();
     } while (!entry);
-    arrival_ = {.wall = entry->wall, .after_gap = entry->after_gap || entry->jumped};
+    arrival_ = {.wall = entry->wall,
+                .after_gap = entry->after_gap || entry->jumped,
+                .cut_here = entry->cut_here};
     Place(*entry, packet);
     if (entry->text) return ReadState::kText;
     return entry->video ? ReadState::kVideo : ReadState::kAudio;
@@ -379,6 +382,16 @@ void LiveSource::PlaceOnClock(Entry& entry) {
   clock_needs_key_ = false;
   entry.offset_ns = clock_.Place(entry, std::exchange(clock_gap_, false));
   entry.number = entry.video ? pictures_++ : pictures_;
+  entry.cut_here = entry.video && entry.key && IsCut(entry);
+}
+
+// So often that a run is not long, and seldom enough for what has to be decoded twice there.
+bool LiveSource::IsCut(const Entry& key) {
+  constexpr auto kRunNanos = static_cast<std::int64_t>(kOpenRunSeconds * 1e9);
+  const std::int64_t now_ns = key.dts_ns + key.offset_ns;
+  const bool is_cut = cut_ns_ && now_ns - *cut_ns_ >= kRunNanos;
+  if (is_cut || !cut_ns_) cut_ns_ = now_ns;
+  return is_cut;
 }
 
 // Grids lie at the pictures of the reader before as long as those of this one do: within an eighth

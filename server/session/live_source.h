@@ -110,6 +110,7 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
     std::size_t track = 0;   // number among the tracks of its kind that are read
     bool after_gap = false;  // packets before it are missing
     bool jumped = false;     // the publisher's clock has, right before it
+    bool cut_here = false;   // Arrival
     std::chrono::system_clock::time_point wall = {};  // when it came
     std::int64_t dts_ns = 0;                          // clock of the publisher, repaired
     std::int64_t offset_ns = 0;  // of the clock of the source against that of the publisher
@@ -144,6 +145,7 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
   void BeginAnew() GOPMILL_REQUIRES(mutex_);
   void NoteFormat(const SourceInfo& info) GOPMILL_REQUIRES(mutex_);
   void PlaceOnClock(Entry& entry) GOPMILL_REQUIRES(mutex_);
+  bool IsCut(const Entry& key) GOPMILL_REQUIRES(mutex_);
   LiveJoin Join(const Entry& first) GOPMILL_REQUIRES(mutex_);
   void Put(Queue& queue, const Entry& entry) GOPMILL_REQUIRES(mutex_);
   void DropOldest(Queue& queue) GOPMILL_REQUIRES(mutex_);
@@ -164,6 +166,8 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
   bool clock_needs_key_ GOPMILL_GUARDED_BY(mutex_) = true;
   bool clock_gap_ GOPMILL_GUARDED_BY(mutex_) = false;
   std::int64_t pictures_ GOPMILL_GUARDED_BY(mutex_) = 0;  // placed on it so far
+  // Time on it of the key picture where runs were cut last.
+  std::optional<std::int64_t> cut_ns_ GOPMILL_GUARDED_BY(mutex_);
   std::optional<std::int64_t> anchor_ns_ GOPMILL_GUARDED_BY(mutex_);
 };
 

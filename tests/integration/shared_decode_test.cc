@@ -12,6 +12,7 @@
 #include <atomic>
 #include <functional>
 #include <map>
+#include <optional>
 #include <thread>
 
 #include "server/session/decode_table.h"
@@ -48,9 +49,13 @@ const Viewers kAllKinds = {
 class Published final : public PacketSource {
  public:
   using Gate = std::function<void(double seconds)>;
-  Published(std::unique_ptr<PacketSource> movie, double end, Gate gate)
-      : movie_(std::move(movie)), end_(end), gate_(std::move(gate)) {}
-  const std::shared_ptr<const SourceInfo>& info() const override { return movie_->info(); }
+  Published(std::unique_ptr<PacketSource> movie, double end, bool interlaced, Gate gate)
+      : movie_(std::move(movie)), end_(end), gate_(std::move(gate)) {
+    auto info = std::make_shared<SourceInfo>(*movie_->info());
+    info->video.interlaced = interlaced || info->video.interlaced;
+    info_ = std::move(info);
+  }
+  const std::shared_ptr<const SourceInfo>& info() const override { return info_; }
   bool counted_pts() const override { return false; }
   std::int64_t start_us() const override { return movie_->start_us(); }
   bool truncated() const override { return false; }
@@ -58,16 +63,19 @@ class Published final : public PacketSource {
   Result<ReadState> Read(AVPacket& packet) override {
     GOPMILL_ASSIGN_OR_RETURN(const ReadState state, movie_->Read(packet));
     if (state != ReadState::kVideo) return state;
+    if (!first_) first_ = packet.dts;
     const double seconds =
-        static_cast<double>(packet.dts) * movie_->info()->video.time_base.ToDouble();
+        static_cast<double>(packet.dts - *first_) * movie_->info()->video.time_base.ToDouble();
     gate_(seconds);
     return seconds < end_ ? state : ReadState::kEnd;
   }
 
  private:
   const std::unique_ptr<PacketSource> movie_;
+  std::shared_ptr<const SourceInfo> info_;
   const double end_;
   const Gate gate_;
+  std::optional<std::int64_t> first_;  // dts
 };
 
 void WaitUntil(const std::function<bool()>& met) {
@@ -77,6 +85,8 @@ void WaitUntil(const std::function<bool()>& met) {
 struct ShowCase {
   const char* movie;
   bool whole_units;  // or pieces
+  double seconds = 7.9;
+  bool interlaced = false;  // or so it says
 };
 
 // What the streams may share.
@@ -101,7 +111,8 @@ class Show {
     const auto claim = live_->Acquire(false);
     StartThoseOf(0);
     auto movie = OpenMovie(shown_.movie)({});
-    Published source(std::move(movie).value(), 7.9, [this](double seconds) { Gate(seconds); });
+    Published source(std::move(movie).value(), shown_.seconds, shown_.interlaced,
+                     [this](double seconds) { Gate(seconds); });
     EXPECT_TRUE(live_->Run(*claim, source).ok());
     EXPECT_TRUE(live_->Release(*claim).ok());
     std::vector<Outcome> outcomes(viewers_.size());
@@ -301,6 +312,27 @@ TEST_P(SharedDecodeTest, PicturesOutliveWhoLeaves) {
       EXPECT_EQ(outcomes[i].snapshot.state, StreamState::kDone);
       EXPECT_EQ(HashOf(outcomes[i].bytes), HashOf(alone[i].bytes)) << "viewer " << i;
     }
+  }
+}
+
+// Where no cut is closed, streams cut their runs at the same places, each eight seconds, and share
+// a decoder from the run after the first one where they met.
+TEST(SharedRunsTest, OneDecodeWhereGopsAreOpenOrFiltersLookOverThem) {
+  const auto engine = MakeEngine("hearth", 2);
+  for (const bool interlaced : {false, true}) {
+    SCOPED_TRACE(interlaced);
+    const ShowCase shown{.movie = "open-gop-480p.ts",
+                         .whole_units = interlaced,
+                         .seconds = 26,
+                         .interlaced = interlaced};
+    const auto alone = Show(*engine, shown, {}, kAllKinds).Run();
+    const auto store = Roomy();
+    const auto together =
+        Show(*engine, shown, {.decoders = Patient(), .pictures = store}, kAllKinds).Run();
+    ExpectTheSame(together, alone);
+    // The last ten seconds once, those before by three: the presentation is one.
+    EXPECT_THAT(DecodedBy(together), Lt(DecodedBy(alone) * 6 / 10));
+    EXPECT_EQ(store->bytes(), 0U) << "all have left";
   }
 }
 

@@ -54,7 +54,7 @@ struct Viewer {
     return placed;
   }
   std::unique_ptr<PictureTap> Visit(const Camera& camera, std::size_t gop) const {
-    return seat->Visit(camera.video, *Placed(camera.key(gop)));
+    return seat->Visit(camera.video, *Placed(camera.key(gop)), false);
   }
   void Feed(PictureTap& tap, const std::vector<av::Packet>& packets, std::size_t count) const {
     for (std::size_t i = 0; i < count; ++i) tap.Feed(*Placed(*packets[i]));

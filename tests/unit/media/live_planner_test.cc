@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
+#include <utility>
+#include <vector>
 
 #include "tests/unit/media/planned.h"
 
@@ -243,6 +246,63 @@ TEST(LivePlanner, AnotherCodingLeavesNoRunWithoutAnEnd) {
     ExpectWhole(plan.Units());
     EXPECT_EQ(plan.sofar().front().first_frame, 0);
   }
+}
+
+// What is decoded of an open source between two cuts that all streams make: the first packet of the
+// run, and the one behind its last; counted from the source's first.
+using Packets = std::pair<std::int64_t, std::int64_t>;
+std::vector<Packets> SharedRuns(Plan& plan, std::int64_t first, std::int64_t pictures) {
+  constexpr std::int64_t kGop = 12, kEachCut = 200;
+  for (std::int64_t n = first; n < pictures; n += kGop) {
+    // In decode order: the key picture, two that are shown before it, the others.
+    plan.planner().Push({.pts = (n + 2) * 3600,
+                         .duration = 3600,
+                         .bytes = 4000,
+                         .access = n == 0 ? RandomAccess::kClosed : RandomAccess::kOpen,
+                         .cut_here = n / kEachCut != (n - kGop) / kEachCut},
+                        plan.sofar());
+    plan.Picture(n).Picture(n + 1);
+    for (std::int64_t i = 3; i < kGop; ++i) plan.Picture(n + i);
+  }
+  std::vector<Packets> runs;
+  for (const UnitSpec& unit : plan.Units()) {
+    if (unit.cut_by_all) {
+      EXPECT_EQ(unit.cut, CutKind::kPreroll);
+      EXPECT_TRUE(unit.begins_gop());
+      runs.emplace_back(first + unit.first_packet, 0);
+    }
+    if (unit.ends_run && !runs.empty()) runs.back().second = first + unit.end_packet;
+  }
+  return runs;
+}
+
+TEST(LivePlanner, AllStreamsOfAnOpenSourceCutTheirRunsAtTheSamePackets) {
+  constexpr std::int64_t kMinute = 1500;
+  const auto with = [](PlannerOptions options, int context) {
+    options.temporal_context = context;
+    return options;
+  };
+  const PlannerOptions whole{.unit_seconds = 0.5, .live = true};
+  for (const int context : {0, 1}) {
+    Plan plan(with(InPieces(1), context));
+    const auto expected = SharedRuns(plan, 0, kMinute);
+    EXPECT_EQ(expected.size(), 7U);  // each eight seconds
+    const auto expect_same = [&](PlannerOptions options, Rational fps, std::int64_t first) {
+      Plan other(with(options, context), fps);
+      const auto runs = SharedRuns(other, first, kMinute);
+      ASSERT_GE(runs.size(), 5U);
+      EXPECT_TRUE(std::equal(runs.rbegin(), runs.rend(), expected.rbegin()));
+    };
+    expect_same(InPieces(4), {25, 1}, 0);
+    expect_same(InPieces(1), {10, 1}, 12 * 9);
+    expect_same(InPieces(0.7), {30, 1}, 12 * 21);
+    expect_same(whole, {25, 1}, 12 * 4);
+  }
+}
+
+TEST(LivePlanner, AStreamOfSingleGopsCutsForItselfAlone) {
+  Plan plan({.unit_seconds = 0, .live = true});
+  EXPECT_THAT(SharedRuns(plan, 0, 1000), testing::IsEmpty());
 }
 
 }  // namespace
