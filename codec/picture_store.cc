@@ -28,16 +28,17 @@ std::size_t PictureStore::bytes() const {
 }
 
 std::shared_ptr<PictureStore::Gop> PictureStore::Find(const VideoInfo& video, const AVPacket& key,
-                                                      bool run) {
+                                                      Needed needed) {
   const auto found = std::ranges::find_if(gops_, [&](const auto& gop) {
-    return gop->key->data == key.data && gop->coding == video.parameters && gop->run == run;
+    return gop->key->data == key.data && gop->coding == video.parameters &&
+           gop->needed.has_value() == needed.has_value();
   });
   if (found != gops_.end()) return *found;
   auto gop = std::make_shared<Gop>();
   gop->coding = video.parameters;
   gop->time_base = video.time_base;
   gop->key = av::Ref(key);
-  gop->run = run;
+  gop->needed = needed;
   gop->shared = met_ && begun_ - *met_ < kRemembered;
   ++begun_;
   gops_.push_back(gop);
@@ -101,7 +102,11 @@ void PictureStore::Keep(Gop& gop, Frames frames, bool drained, const void* by) {
                     .by = by,
                     .bytes = BytesOf(*frame)};
     picture.off = frame->pts - gop.PacketAt(picture.packet)->pts;
-    picture.frame = std::make_shared<const av::Frame>(std::move(frame));
+    if (gop.needed && frame->pts < *gop.needed) {
+      picture.bytes = 0;
+    } else {
+      picture.frame = std::make_shared<const av::Frame>(std::move(frame));
+    }
     bytes_ += picture.bytes;
     ++pictures_;
     gop.pictures.push_back(std::move(picture));
@@ -160,7 +165,7 @@ PictureTap::Turn PictureTap::Look() {
     const auto& picture = gop.pictures[static_cast<std::size_t>(next_ - gop.pictures_gone)];
     if (!closed_ && picture.after > fed_) return Turn::kGoOn;
     if (picture.by != this) ++counts_.taken;
-    in_hand_.push_back(picture);
+    if (picture.frame) in_hand_.push_back(picture);
   }
   if (!in_hand_.empty() || gop.failed) return Turn::kGoOn;
   over_ = gop.drained;
@@ -248,11 +253,11 @@ bool PictureSeat::Pauses() {
 }
 
 std::unique_ptr<PictureTap> PictureSeat::Visit(const VideoInfo& video, const AVPacket& key,
-                                               bool run) {
+                                               std::optional<SourceTicks> needed) {
   const MutexLock lock(store_->mutex_);
   if (video.parameters == store_->refused_ || key.pts == AV_NOPTS_VALUE) return nullptr;
   if (Pauses()) return nullptr;
-  const auto gop = store_->Find(video, key, run);
+  const auto gop = store_->Find(video, key, needed);
   gop->visitors.insert(this);
   if (gop->visitors.size() > 1) store_->met_ = store_->begun_;
   const bool whole = gop->pictures_gone == 0 && !gop->forgotten && !gop->failed;

@@ -57,7 +57,7 @@ class PictureStore {
   friend class PictureSeat;
   friend class PictureTap;
   struct Picture {
-    std::shared_ptr<const av::Frame> frame = {};
+    std::shared_ptr<const av::Frame> frame = {};  // null where nobody needs it
     std::int64_t after = 0;   // packets that a decoder has had when it puts it out
     std::int64_t packet = 0;  // the one that it comes from
     SourceTicks off = 0;      // its time against that packet's
@@ -67,8 +67,8 @@ class PictureStore {
   struct Gop {
     std::shared_ptr<const AVCodecParameters> coding;
     Rational time_base;
-    av::Packet key;    // held: no other packet can get its address
-    bool run = false;  // it is a run
+    av::Packet key;                          // held: no other packet can get its address
+    std::optional<SourceTicks> needed = {};  // of a run: pictures before are not, on its clock
     bool shared = false;
     std::set<const PictureSeat*> visitors;
     std::deque<av::Packet> packets;   // with the times of the stream that came first
@@ -94,7 +94,8 @@ class PictureStore {
     }
   };
   using Frames = std::vector<av::Frame>;
-  std::shared_ptr<Gop> Find(const VideoInfo& video, const AVPacket& key, bool run)
+  using Needed = std::optional<SourceTicks>;
+  std::shared_ptr<Gop> Find(const VideoInfo& video, const AVPacket& key, Needed needed)
       GOPMILL_REQUIRES(mutex_);
   static bool Put(Gop& gop, std::int64_t number, const AVPacket& packet, SourceTicks shift);
   static Result<Frames> Decode(Gop& gop, const AVPacket* packet);
@@ -171,9 +172,11 @@ class PictureSeat : public std::enable_shared_from_this<PictureSeat> {
   PictureSeat(const PictureSeat&) = delete;
   PictureSeat& operator=(const PictureSeat&) = delete;
 
-  // At each closed key picture that a run comes by, or where a `run` begins as it does for all: a
-  // tap of the GOP that begins there, or null where the run decodes it for itself.
-  std::unique_ptr<PictureTap> Visit(const VideoInfo& video, const AVPacket& key, bool run);
+  // At each closed key picture that a run comes by, or where a run begins as it does for all, which
+  // says from what time on its pictures are `needed`: a tap of the GOP that begins there, or null
+  // where the run decodes it for itself.
+  std::unique_ptr<PictureTap> Visit(const VideoInfo& video, const AVPacket& key,
+                                    std::optional<SourceTicks> needed = std::nullopt);
   // Nobody shares what is coded like this.
   void Refuse(const VideoInfo& video);
 

@@ -9,6 +9,9 @@ namespace {
 
 // Closed key pictures in a row that no GOP has.
 constexpr int kKeysAlone = 4;
+// Pictures in front of a cut: for a filter that looks at one, and for the captions of those that no
+// frame shows.
+constexpr std::int64_t kKeptBeforeCut = 8;
 
 void Add(const TapCounts& some, TapCounts& sum) {
   sum.decoded += some.decoded;
@@ -74,12 +77,20 @@ void RunPictures::Feed(std::vector<av::Packet> packets, bool last) {
   legs_.back().Close();
 }
 
+// What is decoded before a cut is for the decoder alone, but for the last pictures.
+std::optional<SourceTicks> RunPictures::NeededOf(const UnitSpec& spec) const {
+  if (!spec.cut_by_all) return std::nullopt;
+  const VideoInfo& video = plan_->source->video;
+  return *spec.cut_by_all - Rescale(kKeptBeforeCut, video.fps.Inverse(), video.time_base);
+}
+
 Status RunPictures::Feed(const UnitInput& unit, ContextCache& cache, PictureSeat* seat) {
   for (std::size_t i = 0; i < unit.packets.size(); ++i) {
     const AVPacket& packet = *unit.packets[i];
-    const bool run = i == 0 && unit.spec.cut_by_all;
-    if (seat != nullptr && (run || PassesClosed(unit.access[i], *seat))) {
-      GOPMILL_RETURN_IF_ERROR(PassBy(packet, run, cache, *seat));
+    const auto needed = i == 0 ? NeededOf(unit.spec) : std::nullopt;
+    if (seat != nullptr && packet.pts == AV_NOPTS_VALUE) seat->Refuse(plan_->source->video);
+    if (seat != nullptr && (needed || PassesClosed(unit.access[i], *seat))) {
+      GOPMILL_RETURN_IF_ERROR(PassBy(packet, needed, cache, *seat));
     }
     if (legs_.empty()) GOPMILL_RETURN_IF_ERROR(BeginOwn(cache));
     legs_.back().Feed(av::Ref(packet));
@@ -100,8 +111,9 @@ bool RunPictures::PassesClosed(RandomAccess access, PictureSeat& seat) {
 }
 
 // What its own decoder has begun goes on with that as long as there is nothing to share.
-Status RunPictures::PassBy(const AVPacket& key, bool run, ContextCache& cache, PictureSeat& seat) {
-  auto tap = seat.Visit(plan_->source->video, key, run);
+Status RunPictures::PassBy(const AVPacket& key, std::optional<SourceTicks> needed,
+                           ContextCache& cache, PictureSeat& seat) {
+  auto tap = seat.Visit(plan_->source->video, key, needed);
   const bool own = !legs_.empty() && !legs_.back().tap;
   if (!tap && own) return OkStatus();
   if (!legs_.empty()) legs_.back().Close();

@@ -63,8 +63,10 @@ class RunPictures {
     [[nodiscard]] bool over() const { return tap ? tap->over() : drain_sent; }
     [[nodiscard]] TapCounts counts() const;
   };
-  Status PassBy(const AVPacket& key, bool run, ContextCache& cache, PictureSeat& seat);
+  Status PassBy(const AVPacket& key, std::optional<SourceTicks> needed, ContextCache& cache,
+                PictureSeat& seat);
   bool PassesClosed(RandomAccess access, PictureSeat& seat);
+  [[nodiscard]] std::optional<SourceTicks> NeededOf(const UnitSpec& spec) const;
   Status BeginOwn(ContextCache& cache);
   void Time(const Leg& leg, AVFrame& frame);
 

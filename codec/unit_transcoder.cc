@@ -31,8 +31,8 @@ std::shared_ptr<const RunHistory> Extend(const std::shared_ptr<const RunHistory>
 // Where pictures are shared: not for what ends or looks further than those who share do.
 PictureSeat* SeatOf(const UnitTask& task) {
   const StreamPlan& plan = *task.plan;
-  const bool alike =
-      !plan.target.duration.valid() && !plan.counted_pts && plan.target.degrain == Denoise::kOff;
+  const bool alike = !plan.target.duration.valid() && !plan.counted_pts &&
+                     plan.target.degrain == Denoise::kOff && plan.target.unit_seconds > 0;
   return alike ? task.pictures.get() : nullptr;
 }
 

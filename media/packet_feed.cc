@@ -49,6 +49,7 @@ class PacketFeed::Source final : public PacketSource {
   struct Sound {                           // a track of it, by its number in the feed
     std::optional<AudioInfo> info;         // once it is known
     std::size_t number = 0;                // among those of SourceInfo
+    std::size_t probed = 0;                // packets
     std::optional<std::int64_t> end = {};  // of the packet before
   };
   Status Collect(std::optional<VideoProbe>& video);
@@ -66,7 +67,7 @@ class PacketFeed::Source final : public PacketSource {
   std::vector<Sound> sounds_;  // by track of the feed; nothing in that of the pictures
   std::shared_ptr<const SourceInfo> info_;
   std::deque<Entry> probed_;
-  std::size_t pictures_ = 0;  // in it
+  std::size_t pictures_ = 0, probed_sound_ = 0;  // in it; bytes
   std::optional<DecodeTimes> decode_times_;
   std::int64_t start_us_ = 0;
 };
@@ -158,11 +159,14 @@ void PacketFeed::Source::TakeSound(Entry entry) {
     if (!audio.ok()) return;
     info = std::move(audio).value();
     info->stream_index = static_cast<int>(entry.track);
-    info->language = TagText(feed_->announced_[entry.track].language);
+    info->language = LanguageText(feed_->announced_[entry.track].language);
     info->title = TagText(feed_->announced_[entry.track].title);
   }
-  const std::size_t most = 4 * kFeedProbePictures * (sounds_.size() - 1);
-  if (probed_.size() < most) probed_.push_back(std::move(entry));
+  const auto bytes = static_cast<std::size_t>(entry.packet->size);
+  if (probed_sound_ + bytes > kFeedBytes || ++sounds_[entry.track].probed > kFeedProbeSounds)
+    return;
+  probed_sound_ += bytes;
+  probed_.push_back(std::move(entry));
 }
 
 bool PacketFeed::Source::AllSoundsKnown() const {

@@ -34,6 +34,8 @@ namespace gopmill {
 inline constexpr std::size_t kFeedBytes = std::size_t{16} << 20U;
 // Pictures in which the tracks must have told what they are.
 inline constexpr std::size_t kFeedProbePictures = 120;
+// Packets of each track of sound that are kept meanwhile, up to kFeedBytes of all.
+inline constexpr std::size_t kFeedProbeSounds = 480;
 // How long the first picture waits for the tracks of sound that were announced.
 inline constexpr std::chrono::milliseconds kSoundPatience{1500};
 

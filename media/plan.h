@@ -82,8 +82,9 @@ struct UnitSpec {
   std::int64_t first_frame = 0, end_frame = 0;    // output frames [first, end)
   std::int64_t first_packet = 0, end_packet = 0;  // source packets to feed, [first, end)
   CutKind cut = CutKind::kClosed;
-  // Of a live source, with preroll: all streams that read it cut a run there, at these packets.
-  bool cut_by_all = false;
+  // Of a live source, with preroll: all streams that read it cut a run at this picture, and so at
+  // these packets.
+  std::optional<SourceTicks> cut_by_all = {};
   // Its pictures do not depend on packets before this one: the run's first, or a closed random
   // access since.
   std::int64_t sync_packet = 0;

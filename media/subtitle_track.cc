@@ -114,9 +114,12 @@ std::string StreamTag(const AVStream& stream, const char* name) {
   return TagText(entry == nullptr ? "" : entry->value);
 }
 
+std::string LanguageText(std::string_view language) {
+  return language == "und" ? "" : TagText(language);
+}
+
 std::string StreamLanguage(const AVStream& stream) {
-  const std::string language = StreamTag(stream, "language");
-  return language == "und" ? "" : language;
+  return LanguageText(StreamTag(stream, "language"));
 }
 
 std::optional<SubtitleTrack> DescribeSubtitles(const AVStream& stream) {

@@ -66,7 +66,8 @@ struct SubtitleTrack {
 std::string TagText(std::string_view text);
 // That of a stream's metadata; empty if there is none.
 std::string StreamTag(const AVStream& stream, const char* name);
-// ISO 639, empty if the stream says "undetermined".
+// The same of a language: empty for "und", undetermined (ISO 639).
+std::string LanguageText(std::string_view language);
 std::string StreamLanguage(const AVStream& stream);
 
 // What the stream says of itself; nothing if it is not text.

@@ -202,7 +202,8 @@ void UnitPlanner::ResolvePending(std::int64_t end_packet, std::vector<UnitSpec>&
     DivideIfLong(pending.frame, end_packet, out);
   }
   Emit(pending.frame, end_packet, true, out);
-  StartUnit(pending.frame, pending.preroll_packet, CutKind::kPreroll, pending.by_all);
+  StartUnit(pending.frame, pending.preroll_packet, CutKind::kPreroll,
+            pending.by_all ? std::optional(pending.pts) : std::nullopt);
 }
 
 // Several at once where pictures come more rarely than units.
@@ -252,7 +253,8 @@ void UnitPlanner::DivideIfLong(std::int64_t end_frame, std::int64_t end_packet,
   }
 }
 
-void UnitPlanner::StartUnit(std::int64_t frame, std::int64_t packet, CutKind cut, bool by_all) {
+void UnitPlanner::StartUnit(std::int64_t frame, std::int64_t packet, CutKind cut,
+                            std::optional<SourceTicks> by_all) {
   unit_frame_ = frame;
   unit_packet_ = packet;
   unit_cut_ = cut;

@@ -48,9 +48,10 @@ namespace gopmill {
 
 inline constexpr int kFewestDivided = 12;  // pictures of a unit that is: each brings a key frame
 inline constexpr double kLongestGopSeconds = 60;  // of a unit that is one GOP
-inline constexpr double kOpenRunSeconds = 8.0;    // longest run before an open cut is taken
-// For the sake of filters, at a closed GOP, it is taken as soon as the run has so many times the
-// packets of its preroll.
+// Longest run before an open cut is taken; of a live source twice that, where it names no place.
+inline constexpr double kOpenRunSeconds = 8.0;
+// For the sake of filters, at a closed GOP of a file, it is taken as soon as the run has so many
+// times the packets of its preroll.
 inline constexpr std::int64_t kCheapPreroll = 10;
 inline constexpr double kFirstUnitSeconds = 0.5;  // length of the first unit
 // Of a live source, unless asked for otherwise: a unit; with low delay a GOP, and a piece of it.
@@ -140,7 +141,8 @@ class UnitPlanner {
   void ResolvePending(std::int64_t end_packet, std::vector<UnitSpec>& out);
   void Emit(std::int64_t end_frame, std::int64_t end_packet, bool ends_run,
             std::vector<UnitSpec>& out);
-  void StartUnit(std::int64_t frame, std::int64_t packet, CutKind cut, bool by_all = false);
+  void StartUnit(std::int64_t frame, std::int64_t packet, CutKind cut,
+                 std::optional<SourceTicks> by_all = std::nullopt);
   void NoteReordering(const PacketMeta& packet);
   void NoteAccess(const PacketMeta& packet, std::int64_t number);
   [[nodiscard]] bool RunIsLong(const PacketMeta& packet, std::int64_t number,
@@ -171,7 +173,7 @@ class UnitPlanner {
   std::int64_t unit_frame_ = 0;   // first frame of the unit being collected
   std::int64_t unit_packet_ = 0;  // first packet of it
   CutKind unit_cut_ = CutKind::kClosed;
-  bool unit_cut_by_all_ = false;
+  std::optional<SourceTicks> unit_cut_by_all_;
   std::int64_t gop_frame_ = 0, gop_frames_ = 0;  // of the GOP it belongs to: first; as expected
   std::int64_t run_frame_ = 0, run_packet_ = 0;  // of the run: first frame; its packet
   struct Sync {                                  // where a decoder may begin

@@ -158,7 +158,8 @@ Reception::Reception(std::vector<Stream> streams, Duration silence)
     : streams_(std::move(streams)),
       feed_(std::make_shared<PacketFeed>(TracksOf(streams_), silence)),
       clock_(RatesOf(streams_)),
-      unfinished_(streams_.size()) {}
+      unfinished_(streams_.size()),
+      ended_(streams_.size()) {}
 
 Reception::~Reception() { feed_->End(); }
 
@@ -212,7 +213,8 @@ GstPadProbeReturn Reception::OnRtp(GstPad* /*pad*/, GstPadProbeInfo* info,
   const std::uint32_t rtp = ReadWord(buffer, kRtpTime);
   const MutexLock lock(self.mutex_);
   self.unfinished_[track] += size;
-  if (self.unfinished_[track] > kMaxUnfinishedBytes) {
+  self.all_unfinished_ += size;
+  if (self.all_unfinished_ > kMaxUnfinishedBytes) {
     self.feed_->End();
     return GST_PAD_PROBE_DROP;
   }
@@ -246,7 +248,7 @@ GstFlowReturn Reception::OnSample(GstAppSink* sink, gpointer callback) noexcept 
 GstFlowReturn Reception::Take(std::size_t track, GstSample& sample) {
   {
     const MutexLock lock(mutex_);
-    unfinished_[track] = 0;
+    all_unfinished_ -= std::exchange(unfinished_[track], 0);
   }
   const TrackKind kind = streams_[track].receiver.kind;
   const GstCaps* caps = gst_sample_get_caps(&sample);
@@ -270,12 +272,12 @@ GstFlowReturn Reception::Take(std::size_t track, GstSample& sample) {
   return status.ok() ? GST_FLOW_OK : GST_FLOW_EOS;
 }
 
-// Once for each stream.
 void Reception::OnEnd(GstAppSink* /*sink*/, gpointer callback) noexcept {
   Reception& self = *static_cast<Callback*>(callback)->self;
+  const std::size_t track = static_cast<Callback*>(callback)->track;
   {
     const MutexLock lock(self.mutex_);
-    ++self.ended_;
+    self.ended_[track] = true;
   }
   self.changed_.NotifyAll();
 }
@@ -289,7 +291,7 @@ void Reception::Drain(GstElement* bin, Duration patience) {
   ForEach(pipeline.get(), &EndSource, nullptr);
   {
     const MutexLock lock(mutex_);
-    while (ended_ < streams_.size() && SteadyNow() < deadline) {
+    while (std::ranges::count(ended_, false) > 0 && SteadyNow() < deadline) {
       changed_.WaitFor(mutex_, deadline - SteadyNow());
     }
   }

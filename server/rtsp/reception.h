@@ -29,7 +29,8 @@
 
 namespace gopmill {
 
-// One picture, or what is taken for one: a sender that never ends it is cut here.
+// What has come of pictures and sound that are not whole: a sender that never ends them is cut
+// here.
 inline constexpr std::size_t kMaxUnfinishedBytes = std::size_t{64} << 20U;
 
 class Reception : public std::enable_shared_from_this<Reception> {
@@ -78,7 +79,8 @@ class Reception : public std::enable_shared_from_this<Reception> {
   CondVar changed_;
   RtpClock clock_ GOPMILL_GUARDED_BY(mutex_);
   std::vector<std::size_t> unfinished_ GOPMILL_GUARDED_BY(mutex_);  // bytes, by stream
-  std::size_t ended_ GOPMILL_GUARDED_BY(mutex_) = 0;                // streams
+  std::size_t all_unfinished_ GOPMILL_GUARDED_BY(mutex_) = 0;       // their sum
+  std::vector<bool> ended_ GOPMILL_GUARDED_BY(mutex_);              // by stream
 };
 
 }  // namespace gopmill

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/rtsp/rtp_clock.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/rational.h"
@@ -50,18 +51,22 @@ void RtpClock::OnReport(std::size_t index, std::uint64_t ntp, std::uint32_t rtp)
   Join(track);
 }
 
-// The first track that has both keeps its place; the others are put beside it.
+// The first track that has both keeps its place; the others are put beside it. One whose reports
+// are by another wall clock keeps its own, too, and so do those that are by that one.
 void RtpClock::Join(Track& track) {
   if (track.joined || !track.report || !track.units) return;
   track.joined = true;
   const std::int64_t ntp_of_zero =
       track.report->ntp_ns - track.Nanos(track.Unwrap(track.report->rtp));
-  if (!ntp_offset_ns_) {
-    ntp_offset_ns_ = track.offset_ns - ntp_of_zero;
-    return;
+  const auto fits = [&](std::int64_t ntp_offset_ns) {
+    return std::abs(ntp_of_zero + ntp_offset_ns - track.offset_ns) <= kFarthest;
+  };
+  const auto found = std::ranges::find_if(ntp_offsets_ns_, fits);
+  if (found != ntp_offsets_ns_.end()) {
+    track.offset_ns = ntp_of_zero + *found;
+  } else {
+    ntp_offsets_ns_.push_back(track.offset_ns - ntp_of_zero);
   }
-  const std::int64_t offset = ntp_of_zero + *ntp_offset_ns_;
-  if (std::abs(offset - track.offset_ns) <= kFarthest) track.offset_ns = offset;
 }
 
 }  // namespace gopmill

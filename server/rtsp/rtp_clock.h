@@ -45,7 +45,7 @@ class RtpClock {
   void Join(Track& track);
 
   std::vector<Track> tracks_;
-  std::optional<std::int64_t> ntp_offset_ns_;  // from the sender's wall clock to ours
+  std::vector<std::int64_t> ntp_offsets_ns_;  // from the sender's wall clocks to ours
 };
 
 }  // namespace gopmill

@@ -383,15 +383,18 @@ void LiveSource::PlaceOnClock(Entry& entry) {
   entry.offset_ns = clock_.Place(entry, std::exchange(clock_gap_, false));
   entry.number = entry.video ? pictures_++ : pictures_;
   entry.cut_here = entry.video && entry.key && IsCut(entry);
+  if (entry.video) cut_bytes_ += (*entry.packet)->size;
 }
 
-// So often that a run is not long, and seldom enough for what has to be decoded twice there.
+// Seldom enough for what has to be decoded twice there, and so often that who has lost a picture
+// can decode the run again. Who is alone shares with nobody.
 bool LiveSource::IsCut(const Entry& key) {
   constexpr auto kRunNanos = static_cast<std::int64_t>(kOpenRunSeconds * 1e9);
   const std::int64_t now_ns = key.dts_ns + key.offset_ns;
-  const bool is_cut = cut_ns_ && now_ns - *cut_ns_ >= kRunNanos;
-  if (is_cut || !cut_ns_) cut_ns_ = now_ns;
-  return is_cut;
+  const bool is_long = cut_ns_ && (now_ns - *cut_ns_ >= kRunNanos || cut_bytes_ >= kSharedRunBytes);
+  if (cut_ns_ && !is_long) return false;
+  cut_bytes_ = 0;
+  return std::exchange(cut_ns_, now_ns) && queues_.size() > 1;
 }
 
 // Grids lie at the pictures of the reader before as long as those of this one do: within an eighth

@@ -42,6 +42,9 @@ inline constexpr std::int64_t kCueReachNanos = 60'000'000'000;
 inline constexpr std::size_t kLiveQueueBytes = std::size_t{8} << 20U;
 inline constexpr std::int64_t kLiveQueueNanos = 3'000'000'000;
 
+// Runs that streams share are about as long in bytes, at most (kMaxRunHistoryBytes).
+inline constexpr std::int64_t kSharedRunBytes = std::int64_t{12} << 20U;
+
 // How long a call of LiveSource::Want counts.
 inline constexpr std::chrono::seconds kWantedFor(1);
 
@@ -166,8 +169,9 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
   bool clock_needs_key_ GOPMILL_GUARDED_BY(mutex_) = true;
   bool clock_gap_ GOPMILL_GUARDED_BY(mutex_) = false;
   std::int64_t pictures_ GOPMILL_GUARDED_BY(mutex_) = 0;  // placed on it so far
-  // Time on it of the key picture where runs were cut last.
+  // Time on it of the key picture where runs were cut last, and bytes of pictures since.
   std::optional<std::int64_t> cut_ns_ GOPMILL_GUARDED_BY(mutex_);
+  std::int64_t cut_bytes_ GOPMILL_GUARDED_BY(mutex_) = 0;
   std::optional<std::int64_t> anchor_ns_ GOPMILL_GUARDED_BY(mutex_);
 };
 

@@ -14,7 +14,8 @@ namespace {
 
 // What a small JPEG has in front of its picture: tables.
 constexpr std::int64_t kJpegHeaderBits = 8 * 700;
-constexpr double kShortestSegment = 0.7;
+// Stretches of this part of a segment are what peak rates are told of.
+constexpr double kShortestStretch = 0.5;
 
 // The picture alone, as if it were the first of a movie.
 SheetTask TaskOf(const LiveThumbnails::Order& order) {
@@ -63,7 +64,7 @@ ThumbnailSize LiveThumbnailSize(const Target& target) {
 
 std::int64_t LiveThumbnailBps(const ThumbnailSize& size, double segment_seconds) {
   const std::int64_t bits = kJpegHeaderBits + kJpegBitsPerPixel * size.width * size.height;
-  return std::llround(static_cast<double>(bits) / (kShortestSegment * segment_seconds)) + 1;
+  return std::llround(static_cast<double>(bits) / (kShortestStretch * segment_seconds)) + 1;
 }
 
 std::shared_ptr<const StreamPlan> PlanLiveThumbnails(const LiveTrack& track,

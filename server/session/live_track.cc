@@ -56,13 +56,24 @@ void LiveTrack::End(LiveKey key, std::vector<LiveText> texts) {
     auto whole = std::make_shared<std::string>();
     for (const LivePart& part : segment.parts) whole->append(*part.bytes);
     bytes_ += whole->size();
-    const double bits = 8 * static_cast<double>(whole->size());
-    measured_bps_ =
-        std::max<std::int64_t>(measured_bps_, std::llround(bits / Seconds(segment.ticks) + 0.5));
     segment.whole = std::move(whole);
+    measured_bps_ = std::max(measured_bps_, NewestBps());
   }
   DropOldParts();
   Trim();
+}
+
+// Of the newest segments that are half a target duration long (RFC 8216 section 4.1: between that
+// and three of them).
+std::int64_t LiveTrack::NewestBps() const {
+  double bits = 0, seconds = 0;
+  for (auto segment = segments_.rbegin();
+       segment != segments_.rend() && seconds < 0.5 * window_.target_seconds; ++segment) {
+    if (segment->whole == nullptr) break;
+    bits += 8 * static_cast<double>(segment->whole->size());
+    seconds += Seconds(segment->ticks);
+  }
+  return std::llround(bits / seconds + 0.5);
 }
 
 void LiveTrack::SetThumbnail(std::int64_t number, Result<std::shared_ptr<const std::string>> made) {

@@ -98,13 +98,14 @@ class LiveTrack {
   [[nodiscard]] double Seconds(std::int64_t ticks) const {
     return static_cast<double>(ticks) * track_.mux.time_base.ToDouble();
   }
-  // The declared rate, or that of a segment so far if it was higher; bits per second.
+  // The declared rate, or that of segments so far if it was higher; bits per second.
   [[nodiscard]] std::int64_t peak_bps() const { return std::max(track_.peak_bps, measured_bps_); }
   // Of the first pictures alone of all segments that are kept.
   [[nodiscard]] std::int64_t key_average_bps() const;
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
  private:
+  [[nodiscard]] std::int64_t NewestBps() const;
   void Trim();
   void DropOldParts();
 

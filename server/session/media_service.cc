@@ -46,7 +46,7 @@ LiveSegmentOptions LiveSegmentOptionsOf(const ServerConfig::Segments& config,
 }
 
 // Whoever sends packets by a protocol of its own (RTSP) sends them in the order of display, as
-// cameras do, unless asked otherwise: that is sooner by two pictures.
+// cameras do, unless asked otherwise: that is sooner by three pictures.
 bool WantsBFrames(const TargetRequest& request, bool live, StreamSink& sink) {
   const Container container = request.container.value_or(Container::kMp4);
   const VideoCodec codec = request.vcodec.value_or(DefaultVideoCodec(container));
@@ -58,7 +58,7 @@ bool WantsBFrames(const TargetRequest& request, bool live, StreamSink& sink) {
   return request.b_frames.value_or(!plain);
 }
 
-// Equal for requests that are, in whatever words.
+// Equal for requests with the same parameters, whether they say `bframes` or have it by default.
 std::string FanoutKey(const std::string& path, RequestParams params, bool b_frames) {
   std::erase_if(params, [](const auto& param) { return param.first == "bframes"; });
   params.emplace_back("bframes", b_frames ? "on" : "off");

@@ -53,8 +53,9 @@ struct Viewer {
     placed->dts += late;
     return placed;
   }
-  std::unique_ptr<PictureTap> Visit(const Camera& camera, std::size_t gop) const {
-    return seat->Visit(camera.video, *Placed(camera.key(gop)), false);
+  std::unique_ptr<PictureTap> Visit(const Camera& camera, std::size_t gop,
+                                    std::optional<SourceTicks> needed = std::nullopt) const {
+    return seat->Visit(camera.video, *Placed(camera.key(gop)), needed);
   }
   void Feed(PictureTap& tap, const std::vector<av::Packet>& packets, std::size_t count) const {
     for (std::size_t i = 0; i < count; ++i) tap.Feed(*Placed(*packets[i]));
@@ -128,6 +129,30 @@ TEST_F(PictureStoreTest, DecodedOnceWithTheTimesOfEach) {
   EXPECT_EQ(first->counts().taken, 0);
   EXPECT_EQ(second->counts().decoded, 0);
   EXPECT_EQ(second->counts().taken, kGop);
+}
+
+// A run that begins before the picture of its cut: those in front are decoded, and not kept.
+TEST_F(PictureStoreTest, OfARunPicturesFromItsCutOnAreKept) {
+  const SourceTicks cut = DecodedAlone(camera, 1, kGop, true)[3].pts;
+  for (const Viewer* viewer : {&one, &other}) {
+    EXPECT_EQ(viewer->Visit(camera, 0, camera.key(0).pts), nullptr) << "they meet here";
+  }
+  EXPECT_EQ(one.Visit(camera, 1)->over(), false) << "a GOP that begins with the same picture";
+  std::vector<std::unique_ptr<PictureTap>> taps;
+  for (const Viewer* viewer : {&one, &other}) {
+    taps.push_back(viewer->Visit(camera, 1, cut));
+    ASSERT_NE(taps.back(), nullptr);
+    viewer->Feed(*taps.back(), camera.coded[1].packets, kGop);
+    taps.back()->Close();
+  }
+  for (std::size_t i = 0; i < taps.size(); ++i) {
+    auto shown = DecodedAlone(camera, 1, kGop, true, i == 0 ? 0 : 1000);
+    shown.erase(shown.begin(), shown.begin() + 3);
+    EXPECT_EQ(TakeAll(*taps[i]), shown) << i;
+    EXPECT_TRUE(taps[i]->over());
+  }
+  EXPECT_EQ(taps[0]->counts().decoded, kGop);
+  EXPECT_EQ(taps[1]->counts().decoded, 0);
 }
 
 TEST_F(PictureStoreTest, NobodyIsAheadOfItsPackets) {

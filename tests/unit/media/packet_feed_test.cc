@@ -130,10 +130,13 @@ TEST_F(PacketFeedTest, PacketsUnderOneTimeFollowEachOther) {
 TEST_F(PacketFeedTest, SoundsHaveTheOrderOfTheirAnnouncementAndTheirOwnClocks) {
   Announce({{.kind = TrackKind::kAudio, .language = "eng", .title = "Ma\"in\xff"},
             {.kind = TrackKind::kAudio, .language = "und"},
-            {.kind = TrackKind::kAudio, .language = "ger"}});
+            {.kind = TrackKind::kAudio, .language = "ger"},
+            {.kind = TrackKind::kAudio, .language = "und"}});
   SetSound(1, 8000);
+  SetSound(4, 8000);
   SetSound(3, 16'000);  // nobody ever says what 2 is
   for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(Sound(kFrame * i, 4).ok());
     ASSERT_TRUE(Sound(kFrame * i, 3).ok());
     ASSERT_TRUE(Sound(kFrame * i, 2).ok());
     ASSERT_TRUE(Sound(kFrame * i, 1).ok());
@@ -143,25 +146,26 @@ TEST_F(PacketFeedTest, SoundsHaveTheOrderOfTheirAnnouncementAndTheirOwnClocks) {
   const auto source = Open();
   ASSERT_TRUE(source.ok()) << source.error().ToString();
   const SourceInfo& info = *(*source)->info();
-  ASSERT_EQ(info.sounds(), 2U);
-  EXPECT_EQ(info.audio_tracks.size(), 2U);
+  ASSERT_EQ(info.sounds(), 3U);
+  EXPECT_EQ(info.audio_tracks.size(), 3U);
   EXPECT_EQ(info.sound(0).language, "eng");
   EXPECT_EQ(info.sound(0).title, TagText("Ma\"in\xff"));
   EXPECT_EQ(info.sound(1).language, "ger");
+  EXPECT_EQ(info.sound(2).language, "") << "undetermined";
   EXPECT_NE(info.sound(0).stream_index, info.sound(1).stream_index);
   EXPECT_EQ(info.sound(1).sample_rate, 16'000);
-  std::vector<std::int64_t> next(2);  // pts, by sound
+  std::vector<std::int64_t> next(3);  // pts, by sound
   for (av::Packet packet = av::NewPacket();; packet = av::NewPacket()) {
     const auto state = (*source)->Read(*packet);
     ASSERT_TRUE(state.ok());
     if (*state == ReadState::kEnd) break;
     if (*state == ReadState::kVideo) continue;
     const auto sound = static_cast<std::size_t>(packet->stream_index);
-    ASSERT_LT(sound, 2U);
+    ASSERT_LT(sound, 3U);
     EXPECT_EQ(packet->pts, next[sound]) << sound;
-    next[sound] += sound == 0 ? 320 : 640;  // 40 ms
+    next[sound] += sound == 1 ? 640 : 320;  // 40 ms
   }
-  EXPECT_EQ(next, (std::vector<std::int64_t>{5 * 320, 5 * 640}));
+  EXPECT_EQ(next, (std::vector<std::int64_t>{5 * 320, 5 * 640, 5 * 320}));
 }
 
 TEST_F(PacketFeedTest, MeasuresAFrameRateThatNobodySays) {

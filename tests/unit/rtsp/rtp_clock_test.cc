@@ -65,6 +65,17 @@ TEST_F(RtpClockTest, ReportsOfClocksThatHaveNothingInCommonAreNotBelieved) {
   EXPECT_EQ(clock.OnPacket(1, 0, 120 * kMs) - video, 20 * kMs);
 }
 
+TEST(RtpClockOfManyTest, ATrackOfAnotherClockKeepsNoOtherFromItsPlace) {
+  RtpClock clock({48'000, 90'000, 48'000});
+  clock.OnReport(0, NtpAfter(3600), 0);  // the first one to report
+  clock.OnReport(1, kNtp, 0);
+  clock.OnReport(2, NtpAfter(0.25), 0);
+  const std::int64_t odd = clock.OnPacket(0, 0, 100 * kMs);
+  const std::int64_t video = clock.OnPacket(1, 0, 120 * kMs);
+  EXPECT_EQ(video - odd, 20 * kMs) << "as they arrived";
+  EXPECT_NEAR(static_cast<double>(clock.OnPacket(2, 0, 140 * kMs) - video), 250 * kMs, 1);
+}
+
 TEST_F(RtpClockTest, TimesStayPositiveForATrackThatBeginsEarlier) {
   clock.OnReport(0, NtpAfter(4), 0);
   clock.OnReport(1, kNtp, 0);

@@ -84,6 +84,15 @@ TEST_F(LiveTrackTest, ListsWholeSegmentsAndThePartsBehindThem) {
   EXPECT_THAT(Playlist(true), HasSubstr("#EXT-X-ENDLIST\n"));
 }
 
+TEST_F(LiveTrackTest, AShortSegmentDoesNotRaiseTheRateByItself) {
+  AddSegments(1);
+  EXPECT_EQ(track().peak_bps(), 1601) << "400 bytes in 2 s";
+  Begin();
+  track().Add({.bytes = std::make_shared<const std::string>(100, 'x'), .ticks = 1});
+  track().End();
+  EXPECT_EQ(track().peak_bps(), 1905) << "500 bytes in 2.1 s, and not 100 in 0.1";
+}
+
 TEST_F(LiveTrackTest, TheWindowMovesAndWhatItLeftCanStillBeHad) {
   AddSegments(7);
   EXPECT_THAT(Playlist(), HasSubstr("#EXT-X-MEDIA-SEQUENCE:3\n"));
