@@ -97,16 +97,13 @@ void PictureStore::Keep(Gop& gop, Frames frames, bool drained, const void* by) {
   if (!drained) ++gop.sent;
   if (gop.forgotten) return;
   for (av::Frame& frame : frames) {
+    if (gop.needed && frame->pts < *gop.needed) continue;
     Picture picture{.after = gop.sent + (drained ? 1 : 0),
                     .packet = PacketOf(gop, frame->pts),
                     .by = by,
                     .bytes = BytesOf(*frame)};
     picture.off = frame->pts - gop.PacketAt(picture.packet)->pts;
-    if (gop.needed && frame->pts < *gop.needed) {
-      picture.bytes = 0;
-    } else {
-      picture.frame = std::make_shared<const av::Frame>(std::move(frame));
-    }
+    picture.frame = std::make_shared<const av::Frame>(std::move(frame));
     bytes_ += picture.bytes;
     ++pictures_;
     gop.pictures.push_back(std::move(picture));
@@ -165,7 +162,7 @@ PictureTap::Turn PictureTap::Look() {
     const auto& picture = gop.pictures[static_cast<std::size_t>(next_ - gop.pictures_gone)];
     if (!closed_ && picture.after > fed_) return Turn::kGoOn;
     if (picture.by != this) ++counts_.taken;
-    if (picture.frame) in_hand_.push_back(picture);
+    in_hand_.push_back(picture);
   }
   if (!in_hand_.empty() || gop.failed) return Turn::kGoOn;
   over_ = gop.drained;

@@ -57,7 +57,7 @@ class PictureStore {
   friend class PictureSeat;
   friend class PictureTap;
   struct Picture {
-    std::shared_ptr<const av::Frame> frame = {};  // null where nobody needs it
+    std::shared_ptr<const av::Frame> frame = {};
     std::int64_t after = 0;   // packets that a decoder has had when it puts it out
     std::int64_t packet = 0;  // the one that it comes from
     SourceTicks off = 0;      // its time against that packet's
@@ -68,7 +68,7 @@ class PictureStore {
     std::shared_ptr<const AVCodecParameters> coding;
     Rational time_base;
     av::Packet key;                          // held: no other packet can get its address
-    std::optional<SourceTicks> needed = {};  // of a run: pictures before are not, on its clock
+    std::optional<SourceTicks> needed = {};  // of a run: no picture before is, on its clock
     bool shared = false;
     std::set<const PictureSeat*> visitors;
     std::deque<av::Packet> packets;   // with the times of the stream that came first

@@ -88,7 +88,6 @@ Status RunPictures::Feed(const UnitInput& unit, ContextCache& cache, PictureSeat
   for (std::size_t i = 0; i < unit.packets.size(); ++i) {
     const AVPacket& packet = *unit.packets[i];
     const auto needed = i == 0 ? NeededOf(unit.spec) : std::nullopt;
-    if (seat != nullptr && packet.pts == AV_NOPTS_VALUE) seat->Refuse(plan_->source->video);
     if (seat != nullptr && (needed || PassesClosed(unit.access[i], *seat))) {
       GOPMILL_RETURN_IF_ERROR(PassBy(packet, needed, cache, *seat));
     }

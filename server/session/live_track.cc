@@ -63,8 +63,8 @@ void LiveTrack::End(LiveKey key, std::vector<LiveText> texts) {
   Trim();
 }
 
-// Of the newest segments that are half a target duration long (RFC 8216 section 4.1: between that
-// and three of them).
+// Of the newest segments that are half a target duration long together (RFC 8216 section 4.1: rows
+// of 0.5 to 1.5 of it).
 std::int64_t LiveTrack::NewestBps() const {
   double bits = 0, seconds = 0;
   for (auto segment = segments_.rbegin();
