@@ -6,6 +6,7 @@
 #include <gst/app/gstappsrc.h>
 
 #include <algorithm>
+#include <numeric>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -213,8 +214,8 @@ GstPadProbeReturn Reception::OnRtp(GstPad* /*pad*/, GstPadProbeInfo* info,
   const std::uint32_t rtp = ReadWord(buffer, kRtpTime);
   const MutexLock lock(self.mutex_);
   self.unfinished_[track] += size;
-  self.all_unfinished_ += size;
-  if (self.all_unfinished_ > kMaxUnfinishedBytes) {
+  const auto& unfinished = self.unfinished_;
+  if (std::reduce(unfinished.begin(), unfinished.end()) > kMaxUnfinishedBytes) {
     self.feed_->End();
     return GST_PAD_PROBE_DROP;
   }
@@ -248,7 +249,7 @@ GstFlowReturn Reception::OnSample(GstAppSink* sink, gpointer callback) noexcept 
 GstFlowReturn Reception::Take(std::size_t track, GstSample& sample) {
   {
     const MutexLock lock(mutex_);
-    all_unfinished_ -= std::exchange(unfinished_[track], 0);
+    unfinished_[track] = 0;
   }
   const TrackKind kind = streams_[track].receiver.kind;
   const GstCaps* caps = gst_sample_get_caps(&sample);

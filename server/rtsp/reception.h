@@ -79,7 +79,6 @@ class Reception : public std::enable_shared_from_this<Reception> {
   CondVar changed_;
   RtpClock clock_ GOPMILL_GUARDED_BY(mutex_);
   std::vector<std::size_t> unfinished_ GOPMILL_GUARDED_BY(mutex_);  // bytes, by stream
-  std::size_t all_unfinished_ GOPMILL_GUARDED_BY(mutex_) = 0;       // their sum
   std::vector<bool> ended_ GOPMILL_GUARDED_BY(mutex_);              // by stream
 };
 
