@@ -65,15 +65,32 @@ Status CheckProfile(VideoCodec codec, Profile profile) {
       names + " with vcodec=" + std::string(Name(codec)));
 }
 
+// What the codec of the pictures is asked to be, as far as a request alone tells.
+struct VideoChoice {
+  Container container;
+  VideoCodec codec;
+  Preset preset;
+  Profile profile;
+};
+
+VideoChoice ChoiceOf(const TargetRequest& request) {
+  const Container container = request.container.value_or(Container::kMp4);
+  return {.container = container,
+          .codec = request.vcodec.value_or(DefaultVideoCodec(container)),
+          .preset = request.preset.value_or(Preset::kVeryfast),
+          .profile = request.profile.value_or(Profile::kAuto)};
+}
+
 Status ResolveCodecs(Resolution& r) {
   Target& target = r.target();
-  target.container = r.request.container.value_or(Container::kMp4);
-  target.vcodec = r.request.vcodec.value_or(DefaultVideoCodec(target.container));
+  const VideoChoice choice = ChoiceOf(r.request);
+  target.container = choice.container;
+  target.vcodec = choice.codec;
   target.acodec = r.request.acodec.value_or(DefaultAudioCodec(target.container));
   GOPMILL_RETURN_IF_ERROR(CheckContainer(target.container, target.vcodec, target.acodec));
-  target.preset = r.request.preset.value_or(Preset::kVeryfast);
+  target.preset = choice.preset;
   target.quality = r.request.quality.value_or(Quality::kNormal);
-  target.profile = r.request.profile.value_or(Profile::kAuto);
+  target.profile = choice.profile;
   target.fit = r.request.fit.value_or(Fit::kFit);
   target.denoise = r.request.denoise.value_or(Denoise::kOff);
   target.degrain = r.request.degrain.value_or(Denoise::kOff);
@@ -86,8 +103,7 @@ Status ResolveCodecs(Resolution& r) {
   target.unit_seconds = r.request.unit_seconds.value_or(kDefaultUnitSeconds);
   target.service_class = r.request.service_class.value_or("");
   target.whole_units = r.request.whole_units;
-  target.b_frames =
-      HasBFrames(target.vcodec, target.preset, target.profile) && r.request.b_frames.value_or(true);
+  target.b_frames = MayHaveBFrames(r.request);
   return CheckProfile(target.vcodec, target.profile);
 }
 
@@ -407,6 +423,12 @@ std::int64_t DefaultBitrate(const SourceInfo& source, int width, int height, Rat
   const double rate = SourceBitrate(source, had) * std::pow(ratio, kExponent);
   const auto whole = static_cast<std::int64_t>(std::min(rate, kMostBitsPerPixel * gets));
   return std::clamp(whole - whole % 1000, kMinBitrate, kMaxBitrate);
+}
+
+bool MayHaveBFrames(const TargetRequest& request, bool unless_said) {
+  const VideoChoice choice = ChoiceOf(request);
+  return HasBFrames(choice.codec, choice.preset, choice.profile) &&
+         request.b_frames.value_or(unless_said);
 }
 
 Result<ResolvedTarget> ResolveTarget(const TargetRequest& request, const SourceInfo& source) {

@@ -31,6 +31,9 @@ struct ResolvedTarget {
 
 Result<ResolvedTarget> ResolveTarget(const TargetRequest& request, const SourceInfo& source);
 
+// Whether there may be B frames in what is asked for; `unless_said`, where it says nothing of them.
+bool MayHaveBFrames(const TargetRequest& request, bool unless_said = true);
+
 // The bit rate when none is asked for, bits per second:
 //
 //   source rate * min(1, output pixel rate / source pixel rate) ^ 0.75

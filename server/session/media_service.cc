@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "config/ratio_file.h"
-#include "media/container_rules.h"
 #include "media/packet_feed.h"
+#include "media/resolve_target.h"
 #include "media/source.h"
 #include "server/session/live_request.h"
 #include "server/session/movie_texts.h"
@@ -48,14 +48,9 @@ LiveSegmentOptions LiveSegmentOptionsOf(const ServerConfig::Segments& config,
 // Whoever sends packets by a protocol of its own (RTSP) sends them in the order of display, as
 // cameras do, unless asked otherwise: that is sooner by three pictures.
 bool WantsBFrames(const TargetRequest& request, bool live, StreamSink& sink) {
-  const Container container = request.container.value_or(Container::kMp4);
-  const VideoCodec codec = request.vcodec.value_or(DefaultVideoCodec(container));
-  if (!HasBFrames(codec, request.preset.value_or(Preset::kVeryfast),
-                  request.profile.value_or(Profile::kAuto))) {
-    return false;
-  }
-  const bool plain = live && codec == VideoCodec::kH264 && sink.packets() != nullptr;
-  return request.b_frames.value_or(!plain);
+  const bool plain = live && sink.packets() != nullptr &&
+                     request.vcodec.value_or(VideoCodec::kH264) == VideoCodec::kH264;
+  return MayHaveBFrames(request, !plain);
 }
 
 // Equal for requests with the same parameters, whether they say `bframes` or have it by default.

@@ -74,6 +74,17 @@ TEST(ResolveTarget, WebmChoosesItsOwnCodecs) {
   EXPECT_EQ(Bad({{"container", "webm"}, {"acodec", "copy"}}).parameter, "acodec");
 }
 
+TEST(ResolveTarget, BFramesAreThereUnlessTheyAreTurnedOffOrTheCodecHasNone) {
+  EXPECT_TRUE(Good({}).target.b_frames);
+  EXPECT_TRUE(Good({{"vcodec", "hevc"}}).target.b_frames);
+  EXPECT_FALSE(Good({{"bframes", "off"}}).target.b_frames);
+  EXPECT_FALSE(Good({{"vcodec", "hevc"}, {"bframes", "off"}}).target.b_frames);
+  for (const Params& none : {Params{{"preset", "ultrafast"}}, Params{{"profile", "baseline"}},
+                             Params{{"vcodec", "mpeg4"}}, Params{{"container", "webm"}}}) {
+    EXPECT_FALSE(Good(none).target.b_frames);
+  }
+}
+
 TEST(ResolveTarget, BitrateFollowsThePixelRateSublinearly) {
   const std::int64_t quarter = Good({{"width", "640"}}).target.bitrate;
   EXPECT_EQ(quarter, 1'060'000);  // 3M * 0.25^0.75
