@@ -156,18 +156,6 @@ def bad_publishers(server):
     check(not server.running(), "a bad publisher left a stream")
 
 
-def packet_hashes(body, kind):
-    """Time and hash of each packet."""
-    with tempfile.NamedTemporaryFile() as file:
-        file.write(body)
-        file.flush()
-        out = subprocess.run(["ffprobe", "-v", "error", "-select_streams", kind, "-show_packets", "-show_data_hash", "md5",
-                              "-show_entries", "packet=pts_time,data_hash", "-of", "json", file.name],
-                             check=True, capture_output=True, text=True)
-        check(out.stderr == "", f"a reader's movie: {out.stderr[:200]}")
-    return [(float(packet["pts_time"]), packet["data_hash"]) for packet in json.loads(out.stdout)["packets"]]
-
-
 def slices(body):
     """A hash for each picture of H.264 without what may be put in front of it: delimiter, parameter sets, SEI."""
     out = subprocess.run(["ffmpeg", "-v", "error", "-i", "-", "-map", "0:v", "-c", "copy", "-bsf:v", "filter_units=remove_types=6-9", "-f",
@@ -209,7 +197,15 @@ class Reader:
         self.thread.join()
 
     def packets(self, kind):
-        return packet_hashes(self.body, kind)
+        """Time and hash of each packet."""
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(self.body)
+            file.flush()
+            out = subprocess.run(["ffprobe", "-v", "error", "-select_streams", kind, "-show_packets", "-show_data_hash", "md5",
+                                  "-show_entries", "packet=pts_time,data_hash", "-of", "json", file.name],
+                                 check=True, capture_output=True, text=True)
+            check(out.stderr == "", f"a reader's movie: {out.stderr[:200]}")
+        return [(float(packet["pts_time"]), packet["data_hash"]) for packet in json.loads(out.stdout)["packets"]]
 
 
 def equal_readers_share_an_encode(folder, movie, container):
