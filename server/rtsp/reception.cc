@@ -214,8 +214,7 @@ GstPadProbeReturn Reception::OnRtp(GstPad* /*pad*/, GstPadProbeInfo* info,
   const std::uint32_t rtp = ReadWord(buffer, kRtpTime);
   const MutexLock lock(self.mutex_);
   self.unfinished_[track] += size;
-  const auto& unfinished = self.unfinished_;
-  if (std::reduce(unfinished.begin(), unfinished.end()) > kMaxUnfinishedBytes) {
+  if (std::reduce(self.unfinished_.begin(), self.unfinished_.end()) > kMaxUnfinishedBytes) {
     self.feed_->End();
     return GST_PAD_PROBE_DROP;
   }
