@@ -113,21 +113,9 @@ ContextCache::ContextCache(std::size_t limit_bytes) : impl_(std::make_unique<Imp
 
 ContextCache::~ContextCache() = default;
 
-namespace {
-
-// A flushed decoder still has the memory of the pictures it made, and some codecs patch what is
-// damaged with it. Where pictures are predicted from others, a run on a damaged source would then
-// depend on what its worker did before, so that only decoders of single pictures are kept.
-bool MayBeKept(const SourceInfo& source) {
-  const AVCodecDescriptor* codec = avcodec_descriptor_get(source.video.parameters->codec_id);
-  return codec != nullptr && (codec->props & AV_CODEC_PROP_INTRA_ONLY) != 0;
-}
-
-}  // namespace
-
 Result<std::unique_ptr<VideoDecoder>> ContextCache::TakeDecoder(const SourceInfo& source) {
   // Opened for each run on any worker: no miss, and nothing that locality could save.
-  if (!MayBeKept(source)) {
+  if (!DecodesSinglePictures(*source.video.parameters)) {
     return VideoDecoder::Open(*source.video.parameters, source.video.time_base);
   }
   auto kept = impl_->Take<KeptDecoder>(
@@ -142,7 +130,7 @@ Result<std::unique_ptr<VideoDecoder>> ContextCache::TakeDecoder(const SourceInfo
 }
 
 void ContextCache::GiveDecoder(const SourceInfo& source, std::unique_ptr<VideoDecoder> decoder) {
-  if (decoder == nullptr || !MayBeKept(source)) return;
+  if (decoder == nullptr || !DecodesSinglePictures(*source.video.parameters)) return;
   decoder->Flush();
   const std::size_t bytes = decoder->footprint_bytes();
   impl_->Keep(KeptDecoder{source.video.parameters, std::move(decoder)}, bytes);

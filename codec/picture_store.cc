@@ -7,10 +7,14 @@
 namespace gopmill {
 namespace {
 
+// What a GOP counts for, if not for a single picture.
+constexpr std::int64_t kGopWeight = 64;
 // GOPs that can still be come by.
-constexpr std::size_t kKeptGops = 4;
+constexpr std::int64_t kKeptWeight = 4 * kGopWeight;
 // A GOP is shared if several met at one of so many before it.
-constexpr std::int64_t kRemembered = 4;
+constexpr std::int64_t kRemembered = 4 * kGopWeight;
+// Decoders of single pictures that nobody uses: as many as workers are likely to want at once.
+constexpr std::size_t kMostSpares = 4;
 // Packets kept behind the oldest picture: more than any decoder reorders.
 constexpr std::int64_t kHeldPackets = 64;
 
@@ -28,23 +32,25 @@ std::size_t PictureStore::bytes() const {
 }
 
 std::shared_ptr<PictureStore::Gop> PictureStore::Find(const VideoInfo& video, const AVPacket& key,
-                                                      Needed needed) {
+                                                      const KeyMet& met) {
   const auto found = std::ranges::find_if(gops_, [&](const auto& gop) {
     return gop->key->data == key.data && gop->coding == video.parameters &&
-           gop->needed.has_value() == needed.has_value();
+           gop->needed.has_value() == met.needed.has_value();
   });
   if (found != gops_.end()) return *found;
   auto gop = std::make_shared<Gop>();
   gop->coding = video.parameters;
   gop->time_base = video.time_base;
   gop->key = av::Ref(key);
-  gop->needed = needed;
+  gop->needed = met.needed;
+  gop->weight = met.alone ? 1 : kGopWeight;
   gop->shared = met_ && begun_ - *met_ < kRemembered;
-  ++begun_;
+  begun_ += gop->weight;
+  kept_weight_ += gop->weight;
   gops_.push_back(gop);
-  if (gops_.size() > kKeptGops) {
+  for (; kept_weight_ > kKeptWeight; gops_.pop_front()) {
+    kept_weight_ -= gops_.front()->weight;
     Forget(*gops_.front());
-    gops_.pop_front();
   }
   return gop;
 }
@@ -63,7 +69,7 @@ bool PictureStore::Put(Gop& gop, std::int64_t number, const AVPacket& packet, So
   return true;
 }
 
-// By who has set busy. The decoder goes with the last picture.
+// By who has set busy.
 Result<PictureStore::Frames> PictureStore::Decode(Gop& gop, const AVPacket* packet) {
   if (!gop.decoder) {
     GOPMILL_ASSIGN_OR_RETURN(gop.decoder, VideoDecoder::Open(*gop.coding, gop.time_base));
@@ -77,8 +83,24 @@ Result<PictureStore::Frames> PictureStore::Decode(Gop& gop, const AVPacket* pack
     if (frame->pts != AV_NOPTS_VALUE) frames.push_back(std::move(frame));
   }
   gop.damaged = gop.decoder->damaged();
-  if (packet == nullptr) gop.decoder.reset();
   return frames;
+}
+
+void PictureStore::LendDecoder(Gop& gop) {
+  if (gop.decoder) return;
+  const auto spare = std::ranges::find(spares_, gop.coding, &Spare::coding);
+  if (spare == spares_.end()) return;
+  gop.decoder = std::move(spare->decoder);
+  spares_.erase(spare);
+}
+
+// It goes with the last picture.
+void PictureStore::TakeBackDecoder(Gop& gop) {
+  auto decoder = std::move(gop.decoder);
+  if (!decoder || seats_ == 0 || !DecodesSinglePictures(*gop.coding)) return;
+  decoder->Flush();
+  std::erase_if(spares_, [&](const Spare& spare) { return spare.coding != gop.coding; });
+  if (spares_.size() < kMostSpares) spares_.push_back({gop.coding, std::move(decoder)});
 }
 
 // The last packet that was sent with this time, or where none has it the newest. Only of those that
@@ -172,6 +194,7 @@ PictureTap::Turn PictureTap::Look() {
 
 av::Packet PictureTap::TakeTurn() {
   gop_->busy = true;
+  store_->LendDecoder(*gop_);
   return gop_->sent < fed_ ? av::Ref(*gop_->PacketAt(gop_->sent)) : nullptr;
 }
 
@@ -182,6 +205,7 @@ void PictureTap::DecodeOne(const AVPacket* packet) {
   {
     const MutexLock lock(store_->mutex_);
     gop_->busy = false;
+    if (packet == nullptr) store_->TakeBackDecoder(*gop_);
     if (frames.ok()) {
       counts_.decoded += static_cast<std::int64_t>(frames->size());
       store_->Keep(*gop_, *std::move(frames), packet == nullptr, this);
@@ -239,6 +263,8 @@ PictureSeat::~PictureSeat() {
   if (--store_->seats_ > 0) return;
   for (const auto& gop : store_->gops_) store_->Forget(*gop);
   store_->gops_.clear();
+  store_->kept_weight_ = 0;
+  store_->spares_.clear();
 }
 
 bool PictureSeat::Pauses() {
@@ -250,22 +276,17 @@ bool PictureSeat::Pauses() {
 }
 
 std::unique_ptr<PictureTap> PictureSeat::Visit(const VideoInfo& video, const AVPacket& key,
-                                               std::optional<SourceTicks> needed) {
+                                               const KeyMet& met) {
+  if (key.pts == AV_NOPTS_VALUE) return nullptr;
   const MutexLock lock(store_->mutex_);
-  if (video.parameters == store_->refused_ || key.pts == AV_NOPTS_VALUE) return nullptr;
   if (Pauses()) return nullptr;
-  const auto gop = store_->Find(video, key, needed);
+  const auto gop = store_->Find(video, key, met);
   gop->visitors.insert(this);
   if (gop->visitors.size() > 1) store_->met_ = store_->begun_;
   const bool whole = gop->pictures_gone == 0 && !gop->forgotten && !gop->failed;
   if (!gop->shared || !whole) return nullptr;
   return std::unique_ptr<PictureTap>(
       new PictureTap(shared_from_this(), store_, gop, gop->key->pts - key.pts));
-}
-
-void PictureSeat::Refuse(const VideoInfo& video) {
-  const MutexLock lock(store_->mutex_);
-  store_->refused_ = video.parameters;
 }
 
 }  // namespace gopmill

@@ -8,8 +8,8 @@
 // (UnitSpec::cut_by_all) to the next, which are GOPs here as well. A GOP has one decoder, which
 // moves from worker to worker: who needs a picture while another worker decodes waits for that one
 // picture. A GOP is shared once several streams have met at one lately; who is alone decodes for
-// itself, and nothing is kept. Codings are refused whose GOPs are single pictures: a decoder for
-// each would be too much.
+// itself, and nothing is kept. Where GOPs are single pictures (MJPEG) their decoder goes from one
+// to the next, and so many more are remembered.
 //
 // Guarantee: a tap gives the pictures that a decoder of its own would give for the packets that it
 // has been fed, in that order, with the times of its own packets; never one that a decoder could
@@ -47,6 +47,13 @@ inline constexpr int kMostLost = 3, kPausedGops = 30;
 
 class PictureSeat;
 
+// What a stream says of a key picture that it comes by.
+struct KeyMet {
+  // Where a run begins as it does for all: no picture before that time is needed, on its clock.
+  std::optional<SourceTicks> needed = {};
+  bool alone = false;  // the next picture is likely to be a key picture too
+};
+
 class PictureStore {
  public:
   explicit PictureStore(std::size_t limit_bytes = kSharedPictureBytes) : limit_(limit_bytes) {}
@@ -68,7 +75,8 @@ class PictureStore {
     std::shared_ptr<const AVCodecParameters> coding;
     Rational time_base;
     av::Packet key;                          // held: no other packet can get its address
-    std::optional<SourceTicks> needed = {};  // of a run: no picture before is, on its clock
+    std::optional<SourceTicks> needed = {};  // KeyMet
+    std::int64_t weight = 0;                 // pictures that it counts for
     bool shared = false;
     std::set<const PictureSeat*> visitors;
     std::deque<av::Packet> packets;   // with the times of the stream that came first
@@ -93,14 +101,20 @@ class PictureStore {
       return pictures_gone + static_cast<std::int64_t>(pictures.size());
     }
   };
+  // Of single pictures, flushed.
+  struct Spare {
+    std::shared_ptr<const AVCodecParameters> coding;
+    std::unique_ptr<VideoDecoder> decoder;
+  };
   using Frames = std::vector<av::Frame>;
-  using Needed = std::optional<SourceTicks>;
-  std::shared_ptr<Gop> Find(const VideoInfo& video, const AVPacket& key, Needed needed)
+  std::shared_ptr<Gop> Find(const VideoInfo& video, const AVPacket& key, const KeyMet& met)
       GOPMILL_REQUIRES(mutex_);
   static bool Put(Gop& gop, std::int64_t number, const AVPacket& packet, SourceTicks shift);
   static Result<Frames> Decode(Gop& gop, const AVPacket* packet);
   static std::int64_t PacketOf(const Gop& gop, SourceTicks pts);
   void Keep(Gop& gop, Frames frames, bool drained, const void* by) GOPMILL_REQUIRES(mutex_);
+  void LendDecoder(Gop& gop) GOPMILL_REQUIRES(mutex_);
+  void TakeBackDecoder(Gop& gop) GOPMILL_REQUIRES(mutex_);
   void DropOldest(Gop& gop) GOPMILL_REQUIRES(mutex_);
   void Forget(Gop& gop) GOPMILL_REQUIRES(mutex_);
 
@@ -108,9 +122,10 @@ class PictureStore {
   mutable Mutex mutex_;  // guards all below and what the GOPs say; not held while decoding
   CondVar decoded_;
   std::deque<std::shared_ptr<Gop>> gops_ GOPMILL_GUARDED_BY(mutex_);
-  std::int64_t begun_ GOPMILL_GUARDED_BY(mutex_) = 0;           // GOPs
-  std::optional<std::int64_t> met_ GOPMILL_GUARDED_BY(mutex_);  // the newest that several came by
-  std::shared_ptr<const AVCodecParameters> refused_ GOPMILL_GUARDED_BY(mutex_);
+  std::int64_t kept_weight_ GOPMILL_GUARDED_BY(mutex_) = 0;     // of these
+  std::int64_t begun_ GOPMILL_GUARDED_BY(mutex_) = 0;           // weights of GOPs
+  std::optional<std::int64_t> met_ GOPMILL_GUARDED_BY(mutex_);  // begun_ when several last met
+  std::vector<Spare> spares_ GOPMILL_GUARDED_BY(mutex_);
   int seats_ GOPMILL_GUARDED_BY(mutex_) = 0;
   std::size_t pictures_ GOPMILL_GUARDED_BY(mutex_) = 0;  // that are kept
   std::size_t bytes_ GOPMILL_GUARDED_BY(mutex_) = 0;     // of these
@@ -172,13 +187,10 @@ class PictureSeat : public std::enable_shared_from_this<PictureSeat> {
   PictureSeat(const PictureSeat&) = delete;
   PictureSeat& operator=(const PictureSeat&) = delete;
 
-  // At each closed key picture that a run comes by, or where a run begins as it does for all, which
-  // says from what time on its pictures are `needed`: a tap of the GOP that begins there, or null
-  // where the run decodes it for itself.
+  // At each closed key picture that a run comes by, or where a run begins as it does for all: a tap
+  // of the GOP that begins there, or null where the run decodes it for itself.
   std::unique_ptr<PictureTap> Visit(const VideoInfo& video, const AVPacket& key,
-                                    std::optional<SourceTicks> needed = std::nullopt);
-  // Nobody shares what is coded like this.
-  void Refuse(const VideoInfo& video);
+                                    const KeyMet& met = {});
 
  private:
   friend class PictureTap;

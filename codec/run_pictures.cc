@@ -7,8 +7,6 @@
 namespace gopmill {
 namespace {
 
-// Closed key pictures in a row that no GOP has.
-constexpr int kKeysAlone = 4;
 // Pictures in front of a cut: for a filter that looks at one, and for the captions of those that no
 // frame shows.
 constexpr std::int64_t kKeptBeforeCut = 8;
@@ -88,9 +86,12 @@ Status RunPictures::Feed(const UnitInput& unit, ContextCache& cache, PictureSeat
   for (std::size_t i = 0; i < unit.packets.size(); ++i) {
     const AVPacket& packet = *unit.packets[i];
     const auto needed = i == 0 ? NeededOf(unit.spec) : std::nullopt;
-    if (seat != nullptr && (needed || PassesClosed(unit.access[i], *seat))) {
-      GOPMILL_RETURN_IF_ERROR(PassBy(packet, needed, cache, *seat));
+    const bool closed = unit.access[i] == RandomAccess::kClosed && plan_->temporal_context() == 0;
+    if (seat != nullptr && (needed || closed)) {
+      const KeyMet met{.needed = needed, .alone = closed && (closed_before_ || single_pictures_)};
+      GOPMILL_RETURN_IF_ERROR(PassBy(packet, met, cache, *seat));
     }
+    closed_before_ = closed;
     if (legs_.empty()) GOPMILL_RETURN_IF_ERROR(BeginOwn(cache));
     legs_.back().Feed(av::Ref(packet));
   }
@@ -100,19 +101,10 @@ Status RunPictures::Feed(const UnitInput& unit, ContextCache& cache, PictureSeat
   return OkStatus();
 }
 
-// Whether the run comes by a key picture where nothing depends on what was before. Sources of those
-// alone are not shared: a decoder for each would be too much.
-bool RunPictures::PassesClosed(RandomAccess access, PictureSeat& seat) {
-  const bool closed = access == RandomAccess::kClosed && plan_->temporal_context() == 0;
-  closed_in_row_ = closed ? closed_in_row_ + 1 : 0;
-  if (closed_in_row_ == kKeysAlone) seat.Refuse(plan_->source->video);
-  return closed;
-}
-
 // What its own decoder has begun goes on with that as long as there is nothing to share.
-Status RunPictures::PassBy(const AVPacket& key, std::optional<SourceTicks> needed,
-                           ContextCache& cache, PictureSeat& seat) {
-  auto tap = seat.Visit(plan_->source->video, key, needed);
+Status RunPictures::PassBy(const AVPacket& key, const KeyMet& met, ContextCache& cache,
+                           PictureSeat& seat) {
+  auto tap = seat.Visit(plan_->source->video, key, met);
   const bool own = !legs_.empty() && !legs_.back().tap;
   if (!tap && own) return OkStatus();
   if (!legs_.empty()) legs_.back().Close();

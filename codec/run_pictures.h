@@ -27,7 +27,9 @@ class RunPictures {
  public:
   // `first_number`: of the first packet that will be fed, for sources whose pictures are counted.
   RunPictures(std::shared_ptr<const StreamPlan> plan, std::int64_t first_number)
-      : plan_(std::move(plan)), counted_(first_number) {}
+      : plan_(std::move(plan)),
+        single_pictures_(DecodesSinglePictures(*plan_->source->video.parameters)),
+        counted_(first_number) {}
 
   // Before anything is fed: with this decoder.
   void BeginWith(std::unique_ptr<VideoDecoder> decoder);
@@ -63,9 +65,7 @@ class RunPictures {
     [[nodiscard]] bool over() const { return tap ? tap->over() : drain_sent; }
     [[nodiscard]] TapCounts counts() const;
   };
-  Status PassBy(const AVPacket& key, std::optional<SourceTicks> needed, ContextCache& cache,
-                PictureSeat& seat);
-  bool PassesClosed(RandomAccess access, PictureSeat& seat);
+  Status PassBy(const AVPacket& key, const KeyMet& met, ContextCache& cache, PictureSeat& seat);
   [[nodiscard]] std::optional<SourceTicks> NeededOf(const UnitSpec& spec) const;
   Status BeginOwn(ContextCache& cache);
   void Time(const Leg& leg, AVFrame& frame);
@@ -73,7 +73,8 @@ class RunPictures {
   std::shared_ptr<const StreamPlan> plan_;
   std::deque<Leg> legs_;             // the last one is fed, the first one read
   bool fed_ = false;                 // the run ends with what has been fed
-  int closed_in_row_ = 0;            // of the newest packets
+  const bool single_pictures_;       // DecodesSinglePictures
+  bool closed_before_ = false;       // the packet fed last is a closed key picture
   TapCounts before_;                 // of legs that are over
   std::int64_t counted_;             // pictures numbered so far (counted_pts)
   std::optional<SourceTicks> last_;  // time of the last picture

@@ -29,6 +29,15 @@ Error NotDecodable(std::string_view codec) {
 
 }  // namespace
 
+bool DecodesSinglePictures(const AVCodecParameters& parameters) {
+  const AVCodecDescriptor* codec = avcodec_descriptor_get(parameters.codec_id);
+  return codec != nullptr && (codec->props & AV_CODEC_PROP_INTRA_ONLY) != 0;
+}
+
+bool HasMadeUpParts(const AVFrame& frame) {
+  return frame.decode_error_flags != 0 || (frame.flags & AV_FRAME_FLAG_CORRUPT) != 0;
+}
+
 Result<std::unique_ptr<VideoDecoder>> VideoDecoder::Open(const AVCodecParameters& parameters,
                                                          Rational time_base) {
   const std::string_view name = avcodec_get_name(parameters.codec_id);

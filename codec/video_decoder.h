@@ -17,13 +17,23 @@
 
 namespace gopmill {
 
+// Whether no picture of such a codec is predicted from another (MJPEG, ProRes, DV). Decoders of
+// others still have the memory of the pictures they made when they are flushed, and some patch what
+// is damaged with it: a run on a damaged source would depend on what the decoder did before.
+bool DecodesSinglePictures(const AVCodecParameters& parameters);
+
+// Whether the decoder had to make up parts of a picture: data that was missing or senseless, or a
+// picture it is predicted from.
+bool HasMadeUpParts(const AVFrame& frame);
+
 class VideoDecoder {
  public:
   static Result<std::unique_ptr<VideoDecoder>> Open(const AVCodecParameters& parameters,
                                                     Rational time_base);
 
-  // Feeds one packet (nullptr = end of run). Damaged packets are not errors: the decoder conceals
-  // or skips, and counts (damaged()). Take all frames with Receive before the next Send.
+  // Feeds one packet (nullptr = end of run). Damaged packets are not errors: the decoder rejects
+  // them and counts (damaged()), or makes up what they lack (HasMadeUpParts). Take all frames with
+  // Receive before the next Send.
   Status Send(const AVPacket* packet);
   // Takes the next frame in display order (pts = the decoder's best estimate); false = feed more,
   // or after the end: no more.

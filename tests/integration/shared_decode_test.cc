@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <optional>
@@ -334,6 +336,30 @@ TEST(SharedRunsTest, OneDecodeWhereGopsAreOpenOrFiltersLookOverThem) {
     EXPECT_THAT(DecodedBy(together), Lt(DecodedBy(alone) * 6 / 10));
     EXPECT_EQ(store->bytes(), 0U) << "all have left";
   }
+}
+
+// A camera whose pictures are JPEGs: each is a GOP, and all use the same decoders.
+TEST(SharedKeysTest, OneDecodeWhereAllAreKeyPictures) {
+  const std::string camera =
+      testing::TempDir() + "gopmill_camera_" + std::to_string(getpid()) + ".mkv";
+  const std::string make =
+      "ffmpeg -nostdin -v error -y -i movies/files/modern-720p.mp4 -t 8 "
+      "-vf scale=320:180 -c:v mjpeg -q:v 3 -c:a copy " +
+      camera;
+  ASSERT_EQ(std::system(make.c_str()), 0);
+  const auto engine = MakeEngine("hearth", 2);
+  for (const bool whole_units : {false, true}) {
+    SCOPED_TRACE(whole_units);
+    const ShowCase shown{.movie = camera.c_str(), .whole_units = whole_units};
+    const auto alone = Show(*engine, shown, {}, kAllKinds).Run();
+    const auto store = Roomy();
+    const auto together =
+        Show(*engine, shown, {.decoders = Patient(), .pictures = store}, kAllKinds).Run();
+    ExpectTheSame(together, alone);
+    EXPECT_THAT(DecodedBy(together), Lt(DecodedBy(alone) * 4 / 10));
+    EXPECT_EQ(store->bytes(), 0U) << "all have left";
+  }
+  std::remove(camera.c_str());
 }
 
 // Streams that are not paced are too far apart for a store of eight pictures.

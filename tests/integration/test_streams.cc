@@ -44,7 +44,9 @@ TargetRequest Request(const std::string& params) {
   return request;
 }
 
-std::string MoviePath(const std::string& name) { return "movies/files/" + name; }
+std::string MoviePath(const std::string& name) {
+  return name.starts_with('/') ? name : "movies/files/" + name;
+}
 
 PacketSourceOpener OpenMovie(const std::string& name) {
   return [path = MoviePath(name)](

@@ -18,7 +18,8 @@ namespace gopmill::test {
 // "width=320 height=180 bitrate=200k" -> a request; aborts the test on a bad one.
 TargetRequest Request(const std::string& params);
 
-std::string MoviePath(const std::string& name);  // of a bundled movie
+// Of a bundled movie, or of another one by its absolute path.
+std::string MoviePath(const std::string& name);
 
 // A bundled movie, read as a file; through a PacketTee it is a live source.
 PacketSourceOpener OpenMovie(const std::string& name);

@@ -54,8 +54,8 @@ struct Viewer {
     return placed;
   }
   std::unique_ptr<PictureTap> Visit(const Camera& camera, std::size_t gop,
-                                    std::optional<SourceTicks> needed = std::nullopt) const {
-    return seat->Visit(camera.video, *Placed(camera.key(gop)), needed);
+                                    const KeyMet& met = {}) const {
+    return seat->Visit(camera.video, *Placed(camera.key(gop)), met);
   }
   void Feed(PictureTap& tap, const std::vector<av::Packet>& packets, std::size_t count) const {
     for (std::size_t i = 0; i < count; ++i) tap.Feed(*Placed(*packets[i]));
@@ -135,12 +135,12 @@ TEST_F(PictureStoreTest, DecodedOnceWithTheTimesOfEach) {
 TEST_F(PictureStoreTest, OfARunPicturesFromItsCutOnAreKept) {
   const SourceTicks cut = DecodedAlone(camera, 1, kGop, true)[3].pts;
   for (const Viewer* viewer : {&one, &other}) {
-    EXPECT_EQ(viewer->Visit(camera, 0, camera.key(0).pts), nullptr) << "they meet here";
+    EXPECT_EQ(viewer->Visit(camera, 0, {.needed = camera.key(0).pts}), nullptr) << "they meet here";
   }
   EXPECT_EQ(one.Visit(camera, 1)->over(), false) << "a GOP that begins with the same picture";
   std::vector<std::unique_ptr<PictureTap>> taps;
   for (const Viewer* viewer : {&one, &other}) {
-    taps.push_back(viewer->Visit(camera, 1, cut));
+    taps.push_back(viewer->Visit(camera, 1, {.needed = cut}));
     ASSERT_NE(taps.back(), nullptr);
     viewer->Feed(*taps.back(), camera.coded[1].packets, kGop);
     taps.back()->Close();
@@ -246,10 +246,29 @@ TEST_F(PictureStoreTest, LeavingLeavesNothingBehind) {
   EXPECT_EQ(store->bytes(), 0U);
 }
 
-TEST_F(PictureStoreTest, RefusedCodingsAreNotShared) {
-  Meet();
-  other.seat->Refuse(camera.video);
-  EXPECT_EQ(one.Visit(camera, 1), nullptr);
+// Where each picture is a GOP, more of them are remembered: 256, not four.
+TEST(PictureStoreKeys, SinglePicturesAreSharedByWhoIsUnitsBehind) {
+  constexpr std::size_t kBehind = 70, kPictures = 120;
+  const Camera camera(static_cast<int>(kPictures), 1);
+  const auto store = std::make_shared<PictureStore>();
+  const Viewer ahead(store), behind(store, 1000);
+  const auto taken_by = [&](const Viewer& viewer, std::size_t n, std::int64_t late) {
+    const auto tap = viewer.Visit(camera, n, {.alone = true});
+    if (tap == nullptr) return std::pair<std::int64_t, std::int64_t>{};
+    viewer.Feed(*tap, camera.coded[n].packets, 1);
+    tap->Close();
+    EXPECT_EQ(TakeAll(*tap), DecodedAlone(camera, n, 1, true, late)) << n;
+    return std::pair(tap->counts().decoded, tap->counts().taken);
+  };
+  ahead.Visit(camera, 0, {.alone = true});
+  behind.Visit(camera, 0, {.alone = true});
+  std::int64_t decoded = 0, taken = 0;
+  for (std::size_t n = 1; n < kPictures; ++n) {
+    decoded += taken_by(ahead, n, 0).first;
+    if (n > kBehind) taken += taken_by(behind, n - kBehind, 1000).second;
+  }
+  EXPECT_EQ(decoded, static_cast<std::int64_t>(kPictures - 1));
+  EXPECT_EQ(taken, static_cast<std::int64_t>(kPictures - 1 - kBehind));
 }
 
 // Presentation times that run backwards: the decoder goes by decoding times, and those are what
