@@ -110,7 +110,10 @@ Result<FrameSelector::Selected> FrameSelector::Select(std::int64_t n,
     // With no picture yet, the first one that comes stands in for what is missing before it.
     const bool take = next_ && (next_->pts <= latest || !current_);
     if (!take) break;
-    if (current_ && !current_shown_) ++counts_.dropped;
+    if (current_ && !current_shown_) {
+      ++counts_.dropped;
+      if (!any_shown_ && current_->pts <= before) ++counts_.preroll;
+    }
     current_ = std::move(next_);
     current_shown_ = false;
     fresh = true;
@@ -118,7 +121,7 @@ Result<FrameSelector::Selected> FrameSelector::Select(std::int64_t n,
   if (!current_) return Selected{};
   const bool repeated = !fresh && current_shown_;
   if (repeated) ++counts_.repeated;
-  current_shown_ = true;
+  current_shown_ = any_shown_ = true;
   if (end_pts) GOPMILL_RETURN_IF_ERROR(PullRest(*end_pts));
   return Selected{.frame = current_.get(),
                   .repeated = repeated,

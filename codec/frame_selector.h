@@ -32,6 +32,7 @@ struct SelectionCounts {
   std::int64_t decoded = 0;   // frames that came out of the decoder
   std::int64_t taken = 0;     // that another stream of the source had decoded
   std::int64_t dropped = 0;   // of both, shown by no output frame
+  std::int64_t preroll = 0;   // of these, in front of the first frame asked for
   std::int64_t repeated = 0;  // output frames that show the same source frame as the one before
 };
 
@@ -94,7 +95,7 @@ class FrameSelector {
   av::Frame changed_;  // decoded, of another size: waits until what went before has left temporal_
   bool drained_ = false;
   av::Frame current_, next_;  // shown now; first one after it
-  bool current_shown_ = false;
+  bool current_shown_ = false, any_shown_ = false;
   std::deque<TimedCaptions> captions_;  // of the pictures up to next_ that no frame has had
   bool has_captions_ = false;
   SelectionCounts counts_;  // but for what pictures_ counts

@@ -80,11 +80,12 @@ Result<av::Frame> UnitPass::WithSubtitles(const AVFrame& picture, std::int64_t n
 
 Result<av::Frame> UnitPass::Make(const FrameSelector::Selected& selected, std::int64_t n) {
   if (selected.frame == nullptr) {
-    ++stats_.concealed;
+    ++stats_.damage.concealed;
     if (!gop_->last) {
       GOPMILL_ASSIGN_OR_RETURN(gop_->last, Black());
     }
   } else {
+    if (HasMadeUpParts(*selected.frame)) ++stats_.damage.patched;
     gop_->outdated = gop_->outdated || !selected.repeated;
     const bool due = (n - spec_.gop_frame()) % task_.frame_step == 0;
     if (!gop_->last || (gop_->outdated && due)) {
@@ -141,9 +142,10 @@ Status UnitPass::Announce() {
 }
 
 void UnitPass::TakeRate(const PassRate& rate) {
+  if (task_.encoder->rate_mode != RateMode::kBitrate) return;
   if (rate.crf) {
     gop_->encoder->SetConstantQuality(*rate.crf, GopFrames());
-  } else if (task_.encoder->rate_mode == RateMode::kBitrate) {
+  } else {
     gop_->encoder->SetRate(rate.aim, GopFrames());
   }
 }
@@ -155,7 +157,8 @@ Status UnitPass::Open(const PassRate& rate, std::unique_ptr<OpenGop> begun) {
     return OkStatus();
   }
   const Stopwatch watch(stats_.encode);
-  const EncoderSpec spec = rate.one_thread ? WithOneThread(*task_.encoder) : *task_.encoder;
+  EncoderSpec spec = rate.one_thread ? WithOneThread(*task_.encoder) : *task_.encoder;
+  if (spec.rate_mode == RateMode::kCrf && rate.crf) spec.crf = *rate.crf;
   gop_ = std::make_unique<OpenGop>();
   if (spec.low_delay && spec.maxrate > 0) gop_->vbv.emplace(spec.maxrate, spec.bufsize, spec.fps);
   GOPMILL_ASSIGN_OR_RETURN(gop_->encoder, cache_.TakeEncoder(spec, GopFrames()));

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "codec/crf_scale.h"
 #include "codec/encoder_settings.h"
+#include "media/bit_spread.h"
 
 namespace gopmill {
 namespace {
@@ -14,6 +16,11 @@ constexpr int kMaxVbvPasses = 4;
 // rate they missed by more than this.
 constexpr int kMaxRatePasses = 2;
 constexpr double kRateTolerance = 0.06;
+// A cap that is broken asks for more than the mean says: it is a few pictures that do not fit. Some
+// encoders take whole factors only.
+constexpr double kLeastCrfStep = 1;
+// The factors of AV1 and VP9 go to 63, and lie closer together.
+constexpr double kWideCrfPerOctave = 10;
 
 // What to ask an encoder for so that the first pass is near the rate: SVT-AV1 overspends on units
 // of two seconds by 40 to 65 %.
@@ -21,6 +28,10 @@ double FirstGuess(VideoCodec codec) { return codec == VideoCodec::kAv1 ? 0.66 : 
 
 bool Searches(const EncoderSpec& spec) {
   return spec.quality == Quality::kBest && SteeredByCrf(spec);
+}
+
+double HighestCrf(VideoCodec codec) {
+  return codec == VideoCodec::kAv1 || codec == VideoCodec::kVp9 ? 63 : kHighestCrf;
 }
 
 double TargetBytes(const EncoderSpec& spec, const UnitSpec& unit, const RateAim& aim) {
@@ -52,7 +63,7 @@ bool UnitRate::MustBeJudged(const EncoderSpec& spec) {
 
 PassRate UnitRate::next() const {
   if (search_) return {.crf = search_->crf()};
-  return {.aim = aim_, .one_thread = passes_ > 0};
+  return {.aim = aim_, .crf = crf_, .one_thread = passes_ > 0};
 }
 
 UnitRate::Verdict UnitRate::Judge(std::int64_t bytes, double vbv_factor) {
@@ -64,6 +75,9 @@ UnitRate::Verdict UnitRate::Judge(std::int64_t bytes, double vbv_factor) {
   // Threads had no buffer model in the encoder (frame_size_estimated): with it the aim may do.
   const bool without_vbv = passes_ == 1 && spec_.threads > 1 && vbv_factor < 1;
   if (without_vbv && repeatable_) return {.keep = true, .done = false};
+  if (spec_.rate_mode == RateMode::kCrf) {
+    return {.keep = true, .done = !repeatable_ || vbv_factor >= 1 || !RaiseCrf(vbv_factor)};
+  }
   const double correction = repeatable_ ? Correction(bytes, vbv_factor) : 1;
   aim_.bps *= correction;
   return {.keep = true, .done = correction == 1};
@@ -71,7 +85,6 @@ UnitRate::Verdict UnitRate::Judge(std::int64_t bytes, double vbv_factor) {
 
 // What to multiply the rate with in the next pass; 1 = this one is good, or the last.
 double UnitRate::Correction(std::int64_t bytes, double vbv_factor) const {
-  if (spec_.rate_mode != RateMode::kBitrate) return 1;
   if (vbv_factor < 1) return passes_ < kMaxVbvPasses ? vbv_factor : 1;
   const bool best = spec_.quality == Quality::kBest;
   if (OpensAhead(spec_) || bytes == 0) return 1;
@@ -79,6 +92,16 @@ double UnitRate::Correction(std::int64_t bytes, double vbv_factor) const {
   const double factor = target_bytes_ / static_cast<double>(bytes);
   const double tolerance = best ? kSearchTolerance : kRateTolerance;
   return std::abs(factor - 1) <= tolerance ? 1 : std::clamp(factor, 0.3, 1.6);
+}
+
+// False when there is nothing left to try.
+bool UnitRate::RaiseCrf(double vbv_factor) {
+  const double before = crf_.value_or(spec_.crf), highest = HighestCrf(spec_.codec);
+  if (passes_ >= kMaxVbvPasses || before >= highest) return false;
+  const double per_octave = highest > kHighestCrf ? kWideCrfPerOctave : kCrfPerOctave;
+  const double step = std::max(kLeastCrfStep, per_octave * std::log2(1 / vbv_factor));
+  crf_ = std::min(highest, RoundedCrf(before + step));
+  return true;
 }
 
 }  // namespace gopmill

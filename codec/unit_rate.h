@@ -16,7 +16,8 @@
 
 namespace gopmill {
 
-// What an encoder is told: a bit rate, or one rate factor for all frames.
+// What an encoder is told: a bit rate, or one rate factor for all frames. In the mode kCrf a factor
+// stands in place of the spec's.
 struct PassRate {
   RateAim aim = {};
   std::optional<double> crf = {};
@@ -46,12 +47,14 @@ class UnitRate {
 
  private:
   [[nodiscard]] double Correction(std::int64_t bytes, double vbv_factor) const;
+  bool RaiseCrf(double vbv_factor);
 
   const EncoderSpec& spec_;
   const bool repeatable_;
   RateAim aim_;
   const double target_bytes_;
   int passes_ = 0;
+  std::optional<double> crf_;         // kCrf: in place of the spec's, which broke the VBV
   std::optional<RateSearch> search_;  // quality=best of an encoder that is steered by CRF
 };
 

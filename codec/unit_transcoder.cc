@@ -239,8 +239,9 @@ Result<FrameSelector::Selected> PassTogether::Select() {
 // Each has its share of the decoding time.
 Status PassTogether::Decode() {
   if (again_ && next_ == spec_.first_frame) {  // what was before has been counted
+    members_.front()->stats.decoded_again += selector_.counts().decoded;
     selector_.ResetCounts();
-    for (Member* member : members_) member->stats.concealed = 0;
+    for (Member* member : members_) member->stats.damage = {};
   }
   const TimePoint begin = SteadyNow();
   GOPMILL_ASSIGN_OR_RETURN(const FrameSelector::Selected selected, Select());
@@ -309,6 +310,9 @@ Status PassAgain(Member& member, ContextCache& cache) {
     GOPMILL_ASSIGN_OR_RETURN(auto selector, SelectorFor(task, cache));
     const Members alone{&member};
     GOPMILL_RETURN_IF_ERROR(PassTogether(alone, *selector).Run([&] {
+      const std::int64_t decoded = selector->counts().decoded;
+      member.stats.selection.decoded += decoded;
+      member.stats.decoded_again += decoded;
       cache.GiveDecoder(*task.plan->source, selector->TakeDecoder());
     }));
   } while (!member.verdict.EndPass());
@@ -339,7 +343,7 @@ Status Conclude(const Members& members, ContextCache& cache) {
 // back to the worker; the others hand on the run's history. Each hands on its GOP if that goes on.
 void EndRun(const Members& members, std::unique_ptr<FrameSelector> selector, ContextCache& cache) {
   const SelectionCounts counts = selector->counts();
-  const std::int64_t damaged = selector->damaged();
+  const std::int64_t rejected = selector->damaged();
   const UnitTask& task = members.front()->rendition.task;
   const bool over = task.input->spec.ends_run;
   if (over) cache.GiveDecoder(*task.plan->source, selector->TakeDecoder());
@@ -349,8 +353,9 @@ void EndRun(const Members& members, std::unique_ptr<FrameSelector> selector, Con
     UnitStats& stats = member->stats;
     if (stats.cancelled) continue;
     stats.selection = counts;
-    stats.damaged = damaged;
+    stats.damage.rejected = rejected;
     if (member != *first) stats.selection.decoded = stats.selection.taken = 0;
+    stats.decoded_again += std::min(counts.preroll, stats.selection.decoded);
     stats.decoded_elsewhere = member != *first || (counts.decoded == 0 && counts.taken > 0);
     if (over) continue;
     const UnitRendition& own = member->rendition;

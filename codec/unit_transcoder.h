@@ -31,6 +31,7 @@
 #include "base/status.h"
 #include "codec/context_cache.h"
 #include "codec/frame_selector.h"
+#include "codec/picture_damage.h"
 #include "codec/vbv.h"
 #include "codec/video_encoder.h"
 #include "media/ingest.h"
@@ -75,10 +76,12 @@ struct UnitStats {
   Duration decode{}, filter{}, encode{};
   Duration aside_cpu{};  // CPU time of decoding aside, which the worker's thread does not have
   SelectionCounts selection;
-  std::int64_t frames = 0;         // encoded
-  std::int64_t packets = 0;        // given out; of a piece not those of its frames
-  std::int64_t concealed = 0;      // frames made up because the source gave none
-  std::int64_t damaged = 0;        // source packets the decoder rejected, preroll included
+  std::int64_t frames = 0;   // encoded
+  std::int64_t packets = 0;  // given out; of a piece not those of its frames
+  // Pictures decoded that another unit or pass has decoded too: in front of the unit, and of each
+  // pass but the first.
+  std::int64_t decoded_again = 0;
+  PictureDamage damage;
   std::int64_t bytes = 0;          // coded
   int renditions = 1;              // made of the same decode
   bool decoded_elsewhere = false;  // by another rendition or stream of the same source, all of it

@@ -50,7 +50,7 @@ bool UnitVerdict::EndPass() {
   if (verdict.done) return true;
   pass_.emplace(spec_);
   ++stats_.encodes;
-  stats_.concealed = 0;
+  stats_.damage.concealed = stats_.damage.patched = 0;
   return false;
 }
 

@@ -84,13 +84,17 @@ int Fail(std::string_view command, const JobArgs& args, const Error& error) {
   return ExitCodeOf(error);
 }
 
-void WarnOfDamage(bool truncated, std::int64_t concealed, std::int64_t damaged) {
+void WarnOfDamage(bool truncated, const PictureDamage& damage) {
   if (truncated) WriteStderr("warning: the source ends early or is damaged at its end\n");
-  if (concealed > 0) {
-    WriteStderr(fmt::format("warning: {} damaged frames were made up\n", concealed));
+  if (damage.concealed > 0) {
+    WriteStderr(fmt::format("warning: {} damaged frames were made up\n", damage.concealed));
   }
-  if (damaged > 0) {
-    WriteStderr(fmt::format("warning: {} packets of pictures could not be decoded\n", damaged));
+  if (damage.patched > 0) {
+    WriteStderr(fmt::format("warning: parts of {} frames were made up\n", damage.patched));
+  }
+  if (damage.rejected > 0) {
+    WriteStderr(
+        fmt::format("warning: {} packets of pictures could not be decoded\n", damage.rejected));
   }
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/adjustment.h"
 #include "base/status.h"
+#include "codec/picture_damage.h"
 #include "scheduler/scheduler.h"
 #include "server/cli/command_line.h"
 #include "server/cli/progress.h"
@@ -34,7 +35,7 @@ ProgressStyle StyleFor(bool quiet);
 int Fail(std::string_view command, const JobArgs& args, const Error& error);
 
 // What of the source could not be shown, a line for each kind.
-void WarnOfDamage(bool truncated, std::int64_t concealed, std::int64_t damaged);
+void WarnOfDamage(bool truncated, const PictureDamage& damage);
 
 // "note: height is 360 instead of 480 (reason)", one line each.
 void PrintAdjustments(const std::vector<Adjustment>& adjustments);

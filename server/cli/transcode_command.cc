@@ -40,7 +40,7 @@ std::string Summary(const TranscodeArgs& args, const TranscodeReport& report) {
 // What the user should know about the result although it is there.
 void PrintNotes(const TranscodeReport& report) {
   PrintAdjustments(report.adjustments);
-  WarnOfDamage(report.truncated, report.concealed, report.damaged);
+  WarnOfDamage(report.truncated, report.damage);
 }
 
 int Finish(const TranscodeArgs& args, const TranscodeReport& report) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "codec/picture_damage.h"
 #include "scheduler/scheduler.h"
 #include "server/session/service.h"
 #include "server/session/transcode_file.h"
@@ -35,8 +36,7 @@ struct PackagedRendition {
 struct PackageReport {
   std::string json;  // the whole report as JSON text, see docs/API.md
   std::int64_t frames = 0, files = 0, bytes = 0;
-  std::int64_t concealed = 0;                 // pictures made up, in each rendition
-  std::int64_t damaged = 0;                   // packets of pictures that could not be decoded
+  PictureDamage damage;                       // frames in each rendition
   bool truncated = false;                     // the source ends early or is damaged at its end
   std::vector<PackagedRendition> renditions;  // of pictures
   std::size_t sounds_left_out = 0;  // tracks that cannot be played, or beyond kMaxOtherSounds

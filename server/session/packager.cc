@@ -138,8 +138,7 @@ Status Packager::Keep(const Finished& finished) {
   }
   done_ += piece.work;
   if (!piece.ladder) return OkStatus();
-  concealed_ += finished.made->stats.concealed;
-  damaged_ += finished.made->stats.damaged;
+  damage_ += finished.made->stats.damage;
   return OkStatus();
 }
 

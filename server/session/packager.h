@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/thread_safety.h"
+#include "codec/picture_damage.h"
 #include "scheduler/scheduler.h"
 #include "server/session/movie_shelf.h"
 #include "server/session/package_folder.h"
@@ -57,9 +58,7 @@ class Packager {
   // The first error ends it. kCancelled when `stop` was asked for. `told` after each piece.
   Status Run(const std::stop_token& stop, const Told& told);
   [[nodiscard]] const PackageSizes& sizes() const { return sizes_; }
-  // Pictures made up, and packets of them that the decoder rejected.
-  [[nodiscard]] std::int64_t concealed() const { return concealed_; }
-  [[nodiscard]] std::int64_t damaged() const { return damaged_; }
+  [[nodiscard]] const PictureDamage& damage() const { return damage_; }
 
  private:
   struct Piece {  // what one job makes
@@ -90,7 +89,8 @@ class Packager {
   const bool few_;                   // segments, so that each may use other workers' PUs
   PackageSizes sizes_;
   double work_ = 0, done_ = 0;
-  std::int64_t concealed_ = 0, damaged_ = 0, next_unit_ = 0;
+  PictureDamage damage_;
+  std::int64_t next_unit_ = 0;
   int out_ = 0;                 // submitted and not taken
   std::int64_t bytes_out_ = 0;  // of their packets
   std::stop_source cancel_;

@@ -72,14 +72,18 @@ ordered_json SeamTotalsJson(const SeamTotals& t) {
           {"audio_gaps_of_source", t.audio_gaps_of_source}};
 }
 
-std::string SeamsJson(const SeamTotals& totals, const SeamLog& log) {
+ordered_json SeamListJson(const SeamLog& log) {
   ordered_json list = ordered_json::array();
   for (const Seam& seam : log.Newest()) list.push_back(SeamJson(seam));
+  return list;
+}
+
+std::string SeamsJson(const SeamTotals& totals, const SeamLog& log) {
   const std::optional<Seam> worst = log.Worst();
   return DumpJson(ordered_json{{"totals", SeamTotalsJson(totals)},
                                {"worst", worst ? SeamJson(*worst) : ordered_json()},
                                {"kept", kKeptSeams},
-                               {"seams", std::move(list)}});
+                               {"seams", SeamListJson(log)}});
 }
 
 std::string SeamsText(const SeamTotals& t) {
@@ -112,6 +116,20 @@ std::vector<std::string> SeamFindings(const SeamTotals& t) {
   add(t.audio_gaps, fmt::format("breaks in the sound: {} samples missing, {} doubled",
                                 t.audio_missing_samples, t.audio_doubled_samples));
   return findings;
+}
+
+std::vector<std::string> FaultyJoins(const SeamLog& log) {
+  std::vector<std::string> lines;
+  for (const Seam& seam : log.Newest()) {
+    std::string names;
+    for (const auto& [fault, name] : kFaultNames) {
+      if (seam.Has(fault)) names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+    }
+    if (names.empty()) continue;
+    lines.push_back(fmt::format("the join at frame {}, in front of unit {}: {}", seam.frame,
+                                seam.unit.value, names));
+  }
+  return lines;
 }
 
 }  // namespace gopmill

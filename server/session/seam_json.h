@@ -14,6 +14,8 @@
 namespace gopmill {
 
 nlohmann::ordered_json SeamTotalsJson(const SeamTotals& totals);
+// The newest joins (kKeptSeams), one by one.
+nlohmann::ordered_json SeamListJson(const SeamLog& log);
 // The whole certificate as one JSON object: totals, the worst join, the newest ones.
 std::string SeamsJson(const SeamTotals& totals, const SeamLog& log);
 
@@ -21,5 +23,7 @@ std::string SeamsJson(const SeamTotals& totals, const SeamLog& log);
 std::string SeamsText(const SeamTotals& totals);
 // Each kind of violation in words; empty = none.
 std::vector<std::string> SeamFindings(const SeamTotals& totals);
+// A line for each of the newest joins that has a fault.
+std::vector<std::string> FaultyJoins(const SeamLog& log);
 
 }  // namespace gopmill

@@ -284,7 +284,10 @@ void SegmentService::OnMade(Result<MadeSegments> made, const std::string& key,
       made.ok() ? Result<std::string>(std::move(made->bytes.front())) : made.error();
   // Told under the lock: without jobs the service may be destroyed.
   const MutexLock lock(mutex_);
-  if (made.ok()) stats_.concealed += static_cast<std::uint64_t>(made->stats.concealed);
+  if (made.ok()) {
+    stats_.concealed += static_cast<std::uint64_t>(made->stats.damage.concealed);
+    stats_.patched += static_cast<std::uint64_t>(made->stats.damage.patched);
+  }
   tasks_.emplace_front(
       [this, key, making, result = std::move(result)] { Finish(key, making, result); });
   --jobs_out_;

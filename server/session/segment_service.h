@@ -44,7 +44,8 @@ struct SegmentStats {
   std::uint64_t playlists = 0, segments = 0;  // answered
   std::uint64_t made = 0, shared = 0;         // transcodes; requests that joined one
   std::uint64_t not_modified = 0, failed = 0, cancelled = 0;
-  std::uint64_t concealed = 0;  // pictures made up, of the segments that were made
+  // Pictures made up, whole or in parts, of the segments that were made.
+  std::uint64_t concealed = 0, patched = 0;
   std::int64_t making = 0;
   SegmentCacheStats cache;
 };

@@ -80,6 +80,8 @@ void AddStreams(Families& f, const ServiceMetrics& m) {
             Number(t.source_bytes));
   f.Counter("gopmill_frames_concealed_total", "Frames made up for damaged ones.",
             Number(t.concealed));
+  f.Counter("gopmill_frames_patched_total",
+            "Frames that show a picture in which the decoder made up parts.", Number(t.patched));
   f.Counter("gopmill_damaged_packets_total", "Source packets that could not be decoded.",
             Number(t.damaged));
   f.Counter("gopmill_rate_corrections_total",
@@ -220,6 +222,8 @@ void AddSegments(Families& f, const SegmentStats& s) {
             Number(s.shared));
   f.Counter("gopmill_segments_frames_concealed_total",
             "Pictures made up in segments because the source gave none.", Number(s.concealed));
+  f.Counter("gopmill_segments_frames_patched_total",
+            "Pictures in segments in which the decoder made up parts.", Number(s.patched));
   f.Gauge("gopmill_segments_making", "Segments being transcoded.", Number(s.making));
   const std::string cache = "gopmill_segment_cache_total";
   f.Counter(cache, "Segments looked for in the disk cache, kept and dropped, by what happened.",
@@ -255,8 +259,9 @@ void StreamTotals::Add(const StreamSnapshot& s) {
   bytes += count(s.bytes_out);
   source_bytes += count(s.source_bytes);
   retries += count(s.retries);
-  concealed += count(s.concealed);
-  damaged += count(s.damaged + s.audio_damaged);
+  concealed += count(s.damage.concealed);
+  patched += count(s.damage.patched);
+  damaged += count(s.damage.rejected + s.audio_damaged);
   decoded_elsewhere += count(s.decoded_elsewhere);
   rate_corrections += count(s.rate_corrections);
   for (std::size_t i = 0; i < kEfforts; ++i) units_by_effort[i] += count(s.units_by_effort[i]);

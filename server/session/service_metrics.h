@@ -27,8 +27,8 @@ struct StreamTotals {
   std::uint64_t done = 0, failed = 0, cancelled = 0, refused = 0;
   std::uint64_t units = 0, reordered_units = 0, away_from_home_units = 0;
   std::uint64_t frames = 0, bytes = 0, source_bytes = 0;
-  std::uint64_t retries = 0, decoded_elsewhere = 0, concealed = 0, damaged = 0,
-                rate_corrections = 0;
+  std::uint64_t retries = 0, decoded_elsewhere = 0, rate_corrections = 0;
+  std::uint64_t concealed = 0, patched = 0, damaged = 0;
   std::array<std::uint64_t, kEfforts> units_by_effort{};
   std::uint64_t seams = 0, seam_violations = 0;
   StageTimes stages;

@@ -54,6 +54,7 @@ ordered_json Counts(const StreamSnapshot& s) {
           {"video_bytes", s.video_bytes},
           {"source_video_bytes", s.source_bytes},
           {"source_frames_decoded", s.selection.decoded},
+          {"source_frames_decoded_again", s.decoded_again},
           {"units_decoded_elsewhere", s.decoded_elsewhere},
           {"source_frames_dropped", s.selection.dropped},
           {"frames_repeated", s.selection.repeated},
@@ -69,9 +70,11 @@ ordered_json EffortJson(const StreamSnapshot& s) {
 
 ordered_json Repairs(const StreamSnapshot& s) {
   return {{"truncated", s.truncated},
-          {"frames_concealed", s.concealed},
-          {"damaged_video_packets", s.damaged},
+          {"frames_concealed", s.damage.concealed},
+          {"frames_patched", s.damage.patched},
+          {"damaged_video_packets", s.damage.rejected},
           {"damaged_audio_packets", s.audio_damaged},
+          {"sound_filled_s", Rounded(s.sound_filled_seconds)},
           {"timestamps_repaired", s.repaired_timestamps},
           {"format_changes", s.format_changes},
           {"unit_retries", s.retries},

@@ -36,8 +36,8 @@ void StreamSnapshot::AddUnit(const JobReport& report, const UnitStats& unit, Eff
   selection.dropped += unit.selection.dropped;
   selection.repeated += unit.selection.repeated;
   decoded_elsewhere += unit.decoded_elsewhere ? 1 : 0;
-  concealed += unit.concealed;
-  damaged += unit.damaged;
+  decoded_again += unit.decoded_again;
+  damage += unit.damage;
   rate_corrections += unit.encodes - 1;
   vbv_violations += unit.vbv_violated ? 1 : 0;
   away_from_home += report.worker != report.home ? 1 : 0;

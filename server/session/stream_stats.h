@@ -19,6 +19,7 @@
 #include "base/ids.h"
 #include "base/status.h"
 #include "codec/effort.h"
+#include "codec/picture_damage.h"
 #include "codec/unit_transcoder.h"
 #include "media/order_stats.h"
 #include "media/plan.h"
@@ -75,7 +76,10 @@ struct StreamSnapshot {
   std::int64_t source_bytes = 0;     // compressed video taken in
   SelectionCounts selection;
   std::int64_t decoded_elsewhere = 0;  // units that another rendition of the source has decoded
-  std::int64_t concealed = 0, damaged = 0, audio_damaged = 0, repaired_timestamps = 0;
+  std::int64_t decoded_again = 0;      // UnitStats
+  PictureDamage damage;
+  std::int64_t audio_damaged = 0, repaired_timestamps = 0;
+  double sound_filled_seconds = 0;  // silence where the source had no sound
   std::int64_t format_changes = 0;  // of a live source that went on as something else
   bool truncated = false;
   std::int64_t retries = 0, rate_corrections = 0, vbv_violations = 0;

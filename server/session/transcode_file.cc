@@ -206,7 +206,7 @@ Progress ProgressOf(const StreamSnapshot& s) {
   return p;
 }
 
-TranscodeReport ReportOf(const StreamSnapshot& s, const Engine& engine) {
+TranscodeReport ReportOf(const StreamSnapshot& s, const Engine& engine, bool with_joins) {
   TranscodeReport report;
   report.adjustments = s.adjustments;
   report.frames = s.frames_out;
@@ -216,8 +216,7 @@ TranscodeReport ReportOf(const StreamSnapshot& s, const Engine& engine) {
   report.out_of_order_rate = s.order.out_of_order_rate();
   report.jitter_ms = s.order.after().jitter_ms();
   report.truncated = s.truncated;
-  report.concealed = s.concealed;
-  report.damaged = s.damaged;
+  report.damage = s.damage;
   if (report.elapsed_seconds > 0) {
     report.speed = report.out_seconds / report.elapsed_seconds;
     report.fps = static_cast<double>(report.frames) / report.elapsed_seconds;
@@ -229,6 +228,7 @@ TranscodeReport ReportOf(const StreamSnapshot& s, const Engine& engine) {
   json["video_bps"] = report.video_bps;
   json["scheduler"] = SchedulerJson(engine.scheduler().Stats());
   json["context_cache"] = CacheJson(engine.cache_stats());
+  if (with_joins) json["joins"] = SeamListJson(*s.seam_log);
   report.json = DumpJson(json, 2);
   return report;
 }
@@ -254,9 +254,10 @@ Status Verify(const std::string& path, const StreamSnapshot& end, const std::sto
                           .audio_packets = end.seams.audio_packets,
                           .audio_copied = target.acodec == AudioCodec::kCopy};
   report.certificate = SeamsText(end.seams);
-  report.violations = SeamFindings(end.seams);
   GOPMILL_ASSIGN_OR_RETURN(const auto findings, VerifyFile(path, terms, stop));
-  report.violations.insert(report.violations.end(), findings.begin(), findings.end());
+  for (const auto& some : {SeamFindings(end.seams), FaultyJoins(*end.seam_log), findings}) {
+    report.violations.insert(report.violations.end(), some.begin(), some.end());
+  }
   return OkStatus();
 }
 
@@ -298,7 +299,7 @@ Result<TranscodeReport> TranscodeFile(const TranscodeJob& job, const std::stop_t
   const StreamSnapshot end = RunSession(*session, stop, progress);
   if (end.error) return *end.error;
   if (progress) progress(ProgressOf(end));
-  TranscodeReport report = ReportOf(end, *engine);
+  TranscodeReport report = ReportOf(end, *engine, job.verify);
   if (job.verify) GOPMILL_RETURN_IF_ERROR(Verify(temporary->path(), end, stop, report));
   // The final name only ever holds what passed.
   if (to_file && report.violations.empty()) {

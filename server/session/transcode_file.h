@@ -15,6 +15,7 @@
 
 #include "base/adjustment.h"
 #include "base/status.h"
+#include "codec/picture_damage.h"
 #include "media/target.h"
 #include "scheduler/scheduler.h"
 
@@ -44,9 +45,8 @@ struct TranscodeReport {
   double elapsed_seconds = 0, out_seconds = 0, speed = 0, fps = 0;
   double video_bps = 0;  // achieved mean, bits per second
   double out_of_order_rate = 0, jitter_ms = 0;
-  bool truncated = false;               // the source ended early or was damaged at its end
-  std::int64_t concealed = 0;           // frames made up
-  std::int64_t damaged = 0;             // packets of pictures that could not be decoded
+  bool truncated = false;  // the source ended early or was damaged at its end
+  PictureDamage damage;
   std::string certificate;              // of --verify: the joins in one line
   std::vector<std::string> violations;  // of --verify; empty = none
 };

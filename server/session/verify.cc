@@ -66,6 +66,7 @@ class PictureVerifier {
       GOPMILL_ASSIGN_OR_RETURN(const bool got, decoder_->Receive(*frame));
       if (!got) return OkStatus();
       OnFrame(*frame);
+      patched_ += HasMadeUpParts(*frame) ? 1 : 0;
       av_frame_unref(frame.get());
     }
   }
@@ -76,6 +77,7 @@ class PictureVerifier {
         fmt::format("{} frames instead of the {} planned", frames_, terms_.frames));
     findings_.CheckAtEnd(decoder_->damaged() == 0,
                          fmt::format("{} coded pictures are damaged", decoder_->damaged()));
+    findings_.CheckAtEnd(patched_ == 0, fmt::format("{} pictures are damaged in parts", patched_));
   }
 
  private:
@@ -124,7 +126,7 @@ class PictureVerifier {
   const std::unique_ptr<VideoDecoder> decoder_;
   std::optional<VbvLedger> vbv_;
   std::optional<std::uint64_t> sets_;
-  std::int64_t packets_ = 0, frames_ = 0;
+  std::int64_t packets_ = 0, frames_ = 0, patched_ = 0;
   double first_ = 0;
 };
 

@@ -84,7 +84,7 @@ TEST_F(RunHandover, UnitOfGarbageIsMadeUpFrameByFrame) {
   const auto result = TranscodeUnit(Task(0, {}, 0), cache, {}, out);
   ASSERT_TRUE(result.ok());
   EXPECT_EQ(static_cast<std::int64_t>(out.hashes.size()), units[0]->spec.frame_count());
-  EXPECT_GT(result->concealed + result->selection.repeated, 0);
+  EXPECT_GT(result->damage.concealed + result->selection.repeated, 0);
 }
 
 }  // namespace

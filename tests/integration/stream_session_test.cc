@@ -44,7 +44,7 @@ TEST(StreamSession, DeliversEveryPlannedFrame) {
   EXPECT_EQ(outcome.snapshot.frames_out, 300);
   EXPECT_EQ(outcome.snapshot.frames_planned, 300);
   EXPECT_EQ(outcome.snapshot.units_done, outcome.snapshot.units_planned);
-  EXPECT_EQ(outcome.snapshot.concealed, 0);
+  EXPECT_EQ(outcome.snapshot.damage.concealed, 0);
   EXPECT_TRUE(outcome.snapshot.first_byte.has_value());
 }
 
@@ -73,6 +73,15 @@ TEST(StreamSession, SeamsAreCleanOverAllKindsOfCuts) {
   ExpectCleanCertificate("modern-720p.mp4", small + " unit=0.5 maxrate=90k bufsize=60k");
   ExpectCleanCertificate("hevc10-540p.mp4",
                          small + " unit=0.5 vcodec=hevc preset=ultrafast container=ts");
+}
+
+// Constant quality, with a cap that it would break, and constant quantisers.
+TEST(StreamSession, SeamsAreCleanInTheOtherRateModes) {
+  const std::string size = "width=176 height=144 fit=stretch fps=15";
+  const std::string capped = " duration=6 crf=16 maxrate=100k bufsize=50k unit=1";
+  ExpectCleanCertificate("ref-street.mpg", size + capped);
+  ExpectCleanCertificate("ref-street.mpg", size + capped + " vcodec=hevc preset=ultrafast");
+  ExpectCleanCertificate("ref-street.mpg", size + " duration=6 qp=30");
 }
 
 // A client that stops reading holds its own window and nothing else.

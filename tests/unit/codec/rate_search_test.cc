@@ -120,5 +120,38 @@ TEST(UnitRateTest, AfterAPassThatBreaksTheVbvTheEncoderKeepsItItself) {
   EXPECT_TRUE(rate.Judge(200'000, 1).done);
 }
 
+TEST(UnitRateTest, ACapThatIsBrokenRaisesTheRateFactor) {
+  EncoderSpec spec;
+  spec.fps = {25, 1};
+  spec.rate_mode = RateMode::kCrf;
+  spec.crf = 20;
+  spec.maxrate = spec.bufsize = 1'000'000;
+  UnitSpec unit;
+  unit.end_frame = 50;
+  UnitRate rate(spec, unit, true, std::nullopt);
+  EXPECT_FALSE(rate.next().crf.has_value());
+  EXPECT_FALSE(rate.Judge(250'000, 0.5).done);
+  EXPECT_NEAR(rate.next().crf.value(), 20 + kCrfPerOctave, 1.0 / 32);
+  EXPECT_FALSE(rate.Judge(200'000, 0.99).done) << "by one at least";
+  EXPECT_NEAR(rate.next().crf.value(), 21 + kCrfPerOctave, 1.0 / 32);
+  EXPECT_TRUE(rate.Judge(190'000, 1).done);
+}
+
+TEST(UnitRateTest, ACapThatCannotBeKeptEndsAtTheCodecsLastFactor) {
+  EncoderSpec spec;
+  spec.fps = {25, 1};
+  spec.rate_mode = RateMode::kCrf;
+  spec.crf = 49;
+  spec.maxrate = spec.bufsize = 1'000'000;
+  UnitSpec unit;
+  unit.end_frame = 50;
+  UnitRate rate(spec, unit, true, std::nullopt);
+  EXPECT_FALSE(rate.Judge(900'000, 0.1).done);
+  EXPECT_EQ(rate.next().crf, 51);
+  EXPECT_TRUE(rate.Judge(800'000, 0.1).done);
+  UnitRate once(spec, unit, false, std::nullopt);
+  EXPECT_TRUE(once.Judge(900'000, 0.1).done) << "it cannot be decoded again";
+}
+
 }  // namespace
 }  // namespace gopmill

@@ -161,6 +161,8 @@ TEST(SeamLedger, OtherParameterSetsAreFoundAtTheirJoin) {
   stream.SendWhole(2, 1000, 8);
   EXPECT_EQ(Faults(stream), nlohmann::json::parse(R"([[], ["parameter_sets"]])"));
   EXPECT_EQ(stream.ledger.totals().parameter_set_changes, 1);
+  EXPECT_THAT(FaultyJoins(stream.log),
+              ElementsAre("the join at frame 20, in front of unit 2: parameter_sets"));
 }
 
 TEST(SeamLedger, AnOrderedSizeHasParameterSetsOfItsOwn) {
