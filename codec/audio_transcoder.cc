@@ -53,6 +53,7 @@ struct AudioTranscoder::Impl {
   std::optional<AudioFifo> fifo;
   std::unique_ptr<AudioEncoder> encoder;
   std::int64_t unusable = 0;  // frames whose form cannot be resampled
+  std::int64_t filled = 0;    // samples of silence
   av::Frame frame = av::NewFrame();
 
   Status OpenChain(const StreamPlan& plan, const AudioClip& clip, bool global_header,
@@ -121,6 +122,7 @@ Status AudioTranscoder::Impl::StartAt(std::int64_t pts, std::vector<av::Packet>&
 Status AudioTranscoder::Impl::GoTo(std::int64_t position, std::vector<av::Packet>& out) {
   if (resampler != nullptr) GOPMILL_RETURN_IF_ERROR(Resample(nullptr, out));
   std::int64_t missing = fifo->Seek(position);
+  filled += missing;
   while (missing > 0) {
     const std::int64_t piece = std::min(missing, kSilencePiece);
     fifo->AppendSilence(piece);
@@ -177,9 +179,10 @@ Status AudioTranscoder::ChangeSource(const AudioInfo& audio, std::vector<av::Pac
   return OkStatus();
 }
 
-Status AudioTranscoder::FillTo(double seconds, std::vector<av::Packet>& out) {
+Status AudioTranscoder::FillTo(double seconds, bool begin, std::vector<av::Packet>& out) {
   Impl& impl = *impl_;
-  if (impl.copier != nullptr || !impl.fifo->started() || impl.fifo->full()) return OkStatus();
+  if (impl.copier != nullptr || impl.fifo->full()) return OkStatus();
+  if (!begin && !impl.fifo->started()) return OkStatus();
   GOPMILL_RETURN_IF_ERROR(impl.GoTo(std::llround(seconds * impl.rate), out));
   impl.resampler.reset();  // what comes next starts at its own time
   return OkStatus();
@@ -196,6 +199,10 @@ Rational AudioTranscoder::time_base() const {
 std::int64_t AudioTranscoder::damaged() const {
   if (impl_->decoder == nullptr) return 0;
   return impl_->damaged_before + impl_->decoder->damaged() + impl_->unusable;
+}
+
+double AudioTranscoder::filled_seconds() const {
+  return impl_->rate > 0 ? static_cast<double>(impl_->filled) / impl_->rate : 0;
 }
 
 bool AudioCpuIndependent(std::string_view source_codec, AudioCodec target) {

@@ -49,15 +49,17 @@ class AudioTranscoder {
   // From the next packet on the source is coded like this, with the same time base. A copy cannot
   // change what it has begun with: kUnsupported naming "acodec".
   Status ChangeSource(const AudioInfo& audio, std::vector<av::Packet>& out);
-  // The source brings no sound before `seconds` of the output clock: silence goes on until then,
-  // if there has been any sound. A copy has a gap instead.
-  Status FillTo(double seconds, std::vector<av::Packet>& out);
+  // The source brings no sound before `seconds` of the output clock: silence goes on until then.
+  // Where there has been no sound yet, `begin` says whether it begins there. A copy has a gap
+  // instead.
+  Status FillTo(double seconds, bool begin, std::vector<av::Packet>& out);
 
   // Parameters for the muxer. With encoder priming the first packet has a negative pts.
   [[nodiscard]] std::shared_ptr<const AVCodecParameters> parameters() const;
   // 1/sample_rate; the source's when copying a codec whose rate is not known.
   [[nodiscard]] Rational time_base() const;
-  [[nodiscard]] std::int64_t damaged() const;  // source packets that could not be decoded
+  [[nodiscard]] std::int64_t damaged() const;   // source packets that could not be decoded
+  [[nodiscard]] double filled_seconds() const;  // silence where the source had no sound
 
  private:
   struct Impl;

@@ -78,6 +78,9 @@ class Ingest {
   // Where the request ends on the source's timeline, seconds; not valid = at the source's end.
   [[nodiscard]] Rational clip_end() const;
 
+  // PacketSource::live.
+  [[nodiscard]] bool live() const { return source_->live(); }
+
   // Before the first Next.
   void SetBudgets(UnitBudgets budgets) { planner_->SetBudgets(std::move(budgets)); }
 

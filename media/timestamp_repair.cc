@@ -52,12 +52,14 @@ void TimestampRepair::Bound(const Track& track, AVPacket& packet) {
   ++repaired_;
 }
 
-// Whether another track, begun before this one's last packet, has come to that time.
+// Whether another track, begun before this one's last packet, has come to that time. If that is
+// long after, only the pictures count.
 bool TimestampRepair::IsPause(const State& state, double seconds) const {
   const double last = Seconds(state.track, *state.last_dts);
-  if (seconds - last > kMaxPauseSeconds) return false;
+  const bool is_long = seconds - last > kMaxPauseSeconds;
   return std::ranges::any_of(states_, [&](const State& other) {
     if (&other == &state || !other.last_dts) return false;
+    if (is_long && &other != &states_.front()) return false;
     if (Seconds(other.track, *other.first_dts) > last + kMaxGapSeconds) return false;
     const double ahead = seconds - Seconds(other.track, *other.last_dts);
     return ahead <= kMaxGapSeconds && ahead >= -kMaxBackSeconds;

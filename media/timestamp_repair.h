@@ -9,11 +9,12 @@
 // track is taken out of that track alone, until its times fit without that: either it came first
 // where all jump, or it jumped alone, which must not move the others at each turn. A step forwards
 // to where another track, which was there before, already is, is no jump: this track has paused,
-// for kMaxPauseSeconds at most. This bounds the frames that a broken timestamp can duplicate. So do
-// four more rules: a presentation time that lies that far from its decoding time counts as
-// missing, and so does one that no clock shows (kMostSeconds); no packet lasts longer than
-// kMaxPacketSeconds; a decoding time that is missing or closes a jump is at most kMaxGapSeconds
-// after the last packet's, whatever duration a broken header gives that.
+// for kMaxPauseSeconds at most, or if it is not the pictures, for as long as those went on (a
+// microphone that sends nothing while it is quiet). This bounds the frames that a broken timestamp
+// can duplicate. So do four more rules: a presentation time that lies that far from its decoding
+// time counts as missing, and so does one that no clock shows (kMostSeconds); no packet lasts
+// longer than kMaxPacketSeconds; a decoding time that is missing or closes a jump is at most
+// kMaxGapSeconds after the last packet's, whatever duration a broken header gives that.
 //
 // Thread-safety: thread-compatible.
 #pragma once

@@ -57,8 +57,11 @@ Status CheckPlay(GstRTSPMessage& request, double seconds) {
   if (gst_rtsp_message_get_header(&request, GST_RTSP_HDR_RANGE, &text, 0) == GST_RTSP_OK) {
     GOPMILL_RETURN_IF_ERROR(CheckRange(text, seconds));
   }
-  if (gst_rtsp_message_remove_header(&request, GST_RTSP_HDR_SCALE, -1) == GST_RTSP_OK) {
-    gst_rtsp_message_add_header(&request, GST_RTSP_HDR_SCALE, "1.0");
+  // What was admitted plays as fast as it is watched.
+  for (const GstRTSPHeaderField field : {GST_RTSP_HDR_SCALE, GST_RTSP_HDR_SPEED}) {
+    if (gst_rtsp_message_remove_header(&request, field, -1) == GST_RTSP_OK) {
+      gst_rtsp_message_add_header(&request, field, "1.0");
+    }
   }
   return OkStatus();
 }

@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <chrono>
 #include <cstring>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "server/rtsp/pace_follower.h"
 #include "server/rtsp/track_caps.h"
 #include "server/session/live_hub.h"
 
@@ -72,8 +75,10 @@ class Playback::Sink final : public StreamSink, public PacketSink {
     // An encoder's priming: a player decodes it to nothing.
     if (packet.pts_ns < 0) return OkStatus();
     CodedPacket placed = packet;
-    placed.pts_ns += start_ns_;
-    placed.dts_ns += start_ns_;
+    const std::int64_t now_ns = SteadyNow().time_since_epoch() / std::chrono::nanoseconds(1);
+    const std::int64_t early = playback_->live_ ? pace_.Follow(packet.dts_ns, now_ns) : 0;
+    placed.pts_ns += start_ns_ - early;
+    placed.dts_ns += start_ns_ - early;
     return playback_->queue_.Push(generation_, placed);
   }
   void Finish(const StreamEnd& end) override { playback_->queue_.End(generation_, end.status); }
@@ -85,6 +90,7 @@ class Playback::Sink final : public StreamSink, public PacketSink {
   const std::shared_ptr<Playback> playback_;
   const std::int64_t generation_, start_ns_;
   double seconds_ = 0;
+  PaceFollower pace_;
 };
 
 // What comes behind the appsrc of one track, whose pad owns this. The library unblocks all tracks

@@ -7,6 +7,7 @@
 
 #include "codec/audio_transcoder.h"
 #include "codec/video_encoder.h"
+#include "media/sound_watch.h"
 
 namespace gopmill {
 namespace {
@@ -32,6 +33,7 @@ class IngestLoop {
   Status OnItem(CodingChanged change);
   Status OnItem(EndOfSource end);
   Status FeedAudio(std::size_t sound, const AVPacket* packet);
+  void PostAudio(std::size_t sound, std::vector<av::Packet> packets);
   Status ChangeSounds(const SourceInfo& source);
   Status FillSilence(double seconds);
   void End(EndOfSource end, std::optional<Error> reason);
@@ -43,8 +45,10 @@ class IngestLoop {
   const TimePoint started_ = SteadyNow();
   Duration read_{};  // since the last unit
   std::vector<std::unique_ptr<AudioTranscoder>> sounds_;
+  std::vector<SoundWatch> watches_;           // of a live source, one for each of sounds_
   std::shared_ptr<const SourceInfo> source_;  // as what comes now is coded
   std::int64_t planned_frames_ = 0;
+  double planned_seconds_ = 0;  // the same on the output clock
   bool ended_ = false;
 };
 
@@ -65,6 +69,7 @@ Status IngestLoop::Start(Duration opening) {
     ready.sounds.push_back({.parameters = sound->parameters(), .time_base = sound->time_base()});
     sounds_.push_back(std::move(sound));
   }
+  if (ingest_->live()) watches_.resize(sounds_.size());
   mailbox_.Post(std::move(ready));
   return OkStatus();
 }
@@ -91,6 +96,7 @@ Status IngestLoop::OnItem(UnitInput unit) {
   const double seconds = static_cast<double>(unit.spec.end_frame) / plan.grid.fps().ToDouble() +
                          static_cast<double>(plan.video_offset_90k) / 90'000.0;
   planned_frames_ = unit.spec.end_frame;
+  planned_seconds_ = seconds;
   GOPMILL_RETURN_IF_ERROR(FillSilence(seconds));
   if (pace_ == IngestPace::kRealTime && !SleepUntil(started_ + FromSeconds(seconds), stop_)) {
     return Cancelled();
@@ -105,34 +111,50 @@ Status IngestLoop::OnItem(UnitInput unit) {
 }
 
 Status IngestLoop::OnItem(AudioInput audio) {
-  return FeedAudio(static_cast<std::size_t>(audio.packet->stream_index), audio.packet.get());
+  const AVPacket& packet = *audio.packet;
+  const auto sound = static_cast<std::size_t>(packet.stream_index);
+  if (!watches_.empty() && packet.pts != AV_NOPTS_VALUE) {
+    const double tick = source_->sound(sound).time_base.ToDouble();
+    const double until = static_cast<double>(packet.pts + packet.duration) * tick;
+    watches_[sound].OnSound(until - ingest_->clip_start().ToDouble(), planned_seconds_);
+  }
+  return FeedAudio(sound, &packet);
 }
 
 Status IngestLoop::FeedAudio(std::size_t sound, const AVPacket* packet) {
-  AudioCoded coded{.sound = sound, .packets = {}};
-  GOPMILL_RETURN_IF_ERROR(sounds_[sound]->Push(packet, coded.packets));
-  if (!coded.packets.empty()) mailbox_.PostAudio(std::move(coded));
+  std::vector<av::Packet> packets;
+  GOPMILL_RETURN_IF_ERROR(sounds_[sound]->Push(packet, packets));
+  PostAudio(sound, std::move(packets));
   return OkStatus();
+}
+
+void IngestLoop::PostAudio(std::size_t sound, std::vector<av::Packet> packets) {
+  if (packets.empty()) return;
+  AudioCoded coded{.sound = sound, .packets = std::move(packets)};
+  for (const auto& each : sounds_) coded.filled_seconds += each->filled_seconds();
+  mailbox_.PostAudio(std::move(coded));
 }
 
 Status IngestLoop::ChangeSounds(const SourceInfo& source) {
   for (std::size_t i = 0; i < sounds_.size(); ++i) {
     const AudioInfo& next = source.sound(i);
     if (next.silent || next.parameters == source_->sound(i).parameters) continue;
-    AudioCoded coded{.sound = i, .packets = {}};
-    GOPMILL_RETURN_IF_ERROR(sounds_[i]->ChangeSource(next, coded.packets));
-    if (!coded.packets.empty()) mailbox_.PostAudio(std::move(coded));
+    std::vector<av::Packet> packets;
+    GOPMILL_RETURN_IF_ERROR(sounds_[i]->ChangeSource(next, packets));
+    PostAudio(i, std::move(packets));
   }
   return OkStatus();
 }
 
-// Of tracks that the source does not have now, up to the end of the unit that comes.
+// Of tracks that the source does not have now, and of those that have stopped, up to the end of the
+// unit that comes.
 Status IngestLoop::FillSilence(double seconds) {
   for (std::size_t i = 0; i < sounds_.size(); ++i) {
-    if (!source_->sound(i).silent) continue;
-    AudioCoded coded{.sound = i, .packets = {}};
-    GOPMILL_RETURN_IF_ERROR(sounds_[i]->FillTo(seconds, coded.packets));
-    if (!coded.packets.empty()) mailbox_.PostAudio(std::move(coded));
+    const bool stopped = !watches_.empty() && watches_[i].HasStopped(seconds);
+    if (!stopped && !source_->sound(i).silent) continue;
+    std::vector<av::Packet> packets;
+    GOPMILL_RETURN_IF_ERROR(sounds_[i]->FillTo(seconds, stopped, packets));
+    PostAudio(i, std::move(packets));
   }
   return OkStatus();
 }

@@ -55,6 +55,7 @@ struct UnitPlanned {
 struct AudioCoded {
   std::size_t sound = 0;  // the number of its track
   std::vector<av::Packet> packets;
+  double filled_seconds = 0;  // of it all so far: silence where the source had no sound
 };
 struct IngestEnded {
   EndOfSource source;

@@ -31,13 +31,19 @@ std::string WhatFits(const StreamPlan& plan, double free, double needed) {
 }  // namespace
 
 StreamAdmission::StreamAdmission(std::vector<ServiceClass> classes, int workers, double promise)
-    : on_(promise > 0), admission_(std::move(classes), workers, promise) {}
+    : on_(promise > 0), workers_(workers), admission_(std::move(classes), workers, promise) {}
+
+// One stream may be too much for the worker that has it while others are free.
+bool StreamAdmission::DoesNotKeepUp() const {
+  const std::size_t few = workers_ > 1 ? 2 : 1;
+  return degraded_.size() >= few && 2 * degraded_.size() >= running_.size();
+}
 
 Status StreamAdmission::Admit(StreamId stream, const StreamPlan& plan, std::uint16_t service_class,
                               bool real_time) {
   if (!on_) return OkStatus();
   const MutexLock lock(mutex_);
-  if (real_time && !degraded_.empty()) {
+  if (real_time && DoesNotKeepUp()) {
     return Error{.code = Code::kUnavailable,
                  .message = "The machine does not keep up with the live streams it has.",
                  .accepted = "nothing until some have ended"};

@@ -36,8 +36,8 @@ class StreamAdmission {
   // of its own, as a stream is predicted to have.
   void OnUnit(StreamId stream, const StreamPlan& plan, Duration cpu, Duration opening,
               std::int64_t frames, bool alone = true);
-  // While a stream gets less than Effort::kFull no real-time stream is let in: the machine has
-  // enough.
+  // While half of the real-time streams, and more than one where there are several workers, get
+  // less than Effort::kFull no other is let in: the machine has enough.
   void OnEffort(StreamId stream, Effort effort);
   // The stream has ended, whether it was let in or not.
   void Release(StreamId stream);
@@ -48,7 +48,10 @@ class StreamAdmission {
   struct Running {
     double core_seconds = 0, media_seconds = 0;  // of the last units
   };
+  [[nodiscard]] bool DoesNotKeepUp() const GOPMILL_REQUIRES(mutex_);
+
   const bool on_;
+  const int workers_;
   mutable Mutex mutex_;  // guards all below; held for a look-up
   Admission admission_ GOPMILL_GUARDED_BY(mutex_);
   DemandTable demand_ GOPMILL_GUARDED_BY(mutex_);

@@ -369,7 +369,13 @@ TimePoint StreamSession::DeadlineOf(const UnitSpec& unit) const {
   return SteadyNow() + FromSeconds(seconds);
 }
 
-Status StreamSession::On(AudioCoded letter) { return output_->OnAudio(std::move(letter)); }
+Status StreamSession::On(AudioCoded letter) {
+  {
+    const MutexLock lock(mutex_);
+    stats_.sound_filled_seconds = letter.filled_seconds;
+  }
+  return output_->OnAudio(std::move(letter));
+}
 
 Status StreamSession::On(CodingChanged letter) {
   const std::string before = FormatOf(*plan_->source), now = FormatOf(*letter.plan->source);

@@ -51,6 +51,31 @@ TEST_F(StreamAdmissionTest, WhenNothingIsFreeItSaysSo) {
   EXPECT_THAT(Admit(4).error().accepted, HasSubstr("nothing in this class"));
 }
 
+// Of two workers one may have a stream that is too much for it.
+TEST(StreamAdmissionEffort, RefusesOnceHalfOfTheStreamsGetLess) {
+  StreamAdmission desk({}, 2, 0.9);
+  const StreamPlan plan = SquarePlan(100, 25);
+  desk.OnUnit(StreamId{99}, plan, milliseconds(25), {}, 25);
+  const auto admit = [&](std::uint64_t n) { return desk.Admit(StreamId{n}, plan, 0, true); };
+  for (std::uint64_t s = 1; s <= 3; ++s) ASSERT_TRUE(admit(s).ok());
+  desk.OnEffort(StreamId{1}, Effort::kFaster);
+  EXPECT_TRUE(admit(4).ok());
+  desk.OnEffort(StreamId{2}, Effort::kFaster);
+  const Status refused = admit(5);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("does not keep up"));
+  desk.OnEffort(StreamId{1}, Effort::kFull);
+  EXPECT_TRUE(admit(5).ok());
+}
+
+TEST_F(StreamAdmissionTest, TheOnlyWorkerThatDoesNotKeepUpGetsNoMore) {
+  ASSERT_TRUE(Admit(1).ok());
+  desk.OnEffort(StreamId{1}, Effort::kFaster);
+  EXPECT_FALSE(Admit(2).ok());
+  desk.Release(StreamId{1});
+  EXPECT_TRUE(Admit(2).ok());
+}
+
 TEST_F(StreamAdmissionTest, WithoutAPromiseEverybodyIsLetIn) {
   StreamAdmission open({}, 1, 0);
   for (std::uint64_t s = 1; s <= 100; ++s) {

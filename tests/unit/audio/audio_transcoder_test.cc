@@ -397,7 +397,7 @@ TEST(AudioTranscoderTest, GoesOnWithSoundThatIsCodedInAnotherWay) {
   push(first);
   push(second);
   for (const double seconds : {2.5, 3.5, 4.5, 5.02}) {  // not backwards, and further than it lasts
-    EXPECT_TRUE((*transcoder)->FillTo(seconds, made.packets).ok());
+    EXPECT_TRUE((*transcoder)->FillTo(seconds, false, made.packets).ok());
   }
   const std::int64_t filled = made.packets.back()->pts + made.packets.back()->duration;
   EXPECT_GT(filled, 48000 * 49 / 10) << "silence does not wait for the sound behind it";
@@ -419,7 +419,7 @@ TEST(AudioTranscoderTest, SilenceAloneIsNoSound) {
   auto transcoder = AudioTranscoder::Open(PlanFor(source, AudioCodec::kAac), {}, true);
   ASSERT_TRUE(transcoder.ok());
   Coded made;
-  EXPECT_TRUE((*transcoder)->FillTo(5, made.packets).ok());
+  EXPECT_TRUE((*transcoder)->FillTo(5, false, made.packets).ok());
   EXPECT_TRUE(made.packets.empty()) << "sound that starts late starts late";
 }
 
@@ -441,7 +441,7 @@ TEST(AudioTranscoderTest, ACopyGoesOnWithItsLikeOnly) {
     EXPECT_EQ(status.error().code, Code::kUnsupported);
     EXPECT_EQ(status.error().parameter, "acodec");
   }
-  EXPECT_TRUE((*transcoder)->FillTo(5, out).ok());
+  EXPECT_TRUE((*transcoder)->FillTo(5, false, out).ok());
   EXPECT_TRUE(out.empty()) << "nothing can be put into its gaps";
 }
 

@@ -99,6 +99,27 @@ TEST(TimestampRepair, APauseOfOneTrackIsNoJump) {
   EXPECT_EQ(repair.jumps(), 0);
 }
 
+// A camera that sends sound only when there is some.
+TEST(TimestampRepair, SoundMayPauseForAsLongAsThePicturesGoOn) {
+  constexpr std::int64_t kMinutes = 15;
+  TimestampRepair repair(0, {{.time_base = kMpegClock}, {.time_base = k48kHz}});
+  Fix(repair, 0, 0, 0);
+  Fix(repair, 1, 0, 0, 1024);
+  for (std::int64_t n = 1; n < kMinutes * 60 * 25; ++n) Fix(repair, 0, 3600 * n, 3600 * n);
+  const std::int64_t back = kMinutes * 60 * 48'000;
+  EXPECT_EQ(Fix(repair, 1, back, back, 1024).first, back);
+  EXPECT_EQ(repair.jumps(), 0);
+}
+
+TEST(TimestampRepair, PicturesMayNotPauseForAsLongAsSoundGoesOn) {
+  TimestampRepair repair(0, {{.time_base = kMpegClock}, {.time_base = k48kHz}});
+  Fix(repair, 0, 0, 0);
+  for (std::int64_t n = 0; n < 15 * 60; ++n) Fix(repair, 1, 48'000 * n, 48'000 * n, 48'000);
+  const std::int64_t back = std::int64_t{15} * 60 * 90'000;
+  Fix(repair, 0, back, back);
+  EXPECT_EQ(repair.jumps(), 1) << "so many frames would have to be repeated";
+}
+
 TEST(TimestampRepair, ADurationThatIsNotTrueMovesNothing) {
   TimestampRepair repair(0, {{.time_base = kMpegClock}});
   Fix(repair, 0, 0, 0, std::int64_t{90'000} * 1'000'000'000);
