@@ -84,16 +84,9 @@ std::optional<SourceTicks> RunPictures::NeededOf(const UnitSpec& spec) const {
 
 Status RunPictures::Feed(const UnitInput& unit, ContextCache& cache, PictureSeat* seat) {
   for (std::size_t i = 0; i < unit.packets.size(); ++i) {
-    const AVPacket& packet = *unit.packets[i];
-    const auto needed = i == 0 ? NeededOf(unit.spec) : std::nullopt;
-    const bool closed = unit.access[i] == RandomAccess::kClosed && plan_->temporal_context() == 0;
-    if (seat != nullptr && (needed || closed)) {
-      const KeyMet met{.needed = needed, .alone = closed && (closed_before_ || single_pictures_)};
-      GOPMILL_RETURN_IF_ERROR(PassBy(packet, met, cache, *seat));
-    }
-    closed_before_ = closed;
+    if (seat != nullptr) GOPMILL_RETURN_IF_ERROR(PassBy(unit, i, cache, *seat));
     if (legs_.empty()) GOPMILL_RETURN_IF_ERROR(BeginOwn(cache));
-    legs_.back().Feed(av::Ref(packet));
+    legs_.back().Feed(av::Ref(*unit.packets[i]));
   }
   if (!unit.spec.ends_run && !unit.spec.run_fed) return OkStatus();
   fed_ = true;
@@ -101,10 +94,16 @@ Status RunPictures::Feed(const UnitInput& unit, ContextCache& cache, PictureSeat
   return OkStatus();
 }
 
-// What its own decoder has begun goes on with that as long as there is nothing to share.
-Status RunPictures::PassBy(const AVPacket& key, const KeyMet& met, ContextCache& cache,
+// Shared is from places on where nothing depends on what was before. What its own decoder has begun
+// goes on with that as long as there is nothing to share.
+Status RunPictures::PassBy(const UnitInput& unit, std::size_t place, ContextCache& cache,
                            PictureSeat& seat) {
-  auto tap = seat.Visit(plan_->source->video, key, met);
+  const auto needed = place == 0 ? NeededOf(unit.spec) : std::nullopt;
+  const bool closed = unit.access[place] == RandomAccess::kClosed && plan_->temporal_context() == 0;
+  const bool in_row = std::exchange(closed_before_, closed);
+  if (!needed && !closed) return OkStatus();
+  const KeyMet met{.needed = needed, .alone = closed && (in_row || single_pictures_)};
+  auto tap = seat.Visit(plan_->source->video, *unit.packets[place], met);
   const bool own = !legs_.empty() && !legs_.back().tap;
   if (!tap && own) return OkStatus();
   if (!legs_.empty()) legs_.back().Close();

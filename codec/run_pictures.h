@@ -65,7 +65,7 @@ class RunPictures {
     [[nodiscard]] bool over() const { return tap ? tap->over() : drain_sent; }
     [[nodiscard]] TapCounts counts() const;
   };
-  Status PassBy(const AVPacket& key, const KeyMet& met, ContextCache& cache, PictureSeat& seat);
+  Status PassBy(const UnitInput& unit, std::size_t place, ContextCache& cache, PictureSeat& seat);
   [[nodiscard]] std::optional<SourceTicks> NeededOf(const UnitSpec& spec) const;
   Status BeginOwn(ContextCache& cache);
   void Time(const Leg& leg, AVFrame& frame);
@@ -74,7 +74,7 @@ class RunPictures {
   std::deque<Leg> legs_;             // the last one is fed, the first one read
   bool fed_ = false;                 // the run ends with what has been fed
   const bool single_pictures_;       // DecodesSinglePictures
-  bool closed_before_ = false;       // the packet fed last is a closed key picture
+  bool closed_before_ = false;       // the packet before is a closed key picture
   TapCounts before_;                 // of legs that are over
   std::int64_t counted_;             // pictures numbered so far (counted_pts)
   std::optional<SourceTicks> last_;  // time of the last picture

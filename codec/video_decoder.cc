@@ -71,12 +71,14 @@ Status VideoDecoder::Judge(int native) {
 }
 
 Status VideoDecoder::Send(const AVPacket* packet) {
+  const bool incomplete = packet != nullptr && (packet->flags & AV_PKT_FLAG_CORRUPT) != 0;
+  if (incomplete) ++damaged_;
   const int ret = avcodec_send_packet(context_.get(), packet);
   if (ret == 0) return OkStatus();
   if (ret == AVERROR(EAGAIN) || ret == AVERROR_EOF) {
     return InternalError("A packet was given to a decoder that could not take one.", ret);
   }
-  return Judge(ret);
+  return incomplete && ret != AVERROR(ENOMEM) ? OkStatus() : Judge(ret);
 }
 
 Result<bool> VideoDecoder::Receive(AVFrame& frame) {

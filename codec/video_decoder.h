@@ -43,7 +43,8 @@ class VideoDecoder {
   // Forgets everything; ready for a new run.
   void Flush();
 
-  [[nodiscard]] std::int64_t damaged() const { return damaged_; }  // packets the codec rejected
+  // Packets that the codec rejected, or that the container says are incomplete.
+  [[nodiscard]] std::int64_t damaged() const { return damaged_; }
   [[nodiscard]] std::size_t footprint_bytes() const;
 
  private:
