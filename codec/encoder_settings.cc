@@ -3,7 +3,6 @@
 
 extern "C" {
 #include <libavcodec/avcodec.h>
-#include <libavutil/mastering_display_metadata.h>
 #include <libavutil/opt.h>
 #include <libavutil/pixdesc.h>
 }
@@ -14,11 +13,10 @@ extern "C" {
 #include <array>
 #include <cmath>
 #include <limits>
-#include <optional>
 #include <string>
 
 #include "codec/codec_level.h"
-#include "codec/side_data.h"
+#include "codec/hdr_params.h"
 #include "media/av_error.h"
 
 namespace gopmill {
@@ -98,44 +96,6 @@ class Options {
   Status status_;
 };
 
-// "G(..)B(..)R(..)WP(..)L(..)". x264 and x265 count in steps of 0.00002 and 0.0001 cd/m2; SVT-AV1
-// takes plain fractions (its scales are 1 here).
-std::string MasteringDisplayText(const AVMasteringDisplayMetadata& metadata, double chroma_scale,
-                                 double light_scale, int digits) {
-  const auto number = [digits](AVRational value, double scale) {
-    return fmt::format("{:.{}f}", av_q2d(value) * scale, digits);
-  };
-  const auto point = [&](const AVRational(&xy)[2]) {
-    return number(xy[0], chroma_scale) + "," + number(xy[1], chroma_scale);
-  };
-  const auto& rgb = metadata.display_primaries;
-  return fmt::format("G({})B({})R({})WP({})L({},{})", point(rgb[1]), point(rgb[2]), point(rgb[0]),
-                     point(metadata.white_point), number(metadata.max_luminance, light_scale),
-                     number(metadata.min_luminance, light_scale));
-}
-
-struct HdrKeys {
-  const char* display;
-  const char* light;
-  double chroma_scale, light_scale;
-  int digits;
-};
-
-// ":key=value" for what the source has.
-std::string HdrParams(const EncoderSpec& spec, const HdrKeys& keys) {
-  std::string text;
-  const auto display = FromBytes<AVMasteringDisplayMetadata>(spec.mastering_display);
-  if (display && display->has_primaries != 0 && display->has_luminance != 0) {
-    text += fmt::format(
-        ":{}={}", keys.display,
-        MasteringDisplayText(*display, keys.chroma_scale, keys.light_scale, keys.digits));
-  }
-  if (const auto light = FromBytes<AVContentLightMetadata>(spec.content_light)) {
-    text += fmt::format(":{}={},{}", keys.light, light->MaxCLL, light->MaxFALL);
-  }
-  return text;
-}
-
 // Less of what costs time and is not written into parameter sets. The offset is what x264 itself
 // adds for the psychovisual decisions, which a search this quick leaves out.
 std::string FasterX264(Preset preset) {
@@ -177,7 +137,7 @@ void ApplyX264(const EncoderSpec& spec, int lookahead, AVCodecContext& context, 
     params += kTwoBFrames;
   }
   if (spec.profile == Profile::kHigh10) {
-    params += HdrParams(spec, {"mastering-display", "cll", 50'000, 10'000, 0});
+    params += HdrParams(spec, kX264Hdr);
   }
   options.Set("x264-params", params);
 }
@@ -212,7 +172,7 @@ void ApplyX265(const EncoderSpec& spec, const UnitSettings& unit, AVCodecContext
     params += ":vbv-init=0.925";
   }
   if (!spec.b_frames) params += ":bframes=0";
-  params += HdrParams(spec, {"master-display", "max-cll", 50'000, 10'000, 0});
+  params += HdrParams(spec, kX265Hdr);
   options.Set("x265-params", params);
 }
 
@@ -224,8 +184,7 @@ void ApplySvtAv1(const EncoderSpec& spec, AVCodecContext& context, Options& opti
   if (spec.rate_mode == RateMode::kQp) options.Set("qp", spec.qp);
   // This encoder caps the rate in CRF mode only.
   if (spec.rate_mode != RateMode::kCrf) context.rc_max_rate = context.rc_buffer_size = 0;
-  options.Set("svtav1-params", "lp=1:pin=0:scd=0" + HdrParams(spec, {"mastering-display",
-                                                                     "content-light", 1, 1, 6}));
+  options.Set("svtav1-params", "lp=1:pin=0:scd=0" + HdrParams(spec, kSvtAv1Hdr));
 }
 
 void ApplyVp9(const EncoderSpec& spec, const UnitSettings& unit, AVCodecContext& context,

@@ -2,7 +2,6 @@
 #include "codec/tone_map.h"
 
 extern "C" {
-#include <libavutil/mastering_display_metadata.h>
 #include <libavutil/pixdesc.h>
 }
 
@@ -12,7 +11,7 @@ extern "C" {
 #include <string>
 
 #include "base/status.h"
-#include "codec/side_data.h"
+#include "media/hdr_metadata.h"
 
 namespace gopmill {
 namespace {
@@ -23,13 +22,10 @@ constexpr double kWhite = 100;
 constexpr double kUsualPeak = 1000 / kWhite;
 
 double PeakOf(const VideoInfo& video) {
-  const auto light = FromBytes<AVContentLightMetadata>(video.content_light);
+  const auto light = ContentLightOf(video.content_light);
   if (light && light->MaxCLL > 0) return light->MaxCLL / kWhite;
-  const auto display = FromBytes<AVMasteringDisplayMetadata>(video.mastering_display);
-  if (display && display->has_luminance != 0 && display->max_luminance.den > 0 &&
-      display->max_luminance.num > 0) {
-    return av_q2d(display->max_luminance) / kWhite;
-  }
+  const auto display = MasteringDisplayOf(video.mastering_display);
+  if (display && display->has_luminance != 0) return av_q2d(display->max_luminance) / kWhite;
   return kUsualPeak;
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/first_picture.h"
 
-#include <vector>
+#include <cstdint>
+#include <span>
 
 #include "media/decoder_table.h"
+#include "media/hdr_metadata.h"
 #include "media/source.h"
 
 namespace gopmill {
@@ -36,9 +38,10 @@ av::Frame DecodeOne(const AVPacket& packet, const VideoInfo& video) {
   return frame;
 }
 
-void Take(const AVFrame& frame, AVFrameSideDataType type, std::vector<std::uint8_t>& into) {
+std::span<const std::uint8_t> SideDataOf(const AVFrame& frame, AVFrameSideDataType type) {
   const AVFrameSideData* found = av_frame_get_side_data(&frame, type);
-  if (into.empty() && found != nullptr) into.assign(found->data, found->data + found->size);
+  if (found == nullptr) return {};
+  return {found->data, found->size};
 }
 
 }  // namespace
@@ -48,8 +51,14 @@ void DescribeFirstPicture(const AVPacket& packet, VideoInfo& video) {
   if (!video.mastering_display.empty() && !video.content_light.empty()) return;
   const av::Frame frame = DecodeOne(packet, video);
   if (!frame) return;
-  Take(*frame, AV_FRAME_DATA_MASTERING_DISPLAY_METADATA, video.mastering_display);
-  Take(*frame, AV_FRAME_DATA_CONTENT_LIGHT_LEVEL, video.content_light);
+  if (video.mastering_display.empty()) {
+    video.mastering_display =
+        KeptBytes(MasteringDisplayOf(SideDataOf(*frame, AV_FRAME_DATA_MASTERING_DISPLAY_METADATA)));
+  }
+  if (video.content_light.empty()) {
+    video.content_light =
+        KeptBytes(ContentLightOf(SideDataOf(*frame, AV_FRAME_DATA_CONTENT_LIGHT_LEVEL)));
+  }
 }
 
 }  // namespace gopmill

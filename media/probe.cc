@@ -15,6 +15,7 @@ extern "C" {
 
 #include "media/av_error.h"
 #include "media/decoder_table.h"
+#include "media/hdr_metadata.h"
 #include "media/source.h"
 
 namespace gopmill {
@@ -116,9 +117,6 @@ VideoInfo DescribeVideo(AVFormatContext& format, AVStream& stream) {
   const Orientation orientation = OrientationOf(stream);
   Rational aspect = FromAv(av_guess_sample_aspect_ratio(&format, &stream, nullptr));
   if (!aspect.positive()) aspect = {1, 1};
-  const auto bytes = [](std::span<const std::uint8_t> s) {
-    return std::vector<std::uint8_t>(s.begin(), s.end());
-  };
   return VideoInfo{
       .stream_index = stream.index,
       .codec = avcodec_get_name(parameters.codec_id),
@@ -136,8 +134,9 @@ VideoInfo DescribeVideo(AVFormatContext& format, AVStream& stream) {
                     parameters.field_order != AV_FIELD_PROGRESSIVE,
       .has_b_frames = parameters.video_delay > 0,
       .bitrate = parameters.bit_rate,
-      .mastering_display = bytes(SideData(stream, AV_PKT_DATA_MASTERING_DISPLAY_METADATA)),
-      .content_light = bytes(SideData(stream, AV_PKT_DATA_CONTENT_LIGHT_LEVEL)),
+      .mastering_display =
+          KeptBytes(MasteringDisplayOf(SideData(stream, AV_PKT_DATA_MASTERING_DISPLAY_METADATA))),
+      .content_light = KeptBytes(ContentLightOf(SideData(stream, AV_PKT_DATA_CONTENT_LIGHT_LEVEL))),
       .parameters = CopyParameters(parameters),
   };
 }

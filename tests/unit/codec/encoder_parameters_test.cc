@@ -274,5 +274,21 @@ TEST(EncoderParameters, CarriesHdr10Metadata) {
   }
 }
 
+// A damaged source may say anything; the pictures are made without it.
+TEST(EncoderParameters, OpensWithHdr10MetadataThatHasNoValue) {
+  AVMasteringDisplayMetadata display{};  // all fractions 0/0
+  display.has_primaries = display.has_luminance = 1;
+  const AVContentLightMetadata light{.MaxCLL = 1'000'000, .MaxFALL = 400};
+  const Scene scene{.format = AV_PIX_FMT_YUV420P10};
+  for (const VideoCodec codec : {VideoCodec::kH264, VideoCodec::kHevc, VideoCodec::kAv1}) {
+    SCOPED_TRACE(Name(codec));
+    EncoderSpec spec = SpecFor(codec, scene);
+    if (codec == VideoCodec::kH264) spec.profile = Profile::kHigh10;
+    spec.mastering_display = Bytes(display);
+    spec.content_light = Bytes(light);
+    EXPECT_EQ(DecodeUnit(EncodeWithParameters(spec, 300'000, scene, 0, 4), {1, 25}).size(), 4U);
+  }
+}
+
 }  // namespace
 }  // namespace gopmill
