@@ -2,20 +2,18 @@
 #include "media/probe.h"
 
 extern "C" {
-#include <libavutil/display.h>
 #include <libavutil/pixdesc.h>
 }
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstring>
 #include <span>
 #include <string>
 
 #include "media/av_error.h"
 #include "media/decoder_table.h"
 #include "media/hdr_metadata.h"
+#include "media/orientation.h"
 #include "media/source.h"
 
 namespace gopmill {
@@ -73,31 +71,6 @@ std::span<const std::uint8_t> SideData(const AVStream& stream, AVPacketSideDataT
 #endif
 }
 
-struct Orientation {
-  int rotation = 0;
-  bool mirrored = false;
-};
-
-// Clockwise degrees to turn the picture upright, in quarter turns, and whether it is mirrored
-// first.
-Orientation OrientationOf(const AVStream& stream) {
-  const auto bytes = SideData(stream, AV_PKT_DATA_DISPLAYMATRIX);
-  std::array<std::int32_t, 9> matrix{};
-  if (bytes.size() < sizeof matrix) return {};
-  std::memcpy(matrix.data(), bytes.data(), sizeof matrix);
-  Orientation found;
-  found.mirrored = std::int64_t{matrix[0]} * matrix[4] < std::int64_t{matrix[1]} * matrix[3];
-  if (found.mirrored) {  // take out a flip that comes before the turn
-    matrix[0] = -matrix[0];
-    matrix[1] = -matrix[1];
-  }
-  const double counterclockwise = av_display_rotation_get(matrix.data());
-  if (std::isnan(counterclockwise)) return {};
-  const int quarters = static_cast<int>(std::lround(-counterclockwise / 90.0));
-  found.rotation = ((quarters % 4 + 4) % 4) * 90;
-  return found;
-}
-
 Rational NominalFps(AVFormatContext& format, AVStream& stream) {
   const Rational guess = FromAv(av_guess_frame_rate(&format, &stream, nullptr));
   const Rational average = FromAv(stream.avg_frame_rate);
@@ -114,7 +87,7 @@ VideoInfo DescribeVideo(AVFormatContext& format, AVStream& stream) {
   const AVCodecParameters& parameters = *stream.codecpar;
   const Rational fps = NominalFps(format, stream);
   const Rational average = FromAv(stream.avg_frame_rate);
-  const Orientation orientation = OrientationOf(stream);
+  const Orientation orientation = OrientationOf(SideData(stream, AV_PKT_DATA_DISPLAYMATRIX));
   Rational aspect = FromAv(av_guess_sample_aspect_ratio(&format, &stream, nullptr));
   if (!aspect.positive()) aspect = {1, 1};
   return VideoInfo{
