@@ -61,6 +61,24 @@ Error CannotRead() {
   return {.code = Code::kUnsupported, .message = "FFmpeg here does not read these subtitles."};
 }
 
+// Of a character of well-formed UTF-8, by its first byte.
+std::size_t LengthOf(char first) {
+  const auto byte = static_cast<unsigned char>(first);
+  return byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
+}
+
+// Not the quote, no control character (C0, DEL, C1, of which U+0085 ends a line), not U+2028 and
+// U+2029, at which players in browsers end a line of a playlist, and not U+FFFE and U+FFFF, which
+// XML does not take.
+bool FitsIntoALine(std::string_view character) {
+  constexpr std::array<std::string_view, 5> kOthers{"\"", "\xE2\x80\xA8", "\xE2\x80\xA9",
+                                                    "\xEF\xBF\xBE", "\xEF\xBF\xBF"};
+  const auto last = static_cast<unsigned char>(character.back());
+  if (character.size() == 1 && (last < 0x20 || last == 0x7F)) return false;
+  if (character.size() == 2 && character.front() == '\xC2' && last < 0xA0) return false;
+  return std::ranges::find(kOthers, character) == kOthers.end();
+}
+
 }  // namespace
 
 AVCodecID CodecOf(CueForm form) {
@@ -98,13 +116,12 @@ void EndCues(std::vector<SubtitleCue>& cues) {
 }
 
 std::string TagText(std::string_view text) {
-  std::string tag = WellFormed(text, kMaxNameBytes);
-  std::erase_if(tag, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '"'; });
-  // U+FFFE and U+FFFF, which XML does not take.
-  for (const std::string_view character : {"\xEF\xBF\xBE", "\xEF\xBF\xBF"}) {
-    for (std::size_t at = 0; (at = tag.find(character, at)) != std::string::npos;) {
-      tag.erase(at, character.size());
-    }
+  const std::string good = WellFormed(text, kMaxNameBytes);
+  std::string tag;
+  for (std::string_view rest = good; !rest.empty();) {
+    const std::string_view character = rest.substr(0, LengthOf(rest.front()));
+    if (FitsIntoALine(character)) tag += character;
+    rest.remove_prefix(character.size());
   }
   return tag;
 }

@@ -53,5 +53,16 @@ TEST(SubtitleFile, OthersAreNotTheMovies) {
   }
 }
 
+// Players split playlists into lines in their own ways.
+TEST(TagText, IsOneLineForEveryReader) {
+  EXPECT_EQ(TagText("a\r\nb\tc\x7f\"d"), "abcd");
+  EXPECT_EQ(TagText("one\xC2\x85two\xE2\x80\xA8three\xE2\x80\xA9"
+                    "four\xC2\x80"),
+            "onetwothreefour");
+  EXPECT_EQ(TagText("\xEF\xBF\xBEx\xEF\xBF\xBFy\xFF"), "xy");
+  EXPECT_EQ(TagText("caf\xC3\xA9 <\xE4\xB8\xAD> \xF0\x9F\x8E\xAC"),
+            "caf\xC3\xA9 <\xE4\xB8\xAD> \xF0\x9F\x8E\xAC");
+}
+
 }  // namespace
 }  // namespace gopmill
