@@ -18,6 +18,7 @@ using fuzz::Bytes;
 using fuzz::Require;
 
 constexpr std::size_t kMaxPackets = 4000;
+constexpr std::int64_t kMostContext = 5;  // pictures, of fields and the strongest filter
 
 struct Setting {
   Rational time_base, source_fps, fps;
@@ -29,12 +30,16 @@ Setting ReadSetting(Bytes& in) {
   constexpr Rational kRates[] = {{25, 1}, {30'000, 1001}, {1, 1}, {120, 1}, {60, 1}};
   constexpr double kSeconds[] = {2, 0, 0.2, 1, 30};
   Setting setting{kBases[in.Below(5)], kRates[in.Below(5)], kRates[in.Below(5)], {}};
-  setting.options = {.unit_seconds = kSeconds[in.Below(5)],
+  const double seconds = kSeconds[in.Below(5)];
+  // None, that of fields (1), and those of filters in time.
+  const std::int64_t kind = in.Below(2 * (kMostContext + 1));
+  setting.options = {.unit_seconds = seconds,
                      .source_fps = setting.source_fps,
                      .source_time_base = setting.time_base,
-                     .bitrate = in.Below(2) * 500'000,
+                     .bitrate = kind % 2 * 500'000,
                      .live = in.Below(4) == 1,
-                     .reorder_delay = static_cast<int>(in.Below(5))};
+                     .reorder_delay = static_cast<int>(in.Below(5)),
+                     .temporal_context = static_cast<int>(kind / 2)};
   if (setting.options.live && in.Below(2) == 1) {
     setting.options.gop_seconds = std::max(0.2, setting.options.unit_seconds);
     setting.options.unit_seconds = kLivePieceSeconds;
@@ -55,6 +60,7 @@ class Follower {
       Require((unit.cut == CutKind::kChained) == !run_ended_);
       Require(unit.first_packet <= unit.end_packet && unit.end_packet <= pushed);
       if (unit.cut != CutKind::kChained) Require(unit.first_packet >= oldest_);
+      CheckContext(unit, pushed);
       if (setting_.options.bitrate > 0) Require(unit.budget_bps > 0);
       Require(static_cast<double>(unit.frame_count()) <= MostFrames());
       if (setting_.options.frame_limit >= 0) {
@@ -64,6 +70,13 @@ class Follower {
       end_ = unit.end_frame;
       run_ended_ = unit.ends_run;
     }
+  }
+  // Filters that look at neighbours get as many from before a cut, or all that there are.
+  void CheckContext(const UnitSpec& unit, std::int64_t pushed) const {
+    const int context = setting_.options.temporal_context;
+    if (context > 0) Require(unit.index.value == 0 || unit.cut != CutKind::kClosed);
+    if (unit.cut != CutKind::kPreroll || unit.first_packet == 0) return;
+    Require(pushed - unit.first_packet > context);
   }
   // Pieces of one GOP follow each other, and it is no longer than it shall be.
   void TakeGop(const UnitSpec& unit) {
