@@ -97,9 +97,11 @@ Error OpenError(int native, const std::stop_token& stop) {
   // FFmpeg's reader of YUV4MPEG adds the 6 of a frame's mark to EINVAL where it finds a size
   // absurd.
   constexpr int kAbsurdYuv4MpegSize = AVERROR(EINVAL) + 6;
+  // No memory: FFmpeg says so of tables that it would not allocate anywhere, as large as a damaged
+  // header claims them to be.
   if (native == AVERROR_INVALIDDATA || native == AVERROR_EOF ||
       native == AVERROR_DEMUXER_NOT_FOUND || native == AVERROR(EINVAL) ||
-      native == kAbsurdYuv4MpegSize) {
+      native == AVERROR(ENOMEM) || native == kAbsurdYuv4MpegSize) {
     return {.code = Code::kUnsupported,
             .message = "The source is not a media file of a supported container, or it is damaged.",
             .accepted =

@@ -64,6 +64,8 @@ def unusable_sources(folder):
         "head-only.mp4": good[:2000],
         "playlist.mp4": b"#EXTM3U\n#EXTINF:10,\nfile:///etc/passwd\n",
         "concat.mp4": b"ffconcat version 1.0\nfile /etc/passwd\n",
+        # A table of three thousand million places: more than FFmpeg allocates for any.
+        "table.mp4": good.replace(b"stco" + bytes(4), b"stco" + bytes(4) + b"\xbc\x30\x15\x7c"),
     }
     for name, data in cases.items():
         transcode(write(os.path.join(folder, name), data), folder, expected=3)
