@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
@@ -243,22 +244,30 @@ TEST(SeamLedger, CopiedSoundKeepsItsSourcesGaps) {
   EXPECT_EQ(stream.seams[0].audio_gap_samples, 46'976);
 }
 
-// What the certificate costs per packet; `--gtest_output=xml:FILE` has the figure. The smallest
-// pictures that are transcoded in practice take 200 us each; half a percent of that is 1 us.
-TEST(SeamLedger, CostsLittlePerPacket) {
+// One round of pictures and sound; nanoseconds for each packet.
+double CostOfARound() {
   Stream stream(
       {.fps = {25, 1}, .video_time_base = {1, 25}, .maxrate = 200'000, .bufsize = 80'000});
-  constexpr std::int64_t kUnits = 10'000;
+  constexpr std::int64_t kUnits = 2000;
   const TimePoint begin = SteadyNow();
   for (std::int64_t unit = 0; unit < kUnits; ++unit) {
     stream.SendWhole(static_cast<int>(unit));
     for (std::int64_t i = 0; i < 19; ++i) stream.ledger.OnSound((unit * 19 + i) * 1024, 1024);
   }
   const double ns = ToMillis(SteadyNow() - begin) * 1e6 / (kUnits * (kUnitFrames + 19));
-  RecordProperty("ns_per_packet", std::to_string(ns));
   EXPECT_EQ(stream.ledger.totals().violations(), 0);
   EXPECT_EQ(stream.ledger.totals().joins, kUnits - 1);
-  EXPECT_LT(ns, 20'000) << "sanitizers and loaded machines included";
+  return ns;
+}
+
+// What the certificate costs per packet; `--gtest_output=xml:FILE` has the figure. The smallest
+// pictures that are transcoded in practice take 200 us each; half a percent of that is 1 us. The
+// best of the rounds: what a busy machine takes away is not the ledger's.
+TEST(SeamLedger, CostsLittlePerPacket) {
+  double ns = CostOfARound();
+  for (int round = 1; round < 10; ++round) ns = std::min(ns, CostOfARound());
+  RecordProperty("ns_per_packet", std::to_string(ns));
+  EXPECT_LT(ns, GOPMILL_MOST_LEDGER_NS);
 }
 
 TEST(SeamLog, KeepsTheNewestAndTheWorst) {
