@@ -166,8 +166,10 @@ void UnitPlanner::OnRandomAccess(const PacketMeta& packet, std::int64_t number,
   const bool by_all = packet.cut_here && !closed;
   if (closed && options_.live) syncs_.push_back({frame, number});
   if (frame <= unit_frame_) {
-    // Still before the first frame asked for (a seek landed early): start later, decode less.
-    const bool shows_first = packet.pts <= grid_.LatestPts(unit_frame_);
+    // Still before the first frame asked for (a seek landed early): start later, decode less. Not
+    // where later pictures have been seen, of a source that has its beginning twice.
+    const bool goes_back = latest_pts_ && packet.pts < *latest_pts_;
+    const bool shows_first = packet.pts <= grid_.LatestPts(unit_frame_) && !goes_back;
     if (next_index_ > 0 || !shows_first || packet.access != RandomAccess::kClosed) return;
     unit_packet_ = closed ? number : PrerollPacket().value_or(unit_packet_);
     sync_packet_ = unit_packet_;

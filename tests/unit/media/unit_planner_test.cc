@@ -295,6 +295,17 @@ TEST(UnitPlanner, AStartInsideTheMovieKeepsWhatFiltersLookAtAndNoMore) {
   EXPECT_EQ(whole.Units().front().first_packet, 275) << "the group before the first frame";
 }
 
+// A damaged file may have a block twice: what is shown later is in the first one alone.
+TEST(UnitPlanner, ASourceThatHasItsBeginningTwiceKeepsBoth) {
+  Plan plan({.unit_seconds = 2});
+  plan.Gop(0, 20);
+  plan.Gop(0, 12);
+  const auto units = plan.Units();
+  ASSERT_EQ(units.size(), 1U);
+  EXPECT_EQ(units.front().first_packet, 0);
+  EXPECT_EQ(units.front().end_frame, 20);
+}
+
 // What a cut would be decoded from may be gone, also where no cut was thought of at its key
 // picture.
 TEST(UnitPlanner, FiltersInTimeGetNoPicturesThatAreGone) {
