@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Spoils movies of the corpus at random and transcodes each with --verify:
-//   corpus_mutants --count N [--seed S] [--only NUMBER] FOLDER
-// FOLDER has one folder per case with a movie in it. A mutant must end within ten seconds, in a
-// clear error or in a result that the verifier finds nothing wrong with. Every other one is made
-// with all its sound tracks. Mutant NUMBER is a function of the seed and the number alone; the one
-// being worked on is printed when the program dies.
+//   corpus_mutants --count N [--seed S] [--only NUMBER] [--memory MIB] FOLDER
+// FOLDER has one folder per case with a movie in it. A mutant must end within ten seconds and in
+// 1 GiB of memory, in a clear error or in a result that the verifier finds nothing wrong with, and
+// that reports what it lacks: whose plain decode has rejected packets, or has more pictures than
+// were decoded here, must have repairs or damage in its report. Half are made with all their sound
+// tracks, half at their own frame rate. Mutant NUMBER is a function of the seed and the number
+// alone; the one being worked on is printed when the program dies.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/time.h>
@@ -17,30 +19,29 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "media/source.h"
 #include "server/session/transcode_file.h"
+#include "tests/corpus/memory_limit.h"
+#include "tests/corpus/mutation.h"
+#include "tests/corpus/plain_reading.h"
+#include "tests/sanitized.h"
 
 namespace gopmill {
 namespace {
 
 namespace fs = std::filesystem;
-using Random = std::mt19937_64;
 
 // Of CPU time, so that a busy machine is not taken for a hang; and of the clock, for one that
 // waits.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr unsigned kLongestCpuSeconds = 30;
-#else
-constexpr unsigned kLongestCpuSeconds = 10;
-#endif
+constexpr unsigned kLongestCpuSeconds = GOPMILL_SANITIZED ? 30 : 10;
 constexpr unsigned kLongestSeconds = 60;
 constexpr int kLongestMovieSeconds = 3600;
-constexpr int kMaxChanges = 24;
-constexpr std::size_t kMaxRange = 4096;
+constexpr int kOwnRateSeconds = 20;  // many times as long as the movies are
 
 // For the signal handler.
 std::int64_t current_mutant = 0;
@@ -68,75 +69,74 @@ std::vector<char> Content(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-std::size_t Below(Random& random, std::size_t limit) {
-  return limit == 0 ? 0 : static_cast<std::size_t>(random() % limit);
-}
-
-// Half of the changes hit the first kilobytes, where headers are.
-std::size_t Place(Random& random, const std::vector<char>& data) {
-  const std::size_t end =
-      random() % 2 == 0 ? std::min<std::size_t>(data.size(), 4096) : data.size();
-  return Below(random, end);
-}
-
-void Change(Random& random, std::vector<char>& data) {
-  if (data.empty()) return;
-  const std::size_t at = Place(random, data);
-  const std::size_t length = std::min(1 + Below(random, kMaxRange), data.size() - at);
-  const auto begin = data.begin() + static_cast<std::ptrdiff_t>(at);
-  const auto end = begin + static_cast<std::ptrdiff_t>(length);
-  switch (random() % 8) {
-    case 0:
-    case 1:
-    case 2: *begin = static_cast<char>(random()); break;
-    case 3: *begin = static_cast<char>(*begin ^ (1 << random() % 8)); break;
-    case 4: std::fill(begin, end, static_cast<char>(random() % 2 == 0 ? 0 : 0xFF)); break;
-    case 5: data.erase(begin, end); break;
-    case 6: {
-      const std::vector<char> copy(begin, end);
-      data.insert(data.begin() + static_cast<std::ptrdiff_t>(Place(random, data)), copy.begin(),
-                  copy.end());
-      break;
-    }
-    default:
-      for (std::size_t i = 0; i < std::min<std::size_t>(4, length); ++i) {
-        begin[static_cast<std::ptrdiff_t>(i)] = static_cast<char>(i == 0 ? 0x7F : 0xFF);
-      }
-  }
-}
-
-std::vector<char> Mutant(const std::vector<char>& movie, Random& random) {
-  std::vector<char> data = movie;
-  const auto changes = 1 + Below(random, kMaxChanges);
-  for (std::size_t i = 0; i < changes; ++i) Change(random, data);
-  if (random() % 8 == 0) data.resize(Below(random, data.size() + 1));
-  return data;
-}
-
 // A frame rate that is spoilt makes hours of a few frames: work that nobody would call a hang.
 bool LastsForHours(const std::string& path) {
   auto source = Source::Open(UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC)), {});
   return source.ok() && (*source)->info()->duration.ToDouble() > kLongestMovieSeconds;
 }
 
-// Empty = right.
-std::string Judge(const std::string& input, const std::string& output, bool all_sounds) {
+// At its own rate every picture is shown, so that each that is lost must be told of; but a spoilt
+// rate makes many of them.
+TranscodeJob JobFor(const std::string& input, const std::string& output, std::int64_t number) {
   TranscodeJob job;
   job.input = input;
   job.output = output;
   job.force = true;
   job.verify = true;
   job.request.width = 64;
-  job.request.fps = Rational{8, 1};
   job.request.bitrate = 100'000;
   job.request.preset = Preset::kUltrafast;
-  job.request.audio.all = all_sounds;
-  if (LastsForHours(input)) job.request.duration = Rational{kLongestMovieSeconds, 1};
+  job.request.audio.all = number % 2 == 1;
+  if (number % 4 < 2) {
+    job.request.duration = Rational{kOwnRateSeconds, 1};
+  } else {
+    job.request.fps = Rational{8, 1};
+    if (LastsForHours(input)) job.request.duration = Rational{kLongestMovieSeconds, 1};
+  }
   job.scheduler.workers = 2;
+  return job;
+}
+
+// What of the pictures was lost or made up, as the report says it.
+bool ReportsDamage(const nlohmann::json& report) {
+  const auto& repairs = report["repairs"];
+  return repairs["truncated"].get<bool>() || repairs["frames_concealed"] > 0 ||
+         repairs["damaged_video_packets"] > 0 || repairs["timestamps_repaired"] > 0;
+}
+
+// Empty = the report has what a plain decode shows to be lost. Where times are spoilt, the last
+// pictures of a unit may be shown by no frame, and need not be decoded.
+std::string JudgeReport(const std::string& input, const TranscodeReport& report) {
+  constexpr std::int64_t kLeftAtAnEnd = 3;
+  const auto plain = ReadPlainly(input);
+  const nlohmann::json json = nlohmann::json::parse(report.json);
+  if (!plain || ReportsDamage(json) || report.out_seconds >= kOwnRateSeconds) return "";
+  const auto decoded = json["counts"]["source_frames_decoded"].get<std::int64_t>();
+  const auto units = json["counts"]["units_done"].get<std::int64_t>();
+  const std::int64_t missing = plain->pictures + plain->rejected - decoded;
+  const bool all_decoded = decoded >= plain->pictures;
+  if (missing <= (all_decoded ? 0 : kLeftAtAnEnd * units)) return "";
+  return fmt::format("{} pictures of {}, {} rejected, were decoded and no damage is reported",
+                     decoded, plain->pictures + plain->rejected, plain->rejected);
+}
+
+// Empty = right.
+std::string Judge(const std::string& input, const std::string& output, std::int64_t number) {
+  const TranscodeJob job = JobFor(input, output, number);
+  const std::int64_t refused = RefusedAllocations();
   const auto report = TranscodeFile(job, {}, [](const Progress&) {});
-  if (report.ok()) return report->violations.empty() ? "" : "verify: " + report->violations.front();
-  if (report.error().message.empty()) return "an error without a word";
-  return report.error().code == Code::kInternal ? "internal: " + report.error().message : "";
+  if (RefusedAllocations() > refused) {
+    return fmt::format("too much memory, of which {} KiB at once", LargestRefused() >> 10U);
+  }
+  if (report.ok()) {
+    if (!report->violations.empty()) return "verify: " + report->violations.front();
+    Watch(true);  // anew: a plain decode is no part of the transcode
+    return job.request.fps ? "" : JudgeReport(input, *report);
+  }
+  const Error& error = report.error();
+  if (error.message.empty()) return "an error without a word";
+  const bool of_source = error.code == Code::kUnsupported || error.code == Code::kCorrupt;
+  return of_source ? "" : fmt::format("{}: {}", CodeName(error.code), error.message);
 }
 
 std::vector<fs::path> MoviesIn(const fs::path& folder) {
@@ -150,7 +150,7 @@ std::vector<fs::path> MoviesIn(const fs::path& folder) {
 }
 
 struct Options {
-  std::int64_t count = 100, only = -1;
+  std::int64_t count = 100, only = -1, memory = 1024;
   std::uint64_t seed = 1;
   std::string folder;
 };
@@ -171,6 +171,7 @@ Options Parse(int argc, char** argv) {
     const std::int64_t value = number(argv[++i]);
     if (name == "--count") options.count = value;
     if (name == "--only") options.only = value;
+    if (name == "--memory") options.memory = value;
     if (name == "--seed") options.seed = static_cast<std::uint64_t>(value);
   }
   return options;
@@ -184,6 +185,7 @@ int Run(const Options& options) {
   }
   const fs::path scratch = fs::temp_directory_path() / fmt::format("gopmill-mutants-{}", getpid());
   fs::create_directories(scratch);
+  LimitMemory(static_cast<std::size_t>(options.memory) << 20U);
   for (const int signal : {SIGALRM, SIGPROF, SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL}) {
     std::signal(signal, OnDeath);
   }
@@ -202,7 +204,7 @@ int Run(const Options& options) {
     std::ofstream(input, std::ios::binary)
         .write(data.data(), static_cast<std::streamsize>(data.size()));
     Watch(true);
-    const std::string finding = Judge(input, output, number % 2 == 1);
+    const std::string finding = Judge(input, output, number);
     Watch(false);
     results += fs::remove(output) ? 1 : 0;
     if (finding.empty()) continue;
