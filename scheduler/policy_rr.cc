@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// rr: units to the workers in turn, in the order in which they become heads of their lines. Even in
-// units, not in bytes; no warmth; the worst order of all. A baseline.
+// rr: units to the workers in turn, in the order in which they become heads of their lines:
+//     worker of the k-th unit = k mod N,   workers that are not in service skipped.
+// Even in units, not in bytes; no warmth; the worst order of all. A baseline. O(1).
+// Source: round robin as compared in D. Guo, "Multicore Scheduling for Network Applications Based
+// on Highest Random Weight", UC Riverside, 2010.
 #include "scheduler/early_binding.h"
 #include "scheduler/policy_registry.h"
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// static: the workers are divided among the classes once, in proportion to their shares; nobody
-// uses another's. Not work conserving. Source: the static allocation of R. Kokku, "ShaRE: Run-time
+// static: the workers are divided among the classes once; nobody uses another's. With G_c the share
+// of class c (its guarantee, the rest by weight) and N workers, class c has those whose middle lies
+//     from N (G_1 + .. + G_(c-1)) to N (G_1 + .. + G_c).
+// Not work conserving. O(classes). Source: the static allocation of R. Kokku, "ShaRE: Run-time
 // System for High-performance Virtualized Routers", UT Austin, 2005, chapter 3.
 #include <algorithm>
 #include <vector>
