@@ -89,16 +89,15 @@ TopologyPath PathOf(hwloc_topology_t topology, hwloc_obj_t pu) {
 }
 
 Result<Topology> Convert(hwloc_topology_t topology, hwloc_const_bitmap_t mask) {
-  const int count = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
-  if (count > kMaxPus) {
-    return BadDescription("The topology has " + std::to_string(count) + " PUs.", "at most 4096");
-  }
   const hwloc_const_bitmap_t allowed = hwloc_topology_get_allowed_cpuset(topology);
   std::vector<TopologyPath> paths;
   hwloc_obj_t pu = nullptr;
   while ((pu = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, pu)) != nullptr) {
     if (allowed != nullptr && hwloc_bitmap_isset(allowed, pu->os_index) == 0) continue;
     if (mask != nullptr && hwloc_bitmap_isset(mask, pu->os_index) == 0) continue;
+    if (paths.size() == static_cast<std::size_t>(kMaxPus)) {
+      return BadDescription("The topology has too many PUs.", "at most 4096");
+    }
     paths.push_back(PathOf(topology, pu));
   }
   return Topology::FromPaths(paths);
@@ -213,12 +212,17 @@ Result<Topology> TopologyFromSynthetic(std::string_view description) {
 Result<Topology> TopologyFromXmlFile(const std::filesystem::path& file) {
   GOPMILL_RETURN_IF_ERROR(CheckXmlFile(file));
   GOPMILL_ASSIGN_OR_RETURN(const HwlocTopology topology, NewTopology());
-  if (hwloc_topology_set_xml(topology.get(), file.c_str()) != 0 ||
+  // hwloc 2.9 crashes over a file that allows none of its PUs when it is to take them out itself;
+  // Convert leaves them out anyway.
+  if (hwloc_topology_set_flags(topology.get(), HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) != 0 ||
+      hwloc_topology_set_xml(topology.get(), file.c_str()) != 0 ||
       hwloc_topology_load(topology.get()) != 0) {
     return BadDescription("The file is XML, but hwloc cannot read a machine from it.",
                           "a file written by lstopo x.xml");
   }
-  return Convert(topology.get(), nullptr);
+  Result<Topology> converted = Convert(topology.get(), nullptr);
+  if (converted.ok()) return converted;
+  return BadDescription(converted.error().message, "a file written by lstopo x.xml");
 }
 
 }  // namespace gopmill

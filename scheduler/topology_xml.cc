@@ -4,6 +4,7 @@
 #include <expat.h>
 
 #include <array>
+#include <charconv>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -13,25 +14,54 @@
 namespace gopmill {
 namespace {
 
+// Far above any number that an operating system gives.
+constexpr unsigned long kMaxXmlIndex = 1U << 20U;
+
 struct FreeParser {
   void operator()(XML_Parser parser) const noexcept { XML_ParserFree(parser); }
 };
 using Parser = std::unique_ptr<std::remove_pointer_t<XML_Parser>, FreeParser>;
 
-// The parser of the element that was found first; stops at one that is no topology.
-void OnElement(void* user, const XML_Char* name, const XML_Char** /*attributes*/) noexcept {
-  const auto parser = static_cast<XML_Parser>(user);
-  if (std::string_view(name) == "topology") {
-    XML_SetStartElementHandler(parser, nullptr);
-  } else {
-    XML_StopParser(parser, XML_FALSE);
-  }
+// What the handlers know; `fault` once they have stopped the parser.
+struct Check {
+  XML_Parser parser = nullptr;
+  const char* fault = nullptr;
+};
+
+void Stop(Check& check, const char* fault) {
+  check.fault = fault;
+  XML_StopParser(check.parser, XML_FALSE);
 }
 
-Error Malformed(XML_Parser parser) {
-  const XML_Error code = XML_GetErrorCode(parser);
+bool IsIndex(std::string_view text) {
+  unsigned long index = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), index);
+  return code == std::errc() && end == text.data() + text.size() && index <= kMaxXmlIndex;
+}
+
+// hwloc makes sets of these numbers, as long as the greatest of them: a garbled one fills
+// gigabytes.
+void OnObject(void* user, const XML_Char* name, const XML_Char** attributes) noexcept {
+  if (std::string_view(name) != "object") return;
+  std::string_view type, index;
+  for (; attributes[0] != nullptr; attributes += 2) {
+    if (std::string_view(attributes[0]) == "type") type = attributes[1];
+    if (std::string_view(attributes[0]) == "os_index") index = attributes[1];
+  }
+  if ((type != "PU" && type != "NUMANode") || IsIndex(index)) return;
+  Stop(*static_cast<Check*>(user), "the os_index of a PU or memory node is not 0 to 1048576");
+}
+
+void OnOutermost(void* user, const XML_Char* name, const XML_Char** /*attributes*/) noexcept {
+  auto& check = *static_cast<Check*>(user);
+  XML_SetStartElementHandler(check.parser, OnObject);
+  if (std::string_view(name) != "topology") Stop(check, "the outermost element is not <topology>");
+}
+
+Error Malformed(const Check& check) {
+  XML_Parser const parser = check.parser;
   const std::string what =
-      code == XML_ERROR_ABORTED ? "the outermost element is not <topology>" : XML_ErrorString(code);
+      check.fault != nullptr ? check.fault : XML_ErrorString(XML_GetErrorCode(parser));
   return Error{.code = Code::kInvalidArgument,
                .message = "The file is not an hwloc topology: line " +
                           std::to_string(XML_GetCurrentLineNumber(parser)) + ", column " +
@@ -51,15 +81,16 @@ Status CheckTopologyXml(const std::filesystem::path& file) {
                  .message = "The topology file cannot be read.",
                  .parameter = "topology"};
   }
-  XML_UseParserAsHandlerArg(parser.get());
-  XML_SetStartElementHandler(parser.get(), OnElement);
+  Check check{.parser = parser.get()};
+  XML_SetUserData(parser.get(), &check);
+  XML_SetStartElementHandler(parser.get(), OnOutermost);
   std::array<char, 65536> buffer;
   for (bool last = false; !last;) {
     in.read(buffer.data(), buffer.size());
     last = in.gcount() < static_cast<std::streamsize>(buffer.size());
     const int bytes = static_cast<int>(in.gcount());
     if (XML_Parse(parser.get(), buffer.data(), bytes, last ? 1 : 0) != XML_STATUS_OK) {
-      return Malformed(parser.get());
+      return Malformed(check);
     }
   }
   return OkStatus();

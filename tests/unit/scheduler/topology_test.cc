@@ -193,6 +193,8 @@ TEST(XmlTest, AnErrorNamesLineAndColumn) {
   EXPECT_THAT(message("<topology>\n<object"), HasSubstr("line 2, column 1: unclosed token"));
   EXPECT_THAT(message("<html>\n</html>\n"), HasSubstr("line 1, column 7: the outermost element"));
   EXPECT_THAT(message("hello"), HasSubstr("line 1, column 1: syntax error"));
+  EXPECT_THAT(message("<topology>\n <object type=\"PU\" os_index=\"4294967295\"/></topology>"),
+              HasSubstr("line 2, column 2: the os_index of a PU or memory node is not"));
   EXPECT_THAT(message("<topology version=\"99.0\"><object type=\"Machine\"/></topology>"),
               HasSubstr("hwloc cannot read a machine from it"));
 }
@@ -208,6 +210,56 @@ TEST(XmlTest, DepthAndEntitiesCostNothing) {
   }
   EXPECT_FALSE(
       TopologyFromXmlFile(WriteFile("bomb.xml", bomb + "]><topology>&e39;</topology>")).ok());
+}
+
+// Well-formed, so it is for hwloc to judge.
+TEST(XmlTest, AttributesThatMakeNoMachineNeverCrash) {
+  std::mt19937 random(17);
+  constexpr const char* kValues[] = {"",   "0",  "-1",   "0x0",        "0xffffffffffffffffffff",
+                                     "PU", "L3", "Core", "4294967296", "0x0000000f",
+                                     "x"};
+  int machines = 0;
+  for (int i = 0; i < 400; ++i) {
+    std::string xml = kXml;
+    for (unsigned n = 1 + static_cast<unsigned>(random() % 3); n > 0; --n) {
+      // An attribute of an object; those of the XML declaration and the version stay.
+      std::size_t at = xml.find("=\"", xml.find("<object") + random() % (xml.size() / 2));
+      if (at == std::string::npos) continue;
+      at += 2;
+      xml.replace(at, xml.find('"', at) - at, kValues[random() % std::size(kValues)]);
+    }
+    const auto topology = TopologyFromXmlFile(WriteFile("mutated.xml", xml));
+    if (topology.ok()) {
+      ++machines;
+      EXPECT_GE(topology.value().pu_count(), 1);
+      EXPECT_LE(topology.value().pu_count(), kMaxPus);
+    } else {
+      EXPECT_EQ(ErrorOf(topology).code, Code::kInvalidArgument) << xml;
+      EXPECT_FALSE(ErrorOf(topology).accepted.empty()) << xml;
+    }
+  }
+  EXPECT_GT(machines, 0);
+  EXPECT_LT(machines, 400);
+}
+
+TEST(XmlTest, WellFormedXmlThatIsNoMachineIsAClearError) {
+  const std::string pu = "<object type=\"PU\" os_index=\"0\"/>";
+  const std::string cases[] = {
+      "<topology><object/></topology>",
+      "<topology version=\"2.0\">" + pu + "</topology>",
+      "<topology version=\"2.0\"><object type=\"Machine\"/></topology>",
+      "<topology version=\"2.0\"><object type=\"Machine\">" + pu + pu + "</object></topology>",
+      "<topology version=\"2.0\"><object type=\"Nonsense\" os_index=\"x\"/></topology>",
+      "<topology version=\"2.0\"><page/><object type=\"PU\"><object type=\"Machine\"/></object>"
+      "</topology>",
+      "<topology version=\"2.0\"><object type=\"Machine\" cpuset=\"0x0\"/></topology>",
+  };
+  for (const std::string& text : cases) {
+    const auto topology = TopologyFromXmlFile(WriteFile("no_machine.xml", text));
+    ASSERT_FALSE(topology.ok()) << text;
+    EXPECT_EQ(ErrorOf(topology).code, Code::kInvalidArgument) << text;
+    EXPECT_FALSE(ErrorOf(topology).accepted.empty()) << text;
+  }
 }
 
 TEST(FromPathsTest, RefusesWhatIsNoMachine) {
