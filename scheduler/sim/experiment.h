@@ -20,12 +20,12 @@ namespace gopmill::sim {
 struct Experiment {
   std::string topology = "chiplet";
   std::string workload = "transcode";  // transcode, l7, trace
-  std::string mix = "reference";
-  std::string arrivals;  // empty = the workload's own: closed, or as recorded
-  std::string classes;   // NAME:WEIGHT,...; empty = one class
-  std::string rules;     // forms of the policies' rules, policy_options_text.h
+  std::string mix;                     // empty = reference, of l7 tu
+  std::string arrivals;                // empty = the workload's own: of the mix, or as recorded
+  std::string classes;                 // NAME:WEIGHT,...; empty = one class
+  std::string rules;                   // forms of the policies' rules, policy_options_text.h
   std::shared_ptr<const RecordedTrace> trace;  // for the workload "trace"
-  int streams = 0;     // 0 = 20, or as many connections as the trace of l7 had
+  int streams = 0;     // 0 = as the mix says (20, modern: 8), or as the trace of l7 had
   int concurrent = 0;  // closed feed: streams at once; 0 = all
   int gops = 100;
   int workers = 0;
@@ -41,6 +41,8 @@ struct Experiment {
   double slow_down = 1;  // of a trace: all times of units are multiplied by it
   double share_window_ms = 10'000;  // of the share error
   std::uint64_t seed = 1;
+  // Parameters that came from outside: those nobody would look at are refused (CheckUse).
+  std::vector<std::string> given;
 };
 
 // A parameter by its name on the command line (without dashes).
@@ -52,8 +54,18 @@ struct ExperimentParam {
 };
 std::span<const ExperimentParam> ExperimentParams();
 
-// Sets a parameter from text. Not a number, NaN, out of range, unknown: an error that names it.
+// Sets a parameter from text and remembers that it was given. Not a number, NaN, out of range,
+// unknown: an error that names it.
 Status SetParam(Experiment& experiment, std::string_view name, const std::string& value);
+
+bool IsGiven(const Experiment& experiment, std::string_view name);
+
+// The mix that runs: the one given, or the workload's own.
+std::string MixOf(const Experiment& experiment);
+
+// Ok unless a parameter was given that the workload, its mix or its arrivals do not look at; the
+// error names it and what would.
+Status CheckUse(const Experiment& experiment);
 
 // What all policies of one point share.
 struct PreparedExperiment {

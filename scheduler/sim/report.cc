@@ -39,7 +39,8 @@ constexpr std::array kFigures = {
     Figure{"idle_waiting_longest_ms", "longest", &SimResult::idle_waiting_longest_ms, 1, 1},
     Figure{"missed_deadlines", "late%", &SimResult::missed_deadlines, 100, 2},
     Figure{"share_error", "share±%", &SimResult::share_error, 100, 2},
-    Figure{"decision_us", "dec us", &SimResult::decision_us, 1, 2},
+    Figure{"decision_us", "dec us", &SimResult::decision_us, 1, 2, true},
+    Figure{"run_seconds", "", &SimResult::run_seconds, 1, 1, true},
 };
 
 std::string SettingsText(const GridPoint& point) {
@@ -67,14 +68,19 @@ std::string Quoted(const std::string& text) {
   return quoted + "\"";
 }
 
-Json ResultJson(const SimResult& result) {
+bool IsShown(const Figure& figure, Timing timing) {
+  return !figure.real_time || timing == Timing::kShown;
+}
+
+Json ResultJson(const SimResult& result, Timing timing) {
   Json json = {{"workers", result.workers},
                {"units", result.units},
                {"steals", result.steals},
                {"max_extent", result.max_extent},
                {"share_windows", result.share_windows}};
-  for (const Figure& figure : kFigures) json[figure.name] = result.*figure.value;
-  json["run_seconds"] = result.run_seconds;
+  for (const Figure& figure : kFigures) {
+    if (IsShown(figure, timing)) json[figure.name] = result.*figure.value;
+  }
   json["worker_utilisation"] = result.worker_utilisation;
   for (const ClassResult& c : result.classes) {
     json["classes"].push_back({{"name", c.name},
@@ -111,27 +117,32 @@ std::string TableText(const std::vector<GridPoint>& points, const std::vector<Gr
   return text;
 }
 
-std::string CsvText(const std::vector<GridPoint>& points, const std::vector<GridRun>& runs) {
+std::string CsvText(const std::vector<GridPoint>& points, const std::vector<GridRun>& runs,
+                    Timing timing) {
   std::string text;
   for (const auto& [name, value] : points.front().settings) text += name + ",";
   text += "policy,workers,units";
-  for (const Figure& figure : kFigures) text += "," + std::string(figure.name);
+  for (const Figure& figure : kFigures) {
+    if (IsShown(figure, timing)) text += "," + std::string(figure.name);
+  }
   text += "\n";
   for (const GridRun& run : runs) {
     if (!run.result) continue;
     for (const auto& [name, value] : points[run.point].settings) text += Quoted(value) + ",";
     text += fmt::format("{},{},{}", run.policy, run.result->workers, run.result->units);
-    for (const Figure& figure : kFigures) text += fmt::format(",{:.6g}", *run.result.*figure.value);
+    for (const Figure& figure : kFigures) {
+      if (IsShown(figure, timing)) text += fmt::format(",{:.6g}", *run.result.*figure.value);
+    }
     text += "\n";
   }
   return text;
 }
 
 std::string JsonText(const Experiment& base, const std::vector<GridPoint>& points,
-                     const std::vector<GridRun>& runs) {
+                     const std::vector<GridRun>& runs, Timing timing) {
   Json json = {{"topology", base.topology},
                {"workload", base.workload},
-               {"mix", base.mix},
+               {"mix", MixOf(base)},
                {"arrivals", base.arrivals},
                {"classes", base.classes},
                {"streams", base.streams},
@@ -152,7 +163,7 @@ std::string JsonText(const Experiment& base, const std::vector<GridPoint>& point
     for (const auto& [name, value] : points[run.point].settings) entry["point"][name] = value;
     entry["policy"] = run.policy;
     if (run.result) {
-      entry.update(ResultJson(*run.result));
+      entry.update(ResultJson(*run.result, timing));
     } else {
       entry["error"] = run.error.message;
     }

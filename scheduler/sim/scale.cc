@@ -111,10 +111,11 @@ std::vector<std::string> ScalePolicies() {
 
 std::vector<std::pair<std::string, std::string>> ScaleCharts(
     const std::vector<GridPoint>& points, const std::vector<GridRun>& runs,
-    const std::vector<std::string>& policies) {
+    const std::vector<std::string>& policies, Timing timing) {
   std::vector<std::pair<std::string, std::string>> files;
   for (const char* axis : {"pus", "streams"}) {
     for (const ScaleFigure& figure : kScaleFigures) {
+      if (figure.value == &SimResult::decision_us && timing == Timing::kLeftOut) continue;
       files.emplace_back(fmt::format("scale_{}_{}.svg", axis, figure.file),
                          ChartSvg(ChartOf(figure, axis, points, runs, policies)));
     }

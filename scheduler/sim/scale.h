@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "scheduler/sim/sweep.h"
+#include "scheduler/sim/report.h"
 
 namespace gopmill::sim {
 
@@ -21,9 +21,9 @@ std::vector<GridPoint> ScaleGrid(const Experiment& base);
 // The policies shown when none are asked for.
 std::vector<std::string> ScalePolicies();
 
-// File name and SVG text, one per figure and axis.
+// File name and SVG text, one per figure and axis; that of the time of decisions only if asked for.
 std::vector<std::pair<std::string, std::string>> ScaleCharts(
     const std::vector<GridPoint>& points, const std::vector<GridRun>& runs,
-    const std::vector<std::string>& policies);
+    const std::vector<std::string>& policies, Timing timing = Timing::kLeftOut);
 
 }  // namespace gopmill::sim

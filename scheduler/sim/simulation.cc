@@ -22,6 +22,9 @@ namespace {
 
 constexpr int kWindowPerWorker = 4;
 constexpr int kWindowExtra = 4;
+// Three years. The clock counts nanoseconds and could go on for 90 times as long.
+constexpr double kMaxClockMs = 1e11;
+constexpr double kMaxShareWindows = 1e7;
 
 TimePoint At(double ms) { return TimePoint(Duration(std::llround(ms * 1e6))); }
 double Millis(TimePoint t) { return ToMillis(t.time_since_epoch()); }
@@ -47,13 +50,17 @@ struct Completion {
   }
 };
 
-// Which unit is submitted next under an open feed.
+// Which unit is submitted next under an open feed; under a closed one, which stream begins next of
+// those that do not begin at once.
 class ArrivalOrder {
  public:
   explicit ArrivalOrder(const Workload& workload) {
-    if (workload.feed != Feed::kOpen) return;
     for (std::uint32_t s = 0; s < workload.streams.size(); ++s) {
       const SimStream& stream = workload.streams[s];
+      if (workload.feed == Feed::kClosed) {
+        if (stream.begin_ms > 0) order_.push_back({stream.begin_ms, s, 0});
+        continue;
+      }
       for (std::uint32_t i = 0; i < stream.unit_count; ++i) {
         order_.push_back({workload.units[stream.first_unit + i].arrival_ms, s, i});
       }
@@ -124,6 +131,7 @@ class Simulation {
     // Unit by unit over all streams, as parallel ingests would deliver them.
     std::vector<std::uint32_t> open(count);
     std::iota(open.begin(), open.end(), 0U);
+    std::erase_if(open, [&](std::uint32_t s) { return workload_.streams[s].begin_ms > 0; });
     next_stream_ = count;
     for (std::uint32_t i = 0; i < window_ && !open.empty(); ++i) {
       std::erase_if(open, [&](std::uint32_t s) { return workload_.streams[s].unit_count <= i; });
@@ -133,7 +141,10 @@ class Simulation {
 
   void OpenNextStream() {
     if (next_stream_ >= workload_.streams.size()) return;
-    const auto stream = static_cast<std::uint32_t>(next_stream_++);
+    OpenStream(static_cast<std::uint32_t>(next_stream_++));
+  }
+
+  void OpenStream(std::uint32_t stream) {
     const std::uint32_t count = std::min(window_, workload_.streams[stream].unit_count);
     for (std::uint32_t i = 0; i < count; ++i) Submit(stream);
   }
@@ -168,7 +179,7 @@ class Simulation {
       now_ = std::max(now_, At(arrival->at_ms));
       const std::uint32_t stream = arrival->stream;
       arrivals_.Pop();
-      Submit(stream);
+      workload_.feed == Feed::kClosed ? OpenStream(stream) : Submit(stream);
       return true;
     }
     if (completions_.empty()) return false;
@@ -394,6 +405,36 @@ Status CheckParams(const SimulationParams& params, const Workload& workload) {
   return OkStatus();
 }
 
+double GreatestRatio(const CommRatios& ratios) {
+  if (ratios.matrix.empty()) return ratios.levels.machine;  // none of a closer level is above it
+  return *std::ranges::max_element(ratios.matrix);
+}
+
+// No run ends later than this: one worker does everything in the dearest way.
+double LatestEndMs(const CostParams& cost, double ratio, const Workload& workload) {
+  double last_ms = 0, work_ms = 0;
+  for (const SimUnit& unit : workload.units) {
+    last_ms = std::max(last_ms, unit.arrival_ms);
+    work_ms += unit.hot_ms * (1 + cost.memory_share * (ratio - 1)) + unit.open_ms + cost.refill_ms +
+               cost.switch_ms;
+  }
+  for (const SimStream& stream : workload.streams) last_ms = std::max(last_ms, stream.begin_ms);
+  return last_ms + work_ms;
+}
+
+// Garbled recordings and extreme parameters must neither overflow the clock nor fill the memory.
+Status CheckLength(const SimulationParams& params, const CommRatios& ratios,
+                   const Workload& workload) {
+  const double end_ms = LatestEndMs(params.cost, GreatestRatio(ratios), workload);
+  if (!(end_ms <= kMaxClockMs)) {
+    return InvalidArgument("workload", "It takes too long to be simulated.",
+                           fmt::format("arrivals and work of {:g} ms in all", kMaxClockMs));
+  }
+  if (end_ms / params.share_window_ms <= kMaxShareWindows) return OkStatus();
+  return InvalidArgument("share-window-ms", "That makes too many windows.",
+                         fmt::format("at least {:g}", std::ceil(end_ms / kMaxShareWindows)));
+}
+
 }  // namespace
 
 Result<SimResult> Simulate(const SimulationParams& params, const Machine& machine,
@@ -403,6 +444,7 @@ Result<SimResult> Simulate(const SimulationParams& params, const Machine& machin
   const std::vector<int> worker_pus = LayOutWorkers(machine.topology, count);
   PolicyOptions options = params.options;
   if (!params.own_ratios) options.ratios = RatiosOfWorkers(machine, worker_pus);
+  GOPMILL_RETURN_IF_ERROR(CheckLength(params, options.ratios, workload));
   options.contexts_per_worker = std::max(1, params.cost.contexts);
   options.classes = workload.classes;
   auto pool = std::make_unique<PoolState>(

@@ -158,6 +158,9 @@ Result<std::vector<GridPoint>> MakeGrid(const Experiment& base,
                                         const std::vector<SweepAxis>& axes) {
   std::vector<GridPoint> points = {{.experiment = base, .settings = {}}};
   for (const SweepAxis& axis : axes) {
+    if (IsGiven(base, axis.name == "pus" ? "topology" : axis.name)) {
+      return InvalidArgument(axis.name, "It is given and swept.", "one of the two");
+    }
     if (points.size() * axis.values.size() > kMaxGridPoints) {
       return InvalidArgument("sweep", "The sweeps make too many points.",
                              fmt::format("at most {}", kMaxGridPoints));

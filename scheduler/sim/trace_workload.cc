@@ -2,9 +2,8 @@
 #include "scheduler/sim/trace_workload.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
-#include <unordered_map>
+#include <utility>
 
 #include "scheduler/sim/random.h"
 
@@ -41,9 +40,12 @@ SimUnit ToUnit(const TraceUnit& recorded, double opening_ms) {
   return unit;
 }
 
-void AddClass(Workload& workload, const std::string& name) {
-  ServiceClass& added = workload.classes.emplace_back();
-  if (!name.empty()) added.name = name;
+Result<int> ClassNamed(const std::string& name, const std::vector<ServiceClass>& classes) {
+  if (classes.empty()) return 0;
+  const auto found = std::ranges::find(classes, name, &ServiceClass::name);
+  if (found != classes.end()) return static_cast<int>(found - classes.begin());
+  return InvalidArgument("classes", "The trace has units of class \"" + name + "\".",
+                         "all classes of the trace, or none");
 }
 
 // The units of each stream together, streams by number.
@@ -58,25 +60,23 @@ std::vector<std::uint32_t> ByStream(const RecordedTrace& trace) {
 
 }  // namespace
 
-Workload FromTrace(const RecordedTrace& trace) {
+Result<Workload> FromTrace(const RecordedTrace& trace, const std::vector<ServiceClass>& classes) {
   Workload workload{.name = "trace of " + trace.header.machine + ", unit " + trace.header.unit,
                     .feed = Feed::kOpen,
-                    .classes = {},
+                    .classes = classes,
                     .streams = {},
                     .units = {}};
+  if (classes.empty()) workload.classes = {ServiceClass{}};
   const double opening_ms = MedianOpening(trace);
-  std::map<std::string, int> classes;
   const std::vector<std::uint32_t> order = ByStream(trace);
   workload.units.reserve(order.size());
   for (const std::uint32_t i : order) {
     const TraceUnit& unit = trace.units[i];
     if (workload.streams.empty() || workload.streams.back().id.value != unit.stream) {
-      const auto [entry, is_new] =
-          classes.try_emplace(unit.service_class, static_cast<int>(classes.size()));
-      if (is_new) AddClass(workload, unit.service_class);
+      GOPMILL_ASSIGN_OR_RETURN(const int service_class, ClassNamed(unit.service_class, classes));
       workload.streams.push_back({.id = StreamId{unit.stream},
                                   .context = unit.context,
-                                  .service_class = entry->second,
+                                  .service_class = service_class,
                                   .first_unit = static_cast<std::uint32_t>(workload.units.size())});
     }
     ++workload.streams.back().unit_count;

@@ -42,6 +42,7 @@ struct SimStream {
   int service_class = 0;      // index into Workload::classes
   std::uint32_t first_unit = 0;
   std::uint32_t unit_count = 0;
+  double begin_ms = 0;  // closed feed: when it comes; those at 0 begin at once, or wait for a place
 };
 
 struct Workload {

@@ -54,12 +54,104 @@ TEST(ExperimentTest, UnknownNamesAreRefusedWithTheKnownOnes) {
 TEST(ExperimentTest, WhatWouldBeIgnoredIsRefused) {
   EXPECT_THAT(Refusal("scheduler-options", "contexts=4"), HasSubstr("--contexts"));
   EXPECT_THAT(Refusal("scheduler-options", "hash=printed,contexts=4"), HasSubstr("--contexts"));
-  EXPECT_THAT(Refusal("noise", "0.1"), HasSubstr("--workload trace"));
-  EXPECT_THAT(Refusal("slow-down", "2"), HasSubstr("--workload trace"));
   Experiment experiment;
   experiment.trace = std::make_shared<const RecordedTrace>();
   ASSERT_FALSE(Prepare(experiment).ok());
   EXPECT_THAT(Prepare(experiment).error().ToString(), HasSubstr("--workload trace"));
+}
+
+// A recording of two streams, each of its own class.
+std::shared_ptr<const RecordedTrace> SmallTrace() {
+  std::string text = TraceHeaderLine({.machine = "m", .unit = "gop"});
+  for (const std::uint64_t stream : {1U, 2U}) {
+    for (const int i : {0, 1, 2}) {
+      text += TraceUnitLine({.arrival_ms = 5.0 * i,
+                             .stream = stream,
+                             .number = stream - 1,
+                             .service_class = stream == 1 ? "live" : "batch",
+                             .index = i,
+                             .bytes = 9,
+                             .hot_ms = 10,
+                             .cold_ms = {},
+                             .deadline_ms = {}});
+    }
+  }
+  std::istringstream in(text);
+  auto trace = ReadTrace(in);
+  EXPECT_TRUE(trace.ok());
+  return std::make_shared<const RecordedTrace>(std::move(trace).value());
+}
+
+using Given = std::vector<std::pair<std::string, std::string>>;
+
+// What a command line with these parameters is told; a trace is there if they ask for one.
+std::string RefusalOf(const Given& given) {
+  Experiment experiment;
+  experiment.topology = "pu:2";
+  for (const auto& [name, value] : given) {
+    const Status set = SetParam(experiment, name, value);
+    if (!set.ok()) return set.error().ToString();
+  }
+  if (experiment.workload == "trace") experiment.trace = SmallTrace();
+  const auto prepared = Prepare(experiment);
+  return prepared.ok() ? "accepted" : prepared.error().ToString();
+}
+
+TEST(ExperimentTest, WhatTheWorkloadDoesNotReadIsRefused) {
+  const struct {
+    Given given;
+    std::string parameter, accepted;
+  } cases[] = {
+      {{{"workload", "trace"}, {"streams", "3"}}, "streams", "--workload transcode or l7"},
+      {{{"workload", "trace"}, {"mix", "nonsense"}}, "mix", "--workload transcode or l7"},
+      {{{"workload", "trace"}, {"gops", "9"}}, "gops", "--workload transcode"},
+      {{{"workload", "trace"}, {"spread", "0.5"}}, "spread", "--workload transcode"},
+      {{{"workload", "trace"}, {"load", "0.5"}}, "load", "--arrivals poisson"},
+      {{{"workload", "trace"}, {"window", "4"}}, "window", "--arrivals closed"},
+      {{{"workload", "l7"}, {"classes", "a:1"}}, "classes", "--workload transcode or trace"},
+      {{{"workload", "l7"}, {"gops", "7"}}, "gops", "--workload transcode"},
+      {{{"workload", "l7"}, {"spread", "2"}}, "spread", "--workload transcode"},
+      {{{"workload", "l7"}, {"noise", "0.1"}}, "noise", "--workload trace"},
+      {{{"workload", "l7"}, {"concurrent", "3"}}, "concurrent", "--arrivals closed"},
+      {{{"noise", "0.1"}}, "noise", "--workload trace"},
+      {{{"slow-down", "2"}}, "slow-down", "--workload trace"},
+      {{{"load", "0.5"}}, "load", "--arrivals poisson"},
+      {{{"arrivals", "poisson"}, {"window", "4"}}, "window", "--arrivals closed"},
+      {{{"arrivals", "live"}, {"concurrent", "4"}}, "concurrent", "--arrivals closed"},
+      {{{"mix", "live"}, {"load", "0.5"}}, "load", "--arrivals poisson"},
+      {{{"mix", "live"}, {"arrivals", "poisson"}}, "arrivals", "--mix reference"},
+      {{{"mix", "bursty"}, {"arrivals", "closed"}}, "arrivals", "--mix reference"},
+      {{{"mix", "bursty"}, {"concurrent", "4"}}, "concurrent", "--arrivals closed"},
+  };
+  for (const auto& [given, parameter, accepted] : cases) {
+    EXPECT_THAT(RefusalOf(given), AllOf(HasSubstr("parameter: " + parameter),
+                                        HasSubstr("accepted: "), HasSubstr(accepted)))
+        << parameter;
+  }
+}
+
+TEST(ExperimentTest, WhatIsReadIsTaken) {
+  const Given accepted[] = {
+      {{"workload", "trace"}, {"classes", "live:3,batch:1"}, {"noise", "0.2"}, {"slow-down", "2"}},
+      {{"workload", "trace"}, {"arrivals", "poisson"}, {"load", "0.5"}},
+      {{"workload", "trace"}, {"arrivals", "closed"}, {"window", "4"}, {"concurrent", "1"}},
+      {{"workload", "l7"}, {"streams", "30"}, {"load", "0.5"}},
+      {{"workload", "l7"}, {"mix", "nyp"}, {"streams", "30"}, {"arrivals", "poisson"}},
+      {{"mix", "bursty"}, {"window", "4"}, {"spread", "0"}},
+      {{"mix", "live"}, {"streams", "4"}, {"gops", "4"}, {"classes", "a:1,b:2"}},
+  };
+  for (const Given& given : accepted) EXPECT_EQ(RefusalOf(given), "accepted") << given[0].second;
+}
+
+TEST(ExperimentTest, WeightsAreNumbersAboveZeroEverywhere) {
+  for (const char* weight : {"0", "-0", "-1", "nan", "inf", "-inf", "1e999", "x", ""}) {
+    for (const char* workload : {"transcode", "trace", "l7"}) {
+      EXPECT_THAT(
+          RefusalOf({{"workload", workload}, {"classes", std::string("live:1,batch:") + weight}}),
+          HasSubstr("parameter: classes"))
+          << workload << " " << weight;
+    }
+  }
 }
 
 // The median latency of a run, or -1 with these options.
@@ -190,7 +282,7 @@ TEST(TraceWorkloadTest, MissingTimesFollowFromTheMedianOpening) {
                                        .deadline_ms = {}}));
   const auto trace = ReadTrace(in);
   ASSERT_TRUE(trace.ok()) << trace.error().ToString();
-  const Workload workload = FromTrace(*trace);
+  const Workload workload = FromTrace(*trace).value();
   ASSERT_EQ(workload.streams.size(), 2U);
   EXPECT_EQ(workload.streams[0].id, StreamId{1});
   EXPECT_EQ(workload.streams[0].unit_count, 2U);
@@ -199,6 +291,33 @@ TEST(TraceWorkloadTest, MissingTimesFollowFromTheMedianOpening) {
   EXPECT_EQ(workload.units[0].deadline_ms, 20);
   EXPECT_EQ(workload.units[1].open_ms, 3);
   EXPECT_EQ(workload.units[2].arrival_ms, 5);
+}
+
+TEST(TraceWorkloadTest, UnitsHaveTheClassOfTheirNameAsInAReplay) {
+  const auto classes = ParseClasses("batch:1,live:3").value();
+  const Workload workload = FromTrace(*SmallTrace(), classes).value();
+  ASSERT_EQ(workload.classes.size(), 2U);
+  EXPECT_EQ(workload.classes[1].weight, 3);
+  EXPECT_EQ(workload.streams[0].service_class, 1) << "live";
+  EXPECT_EQ(workload.streams[1].service_class, 0) << "batch";
+  EXPECT_EQ(FromTrace(*SmallTrace())->classes.size(), 1U) << "one class unless they are given";
+  EXPECT_THAT(RefusalOf({{"workload", "trace"}, {"classes", "live:1"}}),
+              AllOf(HasSubstr("parameter: classes"), HasSubstr("batch")));
+}
+
+TEST(TraceWorkloadTest, TimesThatNoClockHoldsAreRefused) {
+  RecordedTrace trace = *SmallTrace();
+  for (TraceUnit& unit : trace.units) unit.hot_ms = kMaxTraceMillis;
+  Experiment experiment;
+  experiment.topology = "pu:2";
+  experiment.workload = "trace";
+  experiment.slow_down = 100;
+  experiment.trace = std::make_shared<const RecordedTrace>(trace);
+  auto prepared = Prepare(experiment);
+  ASSERT_TRUE(prepared.ok());
+  const auto result = Simulate(prepared->params, prepared->machine, prepared->workload);
+  ASSERT_FALSE(result.ok());
+  EXPECT_THAT(result.error().ToString(), HasSubstr("too long"));
 }
 
 TEST(TraceWorkloadTest, VariesTimesBySeedWithinTheNoise) {
@@ -228,6 +347,15 @@ TEST(TraceWorkloadTest, VariesTimesBySeedWithinTheNoise) {
             varied({.noise = 0.2, .seed = 5})[3].hot_ms);
   EXPECT_NE(varied({.noise = 0.2, .seed = 5})[3].hot_ms,
             varied({.noise = 0.2, .seed = 6})[3].hot_ms);
+}
+
+TEST(SweepTest, WhatIsGivenIsNotSweptToo) {
+  Experiment base;
+  ASSERT_TRUE(SetParam(base, "contexts", "3").ok());
+  ASSERT_TRUE(SetParam(base, "topology", "pu:2").ok());
+  for (const char* axis : {"contexts=1,2", "pus=1,2", "topology=pu:4"}) {
+    EXPECT_FALSE(MakeGrid(base, {*ParseSweep(axis)}).ok()) << axis;
+  }
 }
 
 TEST(SweepTest, TheSeedMayBeSwept) {

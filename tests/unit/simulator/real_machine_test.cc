@@ -2,9 +2,9 @@
 //
 // The simulator against a real machine. tests/golden/real_machine holds what two cores of a quiet
 // AMD EPYC did on 2026-11-25: the costs of the reference workload, recorded by
-//   gopmill bench --duration 8 --scheduler fifo --repeats 1 --record reference.trace
+//   gopmill bench --duration 8 --scheduler fifo --repeat 1 --record reference.trace
 // and the medians with their intervals of
-//   gopmill bench --replay reference.trace --scheduler hearth,h-cahrw,fifo,rr,hrw --repeats 5
+//   gopmill bench --trace reference.trace --scheduler hearth,h-cahrw,fifo,rr,hrw --repeat 5
 // Simulated is what a replay does: it spins for the recorded times, so nothing is lost to caches.
 #include <gtest/gtest.h>
 

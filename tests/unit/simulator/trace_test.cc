@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <limits>
+#include <random>
 #include <sstream>
 
 namespace gopmill {
@@ -129,6 +130,73 @@ TEST(TraceTest, AStreamKeepsItsNumberAndClass) {
   other.service_class = "silver";
   EXPECT_THAT(Refusal(kHeader + TraceUnitLine(SomeUnit(1, 0, 1)) + TraceUnitLine(other)),
               HasSubstr("line 3: Stream 1 has another number or class"));
+}
+
+// What damage to a file, or somebody who tries, could make of a line.
+std::string Garbled(std::string text, std::mt19937& random) {
+  constexpr const char* kPieces[] = {"1e308",
+                                     "-1",
+                                     "18446744073709551616",
+                                     "nan",
+                                     "\"",
+                                     "{",
+                                     "}",
+                                     "\n",
+                                     ",",
+                                     "\xff\xfe",
+                                     "[[",
+                                     ":",
+                                     "null",
+                                     "0",
+                                     "\\",
+                                     "9007199254740993",
+                                     "1e-320"};
+  for (unsigned n = static_cast<unsigned>(random() % 4); n > 0 && !text.empty(); --n) {
+    const std::size_t at = random() % text.size();
+    switch (random() % 6) {
+      case 0: text[at] = static_cast<char>(random() % 256); break;
+      case 1: text.erase(at, random() % 9); break;
+      case 2: text.insert(at, kPieces[random() % std::size(kPieces)]); break;
+      case 3: text.insert(at, text.substr(random() % text.size(), random() % 90)); break;
+      case 4: text.resize(at); break;
+      default: text[at] = static_cast<char>('0' + random() % 10);
+    }
+  }
+  return text;
+}
+
+void ExpectWithinLimits(const RecordedTrace& trace) {
+  EXPECT_FALSE(trace.units.empty());
+  for (const TraceUnit& unit : trace.units) {
+    EXPECT_TRUE(unit.arrival_ms >= 0 && unit.arrival_ms <= kMaxTraceMillis);
+    EXPECT_TRUE(unit.bytes > 0 && unit.bytes <= kMaxTraceBytes);
+    EXPECT_TRUE(unit.index >= 0 && (unit.hot_ms || unit.cold_ms));
+    EXPECT_TRUE(std::isfinite(unit.hot_ms.value_or(1)) && unit.hot_ms.value_or(1) > 0);
+  }
+}
+
+TEST(TraceTest, GarbledRecordingsNeverCrash) {
+  std::mt19937 random(17);
+  std::string whole = kHeader;
+  for (int i = 0; i < 6; ++i) {
+    whole += TraceUnitLine(SomeUnit(1 + static_cast<std::uint64_t>(i % 2), i / 2, i));
+  }
+  int read = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const std::string text = Garbled(whole, random);
+    const auto trace = Read(text);
+    if (trace.ok()) {
+      ++read;
+      ExpectWithinLimits(*trace);
+    } else {
+      EXPECT_THAT(trace.error().ToString(), HasSubstr("line ")) << text;
+      EXPECT_EQ(trace.error().parameter, "trace") << text;
+      EXPECT_FALSE(trace.error().accepted.empty()) << text;
+    }
+  }
+  // Some damage is a digit, and nobody can tell.
+  EXPECT_GT(read, 300);
+  EXPECT_LT(read, 2700);
 }
 
 class TraceFileTest : public ::testing::Test {
