@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes what arrives and what it costs to a trace (scheduler/sim/trace.h), for `bench --replay`
+// Writes what arrives and what it costs to a trace (scheduler/sim/trace.h), for `bench --trace`
 // and the simulator. Units are queued by the streams' egress threads, or the workers that made a
 // segment, and written by a thread of its own, so that a slow disk delays nobody: when
 // kMaxQueuedUnits wait, further ones are not recorded, and the end says so.

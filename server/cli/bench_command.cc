@@ -40,27 +40,29 @@ struct Plan {
 
 Status CheckOutputs(const BenchArgs& args) {
   GOPMILL_RETURN_IF_ERROR(CheckReportFile("json", args.json));
+  GOPMILL_RETURN_IF_ERROR(CheckKeepsInput("json", args.json, args.trace));
   const std::pair<const char*, const std::string&> files[] = {
-      {"html", args.html}, {"trace", args.trace}, {"record", args.record}};
+      {"html", args.html}, {"perfetto", args.perfetto}, {"record", args.record}};
   for (const auto& [parameter, file] : files) {
     if (file == "-") return InvalidArgument(parameter, "Only --json goes to stdout.", "a file");
     GOPMILL_RETURN_IF_ERROR(CheckReportFile(parameter, file));
+    GOPMILL_RETURN_IF_ERROR(CheckKeepsInput(parameter, file, args.trace));
   }
   return OkStatus();
 }
 
 Status PlanReplay(const BenchArgs& args, Plan& plan) {
-  GOPMILL_ASSIGN_OR_RETURN(const RecordedTrace trace, ReadTraceFile(args.replay));
+  GOPMILL_ASSIGN_OR_RETURN(const RecordedTrace trace, ReadTraceFile(args.trace));
   GOPMILL_ASSIGN_OR_RETURN(plan.units, bench::ReplayUnits(trace, plan.options.classes));
   if (plan.units.empty()) {
-    return InvalidArgument("replay", "The trace " + args.replay + " has no units.",
+    return InvalidArgument("trace", "The trace " + args.trace + " has no units.",
                            "a trace with one at least");
   }
   std::vector<std::uint64_t> streams;
   for (const TraceUnit& unit : trace.units) streams.push_back(unit.stream);
   std::sort(streams.begin(), streams.end());
   streams.erase(std::unique(streams.begin(), streams.end()), streams.end());
-  plan.head.workload = "replay of " + args.replay;
+  plan.head.workload = "replay of " + args.trace;
   plan.head.unit = trace.header.unit;
   plan.head.streams = static_cast<int>(streams.size());
   return OkStatus();
@@ -106,7 +108,7 @@ Result<Plan> MakePlan(const BenchArgs& args) {
   if (!args.classes.empty()) {
     GOPMILL_ASSIGN_OR_RETURN(plan.options.classes, ParseClasses(args.classes));
   }
-  GOPMILL_RETURN_IF_ERROR(args.replay.empty() ? PlanStreams(args, plan) : PlanReplay(args, plan));
+  GOPMILL_RETURN_IF_ERROR(args.trace.empty() ? PlanStreams(args, plan) : PlanReplay(args, plan));
   plan.head.machine = bench::DescribeMachine();
   plan.head.command.emplace_back("gopmill");
   for (const std::string& argument : args.line) plan.head.command.push_back(argument);
@@ -150,7 +152,7 @@ Result<bench::Comparison> Run(const BenchArgs& args, Plan& plan, const std::stop
 }
 
 // The first repeat of each policy.
-std::string TraceOf(const bench::Comparison& comparison) {
+std::string PerfettoOf(const bench::Comparison& comparison) {
   std::vector<const bench::RunRecord*> runs;
   for (const bench::FinishedRun& run : comparison.runs) {
     if (run.record.repeat == 0) runs.push_back(&run.record);
@@ -171,7 +173,8 @@ Status WriteAll(const BenchArgs& args, const bench::Report& report) {
   if (!args.html.empty()) {
     GOPMILL_RETURN_IF_ERROR(WriteReport(args.html, bench::ReportHtml(report)));
   }
-  return args.trace.empty() ? OkStatus() : WriteReport(args.trace, TraceOf(report.comparison));
+  return args.perfetto.empty() ? OkStatus()
+                               : WriteReport(args.perfetto, PerfettoOf(report.comparison));
 }
 
 int Fail(const Error& error) {

@@ -66,7 +66,7 @@ constexpr const char* kTopologyFooter =
     "Examples:\n"
     "  gopmill topology\n"
     "  taskset -c 0,2 gopmill topology --json -\n"
-    "  gopmill topology --measure --repeats 50 --json ratios.json";
+    "  gopmill topology --measure --repeat 50 --json ratios.json";
 
 constexpr const char* kBenchFooter =
     "Every policy runs once per round and rounds are repeated, so that disturbances meet all "
@@ -75,9 +75,9 @@ constexpr const char* kBenchFooter =
     "wait.\n\n"
     "Examples:\n"
     "  gopmill bench --quick\n"
-    "  gopmill bench --scheduler fifo,h-cahrw --repeats 10 --html bench.html --json bench.json\n"
-    "  gopmill bench --mix live --streams 12 --trace live.json\n"
-    "  gopmill bench --replay recorded.jsonl --scheduler all";
+    "  gopmill bench --scheduler fifo,h-cahrw --repeat 10 --html bench.html --json bench.json\n"
+    "  gopmill bench --mix live --streams 12 --perfetto live.json\n"
+    "  gopmill bench --trace day.trace --scheduler all";
 
 std::string Complaint(const std::string& command, const std::string& text) {
   const std::string name = command.empty() ? "gopmill" : "gopmill " + command;
@@ -204,7 +204,7 @@ void AddServe(CLI::App& app, Line& line) {
   command->add_option("--config", args.config_file, "JSON file with settings")->type_name("FILE");
   command
       ->add_option("--record", args.record,
-                   "Write arrivals and costs of all units, for bench --replay and simulate")
+                   "Write arrivals and costs of all units, for bench --trace and simulate --trace")
       ->type_name("FILE");
   command->add_flag("--print-config", args.print_config,
                     "Print all settings and where each came from, then end");
@@ -223,7 +223,9 @@ void AddTopology(CLI::App& app, Line& line) {
   command->add_option("--movie", args.movie, "What is moved; a bundled movie unless given")
       ->type_name("FILE")
       ->needs(measure);
-  command->add_option("--repeats", args.repeats, "Samples of each pair of CPUs; 20 unless given")
+  command
+      ->add_option("--repeat,--repeats", args.repeats,
+                   "Samples of each pair of CPUs; 20 unless given")
       ->type_name("N")
       ->check(CLI::Range(1, bench::kMaxMoveRepeats))
       ->needs(measure);
@@ -235,8 +237,8 @@ void AddBenchOutputs(CLI::App& command, BenchArgs& args) {
   };
   add("--json", args.json, "Write all results; - is stdout");
   add("--html", args.html, "Write a page with charts, in one file");
-  add("--trace", args.trace, "Write the first round for chrome://tracing or ui.perfetto.dev");
-  add("--record", args.record, "Write arrivals and costs of the first run, for --replay");
+  add("--perfetto", args.perfetto, "Write the first round for ui.perfetto.dev or chrome://tracing");
+  add("--record", args.record, "Write arrivals and costs of the first run, for --trace");
 }
 
 void AddBench(CLI::App& app, Line& line) {
@@ -253,7 +255,7 @@ void AddBench(CLI::App& app, Line& line) {
       ->type_name("N")
       ->check(CLI::Range(1, bench::kMaxStreams));
   add("--duration", args.duration, "Seconds of each movie; 20 unless given")->type_name("S");
-  add("--repeats", args.repeats, "Rounds; 5 unless given")
+  add("--repeat,--repeats", args.repeats, "Rounds; 5 unless given")
       ->type_name("R")
       ->check(CLI::Range(1, bench::kMaxRepeats));
   add("--unit", args.unit, "gop, or seconds of video per unit")->type_name("gop|S");
@@ -271,15 +273,15 @@ void AddBench(CLI::App& app, Line& line) {
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{0}, bench::kMaxSeed));
   add("--movies", args.movies, "Folder with the bundled movies")->type_name("DIR");
-  CLI::Option* replay = add("--replay", args.replay, "Run a recorded trace instead of movies");
-  replay->type_name("FILE");
+  CLI::Option* trace = add("--trace,--replay", args.trace, "Run a recording instead of movies");
+  trace->type_name("FILE");
   for (const char* name :
        {"--mix", "--streams", "--duration", "--unit", "--preset", "--audio", "--movies"}) {
-    replay->excludes(command->get_option(name));
+    trace->excludes(command->get_option(name));
   }
   command->add_flag("--quick", args.quick, "6 streams, 3 s, 2 rounds, unless given");
   AddBenchOutputs(*command, args);
-  replay->excludes(command->get_option("--record"));
+  trace->excludes(command->get_option("--record"));
 }
 
 // Sets every parameter; the answer names all that are wrong.

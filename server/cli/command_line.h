@@ -60,12 +60,12 @@ struct BenchArgs {
   std::string schedulers = "all";  // names with commas between
   std::string mix = "reference";
   std::string duration, unit = "gop", preset = "veryfast", movies = "movies/files";
-  std::string scheduler_options;          // NAME=VALUE,...; empty = the corrected forms
-  std::string classes;                    // NAME:WEIGHT[...],...; empty for none
-  std::string replay;                     // trace to run instead of a mix
-  std::string json, html, trace, record;  // files to write
-  int streams = 0, repeats = 0;           // 0 = as the mix and --quick say
-  int workers = 0;                        // 0 = one per CPU
+  std::string scheduler_options;             // NAME=VALUE,...; empty = the corrected forms
+  std::string classes;                       // NAME:WEIGHT[...],...; empty for none
+  std::string trace;                         // recording to run instead of a mix
+  std::string json, html, perfetto, record;  // files to write
+  int streams = 0, repeats = 0;              // 0 = as the mix and --quick say
+  int workers = 0;                           // 0 = one per CPU
   std::int64_t seed = 1;
   std::vector<std::string> line;  // the whole command line, for the report
 };

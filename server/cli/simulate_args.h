@@ -20,7 +20,7 @@ struct SimulateArgs {
   // Parameters of the experiment by name, as given ({"streams", "40"}).
   std::vector<std::pair<std::string, std::string>> params;
   std::string scheduler = "all";
-  std::string trace;
+  std::string trace;  // implies the workload "trace"
   std::vector<std::string> sweeps;
   std::uint64_t seed = 1;
   std::string reproduce;            // name of a claim, "all", or empty for none
@@ -29,6 +29,7 @@ struct SimulateArgs {
   std::string against = "h-cahrw";  // its rival
   std::string json, csv;            // files, "-" for stdout, empty for none
   bool list = false, validate = false;
+  bool timing = false;  // real time, in JSON, CSV and charts
 };
 
 // Adds the subcommand; what it is given ends up in `args`, which must outlive `app`.

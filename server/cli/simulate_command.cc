@@ -33,7 +33,7 @@ std::string ListText() {
   }
   text += "  chiplet:N      N PUs in L3 groups of 8, up to 16 groups per package\n";
   text += "  pu:N           N alike PUs\n";
-  text += "\nmixes of the workload transcode:\n";
+  text += "\nmixes of the workload transcode (l7: tu, mit, nyp):\n";
   for (const sim::Mix& mix : sim::Mixes()) {
     text += fmt::format("  {:<14} {}\n", mix.name, mix.description);
   }
@@ -44,18 +44,41 @@ std::string ListText() {
   return text;
 }
 
+// A trace is a workload; another one beside it would leave one of the two unread.
+Status AddTrace(const std::string& file, sim::Experiment& experiment) {
+  if (sim::IsGiven(experiment, "workload") && experiment.workload != "trace") {
+    return InvalidArgument("trace", "The workload " + experiment.workload + " does not read it.",
+                           "--trace FILE alone, or with --workload trace");
+  }
+  GOPMILL_ASSIGN_OR_RETURN(RecordedTrace trace, ReadTraceFile(file));
+  experiment.trace = std::make_shared<const RecordedTrace>(std::move(trace));
+  experiment.workload = "trace";
+  return OkStatus();
+}
+
 Result<sim::Experiment> ToExperiment(const SimulateArgs& args) {
   sim::Experiment experiment;
   experiment.seed = args.seed;
-  if (!args.check.empty()) experiment.mix = "mixed";
   for (const auto& [name, value] : args.params) {
     GOPMILL_RETURN_IF_ERROR(sim::SetParam(experiment, name, value));
   }
-  if (!args.trace.empty()) {
-    GOPMILL_ASSIGN_OR_RETURN(RecordedTrace trace, ReadTraceFile(args.trace));
-    experiment.trace = std::make_shared<const RecordedTrace>(std::move(trace));
-  }
+  if (!args.trace.empty()) GOPMILL_RETURN_IF_ERROR(AddTrace(args.trace, experiment));
   return experiment;
+}
+
+// --check and --scale set these themselves.
+Status CheckOwnGrid(const char* study, const sim::Experiment& base,
+                    std::initializer_list<const char*> own) {
+  if (base.workload != "transcode") {
+    return InvalidArgument(study, "Its grid is one of the workload transcode.",
+                           "--check NAME --sweep AXIS for other workloads");
+  }
+  for (const char* name : own) {
+    if (!sim::IsGiven(base, name)) continue;
+    return InvalidArgument(name, fmt::format("The grid of --{} sets it.", study),
+                           "--check NAME --sweep AXIS for another grid");
+  }
+  return OkStatus();
 }
 
 bool ShowProgress(std::size_t done, std::size_t total) {
@@ -100,9 +123,13 @@ Result<Study> RunStudy(const SimulateArgs& args) {
 Result<Study> RunCheckStudy(const SimulateArgs& args) {
   Study study;
   GOPMILL_ASSIGN_OR_RETURN(study.base, ToExperiment(args));
+  if (study.base.mix.empty() && study.base.workload == "transcode") study.base.mix = "mixed";
   GOPMILL_ASSIGN_OR_RETURN(const std::vector<std::string> policies,
                            sim::ParsePolicies(args.check + "," + args.against));
   if (args.sweeps.empty()) {
+    GOPMILL_RETURN_IF_ERROR(
+        CheckOwnGrid("check", study.base,
+                     {"topology", "streams", "gops", "spread", "contexts", "arrivals", "load"}));
     study.points = sim::CheckGrid(study.base);
   } else {
     GOPMILL_ASSIGN_OR_RETURN(study.points, GridOf(study.base, args.sweeps));
@@ -112,6 +139,10 @@ Result<Study> RunCheckStudy(const SimulateArgs& args) {
   return study;
 }
 
+sim::Timing TimingOf(const SimulateArgs& args) {
+  return args.timing ? sim::Timing::kShown : sim::Timing::kLeftOut;
+}
+
 Status WriteResults(const SimulateArgs& args, const Study& study) {
   if (args.json != "-" && args.csv != "-") {
     GOPMILL_RETURN_IF_ERROR(
@@ -119,12 +150,13 @@ Status WriteResults(const SimulateArgs& args, const Study& study) {
                                        : sim::SummariseCheck(study.points, study.runs, {}).text));
   }
   if (!args.csv.empty()) {
-    std::string csv = sim::CsvText(study.points, study.runs);
+    std::string csv = sim::CsvText(study.points, study.runs, TimingOf(args));
     csv.pop_back();
     GOPMILL_RETURN_IF_ERROR(WriteReport(args.csv, csv));
   }
   if (args.json.empty()) return OkStatus();
-  return WriteReport(args.json, sim::JsonText(study.base, study.points, study.runs));
+  return WriteReport(args.json,
+                     sim::JsonText(study.base, study.points, study.runs, TimingOf(args)));
 }
 
 int RunValidation() {
@@ -158,6 +190,8 @@ int RunReproduction(const std::string& wanted) {
 
 Status WriteScale(const SimulateArgs& args) {
   GOPMILL_ASSIGN_OR_RETURN(const sim::Experiment base, ToExperiment(args));
+  GOPMILL_RETURN_IF_ERROR(CheckOwnGrid(
+      "scale", base, {"topology", "streams", "gops", "arrivals", "classes", "share-window-ms"}));
   std::vector<std::string> policies = sim::ScalePolicies();
   if (args.scheduler != "all") {
     GOPMILL_ASSIGN_OR_RETURN(policies, sim::ParsePolicies(args.scheduler));
@@ -171,10 +205,10 @@ Status WriteScale(const SimulateArgs& args) {
   GOPMILL_ASSIGN_OR_RETURN(const std::vector<sim::GridRun> runs,
                            sim::RunGrid(points, policies, Threads(), ShowProgress));
   GOPMILL_RETURN_IF_ERROR(WriteStdout(sim::TableText(points, runs)));
-  std::string csv = sim::CsvText(points, runs);
+  std::string csv = sim::CsvText(points, runs, TimingOf(args));
   csv.pop_back();
   GOPMILL_RETURN_IF_ERROR(WriteReport((folder / "scale.csv").string(), csv));
-  for (const auto& [name, svg] : sim::ScaleCharts(points, runs, policies)) {
+  for (const auto& [name, svg] : sim::ScaleCharts(points, runs, policies, TimingOf(args))) {
     GOPMILL_RETURN_IF_ERROR(WriteReport((folder / name).string(), svg));
   }
   return OkStatus();
@@ -187,12 +221,23 @@ int RunScale(const SimulateArgs& args) {
   return ExitCodeOf(status.error());
 }
 
+Status CheckSimulateOutputs(const SimulateArgs& args) {
+  if (args.json == "-" && args.csv == "-") {
+    return InvalidArgument("json", "--json and --csv cannot both be stdout.", "a file for one");
+  }
+  for (const auto& [parameter, file] : {std::pair("json", args.json), std::pair("csv", args.csv)}) {
+    GOPMILL_RETURN_IF_ERROR(CheckReportFile(parameter, file));
+    GOPMILL_RETURN_IF_ERROR(CheckKeepsInput(parameter, file, args.trace));
+  }
+  return OkStatus();
+}
+
 // What a study would not look at is refused rather than ignored.
 Status CheckStudyOptions(const SimulateArgs& args) {
   const bool fixed = args.list || args.validate || !args.reproduce.empty();
   const bool outputs = !args.json.empty() || !args.csv.empty();
   const bool asked = !args.params.empty() || !args.trace.empty() || args.scheduler != "all";
-  if (fixed && (asked || outputs || !args.sweeps.empty())) {
+  if (fixed && (asked || outputs || args.timing || !args.sweeps.empty())) {
     return InvalidArgument("simulate",
                            "--list, --validate and --reproduce have experiments of their own.",
                            "them alone");
@@ -201,10 +246,11 @@ Status CheckStudyOptions(const SimulateArgs& args) {
     return InvalidArgument("scale", "--scale has a grid and files of its own.",
                            "without --sweep, --json and --csv");
   }
-  if (args.json == "-" && args.csv == "-") {
-    return InvalidArgument("json", "--json and --csv cannot both be stdout.", "a file for one");
+  if (args.timing && !outputs && args.scale.empty()) {
+    return InvalidArgument("timing", "There is no file for it; the table has the time anyway.",
+                           "with --json, --csv or --scale");
   }
-  return OkStatus();
+  return CheckSimulateOutputs(args);
 }
 
 }  // namespace

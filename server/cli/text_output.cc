@@ -55,6 +55,13 @@ Status CheckReportFile(const char* parameter, const std::string& file) {
   return InvalidArgument(parameter, file + " cannot be written.", "a file in an existing folder");
 }
 
+Status CheckKeepsInput(const char* parameter, const std::string& file, const std::string& input) {
+  std::error_code differs;
+  if (file.empty() || input.empty()) return OkStatus();
+  if (!std::filesystem::equivalent(file, input, differs) || differs) return OkStatus();
+  return InvalidArgument(parameter, file + " is what is read.", "another file");
+}
+
 Status WriteReport(const std::string& file, std::string_view json) {
   if (file == "-") return WriteStdout(std::string(json) + "\n");
   std::ofstream out(file, std::ios::binary | std::ios::trunc);

@@ -24,6 +24,10 @@ void PrintError(std::string_view command, std::string_view subject, const Error&
 // `parameter` unless WriteReport can write the file.
 Status CheckReportFile(const char* parameter, const std::string& file);
 
+// A report must not take the place of what it was made from: kInvalidArgument naming `parameter` if
+// `file` is the file `input`, by whatever path.
+Status CheckKeepsInput(const char* parameter, const std::string& file, const std::string& input);
+
 // Writes `json` and a line break to the file named, or to stdout for "-".
 Status WriteReport(const std::string& file, std::string_view json);
 

@@ -48,10 +48,10 @@ def check_numbers(report, runs):
 
 
 def movies(folder):
-    paths = {kind: os.path.join(folder, "report." + kind) for kind in ("json", "html", "trace", "rec")}
-    done = bench("--scheduler", "rr,h-cahrw", "--streams", "2", "--duration", "1", "--repeats", "2",
+    paths = {kind: os.path.join(folder, "report." + kind) for kind in ("json", "html", "perfetto", "rec")}
+    done = bench("--scheduler", "rr,h-cahrw", "--streams", "2", "--duration", "1", "--repeat", "2",
                  "--workers", "2", "--preset", "ultrafast", "--json", paths["json"], "--html",
-                 paths["html"], "--trace", paths["trace"], "--record", paths["rec"])
+                 paths["html"], "--perfetto", paths["perfetto"], "--record", paths["rec"])
     check(done.returncode == 0, f"bench: {done.returncode} {done.stderr} {done.stdout}")
     check("\nh-cahrw " in done.stdout, "no row for h-cahrw")
     with open(paths["json"], encoding="utf-8") as file:
@@ -60,7 +60,7 @@ def movies(folder):
     hashes = {tuple(one["hash"] for one in run["streams"]) for run in report["runs"]}
     check(len(hashes) == 1 and len(next(iter(hashes))) == 2, f"hashes {hashes}")
     check(report["violations"] == [], f"violations {report['violations']}")
-    with open(paths["trace"], encoding="utf-8") as file:
+    with open(paths["perfetto"], encoding="utf-8") as file:
         events = json.load(file)["traceEvents"]
     slices = [event for event in events if event["ph"] == "X"]
     check(len(slices) == 2 * report["runs"][0]["gops"], f"{len(slices)} slices")
@@ -70,7 +70,7 @@ def movies(folder):
 
 
 def replay(trace, gops):
-    done = bench("--replay", trace, "--scheduler", "rr,hrw", "--repeats", "1", "--workers", "2",
+    done = bench("--trace", trace, "--scheduler", "rr,hrw", "--repeat", "1", "--workers", "2",
                  "--json", "-")
     check(done.returncode == 0, f"replay: {done.returncode} {done.stderr}")
     report = json.loads(done.stdout)
@@ -81,7 +81,7 @@ def replay(trace, gops):
 def live(folder):
     path = os.path.join(folder, "live.json")
     done = bench("--mix", "live", "--scheduler", "h-cahrw", "--streams", "1", "--duration", "1.5",
-                 "--repeats", "1", "--preset", "ultrafast", "--json", path)
+                 "--repeat", "1", "--preset", "ultrafast", "--json", path)
     check(done.returncode == 0, f"live: {done.returncode} {done.stderr}")
     with open(path, encoding="utf-8") as file:
         wall = json.load(file)["runs"][0]["wall_s"]
@@ -117,7 +117,7 @@ def bad_input(folder):
             (["--scheduler", "fifo,,rr"], "parameter: scheduler"),
             (["--mix", "nonsense"], "parameter: mix"),
             (["--streams", "0"], "--streams"),
-            (["--repeats", "0"], "--repeats"),
+            (["--repeat", "0"], "--repeat"),
             (["--seed", "-1"], "--seed"),
             (["--seed", "banana"], "--seed"),
             (["--unit", "banana"], "parameter: unit"),
@@ -125,11 +125,12 @@ def bad_input(folder):
             (["--movies", "/nonexistent"], "parameter: movies"),
             (["--json", missing], "parameter: json"),
             (["--html", folder], "parameter: html"),
-            (["--trace", "-"], "parameter: trace"),
+            (["--perfetto", "-"], "parameter: perfetto"),
             (["--record", missing], "parameter: record"),
-            (["--replay", missing], "parameter: trace"),
-            (["--replay", garbage], "parameter: trace"),
-            (["--replay", garbage, "--streams", "2"], "--replay")]:
+            (["--trace", missing], "parameter: trace"),
+            (["--trace", garbage], "parameter: trace"),
+            (["--trace", garbage, "--perfetto", garbage], "parameter: perfetto"),
+            (["--trace", garbage, "--streams", "2"], "--trace")]:
         done = bench(*flags)
         check(done.returncode == 2, f"{flags}: exit code {done.returncode}")
         check(words in done.stderr, f"{flags}: {done.stderr}")

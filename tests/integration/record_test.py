@@ -50,10 +50,10 @@ def run(*arguments):
 
 
 def can_be_replayed(trace, units, *flags):
-    report = run("bench", "--replay", str(trace), "--scheduler", "fifo,hearth", "--repeats", "1", "--workers", "2", "--json",
+    report = run("bench", "--trace", str(trace), "--scheduler", "fifo,hearth", "--repeat", "1", "--workers", "2", "--json",
                  "-", *flags)
     check([each["gops"] for each in report["runs"]] == [units, units], f"replayed {report['runs'][0]['gops']} of {units}")
-    report = run("simulate", "--workload", "trace", "--trace", str(trace), "--scheduler", "fifo,hearth", "--json", "-")
+    report = run("simulate", "--trace", str(trace), "--scheduler", "fifo,hearth", "--json", "-", *flags)
     counts = [each["units"] for each in report["runs"]]
     check(counts == [units, units], f"simulated {counts} of {units}")
 

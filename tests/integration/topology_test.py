@@ -27,7 +27,7 @@ def run(*line, **more):
 
 
 def measured(*flags):
-    done = run("topology", "--measure", "--json", "-", "--repeats", "4", *flags)
+    done = run("topology", "--measure", "--json", "-", "--repeat", "4", *flags)
     check(done.returncode == 0, f"{flags}: {done.returncode} {done.stderr}")
     if done.returncode != 0:
         return None
@@ -69,8 +69,8 @@ def movies(allowed):
 
 def bad_input(allowed):
     cases = [(["--movie", "/nonexistent"], 2, "There is no movie /nonexistent"),
-             (["--movie", __file__], 2, "cannot be used"), (["--repeats", "0"], 2, "1 to 1000"),
-             (["--repeats", "x"], 2, "--repeats"), (["--json", "/nonexistent/x"], 2, "json")]
+             (["--movie", __file__], 2, "cannot be used"), (["--repeat", "0"], 2, "1 to 1000"),
+             (["--repeat", "x"], 2, "--repeat"), (["--json", "/nonexistent/x"], 2, "json")]
     for flags, code, text in cases:
         done = run("topology", "--measure", *flags)
         check(done.returncode == code and text in done.stderr, f"{flags}: {done}")

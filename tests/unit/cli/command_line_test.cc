@@ -157,7 +157,7 @@ TEST(CommandLine, ServePassesItsFlagsOnAsText) {
 
 TEST(CommandLine, BenchTakesItsOptions) {
   const auto args = Parsed<BenchArgs>({"bench", "--scheduler", "fifo,rr", "--mix", "live",
-                                       "--streams", "3", "--repeats", "10", "--seed", "7", "--unit",
+                                       "--streams", "3", "--repeat", "10", "--seed", "7", "--unit",
                                        "2", "--workers", "4", "--html", "x.html", "--quick"});
   EXPECT_EQ(args.schedulers, "fifo,rr");
   EXPECT_EQ(args.mix, "live");
@@ -172,12 +172,12 @@ TEST(CommandLine, BenchTakesItsOptions) {
 
 TEST(CommandLine, BenchRefusesWhatCannotBeMeasured) {
   const std::vector<std::vector<std::string>> wrong = {{"--streams", "0"},
-                                                       {"--repeats", "0"},
+                                                       {"--repeat", "0"},
                                                        {"--seed", "-1"},
                                                        {"--seed", "4294967296"},
                                                        {"--workers", "-1"},
-                                                       {"--replay", "x", "--mix", "live"},
-                                                       {"--replay", "x", "--record", "y"}};
+                                                       {"--trace", "x", "--mix", "live"},
+                                                       {"--trace", "x", "--record", "y"}};
   for (const std::vector<std::string>& flags : wrong) {
     std::vector<std::string> args = {"bench"};
     for (const std::string& flag : flags) args.push_back(flag);
@@ -229,6 +229,17 @@ TEST(SimulateCommand, EndsWithTheUsageCodeOnBadInput) {
   EXPECT_EQ(RunSimulate(args), kUsage);
   args = {};
   args.reproduce = "no-such";
+  EXPECT_EQ(RunSimulate(args), kUsage);
+  args = {};
+  args.check = "fifo";
+  args.params = {{"streams", "7"}};  // its grid says how many
+  EXPECT_EQ(RunSimulate(args), kUsage);
+  args = {};
+  args.scale = "/tmp";
+  args.params = {{"classes", "a:1"}};
+  EXPECT_EQ(RunSimulate(args), kUsage);
+  args = {};
+  args.json = "/nonexistent/folder/x.json";
   EXPECT_EQ(RunSimulate(args), kUsage);
   args = {};
   args.validate = true;

@@ -110,6 +110,75 @@ TEST_F(ProgramTest, FailuresAreReportedAsJsonToo) {
   EXPECT_THAT(report.str(), HasSubstr("\"code\": \"not-found\""));
 }
 
+// Two streams of three units, a few milliseconds of work.
+std::string SmallTrace() {
+  std::string text =
+      "{\"format\":\"gopmill-trace\",\"version\":1,\"machine\":\"m\",\"unit\":\"gop\"}\n";
+  for (const char* stream : {"1", "2"}) {
+    for (const char* index : {"0", "1", "2"}) {
+      text += std::string("{\"arrival_ms\":") + index + ",\"stream\":" + stream +
+              ",\"number\":" + stream + ",\"class\":\"live\",\"index\":" + index +
+              ",\"bytes\":100,\"context\":" + stream + ",\"hot_ms\":0.5}\n";
+    }
+  }
+  return text;
+}
+
+std::string TextOf(const std::string& file) {
+  std::stringstream text;
+  text << std::ifstream(file, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+TEST_F(ProgramTest, ARecordingIsReplayedAndNeverOverwritten) {
+  Write("day.trace", SmallTrace());
+  const std::string trace = " --trace " + Path("day.trace");
+  const Outcome bench = RunProgram("bench --scheduler fifo --repeat 1 --workers 1" + trace);
+  EXPECT_EQ(bench.code, 0) << bench.out;
+  EXPECT_THAT(bench.out, HasSubstr("6 GOPs"));
+  const Outcome simulate = RunProgram("simulate --scheduler fifo --json - --topology pu:2" + trace);
+  EXPECT_EQ(simulate.code, 0) << simulate.out;
+  EXPECT_THAT(simulate.out, HasSubstr("\"units\": 6"));
+  const std::string over = Path("nothing/../day.trace");
+  fs::create_directories(Path("nothing"));
+  for (const std::string line : {"bench --perfetto ", "bench --json ", "bench --html ",
+                                 "bench --record ", "simulate --json ", "simulate --csv "}) {
+    EXPECT_EQ(RunProgram(line + over + trace).code, 2) << line;
+    EXPECT_EQ(TextOf(Path("day.trace")), SmallTrace()) << line;
+  }
+}
+
+TEST_F(ProgramTest, ATraceIsAWorkload) {
+  Write("day.trace", SmallTrace());
+  const std::string start =
+      "simulate --scheduler fifo --topology pu:2 --trace " + Path("day.trace");
+  EXPECT_EQ(RunProgram(start + " --workload trace").code, 0);
+  EXPECT_EQ(RunProgram(start + " --classes live:2,vod:1").code, 0);
+  for (const std::string more : {" --workload transcode", " --workload l7", " --streams 3",
+                                 " --mix live", " --classes live:0", " --classes vod:1"}) {
+    const Outcome refused = RunProgram(start + more);
+    EXPECT_EQ(refused.code, 2) << more;
+    EXPECT_THAT(refused.out, AllOf(HasSubstr("parameter: "), HasSubstr("accepted: "))) << more;
+  }
+}
+
+TEST_F(ProgramTest, TheSameSeedGivesTheSameBytes) {
+  const std::string line = "simulate --topology e5335 --streams 6 --gops 8 --seed 7 ";
+  for (const char* name : {"1", "2"}) {
+    const std::string files = "--json " + Path(std::string(name) + ".json") + " --csv " +
+                              Path(std::string(name) + ".csv");
+    EXPECT_EQ(RunProgram(line + files).code, 0);
+  }
+  EXPECT_GT(TextOf(Path("1.json")).size(), 1000U);
+  EXPECT_EQ(TextOf(Path("1.json")), TextOf(Path("2.json")));
+  EXPECT_EQ(TextOf(Path("1.csv")), TextOf(Path("2.csv")));
+  EXPECT_EQ(TextOf(Path("1.json")), RunProgram(line + "--json -").out);
+  EXPECT_EQ(RunProgram(line + "--timing --json " + Path("3.json")).code, 0);
+  EXPECT_THAT(TextOf(Path("3.json")),
+              AllOf(HasSubstr("\"decision_us\""), HasSubstr("\"run_seconds\"")));
+  EXPECT_EQ(RunProgram(line + "--timing").code, 2) << "there is no file for it";
+}
+
 TEST_F(ProgramTest, TopologyShowsTheAllowedCpus) {
   EXPECT_THAT(RunProgram("topology").out, HasSubstr("allowed CPUs: "));
   EXPECT_THAT(RunProgram("topology --json -").out, HasSubstr("\"allowed_cpus\""));
