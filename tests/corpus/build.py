@@ -36,7 +36,7 @@ def recipe_digest(case):
     fields = {key: value for key, value in dataclasses.asdict(case).items() if key not in JUDGEMENT}
     fields["after"] = [(step.__name__, args) for step, *args in case.after]
     digest = hashlib.sha256(repr(sorted(fields.items())).encode())
-    for name in ("markers.py", "mutators.py", "reading.py"):
+    for name in ["markers.py", "reading.py", *sorted(glob.glob("mutators*.py", root_dir=HERE))]:
         with open(os.path.join(HERE, name), "rb") as file:
             digest.update(file.read())
     return digest.hexdigest()[:12]

@@ -2,7 +2,8 @@
 """Every codec and container that is taken, and every kind of group of pictures."""
 
 from case import case
-from mutators import ffmpeg, h264_from_second_key, mpeg_open_flags
+from mutators import ffmpeg
+from mutators_headers import h264_from_second_key, mpeg_open_flags
 
 X264 = "libx264 -preset ultrafast"
 X265 = "libx265 -preset ultrafast -x265-params log-level=0:pools=none:frame-threads=1"

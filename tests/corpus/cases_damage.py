@@ -2,7 +2,8 @@
 """Lost, cut and spoilt sources: the plan stays whole, and what is there is where it belongs."""
 
 from case import case
-from mutators import cut_bytes, flip_bytes, ts_junk, ts_lose, ts_repeat
+from mutators import cut_bytes, flip_bytes
+from mutators_ts import ts_junk, ts_lose, ts_repeat
 
 VIDEO_PID, AUDIO_PID = 0x100, 0x101
 SMALL = "libx264 -preset ultrafast -g 24 -bf 2 -qp 20"

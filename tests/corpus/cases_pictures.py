@@ -2,7 +2,8 @@
 """What a stream says of its pictures: shape, turn, fields, depth, colours, light."""
 
 from case import case
-from mutators import ffmpeg, mp4_mirror, twice
+from mutators import ffmpeg, twice
+from mutators_headers import mp4_mirror
 
 X265 = "libx265 -preset ultrafast -x265-params log-level=0:pools=none:frame-threads=1:keyint=24"
 MATRIX = "out_color_matrix="

@@ -2,7 +2,9 @@
 """Frame rates, timestamps and feeds."""
 
 from case import case
-from mutators import cut_head, ffmpeg, mp4_rename, ts_bend, ts_drop_stamps, ts_shift, twice
+from mutators import cut_head, ffmpeg, twice
+from mutators_headers import mp4_rename
+from mutators_ts import ts_bend, ts_drop_stamps, ts_shift
 
 VIDEO_PID, AUDIO_PID = 0x100, 0x101
 CLOSED = "libx264 -preset ultrafast -g 24 -bf 0"

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps on the headers of MP4 and of elementary streams."""
+
+import struct
+
+from mutators import content, ffmpeg, rewrite
+
+
+# ---- ISO base media -------------------------------------------------------------------------
+
+
+def _boxes(data, start, end):
+    while start + 8 <= end:
+        size = struct.unpack_from(">I", data, start)[0]
+        if size < 8 or start + size > end:
+            return
+        yield bytes(data[start + 4:start + 8]), start, start + size
+        start += size
+
+
+def _find(data, path, start=0, end=None):
+    """(start, end) of every box at a path like moov/trak/tkhd."""
+    name, _, rest = path.partition("/")
+    for kind, first, last in _boxes(data, start, len(data) if end is None else end):
+        if kind == name.encode():
+            if rest:
+                yield from _find(data, rest, first + 8, last)
+            else:
+                yield first, last
+
+
+def mp4_rename(path, box, name):
+    """Renames boxes so that they are skipped: an edit list that is not there, for instance."""
+    data = content(path)
+    for first, _ in list(_find(data, box)):
+        data[first + 4:first + 8] = name.encode()
+    return rewrite(path, data)
+
+
+def mp4_mirror(path):
+    """A display matrix that mirrors as well as it turns: no plain rotation."""
+    data = content(path)
+    for first, _ in list(_find(data, "moov/trak/tkhd")):
+        width = struct.unpack_from(">I", data, first + 84)[0]
+        if width:
+            struct.pack_into(">9i", data, first + 48, -65536, 0, 0, 0, 65536, 0, 0, 0, 1 << 30)
+    return rewrite(path, data)
+
+
+# ---- Elementary streams ---------------------------------------------------------------------
+
+
+def mpeg_open_flags(path):
+    """Clears closed_gop in every MPEG-1/2 group header."""
+    data = content(path)
+    at = data.find(b"\0\0\1\xb8")
+    while at >= 0:
+        data[at + 7] &= ~0x40
+        at = data.find(b"\0\0\1\xb8", at + 4)
+    return rewrite(path, data)
+
+
+def _nals(data):
+    """(start, end) of each NAL unit of an Annex B stream, start code included."""
+    starts, at = [], data.find(b"\0\0\1")
+    while at >= 0:
+        starts.append(at - 1 if at > 0 and data[at - 1] == 0 else at)
+        at = data.find(b"\0\0\1", at + 3)
+    return list(zip(starts, starts[1:] + [len(data)]))
+
+
+def h264_from_second_key(path):
+    """Starts at the second I picture, with the parameter sets: recovery points, and no IDR at all."""
+    data = content(path)
+    sets, kept, started = bytearray(), bytearray(), False
+    for start, end in _nals(data):
+        kind = data[data.index(b"\1", start) + 1] & 0x1F
+        if kind in (7, 8) and not started:
+            sets += data[start:end]
+        if kind == 6 and not started and kept == b"" and b"\x06\x06" in data[start:start + 8]:
+            started = True
+        if started:
+            kept += data[start:end]
+    if not started:
+        raise RuntimeError("no recovery point found")
+    return rewrite(path, sets + kept)
