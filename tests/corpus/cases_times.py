@@ -114,4 +114,6 @@ case("pipe-mkv", ext="mkv", feed="pipe", frames=96, quick=True)
 case("pipe-mpg", ext="mpg", feed="pipe", video="mpeg2video -g 12 -bf 2 -b:v 1M", audio="mp2", fps="25")
 case("pipe-fragmented", feed="pipe", mux="-movflags frag_keyframe+delay_moov+default_base_moof")
 case("pipe-faststart", feed="pipe", mux="-movflags +faststart")
-case("growing-ts", ext="ts", feed="grow", frames=120, shows="all", missing=120, chirps=False)
+# A third is there at the start; so much must come.
+case("growing-ts", ext="ts", feed="grow", frames=480, missing=320, wrong=3, chirps=False, flags="--unit 0.5",
+     video="libx264 -preset ultrafast -g 24 -bf 2 -qp 10")
