@@ -2,6 +2,7 @@
 """One case of the corpus: how its movie is made, and what must come of it."""
 
 import dataclasses
+import shlex
 from fractions import Fraction
 
 
@@ -41,8 +42,6 @@ class Case:
     wrong: int = 0                           # so many frames may show another number, or none
     missing: int = 0                         # so many frames may be lacking at the ends
     offset: float | None = None              # of the sound, if stock ffmpeg is no judge of the source
-    chirps: bool = True                      # whether the sound's place is measured
-    chirp_wrong: int = 0                     # so many chirps may be missing
     props: dict = dataclasses.field(default_factory=dict)  # of the output, as ffprobe names them
     colours: int = 24                        # how far the painted colours may be off, 0 = not checked
     report: dict = dataclasses.field(default_factory=dict)  # lower limits of the program's own report
@@ -57,6 +56,21 @@ class Case:
     @property
     def seconds(self):
         return float(self.frames / self.rate)
+
+    @property
+    def shown_seconds(self):
+        """Length of a whole source of which a list says what it shows."""
+        if isinstance(self.shows, str) or self.part != (0, None):
+            return self.seconds
+        return float(len(self.shows) / self.rate)
+
+    @property
+    def part(self):
+        """Start and length (None = to the end) of what is transcoded, in seconds."""
+        words = shlex.split(self.flags)
+        given = dict(zip(words, words[1:]))
+        length = given.get("--duration")
+        return float(given.get("--start", 0)), None if length is None else float(length)
 
 
 CASES: list[Case] = []

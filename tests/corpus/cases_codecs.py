@@ -69,7 +69,7 @@ case("h264-open-groups", frames=288, quick=True, cross=True, ext="mkv",
      video="libx264 -preset veryfast -g 24 -bf 3 -b_strategy 0 -x264-params open-gop=1:scenecut=0")
 case("h264-open-groups-ts", frames=264, ext="ts",
      video="libx264 -preset veryfast -g 24 -bf 3 -b_strategy 0 -x264-params open-gop=1:scenecut=0")
-case("h264-no-idr", frames=72, audio=None, fps="25", shows="model", missing=4,
+case("h264-no-idr", frames=72, audio=None, fps="25", shows="model",
      video="libx264 -preset veryfast -g 24 -bf 2 -b_strategy 0 -x264-params open-gop=1:scenecut=0",
      ext="h264", after=((h264_from_second_key,),))
 case("h264-intra-refresh", frames=96, ext="ts",

@@ -27,7 +27,7 @@ TURN = "-i IN -c copy -metadata:s:v:0 rotate={} OUT"
 # The picture is turned before it is stored, so that it is upright for who obeys the matrix.
 for turn, steps in ((90, "transpose=clock"), (180, "hflip,vflip"), (270, "transpose=cclock")):
     case(f"turned-{turn}", filters=steps, after=((ffmpeg, TURN.format(turn)),),
-         props={"width": 160, "height": 96, "rotation": None}, quick=turn == 90)
+         props={"width": 160, "height": 96}, quick=turn == 90)
 case("turned-90-mov", ext="mov", filters="transpose=clock", after=((ffmpeg, TURN.format(90)),),
      audio="pcm_s16le", props={"width": 160, "height": 96})
 case("mirrored", after=((mp4_mirror,),), filters="hflip", props={"width": 160, "height": 96})
@@ -55,17 +55,17 @@ case("stretched", size="320x192", flags="--size 160x160 --fit stretch",
 # ---- Changes in mid-stream ------------------------------------------------------------------
 
 CLOSED = "libx264 -preset ultrafast -g 24 -bf 0"
-case("size-change-ts", ext="ts", fps="25", frames=50, video=CLOSED, chirps=False, audio=None, wrong=1,
+case("size-change-ts", ext="ts", fps="25", frames=50, video=CLOSED, audio=None,
      after=((twice, "-i IN -vf scale=320:192 -c:v libx264 -preset ultrafast -bf 0 -output_ts_offset 2 "
              "-muxdelay 0 OUT"),), shows=list(range(50)) * 2, quick=True,
      props={"width": 160, "height": 96})
 case("size-change-raw", ext="h264", fps="25", frames=50, video=CLOSED, audio=None,
      after=((twice, "-i IN -vf scale=96:64 -c:v libx264 -preset ultrafast -bf 0 OUT"),),
      shows=list(range(50)) * 2, props={"width": 160, "height": 96})
-case("shape-change-ts", ext="ts", fps="25", frames=50, video=CLOSED, audio=None, wrong=1,
+case("shape-change-ts", ext="ts", fps="25", frames=50, video=CLOSED, audio=None,
      after=((twice, "-i IN -vf scale=160:160 -c:v libx264 -preset ultrafast -bf 0 "
              "-output_ts_offset 2 OUT"),), shows=list(range(50)) * 2)
-case("format-change-ts", ext="ts", fps="25", frames=50, video=CLOSED, audio=None, wrong=1,
+case("format-change-ts", ext="ts", fps="25", frames=50, video=CLOSED, audio=None,
      after=((twice, "-i IN -pix_fmt yuv422p10le -c:v libx264 -preset ultrafast -bf 0 "
              "-output_ts_offset 2 OUT"),), shows=list(range(50)) * 2)
 case("size-change-vp9", ext="ivf", fps="25", frames=50, audio=None,

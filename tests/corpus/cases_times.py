@@ -8,6 +8,7 @@ from mutators_ts import ts_bend, ts_drop_stamps, ts_shift
 
 VIDEO_PID, AUDIO_PID = 0x100, 0x101
 CLOSED = "libx264 -preset ultrafast -g 24 -bf 0"
+BFRAMES = "libx264 -preset ultrafast -g 24 -bf 2"
 MKV_MS = "-fps_mode passthrough -enc_time_base 1:1000"
 
 # ---- Rates ----------------------------------------------------------------------------------
@@ -48,7 +49,7 @@ case("gap-in-bframes", ext="mp4", fps="25", frames=75, shows="model",
 # A jump beyond ten seconds is taken out: frames may not be doubled without end.
 case("gap-closed", ext="mkv", fps="25", frames=75, audio=None, video=CLOSED + " " + MKV_MS,
      filters="settb=1/1000,setpts=N*40+gte(N\\,40)*40000", report={"timestamps_repaired": 1})
-case("gap-dropped-frames", ext="ts", fps="25", frames=100, shows="model", chirps=False,
+case("gap-dropped-frames", ext="ts", fps="25", frames=100, shows="model",
      filters="select=not(between(mod(n\\,25)\\,20\\,23))", video=CLOSED + " -fps_mode passthrough")
 case("duplicate-times", ext="nut", fps="25", frames=60, shows="model", audio=None,
      video=CLOSED + " -bsf:v setts=pts='if(eq(mod(N\\,10)\\,5)\\,PTS-DURATION\\,PTS)'"
@@ -59,11 +60,15 @@ case("duplicate-times", ext="nut", fps="25", frames=60, shows="model", audio=Non
 case("ts-wrap", ext="ts", fps="25", frames=150, mux="-output_ts_offset 95441.5", quick=True, cross=True)
 case("ts-wrap-at-start", ext="ts", fps="25", frames=75, mux="-output_ts_offset 95442.1")
 case("ts-late-start", ext="ts", fps="25", mux="-output_ts_offset 3600")
-case("ts-jump-forward", ext="ts", fps="25", frames=150, after=((ts_shift, 3600 * 90000, 2.0),),
-     video=CLOSED, offset=0, wrong=2)
-case("ts-jump-back", ext="ts", fps="25", frames=150, mux="-output_ts_offset 5000", video=CLOSED,
-     after=((ts_shift, -3600 * 90000, 2.0),), offset=0, quick=True,
-     report={"timestamps_repaired": 1})
+# Pictures that are coded out of order are shown over a splice, too.
+for label, video in (("", CLOSED), ("-bframes", BFRAMES)):
+    case(f"ts-jump-forward{label}", ext="ts", fps="25", frames=150, video=video, offset=0, wrong=2,
+         after=((ts_shift, 3600 * 90000, 2.0),))
+    case(f"ts-jump-back{label}", ext="ts", fps="25", frames=150, mux="-output_ts_offset 5000",
+         video=video, after=((ts_shift, -3600 * 90000, 2.0),), offset=0, quick=not label,
+         report={"timestamps_repaired": 1})
+    case(f"ts-two-recordings{label}", ext="ts", fps="25", frames=75, video=video, offset=0,
+         after=((twice, "-i IN -c copy OUT"),), shows=list(range(75)) * 2, wrong=2)
 case("ts-one-backward-stamp", ext="ts", fps="25", frames=75, video=CLOSED, wrong=1,
      after=((ts_bend, VIDEO_PID, 40, -3 * 3600),))
 case("ts-one-wild-stamp", ext="ts", fps="25", frames=75, video=CLOSED, wrong=1, shows="all",
@@ -74,8 +79,6 @@ case("ts-missing-stamps-bframes", ext="ts", fps="25", frames=75,
      after=((ts_drop_stamps, VIDEO_PID, 6),))
 case("ts-missing-sound-stamps", ext="ts", fps="25", frames=75,
      after=((ts_drop_stamps, AUDIO_PID, 4),))
-case("ts-two-recordings", ext="ts", fps="25", frames=75, video=CLOSED, chirps=False,
-     after=((twice, "-i IN -c copy OUT"),), shows=list(range(75)) * 2, wrong=2)
 case("ts-cut-into", ext="ts", fps="25", frames=100, shows="model", after=((cut_head, 0.3),), wrong=1)
 case("ps-cut-into", ext="mpg", fps="25", frames=100, video="mpeg2video -g 12 -bf 2 -b:v 1M",
      audio="mp2", shows="model", after=((cut_head, 0.3),), wrong=3, missing=3)
@@ -96,16 +99,14 @@ case("mp4-time-scale-coarse", fps="25", mux="-video_track_timescale 25", video=C
 
 # ---- Parts ----------------------------------------------------------------------------------
 
-case("part-middle", frames=120, flags="--start 1.5 --duration 2", shows=list(range(36, 84)),
-     chirps=False)
-case("part-to-end", frames=120, ext="ts", flags="--start 3.03", shows=list(range(72, 120)), chirps=False)
+case("part-middle", frames=120, flags="--start 1.5 --duration 2", shows=list(range(36, 84)))
+case("part-to-end", frames=120, ext="ts", flags="--start 3.03", shows=list(range(72, 120)))
 case("part-open-groups", frames=120, ext="mkv", flags="--start 2.53", shows=list(range(60, 120)),
-     video="libx264 -preset veryfast -g 24 -bf 3 -x264-params open-gop=1", chirps=False)
-
-case("part-avi-bframes", frames=120, ext="avi", fps="25", audio="libmp3lame", chirps=False,
+     video="libx264 -preset veryfast -g 24 -bf 3 -x264-params open-gop=1")
+case("part-avi-bframes", frames=120, ext="avi", fps="25", audio="libmp3lame", offset=1105 / 48000,
      flags="--start 2 --duration 1", shows=list(range(50, 75)))
 case("part-ts-long-groups", frames=264, ext="ts", flags="--start 9.03", shows=list(range(216, 264)),
-     video="libx264 -preset ultrafast -g 250 -sc_threshold 0 -bf 2", chirps=False)
+     video="libx264 -preset ultrafast -g 250 -sc_threshold 0 -bf 2")
 
 # ---- Feeds ----------------------------------------------------------------------------------
 
@@ -115,5 +116,5 @@ case("pipe-mpg", ext="mpg", feed="pipe", video="mpeg2video -g 12 -bf 2 -b:v 1M",
 case("pipe-fragmented", feed="pipe", mux="-movflags frag_keyframe+delay_moov+default_base_moof")
 case("pipe-faststart", feed="pipe", mux="-movflags +faststart")
 # A third is there at the start; so much must come.
-case("growing-ts", ext="ts", feed="grow", frames=480, missing=320, wrong=3, chirps=False, flags="--unit 0.5",
+case("growing-ts", ext="ts", feed="grow", frames=480, missing=320, flags="--unit 0.5",
      video="libx264 -preset ultrafast -g 24 -bf 2 -qp 10")

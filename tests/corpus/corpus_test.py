@@ -106,7 +106,7 @@ def run_case(case, number, folder, plan, keep):
             # Where the end of a file that grows is met is chance, so each result is judged.
             if first is None or case.feed == "grow":
                 first = this
-                check.check(case, seen, output, report, say)
+                check.check(case, seen, source, output, report, say)
             elif this != first:
                 say(f"other bytes than under {plan[0][0]} with {plan[0][1]} workers")
     return findings
