@@ -3,6 +3,7 @@
 
 from case import case
 from mutators import cut_bytes, flip_bytes
+from mutators_headers import avi_claim, ivf_claim, mp4_claim
 from mutators_ts import ts_junk, ts_lose, ts_repeat
 
 VIDEO_PID, AUDIO_PID = 0x100, 0x101
@@ -40,7 +41,15 @@ case("refused-ffv1", video="ffv1", ext="mkv", error="not supported", frames=12)
 case("refused-wmv2", video="wmv2 -b:v 1M", ext="asf", audio="aac", error="not supported", frames=12)
 case("refused-pipe-without-index", feed="pipe", error="truncated", frames=48, size="640x384",
      video="libx264 -preset ultrafast -g 24 -qp 1", audio="pcm_s16le", ext="mov")
-case("refused-huge-picture", frames=12, audio=None, ext="m2v", video="mpeg2video -g 12 -b:v 1M",
-     after=((flip_bytes, 1, 0),), flags="--size 9000x9000", error="size")
+case("refused-huge-size", frames=12, audio=None, ext="m2v", video="mpeg2video -g 12 -b:v 1M",
+     flags="--size 9000x9000", error="size")
+# What a file claims of its pictures is held against the limits before anything is allocated for it.
+case("refused-huge-avi", frames=12, audio=None, ext="avi", video="mjpeg -q:v 3", pixels="yuvj420p",
+     after=((avi_claim, 65500, 65500),), error="frame size")
+case("refused-huge-ivf", frames=12, audio=None, ext="ivf", error="frame size",
+     video="libvpx -deadline realtime -cpu-used 8 -b:v 1M", after=((ivf_claim, 16383, 16383),))
+# In MP4 the pictures themselves say it too, and they are right.
+case("claimed-size-mp4", frames=48, after=((mp4_claim, 65535, 65535),),
+     props={"width": 160, "height": 96})
 case("refused-start-behind-end", frames=24, flags="--start 60", error="not within the source")
 case("refused-webm-of-h264", frames=24, flags="--vcodec h264", container="webm", error="webm")

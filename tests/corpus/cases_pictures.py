@@ -3,7 +3,7 @@
 
 from case import case
 from mutators import ffmpeg, twice
-from mutators_headers import mp4_mirror
+from mutators_headers import ivf_append, mp4_mirror
 
 X265 = "libx265 -preset ultrafast -x265-params log-level=0:pools=none:frame-threads=1:keyint=24"
 MATRIX = "out_color_matrix="
@@ -62,14 +62,17 @@ case("size-change-ts", ext="ts", fps="25", frames=50, video=CLOSED, audio=None,
 case("size-change-raw", ext="h264", fps="25", frames=50, video=CLOSED, audio=None,
      after=((twice, "-i IN -vf scale=96:64 -c:v libx264 -preset ultrafast -bf 0 OUT"),),
      shows=list(range(50)) * 2, props={"width": 160, "height": 96})
+# More samples, as wide as they are high no more: what is shown has the shape of before, so no bars.
 case("shape-change-ts", ext="ts", fps="25", frames=50, video=CLOSED, audio=None,
-     after=((twice, "-i IN -vf scale=160:160 -c:v libx264 -preset ultrafast -bf 0 "
+     after=((twice, "-i IN -vf scale=160:160,setsar=3/5 -c:v libx264 -preset ultrafast -bf 0 "
              "-output_ts_offset 2 OUT"),), shows=list(range(50)) * 2)
 case("format-change-ts", ext="ts", fps="25", frames=50, video=CLOSED, audio=None,
      after=((twice, "-i IN -pix_fmt yuv422p10le -c:v libx264 -preset ultrafast -bf 0 "
              "-output_ts_offset 2 OUT"),), shows=list(range(50)) * 2)
-case("size-change-vp9", ext="ivf", fps="25", frames=50, audio=None,
-     video="libvpx-vp9 -deadline realtime -cpu-used 8 -g 25 -b:v 1M")
+VP9 = "libvpx-vp9 -deadline realtime -cpu-used 8 -g 25 -b:v 1M"
+case("size-change-vp9", ext="ivf", fps="25", frames=50, audio=None, video=VP9,
+     after=((ivf_append, f"-i IN -vf scale=240:144 -c:v {VP9} OUT"),), shows=list(range(50)) * 2,
+     props={"width": 160, "height": 96})
 
 # ---- Fields ---------------------------------------------------------------------------------
 

@@ -11,12 +11,19 @@ for codec, ext, extra in (
         ("libopus -b:a 96k", "ts", ""), ("flac", "mkv", ""), ("alac", "mov", ""),
         ("pcm_s16le", "mkv", ""), ("pcm_s24le", "mov", ""), ("pcm_f32le", "mov", ""),
         ("dca -strict -2 -b:a 1500k", "mkv", ""), ("truehd -strict -2", "mkv", ""),
-        ("pcm_mulaw", "avi", ""), ("pcm_alaw", "mov", ""), ("pcm_u8", "avi", "")):
+        ("pcm_mulaw", "avi", ""), ("pcm_alaw", "mov", ""), ("pcm_u8", "avi", ""),
+        ("pcm_s8", "mov", ""), ("pcm_s24be", "mov", ""), ("pcm_s32le", "mkv", ""),
+        ("pcm_s32be", "mov", ""), ("pcm_f32be", "mov", ""), ("pcm_f64le", "mkv", ""),
+        ("pcm_bluray", "m2ts", "-mpegts_m2ts_mode 1")):
     name = codec.split()[0].removeprefix("lib")
     # AVI tells decoding times alone: stock ffmpeg is two frames late there.
     case(f"sound-{name}-{ext}", audio=codec, ext=ext, mux=extra, fps="25",
          offset=0 if ext == "avi" else None,
          quick=(name, ext) in {("ac3", "ts"), ("opus", "mp4"), ("mp3lame", "mp4")})
+case("sound-aac_latm-ts", audio="aac -b:a 128k", ext="ts", fps="25", mux="-mpegts_flags latm", quick=True)
+# Stock ffmpeg hears it 10 ms after where it was put.
+case("sound-pcm_dvd-vob", audio="pcm_dvd", ext="vob", fps="25", offset=0,
+     video="mpeg2video -g 12 -bf 2 -b:v 1M")
 case("sound-44100", sound={"rate": 44100}, quick=True)
 case("sound-22050-mono", sound={"rate": 22050, "channels": 1}, audio="pcm_s16le", ext="mov")
 case("sound-96000", sound={"rate": 96000}, audio="flac", ext="mkv")

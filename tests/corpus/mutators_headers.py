@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps on the headers of MP4 and of elementary streams."""
+"""Steps on the headers of MP4, IVF, AVI and of elementary streams."""
 
 import struct
 
@@ -84,3 +84,61 @@ def h264_from_second_key(path):
     if not started:
         raise RuntimeError("no recovery point found")
     return rewrite(path, sets + kept)
+
+
+# ---- IVF, AVI -------------------------------------------------------------------------------
+
+IVF_HEAD, IVF_FRAME = 32, 12  # bytes in front of the file and of each frame
+
+
+def _ivf_frames(data):
+    """(time, bytes) of each frame."""
+    at = IVF_HEAD
+    while at + IVF_FRAME <= len(data):
+        size, time = struct.unpack_from("<IQ", data, at)
+        yield time, data[at + IVF_FRAME:at + IVF_FRAME + size]
+        at += IVF_FRAME + size
+
+
+def ivf_append(path, options):
+    """The movie, and behind it the frames that ffmpeg makes of it: their size is in them alone."""
+    first, second = content(path), content(ffmpeg(path, options))
+    times = [time for time, _ in _ivf_frames(first)]
+    behind = times[-1] + times[1] - times[0]
+    for time, frame in _ivf_frames(second):
+        first += struct.pack("<IQ", len(frame), behind + time) + frame
+    struct.pack_into("<I", first, 24, struct.unpack_from("<I", first, 24)[0] * 2)
+    return rewrite(path, first)
+
+
+def ivf_claim(path, width, height):
+    """VP8 in IVF whose header and key frames claim another size."""
+    data = content(path)
+    struct.pack_into("<HH", data, 12, width, height)
+    at = data.find(b"\x9d\x01\x2a", IVF_HEAD)  # the start code of a key frame
+    while at >= 0:
+        struct.pack_into("<HH", data, at + 3, width, height)
+        at = data.find(b"\x9d\x01\x2a", at + 3)
+    return rewrite(path, data)
+
+
+def avi_claim(path, width, height):
+    """Motion JPEG in AVI whose headers claim another size: the file's, the track's, each picture's."""
+    data = content(path)
+    struct.pack_into("<II", data, data.index(b"avih") + 40, width, height)
+    struct.pack_into("<II", data, data.index(b"strf") + 12, width, height)
+    at = data.find(b"\xff\xc0\x00\x11\x08")  # SOF0 of three components with 8 bits
+    while at >= 0:
+        struct.pack_into(">HH", data, at + 5, height, width)
+        at = data.find(b"\xff\xc0\x00\x11\x08", at + 5)
+    return rewrite(path, data)
+
+
+def mp4_claim(path, width, height):
+    """A track header and a sample description that claim another size."""
+    data = content(path)
+    for first, _ in list(_find(data, "moov/trak/tkhd")):
+        struct.pack_into(">II", data, first + 84, width << 16, height << 16)
+    for first, _ in list(_find(data, "moov/trak/mdia/minf/stbl/stsd")):
+        struct.pack_into(">HH", data, first + 16 + 32, width, height)
+    return rewrite(path, data)

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Constant quality and constant quantiser instead of a bit rate."""
+
+from case import case
+
+# Noise, so that the cap is met. The program's verifier judges the buffer, and so does the checker.
+NOISE = {"size": "320x192", "frames": 240, "filters": "noise=alls=16:allf=t", "audio": None}
+for codec, rate in (("h264", 800), ("hevc", 500)):
+    case(f"{codec}-crf-capped", **NOISE, flags=f"--vcodec {codec} --crf 23 --maxrate {rate}k "
+         f"--bufsize {rate}k --preset ultrafast --verify", props={"vbv": (rate * 1000, rate * 1000)})
+case("h264-constant-qp", frames=240, flags="--qp 30 --verify")
