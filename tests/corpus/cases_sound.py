@@ -21,8 +21,7 @@ for codec, ext, extra in (
          offset=0 if ext == "avi" else None,
          quick=(name, ext) in {("ac3", "ts"), ("opus", "mp4"), ("mp3lame", "mp4")})
 case("sound-aac_latm-ts", audio="aac -b:a 128k", ext="ts", fps="25", mux="-mpegts_flags latm", quick=True)
-# Stock ffmpeg hears it 10 ms after where it was put.
-case("sound-pcm_dvd-vob", audio="pcm_dvd", ext="vob", fps="25", offset=0,
+case("sound-pcm_dvd-vob", audio="pcm_dvd", ext="vob", fps="25",
      video="mpeg2video -g 12 -bf 2 -b:v 1M")
 case("sound-44100", sound={"rate": 44100}, quick=True)
 case("sound-22050-mono", sound={"rate": 22050, "channels": 1}, audio="pcm_s16le", ext="mov")
