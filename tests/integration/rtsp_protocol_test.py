@@ -87,20 +87,25 @@ def rtp_info_names_the_first_packets(server):
         player.ask("TEARDOWN")
 
 
+def reports_agree(player, told):
+    """RFC 3550 section 6.4.1: by its reports each track runs on one clock with the others, where `told` (RTP-Info) is one moment."""
+    starts = []  # when that moment was, by each report
+    for track, reports in player.reports.items():
+        for report in reports:
+            starts.append(report.wall - behind(report.time, told[track][1]) / player.rates[track])
+    check(max(starts) - min(starts) < 0.01, f"by the reports it began at {[f'{s - starts[0]:.4f}' for s in starts]}")
+
+
 def reports_keep_sound_and_pictures_together(server):
-    """RFC 3550 section 6.4.1: by their reports both tracks run on one clock, with the places that RTP-Info gives."""
     with Player(server, MOVIE) as player:
         player.set_up()
         told = rtp_info(player.ask("PLAY", Range="npt=0-"))
         player.read_until(lambda: all(len(reports) >= 2 for reports in player.reports.values()))
-        starts = []  # when npt 0 was, by each report
+        reports_agree(player, told)
         for track, reports in player.reports.items():
             for report in reports:
-                media = behind(report.time, told[track][1]) / player.rates[track]
-                starts.append(report.wall - media)
                 check(0 < report.packets <= len(player.packets[track]) + 5,
                       f"track {track}: {report.packets} packets by the report, {len(player.packets[track])} came")
-        check(max(starts) - min(starts) < 0.01, f"by the reports npt 0 was at {[f'{s - starts[0]:.4f}' for s in starts]}")
         nothing_is_missing(player.packets[0], "pictures")
         player.ask("TEARDOWN")
 
