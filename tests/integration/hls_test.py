@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """HLS and DASH of the real server: rules, real clients, equal bytes, the cache, clients that leave,
-garbage. Rules are checked by hls_check.py."""
+garbage. Rules are checked by hls_check.py and ts_check.py."""
 
 import hashlib
 import http.client
@@ -19,6 +19,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import hls_check  # noqa: E402
+import ts_check  # noqa: E402
 from served import Server, check, run_all, wait_until  # noqa: E402
 
 LADDER = "rungs=320x180:150k,192x108:60k&preset=ultrafast"
@@ -39,6 +40,15 @@ def obeys_the_rules(server):
         problems, facts = hls_check.check(f"{server.base}/v1/hls/{movie}/master.m3u8?{LADDER}&duration=9")
         check(not problems, f"{movie}: {problems[:5]}")
         check(len(facts) == 3, f"{movie}: renditions {list(facts)}")
+
+
+def transport_streams_obey_the_rules(server):
+    for movie in ("sync-720p.mp4", "open-gop-480p.ts"):
+        query = f"{LADDER}&duration=9&container=ts"
+        problems, counts = ts_check.check(f"{server.base}/v1/hls/{movie}/master.m3u8?{query}")
+        check(not problems, f"{movie}: {problems[:5]}")
+        pictures = planned_frames(server, movie, query)
+        check(counts["v0"] == counts["v1"] == pictures and counts["a0"] >= 9 * 48000 // 1024, f"{movie}: {counts} of {pictures} pictures")
 
 
 def planned_frames(server, movie, query):
@@ -259,7 +269,8 @@ def main():
     folder = Path(tempfile.mkdtemp())
     try:
         with Server("movies/files", "--segment-cache", str(folder / "cache")) as server:
-            run_all([garbage, conditions_and_ranges, obeys_the_rules, clients_decode_every_picture,
+            run_all([garbage, conditions_and_ranges, obeys_the_rules, transport_streams_obey_the_rules,
+                     clients_decode_every_picture,
                      a_seek_makes_what_it_shows, one_transcode_for_all, leaving_cancels], server)
             run_all([gstreamer_decodes_all, same_bytes], server, folder)
         run_all([service_classes])
