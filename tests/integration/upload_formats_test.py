@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Each container that may be uploaded: transcoded while it comes (POST), and published as a live source (PUT)."""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from http_test import pieces_of, upload  # noqa: E402
+from live_test import Publisher  # noqa: E402
+from served import Server, check, decode, make_stream, pitch, read_in_thread, run_all, run_beside_each_other, wait_until  # noqa: E402
+
+QUERY = "width=160&bitrate=100k&preset=ultrafast&container=ts"
+SECONDS = 3
+# How ffmpeg is to write them, so that they can be read from front to end.
+FORMS = {
+    "mpegts": ("-f", "mpegts"),
+    "matroska": ("-f", "matroska"),
+    "fragments": ("-f", "mp4", "-movflags", "frag_keyframe+delay_moov"),
+    "flv": ("-f", "flv"),
+}
+MOOV_IN_FRONT = ("-f", "mp4", "-movflags", "faststart")
+
+
+def is_whole(name, status, body):
+    check(status == 200, f"{name}: {status} {body[:200]}")
+    streams = decode(body)
+    check(int(streams["video"]["nb_read_frames"]) == 30 * SECONDS, f"{name}: {streams['video']}")
+    check(abs(float(streams["audio"]["duration"]) - SECONDS) < 0.1, f"{name}: {streams['audio']}")
+    heard = pitch(body, name)
+    check(abs(heard - 440) < 10, f"{name}: {heard:.0f} Hz")
+
+
+def is_transcoded(server, name, form):
+    source = make_stream(server.folder, f"{name}.upload", SECONDS, sound=("-c:a", "aac", *form))
+    answer, body = upload(server, QUERY, pieces_of(Path(source).read_bytes()), "POST")
+    is_whole(f"POST of {name}", answer.status, body)
+
+
+def is_published(server, name, movie):
+    result = {}
+    reader = read_in_thread(server, name, QUERY, result)
+    wait_until(lambda: server.live(name)["readers"] == 1, 10, f"{name}: a reader that waits")
+    status, body = Publisher(server, name, movie, form=FORMS[name]).finish()
+    check(status == 200, f"PUT of {name}: {status} {body[:200]}")
+    reader.join()
+    is_whole(f"PUT of {name}", result["status"], result["body"])
+
+
+def uploads(server):
+    for name, form in (*FORMS.items(), ("mp4", MOOV_IN_FRONT)):
+        is_transcoded(server, name, form)
+
+
+def live_uploads(server):
+    movie = make_stream(server.folder, "cam.mkv", SECONDS)
+    run_beside_each_other(*((is_published, server, name, movie) for name in FORMS))
+
+
+def main():
+    os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"] = "4"
+    with tempfile.TemporaryDirectory() as folder, Server(folder) as server:
+        server.folder = folder
+        return run_all([uploads, live_uploads], server)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
