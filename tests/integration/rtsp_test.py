@@ -63,6 +63,28 @@ def plays_over_every_transport(server):
     wait_until(lambda: not server.running(), 5, "a movie was played and its stream goes on")
 
 
+def video_packets(path):
+    return json.loads(subprocess.run(
+        ["ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "stream=width,height:packet=pts_time,size", "-of", "json", path],
+        check=True, capture_output=True).stdout)
+
+
+def plays_what_was_asked_for(server):
+    """Another size, half the frame rate and a bit rate, in the packets as they come."""
+    query = "modern-720p.mp4?width=320&height=180&fps=15&bitrate=300k&preset=ultrafast&duration=5"
+    played = video_packets(record(server, "tcp", query))
+    size = [(stream["width"], stream["height"]) for stream in played["streams"]]
+    check(size == [(320, 180)], f"320x180 was asked for: {size}")
+    times = sorted(float(packet["pts_time"]) for packet in played["packets"])
+    gaps = [b - a for a, b in zip(times[1:], times[2:])]  # a client guesses the time of its first picture
+    check(len(times) == 75 and all(abs(gap - 1 / 15) < 0.002 for gap in gaps), f"{len(times)} pictures of 75, gaps {min(gaps)} to {max(gaps)}")
+    # Five seconds are too few for the rate that was asked for to the percent: it is that of the same transcode by HTTP.
+    path = Path(server.folder, "rate.ts")
+    path.write_bytes(server.get(f"/v1/transcode/{query}&container=ts")[1])
+    rates = [8 * sum(int(packet["size"]) for packet in found["packets"]) / 5000 for found in (played, video_packets(path))]
+    check(abs(rates[0] / rates[1] - 1) < 0.03 and 200 < rates[0] < 420, f"300 kb/s were asked for: {rates[0]:.0f}, by HTTP {rates[1]:.0f}")
+
+
 def plays_one_track_alone(server):
     """A player that sets up only one of the tracks; repeated, because what went wrong once was a race."""
     for kind, least in 4 * (("audio", 46), ("video", 30)):
@@ -236,7 +258,7 @@ def main():
             print("".join(server.log))
             return 77 if "not built" in "".join(server.log) else 1
         try:
-            code = run_all([plays_over_every_transport, plays_one_track_alone, plays_hevc_and_opus, seeks,
+            code = run_all([plays_over_every_transport, plays_what_was_asked_for, plays_one_track_alone, plays_hevc_and_opus, seeks,
                             plays_in_gstreamer, live_players_share_one_encode, says_what_is_wrong, survives_garbage,
                             leaving_players_free_the_workers, stays_close_to_the_player, sigterm_ends_it], server)
         finally:
