@@ -97,6 +97,30 @@ def a_publisher_that_returns(server):
     check(status == 503 and time.monotonic() - begin < 6, f"waiting for what does not come: {status}, {body[:200]}")
 
 
+def gstreamer_plays_it(server):
+    """By HLS and DASH at once: pictures of the size asked for, and sound beside them."""
+    publisher = publish(server, "gst", make_stream(server.folder, "g.ts", 30))
+    players, kinds = [], ("hls/live/gst/master.m3u8", "dash/live/gst/manifest.mpd")
+    for number, path in enumerate(kinds):
+        files = [Path(server.folder, f"gst-{number}-{kind}") for kind in ("pictures", "sound")]
+        command = ["gst-launch-1.0", "-q", "uridecodebin", f"uri={server.base}/v1/{path}?{SHORT}", "name=d", "d.", "!", "video/x-raw", "!",
+                   "videoconvert", "!", "video/x-raw,format=I420,width=160,height=90", "!", "filesink", f"location={files[0]}", "d.", "!",
+                   "audio/x-raw", "!", "audioconvert", "!", "audio/x-raw,format=S16LE,channels=1", "!", "filesink", f"location={files[1]}"]
+        players.append((path, files, subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)))
+
+    def seconds(file, rate):
+        return file.stat().st_size / rate if file.exists() else 0
+    for path, files, player in players:
+        wait_until(lambda files=files: seconds(files[0], 30 * 160 * 90 * 1.5) >= 2 and seconds(files[1], 2 * 48000) >= 0.5, 30,
+                   f"GStreamer on {path}: two seconds of pictures, and sound")
+        told = f"{seconds(files[0], 30 * 160 * 90 * 1.5):.1f} s of pictures, {seconds(files[1], 2 * 48000):.1f} s of sound"
+        check(player.poll() is None, f"GStreamer on {path} has ended: {told}")
+        print(path, told, flush=True)
+        player.kill()
+        check(not player.communicate()[1], f"GStreamer on {path} complains")
+    publisher.kill()
+
+
 def garbage(server):
     publisher = publish(server, "bad", make_stream(server.folder, "c.ts", 20))
     live = "/v1/hls/live/bad"
@@ -137,7 +161,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         server = Server(folder)
         try:
-            for test in [rules_hold_and_equal_requests_share, a_publisher_that_returns, garbage]:
+            for test in [rules_hold_and_equal_requests_share, a_publisher_that_returns, gstreamer_plays_it, garbage]:
                 begin = time.monotonic()
                 test(server)
                 print(f"{test.__name__} {time.monotonic() - begin:.1f} s", flush=True)
