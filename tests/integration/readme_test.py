@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The README's commands that ask for a stream or publish one, as printed, on a server with its default settings (admission
+on): only ports are others, players that need a screen are ffmpeg for some seconds, and so are long publications."""
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from served import Server, check, run_beside_each_other, run_on_rtsp, wait_until  # noqa: E402
+
+del os.environ["GOPMILL_STREAMS_PROMISE_PERCENT"]  # served.py has turned admission off
+SECONDS = 2  # that a player plays
+PLAYERS = re.compile(r"\b(?:ffplay(?: -autoexit)?|vlc)\b")
+
+
+def commands(marker):
+    """Of the block of shell that has this text; comments and what starts a server are left out."""
+    blocks = re.findall(r"```sh\n(.*?)```", Path("README.md").read_text(encoding="utf-8"), re.S)
+    block = next(block for block in blocks if marker in block)
+    return [line for line in block.splitlines() if line and not line.startswith(("#", "tools/"))]
+
+
+def as_run_here(server, command):
+    command = command.replace(":8080/", f":{server.port}/").replace(":8554/", f":{server.rtsp_port}/")
+    command = command.replace(" -o small.mp4", f" -o {shlex.quote(server.folder)}/small.mp4")
+    if not PLAYERS.search(command):
+        return command
+    command = PLAYERS.sub("ffmpeg -nostdin -v error", command)
+    words = command.rsplit(" ", 1)  # the source comes last
+    return f"{words[0]} -i {words[1]} -t {SECONDS} -f null -"
+
+
+def works(server, command):
+    done = subprocess.run(["bash", "-c", as_run_here(server, command)], capture_output=True, text=True, timeout=240, check=False)
+    # Who has seen enough leaves an upload behind that is refused the rest.
+    check(done.returncode == 0 and not re.search("error|Invalid|HTTP", done.stderr), f"{command}: {done.returncode} {done.stderr[:300]}")
+
+
+def asking(server):
+    listed = commands("# save it")
+    check(len(listed) >= 9, f"the README asks for {listed}")
+    for command in listed:
+        works(server, command)
+    check(Path(server.folder, "small.mp4").stat().st_size > 100_000, "what was saved")
+
+
+def publish(server, command):
+    process = subprocess.Popen(["bash", "-c", as_run_here(server, command)], start_new_session=True, stderr=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL)
+    wait_until(lambda: server.live("cam").get("source"), 20, f"{command}: nobody publishes")
+    return process
+
+
+def publishing(server):
+    listed = commands("# meanwhile, in another terminal")
+    publishers = [command for command in listed if " -re " in command]
+    players = [command for command in listed if command not in publishers]
+    check(len(publishers) == 2 and len(players) >= 4, f"the README publishes by {publishers} and plays by {players}")
+    for number, command in enumerate(publishers):
+        process = publish(server, command)
+        # Each player once; they play at the pace of the source.
+        run_beside_each_other(*((works, server, player) for player in players[number::2]))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        wait_until(lambda: not server.live("cam")["publishing"], 15, "a publisher that was killed has the name")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(rtsp=True)
+        server.folder = folder
+        return run_on_rtsp([asking, publishing], server)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
