@@ -92,16 +92,26 @@ struct DictionaryOwner {
   ~DictionaryOwner() { av_dict_free(&entries); }
 };
 
-Error OpenError(int native, const std::stop_token& stop) {
+// Whether FFmpeg means the file by this error. `unread`: reading it has failed.
+bool IsOfTheFile(int native, bool unread) {
+  switch (native) {
+    case AVERROR_INVALIDDATA:
+    case AVERROR_EOF:
+    case AVERROR_DEMUXER_NOT_FOUND:
+    case AVERROR(EINVAL): return true;
+    // Of tables that it would not allocate anywhere, as large as a damaged header claims them.
+    case AVERROR(ENOMEM): return true;
+    // Its reader of YUV4MPEG adds the 6 of a frame's mark to EINVAL where it finds a size absurd.
+    case AVERROR(EINVAL) + 6: return true;
+    // Its reader of Matroska says so of a file that ends early.
+    case AVERROR(EIO): return !unread;
+    default: return false;
+  }
+}
+
+Error OpenError(int native, bool unread, const std::stop_token& stop) {
   if (stop.stop_requested()) return {.code = Code::kCancelled, .message = "Cancelled."};
-  // FFmpeg's reader of YUV4MPEG adds the 6 of a frame's mark to EINVAL where it finds a size
-  // absurd.
-  constexpr int kAbsurdYuv4MpegSize = AVERROR(EINVAL) + 6;
-  // No memory: FFmpeg says so of tables that it would not allocate anywhere, as large as a damaged
-  // header claims them to be.
-  if (native == AVERROR_INVALIDDATA || native == AVERROR_EOF ||
-      native == AVERROR_DEMUXER_NOT_FOUND || native == AVERROR(EINVAL) ||
-      native == AVERROR(ENOMEM) || native == kAbsurdYuv4MpegSize) {
+  if (IsOfTheFile(native, unread)) {
     return {.code = Code::kUnsupported,
             .message = "The source is not a media file of a supported container, or it is damaged.",
             .accepted =
@@ -177,10 +187,10 @@ Status Source::Impl::Open() {
   } else {
     code = avformat_open_input(&raw, nullptr, container, &settings.entries);
   }
-  if (code < 0) return OpenError(code, stop);
+  if (code < 0) return OpenError(code, io.failed(), stop);
   format.reset(raw);
   code = avformat_find_stream_info(raw, nullptr);
-  if (code < 0 || stop.stop_requested()) return OpenError(code, stop);
+  if (code < 0 || stop.stop_requested()) return OpenError(code, io.failed(), stop);
 
   GOPMILL_ASSIGN_OR_RETURN(info,
                            DescribeSource(*raw, {.wanted = options.audio, .live = options.live}));
