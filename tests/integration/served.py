@@ -110,7 +110,7 @@ class Server:
         self.rtsp_port = free_port() if rtsp else 0
         self.process = subprocess.Popen(
             [PROGRAM, "serve", "--library", str(library), "--http-port", "0", "--rtsp-port", str(self.rtsp_port),
-             *flags], stderr=subprocess.PIPE, text=True)
+             *flags], stderr=subprocess.PIPE, text=True, errors="backslashreplace")
         self.log, self.port = [], None
         for line in self.process.stderr:
             self.log.append(line)
