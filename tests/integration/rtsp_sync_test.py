@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A movie with a flash and a tone each second, published by RTSP over TCP and UDP: readers by HTTP and by RTSP find them as far
+apart as they are in it, within a millisecond, from the begin to the end."""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from outputs_test import flash_times, tone_times  # noqa: E402
+from rtsp_publish_test import finish, publish  # noqa: E402
+from served import Server, check, read_in_thread, run_on_rtsp, wait_until  # noqa: E402
+
+QUERY = "width=160&bitrate=100k&preset=ultrafast"
+TRANSPORTS = ("tcp", "udp")
+SECONDS = 8
+
+
+def apart(path):
+    """How long after its flash each tone comes. The first tone is left out: it begins with the encoder's priming, and its flash
+    may be in the picture whose time an RTSP client has to guess."""
+    flashes, tones = flash_times(path)[1:], tone_times(path)[1:]
+    return [tone - flash for flash in flashes for tone in tones if abs(tone - flash) < 0.3]
+
+
+def stays_together(name, path, expected):
+    found = apart(path)
+    text = f"{name}: tones behind their flashes by {[f'{1000 * seconds:+.2f} ms' for seconds in found]}"
+    print(text, flush=True)
+    check(len(found) >= SECONDS - 4, text)
+    check(all(abs(seconds - expected) < 0.001 for seconds in found), text)
+    check(max(found) - min(found) < 0.0003, f"{text}: they drift")
+
+
+def record(server, transport):
+    return subprocess.Popen(["ffmpeg", "-nostdin", "-v", "error", "-rtsp_transport", "tcp", "-analyzeduration", "500k", "-i",
+                             server.url(f"live/{transport}?{QUERY}"), "-c", "copy", "-t",
+                             str(SECONDS - 2), str(Path(server.folder, f"{transport}-played.ts"))])
+
+
+def flashes_and_tones(server):
+    movie = str(Path(server.folder, "sync.mp4"))
+    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", "movies/files/sync-720p.mp4", "-t", str(SECONDS), "-c", "copy", movie],
+                   check=True)
+    results = {transport: {} for transport in TRANSPORTS}
+    readers = [read_in_thread(server, name, f"{QUERY}&container=ts&duration={SECONDS - 1}", result) for name, result in results.items()]
+    wait_until(lambda: all(server.live(name)["readers"] == 1 for name in TRANSPORTS), 10, "readers that wait")
+    publishers = [publish(server, transport, movie, transport) for transport in TRANSPORTS]
+    wait_until(lambda: all(server.live(name).get("source") for name in TRANSPORTS), 10, "publishers that are known")
+    players = [record(server, transport) for transport in TRANSPORTS]
+    for publisher in publishers:
+        finish(publisher)
+    for reader in readers:
+        reader.join()
+    expected = apart(movie)[0]
+    for transport, player in zip(TRANSPORTS, players):
+        check(player.wait(timeout=30) == 0, f"a player of what comes by {transport}")
+        path = Path(server.folder, f"{transport}-read.ts")
+        path.write_bytes(results[transport]["body"])
+        stays_together(f"{transport}, by HTTP", str(path), expected)
+        stays_together(f"{transport}, by RTSP", str(Path(server.folder, f"{transport}-played.ts")), expected)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(folder, rtsp=True)
+        server.folder = folder
+        return run_on_rtsp([flashes_and_tones], server)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
