@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -79,6 +80,19 @@ def every_scale_is_one(server, _):
             step = (times[-1] - times[0]) / (len(times) - 1) / player.rates[0]
             check(abs(step - 1 / 30) < 0.001, f"scale {scale}: a picture each {step:.4f} s")
             player.ask("TEARDOWN")
+
+
+def every_speed_is_one(server, _):
+    """RFC 2326 section 12.35: what a player asks for must not make the server transcode faster than it is watched."""
+    with Player(server, "whole.mp4" + QUERY) as player:
+        player.set_up()
+        answer = player.ask("PLAY", Range="npt=0-", Speed="50")
+        check(answer.status == 200 and float(answer.fields.get("speed", 1)) == 1, f"speed 50: {answer}")
+        begin = time.monotonic()
+        player.read_until(lambda: len({packet.time for packet in player.packets[0]}) >= 90)
+        seconds = time.monotonic() - begin
+        check(seconds > 2, f"90 pictures are sent in {seconds:.2f} s")
+        player.ask("TEARDOWN")
 
 
 def a_track_that_is_over_keeps_no_other(server, _):
@@ -169,7 +183,7 @@ def main():
         make_movie(folder, "whole.mp4", SECONDS, SECONDS)
         make_movie(folder, "short-sound.mp4", SECONDS, 5)
         make_movie(folder, "short-picture.mp4", 5, SECONDS)
-        return run_on_rtsp([impossible_ranges_are_refused, a_range_ends_where_it_says, every_scale_is_one,
+        return run_on_rtsp([impossible_ranges_are_refused, a_range_ends_where_it_says, every_scale_is_one, every_speed_is_one,
                             a_track_that_is_over_keeps_no_other, seeks_without_a_pause,
                             a_place_that_cannot_be_opened_ends_the_player_alone,
                             one_player_too_many_is_told_so], Server(folder, rtsp=True), folder)
