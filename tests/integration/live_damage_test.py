@@ -147,6 +147,18 @@ def wild_rtp_with_a_reader(server):
     check(status == 200 and len(times(result["body"])[0]) == 60, "the publisher after a wild one")
 
 
+def wild_rtp_ends(server, seed):
+    """TEARDOWN is answered, whatever GStreamer's jitter buffer waits for."""
+    class Wild(WildPublisher):
+        pass
+    Wild.seed = random.Random(seed)
+    name = f"wild{seed}"
+    publisher = Wild(server, name, make_stream(server.folder, f"{name}.ts", 4, sound=()))
+    publisher.ask("TEARDOWN", publisher.url)
+    publisher.socket.close()
+    wait_until(lambda: not server.live(name)["publishing"], 15, f"{name}: who has sent wild packets keeps the name")
+
+
 def a_silent_srt_client(server):
     """It shakes hands and sends nothing: it has the port for some seconds, then the next one gets it."""
     url = f"srt://127.0.0.1:{server.srt_port}?mode=caller"
@@ -183,7 +195,8 @@ def beside_a_good_one(server):
     reader = Reader(server, "good", QUERY)
     wait_until(reader.begun, 10, "a reader that has begun")
     run_beside_each_other(*((test, server) for test in (pictures_without_their_key_frame, the_first_half_of_a_gop,
-                                                        wild_rtp_with_a_reader, a_silent_srt_client)))
+                                                        wild_rtp_with_a_reader, a_silent_srt_client)),
+                          *((wild_rtp_ends, server, seed) for seed in (4, 6, 13)))
     run_all([broken_times_of_b_frames], server)
     counts = server.live("good")["counts"]
     check(counts["dropped_gops"] == 0 and counts["timestamps_repaired"] == 0, f"a good source: {counts}")
