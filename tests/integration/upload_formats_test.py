@@ -60,11 +60,20 @@ def live_uploads(server):
     run_beside_each_other(*((is_published, server, name, movie) for name in FORMS))
 
 
+def a_duration_is_kept(server):
+    """Also where the demultiplexer knows how long the first fragments are, but not the source."""
+    for name, form in FORMS.items():
+        source = make_stream(server.folder, f"{name}.cut", 4, sound=("-c:a", "aac", *form))
+        answer, body = upload(server, f"{QUERY}&duration=2", pieces_of(Path(source).read_bytes()), "POST")
+        frames = int(decode(body)["video"]["nb_read_frames"])
+        check(answer.status == 200 and frames == 60, f"two seconds of {name}: {frames} pictures, {answer.getheader('X-Gopmill-Adjusted')}")
+
+
 def main():
     os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"] = "4"
     with tempfile.TemporaryDirectory() as folder, Server(folder) as server:
         server.folder = folder
-        return run_all([uploads, live_uploads], server)
+        return run_all([uploads, live_uploads, a_duration_is_kept], server)
 
 
 if __name__ == "__main__":
