@@ -59,6 +59,7 @@ def streams(packet):
 
 def check_tables(packets, problem):
     """The PID of the one stream, and its type."""
+    problem(packets[0].pid == PAT, f"PID {packets[0].pid} is in front of the tables")
     tables = [packet for packet in packets if packet.pid != SDT][:2]
     maps = programmes(tables[0]) if tables[0].pid == PAT else []
     problem(len(maps) == 1, f"it has the programmes {maps}")
