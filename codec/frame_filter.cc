@@ -82,6 +82,14 @@ bool NeedsNothing(const FilterSpec& spec) {
          place == Placement{.crop = output, .scaled = output};
 }
 
+// Containers know better than streams, but not of pictures that have changed since.
+Rational SampleAspectOf(const VideoInfo& video, const AVFrame& frame) {
+  const bool changed = frame.width != video.width || frame.height != video.height;
+  const Rational own{frame.sample_aspect_ratio.num, frame.sample_aspect_ratio.den};
+  if (changed && own.num > 0 && own.den > 0) return own;
+  return video.sample_aspect.positive() ? video.sample_aspect : Rational{1, 1};
+}
+
 // All that the plan asks for.
 FilterSpec WholeSpec(const StreamPlan& plan, int out_format, const AVFrame& frame) {
   const VideoInfo& video = plan.source->video;
@@ -91,7 +99,7 @@ FilterSpec WholeSpec(const StreamPlan& plan, int out_format, const AVFrame& fram
       .in_width = frame.width,
       .in_height = frame.height,
       .in_format = frame.format,
-      .in_sample_aspect = video.sample_aspect.positive() ? video.sample_aspect : Rational{1, 1},
+      .in_sample_aspect = SampleAspectOf(video, frame),
       .in_color_space = frame.colorspace,
       .in_color_range = full_range ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG,
       .in_chroma_location = frame.chroma_location,
