@@ -194,7 +194,7 @@ TEST(XmlTest, AnErrorNamesLineAndColumn) {
   EXPECT_THAT(message("<html>\n</html>\n"), HasSubstr("line 1, column 7: the outermost element"));
   EXPECT_THAT(message("hello"), HasSubstr("line 1, column 1: syntax error"));
   EXPECT_THAT(message("<topology>\n <object type=\"PU\" os_index=\"4294967295\"/></topology>"),
-              HasSubstr("line 2, column 2: the os_index of a PU or memory node is not"));
+              HasSubstr("line 2, column 43: the os_index of a PU or memory node is not"));
   EXPECT_THAT(message("<topology version=\"99.0\"><object type=\"Machine\"/></topology>"),
               HasSubstr("hwloc cannot read a machine from it"));
 }
