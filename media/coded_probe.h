@@ -17,10 +17,9 @@
 
 namespace gopmill {
 
-// Clock of the pictures of such a track. It is coarse because senders' times are not exact: the
-// output grid takes a picture that is one tick late for the one that belongs there, and so neither
-// drops nor doubles one for a jitter of a few milliseconds.
-inline constexpr Rational kCodedVideoBase{1, 240};
+// Clock of the pictures of such a track, that of RTP. Senders' times are not exact; the grid of a
+// live source forgives that.
+inline constexpr Rational kCodedVideoBase{1, 90'000};
 
 class VideoProbe {
  public:

@@ -229,6 +229,12 @@ Status ChooseSounds(AVFormatContext& format, int video, const SoundReading& read
   return OkStatus();
 }
 
+// A fragmented movie that comes by a pipe is as long as its fragments so far, for its demuxer.
+bool KnowsItsBeginningOnly(const AVFormatContext& format) {
+  const bool read_once = format.pb != nullptr && (format.pb->seekable & AVIO_SEEKABLE_NORMAL) == 0;
+  return read_once && std::string_view(format.iformat->name).starts_with("mov");
+}
+
 }  // namespace
 
 Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format,
@@ -251,7 +257,9 @@ Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format,
 
   auto info = std::make_shared<SourceInfo>();
   info->container = format.iformat->name;
-  if (format.duration > 0) info->duration = {format.duration, AV_TIME_BASE};
+  if (format.duration > 0 && !KnowsItsBeginningOnly(format)) {
+    info->duration = {format.duration, AV_TIME_BASE};
+  }
   info->bitrate = format.bit_rate;
   info->video = DescribeVideo(format, video_stream);
   const std::vector<const AVStream*> sound_streams = SoundStreams(format, video);

@@ -25,6 +25,21 @@ constexpr std::array<std::uint8_t, 20> kSegmentType{0,   0,   0, 20, 's', 't', '
 
 constexpr std::int64_t kInit = -1;  // in place of a segment's number
 
+// A segment begins with PAT and PMT (RFC 8216, 3.2); FFmpeg's muxer puts its description of
+// services in front of them, which nobody needs.
+std::string WithoutServices(const std::string& segment) {
+  constexpr std::size_t kPacket = 188;
+  constexpr unsigned kServices = 0x11;  // PID of the SDT
+  std::string kept;
+  kept.reserve(segment.size());
+  for (std::size_t at = 0; at + kPacket <= segment.size(); at += kPacket) {
+    const auto byte = [&](std::size_t n) { return static_cast<unsigned char>(segment[at + n]); };
+    const unsigned pid = ((byte(1) & 0x1fU) << 8U) | byte(2);
+    if (pid != kServices) kept.append(segment, at, kPacket);
+  }
+  return kept;
+}
+
 class SegmentMuxer {
  public:
   Status Open(Container container, const MuxTrack& track, const char* flags, std::int64_t number) {
@@ -72,7 +87,7 @@ class SegmentMuxer {
   }
   std::string Take() {
     sink_->Flush();
-    return std::move(bytes_);
+    return container_ == Container::kMp4 ? std::move(bytes_) : WithoutServices(bytes_);
   }
 
  private:

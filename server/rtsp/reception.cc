@@ -40,13 +40,20 @@ std::uint32_t ReadWord(GstBuffer* buffer, std::size_t offset) {
 }
 
 // Lets a source end behind what it holds already. An EOS event sent to the pipeline would overtake
-// what waits in an appsrc.
+// what waits in an appsrc. One sent to a socket's source waits for its thread, which may be in a
+// jitter buffer that waits for packets that never come (wild sequence numbers): on another thread,
+// so that the patience of Drain holds.
 void EndSource(const GValue* item, gpointer /*data*/) noexcept {
   auto* element = static_cast<GstElement*>(g_value_get_object(item));
   if (GST_IS_APP_SRC(element)) {
     static_cast<void>(gst_app_src_end_of_stream(GST_APP_SRC(element)));
   } else if (GST_OBJECT_FLAG_IS_SET(element, GST_ELEMENT_FLAG_SOURCE)) {
-    gst_element_send_event(element, gst_event_new_eos());
+    gst_element_call_async(
+        element,
+        [](GstElement* source, gpointer) noexcept {
+          gst_element_send_event(source, gst_event_new_eos());
+        },
+        nullptr, nullptr);
   }
 }
 
