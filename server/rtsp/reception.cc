@@ -40,9 +40,10 @@ std::uint32_t ReadWord(GstBuffer* buffer, std::size_t offset) {
 }
 
 // Lets a source end behind what it holds already. An EOS event sent to the pipeline would overtake
-// what waits in an appsrc. One sent to a socket's source waits for its thread, which may be in a
-// jitter buffer that waits for packets that never come (wild sequence numbers): on another thread,
-// so that the patience of Drain holds.
+// what waits in an appsrc. One for a socket's source waits for what its thread is at, which may be
+// a jitter buffer that waits for packets that never come (wild sequence numbers): on another
+// thread, so that the patience of Drain holds, and from the pad, as the element would keep its
+// state locked meanwhile.
 void EndSource(const GValue* item, gpointer /*data*/) noexcept {
   auto* element = static_cast<GstElement*>(g_value_get_object(item));
   if (GST_IS_APP_SRC(element)) {
@@ -51,7 +52,8 @@ void EndSource(const GValue* item, gpointer /*data*/) noexcept {
     gst_element_call_async(
         element,
         [](GstElement* source, gpointer) noexcept {
-          gst_element_send_event(source, gst_event_new_eos());
+          const auto pad = gst::Adopt(gst_element_get_static_pad(source, "src"));
+          gst_pad_push_event(pad.get(), gst_event_new_eos());
         },
         nullptr, nullptr);
   }

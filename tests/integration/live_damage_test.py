@@ -16,7 +16,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "corpus"))
-import mutators  # noqa: E402
+import mutators_ts as mutators  # noqa: E402
 from live_test import Publisher, Reader  # noqa: E402
 from rtsp_publish_test import LossyPublisher  # noqa: E402
 from served import Server, check, free_port, make_stream, read_in_thread, run_all, run_beside_each_other, wait_until  # noqa: E402
