@@ -99,8 +99,10 @@ bool UnitRate::RaiseCrf(double vbv_factor) {
   const double before = crf_.value_or(spec_.crf), highest = HighestCrf(spec_.codec);
   if (passes_ >= kMaxVbvPasses || before >= highest) return false;
   const double per_octave = highest > kHighestCrf ? kWideCrfPerOctave : kCrfPerOctave;
-  const double step = std::max(kLeastCrfStep, per_octave * std::log2(1 / vbv_factor));
-  crf_ = std::min(highest, RoundedCrf(before + step));
+  // A longer step each time: an encoder that keeps a cap by itself answers to a small one with less
+  // of its own.
+  const double needed = per_octave * std::log2(1 / vbv_factor) * passes_;
+  crf_ = std::min(highest, RoundedCrf(before + std::max(kLeastCrfStep * passes_, needed)));
   return true;
 }
 

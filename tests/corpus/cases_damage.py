@@ -11,26 +11,32 @@ SMALL = "libx264 -preset ultrafast -g 24 -bf 2 -qp 20"
 
 # What is lost is the same each time, and so is what FFmpeg conceals: `wrong` is what was measured
 # and two more.
-case("lost-video-packets", ext="ts", frames=144, video=SMALL, wrong=6, colours=0,
+case("lost-video-packets", ext="ts", frames=144, video=SMALL, wrong=6, colours=0, report={"damaged_video_packets": 2},
      after=((ts_lose, VIDEO_PID, 40, 60),), quick=True, cross=True)
 case("lost-sound-packets", ext="ts", frames=144, after=((ts_lose, AUDIO_PID, 10, 40),))
 case("lost-video-packets-mpeg2", ext="ts", frames=144, video="mpeg2video -g 12 -bf 2 -b:v 1M",
-     audio="mp2", fps="25", wrong=4, colours=0, after=((ts_lose, VIDEO_PID, 40, 60),))
+     audio="mp2", fps="25", wrong=4, colours=0, report={"damaged_video_packets": 2},
+     after=((ts_lose, VIDEO_PID, 40, 60),))
 case("lost-video-packets-hevc", ext="ts", frames=96, wrong=2, colours=0,
-     video="libx265 -preset ultrafast -x265-params log-level=0:pools=none:frame-threads=1:keyint=24",
+     video="libx265 -preset ultrafast -x265-params log-level=0:pools=none:frame-threads=1:keyint=24", report={"damaged_video_packets": 3},
      after=((ts_lose, VIDEO_PID, 20, 40),))
 # FFmpeg's reader does not leave out the packet that came before: two pictures suffer.
 case("repeated-packets", ext="ts", after=((ts_repeat, VIDEO_PID, 7),), wrong=3)
 case("junk-between-packets", ext="ts", after=((ts_junk, 5),), wrong=8)
-case("spoilt-ts", ext="ts", frames=96, wrong=48, colours=0, after=((flip_bytes, 7, 40),))
-case("spoilt-mkv", ext="mkv", frames=96, wrong=41, colours=0, after=((flip_bytes, 3, 40),))
+case("spoilt-ts", ext="ts", frames=96, wrong=48, colours=0, report={"frames_patched": 5},
+     after=((flip_bytes, 7, 40),))
+case("spoilt-mkv", ext="mkv", frames=96, wrong=41, colours=0, report={"frames_patched": 5, "damaged_video_packets": 1},
+     after=((flip_bytes, 3, 40),))
 case("spoilt-mpg", ext="mpg", frames=96, fps="25", video="mpeg2video -g 12 -bf 2 -b:v 1M", audio="mp2",
-     wrong=10, colours=0, after=((flip_bytes, 5, 40),))
+     wrong=10, colours=0, report={"frames_patched": 5},
+     after=((flip_bytes, 5, 40),))
 case("cut-ts", ext="ts", frames=96, shows="model", after=((cut_bytes, 0.6),))
 case("cut-mkv", ext="mkv", frames=96, shows="model", after=((cut_bytes, 0.6),), quick=True)
 case("cut-mpg", ext="mpg", frames=96, fps="25", video="mpeg2video -g 12 -bf 2 -b:v 1M", audio="mp2",
-     shows="model", after=((cut_bytes, 0.6),))
-case("cut-faststart", frames=96, mux="-movflags +faststart", shows="model", after=((cut_bytes, 0.6),))
+     shows="model", report={"frames_patched": 1},
+     after=((cut_bytes, 0.6),))
+case("cut-faststart", frames=96, mux="-movflags +faststart", shows="model", report={"damaged_video_packets": 1},
+     after=((cut_bytes, 0.6),))
 case("cut-avi", ext="avi", audio="libmp3lame", fps="25", frames=96, shows="model",
      video="mpeg4 -g 24 -b:v 1M", after=((cut_bytes, 0.6),))
 case("cut-without-index", frames=96, after=((cut_bytes, 0.6),), error="damaged")

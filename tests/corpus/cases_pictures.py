@@ -64,7 +64,7 @@ case("size-change-raw", ext="h264", fps="25", frames=50, video=CLOSED, audio=Non
      shows=list(range(50)) * 2, props={"width": 160, "height": 96})
 # More samples, as wide as they are high no more: what is shown has the shape of before, so no bars.
 case("shape-change-ts", ext="ts", fps="25", frames=50, video=CLOSED, audio=None,
-     after=((twice, "-i IN -vf scale=160:160,setsar=3/5 -c:v libx264 -preset ultrafast -bf 0 "
+     after=((twice, "-i IN -vf scale=160:160,setsar=5/3 -c:v libx264 -preset ultrafast -bf 0 "
              "-output_ts_offset 2 OUT"),), shows=list(range(50)) * 2)
 case("format-change-ts", ext="ts", fps="25", frames=50, video=CLOSED, audio=None,
      after=((twice, "-i IN -pix_fmt yuv422p10le -c:v libx264 -preset ultrafast -bf 0 "

@@ -132,8 +132,8 @@ TEST(UnitRateTest, ACapThatIsBrokenRaisesTheRateFactor) {
   EXPECT_FALSE(rate.next().crf.has_value());
   EXPECT_FALSE(rate.Judge(250'000, 0.5).done);
   EXPECT_NEAR(rate.next().crf.value(), 20 + kCrfPerOctave, 1.0 / 32);
-  EXPECT_FALSE(rate.Judge(200'000, 0.99).done) << "by one at least";
-  EXPECT_NEAR(rate.next().crf.value(), 21 + kCrfPerOctave, 1.0 / 32);
+  EXPECT_FALSE(rate.Judge(200'000, 0.99).done) << "by one at least, and by more each time";
+  EXPECT_NEAR(rate.next().crf.value(), 22 + kCrfPerOctave, 1.0 / 32);
   EXPECT_TRUE(rate.Judge(190'000, 1).done);
 }
 
