@@ -10,7 +10,7 @@ namespace {
 // What a GOP counts for, if not for a single picture.
 constexpr std::int64_t kGopWeight = 64;
 // GOPs that can still be come by.
-constexpr std::int64_t kKeptWeight = 4 * kGopWeight;
+constexpr std::int64_t kKnownWeight = 4 * kGopWeight;
 // A GOP is shared if several met at one of so many before it.
 constexpr std::int64_t kRemembered = 4 * kGopWeight;
 // Decoders of single pictures that nobody uses: as many as workers are likely to want at once.
@@ -31,6 +31,11 @@ std::size_t PictureStore::bytes() const {
   return bytes_;
 }
 
+std::size_t PictureStore::key_bytes() const {
+  const MutexLock lock(mutex_);
+  return known_bytes_;
+}
+
 std::shared_ptr<PictureStore::Gop> PictureStore::Find(const VideoInfo& video, const AVPacket& key,
                                                       const KeyMet& met) {
   const auto found = std::ranges::find_if(gops_, [&](const auto& gop) {
@@ -46,13 +51,20 @@ std::shared_ptr<PictureStore::Gop> PictureStore::Find(const VideoInfo& video, co
   gop->weight = met.alone ? 1 : kGopWeight;
   gop->shared = met_ && begun_ - *met_ < kRemembered;
   begun_ += gop->weight;
-  kept_weight_ += gop->weight;
+  known_weight_ += gop->weight;
+  known_bytes_ += static_cast<std::size_t>(key.size);
   gops_.push_back(gop);
-  for (; kept_weight_ > kKeptWeight; gops_.pop_front()) {
-    kept_weight_ -= gops_.front()->weight;
+  for (; KnowsTooMany(); gops_.pop_front()) {
+    known_weight_ -= gops_.front()->weight;
+    known_bytes_ -= static_cast<std::size_t>(gops_.front()->key->size);
     Forget(*gops_.front());
   }
   return gop;
+}
+
+bool PictureStore::KnowsTooMany() const {
+  if (known_weight_ > kKnownWeight) return true;
+  return known_bytes_ > kKnownKeyBytes && gops_.size() > kFewestKnown;
 }
 
 // False where the packet is not the one of that number.
@@ -114,7 +126,7 @@ std::int64_t PictureStore::PacketOf(const Gop& gop, SourceTicks pts) {
 }
 
 // What a drain brings can only be had by who knows that the GOP ends.
-void PictureStore::Keep(Gop& gop, Frames frames, bool drained, const void* by) {
+void PictureStore::Keep(Gop& gop, Frames frames, bool drained, std::int64_t by) {
   gop.drained = drained;
   if (!drained) ++gop.sent;
   if (gop.forgotten) return;
@@ -153,8 +165,12 @@ void PictureStore::Forget(Gop& gop) {
 }
 
 PictureTap::PictureTap(std::shared_ptr<PictureSeat> seat, std::shared_ptr<PictureStore> store,
-                       std::shared_ptr<Gop> gop, SourceTicks shift)
-    : seat_(std::move(seat)), store_(std::move(store)), gop_(std::move(gop)), shift_(shift) {}
+                       std::shared_ptr<Gop> gop, SourceTicks shift, std::int64_t number)
+    : seat_(std::move(seat)),
+      store_(std::move(store)),
+      gop_(std::move(gop)),
+      number_(number),
+      shift_(shift) {}
 
 void PictureTap::Lose() {
   if (!std::exchange(lost_, true)) ++seat_->lost_;
@@ -183,7 +199,7 @@ PictureTap::Turn PictureTap::Look() {
   for (; next_ < gop.picture_count(); ++next_) {
     const auto& picture = gop.pictures[static_cast<std::size_t>(next_ - gop.pictures_gone)];
     if (!closed_ && picture.after > fed_) return Turn::kGoOn;
-    if (picture.by != this) ++counts_.taken;
+    if (picture.by != number_) ++counts_.taken;
     in_hand_.push_back(picture);
   }
   if (!in_hand_.empty() || gop.failed) return Turn::kGoOn;
@@ -208,7 +224,7 @@ void PictureTap::DecodeOne(const AVPacket* packet) {
     if (packet == nullptr) store_->TakeBackDecoder(*gop_);
     if (frames.ok()) {
       counts_.decoded += static_cast<std::int64_t>(frames->size());
-      store_->Keep(*gop_, *std::move(frames), packet == nullptr, this);
+      store_->Keep(*gop_, *std::move(frames), packet == nullptr, number_);
     } else {
       gop_->failed = frames.error();
     }
@@ -263,7 +279,8 @@ PictureSeat::~PictureSeat() {
   if (--store_->seats_ > 0) return;
   for (const auto& gop : store_->gops_) store_->Forget(*gop);
   store_->gops_.clear();
-  store_->kept_weight_ = 0;
+  store_->known_weight_ = 0;
+  store_->known_bytes_ = 0;
   store_->spares_.clear();
 }
 
@@ -286,7 +303,7 @@ std::unique_ptr<PictureTap> PictureSeat::Visit(const VideoInfo& video, const AVP
   const bool whole = gop->pictures_gone == 0 && !gop->forgotten && !gop->failed;
   if (!gop->shared || !whole) return nullptr;
   return std::unique_ptr<PictureTap>(
-      new PictureTap(shared_from_this(), store_, gop, gop->key->pts - key.pts));
+      new PictureTap(shared_from_this(), store_, gop, gop->key->pts - key.pts, ++store_->taps_));
 }
 
 }  // namespace gopmill

@@ -43,6 +43,9 @@ namespace gopmill {
 // Of one source. So many stay whatever their size.
 inline constexpr std::size_t kSharedPictureBytes = std::size_t{64} << 20U;
 inline constexpr std::size_t kFewestShared = 8;
+// Of the coded key pictures that GOPs are known by; at least so many GOPs stay whatever their size.
+inline constexpr std::size_t kKnownKeyBytes = std::size_t{16} << 20U;
+inline constexpr std::size_t kFewestKnown = 4;
 inline constexpr int kMostLost = 3, kPausedGops = 30;
 
 class PictureSeat;
@@ -59,6 +62,8 @@ class PictureStore {
   explicit PictureStore(std::size_t limit_bytes = kSharedPictureBytes) : limit_(limit_bytes) {}
   // Of the pictures that are kept.
   [[nodiscard]] std::size_t bytes() const;
+  // Of the key pictures that GOPs are known by.
+  [[nodiscard]] std::size_t key_bytes() const;
 
  private:
   friend class PictureSeat;
@@ -68,7 +73,7 @@ class PictureStore {
     std::int64_t after = 0;   // packets that a decoder has had when it puts it out
     std::int64_t packet = 0;  // the one that it comes from
     SourceTicks off = 0;      // its time against that packet's
-    const void* by = nullptr;
+    std::int64_t by = 0;      // number of the tap whose turn it was
     std::size_t bytes = 0;
   };
   struct Gop {
@@ -112,7 +117,8 @@ class PictureStore {
   static bool Put(Gop& gop, std::int64_t number, const AVPacket& packet, SourceTicks shift);
   static Result<Frames> Decode(Gop& gop, const AVPacket* packet);
   static std::int64_t PacketOf(const Gop& gop, SourceTicks pts);
-  void Keep(Gop& gop, Frames frames, bool drained, const void* by) GOPMILL_REQUIRES(mutex_);
+  void Keep(Gop& gop, Frames frames, bool drained, std::int64_t by) GOPMILL_REQUIRES(mutex_);
+  [[nodiscard]] bool KnowsTooMany() const GOPMILL_REQUIRES(mutex_);
   void LendDecoder(Gop& gop) GOPMILL_REQUIRES(mutex_);
   void TakeBackDecoder(Gop& gop) GOPMILL_REQUIRES(mutex_);
   void DropOldest(Gop& gop) GOPMILL_REQUIRES(mutex_);
@@ -122,11 +128,13 @@ class PictureStore {
   mutable Mutex mutex_;  // guards all below and what the GOPs say; not held while decoding
   CondVar decoded_;
   std::deque<std::shared_ptr<Gop>> gops_ GOPMILL_GUARDED_BY(mutex_);
-  std::int64_t kept_weight_ GOPMILL_GUARDED_BY(mutex_) = 0;     // of these
+  std::int64_t known_weight_ GOPMILL_GUARDED_BY(mutex_) = 0;    // of these
+  std::size_t known_bytes_ GOPMILL_GUARDED_BY(mutex_) = 0;      // of their keys
   std::int64_t begun_ GOPMILL_GUARDED_BY(mutex_) = 0;           // weights of GOPs
   std::optional<std::int64_t> met_ GOPMILL_GUARDED_BY(mutex_);  // begun_ when several last met
   std::vector<Spare> spares_ GOPMILL_GUARDED_BY(mutex_);
   int seats_ GOPMILL_GUARDED_BY(mutex_) = 0;
+  std::int64_t taps_ GOPMILL_GUARDED_BY(mutex_) = 0;     // that there were
   std::size_t pictures_ GOPMILL_GUARDED_BY(mutex_) = 0;  // that are kept
   std::size_t bytes_ GOPMILL_GUARDED_BY(mutex_) = 0;     // of these
 };
@@ -158,7 +166,7 @@ class PictureTap {
   using Gop = PictureStore::Gop;
   enum class Turn { kGoOn, kWait, kDecode };
   PictureTap(std::shared_ptr<PictureSeat> seat, std::shared_ptr<PictureStore> store,
-             std::shared_ptr<Gop> gop, SourceTicks shift);
+             std::shared_ptr<Gop> gop, SourceTicks shift, std::int64_t number);
   void Lose();
   Status Fill();
   Turn Look() GOPMILL_REQUIRES(store_->mutex_);
@@ -169,6 +177,7 @@ class PictureTap {
   const std::shared_ptr<PictureSeat> seat_;
   const std::shared_ptr<PictureStore> store_;
   const std::shared_ptr<Gop> gop_;
+  const std::int64_t number_;      // among all taps of the store
   const SourceTicks shift_;        // from its clock to that of the GOP's packets
   std::deque<SourceTicks> times_;  // of its own packets, from number times_gone_ on
   std::int64_t times_gone_ = 0;

@@ -271,6 +271,21 @@ TEST(PictureStoreKeys, SinglePicturesAreSharedByWhoIsUnitsBehind) {
   EXPECT_EQ(taken, static_cast<std::int64_t>(kPictures - 1 - kBehind));
 }
 
+// Key pictures of a megabyte each, as of a camera of 4K: what is known of them stays bounded.
+TEST(PictureStoreKeys, LargeKeyPicturesAreNotHeldForLong) {
+  const auto store = std::make_shared<PictureStore>();
+  const Viewer viewer(store);
+  VideoInfo video;
+  for (int n = 0; n < 100; ++n) {
+    av::Packet packet = av::NewPacket();
+    ASSERT_EQ(av_new_packet(packet.get(), 1 << 20), 0);
+    packet->pts = n;
+    EXPECT_EQ(viewer.seat->Visit(video, *packet, {.alone = true}), nullptr);
+    EXPECT_LE(store->key_bytes(), kKnownKeyBytes);
+  }
+  EXPECT_GE(store->key_bytes(), kKnownKeyBytes / 2);
+}
+
 // Presentation times that run backwards: the decoder goes by decoding times, and those are what
 // packets long gone had for theirs.
 TEST(PictureStoreTimes, SenselessOnesAreHarmless) {
