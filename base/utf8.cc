@@ -4,10 +4,8 @@
 #include <cstdint>
 
 namespace gopmill {
-namespace {
 
-// Length of the UTF-8 sequence at the start of `text`, 0 if there is none.
-std::size_t SequenceLength(std::string_view text) {
+std::size_t CharacterLength(std::string_view text) {
   const auto byte = [&text](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
   const std::uint8_t lead = byte(0);
   if (lead < 0x80) return 1;
@@ -23,11 +21,9 @@ std::size_t SequenceLength(std::string_view text) {
   return overlong || surrogate || too_big ? 0 : length;
 }
 
-}  // namespace
-
 bool IsUtf8(std::string_view text) {
   while (!text.empty()) {
-    const std::size_t length = SequenceLength(text);
+    const std::size_t length = CharacterLength(text);
     if (length == 0) return false;
     text.remove_prefix(length);
   }
@@ -37,7 +33,7 @@ bool IsUtf8(std::string_view text) {
 std::string WellFormed(std::string_view text, std::size_t max_bytes) {
   std::string good;
   while (!text.empty()) {
-    const std::size_t length = SequenceLength(text);
+    const std::size_t length = CharacterLength(text);
     if (good.size() + length > max_bytes) break;
     good += text.substr(0, length);
     text.remove_prefix(length == 0 ? 1 : length);

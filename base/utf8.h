@@ -11,6 +11,10 @@
 
 namespace gopmill {
 
+// Length of the character at the start of `text`, which is not empty; 0 where that is not
+// well-formed.
+std::size_t CharacterLength(std::string_view text);
+
 // Well-formed: no overlong forms, no surrogates, at most U+10FFFF.
 bool IsUtf8(std::string_view text);
 

@@ -24,8 +24,7 @@ int Word(std::span<const std::uint8_t> bytes, std::size_t at) {
   return bytes[at] << 8 | bytes[at + 1];
 }
 
-// 13 bits of a PID, 12 of a length.
-int PidAt(std::span<const std::uint8_t> bytes, std::size_t at) { return Word(bytes, at) & 0x1FFF; }
+// 12 bits.
 std::size_t LengthAt(std::span<const std::uint8_t> bytes, std::size_t at) {
   return static_cast<std::size_t>(Word(bytes, at) & 0xFFF);
 }
@@ -105,7 +104,7 @@ void ProgramCutter::Scan() {
 
 void ProgramCutter::OnPacket(std::size_t at) {
   const Packet packet(&bytes_[at], kTsPacketBytes);
-  const int pid = PidAt(packet, 1);
+  const int pid = TsPidAt(packet, 1);
   if (pid != kListPid && !tables_.contains(pid)) return;
   const bool damaged = (packet[1] & 0x80U) != 0, starts = (packet[1] & 0x40U) != 0;
   const bool has_payload = (packet[3] & 0x10U) != 0, has_fields = (packet[3] & 0x20U) != 0;
@@ -158,7 +157,7 @@ void ProgramCutter::OnPrograms(Packet section, std::size_t at) {
   std::vector<int> listed;
   for (std::size_t place = kSectionHead; place + 4 <= section.size(); place += 4) {
     const bool is_network = Word(section, place) == 0;
-    if (!is_network) listed.push_back(PidAt(section, place + 2));
+    if (!is_network) listed.push_back(TsPidAt(section, place + 2));
   }
   for (const int pid : listed) {
     if (tables_.size() <= kMaxPrograms) tables_[pid];
@@ -189,7 +188,8 @@ void ProgramCutter::OnTracks(int pid, Packet section, std::size_t at) {
     const std::size_t size = std::min(LengthAt(section, place + 3), section.size() - place - 5);
     const std::uint8_t type = section[place];
     const std::string format = FormatOf(section.subspan(place + 5, size));
-    if (IsMedia(type, format)) tracks[PidAt(section, place + 1)] = static_cast<char>(type) + format;
+    if (IsMedia(type, format))
+      tracks[TsPidAt(section, place + 1)] = static_cast<char>(type) + format;
     place += 5 + size;
   }
   Table& table = tables_[pid];

@@ -24,9 +24,10 @@
 #include <utility>
 #include <vector>
 
+#include "media/ts_packet.h"
+
 namespace gopmill {
 
-inline constexpr std::size_t kTsPacketBytes = 188;
 // What may be held back for the rest of a table that has begun.
 inline constexpr std::size_t kMaxTableBytes = std::size_t{64} << 10U;
 

@@ -8,12 +8,14 @@ extern "C" {
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "media/av_error.h"
 #include "media/mux_options.h"
 #include "media/mux_sink.h"
 #include "media/mux_times.h"
+#include "media/ts_packet.h"
 
 namespace gopmill {
 namespace {
@@ -28,14 +30,12 @@ constexpr std::int64_t kInit = -1;  // in place of a segment's number
 // A segment begins with PAT and PMT (RFC 8216, 3.2); FFmpeg's muxer puts its description of
 // services in front of them, which nobody needs.
 std::string WithoutServices(const std::string& segment) {
-  constexpr std::size_t kPacket = 188;
-  constexpr unsigned kServices = 0x11;  // PID of the SDT
+  constexpr int kServices = 0x11;  // PID of the SDT
+  const std::span bytes(reinterpret_cast<const std::uint8_t*>(segment.data()), segment.size());
   std::string kept;
   kept.reserve(segment.size());
-  for (std::size_t at = 0; at + kPacket <= segment.size(); at += kPacket) {
-    const auto byte = [&](std::size_t n) { return static_cast<unsigned char>(segment[at + n]); };
-    const unsigned pid = ((byte(1) & 0x1fU) << 8U) | byte(2);
-    if (pid != kServices) kept.append(segment, at, kPacket);
+  for (std::size_t at = 0; at + kTsPacketBytes <= segment.size(); at += kTsPacketBytes) {
+    if (TsPidAt(bytes, at + 1) != kServices) kept.append(segment, at, kTsPacketBytes);
   }
   return kept;
 }

@@ -61,12 +61,6 @@ Error CannotRead() {
   return {.code = Code::kUnsupported, .message = "FFmpeg here does not read these subtitles."};
 }
 
-// Of a character of well-formed UTF-8, by its first byte.
-std::size_t LengthOf(char first) {
-  const auto byte = static_cast<unsigned char>(first);
-  return byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
-}
-
 // Not the quote, no control character (C0, DEL, C1, of which U+0085 ends a line), not U+2028 and
 // U+2029, at which players in browsers end a line of a playlist, and not U+FFFE and U+FFFF, which
 // XML does not take.
@@ -119,7 +113,7 @@ std::string TagText(std::string_view text) {
   const std::string good = WellFormed(text, kMaxNameBytes);
   std::string tag;
   for (std::string_view rest = good; !rest.empty();) {
-    const std::string_view character = rest.substr(0, LengthOf(rest.front()));
+    const std::string_view character = rest.substr(0, CharacterLength(rest));
     if (FitsIntoALine(character)) tag += character;
     rest.remove_prefix(character.size());
   }
