@@ -111,14 +111,20 @@ def ivf_append(path, options):
     return rewrite(path, first)
 
 
+def _behind_each(data, code, start=0):
+    """Places behind each occurrence of a code."""
+    at = data.find(code, start)
+    while at >= 0:
+        yield at + len(code)
+        at = data.find(code, at + len(code))
+
+
 def ivf_claim(path, width, height):
     """VP8 in IVF whose header and key frames claim another size."""
     data = content(path)
     struct.pack_into("<HH", data, 12, width, height)
-    at = data.find(b"\x9d\x01\x2a", IVF_HEAD)  # the start code of a key frame
-    while at >= 0:
-        struct.pack_into("<HH", data, at + 3, width, height)
-        at = data.find(b"\x9d\x01\x2a", at + 3)
+    for at in _behind_each(data, b"\x9d\x01\x2a", IVF_HEAD):  # the start code of a key frame
+        struct.pack_into("<HH", data, at, width, height)
     return rewrite(path, data)
 
 
@@ -127,10 +133,8 @@ def avi_claim(path, width, height):
     data = content(path)
     struct.pack_into("<II", data, data.index(b"avih") + 40, width, height)
     struct.pack_into("<II", data, data.index(b"strf") + 12, width, height)
-    at = data.find(b"\xff\xc0\x00\x11\x08")  # SOF0 of three components with 8 bits
-    while at >= 0:
-        struct.pack_into(">HH", data, at + 5, height, width)
-        at = data.find(b"\xff\xc0\x00\x11\x08", at + 5)
+    for at in _behind_each(data, b"\xff\xc0\x00\x11\x08"):  # SOF0 of three components with 8 bits
+        struct.pack_into(">HH", data, at, height, width)
     return rewrite(path, data)
 
 

@@ -120,14 +120,25 @@ TEST(UnitRateTest, AfterAPassThatBreaksTheVbvTheEncoderKeepsItItself) {
   EXPECT_TRUE(rate.Judge(200'000, 1).done);
 }
 
-TEST(UnitRateTest, ACapThatIsBrokenRaisesTheRateFactor) {
+// Constant quality under a cap.
+EncoderSpec Capped(double crf) {
   EncoderSpec spec;
   spec.fps = {25, 1};
   spec.rate_mode = RateMode::kCrf;
-  spec.crf = 20;
+  spec.crf = crf;
   spec.maxrate = spec.bufsize = 1'000'000;
+  return spec;
+}
+
+UnitSpec TwoSeconds() {
   UnitSpec unit;
   unit.end_frame = 50;
+  return unit;
+}
+
+TEST(UnitRateTest, ACapThatIsBrokenRaisesTheRateFactor) {
+  const EncoderSpec spec = Capped(20);
+  const UnitSpec unit = TwoSeconds();
   UnitRate rate(spec, unit, true, std::nullopt);
   EXPECT_FALSE(rate.next().crf.has_value());
   EXPECT_FALSE(rate.Judge(250'000, 0.5).done);
@@ -138,13 +149,8 @@ TEST(UnitRateTest, ACapThatIsBrokenRaisesTheRateFactor) {
 }
 
 TEST(UnitRateTest, ACapThatCannotBeKeptEndsAtTheCodecsLastFactor) {
-  EncoderSpec spec;
-  spec.fps = {25, 1};
-  spec.rate_mode = RateMode::kCrf;
-  spec.crf = 49;
-  spec.maxrate = spec.bufsize = 1'000'000;
-  UnitSpec unit;
-  unit.end_frame = 50;
+  const EncoderSpec spec = Capped(49);
+  const UnitSpec unit = TwoSeconds();
   UnitRate rate(spec, unit, true, std::nullopt);
   EXPECT_FALSE(rate.Judge(900'000, 0.1).done);
   EXPECT_EQ(rate.next().crf, 51);
