@@ -136,17 +136,33 @@ void DestroyFeed(gpointer pointer, GClosure* /*closure*/) noexcept {
   delete static_cast<Feed*>(pointer);
 }
 
+bool IsMadeBy(GstElement* element, std::string_view factory) {
+  GstElementFactory* made_by = gst_element_get_factory(element);
+  if (made_by == nullptr) return false;
+  const gst::Text name(gst_object_get_name(GST_OBJECT(made_by)));
+  return name.get() == factory;
+}
+
+// A jump of the sequence number by RtpLoss::kLargestLoss (which is this property's 0) or more is
+// not a loss but a number that is wild, or a sender that begins anew: the packet is thrown away
+// unless those after it go on from there (RFC 3550, appendix A.1). By default the bound is a minute
+// of packets at a rate that wild numbers themselves make huge: each made a timer for up to 32,768
+// packets, in a list, so seconds of a core with a lock held that the end of the pipeline waits for.
+// Set before there is a jitter buffer: they get it when they are made.
+void BoundDropout(GstElement* element) {
+  constexpr guint kByPackets = 0;
+  if (IsMadeBy(element, "rtpbin")) g_object_set(element, "max-dropout-time", kByPackets, nullptr);
+}
+
 void WatchIfJitterBuffer(GstElement* element, const Feed& feed) {
-  GstElementFactory* factory = gst_element_get_factory(element);
-  if (factory == nullptr) return;
-  const gst::Text name(gst_object_get_name(GST_OBJECT(factory)));
-  if (std::string_view(name.get()) != "rtpjitterbuffer") return;
+  if (!IsMadeBy(element, "rtpjitterbuffer")) return;
   const auto pad = gst::Adopt(gst_element_get_static_pad(element, "src"));
   gst_pad_add_probe(pad.get(), GST_PAD_PROBE_TYPE_BUFFER, &OnOrdered,
                     new LossProbe{.feed = feed, .loss = {}}, &LossProbe::Destroy);
 }
 
 void OnElement(GstBin* /*bin*/, GstBin* /*inner*/, GstElement* element, gpointer feed) noexcept {
+  BoundDropout(element);
   WatchIfJitterBuffer(element, *static_cast<Feed*>(feed));
 }
 
@@ -199,6 +215,10 @@ void Reception::Attach(std::size_t number, GstElement* bin) {
 void Reception::CountLoss(GstElement* element) {
   if (counts_loss_.exchange(true)) return;
   const auto pipeline = Outermost(element);
+  const auto bound = [](const GValue* item, gpointer) noexcept {
+    BoundDropout(static_cast<GstElement*>(g_value_get_object(item)));
+  };
+  ForEach(pipeline.get(), bound, nullptr);
   g_signal_connect_data(pipeline.get(), "deep-element-added", G_CALLBACK(&OnElement),
                         new Feed(feed_), &DestroyFeed, static_cast<GConnectFlags>(0));
 }

@@ -53,9 +53,9 @@ class Reception : public std::enable_shared_from_this<Reception> {
   void Attach(std::size_t number, GstElement* bin);
   // Listens to the reports of its sender; `session` is the RTPSession of that stream.
   void ListenTo(std::size_t number, GObject* session);
-  // Counts the packets that never come, in the pipeline that `element` is in: behind its jitter
-  // buffers, which are made when the first packet of a sender comes. Before that; a second call
-  // does nothing.
+  // Counts the packets that never come, in the pipeline that `element` is in, and has it throw away
+  // those of wild numbers: at its jitter buffers, which are made when the first packet of a sender
+  // comes. Before that; a second call does nothing.
   void CountLoss(GstElement* element);
   // Everything that has been received goes out to the feed, then the feed ends. `bin` is the one
   // that was attached, in a pipeline that still runs. Waits, at most `patience`.

@@ -272,11 +272,12 @@ class LossyPublisher(RawPublisher):
         self.inner = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.inner.bind(("127.0.0.1", 0))
         self.inner.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
-        self.inner.settimeout(5)
+        self.inner.settimeout(20)
         sdp = Path(path).with_suffix(".sdp")
         self.ffmpeg = subprocess.Popen(["ffmpeg", "-nostdin", "-v", "error", "-re", "-i", path, "-map", "0:v", "-c", "copy", "-f", "rtp",
                                         "-sdp_file", str(sdp), f"rtp://127.0.0.1:{self.inner.getsockname()[1]}?pkt_size=600"])
-        first = self.inner.recv(2000)
+        self.first = self.inner.recv(2000)
+        wait_until(lambda: sdp.exists() and "a=rtpmap" in sdp.read_text(), 20, "ffmpeg's description")  # may come behind packets
         self.url = server.url(f"live/{name}")
         self.socket = socket.create_connection(("127.0.0.1", server.rtsp_port), timeout=20)
         self.session, self.number, self.sent, self.lost = "", 0, 0, 0
@@ -285,10 +286,10 @@ class LossyPublisher(RawPublisher):
         answer = self.ask("SETUP", self.url + "/streamid=0", f"Transport: RTP/AVP;unicast;client_port={client}-{client + 1};mode=record\r\n")
         self.target = ("127.0.0.1", int(re.search(r"server_port=(\d+)", answer)[1]))
         self.record()
-        self.relay(first)
 
-    def relay(self, packet):
-        outer, held = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), None
+    def relay(self):
+        """All that ffmpeg sends."""
+        packet, outer, held = self.first, socket.socket(socket.AF_INET, socket.SOCK_DGRAM), None
         self.inner.settimeout(0.2)
         while packet:
             self.sent += 1
@@ -319,9 +320,10 @@ def loss_on_udp_is_counted(server):
     """The output goes on, in order and without a fault for a decoder; what never came is counted, what came late is not."""
     movie = make_stream(server.folder, "lossy.ts", 8)
     result = {}
+    publisher = LossyPublisher(server, "lossy", movie)
     reader = read_in_thread(server, "lossy", "width=160&bitrate=100k&preset=ultrafast&container=ts", result)
     wait_until(lambda: server.live("lossy")["readers"] == 1, 10, "a reader that waits")
-    publisher = LossyPublisher(server, "lossy", movie)
+    publisher.relay()
     counts = server.live("lossy")["counts"]
     publisher.ask("TEARDOWN", publisher.url)
     publisher.socket.close()
@@ -335,7 +337,7 @@ def loss_on_udp_is_counted(server):
 
 
 def main():
-    os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"] = "3"
+    os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"] = "5"
     os.environ["GOPMILL_RTSP_PUBLISHER_TIMEOUT_SECONDS"] = "4"
     with tempfile.TemporaryDirectory() as folder:
         server = Server(folder, rtsp=True)
