@@ -2,6 +2,7 @@
 #include "base/log.h"
 
 #include <fmt/format.h>
+#include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
@@ -10,6 +11,8 @@
 #include <ctime>
 #include <memory>
 #include <optional>
+
+#include "base/utf8.h"
 
 namespace gopmill {
 namespace {
@@ -30,33 +33,10 @@ void Append(spdlog::memory_buf_t& out, std::string_view text) {
   out.append(text.data(), text.data() + text.size());
 }
 
-// Length of the UTF-8 sequence at the start of `text`, or 0 if there is none: overlong forms,
-// surrogates and values above U+10FFFF are not UTF-8.
-std::size_t Utf8Length(std::string_view text) {
-  const auto byte = [&text](std::size_t i) -> unsigned {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
-  };
-  const auto follows = [&byte](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first <= 0xDF) return follows(1) ? 2 : 0;
-  if (first >= 0xE0 && first <= 0xEF) {
-    const bool overlong = first == 0xE0 && byte(1) < 0xA0;
-    const bool surrogate = first == 0xED && byte(1) > 0x9F;
-    return follows(1) && follows(2) && !overlong && !surrogate ? 3 : 0;
-  }
-  if (first >= 0xF0 && first <= 0xF4) {
-    const bool overlong = first == 0xF0 && byte(1) < 0x90;
-    const bool beyond = first == 0xF4 && byte(1) > 0x8F;
-    return follows(1) && follows(2) && follows(3) && !overlong && !beyond ? 4 : 0;
-  }
-  return 0;
-}
-
-void AppendEscaped(spdlog::memory_buf_t& out, std::string_view text) {
+void AppendJson(spdlog::memory_buf_t& out, std::string_view text) {
   while (!text.empty()) {
     const char c = text.front();
-    const std::size_t length = Utf8Length(text);
+    const std::size_t length = CharacterLength(text);
     if (length == 0) {
       Append(out, "\\ufffd");
     } else if (c == '"' || c == '\\') {
@@ -70,6 +50,42 @@ void AppendEscaped(spdlog::memory_buf_t& out, std::string_view text) {
     text.remove_prefix(length == 0 ? 1 : length);
   }
 }
+
+// U+0000 to U+001F, U+007F to U+009F.
+bool IsControl(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character[0]);
+  if (character.size() == 2)
+    return first == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;
+  return character.size() == 1 && (first < 0x20 || first == 0x7F);
+}
+
+// What a client named must not end a line of the log, nor tell a terminal anything.
+void AppendPrintable(spdlog::memory_buf_t& out, std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = CharacterLength(text);
+    const std::string_view character = text.substr(0, length == 0 ? 1 : length);
+    if (length != 0 && !IsControl(character)) {
+      Append(out, character);
+    } else {
+      for (const char byte : character) {
+        fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<unsigned char>(byte));
+      }
+    }
+    text.remove_prefix(character.size());
+  }
+}
+
+// Takes the place of spdlog's own "%v".
+class PrintablePayload : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm& /*time*/,
+              spdlog::memory_buf_t& out) override {
+    AppendPrintable(out, {message.payload.data(), message.payload.size()});
+  }
+  [[nodiscard]] std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<PrintablePayload>();
+  }
+};
 
 class JsonFormatter : public spdlog::formatter {
  public:
@@ -86,7 +102,7 @@ class JsonFormatter : public spdlog::formatter {
     const auto level = spdlog::level::to_string_view(message.level);
     Append(out, {level.data(), level.size()});
     Append(out, R"(","message":")");
-    AppendEscaped(out, {message.payload.data(), message.payload.size()});
+    AppendJson(out, {message.payload.data(), message.payload.size()});
     Append(out, "\"}\n");
   }
   [[nodiscard]] std::unique_ptr<spdlog::formatter> clone() const override {
@@ -100,16 +116,19 @@ std::unique_ptr<spdlog::formatter> MakeJsonLogFormatter() {
   return std::make_unique<JsonFormatter>();
 }
 
+std::unique_ptr<spdlog::formatter> MakeTextLogFormatter() {
+  auto formatter = std::make_unique<spdlog::pattern_formatter>();
+  formatter->add_flag<PrintablePayload>('v').set_pattern("%H:%M:%S.%e %^%l%$ %v");
+  return formatter;
+}
+
 Status InitLogging(std::string_view level, LogFormat format) {
   const auto parsed = ParseLevel(level);
   if (!parsed) return UnknownLevel(level);
   auto logger = format == LogFormat::kJson ? spdlog::stderr_logger_mt("gopmill")
                                            : spdlog::stderr_color_mt("gopmill");
-  if (format == LogFormat::kJson) {
-    logger->set_formatter(MakeJsonLogFormatter());
-  } else {
-    logger->set_pattern("%H:%M:%S.%e %^%l%$ %v");
-  }
+  logger->set_formatter(format == LogFormat::kJson ? MakeJsonLogFormatter()
+                                                   : MakeTextLogFormatter());
   logger->set_level(*parsed);
   spdlog::set_default_logger(std::move(logger));
   return OkStatus();

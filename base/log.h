@@ -4,8 +4,8 @@
 // stream was repaired or refused; info = once per stream or per start; debug = once per unit;
 // trace = once per frame or packet.
 //
-// Log lines go to stderr; stdout belongs to the media or the report. As JSON, each line is one
-// valid object whatever the message holds. Thread-safety: safe.
+// Log lines go to stderr; stdout belongs to the media or the report. A message is one line whatever
+// it holds; as JSON, one valid object. Thread-safety: safe.
 #pragma once
 
 #include <spdlog/formatter.h>
@@ -30,5 +30,9 @@ Status SetLogLevel(std::string_view level);
 // Writes {"time":"2026-01-31T12:00:00.123Z","level":"info","message":"..."} and a line break. Bytes
 // that are not UTF-8 become U+FFFD.
 std::unique_ptr<spdlog::formatter> MakeJsonLogFormatter();
+
+// Writes "12:00:00.123 info ..." in local time and a line break. Control characters and bytes that
+// are not UTF-8 become "\x0a".
+std::unique_ptr<spdlog::formatter> MakeTextLogFormatter();
 
 }  // namespace gopmill

@@ -9,13 +9,24 @@
 namespace gopmill {
 namespace {
 
-std::string Formatted(std::string_view message, spdlog::level::level_enum level) {
+std::string Written(spdlog::formatter& formatter, std::string_view message,
+                    spdlog::level::level_enum level) {
   spdlog::memory_buf_t buffer;
   const spdlog::details::log_msg record(spdlog::log_clock::time_point(std::chrono::seconds(86399)),
                                         {}, "gopmill", level,
                                         spdlog::string_view_t(message.data(), message.size()));
-  MakeJsonLogFormatter()->format(record, buffer);
+  formatter.format(record, buffer);
   return {buffer.data(), buffer.size()};
+}
+
+std::string Formatted(std::string_view message, spdlog::level::level_enum level) {
+  return Written(*MakeJsonLogFormatter(), message, level);
+}
+
+// Without its time, which is local.
+std::string TextOf(std::string_view message) {
+  const std::string line = Written(*MakeTextLogFormatter(), message, spdlog::level::info);
+  return line.substr(line.find(' ') + 1);
 }
 
 TEST(JsonLog, IsOneObjectOnOneLine) {
@@ -45,6 +56,17 @@ TEST(JsonLog, EveryByteSequenceGivesValidJson) {
             hostile[1]);
   EXPECT_EQ(nlohmann::json::parse(Formatted(hostile[2], spdlog::level::err)).at("message"),
             hostile[2]);
+}
+
+TEST(TextLog, AMessageIsOneLineThatTellsATerminalNothing) {
+  EXPECT_EQ(TextOf("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x8e\xac, 100 % \\ \""),
+            "info gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x8e\xac, 100 % \\ \"\n");
+  EXPECT_EQ(TextOf("a\n12:00:00.000 info b\r\t"), "info a\\x0a12:00:00.000 info b\\x0d\\x09\n");
+  EXPECT_EQ(TextOf(std::string_view("\x1b[2J\0\x7f", 6)), "info \\x1b[2J\\x00\\x7f\n");
+  EXPECT_EQ(TextOf("\xc2\x9b"
+                   "31m"),
+            "info \\xc2\\x9b31m\n");  // a terminal's CSI in one character
+  EXPECT_EQ(TextOf("\xff \xc3"), "info \\xff \\xc3\n");
 }
 
 TEST(Log, UnknownLevelsAreRefused) {
