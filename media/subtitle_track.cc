@@ -52,7 +52,7 @@ std::string OneLine(std::string_view text) {
   return line;
 }
 
-std::string_view Bytes(const std::uint8_t* data, int size) {
+std::string_view TextOf(const std::uint8_t* data, int size) {
   if (data == nullptr || size <= 0) return {};
   return {reinterpret_cast<const char*>(data), static_cast<std::size_t>(size)};
 }
@@ -239,10 +239,10 @@ void SubtitleReader::Push(const AVPacket& packet, SubtitleTrack& track) {
 void SubtitleReader::Finish(SubtitleTrack& track) const {
   track.form = form_;
   if (encoder_ != nullptr) {
-    track.header = Bytes(encoder_->extradata, encoder_->extradata_size);
+    track.header = TextOf(encoder_->extradata, encoder_->extradata_size);
   } else {
     const std::string_view header =
-        Bytes(decoder_->subtitle_header, decoder_->subtitle_header_size);
+        TextOf(decoder_->subtitle_header, decoder_->subtitle_header_size);
     track.header = header.substr(0, header.find('\0'));
   }
   std::ranges::stable_sort(track.cues, {}, &SubtitleCue::start_us);

@@ -64,8 +64,6 @@ class BurnJob : public Job {
   Reports& reports_;
 };
 
-Error Interrupted() { return {.code = Code::kCancelled, .message = "Interrupted."}; }
-
 Status SubmitAll(const std::vector<ReplayUnit>& units, TimePoint start, Scheduler& scheduler,
                  Reports& reports, const std::stop_token& stop) {
   for (const ReplayUnit& unit : units) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/status.h"
 #include "codec/context_cache.h"
 #include "scheduler/counters.h"
 #include "scheduler/service_class.h"
@@ -17,6 +18,9 @@
 #include "server/session/unit_observer.h"
 
 namespace gopmill::bench {
+
+// What a run gives that was asked to stop.
+inline Error Interrupted() { return {.code = Code::kCancelled, .message = "Interrupted."}; }
 
 struct UnitSample {
   UnitLife life;

@@ -11,21 +11,21 @@ namespace {
 
 constexpr Duration kShareStep = std::chrono::milliseconds(200);
 
-struct Change {
+struct ClassChange {
   TimePoint time;
   std::size_t service_class;
   int waiting, running;  // by how much they change
 };
 
-std::vector<Change> ChangesOf(const std::vector<ServedUnit>& units, std::size_t classes) {
-  std::vector<Change> changes;
+std::vector<ClassChange> ChangesOf(const std::vector<ServedUnit>& units, std::size_t classes) {
+  std::vector<ClassChange> changes;
   for (const ServedUnit& unit : units) {
     const std::size_t c = std::min(unit.service_class, classes - 1);
     changes.push_back({unit.submitted, c, 1, 0});
     changes.push_back({unit.started, c, -1, 1});
     changes.push_back({unit.finished, c, 0, -1});
   }
-  std::ranges::sort(changes, {}, &Change::time);
+  std::ranges::sort(changes, {}, &ClassChange::time);
   return changes;
 }
 
@@ -43,7 +43,7 @@ std::vector<std::vector<Point>> Stretches(const std::vector<ServedUnit>& units,
   std::vector<double> served(classes);
   bool inside = false;
   TimePoint last;
-  for (const Change& change : ChangesOf(units, classes)) {
+  for (const ClassChange& change : ChangesOf(units, classes)) {
     for (std::size_t c = 0; c < classes && inside; ++c) {
       served[c] += ToSeconds(change.time - last) * running[c];
     }

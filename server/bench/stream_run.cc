@@ -81,8 +81,6 @@ Result<SessionSpec> SpecOf(const BenchStream& stream, std::uint64_t number,
   return spec;
 }
 
-Error Interrupted() { return {.code = Code::kCancelled, .message = "Interrupted."}; }
-
 // Begins each stream at its time. Streams are sorted by it.
 Status StartAll(const StreamRunOptions& options, const std::vector<BenchStream>& streams,
                 Scheduler& scheduler, const std::stop_token& stop, RunRecord& record,

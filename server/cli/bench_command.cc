@@ -177,16 +177,11 @@ Status WriteAll(const BenchArgs& args, const bench::Report& report) {
                                : WriteReport(args.perfetto, PerfettoOf(report.comparison));
 }
 
-int Fail(const Error& error) {
-  PrintError("bench", "", error);
-  return ExitCodeOf(error);
-}
-
 int Bench(const BenchArgs& args, const std::stop_token& stop) {
   auto plan = MakePlan(args);
-  if (!plan.ok()) return Fail(plan.error());
+  if (!plan.ok()) return Fail("bench", plan.error());
   auto comparison = Run(args, *plan, stop);
-  if (!comparison.ok()) return Fail(comparison.error());
+  if (!comparison.ok()) return Fail("bench", comparison.error());
   bench::Report report{.head = std::move(plan->head),
                        .comparison = std::move(*comparison),
                        .summaries = {},
@@ -194,7 +189,7 @@ int Bench(const BenchArgs& args, const std::stop_token& stop) {
   report.summaries = bench::Summarise(report.comparison);
   report.violations = bench::Violations(report.comparison);
   const Status written = WriteAll(args, report);
-  if (!written.ok()) return Fail(written.error());
+  if (!written.ok()) return Fail("bench", written.error());
   return report.violations.empty() ? kOk : kFailed;
 }
 
@@ -208,9 +203,9 @@ int RunBench(const BenchArgs& args) {
         if (patience.OnRequest(SteadyNow())) _exit(kInterrupted);
         stop.request_stop();
       });
-  if (!signals.ok()) return Fail(signals.error());
+  if (!signals.ok()) return Fail("bench", signals.error());
   if (const Status log = InitLogging("error", LogFormat::kText); !log.ok()) {
-    return Fail(log.error());
+    return Fail("bench", log.error());
   }
   return Bench(args, stop.get_token());
 }

@@ -173,11 +173,6 @@ void WaitForEnd(const ServeArgs& args, SignalQueue& queue, MediaService& service
   while (queue.Pop() == SIGHUP) OnReload(args, service, config);
 }
 
-int Complain(const Error& error) {
-  PrintError("serve", "", error);
-  return ExitCodeOf(error);
-}
-
 using Recorder = std::shared_ptr<bench::TraceRecorder>;
 
 // Null unless a recording was asked for.
@@ -199,21 +194,21 @@ int ServeStreams(const ServeArgs& args, const LoadedConfig& loaded, SignalQueue&
                  const Recorder& recorder) {
   ServerConfig config = loaded.config;
   const auto users = Users::Parse(config.auth.users);
-  if (!users.ok()) return Complain(users.error());
+  if (!users.ok()) return Fail("serve", users.error());
   auto service = MediaService::Create(config, recorder);
-  if (!service.ok()) return Complain(service.error());
+  if (!service.ok()) return Fail("serve", service.error());
   auto server = HttpServer::Start(HttpOptionsOf(config, *users), **service);
-  if (!server.ok()) return Complain(server.error());
+  if (!server.ok()) return Fail("serve", server.error());
 
   auto rtsp = StartRtsp(loaded, *users, **service);
-  if (!rtsp.ok()) return Complain(rtsp.error());
+  if (!rtsp.ok()) return Fail("serve", rtsp.error());
   auto puller = StartPuller(config, **service);
-  if (!puller.ok()) return Complain(puller.error());
+  if (!puller.ok()) return Fail("serve", puller.error());
 
   auto srt = StartPush(PushProtocol::kSrt, config.srt, config, *users, **service);
-  if (!srt.ok()) return Complain(srt.error());
+  if (!srt.ok()) return Fail("serve", srt.error());
   auto rtmp = StartPush(PushProtocol::kRtmp, config.rtmp, config, *users, **service);
-  if (!rtmp.ok()) return Complain(rtmp.error());
+  if (!rtmp.ok()) return Fail("serve", rtmp.error());
 
   WriteStderr("listening on " + Url("http", config.http.address, (*server)->port()) + "\n");
   WaitForEnd(args, queue, **service, config);
@@ -234,9 +229,9 @@ int Serve(const ServeArgs& args, const LoadedConfig& loaded) {
   SignalQueue queue;
   auto signals =
       SignalWatcher::Start({SIGINT, SIGTERM, SIGHUP}, [&queue](int signal) { queue.Push(signal); });
-  if (!signals.ok()) return Complain(signals.error());
+  if (!signals.ok()) return Fail("serve", signals.error());
   const auto recorder = MakeRecorder(args, loaded.config);
-  if (!recorder.ok()) return Complain(recorder.error());
+  if (!recorder.ok()) return Fail("serve", recorder.error());
   const int code = ServeStreams(args, loaded, queue, *recorder);
   // The service is gone: nothing more can come.
   const Status recorded = *recorder ? (*recorder)->Close() : OkStatus();
@@ -257,9 +252,10 @@ int RunServe(const ServeArgs& args) {
   const ServerConfig& config = loaded->config;
   const LogFormat format = config.log.format == "json" ? LogFormat::kJson : LogFormat::kText;
   if (const Status log = InitLogging(config.log.level, format); !log.ok()) {
-    return Complain(log.error());
+    return Fail("serve", log.error());
   }
-  if (const Status library = CheckLibrary(config); !library.ok()) return Complain(library.error());
+  if (const Status library = CheckLibrary(config); !library.ok())
+    return Fail("serve", library.error());
   return Serve(args, *loaded);
 }
 

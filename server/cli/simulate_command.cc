@@ -184,8 +184,7 @@ Status PrintClaims(const std::string& wanted) {
 int RunReproduction(const std::string& wanted) {
   const Status status = PrintClaims(wanted);
   if (status.ok()) return kOk;
-  PrintError("simulate", "", status.error());
-  return ExitCodeOf(status.error());
+  return Fail("simulate", status.error());
 }
 
 Status WriteScale(const SimulateArgs& args) {
@@ -217,8 +216,7 @@ Status WriteScale(const SimulateArgs& args) {
 int RunScale(const SimulateArgs& args) {
   const Status status = WriteScale(args);
   if (status.ok()) return kOk;
-  PrintError("simulate", "", status.error());
-  return ExitCodeOf(status.error());
+  return Fail("simulate", status.error());
 }
 
 Status CheckSimulateOutputs(const SimulateArgs& args) {
@@ -266,8 +264,7 @@ int RunSimulate(const SimulateArgs& args) {
   if (!args.reproduce.empty()) return RunReproduction(args.reproduce);
   const Result<Study> study = args.check.empty() ? RunStudy(args) : RunCheckStudy(args);
   if (!study.ok()) {
-    PrintError("simulate", "", study.error());
-    return ExitCodeOf(study.error());
+    return Fail("simulate", study.error());
   }
   const Status written = WriteResults(args, *study);
   if (written.ok()) return kOk;

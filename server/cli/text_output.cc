@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/dump_json.h"
+#include "server/cli/exit_codes.h"
 
 namespace gopmill::cli {
 namespace {
@@ -41,6 +42,11 @@ void PrintError(std::string_view command, std::string_view subject, const Error&
   std::string line = "gopmill " + std::string(command) + ": ";
   if (!subject.empty()) line += std::string(subject) + ": ";
   WriteStderr(line + error.ToString() + "\n");
+}
+
+int Fail(std::string_view command, const Error& error) {
+  PrintError(command, "", error);
+  return ExitCodeOf(error);
 }
 
 Status CheckReportFile(const char* parameter, const std::string& file) {

@@ -20,6 +20,9 @@ Status WriteStdout(std::string_view text);
 // "gopmill transcode: movie.mp4: The file holds no video." and a line break.
 void PrintError(std::string_view command, std::string_view subject, const Error& error);
 
+// The same without a subject, and the exit code that goes with it.
+[[nodiscard]] int Fail(std::string_view command, const Error& error);
+
 // An hour of measuring must not end with a folder that is not there: kInvalidArgument naming
 // `parameter` unless WriteReport can write the file.
 Status CheckReportFile(const char* parameter, const std::string& file);

@@ -68,11 +68,6 @@ std::string TopologyText(const Topology& topology, std::optional<double> quota) 
       CommRatiosText(topology, LevelRatios{}));
 }
 
-int Fail(const Error& error) {
-  PrintError("topology", "", error);
-  return ExitCodeOf(error);
-}
-
 Status WriteMoves(const TopologyArgs& args, const bench::MoveResult& result) {
   if (args.json == "-") {
     WriteStderr(bench::MoveText(result));
@@ -83,16 +78,17 @@ Status WriteMoves(const TopologyArgs& args, const bench::MoveResult& result) {
 }
 
 int Measure(const TopologyArgs& args, const Topology& topology) {
-  if (const Status json = CheckReportFile("json", args.json); !json.ok()) return Fail(json.error());
+  if (const Status json = CheckReportFile("json", args.json); !json.ok())
+    return Fail("topology", json.error());
   std::stop_source stop;
   auto signals =
       SignalWatcher::Start({SIGINT, SIGTERM, SIGHUP}, [stop, patience = Impatience()](int) mutable {
         if (patience.OnRequest(SteadyNow())) _exit(kInterrupted);
         stop.request_stop();
       });
-  if (!signals.ok()) return Fail(signals.error());
+  if (!signals.ok()) return Fail("topology", signals.error());
   if (const Status log = InitLogging("error", LogFormat::kText); !log.ok()) {
-    return Fail(log.error());
+    return Fail("topology", log.error());
   }
   const bool terminal = isatty(STDERR_FILENO) == 1;
   const auto show = [&](int done) {
@@ -101,9 +97,9 @@ int Measure(const TopologyArgs& args, const Topology& topology) {
   };
   const auto result = bench::MeasureMoves(topology, {.movie = args.movie, .repeats = args.repeats},
                                           stop.get_token(), show);
-  if (!result.ok()) return Fail(result.error());
+  if (!result.ok()) return Fail("topology", result.error());
   const Status written = WriteMoves(args, *result);
-  return written.ok() ? static_cast<int>(kOk) : Fail(written.error());
+  return written.ok() ? static_cast<int>(kOk) : Fail("topology", written.error());
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ namespace {
 using testing::MakeFrame;
 using testing::PixelHash;
 
-FilterSpec SpecOf(const AVFrame& frame, int width, int height) {
+FilterSpec ScalingOf(const AVFrame& frame, int width, int height) {
   return FilterSpec{.in_width = frame.width,
                     .in_height = frame.height,
                     .in_format = frame.format,
@@ -110,7 +110,7 @@ TEST_P(ZimgScaling, IsThatOfPlainC) {
     const av::Frame frame =
         MakeFrame({.width = 352, .height = 240, .format = format, .noise = 40}, 3);
     frame->chroma_location = place.ours;
-    const FilterSpec spec = SpecOf(*frame, size.width, size.height);
+    const FilterSpec spec = ScalingOf(*frame, size.width, size.height);
     ASSERT_TRUE(ByZimg(spec));
     EXPECT_EQ(PixelHash(*Scaled(spec, *frame)),
               PixelHash(*InPlainC(*frame, size.width, size.height, place.theirs)))
@@ -126,11 +126,11 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(ZimgScaling, IgnoresWhatColoursAreSaidToBe) {
   const av::Frame frame = MakeFrame({.width = 160, .height = 120}, 0);
-  const auto usual = PixelHash(*Scaled(SpecOf(*frame, 80, 60), *frame));
+  const auto usual = PixelHash(*Scaled(ScalingOf(*frame, 80, 60), *frame));
   frame->colorspace = AVCOL_SPC_RGB;  // of a YUV picture: nonsense that files do have
   frame->color_trc = AVCOL_TRC_SMPTE2084;
   frame->color_primaries = AVCOL_PRI_BT2020;
-  const av::Frame out = Scaled(SpecOf(*frame, 80, 60), *frame);
+  const av::Frame out = Scaled(ScalingOf(*frame, 80, 60), *frame);
   EXPECT_EQ(PixelHash(*out), usual);
   EXPECT_EQ(out->colorspace, AVCOL_SPC_RGB);
   EXPECT_EQ(out->color_trc, AVCOL_TRC_SMPTE2084);
@@ -139,7 +139,7 @@ TEST(ZimgScaling, IgnoresWhatColoursAreSaidToBe) {
 
 TEST(ZimgScaling, IsLeftToSwscaleWhereMoreThanTheSizeChanges) {
   const av::Frame frame = MakeFrame({.width = 160, .height = 120}, 0);
-  const FilterSpec smaller = SpecOf(*frame, 80, 60);
+  const FilterSpec smaller = ScalingOf(*frame, 80, 60);
   EXPECT_TRUE(ByZimg(smaller));
   FilterSpec spec = smaller;
   spec.in_color_range = AVCOL_RANGE_JPEG;
@@ -150,9 +150,9 @@ TEST(ZimgScaling, IsLeftToSwscaleWhereMoreThanTheSizeChanges) {
   spec = smaller;
   spec.deinterlace = true;
   EXPECT_FALSE(ByZimg(spec));
-  EXPECT_FALSE(ByZimg(SpecOf(*frame, 160, 60))) << "the height alone";
-  EXPECT_FALSE(ByZimg(SpecOf(*frame, 80, 8))) << "fewer lines than its kernels may have";
-  EXPECT_FALSE(ByZimg(SpecOf(*MakeFrame({.width = 159, .height = 120}, 0), 80, 60)));
+  EXPECT_FALSE(ByZimg(ScalingOf(*frame, 160, 60))) << "the height alone";
+  EXPECT_FALSE(ByZimg(ScalingOf(*frame, 80, 8))) << "fewer lines than its kernels may have";
+  EXPECT_FALSE(ByZimg(ScalingOf(*MakeFrame({.width = 159, .height = 120}, 0), 80, 60)));
 }
 
 }  // namespace

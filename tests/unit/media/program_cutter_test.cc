@@ -22,7 +22,7 @@ using Bytes = std::vector<std::uint8_t>;
 constexpr int kTablePid = 0x1000;
 constexpr std::uint8_t kAvc = 0x1B, kHevc = 0x24, kAac = 0x0F, kScte35 = 0x86, kPrivate = 0x06;
 
-struct Track {
+struct ListedTrack {
   std::uint8_t type;
   int pid;
   Bytes descriptors = {};
@@ -44,7 +44,7 @@ Bytes Section(std::uint8_t table, const Bytes& body) {
 }
 
 // The packets that carry it, filled up.
-Bytes Packets(int pid, const Bytes& payload, bool is_section) {
+Bytes PacketsOf(int pid, const Bytes& payload, bool is_section) {
   Bytes packets;
   for (std::size_t at = 0; at < payload.size();) {
     const bool first = at == 0;
@@ -65,21 +65,21 @@ Bytes List(const std::vector<int>& pids) {
     const auto value = static_cast<std::size_t>(pid);
     body.insert(body.end(), {0, 1, static_cast<std::uint8_t>(0xE0U | High(value)), Low(value)});
   }
-  return Packets(0, Section(0, body), true);
+  return PacketsOf(0, Section(0, body), true);
 }
 
-Bytes Table(const std::vector<Track>& tracks, int pid = kTablePid) {
+Bytes Table(const std::vector<ListedTrack>& tracks, int pid = kTablePid) {
   Bytes body{0xE1, 0x00, 0xF0, 0x00};
-  for (const Track& track : tracks) {
+  for (const ListedTrack& track : tracks) {
     const auto value = static_cast<std::size_t>(track.pid);
     body.insert(body.end(), {track.type, static_cast<std::uint8_t>(0xE0U | High(value)), Low(value),
                              0xF0, Low(track.descriptors.size())});
     body.insert(body.end(), track.descriptors.begin(), track.descriptors.end());
   }
-  return Packets(pid, Section(2, body), true);
+  return PacketsOf(pid, Section(2, body), true);
 }
 
-Bytes Media(int pid, std::uint8_t value) { return Packets(pid, Bytes(500, value), false); }
+Bytes Media(int pid, std::uint8_t value) { return PacketsOf(pid, Bytes(500, value), false); }
 
 Bytes Join(const std::vector<Bytes>& parts) {
   Bytes all;
@@ -96,7 +96,7 @@ Bytes TakeAll(ProgramCutter& cutter, std::size_t piece = 100) {
   return all;
 }
 
-const std::vector<Track> kFirst{{kAvc, 256}, {kAac, 257}};
+const std::vector<ListedTrack> kFirst{{kAvc, 256}, {kAac, 257}};
 
 Bytes Before() { return Join({List({kTablePid}), Table(kFirst), Media(256, 1), Media(257, 2)}); }
 
@@ -158,8 +158,8 @@ TEST(ProgramCutter, CutsWhereTheProgrammeLeavesTheList) {
 }
 
 TEST(ProgramCutter, TellsPrivateTracksByTheirDescriptors) {
-  const Track ac3{kPrivate, 258, {0x6A, 1, 0}};
-  const Track nothing{kPrivate, 258, {0x0A, 4, 'e', 'n', 'g', 0}};
+  const ListedTrack ac3{kPrivate, 258, {0x6A, 1, 0}};
+  const ListedTrack nothing{kPrivate, 258, {0x0A, 4, 'e', 'n', 'g', 0}};
   EXPECT_TRUE(Cut(Table({{kAvc, 256}, {kAac, 257}, ac3})).changed);
   EXPECT_FALSE(Cut(Table({{kAvc, 256}, {kAac, 257}, nothing})).changed);
 }
@@ -187,7 +187,7 @@ TEST(ProgramCutter, PassesWhatIsNoOtherFormat) {
 }
 
 TEST(ProgramCutter, HoldsATableBackUntilItIsComplete) {
-  std::vector<Track> many{{kHevc, 256}, {kAac, 257}};
+  std::vector<ListedTrack> many{{kHevc, 256}, {kAac, 257}};
   for (int i = 0; i < 40; ++i) many.push_back({kScte35, 600 + i});
   const Bytes table = Table(many);
   ASSERT_EQ(table.size(), 2 * kTsPacketBytes);
@@ -199,7 +199,7 @@ TEST(ProgramCutter, HoldsATableBackUntilItIsComplete) {
 
 // Sections that follow each other without filling: a packet that begins one ends the one before.
 TEST(ProgramCutter, ReadsTablesThatSharePackets) {
-  std::vector<Track> many{{kHevc, 256}, {kAac, 257}};
+  std::vector<ListedTrack> many{{kHevc, 256}, {kAac, 257}};
   for (int i = 0; i < 40; ++i) many.push_back({kScte35, 600 + i});
   Bytes first = Table(many);  // two packets, the second one filled up
   const Bytes same = Table(kFirst);
