@@ -118,6 +118,10 @@ def check_sound(case, seen, source, path, result, say):
         return
     heard = [at - float(result.times[0]) for at in result.chirps]
     heard = [at for at in heard if at + markers.CHIRP_SECONDS <= length + TIGHT]
+    if case.settles:
+        wanted, heard = ([at for at in times if at >= case.settles] for times in (wanted, heard))
+        if not wanted:
+            say(f"no chirps after {case.settles} s to judge by")
     endings = {os.path.splitext(path)[1], f".{case.ext}"}
     compare_chirps(wanted, heard, TIGHT + ROUNDED * bool(endings & ROUNDING), say)
 
