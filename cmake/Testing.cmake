@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# gopmill_test(NAME name SOURCES ... DEPS ... LABELS ... [TIMEOUT seconds] [NOT_TSAN filter]
-#              [NOT_ASAN filter])
+# gopmill_test(NAME name SOURCES ... DEPS ... LABELS ... [TIMEOUT seconds] [SHARDS runs]
+#              [NOT_TSAN filter] [NOT_ASAN filter])
 # makes one GoogleTest program and registers its cases with ctest.
 #
 # LABELS say when a case runs: unit, integration, golden, browser, setup, lint name its kind; `long`
@@ -10,7 +10,8 @@
 #
 # NOT_TSAN names cases that the tsan build leaves out: long computations in one thread, and repeated
 # comparisons of bytes, which find no more races and take minutes. NOT_ASAN: what asan leaves out,
-# statistics over code that shorter cases run, too, and what the sanitizer itself cannot stand.
+# statistics over code that shorter cases run, too, and what the sanitizer itself cannot stand. SHARDS:
+# in how many runs of the program a sanitizer build has its cases.
 #
 # Every test runs in the top folder of the sources, so that tests/... and movies/files/... are good
 # relative paths, and finds the program under test in the variable GOPMILL_PROGRAM.
@@ -18,7 +19,6 @@ enable_testing()
 find_package(GTest REQUIRED)
 include(GoogleTest)
 
-set(GOPMILL_TEST_SHARDS 3)
 set(GOPMILL_TEST_ENVIRONMENT "GOPMILL_PROGRAM=${PROJECT_BINARY_DIR}/gopmill")
 
 # Building one of these builds the test programs that have the label.
@@ -27,9 +27,12 @@ foreach(label unit integration golden fuzz browser asan tsan)
 endforeach()
 
 function(gopmill_test)
-  cmake_parse_arguments(ARG "" "NAME;TIMEOUT;NOT_TSAN;NOT_ASAN" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAME;TIMEOUT;SHARDS;NOT_TSAN;NOT_ASAN" "SOURCES;DEPS;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
+  endif()
+  if(NOT ARG_SHARDS)
+    set(ARG_SHARDS 3)
   endif()
   add_executable(${ARG_NAME} ${ARG_SOURCES})
   target_include_directories(${ARG_NAME} PRIVATE ${PROJECT_SOURCE_DIR})
@@ -72,7 +75,7 @@ endmacro()
 # A few runs of the whole program: an instrumented program takes 0.1 to 0.3 s to start, and there are
 # 1,500 cases.
 macro(gopmill_register_shards)
-  math(EXPR last "${GOPMILL_TEST_SHARDS} - 1")
+  math(EXPR last "${ARG_SHARDS} - 1")
   math(EXPR timeout "${ARG_TIMEOUT} * 5")
   set(filter "*")
   if(GOPMILL_SANITIZE STREQUAL "thread")
@@ -91,7 +94,7 @@ macro(gopmill_register_shards)
         LABELS "${ARG_LABELS}"
         TIMEOUT ${timeout}
         ENVIRONMENT
-        "${GOPMILL_TEST_ENVIRONMENT};GTEST_TOTAL_SHARDS=${GOPMILL_TEST_SHARDS};GTEST_SHARD_INDEX=${shard};GTEST_FILTER=${filter}")
+        "${GOPMILL_TEST_ENVIRONMENT};GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${shard};GTEST_FILTER=${filter}")
   endforeach()
 endmacro()
 
