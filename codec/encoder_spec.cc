@@ -95,7 +95,7 @@ void BecomeSdr(EncoderSpec& spec) {
 Rational SampleAspect(const StreamPlan& plan, Size output) {
   const VideoInfo& video = plan.source->video;
   const Rational aspect = video.sample_aspect.positive() ? video.sample_aspect : Rational{1, 1};
-  if (video.rotation % 180 == 0) {
+  if (plan.rotation() % 180 == 0) {
     return OutputSampleAspect({video.width, video.height}, aspect, output, plan.target.fit);
   }
   return OutputSampleAspect({video.height, video.width}, aspect.Inverse(), output, plan.target.fit);

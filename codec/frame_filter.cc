@@ -103,9 +103,10 @@ FilterSpec WholeSpec(const StreamPlan& plan, int out_format, const AVFrame& fram
       .in_color_space = frame.colorspace,
       .in_color_range = full_range ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG,
       .in_chroma_location = frame.chroma_location,
-      .rotation = video.rotation,
+      .rotation = plan.rotation(),
       .mirrored = video.mirrored,
-      .deinterlace = video.interlaced,
+      .deinterlace = plan.deinterlaces(),
+      .deinterlace_all = plan.target.deinterlace == Deinterlace::kOn,
       .degrain = plan.target.degrain,
       .width = plan.target.width,
       .height = plan.target.height,
@@ -142,7 +143,7 @@ FilterSpec SpatialPart(const StreamPlan& plan, Size size, int out_format, const 
   FilterSpec spec = WholeSpec(plan, out_format, frame);
   spec.width = size.width;
   spec.height = size.height;
-  spec.deinterlace = false;
+  spec.deinterlace = spec.deinterlace_all = false;
   spec.degrain = Denoise::kOff;
   return spec;
 }
@@ -219,8 +220,9 @@ Status FrameFilter::AppendDenoise() {
 // so many pictures on each side and at no others, unlike hqdn3d, which looks back without end.
 Status FrameFilter::AppendTemporal() {
   if (spec_.deinterlace) {
-    GOPMILL_RETURN_IF_ERROR(
-        chain_->Append("yadif", "mode=send_frame:parity=auto:deint=interlaced"));
+    const char* which = spec_.deinterlace_all ? "all" : "interlaced";
+    GOPMILL_RETURN_IF_ERROR(chain_->Append(
+        "yadif", fmt::format("mode=send_frame:parity=auto:deint={}", which).c_str()));
   }
   if (spec_.degrain == Denoise::kOff) return OkStatus();
   if (avfilter_get_by_name("atadenoise") == nullptr) {

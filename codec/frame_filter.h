@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Decoded frame in, frame of the target's size and pixel format out: deinterlace where the source
-// is flagged interlaced, mirror and turn upright, scale (fit, stretch, crop, pad), convert the
-// pixel format with bit-exact, accurately rounded arithmetic, denoise. A libavfilter graph behind
-// one call. Noise is taken out of each picture by itself, at the output's size; and between
-// pictures at the source's.
+// is flagged interlaced or the target wants it, mirror, turn upright and as asked, scale (fit,
+// stretch, crop, pad), convert the pixel format with bit-exact, accurately rounded arithmetic,
+// denoise. A libavfilter graph behind one call. Noise is taken out of each picture by itself, at
+// the output's size; and between pictures at the source's.
 //
 // Matrix and range of YUV sources are kept (the encoder states them); RGB becomes BT.709, limited
 // range, and so do pictures with a high dynamic range in eight bits (tone_map.h). More bits than
@@ -38,6 +38,7 @@ struct FilterSpec {
   bool mirrored = false;
   // Temporal filters: a picture depends on its neighbours (StreamPlan::temporal_context).
   bool deinterlace = false;
+  bool deinterlace_all = false;  // also pictures that are not flagged
   Denoise degrain = Denoise::kOff;
   // Output.
   int width = 0, height = 0, format = -1;

@@ -93,15 +93,15 @@ void ReportSource(const DisplaySize& display, OutputSize& size) {
 
 }  // namespace
 
-DisplaySize DisplaySizeOf(const VideoInfo& video) {
+DisplaySize DisplaySizeOf(const VideoInfo& video, int rotate) {
   const Rational sar = video.sample_aspect.positive() ? video.sample_aspect : Rational{1, 1};
   DisplaySize size{Rational{video.width * sar.num, sar.den}.Reduced(), Rational{video.height, 1}};
-  if (video.rotation == 90 || video.rotation == 270) std::swap(size.width, size.height);
+  if ((video.rotation + rotate) % 180 != 0) std::swap(size.width, size.height);
   return size;
 }
 
 OutputSize ChooseOutputSize(const TargetRequest& request, const VideoInfo& video) {
-  const DisplaySize display = DisplaySizeOf(video);
+  const DisplaySize display = DisplaySizeOf(video, request.rotate.value_or(0));
   const Box box = Choose(request, display);
   OutputSize size{box.width, box.height, {}};
   if (!request.width && !request.height) {

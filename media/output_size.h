@@ -17,11 +17,12 @@
 
 namespace gopmill {
 
-// What the source looks like on a screen with square pixels, upright; pixels, not rounded to even.
+// What the source looks like on a screen with square pixels, upright and turned by `rotate` degrees
+// more; pixels, not rounded to even.
 struct DisplaySize {
   Rational width, height;
 };
-DisplaySize DisplaySizeOf(const VideoInfo& video);
+DisplaySize DisplaySizeOf(const VideoInfo& video, int rotate = 0);
 
 struct OutputSize {
   int width = 0, height = 0;

@@ -57,8 +57,13 @@ std::int64_t OutputGrid::FirstFrameAt(std::int64_t source_ms) const {
 
 std::int64_t OutputGrid::FrameCount(SourceTicks end) const { return FirstFrameShowing(end); }
 
+bool Deinterlaces(const VideoInfo& video, const Target& target) {
+  return target.deinterlace == Deinterlace::kOn ||
+         (target.deinterlace == Deinterlace::kAuto && video.interlaced);
+}
+
 int TemporalContext(const VideoInfo& video, const Target& target) {
-  return (video.interlaced ? 1 : 0) + TemporalRadius(target.degrain);
+  return (Deinterlaces(video, target) ? 1 : 0) + TemporalRadius(target.degrain);
 }
 
 }  // namespace gopmill

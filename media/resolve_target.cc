@@ -92,6 +92,8 @@ Status ResolveCodecs(Resolution& r) {
   target.quality = r.request.quality.value_or(Quality::kNormal);
   target.profile = choice.profile;
   target.fit = r.request.fit.value_or(Fit::kFit);
+  target.rotate = r.request.rotate.value_or(0);
+  target.deinterlace = r.request.deinterlace.value_or(Deinterlace::kAuto);
   target.denoise = r.request.denoise.value_or(Denoise::kOff);
   target.degrain = r.request.degrain.value_or(Denoise::kOff);
   target.burn = r.request.burn.value_or(0);

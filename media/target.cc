@@ -76,6 +76,12 @@ constexpr std::array kDenoises = std::to_array<Named<Denoise>>({
     {Denoise::kStrong, "strong"},
 });
 
+constexpr std::array kDeinterlaces = std::to_array<Named<Deinterlace>>({
+    {Deinterlace::kAuto, "auto"},
+    {Deinterlace::kOff, "off"},
+    {Deinterlace::kOn, "on"},
+});
+
 template <class T, std::size_t N>
 std::string_view NameIn(const std::array<Named<T>, N>& names, T value) {
   for (const auto& entry : names) {
@@ -118,6 +124,13 @@ bool SetSize(TargetRequest& request, std::string_view text) {
   if (!SetWhole(text.substr(cross + 1), kMinSide, kMaxSide, height)) return false;
   request.width = width;
   request.height = height;
+  return true;
+}
+
+bool SetRotate(TargetRequest& request, std::string_view text) {
+  std::optional<int> degrees;
+  if (!SetWhole(text, 0, 270, degrees) || *degrees % 90 != 0) return false;
+  request.rotate = degrees;
   return true;
 }
 
@@ -251,6 +264,12 @@ constexpr std::array kParams = std::to_array<Param>({
      [](TargetRequest& r, std::string_view t) { return SetOnOff(t, r.b_frames); }},
     {{"fit", "fit, stretch, crop, pad", "How the picture meets the size asked for"},
      [](TargetRequest& r, std::string_view t) { return SetNamed(kFits, t, r.fit); }},
+    {{"rotate", "0, 90, 180, 270", "Clockwise degrees to turn what the source shows"}, SetRotate},
+    {{"deinterlace", "auto, off, on",
+      "Which pictures are deinterlaced: those that say that they are interlaced, none, all"},
+     [](TargetRequest& r, std::string_view t) {
+       return SetNamed(kDeinterlaces, t, r.deinterlace);
+     }},
     {{"denoise", "off, light, medium, strong", "Noise taken out of each picture"},
      [](TargetRequest& r, std::string_view t) { return SetNamed(kDenoises, t, r.denoise); }},
     {{"degrain", "off, light, medium, strong", "Noise taken out between pictures"},
@@ -321,6 +340,7 @@ int TemporalRadius(Denoise strength) {
 }
 
 std::string_view Name(Denoise value) { return NameIn(kDenoises, value); }
+std::string_view Name(Deinterlace value) { return NameIn(kDeinterlaces, value); }
 std::string_view Name(Subtitles value) { return NameIn(kSubtitles, value); }
 std::string_view Name(Quality value) { return NameIn(kQualities, value); }
 

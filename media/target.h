@@ -46,6 +46,9 @@ enum class Fit { kFit, kStretch, kCrop, kPad };
 enum class Denoise { kOff, kLight, kMedium, kStrong };
 // Pictures on each side that denoising in time looks at.
 int TemporalRadius(Denoise strength);
+// Which pictures are deinterlaced: those of a source that says it has some, and of them those that
+// say it of themselves; none; each.
+enum class Deinterlace { kAuto, kOff, kOn };
 // What becomes of the source's tracks of text.
 enum class Subtitles { kOff, kCopy };
 enum class RateMode { kBitrate, kCrf, kQp };
@@ -58,6 +61,7 @@ std::string_view Name(Profile value);
 std::string_view Name(Fit value);
 std::string_view Name(Quality value);
 std::string_view Name(Denoise value);
+std::string_view Name(Deinterlace value);
 std::string_view Name(Subtitles value);
 
 // Accepted ranges; outside them a request is refused with a message that names them.
@@ -102,6 +106,8 @@ struct TargetRequest {
   std::optional<Quality> quality;
   std::optional<Profile> profile;
   std::optional<Fit> fit;
+  std::optional<int> rotate;  // 0, 90, 180, 270
+  std::optional<Deinterlace> deinterlace;
   std::optional<Denoise> denoise, degrain;
   std::optional<int> burn;  // track of text, from 1; 0 and unset = none
   std::optional<Subtitles> subtitles;
@@ -141,6 +147,8 @@ struct Target {
   Profile profile = Profile::kAuto;
   int width = 0, height = 0;  // coded size, pixels, even
   Fit fit = Fit::kFit;
+  int rotate = 0;  // clockwise degrees to turn what the source shows: 0, 90, 180, 270
+  Deinterlace deinterlace = Deinterlace::kAuto;
   Denoise denoise = Denoise::kOff;  // of each picture by itself
   Denoise degrain = Denoise::kOff;  // between pictures
   int burn = 0;  // track of text that is drawn into the pictures, from 1; 0 = none

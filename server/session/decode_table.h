@@ -27,10 +27,10 @@ class DecodeTable {
   std::shared_ptr<DecodeGroup> Find(const StreamPlan& plan, std::uint16_t service_class);
 
  private:
-  // Source (alive as long as the group's readers), frame rate, origin of the grid, denoising in
-  // time, pieces of GOPs, length of a unit or GOP, service class.
-  using Key = std::tuple<const SourceInfo*, std::int64_t, std::int64_t, SourceTicks, Denoise, bool,
-                         double, std::uint16_t>;
+  // Source (alive as long as the group's readers), frame rate, origin of the grid, filters in time,
+  // pieces of GOPs, length of a unit or GOP, service class.
+  using Key = std::tuple<const SourceInfo*, std::int64_t, std::int64_t, SourceTicks, Denoise,
+                         Deinterlace, bool, double, std::uint16_t>;
   const Duration patience_;
   Mutex mutex_;
   std::map<Key, std::weak_ptr<DecodeGroup>> groups_ GOPMILL_GUARDED_BY(mutex_);

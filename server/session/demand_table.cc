@@ -18,11 +18,11 @@ double Nanos(Duration d) { return std::chrono::duration<double, std::nano>(d).co
 std::string KindOf(const StreamPlan& plan) {
   const VideoInfo& source = plan.source->video;
   const Target& target = plan.target;
-  return fmt::format("{} {}x{} > {} {}x{} {} {} {} {} {}", source.codec, source.width,
+  return fmt::format("{} {}x{} > {} {}x{} {} {} {} {} {} {}", source.codec, source.width,
                      source.height, static_cast<int>(target.vcodec), target.width, target.height,
                      static_cast<int>(target.preset), static_cast<int>(target.quality),
                      static_cast<int>(target.denoise), static_cast<int>(target.degrain),
-                     target.b_frames);
+                     static_cast<int>(target.deinterlace), target.b_frames);
 }
 
 // Pixels that are encoded for one output frame, with those that are decoded for it.

@@ -51,6 +51,8 @@ ordered_json TargetJson(const Target& target) {
                     {"quality", Name(target.quality)},
                     {"container", Name(target.container)},
                     {"bframes", target.b_frames ? "on" : "off"},
+                    {"rotate", target.rotate},
+                    {"deinterlace", Name(target.deinterlace)},
                     {"denoise", Name(target.denoise)},
                     {"degrain", Name(target.degrain)},
                     {"acodec", Name(target.acodec)}};

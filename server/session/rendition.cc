@@ -103,7 +103,7 @@ Result<std::vector<RenditionTarget>> ResolveRenditions(const SegmentRequest& req
     return targets;
   }
   const VideoInfo& video = source.video;
-  const bool turned = video.rotation == 90 || video.rotation == 270;
+  const bool turned = (video.rotation + request.target.rotate.value_or(0)) % 180 != 0;
   const int width = turned ? video.height : video.width;
   const int height = turned ? video.width : video.height;
   for (const Rung& rung : request.rungs) {

@@ -22,11 +22,12 @@ constexpr std::size_t kVersionDigits = 12;
 // Every field that the coded bytes depend on.
 std::string VideoIdentity(const Target& t, const SegmentRequest& request, const std::string& file) {
   return fmt::format(
-      "{};{};v;{};{};{};{};{}x{};{};{};{};{}/{};{};{};{};{};{};{};{};{}/{};{}/{};{};{}",
+      "{};{};v;{};{};{};{};{}x{};{};{};{};{};{};{}/{};{};{};{};{};{};{};{};{}/{};{}/{};{};{}",
       BuildIdentity(), file, static_cast<int>(t.vcodec), static_cast<int>(t.preset),
       static_cast<int>(t.quality), static_cast<int>(t.profile), t.width, t.height,
-      static_cast<int>(t.fit), static_cast<int>(t.denoise), static_cast<int>(t.degrain), t.fps.num,
-      t.fps.den, static_cast<int>(t.rate_mode), t.bitrate, t.crf, t.qp, t.maxrate, t.bufsize,
+      static_cast<int>(t.fit), t.rotate, static_cast<int>(t.deinterlace),
+      static_cast<int>(t.denoise), static_cast<int>(t.degrain), t.fps.num, t.fps.den,
+      static_cast<int>(t.rate_mode), t.bitrate, t.crf, t.qp, t.maxrate, t.bufsize,
       static_cast<int>(t.container), t.start.num, t.start.den, t.duration.num, t.duration.den,
       request.segment_seconds, t.b_frames);
 }

@@ -30,6 +30,11 @@ for turn, steps in ((90, "transpose=clock"), (180, "hflip,vflip"), (270, "transp
          props={"width": 160, "height": 96}, quick=turn == 90)
 case("turned-90-mov", ext="mov", filters="transpose=clock", after=((ffmpeg, TURN.format(90)),),
      audio="pcm_s16le", props={"width": 160, "height": 96})
+# What lies on its side without saying so is turned by request, beyond what the matrix says.
+case("turned-by-request", filters="transpose=cclock", flags="--rotate 90",
+     props={"width": 160, "height": 96, "display": 160 / 96}, quick=True)
+case("turned-beyond-matrix", filters="transpose=clock,hflip,vflip", flags="--rotate 180",
+     after=((ffmpeg, TURN.format(90)),), props={"width": 160, "height": 96})
 case("mirrored", after=((mp4_mirror,),), filters="hflip", props={"width": 160, "height": 96})
 case("aspect-16-11", filters="setsar=16/11", props={"display": 160 * 16 / 11 / 96}, quick=True)
 case("aspect-anamorphic-ts", ext="ts", video="mpeg2video -g 12 -bf 2 -b:v 1M", audio="mp2", fps="25",
@@ -87,6 +92,8 @@ case("interlaced-h264-top", ext="ts", filters="tinterlace=interleave_top",
      video=X264 + " -qp 12 -flags +ildct+ilme -x264-params tff=1", **FIELDS)
 case("interlaced-h264-bottom", filters="tinterlace=interleave_bottom",
      video=X264 + " -qp 12 -flags +ildct+ilme -x264-params bff=1", **FIELDS, quick=True)
+case("interlaced-not-said", filters="tinterlace=interleave_top", video=X264 + " -qp 12",
+     flags="--deinterlace on", **FIELDS, quick=True)
 case("interlaced-open-groups", ext="ts", audio=None, fps="50", frames=600, size="160x128", colours=0,
      shows=list(range(0, 600, 2)), filters="tinterlace=interleave_top", props={},
      video="mpeg2video -g 12 -bf 2 -b:v 4M -flags +ildct+ilme -top 1")

@@ -3,10 +3,12 @@
 
 #include <gmock/gmock.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "media/plan.h"
 #include "tests/unit/target/source_fixture.h"
 
 namespace gopmill {
@@ -259,6 +261,39 @@ TEST(ResolveTarget, Av1HasASmallestPicture) {
   Params least = below;
   least[3].second = "64";
   EXPECT_EQ(Good(least).target.height, 64);
+}
+
+// Beyond what the source asks for itself.
+TEST(ResolveTarget, TurnsByRequest) {
+  SourceInfo source = MakeSource();
+  const Target plain = Good({}, source).target;
+  EXPECT_EQ(plain.rotate, 0);
+  const Target turned = Good({{"rotate", "90"}}, source).target;
+  EXPECT_EQ(std::pair(turned.width, turned.height), std::pair(plain.height, plain.width));
+  EXPECT_EQ(turned.bitrate, plain.bitrate);
+  source.video.rotation = 270;
+  const Target upright = Good({{"rotate", "90"}}, source).target;
+  EXPECT_EQ(std::pair(upright.width, upright.height), std::pair(plain.width, plain.height));
+  StreamPlan plan;
+  plan.source = std::make_shared<SourceInfo>(source);
+  plan.target = upright;
+  EXPECT_EQ(plan.rotation(), 0);
+  plan.target.rotate = 180;
+  EXPECT_EQ(plan.rotation(), 90);
+}
+
+// Which takes a picture on each side.
+TEST(ResolveTarget, DeinterlacesWhatSaysSoUnlessAskedOtherwise) {
+  VideoInfo video = MakeSource().video;
+  for (const bool interlaced : {false, true}) {
+    video.interlaced = interlaced;
+    for (const auto& [asked, wanted] :
+         {std::pair("auto", interlaced), {"off", false}, {"on", true}}) {
+      const Target target = Good({{"deinterlace", asked}}).target;
+      EXPECT_EQ(Deinterlaces(video, target), wanted) << asked << interlaced;
+      EXPECT_EQ(TemporalContext(video, target), wanted ? 1 : 0);
+    }
+  }
 }
 
 TEST(ResolveTarget, SourceWithoutASizeIsCorrupt) {

@@ -41,6 +41,8 @@ TEST(TargetParams, AcceptsTheUsualForms) {
   EXPECT_EQ(Set("class", "gold-1").service_class, "gold-1");
   EXPECT_EQ(Set("start", "0").start, (Rational{0, 1}));
   EXPECT_EQ(Set("duration", "1:30.5").duration, (Rational{181, 2}));
+  EXPECT_EQ(Set("rotate", "270").rotate, 270);
+  EXPECT_EQ(Set("deinterlace", "on").deinterlace, Deinterlace::kOn);
   Set("quality", "normal");
 }
 
@@ -81,7 +83,8 @@ TEST_P(RefusedParam, NamesParameterAndRangeAndChangesNothing) {
   EXPECT_FALSE(status.error().accepted.empty());
   EXPECT_LT(status.error().message.size(), 200u);
   EXPECT_FALSE(request.width || request.height || request.fps || request.bitrate ||
-               request.duration || request.unit_seconds || request.service_class);
+               request.duration || request.unit_seconds || request.service_class ||
+               request.rotate || request.deinterlace);
 }
 
 const std::string kNul("6\00040", 4);
@@ -125,7 +128,9 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Refused{"vcodec", "h265"}, Refused{"vcodec", ""}, Refused{"vcodec", "H264"},
                       Refused{"acodec", "mp3"}, Refused{"container", "avi"},
                       Refused{"preset", "placebo"}, Refused{"profile", "high422"},
-                      Refused{"fit", "cover"}, Refused{"bframes", "3"},
+                      Refused{"fit", "cover"}, Refused{"bframes", "3"}, Refused{"rotate", "45"},
+                      Refused{"rotate", "-90"}, Refused{"rotate", "360"}, Refused{"rotate", ""},
+                      Refused{"deinterlace", "yes"}, Refused{"deinterlace", ""},
                       Refused{"quality", "better"}, Refused{"class", ""}, Refused{"class", "a b"},
                       Refused{"class", "../x"}, Refused{"class", std::string(65, 'a')},
                       Refused{"start", "-1"}, Refused{"start", "1:60"}, Refused{"start", "1:2:3:4"},
@@ -187,6 +192,9 @@ TEST(TargetParams, DocsListEveryNameOfEveryEnum) {
   }
   for (int i = 0; i <= static_cast<int>(Fit::kPad); ++i) {
     EXPECT_THAT(accepted("fit"), HasSubstr(Name(static_cast<Fit>(i))));
+  }
+  for (int i = 0; i <= static_cast<int>(Deinterlace::kOn); ++i) {
+    EXPECT_THAT(accepted("deinterlace"), HasSubstr(Name(static_cast<Deinterlace>(i))));
   }
 }
 
