@@ -32,7 +32,7 @@ case("turned-90-mov", ext="mov", filters="transpose=clock", after=((ffmpeg, TURN
      audio="pcm_s16le", props={"width": 160, "height": 96})
 # What lies on its side without saying so is turned by request, beyond what the matrix says.
 case("turned-by-request", filters="transpose=cclock", flags="--rotate 90",
-     props={"width": 160, "height": 96, "display": 160 / 96}, quick=True)
+     props={"width": 160, "height": 96, "display": 160 / 96})
 case("turned-beyond-matrix", filters="transpose=clock,hflip,vflip", flags="--rotate 180",
      after=((ffmpeg, TURN.format(90)),), props={"width": 160, "height": 96})
 case("mirrored", after=((mp4_mirror,),), filters="hflip", props={"width": 160, "height": 96})
@@ -93,7 +93,7 @@ case("interlaced-h264-top", ext="ts", filters="tinterlace=interleave_top",
 case("interlaced-h264-bottom", filters="tinterlace=interleave_bottom",
      video=X264 + " -qp 12 -flags +ildct+ilme -x264-params bff=1", **FIELDS, quick=True)
 case("interlaced-not-said", filters="tinterlace=interleave_top", video=X264 + " -qp 12",
-     flags="--deinterlace on", **FIELDS, quick=True)
+     flags="--deinterlace on", **FIELDS)
 case("interlaced-open-groups", ext="ts", audio=None, fps="50", frames=600, size="160x128", colours=0,
      shows=list(range(0, 600, 2)), filters="tinterlace=interleave_top", props={},
      video="mpeg2video -g 12 -bf 2 -b:v 4M -flags +ildct+ilme -top 1")
