@@ -9,8 +9,11 @@
 #include <chrono>
 #include <cstddef>
 #include <ctime>
+#include <iterator>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 
 #include "base/utf8.h"
 
@@ -31,32 +34,6 @@ Error UnknownLevel(std::string_view level) {
 
 void Append(spdlog::memory_buf_t& out, std::string_view text) {
   out.append(text.data(), text.data() + text.size());
-}
-
-void AppendJson(spdlog::memory_buf_t& out, std::string_view text) {
-  while (!text.empty()) {
-    const char c = text.front();
-    const std::size_t length = CharacterLength(text);
-    if (length == 0) {
-      Append(out, "\\ufffd");
-    } else if (c == '"' || c == '\\') {
-      const char escaped[] = {'\\', c};
-      Append(out, {escaped, 2});
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
-      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      Append(out, text.substr(0, length));
-    }
-    text.remove_prefix(length == 0 ? 1 : length);
-  }
-}
-
-// U+0000 to U+001F, U+007F to U+009F.
-bool IsControl(std::string_view character) {
-  const auto first = static_cast<unsigned char>(character[0]);
-  if (character.size() == 2)
-    return first == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;
-  return character.size() == 1 && (first < 0x20 || first == 0x7F);
 }
 
 // What a client named must not end a line of the log, nor tell a terminal anything.
@@ -101,9 +78,10 @@ class JsonFormatter : public spdlog::formatter {
                    utc.tm_sec, millis % 1000);
     const auto level = spdlog::level::to_string_view(message.level);
     Append(out, {level.data(), level.size()});
-    Append(out, R"(","message":")");
-    AppendJson(out, {message.payload.data(), message.payload.size()});
-    Append(out, "\"}\n");
+    Append(out, R"(","message":)");
+    const nlohmann::json text = std::string(message.payload.data(), message.payload.size());
+    Append(out, text.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    Append(out, "}\n");
   }
   [[nodiscard]] std::unique_ptr<spdlog::formatter> clone() const override {
     return std::make_unique<JsonFormatter>();

@@ -21,6 +21,12 @@ std::size_t CharacterLength(std::string_view text) {
   return overlong || surrogate || too_big ? 0 : length;
 }
 
+bool IsControl(std::string_view character) {
+  const auto last = static_cast<std::uint8_t>(character.back());
+  if (character.size() == 2) return character.front() == '\xC2' && last < 0xA0;
+  return character.size() == 1 && (last < 0x20 || last == 0x7F);
+}
+
 bool IsUtf8(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = CharacterLength(text);

@@ -15,6 +15,10 @@ namespace gopmill {
 // well-formed.
 std::size_t CharacterLength(std::string_view text);
 
+// Whether a well-formed character is U+0000 to U+001F or U+007F to U+009F: it ends lines, or tells
+// a terminal something.
+bool IsControl(std::string_view character);
+
 // Well-formed: no overlong forms, no surrogates, at most U+10FFFF.
 bool IsUtf8(std::string_view text);
 

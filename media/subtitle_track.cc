@@ -61,16 +61,13 @@ Error CannotRead() {
   return {.code = Code::kUnsupported, .message = "FFmpeg here does not read these subtitles."};
 }
 
-// Not the quote, no control character (C0, DEL, C1, of which U+0085 ends a line), not U+2028 and
+// Not the quote, no control character, not U+2028 and
 // U+2029, at which players in browsers end a line of a playlist, and not U+FFFE and U+FFFF, which
 // XML does not take.
 bool FitsIntoALine(std::string_view character) {
   constexpr std::array<std::string_view, 5> kOthers{"\"", "\xE2\x80\xA8", "\xE2\x80\xA9",
                                                     "\xEF\xBF\xBE", "\xEF\xBF\xBF"};
-  const auto last = static_cast<unsigned char>(character.back());
-  if (character.size() == 1 && (last < 0x20 || last == 0x7F)) return false;
-  if (character.size() == 2 && character.front() == '\xC2' && last < 0xA0) return false;
-  return std::ranges::find(kOthers, character) == kOthers.end();
+  return !IsControl(character) && std::ranges::find(kOthers, character) == kOthers.end();
 }
 
 }  // namespace
