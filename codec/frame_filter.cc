@@ -105,8 +105,7 @@ FilterSpec WholeSpec(const StreamPlan& plan, int out_format, const AVFrame& fram
       .in_chroma_location = frame.chroma_location,
       .rotation = plan.rotation(),
       .mirrored = video.mirrored,
-      .deinterlace = plan.deinterlaces(),
-      .deinterlace_all = plan.target.deinterlace == Deinterlace::kOn,
+      .deinterlace = plan.deinterlace(),
       .degrain = plan.target.degrain,
       .width = plan.target.width,
       .height = plan.target.height,
@@ -143,7 +142,7 @@ FilterSpec SpatialPart(const StreamPlan& plan, Size size, int out_format, const 
   FilterSpec spec = WholeSpec(plan, out_format, frame);
   spec.width = size.width;
   spec.height = size.height;
-  spec.deinterlace = spec.deinterlace_all = false;
+  spec.deinterlace = Deinterlace::kOff;
   spec.degrain = Denoise::kOff;
   return spec;
 }
@@ -219,8 +218,8 @@ Status FrameFilter::AppendDenoise() {
 // The mean of the same pixel in the pictures around, as far as they are alike: atadenoise looks at
 // so many pictures on each side and at no others, unlike hqdn3d, which looks back without end.
 Status FrameFilter::AppendTemporal() {
-  if (spec_.deinterlace) {
-    const char* which = spec_.deinterlace_all ? "all" : "interlaced";
+  if (spec_.deinterlace != Deinterlace::kOff) {
+    const char* which = spec_.deinterlace == Deinterlace::kOn ? "all" : "interlaced";
     GOPMILL_RETURN_IF_ERROR(chain_->Append(
         "yadif", fmt::format("mode=send_frame:parity=auto:deint={}", which).c_str()));
   }

@@ -37,8 +37,7 @@ struct FilterSpec {
   int rotation = 0;
   bool mirrored = false;
   // Temporal filters: a picture depends on its neighbours (StreamPlan::temporal_context).
-  bool deinterlace = false;
-  bool deinterlace_all = false;  // also pictures that are not flagged
+  Deinterlace deinterlace = Deinterlace::kOff;  // kAuto: the flagged ones
   Denoise degrain = Denoise::kOff;
   // Output.
   int width = 0, height = 0, format = -1;
@@ -47,7 +46,9 @@ struct FilterSpec {
   ToneMap tone_map = {};
 
   bool operator==(const FilterSpec&) const = default;
-  [[nodiscard]] bool temporal() const { return deinterlace || degrain != Denoise::kOff; }
+  [[nodiscard]] bool temporal() const {
+    return deinterlace != Deinterlace::kOff || degrain != Denoise::kOff;
+  }
 };
 
 // What is done before frames are selected: temporal filters, which leave size and format.

@@ -387,7 +387,7 @@ bool ShowTheSame(const UnitTask& a, const UnitTask& b) {
     // Grids that were made for another coding forgive other times, so the latest of one counts too.
     return std::tuple(plan.source->video.parameters.get(), plan.grid.fps(), plan.grid.origin(),
                       plan.grid.LatestPts(-frame), plan.counted_pts, plan.target.degrain,
-                      plan.target.deinterlace, frame + spec.first_frame, frame + spec.end_frame,
+                      plan.deinterlace(), frame + spec.first_frame, frame + spec.end_frame,
                       packet + spec.sync_packet, packet + spec.first_packet,
                       packet + spec.end_packet, spec.ends_run, spec.run_fed, spec.end_pts);
   };

@@ -57,13 +57,14 @@ std::int64_t OutputGrid::FirstFrameAt(std::int64_t source_ms) const {
 
 std::int64_t OutputGrid::FrameCount(SourceTicks end) const { return FirstFrameShowing(end); }
 
-bool Deinterlaces(const VideoInfo& video, const Target& target) {
-  return target.deinterlace == Deinterlace::kOn ||
-         (target.deinterlace == Deinterlace::kAuto && video.interlaced);
+Deinterlace DeinterlaceOf(const VideoInfo& video, const Target& target) {
+  const bool needless = target.deinterlace == Deinterlace::kAuto && !video.interlaced;
+  return needless ? Deinterlace::kOff : target.deinterlace;
 }
 
 int TemporalContext(const VideoInfo& video, const Target& target) {
-  return (Deinterlaces(video, target) ? 1 : 0) + TemporalRadius(target.degrain);
+  return (DeinterlaceOf(video, target) == Deinterlace::kOff ? 0 : 1) +
+         TemporalRadius(target.degrain);
 }
 
 }  // namespace gopmill

@@ -114,8 +114,8 @@ struct PlanTexts {
   std::shared_ptr<const std::vector<SubtitleTrack>> copied;  // as tracks; may be null
 };
 
-// Whether some pictures are deinterlaced.
-bool Deinterlaces(const VideoInfo& video, const Target& target);
+// What is done to this source: never kAuto where it does not say that it is interlaced.
+Deinterlace DeinterlaceOf(const VideoInfo& video, const Target& target);
 
 // Source pictures on each side of one that filters before the selection look at (deinterlacing,
 // denoising in time). With any, no cut is closed: a decoder has to begin early enough to have them,
@@ -141,7 +141,7 @@ struct StreamPlan {
 
   // Clockwise degrees to turn decoded pictures: 0, 90, 180, 270.
   [[nodiscard]] int rotation() const { return (source->video.rotation + target.rotate) % 360; }
-  [[nodiscard]] bool deinterlaces() const { return Deinterlaces(source->video, target); }
+  [[nodiscard]] Deinterlace deinterlace() const { return DeinterlaceOf(source->video, target); }
   [[nodiscard]] int temporal_context() const { return TemporalContext(source->video, target); }
 };
 

@@ -9,7 +9,7 @@ std::shared_ptr<DecodeGroup> DecodeTable::Find(const StreamPlan& plan,
   const Rational fps = plan.grid.fps();
   const Key key{plan.source.get(), fps.num,
                 fps.den,           plan.grid.origin(),
-                target.degrain,    target.deinterlace,
+                target.degrain,    plan.deinterlace(),
                 plan.low_delay,    target.unit_seconds,
                 service_class};
   const MutexLock lock(mutex_);

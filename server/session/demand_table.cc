@@ -22,7 +22,7 @@ std::string KindOf(const StreamPlan& plan) {
                      source.height, static_cast<int>(target.vcodec), target.width, target.height,
                      static_cast<int>(target.preset), static_cast<int>(target.quality),
                      static_cast<int>(target.denoise), static_cast<int>(target.degrain),
-                     static_cast<int>(target.deinterlace), target.b_frames);
+                     static_cast<int>(plan.deinterlace()), target.b_frames);
 }
 
 // Pixels that are encoded for one output frame, with those that are decoded for it.

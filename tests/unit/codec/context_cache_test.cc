@@ -64,7 +64,7 @@ TEST(ContextCache, KeepsFiltersButNotThoseWithAMemory) {
   cache.GiveFilter(*cache.TakeFilter(spec));
   EXPECT_TRUE(cache.TakeFilter(spec).ok());
   EXPECT_EQ(cache.Stats().filter_hits, 1);
-  spec.deinterlace = true;
+  spec.deinterlace = Deinterlace::kAuto;
   cache.GiveFilter(*cache.TakeFilter(spec));
   EXPECT_TRUE(cache.TakeFilter(spec).ok());
   EXPECT_EQ(cache.Stats().filter_hits, 1);

@@ -240,7 +240,7 @@ TEST(FrameFilter, DenoisesRunsThatAreShorterThanItLooks) {
       for (int pictures = 1; pictures <= 10; ++pictures) {
         FilterSpec spec = SpecOf(*Noisy(AV_PIX_FMT_YUV420P, 0), 64, 48);
         spec.degrain = strength;
-        spec.deinterlace = interlaced;
+        spec.deinterlace = interlaced ? Deinterlace::kAuto : Deinterlace::kOff;
         const auto frames =
             Filtered(spec, pictures, [](int n) { return Noisy(AV_PIX_FMT_YUV420P, n); });
         ASSERT_EQ(frames.size(), static_cast<std::size_t>(pictures)) << Name(strength);
@@ -271,7 +271,7 @@ TEST(FrameFilter, DeinterlacesTheSameOnEveryCpu) {
   const int normal = av_get_cpu_flags();
   const Scene scene{.width = 96, .height = 64};
   FilterSpec spec = SpecOf(*testing::MakeFrame(scene, 0), 96, 64);
-  spec.deinterlace = true;
+  spec.deinterlace = Deinterlace::kAuto;
   const auto run = [&] {
     std::vector<av::Frame> frames;
     const auto filter = Open(spec);
@@ -400,7 +400,7 @@ TEST(FrameFilter, DithersTenBitsToEight) {
 TEST(FrameFilter, DeinterlacingKeepsTheFrameCountAndTheTimes) {
   const Scene scene{.width = 96, .height = 64};
   FilterSpec spec = SpecOf(*testing::MakeFrame(scene, 0), 48, 32);
-  spec.deinterlace = true;
+  spec.deinterlace = Deinterlace::kAuto;
   const auto filter = Open(spec);
   EXPECT_TRUE(filter->spec().temporal());
   std::vector<std::int64_t> pts;

@@ -148,7 +148,7 @@ TEST(ZimgScaling, IsLeftToSwscaleWhereMoreThanTheSizeChanges) {
   spec.in_format = AV_PIX_FMT_YUV420P10;
   EXPECT_FALSE(ByZimg(spec));
   spec = smaller;
-  spec.deinterlace = true;
+  spec.deinterlace = Deinterlace::kAuto;
   EXPECT_FALSE(ByZimg(spec));
   EXPECT_FALSE(ByZimg(ScalingOf(*frame, 160, 60))) << "the height alone";
   EXPECT_FALSE(ByZimg(ScalingOf(*frame, 80, 8))) << "fewer lines than its kernels may have";

@@ -288,10 +288,12 @@ TEST(ResolveTarget, DeinterlacesWhatSaysSoUnlessAskedOtherwise) {
   for (const bool interlaced : {false, true}) {
     video.interlaced = interlaced;
     for (const auto& [asked, wanted] :
-         {std::pair("auto", interlaced), {"off", false}, {"on", true}}) {
+         {std::pair("auto", interlaced ? Deinterlace::kAuto : Deinterlace::kOff),
+          {"off", Deinterlace::kOff},
+          {"on", Deinterlace::kOn}}) {
       const Target target = Good({{"deinterlace", asked}}).target;
-      EXPECT_EQ(Deinterlaces(video, target), wanted) << asked << interlaced;
-      EXPECT_EQ(TemporalContext(video, target), wanted ? 1 : 0);
+      EXPECT_EQ(DeinterlaceOf(video, target), wanted) << asked << interlaced;
+      EXPECT_EQ(TemporalContext(video, target), wanted == Deinterlace::kOff ? 0 : 1);
     }
   }
 }
