@@ -42,7 +42,7 @@ class Case:
     wrong: int = 0                           # so many frames may show another number, or none
     missing: int = 0                         # so many frames may be lacking at the ends
     offset: float | None = None              # of the sound, if stock ffmpeg is no judge of the source
-    settles: float = 0                       # seconds after which sound must be in its place
+    settles: float = 0                       # seconds before which sound may be off by less than a jump
     props: dict = dataclasses.field(default_factory=dict)  # of the output, as ffprobe names them
     colours: int = 24                        # how far the painted colours may be off, 0 = not checked
     report: dict = dataclasses.field(default_factory=dict)  # lower limits of the program's own report

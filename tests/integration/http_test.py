@@ -23,13 +23,11 @@ QUERY = "width=160&height=90&bitrate=100k&preset=ultrafast"
 
 def same_as_command_line(server):
     """In each container, bit for bit."""
-    for container, kind, seconds in (("mp4", "video/mp4", 5), ("ts", "video/mp2t", 5), ("mkv", "video/x-matroska", 5), ("webm", "video/webm", 2)):
-        preset = () if container == "webm" else ("--preset", "ultrafast")
-        query = "width=160&height=90&bitrate=100k" + ("&preset=ultrafast" if preset else "")
-        answer, body = server.get(f"/v1/transcode/sync-720p.mp4?{query}&duration={seconds}&container={container}")
+    for container, kind in (("mp4", "video/mp4"), ("ts", "video/mp2t"), ("mkv", "video/x-matroska"), ("webm", "video/webm")):
+        answer, body = server.get(f"/v1/transcode/sync-720p.mp4?{QUERY}&duration=5&container={container}")
         check(answer.status == 200 and answer.getheader("Content-Type") == kind, f"{container}: {answer.status} {answer.getheader('Content-Type')}")
         direct = subprocess.run([PROGRAM, "transcode", "movies/files/sync-720p.mp4", "-", "--container", container, "--quiet",
-                                 "--size", "160x90", "--bitrate", "100k", *preset, "--duration", str(seconds)],
+                                 "--size", "160x90", "--bitrate", "100k", "--preset", "ultrafast", "--duration", "5"],
                                 check=True, capture_output=True).stdout
         check(len(body) > 10000 and hashlib.sha256(body).digest() == hashlib.sha256(direct).digest(),
               f"{container}: HTTP ({len(body)} bytes) and command line ({len(direct)} bytes) differ")

@@ -50,11 +50,10 @@ std::uint64_t HashOfRun(const Case& c, const std::string& policy, int workers) {
 }
 
 // One policy of each kind: gopmill's own, the tree, early binding without a look at queues, shares.
-// With one worker they choose nothing but the order.
 TEST_P(SameBytes, WithAnyNumberOfWorkers) {
   const std::uint64_t expected = HashOfRun(GetParam(), "fifo", 1);
   for (const char* policy : {"hearth", "h-cahrw", "rr", "ps-hrw"}) {
-    for (const int workers : {2, 8}) {
+    for (const int workers : {1, 2, 8}) {
       EXPECT_EQ(HashOfRun(GetParam(), policy, workers), expected)
           << policy << " with " << workers << " workers";
     }
