@@ -14,7 +14,7 @@ namespace gopmill::sim {
 namespace {
 
 constexpr const char* kClasses = "gold:5,silver:3,bronze:1";
-constexpr int kStreamsOnPu = 3;
+constexpr int kScaleStreamsPerPu = 3;
 constexpr int kGops = 60;
 constexpr int kStreamsMachine = 192;
 constexpr int kStreamsUnits = 60'000;
@@ -90,7 +90,7 @@ Chart ChartOf(const ScaleFigure& figure, const std::string& axis,
 std::vector<GridPoint> ScaleGrid(const Experiment& base) {
   std::vector<GridPoint> points;
   for (int pus = 1; pus <= kMaxPus; pus *= 2) {
-    points.push_back(PointOf(base, "pus", pus, kStreamsOnPu * pus, kGops));
+    points.push_back(PointOf(base, "pus", pus, kScaleStreamsPerPu * pus, kGops));
   }
   for (const int streams : kStreamCounts) {
     points.push_back(

@@ -40,10 +40,9 @@ std::uint32_t ReadWord(GstBuffer* buffer, std::size_t offset) {
 }
 
 // Lets a source end behind what it holds already. An EOS event sent to the pipeline would overtake
-// what waits in an appsrc. One for a socket's source waits for what its thread is at, which may be
-// a jitter buffer that waits for packets that never come (wild sequence numbers): on another
-// thread, so that the patience of Drain holds, and from the pad, as the element would keep its
-// state locked meanwhile.
+// what waits in an appsrc. One for a socket's source waits for what its thread is at: on another
+// thread, so that the patience of Drain holds whatever that is, and from the pad, as the element
+// would keep its state locked meanwhile.
 void EndSource(const GValue* item, gpointer /*data*/) noexcept {
   auto* element = static_cast<GstElement*>(g_value_get_object(item));
   if (GST_IS_APP_SRC(element)) {
