@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 
+#include "base/dump_json.h"
 #include "base/utf8.h"
 
 namespace gopmill {
@@ -79,8 +80,8 @@ class JsonFormatter : public spdlog::formatter {
     const auto level = spdlog::level::to_string_view(message.level);
     Append(out, {level.data(), level.size()});
     Append(out, R"(","message":)");
-    const nlohmann::json text = std::string(message.payload.data(), message.payload.size());
-    Append(out, text.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    Append(out,
+           DumpJson(nlohmann::json(std::string(message.payload.data(), message.payload.size()))));
     Append(out, "}\n");
   }
   [[nodiscard]] std::unique_ptr<spdlog::formatter> clone() const override {
