@@ -42,7 +42,7 @@ class IncludeFence(TreeTest):
         self.assertEqual(self.problems("codec/a.cc", '"media/plan.h"', "<libavcodec/avcodec.h>"), [])
         self.assertEqual(self.problems("server/http/a.cc", "<event2/event.h>"), [])
         self.assertEqual(self.problems("scheduler/topology_hwloc.cc", "<hwloc.h>"), [])
-        self.assertEqual(self.problems("base/trace.cc", "<nlohmann/json.hpp>"), [])
+        self.assertEqual(self.problems("base/log.cc", "<nlohmann/json.hpp>"), [])
         self.assertEqual(self.problems("media/a.h", "<nlohmann/json_fwd.hpp>"), [])
 
     def test_refuses_each_forbidden_neighbour(self):
