@@ -95,6 +95,7 @@ Status Ingest::ReadToFirstVideo() {
     }
     repair_.Fix(kVideoTrack, *packet);
     if (!source_->counted_pts()) GiveTime(*packet, source_->info()->video);
+    first_pts_ = packet->pts;
     first_video_ = std::move(packet);
     return OkStatus();
   }
@@ -283,7 +284,20 @@ void Ingest::OnEnd() {
   EmitUnits(units);
   ready_.emplace_back(EndOfSource{.truncated = source_->truncated(),
                                   .repaired = repair_.repaired(),
+                                  .left_out = left_out_,
                                   .planned_frames = planned_frames_});
+}
+
+// The oldest packet is needed no more. Where the output begins later than the source, no unit has
+// those in between either: they are not left out, but not asked for.
+void Ingest::Forget() {
+  const AVPacket& packet = *packets_.front();
+  const bool in_no_unit = packets_base_ >= delivered_;
+  if (in_no_unit && packet.pts != AV_NOPTS_VALUE && packet.pts < first_pts_) ++left_out_;
+  collected_bytes_ -= static_cast<std::size_t>(packet.size);
+  packets_.pop_front();
+  access_.pop_front();
+  ++packets_base_;
 }
 
 // A unit gets the packets from its first one on; those that an earlier unit of its run already took
@@ -303,12 +317,7 @@ void Ingest::EmitUnits(const std::vector<UnitSpec>& units) {
     ready_.emplace_back(std::move(unit));
   }
   const std::int64_t oldest = planner_->oldest_needed();
-  while (packets_base_ < oldest && !packets_.empty()) {
-    collected_bytes_ -= static_cast<std::size_t>(packets_.front()->size);
-    packets_.pop_front();
-    access_.pop_front();
-    ++packets_base_;
-  }
+  while (packets_base_ < oldest && !packets_.empty()) Forget();
 }
 
 }  // namespace gopmill

@@ -41,6 +41,10 @@ std::string Summary(const TranscodeArgs& args, const TranscodeReport& report) {
 void PrintNotes(const TranscodeReport& report) {
   PrintAdjustments(report.adjustments);
   WarnOfDamage(report.truncated, report.damage);
+  if (report.frames_left_out == 0) return;
+  WriteStderr(fmt::format(
+      "warning: {} frames are left out: they come behind the first and are shown before it\n",
+      report.frames_left_out));
 }
 
 int Finish(const TranscodeArgs& args, const TranscodeReport& report) {

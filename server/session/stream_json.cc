@@ -76,6 +76,7 @@ ordered_json Repairs(const StreamSnapshot& s) {
           {"damaged_audio_packets", s.audio_damaged},
           {"sound_filled_s", Rounded(s.sound_filled_seconds)},
           {"timestamps_repaired", s.repaired_timestamps},
+          {"frames_left_out", s.frames_left_out},
           {"format_changes", s.format_changes},
           {"unit_retries", s.retries},
           {"rate_corrections", s.rate_corrections},

@@ -402,6 +402,7 @@ Status StreamSession::On(IngestEnded letter) {
     stats_.all_planned = true;
     stats_.truncated = letter.source.truncated;
     stats_.repaired_timestamps = letter.source.repaired;
+    stats_.frames_left_out = letter.source.left_out;
     stats_.audio_damaged = letter.audio_damaged;
     stats_.frames_planned = letter.source.planned_frames;
   }

@@ -79,8 +79,9 @@ struct StreamSnapshot {
   std::int64_t decoded_again = 0;      // UnitStats
   PictureDamage damage;
   std::int64_t audio_damaged = 0, repaired_timestamps = 0;
-  double sound_filled_seconds = 0;  // silence where the source had no sound
-  std::int64_t format_changes = 0;  // of a live source that went on as something else
+  std::int64_t frames_left_out = 0;  // EndOfSource::left_out
+  double sound_filled_seconds = 0;   // silence where the source had no sound
+  std::int64_t format_changes = 0;   // of a live source that went on as something else
   bool truncated = false;
   std::int64_t retries = 0, rate_corrections = 0, vbv_violations = 0;
   Effort effort = Effort::kFull;                         // of new units

@@ -217,6 +217,7 @@ TranscodeReport ReportOf(const StreamSnapshot& s, const Engine& engine, bool wit
   report.jitter_ms = s.order.after().jitter_ms();
   report.truncated = s.truncated;
   report.damage = s.damage;
+  report.frames_left_out = s.frames_left_out;
   if (report.elapsed_seconds > 0) {
     report.speed = report.out_seconds / report.elapsed_seconds;
     report.fps = static_cast<double>(report.frames) / report.elapsed_seconds;

@@ -47,6 +47,7 @@ struct TranscodeReport {
   double out_of_order_rate = 0, jitter_ms = 0;
   bool truncated = false;  // the source ended early or was damaged at its end
   PictureDamage damage;
+  std::int64_t frames_left_out = 0;     // EndOfSource::left_out
   std::string certificate;              // of --verify: the joins in one line
   std::vector<std::string> violations;  // of --verify; empty = none
 };

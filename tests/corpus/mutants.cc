@@ -101,7 +101,8 @@ TranscodeJob JobFor(const std::string& input, const std::string& output, std::in
 bool ReportsDamage(const nlohmann::json& report) {
   const auto& repairs = report["repairs"];
   return repairs["truncated"].get<bool>() || repairs["frames_concealed"] > 0 ||
-         repairs["damaged_video_packets"] > 0 || repairs["timestamps_repaired"] > 0;
+         repairs["damaged_video_packets"] > 0 || repairs["timestamps_repaired"] > 0 ||
+         repairs["frames_left_out"] > 0;
 }
 
 // Empty = the report has what a plain decode shows to be lost. Where times are spoilt, the last

@@ -6,6 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <deque>
+#include <variant>
+
 #include "tests/integration/test_streams.h"
 
 namespace gopmill::test {
@@ -47,6 +50,80 @@ TEST(Ingest, APartEndsEvenWhereItsSoundHasStopped) {
   ASSERT_TRUE(ingest.ok()) << ingest.error().ToString();
   UnitsOf(**ingest);
   EXPECT_NEAR(read.read_until, 2 + kMaxGapSeconds, 0.5);
+}
+
+// A recording whose second GOP begins, breaks off at once, and comes once more behind the first.
+class BeginsTwice final : public PacketSource {
+ public:
+  explicit BeginsTwice(std::unique_ptr<PacketSource> movie) : movie_(std::move(movie)) {}
+  const std::shared_ptr<const SourceInfo>& info() const override { return movie_->info(); }
+  bool counted_pts() const override { return movie_->counted_pts(); }
+  std::int64_t start_us() const override { return movie_->start_us(); }
+  Status SeekBefore(Rational seconds) override { return movie_->SeekBefore(seconds); }
+  bool truncated() const override { return false; }
+  Result<ReadState> Read(AVPacket& packet) override {
+    if (!key_) GOPMILL_RETURN_IF_ERROR(ReadAhead());
+    av_packet_unref(&packet);
+    if (!key_given_) {
+      key_given_ = true;
+      av_packet_ref(&packet, key_.get());
+      return ReadState::kVideo;
+    }
+    if (ahead_.empty()) return movie_->Read(packet);
+    av_packet_move_ref(&packet, ahead_.front().get());
+    ahead_.pop_front();
+    return ReadState::kVideo;
+  }
+
+  std::int64_t in_first_gop = 0;
+
+ private:
+  Status ReadAhead() {
+    while (true) {
+      av::Packet packet = av::NewPacket();
+      GOPMILL_ASSIGN_OR_RETURN(const auto state, movie_->Read(*packet));
+      if (state != ReadState::kVideo) continue;
+      const bool is_key = (packet->flags & AV_PKT_FLAG_KEY) != 0;
+      if (is_key && !ahead_.empty()) key_ = av::Ref(*packet);
+      ahead_.push_back(std::move(packet));
+      if (key_) break;
+      ++in_first_gop;
+    }
+    return OkStatus();
+  }
+
+  std::unique_ptr<PacketSource> movie_;
+  av::Packet key_;
+  bool key_given_ = false;
+  std::deque<av::Packet> ahead_;
+};
+
+EndOfSource EndOf(Ingest& ingest) {
+  while (true) {
+    auto item = ingest.Next();
+    EXPECT_TRUE(item.ok()) << item.error().ToString();
+    if (!item.ok()) return {};
+    if (const auto* end = std::get_if<EndOfSource>(&*item)) return *end;
+  }
+}
+
+TEST(Ingest, PicturesToBeShownBeforeTheFirstAreLeftOutAndCounted) {
+  auto movie = OpenMovie("sync-720p.mp4")({});
+  ASSERT_TRUE(movie.ok());
+  auto twice = std::make_unique<BeginsTwice>(*std::move(movie));
+  const BeginsTwice& source = *twice;
+  auto ingest = Ingest::Open(std::move(twice), Request("width=320 acodec=none"));
+  ASSERT_TRUE(ingest.ok()) << ingest.error().ToString();
+  EXPECT_EQ(EndOf(**ingest).left_out, source.in_first_gop);
+  EXPECT_GT(source.in_first_gop, 0);
+}
+
+TEST(Ingest, WhatIsBeforeTheBeginningAskedForIsNotLeftOut) {
+  auto movie = OpenMovie("sync-720p.mp4")({});
+  ASSERT_TRUE(movie.ok());
+  auto ingest = Ingest::Open(*std::move(movie), Request("width=320 acodec=none start=7"));
+  ASSERT_TRUE(ingest.ok()) << ingest.error().ToString();
+  EXPECT_EQ(EndOf(**ingest).left_out, 0);
 }
 
 }  // namespace
