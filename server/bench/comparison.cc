@@ -58,13 +58,15 @@ std::vector<const FinishedRun*> RunsOf(const Comparison& comparison, const std::
   return runs;
 }
 
-Interval RatioTo(const std::vector<const FinishedRun*>& baseline,
-                 const std::vector<const FinishedRun*>& runs) {
+std::optional<Interval> RatioTo(const std::vector<const FinishedRun*>& baseline,
+                                const std::vector<const FinishedRun*>& runs,
+                                double RunMeasures::*value) {
   std::vector<double> ratios;
   for (std::size_t i = 0; i < runs.size() && i < baseline.size(); ++i) {
-    const double base = baseline[i]->measures.gops_per_s;
-    if (base > 0) ratios.push_back(runs[i]->measures.gops_per_s / base);
+    const double base = baseline[i]->measures.*value;
+    if (base > 0) ratios.push_back(runs[i]->measures.*value / base);
   }
+  if (ratios.empty()) return std::nullopt;
   return MedianInterval(std::move(ratios));
 }
 
@@ -87,6 +89,15 @@ void AddMeans(const std::vector<const FinishedRun*>& runs, PolicySummary& summar
 
 }  // namespace
 
+Result<std::string> ChooseBaseline(const std::vector<std::string>& policies,
+                                   const std::string& asked) {
+  const std::string& wanted = asked.empty() ? "fifo" : asked;
+  if (std::ranges::find(policies, wanted) != policies.end()) return wanted;
+  if (asked.empty()) return policies.front();
+  return InvalidArgument("baseline", "The policy '" + asked + "' is not among those that run.",
+                         fmt::format("{}", fmt::join(policies, ", ")));
+}
+
 std::vector<std::string> RoundOrder(const std::vector<std::string>& policies, std::uint32_t seed,
                                     int round) {
   std::vector<std::string> order = policies;
@@ -97,7 +108,8 @@ std::vector<std::string> RoundOrder(const std::vector<std::string>& policies, st
 
 Result<Comparison> Compare(const std::vector<std::string>& policies, int repeats,
                            std::uint32_t seed, const RunPolicy& run, const OnRun& on_run) {
-  Comparison comparison{.policies = policies, .repeats = repeats, .runs = {}};
+  Comparison comparison{.policies = policies, .baseline = {}, .repeats = repeats, .runs = {}};
+  GOPMILL_ASSIGN_OR_RETURN(comparison.baseline, ChooseBaseline(policies));
   const int all = repeats * static_cast<int>(policies.size());
   for (int round = 0; round < repeats; ++round) {
     for (const std::string& policy : RoundOrder(policies, seed, round)) {
@@ -125,14 +137,9 @@ bool PromisesWorkConservation(std::string_view policy) {
   return std::ranges::find(kWorkConserving, policy) != kWorkConserving.end();
 }
 
-std::string Baseline(const Comparison& comparison) {
-  const bool fifo = std::ranges::find(comparison.policies, "fifo") != comparison.policies.end();
-  return fifo ? "fifo" : comparison.policies.front();
-}
-
 std::vector<PolicySummary> Summarise(const Comparison& comparison) {
   std::vector<PolicySummary> summaries;
-  const auto baseline = RunsOf(comparison, Baseline(comparison));
+  const auto baseline = RunsOf(comparison, comparison.baseline);
   for (const std::string& policy : comparison.policies) {
     const auto runs = RunsOf(comparison, policy);
     if (runs.empty()) continue;
@@ -142,13 +149,13 @@ std::vector<PolicySummary> Summarise(const Comparison& comparison) {
       std::vector<double> values;
       for (const FinishedRun* run : runs) values.push_back(run->measures.*doc.value);
       summary.measures.push_back(MedianInterval(std::move(values)));
+      summary.ratios.push_back(RatioTo(baseline, runs, doc.value));
     }
     for (std::size_t c = 0; c < runs.front()->measures.class_shares.size(); ++c) {
       std::vector<double> shares;
       for (const FinishedRun* run : runs) shares.push_back(run->measures.class_shares[c]);
       summary.class_shares.push_back(MedianInterval(std::move(shares)));
     }
-    summary.ratio = RatioTo(baseline, runs);
     AddMeans(runs, summary);
     summaries.push_back(std::move(summary));
   }

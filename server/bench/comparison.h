@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ struct FinishedRun {
 
 struct Comparison {
   std::vector<std::string> policies;
+  std::string baseline;  // what ratios are to: one of them
   int repeats = 0;
   std::vector<FinishedRun> runs;  // in the order they ran
 };
@@ -36,6 +38,12 @@ using RunPolicy = std::function<Result<RunRecord>(const std::string& policy)>;
 // After each run: how many of how many are done.
 using OnRun = std::function<void(const FinishedRun& run, int done, int all)>;
 
+// Of what ratios are to: the one asked for, which must be among the policies; by default fifo where
+// it runs, else the first.
+Result<std::string> ChooseBaseline(const std::vector<std::string>& policies,
+                                   const std::string& asked = "");
+
+// Against the default baseline.
 Result<Comparison> Compare(const std::vector<std::string>& policies, int repeats,
                            std::uint32_t seed, const RunPolicy& run, const OnRun& on_run);
 
@@ -54,15 +62,14 @@ bool PromisesWorkConservation(std::string_view policy);
 // One policy over all repeats.
 struct PolicySummary {
   std::string policy;
-  std::vector<Interval> measures;   // one per MeasureDocs()
-  Interval ratio;                   // throughput over that of the baseline in the same round
-  std::vector<CoreMeasures> cores;  // means, units rounded down
+  std::vector<Interval> measures;  // one per MeasureDocs()
+  // The same through the baseline's of the same round; none where that is 0 in all rounds.
+  std::vector<std::optional<Interval>> ratios;
+  std::vector<CoreMeasures> cores;          // means, units rounded down
   std::array<double, kStages> stages_ms{};  // means
   std::vector<Interval> class_shares;       // by class, empty without classes
 };
 
-// What ratios are to: fifo where it runs, else the first policy.
-std::string Baseline(const Comparison& comparison);
 std::vector<PolicySummary> Summarise(const Comparison& comparison);
 
 }  // namespace gopmill::bench

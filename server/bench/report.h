@@ -5,13 +5,19 @@
 // Thread-safety: safe (pure functions).
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "server/bench/comparison.h"
 #include "server/bench/machine.h"
 
 namespace gopmill::bench {
+
+// The measures whose ratios to the baseline are shown; all are in the JSON.
+inline constexpr std::array<std::string_view, 4> kComparedMeasures = {
+    "gops_per_s", "core_ms_per_gop", "latency_p50_ms", "latency_p99_ms"};
 
 // What was asked for, as it goes into the reports.
 struct ReportHead {

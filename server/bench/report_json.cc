@@ -36,16 +36,18 @@ Json StagesJson(const std::array<double, kStages>& stages) {
 }
 
 Json ToJson(const PolicySummary& summary) {
-  Json measures;
+  Json measures, ratios;
   const auto docs = MeasureDocs();
   for (std::size_t i = 0; i < docs.size(); ++i) {
-    measures[std::string(docs[i].name)] = ToJson(summary.measures[i]);
+    const std::string name(docs[i].name);
+    measures[name] = ToJson(summary.measures[i]);
+    ratios[name] = summary.ratios[i] ? ToJson(*summary.ratios[i]) : Json();
   }
   Json shares = Json::array();
   for (const Interval& share : summary.class_shares) shares.push_back(ToJson(share));
-  return {{"policy", summary.policy},          {"measures", std::move(measures)},
-          {"class_shares", std::move(shares)}, {"ratio", ToJson(summary.ratio)},
-          {"cores", ToJson(summary.cores)},    {"stages_ms", StagesJson(summary.stages_ms)}};
+  return {{"policy", summary.policy},       {"measures", std::move(measures)},
+          {"ratios", std::move(ratios)},    {"class_shares", std::move(shares)},
+          {"cores", ToJson(summary.cores)}, {"stages_ms", StagesJson(summary.stages_ms)}};
 }
 
 Json StreamsJson(const RunRecord& record) {
@@ -103,7 +105,8 @@ Json HeadJson(const Report& report) {
           {"streams", head.streams},
           {"seed", head.seed},
           {"repeats", report.comparison.repeats},
-          {"baseline", Baseline(report.comparison)},
+          {"baseline", report.comparison.baseline},
+          {"compared", kComparedMeasures},
           {"cache_misses",
            head.cache_obstacle.empty() ? "counted" : "not counted: " + head.cache_obstacle}};
 }

@@ -58,6 +58,7 @@ struct TopologyArgs {
 struct BenchArgs {
   bool list = false, quick = false, audio = false;
   std::string schedulers = "all";  // names with commas between
+  std::string baseline;            // of the ratios; empty = fifo where it runs, else the first
   std::string mix = "reference";
   std::string duration, unit = "gop", preset = "veryfast", movies = "movies/files";
   std::string scheduler_options;             // NAME=VALUE,...; empty = the corrected forms

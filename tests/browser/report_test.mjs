@@ -32,9 +32,9 @@ async function open(browser, colorScheme, width) {
 const valueIn = (page, chart, policy) => page.textContent(`#${chart} g[data-policy="${policy}"] .value`);
 
 async function chartsCarryTheNumbers(page) {
-  for (const {policy, measures, ratio, stages_ms: stages} of report.policies) {
+  for (const {policy, measures, stages_ms: stages} of report.policies) {
     const shown = {
-      throughput: `${measures.gops_per_s.median.toFixed(1)}  (${ratio.median.toFixed(3)}\u00d7)`,
+      throughput: measures.gops_per_s.median.toFixed(1),
       cores: `${(100 * measures.utilisation.median).toFixed(1)}\u202f%`,
       order: `${(100 * measures.reordered.median).toFixed(2)}\u202f%`,
       idle: `${measures.idle_waiting_ms.median.toFixed(1)}\u202fms`,
@@ -49,6 +49,17 @@ async function chartsCarryTheNumbers(page) {
   }
   const rows = await page.$$eval('#numbers tr[data-measure]', (list) => list.length);
   assert.equal(rows, Object.keys(report.measures).length);
+}
+
+async function ratiosAreToTheBaseline(page) {
+  assert.equal(report.baseline, 'rr');
+  assert.ok((await page.textContent('#ratios-title')).includes('rr'));
+  const rows = await page.$$eval('#ratios tr[data-policy]', (list) => list.map((row) =>
+    [row.dataset.policy, ...[...row.cells].slice(1).map((cell) => cell.textContent)]));
+  const range = ({median, low, high}) =>
+    `${median.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})`;
+  assert.deepEqual(rows, report.policies.filter(({policy}) => policy !== 'rr').map(({policy, ratios}) =>
+    [policy, ...report.compared.map((name) => range(ratios[name]))]));
 }
 
 async function marksAreWhereTheirValuesAre(page) {
@@ -121,6 +132,7 @@ try {
   const light = await open(browser, 'light', 1200);
   await chartsAreNamed(light);
   await chartsCarryTheNumbers(light);
+  await ratiosAreToTheBaseline(light);
   await marksAreWhereTheirValuesAre(light);
   await ganttFollowsTheChoice(light);
   await sharesAreStackedToTheirValues(light);

@@ -45,6 +45,10 @@ def check_numbers(report, runs):
     for policy in report["policies"]:
         rate = policy["measures"]["gops_per_s"]
         check(rate["low"] <= rate["median"] <= rate["high"], f"{policy['policy']}: interval")
+        ratio = policy["ratios"]["latency_p99_ms"]
+        check(0 < ratio["low"] <= ratio["median"] <= ratio["high"], f"{policy['policy']}: ratio of p99")
+        if policy["policy"] == report["baseline"]:
+            check(set(ratio.values()) == {1}, f"the baseline against itself: {ratio}")
 
 
 def movies(folder):
@@ -70,11 +74,13 @@ def movies(folder):
 
 
 def replay(trace, gops):
-    done = bench("--trace", trace, "--scheduler", "rr,hrw", "--repeat", "1", "--workers", "2",
-                 "--json", "-")
+    done = bench("--trace", trace, "--scheduler", "rr,hrw", "--baseline", "hrw", "--repeat", "1",
+                 "--workers", "2", "--json", "-")
     check(done.returncode == 0, f"replay: {done.returncode} {done.stderr}")
     report = json.loads(done.stdout)
     check_numbers(report, 2)
+    check(report["baseline"] == "hrw", f"baseline {report['baseline']}")
+    check("\nDivided by hrw of the same round\n" in done.stderr, f"no ratios: {done.stderr}")
     check(report["runs"][0]["gops"] == gops, f"replayed {report['runs'][0]['gops']} of {gops}")
 
 
@@ -115,6 +121,7 @@ def bad_input(folder):
     for flags, words in [
             (["--scheduler", "nonsense"], "parameter: scheduler"),
             (["--scheduler", "fifo,,rr"], "parameter: scheduler"),
+            (["--scheduler", "fifo,rr", "--baseline", "sm"], "accepted: fifo, rr"),
             (["--mix", "nonsense"], "parameter: mix"),
             (["--streams", "0"], "--streams"),
             (["--repeat", "0"], "--repeat"),

@@ -89,8 +89,8 @@ function throughput() {
   const margin = Math.max((high - least) * 0.15, high * 0.02);
   const low = Math.max(0, least - margin);
   rowChart('throughput', {
-    low, high: high + margin, label: 'GOPs per second', valueWidth: 118,
-    value: (policy) => `${of(policy).median.toFixed(1)}  (${policy.ratio.median.toFixed(3)}\u00d7)`,
+    low, high: high + margin, label: 'GOPs per second', valueWidth: 74,
+    value: (policy) => of(policy).median.toFixed(1),
     marks: (policy, x, y) => {
       const {median, low, high} = of(policy);
       const range = `${low.toFixed(1)} to ${high.toFixed(1)}`;
@@ -103,8 +103,7 @@ function throughput() {
   const coverage = (100 * data.interval.coverage).toFixed(1);
   byId('throughput-note').textContent =
     `GOPs per second: median of ${data.repeats} interleaved repeats; the bands hold the true median ` +
-    `with ${coverage} %. In brackets: against ${data.baseline}, median of the rounds. ` +
-    'The axis does not begin at zero.';
+    `with ${coverage} %. The axis does not begin at zero.`;
 }
 
 function cores() {
@@ -275,6 +274,19 @@ function numbers() {
   byId('numbers').replaceChildren(head, ...rows);
 }
 
+function ratios() {
+  const others = policies.filter((policy) => policy.policy !== data.baseline);
+  const column = (name) =>
+    el('th', {scope: 'col', title: data.measures[name].meaning}, data.measures[name].heading);
+  const range = (ratio) => ratio
+    ? `${ratio.median.toFixed(3)} (${ratio.low.toFixed(3)} to ${ratio.high.toFixed(3)})` : '\u2013';
+  byId('ratios-title').textContent = `Against ${data.baseline}, round by round`;
+  byId('ratios').replaceChildren(
+    el('tr', {}, el('th', {scope: 'col'}, ''), ...data.compared.map(column)),
+    ...others.map((policy) => el('tr', {'data-policy': policy.policy}, el('td', {}, policy.policy),
+      ...data.compared.map((name) => el('td', {}, range(policy.ratios[name]))))));
+}
+
 function facts() {
   const m = data.machine;
   const entries = {
@@ -319,6 +331,7 @@ const hasShares = data.classes.length > 0;
 const hasMisses = data.runs.some((run) => run.cache);
 if (!hasShares) byId('shares-section').remove();
 if (!hasMisses) byId('misses-section').remove();
+if (policies.length > 1) ratios(); else byId('ratios-section').remove();
 byId('gantt-policy').replaceChildren(...data.gantt.map((run) => el('option', {}, run.policy)));
 byId('gantt-policy').addEventListener('change', gantt);
 cards();

@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "server/bench/policy_list.h"
 #include "tests/unit/bench/sample_runs.h"
 
@@ -10,9 +13,13 @@ namespace gopmill::bench {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::DoubleEq;
 using ::testing::ElementsAre;
+using ::testing::Eq;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Optional;
 using ::testing::UnorderedElementsAre;
 
 using Runs = std::function<RunRecord(const std::string& policy, int call)>;
@@ -81,6 +88,17 @@ TEST(ViolationsTest, ABusyMachineIsNotThePolicysFault) {
   EXPECT_THAT(Violations(CompareWith({"fifo"}, 1, runs)), IsEmpty());
 }
 
+std::optional<Interval> RatioOf(const PolicySummary& summary, std::string_view measure) {
+  const auto docs = MeasureDocs();
+  const auto at = std::ranges::find(docs, measure, &MeasureDoc::name) - docs.begin();
+  return summary.ratios.at(static_cast<std::size_t>(at));
+}
+
+auto Between(double low, double high) {
+  return Optional(
+      AllOf(Field(&Interval::low, DoubleEq(low)), Field(&Interval::high, DoubleEq(high))));
+}
+
 TEST(SummariseTest, RatiosArePairedByRound) {
   const auto runs = [](const std::string& policy, int call) {
     RunRecord run = test::SampleRun(policy, 0);
@@ -90,12 +108,24 @@ TEST(SummariseTest, RatiosArePairedByRound) {
     return run;
   };
   const Comparison comparison = CompareWith({"rr", "fifo"}, 2, runs);
-  EXPECT_EQ(Baseline(comparison), "fifo");
+  EXPECT_EQ(comparison.baseline, "fifo");
   const auto summaries = Summarise(comparison);
   ASSERT_EQ(summaries.size(), 2U);
-  EXPECT_DOUBLE_EQ(summaries[0].ratio.low, 0.8);
-  EXPECT_DOUBLE_EQ(summaries[0].ratio.high, 0.8);
-  EXPECT_DOUBLE_EQ(summaries[1].ratio.median, 1);
+  EXPECT_THAT(RatioOf(summaries[0], "gops_per_s"), Between(0.8, 0.8));
+  EXPECT_THAT(RatioOf(summaries[0], "wall_s"), Between(1.25, 1.25));
+  EXPECT_THAT(RatioOf(summaries[1], "gops_per_s"), Between(1, 1));
+  EXPECT_THAT(RatioOf(summaries[0], "deadline_misses"), Eq(std::nullopt)) << "fifo has none";
+}
+
+TEST(SummariseTest, TheBaselineCanBeAskedFor) {
+  const std::vector<std::string> policies = {"rr", "fifo", "sm"};
+  EXPECT_EQ(*ChooseBaseline(policies), "fifo");
+  EXPECT_EQ(*ChooseBaseline(policies, "sm"), "sm");
+  EXPECT_EQ(*ChooseBaseline({"sm", "rr"}), "sm");
+  const auto wrong = ChooseBaseline(policies, "hearth");
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_EQ(wrong.error().parameter, "baseline");
+  EXPECT_EQ(wrong.error().accepted, "rr, fifo, sm");
 }
 
 TEST(PolicyListTest, AcceptsAllAndLists) {
