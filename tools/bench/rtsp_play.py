@@ -10,7 +10,8 @@ import threading
 from pathlib import Path
 
 FPS, GOP = 30, 30
-QUERY = "live/in?width=640&height=360&fps=30&bitrate=600k&preset=veryfast&acodec=none"
+SOUND = "live/in?width=640&height=360&fps=30&bitrate=600k&preset=veryfast"
+QUERY = SOUND + "&acodec=none"
 
 
 def make_stream(folder, seconds, name="in.mkv", sound=False):
@@ -66,13 +67,16 @@ def ask(client, request):
     return head.decode()
 
 
-def play(port, path):
-    """A connection that has sent PLAY for the first track over TCP; the answer to that comes with the packets."""
+def play(port, path, tracks=1):
+    """A connection that has sent PLAY for the first tracks over TCP (pictures on channel 0, sound on 2); the answer to that
+    comes with the packets."""
     client = socket.create_connection(("127.0.0.1", port), timeout=30)
     url = f"rtsp://127.0.0.1:{port}/{path}"
     base = re.search(r"Content-Base: (\S+)", ask(client, f"DESCRIBE {url} RTSP/1.0\r\nCSeq: 1\r\n\r\n"))[1]
-    head = ask(client, f"SETUP {base}stream=0 RTSP/1.0\r\nCSeq: 2\r\n"
-                       "Transport: RTP/AVP/TCP;unicast;interleaved=0-1\r\n\r\n")
-    session = re.search("Session: ([^;\r\n]+)", head)[1]
-    client.sendall(f"PLAY {base} RTSP/1.0\r\nCSeq: 3\r\nSession: {session}\r\n\r\n".encode())
+    session = ""
+    for track in range(tracks):
+        head = ask(client, f"SETUP {base}stream={track} RTSP/1.0\r\nCSeq: {2 + track}\r\n{session}"
+                           f"Transport: RTP/AVP/TCP;unicast;interleaved={2 * track}-{2 * track + 1}\r\n\r\n")
+        session = "Session: " + re.search("Session: ([^;\r\n]+)", head)[1] + "\r\n"
+    client.sendall(f"PLAY {base} RTSP/1.0\r\nCSeq: {2 + tracks}\r\n{session}\r\n".encode())
     return client
