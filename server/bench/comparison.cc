@@ -108,8 +108,7 @@ std::vector<std::string> RoundOrder(const std::vector<std::string>& policies, st
 
 Result<Comparison> Compare(const std::vector<std::string>& policies, int repeats,
                            std::uint32_t seed, const RunPolicy& run, const OnRun& on_run) {
-  Comparison comparison{.policies = policies, .baseline = {}, .repeats = repeats, .runs = {}};
-  GOPMILL_ASSIGN_OR_RETURN(comparison.baseline, ChooseBaseline(policies));
+  Comparison comparison{.policies = policies, .repeats = repeats, .runs = {}};
   const int all = repeats * static_cast<int>(policies.size());
   for (int round = 0; round < repeats; ++round) {
     for (const std::string& policy : RoundOrder(policies, seed, round)) {
@@ -137,9 +136,9 @@ bool PromisesWorkConservation(std::string_view policy) {
   return std::ranges::find(kWorkConserving, policy) != kWorkConserving.end();
 }
 
-std::vector<PolicySummary> Summarise(const Comparison& comparison) {
+std::vector<PolicySummary> Summarise(const Comparison& comparison, const std::string& baseline) {
   std::vector<PolicySummary> summaries;
-  const auto baseline = RunsOf(comparison, comparison.baseline);
+  const auto base = RunsOf(comparison, baseline);
   for (const std::string& policy : comparison.policies) {
     const auto runs = RunsOf(comparison, policy);
     if (runs.empty()) continue;
@@ -149,7 +148,7 @@ std::vector<PolicySummary> Summarise(const Comparison& comparison) {
       std::vector<double> values;
       for (const FinishedRun* run : runs) values.push_back(run->measures.*doc.value);
       summary.measures.push_back(MedianInterval(std::move(values)));
-      summary.ratios.push_back(RatioTo(baseline, runs, doc.value));
+      summary.ratios.push_back(RatioTo(base, runs, doc.value));
     }
     for (std::size_t c = 0; c < runs.front()->measures.class_shares.size(); ++c) {
       std::vector<double> shares;

@@ -28,7 +28,6 @@ struct FinishedRun {
 
 struct Comparison {
   std::vector<std::string> policies;
-  std::string baseline;  // what ratios are to: one of them
   int repeats = 0;
   std::vector<FinishedRun> runs;  // in the order they ran
 };
@@ -43,7 +42,6 @@ using OnRun = std::function<void(const FinishedRun& run, int done, int all)>;
 Result<std::string> ChooseBaseline(const std::vector<std::string>& policies,
                                    const std::string& asked = "");
 
-// Against the default baseline.
 Result<Comparison> Compare(const std::vector<std::string>& policies, int repeats,
                            std::uint32_t seed, const RunPolicy& run, const OnRun& on_run);
 
@@ -70,6 +68,7 @@ struct PolicySummary {
   std::vector<Interval> class_shares;       // by class, empty without classes
 };
 
-std::vector<PolicySummary> Summarise(const Comparison& comparison);
+// `baseline`: one of the policies.
+std::vector<PolicySummary> Summarise(const Comparison& comparison, const std::string& baseline);
 
 }  // namespace gopmill::bench

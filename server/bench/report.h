@@ -27,6 +27,7 @@ struct ReportHead {
   std::string unit;
   std::string duration;  // seconds of each movie
   std::string preset;
+  std::string baseline;  // policy that ratios are to
   int streams = 0;
   std::uint32_t seed = 0;
   std::string cache_obstacle;  // why no cache misses were counted; empty if they were

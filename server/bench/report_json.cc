@@ -105,7 +105,7 @@ Json HeadJson(const Report& report) {
           {"streams", head.streams},
           {"seed", head.seed},
           {"repeats", report.comparison.repeats},
-          {"baseline", report.comparison.baseline},
+          {"baseline", head.baseline},
           {"compared", kComparedMeasures},
           {"cache_misses",
            head.cache_obstacle.empty() ? "counted" : "not counted: " + head.cache_obstacle}};

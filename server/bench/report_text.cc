@@ -73,7 +73,7 @@ std::string ThroughputTable(const Report& report) {
 
 // What is compared with the baseline round by round: the noise of a whole round is in both.
 std::string RatioTable(const Report& report) {
-  const std::string& baseline = report.comparison.baseline;
+  const std::string& baseline = report.head.baseline;
   std::vector<Row> rows = {{"policy"}};
   for (const std::string_view name : kComparedMeasures) {
     rows[0].emplace_back(MeasureDocs()[IndexOf(name)].heading);

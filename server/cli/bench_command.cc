@@ -31,7 +31,6 @@ constexpr int kStandardRepeats = 5, kQuickRepeats = 2, kQuickStreams = 6;
 // All that is asked for, checked.
 struct Plan {
   std::vector<std::string> policies;
-  std::string baseline;
   int repeats = 0;
   bench::StreamRunOptions options;
   std::vector<bench::BenchStream> streams;  // empty for a replay
@@ -102,7 +101,7 @@ Result<std::string> RulesOf(const BenchArgs& args) {
 Result<Plan> MakePlan(const BenchArgs& args) {
   Plan plan;
   GOPMILL_ASSIGN_OR_RETURN(plan.policies, bench::ParsePolicyList(args.schedulers));
-  GOPMILL_ASSIGN_OR_RETURN(plan.baseline, bench::ChooseBaseline(plan.policies, args.baseline));
+  GOPMILL_ASSIGN_OR_RETURN(plan.head.baseline, bench::ChooseBaseline(plan.policies, args.baseline));
   GOPMILL_RETURN_IF_ERROR(CheckOutputs(args));
   plan.repeats = args.repeats > 0 ? args.repeats : args.quick ? kQuickRepeats : kStandardRepeats;
   plan.options.workers = args.workers;
@@ -188,8 +187,7 @@ int Bench(const BenchArgs& args, const std::stop_token& stop) {
                        .comparison = std::move(*comparison),
                        .summaries = {},
                        .violations = {}};
-  report.comparison.baseline = std::move(plan->baseline);
-  report.summaries = bench::Summarise(report.comparison);
+  report.summaries = bench::Summarise(report.comparison, report.head.baseline);
   report.violations = bench::Violations(report.comparison);
   const Status written = WriteAll(args, report);
   if (!written.ok()) return Fail("bench", written.error());

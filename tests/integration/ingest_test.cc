@@ -14,15 +14,24 @@
 namespace gopmill::test {
 namespace {
 
-// A movie whose sound stops after a second, though its track goes on for ever.
-class SoundStops final : public PacketSource {
+// A movie whose packets a test alters.
+class Altered : public PacketSource {
  public:
-  explicit SoundStops(std::unique_ptr<PacketSource> movie) : movie_(std::move(movie)) {}
+  explicit Altered(std::unique_ptr<PacketSource> movie) : movie_(std::move(movie)) {}
   const std::shared_ptr<const SourceInfo>& info() const override { return movie_->info(); }
   bool counted_pts() const override { return movie_->counted_pts(); }
   std::int64_t start_us() const override { return movie_->start_us(); }
   Status SeekBefore(Rational seconds) override { return movie_->SeekBefore(seconds); }
   bool truncated() const override { return false; }
+
+ protected:
+  std::unique_ptr<PacketSource> movie_;
+};
+
+// A movie whose sound stops after a second, though its track goes on for ever.
+class SoundStops final : public Altered {
+ public:
+  using Altered::Altered;
   Result<ReadState> Read(AVPacket& packet) override {
     while (true) {
       av_packet_unref(&packet);
@@ -36,9 +45,6 @@ class SoundStops final : public PacketSource {
   }
 
   double read_until = 0;
-
- private:
-  std::unique_ptr<PacketSource> movie_;
 };
 
 TEST(Ingest, APartEndsEvenWhereItsSoundHasStopped) {
@@ -53,14 +59,9 @@ TEST(Ingest, APartEndsEvenWhereItsSoundHasStopped) {
 }
 
 // A recording whose second GOP begins, breaks off at once, and comes once more behind the first.
-class BeginsTwice final : public PacketSource {
+class BeginsTwice final : public Altered {
  public:
-  explicit BeginsTwice(std::unique_ptr<PacketSource> movie) : movie_(std::move(movie)) {}
-  const std::shared_ptr<const SourceInfo>& info() const override { return movie_->info(); }
-  bool counted_pts() const override { return movie_->counted_pts(); }
-  std::int64_t start_us() const override { return movie_->start_us(); }
-  Status SeekBefore(Rational seconds) override { return movie_->SeekBefore(seconds); }
-  bool truncated() const override { return false; }
+  using Altered::Altered;
   Result<ReadState> Read(AVPacket& packet) override {
     if (!key_) GOPMILL_RETURN_IF_ERROR(ReadAhead());
     av_packet_unref(&packet);
@@ -92,7 +93,6 @@ class BeginsTwice final : public PacketSource {
     return OkStatus();
   }
 
-  std::unique_ptr<PacketSource> movie_;
   av::Packet key_;
   bool key_given_ = false;
   std::deque<av::Packet> ahead_;

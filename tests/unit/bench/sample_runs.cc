@@ -54,7 +54,8 @@ Report SampleReport() {
   const RunPolicy run = [](const std::string& policy) { return SampleRun(policy, 0); };
   auto comparison = Compare({"rr", "fifo"}, 2, 1, run, [](const FinishedRun&, int, int) {});
   report.comparison = std::move(comparison).value();
-  report.summaries = Summarise(report.comparison);
+  report.head.baseline = ChooseBaseline(report.comparison.policies).value();
+  report.summaries = Summarise(report.comparison, report.head.baseline);
   report.violations = Violations(report.comparison);
   return report;
 }
