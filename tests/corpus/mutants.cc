@@ -101,8 +101,7 @@ TranscodeJob JobFor(const std::string& input, const std::string& output, std::in
 bool ReportsDamage(const nlohmann::json& report) {
   const auto& repairs = report["repairs"];
   return repairs["truncated"].get<bool>() || repairs["frames_concealed"] > 0 ||
-         repairs["damaged_video_packets"] > 0 || repairs["timestamps_repaired"] > 0 ||
-         repairs["frames_left_out"] > 0;
+         repairs["damaged_video_packets"] > 0 || repairs["timestamps_repaired"] > 0;
 }
 
 // Empty = the report has what a plain decode shows to be lost. Where times are spoilt, the last
@@ -114,7 +113,8 @@ std::string JudgeReport(const std::string& input, const TranscodeReport& report)
   if (!plain || ReportsDamage(json) || report.out_seconds >= kOwnRateSeconds) return "";
   const auto decoded = json["counts"]["source_frames_decoded"].get<std::int64_t>();
   const auto units = json["counts"]["units_done"].get<std::int64_t>();
-  const std::int64_t missing = plain->pictures + plain->rejected - decoded;
+  const auto left_out = json["repairs"]["frames_left_out"].get<std::int64_t>();
+  const std::int64_t missing = plain->pictures + plain->rejected - decoded - left_out;
   const bool all_decoded = decoded >= plain->pictures;
   if (missing <= (all_decoded ? 0 : kLeftAtAnEnd * units)) return "";
   return fmt::format("{} pictures of {}, {} rejected, were decoded and no damage is reported",
