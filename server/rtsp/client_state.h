@@ -35,7 +35,8 @@ struct ClientState {
   // Of the answer being made: its status, 0 = what the library says, and what is wrong in words.
   int status GOPMILL_GUARDED_BY(mutex) = 0;
   std::string problem GOPMILL_GUARDED_BY(mutex);
-  std::string opened_url GOPMILL_GUARDED_BY(mutex);            // of `opened`
+  std::string held GOPMILL_GUARDED_BY(mutex);        // the session whose PAUSE is answered (Hold)
+  std::string opened_url GOPMILL_GUARDED_BY(mutex);  // of `opened`
   std::shared_ptr<Playback> opened GOPMILL_GUARDED_BY(mutex);  // by DESCRIBE, for its media
   // On the media of a live source (MediaClaim), until it is described.
   std::shared_ptr<void> claim GOPMILL_GUARDED_BY(mutex);

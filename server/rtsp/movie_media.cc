@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/thread_safety.h"
@@ -22,17 +23,25 @@ struct MovieMedia {
   GstRTSPMedia parent;
 };
 
-// Markers that were put on the bus of a media, and those of them that have arrived.
+// Markers that were put on the bus of a media and those of them that have arrived; whether it is
+// held.
 struct Marks {
   Mutex mutex;
   CondVar arrival;
   std::uint64_t sent GOPMILL_GUARDED_BY(mutex) = 0;
   std::uint64_t arrived GOPMILL_GUARDED_BY(mutex) = 0;
+  bool held GOPMILL_GUARDED_BY(mutex) = false;  // by Hold, until Settle
 };
 
 // Null for media of another kind: what a publisher sends.
 Marks* MarksOf(GstRTSPMedia& media) {
   return static_cast<Marks*>(g_object_get_data(G_OBJECT(&media), kMarksKey));
+}
+
+// Null for what a session plays unless it is a movie, which is its own.
+Marks* MarksOfMovie(GstRTSPSessionMedia& session) {
+  GstRTSPMedia* media = gst_rtsp_session_media_get_media(&session);
+  return gst_rtsp_media_is_shared(media) != FALSE ? nullptr : MarksOf(*media);
 }
 
 GstRTSPMediaClass* ParentClass() {
@@ -85,17 +94,43 @@ void InitMovieMedia(GstRTSPMedia& media) {
                          [](gpointer marks) noexcept { delete static_cast<Marks*>(marks); });
 }
 
+bool Hold(const GstRTSPContext& context) {
+  GstRTSPSessionMedia* session = context.sessmedia;
+  if (session == nullptr ||
+      gst_rtsp_session_media_get_rtsp_state(session) != GST_RTSP_STATE_PLAYING) {
+    return false;
+  }
+  Marks* marks = MarksOfMovie(*session);
+  if (marks == nullptr) return false;
+  const auto pipeline = PipelineOf(*gst_rtsp_session_media_get_media(session));
+  if (pipeline == nullptr) return false;
+  gst_element_set_state(pipeline.get(), GST_STATE_PAUSED);
+  gst_rtsp_session_media_set_rtsp_state(session, GST_RTSP_STATE_READY);
+  const MutexLock lock(marks->mutex);
+  marks->held = true;
+  return true;
+}
+
+void Release(GstRTSPSessionMedia& session) {
+  Marks* marks = MarksOfMovie(session);
+  if (marks == nullptr) return;
+  {
+    const MutexLock lock(marks->mutex);
+    if (!std::exchange(marks->held, false)) return;
+  }
+  gst_rtsp_session_media_set_state(&session, GST_STATE_PAUSED);
+}
+
 void Settle(const GstRTSPContext& context) {
   GstRTSPSessionMedia* session = context.sessmedia;
-  Marks* marks = MarksOf(*context.media);
-  if (session == nullptr || marks == nullptr || gst_rtsp_media_is_shared(context.media) != FALSE) {
-    return;
-  }
+  Marks* marks = session == nullptr ? nullptr : MarksOfMovie(*session);
+  if (marks == nullptr) return;
+  Release(*session);
   if (gst_rtsp_session_media_get_rtsp_state(session) == GST_RTSP_STATE_PLAYING) {
     gst_rtsp_session_media_set_state(session, GST_STATE_PAUSED);
     gst_rtsp_session_media_set_rtsp_state(session, GST_RTSP_STATE_READY);
   }
-  const auto pipeline = PipelineOf(*context.media);
+  const auto pipeline = PipelineOf(*gst_rtsp_session_media_get_media(session));
   if (pipeline == nullptr) return;
   gst_element_get_state(pipeline.get(), nullptr, nullptr,
                         std::chrono::nanoseconds(kPatience).count());

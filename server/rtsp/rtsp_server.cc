@@ -45,6 +45,22 @@ std::shared_ptr<void> TakeClaim(ClientState& state) {
   return std::exchange(state.claim, nullptr);
 }
 
+void SetCode(GstRTSPMessage& answer, GstRTSPStatusCode code) {
+  auto& response = answer.type_data.response;
+  response.code = code;
+  g_free(response.reason);
+  response.reason = g_strdup(gst_rtsp_status_as_text(code));
+}
+
+// The library takes the answer for that of an error, which has no session.
+void AnswerHeld(ClientState& state, GstRTSPMessage& answer) {
+  const MutexLock lock(state.mutex);
+  if (state.held.empty()) return;
+  SetCode(answer, GST_RTSP_STS_OK);
+  gst_rtsp_message_add_header(&answer, GST_RTSP_HDR_SESSION, state.held.c_str());
+  state.held.clear();
+}
+
 }  // namespace
 
 // Runs on the loop, except where a comment says otherwise.
@@ -68,6 +84,10 @@ class RtspServer::Impl {
   [[nodiscard]] bool IsFull() const;  // no session is left
   static GstRTSPStatusCode OnPlay(GstRTSPClient* client, GstRTSPContext* context,
                                   gpointer self) noexcept;
+  static GstRTSPStatusCode OnSetup(GstRTSPClient* client, GstRTSPContext* context,
+                                   gpointer self) noexcept;
+  static GstRTSPStatusCode OnPause(GstRTSPClient* client, GstRTSPContext* context,
+                                   gpointer self) noexcept;
   static GstRTSPStatusCode OnRecord(GstRTSPClient* client, GstRTSPContext* context,
                                     gpointer self) noexcept;
   static GstRTSPStatusCode OnTeardown(GstRTSPClient* client, GstRTSPContext* context,
@@ -199,10 +219,11 @@ void RtspServer::Impl::OnConnected(GstRTSPServer* /*server*/, GstRTSPClient* cli
   }
   AttachState(client, impl.stopping_.get_token());
   g_signal_connect(client, "pre-describe-request", G_CALLBACK(&OnDescribe), self);
-  for (const char* request : {"pre-options-request", "pre-setup-request", "pre-pause-request",
-                              "pre-get-parameter-request"}) {
+  for (const char* request : {"pre-options-request", "pre-get-parameter-request"}) {
     g_signal_connect(client, request, G_CALLBACK(&OnRequest), self);
   }
+  g_signal_connect(client, "pre-setup-request", G_CALLBACK(&OnSetup), self);
+  g_signal_connect(client, "pre-pause-request", G_CALLBACK(&OnPause), self);
   g_signal_connect(client, "pre-play-request", G_CALLBACK(&OnPlay), self);
   g_signal_connect(client, "pre-record-request", G_CALLBACK(&OnRecord), self);
   g_signal_connect(client, "pre-teardown-request", G_CALLBACK(&OnTeardown), self);
@@ -264,6 +285,32 @@ GstRTSPStatusCode RtspServer::Impl::OnPlay(GstRTSPClient* client, GstRTSPContext
   }
   Settle(*context);
   return GST_RTSP_STS_OK;
+}
+
+// Client threads. A track may be set up anew while its player has paused.
+GstRTSPStatusCode RtspServer::Impl::OnSetup(GstRTSPClient* client, GstRTSPContext* context,
+                                            gpointer self) noexcept {
+  OnRequest(client, context, self);
+  int matched = 0;
+  GstRTSPSessionMedia* media =
+      context->session == nullptr
+          ? nullptr
+          : gst_rtsp_session_get_media(context->session, context->uri->abspath, &matched);
+  if (media != nullptr) Release(*media);
+  return GST_RTSP_STS_OK;
+}
+
+// Client threads. A status other than 200 keeps the library from pausing the media; OnAnswer makes
+// 200 of it.
+GstRTSPStatusCode RtspServer::Impl::OnPause(GstRTSPClient* client, GstRTSPContext* context,
+                                            gpointer self) noexcept {
+  OnRequest(client, context, self);
+  if (!Hold(*context)) return GST_RTSP_STS_OK;
+  ClientState* state = StateOf(client);
+  const gst::Text session(gst_rtsp_session_get_header(context->session));
+  const MutexLock lock(state->mutex);
+  state->held = session.get();
+  return GST_RTSP_STS_CREATED;
 }
 
 // Client threads.
@@ -337,13 +384,12 @@ void RtspServer::Impl::OnAnswer(GstRTSPClient* client, GstRTSPContext* context,
     LetAllPlay(*context->media);
   }
   const std::shared_ptr<void> described = TakeClaim(*state);
+  AnswerHeld(*state, *message);
   const MutexLock lock(state->mutex);
   auto& response = message->type_data.response;
   const int status = std::exchange(state->status, 0);
   if (response.code >= GST_RTSP_STS_BAD_REQUEST && status != 0) {
-    response.code = static_cast<GstRTSPStatusCode>(status);
-    g_free(response.reason);
-    response.reason = g_strdup(gst_rtsp_status_as_text(response.code));
+    SetCode(*message, static_cast<GstRTSPStatusCode>(status));
   } else if (context->method == GST_RTSP_ANNOUNCE && response.code >= GST_RTSP_STS_BAD_REQUEST) {
     state->problem = "The announced streams are not understood (accepted: an SDP of RTP/AVP).";
   } else if (context->method == GST_RTSP_SETUP && state->problem.empty() &&

@@ -6,6 +6,7 @@ each header of each method."""
 import errno
 import os
 import random
+import re
 import resource
 import socket
 import sys
@@ -18,6 +19,9 @@ from rtsp_player import Player, rtp_info  # noqa: E402
 from served import Server, check, run_on_rtsp, wait_until  # noqa: E402
 
 MOVIE = "sync-720p.mp4?width=160&height=90&bitrate=100k&preset=ultrafast&fps=30"
+BUSY = MOVIE.replace("100k", "4M").replace("160", "640").replace("90&", "360&")
+# More than the kernel keeps for a connection, and in the time until it counts as stalled.
+FULL = "modern-720p.mp4?width=640&height=360&bitrate=30M&preset=ultrafast&fps=30"
 SILENT = 1000
 
 
@@ -32,6 +36,17 @@ def nothing_is_missing(packets, name):
     check(steps <= {1}, f"{name}: sequence numbers go on by {steps}")
 
 
+def take_the_rest(player):
+    """Until nothing has come for a while."""
+    usual = player.socket.gettimeout()
+    player.socket.settimeout(1.5)
+    try:
+        while True:
+            player.next_item()
+    except TimeoutError:
+        player.socket.settimeout(usual)
+
+
 def pausing_loses_nothing(server):
     """PAUSE stops the packets and the transcode; PLAY goes on with the picture behind the last one."""
     with Player(server, MOVIE) as player:
@@ -40,18 +55,12 @@ def pausing_loses_nothing(server):
         player.read_until(lambda: len(player.packets[0]) >= 45)
         check(player.ask("PAUSE").status == 200, "PAUSE")
         paused = {track: len(packets) for track, packets in player.packets.items()}
-        player.socket.settimeout(1.5)
-        try:
-            while True:
-                player.next_item()
-        except TimeoutError:
-            pass
+        take_the_rest(player)
         came = sum(len(player.packets[track]) - paused[track] for track in paused)
         check(came <= 4, f"{came} packets of a paused player")
         frames = server.running()[0]["counts"]["frames_out"]
         time.sleep(0.5)
         check(server.running()[0]["counts"]["frames_out"] == frames, "the transcode goes on beside a paused player")
-        player.socket.settimeout(20)
         before = {track: packets[-1] for track, packets in player.packets.items()}
         again = player.ask("PLAY")
         check(again.status == 200, f"PLAY after PAUSE: {again}")
@@ -63,6 +72,37 @@ def pausing_loses_nothing(server):
             check(0 <= step < 0.1, f"track {track} goes on {step:.3f} s behind where it was paused")
         player.ask("TEARDOWN")
     wait_until(lambda: not server.running(), 5, "a player that was paused has left and its stream goes on")
+
+
+def stands_still(server):
+    before = server.running()[0]["counts"]["frames_out"]
+    time.sleep(0.3)
+    return server.running()[0]["counts"]["frames_out"] == before
+
+
+def pausing_far_behind_loses_nothing(server):
+    """Nor does PAUSE of a player that has not read for a while: what waits for it, in the server too, still comes."""
+    with Player(server, FULL) as player:
+        player.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 14)
+        player.set_up()
+        player.ask("PLAY", Range="npt=0-")
+        player.read_until(lambda: len(player.packets[0]) >= 45)
+        wait_until(lambda: stands_still(server), 2.5, "all that lies between the encoder and the player is full")
+        check(player.ask("PAUSE").status == 200, "PAUSE of a player that is behind")
+        paused = {track: len(packets) for track, packets in player.packets.items()}
+        take_the_rest(player)
+        again = player.ask("SETUP", player.controls[1], Transport="RTP/AVP/TCP;unicast;interleaved=2-3")
+        check(again.status == 200, f"SETUP of a track that has paused: {again}")
+        channel = int(re.search(r"interleaved=(\d+)", again.fields["transport"])[1])
+        player.packets[channel // 2], player.reports[channel // 2] = player.packets[1], player.reports[1]
+        check(player.ask("PLAY").status == 200, "PLAY after SETUP of a track that has paused")
+        player.read_until(lambda: all(len(player.packets[track]) >= paused[track] + 60 for track in paused))
+        for track, packets in player.packets.items():
+            nothing_is_missing(packets, f"track {track} of a player that was behind")
+        check(player.ask("PAUSE").status == 200, "a second PAUSE")
+        check(player.ask("PAUSE").status == 455, "PAUSE of a player that has paused")
+        player.ask("TEARDOWN")
+    wait_until(lambda: not server.running(), 5, "a player that was behind and has paused has left and its stream goes on")
 
 
 def rtp_info_names_the_first_packets(server):
@@ -129,8 +169,7 @@ def players_that_never_play_leave(server):
 
 def stalled_players_are_cut(server):
     """One that stops reading is cut off; one beside it gets every packet."""
-    busy = MOVIE.replace("100k", "4M").replace("160", "640").replace("90&", "360&")
-    with Player(server, busy) as stalled, Player(server, MOVIE) as reader:
+    with Player(server, BUSY) as stalled, Player(server, MOVIE) as reader:
         stalled.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         stalled.set_up()
         reader.set_up()
@@ -323,9 +362,10 @@ def main():
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 4096)), hard))
     os.environ["GOPMILL_RTSP_SESSION_TIMEOUT_SECONDS"] = "5"
     os.environ["GOPMILL_RTSP_STALL_TIMEOUT_SECONDS"] = "3"
-    return run_on_rtsp([pausing_loses_nothing, rtp_info_names_the_first_packets, reports_keep_sound_and_pictures_together,
-                        players_that_never_play_leave, stalled_players_are_cut, a_thousand_silent_clients,
-                        garbage_in_each_header, garbage_in_a_session, garbage_from_a_player, bodies_that_are_too_long],
+    return run_on_rtsp([pausing_loses_nothing, pausing_far_behind_loses_nothing, rtp_info_names_the_first_packets,
+                        reports_keep_sound_and_pictures_together, players_that_never_play_leave, stalled_players_are_cut,
+                        a_thousand_silent_clients, garbage_in_each_header, garbage_in_a_session,
+                        garbage_from_a_player, bodies_that_are_too_long],
                        Server(rtsp=True))
 
 
