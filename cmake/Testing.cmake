@@ -59,6 +59,7 @@ macro(gopmill_register_cases)
     DISCOVERY_TIMEOUT 30
     TEST_PREFIX "${ARG_NAME}/"
     TEST_LIST ${ARG_NAME}_TESTS
+    NO_PRETTY_VALUES # of a struct they are its bytes, with addresses: another name in each run
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
     PROPERTIES TIMEOUT ${ARG_TIMEOUT} ENVIRONMENT "${GOPMILL_TEST_ENVIRONMENT}")
   # gtest_discover_tests flattens lists, so a property with several values is set by a file that ctest
