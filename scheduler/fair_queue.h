@@ -6,7 +6,9 @@
 // smallest tag is served next; its tag then grows by (time of the unit) / weight: by the predicted
 // time when the unit starts, corrected by the measured time when it ends. The virtual clock is the
 // tag of the class served last; a class that was away starts at the clock, so that it neither saves
-// up what it did not use nor pays for what others lent it.
+// up what it did not use nor pays for what others lent it. Weights may change (guarantees make them
+// depend on which classes have units, EffectiveWeights): what a class has had beyond the clock then
+// stays the same worker time.
 //
 // Guarantee: for two classes with units all the time, served_i / w_i and served_j / w_j differ by
 // at most one unit of each per worker (tested). Source: P. Goyal, H. M. Vin, H. Cheng, "Start-Time
@@ -28,6 +30,13 @@ class FairQueue {
  public:
   explicit FairQueue(std::span<const ServiceClass> classes) : tags_(classes.size(), 0.0) {
     for (const ServiceClass& c : classes) weights_.push_back(c.weight);
+  }
+
+  [[nodiscard]] double WeightOf(std::size_t c) const { return weights_[c]; }
+  // `weight` > 0.
+  void SetWeight(std::size_t c, double weight) {
+    if (tags_[c] > clock_) tags_[c] = clock_ + (tags_[c] - clock_) * weights_[c] / weight;
+    weights_[c] = weight;
   }
 
   // Where the class stands: the smallest of those with units is next.

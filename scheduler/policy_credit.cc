@@ -8,6 +8,7 @@
 // Source: credit stealing as in G. Liao, "Accelerating I/O Processing in Server Architectures", UC
 // Riverside, 2011.
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "scheduler/allocation.h"
@@ -41,10 +42,11 @@ class Credit final : public Allocation {
   }
 
  private:
-  // In periods' earnings, so that light classes are not last for ever.
+  // In periods' earnings, so that light classes are not last for ever. What the guarantees of
+  // others leave nothing of is.
   [[nodiscard]] double Left(int c) const {
     const auto i = static_cast<std::size_t>(c);
-    return credit_[i] / shares_[i];
+    return shares_[i] > 0 ? credit_[i] / shares_[i] : -std::numeric_limits<double>::infinity();
   }
 
   void Earn(const PoolState& pool, TimePoint now) {

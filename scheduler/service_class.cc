@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/service_class.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 #include <set>
 #include <string_view>
 
@@ -12,13 +14,15 @@ namespace {
 constexpr std::string_view kForm = "NAME:WEIGHT[:GUARANTEED[:MAX_WORKERS[:DEADLINE_MS]]],...";
 // An hour; beyond it nobody waits for a deadline.
 constexpr double kMaxDeadlineMs = 3'600'000;
+// What served time is divided by: beyond them sums of it would lose single units.
+constexpr double kLeastWeight = 1e-6, kMostWeight = 1e6;
 
 Error Bad(const std::string& what) { return InvalidArgument("classes", what, std::string(kForm)); }
 
 Status ValidateClass(const ServiceClass& c) {
   if (c.name.empty() || c.name.size() > 32) return Bad("A class name is empty or longer than 32.");
-  if (!std::isfinite(c.weight) || c.weight <= 0) {
-    return Bad("The weight of class " + c.name + " is not a number above 0.");
+  if (!(c.weight >= kLeastWeight && c.weight <= kMostWeight)) {
+    return Bad("The weight of class " + c.name + " is not within 0.000001 to 1000000.");
   }
   if (!std::isfinite(c.guaranteed) || c.guaranteed < 0 || c.guaranteed > 1) {
     return Bad("The guaranteed share of class " + c.name + " is not within 0 to 1.");
@@ -98,24 +102,43 @@ Result<std::vector<ServiceClass>> ParseClasses(const std::string& text) {
   return classes;
 }
 
-std::vector<double> AssuredShares(const std::vector<ServiceClass>& classes) {
-  std::vector<double> shares(classes.size(), 0);
-  std::vector<bool> at_guarantee(classes.size(), false);
+ClassWeights EffectiveWeights(std::span<const ServiceClass> classes, std::uint64_t backlogged) {
+  // What is left to classes whose guarantee is 0 when those of others take all.
+  constexpr double kLeast = 1e-6;
+  ClassWeights weights{};
+  std::uint64_t at_guarantee = 0;
+  double left = 1, free = 0;
   for (bool changed = true; changed;) {
     changed = false;
-    double left = 1, weights = 0;
+    left = 1, free = 0;
     for (std::size_t i = 0; i < classes.size(); ++i) {
-      (at_guarantee[i] ? left : weights) +=
-          at_guarantee[i] ? -classes[i].guaranteed : classes[i].weight;
+      const std::uint64_t bit = std::uint64_t{1} << i;
+      if ((backlogged & bit) == 0) continue;
+      ((at_guarantee & bit) != 0 ? left : free) +=
+          (at_guarantee & bit) != 0 ? -classes[i].guaranteed : classes[i].weight;
     }
     for (std::size_t i = 0; i < classes.size(); ++i) {
-      if (at_guarantee[i]) continue;
-      shares[i] = left * classes[i].weight / weights;
-      if (shares[i] >= classes[i].guaranteed) continue;
-      shares[i] = classes[i].guaranteed;
-      at_guarantee[i] = changed = true;
+      const std::uint64_t bit = std::uint64_t{1} << i;
+      if ((backlogged & bit) == 0 || (at_guarantee & bit) != 0) continue;
+      if (left * classes[i].weight >= classes[i].guaranteed * free) continue;
+      at_guarantee |= bit;
+      changed = true;
     }
   }
+  const double scale = free > 0 ? free / std::max(left, kLeast) : 1;
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    const std::uint64_t bit = std::uint64_t{1} << i;
+    if ((backlogged & bit) == 0) continue;
+    weights[i] = (at_guarantee & bit) != 0 ? classes[i].guaranteed * scale : classes[i].weight;
+  }
+  return weights;
+}
+
+std::vector<double> AssuredShares(const std::vector<ServiceClass>& classes) {
+  const ClassWeights weights = EffectiveWeights(classes, ~std::uint64_t{0});
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  std::vector<double> shares;
+  for (std::size_t i = 0; i < classes.size(); ++i) shares.push_back(weights[i] / sum);
   return shares;
 }
 

@@ -5,8 +5,10 @@
 // Thread-safety: compatible (plain values).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,7 +21,7 @@ inline constexpr int kMaxClasses = 64;
 
 struct ServiceClass {
   std::string name = "default";
-  // Cores are shared among backlogged classes in proportion to it. Finite, > 0.
+  // Cores are shared among backlogged classes in proportion to it. 1e-6 to 1e6.
   double weight = 1;
   // Share of the machine that the class gets whatever the others do, in [0, 1]; together <= 1.
   double guaranteed = 0;
@@ -37,8 +39,17 @@ Status ValidateClasses(const std::vector<ServiceClass>& classes);
 // error names the position.
 Result<std::vector<ServiceClass>> ParseClasses(const std::string& text);
 
+// By class; 0 = none, where the class has no units.
+using ClassWeights = std::array<double, kMaxClasses>;
+
+// The weights that give each of the classes with units (bit c of `backlogged`) its part by weight,
+// but none less than its guarantee. Classes that need no guarantee for that keep their own weight.
+// What the guarantees of others leave nothing of still has a weight above 0.
+ClassWeights EffectiveWeights(std::span<const ServiceClass> classes, std::uint64_t backlogged);
+
 // Each class's part of the workers while all classes have units: by weight, but none below its
-// guarantee. What start-time fair queueing with guarantees comes to (share_policy.h); adds up to 1.
+// guarantee. What start-time fair queueing by effective weights comes to (share_policy.h); adds up
+// to 1.
 std::vector<double> AssuredShares(const std::vector<ServiceClass>& classes);
 
 }  // namespace gopmill

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <numeric>
 
 #include "scheduler/early_binding.h"
 #include "scheduler/fair_queue.h"
@@ -66,6 +68,7 @@ class TwoLevel final : public SharePolicy {
       return;
     }
     if (std::holds_alternative<WorkersChanged>(event)) cores_.Forget();
+    Weigh(pool);
     const auto worker = [&](UnitRef ref) { return IdleWorkerFor(ref, pool); };
     const auto unit = [&](WorkerId w) { return NextFor(w, pool); };
     BindLate(event, pool, worker, unit, actions);
@@ -81,13 +84,25 @@ class TwoLevel final : public SharePolicy {
     queue_.Start(unit.service_class, std::floor(pool.expected_run(unit, assign.worker)));
   }
 
-  [[nodiscard]] double ShareOf(const Unit& unit, const PoolState& pool) const {
-    double weights = 0;
+  // Of the classes that have units waiting now.
+  void Weigh(const PoolState& pool) {
+    std::uint64_t backlogged = 0;
     for (std::size_t c = 0; c < pool.classes().size(); ++c) {
-      const ClassState& state = pool.class_state(static_cast<int>(c));
-      if (state.waiting_units > 0) weights += pool.classes()[c].weight;
+      const bool waits = pool.class_state(static_cast<int>(c)).waiting_units > 0;
+      backlogged |= static_cast<std::uint64_t>(waits) << c;
     }
-    const double of_class = pool.classes()[unit.service_class].weight / weights;
+    if (backlogged == backlogged_) return;
+    backlogged_ = backlogged;
+    const ClassWeights weights = EffectiveWeights(pool.classes(), backlogged);
+    weight_sum_ = std::accumulate(weights.begin(), weights.end(), 0.0);
+    for (std::size_t c = 0; c < pool.classes().size(); ++c) {
+      if (weights[c] > 0 && weights[c] != queue_.WeightOf(c)) queue_.SetWeight(c, weights[c]);
+    }
+  }
+
+  [[nodiscard]] double ShareOf(const Unit& unit, const PoolState& pool) const {
+    const double of_class =
+        queue_.WeightOf(static_cast<std::size_t>(unit.service_class)) / weight_sum_;
     const auto phi = static_cast<double>(pool.waiting_bytes_of(unit));
     const auto all = static_cast<double>(pool.class_state(unit.service_class).waiting_bytes);
     return pool.available_workers() * of_class * phi / all;
@@ -123,32 +138,32 @@ class TwoLevel final : public SharePolicy {
     return first;
   }
 
-  // Classes below their guarantee come first, classes at their maximum last.
+  // Classes at their maximum come last.
   int NextClass(WorkerId w, const PoolState& pool) const {
     int best = -1;
-    int best_rank = 0;
+    bool best_full = false;
     for (int c = 0; c < static_cast<int>(pool.classes().size()); ++c) {
       if (pool.class_state(c).waiting_units == 0) continue;
-      const int rank = Rank(c, pool);
+      const bool full = IsFull(c, pool);
       const auto i = static_cast<std::size_t>(c);
       const bool before =
-          best < 0 || rank < best_rank ||
-          (rank == best_rank && queue_.TagOf(i) < queue_.TagOf(static_cast<std::size_t>(best)));
+          best < 0 || full < best_full ||
+          (full == best_full && queue_.TagOf(i) < queue_.TagOf(static_cast<std::size_t>(best)));
       if (!before || !FirstHeadFor(c, w, pool).valid()) continue;
       best = c;
-      best_rank = rank;
+      best_full = full;
     }
     return best;
   }
 
-  static int Rank(int c, const PoolState& pool) {
+  static bool IsFull(int c, const PoolState& pool) {
     const ServiceClass& settings = pool.classes()[static_cast<std::size_t>(c)];
-    const int used = pool.class_state(c).assigned_units;
-    if (settings.max_workers > 0 && used >= settings.max_workers) return 2;
-    return used + 1 <= settings.guaranteed * pool.available_workers() ? 0 : 1;
+    return settings.max_workers > 0 && pool.class_state(c).assigned_units >= settings.max_workers;
   }
 
   FairQueue queue_;
+  std::uint64_t backlogged_ = 0;  // bit c: class c has units
+  double weight_sum_ = 0;         // of those
 };
 
 class OneLevel final : public SharePolicy {

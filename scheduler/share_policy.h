@@ -2,17 +2,18 @@
 //
 // The proportional-share layer: PS-HRW over h-cahrw, GPS-HRW over plain hrw.
 //
-// Two levels. Cores are shared among the classes that have units by weight alone, so that a class
-// that floods gains nothing; inside a class they are shared among its streams by waiting bytes:
+// Two levels. Cores are shared among the classes that have units by weight alone, but none gets
+// less than its guarantee (EffectiveWeights), so that a class that floods gains nothing; inside a
+// class they are shared among its streams by waiting bytes:
 //
 //     g_s = r * w_c / (sum of w over backlogged classes) * phi_s / phi_c      in workers
 //
-// r = workers, w_c = weight of the class, phi = waiting bytes. Each stream gets a set of workers of
-// that size (stream_cores.h), made anew when g changed by more than beta. The sets say *where*; as
-// they overlap they cannot enforce shares, so *when* is decided by start-time fair queueing of
-// measured worker time (fair_queue.h): a free worker serves the class with the smallest tag (one
-// below its guarantee first), and in that class, by deadline, the first unit that has this worker
-// in its set, or just the first: shares that are not used are lent, and end with the unit.
+// r = workers, w_c = effective weight of the class, phi = waiting bytes. Each stream gets a set of
+// workers of that size (stream_cores.h), made anew when g changed by more than beta. The sets say
+// *where*; as they overlap they cannot enforce shares, so *when* is decided by start-time fair
+// queueing of measured worker time (fair_queue.h): a free worker serves the class with the smallest
+// tag (one at its maximum last), and in that class, by deadline, the first unit that has this
+// worker in its set, or just the first: shares that are not used are lent, and end with the unit.
 //
 // Printed form (ShareRule::kOneLevel): no classes, g_s = r * phi_s / (sum of phi); units go to the
 // workers of their set and to no other.

@@ -24,10 +24,10 @@ TEST(ServiceClassTest, ReadsNamesWeightsAndLimits) {
 class BadClassesTest : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Texts, BadClassesTest,
                          testing::Values("", "live", "live:", ":1", "live:0", "live:-1", "live:nan",
-                                         "live:inf", "live:5x", "live:1:1.5", "live:1:-0.1",
-                                         "live:1:0:2.5", "live:1:0:-2", "live:1:0:0:-5",
-                                         "live:1:0:0:1e99", "live:1:0:0:5:6", "a:1,a:2",
-                                         "a:1:0.6,b:1:0.6", "a:1,,b:1"));
+                                         "live:inf", "live:1e-7", "live:1e308", "live:5x",
+                                         "live:1:1.5", "live:1:-0.1", "live:1:0:2.5", "live:1:0:-2",
+                                         "live:1:0:0:-5", "live:1:0:0:1e99", "live:1:0:0:5:6",
+                                         "a:1,a:2", "a:1:0.6,b:1:0.6", "a:1,,b:1"));
 
 TEST_P(BadClassesTest, AreAnErrorThatSaysWhatWouldBeRight) {
   const auto classes = ParseClasses(GetParam());
@@ -37,6 +37,30 @@ TEST_P(BadClassesTest, AreAnErrorThatSaysWhatWouldBeRight) {
   EXPECT_EQ(error.parameter, "classes");
   EXPECT_FALSE(error.message.empty());
   EXPECT_NE(error.accepted.find("NAME:WEIGHT"), std::string::npos);
+}
+
+TEST(EffectiveWeightsTest, AreTheClassesOwnWhereTheyReachTheirGuarantees) {
+  const auto classes = ParseClasses("a:5,b:3:0.3,c:1").value();
+  const ClassWeights all = EffectiveWeights(classes, 0b111);
+  EXPECT_EQ(all[0], 5);
+  EXPECT_EQ(all[1], 3);
+  EXPECT_EQ(all[2], 1);
+  EXPECT_EQ(EffectiveWeights(classes, 0b101)[1], 0) << "it has no units";
+}
+
+TEST(EffectiveWeightsTest, RaiseAClassToItsGuaranteeAmongThoseWithUnits) {
+  const auto classes = ParseClasses("a:99,b:1:0.2,c:100").value();
+  EXPECT_DOUBLE_EQ(EffectiveWeights(classes, 0b011)[1] / 99, 0.2 / 0.8);
+  EXPECT_DOUBLE_EQ(EffectiveWeights(classes, 0b111)[1] / 199, 0.2 / 0.8);
+  EXPECT_EQ(EffectiveWeights(classes, 0b010)[1], 1) << "alone it has all";
+}
+
+TEST(EffectiveWeightsTest, LeaveSomethingBesideGuaranteesOfEverything) {
+  const auto classes = ParseClasses("a:1:1,b:1").value();
+  const ClassWeights weights = EffectiveWeights(classes, 0b11);
+  EXPECT_EQ(weights[1], 1);
+  EXPECT_GE(weights[0], 1e5);
+  EXPECT_LE(weights[0], 1e7);
 }
 
 TEST(ServiceClassTest, NoMoreThanSixtyFour) {

@@ -158,6 +158,31 @@ TEST_P(FairTest, AGuaranteeHoldsWhateverTheWeights) {
   EXPECT_GE(ShareOf(load.ServedWithin(10), 1), 0.48);
 }
 
+TEST_P(FairTest, AGuaranteeOfLessThanOneWorkerHoldsToo) {
+  PolicyOptions options;
+  options.classes = ParseClasses("bulk:98,live:1:0.2,rest:1").value();
+  for (const char* topology : {"pu:2", "pu:4", "pack:2 core:4 pu:1"}) {
+    Load load(GetParam(), options, topology);
+    for (std::uint64_t c = 0; c < 3; ++c) load.Start(c);
+    load.Run(1);
+    const Served served = load.ServedWithin(20);
+    EXPECT_NEAR(ShareOf(served, 1), 0.2, 0.01) << topology;
+    EXPECT_NEAR(ShareOf(served, 0), 0.8 * 98 / 99, 0.02) << topology;
+  }
+}
+
+// Who has run alone has had much for its weight, and is not made to wait for it.
+TEST_P(FairTest, AGuaranteeHoldsFromTheMomentOthersCome) {
+  PolicyOptions options;
+  options.classes = ParseClasses("bulk:98,live:1:0.4,rest:1").value();
+  Load load(GetParam(), options, "pu:2");
+  load.Start(1);
+  load.Run(1);
+  load.Start(0);
+  load.Run(0.1);
+  EXPECT_NEAR(ShareOf(load.ServedWithin(2), 1), 0.4, 0.04);
+}
+
 TEST_P(FairTest, AMaximumHoldsWhileOthersWait) {
   PolicyOptions options;
   options.classes = ParseClasses("bulk:100:0:2,live:1,rest:1").value();
