@@ -100,7 +100,7 @@ void LiveSegmenter::SkipPause(LiveCutter& sound, std::int64_t end_frame) {
     return Rescale(frames, video_.track.mux.time_base, tick);
   };
   const std::int64_t longest =
-      std::max(cut_.segment_frames, end_frame - begin_frame_) + cut_.part_frames;
+      std::max(cut_.longest_frames, end_frame - begin_frame_) + cut_.part_frames;
   const AVPacket &oldest = *sound.waiting.front(), &newest = *sound.waiting.back();
   const std::int64_t origin = Rescale(origin_ns_, kNanos, tick);
   // Sound that lies ahead of the pictures, as in a publisher's first burst, is of later segments.

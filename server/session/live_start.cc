@@ -172,13 +172,14 @@ Result<LiveSetup> LiveSegments::Plan(const LiveRequest& request, const SourceInf
   const auto full = std::llround(segments.segment_seconds * rate);
   const std::int64_t half_unit = kUnitParts * setup.cut.part_frames / 2;
   setup.cut.segment_frames = low_delay ? 1 : std::max<std::int64_t>(full - half_unit, 1);
-  setup.terms.part = Rational{setup.cut.part_frames * fps.den, fps.num}.Reduced();
-  setup.terms.hold_back_parts = low_delay ? kLeastHoldBack : kUnitParts + 2;
-  setup.terms.segment_seconds = segments.segment_seconds;
   // A GOP may be a piece longer.
   const auto more =
       low_delay ? std::max<std::int64_t>(1, std::llround(kLivePieceSeconds * rate)) : half_unit;
-  const double longest = static_cast<double>(full + more) / rate;
+  setup.cut.longest_frames = full + more;
+  setup.terms.part = Rational{setup.cut.part_frames * fps.den, fps.num}.Reduced();
+  setup.terms.hold_back_parts = low_delay ? kLeastHoldBack : kUnitParts + 2;
+  setup.terms.segment_seconds = segments.segment_seconds;
+  const double longest = static_cast<double>(setup.cut.longest_frames) / rate;
   setup.terms.window = {.listed_seconds = options_.window_seconds,
                         .target_seconds = std::max(1, static_cast<int>(std::lround(longest)))};
   for (const RenditionTarget& rendition : renditions) {

@@ -51,16 +51,20 @@ std::vector<MuxTrack> TracksOf(const SourceInfo& info) {
 
 // Cuts a movie as if each of its GOPs were a unit, with a sound track of which everything from
 // `pause_begin` on comes at once when `pause_end` has been reached, seconds, and with it what comes
-// in the next `burst` ones.
-void CutWithPause(double pause_begin, double pause_end, Lengths& lengths, double burst = 0) {
+// in the next `burst` ones. `pieces`: as with low delay, where what is there after every two
+// pictures goes out.
+void CutWithPause(double pause_begin, double pause_end, Lengths& lengths, double burst = 0,
+                  bool pieces = false) {
   auto source = OpenMovie("sync-720p.mp4")({});
   ASSERT_TRUE(source.ok());
   const SourceInfo& info = *(*source)->info();
   const auto clock = std::make_shared<LiveClock>();
   clock->OnPicture(0, 0, {}, false);
   const std::int64_t frames = std::llround(info.video.fps.ToDouble());
-  auto segmenter = LiveSegmenter::Open(
-      TracksOf(info), {.part_frames = frames / 4, .segment_frames = 2 * frames}, clock, lengths);
+  const LiveCut cut{.part_frames = frames / 4,
+                    .segment_frames = pieces ? 1 : 2 * frames,
+                    .longest_frames = 2 * frames};
+  auto segmenter = LiveSegmenter::Open(TracksOf(info), cut, clock, lengths);
   ASSERT_TRUE(segmenter.ok()) << segmenter.error().ToString();
   const auto seconds = [&](const AVPacket& sound) {
     return static_cast<double>(sound.pts) * info.audio->time_base.ToDouble();
@@ -86,6 +90,9 @@ void CutWithPause(double pause_begin, double pause_end, Lengths& lengths, double
       }
       ++pictures;
       ASSERT_TRUE((*segmenter)->Write(0, std::move(packet)).ok());
+      if (pieces && pictures % 2 == 0) {
+        ASSERT_TRUE((*segmenter)->EndFragment().ok());
+      }
       continue;
     }
     const double at = seconds(*packet);
@@ -131,6 +138,11 @@ TEST(LiveSegmenter, SoundALittleLateIsNotLost) {
   CutWithPause(3.9, 4.05, burst, 4);
   ASSERT_FALSE(HasFatalFailure());
   EXPECT_NEAR(sum(at_once.seconds[1]), sum(burst.seconds[1]), 0.001);
+  // Across a border, where the new segment is a piece long yet.
+  Lengths in_pieces;
+  CutWithPause(3.4, 4.1, in_pieces, 0, true);
+  ASSERT_FALSE(HasFatalFailure());
+  EXPECT_NEAR(sum(at_once.seconds[1]), sum(in_pieces.seconds[1]), 0.001);
 }
 
 }  // namespace
