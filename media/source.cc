@@ -10,6 +10,7 @@
 #include "media/av_error.h"
 #include "media/cue_packet.h"
 #include "media/decoder_table.h"
+#include "media/early_end.h"
 #include "media/fd_io.h"
 #include "media/first_picture.h"
 #include "media/probe.h"
@@ -39,6 +40,7 @@ struct Source::Impl {
   std::shared_ptr<const SourceInfo> shown_info;
   bool counted_pts = false;
   bool truncated = false;
+  EarlyEnd end;
   std::int64_t start_us = 0;
   std::deque<Held> held;  // read ahead, first out
   struct Text {
@@ -59,6 +61,7 @@ struct Source::Impl {
   Status TimeFirstPicture();
   [[nodiscard]] const AVPacket* FirstHeldPicture() const;
   [[nodiscard]] bool HeldCaptions() const;
+  [[nodiscard]] bool EndsEarly() const;
   [[nodiscard]] bool LandedBehind(std::int64_t at_us) const;
 };
 
@@ -320,9 +323,10 @@ Result<Source::ReadState> Source::Impl::ReadNext(AVPacket& packet) {
     if (stop.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
     if (code == AVERROR(EAGAIN)) continue;
     if (code < 0) {
-      truncated = truncated || code != AVERROR_EOF;
+      truncated = truncated || code != AVERROR_EOF || EndsEarly();
       return ReadState::kEnd;
     }
+    end.See(*format, packet);
     if (packet.stream_index == info->video.stream_index) return ReadState::kVideo;
     if (const auto sound = SoundOf(*info, packet.stream_index)) {
       packet.stream_index = *sound;
@@ -331,6 +335,12 @@ Result<Source::ReadState> Source::Impl::ReadNext(AVPacket& packet) {
     if (OnText(packet)) return ReadState::kText;
     av_packet_unref(&packet);
   }
+}
+
+bool Source::Impl::EndsEarly() const {
+  if (options.live) return false;
+  if (io.seekable() && EndsInside(fd.get(), io.size(), *format->iformat)) return true;
+  return end.StopsShort(*format);
 }
 
 void Source::Impl::OpenTexts() {

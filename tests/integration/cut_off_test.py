@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A source that was cut off, a copy or a download that broke, is told from a whole one: from a file and from a pipe."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from served import PROGRAM, check, run_all  # noqa: E402
+
+FASTSTART, FRAGMENTS = ["-movflags", "+faststart"], ["-movflags", "frag_keyframe+empty_moov"]
+FORMS = {"whole.mp4": FASTSTART, "moov-last.mp4": [], "fragments.mp4": FRAGMENTS, "one.mkv": [], "two.mkv": ["-map", "0:a"],
+         "video.webm": ["-c:v", "libvpx", "-deadline", "realtime", "-c:a", "libopus"], "form.flv": []}
+# What a file says of its length comes first in these.
+BY_PIPE = {"whole.mp4", "one.mkv", "video.webm"}
+
+
+def make(folder):
+    first = folder / "first.mkv"
+    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=160x90:r=25", "-f", "lavfi", "-i", "sine", "-t", "6",
+                    "-c:v", "libx264", "-preset", "ultrafast", "-g", "50", "-c:a", "aac", first], check=True)
+    for name, options in FORMS.items():
+        subprocess.run(["ffmpeg", "-v", "error", "-i", first, "-map", "0:v", "-map", "0:a", "-c", "copy", *options, folder / name],
+                       check=True)
+
+
+def truncated(folder, path, pipe=False):
+    with open(path, "rb") as stream:
+        run = subprocess.run([PROGRAM, "transcode", "-" if pipe else path, folder / "out.mp4", "--force", "--width", "64", "--preset",
+                              "ultrafast", "--json", "-"], stdin=stream, capture_output=True, text=True, check=False)
+    report = json.loads(run.stdout)["repairs"]["truncated"] if run.returncode == 0 else None
+    told = "ends early" in run.stderr
+    check(told == report, f"{path.name}: {run.returncode} {report} {run.stderr[-300:]}")
+    return report
+
+
+def cut_off_sources_are_told(folder):
+    for name in FORMS:
+        whole, cut = folder / name, folder / f"cut-{name}"
+        check(not truncated(folder, whole), f"{name} is whole")
+        if name == "moov-last.mp4":  # what is cut off is its index
+            continue
+        data = whole.read_bytes()
+        cut.write_bytes(data[:len(data) * 6 // 10])
+        check(truncated(folder, cut), f"{name} is cut off")
+        check(not truncated(folder, whole, pipe=True), f"{name} is whole, from a pipe")
+        check(name not in BY_PIPE or truncated(folder, cut, pipe=True), f"{name} is cut off, from a pipe")
+
+
+def a_segmented_one_says_so(folder):
+    run = subprocess.run([PROGRAM, "package", folder / "cut-one.mkv", folder / "pack", "--rungs", "64x36:50k", "--json", "-"],
+                         capture_output=True, text=True, check=False)
+    check(run.returncode == 0 and json.loads(run.stdout)["truncated"], f"package: {run.stdout[:300]} {run.stderr[:300]}")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        make(Path(name))
+        return run_all([cut_off_sources_are_told, a_segmented_one_says_so], Path(name))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
