@@ -25,6 +25,25 @@ constexpr std::array<AVCodecID, 6> kTextCodecs{AV_CODEC_ID_SUBRIP, AV_CODEC_ID_A
                                                AV_CODEC_ID_SSA,    AV_CODEC_ID_MOV_TEXT,
                                                AV_CODEC_ID_WEBVTT, AV_CODEC_ID_TEXT};
 
+// FFmpeg's encoder writes text as it is, and these tags: any other "<" is text, and so is each "&".
+std::string Escaped(std::string_view line) {
+  constexpr std::array<std::string_view, 6> kTags{"<b>", "</b>", "<i>", "</i>", "<u>", "</u>"};
+  std::string escaped;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    const std::string_view rest = line.substr(at);
+    const bool is_tag =
+        std::ranges::any_of(kTags, [&](std::string_view tag) { return rest.starts_with(tag); });
+    if (line[at] == '&') {
+      escaped += "&amp;";
+    } else if (line[at] == '<' && !is_tag) {
+      escaped += "&lt;";
+    } else {
+      escaped += line[at];
+    }
+  }
+  return escaped;
+}
+
 // An empty line would end the cue, and "-->" would begin one.
 std::string Payload(std::string_view text) {
   std::string payload;
@@ -38,7 +57,7 @@ std::string Payload(std::string_view text) {
     }
     if (line.find_first_not_of(' ') == std::string::npos) continue;
     if (!payload.empty()) payload += '\n';
-    payload += line;
+    payload += Escaped(line);
   }
   return payload;
 }

@@ -95,7 +95,7 @@ Status AddParameter(std::string_view pair, RequestParams& params) {
 Result<RequestParams> ParseQuery(std::string_view query) {
   RequestParams params;
   while (!query.empty()) {
-    const std::size_t end = std::min(query.find('&'), query.size());
+    const std::size_t end = std::min(query.find_first_of("&;"), query.size());
     if (end > 0) GOPMILL_RETURN_IF_ERROR(AddParameter(query.substr(0, end), params));
     query.remove_prefix(std::min(end + 1, query.size()));
   }

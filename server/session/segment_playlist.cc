@@ -117,9 +117,12 @@ std::string AudioSets(const SegmentedMovie& movie, std::span<const SoundOf> soun
   return text;
 }
 
-// One file each: DASH players take WebVTT so.
+// One file each: DASH players take WebVTT so. FFmpeg 5.1 writes a BaseURL back into the manifest
+// without its escapes, so there is no "&" in it.
 std::string TextSets(const SegmentedMovie& movie, int& next_id) {
   std::string text;
+  std::string query = movie.text_query;
+  std::ranges::replace(query, '&', ';');
   for (std::size_t i = 0; i < movie.subtitles.size(); ++i) {
     const SubtitleRendition& subtitles = movie.subtitles[i];
     text += fmt::format(
@@ -129,7 +132,7 @@ std::string TextSets(const SegmentedMovie& movie, int& next_id) {
         "      <Representation id=\"s{}\" bandwidth=\"1000\">\n"
         "        <BaseURL>s{}.vtt{}</BaseURL>\n      </Representation>\n    </AdaptationSet>\n",
         next_id++, LangAttribute(subtitles.language), XmlText(subtitles.name),
-        subtitles.forced ? "forced-subtitle" : "subtitle", i, i, XmlText(movie.text_query));
+        subtitles.forced ? "forced-subtitle" : "subtitle", i, i, XmlText(query));
   }
   return text;
 }

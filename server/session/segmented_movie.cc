@@ -189,8 +189,13 @@ void Planner::AddIFrames(const Target& smallest) {
 Status Planner::AddAudio(const Target& target) {
   if (target.acodec == AudioCodec::kNone) return OkStatus();
   GOPMILL_ASSIGN_OR_RETURN(const AudioCoding coding, ProbeAudioCoding(target));
-  const std::int64_t samples = AudioLength(*index_, movie_->zero, target.duration, coding.rate);
-  if (samples <= 0) return OkStatus();
+  const std::int64_t heard = AudioLength(*index_, movie_->zero, target.duration, coding.rate);
+  if (heard <= 0) return OkStatus();
+  // Silence behind it, to the end of the pictures: players wait for a track that is over.
+  const SegmentGrid& video = movie_->segments;
+  const std::int64_t seen =
+      Rescale(video.frames(), video.fps.Inverse(), {1, coding.rate}, Round::kUp);
+  const std::int64_t samples = std::max(heard, seen);
   AudioRendition rendition;
   rendition.target = target;
   rendition.start = movie_->zero;

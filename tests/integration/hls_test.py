@@ -196,6 +196,25 @@ def sound_has_no_seams(folder):
             check(max(error) < max(20 * mean, 60), f"{codec}: a click of {max(error):.0f}, noise {mean:.1f}")
 
 
+def tracks_end_together(folder):
+    """Silence follows sound that is over before the pictures are: hls.js and ffmpeg wait for it otherwise."""
+    library = folder / "short-sound"
+    library.mkdir()
+    subprocess.run(
+        ["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=64x36:r=25:d=10", "-f", "lavfi", "-i", "sine=d=4",
+         "-c:v", "libx264", "-preset", "ultrafast", "-c:a", "aac", str(library / "short.mkv")], check=True)
+    with Server(library) as server:
+        for path in (f"hls/short.mkv/master.m3u8?{ONE}", f"dash/short.mkv/manifest.mpd?{ONE}"):
+            counts = {}
+            for kind in "va":
+                seen = subprocess.run(["ffprobe", "-v", "error", "-select_streams", f"{kind}:0", "-count_packets", "-show_entries",
+                                       "stream=nb_read_packets", "-of", "csv=p=0", f"{server.base}/v1/{path}"],
+                                      check=True, capture_output=True, text=True).stdout
+                counts[kind] = int(re.search(r"\d+", seen)[0])
+            check(counts["v"] == 250, f"{path}: {counts}")
+            check(10 * 44_100 / 1024 <= counts["a"] <= 10 * 44_100 / 1024 + 3, f"{path}: {counts}")
+
+
 def garbage(server):
     movie = "/v1/hls/sync-720p.mp4"
     for path, status in [
@@ -274,7 +293,7 @@ def main():
                      a_seek_makes_what_it_shows, one_transcode_for_all, leaving_cancels], server)
             run_all([gstreamer_decodes_all, same_bytes], server, folder)
         run_all([service_classes])
-        return run_all([cache_outlives_the_server, sound_has_no_seams, a_replaced_movie,
+        return run_all([cache_outlives_the_server, sound_has_no_seams, tracks_end_together, a_replaced_movie,
                         high_dynamic_ranges_are_told], folder)
     finally:
         shutil.rmtree(folder)

@@ -42,7 +42,7 @@ def make_movie(folder, name, *tracks, codec="subrip", extra=()):
 
 
 def payload(words):
-    return words.replace("-->", "→")
+    return words.replace("-->", "→").replace("&", "&amp;")
 
 
 def playlists_obey_the_rules(server):
@@ -70,6 +70,23 @@ def every_form_says_the_same(server):
         check([words for _, _, words in got] == expected, f"{movie}: {got}")
         apart = [max(abs(a - c), abs(b - d)) for (a, b, _), (c, d, _) in zip(got, CUES)]
         check(max(apart, default=9) < 0.02, f"{movie}: cues are {apart} s off")
+
+
+def text_is_not_taken_for_tags(folder):
+    """WebVTT has escapes (W3C WebVTT section 4.2.2); what SubRip's tags mean stays."""
+    Path(folder, "tags").mkdir()
+    make_movie(folder, "tags/movie.mkv")
+    Path(folder, "tags", "movie.en.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\na < b & <i>c</i> <5\n", encoding="utf-8")
+    with Server(str(Path(folder, "tags"))) as server:
+        text = server.get(f"/v1/hls/movie.mkv/s0.vtt?{ONE}")[1].decode()
+        check("a &lt; b &amp; <i>c</i> &lt;5" in text, f"a cue: {text}")
+
+
+def ffmpeg_opens_dash_with_text(server):
+    """Also where the address of the text has several parameters."""
+    opened = subprocess.run(["ffprobe", "-v", "error", "-show_entries", "stream=codec_type", "-of", "csv=p=0",
+                             f"{server.base}/v1/dash/srt.mkv/manifest.mpd?{ONE}"], capture_output=True, text=True, check=False)
+    check(opened.returncode == 0 and {"video", "audio"} <= set(opened.stdout.split()), f"{opened.stdout} {opened.stderr}")
 
 
 def ffmpeg_reads_them(server):
@@ -373,10 +390,10 @@ def main():
         make_names(folder)
         make_beside(folder)
         with Server(folder, "--segment-cache-bytes", "0") as server:
-            run_all([playlists_obey_the_rules, every_form_says_the_same, ffmpeg_reads_them], server)
+            run_all([playlists_obey_the_rules, every_form_says_the_same, ffmpeg_reads_them, ffmpeg_opens_dash_with_text], server)
             run_all([times_are_those_of_the_pictures, files_beside_the_movie, dots_of_folders_are_not_the_files,
                      several_sounds_in_one_stream], server, folder)
-            run_all([several_sounds_in_a_file], folder)
+            run_all([several_sounds_in_a_file, text_is_not_taken_for_tags], folder)
             return run_all([conditions, garbage, sound_tracks_by_number, sound_tracks_as_renditions, sound_tracks_in_dash,
                             sounds_of_other_programmes_are_no_tracks,
                             names_that_are_no_text],
