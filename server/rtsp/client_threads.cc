@@ -56,6 +56,11 @@ GstRTSPFilterResult EndSession(GstRTSPClient* /*client*/, GstRTSPSession* sessio
   return GST_RTSP_FILTER_REMOVE;
 }
 
+bool IsClosed(ClientState& state) {
+  const MutexLock lock(state.mutex);
+  return state.closed;
+}
+
 gboolean Close(gpointer pointer) noexcept {
   auto* client = static_cast<GstRTSPClient*>(pointer);
   // While its pipeline runs; and a client whose sessions are all UDP is kept by the library when
@@ -63,6 +68,8 @@ gboolean Close(gpointer pointer) noexcept {
   Publishing::Finish(*StateOf(client));
   g_list_free(gst_rtsp_client_session_filter(client, &EndSession, nullptr));
   gst_rtsp_client_close(client);
+  // The library tells nobody when the connection of such a client has gone before.
+  if (!IsClosed(*StateOf(client))) g_signal_emit_by_name(client, "closed");
   return G_SOURCE_REMOVE;
 }
 

@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace gopmill {
@@ -14,6 +17,7 @@ namespace {
 struct FreeRange {
   void operator()(GstRTSPTimeRange* range) const noexcept { gst_rtsp_range_free(range); }
 };
+using RangePtr = std::unique_ptr<GstRTSPTimeRange, FreeRange>;
 
 Error BadRange(std::string message, double seconds) {
   return Error{.code = Code::kInvalidArgument,
@@ -24,20 +28,54 @@ Error BadRange(std::string message, double seconds) {
                                : "npt=now-"};
 }
 
-Status CheckRange(const char* text, double seconds) {
+bool IsNumber(std::string_view text) {
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  const std::size_t dot = std::min(text.find('.'), text.size());
+  const std::string_view part = text.substr(std::min(dot + 1, text.size()));
+  return dot > 0 && std::ranges::all_of(text.substr(0, dot), digit) &&
+         std::ranges::all_of(part, digit);
+}
+
+// npt-sec or npt-hhmmss of RFC 2326 section 3.6, or nothing.
+bool IsNptTime(std::string_view text) {
+  if (text.empty() || text == "now") return true;
+  const std::size_t first = text.find(':');
+  if (first == std::string_view::npos) return IsNumber(text);
+  const std::size_t second = text.find(':', first + 1);
+  if (second == std::string_view::npos) return false;
+  const auto whole = [](std::string_view part) {
+    return IsNumber(part) && part.find('.') == std::string_view::npos;
+  };
+  return whole(text.substr(0, first)) && whole(text.substr(first + 1, second - first - 1)) &&
+         IsNumber(text.substr(second + 1));
+}
+
+// The library reads as far as it understands, "5x-" as 5 and "x-" as 0.
+bool IsNpt(std::string_view text) {
+  constexpr std::string_view kUnit = "npt=";
+  if (!text.starts_with(kUnit)) return true;  // of another clock
+  text.remove_prefix(kUnit.size());
+  const std::size_t dash = text.find('-');
+  return dash != std::string_view::npos && IsNptTime(text.substr(0, dash)) &&
+         IsNptTime(text.substr(dash + 1));
+}
+
+Result<RangePtr> CheckRange(const char* text, double seconds) {
+  if (std::strpbrk(text, ",;") != nullptr) {
+    return BadRange("One range is played, at once.", seconds);
+  }
   GstRTSPTimeRange* parsed = nullptr;
-  if (gst_rtsp_range_parse(text, &parsed) != GST_RTSP_OK) {
+  if (!IsNpt(text) || gst_rtsp_range_parse(text, &parsed) != GST_RTSP_OK) {
     return BadRange("The range is not understood.", seconds);
   }
-  const std::unique_ptr<GstRTSPTimeRange, FreeRange> range(parsed);
+  RangePtr range(parsed);
   const GstRTSPTime& from = range->min;
   const GstRTSPTime& to = range->max;
   if (range->unit != GST_RTSP_RANGE_NPT || from.type == GST_RTSP_TIME_END) {
     return BadRange("Only ranges in normal play time with a begin are played.", seconds);
   }
   const bool has_end = to.type == GST_RTSP_TIME_SECONDS;
-  if (from.type != GST_RTSP_TIME_SECONDS) return OkStatus();
-  // The library reads "nan" and "inf" as numbers.
+  if (from.type != GST_RTSP_TIME_SECONDS) return range;
   if (!std::isfinite(from.seconds) || (has_end && !std::isfinite(to.seconds))) {
     return BadRange("The range is not understood.", seconds);
   }
@@ -47,15 +85,28 @@ Status CheckRange(const char* text, double seconds) {
   if (has_end && to.seconds <= from.seconds) {
     return BadRange("The range ends before it begins.", seconds);
   }
+  return range;
+}
+
+Status TakeRange(GstRTSPMessage& request, const char* text, double seconds, bool& bounded) {
+  GOPMILL_ASSIGN_OR_RETURN(const RangePtr range, CheckRange(text, seconds));
+  const bool was_bounded = std::exchange(bounded, range->max.type == GST_RTSP_TIME_SECONDS);
+  const bool open = range->min.type == GST_RTSP_TIME_SECONDS && !bounded;
+  if (!was_bounded || !open || seconds <= 0) return OkStatus();
+  constexpr double kMillis = 1000;
+  const std::string whole =
+      fmt::format("npt={:.3f}-{:.3f}", range->min.seconds, std::ceil(seconds * kMillis) / kMillis);
+  gst_rtsp_message_remove_header(&request, GST_RTSP_HDR_RANGE, -1);
+  gst_rtsp_message_add_header(&request, GST_RTSP_HDR_RANGE, whole.c_str());
   return OkStatus();
 }
 
 }  // namespace
 
-Status CheckPlay(GstRTSPMessage& request, double seconds) {
+Status CheckPlay(GstRTSPMessage& request, double seconds, bool& bounded) {
   gchar* text = nullptr;
   if (gst_rtsp_message_get_header(&request, GST_RTSP_HDR_RANGE, &text, 0) == GST_RTSP_OK) {
-    GOPMILL_RETURN_IF_ERROR(CheckRange(text, seconds));
+    GOPMILL_RETURN_IF_ERROR(TakeRange(request, text, seconds, bounded));
   }
   // What was admitted plays as fast as it is watched.
   for (const GstRTSPHeaderField field : {GST_RTSP_HDR_SCALE, GST_RTSP_HDR_SPEED}) {

@@ -16,7 +16,9 @@ namespace gopmill {
 // RFC 2326 sections 12.29 and 12.34. A range has to be in normal play time, to begin within the
 // movie and to end behind its begin; kInvalidArgument otherwise. `seconds` is the length of the
 // movie, 0 = not known (live). What is played is always what the encoder made, so every Scale is
-// replaced by 1, which the answer then tells.
-Status CheckPlay(GstRTSPMessage& request, double seconds);
+// replaced by 1, which the answer then tells. `bounded`: a range with an end was played before,
+// which the library keeps for those without: an open end then becomes that of the movie. Set to
+// whether the range of this request has an end.
+Status CheckPlay(GstRTSPMessage& request, double seconds, bool& bounded);
 
 }  // namespace gopmill

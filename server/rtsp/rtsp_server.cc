@@ -45,6 +45,11 @@ std::shared_ptr<void> TakeClaim(ClientState& state) {
   return std::exchange(state.claim, nullptr);
 }
 
+Status CheckRangeOf(ClientState& state, const GstRTSPContext& context, double seconds) {
+  const MutexLock lock(state.mutex);
+  return CheckPlay(*context.request, seconds, state.bounded);
+}
+
 void SetCode(GstRTSPMessage& answer, GstRTSPStatusCode code) {
   auto& response = answer.type_data.response;
   response.code = code;
@@ -278,7 +283,7 @@ GstRTSPStatusCode RtspServer::Impl::OnPlay(GstRTSPClient* client, GstRTSPContext
   OnRequest(client, context, self);
   if (context->media == nullptr) return GST_RTSP_STS_OK;  // the library says what is wrong
   const auto bin = gst::Adopt(gst_rtsp_media_get_element(context->media));
-  const Status status = CheckPlay(*context->request, Playback::SecondsOf(*bin));
+  const Status status = CheckRangeOf(*StateOf(client), *context, Playback::SecondsOf(*bin));
   if (!status.ok()) {
     SetProblem(*StateOf(client), status.error(), GST_RTSP_STS_INVALID_RANGE);
     return GST_RTSP_STS_INVALID_RANGE;
@@ -405,7 +410,12 @@ void RtspServer::Impl::OnAnswer(GstRTSPClient* client, GstRTSPContext* context,
 
 // A client whose connection is gone does not come back: its sessions end now, not at their timeout.
 void RtspServer::Impl::OnClosed(GstRTSPClient* client, gpointer self) noexcept {
-  Publishing::Finish(*StateOf(client));
+  ClientState* state = StateOf(client);
+  {
+    const MutexLock lock(state->mutex);
+    if (std::exchange(state->closed, true)) return;
+  }
+  Publishing::Finish(*state);
   const auto remove = [](GstRTSPClient*, GstRTSPSession*, gpointer) noexcept {
     return GST_RTSP_FILTER_REMOVE;
   };

@@ -215,6 +215,24 @@ def silence_after_packets(server):
     wait_until(lambda: not server.live("mute")["publishing"], 5, "it still has its name")
 
 
+def nothing_is_left_of_one_that_is_killed(folder):
+    """Over UDP, where the library keeps a client whose connection goes: the server ends at once, with no complaint of GStreamer."""
+    movie = make_stream(folder, "k.mkv", 30)
+    with Server(folder, rtsp=True) as server:
+        publisher = publish(server, "killed", movie, "udp")
+        wait_until(lambda: server.live("killed")["counts"]["packets"] > 20, 20, "packets")
+        publisher.kill()
+        publisher.communicate()
+        ended(server, "killed")
+        time.sleep(2.5)  # the clients are looked at each second
+        begin = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        check(server.process.wait(timeout=30) == 0, "the server ends")
+        check(time.monotonic() - begin < 4, f"the end took {time.monotonic() - begin:.1f} s")
+    log = "".join(server.log)
+    check("cut off" not in log and "assertion" not in log, f"the log: {log[-1000:]}")
+
+
 def silent_publishers_leave(server):
     """One that announced, one that is set up, one that records; nothing comes of any."""
     silent = [RawPublisher(server, f"quiet{i}") for i in range(2)]
@@ -352,7 +370,7 @@ def main():
             check(server.process.wait(timeout=20) == 0, "the server ends")
         finally:
             server.process.kill()
-        code = run_all([the_end_does_not_wait], folder) or code
+        code = run_all([the_end_does_not_wait, nothing_is_left_of_one_that_is_killed], folder) or code
     if code:
         print("".join(server.log)[-5000:])
     return code

@@ -46,10 +46,12 @@ def impossible_ranges_are_refused(server, _):
     with Player(server, "whole.mp4" + QUERY) as player:
         player.set_up()
         for text, reason in [("npt=500-", "behind the end"), (f"npt={SECONDS}-", "behind the end"),
-                             ("npt=1e300-", "behind the end"), ("npt=4-2", "ends before it begins"),
+                             ("npt=1e300-", "not understood"), ("npt=99999999999-", "behind the end"), ("npt=4-2", "ends before it begins"),
                              ("npt=2-2", "ends before it begins"), ("npt=-5", "with a begin"),
                              ("npt=nan-", "not understood"), ("npt=0-nan", "not understood"),
                              ("npt=inf-", "not understood"), ("npt=x", "not understood"),
+                             ("npt=abc-", "not understood"), ("npt=5x-", "not understood"), ("npt=0:5-", "not understood"),
+                             ("npt=7-,npt=8-", "One range"), ("npt=6-;time=19970123T143720Z", "One range"),
                              ("clock=19961108T142300Z-", "normal play time"), ("smpte=0:10:00-", "normal play time")]:
             answer = player.ask("PLAY", Range=text)
             problem = answer.fields.get("x-gopmill-problem", "")
@@ -66,6 +68,25 @@ def a_range_ends_where_it_says(server, _):
         read_to_the_end(player)
         for track in (0, 1):
             check(1.9 <= played(player, track) <= 2.0, f"track {track}: {played(player, track):.3f} s of two")
+
+
+def an_open_range_ends_with_the_movie(server, _):
+    """Also behind one that had an end, played through or paused."""
+    for pause in (False, True):
+        with Player(server, "whole.mp4" + QUERY) as player:
+            player.set_up()
+            player.ask("PLAY", Range="npt=2-4")
+            if pause:
+                player.read_until(lambda player=player: len(player.packets[0]) >= 10)
+                check(player.ask("PAUSE").status == 200, "PAUSE")
+            read_to_the_end(player)
+            for packets in player.packets.values():
+                packets.clear()
+            answer = player.ask("PLAY", Range="npt=0:00:17.5-")
+            check(f"npt=17.5-{SECONDS}" in answer.fields.get("range", ""), f"an open range: {answer}")
+            read_to_the_end(player)
+            for track in (0, 1):
+                check(2.4 <= played(player, track) <= 2.55, f"track {track}: {played(player, track):.3f} s of 2.5")
 
 
 def every_scale_is_one(server, _):
@@ -183,8 +204,8 @@ def main():
         make_movie(folder, "whole.mp4", SECONDS, SECONDS)
         make_movie(folder, "short-sound.mp4", SECONDS, 5)
         make_movie(folder, "short-picture.mp4", 5, SECONDS)
-        return run_on_rtsp([impossible_ranges_are_refused, a_range_ends_where_it_says, every_scale_is_one, every_speed_is_one,
-                            a_track_that_is_over_keeps_no_other, seeks_without_a_pause,
+        return run_on_rtsp([impossible_ranges_are_refused, a_range_ends_where_it_says, an_open_range_ends_with_the_movie,
+                            every_scale_is_one, every_speed_is_one, a_track_that_is_over_keeps_no_other, seeks_without_a_pause,
                             a_place_that_cannot_be_opened_ends_the_player_alone,
                             one_player_too_many_is_told_so], Server(folder, rtsp=True), folder)
 
