@@ -47,6 +47,11 @@ Status CheckOutputs(const BenchArgs& args) {
     if (file == "-") return InvalidArgument(parameter, "Only --json goes to stdout.", "a file");
     GOPMILL_RETURN_IF_ERROR(CheckReportFile(parameter, file));
     GOPMILL_RETURN_IF_ERROR(CheckKeepsInput(parameter, file, args.trace));
+    GOPMILL_RETURN_IF_ERROR(CheckApart(parameter, file, args.json));
+    for (const auto& [other, written] : files) {
+      if (other == parameter) break;
+      GOPMILL_RETURN_IF_ERROR(CheckApart(parameter, file, written));
+    }
   }
   return OkStatus();
 }

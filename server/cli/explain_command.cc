@@ -8,6 +8,8 @@
 namespace gopmill::cli {
 
 int RunExplain(const ExplainArgs& args) {
+  const Status report_file = CheckJobReport(args, "");
+  if (!report_file.ok()) return Fail("explain", args, report_file.error());
   const auto scheduler = PrepareJob(args);
   if (!scheduler.ok()) return Fail("explain", args, scheduler.error());
   const auto plan = ExplainFileJson(args.input, args.request, *scheduler);

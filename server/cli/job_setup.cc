@@ -49,6 +49,11 @@ Result<SchedulerOptions> PrepareJob(const JobArgs& args) {
   return options;
 }
 
+Status CheckJobReport(const JobArgs& args, const std::string& output) {
+  GOPMILL_RETURN_IF_ERROR(CheckKeepsInput("json", args.json, args.input));
+  return CheckApart("json", args.json, output);
+}
+
 Result<std::unique_ptr<SignalWatcher>> StopOnSignals(const std::stop_source& stop,
                                                      std::function<void()> last) {
   std::vector<int> signals{SIGINT, SIGTERM};

@@ -24,6 +24,10 @@ namespace gopmill::cli {
 // Starts the log and checks the policy's name; warns when workers have to share PUs.
 Result<SchedulerOptions> PrepareJob(const JobArgs& args);
 
+// The report of a job is neither what it reads nor what it writes. To be asked first of all: any
+// other error is written to the report.
+Status CheckJobReport(const JobArgs& args, const std::string& output);
+
 // The first signal asks `stop`, so that the job ends in order; a second one ends the process at
 // once, after `last` was called on the watcher's thread while the job still runs.
 Result<std::unique_ptr<SignalWatcher>> StopOnSignals(

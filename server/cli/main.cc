@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The program, as a table of contents: one line per subcommand.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <csignal>
 #include <exception>
 #include <string>
@@ -32,11 +36,22 @@ struct Run {
   int operator()(const SimulateArgs& args) const { return RunSimulate(args); }
 };
 
+// A descriptor that is opened must not take the number of one that we were started without: it
+// would be read or written as that. What does use it gets an error from this one.
+void KeepStandardNumbers() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    // The lowest number that is free, which is this one.
+    [[maybe_unused]] const int held = open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
 }  // namespace
 }  // namespace gopmill::cli
 
 int main(int argc, char** argv) {
   using namespace gopmill::cli;
+  KeepStandardNumbers();
   // A reader that went away is an error of write(), not the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of write

@@ -41,6 +41,8 @@ int Finish(const PackageArgs& args, const PackageReport& report) {
 }  // namespace
 
 int RunPackage(const PackageArgs& args) {
+  const Status report_file = CheckJobReport(args, args.output);
+  if (!report_file.ok()) return Fail("package", args, report_file.error());
   const std::stop_source stop;
   const auto signals = StopOnSignals(stop);
   if (!signals.ok()) return Fail("package", args, signals.error());

@@ -226,7 +226,11 @@ Status CheckSimulateOutputs(const SimulateArgs& args) {
   for (const auto& [parameter, file] : {std::pair("json", args.json), std::pair("csv", args.csv)}) {
     GOPMILL_RETURN_IF_ERROR(CheckReportFile(parameter, file));
     GOPMILL_RETURN_IF_ERROR(CheckKeepsInput(parameter, file, args.trace));
+    for (const auto& [name, value] : args.params) {  // a topology may be a file
+      GOPMILL_RETURN_IF_ERROR(CheckKeepsInput(parameter, file, value));
+    }
   }
+  GOPMILL_RETURN_IF_ERROR(CheckApart("csv", args.csv, args.json));
   return OkStatus();
 }
 
@@ -239,6 +243,15 @@ Status CheckStudyOptions(const SimulateArgs& args) {
     return InvalidArgument("simulate",
                            "--list, --validate and --reproduce have experiments of their own.",
                            "them alone");
+  }
+  if (!args.check.empty() && args.scheduler != "all") {
+    return InvalidArgument("scheduler", "--check and --against name the policies.",
+                           "without --scheduler");
+  }
+  const bool seeds = std::ranges::any_of(
+      args.sweeps, [](const std::string& sweep) { return sweep.starts_with("seed="); });
+  if (seeds && args.seed != SimulateArgs{}.seed) {
+    return InvalidArgument("seed", "It is given and swept.", "one of the two");
   }
   if (!args.scale.empty() && (outputs || !args.sweeps.empty())) {
     return InvalidArgument("scale", "--scale has a grid and files of its own.",

@@ -61,11 +61,29 @@ Status CheckReportFile(const char* parameter, const std::string& file) {
   return InvalidArgument(parameter, file + " cannot be written.", "a file in an existing folder");
 }
 
+namespace {
+
+// By whatever path, and also where neither is there yet.
+bool AreOneFile(const std::string& a, const std::string& b) {
+  namespace fs = std::filesystem;
+  if (a.empty() || b.empty() || a == "-" || b == "-") return false;
+  std::error_code error;
+  if (fs::equivalent(a, b, error) && !error) return true;
+  const fs::path first = fs::weakly_canonical(fs::absolute(a, error), error);
+  const fs::path second = fs::weakly_canonical(fs::absolute(b, error), error);
+  return !error && first == second;
+}
+
+}  // namespace
+
 Status CheckKeepsInput(const char* parameter, const std::string& file, const std::string& input) {
-  std::error_code differs;
-  if (file.empty() || input.empty()) return OkStatus();
-  if (!std::filesystem::equivalent(file, input, differs) || differs) return OkStatus();
+  if (!AreOneFile(file, input)) return OkStatus();
   return InvalidArgument(parameter, file + " is what is read.", "another file");
+}
+
+Status CheckApart(const char* parameter, const std::string& file, const std::string& other) {
+  if (!AreOneFile(file, other)) return OkStatus();
+  return InvalidArgument(parameter, file + " is where something else is written.", "another file");
 }
 
 Status WriteReport(const std::string& file, std::string_view json) {

@@ -31,6 +31,9 @@ Status CheckReportFile(const char* parameter, const std::string& file);
 // `file` is the file `input`, by whatever path.
 Status CheckKeepsInput(const char* parameter, const std::string& file, const std::string& input);
 
+// Nor of what is written beside it: kInvalidArgument if `file` and `other` are one file.
+Status CheckApart(const char* parameter, const std::string& file, const std::string& other);
+
 // Writes `json` and a line break to the file named, or to stdout for "-".
 Status WriteReport(const std::string& file, std::string_view json);
 

@@ -80,6 +80,8 @@ Status WriteMoves(const TopologyArgs& args, const bench::MoveResult& result) {
 int Measure(const TopologyArgs& args, const Topology& topology) {
   if (const Status json = CheckReportFile("json", args.json); !json.ok())
     return Fail("topology", json.error());
+  if (const Status kept = CheckKeepsInput("json", args.json, args.movie); !kept.ok())
+    return Fail("topology", kept.error());
   std::stop_source stop;
   auto signals =
       SignalWatcher::Start({SIGINT, SIGTERM, SIGHUP}, [stop, patience = Impatience()](int) mutable {

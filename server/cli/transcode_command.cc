@@ -89,6 +89,8 @@ int Transcode(const TranscodeArgs& args, const SchedulerOptions& scheduler,
 }  // namespace
 
 int RunTranscode(const TranscodeArgs& args) {
+  const Status report_file = CheckJobReport(args, args.output);
+  if (!report_file.ok()) return Fail("transcode", args, report_file.error());
   std::stop_source stop;
   auto signals = StopOnSignals(stop, [temporary = TemporaryNameOf(args.output)] {
     unlink(temporary.c_str());  // "-.gopmill..." does not exist
