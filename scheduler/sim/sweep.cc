@@ -7,6 +7,7 @@
 #include <atomic>
 #include <charconv>
 #include <cmath>
+#include <set>
 #include <thread>
 
 #include "base/thread_safety.h"
@@ -136,7 +137,7 @@ Result<SweepAxis> ParseSweep(const std::string& text) {
   if (equals == std::string::npos) return BadSweep(text, "there is no \"=\".");
   SweepAxis axis{.name = text.substr(0, equals), .values = {}};
   if (!IsParam(axis.name)) {
-    std::string names = "pus";
+    std::string names = "pus, seed";
     for (const ExperimentParam& param : ExperimentParams()) names += ", " + std::string(param.name);
     return InvalidArgument("sweep", "\"" + axis.name.substr(0, 40) + "\" cannot be swept.", names);
   }
@@ -157,9 +158,14 @@ Result<SweepAxis> ParseSweep(const std::string& text) {
 Result<std::vector<GridPoint>> MakeGrid(const Experiment& base,
                                         const std::vector<SweepAxis>& axes) {
   std::vector<GridPoint> points = {{.experiment = base, .settings = {}}};
+  std::set<std::string_view> swept;
   for (const SweepAxis& axis : axes) {
-    if (IsGiven(base, axis.name == "pus" ? "topology" : axis.name)) {
+    const std::string_view name = axis.name == "pus" ? "topology" : std::string_view(axis.name);
+    if (IsGiven(base, std::string(name))) {
       return InvalidArgument(axis.name, "It is given and swept.", "one of the two");
+    }
+    if (!swept.insert(name).second) {
+      return InvalidArgument(axis.name, "It is swept twice.", "all values in one --sweep");
     }
     if (points.size() * axis.values.size() > kMaxGridPoints) {
       return InvalidArgument("sweep", "The sweeps make too many points.",
