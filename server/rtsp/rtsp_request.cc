@@ -44,6 +44,13 @@ Status AddParam(std::string_view pair, RequestParams& params) {
     return InvalidArgument(*name, "RTSP has no container.",
                            "the parameters of a transcode but this");
   }
+  // The engine's own words for them recommend another container.
+  if (*name == "vcodec" && (*value == "av1" || *value == "vp9" || *value == "mpeg4")) {
+    return Error{.code = Code::kUnsupported,
+                 .message = "RTSP does not carry " + *value + " here.",
+                 .parameter = "vcodec",
+                 .accepted = "h264, hevc"};
+  }
   params.emplace_back(*name, *value);
   return OkStatus();
 }
@@ -96,6 +103,21 @@ int RtspStatusOf(Code code) {
     case Code::kInternal: break;
   }
   return 500;
+}
+
+std::string_view WordsOf(int status) {
+  switch (status) {
+    case 404:
+      return "Nothing is there (accepted: for PLAY, PAUSE and TEARDOWN the Content-Base of "
+             "the answer to DESCRIBE).";
+    case 454: return "There is no such session; it has ended, or the Session field is missing.";
+    case 455: return "Not in this state (accepted: PLAY after SETUP, PAUSE while it plays).";
+    case 460: return "This is done for all tracks together (accepted: the URL without a track).";
+    case 461:
+      return "No such transport (accepted: RTP/AVP;unicast;client_port=A-B or "
+             "RTP/AVP/TCP;unicast;interleaved=A-B).";
+    default: return "";
+  }
 }
 
 }  // namespace gopmill

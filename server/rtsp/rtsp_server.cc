@@ -403,6 +403,7 @@ void RtspServer::Impl::OnAnswer(GstRTSPClient* client, GstRTSPContext* context,
     state->problem = "As many players and publishers are here as rtsp.max_sessions allows.";
   }
   if (response.code == GST_RTSP_STS_UNAUTHORIZED) AskForUser(*context);
+  if (state->problem.empty()) state->problem = WordsOf(response.code);
   if (state->problem.empty()) return;
   gst_rtsp_message_add_header_by_name(message, kProblemHeader, state->problem.c_str());
   state->problem.clear();

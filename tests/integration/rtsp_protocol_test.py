@@ -100,7 +100,10 @@ def pausing_far_behind_loses_nothing(server):
         for track, packets in player.packets.items():
             nothing_is_missing(packets, f"track {track} of a player that was behind")
         check(player.ask("PAUSE").status == 200, "a second PAUSE")
-        check(player.ask("PAUSE").status == 455, "PAUSE of a player that has paused")
+        again = player.ask("PAUSE")
+        check(again.status == 455 and "accepted: " in again.fields["x-gopmill-problem"], f"PAUSE of a player that has paused: {again}")
+        lost = player.ask("PLAY", server.url(MOVIE))
+        check(lost.status == 404 and "Content-Base" in lost.fields["x-gopmill-problem"], f"PLAY of what was not set up: {lost}")
         player.ask("TEARDOWN")
     wait_until(lambda: not server.running(), 5, "a player that was behind and has paused has left and its stream goes on")
 
