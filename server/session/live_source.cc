@@ -426,7 +426,8 @@ void LiveSource::Put(Queue& queue, const Entry& entry) {
   const auto too_long = [&] {
     if (!entry.video) return false;
     const auto oldest = std::ranges::find(queue.entries, true, &Entry::video);
-    return entry.dts_ns - oldest->dts_ns > kLiveQueueNanos;
+    return entry.dts_ns - oldest->dts_ns > kLiveQueueNanos &&
+           std::ranges::count(queue.entries, true, &Entry::video) > kLiveQueuePictures;
   };
   while (!queue.entries.empty() && (queue.bytes > kLiveQueueBytes || too_long())) {
     DropOldest(queue);

@@ -5,7 +5,8 @@
 // A reader begins at a key frame and gets everything from there on, on one clock that never jumps:
 // what a publisher's own times do, a publisher that comes back, and packets that were dropped all
 // close up behind the last packet that was read. A reader that does not keep up loses whole GOPs,
-// the oldest first, and never more delay of pictures than kLiveQueueNanos; what it lost is counted.
+// the oldest first, and never more delay of pictures than kLiveQueueNanos
+// (or kLiveQueuePictures); what it lost is counted.
 //
 // That clock is the reader's own and begins at zero, or it is the source's: then all readers that
 // have lost nothing see equal times, and their output grids lie at the same pictures (LiveJoin), so
@@ -41,6 +42,8 @@ inline constexpr std::int64_t kCueReachNanos = 60'000'000'000;
 // What may wait for one reader: beyond either, GOPs are dropped.
 inline constexpr std::size_t kLiveQueueBytes = std::size_t{8} << 20U;
 inline constexpr std::int64_t kLiveQueueNanos = 3'000'000'000;
+// But for slow sources, of which a publisher's first seconds come at once: never fewer pictures.
+inline constexpr std::int64_t kLiveQueuePictures = 12;
 
 // Runs that streams share are about as long in bytes, at most (kMaxRunHistoryBytes).
 inline constexpr std::int64_t kSharedRunBytes = std::int64_t{12} << 20U;

@@ -169,6 +169,19 @@ TEST(LiveSource, PicturesFarBehindTheirReaderGoAsEver) {
   EXPECT_THAT(live->counts().dropped_packets, Gt(50));
 }
 
+// What a publisher of one picture a second sends first comes at once.
+TEST(LiveSource, SlowPicturesAreNotFarBehind) {
+  for (const bool many : {false, true}) {
+    std::vector<Step> steps;
+    for (std::int64_t n = 0; n < (many ? 60 : 12); ++n) steps.push_back({State::kVideo, 1000 * n});
+    Script script({"en"}, steps);
+    const auto live = std::make_shared<LiveSource>(std::chrono::minutes(1));
+    const auto reader = ReaderOf(live, {&script});
+    ASSERT_NE(reader, nullptr);
+    EXPECT_EQ(live->counts().dropped_packets, many ? 48 : 0);
+  }
+}
+
 // Packets without a byte take memory too.
 TEST(LiveSource, SoundWithoutPicturesIsBounded) {
   std::vector<Step> steps{{State::kVideo, 0}};
