@@ -71,15 +71,32 @@ Result<std::unique_ptr<Ingest>> Ingest::Open(std::unique_ptr<PacketSource> sourc
   return ingest;
 }
 
+namespace {
+
+Error NoPicture(const SourceInfo& source) {
+  if (!source.seekable && source.container.starts_with("mov")) {
+    return {.code = Code::kCorrupt,
+            .message =
+                "No picture was found; an MP4 whose index (moov) comes last cannot be read "
+                "from a pipe or an upload.",
+            .accepted =
+                "an MP4 with its index in front (faststart) or in fragments, or another "
+                "container"};
+  }
+  return {.code = Code::kCorrupt,
+          .message =
+              "The source ends before its first picture; it is truncated, or the start lies "
+              "behind its end."};
+}
+
+}  // namespace
+
 Status Ingest::ReadToFirstVideo() {
   while (true) {
     av::Packet packet = av::NewPacket();
     GOPMILL_ASSIGN_OR_RETURN(const auto state, source_->Read(*packet));
     if (state == PacketSource::ReadState::kEnd) {
-      return Error{.code = Code::kCorrupt,
-                   .message =
-                       "The source ends before its first picture; it is truncated, or the "
-                       "start lies behind its end."};
+      return NoPicture(*source_->info());
     }
     if (state == PacketSource::ReadState::kText) continue;  // not asked for
     if (state == PacketSource::ReadState::kAudio) {

@@ -80,7 +80,12 @@ Rational NominalFps(AVFormatContext& format, AVStream& stream) {
                     guess.ToDouble() * kTimesMissing < average.ToDouble();
   if (guess.positive() && guess <= kHighestSourceFps && !slow) return guess.Reduced();
   if (average.positive() && average <= kHighestSourceFps) return average.Reduced();
-  return {25, 1};
+  // Higher ones are mostly the clock of the container, unless so many pictures are there.
+  constexpr Rational kHighestAgreed{1000, 1};
+  constexpr double kAgreed = 0.01;
+  const bool agreed = guess.positive() && guess <= kHighestAgreed && average.positive() &&
+                      std::abs(average.ToDouble() / guess.ToDouble() - 1) < kAgreed;
+  return agreed ? guess.Reduced() : Rational{25, 1};
 }
 
 VideoInfo DescribeVideo(AVFormatContext& format, AVStream& stream) {

@@ -29,11 +29,10 @@ def make(folder):
 
 
 def truncated(folder, path, pipe=False):
-    with open(path, "rb") as stream:
-        run = subprocess.run([PROGRAM, "transcode", "-" if pipe else path, folder / "out.mp4", "--force", "--width", "64", "--preset",
-                              "ultrafast", "--json", "-"], stdin=stream, capture_output=True, text=True, check=False)
+    run = subprocess.run([PROGRAM, "transcode", "-" if pipe else path, folder / "out.mp4", "--force", "--width", "64", "--preset",
+                          "ultrafast", "--json", "-"], input=path.read_bytes(), capture_output=True, check=False)
     report = json.loads(run.stdout)["repairs"]["truncated"] if run.returncode == 0 else None
-    told = "ends early" in run.stderr
+    told = b"ends early" in run.stderr
     check(told == report, f"{path.name}: {run.returncode} {report} {run.stderr[-300:]}")
     return report
 
@@ -51,6 +50,13 @@ def cut_off_sources_are_told(folder):
         check(name not in BY_PIPE or truncated(folder, cut, pipe=True), f"{name} is cut off, from a pipe")
 
 
+def an_index_at_the_end_is_told(folder):
+    """It is whole, and nothing of it can be read before its last bytes have come."""
+    run = subprocess.run([PROGRAM, "transcode", "-", folder / "out.mp4", "--force"], input=(folder / "moov-last.mp4").read_bytes(),
+                         capture_output=True, check=False)
+    check(run.returncode != 0 and b"(moov) comes last" in run.stderr and b"faststart" in run.stderr, f"{run.stderr}")
+
+
 def a_segmented_one_says_so(folder):
     run = subprocess.run([PROGRAM, "package", folder / "cut-one.mkv", folder / "pack", "--rungs", "64x36:50k", "--json", "-"],
                          capture_output=True, text=True, check=False)
@@ -60,7 +66,7 @@ def a_segmented_one_says_so(folder):
 def main():
     with tempfile.TemporaryDirectory() as name:
         make(Path(name))
-        return run_all([cut_off_sources_are_told, a_segmented_one_says_so], Path(name))
+        return run_all([cut_off_sources_are_told, an_index_at_the_end_is_told, a_segmented_one_says_so], Path(name))
 
 
 if __name__ == "__main__":
