@@ -27,15 +27,22 @@ std::optional<std::uint64_t> BigEndian(int fd, std::int64_t at, std::size_t byte
   return value;
 }
 
+// Those of a movie; anything else behind it is what some program has left there.
+bool HoldsMovie(std::uint64_t type) {
+  constexpr std::uint64_t kMdat = 0x6D646174, kMoof = 0x6D6F6F66, kMoov = 0x6D6F6F76;
+  return type == kMdat || type == kMoof || type == kMoov;
+}
+
 // ISO/IEC 14496-12 section 4.2.
 bool BoxEndsBehind(int fd, std::int64_t size) {
   std::int64_t at = 0;
-  for (int i = 0; i < kMostBoxes && at < size; ++i) {
+  for (int i = 0; i < kMostBoxes; ++i) {
     auto length = BigEndian(fd, at, 4);
-    if (!length) return true;
-    if (*length == 0) return false;  // to the end of the file
+    const auto type = BigEndian(fd, at + 4, 4);
+    if (!length || !type || *length == 0) return false;  // 0: to the end of the file
     if (*length == 1) length = BigEndian(fd, at + 8, 8);
-    if (!length || *length < 8 || *length > static_cast<std::uint64_t>(size - at)) return true;
+    if (!length || *length > static_cast<std::uint64_t>(size - at)) return HoldsMovie(*type);
+    if (*length < 8) return false;
     at += static_cast<std::int64_t>(*length);
   }
   return false;

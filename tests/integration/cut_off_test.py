@@ -50,6 +50,12 @@ def cut_off_sources_are_told(folder):
         check(name not in BY_PIPE or truncated(folder, cut, pipe=True), f"{name} is cut off, from a pipe")
 
 
+def what_lies_behind_a_movie_is_no_cut(folder):
+    for name, rest in (("zeros.mp4", bytes(100)), ("word.mp4", b"ab"), ("tag.mp4", b"TAGA long title" + bytes(112))):
+        (folder / name).write_bytes((folder / "whole.mp4").read_bytes() + rest)
+        check(not truncated(folder, folder / name), f"{name} is whole")
+
+
 def an_index_at_the_end_is_told(folder):
     """It is whole, and nothing of it can be read before its last bytes have come."""
     run = subprocess.run([PROGRAM, "transcode", "-", folder / "out.mp4", "--force"], input=(folder / "moov-last.mp4").read_bytes(),
@@ -66,7 +72,7 @@ def a_segmented_one_says_so(folder):
 def main():
     with tempfile.TemporaryDirectory() as name:
         make(Path(name))
-        return run_all([cut_off_sources_are_told, an_index_at_the_end_is_told, a_segmented_one_says_so], Path(name))
+        return run_all([cut_off_sources_are_told, what_lies_behind_a_movie_is_no_cut, an_index_at_the_end_is_told, a_segmented_one_says_so], Path(name))
 
 
 if __name__ == "__main__":
