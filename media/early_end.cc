@@ -95,9 +95,11 @@ bool EarlyEnd::StopsShort(const AVFormatContext& format) const {
     if (i >= ends_.size() || ends_[i] == AV_NOPTS_VALUE) continue;
     const Rational tick = av::FromAv(stream.time_base);
     last = std::max(last, Rescale(ends_[i], tick, kMicros));
-    const bool stated = stream.duration > 0 && stream.start_time != AV_NOPTS_VALUE;
-    if (!stated) continue;
-    const std::int64_t missing = stream.start_time + stream.duration - ends_[i];
+    // Of a track of text it is the end of the last cue, in Matroska, and cues begin late.
+    const bool heard_or_seen = stream.codecpar->codec_type != AVMEDIA_TYPE_SUBTITLE;
+    if (!heard_or_seen || stream.duration <= 0 || stream.start_time == AV_NOPTS_VALUE) continue;
+    const std::int64_t missing =
+        std::min<std::int64_t>(stream.start_time, 0) + stream.duration - ends_[i];
     if (Rescale(missing, tick, kMicros) > kSlackMicros) return true;
   }
   // The length of the whole is that of the longest track, which may be one that is not read.

@@ -39,7 +39,7 @@ struct Source::Impl {
   std::shared_ptr<SourceInfo> info;
   std::shared_ptr<const SourceInfo> shown_info;
   bool counted_pts = false;
-  bool truncated = false;
+  bool damaged = false, early = false;
   EarlyEnd end;
   std::int64_t start_us = 0;
   std::deque<Held> held;  // read ahead, first out
@@ -230,7 +230,8 @@ void Source::Impl::FollowTracks() {
 const std::shared_ptr<const SourceInfo>& Source::info() const { return impl_->shown_info; }
 bool Source::counted_pts() const { return impl_->counted_pts; }
 std::int64_t Source::start_us() const { return impl_->start_us; }
-bool Source::truncated() const { return impl_->truncated || impl_->io.failed(); }
+bool Source::truncated() const { return damaged() || impl_->early; }
+bool Source::damaged() const { return impl_->damaged || impl_->io.failed(); }
 
 // Pictures in front of the first that can be decoded on its own are left out: what a recording that
 // was cut into, or a seek without an index, begins with. Where no such picture comes in time, all
@@ -323,7 +324,8 @@ Result<Source::ReadState> Source::Impl::ReadNext(AVPacket& packet) {
     if (stop.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
     if (code == AVERROR(EAGAIN)) continue;
     if (code < 0) {
-      truncated = truncated || code != AVERROR_EOF || EndsEarly();
+      damaged = damaged || code != AVERROR_EOF;
+      early = early || EndsEarly();
       return ReadState::kEnd;
     }
     end.See(*format, packet);

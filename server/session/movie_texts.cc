@@ -42,7 +42,7 @@ Result<OwnTexts> ReadOwnTexts(const SourceOpener& movie, TextUse use, int number
     const av::Packet packet = av::NewPacket();
     GOPMILL_ASSIGN_OR_RETURN(state, source->Read(*packet));
   }
-  if (source->truncated()) {
+  if (source->damaged()) {
     return Error{.code = Code::kIo, .message = "The movie's text cannot be read to its end."};
   }
   own.tracks = source->TakeSubtitles();

@@ -63,6 +63,18 @@ def an_index_at_the_end_is_told(folder):
     check(run.returncode != 0 and b"(moov) comes last" in run.stderr and b"faststart" in run.stderr, f"{run.stderr}")
 
 
+def its_text_is_drawn(folder):
+    text, cut = folder / "text.srt", folder / "cut-text.mkv"
+    text.write_text("1\n00:00:03,000 --> 00:00:04,000\nLate\n", encoding="utf-8")
+    subprocess.run(["ffmpeg", "-v", "error", "-i", folder / "one.mkv", "-i", text, "-c", "copy", folder / "text.mkv"], check=True)
+    check(not truncated(folder, folder / "text.mkv"), "a movie whose text begins late is whole")
+    data = (folder / "text.mkv").read_bytes()
+    cut.write_bytes(data[:len(data) * 9 // 10])
+    run = subprocess.run([PROGRAM, "transcode", cut, folder / "out.mp4", "--force", "--burn", "1"], capture_output=True, text=True,
+                         check=False)
+    check(run.returncode == 0 and "ends early" in run.stderr, f"a cut movie with its text: {run.stderr}")
+
+
 def a_segmented_one_says_so(folder):
     run = subprocess.run([PROGRAM, "package", folder / "cut-one.mkv", folder / "pack", "--rungs", "64x36:50k", "--json", "-"],
                          capture_output=True, text=True, check=False)
@@ -72,7 +84,8 @@ def a_segmented_one_says_so(folder):
 def main():
     with tempfile.TemporaryDirectory() as name:
         make(Path(name))
-        return run_all([cut_off_sources_are_told, what_lies_behind_a_movie_is_no_cut, an_index_at_the_end_is_told, a_segmented_one_says_so], Path(name))
+        return run_all([cut_off_sources_are_told, what_lies_behind_a_movie_is_no_cut, an_index_at_the_end_is_told,
+                        its_text_is_drawn, a_segmented_one_says_so], Path(name))
 
 
 if __name__ == "__main__":
