@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <span>
 #include <stop_token>
 
 #include "base/log.h"
@@ -39,21 +40,14 @@ struct Plan {
 };
 
 Status CheckOutputs(const BenchArgs& args) {
-  GOPMILL_RETURN_IF_ERROR(CheckReportFile("json", args.json));
-  GOPMILL_RETURN_IF_ERROR(CheckKeepsInput("json", args.json, args.trace));
-  const std::pair<const char*, const std::string&> files[] = {
-      {"html", args.html}, {"perfetto", args.perfetto}, {"record", args.record}};
-  for (const auto& [parameter, file] : files) {
+  const ReportFile files[] = {{"json", args.json},
+                              {"html", args.html},
+                              {"perfetto", args.perfetto},
+                              {"record", args.record}};
+  for (const auto& [parameter, file] : std::span(files).subspan(1)) {
     if (file == "-") return InvalidArgument(parameter, "Only --json goes to stdout.", "a file");
-    GOPMILL_RETURN_IF_ERROR(CheckReportFile(parameter, file));
-    GOPMILL_RETURN_IF_ERROR(CheckKeepsInput(parameter, file, args.trace));
-    GOPMILL_RETURN_IF_ERROR(CheckApart(parameter, file, args.json));
-    for (const auto& [other, written] : files) {
-      if (other == parameter) break;
-      GOPMILL_RETURN_IF_ERROR(CheckApart(parameter, file, written));
-    }
   }
-  return OkStatus();
+  return CheckReports(files, {args.trace});
 }
 
 Status PlanReplay(const BenchArgs& args, Plan& plan) {

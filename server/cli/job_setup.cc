@@ -38,7 +38,6 @@ void WarnOfSharedPus(int workers) {
 
 Result<SchedulerOptions> PrepareJob(const JobArgs& args) {
   GOPMILL_RETURN_IF_ERROR(InitLogging(args.log_level, LogFormat::kText));
-  GOPMILL_RETURN_IF_ERROR(CheckReportFile("json", args.json));
   GOPMILL_RETURN_IF_ERROR(CheckPolicy(args.scheduler));
   WarnOfSharedPus(args.workers);
   SchedulerOptions options;
@@ -50,8 +49,8 @@ Result<SchedulerOptions> PrepareJob(const JobArgs& args) {
 }
 
 Status CheckJobReport(const JobArgs& args, const std::string& output) {
-  GOPMILL_RETURN_IF_ERROR(CheckKeepsInput("json", args.json, args.input));
-  return CheckApart("json", args.json, output);
+  const ReportFile report{"json", args.json};
+  return CheckReports({&report, 1}, {args.input, output});
 }
 
 Result<std::unique_ptr<SignalWatcher>> StopOnSignals(const std::stop_source& stop,

@@ -24,8 +24,8 @@ namespace gopmill::cli {
 // Starts the log and checks the policy's name; warns when workers have to share PUs.
 Result<SchedulerOptions> PrepareJob(const JobArgs& args);
 
-// The report of a job is neither what it reads nor what it writes. To be asked first of all: any
-// other error is written to the report.
+// Whether the report of a job can be written, and is neither what it reads nor what it writes. To
+// be asked first of all: any other error is written to the report.
 Status CheckJobReport(const JobArgs& args, const std::string& output);
 
 // The first signal asks `stop`, so that the job ends in order; a second one ends the process at

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <thread>
+#include <utility>
 
 #include "base/dump_json.h"
 #include "scheduler/policy_registry.h"
@@ -223,15 +224,10 @@ Status CheckSimulateOutputs(const SimulateArgs& args) {
   if (args.json == "-" && args.csv == "-") {
     return InvalidArgument("json", "--json and --csv cannot both be stdout.", "a file for one");
   }
-  for (const auto& [parameter, file] : {std::pair("json", args.json), std::pair("csv", args.csv)}) {
-    GOPMILL_RETURN_IF_ERROR(CheckReportFile(parameter, file));
-    GOPMILL_RETURN_IF_ERROR(CheckKeepsInput(parameter, file, args.trace));
-    for (const auto& [name, value] : args.params) {  // a topology may be a file
-      GOPMILL_RETURN_IF_ERROR(CheckKeepsInput(parameter, file, value));
-    }
-  }
-  GOPMILL_RETURN_IF_ERROR(CheckApart("csv", args.csv, args.json));
-  return OkStatus();
+  std::vector<std::string> read{args.trace};
+  for (const auto& [name, value] : args.params) read.push_back(value);  // a topology may be a file
+  const ReportFile files[] = {{"json", args.json}, {"csv", args.csv}};
+  return CheckReports(files, std::move(read));
 }
 
 // What a study would not look at is refused rather than ignored.

@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +16,7 @@
 namespace gopmill::cli {
 namespace {
 
+namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 bool WriteAll(int fd, std::string_view text) {
@@ -25,6 +27,27 @@ bool WriteAll(int fd, std::string_view text) {
     text.remove_prefix(static_cast<std::size_t>(written));
   }
   return true;
+}
+
+// By whatever path, and also where neither is there yet.
+bool AreOneFile(const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty() || a == "-" || b == "-") return false;
+  std::error_code error;
+  if (fs::equivalent(a, b, error) && !error) return true;
+  const fs::path first = fs::weakly_canonical(fs::absolute(a, error), error);
+  const fs::path second = fs::weakly_canonical(fs::absolute(b, error), error);
+  return !error && first == second;
+}
+
+Status CheckReportFile(const char* parameter, const std::string& file) {
+  if (file.empty() || file == "-") return OkStatus();
+  std::error_code ignored;
+  const fs::path folder = fs::path(file).has_parent_path() ? fs::path(file).parent_path() : ".";
+  const bool there = fs::exists(file, ignored);
+  const bool writable = there ? !fs::is_directory(file, ignored) && access(file.c_str(), W_OK) == 0
+                              : access(folder.c_str(), W_OK | X_OK) == 0;
+  if (writable) return OkStatus();
+  return InvalidArgument(parameter, file + " cannot be written.", "a file in an existing folder");
 }
 
 }  // namespace
@@ -49,41 +72,16 @@ int Fail(std::string_view command, const Error& error) {
   return ExitCodeOf(error);
 }
 
-Status CheckReportFile(const char* parameter, const std::string& file) {
-  namespace fs = std::filesystem;
-  if (file.empty() || file == "-") return OkStatus();
-  std::error_code ignored;
-  const fs::path folder = fs::path(file).has_parent_path() ? fs::path(file).parent_path() : ".";
-  const bool there = fs::exists(file, ignored);
-  const bool writable = there ? !fs::is_directory(file, ignored) && access(file.c_str(), W_OK) == 0
-                              : access(folder.c_str(), W_OK | X_OK) == 0;
-  if (writable) return OkStatus();
-  return InvalidArgument(parameter, file + " cannot be written.", "a file in an existing folder");
-}
-
-namespace {
-
-// By whatever path, and also where neither is there yet.
-bool AreOneFile(const std::string& a, const std::string& b) {
-  namespace fs = std::filesystem;
-  if (a.empty() || b.empty() || a == "-" || b == "-") return false;
-  std::error_code error;
-  if (fs::equivalent(a, b, error) && !error) return true;
-  const fs::path first = fs::weakly_canonical(fs::absolute(a, error), error);
-  const fs::path second = fs::weakly_canonical(fs::absolute(b, error), error);
-  return !error && first == second;
-}
-
-}  // namespace
-
-Status CheckKeepsInput(const char* parameter, const std::string& file, const std::string& input) {
-  if (!AreOneFile(file, input)) return OkStatus();
-  return InvalidArgument(parameter, file + " is what is read.", "another file");
-}
-
-Status CheckApart(const char* parameter, const std::string& file, const std::string& other) {
-  if (!AreOneFile(file, other)) return OkStatus();
-  return InvalidArgument(parameter, file + " is where something else is written.", "another file");
+Status CheckReports(std::span<const ReportFile> reports, std::vector<std::string> taken) {
+  for (const auto& [parameter, file] : reports) {
+    GOPMILL_RETURN_IF_ERROR(CheckReportFile(parameter, file));
+    if (std::ranges::any_of(taken, [&](const auto& other) { return AreOneFile(file, other); })) {
+      return InvalidArgument(parameter, file + " is read, or written as something else.",
+                             "another file");
+    }
+    taken.push_back(file);
+  }
+  return OkStatus();
 }
 
 Status WriteReport(const std::string& file, std::string_view json) {

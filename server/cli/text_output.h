@@ -5,8 +5,10 @@
 // Thread-safety: safe.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
 
@@ -23,16 +25,16 @@ void PrintError(std::string_view command, std::string_view subject, const Error&
 // The same without a subject, and the exit code that goes with it.
 [[nodiscard]] int Fail(std::string_view command, const Error& error);
 
-// An hour of measuring must not end with a folder that is not there: kInvalidArgument naming
-// `parameter` unless WriteReport can write the file.
-Status CheckReportFile(const char* parameter, const std::string& file);
+// A file to be written, by the option that names it; empty = none, "-" = stdout.
+struct ReportFile {
+  const char* parameter;
+  std::string file;
+};
 
-// A report must not take the place of what it was made from: kInvalidArgument naming `parameter` if
-// `file` is the file `input`, by whatever path.
-Status CheckKeepsInput(const char* parameter, const std::string& file, const std::string& input);
-
-// Nor of what is written beside it: kInvalidArgument if `file` and `other` are one file.
-Status CheckApart(const char* parameter, const std::string& file, const std::string& other);
+// An hour of measuring must not end with a folder that is not there, nor a report take the place of
+// what it was made from: kInvalidArgument naming the parameter unless WriteReport can write each of
+// the files, and each is another one than those before it and those `taken`, by whatever path.
+Status CheckReports(std::span<const ReportFile> reports, std::vector<std::string> taken);
 
 // Writes `json` and a line break to the file named, or to stdout for "-".
 Status WriteReport(const std::string& file, std::string_view json);

@@ -78,10 +78,9 @@ Status WriteMoves(const TopologyArgs& args, const bench::MoveResult& result) {
 }
 
 int Measure(const TopologyArgs& args, const Topology& topology) {
-  if (const Status json = CheckReportFile("json", args.json); !json.ok())
+  const ReportFile report{"json", args.json};
+  if (const Status json = CheckReports({&report, 1}, {args.movie}); !json.ok())
     return Fail("topology", json.error());
-  if (const Status kept = CheckKeepsInput("json", args.json, args.movie); !kept.ok())
-    return Fail("topology", kept.error());
   std::stop_source stop;
   auto signals =
       SignalWatcher::Start({SIGINT, SIGTERM, SIGHUP}, [stop, patience = Impatience()](int) mutable {

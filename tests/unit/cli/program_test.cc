@@ -43,6 +43,12 @@ Outcome RunProgram(const std::string& arguments, const std::string& before = "")
   return outcome;
 }
 
+std::string TextOf(const std::string& file) {
+  std::stringstream text;
+  text << std::ifstream(file, std::ios::binary).rdbuf();
+  return text.str();
+}
+
 // A folder of its own for one test.
 class ProgramTest : public ::testing::Test {
  protected:
@@ -110,6 +116,25 @@ TEST_F(ProgramTest, FailuresAreReportedAsJsonToo) {
   EXPECT_THAT(report.str(), HasSubstr("\"code\": \"not-found\""));
 }
 
+TEST_F(ProgramTest, AReportNeverTakesThePlaceOfAMovie) {
+  Write("movie.mp4", "a movie");
+  for (const std::string& command :
+       {"transcode " + Path("movie.mp4") + " " + Path("out.mp4"), "explain " + Path("movie.mp4"),
+        "package " + Path("movie.mp4") + " " + Path("folder"),
+        "topology --measure --repeat 1 --movie " + Path("movie.mp4")}) {
+    const Outcome outcome = RunProgram(command + " --json " + Path("./movie.mp4"));
+    EXPECT_EQ(outcome.code, 2) << command << ": " << outcome.out;
+    EXPECT_EQ(TextOf(Path("movie.mp4")), "a movie") << command;
+  }
+}
+
+// What is opened first gets the lowest number that is free.
+TEST_F(ProgramTest, DoesNotReadADescriptorOfItsOwnForAStdinThatIsClosed) {
+  const Outcome outcome = RunProgram("transcode - " + Path("out.mp4") + " <&-", "timeout 20");
+  EXPECT_EQ(outcome.code, 1) << "124: it reads one";
+  EXPECT_THAT(outcome.out, HasSubstr("Bad file descriptor"));
+}
+
 // Two streams of three units, a few milliseconds of work.
 std::string SmallTrace() {
   std::string text =
@@ -122,12 +147,6 @@ std::string SmallTrace() {
     }
   }
   return text;
-}
-
-std::string TextOf(const std::string& file) {
-  std::stringstream text;
-  text << std::ifstream(file, std::ios::binary).rdbuf();
-  return text.str();
 }
 
 TEST_F(ProgramTest, ARecordingIsReplayedAndNeverOverwritten) {

@@ -53,5 +53,21 @@ TEST(Reports, GoToAFileOrSayWhyNot) {
   EXPECT_FALSE(WriteReport("/nonexistent/report.json", "{}").ok());
 }
 
+TEST(Reports, TakeThePlaceOfNothing) {
+  const std::string folder = ::testing::TempDir();
+  const std::string there = folder + "gopmill_source.mp4";
+  std::ofstream(there) << "a movie";
+  const auto refused = [](const std::vector<ReportFile>& files, std::vector<std::string> taken) {
+    const Status status = CheckReports(files, std::move(taken));
+    return status.ok() ? "" : status.error().parameter;
+  };
+  EXPECT_EQ(refused({{"json", folder + "./gopmill_source.mp4"}}, {there}), "json");
+  EXPECT_EQ(refused({{"json", folder + "new"}}, {folder + "./new"}), "json") << "not there yet";
+  EXPECT_EQ(refused({{"json", folder + "new"}, {"csv", folder + "new"}}, {}), "csv");
+  EXPECT_EQ(refused({{"json", "/nonexistent/new"}}, {}), "json");
+  EXPECT_EQ(refused({{"json", "-"}, {"csv", ""}, {"html", folder + "b"}}, {"-", "", there}), "");
+  std::filesystem::remove(there);
+}
+
 }  // namespace
 }  // namespace gopmill::cli
