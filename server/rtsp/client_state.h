@@ -42,7 +42,6 @@ struct ClientState {
   std::shared_ptr<void> claim GOPMILL_GUARDED_BY(mutex);
   StallWatch stall GOPMILL_GUARDED_BY(mutex);
   bool announced GOPMILL_GUARDED_BY(mutex) = false;  // it wants to publish
-  bool bounded GOPMILL_GUARDED_BY(mutex) = false;    // it has last played a range with an end
   bool closed GOPMILL_GUARDED_BY(mutex) = false;     // the server has been told of its end
   // That it has begun, by identifier; the pool counts them until they are removed from it.
   std::vector<std::string> sessions GOPMILL_GUARDED_BY(mutex);

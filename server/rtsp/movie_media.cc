@@ -30,7 +30,7 @@ struct Marks {
   CondVar arrival;
   std::uint64_t sent GOPMILL_GUARDED_BY(mutex) = 0;
   std::uint64_t arrived GOPMILL_GUARDED_BY(mutex) = 0;
-  bool held GOPMILL_GUARDED_BY(mutex) = false;  // by Hold, until Settle
+  bool held GOPMILL_GUARDED_BY(mutex) = false;  // by Hold, until Release
 };
 
 // Null for media of another kind: what a publisher sends.

@@ -14,6 +14,8 @@
 namespace gopmill {
 namespace {
 
+constexpr const char* kBoundedKey = "gopmill-bounded";
+
 struct FreeRange {
   void operator()(GstRTSPTimeRange* range) const noexcept { gst_rtsp_range_free(range); }
 };
@@ -88,14 +90,16 @@ Result<RangePtr> CheckRange(const char* text, double seconds) {
   return range;
 }
 
-Status TakeRange(GstRTSPMessage& request, const char* text, double seconds, bool& bounded) {
+Status TakeRange(GstRTSPMessage& request, const char* text, GstRTSPMedia& media, double seconds) {
   GOPMILL_ASSIGN_OR_RETURN(const RangePtr range, CheckRange(text, seconds));
-  const bool was_bounded = std::exchange(bounded, range->max.type == GST_RTSP_TIME_SECONDS);
-  const bool open = range->min.type == GST_RTSP_TIME_SECONDS && !bounded;
-  if (!was_bounded || !open || seconds <= 0) return OkStatus();
+  const bool bounded = range->max.type == GST_RTSP_TIME_SECONDS;
+  const bool was_bounded = g_object_get_data(G_OBJECT(&media), kBoundedKey) != nullptr;
+  g_object_set_data(G_OBJECT(&media), kBoundedKey, GINT_TO_POINTER(bounded));
+  if (!was_bounded || bounded || seconds <= 0) return OkStatus();
   constexpr double kMillis = 1000;
   const std::string whole =
-      fmt::format("npt={:.3f}-{:.3f}", range->min.seconds, std::ceil(seconds * kMillis) / kMillis);
+      fmt::format("{}-{:.3f}", std::string_view(text, std::strcspn(text, "-")),
+                  std::ceil(seconds * kMillis) / kMillis);
   gst_rtsp_message_remove_header(&request, GST_RTSP_HDR_RANGE, -1);
   gst_rtsp_message_add_header(&request, GST_RTSP_HDR_RANGE, whole.c_str());
   return OkStatus();
@@ -103,10 +107,10 @@ Status TakeRange(GstRTSPMessage& request, const char* text, double seconds, bool
 
 }  // namespace
 
-Status CheckPlay(GstRTSPMessage& request, double seconds, bool& bounded) {
+Status CheckPlay(GstRTSPMessage& request, GstRTSPMedia& media, double seconds) {
   gchar* text = nullptr;
   if (gst_rtsp_message_get_header(&request, GST_RTSP_HDR_RANGE, &text, 0) == GST_RTSP_OK) {
-    GOPMILL_RETURN_IF_ERROR(TakeRange(request, text, seconds, bounded));
+    GOPMILL_RETURN_IF_ERROR(TakeRange(request, text, media, seconds));
   }
   // What was admitted plays as fast as it is watched.
   for (const GstRTSPHeaderField field : {GST_RTSP_HDR_SCALE, GST_RTSP_HDR_SPEED}) {

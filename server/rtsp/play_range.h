@@ -16,9 +16,10 @@ namespace gopmill {
 // RFC 2326 sections 12.29 and 12.34. A range has to be in normal play time, to begin within the
 // movie and to end behind its begin; kInvalidArgument otherwise. `seconds` is the length of the
 // movie, 0 = not known (live). What is played is always what the encoder made, so every Scale is
-// replaced by 1, which the answer then tells. `bounded`: a range with an end was played before,
-// which the library keeps for those without: an open end then becomes that of the movie. Set to
-// whether the range of this request has an end.
-Status CheckPlay(GstRTSPMessage& request, double seconds, bool& bounded);
+// replaced by 1, which the answer then tells.
+//
+// The library keeps the end of a range for later ones that have none. Whether the last range of
+// `media` had one is kept with it, and an open end behind such a range becomes that of the movie.
+Status CheckPlay(GstRTSPMessage& request, GstRTSPMedia& media, double seconds);
 
 }  // namespace gopmill

@@ -105,19 +105,4 @@ int RtspStatusOf(Code code) {
   return 500;
 }
 
-std::string_view WordsOf(int status) {
-  switch (status) {
-    case 404:
-      return "Nothing is there (accepted: for PLAY, PAUSE and TEARDOWN the Content-Base of "
-             "the answer to DESCRIBE).";
-    case 454: return "There is no such session; it has ended, or the Session field is missing.";
-    case 455: return "Not in this state (accepted: PLAY after SETUP, PAUSE while it plays).";
-    case 460: return "This is done for all tracks together (accepted: the URL without a track).";
-    case 461:
-      return "No such transport (accepted: RTP/AVP;unicast;client_port=A-B or "
-             "RTP/AVP/TCP;unicast;interleaved=A-B).";
-    default: return "";
-  }
-}
-
 }  // namespace gopmill

@@ -30,7 +30,4 @@ std::string KeyOf(const RtspRequest& request);
 // RFC 2326 section 7.1.1.
 int RtspStatusOf(Code code);
 
-// In words, what a status says that the library answers with by itself; "" for others.
-std::string_view WordsOf(int status);
-
 }  // namespace gopmill

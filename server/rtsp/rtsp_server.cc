@@ -22,6 +22,7 @@
 #include "server/rtsp/play_range.h"
 #include "server/rtsp/playback.h"
 #include "server/rtsp/publishing.h"
+#include "server/rtsp/rtsp_answer.h"
 #include "server/rtsp/rtsp_auth.h"
 #include "server/rtsp/rtsp_request.h"
 #include "server/rtsp/track_caps.h"
@@ -37,33 +38,11 @@ constexpr int kListenBacklog = 128;
 // How long Stop waits for clients to be closed on their own threads.
 constexpr std::chrono::seconds kClosePatience(10);
 constexpr guint kMaxBody = 64 << 10;  // of a request: an SDP, parameters
-constexpr const char* kProblemHeader = "X-Gopmill-Problem";
 
 // To be let go without the lock.
 std::shared_ptr<void> TakeClaim(ClientState& state) {
   const MutexLock lock(state.mutex);
   return std::exchange(state.claim, nullptr);
-}
-
-Status CheckRangeOf(ClientState& state, const GstRTSPContext& context, double seconds) {
-  const MutexLock lock(state.mutex);
-  return CheckPlay(*context.request, seconds, state.bounded);
-}
-
-void SetCode(GstRTSPMessage& answer, GstRTSPStatusCode code) {
-  auto& response = answer.type_data.response;
-  response.code = code;
-  g_free(response.reason);
-  response.reason = g_strdup(gst_rtsp_status_as_text(code));
-}
-
-// The library takes the answer for that of an error, which has no session.
-void AnswerHeld(ClientState& state, GstRTSPMessage& answer) {
-  const MutexLock lock(state.mutex);
-  if (state.held.empty()) return;
-  SetCode(answer, GST_RTSP_STS_OK);
-  gst_rtsp_message_add_header(&answer, GST_RTSP_HDR_SESSION, state.held.c_str());
-  state.held.clear();
 }
 
 }  // namespace
@@ -283,7 +262,7 @@ GstRTSPStatusCode RtspServer::Impl::OnPlay(GstRTSPClient* client, GstRTSPContext
   OnRequest(client, context, self);
   if (context->media == nullptr) return GST_RTSP_STS_OK;  // the library says what is wrong
   const auto bin = gst::Adopt(gst_rtsp_media_get_element(context->media));
-  const Status status = CheckRangeOf(*StateOf(client), *context, Playback::SecondsOf(*bin));
+  const Status status = CheckPlay(*context->request, *context->media, Playback::SecondsOf(*bin));
   if (!status.ok()) {
     SetProblem(*StateOf(client), status.error(), GST_RTSP_STS_INVALID_RANGE);
     return GST_RTSP_STS_INVALID_RANGE;
@@ -378,7 +357,7 @@ bool RtspServer::Impl::IsFull() const {
          gst_rtsp_session_pool_get_max_sessions(sessions_.get());
 }
 
-// Client threads. What was wrong, beside the status.
+// Client threads.
 void RtspServer::Impl::OnAnswer(GstRTSPClient* client, GstRTSPContext* context,
                                 GstRTSPMessage* message, gpointer self) noexcept {
   if (message->type != GST_RTSP_MESSAGE_RESPONSE) return;
@@ -389,24 +368,7 @@ void RtspServer::Impl::OnAnswer(GstRTSPClient* client, GstRTSPContext* context,
     LetAllPlay(*context->media);
   }
   const std::shared_ptr<void> described = TakeClaim(*state);
-  AnswerHeld(*state, *message);
-  const MutexLock lock(state->mutex);
-  auto& response = message->type_data.response;
-  const int status = std::exchange(state->status, 0);
-  if (response.code >= GST_RTSP_STS_BAD_REQUEST && status != 0) {
-    SetCode(*message, static_cast<GstRTSPStatusCode>(status));
-  } else if (context->method == GST_RTSP_ANNOUNCE && response.code >= GST_RTSP_STS_BAD_REQUEST) {
-    state->problem = "The announced streams are not understood (accepted: an SDP of RTP/AVP).";
-  } else if (context->method == GST_RTSP_SETUP && state->problem.empty() &&
-             response.code == GST_RTSP_STS_SERVICE_UNAVAILABLE &&
-             static_cast<Impl*>(self)->IsFull()) {
-    state->problem = "As many players and publishers are here as rtsp.max_sessions allows.";
-  }
-  if (response.code == GST_RTSP_STS_UNAUTHORIZED) AskForUser(*context);
-  if (state->problem.empty()) state->problem = WordsOf(response.code);
-  if (state->problem.empty()) return;
-  gst_rtsp_message_add_header_by_name(message, kProblemHeader, state->problem.c_str());
-  state->problem.clear();
+  CompleteAnswer(*state, *context, *message, static_cast<Impl*>(self)->IsFull());
 }
 
 // A client whose connection is gone does not come back: its sessions end now, not at their timeout.

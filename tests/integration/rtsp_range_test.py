@@ -87,6 +87,16 @@ def an_open_range_ends_with_the_movie(server, _):
             read_to_the_end(player)
             for track in (0, 1):
                 check(2.4 <= played(player, track) <= 2.55, f"track {track}: {played(player, track):.3f} s of 2.5")
+            if not pause:
+                continue
+            player.ask("PLAY", Range="npt=17-17.5")
+            read_to_the_end(player)
+            answer = player.ask("PLAY", Range="npt=now-")
+            check(answer.status == 200, f"on from the end of a range: {answer}")
+            for packets in player.packets.values():
+                packets.clear()
+            read_to_the_end(player)
+            check(all(2.3 <= played(player, track) <= 2.55 for track in (0, 1)), "from the end of a range to that of the movie")
 
 
 def every_scale_is_one(server, _):
