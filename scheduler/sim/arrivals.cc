@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <numeric>
 #include <string_view>
 #include <vector>
@@ -30,24 +31,30 @@ Result<int> BatchSize(std::string_view digits) {
   return batch;
 }
 
-// Whole batches of streams drawn at random among those with units left. The last of a stream may be
-// smaller, and comes sooner by as much, so that the load is what was asked for.
+// Units of the next batch of a stream with `left` of them, in the mean.
+double MeanBatch(const Arrivals& arrivals, double left) {
+  const double batch = arrivals.batch;
+  if (arrivals.kind != ArrivalKind::kGeometric) return std::min(batch, left);
+  return batch * (1 - std::pow(1 - 1 / batch, left));
+}
+
+// Batches of streams drawn at random among those with units left. What a stream has left bounds
+// them, and the gaps before them are as much shorter, so that the load is what was asked for.
 void SetBatched(Workload& workload, const Arrivals& arrivals, double per_ms, Random& random) {
   std::vector<std::uint32_t> open(workload.streams.size());
   std::iota(open.begin(), open.end(), 0U);
   std::vector<std::uint32_t> next(open.size(), 0);
   double now_ms = 0;
   while (!open.empty()) {
-    const double gap_ms = random.Exponential(arrivals.batch / per_ms);
+    const double gap = random.Exponential(1);
     const std::size_t place = random.Below(open.size());
     const std::uint32_t s = open[place];
     const SimStream& stream = workload.streams[s];
     const std::uint64_t size = arrivals.kind == ArrivalKind::kGeometric
                                    ? random.Geometric(arrivals.batch)
                                    : static_cast<std::uint64_t>(arrivals.batch);
-    const auto taken = std::min<std::uint64_t>(size, stream.unit_count - next[s]);
-    now_ms += gap_ms * static_cast<double>(taken) / static_cast<double>(size);
-    for (std::uint64_t i = 0; i < taken; ++i) {
+    now_ms += gap * MeanBatch(arrivals, stream.unit_count - next[s]) / per_ms;
+    for (std::uint64_t i = 0; i < size && next[s] < stream.unit_count; ++i) {
       workload.units[stream.first_unit + next[s]++].arrival_ms = now_ms;
     }
     if (next[s] == stream.unit_count) {

@@ -217,7 +217,18 @@ TEST(SweepTest, MalformedSweepsAreRefused) {
   EXPECT_FALSE(MakeGrid({}, {ParseSweep("pus=1,x").value()}).ok() &&
                Prepare(MakeGrid({}, {ParseSweep("pus=1,x").value()})->back().experiment).ok());
   const auto wide = ParseSweep("streams=1:1000:1").value();
-  EXPECT_FALSE(MakeGrid({}, {wide, wide}).ok());
+  const auto long_ones = ParseSweep("gops=1:1000:1").value();
+  EXPECT_THAT(MakeGrid({}, {wide, long_ones}).error().ToString(), HasSubstr("too many points"));
+}
+
+TEST(SweepTest, AParameterIsSweptOnce) {
+  for (const auto& [first, second] :
+       {std::pair("streams=1,2", "streams=3,4"), std::pair("pus=4,8", "topology=pu:2"),
+        std::pair("seed=1,2", "seed=3")}) {
+    const auto grid = MakeGrid({}, {*ParseSweep(first), *ParseSweep(second)});
+    ASSERT_FALSE(grid.ok()) << first;
+    EXPECT_THAT(grid.error().ToString(), HasSubstr("swept twice")) << first;
+  }
 }
 
 TEST(PolicyListTest, UnknownNamesAreRefused) {

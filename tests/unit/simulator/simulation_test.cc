@@ -40,6 +40,19 @@ TEST_P(EveryPolicyTest, DoesAllTheWorkUnderEveryKindOfArrivals) {
   }
 }
 
+// Whatever of a batch there is room for in a stream.
+TEST(BatchedArrivalsTest, OfferTheLoadThatIsAskedFor) {
+  for (const char* arrivals : {"batch:10", "batch:1000", "geometric:1000"}) {
+    Experiment experiment;
+    experiment.topology = "pu:8";
+    experiment.arrivals = arrivals;
+    experiment.load = 0.8;
+    experiment.streams = 400;
+    experiment.gops = 50;
+    EXPECT_GT(RunPolicy(experiment, "fifo").utilisation, 0.6) << arrivals;
+  }
+}
+
 TEST_P(EveryPolicyTest, GivesTheSameFiguresForTheSameSeed) {
   Experiment experiment;
   experiment.topology = "opteron-2350";
