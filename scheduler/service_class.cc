@@ -105,31 +105,32 @@ Result<std::vector<ServiceClass>> ParseClasses(const std::string& text) {
 ClassWeights EffectiveWeights(std::span<const ServiceClass> classes, std::uint64_t backlogged) {
   // What is left to classes whose guarantee is 0 when those of others take all.
   constexpr double kLeast = 1e-6;
-  ClassWeights weights{};
-  std::uint64_t at_guarantee = 0;
+  const auto has = [](std::uint64_t set, std::size_t c) { return (set >> c & 1U) != 0; };
+  std::uint64_t raised = 0;  // to their guarantees
   double left = 1, free = 0;
   for (bool changed = true; changed;) {
     changed = false;
     left = 1, free = 0;
-    for (std::size_t i = 0; i < classes.size(); ++i) {
-      const std::uint64_t bit = std::uint64_t{1} << i;
-      if ((backlogged & bit) == 0) continue;
-      ((at_guarantee & bit) != 0 ? left : free) +=
-          (at_guarantee & bit) != 0 ? -classes[i].guaranteed : classes[i].weight;
+    for (std::size_t c = 0; c < classes.size(); ++c) {
+      if (!has(backlogged, c)) continue;
+      if (has(raised, c)) {
+        left -= classes[c].guaranteed;
+      } else {
+        free += classes[c].weight;
+      }
     }
-    for (std::size_t i = 0; i < classes.size(); ++i) {
-      const std::uint64_t bit = std::uint64_t{1} << i;
-      if ((backlogged & bit) == 0 || (at_guarantee & bit) != 0) continue;
-      if (left * classes[i].weight >= classes[i].guaranteed * free) continue;
-      at_guarantee |= bit;
+    for (std::size_t c = 0; c < classes.size(); ++c) {
+      if (!has(backlogged & ~raised, c)) continue;
+      if (left * classes[c].weight >= classes[c].guaranteed * free) continue;
+      raised |= std::uint64_t{1} << c;
       changed = true;
     }
   }
   const double scale = free > 0 ? free / std::max(left, kLeast) : 1;
-  for (std::size_t i = 0; i < classes.size(); ++i) {
-    const std::uint64_t bit = std::uint64_t{1} << i;
-    if ((backlogged & bit) == 0) continue;
-    weights[i] = (at_guarantee & bit) != 0 ? classes[i].guaranteed * scale : classes[i].weight;
+  ClassWeights weights{};
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    if (!has(backlogged, c)) continue;
+    weights[c] = has(raised, c) ? classes[c].guaranteed * scale : classes[c].weight;
   }
   return weights;
 }

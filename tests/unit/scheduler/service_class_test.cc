@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/service_class.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <vector>
 
 #include "tests/unit/scheduler/virtual_pool.h"
 
 namespace gopmill {
 namespace {
+
+using ::testing::ElementsAre;
 
 TEST(ServiceClassTest, ReadsNamesWeightsAndLimits) {
   const auto classes = ParseClasses("live:5:0.25:3:40,vod:3,batch:0.5");
@@ -39,28 +44,34 @@ TEST_P(BadClassesTest, AreAnErrorThatSaysWhatWouldBeRight) {
   EXPECT_NE(error.accepted.find("NAME:WEIGHT"), std::string::npos);
 }
 
+// Of two classes with units, how much the first one gets of the second one's worker time.
+double Ratio(const char* classes, std::uint64_t backlogged, std::size_t a, std::size_t b) {
+  const ClassWeights weights = EffectiveWeights(ParseClasses(classes).value(), backlogged);
+  return weights[a] / weights[b];
+}
+
 TEST(EffectiveWeightsTest, AreTheClassesOwnWhereTheyReachTheirGuarantees) {
-  const auto classes = ParseClasses("a:5,b:3:0.3,c:1").value();
-  const ClassWeights all = EffectiveWeights(classes, 0b111);
-  EXPECT_EQ(all[0], 5);
-  EXPECT_EQ(all[1], 3);
-  EXPECT_EQ(all[2], 1);
-  EXPECT_EQ(EffectiveWeights(classes, 0b101)[1], 0) << "it has no units";
+  const ClassWeights all = EffectiveWeights(ParseClasses("a:5,b:3:0.3,c:1").value(), 0b111);
+  EXPECT_THAT(std::vector(all.begin(), all.begin() + 3), ElementsAre(5, 3, 1));
 }
 
 TEST(EffectiveWeightsTest, RaiseAClassToItsGuaranteeAmongThoseWithUnits) {
-  const auto classes = ParseClasses("a:99,b:1:0.2,c:100").value();
-  EXPECT_DOUBLE_EQ(EffectiveWeights(classes, 0b011)[1] / 99, 0.2 / 0.8);
-  EXPECT_DOUBLE_EQ(EffectiveWeights(classes, 0b111)[1] / 199, 0.2 / 0.8);
-  EXPECT_EQ(EffectiveWeights(classes, 0b010)[1], 1) << "alone it has all";
+  constexpr const char* kClasses = "a:99,b:1:0.2,c:100";
+  EXPECT_DOUBLE_EQ(Ratio(kClasses, 0b011, 1, 0), 0.2 / 0.8);
+  EXPECT_DOUBLE_EQ(Ratio(kClasses, 0b111, 1, 0), 0.2 / (0.8 * 99 / 199));
+  EXPECT_DOUBLE_EQ(Ratio(kClasses, 0b111, 2, 0), 100.0 / 99);
+}
+
+TEST(EffectiveWeightsTest, AreNothingForClassesWithoutUnits) {
+  const ClassWeights alone = EffectiveWeights(ParseClasses("a:99,b:1:0.2").value(), 0b10);
+  EXPECT_EQ(alone[0], 0);
+  EXPECT_GT(alone[1], 0);
 }
 
 TEST(EffectiveWeightsTest, LeaveSomethingBesideGuaranteesOfEverything) {
-  const auto classes = ParseClasses("a:1:1,b:1").value();
-  const ClassWeights weights = EffectiveWeights(classes, 0b11);
-  EXPECT_EQ(weights[1], 1);
-  EXPECT_GE(weights[0], 1e5);
-  EXPECT_LE(weights[0], 1e7);
+  const double ratio = Ratio("a:1:1,b:1", 0b11, 0, 1);
+  EXPECT_GE(ratio, 1e5);
+  EXPECT_LE(ratio, 1e7);
 }
 
 TEST(ServiceClassTest, NoMoreThanSixtyFour) {

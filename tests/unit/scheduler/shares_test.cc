@@ -327,6 +327,17 @@ TEST(AllocationLayersTest, CreditFollowsTheWeightsInTheLongRun) {
   EXPECT_NEAR(ShareOf(served, 2), 1.0 / 9, 0.05);
 }
 
+TEST(AllocationLayersTest, CreditServesAClassThatIsLeftNothingLast) {
+  PolicyOptions options;
+  options.classes = ParseClasses("a:1:0.6,b:1:0.4,none:1").value();
+  Load load("credit", options);
+  for (std::uint64_t c = 0; c < 3; ++c) load.Start(c);
+  load.Run(2);
+  const Served served = load.ServedWithin(10);
+  EXPECT_EQ(served[2], 0);
+  EXPECT_NEAR(ShareOf(served, 0), 0.6, 0.05);
+}
+
 TEST(AllocationLayersTest, EverestGivesALateClassMoreWorkersWithinItsGuarantee) {
   PolicyOptions options;
   options.classes = ParseClasses("a:1:0:0:50,b:1:0:0:50,c:1:0:0:5000").value();
