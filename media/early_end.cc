@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/early_end.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -108,10 +109,12 @@ bool EarlyEnd::StopsShort(const AVFormatContext& format) const {
   return std::min<std::int64_t>(start, 0) + format.duration - last > kSlackMicros;
 }
 
-bool EndsInside(int fd, std::int64_t size, const AVInputFormat& container) {
+bool EndsInside(int fd, const AVInputFormat& container) {
+  struct stat file {};
+  if (fstat(fd, &file) != 0) return false;
   const std::string_view name = container.name;
-  if (name.starts_with("mov")) return BoxEndsBehind(fd, size);
-  return name.starts_with("matroska") && SegmentEndsBehind(fd, size);
+  if (name.starts_with("mov")) return BoxEndsBehind(fd, file.st_size);
+  return name.starts_with("matroska") && SegmentEndsBehind(fd, file.st_size);
 }
 
 }  // namespace gopmill

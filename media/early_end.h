@@ -29,8 +29,8 @@ class EarlyEnd {
   std::vector<std::int64_t> ends_;  // by stream, in its time base; AV_NOPTS_VALUE = none yet
 };
 
-// Whether the file of `size` bytes ends inside of its last box or element. False where that cannot
+// Whether the file, as it is now, ends inside of its last box or element. False where that cannot
 // be known. Reads a few bytes of each box at the top level; the position of `fd` stays.
-bool EndsInside(int fd, std::int64_t size, const AVInputFormat& container);
+bool EndsInside(int fd, const AVInputFormat& container);
 
 }  // namespace gopmill

@@ -36,6 +36,22 @@ Rational EntryTime(const Target& target, const VideoInfo& video) {
   return earlier.num > 0 ? earlier : Rational{0, 1};
 }
 
+Error NoPicture(const SourceInfo& source) {
+  if (!source.seekable && source.container.starts_with("mov")) {
+    return {.code = Code::kCorrupt,
+            .message =
+                "No picture was found; an MP4 whose index (moov) comes last cannot be read "
+                "from a pipe or an upload.",
+            .accepted =
+                "an MP4 with its index in front (faststart) or in fragments, or another "
+                "container"};
+  }
+  return {.code = Code::kCorrupt,
+          .message =
+              "The source ends before its first picture; it is truncated, or the start lies "
+              "behind its end."};
+}
+
 }  // namespace
 
 std::size_t UnitInput::bytes() const {
@@ -70,26 +86,6 @@ Result<std::unique_ptr<Ingest>> Ingest::Open(std::unique_ptr<PacketSource> sourc
   ingest->MakePlan(resolved.target, std::move(texts));
   return ingest;
 }
-
-namespace {
-
-Error NoPicture(const SourceInfo& source) {
-  if (!source.seekable && source.container.starts_with("mov")) {
-    return {.code = Code::kCorrupt,
-            .message =
-                "No picture was found; an MP4 whose index (moov) comes last cannot be read "
-                "from a pipe or an upload.",
-            .accepted =
-                "an MP4 with its index in front (faststart) or in fragments, or another "
-                "container"};
-  }
-  return {.code = Code::kCorrupt,
-          .message =
-              "The source ends before its first picture; it is truncated, or the start lies "
-              "behind its end."};
-}
-
-}  // namespace
 
 Status Ingest::ReadToFirstVideo() {
   while (true) {

@@ -341,7 +341,7 @@ Result<Source::ReadState> Source::Impl::ReadNext(AVPacket& packet) {
 
 bool Source::Impl::EndsEarly() const {
   if (options.live) return false;
-  if (io.seekable() && EndsInside(fd.get(), io.size(), *format->iformat)) return true;
+  if (io.seekable() && EndsInside(fd.get(), *format->iformat)) return true;
   return end.StopsShort(*format);
 }
 

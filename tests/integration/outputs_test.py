@@ -156,6 +156,16 @@ def slides(folder):
         check(len(gray) == 12 * each and not wrong, f"slides {flags}: {len(gray)} pictures, wrong from {wrong[:3]}")
 
 
+def more_pictures_than_can_be_shown(folder):
+    """300 a second are a rate like others, not one that varies; 240 are made of them."""
+    source, output = os.path.join(folder, "fast.mp4"), os.path.join(folder, "fast-out.mp4")
+    run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=s=64x48:r=300:d=1", "-pix_fmt", "yuv420p", "-c:v", "libx264", source])
+    plan = json.loads(run([PROGRAM, "explain", source, "--json", "-"]))
+    check(not plan["source"]["video"]["variable_fps"] and "1 to 240" in json.dumps(plan["adjusted"]), f"300 a second: {plan['adjusted']}")
+    transcode(source, output, "--verify")
+    check_output(output, 240, 240)
+
+
 def onsets(samples, rate, threshold):
     """Times at which a signal first exceeds the threshold after 0.3 s below it."""
     found, quiet_since = [], -1.0
@@ -243,6 +253,7 @@ def main():
         best_quality(folder)
         best_spreads_bits(folder)
         slides(folder)
+        more_pictures_than_can_be_shown(folder)
         every_movie(folder)
     return 1 if failures else 0
 

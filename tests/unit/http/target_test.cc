@@ -24,6 +24,12 @@ TEST(TargetTest, SplitsAndDecodesPathAndQuery) {
                                          Pair("x", "a b"), Pair("y", "")));
 }
 
+// In a manifest of DASH, where an "&" would have to be escaped.
+TEST(TargetTest, TakesASemicolonForAnAmpersand) {
+  EXPECT_THAT(ParseTarget("/?a=1;b=x%3By&c=2;").value().query,
+              ElementsAre(Pair("a", "1"), Pair("b", "x;y"), Pair("c", "2")));
+}
+
 TEST(TargetTest, DecodesOnce) {
   auto target = ParseTarget("/%252e%252e?a=%2541");
   ASSERT_TRUE(target.ok());
