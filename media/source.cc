@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <deque>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "media/early_end.h"
 #include "media/fd_io.h"
 #include "media/first_picture.h"
+#include "media/measured_rate.h"
 #include "media/probe.h"
 #include "media/random_access.h"
 
@@ -55,6 +57,7 @@ struct Source::Impl {
   void OpenTexts();
   bool OnText(AVPacket& packet);
   void FollowTracks();
+  void FindRate();
 
   Result<ReadState> ReadNext(AVPacket& packet);
   Status ReadAhead();
@@ -205,6 +208,7 @@ Status Source::Impl::Open() {
     raw->streams[i]->discard = wanted ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
   }
   counted_pts = LacksPts(*raw->iformat, info->video);
+  FindRate();
   start_us = raw->start_time == AV_NOPTS_VALUE ? 0 : raw->start_time;
   shown_info = info;
   OpenTexts();
@@ -215,6 +219,18 @@ Status Source::Impl::Open() {
     info->video.captions = HeldCaptions();
   }
   return OkStatus();
+}
+
+// A rate that the container merely averages would lose pictures, so files are asked for theirs.
+void Source::Impl::FindRate() {
+  constexpr double kAnother = 0.05;
+  VideoInfo& video = info->video;
+  const bool doubted = video.variable_fps || !IsUsualRate(video.fps);
+  if (options.live || counted_pts || !io.seekable() || !doubted) return;
+  const auto measured = MeasureRate(fd.get(), *format->iformat, video.stream_index, stop);
+  if (!measured || std::abs(measured->measured / video.fps.ToDouble() - 1) < kAnother) return;
+  video.fps = measured->usual;
+  video.variable_fps = true;
 }
 
 // FFmpeg numbers the tracks of a transport stream by their PIDs.

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/measured_rate.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "base/status.h"
+#include "media/av_error.h"
+#include "media/fd_io.h"
+
+namespace gopmill {
+namespace {
+
+constexpr std::array<Rational, 15> kUsualRates{{{5, 1},
+                                                {10, 1},
+                                                {12, 1},
+                                                {15'000, 1001},
+                                                {15, 1},
+                                                {20, 1},
+                                                {24'000, 1001},
+                                                {24, 1},
+                                                {25, 1},
+                                                {30'000, 1001},
+                                                {30, 1},
+                                                {48, 1},
+                                                {50, 1},
+                                                {60'000, 1001},
+                                                {60, 1}}};
+constexpr double kSameRate = 0.05, kSteady = 0.02;
+// Intervals that times which waver are averaged over, and those that tell 30 from 29.97 where
+// times are whole milliseconds.
+constexpr std::size_t kShortWindow = 6, kLongWindow = 32;
+constexpr std::size_t kFastestPart = 20;  // one of so many
+
+constexpr int kPlaces = 8;
+constexpr std::size_t kPicturesEach = 64;
+constexpr std::int64_t kMostBytes = 32 << 20;
+constexpr int kMostPackets = 20'000;
+
+// Mean intervals, in ticks, of all windows of so many.
+std::vector<double> Windows(std::span<const PictureTimes> places, std::size_t length) {
+  std::vector<double> means;
+  for (const PictureTimes& times : places) {
+    for (std::size_t i = length; i < times.size(); ++i) {
+      const auto ticks = static_cast<double>(times[i] - times[i - length]);
+      if (ticks > 0) means.push_back(ticks / static_cast<double>(length));
+    }
+  }
+  std::ranges::sort(means);
+  return means;
+}
+
+// Ticks from picture to picture where the movie is fast, and whether they are exact enough to tell
+// rates that are a thousandth apart.
+struct FastInterval {
+  double ticks = 0;
+  bool exact = false;
+};
+
+std::optional<FastInterval> FastIntervalOf(std::span<const PictureTimes> places) {
+  const std::vector<double> means = Windows(places, kShortWindow);
+  if (means.empty()) return std::nullopt;
+  const double fast = means[means.size() / kFastestPart];
+  std::vector<double> steady = Windows(places, kLongWindow);
+  std::erase_if(steady, [&](double m) { return std::abs(m / fast - 1) > kSteady; });
+  if (steady.empty()) return FastInterval{.ticks = fast};
+  return FastInterval{.ticks = steady[steady.size() / 2], .exact = true};
+}
+
+// The second demuxer of a file whose first one may be anywhere.
+class Sampler {
+ public:
+  Sampler(int fd, std::stop_token stop) : fd_(fd), before_(lseek(fd, 0, SEEK_CUR)), io_(fd, stop) {
+    lseek(fd, 0, SEEK_SET);
+  }
+  ~Sampler() {
+    format_.reset();
+    lseek(fd_, before_, SEEK_SET);
+  }
+  Sampler(const Sampler&) = delete;
+  Sampler& operator=(const Sampler&) = delete;
+
+  bool Open(const AVInputFormat& container, int stream);
+  // False at the end of what may be read.
+  bool Sample(int number, PictureTimes& times);
+  [[nodiscard]] Rational time_base() const;
+
+ private:
+  bool Seek(int number);
+
+  const int fd_;
+  const off_t before_;
+  FdIo io_;
+  av::InputFormat format_;  // before io_ in destruction: it reads through it
+  int stream_ = 0;
+  std::int64_t bytes_ = 0;
+  int packets_ = 0;
+};
+
+bool Sampler::Open(const AVInputFormat& container, int stream) {
+  AVFormatContext* raw = avformat_alloc_context();
+  GOPMILL_CHECK(raw != nullptr);
+  raw->pb = io_.context();
+  AVDictionary* settings = nullptr;
+  av_dict_set(&settings, "protocol_whitelist", "none", 0);
+  const int code =
+      avformat_open_input(&raw, nullptr, &container, &settings);  // frees when it fails
+  av_dict_free(&settings);
+  if (code < 0) return false;
+  format_.reset(raw);
+  stream_ = stream;
+  if (stream >= static_cast<int>(raw->nb_streams)) return false;
+  for (unsigned i = 0; i < raw->nb_streams; ++i) {
+    if (static_cast<int>(i) != stream) raw->streams[i]->discard = AVDISCARD_ALL;
+  }
+  return true;
+}
+
+Rational Sampler::time_base() const { return av::FromAv(format_->streams[stream_]->time_base); }
+
+bool Sampler::Seek(int number) {
+  if (number == 0) return true;  // it is there
+  if (format_->duration <= 0) return false;
+  const std::int64_t start = format_->start_time == AV_NOPTS_VALUE ? 0 : format_->start_time;
+  const std::int64_t at = start + format_->duration / kPlaces * number;
+  return avformat_seek_file(format_.get(), -1, INT64_MIN, at, at, 0) >= 0;
+}
+
+bool Sampler::Sample(int number, PictureTimes& times) {
+  if (!Seek(number)) return false;
+  const av::Packet packet = av::NewPacket();
+  while (times.size() < kPicturesEach) {
+    if (bytes_ > kMostBytes || packets_ > kMostPackets) return false;
+    if (av_read_frame(format_.get(), packet.get()) < 0) break;
+    ++packets_;
+    bytes_ += packet->size;
+    if (packet->stream_index == stream_ && packet->pts != AV_NOPTS_VALUE) {
+      times.push_back(packet->pts);
+    }
+    av_packet_unref(packet.get());
+  }
+  std::ranges::sort(times);
+  return true;
+}
+
+// Of rates that are a thousandth apart the whole one, unless that is known so well.
+Rational UsualRateFor(double rate, bool exact) {
+  const auto off = [&](Rational fps) {
+    return fps.den == 1 || exact ? std::abs(fps.ToDouble() / rate - 1) : 1;
+  };
+  const Rational nearest = *std::ranges::min_element(kUsualRates, {}, off);
+  if (off(nearest) < kSameRate) return nearest;
+  const auto above =
+      std::ranges::find_if(kUsualRates, [&](Rational fps) { return fps.ToDouble() > rate; });
+  return above == kUsualRates.end() ? kUsualRates.back() : *above;
+}
+
+}  // namespace
+
+bool IsUsualRate(Rational fps) {
+  constexpr double kRounding = 2e-4;
+  const double rate = fps.ToDouble();
+  const auto whole = [&](double value) {
+    return std::abs(value - std::round(value)) < kRounding * std::max(value, 1.0);
+  };
+  return rate > 0 && (whole(rate) || whole(rate * 1.001));
+}
+
+std::optional<PeakRate> FindPeakRate(std::span<const PictureTimes> places, Rational time_base) {
+  const auto interval = FastIntervalOf(places);
+  if (!interval) return std::nullopt;
+  const double rate = 1 / (interval->ticks * time_base.ToDouble());
+  return PeakRate{.measured = rate, .usual = UsualRateFor(rate, interval->exact)};
+}
+
+std::optional<PeakRate> MeasureRate(int fd, const AVInputFormat& container, int stream,
+                                    std::stop_token stop) {
+  Sampler sampler(fd, std::move(stop));
+  if (!sampler.Open(container, stream)) return std::nullopt;
+  std::vector<PictureTimes> places;
+  for (int number = 0; number < kPlaces; ++number) {
+    PictureTimes times;
+    const bool more = sampler.Sample(number, times);
+    places.push_back(std::move(times));
+    if (!more) break;
+  }
+  return FindPeakRate(places, sampler.time_base());
+}
+
+}  // namespace gopmill

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rate at which a file shows its pictures where the container does not tell one that counts: it
+// states a mean (cameras, phones, captures of a screen: 26.57 a second, say, of a movie that shows
+// 15 to 60), or one that its own times do not keep. Made at the mean, a movie would lose pictures
+// wherever it is faster than that.
+//
+// Thread-safety: safe (pure functions, and reads of the descriptor given).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+#include "base/rational.h"
+#include "media/av_ptr.h"
+
+namespace gopmill {
+
+// Pictures of one place of a file, times in ticks, sorted.
+using PictureTimes = std::vector<std::int64_t>;
+
+// Whether pictures are usually shown at this rate: whole numbers, and those over 1.001.
+bool IsUsualRate(Rational fps);
+
+struct PeakRate {
+  double measured = 0;  // pictures a second
+  Rational usual;       // within 5 % of it, or the next above; 60 at most
+};
+
+// The rate in the fastest twentieth of the places, seven pictures long each so that times that
+// waver count as what they are on average. Of places too short to tell: none.
+std::optional<PeakRate> FindPeakRate(std::span<const PictureTimes> places, Rational time_base);
+
+// FindPeakRate() of eight places of the movie, 64 pictures each, 32 MiB together at most. `fd` is a
+// regular file of this container; its position stays. None where it cannot be read so.
+std::optional<PeakRate> MeasureRate(int fd, const AVInputFormat& container, int stream,
+                                    std::stop_token stop);
+
+}  // namespace gopmill
