@@ -76,6 +76,22 @@ bool SegmentEndsBehind(int fd, std::int64_t size) {
   return segment && segment->bytes && *segment->bytes > size - segment->data;
 }
 
+// RIFF, and the RIFF AVIX that OpenDML puts behind it: lists with a type, little-endian sizes. What
+// is still being written states 0.
+bool ListEndsBehind(int fd, std::int64_t size) {
+  constexpr std::uint64_t kRiff = 0x52494646;
+  std::int64_t at = 0;
+  for (int i = 0; i < kMostBoxes; ++i) {
+    const auto type = BigEndian(fd, at, 4);
+    const auto swapped = BigEndian(fd, at + 4, 4);
+    if (type != kRiff || !swapped || *swapped == 0) return false;
+    const std::uint32_t bytes = __builtin_bswap32(static_cast<std::uint32_t>(*swapped));
+    at += 8 + std::int64_t{bytes} + (bytes & 1U);
+    if (at > size + 1) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void EarlyEnd::See(const AVFormatContext& format, const AVPacket& packet) {
@@ -114,6 +130,7 @@ bool EndsInside(int fd, const AVInputFormat& container) {
   if (fstat(fd, &file) != 0) return false;
   const std::string_view name = container.name;
   if (name.starts_with("mov")) return BoxEndsBehind(fd, file.st_size);
+  if (name == "avi") return ListEndsBehind(fd, file.st_size);
   return name.starts_with("matroska") && SegmentEndsBehind(fd, file.st_size);
 }
 

@@ -82,6 +82,10 @@ Result<std::unique_ptr<Ingest>> Ingest::Open(std::unique_ptr<PacketSource> sourc
   TimestampRepair repair(source->start_us(), RepairTracks(info));
   std::unique_ptr<Ingest> ingest(new Ingest(std::move(source), std::move(repair)));
   ingest->adjustments_ = std::move(resolved.adjustments);
+  if (texts.copied != nullptr && texts.copied->empty()) {
+    ingest->adjustments_.push_back(
+        {"subtitles", "copy", "off", "the movie has no text that can be copied"});
+  }
   GOPMILL_RETURN_IF_ERROR(ingest->ReadToFirstVideo());
   ingest->MakePlan(resolved.target, std::move(texts));
   return ingest;

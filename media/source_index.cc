@@ -88,6 +88,7 @@ void Indexer::OnVideo(AVPacket& packet) {
   entry.dts = packet.dts;
   entry.bytes = packet.size;
   entry.access = meta.access;
+  if (!index_->video.empty() && meta.pts < index_->video.front().pts) ++index_->left_out;
   const SourceTicks end = meta.pts + (meta.duration > 0 ? meta.duration : nominal_);
   index_->video_end = index_->video.empty() ? end : std::max(index_->video_end, end);
   index_->video.push_back(entry);

@@ -46,6 +46,8 @@ struct SourceIndex {
   bool counted_pts = false;
   bool truncated = false;
   SourceTicks video_end = 0;  // end of the last picture
+  // Pictures that come behind the first and are shown before it: no segment has them.
+  std::int64_t left_out = 0;
   std::vector<Video> video;
   std::vector<Audio> audio;
   std::vector<SubtitleTrack> subtitles;  // those with cues

@@ -124,6 +124,7 @@ bool SetSize(TargetRequest& request, std::string_view text) {
   if (!SetWhole(text.substr(cross + 1), kMinSide, kMaxSide, height)) return false;
   request.width = width;
   request.height = height;
+  request.sized = true;
   return true;
 }
 
@@ -345,6 +346,12 @@ std::string_view Name(Subtitles value) { return NameIn(kSubtitles, value); }
 std::string_view Name(Quality value) { return NameIn(kQualities, value); }
 
 Status SetParam(TargetRequest& request, std::string_view name, std::string_view value) {
+  const bool one_side = name == "width" || name == "height";
+  const bool both_sides = name == "size" && !request.sized && (request.width || request.height);
+  if (both_sides || (one_side && request.sized)) {
+    return InvalidArgument(std::string(name), "The size is asked for twice.",
+                           "either size, or width and height");
+  }
   for (const Param& param : kParams) {
     if (param.doc.name != name) continue;
     if (param.set(request, value)) return OkStatus();

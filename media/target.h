@@ -92,6 +92,7 @@ inline constexpr std::size_t kMaxSounds = 16;  // tracks of one output
 // A request, as far as it was given. Unset = the source's value or the default.
 struct TargetRequest {
   std::optional<int> width, height;                       // pixels
+  bool sized = false;                                     // both of them by "size"
   std::optional<Rational> fps;                            // frames per second
   std::optional<std::int64_t> bitrate, maxrate, bufsize;  // bits per second, bits for bufsize
   std::optional<double> crf;
@@ -119,7 +120,8 @@ struct TargetRequest {
 };
 
 // Sets one parameter from text. Unknown names, malformed values and values out of range are
-// kInvalidArgument with `parameter` and `accepted` filled in. "size" (WxH) sets both sides.
+// kInvalidArgument with `parameter` and `accepted` filled in. "size" (WxH) sets both sides,
+// and excludes the two.
 Status SetParam(TargetRequest& request, std::string_view name, std::string_view value);
 
 struct ParamDoc {

@@ -88,7 +88,7 @@ int Fail(std::string_view command, const JobArgs& args, const Error& error) {
   return ExitCodeOf(error);
 }
 
-void WarnOfDamage(bool truncated, const PictureDamage& damage) {
+void WarnOfDamage(bool truncated, const PictureDamage& damage, std::int64_t left_out) {
   if (truncated) WriteStderr("warning: the source ends early or is damaged at its end\n");
   if (damage.concealed > 0) {
     WriteStderr(fmt::format("warning: {} damaged frames were made up\n", damage.concealed));
@@ -99,6 +99,11 @@ void WarnOfDamage(bool truncated, const PictureDamage& damage) {
   if (damage.rejected > 0) {
     WriteStderr(
         fmt::format("warning: {} packets of pictures could not be decoded\n", damage.rejected));
+  }
+  if (left_out > 0) {
+    WriteStderr(fmt::format(
+        "warning: {} frames are left out: they come behind the first and are shown before it\n",
+        left_out));
   }
 }
 

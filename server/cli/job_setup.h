@@ -39,7 +39,7 @@ ProgressStyle StyleFor(bool quiet);
 int Fail(std::string_view command, const JobArgs& args, const Error& error);
 
 // What of the source could not be shown, a line for each kind.
-void WarnOfDamage(bool truncated, const PictureDamage& damage);
+void WarnOfDamage(bool truncated, const PictureDamage& damage, std::int64_t left_out);
 
 // "note: height is 360 instead of 480 (reason)", one line each.
 void PrintAdjustments(const std::vector<Adjustment>& adjustments);

@@ -13,7 +13,7 @@ namespace gopmill::cli {
 namespace {
 
 void Warn(const PackageReport& report) {
-  WarnOfDamage(report.truncated, report.damage);
+  WarnOfDamage(report.truncated, report.damage, report.frames_left_out);
   if (report.sounds_left_out == 0) return;
   const bool one = report.sounds_left_out == 1;
   WriteStderr(fmt::format("warning: {} sound track{} left out\n", report.sounds_left_out,

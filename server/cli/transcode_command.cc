@@ -40,11 +40,7 @@ std::string Summary(const TranscodeArgs& args, const TranscodeReport& report) {
 // What the user should know about the result although it is there.
 void PrintNotes(const TranscodeReport& report) {
   PrintAdjustments(report.adjustments);
-  WarnOfDamage(report.truncated, report.damage);
-  if (report.frames_left_out == 0) return;
-  WriteStderr(fmt::format(
-      "warning: {} frames are left out: they come behind the first and are shown before it\n",
-      report.frames_left_out));
+  WarnOfDamage(report.truncated, report.damage, report.frames_left_out);
 }
 
 int Finish(const TranscodeArgs& args, const TranscodeReport& report) {

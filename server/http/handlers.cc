@@ -12,6 +12,7 @@
 #include "server/http/assets.h"
 #include "server/http/byte_range.h"
 #include "server/http/problem.h"
+#include "server/http/response_fields.h"
 #include "server/http/target.h"
 
 namespace gopmill {
@@ -99,7 +100,7 @@ Reply Part(Call& call, std::string_view entry) {
   return PartReply{{.path = call.argument.substr(0, slash),
                     .name = call.argument.substr(slash + 1),
                     .params = std::move(call.query),
-                    .if_none_match = std::string(call.request.Field("if-none-match"))}};
+                    .if_none_match = PlainTags(call.request)}};
 }
 
 Reply Publish(Call& call) {
@@ -181,8 +182,7 @@ Reply Ready(const Call& call) {
       ProblemFromError({Code::kUnavailable, "The server is starting or stopping."}));
 }
 
-// The tags are strong, and stay so under gzip because Vary names the negotiation; "W/" is ignored
-// as If-None-Match compares weakly (RFC 9110 section 13.1.2).
+// "W/" is ignored as If-None-Match compares weakly (RFC 9110 section 13.1.2).
 bool TagMatches(std::string_view if_none_match, std::string_view etag) {
   return if_none_match == "*" || if_none_match.find(etag) != std::string_view::npos;
 }
@@ -192,7 +192,7 @@ Reply AssetFile(const Call& call, std::string_view name) {
   if (asset == nullptr) return ProblemResponse(ProtocolProblem(404, "There is no such file."));
   HttpResponse response;
   response.fields = {{"ETag", std::string(asset->etag)}, {"Cache-Control", "no-cache"}};
-  if (TagMatches(call.request.Field("if-none-match"), asset->etag)) {
+  if (TagMatches(PlainTags(call.request), asset->etag)) {
     response.status = 304;
     return response;
   }

@@ -8,6 +8,7 @@
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <cctype>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -143,7 +144,7 @@ class RequestParser::Impl {
       }
     }
     if (error) {
-      Fail(ProblemFor(error));
+      Fail(ProblemFor(error, bytes));
       return used;
     }
     Advance();
@@ -184,11 +185,17 @@ class RequestParser::Impl {
     return true;
   }
 
-  Problem ProblemFor(const boost::beast::error_code& error) const {
+  Problem ProblemFor(const boost::beast::error_code& error,
+                     std::span<const std::uint8_t> bytes) const {
     if (error == http::error::header_limit) {
       return ProtocolProblem(431, "The request header is too large.");
     }
     if (error == http::error::body_limit) return TooLargeBody();
+    const auto end = std::ranges::find(bytes, '\n');
+    const bool bare = end != bytes.end() && (end == bytes.begin() || *std::prev(end) != '\r');
+    if (state_ == State::kHead && head_bytes_ == 0 && bare) {
+      return ProtocolProblem(400, "Lines of a request end with CR LF, not with LF alone.");
+    }
     if (error == http::error::bad_version) {
       return ProtocolProblem(505, "The HTTP version is not understood.");
     }

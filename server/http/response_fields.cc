@@ -17,7 +17,23 @@ bool IsText(std::string_view content_type) {
          content_type.find("dash+xml") != std::string_view::npos;
 }
 
+constexpr std::string_view kPackedEnd = "-gzip\"";  // of the tag of a compressed form
+
+void TagAsPacked(HttpResponse& response) {
+  for (auto& [name, value] : response.fields) {
+    if (name == "ETag") value.replace(value.size() - 1, 1, kPackedEnd);
+  }
+}
+
 }  // namespace
+
+std::string PlainTags(const HttpRequest& request) {
+  std::string tags(request.Field("if-none-match"));
+  for (std::size_t at = tags.find(kPackedEnd); at != std::string::npos; at = tags.find(kPackedEnd)) {
+    tags.replace(at, kPackedEnd.size(), "\"");
+  }
+  return tags;
+}
 
 HttpFields CommonFields(const HttpRequest& request, Persistence persistence) {
   HttpFields fields = {
@@ -38,6 +54,11 @@ HttpFields CommonFields(const HttpRequest& request, Persistence persistence) {
 }
 
 void CompressIfAccepted(const HttpRequest& request, HttpResponse& response) {
+  if (response.status == 304 &&
+      request.Field("if-none-match").find(kPackedEnd) != std::string_view::npos) {
+    TagAsPacked(response);
+  }
+  if (response.status == 206) return;
   if (!IsText(response.content_type)) return;
   response.fields.emplace_back("Vary", "Accept-Encoding");
   const std::size_t size = response.body.size();
@@ -46,6 +67,7 @@ void CompressIfAccepted(const HttpRequest& request, HttpResponse& response) {
   if (auto packed = Gzip(response.body)) {
     response.body = *std::move(packed);
     response.fields.emplace_back("Content-Encoding", "gzip");
+    TagAsPacked(response);
   }
 }
 

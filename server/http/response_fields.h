@@ -11,6 +11,8 @@
 
 #include <cstddef>
 
+#include <string>
+
 #include "server/http/http_message.h"
 
 namespace gopmill {
@@ -22,10 +24,15 @@ inline constexpr std::size_t kMaxGzipBytes = 4 * 1024 * 1024;
 
 enum class Persistence { kKeepAlive, kClose };
 
+// The field If-None-Match with the tags of the uncompressed forms; empty = none.
+std::string PlainTags(const HttpRequest& request);
+
 // Date, Server, CORS, nosniff, and Connection where HTTP/1.0 or closing needs it.
 HttpFields CommonFields(const HttpRequest& request, Persistence persistence);
 
-// Compresses the body if the request accepts gzip and it is text worth it.
+// Compresses the body if the request accepts gzip and it is text worth it. What is compressed has a
+// strong tag of its own, "...-gzip", and so has the 304 to a client that names that one (RFC 9110
+// section 8.8.3.3). Parts of a text are sent as they are.
 void CompressIfAccepted(const HttpRequest& request, HttpResponse& response);
 
 }  // namespace gopmill

@@ -48,7 +48,8 @@ Result<std::string> Decode(std::string_view raw, Plus plus, const std::string& p
 
 Status CheckSegment(std::string_view segment) {
   if (segment.empty()) {
-    return InvalidArgument("path", "The path has an empty segment (two slashes in a row).");
+    return InvalidArgument("path", "The path ends in a slash, or has two of them in a row.",
+                           "a path listed by /v1/sources");
   }
   if (segment == "." || segment == "..") {
     return InvalidArgument("path", "The path must not contain '.' or '..' segments.");

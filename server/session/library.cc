@@ -37,6 +37,7 @@ constexpr std::chrono::seconds kStampPatience(3);
 Error NoSuchMovie() {
   return Error{.code = Code::kNotFound,
                .message = "There is no such movie in the library.",
+               .parameter = "path",
                .accepted = "a path listed by /v1/sources"};
 }
 

@@ -38,6 +38,7 @@ struct PackageReport {
   std::int64_t frames = 0, files = 0, bytes = 0;
   PictureDamage damage;                       // frames in each rendition
   bool truncated = false;                     // the source ends early or is damaged at its end
+  std::int64_t frames_left_out = 0;           // SourceIndex::left_out
   std::vector<PackagedRendition> renditions;  // of pictures
   std::size_t sounds_left_out = 0;  // tracks that cannot be played, or beyond kMaxOtherSounds
   double elapsed_seconds = 0, out_seconds = 0;

@@ -123,6 +123,10 @@ def files_and_pictures(_, folder):
     for name, more in ((plain, []), (out, ["--subtitles", "copy"])):
         subprocess.run([PROGRAM, "transcode", str(Path(folder, "srt.mkv")), str(name), *more, *options], check=True, capture_output=True)
     check(coded(plain) == coded(out), "text beside them changes no picture, no sound and no time")
+    report = subprocess.run([PROGRAM, "transcode", str(plain), str(out), "--subtitles", "copy", "--json", "-", *options], check=True,
+                            capture_output=True).stdout
+    told = [one["reason"] for one in json.loads(report)["adjusted"] if one["parameter"] == "subtitles"]
+    check(told == ["the movie has no text that can be copied"], f"no text to copy: {told}")
 
 
 def same_bytes(server, folder):

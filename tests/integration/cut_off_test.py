@@ -14,7 +14,8 @@ from served import PROGRAM, check, run_all  # noqa: E402
 
 FASTSTART, FRAGMENTS = ["-movflags", "+faststart"], ["-movflags", "frag_keyframe+empty_moov"]
 FORMS = {"whole.mp4": FASTSTART, "moov-last.mp4": [], "fragments.mp4": FRAGMENTS, "one.mkv": [], "two.mkv": ["-map", "0:a"],
-         "video.webm": ["-c:v", "libvpx", "-deadline", "realtime", "-c:a", "libopus"], "form.flv": []}
+         "video.webm": ["-c:v", "libvpx", "-deadline", "realtime", "-c:a", "libopus"], "form.flv": [],
+         "form.avi": ["-c:v", "mpeg4", "-c:a", "libmp3lame"]}
 # What a file says of its length comes first in these.
 BY_PIPE = {"whole.mp4", "one.mkv", "video.webm"}
 

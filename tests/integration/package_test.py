@@ -198,6 +198,15 @@ def what_is_lost_is_told(folder):
     report = json.loads(result.stdout)
     check(report["sounds"] == 1 and report["sounds_left_out"] == 1, f"unknown sound: {report}")
     check("TYPE=AUDIO" in (folder / "out3/master.m3u8").read_text(), "the track that can be played is there")
+    # A transport stream whose second part begins 0.4 s before the first.
+    parts = b""
+    for seconds, offset in ((0.6, 10), (3, 9.6)):
+        parts += subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=64x48:r=25", "-t", str(seconds), "-c:v",
+                                 "libx264", "-bf", "0", "-output_ts_offset", str(offset), "-f", "mpegts", "-"],
+                                capture_output=True, check=True).stdout
+    (folder / "twice.ts").write_bytes(parts)
+    result = package(folder / "twice.ts", folder / "out5", one, "--json", "-")
+    check(result.returncode == 0 and json.loads(result.stdout)["frames_left_out"] == 10, f"begins twice: {result.stdout}")
     (folder / ".hidden.mkv").write_bytes((folder / "movie.mkv").read_bytes())
     result = package(folder / ".hidden.mkv", folder / "out4", one)
     check(result.returncode == 0, f"hidden: {result.stderr}")

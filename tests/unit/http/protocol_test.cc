@@ -174,6 +174,22 @@ TEST_F(ProtocolTest, ValidatesThePageByTag) {
   EXPECT_EQ(Fetch(port(), "/assets/nothing.js")->status, 404);
 }
 
+TEST_F(ProtocolTest, WhatIsCompressedHasATagOfItsOwn) {
+  const std::string accept = "Accept-Encoding: gzip\r\n";
+  const auto plain = Fetch(port(), "/assets/page.js");
+  const auto packed = Fetch(port(), "/assets/page.js", accept);
+  ASSERT_TRUE(plain && packed);
+  std::string tag = plain->Field("etag");
+  tag.insert(tag.size() - 1, "-gzip");
+  EXPECT_EQ(packed->Field("etag"), tag);
+  const auto same = Fetch(port(), "/assets/page.js", accept + "If-None-Match: " + tag + "\r\n");
+  EXPECT_EQ(same->status, 304);
+  EXPECT_EQ(same->Field("etag"), tag);
+  const auto both = "If-None-Match: \"x-gzip\", " + plain->Field("etag") + "\r\n";
+  EXPECT_EQ(Fetch(port(), "/assets/page.js", both)->status, 304);
+  EXPECT_EQ(Fetch(port(), "/assets/page.js", "If-None-Match: \"x-gzip\"\r\n")->status, 200);
+}
+
 TEST_F(ProtocolTest, ThePageMayOnlyUseItsOwnServer) {
   const std::string policy = Fetch(port(), "/")->Field("content-security-policy");
   EXPECT_THAT(policy, HasSubstr("default-src 'none'"));

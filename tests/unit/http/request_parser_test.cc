@@ -131,7 +131,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRequest{"chunked_1_0", 400, "GET / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n"},
         BadRequest{"blank_before_colon", 400, Get("Host : h\r\n")},
         BadRequest{"bare_lf", 400, Get("Host: h\nX: y\r\n")},
-        BadRequest{"bare_lf_in_line", 505, "GET / HTTP/1.1\nHost: h\n\n\r\n\r\n"},
+        BadRequest{"bare_lf_in_line", 400, "GET / HTTP/1.1\nHost: h\n\n\r\n\r\n"},
         BadRequest{"no_host", 400, Get("Accept: a\r\n")},
         BadRequest{"two_hosts", 400, Get("Host: a\r\nHost: b\r\n")},
         BadRequest{"http_2", 505, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"},

@@ -22,6 +22,15 @@ TargetRequest Set(std::string_view name, std::string_view value) {
   return request;
 }
 
+TEST(TargetParams, TheSizeIsGivenInOneWay) {
+  TargetRequest sized = Set("size", "640x360");
+  EXPECT_EQ(SetParam(sized, "width", "320").error().parameter, "width");
+  EXPECT_EQ(sized.width, 640);
+  TargetRequest wide = Set("width", "320");
+  EXPECT_TRUE(SetParam(wide, "height", "240").ok());
+  EXPECT_EQ(SetParam(wide, "size", "640x360").error().accepted, "either size, or width and height");
+}
+
 TEST(TargetParams, AcceptsTheUsualForms) {
   EXPECT_EQ(Set("width", "640").width, 640);
   EXPECT_EQ(Set("width", "16").width, 16);
