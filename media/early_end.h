@@ -4,8 +4,8 @@
 // off, a download or a copy that broke, like a whole one.
 //
 // Two signs: a box or an element that the file ends inside of (MP4, MOV, Matroska, WebM, AVI; only
-// of files), and tracks that end over a second before the length that the container states for them.
-// What is cut between two fragments, and containers without a stated length (MPEG-TS), show
+// of files), and tracks that end over a second before the length that the container states for
+// them. What is cut between two fragments, and containers without a stated length (MPEG-TS), show
 // neither.
 //
 // Thread-safety: compatible.

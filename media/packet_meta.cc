@@ -44,7 +44,7 @@ PacketMeta PacketDescriber::Describe(const AVPacket& packet) {
     // Display order is unknown before decoding: count, and trust closed cuts only.
     meta.pts = Rescale(number, video.fps.Inverse(), video.time_base);
     meta.duration = 0;
-    if (meta.access == RandomAccess::kOpen) meta.access = RandomAccess::kNone;
+    if (meta.access != RandomAccess::kClosed) meta.access = RandomAccess::kNone;
   } else {
     FillIn(packet, meta);
   }

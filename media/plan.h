@@ -71,8 +71,8 @@ class OutputGrid {
 // How a unit's first frame can be reached.
 enum class CutKind {
   kClosed,   // at an IDR or closed GOP: a fresh decoder starts right there
-  kPreroll,  // at an open GOP or recovery point, or with temporal filters: decode the GOP before
-             // too and drop its frames
+  kPreroll,  // at an open GOP, whose leading pictures are dropped; at a recovery point that is not
+             // exact at once, or with temporal filters: decode the GOP before too, and drop those
   kChained,  // inside a run: the decoder comes on from the unit before
 };
 

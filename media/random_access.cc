@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/random_access.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <vector>
 
 namespace gopmill {
 namespace {
@@ -25,13 +27,14 @@ std::size_t NalLengthSize(const AVCodecParameters& parameters) {
   return (parameters.extradata[hevc ? 21 : 4] & 3U) + 1U;
 }
 
-// Calls visit(first byte of each NAL unit) until it returns true.
+// Calls visit(NAL unit from its first byte on; it may be followed by the next one's start code)
+// until it returns true.
 template <class Visit>
 void ForEachNal(Bytes data, std::size_t length_size, Visit visit) {
   if (length_size == 0) {
     for (auto at = AfterStartCode(data, 0); at && *at < data.size();
          at = AfterStartCode(data, *at)) {
-      if (visit(data[*at])) return;
+      if (visit(data.subspan(*at))) return;
     }
     return;
   }
@@ -40,15 +43,49 @@ void ForEachNal(Bytes data, std::size_t length_size, Visit visit) {
     std::size_t length = 0;
     for (std::size_t i = 0; i < length_size; ++i) length = length << 8U | data[at + i];
     at += length_size;
-    if (visit(data[at]) || length > data.size() - at) return;
+    const std::size_t rest = data.size() - at;
+    if (visit(data.subspan(at, std::min(length, rest))) || length > rest) return;
     at += length;
   }
 }
 
+// The payload of a unit without its emulation prevention bytes (H.264 7.3.1).
+std::vector<std::uint8_t> Unescaped(Bytes unit) {
+  std::vector<std::uint8_t> bytes;
+  for (const std::uint8_t byte : unit) {
+    const std::size_t n = bytes.size();
+    const bool escape = byte == 3 && n >= 2 && bytes[n - 1] == 0 && bytes[n - 2] == 0;
+    if (!escape) bytes.push_back(byte);
+  }
+  return bytes;
+}
+
+// Whether a message of this SEI unit is a recovery point from which decoding is exact at once:
+// recovery_frame_cnt is ue(v) 0, one bit that is 1, and exact_match_flag is the next (D.1.8).
+bool RecoversAtOnce(Bytes unit) {
+  constexpr std::uint8_t kRecoveryPoint = 6;
+  constexpr std::size_t kMostBytes = 512;
+  const std::vector<std::uint8_t> sei = Unescaped(unit.first(std::min(unit.size(), kMostBytes)));
+  std::size_t at = 1;  // behind the unit's header
+  const auto number = [&] {
+    std::size_t value = 0;
+    while (at < sei.size() && sei[at] == 0xFF) value += sei[at++];
+    return at < sei.size() ? value + sei[at++] : value;
+  };
+  while (at + 2 < sei.size()) {
+    const std::size_t type = number(), size = number();
+    if (type == kRecoveryPoint) return size > 0 && at < sei.size() && (sei[at] & 0xC0U) == 0xC0U;
+    at += size;
+  }
+  return false;
+}
+
 RandomAccess ClassifyH264(Bytes data, std::size_t length_size, bool key) {
   RandomAccess found = key ? RandomAccess::kOpen : RandomAccess::kNone;
-  ForEachNal(data, length_size, [&](std::uint8_t header) {
-    const unsigned type = header & 0x1FU;
+  ForEachNal(data, length_size, [&](Bytes unit) {
+    if (unit.empty()) return false;
+    const unsigned type = unit[0] & 0x1FU;
+    if (type == 6 && key && RecoversAtOnce(unit)) found = RandomAccess::kExact;
     if (type == 5) found = RandomAccess::kClosed;
     return type == 5 || type == 1;  // the first slice decides
   });
@@ -57,12 +94,13 @@ RandomAccess ClassifyH264(Bytes data, std::size_t length_size, bool key) {
 
 RandomAccess ClassifyHevc(Bytes data, std::size_t length_size, bool key) {
   RandomAccess found = key ? RandomAccess::kOpen : RandomAccess::kNone;
-  ForEachNal(data, length_size, [&](std::uint8_t header) {
-    const unsigned type = header >> 1U & 0x3FU;
+  ForEachNal(data, length_size, [&](Bytes unit) {
+    if (unit.empty()) return false;
+    const unsigned type = unit[0] >> 1U & 0x3FU;
     if (type > 31) return false;  // parameter sets, SEI
     if (type == 19 || type == 20) found = RandomAccess::kClosed;
-    if (type >= 16 && type <= 18) found = RandomAccess::kOpen;  // BLA: its RASL pictures are lost
-    if (type == 21) found = RandomAccess::kOpen;                // CRA
+    if (type >= 16 && type <= 18) found = RandomAccess::kExact;  // BLA: its RASL pictures are lost
+    if (type == 21) found = RandomAccess::kExact;                // CRA
     return true;
   });
   return found;
@@ -83,14 +121,15 @@ std::optional<bool> ClosedFlag(Bytes data, std::uint8_t code, unsigned bit) {
 RandomAccess ClassifyMpeg(Bytes data, bool key) {
   if (!key) return RandomAccess::kNone;
   const auto closed = ClosedFlag(data, 0xB8, 25);  // group_start_code, after time_code
-  return closed.value_or(false) ? RandomAccess::kClosed : RandomAccess::kOpen;
+  if (!closed) return RandomAccess::kOpen;         // a key picture without a group's header
+  return *closed ? RandomAccess::kClosed : RandomAccess::kExact;
 }
 
 RandomAccess ClassifyMpeg4(const AVCodecParameters& parameters, Bytes data, bool key) {
   if (!key) return RandomAccess::kNone;
   const auto closed = ClosedFlag(data, 0xB3, 18);  // group_of_vop_start_code, after time_code
-  if (closed) return *closed ? RandomAccess::kClosed : RandomAccess::kOpen;
-  return parameters.video_delay > 0 ? RandomAccess::kOpen : RandomAccess::kClosed;
+  if (closed) return *closed ? RandomAccess::kClosed : RandomAccess::kExact;
+  return parameters.video_delay > 0 ? RandomAccess::kExact : RandomAccess::kClosed;
 }
 
 }  // namespace

@@ -14,15 +14,17 @@
 namespace gopmill {
 
 enum class RandomAccess {
-  kNone,    // needs earlier packets
-  kOpen,    // open GOP, recovery point or CRA: exact from here on after one GOP of preroll
+  kNone,   // needs earlier packets
+  kOpen,   // recovery point: exact from here on after one GOP of preroll
+  kExact,  // open GOP or CRA: what is shown before it refers to what came before, the rest does not
   kClosed,  // IDR or closed GOP: nothing after it refers to anything before it
 };
 
 // Classifies one packet of a stream with these parameters. `key` is the container's key flag; a
 // packet that is not flagged is only looked at for MPEG-1/2 and raw H.264/HEVC, whose parsers may
-// miss it. Sources: ITU-T H.264 7.4.1.2.4 (IDR), H.265 7.4.2.2 (IRAP types), ISO/IEC 13818-2 6.3.8
-// (closed_gop), ISO/IEC 14496-2 6.3.4 (closed_gov).
+// miss it. Sources: ITU-T H.264 7.4.1.2.4 (IDR), D.2.8 (recovery point: exact where it says so and
+// counts no frames), H.265 7.4.2.2 (IRAP types), ISO/IEC 13818-2 6.3.8 (closed_gop), ISO/IEC
+// 14496-2 6.3.4 (closed_gov).
 RandomAccess ClassifyPacket(const AVCodecParameters& parameters,
                             std::span<const std::uint8_t> payload, bool key);
 

@@ -74,7 +74,7 @@ bool HasContext(const SourceIndex& index, const std::vector<std::int64_t>& place
 }
 
 // For the picture that is shown at `from`: the last place of random access at or before it, or one
-// more where that is open, and so far back that there are `context` pictures before it.
+// more where that is not exact, and so far back that there are `context` pictures before it.
 Entry EntryOf(const SourceIndex& index, SourceTicks from, int context) {
   std::vector<std::int64_t> places;
   SourceTicks shown = index.video.empty() ? 0 : index.video.front().pts;

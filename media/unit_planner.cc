@@ -191,8 +191,14 @@ void UnitPlanner::OnRandomAccess(const PacketMeta& packet, std::int64_t number,
   } else if (bytes_since_access_ > kMaxPrerollBytes) {
     return;  // what it would have to be decoded from is gone: the run goes on
   } else if (by_gop || by_all || RunIsLong(packet, number, frame)) {
-    const auto preroll = PrerollPacket();
-    if (!pending_ && preroll) pending_ = Pending{packet.pts, frame, *preroll, by_all && !by_gop};
+    auto preroll = PrerollPacket();
+    // Live streams that share a decoder begin at the same packet, whatever their filters.
+    const bool exact = packet.access == RandomAccess::kExact && !options_.live;
+    const bool afresh = exact && source_.temporal_context == 0;
+    if (afresh) preroll = number;
+    if (!pending_ && preroll) {
+      pending_ = Pending{packet.pts, frame, *preroll, by_all && !by_gop, afresh};
+    }
   }
 }
 
@@ -204,6 +210,7 @@ void UnitPlanner::ResolvePending(std::int64_t end_packet, std::vector<UnitSpec>&
     DivideIfLong(pending.frame, end_packet, out);
   }
   Emit(pending.frame, end_packet, true, out);
+  if (pending.afresh && !done_ && !out.empty()) out.back().end_pts = pending.pts;
   StartUnit(pending.frame, pending.preroll_packet, CutKind::kPreroll,
             pending.by_all ? std::optional(pending.pts) : std::nullopt);
 }

@@ -8,7 +8,8 @@
 // worked on at any time, a chained unit follows its predecessor's decoder. Cuts:
 //   - closed random access: a new run starts there once the unit is long enough;
 //   - open random access: cut with preroll, but only when the run has lasted kOpenRunSeconds, since
-//     each such cut decodes one GOP twice; before that the run simply goes on;
+//     each such cut decodes its leading pictures twice, or one GOP where the access is not exact
+//     (of live sources always); before that the run simply goes on;
 //   - closed, but filters look at neighbouring pictures (temporal_context): as if it were open,
 //   with
 //     preroll from where enough pictures lie before the cut, and enough of those behind it;
@@ -121,6 +122,7 @@ class UnitPlanner {
     SourceTicks pts;
     std::int64_t frame, preroll_packet;
     bool by_all;
+    bool afresh;              // decoding begins at the key picture itself
     std::int64_t behind = 0;  // packets seen that are shown after it
   };
   struct Access {

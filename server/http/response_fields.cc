@@ -29,7 +29,8 @@ void TagAsPacked(HttpResponse& response) {
 
 std::string PlainTags(const HttpRequest& request) {
   std::string tags(request.Field("if-none-match"));
-  for (std::size_t at = tags.find(kPackedEnd); at != std::string::npos; at = tags.find(kPackedEnd)) {
+  for (std::size_t at = tags.find(kPackedEnd); at != std::string::npos;
+       at = tags.find(kPackedEnd)) {
     tags.replace(at, kPackedEnd.size(), "\"");
   }
   return tags;

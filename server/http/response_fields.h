@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstddef>
-
 #include <string>
 
 #include "server/http/http_message.h"

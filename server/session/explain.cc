@@ -55,8 +55,11 @@ UnitCost CostOf(const UnitSpec& unit, const StreamPlan& plan) {
   const double source_frames = out_frames * video.fps.ToDouble() / plan.grid.fps().ToDouble();
   const double source_pixels = static_cast<double>(video.width) * video.height;
   const double target_pixels = static_cast<double>(plan.target.width) * plan.target.height;
-  // A preroll decodes one more GOP.
-  const double decoded = unit.cut == CutKind::kPreroll ? 2 * source_frames : source_frames;
+  // A preroll decodes one more GOP, or its leading pictures.
+  const auto packets = static_cast<double>(unit.end_packet - unit.first_packet);
+  const double decoded = unit.cut == CutKind::kPreroll
+                             ? std::clamp(packets, source_frames, 2 * source_frames)
+                             : source_frames;
   const auto pass = [&](double encode_ns) {
     return (decoded * source_pixels * kDecodeNs +
             decoded * source_pixels * kContextNs * plan.temporal_context() +

@@ -32,19 +32,15 @@ struct Coding {
   Denoise temporal = Denoise::kOff;
   int b_frames = 2;
   int width = 128;
-  bool jpeg = false;  // whose decoder holds no picture back
+  AVCodecID codec = AV_CODEC_ID_MPEG2VIDEO;  // the decoder of MJPEG holds no picture back
 };
 
-AVCodecID CodecOf(const Coding& coding) {
-  return coding.jpeg ? AV_CODEC_ID_MJPEG : AV_CODEC_ID_MPEG2VIDEO;
-}
-
 av::CodecContext OpenEncoder(const Coding& coding, const testing::Scene& scene) {
-  const AVCodec* codec = avcodec_find_encoder(CodecOf(coding));
+  const AVCodec* codec = avcodec_find_encoder(coding.codec);
   av::CodecContext context(avcodec_alloc_context3(codec));
   context->width = scene.width;
   context->height = scene.height;
-  context->pix_fmt = coding.jpeg ? AV_PIX_FMT_YUVJ420P : AV_PIX_FMT_YUV420P;
+  context->pix_fmt = coding.codec == AV_CODEC_ID_MJPEG ? AV_PIX_FMT_YUVJ420P : AV_PIX_FMT_YUV420P;
   context->time_base = {1, 25};
   context->framerate = {25, 1};
   context->gop_size = coding.group;
@@ -56,7 +52,16 @@ av::CodecContext OpenEncoder(const Coding& coding, const testing::Scene& scene) 
   if (coding.interlaced)
     context->flags |= AV_CODEC_FLAG_INTERLACED_DCT | AV_CODEC_FLAG_INTERLACED_ME;
   AVDictionary* options = nullptr;
-  av_dict_set(&options, "sc_threshold", "1000000000", 0);
+  if (coding.codec == AV_CODEC_ID_H264) {
+    av_dict_set(&options, "x264-params", "open-gop=1:b-pyramid=normal:b-adapt=0:scenecut=0", 0);
+  } else if (coding.codec == AV_CODEC_ID_HEVC) {
+    av_dict_set(&options, "x265-params",
+                "open-gop=1:b-adapt=0:scenecut=0:min-keyint=12:pools=none:frame-threads=1:"
+                "log-level=none",
+                0);
+  } else {
+    av_dict_set(&options, "sc_threshold", "1000000000", 0);
+  }
   EXPECT_EQ(avcodec_open2(context.get(), codec, &options), 0);
   av_dict_free(&options);
   return context;
@@ -90,7 +95,7 @@ Movie MakeMovie(const Coding& coding) {
   std::shared_ptr<AVCodecParameters> parameters(
       avcodec_parameters_alloc(), [](AVCodecParameters* p) { avcodec_parameters_free(&p); });
   EXPECT_GE(avcodec_parameters_from_context(parameters.get(), context.get()), 0);
-  movie.source->video = {.codec = avcodec_get_name(CodecOf(coding)),
+  movie.source->video = {.codec = avcodec_get_name(coding.codec),
                          .width = scene.width,
                          .height = scene.height,
                          .time_base = kTimeBase,
@@ -203,7 +208,8 @@ TEST(FrameSelector, DenoisesInTimeOverCutsAsWithoutThem) {
 
 // Those before the change pass filters that are made for them, to the last.
 TEST(FrameSelector, NoPictureIsLostInFiltersWhenTheSizeChanges) {
-  const Coding coding{.frames = 24, .temporal = Denoise::kStrong, .b_frames = 0, .jpeg = true};
+  const Coding coding{
+      .frames = 24, .temporal = Denoise::kStrong, .b_frames = 0, .codec = AV_CODEC_ID_MJPEG};
   Coding wider = coding;
   wider.width = 160;
   Movie movie = MakeMovie(coding);
@@ -222,6 +228,28 @@ TEST(FrameSelector, NoPictureIsLostInFiltersWhenTheSizeChanges) {
 TEST(FrameSelector, CutsProgressiveGroupsWithoutASeam) {
   ExpectSeamless({.closed = true});
   ExpectSeamless({.closed = false});
+}
+
+// Where a group is open and exact, decoding begins at its key picture and not at the one before.
+TEST(FrameSelector, CutsOpenGroupsOfEachCodecWithoutASeam) {
+  for (const AVCodecID codec :
+       {AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG4, AV_CODEC_ID_H264, AV_CODEC_ID_HEVC}) {
+    SCOPED_TRACE(avcodec_get_name(codec));
+    const Coding coding{.frames = 60, .closed = false, .b_frames = 3, .codec = codec};
+    const Movie movie = MakeMovie(coding);
+    PacketDescriber describer(movie.source, false);
+    std::int64_t exact = 0, leading = 0;
+    SourceTicks key = 0;
+    for (const av::Packet& packet : movie.packets) {
+      const PacketMeta meta = describer.Describe(*packet);
+      if (meta.access != RandomAccess::kNone) key = meta.pts;
+      exact += meta.access == RandomAccess::kExact ? 1 : 0;
+      leading += meta.pts < key ? 1 : 0;
+    }
+    EXPECT_GE(exact, 3);
+    EXPECT_GE(leading, 3);
+    ExpectSeamless(coding);
+  }
 }
 
 // --- on a thread of its own -------------------------------------------------------------------
@@ -247,7 +275,8 @@ TEST(DecodeAside, GivesThePicturesOfItsSelector) {
 // 48 pictures of 1 MiB: most of them do not fit, so that its thread waits when it is stopped.
 TEST(DecodeAside, HoldsSoManyBytesAndEndsWhenNobodyWantsMore) {
   constexpr std::size_t kPictureBytes = 7680 * 96 * 3 / 2;
-  const Movie movie = MakeMovie({.frames = 48, .b_frames = 0, .width = 7680, .jpeg = true});
+  const Movie movie =
+      MakeMovie({.frames = 48, .b_frames = 0, .width = 7680, .codec = AV_CODEC_ID_MJPEG});
   const auto selector = Fed(movie, 0, movie.packets.size());
   {
     auto aside = DecodeAside::Begin(*selector, {.first = 0, .end = 48});

@@ -85,6 +85,26 @@ TEST(UnitPlanner, OpenGopIsCutWithPrerollAndItsLeadingPicturesStayBefore) {
   EXPECT_EQ(units[1].first_packet, 0) << "preroll from the key picture before";
 }
 
+TEST(UnitPlanner, OpenGopThatIsExactNeedsNothingBeforeItsKeyPicture) {
+  for (const bool live : {false, true}) {
+    Plan plan({.unit_seconds = 0, .live = live});
+    plan.Gop(0, 8);
+    plan.Picture(10, RandomAccess::kExact).Picture(8).Picture(9).Picture(11).Picture(12);
+    const auto units = plan.Units();
+    ASSERT_EQ(units.size(), 2U);
+    EXPECT_EQ(units[0].end_packet, 11) << "its leading pictures are shown before the cut";
+    EXPECT_EQ(units[1].first_packet, live ? 0 : 8);
+    EXPECT_EQ(units[1].cut, CutKind::kPreroll);
+  }
+}
+
+TEST(UnitPlanner, FiltersInTimeLookAcrossAnExactCut) {
+  Plan plan({.unit_seconds = 0, .temporal_context = 1});
+  plan.Gop(0, 8);
+  plan.Picture(10, RandomAccess::kExact).Picture(8).Picture(9).Picture(11).Picture(12);
+  EXPECT_EQ(plan.Units().back().first_packet, 0);
+}
+
 TEST(UnitPlanner, OpenGopsShareARunUntilItIsLong) {
   Plan plan;
   for (int gop = 0; gop < 12; ++gop) {

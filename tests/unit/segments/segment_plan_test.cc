@@ -69,6 +69,15 @@ TEST(SegmentUnitTest, AnOpenGroupIsDecodedWithTheOneBeforeIt) {
   EXPECT_EQ(SegmentUnit(index, Grid(), segments, 1, 0, 0).first_packet, 0);
 }
 
+TEST(SegmentUnitTest, AnExactOpenGroupIsDecodedByItself) {
+  SourceIndex index = Index(200, {0});
+  index.video[40].access = index.video[80].access = RandomAccess::kExact;
+  const SegmentGrid segments{.fps = k25, .borders = {0, 50, 100, 150, 200}};
+  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 2, 0, 0).first_packet, 80);
+  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 1, 0, 0).first_packet, 40);
+  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 1, 0, 1).first_packet, 40) << "pictures 40 to 49";
+}
+
 TEST(SegmentUnitTest, FiltersInTimeHaveThePicturesAround) {
   const SourceIndex index = Index(200, {0, 60, 98, 99, 100});
   const SegmentGrid segments{.fps = k25, .borders = {0, 50, 100, 150, 200}};
