@@ -2,7 +2,6 @@
 #include "media/coded_probe.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "media/av_compat.h"
 #include "media/av_error.h"
 #include "media/decoder_table.h"
+#include "media/measured_rate.h"
 #include "media/probe.h"
 #include "media/source.h"
 
@@ -52,22 +52,10 @@ std::shared_ptr<const AVCodecParameters> ParametersOf(const AVCodecContext& cont
   return std::shared_ptr<const AVCodecParameters>(std::move(parameters));
 }
 
-// Rates that cameras and encoders use; clocks of RTP say no other one exactly.
+// Clocks of RTP say no rate exactly.
 Rational Snap(double fps) {
-  constexpr std::array<Rational, 12> kCommon{{{10, 1},
-                                              {12, 1},
-                                              {15, 1},
-                                              {20, 1},
-                                              {24'000, 1001},
-                                              {24, 1},
-                                              {25, 1},
-                                              {30'000, 1001},
-                                              {30, 1},
-                                              {50, 1},
-                                              {60'000, 1001},
-                                              {60, 1}}};
   const auto* nearest = std::ranges::min_element(
-      kCommon, {}, [&](Rational rate) { return std::abs(rate.ToDouble() - fps); });
+      kUsualRates, {}, [&](Rational rate) { return std::abs(rate.ToDouble() - fps); });
   if (std::abs(nearest->ToDouble() / fps - 1) < 0.0008) return *nearest;
   return Rational{std::llround(fps * 1000), 1000}.Reduced();
 }

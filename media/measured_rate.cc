@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -15,21 +14,6 @@
 namespace gopmill {
 namespace {
 
-constexpr std::array<Rational, 15> kUsualRates{{{5, 1},
-                                                {10, 1},
-                                                {12, 1},
-                                                {15'000, 1001},
-                                                {15, 1},
-                                                {20, 1},
-                                                {24'000, 1001},
-                                                {24, 1},
-                                                {25, 1},
-                                                {30'000, 1001},
-                                                {30, 1},
-                                                {48, 1},
-                                                {50, 1},
-                                                {60'000, 1001},
-                                                {60, 1}}};
 constexpr double kSameRate = 0.05, kSteady = 0.02;
 // Intervals that times which waver are averaged over, and those that tell 30 from 29.97 where
 // times are whole milliseconds.

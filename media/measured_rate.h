@@ -8,6 +8,7 @@
 // Thread-safety: safe (pure functions, and reads of the descriptor given).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -18,6 +19,23 @@
 #include "media/av_ptr.h"
 
 namespace gopmill {
+
+// Rates that cameras and encoders use, ascending.
+inline constexpr std::array<Rational, 15> kUsualRates{{{5, 1},
+                                                       {10, 1},
+                                                       {12, 1},
+                                                       {15'000, 1001},
+                                                       {15, 1},
+                                                       {20, 1},
+                                                       {24'000, 1001},
+                                                       {24, 1},
+                                                       {25, 1},
+                                                       {30'000, 1001},
+                                                       {30, 1},
+                                                       {48, 1},
+                                                       {50, 1},
+                                                       {60'000, 1001},
+                                                       {60, 1}}};
 
 // Pictures of one place of a file, times in ticks, sorted.
 using PictureTimes = std::vector<std::int64_t>;

@@ -6,48 +6,13 @@
 #include <optional>
 #include <vector>
 
+#include "media/nal_units.h"
+
 namespace gopmill {
 namespace {
 
-using Bytes = std::span<const std::uint8_t>;
-
-// Offset just behind the next 00 00 01 start code at or after `from`, or nothing.
-std::optional<std::size_t> AfterStartCode(Bytes data, std::size_t from) {
-  for (std::size_t i = from; i + 3 <= data.size(); ++i) {
-    if (data[i] == 0 && data[i + 1] == 0 && data[i + 2] == 1) return i + 3;
-  }
-  return std::nullopt;
-}
-
-// Bytes per NAL length field when the extradata is avcC/hvcC (first byte 1), else 0 = Annex B.
-std::size_t NalLengthSize(const AVCodecParameters& parameters) {
-  const bool hevc = parameters.codec_id == AV_CODEC_ID_HEVC;
-  const int needed = hevc ? 23 : 7;
-  if (parameters.extradata_size < needed || parameters.extradata[0] != 1) return 0;
-  return (parameters.extradata[hevc ? 21 : 4] & 3U) + 1U;
-}
-
-// Calls visit(NAL unit from its first byte on; it may be followed by the next one's start code)
-// until it returns true.
-template <class Visit>
-void ForEachNal(Bytes data, std::size_t length_size, Visit visit) {
-  if (length_size == 0) {
-    for (auto at = AfterStartCode(data, 0); at && *at < data.size();
-         at = AfterStartCode(data, *at)) {
-      if (visit(data.subspan(*at))) return;
-    }
-    return;
-  }
-  std::size_t at = 0;
-  while (at + length_size < data.size()) {
-    std::size_t length = 0;
-    for (std::size_t i = 0; i < length_size; ++i) length = length << 8U | data[at + i];
-    at += length_size;
-    const std::size_t rest = data.size() - at;
-    if (visit(data.subspan(at, std::min(length, rest))) || length > rest) return;
-    at += length;
-  }
-}
+using nal::AfterStartCode;
+using nal::Bytes;
 
 // The payload of a unit without its emulation prevention bytes (H.264 7.3.1).
 std::vector<std::uint8_t> Unescaped(Bytes unit) {
@@ -82,8 +47,7 @@ bool RecoversAtOnce(Bytes unit) {
 
 RandomAccess ClassifyH264(Bytes data, std::size_t length_size, bool key) {
   RandomAccess found = key ? RandomAccess::kOpen : RandomAccess::kNone;
-  ForEachNal(data, length_size, [&](Bytes unit) {
-    if (unit.empty()) return false;
+  nal::ForEach(data, length_size, [&](Bytes unit) {
     const unsigned type = unit[0] & 0x1FU;
     if (type == 6 && key && RecoversAtOnce(unit)) found = RandomAccess::kExact;
     if (type == 5) found = RandomAccess::kClosed;
@@ -94,8 +58,7 @@ RandomAccess ClassifyH264(Bytes data, std::size_t length_size, bool key) {
 
 RandomAccess ClassifyHevc(Bytes data, std::size_t length_size, bool key) {
   RandomAccess found = key ? RandomAccess::kOpen : RandomAccess::kNone;
-  ForEachNal(data, length_size, [&](Bytes unit) {
-    if (unit.empty()) return false;
+  nal::ForEach(data, length_size, [&](Bytes unit) {
     const unsigned type = unit[0] >> 1U & 0x3FU;
     if (type > 31) return false;  // parameter sets, SEI
     if (type == 19 || type == 20) found = RandomAccess::kClosed;
@@ -136,8 +99,8 @@ RandomAccess ClassifyMpeg4(const AVCodecParameters& parameters, Bytes data, bool
 
 RandomAccess ClassifyPacket(const AVCodecParameters& parameters, Bytes payload, bool key) {
   switch (static_cast<int>(parameters.codec_id)) {
-    case AV_CODEC_ID_H264: return ClassifyH264(payload, NalLengthSize(parameters), key);
-    case AV_CODEC_ID_HEVC: return ClassifyHevc(payload, NalLengthSize(parameters), key);
+    case AV_CODEC_ID_H264: return ClassifyH264(payload, nal::LengthSize(parameters), key);
+    case AV_CODEC_ID_HEVC: return ClassifyHevc(payload, nal::LengthSize(parameters), key);
     case AV_CODEC_ID_MPEG1VIDEO:
     case AV_CODEC_ID_MPEG2VIDEO: return ClassifyMpeg(payload, key);
     case AV_CODEC_ID_MPEG4: return ClassifyMpeg4(parameters, payload, key);

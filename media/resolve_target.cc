@@ -341,7 +341,7 @@ void ResolveChannels(Resolution& r) {
   target.channels = std::min(*r.request.channels, std::max(had, 2));
   if (target.channels != *r.request.channels) {
     r.Report("channels", std::to_string(*r.request.channels), std::to_string(target.channels),
-             "the source has no more channels");
+             had < 2 ? "two channels at most are made of one" : "the source has no more channels");
   }
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "media/packet_meta.h"
+#include "media/parameter_watch.h"
 #include "media/sound_choice.h"
 #include "media/text_choice.h"
 #include "media/unit_planner.h"
@@ -306,6 +307,7 @@ Status LiveSource::Run(Claim claim, PacketSource& source) {
   std::int64_t pictures_ns = 0;
   Burst burst;
   Dating dating;
+  ParameterWatch sets;
   while (true) {
     av::Packet packet = av::NewPacket();
     const TimePoint begin = SteadyNow();
@@ -320,11 +322,15 @@ Status LiveSource::Run(Claim claim, PacketSource& source) {
     const bool is_text = state == PacketSource::ReadState::kText;
     const auto track = static_cast<std::size_t>(packet->stream_index);
     const bool is_video = state == PacketSource::ReadState::kVideo;
+    const bool other_sets = is_video && sets.Changed(*info->video.parameters, *packet);
     if (auto other = is_text ? nullptr : WithNewHeader(*info, is_video, track, *packet)) {
       const MutexLock lock(mutex_);
       ++counts_.format_changes;
       info = std::move(other);
       if (claim_ == claim) info_ = info;
+    } else if (other_sets) {
+      const MutexLock lock(mutex_);
+      ++counts_.format_changes;
     }
     Entry entry = Received(state, info, repair, std::move(packet));
     if (entry.video) {

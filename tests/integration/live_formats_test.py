@@ -190,6 +190,8 @@ def a_size_that_changes_in_mid_stream(server, paths):
     reader.thread.join()
     colors, pictures = shown(reader.body)
     check(colors == ["RR", "B-"] and pictures >= 175, f"{pictures} pictures {colors}")
+    counts = server.live("sizes")["counts"]
+    check(counts["format_changes"] == 1, f"counted: {counts}")
 
 
 def other_tracks_in_one_transport_stream(server, paths):
