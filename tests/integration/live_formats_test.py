@@ -187,11 +187,11 @@ def a_size_that_changes_in_mid_stream(server, paths):
             out.write(raw(Path(paths[name]), "-t", "3", "-map", "0:v", "-c", "copy", "-f", "mpegts"))
     reader = Reader(server, "sizes", f"{QUERY}&container=ts")
     check(Publisher(server, "sizes", str(joined)).finish()[0] == 200, "the publisher's answer")
+    counts = server.live("sizes")["counts"]
+    check(counts["format_changes"] == 1, f"counted: {counts}")
     reader.thread.join()
     colors, pictures = shown(reader.body)
     check(colors == ["RR", "B-"] and pictures >= 175, f"{pictures} pictures {colors}")
-    counts = server.live("sizes")["counts"]
-    check(counts["format_changes"] == 1, f"counted: {counts}")
 
 
 def other_tracks_in_one_transport_stream(server, paths):
