@@ -164,11 +164,13 @@ void Ingest::MakePlan(const Target& target, PlanTexts texts) {
     options.unit_seconds = kLivePieceSeconds;
     options.gop_seconds = target.unit_seconds;
   }
+  const std::string& codec = info.video.codec;
+  options.closed_may_lead = info.video.has_b_frames && codec != "h264";
   if (target.rate_mode == RateMode::kBitrate) options.bitrate = target.bitrate;
   if (target.duration.valid()) {
     // Frames that start before start + duration.
-    options.frame_limit = plan->grid.FrameCount(ToTicks(clip_start_, time_base) +
-                                                ToTicks(target.duration, time_base));
+    options.frame_limit = plan->grid.FramesBefore(ToTicks(clip_start_, time_base) +
+                                                  ToTicks(target.duration, time_base));
   }
   planner_ = std::make_unique<UnitPlanner>(plan->grid, options);
   describer_ = std::make_unique<PacketDescriber>(source_->info(), plan->counted_pts);

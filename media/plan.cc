@@ -2,6 +2,7 @@
 #include "media/plan.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/status.h"
 
@@ -24,6 +25,12 @@ OutputGrid::OutputGrid(Rational fps, Rational source_fps, Rational source_time_b
   // A quarter of the shorter frame interval, in source ticks.
   const Rational quarter = Rational{fastest.den * tick_.den, 4 * fastest.num * tick_.num}.Reduced();
   if (live || quarter < epsilon_) epsilon_ = quarter;
+  strict_ = epsilon_;
+  constexpr double kEqual = 0.01;
+  const bool equal = std::abs(fps_.ToDouble() / source_fps.ToDouble() - 1) < kEqual;
+  if (!live && source_fps.positive() && equal) {
+    epsilon_ = Rational{quarter.num * 2, quarter.den}.Reduced();
+  }
 }
 
 OutputGrid OutputGrid::CountedFrom(std::int64_t frame) const {
@@ -42,10 +49,14 @@ SourceTicks OutputGrid::LatestPts(std::int64_t n) const {
 }
 
 std::int64_t OutputGrid::FirstFrameShowing(SourceTicks pts) const {
+  return FirstFrame(pts, epsilon_);
+}
+
+std::int64_t OutputGrid::FirstFrame(SourceTicks pts, Rational epsilon) const {
   const internal::Int128 num =
-      (static_cast<internal::Int128>(pts - origin_) * epsilon_.den - epsilon_.num) * fps_.num *
+      (static_cast<internal::Int128>(pts - origin_) * epsilon.den - epsilon.num) * fps_.num *
       tick_.num;
-  const internal::Int128 den = static_cast<internal::Int128>(fps_.den) * tick_.den * epsilon_.den;
+  const internal::Int128 den = static_cast<internal::Int128>(fps_.den) * tick_.den * epsilon.den;
   return std::max<std::int64_t>(0, static_cast<std::int64_t>(-FloorDiv(-num, den)) - first_);
 }
 
@@ -56,6 +67,8 @@ std::int64_t OutputGrid::FirstFrameAt(std::int64_t source_ms) const {
 }
 
 std::int64_t OutputGrid::FrameCount(SourceTicks end) const { return FirstFrameShowing(end); }
+
+std::int64_t OutputGrid::FramesBefore(SourceTicks time) const { return FirstFrame(time, strict_); }
 
 Deinterlace DeinterlaceOf(const VideoInfo& video, const Target& target) {
   const bool needless = target.deinterlace == Deinterlace::kAuto && !video.interlaced;

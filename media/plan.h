@@ -28,10 +28,11 @@ namespace gopmill {
 using SourceTicks = std::int64_t;
 
 // The global grid of output frames. Frame n has time n / fps on the output clock; it shows the
-// source frame with the largest pts <= origin + (first + n) / fps + epsilon. Epsilon is one source
-// tick, at most a quarter of the shorter frame interval: containers that round times to 1 ms would
-// otherwise lose and double frames at equal rates. Of a live source it is that quarter, since the
-// clocks of cameras waver by more than a tick.
+// source frame with the largest pts <= origin + (first + n) / fps + epsilon. At equal rates
+// (within 1 %) epsilon is half a frame interval, so that the nearest is shown: the times of cameras
+// waver, and those of many files were once rounded to 1 ms, by which a third of the frames would be
+// lost and as many doubled. At others it is one source tick, at most a quarter of the shorter
+// interval. Of a live source it is that quarter at all rates.
 class OutputGrid {
  public:
   OutputGrid() = default;
@@ -48,6 +49,8 @@ class OutputGrid {
   [[nodiscard]] std::int64_t FirstFrameShowing(SourceTicks pts) const;
   // Number of output frames of a source whose last frame ends at `end`.
   [[nodiscard]] std::int64_t FrameCount(SourceTicks end) const;
+  // Number of output frames that begin before this time.
+  [[nodiscard]] std::int64_t FramesBefore(SourceTicks time) const;
   // When frame n is shown, also one in front of the first: microseconds since the source's zero.
   [[nodiscard]] std::int64_t SourceMicros(std::int64_t n) const {
     return Rescale(origin_, tick_, kMicros) + Rescale(n + first_, fps_.Inverse(), kMicros);
@@ -62,8 +65,11 @@ class OutputGrid {
 
  private:
   Rational fps_;
-  Rational tick_;     // source time base, seconds
+  Rational tick_;  // source time base, seconds
+  [[nodiscard]] std::int64_t FirstFrame(SourceTicks pts, Rational epsilon) const;
+
   Rational epsilon_;  // in source ticks
+  Rational strict_;   // the same, for ends that are asked for
   SourceTicks origin_ = 0;
   std::int64_t first_ = 0;
 };

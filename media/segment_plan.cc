@@ -68,13 +68,24 @@ bool HasContext(const SourceIndex& index, const std::vector<std::int64_t>& place
                 SourceTicks shown, int context) {
   const std::size_t place = places.size() - 1 - back;
   const auto packet = static_cast<std::size_t>(places[place]);
-  const bool recovers = context > 1 && index.video[packet].access == RandomAccess::kOpen;
+  const bool recovers = index.video[packet].access == RandomAccess::kOpen;
   if (recovers && back == 0) return false;
   return PicturesFrom(index, places[place + (recovers ? 1 : 0)], shown, context) >= context;
 }
 
-// For the picture that is shown at `from`: the last place of random access at or before it, or one
-// more where that is not exact, and so far back that there are `context` pictures before it.
+// How many places before the last one pictures are exact from the last one on: one more where that
+// is open, two where the one before is open as well (a decoder may drop what begins a GOP there).
+std::size_t Recovery(const SourceIndex& index, const std::vector<std::int64_t>& places) {
+  const auto open = [&](std::size_t back) {
+    const auto packet = static_cast<std::size_t>(places[places.size() - 1 - back]);
+    return index.video[packet].access == RandomAccess::kOpen;
+  };
+  if (!open(0)) return 0;
+  return places.size() > 1 && open(1) ? 2 : 1;
+}
+
+// For the picture that is shown at `from`: the last place of random access at or before it, or so
+// many before as it takes to recover and to have `context` pictures before it.
 Entry EntryOf(const SourceIndex& index, SourceTicks from, int context) {
   std::vector<std::int64_t> places;
   SourceTicks shown = index.video.empty() ? 0 : index.video.front().pts;
@@ -86,9 +97,7 @@ Entry EntryOf(const SourceIndex& index, SourceTicks from, int context) {
     if (packet.access != RandomAccess::kNone) places.push_back(n);
   }
   if (places.empty()) return {};
-  const bool open =
-      index.video[static_cast<std::size_t>(places.back())].access == RandomAccess::kOpen;
-  std::size_t back = open ? 1 : 0;
+  std::size_t back = Recovery(index, places);
   while (back < places.size() && !HasContext(index, places, back, shown, context)) ++back;
   if (back >= places.size()) return {.packet = 0, .preroll = true};
   return {.packet = places[places.size() - 1 - back], .preroll = back > 0};

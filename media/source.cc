@@ -225,7 +225,8 @@ Status Source::Impl::Open() {
 void Source::Impl::FindRate() {
   constexpr double kAnother = 0.05;
   VideoInfo& video = info->video;
-  const bool doubted = video.variable_fps || !IsUsualRate(video.fps);
+  const AVRational average = format->streams[video.stream_index]->avg_frame_rate;
+  const bool doubted = video.variable_fps || !IsUsualRate(video.fps) || average.num <= 0;
   if (options.live || counted_pts || !io.seekable() || !doubted) return;
   const auto measured = MeasureRate(fd.get(), *format->iformat, video.stream_index, stop);
   if (!measured || std::abs(measured->measured / video.fps.ToDouble() - 1) < kAnother) return;

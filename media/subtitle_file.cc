@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/subtitle_file.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -11,6 +13,7 @@
 #include "base/words.h"
 #include "media/av_error.h"
 #include "media/fd_io.h"
+#include "media/text_charset.h"
 
 namespace gopmill {
 namespace {
@@ -53,14 +56,29 @@ void AddWord(std::string_view word, SubtitleTrack& track) {
   }
 }
 
-Status ReadCues(AVFormatContext& format, const FdIo& io, TextUse use, SubtitleTrack& track) {
+// All of a regular file that is not too large, from its beginning; its position stays.
+std::string BytesOf(int fd, std::int64_t size) {
+  std::string bytes(static_cast<std::size_t>(std::max<std::int64_t>(size, 0)), '\0');
+  std::size_t have = 0;
+  while (have < bytes.size()) {
+    const ssize_t got =
+        pread(fd, bytes.data() + have, bytes.size() - have, static_cast<off_t>(have));
+    if (got <= 0) break;
+    have += static_cast<std::size_t>(got);
+  }
+  bytes.resize(have);
+  return bytes;
+}
+
+Status ReadCues(AVFormatContext& format, const FdIo& io, TextUse use, const char* charset,
+                SubtitleTrack& track) {
   if (format.nb_streams == 0) {
     return Error{.code = Code::kCorrupt, .message = "There are no subtitles in the file."};
   }
   GOPMILL_ASSIGN_OR_RETURN(
       SubtitleReader reader,
       SubtitleReader::Open(*format.streams[0], 0,
-                           FormFor(use, format.streams[0]->codecpar->codec_id)));
+                           FormFor(use, format.streams[0]->codecpar->codec_id), charset));
   const av::Packet packet = av::NewPacket();
   while (av_read_frame(&format, packet.get()) >= 0) {
     reader.Push(*packet, track);
@@ -112,11 +130,12 @@ Result<SubtitleTrack> ReadSubtitleFile(UniqueFd fd, SubtitleTrack track,
   const int code = avformat_open_input(&raw, nullptr, av_find_input_format(form->demuxer), nullptr);
   if (code < 0) return av::AvError("The subtitles could not be read", code);
   const av::InputFormat format(raw);
-  GOPMILL_RETURN_IF_ERROR(ReadCues(*format, io, use, track));
+  const char* charset = CharsetOf(BytesOf(fd.get(), io.size()), track.language);
+  GOPMILL_RETURN_IF_ERROR(ReadCues(*format, io, use, charset, track));
   if (track.cues.empty()) {
     return Error{.code = Code::kCorrupt,
                  .message = "No subtitles can be read in the file.",
-                 .accepted = "text in UTF-8 or UTF-16"};
+                 .accepted = "text in UTF-8, UTF-16 or the Windows set of its language"};
   }
   return track;
 }

@@ -3,6 +3,7 @@
 
 extern "C" {
 #include <libavutil/dict.h>
+#include <libavutil/opt.h>
 }
 
 #include <algorithm>
@@ -80,12 +81,11 @@ Error CannotRead() {
   return {.code = Code::kUnsupported, .message = "FFmpeg here does not read these subtitles."};
 }
 
-// Not the quote, no control character, not U+2028 and
-// U+2029, at which players in browsers end a line of a playlist, and not U+FFFE and U+FFFF, which
-// XML does not take.
+// No control character, not U+2028 and U+2029, at which players in browsers end a line of a
+// playlist, and not U+FFFE and U+FFFF, which XML does not take.
 bool FitsIntoALine(std::string_view character) {
-  constexpr std::array<std::string_view, 5> kOthers{"\"", "\xE2\x80\xA8", "\xE2\x80\xA9",
-                                                    "\xEF\xBF\xBE", "\xEF\xBF\xBF"};
+  constexpr std::array<std::string_view, 4> kOthers{"\xE2\x80\xA8", "\xE2\x80\xA9", "\xEF\xBF\xBE",
+                                                    "\xEF\xBF\xBF"};
   return !IsControl(character) && std::ranges::find(kOthers, character) == kOthers.end();
 }
 
@@ -164,7 +164,7 @@ std::optional<SubtitleTrack> DescribeSubtitles(const AVStream& stream) {
 }
 
 Result<SubtitleReader> SubtitleReader::Open(const AVStream& stream, std::int64_t start_us,
-                                            CueForm form) {
+                                            CueForm form, const char* charset) {
   SubtitleReader reader;
   reader.time_base_ = av::FromAv(stream.time_base);
   reader.start_us_ = start_us;
@@ -175,6 +175,7 @@ Result<SubtitleReader> SubtitleReader::Open(const AVStream& stream, std::int64_t
   GOPMILL_CHECK(reader.decoder_ != nullptr);
   int code = avcodec_parameters_to_context(reader.decoder_.get(), stream.codecpar);
   reader.decoder_->pkt_timebase = stream.time_base;
+  if (charset != nullptr) av_opt_set(reader.decoder_.get(), "sub_charenc", charset, 0);
   if (code >= 0) code = avcodec_open2(reader.decoder_.get(), decoder, nullptr);
   if (code < 0) return av::AvError("The subtitles could not be read", code);
   if (form != CueForm::kScript) GOPMILL_RETURN_IF_ERROR(reader.OpenEncoder());

@@ -76,9 +76,11 @@ std::optional<SubtitleTrack> DescribeSubtitles(const AVStream& stream);
 // Turns packets into cues.
 class SubtitleReader {
  public:
-  // `start_us`: the source's zero on the container's clock.
+  // `start_us`: the source's zero on the container's clock. `charset`: of its text, if that is not
+  // UTF-8.
   static Result<SubtitleReader> Open(const AVStream& stream, std::int64_t start_us,
-                                     CueForm form = CueForm::kWebVtt);
+                                     CueForm form = CueForm::kWebVtt,
+                                     const char* charset = nullptr);
 
   // The cues of one packet, in order; an end may be kNoEnd. None of a damaged one.
   [[nodiscard]] std::vector<SubtitleCue> Read(const AVPacket& packet) const;

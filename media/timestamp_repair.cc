@@ -21,7 +21,8 @@ std::int64_t Ticks(const TimestampRepair::Track& track, double seconds) {
 // Whether a picture cannot be shown so long after (or before) it is decoded: its time is broken,
 // and would make the output as long as it says.
 bool TooFar(const TimestampRepair::Track& track, std::int64_t distance) {
-  const double longest = std::max(kMaxGapSeconds, kMaxReorderFrames * track.frame_seconds);
+  const double longest = std::max(distance > 0 ? kMaxAheadSeconds : kMaxGapSeconds,
+                                  kMaxReorderFrames * track.frame_seconds);
   return std::abs(Seconds(track, distance)) > longest;
 }
 
@@ -83,6 +84,7 @@ void TimestampRepair::CloseJump(State& state, std::int64_t raw_dts) {
   const double ahead = Seconds(state.track, dts - expected);
   const double back = Seconds(state.track, *state.last_dts - dts);
   if (ahead <= kMaxGapSeconds && back <= kMaxBackSeconds) return;
+  if (ahead > 0 && state.latest_pts && dts <= *state.latest_pts) return;
   if (ahead > 0 && IsPause(state, Seconds(state.track, dts))) return;
   ++repaired_;
   if (&state != &states_.front()) {
@@ -96,7 +98,9 @@ void TimestampRepair::CloseJump(State& state, std::int64_t raw_dts) {
 void TimestampRepair::Fix(std::size_t track, AVPacket& packet) {
   State& state = states_[track];
   Bound(state.track, packet);
-  const std::int64_t known = packet.dts != AV_NOPTS_VALUE ? packet.dts : packet.pts;
+  // The pts of a picture that others are shown before says nothing of its decoding time.
+  const std::int64_t known =
+      packet.dts == AV_NOPTS_VALUE && !state.track.reorders ? packet.pts : packet.dts;
   if (known != AV_NOPTS_VALUE && state.last_dts) CloseJump(state, known);
 
   if (packet.dts != AV_NOPTS_VALUE) packet.dts = Rebase(state, packet.dts);
@@ -113,6 +117,9 @@ void TimestampRepair::Fix(std::size_t track, AVPacket& packet) {
   }
   if (packet.pts == AV_NOPTS_VALUE && !state.track.reorders) packet.pts = packet.dts;
   state.last_dts = packet.dts;
+  if (state.track.reorders && packet.pts != AV_NOPTS_VALUE) {
+    state.latest_pts = std::max(state.latest_pts.value_or(packet.pts), packet.pts);
+  }
   if (!state.first_dts) state.first_dts = packet.dts;
   if (packet.duration > 0) state.last_duration = packet.duration;
 }

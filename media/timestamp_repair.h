@@ -10,11 +10,13 @@
 // where all jump, or it jumped alone, which must not move the others at each turn. A step forwards
 // to where another track, which was there before, already is, is no jump: this track has paused,
 // for kMaxPauseSeconds at most, or if it is not the pictures, for as long as those went on (a
-// microphone that sends nothing while it is quiet). This bounds the frames that a broken timestamp
-// can duplicate. So do four more rules: a presentation time that lies that far from its decoding
-// time counts as missing, and so does one that no clock shows (kMostSeconds); no packet lasts
-// longer than kMaxPacketSeconds; a decoding time that is missing or closes a jump is at most
-// kMaxGapSeconds after the last packet's, whatever duration a broken header gives that.
+// microphone that sends nothing while it is quiet). Nor is one to a time that is not behind the
+// latest picture's that has come (slides, coded out of order). This bounds the frames that a broken
+// timestamp can duplicate. So do four more rules: a presentation time that lies kMaxAheadSeconds
+// behind its decoding time, or kMaxGapSeconds in front of it, counts as missing, and so does one
+// that no clock shows (kMostSeconds); no packet lasts longer than kMaxPacketSeconds; a decoding
+// time that is missing or closes a jump is at most kMaxGapSeconds after the last packet's, whatever
+// duration a broken header gives that.
 //
 // Thread-safety: thread-compatible.
 #pragma once
@@ -30,6 +32,8 @@ namespace gopmill {
 
 inline constexpr double kMaxGapSeconds = 10.0;
 inline constexpr double kMaxBackSeconds = 1.0;
+// Pictures that are shown for long, and B pictures among them.
+inline constexpr double kMaxAheadSeconds = 90.0;
 inline constexpr double kMaxPauseSeconds = 600;
 inline constexpr double kMaxPacketSeconds = 3600;  // a slide may be shown for long
 inline constexpr double kMostSeconds = 1e11;       // clocks that count from 1900 are far below
@@ -63,6 +67,7 @@ class TimestampRepair {
     std::int64_t zero = 0;                            // in ticks
     std::int64_t own = 0;                             // ticks added to this track alone
     std::optional<std::int64_t> first_dts, last_dts;  // after repair
+    std::optional<std::int64_t> latest_pts;           // of pictures that are reordered
     std::int64_t last_duration = 0;
   };
   void Bound(const Track& track, AVPacket& packet);

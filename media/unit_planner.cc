@@ -113,7 +113,7 @@ void UnitPlanner::NoteAccess(const PacketMeta& packet, std::int64_t number) {
   if (packet.access != RandomAccess::kNone || accesses_.empty()) {
     if (!accesses_.empty() && !accesses_.back().exact) accesses_.back().exact = packet.pts;
     Access access{.packet = number, .exact = packet.pts};
-    if (context > 1 && packet.access == RandomAccess::kOpen) access.exact.reset();
+    if (packet.access == RandomAccess::kOpen) access.exact.reset();
     accesses_.push_back(access);
   }
   const std::int64_t enough = std::max(context, 1);
@@ -184,6 +184,10 @@ void UnitPlanner::OnRandomAccess(const PacketMeta& packet, std::int64_t number,
   if (closed) {
     if (pending_) ResolvePending(number, out);
     if (frame <= unit_frame_) return;
+    if (options_.closed_may_lead && !options_.live) {
+      pending_ = Pending{packet.pts, frame, number, false, true, true};
+      return;
+    }
     DivideIfLong(frame, number, out);
     Emit(frame, number, true, out);
     if (!done_ && !out.empty()) out.back().end_pts = packet.pts;
@@ -205,13 +209,15 @@ void UnitPlanner::OnRandomAccess(const PacketMeta& packet, std::int64_t number,
 void UnitPlanner::ResolvePending(std::int64_t end_packet, std::vector<UnitSpec>& out) {
   const Pending pending = *pending_;
   pending_.reset();
+  if (pending.closed && end_packet == pending.preroll_packet + 1) --end_packet;  // none has led
   // Only for pictures that are shown for long: others have been split already. A GOP ends in time.
-  if (in_pieces() || pending.frame - unit_frame_ > 2 * Longest()) {
+  if (pending.closed || in_pieces() || pending.frame - unit_frame_ > 2 * Longest()) {
     DivideIfLong(pending.frame, end_packet, out);
   }
   Emit(pending.frame, end_packet, true, out);
   if (pending.afresh && !done_ && !out.empty()) out.back().end_pts = pending.pts;
-  StartUnit(pending.frame, pending.preroll_packet, CutKind::kPreroll,
+  StartUnit(pending.frame, pending.preroll_packet,
+            pending.closed ? CutKind::kClosed : CutKind::kPreroll,
             pending.by_all ? std::optional(pending.pts) : std::nullopt);
 }
 

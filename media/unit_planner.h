@@ -8,8 +8,8 @@
 // worked on at any time, a chained unit follows its predecessor's decoder. Cuts:
 //   - closed random access: a new run starts there once the unit is long enough;
 //   - open random access: cut with preroll, but only when the run has lasted kOpenRunSeconds, since
-//     each such cut decodes its leading pictures twice, or one GOP where the access is not exact
-//     (of live sources always); before that the run simply goes on;
+//     each such cut decodes its leading pictures twice, or two GOPs where the access is not exact
+//     (of live sources one or two always); before that the run simply goes on;
 //   - closed, but filters look at neighbouring pictures (temporal_context): as if it were open,
 //   with
 //     preroll from where enough pictures lie before the cut, and enough of those behind it;
@@ -84,6 +84,9 @@ struct PlannerOptions {
   // A live source is split as soon as a unit is full, not when it is certain that another one
   // follows: waiting would be delay.
   bool live = false;
+  // Pictures that are shown before its key picture may come behind it in a closed GOP, too (RADL
+  // pictures of HEVC, closed_gop of MPEG-2). Not looked for in live sources: it would be delay.
+  bool closed_may_lead = false;
   int reorder_delay = 0;          // pictures that the source's decoder holds back; live only
   int temporal_context = 0;       // StreamPlan::temporal_context
   double gop_seconds = 0;         // > 0: units are pieces of GOPs of this length; live only
@@ -123,12 +126,13 @@ class UnitPlanner {
     std::int64_t frame, preroll_packet;
     bool by_all;
     bool afresh;              // decoding begins at the key picture itself
+    bool closed = false;      // and so it would if it had no leading pictures
     std::int64_t behind = 0;  // packets seen that are shown after it
   };
   struct Access {
     std::int64_t packet;
     // From here on its pictures are exact: its own pts, or that of the next one if it is open,
-    // where a decoder may need a GOP to recover (only where filters look that far back).
+    // where a decoder may need a GOP to recover.
     std::optional<SourceTicks> exact;
     std::int64_t pictures = 0;  // exact ones seen so far
   };

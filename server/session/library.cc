@@ -13,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <string_view>
@@ -39,6 +40,15 @@ Error NoSuchMovie() {
                .message = "There is no such movie in the library.",
                .parameter = "path",
                .accepted = "a path listed by /v1/sources"};
+}
+
+// What does not speak of the path may be otherwise in a moment.
+Error OpenError(int code) {
+  if (code != EMFILE && code != ENFILE && code != ENOMEM && code != EIO) return NoSuchMovie();
+  return Error{
+      .code = Code::kUnavailable,
+      .message = std::string("The movie cannot be opened now: ") + std::strerror(code) + ".",
+      .native = code};
 }
 
 int OpenBeneath(int root, const char* path, std::uint64_t flags) {
@@ -113,7 +123,7 @@ Result<UniqueFd> Library::OpenEntry(const std::string& path) const {
   if (hidden && !hidden_) return NoSuchMovie();
   // O_NONBLOCK: a named pipe in the library must not hang the opener.
   UniqueFd fd(OpenBeneath(root_.get(), path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd.valid()) return NoSuchMovie();
+  if (!fd.valid()) return OpenError(errno);
   struct stat status {};
   if (fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return NoSuchMovie();
   return fd;

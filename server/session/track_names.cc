@@ -9,7 +9,8 @@ namespace gopmill {
 
 std::string UniqueNames::For(std::initializer_list<std::string> wishes) {
   const auto wish = std::ranges::find_if(wishes, [](const auto& text) { return !text.empty(); });
-  const std::string name = wish == wishes.end() ? "Track" : *wish;
+  std::string name = wish == wishes.end() ? "Track" : *wish;
+  std::ranges::replace(name, '"', '\'');  // a playlist cannot have it
   std::string free = name;
   for (int n = 2; !taken_.insert(free).second; ++n) free = fmt::format("{} {}", name, n);
   return free;

@@ -12,7 +12,7 @@
 namespace gopmill {
 
 // Names that differ (RFC 8216 section 4.3.4.1): the first wish that is not empty, with a number
-// where another track has it.
+// where another track has it; its quotes single ones.
 class UniqueNames {
  public:
   std::string For(std::initializer_list<std::string> wishes);

@@ -20,8 +20,10 @@ LOOSE_FRAMES = 3
 LOOSE_END = 0.5
 
 
-def tick_of(seen, fps):
-    """How much later than its grid time a source frame may be: see the specification's e."""
+def tick_of(case, seen, fps):
+    """How much later than its grid time a source frame may be: half an interval at equal rates, so that the nearest is shown."""
+    if "--fps" not in case.flags or abs(fps / case.rate - 1) < 0.01:
+        return 1 / fps / 2
     steps = [b - a for a, b in zip(seen.times, seen.times[1:]) if b > a]
     return min([seen.tick, 1 / fps / 4] + [step / 4 for step in steps])
 
@@ -29,17 +31,17 @@ def tick_of(seen, fps):
 def model_count(case, seen, fps):
     """The last source frame is shown for one frame time of the source."""
     end = max(seen.times) - seen.times[0] + 1 / case.rate
-    return math.ceil((end - tick_of(seen, fps)) * fps)
+    return math.ceil((end - tick_of(case, seen, fps)) * fps)
 
 
 def model(case, seen, fps):
     """The numbers that output frames show by the rule of the plan, from what stock ffmpeg saw.
 
     Written down anew from the specification: frame n shows the source frame with the largest time
-    not later than n / fps and one tick, the tick at most a quarter of the shorter interval.
+    not later than n / fps and one tick, the tick at most a quarter of the shorter interval; at equal rates the nearest.
     """
     shown = sorted(zip(seen.times, range(len(seen.times))))
-    origin, tick = seen.times[0], tick_of(seen, fps)
+    origin, tick = seen.times[0], tick_of(case, seen, fps)
     numbers, at = [], 0
     for n in range(model_count(case, seen, fps)):
         while at + 1 < len(shown) and shown[at + 1][0] <= origin + n / fps + tick:

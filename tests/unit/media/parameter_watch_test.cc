@@ -49,6 +49,7 @@ TEST(ParameterWatch, SeesAnotherSpsOfH264) {
   EXPECT_FALSE(watched.Changed(kSlice));
   EXPECT_FALSE(watched.Changed(Joined({one, {0}, kPps, kIdr})))
       << "a zero in front of a start code";
+  EXPECT_FALSE(watched.Changed(Joined({one, one, kPps, kIdr}))) << "twice, once from a header";
   EXPECT_TRUE(watched.Changed(Joined({other, kPps, kIdr})));
   EXPECT_FALSE(watched.Changed(Joined({other, {0, 0, 1, 0x68, 2}, kIdr}))) << "another PPS";
   EXPECT_TRUE(watched.Changed(Joined({one, kPps, kIdr}))) << "and back";

@@ -5,6 +5,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <ostream>
 #include <string>
@@ -44,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(
                     NameCase{"movie.cc.en.ssa", "ass", "en", "cc", false, false},
                     NameCase{"movie.Director's cut.fr.de.srt", "subrip", "fr", "Director's cut de",
                              false, false},
-                    NameCase{"movie..\"x\"\n.srt", "subrip", "", "x", false, false}));
+                    NameCase{"movie..\"x\"\n.srt", "subrip", "", "\"x\"", false, false}));
 
 TEST(SubtitleFile, OthersAreNotTheMovies) {
   for (const char* file : {"movie", "movie.mp4", "movies.srt", "movie srt", "other.srt", ".srt", "",
@@ -53,9 +55,28 @@ TEST(SubtitleFile, OthersAreNotTheMovies) {
   }
 }
 
+// A track of a movie named so, whose file has one cue of these bytes.
+std::string Said(const char* name, const std::string& bytes) {
+  UniqueFd fd(memfd_create("text", MFD_CLOEXEC));
+  const std::string text = "1\n00:00:01,000 --> 00:00:02,000\n" + bytes + "\n";
+  EXPECT_EQ(write(fd.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  lseek(fd.get(), 0, SEEK_SET);
+  const auto track = ReadSubtitleFile(std::move(fd), *DescribeSubtitleFile("movie", name), {});
+  return track.ok() && track->cues.size() == 1 ? track->cues[0].text : "nothing";
+}
+
+TEST(SubtitleFile, TextThatIsNotUtf8IsThatOfItsLanguage) {
+  EXPECT_EQ(Said("movie.srt", "F\xFCnf"), "F\xC3\xBCnf");
+  EXPECT_EQ(Said("movie.de.srt", "F\xC3\xBCnf"), "F\xC3\xBCnf") << "it is UTF-8";
+  EXPECT_EQ(Said("movie.ru.srt", "\xCF\xF0\xE8"), "\xD0\x9F\xD1\x80\xD0\xB8");
+  EXPECT_EQ(Said("movie.rus.forced.srt", "\xCF\xF0\xE8"), "\xD0\x9F\xD1\x80\xD0\xB8");
+  EXPECT_EQ(Said("movie.pl.srt", "\xB3"), "\xC5\x82");
+  EXPECT_EQ(Said("movie.ja.srt", "\x93\xFA"), "\xE6\x97\xA5");
+}
+
 // Players split playlists into lines in their own ways.
 TEST(TagText, IsOneLineForEveryReader) {
-  EXPECT_EQ(TagText("a\r\nb\tc\x7f\"d"), "abcd");
+  EXPECT_EQ(TagText("a\r\nb\tc\x7f\"d"), "abc\"d");
   EXPECT_EQ(TagText("one\xC2\x85two\xE2\x80\xA8three\xE2\x80\xA9"
                     "four\xC2\x80"),
             "onetwothreefour");

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <utility>
 
 namespace gopmill {
@@ -85,6 +86,34 @@ TEST(TimestampRepair, TakesAPresentationTimeFarOffItsDecodingTimeForMissing) {
   EXPECT_EQ(Fix(plain, 0, -90'000'000, 0).first, 0);
   TimestampRepair slow(0, {{.time_base = kMpegClock, .reorders = true, .frame_seconds = 1}});
   EXPECT_EQ(Fix(slow, 0, 16 * 90'000, 0).first, 16 * 90'000) << "sixteen frames of a second";
+}
+
+// Of slides with B pictures the first P picture is shown after two more, and has no decoding time
+// in Matroska.
+TEST(TimestampRepair, APictureThatIsShownLateIsNoJump) {
+  constexpr std::int64_t kSecond = 90'000;
+  TimestampRepair repair(0, {{.time_base = kMpegClock, .reorders = true, .frame_seconds = 1.0 / 60},
+                             {.time_base = k48kHz}});
+  Fix(repair, 0, 0, kNone);
+  EXPECT_EQ(Fix(repair, 0, 45 * kSecond, kNone).first, 45 * kSecond);
+  EXPECT_EQ(Fix(repair, 0, 15 * kSecond, 0).first, 15 * kSecond);
+  EXPECT_EQ(Fix(repair, 1, 48'000, 48'000).first, 48'000) << "the sound stays";
+  EXPECT_EQ(repair.jumps(), 0);
+}
+
+// The same in MP4, whose decoding times begin before zero.
+TEST(TimestampRepair, AStepToATimeThatHasBeenShownIsNoJump) {
+  constexpr std::int64_t kSecond = 90'000;
+  TimestampRepair repair(0,
+                         {{.time_base = kMpegClock, .reorders = true, .frame_seconds = 1.0 / 60}});
+  const std::array<std::pair<int, int>, 6> times{
+      {{0, -30}, {45, -15}, {15, 0}, {30, 15}, {46, 30}, {47, 45}}};
+  for (const auto& [pts, dts] : times) {
+    EXPECT_EQ(Fix(repair, 0, pts * kSecond, dts * kSecond).first, pts * kSecond) << pts;
+  }
+  EXPECT_EQ(repair.repaired(), 0);
+  Fix(repair, 0, 200 * kSecond, 199 * kSecond);
+  EXPECT_EQ(repair.jumps(), 1) << "but this is one";
 }
 
 // Closed in both by turns, it would set them apart for ever.

@@ -98,6 +98,22 @@ TEST(UnitPlanner, OpenGopThatIsExactNeedsNothingBeforeItsKeyPicture) {
   }
 }
 
+TEST(UnitPlanner, LeadingPicturesOfAClosedGopStayBefore) {
+  for (const bool lead : {false, true}) {
+    Plan plan({.unit_seconds = 0, .closed_may_lead = true});
+    plan.Gop(0, 8);
+    plan.Picture(lead ? 10 : 8, RandomAccess::kClosed);
+    if (lead) plan.Picture(8).Picture(9);
+    plan.Picture(11).Picture(12);
+    const auto units = plan.Units();
+    ASSERT_EQ(units.size(), 2U);
+    EXPECT_EQ(units[0].end_packet, lead ? 11 : 8);
+    EXPECT_EQ(units[0].end_frame, lead ? 10 : 8);
+    EXPECT_EQ(units[1].first_packet, 8);
+    EXPECT_EQ(units[1].cut, CutKind::kClosed);
+  }
+}
+
 TEST(UnitPlanner, FiltersInTimeLookAcrossAnExactCut) {
   Plan plan({.unit_seconds = 0, .temporal_context = 1});
   plan.Gop(0, 8);

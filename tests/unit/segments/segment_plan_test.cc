@@ -64,7 +64,8 @@ TEST(SegmentUnitTest, AnOpenGroupIsDecodedWithTheOneBeforeIt) {
   SourceIndex index = Index(200, {0});
   index.video[40].access = index.video[80].access = RandomAccess::kOpen;
   const SegmentGrid segments{.fps = k25, .borders = {0, 50, 100, 150, 200}};
-  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 2, 0, 0).first_packet, 40);
+  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 2, 0, 0).first_packet, 0)
+      << "two, since the one before the last recovers as well";
   EXPECT_EQ(SegmentUnit(index, Grid(), segments, 2, 0, 0).cut, CutKind::kPreroll);
   EXPECT_EQ(SegmentUnit(index, Grid(), segments, 1, 0, 0).first_packet, 0);
 }
@@ -97,8 +98,8 @@ TEST(SegmentUnitTest, FiltersInTimeGetPicturesFromBehindAnotherRecoveryPoint) {
   for (const std::size_t n : {25U, 50U, 75U, 100U}) index.video[n].access = RandomAccess::kOpen;
   const SegmentGrid segments{.fps = k25, .borders = {0, 50, 100, 150, 200}};
   EXPECT_EQ(SegmentUnit(index, Grid(), segments, 2, 0, 2).first_packet, 50);
-  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 2, 0, 1).first_packet, 75);
-  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 3, 0, 2).first_packet, 75);
+  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 2, 0, 1).first_packet, 50);
+  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 3, 0, 2).first_packet, 50);
 }
 
 TEST(SegmentUnitTest, ReorderedPicturesAreAllFed) {
