@@ -298,7 +298,7 @@ def make_sounds(folder):
 
 
 def make_beside(folder):
-    """A movie without a word, and files of subtitles beside it: two good ones, one in Latin-1, one empty, one too large."""
+    """A movie without a word, and files of subtitles beside it: three good ones, of which one is in Latin-1, one empty, one too large."""
     make_movie(folder, "beside.mkv")
     text = Path(folder, "text.srt")
     Path(folder, "beside.en.srt").write_bytes(text.read_bytes())
@@ -317,10 +317,12 @@ def files_beside_the_movie(server, folder):
     problems, _ = hls_check.check(server.base + master)
     check(not problems, f"{problems[:5]}")
     said = [line for line in server.get(master)[1].decode().splitlines() if "TYPE=SUBTITLES" in line]
-    check(len(said) == 2 and 'LANGUAGE="de"' in said[0] and "FORCED=YES" in said[0] and 'LANGUAGE="en"' in said[1],
-          f"those that can be read are tracks: {said}")
+    check(len(said) == 3 and 'LANGUAGE="de"' in said[0] and "FORCED=YES" in said[0] and 'LANGUAGE="en"' in said[1]
+          and 'LANGUAGE="fr"' in said[2], f"those that can be read are tracks: {said}")
+    latin = server.get(f"/v1/hls/beside.mkv/s2.vtt?{ONE}")[1].decode()
+    check("\u00fc\u00e9" in latin, f"what is not UTF-8: {latin}")
     log = "".join(server.log)
-    check(all(f"subtitles beside.{end}: " in log for end in ("fr.srt", "es.ass", "it.srt")), f"and the log tells of others: {log}")
+    check(all(f"subtitles beside.{end}: " in log for end in ("es.ass", "it.srt")), f"and the log tells of others: {log}")
     for number in (0, 1):
         got = hls_check.cues(server.get(f"/v1/hls/beside.mkv/s{number}.vtt?{ONE}")[1].decode())
         apart = [max(abs(a - c), abs(b - d)) for (a, b, _), (c, d, _) in zip(got, CUES)]
@@ -351,7 +353,7 @@ def names_that_are_no_text(server):
     """Titles that are not UTF-8, or hold what would end a field of a playlist."""
     listed = json.loads(server.get("/v1/sources")[1])["sources"]
     mine = next(s for s in listed if s["path"] == "named.mkv")
-    check([t["title"] for t in mine["audio_tracks"]] == ["AB(GH", "x,y=#EXT", "onetwo"], f"{mine['audio_tracks']}")
+    check([t["title"] for t in mine["audio_tracks"]] == ["AB(GH", '"x,y=#EXT"', "onetwo"], f"{mine['audio_tracks']}")
     for path in ("/v1/explain/named.mkv", f"/v1/hls/named.mkv/master.m3u8?{ONE}", f"/v1/dash/named.mkv/manifest.mpd?{ONE}"):
         check(server.get(path)[0].status == 200, path)
     ET.fromstring(server.get(f"/v1/dash/named.mkv/manifest.mpd?{ONE}")[1])  # is it XML?
