@@ -77,7 +77,7 @@ void CheckPackets(const SubtitleTrack& track, TextFeed::Clip clip) {
 void CheckName(const std::string& words) {
   const auto track = DescribeSubtitleFile("movie", "movie." + words);
   if (!track) return;
-  Require(IsUtf8(track->title) && track->title.find('"') == std::string::npos);
+  Require(IsUtf8(track->title) && track->title.find_first_of("\r\n") == std::string::npos);
   const std::string tag = LanguageTag(track->language);
   Require(tag.find_first_of("\"\r\n,") == std::string::npos && tag.size() <= 35);
   Require(ContainerLanguage(track->language).find('-') == std::string::npos);
