@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "media/av_error.h"
-#include "media/cue_packet.h"
 #include "media/decoder_table.h"
 #include "media/early_end.h"
 #include "media/fd_io.h"
@@ -17,6 +16,7 @@
 #include "media/measured_rate.h"
 #include "media/probe.h"
 #include "media/random_access.h"
+#include "media/source_texts.h"
 
 namespace gopmill {
 
@@ -45,17 +45,8 @@ struct Source::Impl {
   EarlyEnd end;
   std::int64_t start_us = 0;
   std::deque<Held> held;  // read ahead, first out
-  struct Text {
-    SubtitleReader reader;
-    SubtitleTrack track;
-    int number = 0;  // in SourceInfo::subtitles
-  };
-  std::vector<Text> texts;
-  bool live_texts = false;     // as packets
-  std::size_t text_bytes = 0;  // of their cues
+  SourceTexts texts;
   Status Open();
-  void OpenTexts();
-  bool OnText(AVPacket& packet);
   void FollowTracks();
   void FindRate();
 
@@ -75,8 +66,6 @@ constexpr std::size_t kMaxHeldPackets = 20'000;
 constexpr std::int64_t kMaxHeldBytes = 16 << 20;
 // Pictures that may follow without a time.
 constexpr int kMaxUntimed = 64;
-// Cues of all tracks together.
-constexpr std::size_t kMaxTextsBytes = 2 * kMaxCueBytes;
 // How far a seek goes back in turn, microseconds, until a picture lies at or before its place.
 constexpr std::array<std::int64_t, 5> kSeekBack{0, 2'000'000, 10'000'000, 60'000'000,
                                                 std::int64_t{1} << 50};
@@ -211,7 +200,7 @@ Status Source::Impl::Open() {
   FindRate();
   start_us = raw->start_time == AV_NOPTS_VALUE ? 0 : raw->start_time;
   shown_info = info;
-  OpenTexts();
+  texts.Open(*format, *info, start_us, options);
   FollowTracks();
   GOPMILL_RETURN_IF_ERROR(ReadAhead());
   if (const AVPacket* first = FirstHeldPicture()) {
@@ -227,8 +216,8 @@ void Source::Impl::FindRate() {
   VideoInfo& video = info->video;
   const AVRational average = format->streams[video.stream_index]->avg_frame_rate;
   const bool doubted = video.variable_fps || !IsUsualRate(video.fps) || average.num <= 0;
-  if (options.live || counted_pts || !io.seekable() || !doubted) return;
-  const auto measured = MeasureRate(fd.get(), *format->iformat, video.stream_index, stop);
+  if (!options.rate || options.live || counted_pts || !io.seekable() || !doubted) return;
+  const auto measured = MeasureRate(fd.get(), *format, video.stream_index, stop);
   if (!measured || std::abs(measured->measured / video.fps.ToDouble() - 1) < kAnother) return;
   video.fps = measured->usual;
   video.variable_fps = true;
@@ -351,7 +340,7 @@ Result<Source::ReadState> Source::Impl::ReadNext(AVPacket& packet) {
       packet.stream_index = *sound;
       return ReadState::kAudio;
     }
-    if (OnText(packet)) return ReadState::kText;
+    if (texts.Take(packet)) return ReadState::kText;
     av_packet_unref(&packet);
   }
 }
@@ -362,55 +351,7 @@ bool Source::Impl::EndsEarly() const {
   return end.StopsShort(*format);
 }
 
-void Source::Impl::OpenTexts() {
-  if (!options.texts) return;
-  live_texts = options.live;
-  int number = 0;
-  for (const SubtitleTrack& track : info->subtitles) {
-    ++number;
-    if (options.text_track != 0 && options.text_track != number) continue;
-    if (live_texts && static_cast<std::size_t>(number) > kMaxLiveTexts) break;
-    AVStream& stream = *format->streams[track.stream_index];
-    auto reader =
-        SubtitleReader::Open(stream, start_us, FormFor(*options.texts, stream.codecpar->codec_id));
-    if (!reader.ok()) continue;
-    stream.discard = AVDISCARD_DEFAULT;
-    texts.push_back({*std::move(reader), track, number - 1});
-  }
-}
-
-// Whether it is now a cue for who reads.
-bool Source::Impl::OnText(AVPacket& packet) {
-  const auto text = std::ranges::find_if(
-      texts, [&](const Text& t) { return t.track.stream_index == packet.stream_index; });
-  if (text == texts.end()) return false;
-  if (live_texts) {
-    const std::vector<SubtitleCue> cues = text->reader.Read(packet);
-    if (cues.empty()) return false;  // of WebVTT there is one at most
-    const av::Packet cue = MakeCuePacket(cues.front(), text->number);
-    av_packet_unref(&packet);
-    av_packet_move_ref(&packet, cue.get());
-    return true;
-  }
-  if (text_bytes > kMaxTextsBytes) {
-    text->track.incomplete = true;
-    return false;
-  }
-  const std::size_t before = text->reader.bytes();
-  text->reader.Push(packet, text->track);
-  text_bytes += text->reader.bytes() - before;
-  return false;
-}
-
-std::vector<SubtitleTrack> Source::TakeSubtitles() {
-  std::vector<SubtitleTrack> tracks;
-  for (Impl::Text& text : impl_->texts) {
-    text.reader.Finish(text.track);
-    tracks.push_back(std::move(text.track));
-  }
-  impl_->texts.clear();
-  return tracks;
-}
+std::vector<SubtitleTrack> Source::TakeSubtitles() { return impl_->texts.Finish(); }
 
 Result<Source::ReadState> Source::Read(AVPacket& packet) {
   if (impl_->held.empty()) return impl_->ReadNext(packet);

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/source_texts.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "media/cue_packet.h"
+#include "media/source.h"
+
+namespace gopmill {
+namespace {
+
+// Cues of all tracks together.
+constexpr std::size_t kMaxTextsBytes = 2 * kMaxCueBytes;
+
+}  // namespace
+
+void SourceTexts::Open(AVFormatContext& format, const SourceInfo& info, std::int64_t start_us,
+                       const SourceOptions& options) {
+  if (!options.texts) return;
+  as_packets_ = options.live;
+  int number = 0;
+  for (const SubtitleTrack& track : info.subtitles) {
+    ++number;
+    if (options.text_track != 0 && options.text_track != number) continue;
+    if (as_packets_ && static_cast<std::size_t>(number) > kMaxLiveTexts) break;
+    AVStream& stream = *format.streams[track.stream_index];
+    auto reader =
+        SubtitleReader::Open(stream, start_us, FormFor(*options.texts, stream.codecpar->codec_id));
+    if (!reader.ok()) continue;
+    stream.discard = AVDISCARD_DEFAULT;
+    texts_.push_back({*std::move(reader), track, number - 1});
+  }
+}
+
+bool SourceTexts::Take(AVPacket& packet) {
+  const auto text = std::ranges::find_if(
+      texts_, [&](const Text& t) { return t.track.stream_index == packet.stream_index; });
+  if (text == texts_.end()) return false;
+  if (as_packets_) {
+    const std::vector<SubtitleCue> cues = text->reader.Read(packet);
+    if (cues.empty()) return false;  // of WebVTT there is one at most
+    const av::Packet cue = MakeCuePacket(cues.front(), text->number);
+    av_packet_unref(&packet);
+    av_packet_move_ref(&packet, cue.get());
+    return true;
+  }
+  if (bytes_ > kMaxTextsBytes) {
+    text->track.incomplete = true;
+    return false;
+  }
+  const std::size_t before = text->reader.bytes();
+  text->reader.Push(packet, text->track);
+  bytes_ += text->reader.bytes() - before;
+  return false;
+}
+
+std::vector<SubtitleTrack> SourceTexts::Finish() {
+  std::vector<SubtitleTrack> tracks;
+  for (Text& text : texts_) {
+    text.reader.Finish(text.track);
+    tracks.push_back(std::move(text.track));
+  }
+  texts_.clear();
+  return tracks;
+}
+
+}  // namespace gopmill
