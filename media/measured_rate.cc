@@ -22,6 +22,9 @@ constexpr std::size_t kFastestPart = 20;  // one of so many
 
 constexpr int kPlaces = 8;
 constexpr std::size_t kPicturesEach = 64;
+// Behind a place's beginning. What lies between rarer pictures, hours of sound say, would be read
+// in vain.
+constexpr std::int64_t kPlaceMicros = 12'000'000;
 constexpr std::int64_t kMostBytes = 32 << 20;
 constexpr int kMostPackets = 20'000;
 
@@ -58,7 +61,12 @@ std::optional<FastInterval> FastIntervalOf(std::span<const PictureTimes> places)
 // The second demuxer of a file whose first one may be anywhere.
 class Sampler {
  public:
-  Sampler(int fd, std::stop_token stop) : fd_(fd), before_(lseek(fd, 0, SEEK_CUR)), io_(fd, stop) {
+  Sampler(int fd, const AVFormatContext& opened, std::stop_token stop)
+      : fd_(fd),
+        before_(lseek(fd, 0, SEEK_CUR)),
+        io_(fd, std::move(stop)),
+        start_us_(opened.start_time == AV_NOPTS_VALUE ? 0 : opened.start_time),
+        length_us_(std::max<std::int64_t>(opened.duration, 0)) {
     lseek(fd, 0, SEEK_SET);
   }
   ~Sampler() {
@@ -74,12 +82,11 @@ class Sampler {
   [[nodiscard]] Rational time_base() const;
 
  private:
-  bool Seek(int number);
-
   const int fd_;
   const off_t before_;
   FdIo io_;
-  av::InputFormat format_;  // before io_ in destruction: it reads through it
+  const std::int64_t start_us_, length_us_;  // 0 = unknown
+  av::InputFormat format_;                   // before io_ in destruction: it reads through it
   int stream_ = 0;
   std::int64_t bytes_ = 0;
   int packets_ = 0;
@@ -106,26 +113,23 @@ bool Sampler::Open(const AVInputFormat& container, int stream) {
 
 Rational Sampler::time_base() const { return av::FromAv(format_->streams[stream_]->time_base); }
 
-bool Sampler::Seek(int number) {
-  if (number == 0) return true;  // it is there
-  if (format_->duration <= 0) return false;
-  const std::int64_t start = format_->start_time == AV_NOPTS_VALUE ? 0 : format_->start_time;
-  const std::int64_t at = start + format_->duration / kPlaces * number;
-  return avformat_seek_file(format_.get(), -1, INT64_MIN, at, at, 0) >= 0;
-}
-
 bool Sampler::Sample(int number, PictureTimes& times) {
-  if (!Seek(number)) return false;
+  const std::int64_t aim = start_us_ + length_us_ / kPlaces * number;
+  const bool there = number == 0;  // the seek to it may be refused
+  if (!there && length_us_ == 0) return false;
+  if (!there && avformat_seek_file(format_.get(), -1, INT64_MIN, aim, aim, 0) < 0) return false;
   const av::Packet packet = av::NewPacket();
   while (times.size() < kPicturesEach) {
     if (bytes_ > kMostBytes || packets_ > kMostPackets) return false;
     if (av_read_frame(format_.get(), packet.get()) < 0) break;
     ++packets_;
     bytes_ += packet->size;
-    if (packet->stream_index == stream_ && packet->pts != AV_NOPTS_VALUE) {
-      times.push_back(packet->pts);
-    }
+    const std::int64_t pts = packet->pts;
+    const bool picture = packet->stream_index == stream_ && pts != AV_NOPTS_VALUE;
     av_packet_unref(packet.get());
+    if (!picture) continue;
+    times.push_back(pts);
+    if (Rescale(pts, time_base(), kMicros) - aim > kPlaceMicros) break;
   }
   std::ranges::sort(times);
   return true;
@@ -161,10 +165,10 @@ std::optional<PeakRate> FindPeakRate(std::span<const PictureTimes> places, Ratio
   return PeakRate{.measured = rate, .usual = UsualRateFor(rate, interval->exact)};
 }
 
-std::optional<PeakRate> MeasureRate(int fd, const AVInputFormat& container, int stream,
+std::optional<PeakRate> MeasureRate(int fd, const AVFormatContext& opened, int stream,
                                     std::stop_token stop) {
-  Sampler sampler(fd, std::move(stop));
-  if (!sampler.Open(container, stream)) return std::nullopt;
+  Sampler sampler(fd, opened, std::move(stop));
+  if (!sampler.Open(*opened.iformat, stream)) return std::nullopt;
   std::vector<PictureTimes> places;
   for (int number = 0; number < kPlaces; ++number) {
     PictureTimes times;

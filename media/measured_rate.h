@@ -52,9 +52,10 @@ struct PeakRate {
 // waver count as what they are on average. Of places too short to tell: none.
 std::optional<PeakRate> FindPeakRate(std::span<const PictureTimes> places, Rational time_base);
 
-// FindPeakRate() of eight places of the movie, 64 pictures each, 32 MiB together at most. `fd` is a
-// regular file of this container; its position stays. None where it cannot be read so.
-std::optional<PeakRate> MeasureRate(int fd, const AVInputFormat& container, int stream,
+// FindPeakRate() of eight places of the movie, 64 pictures or 12 seconds each, 32 MiB together at
+// most. `fd` is a regular file, `opened` its demuxer after avformat_find_stream_info, which is only
+// asked what it knows; the descriptor's position stays. None where it cannot be read so.
+std::optional<PeakRate> MeasureRate(int fd, const AVFormatContext& opened, int stream,
                                     std::stop_token stop);
 
 }  // namespace gopmill

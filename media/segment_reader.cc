@@ -41,7 +41,8 @@ Status SegmentReader::OpenAtStart() {
     return Error{.code = Code::kIo, .message = "The movie cannot be read."};
   }
   GOPMILL_ASSIGN_OR_RETURN(
-      source_, Source::Open(std::move(fd), stop_, {.audio = {.first = index_->audio_track}}));
+      source_,
+      Source::Open(std::move(fd), stop_, {.audio = {.first = index_->audio_track}, .rate = false}));
   return OkStatus();
 }
 

@@ -37,6 +37,7 @@ struct SourceOptions {
   int text_track = 0;      // only this one of them, from 1; 0 = all
   AudioTracks audio = {};  // which sound tracks are read
   bool live = false;       // of a publisher, who may come back (SoundReading)
+  bool rate = true;        // where the container's is doubted, look for that of the pictures
 };
 
 class Source : public PacketSource {

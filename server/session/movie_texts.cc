@@ -33,8 +33,9 @@ struct OwnTexts {
 Result<OwnTexts> ReadOwnTexts(const SourceOpener& movie, TextUse use, int number,
                               const std::stop_token& stop) {
   GOPMILL_ASSIGN_OR_RETURN(UniqueFd fd, movie());
-  GOPMILL_ASSIGN_OR_RETURN(const auto source,
-                           Source::Open(std::move(fd), stop, {.texts = use, .text_track = number}));
+  GOPMILL_ASSIGN_OR_RETURN(
+      const auto source,
+      Source::Open(std::move(fd), stop, {.texts = use, .text_track = number, .rate = false}));
   OwnTexts own{.count = source->info()->subtitles.size(), .tracks = {}};
   if (static_cast<std::size_t>(number) > own.count) return own;
   auto state = PacketSource::ReadState::kVideo;
