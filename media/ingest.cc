@@ -164,8 +164,8 @@ void Ingest::MakePlan(const Target& target, PlanTexts texts) {
     options.unit_seconds = kLivePieceSeconds;
     options.gop_seconds = target.unit_seconds;
   }
-  const std::string& codec = info.video.codec;
-  options.closed_may_lead = info.video.has_b_frames && codec != "h264";
+  // Nothing behind an IDR picture of H.264 is shown before it.
+  options.closed_may_lead = info.video.has_b_frames && info.video.codec != "h264";
   if (target.rate_mode == RateMode::kBitrate) options.bitrate = target.bitrate;
   if (target.duration.valid()) {
     // Frames that start before start + duration.

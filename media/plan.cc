@@ -18,19 +18,17 @@ internal::Int128 FloorDiv(internal::Int128 a, internal::Int128 b) {
 
 OutputGrid::OutputGrid(Rational fps, Rational source_fps, Rational source_time_base,
                        SourceTicks origin, bool live)
-    : fps_(fps.Reduced()), tick_(source_time_base.Reduced()), epsilon_{1, 1}, origin_(origin) {
+    : fps_(fps.Reduced()), tick_(source_time_base.Reduced()), origin_(origin) {
   GOPMILL_CHECK(fps_.positive() && tick_.positive());
   const Rational fastest =
       source_fps.positive() ? std::max(fps_, source_fps.Reduced(), std::less<>()) : fps_;
   // A quarter of the shorter frame interval, in source ticks.
   const Rational quarter = Rational{fastest.den * tick_.den, 4 * fastest.num * tick_.num}.Reduced();
-  if (live || quarter < epsilon_) epsilon_ = quarter;
-  strict_ = epsilon_;
   constexpr double kEqual = 0.01;
-  const bool equal = std::abs(fps_.ToDouble() / source_fps.ToDouble() - 1) < kEqual;
-  if (!live && source_fps.positive() && equal) {
-    epsilon_ = Rational{quarter.num * 2, quarter.den}.Reduced();
-  }
+  const bool equal =
+      source_fps.positive() && std::abs(fps_.ToDouble() / source_fps.ToDouble() - 1) < kEqual;
+  strict_ = live ? quarter : std::min(quarter, Rational{1, 1});
+  epsilon_ = !live && equal ? Rational{quarter.num * 2, quarter.den}.Reduced() : strict_;
 }
 
 OutputGrid OutputGrid::CountedFrom(std::int64_t frame) const {

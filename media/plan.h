@@ -64,12 +64,12 @@ class OutputGrid {
   [[nodiscard]] std::int64_t first() const { return first_; }
 
  private:
-  Rational fps_;
-  Rational tick_;  // source time base, seconds
   [[nodiscard]] std::int64_t FirstFrame(SourceTicks pts, Rational epsilon) const;
 
+  Rational fps_;
+  Rational tick_;     // source time base, seconds
   Rational epsilon_;  // in source ticks
-  Rational strict_;   // the same, for ends that are asked for
+  Rational strict_;   // the same, but for ends that are asked for never to the nearest
   SourceTicks origin_ = 0;
   std::int64_t first_ = 0;
 };

@@ -185,7 +185,11 @@ void UnitPlanner::OnRandomAccess(const PacketMeta& packet, std::int64_t number,
     if (pending_) ResolvePending(number, out);
     if (frame <= unit_frame_) return;
     if (options_.closed_may_lead && !options_.live) {
-      pending_ = Pending{packet.pts, frame, number, false, true, true};
+      pending_ = Pending{.pts = packet.pts,
+                         .frame = frame,
+                         .preroll_packet = number,
+                         .afresh = true,
+                         .closed = true};
       return;
     }
     DivideIfLong(frame, number, out);
@@ -201,7 +205,11 @@ void UnitPlanner::OnRandomAccess(const PacketMeta& packet, std::int64_t number,
     const bool afresh = exact && source_.temporal_context == 0;
     if (afresh) preroll = number;
     if (!pending_ && preroll) {
-      pending_ = Pending{packet.pts, frame, *preroll, by_all && !by_gop, afresh};
+      pending_ = Pending{.pts = packet.pts,
+                         .frame = frame,
+                         .preroll_packet = *preroll,
+                         .by_all = by_all && !by_gop,
+                         .afresh = afresh};
     }
   }
 }

@@ -124,8 +124,8 @@ class UnitPlanner {
   struct Pending {  // an open cut waiting for its leading pictures to pass
     SourceTicks pts;
     std::int64_t frame, preroll_packet;
-    bool by_all;
-    bool afresh;              // decoding begins at the key picture itself
+    bool by_all = false;
+    bool afresh = false;      // decoding begins at the key picture itself
     bool closed = false;      // and so it would if it had no leading pictures
     std::int64_t behind = 0;  // packets seen that are shown after it
   };
