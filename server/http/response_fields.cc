@@ -59,9 +59,9 @@ void CompressIfAccepted(const HttpRequest& request, HttpResponse& response) {
       request.Field("if-none-match").find(kPackedEnd) != std::string_view::npos) {
     TagAsPacked(response);
   }
-  if (response.status == 206) return;
   if (!IsText(response.content_type)) return;
   response.fields.emplace_back("Vary", "Accept-Encoding");
+  if (response.status == 206) return;
   const std::size_t size = response.body.size();
   if (size < kMinGzipBytes || size > kMaxGzipBytes) return;
   if (!OffersToken(request.Field("accept-encoding"), "gzip")) return;

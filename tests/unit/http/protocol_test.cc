@@ -3,6 +3,7 @@
 // HTTP itself over a real socket: persistence, pipelining, methods, compression, validators.
 #include <zlib.h>
 
+#include "server/http/response_fields.h"
 #include "tests/unit/http/server_fixture.h"
 
 namespace gopmill {
@@ -188,6 +189,20 @@ TEST_F(ProtocolTest, WhatIsCompressedHasATagOfItsOwn) {
   const auto both = "If-None-Match: \"x-gzip\", " + plain->Field("etag") + "\r\n";
   EXPECT_EQ(Fetch(port(), "/assets/page.js", both)->status, 304);
   EXPECT_EQ(Fetch(port(), "/assets/page.js", "If-None-Match: \"x-gzip\"\r\n")->status, 200);
+}
+
+TEST(CompressIfAccepted, APartOfATextStaysAsItIs) {
+  HttpRequest request;
+  request.fields = {{"accept-encoding", "gzip"}};
+  for (const int status : {200, 206}) {
+    HttpResponse response;
+    response.status = status;
+    response.content_type = "text/vtt";
+    response.body = std::string(kMinGzipBytes, 'x');
+    CompressIfAccepted(request, response);
+    EXPECT_EQ(response.body.size() == kMinGzipBytes, status == 206);
+    EXPECT_THAT(response.fields, testing::Contains(testing::Pair("Vary", "Accept-Encoding")));
+  }
 }
 
 TEST_F(ProtocolTest, ThePageMayOnlyUseItsOwnServer) {
