@@ -10,13 +10,16 @@ namespace gopmill {
 namespace {
 
 // ISO 639-2, as containers have it, to ISO 639-1, as RFC 5646 wants it. Others stay as they are.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 33> kLanguages{
-    {{"ara", "ar"}, {"bul", "bg"}, {"ces", "cs"}, {"cze", "cs"}, {"chi", "zh"}, {"zho", "zh"},
-     {"dan", "da"}, {"deu", "de"}, {"ger", "de"}, {"dut", "nl"}, {"nld", "nl"}, {"ell", "el"},
-     {"gre", "el"}, {"eng", "en"}, {"fin", "fi"}, {"fra", "fr"}, {"fre", "fr"}, {"heb", "he"},
-     {"hin", "hi"}, {"hun", "hu"}, {"ita", "it"}, {"jpn", "ja"}, {"kor", "ko"}, {"nor", "no"},
-     {"pol", "pl"}, {"por", "pt"}, {"ron", "ro"}, {"rum", "ro"}, {"rus", "ru"}, {"spa", "es"},
-     {"swe", "sv"}, {"tur", "tr"}, {"ukr", "uk"}}};
+constexpr std::array kLanguages = std::to_array<std::pair<std::string_view, std::string_view>>(
+    {{"sqi", "sq"}, {"alb", "sq"}, {"ara", "ar"}, {"aze", "az"}, {"bel", "be"}, {"bos", "bs"},
+     {"bul", "bg"}, {"ces", "cs"}, {"cze", "cs"}, {"chi", "zh"}, {"zho", "zh"}, {"dan", "da"},
+     {"deu", "de"}, {"ger", "de"}, {"dut", "nl"}, {"nld", "nl"}, {"ell", "el"}, {"gre", "el"},
+     {"eng", "en"}, {"est", "et"}, {"fas", "fa"}, {"per", "fa"}, {"fin", "fi"}, {"fra", "fr"},
+     {"fre", "fr"}, {"heb", "he"}, {"hin", "hi"}, {"hrv", "hr"}, {"hun", "hu"}, {"ita", "it"},
+     {"jpn", "ja"}, {"kor", "ko"}, {"lav", "lv"}, {"lit", "lt"}, {"mkd", "mk"}, {"mac", "mk"},
+     {"nor", "no"}, {"pol", "pl"}, {"por", "pt"}, {"ron", "ro"}, {"rum", "ro"}, {"rus", "ru"},
+     {"slk", "sk"}, {"slo", "sk"}, {"slv", "sl"}, {"spa", "es"}, {"srp", "sr"}, {"swe", "sv"},
+     {"tha", "th"}, {"tur", "tr"}, {"ukr", "uk"}, {"urd", "ur"}, {"vie", "vi"}});
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -31,7 +32,17 @@ bool IsUtf16(std::string_view text) {
   return text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
 }
 
-}  // namespace
+// Most of what is not ASCII are characters of UTF-8: a byte that is none is damage then.
+bool IsMostlyUtf8(std::string_view text) {
+  std::int64_t good = 0, bad = 0;
+  while (!text.empty()) {
+    const std::size_t length = CharacterLength(text);
+    good += length > 1 ? 1 : 0;
+    bad += length == 0 ? 1 : 0;
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return bad <= good;
+}
 
 const char* LikelyCharset(std::string_view language) {
   const std::string tag = LanguageTag(LowerAscii(language));
@@ -40,8 +51,10 @@ const char* LikelyCharset(std::string_view language) {
   return row == kSets.end() ? "WINDOWS-1252" : row->second;
 }
 
+}  // namespace
+
 const char* CharsetOf(std::string_view text, std::string_view language) {
-  return IsUtf8(text) || IsUtf16(text) ? nullptr : LikelyCharset(language);
+  return IsUtf16(text) || IsMostlyUtf8(text) ? nullptr : LikelyCharset(language);
 }
 
 }  // namespace gopmill

@@ -9,12 +9,9 @@
 
 namespace gopmill {
 
-// The name (for iconv) of the set that files of subtitles in this language mostly are in: that of
-// Windows. `language` as a file's name has it, "ru", "rus", "pt-BR"; of others and of none it is
-// that of Western Europe.
-const char* LikelyCharset(std::string_view language);
-
-// LikelyCharset() of a text that is neither UTF-8 nor begins like UTF-16; else null.
+// The name (for iconv) of the set that a text is likely in, if it is neither UTF-8, but for some
+// damage, nor begins like UTF-16; else null. That is the set of Windows for its language, as a
+// file's name has it ("ru", "rus", "pt-BR"); of others and of none that of Western Europe.
 const char* CharsetOf(std::string_view text, std::string_view language);
 
 }  // namespace gopmill

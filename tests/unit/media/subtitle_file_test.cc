@@ -71,7 +71,22 @@ TEST(SubtitleFile, TextThatIsNotUtf8IsThatOfItsLanguage) {
   EXPECT_EQ(Said("movie.ru.srt", "\xCF\xF0\xE8"), "\xD0\x9F\xD1\x80\xD0\xB8");
   EXPECT_EQ(Said("movie.rus.forced.srt", "\xCF\xF0\xE8"), "\xD0\x9F\xD1\x80\xD0\xB8");
   EXPECT_EQ(Said("movie.pl.srt", "\xB3"), "\xC5\x82");
+  EXPECT_EQ(Said("movie.hrv.srt", "\xE8"), "\xC4\x8D");
   EXPECT_EQ(Said("movie.ja.srt", "\x93\xFA"), "\xE6\x97\xA5");
+}
+
+TEST(SubtitleFile, ADamagedByteMakesNoOtherCharset) {
+  UniqueFd fd(memfd_create("text", MFD_CLOEXEC));
+  const std::string text =
+      "1\n00:00:01,000 --> 00:00:02,000\nF\xC3\xBCnf \xC3\xA9t\xC3\xA9\n\n"
+      "2\n00:00:03,000 --> 00:00:04,000\n\xFC\n";
+  ASSERT_EQ(write(fd.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  lseek(fd.get(), 0, SEEK_SET);
+  const auto track =
+      ReadSubtitleFile(std::move(fd), *DescribeSubtitleFile("movie", "movie.srt"), {});
+  ASSERT_TRUE(track.ok());
+  ASSERT_EQ(track->cues.size(), 1U);
+  EXPECT_EQ(track->cues[0].text, "F\xC3\xBCnf \xC3\xA9t\xC3\xA9");
 }
 
 // Players split playlists into lines in their own ways.
