@@ -13,7 +13,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <string_view>
@@ -23,6 +22,7 @@
 #include "base/file_name.h"
 #include "base/utf8.h"
 #include "media/subtitle_file.h"
+#include "server/session/file_error.h"
 
 namespace gopmill {
 namespace {
@@ -45,10 +45,9 @@ Error NoSuchMovie() {
 // What does not speak of the path may be otherwise in a moment.
 Error OpenError(int code) {
   if (code != EMFILE && code != ENFILE && code != ENOMEM && code != EIO) return NoSuchMovie();
-  return Error{
-      .code = Code::kUnavailable,
-      .message = std::string("The movie cannot be opened now: ") + std::strerror(code) + ".",
-      .native = code};
+  Error error = FileError("The movie cannot be opened now", code);
+  error.code = Code::kUnavailable;
+  return error;
 }
 
 int OpenBeneath(int root, const char* path, std::uint64_t flags) {

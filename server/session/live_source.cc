@@ -323,14 +323,12 @@ Status LiveSource::Run(Claim claim, PacketSource& source) {
     const auto track = static_cast<std::size_t>(packet->stream_index);
     const bool is_video = state == PacketSource::ReadState::kVideo;
     const bool other_sets = is_video && sets.Changed(*info->video.parameters, *packet);
-    if (auto other = is_text ? nullptr : WithNewHeader(*info, is_video, track, *packet)) {
+    auto other = is_text ? nullptr : WithNewHeader(*info, is_video, track, *packet);
+    if (other != nullptr || other_sets) {
       const MutexLock lock(mutex_);
       ++counts_.format_changes;
-      info = std::move(other);
+      if (other != nullptr) info = std::move(other);
       if (claim_ == claim) info_ = info;
-    } else if (other_sets) {
-      const MutexLock lock(mutex_);
-      ++counts_.format_changes;
     }
     Entry entry = Received(state, info, repair, std::move(packet));
     if (entry.video) {

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -72,6 +73,19 @@ TEST_F(LibraryTest, RefusesEverythingElseWithoutSayingWhy) {
     EXPECT_EQ(fd.error().message.find(top_.string()), std::string::npos);
   }
   EXPECT_FALSE(library.OpenEntry(std::string("a.mp4\0x", 7)).ok());
+}
+
+// Which a player or a cache would remember.
+TEST_F(LibraryTest, WithoutDescriptorsAMovieIsNotAMovieThatIsNotThere) {
+  const Library library = Opened();
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{.rlim_cur = 3, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto fd = library.OpenEntry("a.mp4");
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_FALSE(fd.ok());
+  EXPECT_EQ(fd.error().code, Code::kUnavailable);
 }
 
 TEST_F(LibraryTest, ListsMoviesOnly) {
