@@ -166,24 +166,6 @@ def more_pictures_than_can_be_shown(folder):
     check_output(output, 240, 240)
 
 
-def variable_rates(folder):
-    """A movie of 15 to 60 pictures a second whose header says the mean is made so that each of them is shown."""
-    movie = os.path.join(MOVIES, "vfr-540p.mkv")
-    times = sorted(int(t.strip(",")) for t in run(["ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "packet=pts",
-                                                   "-of", "csv=p=0", movie]).decode().split())
-    for name in ("vfr-540p.mkv", "vfr.mp4", "vfr.ts"):
-        source = movie
-        if name != "vfr-540p.mkv":
-            source = os.path.join(folder, name)
-            run(["ffmpeg", "-v", "error", "-i", movie, "-c", "copy", source])
-        plan = json.loads(run([PROGRAM, "explain", source, "--json", "-"]))
-        check(plan["target"]["fps"] == "60", f"{name}: made at {plan['target']['fps']} a second")
-    shown = {round((time - times[0]) * 60 / 1000) for time in times}
-    check(len(shown) == len(times), f"only {len(shown)} of {len(times)} pictures have a frame of their own")
-    plan = json.loads(run([PROGRAM, "explain", movie, "--json", "-"]))
-    check(plan["source"]["video"]["variable_fps"] and "varies" in json.dumps(plan["adjusted"]), f"not told: {plan['adjusted']}")
-
-
 def onsets(samples, rate, threshold):
     """Times at which a signal first exceeds the threshold after 0.3 s below it."""
     found, quiet_since = [], -1.0
@@ -272,7 +254,6 @@ def main():
         best_spreads_bits(folder)
         slides(folder)
         more_pictures_than_can_be_shown(folder)
-        variable_rates(folder)
         every_movie(folder)
     return 1 if failures else 0
 
