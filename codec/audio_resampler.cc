@@ -73,13 +73,18 @@ void AudioResampler::MakeMatrix(const AVChannelLayout& in, const AVChannelLayout
   // One channel goes to both speakers as it is; FFmpeg would take 3 dB off.
   if (columns == 1 && rows <= 2) return;
   constexpr double kLevel = 1 / std::numbers::sqrt2;
-  const int result = swr_build_matrix2(
-      &in, &out, kLevel, kLevel, 0, std::numeric_limits<int>::max(), 1, matrix_.data(),
-      static_cast<std::ptrdiff_t>(columns), AV_MATRIX_ENCODING_NONE, nullptr);
-  // Channels that nobody says where to put (ten of a recorder, say): the first ones are taken.
-  if (result < 0) {
-    matrix_.assign(columns * rows, 0.0);
-    for (std::size_t i = 0; i < std::min(columns, rows); ++i) matrix_[i * columns + i] = 1;
+  // It scales so many rows and columns, however few the layouts have (SWR_CH_MAX, which is not in
+  // its header; rematrix.c of FFmpeg 4.4 to 7.1).
+  constexpr std::size_t kMostChannels = 64;
+  std::vector<double> all(kMostChannels * kMostChannels);
+  const int result =
+      swr_build_matrix2(&in, &out, kLevel, kLevel, 0, std::numeric_limits<int>::max(), 1,
+                        all.data(), kMostChannels, AV_MATRIX_ENCODING_NONE, nullptr);
+  for (std::size_t i = 0; i < rows * columns; ++i) {
+    const std::size_t row = i / columns, column = i % columns;
+    // Channels that nobody says where to put (ten of a recorder, say): the first ones are taken.
+    const double first = row == column ? 1 : 0;
+    matrix_[i] = result < 0 ? first : all[row * kMostChannels + column];
   }
 }
 

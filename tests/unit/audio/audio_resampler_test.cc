@@ -3,11 +3,29 @@
 
 extern "C" {
 #include <libavutil/channel_layout.h>
+#include <libswresample/swresample.h>
 }
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <cmath>
+#include <cstddef>
+
+// The library writes a matrix of SWR_CH_MAX rows and columns, however few were asked for.
+extern "C" int __real_swr_build_matrix2(const AVChannelLayout*, const AVChannelLayout*, double,
+                                        double, double, double, double, double*, std::ptrdiff_t,
+                                        AVMatrixEncoding, void*);
+extern "C" int __wrap_swr_build_matrix2(const AVChannelLayout* in, const AVChannelLayout* out,
+                                        double centre, double surround, double lfe, double most,
+                                        double volume, double* matrix, std::ptrdiff_t stride,
+                                        AVMatrixEncoding encoding, void* context) {
+  constexpr std::size_t kMost = 64;
+  EXPECT_GE(stride, static_cast<std::ptrdiff_t>(kMost));
+  EXPECT_GE(malloc_usable_size(matrix), kMost * kMost * sizeof(double));
+  return __real_swr_build_matrix2(in, out, centre, surround, lfe, most, volume, matrix, stride,
+                                  encoding, context);
+}
 
 namespace gopmill {
 namespace {
