@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "media/audio_timeline.h"
+#include "media/packet_samples.h"
 
 namespace gopmill {
 namespace {
@@ -48,6 +49,7 @@ class Indexer {
     const SourceInfo& info = *source_->info();
     nominal_ = std::max<SourceTicks>(1, Rescale(1, info.video.fps.Inverse(), info.video.time_base));
     if (info.audio) {
+      samples_.emplace(*info.audio);
       timeline_.emplace(info.audio->time_base,
                         info.duration.positive() ? info.duration : kLongestGap);
     }
@@ -58,7 +60,6 @@ class Indexer {
  private:
   void OnVideo(AVPacket& packet);
   void OnAudio(AVPacket& packet);
-  [[nodiscard]] int Samples(const AVPacket& packet) const;
   static std::int64_t SeekTime(const AVPacket& packet, Rational time_base);
 
   std::unique_ptr<Source> source_;
@@ -68,6 +69,7 @@ class Indexer {
   std::shared_ptr<SourceIndex> index_;
   SourceTicks nominal_ = 1;
   std::optional<AudioTimeline> timeline_;
+  std::optional<PacketSamples> samples_;  // with timeline_
 };
 
 // Container time of the packet as it was read, rounded up so that a seek to it does not miss it.
@@ -94,20 +96,6 @@ void Indexer::OnVideo(AVPacket& packet) {
   index_->video.push_back(entry);
 }
 
-// Most codecs have a fixed number of samples in a packet, which is exact where times are rounded.
-int Indexer::Samples(const AVPacket& packet) const {
-  const AudioInfo& audio = *index_->source->audio;
-  const Rational sample{1, audio.sample_rate};
-  const std::int64_t timed = Rescale(packet.duration, audio.time_base, sample);
-  AVCodecParameters& parameters = const_cast<AVCodecParameters&>(*audio.parameters);  // reads only
-  const std::int64_t fixed = av_get_audio_frame_duration2(&parameters, packet.size);
-  const std::int64_t rounding = audio.sample_rate / 500;
-  if (fixed > 0 && (timed <= 0 || std::abs(fixed - timed) <= rounding)) {
-    return static_cast<int>(fixed);
-  }
-  return static_cast<int>(std::clamp<std::int64_t>(timed, 0, 1 << 20));
-}
-
 void Indexer::OnAudio(AVPacket& packet) {
   const AudioInfo& audio = *index_->source->audio;
   if (audio.sample_rate <= 0) return;
@@ -115,7 +103,7 @@ void Indexer::OnAudio(AVPacket& packet) {
   entry.seek_us = SeekTime(packet, audio.time_base);
   entry.fingerprint = PacketFingerprint(packet);
   repair_.Fix(kAudioTrack, packet);
-  entry.samples = Samples(packet);
+  entry.samples = samples_->Of(packet);
   entry.bytes = packet.size;
   std::optional<std::int64_t> pts;
   if (packet.pts != AV_NOPTS_VALUE) pts = packet.pts;
