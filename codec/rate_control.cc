@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codec/rate_control.h"
 
-extern "C" {
-#include <libavutil/pixdesc.h>
-}
-
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
 
 #include "codec/crf_scale.h"
+#include "codec/picture_activity.h"
 
 namespace gopmill {
 namespace {
 
 constexpr double kLowestCrf = 1;
 constexpr double kInterStep = 5.4, kKeyStep = 9.3;  // CRF steps that halve a frame
-constexpr int kRowStep = 8;                         // every eighth line is looked at
 
 // Fitted (least squares on logarithms) to 2 s units of animation, street scenes, faces and test
 // patterns at 128x96 to 1280x720, CRF 17 to 41, preset veryfast. Spread: 0.4 octaves for key
@@ -31,9 +25,13 @@ constexpr Fit kInterFit{4.74, 0.170, 0.437, -0.309};
 // How much of the key frame's surprise the inter frames are expected to share.
 constexpr double kSharedSurprise = 0.6;
 
-constexpr double kLeastFrames = 0.5;  // that a unit has the bits of, whatever it leaves over
-constexpr double kPriorWeight = 4;    // frames the estimate counts for against real ones
-constexpr double kMemory = 0.92;      // weight of a frame after one more has been coded
+constexpr double kLeastFrames = 0.5;     // that a unit has the bits of, whatever it leaves over
+constexpr double kPriorWeight = 4;       // frames the estimate counts for against real ones
+constexpr double kMemory = 0.92;         // weight of a frame after one more has been coded
+constexpr double kCutPrior = 0.5;        // cuts that the key frame counts for
+constexpr double kRefuted = 2;           // octaves by which the first mini-GOP ends the prior
+constexpr std::size_t kTrialFrames = 5;  // in closed mini-GOPs, the key frame included
+constexpr double kMisjudged = 7;         // CRF
 // Added to the estimate for the first frame, for the same reason as the strong brake below.
 constexpr double kCaution = 0.5;
 // CRF per mini-GOP. Overspending cannot be undone, so the brake is stronger than the accelerator.
@@ -59,53 +57,17 @@ double BitsPerFrame(const Fit& fit, double spatial, double change, double pixels
          fit.change * std::log2(change + kActivityFloor) + (1 + fit.pixels) * std::log2(pixels);
 }
 
-// Sum of the absolute differences of two rows. A sum of 32 bits has room for 32,767 of the widest
-// samples, and for bytes compilers know one instruction that adds such differences up.
-template <class Sample>
-std::int64_t RowDifference(const std::uint8_t* a, const std::uint8_t* b, int width) {
-  int sum = 0;
-  for (int x = 0; x < width; ++x) {
-    Sample left{}, right{};
-    std::memcpy(&left, a + static_cast<std::size_t>(x) * sizeof(Sample), sizeof(Sample));
-    std::memcpy(&right, b + static_cast<std::size_t>(x) * sizeof(Sample), sizeof(Sample));
-    sum += std::abs(static_cast<int>(left) - static_cast<int>(right));
-  }
-  return sum;
-}
+// Noise, bits per pixel: fitted to noise of 2 to 50 steps over still, street and animated pictures,
+// CRF 12 to 51. From where it begins to be seen it falls by as much with each step of the CRF, to
+// nothing.
+constexpr double kNoiseZero = 14,
+                 kNoiseZeroPerOctave = 4.5;  // the CRF at which it would be nothing
+constexpr double kNoiseSlope = 0.262, kNoiseBend = 0.2;
 
-const std::uint8_t* Row(const AVFrame& frame, int y) {
-  return frame.data[0] + std::ptrdiff_t{y} * frame.linesize[0];
-}
+double NoiseZero(double noise) { return kNoiseZero + kNoiseZeroPerOctave * std::log2(noise); }
 
-// Mean over the looked-at rows of difference(row), in 8-bit steps per pixel.
-template <class Difference>
-double MeanOverRows(const AVFrame& frame, int last_row, const Difference& difference) {
-  const AVPixFmtDescriptor* format = av_pix_fmt_desc_get(static_cast<AVPixelFormat>(frame.format));
-  const int depth = format == nullptr ? 8 : format->comp[0].depth;
-  std::int64_t sum = 0;
-  std::int64_t rows = 0;
-  for (int y = 0; y < last_row; y += kRowStep, ++rows) sum += difference(y, depth > 8);
-  const double pixels = static_cast<double>(std::max<std::int64_t>(rows, 1) * frame.width);
-  return static_cast<double>(sum) / pixels / std::exp2(depth - 8);
-}
-
-double Change(const AVFrame& a, const AVFrame& b) {
-  return MeanOverRows(a, a.height, [&](int y, bool wide) {
-    return wide ? RowDifference<std::uint16_t>(Row(a, y), Row(b, y), a.width)
-                : RowDifference<std::uint8_t>(Row(a, y), Row(b, y), a.width);
-  });
-}
-
-// Difference to the right and to the lower neighbour.
-double Spatial(const AVFrame& frame) {
-  return MeanOverRows(frame, frame.height - 1, [&](int y, bool wide) {
-    const std::uint8_t* row = Row(frame, y);
-    const int width = frame.width - 1;
-    return wide ? RowDifference<std::uint16_t>(row, row + 2, width) +
-                      RowDifference<std::uint16_t>(row, Row(frame, y + 1), width)
-                : RowDifference<std::uint8_t>(row, row + 1, width) +
-                      RowDifference<std::uint8_t>(row, Row(frame, y + 1), width);
-  });
+double NoiseBitsPerPixel(double zero, double crf) {
+  return kNoiseBend * std::log1p(std::exp(kNoiseSlope * (zero - crf) / kNoiseBend));
 }
 
 }  // namespace
@@ -120,12 +82,17 @@ RateControl::RateControl(const Unit& unit)
 double RateControl::crf() const { return RoundedCrf(crf_); }
 
 void RateControl::Observe(const AVFrame& frame) {
-  const double spatial = Spatial(frame);
-  const double change = previous_ == nullptr ? 0 : Change(frame, *previous_);
+  const double spatial = SpatialActivity(frame);
+  const PictureChange change = previous_ ? ChangeBetween(*previous_, frame) : PictureChange{};
+  // What is left of it without the noise.
+  const double moved =
+      std::sqrt(std::max(change.mean * change.mean - change.noise * change.noise, 0.0));
   seen_.push_back(
-      {.change = change,
-       .inter = aim_.inter_scale * std::exp2(BitsPerFrame(kInterFit, spatial, change, pixels_)),
-       .key = aim_.key_scale * std::exp2(BitsPerFrame(kKeyFit, spatial, change, pixels_))});
+      {.change = change.mean,
+       .inter = aim_.inter_scale * std::exp2(BitsPerFrame(kInterFit, spatial, moved, pixels_)),
+       .key = aim_.key_scale * std::exp2(BitsPerFrame(kKeyFit, spatial, change.mean, pixels_)),
+       .noise_pixels = aim_.inter_scale * change.noisy * pixels_,
+       .noise_zero = change.noisy > 0 ? NoiseZero(change.noise) : 0});
   previous_ = av::Ref(frame);
   if (closed_ == 0) Estimate();
 }
@@ -147,25 +114,42 @@ RateControl::Demand RateControl::DemandFrom(std::size_t first, double until) con
   Demand demand;
   for (std::size_t n = first; n < seen_.size(); ++n) {
     if (n > 0 && !IsCut(n)) {
-      demand.inter_bits += seen_[n].inter;
+      demand.AddInter(seen_[n], 1);
     } else {
-      demand.key_bits += seen_[n].key;
+      (n > 0 ? demand.cut_bits : demand.key_bits) += seen_[n].key;
     }
   }
-  double tail = 0;
-  double tail_frames = 0;
-  for (std::size_t n = seen_.size() - std::min(kTail, seen_.size()); n < seen_.size(); ++n) {
-    if (n == 0 || IsCut(n)) continue;
-    tail += seen_[n].inter;
-    ++tail_frames;
-  }
-  if (tail_frames == 0) {
-    tail = seen_.back().inter;
-    tail_frames = 1;
-  }
+  std::size_t tail = 0;
+  const std::size_t begin = seen_.size() - std::min(kTail, seen_.size());
+  for (std::size_t n = begin; n < seen_.size(); ++n) tail += n > 0 && !IsCut(n) ? 1U : 0U;
   const auto covered = static_cast<double>(std::max(seen_.size(), first));
-  demand.inter_bits += std::max(until - covered, 0.0) * tail / tail_frames;
+  const double rest = std::max(until - covered, 0.0);
+  if (tail == 0) demand.AddInter(seen_.back(), rest);
+  for (std::size_t n = begin; n < seen_.size(); ++n) {
+    if (n > 0 && !IsCut(n)) demand.AddInter(seen_[n], rest / static_cast<double>(tail));
+  }
   return demand;
+}
+
+void RateControl::Demand::AddInter(const Frame& frame, double times) {
+  inter_bits += times * frame.inter;
+  noise_pixels += times * frame.noise_pixels;
+  noise_zero += times * frame.noise_pixels * frame.noise_zero;
+}
+
+void RateControl::Demand::Scale(double key, double cut, double inter) {
+  key_bits *= key;
+  cut_bits *= cut;
+  inter_bits *= inter;
+  noise_pixels *= inter;
+  noise_zero *= inter;
+}
+
+double RateControl::Demand::BitsAt(double crf) const {
+  const double noise =
+      noise_pixels > 0 ? noise_pixels * NoiseBitsPerPixel(noise_zero / noise_pixels, crf) : 0;
+  return (key_bits + cut_bits) * std::exp2(-crf / kKeyStep) +
+         inter_bits * std::exp2(-crf / kInterStep) + noise;
 }
 
 // The CRF at which the demand takes `bits`: bits fall as it rises, so it is found by halving.
@@ -174,9 +158,7 @@ double RateControl::Solve(const Demand& demand, double bits) {
   double high = kHighestCrf;
   while (high - low > 0.01) {
     const double middle = (low + high) / 2;
-    const double taken = demand.key_bits * std::exp2(-middle / kKeyStep) +
-                         demand.inter_bits * std::exp2(-middle / kInterStep);
-    (taken > bits ? low : high) = middle;
+    (demand.BitsAt(middle) > bits ? low : high) = middle;
   }
   return low;
 }
@@ -208,10 +190,11 @@ void RateControl::Coded(std::int64_t bytes, std::int64_t pts) {
   if (starts_group) {
     CloseGroup();
     last_pts_ = pts;
+    group_crf_ = crf_;
   }
   ++group_frames_;
   group_bits_ += bits;
-  group_scaled_ += bits * std::exp2(crf_ / kInterStep);
+  group_scaled_ += bits * std::exp2(group_crf_ / kInterStep);
   if (starts_group) Steer();
 }
 
@@ -222,29 +205,51 @@ void RateControl::CodedKey(double bits) {
   floor_ = std::min(kTransparentCrf, std::max(crf_ - kFloorDistance, kLowestCrf));
   const double surprise = bits * std::exp2(crf_ / kKeyStep) / seen_.front().key;
   key_surprise_ = surprise;
-  const double weight = kPriorWeight * DemandFrom(1, frames_).inter_bits / (frames_ - 1);
+  key_crf_ = crf_;
+  Demand others = DemandFrom(1, frames_);
+  others.cut_bits = 0;
+  const double weight =
+      kPriorWeight * others.BitsAt(crf_) * std::exp2(crf_ / kInterStep) / (frames_ - 1);
   estimated_ = weight;
   taken_ = weight * std::pow(surprise, kSharedSurprise);
+  last_scale_ = taken_ / estimated_;
   Steer();
 }
 
 double RateControl::EstimateFrom(std::size_t first, std::size_t end) const {
   double estimated = 0;
   for (std::size_t n = first; n < std::min(end, seen_.size()); ++n) {
-    // A cut takes what a key frame takes, at its own slope.
-    estimated +=
-        IsCut(n) ? seen_[n].key * std::exp2(crf_ / kInterStep - crf_ / kKeyStep) : seen_[n].inter;
+    Demand demand;
+    if (IsCut(n)) {
+      demand.cut_bits = seen_[n].key;
+    } else {
+      demand.AddInter(seen_[n], 1);
+    }
+    estimated += demand.BitsAt(group_crf_) * std::exp2(group_crf_ / kInterStep);
   }
   return estimated;
 }
 
+// Of what cuts, or changes that look like cuts (a page that scrolls by lines), take of what key
+// frames would: as the key frame did until there has been one.
+double RateControl::CutScale(double taken, double estimated) const {
+  const double prior =
+      kCutPrior * seen_.front().key * std::exp2(key_crf_ / kInterStep - key_crf_ / kKeyStep);
+  return (taken + prior * key_surprise_) / (estimated + prior);
+}
+
 void RateControl::CloseGroup() {
   if (group_frames_ == 0) return;
-  const double fading = std::pow(kMemory, static_cast<double>(group_frames_));
   const double estimated = EstimateFrom(closed_, closed_ + group_frames_);
-  taken_ = taken_ * fading + group_scaled_;
-  estimated_ = estimated_ * fading + estimated;
-  if (!HasCut(closed_, closed_ + group_frames_)) {  // estimated as key frames
+  double fading = std::pow(kMemory, static_cast<double>(group_frames_));
+  if (HasCut(closed_, closed_ + group_frames_)) {
+    cut_taken_ = cut_taken_ * fading + group_scaled_;
+    cut_estimated_ = cut_estimated_ * fading + estimated;
+  } else {
+    const double surprise = std::log2(group_scaled_ / estimated * estimated_ / taken_);
+    if (inter_estimated_ == 0 && std::abs(surprise) > kRefuted) fading = 0;
+    taken_ = taken_ * fading + group_scaled_;
+    estimated_ = estimated_ * fading + estimated;
     inter_taken_ += group_scaled_;
     inter_estimated_ += estimated;
   }
@@ -264,34 +269,61 @@ double RateControl::ShareAt(double crf_alone) const {
   return std::clamp(std::exp2(kShareOfHard * octaves), 1.0, aim_.most_share);
 }
 
-// By what is known of the unit now.
-double RateControl::TakeShare(double scale) {
+// At which the unit would take what it is to aim at, by what is known of it now.
+double RateControl::FittingCrf(const Scales& scales) const {
   Demand whole = DemandFrom(0, frames_);
-  whole.key_bits *= key_surprise_;
-  whole.inter_bits *= scale;
-  share_ = ShareAt(Solve(whole, target_bits_));
+  whole.Scale(key_surprise_, scales.cut, scales.inter);
+  return Solve(whole, target_bits_);
+}
+
+double RateControl::TakeShare(const Scales& scales) {
+  share_ = ShareAt(FittingCrf(scales));
   return share_;
+}
+
+RateTrial RateControl::trial() const {
+  if (closed_ < kTrialFrames) return RateTrial::kOpen;
+  if (2 * static_cast<double>(coded_) > frames_) return RateTrial::kGood;
+  const double fitting = std::max(FittingCrf(KnownScales()), kTransparentCrf);
+  const double off = std::abs(fitting - std::max(key_crf_, kTransparentCrf));
+  return off > kMisjudged ? RateTrial::kMisjudged : RateTrial::kGood;
+}
+
+RateControl::Scales RateControl::KnownScales() const {
+  Scales scales{.inter = taken_ / estimated_, .cut = CutScale(cut_taken_, cut_estimated_)};
+  if (group_frames_ == 0) return scales;
+  // The open group, from the closed frames to its P frame, may already say that frames are dearer
+  // than estimated.
+  const std::size_t end = closed_ + static_cast<std::size_t>(last_pts_ - closed_pts_);
+  const double group = kGroupPerP * group_scaled_, estimated = EstimateFrom(closed_, end);
+  if (HasCut(closed_, end)) {
+    scales.cut = std::max(scales.cut, CutScale(cut_taken_ + group, cut_estimated_ + estimated));
+  } else {
+    scales.inter = std::max(scales.inter, (taken_ + group) / (estimated_ + estimated));
+  }
+  return scales;
+}
+
+// Towards `ideal`, by a limited step. A surprise of more than an octave may be answered at once.
+double RateControl::Step(double ideal, double inter_scale) {
+  const double octaves = std::log2(inter_scale / last_scale_);
+  last_scale_ = inter_scale;
+  const double least = aim_.usual_crf > 0 ? kLearntStepDown : kMaxStepDown;
+  const double up = kMaxStepUp + kInterStep * std::max(octaves - 1, 0.0);
+  const double down = least + kInterStep * std::max(-octaves - 1, 0.0);
+  return std::clamp(std::clamp(ideal, crf_ - down, crf_ + up), floor_, kHighestCrf);
 }
 
 void RateControl::Steer() {
   const double until = std::max(frames_, static_cast<double>(closed_) + kHorizon);
   Demand demand = DemandFrom(closed_, until);
-  // The open group may already say that frames are dearer than estimated.
-  double scale = taken_ / estimated_;
-  if (group_frames_ > 0) {
-    // The group reaches from the closed frames to its P frame.
-    const std::size_t pending = closed_ + static_cast<std::size_t>(last_pts_ - closed_pts_);
-    const double group = kGroupPerP * group_scaled_;
-    scale = std::max(scale, (taken_ + group) / (estimated_ + EstimateFrom(closed_, pending)));
-  }
-  const double target = target_bits_ * TakeShare(scale);
+  const Scales scales = KnownScales();
+  demand.Scale(1, scales.cut, scales.inter);
+  const double target = target_bits_ * TakeShare(scales);
   const double mean = target / frames_;
   const double left = target + (until - frames_) * mean - closed_bits_;
   const double least = kLeastShare * mean * (until - static_cast<double>(closed_));
-  demand.inter_bits *= scale;
-  const double down = aim_.usual_crf > 0 ? kLearntStepDown : kMaxStepDown;
-  const double ideal = Solve(demand, std::max(left, least));
-  crf_ = std::clamp(std::clamp(ideal, crf_ - down, crf_ + kMaxStepUp), floor_, kHighestCrf);
+  crf_ = Step(Solve(demand, std::max(left, least)), scales.inter);
 }
 
 }  // namespace gopmill

@@ -9,11 +9,12 @@
 //
 // Algorithm. Bits of a frame = complexity * 2^(-CRF / s), s about 5.4 for inter frames and 9.3 for
 // key frames. (1) The complexity of a frame is estimated from its pictures when it is sent: spatial
-// activity, and change from the frame before. (2) What coded frames really took corrects the scale
-// of the estimates, recent ones counting more, after each mini-GOP (a P frame and the B frames
-// before it). (3) The CRF moves, by a limited step, to where the frames that are waiting in the
-// encoder's lookahead and those still to come (taken to be like the last ones seen) use up the rest
-// of the unit's bits.
+// activity, change from the frame before, and noise (picture_activity.h), which falls by as many
+// bits with each step of the CRF instead. (2) What coded frames really took corrects the scale of
+// the estimates, recent ones counting more, after each mini-GOP (a P frame and the B frames before
+// it). (3) The CRF moves, by a limited step, to where the frames that are waiting in the encoder's
+// lookahead and those still to come (taken to be like the last ones seen) use up the rest of the
+// unit's bits.
 //
 // Guarantee: a pure function of the numbers and pictures given. Units: bits, frames, 8-bit luma
 // steps. Limits: the frames that are still inside the encoder when the last one is sent get the
@@ -33,7 +34,7 @@ namespace gopmill {
 // the last one is sent, and by the caution of the first estimate; without it units came out 4 %
 // small in the mean. MPEG-4 holds nothing, and takes a little more than it is told to.
 // With low delay it holds two, is steered by what it has coded alone, and takes a little more too.
-inline constexpr double kUnspentX264 = 2.5, kUnspentMpeg4 = -1, kUnspentLowDelay = -0.5;
+inline constexpr double kUnspentX264 = 2, kUnspentMpeg4 = -1, kUnspentLowDelay = -0.5;
 
 // What a unit teaches those after it.
 struct RateLesson {
@@ -56,6 +57,9 @@ struct RateAim {
   double most_share = kMostShare;         // >= 1
 };
 
+// Whether a unit's first frames took what was expected of them.
+enum class RateTrial { kOpen, kGood, kMisjudged };
+
 class RateControl {
  public:
   struct Unit {
@@ -75,24 +79,42 @@ class RateControl {
   [[nodiscard]] double crf() const;
   // Of what has been coded so far.
   [[nodiscard]] RateLesson lesson() const;
+  // kMisjudged: the key frame's CRF was far from the one at which the unit, as far as it is known
+  // now, would take its bits, and most of the unit is still to come: to begin again with lesson()
+  // is better than to make up for it. kGood once the first mini-GOPs are coded.
+  [[nodiscard]] RateTrial trial() const;
 
  private:
   // Estimates are bits at CRF 0.
   struct Frame {
-    double change = 0;  // from the frame before, 8-bit steps
-    double inter = 0;   // as a P or B frame
-    double key = 0;     // as a key frame or a scene cut
+    double change = 0;                        // from the frame before, 8-bit steps
+    double inter = 0;                         // as a P or B frame, without its noise
+    double key = 0;                           // as a key frame or a scene cut
+    double noise_pixels = 0, noise_zero = 0;  // that have noise; the CRF that takes it away
   };
   struct Demand {
-    double key_bits = 0, inter_bits = 0;  // at CRF 0
+    double key_bits = 0, cut_bits = 0;        // at CRF 0; of the key frame, of scene cuts
+    double inter_bits = 0;                    // at CRF 0
+    double noise_pixels = 0, noise_zero = 0;  // the latter a sum over the pixels
+
+    void AddInter(const Frame& frame, double times);
+    void Scale(double key, double cut, double inter);
+    [[nodiscard]] double BitsAt(double crf) const;
   };
   [[nodiscard]] bool IsCut(std::size_t n) const;
   [[nodiscard]] bool HasCut(std::size_t first, std::size_t end) const;
   // Of the frames from `first` on to the unit's end (and beyond, to fill the horizon).
   [[nodiscard]] Demand DemandFrom(std::size_t first, double until) const;
   [[nodiscard]] double EstimateFrom(std::size_t first, std::size_t end) const;
+  [[nodiscard]] double CutScale(double taken, double estimated) const;
   [[nodiscard]] double ShareAt(double crf_alone) const;
-  double TakeShare(double scale);
+  struct Scales {  // what frames take, times what they were estimated to
+    double inter = 1, cut = 1;
+  };
+  [[nodiscard]] Scales KnownScales() const;
+  [[nodiscard]] double FittingCrf(const Scales& scales) const;
+  double TakeShare(const Scales& scales);
+  double Step(double ideal, double inter_scale);
   static double Solve(const Demand& demand, double bits);
   void Estimate();
   void CodedKey(double bits);
@@ -107,13 +129,18 @@ class RateControl {
   av::Frame previous_;
 
   double crf_ = 25, floor_ = 1;
+  double key_crf_ = 25;
+  double last_scale_ = 1;                     // of inter frames, as it was known
   std::int64_t last_pts_ = 0;                 // largest that was coded
   std::int64_t closed_pts_ = 0;               // largest in closed groups
   std::size_t closed_ = 0;                    // frames in closed groups, the key frame included
   double closed_bits_ = 0;                    // of them
   double group_bits_ = 0, group_scaled_ = 0;  // open group: bits; bits it would have had at CRF 0
   std::size_t group_frames_ = 0;
-  double taken_ = 0, estimated_ = 0;  // at CRF 0, fading: what inter frames took, and were to take
+  double group_crf_ = 25;  // of its P frame: those of B frames follow from their neighbours'
+  // At CRF 0, fading: what mini-GOPs took, and were to take; without and with a cut.
+  double taken_ = 0, estimated_ = 0;
+  double cut_taken_ = 0, cut_estimated_ = 0;
   // For the lesson: the frames that were coded; what the key frame took, times its estimate.
   std::int64_t coded_ = 0;
   double crf_sum_ = 0, key_surprise_ = 0, share_ = 1;

@@ -24,8 +24,9 @@ double GuessedCrf(double bits, double pixels) {
   return AllowedCrf(kGuessCrf - kStepPerOctave * std::log2(bits / pixels / kGuessBits));
 }
 
-RateSearch::RateSearch(double bits, double pixels, const std::optional<Known>& known)
-    : bits_(bits), crf_(GuessedCrf(bits, pixels)) {
+RateSearch::RateSearch(double bits, double pixels, const std::optional<Known>& known,
+                       double tolerance)
+    : bits_(bits), crf_(GuessedCrf(bits, pixels)), tolerance_(tolerance) {
   if (!known) return;
   passes_.push_back(
       {.crf = known->crf, .octaves = std::log2(std::max(known->bits, 1.0) / bits_), .kept = false});
@@ -61,7 +62,7 @@ bool RateSearch::Done(double bits, double vbv_factor) {
   };
   const Pass& newest = passes_.back();
   if (passes_.size() == 1 || worse(passes_[best_], newest)) best_ = passes_.size() - 1;
-  if (allowed && std::abs(newest.octaves) <= std::log2(1 + kSearchTolerance)) return true;
+  if (allowed && std::abs(newest.octaves) <= std::log2(1 + tolerance_)) return true;
   if (passes_.size() >= kMaxSearchPasses + known_) return true;
   const double next = Next();
   if (next == crf_) return true;  // at the end of the scale

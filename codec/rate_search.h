@@ -33,8 +33,9 @@ class RateSearch {
     double crf = 0, bits = 0;
   };
   // `bits` > 0 that the unit may take; `pixels` > 0 in all its frames, for the first guess where
-  // nothing is known.
-  RateSearch(double bits, double pixels, const std::optional<Known>& known = {});
+  // nothing is known; `tolerance`: a pass that is off by no more is good.
+  RateSearch(double bits, double pixels, const std::optional<Known>& known = {},
+             double tolerance = kSearchTolerance);
 
   // For the next pass.
   [[nodiscard]] double crf() const { return crf_; }
@@ -53,6 +54,7 @@ class RateSearch {
   [[nodiscard]] double Next() const;
 
   double bits_, crf_;
+  double tolerance_;
   std::vector<Pass> passes_;
   std::size_t best_ = 0;
   std::size_t known_ = 0;  // passes before the search

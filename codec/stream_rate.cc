@@ -63,7 +63,7 @@ void StreamRate::OnEnded(UnitIndex unit, const UnitStats& stats) {
   ended.ended = true;
   ended.bits = 8.0 * static_cast<double>(stats.bytes);
   ended.lesson = stats.lesson;
-  ended.again = stats.encodes > 1;
+  ended.again = stats.aimed_otherwise;
   const std::int64_t end = first_ + static_cast<std::int64_t>(units_.size());
   while (all_ended_ < end && At(all_ended_).ended) ++all_ended_;
 }

@@ -61,7 +61,7 @@ class StreamRate {
     bool ended = false;
     double bits = 0;  // once ended
     RateLesson lesson = {};
-    bool again = false;  // encoded more than once: it aimed at something else in the end
+    bool again = false;  // it aimed at something else in the end
   };
   [[nodiscard]] Unit& At(std::int64_t n) { return units_[static_cast<std::size_t>(n - first_)]; }
   void Choose(std::int64_t n);

@@ -32,6 +32,9 @@ class UnitPass {
   Result<av::Frame> Make(const FrameSelector::Selected& selected, std::int64_t n);
   Status Encode(const AVFrame& frame, const PacketHandler& on_packet);
   Status Finish(const PacketHandler& on_packet);
+  // Of the encoder's rate control, so far.
+  [[nodiscard]] RateTrial trial() const { return gop_->encoder->trial(); }
+  [[nodiscard]] RateLesson lesson() const { return gop_->encoder->lesson(); }
   // For the next piece.
   std::unique_ptr<OpenGop> Leave();
   // Of a picture that Make gives, > 0.

@@ -26,12 +26,29 @@ constexpr double kWideCrfPerOctave = 10;
 // of two seconds by 40 to 65 %.
 double FirstGuess(VideoCodec codec) { return codec == VideoCodec::kAv1 ? 0.66 : 1.0; }
 
+// A unit of so few frames is over before it can be steered (the first one, and those of one to a
+// few frames a second): its rate is searched for if it was missed by more than this.
+constexpr std::int64_t kShortUnit = 16;
+constexpr double kShortTolerance = 0.15;
+constexpr double kShortGood = 0.05;  // of the search
+
+bool IsTried(const EncoderSpec& spec) {
+  return spec.rate_mode == RateMode::kBitrate && spec.quality == Quality::kNormal &&
+         !spec.low_delay && SteeredByCrf(spec);
+}
+
 bool Searches(const EncoderSpec& spec) {
   return spec.quality == Quality::kBest && SteeredByCrf(spec);
 }
 
 double HighestCrf(VideoCodec codec) {
   return codec == VideoCodec::kAv1 || codec == VideoCodec::kVp9 ? 63 : kHighestCrf;
+}
+
+bool MustBeJudged(const EncoderSpec& spec) {
+  if (spec.low_delay) return false;  // nothing is held back
+  return spec.maxrate > 0 || Searches(spec) ||
+         (spec.rate_mode == RateMode::kBitrate && !OpensAhead(spec));
 }
 
 double TargetBytes(const EncoderSpec& spec, const UnitSpec& unit, const RateAim& aim) {
@@ -45,20 +62,17 @@ UnitRate::UnitRate(const EncoderSpec& spec, const UnitSpec& unit, bool repeatabl
                    const std::optional<RateAim>& aim)
     : spec_(spec),
       repeatable_(repeatable),
+      pixels_(static_cast<double>(unit.frame_count()) * spec.width * spec.height),
+      short_(repeatable && IsTried(spec) && unit.ends_gop && unit.frame_count() <= kShortUnit),
+      tried_(repeatable && IsTried(spec) && unit.ends_gop && !short_),
+      judged_(short_ || MustBeJudged(spec)),
       aim_(aim.value_or(RateAim{.bps = static_cast<double>(unit.budget_bps)})),
       target_bytes_(TargetBytes(spec, unit, aim_)) {
   aim_.bps *= FirstGuess(spec.codec);
   if (!Searches(spec) || !repeatable) return;
-  const double pixels = static_cast<double>(unit.frame_count()) * spec.width * spec.height;
   std::optional<RateSearch::Known> known;
   if (unit.measured_crf > 0) known = {.crf = unit.measured_crf, .bits = unit.measured_bits};
-  search_.emplace(8 * target_bytes_, pixels, known);
-}
-
-bool UnitRate::MustBeJudged(const EncoderSpec& spec) {
-  if (spec.low_delay) return false;  // nothing is held back
-  return spec.maxrate > 0 || Searches(spec) ||
-         (spec.rate_mode == RateMode::kBitrate && !OpensAhead(spec));
+  search_.emplace(8 * target_bytes_, pixels_, known);
 }
 
 PassRate UnitRate::next() const {
@@ -66,30 +80,52 @@ PassRate UnitRate::next() const {
   return {.aim = aim_, .crf = crf_, .one_thread = passes_ > 0};
 }
 
-UnitRate::Verdict UnitRate::Judge(std::int64_t bytes, double vbv_factor) {
+void UnitRate::LearnFrom(const RateLesson& lesson) {
+  tried_ = false;
+  if (lesson.key > 0) aim_.key_scale = lesson.key;
+  if (lesson.inter > 0) aim_.inter_scale = lesson.inter;
+}
+
+// Not where there was nothing more to spend it on, or nothing more to be saved.
+bool UnitRate::MissedShort(const Made& made) const {
+  if (!short_ || passes_ > 1 || made.crf <= 0) return false;
+  const double factor = static_cast<double>(made.bytes) / target_bytes_;
+  const double limit = factor < 1 ? kTransparentCrf : kHighestCrf;
+  return std::abs(factor - 1) > kShortTolerance && std::abs(made.crf - limit) > 1;
+}
+
+UnitRate::Verdict UnitRate::Judge(const Made& made) {
   ++passes_;
+  const double bits = 8.0 * static_cast<double>(made.bytes);
+  if (MissedShort(made)) {
+    search_.emplace(8 * target_bytes_, pixels_, RateSearch::Known{.crf = made.crf, .bits = bits},
+                    kShortGood);
+    return {.keep = true, .done = false};
+  }
   if (search_) {
-    const bool done = search_->Done(8.0 * static_cast<double>(bytes), vbv_factor);
+    const bool done = search_->Done(bits, made.vbv_factor);
     return {.keep = search_->newest_is_best(), .done = done};
   }
   // Threads had no buffer model in the encoder (frame_size_estimated): with it the aim may do.
-  const bool without_vbv = passes_ == 1 && spec_.threads > 1 && vbv_factor < 1;
+  const bool without_vbv = passes_ == 1 && spec_.threads > 1 && made.vbv_factor < 1;
   if (without_vbv && repeatable_) return {.keep = true, .done = false};
   if (spec_.rate_mode == RateMode::kCrf) {
-    return {.keep = true, .done = !repeatable_ || vbv_factor >= 1 || !RaiseCrf(vbv_factor)};
+    const bool done = !repeatable_ || made.vbv_factor >= 1 || !RaiseCrf(made.vbv_factor);
+    return {.keep = true, .done = done};
   }
-  const double correction = repeatable_ ? Correction(bytes, vbv_factor) : 1;
+  const double correction = repeatable_ ? Correction(made) : 1;
   aim_.bps *= correction;
+  aimed_otherwise_ = aimed_otherwise_ || correction != 1;
   return {.keep = true, .done = correction == 1};
 }
 
 // What to multiply the rate with in the next pass; 1 = this one is good, or the last.
-double UnitRate::Correction(std::int64_t bytes, double vbv_factor) const {
-  if (vbv_factor < 1) return passes_ < kMaxVbvPasses ? vbv_factor : 1;
+double UnitRate::Correction(const Made& made) const {
+  if (made.vbv_factor < 1) return passes_ < kMaxVbvPasses ? made.vbv_factor : 1;
   const bool best = spec_.quality == Quality::kBest;
-  if (OpensAhead(spec_) || bytes == 0) return 1;
+  if (OpensAhead(spec_) || made.bytes == 0) return 1;
   if (passes_ >= (best ? kMaxSearchPasses : kMaxRatePasses)) return 1;
-  const double factor = target_bytes_ / static_cast<double>(bytes);
+  const double factor = target_bytes_ / static_cast<double>(made.bytes);
   const double tolerance = best ? kSearchTolerance : kRateTolerance;
   return std::abs(factor - 1) <= tolerance ? 1 : std::clamp(factor, 0.3, 1.6);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // At which rate each pass over a unit runs, and which pass is kept: the VBV, encoders that miss a
-// unit's rate by too much, and quality=best.
+// unit's rate by too much, pictures that were misjudged, and quality=best.
 //
 // Guarantee: depends on the spec, the unit, its aim and the results of its own passes alone. Pure.
 // Thread-safety: compatible.
@@ -32,25 +32,42 @@ class UnitRate {
            const std::optional<RateAim>& aim);
 
   // Whether packets must wait until their pass has been judged: a VBV was declared, the encoder
-  // keeps its own rate control, which misses the rate of a single unit by too much, or
-  // quality=best.
-  static bool MustBeJudged(const EncoderSpec& spec);
+  // keeps its own rate control, which misses the rate of a single unit by too much,
+  // quality=best, or a unit that is too short to be steered.
+  [[nodiscard]] bool must_be_judged() const { return judged_; }
+  // Whether the next pass ends at once if its first frames are found to be misjudged.
+  [[nodiscard]] bool on_trial() const { return tried_ && passes_ == 0; }
 
   [[nodiscard]] PassRate next() const;
   struct Verdict {
     bool keep = true;  // of all passes so far this one is the best
     bool done = true;
   };
-  // The pass at next() took `bytes`; to satisfy the VBV it should have taken `vbv_factor` times
-  // as many (1 = it does).
-  Verdict Judge(std::int64_t bytes, double vbv_factor);
+  // What the pass at next() took; to satisfy the VBV it should have been `vbv_factor` times that (1
+  // = it does).
+  struct Made {
+    std::int64_t bytes = 0;
+    double vbv_factor = 1;
+    double crf = 0;  // mean of its frames; 0 = not known
+  };
+  Verdict Judge(const Made& made);
+  // The pass at next() was on trial, and is to begin again.
+  void LearnFrom(const RateLesson& lesson);
+  // Whether a pass aimed at something else than was asked for.
+  [[nodiscard]] bool aimed_otherwise() const { return aimed_otherwise_; }
 
  private:
-  [[nodiscard]] double Correction(std::int64_t bytes, double vbv_factor) const;
+  [[nodiscard]] double Correction(const Made& made) const;
+  [[nodiscard]] bool MissedShort(const Made& made) const;
   bool RaiseCrf(double vbv_factor);
 
   const EncoderSpec& spec_;
   const bool repeatable_;
+  const double pixels_;  // in all frames
+  const bool short_;
+  bool tried_;
+  const bool judged_;
+  bool aimed_otherwise_ = false;
   RateAim aim_;
   const double target_bytes_;
   int passes_ = 0;

@@ -101,6 +101,8 @@ class Member {
     pass_.emplace(rendition.task, cache_, stats, *rendition.output);
     return pass_->Open(verdict.rate(), std::move(run.gop));
   }
+  // Whether the pass that runs makes nothing.
+  [[nodiscard]] bool idle() const { return stats.cancelled || verdict.abandoned(); }
   // `place`: in the unit, from 0; in front of it where its GOP is made again.
   Result<av::Frame> Make(const FrameSelector::Selected& selected, std::int64_t place) {
     return pass_->Make(selected, spec().first_frame + place);
@@ -108,6 +110,10 @@ class Member {
   Status Encode(const AVFrame& frame) { return pass_->Encode(frame, add_); }
   // Gives the scaler back.
   Status EndPass() {
+    if (verdict.abandoned()) {
+      pass_.reset();
+      return OkStatus();
+    }
     if (spec().ends_gop) {
       GOPMILL_RETURN_IF_ERROR(pass_->Finish(add_));
     } else {
@@ -132,6 +138,7 @@ class Member {
       return;
     }
     verdict.Add(std::move(p));
+    if (verdict.on_trial()) verdict.OnTrial(pass_->trial(), pass_->lesson());
   };
 };
 using Members = std::vector<Member*>;
@@ -258,6 +265,7 @@ Status PassTogether::Decode() {
     if (members_[i]->stats.cancelled) continue;
     members_[i]->stats.decode += took;
     members_[i]->stats.aside_cpu += aside_cpu / sharers;
+    if (members_[i]->idle()) continue;
     GOPMILL_ASSIGN_OR_RETURN(picture[i], members_[i]->Make(selected, next_ - spec_.first_frame));
   }
   ahead_.push_back(std::move(picture));
@@ -267,7 +275,7 @@ Status PassTogether::Decode() {
 
 Status PassTogether::EncodeOne() {
   for (std::size_t i = 0; i < members_.size(); ++i) {
-    if (members_[i]->stats.cancelled) continue;
+    if (members_[i]->idle()) continue;
     GOPMILL_RETURN_IF_ERROR(members_[i]->Encode(*ahead_.front()[i]));
   }
   ahead_.pop_front();

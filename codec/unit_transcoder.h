@@ -87,6 +87,7 @@ struct UnitStats {
   bool decoded_elsewhere = false;  // by another rendition or stream of the same source, all of it
   bool cancelled = false;          // asked to stop meanwhile: there is nothing else
   int encodes = 1;                 // passes over the unit (more than one: VBV or rate corrections)
+  bool aimed_otherwise = false;    // in one of them, than it was asked to
   bool vbv_violated = false;       // after the last pass
   std::uint64_t parameter_hash = 0;
   RateLesson lesson;  // of encoders that are steered

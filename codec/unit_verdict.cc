@@ -31,23 +31,47 @@ UnitVerdict::UnitVerdict(const UnitTask& task, UnitStats& stats, UnitOutput& out
     : spec_(*task.encoder),
       stats_(stats),
       output_(output),
-      judged_(UnitRate::MustBeJudged(spec_)),
       rate_(spec_, task.input->spec, Repeatable(task), task.aim),
+      on_trial_(rate_.on_trial()),
       pass_(std::in_place, spec_) {}
 
 void UnitVerdict::Add(av::Packet packet) {
-  if (judged_) return pass_->Add(std::move(packet));
+  if (abandoned_) return;
+  if (rate_.must_be_judged() || on_trial_) return pass_->Add(std::move(packet));
   stats_.bytes += packet->size;
   ++stats_.packets;
   output_.OnPacket(std::move(packet));
 }
 
+void UnitVerdict::OnTrial(RateTrial trial, const RateLesson& lesson) {
+  if (trial == RateTrial::kOpen) return;
+  on_trial_ = false;
+  abandoned_ = trial == RateTrial::kMisjudged;
+  if (abandoned_) {
+    rate_.LearnFrom(lesson);
+  } else if (!rate_.must_be_judged()) {
+    LetGo(*pass_);
+  }
+}
+
+void UnitVerdict::LetGo(Pass& pass) {
+  stats_.bytes += pass.bytes;
+  stats_.packets += static_cast<std::int64_t>(pass.packets.size());
+  for (av::Packet& packet : pass.packets) output_.OnPacket(std::move(packet));
+  pass.packets.clear();
+}
+
 // Each pass depends on the results of those before it and on nothing else.
 bool UnitVerdict::EndPass() {
-  if (!judged_) return true;
-  const UnitRate::Verdict verdict = rate_.Judge(pass_->bytes, pass_->vbv_factor());
-  if (verdict.keep) best_.emplace(*std::move(pass_));
-  if (verdict.done) return true;
+  if (!abandoned_) {
+    if (!rate_.must_be_judged()) return true;
+    const UnitRate::Verdict verdict = rate_.Judge(
+        {.bytes = pass_->bytes, .vbv_factor = pass_->vbv_factor(), .crf = stats_.lesson.crf});
+    if (verdict.keep) best_.emplace(*std::move(pass_));
+    stats_.aimed_otherwise = rate_.aimed_otherwise();
+    if (verdict.done) return true;
+  }
+  abandoned_ = false;
   pass_.emplace(spec_);
   ++stats_.encodes;
   stats_.damage.concealed = stats_.damage.patched = 0;
@@ -55,11 +79,10 @@ bool UnitVerdict::EndPass() {
 }
 
 void UnitVerdict::Release() {
-  if (!judged_) return;
+  if (on_trial_) LetGo(*pass_);  // it was over before it was decided
+  if (!rate_.must_be_judged()) return;
   stats_.vbv_violated = best_->vbv_factor() < 1;
-  stats_.bytes = best_->bytes;
-  stats_.packets = static_cast<std::int64_t>(best_->packets.size());
-  for (av::Packet& packet : best_->packets) output_.OnPacket(std::move(packet));
+  LetGo(*best_);
 }
 
 }  // namespace gopmill

@@ -24,6 +24,11 @@ class UnitVerdict {
   // Of the pass that runs or comes next.
   [[nodiscard]] PassRate rate() const { return rate_.next(); }
   void Add(av::Packet packet);
+  // Whether the pass that runs is on trial, and then what has become of it.
+  [[nodiscard]] bool on_trial() const { return on_trial_; }
+  void OnTrial(RateTrial trial, const RateLesson& lesson);
+  // The pass need not go on.
+  [[nodiscard]] bool abandoned() const { return abandoned_; }
   // A pass is over; false = another one is needed, and begins.
   bool EndPass();
   // When no more pass is needed: gives out what has been held back.
@@ -40,11 +45,13 @@ class UnitVerdict {
     std::vector<av::Packet> packets;
   };
 
+  void LetGo(Pass& pass);
+
   const EncoderSpec& spec_;
   UnitStats& stats_;
   UnitOutput& output_;
-  const bool judged_;
   UnitRate rate_;
+  bool on_trial_, abandoned_ = false;
   std::optional<Pass> pass_, best_;  // the one that runs; the best so far
 };
 

@@ -128,6 +128,7 @@ class VideoEncoder {
   [[nodiscard]] int lookahead() const { return lookahead_; }
   // Of an encoder that is steered (RateControl).
   [[nodiscard]] RateLesson lesson() const { return control_ ? control_->lesson() : RateLesson{}; }
+  [[nodiscard]] RateTrial trial() const { return control_ ? control_->trial() : RateTrial::kGood; }
   // Rough memory footprint while encoding, bytes.
   [[nodiscard]] std::size_t footprint_bytes() const;
 

@@ -107,6 +107,13 @@ void WarnOfDamage(bool truncated, const PictureDamage& damage, std::int64_t left
   }
 }
 
+void WarnOfVbv(std::int64_t units) {
+  if (units == 0) return;
+  WriteStderr(fmt::format(
+      "warning: {} units take more than maxrate and bufsize allow; a larger bufsize may help\n",
+      units));
+}
+
 void PrintAdjustments(const std::vector<Adjustment>& adjustments) {
   for (const Adjustment& each : adjustments) {
     WriteStderr(fmt::format("note: {} is {} instead of {} ({})\n", each.parameter, each.given,

@@ -41,6 +41,9 @@ int Fail(std::string_view command, const JobArgs& args, const Error& error);
 // What of the source could not be shown, a line for each kind.
 void WarnOfDamage(bool truncated, const PictureDamage& damage, std::int64_t left_out);
 
+// Units that broke the declared maxrate and bufsize after all passes; 0 = says nothing.
+void WarnOfVbv(std::int64_t units);
+
 // "note: height is 360 instead of 480 (reason)", one line each.
 void PrintAdjustments(const std::vector<Adjustment>& adjustments);
 

@@ -41,6 +41,7 @@ std::string Summary(const TranscodeArgs& args, const TranscodeReport& report) {
 void PrintNotes(const TranscodeReport& report) {
   PrintAdjustments(report.adjustments);
   WarnOfDamage(report.truncated, report.damage, report.frames_left_out);
+  WarnOfVbv(report.vbv_violations);
 }
 
 int Finish(const TranscodeArgs& args, const TranscodeReport& report) {

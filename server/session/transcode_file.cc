@@ -218,6 +218,7 @@ TranscodeReport ReportOf(const StreamSnapshot& s, const Engine& engine, bool wit
   report.truncated = s.truncated;
   report.damage = s.damage;
   report.frames_left_out = s.frames_left_out;
+  report.vbv_violations = s.vbv_violations;
   if (report.elapsed_seconds > 0) {
     report.speed = report.out_seconds / report.elapsed_seconds;
     report.fps = static_cast<double>(report.frames) / report.elapsed_seconds;

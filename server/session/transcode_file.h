@@ -48,6 +48,7 @@ struct TranscodeReport {
   bool truncated = false;  // the source ended early or was damaged at its end
   PictureDamage damage;
   std::int64_t frames_left_out = 0;     // EndOfSource::left_out
+  std::int64_t vbv_violations = 0;      // units
   std::string certificate;              // of --verify: the joins in one line
   std::vector<std::string> violations;  // of --verify; empty = none
 };

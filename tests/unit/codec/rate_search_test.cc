@@ -112,12 +112,12 @@ TEST(UnitRateTest, AfterAPassThatBreaksTheVbvTheEncoderKeepsItItself) {
   unit.budget_bps = 800'000;
   UnitRate rate(spec, unit, true, std::nullopt);
   EXPECT_FALSE(rate.next().one_thread);
-  EXPECT_FALSE(rate.Judge(250'000, 0.8).done);
+  EXPECT_FALSE(rate.Judge({.bytes = 250'000, .vbv_factor = 0.8}).done);
   EXPECT_TRUE(rate.next().one_thread);
   EXPECT_NEAR(rate.next().aim.bps, 800'000, 1) << "its own model may be enough";
-  EXPECT_FALSE(rate.Judge(240'000, 0.9).done);
+  EXPECT_FALSE(rate.Judge({.bytes = 240'000, .vbv_factor = 0.9}).done);
   EXPECT_NEAR(rate.next().aim.bps, 720'000, 1);
-  EXPECT_TRUE(rate.Judge(200'000, 1).done);
+  EXPECT_TRUE(rate.Judge({.bytes = 200'000, .vbv_factor = 1}).done);
 }
 
 // Constant quality under a cap.
@@ -141,22 +141,59 @@ TEST(UnitRateTest, ACapThatIsBrokenRaisesTheRateFactor) {
   const UnitSpec unit = TwoSeconds();
   UnitRate rate(spec, unit, true, std::nullopt);
   EXPECT_FALSE(rate.next().crf.has_value());
-  EXPECT_FALSE(rate.Judge(250'000, 0.5).done);
+  EXPECT_FALSE(rate.Judge({.bytes = 250'000, .vbv_factor = 0.5}).done);
   EXPECT_NEAR(rate.next().crf.value(), 20 + kCrfPerOctave, 1.0 / 32);
-  EXPECT_FALSE(rate.Judge(200'000, 0.99).done) << "by one at least, and by more each time";
+  EXPECT_FALSE(rate.Judge({.bytes = 200'000, .vbv_factor = 0.99}).done)
+      << "by one at least, and by more each time";
   EXPECT_NEAR(rate.next().crf.value(), 22 + kCrfPerOctave, 1.0 / 32);
-  EXPECT_TRUE(rate.Judge(190'000, 1).done);
+  EXPECT_TRUE(rate.Judge({.bytes = 190'000, .vbv_factor = 1}).done);
 }
 
 TEST(UnitRateTest, ACapThatCannotBeKeptEndsAtTheCodecsLastFactor) {
   const EncoderSpec spec = Capped(49);
   const UnitSpec unit = TwoSeconds();
   UnitRate rate(spec, unit, true, std::nullopt);
-  EXPECT_FALSE(rate.Judge(900'000, 0.1).done);
+  EXPECT_FALSE(rate.Judge({.bytes = 900'000, .vbv_factor = 0.1}).done);
   EXPECT_EQ(rate.next().crf, 51);
-  EXPECT_TRUE(rate.Judge(800'000, 0.1).done);
+  EXPECT_TRUE(rate.Judge({.bytes = 800'000, .vbv_factor = 0.1}).done);
   UnitRate once(spec, unit, false, std::nullopt);
-  EXPECT_TRUE(once.Judge(900'000, 0.1).done) << "it cannot be decoded again";
+  EXPECT_TRUE(once.Judge({.bytes = 900'000, .vbv_factor = 0.1}).done)
+      << "it cannot be decoded again";
+}
+
+// A unit of a movie at a few frames a second.
+TEST(UnitRateTest, TheRateOfAUnitTooShortToBeSteeredIsSearchedFor) {
+  EncoderSpec spec;
+  spec.fps = {1, 1};
+  UnitSpec unit;
+  unit.end_frame = 4;
+  unit.budget_bps = 80'000;  // 40,000 bytes in four seconds
+  UnitRate rate(spec, unit, true, std::nullopt);
+  EXPECT_TRUE(rate.must_be_judged());
+  EXPECT_FALSE(rate.on_trial());
+  EXPECT_FALSE(rate.Judge({.bytes = 80'000, .crf = 24}).done);
+  EXPECT_NEAR(rate.next().crf.value(), 24 + kCrfPerOctave, 1.0 / 32);
+  EXPECT_TRUE(rate.Judge({.bytes = 39'000}).done);
+  UnitRate transparent(spec, unit, true, std::nullopt);
+  EXPECT_TRUE(transparent.Judge({.bytes = 20'000, .crf = 12}).done) << "no more can be seen";
+  UnitRate once(spec, unit, false, std::nullopt);
+  EXPECT_TRUE(once.Judge({.bytes = 80'000, .crf = 24}).done) << "it cannot be decoded again";
+}
+
+TEST(UnitRateTest, AUnitThatWasMisjudgedBeginsAgainOnceWithWhatItsFirstFramesTaught) {
+  EncoderSpec spec;
+  spec.fps = {25, 1};
+  UnitSpec unit = TwoSeconds();
+  unit.budget_bps = 800'000;
+  UnitRate rate(spec, unit, true, std::nullopt);
+  EXPECT_FALSE(rate.must_be_judged());
+  ASSERT_TRUE(rate.on_trial());
+  rate.LearnFrom({.key = 2, .inter = 0.1});
+  EXPECT_FALSE(rate.on_trial());
+  EXPECT_EQ(rate.next().aim.key_scale, 2);
+  EXPECT_EQ(rate.next().aim.inter_scale, 0.1);
+  EXPECT_EQ(rate.next().aim.bps, 800'000);
+  EXPECT_FALSE(rate.aimed_otherwise());
 }
 
 }  // namespace

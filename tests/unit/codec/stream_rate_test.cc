@@ -136,14 +136,14 @@ TEST(StreamRateTest, AfterThreeMinutesThatNeedLittleTheRestIsAlmostAsBefore) {
 }
 
 // A unit that the VBV had encoded again has taken less than it first aimed at.
-TEST(StreamRateTest, UnitsThatWereEncodedAgainTeachNothingOfMisses) {
+TEST(StreamRateTest, UnitsThatAimedOtherwiseTeachNothingOfMisses) {
   StreamRate rate(kFps, 0);
   for (std::int64_t n = 0; n < 30; ++n) {
     rate.OnPlanned(Spec(n));
     const RateAim aim = rate.AimOf(UnitIndex{n});
     EXPECT_LE(aim.bps, 1.25 * kBps) << n;  // its part of what was left over, and no miss
     UnitStats stats = Taking(0.8, aim);
-    stats.encodes = 2;
+    stats.aimed_otherwise = true;
     rate.OnEnded(UnitIndex{n}, stats);
   }
 }
