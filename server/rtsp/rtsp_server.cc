@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -83,12 +84,11 @@ class RtspServer::Impl {
   Status Describe(GstRTSPClient& client, const GstRTSPUrl& url);  // client threads
   void CloseAll();  // owner thread, when the loop has ended
   void ForgetSessions(ClientState& state);
-  void Run() noexcept;
+  void Run(const std::stop_token& stop) noexcept;
 
   const RtspOptions options_;
   Service& service_;
   GMainContext* context_ = nullptr;
-  GMainLoop* loop_ = nullptr;
   gst::Object<GstRTSPServer> server_;
   gst::Object<GstRTSPSessionPool> sessions_;
   gst::Object<GstRTSPMediaFactory> movies_;
@@ -101,7 +101,7 @@ class RtspServer::Impl {
   CondVar closed_;
   int connected_ GOPMILL_GUARDED_BY(mutex_) = 0;  // clients that are not closed yet
   int port_ = 0;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 Status RtspServer::Impl::Start() {
@@ -131,7 +131,6 @@ Status RtspServer::Impl::Start() {
   g_signal_connect(server_.get(), "client-connected", G_CALLBACK(&OnConnected), this);
 
   context_ = g_main_context_new();
-  loop_ = g_main_loop_new(context_, FALSE);
   if (gst_rtsp_server_attach(server_.get(), context_) == 0) {
     return Error{.code = Code::kUnavailable,
                  .message = "RTSP cannot listen on " + options_.address + " port " +
@@ -142,19 +141,21 @@ Status RtspServer::Impl::Start() {
   port_ = gst_rtsp_server_get_bound_port(server_.get());
   sweep_.emplace(*server_, options_.idle_timeout, options_.stall_timeout);
   sweep_->Start(context_);
-  thread_ = std::thread([this] { Run(); });
+  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
   return OkStatus();
 }
 
-void RtspServer::Impl::Run() noexcept {
+// No GMainLoop: one that is told to quit before it runs forgets it. A wakeup is kept.
+void RtspServer::Impl::Run(const std::stop_token& stop) noexcept {
   g_main_context_push_thread_default(context_);
-  g_main_loop_run(loop_);
+  while (!stop.stop_requested()) g_main_context_iteration(context_, TRUE);
   g_main_context_pop_thread_default(context_);
 }
 
 void RtspServer::Impl::Stop() {
   if (context_ == nullptr) return;
-  g_main_loop_quit(loop_);
+  thread_.request_stop();
+  g_main_context_wakeup(context_);
   if (thread_.joinable()) thread_.join();  // nobody comes any more
   if (server_ != nullptr) CloseAll();
   sweep_.reset();
@@ -165,7 +166,6 @@ void RtspServer::Impl::Stop() {
   publishing_.reset();
   while (g_main_context_iteration(context_, FALSE) != 0) {
   }
-  g_main_loop_unref(loop_);
   g_main_context_unref(context_);
   context_ = nullptr;
 }
