@@ -100,12 +100,20 @@ struct Listed {
   [[nodiscard]] bool pictures() const { return suffix == "jpg"; }
 };
 
+// Where nothing has come, as long as the pictures next to it: players hold the tracks side by side.
+double SecondsOf(const LiveView& view, const LiveTrack& track, const LiveSegment& segment) {
+  if (segment.ticks > 0) return track.Seconds(segment.ticks);
+  const LiveTrack& pictures = view.tracks.front();
+  const LiveSegment* beside = pictures.Find(segment.number);
+  const bool known = beside != nullptr && beside->ticks > 0;
+  return known ? pictures.Seconds(beside->ticks) : view.terms.segment_seconds;
+}
+
 // `there`: it can be asked for.
 void AddWhole(const LiveView& view, const LiveTrack& track, const LiveSegment& segment, bool there,
               const Listed& listed, std::string& text) {
   if (!there) text += "#EXT-X-GAP\n";
-  const bool empty = segment.ticks == 0;
-  const double seconds = empty ? view.terms.segment_seconds : track.Seconds(segment.ticks);
+  const double seconds = SecondsOf(view, track, segment);
   text += fmt::format("#EXTINF:{:.5f},\n", seconds);
   if (listed.pictures()) {
     text += fmt::format("#EXT-X-TILES:RESOLUTION={}x{},LAYOUT=1x1,DURATION={:.5f}\n",

@@ -153,6 +153,29 @@ TEST_F(LiveTrackTest, ASegmentInWhichNothingCameIsAGap) {
   EXPECT_THAT(Playlist(), HasSubstr("#EXT-X-GAP\n#EXTINF:2.00000,\nv0-1.m4s"));
 }
 
+TEST_F(LiveTrackTest, AGapInTheSoundIsAsLongAsThePicturesNextToIt) {
+  SegmentTrack described;
+  described.mux.time_base = {1, 1000};
+  described.timescale = 1000;
+  tracks_.emplace_back(terms_.window);
+  LiveTrack& sound = tracks_[1];
+  sound.Describe(described, {});
+  AddSegments(1);
+  Begin();
+  track().Add({.bytes = std::make_shared<const std::string>("x"), .ticks = 1});
+  track().End();
+  for (std::int64_t number = 0; number < 3; ++number) {
+    sound.Begin({.number = number});
+    if (number == 0) {
+      sound.Add({.bytes = std::make_shared<const std::string>("x"), .ticks = 2000});
+    }
+    sound.End();
+  }
+  const std::string text = LiveMediaPlaylist({.terms = terms_, .tracks = tracks_}, 1);
+  EXPECT_THAT(text, HasSubstr("#EXT-X-GAP\n#EXTINF:0.10000,\na0-1.m4s"));
+  EXPECT_THAT(text, HasSubstr("#EXT-X-GAP\n#EXTINF:2.00000,\na0-2.m4s")) << "no pictures to go by";
+}
+
 TEST_F(LiveTrackTest, ADeltaUpdateLeavesOutWhatLiesBehindTheBoundary) {
   terms_.window.listed_seconds = 20;
   tracks_.clear();
