@@ -276,7 +276,8 @@ MediaPart LivePresentation::Media(const LiveAsk& ask,
                          (name.kind == PartKind::kInit ? "i" : std::to_string(name.number)) +
                          (ask.part ? "." + std::to_string(*ask.part) : "") + "\"",
                  .bytes = nullptr,
-                 .max_age_seconds = kLiveAgeSeconds};
+                 // Without a version, an address is that of another presentation's part one day.
+                 .max_age_seconds = ask.versioned ? kLiveAgeSeconds : 0};
   part.not_modified = Matches(ask.if_none_match, part.etag);
   if (!part.not_modified) part.bytes = std::move(bytes);
   return part;

@@ -116,6 +116,7 @@ Result<LiveRequest> ParseLiveRequest(const PartRequest& request, const SegmentDe
   short_enough.segment_seconds = std::min(defaults.segment_seconds, kMaxLiveSegmentSeconds);
   GOPMILL_ASSIGN_OR_RETURN(live.segments, ParseSegmentParams(live.shared, short_enough));
   GOPMILL_RETURN_IF_ERROR(CheckLive(live.segments));
+  live.ask.versioned = !live.segments.version.empty();
   std::erase_if(live.shared, [](const auto& param) { return param.first == "version"; });
   live.key = live.source + QueryFor(live.shared, "");
   return live;

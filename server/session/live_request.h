@@ -25,6 +25,7 @@ struct LiveAsk {
   std::optional<std::int64_t> part;                     // of the segment that `name` names
   std::optional<std::int64_t> wait_segment, wait_part;  // _HLS_msn, _HLS_part
   bool delta = false;                                   // _HLS_skip
+  bool versioned = false;  // the address has the version of the presentation
   std::string if_none_match;
 };
 

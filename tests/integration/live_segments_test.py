@@ -129,8 +129,14 @@ def garbage(server):
         status, _, body = server.fetch(f"{live}/{name}?{ONE}")
         check(status == 404, f"{name}: {status} {body[:80]}")
     check(not server.running(), "what does not exist has started a presentation")
-    status, answer, _ = server.fetch(f"{live}/v0.m3u8?{ONE}")
+    status, answer, playlist = server.fetch(f"{live}/v0.m3u8?{ONE}")
     check(status == 200 and answer.getheader("Cache-Control") == "no-cache", "a playlist without its master")
+    versioned = re.search(r'v0-init\.mp4\?([^"]+)', playlist.decode())[1]
+    for name in ("v0-init.mp4", "v0-0.m4s", "v0-0.0.m4s"):
+        for query, expected in ((versioned, "public, max-age=600"), (ONE, "no-cache")):
+            status, answer, _ = server.fetch(f"{live}/{name}?{query}")
+            check(status == 200 and answer.getheader("Cache-Control") == expected,
+                  f"{name}?{query}: {status} {answer.getheader('Cache-Control')}")
     for path, expected in [
         (f"{live}/v0-999.m4s?{ONE}", 404), (f"{live}/v0-0.99.m4s?{ONE}", 404), (f"{live}/v0-999.0.m4s?{ONE}", 404),
         (f"{live}/v0-0.-1.m4s?{ONE}", 404), (f"{live}/v0-0..m4s?{ONE}", 404), (f"{live}/v0-0.01.m4s?{ONE}", 404),

@@ -54,6 +54,11 @@ TEST(LiveRequestTest, ReadsWhatIsWaitedFor) {
   EXPECT_FALSE(Parse("v0-1.m4s", {{"_HLS_msn", "1"}}).ok());
 }
 
+TEST(LiveRequestTest, TellsWhetherTheAddressHasAVersion) {
+  EXPECT_TRUE(Parse("v0-1.m4s", {{"version", "x"}})->ask.versioned);
+  EXPECT_FALSE(Parse("v0-1.m4s", {{"width", "320"}})->ask.versioned);
+}
+
 TEST(LiveRequestTest, TextInCmafHasSegmentsAndNoPlaylist) {
   const auto segment = Parse("x1-17.m4s");
   ASSERT_TRUE(segment.ok());
