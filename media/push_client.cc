@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/push_client.h"
 
+#include <cerrno>
 #include <string_view>
 #include <utility>
 
@@ -18,6 +19,14 @@ constexpr std::chrono::microseconds kSrtLatency(120'000);
 
 void Set(AVDictionary*& options, const char* name, std::int64_t value) {
   av_dict_set_int(&options, name, value, 0);
+}
+
+// FFmpeg listens, waits and does the handshake in one call, and says only that it failed.
+Error NoClient(int code) {
+  const bool ours = code == AVERROR(EADDRINUSE) || code == AVERROR(EADDRNOTAVAIL) ||
+                    code == AVERROR(EACCES) || code == AVERROR(EMFILE);
+  return av::AvError(ours ? "No client can come" : "A client has gone before it brought a stream",
+                     code);
 }
 
 }  // namespace
@@ -76,7 +85,7 @@ Result<std::unique_ptr<PushClient>> PushClient::Accept(const PushAddress& addres
   if (code == AVERROR(ETIMEDOUT) || code == AVERROR_EXIT) {
     return Error{.code = Code::kDeadlineExceeded, .message = "No client came."};
   }
-  if (code < 0) return av::AvError("The connection could not be made", code);
+  if (code < 0) return NoClient(code);
   return client;
 }
 
@@ -88,7 +97,8 @@ Result<std::size_t> PushClient::Read(std::span<std::uint8_t> buffer) {
   if (got == AVERROR_EXIT) {
     return Error{.code = Code::kDeadlineExceeded, .message = "The client brought nothing."};
   }
-  if (got == 0 || got == AVERROR_EOF) return std::size_t{0};
+  // To both protocols a client that closes its connection is an input/output error.
+  if (got == 0 || got == AVERROR_EOF || got == AVERROR(EIO)) return std::size_t{0};
   return av::AvError("The connection broke", got);
 }
 

@@ -47,7 +47,7 @@ class PushClient {
   PushClient(const PushClient&) = delete;
   PushClient& operator=(const PushClient&) = delete;
 
-  // How many of its next bytes were read; 0 = it has ended.
+  // How many of its next bytes were read; 0 = it has gone: whether by its will is not told.
   Result<std::size_t> Read(std::span<std::uint8_t> buffer);
 
  private:

@@ -126,6 +126,14 @@ def one_who_says_nothing_is_left(server, url, movie):
     end(publisher(server, "rtmp", url, movie, "rtmp"))
 
 
+def the_log_tells_who_came_and_went(server):
+    log = "".join(server.log)
+    for protocol in MUXERS:
+        check(f"live {protocol}: the publisher has gone\n" in log, f"{protocol}: not a word of the end of a client")
+    check("live rtmp: rtmp://127.0.0.1:" in log and "A client has gone before it brought a stream" in log, "nothing of garbage")
+    check("The connection" not in log, "a client that has gone is an error of a connection")
+
+
 def a_passphrase_is_needed(folder, movie):
     port = free_port(socket.SOCK_DGRAM)
     os.environ["GOPMILL_SRT_PASSPHRASE"] = PASSPHRASE
@@ -169,6 +177,7 @@ def main():
                 run_all([arrives_whole, survives_a_client_that_is_cut, one_client_at_a_time,
                          garbage_takes_nothing_for_long], protocol, server, url, movie)
             run_all([one_who_says_nothing_is_left], server, urls["rtmp"], movie)
+            run_all([the_log_tells_who_came_and_went], server)
             run_all([a_passphrase_is_needed], folder, movie)
             code = run_all([refuses_to_start], folder)
             server.process.send_signal(signal.SIGTERM)
