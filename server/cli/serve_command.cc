@@ -9,6 +9,7 @@
 #include <deque>
 #include <filesystem>
 
+#include "base/ip_address.h"
 #include "base/log.h"
 #include "base/thread_safety.h"
 #include "config/config_loader.h"
@@ -65,6 +66,26 @@ Status CheckLibrary(const ServerConfig& config) {
   std::error_code ignored;
   if (std::filesystem::is_directory(config.library, ignored)) return OkStatus();
   return InvalidArgument("library", config.library + " is not a folder.", "an existing folder");
+}
+
+PushOptions PushOptionsOf(PushProtocol protocol, const ServerConfig& config) {
+  const ServerConfig::Push& settings = protocol == PushProtocol::kSrt ? config.srt : config.rtmp;
+  return {.address = {.protocol = protocol,
+                      .address = settings.address,
+                      .port = static_cast<int>(settings.port),
+                      .passphrase = settings.passphrase},
+          .name = settings.name,
+          .silence = std::chrono::seconds(config.rtsp.publisher_timeout_seconds)};
+}
+
+// Texts that can never work, before anything listens; also those of what is turned off.
+Status CheckTexts(const ServerConfig& config) {
+  GOPMILL_RETURN_IF_ERROR(CheckIpAddress("http.address", config.http.address));
+  GOPMILL_RETURN_IF_ERROR(CheckIpAddress("rtsp.address", config.rtsp.address));
+  GOPMILL_RETURN_IF_ERROR(Users::Parse(config.auth.users));
+  GOPMILL_RETURN_IF_ERROR(ParsePullSources(config.sources));
+  GOPMILL_RETURN_IF_ERROR(CheckPushOptions(PushOptionsOf(PushProtocol::kSrt, config)));
+  return CheckPushOptions(PushOptionsOf(PushProtocol::kRtmp, config));
 }
 
 HttpOptions HttpOptionsOf(const ServerConfig& config, const Users& users) {
@@ -124,26 +145,20 @@ bool IsLoopback(std::string_view address) {
 }
 
 // What takes streams by SRT or RTMP, or null where it is off.
-Result<std::unique_ptr<PushListener>> StartPush(PushProtocol protocol,
-                                                const ServerConfig::Push& settings,
-                                                const ServerConfig& config, const Users& users,
-                                                Service& service) {
-  if (settings.port == 0) return std::unique_ptr<PushListener>();
+Result<std::unique_ptr<PushListener>> StartPush(PushProtocol protocol, const ServerConfig& config,
+                                                const Users& users, Service& service) {
+  const PushOptions options = PushOptionsOf(protocol, config);
+  const PushAddress& address = options.address;
+  if (address.port == 0) return std::unique_ptr<PushListener>();
   const std::string name = PushProtocolName(protocol);
-  if (!users.empty() && settings.passphrase.empty() && !IsLoopback(settings.address)) {
+  if (!users.empty() && address.passphrase.empty() && !IsLoopback(address.address)) {
     return InvalidArgument(
         name + ".address", "There are users, and clients of " + name + " do not say who they are.",
         protocol == PushProtocol::kSrt ? "127.0.0.1, or a passphrase (srt.passphrase)"
                                        : "127.0.0.1");
   }
-  const PushOptions options{.address = {.protocol = protocol,
-                                        .address = settings.address,
-                                        .port = static_cast<int>(settings.port),
-                                        .passphrase = settings.passphrase},
-                            .name = settings.name,
-                            .silence = std::chrono::seconds(config.rtsp.publisher_timeout_seconds)};
   auto listener = PushListener::Start(options, service);
-  if (listener.ok()) WriteStderr("listening on " + PushUrl(options.address) + "\n");
+  if (listener.ok()) WriteStderr("listening on " + PushUrl(address) + "\n");
   return listener;
 }
 
@@ -205,9 +220,9 @@ int ServeStreams(const ServeArgs& args, const LoadedConfig& loaded, SignalQueue&
   auto puller = StartPuller(config, **service);
   if (!puller.ok()) return Fail("serve", puller.error());
 
-  auto srt = StartPush(PushProtocol::kSrt, config.srt, config, *users, **service);
+  auto srt = StartPush(PushProtocol::kSrt, config, *users, **service);
   if (!srt.ok()) return Fail("serve", srt.error());
-  auto rtmp = StartPush(PushProtocol::kRtmp, config.rtmp, config, *users, **service);
+  auto rtmp = StartPush(PushProtocol::kRtmp, config, *users, **service);
   if (!rtmp.ok()) return Fail("serve", rtmp.error());
 
   WriteStderr("listening on " + Url("http", config.http.address, (*server)->port()) + "\n");
@@ -256,6 +271,7 @@ int RunServe(const ServeArgs& args) {
   }
   if (const Status library = CheckLibrary(config); !library.ok())
     return Fail("serve", library.error());
+  if (const Status texts = CheckTexts(config); !texts.ok()) return Fail("serve", texts.error());
   return Serve(args, *loaded);
 }
 

@@ -21,7 +21,10 @@ Result<PullSource> ParseOne(std::string_view text) {
     return InvalidArgument("sources", "A source is not understood.", "NAME=rtsp://HOST/PATH");
   }
   PullSource source{.name = std::string(text.substr(0, equals)), .url = std::string(url)};
-  GOPMILL_RETURN_IF_ERROR(CheckLiveName(source.name));
+  // Where a name is missing, this may be a URL with a password up to an '='.
+  const bool may_be_shown = source.name.find('@') == std::string::npos;
+  GOPMILL_RETURN_IF_ERROR(may_be_shown ? CheckNameSetting("sources", source.name)
+                                       : CheckLiveName(source.name));
   return source;
 }
 

@@ -62,6 +62,13 @@ Status CheckLiveName(std::string_view name) {
                          "1 to 64 letters, digits, '.', '_' and '-', not beginning with '.'");
 }
 
+Status CheckNameSetting(const std::string& setting, const std::string& name) {
+  const Status status = CheckLiveName(name);
+  if (status.ok()) return status;
+  return InvalidArgument(setting, "'" + name + "' cannot be the name of a live source.",
+                         status.error().accepted);
+}
+
 LiveHub::~LiveHub() { Stop(); }
 
 Status LiveHub::Publish(const std::string& name, PacketSourceOpener open, Done done) {

@@ -32,6 +32,8 @@ inline constexpr std::string_view kLivePrefix = "live/";
 
 // Letters, digits, '.', '_' and '-'.
 Status CheckLiveName(std::string_view name);
+// The same of a name in a setting, which the error says together with the name.
+Status CheckNameSetting(const std::string& setting, const std::string& name);
 
 struct LiveOptions {
   bool replace = false;  // a new publisher of a name ends the one before it

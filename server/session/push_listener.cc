@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/ip_address.h"
 #include "base/log.h"
 #include "server/session/live_hub.h"
 
@@ -34,8 +35,8 @@ Status CheckPort(const PushAddress& address) {
   addrinfo* found = nullptr;
   const std::string port = std::to_string(address.port);
   if (getaddrinfo(address.address.c_str(), port.c_str(), &hints, &found) != 0) {
-    return InvalidArgument(std::string(PushProtocolName(address.protocol)) + ".address",
-                           address.address + " is not an address.", "an IPv4 or IPv6 address");
+    return Error{.code = Code::kUnavailable,
+                 .message = PushUrl(address) + " is no address of this machine."};
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, &freeaddrinfo);
   const UniqueFd fd(socket(found->ai_family, found->ai_socktype | SOCK_CLOEXEC, 0));
@@ -71,6 +72,13 @@ bool WriteAll(int fd, std::span<const std::uint8_t> bytes, const std::stop_token
 
 }  // namespace
 
+Status CheckPushOptions(const PushOptions& options) {
+  const std::string protocol = PushProtocolName(options.address.protocol);
+  GOPMILL_RETURN_IF_ERROR(CheckIpAddress(protocol + ".address", options.address.address));
+  GOPMILL_RETURN_IF_ERROR(CheckNameSetting(protocol + ".name", options.name));
+  return CheckPassphrase(options.address.passphrase);
+}
+
 Result<std::unique_ptr<PushListener>> PushListener::Start(PushOptions options, Service& service) {
   const std::string protocol = PushProtocolName(options.address.protocol);
   if (!HasPushProtocol(options.address.protocol)) {
@@ -79,8 +87,7 @@ Result<std::unique_ptr<PushListener>> PushListener::Start(PushOptions options, S
                  .parameter = protocol + ".port",
                  .accepted = "0"};
   }
-  GOPMILL_RETURN_IF_ERROR(CheckLiveName(options.name));
-  GOPMILL_RETURN_IF_ERROR(CheckPassphrase(options.address.passphrase));
+  GOPMILL_RETURN_IF_ERROR(CheckPushOptions(options));
   GOPMILL_RETURN_IF_ERROR(CheckPort(options.address));
   return std::unique_ptr<PushListener>(new PushListener(std::move(options), service));
 }

@@ -24,6 +24,9 @@ struct PushOptions {
   Duration silence = std::chrono::seconds(10);  // of a client: its end
 };
 
+// Whether these could ever work, also while the port is 0. Errors name the setting.
+Status CheckPushOptions(const PushOptions& options);
+
 class PushListener {
  public:
   // kUnsupported if FFmpeg lacks the protocol, kUnavailable if the port cannot be had.

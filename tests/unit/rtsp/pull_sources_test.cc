@@ -23,6 +23,14 @@ TEST(PullSources, WrongOnesAreRefused) {
   }
 }
 
+TEST(PullSources, TheMessageHasABadNameButNoPassword) {
+  const std::string message = ParsePullSources("cam=rtsp://h a/b=rtsp://u:pw@h").error().ToString();
+  EXPECT_NE(message.find("'a/b' cannot be the name"), std::string::npos) << message;
+  EXPECT_NE(message.find("sources"), std::string::npos) << message;
+  const std::string without = ParsePullSources("rtsp://u:pw@h/?x=rtsp://h").error().ToString();
+  EXPECT_EQ(without.find("pw"), std::string::npos) << without;
+}
+
 TEST(PullSources, LogsDoNotShowPasswords) {
   EXPECT_EQ(PublicUrl("rtsp://user:secret@host:554/a@b"), "rtsp://host:554/a@b");
   EXPECT_EQ(PublicUrl("rtsp://host/a@b"), "rtsp://host/a@b");

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Addresses as settings may give them: numbers, so that nobody has to be asked what a name means.
+//
+// Thread-safety: safe (pure functions).
+#pragma once
+
+#include <arpa/inet.h>
+
+#include <string>
+
+#include "base/status.h"
+
+namespace gopmill {
+
+// kInvalidArgument naming `setting` unless it is an IPv4 or IPv6 literal.
+inline Status CheckIpAddress(const std::string& setting, const std::string& address) {
+  in6_addr unused{};
+  if (inet_pton(AF_INET, address.c_str(), &unused) == 1 ||
+      inet_pton(AF_INET6, address.c_str(), &unused) == 1) {
+    return OkStatus();
+  }
+  return InvalidArgument(setting, "'" + address + "' is not an IP address.",
+                         "an IPv4 or IPv6 literal");
+}
+
+}  // namespace gopmill

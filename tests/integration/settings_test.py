@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Settings that cannot work: `gopmill serve` says which and why before it listens anywhere, and a running server says
+so in its log."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from served import PROGRAM, Server, check, free_port, run_all, wait_until  # noqa: E402
+
+SECRET = "hush-hush"
+
+
+def write(path, **settings):
+    Path(path).write_text(json.dumps(settings), encoding="utf-8")
+
+
+def texts_are_refused_before_anything_listens(folder):
+    """Also those of what is turned off: the port of SRT and RTMP is 0 here."""
+    config = os.path.join(folder, "start.json")
+    for settings, words in [
+            ({"sources": "cam"}, ["sources", "not understood"]),
+            ({"sources": "a/b=rtsp://h/x"}, ["sources", "'a/b'"]),
+            ({"auth": {"users": SECRET}}, ["users", "not understood"]),
+            ({"rtsp": {"address": "localhost"}}, ["rtsp.address", "'localhost'"]),
+            ({"srt": {"address": "localhost"}}, ["srt.address", "'localhost'"]),
+            ({"srt": {"name": "a/b"}}, ["srt.name", "'a/b'"]),
+            ({"srt": {"passphrase": "short"}}, ["srt.passphrase", "10 to 79 bytes"]),
+            ({"rtmp": {"name": ".x"}}, ["rtmp.name", "'.x'"]),
+            ({"rtmp": {"address": "127.nowhere"}}, ["rtmp.address", "'127.nowhere'"])]:
+        merged = {"library": folder, "http": {"port": free_port()}, "rtsp": {"port": free_port()}}
+        for key, value in settings.items():
+            merged[key] = {**merged.get(key, {}), **value} if isinstance(value, dict) else value
+        write(config, **merged)
+        bad = subprocess.run([PROGRAM, "serve", "--config", config], capture_output=True, text=True, timeout=20, check=False)
+        check(bad.returncode == 2 and all(word in bad.stderr for word in words), f"{settings}: {bad.returncode} {bad.stderr}")
+        check("listening" not in bad.stderr and bad.stderr.count("\n") == 1 and SECRET not in bad.stderr, f"{settings}: {bad.stderr}")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        return run_all([texts_are_refused_before_anything_listens], folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
