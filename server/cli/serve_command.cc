@@ -8,6 +8,7 @@
 #include <csignal>
 #include <deque>
 #include <filesystem>
+#include <sstream>
 
 #include "base/ip_address.h"
 #include "base/log.h"
@@ -162,13 +163,25 @@ Result<std::unique_ptr<PushListener>> StartPush(PushProtocol protocol, const Ser
   return listener;
 }
 
+// As a start would take them.
+Result<LoadedConfig> LoadAgain(const ServeArgs& args) {
+  GOPMILL_ASSIGN_OR_RETURN(LoadedConfig loaded, LoadConfig(SourcesOf(args)));
+  GOPMILL_RETURN_IF_ERROR(CheckTexts(loaded.config));
+  return loaded;
+}
+
+// One line of the log for each problem.
+void LogRefusal(const Error& error) {
+  std::istringstream lines(error.ToString());
+  for (std::string line; std::getline(lines, line);) {
+    spdlog::error("reload refused, nothing changed: {}", line);
+  }
+}
+
 // Reads the settings again; what cannot change while running is said.
 void OnReload(const ServeArgs& args, MediaService& service, ServerConfig& config) {
-  const auto loaded = LoadConfig(SourcesOf(args));
-  if (!loaded.ok()) {
-    spdlog::error("reload refused, nothing changed: {}", loaded.error().message);
-    return;
-  }
+  const auto loaded = LoadAgain(args);
+  if (!loaded.ok()) return LogRefusal(loaded.error());
   const Reloaded reloaded = Reload(config, loaded->config);
   config = reloaded.config;
   service.Reload(config);

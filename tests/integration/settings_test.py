@@ -44,9 +44,30 @@ def texts_are_refused_before_anything_listens(folder):
         check("listening" not in bad.stderr and bad.stderr.count("\n") == 1 and SECRET not in bad.stderr, f"{settings}: {bad.stderr}")
 
 
+def a_reload_tells_each_problem_on_a_line(folder):
+    config = os.path.join(folder, "reload.json")
+    write(config, streams={"max": 5})
+    with Server(folder, "--config", config) as server:
+        def lines_after(count, **settings):
+            before = len(server.log)
+            write(config, **settings)
+            server.process.send_signal(signal.SIGHUP)
+            wait_until(lambda: len(server.log) >= before + count, 10, f"{count} lines of a reload")
+            return server.log[before:]
+
+        lines = lines_after(2, http={"port": "many"}, nonsense=1)
+        check(len(lines) == 2 and all("error reload refused" in line and "\\x" not in line for line in lines), f"{lines}")
+        check("/http/port" in lines[0] and "/nonsense" in lines[1], f"{lines}")
+        for settings in ({"auth": {"users": SECRET}}, {"sources": SECRET}):
+            lines = lines_after(1, **settings)
+            check("error reload refused" in lines[0] and "not understood" in lines[0] and SECRET not in lines[0], f"{lines}")
+        lines = lines_after(1, streams={"max": 6})
+        check("/streams/max changed from 5 to 6" in lines[0], f"{lines}")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        return run_all([texts_are_refused_before_anything_listens], folder)
+        return run_all([texts_are_refused_before_anything_listens, a_reload_tells_each_problem_on_a_line], folder)
 
 
 if __name__ == "__main__":
