@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -14,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/log.h"
 #include "media/digest.h"
 #include "media/source.h"
 
@@ -74,12 +76,24 @@ bool WriteBytes(int fd, const char* data, std::size_t size) {
   return true;
 }
 
+// Once, at the start: later it is a number in the metrics only.
+void WarnUnlessWritable(const std::string& folder) {
+  std::error_code code;
+  fs::create_directories(folder, code);
+  if (!code && access(folder.c_str(), W_OK | X_OK) != 0) {
+    code = std::error_code(errno, std::generic_category());
+  }
+  if (code) spdlog::warn("no segments are kept in {}: {}", folder, code.message());
+}
+
 }  // namespace
 
 std::unique_ptr<SegmentCache> SegmentCache::Open(const std::string& folder,
                                                  std::int64_t limit_bytes) {
   std::unique_ptr<SegmentCache> cache(new SegmentCache(limit_bytes > 0 ? folder : "", limit_bytes));
-  if (!cache->folder_.empty()) cache->Adopt();
+  if (cache->folder_.empty()) return cache;
+  WarnUnlessWritable(folder);
+  cache->Adopt();
   return cache;
 }
 

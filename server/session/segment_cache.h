@@ -29,8 +29,8 @@ struct SegmentCacheStats {
 
 class SegmentCache {
  public:
-  // Takes over what is in the folder, which is made with the first segment. An empty `folder` or
-  // `limit_bytes` of 0 give a cache that keeps nothing.
+  // Makes the folder, with a warning where that fails or it cannot be written, and takes over what
+  // is in it. An empty `folder` or `limit_bytes` of 0 give a cache that keeps nothing.
   static std::unique_ptr<SegmentCache> Open(const std::string& folder, std::int64_t limit_bytes);
 
   // `key`: hexadecimal digits.

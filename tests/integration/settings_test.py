@@ -65,9 +65,19 @@ def a_reload_tells_each_problem_on_a_line(folder):
         check("/streams/max changed from 5 to 6" in lines[0], f"{lines}")
 
 
+def a_cache_that_cannot_be_is_said_once(folder):
+    for path, count in (("/proc/nope", 1), (os.path.join(folder, "new", "cache"), 0)):
+        with Server(folder, "--segment-cache", path) as server:
+            told = [line for line in server.log if "warning no segments are kept in" in line and path in line]
+            check(len(told) == count, f"{path}: {server.log}")
+    with Server(folder, "--segment-cache", "/proc/nope", "--segment-cache-bytes", "0") as server:
+        check("no segments are kept" not in "".join(server.log), "a cache that nobody wants is missed")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        return run_all([texts_are_refused_before_anything_listens, a_reload_tells_each_problem_on_a_line], folder)
+        return run_all([texts_are_refused_before_anything_listens, a_reload_tells_each_problem_on_a_line,
+                        a_cache_that_cannot_be_is_said_once], folder)
 
 
 if __name__ == "__main__":
