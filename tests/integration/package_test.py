@@ -212,6 +212,20 @@ def what_is_lost_is_told(folder):
     check(result.returncode == 0, f"hidden: {result.stderr}")
 
 
+def sound_goes_on_over_rounded_times(folder):
+    """Matroska rounds to milliseconds, and packets of these codecs have no length that is known without them: a tone stays a tone."""
+    for codec, flags in (("dca", ["-strict", "-2"]), ("libvorbis", [])):
+        movie, made = folder / f"{codec}.mkv", folder / f"{codec}-made"
+        subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-y", "-f", "lavfi", "-i", "testsrc2=s=64x48:r=25:d=9", "-f", "lavfi", "-i",
+                        "sine=f=440:d=9:r=48000", "-c:v", "libx264", "-preset", "ultrafast", "-c:a", codec, *flags, "-ac", "2", movie], check=True)
+        run = package(movie, made, {"preset": "ultrafast", "segment": "2"})
+        check(run.returncode == 0, f"{codec}: {run.stderr}")
+        heard = subprocess.run(["ffmpeg", "-nostdin", "-i", made / "a0.m3u8", "-af", "highpass=f=3000,highpass=f=3000,highpass=f=3000,volumedetect",
+                                "-f", "null", "-"], capture_output=True, text=True, check=False).stderr
+        above = float(re.search(r"mean_volume: (\S+) dB", heard)[1])
+        check(above < -75, f"{codec}: {above} dB above 3 kHz in a tone of 440 Hz")
+
+
 def any_empty_folder_is_filled(folder):
     """Also the working directory, one behind a link, one with a mode of its own, and one that a killed process left."""
     movie = folder / "movie.mkv"
@@ -280,7 +294,7 @@ def main():
         make_movie(folder)
         with Server("movies/files", "--segment-cache-bytes", "0") as server:
             run_all([every_file_is_what_the_server_answers], server, folder)
-        return run_all([rules_and_clients, same_bytes_and_transport_streams, mistakes_are_told_and_leave_nothing,
+        return run_all([rules_and_clients, sound_goes_on_over_rounded_times, same_bytes_and_transport_streams, mistakes_are_told_and_leave_nothing,
                         what_is_lost_is_told, any_empty_folder_is_filled, interrupted_and_full,
                         one_that_shall_outlive_its_terminal], folder)
 
