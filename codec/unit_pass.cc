@@ -156,14 +156,25 @@ Status UnitPass::Open(const PassRate& rate, std::unique_ptr<OpenGop> begun) {
     stats_.parameter_hash = gop_->parameter_hash;
     return OkStatus();
   }
+  const EncoderSpec& spec = *task_.encoder;
+  gop_ = std::make_unique<OpenGop>();
+  if (spec.low_delay && spec.maxrate > 0) gop_->vbv.emplace(spec.maxrate, spec.bufsize, spec.fps);
+  return TakeEncoder(rate);
+}
+
+Status UnitPass::TakeEncoder(const PassRate& rate) {
   const Stopwatch watch(stats_.encode);
   EncoderSpec spec = rate.one_thread ? WithOneThread(*task_.encoder) : *task_.encoder;
   if (spec.rate_mode == RateMode::kCrf && rate.crf) spec.crf = *rate.crf;
-  gop_ = std::make_unique<OpenGop>();
-  if (spec.low_delay && spec.maxrate > 0) gop_->vbv.emplace(spec.maxrate, spec.bufsize, spec.fps);
   GOPMILL_ASSIGN_OR_RETURN(gop_->encoder, cache_.TakeEncoder(spec, GopFrames()));
   TakeRate(rate);
   return OkStatus();
+}
+
+Status UnitPass::BeginAgain(const PassRate& rate) {
+  gop_->encoder.reset();
+  gop_->packets = 0;
+  return TakeEncoder(rate);
 }
 
 Status UnitPass::Finish(const PacketHandler& on_packet) {

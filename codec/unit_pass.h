@@ -29,6 +29,8 @@ class UnitPass {
 
   // `begun`: the GOP that the unit goes on with, or null.
   Status Open(const PassRate& rate, std::unique_ptr<OpenGop> begun);
+  // With another encoder from the first frame on; what Make does goes on.
+  Status BeginAgain(const PassRate& rate);
   Result<av::Frame> Make(const FrameSelector::Selected& selected, std::int64_t n);
   Status Encode(const AVFrame& frame, const PacketHandler& on_packet);
   Status Finish(const PacketHandler& on_packet);
@@ -41,6 +43,7 @@ class UnitPass {
   static std::size_t FrameBytes(const EncoderSpec& spec);
 
  private:
+  Status TakeEncoder(const PassRate& rate);
   void TakeRate(const PassRate& rate);
   // As far as they are known.
   [[nodiscard]] std::int64_t GopFrames() const {

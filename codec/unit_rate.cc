@@ -37,6 +37,8 @@ bool IsTried(const EncoderSpec& spec) {
          !spec.low_delay && SteeredByCrf(spec);
 }
 
+bool IsWhole(const UnitSpec& unit) { return unit.begins_gop() && unit.ends_gop; }
+
 bool Searches(const EncoderSpec& spec) {
   return spec.quality == Quality::kBest && SteeredByCrf(spec);
 }
@@ -63,8 +65,8 @@ UnitRate::UnitRate(const EncoderSpec& spec, const UnitSpec& unit, bool repeatabl
     : spec_(spec),
       repeatable_(repeatable),
       pixels_(static_cast<double>(unit.frame_count()) * spec.width * spec.height),
-      short_(repeatable && IsTried(spec) && unit.ends_gop && unit.frame_count() <= kShortUnit),
-      tried_(repeatable && IsTried(spec) && unit.ends_gop && !short_),
+      short_(repeatable && IsTried(spec) && IsWhole(unit) && unit.frame_count() <= kShortUnit),
+      tried_(repeatable && IsTried(spec) && IsWhole(unit) && !short_),
       judged_(short_ || MustBeJudged(spec)),
       aim_(aim.value_or(RateAim{.bps = static_cast<double>(unit.budget_bps)})),
       target_bytes_(TargetBytes(spec, unit, aim_)) {

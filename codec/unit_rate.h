@@ -35,6 +35,8 @@ class UnitRate {
   // keeps its own rate control, which misses the rate of a single unit by too much,
   // quality=best, or a unit that is too short to be steered.
   [[nodiscard]] bool must_be_judged() const { return judged_; }
+  // Too short to be steered.
+  [[nodiscard]] bool is_short() const { return short_; }
   // Whether the next pass ends at once if its first frames are found to be misjudged.
   [[nodiscard]] bool on_trial() const { return tried_ && passes_ == 0; }
 

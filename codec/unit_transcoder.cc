@@ -78,6 +78,9 @@ Result<std::unique_ptr<FrameSelector>> SelectorFor(UnitTask& task, ContextCache&
   return selector;
 }
 
+// Of one rendition: two dozen pictures of 720p. Larger ones are decoded again where it has to be.
+constexpr std::size_t kMaxKeptBytes = 32U << 20U;
+
 // One rendition of those that are made together.
 class Member {
  public:
@@ -101,27 +104,28 @@ class Member {
     pass_.emplace(rendition.task, cache_, stats, *rendition.output);
     return pass_->Open(verdict.rate(), std::move(run.gop));
   }
-  // Whether the pass that runs makes nothing.
-  [[nodiscard]] bool idle() const { return stats.cancelled || verdict.abandoned(); }
   // `place`: in the unit, from 0; in front of it where its GOP is made again.
   Result<av::Frame> Make(const FrameSelector::Selected& selected, std::int64_t place) {
     return pass_->Make(selected, spec().first_frame + place);
   }
-  Status Encode(const AVFrame& frame) { return pass_->Encode(frame, add_); }
+  Status Encode(const AVFrame& frame) {
+    Keep(frame);
+    GOPMILL_RETURN_IF_ERROR(pass_->Encode(frame, add_));
+    return verdict.misjudged() ? EncodeAgain() : OkStatus();
+  }
   // Gives the scaler back.
   Status EndPass() {
-    if (verdict.abandoned()) {
-      pass_.reset();
-      return OkStatus();
-    }
     if (spec().ends_gop) {
-      GOPMILL_RETURN_IF_ERROR(pass_->Finish(add_));
+      GOPMILL_RETURN_IF_ERROR(Finish());
     } else {
       gop = pass_->Leave();
     }
     pass_.reset();
+    kept_.clear();
     return OkStatus();
   }
+  // Whether its passes have been judged, and one was good: no other decode is needed.
+  [[nodiscard]] bool concluded() const { return concluded_; }
 
   UnitRendition& rendition;
   UnitStats stats;
@@ -129,9 +133,45 @@ class Member {
   std::unique_ptr<OpenGop> gop;  // that goes on after the unit
 
  private:
+  // For another pass without another decode, as long as there may be one and there is room.
+  void Keep(const AVFrame& frame) {
+    const std::size_t bytes = UnitPass::FrameBytes(*rendition.task.encoder);
+    if (verdict.may_need_frames() && (kept_.size() + 1) * bytes <= kMaxKeptBytes) {
+      kept_.push_back(av::Ref(frame));
+    } else if (!kept_.empty() || verdict.on_trial()) {
+      kept_.clear();
+      verdict.EndTrial();
+    }
+  }
+  Status EncodeAgain() {
+    verdict.BeginAgain();
+    GOPMILL_RETURN_IF_ERROR(pass_->BeginAgain(verdict.rate()));
+    for (const av::Frame& frame : kept_) {
+      GOPMILL_RETURN_IF_ERROR(pass_->Encode(*frame, add_));
+    }
+    return OkStatus();
+  }
+  Status Finish() {
+    GOPMILL_RETURN_IF_ERROR(pass_->Finish(add_));
+    while (verdict.misjudged() || HasAll()) {
+      if (!verdict.misjudged() && verdict.EndPass()) {
+        concluded_ = true;
+        break;
+      }
+      GOPMILL_RETURN_IF_ERROR(EncodeAgain());
+      GOPMILL_RETURN_IF_ERROR(pass_->Finish(add_));
+    }
+    return OkStatus();
+  }
+  [[nodiscard]] bool HasAll() const {
+    return static_cast<std::int64_t>(kept_.size()) == spec().frame_count();
+  }
+
   ContextCache& cache_;
   std::optional<UnitPass> pass_;  // the one that runs
-  std::int64_t skip_ = 0;         // packets
+  std::vector<av::Frame> kept_;   // of its first frames, or of all
+  bool concluded_ = false;
+  std::int64_t skip_ = 0;  // packets
   const UnitPass::PacketHandler add_ = [this](av::Packet p) {
     if (skip_ > 0) {
       --skip_;
@@ -265,7 +305,6 @@ Status PassTogether::Decode() {
     if (members_[i]->stats.cancelled) continue;
     members_[i]->stats.decode += took;
     members_[i]->stats.aside_cpu += aside_cpu / sharers;
-    if (members_[i]->idle()) continue;
     GOPMILL_ASSIGN_OR_RETURN(picture[i], members_[i]->Make(selected, next_ - spec_.first_frame));
   }
   ahead_.push_back(std::move(picture));
@@ -275,7 +314,7 @@ Status PassTogether::Decode() {
 
 Status PassTogether::EncodeOne() {
   for (std::size_t i = 0; i < members_.size(); ++i) {
-    if (members_[i]->idle()) continue;
+    if (members_[i]->stats.cancelled) continue;
     GOPMILL_RETURN_IF_ERROR(members_[i]->Encode(*ahead_.front()[i]));
   }
   ahead_.pop_front();
@@ -315,6 +354,7 @@ Status PassAgain(Member& member, ContextCache& cache) {
   UnitTask& task = member.rendition.task;
   do {
     task.run.selector.reset();
+    member.stats.damage.concealed = member.stats.damage.patched = 0;
     GOPMILL_ASSIGN_OR_RETURN(auto selector, SelectorFor(task, cache));
     const Members alone{&member};
     GOPMILL_RETURN_IF_ERROR(PassTogether(alone, *selector).Run([&] {
@@ -323,7 +363,7 @@ Status PassAgain(Member& member, ContextCache& cache) {
       member.stats.decoded_again += decoded;
       cache.GiveDecoder(*task.plan->source, selector->TakeDecoder());
     }));
-  } while (!member.verdict.EndPass());
+  } while (!member.concluded() && !member.verdict.EndPass());
   return OkStatus();
 }
 
@@ -332,7 +372,7 @@ Status Conclude(const Members& members, ContextCache& cache) {
   Members again;
   for (Member* member : members) {
     if (member->stats.cancelled) continue;
-    if (member->verdict.EndPass()) {
+    if (member->concluded() || member->verdict.EndPass()) {
       member->verdict.Release();
     } else {
       again.push_back(member);

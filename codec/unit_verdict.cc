@@ -36,7 +36,7 @@ UnitVerdict::UnitVerdict(const UnitTask& task, UnitStats& stats, UnitOutput& out
       pass_(std::in_place, spec_) {}
 
 void UnitVerdict::Add(av::Packet packet) {
-  if (abandoned_) return;
+  if (misjudged_) return;
   if (rate_.must_be_judged() || on_trial_) return pass_->Add(std::move(packet));
   stats_.bytes += packet->size;
   ++stats_.packets;
@@ -44,10 +44,10 @@ void UnitVerdict::Add(av::Packet packet) {
 }
 
 void UnitVerdict::OnTrial(RateTrial trial, const RateLesson& lesson) {
-  if (trial == RateTrial::kOpen) return;
+  if (!on_trial_ || trial == RateTrial::kOpen) return;
   on_trial_ = false;
-  abandoned_ = trial == RateTrial::kMisjudged;
-  if (abandoned_) {
+  misjudged_ = trial == RateTrial::kMisjudged;
+  if (misjudged_) {
     rate_.LearnFrom(lesson);
   } else if (!rate_.must_be_judged()) {
     LetGo(*pass_);
@@ -63,19 +63,20 @@ void UnitVerdict::LetGo(Pass& pass) {
 
 // Each pass depends on the results of those before it and on nothing else.
 bool UnitVerdict::EndPass() {
-  if (!abandoned_) {
-    if (!rate_.must_be_judged()) return true;
-    const UnitRate::Verdict verdict = rate_.Judge(
-        {.bytes = pass_->bytes, .vbv_factor = pass_->vbv_factor(), .crf = stats_.lesson.crf});
-    if (verdict.keep) best_.emplace(*std::move(pass_));
-    stats_.aimed_otherwise = rate_.aimed_otherwise();
-    if (verdict.done) return true;
-  }
-  abandoned_ = false;
+  if (!rate_.must_be_judged()) return true;
+  const UnitRate::Verdict verdict = rate_.Judge(
+      {.bytes = pass_->bytes, .vbv_factor = pass_->vbv_factor(), .crf = stats_.lesson.crf});
+  if (verdict.keep) best_.emplace(*std::move(pass_));
+  stats_.aimed_otherwise = rate_.aimed_otherwise();
+  if (verdict.done) return true;
+  BeginAgain();
+  return false;
+}
+
+void UnitVerdict::BeginAgain() {
+  misjudged_ = false;
   pass_.emplace(spec_);
   ++stats_.encodes;
-  stats_.damage.concealed = stats_.damage.patched = 0;
-  return false;
 }
 
 void UnitVerdict::Release() {
