@@ -33,7 +33,8 @@ TEST(DecoderTable, TakesWhatItNamesAndNothingElse) {
   EXPECT_FALSE(SourceCodecAllowed(TrackKind::kVideo, "aac"));
   EXPECT_TRUE(SourceCodecAllowed(TrackKind::kAudio, "aac"));
   EXPECT_TRUE(SourceCodecAllowed(TrackKind::kAudio, "pcm_s16le"));
-  EXPECT_FALSE(SourceCodecAllowed(TrackKind::kAudio, "wmav2"));
+  EXPECT_TRUE(SourceCodecAllowed(TrackKind::kAudio, "wmav2"));
+  EXPECT_FALSE(SourceCodecAllowed(TrackKind::kAudio, "wmavoice"));
 }
 
 }  // namespace
