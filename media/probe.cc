@@ -256,7 +256,7 @@ Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format,
                  .message = "Video codec '" + codec + "' is not supported.",
                  .accepted =
                      "MPEG-1, MPEG-2, MPEG-4, H.264, HEVC, VP8, VP9, AV1, MJPEG, ProRes, "
-                     "DV, Theora, raw video"};
+                     "DV, Theora, H.263, Sorenson Spark, DivX 3, Windows Media 7 and 8, raw video"};
   }
   GOPMILL_RETURN_IF_ERROR(CheckVideo(*video_stream.codecpar));
 

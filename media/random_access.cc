@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "media/nal_units.h"
+#include "media/old_pictures.h"
 
 namespace gopmill {
 namespace {
@@ -95,6 +96,12 @@ RandomAccess ClassifyMpeg4(const AVCodecParameters& parameters, Bytes data, bool
   return parameters.video_delay > 0 ? RandomAccess::kExact : RandomAccess::kClosed;
 }
 
+// None of the old codecs refers to a picture in front of the one before.
+RandomAccess ClassifyOther(AVCodecID codec, Bytes data, bool key) {
+  return key && OldPictureIsIntra(codec, data).value_or(true) ? RandomAccess::kClosed
+                                                              : RandomAccess::kNone;
+}
+
 }  // namespace
 
 RandomAccess ClassifyPacket(const AVCodecParameters& parameters, Bytes payload, bool key) {
@@ -104,7 +111,7 @@ RandomAccess ClassifyPacket(const AVCodecParameters& parameters, Bytes payload, 
     case AV_CODEC_ID_MPEG1VIDEO:
     case AV_CODEC_ID_MPEG2VIDEO: return ClassifyMpeg(payload, key);
     case AV_CODEC_ID_MPEG4: return ClassifyMpeg4(parameters, payload, key);
-    default: return key ? RandomAccess::kClosed : RandomAccess::kNone;
+    default: return ClassifyOther(parameters.codec_id, payload, key);
   }
 }
 

@@ -34,6 +34,26 @@ case("mpeg4-asf", video="mpeg4 -g 24 -b:v 1M", audio="libmp3lame -b:a 128k", ext
 case("mpeg4-xvid", video="libxvid -g 24 -b:v 1M", audio="libmp3lame -b:a 128k", ext="avi", fps="25",
      shows="model")
 
+# ---- Windows Media 7 and 8, DivX 3, H.263 and Sorenson ---------------------------------------
+
+for codec, exts in (("msmpeg4v2", "avi asf mkv"), ("msmpeg4", "avi asf mkv"), ("wmv1", "avi asf mkv"),
+                    ("wmv2", "avi asf mkv"), ("flv", "avi flv mkv"), ("h263", "avi 3gp mov mkv"),
+                    ("h263p", "avi")):
+    size = "176x144" if codec == "h263" else "160x96"
+    for ext in exts.split():
+        case(f"{codec}-{ext}", video=f"{codec} -g 24 -b:v 1M", ext=ext, fps="25", size=size,
+             audio="aac" if ext in ("3gp", "mov") else "libmp3lame", quick=ext == "avi" and codec in ("h263", "msmpeg4"),
+             shows="model" if ext == "avi" else "all")
+# Times begin with the sound, by what its encoder adds in front: half a picture and more.
+case("part-wmv2-asf", video="wmv2 -g 24 -b:v 1M", audio="wmav2", ext="asf", fps="25", frames=120,
+     flags="--start 2 --duration 1", shows=list(range(49, 74)), quick=True)
+case("part-h263-mkv", video="h263 -g 24 -b:v 1M", audio="libmp3lame", ext="mkv", fps="25", frames=120, size="176x144",
+     flags="--start 2 --duration 1", shows=list(range(49, 74)))
+case("part-msmpeg4-avi", video="msmpeg4 -g 24 -b:v 1M", audio="pcm_s16le", ext="avi", fps="25", frames=120,
+     flags="--start 2 --duration 1", shows=list(range(50, 75)))
+case("part-flv-flv", video="flv -g 24 -b:v 1M", audio="nellymoser", ext="flv", fps="25", frames=120,
+     sound={"rate": 44100, "channels": 1}, flags="--start 2 --duration 1", shows=list(range(50, 75)))
+
 # ---- H.264 ----------------------------------------------------------------------------------
 
 case("h264-mp4", quick=True, cross=True, frames=96)

@@ -44,7 +44,7 @@ case("cut-without-index", frames=96, after=((cut_bytes, 0.6),), error="damaged")
 # ---- What is refused ------------------------------------------------------------------------
 
 case("refused-ffv1", video="ffv1", ext="mkv", error="not supported", frames=12)
-case("refused-wmv2", video="wmv2 -b:v 1M", ext="asf", audio="aac", error="not supported", frames=12)
+case("refused-svq1", video="svq1", ext="mov", error="not supported", frames=12)
 case("refused-pipe-without-index", feed="pipe", error="moov", frames=48, size="640x384",
      video="libx264 -preset ultrafast -g 24 -qp 1", audio="pcm_s16le", ext="mov")
 case("refused-huge-size", frames=12, audio=None, ext="m2v", video="mpeg2video -g 12 -b:v 1M",

@@ -108,5 +108,34 @@ TEST(RandomAccess, GarbageIsClassifiedWithoutReadingBeyondIt) {
   }
 }
 
+// FFmpeg marks all pictures of H.263 in AVI and Matroska as key pictures.
+TEST(RandomAccess, OldCodecsTellByTheirHeaders) {
+  struct Case {
+    AVCodecID codec;
+    Bytes intra, inter;
+  };
+  const Case cases[] = {
+      {AV_CODEC_ID_H263, {0, 0, 0x80, 2, 0x08, 3}, {0, 0, 0x80, 6, 0x0A, 2}},
+      // An extended header with its options, and one without.
+      {AV_CODEC_ID_H263,
+       {0, 0, 0x80, 2, 0x1C, 0xE0, 0, 0x01, 0x04},
+       {0, 0, 0x80, 2, 0x1C, 0xE0, 0, 0x05, 0x04}},
+      {AV_CODEC_ID_H263, {0, 0, 0x80, 2, 0x1C, 0x04}, {0, 0, 0x80, 2, 0x1C, 0x14}},
+      {AV_CODEC_ID_FLV1, {0, 0, 0x84, 0, 0x50, 0x30, 0x11}, {0, 0, 0x84, 4, 0x50, 0x30, 0x31}},
+      {AV_CODEC_ID_FLV1, {0, 0, 0x84, 0x01, 0x10}, {0, 0, 0x84, 0x01, 0x30}},
+      {AV_CODEC_ID_MSMPEG4V2, {0x07, 0x78}, {0x45, 0xFF}},
+      {AV_CODEC_ID_MSMPEG4V3, {0x07, 0x7B}, {0x45, 0x7F}},
+      {AV_CODEC_ID_WMV1, {0x05, 0x7C}, {0x45, 0x3F}},
+      {AV_CODEC_ID_WMV2, {0x00, 0x10}, {0x88, 0x23}},
+  };
+  for (const Case& c : cases) {
+    const char* name = avcodec_get_name(c.codec);
+    EXPECT_EQ(Classify(c.codec, c.intra, true), RandomAccess::kClosed) << name;
+    EXPECT_EQ(Classify(c.codec, c.inter, true), RandomAccess::kNone) << name;
+    EXPECT_EQ(Classify(c.codec, c.intra, false), RandomAccess::kNone) << name;
+    EXPECT_EQ(Classify(c.codec, {}, true), RandomAccess::kNone) << name;
+  }
+}
+
 }  // namespace
 }  // namespace gopmill

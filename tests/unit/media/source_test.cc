@@ -21,7 +21,8 @@ TEST(Source, RefusesADescriptorThatIsNotOpen) {
 
 TEST(DecoderTable, TakesWhatItNamesAndNothingElse) {
   for (const char* name : {"mpeg1video", "mpeg2video", "mpeg4", "h264", "hevc", "vp8", "vp9", "av1",
-                           "mjpeg", "prores", "dvvideo", "theora", "rawvideo"}) {
+                           "mjpeg", "prores", "dvvideo", "theora", "rawvideo", "msmpeg4v2",
+                           "msmpeg4v3", "wmv1", "wmv2", "h263", "flv1"}) {
     EXPECT_TRUE(SourceCodecAllowed(TrackKind::kVideo, name)) << name;
     const AVCodec* decoder = FindSourceDecoder(TrackKind::kVideo, name);
     ASSERT_NE(decoder, nullptr) << name;
