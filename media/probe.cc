@@ -168,16 +168,18 @@ std::vector<const AVStream*> SoundStreams(AVFormatContext& format, int video) {
 }
 
 // A sound track of a codec we do not take, or without a rate, is left out, not fatal.
-std::vector<AudioInfo> UsableSounds(const std::vector<const AVStream*>& streams) {
-  std::vector<AudioInfo> tracks;
+void SortSounds(const std::vector<const AVStream*>& streams, SourceInfo& info) {
   for (const AVStream* stream : streams) {
     const AVCodecParameters& parameters = *stream->codecpar;
-    if (SourceCodecAllowed(TrackKind::kAudio, avcodec_get_name(parameters.codec_id)) &&
-        parameters.sample_rate > 0 && ChannelsOf(parameters) > 0) {
-      tracks.push_back(DescribeAudio(*stream));
+    const bool known = parameters.codec_id != AV_CODEC_ID_NONE;
+    const std::string codec = known ? avcodec_get_name(parameters.codec_id) : "of unknown codec";
+    if (SourceCodecAllowed(TrackKind::kAudio, codec) && parameters.sample_rate > 0 &&
+        ChannelsOf(parameters) > 0) {
+      info.audio_tracks.push_back(DescribeAudio(*stream));
+    } else {
+      info.unusable_audio.push_back(codec);
     }
   }
-  return tracks;
 }
 
 // The first of the default tracks, or else of those that are for everybody. Nothing that was
@@ -206,12 +208,14 @@ std::optional<AudioInfo> BestAudio(AVFormatContext& format, const std::vector<Au
   return found == tracks.end() ? tracks.front() : *found;
 }
 
-Result<AudioInfo> AudioOfNumber(const std::vector<AudioInfo>& tracks, int number) {
+Result<AudioInfo> AudioOfNumber(const SourceInfo& info, int number) {
+  const std::vector<AudioInfo>& tracks = info.audio_tracks;
   const std::size_t count = tracks.size();
   const auto place = static_cast<std::size_t>(number - 1);
   if (place < count) return tracks[place];
-  return InvalidArgument("audio", "The source has no such sound track.",
-                         count == 0 ? "nothing: it has none" : "1 to " + std::to_string(count));
+  return InvalidArgument(
+      "audio", "The source has no such sound track.",
+      count == 0 ? "nothing: " + NoSoundReason(info) : "1 to " + std::to_string(count));
 }
 
 Status ChooseSounds(AVFormatContext& format, int video, const SoundReading& reading,
@@ -219,12 +223,12 @@ Status ChooseSounds(AVFormatContext& format, int video, const SoundReading& read
   const AudioTracks& wanted = reading.wanted;
   const std::vector<AudioInfo>& tracks = info.audio_tracks;
   if (wanted.first > 0) {
-    GOPMILL_ASSIGN_OR_RETURN(info.audio, AudioOfNumber(tracks, wanted.first));
+    GOPMILL_ASSIGN_OR_RETURN(info.audio, AudioOfNumber(info, wanted.first));
   } else {
     info.audio = reading.live ? LiveAudio(format, tracks) : BestAudio(format, tracks, video);
   }
   for (const int number : wanted.more) {
-    GOPMILL_ASSIGN_OR_RETURN(info.more_audio.emplace_back(), AudioOfNumber(tracks, number));
+    GOPMILL_ASSIGN_OR_RETURN(info.more_audio.emplace_back(), AudioOfNumber(info, number));
   }
   if (!wanted.all || !info.audio) return OkStatus();
   for (const AudioInfo& track : tracks) {
@@ -267,9 +271,7 @@ Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format,
   }
   info->bitrate = format.bit_rate;
   info->video = DescribeVideo(format, video_stream);
-  const std::vector<const AVStream*> sound_streams = SoundStreams(format, video);
-  info->audio_tracks = UsableSounds(sound_streams);
-  info->unusable_audio = sound_streams.size() - info->audio_tracks.size();
+  SortSounds(SoundStreams(format, video), *info);
   GOPMILL_RETURN_IF_ERROR(ChooseSounds(format, video, sounds, *info));
   for (unsigned i = 0; i < format.nb_streams; ++i) {
     if (auto track = DescribeSubtitles(*format.streams[i])) {

@@ -33,8 +33,10 @@ struct Resolution {
   ResolvedTarget result = {};
 
   Target& target() { return result.target; }
-  void Report(const char* parameter, std::string asked, std::string given, const char* reason) {
-    result.adjustments.push_back({parameter, std::move(asked), std::move(given), reason});
+  void Report(const char* parameter, std::string asked, std::string given,
+              std::string_view reason) {
+    result.adjustments.push_back(
+        {parameter, std::move(asked), std::move(given), std::string(reason)});
   }
 };
 
@@ -299,8 +301,10 @@ Status ResolveRate(Resolution& r) {
 
 Status ResolveNoAudio(Resolution& r) {
   Target& target = r.target();
-  if (!r.source.audio && r.request.acodec && target.acodec != AudioCodec::kNone) {
-    r.Report("acodec", std::string(Name(target.acodec)), "none", "the source has no audio");
+  // Sound that is there and left out is said also to whom has not asked for any codec.
+  const bool told = r.request.acodec || !r.source.unusable_audio.empty();
+  if (!r.source.audio && told && target.acodec != AudioCodec::kNone) {
+    r.Report("acodec", std::string(Name(target.acodec)), "none", NoSoundReason(r.source));
   }
   target.acodec = AudioCodec::kNone;
   return OkStatus();
@@ -376,12 +380,12 @@ void ResolveMoreSounds(Resolution& r) {
 
 void ReportSoundsLeftOut(Resolution& r) {
   if (!r.request.audio.all) return;
-  const std::size_t had = r.source.audio_tracks.size() + r.source.unusable_audio;
+  const std::size_t had = r.source.audio_tracks.size() + r.source.unusable_audio.size();
   const std::size_t has = r.source.sounds();
   if (has == had) return;
   r.Report("audio", "all " + std::to_string(had), std::to_string(has),
-           r.source.unusable_audio > 0 ? "the others are of codecs that are not supported"
-                                       : "a stream has so many sound tracks at most");
+           r.source.unusable_audio.empty() ? "a stream has so many sound tracks at most"
+                                           : "the others are of codecs that are not supported");
 }
 
 Status ResolveAudio(Resolution& r) {

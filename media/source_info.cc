@@ -2,8 +2,15 @@
 #include "media/source_info.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace gopmill {
+
+std::string NoSoundReason(const SourceInfo& source) {
+  const std::vector<std::string>& codecs = source.unusable_audio;
+  if (codecs.empty()) return "the source has no audio";
+  return fmt::format("the source's audio is not supported: {}", fmt::join(codecs, ", "));
+}
 
 std::string FormatOf(const SourceInfo& source) {
   const VideoInfo& video = source.video;

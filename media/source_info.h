@@ -60,11 +60,11 @@ struct SourceInfo {
   std::int64_t bitrate = 0;     // of the whole file, bits per second, 0 = unknown
   bool seekable = false;
   VideoInfo video;
-  std::optional<AudioInfo> audio;        // the track that is read
-  std::vector<AudioInfo> more_audio;     // that are read as well
-  std::vector<AudioInfo> audio_tracks;   // all that could be, in the order of the source
-  std::size_t unusable_audio = 0;        // sound tracks beside these, of codecs that are not taken
-  std::vector<SubtitleTrack> subtitles;  // tracks of text, without their cues
+  std::optional<AudioInfo> audio;           // the track that is read
+  std::vector<AudioInfo> more_audio;        // that are read as well
+  std::vector<AudioInfo> audio_tracks;      // all that could be, in the order of the source
+  std::vector<std::string> unusable_audio;  // codecs of the sound tracks that are not taken
+  std::vector<SubtitleTrack> subtitles;     // tracks of text, without their cues
 
   // Of the tracks that are read: `audio` is number 0.
   [[nodiscard]] std::size_t sounds() const { return audio ? 1 + more_audio.size() : 0; }
@@ -72,6 +72,9 @@ struct SourceInfo {
     return number == 0 ? *audio : more_audio[number - 1];
   }
 };
+
+// Why it has no sound: it has no track of it, or none of a codec that is taken.
+std::string NoSoundReason(const SourceInfo& source);
 
 // What its pictures and its sounds are coded as, in words: equal where a player would see no
 // difference. "h264 1280x720, aac 48000 Hz 2 channels".

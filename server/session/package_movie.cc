@@ -178,7 +178,7 @@ nlohmann::ordered_json RenditionsJson(const std::vector<PackagedRendition>& rend
 std::size_t SoundsLeftOut(const SegmentRequest& request, const SegmentedMovie& movie) {
   if (request.target.audio.first != 0 || request.target.acodec == AudioCodec::kNone) return 0;
   const SourceInfo& source = *movie.index->source;
-  return source.audio_tracks.size() + source.unusable_audio - movie.audio_choices.size();
+  return source.audio_tracks.size() + source.unusable_audio.size() - movie.audio_choices.size();
 }
 
 PackageReport PackagedReport(const std::vector<Presentation>& presentations,

@@ -126,6 +126,7 @@ ordered_json SourceJson(const SourceInfo& source) {
   for (const AudioInfo& track : source.audio_tracks) {
     json["audio_tracks"].push_back(AudioJson(track));
   }
+  if (!source.unusable_audio.empty()) json["unusable_audio"] = source.unusable_audio;
   json["subtitles"] = ordered_json::array();
   for (const SubtitleTrack& track : source.subtitles) {
     json["subtitles"].push_back(SubtitlesJson(track));

@@ -3,6 +3,7 @@
 """Codecs of old files and of phones in HLS: each segment alone, its pictures, level and pitch as in the source. Whole files
 are in the corpus."""
 
+import json
 import random
 import re
 import subprocess
@@ -123,6 +124,19 @@ def sounds_of_telephones(server):
         check(abs(level(made) / level(wanted) - 1) < 0.1, f"{name}: level {level(made):.0f}, of the whole {level(wanted):.0f}")
 
 
+def what_is_left_out_is_named(server):
+    """Sound that nobody decodes here (Speex in FLV) is not the same as none."""
+    movie = make(server.folder, "flv", "libspeex", 16000, "flv").name
+    listed = next(s for s in json.loads(server.get("/v1/sources")[1])["sources"] if s["path"] == movie)
+    check(listed["audio"] is None and listed["unusable_audio"] == ["speex"], f"{listed}")
+    for query in ("duration=1", "duration=1&acodec=aac"):
+        said = server.get(f"/v1/transcode/{movie}?{query}")[0].getheader("X-Gopmill-Adjusted")
+        check("not supported: speex" in (said or ""), f"{query}: {said}")
+    answer, body = server.get(f"/v1/transcode/{movie}?audio=1")
+    check(answer.status == 400 and b"not supported: speex" in body, f"{answer.status} {body}")
+    check(b"not supported: speex" in server.get(f"/v1/explain/{movie}")[1], "explain")
+
+
 def each_form(server):
     for form in FORMS:
         is_made_right(server, make(server.folder, *form))
@@ -131,7 +145,7 @@ def each_form(server):
 def main():
     with tempfile.TemporaryDirectory() as folder, Server(folder) as server:
         server.folder = folder
-        return run_all([each_form, sounds_of_telephones], server)
+        return run_all([what_is_left_out_is_named, each_form, sounds_of_telephones], server)
 
 
 if __name__ == "__main__":

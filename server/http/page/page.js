@@ -38,7 +38,9 @@ function factsOf(source) {
     facts.push(`${picture.width}\u00d7${picture.height}`, picture.codec);
     if (picture.fps) facts.push(`${Number(picture.fps.toFixed(2))} fps`);
   }
-  facts.push(source.audio ? `${source.audio.codec} ${source.audio.channels} ch` : 'no audio');
+  const leftOut = source.unusable_audio;
+  facts.push(source.audio ? `${source.audio.codec} ${source.audio.channels} ch`
+      : leftOut ? `audio not supported: ${leftOut.join(', ')}` : 'no audio');
   if (source.duration_s) facts.push(formatDuration(source.duration_s));
   if (source.size_bytes) facts.push(formatSize(source.size_bytes));
   return facts.join(' \u00b7 ');
