@@ -8,6 +8,7 @@
 #include <csignal>
 #include <deque>
 #include <filesystem>
+#include <optional>
 #include <sstream>
 
 #include "base/ip_address.h"
@@ -25,6 +26,7 @@
 #include "server/http/http_server.h"
 #include "server/rtsp/puller.h"
 #include "server/rtsp/rtsp_server.h"
+#include "server/session/engine.h"
 #include "server/session/media_service.h"
 #include "server/session/push_listener.h"
 
@@ -41,9 +43,14 @@ class SignalQueue {
     waiting_.push_back(signal);
     arrived_.NotifyOne();
   }
-  int Pop() {
+  // None if nothing came for so long.
+  std::optional<int> Pop(Duration patience) {
     MutexLock lock(mutex_);
-    while (waiting_.empty()) arrived_.Wait(mutex_);
+    const TimePoint deadline = SteadyNow() + patience;
+    while (waiting_.empty() && SteadyNow() < deadline) {
+      arrived_.WaitFor(mutex_, deadline - SteadyNow());
+    }
+    if (waiting_.empty()) return std::nullopt;
     const int signal = waiting_.front();
     waiting_.pop_front();
     return signal;
@@ -198,7 +205,17 @@ void OnReload(const ServeArgs& args, MediaService& service, ServerConfig& config
 // Until the first signal that asks for the end.
 void WaitForEnd(const ServeArgs& args, SignalQueue& queue, MediaService& service,
                 ServerConfig& config) {
-  while (queue.Pop() == SIGHUP) OnReload(args, service, config);
+  constexpr Duration kBetweenTrims = std::chrono::seconds(10);
+  while (true) {
+    const std::optional<int> signal = queue.Pop(kBetweenTrims);
+    if (!signal) {
+      GiveBackFreeMemory();
+    } else if (*signal == SIGHUP) {
+      OnReload(args, service, config);
+    } else {
+      return;
+    }
+  }
 }
 
 using Recorder = std::shared_ptr<bench::TraceRecorder>;

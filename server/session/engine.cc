@@ -46,6 +46,13 @@ void TuneAllocator() {
   mallopt(M_TOP_PAD, 1 << 20);
 }
 
+void GiveBackFreeMemory() {
+  // Frames of many streams are freed in other orders than they were made. What a busy minute left
+  // free among those in use stayed for good: 180 MiB of 514 with 16 live streams.
+  constexpr std::size_t kMuch = 32U << 20U;
+  if (mallinfo2().fordblks > kMuch) malloc_trim(0);
+}
+
 Result<std::unique_ptr<Engine>> Engine::Create(const EngineOptions& options) {
   TuneAllocator();
   av::SilenceFfmpeg();
