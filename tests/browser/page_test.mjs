@@ -68,6 +68,56 @@ async function playsWhatWasAsked(page) {
   assert.match(await page.textContent('#status'), /320\u00d7180/);
 }
 
+const statusSays = (page, text) =>
+  page.waitForFunction((wanted) => document.getElementById('status').textContent.includes(wanted), text);
+
+// Also when another movie has been chosen meanwhile, and when it is played again after its end.
+async function saysWhatPlays(page) {
+  const chosen = page.locator('input[name=movie]:checked');
+  const movie = await chosen.getAttribute('value');
+  await chosen.evaluate((radio) => { radio.value = 'another.mp4'; });
+  await page.$eval('#video', (video) => video.pause());
+  await page.$eval('#video', (video) => { video.play(); });
+  await statusSays(page, `Playing ${movie}`);
+  await page.locator('input[name=movie]:checked').evaluate((radio, value) => { radio.value = value; }, movie);
+  await page.locator('#more').evaluate((more) => { more.open = true; });
+  await page.fill('#duration', '1');
+  await page.click('#play');
+  await statusSays(page, 'The end.');
+  assert.ok(await page.isDisabled('#stop'));
+  await page.$eval('#video', (video) => { video.play(); });
+  await statusSays(page, 'Playing');
+  assert.ok(await page.isEnabled('#stop'), 'what plays again cannot be stopped');
+  await statusSays(page, 'The end.');
+  await page.fill('#duration', '');
+}
+
+async function saysWhatTheServerSaysOfASegment(page) {
+  const problem = {title: 'There is no such segment', detail: 'The movie has changed.'};
+  await page.route(/v0-\d+\.m4s/, (route) => route.fulfill(
+      {status: 404, contentType: 'application/problem+json', body: JSON.stringify(problem)}));
+  await page.selectOption('#container', 'hls');
+  await page.click('#play');
+  await page.waitForFunction(() => !document.getElementById('problem').hidden);
+  assert.match(await page.textContent('#problem'), /There is no such segment.*The movie has changed\./);
+  await page.unroute(/v0-\d+\.m4s/);
+  await page.selectOption('#container', 'mp4');
+}
+
+// When the page is looked at again.
+async function listsWhatHasCome(page) {
+  const chosen = await page.locator('input[name=movie]:checked').getAttribute('value');
+  const answer = await (await page.request.get(`${baseUrl}/v1/sources`)).json();
+  const come = {...answer.sources.find((source) => source.path === chosen), path: 'a new one.mp4'};
+  await page.route('**/v1/sources', (route) => route.fulfill({json: {...answer, sources: [come, ...answer.sources]}}));
+  await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+  await page.waitForSelector('input[value="a new one.mp4"]');
+  assert.equal(await page.locator('input[name=movie]:checked').getAttribute('value'), chosen);
+  await page.unroute('**/v1/sources');
+  await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+  await page.waitForFunction(() => !document.querySelector('input[value="a new one.mp4"]'));
+}
+
 async function showsAnErrorAtItsField(page) {
   await ask(page, {width: 1, height: 180, fps: 15, bitrate: '300k'});
   await page.click('#play');
@@ -147,6 +197,9 @@ try {
   await listsTheLibrary(light);
   await playsWhatWasAsked(light);
   await light.screenshot({path: join(outputDir, 'light.png'), fullPage: true});
+  await saysWhatPlays(light);
+  await saysWhatTheServerSaysOfASegment(light);
+  await listsWhatHasCome(light);
   await showsAnErrorAtItsField(light);
   await listsAndPlaysALiveSource(light);
   await light.context().close();

@@ -11,6 +11,7 @@ const fieldNames = ['width', 'height', 'fps', 'bitrate', 'vcodec', 'acodec', 'co
                     'duration'];
 let hls = null;   // the hls.js player, while one plays
 let attempt = 0;  // counts presses of Play: answers to earlier ones are dropped
+let shown = '';   // the movie that was played last, whatever has been chosen since
 
 function element(tag, className, text) {
   const node = document.createElement(tag);
@@ -58,8 +59,16 @@ function movieRow(source) {
   return row;
 }
 
+// This movie if it is listed, or the first one.
+function choose(movie) {
+  const usable = [...form.querySelectorAll('input[name=movie]:not(:disabled)')];
+  const radio = usable.find((one) => one.value === movie) || usable[0];
+  if (radio) radio.checked = true;
+}
+
 async function loadLibrary() {
   const note = byId('library-note');
+  const chosen = chosenMovie();
   try {
     const response = await fetch('/v1/sources', {headers: {Accept: 'application/json'}});
     const answer = await response.json();
@@ -68,8 +77,7 @@ async function loadLibrary() {
     byId('library-count').textContent = `(${answer.sources.length})`;
     note.textContent = answer.sources.length ? '' : 'The library is empty: put movies into its folder.';
     note.hidden = answer.sources.length > 0;
-    const first = form.querySelector('input[name=movie]:not(:disabled)');
-    if (first) first.checked = true;
+    choose(chosen);
   } catch (error) {
     note.textContent = `The library cannot be listed: ${error.message}`;
   }
@@ -95,9 +103,7 @@ async function loadLive() {
   if (shown.join('\n') === sources.map((live) => live.path).join('\n')) return;
   const chosen = chosenMovie();
   byId('live').replaceChildren(...sources.map(liveRow));
-  const usable = [...form.querySelectorAll('input[name=movie]:not(:disabled)')];
-  const radio = usable.find((one) => one.value === chosen) || usable[0];
-  if (radio) radio.checked = true;
+  choose(chosen);
   showLines();
 }
 
@@ -203,12 +209,20 @@ async function loadHlsPlayer() {
   return window.Hls && window.Hls.isSupported() ? window.Hls : null;
 }
 
+// What the server says of the part that failed is more than the player knows.
+async function onSegmentError(data) {
+  const part = data.url || (data.frag && data.frag.url);
+  stop('Nothing is playing.');
+  const mine = attempt;
+  const problem = part ? await problemOf(part) : null;
+  if (mine !== attempt) return;
+  showProblem(problem || {title: 'The segments cannot be played', detail: data.details});
+}
+
 function playSegments(Player, url) {
   hls = new Player({enableWorker: false});  // a worker would need more of the page's policy
   hls.on(Player.Events.ERROR, (event, data) => {
-    if (!data.fatal) return;
-    stop('Nothing is playing.');
-    showProblem({title: 'The segments cannot be played', detail: data.details});
+    if (data.fatal) onSegmentError(data);
   });
   hls.loadSource(url);
   hls.attachMedia(video);
@@ -220,6 +234,7 @@ async function play() {
   const mine = attempt;
   const url = requestUrl();
   const segments = inSegments();
+  shown = chosenMovie();
   // HEAD checks the request without transcoding; its answer has no body, so the reason is asked for.
   const served = await fetch(url, {method: 'HEAD'}).catch(() => null);
   const problem = served && served.ok ? null : await problemOf(url);
@@ -272,7 +287,8 @@ byId('stop').addEventListener('click', () => {
 video.addEventListener('error', onVideoError);
 video.addEventListener('playing', () => {
   byId('status').textContent =
-      `Playing ${chosenMovie()} at ${video.videoWidth}\u00d7${video.videoHeight}.`;
+      `Playing ${shown} at ${video.videoWidth}\u00d7${video.videoHeight}.`;
+  byId('stop').disabled = false;  // it was, after the end
 });
 video.addEventListener('waiting', () => {
   byId('status').textContent = 'Waiting for the server\u2026';
@@ -284,5 +300,8 @@ video.addEventListener('ended', () => {
 for (const button of document.querySelectorAll('[data-copy]')) {
   button.addEventListener('click', copyLine);
 }
+document.addEventListener('visibilitychange', () => {
+  if (!document.hidden) loadLibrary();
+});
 loadLibrary().then(loadLive);
 setInterval(loadLive, livePollMs);
