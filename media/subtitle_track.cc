@@ -13,6 +13,7 @@ extern "C" {
 #include <utility>
 
 #include "base/utf8.h"
+#include "media/ass_drawings.h"
 #include "media/av_error.h"
 
 namespace gopmill {
@@ -199,6 +200,20 @@ Status SubtitleReader::OpenEncoder() {
   return code < 0 ? Status(av::AvError("The subtitles could not be written", code)) : OkStatus();
 }
 
+namespace {
+
+void DropDrawings(AVSubtitle& shown) {
+  for (unsigned i = 0; i < shown.num_rects; ++i) {
+    char*& event = shown.rects[i]->ass;
+    if (event == nullptr || std::string_view(event).find("\\p") == std::string_view::npos) continue;
+    const std::string text = WithoutDrawings(event);
+    av_freep(&event);
+    event = av_strdup(text.c_str());
+  }
+}
+
+}  // namespace
+
 // In the track's form; empty where there is nothing to be said.
 std::string SubtitleReader::Written(const AVSubtitle& shown) const {
   std::array<std::uint8_t, kMaxTextBytes> text{};
@@ -236,6 +251,7 @@ std::vector<SubtitleCue> SubtitleReader::Read(const AVPacket& packet) const {
         cue.start_us + std::int64_t{shown->end_display_time - shown->start_display_time} * 1000;
   }
   if (encoder_ != nullptr) {
+    if (form_ != CueForm::kScript) DropDrawings(*shown.get());
     cue.text = Written(*shown.get());
     if (cue.text.empty()) return {};
     return {std::move(cue)};

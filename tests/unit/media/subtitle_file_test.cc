@@ -75,6 +75,23 @@ TEST(SubtitleFile, TextThatIsNotUtf8IsThatOfItsLanguage) {
   EXPECT_EQ(Said("movie.ja.srt", "\x93\xFA"), "\xE6\x97\xA5");
 }
 
+TEST(SubtitleFile, DrawingsAreNoText) {
+  UniqueFd fd(memfd_create("text", MFD_CLOEXEC));
+  const std::string line = "Dialogue: 0,0:00:01.00,0:00:02.00,Default,,0,0,0,,";
+  const std::string text =
+      "[Script Info]\nScriptType: v4.00+\n\n[Events]\nFormat: Layer, Start, End, Style, Name, "
+      "MarginL, MarginR, MarginV, Effect, Text\n" +
+      line + "{\\an7\\p1}m 0 0 l 100 0 100 100{\\p0}\n" + line +
+      "{\\pos(1,2)}A{\\p2}m 0 0{\\p0} sign\n";
+  ASSERT_EQ(write(fd.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  lseek(fd.get(), 0, SEEK_SET);
+  const auto track =
+      ReadSubtitleFile(std::move(fd), *DescribeSubtitleFile("movie", "movie.ass"), {});
+  ASSERT_TRUE(track.ok());
+  ASSERT_EQ(track->cues.size(), 1U);
+  EXPECT_EQ(track->cues[0].text, "A sign");
+}
+
 TEST(SubtitleFile, ADamagedByteMakesNoOtherCharset) {
   UniqueFd fd(memfd_create("text", MFD_CLOEXEC));
   const std::string text =
