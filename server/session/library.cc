@@ -100,6 +100,14 @@ std::vector<std::string> NamesFrom(UniqueFd folder, std::string_view stem) {
   return names;
 }
 
+// What no request may hold (server/http/target.cc) is not listed.
+bool CanBeAskedFor(std::string_view path) {
+  const auto refused = [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7F || c == '\\';
+  };
+  return IsUtf8(path) && std::ranges::none_of(path, refused);
+}
+
 }  // namespace
 
 bool HasMovieExtension(const std::string& name) {
@@ -140,11 +148,11 @@ std::vector<Library::Entry> Library::List() const {
       at.disable_recursion_pending();
       continue;
     }
-    // A name that is not UTF-8 cannot be asked for: no request may hold it.
     const bool movie = HasMovieExtension(name);
-    if ((!movie && !HasSubtitleExtension(name)) || !IsUtf8(name)) continue;
+    if (!movie && !HasSubtitleExtension(name)) continue;
     // By name alone: an entry that is a symlink keeps its own name.
     std::string path = at->path().lexically_relative(folder_).generic_string();
+    if (!CanBeAskedFor(path)) continue;
     if (!movie) {
       if (texts.size() < kMaxLibraryEntries) texts.push_back(std::move(path));
       continue;

@@ -89,6 +89,11 @@ TEST_F(LibraryTest, WithoutDescriptorsAMovieIsNotAMovieThatIsNotThere) {
 }
 
 TEST_F(LibraryTest, ListsMoviesOnly) {
+  for (const char* name : {"new\nline.mp4", "tab\t.mp4", "back\\slash.mp4", "latin\xE9.mp4"}) {
+    Write(top_ / "movies" / name);
+  }
+  fs::create_directory(top_ / "movies" / "a\nfolder");
+  Write(top_ / "movies" / "a\nfolder" / "b.mp4");
   EXPECT_THAT(Opened().List(), ElementsAre(Field(&Library::Entry::path, "a.mp4"),
                                            Field(&Library::Entry::path, "in.mp4"),
                                            Field(&Library::Entry::path, "sub/b b.MKV")));
