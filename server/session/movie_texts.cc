@@ -62,6 +62,18 @@ Status CheckTextNumber(int number, std::size_t own, std::size_t beside) {
                          fmt::format("off, or 1 to {}", count));
 }
 
+namespace {
+
+// It is the file of text that is at fault, not the movie.
+Error CannotBeDrawn(const TextFile& file, Error error) {
+  if (error.code == Code::kCorrupt) error.code = Code::kUnsupported;
+  error.message = fmt::format("{}: {}", TagText(file.name), error.message);
+  error.parameter = "burn";
+  return error;
+}
+
+}  // namespace
+
 Result<std::shared_ptr<const SubtitleScript>> ReadScript(const SourceOpener& movie,
                                                          const std::vector<TextFile>& beside,
                                                          int number, const std::stop_token& stop) {
@@ -76,10 +88,9 @@ Result<std::shared_ptr<const SubtitleScript>> ReadScript(const SourceOpener& mov
   if (at < own.count) return MakeScript(own.tracks.front());
   const TextFile& file = beside[at - own.count];
   GOPMILL_ASSIGN_OR_RETURN(UniqueFd text, file.open());
-  GOPMILL_ASSIGN_OR_RETURN(
-      const SubtitleTrack track,
-      ReadSubtitleFile(std::move(text), file.described, stop, TextUse::kScript));
-  return MakeScript(track);
+  const auto track = ReadSubtitleFile(std::move(text), file.described, stop, TextUse::kScript);
+  if (!track.ok()) return CannotBeDrawn(file, track.error());
+  return MakeScript(*track);
 }
 
 std::vector<TextFile> TextFilesOf(const Library& library, const std::string& path) {

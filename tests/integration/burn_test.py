@@ -159,9 +159,11 @@ def refusals(server):
             ("/v1/transcode/srt.mkv?burn=3", 400, "burn"), ("/v1/transcode/srt.mkv?burn=0", 400, "burn"),
             ("/v1/transcode/srt.mkv?burn=one", 400, "burn"), ("/v1/transcode/srt.mkv?burn=97", 400, "burn"),
             ("/v1/transcode/live/x?burn=1", 400, "burn"), ("/v1/hls/live/x/master.m3u8?burn=1", 400, "burn"),
-            ("/v1/explain/srt.mkv?burn=3", 400, "burn"), ("/v1/transcode/beside.mp4?burn=2", 422, None)):
+            ("/v1/explain/srt.mkv?burn=3", 400, "burn"), ("/v1/transcode/beside.mp4?burn=2", 422, "burn")):
         answer, body = server.get(path)
         check(answer.status == status and json.loads(body).get("parameter") == parameter, f"{path}: {answer.status}, {body[:200]}")
+    problem = json.loads(server.get("/v1/transcode/beside.mp4?burn=2")[1])
+    check("beside." in problem["detail"] and "damaged" not in problem["title"], f"the file of text is at fault: {problem}")
     check(server.get("/v1/transcode/srt.mkv?burn=3", "HEAD")[0].status == 400, "HEAD")
     check(server.get("/v1/transcode/srt.mkv?burn=2", "HEAD")[0].status == 200, "HEAD of what works")
     explained = json.loads(server.get("/v1/explain/srt.mkv?burn=2")[1])
