@@ -94,6 +94,8 @@ bool IsOfTheFile(int native, bool unread) {
     case AVERROR_EOF:
     case AVERROR_DEMUXER_NOT_FOUND:
     case AVERROR(EINVAL): return true;
+    // Its reader of ASF says -1 of what it does not understand.
+    case AVERROR(EPERM): return true;
     // Of tables that it would not allocate anywhere, as large as a damaged header claims them.
     case AVERROR(ENOMEM): return true;
     // Its reader of YUV4MPEG adds the 6 of a frame's mark to EINVAL where it finds a size absurd.
@@ -110,7 +112,7 @@ Error OpenError(int native, bool unread, const std::stop_token& stop) {
     return {.code = Code::kUnsupported,
             .message = "The source is not a media file of a supported container, or it is damaged.",
             .accepted =
-                "MP4, MOV, Matroska, WebM, MPEG-TS, MPEG-PS, AVI, FLV, Ogg, MXF and raw "
+                "MP4, MOV, Matroska, WebM, MPEG-TS, MPEG-PS, AVI, ASF, FLV, Ogg, MXF and raw "
                 "video streams",
             .native = native};
   }
