@@ -33,9 +33,8 @@ int PacketSamples::Of(const AVPacket& packet) {
   const Rational sample{1, audio_.sample_rate};
   const std::int64_t timed = Rescale(packet.duration, audio_.time_base, sample);
   AVCodecParameters& parameters = const_cast<AVCodecParameters&>(*audio_.parameters);  // reads only
-  const int parsed = Parsed(packet);
   const std::int64_t fixed = av_get_audio_frame_duration2(&parameters, packet.size);
-  const std::int64_t known = fixed > 0 ? fixed : parsed;
+  const std::int64_t known = fixed > 0 ? fixed : Parsed(packet);
   const std::int64_t rounding = audio_.sample_rate / 500;
   if (known > 0 && (timed <= 0 || std::abs(known - timed) <= rounding)) {
     return static_cast<int>(known);
