@@ -210,12 +210,9 @@ std::optional<AudioInfo> BestAudio(AVFormatContext& format, const std::vector<Au
 
 Result<AudioInfo> AudioOfNumber(const SourceInfo& info, int number) {
   const std::vector<AudioInfo>& tracks = info.audio_tracks;
-  const std::size_t count = tracks.size();
   const auto place = static_cast<std::size_t>(number - 1);
-  if (place < count) return tracks[place];
-  return InvalidArgument(
-      "audio", "The source has no such sound track.",
-      count == 0 ? "nothing: " + NoSoundReason(info) : "1 to " + std::to_string(count));
+  if (place < tracks.size()) return tracks[place];
+  return NoSuchSoundTrack(info, tracks.size());
 }
 
 Status ChooseSounds(AVFormatContext& format, int video, const SoundReading& reading,

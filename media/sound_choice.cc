@@ -18,9 +18,7 @@ Result<std::size_t> NumberOf(const SourceInfo& info, int wanted) {
       return i;
     }
   }
-  return InvalidArgument(
-      "audio", "The source has no such sound track.",
-      count == 0 ? "nothing: " + NoSoundReason(info) : "1 to " + std::to_string(count));
+  return NoSuchSoundTrack(info, count);
 }
 
 Result<std::vector<std::size_t>> Chosen(const SourceInfo& info, const AudioTracks& wanted) {

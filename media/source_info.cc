@@ -12,6 +12,12 @@ std::string NoSoundReason(const SourceInfo& source) {
   return fmt::format("the source's audio is not supported: {}", fmt::join(codecs, ", "));
 }
 
+Error NoSuchSoundTrack(const SourceInfo& source, std::size_t count) {
+  return InvalidArgument(
+      "audio", "The source has no such sound track.",
+      count == 0 ? "nothing: " + NoSoundReason(source) : "1 to " + std::to_string(count));
+}
+
 std::string FormatOf(const SourceInfo& source) {
   const VideoInfo& video = source.video;
   std::string text = fmt::format("{} {}x{}", video.codec, video.width, video.height);

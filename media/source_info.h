@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/rational.h"
+#include "base/status.h"
 #include "media/av_ptr.h"
 #include "media/subtitle_track.h"
 
@@ -75,6 +76,9 @@ struct SourceInfo {
 
 // Why it has no sound: it has no track of it, or none of a codec that is taken.
 std::string NoSoundReason(const SourceInfo& source);
+
+// kInvalidArgument of `audio` where it has `count` tracks and another was asked for.
+Error NoSuchSoundTrack(const SourceInfo& source, std::size_t count);
 
 // What its pictures and its sounds are coded as, in words: equal where a player would see no
 // difference. "h264 1280x720, aac 48000 Hz 2 channels".
