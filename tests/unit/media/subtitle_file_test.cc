@@ -10,6 +10,7 @@
 
 #include <ostream>
 #include <string>
+#include <vector>
 
 namespace gopmill {
 namespace {
@@ -55,14 +56,22 @@ TEST(SubtitleFile, OthersAreNotTheMovies) {
   }
 }
 
-// A track of a movie named so, whose file has one cue of these bytes.
-std::string Said(const char* name, const std::string& bytes) {
+// What is said in a file of this name beside a movie, cue by cue.
+std::vector<std::string> CuesOf(const char* name, const std::string& text) {
   UniqueFd fd(memfd_create("text", MFD_CLOEXEC));
-  const std::string text = "1\n00:00:01,000 --> 00:00:02,000\n" + bytes + "\n";
   EXPECT_EQ(write(fd.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
   lseek(fd.get(), 0, SEEK_SET);
   const auto track = ReadSubtitleFile(std::move(fd), *DescribeSubtitleFile("movie", name), {});
-  return track.ok() && track->cues.size() == 1 ? track->cues[0].text : "nothing";
+  std::vector<std::string> said;
+  if (!track.ok()) return said;
+  for (const SubtitleCue& cue : track->cues) said.push_back(cue.text);
+  return said;
+}
+
+// The same of one cue of these bytes.
+std::string Said(const char* name, const std::string& bytes) {
+  const auto cues = CuesOf(name, "1\n00:00:01,000 --> 00:00:02,000\n" + bytes + "\n");
+  return cues.size() == 1 ? cues[0] : "nothing";
 }
 
 TEST(SubtitleFile, TextThatIsNotUtf8IsThatOfItsLanguage) {
@@ -76,34 +85,20 @@ TEST(SubtitleFile, TextThatIsNotUtf8IsThatOfItsLanguage) {
 }
 
 TEST(SubtitleFile, DrawingsAreNoText) {
-  UniqueFd fd(memfd_create("text", MFD_CLOEXEC));
   const std::string line = "Dialogue: 0,0:00:01.00,0:00:02.00,Default,,0,0,0,,";
   const std::string text =
       "[Script Info]\nScriptType: v4.00+\n\n[Events]\nFormat: Layer, Start, End, Style, Name, "
       "MarginL, MarginR, MarginV, Effect, Text\n" +
       line + "{\\an7\\p1}m 0 0 l 100 0 100 100{\\p0}\n" + line +
       "{\\pos(1,2)}A{\\p2}m 0 0{\\p0} sign\n";
-  ASSERT_EQ(write(fd.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
-  lseek(fd.get(), 0, SEEK_SET);
-  const auto track =
-      ReadSubtitleFile(std::move(fd), *DescribeSubtitleFile("movie", "movie.ass"), {});
-  ASSERT_TRUE(track.ok());
-  ASSERT_EQ(track->cues.size(), 1U);
-  EXPECT_EQ(track->cues[0].text, "A sign");
+  EXPECT_THAT(CuesOf("movie.ass", text), ElementsAre("A sign"));
 }
 
 TEST(SubtitleFile, ADamagedByteMakesNoOtherCharset) {
-  UniqueFd fd(memfd_create("text", MFD_CLOEXEC));
   const std::string text =
       "1\n00:00:01,000 --> 00:00:02,000\nF\xC3\xBCnf \xC3\xA9t\xC3\xA9\n\n"
       "2\n00:00:03,000 --> 00:00:04,000\n\xFC\n";
-  ASSERT_EQ(write(fd.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
-  lseek(fd.get(), 0, SEEK_SET);
-  const auto track =
-      ReadSubtitleFile(std::move(fd), *DescribeSubtitleFile("movie", "movie.srt"), {});
-  ASSERT_TRUE(track.ok());
-  ASSERT_EQ(track->cues.size(), 1U);
-  EXPECT_EQ(track->cues[0].text, "F\xC3\xBCnf \xC3\xA9t\xC3\xA9");
+  EXPECT_THAT(CuesOf("movie.srt", text), ElementsAre("F\xC3\xBCnf \xC3\xA9t\xC3\xA9"));
 }
 
 // Players split playlists into lines in their own ways.
