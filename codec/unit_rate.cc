@@ -66,7 +66,7 @@ UnitRate::UnitRate(const EncoderSpec& spec, const UnitSpec& unit, bool repeatabl
       repeatable_(repeatable),
       pixels_(static_cast<double>(unit.frame_count()) * spec.width * spec.height),
       short_(repeatable && IsTried(spec) && IsWhole(unit) && unit.frame_count() <= kShortUnit),
-      tried_(repeatable && IsTried(spec) && IsWhole(unit) && !short_),
+      on_trial_(repeatable && IsTried(spec) && IsWhole(unit) && !short_),
       judged_(short_ || MustBeJudged(spec)),
       aim_(aim.value_or(RateAim{.bps = static_cast<double>(unit.budget_bps)})),
       target_bytes_(TargetBytes(spec, unit, aim_)) {
@@ -83,7 +83,7 @@ PassRate UnitRate::next() const {
 }
 
 void UnitRate::LearnFrom(const RateLesson& lesson) {
-  tried_ = false;
+  EndTrial();
   if (lesson.key > 0) aim_.key_scale = lesson.key;
   if (lesson.inter > 0) aim_.inter_scale = lesson.inter;
 }

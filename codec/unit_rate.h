@@ -37,8 +37,12 @@ class UnitRate {
   [[nodiscard]] bool must_be_judged() const { return judged_; }
   // Too short to be steered.
   [[nodiscard]] bool is_short() const { return short_; }
-  // Whether the next pass ends at once if its first frames are found to be misjudged.
-  [[nodiscard]] bool on_trial() const { return tried_ && passes_ == 0; }
+  // Whether the pass at next() begins again if its first frames are found to be misjudged: the
+  // first one, until that is decided.
+  [[nodiscard]] bool on_trial() const { return on_trial_; }
+  void EndTrial() { on_trial_ = false; }
+  // EndTrial; the pass begins again with this.
+  void LearnFrom(const RateLesson& lesson);
 
   [[nodiscard]] PassRate next() const;
   struct Verdict {
@@ -53,8 +57,6 @@ class UnitRate {
     double crf = 0;  // mean of its frames; 0 = not known
   };
   Verdict Judge(const Made& made);
-  // The pass at next() was on trial, and is to begin again.
-  void LearnFrom(const RateLesson& lesson);
   // Whether a pass aimed at something else than was asked for.
   [[nodiscard]] bool aimed_otherwise() const { return aimed_otherwise_; }
 
@@ -67,7 +69,7 @@ class UnitRate {
   const bool repeatable_;
   const double pixels_;  // in all frames
   const bool short_;
-  bool tried_;
+  bool on_trial_;
   const bool judged_;
   bool aimed_otherwise_ = false;
   RateAim aim_;

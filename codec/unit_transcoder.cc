@@ -8,8 +8,7 @@
 #include <utility>
 
 #include "codec/decode_aside.h"
-#include "codec/unit_pass.h"
-#include "codec/unit_verdict.h"
+#include "codec/unit_member.h"
 
 namespace gopmill {
 namespace {
@@ -78,109 +77,7 @@ Result<std::unique_ptr<FrameSelector>> SelectorFor(UnitTask& task, ContextCache&
   return selector;
 }
 
-// Of one rendition: two dozen pictures of 720p. Larger ones are decoded again where it has to be.
-constexpr std::size_t kMaxKeptBytes = 32U << 20U;
-
-// One rendition of those that are made together.
-class Member {
- public:
-  Member(UnitRendition& wanted, ContextCache& cache)
-      : rendition(wanted), verdict(wanted.task, stats, *wanted.output), cache_(cache) {}
-
-  // Whether it goes on; once it does not, it never does again.
-  bool goes_on() {
-    if (!rendition.stop.stop_requested()) return !stats.cancelled;
-    pass_.reset();
-    gop.reset();
-    stats.cancelled = true;
-    return false;
-  }
-  [[nodiscard]] const UnitSpec& spec() const { return rendition.task.input->spec; }
-  // `again`: from the beginning of its GOP. What has left with the pieces before is dropped.
-  Status BeginPass(bool again) {
-    RunState& run = rendition.task.run;
-    skip_ = again ? run.gop_packets : 0;
-    if (again) run.gop.reset();
-    pass_.emplace(rendition.task, cache_, stats, *rendition.output);
-    return pass_->Open(verdict.rate(), std::move(run.gop));
-  }
-  // `place`: in the unit, from 0; in front of it where its GOP is made again.
-  Result<av::Frame> Make(const FrameSelector::Selected& selected, std::int64_t place) {
-    return pass_->Make(selected, spec().first_frame + place);
-  }
-  Status Encode(const AVFrame& frame) {
-    Keep(frame);
-    GOPMILL_RETURN_IF_ERROR(pass_->Encode(frame, add_));
-    return verdict.misjudged() ? EncodeAgain() : OkStatus();
-  }
-  // Gives the scaler back.
-  Status EndPass() {
-    if (spec().ends_gop) {
-      GOPMILL_RETURN_IF_ERROR(Finish());
-    } else {
-      gop = pass_->Leave();
-    }
-    pass_.reset();
-    kept_.clear();
-    return OkStatus();
-  }
-  // Whether its passes have been judged, and one was good: no other decode is needed.
-  [[nodiscard]] bool concluded() const { return concluded_; }
-
-  UnitRendition& rendition;
-  UnitStats stats;
-  UnitVerdict verdict;
-  std::unique_ptr<OpenGop> gop;  // that goes on after the unit
-
- private:
-  // For another pass without another decode, as long as there may be one and there is room.
-  void Keep(const AVFrame& frame) {
-    const std::size_t bytes = UnitPass::FrameBytes(*rendition.task.encoder);
-    if (verdict.may_need_frames() && (kept_.size() + 1) * bytes <= kMaxKeptBytes) {
-      kept_.push_back(av::Ref(frame));
-    } else if (!kept_.empty() || verdict.on_trial()) {
-      kept_.clear();
-      verdict.EndTrial();
-    }
-  }
-  Status EncodeAgain() {
-    verdict.BeginAgain();
-    GOPMILL_RETURN_IF_ERROR(pass_->BeginAgain(verdict.rate()));
-    for (const av::Frame& frame : kept_) {
-      GOPMILL_RETURN_IF_ERROR(pass_->Encode(*frame, add_));
-    }
-    return OkStatus();
-  }
-  Status Finish() {
-    GOPMILL_RETURN_IF_ERROR(pass_->Finish(add_));
-    while (verdict.misjudged() || HasAll()) {
-      if (!verdict.misjudged() && verdict.EndPass()) {
-        concluded_ = true;
-        break;
-      }
-      GOPMILL_RETURN_IF_ERROR(EncodeAgain());
-      GOPMILL_RETURN_IF_ERROR(pass_->Finish(add_));
-    }
-    return OkStatus();
-  }
-  [[nodiscard]] bool HasAll() const {
-    return static_cast<std::int64_t>(kept_.size()) == spec().frame_count();
-  }
-
-  ContextCache& cache_;
-  std::optional<UnitPass> pass_;  // the one that runs
-  std::vector<av::Frame> kept_;   // of its first frames, or of all
-  bool concluded_ = false;
-  std::int64_t skip_ = 0;  // packets
-  const UnitPass::PacketHandler add_ = [this](av::Packet p) {
-    if (skip_ > 0) {
-      --skip_;
-      return;
-    }
-    verdict.Add(std::move(p));
-    if (verdict.on_trial()) verdict.OnTrial(pass_->trial(), pass_->lesson());
-  };
-};
+using Member = UnitMember;
 using Members = std::vector<Member*>;
 
 Error Cancelled() { return {.code = Code::kCancelled, .message = "Cancelled."}; }

@@ -32,20 +32,19 @@ UnitVerdict::UnitVerdict(const UnitTask& task, UnitStats& stats, UnitOutput& out
       stats_(stats),
       output_(output),
       rate_(spec_, task.input->spec, Repeatable(task), task.aim),
-      on_trial_(rate_.on_trial()),
       pass_(std::in_place, spec_) {}
 
 void UnitVerdict::Add(av::Packet packet) {
   if (misjudged_) return;
-  if (rate_.must_be_judged() || on_trial_) return pass_->Add(std::move(packet));
+  if (rate_.must_be_judged() || on_trial()) return pass_->Add(std::move(packet));
   stats_.bytes += packet->size;
   ++stats_.packets;
   output_.OnPacket(std::move(packet));
 }
 
 void UnitVerdict::OnTrial(RateTrial trial, const RateLesson& lesson) {
-  if (!on_trial_ || trial == RateTrial::kOpen) return;
-  on_trial_ = false;
+  if (!on_trial() || trial == RateTrial::kOpen) return;
+  rate_.EndTrial();
   misjudged_ = trial == RateTrial::kMisjudged;
   if (misjudged_) {
     rate_.LearnFrom(lesson);
@@ -63,6 +62,7 @@ void UnitVerdict::LetGo(Pass& pass) {
 
 // Each pass depends on the results of those before it and on nothing else.
 bool UnitVerdict::EndPass() {
+  EndTrial();  // the pass may be over before it was decided
   if (!rate_.must_be_judged()) return true;
   const UnitRate::Verdict verdict = rate_.Judge(
       {.bytes = pass_->bytes, .vbv_factor = pass_->vbv_factor(), .crf = stats_.lesson.crf});
@@ -80,7 +80,6 @@ void UnitVerdict::BeginAgain() {
 }
 
 void UnitVerdict::Release() {
-  if (on_trial_) LetGo(*pass_);  // it was over before it was decided
   if (!rate_.must_be_judged()) return;
   stats_.vbv_violated = best_->vbv_factor() < 1;
   LetGo(*best_);

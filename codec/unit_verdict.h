@@ -25,14 +25,14 @@ class UnitVerdict {
   [[nodiscard]] PassRate rate() const { return rate_.next(); }
   void Add(av::Packet packet);
   // Whether the pass that runs is on trial, and then what has become of it.
-  [[nodiscard]] bool on_trial() const { return on_trial_; }
+  [[nodiscard]] bool on_trial() const { return rate_.on_trial(); }
   void OnTrial(RateTrial trial, const RateLesson& lesson);
   void EndTrial() { OnTrial(RateTrial::kGood, {}); }
   // The pass goes nowhere: its frames are to be encoded again, after BeginAgain.
   [[nodiscard]] bool misjudged() const { return misjudged_; }
   void BeginAgain();
   // Whether they may have to be, without being decoded again.
-  [[nodiscard]] bool may_need_frames() const { return on_trial_ || rate_.is_short(); }
+  [[nodiscard]] bool may_need_frames() const { return on_trial() || rate_.is_short(); }
   // A pass is over; false = another one is needed, and begins.
   bool EndPass();
   // When no more pass is needed: gives out what has been held back.
@@ -55,7 +55,7 @@ class UnitVerdict {
   UnitStats& stats_;
   UnitOutput& output_;
   UnitRate rate_;
-  bool on_trial_, misjudged_ = false;
+  bool misjudged_ = false;
   std::optional<Pass> pass_, best_;  // the one that runs; the best so far
 };
 
