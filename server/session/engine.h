@@ -57,8 +57,9 @@ class Engine {
 // Keeps freed frame memory in the process instead of giving it back to the kernel after each unit:
 // page faults were a fifth of the time of small units.
 void TuneAllocator();
-// Memory that is free, but that the allocator keeps, goes back to the system if it is much. Any
-// thread; others wait a few milliseconds at most where they allocate.
+// Whole pages that are free, but that the allocator keeps, go back to the system, if it keeps more
+// than a little. 22 ms for 190 MiB in small pieces, 1.5 ms when they have gone back before. Any
+// thread; others may wait where they allocate.
 void GiveBackFreeMemory();
 
 }  // namespace gopmill
