@@ -108,10 +108,12 @@ async function saysWhatTheServerSaysOfASegment(page) {
 async function listsWhatHasCome(page) {
   const chosen = await page.locator('input[name=movie]:checked').getAttribute('value');
   const answer = await (await page.request.get(`${baseUrl}/v1/sources`)).json();
-  const come = {...answer.sources.find((source) => source.path === chosen), path: 'a new one.mp4'};
+  const come = {...answer.sources.find((source) => source.path === chosen), path: 'a new one.mp4',
+                audio: null, unusable_audio: ['speex']};
   await page.route('**/v1/sources', (route) => route.fulfill({json: {...answer, sources: [come, ...answer.sources]}}));
   await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
   await page.waitForSelector('input[value="a new one.mp4"]');
+  assert.match(await page.locator('.movie', {hasText: 'a new one.mp4'}).textContent(), /audio not supported: speex/);
   assert.equal(await page.locator('input[name=movie]:checked').getAttribute('value'), chosen);
   await page.unroute('**/v1/sources');
   await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));

@@ -68,5 +68,15 @@ def hard_pictures_have_it_too():
             check(abs(off) <= most, f"{name}: {off:+.1f} % off the rate asked for")
 
 
+def caps_that_cannot_be_kept_are_told():
+    """A buffer that has no room for one key picture: the movie is made, and the terminal says what it is not."""
+    with tempfile.TemporaryDirectory() as folder:
+        flags = ["--width", "320", "--duration", "4", "--acodec", "none", "--bitrate", "200k", "--maxrate", "200k", "--bufsize"]
+        for bufsize, told in (("10k", True), ("400k", False)):
+            run = subprocess.run([PROGRAM, "transcode", "movies/files/modern-720p.mp4", os.path.join(folder, "out.mp4"), "--force", *flags, bufsize],
+                                 capture_output=True, text=True, check=True)
+            check(("take more than maxrate and bufsize allow" in run.stderr) == told, f"bufsize {bufsize}: {run.stderr}")
+
+
 if __name__ == "__main__":
-    sys.exit(run_all([every_codec_has_the_rate_asked_for, hard_pictures_have_it_too]))
+    sys.exit(run_all([every_codec_has_the_rate_asked_for, hard_pictures_have_it_too, caps_that_cannot_be_kept_are_told]))
