@@ -76,6 +76,8 @@ Result<std::unique_ptr<Muxer>> Muxer::Open(const MuxSettings& settings,
     GOPMILL_RETURN_IF_ERROR(AddStream(*impl->context, settings.container, track));
     impl->tracks.emplace_back().time_base = track.time_base;
   }
+  GOPMILL_RETURN_IF_ERROR(
+      AddTags(*impl->context, settings.container, settings.streamed, settings.tags));
   GOPMILL_ASSIGN_OR_RETURN(impl->sink, settings.streamed ? MuxSink::ToCallback(std::move(output))
                                                          : MuxSink::ToFile(settings.path));
   impl->context->pb = impl->sink->context();

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "media/movie_tags.h"
 #include "media/packet_output.h"
 #include "media/target.h"
 
@@ -39,7 +40,8 @@ struct MuxSettings {
   Container container = Container::kMp4;
   // MP4: fragmented, playable while it is made (true), or one moov in front (false, needs `path`).
   bool streamed = true;
-  std::string path;  // file to write when not streamed; ignored otherwise
+  std::string path;     // file to write when not streamed; ignored otherwise
+  MovieTags tags = {};  // times from the start of the output
 };
 
 // Where streamed bytes go; an error stops the muxer.

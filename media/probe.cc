@@ -128,6 +128,7 @@ AudioInfo DescribeAudio(const AVStream& stream) {
       .codec = avcodec_get_name(parameters.codec_id),
       .language = StreamLanguage(stream),
       .title = StreamTag(stream, "title"),
+      .is_default = (stream.disposition & AV_DISPOSITION_DEFAULT) != 0,
       .sample_rate = parameters.sample_rate,
       .channels = ChannelsOf(parameters),
       .time_base = FromAv(stream.time_base),

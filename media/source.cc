@@ -201,6 +201,7 @@ Status Source::Impl::Open() {
   counted_pts = LacksPts(*raw->iformat, info->video);
   FindRate();
   start_us = raw->start_time == AV_NOPTS_VALUE ? 0 : raw->start_time;
+  if (!options.live) info->tags = ReadTags(*raw, start_us);
   shown_info = info;
   texts.Open(*format, *info, start_us, options);
   FollowTracks();

@@ -14,6 +14,7 @@
 #include "base/rational.h"
 #include "base/status.h"
 #include "media/av_ptr.h"
+#include "media/movie_tags.h"
 #include "media/subtitle_track.h"
 
 namespace gopmill {
@@ -45,6 +46,7 @@ struct AudioInfo {
   int stream_index = -1;
   std::string codec;
   std::string language = {}, title = {};  // as the source has them; empty = unknown
+  bool is_default = false;
   int sample_rate = 0;
   int channels = 0;
   Rational time_base;
@@ -66,6 +68,7 @@ struct SourceInfo {
   std::vector<AudioInfo> audio_tracks;      // all that could be, in the order of the source
   std::vector<std::string> unusable_audio;  // codecs of the sound tracks that are not taken
   std::vector<SubtitleTrack> subtitles;     // tracks of text, without their cues
+  MovieTags tags;                           // of a file
 
   // Of the tracks that are read: `audio` is number 0.
   [[nodiscard]] std::size_t sounds() const { return audio ? 1 + more_audio.size() : 0; }

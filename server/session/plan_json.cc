@@ -83,9 +83,13 @@ ordered_json AdjustmentsJson(const std::vector<Adjustment>& adjustments) {
 namespace {
 
 ordered_json AudioJson(const AudioInfo& audio) {
-  return {
-      {"codec", audio.codec},     {"channels", audio.channels}, {"sample_rate", audio.sample_rate},
-      {"bitrate", audio.bitrate}, {"language", audio.language}, {"title", audio.title}};
+  return {{"codec", audio.codec},
+          {"channels", audio.channels},
+          {"sample_rate", audio.sample_rate},
+          {"bitrate", audio.bitrate},
+          {"language", audio.language},
+          {"title", audio.title},
+          {"default", audio.is_default}};
 }
 
 }  // namespace
@@ -101,6 +105,9 @@ ordered_json SubtitlesJson(const SubtitleTrack& track) {
 ordered_json SourceJson(const SourceInfo& source) {
   const VideoInfo& video = source.video;
   ordered_json json{{"size_bytes", source.size_bytes}, {"container", source.container}};
+  if (const std::string title = TagText(source.tags.Text("title")); !title.empty()) {
+    json["title"] = title;
+  }
   json["duration_s"] =
       source.duration.valid() ? ordered_json(Seconds(source.duration)) : ordered_json();
   json["video"] = {{"codec", video.codec},
@@ -131,6 +138,7 @@ ordered_json SourceJson(const SourceInfo& source) {
   for (const SubtitleTrack& track : source.subtitles) {
     json["subtitles"].push_back(SubtitlesJson(track));
   }
+  if (!source.tags.chapters.empty()) json["chapters"] = source.tags.chapters.size();
   return json;
 }
 

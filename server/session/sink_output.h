@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <stop_token>
+#include <utility>
 
 #include "media/muxer.h"
 #include "server/session/stream_sink.h"
@@ -25,6 +26,8 @@ class SinkOutput {
   SinkOutput(StreamSink& sink, MuxSettings mux, std::stop_token stop,
              std::function<void()> on_start);
 
+  // Of the movie, for a muxer; before Open.
+  void SetTags(MovieTags tags) { mux_.tags = std::move(tags); }
   // What the sink is started with; before Open.
   void SetStart(StreamStart start) { start_ = std::move(start); }
   Result<std::unique_ptr<PacketOutput>> Open(Container container, std::span<const MuxTrack> tracks);
