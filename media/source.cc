@@ -47,11 +47,15 @@ struct Source::Impl {
   std::deque<Held> held;  // read ahead, first out
   SourceTexts texts;
   Status Open();
-  void FollowTracks();
+  Status OpenFormat();
+  Status Rewind();
+  void ReadTracks();
   void FindRate();
 
   Result<ReadState> ReadNext(AVPacket& packet);
-  Status ReadAhead();
+  // Whether a picture was found that can be decoded on its own; if not, which others are kept.
+  enum class Unfound { kAll, kNoPictures };
+  Result<bool> ReadAhead(Unfound keeps);
   Status TimeFirstPicture();
   [[nodiscard]] const AVPacket* FirstHeldPicture() const;
   [[nodiscard]] bool HeldCaptions() const;
@@ -165,7 +169,7 @@ Result<std::unique_ptr<PacketSource>> Source::Successor() {
   return std::unique_ptr<PacketSource>(new Source(std::move(next)));
 }
 
-Status Source::Impl::Open() {
+Status Source::Impl::OpenFormat() {
   AVFormatContext* raw = avformat_alloc_context();
   GOPMILL_CHECK(raw != nullptr);
   raw->pb = io.context();
@@ -188,24 +192,22 @@ Status Source::Impl::Open() {
   format.reset(raw);
   code = avformat_find_stream_info(raw, nullptr);
   if (code < 0 || stop.stop_requested()) return OpenError(code, io.failed(), stop);
+  return OkStatus();
+}
 
-  GOPMILL_ASSIGN_OR_RETURN(info,
-                           DescribeSource(*raw, {.wanted = options.audio, .live = options.live}));
+Status Source::Impl::Open() {
+  GOPMILL_RETURN_IF_ERROR(OpenFormat());
+  GOPMILL_ASSIGN_OR_RETURN(
+      info, DescribeSource(*format, {.wanted = options.audio, .live = options.live}));
   info->size_bytes = io.size();
   info->seekable = io.seekable();
-  for (unsigned i = 0; i < raw->nb_streams; ++i) {
-    const int index = static_cast<int>(i);
-    const bool wanted = index == info->video.stream_index || SoundOf(*info, index);
-    raw->streams[i]->discard = wanted ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
-  }
-  counted_pts = LacksPts(*raw->iformat, info->video);
+  counted_pts = LacksPts(*format->iformat, info->video);
   FindRate();
-  start_us = raw->start_time == AV_NOPTS_VALUE ? 0 : raw->start_time;
-  if (!options.live) info->tags = ReadTags(*raw, start_us);
+  start_us = format->start_time == AV_NOPTS_VALUE ? 0 : format->start_time;
+  if (!options.live) info->tags = ReadTags(*format, start_us);
   shown_info = info;
-  texts.Open(*format, *info, start_us, options);
-  FollowTracks();
-  GOPMILL_RETURN_IF_ERROR(ReadAhead());
+  ReadTracks();
+  GOPMILL_RETURN_IF_ERROR(ReadAhead(Unfound::kAll));
   if (const AVPacket* first = FirstHeldPicture()) {
     DescribeFirstPicture(*first, info->video);
     info->video.captions = HeldCaptions();
@@ -226,8 +228,16 @@ void Source::Impl::FindRate() {
   video.variable_fps = true;
 }
 
-// FFmpeg numbers the tracks of a transport stream by their PIDs.
-void Source::Impl::FollowTracks() {
+// Those that are described and no others. FFmpeg numbers the tracks of a transport stream by their
+// PIDs.
+void Source::Impl::ReadTracks() {
+  for (unsigned i = 0; i < format->nb_streams; ++i) {
+    const int index = static_cast<int>(i);
+    const bool wanted = index == info->video.stream_index || SoundOf(*info, index);
+    format->streams[i]->discard = wanted ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
+  }
+  texts = SourceTexts();
+  texts.Open(*format, *info, start_us, options);
   std::vector<int> pids;
   for (unsigned i = 0; i < format->nb_streams; ++i) {
     const AVStream& stream = *format->streams[i];
@@ -244,24 +254,43 @@ bool Source::damaged() const { return impl_->damaged || impl_->io.failed(); }
 
 // Pictures in front of the first that can be decoded on its own are left out: what a recording that
 // was cut into, or a seek without an index, begins with. Where no such picture comes in time, all
-// are kept.
-Status Source::Impl::ReadAhead() {
+// are kept, or none.
+Result<bool> Source::Impl::ReadAhead(Unfound keeps) {
   held.clear();
   std::int64_t bytes = 0;
-  while (held.size() < kMaxHeldPackets && bytes < kMaxHeldBytes) {
+  for (std::size_t read = 0; read < kMaxHeldPackets && bytes < kMaxHeldBytes; ++read) {
     av::Packet packet = av::NewPacket();
     GOPMILL_ASSIGN_OR_RETURN(const ReadState kind, ReadNext(*packet));
-    if (kind == ReadState::kEnd) return OkStatus();
-    bytes += packet->size;
+    if (kind == ReadState::kEnd) return false;
     const bool found =
         kind == ReadState::kVideo &&
         ClassifyPacket(*info->video.parameters,
                        {packet->data, static_cast<std::size_t>(packet->size)},
                        (packet->flags & AV_PKT_FLAG_KEY) != 0) != RandomAccess::kNone;
     if (found) std::erase_if(held, [](const Held& h) { return h.kind == ReadState::kVideo; });
+    if (!found && kind == ReadState::kVideo && keeps == Unfound::kNoPictures) continue;
+    bytes += packet->size;
     held.push_back({kind, std::move(packet)});
-    if (found) return TimeFirstPicture();
+    if (!found) continue;
+    GOPMILL_RETURN_IF_ERROR(TimeFirstPicture());
+    return true;
   }
+  return false;
+}
+
+// As when it was opened: not every demuxer finds back to its beginning.
+Status Source::Impl::Rewind() {
+  format.reset();
+  if (const std::int64_t at = avio_seek(io.context(), 0, SEEK_SET); at < 0) {
+    return av::AvError("The source could not be sought in", static_cast<int>(at));
+  }
+  const unsigned last = static_cast<unsigned>(info->video.stream_index);
+  GOPMILL_RETURN_IF_ERROR(OpenFormat());
+  if (last >= format->nb_streams) {
+    return Error{.code = Code::kCorrupt, .message = "The source changed while it was read."};
+  }
+  ReadTracks();
+  GOPMILL_RETURN_IF_ERROR(ReadAhead(Unfound::kAll));
   return OkStatus();
 }
 
@@ -317,14 +346,12 @@ Status Source::SeekBefore(Rational seconds) {
     const std::int64_t to = std::max(at - back, impl_->start_us);
     const int code = avformat_seek_file(impl_->format.get(), -1, INT64_MIN, to, to, 0);
     if (code < 0) return av::AvError("The source could not be sought in", code);
-    GOPMILL_RETURN_IF_ERROR(impl_->ReadAhead());
-    if (!impl_->LandedBehind(at)) return OkStatus();
+    GOPMILL_ASSIGN_OR_RETURN(const bool found, impl_->ReadAhead(Impl::Unfound::kNoPictures));
+    if (found && !impl_->LandedBehind(at)) return OkStatus();
     if (to == impl_->start_us) break;
   }
-  // A search by times may miss the first group even so.
-  if ((impl_->format->iformat->flags & AVFMT_NO_BYTE_SEEK) != 0) return OkStatus();
-  const int code = avformat_seek_file(impl_->format.get(), -1, INT64_MIN, 0, 0, AVSEEK_FLAG_BYTE);
-  return code < 0 ? OkStatus() : impl_->ReadAhead();
+  // The place is in front of the first picture, or a search by times missed the first group.
+  return impl_->Rewind();
 }
 
 Result<Source::ReadState> Source::Impl::ReadNext(AVPacket& packet) {
