@@ -15,6 +15,7 @@ extern "C" {
 #include "base/utf8.h"
 #include "media/ass_drawings.h"
 #include "media/av_error.h"
+#include "media/text_samples.h"
 
 namespace gopmill {
 namespace {
@@ -280,6 +281,7 @@ void SubtitleReader::Finish(SubtitleTrack& track) const {
   }
   std::ranges::stable_sort(track.cues, {}, &SubtitleCue::start_us);
   EndCues(track.cues);
+  if (form_ == CueForm::kMovText) track.cues = WithoutOverlap(track.cues);
 }
 
 }  // namespace gopmill

@@ -151,11 +151,29 @@ def refusals(server, folder):
     check(answer.status == 400 and json.loads(body)["parameter"] == "subtitles", f"an upload: {answer.status}, {body[:200]}")
 
 
+def seen_together_in_mp4(_, folder):
+    """Its samples cannot overlap: each has the lines of all that are seen then, and none comes late."""
+    cues = [(1 + n * 0.1, 1.15 + n * 0.1, f"n{n}") for n in range(40)]
+    cues += [(5.5, 7.5, "<i>Long</i>"), (6.0, 6.5, "Two"), (6.0, 6.5, "<i>Three</i>")]
+    text = "\n\n".join(f"{n}\n{clock(a)} --> {clock(b)}\n{words}" for n, (a, b, words) in enumerate(cues, 1))
+    Path(folder, "beside.pt-BR.srt").write_text(text, encoding="utf-8")
+    expected = [(1, 1.1, "n0")]
+    for n in range(1, 40):
+        begin = 1 + n * 0.1
+        expected += [(begin, begin + 0.05, f"n{n - 1}\nn{n}"), (begin + 0.05, begin + (0.1 if n < 39 else 0.15), f"n{n}")]
+    expected += [(5.5, 6.0, "<i>Long</i>"), (6.0, 6.5, "<i>Long</i>\nTwo\n<i>Three</i>"), (6.5, 7.5, "<i>Long</i>")]
+    out = Path(folder, "out.mp4")
+    done = subprocess.run([PROGRAM, "transcode", str(Path(folder, "beside.mp4")), str(out), "--subtitles", "copy", "--width", "128",
+                           "--bitrate", "80k", "--force", "--verify"], capture_output=True, text=True, check=False)
+    check(done.returncode == 0, done.stderr)
+    compare("seen together", tracks(out.read_bytes(), folder)[0][3], expected)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         make_movies(folder)
         with Server(folder) as server:
-            return run_all([every_form_into_every_container, cut_where_the_movie_is, files_and_pictures, same_bytes, refusals],
+            return run_all([every_form_into_every_container, cut_where_the_movie_is, files_and_pictures, same_bytes, refusals, seen_together_in_mp4],
                            server, folder)
 
 
