@@ -134,6 +134,9 @@ Result<EncoderSpec> MakeEncoderSpec(const StreamPlan& plan) {
   GOPMILL_ASSIGN_OR_RETURN(spec.pixel_format, PixelFormat(target, video.bit_depth));
   CopyColor(*video.parameters, spec);
   if (ToneMapFor(video, spec.pixel_format).needed()) BecomeSdr(spec);
+  if (HasLimitedRange(target.vcodec) && spec.color_range == AVCOL_RANGE_JPEG) {
+    spec.color_range = AVCOL_RANGE_MPEG;
+  }
   return spec;
 }
 

@@ -70,7 +70,7 @@ Placement PlacementOf(const FilterSpec& spec) {
 
 // Bars are painted in the range that the pixel format's name states.
 bool PadsFullRange(const FilterSpec& spec, const Placement& place) {
-  return HasFullRange(spec) && spec.format == AV_PIX_FMT_YUV420P &&
+  return MakesFullRange(spec) && spec.format == AV_PIX_FMT_YUV420P &&
          place.scaled != Size{spec.width, spec.height};
 }
 
@@ -79,6 +79,7 @@ bool NeedsNothing(const FilterSpec& spec) {
   const Placement place = PlacementOf(spec);
   return !spec.temporal() && spec.denoise == Denoise::kOff && spec.rotation == 0 &&
          !spec.mirrored && !spec.tone_map.needed() && spec.in_format == spec.format &&
+         HasFullRange(spec) == MakesFullRange(spec) &&
          place == Placement{.crop = output, .scaled = output};
 }
 
@@ -113,13 +114,14 @@ FilterSpec WholeSpec(const StreamPlan& plan, int out_format, const AVFrame& fram
       .fit = plan.target.fit,
       .denoise = plan.target.denoise,
       .tone_map = ToneMapFor(video, out_format),
+      .limited = HasLimitedRange(plan.target.vcodec),
   };
 }
 
 }  // namespace
 
 bool MakesFullRange(const FilterSpec& spec) {
-  return HasFullRange(spec) && !spec.tone_map.needed();
+  return HasFullRange(spec) && !spec.tone_map.needed() && !spec.limited;
 }
 
 int MatrixMade(const FilterSpec& spec) {
@@ -135,6 +137,7 @@ FilterSpec TemporalPart(const StreamPlan& plan, const AVFrame& frame) {
   spec.fit = Fit::kStretch;
   spec.denoise = Denoise::kOff;
   spec.tone_map = {};
+  spec.limited = false;
   return spec;
 }
 
@@ -251,7 +254,8 @@ Status FrameFilter::AppendGeometry() {
                                          place.crop_x, place.crop_y);
     GOPMILL_RETURN_IF_ERROR(chain_->Append("crop", crop.c_str()));
   }
-  if (place.scaled != place.crop || spec_.format != spec_.in_format) {
+  if (place.scaled != place.crop || spec_.format != spec_.in_format ||
+      HasFullRange(spec_) != MakesFullRange(spec_)) {
     const Scaler scaler = ScalerFor(spec_, place);
     GOPMILL_RETURN_IF_ERROR(chain_->Append(scaler.filter, scaler.options.c_str()));
     by_zimg_ = scaler.zimg;

@@ -6,8 +6,9 @@
 // denoise. A libavfilter graph behind one call. Noise is taken out of each picture by itself, at
 // the output's size; and between pictures at the source's.
 //
-// Matrix and range of YUV sources are kept (the encoder states them); RGB becomes BT.709, limited
-// range, and so do pictures with a high dynamic range in eight bits (tone_map.h). More bits than
+// Matrix and range of YUV sources are kept (the encoder states them, but MPEG-4 has limited range
+// only); RGB becomes BT.709, limited range, and so do pictures with a high dynamic range in eight
+// bits (tone_map.h). Chroma lies between the luma where it lay in the source. More bits than
 // the output has are dithered (ordered, 8x8).
 //
 // A graph without temporal filters keeps no memory of frames, so a warm one gives the same bytes as
@@ -44,6 +45,7 @@ struct FilterSpec {
   Fit fit = Fit::kFit;
   Denoise denoise = Denoise::kOff;
   ToneMap tone_map = {};
+  bool limited = false;  // full range becomes limited: the output cannot say that it is full
 
   bool operator==(const FilterSpec&) const = default;
   [[nodiscard]] bool temporal() const {
@@ -58,8 +60,8 @@ FilterSpec SpatialPart(const StreamPlan& plan, Size size, int out_format, const 
 // Fit::kFit goes by the source's first pictures. One that comes later in a clearly different shape
 // gets bars instead of being distorted. `sample_aspect`: of the output's pixels.
 void KeepShape(FilterSpec& spec, Rational sample_aspect);
-// Whether its pictures have full range. They do where the input's had it, but for RGB and for what
-// is tone-mapped.
+// Whether its pictures have full range. They do where the input's had it, but for RGB, what is
+// tone-mapped and where limited range is wanted.
 bool MakesFullRange(const FilterSpec& spec);
 // The colour matrix of its pictures, an AVColorSpace: the input's, but BT.709 for the same two.
 int MatrixMade(const FilterSpec& spec);

@@ -44,14 +44,43 @@ std::string ZscaleOptions(const FilterSpec& spec, const Placement& place) {
       ZscaleChroma(spec.in_chroma_location));
 }
 
+const char* RangeName(bool full) { return full ? "full" : "limited"; }
+
+// Where chroma lies, in parts of 1/256 from one luma sample to the next; swscale's own guess is the
+// middle, which is right for MPEG-1 and JPEG alone. "Left" where nothing is said, as in zscale.
+std::string SwscaleChroma(const char* side, int format, int location) {
+  const bool centred = location == AVCHROMA_LOC_CENTER || location == AVCHROMA_LOC_TOP ||
+                       location == AVCHROMA_LOC_BOTTOM;
+  const bool top = location == AVCHROMA_LOC_TOPLEFT || location == AVCHROMA_LOC_TOP;
+  const bool bottom = location == AVCHROMA_LOC_BOTTOMLEFT || location == AVCHROMA_LOC_BOTTOM;
+  constexpr int kMiddle = 128;
+  const int vertical = top ? 0 : bottom ? 2 * kMiddle : kMiddle;
+  std::string options;
+  if (Descriptor(format).log2_chroma_w == 1) {
+    options += fmt::format(":{}_h_chr_pos={}", side, centred ? kMiddle : 0);
+  }
+  if (Descriptor(format).log2_chroma_h == 1) {
+    options += fmt::format(":{}_v_chr_pos={}", side, vertical);
+  }
+  return options;
+}
+
+// The format that it writes: tone mapping wants more bits than the output has.
+int ScaledFormat(const FilterSpec& spec) {
+  return spec.tone_map.needed() ? AV_PIX_FMT_YUV420P10 : spec.format;
+}
+
 std::string ScaleOptions(const FilterSpec& spec, const Placement& place) {
-  const char* range = HasFullRange(spec) ? "full" : "limited";
-  std::string options = fmt::format("w={}:h={}:flags=bicubic+accurate_rnd+bitexact:out_range={}",
-                                    place.scaled.width, place.scaled.height, range);
+  const int format = ScaledFormat(spec);
+  std::string options =
+      fmt::format("w={}:h={}:flags=bicubic+accurate_rnd+bitexact:out_range={}", place.scaled.width,
+                  place.scaled.height, RangeName(MakesFullRange(spec)));
+  options += SwscaleChroma("out", format, spec.in_chroma_location);
   if (HasRgb(spec)) return options + ":out_color_matrix=bt709";
-  options += fmt::format(":in_range={}", range);
+  options += SwscaleChroma("in", spec.in_format, spec.in_chroma_location);
+  options += fmt::format(":in_range={}", RangeName(HasFullRange(spec)));
   const bool fewer_bits =
-      Descriptor(spec.in_format).comp[0].depth > Descriptor(spec.format).comp[0].depth;
+      Descriptor(spec.in_format).comp[0].depth > Descriptor(format).comp[0].depth;
   if (fewer_bits) options += ":sws_dither=bayer";
   return options;
 }

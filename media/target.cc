@@ -379,6 +379,8 @@ bool HasBFrames(VideoCodec codec, Preset preset, Profile profile) {
          profile != Profile::kBaseline;
 }
 
+bool HasLimitedRange(VideoCodec codec) { return codec == VideoCodec::kMpeg4; }
+
 bool HasLowDelay(const Target& target) {
   const bool continuous = target.vcodec == VideoCodec::kH264 && target.quality != Quality::kBest;
   if (!continuous || target.unit_seconds <= 0 || target.whole_units) return false;

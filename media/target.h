@@ -183,6 +183,9 @@ struct Target {
 // Whether an encoder here makes B frames, unless they are turned off.
 bool HasBFrames(VideoCodec codec, Preset preset, Profile profile);
 
+// Whether its pictures have limited range always: MPEG-4 players do not look for another.
+bool HasLimitedRange(VideoCodec codec);
+
 // Whether pictures of a live source are worked on while their GOP still arrives
 // (StreamPlan::low_delay). Only x264 goes on with a GOP at a known delay; and what has to be judged
 // as a whole (a cap that a single GOP may well exceed, quality=best) must be complete first. A cap

@@ -362,6 +362,36 @@ TEST(FrameFilter, PadsFullRangeWithItsOwnBlack) {
   EXPECT_EQ(LumaAt(*out, 80, 60), 120);
 }
 
+TEST(FrameFilter, ReadsFullRangeBeforeItIsToneMapped) {
+  const auto mapped = [](int luma, AVColorRange range) {
+    const av::Frame frame = MakePlainFrame(64, 64, AV_PIX_FMT_YUV420P10, luma, 128, 128);
+    FilterSpec spec = SpecOf(*frame, 32, 32);
+    spec.in_color_range = range;
+    spec.in_color_space = AVCOL_SPC_BT2020_NCL;
+    spec.tone_map = {.transfer = AVCOL_TRC_ARIB_STD_B67, .peak = 10};
+    return LumaAt(*Once(spec, *frame), 16, 16);
+  };
+  // The same light in both ranges.
+  for (const int luma : {16, 60, 126, 180, 235}) {
+    const int full = static_cast<int>(std::lround((luma - 16) * 255.0 / 219));
+    EXPECT_NEAR(mapped(full, AVCOL_RANGE_JPEG), mapped(luma, AVCOL_RANGE_MPEG), 1) << luma;
+  }
+}
+
+TEST(FrameFilter, MakesLimitedRangeWhereItIsWanted) {
+  for (const int size : {64, 32}) {
+    av::Frame frame = MakePlainFrame(64, 64, AV_PIX_FMT_YUV420P, 255, 128, 128);
+    PaintLuma(*frame, 0, 0, 32, 64, 0);
+    FilterSpec spec = SpecOf(*frame, size, size);
+    spec.in_color_range = AVCOL_RANGE_JPEG;
+    spec.limited = true;
+    const av::Frame out = Once(spec, *frame);
+    EXPECT_EQ(LumaAt(*out, size / 4, 8), 16);
+    EXPECT_EQ(LumaAt(*out, 3 * size / 4, 8), 235);
+    EXPECT_FALSE(MakesFullRange(spec));
+  }
+}
+
 TEST(FrameFilter, KeepsFullRangeValues) {
   av::Frame frame = MakePlainFrame(64, 64, AV_PIX_FMT_YUVJ420P, 250, 128, 128);
   FilterSpec spec = SpecOf(*frame, 32, 32);

@@ -11,6 +11,9 @@ extern "C" {
 #include <gtest/gtest.h>
 #include <zimg.h>
 
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <tuple>
 #include <vector>
@@ -136,6 +139,49 @@ TEST(ZimgScaling, IgnoresWhatColoursAreSaidToBe) {
   EXPECT_EQ(out->color_trc, AVCOL_TRC_SMPTE2084);
   EXPECT_EQ(out->color_primaries, AVCOL_PRI_BT2020);
 }
+
+// Of the chroma away from the edges, 8-bit steps.
+double ChromaApart(const AVFrame& a, const AVFrame& b) {
+  double sum = 0;
+  int count = 0;
+  for (int plane = 1; plane < 3; ++plane) {
+    for (int y = 4; y < a.height / 2 - 4; ++y) {
+      for (int x = 4; x < a.width / 2 - 4; ++x, ++count) {
+        sum += std::abs(a.data[plane][y * a.linesize[plane] + x] -
+                        b.data[plane][y * b.linesize[plane] + x]);
+      }
+    }
+  }
+  return sum / count;
+}
+
+class ChromaPlaces : public ::testing::TestWithParam<AVChromaLocation> {};
+
+TEST_P(ChromaPlaces, AreTheSameForBothLibraries) {
+  const av::Frame frame = testing::MakePlainFrame(352, 240, AV_PIX_FMT_YUV420P, 128, 128, 128);
+  for (int plane = 1; plane < 3; ++plane) {
+    for (int y = 0; y < frame->height / 2; ++y) {
+      for (int x = 0; x < frame->width / 2; ++x) {
+        const double wave = std::sin(x / 3.0) + std::sin(y / 3.0);
+        frame->data[plane][y * frame->linesize[plane] + x] =
+            static_cast<std::uint8_t>(128 + 50 * wave);
+      }
+    }
+  }
+  frame->chroma_location = GetParam();
+  for (const Size size : {Size{160, 112}, Size{704, 576}}) {
+    const FilterSpec by_zimg = ScalingOf(*frame, size.width, size.height);
+    FilterSpec by_swscale = by_zimg;
+    by_swscale.in_color_range = AVCOL_RANGE_JPEG;  // the same numbers
+    ASSERT_TRUE(ByZimg(by_zimg) && !ByZimg(by_swscale));
+    EXPECT_LT(ChromaApart(*Scaled(by_zimg, *frame), *Scaled(by_swscale, *frame)), 0.1)
+        << "to " << size.width;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Locations, ChromaPlaces,
+                         ::testing::Values(AVCHROMA_LOC_UNSPECIFIED, AVCHROMA_LOC_LEFT,
+                                           AVCHROMA_LOC_CENTER, AVCHROMA_LOC_TOPLEFT));
 
 TEST(ZimgScaling, IsLeftToSwscaleWhereMoreThanTheSizeChanges) {
   const av::Frame frame = MakeFrame({.width = 160, .height = 120}, 0);
