@@ -86,6 +86,7 @@ void NameTrack(AVStream& stream, const MuxTrack& track) {
   if (!track.title.empty()) av_dict_set(&stream.metadata, "title", track.title.c_str(), 0);
   if (track.is_default) stream.disposition |= AV_DISPOSITION_DEFAULT;
   if (track.forced) stream.disposition |= AV_DISPOSITION_FORCED;
+  stream.disposition |= track.roles;
 }
 
 }  // namespace
@@ -113,10 +114,8 @@ Status AddStream(AVFormatContext& context, Container container, const MuxTrack& 
   if (result < 0) return av::AvError("The track cannot be described", result);
   stream->codecpar->codec_tag = CodecTag(container, stream->codecpar->codec_id);
   stream->time_base = av::ToAv(track.time_base.Reduced());
-  if (track.kind != TrackKind::kVideo) {
-    NameTrack(*stream, track);
-    return OkStatus();
-  }
+  NameTrack(*stream, track);
+  if (track.kind != TrackKind::kVideo) return OkStatus();
   stream->sample_aspect_ratio = stream->codecpar->sample_aspect_ratio;
   if (track.frame_rate.positive()) {
     stream->avg_frame_rate = stream->r_frame_rate = av::ToAv(track.frame_rate.Reduced());

@@ -31,9 +31,9 @@ struct MuxTrack {
   // in EncoderSpec); empty = none.
   std::vector<std::uint8_t> mastering_display = {};
   std::vector<std::uint8_t> content_light = {};
-  // Of sound and text; `forced` of text.
   std::string language = {}, title = {};
-  bool is_default = false, forced = false;
+  bool is_default = false, forced = false;  // `forced` of text
+  int roles = 0;                            // StreamRoles
 };
 
 struct MuxSettings {

@@ -81,8 +81,9 @@ void Report(const char* parameter, std::optional<int> asked, int given, bool bot
 // A source whose own size cannot be kept is reported too, although nobody asked for a size.
 void ReportSource(const DisplaySize& display, OutputSize& size) {
   const auto report = [&size](const char* parameter, Rational shown, int given) {
+    // Pixels that are not square make sides that are no whole numbers.
+    if (shown > Rational{given - 1, 1} && shown < Rational{given + 1, 1}) return;
     const std::int64_t side = Rescale(1, shown, {1, 1});
-    if (side == given) return;
     const bool rounded = side - given <= 1 && given - side <= 1;
     size.adjustments.push_back({parameter, std::to_string(side), std::to_string(given),
                                 rounded ? kEvenReason : kLimitReason});

@@ -98,6 +98,8 @@ VideoInfo DescribeVideo(AVFormatContext& format, AVStream& stream) {
   return VideoInfo{
       .stream_index = stream.index,
       .codec = avcodec_get_name(parameters.codec_id),
+      .language = StreamLanguage(stream),
+      .title = StreamTag(stream, "title"),
       .width = parameters.width,
       .height = parameters.height,
       .sample_aspect = aspect.Reduced(),
@@ -129,6 +131,7 @@ AudioInfo DescribeAudio(const AVStream& stream) {
       .language = StreamLanguage(stream),
       .title = StreamTag(stream, "title"),
       .is_default = (stream.disposition & AV_DISPOSITION_DEFAULT) != 0,
+      .roles = StreamRoles(stream),
       .sample_rate = parameters.sample_rate,
       .channels = ChannelsOf(parameters),
       .time_base = FromAv(stream.time_base),

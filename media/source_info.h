@@ -22,8 +22,9 @@ namespace gopmill {
 // Times of packets are in ticks of `time_base` (seconds), as the container has them.
 struct VideoInfo {
   int stream_index = -1;
-  std::string codec;          // FFmpeg's name: "h264"
-  int width = 0, height = 0;  // coded size before rotation, pixels
+  std::string codec;                      // FFmpeg's name: "h264"
+  std::string language = {}, title = {};  // as the source has them; empty = unknown
+  int width = 0, height = 0;              // coded size before rotation, pixels
   Rational sample_aspect{1, 1};
   int rotation = 0;       // clockwise degrees to turn the picture for display: 0, 90, 180, 270
   bool mirrored = false;  // left and right change places before it is turned
@@ -47,6 +48,7 @@ struct AudioInfo {
   std::string codec;
   std::string language = {}, title = {};  // as the source has them; empty = unknown
   bool is_default = false;
+  int roles = 0;  // StreamRoles
   int sample_rate = 0;
   int channels = 0;
   Rational time_base;

@@ -151,6 +151,13 @@ std::string StreamLanguage(const AVStream& stream) {
   return LanguageText(StreamTag(stream, "language"));
 }
 
+int StreamRoles(const AVStream& stream) {
+  constexpr int kRoles = AV_DISPOSITION_DUB | AV_DISPOSITION_ORIGINAL | AV_DISPOSITION_COMMENT |
+                         AV_DISPOSITION_HEARING_IMPAIRED | AV_DISPOSITION_VISUAL_IMPAIRED |
+                         AV_DISPOSITION_CAPTIONS | AV_DISPOSITION_DESCRIPTIONS;
+  return stream.disposition & kRoles;
+}
+
 std::optional<SubtitleTrack> DescribeSubtitles(const AVStream& stream) {
   if (std::ranges::find(kTextCodecs, stream.codecpar->codec_id) == kTextCodecs.end()) {
     return std::nullopt;
@@ -162,6 +169,7 @@ std::optional<SubtitleTrack> DescribeSubtitles(const AVStream& stream) {
   track.title = StreamTag(stream, "title");
   track.is_default = (stream.disposition & AV_DISPOSITION_DEFAULT) != 0;
   track.forced = (stream.disposition & AV_DISPOSITION_FORCED) != 0;
+  track.roles = StreamRoles(stream);
   return track;
 }
 

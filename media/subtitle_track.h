@@ -56,6 +56,7 @@ struct SubtitleTrack {
   std::string language;   // ISO 639 as the source has it, empty = unknown
   std::string title;      // as the source has it
   bool is_default = false, forced = false;
+  int roles = 0;                  // StreamRoles
   std::vector<SubtitleCue> cues;  // by start; only of a track that was read
   bool incomplete = false;
   CueForm form = CueForm::kWebVtt;
@@ -69,6 +70,9 @@ std::string StreamTag(const AVStream& stream, const char* name);
 // The same of a language: empty for "und", undetermined (ISO 639).
 std::string LanguageText(std::string_view language);
 std::string StreamLanguage(const AVStream& stream);
+// What the track is for beyond being heard or read (a commentary, for the hard of hearing, ...), as
+// AV_DISPOSITION_* flags that containers have.
+int StreamRoles(const AVStream& stream);
 
 // What the stream says of itself; nothing if it is not text.
 std::optional<SubtitleTrack> DescribeSubtitles(const AVStream& stream);

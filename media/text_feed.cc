@@ -33,6 +33,7 @@ MuxTrack TextFeed::Describe() const {
   described.title = track_.title;
   described.is_default = track_.is_default;
   described.forced = track_.forced;
+  described.roles = track_.roles;
   return described;
 }
 

@@ -77,7 +77,8 @@ MuxTrack OutputChain::Describe(std::size_t sound) const {
   track.time_base = sounds_[sound].time_base;
   track.language = ContainerLanguage(source.language);
   track.title = source.title;
-  track.is_default = sounds_.size() > 1 && sound == 0;
+  track.is_default = sound == 0;
+  track.roles = source.roles;
   return track;
 }
 
@@ -88,7 +89,10 @@ Status OutputChain::OnEncoder(std::shared_ptr<const AVCodecParameters> parameter
                                 .time_base = video_time_base_,
                                 .frame_rate = plan_->grid.fps(),
                                 .mastering_display = encoder_->mastering_display,
-                                .content_light = encoder_->content_light}};
+                                .content_light = encoder_->content_light,
+                                .language = ContainerLanguage(plan_->source->video.language),
+                                .title = plan_->source->video.title,
+                                .is_default = true}};
   for (std::size_t i = 0; i < sounds_.size(); ++i) tracks.push_back(Describe(i));
   for (const TextFeed& text : texts_) tracks.push_back(text.Describe());
   GOPMILL_ASSIGN_OR_RETURN(muxer_, open_(plan_->target.container, tracks));

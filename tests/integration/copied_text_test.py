@@ -173,8 +173,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         make_movies(folder)
         with Server(folder) as server:
-            return run_all([every_form_into_every_container, cut_where_the_movie_is, files_and_pictures, same_bytes, refusals, seen_together_in_mp4],
-                           server, folder)
+            return run_all([every_form_into_every_container, cut_where_the_movie_is, files_and_pictures, same_bytes, refusals,
+                            seen_together_in_mp4], server, folder)
 
 
 if __name__ == "__main__":

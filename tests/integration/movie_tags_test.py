@@ -112,6 +112,21 @@ def sources_tell(server, _):
     check(sources["many.mkv"].get("chapters") == 1000, f"{sources['many.mkv']}")
 
 
+def tracks_keep_what_they_are_for(_, folder):
+    """Titles, languages and dispositions of the tracks themselves, in Matroska."""
+    movie, out = Path(folder, "roles.mkv"), Path(folder, "out-roles.mkv")
+    subprocess.run(["ffmpeg", "-nostdin", "-y", "-v", "error", "-i", str(Path(folder, "movie.mkv")), "-map", "0:v", "-map", "0:a", "-map",
+                    "0:a", "-c", "copy", "-map_chapters", "-1", "-metadata:s:v", "title=Main", "-metadata:s:v", "language=ger",
+                    "-metadata:s:a:1", "title=Director", "-disposition:a:1", "comment+hearing_impaired", str(movie)], check=True)
+    transcode(movie, out, "--audio", "all")
+    streams = json.loads(subprocess.run(["ffprobe", "-v", "error", "-show_streams", "-of", "json", str(out)], capture_output=True,
+                                        check=True).stdout)["streams"]
+    marks = [sorted(name for name, value in s["disposition"].items() if value) for s in streams]
+    check(marks == [["default"], ["default"], ["comment", "hearing_impaired"]], f"{marks}")
+    check(streams[0]["tags"].get("title") == "Main" and streams[0]["tags"].get("language") == "ger", f"{streams[0]['tags']}")
+    check(streams[2]["tags"].get("title") == "Director", f"{streams[2]['tags']}")
+
+
 def many_and_overlapping_ones(_, folder):
     for name, count in (("many.mkv", 1000), ("over.mkv", 3)):
         out = Path(folder, "out-" + name)
@@ -130,8 +145,8 @@ def main():
         make_movie(Path(folder, "many.mkv"), [(n * 0.004, n * 0.004 + 0.004, f"n{n}") for n in range(1500)])
         make_movie(Path(folder, "over.mkv"), [(0, 8, "all"), (1, 4, "a"), (2, 8, "b")])
         with Server(folder) as server:
-            return run_all([files_have_them, cut_where_the_movie_is, streams_have_them, sources_tell, many_and_overlapping_ones],
-                           server, folder)
+            return run_all([files_have_them, cut_where_the_movie_is, streams_have_them, sources_tell, tracks_keep_what_they_are_for,
+                            many_and_overlapping_ones], server, folder)
 
 
 if __name__ == "__main__":
