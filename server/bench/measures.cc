@@ -80,16 +80,20 @@ void AddScheduling(const RunRecord& record, RunMeasures& measures) {
   measures.context_hits = Share(hits, hits + misses);
 }
 
-// Completion and release order of one stream's units.
-OrderStats OrderOf(std::vector<const UnitSample*> units) {
+// Completion and release order of one stream's units. For the jitter a unit was sent when it was
+// submitted, as in the simulator: a replay has no media clock, and by one the jitter of a stream
+// that need not run in real time would be what it is ahead of that.
+OrderStats OrderOf(std::vector<const UnitSample*> units, TimePoint start) {
   OrderStats order;
+  const auto sent = [start](const UnitSample* unit) {
+    return ToSeconds(unit->life.report.submitted - start);
+  };
   std::ranges::sort(units, {}, [](const UnitSample* unit) { return unit->life.report.finished; });
   for (const UnitSample* unit : units) {
-    order.OnFinished(unit->life.report.unit.index, unit->life.report.finished,
-                     unit->life.media_seconds);
+    order.OnFinished(unit->life.report.unit.index, unit->life.report.finished, sent(unit));
   }
   std::ranges::sort(units, {}, [](const UnitSample* unit) { return unit->life.report.unit.index; });
-  for (const UnitSample* unit : units) order.OnReleased(unit->released, unit->life.media_seconds);
+  for (const UnitSample* unit : units) order.OnReleased(unit->released, sent(unit));
   return order;
 }
 
@@ -105,7 +109,7 @@ void AddOrder(const RunRecord& record, RunMeasures& measures) {
   double reordered = 0, extents = 0;
   std::vector<double> gap_before, gap_after, jitter_before, jitter_after;
   for (const auto& [id, units] : ByStream(record)) {
-    const OrderStats order = OrderOf(units);
+    const OrderStats order = OrderOf(units, record.start);
     reordered += static_cast<double>(order.reordered());
     extents += order.mean_extent() * static_cast<double>(order.reordered());
     measures.extent_max = std::max(measures.extent_max, static_cast<double>(order.max_extent()));
@@ -248,8 +252,9 @@ constexpr std::array kDocs = {
                &M::gap_before_ms},
     MeasureDoc{"gap_after_ms", "in order", "ms", "the same behind the reorderer", 1, 1,
                &M::gap_after_ms},
-    MeasureDoc{"jitter_before_ms", "jitter", "ms", "RFC 3550 jitter of finished units", 1, 1,
-               &M::jitter_before_ms},
+    MeasureDoc{"jitter_before_ms", "jitter", "ms",
+               "RFC 3550 jitter at the end of a stream, submitted to finished, mean of the streams",
+               1, 1, &M::jitter_before_ms},
     MeasureDoc{"jitter_after_ms", "in order", "ms", "the same behind the reorderer", 1, 1,
                &M::jitter_after_ms},
     MeasureDoc{"first_byte_ms", "1st byte", "ms", "from a stream's begin to its first byte, median",

@@ -129,6 +129,8 @@ Result<std::vector<ReplayUnit>> ReplayUnits(const RecordedTrace& trace,
       openings.push_back(std::max(0.0, *unit.cold_ms - *unit.hot_ms));
   }
   const double opening = Median(std::move(openings));
+  double begin_ms = trace.units.empty() ? 0 : trace.units.front().arrival_ms;
+  for (const TraceUnit& unit : trace.units) begin_ms = std::min(begin_ms, unit.arrival_ms);
   std::vector<ReplayUnit> units;
   for (const TraceUnit& unit : trace.units) {
     const double hot = unit.hot_ms ? *unit.hot_ms : std::max(*unit.cold_ms - opening, 1e-3);
@@ -141,9 +143,9 @@ Result<std::vector<ReplayUnit>> ReplayUnits(const RecordedTrace& trace,
                  .frames = static_cast<std::uint32_t>(unit.frames),
                  .service_class = service_class,
                  .context = unit.context};
-    if (unit.deadline_ms) spec.deadline = TimePoint(FromMillis(*unit.deadline_ms));
+    if (unit.deadline_ms) spec.deadline = TimePoint(FromMillis(*unit.deadline_ms - begin_ms));
     units.push_back({.spec = spec,
-                     .arrival = FromMillis(unit.arrival_ms),
+                     .arrival = FromMillis(unit.arrival_ms - begin_ms),
                      .hot = FromMillis(hot),
                      .cold = FromMillis(cold)});
   }
@@ -180,7 +182,6 @@ Result<RunRecord> RunReplay(const ReplayOptions& options, const std::vector<Repl
   constexpr std::chrono::milliseconds kTick{100};
   while (submitted.ok() && !stop.stop_requested() && !reports.WaitFor(kTick)) {
   }
-  const TimePoint end = SteadyNow();
   const ProcessUsage usage = UsageNow() - before;
   const double busy = BusySeconds() - busy_before;
   scheduler->Shutdown();
@@ -188,7 +189,11 @@ Result<RunRecord> RunReplay(const ReplayOptions& options, const std::vector<Repl
   if (stop.stop_requested()) return Interrupted();
   RunRecord record = MakeRecord(options, reports.Take(), scheduler->Stats());
   record.start = start;
-  record.end = end;
+  // Not when this thread heard of it.
+  record.end = start;
+  for (const UnitSample& unit : record.units) {
+    record.end = std::max(record.end, unit.life.report.finished);
+  }
   record.usage = usage;
   record.others_s = std::max(0.0, busy - usage.cpu_seconds());
   record.cache = cache.Read();

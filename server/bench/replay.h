@@ -24,8 +24,9 @@ struct ReplayUnit {
   Duration arrival{}, hot{}, cold{};
 };
 
-// In order of arrival. Where only one of the two times was recorded, the other one follows from the
-// median opening cost of the units that tell both (0 if none do).
+// In order of arrival, on a clock that starts with the first one: the time that a server waited for
+// its first request is not waited for again. Where only one of the two times was recorded, the
+// other one follows from the median opening cost of the units that tell both (0 if none do).
 // Units get the class of their name; without `classes` all are of one. kInvalidArgument naming
 // "classes" when the trace has one that is not among them.
 Result<std::vector<ReplayUnit>> ReplayUnits(const RecordedTrace& trace,

@@ -44,6 +44,17 @@ TEST(MeasureTest, UnitsOfTheCoresAreAllUnits) {
             measures.gops);
 }
 
+// Section 6.4.1, by hand: transit times of 10, 14 and 13 ms, so D = 4 and -1.
+TEST(MeasureTest, JitterIsOfTheTimeSinceSubmission) {
+  RunRecord run = test::SampleRun("rr", 0);
+  run.units = {test::Unit(1, 0, 0, 0, 10), test::Unit(1, 1, 0, 100, 114),
+               test::Unit(1, 2, 0, 200, 213)};
+  const double first = 4.0 / 16;
+  EXPECT_DOUBLE_EQ(Measure(run).jitter_before_ms, first + (1 - first) / 16);
+  run.units[1].released = test::At(120);  // D = 10 and -7
+  EXPECT_DOUBLE_EQ(Measure(run).jitter_after_ms, 10.0 / 16 + (7 - 10.0 / 16) / 16);
+}
+
 TEST(MeasureTest, LateUnitsAreCounted) {
   RunRecord run = test::SampleRun("rr", 0);
   run.units[0].life.spec.deadline = test::At(4);

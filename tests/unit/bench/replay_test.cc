@@ -3,7 +3,8 @@
 
 #include <gmock/gmock.h>
 
-#include <set>
+#include <algorithm>
+#include <cmath>
 #include <thread>
 
 #include "server/bench/measures.h"
@@ -32,6 +33,17 @@ TEST(ReplayUnitsTest, MissingTimesFollowFromTheMedianOpening) {
   const auto units = ReplayUnits(trace).value();
   EXPECT_EQ(units[1].cold, std::chrono::milliseconds(3));
   EXPECT_EQ(units[2].hot, std::chrono::milliseconds(2));
+}
+
+TEST(ReplayUnitsTest, TheClockStartsWithTheFirstArrival) {
+  RecordedTrace trace;
+  trace.units = {Recorded(12'000, 1, 0), Recorded(12'100, 1, 1)};
+  trace.units[1].deadline_ms = 12'250;
+  const auto units = ReplayUnits(trace).value();
+  EXPECT_EQ(units[0].arrival, Duration{});
+  EXPECT_EQ(units[0].spec.deadline, kNoDeadline);
+  EXPECT_EQ(units[1].arrival, std::chrono::milliseconds(100));
+  EXPECT_EQ(units[1].spec.deadline, TimePoint(std::chrono::milliseconds(250)));
 }
 
 TEST(ReplayUnitsTest, ClassesAreFoundByName) {
@@ -77,6 +89,27 @@ TEST(ReplayTest, BurnsTheRecordedTimeOnRealWorkers) {
   }
   EXPECT_GE(Measure(*run).cold, 2.0 / 12);  // each stream opens once at least
   EXPECT_GE(burnt, std::chrono::milliseconds(24));
+}
+
+// Even arrivals have no jitter but that of the machine, whatever the distance between them.
+TEST(ReplayTest, JitterIsThatOfTheTimesFromSubmissionOn) {
+  RecordedTrace trace;
+  for (int i = 0; i < 8; ++i) trace.units.push_back(Recorded(3000 + 50 * i, 1, i));
+  const auto run = RunReplay({.policy = "fifo", .workers = 1}, ReplayUnits(trace).value(), {});
+  ASSERT_TRUE(run.ok()) << run.error().ToString();
+  double most = 0;  // difference between the times of two units, which bounds the jitter
+  const auto transit = [&run](std::size_t i) {
+    const JobReport& report = run->units[i].life.report;
+    return ToMillis(report.finished - report.submitted);
+  };
+  for (std::size_t i = 1; i < run->units.size(); ++i) {
+    most = std::max(most, std::abs(transit(i) - transit(i - 1)));
+  }
+  const RunMeasures measures = Measure(*run);
+  EXPECT_LE(measures.jitter_before_ms, most);
+  EXPECT_LE(measures.jitter_after_ms, most);
+  EXPECT_EQ(run->end, run->units.back().life.report.finished);
+  EXPECT_LT(measures.wall_s, 3.0) << "the trace's first arrival is waited for";
 }
 
 TEST(ReplayTest, StopsWhenAsked) {
