@@ -58,6 +58,12 @@ std::vector<const FinishedRun*> RunsOf(const Comparison& comparison, const std::
   return runs;
 }
 
+std::optional<Interval> IntervalOf(std::vector<double> values) {
+  std::erase_if(values, [](double value) { return !IsMeasured(value); });
+  if (values.empty()) return std::nullopt;
+  return MedianInterval(std::move(values));
+}
+
 std::optional<Interval> RatioTo(const std::vector<const FinishedRun*>& baseline,
                                 const std::vector<const FinishedRun*>& runs,
                                 double RunMeasures::*value) {
@@ -66,8 +72,7 @@ std::optional<Interval> RatioTo(const std::vector<const FinishedRun*>& baseline,
     const double base = baseline[i]->measures.*value;
     if (base > 0) ratios.push_back(runs[i]->measures.*value / base);
   }
-  if (ratios.empty()) return std::nullopt;
-  return MedianInterval(std::move(ratios));
+  return IntervalOf(std::move(ratios));
 }
 
 void AddMeans(const std::vector<const FinishedRun*>& runs, PolicySummary& summary) {
@@ -147,13 +152,13 @@ std::vector<PolicySummary> Summarise(const Comparison& comparison, const std::st
     for (const MeasureDoc& doc : MeasureDocs()) {
       std::vector<double> values;
       for (const FinishedRun* run : runs) values.push_back(run->measures.*doc.value);
-      summary.measures.push_back(MedianInterval(std::move(values)));
+      summary.measures.push_back(IntervalOf(std::move(values)));
       summary.ratios.push_back(RatioTo(base, runs, doc.value));
     }
     for (std::size_t c = 0; c < runs.front()->measures.class_shares.size(); ++c) {
       std::vector<double> shares;
       for (const FinishedRun* run : runs) shares.push_back(run->measures.class_shares[c]);
-      summary.class_shares.push_back(MedianInterval(std::move(shares)));
+      summary.class_shares.push_back(IntervalOf(std::move(shares)));
     }
     AddMeans(runs, summary);
     summaries.push_back(std::move(summary));

@@ -60,12 +60,13 @@ bool PromisesWorkConservation(std::string_view policy);
 // One policy over all repeats.
 struct PolicySummary {
   std::string policy;
-  std::vector<Interval> measures;  // one per MeasureDocs()
+  // One per MeasureDocs(), over the runs that tell it; none where no run does.
+  std::vector<std::optional<Interval>> measures;
   // The same through the baseline's of the same round; none where that is 0 in all rounds.
   std::vector<std::optional<Interval>> ratios;
-  std::vector<CoreMeasures> cores;          // means, units rounded down
-  std::array<double, kStages> stages_ms{};  // means
-  std::vector<Interval> class_shares;       // by class, empty without classes
+  std::vector<CoreMeasures> cores;                    // means, units rounded down
+  std::array<double, kStages> stages_ms{};            // means
+  std::vector<std::optional<Interval>> class_shares;  // by class, empty without classes
 };
 
 // `baseline`: one of the policies.

@@ -15,9 +15,16 @@ namespace {
 
 double Share(double part, double whole) { return whole > 0 ? part / whole : 0.0; }
 
+// Where there is no whole, there is no share either.
+double ShareIfAny(double part, double whole) { return whole > 0 ? part / whole : kNotMeasured; }
+
 double Mean(const std::vector<double>& values) {
-  return Share(std::accumulate(values.begin(), values.end(), 0.0),
-               static_cast<double>(values.size()));
+  return ShareIfAny(std::accumulate(values.begin(), values.end(), 0.0),
+                    static_cast<double>(values.size()));
+}
+
+double QuantileIfAny(const std::vector<double>& values, double q) {
+  return values.empty() ? kNotMeasured : Quantile(values, q);
 }
 
 void AddCores(const RunRecord& record, RunMeasures& measures) {
@@ -55,6 +62,7 @@ void AddThroughput(const RunRecord& record, RunMeasures& measures) {
     measures.frames += static_cast<double>(stream.frames);
     measures.video_bytes += static_cast<double>(stream.video_bytes);
   }
+  if (!record.media) measures.frames = measures.video_bytes = kNotMeasured;
 }
 
 void AddScheduling(const RunRecord& record, RunMeasures& measures) {
@@ -72,12 +80,8 @@ void AddScheduling(const RunRecord& record, RunMeasures& measures) {
   measures.overhead = Share(decisions, cpu);
   measures.disruption = Share(away, gops);
   measures.cold = Share(cold, gops);
-  const CacheStats& cache = record.contexts;
-  const auto hits =
-      static_cast<double>(cache.decoder_hits + cache.filter_hits + cache.encoder_hits);
-  const auto misses =
-      static_cast<double>(cache.decoder_misses + cache.filter_misses + cache.encoder_misses);
-  measures.context_hits = Share(hits, hits + misses);
+  const auto warm = static_cast<double>(record.contexts.warm);
+  measures.context_hits = ShareIfAny(warm, warm + static_cast<double>(record.contexts.opened));
 }
 
 // Completion and release order of one stream's units. For the jitter a unit was sent when it was
@@ -113,13 +117,18 @@ void AddOrder(const RunRecord& record, RunMeasures& measures) {
     reordered += static_cast<double>(order.reordered());
     extents += order.mean_extent() * static_cast<double>(order.reordered());
     measures.extent_max = std::max(measures.extent_max, static_cast<double>(order.max_extent()));
-    gap_before.push_back(order.before().gap_deviation_ms());
-    gap_after.push_back(order.after().gap_deviation_ms());
-    jitter_before.push_back(order.before().jitter_ms());
-    jitter_after.push_back(order.after().jitter_ms());
+    // One unit has no gap, and one gap differs from nothing.
+    if (units.size() > 1) {
+      jitter_before.push_back(order.before().jitter_ms());
+      jitter_after.push_back(order.after().jitter_ms());
+    }
+    if (units.size() > 2) {
+      gap_before.push_back(order.before().gap_deviation_ms());
+      gap_after.push_back(order.after().gap_deviation_ms());
+    }
   }
   measures.reordered = Share(reordered, static_cast<double>(record.units.size()));
-  measures.extent_mean = Share(extents, reordered);
+  measures.extent_mean = ShareIfAny(extents, reordered);
   measures.gap_before_ms = Mean(gap_before);
   measures.gap_after_ms = Mean(gap_after);
   measures.jitter_before_ms = Mean(jitter_before);
@@ -128,21 +137,22 @@ void AddOrder(const RunRecord& record, RunMeasures& measures) {
 
 void AddLatency(const RunRecord& record, RunMeasures& measures) {
   std::vector<double> latency, first_byte;
-  double late = 0;
+  double late = 0, due = 0;
   for (const UnitSample& unit : record.units) {
     const JobReport& report = unit.life.report;
     latency.push_back(ToMillis(report.finished - report.submitted));
+    due += unit.life.spec.deadline != kNoDeadline ? 1 : 0;
     late += report.finished > unit.life.spec.deadline ? 1 : 0;
   }
-  measures.deadline_misses = Share(late, static_cast<double>(record.units.size()));
+  measures.deadline_misses = ShareIfAny(late, due);
   for (const StreamSample& stream : record.streams) {
     if (stream.first_byte) first_byte.push_back(ToMillis(*stream.first_byte));
   }
-  measures.latency_p50_ms = Quantile(latency, 0.50);
-  measures.latency_p95_ms = Quantile(latency, 0.95);
-  measures.latency_p99_ms = Quantile(latency, 0.99);
-  measures.first_byte_ms = Median(first_byte);
-  measures.first_byte_max_ms = Quantile(first_byte, 1.0);
+  measures.latency_p50_ms = QuantileIfAny(latency, 0.50);
+  measures.latency_p95_ms = QuantileIfAny(latency, 0.95);
+  measures.latency_p99_ms = QuantileIfAny(latency, 0.99);
+  measures.first_byte_ms = QuantileIfAny(first_byte, 0.50);
+  measures.first_byte_max_ms = QuantileIfAny(first_byte, 1.0);
 }
 
 void AddIdleWaiting(const RunRecord& record, RunMeasures& measures) {
@@ -185,15 +195,23 @@ void AddShares(const RunRecord& record, RunMeasures& measures) {
   measures.backlogged_s = ToSeconds(found.backlogged);
   measures.class_shares = std::move(found.shares);
   const std::vector<double> due = AssuredShares(record.classes);
-  for (std::size_t c = 0; c < due.size() && measures.backlogged_s > 0; ++c) {
-    measures.share_error =
-        std::max(measures.share_error, std::abs(measures.class_shares[c] - due[c]));
+  const auto all = std::accumulate(measures.class_shares.begin(), measures.class_shares.end(), 0.0);
+  if (all > 0) measures.share_error = 0;
+  for (std::size_t c = 0; c < due.size(); ++c) {
+    double& share = measures.class_shares[c];
+    if (all > 0) measures.share_error = std::max(measures.share_error, std::abs(share - due[c]));
+    if (all <= 0) share = kNotMeasured;  // never had all of them work at the same time
   }
   const ShareWindows windows = FindShareWindows(units, due);
-  measures.share_error_10s = windows.worst;
   measures.share_windows = static_cast<double>(windows.windows);
+  if (windows.windows == 0) return;
+  measures.share_error_10s = windows.worst;
   measures.share_one_unit = windows.one_unit;
 }
+
+// What happens to a unit beside waiting and running: a replay does none of it.
+constexpr std::array kMediaStages = {Stage::kRead,   Stage::kWindowWait, Stage::kDecode,
+                                     Stage::kFilter, Stage::kEncode,     Stage::kMuxSend};
 
 void AddStages(const RunRecord& record, RunMeasures& measures) {
   const auto add = [&measures](Stage stage, Duration time) {
@@ -218,6 +236,10 @@ void AddStages(const RunRecord& record, RunMeasures& measures) {
   for (double& stage : measures.stages_ms) {
     stage = Share(stage, static_cast<double>(record.units.size()));
   }
+  if (record.media) return;
+  for (const Stage stage : kMediaStages) {
+    measures.stages_ms[static_cast<std::size_t>(stage)] = kNotMeasured;
+  }
 }
 
 using M = RunMeasures;
@@ -240,7 +262,8 @@ constexpr std::array kDocs = {
                100, &M::disruption},
     MeasureDoc{"context_hits", "warm", "%", "codec contexts taken warm from a worker's cache", 1,
                100, &M::context_hits},
-    MeasureDoc{"cold", "cold", "%", "units that had to open a decoder or scaler", 1, 100, &M::cold},
+    MeasureDoc{"cold", "cold", "%", "units that had to open contexts: a decoder or scaler", 1, 100,
+               &M::cold},
     MeasureDoc{"reordered", "reord", "%",
                "units finished after a later one of their stream (RFC 4737)", 2, 100,
                &M::reordered},
@@ -267,9 +290,11 @@ constexpr std::array kDocs = {
                &M::latency_p95_ms},
     MeasureDoc{"latency_p99_ms", "p99", "ms", "submitted to finished, 99th percentile", 0, 1,
                &M::latency_p99_ms},
-    MeasureDoc{"deadline_misses", "late", "%",
-               "units of live streams not finished before the next one came", 2, 100,
-               &M::deadline_misses},
+    MeasureDoc{
+        "deadline_misses", "late", "%",
+        "units not finished by their deadline, of those that have one (live: before the next "
+        "one came)",
+        2, 100, &M::deadline_misses},
     MeasureDoc{"idle_waiting_ms", "idle-wait", "ms",
                "time during which a unit waited although a worker was idle", 1, 1,
                &M::idle_waiting_ms},

@@ -7,7 +7,9 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -16,6 +18,11 @@
 #include "server/bench/run_record.h"
 
 namespace gopmill::bench {
+
+// Stands for what a run cannot tell: a replay has no media, and where no unit has a deadline none
+// is late. Neither 0 nor any other value: shown as "-", null in JSON, in no median.
+inline constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
+inline bool IsMeasured(double value) { return !std::isnan(value); }
 
 struct CoreMeasures {
   int pu_os_index = -1;
@@ -50,14 +57,15 @@ struct RunMeasures {
   double disruption = 0, context_hits = 0, cold = 0;
   double reordered = 0, extent_mean = 0, extent_max = 0;
   double gap_before_ms = 0, gap_after_ms = 0, jitter_before_ms = 0, jitter_after_ms = 0;
-  double first_byte_ms = 0, first_byte_max_ms = 0;
+  double first_byte_ms = kNotMeasured, first_byte_max_ms = kNotMeasured;
   double deadline_misses = 0;
   double latency_p50_ms = 0, latency_p95_ms = 0, latency_p99_ms = 0;
   double idle_waiting_ms = 0, idle_waiting_longest_ms = 0, idle_waiting_events = 0;
   double idle_waiting_too_long_ms = 0, others_ms = 0, wake_up_us = 0, wake_up_longest_ms = 0;
   double frames = 0, video_bytes = 0, peak_bytes = 0, minor_faults = 0;
-  double share_error = 0, backlogged_s = 0;
-  double share_error_10s = 0, share_windows = 0, share_one_unit = 0;
+  double share_error = kNotMeasured, backlogged_s = kNotMeasured;
+  double share_error_10s = kNotMeasured, share_windows = kNotMeasured;
+  double share_one_unit = kNotMeasured;
   std::vector<double> class_shares;  // by class, empty without classes
   std::vector<CoreMeasures> cores;
   std::array<double, kStages> stages_ms{};  // means per GOP
@@ -65,7 +73,7 @@ struct RunMeasures {
 
 RunMeasures Measure(const RunRecord& record);
 
-// One number of a run.
+// One number of a run, which may be kNotMeasured.
 struct MeasureDoc {
   std::string_view name;     // in JSON
   std::string_view heading;  // of a column

@@ -93,11 +93,15 @@ RunRecord MakeRecord(const ReplayOptions& options, std::vector<UnitSample> units
                      const SchedulerStats& stats) {
   RunRecord record;
   record.policy = options.policy;
+  record.media = false;
   record.classes = options.classes;
   record.units = std::move(units);
   SetReleased(record.units);
   std::set<StreamId> streams;
-  for (const UnitSample& unit : record.units) streams.insert(unit.life.report.unit.stream);
+  for (const UnitSample& unit : record.units) {
+    streams.insert(unit.life.report.unit.stream);
+    ++(unit.life.report.cold ? record.contexts.opened : record.contexts.warm);
+  }
   for (const StreamId id : streams) {
     StreamSample stream;
     stream.id = id;

@@ -11,8 +11,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json ToJson(const Interval& interval) {
-  return {{"median", interval.median}, {"low", interval.low}, {"high", interval.high}};
+// null = not measured.
+Json ToJson(double value) { return IsMeasured(value) ? Json(value) : Json(); }
+
+Json ToJson(const std::optional<Interval>& interval) {
+  if (!interval) return {};
+  return {{"median", interval->median},
+          {"low", interval->low},
+          {"high", interval->high},
+          {"values", interval->values},
+          {"coverage", interval->coverage}};
 }
 
 Json ToJson(const std::vector<CoreMeasures>& cores) {
@@ -30,7 +38,7 @@ Json ToJson(const std::vector<CoreMeasures>& cores) {
 Json StagesJson(const std::array<double, kStages>& stages) {
   Json json;
   for (std::size_t i = 0; i < kStages; ++i) {
-    json[std::string(StageName(static_cast<Stage>(i)))] = stages[i];
+    json[std::string(StageName(static_cast<Stage>(i)))] = ToJson(stages[i]);
   }
   return json;
 }
@@ -41,10 +49,10 @@ Json ToJson(const PolicySummary& summary) {
   for (std::size_t i = 0; i < docs.size(); ++i) {
     const std::string name(docs[i].name);
     measures[name] = ToJson(summary.measures[i]);
-    ratios[name] = summary.ratios[i] ? ToJson(*summary.ratios[i]) : Json();
+    ratios[name] = ToJson(summary.ratios[i]);
   }
   Json shares = Json::array();
-  for (const Interval& share : summary.class_shares) shares.push_back(ToJson(share));
+  for (const auto& share : summary.class_shares) shares.push_back(ToJson(share));
   return {{"policy", summary.policy},       {"measures", std::move(measures)},
           {"ratios", std::move(ratios)},    {"class_shares", std::move(shares)},
           {"cores", ToJson(summary.cores)}, {"stages_ms", StagesJson(summary.stages_ms)}};
@@ -53,11 +61,12 @@ Json ToJson(const PolicySummary& summary) {
 Json StreamsJson(const RunRecord& record) {
   Json list = Json::array();
   for (const StreamSample& stream : record.streams) {
+    const auto of_media = [&record](auto value) { return record.media ? Json(value) : Json(); };
     list.push_back({{"stream", stream.id.value},
                     {"name", stream.name},
-                    {"bytes", stream.bytes},
-                    {"frames", stream.frames},
-                    {"hash", fmt::format("{:016x}", stream.hash)}});
+                    {"bytes", of_media(stream.bytes)},
+                    {"frames", of_media(stream.frames)},
+                    {"hash", of_media(fmt::format("{:016x}", stream.hash))}});
   }
   return list;
 }
@@ -70,7 +79,7 @@ Json ToJson(const FinishedRun& run) {
                {"retries", run.record.counters.retries},
                {"decisions", run.record.counters.decisions}};
   for (const MeasureDoc& doc : MeasureDocs()) {
-    json[std::string(doc.name)] = run.measures.*doc.value;
+    json[std::string(doc.name)] = ToJson(run.measures.*doc.value);
   }
   json["cache"] = nullptr;
   if (run.record.cache) {
@@ -129,7 +138,7 @@ std::string ReportJson(const Report& report) {
   Json json = HeadJson(report);
   json["interval"] = {
       {"method", "order statistics of the repeats (distribution-free)"},
-      {"coverage", report.summaries.empty() ? 0 : report.summaries[0].measures[0].coverage}};
+      {"coverage", report.summaries.empty() ? 0 : report.summaries[0].measures[0]->coverage}};
   json["violations"] = report.violations;
   json["classes"] = Json::array();
   const auto& classes = report.comparison.runs.front().record.classes;

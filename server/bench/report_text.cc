@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -36,6 +37,19 @@ std::string Heading(const MeasureDoc& doc) {
   return doc.unit.empty() ? std::string(doc.heading) : fmt::format("{} {}", doc.heading, doc.unit);
 }
 
+std::string Number(double value, int decimals) {
+  return IsMeasured(value) ? fmt::format("{:.{}f}", value, decimals) : "-";
+}
+
+// The median, scaled; "-" where no run tells it, with their number where only some do.
+std::string Shown(const std::optional<Interval>& interval, double scale, int decimals,
+                  int repeats) {
+  if (!interval) return "-";
+  const std::string median = Number(interval->median * scale, decimals);
+  if (interval->values == repeats) return median;
+  return fmt::format("{} (of {})", median, interval->values);
+}
+
 std::string MeasureTable(const Report& report, std::span<const std::string_view> names) {
   std::vector<Row> rows = {{"policy"}};
   for (const std::string_view name : names) {
@@ -45,8 +59,8 @@ std::string MeasureTable(const Report& report, std::span<const std::string_view>
     Row row = {summary.policy};
     for (const std::string_view name : names) {
       const MeasureDoc& doc = MeasureDocs()[IndexOf(name)];
-      const double shown = summary.measures[IndexOf(name)].median * doc.scale;
-      row.push_back(fmt::format("{:.{}f}", shown, doc.decimals));
+      row.push_back(Shown(summary.measures[IndexOf(name)], doc.scale, doc.decimals,
+                          report.comparison.repeats));
     }
     rows.push_back(std::move(row));
   }
@@ -56,8 +70,11 @@ std::string MeasureTable(const Report& report, std::span<const std::string_view>
 std::string ThroughputTable(const Report& report) {
   std::vector<Row> rows = {{"policy", "GOPs/s", "interval", "core/GOP ms", "util %", "per core %"}};
   for (const PolicySummary& summary : report.summaries) {
-    const auto at = [&summary](std::string_view name) { return summary.measures[IndexOf(name)]; };
-    const Interval& rate = at("gops_per_s");
+    // Every run tells these.
+    const auto at = [&summary](std::string_view name) {
+      return summary.measures[IndexOf(name)].value_or(Interval{});
+    };
+    const Interval rate = at("gops_per_s");
     const double wall = at("wall_s").median;
     std::string cores;
     for (const CoreMeasures& core : summary.cores) {
@@ -100,7 +117,7 @@ std::string StageTable(const Report& report) {
   }
   for (const PolicySummary& summary : report.summaries) {
     Row row = {summary.policy};
-    for (const double stage : summary.stages_ms) row.push_back(fmt::format("{:.2f}", stage));
+    for (const double stage : summary.stages_ms) row.push_back(Number(stage, 2));
     rows.push_back(std::move(row));
   }
   return Table(rows);
@@ -116,16 +133,15 @@ std::string ShareTable(const Report& report) {
     rows[0].push_back(fmt::format("{} (due {:.1f} %)", classes[c].name, 100 * due[c]));
   }
   rows[0].insert(rows[0].end(), {"share err %", "any 10 s", "one unit", "windows", "backlogged s"});
+  const int repeats = report.comparison.repeats;
   for (const PolicySummary& summary : report.summaries) {
     Row row = {summary.policy};
-    for (const Interval& share : summary.class_shares) {
-      row.push_back(fmt::format("{:.1f}", 100 * share.median));
+    for (const auto& share : summary.class_shares) row.push_back(Shown(share, 100, 1, repeats));
+    for (const char* name :
+         {"share_error", "share_error_10s", "share_one_unit", "share_windows", "backlogged_s"}) {
+      const MeasureDoc& doc = MeasureDocs()[IndexOf(name)];
+      row.push_back(Shown(summary.measures[IndexOf(name)], doc.scale, doc.decimals, repeats));
     }
-    for (const char* name : {"share_error", "share_error_10s", "share_one_unit"}) {
-      row.push_back(fmt::format("{:.2f}", 100 * summary.measures[IndexOf(name)].median));
-    }
-    row.push_back(fmt::format("{:.0f}", summary.measures[IndexOf("share_windows")].median));
-    row.push_back(fmt::format("{:.2f}", summary.measures[IndexOf("backlogged_s")].median));
     rows.push_back(std::move(row));
   }
   return "\nShares of the workers while all classes were backlogged, %\n" + Table(rows);
@@ -143,11 +159,16 @@ std::string Head(const Report& report) {
 
 std::string IntervalNote(const Report& report) {
   if (report.comparison.repeats == 1) return "One run each: no intervals.\n";
-  const double coverage = report.summaries.front().measures.front().coverage;
+  const double coverage = report.summaries.front().measures.front()->coverage;
   std::string note =
       fmt::format("Medians; intervals hold the true median with {:.1f} %", 100 * coverage);
   note += coverage < 0.95 ? " only: 95 % take at least 6 repeats.\n" : ".\n";
   return note;
+}
+
+std::string ReplayNote(const Report& report) {
+  if (report.comparison.runs.front().record.media) return "";
+  return "A replay has no media: what only they could tell is not measured (-).\n";
 }
 
 std::string CacheNote(const Report& report) {
@@ -180,7 +201,7 @@ std::string ReportText(const Report& report) {
                                      "wake_up_us", "wake_up_longest_ms"});
   text += "\nLife of a GOP, ms (means)\n" + StageTable(report);
   text += ShareTable(report);
-  text += "\n" + CacheNote(report);
+  text += "\n" + ReplayNote(report) + CacheNote(report);
   for (const std::string& violation : report.violations) text += "FAILED: " + violation + "\n";
   return text;
 }

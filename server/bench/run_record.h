@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/status.h"
-#include "codec/context_cache.h"
 #include "scheduler/counters.h"
 #include "scheduler/service_class.h"
 #include "server/bench/process_usage.h"
@@ -30,10 +29,15 @@ struct UnitSample {
 struct StreamSample {
   StreamId id;
   std::string name;        // "ref-talk.mpg to 352x288"
-  std::uint64_t hash = 0;  // 64-bit FNV-1a of the container bytes; 0 for a replay
+  std::uint64_t hash = 0;  // 64-bit FNV-1a of the container bytes
   std::int64_t bytes = 0, frames = 0, video_bytes = 0;
   std::optional<Duration> first_byte;  // since the stream began
   Duration mux_send{};
+};
+
+// Codec contexts that units found on their worker, and that had to be opened for them.
+struct ContextCounts {
+  std::int64_t warm = 0, opened = 0;
 };
 
 struct WorkerSample {
@@ -43,14 +47,15 @@ struct WorkerSample {
 
 struct RunRecord {
   std::string policy;
-  int repeat = 0;                 // from 0
-  TimePoint start, end;           // first stream begun, last one delivered
+  bool media = true;     // false: a replay, which has no pictures, bytes and stages of them
+  int repeat = 0;        // from 0
+  TimePoint start, end;  // first stream begun, last one delivered
   std::vector<UnitSample> units;  // by stream, then by index
   std::vector<StreamSample> streams;
   std::vector<WorkerSample> workers;
   std::vector<ServiceClass> classes;  // empty: no classes were asked for
   ProcessUsage usage;
-  CacheStats contexts;
+  ContextCounts contexts;
   SchedulerCounters counters;
   double others_s = 0;               // CPU seconds that other programs took meanwhile
   std::optional<CacheCounts> cache;  // empty where the machine does not count

@@ -49,7 +49,8 @@ Interval MedianInterval(std::vector<double> values, double level) {
   return {.median = QuantileOfSorted(values, 0.5),
           .low = values[skipped],
           .high = values[n - 1 - skipped],
-          .coverage = coverage};
+          .coverage = coverage,
+          .values = static_cast<int>(n)};
 }
 
 }  // namespace gopmill::bench

@@ -23,6 +23,7 @@ double Median(std::vector<double> values);
 struct Interval {
   double median = 0, low = 0, high = 0;
   double coverage = 0;  // probability with which low..high holds the true median
+  int values = 0;       // how many it was made from
 };
 
 // The narrowest symmetric interval with a coverage of at least `level`, or the whole range.

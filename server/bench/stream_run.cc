@@ -81,6 +81,11 @@ Result<SessionSpec> SpecOf(const BenchStream& stream, std::uint64_t number,
   return spec;
 }
 
+ContextCounts CountsOf(const CacheStats& cache) {
+  return {.warm = cache.decoder_hits + cache.filter_hits + cache.encoder_hits,
+          .opened = cache.decoder_misses + cache.filter_misses + cache.encoder_misses};
+}
+
 // Begins each stream at its time. Streams are sorted by it.
 Status StartAll(const StreamRunOptions& options, const std::vector<BenchStream>& streams,
                 Scheduler& scheduler, const std::stop_token& stop, RunRecord& record,
@@ -184,7 +189,7 @@ Result<RunRecord> RunStreams(const StreamRunOptions& options,
   for (const WorkerStats& worker : stats.workers) {
     record.workers.push_back({.pu_os_index = worker.pu_os_index, .pinned = worker.pinned});
   }
-  record.contexts = engine->cache_stats();
+  record.contexts = CountsOf(engine->cache_stats());
   engine->scheduler().Shutdown();
   record.cache = cache.Read();
   return record;

@@ -53,6 +53,19 @@ class EventWriter {
   void Slice(const UnitSample& unit) {
     const JobReport& report = unit.life.report;
     const UnitStats& stats = unit.life.stats;
+    Json args = {{"stream", report.unit.stream.value},
+                 {"unit", report.unit.index.value},
+                 {"home", report.home.value},
+                 {"bytes", unit.life.spec.cost_bytes},
+                 {"cold", report.cold},
+                 {"cpu_ms", ToMillis(report.cpu)},
+                 {"opening_ms", ToMillis(report.opening)},
+                 {"decision_us", ToMillis(report.decision) * 1e3}};
+    if (run_.media) {
+      args["decode_ms"] = ToMillis(stats.decode);
+      args["filter_ms"] = ToMillis(stats.filter);
+      args["encode_ms"] = ToMillis(stats.encode);
+    }
     Emit({{"ph", "X"},
           {"name", fmt::format("{}/{}", report.unit.stream.value, report.unit.index.value)},
           {"cat", "unit"},
@@ -60,18 +73,7 @@ class EventWriter {
           {"tid", report.worker.value},
           {"ts", At(report.started)},
           {"dur", At(report.finished) - At(report.started)},
-          {"args",
-           {{"stream", report.unit.stream.value},
-            {"unit", report.unit.index.value},
-            {"home", report.home.value},
-            {"bytes", unit.life.spec.cost_bytes},
-            {"cold", report.cold},
-            {"cpu_ms", ToMillis(report.cpu)},
-            {"decode_ms", ToMillis(stats.decode)},
-            {"filter_ms", ToMillis(stats.filter)},
-            {"encode_ms", ToMillis(stats.encode)},
-            {"opening_ms", ToMillis(report.opening)},
-            {"decision_us", ToMillis(report.decision) * 1e3}}}});
+          {"args", std::move(args)}});
   }
 
   void Async(const char* phase, const UnitId& unit, const std::string& name, TimePoint time) {

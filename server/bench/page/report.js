@@ -18,10 +18,13 @@ function el(name, attributes, ...children) {
 
 const text = (x, y, content, extra = {}) => el('text', {x, y, ...extra}, content);
 const titled = (node, title) => { node.append(el('title', {}, title)); return node; };
-const median = (policy, name) => policy.measures[name].median;
+// null: not measured.
+const median = (policy, name) => policy.measures[name]?.median ?? null;
+const greatest = (values) => Math.max(0, ...values.filter((value) => value !== null)) || 1;
 
 // A measure of a policy as people read it: scaled, with its decimals and unit.
 function shown(name, value) {
+  if (value === null) return '\u2013';
   const {scale, decimals, unit} = data.measures[name];
   return (value * scale).toFixed(decimals) + (unit ? '\u202f' + unit : '');
 }
@@ -70,12 +73,12 @@ function rowChart(id, options) {
 }
 
 function barChart(id, name, value) {
-  const high = Math.max(...policies.map((policy) => median(policy, name))) || 1;
+  const high = greatest(policies.map((policy) => median(policy, name)));
   rowChart(id, {
     low: 0, high, axisScale: data.measures[name].scale, valueWidth: value ? 150 : 74,
     label: data.measures[name].meaning,
     value: value ?? ((policy) => shown(name, median(policy, name))),
-    marks: (policy, x, y) => [titled(
+    marks: (policy, x, y) => median(policy, name) === null ? [] : [titled(
       el('rect', {x: x(0), y: y - 7, width: Math.max(0, x(median(policy, name)) - x(0)), height: 14,
                   rx: 2, class: 'bar'}),
       `${policy.policy}: ${shown(name, median(policy, name))}`)],
@@ -135,11 +138,11 @@ function cores() {
 }
 
 function twoPoints(id, first, second, label) {
-  const high = Math.max(...policies.flatMap((p) => [median(p, first), median(p, second)])) || 1;
+  const high = greatest(policies.flatMap((p) => [median(p, first), median(p, second)]));
   rowChart(id, {
     low: 0, high, label, valueWidth: 128,
     value: (p) => `${shown(first, median(p, first))} \u2192 ${shown(second, median(p, second))}`,
-    marks: (p, x, y) => [
+    marks: (p, x, y) => median(p, first) === null || median(p, second) === null ? [] : [
       el('line', {x1: x(median(p, first)), x2: x(median(p, second)), y1: y, y2: y, class: 'span'}),
       titled(el('circle', {cx: x(median(p, first)), cy: y, r: 5, class: 'hollow'}),
              `${p.policy}: ${shown(first, median(p, first))}`),
@@ -165,7 +168,8 @@ function latency() {
 const legend = (names) => el('ul', {class: 'legend'}, ...names.map((name, index) =>
   el('li', {}, el('i', {style: `background: var(--s${index % 7})`}), name)));
 
-function stages(id, names, label) {
+function stages(id, all, label) {
+  const names = all.filter((name) => policies.some((policy) => policy.stages_ms[name] !== null));
   const sum = (policy) => names.reduce((total, name) => total + policy.stages_ms[name], 0);
   const high = Math.max(...policies.map(sum)) || 1;
   rowChart(id, {
@@ -186,9 +190,10 @@ function stages(id, names, label) {
 
 function shares() {
   const classes = data.classes, due = classes.map((each) => each.due);
-  const of = (policy) => policy.class_shares.map((share) => share.median);
+  const of = (policy) => policy.class_shares.map((share) => share?.median ?? null);
   const before = (list, index) => list.slice(0, index).reduce((sum, share) => sum + share, 0);
-  const percents = (list) => list.map((share) => (100 * share).toFixed(1)).join(' / ') + '\u202f%';
+  const percent = (share) => share === null ? '\u2013' : (100 * share).toFixed(1);
+  const percents = (list) => list.map(percent).join(' / ') + '\u202f%';
   rowChart('shares', {
     low: 0, high: 1, axisScale: 100, valueWidth: 30 + 36 * classes.length,
     label: 'Shares of ' + classes.map((each) => each.name).join(', '),
@@ -297,8 +302,8 @@ function facts() {
     'repeats': `${data.repeats}, interleaved; the order of policies is rotated in each round`,
     'intervals': `${data.interval.method}, coverage ${(100 * data.interval.coverage).toFixed(1)} %`,
     'cache misses': data.cache_misses,
-    'outputs': data.violations.length ? 'see above' :
-      'the same bytes from every policy and repeat, where there were media',
+    'outputs': data.violations.length ? 'see above' : hasMedia ?
+      'the same bytes from every policy and repeat' : 'none: a replay has no media',
   };
   byId('facts').replaceChildren(...Object.entries(entries).flatMap(([key, value]) =>
     [el('dt', {}, key), el('dd', {}, value)]));
@@ -327,6 +332,7 @@ function draw() {
   gantt();
 }
 
+const hasMedia = data.runs[0].streams[0].hash !== null;
 const hasShares = data.classes.length > 0;
 const hasMisses = data.runs.some((run) => run.cache);
 if (!hasShares) byId('shares-section').remove();

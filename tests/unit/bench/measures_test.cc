@@ -59,12 +59,62 @@ TEST(MeasureTest, LateUnitsAreCounted) {
   RunRecord run = test::SampleRun("rr", 0);
   run.units[0].life.spec.deadline = test::At(4);
   run.units[1].life.spec.deadline = test::At(9);
-  EXPECT_DOUBLE_EQ(Measure(run).deadline_misses, 0.25);
+  EXPECT_DOUBLE_EQ(Measure(run).deadline_misses, 0.5) << "of the two that have a deadline";
 }
 
-TEST(MeasureTest, AnEmptyRunIsAllZero) {
+TEST(MeasureTest, WhatNoUnitTellsIsNotZero) {
+  RunRecord run = test::SampleRun("rr", 0);
+  run.units.resize(2);  // one stream, in order, without deadlines
+  run.streams[0].first_byte.reset();
+  run.streams[1].first_byte.reset();
+  const RunMeasures measures = Measure(run);
+  EXPECT_EQ(measures.reordered, 0);
+  EXPECT_EQ(measures.extent_max, 0);
+  EXPECT_EQ(measures.frames, 0) << "delivered none";
+  for (const double value : {measures.extent_mean, measures.deadline_misses, measures.gap_before_ms,
+                             measures.first_byte_ms, measures.context_hits, measures.share_error,
+                             measures.backlogged_s, measures.share_windows}) {
+    EXPECT_FALSE(IsMeasured(value)) << value;
+  }
+}
+
+// Both classes have units, but never at the same time.
+TEST(MeasureTest, SharesThatNobodyContestedAreNotPerfect) {
+  RunRecord run = test::SampleRun("rr", 0);
+  run.classes.resize(2);
+  for (UnitSample& unit : run.units) {
+    unit.life.spec.service_class = unit.life.report.unit.stream.value == 1 ? 0 : 1;
+  }
+  const RunMeasures measures = Measure(run);
+  EXPECT_EQ(measures.backlogged_s, 0);
+  EXPECT_EQ(measures.share_windows, 0);
+  EXPECT_FALSE(IsMeasured(measures.share_error));
+  EXPECT_FALSE(IsMeasured(measures.share_error_10s));
+  EXPECT_FALSE(IsMeasured(measures.class_shares[0]));
+}
+
+TEST(MeasureTest, AReplayHasNoMediaToMeasure) {
+  RunRecord run = test::SampleRun("rr", 0);
+  run.media = false;
+  const RunMeasures measures = Measure(run);
+  const auto stage = [&measures](Stage each) {
+    return measures.stages_ms[static_cast<std::size_t>(each)];
+  };
+  for (const Stage each : {Stage::kRead, Stage::kWindowWait, Stage::kDecode, Stage::kFilter,
+                           Stage::kEncode, Stage::kMuxSend}) {
+    EXPECT_FALSE(IsMeasured(stage(each))) << StageName(each);
+  }
+  EXPECT_TRUE(IsMeasured(stage(Stage::kOther)));
+  EXPECT_FALSE(IsMeasured(measures.frames));
+  EXPECT_FALSE(IsMeasured(measures.video_bytes));
+}
+
+TEST(MeasureTest, AnEmptyRunIsZeroOrNothing) {
   const RunMeasures measures = Measure(RunRecord{});
-  for (const MeasureDoc& doc : MeasureDocs()) EXPECT_EQ(measures.*doc.value, 0) << doc.name;
+  for (const MeasureDoc& doc : MeasureDocs()) {
+    const double value = measures.*doc.value;
+    EXPECT_TRUE(value == 0 || !IsMeasured(value)) << doc.name;
+  }
 }
 
 TEST(MeasureTest, EveryMeasureHasItsOwnNameAndSaysWhatItIs) {

@@ -87,7 +87,11 @@ TEST(ReplayTest, BurnsTheRecordedTimeOnRealWorkers) {
     EXPECT_GE(unit.released, unit.life.report.finished);
     burnt += unit.life.report.cpu;
   }
-  EXPECT_GE(Measure(*run).cold, 2.0 / 12);  // each stream opens once at least
+  const RunMeasures measures = Measure(*run);
+  EXPECT_GE(measures.cold, 2.0 / 12);  // each stream opens once at least
+  EXPECT_DOUBLE_EQ(measures.context_hits, 1 - measures.cold);
+  EXPECT_FALSE(IsMeasured(measures.first_byte_ms));
+  EXPECT_FALSE(IsMeasured(measures.frames));
   EXPECT_GE(burnt, std::chrono::milliseconds(24));
 }
 

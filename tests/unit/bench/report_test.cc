@@ -43,6 +43,42 @@ TEST(ReportJsonTest, IsConsistent) {
   }
 }
 
+Report ReplayReport() {
+  return test::SampleReport([](const std::string& policy) {
+    RunRecord run = test::SampleRun(policy, 0);
+    run.media = false;
+    for (StreamSample& stream : run.streams) stream.first_byte.reset();
+    return run;
+  });
+}
+
+TEST(ReportJsonTest, WhatIsNotMeasuredIsNull) {
+  const Json json = Json::parse(ReportJson(ReplayReport()));
+  for (const char* name : {"first_byte_ms", "frames", "context_hits", "deadline_misses"}) {
+    EXPECT_TRUE(json["runs"][0].at(name).is_null()) << name;
+    EXPECT_TRUE(json["policies"][0]["measures"].at(name).is_null()) << name;
+    EXPECT_TRUE(json["policies"][0]["ratios"].at(name).is_null()) << name;
+  }
+  EXPECT_TRUE(json["runs"][0]["streams"][0].at("hash").is_null());
+  EXPECT_TRUE(json["runs"][0]["stages_ms"].at("decode").is_null());
+  EXPECT_TRUE(json["policies"][0]["stages_ms"].at("encode").is_null());
+  EXPECT_EQ(json["policies"][0]["measures"]["gops_per_s"]["values"], 2);
+}
+
+TEST(ReportTextTest, WhatIsNotMeasuredIsADash) {
+  const std::string text = ReportText(ReplayReport());
+  EXPECT_THAT(text, HasSubstr("A replay has no media"));
+  EXPECT_THAT(
+      text, ::testing::ContainsRegex("\nrr +25.00 +1.00 +1 +- +- +- +[0-9]+ +[0-9]+ +[0-9]+ +-\n"));
+  EXPECT_THAT(ReportText(test::SampleReport()), Not(HasSubstr("A replay has no media")));
+}
+
+TEST(TraceEventsTest, AReplaySaysNothingOfStages) {
+  RunRecord run = test::SampleRun("rr", 0);
+  run.media = false;
+  EXPECT_THAT(TraceEventsJson({&run}), Not(HasSubstr("encode_ms")));
+}
+
 TEST(ReportJsonTest, WhatIsNotUtf8DoesNotBreakIt) {
   Report report = test::SampleReport();
   report.head.command = {"gopmill", "bench", "--movies", "caf\xe9"};

@@ -46,12 +46,15 @@ RunRecord SampleRun(const std::string& policy, int repeat) {
 }
 
 Report SampleReport() {
+  return SampleReport([](const std::string& policy) { return SampleRun(policy, 0); });
+}
+
+Report SampleReport(const RunPolicy& run) {
   Report report;
   report.head.workload = "reference";
   report.head.command = {"gopmill", "bench", "--json", "<x>"};
   report.head.streams = 2;
   report.head.cache_obstacle = "test";
-  const RunPolicy run = [](const std::string& policy) { return SampleRun(policy, 0); };
   auto comparison = Compare({"rr", "fifo"}, 2, 1, run, [](const FinishedRun&, int, int) {});
   report.comparison = std::move(comparison).value();
   report.head.baseline = ChooseBaseline(report.comparison.policies).value();

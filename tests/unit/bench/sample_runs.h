@@ -18,7 +18,8 @@ UnitSample Unit(std::uint64_t stream, std::int64_t index, int worker, double beg
 // for 10. Stream 1 finishes in order, stream 2 does not.
 RunRecord SampleRun(const std::string& policy, int repeat);
 
-// Policies "rr" and "fifo", two repeats.
-Report SampleReport();
+// Policies "rr" and "fifo", two repeats of `run`.
+Report SampleReport(const RunPolicy& run);
+Report SampleReport();  // of SampleRun
 
 }  // namespace gopmill::bench::test
