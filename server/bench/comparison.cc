@@ -64,15 +64,19 @@ std::optional<Interval> IntervalOf(std::vector<double> values) {
   return MedianInterval(std::move(values));
 }
 
-std::optional<Interval> RatioTo(const std::vector<const FinishedRun*>& baseline,
-                                const std::vector<const FinishedRun*>& runs,
-                                double RunMeasures::*value) {
-  std::vector<double> ratios;
+void AddPaired(const std::vector<const FinishedRun*>& baseline,
+               const std::vector<const FinishedRun*>& runs, double RunMeasures::*value,
+               PolicySummary& summary) {
+  std::vector<double> ratios, differences;
   for (std::size_t i = 0; i < runs.size() && i < baseline.size(); ++i) {
-    const double base = baseline[i]->measures.*value;
-    if (base > 0) ratios.push_back(runs[i]->measures.*value / base);
+    const double base = baseline[i]->measures.*value, own = runs[i]->measures.*value;
+    if (!IsMeasured(base) || !IsMeasured(own)) continue;
+    differences.push_back(own - base);
+    if (base > 0) ratios.push_back(own / base);
   }
-  return IntervalOf(std::move(ratios));
+  if (ratios.size() < differences.size()) ratios.clear();
+  summary.ratios.push_back(IntervalOf(std::move(ratios)));
+  summary.differences.push_back(IntervalOf(std::move(differences)));
 }
 
 void AddMeans(const std::vector<const FinishedRun*>& runs, PolicySummary& summary) {
@@ -153,7 +157,7 @@ std::vector<PolicySummary> Summarise(const Comparison& comparison, const std::st
       std::vector<double> values;
       for (const FinishedRun* run : runs) values.push_back(run->measures.*doc.value);
       summary.measures.push_back(IntervalOf(std::move(values)));
-      summary.ratios.push_back(RatioTo(base, runs, doc.value));
+      AddPaired(base, runs, doc.value, summary);
     }
     for (std::size_t c = 0; c < runs.front()->measures.class_shares.size(); ++c) {
       std::vector<double> shares;

@@ -62,8 +62,10 @@ struct PolicySummary {
   std::string policy;
   // One per MeasureDocs(), over the runs that tell it; none where no run does.
   std::vector<std::optional<Interval>> measures;
-  // The same through the baseline's of the same round; none where that is 0 in all rounds.
-  std::vector<std::optional<Interval>> ratios;
+  // Through and less the baseline's of the same round, over the rounds in which both runs tell the
+  // measure. No ratio where the baseline's is 0 in one of these: those that are left would be the
+  // rounds in which the baseline did worse.
+  std::vector<std::optional<Interval>> ratios, differences;
   std::vector<CoreMeasures> cores;                    // means, units rounded down
   std::array<double, kStages> stages_ms{};            // means
   std::vector<std::optional<Interval>> class_shares;  // by class, empty without classes

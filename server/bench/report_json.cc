@@ -44,18 +44,23 @@ Json StagesJson(const std::array<double, kStages>& stages) {
 }
 
 Json ToJson(const PolicySummary& summary) {
-  Json measures, ratios;
+  Json measures, ratios, differences;
   const auto docs = MeasureDocs();
   for (std::size_t i = 0; i < docs.size(); ++i) {
     const std::string name(docs[i].name);
     measures[name] = ToJson(summary.measures[i]);
     ratios[name] = ToJson(summary.ratios[i]);
+    differences[name] = ToJson(summary.differences[i]);
   }
   Json shares = Json::array();
   for (const auto& share : summary.class_shares) shares.push_back(ToJson(share));
-  return {{"policy", summary.policy},       {"measures", std::move(measures)},
-          {"ratios", std::move(ratios)},    {"class_shares", std::move(shares)},
-          {"cores", ToJson(summary.cores)}, {"stages_ms", StagesJson(summary.stages_ms)}};
+  return {{"policy", summary.policy},
+          {"measures", std::move(measures)},
+          {"ratios", std::move(ratios)},
+          {"differences", std::move(differences)},
+          {"class_shares", std::move(shares)},
+          {"cores", ToJson(summary.cores)},
+          {"stages_ms", StagesJson(summary.stages_ms)}};
 }
 
 Json StreamsJson(const RunRecord& record) {
@@ -96,7 +101,7 @@ Json HeadJson(const Report& report) {
   const ReportHead& head = report.head;
   const Machine& machine = head.machine;
   return {{"format", "gopmill-bench"},
-          {"version", 1},
+          {"version", 2},
           {"machine",
            {{"cpu", machine.cpu},
             {"cpus", machine.cpus},
@@ -115,7 +120,7 @@ Json HeadJson(const Report& report) {
           {"seed", head.seed},
           {"repeats", report.comparison.repeats},
           {"baseline", head.baseline},
-          {"compared", kComparedMeasures},
+          {"compared", {{"ratios", kComparedRatios}, {"differences", kComparedDifferences}}},
           {"cache_misses",
            head.cache_obstacle.empty() ? "counted" : "not counted: " + head.cache_obstacle}};
 }

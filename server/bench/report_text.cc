@@ -88,26 +88,44 @@ std::string ThroughputTable(const Report& report) {
   return Table(rows);
 }
 
+// Both ends; with how many rounds tell it and what the interval is then worth, where not all do.
+std::string Range(const Interval& interval, double scale, std::string_view format, int repeats) {
+  const auto number = [&](double value) {
+    return fmt::format(fmt::runtime(format), value * scale);
+  };
+  std::string range = number(interval.low) + ".." + number(interval.high);
+  if (interval.values == repeats) return range;
+  return range + fmt::format(" (of {}: {:.1f} %)", interval.values, 100 * interval.coverage);
+}
+
+using Paired = std::vector<std::optional<Interval>>;
+
 // What is compared with the baseline round by round: the noise of a whole round is in both.
-std::string RatioTable(const Report& report) {
+std::string PairedTable(const Report& report, const Paired PolicySummary::*paired,
+                        std::span<const std::string_view> names) {
+  const bool ratio = paired == &PolicySummary::ratios;
   const std::string& baseline = report.head.baseline;
   std::vector<Row> rows = {{"policy"}};
-  for (const std::string_view name : kComparedMeasures) {
-    rows[0].emplace_back(MeasureDocs()[IndexOf(name)].heading);
+  for (const std::string_view name : names) {
+    const MeasureDoc& doc = MeasureDocs()[IndexOf(name)];
+    rows[0].push_back(ratio ? std::string(doc.heading) : Heading(doc));
     rows[0].emplace_back("interval");
   }
   for (const PolicySummary& summary : report.summaries) {
     if (summary.policy == baseline) continue;
     Row row = {summary.policy};
-    for (const std::string_view name : kComparedMeasures) {
-      const auto& ratio = summary.ratios[IndexOf(name)];
-      row.push_back(ratio ? fmt::format("{:.3f}", ratio->median) : "-");
-      row.push_back(ratio ? fmt::format("{:.3f}..{:.3f}", ratio->low, ratio->high) : "-");
+    for (const std::string_view name : names) {
+      const auto& interval = (summary.*paired)[IndexOf(name)];
+      const double scale = ratio ? 1 : MeasureDocs()[IndexOf(name)].scale;
+      const std::string_view format = ratio ? "{:.3f}" : "{:+.2f}";
+      row.push_back(interval ? fmt::format(fmt::runtime(format), interval->median * scale) : "-");
+      row.push_back(interval ? Range(*interval, scale, format, report.comparison.repeats) : "-");
     }
     rows.push_back(std::move(row));
   }
   if (rows.size() == 1) return "";
-  return fmt::format("\nDivided by {} of the same round\n", baseline) + Table(rows);
+  return fmt::format("\n{} {} of the same round\n", ratio ? "Divided by" : "Less", baseline) +
+         Table(rows);
 }
 
 std::string StageTable(const Report& report) {
@@ -189,7 +207,8 @@ std::string ReportText(const Report& report) {
   using Names = std::vector<std::string_view>;
   std::string text = Head(report) + IntervalNote(report);
   text += "\nThroughput\n" + ThroughputTable(report);
-  text += RatioTable(report);
+  text += PairedTable(report, &PolicySummary::ratios, kComparedRatios);
+  text += PairedTable(report, &PolicySummary::differences, kComparedDifferences);
   text += "\nOrder and latency\n" +
           MeasureTable(report, Names{"reordered", "extent_mean", "extent_max", "gap_before_ms",
                                      "gap_after_ms", "first_byte_ms", "latency_p50_ms",

@@ -54,12 +54,16 @@ async function chartsCarryTheNumbers(page) {
 async function ratiosAreToTheBaseline(page) {
   assert.equal(report.baseline, 'rr');
   assert.ok((await page.textContent('#ratios-title')).includes('rr'));
-  const rows = await page.$$eval('#ratios tr[data-policy]', (list) => list.map((row) =>
+  const rows = (id) => page.$$eval(`#${id} tr[data-policy]`, (list) => list.map((row) =>
     [row.dataset.policy, ...[...row.cells].slice(1).map((cell) => cell.textContent)]));
-  const range = ({median, low, high}) =>
-    `${median.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})`;
-  assert.deepEqual(rows, report.policies.filter(({policy}) => policy !== 'rr').map(({policy, ratios}) =>
-    [policy, ...report.compared.map((name) => range(ratios[name]))]));
+  const others = report.policies.filter(({policy}) => policy !== 'rr');
+  const range = (interval, shown) => interval ?
+    `${shown(interval.median)} (${shown(interval.low)} to ${shown(interval.high)})` : '\u2013';
+  assert.deepEqual(await rows('ratios'), others.map(({policy, ratios}) =>
+    [policy, ...report.compared.ratios.map((name) => range(ratios[name], (value) => value.toFixed(3)))]));
+  const points = (value) => (value > 0 ? '+' : '') + (100 * value).toFixed(2);
+  assert.deepEqual(await rows('differences'), others.map(({policy, differences}) =>
+    [policy, ...report.compared.differences.map((name) => range(differences[name], points))]));
 }
 
 async function marksAreWhereTheirValuesAre(page) {

@@ -279,17 +279,29 @@ function numbers() {
   byId('numbers').replaceChildren(head, ...rows);
 }
 
-function ratios() {
-  const others = policies.filter((policy) => policy.policy !== data.baseline);
-  const column = (name) =>
-    el('th', {scope: 'col', title: data.measures[name].meaning}, data.measures[name].heading);
-  const range = (ratio) => ratio
-    ? `${ratio.median.toFixed(3)} (${ratio.low.toFixed(3)} to ${ratio.high.toFixed(3)})` : '\u2013';
+// A row for each policy but the baseline; `number` shows one value of a measure.
+function paired(id, names, heading, number) {
+  const range = (name, interval) => {
+    if (!interval) return '\u2013';
+    const of = (part) => number(name, interval[part]);
+    const rounds = interval.values === data.repeats ? '' :
+      ` of ${interval.values} rounds: ${(100 * interval.coverage).toFixed(1)}\u202f%`;
+    return `${of('median')} (${of('low')} to ${of('high')}${rounds})`;
+  };
+  byId(id).replaceChildren(
+    el('tr', {}, el('th', {scope: 'col'}, ''), ...names.map((name) =>
+      el('th', {scope: 'col', title: data.measures[name].meaning}, heading(name)))),
+    ...policies.filter((policy) => policy.policy !== data.baseline).map((policy) =>
+      el('tr', {'data-policy': policy.policy}, el('td', {}, policy.policy),
+        ...names.map((name) => el('td', {}, range(name, policy[id][name]))))));
+}
+
+function comparisons() {
+  const heading = (name) => data.measures[name].heading;
   byId('ratios-title').textContent = `Against ${data.baseline}, round by round`;
-  byId('ratios').replaceChildren(
-    el('tr', {}, el('th', {scope: 'col'}, ''), ...data.compared.map(column)),
-    ...others.map((policy) => el('tr', {'data-policy': policy.policy}, el('td', {}, policy.policy),
-      ...data.compared.map((name) => el('td', {}, range(policy.ratios[name]))))));
+  paired('ratios', data.compared.ratios, heading, (name, value) => value.toFixed(3));
+  paired('differences', data.compared.differences, (name) => `${heading(name)} ${data.measures[name].unit}`,
+         (name, value) => (value > 0 ? '+' : '') + (value * data.measures[name].scale).toFixed(2));
 }
 
 function facts() {
@@ -337,7 +349,7 @@ const hasShares = data.classes.length > 0;
 const hasMisses = data.runs.some((run) => run.cache);
 if (!hasShares) byId('shares-section').remove();
 if (!hasMisses) byId('misses-section').remove();
-if (policies.length > 1) ratios(); else byId('ratios-section').remove();
+if (policies.length > 1) comparisons(); else byId('ratios-section').remove();
 byId('gantt-policy').replaceChildren(...data.gantt.map((run) => el('option', {}, run.policy)));
 byId('gantt-policy').addEventListener('change', gantt);
 cards();

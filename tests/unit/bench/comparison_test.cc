@@ -88,10 +88,16 @@ TEST(ViolationsTest, ABusyMachineIsNotThePolicysFault) {
   EXPECT_THAT(Violations(CompareWith({"fifo"}, 1, runs)), IsEmpty());
 }
 
-std::optional<Interval> RatioOf(const PolicySummary& summary, std::string_view measure) {
+std::size_t IndexOf(std::string_view measure) {
   const auto docs = MeasureDocs();
-  const auto at = std::ranges::find(docs, measure, &MeasureDoc::name) - docs.begin();
-  return summary.ratios.at(static_cast<std::size_t>(at));
+  return static_cast<std::size_t>(std::ranges::find(docs, measure, &MeasureDoc::name) -
+                                  docs.begin());
+}
+std::optional<Interval> RatioOf(const PolicySummary& summary, std::string_view measure) {
+  return summary.ratios.at(IndexOf(measure));
+}
+std::optional<Interval> DifferenceOf(const PolicySummary& summary, std::string_view measure) {
+  return summary.differences.at(IndexOf(measure));
 }
 
 auto Between(double low, double high) {
@@ -113,7 +119,40 @@ TEST(SummariseTest, RatiosArePairedByRound) {
   EXPECT_THAT(RatioOf(summaries[0], "gops_per_s"), Between(0.8, 0.8));
   EXPECT_THAT(RatioOf(summaries[0], "wall_s"), Between(1.25, 1.25));
   EXPECT_THAT(RatioOf(summaries[1], "gops_per_s"), Between(1, 1));
-  EXPECT_THAT(RatioOf(summaries[0], "deadline_misses"), Eq(std::nullopt)) << "fifo has none";
+  EXPECT_THAT(RatioOf(summaries[0], "deadline_misses"), Eq(std::nullopt)) << "there are none";
+}
+
+// fifo is perfect in one round of three, and rr never is: without that round rr would seem equal.
+TEST(SummariseTest, ARoundInWhichTheBaselineIsPerfectIsNotLeftOut) {
+  const auto runs = [](const std::string& policy, int call) {
+    RunRecord run = test::SampleRun(policy, 0);
+    const bool perfect = policy == "fifo" && call >= 4;
+    for (UnitSample& unit : run.units) unit.life.spec.deadline = test::At(100);
+    if (!perfect) run.units[2].life.spec.deadline = test::At(1);
+    run.usage.minor_faults = perfect ? 0 : 10;
+    return run;
+  };
+  const auto summaries = Summarise(CompareWith({"rr", "fifo"}, 3, runs), "fifo");
+  EXPECT_THAT(RatioOf(summaries[0], "deadline_misses"), Eq(std::nullopt));
+  EXPECT_THAT(RatioOf(summaries[0], "minor_faults"), Eq(std::nullopt));
+  EXPECT_THAT(DifferenceOf(summaries[0], "deadline_misses"), Between(0, 0.25));
+  EXPECT_THAT(DifferenceOf(summaries[0], "minor_faults"), Between(0, 10));
+  EXPECT_EQ(DifferenceOf(summaries[0], "deadline_misses")->values, 3);
+}
+
+TEST(SummariseTest, AnIntervalSaysOfHowManyRoundsItIs) {
+  const auto runs = [](const std::string& policy, int call) {
+    RunRecord run = test::SampleRun(policy, 0);
+    // In the last round nothing is out of order, so there is no extent.
+    if (call >= 4) run.units.resize(2);
+    return run;
+  };
+  const auto summaries = Summarise(CompareWith({"rr", "fifo"}, 3, runs), "fifo");
+  const auto extent = RatioOf(summaries[0], "extent_mean");
+  ASSERT_TRUE(extent);
+  EXPECT_EQ(extent->values, 2);
+  EXPECT_DOUBLE_EQ(extent->coverage, 0.5);
+  EXPECT_DOUBLE_EQ(RatioOf(summaries[0], "gops_per_s")->coverage, 0.75);
 }
 
 TEST(SummariseTest, TheBaselineCanBeAskedFor) {

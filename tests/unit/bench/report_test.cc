@@ -22,6 +22,19 @@ TEST(ReportTextTest, HasARowPerPolicyAndSaysWhatIsNotKnown) {
                     HasSubstr("Cache misses were not counted: test.")));
 }
 
+TEST(ReportTextTest, WhatCanBeZeroIsComparedByDifferences) {
+  const std::string text = ReportText(test::SampleReport());
+  EXPECT_THAT(text, HasSubstr("\nDivided by fifo of the same round\n"));
+  EXPECT_THAT(text, HasSubstr("\nLess fifo of the same round\n"));
+  EXPECT_THAT(text, HasSubstr("+0.00..+0.00"));
+}
+
+TEST(ReportTextTest, FewerRoundsAreNamedWithTheirCoverage) {
+  Report report = test::SampleReport();
+  report.comparison.repeats = 3;
+  EXPECT_THAT(ReportText(report), HasSubstr("1.000..1.000 (of 2: 50.0 %)"));
+}
+
 TEST(ReportTextTest, ViolationsComeLast) {
   Report report = test::SampleReport();
   report.violations = {"Stream 3 differs."};
