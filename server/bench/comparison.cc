@@ -8,6 +8,8 @@
 #include <map>
 #include <utility>
 
+#include "server/bench/round_order.h"
+
 namespace gopmill::bench {
 namespace {
 
@@ -96,6 +98,24 @@ void AddMeans(const std::vector<const FinishedRun*>& runs, PolicySummary& summar
   for (CoreMeasures& core : summary.cores) core.units /= static_cast<std::int64_t>(runs.size());
 }
 
+Result<FinishedRun> RunOnce(const std::string& policy, bool counted, const RunPolicy& run) {
+  GOPMILL_ASSIGN_OR_RETURN(RunRecord record, run(policy, counted));
+  FinishedRun finished{.record = std::move(record), .measures = {}};
+  finished.measures = Measure(finished.record);
+  return finished;
+}
+
+// Ends with the policy that the first round ends with, so that none follows itself.
+Status WarmUp(const ComparisonPlan& plan, int all, const RunPolicy& run, const OnRun& on_run) {
+  const std::vector<std::string> order = RoundOrder(plan.policies, plan.seed, 0);
+  for (auto left = static_cast<std::size_t>(plan.warm_ups); left > 0; --left) {
+    const std::string& policy = order[order.size() - 1 - (left - 1) % order.size()];
+    GOPMILL_ASSIGN_OR_RETURN(const FinishedRun finished, RunOnce(policy, false, run));
+    on_run(finished, 0, all);
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 Result<std::string> ChooseBaseline(const std::vector<std::string>& policies,
@@ -107,24 +127,14 @@ Result<std::string> ChooseBaseline(const std::vector<std::string>& policies,
                          fmt::format("{}", fmt::join(policies, ", ")));
 }
 
-std::vector<std::string> RoundOrder(const std::vector<std::string>& policies, std::uint32_t seed,
-                                    int round) {
-  std::vector<std::string> order = policies;
-  const auto by = (seed + static_cast<std::uint32_t>(round)) % order.size();
-  std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(by), order.end());
-  return order;
-}
-
-Result<Comparison> Compare(const std::vector<std::string>& policies, int repeats,
-                           std::uint32_t seed, const RunPolicy& run, const OnRun& on_run) {
-  Comparison comparison{.policies = policies, .repeats = repeats, .runs = {}};
-  const int all = repeats * static_cast<int>(policies.size());
-  for (int round = 0; round < repeats; ++round) {
-    for (const std::string& policy : RoundOrder(policies, seed, round)) {
-      GOPMILL_ASSIGN_OR_RETURN(RunRecord record, run(policy));
-      record.repeat = round;
-      FinishedRun finished{.record = std::move(record), .measures = {}};
-      finished.measures = Measure(finished.record);
+Result<Comparison> Compare(const ComparisonPlan& plan, const RunPolicy& run, const OnRun& on_run) {
+  Comparison comparison{.plan = plan, .runs = {}};
+  const int all = plan.repeats * static_cast<int>(plan.policies.size());
+  GOPMILL_RETURN_IF_ERROR(WarmUp(plan, all, run, on_run));
+  for (int round = 0; round < plan.repeats; ++round) {
+    for (const std::string& policy : RoundOrder(plan.policies, plan.seed, round)) {
+      GOPMILL_ASSIGN_OR_RETURN(FinishedRun finished, RunOnce(policy, true, run));
+      finished.record.repeat = round;
       if (round > 0) finished.record.units = {};
       comparison.runs.push_back(std::move(finished));
       on_run(comparison.runs.back(), static_cast<int>(comparison.runs.size()), all);
@@ -148,7 +158,7 @@ bool PromisesWorkConservation(std::string_view policy) {
 std::vector<PolicySummary> Summarise(const Comparison& comparison, const std::string& baseline) {
   std::vector<PolicySummary> summaries;
   const auto base = RunsOf(comparison, baseline);
-  for (const std::string& policy : comparison.policies) {
+  for (const std::string& policy : comparison.plan.policies) {
     const auto runs = RunsOf(comparison, policy);
     if (runs.empty()) continue;
     PolicySummary summary;

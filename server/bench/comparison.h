@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Policies side by side: each run once per round, rounds repeated, so that whatever else changes on
-// the machine meets all of them alike. The order within a round is rotated by seed and round.
+// the machine meets all of them alike (order: round_order.h). Runs to warm up come before the first
+// round and are counted nowhere: they meet cold file caches, a fresh heap and a clock at rest.
 //
 // Thread-safety: Compare runs alone in the process; the rest are plain values and pure functions.
 #pragma once
@@ -20,21 +21,28 @@
 namespace gopmill::bench {
 
 inline constexpr int kMaxRepeats = 1000;
+inline constexpr int kMaxWarmUps = 100;
 
 struct FinishedRun {
   RunRecord record;  // units are kept of the first repeat only
   RunMeasures measures;
 };
 
-struct Comparison {
+struct ComparisonPlan {
   std::vector<std::string> policies;
-  int repeats = 0;
-  std::vector<FinishedRun> runs;  // in the order they ran
+  int repeats = 1;
+  int warm_ups = 0;  // runs
+  std::uint32_t seed = 0;
 };
 
-// Runs one policy once.
-using RunPolicy = std::function<Result<RunRecord>(const std::string& policy)>;
-// After each run: how many of how many are done.
+struct Comparison {
+  ComparisonPlan plan;
+  std::vector<FinishedRun> runs;  // that count, in the order they ran
+};
+
+// Runs one policy once; `counted` is false for a run to warm up.
+using RunPolicy = std::function<Result<RunRecord>(const std::string& policy, bool counted)>;
+// After each run: how many of how many are done; 0 for a run to warm up.
 using OnRun = std::function<void(const FinishedRun& run, int done, int all)>;
 
 // Of what ratios are to: the one asked for, which must be among the policies; by default fifo where
@@ -42,12 +50,7 @@ using OnRun = std::function<void(const FinishedRun& run, int done, int all)>;
 Result<std::string> ChooseBaseline(const std::vector<std::string>& policies,
                                    const std::string& asked = "");
 
-Result<Comparison> Compare(const std::vector<std::string>& policies, int repeats,
-                           std::uint32_t seed, const RunPolicy& run, const OnRun& on_run);
-
-// The policies of round `round`, in the order they run.
-std::vector<std::string> RoundOrder(const std::vector<std::string>& policies, std::uint32_t seed,
-                                    int round);
+Result<Comparison> Compare(const ComparisonPlan& plan, const RunPolicy& run, const OnRun& on_run);
 
 // Sentences about what must not be: outputs that differ between runs, naming stream and policies; a
 // work-conserving policy that let units wait beside an idle worker, each time for more than 1 ms

@@ -5,6 +5,7 @@
 
 #include "base/dump_json.h"
 #include "server/bench/report.h"
+#include "server/bench/round_order.h"
 
 namespace gopmill::bench {
 namespace {
@@ -118,7 +119,9 @@ Json HeadJson(const Report& report) {
           {"preset", head.preset},
           {"streams", head.streams},
           {"seed", head.seed},
-          {"repeats", report.comparison.repeats},
+          {"repeats", report.comparison.plan.repeats},
+          {"warm_up_runs", report.comparison.plan.warm_ups},
+          {"balanced_rounds", BalancedRounds(report.comparison.plan.policies.size())},
           {"baseline", head.baseline},
           {"compared", {{"ratios", kComparedRatios}, {"differences", kComparedDifferences}}},
           {"cache_misses",

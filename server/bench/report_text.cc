@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "server/bench/report.h"
+#include "server/bench/round_order.h"
 
 namespace gopmill::bench {
 namespace {
@@ -60,7 +61,7 @@ std::string MeasureTable(const Report& report, std::span<const std::string_view>
     for (const std::string_view name : names) {
       const MeasureDoc& doc = MeasureDocs()[IndexOf(name)];
       row.push_back(Shown(summary.measures[IndexOf(name)], doc.scale, doc.decimals,
-                          report.comparison.repeats));
+                          report.comparison.plan.repeats));
     }
     rows.push_back(std::move(row));
   }
@@ -119,7 +120,8 @@ std::string PairedTable(const Report& report, const Paired PolicySummary::*paire
       const double scale = ratio ? 1 : MeasureDocs()[IndexOf(name)].scale;
       const std::string_view format = ratio ? "{:.3f}" : "{:+.2f}";
       row.push_back(interval ? fmt::format(fmt::runtime(format), interval->median * scale) : "-");
-      row.push_back(interval ? Range(*interval, scale, format, report.comparison.repeats) : "-");
+      row.push_back(interval ? Range(*interval, scale, format, report.comparison.plan.repeats)
+                             : "-");
     }
     rows.push_back(std::move(row));
   }
@@ -151,7 +153,7 @@ std::string ShareTable(const Report& report) {
     rows[0].push_back(fmt::format("{} (due {:.1f} %)", classes[c].name, 100 * due[c]));
   }
   rows[0].insert(rows[0].end(), {"share err %", "any 10 s", "one unit", "windows", "backlogged s"});
-  const int repeats = report.comparison.repeats;
+  const int repeats = report.comparison.plan.repeats;
   for (const PolicySummary& summary : report.summaries) {
     Row row = {summary.policy};
     for (const auto& share : summary.class_shares) row.push_back(Shown(share, 100, 1, repeats));
@@ -165,18 +167,28 @@ std::string ShareTable(const Report& report) {
   return "\nShares of the workers while all classes were backlogged, %\n" + Table(rows);
 }
 
+std::string OrderOfRuns(const ComparisonPlan& plan) {
+  std::string text = fmt::format("{} repeats", plan.repeats);
+  if (plan.policies.size() > 1) {
+    text += fmt::format(" interleaved (orders balanced after each {})",
+                        BalancedRounds(plan.policies.size()));
+  }
+  return plan.warm_ups == 0 ? text + ", no warm-up run"
+                            : text + fmt::format(", {} to warm up before", plan.warm_ups);
+}
+
 std::string Head(const Report& report) {
   const ReportHead& head = report.head;
   return fmt::format(
       "{}, {} CPUs, {}, load {:.2f}; gopmill {}, FFmpeg {}\n{}: {} streams, units: {}, seed {}, "
-      "{} repeats, interleaved\n",
+      "{}\n",
       head.machine.cpu, head.machine.cpus, head.machine.kernel, head.machine.load,
       head.machine.gopmill, head.machine.ffmpeg, head.workload, head.streams, head.unit, head.seed,
-      report.comparison.repeats);
+      OrderOfRuns(report.comparison.plan));
 }
 
 std::string IntervalNote(const Report& report) {
-  if (report.comparison.repeats == 1) return "One run each: no intervals.\n";
+  if (report.comparison.plan.repeats == 1) return "One run each: no intervals.\n";
   const double coverage = report.summaries.front().measures.front()->coverage;
   std::string note =
       fmt::format("Medians; intervals hold the true median with {:.1f} %", 100 * coverage);

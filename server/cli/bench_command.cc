@@ -8,6 +8,7 @@
 #include <csignal>
 #include <span>
 #include <stop_token>
+#include <utility>
 
 #include "base/log.h"
 #include "config/ratio_file.h"
@@ -27,12 +28,11 @@
 namespace gopmill::cli {
 namespace {
 
-constexpr int kStandardRepeats = 5, kQuickRepeats = 2, kQuickStreams = 6;
+constexpr int kStandardRepeats = 5, kQuickRepeats = 2, kQuickStreams = 6, kStandardWarmUps = 1;
 
 // All that is asked for, checked.
 struct Plan {
-  std::vector<std::string> policies;
-  int repeats = 0;
+  bench::ComparisonPlan comparison;
   bench::StreamRunOptions options;
   std::vector<bench::BenchStream> streams;  // empty for a replay
   std::vector<bench::ReplayUnit> units;     // of a replay
@@ -99,10 +99,16 @@ Result<std::string> RulesOf(const BenchArgs& args) {
 
 Result<Plan> MakePlan(const BenchArgs& args) {
   Plan plan;
-  GOPMILL_ASSIGN_OR_RETURN(plan.policies, bench::ParsePolicyList(args.schedulers));
-  GOPMILL_ASSIGN_OR_RETURN(plan.head.baseline, bench::ChooseBaseline(plan.policies, args.baseline));
+  bench::ComparisonPlan& comparison = plan.comparison;
+  GOPMILL_ASSIGN_OR_RETURN(comparison.policies, bench::ParsePolicyList(args.schedulers));
+  GOPMILL_ASSIGN_OR_RETURN(plan.head.baseline,
+                           bench::ChooseBaseline(comparison.policies, args.baseline));
   GOPMILL_RETURN_IF_ERROR(CheckOutputs(args));
-  plan.repeats = args.repeats > 0 ? args.repeats : args.quick ? kQuickRepeats : kStandardRepeats;
+  const int standard = args.quick ? kQuickRepeats : kStandardRepeats;
+  comparison.repeats = args.repeats > 0 ? args.repeats : standard;
+  // A replay has no files to read, and may take a day.
+  comparison.warm_ups = args.warm_ups.value_or(args.trace.empty() ? kStandardWarmUps : 0);
+  comparison.seed = static_cast<std::uint32_t>(args.seed);
   plan.options.workers = args.workers;
   GOPMILL_ASSIGN_OR_RETURN(plan.options.rules, RulesOf(args));
   if (!args.classes.empty()) {
@@ -118,9 +124,11 @@ Result<Plan> MakePlan(const BenchArgs& args) {
 }
 
 void PrintRun(const bench::FinishedRun& run, int done, int all) {
-  WriteStderr(fmt::format("{}/{}  {:<12} repeat {}: {} GOPs in {:.2f} s, {:.1f} GOPs/s\n", done,
-                          all, run.record.policy, run.record.repeat + 1, run.measures.gops,
-                          run.measures.wall_s, run.measures.gops_per_s));
+  const std::string what =
+      done == 0 ? "to warm up" : fmt::format("repeat {}", run.record.repeat + 1);
+  WriteStderr(fmt::format("{}/{}  {:<12} {}: {} GOPs in {:.2f} s, {:.1f} GOPs/s\n", done, all,
+                          run.record.policy, what, run.measures.gops, run.measures.wall_s,
+                          run.measures.gops_per_s));
 }
 
 Result<bench::Comparison> Run(const BenchArgs& args, Plan& plan, const std::stop_token& stop) {
@@ -132,7 +140,8 @@ Result<bench::Comparison> Run(const BenchArgs& args, Plan& plan, const std::stop
     GOPMILL_ASSIGN_OR_RETURN(
         recorder, bench::TraceRecorder::Create(args.record, header, plan.options.classes));
   }
-  const bench::RunPolicy run = [&](const std::string& policy) -> Result<bench::RunRecord> {
+  const bench::RunPolicy run = [&](const std::string& policy,
+                                   bool counted) -> Result<bench::RunRecord> {
     if (!plan.units.empty()) {
       return bench::RunReplay({.policy = policy,
                                .workers = args.workers,
@@ -141,14 +150,14 @@ Result<bench::Comparison> Run(const BenchArgs& args, Plan& plan, const std::stop
                               plan.units, stop);
     }
     plan.options.policy = policy;
-    plan.options.recorder = recorder;
+    // The first run that counts is the recorded one.
+    const auto recording = counted ? std::exchange(recorder, nullptr) : nullptr;
+    plan.options.recorder = recording;
     auto record = bench::RunStreams(plan.options, plan.streams, stop);
-    // The first run is the recorded one.
-    if (recorder) GOPMILL_RETURN_IF_ERROR(recorder->Close());
-    recorder.reset();
+    if (recording) GOPMILL_RETURN_IF_ERROR(recording->Close());
     return record;
   };
-  return bench::Compare(plan.policies, plan.repeats, plan.head.seed, run, PrintRun);
+  return bench::Compare(plan.comparison, run, PrintRun);
 }
 
 // The first repeat of each policy.

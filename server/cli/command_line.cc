@@ -70,7 +70,8 @@ constexpr const char* kTopologyFooter =
 
 constexpr const char* kBenchFooter =
     "Every policy runs once per round and rounds are repeated, so that disturbances meet all "
-    "alike.\n"
+    "alike;\n"
+    "orders are balanced: each policy follows each other one equally often.\n"
     "Exit code 1 also when outputs differ between policies, or a work-conserving one lets work "
     "wait.\n\n"
     "Examples:\n"
@@ -238,7 +239,8 @@ void AddBenchOutputs(CLI::App& command, BenchArgs& args) {
   add("--json", args.json, "Write all results; - is stdout");
   add("--html", args.html, "Write a page with charts, in one file");
   add("--perfetto", args.perfetto, "Write the first round for ui.perfetto.dev or chrome://tracing");
-  add("--record", args.record, "Write arrivals and costs of the first run, for --trace");
+  add("--record", args.record,
+      "Write arrivals and costs of the first run that counts, for --trace");
 }
 
 void AddBench(CLI::App& app, Line& line) {
@@ -260,13 +262,19 @@ void AddBench(CLI::App& app, Line& line) {
   add("--repeat,--repeats", args.repeats, "Rounds; 5 unless given")
       ->type_name("R")
       ->check(CLI::Range(1, bench::kMaxRepeats));
+  add("--warm-up", args.warm_ups,
+      "Runs before the first round that do not count; 1 unless given, "
+      "0 of a trace")
+      ->type_name("RUNS")
+      ->check(CLI::Range(0, bench::kMaxWarmUps));
   add("--unit", args.unit, "gop, or seconds of video per unit")->type_name("gop|S");
   add("--preset", args.preset, "Of the encoder")->type_name("NAME");
   command->add_flag("--audio", args.audio, "Transcode the sound too");
   add("--scheduler-options", args.scheduler_options,
       "Forms of the policies' rules, as gopmill bench --list prints them: NAME=VALUE,...");
   add("--classes", args.classes,
-      "Service classes with weights, streams take them in turn: NAME:WEIGHT[:GUARANTEED[:MAX]],...")
+      "Service classes with weights, streams take them in turn: "
+      "NAME:WEIGHT[:GUARANTEED[:MAX_WORKERS[:DEADLINE_MS]]],...")
       ->type_name("A:5,B:3,...");
   add("--workers", args.workers, "Worker threads; 0 = one per CPU")
       ->type_name("N")

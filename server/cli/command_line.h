@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -66,6 +67,7 @@ struct BenchArgs {
   std::string trace;                         // recording to run instead of a mix
   std::string json, html, perfetto, record;  // files to write
   int streams = 0, repeats = 0;              // 0 = as the mix and --quick say
+  std::optional<int> warm_ups;               // runs; none = 1, of a trace 0
   int workers = 0;                           // 0 = one per CPU
   std::int64_t seed = 1;
   std::vector<std::string> line;  // the whole command line, for the report

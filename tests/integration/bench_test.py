@@ -59,6 +59,7 @@ def movies(folder):
                  paths["html"], "--perfetto", paths["perfetto"], "--record", paths["rec"])
     check(done.returncode == 0, f"bench: {done.returncode} {done.stderr} {done.stdout}")
     check("\nh-cahrw " in done.stdout, "no row for h-cahrw")
+    check(done.stderr.startswith("0/4 ") and done.stderr.count("to warm up") == 1, f"warm-up: {done.stderr}")
     with open(paths["json"], encoding="utf-8") as file:
         report = json.load(file)
     check_numbers(report, 4)
@@ -81,6 +82,7 @@ def replay(trace, gops):
     report = json.loads(done.stdout)
     check_numbers(report, 2)
     check(report["baseline"] == "hrw", f"baseline {report['baseline']}")
+    check("to warm up" not in done.stderr, "a replay warms up")
     check("\nDivided by hrw of the same round\n" in done.stderr, f"no ratios: {done.stderr}")
     check(report["runs"][0]["gops"] == gops, f"replayed {report['runs'][0]['gops']} of {gops}")
     for run in report["runs"]:
@@ -131,6 +133,7 @@ def bad_input(folder):
             (["--mix", "nonsense"], "parameter: mix"),
             (["--streams", "0"], "--streams"),
             (["--repeat", "0"], "--repeat"),
+            (["--warm-up", "-1"], "--warm-up"),
             (["--seed", "-1"], "--seed"),
             (["--seed", "banana"], "--seed"),
             (["--unit", "banana"], "parameter: unit"),

@@ -311,7 +311,9 @@ function facts() {
     'load before': m.load.toFixed(2), 'date': m.date,
     'versions': `gopmill ${m.gopmill}, FFmpeg ${m.ffmpeg}, compiler ${m.compiler}`,
     'workload': `${data.workload}, ${data.streams} streams, units: ${data.unit}, seed ${data.seed}`,
-    'repeats': `${data.repeats}, interleaved; the order of policies is rotated in each round`,
+    'repeats': String(data.repeats) + (policies.length === 1 ? '' : ', interleaved: after each ' +
+      `${data.balanced_rounds} every policy has run as often in each place and behind each other one`),
+    'warm-up': data.warm_up_runs ? `runs before that count nowhere: ${data.warm_up_runs}` : 'none',
     'intervals': `${data.interval.method}, coverage ${(100 * data.interval.coverage).toFixed(1)} %`,
     'cache misses': data.cache_misses,
     'outputs': data.violations.length ? 'see above' : hasMedia ?

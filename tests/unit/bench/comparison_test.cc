@@ -15,6 +15,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::DoubleEq;
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::Eq;
 using ::testing::Field;
 using ::testing::HasSubstr;
@@ -26,17 +27,12 @@ using Runs = std::function<RunRecord(const std::string& policy, int call)>;
 
 Comparison CompareWith(const std::vector<std::string>& policies, int repeats, const Runs& runs) {
   int calls = 0;
-  const RunPolicy run = [&](const std::string& policy) -> Result<RunRecord> {
+  const RunPolicy run = [&](const std::string& policy, bool) -> Result<RunRecord> {
     return runs(policy, calls++);
   };
-  return Compare(policies, repeats, 0, run, [](const FinishedRun&, int, int) {}).value();
-}
-
-TEST(RoundOrderTest, EveryPolicyComesFirstInTurn) {
-  const std::vector<std::string> policies = {"a", "b", "c"};
-  EXPECT_THAT(RoundOrder(policies, 0, 0), ElementsAre("a", "b", "c"));
-  EXPECT_THAT(RoundOrder(policies, 0, 1), ElementsAre("b", "c", "a"));
-  EXPECT_THAT(RoundOrder(policies, 1, 1), ElementsAre("c", "a", "b"));
+  return Compare({.policies = policies, .repeats = repeats}, run,
+                 [](const FinishedRun&, int, int) {})
+      .value();
 }
 
 TEST(CompareTest, InterleavesAndKeepsTheUnitsOfTheFirstRound) {
@@ -44,15 +40,40 @@ TEST(CompareTest, InterleavesAndKeepsTheUnitsOfTheFirstRound) {
       {"rr", "sm"}, 2, [](const std::string& policy, int) { return test::SampleRun(policy, 0); });
   std::vector<std::string> order;
   for (const FinishedRun& run : comparison.runs) order.push_back(run.record.policy);
-  EXPECT_THAT(order, ElementsAre("rr", "sm", "sm", "rr"));
+  EXPECT_THAT(std::vector(order.begin(), order.begin() + 2), UnorderedElementsAre("rr", "sm"));
+  EXPECT_THAT(std::vector(order.rbegin(), order.rbegin() + 2),
+              ElementsAreArray(order.begin(), order.begin() + 2))
+      << "balanced";
   EXPECT_EQ(comparison.runs[1].record.units.size(), 4U);
   EXPECT_THAT(comparison.runs[2].record.units, IsEmpty());
   EXPECT_THAT(Violations(comparison), IsEmpty());
 }
 
 TEST(CompareTest, AFailedRunEndsIt) {
-  const RunPolicy run = [](const std::string&) -> Result<RunRecord> { return InternalError("no"); };
-  EXPECT_FALSE(Compare({"rr"}, 1, 0, run, [](const FinishedRun&, int, int) {}).ok());
+  const RunPolicy run = [](const std::string&, bool) -> Result<RunRecord> {
+    return InternalError("no");
+  };
+  EXPECT_FALSE(Compare({.policies = {"rr"}}, run, [](const FinishedRun&, int, int) {}).ok());
+}
+
+TEST(CompareTest, RunsToWarmUpCountNowhere) {
+  std::vector<std::string> order, told;
+  const RunPolicy run = [&order](const std::string& policy, bool counted) {
+    order.push_back(counted ? policy : "(" + policy + ")");
+    return test::SampleRun(policy, 0);
+  };
+  const OnRun on_run = [&told](const FinishedRun& finished, int done, int all) {
+    told.push_back(finished.record.policy + std::to_string(done) + "/" + std::to_string(all));
+  };
+  const ComparisonPlan plan{.policies = {"rr", "sm"}, .repeats = 1, .warm_ups = 3, .seed = 4};
+  const Comparison comparison = Compare(plan, run, on_run).value();
+  ASSERT_EQ(order.size(), 5U);
+  const std::string first = order[3], last = order[4];
+  EXPECT_THAT(order,
+              ElementsAre("(" + last + ")", "(" + first + ")", "(" + last + ")", first, last));
+  EXPECT_THAT(told,
+              ElementsAre(last + "0/2", first + "0/2", last + "0/2", first + "1/2", last + "2/2"));
+  EXPECT_EQ(comparison.runs.size(), 2U);
 }
 
 TEST(ViolationsTest, DifferentOutputNamesStreamAndPolicies) {

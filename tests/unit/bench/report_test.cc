@@ -31,8 +31,17 @@ TEST(ReportTextTest, WhatCanBeZeroIsComparedByDifferences) {
 
 TEST(ReportTextTest, FewerRoundsAreNamedWithTheirCoverage) {
   Report report = test::SampleReport();
-  report.comparison.repeats = 3;
+  report.comparison.plan.repeats = 3;
   EXPECT_THAT(ReportText(report), HasSubstr("1.000..1.000 (of 2: 50.0 %)"));
+}
+
+TEST(ReportTextTest, SaysInWhichOrderPoliciesRanAndWhatWarmedUp) {
+  Report report = test::SampleReport();
+  EXPECT_THAT(ReportText(report), HasSubstr("2 repeats interleaved (orders balanced after each 2), "
+                                            "1 to warm up before\n"));
+  report.comparison.plan.warm_ups = 0;
+  EXPECT_THAT(ReportText(report), HasSubstr(", no warm-up run\n"));
+  EXPECT_EQ(Json::parse(ReportJson(report))["warm_up_runs"], 0);
 }
 
 TEST(ReportTextTest, ViolationsComeLast) {
@@ -57,7 +66,7 @@ TEST(ReportJsonTest, IsConsistent) {
 }
 
 Report ReplayReport() {
-  return test::SampleReport([](const std::string& policy) {
+  return test::SampleReport([](const std::string& policy, bool) {
     RunRecord run = test::SampleRun(policy, 0);
     run.media = false;
     for (StreamSample& stream : run.streams) stream.first_byte.reset();

@@ -46,7 +46,7 @@ RunRecord SampleRun(const std::string& policy, int repeat) {
 }
 
 Report SampleReport() {
-  return SampleReport([](const std::string& policy) { return SampleRun(policy, 0); });
+  return SampleReport([](const std::string& policy, bool) { return SampleRun(policy, 0); });
 }
 
 Report SampleReport(const RunPolicy& run) {
@@ -55,9 +55,10 @@ Report SampleReport(const RunPolicy& run) {
   report.head.command = {"gopmill", "bench", "--json", "<x>"};
   report.head.streams = 2;
   report.head.cache_obstacle = "test";
-  auto comparison = Compare({"rr", "fifo"}, 2, 1, run, [](const FinishedRun&, int, int) {});
+  auto comparison = Compare({.policies = {"rr", "fifo"}, .repeats = 2, .warm_ups = 1, .seed = 1},
+                            run, [](const FinishedRun&, int, int) {});
   report.comparison = std::move(comparison).value();
-  report.head.baseline = ChooseBaseline(report.comparison.policies).value();
+  report.head.baseline = ChooseBaseline(report.comparison.plan.policies).value();
   report.summaries = Summarise(report.comparison, report.head.baseline);
   report.violations = Violations(report.comparison);
   return report;

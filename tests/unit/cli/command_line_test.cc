@@ -168,6 +168,13 @@ TEST(CommandLine, BenchTakesItsOptions) {
   EXPECT_EQ(args.html, "x.html");
   EXPECT_TRUE(args.quick);
   EXPECT_EQ(args.line.front(), "bench");
+  EXPECT_EQ(args.warm_ups, std::nullopt);
+  EXPECT_EQ(Parsed<BenchArgs>({"bench", "--warm-up", "0"}).warm_ups, 0);
+}
+
+TEST(CommandLine, BenchNamesAllPartsOfAClass) {
+  EXPECT_THAT(Answered({"bench", "--help"}).text,
+              HasSubstr("NAME:WEIGHT[:GUARANTEED[:MAX_WORKERS[:DEADLINE_MS]]]"));
 }
 
 TEST(CommandLine, BenchRefusesWhatCannotBeMeasured) {

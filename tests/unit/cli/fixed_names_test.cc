@@ -55,6 +55,7 @@ TEST(FixedNames, OfBench) {
       {{"--mix", "bursty"}, &BenchArgs::mix, "bursty"},
       {{"--repeat", "3"}, [](const BenchArgs& a) { return std::to_string(a.repeats); }, "3"},
       {{"--repeats", "3"}, [](const BenchArgs& a) { return std::to_string(a.repeats); }, "3"},
+      {{"--warm-up", "2"}, [](const BenchArgs& a) { return std::to_string(*a.warm_ups); }, "2"},
       {{"--json", "f"}, &BenchArgs::json, "f"},
       {{"--json", "-"}, &BenchArgs::json, "-"},
       {{"--html", "f"}, &BenchArgs::html, "f"},
