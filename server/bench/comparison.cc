@@ -90,6 +90,7 @@ void AddMeans(const std::vector<const FinishedRun*>& runs, PolicySummary& summar
       summary.cores[i].units += run->measures.cores[i].units;
       summary.cores[i].busy_s += run->measures.cores[i].busy_s / count;
       summary.cores[i].cpu_s += run->measures.cores[i].cpu_s / count;
+      summary.cores[i].utilisation += run->measures.cores[i].utilisation / count;
     }
     for (std::size_t i = 0; i < kStages; ++i) {
       summary.stages_ms[i] += run->measures.stages_ms[i] / count;

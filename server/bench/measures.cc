@@ -43,8 +43,11 @@ void AddCores(const RunRecord& record, RunMeasures& measures) {
   const auto [least, most] = std::ranges::minmax_element(measures.cores, {}, &CoreMeasures::busy_s);
   measures.imbalance = Share(most->busy_s - least->busy_s, most->busy_s);
   double busy = 0;
-  for (const CoreMeasures& core : measures.cores) busy += core.busy_s;
-  measures.utilisation = Share(busy, measures.wall_s * static_cast<double>(measures.cores.size()));
+  for (CoreMeasures& core : measures.cores) {
+    core.utilisation = Share(core.busy_s, measures.wall_s);
+    busy += core.utilisation;
+  }
+  measures.utilisation = busy / static_cast<double>(measures.cores.size());
 }
 
 void AddThroughput(const RunRecord& record, RunMeasures& measures) {
@@ -244,8 +247,10 @@ void AddStages(const RunRecord& record, RunMeasures& measures) {
 
 using M = RunMeasures;
 constexpr std::array kDocs = {
-    MeasureDoc{"wall_s", "makespan", "s", "from the first stream's begin to the last one's end", 2,
-               1, &M::wall_s},
+    MeasureDoc{"wall_s", "makespan", "s",
+               "from the first stream's begin to the last one's end; of a replay, first arrival to "
+               "last unit",
+               2, 1, &M::wall_s},
     MeasureDoc{"gops_per_s", "GOPs/s", "", "units delivered per second of makespan", 1, 1,
                &M::gops_per_s},
     MeasureDoc{"core_ms_per_gop", "core/GOP", "ms", "CPU time of the whole process per unit", 2, 1,
@@ -256,8 +261,9 @@ constexpr std::array kDocs = {
                &M::imbalance},
     MeasureDoc{"decision_us", "decide", "us", "time inside the policy per unit", 2, 1,
                &M::decision_us},
-    MeasureDoc{"overhead", "overhd", "%", "time inside the policy, of the workers' CPU time", 4,
-               100, &M::overhead},
+    MeasureDoc{"overhead", "overhd", "%",
+               "time inside the policy, of the CPU time of the workers' threads in units", 4, 100,
+               &M::overhead},
     MeasureDoc{"disruption", "away", "%", "units that did not run on their stream's home worker", 1,
                100, &M::disruption},
     MeasureDoc{"context_hits", "warm", "%", "codec contexts taken warm from a worker's cache", 1,
@@ -267,12 +273,16 @@ constexpr std::array kDocs = {
     MeasureDoc{"reordered", "reord", "%",
                "units finished after a later one of their stream (RFC 4737)", 2, 100,
                &M::reordered},
-    MeasureDoc{"extent_mean", "extent", "", "reordering extent of those units, mean (RFC 4737)", 2,
-               1, &M::extent_mean},
-    MeasureDoc{"extent_max", "max", "", "reordering extent, greatest", 0, 1, &M::extent_max},
-    MeasureDoc{"gap_before_ms", "gap dev", "ms",
-               "standard deviation of the gaps between finished units of a stream", 1, 1,
-               &M::gap_before_ms},
+    MeasureDoc{
+        "extent_mean", "extent", "",
+        "reordering extent of those units, mean (RFC 4737): places behind the first later one", 2,
+        1, &M::extent_mean},
+    MeasureDoc{"extent_max", "max", "", "reordering extent, greatest; 0 = none out of order", 0, 1,
+               &M::extent_max},
+    MeasureDoc{
+        "gap_before_ms", "gap dev", "ms",
+        "standard deviation of the gaps between finished units of a stream, mean of the streams", 1,
+        1, &M::gap_before_ms},
     MeasureDoc{"gap_after_ms", "in order", "ms", "the same behind the reorderer", 1, 1,
                &M::gap_after_ms},
     MeasureDoc{"jitter_before_ms", "jitter", "ms",
@@ -282,13 +292,15 @@ constexpr std::array kDocs = {
                &M::jitter_after_ms},
     MeasureDoc{"first_byte_ms", "1st byte", "ms", "from a stream's begin to its first byte, median",
                0, 1, &M::first_byte_ms},
-    MeasureDoc{"first_byte_max_ms", "worst", "ms", "the same, worst stream", 0, 1,
+    MeasureDoc{"first_byte_max_ms", "worst", "ms", "the same, slowest stream", 0, 1,
                &M::first_byte_max_ms},
     MeasureDoc{"latency_p50_ms", "p50", "ms", "submitted to finished, median unit", 0, 1,
                &M::latency_p50_ms},
-    MeasureDoc{"latency_p95_ms", "p95", "ms", "submitted to finished, 95th percentile", 0, 1,
+    MeasureDoc{"latency_p95_ms", "p95", "ms",
+               "submitted to finished, 95th percentile, linear between two units", 0, 1,
                &M::latency_p95_ms},
-    MeasureDoc{"latency_p99_ms", "p99", "ms", "submitted to finished, 99th percentile", 0, 1,
+    MeasureDoc{"latency_p99_ms", "p99", "ms",
+               "submitted to finished, 99th percentile, linear between two units", 0, 1,
                &M::latency_p99_ms},
     MeasureDoc{
         "deadline_misses", "late", "%",
@@ -304,8 +316,8 @@ constexpr std::array kDocs = {
                &M::idle_waiting_events},
     MeasureDoc{"idle_waiting_too_long_ms", "sum", "ms", "sum of those stretches", 1, 1,
                &M::idle_waiting_too_long_ms},
-    MeasureDoc{"others_ms", "others", "ms", "CPU time that other programs took of our CPUs", 0, 1,
-               &M::others_ms},
+    MeasureDoc{"others_ms", "others", "ms",
+               "CPU time that other programs and the host took of our CPUs", 0, 1, &M::others_ms},
     MeasureDoc{"wake_up_us", "wake-up", "us", "until a free worker begins its next unit, mean", 1,
                1, &M::wake_up_us},
     MeasureDoc{"wake_up_longest_ms", "wake max", "ms", "the longest of these times", 1, 1,

@@ -5,6 +5,7 @@
 
 #include "base/dump_json.h"
 #include "server/bench/report.h"
+#include "server/bench/report_fields.h"
 #include "server/bench/round_order.h"
 
 namespace gopmill::bench {
@@ -31,7 +32,8 @@ Json ToJson(const std::vector<CoreMeasures>& cores) {
                     {"cpu", cores[i].pu_os_index},
                     {"units", cores[i].units},
                     {"busy_s", cores[i].busy_s},
-                    {"cpu_s", cores[i].cpu_s}});
+                    {"cpu_s", cores[i].cpu_s},
+                    {"utilisation", cores[i].utilisation}});
   }
   return list;
 }
@@ -92,6 +94,9 @@ Json ToJson(const FinishedRun& run) {
     json["cache"] = {{"references", run.record.cache->references},
                      {"misses", run.record.cache->misses}};
   }
+  json["class_shares"] = Json::array();
+  for (const double share : run.measures.class_shares)
+    json["class_shares"].push_back(ToJson(share));
   json["cores"] = ToJson(run.measures.cores);
   json["stages_ms"] = StagesJson(run.measures.stages_ms);
   json["streams"] = StreamsJson(run.record);
@@ -128,6 +133,12 @@ Json HeadJson(const Report& report) {
            head.cache_obstacle.empty() ? "counted" : "not counted: " + head.cache_obstacle}};
 }
 
+Json FieldsJson() {
+  Json fields;
+  for (const FieldDoc& doc : FieldDocs()) fields[std::string(doc.path)] = doc.meaning;
+  return fields;
+}
+
 Json LegendJson() {
   Json legend;
   for (const MeasureDoc& doc : MeasureDocs()) {
@@ -156,6 +167,7 @@ std::string ReportJson(const Report& report) {
         {{"name", classes[c].name}, {"weight", classes[c].weight}, {"due", due[c]}});
   }
   json["measures"] = LegendJson();
+  json["fields"] = FieldsJson();
   for (const PolicySummary& summary : report.summaries) {
     json["policies"].push_back(ToJson(summary));
   }

@@ -76,10 +76,9 @@ std::string ThroughputTable(const Report& report) {
       return summary.measures[IndexOf(name)].value_or(Interval{});
     };
     const Interval rate = at("gops_per_s");
-    const double wall = at("wall_s").median;
     std::string cores;
     for (const CoreMeasures& core : summary.cores) {
-      cores += fmt::format("{}{:.0f}", cores.empty() ? "" : " ", 100 * core.busy_s / wall);
+      cores += fmt::format("{}{:.0f}", cores.empty() ? "" : " ", 100 * core.utilisation);
     }
     rows.push_back({summary.policy, fmt::format("{:.1f}", rate.median),
                     fmt::format("{:.1f}..{:.1f}", rate.low, rate.high),

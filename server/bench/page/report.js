@@ -115,11 +115,10 @@ function cores() {
     label: 'Utilisation, imbalance',
     value: (policy) => `${shown('utilisation', median(policy, 'utilisation'))}`,
     marks: (policy, x, y) => {
-      const wall = median(policy, 'wall_s');
       const step = (x(1) - x(0)) / policy.cores.length;
       const gap = Math.min(6, step * 0.15);
       return policy.cores.flatMap((core, index) => {
-        const share = Math.min(1, core.busy_s / wall), from = x(0) + index * step;
+        const share = core.utilisation, from = x(0) + index * step;
         const nodes = [
           el('rect', {x: from, y: y - 16, width: step - gap, height: 32, rx: 2, class: 'track'}),
           titled(el('rect', {x: from, y: y + 16 - 32 * share, width: step - gap, height: 32 * share,

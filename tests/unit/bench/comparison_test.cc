@@ -176,6 +176,19 @@ TEST(SummariseTest, AnIntervalSaysOfHowManyRoundsItIs) {
   EXPECT_DOUBLE_EQ(RatioOf(summaries[0], "gops_per_s")->coverage, 0.75);
 }
 
+// Rounds of 20 and 40 ms, worker 0 always busy: the mean of both is 1, not 30 ms of some median.
+TEST(SummariseTest, UtilisationOfAWorkerIsOfItsOwnRun) {
+  const auto runs = [](const std::string& policy, int call) {
+    RunRecord run = test::SampleRun(policy, 0);
+    run.units = {test::Unit(1, 0, 0, 0, call == 0 ? 20 : 40)};
+    run.end = test::At(call == 0 ? 20 : 40);
+    return run;
+  };
+  const auto summaries = Summarise(CompareWith({"rr"}, 2, runs), "rr");
+  EXPECT_DOUBLE_EQ(summaries[0].cores[0].utilisation, 1);
+  EXPECT_DOUBLE_EQ(summaries[0].cores[1].utilisation, 0);
+}
+
 TEST(SummariseTest, TheBaselineCanBeAskedFor) {
   const std::vector<std::string> policies = {"rr", "fifo", "sm"};
   EXPECT_EQ(*ChooseBaseline(policies), "fifo");

@@ -18,6 +18,7 @@ TEST(MeasureTest, ComputesWhatCanBeCheckedByHand) {
   EXPECT_DOUBLE_EQ(measures.gops_per_s, 200);
   EXPECT_DOUBLE_EQ(measures.core_ms_per_gop, 10);
   EXPECT_DOUBLE_EQ(measures.utilisation, 0.75);
+  EXPECT_DOUBLE_EQ(measures.cores[1].utilisation, 0.5);
   EXPECT_DOUBLE_EQ(measures.imbalance, 0.5);
   EXPECT_DOUBLE_EQ(measures.disruption, 0.25);
   EXPECT_DOUBLE_EQ(measures.reordered, 0.25);  // unit 0 of stream 2 after its unit 1

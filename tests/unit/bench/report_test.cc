@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "server/bench/report_fields.h"
 #include "server/bench/trace_events.h"
 #include "tests/unit/bench/sample_runs.h"
 
@@ -99,6 +101,59 @@ TEST(TraceEventsTest, AReplaySaysNothingOfStages) {
   RunRecord run = test::SampleRun("rr", 0);
   run.media = false;
   EXPECT_THAT(TraceEventsJson({&run}), Not(HasSubstr("encode_ms")));
+}
+
+// "runs.cores.busy_s" for each value in it, whatever its place in lists.
+void AddPaths(const Json& json, const std::string& path, std::set<std::string>& paths) {
+  if (!path.empty()) paths.insert(path);
+  if (path == "measures" || path == "fields") return;  // the legends themselves
+  for (const auto& [key, value] : json.items()) {
+    if (!json.is_structured()) break;
+    const std::string below = path.empty() ? key : path + "." + key;
+    AddPaths(value, json.is_array() ? path : below, paths);
+  }
+}
+
+bool Matches(std::string_view path, std::string_view pattern) {
+  const std::size_t star = pattern.find('*');
+  if (star == std::string_view::npos) return path == pattern;
+  const std::string_view tail = pattern.substr(star + 1);
+  return path.size() >= star + tail.size() && path.starts_with(pattern.substr(0, star)) &&
+         path.ends_with(tail);
+}
+
+TEST(ReportJsonTest, EveryFieldIsInALegendAndEveryLegendHasItsField) {
+  Report report = test::SampleReport([](const std::string& policy, bool) {
+    RunRecord run = test::SampleRun(policy, 0);
+    run.cache = CacheCounts{.references = 10, .misses = 1};
+    run.classes.resize(2);
+    run.units.push_back(run.units.front());  // both classes wait
+    for (UnitSample& unit : run.units) {
+      unit.life.report.submitted = test::At(0);
+      unit.life.report.started = test::At(1);
+    }
+    run.units[0].life.spec.service_class = 1;
+    return run;
+  });
+  std::set<std::string> paths;
+  AddPaths(Json::parse(ReportJson(report)), "", paths);
+  std::set<std::string> names;
+  for (const MeasureDoc& doc : MeasureDocs()) names.emplace(doc.name);
+  std::set<std::string_view> used;
+  for (const std::string& path : paths) {
+    bool known = path.starts_with("runs.") && names.contains(path.substr(5));
+    for (const char* part : {"measures.", "ratios.", "differences."}) {
+      const std::string before = std::string("policies.") + part;
+      known |= path.starts_with(before) && names.contains(path.substr(before.size()));
+    }
+    for (const FieldDoc& doc : FieldDocs()) {
+      if (!Matches(path, doc.path)) continue;
+      known = true;
+      used.insert(doc.path);
+    }
+    EXPECT_TRUE(known) << path;
+  }
+  for (const FieldDoc& doc : FieldDocs()) EXPECT_TRUE(used.contains(doc.path)) << doc.path;
 }
 
 TEST(ReportJsonTest, WhatIsNotUtf8DoesNotBreakIt) {
