@@ -59,7 +59,10 @@ void AddThroughput(const RunRecord& record, RunMeasures& measures) {
   measures.system_s = record.usage.system_seconds;
   measures.gops_per_cpu_s = Share(gops, measures.cpu_s);
   measures.core_ms_per_gop = Share(measures.cpu_s * 1e3, gops);
-  measures.peak_bytes = static_cast<double>(record.usage.peak_bytes);
+  if (record.peak_bytes) measures.peak_bytes = static_cast<double>(*record.peak_bytes);
+  if (record.cache) {
+    measures.cache_misses_per_gop = ShareIfAny(static_cast<double>(record.cache->misses), gops);
+  }
   measures.minor_faults = static_cast<double>(record.usage.minor_faults);
   for (const StreamSample& stream : record.streams) {
     measures.frames += static_cast<double>(stream.frames);
@@ -304,8 +307,8 @@ constexpr std::array kDocs = {
                &M::latency_p99_ms},
     MeasureDoc{
         "deadline_misses", "late", "%",
-        "units not finished by their deadline, of those that have one (live: before the next "
-        "one came)",
+        "units not finished by their deadline, of those that have one: their class's, the next "
+        "unit of a live stream, in a replay the recorded one",
         2, 100, &M::deadline_misses},
     MeasureDoc{"idle_waiting_ms", "idle-wait", "ms",
                "time during which a unit waited although a worker was idle", 1, 1,
@@ -340,8 +343,11 @@ constexpr std::array kDocs = {
                &M::gops_per_cpu_s},
     MeasureDoc{"frames", "frames", "", "pictures delivered", 0, 1, &M::frames},
     MeasureDoc{"video_bytes", "video", "B", "coded video delivered", 0, 1, &M::video_bytes},
-    MeasureDoc{"peak_bytes", "peak", "B", "greatest memory of the process so far", 0, 1,
-               &M::peak_bytes},
+    MeasureDoc{"cache_misses_per_gop", "misses", "", "last-level cache misses per unit, user space",
+               0, 1, &M::cache_misses_per_gop},
+    MeasureDoc{"peak_bytes", "peak", "B",
+               "greatest memory of the process during the run, what earlier runs left included", 0,
+               1, &M::peak_bytes},
     MeasureDoc{"minor_faults", "faults", "", "page faults without I/O", 0, 1, &M::minor_faults},
 };
 

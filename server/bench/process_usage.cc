@@ -20,6 +20,16 @@ double Seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
+// VmHWM rather than ru_maxrss: that also holds what the program had that started this one.
+std::optional<std::int64_t> PeakKiB() {
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);) {
+    std::int64_t peak = 0;
+    if (line.starts_with("VmHWM:") && std::istringstream(line.substr(6)) >> peak) return peak;
+  }
+  return std::nullopt;
+}
+
 int OpenCounter(std::uint64_t event) {
   perf_event_attr attributes{};
   attributes.type = PERF_TYPE_HARDWARE;
@@ -63,8 +73,14 @@ ProcessUsage UsageNow() {
   constexpr std::int64_t kKiB = 1024;
   return {.user_seconds = Seconds(usage.ru_utime),
           .system_seconds = Seconds(usage.ru_stime),
-          .peak_bytes = usage.ru_maxrss * kKiB,
+          .peak_bytes = PeakKiB().value_or(usage.ru_maxrss) * kKiB,
           .minor_faults = usage.ru_minflt};
+}
+
+bool ForgetPeak() {
+  std::ofstream file("/proc/self/clear_refs");
+  file << "5" << std::flush;
+  return file.good();
 }
 
 ProcessUsage operator-(const ProcessUsage& later, const ProcessUsage& earlier) {

@@ -21,6 +21,9 @@ struct ProcessUsage {
   [[nodiscard]] double cpu_seconds() const { return user_seconds + system_seconds; }
 };
 ProcessUsage UsageNow();
+// Lets peak_bytes begin anew with what is held now. False where the kernel does not (Linux before
+// 4.0, no /proc): then it stays that since the start of the process.
+bool ForgetPeak();
 ProcessUsage operator-(const ProcessUsage& later, const ProcessUsage& earlier);
 
 // CPU seconds that anybody has used of the CPUs this process may run on since the start of the

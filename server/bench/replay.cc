@@ -179,6 +179,7 @@ Result<RunRecord> RunReplay(const ReplayOptions& options, const std::vector<Repl
                            Scheduler::Create(scheduling, topology, [contexts](WorkerId) {
                              return std::make_unique<WarmContexts>(contexts);
                            }));
+  const bool own_peak = ForgetPeak();
   const ProcessUsage before = UsageNow();
   const double busy_before = BusySeconds();
   const TimePoint start = SteadyNow();
@@ -199,6 +200,7 @@ Result<RunRecord> RunReplay(const ReplayOptions& options, const std::vector<Repl
     record.end = std::max(record.end, unit.life.report.finished);
   }
   record.usage = usage;
+  if (own_peak) record.peak_bytes = usage.peak_bytes;
   record.others_s = std::max(0.0, busy - usage.cpu_seconds());
   record.cache = cache.Read();
   return record;

@@ -51,6 +51,17 @@ std::string Shown(const std::optional<Interval>& interval, double scale, int dec
   return fmt::format("{} (of {})", median, interval->values);
 }
 
+// Both ends; with how many rounds tell it and what the interval is then worth, where not all do.
+std::string Range(const Interval& interval, double scale, std::string_view format, int repeats) {
+  if (interval.values < 2) return "-";
+  const auto number = [&](double value) {
+    return fmt::format(fmt::runtime(format), value * scale);
+  };
+  std::string range = number(interval.low) + ".." + number(interval.high);
+  if (interval.values == repeats) return range;
+  return range + fmt::format(" (of {}: {:.1f} %)", interval.values, 100 * interval.coverage);
+}
+
 std::string MeasureTable(const Report& report, std::span<const std::string_view> names) {
   std::vector<Row> rows = {{"policy"}};
   for (const std::string_view name : names) {
@@ -81,21 +92,11 @@ std::string ThroughputTable(const Report& report) {
       cores += fmt::format("{}{:.0f}", cores.empty() ? "" : " ", 100 * core.utilisation);
     }
     rows.push_back({summary.policy, fmt::format("{:.1f}", rate.median),
-                    fmt::format("{:.1f}..{:.1f}", rate.low, rate.high),
+                    Range(rate, 1, "{:.1f}", report.comparison.plan.repeats),
                     fmt::format("{:.2f}", at("core_ms_per_gop").median),
                     fmt::format("{:.1f}", 100 * at("utilisation").median), std::move(cores)});
   }
   return Table(rows);
-}
-
-// Both ends; with how many rounds tell it and what the interval is then worth, where not all do.
-std::string Range(const Interval& interval, double scale, std::string_view format, int repeats) {
-  const auto number = [&](double value) {
-    return fmt::format(fmt::runtime(format), value * scale);
-  };
-  std::string range = number(interval.low) + ".." + number(interval.high);
-  if (interval.values == repeats) return range;
-  return range + fmt::format(" (of {}: {:.1f} %)", interval.values, 100 * interval.coverage);
 }
 
 using Paired = std::vector<std::optional<Interval>>;
@@ -205,9 +206,10 @@ std::string CacheNote(const Report& report) {
     return fmt::format("Cache misses were not counted: {}.\n", report.head.cache_obstacle);
   }
   std::string text = "Last-level cache misses per GOP (user space):";
-  for (const FinishedRun& run : report.comparison.runs) {
-    if (run.record.repeat != 0 || !run.record.cache || run.measures.gops == 0) continue;
-    text += fmt::format(" {} {}", run.record.policy, run.record.cache->misses / run.measures.gops);
+  for (const PolicySummary& summary : report.summaries) {
+    text += fmt::format(" {} {}", summary.policy,
+                        Shown(summary.measures[IndexOf("cache_misses_per_gop")], 1, 0,
+                              report.comparison.plan.repeats));
   }
   return text + "\n";
 }

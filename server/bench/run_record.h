@@ -55,6 +55,7 @@ struct RunRecord {
   std::vector<WorkerSample> workers;
   std::vector<ServiceClass> classes;  // empty: no classes were asked for
   ProcessUsage usage;
+  std::optional<std::int64_t> peak_bytes;  // of this run; empty where the kernel cannot tell
   ContextCounts contexts;
   SchedulerCounters counters;
   double others_s = 0;               // CPU seconds that other programs took meanwhile

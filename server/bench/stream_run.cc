@@ -173,6 +173,7 @@ Result<RunRecord> RunStreams(const StreamRunOptions& options,
   RunRecord record;
   record.classes = options.classes;
   record.policy = options.policy;
+  const bool own_peak = ForgetPeak();
   const ProcessUsage before = UsageNow();
   const double busy_before = BusySeconds();
   {
@@ -181,6 +182,7 @@ Result<RunRecord> RunStreams(const StreamRunOptions& options,
     GOPMILL_RETURN_IF_ERROR(WaitForAll(started, stop));
     record.end = SteadyNow();
     record.usage = UsageNow() - before;
+    if (own_peak) record.peak_bytes = record.usage.peak_bytes;
     record.others_s = std::max(0.0, BusySeconds() - busy_before - record.usage.cpu_seconds());
     GOPMILL_RETURN_IF_ERROR(Collect(started, record));
   }

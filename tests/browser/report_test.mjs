@@ -66,6 +66,17 @@ async function ratiosAreToTheBaseline(page) {
     [policy, ...report.compared.differences.map((name) => range(differences[name], points))]));
 }
 
+async function cardsDoubtWhatIntervalsDoNotTellApart(page) {
+  const best = report.policies.reduce((a, b) =>
+    a.measures.gops_per_s.median >= b.measures.gops_per_s.median ? a : b);
+  const {low, high} = best.measures.gops_per_s;
+  const near = report.policies.filter(({measures: {gops_per_s: other}}) =>
+    other !== best.measures.gops_per_s && other.low <= high && low <= other.high).length;
+  const card = await page.textContent('#cards .card');
+  assert.ok(card.includes(best.policy), card);
+  assert.equal(card.includes('interval overlaps'), near > 0, card);
+}
+
 async function marksAreWhereTheirValuesAre(page) {
   const widths = await page.$$eval('#order .bar', (bars) => bars.map((bar) => Number(bar.getAttribute('width'))));
   const values = report.policies.map(({measures}) => measures.reordered.median);
@@ -96,12 +107,14 @@ async function sharesAreStackedToTheirValues(page) {
 // Few machines that test have counters, so the page is given what it would say where there are some.
 async function missesAreShownWhereTheyWereCounted(browser, page) {
   assert.equal(await page.$$eval('#misses', (list) => list.length),
-    report.runs.some((run) => run.cache) ? 1 : 0);
+    report.policies.every(({measures}) => measures.cache_misses_per_gop) ? 1 : 0);
   const counted = await browser.newPage();
   counted.on('pageerror', (error) => assert.fail(`the page threw: ${error.message}`));
   const withMisses = (json) => {
     const data = JSON.parse(json);
-    data.runs.forEach((run) => { run.cache = {references: 9000 * run.gops, misses: 1234 * run.gops}; });
+    data.policies.forEach(({measures}) => {
+      measures.cache_misses_per_gop = {median: 1234, low: 1000, high: 2000, values: 2, coverage: 0.5};
+    });
     return JSON.stringify(data);
   };
   await counted.setContent(readFileSync(html, 'utf8').replace(
@@ -137,6 +150,7 @@ try {
   await chartsAreNamed(light);
   await chartsCarryTheNumbers(light);
   await ratiosAreToTheBaseline(light);
+  await cardsDoubtWhatIntervalsDoNotTellApart(light);
   await marksAreWhereTheirValuesAre(light);
   await ganttFollowsTheChoice(light);
   await sharesAreStackedToTheirValues(light);

@@ -104,9 +104,9 @@ function throughput() {
     },
   });
   const coverage = (100 * data.interval.coverage).toFixed(1);
-  byId('throughput-note').textContent =
-    `GOPs per second: median of ${data.repeats} interleaved repeats; the bands hold the true median ` +
-    `with ${coverage} %. The axis does not begin at zero.`;
+  byId('throughput-note').textContent = 'GOPs per second: ' + (data.repeats === 1 ? 'one run each. ' :
+    `median of ${data.repeats} interleaved repeats; the bands hold the true median with ${coverage} %. `) +
+    'The axis does not begin at zero.';
 }
 
 function cores() {
@@ -208,23 +208,6 @@ function shares() {
   byId('shares').prepend(legend(classes.map((each) => `${each.name} (due ${percents([each.due])})`)));
 }
 
-// Runs with counters carry their misses; the middle one of a policy's runs is shown.
-function missesPerGop(policy) {
-  const found = data.runs.filter((run) => run.policy === policy.policy && run.cache && run.gops)
-    .map((run) => run.cache.misses / run.gops).sort((a, b) => a - b);
-  return found.length ? found[Math.floor(found.length / 2)] : 0;
-}
-
-function misses() {
-  const high = Math.max(...policies.map(missesPerGop)) || 1;
-  rowChart('misses', {
-    low: 0, high, label: 'Cache misses per GOP', valueWidth: 100,
-    value: (policy) => Math.round(missesPerGop(policy)).toLocaleString('en'),
-    marks: (policy, x, y) => [el('rect', {
-      x: x(0), y: y - 7, width: x(missesPerGop(policy)) - x(0), height: 14, rx: 2, class: 'bar'})],
-  });
-}
-
 function gantt() {
   const run = data.gantt.find((each) => each.policy === byId('gantt-policy').value);
   if (!run) return;
@@ -254,16 +237,27 @@ function gantt() {
     (run.complete ? '' : ` The first ${run.slices.length} units are shown.`);
 }
 
+// The policy with the best median, and how many others its interval does not keep apart from it.
+function leader(name, better) {
+  const best = policies.reduce((a, b) => better(median(a, name), median(b, name)) ? a : b);
+  const {low, high} = best.measures[name];
+  const near = policies.filter((policy) => policy !== best && policy.measures[name].low <= high &&
+                                           low <= policy.measures[name].high).length;
+  const doubt = data.repeats === 1 ? 'one run each' :
+    near ? `interval overlaps ${near} other${near === 1 ? '' : 's'}` : '';
+  return {policy: best.policy, value: shown(name, median(best, name)), doubt: policies.length > 1 ? doubt : ''};
+}
+
 function cards() {
-  const best = policies.reduce((a, b) => median(a, 'gops_per_s') >= median(b, 'gops_per_s') ? a : b);
-  const calm = policies.reduce((a, b) => median(a, 'reordered') <= median(b, 'reordered') ? a : b);
-  const quick = policies.reduce((a, b) => median(a, 'latency_p99_ms') <= median(b, 'latency_p99_ms') ? a : b);
-  const card = (title, value, detail) =>
-    el('div', {class: 'card'}, el('span', {}, title), el('b', {}, value), el('span', {}, detail));
+  const most = (a, b) => a >= b, least = (a, b) => a <= b;
+  const card = (title, value, ...details) =>
+    el('div', {class: 'card'}, el('span', {}, title), el('b', {}, value),
+       ...details.filter((detail) => detail).map((detail) => el('span', {}, detail)));
+  const best = (title, {policy, value, doubt}, unit) => card(title, policy, value + unit, doubt);
   byId('cards').replaceChildren(
-    card('most GOPs/s', best.policy, median(best, 'gops_per_s').toFixed(1) + ' GOPs/s'),
-    card('lowest p99', quick.policy, shown('latency_p99_ms', median(quick, 'latency_p99_ms'))),
-    card('best order', calm.policy, shown('reordered', median(calm, 'reordered')) + ' out of order'),
+    best('most GOPs/s', leader('gops_per_s', most), ' GOPs/s'),
+    best('lowest p99', leader('latency_p99_ms', least), ''),
+    best('best order', leader('reordered', least), ' out of order'),
     card('units per run', String(data.runs[0].gops), `${data.streams} streams, ${data.runs.length} runs`));
 }
 
@@ -285,6 +279,7 @@ function paired(id, names, heading, number) {
     const of = (part) => number(name, interval[part]);
     const rounds = interval.values === data.repeats ? '' :
       ` of ${interval.values} rounds: ${(100 * interval.coverage).toFixed(1)}\u202f%`;
+    if (interval.values === 1) return of('median');
     return `${of('median')} (${of('low')} to ${of('high')}${rounds})`;
   };
   byId(id).replaceChildren(
@@ -313,7 +308,8 @@ function facts() {
     'repeats': String(data.repeats) + (policies.length === 1 ? '' : ', interleaved: after each ' +
       `${data.balanced_rounds} every policy has run as often in each place and behind each other one`),
     'warm-up': data.warm_up_runs ? `runs before that count nowhere: ${data.warm_up_runs}` : 'none',
-    'intervals': `${data.interval.method}, coverage ${(100 * data.interval.coverage).toFixed(1)} %`,
+    'intervals': data.repeats === 1 ? 'none: one run each' :
+      `${data.interval.method}, coverage ${(100 * data.interval.coverage).toFixed(1)} %`,
     'cache misses': data.cache_misses,
     'outputs': data.violations.length ? 'see above' : hasMedia ?
       'the same bytes from every policy and repeat' : 'none: a replay has no media',
@@ -338,7 +334,10 @@ function draw() {
   barChart('away', 'disruption');
   barChart('cold', 'cold');
   if (hasShares) shares();
-  if (hasMisses) misses();
+  if (hasMisses) {
+    barChart('misses', 'cache_misses_per_gop',
+             (p) => Math.round(median(p, 'cache_misses_per_gop')).toLocaleString('en'));
+  }
   stages('work', ['decode', 'filter', 'encode', 'other'], 'Time on the worker');
   stages('waits', ['read', 'window wait', 'global queue', 'schedule', 'run queue', 'reorder wait',
                    'mux and send'], 'Time around the worker');
@@ -347,7 +346,7 @@ function draw() {
 
 const hasMedia = data.runs[0].streams[0].hash !== null;
 const hasShares = data.classes.length > 0;
-const hasMisses = data.runs.some((run) => run.cache);
+const hasMisses = policies.every((policy) => policy.measures.cache_misses_per_gop);
 if (!hasShares) byId('shares-section').remove();
 if (!hasMisses) byId('misses-section').remove();
 if (policies.length > 1) comparisons(); else byId('ratios-section').remove();

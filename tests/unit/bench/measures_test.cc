@@ -94,6 +94,13 @@ TEST(MeasureTest, SharesThatNobodyContestedAreNotPerfect) {
   EXPECT_FALSE(IsMeasured(measures.class_shares[0]));
 }
 
+TEST(MeasureTest, CacheMissesAreOfAUnit) {
+  RunRecord run = test::SampleRun("rr", 0);
+  EXPECT_FALSE(IsMeasured(Measure(run).cache_misses_per_gop));
+  run.cache = CacheCounts{.references = 100, .misses = 10};
+  EXPECT_DOUBLE_EQ(Measure(run).cache_misses_per_gop, 2.5);
+}
+
 TEST(MeasureTest, AReplayHasNoMediaToMeasure) {
   RunRecord run = test::SampleRun("rr", 0);
   run.media = false;

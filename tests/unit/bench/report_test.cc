@@ -46,6 +46,17 @@ TEST(ReportTextTest, SaysInWhichOrderPoliciesRanAndWhatWarmedUp) {
   EXPECT_EQ(Json::parse(ReportJson(report))["warm_up_runs"], 0);
 }
 
+TEST(ReportTextTest, OneRunHasNoInterval) {
+  Report report = test::SampleReport();
+  report.comparison.plan.repeats = 1;
+  std::erase_if(report.comparison.runs,
+                [](const FinishedRun& run) { return run.record.repeat > 0; });
+  report.summaries = Summarise(report.comparison, report.head.baseline);
+  const std::string text = ReportText(report);
+  EXPECT_THAT(text, HasSubstr("One run each: no intervals."));
+  EXPECT_THAT(text, Not(HasSubstr("..")));
+}
+
 TEST(ReportTextTest, ViolationsComeLast) {
   Report report = test::SampleReport();
   report.violations = {"Stream 3 differs."};
