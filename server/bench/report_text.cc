@@ -173,8 +173,8 @@ std::string OrderOfRuns(const ComparisonPlan& plan) {
     text += fmt::format(" interleaved (orders balanced after each {})",
                         BalancedRounds(plan.policies.size()));
   }
-  return plan.warm_ups == 0 ? text + ", no warm-up run"
-                            : text + fmt::format(", {} to warm up before", plan.warm_ups);
+  return plan.warm_ups == 0 ? text + ", no warm-up"
+                            : text + fmt::format(", warm-up: {}", plan.warm_ups);
 }
 
 std::string Head(const Report& report) {

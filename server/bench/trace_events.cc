@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -14,21 +15,27 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Viewers take thread 0 for an idle one, and the thread with the number of its process for its main
+// one; older ones merge these two (thread ids 0 and 1 of process 1). So no worker has such a
+// number.
+constexpr std::uint64_t kProcessStep = 100'000;  // far more than workers
+
 // Of one run. Events are serialised one by one: a tree of all of them would take far more memory
 // than the text.
 class EventWriter {
  public:
-  EventWriter(const RunRecord& run, std::size_t process, std::string& text)
-      : run_(run), process_(process), text_(text) {
+  EventWriter(const RunRecord& run, std::size_t number, std::string& text)
+      : run_(run), process_((number + 1) * kProcessStep), text_(text) {
     for (const StreamSample& stream : run.streams) {
       names_[stream.id] = fmt::format("stream {}: {}", stream.id.value, stream.name);
     }
   }
 
   void Write() {
-    Meta("process_name", 0, fmt::format("{} (repeat {})", run_.policy, run_.repeat + 1));
+    Meta("process_name", process_, fmt::format("{} (repeat {})", run_.policy, run_.repeat + 1));
     for (std::size_t i = 0; i < run_.workers.size(); ++i) {
-      Meta("thread_name", i, fmt::format("worker {} on CPU {}", i, run_.workers[i].pu_os_index));
+      Meta("thread_name", ThreadOf(i),
+           fmt::format("worker {} on CPU {}", i, run_.workers[i].pu_os_index));
     }
     for (const UnitSample& unit : run_.units) {
       Slice(unit);
@@ -41,7 +48,8 @@ class EventWriter {
     if (!text_.empty() && text_.back() == '}') text_ += ",\n";
     text_ += DumpJson(event);
   }
-  void Meta(const char* what, std::size_t thread, std::string name) {
+  [[nodiscard]] std::uint64_t ThreadOf(std::size_t worker) const { return process_ + 1 + worker; }
+  void Meta(const char* what, std::uint64_t thread, std::string name) {
     Emit({{"ph", "M"},
           {"name", what},
           {"pid", process_},
@@ -70,7 +78,7 @@ class EventWriter {
           {"name", fmt::format("{}/{}", report.unit.stream.value, report.unit.index.value)},
           {"cat", "unit"},
           {"pid", process_},
-          {"tid", report.worker.value},
+          {"tid", ThreadOf(static_cast<std::size_t>(report.worker.value))},
           {"ts", At(report.started)},
           {"dur", At(report.finished) - At(report.started)},
           {"args", std::move(args)}});
@@ -82,7 +90,7 @@ class EventWriter {
           {"name", name},
           {"id", fmt::format("{}.{}.{}", process_, unit.stream.value, unit.index.value)},
           {"pid", process_},
-          {"tid", 0},
+          {"tid", process_},
           {"ts", At(time)}});
   }
   void Track(const UnitSample& unit) {
@@ -103,7 +111,7 @@ class EventWriter {
   }
 
   const RunRecord& run_;
-  const std::size_t process_;
+  const std::uint64_t process_;
   std::string& text_;
   std::map<StreamId, std::string> names_;
 };
@@ -112,7 +120,7 @@ class EventWriter {
 
 std::string TraceEventsJson(const std::vector<const RunRecord*>& runs) {
   std::string events;
-  for (std::size_t i = 0; i < runs.size(); ++i) EventWriter(*runs[i], i + 1, events).Write();
+  for (std::size_t i = 0; i < runs.size(); ++i) EventWriter(*runs[i], i, events).Write();
   return "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" + events + "\n]}";
 }
 

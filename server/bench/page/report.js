@@ -240,11 +240,12 @@ function gantt() {
 // The policy with the best median, and how many others its interval does not keep apart from it.
 function leader(name, better) {
   const best = policies.reduce((a, b) => better(median(a, name), median(b, name)) ? a : b);
-  const {low, high} = best.measures[name];
+  const {low, high, coverage} = best.measures[name];
   const near = policies.filter((policy) => policy !== best && policy.measures[name].low <= high &&
                                            low <= policy.measures[name].high).length;
   const doubt = data.repeats === 1 ? 'one run each' :
-    near ? `interval overlaps ${near} other${near === 1 ? '' : 's'}` : '';
+    near ? `interval overlaps ${near} other${near === 1 ? '' : 's'}` :
+    coverage < 0.95 ? `intervals of only ${(100 * coverage).toFixed(1)}\u202f%` : '';
   return {policy: best.policy, value: shown(name, median(best, name)), doubt: policies.length > 1 ? doubt : ''};
 }
 

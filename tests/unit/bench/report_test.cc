@@ -40,9 +40,9 @@ TEST(ReportTextTest, FewerRoundsAreNamedWithTheirCoverage) {
 TEST(ReportTextTest, SaysInWhichOrderPoliciesRanAndWhatWarmedUp) {
   Report report = test::SampleReport();
   EXPECT_THAT(ReportText(report), HasSubstr("2 repeats interleaved (orders balanced after each 2), "
-                                            "1 to warm up before\n"));
+                                            "warm-up: 1\n"));
   report.comparison.plan.warm_ups = 0;
-  EXPECT_THAT(ReportText(report), HasSubstr(", no warm-up run\n"));
+  EXPECT_THAT(ReportText(report), HasSubstr(", no warm-up\n"));
   EXPECT_EQ(Json::parse(ReportJson(report))["warm_up_runs"], 0);
 }
 
@@ -204,16 +204,23 @@ TEST(TraceEventsTest, EveryUnitIsASliceOnItsWorkerAndATrackOfItsStream) {
   const RunRecord run = test::SampleRun("rr", 0);
   const Json json = Json::parse(TraceEventsJson({&run, &run}));
   int slices = 0, begins = 0, ends = 0;
+  std::set<int> threads, named;
   for (const Json& event : json["traceEvents"]) {
     const std::string phase = event["ph"];
     begins += phase == "b" ? 1 : 0;
     ends += phase == "e" ? 1 : 0;
+    if (event["name"] == "thread_name") named.insert(event["tid"].get<int>());
     if (phase != "X") continue;
     ++slices;
-    EXPECT_LT(event["tid"].get<int>(), 2);
+    const int process = event["pid"], thread = event["tid"];
+    EXPECT_GT(process, 0);
+    EXPECT_GT(thread, process) << "not what viewers take for an idle or a main thread";
+    threads.insert(thread);
     EXPECT_GT(event["dur"].get<double>(), 0);
     EXPECT_TRUE(event["args"].contains("encode_ms"));
   }
+  EXPECT_EQ(threads.size(), 4U) << "two workers of two runs";
+  EXPECT_EQ(threads, named);
   EXPECT_EQ(slices, 8);
   EXPECT_EQ(begins, ends);
   EXPECT_GE(begins, 8);
