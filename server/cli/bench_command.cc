@@ -131,15 +131,16 @@ void PrintRun(const bench::FinishedRun& run, int done, int all) {
                           run.measures.gops_per_s));
 }
 
+Result<std::shared_ptr<bench::TraceRecorder>> StartRecording(const BenchArgs& args,
+                                                             const Plan& plan) {
+  const bench::Machine& machine = plan.head.machine;
+  const TraceHeader header{.machine = fmt::format("{}, {} CPUs", machine.cpu, machine.cpus),
+                           .unit = plan.head.unit};
+  return bench::TraceRecorder::Create(args.record, header, plan.options.classes);
+}
+
 Result<bench::Comparison> Run(const BenchArgs& args, Plan& plan, const std::stop_token& stop) {
-  std::shared_ptr<bench::TraceRecorder> recorder;
-  if (!args.record.empty()) {
-    const bench::Machine& machine = plan.head.machine;
-    const TraceHeader header{.machine = fmt::format("{}, {} CPUs", machine.cpu, machine.cpus),
-                             .unit = plan.head.unit};
-    GOPMILL_ASSIGN_OR_RETURN(
-        recorder, bench::TraceRecorder::Create(args.record, header, plan.options.classes));
-  }
+  bool to_record = !args.record.empty();
   const bench::RunPolicy run = [&](const std::string& policy,
                                    bool counted) -> Result<bench::RunRecord> {
     if (!plan.units.empty()) {
@@ -150,11 +151,14 @@ Result<bench::Comparison> Run(const BenchArgs& args, Plan& plan, const std::stop
                               plan.units, stop);
     }
     plan.options.policy = policy;
-    // The first run that counts is the recorded one.
-    const auto recording = counted ? std::exchange(recorder, nullptr) : nullptr;
-    plan.options.recorder = recording;
+    // The first run that counts is the recorded one; the clock of the trace starts with it.
+    std::shared_ptr<bench::TraceRecorder> recorder;
+    if (counted && std::exchange(to_record, false)) {
+      GOPMILL_ASSIGN_OR_RETURN(recorder, StartRecording(args, plan));
+    }
+    plan.options.recorder = recorder;
     auto record = bench::RunStreams(plan.options, plan.streams, stop);
-    if (recording) GOPMILL_RETURN_IF_ERROR(recording->Close());
+    if (recorder) GOPMILL_RETURN_IF_ERROR(recorder->Close());
     return record;
   };
   return bench::Compare(plan.comparison, run, PrintRun);

@@ -252,7 +252,8 @@ void AddBench(CLI::App& app, Line& line) {
   };
   command->add_flag("--list", args.list, "List the policies and the mixes, then end");
   add("--scheduler", args.schedulers, "Policies with commas between, or all")->type_name("A,B,...");
-  add("--baseline", args.baseline, "Policy that the others are divided by; fifo unless given")
+  add("--baseline", args.baseline,
+      "Policy that the others are compared with, round by round; fifo unless given")
       ->type_name("NAME");
   add("--mix", args.mix, "Streams: reference, modern, live or bursty")->type_name("NAME");
   add("--streams", args.streams, "Number of streams; 20 unless given, modern: 8")

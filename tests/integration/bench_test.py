@@ -6,6 +6,7 @@ writes, a recorded run replayed, and the complaints about bad input. Judges no t
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -55,11 +56,15 @@ def check_numbers(report, runs):
 def movies(folder):
     paths = {kind: os.path.join(folder, "report." + kind) for kind in ("json", "html", "perfetto", "rec")}
     done = bench("--scheduler", "rr,h-cahrw", "--streams", "2", "--duration", "1", "--repeat", "2",
-                 "--workers", "2", "--preset", "ultrafast", "--json", paths["json"], "--html",
+                 "--workers", "2", "--preset", "ultrafast", "--warm-up", "3", "--json", paths["json"], "--html",
                  paths["html"], "--perfetto", paths["perfetto"], "--record", paths["rec"])
     check(done.returncode == 0, f"bench: {done.returncode} {done.stderr} {done.stdout}")
     check("\nh-cahrw " in done.stdout, "no row for h-cahrw")
-    check(done.stderr.startswith("0/4 ") and done.stderr.count("to warm up") == 1, f"warm-up: {done.stderr}")
+    warm_ups = [float(seconds) for seconds in re.findall(r"^0/4 .* to warm up: .* in ([0-9.]+) s", done.stderr, re.M)]
+    check(len(warm_ups) == 3, f"warm-up: {done.stderr}")
+    with open(paths["rec"], encoding="utf-8") as file:
+        arrival = min(json.loads(line)["arrival_ms"] for line in file.read().splitlines()[1:])
+    check(arrival < 1e3 * sum(warm_ups), f"the trace begins {arrival} ms before its first unit, with the warm-up")
     with open(paths["json"], encoding="utf-8") as file:
         report = json.load(file)
     check_numbers(report, 4)
