@@ -99,6 +99,11 @@ std::string ThroughputTable(const Report& report) {
   return Table(rows);
 }
 
+// A difference of percentages is no percentage.
+std::string HeadingOfDifference(const MeasureDoc& doc) {
+  return doc.unit == "%" ? fmt::format("{} points", doc.heading) : Heading(doc);
+}
+
 using Paired = std::vector<std::optional<Interval>>;
 
 // What is compared with the baseline round by round: the noise of a whole round is in both.
@@ -109,7 +114,7 @@ std::string PairedTable(const Report& report, const Paired PolicySummary::*paire
   std::vector<Row> rows = {{"policy"}};
   for (const std::string_view name : names) {
     const MeasureDoc& doc = MeasureDocs()[IndexOf(name)];
-    rows[0].push_back(ratio ? std::string(doc.heading) : Heading(doc));
+    rows[0].push_back(ratio ? std::string(doc.heading) : HeadingOfDifference(doc));
     rows[0].emplace_back("interval");
   }
   for (const PolicySummary& summary : report.summaries) {

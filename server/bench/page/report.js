@@ -295,7 +295,7 @@ function comparisons() {
   const heading = (name) => data.measures[name].heading;
   byId('ratios-title').textContent = `Against ${data.baseline}, round by round`;
   paired('ratios', data.compared.ratios, heading, (name, value) => value.toFixed(3));
-  paired('differences', data.compared.differences, (name) => `${heading(name)} ${data.measures[name].unit}`,
+  paired('differences', data.compared.differences, (name) => `${heading(name)} ${data.measures[name].unit.replace('%', 'points')}`,
          (name, value) => (value > 0 ? '+' : '') + (value * data.measures[name].scale).toFixed(2));
 }
 

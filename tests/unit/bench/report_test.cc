@@ -29,6 +29,7 @@ TEST(ReportTextTest, WhatCanBeZeroIsComparedByDifferences) {
   EXPECT_THAT(text, HasSubstr("\nDivided by fifo of the same round\n"));
   EXPECT_THAT(text, HasSubstr("\nLess fifo of the same round\n"));
   EXPECT_THAT(text, HasSubstr("+0.00..+0.00"));
+  EXPECT_THAT(text, HasSubstr("policy  reord points "));
 }
 
 TEST(ReportTextTest, FewerRoundsAreNamedWithTheirCoverage) {
