@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 namespace gopmill {
 namespace {
@@ -38,9 +40,25 @@ Everest::Everest(Form form, const PoolState& pool)
   }
 }
 
+double Everest::ArrivalCount::Within(TimePoint now, double window_ns) {
+  Advance(now, window_ns);
+  const auto passed = static_cast<double>((now - begin_).count());
+  return current_ + before_ * std::max(0.0, 1 - passed / window_ns);
+}
+
+void Everest::ArrivalCount::Advance(TimePoint now, double window_ns) {
+  const auto passed = static_cast<double>((now - begin_).count());
+  if (passed < window_ns) return;
+  const bool next_one = passed < 2 * window_ns;
+  before_ = next_one ? current_ : 0;
+  current_ = 0;
+  begin_ = next_one ? begin_ + Duration(static_cast<std::int64_t>(window_ns)) : now;
+}
+
 int Everest::ClassFor(WorkerId w, const PoolState& pool, TimePoint now) {
+  MarkSpare(pool, now);
   const auto i = static_cast<std::size_t>(w.value);
-  if (next_owner_[i] >= 0) Give(w, next_owner_[i], now);
+  if (next_owner_[i] >= 0) owner_of_[i] = std::exchange(next_owner_[i], -1);
   const int own = owner_of_[i];
   if (HasUnitFor(own, w, pool)) return own;
   int other = MostUrgent(w, pool, true);
@@ -57,10 +75,9 @@ int Everest::ClassFor(WorkerId w, const PoolState& pool, TimePoint now) {
 
 void Everest::OnArrived(int service_class, const PoolState& pool, TimePoint now) {
   Owner& owner = owners_[static_cast<std::size_t>(service_class)];
-  if (owner.last_arrival != TimePoint{}) {
-    Average(owner.gap_ns, static_cast<double>((now - owner.last_arrival).count()));
-  }
-  owner.last_arrival = now;
+  owner.seen = true;
+  if (owner.mean_ns > 0) owner.arrivals.Add(now, owner.mean_ns);
+  MarkSpare(pool, now);
   if (Excess(service_class, pool) > 0) AskForMore(service_class, pool, now);
 }
 
@@ -68,11 +85,8 @@ void Everest::OnFinished(int service_class, WorkerId /*w*/, Duration busy, const
                          TimePoint now) {
   Average(owners_[static_cast<std::size_t>(service_class)].mean_ns,
           static_cast<double>(busy.count()));
-  if (pool.class_state(service_class).waiting_units == 0) {
-    MarkSpare(service_class, pool);
-  } else if (Excess(service_class, pool) > 0) {
-    AskForMore(service_class, pool, now);
-  }
+  MarkSpare(pool, now);
+  if (Excess(service_class, pool) > 0) AskForMore(service_class, pool, now);
 }
 
 double Everest::Limit(int service_class, int workers, const PoolState& pool) const {
@@ -85,10 +99,13 @@ double Everest::Limit(int service_class, int workers, const PoolState& pool) con
   return workers * std::max(0.0, (fit < 2 ? fit : std::floor(fit)) - 1);
 }
 
-double Everest::Excess(int service_class, const PoolState& pool) const {
-  const Owner& owner = owners_[static_cast<std::size_t>(service_class)];
+double Everest::Excess(int service_class, int workers, const PoolState& pool) const {
   const auto waiting = static_cast<double>(pool.class_state(service_class).waiting_units);
-  return waiting - Limit(service_class, owner.workers, pool);
+  return waiting - Limit(service_class, workers, pool);
+}
+
+double Everest::Excess(int service_class, const PoolState& pool) const {
+  return Excess(service_class, owners_[static_cast<std::size_t>(service_class)].workers, pool);
 }
 
 int Everest::Guaranteed(int service_class, const PoolState& pool) const {
@@ -112,45 +129,59 @@ void Everest::AskForMore(int service_class, const PoolState& pool, TimePoint now
   for (std::size_t i = 0; i < owner_of_.size(); ++i) {
     const WorkerId w{static_cast<std::int32_t>(i)};
     if (owner_of_[i] != victim || next_owner_[i] >= 0 || !pool.available(w)) continue;
-    if (pool.idle(w)) {
-      Give(w, service_class, now);
-    } else {
-      next_owner_[i] = service_class;
-    }
+    Give(w, service_class, now);
+    // It counts for its new class from now on, and finishes its unit first.
+    if (!pool.idle(w)) next_owner_[i] = std::exchange(owner_of_[i], victim);
     return;
   }
 }
 
-// Underload: the class with marked workers that was given one least recently. Overload: a class
-// above its guarantee, if the asking one is below its own.
+// Underload: the class with marked workers that was given one least recently.
 int Everest::FindVictim(int beneficiary, const PoolState& pool) const {
   int victim = -1;
   for (std::size_t c = 0; c < owners_.size(); ++c) {
     if (static_cast<int>(c) == beneficiary || owners_[c].marked == 0) continue;
+    // Without a worker nothing of a class ends, and then it does not ask for one.
+    const bool waits = pool.class_state(static_cast<int>(c)).waiting_units > 0;
+    if (waits && owners_[c].workers < 2) continue;
     if (victim < 0 ||
         owners_[c].last_allocated < owners_[static_cast<std::size_t>(victim)].last_allocated) {
       victim = static_cast<int>(c);
     }
   }
-  if (victim >= 0) return victim;
-  if (owners_[static_cast<std::size_t>(beneficiary)].workers >= Guaranteed(beneficiary, pool)) {
-    return -1;
-  }
-  int surplus = 0;
-  for (std::size_t c = 0; c < owners_.size(); ++c) {
-    const int above = owners_[c].workers - Guaranteed(static_cast<int>(c), pool);
-    if (static_cast<int>(c) == beneficiary || above <= surplus) continue;
-    surplus = above;
-    victim = static_cast<int>(c);
+  return victim >= 0 ? victim : FindOverloadVictim(beneficiary, pool);
+}
+
+// Overload: of the classes above their guarantee, the one that would have the least q - Qlim
+// without the worker; and that less than the asking one has now, if it has its own guarantee.
+int Everest::FindOverloadVictim(int beneficiary, const PoolState& pool) const {
+  const int own = owners_[static_cast<std::size_t>(beneficiary)].workers;
+  double least = own < Guaranteed(beneficiary, pool) ? std::numeric_limits<double>::infinity()
+                                                     : Excess(beneficiary, own, pool);
+  int victim = -1;
+  for (int c = 0; c < static_cast<int>(owners_.size()); ++c) {
+    const int workers = owners_[static_cast<std::size_t>(c)].workers;
+    if (c == beneficiary || workers <= Guaranteed(c, pool)) continue;
+    const double left = Excess(c, workers - 1, pool);
+    if (left >= least) continue;
+    least = left;
+    victim = c;
   }
   return victim;
 }
 
-void Everest::MarkSpare(int service_class, const PoolState& /*pool*/) {
-  Owner& owner = owners_[static_cast<std::size_t>(service_class)];
-  const double busy = owner.gap_ns > 0 ? owner.mean_ns / owner.gap_ns : 0;  // lambda * t
-  const int spare = static_cast<int>(std::floor(owner.workers - busy));
-  owner.marked = form_ == Form::kAe ? owner.workers : std::clamp(spare, 0, owner.workers);
+// Lines 6 to 8 of the algorithm, which it repeats for ever: for each class whose queue is empty.
+void Everest::MarkSpare(const PoolState& pool, TimePoint now) {
+  for (std::size_t c = 0; c < owners_.size(); ++c) {
+    if (pool.class_state(static_cast<int>(c)).waiting_units > 0) continue;
+    Owner& owner = owners_[c];
+    int spare = owner.seen ? 0 : owner.workers;  // what a class needs whose first run has not ended
+    if (owner.mean_ns > 0) {
+      const double busy = owner.arrivals.Within(now, owner.mean_ns);  // lambda * t
+      spare = static_cast<int>(std::floor(owner.workers - busy));
+    }
+    owner.marked = form_ == Form::kAe ? owner.workers : std::clamp(spare, 0, owner.workers);
+  }
 }
 
 void Everest::Give(WorkerId w, int service_class, TimePoint now) {
@@ -162,7 +193,6 @@ void Everest::Give(WorkerId w, int service_class, TimePoint now) {
   ++to.workers;
   to.last_allocated = now;
   owner_of_[i] = service_class;
-  next_owner_[i] = -1;
 }
 
 // The class with the largest q - Qlim among those with a unit for `w`.

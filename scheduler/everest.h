@@ -6,11 +6,14 @@
 //     Qlim_j   = j * (floor(D / t) - 1)                units that j workers finish in time
 //     N_reqd   = smallest j with q <= Qlim_j           guarantee N_min = min(N_reqd, G * N)
 //     q > Qlim : the class is eligible for one more worker
-//     q = 0    : floor(j - lambda * t) workers are marked: kept in use, but free to be taken
+//     q = 0    : floor(j - lambda * t) workers are marked: kept in use, but free to be taken;
+//                anew before each decision, so that they are more when units stop to come
 //     overload : everybody gets N_min, the surplus goes one by one to the largest q - Qlim
 //
-// D = deadline of the class, t = mean time of its units, lambda = its arrival rate (both averaged
-// on line), q = its waiting units, G = its share. D < 2t, which GOPs allow and packets never had,
+// D = deadline of the class, t = mean time of its units (averaged on line), lambda = its arrival
+// rate over the last t, q = its waiting units, G = its share. The source takes lambda over the time
+// that giving a worker away costs, which there is more than t; here it is less, and nearly always
+// empty. D < 2t, which GOPs allow and packets never had,
 // would make Qlim 0: the floor is dropped then. Everest-AE also lets any class with q > 0 take a
 // free worker, at low priority, and releases at once when q = 0: work conserving, but eager to
 // switch. A worker that changes hands finishes its unit first. Source: R. Kokku, "ShaRE: Run-time
@@ -36,21 +39,36 @@ class Everest final : public Allocation {
                   TimePoint now) override;
 
  private:
+  // Arrivals within a window that slides with the clock: those of the window before count as far as
+  // it still covers it.
+  class ArrivalCount {
+   public:
+    void Add(TimePoint now, double window_ns) { Advance(now, window_ns), ++current_; }
+    double Within(TimePoint now, double window_ns);
+
+   private:
+    void Advance(TimePoint now, double window_ns);
+    TimePoint begin_;
+    double current_ = 0, before_ = 0;
+  };
   struct Owner {
     int workers = 0;
     int marked = 0;      // of these, free to be taken
     double mean_ns = 0;  // t
-    double gap_ns = 0;   // 1 / lambda
-    TimePoint last_arrival;
+    bool seen = false;   // a unit of it came
+    ArrivalCount arrivals;
     TimePoint last_allocated;
   };
 
   [[nodiscard]] double Limit(int service_class, int workers, const PoolState& pool) const;
+  // q - Qlim with so many workers, and with those it has.
+  [[nodiscard]] double Excess(int service_class, int workers, const PoolState& pool) const;
   [[nodiscard]] double Excess(int service_class, const PoolState& pool) const;
   [[nodiscard]] int Guaranteed(int service_class, const PoolState& pool) const;
   void AskForMore(int service_class, const PoolState& pool, TimePoint now);
   [[nodiscard]] int FindVictim(int beneficiary, const PoolState& pool) const;
-  void MarkSpare(int service_class, const PoolState& pool);
+  [[nodiscard]] int FindOverloadVictim(int beneficiary, const PoolState& pool) const;
+  void MarkSpare(const PoolState& pool, TimePoint now);
   void Give(WorkerId w, int service_class, TimePoint now);
   [[nodiscard]] int MostUrgent(WorkerId w, const PoolState& pool, bool eligible_only) const;
 

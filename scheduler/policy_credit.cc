@@ -4,7 +4,8 @@
 // of its runs; a free worker serves the class with most credit. At the end of each period the
 // credit that classes without units have left is stolen: each backlogged class gets
 //     idle credit / (2 * backlogged classes)
-// and nobody keeps more than one period's earnings. Work conserving.
+// which those without units lose: half of what they had. Nobody keeps more than one period's
+// earnings. Work conserving.
 // Source: credit stealing as in G. Liao, "Accelerating I/O Processing in Server Architectures", UC
 // Riverside, 2011.
 #include <algorithm>
@@ -76,7 +77,11 @@ class Credit final : public Allocation {
     }
     if (backlogged == 0) return;
     for (std::size_t c = 0; c < credit_.size(); ++c) {
-      if (waits(c)) credit_[c] += idle / (2 * backlogged);
+      if (waits(c)) {
+        credit_[c] += idle / (2 * backlogged);
+      } else if (credit_[c] > 0) {
+        credit_[c] /= 2;
+      }
     }
   }
 

@@ -351,6 +351,37 @@ TEST(AllocationLayersTest, EverestGivesALateClassMoreWorkersWithinItsGuarantee) 
   EXPECT_GT(ShareOf(served, 2), 0.05) << "nobody starves";
 }
 
+TEST(AllocationLayersTest, EverestTakesTheWorkersOfAClassThatStopped) {
+  for (const char* policy : {"everest", "everest-ae"}) {
+    PolicyOptions options;
+    options.classes = ParseClasses("a:7:0:0:50,b:1:0:0:50,none:1").value();
+    Load load(policy, options);
+    load.Start(0);
+    load.Start(1);
+    load.Run(3);
+    EXPECT_GT(ShareOf(load.ServedWithin(3), 0), 0.5) << policy;
+    load.active[0] = false;
+    load.Run(2);
+    EXPECT_GT(load.ServedWithin(5)[1], 0.98 * 5 * 8) << policy << ", of eight workers";
+  }
+}
+
+// A class that is idle for a moment gives half of what it has, and does not keep all of it as well.
+TEST(AllocationLayersTest, CreditIsStolenFromSomebody) {
+  PolicyOptions options;
+  options.classes = ParseClasses("a:1,b:1,none:1").value();
+  Load load("credit", options);
+  load.Start(0);
+  load.Start(1);
+  load.Run(2);
+  load.active[0] = false;
+  while (load.pool.pool().class_state(0).waiting_units > 0) load.Run(0.001);
+  load.Run(0.2);
+  load.Start(0);
+  const Served after = load.ServedWithin(0.2);
+  EXPECT_LT(ShareOf(after, 0), 0.615) << "with all of it kept, 0.623";
+}
+
 TEST(AllocationLayersTest, EverestAeIsWorkConserving) {
   Load load("everest-ae");
   load.Start(1);
