@@ -64,28 +64,58 @@ void SetBatched(Workload& workload, const Arrivals& arrivals, double per_ms, Ran
   }
 }
 
-// Sessions of a mean number of units; the pauses between them keep the mean rate.
-void SetOnOff(Workload& workload, const SimStream& stream, double gap_ms, Random& random) {
-  const double on_gap_ms = gap_ms * kOnShare;
-  const double off_ms = gap_ms * kUnitsPerSession * (1 - kOnShare);
-  double now_ms = random.Exponential(off_ms);
+// Sessions of a mean number of units and the pauses between them, stretched to the whole time and
+// begun anywhere in it: so every stream offers its work at the same mean rate from begin to end.
+void SetOnOff(Workload& workload, const SimStream& stream, double whole_ms, Random& random) {
+  const double off_gaps = kUnitsPerSession * (1 - kOnShare) / kOnShare;  // in gaps of a session
+  std::vector<double> times;
+  double now = 0;
   std::uint64_t left = random.Geometric(kUnitsPerSession);
   for (std::uint32_t i = 0; i < stream.unit_count; ++i) {
     if (left-- == 0) {
-      now_ms += random.Exponential(off_ms);
+      now += random.Exponential(off_gaps);
       left = random.Geometric(kUnitsPerSession) - 1;
     }
-    now_ms += random.Exponential(on_gap_ms);
-    workload.units[stream.first_unit + i].arrival_ms = now_ms;
+    now += random.Exponential(1);
+    times.push_back(now);
+  }
+  now += random.Exponential(off_gaps);
+  const double phase = random.Uniform() * now;
+  for (double& time : times) time = (time + phase < now ? time + phase : time + phase - now);
+  std::ranges::sort(times);
+  for (std::uint32_t i = 0; i < stream.unit_count; ++i) {
+    workload.units[stream.first_unit + i].arrival_ms = times[i] / now * whole_ms;
   }
 }
 
-void SetLive(Workload& workload, const SimStream& stream, double gap_ms, Random& random) {
+void SetLive(Workload& workload, const SimStream& stream, double whole_ms, Random& random) {
+  const double gap_ms = whole_ms / stream.unit_count;
   const double phase_ms = random.Uniform() * gap_ms;
   for (std::uint32_t i = 0; i < stream.unit_count; ++i) {
-    SimUnit& unit = workload.units[stream.first_unit + i];
-    unit.arrival_ms = phase_ms + i * gap_ms;
-    unit.deadline_ms = unit.arrival_ms + gap_ms;
+    workload.units[stream.first_unit + i].arrival_ms = phase_ms + i * gap_ms;
+  }
+}
+
+void SetTimes(Workload& workload, const Arrivals& arrivals, double per_ms, Random& random) {
+  if (arrivals.kind == ArrivalKind::kPoisson || arrivals.kind == ArrivalKind::kGeometric) {
+    SetBatched(workload, arrivals, per_ms, random);
+    return;
+  }
+  const double whole_ms = static_cast<double>(workload.units.size()) / per_ms;
+  for (const SimStream& stream : workload.streams) {
+    if (arrivals.kind == ArrivalKind::kOnOff) SetOnOff(workload, stream, whole_ms, random);
+    if (arrivals.kind == ArrivalKind::kLive) SetLive(workload, stream, whole_ms, random);
+  }
+}
+
+// One unit of its stream after the arrival.
+void SetLiveDeadlines(Workload& workload, double per_ms) {
+  const double whole_ms = static_cast<double>(workload.units.size()) / per_ms;
+  for (const SimStream& stream : workload.streams) {
+    for (std::uint32_t i = 0; i < stream.unit_count; ++i) {
+      SimUnit& unit = workload.units[stream.first_unit + i];
+      unit.deadline_ms = unit.arrival_ms + whole_ms / stream.unit_count;
+    }
   }
 }
 
@@ -111,20 +141,16 @@ void SetArrivals(Workload& workload, const Arrivals& arrivals, double load, int 
                  std::uint64_t seed) {
   if (arrivals.kind == ArrivalKind::kClosed) {
     workload.feed = Feed::kClosed;
+    for (SimUnit& unit : workload.units) unit.deadline_ms = SimUnit{}.deadline_ms;
     return;
   }
   workload.feed = Feed::kOpen;
-  Random random(MixSeed(seed, 0xA221));
+  for (SimUnit& unit : workload.units) unit.deadline_ms -= unit.arrival_ms;
+  Random random(MixSeed(seed, kArrivalSalt));
   const double per_ms = ArrivalsPerSecond(workload, load, workers) / 1000;
-  if (arrivals.kind == ArrivalKind::kPoisson || arrivals.kind == ArrivalKind::kGeometric) {
-    SetBatched(workload, arrivals, per_ms, random);
-    return;
-  }
-  const double gap_ms = static_cast<double>(workload.streams.size()) / per_ms;
-  for (const SimStream& stream : workload.streams) {
-    if (arrivals.kind == ArrivalKind::kOnOff) SetOnOff(workload, stream, gap_ms, random);
-    if (arrivals.kind == ArrivalKind::kLive) SetLive(workload, stream, gap_ms, random);
-  }
+  SetTimes(workload, arrivals, per_ms, random);
+  for (SimUnit& unit : workload.units) unit.deadline_ms += unit.arrival_ms;
+  if (arrivals.kind == ArrivalKind::kLive) SetLiveDeadlines(workload, per_ms);
 }
 
 }  // namespace gopmill::sim

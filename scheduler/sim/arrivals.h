@@ -18,7 +18,7 @@ enum class ArrivalKind {
   kPoisson,    // batches of a random stream at exponential gaps; batch size 1 is plain Poisson
   kGeometric,  // the same with batch sizes drawn from a geometric distribution
   kOnOff,  // every stream has sessions: Poisson while on, silent while off, a quarter of time on
-  kLive,   // every stream at its own even pace; the deadline is one unit later
+  kLive,   // every stream at its own even pace over the whole time; due one unit later
 };
 
 struct Arrivals {
@@ -30,7 +30,10 @@ struct Arrivals {
 Result<Arrivals> ParseArrivals(const std::string& text);
 
 // Makes the workload one with arrival times. `load` > 0: offered work (all contexts warm) as a
-// share of what `workers` can do.
+// share of what `workers` can do, from the first arrival to the last.
+//
+// Deadlines that units have stay as long after the arrival as they were; kLive sets its own, and
+// without arrival times (kClosed) there are none.
 void SetArrivals(Workload& workload, const Arrivals& arrivals, double load, int workers,
                  std::uint64_t seed);
 

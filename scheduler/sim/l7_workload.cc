@@ -23,7 +23,8 @@ constexpr std::array kShapes = {
 };
 
 constexpr std::uint32_t kMostMatched = 8;
-// A match tells the protocol with this probability.
+// A match tells the protocol with this probability; ours, as are the lengths of packets and the
+// time per byte.
 constexpr double kKnownPerMatch = 0.25;
 constexpr double kPacketBytes = 840;
 constexpr double kPacketSigma = 0.6;
@@ -33,10 +34,16 @@ constexpr double kNanosecondsPerByte = 50;
 constexpr double kInterleaved = 40;
 constexpr int kMaxConnections = 1'000'000;
 
+// Packets of a connection: one, and lognormally many more. Rounded at random, so that the mean is
+// the published one.
+std::uint32_t DrawLength(const TraceShape& shape, Random& random) {
+  const double more = (shape.mean_packets - 1) * random.Lognormal(shape.sigma);
+  return 1 + static_cast<std::uint32_t>(std::min(more + random.Uniform(), 1e6));
+}
+
 // How many packets of a connection are matched.
 std::uint32_t MatchedPackets(const TraceShape& shape, Random& random) {
-  const double length = std::ceil(shape.mean_packets * random.Lognormal(shape.sigma));
-  const auto packets = static_cast<std::uint32_t>(std::clamp(length, 1.0, 1e6));
+  const std::uint32_t packets = DrawLength(shape, random);
   const auto until_known = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(kMostMatched, random.Geometric(1 / kKnownPerMatch)));
   return std::min({packets, until_known, kMostMatched});
@@ -60,6 +67,15 @@ void AddConnection(Workload& workload, std::uint32_t matched, double start, Rand
 }
 
 }  // namespace
+
+double MeanPackets(std::string_view trace, int connections, std::uint64_t seed) {
+  const auto* const shape = std::ranges::find(kShapes, trace, &TraceShape::name);
+  if (shape == kShapes.end() || connections < 1) return 0;
+  Random random(seed);
+  double sum = 0;
+  for (int c = 0; c < connections; ++c) sum += DrawLength(*shape, random);
+  return sum / connections;
+}
 
 Result<Workload> MakeL7Workload(const L7Params& params) {
   const auto* const shape = std::ranges::find(kShapes, params.trace, &TraceShape::name);

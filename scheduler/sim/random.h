@@ -23,6 +23,17 @@ constexpr std::uint64_t MixSeed(std::uint64_t seed, std::uint64_t salt) {
   return x ^ (x >> 31U);
 }
 
+// Salts of what is drawn apart from the streams. A stream has its number for a salt; those from the
+// least of these on are moved out of their way, the others keep the draws they always had.
+inline constexpr std::uint64_t kPairSalt = 0x7A26;
+inline constexpr std::uint64_t kVariationSalt = 0x7A2E;
+inline constexpr std::uint64_t kArrivalSalt = 0xA221;
+inline constexpr std::uint64_t kBurstSalt = 0xB5257;
+constexpr std::uint64_t SaltOfStream(std::uint64_t number) {
+  constexpr std::uint64_t kLeastOther = kPairSalt, kAboveAll = 1ULL << 32U;
+  return number < kLeastOther ? number : kAboveAll + number;
+}
+
 class Random {
  public:
   explicit Random(std::uint64_t seed) {

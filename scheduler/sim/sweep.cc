@@ -16,7 +16,8 @@
 namespace gopmill::sim {
 namespace {
 
-constexpr const char* kAcceptedSweep = "NAME=FROM:TO:STEP or NAME=VALUE,VALUE,...";
+constexpr const char* kAcceptedSweep =
+    "NAME=FROM:TO:STEP or NAME=VALUE,VALUE,...; values of classes and scheduler-options between |";
 constexpr std::size_t kMaxValues = 1000;
 constexpr double kMaxSeed = 4294967295.0;
 
@@ -147,7 +148,12 @@ Result<SweepAxis> ParseSweep(const std::string& text) {
     GOPMILL_ASSIGN_OR_RETURN(axis.values, Range(text, parts));
     return axis;
   }
-  for (const std::string_view value : Split(rest, ',')) axis.values.emplace_back(value);
+  const bool has_commas = axis.name == "classes" || axis.name == "scheduler-options";
+  const char separator = has_commas ? '|' : ',';
+  for (const std::string_view value : Split(rest, separator)) axis.values.emplace_back(value);
+  if (has_commas && axis.values.size() < 2 && rest.find(',') != std::string::npos) {
+    return BadSweep(text, "is that one value or several? They have commas of their own.");
+  }
   if (axis.values.size() > kMaxValues) return BadSweep(text, "over 1000 values.");
   for (const std::string& value : axis.values) {
     if (value.empty()) return BadSweep(text, "a value is empty.");

@@ -17,7 +17,8 @@ namespace gopmill::sim {
 
 inline constexpr std::size_t kMaxGridPoints = 10'000;
 
-// One axis: "spread=0:0.6:0.1" (from, to, step; both ends included) or "contexts=1,2,4". The name
+// One axis: "spread=0:0.6:0.1" (from, to, step; both ends included) or "contexts=1,2,4"; values
+// that have commas themselves are separated by bars: "classes=a:5,b:1|a:1,b:1". The name
 // is that of a parameter of an experiment, "seed", or "pus" (N stands for the topology chiplet:N).
 struct SweepAxis {
   std::string name;

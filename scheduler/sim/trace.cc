@@ -281,6 +281,26 @@ std::string Quoted(const std::string& text) { return DumpJson(Json(text)); }
 
 }  // namespace
 
+double MedianOpening(const RecordedTrace& trace) {
+  std::vector<double> openings;
+  for (const TraceUnit& unit : trace.units) {
+    if (!unit.hot_ms || !unit.cold_ms) continue;
+    openings.push_back(std::max(0.0, *unit.cold_ms - *unit.hot_ms));
+  }
+  if (openings.empty()) return 0;
+  const auto middle = openings.begin() + static_cast<std::ptrdiff_t>(openings.size() / 2);
+  std::ranges::nth_element(openings, middle);
+  return *middle;
+}
+
+UnitTimes TimesOf(const TraceUnit& unit, double median_opening_ms) {
+  constexpr double kLeastMs = 1e-3;
+  const double cold_ms = unit.cold_ms.value_or(0);
+  const double hot_ms = unit.hot_ms.value_or(std::max(cold_ms - median_opening_ms, kLeastMs));
+  return {.hot_ms = hot_ms,
+          .open_ms = unit.cold_ms ? std::max(0.0, cold_ms - hot_ms) : median_opening_ms};
+}
+
 Result<RecordedTrace> ReadTrace(std::istream& in) {
   std::string line;
   const Result<bool> first = NextLine(in, line);

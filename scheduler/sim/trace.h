@@ -78,6 +78,16 @@ struct RecordedTrace {
   std::vector<TraceUnit> units;  // by arrival time, then stream number, then index
 };
 
+// What a unit takes with warm contexts, and what opening them adds.
+struct UnitTimes {
+  double hot_ms = 0, open_ms = 0;
+};
+// The median of what opening added, over the units that tell both times; 0 if none do.
+double MedianOpening(const RecordedTrace& trace);
+// The rule of replay and simulator: where a unit was seen only cold or only warm, the other time
+// follows from the median opening; a warm time is never taken below a microsecond.
+UnitTimes TimesOf(const TraceUnit& unit, double median_opening_ms);
+
 // Reads a whole trace. Errors name the parameter "trace" and the line: "line 12: ...".
 Result<RecordedTrace> ReadTrace(std::istream& in);
 Result<RecordedTrace> ReadTraceFile(const std::filesystem::path& file);

@@ -10,32 +10,13 @@
 namespace gopmill::sim {
 namespace {
 
-constexpr double kLeastWarmShare = 0.1;
-
-double MedianOpening(const RecordedTrace& trace) {
-  std::vector<double> openings;
-  for (const TraceUnit& unit : trace.units) {
-    if (unit.hot_ms && unit.cold_ms)
-      openings.push_back(std::max(0.0, *unit.cold_ms - *unit.hot_ms));
-  }
-  if (openings.empty()) return 0;
-  const auto middle = openings.begin() + static_cast<std::ptrdiff_t>(openings.size() / 2);
-  std::nth_element(openings.begin(), middle, openings.end());
-  return *middle;
-}
-
 SimUnit ToUnit(const TraceUnit& recorded, double opening_ms) {
+  const auto [hot_ms, open_ms] = TimesOf(recorded, opening_ms);
   SimUnit unit{.arrival_ms = recorded.arrival_ms,
-               .open_ms = opening_ms,
+               .hot_ms = hot_ms,
+               .open_ms = open_ms,
                .bytes = static_cast<std::uint32_t>(recorded.bytes),
                .frames = static_cast<std::uint32_t>(recorded.frames)};
-  if (recorded.hot_ms) {
-    unit.hot_ms = *recorded.hot_ms;
-  } else {
-    const double cold_ms = recorded.cold_ms.value_or(0);
-    unit.hot_ms = std::max(cold_ms - opening_ms, cold_ms * kLeastWarmShare);
-  }
-  if (recorded.cold_ms) unit.open_ms = std::max(0.0, *recorded.cold_ms - unit.hot_ms);
   if (recorded.deadline_ms) unit.deadline_ms = *recorded.deadline_ms;
   return unit;
 }
@@ -87,8 +68,7 @@ Result<Workload> FromTrace(const RecordedTrace& trace, const std::vector<Service
 }
 
 void VaryTimes(Workload& workload, const TimeVariation& variation) {
-  constexpr std::uint64_t kSalt = 0x7A2E;
-  Random random(MixSeed(variation.seed, kSalt));
+  Random random(MixSeed(variation.seed, kVariationSalt));
   for (SimUnit& unit : workload.units) {
     const double drawn = 1 + variation.noise * (2 * random.Uniform() - 1);
     unit.hot_ms *= drawn * variation.slow_down;

@@ -12,9 +12,7 @@ namespace gopmill::sim {
 
 // Open feed at the recorded times. Units get the class of their name; without `classes` all are of
 // one, as in a replay. kInvalidArgument naming "classes" when the trace has one that is not among
-// them. Where a unit was seen only cold or only warm, the other time
-// follows from the median opening cost of the units of the same trace that tell both (0 if none
-// do); a warm time is never taken below a tenth of the cold one.
+// them. Times are those of TimesOf (trace.h), as in a replay.
 Result<Workload> FromTrace(const RecordedTrace& trace,
                            const std::vector<ServiceClass>& classes = {});
 

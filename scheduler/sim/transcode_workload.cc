@@ -71,14 +71,24 @@ SimUnit DrawUnit(const TargetCost& target, const MovieShape& movie, const Transc
           .frames = static_cast<std::uint32_t>(std::max(1.0, std::round(movie.frames * length)))};
 }
 
-// From the first picture on at the pace at which they are shown.
-void PaceUnits(std::span<SimUnit> units, const MovieShape& movie) {
+double LengthMillis(const SimUnit& unit, const MovieShape& movie) {
+  return unit.frames * movie.millis / movie.frames;
+}
+
+void SetMediaClock(std::span<SimUnit> units, const MovieShape& movie) {
   double shown_ms = 0;
   for (SimUnit& unit : units) {
-    const double length_ms = unit.frames * movie.millis / movie.frames;
-    shown_ms += length_ms;
-    unit.arrival_ms = shown_ms;
-    unit.deadline_ms = shown_ms + length_ms;
+    unit.media_ms = shown_ms;
+    shown_ms += LengthMillis(unit, movie);
+  }
+}
+
+// From the first picture on at the pace at which they are shown.
+void PaceUnits(std::span<SimUnit> units, const MovieShape& movie) {
+  for (SimUnit& unit : units) {
+    const double length_ms = LengthMillis(unit, movie);
+    unit.arrival_ms = unit.media_ms + length_ms;
+    unit.deadline_ms = unit.arrival_ms + length_ms;
   }
 }
 
@@ -86,7 +96,7 @@ void PaceUnits(std::span<SimUnit> units, const MovieShape& movie) {
 void SetBursts(Workload& workload, std::uint64_t seed) {
   constexpr std::uint64_t kLargestBurst = 5;
   constexpr double kMeanPauseMs = 500;
-  Random random(MixSeed(seed, 0xB5257));
+  Random random(MixSeed(seed, kBurstSalt));
   double begin_ms = 0;
   std::uint64_t left = 1 + random.Below(kLargestBurst);
   for (SimStream& stream : workload.streams) {
@@ -104,7 +114,7 @@ void SetBursts(Workload& workload, std::uint64_t seed) {
 std::vector<std::uint64_t> DrawPairs(int streams, std::uint64_t seed) {
   std::vector<std::uint64_t> pairs(static_cast<std::size_t>(streams));
   std::iota(pairs.begin(), pairs.end(), std::uint64_t{0});
-  Random random(MixSeed(seed, 0x7A26));
+  Random random(MixSeed(seed, kPairSalt));
   for (std::size_t i = pairs.size(); i > 1; --i) std::swap(pairs[i - 1], pairs[random.Below(i)]);
   return pairs;
 }
@@ -136,7 +146,7 @@ Result<Workload> MakeTranscodeWorkload(const TranscodeParams& params) {
   workload.units.reserve(static_cast<std::size_t>(streams) * gops);
   const std::vector<std::uint64_t> pairs = DrawPairs(streams, params.seed);
   for (std::uint64_t number = 0; number < pairs.size(); ++number) {
-    Random random(MixSeed(params.seed, number));
+    Random random(MixSeed(params.seed, SaltOfStream(number)));
     const std::uint64_t pair = pairs[number];
     const TargetCost& target = mix->targets[pair % mix->targets.size()];
     const MovieShape& movie = mix->movies[(pair / mix->targets.size()) % mix->movies.size()];
@@ -149,6 +159,7 @@ Result<Workload> MakeTranscodeWorkload(const TranscodeParams& params) {
     for (std::uint32_t g = 0; g < gops; ++g) {
       workload.units.push_back(DrawUnit(target, movie, params, random));
     }
+    SetMediaClock(std::span(workload.units).subspan(first), movie);
     if (paced) PaceUnits(std::span(workload.units).subspan(first), movie);
   }
   if (mix->arrivals == MixArrivals::kBursts) SetBursts(workload, params.seed);

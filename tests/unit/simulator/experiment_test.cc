@@ -5,12 +5,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
+#include <set>
 #include <sstream>
+#include <tuple>
 
 #include "scheduler/sim/arrivals.h"
+#include "scheduler/sim/l7_workload.h"
+#include "scheduler/sim/random.h"
 #include "scheduler/sim/sweep.h"
 #include "scheduler/sim/trace_workload.h"
+#include "scheduler/sim/transcode_workload.h"
 
 namespace gopmill::sim {
 namespace {
@@ -201,10 +207,99 @@ TEST(ArrivalsTest, MalformedKindsAreRefused) {
   EXPECT_EQ(ParseArrivals("geometric:8")->batch, 8);
 }
 
+TEST(ArrivalsTest, EveryKindOffersTheLoadThatIsAskedFor) {
+  for (const char* kind : {"poisson", "batch:8", "geometric:8", "onoff", "live"}) {
+    for (const double load : {0.5, 0.9}) {
+      auto workload = MakeTranscodeWorkload({.streams = 40, .gops = 2000, .seed = 3});
+      ASSERT_TRUE(workload.ok());
+      SetArrivals(*workload, *ParseArrivals(kind), load, 8, 3);
+      double first = 1e300, last = 0, middle = 0;
+      for (const SimUnit& unit : workload->units) {
+        first = std::min(first, unit.arrival_ms);
+        last = std::max(last, unit.arrival_ms);
+      }
+      EXPECT_NEAR(workload->HotMillis() / (8 * (last - first)), load, 0.05 * load) << kind;
+      // From begin to end: no tail of a few streams.
+      for (const SimUnit& unit : workload->units) {
+        if (unit.arrival_ms < (first + last) / 2) middle += unit.hot_ms;
+      }
+      EXPECT_NEAR(middle / workload->HotMillis(), 0.5, 0.05) << kind;
+    }
+  }
+}
+
+TEST(ArrivalsTest, SessionsAreOnAQuarterOfTheTime) {
+  auto workload = MakeTranscodeWorkload({.streams = 50, .gops = 400});
+  ASSERT_TRUE(workload.ok());
+  SetArrivals(*workload, {ArrivalKind::kOnOff, 1}, 0.5, 8, 1);
+  int short_gaps = 0, gaps = 0;
+  for (const SimStream& stream : workload->streams) {
+    const auto* units = &workload->units[stream.first_unit];
+    const double mean = (units[399].arrival_ms - units[0].arrival_ms) / 399;
+    for (int i = 1; i < 400; ++i, ++gaps) {
+      ASSERT_GE(units[i].arrival_ms, units[i - 1].arrival_ms);
+      if (units[i].arrival_ms - units[i - 1].arrival_ms < mean) ++short_gaps;
+    }
+  }
+  // Within a session the mean gap is a quarter: nearly all are below the mean of all.
+  EXPECT_GT(short_gaps, gaps * 92 / 100);
+  EXPECT_LT(short_gaps, gaps * 97 / 100);
+}
+
+TEST(ArrivalsTest, DeadlinesMoveWithTheirUnits) {
+  const auto with = [](ArrivalKind kind) {
+    Workload workload;
+    workload.streams.push_back({.id = StreamId{1}, .unit_count = 3});
+    for (const double arrival : {0.0, 100.0, 200.0}) {
+      workload.units.push_back({.arrival_ms = arrival, .hot_ms = 10, .deadline_ms = arrival + 50});
+    }
+    workload.units[2].deadline_ms = SimUnit{}.deadline_ms;
+    SetArrivals(workload, {kind, 1}, 0.01, 1, 1);
+    return workload.units;
+  };
+  const std::vector<SimUnit> moved = with(ArrivalKind::kPoisson);
+  EXPECT_NE(moved[1].arrival_ms, 100);
+  EXPECT_NEAR(moved[1].deadline_ms, moved[1].arrival_ms + 50, 1e-9);
+  EXPECT_TRUE(std::isinf(moved[2].deadline_ms));
+  const std::vector<SimUnit> live = with(ArrivalKind::kLive);
+  EXPECT_NEAR(live[0].deadline_ms, live[1].arrival_ms, 1e-9);
+  EXPECT_NEAR(live[2].deadline_ms, live[2].arrival_ms + 1000, 1e-9);
+  for (const SimUnit& unit : with(ArrivalKind::kClosed)) EXPECT_TRUE(std::isinf(unit.deadline_ms));
+}
+
+TEST(SeedTest, NoStreamSharesItsDrawsWithSomethingElse) {
+  std::set<std::uint64_t> salts = {kPairSalt, kVariationSalt, kArrivalSalt, kBurstSalt};
+  const std::size_t others = salts.size();
+  for (std::uint64_t stream = 0; stream < kMaxStreams; ++stream) {
+    ASSERT_TRUE(salts.insert(SaltOfStream(stream)).second) << stream;
+  }
+  EXPECT_EQ(salts.size(), others + kMaxStreams);
+}
+
 TEST(SweepTest, RangesIncludeBothEnds) {
   EXPECT_THAT(ParseSweep("spread=0:0.6:0.2")->values, ElementsAre("0", "0.2", "0.4", "0.6"));
   EXPECT_THAT(ParseSweep("contexts=1,2,16")->values, ElementsAre("1", "2", "16"));
   EXPECT_THAT(ParseSweep("topology=pu:8,e5335")->values, ElementsAre("pu:8", "e5335"));
+}
+
+TEST(SweepTest, ValuesWithCommasAreNotCutThere) {
+  EXPECT_THAT(ParseSweep("classes=a:5,b:1|a:1,b:1")->values, ElementsAre("a:5,b:1", "a:1,b:1"));
+  EXPECT_THAT(ParseSweep("scheduler-options=hash=printed|hash=printed,beta=8")->values,
+              ElementsAre("hash=printed", "hash=printed,beta=8"));
+  EXPECT_THAT(ParseSweep("classes=a:5")->values, ElementsAre("a:5"));
+  for (const char* bad : {"classes=a:5,b:1", "scheduler-options=hash=printed,hash=mixed"}) {
+    ASSERT_FALSE(ParseSweep(bad).ok()) << bad;
+    EXPECT_THAT(ParseSweep(bad).error().ToString(), HasSubstr("one value or several")) << bad;
+  }
+}
+
+TEST(L7Test, ConnectionsAreAsLongAsPublished) {
+  for (const auto& [trace, mean, sigma] :
+       {std::tuple("mit", 8.5, 1.2), std::tuple("tu", 12.0, 1.6), std::tuple("nyp", 9.6, 0.8)}) {
+    constexpr int kConnections = 400'000;
+    const double deviation = (mean - 1) * std::sqrt(std::expm1(sigma * sigma) / kConnections);
+    EXPECT_NEAR(MeanPackets(trace, kConnections, 1), mean, 3.5 * deviation) << trace;
+  }
 }
 
 TEST(SweepTest, MalformedSweepsAreRefused) {
@@ -302,6 +397,15 @@ TEST(TraceWorkloadTest, MissingTimesFollowFromTheMedianOpening) {
   EXPECT_EQ(workload.units[0].deadline_ms, 20);
   EXPECT_EQ(workload.units[1].open_ms, 3);
   EXPECT_EQ(workload.units[2].arrival_ms, 5);
+}
+
+// A unit seen only cold in a trace whose median opening is dearer than it: as in a replay.
+TEST(TraceWorkloadTest, WarmTimesAreAtLeastAMicrosecond) {
+  const TraceUnit cold{.hot_ms = {}, .cold_ms = 8, .deadline_ms = {}};
+  EXPECT_EQ(TimesOf(cold, 3).hot_ms, 5);
+  EXPECT_EQ(TimesOf(cold, 7.9).open_ms, 7.9);
+  EXPECT_EQ(TimesOf(cold, 20).hot_ms, 1e-3);
+  EXPECT_EQ(TimesOf(cold, 20).open_ms, 8 - 1e-3);
 }
 
 TEST(TraceWorkloadTest, UnitsHaveTheClassOfTheirNameAsInAReplay) {
