@@ -6,7 +6,7 @@
 #include <map>
 #include <numeric>
 
-#include "media/order_stats.h"
+#include "base/order_stats.h"
 #include "server/bench/served_shares.h"
 #include "server/bench/statistics.h"
 

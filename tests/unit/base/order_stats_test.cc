@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "media/order_stats.h"
+#include "base/order_stats.h"
 
 #include <gtest/gtest.h>
 

@@ -6,11 +6,10 @@
 //   - out-of-order departure rate: share of the units that finish after one with a higher index has
 //     finished (RFC 4737 section 3, type-P-reordered, on completion order);
 //   - reordering extent: for such a unit, how many completions back the first one lies that it
-//   should
-//     have preceded (RFC 4737 section 4.2.2); the maximum and the mean over reordered units;
+//     should have preceded (RFC 4737 section 4.2.2); the maximum and the mean over reordered units;
 //   - inter-departure deviation: standard deviation of the gaps between departures, ms;
 //   - jitter: RFC 3550 section 6.4.1, J += (|D| - J) / 16 over unit start times on the media clock,
-//   ms.
+//     ms.
 //
 // Pure; O(log n) per unit. Thread-safety: thread-compatible.
 #pragma once

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "media/order_stats.h"
+#include "base/order_stats.h"
 
 #include <algorithm>
 #include <cmath>
 
 namespace gopmill {
 namespace {
-// Records kept: far more than any window of units in flight.
-constexpr std::size_t kMaxRecords = 4096;
+// Records kept at least: far more than any window of units in flight. Half of twice as many are
+// dropped at once, so that streams of millions of units do not pay for it with each.
+constexpr std::size_t kKeptRecords = 4096;
 }  // namespace
 
 void DepartureStats::Add(TimePoint departed, double media_seconds) {
@@ -34,7 +35,9 @@ void OrderStats::OnFinished(UnitIndex unit, TimePoint now, double media_seconds)
   const std::int64_t place = finished_++;
   before_.Add(now, media_seconds);
   if (records_.empty() || unit > records_.back().unit) {
-    if (records_.size() == kMaxRecords) records_.erase(records_.begin());
+    if (records_.size() == 2 * kKeptRecords) {
+      records_.erase(records_.begin(), records_.begin() + kKeptRecords);
+    }
     records_.push_back({place, unit});
     return;
   }
