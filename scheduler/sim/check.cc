@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
 
 namespace gopmill::sim {
 namespace {
@@ -38,22 +41,117 @@ GridPoint PointOf(const Experiment& base, const CheckMachine& machine, double sp
   return point;
 }
 
+// Of one point, over its seeds.
 struct Ratios {
-  double throughput = 0;
-  double p99 = 0;
+  Estimate throughput, p99;
 };
 
-Ratios RatiosOf(const GridRun& mine, const GridRun& rival) {
-  return {mine.result->gops_per_second / rival.result->gops_per_second,
-          mine.result->p99_ms / std::max(1e-9, rival.result->p99_ms)};
+// Nothing if a policy could not serve one of the seeds.
+std::optional<Ratios> RatiosOf(const SeedGroup& group, const std::vector<GridRun>& runs) {
+  std::vector<double> throughput, p99;
+  for (const std::size_t point : group.points) {
+    const GridRun& mine = runs[2 * point];
+    const GridRun& rival = runs[2 * point + 1];
+    if (!mine.result || !rival.result) return std::nullopt;
+    throughput.push_back(mine.result->gops_per_second / rival.result->gops_per_second);
+    p99.push_back(mine.result->p99_ms / std::max(1e-9, rival.result->p99_ms));
+  }
+  return Ratios{Estimated(throughput), Estimated(p99)};
 }
 
-std::string PointLine(const GridPoint& point, const Ratios& ratios, std::string_view verdict) {
-  std::string line;
-  for (const auto& [name, value] : point.settings) line += fmt::format("{} {:<7} ", name, value);
-  return line + fmt::format(" throughput x {:<6.3f} p99 x {:<6.3f} {}\n", ratios.throughput,
-                            ratios.p99, verdict);
+// Of one run nobody knows what the seed made; its mean alone decides.
+double Known(double half_width) { return std::isfinite(half_width) ? half_width : 0; }
+
+struct Verdict {
+  Ratios ratios;
+  bool reached = false, worse = false;
+};
+
+Verdict Judge(const Ratios& ratios, const CheckGoal& goal) {
+  const auto& [throughput, p99] = ratios;
+  const bool slower =
+      throughput.mean < 1 - goal.tolerance && throughput.mean + Known(throughput.half_width) < 1;
+  const bool later = p99.mean > 1 + goal.tolerance && p99.mean - Known(p99.half_width) > 1;
+  return {.ratios = ratios,
+          .reached = throughput.mean >= goal.throughput || p99.mean <= goal.p99,
+          .worse = slower || later};
 }
+
+std::string RatioText(const Estimate& ratio) {
+  if (!std::isfinite(ratio.half_width)) return fmt::format("{:.3f}       ", ratio.mean);
+  return fmt::format("{:.3f} ±{:.3f}", ratio.mean, ratio.half_width);
+}
+
+std::string PointLine(const SeedGroup& group, const Verdict& verdict) {
+  std::string line;
+  for (const auto& [name, value] : group.settings) line += fmt::format("{} {:<7} ", name, value);
+  const char* const word = verdict.worse ? "WORSE" : (verdict.reached ? "reached" : "short of it");
+  return line + fmt::format(" throughput x {} p99 x {} {}\n", RatioText(verdict.ratios.throughput),
+                            RatioText(verdict.ratios.p99), word);
+}
+
+double Median(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+// The points that have one setting in common.
+struct Part {
+  std::string name;
+  std::vector<double> throughput, p99;
+  std::size_t reached = 0, worse = 0;
+
+  void Add(const Verdict& verdict) {
+    throughput.push_back(verdict.ratios.throughput.mean);
+    p99.push_back(verdict.ratios.p99.mean);
+    reached += verdict.reached ? 1 : 0;
+    worse += verdict.worse ? 1 : 0;
+  }
+  [[nodiscard]] std::string Line() const {
+    const auto range = [](const std::vector<double>& values) {
+      const auto [least, most] = std::ranges::minmax(values);
+      return fmt::format("{:.3f} ({:.3f} to {:.3f})", Median(values), least, most);
+    };
+    return fmt::format("{:<18} {:>6}  {:<24} {:<24} {:>7} {:>5}\n", name, throughput.size(),
+                       range(throughput), range(p99), reached, worse);
+  }
+};
+
+// Sums over the points of each value of each setting.
+class Parts {
+ public:
+  void Add(const SeedGroup& group, const Verdict& verdict) {
+    for (const auto& [name, value] : group.settings) PartOf(name, value).Add(verdict);
+    all_.Add(verdict);
+  }
+  [[nodiscard]] std::string Text() const {
+    if (all_.throughput.empty()) return {};
+    std::string text = fmt::format("\n{:<18} {:>6}  {:<24} {:<24} {:>7} {:>5}\n", "", "points",
+                                   "throughput: median", "p99: median", "reached", "worse");
+    for (const auto& [name, parts] : by_setting_) {
+      for (const Part& part : parts) text += part.Line();
+    }
+    return text + all_.Line();
+  }
+
+ private:
+  Part& PartOf(const std::string& name, const std::string& value) {
+    auto setting = std::ranges::find(by_setting_, name, &Setting::first);
+    if (setting == by_setting_.end()) {
+      setting = by_setting_.insert(by_setting_.end(), {name, {}});
+    }
+    const std::string wanted = name + " " + value;
+    auto& parts = setting->second;
+    const auto part = std::ranges::find(parts, wanted, &Part::name);
+    if (part != parts.end()) return *part;
+    return parts.emplace_back(Part{.name = wanted, .throughput = {}, .p99 = {}});
+  }
+
+  using Setting = std::pair<std::string, std::vector<Part>>;
+  std::vector<Setting> by_setting_;
+  Part all_{.name = "all", .throughput = {}, .p99 = {}};
+};
 
 }  // namespace
 
@@ -73,38 +171,40 @@ std::vector<GridPoint> CheckGrid(const Experiment& base) {
 
 CheckSummary SummariseCheck(const std::vector<GridPoint>& points, const std::vector<GridRun>& runs,
                             const CheckGoal& goal) {
-  CheckSummary summary{.points = points.size(), .worst_throughput = 1e300, .text = {}};
+  const std::vector<SeedGroup> groups = GroupBySeed(points);
+  CheckSummary summary{.points = groups.size(), .worst_throughput = 1e300, .text = {}};
   std::string worst_throughput, worst_p99;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const GridRun& mine = runs[2 * i];
-    const GridRun& rival = runs[2 * i + 1];
-    if (!mine.result || !rival.result) {
+  Parts parts;
+  for (const SeedGroup& group : groups) {
+    const auto ratios = RatiosOf(group, runs);
+    if (!ratios) {
       ++summary.failed;
       continue;
     }
-    const Ratios ratios = RatiosOf(mine, rival);
-    const bool worse = ratios.throughput < 1 - goal.tolerance || ratios.p99 > 1 + goal.tolerance;
-    const bool reached = ratios.throughput >= goal.throughput || ratios.p99 <= goal.p99;
-    summary.worse += worse ? 1 : 0;
-    summary.reached += reached ? 1 : 0;
-    const std::string line =
-        PointLine(points[i], ratios, worse ? "WORSE" : (reached ? "reached" : "short of it"));
+    const Verdict verdict = Judge(*ratios, goal);
+    summary.worse += verdict.worse ? 1 : 0;
+    summary.reached += verdict.reached ? 1 : 0;
+    parts.Add(group, verdict);
+    const std::string line = PointLine(group, verdict);
     summary.text += line;
-    if (ratios.throughput < summary.worst_throughput) {
-      summary.worst_throughput = ratios.throughput;
+    if (ratios->throughput.mean < summary.worst_throughput) {
+      summary.worst_throughput = ratios->throughput.mean;
       worst_throughput = line;
     }
-    if (ratios.p99 > summary.worst_p99) {
-      summary.worst_p99 = ratios.p99;
+    if (ratios->p99.mean > summary.worst_p99) {
+      summary.worst_p99 = ratios->p99.mean;
       worst_p99 = line;
     }
   }
+  summary.text += parts.Text();
   summary.text += fmt::format(
       "\nworst throughput: {}worst p99:        {}\n"
-      "{} points: goal (throughput x {:.2f} or p99 x {:.2f}) reached at {}, worse at {}, not "
-      "served {}\n",
-      worst_throughput, worst_p99, summary.points, goal.throughput, goal.p99, summary.reached,
-      summary.worse, summary.failed);
+      "{} points, {} seeds each: goal (mean throughput x {:.2f} or mean p99 x {:.2f}) reached at "
+      "{}, "
+      "worse (by over {:.0f} % and 1 outside the 95 % interval) at {}, not served {}\n",
+      worst_throughput, worst_p99, summary.points, groups.empty() ? 0 : groups[0].points.size(),
+      goal.throughput, goal.p99, summary.reached, goal.tolerance * 100, summary.worse,
+      summary.failed);
   return summary;
 }
 

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "scheduler/sim/simulation.h"
@@ -25,6 +26,7 @@ struct Experiment {
   std::string classes;                 // NAME:WEIGHT,...; empty = one class
   std::string rules;                   // forms of the policies' rules, policy_options_text.h
   std::shared_ptr<const RecordedTrace> trace;  // for the workload "trace"
+  std::string trace_file;                      // where it came from, for reports
   int streams = 0;     // 0 = as the mix says (20, modern: 8), or as the trace of l7 had
   int concurrent = 0;  // closed feed: streams at once; 0 = all
   int gops = 100;
@@ -59,6 +61,13 @@ std::span<const ExperimentParam> ExperimentParams();
 Status SetParam(Experiment& experiment, std::string_view name, const std::string& value);
 
 bool IsGiven(const Experiment& experiment, std::string_view name);
+
+// Whether the workload, its mix or its arrivals look at it.
+bool IsRead(const Experiment& experiment, std::string_view name);
+
+// What a parameter comes to, defaults said out ("one per PU" for 0 workers).
+using ParamValue = std::variant<std::string, int, double>;
+ParamValue ValueOf(const Experiment& experiment, std::string_view name);
 
 // The mix that runs: the one given, or the workload's own.
 std::string MixOf(const Experiment& experiment);

@@ -53,7 +53,7 @@ constexpr std::array kSetters = {
     Text({"mix", "Streams of the workload transcode, or trace of l7",
           "reference, modern, live, bursty, mixed, small, even; l7: tu, mit, nyp"},
          &E::mix, kByTranscode | kByL7),
-    Text({"arrivals", "How units arrive",
+    Text({"arrivals", "How units arrive; deadlines of a trace move along, and closed has none",
           "closed, poisson, batch:N, geometric:N, onoff or live; unless given as the mix says "
           "(closed), or as recorded"},
          &E::arrivals),
@@ -70,7 +70,8 @@ constexpr std::array kSetters = {
           &E::concurrent, 0, kMaxStreams),
     Whole({"gops", "Units of each stream", "1 to 20000000"}, &E::gops, 1,
           static_cast<double>(kMaxUnits), kByTranscode),
-    Whole({"workers", "Workers; 0 = one per PU", "0 to 4096"}, &E::workers, 0, kMaxPus),
+    Whole({"workers", "Workers; 0 = one per PU", "0 to the number of PUs"}, &E::workers, 0,
+          kMaxPus),
     Whole({"queue", "Units a worker may hold, the running one included; 0 = no bound",
            "0 to 1000000"},
           &E::queue, 0, 1e6),
@@ -91,8 +92,9 @@ constexpr std::array kSetters = {
          &E::noise, 0, 0.9, kByTrace),
     Real({"slow-down", "Of a trace: all times of units are multiplied by it", "0.01 to 100"},
          &E::slow_down, 0.01, 100, kByTrace),
-    Real({"share-window-ms", "Windows of the share error", "1 to 10000000"}, &E::share_window_ms, 1,
-         1e7),
+    Real({"share-window-ms", "Windows of the share error; one begins every 50th of it",
+          "1 to 10000000"},
+         &E::share_window_ms, 1, 1e7),
     Real({"switch-ms", "Cost of a change of class on a worker", "0 to 1000000"}, &E::switch_ms, 0,
          1e6),
 };
@@ -193,7 +195,63 @@ Status CheckArrivalUse(const Experiment& experiment, const ArrivalUse& use) {
   return OkStatus();
 }
 
+MixArrivals ArrivalsOfMix(const Experiment& experiment) {
+  if (experiment.workload != "transcode") return MixArrivals::kAsAsked;
+  const Result<const Mix*> mix = FindMix(MixOf(experiment));
+  return mix.ok() ? (*mix)->arrivals : MixArrivals::kAsAsked;
+}
+
+std::string ArrivalsText(const Experiment& experiment) {
+  if (!experiment.arrivals.empty()) return experiment.arrivals;
+  if (experiment.workload == "trace") return "as recorded";
+  if (experiment.workload == "l7") return "packet by packet";
+  const MixArrivals of_mix = ArrivalsOfMix(experiment);
+  if (of_mix == MixArrivals::kRealTime) return "real time";
+  return of_mix == MixArrivals::kBursts ? "closed, in bursts" : "closed";
+}
+
+ParamValue StreamsOf(const Experiment& experiment) {
+  if (experiment.streams > 0) return experiment.streams;
+  if (experiment.workload != "transcode") return "as many as the trace had";
+  const Result<const Mix*> mix = FindMix(MixOf(experiment));
+  return mix.ok() ? (*mix)->default_streams : 0;
+}
+
+// What the defaults that are 0 or empty stand for; nothing for other values.
+std::optional<ParamValue> Resolved(const Experiment& experiment, std::string_view name) {
+  if (name == "mix") return MixOf(experiment);
+  if (name == "arrivals") return ArrivalsText(experiment);
+  if (name == "streams") return StreamsOf(experiment);
+  if (name == "classes" && experiment.classes.empty()) return "one";
+  if (name == "workers" && experiment.workers == 0) return "one per PU";
+  if (name == "concurrent" && experiment.concurrent == 0) return "all";
+  if (name == "window" && experiment.window == 0) return "4 x workers + 4";
+  if (name == "queue" && experiment.queue == 0) return "no bound";
+  return std::nullopt;
+}
+
 }  // namespace
+
+bool IsRead(const Experiment& experiment, std::string_view name) {
+  const Setter* const setter = FindSetter(name);
+  if (setter == nullptr) return false;
+  for (const auto& [workload, bit] : kWorkloads) {
+    if (workload == experiment.workload && (setter->readers & bit) == 0) return false;
+  }
+  const ArrivalUse use = UseOf(experiment, ArrivalsOfMix(experiment));
+  if (name == "load") return use.load;
+  if (name == "window") return use.in_flight;
+  if (name == "concurrent") return use.concurrent;
+  return true;
+}
+
+ParamValue ValueOf(const Experiment& experiment, std::string_view name) {
+  if (auto resolved = Resolved(experiment, name)) return *resolved;
+  const Setter& setter = *FindSetter(name);
+  if (setter.text != nullptr) return experiment.*setter.text;
+  if (setter.whole != nullptr) return experiment.*setter.whole;
+  return experiment.*setter.real;
+}
 
 std::span<const ExperimentParam> ExperimentParams() { return kParams; }
 

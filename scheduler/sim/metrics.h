@@ -2,14 +2,11 @@
 //
 // What a run of the simulator is measured by, and how it is added up while the run goes on.
 //
-//   out-of-order rate   share of the units of a stream that finish after one with a higher index
-//                       (RFC 4737, type-P-reordered, on the order of completion); extent: how many
-//                       places behind
-//   jitter              standard deviation of the gaps between departures of a stream, mean over
-//                       streams; before the reorderer (completion) and behind it (in order)
-//   RFC 3550 jitter     the interarrival jitter of section 6.4.1 at the end of a stream: sent =
-//                       submitted, received = departed behind the reorderer; mean over streams
-//   idle while waiting  integral over time of min(idle workers, submitted units nobody has begun)
+//   order, gaps, jitter  of base/order_stats.h, as in gopmill bench, before the reorderer (on the
+//                        order of completion) and behind it; the means are over streams. Jitter
+//                        needs the media clock, which recordings and packets have not
+//   idle while waiting   integral over time of min(idle workers, submitted units nobody has begun)
+//   percentiles          linear between the two values next to it, as in gopmill bench
 //
 // Thread-safety: compatible.
 #pragma once
@@ -19,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "base/order_stats.h"
 #include "scheduler/sim/workload.h"
 
 namespace gopmill::sim {
@@ -28,7 +26,8 @@ struct ClassResult {
   double weight = 1;
   std::uint64_t units = 0;
   double busy_ms = 0;
-  double share = 0;  // of the core time of the windows in which all classes were backlogged
+  double share = 0;  // of the core time while all classes were backlogged
+  double due = 0;    // what it should be then: by weight, not below the guarantee
 };
 
 struct SimResult {
@@ -47,39 +46,26 @@ struct SimResult {
   double out_of_order = 0;
   double mean_extent = 0;  // of the units out of order
   std::uint64_t max_extent = 0;
-  double jitter_before_ms = 0;
-  double jitter_after_ms = 0;
-  double rfc3550_jitter_ms = 0;
+  double gap_before_ms = 0, gap_after_ms = 0;        // standard deviation of the gaps
+  bool has_media_clock = false;                      // else there is no jitter
+  double jitter_before_ms = 0, jitter_after_ms = 0;  // RFC 3550
   double mean_latency_ms = 0, p50_ms = 0, p95_ms = 0, p99_ms = 0, max_latency_ms = 0;
   double mean_service_ms = 0;
   double reload = 0;              // share of the cache read again, per unit
   double mean_wait_ms = 0;        // submitted to begun
   double idle_waiting_share = 0;  // of all worker time
   double idle_waiting_longest_ms = 0;
-  double missed_deadlines = 0;  // share of the units that have one
+  std::uint64_t deadlines = 0;  // units that have one
+  double deadline_misses = 0;   // of all units, those that finished after theirs
   std::uint64_t steals = 0;     // units taken back from a run queue
 
   std::vector<ClassResult> classes;
-  std::uint64_t share_windows = 0;  // windows in which all classes were backlogged
-  double share_error = 0;           // largest |share - weight's share| in any of them
+  double share_windows = 0;  // windows in which all classes were backlogged from end to end
+  double share_error = 0;  // largest |share - due share| in any of them; nothing if there are none
 
   // Real time, so not the same in two runs.
   double decision_us = 0;  // inside the policy, per unit
   double run_seconds = 0;
-};
-
-// Gaps of departures of one stream, by Welford's method.
-class GapSpread {
- public:
-  void Departed(double at_ms);
-  [[nodiscard]] double Deviation() const;
-  [[nodiscard]] bool empty() const { return gaps_ == 0; }
-
- private:
-  double last_ms_ = -1;
-  std::uint64_t gaps_ = 0;
-  double mean_ = 0;
-  double squares_ = 0;
 };
 
 // Order, jitter and latency of the units as they finish.
@@ -92,22 +78,16 @@ class OrderMetrics {
 
  private:
   struct Stream {
-    GapSpread before, after;
+    OrderStats order;
     std::uint32_t next_release = 0;
-    std::int64_t highest_finished = -1;
-    double last_transit_ms = 0;
-    double rfc3550_ms = 0;
   };
   void Release(std::uint32_t stream, double now_ms);
 
   const Workload& workload_;
   std::vector<Stream> streams_;
-  std::vector<double> submitted_ms_;  // by unit; -1 until it has finished
+  std::vector<char> finished_;  // by unit
   std::vector<float> latency_ms_;
   double latency_sum_ms_ = 0;
-  std::uint64_t out_of_order_ = 0;
-  std::uint64_t extent_sum_ = 0;
-  std::uint64_t max_extent_ = 0;
 };
 
 // Idle workers while units wait.
@@ -129,29 +109,34 @@ class IdleMetrics {
   double longest_ms_ = 0;
 };
 
-// Core time of classes against their weights, window by window.
+// Core time of classes against what is due to them, in windows that begin every fiftieth of their
+// length: every 0.2 s for those of 10 s, as in gopmill bench.
 class ShareMetrics {
  public:
+  static constexpr int kStepsPerWindow = 50;
   ShareMetrics(const Workload& workload, double window_ms);
   void Waiting(int service_class, int change, double now_ms);
   void Ran(int service_class, double from_ms, double to_ms);
   void AddTo(SimResult& result) const;
 
  private:
-  [[nodiscard]] std::size_t WindowAt(double ms) const;
-  void Grow(std::size_t windows);
+  [[nodiscard]] std::size_t StepAt(double ms) const;
+  void Grow(std::size_t steps);
   void MarkEmpty(double from_ms, double to_ms);
+  [[nodiscard]] std::vector<char> Contested() const;
+  void AddTotals(const std::vector<char>& contested, SimResult& result) const;
+  void AddWindows(const std::vector<char>& contested, SimResult& result) const;
 
   const Workload& workload_;
-  const double window_ms_;
+  const double step_ms_;
   std::vector<std::int64_t> waiting_;
   std::vector<double> empty_since_ms_;       // by class; -1 while it is backlogged
-  std::vector<std::vector<double>> served_;  // by window, by class
-  std::vector<char> contested_;              // by window: all classes were backlogged throughout
-  double end_ms_ = 0;
+  std::vector<std::vector<double>> served_;  // by step, by class
+  std::vector<char> contested_;              // by step: all classes were backlogged throughout
 };
 
-// The value below which the share `p` of the values lies. Reorders them.
+// The p-quantile, linear between the two values next to it (type 7 of R. J. Hyndman, Y. Fan, 1996);
+// 0 of no values. Reorders them.
 double Percentile(std::span<float> values, double p);
 
 }  // namespace gopmill::sim

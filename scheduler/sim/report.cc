@@ -5,42 +5,70 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
-#include "base/dump_json.h"
+#include "scheduler/sim/seed_table.h"
 
 namespace gopmill::sim {
 namespace {
 
-using Json = nlohmann::ordered_json;
+bool HasMediaClock(const SimResult& result) { return result.has_media_clock; }
+bool HasDeadlines(const SimResult& result) { return result.deadlines > 0; }
+// A share error means nothing without a window in which all classes were backlogged.
+bool HasShareWindows(const SimResult& result) { return result.share_windows > 0; }
 
 constexpr std::array kFigures = {
-    Figure{"gops_per_second", "GOPs/s", &SimResult::gops_per_second, 1, 1},
-    Figure{"makespan_ms", "", &SimResult::makespan_ms},
-    Figure{"useful", "useful%", &SimResult::useful, 100, 1},
-    Figure{"utilisation", "util%", &SimResult::utilisation, 100, 1},
-    Figure{"imbalance", "imbal%", &SimResult::imbalance, 100, 1},
-    Figure{"disruption", "away%", &SimResult::disruption, 100, 1},
-    Figure{"hit_rate", "warm%", &SimResult::hit_rate, 100, 1},
-    Figure{"out_of_order", "ooo%", &SimResult::out_of_order, 100, 2},
-    Figure{"mean_extent", "extent", &SimResult::mean_extent, 1, 1},
-    Figure{"jitter_before_ms", "jitter", &SimResult::jitter_before_ms, 1, 1},
-    Figure{"jitter_after_ms", "in order", &SimResult::jitter_after_ms, 1, 1},
-    Figure{"rfc3550_jitter_ms", "", &SimResult::rfc3550_jitter_ms},
-    Figure{"mean_latency_ms", "", &SimResult::mean_latency_ms},
-    Figure{"p50_ms", "p50 ms", &SimResult::p50_ms, 1, 1},
-    Figure{"p95_ms", "p95", &SimResult::p95_ms, 1, 1},
-    Figure{"p99_ms", "p99", &SimResult::p99_ms, 1, 1},
-    Figure{"max_latency_ms", "", &SimResult::max_latency_ms},
-    Figure{"mean_service_ms", "", &SimResult::mean_service_ms},
-    Figure{"reload", "", &SimResult::reload},
-    Figure{"mean_wait_ms", "", &SimResult::mean_wait_ms},
-    Figure{"idle_waiting_share", "idle-w%", &SimResult::idle_waiting_share, 100, 2},
-    Figure{"idle_waiting_longest_ms", "longest", &SimResult::idle_waiting_longest_ms, 1, 1},
-    Figure{"missed_deadlines", "late%", &SimResult::missed_deadlines, 100, 2},
-    Figure{"share_error", "share±%", &SimResult::share_error, 100, 2},
-    Figure{"decision_us", "dec us", &SimResult::decision_us, 1, 2, true},
-    Figure{"run_seconds", "", &SimResult::run_seconds, 1, 1, true},
+    Figure{"gops_per_second", "units per second of makespan", "GOPs/s", &SimResult::gops_per_second,
+           1, 1},
+    Figure{"makespan_ms", "from the first arrival to the end of the last unit", "",
+           &SimResult::makespan_ms},
+    Figure{"useful", "warm time of the units, of makespan x workers", "useful%", &SimResult::useful,
+           100, 1},
+    Figure{"utilisation", "time workers are inside units, of makespan x workers", "util%",
+           &SimResult::utilisation, 100, 1},
+    Figure{"imbalance", "(most - least) / most busy worker", "imbal%", &SimResult::imbalance, 100,
+           1},
+    Figure{"disruption", "units that did not run on their stream's home worker", "away%",
+           &SimResult::disruption, 100, 1},
+    Figure{"hit_rate", "units that found their context open", "warm%", &SimResult::hit_rate, 100,
+           1},
+    Figure{"out_of_order", "units finished after a later one of their stream (RFC 4737)", "ooo%",
+           &SimResult::out_of_order, 100, 2},
+    Figure{"mean_extent", "reordering extent of those units, mean (RFC 4737)", "extent",
+           &SimResult::mean_extent, 1, 1},
+    Figure{"gap_before_ms", "standard deviation of the gaps between finished units of a stream",
+           "gap dev", &SimResult::gap_before_ms, 1, 1},
+    Figure{"gap_after_ms", "the same behind the reorderer", "in order", &SimResult::gap_after_ms, 1,
+           1},
+    Figure{"jitter_before_ms", "RFC 3550 jitter of finished units; null without a media clock", "",
+           &SimResult::jitter_before_ms, 1, 1, false, HasMediaClock},
+    Figure{"jitter_after_ms", "the same behind the reorderer", "", &SimResult::jitter_after_ms, 1,
+           1, false, HasMediaClock},
+    Figure{"mean_latency_ms", "submitted to finished, mean", "", &SimResult::mean_latency_ms},
+    Figure{"p50_ms", "submitted to finished, median unit", "p50 ms", &SimResult::p50_ms, 1, 1},
+    Figure{"p95_ms", "submitted to finished, 95th percentile", "p95", &SimResult::p95_ms, 1, 1},
+    Figure{"p99_ms", "submitted to finished, 99th percentile", "p99", &SimResult::p99_ms, 1, 1},
+    Figure{"max_latency_ms", "submitted to finished, worst unit", "", &SimResult::max_latency_ms},
+    Figure{"mean_service_ms", "begun to finished, mean", "", &SimResult::mean_service_ms},
+    Figure{"reload", "part of a 2 MB cache that a unit reads again, mean", "", &SimResult::reload},
+    Figure{"mean_wait_ms", "submitted to begun, mean", "", &SimResult::mean_wait_ms},
+    Figure{"idle_waiting_share",
+           "worker time idle while submitted units waited, of makespan x workers", "idle-w%",
+           &SimResult::idle_waiting_share, 100, 2},
+    Figure{"idle_waiting_longest_ms", "the longest such spell", "longest",
+           &SimResult::idle_waiting_longest_ms, 1, 1},
+    Figure{"deadline_misses",
+           "units finished after their deadline, of all units; null if none has one", "late%",
+           &SimResult::deadline_misses, 100, 2, false, HasDeadlines},
+    Figure{"share_windows", "windows in which all classes were backlogged from end to end", "",
+           &SimResult::share_windows},
+    Figure{"share_error",
+           "largest deviation of a class from what is due to it in any of them; null if there are "
+           "none",
+           "share±%", &SimResult::share_error, 100, 2, false, HasShareWindows},
+    Figure{"decision_us", "time inside the policy per unit, by the real clock", "dec us",
+           &SimResult::decision_us, 1, 2, true},
+    Figure{"run_seconds", "time the simulation took, by the real clock", "",
+           &SimResult::run_seconds, 1, 1, true},
 };
 
 std::string SettingsText(const GridPoint& point) {
@@ -56,6 +84,10 @@ std::string TableRow(const GridRun& run) {
   if (!run.result) return row + " cannot serve this: " + run.error.message;
   for (const Figure& figure : kFigures) {
     if (figure.heading.empty()) continue;
+    if (!IsMeasured(figure, *run.result)) {
+      row += fmt::format(" {:>8}", "-");
+      continue;
+    }
     row += fmt::format(" {:>8.{}f}", *run.result.*figure.value * figure.scale, figure.digits);
   }
   return row;
@@ -68,35 +100,23 @@ std::string Quoted(const std::string& text) {
   return quoted + "\"";
 }
 
-bool IsShown(const Figure& figure, Timing timing) {
-  return !figure.real_time || timing == Timing::kShown;
-}
-
-Json ResultJson(const SimResult& result, Timing timing) {
-  Json json = {{"workers", result.workers},
-               {"units", result.units},
-               {"steals", result.steals},
-               {"max_extent", result.max_extent},
-               {"share_windows", result.share_windows}};
-  for (const Figure& figure : kFigures) {
-    if (IsShown(figure, timing)) json[figure.name] = result.*figure.value;
-  }
-  json["worker_utilisation"] = result.worker_utilisation;
-  for (const ClassResult& c : result.classes) {
-    json["classes"].push_back({{"name", c.name},
-                               {"weight", c.weight},
-                               {"units", c.units},
-                               {"busy_ms", c.busy_ms},
-                               {"share", c.share}});
-  }
-  return json;
-}
-
 }  // namespace
 
 std::span<const Figure> Figures() { return kFigures; }
 
+bool IsShown(const Figure& figure, Timing timing) {
+  return !figure.real_time || timing == Timing::kShown;
+}
+
+bool IsMeasured(const Figure& figure, const SimResult& result) {
+  return figure.measured == nullptr || figure.measured(result);
+}
+
 std::string TableText(const std::vector<GridPoint>& points, const std::vector<GridRun>& runs) {
+  const std::vector<SeedGroup> groups = GroupBySeed(points);
+  if (groups.size() < points.size()) {
+    return SeedTableText(groups, runs, runs.size() / points.size());
+  }
   std::string heading = fmt::format("{:<14}", "policy");
   for (const Figure& figure : kFigures) {
     // fmt pads by display width, so that the sign in "share±%" counts once.
@@ -131,45 +151,13 @@ std::string CsvText(const std::vector<GridPoint>& points, const std::vector<Grid
     for (const auto& [name, value] : points[run.point].settings) text += Quoted(value) + ",";
     text += fmt::format("{},{},{}", run.policy, run.result->workers, run.result->units);
     for (const Figure& figure : kFigures) {
-      if (IsShown(figure, timing)) text += fmt::format(",{:.6g}", *run.result.*figure.value);
+      if (!IsShown(figure, timing)) continue;
+      text += IsMeasured(figure, *run.result) ? fmt::format(",{:.6g}", *run.result.*figure.value)
+                                              : std::string(",");
     }
     text += "\n";
   }
   return text;
-}
-
-std::string JsonText(const Experiment& base, const std::vector<GridPoint>& points,
-                     const std::vector<GridRun>& runs, Timing timing) {
-  Json json = {{"topology", base.topology},
-               {"workload", base.workload},
-               {"mix", MixOf(base)},
-               {"arrivals", base.arrivals},
-               {"classes", base.classes},
-               {"streams", base.streams},
-               {"concurrent", base.concurrent},
-               {"gops", base.gops},
-               {"queue", base.queue},
-               {"window", base.window},
-               {"contexts", base.contexts},
-               {"spread", base.spread},
-               {"load", base.load},
-               {"memory_share", base.memory_share},
-               {"refill_ms", base.refill_ms},
-               {"switch_ms", base.switch_ms},
-               {"seed", base.seed},
-               {"runs", Json::array()}};
-  for (const GridRun& run : runs) {
-    Json entry = Json::object();
-    for (const auto& [name, value] : points[run.point].settings) entry["point"][name] = value;
-    entry["policy"] = run.policy;
-    if (run.result) {
-      entry.update(ResultJson(*run.result, timing));
-    } else {
-      entry["error"] = run.error.message;
-    }
-    json["runs"].push_back(std::move(entry));
-  }
-  return DumpJson(json, 2);
 }
 
 }  // namespace gopmill::sim

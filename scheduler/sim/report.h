@@ -17,20 +17,36 @@ namespace gopmill::sim {
 // All figures of a run by name, in the order of the CSV columns.
 struct Figure {
   std::string_view name;     // column, JSON key
+  std::string_view meaning;  // in one line
   std::string_view heading;  // of the table; empty = not in it
   double SimResult::*value = nullptr;
   double scale = 1;  // for the table
   int digits = 1;
   bool real_time = false;  // differs from run to run
+  // Whether the run says anything of it; empty = every run does.
+  bool (*measured)(const SimResult& result) = nullptr;
 };
 std::span<const Figure> Figures();
-
-std::string TableText(const std::vector<GridPoint>& points, const std::vector<GridRun>& runs);
 enum class Timing { kLeftOut, kShown };
+bool IsShown(const Figure& figure, Timing timing);
+// What is not measured is "-" in the table, nothing in CSV and null in JSON.
+bool IsMeasured(const Figure& figure, const SimResult& result);
+
+// Points that differ by their seed alone are one table of means (seed_table.h).
+std::string TableText(const std::vector<GridPoint>& points, const std::vector<GridRun>& runs);
 std::string CsvText(const std::vector<GridPoint>& points, const std::vector<GridRun>& runs,
                     Timing timing = Timing::kLeftOut);
-// `base` describes what all points have in common.
-std::string JsonText(const Experiment& base, const std::vector<GridPoint>& points,
+
+// What a file says of how it came about.
+struct ReportOrigin {
+  std::string version;         // of the program
+  std::string command;         // without the names of the files it wrote
+  std::string check, against;  // the two policies of a check, or empty
+};
+// Every parameter that the workload looks at is there once: with what all points have in common, or
+// with the point of a run. Defaults are said out ("one per PU"), not left 0. "fields" says what the
+// figures are; runs that differ by their seed alone are also summed up in "means".
+std::string JsonText(const ReportOrigin& origin, const std::vector<GridPoint>& points,
                      const std::vector<GridRun>& runs, Timing timing = Timing::kLeftOut);
 
 }  // namespace gopmill::sim

@@ -18,7 +18,7 @@ enum class Queues { kBounded, kUnbounded };
 constexpr std::array kBothQueues = {Queues::kBounded, Queues::kUnbounded};
 constexpr int kSeeds = 5;
 
-using Figure = double SimResult::*;
+using ResultValue = double SimResult::*;
 
 // The runs of one claim, each done once and averaged over seeds.
 class Runs {
@@ -30,7 +30,7 @@ class Runs {
   std::string adjustment;  // tells them apart
 
   // The mean of a figure.
-  Result<double> Mean(const std::string& policy, Queues queues, Figure figure) {
+  Result<double> Mean(const std::string& policy, Queues queues, ResultValue figure) {
     auto& known = results_[policy + adjustment + (queues == Queues::kBounded ? "b" : "u")];
     for (int seed = static_cast<int>(known.size()) + 1; seed <= seeds_; ++seed) {
       GOPMILL_ASSIGN_OR_RETURN(known.emplace_back(), RunOne(policy, queues, seed));
@@ -69,7 +69,7 @@ Status AddRow(std::vector<ClaimRow>& rows, std::string what, std::string publish
 
 // figure(a) / figure(b) as a change in per cent.
 Status AddChange(std::vector<ClaimRow>& rows, Runs& runs, std::string what, std::string published,
-                 const std::string& a, const std::string& b, Figure figure) {
+                 const std::string& a, const std::string& b, ResultValue figure) {
   return AddRow(rows, std::move(what), std::move(published),
                 [&](Queues queues) -> Result<std::string> {
                   GOPMILL_ASSIGN_OR_RETURN(const double mine, runs.Mean(a, queues, figure));
@@ -79,7 +79,7 @@ Status AddChange(std::vector<ClaimRow>& rows, Runs& runs, std::string what, std:
 }
 
 Status AddValue(std::vector<ClaimRow>& rows, Runs& runs, std::string what, std::string published,
-                const std::string& policy, Figure figure, double scale, const char* unit) {
+                const std::string& policy, ResultValue figure, double scale, const char* unit) {
   return AddRow(rows, std::move(what), std::move(published),
                 [&](Queues queues) -> Result<std::string> {
                   GOPMILL_ASSIGN_OR_RETURN(const double value, runs.Mean(policy, queues, figure));
@@ -181,13 +181,13 @@ Result<std::vector<ClaimRow>> Order() {
          {std::pair("rr", "worst"), std::pair("h-ahrw", "between"), std::pair("ca-ahrw", "between"),
           std::pair("h-cahrw", "between"), std::pair("sm", "best"), std::pair("hrw", "best")}) {
       GOPMILL_RETURN_IF_ERROR(
-          AddRow(rows, fmt::format("{}: {}, out of order and jitter", topology, policy), published,
+          AddRow(rows, fmt::format("{}: {}, out of order and gaps", topology, policy), published,
                  [&, name = policy](Queues queues) -> Result<std::string> {
                    GOPMILL_ASSIGN_OR_RETURN(const double late,
                                             runs.Mean(name, queues, &SimResult::out_of_order));
-                   GOPMILL_ASSIGN_OR_RETURN(const double jitter,
-                                            runs.Mean(name, queues, &SimResult::jitter_before_ms));
-                   return fmt::format("{:.1f} %, {:.0f} ms", late * 100, jitter);
+                   GOPMILL_ASSIGN_OR_RETURN(const double gaps,
+                                            runs.Mean(name, queues, &SimResult::gap_before_ms));
+                   return fmt::format("{:.1f} %, {:.0f} ms", late * 100, gaps);
                  }));
     }
   }
@@ -302,7 +302,7 @@ constexpr std::array kClaims = {
     Claim{"throughput-chiplet", "480 such streams on 2 x 12 L3 x 8 cores (nothing published)",
           &ThroughputChiplet},
     Claim{"misses", "cache misses against round robin", &Misses},
-    Claim{"order", "order and jitter of transcoding", &Order},
+    Claim{"order", "order and gaps of transcoding", &Order},
     Claim{"overhead", "cost of decisions, on this machine", &Overhead},
     Claim{"affinity", "connection affinity on seven workers", &Affinity},
     Claim{"shares", "proportional share over plain hashing and over the tree", &ShareLayer},

@@ -30,7 +30,8 @@ struct ScaleFigure {
 constexpr std::array kScaleFigures = {
     ScaleFigure{"useful", "Useful work", "% of worker time", &SimResult::useful, 100},
     ScaleFigure{"order", "Out of order", "% of units", &SimResult::out_of_order, 100},
-    ScaleFigure{"jitter", "Jitter of departures in order", "ms", &SimResult::jitter_after_ms},
+    ScaleFigure{"gaps", "Deviation of the gaps between units, in order", "ms",
+                &SimResult::gap_after_ms},
     ScaleFigure{"decision", "Time inside the policy", "us per unit", &SimResult::decision_us},
     ScaleFigure{"share", "Largest error of a share, 5:3:1, windows of 1 s", "% of the machine",
                 &SimResult::share_error, 100},

@@ -24,7 +24,7 @@ constexpr int kWindowPerWorker = 4;
 constexpr int kWindowExtra = 4;
 // Three years. The clock counts nanoseconds and could go on for 90 times as long.
 constexpr double kMaxClockMs = 1e11;
-constexpr double kMaxShareWindows = 1e7;
+constexpr double kMaxShareSteps = 1e7;
 
 TimePoint At(double ms) { return TimePoint(Duration(std::llround(ms * 1e6))); }
 double Millis(TimePoint t) { return ToMillis(t.time_since_epoch()); }
@@ -314,9 +314,8 @@ class Simulation {
     result.reload = reload_ / units;
     result.mean_service_ms = result.utilisation * result.makespan_ms * result.workers / units;
     result.steals = steals_;
-    if (deadlines_ > 0) {
-      result.missed_deadlines = static_cast<double>(missed_) / static_cast<double>(deadlines_);
-    }
+    result.deadlines = deadlines_;
+    result.deadline_misses = static_cast<double>(missed_) / units;
     result.decision_us = ToSeconds(dispatcher_->counters().decision_time) * 1e6 / units;
     return result;
   }
@@ -388,11 +387,15 @@ CommRatios RatiosOfWorkers(const Machine& machine, const std::vector<int>& worke
   return ratios;
 }
 
-Status CheckParams(const SimulationParams& params, const Workload& workload) {
+Status CheckParams(const SimulationParams& params, const Machine& machine,
+                   const Workload& workload) {
   GOPMILL_RETURN_IF_ERROR(ValidateCostParams(params.cost));
-  if (params.workers < 0 || params.workers > kMaxPus) {
-    return InvalidArgument("workers", "The number of workers is out of range.",
-                           fmt::format("0 (one per PU) to {}", kMaxPus));
+  // Workers that share a PU would each have to be slower; the server shares PUs, this does not.
+  const int pus = machine.topology.pu_count();
+  if (params.workers < 0 || params.workers > pus) {
+    return InvalidArgument("workers",
+                           fmt::format("The machine has {} PUs; workers do not share any.", pus),
+                           fmt::format("0 (one per PU) to {}", pus));
   }
   if (params.run_queue_units < 0) {
     return InvalidArgument("queue", "A run queue cannot hold fewer than 0 units.",
@@ -430,16 +433,17 @@ Status CheckLength(const SimulationParams& params, const CommRatios& ratios,
     return InvalidArgument("workload", "It takes too long to be simulated.",
                            fmt::format("arrivals and work of {:g} ms in all", kMaxClockMs));
   }
-  if (end_ms / params.share_window_ms <= kMaxShareWindows) return OkStatus();
+  const double least_ms = end_ms * ShareMetrics::kStepsPerWindow / kMaxShareSteps;
+  if (params.share_window_ms >= least_ms) return OkStatus();
   return InvalidArgument("share-window-ms", "That makes too many windows.",
-                         fmt::format("at least {:g}", std::ceil(end_ms / kMaxShareWindows)));
+                         fmt::format("at least {:g}", std::ceil(least_ms)));
 }
 
 }  // namespace
 
 Result<SimResult> Simulate(const SimulationParams& params, const Machine& machine,
                            const Workload& workload) {
-  GOPMILL_RETURN_IF_ERROR(CheckParams(params, workload));
+  GOPMILL_RETURN_IF_ERROR(CheckParams(params, machine, workload));
   const int count = params.workers > 0 ? params.workers : machine.topology.pu_count();
   const std::vector<int> worker_pus = LayOutWorkers(machine.topology, count);
   PolicyOptions options = params.options;

@@ -12,7 +12,7 @@
 // waiting for the dispatcher; what it has begun cannot be recalled.
 //
 // What it does not model: the time the dispatcher takes, memory bandwidth shared by workers,
-// frequency and simultaneous multithreading, failures.
+// frequency and simultaneous multithreading, failures, several workers on one PU (refused).
 //
 // Thread-safety: Simulate is safe; it has no state.
 #pragma once
@@ -31,7 +31,7 @@ namespace gopmill::sim {
 
 struct SimulationParams {
   std::string policy = "fifo";
-  int workers = 0;          // 0 = one per PU
+  int workers = 0;          // 0 = one per PU; at most as many
   int run_queue_units = 2;  // as in the server; 0 = without bound
   CostParams cost = {};
   // Another model in place of the one for codecs; it is made anew for each run.

@@ -42,8 +42,9 @@ void AddExperiment(CLI::App& command, SimulateArgs& args) {
       ->check(CLI::Range(0.0, 4294967295.0));
   command
       .add_option("--sweep", args.sweeps,
-                  "NAME=FROM:TO:STEP or NAME=VALUE,...; several make a grid;\n"
-                  "also seed, and pus: pus=N is chiplet:N")
+                  "NAME=FROM:TO:STEP or NAME=VALUE,... (classes, scheduler-options: A|B|...);\n"
+                  "several make a grid; also pus (pus=N is chiplet:N), and seed: the table then\n"
+                  "has means over the seeds, with intervals")
       ->type_name("AXIS");
   command.add_option("--json", args.json, "Write the results as JSON; - is stdout")
       ->type_name("FILE|-");
@@ -76,6 +77,13 @@ void AddStudies(CLI::App& command, SimulateArgs& args) {
   studies->require_option(0, 1);
   command.add_option("--against", args.against, "The other policy of --check; h-cahrw")
       ->type_name("NAME")
+      ->needs(check);
+  command
+      .add_option("--seeds", args.seeds,
+                  "Runs of --check at each point, of seeds from 1000 + --seed on, which the\n"
+                  "policies' constants were not chosen on; 2 to 100, default 5")
+      ->type_name("N")
+      ->check(CLI::Range(2, 100))
       ->needs(check);
 }
 

@@ -27,6 +27,7 @@ struct SimulateArgs {
   std::string scale;                // folder for CSV and charts, empty for none
   std::string check;                // policy, empty for none
   std::string against = "h-cahrw";  // its rival
+  int seeds = 5;                    // runs of each of its points
   std::string json, csv;            // files, "-" for stdout, empty for none
   bool list = false, validate = false;
   bool timing = false;  // real time, in JSON, CSV and charts

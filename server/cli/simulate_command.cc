@@ -53,6 +53,7 @@ Status AddTrace(const std::string& file, sim::Experiment& experiment) {
   }
   GOPMILL_ASSIGN_OR_RETURN(RecordedTrace trace, ReadTraceFile(file));
   experiment.trace = std::make_shared<const RecordedTrace>(std::move(trace));
+  experiment.trace_file = file;
   experiment.workload = "trace";
   return OkStatus();
 }
@@ -89,6 +90,11 @@ bool ShowProgress(std::size_t done, std::size_t total) {
 }
 
 int Threads() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
+
+bool SweepsSeed(const SimulateArgs& args) {
+  return std::ranges::any_of(args.sweeps,
+                             [](const std::string& sweep) { return sweep.starts_with("seed="); });
+}
 
 struct Study {
   sim::Experiment base;
@@ -135,6 +141,10 @@ Result<Study> RunCheckStudy(const SimulateArgs& args) {
   } else {
     GOPMILL_ASSIGN_OR_RETURN(study.points, GridOf(study.base, args.sweeps));
   }
+  if (!SweepsSeed(args)) {
+    study.points =
+        sim::WithSeeds(study.points, sim::kFirstHeldOutSeed + study.base.seed, args.seeds);
+  }
   GOPMILL_ASSIGN_OR_RETURN(study.runs,
                            sim::RunGrid(study.points, policies, Threads(), ShowProgress));
   return study;
@@ -142,6 +152,36 @@ Result<Study> RunCheckStudy(const SimulateArgs& args) {
 
 sim::Timing TimingOf(const SimulateArgs& args) {
   return args.timing ? sim::Timing::kShown : sim::Timing::kLeftOut;
+}
+
+// The command without what it writes to, so that equal runs give equal files.
+std::string CommandText(const SimulateArgs& args) {
+  std::string text = "gopmill simulate";
+  const auto add = [&text](std::string_view name, const std::string& value) {
+    const bool quoted = value.find_first_of(" |;&<>()$*?'\"") != std::string::npos;
+    const char* const mark = quoted ? "'" : "";
+    text += fmt::format(" --{} {}{}{}", name, mark, value, mark);
+  };
+  for (const auto& [name, value] : args.params) add(name, value);
+  if (!args.trace.empty()) add("trace", args.trace);
+  for (const std::string& sweep : args.sweeps) add("sweep", sweep);
+  if (args.check.empty()) {
+    add("scheduler", args.scheduler);
+  } else {
+    add("check", args.check);
+    add("against", args.against);
+    if (!SweepsSeed(args)) add("seeds", fmt::format("{}", args.seeds));
+  }
+  if (!SweepsSeed(args)) add("seed", fmt::format("{}", args.seed));
+  if (args.timing) text += " --timing";
+  return text;
+}
+
+sim::ReportOrigin OriginOf(const SimulateArgs& args) {
+  sim::ReportOrigin origin{
+      .version = GOPMILL_VERSION, .command = CommandText(args), .check = args.check, .against = {}};
+  if (!args.check.empty()) origin.against = args.against;
+  return origin;
 }
 
 Status WriteResults(const SimulateArgs& args, const Study& study) {
@@ -157,7 +197,7 @@ Status WriteResults(const SimulateArgs& args, const Study& study) {
   }
   if (args.json.empty()) return OkStatus();
   return WriteReport(args.json,
-                     sim::JsonText(study.base, study.points, study.runs, TimingOf(args)));
+                     sim::JsonText(OriginOf(args), study.points, study.runs, TimingOf(args)));
 }
 
 int RunValidation() {
@@ -244,10 +284,11 @@ Status CheckStudyOptions(const SimulateArgs& args) {
     return InvalidArgument("scheduler", "--check and --against name the policies.",
                            "without --scheduler");
   }
-  const bool seeds = std::ranges::any_of(
-      args.sweeps, [](const std::string& sweep) { return sweep.starts_with("seed="); });
-  if (seeds && args.seed != SimulateArgs{}.seed) {
+  if (SweepsSeed(args) && args.seed != SimulateArgs{}.seed) {
     return InvalidArgument("seed", "It is given and swept.", "one of the two");
+  }
+  if (SweepsSeed(args) && args.seeds != SimulateArgs{}.seeds) {
+    return InvalidArgument("seeds", "The sweep says which seeds there are.", "one of the two");
   }
   if (!args.scale.empty() && (outputs || !args.sweeps.empty())) {
     return InvalidArgument("scale", "--scale has a grid and files of its own.",

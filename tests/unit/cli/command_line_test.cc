@@ -209,6 +209,9 @@ TEST(CommandLine, SimulateDoesOneStudyAtATime) {
   EXPECT_EQ(Answered({"simulate", "--validate", "--list"}).exit_code, kUsage);
   EXPECT_EQ(Answered({"simulate", "--check", "fifo", "--scale", "x"}).exit_code, kUsage);
   EXPECT_EQ(Answered({"simulate", "--against", "fifo"}).exit_code, kUsage);
+  EXPECT_EQ(Answered({"simulate", "--seeds", "3"}).exit_code, kUsage)
+      << "they are those of --check";
+  EXPECT_EQ(Answered({"simulate", "--check", "fifo", "--seeds", "1"}).exit_code, kUsage);
   EXPECT_EQ(Answered({"simulate", "--seed", "-1"}).exit_code, kUsage);
   EXPECT_EQ(Answered({"simulate", "--seed", "1e30"}).exit_code, kUsage);
 }

@@ -157,7 +157,8 @@ TEST_F(ProgramTest, ARecordingIsReplayedAndNeverOverwritten) {
   EXPECT_THAT(bench.out, HasSubstr("6 GOPs"));
   const Outcome simulate = RunProgram("simulate --scheduler fifo --json - --topology pu:2" + trace);
   EXPECT_EQ(simulate.code, 0) << simulate.out;
-  EXPECT_THAT(simulate.out, HasSubstr("\"units\": 6"));
+  EXPECT_THAT(simulate.out, AllOf(HasSubstr("\"units\": 6"), HasSubstr("\"machine\": "),
+                                  HasSubstr("\"command\": \"gopmill simulate --topology pu:2 ")));
   const std::string over = Path("nothing/../day.trace");
   fs::create_directories(Path("nothing"));
   for (const std::string line : {"bench --perfetto ", "bench --json ", "bench --html ",

@@ -63,6 +63,7 @@ TEST(LimitsTest, HearthIsNeverWorseThanHCahrw) {
     }
   }
   ASSERT_EQ(points.size(), 8U);
+  points = WithSeeds(points, kFirstHeldOutSeed + 1, 3);
   const auto runs = RunGrid(points, {"hearth", "h-cahrw"}, 1, {});
   ASSERT_TRUE(runs.ok()) << runs.error().ToString();
   const CheckSummary summary = SummariseCheck(points, *runs, {});

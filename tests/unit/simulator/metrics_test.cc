@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/sim/metrics.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "scheduler/sim/report.h"
+
 namespace gopmill::sim {
 namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
 
 Workload OneStream(std::uint32_t units) {
   Workload workload;
@@ -27,8 +33,8 @@ SimResult OrderOf(const Workload& workload, const std::vector<std::uint32_t>& or
 TEST(OrderMetricsTest, InOrderIsInOrder) {
   const SimResult result = OrderOf(OneStream(4), {0, 1, 2, 3});
   EXPECT_EQ(result.out_of_order, 0);
-  EXPECT_EQ(result.jitter_before_ms, 0);
-  EXPECT_EQ(result.jitter_after_ms, 0);
+  EXPECT_EQ(result.gap_before_ms, 0);
+  EXPECT_EQ(result.gap_after_ms, 0);
   EXPECT_EQ(result.max_latency_ms, 40);
 }
 
@@ -37,25 +43,47 @@ TEST(OrderMetricsTest, ALateUnitCountsOnceWithItsExtent) {
   EXPECT_EQ(result.out_of_order, 0.25);
   EXPECT_EQ(result.mean_extent, 3);
   EXPECT_EQ(result.max_extent, 3U);
-  EXPECT_EQ(result.jitter_before_ms, 0);
+  EXPECT_EQ(result.gap_before_ms, 0);
   // Behind the reorderer all leave at once.
-  EXPECT_EQ(result.jitter_after_ms, 0);
+  EXPECT_EQ(result.gap_after_ms, 0);
+}
+
+TEST(OrderMetricsTest, ExtentIsCountedInCompletionsAsInRfc4737) {
+  // Unit 0 comes behind 5, the only one of those that it should have preceded: one completion back,
+  // however many indices lie between.
+  const SimResult result = OrderOf(OneStream(6), {5, 0});
+  EXPECT_EQ(result.mean_extent, 1);
+  EXPECT_EQ(result.max_extent, 1U);
+}
+
+TEST(OrderMetricsTest, JitterIsThatOfTheMediaClock) {
+  Workload workload = OneStream(3);
+  EXPECT_FALSE(OrderOf(workload, {0, 1, 2}).has_media_clock);
+  for (std::size_t i = 0; i < 3; ++i) workload.units[i].media_ms = 26.0 * static_cast<double>(i);
+  // Units of 26 ms that leave every 10 ms: |D| = 16 twice.
+  const SimResult result = OrderOf(workload, {0, 1, 2});
+  EXPECT_TRUE(result.has_media_clock);
+  EXPECT_NEAR(result.jitter_before_ms, 1 + 15.0 / 16, 1e-9);
+  EXPECT_NEAR(result.jitter_after_ms, 1 + 15.0 / 16, 1e-9);
+  EXPECT_EQ(result.gap_before_ms, 0);
 }
 
 TEST(OrderMetricsTest, TheReordererMakesGapsOfDisorder) {
   // Departures in order: unit 0 at 20, 1 at 20, 2 at 40, 3 at 40.
   const SimResult result = OrderOf(OneStream(4), {1, 0, 3, 2});
   EXPECT_EQ(result.out_of_order, 0.5);
-  EXPECT_EQ(result.jitter_before_ms, 0);
-  EXPECT_NEAR(result.jitter_after_ms, std::sqrt((2 * 400.0 / 9 + 4 * 400.0 / 9 * 1) / 2) * 1.0,
-              1.0);
+  EXPECT_EQ(result.gap_before_ms, 0);
+  EXPECT_NEAR(result.gap_after_ms, std::sqrt((2 * 400.0 / 9 + 4 * 400.0 / 9 * 1) / 2) * 1.0, 1.0);
 }
 
-TEST(PercentileTest, TakesTheValueThatCoversTheShare) {
+// As Quantile of gopmill bench (statistics_test.cc).
+TEST(PercentileTest, IsLinearBetweenTheTwoValuesNextToIt) {
   std::vector<float> values = {5, 1, 4, 2, 3};
   EXPECT_EQ(Percentile(values, 0.5), 3);
-  EXPECT_EQ(Percentile(values, 0.99), 5);
+  EXPECT_NEAR(Percentile(values, 0.99), 4.96, 1e-6);
+  EXPECT_NEAR(Percentile(values, 0.1), 1.4, 1e-6);
   EXPECT_EQ(Percentile(values, 0), 1);
+  EXPECT_EQ(Percentile(values, 1), 5);
   EXPECT_EQ(Percentile({}, 0.5), 0);
 }
 
@@ -71,25 +99,84 @@ TEST(IdleMetricsTest, OnlyIdleWorkersBesideWaitingUnitsCount) {
   EXPECT_DOUBLE_EQ(idle.longest_ms(), 10);
 }
 
-TEST(ShareMetricsTest, ComparesOnlyWindowsInWhichAllAreBacklogged) {
+Workload TwoClasses(double guaranteed) {
   Workload workload = OneStream(1);
   workload.classes = {{.name = "a", .weight = 3}, {.name = "b", .weight = 1}};
-  ShareMetrics shares(workload, 100);
-  shares.Waiting(0, +9, 0);
-  shares.Waiting(1, +9, 0);
-  shares.Ran(0, 0, 70);
-  shares.Ran(1, 70, 100);
-  shares.Ran(0, 100, 175);
-  shares.Ran(1, 175, 200);
-  shares.Waiting(1, -9, 210);
-  shares.Ran(0, 200, 450);
+  workload.classes[1].guaranteed = guaranteed;
+  return workload;
+}
+
+SimResult SharesOf(const ShareMetrics& shares) {
   SimResult result;
   result.classes.resize(2);
   shares.AddTo(result);
-  EXPECT_EQ(result.share_windows, 2U);
+  return result;
+}
+
+TEST(ShareMetricsTest, ComparesOnlyWindowsInWhichAllAreBacklogged) {
+  const Workload workload = TwoClasses(0);
+  ShareMetrics shares(workload, 100);
+  shares.Waiting(0, +9, 0);
+  shares.Waiting(1, +9, 0);
+  for (int i = 0; i < 20; ++i) {  // 0.7 of every 10 ms
+    shares.Ran(0, 10 * i, 10 * i + 7);
+    shares.Ran(1, 10 * i + 7, 10 * i + 10);
+  }
+  shares.Waiting(1, -9, 200);
+  shares.Ran(0, 200, 450);
+  const SimResult result = SharesOf(shares);
+  EXPECT_EQ(result.share_windows, 51) << "one begins every 2 ms";
+  // At the most there are 10 x 7 ms of class a and 10 x 3 of b in any of them.
   EXPECT_NEAR(result.share_error, 0.05, 1e-9);
-  EXPECT_NEAR(result.classes[0].share, 145.0 / 200, 1e-9);
-  EXPECT_NEAR(result.classes[1].busy_ms, 55, 1e-9);
+  EXPECT_NEAR(result.classes[0].share, 0.7, 1e-9);
+  EXPECT_NEAR(result.classes[1].busy_ms, 60, 1e-9);
+}
+
+// Fixed windows from 0 on would see nothing: each has its three quarters.
+TEST(ShareMetricsTest, WindowsSlide) {
+  const Workload workload = TwoClasses(0);
+  ShareMetrics shares(workload, 100);
+  shares.Waiting(0, +9, 0);
+  shares.Waiting(1, +9, 0);
+  shares.Ran(0, 0, 75);
+  shares.Ran(1, 75, 100);
+  shares.Ran(1, 100, 125);
+  shares.Ran(0, 125, 200);
+  shares.Ran(0, 200, 210);
+  const SimResult result = SharesOf(shares);
+  // From 50 to 150: half each.
+  EXPECT_NEAR(result.share_error, 0.25, 1e-9);
+}
+
+TEST(ShareMetricsTest, WhatIsDueIncludesTheGuarantee) {
+  const Workload workload = TwoClasses(0.8);
+  ShareMetrics shares(workload, 100);
+  shares.Waiting(0, +9, 0);
+  shares.Waiting(1, +9, 0);
+  for (int i = 0; i < 30; ++i) {
+    shares.Ran(0, 10 * i, 10 * i + 2);
+    shares.Ran(1, 10 * i + 2, 10 * i + 10);
+  }
+  const SimResult result = SharesOf(shares);
+  EXPECT_NEAR(result.classes[1].due, 0.8, 1e-9);
+  EXPECT_GT(result.share_windows, 0);
+  EXPECT_NEAR(result.share_error, 0, 1e-9);
+}
+
+TEST(ShareMetricsTest, WithoutAWindowNothingIsMeasured) {
+  const Workload workload = TwoClasses(0);
+  ShareMetrics shares(workload, 100);
+  shares.Waiting(0, +9, 0);
+  shares.Ran(0, 0, 500);
+  const SimResult result = SharesOf(shares);
+  EXPECT_EQ(result.share_windows, 0);
+  GridRun run{.point = 0, .policy = "fifo", .result = result};
+  const std::vector<GridPoint> points(1);
+  const std::string csv = CsvText(points, {run});
+  EXPECT_THAT(csv, HasSubstr("share_windows,share_error\n"));
+  EXPECT_THAT(csv, EndsWith(",0,\n"));
+  EXPECT_THAT(JsonText({}, points, {run}), HasSubstr("\"share_error\": null"));
+  EXPECT_THAT(TableText(points, {run}), HasSubstr("      -     0.00\n"));
 }
 
 }  // namespace

@@ -4,10 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <iomanip>
+#include <span>
+#include <sstream>
+
 #include "scheduler/policy_registry.h"
 #include "scheduler/sim/arrivals.h"
 #include "scheduler/sim/check.h"
 #include "scheduler/sim/experiment.h"
+#include "scheduler/sim/replication.h"
 #include "scheduler/sim/report.h"
 #include "scheduler/sim/sweep.h"
 
@@ -60,7 +66,7 @@ TEST_P(EveryPolicyTest, GivesTheSameFiguresForTheSameSeed) {
   experiment.classes = "live:5,vod:3,batch:1";
   const auto text = [&] {
     const SimResult result = RunPolicy(experiment, GetParam());
-    return JsonText(experiment, {{experiment, {}}}, {{.policy = GetParam(), .result = result}});
+    return JsonText({}, {{experiment, {}}}, {{.policy = GetParam(), .result = result}});
   };
   EXPECT_EQ(text(), text());
 }
@@ -128,8 +134,14 @@ TEST(SimulationTest, WhatCannotBeSimulatedIsRefused) {
   params.policy = "no-such";
   EXPECT_FALSE(Simulate(params, prepared->machine, prepared->workload).ok());
   params.policy = "fifo";
-  params.workers = -1;
-  EXPECT_FALSE(Simulate(params, prepared->machine, prepared->workload).ok());
+  // More workers than PUs would be CPUs that do not exist.
+  for (const int workers : {-1, prepared->machine.topology.pu_count() + 1}) {
+    params.workers = workers;
+    const auto refused = Simulate(params, prepared->machine, prepared->workload);
+    ASSERT_FALSE(refused.ok()) << workers;
+    EXPECT_EQ(refused.error().parameter, "workers");
+    EXPECT_EQ(refused.error().accepted, "0 (one per PU) to 192");
+  }
   params.workers = 0;
   params.run_queue_units = -1;
   EXPECT_FALSE(Simulate(params, prepared->machine, prepared->workload).ok());
@@ -167,22 +179,133 @@ SimResult With(double gops_per_second, double p99_ms) {
   return result;
 }
 
-TEST(CheckTest, CountsWhatIsReachedAndWhatIsWorse) {
-  const std::vector<GridPoint> points(4);
+// Points with so many seeds each, and the runs of two policies on them.
+struct SeededRuns {
+  std::vector<GridPoint> points;
   std::vector<GridRun> runs;
-  const auto add = [&](std::size_t point, const SimResult& mine) {
-    runs.push_back({.point = point, .policy = "mine", .result = mine});
-    runs.push_back({.point = point, .policy = "rival", .result = With(100, 10)});
-  };
-  add(0, With(111, 10));    // more throughput
-  add(1, With(100, 6.9));   // less latency
-  add(2, With(105, 8));     // neither by enough
-  add(3, With(120, 10.2));  // one bought with the other
-  const CheckSummary summary = SummariseCheck(points, runs, {});
+
+  // A point; `mine` against a rival of 100 units per second and 10 ms.
+  void Add(const std::vector<SimResult>& mine) {
+    const std::string name = std::to_string(points.size());
+    for (const SimResult& result : mine) {
+      runs.push_back({.point = points.size(), .policy = "mine", .result = result});
+      runs.push_back({.point = points.size(), .policy = "rival", .result = With(100, 10)});
+      GridPoint& point = points.emplace_back();
+      point.settings = {{"point", name}, {"seed", std::to_string(points.size())}};
+    }
+  }
+};
+
+TEST(CheckTest, CountsWhatIsReachedAndWhatIsWorse) {
+  SeededRuns seeded;
+  seeded.Add({With(110, 10), With(112, 10)});      // more throughput
+  seeded.Add({With(100, 6.8), With(100, 7)});      // less latency
+  seeded.Add({With(105, 8), With(105, 8)});        // neither by enough
+  seeded.Add({With(120, 10.2), With(120, 10.2)});  // one bought with the other
+  const CheckSummary summary = SummariseCheck(seeded.points, seeded.runs, {});
+  EXPECT_EQ(summary.points, 4U);
   EXPECT_EQ(summary.reached, 3U);
   EXPECT_EQ(summary.worse, 1U);
   EXPECT_NEAR(summary.worst_throughput, 1, 1e-9);
   EXPECT_NEAR(summary.worst_p99, 1.02, 1e-9);
+}
+
+TEST(CheckTest, OneSeedDecidesNothing) {
+  SeededRuns seeded;
+  // Worse with one seed of three: so might the rival be with another.
+  seeded.Add({With(90, 10), With(101, 10), With(100, 10)});
+  // A little worse with all of them.
+  seeded.Add({With(97, 10), With(98, 10), With(97.5, 10)});
+  // The goal with one seed, and not in the mean.
+  seeded.Add({With(112, 10), With(101, 10), With(100, 10)});
+  const CheckSummary summary = SummariseCheck(seeded.points, seeded.runs, {});
+  EXPECT_EQ(summary.points, 3U);
+  EXPECT_EQ(summary.worse, 1U) << summary.text;
+  EXPECT_EQ(summary.reached, 0U) << summary.text;
+  EXPECT_NE(summary.text.find("0.975 ±0.012"), std::string::npos) << summary.text;
+  EXPECT_NE(summary.text.find("all "), std::string::npos) << summary.text;
+}
+
+TEST(CheckTest, RunsSeedsThatNothingWasTunedOn) {
+  const std::vector<GridPoint> points = WithSeeds({GridPoint{}, GridPoint{}}, 1001, 3);
+  ASSERT_EQ(points.size(), 6U);
+  EXPECT_EQ(points[0].experiment.seed, 1001U);
+  EXPECT_EQ(points[5].experiment.seed, 1003U);
+  EXPECT_EQ(points[5].settings[0].second, "1003");
+}
+
+TEST(ReplicationTest, IntervalsAreStudents) {
+  const double values[] = {1, 2, 3, 4};
+  const Estimate estimate = Estimated(values);
+  EXPECT_DOUBLE_EQ(estimate.mean, 2.5);
+  EXPECT_NEAR(estimate.half_width, 3.182 * 1.29099 / 2, 1e-3);
+  EXPECT_TRUE(std::isinf(Estimated(std::span(values, 1)).half_width));
+  EXPECT_NEAR(StudentQuantile(10), 2.228, 1e-3);
+  EXPECT_NEAR(StudentQuantile(30), 2.042, 1e-3);
+  EXPECT_NEAR(StudentQuantile(1000), 1.962, 1e-3);
+}
+
+std::string OneDigit(double value) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(1) << value;
+  return text.str();
+}
+
+TEST(ReportTest, SeedsMakeOneTableOfMeans) {
+  Experiment base;
+  base.topology = "pu:2";
+  base.gops = 5;
+  const auto grid =
+      MakeGrid(base, {ParseSweep("contexts=1,4").value(), ParseSweep("seed=1:3:1").value()});
+  ASSERT_TRUE(grid.ok());
+  const auto runs = RunGrid(*grid, {"fifo", "hrw"}, 1, {});
+  ASSERT_TRUE(runs.ok());
+  const std::string table = TableText(*grid, *runs);
+  EXPECT_NE(table.find("contexts 1, 3 seeds"), std::string::npos) << table;
+  EXPECT_NE(table.find("contexts 4, 3 seeds"), std::string::npos) << table;
+  EXPECT_EQ(table.find("seed 1"), std::string::npos) << table;
+  double sum = 0;
+  for (std::size_t point = 0; point < 3; ++point) {
+    sum += runs->at(2 * point).result->gops_per_second;
+  }
+  EXPECT_NE(table.find("GOPs/s      " + OneDigit(sum / 3) + " ±"), std::string::npos) << table;
+  EXPECT_EQ(std::ranges::count(CsvText(*grid, *runs), '\n'), 13) << "each run by itself";
+}
+
+// The JSON of a grid of one policy, two points.
+std::string JsonOf(const Experiment& base, const std::string& sweep) {
+  const auto grid = MakeGrid(base, {ParseSweep(sweep).value()});
+  EXPECT_TRUE(grid.ok());
+  const auto runs = RunGrid(*grid, {"fifo"}, 1, {});
+  EXPECT_TRUE(runs.ok());
+  const ReportOrigin origin{
+      .version = "7.1", .command = "gopmill simulate --x", .check = {}, .against = {}};
+  return JsonText(origin, *grid, *runs);
+}
+
+TEST(ReportTest, JsonNamesTheExperiment) {
+  using ::testing::AllOf;
+  using ::testing::HasSubstr;
+  using ::testing::Not;
+  Experiment base;
+  base.topology = "pu:2";
+  base.gops = 2;
+  base.rules = "hash=printed";
+  EXPECT_THAT(
+      JsonOf(base, "contexts=1,2"),
+      AllOf(HasSubstr("\"version\": \"7.1\""), HasSubstr("\"command\": \"gopmill simulate --x\""),
+            HasSubstr("\"scheduler_options\": \"hash=printed\""), HasSubstr("\"streams\": 20,"),
+            HasSubstr("\"arrivals\": \"closed\""), HasSubstr("\"window\": \"4 x workers + 4\""),
+            HasSubstr("\"workers\": \"one per PU\""), HasSubstr("\"share_window_ms\": 10000.0"),
+            HasSubstr("\"mean_extent\": \"reordering extent"),
+            HasSubstr("\"point\": {\n        \"contexts\": \"1\"")));
+  // What nobody looks at is left out, what was swept is with the runs.
+  EXPECT_THAT(
+      JsonOf(base, "contexts=1,2"),
+      AllOf(Not(HasSubstr("\"noise\"")), Not(HasSubstr("\"load\"")), Not(HasSubstr("\"trace\"")),
+            Not(HasSubstr("\"means\"")), Not(HasSubstr("\n  \"contexts\""))));
+  EXPECT_THAT(JsonOf(base, "seed=1,2"), AllOf(HasSubstr("\"means\""), HasSubstr("half_width_95"),
+                                              Not(HasSubstr("\n  \"seed\""))));
 }
 
 TEST(CheckTest, CoversTheWholeField) {
