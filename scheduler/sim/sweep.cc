@@ -155,8 +155,11 @@ Result<SweepAxis> ParseSweep(const std::string& text) {
     return BadSweep(text, "is that one value or several? They have commas of their own.");
   }
   if (axis.values.size() > kMaxValues) return BadSweep(text, "over 1000 values.");
+  std::set<std::string_view> known;
   for (const std::string& value : axis.values) {
     if (value.empty()) return BadSweep(text, "a value is empty.");
+    // Two points alike would be taken for two seeds of one.
+    if (!known.insert(value).second) return BadSweep(text, "a value is there twice.");
   }
   return axis;
 }

@@ -303,9 +303,9 @@ TEST(L7Test, ConnectionsAreAsLongAsPublished) {
 }
 
 TEST(SweepTest, MalformedSweepsAreRefused) {
-  for (const char* bad :
-       {"", "spread", "=1", "nothing=1,2", "spread=", "spread=0:1:0", "spread=0:1:-1",
-        "spread=1:0:0.1", "spread=0:1:1e-9", "spread=0:inf:1", "spread=0:nan:1", "contexts=1,,2"}) {
+  for (const char* bad : {"", "spread", "=1", "nothing=1,2", "spread=", "spread=0:1:0",
+                          "spread=0:1:-1", "spread=1:0:0.1", "spread=0:1:1e-9", "spread=0:inf:1",
+                          "spread=0:nan:1", "contexts=1,,2", "contexts=1,2,1", "seed=4,4"}) {
     EXPECT_FALSE(ParseSweep(bad).ok()) << bad;
   }
   EXPECT_FALSE(MakeGrid({}, {ParseSweep("spread=0:4:1").value()}).ok());
