@@ -56,7 +56,7 @@ struct SimResult {
   double idle_waiting_share = 0;  // of all worker time
   double idle_waiting_longest_ms = 0;
   std::uint64_t deadlines = 0;  // units that have one
-  double deadline_misses = 0;   // of all units, those that finished after theirs
+  double deadline_misses = 0;   // of those, that finished after theirs
   std::uint64_t steals = 0;     // units taken back from a run queue
 
   std::vector<ClassResult> classes;

@@ -315,7 +315,9 @@ class Simulation {
     result.mean_service_ms = result.utilisation * result.makespan_ms * result.workers / units;
     result.steals = steals_;
     result.deadlines = deadlines_;
-    result.deadline_misses = static_cast<double>(missed_) / units;
+    if (deadlines_ > 0) {
+      result.deadline_misses = static_cast<double>(missed_) / static_cast<double>(deadlines_);
+    }
     result.decision_us = ToSeconds(dispatcher_->counters().decision_time) * 1e6 / units;
     return result;
   }

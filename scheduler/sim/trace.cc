@@ -288,9 +288,9 @@ double MedianOpening(const RecordedTrace& trace) {
     openings.push_back(std::max(0.0, *unit.cold_ms - *unit.hot_ms));
   }
   if (openings.empty()) return 0;
-  const auto middle = openings.begin() + static_cast<std::ptrdiff_t>(openings.size() / 2);
-  std::ranges::nth_element(openings, middle);
-  return *middle;
+  std::ranges::sort(openings);
+  const std::size_t middle = openings.size() / 2;
+  return (openings[(openings.size() - 1) / 2] + openings[middle]) / 2;
 }
 
 UnitTimes TimesOf(const TraceUnit& unit, double median_opening_ms) {

@@ -9,7 +9,6 @@
 #include "base/thread_safety.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/topology_hwloc.h"
-#include "server/bench/statistics.h"
 
 namespace gopmill::bench {
 namespace {
@@ -127,18 +126,12 @@ Result<std::uint16_t> ClassOf(const std::string& name, const std::vector<Service
 
 Result<std::vector<ReplayUnit>> ReplayUnits(const RecordedTrace& trace,
                                             const std::vector<ServiceClass>& classes) {
-  std::vector<double> openings;
-  for (const TraceUnit& unit : trace.units) {
-    if (unit.hot_ms && unit.cold_ms)
-      openings.push_back(std::max(0.0, *unit.cold_ms - *unit.hot_ms));
-  }
-  const double opening = Median(std::move(openings));
+  const double opening = MedianOpening(trace);
   double begin_ms = trace.units.empty() ? 0 : trace.units.front().arrival_ms;
   for (const TraceUnit& unit : trace.units) begin_ms = std::min(begin_ms, unit.arrival_ms);
   std::vector<ReplayUnit> units;
   for (const TraceUnit& unit : trace.units) {
-    const double hot = unit.hot_ms ? *unit.hot_ms : std::max(*unit.cold_ms - opening, 1e-3);
-    const double cold = unit.cold_ms ? *unit.cold_ms : hot + opening;
+    const UnitTimes times = TimesOf(unit, opening);
     GOPMILL_ASSIGN_OR_RETURN(const std::uint16_t service_class,
                              ClassOf(unit.service_class, classes));
     JobSpec spec{.unit = {StreamId{unit.stream}, UnitIndex{unit.index}},
@@ -150,8 +143,8 @@ Result<std::vector<ReplayUnit>> ReplayUnits(const RecordedTrace& trace,
     if (unit.deadline_ms) spec.deadline = TimePoint(FromMillis(*unit.deadline_ms - begin_ms));
     units.push_back({.spec = spec,
                      .arrival = FromMillis(unit.arrival_ms - begin_ms),
-                     .hot = FromMillis(hot),
-                     .cold = FromMillis(cold)});
+                     .hot = FromMillis(times.hot_ms),
+                     .cold = FromMillis(times.hot_ms + times.open_ms)});
   }
   return units;
 }

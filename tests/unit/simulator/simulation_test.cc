@@ -93,6 +93,23 @@ TEST(SimulationTest, ASharedQueueNeverLeavesAWorkerIdleWhileUnitsWait) {
   EXPECT_GT(RunPolicy(experiment, "hrw").idle_waiting_share, 0.01);
 }
 
+TEST(SimulationTest, CountsMissesOfTheUnitsThatHaveADeadline) {
+  Experiment experiment;
+  experiment.topology = "pu:1";
+  experiment.streams = 1;
+  experiment.gops = 50;
+  auto prepared = Prepare(experiment);
+  ASSERT_TRUE(prepared.ok());
+  prepared->params.policy = "fifo";
+  prepared->workload.units[10].deadline_ms = 0;
+  prepared->workload.units[20].deadline_ms = 1e9;
+  prepared->workload.units[30].deadline_ms = 1e9;
+  const auto result = Simulate(prepared->params, prepared->machine, prepared->workload);
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->deadlines, 3U);
+  EXPECT_DOUBLE_EQ(result->deadline_misses, 1.0 / 3);
+}
+
 TEST(SimulationTest, OneWorkerKeepsOrderAndItsTime) {
   Experiment experiment;
   experiment.topology = "pu:1";
