@@ -52,7 +52,11 @@ std::shared_ptr<const AVCodecParameters> ParametersOf(const AVCodecContext& cont
   return std::shared_ptr<const AVCodecParameters>(std::move(parameters));
 }
 
-// Clocks of RTP say no rate exactly.
+bool IsPlausible(Rational rate) {
+  return rate.positive() && rate >= kLowestSourceFps && rate <= kHighestSourceFps;
+}
+
+// Clocks of RTP say no rate exactly. `fps` is plausible.
 Rational Snap(double fps) {
   const auto* nearest = std::ranges::min_element(
       kUsualRates, {}, [&](Rational rate) { return std::abs(rate.ToDouble() - fps); });
@@ -80,7 +84,7 @@ void VideoProbe::Push(const AVPacket& packet, std::int64_t pts_ns) {
 
 Rational VideoProbe::StatedFps() const {
   for (const Rational rate : {track_.frame_rate, FromAv(decoder_->framerate)}) {
-    if (rate.positive() && rate <= kHighestSourceFps) return rate.Reduced();
+    if (IsPlausible(rate)) return rate.Reduced();
   }
   return {};
 }
@@ -94,8 +98,9 @@ Rational VideoProbe::MeasuredFps() const {
   // One picture that is missing at the start, or came late, shall not count.
   std::ranges::nth_element(steps, steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2));
   const std::int64_t step = steps[steps.size() / 2];
-  const double fps = 1e9 / static_cast<double>(std::max<std::int64_t>(step, 1));
-  return fps > kHighestSourceFps.ToDouble() ? Rational{25, 1} : Snap(fps);
+  // Senders may jump by any time: such a step is no rate.
+  if (!IsPlausible({kNanos.den, step})) return {25, 1};
+  return Snap(static_cast<double>(kNanos.den) / static_cast<double>(step));
 }
 
 // Pictures that were sent ahead of one that is shown before them.

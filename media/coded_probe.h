@@ -30,7 +30,8 @@ class VideoProbe {
   void Push(const AVPacket& packet, std::int64_t pts_ns);
   // Everything is known; more packets may still correct the frame rate.
   [[nodiscard]] bool ready() const;
-  // kCorrupt if no picture has been seen.
+  // kCorrupt if no picture has been seen. The rate is within kLowestSourceFps and
+  // kHighestSourceFps, whatever the sender states and however its times jump.
   [[nodiscard]] Result<VideoInfo> Info() const;
 
  private:

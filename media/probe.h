@@ -19,6 +19,8 @@ extern const char* const kAllowedDemuxers;
 
 // Rates above are taken for what they mostly are: the ticks of a container's clock.
 inline constexpr Rational kHighestSourceFps{240, 1};
+// Rates below are those of clocks that jump, where a sender states none.
+inline constexpr Rational kLowestSourceFps{1, 60};
 
 // Whether pictures of this size are taken.
 Status CheckVideo(const AVCodecParameters& parameters);

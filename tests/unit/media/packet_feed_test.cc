@@ -176,6 +176,35 @@ TEST_F(PacketFeedTest, MeasuresAFrameRateThatNobodySays) {
   EXPECT_EQ((*source)->info()->video.fps, (Rational{30'000, 1001}));
 }
 
+// Times of RTP may jump by hours from each picture to the next, and rates may be stated that are
+// none.
+TEST_F(PacketFeedTest, ARateThatCannotBeIsNotBelieved) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  for (const std::int64_t step :
+       {std::int64_t{0}, std::int64_t{1}, 61 * kSecond, 2100 * kSecond, 86'400 * kSecond}) {
+    MakeFeed({}, {.codec = "mjpeg"});
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE(Video(step * i).ok());
+    const auto source = Open();
+    ASSERT_TRUE(source.ok()) << step;
+    EXPECT_EQ((*source)->info()->video.fps, (Rational{25, 1})) << step;
+  }
+  for (const Rational stated : {Rational{1, 1'000'000'000}, {1'000'000'000, 1}, {-25, 1}, {1, 0}}) {
+    MakeFeed({}, {.codec = "mjpeg", .frame_rate = stated});
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE(Video(kFrame * i).ok());
+    const auto source = Open();
+    ASSERT_TRUE(source.ok()) << stated.num;
+    EXPECT_EQ((*source)->info()->video.fps, (Rational{25, 1})) << stated.num;
+  }
+}
+
+TEST_F(PacketFeedTest, APictureEveryFiveSecondsIsARate) {
+  MakeFeed({}, {.codec = "mjpeg"});
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(Video(5'000'000'000LL * i).ok());
+  const auto source = Open();
+  ASSERT_TRUE(source.ok());
+  EXPECT_EQ((*source)->info()->video.fps, (Rational{1, 5}));
+}
+
 TEST_F(PacketFeedTest, PicturesDoNotWaitForeverForSoundThatWasAnnounced) {
   Announce(true);
   ASSERT_TRUE(Video(0).ok());
