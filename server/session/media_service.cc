@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "config/ratio_file.h"
 #include "media/packet_feed.h"
@@ -252,12 +253,15 @@ Status MediaService::CheckRoom() {
 
 Status MediaService::CancelStream(StreamId id) {
   if (fanouts_.Leave(id)) return OkStatus();
-  const MutexLock lock(mutex_);
-  const auto found = running_.find(id);
-  if (found == running_.end()) {
+  std::shared_ptr<StreamSession> session;
+  {
+    const MutexLock lock(mutex_);
+    if (const auto found = running_.find(id); found != running_.end()) session = found->second;
+  }
+  if (session == nullptr) {
     return Error{.code = Code::kNotFound, .message = "There is no running stream with this id."};
   }
-  found->second->Cancel();
+  session->Cancel();
   return OkStatus();
 }
 
@@ -311,7 +315,7 @@ void MediaService::OnClosed(StreamId id) {
 
 void MediaService::Reap() {
   while (true) {
-    std::unique_ptr<StreamSession> session;
+    std::shared_ptr<StreamSession> session;
     bool readers = false;
     {
       const MutexLock lock(mutex_);
@@ -340,7 +344,7 @@ void MediaService::Reap() {
       session = std::move(found->second);
       running_.erase(found);
     }
-    session.reset();  // joins its threads, without the lock
+    session.reset();  // joins its threads, without the lock; or who cancels it just now does
     changed_.NotifyAll();
   }
 }
@@ -365,8 +369,12 @@ bool MediaService::WaitIdle(std::chrono::milliseconds timeout) {
 bool MediaService::Idle() const { return running_.empty() && fanouts_.readers() == 0; }
 
 void MediaService::CancelAll() {
-  const MutexLock lock(mutex_);
-  for (const auto& [id, session] : running_) session->Cancel();
+  std::vector<std::shared_ptr<StreamSession>> sessions;
+  {
+    const MutexLock lock(mutex_);
+    for (const auto& [id, session] : running_) sessions.push_back(session);
+  }
+  for (const auto& session : sessions) session->Cancel();
 }
 
 void MediaService::Reload(const ServerConfig& config) {

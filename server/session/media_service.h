@@ -126,7 +126,8 @@ class MediaService : public Service {
   CondVar changed_;
   ServerConfig config_ GOPMILL_GUARDED_BY(mutex_);
   std::uint64_t next_id_ GOPMILL_GUARDED_BY(mutex_) = 1;
-  std::map<StreamId, std::unique_ptr<StreamSession>> running_ GOPMILL_GUARDED_BY(mutex_);
+  // Who cancels a stream holds it meanwhile, without the lock: its sink may do anything.
+  std::map<StreamId, std::shared_ptr<StreamSession>> running_ GOPMILL_GUARDED_BY(mutex_);
   std::deque<StreamId> closed_ GOPMILL_GUARDED_BY(mutex_);       // to be reaped
   std::deque<StreamSnapshot> ended_ GOPMILL_GUARDED_BY(mutex_);  // newest last
   std::deque<FileRequest> file_requests_ GOPMILL_GUARDED_BY(mutex_);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
 
 #include "tests/integration/test_streams.h"
@@ -153,6 +154,43 @@ TEST(MediaService, CancelStopsAStream) {
   EXPECT_TRUE(service->CancelStream(*id).ok());
   EXPECT_EQ(ended.get_future().get().status.error().code, Code::kCancelled);
   EXPECT_FALSE(service->CancelStream(StreamId{999}).ok());
+}
+
+// Asks the service from another thread while it is cancelled, as GStreamer's threads may, and
+// waits.
+class AskingSink : public EndSink {
+ public:
+  AskingSink(std::promise<StreamEnd>& end, MediaService& service)
+      : EndSink(end), service_(service) {}
+  void Cancel() noexcept override {
+    if (asked_.exchange(true)) return;
+    auto answer = std::async(std::launch::async, [this] { return service_.running(); });
+    answered_ = answer.wait_for(std::chrono::seconds(2)) == std::future_status::ready;
+    // Without an answer this waits until the service has let go of its lock.
+    late_ = std::move(answer);
+  }
+  static inline std::atomic<bool> answered_ = false;
+
+ private:
+  MediaService& service_;
+  std::atomic<bool> asked_ = false;
+  std::future<int> late_;
+};
+
+TEST(MediaService, SinksAreCancelledWithoutItsLock) {
+  for (const bool all : {false, true}) {
+    auto service = MakeService();
+    std::promise<StreamEnd> ended;
+    AskingSink::answered_ = false;
+    const auto id = service->OpenStream("modern-720p.mp4", {{"bitrate", "2M"}},
+                                        std::make_unique<AskingSink>(ended, *service));
+    ASSERT_TRUE(id.ok());
+    const Status cancelled = all ? OkStatus() : service->CancelStream(*id);
+    EXPECT_TRUE(cancelled.ok());
+    if (all) service.reset();
+    EXPECT_EQ(ended.get_future().get().status.error().code, Code::kCancelled);
+    EXPECT_TRUE(AskingSink::answered_) << all;
+  }
 }
 
 TEST(MediaService, ListsSourcesAndExplains) {
