@@ -173,7 +173,7 @@ void Publishing::OnRecord(GstRTSPContext& context) {
     if (reception != nullptr) bin = gst::Share(state->publication.bin.get());
   }
   if (reception == nullptr || context.media == nullptr) return;
-  reception->CountLoss(bin.get());
+  reception->WatchLoss(bin.get());
   for (guint i = 0; i < gst_rtsp_media_n_streams(context.media); ++i) {
     GstRTSPStream* stream = gst_rtsp_media_get_stream(context.media, i);
     const auto session = gst::Adopt(gst_rtsp_stream_get_rtpsession(stream));

@@ -93,7 +93,7 @@ Status PullSession::Publish(const GstSDPMessage& sdp) {
   GOPMILL_ASSIGN_OR_RETURN(Publication publication, MakePublication(announcement, silence_));
   GstElement* bin = publication.bin.get();
   gst_bin_add(GST_BIN(pipeline_.get()), GST_ELEMENT(gst_object_ref(bin)));
-  publication.reception->CountLoss(bin);
+  publication.reception->WatchLoss(bin);
   gst_element_sync_state_with_parent(bin);
   GOPMILL_RETURN_IF_ERROR(service_.PublishPackets(source_.name, publication.reception->feed(),
                                                   [](const Result<std::string>&) {}));

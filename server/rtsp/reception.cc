@@ -160,8 +160,24 @@ void WatchIfJitterBuffer(GstElement* element, const Feed& feed) {
                     new LossProbe{.feed = feed, .loss = {}}, &LossProbe::Destroy);
 }
 
+// rtpulpfecdec, which gst-rtsp-server has in every pipeline that receives, aborts the process at
+// the first packet that is missing where its caps have no SSRC: those of packets that came over
+// TCP. Its repair is not used.
+void DeafenIfRepair(GstElement* element) {
+  if (!IsMadeBy(element, "rtpulpfecdec")) return;
+  const auto drop_loss = [](GstPad*, GstPadProbeInfo* info, gpointer) noexcept {
+    const GstEvent* event = GST_PAD_PROBE_INFO_EVENT(info);
+    return gst_event_has_name(const_cast<GstEvent*>(event), "GstRTPPacketLost") != FALSE
+               ? GST_PAD_PROBE_DROP
+               : GST_PAD_PROBE_OK;
+  };
+  const auto pad = gst::Adopt(gst_element_get_static_pad(element, "sink"));
+  gst_pad_add_probe(pad.get(), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, drop_loss, nullptr, nullptr);
+}
+
 void OnElement(GstBin* /*bin*/, GstBin* /*inner*/, GstElement* element, gpointer feed) noexcept {
   BoundDropout(element);
+  DeafenIfRepair(element);
   WatchIfJitterBuffer(element, *static_cast<Feed*>(feed));
 }
 
@@ -184,7 +200,8 @@ Reception::Reception(std::vector<Stream> streams, Duration silence)
       feed_(std::make_shared<PacketFeed>(TracksOf(streams_), silence)),
       clock_(RatesOf(streams_)),
       unfinished_(streams_.size()),
-      ended_(streams_.size()) {}
+      ended_(streams_.size()),
+      listens_(streams_.size()) {}
 
 Reception::~Reception() { feed_->End(); }
 
@@ -211,13 +228,15 @@ void Reception::Attach(std::size_t number, GstElement* bin) {
                              new Callback{shared_from_this(), *track}, &Callback::Destroy);
 }
 
-void Reception::CountLoss(GstElement* element) {
-  if (counts_loss_.exchange(true)) return;
+void Reception::WatchLoss(GstElement* element) {
+  if (watches_loss_.exchange(true)) return;
   const auto pipeline = Outermost(element);
-  const auto bound = [](const GValue* item, gpointer) noexcept {
-    BoundDropout(static_cast<GstElement*>(g_value_get_object(item)));
+  const auto prepare = [](const GValue* item, gpointer) noexcept {
+    auto* found = static_cast<GstElement*>(g_value_get_object(item));
+    BoundDropout(found);
+    DeafenIfRepair(found);
   };
-  ForEach(pipeline.get(), bound, nullptr);
+  ForEach(pipeline.get(), prepare, nullptr);
   g_signal_connect_data(pipeline.get(), "deep-element-added", G_CALLBACK(&OnElement),
                         new Feed(feed_), &DestroyFeed, static_cast<GConnectFlags>(0));
 }
@@ -225,6 +244,11 @@ void Reception::CountLoss(GstElement* element) {
 void Reception::ListenTo(std::size_t number, GObject* session) {
   const auto track = TrackOf(number);
   if (!track) return;
+  {
+    const MutexLock lock(mutex_);
+    if (listens_[*track]) return;
+    listens_[*track] = true;
+  }
   g_signal_connect_data(session, "on-receiving-rtcp", G_CALLBACK(&Reception::OnReport),
                         new Callback{shared_from_this(), *track}, &Callback::DestroyClosure,
                         static_cast<GConnectFlags>(0));

@@ -51,12 +51,14 @@ class Reception : public std::enable_shared_from_this<Reception> {
   [[nodiscard]] bool Uses(std::size_t number) const { return TrackOf(number).has_value(); }
   // Takes what a stream's elements ("depayN", "sinkN" of a bin) bring.
   void Attach(std::size_t number, GstElement* bin);
-  // Listens to the reports of its sender; `session` is the RTPSession of that stream.
+  // Listens to the reports of its sender; `session` is the RTPSession of that stream. A second call
+  // for a stream does nothing.
   void ListenTo(std::size_t number, GObject* session);
   // Counts the packets that never come, in the pipeline that `element` is in, and has it throw away
   // those of wild numbers: at its jitter buffers, which are made when the first packet of a sender
-  // comes. Before that; a second call does nothing.
-  void CountLoss(GstElement* element);
+  // comes. Elements that repair losses do not hear of them. Before the first packet; a second call
+  // does nothing.
+  void WatchLoss(GstElement* element);
   // Everything that has been received goes out to the feed, then the feed ends. `bin` is the one
   // that was attached, in a pipeline that still runs. Waits, at most `patience`.
   void Drain(GstElement* bin, Duration patience);
@@ -73,13 +75,14 @@ class Reception : public std::enable_shared_from_this<Reception> {
 
   const std::vector<Stream> streams_;  // their places are the numbers of the feed's tracks
   const std::shared_ptr<PacketFeed> feed_;
-  std::atomic<bool> counts_loss_ = false;
+  std::atomic<bool> watches_loss_ = false;
 
   Mutex mutex_;  // guards all below
   CondVar changed_;
   RtpClock clock_ GOPMILL_GUARDED_BY(mutex_);
   std::vector<std::size_t> unfinished_ GOPMILL_GUARDED_BY(mutex_);  // bytes, by stream
   std::vector<bool> ended_ GOPMILL_GUARDED_BY(mutex_);              // by stream
+  std::vector<bool> listens_ GOPMILL_GUARDED_BY(mutex_);            // by stream
 };
 
 }  // namespace gopmill

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/rtsp/reception.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "server/rtsp/announcement.h"
+#include "server/rtsp/gst_ptr.h"
+
+namespace gopmill {
+namespace {
+
+using Caps = std::unique_ptr<GstCaps, gst::FreeBy<gst_caps_unref>>;
+
+Caps CapsOf(const char* text) { return Caps(gst_caps_from_string(text)); }
+
+Receiver ReceiverFor(const char* caps) {
+  auto receiver = ReceiverOf(*CapsOf(caps), 3);
+  EXPECT_TRUE(receiver.has_value()) << caps;
+  return receiver.value_or(Receiver{});
+}
+
+gst::Object<GstElement> Make(const char* factory) {
+  return gst::Adopt(GST_ELEMENT(gst_object_ref_sink(gst_element_factory_make(factory, nullptr))));
+}
+
+std::shared_ptr<Reception> ReceptionOf(const char* caps) {
+  Reception::Stream stream;
+  stream.number = 3;
+  stream.receiver = ReceiverFor(caps);
+  return Reception::Make({stream}, std::chrono::seconds(1));
+}
+
+class ReceptionTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { gst_init(nullptr, nullptr); }
+};
+
+constexpr const char* kVp8 =
+    "application/x-rtp, media=video, clock-rate=90000, encoding-name=VP8, payload=96";
+
+// A client may say RECORD as often as it likes.
+TEST_F(ReceptionTest, ListensToAStreamOnce) {
+  const auto reception = ReceptionOf(kVp8);
+  const auto element = Make("rtpsession");
+  GObject* session = nullptr;
+  g_object_get(element.get(), "internal-session", &session, nullptr);
+  ASSERT_NE(session, nullptr);
+  const auto before = reception.use_count();
+  for (int i = 0; i < 5; ++i) reception->ListenTo(3, session);
+  EXPECT_EQ(reception.use_count(), before + 1) << "each listener holds it";
+  g_object_unref(session);
+}
+
+// It aborts where its caps have no SSRC.
+TEST_F(ReceptionTest, RepairDoesNotHearOfALoss) {
+  const auto reception = ReceptionOf(kVp8);
+  const auto pipeline = gst::Adopt(GST_ELEMENT(gst_object_ref_sink(gst_pipeline_new(nullptr))));
+  GstElement* before = gst_element_factory_make("rtpulpfecdec", nullptr);
+  GstElement* later = gst_element_factory_make("rtpulpfecdec", nullptr);
+  gst_bin_add(GST_BIN(pipeline.get()), before);
+  reception->WatchLoss(before);
+  gst_bin_add(GST_BIN(pipeline.get()), later);
+  gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
+  for (GstElement* element : {before, later}) {
+    g_object_set(element, "passthrough", FALSE, nullptr);
+    const auto pad = gst::Adopt(gst_element_get_static_pad(element, "sink"));
+    ASSERT_TRUE(gst_pad_send_event(pad.get(), gst_event_new_stream_start("x")));
+    gst_pad_send_event(pad.get(),
+                       gst_event_new_custom(GST_EVENT_CUSTOM_DOWNSTREAM,
+                                            gst_structure_new_empty("GstRTPPacketLost")));
+  }
+  gst_element_set_state(pipeline.get(), GST_STATE_NULL);
+}
+
+}  // namespace
+}  // namespace gopmill
