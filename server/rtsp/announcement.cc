@@ -6,8 +6,10 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/log.h"
+#include "server/rtsp/rtp_bounds.h"
 
 namespace gopmill {
 namespace {
@@ -18,26 +20,32 @@ Error Malformed(std::string what) {
   return InvalidArgument("sdp", std::move(what), "an SDP with m= lines of RTP/AVP");
 }
 
-std::optional<Receiver> ReceiverOfFormat(const GstSDPMedia& media, std::string_view format,
-                                         std::size_t number) {
+using Caps = std::unique_ptr<GstCaps, gst::FreeBy<gst_caps_unref>>;
+
+Caps CapsOfFormat(const GstSDPMedia& media, guint index) {
+  const char* text = gst_sdp_media_get_format(&media, index);
+  const std::string_view format = text == nullptr ? "" : text;
   int payload = -1;
   const auto parsed = std::from_chars(format.data(), format.data() + format.size(), payload);
-  if (parsed.ec != std::errc() || payload < 0 || payload > 127) return std::nullopt;
-  GstCaps* caps = gst_sdp_media_get_caps_from_media(&media, payload);
-  if (caps == nullptr) return std::nullopt;
-  auto receiver = ReceiverOf(*caps, number);
-  gst_caps_unref(caps);
-  return receiver;
+  if (parsed.ec != std::errc() || payload < 0 || payload > 127) return nullptr;
+  Caps caps(gst_sdp_media_get_caps_from_media(&media, payload));
+  if (caps != nullptr) gst_sdp_media_attributes_to_caps(&media, caps.get());  // as the library does
+  return caps;
 }
 
-// By the first of its formats that we take.
-std::optional<Receiver> ReceiverOfMedia(const GstSDPMedia& media, std::size_t number) {
+// By the first of its formats that we take. All must be within bounds: a sender may use any.
+Result<std::optional<Receiver>> ReceiverOfMedia(const GstSDPMedia& media, std::size_t number) {
+  std::optional<Receiver> first;
   for (guint i = 0; i < gst_sdp_media_formats_len(&media); ++i) {
-    const char* format = gst_sdp_media_get_format(&media, i);
-    auto receiver = ReceiverOfFormat(media, format == nullptr ? "" : format, number);
-    if (receiver) return receiver;
+    const Caps caps = CapsOfFormat(media, i);
+    if (caps == nullptr) continue;
+    GOPMILL_RETURN_IF_ERROR(CheckClockRate(*caps));
+    auto receiver = ReceiverOf(*caps, number);
+    if (!receiver) continue;
+    GOPMILL_RETURN_IF_ERROR(CheckNumbers(*caps));
+    if (!first) first = std::move(receiver);
   }
-  return std::nullopt;
+  return first;
 }
 
 bool IsRtp(const GstSDPMedia& media) {
@@ -83,7 +91,7 @@ Result<Announcement> ReadAnnouncement(const GstSDPMessage& sdp) {
   for (guint i = 0; i < count; ++i) {
     const GstSDPMedia& media = *gst_sdp_message_get_media(&sdp, i);
     if (!IsRtp(media)) return Malformed("A stream is not RTP/AVP.");
-    auto receiver = ReceiverOfMedia(media, i);
+    GOPMILL_ASSIGN_OR_RETURN(auto receiver, ReceiverOfMedia(media, i));
     if (!announcement.description.empty()) announcement.description += ' ';
     if (receiver && (receiver->kind == TrackKind::kAudio || !HasVideo(announcement))) {
       announcement.description += receiver->branch;

@@ -28,7 +28,8 @@ struct Announcement {
   std::string description;                 // of a bin with elements for all, as gst_parse takes it
 };
 
-// kInvalidArgument for what is no SDP, kUnsupported if no stream of video can be used.
+// kInvalidArgument for what is no SDP, and for numbers out of bounds (rtp_bounds); kUnsupported if
+// no stream of video can be used.
 Result<Announcement> ParseAnnouncement(std::span<const std::uint8_t> sdp);
 Result<Announcement> ReadAnnouncement(const GstSDPMessage& sdp);
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/rational.h"
+#include "base/status.h"
 
 namespace gopmill {
 namespace {
@@ -15,6 +16,8 @@ constexpr std::int64_t kLead = 10 * kSecond;
 // Reports that put the tracks farther apart than this against their arrival are not believed: some
 // senders fill in clocks that have nothing to do with each other.
 constexpr std::int64_t kFarthest = 5 * kSecond;
+// Arrivals behind are of no clock.
+constexpr std::int64_t kLatest = std::int64_t{1} << 60;
 
 }  // namespace
 
@@ -28,18 +31,29 @@ std::int64_t RtpClock::Track::Unwrap(std::uint32_t rtp) const {
   return *units + static_cast<std::int32_t>(rtp - static_cast<std::uint32_t>(*units));
 }
 
+void RtpClock::Track::Anchor(std::uint32_t rtp, std::int64_t time_ns) {
+  units = rtp;
+  offset_ns = time_ns - Nanos(rtp);
+}
+
 RtpClock::RtpClock(const std::vector<std::uint32_t>& rates) : tracks_(rates.size()) {
-  for (std::size_t i = 0; i < rates.size(); ++i)
-    tracks_[i].rate = rates[i] == 0 ? 90'000 : rates[i];
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    GOPMILL_CHECK(rates[i] >= kSlowestRtpClock && rates[i] <= kFastestRtpClock);
+    tracks_[i].rate = rates[i];
+  }
 }
 
 std::int64_t RtpClock::OnPacket(std::size_t index, std::uint32_t rtp, std::int64_t arrival_ns) {
   Track& track = tracks_[index];
+  const std::int64_t expected = std::clamp<std::int64_t>(arrival_ns, 0, kLatest) + kLead;
   const bool first = !track.units;
   track.units = track.Unwrap(rtp);
-  if (first) track.offset_ns = arrival_ns + kLead - track.Nanos(*track.units);
+  if (first) track.Anchor(rtp, expected);
   Join(track);
-  return track.Nanos(*track.units) + track.offset_ns;
+  const std::int64_t time = track.Nanos(*track.units) + track.offset_ns;
+  if (std::abs(time - expected) <= kFarthestFromArrival) return time;
+  track.Anchor(rtp, expected);
+  return expected;
 }
 
 void RtpClock::OnReport(std::size_t index, std::uint64_t ntp, std::uint32_t rtp) {

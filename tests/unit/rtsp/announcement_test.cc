@@ -54,5 +54,52 @@ TEST(Announcement, HasALimit) {
             Code::kInvalidArgument);
 }
 
+std::string Sound(const std::string& encoding, const std::string& rest = "") {
+  return "m=audio 0 RTP/AVP 97\r\na=rtpmap:97 " + encoding + "\r\n" + rest;
+}
+
+TEST(Announcement, TakesTheNumbersThatThereAre) {
+  for (const std::string& sound :
+       {Sound("L16/44100/2"), Sound("L16/8000"), Sound("L16/384000/8"), Sound("OPUS/48000/2"),
+        Sound("MPA/90000"), Sound("AC3/48000/6"),
+        Sound("MPEG4-GENERIC/48000/2",
+              "a=fmtp:97 streamtype=5;profile-level-id=1;mode=AAC-hbr;sizelength=13;indexlength=3;"
+              "indexdeltalength=3;config=1190\r\n"),
+        Sound("MP4A-LATM/44100/2", "a=fmtp:97 cpresent=0;config=400024203fc0\r\n")}) {
+    const auto announcement = Parse(kVideo + sound);
+    ASSERT_TRUE(announcement.ok()) << sound << announcement.error().ToString();
+    EXPECT_EQ(announcement->streams.size(), 2U) << sound;
+  }
+}
+
+TEST(Announcement, RefusesNumbersThatElementsWouldComeToHarmBy) {
+  const std::string aac = "MPEG4-GENERIC/48000/2";
+  const std::string jpeg = "m=video 0 RTP/AVP 98\r\na=rtpmap:98 JPEG/90000\r\n";
+  for (const std::string& medias :
+       {kVideo + Sound("L16/44100/200"), kVideo + Sound("L16/44100/9"),
+        kVideo + Sound("L16/44100/0"), kVideo + Sound("L16/44100/-1"),
+        kVideo + Sound("L16/44100/99999999999999999999"), kVideo + Sound("L16/44100/x"),
+        kVideo + Sound("L16/44100", "a=fmtp:97 channels=200\r\n"), kVideo + Sound("L16/999/2"),
+        kVideo + Sound("L16/384001/2"), kVideo + Sound("OPUS/48000/65"),
+        kVideo + Sound("G729/2147483647"), kVideo + Sound(aac, "a=fmtp:97 sizelength=33\r\n"),
+        kVideo + Sound(aac, "a=fmtp:97 indexlength=-1\r\n"),
+        kVideo + Sound(aac, "a=fmtp:97 constantduration=2147483647\r\n"),
+        kVideo + Sound(aac, "a=fmtp:97 auxiliarydatasizelength=8\r\n"),
+        kVideo + Sound(aac, "a=fmtp:97 config=" + std::string(9000, 'f') + "\r\n"),
+        jpeg + "a=fmtp:98 x-dimensions=16385,16\r\n", jpeg + "a=framerate:nan\r\n",
+        jpeg + "a=framerate:-1\r\n", jpeg + "a=framerate:1e300\r\n",
+        std::string("m=video 0 RTP/AVP 96\r\na=rtpmap:96 VP8/2147483647\r\n"),
+        // A format that is not the first of its stream may be sent, too.
+        kVideo + std::string("m=audio 0 RTP/AVP 97 98\r\na=rtpmap:97 L16/44100/2\r\n"
+                             "a=rtpmap:98 L16/44100/200\r\n"),
+        // L16 in a stream of pictures is L16.
+        kVideo + std::string("m=video 0 RTP/AVP 97\r\na=rtpmap:97 L16/44100/200\r\n")}) {
+    const auto announcement = Parse(medias);
+    ASSERT_FALSE(announcement.ok()) << medias;
+    EXPECT_EQ(announcement.error().code, Code::kInvalidArgument) << medias;
+    EXPECT_THAT(announcement.error().message, HasSubstr("A stream's ")) << medias;
+  }
+}
+
 }  // namespace
 }  // namespace gopmill

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 namespace gopmill {
 namespace {
 
@@ -74,6 +76,36 @@ TEST(RtpClockOfManyTest, ATrackOfAnotherClockKeepsNoOtherFromItsPlace) {
   const std::int64_t video = clock.OnPacket(1, 0, 120 * kMs);
   EXPECT_EQ(video - odd, 20 * kMs) << "as they arrived";
   EXPECT_NEAR(static_cast<double>(clock.OnPacket(2, 0, 140 * kMs) - video), 250 * kMs, 1);
+}
+
+// Under UBSan: nothing overflows, whatever a sender does for however long.
+TEST(RtpClockOfWildTimesTest, TimesStayNearThoseOfArrival) {
+  for (const std::uint32_t rate : {kSlowestRtpClock, kFastestRtpClock}) {
+    for (const std::uint32_t step : {0x7fff'ffffU, 0x8000'0000U, 0x8000'0001U, 3'600'000U}) {
+      RtpClock clock({rate, rate});
+      clock.OnReport(0, ~std::uint64_t{0}, 0xffff'ffffU);
+      std::uint32_t rtp = 0xffff'fff0U;
+      for (std::int64_t i = 0; i < 20'000; ++i, rtp += step) {
+        const std::int64_t arrival = 10 * kMs * i;
+        ASSERT_LE(std::abs(clock.OnPacket(0, rtp, arrival) - arrival),
+                  kFarthestFromArrival + 10'000 * kMs)
+            << rate << " " << step << " " << i;
+        if (i == 10'000) clock.OnReport(1, 1, rtp);
+        static_cast<void>(clock.OnPacket(1, ~rtp, INT64_MAX));
+        static_cast<void>(clock.OnPacket(1, rtp, INT64_MIN));
+      }
+    }
+  }
+}
+
+TEST_F(RtpClockTest, ATrackThatBeginsAnewGoesOnAtItsArrival) {
+  constexpr std::uint32_t kHour = 3600U * 90'000U;
+  const std::int64_t first = clock.OnPacket(0, 0, 0);
+  EXPECT_EQ(clock.OnPacket(0, 6 * kHour, 0) - first,
+            6LL * 3600 * 1000 * kMs);  // a movie, sent fast
+  EXPECT_EQ(clock.OnPacket(0, 12 * kHour, 0) - first, 12LL * 3600 * 1000 * kMs);
+  EXPECT_EQ(clock.OnPacket(0, 13 * kHour, 500 * kMs) - first, 500 * kMs);
+  EXPECT_EQ(clock.OnPacket(0, 13 * kHour + 9000, 500 * kMs) - first, 600 * kMs);
 }
 
 TEST_F(RtpClockTest, TimesStayPositiveForATrackThatBeginsEarlier) {
