@@ -70,15 +70,6 @@ int Int(const GstStructure& structure, const char* field) {
   return gst_structure_get_int(&structure, field, &value) != FALSE ? value : 0;
 }
 
-std::string EncodingName(const GstStructure& caps) {
-  std::string name = Upper(gst_structure_get_string(&caps, "encoding-name"));
-  if (!name.empty()) return name;
-  const auto* found =
-      std::ranges::find(kStaticPayloads, Int(caps, "payload"), &StaticPayload::number);
-  const bool stated = gst_structure_has_field(&caps, "payload") != FALSE;
-  return found == kStaticPayloads.end() || !stated ? "" : std::string(found->name);
-}
-
 std::string_view VideoCodecOf(std::string_view name, const GstStructure& caps) {
   if (name == "video/x-h264") return "h264";
   if (name == "video/x-h265") return "hevc";
@@ -114,13 +105,24 @@ std::vector<std::uint8_t> CodecData(const GstStructure& caps) {
 
 }  // namespace
 
+std::string EncodingOf(const GstCaps& caps) {
+  const GstStructure& structure = *gst_caps_get_structure(&caps, 0);
+  std::string name = Upper(gst_structure_get_string(&structure, "encoding-name"));
+  if (!name.empty()) return name;
+  const auto* found =
+      std::ranges::find(kStaticPayloads, Int(structure, "payload"), &StaticPayload::number);
+  const bool stated = gst_structure_has_field(&structure, "payload") != FALSE;
+  return found == kStaticPayloads.end() || !stated ? "" : std::string(found->name);
+}
+
 std::optional<Receiver> ReceiverOf(const GstCaps& caps, std::size_t number) {
   const GstStructure& structure = *gst_caps_get_structure(&caps, 0);
-  const std::string name = EncodingName(structure);
+  const std::string name = EncodingOf(caps);
   const auto* found = std::ranges::find(kEncodings, name, &Encoding::name);
   const int rate = Int(structure, "clock-rate");
   if (found == kEncodings.end() || rate <= 0) return std::nullopt;
   return Receiver{
+      .number = number,
       .kind = found->kind,
       .clock_rate = static_cast<std::uint32_t>(rate),
       .branch = fmt::format("{} name=depay{}{} ! ", found->depayloader, number, found->rest) +

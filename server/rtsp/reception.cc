@@ -11,7 +11,9 @@
 #include <thread>
 #include <utility>
 
+#include "base/log.h"
 #include "server/rtsp/gst_ptr.h"
+#include "server/rtsp/rtp_guard.h"
 #include "server/rtsp/rtp_loss.h"
 
 namespace gopmill {
@@ -130,6 +132,14 @@ GstPadProbeReturn OnOrdered(GstPad* /*pad*/, GstPadProbeInfo* info, gpointer pro
   return GST_PAD_PROBE_OK;
 }
 
+// What elements make of a sender's times and rates may be anything.
+constexpr GstClockTime kLatestTime = GstClockTime{1} << 61U;
+constexpr GstClockTime kLongestPacket = 60 * GST_SECOND;
+
+std::int64_t NanosOr(GstClockTime time, GstClockTime most, std::int64_t otherwise) {
+  return time <= most ? static_cast<std::int64_t>(time) : otherwise;  // none is the largest
+}
+
 using Feed = std::shared_ptr<PacketFeed>;
 void DestroyFeed(gpointer pointer, GClosure* /*closure*/) noexcept {
   delete static_cast<Feed*>(pointer);
@@ -191,6 +201,14 @@ struct Reception::Callback {
   static void DestroyClosure(gpointer pointer, GClosure* /*closure*/) noexcept { Destroy(pointer); }
 };
 
+// User data of the probe in front of a depayloader, which owns it.
+struct Reception::Intake {
+  std::shared_ptr<Reception> self;
+  std::size_t track;
+  RtpGuard guard;
+  static void Destroy(gpointer pointer) noexcept { delete static_cast<Intake*>(pointer); }
+};
+
 std::shared_ptr<Reception> Reception::Make(std::vector<Stream> streams, Duration silence) {
   return std::shared_ptr<Reception>(new Reception(std::move(streams), silence));
 }
@@ -219,8 +237,14 @@ void Reception::Attach(std::size_t number, GstElement* bin) {
   const auto sink =
       gst::Adopt(gst_bin_get_by_name(GST_BIN(bin), fmt::format("sink{}", number).c_str()));
   const auto pad = gst::Adopt(gst_element_get_static_pad(depayloader.get(), "sink"));
-  gst_pad_add_probe(pad.get(), GST_PAD_PROBE_TYPE_BUFFER, &Reception::OnRtp,
-                    new Callback{shared_from_this(), *track}, &Callback::Destroy);
+  gst_pad_add_probe(
+      pad.get(),
+      static_cast<GstPadProbeType>(GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM),
+      &Reception::OnRtp,
+      new Intake{shared_from_this(), *track, RtpGuard(streams_[*track].receiver)},
+      &Intake::Destroy);
+  // Nothing is done with what header extensions say.
+  g_object_set(depayloader.get(), "auto-header-extension", FALSE, nullptr);
   GstAppSinkCallbacks callbacks{};
   callbacks.new_sample = &Reception::OnSample;
   callbacks.eos = &Reception::OnEnd;
@@ -255,22 +279,41 @@ void Reception::ListenTo(std::size_t number, GObject* session) {
 }
 
 GstPadProbeReturn Reception::OnRtp(GstPad* /*pad*/, GstPadProbeInfo* info,
-                                   gpointer callback) noexcept {
-  Reception& self = *static_cast<Callback*>(callback)->self;
-  const std::size_t track = static_cast<Callback*>(callback)->track;
-  GstBuffer* buffer = gst_buffer_make_writable(GST_PAD_PROBE_INFO_BUFFER(info));
-  GST_PAD_PROBE_INFO_DATA(info) = buffer;
+                                   gpointer pointer) noexcept {
+  auto& intake = *static_cast<Intake*>(pointer);
+  if ((GST_PAD_PROBE_INFO_TYPE(info) & GST_PAD_PROBE_TYPE_BUFFER) == 0) {
+    const GstEvent* event = GST_PAD_PROBE_INFO_EVENT(info);
+    if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS) return GST_PAD_PROBE_OK;
+    return intake.self->OnCaps(intake, event);
+  }
+  if (!intake.guard.Allow(*GST_PAD_PROBE_INFO_BUFFER(info))) return GST_PAD_PROBE_DROP;
+  return intake.self->OnPacket(intake.track, *info);
+}
+
+GstPadProbeReturn Reception::OnCaps(Intake& intake, const GstEvent* event) {
+  GstCaps* caps = nullptr;
+  gst_event_parse_caps(const_cast<GstEvent*>(event), &caps);
+  const Status status = intake.guard.TakeCaps(*caps);
+  if (status.ok()) return GST_PAD_PROBE_OK;
+  spdlog::warn("rtsp: a publisher is cut off: {}", status.error().ToString());
+  feed_->End();
+  return GST_PAD_PROBE_DROP;
+}
+
+GstPadProbeReturn Reception::OnPacket(std::size_t track, GstPadProbeInfo& info) {
+  GstBuffer* buffer = gst_buffer_make_writable(GST_PAD_PROBE_INFO_BUFFER(&info));
+  GST_PAD_PROBE_INFO_DATA(&info) = buffer;
   const std::size_t size = gst_buffer_get_size(buffer);
   if (size < kRtpTime + 4) return GST_PAD_PROBE_DROP;
   const GstClockTime arrival = GST_BUFFER_PTS_IS_VALID(buffer) ? GST_BUFFER_PTS(buffer) : 0;
   const std::uint32_t rtp = ReadWord(buffer, kRtpTime);
-  const MutexLock lock(self.mutex_);
-  self.unfinished_[track] += size;
-  if (std::reduce(self.unfinished_.begin(), self.unfinished_.end()) > kMaxUnfinishedBytes) {
-    self.feed_->End();
+  const MutexLock lock(mutex_);
+  unfinished_[track] += size;
+  if (std::reduce(unfinished_.begin(), unfinished_.end()) > kMaxUnfinishedBytes) {
+    feed_->End();
     return GST_PAD_PROBE_DROP;
   }
-  const std::int64_t time = self.clock_.OnPacket(track, rtp, static_cast<std::int64_t>(arrival));
+  const std::int64_t time = clock_.OnPacket(track, rtp, static_cast<std::int64_t>(arrival));
   GST_BUFFER_PTS(buffer) = static_cast<GstClockTime>(std::max<std::int64_t>(0, time));
   GST_BUFFER_DTS(buffer) = GST_CLOCK_TIME_NONE;
   return GST_PAD_PROBE_OK;
@@ -311,12 +354,8 @@ GstFlowReturn Reception::Take(std::size_t track, GstSample& sample) {
   GstMapInfo map;
   if (buffer == nullptr || gst_buffer_map(buffer, &map, GST_MAP_READ) == FALSE) return GST_FLOW_OK;
   CodedPacket packet{.track = track, .bytes = {map.data, map.size}};
-  packet.pts_ns = GST_BUFFER_PTS_IS_VALID(buffer)
-                      ? static_cast<std::int64_t>(GST_BUFFER_PTS(buffer))
-                      : std::int64_t{-1};
-  if (GST_BUFFER_DURATION_IS_VALID(buffer)) {
-    packet.duration_ns = static_cast<std::int64_t>(GST_BUFFER_DURATION(buffer));
-  }
+  packet.pts_ns = NanosOr(GST_BUFFER_PTS(buffer), kLatestTime, -1);
+  packet.duration_ns = NanosOr(GST_BUFFER_DURATION(buffer), kLongestPacket, 0);
   packet.key =
       kind == TrackKind::kAudio || !GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DELTA_UNIT);
   const Status status = feed_->Push(packet);

@@ -5,6 +5,9 @@
 //
 //   RTP --probe: RtpClock--> depayloader --> parser --> appsink --Push--> PacketFeed --> LiveSource
 //
+// The probe lets nothing through that the elements behind it could come to harm by (RtpGuard): a
+// stream that turns into one ends the feed.
+//
 // Times of packets come from the RTP times alone (RtpClock), not from the jitter buffer, whose
 // smoothing would show as gaps of the sound.
 //
@@ -67,7 +70,10 @@ class Reception : public std::enable_shared_from_this<Reception> {
   struct Callback;
   Reception(std::vector<Stream> streams, Duration silence);
   [[nodiscard]] std::optional<std::size_t> TrackOf(std::size_t number) const;
-  static GstPadProbeReturn OnRtp(GstPad* pad, GstPadProbeInfo* info, gpointer callback) noexcept;
+  struct Intake;
+  static GstPadProbeReturn OnRtp(GstPad* pad, GstPadProbeInfo* info, gpointer intake) noexcept;
+  GstPadProbeReturn OnCaps(Intake& intake, const GstEvent* event);
+  GstPadProbeReturn OnPacket(std::size_t track, GstPadProbeInfo& info);
   static GstFlowReturn OnSample(GstAppSink* sink, gpointer callback) noexcept;
   static void OnEnd(GstAppSink* sink, gpointer callback) noexcept;
   static void OnReport(GObject* session, GstBuffer* buffer, gpointer callback) noexcept;

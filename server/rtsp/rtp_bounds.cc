@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "server/rtsp/receive_caps.h"
 #include "server/rtsp/rtp_clock.h"
 
 namespace gopmill {
@@ -113,6 +114,11 @@ Status CheckFrameRate(const GstStructure& caps) {
   return OkStatus();
 }
 
+unsigned Bits(const GstStructure& caps, const char* field) {
+  const GValue* value = gst_structure_get_value(&caps, field);
+  return value == nullptr ? 0 : static_cast<unsigned>(NumberOf(*value).value_or(0));
+}
+
 }  // namespace
 
 Status CheckClockRate(const GstCaps& caps) {
@@ -127,6 +133,18 @@ Status CheckNumbers(const GstCaps& caps) {
   GOPMILL_RETURN_IF_ERROR(CheckTexts(structure));
   GOPMILL_RETURN_IF_ERROR(CheckDimensions(structure));
   return CheckFrameRate(structure);
+}
+
+PayloadRules RulesOf(const GstCaps& caps) {
+  const GstStructure& structure = *gst_caps_get_structure(&caps, 0);
+  const std::string encoding = EncodingOf(caps);
+  if (encoding == "H264") return PayloadRules::H264();
+  if (encoding == "H265") return PayloadRules::H265();
+  if (encoding == "JPEG") return PayloadRules::Jpeg();
+  if (encoding != "MPEG4-GENERIC") return {};
+  return PayloadRules::Units({.size = Bits(structure, "sizelength"),
+                              .index = Bits(structure, "indexlength"),
+                              .index_delta = Bits(structure, "indexdeltalength")});
 }
 
 }  // namespace gopmill

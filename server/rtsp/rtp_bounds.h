@@ -9,6 +9,7 @@
 #include <gst/gst.h>
 
 #include "base/status.h"
+#include "server/rtsp/rtp_payload.h"
 
 namespace gopmill {
 
@@ -17,5 +18,8 @@ namespace gopmill {
 Status CheckClockRate(const GstCaps& caps);
 // Every field that a depayloader or the elements in front of it read.
 Status CheckNumbers(const GstCaps& caps);
+
+// What packets must keep to. `caps` are within the bounds.
+PayloadRules RulesOf(const GstCaps& caps);
 
 }  // namespace gopmill

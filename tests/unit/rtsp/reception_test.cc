@@ -7,6 +7,7 @@
 
 #include "server/rtsp/announcement.h"
 #include "server/rtsp/gst_ptr.h"
+#include "server/rtsp/rtp_guard.h"
 
 namespace gopmill {
 namespace {
@@ -39,6 +40,9 @@ class ReceptionTest : public testing::Test {
 
 constexpr const char* kVp8 =
     "application/x-rtp, media=video, clock-rate=90000, encoding-name=VP8, payload=96";
+constexpr const char* kL16 =
+    "application/x-rtp, media=audio, clock-rate=44100, encoding-name=L16, payload=97, "
+    "encoding-params=(string)2";
 
 // A client may say RECORD as often as it likes.
 TEST_F(ReceptionTest, ListensToAStreamOnce) {
@@ -72,6 +76,26 @@ TEST_F(ReceptionTest, RepairDoesNotHearOfALoss) {
                                             gst_structure_new_empty("GstRTPPacketLost")));
   }
   gst_element_set_state(pipeline.get(), GST_STATE_NULL);
+}
+
+TEST_F(ReceptionTest, ADepayloaderGetsWhatItWasMadeForOnly) {
+  GstBuffer* packet = gst_buffer_new_allocate(nullptr, 100, nullptr);
+  gst_buffer_memset(packet, 0, 0, 100);
+  RtpGuard guard(ReceiverFor(kL16));
+  EXPECT_FALSE(guard.Allow(*packet)) << "nothing said what it is";
+  EXPECT_TRUE(guard.TakeCaps(*CapsOf(kL16)).ok());
+  EXPECT_TRUE(guard.Allow(*packet));
+  for (const char* caps :
+       {"application/x-rtp, media=audio, clock-rate=44100, encoding-name=L16, payload=97, "
+        "encoding-params=(string)200",
+        "application/x-rtp, media=audio, clock-rate=44100, encoding-name=L16, payload=97, "
+        "channels=(int)200",
+        "application/x-rtp, media=audio, clock-rate=48000, encoding-name=L16, payload=97",
+        "application/x-rtp, media=audio, encoding-name=L16, payload=97", kVp8}) {
+    EXPECT_FALSE(guard.TakeCaps(*CapsOf(caps)).ok()) << caps;
+    EXPECT_FALSE(guard.Allow(*packet)) << caps;
+  }
+  gst_buffer_unref(packet);
 }
 
 }  // namespace
