@@ -49,6 +49,7 @@ class VideoProbe {
 };
 
 // `first`: some packet of the track. What cannot be decoded is believed to be what `track` says.
+// kCorrupt if that is no rate of sound.
 Result<AudioInfo> ProbeAudio(const CodedTrack& track, const AVPacket& first);
 
 }  // namespace gopmill

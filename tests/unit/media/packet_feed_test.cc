@@ -197,6 +197,21 @@ TEST_F(PacketFeedTest, ARateThatCannotBeIsNotBelieved) {
   }
 }
 
+TEST_F(PacketFeedTest, SoundOfARateThatIsNoneIsLeftOut) {
+  for (const int rate : {0, 1, 999, 384'001, 16'777'215}) {
+    MakeFeed({FeedTrack{.kind = TrackKind::kAudio}}, {.codec = "mjpeg", .frame_rate = {25, 1}});
+    SetSound(1, rate);
+    for (int i = 0; i < 5; ++i) {
+      ASSERT_TRUE(Sound(kFrame * i).ok());
+      ASSERT_TRUE(Video(kFrame * i).ok());
+    }
+    feed->End();
+    const auto source = Open();
+    ASSERT_TRUE(source.ok()) << rate;
+    EXPECT_FALSE((*source)->info()->audio.has_value()) << rate;
+  }
+}
+
 TEST_F(PacketFeedTest, APictureEveryFiveSecondsIsARate) {
   MakeFeed({}, {.codec = "mjpeg"});
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(Video(5'000'000'000LL * i).ok());
