@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "server/rtsp/announcement.h"
+#include "server/rtsp/rtp_clock.h"
 #include "tests/fuzz/bytes.h"
 
 namespace {
@@ -32,7 +33,9 @@ void Check(const Announcement& announcement) {
             return stream.receiver.kind == gopmill::TrackKind::kVideo;
           }) == 1);
   for (const auto& stream : streams) {
-    Require(stream.number < gopmill::kMaxAnnouncedStreams && stream.receiver.clock_rate > 0);
+    Require(stream.number < gopmill::kMaxAnnouncedStreams);
+    Require(stream.receiver.clock_rate >= gopmill::kSlowestRtpClock &&
+            stream.receiver.clock_rate <= gopmill::kFastestRtpClock);
     Require(announcement.description.find(stream.receiver.branch) != std::string::npos);
   }
   Require(std::ranges::all_of(announcement.description, IsOurs));
