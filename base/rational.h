@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <numeric>
 
+#include "base/status.h"
+
 namespace gopmill {
 
 namespace internal {
@@ -53,11 +55,13 @@ enum class Round { kDown, kUp, kNearest };
 
 // `value` counted in ticks of `from` seconds, expressed in ticks of `to` seconds. Negative values
 // round towards minus infinity for kDown and plus infinity for kUp; kNearest takes halves upwards.
-// 128-bit inside: no overflow for any 64-bit value and 31-bit fractions.
+// 128-bit inside: no overflow for any 64-bit value and 31-bit fractions. `from` must be valid and
+// `to` positive.
 constexpr std::int64_t Rescale(std::int64_t value, Rational from, Rational to,
                                Round round = Round::kNearest) {
   const auto num = static_cast<internal::Int128>(value) * from.num * to.den;
   const auto den = static_cast<internal::Int128>(from.den) * to.num;
+  GOPMILL_CHECK(den != 0);
   const auto floor_div = [](internal::Int128 a, internal::Int128 b) {
     const internal::Int128 q = a / b;
     return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;

@@ -41,6 +41,11 @@ TEST(Rescale, KeepsExactTicksThereAndBack) {
   }
 }
 
+TEST(RescaleDeathTest, ATimeBaseOfNothingIsSaid) {
+  EXPECT_DEATH(static_cast<void>(Rescale(1, Rational{0, 1}.Inverse(), {1, 90'000})),
+               "check failed");
+}
+
 TEST(Rescale, DoesNotOverflowOnLargeTimes) {
   const std::int64_t big = std::numeric_limits<std::int64_t>::max() / 2;
   EXPECT_EQ(Rescale(big, {1, 90000}, {1, 90000}), big);
