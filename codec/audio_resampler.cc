@@ -12,6 +12,7 @@ extern "C" {
 
 #include "base/rational.h"
 #include "media/av_error.h"
+#include "media/source_info.h"
 
 namespace gopmill {
 namespace {
@@ -35,6 +36,7 @@ AudioResampler::~AudioResampler() { av_channel_layout_uninit(&layout_); }
 
 Result<std::unique_ptr<AudioResampler>> AudioResampler::Open(const AVFrame& like, int rate,
                                                              int channels) {
+  if (!SoundRateUsable(like.sample_rate)) return av::AvError(kConverting, AVERROR(EINVAL));
   std::unique_ptr<AudioResampler> made(new AudioResampler);
   av_channel_layout_copy(&made->layout_, &like.ch_layout);
   made->format_ = like.format;
@@ -112,17 +114,26 @@ std::int64_t AudioResampler::Cap(std::int64_t produced) const {
   return std::clamp<std::int64_t>(due - out_count_, 0, produced);
 }
 
-Result<std::int64_t> AudioResampler::Convert(const AVFrame* frame) {
-  const int in = frame == nullptr ? 0 : frame->nb_samples;
-  const int room = std::max(swr_get_out_samples(swr_.get(), in), 0) + 32;
+Result<std::int64_t> AudioResampler::ConvertPiece(const AVFrame* frame, int first, int count) {
+  const int room = std::max(swr_get_out_samples(swr_.get(), count), 0) + 32;
   for (std::size_t i = 0; i < resampled_.size(); ++i) {
     resampled_[i].resize(static_cast<std::size_t>(room));
     resampled_pointers_[i] = resampled_[i].data();
   }
-  in_count_ += in;
-  const int made = swr_convert(
-      swr_.get(), reinterpret_cast<std::uint8_t**>(resampled_pointers_.data()), room,
-      frame == nullptr ? nullptr : const_cast<const std::uint8_t**>(frame->extended_data), in);
+  if (frame != nullptr) {
+    const auto format = static_cast<AVSampleFormat>(frame->format);
+    const bool planar = av_sample_fmt_is_planar(format) != 0;
+    const std::size_t step = static_cast<std::size_t>(av_get_bytes_per_sample(format)) *
+                             (planar ? 1 : resampled_.size());
+    inputs_.resize(planar ? resampled_.size() : 1);
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      inputs_[i] = frame->extended_data[i] + static_cast<std::size_t>(first) * step;
+    }
+  }
+  in_count_ += count;
+  const int made =
+      swr_convert(swr_.get(), reinterpret_cast<std::uint8_t**>(resampled_pointers_.data()), room,
+                  frame == nullptr ? nullptr : inputs_.data(), count);
   if (made < 0) return av::AvError(kConverting, made);
   const std::int64_t kept = Cap(made);
   out_count_ += kept;
@@ -132,6 +143,19 @@ Result<std::int64_t> AudioResampler::Convert(const AVFrame* frame) {
     Mix(kept);
   }
   return kept;
+}
+
+// A second of input is a second of output, whatever the two rates are.
+Status AudioResampler::Convert(const AVFrame* frame, const Take& take) {
+  const int count = frame == nullptr ? 0 : frame->nb_samples;
+  int first = 0;
+  do {
+    const int piece = std::min(count - first, in_rate_);
+    GOPMILL_ASSIGN_OR_RETURN(const std::int64_t made, ConvertPiece(frame, first, piece));
+    GOPMILL_RETURN_IF_ERROR(take(pointers_.data(), made));
+    first += piece;
+  } while (first < count);
+  return OkStatus();
 }
 
 }  // namespace gopmill

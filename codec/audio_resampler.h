@@ -7,10 +7,15 @@
 // because the matrix is scaled to at most 1; the scale is given back in float, so that the level is
 // the one every player has (full-scale channels together may exceed 1, as in any downmix).
 //
+// However long a frame is and however far its rate is from the one wanted, it is converted in
+// pieces of at most about a second: what that takes of memory is bounded, and whoever takes the
+// pieces can end it between them.
+//
 // Thread-safety: thread-compatible.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -21,21 +26,24 @@ namespace gopmill {
 
 class AudioResampler {
  public:
-  // For frames like this one, to `rate` and the default layout of `channels`.
+  // Takes `count` samples, one array per channel, which are valid during the call.
+  using Take = std::function<Status(const float* const* planes, std::int64_t count)>;
+
+  // For frames like this one, to `rate` and the default layout of `channels`. Frames of a rate that
+  // is not SoundRateUsable are refused.
   static Result<std::unique_ptr<AudioResampler>> Open(const AVFrame& like, int rate, int channels);
   ~AudioResampler();
 
   // Whether the frame has the same rate, layout and format as the one given to Open.
   [[nodiscard]] bool Accepts(const AVFrame& frame) const;
-  // Converts a frame; nullptr brings the rest. Returns the number of samples in planes(); over a
-  // whole run it is the input's count times the ratio of rates, rounded.
-  Result<std::int64_t> Convert(const AVFrame* frame);
-  // Valid until the next call.
-  [[nodiscard]] const float* const* planes() const { return pointers_.data(); }
+  // Converts a frame; nullptr brings the rest. The number of samples taken over a whole run is the
+  // input's count times the ratio of rates, rounded. An error of `take` ends it.
+  Status Convert(const AVFrame* frame, const Take& take);
 
  private:
   AudioResampler() = default;
   void MakeMatrix(const AVChannelLayout& in, const AVChannelLayout& out);
+  Result<std::int64_t> ConvertPiece(const AVFrame* frame, int first, int count);
   void Mix(std::int64_t count);
   std::int64_t Cap(std::int64_t produced) const;
 
@@ -45,6 +53,7 @@ class AudioResampler {
   // Factor of each channel (column) in each output (row); empty: the channels stay as they are.
   std::vector<double> matrix_;
   std::int64_t in_count_ = 0, out_count_ = 0;
+  std::vector<const std::uint8_t*> inputs_;  // planes of the piece
   std::vector<std::vector<float>> resampled_, mixed_;
   std::vector<float*> resampled_pointers_, pointers_;
 };

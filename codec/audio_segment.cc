@@ -93,9 +93,11 @@ Status Segment::Encode(bool end) {
 }
 
 Status Segment::Resample(const AVFrame* frame) {
-  GOPMILL_ASSIGN_OR_RETURN(const std::int64_t count, resampler_->Convert(frame));
-  fifo_.Append(resampler_->planes(), count);
-  return Encode(false);
+  return resampler_->Convert(frame, [this](const float* const* planes, std::int64_t count) {
+    if (done()) return OkStatus();  // nothing more is wanted
+    fifo_.Append(planes, count);
+    return Encode(false);
+  });
 }
 
 // Resampling starts where a source sample and an output sample fall together, so that both sides of

@@ -27,6 +27,8 @@ std::optional<std::int64_t> Limit(const AudioClip& clip, int rate) {
   return std::max<std::int64_t>(ToTicks(clip.end, {1, rate}) - ToTicks(clip.start, {1, rate}), 0);
 }
 
+Status Cancelled() { return Error{.code = Code::kCancelled, .message = "Cancelled."}; }
+
 std::shared_ptr<const AVCodecParameters> ParametersOf(const AVCodecContext& context) {
   AVCodecParameters* parameters = avcodec_parameters_alloc();
   GOPMILL_CHECK(parameters != nullptr);
@@ -42,6 +44,7 @@ std::shared_ptr<const AVCodecParameters> ParametersOf(const AVCodecContext& cont
 struct AudioTranscoder::Impl {
   std::unique_ptr<AudioCopier> copier;
 
+  std::stop_token stop;
   Rational source_base;
   int rate = 0, channels = 0;
   std::int64_t start = 0;  // of the clip, output samples on the source's timeline
@@ -124,6 +127,7 @@ Status AudioTranscoder::Impl::GoTo(std::int64_t position, std::vector<av::Packet
   std::int64_t missing = fifo->Seek(position);
   filled += missing;
   while (missing > 0) {
+    if (stop.stop_requested()) return Cancelled();
     const std::int64_t piece = std::min(missing, kSilencePiece);
     fifo->AppendSilence(piece);
     GOPMILL_RETURN_IF_ERROR(encoder->Encode(*fifo, false, out));
@@ -133,9 +137,11 @@ Status AudioTranscoder::Impl::GoTo(std::int64_t position, std::vector<av::Packet
 }
 
 Status AudioTranscoder::Impl::Resample(const AVFrame* input, std::vector<av::Packet>& out) {
-  GOPMILL_ASSIGN_OR_RETURN(const std::int64_t count, resampler->Convert(input));
-  fifo->Append(resampler->planes(), count);
-  return encoder->Encode(*fifo, false, out);
+  return resampler->Convert(input, [&](const float* const* planes, std::int64_t count) {
+    if (stop.stop_requested()) return Cancelled();
+    fifo->Append(planes, count);
+    return encoder->Encode(*fifo, false, out);
+  });
 }
 
 AudioTranscoder::AudioTranscoder(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -144,11 +150,13 @@ AudioTranscoder::~AudioTranscoder() = default;
 Result<std::unique_ptr<AudioTranscoder>> AudioTranscoder::Open(const StreamPlan& plan,
                                                                const AudioClip& clip,
                                                                bool global_header,
-                                                               std::size_t sound) {
+                                                               std::size_t sound,
+                                                               std::stop_token stop) {
   if (sound >= plan.source->sounds() || plan.target.acodec == AudioCodec::kNone) {
     return InternalError("There is no audio to transcode.");
   }
   auto impl = std::make_unique<Impl>();
+  impl->stop = std::move(stop);
   if (plan.target.acodec == AudioCodec::kCopy) {
     GOPMILL_ASSIGN_OR_RETURN(impl->copier, AudioCopier::Open(plan.source->sound(sound), clip.start,
                                                              clip.end, global_header));

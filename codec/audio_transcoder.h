@@ -12,10 +12,14 @@
 // silence. A channel that is mixed to stereo keeps its level; 5.1 is mixed down by the usual -3 dB
 // weights.
 //
+// Sound is made in pieces of about a second at most, and the stop token is looked at between them:
+// a packet may stand for hours of it.
+//
 // Thread-safety: thread-compatible; owned by the stream's ingest thread.
 #pragma once
 
 #include <memory>
+#include <stop_token>
 #include <string_view>
 #include <vector>
 
@@ -35,10 +39,11 @@ struct AudioClip {
 class AudioTranscoder {
  public:
   // For plan.target.acodec kAac, kOpus or kCopy. `sound`: the number of the track, which the source
-  // must have (SourceInfo::sound).
+  // must have (SourceInfo::sound). `stop` ends any call with kCancelled.
   static Result<std::unique_ptr<AudioTranscoder>> Open(const StreamPlan& plan,
                                                        const AudioClip& clip, bool global_header,
-                                                       std::size_t sound = 0);
+                                                       std::size_t sound = 0,
+                                                       std::stop_token stop = {});
   ~AudioTranscoder();
 
   // Feeds one source packet (pts, dts in the source audio time base, already repaired by the

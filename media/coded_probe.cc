@@ -21,9 +21,6 @@ using av::FromAv;
 // Pictures that a frame rate is measured over if none is stated.
 constexpr std::size_t kMeasuredPictures = 12;
 
-// Hertz of sound that there is: a configuration of AAC may say any number of 24 bits.
-constexpr int kLowestSampleRate = 1000, kHighestSampleRate = 384'000;
-
 Result<av::CodecContext> OpenDecoder(const CodedTrack& track) {
   const AVCodec* codec = FindSourceDecoder(track.kind, track.codec);
   if (codec == nullptr) {
@@ -158,8 +155,8 @@ Result<AudioInfo> ProbeAudio(const CodedTrack& track, const AVPacket& first) {
   }
   auto parameters = ParametersOf(*decoder);
   const int rate = parameters->sample_rate, channels = parameters->ch_layout.nb_channels;
-  if (rate < kLowestSampleRate || rate > kHighestSampleRate || channels <= 0) {
-    return Error{.code = Code::kCorrupt, .message = "The sound does not state its rate."};
+  if (!SoundRateUsable(rate) || channels <= 0) {
+    return Error{.code = Code::kCorrupt, .message = "The sound does not state a usable rate."};
   }
   return AudioInfo{.stream_index = 1,
                    .codec = track.codec,

@@ -171,15 +171,18 @@ std::vector<const AVStream*> SoundStreams(AVFormatContext& format, int video) {
   return streams;
 }
 
-// A sound track of a codec we do not take, or without a rate, is left out, not fatal.
+// A sound track of a codec we do not take, or without a usable rate, is left out, not fatal.
 void SortSounds(const std::vector<const AVStream*>& streams, SourceInfo& info) {
   for (const AVStream* stream : streams) {
     const AVCodecParameters& parameters = *stream->codecpar;
     const bool known = parameters.codec_id != AV_CODEC_ID_NONE;
     const std::string codec = known ? avcodec_get_name(parameters.codec_id) : "of unknown codec";
-    if (SourceCodecAllowed(TrackKind::kAudio, codec) && parameters.sample_rate > 0 &&
-        ChannelsOf(parameters) > 0) {
+    const int rate = parameters.sample_rate;
+    const bool allowed = SourceCodecAllowed(TrackKind::kAudio, codec);
+    if (allowed && SoundRateUsable(rate) && ChannelsOf(parameters) > 0) {
       info.audio_tracks.push_back(DescribeAudio(*stream));
+    } else if (allowed && rate > 0 && !SoundRateUsable(rate)) {
+      info.unusable_audio.push_back(codec + " at " + std::to_string(rate) + " Hz");
     } else {
       info.unusable_audio.push_back(codec);
     }

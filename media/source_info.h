@@ -43,6 +43,13 @@ struct VideoInfo {
   std::shared_ptr<const AVCodecParameters> parameters;
 };
 
+// Samples per second that are taken for sound. What is stated beyond is damage or malice: a second
+// of it may be one sample, which would be resampled to tens of thousands.
+inline constexpr int kLowestSoundRate = 4000, kHighestSoundRate = 384'000;
+constexpr bool SoundRateUsable(int rate) {
+  return rate >= kLowestSoundRate && rate <= kHighestSoundRate;
+}
+
 struct AudioInfo {
   int stream_index = -1;
   std::string codec;
@@ -65,12 +72,13 @@ struct SourceInfo {
   std::int64_t bitrate = 0;     // of the whole file, bits per second, 0 = unknown
   bool seekable = false;
   VideoInfo video;
-  std::optional<AudioInfo> audio;           // the track that is read
-  std::vector<AudioInfo> more_audio;        // that are read as well
-  std::vector<AudioInfo> audio_tracks;      // all that could be, in the order of the source
-  std::vector<std::string> unusable_audio;  // codecs of the sound tracks that are not taken
-  std::vector<SubtitleTrack> subtitles;     // tracks of text, without their cues
-  MovieTags tags;                           // of a file
+  std::optional<AudioInfo> audio;       // the track that is read
+  std::vector<AudioInfo> more_audio;    // that are read as well
+  std::vector<AudioInfo> audio_tracks;  // all that could be, in the order of the source
+  // Codecs of the sound tracks that are not taken, with the rate where that is why.
+  std::vector<std::string> unusable_audio;
+  std::vector<SubtitleTrack> subtitles;  // tracks of text, without their cues
+  MovieTags tags;                        // of a file
 
   // Of the tracks that are read: `audio` is number 0.
   [[nodiscard]] std::size_t sounds() const { return audio ? 1 + more_audio.size() : 0; }

@@ -65,7 +65,8 @@ Status IngestLoop::Start(Duration opening) {
   const AudioClip clip{.start = ingest_->clip_start(), .end = ingest_->clip_end()};
   for (std::size_t i = 0; i < sounds; ++i) {
     GOPMILL_ASSIGN_OR_RETURN(
-        auto sound, AudioTranscoder::Open(*ready.plan, clip, GlobalHeader(target.container), i));
+        auto sound,
+        AudioTranscoder::Open(*ready.plan, clip, GlobalHeader(target.container), i, stop_));
     ready.sounds.push_back({.parameters = sound->parameters(), .time_base = sound->time_base()});
     sounds_.push_back(std::move(sound));
   }

@@ -9,6 +9,8 @@ with a warning.
 
 import os
 import random
+import resource
+import struct
 import subprocess
 import sys
 import tempfile
@@ -112,6 +114,27 @@ def repairable_sources(folder):
     transcode(avi, folder, "--size", "160x90", "--verify", expected=0)
 
 
+def absurd_sound_rates(folder):
+    """A second of such sound is one sample or a million: minutes and gigabytes were made of a small file."""
+    good = os.path.join(folder, "rate.mkv")
+    # Blocks of so many samples as no ordinary file has.
+    ffmpeg("-f", "lavfi", "-i", "testsrc=s=64x64:r=24:d=1", "-f", "lavfi", "-i", "sine=r=48000:d=2",
+           "-af", "asetnsamples=20000", "-c:v", "libx264", "-c:a", "pcm_s16le", good)
+    with open(good, "rb") as file:
+        data = file.read()
+    stated = b"\xb5\x88" + struct.pack(">d", 48000)
+    check(data.count(stated) == 1, "the file does not state its rate as expected")
+    for rate in (1, 3999, 500_000):
+        bad = write(os.path.join(folder, "bad-rate.mkv"),
+                    data.replace(stated, b"\xb5\x88" + struct.pack(">d", rate)))
+        plan = subprocess.run([PROGRAM, "explain", bad], capture_output=True, text=True, timeout=60, check=False)
+        check(f"pcm_s16le at {rate} Hz" in plan.stdout, f"{rate} Hz: the plan does not say why there is no sound")
+        transcode(bad, folder, "--size", "64x64", "--verify", expected=0)
+        check(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 1_000_000, f"{rate} Hz took gigabytes")
+    low = write(os.path.join(folder, "low-rate.mkv"), data.replace(stated, b"\xb5\x88" + struct.pack(">d", 4000)))
+    transcode(low, folder, "--size", "64x64", "--verify", expected=0)
+
+
 def bad_requests(folder):
     for flag, values, names in [
         ("--size", ["0x0", "1x1", "16384x16384", "x", "640", "-2x100", "640x", "NaNx3"], "size"),
@@ -151,6 +174,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         unusable_sources(folder)
         repairable_sources(folder)
+        absurd_sound_rates(folder)
         bad_requests(folder)
         full_disk(folder)
     return 1 if failures else 0

@@ -414,6 +414,24 @@ TEST(AudioTranscoderTest, GoesOnWithSoundThatIsCodedInAnotherWay) {
   ExpectClicks(heard.clicks, {0.25, 1.75, 2.5, 5.5}, 0.002);
 }
 
+// Hours of silence or of one long packet are not made for somebody who has left.
+TEST(AudioTranscoderTest, WhatIsStoppedEndsBetweenTwoPieces) {
+  const Coded source = MakeAudio("pcm_s16le", Clicks(48000, 1, {0.5}), 48000, 2);
+  std::stop_source stop;
+  auto transcoder =
+      AudioTranscoder::Open(PlanFor(source, AudioCodec::kAac), {}, true, 0, stop.get_token());
+  ASSERT_TRUE(transcoder.ok());
+  std::vector<av::Packet> made;
+  ASSERT_TRUE((*transcoder)->Push(source.packets.front().get(), made).ok());
+  stop.request_stop();
+  const Status filled = (*transcoder)->FillTo(3600.0 * 24 * 365, true, made);
+  ASSERT_FALSE(filled.ok());
+  EXPECT_EQ(filled.error().code, Code::kCancelled);
+  const Status pushed = (*transcoder)->Push(source.packets.back().get(), made);
+  ASSERT_FALSE(pushed.ok());
+  EXPECT_EQ(pushed.error().code, Code::kCancelled);
+}
+
 TEST(AudioTranscoderTest, SilenceAloneIsNoSound) {
   const Coded source = MakeAudio("pcm_s16le", Clicks(48000, 1, {0.5}), 48000, 2);
   auto transcoder = AudioTranscoder::Open(PlanFor(source, AudioCodec::kAac), {}, true);
