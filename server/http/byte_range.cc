@@ -47,7 +47,7 @@ void ApplyRange(const HttpRequest& request, std::string_view etag, HttpResponse&
   if (request.method != "GET") return;
   const std::string_view condition = request.Field("if-range");
   if (!condition.empty() && condition != etag) return;
-  const std::size_t size = response.body.size();
+  const std::size_t size = response.content().size();
   ByteRange range;
   switch (ParseRange(request.Field("range"), size, range)) {
     case RangeKind::kNone: return;
@@ -61,7 +61,12 @@ void ApplyRange(const HttpRequest& request, std::string_view etag, HttpResponse&
   response.fields.emplace_back("Content-Range", "bytes " + std::to_string(range.first) + "-" +
                                                     std::to_string(range.last) + "/" +
                                                     std::to_string(size));
-  response.body = response.body.substr(range.first, range.last - range.first + 1);
+  const std::size_t length = range.last - range.first + 1;
+  if (response.shared) {
+    response.shared->bytes = response.shared->bytes.substr(range.first, length);
+  } else {
+    response.body = response.body.substr(range.first, length);
+  }
 }
 
 }  // namespace gopmill

@@ -8,6 +8,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <utility>
@@ -43,6 +44,15 @@ void TuneSocket(int fd) {
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &kQuestions, sizeof kQuestions);
 }
 
+// The response keeps looking at the same bytes.
+SharedBody TakeBody(HttpResponse& response) {
+  if (!response.shared) {
+    const auto own = std::make_shared<const std::string>(std::move(response.body));
+    response.shared = SharedBody{.owner = own, .bytes = *own, .kept_bytes = own->capacity()};
+  }
+  return *response.shared;
+}
+
 HttpConnection* Self(void* pointer) { return static_cast<HttpConnection*>(pointer); }
 
 }  // namespace
@@ -52,8 +62,9 @@ HttpConnection::HttpConnection(ConnectionHost& host, std::uint64_t id, int fd)
       id_(id),
       bufferevent_(bufferevent_socket_new(host.base(), fd, BEV_OPT_CLOSE_ON_FREE)),
       timer_event_(event_new(host.base(), -1, 0, &HttpConnection::OnTimer, this)),
+      answer_event_(event_new(host.base(), -1, 0, &HttpConnection::OnAnswerLate, this)),
       parser_(host.limits(), &WantsBody) {
-  GOPMILL_CHECK(bufferevent_ != nullptr && timer_event_ != nullptr);
+  GOPMILL_CHECK(bufferevent_ != nullptr && timer_event_ != nullptr && answer_event_ != nullptr);
   TuneSocket(fd);
   host_.metrics().ConnectionOpened();
 }
@@ -84,12 +95,17 @@ void HttpConnection::Close(How how) {
   EndStream();
   CloseBody();
   timer_event_.reset();
+  answer_event_.reset();
+  answering_since_.reset();
   if (how == How::kReset) {
     const linger reset{.l_onoff = 1, .l_linger = 0};
     setsockopt(bufferevent_getfd(bufferevent_.get()), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
   }
   evbuffer_remove_cb(input(), &OnInputChanged, this);
   evbuffer_remove_cb(output(), &OnOutputChanged, this);
+  // What waits is let go of at once: libevent frees the rest a turn of the loop later.
+  evbuffer_unfreeze(output(), 1);
+  evbuffer_drain(output(), evbuffer_get_length(output()));
   bufferevent_.reset();
   if (std::exchange(stream_counted_, false)) host_.OnStreamOver();
   host_.metrics().ConnectionClosed();
@@ -116,6 +132,7 @@ void HttpConnection::OnReadable(bufferevent* /*source*/, void* pointer) noexcept
 
 void HttpConnection::OnWritten(bufferevent* /*source*/, void* pointer) noexcept {
   HttpConnection* self = Self(pointer);
+  self->AnswerTaken();
   const bool answered = self->stream_ == nullptr && self->part_ == 0;
   if (answered && std::exchange(self->stream_counted_, false)) {
     self->host_.OnStreamOver();
@@ -158,6 +175,10 @@ void HttpConnection::OnTimer(int /*fd*/, short /*what*/, void* pointer) noexcept
   }
 }
 
+void HttpConnection::OnAnswerLate(int /*fd*/, short /*what*/, void* pointer) noexcept {
+  Self(pointer)->Close(How::kReset);
+}
+
 void HttpConnection::OnInputChanged(evbuffer* /*buffer*/, const evbuffer_cb_info* change,
                                     void* pointer) noexcept {
   if (change->n_added > 0) Self(pointer)->host_.metrics().Received(change->n_added);
@@ -167,6 +188,7 @@ void HttpConnection::OnOutputChanged(evbuffer* buffer, const evbuffer_cb_info* c
                                      void* pointer) noexcept {
   HttpConnection* self = Self(pointer);
   if (change->n_deleted == 0) return;
+  self->moved_at_ = SteadyNow();
   self->host_.metrics().Sent(change->n_deleted);
   if (self->stream_ != nullptr) {
     self->stream_->channel().SetInOutput(evbuffer_get_length(buffer));
@@ -262,20 +284,58 @@ void HttpConnection::Dispatch() {
 
 void HttpConnection::Respond(HttpResponse response) {
   CompressIfAccepted(request_, response);
+  const bool has_body = request_.method != "HEAD" && !response.content().empty();
+  SharedBody body = has_body ? TakeBody(response) : SharedBody{};
+  if (body.kept_bytes > host_.limits().small_answer_bytes && !host_.MakeRoom(id_, body)) {
+    return Respond(ProblemResponse(
+        ProblemFromError({Code::kUnavailable, "Too many answers wait for slow clients."})));
+  }
   HttpFields fields = CommonFields(request_, persistence_);
   if (!response.content_type.empty()) fields.emplace_back("Content-Type", response.content_type);
   const bool bodiless = response.status == 204 || response.status == 304;
   if (!bodiless && response.length_known) {
-    fields.emplace_back("Content-Length", std::to_string(response.body.size()));
+    fields.emplace_back("Content-Length", std::to_string(response.content().size()));
   }
   std::move(response.fields.begin(), response.fields.end(), std::back_inserter(fields));
-  std::string message = FormatHead(response.status, fields);
-  if (request_.method != "HEAD") message += response.body;
+  const std::string head = FormatHead(response.status, fields);
   host_.metrics().RequestAnswered(route_, response.status);
   phase_ = Phase::kReading;
-  evbuffer_add(output(), message.data(), message.size());
+  LimitAnswer(head.size() + body.bytes.size());
+  evbuffer_add(output(), head.data(), head.size());
+  if (!body.bytes.empty()) SendBody(std::move(body));
   if (persistence_ == Persistence::kClose) return FlushAndClose();
   Arm(evbuffer_get_length(input()) > 0 ? Timer::kHeader : Timer::kIdle);
+}
+
+void HttpConnection::SendBody(SharedBody body) {
+  const std::string_view bytes = body.bytes;
+  const bool counts = body.kept_bytes > host_.limits().small_answer_bytes;
+  auto held =
+      std::make_unique<WaitingAnswers::Held>(counts ? host_.answers() : nullptr, std::move(body));
+  const auto let_go = [](const void*, std::size_t, void* pointer) {
+    const std::unique_ptr<WaitingAnswers::Held> owner(static_cast<WaitingAnswers::Held*>(pointer));
+  };
+  const int added =
+      evbuffer_add_reference(output(), bytes.data(), bytes.size(), let_go, held.release());
+  GOPMILL_CHECK(added == 0);
+}
+
+// A byte now and then defeats the stall limit, so that there is one for the whole as well.
+void HttpConnection::LimitAnswer(std::size_t bytes) {
+  const HttpLimits& limits = host_.limits();
+  const TimePoint now = SteadyNow();
+  if (!answering_since_) answer_until_ = answering_since_.emplace(now);
+  answer_until_ =
+      std::max(answer_until_, now + limits.write_stall_timeout) +
+      FromSeconds(static_cast<double>(bytes) / static_cast<double>(limits.answer_bytes_per_second));
+  const timeval delay = ToTimeval(answer_until_ - now);
+  event_add(answer_event_.get(), &delay);
+}
+
+// Nothing of an answer waits any more, or a stream is behind it, which has its own pace.
+void HttpConnection::AnswerTaken() {
+  answering_since_.reset();
+  event_del(answer_event_.get());
 }
 
 void HttpConnection::StartDeferred(const DeferredReply& reply) {
@@ -318,6 +378,7 @@ void HttpConnection::LeavePart() {
 void HttpConnection::StartStream(const StreamReply& reply) {
   if (input_ended_) return FlushAndClose();  // the client has left already: see the class comment
   phase_ = Phase::kStreaming;
+  AnswerTaken();
   auto channel = std::make_shared<StreamChannel>(
       host_.limits().stream_buffer_bytes, host_.metrics(),
       [post = host_.MakePoster(id_)] { post([](HttpConnection& self) { self.PumpStream(); }); });

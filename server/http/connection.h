@@ -14,8 +14,10 @@
 //
 // A request whose body is wanted is answered while the body arrives: the rest of its input goes to
 // a BodyPipe. While that is full the socket is not read, which is how backpressure reaches the
-// client; whether the client has left is then asked of the kernel now and then. Such a connection
-// closes after its answer, since the answer may be complete before the body is.
+// client; whether the client has left is then asked of the kernel now and then. The kernel does not
+// always know (a client may end behind bytes that are not read), so that a pause without any
+// progress ends at a limit. Such a connection closes after its answer, since the answer may be
+// complete before the body is.
 //
 // Thread-safety: thread-affine to the loop.
 #pragma once
@@ -24,6 +26,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "server/http/body_pipe.h"
 #include "server/http/event_ptr.h"
@@ -32,6 +35,7 @@
 #include "server/http/request_parser.h"
 #include "server/http/response_fields.h"
 #include "server/http/stream_response.h"
+#include "server/http/waiting_answers.h"
 
 struct evbuffer_cb_info;
 
@@ -53,6 +57,10 @@ class ConnectionHost {
   virtual const HandlerContext& context() = 0;
   virtual HttpMetrics& metrics() = 0;
   virtual Poster MakePoster(std::uint64_t connection) = 0;
+  // Room for a body that is to wait for the client of this connection; others may lose theirs.
+  // False if there is none.
+  virtual bool MakeRoom(std::uint64_t connection, const SharedBody& body) = 0;
+  virtual const std::shared_ptr<WaitingAnswers>& answers() = 0;
   virtual void OnStreamBegan() = 0;
   // The last byte of a stream was handed to the kernel, or its connection closed.
   virtual void OnStreamOver() = 0;
@@ -73,6 +81,8 @@ class HttpConnection {
   [[nodiscard]] bool idle() const;
   [[nodiscard]] TimePoint idle_since() const { return idle_since_; }
   [[nodiscard]] bool streaming() const { return stream_counted_; }
+  // Since when finished answers have been waiting for the client, if they are.
+  [[nodiscard]] const std::optional<TimePoint>& answering_since() const { return answering_since_; }
   enum class How {
     kQuietly,  // what the kernel has still goes out
     kReset,    // the client gets a reset and the kernel's buffers are freed
@@ -88,6 +98,7 @@ class HttpConnection {
   static void OnWritten(bufferevent* source, void* self) noexcept;
   static void OnEvent(bufferevent* source, short what, void* self) noexcept;
   static void OnTimer(int fd, short what, void* self) noexcept;
+  static void OnAnswerLate(int fd, short what, void* self) noexcept;
   static void OnInputChanged(evbuffer* buffer, const evbuffer_cb_info* change, void* self) noexcept;
   static void OnOutputChanged(evbuffer* buffer, const evbuffer_cb_info* change,
                               void* self) noexcept;
@@ -100,6 +111,9 @@ class HttpConnection {
   bool FeedParser();  // whether a whole request was read
   void Dispatch();
   void Respond(HttpResponse response);
+  void SendBody(SharedBody body);
+  void LimitAnswer(std::size_t bytes);
+  void AnswerTaken();
   void StartDeferred(const DeferredReply& reply);
   void StartPart(PartReply reply);
   void LeavePart();
@@ -127,6 +141,9 @@ class HttpConnection {
   const std::uint64_t id_;
   BuffereventPtr bufferevent_;
   EventPtr timer_event_;
+  EventPtr answer_event_;  // at answer_until_
+  std::optional<TimePoint> answering_since_;
+  TimePoint answer_until_;
   Timer timer_ = Timer::kNone;
   Phase phase_ = Phase::kReading;
   RequestParser parser_;
@@ -139,7 +156,8 @@ class HttpConnection {
   bool stream_counted_ = false;     // a stream or part told to the host as begun, not yet as over
   std::unique_ptr<BodyPipe> body_;  // of an upload
   bool body_open_ = false;          // more of it is to come
-  bool continue_sent_ = false;      // "100 Continue" for this request
+  TimePoint moved_at_;          // when a byte of the body was passed on or one of its answer taken
+  bool continue_sent_ = false;  // "100 Continue" for this request
   bool input_ended_ = false;
   std::size_t lingered_bytes_ = 0;
   TimePoint idle_since_ = SteadyNow();

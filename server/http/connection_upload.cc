@@ -27,6 +27,7 @@ Result<UniqueFd> HttpConnection::OpenBody() {
   UniqueFd reader;
   GOPMILL_ASSIGN_OR_RETURN(body_, BodyPipe::Open(
                                       host_.base(), [this] { PumpBody(); }, reader));
+  moved_at_ = SteadyNow();
   return reader;
 }
 
@@ -76,6 +77,7 @@ void HttpConnection::PumpBody() {
     }
     if (used == 0 || !body_open_) break;
   }
+  if (progress) moved_at_ = SteadyNow();
   if (progress && timer_ == Timer::kUpload) Arm(Timer::kNone);
   WatchBody();
 }
@@ -98,6 +100,11 @@ void HttpConnection::OnPaused() {
   const int code =
       getsockopt(bufferevent_getfd(bufferevent_.get()), IPPROTO_TCP, TCP_INFO, &info, &size);
   if (code == 0 && info.tcpi_state != TCP_ESTABLISHED) return Close(How::kQuietly);
+  const HttpLimits& limits = host_.limits();
+  const Duration limit = host_.context().draining
+                             ? std::min(limits.drain_pause_timeout, limits.upload_pause_timeout)
+                             : limits.upload_pause_timeout;
+  if (SteadyNow() - moved_at_ > limit) return Close(How::kReset);
   Arm(Timer::kPaused);
 }
 

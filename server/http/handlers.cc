@@ -201,7 +201,7 @@ Reply AssetFile(const Call& call, std::string_view name) {
     response.fields.emplace_back("Referrer-Policy", "no-referrer");
   }
   response.content_type = AssetContentType(name);
-  response.body = asset->bytes;
+  response.shared = SharedBody{.owner = nullptr, .bytes = asset->bytes};
   return response;
 }
 
@@ -253,7 +253,8 @@ HttpResponse PartResponse(const HttpRequest& request, const Result<MediaPart>& p
     return response;
   }
   response.content_type = part->content_type;
-  response.body = *part->bytes;
+  response.shared = SharedBody{
+      .owner = part->bytes, .bytes = *part->bytes, .kept_bytes = part->bytes->capacity()};
   ApplyRange(request, part->etag, response);
   return response;
 }

@@ -6,6 +6,9 @@
 // Thread-safety: compatible (plain values).
 #pragma once
 
+#include <cstddef>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,13 +31,23 @@ struct HttpRequest {
   [[nodiscard]] std::string_view Field(std::string_view name) const;
 };
 
+// Bytes that several answers may have in common, or a part of them.
+struct SharedBody {
+  std::shared_ptr<const void> owner;  // keeps the bytes; null: they are there forever
+  std::string_view bytes;
+  std::size_t kept_bytes = 0;  // what the owner keeps in memory, however few of them are sent
+};
+
 // A complete response. The connection adds Date, Content-Length, Connection and CORS.
 struct HttpResponse {
   int status = 200;
   std::string content_type = {};  // empty: no body
   HttpFields fields = {};
   std::string body = {};
+  std::optional<SharedBody> shared = {};  // instead of `body`
   bool length_known = true;  // false: the answer to HEAD of a stream, which has no Content-Length
+
+  [[nodiscard]] std::string_view content() const { return shared ? shared->bytes : body; }
 };
 
 // "Not Found" for 404; RFC 9110 section 15 and RFC 6585.

@@ -33,6 +33,16 @@ struct HttpLimits {
   std::size_t stream_buffer_bytes = 1 * kMiB;
   // Bytes of finished answers that may wait before further pipelined requests are left unread.
   std::size_t pipeline_output_bytes = 256 * kKiB;
+  // Bodies of finished answers that wait for their clients, all connections together; those that
+  // share their bytes count once. Over it the one that has taken longest over its answer, and
+  // longer than answer_patience, is cut; when there is none, 503. Bodies up to small_answer_bytes
+  // do not count.
+  std::size_t answer_bytes = 256 * kMiB;
+  std::size_t small_answer_bytes = 16 * kKiB;
+  Duration answer_patience = std::chrono::seconds(10);
+  // A client must take an answer at this many bytes a second at least, write_stall_timeout over the
+  // whole allowed, or it is cut. Streams are not held to it: players take them as they show them.
+  std::size_t answer_bytes_per_second = 8 * kKiB;
   // From the first byte of a request (or from accepting, for the first one) to its end: 408.
   Duration header_timeout = std::chrono::seconds(10);
   // Between two requests of a connection that is kept alive.
@@ -41,6 +51,11 @@ struct HttpLimits {
   Duration write_stall_timeout = std::chrono::seconds(60);
   // An uploading client that sends no byte for this long, although it could, is 408 or cut.
   Duration upload_stall_timeout = std::chrono::seconds(30);
+  // An upload whose body is not wanted now, while no byte of its answer is taken either, may wait
+  // for so long, and while the server drains for so long: a client that has left stands behind
+  // bytes that nobody reads, where it cannot be seen.
+  Duration upload_pause_timeout = std::chrono::minutes(5);
+  Duration drain_pause_timeout = std::chrono::seconds(10);
   // How long Service may take for an answer that comes by callback: 504.
   Duration service_timeout = std::chrono::seconds(30);
   // How long a closed connection may still send what nobody reads (so that the kernel does not

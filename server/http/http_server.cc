@@ -46,7 +46,9 @@ std::string RefusalText() {
 class HttpServer::Impl final : public ConnectionHost {
  public:
   Impl(const HttpOptions& options, Service& service)
-      : options_(options), context_{service, metrics_, options_.users, GuardsHost(options)} {}
+      : options_(options),
+        answers_(std::make_shared<WaitingAnswers>(options.limits.answer_bytes)),
+        context_{service, metrics_, options_.users, GuardsHost(options)} {}
   ~Impl() override { Stop(); }
 
   // Owner thread.
@@ -104,6 +106,17 @@ class HttpServer::Impl final : public ConnectionHost {
     };
   }
 
+  const std::shared_ptr<WaitingAnswers>& answers() override { return answers_; }
+
+  bool MakeRoom(std::uint64_t connection, const SharedBody& body) override {
+    while (!answers_->HasRoom(body)) {
+      HttpConnection* slowest = SlowestReader(connection);
+      if (slowest == nullptr) return false;
+      slowest->Close(HttpConnection::How::kReset);
+    }
+    return true;
+  }
+
   void OnStreamBegan() override {
     metrics_.StreamStarted();
     MutexLock lock(mutex_);
@@ -147,6 +160,20 @@ class HttpServer::Impl final : public ConnectionHost {
     return true;
   }
 
+  // The one, other than `asking`, that has taken longest over its answer; null if none has taken
+  // longer than patience allows.
+  HttpConnection* SlowestReader(std::uint64_t asking) {
+    HttpConnection* slowest = nullptr;
+    TimePoint earliest = SteadyNow() - options_.limits.answer_patience;
+    for (const auto& [id, connection] : connections_) {
+      const auto& since = connection->answering_since();
+      if (id == asking || !since || *since > earliest) continue;
+      slowest = connection.get();
+      earliest = *since;
+    }
+    return slowest;
+  }
+
   void Refuse(int fd) {
     metrics_.ConnectionRefused();
     const ssize_t sent = send(fd, refusal_.data(), refusal_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -184,6 +211,7 @@ class HttpServer::Impl final : public ConnectionHost {
 
   const HttpOptions options_;
   const std::string refusal_ = RefusalText();
+  const std::shared_ptr<WaitingAnswers> answers_;
   HttpMetrics metrics_;
   HandlerContext context_;
   std::unique_ptr<EventLoop> loop_;

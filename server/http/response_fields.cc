@@ -62,10 +62,11 @@ void CompressIfAccepted(const HttpRequest& request, HttpResponse& response) {
   if (!IsText(response.content_type)) return;
   response.fields.emplace_back("Vary", "Accept-Encoding");
   if (response.status == 206) return;
-  const std::size_t size = response.body.size();
+  const std::size_t size = response.content().size();
   if (size < kMinGzipBytes || size > kMaxGzipBytes) return;
   if (!OffersToken(request.Field("accept-encoding"), "gzip")) return;
-  if (auto packed = Gzip(response.body)) {
+  if (auto packed = Gzip(response.content())) {
+    response.shared.reset();
     response.body = *std::move(packed);
     response.fields.emplace_back("Content-Encoding", "gzip");
     TagAsPacked(response);

@@ -188,7 +188,7 @@ void FakeService::CheckStream(const std::string& path, const RequestParams& /*pa
 PartTicket FakeService::OpenPart(PartRequest request, PartCallback done) {
   MutexLock lock(mutex_);
   if (request.path == "held.mp4") return next_part_++;
-  helpers_.emplace_back([request = std::move(request), done = std::move(done)] {
+  helpers_.emplace_back([this, request = std::move(request), done = std::move(done)] {
     if (request.path.starts_with("error/")) {
       return done(Failed(CodeFromName(request.path.substr(6))).status.error());
     }
@@ -198,9 +198,17 @@ PartTicket FakeService::OpenPart(PartRequest request, PartCallback done) {
                    .bytes = std::make_shared<const std::string>("0123456789"),
                    .not_modified = request.if_none_match == "\"digits\"",
                    .max_age_seconds = playlist ? 0 : 60};
+    if (request.path.starts_with("big/")) part.bytes = BigPart(request.path);
     done(std::move(part));
   });
   return next_part_++;
+}
+
+std::shared_ptr<const std::string> FakeService::BigPart(const std::string& path) {
+  MutexLock lock(mutex_);
+  auto& bytes = big_parts_[path];
+  if (!bytes) bytes = std::make_shared<const std::string>(kBigPartBytes, 'x');
+  return bytes;
 }
 
 void FakeService::CancelPart(PartTicket /*ticket*/) {

@@ -15,11 +15,13 @@
 // "reading" set to "late" lets it begin to read at Release().
 // Parts (OpenPart) do what their movie says: held.mp4 is never answered, error/<code> fails, any
 // other is ten digits with the tag "digits", or a playlist if the name ends with .m3u8. A parameter
-// "bogus" is refused at once. Thread-safety: safe.
+// "bogus" is refused at once. Those of a movie big/... are long, and all its answers share them.
+// Thread-safety: safe.
 #pragma once
 
 #include <atomic>
 #include <map>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -68,6 +70,10 @@ class FakeService final : public Service {
   // Waits until the sink took nothing from any stream for `quiet`: every writer is blocked.
   void AwaitBlocked(Duration quiet);
 
+  // The bytes of a movie big/..., which this and all answers that are on their way share.
+  std::shared_ptr<const std::string> BigPart(const std::string& path);
+  static constexpr std::size_t kBigPartBytes = std::size_t{1} << 20;
+
   std::atomic<bool> ready = true;
   std::atomic<bool> answer_sources = true;      // false: Sources never calls back
   std::atomic<std::int64_t> bytes_written = 0;  // taken by the sinks of endless.mp4
@@ -88,6 +94,7 @@ class FakeService final : public Service {
 
   mutable Mutex mutex_;  // guards everything below
   CondVar changed_;
+  std::map<std::string, std::shared_ptr<const std::string>> big_parts_ GOPMILL_GUARDED_BY(mutex_);
   std::map<StreamId, Entry> streams_ GOPMILL_GUARDED_BY(mutex_);
   std::vector<std::thread> helpers_ GOPMILL_GUARDED_BY(mutex_);
   bool released_ GOPMILL_GUARDED_BY(mutex_) = false;

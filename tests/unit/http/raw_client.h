@@ -36,6 +36,8 @@ class RawClient {
 
   // False if the server has closed the connection.
   bool Send(std::string_view bytes);
+  // As many of the bytes as the way takes at once.
+  void SendWhatGoes(std::string_view bytes);
   // "GET /path HTTP/1.1" with Host and `fields` ("Name: value\r\n"...).
   bool Get(std::string_view path, std::string_view fields = {}, std::string_view method = "GET");
 

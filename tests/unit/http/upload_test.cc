@@ -206,7 +206,36 @@ TEST_F(UploadTest, ARefusedPublisherHearsOfItBeforeItSends) {
   }
 }
 
-class StalledUploadTest : public ServerFixture {};
+class StalledUploadTest : public ServerFixture {
+ protected:
+  // Fills everything on the way to a reader that does not read yet, and goes: what tells of that is
+  // behind the bytes.
+  void UploadAndLeave() {
+    RawClient client(port());
+    client.Send(
+        "PUT /v1/transcode?reading=late HTTP/1.1\r\nHost: h\r\nContent-Length: 100000000\r\n\r\n");
+    client.SendWhatGoes(std::string(50'000'000, 'x'));
+    client.Leave();
+  }
+};
+
+TEST_F(StalledUploadTest, AClientThatHasLeftBehindWhatIsNotReadIsCutInTheEnd) {
+  options.limits.upload_pause_timeout = milliseconds(300);
+  Start();
+  UploadAndLeave();
+  EXPECT_TRUE(service.AwaitCancels(1));
+  EXPECT_TRUE(service.AwaitEnded(1));
+}
+
+TEST_F(StalledUploadTest, TheDrainDoesNotWaitForOneThatHasLeft) {
+  options.limits.drain_pause_timeout = milliseconds(300);
+  Start();
+  UploadAndLeave();
+  const TimePoint begin = SteadyNow();
+  EXPECT_EQ(server->Drain(std::chrono::seconds(9)), 0U) << "nothing was left to cut";
+  EXPECT_LT(ToSeconds(SteadyNow() - begin), 8);
+  EXPECT_TRUE(service.AwaitCancels(1));
+}
 
 TEST_F(StalledUploadTest, AClientThatStopsSendingIsCut) {
   options.limits.upload_stall_timeout = milliseconds(100);
