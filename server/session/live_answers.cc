@@ -117,7 +117,9 @@ LivePresentation::Answered LivePresentation::Thumbnails(const LiveAsk& ask) {
   if (segment == nullptr || segment->key.packet == nullptr) return NotFound("segment");
   MediaPart part = Media(ask, nullptr);
   if (part.not_modified) return part;
-  if (!segment->thumbnail) {
+  const bool again =
+      segment->thumbnail && !segment->thumbnail->ok() && SteadyNow() >= segment->thumbnail_again;
+  if (!segment->thumbnail || again) {
     if (const Status making = MakeThumbnail(*segment); !making.ok()) return making.error();
     return std::nullopt;
   }

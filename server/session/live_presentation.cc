@@ -192,10 +192,13 @@ void LivePresentation::OnThumbnail(std::int64_t number, Result<std::string> made
     making_.erase(number);
     LiveTrack& track = tracks_[setup_.terms.key_rendition];
     if (made.ok()) {
-      track.SetThumbnail(number, std::make_shared<const std::string>(*std::move(made)));
+      track.SetThumbnail(number, std::make_shared<const std::string>(*std::move(made)), {});
       KeepWithinBytes();
     } else {
-      track.SetThumbnail(number, made.error());
+      const Code code = made.error().code;
+      const bool lasts = code == Code::kCorrupt || code == Code::kUnsupported;
+      const TimePoint again = lasts ? TimePoint::max() : SteadyNow() + setup_.thumbnail_patience;
+      track.SetThumbnail(number, made.error(), again);
     }
   }
   setup_.on_change();

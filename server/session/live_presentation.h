@@ -36,6 +36,8 @@ struct LiveSetup {
   using PictureMaker = std::function<Status(
       std::shared_ptr<const StreamPlan>, std::shared_ptr<const av::Packet>, LiveThumbnails::Done)>;
   PictureMaker make_thumbnail;
+  // A thumbnail that could not be made for a reason that may pass is tried again after this.
+  Duration thumbnail_patience = std::chrono::seconds(1);
   std::function<void()> on_change;  // something new can be answered; any thread, must not block
 };
 

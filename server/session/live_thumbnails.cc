@@ -110,9 +110,8 @@ Status LiveThumbnails::Make(const Order& order, Done done) {
         if (observer_) observer_->OnEnded({.spec = spec, .report = report, .stats = {}});
         OnMade(done, std::move(made));
       });
-  ++jobs_out_;
   Status status = scheduler_.Submit(spec, std::move(job));
-  if (!status.ok()) --jobs_out_;
+  if (status.ok()) ++jobs_out_;  // its end waits for the lock
   return status;
 }
 

@@ -76,11 +76,13 @@ std::int64_t LiveTrack::NewestBps() const {
   return std::llround(bits / seconds + 0.5);
 }
 
-void LiveTrack::SetThumbnail(std::int64_t number, Result<std::shared_ptr<const std::string>> made) {
+void LiveTrack::SetThumbnail(std::int64_t number, Result<std::shared_ptr<const std::string>> made,
+                             TimePoint again) {
   if (Find(number) == nullptr) return;
   LiveSegment& segment = segments_[static_cast<std::size_t>(number - segments_.front().number)];
   bytes_ -= SizeOf(segment);
   segment.thumbnail = std::move(made);
+  segment.thumbnail_again = again;
   bytes_ += SizeOf(segment);
 }
 

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "media/av_ptr.h"
 #include "server/session/live_clock.h"
@@ -53,7 +54,8 @@ struct LiveSegment {
   std::vector<LivePart> parts = {};               // empty once they are old
   std::shared_ptr<const std::string> whole = {};  // once complete; null where nothing has come
   LiveKey key = {};
-  LiveThumbnail thumbnail = {};  // once somebody has asked for it
+  LiveThumbnail thumbnail = {};    // once somebody has asked for it
+  TimePoint thumbnail_again = {};  // when one that failed may be tried again
   // What is said meanwhile, for each track of text; with the pictures of the first rendition.
   std::vector<LiveText> texts = {};
 
@@ -77,7 +79,8 @@ class LiveTrack {
   void Add(LivePart part);
   void End(LiveKey key = {}, std::vector<LiveText> texts = {});
   // Nothing happens if that segment has been forgotten meanwhile.
-  void SetThumbnail(std::int64_t number, Result<std::shared_ptr<const std::string>> made);
+  void SetThumbnail(std::int64_t number, Result<std::shared_ptr<const std::string>> made,
+                    TimePoint again = TimePoint::max());
   // Forgets the oldest segment unless it is one of the newest kFewestSegments; false then.
   bool DropOldest();
 

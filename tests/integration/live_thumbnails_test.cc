@@ -40,6 +40,7 @@ class LiveThumbnailsTest : public testing::Test {
     setup.max_bytes = max_bytes;
     setup.clock = std::make_shared<LiveClock>();
     setup.clock->OnPicture(0, 0, {}, false);
+    setup.thumbnail_patience = patience_;
     setup.on_change = [this] { ++changes_; };
     setup.make_thumbnail = [this](auto plan, auto key, auto done) {
       if (refuse_) return Status(Error{.code = Code::kUnavailable, .message = "Closed."});
@@ -91,6 +92,7 @@ class LiveThumbnailsTest : public testing::Test {
   std::unique_ptr<StreamSink> sink_;
   std::deque<Order> orders_;
   bool refuse_ = false;
+  Duration patience_ = std::chrono::hours(1);
   int changes_ = 0;
 };
 
@@ -147,6 +149,29 @@ TEST_F(LiveThumbnailsTest, WhyThereIsNoneIsSaid) {
   EXPECT_THAT(orders_, SizeIs(1)) << "it would fail again";
   refuse_ = true;
   EXPECT_EQ(CodeOf(2), Code::kUnavailable);
+}
+
+TEST_F(LiveThumbnailsTest, WhatMayPassIsTriedAgainLater) {
+  Begin();
+  EXPECT_FALSE(Ask(1));
+  orders_.front().done(Error{.code = Code::kCancelled, .message = "Cancelled."});
+  EXPECT_EQ(CodeOf(1), Code::kCancelled) << "who waited hears of it";
+  EXPECT_THAT(orders_, SizeIs(1)) << "not again and again";
+  orders_.clear();
+  patience_ = Duration::zero();
+  Begin();
+  for (const Code code : {Code::kCancelled, Code::kInternal, Code::kUnavailable}) {
+    EXPECT_FALSE(Ask(1));
+    EXPECT_FALSE(Ask(1)) << "it is being made";
+    ASSERT_THAT(orders_, SizeIs(1));
+    const LiveThumbnails::Done done = orders_.front().done;
+    orders_.clear();
+    done(Error{.code = code, .message = "Not now."});
+  }
+  EXPECT_FALSE(Ask(1));
+  ASSERT_THAT(orders_, SizeIs(1));
+  orders_.front().done(std::string("j"));
+  EXPECT_EQ(*Ask(1)->value().bytes, "j");
 }
 
 TEST_F(LiveThumbnailsTest, ThoseOfAPresentationThatIsGoneAreForgotten) {
