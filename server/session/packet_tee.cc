@@ -40,7 +40,7 @@ class PacketTee::Branch final : public PacketSource {
     GOPMILL_ASSIGN_OR_RETURN(const Entry entry, tee_->Next(stream_, stop_));
     arrival_ = entry.arrival;
     if (entry.coded) coded_ = entry.coded;
-    if (entry.packet) av_packet_ref(&packet, entry.packet->get());
+    if (entry.packet) av_packet_move_ref(&packet, av::Ref(**entry.packet).get());
     return entry.state;
   }
 

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+extern "C" {
+#include <libavutil/mem.h>
+}
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -202,6 +206,22 @@ TEST(PacketTeeTest, TheFastWaitForTheSlowAndNotForThoseWhoHaveLeft) {
   slow->reset();  // it leaves
   fast.join();
   EXPECT_EQ(count, 2000);
+}
+
+// A picture without its bytes would go on as if it were one.
+TEST(PacketTeeDeathTest, WithoutMemoryThereIsNoPacket) {
+  std::atomic<int> read = 0;
+  const auto tee = Tee(2000, 2, read);
+  const auto first = tee->Open(0, {}), second = tee->Open(1, {});
+  ASSERT_TRUE(first.ok() && second.ok());
+  const av::Packet packet = av::NewPacket();
+  ASSERT_TRUE((*first)->Read(*packet).ok());
+  const auto read_without_memory = [&] {
+    av_max_alloc(1);
+    av_packet_unref(packet.get());
+    static_cast<void>((*second)->Read(*packet));
+  };
+  EXPECT_DEATH(read_without_memory(), "");
 }
 
 TEST(PacketTeeTest, AStreamThatWaitsCanBeStopped) {
