@@ -19,19 +19,21 @@ Error Replaced() {
                .message = "The movie has been replaced; ask for its playlist again."};
 }
 
+RequestParams WithSound(RequestParams params, const AudioChoice& choice) {
+  params.emplace_back("audio", std::to_string(choice.number));
+  return params;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const SourceIndex>> ShelvedFile::Index(
-    UniqueFd fd, const std::function<Result<std::vector<SubtitleTrack>>()>& read_beside,
-    const std::stop_token& stop) {
+    const std::function<Result<std::shared_ptr<const SourceIndex>>()>& read) {
   const MutexLock reading(reading_);
   {
     const MutexLock lock(mutex_);
     if (index_) return index_;
   }
-  GOPMILL_ASSIGN_OR_RETURN(std::vector<SubtitleTrack> beside, read_beside());
-  GOPMILL_ASSIGN_OR_RETURN(auto index,
-                           IndexSource(std::move(fd), stop, audio_track_, std::move(beside)));
+  GOPMILL_ASSIGN_OR_RETURN(auto index, read());
   const MutexLock lock(mutex_);
   index_ = index;
   return index;
@@ -153,26 +155,40 @@ void MovieShelf::Keep(Plan plan) {
   }
 }
 
+std::string MovieShelf::KeyOf(const Opened& opened, const std::string& path,
+                              const RequestParams& params) {
+  return opened.identity.movie + opened.identity.texts + "|" + path + QueryFor(params, "");
+}
+
+std::optional<Shelved> MovieShelf::KnownAs(const std::string& key) {
+  const MutexLock lock(mutex_);
+  const auto found =
+      std::ranges::find_if(plans_, [&](const Plan& plan) { return plan.key == key; });
+  if (found == plans_.end()) return std::nullopt;
+  plans_.splice(plans_.begin(), plans_, found);
+  return plans_.front().shelved;
+}
+
+Result<std::optional<Shelved>> MovieShelf::Known(const std::string& path,
+                                                 const RequestParams& params) {
+  GOPMILL_ASSIGN_OR_RETURN(Opened opened, Open(path));
+  LookBeside(path, opened);
+  return KnownAs(KeyOf(opened, path, params));
+}
+
 Result<Shelved> MovieShelf::Get(const std::string& path, const SegmentRequest& request,
                                 const RequestParams& params, const std::stop_token& stop) {
   GOPMILL_ASSIGN_OR_RETURN(Opened opened, Open(path));
   LookBeside(path, opened);
-  const std::string key =
-      opened.identity.movie + opened.identity.texts + "|" + path + QueryFor(params, "");
-  {
-    const MutexLock lock(mutex_);
-    const auto found =
-        std::ranges::find_if(plans_, [&](const Plan& plan) { return plan.key == key; });
-    if (found != plans_.end()) {
-      plans_.splice(plans_.begin(), plans_, found);
-      return plans_.front().shelved;
-    }
-  }
+  const std::string key = KeyOf(opened, path, params);
+  if (auto known = KnownAs(key)) return *std::move(known);
   const int audio_track = request.target.audio.first;
   Shelved shelved{.path = path, .file = File(opened.identity, audio_track), .movie = nullptr};
-  GOPMILL_ASSIGN_OR_RETURN(
-      auto index, shelved.file->Index(
-                      std::move(opened.fd), [&] { return ReadBeside(path, opened, stop); }, stop));
+  const auto read = [&]() -> Result<std::shared_ptr<const SourceIndex>> {
+    GOPMILL_ASSIGN_OR_RETURN(std::vector<SubtitleTrack> beside, ReadBeside(path, opened, stop));
+    return indexer_(std::move(opened.fd), stop, audio_track, std::move(beside));
+  };
+  GOPMILL_ASSIGN_OR_RETURN(auto index, shelved.file->Index(read));
   std::shared_ptr<const SubtitleScript> script;
   if (const int number = request.target.burn.value_or(0); number > 0) {
     GOPMILL_ASSIGN_OR_RETURN(script, scripts_.Get(path, number, stop));
@@ -194,9 +210,7 @@ Result<std::vector<Shelved>> MovieShelf::Sounds(const Shelved& shelved, SegmentR
     if (choice.chosen || others == kMaxOtherSounds) continue;
     ++others;
     request.target.audio.first = choice.number;
-    RequestParams with_number = params;
-    with_number.emplace_back("audio", std::to_string(choice.number));
-    auto other = Get(shelved.path, request, with_number, stop);
+    auto other = Get(shelved.path, request, WithSound(params, choice), stop);
     if (!other.ok()) {
       const Code code = other.error().code;
       if (code == Code::kUnsupported || code == Code::kCorrupt) continue;
@@ -206,6 +220,16 @@ Result<std::vector<Shelved>> MovieShelf::Sounds(const Shelved& shelved, SegmentR
     sounds.back() = std::move(other).value();
   }
   return sounds;
+}
+
+bool MovieShelf::KnowsSounds(const Shelved& shelved, const RequestParams& params) {
+  std::size_t others = 0;
+  return std::ranges::all_of(shelved.movie->audio_choices, [&](const AudioChoice& choice) {
+    if (choice.chosen || others == kMaxOtherSounds) return true;
+    ++others;
+    const auto known = Known(shelved.path, WithSound(params, choice));
+    return known.ok() && known->has_value();
+  });
 }
 
 Result<std::unique_ptr<SegmentReader>> MovieShelf::Reader(const Shelved& movie,

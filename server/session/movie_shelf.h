@@ -12,6 +12,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -38,10 +39,9 @@ class ShelvedFile {
   ShelvedFile(FileIdentity identity, int audio_track)
       : identity_(std::move(identity)), audio_track_(audio_track) {}
 
-  // The index, made by the first who asks, with the subtitles that `read_beside` gives.
+  // The index, made by `read` for the first who asks.
   Result<std::shared_ptr<const SourceIndex>> Index(
-      UniqueFd fd, const std::function<Result<std::vector<SubtitleTrack>>()>& read_beside,
-      const std::stop_token& stop);
+      const std::function<Result<std::shared_ptr<const SourceIndex>>()>& read);
   // A reader for one use; give it back afterwards unless it failed.
   std::unique_ptr<SegmentReader> TakeReader();
   void GiveReader(std::unique_ptr<SegmentReader> reader);
@@ -66,8 +66,16 @@ struct Shelved {
 
 class MovieShelf {
  public:
-  MovieShelf(const Library& library, ScriptShelf& scripts) : library_(library), scripts_(scripts) {}
+  // How a file is read: IndexSource, but in tests.
+  using Indexer = std::function<Result<std::shared_ptr<const SourceIndex>>(
+      UniqueFd fd, const std::stop_token& stop, int audio_track,
+      std::vector<SubtitleTrack> beside)>;
 
+  MovieShelf(const Library& library, ScriptShelf& scripts, Indexer indexer = &IndexSource)
+      : library_(library), scripts_(scripts), indexer_(std::move(indexer)) {}
+
+  // The plan of a movie for this request if it is known: no movie is read, only looked at.
+  Result<std::optional<Shelved>> Known(const std::string& path, const RequestParams& params);
   // The plan of a movie for this request. Reads the file if it is not known.
   Result<Shelved> Get(const std::string& path, const SegmentRequest& request,
                       const RequestParams& params, const std::stop_token& stop);
@@ -75,6 +83,8 @@ class MovieShelf {
   // kMaxOtherSounds of the others, and nothing for the rest or those that cannot be played.
   Result<std::vector<Shelved>> Sounds(const Shelved& shelved, SegmentRequest request,
                                       const RequestParams& params, const std::stop_token& stop);
+  // Whether all of them are known: then no movie is read for them.
+  bool KnowsSounds(const Shelved& shelved, const RequestParams& params);
   // A reader of the file, kept or new. kNotFound when the library has another file there now.
   Result<std::unique_ptr<SegmentReader>> Reader(const Shelved& movie, const std::stop_token& stop);
 
@@ -100,11 +110,15 @@ class MovieShelf {
   Result<Opened> Open(const std::string& path) const;  // the movie alone
   void LookBeside(const std::string& path, Opened& opened);
   std::vector<std::string> SubtitlesOf(const std::string& path);
+  std::optional<Shelved> KnownAs(const std::string& key);
+  static std::string KeyOf(const Opened& opened, const std::string& path,
+                           const RequestParams& params);
   std::shared_ptr<ShelvedFile> File(const FileIdentity& identity, int audio_track);
   void Keep(Plan plan);
 
   const Library& library_;
   ScriptShelf& scripts_;
+  const Indexer indexer_;
   Mutex mutex_;                                          // guards all lists
   std::list<Beside> beside_ GOPMILL_GUARDED_BY(mutex_);  // as `plans_`
   std::list<Plan> plans_ GOPMILL_GUARDED_BY(mutex_);     // asked for last in front

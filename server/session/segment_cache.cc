@@ -2,6 +2,9 @@
 #include "server/session/segment_cache.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -76,6 +79,30 @@ bool WriteBytes(int fd, const char* data, std::size_t size) {
   return true;
 }
 
+// Nobody writes it: whoever began it has ended.
+bool IsLeftOver(const std::string& path) {
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  return fd.valid() && flock(fd.get(), LOCK_EX | LOCK_NB) == 0;
+}
+
+// A file that nobody else has; process ids would repeat between containers.
+UniqueFd NewTemporary(const std::string& folder, std::string& path) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+  constexpr int kAttempts = 4;
+  for (int i = 0; i < kAttempts; ++i) {
+    std::uint64_t number = 0;
+    if (getrandom(&number, sizeof number, 0) != sizeof number) return UniqueFd();
+    path = fmt::format("{}/{}{:016x}", folder, kTemporary, number);
+    UniqueFd fd(open(path.c_str(), kFlags, 0600));
+    if (fd.valid()) {
+      flock(fd.get(), LOCK_EX | LOCK_NB);  // where there are no locks, the file is new all the same
+      return fd;
+    }
+    if (errno != EEXIST) return UniqueFd();
+  }
+  return UniqueFd();
+}
+
 // Once, at the start: later it is a number in the metrics only.
 void WarnUnlessWritable(const std::string& folder) {
   std::error_code code;
@@ -110,23 +137,22 @@ void SegmentCache::Adopt() {
     const std::string name = at->path().filename().string();
     std::error_code ignored;
     const auto used = at->last_write_time(ignored);
-    const bool old = fs::file_time_type::clock::now() - used > std::chrono::hours(1);
-    if (name.starts_with(kTemporary) && old) fs::remove(at->path(), ignored);
+    if (name.starts_with(kTemporary) && IsLeftOver(at->path())) fs::remove(at->path(), ignored);
     if (!IsKey(name)) continue;
     found.push_back({name, static_cast<std::int64_t>(at->file_size(ignored)), used});
   }
   std::ranges::sort(found, {}, &Found::used);
-  for (const Found& file : found) Remember(file.key, file.bytes);
+  for (const Found& file : found) Remember({.key = file.key, .bytes = file.bytes});
 }
 
-void SegmentCache::Remember(const std::string& key, std::int64_t bytes) {
+void SegmentCache::Remember(Entry entry) {
   std::vector<std::string> evicted;
   {
     const MutexLock lock(mutex_);
-    if (by_key_.contains(key)) return;
-    entries_.push_front({key, bytes});
-    by_key_[key] = entries_.begin();
-    stats_.bytes += bytes;
+    if (by_key_.contains(entry.key)) return;
+    stats_.bytes += entry.bytes;
+    entries_.push_front(std::move(entry));
+    by_key_[entries_.front().key] = entries_.begin();
     while (stats_.bytes > limit_bytes_ && entries_.size() > 1) {
       stats_.bytes -= entries_.back().bytes;
       evicted.push_back(std::move(entries_.back().key));
@@ -149,59 +175,69 @@ void SegmentCache::Forget(const std::string& key) {
   stats_.files = static_cast<std::int64_t>(entries_.size());
 }
 
-std::optional<std::string> SegmentCache::Get(const std::string& key) {
-  bool known = false;
+std::shared_ptr<const std::string> SegmentCache::Get(const std::string& key) {
   {
     const MutexLock lock(mutex_);
     const auto found = by_key_.find(key);
-    known = found != by_key_.end();
-    if (known) entries_.splice(entries_.begin(), entries_, found->second);
-    if (!known) ++stats_.misses;
+    if (found == by_key_.end()) {
+      ++stats_.misses;
+      return nullptr;
+    }
+    entries_.splice(entries_.begin(), entries_, found->second);
+    if (auto bytes = entries_.front().in_memory.lock()) {
+      ++stats_.hits;
+      return bytes;
+    }
   }
-  if (!known) return std::nullopt;
   const UniqueFd fd(open(PathOf(key).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  auto bytes = fd.valid() ? ReadFile(fd.get()) : std::nullopt;
-  if (bytes) {
+  auto read = fd.valid() ? ReadFile(fd.get()) : std::nullopt;
+  if (read) {
     futimens(fd.get(), nullptr);  // the order of use outlives the process
   } else {
     Forget(key);
     unlink(PathOf(key).c_str());
   }
   const MutexLock lock(mutex_);
-  ++(bytes ? stats_.hits : stats_.misses);
-  if (!bytes) ++stats_.failed;
+  ++(read ? stats_.hits : stats_.misses);
+  if (!read) ++stats_.failed;
+  if (!read) return nullptr;
+  auto bytes = std::make_shared<const std::string>(*std::move(read));
+  if (const auto found = by_key_.find(key); found != by_key_.end()) {
+    if (auto others = found->second->in_memory.lock()) return others;  // read meanwhile
+    found->second->in_memory = bytes;
+  }
   return bytes;
 }
 
-bool SegmentCache::WriteFile(const std::string& name, const std::string& bytes) {
-  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+bool SegmentCache::WriteFile(const std::string& key, const std::string& bytes) {
   std::error_code code;
   fs::create_directories(folder_, code);
-  const UniqueFd fd(open(name.c_str(), kFlags, 0600));
+  std::string temporary;
+  const UniqueFd fd = NewTemporary(folder_, temporary);
   if (!fd.valid()) return false;
   Header header;
   header.bytes = bytes.size();
   header.crc = Crc32(bytes);
-  return WriteBytes(fd.get(), reinterpret_cast<const char*>(&header), sizeof header) &&
-         WriteBytes(fd.get(), bytes.data(), bytes.size());
+  const bool done = WriteBytes(fd.get(), reinterpret_cast<const char*>(&header), sizeof header) &&
+                    WriteBytes(fd.get(), bytes.data(), bytes.size()) &&
+                    rename(temporary.c_str(), PathOf(key).c_str()) == 0;
+  if (!done) unlink(temporary.c_str());
+  return done;
 }
 
-void SegmentCache::Put(const std::string& key, const std::string& bytes) {
-  const auto size = static_cast<std::int64_t>(sizeof(Header) + bytes.size());
+void SegmentCache::Put(const std::string& key, const std::shared_ptr<const std::string>& bytes) {
+  const auto size = static_cast<std::int64_t>(sizeof(Header) + bytes->size());
   if (folder_.empty() || size > limit_bytes_ / kLargestShare) return;
-  std::string temporary = folder_ + "/" + std::string(kTemporary) + std::to_string(getpid()) + "-";
   {
     const MutexLock lock(mutex_);
     if (by_key_.contains(key)) return;
-    temporary += std::to_string(next_temporary_++);
   }
-  if (!WriteFile(temporary, bytes) || rename(temporary.c_str(), PathOf(key).c_str()) != 0) {
-    unlink(temporary.c_str());
+  if (!WriteFile(key, *bytes)) {
     const MutexLock lock(mutex_);
     ++stats_.failed;
     return;
   }
-  Remember(key, size);
+  Remember({.key = key, .bytes = size, .in_memory = bytes});
   const MutexLock lock(mutex_);
   ++stats_.stored;
 }

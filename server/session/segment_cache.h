@@ -5,7 +5,10 @@
 //
 // Nothing here is an error to its caller: what cannot be read is a miss, what cannot be written is
 // not kept. A file appears under its name only when it is whole (rename), and carries a checksum,
-// so a crash or a full disk leaves no half segment behind.
+// so a crash or a full disk leaves no half segment behind. Several processes may share the folder:
+// a file that is being written is locked, what an ended process left unfinished is removed.
+//
+// Who asks for a segment while others have it gets the same bytes, not a copy.
 //
 // Thread-safety: safe. Files are read and written without the lock.
 #pragma once
@@ -13,7 +16,6 @@
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -34,21 +36,22 @@ class SegmentCache {
   static std::unique_ptr<SegmentCache> Open(const std::string& folder, std::int64_t limit_bytes);
 
   // `key`: hexadecimal digits.
-  std::optional<std::string> Get(const std::string& key);
-  void Put(const std::string& key, const std::string& bytes);
+  std::shared_ptr<const std::string> Get(const std::string& key);  // null if it is not there
+  void Put(const std::string& key, const std::shared_ptr<const std::string>& bytes);
   [[nodiscard]] SegmentCacheStats stats() const;
 
  private:
   struct Entry {
     std::string key;
     std::int64_t bytes = 0;
+    std::weak_ptr<const std::string> in_memory = {};  // while somebody has them
   };
   SegmentCache(std::string folder, std::int64_t limit)
       : folder_(std::move(folder)), limit_bytes_(limit) {}
   void Adopt();
-  void Remember(const std::string& key, std::int64_t bytes);
+  void Remember(Entry entry);
   void Forget(const std::string& key);
-  bool WriteFile(const std::string& name, const std::string& bytes);
+  bool WriteFile(const std::string& key, const std::string& bytes);
   [[nodiscard]] std::string PathOf(const std::string& key) const { return folder_ + "/" + key; }
 
   const std::string folder_;  // empty: keeps nothing
@@ -57,7 +60,6 @@ class SegmentCache {
   std::list<Entry> entries_ GOPMILL_GUARDED_BY(mutex_);  // asked for last in front
   std::unordered_map<std::string, std::list<Entry>::iterator> by_key_ GOPMILL_GUARDED_BY(mutex_);
   SegmentCacheStats stats_ GOPMILL_GUARDED_BY(mutex_);
-  std::uint64_t next_temporary_ GOPMILL_GUARDED_BY(mutex_) = 0;
 };
 
 // The folder used when the settings name none: $CACHE_DIRECTORY (systemd), $XDG_CACHE_HOME/gopmill

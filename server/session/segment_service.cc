@@ -40,10 +40,11 @@ SegmentService::SegmentService(const Library& library, ScriptShelf& scripts, Sch
                                std::shared_ptr<UnitObserver> observer)
     : defaults_(options.defaults),
       scheduler_(scheduler),
-      shelf_(library, scripts),
+      shelf_(library, scripts, options.indexer),
       cache_(SegmentCache::Open(options.cache_folder, options.cache_bytes)),
       observer_(std::move(observer)) {
-  for (int i = 0; i < kSegmentThreads; ++i) threads_.emplace_back([this] { RunTasks(); });
+  for (int i = 0; i < kAnswerThreads; ++i) threads_.emplace_back([this] { RunTasks(kAnswering); });
+  for (int i = 0; i < kReadThreads; ++i) threads_.emplace_back([this] { RunTasks(kReading); });
 }
 
 SegmentService::~SegmentService() {
@@ -67,10 +68,10 @@ PartTicket SegmentService::Open(PartRequest request, PartCallback done) {
   {
     const MutexLock lock(mutex_);
     waiting.ticket = next_ticket_++;
-    full = stopping_ || tasks_.size() >= kMaxPartRequests;
+    full = stopping_ || open_.size() >= kMaxPartRequests;
     if (!full) {
       open_[waiting.ticket] = false;
-      tasks_.emplace_back([this, waiting] { Answer(waiting); });
+      tasks_[kAnswering].push_back({.movie = {}, .run = [this, waiting] { Answer(waiting); }});
     }
   }
   if (full) {
@@ -85,6 +86,10 @@ void SegmentService::Cancel(PartTicket ticket) {
   const MutexLock lock(mutex_);
   if (const auto found = open_.find(ticket); found != open_.end()) {
     if (!std::exchange(found->second, true)) ++stats_.cancelled;
+    const auto leaves = [&](const Waiting& w) { return w.ticket == ticket; };
+    for (auto& [key, waiting] : parked_) {  // its place is free at once
+      if (std::erase_if(waiting, leaves) > 0) open_.erase(ticket);
+    }
     return;
   }
   for (auto at = making_.begin(); at != making_.end(); ++at) {
@@ -98,17 +103,51 @@ void SegmentService::Cancel(PartTicket ticket) {
   }
 }
 
-void SegmentService::RunTasks() {
+void SegmentService::AddTask(Pool pool, Task task) {
+  {
+    const MutexLock lock(mutex_);
+    tasks_[pool].push_back(std::move(task));
+  }
+  changed_.NotifyAll();
+}
+
+// The first that may run now.
+std::deque<SegmentService::Task>::iterator SegmentService::NextTask(Pool pool) {
+  return std::ranges::find_if(tasks_[pool], [this](const Task& task) {
+    const auto found = reads_.find(task.movie);
+    return task.movie.empty() || found == reads_.end() || found->second < kMaxReadsOfMovie;
+  });
+}
+
+// Nothing that is left could add to the tasks.
+bool SegmentService::Over() const {
+  return stopping_ && jobs_out_ == 0 && running_ == 0 && tasks_[kAnswering].empty() &&
+         tasks_[kReading].empty();
+}
+
+void SegmentService::RunTasks(Pool pool) {
   while (true) {
-    std::function<void()> task;
+    Task task;
     {
       const MutexLock lock(mutex_);
-      while (tasks_.empty() && !(stopping_ && jobs_out_ == 0)) changed_.Wait(mutex_);
-      if (tasks_.empty()) return;
-      task = std::move(tasks_.front());
-      tasks_.pop_front();
+      auto next = NextTask(pool);
+      while (next == tasks_[pool].end() && !Over()) {
+        changed_.Wait(mutex_);
+        next = NextTask(pool);
+      }
+      if (next == tasks_[pool].end()) return;
+      task = std::move(*next);
+      tasks_[pool].erase(next);
+      ++running_;
+      if (!task.movie.empty()) ++reads_[task.movie];
     }
-    task();
+    task.run();
+    {
+      const MutexLock lock(mutex_);
+      --running_;
+      if (!task.movie.empty() && --reads_[task.movie] == 0) reads_.erase(task.movie);
+    }
+    changed_.NotifyAll();
   }
 }
 
@@ -128,13 +167,9 @@ void SegmentService::Reply(const Waiting& waiting, Result<MediaPart> part) {
   waiting.done(std::move(part));
 }
 
-// On a thread of its own: everything that reads files.
 void SegmentService::Answer(Waiting waiting) {
   if (Left(waiting.ticket)) return Reply(waiting, Error{Code::kCancelled, "Cancelled."});
-  {
-    const MutexLock lock(mutex_);
-    if (stopping_) return Reply(waiting, Closing());
-  }
+  if (reading_.stop_requested()) return Reply(waiting, Closing());
   const PartRequest& request = waiting.request;
   const auto name = ParsePartName(request.name);
   if (!name.ok()) return Reply(waiting, name.error());
@@ -143,33 +178,93 @@ void SegmentService::Answer(Waiting waiting) {
   const auto service_class = scheduler_.ClassOf(parsed->target.service_class.value_or(""));
   if (!service_class.ok()) return Reply(waiting, service_class.error());
   waiting.service_class = *service_class;
-  const auto shelved = shelf_.Get(request.path, *parsed, request.params, reading_.get_token());
+  const Ask ask{.name = *name, .parsed = *parsed};
+  const auto known = shelf_.Known(request.path, request.params);
+  if (!known.ok()) return Reply(waiting, known.error());
+  if (!*known) return ReadMovie(std::move(waiting), ask);
+  AnswerFrom(**known, std::move(waiting), ask, kAnswering);
+}
+
+// By the first who asks; the others look again afterwards.
+void SegmentService::ReadMovie(Waiting waiting, const Ask& ask) {
+  const std::string path = waiting.request.path;
+  const std::string key = path + '|' + std::to_string(ask.parsed.target.audio.first);
+  bool full = false;
+  {
+    const MutexLock lock(mutex_);
+    const auto [at, first] = parked_.try_emplace(key);
+    if (!first && at->second.size() < kMaxWaitingForMovie) {
+      return at->second.push_back(std::move(waiting));
+    }
+    full = !first;
+  }
+  if (full) return Reply(waiting, Busy());
+  AddTask(kReading, {.movie = path, .run = [this, key, waiting = std::move(waiting), ask] {
+                       ReadFirst(key, waiting, ask);
+                     }});
+}
+
+void SegmentService::ReadFirst(const std::string& key, const Waiting& waiting, const Ask& ask) {
+  const PartRequest& request = waiting.request;
+  auto shelved = Left(waiting.ticket)
+                     ? Result<Shelved>(Error{Code::kCancelled, "Cancelled."})
+                     : shelf_.Get(request.path, ask.parsed, request.params, reading_.get_token());
+  std::vector<Waiting> parked;
+  {
+    const MutexLock lock(mutex_);
+    parked = std::move(parked_.extract(key).mapped());
+  }
+  for (Waiting& other : parked) {
+    // Who asks for the same has the same answer; a client that left says nothing about the movie.
+    const bool same = !shelved.ok() && shelved.error().code != Code::kCancelled &&
+                      other.request.params == request.params;
+    if (same) {
+      Reply(other, shelved.error());
+    } else {
+      AddTask(kAnswering, {.movie = {}, .run = [this, other] { Answer(other); }});
+    }
+  }
   if (!shelved.ok()) return Reply(waiting, shelved.error());
-  const SegmentedMovie& movie = *shelved->movie;
+  AnswerFrom(*shelved, waiting, ask, kReading);
+}
+
+void SegmentService::AnswerFrom(const Shelved& shelved, Waiting waiting, const Ask& ask,
+                                Pool pool) {
+  const SegmentedMovie& movie = *shelved.movie;
+  const std::string& asked = ask.parsed.version;
   const std::string& version =
-      name->track == PartTrack::kSubtitles ? movie.text_version : movie.version;
-  if (!parsed->version.empty() && parsed->version != version) {
+      ask.name.track == PartTrack::kSubtitles ? movie.text_version : movie.version;
+  if (!asked.empty() && asked != version) {
     return Reply(waiting,
                  Error{.code = Code::kNotFound,
                        .message = "The movie has been replaced; ask for its playlist again.",
                        .parameter = "version",
                        .accepted = version});
   }
-  if (const Status status = CheckPart(movie, *name); !status.ok()) {
+  if (const Status status = CheckPart(movie, ask.name); !status.ok()) {
     return Reply(waiting, status.error());
   }
-  if (!IsAtHand(*name))
-    return AnswerSegment(*shelved, *name, !parsed->version.empty(), std::move(waiting));
+  if (IsAtHand(ask.name)) return AnswerText(shelved, std::move(waiting), ask, pool);
+  AnswerSegment(shelved, ask.name, !asked.empty(), std::move(waiting));
+}
+
+void SegmentService::AnswerText(const Shelved& shelved, Waiting waiting, const Ask& ask,
+                                Pool pool) {
+  const PartRequest& request = waiting.request;
   std::vector<SoundOf> sounds;
-  if (name->kind == PartKind::kManifest) {  // it tells the times of all sound tracks
-    const auto shelved_sounds =
-        shelf_.Sounds(*shelved, *parsed, request.params, reading_.get_token());
-    if (!shelved_sounds.ok()) return Reply(waiting, shelved_sounds.error());
-    for (const Shelved& sound : *shelved_sounds) sounds.push_back(sound.movie);
+  if (ask.name.kind == PartKind::kManifest) {  // it tells the times of all sound tracks
+    if (pool != kReading && !shelf_.KnowsSounds(shelved, request.params)) {
+      return AddTask(kReading, {.movie = shelved.path, .run = [this, shelved, waiting, ask] {
+                                  AnswerText(shelved, waiting, ask, kReading);
+                                }});
+    }
+    const auto found = shelf_.Sounds(shelved, ask.parsed, request.params, reading_.get_token());
+    if (!found.ok()) return Reply(waiting, found.error());
+    for (const Shelved& sound : *found) sounds.push_back(sound.movie);
   }
-  auto part = TextPart(movie, *name, sounds);
+  auto part = TextPart(*shelved.movie, ask.name, sounds);
   // Without a version in it, an address is that of another file's part one day.
-  if (part.ok() && parsed->version.empty()) part->max_age_seconds = 0;
+  if (part.ok() && ask.parsed.version.empty()) part->max_age_seconds = 0;
   if (part.ok() && Matches(request.if_none_match, part->etag)) {
     part->not_modified = true;
     part->bytes = nullptr;
@@ -193,7 +288,7 @@ void SegmentService::AnswerSegment(const Shelved& movie, const PartName& name, b
                  .max_age_seconds = versioned ? kSegmentAgeSeconds : 0};
   if (part.not_modified) return Reply(waiting, std::move(part));
   if (auto bytes = cache_->Get(key)) {
-    part.bytes = std::make_shared<const std::string>(*std::move(bytes));
+    part.bytes = std::move(bytes);
     {
       const MutexLock lock(mutex_);
       ++stats_.segments;
@@ -204,7 +299,10 @@ void SegmentService::AnswerSegment(const Shelved& movie, const PartName& name, b
   bool first = false;
   const Status joined = Join(key, waiting, std::move(part), making, first);
   if (!joined.ok()) return Reply(waiting, joined.error());
-  if (first) StartMaking(movie, name, key, making);
+  if (!first) return;
+  AddTask(kReading, {.movie = movie.path, .run = [this, movie, name, key, making] {
+                       StartMaking(movie, name, key, making);
+                     }});
 }
 
 // Puts the request to those who wait for the segment; `first` if there were none.
@@ -225,6 +323,9 @@ Status SegmentService::Join(const std::string& key, const Waiting& waiting, Medi
 
 void SegmentService::StartMaking(const Shelved& movie, const PartName& name, const std::string& key,
                                  const std::shared_ptr<Making>& making) {
+  if (making->stop.stop_requested()) {  // all have left before its turn came
+    return Finish(key, making, Error{Code::kCancelled, "Cancelled."});
+  }
   auto work = ReadWork(movie, name);
   if (!work.ok()) return Finish(key, making, work.error());
   const Status status = Submit(*std::move(work), key, making);
@@ -272,31 +373,32 @@ Status SegmentService::Submit(SegmentWork work, const std::string& key,
         }
         OnMade(std::move(made), key, making);
       });
-  ++jobs_out_;
   Status status = scheduler_.Submit(spec, std::move(job));
-  if (!status.ok()) --jobs_out_;
+  if (status.ok()) ++jobs_out_;  // its end waits for the lock
   return status;
 }
 
 void SegmentService::OnMade(Result<MadeSegments> made, const std::string& key,
                             const std::shared_ptr<Making>& making) {
-  Result<std::string> result =
-      made.ok() ? Result<std::string>(std::move(made->bytes.front())) : made.error();
+  using Bytes = std::shared_ptr<const std::string>;
+  const auto result =
+      made.ok() ? Result<Bytes>(std::make_shared<const std::string>(std::move(made->bytes.front())))
+                : Result<Bytes>(made.error());
   // Told under the lock: without jobs the service may be destroyed.
   const MutexLock lock(mutex_);
   if (made.ok()) {
     stats_.concealed += static_cast<std::uint64_t>(made->stats.damage.concealed);
     stats_.patched += static_cast<std::uint64_t>(made->stats.damage.patched);
   }
-  tasks_.emplace_front(
-      [this, key, making, result = std::move(result)] { Finish(key, making, result); });
+  tasks_[kAnswering].push_front(
+      {.movie = {}, .run = [this, key, making, result] { Finish(key, making, result); }});
   --jobs_out_;
   changed_.NotifyAll();
 }
 
 // Answers all who wait, then keeps the segment for the next.
 void SegmentService::Finish(const std::string& key, const std::shared_ptr<Making>& making,
-                            const Result<std::string>& bytes) {
+                            const Result<std::shared_ptr<const std::string>>& bytes) {
   std::vector<Waiter> waiters;
   {
     const MutexLock lock(mutex_);
@@ -306,14 +408,12 @@ void SegmentService::Finish(const std::string& key, const std::shared_ptr<Making
     if (bytes.ok()) stats_.segments += waiters.size();
     if (!bytes.ok()) stats_.failed += waiters.size();
   }
-  std::shared_ptr<const std::string> shared;
-  if (bytes.ok()) shared = std::make_shared<const std::string>(*bytes);
   if (!bytes.ok() && bytes.error().code != Code::kCancelled) {
     spdlog::warn("a segment could not be made: {}", bytes.error().ToString());
   }
   for (Waiter& waiter : waiters) {
-    waiter.part.bytes = shared;
     if (bytes.ok()) {
+      waiter.part.bytes = *bytes;
       waiter.done(std::move(waiter.part));
     } else {
       waiter.done(bytes.error());

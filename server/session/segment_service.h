@@ -6,10 +6,13 @@
 // Requests for the same segment share one transcode. It is cancelled when all who asked for it have
 // left. Plans and indexes of the movies asked for lately are kept in memory, within kMaxIndexBytes.
 //
-// Threads: kSegmentThreads of its own read files (index, packets, cache); workers of the engine
-// make segments. Thread-safety: safe.
+// Threads: kAnswerThreads of its own give what is at hand (playlists of known movies, segments that
+// are in the cache), kReadThreads read movies (index, packets), of one movie kMaxReadsOfMovie at
+// once: a movie on a slow disk keeps nobody else waiting. Requests for a movie whose index is being
+// read wait for it without a thread. Workers of the engine make segments. Thread-safety: safe.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -34,9 +37,11 @@
 
 namespace gopmill {
 
-inline constexpr int kSegmentThreads = 3;
-// Requests that have not been looked at yet; more are refused (kUnavailable).
+inline constexpr int kAnswerThreads = 2, kReadThreads = 6, kMaxReadsOfMovie = 2;
+// Requests that wait for a thread or for a movie's index; more are refused (kUnavailable).
 inline constexpr std::size_t kMaxPartRequests = 512;
+// Those of them that wait for the index of one movie.
+inline constexpr std::size_t kMaxWaitingForMovie = 256;
 // Segments being made at once, queued ones included; more are refused (kUnavailable).
 inline constexpr std::size_t kMaxSegmentsMaking = 64;
 
@@ -54,6 +59,7 @@ struct SegmentOptions {
   SegmentDefaults defaults;
   std::string cache_folder;  // empty: nothing is kept
   std::int64_t cache_bytes = 0;
+  MovieShelf::Indexer indexer = &IndexSource;
 };
 
 class SegmentService {
@@ -89,8 +95,25 @@ class SegmentService {
     std::uint16_t service_class = 0;  // of the first who asked
   };
 
-  void RunTasks();
+  struct Ask {  // what a request says
+    PartName name;
+    SegmentRequest parsed;
+  };
+  enum Pool : std::size_t { kAnswering, kReading };
+  struct Task {
+    std::string movie;  // that it reads
+    std::function<void()> run;
+  };
+
+  void RunTasks(Pool pool);
+  std::deque<Task>::iterator NextTask(Pool pool) GOPMILL_REQUIRES(mutex_);
+  [[nodiscard]] bool Over() const GOPMILL_REQUIRES(mutex_);
+  void AddTask(Pool pool, Task task);
   void Answer(Waiting waiting);
+  void ReadMovie(Waiting waiting, const Ask& ask);
+  void ReadFirst(const std::string& key, const Waiting& waiting, const Ask& ask);
+  void AnswerFrom(const Shelved& movie, Waiting waiting, const Ask& ask, Pool pool);
+  void AnswerText(const Shelved& movie, Waiting waiting, const Ask& ask, Pool pool);
   void AnswerSegment(const Shelved& movie, const PartName& name, bool versioned, Waiting waiting);
   Status Join(const std::string& key, const Waiting& waiting, MediaPart part,
               std::shared_ptr<Making>& making, bool& first);
@@ -102,7 +125,7 @@ class SegmentService {
   void OnMade(Result<MadeSegments> made, const std::string& key,
               const std::shared_ptr<Making>& making);
   void Finish(const std::string& key, const std::shared_ptr<Making>& making,
-              const Result<std::string>& bytes);
+              const Result<std::shared_ptr<const std::string>>& bytes);
   [[nodiscard]] bool Left(PartTicket ticket);
   void Reply(const Waiting& waiting, Result<MediaPart> part);
 
@@ -114,7 +137,11 @@ class SegmentService {
 
   mutable Mutex mutex_;  // guards everything below
   CondVar changed_;
-  std::deque<std::function<void()>> tasks_ GOPMILL_GUARDED_BY(mutex_);
+  std::array<std::deque<Task>, 2> tasks_ GOPMILL_GUARDED_BY(mutex_);  // by Pool
+  int running_ GOPMILL_GUARDED_BY(mutex_) = 0;                        // tasks, of both
+  std::map<std::string, int> reads_ GOPMILL_GUARDED_BY(mutex_);       // those running, by movie
+  // Requests for a movie whose index is being read, by path and sound track.
+  std::map<std::string, std::vector<Waiting>> parked_ GOPMILL_GUARDED_BY(mutex_);
   std::map<PartTicket, bool> open_ GOPMILL_GUARDED_BY(mutex_);  // not answered; true: has left
   std::map<std::string, std::shared_ptr<Making>> making_ GOPMILL_GUARDED_BY(mutex_);
   PartTicket next_ticket_ GOPMILL_GUARDED_BY(mutex_) = 1;

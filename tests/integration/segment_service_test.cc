@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an observer hears of segments that are made on demand, of a real movie.
+// Segments that are made on demand, of real movies: what an observer hears of them, and who waits
+// for whom.
 #include "server/session/segment_service.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <future>
+#include <optional>
+#include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "server/session/engine.h"
 #include "server/session/media_service.h"
 #include "tests/integration/test_streams.h"
 
@@ -111,6 +118,159 @@ TEST_F(ObservedSegments, SoundAndThumbnailsAreUnitsOfTheirOwnStreams) {
   EXPECT_EQ(key.spec.frames, 1U);
   EXPECT_NE(sound.spec.unit.stream, sheet.spec.unit.stream);
   EXPECT_NE(sheet.spec.unit.stream, key.spec.unit.stream);
+}
+
+// Reads movies as ever, or holds whoever reads one until it is let go.
+class HeldReading {
+ public:
+  void Hold() { Set(true); }
+  void Release() { Set(false); }
+  // Waits until so many have begun to read; false after ten seconds.
+  bool AwaitReads(int count) {
+    const MutexLock lock(mutex_);
+    while (reads_ < count) {
+      if (!changed_.WaitFor(mutex_, std::chrono::seconds(10))) return false;
+    }
+    return reads_ == count;
+  }
+  Result<std::shared_ptr<const SourceIndex>> Index(UniqueFd fd, const std::stop_token& stop,
+                                                   int audio_track,
+                                                   std::vector<SubtitleTrack> beside) {
+    {
+      const std::stop_callback wake(stop, [this] { changed_.NotifyAll(); });
+      const MutexLock lock(mutex_);
+      ++reads_;
+      changed_.NotifyAll();
+      while (held_ && !stop.stop_requested()) {
+        changed_.WaitFor(mutex_, std::chrono::milliseconds(100));
+      }
+    }
+    return IndexSource(std::move(fd), stop, audio_track, std::move(beside));
+  }
+
+ private:
+  void Set(bool held) {
+    const MutexLock lock(mutex_);
+    held_ = held;
+    changed_.NotifyAll();
+  }
+  Mutex mutex_;
+  CondVar changed_;
+  bool held_ GOPMILL_GUARDED_BY(mutex_) = false;
+  int reads_ GOPMILL_GUARDED_BY(mutex_) = 0;
+};
+
+class SlowMovies : public testing::Test {
+ protected:
+  using Answer = std::future<Result<MediaPart>>;
+  void SetUp() override {
+    std::string name = testing::TempDir() + "/gopmill-slow-XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    auto library = Library::Open("movies/files");
+    ASSERT_TRUE(library.ok());
+    library_.emplace(std::move(library).value());
+    scripts_.emplace(*library_);
+    auto engine = Engine::Create({.scheduler = {.workers = 1}});
+    ASSERT_TRUE(engine.ok()) << engine.error().ToString();
+    engine_ = std::move(engine).value();
+    const SegmentOptions options{.defaults = {},
+                                 .cache_folder = folder_.string(),
+                                 .cache_bytes = 1 << 26,
+                                 .indexer = [this](UniqueFd fd, const std::stop_token& stop,
+                                                   int audio, std::vector<SubtitleTrack> beside) {
+                                   return reading_.Index(std::move(fd), stop, audio,
+                                                         std::move(beside));
+                                 }};
+    service_.emplace(*library_, *scripts_, engine_->scheduler(), options);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  Answer Ask(const std::string& movie, const std::string& part, PartTicket* number = nullptr) {
+    auto answer = std::make_shared<std::promise<Result<MediaPart>>>();
+    const PartTicket ticket =
+        service_->Open({.path = movie,
+                        .name = part,
+                        .params = {{"width", "192"}, {"bitrate", "60k"}, {"preset", "ultrafast"}},
+                        .if_none_match = ""},
+                       [answer](Result<MediaPart> made) { answer->set_value(std::move(made)); });
+    if (number != nullptr) *number = ticket;
+    return answer->get_future();
+  }
+  static bool Comes(const Answer& answer) {
+    return answer.wait_for(std::chrono::seconds(60)) == std::future_status::ready;
+  }
+
+  static constexpr const char* kQuick = "sync-720p.mp4";
+  std::filesystem::path folder_;
+  std::optional<Library> library_;
+  std::optional<ScriptShelf> scripts_;
+  std::unique_ptr<Engine> engine_;
+  HeldReading reading_;
+  std::optional<SegmentService> service_;  // goes first
+};
+
+TEST_F(SlowMovies, KeepThoseOfOtherMoviesFromNothing) {
+  ASSERT_TRUE(Ask(kQuick, "v0-0.m4s").get().ok());
+  reading_.Hold();
+  std::vector<Answer> waiting;
+  const std::vector<std::string> slow{"ref-talk.mpg", "ref-street.mpg", "ref-patterns.mpg"};
+  for (const std::string& movie : slow) {
+    for (int i = 0; i < 10; ++i) waiting.push_back(Ask(movie, "master.m3u8"));
+  }
+  ASSERT_TRUE(reading_.AwaitReads(4)) << "each is read once, however many ask";
+  for (const char* part : {"v0-0.m4s", "v0.m3u8", "v0-1.m4s"}) {
+    Answer answer = Ask(kQuick, part);
+    ASSERT_TRUE(Comes(answer)) << part << " waits for other movies";
+    EXPECT_TRUE(answer.get().ok()) << part;
+  }
+  reading_.Release();
+  for (Answer& answer : waiting) {
+    ASSERT_TRUE(Comes(answer));
+    EXPECT_TRUE(answer.get().ok());
+  }
+  EXPECT_TRUE(reading_.AwaitReads(4)) << "nothing was read again";
+}
+
+TEST_F(SlowMovies, DoNotTakeAllPlaces) {
+  ASSERT_TRUE(Ask(kQuick, "master.m3u8").get().ok());
+  reading_.Hold();
+  std::vector<Answer> waiting;
+  std::vector<PartTicket> tickets;
+  for (std::size_t i = 0; i < kMaxWaitingForMovie + 2; ++i) {  // one of them reads
+    tickets.push_back(0);
+    waiting.push_back(Ask("ref-talk.mpg", "master.m3u8", &tickets.back()));
+  }
+  const auto ready = [](const Answer& answer) {
+    return answer.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  };
+  const TimePoint end = SteadyNow() + std::chrono::seconds(60);
+  while (std::ranges::none_of(waiting, ready) && SteadyNow() < end) std::this_thread::yield();
+  const auto refused = std::ranges::find_if(waiting, ready);
+  ASSERT_NE(refused, waiting.end());
+  EXPECT_EQ(refused->get().error().code, Code::kUnavailable);
+  Answer quick = Ask(kQuick, "master.m3u8");
+  ASSERT_TRUE(Comes(quick));
+  EXPECT_TRUE(quick.get().ok());
+  // Places of those who leave are free at once.
+  for (const PartTicket ticket : tickets) service_->Cancel(ticket);
+  EXPECT_GE(service_->stats().cancelled, kMaxWaitingForMovie);
+  Answer another = Ask("ref-talk.mpg", "master.m3u8");
+  reading_.Release();
+  ASSERT_TRUE(Comes(another));
+  EXPECT_TRUE(another.get().ok());
+}
+
+TEST_F(SlowMovies, AllWhoWaitAreAnsweredAtTheEnd) {
+  reading_.Hold();
+  std::vector<Answer> waiting;
+  for (int i = 0; i < 20; ++i) waiting.push_back(Ask("ref-talk.mpg", "master.m3u8"));
+  ASSERT_TRUE(reading_.AwaitReads(1));
+  service_.reset();
+  for (Answer& answer : waiting) {
+    ASSERT_TRUE(Comes(answer));
+    EXPECT_FALSE(answer.get().ok());
+  }
 }
 
 }  // namespace

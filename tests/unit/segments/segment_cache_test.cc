@@ -1,20 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/session/segment_cache.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "media/source.h"
 
 namespace gopmill {
 namespace {
 
 namespace fs = std::filesystem;
 using ::testing::Eq;
-using ::testing::Optional;
+using ::testing::Pointee;
 
 std::string Key(char digit) { return std::string(64, digit); }
+
+std::shared_ptr<const std::string> Bytes(std::string bytes) {
+  return std::make_shared<const std::string>(std::move(bytes));
+}
 
 class SegmentCacheTest : public ::testing::Test {
  protected:
@@ -25,8 +37,8 @@ class SegmentCacheTest : public ::testing::Test {
 TEST_F(SegmentCacheTest, GivesBackWhatWasPut) {
   const auto cache = SegmentCache::Open(folder_, 1 << 20);
   EXPECT_FALSE(cache->Get(Key('a')));
-  cache->Put(Key('a'), "bytes");
-  EXPECT_THAT(cache->Get(Key('a')), Optional(Eq("bytes")));
+  cache->Put(Key('a'), Bytes("bytes"));
+  EXPECT_THAT(cache->Get(Key('a')), Pointee(Eq("bytes")));
   EXPECT_EQ(cache->stats().hits, 1U);
   EXPECT_EQ(cache->stats().misses, 1U);
 }
@@ -34,9 +46,9 @@ TEST_F(SegmentCacheTest, GivesBackWhatWasPut) {
 TEST_F(SegmentCacheTest, WhatWasNotAskedForTheLongestGoesFirst) {
   const auto cache = SegmentCache::Open(folder_, 500);
   const std::string bytes(90, 'x');  // four fit, with their headers
-  for (const char key : {'a', 'b', 'c', 'd'}) cache->Put(Key(key), bytes);
+  for (const char key : {'a', 'b', 'c', 'd'}) cache->Put(Key(key), Bytes(bytes));
   EXPECT_TRUE(cache->Get(Key('a')));
-  cache->Put(Key('e'), bytes);
+  cache->Put(Key('e'), Bytes(bytes));
   EXPECT_TRUE(cache->Get(Key('a')));
   EXPECT_FALSE(cache->Get(Key('b')));
   EXPECT_LE(cache->stats().bytes, 500);
@@ -46,7 +58,7 @@ TEST_F(SegmentCacheTest, WhatWasNotAskedForTheLongestGoesFirst) {
 TEST_F(SegmentCacheTest, OutlivesTheProcessAndShrinksToItsNewLimit) {
   {
     const auto cache = SegmentCache::Open(folder_, 1000);
-    for (const char key : {'a', 'b', 'c', 'd'}) cache->Put(Key(key), std::string(200, key));
+    for (const char key : {'a', 'b', 'c', 'd'}) cache->Put(Key(key), Bytes(std::string(200, key)));
   }
   const auto cache = SegmentCache::Open(folder_, 500);
   EXPECT_EQ(cache->stats().files, 2);
@@ -55,7 +67,7 @@ TEST_F(SegmentCacheTest, OutlivesTheProcessAndShrinksToItsNewLimit) {
 
 TEST_F(SegmentCacheTest, DamageIsAMissAndGoesAway) {
   const auto cache = SegmentCache::Open(folder_, 1 << 20);
-  for (const char key : {'a', 'b', 'c'}) cache->Put(Key(key), "some bytes");
+  for (const char key : {'a', 'b', 'c'}) cache->Put(Key(key), Bytes("some bytes"));
   std::ofstream(folder_ / Key('a'), std::ios::binary | std::ios::app) << "more";
   fs::resize_file(folder_ / Key('b'), 20);
   std::fstream(folder_ / Key('c'), std::ios::binary | std::ios::in | std::ios::out).seekp(30)
@@ -78,14 +90,14 @@ TEST_F(SegmentCacheTest, ALinkIsNotFollowed) {
 TEST_F(SegmentCacheTest, AFolderThatCannotBeMadeIsOnlyAMiss) {
   std::ofstream(folder_.string()) << "a file";
   const auto cache = SegmentCache::Open(folder_ / "below", 1 << 20);
-  cache->Put(Key('a'), "bytes");
+  cache->Put(Key('a'), Bytes("bytes"));
   EXPECT_FALSE(cache->Get(Key('a')));
   EXPECT_EQ(cache->stats().failed, 1U);
 }
 
 TEST_F(SegmentCacheTest, KeepsNothingWhenTurnedOff) {
   for (const auto& cache : {SegmentCache::Open("", 1 << 20), SegmentCache::Open(folder_, 0)}) {
-    cache->Put(Key('a'), "bytes");
+    cache->Put(Key('a'), Bytes("bytes"));
     EXPECT_FALSE(cache->Get(Key('a')));
   }
   EXPECT_FALSE(fs::exists(folder_));
@@ -93,10 +105,43 @@ TEST_F(SegmentCacheTest, KeepsNothingWhenTurnedOff) {
 
 TEST_F(SegmentCacheTest, OneSegmentDoesNotPushOutAllOthers) {
   const auto cache = SegmentCache::Open(folder_, 1000);
-  cache->Put(Key('a'), "small");
-  cache->Put(Key('b'), std::string(900, 'x'));
+  cache->Put(Key('a'), Bytes("small"));
+  cache->Put(Key('b'), Bytes(std::string(900, 'x')));
   EXPECT_TRUE(cache->Get(Key('a')));
   EXPECT_FALSE(cache->Get(Key('b')));
+}
+
+// As in containers, where all have the same process id.
+TEST_F(SegmentCacheTest, WhatOthersWriteIsLeftAlone) {
+  fs::create_directories(folder_);
+  std::vector<fs::path> theirs;
+  for (int i = 0; i < 4; ++i) {
+    theirs.push_back(folder_ / (".new-" + std::to_string(getpid()) + "-" + std::to_string(i)));
+    std::ofstream(theirs.back()) << "half";
+  }
+  const UniqueFd writing(open(theirs[1].c_str(), O_WRONLY | O_CLOEXEC));
+  ASSERT_EQ(flock(writing.get(), LOCK_EX | LOCK_NB), 0);
+  const auto cache = SegmentCache::Open(folder_, 1 << 20);
+  EXPECT_FALSE(fs::exists(theirs[0])) << "left by one that has ended, however lately";
+  ASSERT_TRUE(fs::exists(theirs[1])) << "being written";
+  std::ofstream(theirs[0]) << "half";  // another begins
+  for (const char key : {'a', 'b', 'c'}) cache->Put(Key(key), Bytes("bytes"));
+  EXPECT_EQ(cache->stats().stored, 3U);
+  EXPECT_EQ(cache->stats().failed, 0U);
+  EXPECT_TRUE(fs::exists(theirs[0]) && fs::exists(theirs[1]));
+  EXPECT_THAT(cache->Get(Key('a')), Pointee(Eq("bytes")));
+}
+
+TEST_F(SegmentCacheTest, AllWhoHaveASegmentAtOnceShareIt) {
+  const auto cache = SegmentCache::Open(folder_, 1 << 20);
+  auto made = Bytes("bytes");
+  cache->Put(Key('a'), made);
+  EXPECT_EQ(cache->Get(Key('a')), made);
+  made.reset();
+  const auto read = cache->Get(Key('a')), again = cache->Get(Key('a'));
+  EXPECT_THAT(read, Pointee(Eq("bytes")));
+  EXPECT_EQ(again, read);
+  EXPECT_EQ(cache->stats().hits, 3U);
 }
 
 }  // namespace
