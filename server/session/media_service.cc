@@ -304,7 +304,7 @@ FanoutHooks MediaService::HooksForFanout() {
               }};
 }
 
-// Called by a stream's egress thread as its last act: the session is destroyed by the reaper.
+// Called by the last thread of a stream as its last act: the session is destroyed by the reaper.
 void MediaService::OnClosed(StreamId id) {
   {
     const MutexLock lock(mutex_);

@@ -62,8 +62,12 @@ Status StreamSession::Launch() {
                  .request = spec_.request,
                  .pace = spec_.pace},
                 stop_.get_token(), *mailbox_);
+      OnThreadOver();
     });
-    egress_ = std::jthread([this] { RunEgress(); });
+    egress_ = std::jthread([this] {
+      RunEgress();
+      OnThreadOver();
+    });
     return OkStatus();
   } catch (const std::system_error&) {
     return Error{.code = Code::kUnavailable, .message = "The machine has no more threads."};
@@ -196,7 +200,12 @@ void StreamSession::Close(const Status& status) {
     closed_ = true;
   }
   closed_changed_.NotifyAll();
-  if (spec_.on_closed) spec_.on_closed(spec_.id);
+}
+
+// A source on a disk that does not answer holds the ingest, whatever is cancelled: nobody shall
+// wait for that thread until it has come back.
+void StreamSession::OnThreadOver() {
+  if (--threads_left_ == 0 && spec_.on_closed) spec_.on_closed(spec_.id);
 }
 
 Status StreamSession::On(PlanReady letter) {

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -74,7 +75,8 @@ struct SessionSpec {
   std::shared_ptr<PictureStore> pictures;  // of its live source; may be null
   std::shared_ptr<UnitObserver> observer;  // may be null
   std::unique_ptr<StreamSink> sink;
-  std::function<void(StreamId)> on_closed;  // last call of the egress thread; may be empty
+  // Last call of the last of its threads: whoever destroys it then waits for nobody. May be empty.
+  std::function<void(StreamId)> on_closed;
 };
 
 class StreamSession {
@@ -107,6 +109,7 @@ class StreamSession {
   }
   Result<UnitBudgets> Analyse(const StreamPlan& plan, const std::stop_token& stop);
   void Close(const Status& status);
+  void OnThreadOver();
 
   Status On(PlanReady letter);
   Status On(AnalysisProgress letter);
@@ -171,6 +174,7 @@ class StreamSession {
   bool closed_ GOPMILL_GUARDED_BY(mutex_) = false;
   StreamSnapshot stats_ GOPMILL_GUARDED_BY(mutex_);
 
+  std::atomic<int> threads_left_ = 2;
   std::jthread ingest_, egress_;  // last: started when everything above is ready
 };
 

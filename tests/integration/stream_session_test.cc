@@ -153,6 +153,30 @@ TEST(StreamSession, ClientThatLeavesFreesTheCoresWithin100MsOfCpuTime) {
 #endif
 }
 
+// A disk that does not answer holds the thread that reads it, whatever is cancelled; who destroys
+// what is over shall not wait for it.
+TEST(StreamSession, IsOverWhenItsReadingIs) {
+  const auto engine = MakeEngine("fifo", 1);
+  std::promise<void> reading, answer, over;
+  std::future<void> told = over.get_future();
+  TestStream stream(*engine, 0, "ref-talk.mpg", kSmallRequest, {}, [&](SessionSpec& spec) {
+    spec.open = [&]() -> Result<UniqueFd> {
+      reading.set_value();
+      answer.get_future().wait();
+      return Error{.code = Code::kIo, .message = "The disk is gone."};
+    };
+    spec.on_closed = [&](StreamId) { over.set_value(); };
+  });
+  reading.get_future().wait();
+  stream.session().Cancel();
+  while (!stream.session().WaitFor(std::chrono::milliseconds(100))) continue;
+  EXPECT_EQ(told.wait_for(std::chrono::milliseconds(200)), std::future_status::timeout)
+      << "the client is told, but a thread is not back";
+  answer.set_value();
+  EXPECT_EQ(told.wait_for(std::chrono::seconds(10)), std::future_status::ready);
+  EXPECT_EQ(stream.Finish().snapshot.state, StreamState::kCancelled);
+}
+
 TEST(StreamSession, FailingSinkEndsItsStreamAlone) {
   const auto engine = MakeEngine("fifo", 2);
   TestStream failing(*engine, 0, "ref-street.mpg", kSmallRequest,
