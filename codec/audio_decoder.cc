@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <string>
 
+#include "base/contained.h"
 #include "media/av_error.h"
 #include "media/decoder_table.h"
 
@@ -86,16 +87,24 @@ Result<std::unique_ptr<AudioDecoder>> AudioDecoder::Open(const AVCodecParameters
                .native = result};
 }
 
+template <class Call>
+int AudioDecoder::Guarded(const Call& call) {
+  int result = AVERROR_BUG;
+  if (context_ == nullptr || ContainedCall([&] { result = call(); })) return result;
+  static_cast<void>(context_.release());
+  return AVERROR_BUG;
+}
+
 bool AudioDecoder::Send(const AVPacket* packet) {
   // All frames are taken after each packet, so the decoder is never full.
-  const int result = avcodec_send_packet(context_.get(), packet);
+  const int result = Guarded([&] { return avcodec_send_packet(context_.get(), packet); });
   if (result >= 0 || result == AVERROR_EOF) return true;
   ++damaged_;
   return false;
 }
 
 bool AudioDecoder::Receive(AVFrame& frame) {
-  const int result = avcodec_receive_frame(context_.get(), &frame);
+  const int result = Guarded([&] { return avcodec_receive_frame(context_.get(), &frame); });
   if (result >= 0) return frame.nb_samples > 0 && frame.sample_rate > 0;
   if (result != AVERROR(EAGAIN) && result != AVERROR_EOF) ++damaged_;
   return false;

@@ -25,7 +25,8 @@ class AudioDecoder {
   static Result<std::unique_ptr<AudioDecoder>> Open(const AVCodecParameters& parameters,
                                                     Rational time_base);
 
-  // Feeds one packet; nullptr = the end. A damaged packet is counted, and yields false.
+  // Feeds one packet; nullptr = the end. A damaged packet is counted, and yields false; so do all
+  // behind one at which the decoder failed an assertion of its own.
   bool Send(const AVPacket* packet);
   // The next frame, if there is one; pts in the time base given to Open.
   bool Receive(AVFrame& frame);
@@ -34,6 +35,10 @@ class AudioDecoder {
 
  private:
   explicit AudioDecoder(av::CodecContext context) : context_(std::move(context)) {}
+  // What a call returns; AVERROR_BUG where it failed an assertion. The decoder is left behind then.
+  template <class Call>
+  int Guarded(const Call& call);
+
   av::CodecContext context_;
   std::int64_t damaged_ = 0;
 };

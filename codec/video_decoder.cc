@@ -9,6 +9,7 @@ extern "C" {
 #include <cerrno>
 #include <string>
 
+#include "base/contained.h"
 #include "media/av_error.h"
 #include "media/decoder_table.h"
 #include "media/source.h"
@@ -38,8 +39,8 @@ bool HasMadeUpParts(const AVFrame& frame) {
   return frame.decode_error_flags != 0 || (frame.flags & AV_FRAME_FLAG_CORRUPT) != 0;
 }
 
-Result<std::unique_ptr<VideoDecoder>> VideoDecoder::Open(const AVCodecParameters& parameters,
-                                                         Rational time_base) {
+Result<av::CodecContext> VideoDecoder::OpenContext(const AVCodecParameters& parameters,
+                                                   Rational time_base) {
   const std::string_view name = avcodec_get_name(parameters.codec_id);
   const AVCodec* codec = FindSourceDecoder(TrackKind::kVideo, name);
   if (codec == nullptr) return NotDecodable(name);
@@ -61,7 +62,23 @@ Result<std::unique_ptr<VideoDecoder>> VideoDecoder::Open(const AVCodecParameters
                  .message = "The header of the source's video is damaged: no decoder takes it.",
                  .native = ret};
   }
-  return std::unique_ptr<VideoDecoder>(new VideoDecoder(std::move(context)));
+  return context;
+}
+
+Result<std::unique_ptr<VideoDecoder>> VideoDecoder::Open(const AVCodecParameters& parameters,
+                                                         Rational time_base) {
+  GOPMILL_ASSIGN_OR_RETURN(av::CodecContext context, OpenContext(parameters, time_base));
+  av::CodecParameters copy(avcodec_parameters_alloc());
+  GOPMILL_CHECK(copy != nullptr && avcodec_parameters_copy(copy.get(), &parameters) >= 0);
+  return std::unique_ptr<VideoDecoder>(
+      new VideoDecoder(std::move(context), std::move(copy), time_base));
+}
+
+Status VideoDecoder::Replace() {
+  static_cast<void>(context_.release());  // left behind as it is (base/contained.h)
+  GOPMILL_ASSIGN_OR_RETURN(context_, OpenContext(*parameters_, time_base_));
+  ++damaged_;
+  return OkStatus();
 }
 
 Status VideoDecoder::Judge(int native) {
@@ -73,7 +90,8 @@ Status VideoDecoder::Judge(int native) {
 Status VideoDecoder::Send(const AVPacket* packet) {
   const bool incomplete = packet != nullptr && (packet->flags & AV_PKT_FLAG_CORRUPT) != 0;
   if (incomplete) ++damaged_;
-  const int ret = avcodec_send_packet(context_.get(), packet);
+  int ret = 0;
+  if (!ContainedCall([&] { ret = avcodec_send_packet(context_.get(), packet); })) return Replace();
   if (ret == 0) return OkStatus();
   if (ret == AVERROR(EAGAIN) || ret == AVERROR_EOF) {
     return InternalError("A packet was given to a decoder that could not take one.", ret);
@@ -83,7 +101,11 @@ Status VideoDecoder::Send(const AVPacket* packet) {
 
 Result<bool> VideoDecoder::Receive(AVFrame& frame) {
   for (int failures = 0; failures < kMaxFailuresPerCall; ++failures) {
-    const int ret = avcodec_receive_frame(context_.get(), &frame);
+    int ret = 0;
+    if (!ContainedCall([&] { ret = avcodec_receive_frame(context_.get(), &frame); })) {
+      GOPMILL_RETURN_IF_ERROR(Replace());
+      return false;
+    }
     if (ret == 0) {
       time_told_ = frame.pts != AV_NOPTS_VALUE;
       frame.pts = frame.best_effort_timestamp;

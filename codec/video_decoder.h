@@ -43,16 +43,25 @@ class VideoDecoder {
   // Forgets everything; ready for a new run.
   void Flush();
 
-  // Packets that the codec rejected, or that the container says are incomplete.
+  // Packets that the codec rejected or failed at, or that the container says are incomplete.
   [[nodiscard]] std::int64_t damaged() const { return damaged_; }
   [[nodiscard]] std::size_t footprint_bytes() const;
 
  private:
-  explicit VideoDecoder(av::CodecContext context)
-      : context_(std::move(context)), initial_delay_(context_->has_b_frames) {}
+  VideoDecoder(av::CodecContext context, av::CodecParameters parameters, Rational time_base)
+      : parameters_(std::move(parameters)),
+        time_base_(time_base),
+        context_(std::move(context)),
+        initial_delay_(context_->has_b_frames) {}
+  static Result<av::CodecContext> OpenContext(const AVCodecParameters& parameters,
+                                              Rational time_base);
   // Counts damage; only what is not the packet's fault stays an error.
   Status Judge(int native);
+  // Goes on with a fresh decoder after one that failed an assertion of its own.
+  Status Replace();
 
+  const av::CodecParameters parameters_;
+  const Rational time_base_;
   av::CodecContext context_;
   int initial_delay_;  // reordering depth known before the first packet, frames
   bool time_told_ = false;

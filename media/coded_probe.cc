@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/contained.h"
 #include "media/av_compat.h"
 #include "media/av_error.h"
 #include "media/decoder_table.h"
@@ -75,9 +76,20 @@ void VideoProbe::Push(const AVPacket& packet, std::int64_t pts_ns) {
   times_.push_back(pts_ns);
   if (decoded_) return;
   // What is damaged is repaired or reported by those who decode it for use.
-  static_cast<void>(avcodec_send_packet(decoder_.get(), &packet));
   const av::Frame frame = av::NewFrame();
-  if (avcodec_receive_frame(decoder_.get(), frame.get()) < 0) return;
+  int result = 0;
+  const bool returned = ContainedCall([&] {
+    static_cast<void>(avcodec_send_packet(decoder_.get(), &packet));
+    result = avcodec_receive_frame(decoder_.get(), frame.get());
+  });
+  if (!returned) {
+    static_cast<void>(decoder_.release());  // left behind as it is (base/contained.h)
+    auto again = OpenDecoder(track_);
+    GOPMILL_CHECK(again.ok());  // it was opened with the same before
+    decoder_ = *std::move(again);
+    return;
+  }
+  if (result < 0) return;
   decoded_ = true;
   interlaced_ = av::IsInterlaced(*frame);
 }
@@ -148,10 +160,15 @@ Result<VideoInfo> VideoProbe::Info() const {
 }
 
 Result<AudioInfo> ProbeAudio(const CodedTrack& track, const AVPacket& first) {
-  GOPMILL_ASSIGN_OR_RETURN(const auto decoder, OpenDecoder(track));
+  GOPMILL_ASSIGN_OR_RETURN(auto decoder, OpenDecoder(track));
   const av::Frame frame = av::NewFrame();
-  if (avcodec_send_packet(decoder.get(), &first) >= 0) {
+  const bool returned = ContainedCall([&] {
+    if (avcodec_send_packet(decoder.get(), &first) < 0) return;
     static_cast<void>(avcodec_receive_frame(decoder.get(), frame.get()));
+  });
+  if (!returned) {
+    static_cast<void>(decoder.release());
+    return Error{.code = Code::kCorrupt, .message = "FFmpeg's decoder failed at the sound."};
   }
   auto parameters = ParametersOf(*decoder);
   const int rate = parameters->sample_rate, channels = parameters->ch_layout.nb_channels;

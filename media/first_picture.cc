@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/contained.h"
 #include "media/decoder_table.h"
 #include "media/hdr_metadata.h"
 #include "media/source.h"
@@ -24,17 +25,20 @@ av::Frame DecodeOne(const AVPacket& packet, const VideoInfo& video) {
   context->thread_count = 1;
   context->max_pixels = kMaxSourcePixels;
   if (avcodec_parameters_to_context(context.get(), video.parameters.get()) < 0 ||
-      avcodec_open2(context.get(), codec, nullptr) < 0 ||
-      avcodec_send_packet(context.get(), &packet) < 0) {
+      avcodec_open2(context.get(), codec, nullptr) < 0) {
     return nullptr;
   }
   av::Frame frame = av::NewFrame();
-  int code = avcodec_receive_frame(context.get(), frame.get());
-  if (code == AVERROR(EAGAIN)) {
+  int code = 0;
+  const bool returned = ContainedCall([&] {
+    code = avcodec_send_packet(context.get(), &packet);
+    if (code >= 0) code = avcodec_receive_frame(context.get(), frame.get());
+    if (code != AVERROR(EAGAIN)) return;
     avcodec_send_packet(context.get(), nullptr);
     code = avcodec_receive_frame(context.get(), frame.get());
-  }
-  if (code < 0) return nullptr;
+  });
+  if (!returned) static_cast<void>(context.release());  // left behind (base/contained.h)
+  if (!returned || code < 0) return nullptr;
   return frame;
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/contained.h"
 #include "media/av_error.h"
 #include "media/decoder_table.h"
 #include "media/early_end.h"
@@ -48,6 +49,8 @@ struct Source::Impl {
   SourceTexts texts;
   Status Open();
   Status OpenFormat();
+  // FFmpeg failed an assertion of its own at this source (base/contained.h).
+  Error LeaveBehind();
   Status Rewind();
   void ReadTracks();
   void FindRate();
@@ -169,6 +172,12 @@ Result<std::unique_ptr<PacketSource>> Source::Successor() {
   return std::unique_ptr<PacketSource>(new Source(std::move(next)));
 }
 
+Error Source::Impl::LeaveBehind() {
+  static_cast<void>(format.release());
+  return {.code = Code::kCorrupt,
+          .message = "The source is damaged in a way that FFmpeg here cannot go on with."};
+}
+
 Status Source::Impl::OpenFormat() {
   AVFormatContext* raw = avformat_alloc_context();
   GOPMILL_CHECK(raw != nullptr);
@@ -190,7 +199,7 @@ Status Source::Impl::OpenFormat() {
   }
   if (code < 0) return OpenError(code, io.failed(), stop);
   format.reset(raw);
-  code = avformat_find_stream_info(raw, nullptr);
+  if (!ContainedCall([&] { code = avformat_find_stream_info(raw, nullptr); })) return LeaveBehind();
   if (code < 0 || stop.stop_requested()) return OpenError(code, io.failed(), stop);
   return OkStatus();
 }
@@ -356,7 +365,8 @@ Status Source::SeekBefore(Rational seconds) {
 
 Result<Source::ReadState> Source::Impl::ReadNext(AVPacket& packet) {
   while (true) {
-    const int code = av_read_frame(format.get(), &packet);
+    int code = 0;
+    if (!ContainedCall([&] { code = av_read_frame(format.get(), &packet); })) return LeaveBehind();
     if (stop.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
     if (code == AVERROR(EAGAIN)) continue;
     if (code < 0) {

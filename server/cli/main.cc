@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/contained.h"
 #include "server/cli/command_line.h"
 #include "server/cli/commands.h"
 #include "server/cli/exit_codes.h"
@@ -55,6 +56,7 @@ int main(int argc, char** argv) {
   // A reader that went away is an error of write(), not the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of write
+  gopmill::ContainAssertions();
   try {
     const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
     return std::visit(Run{}, ParseCommandLine(args));

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/contained.h"
+
 namespace gopmill {
 namespace {
 
@@ -82,6 +84,10 @@ void AddStreams(Families& f, const ServiceMetrics& m) {
             Number(t.concealed));
   f.Counter("gopmill_frames_patched_total",
             "Frames that show a picture in which the decoder made up parts.", Number(t.patched));
+  f.Counter(
+      "gopmill_decoders_left_behind_total",
+      "Decoders and readers that failed an assertion of FFmpeg; their memory is not given back.",
+      LeftBehind());
   f.Counter("gopmill_damaged_packets_total", "Source packets that could not be decoded.",
             Number(t.damaged));
   f.Counter("gopmill_rate_corrections_total",

@@ -392,11 +392,11 @@ class Mutator:
         return bytes([0x80 | self.random.randrange(32), kind]) + struct.pack(">H", length) + body
 
 
-def publish_wildly(server, recorded, name, seed, codecs=tuple(VIDEO)):
+def publish_wildly(server, recorded, name, seed):
     """Whether the server took it."""
     mutator = Mutator(seed)
     chance = mutator.random
-    names = [chance.choice(codecs), *chance.sample(list(AUDIO), chance.choice((0, 1, 1, 2)))]
+    names = [chance.choice(list(VIDEO)), *chance.sample(list(AUDIO), chance.choice((0, 1, 1, 2)))]
     streams = [recorded[codec] for codec in names]
     numbers, shifts = [chance.randrange(65536) for _ in streams], [chance.randrange(2**32) for _ in streams]
     try:
@@ -428,8 +428,8 @@ def publish_wildly(server, recorded, name, seed, codecs=tuple(VIDEO)):
 
 
 def wild_publishers(server, recorded, seeds, until=None):
-    """Four at a time; someone reads what comes of each third: but for H.264, whose damage FFmpeg 5.1 may abort at
-    (an assertion in libavcodec), whichever way it came."""
+    """Four at a time; someone reads what comes of each third, so that it is decoded: there are seeds at which FFmpeg's decoder
+    of H.264 fails an assertion."""
     seeds, lock, taken, readers = iter(seeds), threading.Lock(), [], []
 
     def is_publishing(name):
@@ -445,11 +445,11 @@ def wild_publishers(server, recorded, seeds, until=None):
             if seed is None:
                 return
             read_by_someone = seed % 3 == 0
-            name, codecs = (f"read{worker}", [codec for codec in VIDEO if codec != "H264"]) if read_by_someone else (f"wild{worker}", tuple(VIDEO))
+            name = f"read{worker}" if read_by_someone else f"wild{worker}"
             if read_by_someone:
                 readers.append(threading.Thread(target=read, args=(name,), daemon=True))
                 readers[-1].start()
-            taken.append(publish_wildly(server, recorded, name, seed, codecs))
+            taken.append(publish_wildly(server, recorded, name, seed))
             if server.process.poll() is not None:
                 print(f"{name}: the server has gone with {server.process.poll()} at or before seed {seed}", flush=True)
             end = time.monotonic() + 15
