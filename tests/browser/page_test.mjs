@@ -120,6 +120,32 @@ async function listsWhatHasCome(page) {
   await page.waitForFunction(() => !document.querySelector('input[value="a new one.mp4"]'));
 }
 
+// The movie has two sounds and a text; a choice stays when the list is read again, and goes with the movie.
+async function offersTheTracksOfTheMovie(page) {
+  const options = (id) => page.locator(`#${id} option`).allTextContents();
+  assert.ok(await page.isVisible('#audio') && await page.isVisible('#burn'));
+  const [first, ...sounds] = await options('audio');
+  assert.equal(first, 'as the movie');
+  assert.deepEqual(sounds.map((name) => name.replace(/ch$/, 'ch.')),
+                   ['1: English \u00b7 aac 1 ch.', '2: German \u00b7 aac 1 ch.']);
+  assert.deepEqual(await options('burn'), ['none', '1: English']);
+  await page.selectOption('#audio', '2');
+  await page.selectOption('#burn', '1');
+  assert.match(await page.textContent('#url'), /&audio=2&burn=1/);
+  await Promise.all([page.waitForResponse('**/v1/sources'),
+                     page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))]);
+  assert.match(await page.textContent('#url'), /&audio=2&burn=1/);
+  await page.click('#play');
+  await waitUntilItPlays(page);
+  const streams = await (await page.request.get(`${baseUrl}/v1/streams`)).json();
+  const running = streams.streams.find((stream) => stream.state === 'running') || streams.streams.at(-1);
+  assert.equal(running.target.burn, 1, JSON.stringify(running.target));
+  await page.click('#stop');
+  await page.selectOption('#audio', '');
+  await page.selectOption('#burn', '');
+  assert.doesNotMatch(await page.textContent('#url'), /audio=|burn=/);
+}
+
 async function showsAnErrorAtItsField(page) {
   await ask(page, {width: 1, height: 180, fps: 15, bitrate: '300k'});
   await page.click('#play');
@@ -202,6 +228,7 @@ try {
   await saysWhatPlays(light);
   await saysWhatTheServerSaysOfASegment(light);
   await listsWhatHasCome(light);
+  await offersTheTracksOfTheMovie(light);
   await showsAnErrorAtItsField(light);
   await listsAndPlaysALiveSource(light);
   await light.context().close();

@@ -7,11 +7,13 @@
 const byId = (id) => document.getElementById(id);
 const form = byId('request');
 const video = byId('video');
-const fieldNames = ['width', 'height', 'fps', 'bitrate', 'vcodec', 'acodec', 'container', 'start',
-                    'duration'];
+const fieldNames = ['width', 'height', 'fps', 'bitrate', 'audio', 'burn', 'vcodec', 'acodec', 'container',
+                    'start', 'duration'];
 let hls = null;   // the hls.js player, while one plays
 let attempt = 0;  // counts presses of Play: answers to earlier ones are dropped
 let shown = '';   // the movie that was played last, whatever has been chosen since
+const sources = new Map();  // what is listed, by path
+let offered = '';           // what the choices of tracks were made of
 
 function element(tag, className, text) {
   const node = document.createElement(tag);
@@ -48,6 +50,7 @@ function factsOf(source) {
 }
 
 function movieRow(source) {
+  sources.set(source.path, source);
   const row = element('label', source.error ? 'movie broken' : 'movie');
   const radio = element('input');
   radio.type = 'radio';
@@ -57,6 +60,40 @@ function movieRow(source) {
   row.append(radio, element('span', 'name', source.path),
              element('span', 'facts', source.error ? source.error.message : factsOf(source)));
   return row;
+}
+
+// Tracks to choose from, where the chosen movie has several sounds, or text.
+
+function languageName(code) {
+  try {
+    return code ? new Intl.DisplayNames(['en'], {type: 'language'}).of(code) : '';
+  } catch {
+    return code;
+  }
+}
+
+function trackName(track, number, facts) {
+  const named = [languageName(track.language), track.title].filter(Boolean).join(', ');
+  return `${number}: ${[named, facts].filter(Boolean).join(' \u00b7 ')}`;
+}
+
+// The first choice asks for nothing.
+function offer(name, first, names, atLeast) {
+  const choice = form.elements[name];
+  choice.replaceChildren(new Option(first, ''), ...names.map((text, i) => new Option(text, String(i + 1))));
+  byId(`${name}-field`).hidden = names.length < atLeast;
+}
+
+function offerTracks(movie) {
+  const source = sources.get(movie) || {};
+  const live = movie.startsWith('live/');
+  const sounds = source.audio_tracks || [];
+  const texts = live ? [] : source.subtitles || [];
+  const now = JSON.stringify([movie, sounds, texts]);
+  if (now === offered) return;  // a choice stays while the list is looked up again
+  offered = now;
+  offer('audio', 'as the movie', sounds.map((track, i) => trackName(track, i + 1, `${track.codec} ${track.channels} ch`)), 2);
+  offer('burn', 'none', texts.map((track, i) => trackName(track, i + 1, track.file || '')), 1);
 }
 
 // This movie if it is listed, or the first one.
@@ -132,6 +169,7 @@ function shellQuote(text) {
 
 function showLines() {
   const movie = chosenMovie();
+  offerTracks(movie);
   const url = movie ? `${location.origin}${requestUrl()}` : '';
   const base = movie.split('/').pop().replace(/\.[^.]*$/, '');
   const file = `${base}-out.${inSegments() ? 'm3u8' : form.elements.container.value}`;
