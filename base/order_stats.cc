@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/status.h"
+
 namespace gopmill {
 namespace {
 // Records kept at least: far more than any window of units in flight. Half of twice as many are
@@ -41,6 +43,7 @@ void OrderStats::OnFinished(UnitIndex unit, TimePoint now, double media_seconds)
     records_.push_back({place, unit});
     return;
   }
+  GOPMILL_CHECK(unit != records_.back().unit);  // once per unit
   ++reordered_;
   const auto first = std::upper_bound(records_.begin(), records_.end(), unit,
                                       [](UnitIndex a, const Record& b) { return a < b.unit; });

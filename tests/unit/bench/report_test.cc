@@ -139,7 +139,9 @@ TEST(ReportJsonTest, EveryFieldIsInALegendAndEveryLegendHasItsField) {
     RunRecord run = test::SampleRun(policy, 0);
     run.cache = CacheCounts{.references = 10, .misses = 1};
     run.classes.resize(2);
-    run.units.push_back(run.units.front());  // both classes wait
+    // Another stream of the other class, so that both wait.
+    run.units.push_back(run.units.front());
+    run.units.back().life.report.unit.stream = StreamId{99};
     for (UnitSample& unit : run.units) {
       unit.life.report.submitted = test::At(0);
       unit.life.report.started = test::At(1);
