@@ -113,10 +113,13 @@ void SegmentService::AddTask(Pool pool, Task task) {
 
 // The first that may run now.
 std::deque<SegmentService::Task>::iterator SegmentService::NextTask(Pool pool) {
-  return std::ranges::find_if(tasks_[pool], [this](const Task& task) {
-    const auto found = reads_.find(task.movie);
-    return task.movie.empty() || found == reads_.end() || found->second < kMaxReadsOfMovie;
-  });
+  std::deque<Task>& tasks = tasks_[pool];
+  auto next = tasks.begin();
+  for (; next != tasks.end() && !next->movie.empty(); ++next) {
+    const auto found = reads_.find(next->movie);
+    if (found == reads_.end() || found->second < kMaxReadsOfMovie) break;
+  }
+  return next;
 }
 
 // Nothing that is left could add to the tasks.
