@@ -106,15 +106,21 @@ def gstreamer_plays_it(server):
         command = ["gst-launch-1.0", "-q", "uridecodebin", f"uri={server.base}/v1/{path}?{SHORT}", "name=d", "d.", "!", "video/x-raw", "!",
                    "videoconvert", "!", "video/x-raw,format=I420,width=160,height=90", "!", "filesink", f"location={files[0]}", "d.", "!",
                    "audio/x-raw", "!", "audioconvert", "!", "audio/x-raw,format=S16LE,channels=1", "!", "filesink", f"location={files[1]}"]
-        players.append((path, files, subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)))
+        log = Path(server.folder, f"gst-{number}.log")
+        environment = {**os.environ, "GST_DEBUG": "2,*demux*:4,*decodebin*:4", "GST_DEBUG_FILE": str(log), "GST_DEBUG_NO_COLOR": "1"}
+        players.append((path, files, log, subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                                           text=True)))
 
     def seconds(file, rate):
         return file.stat().st_size / rate if file.exists() else 0
-    for path, files, player in players:
+    for path, files, log, player in players:
+        failed = len(served.failures)
         wait_until(lambda files=files: seconds(files[0], 30 * 160 * 90 * 1.5) >= 2 and seconds(files[1], 2 * 48000) >= 0.5, 30,
                    f"GStreamer on {path}: two seconds of pictures, and sound")
         told = f"{seconds(files[0], 30 * 160 * 90 * 1.5):.1f} s of pictures, {seconds(files[1], 2 * 48000):.1f} s of sound"
         check(player.poll() is None, f"GStreamer on {path} has ended: {told}")
+        if len(served.failures) > failed:
+            print(log.read_text(encoding="utf-8", errors="replace")[-6000:], flush=True)
         print(path, told, flush=True)
         player.kill()
         check(not player.communicate()[1], f"GStreamer on {path} complains")
