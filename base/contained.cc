@@ -12,12 +12,14 @@ namespace gopmill {
 namespace {
 
 thread_local sigjmp_buf* place = nullptr;
+thread_local bool announced = false;
 std::atomic<int> left_behind = 0;
 
 // abort() holds no lock while it raises its signal, for handlers that do not return.
 void OnAbort(int number) noexcept {
   sigjmp_buf* const to = std::exchange(place, nullptr);
-  if (to != nullptr && left_behind.fetch_add(1) < kMaxLeftBehind) siglongjmp(*to, 1);
+  const bool caught = to != nullptr && announced;
+  if (caught && left_behind.fetch_add(1) < kMaxLeftBehind) siglongjmp(*to, 1);
   std::signal(number, SIG_DFL);
   std::raise(number);
 }
@@ -40,11 +42,17 @@ bool Contained(void (*work)(void*), void* data) noexcept {
         LeftBehind(), kMaxLeftBehind);
     return false;
   }
+  announced = false;
   place = &here;
   work(data);
   place = nullptr;
   return true;
 }
+
+void AnnounceAssertion() noexcept { announced = true; }
+
+Uncontained::Uncontained() noexcept : place_(std::exchange(place, nullptr)) {}
+Uncontained::~Uncontained() { place = static_cast<sigjmp_buf*>(place_); }
 
 int LeftBehind() { return left_behind.load(); }
 

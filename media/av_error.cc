@@ -10,8 +10,11 @@ extern "C" {
 
 #include <array>
 #include <cerrno>
+#include <cstdarg>
 #include <cstdlib>
 #include <string>
+
+#include "base/contained.h"
 
 namespace gopmill::av {
 namespace {
@@ -37,6 +40,11 @@ Code CodeOf(int native) {
   }
 }
 
+// It is called whatever the level is set to. Nothing but av_assert0 says anything of this one.
+void OnLog(void* /*object*/, int level, const char* /*format*/, va_list /*values*/) noexcept {
+  if (level == AV_LOG_PANIC) AnnounceAssertion();
+}
+
 }  // namespace
 
 Error AvError(std::string_view doing, int native) {
@@ -49,6 +57,7 @@ Error AvError(std::string_view doing, int native) {
 
 void SilenceFfmpeg() {
   av_log_set_level(AV_LOG_QUIET);
+  av_log_set_callback(&OnLog);
   // SVT-AV1 has a log of its own: errors only, unless somebody asks for more.
   constexpr int kKeep = 0;
   setenv("SVT_LOG", "1", kKeep);

@@ -19,7 +19,8 @@ namespace gopmill::av {
 Error AvError(std::string_view doing, int native);
 
 // FFmpeg writes no messages of its own from now on: they are not for our users, and what matters
-// comes back as errors and counts. Process-wide.
+// comes back as errors and counts; of its assertions, Contained hears (base/contained.h).
+// Process-wide.
 void SilenceFfmpeg();
 
 // Of the libraries this process runs with: "5.1.9".

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstddef>
 
+#include "base/contained.h"
 #include "base/status.h"
 
 namespace gopmill {
@@ -40,6 +41,7 @@ FdIo::~FdIo() {
 }
 
 int FdIo::OnRead(void* self, std::uint8_t* buffer, int size) noexcept {
+  const Uncontained ours;
   auto& io = *static_cast<FdIo*>(self);
   const std::span<std::uint8_t> room(buffer, static_cast<std::size_t>(size));
   return io.cutter_ ? io.ReadCut(room) : io.ReadSome(room);
@@ -91,6 +93,7 @@ std::unique_ptr<ProgramCutter> FdIo::TakeRest() {
 }
 
 std::int64_t FdIo::OnSeek(void* self, std::int64_t offset, int whence) noexcept {
+  const Uncontained ours;
   auto& io = *static_cast<FdIo*>(self);
   if ((whence & AVSEEK_SIZE) != 0) return io.size_;
   const off_t position = lseek(io.fd_, offset, whence & ~AVSEEK_FORCE);

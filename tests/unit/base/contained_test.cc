@@ -12,6 +12,7 @@ namespace {
 
 void Fail(void* reached) {
   *static_cast<bool*>(reached) = true;
+  AnnounceAssertion();
   std::abort();
 }
 
@@ -57,9 +58,37 @@ TEST_F(ContainedDeathTest, EndsTheProcessElsewhere) {
   EXPECT_EXIT(
       {
         static_cast<void>(ContainedCall([] {}));
+        AnnounceAssertion();
         std::abort();
       },
       ::testing::KilledBySignal(SIGABRT), "");
+}
+
+TEST_F(ContainedDeathTest, EndsTheProcessWhereNoAssertionWasAnnounced) {
+  EXPECT_EXIT(static_cast<void>(ContainedCall([] { std::abort(); })),
+              ::testing::KilledBySignal(SIGABRT), "");
+  EXPECT_EXIT(
+      {
+        bool reached = false;
+        static_cast<void>(Contained(&Fail, &reached));
+        static_cast<void>(ContainedCall([] { std::abort(); }));
+      },
+      ::testing::KilledBySignal(SIGABRT), "")
+      << "an earlier announcement says nothing";
+}
+
+TEST_F(ContainedDeathTest, EndsTheProcessInWhatIsCalledBack) {
+  EXPECT_EXIT(static_cast<void>(ContainedCall([] {
+                const Uncontained ours;
+                AnnounceAssertion();
+                std::abort();
+              })),
+              ::testing::KilledBySignal(SIGABRT), "");
+  bool reached = false;
+  EXPECT_FALSE(ContainedCall([&] {
+    { const Uncontained ours; }
+    Fail(&reached);
+  })) << "behind it, it is caught again";
 }
 
 TEST_F(ContainedDeathTest, EndsTheProcessWhereTooMuchIsLeftBehind) {
