@@ -8,6 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/quantile.h"
+
 namespace gopmill::sim {
 namespace {
 
@@ -88,12 +90,6 @@ std::string PointLine(const SeedGroup& group, const Verdict& verdict) {
   const char* const word = verdict.worse ? "WORSE" : (verdict.reached ? "reached" : "short of it");
   return line + fmt::format(" throughput x {} p99 x {} {}\n", RatioText(verdict.ratios.throughput),
                             RatioText(verdict.ratios.p99), word);
-}
-
-double Median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 // The points that have one setting in common.

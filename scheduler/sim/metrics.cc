@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
+
+#include "base/quantile.h"
 
 namespace gopmill::sim {
 namespace {
@@ -11,16 +14,6 @@ namespace {
 TimePoint AtMillis(double ms) { return TimePoint(Duration(std::llround(ms * 1e6))); }
 
 }  // namespace
-
-double Percentile(std::span<float> values, double p) {
-  if (values.empty()) return 0;
-  const double place = std::clamp(p, 0.0, 1.0) * static_cast<double>(values.size() - 1);
-  const auto below = values.begin() + static_cast<std::ptrdiff_t>(place);
-  std::nth_element(values.begin(), below, values.end());
-  const double part = place - std::floor(place);
-  if (part == 0) return *below;
-  return *below + part * (*std::min_element(below + 1, values.end()) - *below);
-}
 
 OrderMetrics::OrderMetrics(const Workload& workload)
     : workload_(workload), streams_(workload.streams.size()), finished_(workload.units.size(), 0) {
@@ -74,9 +67,9 @@ void OrderMetrics::AddTo(SimResult& result) {
   }
   if (!result.has_media_clock) result.jitter_before_ms = result.jitter_after_ms = 0;
   result.mean_latency_ms = latency_sum_ms_ / units;
-  result.p50_ms = Percentile(latency_ms_, 0.50);
-  result.p95_ms = Percentile(latency_ms_, 0.95);
-  result.p99_ms = Percentile(latency_ms_, 0.99);
+  result.p50_ms = Quantile(std::span(latency_ms_), 0.50);
+  result.p95_ms = Quantile(std::span(latency_ms_), 0.95);
+  result.p99_ms = Quantile(std::span(latency_ms_), 0.99);
   result.max_latency_ms = *std::ranges::max_element(latency_ms_);
 }
 

@@ -135,8 +135,4 @@ class ShareMetrics {
   std::vector<char> contested_;              // by step: all classes were backlogged throughout
 };
 
-// The p-quantile, linear between the two values next to it (type 7 of R. J. Hyndman, Y. Fan, 1996);
-// 0 of no values. Reorders them.
-double Percentile(std::span<float> values, double p);
-
 }  // namespace gopmill::sim

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/dump_json.h"
+#include "base/quantile.h"
 
 namespace gopmill {
 namespace {
@@ -287,10 +288,7 @@ double MedianOpening(const RecordedTrace& trace) {
     if (!unit.hot_ms || !unit.cold_ms) continue;
     openings.push_back(std::max(0.0, *unit.cold_ms - *unit.hot_ms));
   }
-  if (openings.empty()) return 0;
-  std::ranges::sort(openings);
-  const std::size_t middle = openings.size() / 2;
-  return (openings[(openings.size() - 1) / 2] + openings[middle]) / 2;
+  return Median(std::move(openings));
 }
 
 UnitTimes TimesOf(const TraceUnit& unit, double median_opening_ms) {

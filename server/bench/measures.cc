@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/order_stats.h"
+#include "base/quantile.h"
 #include "server/bench/served_shares.h"
 #include "server/bench/statistics.h"
 

@@ -5,17 +5,10 @@
 #include <cmath>
 #include <cstddef>
 
+#include "base/quantile.h"
+
 namespace gopmill::bench {
 namespace {
-
-double QuantileOfSorted(const std::vector<double>& sorted, double q) {
-  if (sorted.empty()) return 0;
-  const double place = std::clamp(q, 0.0, 1.0) * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  const double part = place - static_cast<double>(below);
-  return sorted[below] + part * (sorted[above] - sorted[below]);
-}
 
 // P(B = k) for B binomial (n, 1/2).
 double BinomialHalf(std::size_t n, std::size_t k) {
@@ -25,13 +18,6 @@ double BinomialHalf(std::size_t n, std::size_t k) {
 }
 
 }  // namespace
-
-double Quantile(std::vector<double> values, double q) {
-  std::sort(values.begin(), values.end());
-  return QuantileOfSorted(values, q);
-}
-
-double Median(std::vector<double> values) { return Quantile(std::move(values), 0.5); }
 
 Interval MedianInterval(std::vector<double> values, double level) {
   if (values.empty()) return {};
@@ -46,7 +32,7 @@ Interval MedianInterval(std::vector<double> values, double level) {
     coverage = next;
     ++skipped;
   }
-  return {.median = QuantileOfSorted(values, 0.5),
+  return {.median = Median(values),
           .low = values[skipped],
           .high = values[n - 1 - skipped],
           .coverage = coverage,

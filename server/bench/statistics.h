@@ -15,11 +15,6 @@
 
 namespace gopmill::bench {
 
-// The q-quantile, 0 <= q <= 1, linear between the two values next to it (type 7 of R. J. Hyndman,
-// Y. Fan, "Sample Quantiles in Statistical Packages", 1996); 0 of no values.
-double Quantile(std::vector<double> values, double q);
-double Median(std::vector<double> values);
-
 struct Interval {
   double median = 0, low = 0, high = 0;
   double coverage = 0;  // probability with which low..high holds the true median

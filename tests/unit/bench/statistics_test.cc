@@ -10,15 +10,6 @@ namespace {
 
 using ::testing::DoubleNear;
 
-TEST(QuantileTest, IsLinearBetweenValues) {
-  EXPECT_EQ(Quantile({}, 0.5), 0);
-  EXPECT_EQ(Quantile({7}, 0.99), 7);
-  EXPECT_EQ(Median({3, 1, 2}), 2);
-  EXPECT_EQ(Median({4, 1, 2, 3}), 2.5);
-  EXPECT_THAT(Quantile({10, 20, 30, 40, 50}, 0.9), DoubleNear(46, 1e-9));
-  EXPECT_EQ(Quantile({1, 2, 3}, 1), 3);
-}
-
 // Coverages from tables of the binomial distribution.
 TEST(MedianIntervalTest, SkipsAsManyValuesAsTheLevelAllows) {
   const Interval ten = MedianInterval({1, 2, 3, 4, 5, 6, 7, 8, 9, 10});

@@ -77,16 +77,6 @@ TEST(OrderMetricsTest, TheReordererMakesGapsOfDisorder) {
 }
 
 // As Quantile of gopmill bench (statistics_test.cc).
-TEST(PercentileTest, IsLinearBetweenTheTwoValuesNextToIt) {
-  std::vector<float> values = {5, 1, 4, 2, 3};
-  EXPECT_EQ(Percentile(values, 0.5), 3);
-  EXPECT_NEAR(Percentile(values, 0.99), 4.96, 1e-6);
-  EXPECT_NEAR(Percentile(values, 0.1), 1.4, 1e-6);
-  EXPECT_EQ(Percentile(values, 0), 1);
-  EXPECT_EQ(Percentile(values, 1), 5);
-  EXPECT_EQ(Percentile({}, 0.5), 0);
-}
-
 TEST(IdleMetricsTest, OnlyIdleWorkersBesideWaitingUnitsCount) {
   IdleMetrics idle(2);
   idle.Waiting(+3, 10);  // two idle workers, three units
