@@ -112,11 +112,11 @@ MovieTags ReadTags(const AVFormatContext& source, std::int64_t start_us) {
   return tags;
 }
 
-MovieTags TagsWithin(const MovieTags& tags, std::int64_t start_us, std::int64_t end_us) {
+MovieTags TagsWithin(const MovieTags& tags, const SourceClip& clip) {
   MovieTags within = tags;
   for (Chapter& chapter : within.chapters) {
-    chapter.start_us = std::max<std::int64_t>(0, chapter.start_us - start_us);
-    chapter.end_us = std::min(chapter.end_us, end_us) - start_us;
+    chapter.start_us = std::max<std::int64_t>(0, chapter.start_us - clip.start_us);
+    chapter.end_us = std::min(chapter.end_us, clip.end_us) - clip.start_us;
   }
   std::erase_if(within.chapters, [](const Chapter& c) { return c.end_us <= c.start_us; });
   return within;

@@ -40,8 +40,8 @@ struct MovieTags {
 // Of an open source whose timeline begins at `start_us`.
 MovieTags ReadTags(const AVFormatContext& source, std::int64_t start_us);
 
-// The chapters that are shown between these times of the source, counted from the first.
-MovieTags TagsWithin(const MovieTags& tags, std::int64_t start_us, std::int64_t end_us);
+// The chapters that are shown in this part of the source, counted from its start.
+MovieTags TagsWithin(const MovieTags& tags, const SourceClip& clip);
 
 // Into an output whose header has not been written. MP4 that is streamed gets no chapters: FFmpeg
 // writes them as a track of its own, all of which would have to be in the first fragment.

@@ -373,6 +373,12 @@ std::string DecimalText(Rational value) {
   return places.empty() ? text : text + "." + places;
 }
 
+SourceClip ClipOf(const Target& target) {
+  SourceClip clip{.start_us = ToTicks(target.start, kMicros)};
+  if (target.duration.valid()) clip.end_us = clip.start_us + ToTicks(target.duration, kMicros);
+  return clip;
+}
+
 bool HasBFrames(VideoCodec codec, Preset preset, Profile profile) {
   if (codec == VideoCodec::kHevc) return true;
   return codec == VideoCodec::kH264 && preset != Preset::kUltrafast &&

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -179,6 +180,13 @@ struct Target {
     return number == 0 ? SoundTarget{abitrate, channels, sample_rate} : more_sounds[number - 1];
   }
 };
+
+// The part of the source that is asked for, microseconds since its zero.
+struct SourceClip {
+  std::int64_t start_us = 0;
+  std::int64_t end_us = std::numeric_limits<std::int64_t>::max();
+};
+SourceClip ClipOf(const Target& target);
 
 // Whether an encoder here makes B frames, unless they are turned off.
 bool HasBFrames(VideoCodec codec, Preset preset, Profile profile);

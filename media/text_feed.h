@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 
 #include "media/muxer.h"
 #include "media/subtitle_track.h"
@@ -18,12 +17,8 @@ inline constexpr Rational kTextTimeBase{1, 1000};
 
 class TextFeed {
  public:
-  struct Clip {
-    std::int64_t start_us = 0;
-    std::int64_t end_us = std::numeric_limits<std::int64_t>::max();
-  };
   // `track` is borrowed.
-  TextFeed(const SubtitleTrack& track, Clip clip) : track_(track), clip_(clip) {}
+  TextFeed(const SubtitleTrack& track, SourceClip clip) : track_(track), clip_(clip) {}
 
   [[nodiscard]] MuxTrack Describe() const;
   // Null behind the last one.
@@ -31,7 +26,7 @@ class TextFeed {
 
  private:
   const SubtitleTrack& track_;
-  const Clip clip_;
+  const SourceClip clip_;
   std::size_t next_ = 0;
   std::int64_t last_ms_ = -1;
 };

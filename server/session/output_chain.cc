@@ -25,13 +25,6 @@ constexpr std::int64_t kLastOfPiece = 1, kLastOfGop = 2;
 // Pieces are shorter than is worth a header.
 constexpr double kPiecesSeconds = 0.2;
 
-// Text from the place where the output's clock starts.
-TextFeed::Clip ClipOf(const Target& target) {
-  TextFeed::Clip clip{.start_us = ToTicks(target.start, kMicros)};
-  if (target.duration.valid()) clip.end_us = clip.start_us + ToTicks(target.duration, kMicros);
-  return clip;
-}
-
 }  // namespace
 
 OutputChain::OutputChain(OutputOpener open, std::function<void(UnitIndex)> release,

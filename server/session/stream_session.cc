@@ -2,7 +2,6 @@
 #include "server/session/stream_session.h"
 
 #include <algorithm>
-#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -30,15 +29,6 @@ PacketSourceOpener FileOpener(SourceOpener open, const AudioTracks& audio) {
 }
 
 constexpr std::chrono::milliseconds kTick{200};
-
-MovieTags TagsOf(const StreamPlan& plan) {
-  const Target& target = plan.target;
-  const std::int64_t start = ToTicks(target.start, kMicros);
-  const bool cut = target.duration.valid();
-  return TagsWithin(
-      plan.source->tags, start,
-      cut ? start + ToTicks(target.duration, kMicros) : std::numeric_limits<std::int64_t>::max());
-}
 
 }  // namespace
 
@@ -231,7 +221,7 @@ Status StreamSession::On(PlanReady letter) {
     stats_.state = StreamState::kRunning;
     seconds = stats_.total_seconds();
   }
-  sink_output_.SetTags(TagsOf(*plan_));
+  sink_output_.SetTags(TagsWithin(plan_->source->tags, ClipOf(plan_->target)));
   sink_output_.SetStart({.content_type = std::string(ContentType(plan_->target.container)),
                          .adjustments = std::move(letter.adjustments),
                          .plan_ms = ToMillis(letter.opening),

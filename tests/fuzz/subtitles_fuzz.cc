@@ -64,7 +64,7 @@ void CheckScript(const SubtitleTrack& track) {
   }
 }
 
-void CheckPackets(const SubtitleTrack& track, TextFeed::Clip clip) {
+void CheckPackets(const SubtitleTrack& track, SourceClip clip) {
   TextFeed feed(track, clip);
   std::int64_t before = -1;
   while (const av::Packet packet = feed.Next()) {
@@ -100,6 +100,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Require(track->cues.size() <= kMaxCues);
   for (const SubtitleCue& cue : track->cues) CheckCue(cue, track->form);
   if (track->form == CueForm::kScript) CheckScript(*track);
+  if (track->form == CueForm::kMovText) {
+    const auto overlap = [](const SubtitleCue& a, const SubtitleCue& b) {
+      return b.start_us < a.end_us;
+    };
+    Require(std::ranges::adjacent_find(track->cues, overlap) == track->cues.end());
+  }
   CheckPackets(*track, {});
   CheckPackets(*track, {.start_us = 1'500'000, .end_us = 2'000'000});
   return 0;

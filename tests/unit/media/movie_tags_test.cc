@@ -102,10 +102,9 @@ TEST(Chapters, AreNotMoreThanTheLimit) {
 TEST(Chapters, AreCutWithTheMovie) {
   const MovieTags tags =
       ReadTags(*SourceOf({{0, 3000, "a"}, {3000, 6000, "b"}, {6000, 9000, "c"}}), 0);
-  EXPECT_EQ(Shown(TagsWithin(tags, 4'000'000, 7'000'000)), "0-2000:b 2000-3000:c ");
-  EXPECT_EQ(Shown(TagsWithin(tags, 3'000'000, std::numeric_limits<std::int64_t>::max())),
-            "0-3000:b 3000-6000:c ");
-  EXPECT_EQ(Shown(TagsWithin(tags, 9'000'000, 10'000'000)), "");
+  EXPECT_EQ(Shown(TagsWithin(tags, {4'000'000, 7'000'000})), "0-2000:b 2000-3000:c ");
+  EXPECT_EQ(Shown(TagsWithin(tags, {.start_us = 3'000'000})), "0-3000:b 3000-6000:c ");
+  EXPECT_EQ(Shown(TagsWithin(tags, {9'000'000, 10'000'000})), "");
 }
 
 TEST(Chapters, GoIntoFilesOnly) {
