@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/rtsp/rtp_guard.h"
 
+#include <gst/rtp/gstrtpbuffer.h>
+
+#include <cstdint>
+
 #include "server/rtsp/rtp_bounds.h"
 
 namespace gopmill {
@@ -25,10 +29,11 @@ Status RtpGuard::TakeCaps(const GstCaps& caps) {
 }
 
 bool RtpGuard::Allow(GstBuffer& packet) const {
-  GstMapInfo map;
-  if (!open_ || gst_buffer_map(&packet, &map, GST_MAP_READ) == FALSE) return false;
-  const bool allowed = rules_.Allow({map.data, map.size});
-  gst_buffer_unmap(&packet, &map);
+  GstRTPBuffer rtp = GST_RTP_BUFFER_INIT;
+  if (!open_ || gst_rtp_buffer_map(&packet, GST_MAP_READ, &rtp) == FALSE) return false;
+  const auto* payload = static_cast<const std::uint8_t*>(gst_rtp_buffer_get_payload(&rtp));
+  const bool allowed = rules_.Allow({payload, gst_rtp_buffer_get_payload_len(&rtp)});
+  gst_rtp_buffer_unmap(&rtp);
   return allowed;
 }
 

@@ -111,20 +111,7 @@ bool HasEmptyUnit(Bytes payload, const UnitFields& fields) {
 
 }  // namespace
 
-Bytes PayloadOf(Bytes packet) {
-  constexpr std::size_t kFixed = 12, kExtension = 4;
-  if (packet.size() < kFixed) return {};
-  std::size_t at = kFixed + 4 * std::size_t{packet[0] & 0x0fU};
-  if ((packet[0] & 0x10U) != 0) {
-    if (packet.size() < at + kExtension) return {};
-    at += kExtension + 4 * Word(packet, at + 2);
-  }
-  const std::size_t padding = (packet[0] & 0x20U) != 0 ? packet.back() : 0;
-  return packet.size() < at + padding ? Bytes{} : packet.subspan(at, packet.size() - at - padding);
-}
-
-bool PayloadRules::Allow(Bytes packet) const {
-  const Bytes payload = PayloadOf(packet);
+bool PayloadRules::Allow(Bytes payload) const {
   if (payload.empty()) return false;
   switch (kind_) {
     case Kind::kOther: return true;

@@ -30,8 +30,8 @@ class PayloadRules {
   static PayloadRules Units(UnitFields fields) { return PayloadRules(Kind::kUnits, fields); }
 
   PayloadRules() = default;  // of the other codecs: that there is a payload
-  // `packet`: all of it, its header of RTP included.
-  [[nodiscard]] bool Allow(std::span<const std::uint8_t> packet) const;
+  // `payload`: what follows the header of RTP, without padding.
+  [[nodiscard]] bool Allow(std::span<const std::uint8_t> payload) const;
 
  private:
   enum class Kind { kOther, kH264, kH265, kJpeg, kUnits };
@@ -40,8 +40,5 @@ class PayloadRules {
   Kind kind_ = Kind::kOther;
   UnitFields fields_;
 };
-
-// What follows the header of RTP (RFC 3550 section 5.1), without padding; nothing of what is none.
-std::span<const std::uint8_t> PayloadOf(std::span<const std::uint8_t> packet);
 
 }  // namespace gopmill

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "server/rtsp/announcement.h"
 #include "server/rtsp/gst_ptr.h"
@@ -81,6 +84,7 @@ TEST_F(ReceptionTest, RepairDoesNotHearOfALoss) {
 TEST_F(ReceptionTest, ADepayloaderGetsWhatItWasMadeForOnly) {
   GstBuffer* packet = gst_buffer_new_allocate(nullptr, 100, nullptr);
   gst_buffer_memset(packet, 0, 0, 100);
+  gst_buffer_memset(packet, 0, 0x80, 1);  // version 2
   RtpGuard guard(ReceiverFor(kL16));
   EXPECT_FALSE(guard.Allow(*packet)) << "nothing said what it is";
   EXPECT_TRUE(guard.TakeCaps(*CapsOf(kL16)).ok());
@@ -96,6 +100,32 @@ TEST_F(ReceptionTest, ADepayloaderGetsWhatItWasMadeForOnly) {
     EXPECT_FALSE(guard.Allow(*packet)) << caps;
   }
   gst_buffer_unref(packet);
+}
+
+TEST_F(ReceptionTest, ADepayloaderGetsPayloads) {
+  RtpGuard guard(ReceiverFor(kL16));
+  ASSERT_TRUE(guard.TakeCaps(*CapsOf(kL16)).ok());
+  const auto allows = [&](std::vector<std::uint8_t> bytes) {
+    bytes.resize(std::max<std::size_t>(bytes.size(), 12));
+    const std::unique_ptr<GstBuffer, gst::FreeBy<gst_buffer_unref>> packet(
+        gst_buffer_new_memdup(bytes.data(), bytes.size()));
+    return guard.Allow(*packet);
+  };
+  const auto with = [](std::uint8_t first, const std::vector<std::uint8_t>& rest) {
+    std::vector<std::uint8_t> bytes(12);
+    bytes[0] = first;
+    bytes.insert(bytes.end(), rest.begin(), rest.end());
+    return bytes;
+  };
+  EXPECT_TRUE(allows(with(0x80, {1})));
+  EXPECT_TRUE(allows(with(0x81, {0, 0, 0, 0, 1}))) << "behind a source";
+  EXPECT_TRUE(allows(with(0x90, {0, 0, 0, 1, 9, 9, 9, 9, 1}))) << "behind an extension";
+  EXPECT_TRUE(allows(with(0xa0, {1, 1})));
+  EXPECT_FALSE(allows(with(0xa0, {1}))) << "padding alone";
+  for (const auto& bad : {with(0x80, {}), with(0x8f, {1}), with(0x90, {0, 0, 0xff, 0xff}),
+                          with(0xa0, {1, 2, 0xff}), with(0x00, {1})}) {
+    EXPECT_FALSE(allows(bad)) << testing::PrintToString(bad);
+  }
 }
 
 }  // namespace
