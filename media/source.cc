@@ -15,6 +15,7 @@
 #include "media/fd_io.h"
 #include "media/first_picture.h"
 #include "media/measured_rate.h"
+#include "media/open_format.h"
 #include "media/probe.h"
 #include "media/random_access.h"
 #include "media/source_texts.h"
@@ -48,9 +49,6 @@ struct Source::Impl {
   std::deque<Held> held;  // read ahead, first out
   SourceTexts texts;
   Status Open();
-  Status OpenFormat();
-  // FFmpeg failed an assertion of its own at this source (base/contained.h).
-  Error LeaveBehind();
   Status Rewind();
   void ReadTracks();
   void FindRate();
@@ -83,57 +81,6 @@ std::optional<int> SoundOf(const SourceInfo& info, int stream) {
     if (info.sound(i).stream_index == stream) return static_cast<int>(i);
   }
   return std::nullopt;
-}
-
-int OnInterrupt(void* stop) noexcept {
-  return static_cast<const std::stop_token*>(stop)->stop_requested() ? 1 : 0;
-}
-
-struct DictionaryOwner {
-  AVDictionary* entries = nullptr;
-  ~DictionaryOwner() { av_dict_free(&entries); }
-};
-
-// Whether FFmpeg means the file by this error. `unread`: reading it has failed.
-bool IsOfTheFile(int native, bool unread) {
-  switch (native) {
-    case AVERROR_INVALIDDATA:
-    case AVERROR_EOF:
-    case AVERROR_DEMUXER_NOT_FOUND:
-    case AVERROR(EINVAL): return true;
-    // Its reader of ASF says -1 of what it does not understand.
-    case AVERROR(EPERM): return true;
-    // Of tables that it would not allocate anywhere, as large as a damaged header claims them.
-    case AVERROR(ENOMEM): return true;
-    // Its reader of YUV4MPEG adds the 6 of a frame's mark to EINVAL where it finds a size absurd.
-    case AVERROR(EINVAL) + 6: return true;
-    // Its reader of Matroska says so of a file that ends early.
-    case AVERROR(EIO): return !unread;
-    default: return false;
-  }
-}
-
-Error OpenError(int native, bool unread, const std::stop_token& stop) {
-  if (stop.stop_requested()) return {.code = Code::kCancelled, .message = "Cancelled."};
-  if (IsOfTheFile(native, unread)) {
-    return {.code = Code::kUnsupported,
-            .message = "The source is not a media file of a supported container, or it is damaged.",
-            .accepted =
-                "MP4, MOV, Matroska, WebM, MPEG-TS, MPEG-PS, AVI, ASF, FLV, Ogg, MXF and raw "
-                "video streams",
-            .native = native};
-  }
-  return av::AvError("The source could not be opened", native);
-}
-
-// As avformat_open_input does, but that JPEG pictures in a row are a movie, not each an image file.
-int FindContainer(AVFormatContext& format, const AVInputFormat** found) {
-  const int code = av_probe_input_buffer2(format.pb, found, "", &format, 0,
-                                          static_cast<unsigned>(format.format_probesize));
-  if (code >= 0 && std::string_view((*found)->name) == "jpeg_pipe") {
-    *found = av_find_input_format("mjpeg");
-  }
-  return code;
 }
 
 // Raw streams carry no times at all; AVI carries decoding times only.
@@ -172,40 +119,8 @@ Result<std::unique_ptr<PacketSource>> Source::Successor() {
   return std::unique_ptr<PacketSource>(new Source(std::move(next)));
 }
 
-Error Source::Impl::LeaveBehind() {
-  static_cast<void>(format.release());
-  return {.code = Code::kCorrupt,
-          .message = "The source is damaged in a way that FFmpeg here cannot go on with."};
-}
-
-Status Source::Impl::OpenFormat() {
-  AVFormatContext* raw = avformat_alloc_context();
-  GOPMILL_CHECK(raw != nullptr);
-  raw->pb = io.context();
-  raw->interrupt_callback = {&OnInterrupt, &stop};
-  raw->max_streams = static_cast<int>(kMaxSourceStreams);
-  raw->probesize = kProbeBytes;
-  DictionaryOwner settings;
-  av_dict_set(&settings.entries, "format_whitelist", kAllowedDemuxers, 0);
-  av_dict_set(&settings.entries, "codec_whitelist", DecoderWhitelist().c_str(), 0);
-  av_dict_set(&settings.entries, "protocol_whitelist", "none", 0);
-  const AVInputFormat* container = nullptr;
-  int code = FindContainer(*raw, &container);
-  // avformat_open_input frees the context when it fails.
-  if (code < 0) {
-    avformat_free_context(raw);
-  } else {
-    code = avformat_open_input(&raw, nullptr, container, &settings.entries);
-  }
-  if (code < 0) return OpenError(code, io.failed(), stop);
-  format.reset(raw);
-  if (!ContainedCall([&] { code = avformat_find_stream_info(raw, nullptr); })) return LeaveBehind();
-  if (code < 0 || stop.stop_requested()) return OpenError(code, io.failed(), stop);
-  return OkStatus();
-}
-
 Status Source::Impl::Open() {
-  GOPMILL_RETURN_IF_ERROR(OpenFormat());
+  GOPMILL_ASSIGN_OR_RETURN(format, OpenFormat(io, stop));
   GOPMILL_ASSIGN_OR_RETURN(
       info, DescribeSource(*format, {.wanted = options.audio, .live = options.live}));
   info->size_bytes = io.size();
@@ -294,7 +209,7 @@ Status Source::Impl::Rewind() {
     return av::AvError("The source could not be sought in", static_cast<int>(at));
   }
   const unsigned last = static_cast<unsigned>(info->video.stream_index);
-  GOPMILL_RETURN_IF_ERROR(OpenFormat());
+  GOPMILL_ASSIGN_OR_RETURN(format, OpenFormat(io, stop));
   if (last >= format->nb_streams) {
     return Error{.code = Code::kCorrupt, .message = "The source changed while it was read."};
   }
@@ -366,7 +281,10 @@ Status Source::SeekBefore(Rational seconds) {
 Result<Source::ReadState> Source::Impl::ReadNext(AVPacket& packet) {
   while (true) {
     int code = 0;
-    if (!ContainedCall([&] { code = av_read_frame(format.get(), &packet); })) return LeaveBehind();
+    if (!ContainedCall([&] { code = av_read_frame(format.get(), &packet); })) {
+      static_cast<void>(format.release());
+      return LeftBehindError();
+    }
     if (stop.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
     if (code == AVERROR(EAGAIN)) continue;
     if (code < 0) {

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/open_format.h"
+
+#include <cerrno>
+#include <string_view>
+
+#include "base/contained.h"
+#include "media/av_error.h"
+#include "media/decoder_table.h"
+#include "media/probe.h"
+#include "media/source.h"
+
+namespace gopmill {
+namespace {
+
+int OnInterrupt(void* stop) noexcept {
+  return static_cast<const std::stop_token*>(stop)->stop_requested() ? 1 : 0;
+}
+
+struct DictionaryOwner {
+  AVDictionary* entries = nullptr;
+  ~DictionaryOwner() { av_dict_free(&entries); }
+};
+
+// Whether FFmpeg means the file by this error. `unread`: reading it has failed.
+bool IsOfTheFile(int native, bool unread) {
+  switch (native) {
+    case AVERROR_INVALIDDATA:
+    case AVERROR_EOF:
+    case AVERROR_DEMUXER_NOT_FOUND:
+    case AVERROR(EINVAL): return true;
+    // Its reader of ASF says -1 of what it does not understand.
+    case AVERROR(EPERM): return true;
+    // Of tables that it would not allocate anywhere, as large as a damaged header claims them.
+    case AVERROR(ENOMEM): return true;
+    // Its reader of YUV4MPEG adds the 6 of a frame's mark to EINVAL where it finds a size absurd.
+    case AVERROR(EINVAL) + 6: return true;
+    // Its reader of Matroska says so of a file that ends early.
+    case AVERROR(EIO): return !unread;
+    default: return false;
+  }
+}
+
+Error OpenError(int native, bool unread, const std::stop_token& stop) {
+  if (stop.stop_requested()) return {.code = Code::kCancelled, .message = "Cancelled."};
+  if (IsOfTheFile(native, unread)) {
+    return {.code = Code::kUnsupported,
+            .message = "The source is not a media file of a supported container, or it is damaged.",
+            .accepted =
+                "MP4, MOV, Matroska, WebM, MPEG-TS, MPEG-PS, AVI, ASF, FLV, Ogg, MXF and raw "
+                "video streams",
+            .native = native};
+  }
+  return av::AvError("The source could not be opened", native);
+}
+
+// As avformat_open_input does, but that JPEG pictures in a row are a movie, not each an image file.
+int FindContainer(AVFormatContext& format, const AVInputFormat** found) {
+  const int code = av_probe_input_buffer2(format.pb, found, "", &format, 0,
+                                          static_cast<unsigned>(format.format_probesize));
+  if (code >= 0 && std::string_view((*found)->name) == "jpeg_pipe") {
+    *found = av_find_input_format("mjpeg");
+  }
+  return code;
+}
+
+}  // namespace
+
+Error LeftBehindError() {
+  return {.code = Code::kCorrupt,
+          .message = "The source is damaged in a way that FFmpeg here cannot go on with."};
+}
+
+Result<av::InputFormat> OpenFormat(FdIo& io, const std::stop_token& stop) {
+  AVFormatContext* raw = avformat_alloc_context();
+  GOPMILL_CHECK(raw != nullptr);
+  raw->pb = io.context();
+  raw->interrupt_callback = {&OnInterrupt, const_cast<std::stop_token*>(&stop)};
+  raw->max_streams = static_cast<int>(kMaxSourceStreams);
+  raw->probesize = kProbeBytes;
+  DictionaryOwner settings;
+  av_dict_set(&settings.entries, "format_whitelist", kAllowedDemuxers, 0);
+  av_dict_set(&settings.entries, "codec_whitelist", DecoderWhitelist().c_str(), 0);
+  av_dict_set(&settings.entries, "protocol_whitelist", "none", 0);
+  const AVInputFormat* container = nullptr;
+  int code = FindContainer(*raw, &container);
+  // avformat_open_input frees the context when it fails.
+  if (code < 0) {
+    avformat_free_context(raw);
+  } else {
+    code = avformat_open_input(&raw, nullptr, container, &settings.entries);
+  }
+  if (code < 0) return OpenError(code, io.failed(), stop);
+  if (!ContainedCall([&] { code = avformat_find_stream_info(raw, nullptr); })) {
+    return LeftBehindError();
+  }
+  av::InputFormat format(raw);
+  if (code < 0 || stop.stop_requested()) return OpenError(code, io.failed(), stop);
+  return format;
+}
+
+}  // namespace gopmill

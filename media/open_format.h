@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Opening and probing a container through our own I/O: with allow-lists of containers and codecs
+// and no protocols, and errors in words.
+//
+// Thread-safety: compatible.
+#pragma once
+
+#include <stop_token>
+
+#include "base/status.h"
+#include "media/av_ptr.h"
+#include "media/fd_io.h"
+
+namespace gopmill {
+
+// From where `io` is, which is the beginning. Both are borrowed for as long as the format exists.
+// Fails with kUnsupported (not a media file that we read), kCorrupt, kIo, or kCancelled.
+Result<av::InputFormat> OpenFormat(FdIo& io, const std::stop_token& stop);
+
+// Of a source at which FFmpeg failed an assertion of its own (base/contained.h).
+Error LeftBehindError();
+
+}  // namespace gopmill
