@@ -489,6 +489,17 @@ def wild_seeds(server, recorded):
     check(int(decode(result["body"])["video"]["nb_read_frames"]) == 60, "a publisher after wild ones is not whole")
 
 
+def an_assertion_of_a_decoder(server, recorded):
+    """Damaged H.264 at which the decoder of FFmpeg 5.1 aborts; others may take it."""
+    wild_publishers(server, recorded, [281271327])
+    if not lives(server, "an assertion"):
+        return
+    metrics = server.get("/metrics")[1].decode()
+    caught = int(re.search(r"^gopmill_decoders_left_behind_total (\d+)", metrics, re.M)[1])
+    version = subprocess.run(["ffmpeg", "-version"], capture_output=True, text=True, check=True).stdout
+    check(caught >= 1 or " 5.1" not in version.splitlines()[0], "no assertion was reached")
+
+
 def main():
     os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"] = "3"
     os.environ["GOPMILL_RTSP_PUBLISHER_TIMEOUT_SECONDS"] = "4"
@@ -504,7 +515,7 @@ def main():
             return run_on_rtsp([lambda *_: wild_publishers(server, recorded, range(first, first + 10**6), until)], server)
         run_all([numbers_of_a_peer], folder)
         return run_on_rtsp([pictures_hours_apart, packets_that_never_come, numbers_beyond_their_bounds, packets_of_another_format,
-                            payloads_that_lie, pieces_of_nothing, wild_seeds], server, recorded)
+                            payloads_that_lie, pieces_of_nothing, wild_seeds, an_assertion_of_a_decoder], server, recorded)
 
 
 if __name__ == "__main__":
