@@ -137,9 +137,8 @@ async function offersTheTracksOfTheMovie(page) {
   assert.match(await page.textContent('#url'), /&audio=2&burn=1/);
   await page.click('#play');
   await waitUntilItPlays(page);
-  const streams = await (await page.request.get(`${baseUrl}/v1/streams`)).json();
-  const running = streams.streams.find((stream) => stream.state === 'running') || streams.streams.at(-1);
-  assert.equal(running.target.burn, 1, JSON.stringify(running.target));
+  const {streams} = await (await page.request.get(`${baseUrl}/v1/streams`)).json();
+  assert.ok(streams.some(({target}) => target.burn === 1), JSON.stringify(streams.map(({target}) => target)));
   await page.click('#stop');
   await page.selectOption('#audio', '');
   await page.selectOption('#burn', '');

@@ -2,10 +2,12 @@
 """What the scripts here share: checks that are collected, waiting for conditions, a server of their own,
 streams to publish, and what a decoder makes of an answer."""
 
+import atexit
 import collections
 import http.client
 import json
 import os
+import pathlib
 import re
 import signal
 import socket
@@ -20,6 +22,18 @@ PROGRAM = os.environ["GOPMILL_PROGRAM"]
 # Admission goes by this machine's speed, which is another when a test runs beside others: who tests it turns it on.
 os.environ.setdefault("GOPMILL_STREAMS_PROMISE_PERCENT", "0")
 failures = []
+
+
+@atexit.register
+def kill_children():
+    """What a failed test left running would keep the script's output open, and ctest waiting for it."""
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            # pid (comm) state ppid; comm may hold anything.
+            if int(stat.read_text().rpartition(")")[2].split()[1]) == os.getpid():
+                os.kill(int(stat.parent.name), signal.SIGKILL)
+        except (OSError, UnicodeDecodeError):
+            pass  # it has ended meanwhile
 
 
 def check(condition, text):
