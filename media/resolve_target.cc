@@ -75,6 +75,9 @@ struct VideoChoice {
   Profile profile;
 };
 
+// SVT-AV1 has further ones, which need tables that all encoders of a process share (av1_gate.h).
+constexpr Preset kSlowestOfAv1 = Preset::kSlow;
+
 VideoChoice ChoiceOf(const TargetRequest& request) {
   const Container container = request.container.value_or(Container::kMp4);
   return {.container = container,
@@ -91,6 +94,11 @@ Status ResolveCodecs(Resolution& r) {
   target.acodec = r.request.acodec.value_or(DefaultAudioCodec(target.container));
   GOPMILL_RETURN_IF_ERROR(CheckContainer(target.container, target.vcodec, target.acodec));
   target.preset = choice.preset;
+  if (choice.codec == VideoCodec::kAv1 && choice.preset > kSlowestOfAv1) {
+    target.preset = kSlowestOfAv1;
+    r.Report("preset", std::string(Name(choice.preset)), std::string(Name(kSlowestOfAv1)),
+             "AV1 is not made with more effort here");
+  }
   target.quality = r.request.quality.value_or(Quality::kNormal);
   target.profile = choice.profile;
   target.fit = r.request.fit.value_or(Fit::kFit);
@@ -108,6 +116,9 @@ Status ResolveCodecs(Resolution& r) {
   target.service_class = r.request.service_class.value_or("");
   target.whole_units = r.request.whole_units;
   target.b_frames = MayHaveBFrames(r.request);
+  if (r.request.b_frames == true && !target.b_frames) {
+    r.Report("bframes", "on", "off", "this codec, preset or profile has none");
+  }
   return CheckProfile(target.vcodec, target.profile);
 }
 

@@ -151,7 +151,8 @@ void AddTranscode(CLI::App& app, Line& line) {
   AddTargetOptions(*command, line.transcode_target);
   AddJobOptions(*command, args);
   command->add_flag("--force", args.force, "Replace OUT if it exists");
-  command->add_flag("--quiet", args.quiet, "No progress and no summary");
+  command->add_flag("--quiet", args.quiet,
+                    "No progress, notes and summary; warnings and errors stay");
   command->add_flag("--verify", args.verify,
                     "Decode the output and check every join; fail on any fault");
 }
@@ -176,7 +177,8 @@ void AddPackage(CLI::App& app, Line& line) {
   add("segment", "Length of a segment: 0.5 to 20 seconds; 2 unless given");
   AddTargetOptions(*command, line.package_target);
   AddJobOptions(*command, args);
-  command->add_flag("--quiet", args.quiet, "No progress and no summary");
+  command->add_flag("--quiet", args.quiet,
+                    "No progress, notes and summary; warnings and errors stay");
 }
 
 void AddExplain(CLI::App& app, Line& line) {

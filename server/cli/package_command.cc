@@ -21,7 +21,7 @@ void Warn(const PackageReport& report) {
 }
 
 int Finish(const PackageArgs& args, const PackageReport& report) {
-  if (!args.quiet) Warn(report);
+  Warn(report);
   if (!args.quiet) {
     for (const PackagedRendition& each : report.renditions) {
       WriteStderr(fmt::format("{}: {}x{}, {} kb/s, at most {} kb/s\n", each.playlist, each.width,

@@ -317,9 +317,14 @@ int RunSimulate(const SimulateArgs& args) {
     return Fail("simulate", study.error());
   }
   const Status written = WriteResults(args, *study);
-  if (written.ok()) return kOk;
-  PrintError("simulate", "", written.error());
-  return kFailed;
+  if (!written.ok()) {
+    PrintError("simulate", "", written.error());
+    return kFailed;
+  }
+  // The table tells for each run why not.
+  return std::ranges::any_of(study->runs, [](const auto& run) { return run.result.has_value(); })
+             ? kOk
+             : kUsage;
 }
 
 }  // namespace gopmill::cli

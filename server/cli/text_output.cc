@@ -12,6 +12,7 @@
 
 #include "base/dump_json.h"
 #include "server/cli/exit_codes.h"
+#include "server/session/output_file.h"
 
 namespace gopmill::cli {
 namespace {
@@ -34,9 +35,8 @@ bool AreOneFile(const std::string& a, const std::string& b) {
   if (a.empty() || b.empty() || a == "-" || b == "-") return false;
   std::error_code error;
   if (fs::equivalent(a, b, error) && !error) return true;
-  const fs::path first = fs::weakly_canonical(fs::absolute(a, error), error);
-  const fs::path second = fs::weakly_canonical(fs::absolute(b, error), error);
-  return !error && first == second;
+  const auto first = WrittenPath(a), second = WrittenPath(b);
+  return first.ok() && second.ok() && *first == *second;
 }
 
 Status CheckReportFile(const char* parameter, const std::string& file) {

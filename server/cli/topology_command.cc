@@ -78,9 +78,6 @@ Status WriteMoves(const TopologyArgs& args, const bench::MoveResult& result) {
 }
 
 int Measure(const TopologyArgs& args, const Topology& topology) {
-  const ReportFile report{"json", args.json};
-  if (const Status json = CheckReports({&report, 1}, {args.movie}); !json.ok())
-    return Fail("topology", json.error());
   std::stop_source stop;
   auto signals =
       SignalWatcher::Start({SIGINT, SIGTERM, SIGHUP}, [stop, patience = Impatience()](int) mutable {
@@ -106,6 +103,10 @@ int Measure(const TopologyArgs& args, const Topology& topology) {
 }  // namespace
 
 int RunTopology(const TopologyArgs& args) {
+  const ReportFile report{"json", args.json};
+  if (const Status json = CheckReports({&report, 1}, {args.movie}); !json.ok()) {
+    return Fail("topology", json.error());
+  }
   const auto topology = DiscoverTopology({});
   if (!topology.ok()) {
     PrintError("topology", "", topology.error());

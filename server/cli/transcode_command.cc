@@ -3,7 +3,10 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <optional>
 #include <stop_token>
+#include <string>
+#include <utility>
 
 #include "server/cli/commands.h"
 #include "server/cli/exit_codes.h"
@@ -19,6 +22,9 @@ namespace fs = std::filesystem;
 // What the engine cannot know or would blame on the source: stdout is a terminal, no such folder.
 Status CheckOutput(const TranscodeArgs& args) {
   if (args.output == "-") {
+    if (args.verify) {
+      return InvalidArgument("verify", "--verify needs an output file.", "a file as OUT");
+    }
     if (isatty(STDOUT_FILENO) == 0 || args.force) return OkStatus();
     return InvalidArgument("OUT", "Movies are not written to a terminal.",
                            "a file, or a pipe behind -");
@@ -37,16 +43,12 @@ std::string Summary(const TranscodeArgs& args, const TranscodeReport& report) {
                      report.speed, BytesText(report.bytes), report.video_bps / 1000);
 }
 
-// What the user should know about the result although it is there.
-void PrintNotes(const TranscodeReport& report) {
-  PrintAdjustments(report.adjustments);
+int Finish(const TranscodeArgs& args, const TranscodeReport& report) {
+  if (!args.quiet) PrintAdjustments(report.adjustments);
+  // Also when quiet: the result is there, and is not what the source's name promises.
   WarnOfDamage(report.truncated, report.damage, report.frames_left_out);
   WarnOfVbv(report.vbv_violations);
-}
-
-int Finish(const TranscodeArgs& args, const TranscodeReport& report) {
   if (!args.quiet) {
-    PrintNotes(report);
     if (report.violations.empty()) WriteStderr(Summary(args, report));
     if (!report.certificate.empty()) WriteStderr("seams: " + report.certificate + "\n");
   }
@@ -63,13 +65,12 @@ int Finish(const TranscodeArgs& args, const TranscodeReport& report) {
   return kFailed;
 }
 
-int Transcode(const TranscodeArgs& args, const SchedulerOptions& scheduler,
+int Transcode(const TranscodeArgs& args, OutputFile* output, const SchedulerOptions& scheduler,
               const std::stop_token& stop) {
   const TranscodeJob job{.input = args.input,
-                         .output = args.output,
+                         .output = output,
                          .request = args.request,
                          .scheduler = scheduler,
-                         .force = args.force,
                          .verify = args.verify};
   ProgressPrinter printer(StyleFor(args.quiet), WriteStderr, TerminalColumns);
   const auto report = TranscodeFile(
@@ -77,10 +78,9 @@ int Transcode(const TranscodeArgs& args, const SchedulerOptions& scheduler,
   printer.Clear();
   if (report.ok()) return Finish(args, *report);
   if (!stop.stop_requested()) return Fail("transcode", args, report.error());
-  const bool to_file = args.output != "-";
   return Fail("transcode", args,
               {.code = Code::kCancelled,
-               .message = to_file ? "Interrupted; no output is left." : "Interrupted."});
+               .message = output != nullptr ? "Interrupted; no output is left." : "Interrupted."});
 }
 
 }  // namespace
@@ -88,16 +88,21 @@ int Transcode(const TranscodeArgs& args, const SchedulerOptions& scheduler,
 int RunTranscode(const TranscodeArgs& args) {
   const Status report_file = CheckJobReport(args, args.output);
   if (!report_file.ok()) return Fail("transcode", args, report_file.error());
+  const Status checked = CheckOutput(args);
+  if (!checked.ok()) return Fail("transcode", args, checked.error());
+  std::optional<OutputFile> output;
+  if (args.output != "-") {
+    auto chosen = OutputFile::Choose(args.output, args.force);
+    if (!chosen.ok()) return Fail("transcode", args, chosen.error());
+    output.emplace(std::move(chosen).value());
+  }
   std::stop_source stop;
-  auto signals = StopOnSignals(stop, [temporary = TemporaryNameOf(args.output)] {
-    unlink(temporary.c_str());  // "-.gopmill..." does not exist
-  });
+  auto signals = StopOnSignals(
+      stop, [temporary = output ? output->temporary() : ""] { unlink(temporary.c_str()); });
   if (!signals.ok()) return Fail("transcode", args, signals.error());
-  const Status output = CheckOutput(args);
-  if (!output.ok()) return Fail("transcode", args, output.error());
   const auto scheduler = PrepareJob(args);
   if (!scheduler.ok()) return Fail("transcode", args, scheduler.error());
-  return Transcode(args, *scheduler, stop.get_token());
+  return Transcode(args, output ? &*output : nullptr, *scheduler, stop.get_token());
 }
 
 }  // namespace gopmill::cli

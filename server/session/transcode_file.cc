@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -32,14 +31,37 @@ namespace {
 
 constexpr std::chrono::milliseconds kProgressInterval{100};
 
-Result<UniqueFd> OpenInput(const std::string& path) {
+constexpr int kPollMillis = 50;
+
+Error SourceError(const std::string& doing, int code) {
+  Error error = FileError(doing, code);
+  error.parameter = "input";
+  return error;
+}
+
+// A pipe with a name has nothing to read until somebody writes to it, and opening it would wait for
+// that where nothing can interrupt it.
+Status AwaitWriter(int fd, const std::stop_token& stop) {
+  pollfd poller{.fd = fd, .events = POLLIN, .revents = 0};
+  while (poll(&poller, 1, kPollMillis) == 0) {
+    if (stop.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+  }
+  const int flags = fcntl(fd, F_GETFL);
+  if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) < 0) {
+    return SourceError("The source cannot be read", errno);
+  }
+  return OkStatus();
+}
+
+Result<UniqueFd> OpenInput(const std::string& path, const std::stop_token& stop) {
   if (path == "-") return UniqueFd(dup(STDIN_FILENO));
-  UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return FileError("The source '" + path + "' cannot be opened", errno);
+  UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.valid()) return SourceError("The source '" + path + "' cannot be opened", errno);
   struct stat status {};
   if (fstat(fd.get(), &status) == 0 && S_ISDIR(status.st_mode)) {
     return InvalidArgument("input", "'" + path + "' is a folder.", "a media file or -");
   }
+  if (S_ISFIFO(status.st_mode)) GOPMILL_RETURN_IF_ERROR(AwaitWriter(fd.get(), stop));
   return fd;
 }
 
@@ -67,7 +89,7 @@ bool ReadableAgain(const std::string& input) {
 TextReader TextReaderFor(const std::string& input) {
   if (!ReadableAgain(input)) return {};
   return [input](const TargetRequest& request, const std::stop_token& stop) -> Result<PlanTexts> {
-    const auto open = [&] { return OpenInput(input); };
+    const auto open = [&] { return OpenInput(input, stop); };
     const std::vector<TextFile> beside = TextFilesBeside(input);
     PlanTexts texts;
     if (const int number = request.burn.value_or(0); number > 0) {
@@ -103,7 +125,6 @@ class StdoutSink : public StreamSink {
   void Cancel() noexcept override { cancelled_ = true; }
 
  private:
-  static constexpr int kPollMillis = 50;
   std::atomic<bool> cancelled_{false};
 };
 
@@ -114,75 +135,6 @@ class FileSink : public StreamSink {
   Status Write(std::span<const std::uint8_t>) override { return OkStatus(); }
   void Finish(const StreamEnd&) override {}
 };
-
-// A temporary file next to the output. Removed unless it was renamed.
-class TemporaryOutput {
- public:
-  explicit TemporaryOutput(std::string final_path)
-      : final_(std::move(final_path)), path_(TemporaryNameOf(final_)) {}
-  ~TemporaryOutput() {
-    if (!renamed_) unlink(path_.c_str());
-  }
-  TemporaryOutput(const TemporaryOutput&) = delete;
-  TemporaryOutput& operator=(const TemporaryOutput&) = delete;
-
-  // Claims the temporary name, so that a folder that cannot be written to is found out at once.
-  Status Create() {
-    const UniqueFd fd(
-        open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
-    if (!fd.valid()) return FileError("The output '" + final_ + "' cannot be made", errno);
-    return OkStatus();
-  }
-  // Without `force` an output that appeared meanwhile is kept.
-  Status Rename(bool force) {
-    int code = -1;
-    if (!force) {
-      code = renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, final_.c_str(), RENAME_NOREPLACE);
-      // Some file systems cannot do that in one step; linking refuses an existing name as well.
-      if (code != 0 && errno == EINVAL) {
-        code = link(path_.c_str(), final_.c_str());
-        if (code == 0) return OkStatus();  // the temporary name is removed by the destructor
-      }
-    } else {
-      code = std::rename(path_.c_str(), final_.c_str());
-    }
-    if (code != 0) return FileError("The output '" + final_ + "' cannot be named", errno);
-    renamed_ = true;
-    return OkStatus();
-  }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  const std::string final_, path_;
-  bool renamed_ = false;
-};
-
-Status CheckOutput(const TranscodeJob& job) {
-  if (job.output == "-") {
-    if (job.verify) {
-      return InvalidArgument("verify", "--verify needs an output file.", "a file as OUT");
-    }
-    return OkStatus();
-  }
-  std::error_code code;
-  const auto status = std::filesystem::status(job.output, code);
-  if (std::filesystem::is_directory(status)) {
-    return InvalidArgument("output", "'" + job.output + "' is a folder.", "a file name or -");
-  }
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    return InvalidArgument("output", "'" + job.output + "' is not a plain file.",
-                           "a file name, or - with a redirection");
-  }
-  if (std::filesystem::exists(status) && std::filesystem::equivalent(job.input, job.output, code)) {
-    return InvalidArgument("output", "The output would replace its own source.",
-                           "another file name");
-  }
-  if (std::filesystem::exists(status) && !job.force) {
-    return InvalidArgument("output", "'" + job.output + "' exists already.",
-                           "another file name, or --force to replace it");
-  }
-  return OkStatus();
-}
 
 Progress ProgressOf(const StreamSnapshot& s) {
   Progress p{.frames_done = s.frames_out,
@@ -265,32 +217,23 @@ Status Verify(const std::string& path, const StreamSnapshot& end, const std::sto
 
 }  // namespace
 
-std::string TemporaryNameOf(const std::string& output) {
-  return output + ".gopmill-" + std::to_string(getpid()) + ".tmp";
-}
-
 Result<TranscodeReport> TranscodeFile(const TranscodeJob& job, const std::stop_token& stop,
                                       const ProgressCallback& progress) {
-  GOPMILL_RETURN_IF_ERROR(CheckOutput(job));
-  const bool to_file = job.output != "-";
+  const bool to_file = job.output != nullptr;
   if (!to_file) GOPMILL_RETURN_IF_ERROR(CheckStreamedText(job.request));
-  std::optional<TemporaryOutput> temporary;
   // Opened here already: a source that does not exist should not leave traces of an output.
-  GOPMILL_ASSIGN_OR_RETURN(UniqueFd input, OpenInput(job.input));
-  if (to_file) {
-    temporary.emplace(job.output);
-    GOPMILL_RETURN_IF_ERROR(temporary->Create());
-  }
+  GOPMILL_ASSIGN_OR_RETURN(UniqueFd input, OpenInput(job.input, stop));
+  if (to_file) GOPMILL_RETURN_IF_ERROR(job.output->Create(input.get()));
   GOPMILL_ASSIGN_OR_RETURN(auto engine, Engine::Create({.scheduler = job.scheduler}));
   auto shared_input = std::make_shared<UniqueFd>(std::move(input));
   SessionSpec spec;
   spec.id = StreamId{1};
   spec.source_name = job.input;
   spec.open = [shared_input]() -> Result<UniqueFd> { return std::move(*shared_input); };
-  if (ReadableAgain(job.input)) spec.open_again = [&job] { return OpenInput(job.input); };
+  if (ReadableAgain(job.input)) spec.open_again = [&job] { return OpenInput(job.input, {}); };
   spec.read_texts = TextReaderFor(job.input);
   spec.request = job.request;
-  spec.mux = {.streamed = !to_file, .path = to_file ? temporary->path() : ""};
+  spec.mux = {.streamed = !to_file, .path = to_file ? job.output->temporary() : ""};
   if (to_file) {
     spec.sink = std::make_unique<FileSink>();
   } else {
@@ -301,19 +244,19 @@ Result<TranscodeReport> TranscodeFile(const TranscodeJob& job, const std::stop_t
   const StreamSnapshot end = RunSession(*session, stop, progress);
   if (end.error) return *end.error;
   if (progress) progress(ProgressOf(end));
-  TranscodeReport report = ReportOf(end, *engine, job.verify);
-  if (job.verify) GOPMILL_RETURN_IF_ERROR(Verify(temporary->path(), end, stop, report));
+  const bool verify = job.verify && to_file;
+  TranscodeReport report = ReportOf(end, *engine, verify);
+  if (verify) GOPMILL_RETURN_IF_ERROR(Verify(job.output->temporary(), end, stop, report));
   // The final name only ever holds what passed.
-  if (to_file && report.violations.empty()) {
-    GOPMILL_RETURN_IF_ERROR(temporary->Rename(job.force));
-  }
+  if (to_file && report.violations.empty()) GOPMILL_RETURN_IF_ERROR(job.output->Publish());
   return report;
 }
 
 Result<std::string> ExplainFileJson(const std::string& input, const TargetRequest& request,
                                     const SchedulerOptions& scheduler) {
-  GOPMILL_ASSIGN_OR_RETURN(UniqueFd fd, OpenInput(input));
+  GOPMILL_ASSIGN_OR_RETURN(UniqueFd fd, OpenInput(input, {}));
   GOPMILL_ASSIGN_OR_RETURN(const auto engine, Engine::Create({.scheduler = scheduler}));
+  GOPMILL_RETURN_IF_ERROR(engine->scheduler().ClassOf(request.service_class.value_or("")));
   const ExplainContext context{
       .workers = engine->scheduler().worker_count(),
       .home_worker = engine->HomeWorker(StreamId{1}),

@@ -2,9 +2,7 @@
 //
 // The command line's way into the engine: one source to one output, on all workers.
 //
-// Guarantee for files: the final name only ever holds a whole, playable file. Output goes to a
-// temporary name in the same folder (TemporaryNameOf) and is renamed at the end; an error, Ctrl-C
-// or a full disk leaves nothing under either name.
+// Guarantee for files: the final name only ever holds a whole, playable file (OutputFile).
 #pragma once
 
 #include <cstdint>
@@ -18,15 +16,15 @@
 #include "codec/picture_damage.h"
 #include "media/target.h"
 #include "scheduler/scheduler.h"
+#include "server/session/output_file.h"
 
 namespace gopmill {
 
 struct TranscodeJob {
-  std::string input;   // path or "-" for stdin
-  std::string output;  // path or "-" for stdout
+  std::string input;             // path or "-" for stdin
+  OutputFile* output = nullptr;  // none = stdout
   TargetRequest request;
   SchedulerOptions scheduler;
-  bool force = false;   // replace an existing output
   bool verify = false;  // decode the result and compare it with the plan; files only
 };
 
@@ -55,9 +53,6 @@ struct TranscodeReport {
 
 // Called from the calling thread about ten times a second and once at the end.
 using ProgressCallback = std::function<void(const Progress&)>;
-
-// Where this process writes that output until it is complete; for who ends the process at once.
-std::string TemporaryNameOf(const std::string& output);
 
 Result<TranscodeReport> TranscodeFile(const TranscodeJob& job, const std::stop_token& stop,
                                       const ProgressCallback& progress);

@@ -77,11 +77,10 @@ bool LastsForHours(const std::string& path) {
 
 // At its own rate every picture is shown, so that each that is lost must be told of; but a spoilt
 // rate makes many of them.
-TranscodeJob JobFor(const std::string& input, const std::string& output, std::int64_t number) {
+TranscodeJob JobFor(const std::string& input, OutputFile& output, std::int64_t number) {
   TranscodeJob job;
   job.input = input;
-  job.output = output;
-  job.force = true;
+  job.output = &output;
   job.verify = true;
   job.request.width = 64;
   job.request.bitrate = 100'000;
@@ -123,7 +122,9 @@ std::string JudgeReport(const std::string& input, const TranscodeReport& report)
 
 // Empty = right.
 std::string Judge(const std::string& input, const std::string& output, std::int64_t number) {
-  const TranscodeJob job = JobFor(input, output, number);
+  auto file = OutputFile::Choose(output, true);
+  if (!file.ok()) return file.error().message;
+  const TranscodeJob job = JobFor(input, *file, number);
   const std::int64_t refused = RefusedAllocations();
   const auto report = TranscodeFile(job, {}, [](const Progress&) {});
   if (RefusedAllocations() > refused) {

@@ -234,8 +234,7 @@ def interrupted(folder):
             output.write_bytes(b"what was there")
         command = [PROGRAM, "transcode", f"{MOVIES}/modern-1080p.mkv", str(output), "--quiet", "--preset", "slow", *["--force"] * force]
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        temporary = Path(f"{output}.gopmill-{process.pid}.tmp")
-        wait_until(lambda path=temporary: path.exists() and path.stat().st_size > 0, 60, "it writes")
+        wait_until(lambda: any(path.stat().st_size > 0 for path in Path(folder).glob(f"{output.name}.gopmill-*.tmp")), 60, "it writes")
         process.send_signal(number)
         text = process.communicate(timeout=30)[1]
         check(process.returncode == 130, f"{number.name}: exit code {process.returncode}: {text}")
@@ -246,9 +245,38 @@ def interrupted(folder):
             output.unlink()
 
 
+def quiet_about_all_but_damage(folder):
+    whole, output = Path(folder, "whole.ts"), os.path.join(folder, "damaged.mp4")
+    run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=160x120:r=25:d=4", "-c:v", "libx264", "-g", "25", whole])
+    data = bytearray(whole.read_bytes())
+    middle = len(data) // 2 // 188 * 188
+    del data[middle:middle + 188 * 20]
+    whole.write_bytes(data)
+    done = subprocess.run([PROGRAM, "transcode", str(whole), output, "--quiet"], capture_output=True, text=True, check=False)
+    check(done.returncode == 0 and done.stderr.startswith("warning: "), f"--quiet, of a damaged movie: {done.returncode}, '{done.stderr}'")
+
+
+def a_pipe_nobody_writes_to(folder):
+    """Ctrl-C ends the wait for a writer; and then one comes."""
+    pipe, output = os.path.join(folder, "pipe.ts"), os.path.join(folder, "from-pipe.mp4")
+    os.mkfifo(pipe)
+    command = [PROGRAM, "transcode", pipe, output, "--quiet", "--preset", "ultrafast"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    wait_until(lambda: any(os.path.realpath(fd) == pipe for fd in Path(f"/proc/{process.pid}/fd").iterdir()), 30, "it opens the pipe")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    check(process.returncode == 130, f"a pipe without a writer: exit code {process.returncode}")
+    process = subprocess.Popen(command)
+    with open(pipe, "wb") as writer:
+        writer.write(Path(MOVIES, "open-gop-480p.ts").read_bytes()[:188 * 3000])
+    check(process.wait(timeout=60) == 0 and os.path.getsize(output) > 10_000, "a pipe with a writer")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         interrupted(folder)
+        quiet_about_all_but_damage(folder)
+        a_pipe_nobody_writes_to(folder)
         sync(folder)
         best_quality(folder)
         best_spreads_bits(folder)

@@ -83,6 +83,9 @@ TEST_F(ProgramTest, WrongCommandLinesExitWithTwo) {
   EXPECT_EQ(scheduler.code, 2);
   EXPECT_THAT(scheduler.out, AllOf(HasSubstr("parameter: scheduler"), HasSubstr("h-cahrw")));
   EXPECT_EQ(RunProgram("transcode in.mp4 /nonexistent/folder/out.mp4").code, 2);
+  const Outcome machine = RunProgram("simulate --topology pu:4 --workers 9 --gops 100");
+  EXPECT_EQ(machine.code, 2);
+  EXPECT_THAT(machine.out, HasSubstr("cannot serve this: The machine has 4 PUs"));
 }
 
 TEST_F(ProgramTest, UnusableSourcesExitWithThreeAndLeaveNothing) {
@@ -93,6 +96,7 @@ TEST_F(ProgramTest, UnusableSourcesExitWithThreeAndLeaveNothing) {
     EXPECT_EQ(outcome.code, 3) << source << ": " << outcome.out;
     EXPECT_FALSE(fs::exists(Path("out.mp4"))) << source;
   }
+  EXPECT_EQ(RunProgram("explain " + Path("missing.mp4")).code, 3);
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 2);
 }
 
@@ -202,7 +206,7 @@ TEST_F(ProgramTest, TheSameSeedGivesTheSameBytes) {
 TEST_F(ProgramTest, TopologyShowsTheAllowedCpus) {
   EXPECT_THAT(RunProgram("topology").out, HasSubstr("allowed CPUs: "));
   EXPECT_THAT(RunProgram("topology --json -").out, HasSubstr("\"allowed_cpus\""));
-  EXPECT_EQ(RunProgram("topology --json /nonexistent/x").code, 1);
+  EXPECT_EQ(RunProgram("topology --json /nonexistent/x").code, 2);
 }
 
 TEST_F(ProgramTest, ServeChecksItsSettingsFirst) {

@@ -63,6 +63,11 @@ TEST(Reports, TakeThePlaceOfNothing) {
   };
   EXPECT_EQ(refused({{"json", folder + "./gopmill_source.mp4"}}, {there}), "json");
   EXPECT_EQ(refused({{"json", folder + "new"}}, {folder + "./new"}), "json") << "not there yet";
+  const std::string link = folder + "gopmill_link";
+  std::filesystem::remove(link);
+  std::filesystem::create_symlink("gopmill_not_yet", link);
+  EXPECT_EQ(refused({{"json", link}}, {folder + "gopmill_not_yet"}), "json");
+  std::filesystem::remove(link);
   EXPECT_EQ(refused({{"json", folder + "new"}, {"csv", folder + "new"}}, {}), "csv");
   EXPECT_EQ(refused({{"json", "/nonexistent/new"}}, {}), "json");
   EXPECT_EQ(refused({{"json", "-"}, {"csv", ""}, {"html", folder + "b"}}, {"-", "", there}), "");

@@ -66,6 +66,16 @@ TEST(ResolveTarget, DefaultsAreTheSource) {
   EXPECT_THAT(resolved.adjustments, IsEmpty());
 }
 
+TEST(ResolveTarget, SaysWhichWishesOfAnEncoderItCannotMeet) {
+  EXPECT_EQ(Adjusted(Good({{"vcodec", "av1"}, {"preset", "veryslow"}}), "preset"),
+            "veryslow -> slow");
+  EXPECT_EQ(Adjusted(Good({{"vcodec", "av1"}, {"preset", "slow"}}), "preset"), "not adjusted");
+  EXPECT_EQ(Adjusted(Good({{"preset", "veryslow"}}), "preset"), "not adjusted");
+  EXPECT_EQ(Adjusted(Good({{"bframes", "on"}, {"profile", "baseline"}}), "bframes"), "on -> off");
+  EXPECT_EQ(Adjusted(Good({{"bframes", "on"}}), "bframes"), "not adjusted");
+  EXPECT_EQ(Adjusted(Good({{"profile", "baseline"}}), "bframes"), "not adjusted");
+}
+
 TEST(ResolveTarget, WebmChoosesItsOwnCodecs) {
   const Target target = Good({{"container", "webm"}}).target;
   EXPECT_EQ(target.vcodec, VideoCodec::kVp9);

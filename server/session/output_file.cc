@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/output_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <random>
+#include <system_error>
+#include <utility>
+
+#include "base/file_name.h"
+#include "base/unique_fd.h"
+#include "server/session/file_error.h"
+
+namespace gopmill {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMostLinks = 40;             // as the kernel follows
+constexpr std::size_t kLongestName = 255;  // bytes
+constexpr mode_t kPermissions = 07777;
+
+// Two processes may have one number, in two containers. Longer names than may be are cut, between
+// characters: some file systems take only text.
+std::string TemporaryNameFor(const std::string& path) {
+  std::random_device random;
+  const std::uint64_t number = std::uint64_t{random()} << 32U | random();
+  const std::string suffix = fmt::format(".gopmill-{:016x}.tmp", number);
+  const std::size_t start = NameStart(path);
+  std::size_t length = std::min(path.size() - start, kLongestName - suffix.size());
+  const auto continues = [&](std::size_t n) {
+    return start + n < path.size() &&
+           (static_cast<unsigned char>(path[start + n]) & 0xC0U) == 0x80U;
+  };
+  while (length > 0 && continues(length)) --length;
+  return path.substr(0, start + length) + suffix;
+}
+
+struct Followed {
+  std::string path;
+  bool of_a_process = false;  // a descriptor by its name
+};
+
+Result<Followed> Follow(const std::string& path) {
+  std::error_code code;
+  Followed followed;
+  fs::path at = fs::absolute(path, code);
+  for (int links = 0;; ++links) {
+    const fs::path folder = fs::weakly_canonical(at.parent_path(), code);
+    if (!code) at = folder / at.filename();
+    followed.of_a_process |= at.native().starts_with("/proc/");
+    if (!fs::is_symlink(fs::symlink_status(at, code))) break;
+    if (links == kMostLinks) {
+      return InvalidArgument("output", "The links of '" + path + "' go round.", "a file name");
+    }
+    const fs::path next = fs::read_symlink(at, code);
+    at = next.is_absolute() ? next : at.parent_path() / next;
+  }
+  followed.path = at.string();
+  return followed;
+}
+
+Status CheckKind(const std::string& given, const Followed& followed, bool force) {
+  std::error_code code;
+  const auto status = fs::status(followed.path, code);
+  if (fs::is_directory(status)) {
+    return InvalidArgument("output", "'" + given + "' is a folder.", "a file name or -");
+  }
+  // /dev/stdout may lead to a plain file, but who wrote the command has that open and reads it.
+  if (followed.of_a_process || (fs::exists(status) && !fs::is_regular_file(status))) {
+    return InvalidArgument("output", "'" + given + "' is not a plain file.",
+                           "a file name, or - with a redirection");
+  }
+  if (fs::exists(status) && !force) {
+    return InvalidArgument("output", "'" + given + "' exists already.",
+                           "another file name, or --force to replace it");
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<std::string> WrittenPath(const std::string& path) {
+  GOPMILL_ASSIGN_OR_RETURN(Followed followed, Follow(path));
+  return std::move(followed.path);
+}
+
+Result<OutputFile> OutputFile::Choose(const std::string& path, bool force) {
+  GOPMILL_ASSIGN_OR_RETURN(Followed followed, Follow(path));
+  GOPMILL_RETURN_IF_ERROR(CheckKind(path, followed, force));
+  return OutputFile(path, std::move(followed.path), force);
+}
+
+OutputFile::OutputFile(std::string given, std::string final_path, bool force)
+    : given_(std::move(given)),
+      final_(std::move(final_path)),
+      temporary_(TemporaryNameFor(final_)),
+      force_(force) {}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : given_(std::move(other.given_)),
+      final_(std::move(other.final_)),
+      temporary_(std::move(other.temporary_)),
+      force_(other.force_),
+      made_(std::exchange(other.made_, false)) {}
+
+OutputFile::~OutputFile() {
+  if (made_) unlink(temporary_.c_str());
+}
+
+Status OutputFile::Create(int source_fd) {
+  struct stat source {
+  }, old{};
+  const bool replaces = stat(final_.c_str(), &old) == 0;
+  if (replaces && fstat(source_fd, &source) == 0 && source.st_dev == old.st_dev &&
+      source.st_ino == old.st_ino) {
+    return InvalidArgument("output", "The output would replace its own source.",
+                           "another file name");
+  }
+  const UniqueFd fd(
+      open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  if (!fd.valid()) return FileError("The output '" + given_ + "' cannot be made", errno);
+  made_ = true;
+  if (!replaces) return OkStatus();
+  // The owner first: a change of it takes permissions away. Only root may.
+  if (fchown(fd.get(), old.st_uid, old.st_gid) != 0 ||
+      fchmod(fd.get(), old.st_mode & kPermissions) != 0) {
+    // What cannot be handed on is as for a new file, but nobody may read what few could.
+    static_cast<void>(fchmod(fd.get(), old.st_mode & 0777U));
+  }
+  return OkStatus();
+}
+
+// Without `force` in one step, where the file system can; else by a link, which refuses a name that
+// exists as well.
+Status OutputFile::Name() {
+  const char* from = temporary_.c_str();
+  const char* to = final_.c_str();
+  int code =
+      force_ ? std::rename(from, to) : renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+  if (code != 0 && !force_ && (errno == EINVAL || errno == ENOSYS)) {
+    code = link(from, to);
+    if (code == 0) return OkStatus();  // the temporary name is removed in the end
+  }
+  if (code != 0) return FileError("The output '" + given_ + "' cannot be named", errno);
+  made_ = false;
+  return OkStatus();
+}
+
+Status OutputFile::Publish() {
+  const UniqueFd fd(open(temporary_.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid() || (fsync(fd.get()) != 0 && errno != EINVAL)) {
+    return FileError("The output '" + given_ + "' cannot be written to the disk", errno);
+  }
+  Status named = Name();
+  if (named.ok()) return named;
+  made_ = false;
+  Error error = named.error();
+  error.message += " What was made is whole, and left as '" + temporary_ + "'.";
+  return error;
+}
+
+}  // namespace gopmill
