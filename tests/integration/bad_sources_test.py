@@ -148,6 +148,9 @@ def bad_requests(folder):
         for value in values:
             transcode(GOOD, folder, f"{flag}={value}", expected=2, says=names)
     transcode(GOOD, folder, "--no-such-flag", expected=2)
+    longer = os.path.join(folder, "longer-sound.mp4")
+    ffmpeg("-f", "lavfi", "-i", "testsrc=s=64x64:r=25:d=2", "-f", "lavfi", "-i", "sine=d=4", "-c:v", "libx264", longer)
+    transcode(longer, folder, "--start=3", expected=2, says="parameter: start")
 
 
 def full_disk(folder):
