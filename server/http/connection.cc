@@ -293,7 +293,7 @@ void HttpConnection::StartPart(PartReply reply) {
         post([exchange, part = std::move(part)](HttpConnection& self) {
           if (self.phase_ != Phase::kWaiting || self.exchange_ != exchange) return;
           self.part_ = 0;
-          self.Respond(PartResponse(self.request_, part));
+          self.Respond(PartResponse(self.request_, part, self.host_.context().users));
           self.NextRequest();
         });
       });

@@ -238,16 +238,22 @@ Reply CallRoute(RouteId route, Call& call) {
   return ProblemResponse(ProtocolProblem(404, "There is nothing at this path."));
 }
 
+// "public" lets shared caches keep even what needed Authorization (RFC 9111 section 3.5).
+std::string CacheControl(const MediaPart& part, const Users& users) {
+  if (part.max_age_seconds == 0) return "no-cache";
+  return (users.empty() ? "public, max-age=" : "private, max-age=") +
+         std::to_string(part.max_age_seconds);
+}
+
 }  // namespace
 
-HttpResponse PartResponse(const HttpRequest& request, const Result<MediaPart>& part) {
+HttpResponse PartResponse(const HttpRequest& request, const Result<MediaPart>& part,
+                          const Users& users) {
   if (!part.ok()) return ProblemResponse(ProblemFromError(part.error()));
   HttpResponse response;
-  const std::string age = std::to_string(part->max_age_seconds);
-  response.fields = {
-      {"ETag", part->etag},
-      {"Cache-Control", part->max_age_seconds > 0 ? "public, max-age=" + age : "no-cache"},
-      {"Accept-Ranges", "bytes"}};
+  response.fields = {{"ETag", part->etag},
+                     {"Cache-Control", CacheControl(*part, users)},
+                     {"Accept-Ranges", "bytes"}};
   if (part->not_modified) {
     response.status = 304;
     return response;

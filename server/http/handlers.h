@@ -57,8 +57,10 @@ struct HandledRequest {
   Reply reply;
 };
 
-// What answers the request with this part, or with why there is none.
-HttpResponse PartResponse(const HttpRequest& request, const Result<MediaPart>& part);
+// What answers the request with this part, or with why there is none. Where there are users, only
+// caches of one client may keep it: others would give it to who has no name here.
+HttpResponse PartResponse(const HttpRequest& request, const Result<MediaPart>& part,
+                          const Users& users);
 
 HandledRequest Handle(const HttpRequest& request, const HandlerContext& context);
 // Whether Handle has a use for the body of this request.

@@ -26,6 +26,22 @@ TEST_F(PartTest, HasWhatCachesNeed) {
   EXPECT_EQ(playlist->Field("content-type"), "application/vnd.apple.mpegurl");
 }
 
+using GuardedPartTest = ServerFixture;
+
+TEST_F(GuardedPartTest, SharedCachesKeepNothingThatNeedsAUser) {
+  options.users = Users::Parse("bob:word:read").value();
+  Start();
+  const std::string bob = "Authorization: Bearer word\r\n";
+  for (const char* field : {"", "If-None-Match: \"digits\"\r\n"}) {
+    const auto segment = Fetch(port(), "/v1/hls/small.mp4/v0-3.m4s", bob + field);
+    ASSERT_TRUE(segment);
+    EXPECT_EQ(segment->Field("cache-control"), "private, max-age=60");
+  }
+  const auto playlist = Fetch(port(), "/v1/hls/small.mp4/master.m3u8", bob);
+  ASSERT_TRUE(playlist);
+  EXPECT_EQ(playlist->Field("cache-control"), "no-cache");
+}
+
 TEST_F(PartTest, DashHasTheSameParts) {
   const auto segment = Fetch(port(), "/v1/dash/small.mp4/v0-3.m4s");
   ASSERT_TRUE(segment);
