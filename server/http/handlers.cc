@@ -89,6 +89,9 @@ Reply TranscodeBody(Call& call) {
   return StreamReply{{}, std::move(call.query)};
 }
 
+// What players tell a CDN of themselves (CTA-5004); it asks for nothing.
+constexpr std::string_view kClientData = "CMCD";
+
 // .../{movie}/{part}
 Reply Part(Call& call, std::string_view entry) {
   const std::size_t slash = call.argument.rfind('/');
@@ -97,6 +100,7 @@ Reply Part(Call& call, std::string_view entry) {
         ProblemFromError({Code::kNotFound, "The path names a movie but no part of it.", "path",
                           "{movie}/" + std::string(entry)}));
   }
+  std::erase_if(call.query, [](const auto& param) { return param.first == kClientData; });
   return PartReply{{.path = call.argument.substr(0, slash),
                     .name = call.argument.substr(slash + 1),
                     .params = std::move(call.query),
@@ -205,11 +209,15 @@ Reply AssetFile(const Call& call, std::string_view name) {
   return response;
 }
 
+// The fields that pages of other sites may send. "*" would not do: it leaves Authorization out.
+constexpr const char* kAllowedFields =
+    "Authorization, CMCD-Object, CMCD-Request, CMCD-Session, CMCD-Status, If-None-Match, Range";
+
 HttpResponse Options(const std::string& allowed) {
   return {.status = 204,
           .fields = {{"Allow", allowed},
                      {"Access-Control-Allow-Methods", "GET, HEAD"},
-                     {"Access-Control-Allow-Headers", "If-None-Match, Range"},
+                     {"Access-Control-Allow-Headers", kAllowedFields},
                      {"Access-Control-Max-Age", "86400"}}};
 }
 

@@ -2,10 +2,13 @@
 //
 // Parts of segmented movies over HTTP: fields, ranges, conditions, clients that leave.
 #include "server/http/byte_range.h"
+#include "server/http/handlers.h"
 #include "tests/unit/http/server_fixture.h"
 
 namespace gopmill {
 namespace {
+
+using testing::ElementsAre;
 
 using PartTest = RunningServer;
 
@@ -46,6 +49,23 @@ TEST_F(PartTest, DashHasTheSameParts) {
   const auto segment = Fetch(port(), "/v1/dash/small.mp4/v0-3.m4s");
   ASSERT_TRUE(segment);
   EXPECT_EQ(segment->body, "0123456789");
+}
+
+TEST_F(PartTest, WhatPlayersTellACdnIsNoParameter) {
+  const HttpMetrics metrics;
+  const Users users;
+  const HandlerContext context{service, metrics, users};
+  HttpRequest request;
+  request.method = "GET";
+  for (const char* route : {"/v1/hls", "/v1/dash"}) {
+    request.target =
+        std::string(route) + "/a.mp4/v0-3.m4s?width=640&CMCD=bl%3D2100%2Csid%3D%22x%22&segment=2";
+    const HandledRequest handled = Handle(request, context);
+    const auto* reply = std::get_if<PartReply>(&handled.reply);
+    ASSERT_NE(reply, nullptr) << route;
+    EXPECT_THAT(reply->part.params,
+                ElementsAre(testing::Pair("width", "640"), testing::Pair("segment", "2")));
+  }
 }
 
 TEST_F(PartTest, NeedsAPart) {

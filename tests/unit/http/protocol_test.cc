@@ -141,6 +141,9 @@ TEST_F(ProtocolTest, AnswersOptionsAndPreflights) {
   EXPECT_EQ(response->Field("allow"), "GET, HEAD, DELETE, OPTIONS");
   EXPECT_EQ(response->Field("access-control-allow-origin"), "*");
   EXPECT_EQ(response->Field("access-control-allow-methods"), "GET, HEAD");
+  for (const char* field : {"Authorization", "CMCD-Request", "If-None-Match", "Range"}) {
+    EXPECT_THAT(response->Field("access-control-allow-headers"), HasSubstr(field));
+  }
   EXPECT_EQ(Fetch(port(), "*", {}, "OPTIONS")->status, 204);
   EXPECT_EQ(Fetch(port(), "/nothing", {}, "OPTIONS")->status, 404);
 }
