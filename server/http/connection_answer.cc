@@ -36,8 +36,10 @@ void HttpConnection::Respond(HttpResponse response) {
         ProblemFromError({Code::kUnavailable, "Too many answers wait for slow clients."})));
   }
   HttpFields fields = CommonFields(request_, persistence_);
-  if (!response.content_type.empty()) fields.emplace_back("Content-Type", response.content_type);
   const bool bodiless = response.status == 204 || response.status == 304;
+  if (!bodiless && !response.content_type.empty()) {
+    fields.emplace_back("Content-Type", response.content_type);
+  }
   if (!bodiless && response.length_known) {
     fields.emplace_back("Content-Length", std::to_string(response.content().size()));
   }

@@ -195,6 +195,7 @@ Reply AssetFile(const Call& call, std::string_view name) {
   const Asset* asset = FindAsset(name);
   if (asset == nullptr) return ProblemResponse(ProtocolProblem(404, "There is no such file."));
   HttpResponse response;
+  response.content_type = AssetContentType(name);
   response.fields = {{"ETag", std::string(asset->etag)}, {"Cache-Control", "no-cache"}};
   if (TagMatches(PlainTags(call.request), asset->etag)) {
     response.status = 304;
@@ -204,7 +205,6 @@ Reply AssetFile(const Call& call, std::string_view name) {
     response.fields.emplace_back("Content-Security-Policy", kPagePolicy);
     response.fields.emplace_back("Referrer-Policy", "no-referrer");
   }
-  response.content_type = AssetContentType(name);
   response.shared = SharedBody{.owner = nullptr, .bytes = asset->bytes};
   return response;
 }
@@ -259,6 +259,7 @@ HttpResponse PartResponse(const HttpRequest& request, const Result<MediaPart>& p
                           const Users& users) {
   if (!part.ok()) return ProblemResponse(ProblemFromError(part.error()));
   HttpResponse response;
+  response.content_type = part->content_type;
   response.fields = {{"ETag", part->etag},
                      {"Cache-Control", CacheControl(*part, users)},
                      {"Accept-Ranges", "bytes"}};
@@ -266,7 +267,6 @@ HttpResponse PartResponse(const HttpRequest& request, const Result<MediaPart>& p
     response.status = 304;
     return response;
   }
-  response.content_type = part->content_type;
   response.shared = SharedBody{
       .owner = part->bytes, .bytes = *part->bytes, .kept_bytes = part->bytes->capacity()};
   ApplyRange(request, part->etag, response);

@@ -41,7 +41,7 @@ struct SharedBody {
 // A complete response. The connection adds Date, Content-Length, Connection and CORS.
 struct HttpResponse {
   int status = 200;
-  std::string content_type = {};  // empty: no body
+  std::string content_type = {};  // empty: no body; of a 304, of what the client has
   HttpFields fields = {};
   std::string body = {};
   std::optional<SharedBody> shared = {};  // instead of `body`

@@ -55,13 +55,13 @@ HttpFields CommonFields(const HttpRequest& request, Persistence persistence) {
 }
 
 void CompressIfAccepted(const HttpRequest& request, HttpResponse& response) {
+  if (!IsText(response.content_type)) return;
+  response.fields.emplace_back("Vary", "Accept-Encoding");
   if (response.status == 304 &&
       request.Field("if-none-match").find(kPackedEnd) != std::string_view::npos) {
     TagAsPacked(response);
   }
-  if (!IsText(response.content_type)) return;
-  response.fields.emplace_back("Vary", "Accept-Encoding");
-  if (response.status == 206) return;
+  if (response.status == 206 || response.status == 304) return;
   const std::size_t size = response.content().size();
   if (size < kMinGzipBytes || size > kMaxGzipBytes) return;
   if (!OffersToken(request.Field("accept-encoding"), "gzip")) return;

@@ -31,7 +31,7 @@ HttpFields CommonFields(const HttpRequest& request, Persistence persistence);
 
 // Compresses the body if the request accepts gzip and it is text worth it. What is compressed has a
 // strong tag of its own, "...-gzip", and so has the 304 to a client that names that one (RFC 9110
-// section 8.8.3.3). Parts of a text are sent as they are.
+// section 8.8.3.3). Parts of a text are sent as they are. All of them, 304 included, say "Vary".
 void CompressIfAccepted(const HttpRequest& request, HttpResponse& response);
 
 }  // namespace gopmill

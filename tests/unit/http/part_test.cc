@@ -80,6 +80,14 @@ TEST_F(PartTest, AnswersConditions) {
   ASSERT_TRUE(same);
   EXPECT_EQ(same->status, 304);
   EXPECT_EQ(same->body, "");
+  EXPECT_EQ(same->Field("vary"), "");
+  const std::string tag = "If-None-Match: \"digits\"\r\n";
+  for (const std::string& fields : {std::string(), tag}) {
+    const auto playlist = Fetch(port(), "/v1/hls/small.mp4/master.m3u8", fields);
+    ASSERT_TRUE(playlist);
+    EXPECT_EQ(playlist->status, fields.empty() ? 200 : 304);
+    EXPECT_EQ(playlist->Field("vary"), "Accept-Encoding");
+  }
   const auto other = Fetch(port(), "/v1/hls/small.mp4/v0-3.m4s", "If-None-Match: \"x\"\r\n");
   ASSERT_TRUE(other);
   EXPECT_EQ(other->status, 200);

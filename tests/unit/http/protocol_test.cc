@@ -172,6 +172,8 @@ TEST_F(ProtocolTest, ValidatesThePageByTag) {
     const auto second = Fetch(port(), path, "If-None-Match: \"x\", W/" + etag + "\r\n");
     EXPECT_EQ(second->status, 304);
     EXPECT_EQ(second->Field("etag"), etag);
+    EXPECT_EQ(second->Field("vary"), "Accept-Encoding");
+    EXPECT_EQ(second->Field("content-type"), "");
     EXPECT_TRUE(second->body.empty());
     EXPECT_EQ(Fetch(port(), path, "If-None-Match: \"x\"\r\n")->status, 200);
   }
