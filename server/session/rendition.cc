@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "media/codec_string.h"
+#include "media/output_size.h"
 #include "media/resolve_target.h"
 #include "media/segment_muxer.h"
 #include "server/session/track_names.h"
@@ -39,6 +41,31 @@ Result<RenditionTarget> Resolve(TargetRequest wanted, const RenditionCut& cut,
   }
   GOPMILL_ASSIGN_OR_RETURN(ResolvedTarget resolved, ResolveTarget(wanted, source));
   return RenditionTarget{std::move(wanted), std::move(resolved.target)};
+}
+
+// A size in whole pixels.
+struct Shown {
+  int width = 0, height = 0;
+};
+
+Shown ShownSize(const VideoInfo& video, int rotate) {
+  const DisplaySize size = DisplaySizeOf(video, rotate);
+  return {static_cast<int>(std::ceil(size.width.ToDouble())),
+          static_cast<int>(std::ceil(size.height.ToDouble()))};
+}
+
+// By how much the picture is scaled to fit, 1 where it has room.
+double ScaleIn(const Rung& box, Shown shown) {
+  return std::min({1.0, static_cast<double>(box.width) / shown.width,
+                   static_cast<double>(box.height) / shown.height});
+}
+
+// The ladder is written for wide pictures. A tall one gets a box on its side where that leaves more
+// of it: 1080x1920 is a rung of 1920x1080, not 608x1080.
+Rung BoxFor(Rung rung, const TargetRequest& wanted, Shown shown) {
+  if (wanted.fit.value_or(Fit::kFit) != Fit::kFit) return rung;  // not a box but the very size
+  const Rung turned{rung.height, rung.width, rung.bitrate};
+  return ScaleIn(turned, shown) > ScaleIn(rung, shown) ? turned : rung;
 }
 
 }  // namespace
@@ -102,17 +129,15 @@ Result<std::vector<RenditionTarget>> ResolveRenditions(const SegmentRequest& req
     targets.push_back(std::move(target));
     return targets;
   }
-  const VideoInfo& video = source.video;
-  const bool turned = (video.rotation + request.target.rotate.value_or(0)) % 180 != 0;
-  const int width = turned ? video.height : video.width;
-  const int height = turned ? video.width : video.height;
+  const Shown shown = ShownSize(source.video, request.target.rotate.value_or(0));
   for (const Rung& rung : request.rungs) {
     const bool last = &rung == &request.rungs.back();
-    const bool larger = rung.width > width && rung.height > height;
+    const Rung box = request.rungs_given ? rung : BoxFor(rung, request.target, shown);
+    const bool larger = box.width > shown.width && box.height > shown.height;
     if (!request.rungs_given && larger && !(last && targets.empty())) continue;
     TargetRequest wanted = request.target;
-    wanted.width = larger && !request.rungs_given ? width : rung.width;
-    wanted.height = larger && !request.rungs_given ? height : rung.height;
+    wanted.width = larger && !request.rungs_given ? shown.width : box.width;
+    wanted.height = larger && !request.rungs_given ? shown.height : box.height;
     wanted.bitrate = rung.bitrate;
     GOPMILL_ASSIGN_OR_RETURN(RenditionTarget target, Resolve(wanted, cut, source));
     targets.push_back(std::move(target));

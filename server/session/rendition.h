@@ -65,7 +65,7 @@ struct RenditionTarget {
 };
 
 // One for each rung, or the one that is asked for. The server's own ladder is cut to what the
-// source can fill; what a client names is made.
+// source can fill, and turned where the picture is tall; what a client names is made.
 Result<std::vector<RenditionTarget>> ResolveRenditions(const SegmentRequest& request,
                                                        const RenditionCut& cut,
                                                        const SourceInfo& source);

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which renditions a source gets.
+#include "server/session/rendition.h"
+
+#include <gtest/gtest.h>
+
+namespace gopmill {
+namespace {
+
+SourceInfo SourceOf(int width, int height, Rational sample_aspect = {1, 1}, int rotation = 0) {
+  SourceInfo source;
+  source.video.width = width;
+  source.video.height = height;
+  source.video.sample_aspect = sample_aspect;
+  source.video.rotation = rotation;
+  source.video.fps = {25, 1};
+  return source;
+}
+
+// The sizes as in "1920x1080 1280x720".
+std::string SizesOf(const SourceInfo& source, const RequestParams& params = {}) {
+  SegmentDefaults defaults;
+  defaults.ladder =
+      ParseRungs("1920x1080:4500k,1280x720:2500k,640x360:700k,426x240:350k", "").value();
+  const auto request = ParseSegmentParams(params, defaults);
+  const auto targets = ResolveRenditions(request.value(), {}, source);
+  std::string sizes;
+  for (const RenditionTarget& rendition : targets.value()) {
+    sizes += (sizes.empty() ? "" : " ") + std::to_string(rendition.target.width) + "x" +
+             std::to_string(rendition.target.height);
+  }
+  return sizes;
+}
+
+TEST(ResolveRenditionsTest, TheLadderIsCutToTheSource) {
+  EXPECT_EQ(SizesOf(SourceOf(1920, 1080)), "1920x1080 1280x720 640x360 426x240");
+  EXPECT_EQ(SizesOf(SourceOf(1000, 600)), "600x360 400x240");
+  EXPECT_EQ(SizesOf(SourceOf(320, 180)), "320x180") << "never empty, never enlarged";
+  EXPECT_EQ(SizesOf(SourceOf(160, 180, {2, 1})), "320x180") << "as it is shown";
+}
+
+TEST(ResolveRenditionsTest, TheLadderIsTurnedForATallPicture) {
+  const std::string all = "1080x1920 720x1280 360x640 240x426";
+  EXPECT_EQ(SizesOf(SourceOf(1080, 1920)), all);
+  EXPECT_EQ(SizesOf(SourceOf(1920, 1080, {1, 1}, 90)), all);
+  EXPECT_EQ(SizesOf(SourceOf(1920, 1080), {{"rotate", "270"}}), all);
+  EXPECT_EQ(SizesOf(SourceOf(1920, 1920, {9, 16})), all);
+  EXPECT_EQ(SizesOf(SourceOf(180, 320)), "180x320");
+}
+
+TEST(ResolveRenditionsTest, ABoxStandsOnTheSideThatLeavesMore) {
+  EXPECT_EQ(SizesOf(SourceOf(1080, 1350)), "1080x1350 720x900 360x450 240x300");
+  EXPECT_EQ(SizesOf(SourceOf(1000, 1080)), "1000x1080 720x778 360x388 240x260");
+}
+
+TEST(ResolveRenditionsTest, WhatAClientNamesIsMade) {
+  const SourceInfo tall = SourceOf(1080, 1920);
+  EXPECT_EQ(SizesOf(tall, {{"rungs", "1920x1080:4M,3840x2160:9M"}}), "608x1080 1216x2160");
+  EXPECT_EQ(SizesOf(tall, {{"fit", "pad"}}), "1920x1080 1280x720 640x360 426x240");
+}
+
+}  // namespace
+}  // namespace gopmill
