@@ -12,6 +12,7 @@
 #include "server/session/live_playlist.h"
 #include "server/session/live_thumbnails.h"
 #include "server/session/track_names.h"
+#include "server/session/track_roles.h"
 
 namespace gopmill {
 namespace {
@@ -194,15 +195,14 @@ std::string Manifest::SoundSet(std::size_t number, const LivePeriod& period) con
   if (segments.empty()) return {};
   return fmt::format(
       "    <AdaptationSet id=\"{}\" contentType=\"audio\" mimeType=\"audio/mp4\"{} "
-      "segmentAlignment=\"true\" startWithSAP=\"1\">\n      <Label>{}</Label>\n"
-      "      <Role schemeIdUri=\"urn:mpeg:dash:role:2011\" value=\"{}\"/>\n{}"
+      "segmentAlignment=\"true\" startWithSAP=\"1\">\n      <Label>{}</Label>\n{}{}"
       "      <Representation id=\"a{}\" codecs=\"{}\" bandwidth=\"{}\" "
       "audioSamplingRate=\"{}\">\n        <AudioChannelConfiguration "
       "schemeIdUri=\"urn:mpeg:dash:23003:3:audio_channel_configuration:2011\" "
       "value=\"{}\"/>\n      </Representation>\n    </AdaptationSet>\n",
       number + 1, LangAttribute(named.language), XmlText(named.name),
-      number == 0 ? "main" : "alternate", segments, number, sound.track().codecs, sound.peak_bps(),
-      sound.coded().sample_rate, sound.coded().channels);
+      RoleElements(number == 0 ? "main" : "alternate", named.roles), segments, number,
+      sound.track().codecs, sound.peak_bps(), sound.coded().sample_rate, sound.coded().channels);
 }
 
 // Of text, cut with the pictures of the first rendition.
@@ -212,13 +212,12 @@ std::string Manifest::TextSet(std::size_t number, const LivePeriod& period) cons
   if (segments.empty()) return {};
   return fmt::format(
       "    <AdaptationSet id=\"{}\" contentType=\"text\" mimeType=\"application/mp4\"{} "
-      "segmentAlignment=\"true\" startWithSAP=\"1\">\n      <Label>{}</Label>\n"
-      "      <Role schemeIdUri=\"urn:mpeg:dash:role:2011\" value=\"{}\"/>\n{}"
+      "segmentAlignment=\"true\" startWithSAP=\"1\">\n      <Label>{}</Label>\n{}{}"
       "      <Representation id=\"x{}\" codecs=\"{}\" bandwidth=\"{}\"/>\n"
       "    </AdaptationSet>\n",
       view_.terms.sounds.size() + 1 + number, LangAttribute(text.language), XmlText(text.name),
-      text.forced ? "forced-subtitle" : "subtitle", segments, number, kTimedTextCodec,
-      std::llround(kTextBits / view_.terms.segment_seconds));
+      RoleElements(TextRole(text.forced, text.roles), text.roles), segments, number,
+      kTimedTextCodec, std::llround(kTextBits / view_.terms.segment_seconds));
 }
 
 // A tile for each segment of the pictures.

@@ -11,6 +11,7 @@
 
 #include "server/session/live_thumbnails.h"
 #include "server/session/track_names.h"
+#include "server/session/track_roles.h"
 
 namespace gopmill {
 namespace {
@@ -30,19 +31,24 @@ std::int64_t MostOf(std::span<const LiveTrack> sounds) {
   return most;
 }
 
-// Of equal languages a player by itself takes the first (RFC 8216 section 4.3.4.1.1).
+// Of equal languages a player by itself takes the first (RFC 8216 section 4.3.4.1.1), and of those
+// that describe the pictures, if it looks for such.
 std::string SoundMedia(const LiveView& view) {
   const std::span sounds = SoundsOf(view);
   const std::vector<LiveSound>& named = view.terms.sounds;
   std::string text;
   for (std::size_t i = 0; i < sounds.size(); ++i) {
-    const auto first = std::ranges::find(named, named[i].language, &LiveSound::language);
+    const std::string characteristics = SoundCharacteristics(named[i].roles);
+    const auto first = std::ranges::find_if(named, [&](const LiveSound& sound) {
+      return sound.language == named[i].language &&
+             SoundCharacteristics(sound.roles) == characteristics;
+    });
     const bool is_first = first == named.begin() + static_cast<std::ptrdiff_t>(i);
     text += fmt::format(
         "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"sound\",NAME=\"{}\"{},DEFAULT={},AUTOSELECT={},"
-        "CHANNELS=\"{}\",URI=\"a{}.m3u8{}\"\n",
+        "CHANNELS=\"{}\"{},URI=\"a{}.m3u8{}\"\n",
         named[i].name, LanguageAttribute(named[i].language), i == 0 ? "YES" : "NO",
-        is_first ? "YES" : "NO", sounds[i].coded().channels, i, view.terms.query);
+        is_first ? "YES" : "NO", sounds[i].coded().channels, characteristics, i, view.terms.query);
   }
   return text;
 }

@@ -25,6 +25,7 @@ inline constexpr int kSkipTargets = 6;
 struct LiveSound {
   std::string name;      // different for each
   std::string language;  // RFC 5646; may be empty
+  int roles = 0;         // StreamRoles
 };
 
 // What does not change while a presentation lasts.

@@ -63,7 +63,7 @@ std::vector<LiveSound> Named(const SourceInfo& source) {
   UniqueNames names;
   for (std::size_t i = 0; i < source.sounds(); ++i) {
     const AudioInfo& audio = source.sound(i);
-    LiveSound sound{.name = {}, .language = LanguageTag(audio.language)};
+    LiveSound sound{.name = {}, .language = LanguageTag(audio.language), .roles = audio.roles};
     sound.name = names.For({audio.title, sound.language, "Sound"});
     sounds.push_back(std::move(sound));
   }

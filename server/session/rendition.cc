@@ -12,6 +12,7 @@
 #include "media/resolve_target.h"
 #include "media/segment_muxer.h"
 #include "server/session/track_names.h"
+#include "server/session/track_roles.h"
 
 namespace gopmill {
 namespace {
@@ -105,9 +106,10 @@ std::string SubtitleMedia(const std::vector<SubtitleRendition>& texts, const std
     const SubtitleRendition& text = texts[i];
     lines += fmt::format(
         "#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID=\"text\",NAME=\"{}\"{},DEFAULT={},AUTOSELECT={},"
-        "FORCED={},URI=\"s{}.m3u8{}\"\n",
+        "FORCED={}{},URI=\"s{}.m3u8{}\"\n",
         text.name, LanguageAttribute(text.language), text.is_default ? "YES" : "NO",
-        text.is_default || text.forced ? "YES" : "NO", text.forced ? "YES" : "NO", i, query);
+        text.is_default || text.forced ? "YES" : "NO", text.forced ? "YES" : "NO",
+        TextCharacteristics(text.roles), i, query);
   }
   return lines;
 }

@@ -47,6 +47,7 @@ struct SubtitleRendition {
   std::string name;      // unique among them
   std::string language;  // RFC 5646; empty = unknown
   bool is_default = false, forced = false;
+  int roles = 0;          // StreamRoles
   std::size_t track = 0;  // of the source
 };
 // Lines of a master playlist; `query` of the names in it. And what EXT-X-STREAM-INF says of them.

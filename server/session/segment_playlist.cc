@@ -11,6 +11,7 @@
 
 #include "server/session/segment_thumbnails.h"
 #include "server/session/track_names.h"
+#include "server/session/track_roles.h"
 
 namespace gopmill {
 namespace {
@@ -101,10 +102,9 @@ std::string AudioSets(const SegmentedMovie& movie, std::span<const SoundOf> soun
     const AudioRendition& audio = *sounds[i]->audio;
     text += fmt::format(
         "    <AdaptationSet id=\"{}\" contentType=\"audio\" mimeType=\"audio/mp4\"{} "
-        "segmentAlignment=\"true\" startWithSAP=\"1\">\n      <Label>{}</Label>\n"
-        "      <Role schemeIdUri=\"urn:mpeg:dash:role:2011\" value=\"{}\"/>\n",
+        "segmentAlignment=\"true\" startWithSAP=\"1\">\n      <Label>{}</Label>\n{}",
         next_id++, LangAttribute(choice.language), XmlText(choice.name),
-        choice.chosen ? "main" : "alternate");
+        RoleElements(choice.chosen ? "main" : "alternate", choice.roles));
     text += Template(*sounds[i], true, audio.timescale, SoundFolder(movie, choice) + "a0");
     text += fmt::format(
         "      <Representation id=\"a0{}\" codecs=\"{}\" bandwidth=\"{}\" "
@@ -127,12 +127,12 @@ std::string TextSets(const SegmentedMovie& movie, int& next_id) {
     const SubtitleRendition& subtitles = movie.subtitles[i];
     text += fmt::format(
         "    <AdaptationSet id=\"{}\" contentType=\"text\" mimeType=\"text/vtt\"{}>\n"
-        "      <Label>{}</Label>\n"
-        "      <Role schemeIdUri=\"urn:mpeg:dash:role:2011\" value=\"{}\"/>\n"
+        "      <Label>{}</Label>\n{}"
         "      <Representation id=\"s{}\" bandwidth=\"1000\">\n"
         "        <BaseURL>s{}.vtt{}</BaseURL>\n      </Representation>\n    </AdaptationSet>\n",
         next_id++, LangAttribute(subtitles.language), XmlText(subtitles.name),
-        subtitles.forced ? "forced-subtitle" : "subtitle", i, i, XmlText(query));
+        RoleElements(TextRole(subtitles.forced, subtitles.roles), subtitles.roles), i, i,
+        XmlText(query));
   }
   return text;
 }
@@ -173,9 +173,13 @@ std::string ThumbnailMedia(const SegmentedMovie& movie) {
 }
 
 // Whether a player that looks for the track's language takes this one: of equal languages the
-// chosen or first one (RFC 8216 section 4.3.4.1.1), as commentaries come behind.
+// chosen or first one (RFC 8216 section 4.3.4.1.1), as commentaries come behind. What describes the
+// pictures is looked for by itself.
 bool ByLanguage(const std::vector<AudioChoice>& choices, const AudioChoice& choice) {
-  const auto same = [&](const AudioChoice& other) { return other.language == choice.language; };
+  const auto same = [&](const AudioChoice& other) {
+    return other.language == choice.language &&
+           SoundCharacteristics(other.roles) == SoundCharacteristics(choice.roles);
+  };
   const bool has_chosen = std::ranges::any_of(
       choices, [&](const AudioChoice& other) { return other.chosen && same(other); });
   return has_chosen ? choice.chosen : &*std::ranges::find_if(choices, same) == &choice;
@@ -187,10 +191,10 @@ std::string SoundMedia(const SegmentedMovie& movie) {
   for (const AudioChoice& choice : movie.audio_choices) {
     text += fmt::format(
         "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"sound\",NAME=\"{}\"{},DEFAULT={},AUTOSELECT={},"
-        "CHANNELS=\"{}\",URI=\"{}a0.m3u8{}{}\"\n",
+        "CHANNELS=\"{}\"{},URI=\"{}a0.m3u8{}{}\"\n",
         choice.name, LanguageAttribute(choice.language), choice.chosen ? "YES" : "NO",
         ByLanguage(movie.audio_choices, choice) ? "YES" : "NO", choice.channels,
-        SoundFolder(movie, choice), movie.query,
+        SoundCharacteristics(choice.roles), SoundFolder(movie, choice), movie.query,
         choice.chosen || movie.packaged ? "" : fmt::format("&audio={}", choice.number));
   }
   return text;

@@ -60,6 +60,7 @@ std::vector<SubtitleRendition> ListSubtitles(const std::vector<SubtitleTrack>& t
                                 .language = LanguageTag(track.language),
                                 .is_default = track.is_default && !has_default,
                                 .forced = track.forced,
+                                .roles = track.roles,
                                 .track = i};
     has_default = has_default || track.is_default;
     rendition.name = names.For({track.title, rendition.language, "Subtitles"});

@@ -236,6 +236,7 @@ void Planner::ListChoices() {
                        .name = {},
                        .language = LanguageTag(track.language),
                        .chosen = chosen,
+                       .roles = track.roles,
                        .channels = target.channels,
                        .peak_bps = scaled(movie_->audio->peak_bps),
                        .average_bps = scaled(movie_->audio->average_bps)};

@@ -39,6 +39,7 @@ struct AudioChoice {
   std::string name;      // unique among them
   std::string language;  // RFC 5646; empty = unknown
   bool chosen = false;   // `audio` is made of it
+  int roles = 0;         // StreamRoles
   int channels = 0;      // of what is made of it
   std::int64_t peak_bps = 0, average_bps = 0;
 };

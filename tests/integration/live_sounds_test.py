@@ -29,7 +29,7 @@ def make_stream(path):
         inputs += ["-f", "lavfi", "-i", f"sine=f={hertz}:r=48000:d=240"]
     subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=160x90:r=30:d=240", *inputs,
                     "-map", "0", "-map", "1", "-map", "2", "-map", "3", "-metadata:s:a:0", "language=eng",
-                    "-metadata:s:a:1", "language=ger", "-metadata:s:a:2", "language=eng", "-c:v", "libx264", "-preset",
+                    "-metadata:s:a:1", "language=ger", "-metadata:s:a:2", "language=eng", "-disposition:a:1", "visual_impaired", "-c:v", "libx264", "-preset",
                     "ultrafast", "-tune", "zerolatency", "-g", "30", "-c:a", "aac", "-ac:a:0", "2", "-y", str(path)],
                    check=True)
 
@@ -58,12 +58,14 @@ def players_can_choose(server):
     master = f"/v1/hls/live/many/master.m3u8?{ONE}"
     said = [hls_check.attributes(line) for line in server.get(master)[1].decode().splitlines() if "TYPE=AUDIO" in line]
     for key, values in {"LANGUAGE": LANGUAGES, "CHANNELS": CHANNELS, "NAME": ("en", "de", "en 2"),
-                        "DEFAULT": ("YES", "NO", "NO"), "AUTOSELECT": ("YES", "YES", "NO")}.items():
+                        "DEFAULT": ("YES", "NO", "NO"), "AUTOSELECT": ("YES", "YES", "NO"),
+                        "CHARACTERISTICS": (None, "public.accessibility.describes-video", None)}.items():
         check(tuple(text.get(key) for text in said) == values, f"{key}: {said}")
     manifest = server.get(f"/v1/dash/live/many/manifest.mpd?{ONE}")[1]
     sounds = [s for s in ET.fromstring(manifest).iterfind(".//d:AdaptationSet", SPACE) if s.get("contentType") == "audio"]
     check(tuple(s.get("lang") for s in sounds) == LANGUAGES, f"{[s.attrib for s in sounds]}")
     check([s.find("d:Role", SPACE).get("value") for s in sounds] == ["main", "alternate", "alternate"], "roles")
+    check([len(s.findall("d:Role[@value='description']", SPACE)) for s in sounds] == [0, 1, 0], "what describes the pictures")
     all_are_heard([(url, number, HERTZ[number], ()) for number in range(3)
                    for url in (server.base + master, f"{server.base}/v1/dash/live/many/manifest.mpd?{ONE}")])
     one = server.get(f"{master}&audio=2")[1].decode()

@@ -282,6 +282,33 @@ def sound_tracks_in_dash(server):
     check(many.count('contentType="audio"') == 16, "the file is read for no more tracks than can be meant")
 
 
+def tracks_say_what_they_are_for(server):
+    """To ffmpeg by HLS, and in the manifest. One that describes the pictures is looked for beside the other of its language."""
+    master = f"/v1/hls/roles.mkv/master.m3u8?{ONE}"
+    problems, _ = hls_check.check(server.base + master)
+    check(not problems, f"{problems[:5]}")
+    said = [hls_check.attributes(line) for line in server.get(master)[1].decode().splitlines() if "#EXT-X-MEDIA:" in line]
+    wanted = [None, "public.accessibility.describes-video", None,
+              "public.accessibility.transcribes-spoken-dialog,public.accessibility.describes-music-and-sound"]
+    check([text.get("CHARACTERISTICS") for text in said] == wanted, f"{said}")
+    check([text["AUTOSELECT"] for text in said] == ["YES", "YES", "NO", "NO"], f"{said}")
+    seen = json.loads(subprocess.run(["ffprobe", "-v", "error", "-select_streams", "a", "-show_streams", "-of", "json",
+                                      server.base + master], capture_output=True, check=True).stdout)["streams"]
+    check([s["disposition"]["visual_impaired"] for s in seen] == [0, 1, 0], f"{[s['disposition'] for s in seen]}")
+    space = {"d": "urn:mpeg:dash:schema:mpd:2011"}
+    sets = ET.fromstring(server.get(f"/v1/dash/roles.mkv/manifest.mpd?{ONE}")[1]).findall(".//d:AdaptationSet", space)[1:5]
+    roles = [[role.get("value") for role in found.findall("d:Role", space)] for found in sets]
+    check(roles == [["main"], ["alternate", "description"], ["alternate", "commentary"], ["caption"]], f"{roles}")
+    purposes = [[one.get("value") for one in found.findall("d:Accessibility", space)] for found in sets]
+    check(purposes == [[], ["1"], [], ["2"]], f"{purposes}")
+
+
+def make_roles(folder):
+    make_movie(folder, "roles.mkv", ("eng", "", "hearing_impaired"),
+               extra=["-map", "1", "-map", "1", "-disposition:a:1", "visual_impaired", "-disposition:a:2", "comment",
+                      *[text for n in range(3) for text in (f"-metadata:s:a:{n}", "language=eng")]])
+
+
 def make_sounds(folder):
     inputs = []
     for hertz in (300, 700, 1100):
@@ -388,6 +415,7 @@ def main():
         make_movie(folder, "none.mkv")
         make_rubbish(folder)
         make_sounds(folder)
+        make_roles(folder)
         make_programmes(folder)
         make_names(folder)
         make_beside(folder)
@@ -397,7 +425,7 @@ def main():
                      several_sounds_in_one_stream], server, folder)
             run_all([several_sounds_in_a_file, text_is_not_taken_for_tags], folder)
             return run_all([conditions, garbage, sound_tracks_by_number, sound_tracks_as_renditions, sound_tracks_in_dash,
-                            sounds_of_other_programmes_are_no_tracks,
+                            tracks_say_what_they_are_for, sounds_of_other_programmes_are_no_tracks,
                             names_that_are_no_text],
                            server)
 

@@ -294,7 +294,7 @@ TEST(LiveThumbnailTest, ThumbnailsFitTheBoxAndAreNoLargerThanThePictures) {
 
 TEST_F(LiveTrackTest, TextIsListedWithThePicturesAndCountsAsTheirs) {
   terms_.texts = {{.name = "English", .language = "en", .is_default = true},
-                  {.name = "Deutsch", .language = "de"}};
+                  {.name = "Deutsch", .language = "de", .roles = AV_DISPOSITION_CAPTIONS}};
   for (int i = 0; i < 8; ++i) {
     Begin(i == 5);
     AddParts(4);
@@ -316,11 +316,15 @@ TEST_F(LiveTrackTest, TextIsListedWithThePicturesAndCountsAsTheirs) {
   const std::string master = LiveMasterPlaylist(view);
   EXPECT_THAT(master, HasSubstr("#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID=\"text\",NAME=\"Deutsch\","
                                 "LANGUAGE=\"de\",DEFAULT=NO,AUTOSELECT=NO,FORCED=NO,"
+                                "CHARACTERISTICS=\"public.accessibility.transcribes-spoken-dialog,"
+                                "public.accessibility.describes-music-and-sound\","
                                 "URI=\"s1.m3u8?version=1\"\n"));
   EXPECT_THAT(master, HasSubstr(",SUBTITLES=\"text\""));
   const std::string manifest = LiveManifest({.terms = terms_, .tracks = tracks_, .ended = true},
                                             {{.number = 0}, {.number = 1}}, {});
   const std::string german = manifest.substr(manifest.find("lang=\"de\""));
+  EXPECT_THAT(german,
+              HasSubstr("<Role schemeIdUri=\"urn:mpeg:dash:role:2011\" value=\"caption\"/>"));
   EXPECT_THAT(german, HasSubstr("<SegmentTemplate timescale=\"1000\" startNumber=\"4\" "));
   EXPECT_THAT(german, HasSubstr("initialization=\"$RepresentationID$-init.mp4?version=1\""));
   EXPECT_THAT(german, HasSubstr("media=\"$RepresentationID$-$Number$.m4s?version=1\""));
