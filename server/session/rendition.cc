@@ -55,18 +55,31 @@ Shown ShownSize(const VideoInfo& video, int rotate) {
           static_cast<int>(std::ceil(size.height.ToDouble()))};
 }
 
-// By how much the picture is scaled to fit, 1 where it has room.
-double ScaleIn(const Rung& box, Shown shown) {
-  return std::min({1.0, static_cast<double>(box.width) / shown.width,
-                   static_cast<double>(box.height) / shown.height});
+// What the server's ladder leaves out.
+bool IsLarger(const Rung& box, Shown shown) {
+  return box.width > shown.width && box.height > shown.height;
 }
 
-// The ladder is written for wide pictures. A tall one gets a box on its side where that leaves more
-// of it: 1080x1920 is a rung of 1920x1080, not 608x1080.
-Rung BoxFor(Rung rung, const TargetRequest& wanted, Shown shown) {
-  if (wanted.fit.value_or(Fit::kFit) != Fit::kFit) return rung;  // not a box but the very size
-  const Rung turned{rung.height, rung.width, rung.bitrate};
-  return ScaleIn(turned, shown) > ScaleIn(rung, shown) ? turned : rung;
+// By how much the largest rendition is smaller than the picture; 1 = it is not.
+double LargestScale(const std::vector<Rung>& ladder, Shown shown) {
+  double largest = 0;
+  for (const Rung& box : ladder) {
+    if (IsLarger(box, shown)) continue;
+    largest = std::max(largest, std::min(static_cast<double>(box.width) / shown.width,
+                                         static_cast<double>(box.height) / shown.height));
+  }
+  return largest == 0 ? 1 : std::min(largest, 1.0);  // the last one gets the picture's own size
+}
+
+// The ladder is written for wide pictures. For a tall one it is laid on its side if that leaves
+// more of it: 1080x1920 in 1920x1080 would be 608x1080.
+std::vector<Rung> LadderFor(const SegmentRequest& request, Shown shown) {
+  const bool boxes = request.target.fit.value_or(Fit::kFit) == Fit::kFit;  // not the very sizes
+  if (!boxes || shown.height <= shown.width) return request.rungs;
+  std::vector<Rung> turned = request.rungs;
+  for (Rung& rung : turned) std::swap(rung.width, rung.height);
+  const bool more = LargestScale(turned, shown) > LargestScale(request.rungs, shown);
+  return more ? turned : request.rungs;
 }
 
 }  // namespace
@@ -132,14 +145,14 @@ Result<std::vector<RenditionTarget>> ResolveRenditions(const SegmentRequest& req
     return targets;
   }
   const Shown shown = ShownSize(source.video, request.target.rotate.value_or(0));
-  for (const Rung& rung : request.rungs) {
-    const bool last = &rung == &request.rungs.back();
-    const Rung box = request.rungs_given ? rung : BoxFor(rung, request.target, shown);
-    const bool larger = box.width > shown.width && box.height > shown.height;
-    if (!request.rungs_given && larger && !(last && targets.empty())) continue;
+  const std::vector<Rung> rungs = request.rungs_given ? request.rungs : LadderFor(request, shown);
+  for (const Rung& rung : rungs) {
+    const bool last = &rung == &rungs.back();
+    const bool shrinks = !request.rungs_given && IsLarger(rung, shown);
+    if (shrinks && !(last && targets.empty())) continue;
     TargetRequest wanted = request.target;
-    wanted.width = larger && !request.rungs_given ? shown.width : box.width;
-    wanted.height = larger && !request.rungs_given ? shown.height : box.height;
+    wanted.width = shrinks ? shown.width : rung.width;
+    wanted.height = shrinks ? shown.height : rung.height;
     wanted.bitrate = rung.bitrate;
     GOPMILL_ASSIGN_OR_RETURN(RenditionTarget target, Resolve(wanted, cut, source));
     targets.push_back(std::move(target));

@@ -49,9 +49,12 @@ TEST(ResolveRenditionsTest, TheLadderIsTurnedForATallPicture) {
   EXPECT_EQ(SizesOf(SourceOf(180, 320)), "180x320");
 }
 
-TEST(ResolveRenditionsTest, ABoxStandsOnTheSideThatLeavesMore) {
+TEST(ResolveRenditionsTest, TheLadderStandsOnTheSideThatLeavesMore) {
   EXPECT_EQ(SizesOf(SourceOf(1080, 1350)), "1080x1350 720x900 360x450 240x300");
-  EXPECT_EQ(SizesOf(SourceOf(1000, 1080)), "1000x1080 720x778 360x388 240x260");
+  EXPECT_EQ(SizesOf(SourceOf(720, 1600)), "576x1280 288x640 192x426");
+  EXPECT_EQ(SizesOf(SourceOf(1000, 1080)), "1000x1080 666x720 334x360 222x240");
+  EXPECT_EQ(SizesOf(SourceOf(576, 1248)), "498x1080 332x720 166x360 110x240");
+  EXPECT_EQ(SizesOf(SourceOf(400, 300)), "320x240") << "a wide one keeps it";
 }
 
 TEST(ResolveRenditionsTest, WhatAClientNamesIsMade) {
