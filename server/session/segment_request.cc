@@ -83,6 +83,11 @@ Status CheckSegmentable(const TargetRequest& target) {
   if (target.acodec == AudioCodec::kCopy) {
     return InvalidArgument("acodec", "Sound cannot be copied into segments.", "aac, opus, none");
   }
+  // FFmpeg, VLC and Shaka play it; hls.js, Apple's and Android's players stay silent or fail.
+  if (target.acodec == AudioCodec::kOpus && target.container == Container::kTs) {
+    return InvalidArgument("acodec", "Most players of HLS do not know Opus in transport streams.",
+                           "aac, none with container=ts; opus with container=mp4");
+  }
   if (target.audio.several()) {
     return InvalidArgument("audio", "Playlists have all sound tracks as renditions anyway.",
                            "one track, or nothing");

@@ -131,6 +131,8 @@ TEST(SegmentParamsTest, NamesTheParameterThatCannotBe) {
   EXPECT_EQ(parameter({{"container", "mkv"}}), "container");
   EXPECT_EQ(parameter({{"vcodec", "mpeg4"}}), "vcodec");
   EXPECT_EQ(parameter({{"acodec", "copy"}}), "acodec");
+  EXPECT_EQ(parameter({{"acodec", "opus"}, {"container", "ts"}}), "acodec");
+  EXPECT_EQ(parameter({{"acodec", "opus"}, {"container", "mp4"}}), "");
   EXPECT_EQ(parameter({{"unit", "2"}}), "unit");
   EXPECT_EQ(parameter({{"qp", "20"}}), "qp");
   EXPECT_EQ(parameter({{"crf", "20"}}), "maxrate");
