@@ -188,12 +188,8 @@ Result<LiveSetup> LiveSegments::Plan(const LiveRequest& request, const SourceInf
     if (wanted.size() > 1) wanted.back().acodec = AudioCodec::kNone;  // the first brings the sound
     setup.terms.targets.push_back(rendition.target);
   }
-  const auto pixels = [](const Target& target) {
-    return std::int64_t{target.width} * target.height;
-  };
-  const auto smallest = std::ranges::min_element(setup.terms.targets, {}, pixels);
-  setup.terms.key_rendition = static_cast<std::size_t>(smallest - setup.terms.targets.begin());
-  setup.terms.thumbnail = LiveThumbnailSize(*smallest);
+  setup.terms.key_rendition = SmallestOf(renditions);
+  setup.terms.thumbnail = LiveThumbnailSize(setup.terms.targets[setup.terms.key_rendition]);
   GOPMILL_ASSIGN_OR_RETURN(setup.make_thumbnail,
                            ThumbnailMaker(segments.target.service_class.value_or("")));
   if (setup.terms.targets.front().acodec != AudioCodec::kNone) setup.terms.sounds = Named(source);

@@ -160,6 +160,14 @@ Result<std::vector<RenditionTarget>> ResolveRenditions(const SegmentRequest& req
   return targets;
 }
 
+std::size_t SmallestOf(const std::vector<RenditionTarget>& renditions) {
+  const auto pixels = [](const RenditionTarget& rendition) {
+    return std::int64_t{rendition.target.width} * rendition.target.height;
+  };
+  return static_cast<std::size_t>(std::ranges::min_element(renditions, {}, pixels) -
+                                  renditions.begin());
+}
+
 std::int64_t WithOverhead(double bps, const ContainerLoad& load) {
   const double headers = load.container == Container::kTs ? 188.0 / 184.0 : 1.0;
   return std::llround(std::ceil(bps * headers + 8 * Overhead(load)));

@@ -71,6 +71,9 @@ Result<std::vector<RenditionTarget>> ResolveRenditions(const SegmentRequest& req
                                                        const RenditionCut& cut,
                                                        const SourceInfo& source);
 
+// Which has the fewest pixels; at least one is there.
+std::size_t SmallestOf(const std::vector<RenditionTarget>& renditions);
+
 // What a container adds to the coded bits.
 struct ContainerLoad {
   Container container = Container::kMp4;

@@ -249,13 +249,11 @@ Result<std::shared_ptr<const SegmentedMovie>> Planner::Run() {
   GOPMILL_ASSIGN_OR_RETURN(const std::vector<RenditionTarget> targets,
                            ResolveRenditions(request_, cut_, *index_->source));
   GOPMILL_RETURN_IF_ERROR(Cut(targets.front().target));
-  const Target* smallest = &targets.front().target;
   for (const auto& [wanted, target] : targets) {
     GOPMILL_ASSIGN_OR_RETURN(VideoRendition rendition, MakeVideo(target));
     movie_->video.push_back(std::move(rendition));
-    if (target.width < smallest->width) smallest = &target;
   }
-  AddIFrames(*smallest);
+  AddIFrames(targets[SmallestOf(targets)].target);
   GOPMILL_RETURN_IF_ERROR(AddAudio(targets.front().target));
   movie_->subtitles = ListSubtitles(index_->subtitles);
   // No player shows text by itself that is in the pictures already.

@@ -18,15 +18,18 @@ SourceInfo SourceOf(int width, int height, Rational sample_aspect = {1, 1}, int 
   return source;
 }
 
-// The sizes as in "1920x1080 1280x720".
-std::string SizesOf(const SourceInfo& source, const RequestParams& params = {}) {
+std::vector<RenditionTarget> RenditionsOf(const SourceInfo& source, const RequestParams& params) {
   SegmentDefaults defaults;
   defaults.ladder =
       ParseRungs("1920x1080:4500k,1280x720:2500k,640x360:700k,426x240:350k", "").value();
   const auto request = ParseSegmentParams(params, defaults);
-  const auto targets = ResolveRenditions(request.value(), {}, source);
+  return ResolveRenditions(request.value(), {}, source).value();
+}
+
+// The sizes as in "1920x1080 1280x720".
+std::string SizesOf(const SourceInfo& source, const RequestParams& params = {}) {
   std::string sizes;
-  for (const RenditionTarget& rendition : targets.value()) {
+  for (const RenditionTarget& rendition : RenditionsOf(source, params)) {
     sizes += (sizes.empty() ? "" : " ") + std::to_string(rendition.target.width) + "x" +
              std::to_string(rendition.target.height);
   }
@@ -61,6 +64,14 @@ TEST(ResolveRenditionsTest, WhatAClientNamesIsMade) {
   const SourceInfo tall = SourceOf(1080, 1920);
   EXPECT_EQ(SizesOf(tall, {{"rungs", "1920x1080:4M,3840x2160:9M"}}), "608x1080 1216x2160");
   EXPECT_EQ(SizesOf(tall, {{"fit", "pad"}}), "1920x1080 1280x720 640x360 426x240");
+}
+
+TEST(SmallestOfTest, CountsPixels) {
+  const SourceInfo narrow = SourceOf(18, 1200);  // all are 16 wide, the least there is
+  EXPECT_EQ(SizesOf(narrow), "16x1080 16x720 16x360 16x240");
+  EXPECT_EQ(SmallestOf(RenditionsOf(narrow, {})), 3U);
+  const RequestParams squares{{"rungs", "64x64:100k,32x32:100k,16x512:100k"}, {"fit", "crop"}};
+  EXPECT_EQ(SmallestOf(RenditionsOf(narrow, squares)), 1U);
 }
 
 }  // namespace
