@@ -99,6 +99,8 @@ Result<OutputFormat> NewOutputFormat(Container container) {
   // No dates, no library versions, no random identifiers.
   context->flags |= AVFMT_FLAG_BITEXACT | AVFMT_FLAG_CUSTOM_IO;
   context->flush_packets = 0;  // the muxer flushes at fragment ends
+  // FLAC in MP4: FFmpeg 5.1 calls it so, players have it.
+  if (container == Container::kMp4) context->strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL;
   if (container == Container::kTs) context->max_delay = kTsDelayMicroseconds;
   if (container == Container::kMkv || container == Container::kWebm) {
     context->avoid_negative_ts = 0;  // the muxer places the tracks itself

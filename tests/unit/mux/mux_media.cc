@@ -15,6 +15,7 @@ extern "C" {
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <sstream>
 #include <string_view>
 #include <system_error>
@@ -69,9 +70,13 @@ av::Frame Picture(const AVCodecContext& context, int n) {
 
 // A sample format that the encoder takes.
 AVSampleFormat FormatFor(std::string_view encoder) {
-  if (encoder == "pcm_s24le") return AV_SAMPLE_FMT_S32;
-  const bool packed = encoder == "pcm_s16le" || encoder == "flac" || encoder == "libopus";
-  return packed ? AV_SAMPLE_FMT_S16 : AV_SAMPLE_FMT_FLTP;
+  const auto is_one_of = [encoder](std::initializer_list<std::string_view> names) {
+    return std::ranges::find(names, encoder) != names.end();
+  };
+  if (is_one_of({"pcm_s24le", "dca", "truehd"})) return AV_SAMPLE_FMT_S32;
+  if (is_one_of({"pcm_s16le", "flac", "libopus", "mp2"})) return AV_SAMPLE_FMT_S16;
+  if (encoder == "alac") return AV_SAMPLE_FMT_S16P;
+  return encoder == "pcm_f32le" ? AV_SAMPLE_FMT_FLT : AV_SAMPLE_FMT_FLTP;
 }
 
 }  // namespace
@@ -113,7 +118,8 @@ Coded MakeAudio(const char* encoder, const std::vector<float>& samples, int samp
   const av::CodecContext context(avcodec_alloc_context3(codec));
   context->sample_rate = sample_rate;
   context->sample_fmt = FormatFor(encoder);
-  context->bit_rate = 64'000 * channels;
+  // DTS takes certain rates only.
+  context->bit_rate = (std::string_view(encoder) == "dca" ? 384'000 : 64'000) * channels;
   context->time_base = {1, sample_rate};
   context->flags |= AV_CODEC_FLAG_GLOBAL_HEADER | AV_CODEC_FLAG_BITEXACT;
   context->strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL;

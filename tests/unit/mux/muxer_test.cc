@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "media/container_rules.h"
 #include "tests/unit/mux/mux_media.h"
 
 namespace gopmill::testing {
@@ -174,6 +175,44 @@ INSTANTIATE_TEST_SUITE_P(
                       CodecCase{"Mpeg4Ts", Container::kTs, "mpeg4", true},
                       CodecCase{"Mpeg4Mkv", Container::kMkv, "mpeg4", true}),
     [](const auto& c) { return std::string(c.param.name); });
+
+// Sound that is copied, by the encoder that it comes from.
+class EveryCopiedCodec : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(EveryCopiedCodec, IsHeardFromEachContainerThatTakesIt) {
+  const Coded audio = MakeAudio(GetParam(), Clicks(48000, 2, {1.0}), 48000, 2);
+  const char* codec = avcodec_get_name(audio.parameters->codec_id);
+  const auto listen = [&](Container container, const std::string& path) {
+    const ReadMovie movie = ReadBack(path);
+    const auto clicks = FindClicks(movie.audio().samples, 48000, movie.audio().pts[0]);
+    ASSERT_EQ(clicks.size(), 1U) << Name(container);
+    // Not every container says how many samples the encoder put in front, nor where zero is.
+    EXPECT_NEAR(clicks[0] - movie.video().pts[0], 1.0, 0.06) << Name(container);
+  };
+  for (const Container container :
+       {Container::kMp4, Container::kTs, Container::kMkv, Container::kWebm}) {
+    if (!CheckCopy(container, codec).ok()) continue;
+    const Coded video =
+        MakeVideo({.encoder = container == Container::kWebm ? "libvpx-vp9" : "mpeg4",
+                   .frames = 48,
+                   .b_frames = 0,
+                   .global_header = container != Container::kTs});
+    const std::string path = TempPath("copied." + std::string(Name(container)));
+    const Muxed muxed = MuxStreamed(container, {&video, &audio});
+    ASSERT_TRUE(muxed.status.ok()) << Name(container) << ": " << muxed.status.error().ToString();
+    WriteFile(path, muxed.bytes);
+    listen(container, path);
+    const Status status = MuxFile(container, {&video, &audio}, path);
+    ASSERT_TRUE(status.ok()) << Name(container) << ": " << status.error().ToString();
+    listen(container, path);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Mux, EveryCopiedCodec,
+                         ::testing::Values("aac", "libopus", "libmp3lame", "mp2", "ac3", "eac3",
+                                           "flac", "alac", "libvorbis", "pcm_s16le", "pcm_s24le",
+                                           "pcm_f32le", "dca", "truehd"),
+                         [](const auto& c) { return std::string(c.param); });
 
 INSTANTIATE_TEST_SUITE_P(
     Mux, InEveryContainer,
