@@ -4,6 +4,7 @@
 extern "C" {
 #include <libavutil/channel_layout.h>
 #include <libavutil/intreadwrite.h>
+#include <libavutil/opt.h>
 }
 
 #include <algorithm>
@@ -24,6 +25,16 @@ struct Choice {
 Choice ChoiceFor(AudioCodec codec) {
   if (codec == AudioCodec::kOpus) return {"libopus", AV_SAMPLE_FMT_FLT};
   return {"aac", AV_SAMPLE_FMT_FLTP};
+}
+
+// The order in which FFmpeg gives five and seven channels to Opus by itself puts the centre and the
+// surrounds into each other's places (libopusenc.c, 5.1); that of mapping family 1 is right.
+Status OrderChannels(AVCodecContext& context) {
+  const int channels = context.ch_layout.nb_channels;
+  if (context.codec_id != AV_CODEC_ID_OPUS || (channels != 5 && channels != 7)) return OkStatus();
+  const int result = av_opt_set_int(context.priv_data, "mapping_family", 1, 0);
+  if (result < 0) return av::AvError(kEncoding, result);
+  return OkStatus();
 }
 
 // States how many samples at the end of the packet are no sound of the source.
@@ -62,7 +73,8 @@ Result<std::unique_ptr<AudioEncoder>> AudioEncoder::Open(AudioCodec acodec,
   context->thread_count = 1;
   context->flags |= AV_CODEC_FLAG_BITEXACT;
   if (global_header) context->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
-  av_channel_layout_default(&context->ch_layout, target.channels);
+  av_channel_layout_from_mask(&context->ch_layout, target.layout);
+  GOPMILL_RETURN_IF_ERROR(OrderChannels(*context));
   const int result = avcodec_open2(context.get(), codec, nullptr);
   if (result < 0) {
     Error error = av::AvError("The audio encoder does not take these settings", result);

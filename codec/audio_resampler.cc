@@ -12,6 +12,7 @@ extern "C" {
 
 #include "base/rational.h"
 #include "media/av_error.h"
+#include "media/sound_layout.h"
 #include "media/source_info.h"
 
 namespace gopmill {
@@ -19,10 +20,13 @@ namespace {
 
 constexpr const char* kConverting = "The audio cannot be converted";
 
-// A layout that is only a number of channels is taken as the usual one of that number.
-AVChannelLayout Known(const AVChannelLayout& layout) {
+// A layout that is only a number of channels is taken as the one that comes out, if that has as
+// many, else as the usual one of that number.
+AVChannelLayout Known(const AVChannelLayout& layout, const AVChannelLayout& out) {
   AVChannelLayout known{};
-  if (layout.order == AV_CHANNEL_ORDER_UNSPEC) {
+  if (layout.order == AV_CHANNEL_ORDER_UNSPEC && layout.nb_channels == out.nb_channels) {
+    av_channel_layout_copy(&known, &out);
+  } else if (layout.order == AV_CHANNEL_ORDER_UNSPEC) {
     av_channel_layout_default(&known, layout.nb_channels);
   } else {
     av_channel_layout_copy(&known, &layout);
@@ -30,12 +34,80 @@ AVChannelLayout Known(const AVChannelLayout& layout) {
   return known;
 }
 
+// Factors of each channel (column) in each output (row).
+using Matrix = std::vector<double>;
+
+bool SameChannels(const AVChannelLayout& in, const AVChannelLayout& out) {
+  return in.order == AV_CHANNEL_ORDER_NATIVE && SameSpeakers(in.u.mask, out.u.mask);
+}
+
+// Each channel goes to the loudspeaker of its name, or of its other one.
+Matrix Renamed(const AVChannelLayout& in, const AVChannelLayout& out) {
+  const auto speaker = [](const AVChannelLayout& layout, int index) {
+    const AVChannel channel =
+        av_channel_layout_channel_from_index(&layout, static_cast<unsigned>(index));
+    if (channel == AV_CHAN_SIDE_LEFT) return AV_CHAN_BACK_LEFT;
+    return channel == AV_CHAN_SIDE_RIGHT ? AV_CHAN_BACK_RIGHT : channel;
+  };
+  Matrix matrix;
+  for (int row = 0; row < out.nb_channels; ++row) {
+    for (int column = 0; column < in.nb_channels; ++column) {
+      matrix.push_back(speaker(out, row) == speaker(in, column) ? 1 : 0);
+    }
+  }
+  return matrix;
+}
+
+// FFmpeg's; empty where it does not know what to do.
+Matrix UsualMix(const AVChannelLayout& in, const AVChannelLayout& out) {
+  constexpr double kLevel = 1 / std::numbers::sqrt2;
+  // It scales so many rows and columns, however few the layouts have (SWR_CH_MAX, which is not in
+  // its header; rematrix.c of FFmpeg 4.4 to 7.1).
+  constexpr std::size_t kMostChannels = 64;
+  std::vector<double> all(kMostChannels * kMostChannels);
+  const int result =
+      swr_build_matrix2(&in, &out, kLevel, kLevel, 0, std::numeric_limits<int>::max(), 1,
+                        all.data(), kMostChannels, AV_MATRIX_ENCODING_NONE, nullptr);
+  Matrix matrix;
+  for (int row = 0; result >= 0 && row < out.nb_channels; ++row) {
+    const auto from = all.begin() + static_cast<std::ptrdiff_t>(kMostChannels) * row;
+    matrix.insert(matrix.end(), from, from + in.nb_channels);
+  }
+  return matrix;
+}
+
+// Whether a channel is not heard at all. That of low frequencies may be: downmixes leave it out.
+bool LosesOne(const Matrix& matrix, const AVChannelLayout& in) {
+  const auto columns = static_cast<std::size_t>(in.nb_channels);
+  for (std::size_t column = 0; column < columns; ++column) {
+    double sum = 0;
+    for (std::size_t i = column; i < matrix.size(); i += columns) sum += matrix[i];
+    const auto index = static_cast<unsigned>(column);
+    const AVChannel channel = av_channel_layout_channel_from_index(&in, index);
+    if (sum == 0 && channel != AV_CHAN_LOW_FREQUENCY) return true;
+  }
+  return false;
+}
+
+Matrix Mixed(const AVChannelLayout& in, const AVChannelLayout& out) {
+  const auto columns = static_cast<std::size_t>(in.nb_channels);
+  const auto rows = static_cast<std::size_t>(out.nb_channels);
+  // One channel goes to both speakers as it is; FFmpeg would take 3 dB off.
+  if (columns == 1 && rows <= 2) return Matrix(rows, 1.0);
+  Matrix matrix = UsualMix(in, out);
+  if (!matrix.empty() && (rows != columns || !LosesOne(matrix, in))) return matrix;
+  // Channels that nobody says where to put (ten of a recorder, say): the first ones are taken.
+  matrix.assign(rows * columns, 0.0);
+  for (std::size_t i = 0; i < std::min(rows, columns); ++i) matrix[i * columns + i] = 1;
+  return matrix;
+}
+
 }  // namespace
 
 AudioResampler::~AudioResampler() { av_channel_layout_uninit(&layout_); }
 
 Result<std::unique_ptr<AudioResampler>> AudioResampler::Open(const AVFrame& like, int rate,
-                                                             int channels) {
+                                                             std::uint64_t layout) {
   if (!SoundRateUsable(like.sample_rate)) return av::AvError(kConverting, AVERROR(EINVAL));
   std::unique_ptr<AudioResampler> made(new AudioResampler);
   av_channel_layout_copy(&made->layout_, &like.ch_layout);
@@ -43,8 +115,8 @@ Result<std::unique_ptr<AudioResampler>> AudioResampler::Open(const AVFrame& like
   made->in_rate_ = like.sample_rate;
   made->out_rate_ = rate;
   AVChannelLayout out{};
-  av_channel_layout_default(&out, channels);
-  AVChannelLayout in = Known(like.ch_layout);
+  av_channel_layout_from_mask(&out, layout);
+  AVChannelLayout in = Known(like.ch_layout, out);
   made->resampled_.resize(static_cast<std::size_t>(in.nb_channels));
   made->resampled_pointers_.resize(made->resampled_.size());
   SwrContext* raw = nullptr;
@@ -67,27 +139,9 @@ Result<std::unique_ptr<AudioResampler>> AudioResampler::Open(const AVFrame& like
 // into one (it takes them for 16 bits), so the mixing is done here.
 void AudioResampler::MakeMatrix(const AVChannelLayout& in, const AVChannelLayout& out) {
   if (av_channel_layout_compare(&in, &out) == 0) return;
-  const auto columns = static_cast<std::size_t>(in.nb_channels);
-  const auto rows = static_cast<std::size_t>(out.nb_channels);
-  matrix_.assign(columns * rows, 1.0);
-  mixed_.resize(rows);
-  pointers_.resize(rows);
-  // One channel goes to both speakers as it is; FFmpeg would take 3 dB off.
-  if (columns == 1 && rows <= 2) return;
-  constexpr double kLevel = 1 / std::numbers::sqrt2;
-  // It scales so many rows and columns, however few the layouts have (SWR_CH_MAX, which is not in
-  // its header; rematrix.c of FFmpeg 4.4 to 7.1).
-  constexpr std::size_t kMostChannels = 64;
-  std::vector<double> all(kMostChannels * kMostChannels);
-  const int result =
-      swr_build_matrix2(&in, &out, kLevel, kLevel, 0, std::numeric_limits<int>::max(), 1,
-                        all.data(), kMostChannels, AV_MATRIX_ENCODING_NONE, nullptr);
-  for (std::size_t i = 0; i < rows * columns; ++i) {
-    const std::size_t row = i / columns, column = i % columns;
-    // Channels that nobody says where to put (ten of a recorder, say): the first ones are taken.
-    const double first = row == column ? 1 : 0;
-    matrix_[i] = result < 0 ? first : all[row * kMostChannels + column];
-  }
+  mixed_.resize(static_cast<std::size_t>(out.nb_channels));
+  pointers_.resize(mixed_.size());
+  matrix_ = SameChannels(in, out) ? Renamed(in, out) : Mixed(in, out);
 }
 
 void AudioResampler::Mix(std::int64_t count) {

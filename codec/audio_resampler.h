@@ -29,9 +29,11 @@ class AudioResampler {
   // Takes `count` samples, one array per channel, which are valid during the call.
   using Take = std::function<Status(const float* const* planes, std::int64_t count)>;
 
-  // For frames like this one, to `rate` and the default layout of `channels`. Frames of a rate that
-  // is not SoundRateUsable are refused.
-  static Result<std::unique_ptr<AudioResampler>> Open(const AVFrame& like, int rate, int channels);
+  // For frames like this one, to `rate` and the channels of `layout` (media/sound_layout.h). Of as
+  // many channels none is lost but one of low frequencies. Frames of a rate that is not
+  // SoundRateUsable are refused.
+  static Result<std::unique_ptr<AudioResampler>> Open(const AVFrame& like, int rate,
+                                                      std::uint64_t layout);
   ~AudioResampler();
 
   // Whether the frame has the same rate, layout and format as the one given to Open.

@@ -127,7 +127,7 @@ Status Segment::TakeFrame(AVFrame& frame) {
       frame.pts + Rescale(frame.nb_samples, {1, frame.sample_rate}, {1, source_rate_});
   if (!resampler_ || frame.pts != expected_ || !resampler_->Accepts(frame)) {
     GOPMILL_RETURN_IF_ERROR(Align(frame));
-    auto opened = AudioResampler::Open(frame, task_.grid.rate, task_.target.channels);
+    auto opened = AudioResampler::Open(frame, task_.grid.rate, task_.target.layout);
     resampler_ = opened.ok() ? *std::move(opened) : nullptr;
   }
   expected_ = end;

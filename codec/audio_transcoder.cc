@@ -46,8 +46,9 @@ struct AudioTranscoder::Impl {
 
   std::stop_token stop;
   Rational source_base;
-  int rate = 0, channels = 0;
-  std::int64_t start = 0;  // of the clip, output samples on the source's timeline
+  int rate = 0;
+  std::uint64_t layout = 0;  // of what comes out
+  std::int64_t start = 0;    // of the clip, output samples on the source's timeline
   std::shared_ptr<const AVCodecParameters> parameters;
   std::unique_ptr<AudioDecoder> decoder;
   std::int64_t damaged_before = 0;  // packets, of decoders that are gone
@@ -74,14 +75,14 @@ Status AudioTranscoder::Impl::OpenChain(const StreamPlan& plan, const AudioClip&
   const SoundTarget target = plan.target.sound(sound);
   source_base = audio.time_base;
   rate = target.sample_rate;
-  channels = target.channels;
+  layout = target.layout;
   start = ToTicks(clip.start, {1, rate});
   GOPMILL_ASSIGN_OR_RETURN(decoder, AudioDecoder::Open(*audio.parameters, audio.time_base));
   GOPMILL_ASSIGN_OR_RETURN(encoder, AudioEncoder::Open(plan.target.acodec, target, global_header));
   parameters = ParametersOf(encoder->context());
   const Rational& length = plan.source->duration;
   timeline.emplace(audio.time_base, length.positive() ? length : kLongestGap);
-  fifo.emplace(channels, Limit(clip, rate));
+  fifo.emplace(target.channels, Limit(clip, rate));
   return OkStatus();
 }
 
@@ -105,7 +106,7 @@ Status AudioTranscoder::Impl::TakeFrame(std::vector<av::Packet>& out) {
   const bool carries_on = timeline->CarriesOn(pts, frame->nb_samples, frame->sample_rate);
   if (!carries_on || resampler == nullptr || !resampler->Accepts(*frame)) {
     GOPMILL_RETURN_IF_ERROR(StartAt(time, out));
-    auto opened = AudioResampler::Open(*frame, rate, channels);
+    auto opened = AudioResampler::Open(*frame, rate, layout);
     if (!opened.ok()) {  // a damaged source may call itself anything: silence
       ++unusable;
       resampler.reset();

@@ -8,6 +8,7 @@
 
 #include "media/container_rules.h"
 #include "media/output_size.h"
+#include "media/sound_layout.h"
 #include "media/target_text.h"
 
 namespace gopmill {
@@ -368,14 +369,23 @@ std::int64_t MaxAudioRate(AudioCodec codec, const SoundTarget& sound) {
   return kAacBitsPerFrame * sound.channels * sound.sample_rate / 1024;
 }
 
-// `wanted`: bits per second that are asked for, if any.
-SoundTarget WithRates(AudioCodec codec, const AudioInfo& audio, int channels,
-                      std::optional<std::int64_t> wanted) {
+SoundTarget SoundFor(AudioCodec codec, const AudioInfo& audio, int channels,
+                     const TargetRequest& request) {
   SoundTarget sound{.channels = channels};
   sound.sample_rate = codec == AudioCodec::kOpus ? kOpusRate : AacRate(audio.sample_rate);
-  sound.abitrate =
-      std::min(wanted.value_or(kDefaultBitsPerChannel * channels), MaxAudioRate(codec, sound));
+  sound.layout = CodedLayout(codec, channels, StatedLayout(audio));
+  sound.abitrate = std::min(request.abitrate.value_or(kDefaultBitsPerChannel * channels),
+                            MaxAudioRate(codec, sound));
   return sound;
+}
+
+void ReportLayout(Resolution& r) {
+  const std::uint64_t had = StatedLayout(*r.source.audio);
+  const Target& target = r.target();
+  const bool as_many = r.request.channels && r.source.audio->channels == target.channels;
+  if (!as_many || had == 0 || SameSpeakers(had, target.layout)) return;
+  r.Report("channels", LayoutName(had), LayoutName(target.layout),
+           std::string(Name(target.acodec)) + " has no layout " + LayoutName(had));
 }
 
 // Tracks behind the first. What they are changed to is told of the first alone.
@@ -385,7 +395,7 @@ void ResolveMoreSounds(Resolution& r) {
     const int had = std::max(audio.channels, 1);
     const int channels =
         r.request.channels ? std::min(*r.request.channels, std::max(had, 2)) : std::min(had, 2);
-    target.more_sounds.push_back(WithRates(target.acodec, audio, channels, r.request.abitrate));
+    target.more_sounds.push_back(SoundFor(target.acodec, audio, channels, r.request));
   }
 }
 
@@ -405,10 +415,11 @@ Status ResolveAudio(Resolution& r) {
   ReportSoundsLeftOut(r);
   if (target.acodec == AudioCodec::kCopy) return ResolveCopy(r);
   ResolveChannels(r);
-  const SoundTarget first =
-      WithRates(target.acodec, *r.source.audio, target.channels, r.request.abitrate);
+  const SoundTarget first = SoundFor(target.acodec, *r.source.audio, target.channels, r.request);
   target.sample_rate = first.sample_rate;
   target.abitrate = first.abitrate;
+  target.layout = first.layout;
+  ReportLayout(r);
   if (r.request.abitrate && target.abitrate != *r.request.abitrate) {
     r.Report("abitrate", std::to_string(*r.request.abitrate), std::to_string(target.abitrate),
              "the audio codec cannot use more for so many channels");

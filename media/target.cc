@@ -249,7 +249,7 @@ constexpr std::array kParams = std::to_array<Param>({
      [](TargetRequest& r, std::string_view t) {
        return SetBits(t, kMinAudioBitrate, kMaxAudioBitrate, r.abitrate);
      }},
-    {{"channels", "1 to 8", "Audio channels"},
+    {{"channels", "1 to 8", "Audio channels; 2 at most unless given, so surround becomes stereo"},
      [](TargetRequest& r, std::string_view t) { return SetWhole(t, 1, 8, r.channels); }},
     {{"audio", "1 to 64, up to 16 of them like 2,1, or all",
       "Which of the source's sound tracks; the best unless given"},

@@ -137,7 +137,8 @@ std::span<const ParamDoc> TargetParams();
 struct SoundTarget {
   std::int64_t abitrate = 0;  // bits per second
   int channels = 0;
-  int sample_rate = 0;  // per second
+  int sample_rate = 0;       // per second
+  std::uint64_t layout = 0;  // loudspeakers of the channels (media/sound_layout.h)
   bool operator==(const SoundTarget&) const = default;
 };
 
@@ -166,6 +167,7 @@ struct Target {
   std::int64_t abitrate = 0;              // bits per second
   int channels = 0;                       // output channels; 0 with kCopy and kNone
   int sample_rate = 0;                    // output samples per second; 0 with kCopy and kNone
+  std::uint64_t layout = 0;               // of the channels; 0 with kCopy and kNone
   std::vector<SoundTarget> more_sounds;   // those of SourceInfo::more_audio; none with kNone
   Container container = Container::kMp4;
   Rational start{0, 1};                       // seconds into the source
@@ -177,7 +179,8 @@ struct Target {
 
   // Of the source's tracks that are read (SourceInfo::sound).
   [[nodiscard]] SoundTarget sound(std::size_t number) const {
-    return number == 0 ? SoundTarget{abitrate, channels, sample_rate} : more_sounds[number - 1];
+    return number == 0 ? SoundTarget{abitrate, channels, sample_rate, layout}
+                       : more_sounds[number - 1];
   }
 };
 

@@ -76,7 +76,7 @@ std::vector<std::vector<float>> Converted(AudioResampler& resampler, const AVFra
 TEST(AudioResampler, MixesEveryLayoutToStereoAsAWave) {
   for (int channels = 1; channels <= 8; ++channels) {
     const av::Frame frame = Tone(channels, AV_SAMPLE_FMT_S16);
-    auto resampler = AudioResampler::Open(*frame, kRate, 2);
+    auto resampler = AudioResampler::Open(*frame, kRate, AV_CH_LAYOUT_STEREO);
     ASSERT_TRUE(resampler.ok()) << channels;
     const std::vector<std::vector<float>> made = Converted(**resampler, *frame, 2);
     const float* left = made[0].data();
@@ -91,7 +91,7 @@ TEST(AudioResampler, MixesEveryLayoutToStereoAsAWave) {
 
 TEST(AudioResampler, LeavesChannelsThatAreWantedAsTheyAre) {
   const av::Frame frame = Tone(6, AV_SAMPLE_FMT_S16);
-  auto resampler = AudioResampler::Open(*frame, kRate, 6);
+  auto resampler = AudioResampler::Open(*frame, kRate, AV_CH_LAYOUT_5POINT1_BACK);
   ASSERT_TRUE(resampler.ok());
   const std::vector<std::vector<float>> made = Converted(**resampler, *frame, 6);
   for (std::size_t c = 0; c < 6; ++c) EXPECT_NEAR(made[c].at(100), Wave(100), 0.001) << c;
@@ -102,7 +102,7 @@ TEST(AudioResampler, LeavesChannelsThatAreWantedAsTheyAre) {
 TEST(AudioResampler, LongFramesComeInPiecesOfASecond) {
   constexpr int kLow = kLowestSoundRate, kSeconds = 10;
   const av::Frame frame = Tone(2, AV_SAMPLE_FMT_S16, kLow, kSeconds * kLow);
-  auto resampler = AudioResampler::Open(*frame, kRate, 2);
+  auto resampler = AudioResampler::Open(*frame, kRate, AV_CH_LAYOUT_STEREO);
   ASSERT_TRUE(resampler.ok());
   std::int64_t longest = 0, all = 0;
   const auto measure = [&](const float* const*, std::int64_t count) {
@@ -127,8 +127,8 @@ TEST(AudioResampler, LongFramesComeInPiecesOfASecond) {
 TEST(AudioResampler, PiecesAreTheSameSamplesAsOneWhole) {
   for (const AVSampleFormat format : {AV_SAMPLE_FMT_S16, AV_SAMPLE_FMT_S16P}) {
     const av::Frame frame = Tone(2, format, 44'100, 3 * 44'100);
-    auto whole = AudioResampler::Open(*frame, kRate, 2);
-    auto parts = AudioResampler::Open(*frame, kRate, 2);
+    auto whole = AudioResampler::Open(*frame, kRate, AV_CH_LAYOUT_STEREO);
+    auto parts = AudioResampler::Open(*frame, kRate, AV_CH_LAYOUT_STEREO);
     ASSERT_TRUE(whole.ok() && parts.ok());
     std::vector<float> joined;
     const av::Frame part = av::NewFrame();
@@ -146,10 +146,14 @@ TEST(AudioResampler, PiecesAreTheSameSamplesAsOneWhole) {
 
 TEST(AudioResampler, RatesThatAreNoSoundAreRefused) {
   for (const int rate : {1, kLowestSoundRate - 1, kHighestSoundRate + 1}) {
-    EXPECT_FALSE(AudioResampler::Open(*Tone(1, AV_SAMPLE_FMT_S16, rate), kRate, 2).ok()) << rate;
+    EXPECT_FALSE(
+        AudioResampler::Open(*Tone(1, AV_SAMPLE_FMT_S16, rate), kRate, AV_CH_LAYOUT_STEREO).ok())
+        << rate;
   }
   for (const int rate : {kLowestSoundRate, kHighestSoundRate}) {
-    EXPECT_TRUE(AudioResampler::Open(*Tone(1, AV_SAMPLE_FMT_S16, rate), kRate, 2).ok()) << rate;
+    EXPECT_TRUE(
+        AudioResampler::Open(*Tone(1, AV_SAMPLE_FMT_S16, rate), kRate, AV_CH_LAYOUT_STEREO).ok())
+        << rate;
   }
 }
 

@@ -9,6 +9,7 @@ extern "C" {
 
 #include <cmath>
 
+#include "media/sound_layout.h"
 #include "tests/unit/mux/mux_media.h"
 
 namespace gopmill::testing {
@@ -30,6 +31,7 @@ StreamPlan PlanFor(const Coded& source, AudioCodec codec, int channels = 2, int 
   plan.target.acodec = codec;
   plan.target.abitrate = 128'000;
   plan.target.channels = channels;
+  plan.target.layout = CodedLayout(codec, channels, StatedLayout(*plan.source->audio));
   plan.target.sample_rate = rate;
   return plan;
 }

@@ -17,6 +17,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+constexpr std::uint64_t kStereo = AV_CH_LAYOUT_STEREO;
+
 using Params = std::vector<std::pair<std::string, std::string>>;
 
 Result<ResolvedTarget> Resolve(const Params& params, const SourceInfo& source = MakeSource()) {
@@ -204,6 +206,38 @@ TEST(ResolveTarget, AudioFollowsTheSource) {
   EXPECT_EQ(Good({}, source).target.sample_rate, 48000);
 }
 
+// The source's sound, of this layout.
+SourceInfo WithLayout(std::uint64_t mask) {
+  SourceInfo source = MakeSource();
+  AVCodecParameters* parameters = avcodec_parameters_alloc();
+  av_channel_layout_from_mask(&parameters->ch_layout, mask);
+  source.audio->channels = parameters->ch_layout.nb_channels;
+  source.audio->parameters = {parameters,
+                              [](AVCodecParameters* p) { avcodec_parameters_free(&p); }};
+  return source;
+}
+
+TEST(ResolveTarget, AsManyChannelsKeepTheirLoudspeakersOrSaySo) {
+  const auto resolved = [](const char* codec, std::uint64_t mask) {
+    const SourceInfo source = WithLayout(mask);
+    return Good({{"channels", std::to_string(source.audio->channels)}, {"acodec", codec}}, source);
+  };
+  const std::uint64_t both_have[] = {AV_CH_LAYOUT_SURROUND, AV_CH_LAYOUT_QUAD, AV_CH_LAYOUT_6POINT1,
+                                     AV_CH_LAYOUT_7POINT1};
+  for (const std::uint64_t kept : both_have) {
+    for (const char* codec : {"aac", "opus"}) {
+      EXPECT_EQ(resolved(codec, kept).target.layout, kept) << codec;
+      EXPECT_THAT(resolved(codec, kept).adjustments, IsEmpty());
+    }
+  }
+  // A pair that is the only one behind the front may have either name.
+  EXPECT_EQ(resolved("aac", AV_CH_LAYOUT_5POINT1).target.layout, AV_CH_LAYOUT_5POINT1_BACK);
+  EXPECT_THAT(resolved("aac", AV_CH_LAYOUT_5POINT1).adjustments, IsEmpty());
+  EXPECT_EQ(Adjusted(resolved("aac", AV_CH_LAYOUT_6POINT0), "channels"), "6.0 -> 5.1");
+  EXPECT_EQ(Adjusted(resolved("opus", AV_CH_LAYOUT_2POINT1), "channels"), "2.1 -> 3.0");
+  EXPECT_THAT(resolved("aac", AV_CH_LAYOUT_2POINT1).adjustments, IsEmpty());
+}
+
 TEST(ResolveTarget, EachSoundTrackHasChannelsAndRatesOfItsOwn) {
   SourceInfo source = MakeSource();
   AudioInfo speech = *source.audio;
@@ -214,11 +248,11 @@ TEST(ResolveTarget, EachSoundTrackHasChannelsAndRatesOfItsOwn) {
   surround.sample_rate = 48'000;
   source.more_audio = {speech, surround};
   const Target target = Good({{"channels", "6"}, {"abitrate", "160k"}}, source).target;
-  EXPECT_EQ(target.sound(0), (SoundTarget{160'000, 2, 44'100}));
-  EXPECT_EQ(target.sound(1), (SoundTarget{160'000, 2, 22'050}));
-  EXPECT_EQ(target.sound(2), (SoundTarget{160'000, 6, 48'000}));
-  EXPECT_EQ(Good({}, source).target.sound(1), (SoundTarget{64'000, 1, 22'050}));
-  EXPECT_EQ(Good({}, source).target.sound(2), (SoundTarget{128'000, 2, 48'000}));
+  EXPECT_EQ(target.sound(0), (SoundTarget{160'000, 2, 44'100, kStereo}));
+  EXPECT_EQ(target.sound(1), (SoundTarget{160'000, 2, 22'050, kStereo}));
+  EXPECT_EQ(target.sound(2), (SoundTarget{160'000, 6, 48'000, AV_CH_LAYOUT_5POINT1_BACK}));
+  EXPECT_EQ(Good({}, source).target.sound(1), (SoundTarget{64'000, 1, 22'050, AV_CH_LAYOUT_MONO}));
+  EXPECT_EQ(Good({}, source).target.sound(2), (SoundTarget{128'000, 2, 48'000, kStereo}));
   EXPECT_THAT(Good({{"acodec", "none"}}, source).target.more_sounds, IsEmpty());
   source.more_audio[1].codec = "vorbis";
   EXPECT_EQ(Bad({{"acodec", "copy"}}, source).parameter, "acodec") << "of any of them";
