@@ -363,6 +363,12 @@ Status SetParam(TargetRequest& request, std::string_view name, std::string_view 
   return UnknownParam(name);
 }
 
+void LeaveSoundOut(TargetRequest& request) {
+  request.acodec = AudioCodec::kNone;
+  request.abitrate.reset();
+  request.channels.reset();
+}
+
 std::span<const ParamDoc> TargetParams() { return kDocs; }
 
 std::string DecimalText(Rational value) {

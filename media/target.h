@@ -125,6 +125,9 @@ struct TargetRequest {
 // and excludes the two.
 Status SetParam(TargetRequest& request, std::string_view name, std::string_view value);
 
+// Asks for no sound, and for nothing that sound would have.
+void LeaveSoundOut(TargetRequest& request);
+
 struct ParamDoc {
   std::string_view name;
   std::string_view accepted;  // for people: "16 to 8192 pixels"

@@ -185,7 +185,7 @@ Result<LiveSetup> LiveSegments::Plan(const LiveRequest& request, const SourceInf
   for (const RenditionTarget& rendition : renditions) {
     wanted.push_back(rendition.wanted);
     wanted.back().container = Container::kMp4;
-    if (wanted.size() > 1) wanted.back().acodec = AudioCodec::kNone;  // the first brings the sound
+    if (wanted.size() > 1) LeaveSoundOut(wanted.back());  // the first brings it
     setup.terms.targets.push_back(rendition.target);
   }
   setup.terms.key_rendition = SmallestOf(renditions);

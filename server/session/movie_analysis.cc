@@ -65,9 +65,7 @@ TargetRequest RequestAt(double crf, TargetRequest request, const Target& target,
   request.bufsize.reset();
   request.crf = crf;
   request.quality = Quality::kNormal;
-  request.acodec = AudioCodec::kNone;
-  request.abitrate.reset();
-  request.channels.reset();
+  LeaveSoundOut(request);
   request.subtitles = Subtitles::kOff;
   request.container = Container::kMkv;
   // The same pictures, whatever a default may depend on.

@@ -202,6 +202,9 @@ TEST(ResolveTarget, AudioFollowsTheSource) {
   EXPECT_EQ(Good({{"channels", "2"}}, source).target.channels, 2);
   EXPECT_EQ(Adjusted(Good({{"channels", "8"}}, source), "channels"), "8 -> 2");
   EXPECT_EQ(Adjusted(Good({{"abitrate", "1M"}}, source), "abitrate"), "1000000 -> 288000");
+  EXPECT_EQ(Adjusted(Good({{"abitrate", "6k"}}, source), "abitrate"), "6000 -> 15000");
+  EXPECT_EQ(Adjusted(Good({{"abitrate", "6k"}}), "abitrate"), "6000 -> 22000");
+  EXPECT_THAT(Good({{"abitrate", "6k"}, {"acodec", "opus"}}).adjustments, IsEmpty());
   source.audio->sample_rate = 192000;
   EXPECT_EQ(Good({}, source).target.sample_rate, 48000);
 }
@@ -265,6 +268,13 @@ TEST(ResolveTarget, SourceWithoutAudio) {
   EXPECT_EQ(Good({}, source).target.acodec, AudioCodec::kNone);
   EXPECT_EQ(Adjusted(Good({{"acodec", "aac"}}, source), "acodec"), "aac -> none");
   EXPECT_EQ(Adjusted(Good({{"acodec", "copy"}}, source), "acodec"), "copy -> none");
+  EXPECT_EQ(Adjusted(Good({{"channels", "2"}}, source), "acodec"), "aac -> none");
+}
+
+TEST(ResolveTarget, WhatSoundWouldHaveIsNotDroppedSilently) {
+  EXPECT_EQ(Adjusted(Good({{"acodec", "none"}, {"channels", "2"}}), "channels"), "2 -> 0");
+  EXPECT_EQ(Adjusted(Good({{"acodec", "none"}, {"abitrate", "96k"}}), "abitrate"), "96000 -> 0");
+  EXPECT_THAT(Good({{"acodec", "none"}}).adjustments, IsEmpty());
 }
 
 TEST(ResolveTarget, CopiedAudioIsCheckedAgainstTheContainer) {
