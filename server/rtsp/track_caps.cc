@@ -79,6 +79,13 @@ GstCaps* OpusCaps(const CodedTrack& track) {
 }  // namespace
 
 Result<std::string> BranchOf(const CodedTrack& track, std::size_t index) {
+  // RFC 7587 has two; what GStreamer makes of more, others do not know.
+  if (track.codec == "opus" && track.channels > 2) {
+    return Error{.code = Code::kUnsupported,
+                 .message = "RTSP carries two channels of Opus at most.",
+                 .parameter = "channels",
+                 .accepted = "1 or 2, or acodec=aac"};
+  }
   for (const Payload& payload : kPayloads) {
     if (payload.codec != track.codec) continue;
     return fmt::format("appsrc name=src{0} ! {1} name=pay{0} pt={2}", index, payload.elements,

@@ -179,6 +179,7 @@ def says_what_is_wrong(server):
         (f"{MOVIE}?widht=100", 400, "widht"), (f"{MOVIE}?container=mp4", 400, "container"),
         (f"{MOVIE}?width=100&width=200", 400, "twice"), (f"{MOVIE}?vcodec=mpeg4", 415, "mpeg4"),
         (f"{MOVIE}?vcodec=vp9", 415, "accepted: h264, hevc"),
+        ("modern-1080p.mkv?acodec=opus&channels=6", 415, "two channels"),
         (f"{MOVIE}?vcodec=av1", 415, "accepted: h264, hevc"), ("%2e%2e/manifest.json", 404, ""), ("%zz", 400, "escape"),
         ("a%00b", 400, "escape"), ("a" * 3000, 404, ""), ("", 400, "path"),
     ]:
