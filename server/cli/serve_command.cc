@@ -21,6 +21,7 @@
 #include "server/bench/trace_recorder.h"
 #include "server/cli/commands.h"
 #include "server/cli/exit_codes.h"
+#include "server/cli/open_files.h"
 #include "server/cli/signals.h"
 #include "server/cli/text_output.h"
 #include "server/http/http_server.h"
@@ -96,12 +97,23 @@ Status CheckTexts(const ServerConfig& config) {
   return CheckPushOptions(PushOptionsOf(PushProtocol::kRtmp, config));
 }
 
+// As many files as there may be; with fewer than the settings may need, fewer connections.
+std::size_t RoomForConnections(const ServerConfig& config) {
+  const std::int64_t files = RaiseOpenFileLimit();
+  const std::int64_t connections = ConnectionsWithin(files, config);
+  if (connections < config.http.max_connections) {
+    spdlog::warn("only {} files may be open: at most {} connections; for {}, ulimit -Hn {}", files,
+                 connections, config.http.max_connections, OpenFilesFor(config));
+  }
+  return static_cast<std::size_t>(connections);
+}
+
 HttpOptions HttpOptionsOf(const ServerConfig& config, const Users& users) {
   HttpOptions options;
   options.address = config.http.address;
   options.port = static_cast<int>(config.http.port);
   options.users = users;
-  options.limits.max_connections = static_cast<std::size_t>(config.http.max_connections);
+  options.limits.max_connections = RoomForConnections(config);
   options.limits.stream_buffer_bytes = static_cast<std::size_t>(config.streams.sink_buffer_bytes);
   options.limits.header_timeout = std::chrono::seconds(config.http.header_timeout_seconds);
   options.limits.idle_timeout = std::chrono::seconds(config.http.idle_timeout_seconds);

@@ -30,6 +30,9 @@ struct HttpMetrics::Families {
       MakeCounter(registry, "gopmill_http_connections_total", "Accepted connections");
   prometheus::Counter& refused = MakeCounter(registry, "gopmill_http_connections_refused_total",
                                              "Connections refused for want of room");
+  prometheus::Counter& accept_failures =
+      MakeCounter(registry, "gopmill_http_accept_failures_total",
+                  "Times that accepting a connection failed for want of a file descriptor");
   prometheus::Family<prometheus::Counter>& requests = prometheus::BuildCounter()
                                                           .Name("gopmill_http_requests_total")
                                                           .Help("Answered requests")
@@ -53,6 +56,7 @@ void HttpMetrics::ConnectionOpened() {
 }
 void HttpMetrics::ConnectionClosed() { families_->connections.Decrement(); }
 void HttpMetrics::ConnectionRefused() { families_->refused.Increment(); }
+void HttpMetrics::AcceptFailed() { families_->accept_failures.Increment(); }
 
 void HttpMetrics::RequestAnswered(RouteId route, int status) {
   requests_.fetch_add(1, std::memory_order_relaxed);
@@ -82,6 +86,7 @@ HttpStats HttpMetrics::Snapshot() const {
   stats.connections = Whole(families_->connections.Value());
   stats.connections_total = Whole(families_->accepted.Value());
   stats.connections_refused = Whole(families_->refused.Value());
+  stats.accept_failures = Whole(families_->accept_failures.Value());
   stats.requests = requests_.load(std::memory_order_relaxed);
   stats.received_bytes = Whole(families_->received.Value());
   stats.sent_bytes = Whole(families_->sent.Value());

@@ -3,8 +3,8 @@
 // What the front end counts about itself, in a prometheus-cpp registry of its own.
 //
 // Names (docs/API.md lists them): gopmill_http_connections, _connections_total,
-// _connections_refused_total, _requests_total{route,status}, _received_bytes_total,
-// _sent_bytes_total, _streams, _stream_buffer_bytes.
+// _connections_refused_total, _accept_failures_total, _requests_total{route,status},
+// _received_bytes_total, _sent_bytes_total, _streams, _stream_buffer_bytes.
 //
 // Thread-safety: safe.
 #pragma once
@@ -23,7 +23,8 @@ namespace gopmill {
 struct HttpStats {
   std::int64_t connections = 0;          // open now
   std::int64_t connections_total = 0;    // accepted since the start
-  std::int64_t connections_refused = 0;  // 503 for want of room, or no file descriptor left
+  std::int64_t connections_refused = 0;  // 503 for want of room
+  std::int64_t accept_failures = 0;      // no file descriptor left: closed an idle one or waited
   std::int64_t requests = 0;             // answered, any status
   std::int64_t received_bytes = 0;
   std::int64_t sent_bytes = 0;
@@ -41,6 +42,7 @@ class HttpMetrics {
   void ConnectionOpened();
   void ConnectionClosed();
   void ConnectionRefused();
+  void AcceptFailed();
   void RequestAnswered(RouteId route, int status);
   void Received(std::size_t bytes);
   void Sent(std::size_t bytes);

@@ -59,7 +59,10 @@ class HttpServer::Impl final : public ConnectionHost {
     }
     GOPMILL_ASSIGN_OR_RETURN(loop_, EventLoop::Create());
     Listener::Callbacks callbacks = {[this](int fd) { Accept(fd); },
-                                     [this] { metrics_.ConnectionRefused(); }};
+                                     [this] {
+                                       metrics_.AcceptFailed();
+                                       return EvictIdle();
+                                     }};
     GOPMILL_ASSIGN_OR_RETURN(listener_,
                              Listener::Open(loop_->base(), options_, std::move(callbacks)));
     port_ = listener_->port();

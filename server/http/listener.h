@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The listening socket. When the process has no file descriptor left, accepting pauses for a moment
-// instead of spinning, and goes on by itself.
+// The listening socket. When the process has no file descriptor left and its owner can spare none,
+// accepting pauses for a moment instead of spinning, and goes on by itself; who connects meanwhile
+// waits in the kernel's queue. The log has a line about it once a minute.
 //
 // Thread-safety: thread-affine to the loop once it runs; Open may be called before.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "server/http/event_ptr.h"
 #include "server/http/http_options.h"
@@ -20,10 +23,10 @@ namespace gopmill {
 class Listener {
  public:
   // `accepted` gets each connected socket (non-blocking, close-on-exec) and owns it; `starved` is
-  // told when one could not be accepted.
+  // told when one could not be accepted, and says whether it has made room for it.
   struct Callbacks {
     std::function<void(int fd)> accepted;
-    std::function<void()> starved;
+    std::function<bool()> starved;
   };
 
   static Result<std::unique_ptr<Listener>> Open(event_base* base, const HttpOptions& options,
@@ -39,9 +42,11 @@ class Listener {
                        void* self) noexcept;
   static void OnError(evconnlistener* listener, void* self) noexcept;
   static void OnRetry(int fd, short what, void* self) noexcept;
+  void WarnNowAndThen(int native);
 
   const Callbacks callbacks_;
   int port_ = 0;
+  std::optional<TimePoint> warned_at_;
   EventPtr retry_;
   ListenerPtr listener_;
 };

@@ -5,6 +5,7 @@ so in its log."""
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -74,10 +75,19 @@ def a_cache_that_cannot_be_is_said_once(folder):
         check("no segments are kept" not in "".join(server.log), "a cache that nobody wants is missed")
 
 
+def as_many_files_may_be_open_as_can_be(folder):
+    for hard, words in ((300, "at most 150 connections"), (4000, None)):
+        with Server(folder, starter=["prlimit", f"--nofile=200:{hard}"]) as server:
+            limits = Path(f"/proc/{server.process.pid}/limits").read_text(encoding="ascii")
+            check(re.search(rf"Max open files +{hard} +{hard} ", limits), limits)
+            told = [line for line in server.log if "files may be open" in line]
+            check(len(told) == (1 if words else 0) and all(words in line for line in told), f"{hard}: {server.log}")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         return run_all([texts_are_refused_before_anything_listens, a_reload_tells_each_problem_on_a_line,
-                        a_cache_that_cannot_be_is_said_once], folder)
+                        a_cache_that_cannot_be_is_said_once, as_many_files_may_be_open_as_can_be], folder)
 
 
 if __name__ == "__main__":
