@@ -8,8 +8,9 @@ extern "C" {
 #include <pthread.h>
 
 #include <algorithm>
-#include <system_error>
 #include <utility>
+
+#include "base/thread.h"
 
 namespace gopmill {
 namespace {
@@ -36,16 +37,11 @@ Result<SourcePicture> SelectOne(FrameSelector& selector, std::int64_t n,
 Result<std::unique_ptr<DecodeAside>> DecodeAside::Begin(FrameSelector& selector,
                                                         const Frames& frames) {
   std::unique_ptr<DecodeAside> aside(new DecodeAside);
-  try {
-    aside->thread_ = std::thread([self = aside.get(), &selector, frames] {
-      pthread_setname_np(pthread_self(), "decode");
-      self->Run(selector, frames);
-    });
-  } catch (const std::system_error& failure) {
-    return Error{.code = Code::kResourceExhausted,
-                 .message = "No thread could be started.",
-                 .native = failure.code().value()};
-  }
+  const auto run = [self = aside.get(), &selector, frames] {
+    pthread_setname_np(pthread_self(), "decode");
+    self->Run(selector, frames);
+  };
+  GOPMILL_ASSIGN_OR_RETURN(aside->thread_, StartThread(run));
   return aside;
 }
 

@@ -62,7 +62,7 @@ class DecodeAside {
   bool stopping_ GOPMILL_GUARDED_BY(mutex_) = false;
 
   Duration took_{}, cpu_{};  // written by the thread, read after it has ended
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace gopmill

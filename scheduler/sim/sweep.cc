@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "base/thread.h"
 #include "base/thread_safety.h"
 #include "base/words.h"
 
@@ -199,7 +200,11 @@ Result<std::vector<GridRun>> RunGrid(const std::vector<GridPoint>& points,
   GridWork work(points, policies, progress);
   {
     std::vector<std::jthread> others;
-    for (int i = 1; i < threads; ++i) others.emplace_back([&work] { work.Work(); });
+    for (int i = 1; i < threads; ++i) {
+      auto other = StartThread([&work] { work.Work(); });
+      if (!other.ok()) break;  // fewer do it, too
+      others.push_back(*std::move(other));
+    }
     work.Work();
   }
   return work.TakeRuns();

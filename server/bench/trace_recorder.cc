@@ -4,10 +4,10 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <system_error>
 #include <utility>
 
 #include "base/log.h"
+#include "base/thread.h"
 
 namespace gopmill::bench {
 namespace {
@@ -53,14 +53,11 @@ Result<std::shared_ptr<TraceRecorder>> TraceRecorder::Create(const std::filesyst
                                                              std::vector<ServiceClass> classes) {
   GOPMILL_ASSIGN_OR_RETURN(TraceWriter writer, TraceWriter::Create(file, header));
   std::shared_ptr<TraceRecorder> recorder(new TraceRecorder(std::move(writer), std::move(classes)));
-  try {
-    recorder->thread_ = std::thread([raw = recorder.get()] {
-      pthread_setname_np(pthread_self(), "recorder");
-      raw->WriteLoop();
-    });
-  } catch (const std::system_error&) {
-    return Error{.code = Code::kUnavailable, .message = "The machine has no more threads."};
-  }
+  const auto run = [raw = recorder.get()] {
+    pthread_setname_np(pthread_self(), "recorder");
+    raw->WriteLoop();
+  };
+  GOPMILL_ASSIGN_OR_RETURN(recorder->thread_, StartThread(run));
   return recorder;
 }
 

@@ -76,7 +76,7 @@ class TraceRecorder : public UnitObserver {
     std::int64_t count = 0;
   };
   std::unordered_map<std::uint64_t, Opening> openings_;  // by context
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 // The line of the trace for one unit; `known_opening_ms` of its contexts, empty if unknown.

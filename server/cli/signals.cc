@@ -14,6 +14,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/thread.h"
+
 namespace gopmill::cli {
 
 struct SignalWatcher::Impl {
@@ -44,7 +46,7 @@ struct SignalWatcher::Impl {
 
   int signal_fd = -1, stop_fd = -1;
   std::function<void(int)> on_signal;
-  std::thread thread;
+  std::jthread thread;
 };
 
 SignalWatcher::SignalWatcher(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -62,7 +64,7 @@ Result<std::unique_ptr<SignalWatcher>> SignalWatcher::Start(const std::vector<in
   if (impl->signal_fd < 0 || impl->stop_fd < 0 || pthread_sigmask(SIG_BLOCK, &set, nullptr) != 0) {
     return InternalError("Signals cannot be watched.", errno);
   }
-  impl->thread = std::thread([raw = impl.get()] { raw->Run(); });
+  GOPMILL_ASSIGN_OR_RETURN(impl->thread, StartThread([raw = impl.get()] { raw->Run(); }));
   return std::unique_ptr<SignalWatcher>(new SignalWatcher(std::move(impl)));
 }
 

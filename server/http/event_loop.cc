@@ -9,6 +9,8 @@
 #include <mutex>
 #include <utility>
 
+#include "base/thread.h"
+
 namespace gopmill {
 
 void LoopMailbox::Post(Task task) {
@@ -55,8 +57,9 @@ Result<std::unique_ptr<EventLoop>> EventLoop::Create() {
 
 EventLoop::~EventLoop() { Stop(); }
 
-void EventLoop::Start() {
-  thread_ = std::thread([this] { Run(); });
+Status EventLoop::Start() {
+  GOPMILL_ASSIGN_OR_RETURN(thread_, StartThread([this] { Run(); }));
+  return OkStatus();
 }
 
 void EventLoop::Stop() {

@@ -46,7 +46,8 @@ class EventLoop {
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  void Start();
+  // kUnavailable where the machine has no more threads.
+  Status Start();
   // Ends the thread and joins it. Tasks that have not run are dropped. May be called again.
   void Stop();
 
@@ -61,7 +62,7 @@ class EventLoop {
   EventBasePtr base_;
   EventPtr wake_;
   std::shared_ptr<LoopMailbox> mailbox_ = std::make_shared<LoopMailbox>();
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace gopmill

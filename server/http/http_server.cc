@@ -66,8 +66,7 @@ class HttpServer::Impl final : public ConnectionHost {
     GOPMILL_ASSIGN_OR_RETURN(listener_,
                              Listener::Open(loop_->base(), options_, std::move(callbacks)));
     port_ = listener_->port();
-    loop_->Start();
-    return OkStatus();
+    return loop_->Start();
   }
 
   // Owner thread.

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/thread.h"
 #include "base/thread_safety.h"
 #include "server/rtsp/gst_start.h"
 #include "server/rtsp/pull_session.h"
@@ -30,7 +31,11 @@ class RtspPuller::Impl {
  public:
   Impl(const PullOptions& options, Service& service) : options_(options), service_(service) {
     for (const PullSource& source : options_.sources) pulls_.push_back({.source = source});
-    thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+  }
+  Status Start() {
+    GOPMILL_ASSIGN_OR_RETURN(thread_,
+                             StartThread([this](const std::stop_token& stop) { Run(stop); }));
+    return OkStatus();
   }
   ~Impl() {
     thread_.request_stop();
@@ -95,7 +100,9 @@ Result<std::unique_ptr<RtspPuller>> RtspPuller::Start(const PullOptions& options
                  .message = "RTSP lacks elements of GStreamer: " + missing + ".",
                  .parameter = "sources"};
   }
-  return std::unique_ptr<RtspPuller>(new RtspPuller(std::make_unique<Impl>(options, service)));
+  auto impl = std::make_unique<Impl>(options, service);
+  GOPMILL_RETURN_IF_ERROR(impl->Start());
+  return std::unique_ptr<RtspPuller>(new RtspPuller(std::move(impl)));
 }
 
 RtspPuller::RtspPuller(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "base/thread_safety.h"
 #include "server/rtsp/client_state.h"
 #include "server/rtsp/client_sweep.h"
@@ -141,7 +142,8 @@ Status RtspServer::Impl::Start() {
   port_ = gst_rtsp_server_get_bound_port(server_.get());
   sweep_.emplace(*server_, options_.idle_timeout, options_.stall_timeout);
   sweep_->Start(context_);
-  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+  GOPMILL_ASSIGN_OR_RETURN(thread_,
+                           StartThread([this](const std::stop_token& stop) { Run(stop); }));
   return OkStatus();
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/session/fanout_table.h"
 
-#include <system_error>
 #include <utility>
+
+#include "base/thread.h"
 
 namespace gopmill {
 namespace {
@@ -51,15 +52,15 @@ Result<FanoutTable::Encode> FanoutTable::Find(const std::string& key,
 Status FanoutTable::Start(Seat seat, std::optional<StreamId>& unread) {
   const auto reader = seat.reader;
   ++readers_;
-  try {
-    seat.thread = std::jthread([this, reader] {
-      reader->Run();
-      OnEnded(reader->id());
-    });
-  } catch (const std::system_error&) {
+  auto thread = StartThread([this, reader] {
+    reader->Run();
+    OnEnded(reader->id());
+  });
+  if (!thread.ok()) {
     unread = LeaveLocked(seat);
-    return Error{.code = Code::kUnavailable, .message = "The machine has no more threads."};
+    return thread.error();
   }
+  seat.thread = *std::move(thread);
   encode_of_[reader->id()] = seat.encode.id;
   if (encode_of_.size() > kKnownReaders) encode_of_.erase(encode_of_.begin());
   seats_.emplace(reader->id(), std::move(seat));

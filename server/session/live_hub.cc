@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <system_error>
 #include <utility>
 
 #include "base/dump_json.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "server/session/plan_json.h"
 
 namespace gopmill {
@@ -98,13 +98,13 @@ Status LiveHub::Publish(const std::string& name, PacketSourceOpener open, Done d
     }
     publisher.over = true;
   };
-  try {
-    publisher.thread = std::jthread(run);
-  } catch (const std::system_error&) {
+  auto thread = StartThread(run);
+  if (!thread.ok()) {
     publishers_.pop_back();
     static_cast<void>(live->Release(claim));
-    return Error{.code = Code::kUnavailable, .message = "The machine has no more threads."};
+    return thread.error();
   }
+  publisher.thread = *std::move(thread);
   return OkStatus();
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/thread.h"
 
 namespace gopmill {
 namespace {
@@ -26,7 +27,11 @@ LiveSegments::LiveSegments(const LiveSegmentOptions& options, Scheduler& schedul
   // Versions of an earlier process are not taken for ours.
   next_version_ = static_cast<std::uint64_t>(WallTime::clock::now().time_since_epoch() /
                                              std::chrono::milliseconds(1));
-  thread_ = std::jthread([this] { Run(); });
+}
+
+Status LiveSegments::Start() {
+  GOPMILL_ASSIGN_OR_RETURN(thread_, StartThread([this] { Run(); }));
+  return OkStatus();
 }
 
 LiveSegments::~LiveSegments() { Stop(); }

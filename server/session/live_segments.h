@@ -71,6 +71,8 @@ class LiveSegments {
   LiveSegments(const LiveSegments&) = delete;
   LiveSegments& operator=(const LiveSegments&) = delete;
 
+  // Begins to answer. kUnavailable where the machine has no more threads.
+  Status Start();
   PartTicket Open(PartRequest request, PartCallback done);
   void Cancel(PartTicket ticket);
   // Answers all that waits with an error, stops the streams and takes no more requests. The streams

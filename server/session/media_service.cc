@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/thread.h"
 #include "config/ratio_file.h"
 #include "media/packet_feed.h"
 #include "media/resolve_target.h"
@@ -80,9 +81,11 @@ Result<std::unique_ptr<MediaService>> MediaService::Create(const ServerConfig& c
   options.context_cache_bytes = static_cast<std::size_t>(config.context_cache_bytes);
   GOPMILL_ASSIGN_OR_RETURN(const SegmentOptions segments, OptionsOf(config.segments));
   GOPMILL_ASSIGN_OR_RETURN(auto engine, Engine::Create(options));
-  return std::unique_ptr<MediaService>(new MediaService(
+  std::unique_ptr<MediaService> service(new MediaService(
       config, std::move(library), std::move(engine), segments,
       LiveSegmentOptionsOf(config.segments, segments.defaults), std::move(observer)));
+  GOPMILL_RETURN_IF_ERROR(service->Start());
+  return service;
 }
 
 MediaService::MediaService(const ServerConfig& config, Library library,
@@ -102,8 +105,14 @@ MediaService::MediaService(const ServerConfig& config, Library library,
       fanouts_(HooksForFanout()),
       config_(config) {
   live_.Configure(LiveOptionsOf(config.live));
-  reaper_ = std::jthread([this] { Reap(); });
-  file_thread_ = std::jthread([this] { RunFileRequests(); });
+}
+
+Status MediaService::Start() {
+  GOPMILL_RETURN_IF_ERROR(segments_.Start());
+  GOPMILL_RETURN_IF_ERROR(live_segments_.Start());
+  GOPMILL_ASSIGN_OR_RETURN(reaper_, StartThread([this] { Reap(); }));
+  GOPMILL_ASSIGN_OR_RETURN(file_thread_, StartThread([this] { RunFileRequests(); }));
+  return OkStatus();
 }
 
 MediaService::~MediaService() {

@@ -83,6 +83,7 @@ class MediaService : public Service {
   MediaService(const ServerConfig& config, Library library, std::unique_ptr<Engine> engine,
                const SegmentOptions& segments, const LiveSegmentOptions& live,
                std::shared_ptr<UnitObserver> observer);
+  Status Start();
   void MakeLive(SessionSpec& spec) const;
   LiveHooks HooksForLive();
   FanoutHooks HooksForFanout();

@@ -15,6 +15,7 @@
 
 #include "base/ip_address.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "server/session/live_hub.h"
 
 namespace gopmill {
@@ -89,13 +90,15 @@ Result<std::unique_ptr<PushListener>> PushListener::Start(PushOptions options, S
   }
   GOPMILL_RETURN_IF_ERROR(CheckPushOptions(options));
   GOPMILL_RETURN_IF_ERROR(CheckPort(options.address));
-  return std::unique_ptr<PushListener>(new PushListener(std::move(options), service));
+  std::unique_ptr<PushListener> listener(new PushListener(std::move(options), service));
+  GOPMILL_ASSIGN_OR_RETURN(
+      listener->thread_,
+      StartThread([raw = listener.get()](const std::stop_token& stop) { raw->Run(stop); }));
+  return listener;
 }
 
 PushListener::PushListener(PushOptions options, Service& service)
-    : options_(std::move(options)), service_(service) {
-  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
-}
+    : options_(std::move(options)), service_(service) {}
 
 PushListener::~PushListener() = default;
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "media/digest.h"
 #include "server/session/segment_part.h"
 #include "server/session/stream_ids.h"
@@ -42,9 +43,15 @@ SegmentService::SegmentService(const Library& library, ScriptShelf& scripts, Sch
       scheduler_(scheduler),
       shelf_(library, scripts, options.indexer),
       cache_(SegmentCache::Open(options.cache_folder, options.cache_bytes)),
-      observer_(std::move(observer)) {
-  for (int i = 0; i < kAnswerThreads; ++i) threads_.emplace_back([this] { RunTasks(kAnswering); });
-  for (int i = 0; i < kReadThreads; ++i) threads_.emplace_back([this] { RunTasks(kReading); });
+      observer_(std::move(observer)) {}
+
+Status SegmentService::Start() {
+  for (int i = 0; i < kAnswerThreads + kReadThreads; ++i) {
+    const Pool pool = i < kAnswerThreads ? kAnswering : kReading;
+    GOPMILL_ASSIGN_OR_RETURN(auto thread, StartThread([this, pool] { RunTasks(pool); }));
+    threads_.push_back(std::move(thread));
+  }
+  return OkStatus();
 }
 
 SegmentService::~SegmentService() {

@@ -68,6 +68,8 @@ class SegmentService {
   // which a segment that is in the cache needs none.
   SegmentService(const Library& library, ScriptShelf& scripts, Scheduler& scheduler,
                  const SegmentOptions& options, std::shared_ptr<UnitObserver> observer = nullptr);
+  // Begins to answer. kUnavailable where the machine has no more threads.
+  Status Start();
   // Cancels what is being made and waits for it; what waits is answered with an error.
   ~SegmentService();
   SegmentService(const SegmentService&) = delete;

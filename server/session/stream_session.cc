@@ -2,10 +2,10 @@
 #include "server/session/stream_session.h"
 
 #include <algorithm>
-#include <system_error>
 #include <utility>
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "server/session/movie_analysis.h"
 #include "server/session/unit_job.h"
 
@@ -43,25 +43,23 @@ Result<std::unique_ptr<StreamSession>> StreamSession::Start(SessionSpec spec,
 }
 
 Status StreamSession::Launch() {
-  try {
-    ingest_ = std::jthread([this] {
-      RunIngest({.open = spec_.open_packets,
-                 .read_texts = spec_.read_texts,
-                 .analyse = [this](const StreamPlan& plan,
-                                   const std::stop_token& stop) { return Analyse(plan, stop); },
-                 .request = spec_.request,
-                 .pace = spec_.pace},
-                stop_.get_token(), *mailbox_);
-      OnThreadOver();
-    });
-    egress_ = std::jthread([this] {
-      RunEgress();
-      OnThreadOver();
-    });
-    return OkStatus();
-  } catch (const std::system_error&) {
-    return Error{.code = Code::kUnavailable, .message = "The machine has no more threads."};
-  }
+  const auto ingest = [this] {
+    RunIngest({.open = spec_.open_packets,
+               .read_texts = spec_.read_texts,
+               .analyse = [this](const StreamPlan& plan,
+                                 const std::stop_token& stop) { return Analyse(plan, stop); },
+               .request = spec_.request,
+               .pace = spec_.pace},
+              stop_.get_token(), *mailbox_);
+    OnThreadOver();
+  };
+  const auto egress = [this] {
+    RunEgress();
+    OnThreadOver();
+  };
+  GOPMILL_ASSIGN_OR_RETURN(ingest_, StartThread(ingest));
+  GOPMILL_ASSIGN_OR_RETURN(egress_, StartThread(egress));
+  return OkStatus();
 }
 
 StreamSession::StreamSession(SessionSpec spec, Scheduler& scheduler, std::uint16_t service_class)

@@ -183,6 +183,7 @@ class SlowMovies : public testing::Test {
                                                          std::move(beside));
                                  }};
     service_.emplace(*library_, *scripts_, engine_->scheduler(), options);
+    ASSERT_TRUE(service_->Start().ok());
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 

@@ -10,11 +10,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from served import PROGRAM, Server, check, free_port, run_all, wait_until  # noqa: E402
+from served import PROGRAM, Server, check, free_port, run_all, sanitized, wait_until  # noqa: E402
 
 SECRET = "hush-hush"
 
@@ -84,10 +85,32 @@ def as_many_files_may_be_open_as_can_be(folder):
             check(len(told) == (1 if words else 0) and all(words in line for line in told), f"{hard}: {server.log}")
 
 
+def a_start_that_is_short_of_threads_ends(folder):
+    """Each stack is 8 MiB of address space: these limits cut the start off at one thread after the other."""
+    command = [PROGRAM, "serve", "--library", folder, "--http-port", "0", "--rtsp-port", "0", "--workers", "2"]
+    told = 0
+    for mebibytes in [] if sanitized() else range(280, 480, 10):
+        with subprocess.Popen(["prlimit", f"--as={mebibytes << 20}", *command], stderr=subprocess.PIPE, text=True) as process:
+            watch = threading.Timer(10, process.kill)
+            watch.start()
+            log = ""
+            for line in process.stderr:
+                log += line
+                if "listening" in line:
+                    process.send_signal(signal.SIGTERM)
+            code = process.wait()
+            watch.cancel()
+        check(code in (0, 1, 127), f"{mebibytes} MiB: ends with {code}: {log}")
+        check("internal error" not in log or "bad_alloc" in log, f"{mebibytes} MiB: {log}")
+        told += "threads" in log
+    check(sanitized() or told > 0, "no start was short of threads")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         return run_all([texts_are_refused_before_anything_listens, a_reload_tells_each_problem_on_a_line,
-                        a_cache_that_cannot_be_is_said_once, as_many_files_may_be_open_as_can_be], folder)
+                        a_cache_that_cannot_be_is_said_once,
+                        a_start_that_is_short_of_threads_ends, as_many_files_may_be_open_as_can_be], folder)
 
 
 if __name__ == "__main__":

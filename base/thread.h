@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Starting a thread: where the machine has none left std::jthread throws, and nothing of ours does.
+//
+// To be called when all that the thread uses is complete, not in a constructor: an object whose
+// constructor fails has no destructor that ends the threads it has already.
+//
+// Thread-safety: safe.
+#pragma once
+
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "base/status.h"
+
+namespace gopmill {
+
+// `run` as std::jthread takes it. kUnavailable if there is no thread for it.
+template <class Run>
+Result<std::jthread> StartThread(Run&& run) {
+  try {
+    return std::jthread(std::forward<Run>(run));
+  } catch (const std::system_error& failure) {
+    return Error{.code = Code::kUnavailable,
+                 .message = "The machine has no more threads.",
+                 .native = failure.code().value()};
+  }
+}
+
+}  // namespace gopmill
