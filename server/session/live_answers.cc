@@ -195,9 +195,12 @@ LivePresentation::Answered LivePresentation::Master(const LiveAsk& ask) {
 
 LivePresentation::Answered LivePresentation::Manifest(const LiveAsk& ask) {
   if (!AllHaveSegments()) return NotYet();
+  // The only segment ended where the source broke off: the next one tells how long they take.
+  const bool alone = tracks_.front().last_complete() == 0 && !View().ended;
+  if (alone && !delays_.known()) return NotYet();
   if (!dash_) {
     const LivePeriod& first = periods_.front();
-    const Duration behind = std::max(behind_, Duration::zero()) + kDashMargin;
+    const Duration behind = delays_.Usual() + kDashMargin;
     const Duration at = FromSeconds(first.start);
     dash_ = {
         .available_from = first.wall + std::chrono::duration_cast<WallTime::duration>(behind - at),

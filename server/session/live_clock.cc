@@ -51,4 +51,9 @@ LiveClock::Stretch LiveClock::At(std::int64_t clock_ns, std::int64_t slack_ns) {
   return entry->stretch;
 }
 
+std::int64_t LiveClock::newest() const {
+  const MutexLock lock(mutex_);
+  return stretches_.empty() ? 0 : stretches_.back().stretch.number;
+}
+
 }  // namespace gopmill

@@ -50,6 +50,8 @@ class LiveClock {
   // The stretch that `clock_ns` lies in; one that begins at most `slack_ns` later counts. Its zero
   // does not change any more.
   Stretch At(std::int64_t clock_ns, std::int64_t slack_ns);
+  // Number of the one that the newest picture lies in.
+  [[nodiscard]] std::int64_t newest() const;
 
  private:
   struct Entry {
@@ -61,7 +63,7 @@ class LiveClock {
   void Begin(const Entry& entry) GOPMILL_REQUIRES(mutex_);
   void FollowDrift(std::int64_t clock_ns, WallTime decoding_zero) GOPMILL_REQUIRES(mutex_);
 
-  Mutex mutex_;  // guards all below
+  mutable Mutex mutex_;  // guards all below
   std::deque<Entry> stretches_ GOPMILL_GUARDED_BY(mutex_);
 };
 

@@ -9,13 +9,6 @@
 #include "base/log.h"
 
 namespace gopmill {
-namespace {
-
-// A segment that came late (the machine was busy) is forgotten by a share of 1/8 with each that
-// came sooner: who asks for the first manifest hours later is not kept back by it.
-constexpr int kCalmSegments = 8;
-
-}  // namespace
 
 // What one stream writes to.
 class LivePresentation::Sink final : public StreamSink, public LiveTrackSink {
@@ -114,6 +107,17 @@ void LivePresentation::NotePeriod(const LiveSegment& segment) {
   std::erase_if(periods_, [&](const LivePeriod& period) { return period.number < oldest; });
 }
 
+// Of pictures: a segment of sound may be shorter than it lasts. One that ends where the source
+// broke off is over only when the source is back, however long that takes.
+void LivePresentation::NoteDelay(std::size_t index) {
+  const LiveTrack& track = tracks_[index];
+  const LiveSegment& segment = track.segments().back();
+  const bool broke_off = setup_.clock->newest() != segment.stretch;
+  if (index >= setup_.terms.targets.size() || broke_off) return;
+  const Duration since = WallTime::clock::now() - segment.wall;
+  delays_.Add(segment.number, since - FromSeconds(track.Seconds(segment.ticks)));
+}
+
 void LivePresentation::OnBegin(std::size_t index, LiveSegment segment) {
   const MutexLock lock(mutex_);
   tracks_[index].Begin(segment);
@@ -135,10 +139,7 @@ void LivePresentation::OnEnd(std::size_t index, std::optional<LivePart> last, Li
     LiveTrack& track = tracks_[index];
     if (last) track.Add(*std::move(last));
     track.End(std::move(key), index == 0 ? CutTexts(track) : decltype(LiveSegment::texts){});
-    const LiveSegment& segment = track.segments().back();
-    const Duration since = WallTime::clock::now() - segment.wall;
-    const Duration behind = since - FromSeconds(track.Seconds(segment.ticks));
-    behind_ = std::max(behind, behind_ - (behind_ - behind) / kCalmSegments);
+    NoteDelay(index);
     KeepWithinBytes();
     ++revision_;
   }

@@ -23,6 +23,7 @@
 #include "server/session/live_segmenter.h"
 #include "server/session/live_texts.h"
 #include "server/session/live_thumbnails.h"
+#include "server/session/segment_delays.h"
 #include "server/session/stream_sink.h"
 
 namespace gopmill {
@@ -76,6 +77,7 @@ class LivePresentation : public std::enable_shared_from_this<LivePresentation> {
   void KeepWithinBytes() GOPMILL_REQUIRES(mutex_);
   std::vector<LiveText> CutTexts(const LiveTrack& track) GOPMILL_REQUIRES(mutex_);
   void NotePeriod(const LiveSegment& segment) GOPMILL_REQUIRES(mutex_);
+  void NoteDelay(std::size_t track) GOPMILL_REQUIRES(mutex_);
 
   Answered AnswerLocked(const LiveAsk& ask) GOPMILL_REQUIRES(mutex_);
   Answered Master(const LiveAsk& ask) GOPMILL_REQUIRES(mutex_);
@@ -104,7 +106,7 @@ class LivePresentation : public std::enable_shared_from_this<LivePresentation> {
   LiveTexts texts_ GOPMILL_GUARDED_BY(mutex_);
   std::vector<LivePeriod> periods_ GOPMILL_GUARDED_BY(mutex_);
   std::optional<LiveDashTimes> dash_ GOPMILL_GUARDED_BY(mutex_);
-  Duration behind_ GOPMILL_GUARDED_BY(mutex_){};  // from arrival to segment, longest of late
+  SegmentDelays delays_ GOPMILL_GUARDED_BY(mutex_);
   std::int64_t revision_ GOPMILL_GUARDED_BY(mutex_) = 0;
   struct Rendered {
     std::int64_t revision = -1;

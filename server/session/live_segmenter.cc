@@ -175,6 +175,7 @@ void LiveSegmenter::Begin(LiveCutter& cutter, std::int64_t start) {
     stretch_ = stretch.number;
     period_ += jumped ? 1 : 0;
     segment_ = {.number = next_number_++,
+                .stretch = stretch_,
                 .period = period_,
                 .discontinuity = jumped,
                 .zero_ns = origin_ns_};

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a live presentation declares, of the pictures of a real movie at times of our own.
+#include "server/session/live_presentation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <optional>
+
+#include "tests/integration/test_streams.h"
+
+namespace gopmill::test {
+namespace {
+
+using testing::HasSubstr;
+
+// One rendition, a segment for each GOP.
+class LivePresentationTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto source = OpenMovie("sync-720p.mp4")({});
+    ASSERT_TRUE(source.ok());
+    const SourceInfo& info = *(*source)->info();
+    tick_ = info.video.time_base;
+    const MuxTrack track{.kind = TrackKind::kVideo,
+                         .parameters = info.video.parameters,
+                         .time_base = tick_,
+                         .frame_rate = info.video.fps};
+    while (gops_.size() < 4) {
+      av::Packet packet = av::NewPacket();
+      const auto state = (*source)->Read(*packet);
+      ASSERT_TRUE(state.ok() && *state != PacketSource::ReadState::kEnd);
+      if (*state != PacketSource::ReadState::kVideo) continue;
+      if ((packet->flags & AV_PKT_FLAG_KEY) != 0) gops_.emplace_back();
+      gops_.back().push_back(std::move(packet));
+    }
+    LiveSetup setup;
+    setup.terms.version = "1";
+    setup.terms.window = {.listed_seconds = 600, .target_seconds = 2};
+    setup.terms.targets.resize(1);
+    setup.terms.thumbnail = {.width = 192, .height = 108};
+    setup.cut = {.part_frames = 1000, .segment_frames = 1};
+    setup.max_bytes = std::size_t{64} << 20U;
+    setup.clock = clock_;
+    setup.on_change = [] {};
+    presentation_ = std::make_shared<LivePresentation>(std::move(setup));
+    sink_ = presentation_->MakeSink(0);
+    auto output = sink_->OpenOutput(Container::kMp4, std::span(&track, 1));
+    ASSERT_TRUE(output.ok()) << output.error().ToString();
+    output_ = *std::move(output);
+  }
+  // The first picture of the next GOP comes at `wall`.
+  void Arrive(WallTime wall, bool after_gap = false) {
+    const std::int64_t at = Rescale(gops_.front().front()->pts, tick_, kNanos);
+    clock_->OnPicture(at, at, wall, after_gap);
+  }
+  void WriteGop() {
+    for (av::Packet& packet : gops_.front()) {
+      ASSERT_TRUE(output_->Write(0, std::move(packet)).ok());
+    }
+    gops_.pop_front();
+  }
+  void EndSegment() { ASSERT_TRUE(output_->EndUnit().ok()); }
+  // Without bytes while there is none.
+  MediaPart Ask(PartKind kind) {
+    LiveAsk ask;
+    ask.name = {.kind = kind};
+    const auto answer = presentation_->Answer(ask);
+    return answer ? answer->value() : MediaPart{};
+  }
+
+  Rational tick_;
+  std::deque<std::vector<av::Packet>> gops_;
+  const std::shared_ptr<LiveClock> clock_ = std::make_shared<LiveClock>();
+  std::shared_ptr<LivePresentation> presentation_;
+  std::unique_ptr<StreamSink> sink_;
+  std::unique_ptr<PacketOutput> output_;
+};
+
+// Segments that are there before their pictures have come are not late at all.
+TEST_F(LivePresentationTest, ABreakOfTheSourceDoesNotHoldDashBack) {
+  const WallTime begin = WallTime::clock::now() - std::chrono::minutes(1);
+  Arrive(begin);
+  WriteGop();
+  Arrive(begin + std::chrono::hours(1), true);
+  EndSegment();
+  EXPECT_FALSE(Ask(PartKind::kManifest).bytes) << "how long a segment takes is not known";
+  WriteGop();
+  EndSegment();
+  EXPECT_THAT(*Ask(PartKind::kManifest).bytes,
+              HasSubstr("availabilityStartTime=\"" + IsoTime(begin + kDashMargin)));
+}
+
+// One that breaks off again and again has a manifest nevertheless.
+TEST_F(LivePresentationTest, TwoBreaksDoNotKeepAManifestBack) {
+  const WallTime begin = WallTime::clock::now() - std::chrono::minutes(1);
+  Arrive(begin);
+  for (int i = 0; i < 2; ++i) {
+    WriteGop();
+    Arrive(begin + std::chrono::seconds(30), true);
+    EndSegment();
+  }
+  const MediaPart manifest = Ask(PartKind::kManifest);
+  ASSERT_TRUE(manifest.bytes);
+  EXPECT_THAT(*manifest.bytes,
+              HasSubstr("availabilityStartTime=\"" + IsoTime(begin + kDashMargin)));
+}
+
+}  // namespace
+}  // namespace gopmill::test
