@@ -151,10 +151,14 @@ std::string Manifest::Template(std::size_t index, const LivePeriod& period, Medi
       continue;
     }
     if (hole) timeline.clear();  // numbers have no holes: what is listed begins behind the last
+    // Of a packet of sound that begins before the first picture, what comes before is not heard
+    // (edit list), and no time in a manifest is negative.
+    const std::int64_t begin = std::max<std::int64_t>(ticks(segment.start), 0);
+    const std::int64_t end = ticks(segment.end());
+    if (end <= begin) continue;
     if (hole || number < 0) number = segment.number;
     hole = false;
-    timeline += fmt::format("          <S t=\"{}\" d=\"{}\"/>\n", ticks(segment.start),
-                            ticks(segment.end()) - ticks(segment.start));
+    timeline += fmt::format("          <S t=\"{}\" d=\"{}\"/>\n", begin, end - begin);
   }
   if (timeline.empty()) return {};
   const bool cmaf = media != Media::kPictures;

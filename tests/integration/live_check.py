@@ -493,7 +493,7 @@ def check_dash(url, facts, problem):
                         coded = codec_of(facts[name]["init"])
                         problem(coded in (None, representation.get("codecs")), f"{name}: codecs {representation.get('codecs')}, coded {coded}")
                         shift = facts[name]["lead"] if name.startswith("a") else 0
-                        problem(abs(known[number] - shift - at) <= 1, f"{name}-{number}: timeline {at}, media {known[number]}")
+                        problem(abs(max(known[number] - shift, 0) - at) <= 1, f"{name}-{number}: timeline {at}, media {known[number]}")
                 number += 1
             last = entries[-1] if entries else None
             if period.get("duration") is None and last is not None:

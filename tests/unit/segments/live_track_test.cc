@@ -277,6 +277,40 @@ TEST_F(LiveTrackTest, ManifestHasATileForEachSegment) {
   EXPECT_THAT(images, HasSubstr("thumbnail_tile\" value=\"1x1\""));
 }
 
+// Sound that begins with a packet across the first picture's time: 1024 samples, 128 of them
+// before.
+TEST_F(LiveTrackTest, ManifestHasNoNegativeTimes) {
+  AddSegments(2);
+  SegmentTrack described;
+  described.mux.time_base = {1, 48'000};
+  described.timescale = 48'000;
+  terms_.sounds = {{.name = "Sound", .language = "en"}};
+  const auto begin = [&] {
+    if (tracks_.size() > 1) tracks_.pop_back();
+    tracks_.emplace_back(terms_.window).Describe(described, {});
+  };
+  const auto add = [&](std::int64_t number, std::int64_t start, std::int64_t ticks) {
+    tracks_[1].Begin({.number = number, .start = start});
+    tracks_[1].Add({.bytes = std::make_shared<const std::string>("x"), .ticks = ticks});
+    tracks_[1].End();
+  };
+  const auto sound = [&] {
+    const std::string text =
+        LiveManifest({.terms = terms_, .tracks = tracks_, .ended = true}, {{.number = 0}}, {});
+    return text.substr(text.find("contentType=\"audio\""));
+  };
+  begin();
+  add(0, -128, 1024 * 94);
+  add(1, -128 + 1024 * 94, 1024 * 94);
+  EXPECT_THAT(sound(),
+              HasSubstr("<S t=\"0\" d=\"96128\"/>\n          <S t=\"96128\" d=\"96256\"/>"));
+  begin();
+  add(0, -1024, 1024);  // nothing but what the encoder begins with, then a pause
+  add(1, 96'000, 96'000);
+  EXPECT_THAT(sound(), HasSubstr("startNumber=\"1\""));
+  EXPECT_THAT(sound(), HasSubstr("<SegmentTimeline>\n          <S t=\"96000\" d=\"96000\"/>"));
+}
+
 TEST(LiveThumbnailTest, ThumbnailsFitTheBoxAndAreNoLargerThanThePictures) {
   const auto size = [](int width, int height) {
     Target target;
