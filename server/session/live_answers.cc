@@ -265,9 +265,11 @@ MediaPart LivePresentation::Text(const LiveAsk& ask, const char* type, std::stri
   MediaPart part;
   part.content_type = type;
   part.etag = "\"" + version() + "-" + std::to_string(revision_) + "\"";
-  if (ask.name.kind == PartKind::kManifest) part.etag.insert(1, "d");  // it tells the time
+  if (ask.name.kind == PartKind::kManifest) {  // it tells the time: no two are equal
+    part.etag.insert(1, "d" + std::to_string(dash_->now.time_since_epoch().count()) + "-");
+  }
   if (ask.delta) part.etag.insert(1, "s");
-  part.not_modified = ask.name.kind != PartKind::kManifest && Matches(ask.if_none_match, part.etag);
+  part.not_modified = Matches(ask.if_none_match, part.etag);
   if (!part.not_modified) part.bytes = std::make_shared<const std::string>(std::move(text));
   return part;
 }

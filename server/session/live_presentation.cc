@@ -181,6 +181,7 @@ void LivePresentation::KeepWithinBytes() {
       dropped |= track.DropOldest();
     }
     if (!dropped) return;
+    ++revision_;
   }
 }
 

@@ -108,5 +108,14 @@ TEST_F(LivePresentationTest, TwoBreaksDoNotKeepAManifestBack) {
               HasSubstr("availabilityStartTime=\"" + IsoTime(begin + kDashMargin)));
 }
 
+TEST_F(LivePresentationTest, NoTwoManifestsHaveTheSameTag) {
+  Arrive(WallTime::clock::now());
+  WriteGop();
+  EndSegment();
+  const MediaPart first = Ask(PartKind::kManifest);
+  EXPECT_NE(first.etag, Ask(PartKind::kManifest).etag) << "they tell the time";
+  EXPECT_EQ(Ask(PartKind::kMaster).etag, Ask(PartKind::kMaster).etag);
+}
+
 }  // namespace
 }  // namespace gopmill::test

@@ -82,6 +82,11 @@ class LiveThumbnailsTest : public testing::Test {
     ask.if_none_match = has;
     return presentation_->Answer(ask);
   }
+  MediaPart Master() {
+    LiveAsk ask;
+    ask.name = {.kind = PartKind::kMaster};
+    return presentation_->Answer(ask)->value();
+  }
   std::optional<Code> CodeOf(std::int64_t number) {
     const auto answer = Ask(number);
     if (!answer || answer->ok()) return std::nullopt;
@@ -188,7 +193,10 @@ TEST_F(LiveThumbnailsTest, TheyCountInTheBoundOnBytes) {
   Begin(bytes + 500);
   orders_.clear();
   EXPECT_FALSE(Ask(5));
+  const MediaPart before = Master();
   orders_.front().done(std::string(1000, 'j'));
+  EXPECT_NE(*Master().bytes, *before.bytes) << "the mean of the key frames is another";
+  EXPECT_NE(Master().etag, before.etag);
   EXPECT_LE(presentation_->bytes(), bytes + 500);
   EXPECT_EQ(CodeOf(0), Code::kNotFound) << "the oldest has made room";
   EXPECT_TRUE(Ask(5)->ok());
