@@ -3,10 +3,12 @@
 
 extern "C" {
 #include <libavcodec/codec_par.h>
+#include <libavutil/channel_layout.h>
 }
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <initializer_list>
@@ -135,6 +137,31 @@ Result<std::string> CodecString(std::string_view init_segment) {
     if (config) return std::string(entry.name) + entry.read(*config);
   }
   return InternalError("An init segment has an unknown sample entry.");
+}
+
+int ChannelConfigurationOf(const AVCodecParameters& parameters) {
+  struct Known {
+    std::uint64_t channels;
+    int configuration;
+  };
+  constexpr std::array kKnown{
+      Known{AV_CH_LAYOUT_MONO, 1},          Known{AV_CH_LAYOUT_STEREO, 2},
+      Known{AV_CH_LAYOUT_SURROUND, 3},      Known{AV_CH_LAYOUT_4POINT0, 4},
+      Known{AV_CH_LAYOUT_5POINT0, 5},       Known{AV_CH_LAYOUT_5POINT0_BACK, 5},
+      Known{AV_CH_LAYOUT_5POINT1, 6},       Known{AV_CH_LAYOUT_5POINT1_BACK, 6},
+      Known{AV_CH_LAYOUT_7POINT1_WIDE, 7},  Known{AV_CH_LAYOUT_7POINT1_WIDE_BACK, 7},
+      Known{AV_CH_LAYOUT_2_1, 9},           Known{AV_CH_LAYOUT_QUAD, 10},
+      Known{AV_CH_LAYOUT_2_2, 10},          Known{AV_CH_LAYOUT_6POINT1, 11},
+      Known{AV_CH_LAYOUT_6POINT1_BACK, 11}, Known{AV_CH_LAYOUT_7POINT1, 12},
+  };
+  const AVChannelLayout& layout = parameters.ch_layout;
+  if (layout.order == AV_CHANNEL_ORDER_NATIVE) {
+    const auto* known = std::ranges::find(kKnown, layout.u.mask, &Known::channels);
+    if (known != kKnown.end()) return known->configuration;
+  }
+  constexpr int kSixPointOne = 11, kSevenPointOne = 12;
+  if (layout.nb_channels == 7) return kSixPointOne;
+  return layout.nb_channels == 8 ? kSevenPointOne : layout.nb_channels;
 }
 
 DynamicRange DynamicRangeOf(const AVCodecParameters& parameters) {

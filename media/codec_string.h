@@ -27,6 +27,11 @@ struct DynamicRange {
 };
 DynamicRange DynamicRangeOf(const AVCodecParameters& parameters);
 
+// How the channels of a sound track lie: the ChannelConfiguration of ISO/IEC 23091-3, which is that
+// of MPEG-4 audio for AAC, and what manifests call it (urn:mpeg:dash:23003:3). Where the layout is
+// not known or has none: the usual one for so many channels.
+int ChannelConfigurationOf(const AVCodecParameters& parameters);
+
 // Ticks per second of the track that the segment describes.
 Result<int> TrackTimescale(std::string_view init_segment);
 

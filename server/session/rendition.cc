@@ -89,6 +89,9 @@ Status Describe(SegmentTrack& track) {
   GOPMILL_ASSIGN_OR_RETURN(track.codecs, CodecString(track.init));
   GOPMILL_ASSIGN_OR_RETURN(track.timescale, TrackTimescale(track.init));
   if (track.mux.kind == TrackKind::kVideo) track.range = DynamicRangeOf(*track.mux.parameters);
+  if (track.mux.kind == TrackKind::kAudio) {
+    track.channels = ChannelConfigurationOf(*track.mux.parameters);
+  }
   return OkStatus();
 }
 

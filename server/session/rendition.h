@@ -23,13 +23,14 @@ struct SegmentTrack {
   std::string init;       // init segment (CMAF), also where segments are transport streams
   std::string codecs;     // RFC 6381
   DynamicRange range;     // of pictures
+  int channels = 0;       // of sound: ChannelConfigurationOf
   std::int64_t lead = 0;  // by which its decode times start before time 0, ticks of mux.time_base
   int timescale = 0;      // of the CMAF track, ticks per second
   std::int64_t peak_bps = 0, average_bps = 0;  // with the container's share
   std::string identity;                        // all that its segments depend on, but their number
 };
 
-// Fills in init, codecs, range and timescale from mux and lead.
+// Fills in init, codecs, range, channels and timescale from mux and lead.
 Status Describe(SegmentTrack& track);
 // ",VIDEO-RANGE=PQ", or nothing.
 std::string RangeAttribute(const SegmentTrack& track);

@@ -112,7 +112,7 @@ std::string AudioSets(const SegmentedMovie& movie, std::span<const SoundOf> soun
         "schemeIdUri=\"urn:mpeg:dash:23003:3:audio_channel_configuration:2011\" "
         "value=\"{}\"/>\n      </Representation>\n    </AdaptationSet>\n",
         choice.chosen ? "" : fmt::format("-{}", choice.number), audio.codecs, audio.peak_bps,
-        audio.grid.rate, audio.target.channels);
+        audio.grid.rate, audio.channels);
   }
   return text;
 }

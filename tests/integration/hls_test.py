@@ -272,8 +272,8 @@ def service_classes():
 
 def high_dynamic_ranges_are_told(folder):
     """Players show PQ pictures as ordinary ones unless the playlist says what they are."""
-    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=128x72:r=25:d=2", "-pix_fmt", "yuv420p10le",
-                    "-c:v", "libx265", "-x265-params", "log-level=none:colorprim=9:transfer=16:colormatrix=9", "-preset",
+    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=128x72:r=25:d=2", "-f", "lavfi", "-i", "anullsrc=cl=7.1:d=2",
+                    "-c:a", "flac", "-pix_fmt", "yuv420p10le", "-c:v", "libx265", "-x265-params", "log-level=none:colorprim=9:transfer=16:colormatrix=9", "-preset",
                     "ultrafast", str(folder / "pq.mkv")], check=True)
     with Server(str(folder)) as server:
         hdr, sdr = "bitrate=100k&vcodec=hevc&profile=main10", "bitrate=100k"
@@ -281,6 +281,8 @@ def high_dynamic_ranges_are_told(folder):
         check(len(re.findall(r"STREAM-INF:.*,VIDEO-RANGE=PQ", master)) == 2, f"variant and I frames: {master}")
         manifest = server.get(f"/v1/dash/pq.mkv/manifest.mpd?{hdr}")[1].decode()
         check('cicp:TransferCharacteristics" value="16"' in manifest, f"{manifest}")
+        wide = server.get("/v1/dash/pq.mkv/manifest.mpd?bitrate=100k&vcodec=vp9&acodec=opus&channels=8")[1].decode()
+        check('audio_channel_configuration:2011" value="12"' in wide, f"7.1: {wide}")
         check("VIDEO-RANGE" not in server.get(f"/v1/hls/pq.mkv/master.m3u8?{sdr}")[1].decode(), "tone mapped")
 
 

@@ -3,6 +3,7 @@
 
 extern "C" {
 #include <libavcodec/codec_par.h>
+#include <libavutil/channel_layout.h>
 }
 
 #include <gmock/gmock.h>
@@ -42,6 +43,30 @@ TEST(CodecStringTest, ReadsEachCodec) {
       37);
   EXPECT_EQ(*CodecString(Init("mp4a", 28, Box("esds", esds))), "mp4a.40.2");
   EXPECT_EQ(*CodecString(Init("Opus", 28, Box("dOps", ""))), "Opus");
+}
+
+TEST(ChannelsTest, AreNamedByTheirLayout) {
+  AVCodecParameters* parameters = avcodec_parameters_alloc();
+  const auto named = [&](std::uint64_t mask) {
+    EXPECT_EQ(av_channel_layout_from_mask(&parameters->ch_layout, mask), 0);
+    return ChannelConfigurationOf(*parameters);
+  };
+  EXPECT_EQ(named(AV_CH_LAYOUT_MONO), 1);
+  EXPECT_EQ(named(AV_CH_LAYOUT_STEREO), 2);
+  EXPECT_EQ(named(AV_CH_LAYOUT_4POINT0), 4);
+  EXPECT_EQ(named(AV_CH_LAYOUT_QUAD), 10);
+  EXPECT_EQ(named(AV_CH_LAYOUT_5POINT1), 6);
+  EXPECT_EQ(named(AV_CH_LAYOUT_5POINT1_BACK), 6);
+  EXPECT_EQ(named(AV_CH_LAYOUT_6POINT1), 11);
+  EXPECT_EQ(named(AV_CH_LAYOUT_7POINT1), 12);
+  EXPECT_EQ(named(AV_CH_LAYOUT_7POINT1_WIDE_BACK), 7);
+  EXPECT_EQ(named(AV_CH_LAYOUT_6POINT0), 6) << "a layout that has no number";
+  for (const auto& [channels, number] : {std::pair{2, 2}, {6, 6}, {7, 11}, {8, 12}}) {
+    parameters->ch_layout.order = AV_CHANNEL_ORDER_UNSPEC;
+    parameters->ch_layout.nb_channels = channels;
+    EXPECT_EQ(ChannelConfigurationOf(*parameters), number);
+  }
+  avcodec_parameters_free(&parameters);
 }
 
 TEST(CodecStringTest, ReadsTheTimescale) {

@@ -284,6 +284,7 @@ TEST_F(LiveTrackTest, ManifestHasNoNegativeTimes) {
   SegmentTrack described;
   described.mux.time_base = {1, 48'000};
   described.timescale = 48'000;
+  described.channels = 12;
   terms_.sounds = {{.name = "Sound", .language = "en"}};
   const auto begin = [&] {
     if (tracks_.size() > 1) tracks_.pop_back();
@@ -304,6 +305,7 @@ TEST_F(LiveTrackTest, ManifestHasNoNegativeTimes) {
   add(1, -128 + 1024 * 94, 1024 * 94);
   EXPECT_THAT(sound(),
               HasSubstr("<S t=\"0\" d=\"96128\"/>\n          <S t=\"96128\" d=\"96256\"/>"));
+  EXPECT_THAT(sound(), HasSubstr(":audio_channel_configuration:2011\" value=\"12\"/>"));
   begin();
   add(0, -1024, 1024);  // nothing but what the encoder begins with, then a pause
   add(1, 96'000, 96'000);
