@@ -38,13 +38,31 @@ std::optional<std::string_view> Box(std::string_view bytes, std::string_view typ
   return std::nullopt;
 }
 
-std::string Avc(std::string_view config) {
+// How colours are coded (ISO/IEC 23091-2). 1 is BT.709, 2 is not known, which is taken for it.
+struct Colours {
+  std::uint32_t primaries = 2, transfer = 2, matrix = 2;
+  bool full_range = false;
+  [[nodiscard]] bool usual() const {
+    return primaries <= 2 && transfer <= 2 && matrix <= 2 && !full_range;
+  }
+};
+
+// Colour information box of type nclx (ISO/IEC 14496-12 12.1.5), without its header.
+Colours ColoursIn(std::string_view box) {
+  if (!box.starts_with("nclx") || box.size() < 11) return {};
+  return {.primaries = Byte(box, 5),
+          .transfer = Byte(box, 7),
+          .matrix = Byte(box, 9),
+          .full_range = (Byte(box, 10) & 128U) != 0};
+}
+
+std::string Avc(std::string_view config, const Colours& /*colours*/) {
   return fmt::format("{:02X}{:02X}{:02X}", Byte(config, 1), Byte(config, 2), Byte(config, 3));
 }
 
 // Profile space and number, compatibility flags bit-reversed, tier and level, constraint bytes
 // without trailing zeros.
-std::string Hevc(std::string_view config) {
+std::string Hevc(std::string_view config, const Colours& /*colours*/) {
   constexpr std::array<const char*, 4> kSpace{"", "A", "B", "C"};
   const std::uint32_t profile = Byte(config, 1);
   std::uint32_t flags = 0;
@@ -57,22 +75,38 @@ std::string Hevc(std::string_view config) {
   return text;
 }
 
-std::string Av1(std::string_view config) {
+// Of colours the configuration has the sampling alone.
+std::string Av1(std::string_view config, const Colours& colours) {
   const std::uint32_t profile_level = Byte(config, 1), flags = Byte(config, 2);
   const bool high = (flags & 64U) != 0, twelve = (flags & 32U) != 0;
-  return fmt::format("{}.{:02}{}.{:02}", profile_level >> 5U, profile_level & 31U,
-                     (flags & 128U) != 0 ? 'H' : 'M', high ? (twelve ? 12 : 10) : 8);
+  const std::string text =
+      fmt::format("{}.{:02}{}.{:02}", profile_level >> 5U, profile_level & 31U,
+                  (flags & 128U) != 0 ? 'H' : 'M', high ? (twelve ? 12 : 10) : 8);
+  const std::uint32_t monochrome = flags >> 4U & 1U, x = flags >> 3U & 1U, y = flags >> 2U & 1U;
+  if (monochrome == 0 && x == 1 && y == 1 && colours.usual()) return text;
+  return text + fmt::format(".{}.{}{}{}.{:02}.{:02}.{:02}.{:d}", monochrome, x, y, flags & 3U,
+                            colours.primaries, colours.transfer, colours.matrix,
+                            colours.full_range);
 }
 
-// vpcC is a full box: version and flags come first.
-std::string Vp9(std::string_view config) {
-  return fmt::format("{:02}.{:02}.{:02}", Byte(config, 4), Byte(config, 5), Byte(config, 6) >> 4U);
+// vpcC is a full box: version and flags come first. It has the colours.
+std::string Vp9(std::string_view config, const Colours& /*colours*/) {
+  const std::uint32_t formats = Byte(config, 6), sampling = formats >> 1U & 7U;
+  const Colours colours{.primaries = Byte(config, 7),
+                        .transfer = Byte(config, 8),
+                        .matrix = Byte(config, 9),
+                        .full_range = (formats & 1U) != 0};
+  const std::string text =
+      fmt::format("{:02}.{:02}.{:02}", Byte(config, 4), Byte(config, 5), formats >> 4U);
+  if (sampling <= 1 && colours.usual()) return text;  // 4:2:0, wherever its samples lie
+  return text + fmt::format(".{:02}.{:02}.{:02}.{:02}.{:02d}", sampling, colours.primaries,
+                            colours.transfer, colours.matrix, colours.full_range);
 }
 
 // Descriptors inside each other (ISO/IEC 14496-1 7.2.6.5): the stream's (3), the decoder's (4), and
 // its configuration (5), whose first five bits are the audio object type. A length is written in
 // groups of seven bits.
-std::string Aac(std::string_view config) {
+std::string Aac(std::string_view config, const Colours& /*colours*/) {
   constexpr std::size_t kVersion = 4, kStream = 3, kDecoder = 13;
   std::size_t at = kVersion;
   const auto enter = [&] {
@@ -93,7 +127,7 @@ std::string Aac(std::string_view config) {
 struct SampleEntry {
   std::string_view type, config, name;
   std::size_t fixed;
-  std::string (*read)(std::string_view);
+  std::string (*read)(std::string_view, const Colours&);
 };
 constexpr std::size_t kVisualFixed = 78, kAudioFixed = 28;
 constexpr std::array kSampleEntries{
@@ -133,8 +167,10 @@ Result<std::string> CodecString(std::string_view init_segment) {
   for (const SampleEntry& entry : kSampleEntries) {
     const auto sample = Box(entries, entry.type);
     if (!sample || sample->size() < entry.fixed) continue;
-    const auto config = Box(sample->substr(entry.fixed), entry.config);
-    if (config) return std::string(entry.name) + entry.read(*config);
+    const std::string_view inside = sample->substr(entry.fixed);
+    const auto config = Box(inside, entry.config);
+    const Colours colours = ColoursIn(Box(inside, "colr").value_or(""));
+    if (config) return std::string(entry.name) + entry.read(*config, colours);
   }
   return InternalError("An init segment has an unknown sample entry.");
 }

@@ -16,7 +16,9 @@ struct AVCodecParameters;
 
 namespace gopmill {
 
-// "avc1.64001F", "hvc1.1.6.L93.90", "av01.0.04M.08", "vp09.00.31.08", "mp4a.40.2", "Opus".
+// "avc1.64001F", "hvc1.1.6.L93.90", "av01.0.04M.08", "vp09.00.31.08", "mp4a.40.2", "Opus". AV1 and
+// VP9 say how colours are coded where that is not what a string without it stands for (BT.709 in
+// limited range, 4:2:0): "av01.0.04M.10.0.112.09.16.09.0", "vp09.02.31.10.01.09.16.09.00".
 // kInternal when the segment has none of these sample entries.
 Result<std::string> CodecString(std::string_view init_segment);
 

@@ -282,6 +282,7 @@ def high_dynamic_ranges_are_told(folder):
         manifest = server.get(f"/v1/dash/pq.mkv/manifest.mpd?{hdr}")[1].decode()
         check('cicp:TransferCharacteristics" value="16"' in manifest, f"{manifest}")
         wide = server.get("/v1/dash/pq.mkv/manifest.mpd?bitrate=100k&vcodec=vp9&acodec=opus&channels=8")[1].decode()
+        check(re.search(r'codecs="vp09\.02\.\d\d\.10\.0[01]\.09\.16\.09\.00"', wide), f"{wide}")
         check('audio_channel_configuration:2011" value="12"' in wide, f"7.1: {wide}")
         check("VIDEO-RANGE" not in server.get(f"/v1/hls/pq.mkv/master.m3u8?{sdr}")[1].decode(), "tone mapped")
 

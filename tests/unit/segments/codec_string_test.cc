@@ -45,6 +45,29 @@ TEST(CodecStringTest, ReadsEachCodec) {
   EXPECT_EQ(*CodecString(Init("Opus", 28, Box("dOps", ""))), "Opus");
 }
 
+// Where a string without them would say what is not so.
+TEST(CodecStringTest, SaysHowColoursAreCoded) {
+  const auto vp9 = [](const std::string& config) {
+    return *CodecString(Init("vp09", 78, Box("vpcC", std::string("\x01\0\0\0", 4) + config)));
+  };
+  EXPECT_EQ(vp9("\x02\x1f\xa2\x09\x10\x09"), "vp09.02.31.10.01.09.16.09.00");
+  EXPECT_EQ(vp9("\x02\x1f\xa2\x01\x01\x01"), "vp09.02.31.10") << "BT.709";
+  EXPECT_EQ(vp9("\x02\x1f\xa0\x02\x02\x02"), "vp09.02.31.10") << "not known";
+  EXPECT_EQ(vp9("\x02\x1f\xa3\x01\x01\x01"), "vp09.02.31.10.01.01.01.01.01") << "full range";
+  EXPECT_EQ(vp9("\x03\x1f\xa6\x02\x02\x02"), "vp09.03.31.10.03.02.02.02.00") << "4:4:4";
+  const auto av1 = [](const std::string& config, const std::string& colours) {
+    const std::string coded = Box("av1C", std::string("\x81\x04", 2) + config + '\0');
+    const std::string box = colours.empty() ? "" : Box("colr", colours);
+    return *CodecString(Init("av01", 78, coded + box));
+  };
+  const std::string hlg("nclx\0\x09\0\x12\0\x09\0", 11);
+  EXPECT_EQ(av1("\x4e", hlg), "av01.0.04M.10.0.112.09.18.09.0");
+  EXPECT_EQ(av1("\x4e", ""), "av01.0.04M.10");
+  EXPECT_EQ(av1("\x4e", std::string("nclx\0\x01\0\x01\0\x01\0", 11)), "av01.0.04M.10");
+  EXPECT_EQ(av1("\x4e", hlg.substr(0, 10)), "av01.0.04M.10") << "cut off";
+  EXPECT_EQ(av1("\x1c", ""), "av01.0.04M.08.1.110.02.02.02.0") << "grey";
+}
+
 TEST(ChannelsTest, AreNamedByTheirLayout) {
   AVCodecParameters* parameters = avcodec_parameters_alloc();
   const auto named = [&](std::uint64_t mask) {
