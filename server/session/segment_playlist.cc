@@ -264,7 +264,14 @@ Result<std::string> DashManifest(const SegmentedMovie& movie, std::span<const So
   if (movie.container != Container::kMp4) {
     return InvalidArgument("container", "DASH players take CMAF segments only.", "mp4");
   }
-  const double longest = Longest(Durations(movie, false));
+  // Of pictures and sound. Sheets of thumbnails and files of text last longer, and no player takes
+  // this for theirs.
+  double longest = Longest(Durations(movie, false));
+  for (const SoundOf& sound : sounds) {
+    if (sound != nullptr && sound->audio) {
+      longest = std::max(longest, Longest(Durations(*sound, true)));
+    }
+  }
   std::string text = fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<MPD xmlns=\"urn:mpeg:dash:schema:mpd:2011\" "

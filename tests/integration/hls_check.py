@@ -338,6 +338,7 @@ class Checker:
         problem = self.problem_in("manifest")
         root = ET.fromstring(fetch(url))
         problem(root.get("type") == "static", "type")
+        longest = float(root.get("maxSegmentDuration")[2:-1])
         for group in root.iter(DASH + "AdaptationSet"):
             if group.get("contentType") == "text":
                 text = fetch(urljoin(url, group.find(f".//{DASH}BaseURL").text))
@@ -352,6 +353,7 @@ class Checker:
             ticks, starts, at = int(template.get("timescale")), [], 0
             for entry in template.iter(DASH + "S"):
                 problem(int(entry.get("t", at)) == at, "a hole in the timeline")
+                problem(int(entry.get("d")) / ticks <= longest + 1e-6, f"a segment of {group.get('contentType')} of more than {longest} s")
                 for _ in range(int(entry.get("r", 0)) + 1):
                     starts.append(at)
                     at += int(entry.get("d"))
