@@ -9,6 +9,7 @@ extern "C" {
 #include <array>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "media/av_error.h"
@@ -38,6 +39,15 @@ std::string WithoutServices(const std::string& segment) {
     if (TsPidAt(bytes, at + 1) != kServices) kept.append(segment, at, kTsPacketBytes);
   }
   return kept;
+}
+
+// FFmpeg's file type box (ISO/IEC 14496-12 4.3), at the front, with the brand of a CMAF header
+// behind its others. Nothing in a header says where anything lies.
+std::string WithCmafBrand(std::string header) {
+  constexpr std::string_view kBrand = "cmfc";
+  const auto size = static_cast<std::uint8_t>(header[3]);  // a few brands: less than 256
+  header[3] = static_cast<char>(size + kBrand.size());
+  return header.insert(size, kBrand);
 }
 
 class SegmentMuxer {
@@ -120,7 +130,7 @@ Result<std::string> MakeInitSegment(const MuxTrack& track, std::int64_t lead) {
   packet->flags = AV_PKT_FLAG_KEY;
   GOPMILL_RETURN_IF_ERROR(muxer.Write(std::move(packet)));
   GOPMILL_RETURN_IF_ERROR(muxer.Flush());
-  return muxer.Take();
+  return WithCmafBrand(muxer.Take());
 }
 
 Result<std::string> MakeSegment(Container container, const MuxTrack& track, std::int64_t lead,

@@ -13,12 +13,28 @@ namespace gopmill::testing {
 namespace {
 
 using ::testing::EndsWith;
+using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 std::string InitOf(const MuxTrack& track) {
   const auto init = MakeInitSegment(track, 0);
   EXPECT_TRUE(init.ok()) << init.error().ToString();
   return init.ok() ? *init : "";
+}
+
+TEST(SegmentMuxerTest, AHeaderSaysThatItIsCmaf) {
+  const std::vector<float> silence(4800);
+  for (const Coded& coded : {MakeVideo({}), MakeAudio("aac", silence, 48'000, 2),
+                             MakeVideo({.encoder = "libvpx-vp9", .b_frames = 0})}) {
+    const std::string init = InitOf(TrackOf(coded));
+    ASSERT_THAT(init, HasSubstr("moov"));
+    const std::string type = init.substr(0, init.find("moov") - 4);
+    EXPECT_EQ(type.substr(4, 4), "ftyp");
+    EXPECT_EQ(type.size(), static_cast<std::size_t>(type[3]));
+    EXPECT_THAT(type.substr(16), HasSubstr("iso6"));
+    EXPECT_THAT(type.substr(16), EndsWith("cmfc"));
+    EXPECT_TRUE(TrackTimescale(init).ok());
+  }
 }
 
 // The names of the codecs say what the boxes of the header do.
