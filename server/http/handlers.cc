@@ -181,9 +181,12 @@ Reply Metrics(const Call& call) {
 }
 
 Reply Ready(const Call& call) {
-  if (!call.context.draining && call.context.service.Ready()) return Json("{\"ready\":true}\n");
-  return ProblemResponse(
-      ProblemFromError({Code::kUnavailable, "The server is starting or stopping."}));
+  const Service& service = call.context.service;
+  const bool up = !call.context.draining && service.Ready();
+  if (up && service.LibraryReadable()) return Json("{\"ready\":true}\n");
+  return ProblemResponse(ProblemFromError(
+      {Code::kUnavailable,
+       up ? "The library cannot be read." : "The server is starting or stopping."}));
 }
 
 // "W/" is ignored as If-None-Match compares weakly (RFC 9110 section 13.1.2).

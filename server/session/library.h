@@ -6,7 +6,13 @@
 // root (openat2 with RESOLVE_BENEATH), so neither `..` nor a symlink leads out of it, not even one
 // that is swapped in during the open; symlinks that stay inside are fine.
 //
-// Thread-safety: safe after Open.
+// The root is looked up by its name each time: a folder that is mounted later, or goes and comes
+// back, is the library from then on.
+//
+// kNotFound is said of paths only. What the server may not or cannot read is kIo or kUnavailable
+// and a line in the log, one a minute: nobody shall take it for a movie that is gone.
+//
+// Thread-safety: safe.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +31,11 @@ inline constexpr std::size_t kMaxSubtitleFiles = 32;  // of one movie
 
 class Library {
  public:
-  // kNotFound or kInvalidArgument when `folder` is not a readable folder. `hidden`: names with a
-  // dot in front can be opened, since whoever asks may read them anyway.
+  // kInvalidArgument when `folder` is none whose names can be listed and opened, with what would
+  // be. `hidden`: names with a dot in front can be opened, since whoever asks may read them anyway.
   static Result<Library> Open(const std::string& folder, bool hidden = false);
+  // Whether that is so now; else kUnavailable.
+  [[nodiscard]] Status Check() const;
 
   // Opens one entry for reading. kNotFound when there is none (or it is not a plain file, or lies
   // outside); never tells a path of the server.
@@ -40,8 +48,9 @@ class Library {
     std::int64_t modified_ns = 0;
     std::vector<std::string> subtitles;  // names of the files beside it; filled by List only
   };
-  // All files with a movie's extension, sorted by path; hidden ones are left out.
-  [[nodiscard]] std::vector<Entry> List() const;
+  // All files with a movie's extension, sorted by path; hidden ones are left out. Those that cannot
+  // be opened have no more than their path. kUnavailable as for Check.
+  [[nodiscard]] Result<std::vector<Entry>> List() const;
   // Paths of the files of subtitles that lie beside a movie, sorted, at most kMaxSubtitleFiles:
   // those whose name begins with the movie's own, without its extension, and with no longer one's.
   // Reads the names in the movie's folder.
@@ -53,12 +62,12 @@ class Library {
   [[nodiscard]] std::optional<Entry> Find(const std::string& path) const;
 
  private:
-  Library(std::string folder, UniqueFd root, bool hidden)
-      : folder_(std::move(folder)), root_(std::move(root)), hidden_(hidden) {}
+  Library(std::string folder, bool hidden) : folder_(std::move(folder)), hidden_(hidden) {}
   [[nodiscard]] UniqueFd OpenFolderOf(const std::string& path) const;
+  // Find, with the reason why there is none.
+  [[nodiscard]] Result<Entry> Look(const std::string& path) const;
 
   std::string folder_;
-  UniqueFd root_;
   bool hidden_;
 };
 

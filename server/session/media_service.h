@@ -10,6 +10,7 @@
 // Thread-safety: safe.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -68,6 +69,7 @@ class MediaService : public Service {
   Result<std::string> Seams(StreamId id) const override;
   std::string Metrics() const override;
   bool Ready() const override;
+  bool LibraryReadable() const override { return library_readable_; }
 
   // Refuses new streams from now on.
   void StartDraining();
@@ -113,6 +115,7 @@ class MediaService : public Service {
     JsonCallback done;  // for an error when it is not worked on
   };
   const Library library_;
+  std::atomic<bool> library_readable_ = true;  // a second ago, or before the last reading of a file
   LiveHub live_;
   const std::unique_ptr<Engine> engine_;
   const std::shared_ptr<UnitObserver> observer_;

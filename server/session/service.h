@@ -93,6 +93,7 @@ class Service {
   virtual Result<std::string> Seams(StreamId id) const = 0;
   virtual std::string Metrics() const = 0;  // Prometheus text exposition of the engine's metrics
   virtual bool Ready() const = 0;           // false while starting and once draining
+  virtual bool LibraryReadable() const = 0;  // as far as is known
 };
 
 }  // namespace gopmill

@@ -3,11 +3,13 @@
 // The part of MediaService that reads files: sources, explain, and the check behind HEAD. All of it
 // runs on the service's file thread, one request after the other.
 #include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/dump_json.h"
 #include "base/file_name.h"
+#include "base/log.h"
 #include "codec/video_encoder.h"
 #include "media/muxer.h"
 #include "media/resolve_target.h"
@@ -21,6 +23,8 @@
 
 namespace gopmill {
 namespace {
+
+constexpr std::chrono::seconds kBetweenLibraryChecks(1);
 
 // What their names say; their cues are read when somebody watches the movie.
 void AddSubtitlesBeside(const Library::Entry& entry, nlohmann::ordered_json& json) {
@@ -52,17 +56,25 @@ void MediaService::Defer(std::function<void()> work, const JsonCallback& done) {
   changed_.NotifyAll();
 }
 
+// The thread that reads files looks at the library as well, since a file system that is gone may
+// hold up whoever does.
 void MediaService::RunFileRequests() {
   while (true) {
+    const bool readable = library_.Check().ok();
+    if (readable && !library_readable_) spdlog::info("library: it can be read again");
+    library_readable_ = readable;
     FileRequest request;
     bool stopping = false;
     {
       const MutexLock lock(mutex_);
-      while (file_requests_.empty() && !stopping_) changed_.Wait(mutex_);
-      if (file_requests_.empty()) return;
+      if (file_requests_.empty() && !stopping_) changed_.WaitFor(mutex_, kBetweenLibraryChecks);
+      stopping = stopping_;
+      if (file_requests_.empty()) {
+        if (stopping) return;
+        continue;
+      }
       request = std::move(file_requests_.front());
       file_requests_.pop_front();
-      stopping = stopping_;
     }
     if (stopping) {
       request.done(Error{.code = Code::kUnavailable, .message = "The server is shutting down."});
@@ -76,9 +88,10 @@ void MediaService::Sources(JsonCallback done) {
   Defer(
       [this, done] {
         nlohmann::ordered_json list = nlohmann::ordered_json::array();
-        const std::vector<Library::Entry> entries = library_.List();
-        ForgetProbesExcept(entries);
-        for (const Library::Entry& entry : entries) {
+        const auto entries = library_.List();
+        if (!entries.ok()) return done(entries.error());
+        ForgetProbesExcept(*entries);
+        for (const Library::Entry& entry : *entries) {
           if (file_stop_.stop_requested()) break;
           list.push_back(nlohmann::ordered_json::parse(SourceEntryJson(entry)));
           AddSubtitlesBeside(entry, list.back());
@@ -107,8 +120,11 @@ std::string MediaService::SourceEntryJson(const Library::Entry& entry) {
   }
   nlohmann::ordered_json json{{"path", entry.path}};
   auto fd = library_.OpenEntry(entry.path);
-  auto source = fd.ok() ? Source::Open(std::move(fd).value(), file_stop_.get_token())
-                        : Result<std::unique_ptr<Source>>(fd.error());
+  if (!fd.ok()) {  // not kept: it may be otherwise the next time
+    json["error"] = ErrorJson(fd.error());
+    return DumpJson(json);
+  }
+  auto source = Source::Open(std::move(fd).value(), file_stop_.get_token());
   if (source.ok()) {
     json.update(SourceJson(*source.value()->info()));
   } else {

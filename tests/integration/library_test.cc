@@ -22,6 +22,18 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::Field;
 
+// Root may read everything; so may no test of rights be root.
+class WithoutRights {
+ public:
+  WithoutRights() { EXPECT_TRUE(geteuid() != 0 || seteuid(kNobody) == 0); }
+  ~WithoutRights() { EXPECT_EQ(seteuid(getuid()), 0); }
+  WithoutRights(const WithoutRights&) = delete;
+  WithoutRights& operator=(const WithoutRights&) = delete;
+
+ private:
+  static constexpr uid_t kNobody = 65534;
+};
+
 class LibraryTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -50,6 +62,11 @@ class LibraryTest : public testing::Test {
     auto library = Library::Open((top_ / "movies").string());
     EXPECT_TRUE(library.ok());
     return std::move(library).value();
+  }
+  static std::vector<Library::Entry> Listed(const Library& library) {
+    auto entries = library.List();
+    EXPECT_TRUE(entries.ok());
+    return std::move(entries).value();
   }
   fs::path top_;
 };
@@ -88,15 +105,71 @@ TEST_F(LibraryTest, WithoutDescriptorsAMovieIsNotAMovieThatIsNotThere) {
   EXPECT_EQ(fd.error().code, Code::kUnavailable);
 }
 
+TEST_F(LibraryTest, AMovieThatMayNotBeReadIsListedAndNotSaidToBeMissing) {
+  const Library library = Opened();
+  fs::permissions(top_, fs::perms::all);
+  fs::permissions(top_ / "movies" / "a.mp4", fs::perms::none);
+  const WithoutRights without;
+  const auto fd = library.OpenEntry("a.mp4");
+  ASSERT_FALSE(fd.ok());
+  EXPECT_EQ(fd.error().code, Code::kIo);
+  EXPECT_EQ(library.OpenEntry("nothing.mp4").error().code, Code::kNotFound);
+  EXPECT_THAT(Listed(library), ElementsAre(Field(&Library::Entry::path, "a.mp4"),
+                                           Field(&Library::Entry::path, "in.mp4"),
+                                           Field(&Library::Entry::path, "sub/b b.MKV")));
+}
+
+TEST_F(LibraryTest, AFolderThatMayNotBeReadHidesNoOther) {
+  const Library library = Opened();
+  fs::permissions(top_, fs::perms::all);
+  fs::create_directory(top_ / "movies" / "other");
+  Write(top_ / "movies" / "other" / "c.mp4");
+  fs::permissions(top_ / "movies" / "sub", fs::perms::none);
+  const WithoutRights without;
+  EXPECT_EQ(library.OpenEntry("sub/b b.MKV").error().code, Code::kIo);
+  EXPECT_THAT(Listed(library), ElementsAre(Field(&Library::Entry::path, "a.mp4"),
+                                           Field(&Library::Entry::path, "in.mp4"),
+                                           Field(&Library::Entry::path, "other/c.mp4")));
+}
+
+TEST_F(LibraryTest, ALibraryThatMayNotBeReadIsNotAnEmptyOne) {
+  const Library library = Opened();
+  const std::string folder = (top_ / "movies").string();
+  for (const fs::perms rights : {fs::perms::none, fs::perms::owner_read | fs::perms::others_read}) {
+    fs::permissions(top_, fs::perms::all);
+    fs::permissions(folder, rights);
+    const WithoutRights without;
+    EXPECT_EQ(library.Check().error().code, Code::kUnavailable);
+    EXPECT_EQ(library.List().error().code, Code::kUnavailable);
+    const auto again = Library::Open(folder);
+    ASSERT_FALSE(again.ok());
+    EXPECT_EQ(again.error().parameter, "library");
+    EXPECT_NE(again.error().accepted.find("may list and enter"), std::string::npos);
+  }
+}
+
+TEST_F(LibraryTest, AFolderThatGoesAndComesBackIsTheLibraryAgain) {
+  const Library library = Opened();
+  fs::rename(top_ / "movies", top_ / "gone");
+  EXPECT_EQ(library.OpenEntry("a.mp4").error().code, Code::kUnavailable);
+  EXPECT_EQ(library.List().error().code, Code::kUnavailable);
+  fs::create_directory(top_ / "movies");
+  Write(top_ / "movies" / "new.mp4");
+  EXPECT_TRUE(library.Check().ok());
+  EXPECT_TRUE(library.OpenEntry("new.mp4").ok());
+  EXPECT_EQ(library.OpenEntry("a.mp4").error().code, Code::kNotFound);
+  EXPECT_THAT(Listed(library), ElementsAre(Field(&Library::Entry::path, "new.mp4")));
+}
+
 TEST_F(LibraryTest, ListsMoviesOnly) {
   for (const char* name : {"new\nline.mp4", "tab\t.mp4", "back\\slash.mp4", "latin\xE9.mp4"}) {
     Write(top_ / "movies" / name);
   }
   fs::create_directory(top_ / "movies" / "a\nfolder");
   Write(top_ / "movies" / "a\nfolder" / "b.mp4");
-  EXPECT_THAT(Opened().List(), ElementsAre(Field(&Library::Entry::path, "a.mp4"),
-                                           Field(&Library::Entry::path, "in.mp4"),
-                                           Field(&Library::Entry::path, "sub/b b.MKV")));
+  EXPECT_THAT(Listed(Opened()), ElementsAre(Field(&Library::Entry::path, "a.mp4"),
+                                            Field(&Library::Entry::path, "in.mp4"),
+                                            Field(&Library::Entry::path, "sub/b b.MKV")));
 }
 
 TEST_F(LibraryTest, FindsTheSubtitlesBesideAMovie) {
@@ -119,7 +192,7 @@ TEST_F(LibraryTest, FindsTheSubtitlesBesideAMovie) {
   EXPECT_THAT(paths("sub/b b.MKV"), ElementsAre("sub/b b.ASS"));
   EXPECT_THAT(paths("../a.mp4"), ElementsAre());
   EXPECT_THAT(paths("none/a.mp4"), ElementsAre());
-  const auto listed = library.List();
+  const auto listed = Listed(library);
   const auto one = std::ranges::find(listed, "a.part.mkv", &Library::Entry::path);
   ASSERT_NE(one, listed.end());
   EXPECT_THAT(one->subtitles, ElementsAre("a.part.de.srt", "a.part.srt"));

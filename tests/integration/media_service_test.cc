@@ -2,9 +2,12 @@
 #include "server/session/media_service.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <future>
+#include <thread>
 
 #include "tests/integration/test_streams.h"
 
@@ -85,6 +88,31 @@ TEST(MediaService, UnknownMovieEndsWithNotFound) {
   const StreamEnd end = ended.get_future().get();
   ASSERT_FALSE(end.status.ok());
   EXPECT_EQ(end.status.error().code, Code::kNotFound);
+}
+
+TEST(MediaService, KnowsWhetherItsLibraryCanBeRead) {
+  std::string folder = testing::TempDir() + "/gopmill-service-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  ServerConfig config;
+  config.library = folder;
+  config.scheduler.workers = 1;
+  const auto service = MediaService::Create(config);
+  ASSERT_TRUE(service.ok());
+  const auto sources = [&] {
+    std::promise<bool> listed;
+    (*service)->Sources([&](const Result<std::string>& list) { listed.set_value(list.ok()); });
+    return listed.get_future().get();
+  };
+  EXPECT_TRUE(sources());
+  EXPECT_TRUE((*service)->LibraryReadable());
+  rmdir(folder.c_str());
+  EXPECT_FALSE(sources());
+  while ((*service)->LibraryReadable()) std::this_thread::yield();
+  EXPECT_TRUE((*service)->Ready()) << "live streams need no library";
+  mkdir(folder.c_str(), 0700);
+  while (!(*service)->LibraryReadable()) std::this_thread::yield();
+  EXPECT_TRUE(sources());
+  rmdir(folder.c_str());
 }
 
 TEST(MediaService, RefusesMoreStreamsThanConfigured) {

@@ -58,6 +58,7 @@ class FakeService final : public Service {
   Result<std::string> Seams(StreamId id) const override;
   std::string Metrics() const override;
   bool Ready() const override { return ready.load(); }
+  bool LibraryReadable() const override { return library_readable.load(); }
 
   // Lets every held.mp4 finish.
   void Release();
@@ -75,6 +76,7 @@ class FakeService final : public Service {
   static constexpr std::size_t kBigPartBytes = std::size_t{1} << 20;
 
   std::atomic<bool> ready = true;
+  std::atomic<bool> library_readable = true;
   std::atomic<bool> answer_sources = true;      // false: Sources never calls back
   std::atomic<std::int64_t> bytes_written = 0;  // taken by the sinks of endless.mp4
   std::atomic<std::int64_t> uploaded = 0;       // bytes read of all uploads

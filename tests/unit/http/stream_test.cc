@@ -278,6 +278,16 @@ TEST_F(DrainTest, StopEndsEverything) {
   server->Stop();
 }
 
+TEST_F(StreamTest, IsNotReadyWithoutALibrary) {
+  service.library_readable = false;
+  const auto response = Fetch(port(), "/readyz");
+  EXPECT_EQ(response->status, 503);
+  EXPECT_NE(response->body.find("library"), std::string::npos);
+  EXPECT_EQ(Fetch(port(), "/healthz")->status, 200);
+  service.library_readable = true;
+  EXPECT_EQ(Fetch(port(), "/readyz")->status, 200);
+}
+
 TEST_F(StreamTest, IsNotReadyBeforeTheService) {
   service.ready = false;
   EXPECT_EQ(Fetch(port(), "/readyz")->status, 503);
