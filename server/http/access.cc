@@ -43,6 +43,11 @@ bool IsOpen(RouteId route) { return route == RouteId::kHealth || route == RouteI
 
 }  // namespace
 
+std::string WhoAsks(const HttpRequest& request, const Users& users) {
+  const User* user = users.empty() ? nullptr : UserOf(request.Field("authorization"), users);
+  return user == nullptr ? request.peer : user->name + " at " + request.peer;
+}
+
 std::optional<std::string> DecodeBase64(std::string_view text) {
   namespace base64 = boost::beast::detail::base64;
   while (text.ends_with('=')) text.remove_suffix(1);

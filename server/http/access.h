@@ -20,6 +20,9 @@ namespace gopmill {
 std::optional<HttpResponse> RefuseUser(const HttpRequest& request, RouteId route,
                                        const Users& users);
 
+// For the log: the peer, with the name of the user whom RefuseUser has let pass.
+std::string WhoAsks(const HttpRequest& request, const Users& users);
+
 // 421 for a host name of the Internet: on loopback and without users, such a request comes from a
 // page whose name was made to lead here (DNS rebinding). Addresses, localhost and names without a
 // dot are ours.

@@ -4,6 +4,7 @@
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
+#include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -14,6 +15,9 @@
 #include <utility>
 #include <variant>
 
+#include "base/log.h"
+#include "base/peer_name.h"
+#include "server/http/access.h"
 #include "server/http/problem.h"
 
 namespace gopmill {
@@ -51,6 +55,7 @@ HttpConnection* Self(void* pointer) { return static_cast<HttpConnection*>(pointe
 HttpConnection::HttpConnection(ConnectionHost& host, std::uint64_t id, int fd)
     : host_(host),
       id_(id),
+      peer_(PeerName(fd)),
       bufferevent_(bufferevent_socket_new(host.base(), fd, BEV_OPT_CLOSE_ON_FREE)),
       timer_event_(event_new(host.base(), -1, 0, &HttpConnection::OnTimer, this)),
       answer_event_(event_new(host.base(), -1, 0, &HttpConnection::OnAnswerLate, this)),
@@ -103,6 +108,25 @@ void HttpConnection::Close(How how) {
   host_.Retire(id_);
 }
 
+std::string HttpConnection::About() const {
+  constexpr std::size_t kShown = 200;  // of a target, which may have 8 KiB
+  if (request_.target.empty()) return "a broken request of " + peer_;
+  const std::string id = stream_ ? fmt::format("stream {}, ", stream_->id().value) : "";
+  return fmt::format("{}{} of {}", id, request_.target.substr(0, kShown),
+                     WhoAsks(request_, host_.context().users));
+}
+
+void HttpConnection::CutOff(std::string_view why) {
+  spdlog::info("http: {}: cut off, {}", About(), why);
+  Close(How::kReset);
+}
+
+void HttpConnection::ClientLeft(How how) {
+  const bool running = stream_ != nullptr || part_ != 0 || uploading();
+  if (running) spdlog::debug("http: {}: the client has left", About());
+  Close(how);
+}
+
 // Callbacks of libevent.
 
 void HttpConnection::OnReadable(bufferevent* /*source*/, void* pointer) noexcept {
@@ -137,8 +161,11 @@ void HttpConnection::OnEvent(bufferevent* /*source*/, short what, void* pointer)
   HttpConnection* self = Self(pointer);
   if ((what & BEV_EVENT_EOF) != 0) {
     self->OnEndOfInput();
-  } else if ((what & (BEV_EVENT_ERROR | BEV_EVENT_TIMEOUT)) != 0) {
-    self->Close(How::kReset);
+  } else if ((what & BEV_EVENT_TIMEOUT) != 0) {
+    const double seconds = ToSeconds(self->host_.limits().write_stall_timeout);
+    self->CutOff(fmt::format("no byte was taken for {:.0f} s", seconds));
+  } else if ((what & BEV_EVENT_ERROR) != 0) {
+    self->ClientLeft(How::kReset);
   }
 }
 
@@ -247,6 +274,7 @@ bool HttpConnection::FeedParser() {
 
 void HttpConnection::Dispatch() {
   request_ = parser_.request();
+  request_.peer = peer_;
   body_open_ = parser_.state() == RequestParser::State::kBody;
   if (!body_open_) parser_.Reset();
   continue_sent_ = false;
@@ -405,7 +433,7 @@ void HttpConnection::Linger() {
 void HttpConnection::OnEndOfInput() {
   input_ended_ = true;
   const bool over = phase_ == Phase::kStreaming || phase_ == Phase::kLingering || uploading();
-  if (over || (phase_ == Phase::kWaiting && part_ != 0)) return Close(How::kQuietly);
+  if (over || (phase_ == Phase::kWaiting && part_ != 0)) return ClientLeft(How::kQuietly);
   if (phase_ == Phase::kReading) ProcessInput();
 }
 

@@ -27,6 +27,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "server/http/body_pipe.h"
 #include "server/http/event_ptr.h"
@@ -89,6 +91,8 @@ class HttpConnection {
   };
   // Ends the connection now, and with it a stream that runs.
   void Close(How how);
+  // The same by a reset, with a line of the log that says why.
+  void CutOff(std::string_view why);
 
  private:
   enum class Phase { kReading, kWaiting, kStreaming, kFlushing, kLingering, kClosed };
@@ -132,6 +136,8 @@ class HttpConnection {
   void CloseBody();
   [[nodiscard]] bool uploading() const { return body_ != nullptr && body_open_; }
 
+  [[nodiscard]] std::string About() const;  // the request and who asked, for the log
+  void ClientLeft(How how);                 // Close, and a line of the log if that ends something
   void NextRequest();  // after an answer: the next one, or the end of the connection
   void FlushAndClose();
   void Linger();
@@ -139,6 +145,7 @@ class HttpConnection {
 
   ConnectionHost& host_;
   const std::uint64_t id_;
+  const std::string peer_;
   BuffereventPtr bufferevent_;
   EventPtr timer_event_;
   EventPtr answer_event_;  // at answer_until_

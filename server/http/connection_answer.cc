@@ -86,7 +86,7 @@ void HttpConnection::AnswerTaken() {
 }
 
 void HttpConnection::OnAnswerLate(int /*fd*/, short /*what*/, void* pointer) noexcept {
-  static_cast<HttpConnection*>(pointer)->Close(How::kReset);
+  static_cast<HttpConnection*>(pointer)->CutOff("it takes its answer too slowly");
 }
 
 }  // namespace gopmill

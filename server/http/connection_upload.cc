@@ -45,7 +45,7 @@ void HttpConnection::StartPublishing(const PublishReply& reply) {
   phase_ = Phase::kWaiting;
   Status status = OkStatus();
   if (auto body = OpenBody(); body.ok()) {
-    status = host_.context().service.Publish(reply.name, std::move(body).value(), done);
+    status = host_.context().service.Publish(reply.name, reply.from, std::move(body).value(), done);
   } else {
     status = body.error();
   }
@@ -99,19 +99,19 @@ void HttpConnection::OnPaused() {
   socklen_t size = sizeof info;
   const int code =
       getsockopt(bufferevent_getfd(bufferevent_.get()), IPPROTO_TCP, TCP_INFO, &info, &size);
-  if (code == 0 && info.tcpi_state != TCP_ESTABLISHED) return Close(How::kQuietly);
+  if (code == 0 && info.tcpi_state != TCP_ESTABLISHED) return ClientLeft(How::kQuietly);
   const HttpLimits& limits = host_.limits();
   const Duration limit = host_.context().draining
                              ? std::min(limits.drain_pause_timeout, limits.upload_pause_timeout)
                              : limits.upload_pause_timeout;
-  if (SteadyNow() - moved_at_ > limit) return Close(How::kReset);
+  if (SteadyNow() - moved_at_ > limit) return CutOff("nothing of its body or its answer has moved");
   Arm(Timer::kPaused);
 }
 
 // The body cannot be read on: whoever reads it is cancelled, not told that it has ended.
 void HttpConnection::FailBody(const Problem& problem) {
   const bool answered = stream_ != nullptr && stream_->state() != StreamResponse::State::kWaiting;
-  if (answered) return Close(How::kReset);
+  if (answered) return CutOff(problem.detail);
   ++exchange_;
   EndStream();
   CloseBody();

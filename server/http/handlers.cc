@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/log.h"
 #include "server/http/access.h"
 #include "server/http/assets.h"
 #include "server/http/byte_range.h"
@@ -114,7 +115,8 @@ Reply Publish(Call& call) {
     return ProblemResponse(ProblemFromError(InvalidArgument(
         "body", "The request has no body to publish.", "a media stream, best MPEG-TS")));
   }
-  return PublishReply{std::move(call.argument)};
+  return PublishReply{std::move(call.argument),
+                      "HTTP, " + WhoAsks(call.request, call.context.users)};
 }
 
 Reply Sources(Call& call) {
@@ -163,6 +165,7 @@ Reply StreamById(Call& call) {
   if (Status status = call.context.service.CancelStream(*id); !status) {
     return ProblemResponse(ProblemFromError(status.error()));
   }
+  spdlog::info("stream {}: stopped by {}", id->value, WhoAsks(call.request, call.context.users));
   return HttpResponse{.status = 204};
 }
 

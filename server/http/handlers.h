@@ -48,6 +48,7 @@ struct PartReply {
 // The body is a live source; the answer comes at its end.
 struct PublishReply {
   std::string name;
+  std::string from;  // who publishes, for the log
 };
 
 using Reply = std::variant<HttpResponse, DeferredReply, StreamReply, PartReply, PublishReply>;

@@ -26,6 +26,7 @@ struct HttpRequest {
   bool keep_alive = true;
   bool has_body = false;
   HttpFields fields;
+  std::string peer = {};  // who asks, "127.0.0.1:5000"
 
   // The value of the first field `name` (lower case), empty if there is none.
   [[nodiscard]] std::string_view Field(std::string_view name) const;

@@ -114,7 +114,7 @@ class HttpServer::Impl final : public ConnectionHost {
     while (!answers_->HasRoom(body)) {
       HttpConnection* slowest = SlowestReader(connection);
       if (slowest == nullptr) return false;
-      slowest->Close(HttpConnection::How::kReset);
+      slowest->CutOff("too much waits for slow clients");
     }
     return true;
   }
@@ -188,7 +188,7 @@ class HttpServer::Impl final : public ConnectionHost {
     for (const auto& [id, connection] : connections_) {
       if (connection->streaming()) streaming.push_back(connection.get());
     }
-    for (HttpConnection* connection : streaming) connection->Close(HttpConnection::How::kReset);
+    for (HttpConnection* connection : streaming) connection->CutOff("the time to finish is over");
     return streaming.size();
   }
 

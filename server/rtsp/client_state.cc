@@ -3,12 +3,21 @@
 
 #include <algorithm>
 
+#include "base/peer_name.h"
 #include "server/rtsp/rtsp_request.h"
 
 namespace gopmill {
 namespace {
 
 constexpr const char* kStateKey = "gopmill-client";
+
+// Asked while nothing else can close the connection.
+std::string PeerOf(GstRTSPClient& client) {
+  GstRTSPConnection* connection = gst_rtsp_client_get_connection(&client);
+  GSocket* socket =
+      connection == nullptr ? nullptr : gst_rtsp_connection_get_read_socket(connection);
+  return PeerName(socket == nullptr ? -1 : g_socket_get_fd(socket));
+}
 
 // One line of a header.
 std::string HeaderText(std::string text) {
@@ -20,12 +29,20 @@ std::string HeaderText(std::string text) {
 }  // namespace
 
 void AttachState(GstRTSPClient* client, std::stop_token stop) {
-  g_object_set_data_full(G_OBJECT(client), kStateKey, new ClientState(std::move(stop)),
+  g_object_set_data_full(G_OBJECT(client), kStateKey,
+                         new ClientState(std::move(stop), PeerOf(*client)),
                          [](gpointer state) noexcept { delete static_cast<ClientState*>(state); });
 }
 
 ClientState* StateOf(GstRTSPClient* client) {
   return static_cast<ClientState*>(g_object_get_data(G_OBJECT(client), kStateKey));
+}
+
+bool HasSession(GstRTSPClient& client) {
+  GList* sessions = gst_rtsp_client_session_filter(&client, nullptr, nullptr);
+  const bool has_session = sessions != nullptr;
+  g_list_free_full(sessions, g_object_unref);
+  return has_session;
 }
 
 ClientState* CurrentState() {

@@ -25,10 +25,12 @@
 namespace gopmill {
 
 struct ClientState {
-  explicit ClientState(std::stop_token token) : stop(std::move(token)) {}
+  ClientState(std::stop_token token, std::string name)
+      : stop(std::move(token)), peer(std::move(name)) {}
 
   const std::stop_token stop;
-  Mutex mutex;  // guards all below
+  const std::string peer;  // its address and port, for the log
+  Mutex mutex;             // guards all below
   // Where its requests are answered; null until it has a thread.
   gst::Loop loop GOPMILL_GUARDED_BY(mutex);
   TimePoint heard GOPMILL_GUARDED_BY(mutex) = SteadyNow();
@@ -43,6 +45,7 @@ struct ClientState {
   StallWatch stall GOPMILL_GUARDED_BY(mutex);
   bool announced GOPMILL_GUARDED_BY(mutex) = false;  // it wants to publish
   bool closed GOPMILL_GUARDED_BY(mutex) = false;     // the server has been told of its end
+  bool stalled GOPMILL_GUARDED_BY(mutex) = false;  // it is being cut for that, and the log says so
   // That it has begun, by identifier; the pool counts them until they are removed from it.
   std::vector<std::string> sessions GOPMILL_GUARDED_BY(mutex);
   Publication publication GOPMILL_GUARDED_BY(mutex);
@@ -51,6 +54,7 @@ struct ClientState {
 // Once, when the client has come. `stop` ends what its requests wait for.
 void AttachState(GstRTSPClient* client, std::stop_token stop);
 ClientState* StateOf(GstRTSPClient* client);
+bool HasSession(GstRTSPClient& client);
 // Of the request that the calling thread answers; null outside of one.
 ClientState* CurrentState();
 

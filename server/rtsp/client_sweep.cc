@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/log.h"
 #include "server/rtsp/client_state.h"
 #include "server/rtsp/client_threads.h"
 #include "server/rtsp/gst_ptr.h"
@@ -44,7 +45,12 @@ bool ClientSweep::Stalled(GstRTSPClient& client, ClientState& state) const {
       connection == nullptr ? nullptr : gst_rtsp_connection_get_write_socket(connection);
   if (socket == nullptr) return false;
   const MutexLock lock(state.mutex);
-  return state.stall.Look(g_socket_get_fd(socket), SteadyNow()) > stall_timeout_;
+  if (state.stall.Look(g_socket_get_fd(socket), SteadyNow()) <= stall_timeout_) return false;
+  if (!std::exchange(state.stalled, true)) {
+    spdlog::info("rtsp: {}: cut off, no byte was taken for {:.0f} s", state.peer,
+                 ToSeconds(stall_timeout_));
+  }
+  return true;
 }
 
 // Ends connections that have been silent for long and play nothing, and those over the limit.
@@ -58,10 +64,7 @@ bool ClientSweep::Unwanted(GstRTSPClient& client) {
   ClientState* state = StateOf(&client);
   if (state == nullptr) return false;
   if (Publishing::Over(*state) || Stalled(client, *state)) return true;
-  GList* sessions = gst_rtsp_client_session_filter(&client, nullptr, nullptr);
-  const bool has_session = sessions != nullptr;
-  g_list_free_full(sessions, g_object_unref);
-  if (has_session) return false;
+  if (HasSession(client)) return false;
   const MutexLock lock(state->mutex);
   return SteadyNow() - state->heard > idle_timeout_ || ++without_session_ > kSpareConnections;
 }

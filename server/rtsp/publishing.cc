@@ -139,7 +139,7 @@ GstElement* Publishing::CreateElement(GstRTSPMediaFactory* factory,
   if (state == nullptr || context->method != GST_RTSP_ANNOUNCE) return nullptr;
   Finish(*state);  // what this client has published before
   auto& self = *static_cast<Publishing*>(g_object_get_data(G_OBJECT(factory), kSelfKey));
-  auto published = self.Publish(*url, *context->request);
+  auto published = self.Publish(*context, *url);
   if (!published.ok()) {
     SetProblem(*state, published.error());
     return nullptr;
@@ -150,15 +150,16 @@ GstElement* Publishing::CreateElement(GstRTSPMediaFactory* factory,
   return GST_ELEMENT(gst_object_ref(bin));
 }
 
-Result<Publication> Publishing::Publish(const GstRTSPUrl& url, const GstRTSPMessage& request) {
+Result<Publication> Publishing::Publish(const GstRTSPContext& context, const GstRTSPUrl& url) {
   GOPMILL_ASSIGN_OR_RETURN(const std::string name, NameOf(url));
   guint8* body = nullptr;
   guint size = 0;
-  gst_rtsp_message_get_body(&request, &body, &size);
+  gst_rtsp_message_get_body(context.request, &body, &size);
   GOPMILL_ASSIGN_OR_RETURN(const Announcement announcement, ParseAnnouncement({body, size}));
   GOPMILL_ASSIGN_OR_RETURN(Publication publication, MakePublication(announcement, silence_));
   // Its end is in the log; a client that is still there then is cut by the sweep.
-  GOPMILL_RETURN_IF_ERROR(service_.PublishPackets(name, publication.reception->feed(),
+  GOPMILL_RETURN_IF_ERROR(service_.PublishPackets(name, "RTSP, " + StateOf(context.client)->peer,
+                                                  publication.reception->feed(),
                                                   [](const Result<std::string>&) {}));
   return publication;
 }

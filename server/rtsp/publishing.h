@@ -48,7 +48,7 @@ class Publishing {
   static GType MountsType();
   static GType FactoryType();
   Status Mount(const GstRTSPUrl& url);
-  Result<Publication> Publish(const GstRTSPUrl& url, const GstRTSPMessage& request);
+  Result<Publication> Publish(const GstRTSPContext& context, const GstRTSPUrl& url);
 
   Service& service_;
   const Duration silence_;

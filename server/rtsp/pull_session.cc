@@ -95,9 +95,9 @@ Status PullSession::Publish(const GstSDPMessage& sdp) {
   gst_bin_add(GST_BIN(pipeline_.get()), GST_ELEMENT(gst_object_ref(bin)));
   publication.reception->WatchLoss(bin);
   gst_element_sync_state_with_parent(bin);
-  GOPMILL_RETURN_IF_ERROR(service_.PublishPackets(source_.name, publication.reception->feed(),
+  GOPMILL_RETURN_IF_ERROR(service_.PublishPackets(source_.name, PublicUrl(source_.url),
+                                                  publication.reception->feed(),
                                                   [](const Result<std::string>&) {}));
-  spdlog::info("live {}: fetched from {}", source_.name, PublicUrl(source_.url));
   const MutexLock lock(mutex_);
   publication_ = std::move(publication);
   return OkStatus();

@@ -174,6 +174,10 @@ void RtspServer::Impl::Stop() {
 
 void RtspServer::Impl::CloseAll() {
   const auto close = [](GstRTSPServer*, GstRTSPClient* client, gpointer) noexcept {
+    const ClientState* state = StateOf(client);
+    if (state != nullptr && HasSession(*client)) {
+      spdlog::info("rtsp: {}: cut off, the server ends", state->peer);
+    }
     return CloseSoon(client) ? GST_RTSP_FILTER_KEEP : GST_RTSP_FILTER_REMOVE;
   };
   const auto remove_session = [](GstRTSPSessionPool*, GstRTSPSession*, gpointer) noexcept {

@@ -55,4 +55,6 @@ const std::string& BuildIdentity() {
   return kIdentity;
 }
 
+std::string BuildVersion() { return GOPMILL_VERSION; }
+
 }  // namespace gopmill

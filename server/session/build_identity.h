@@ -12,4 +12,7 @@ namespace gopmill {
 // in every process of the same installation.
 const std::string& BuildIdentity();
 
+// Of the release, like "0.1.0".
+std::string BuildVersion();
+
 }  // namespace gopmill

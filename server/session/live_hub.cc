@@ -71,7 +71,8 @@ Status CheckNameSetting(const std::string& setting, const std::string& name) {
 
 LiveHub::~LiveHub() { Stop(); }
 
-Status LiveHub::Publish(const std::string& name, PacketSourceOpener open, Done done) {
+Status LiveHub::Publish(const std::string& name, const std::string& from, PacketSourceOpener open,
+                        Done done) {
   const MutexLock lock(mutex_);
   Reap();
   if (stopping_ || publishers_.size() >= kMaxPublishers) {
@@ -86,10 +87,12 @@ Status LiveHub::Publish(const std::string& name, PacketSourceOpener open, Done d
   }
   Publisher& publisher = publishers_.emplace_back();
   publisher.live = live;
-  const auto run = [&publisher, live, claim, name, open = std::move(open), done = std::move(done)] {
+  const auto run = [&publisher, live, claim, name, from, open = std::move(open),
+                    done = std::move(done)] {
+    spdlog::info("live {}: a publisher has come ({})", name, from);
     Status status = ReadPublisher(*live, claim, open, publisher.stop.get_token());
     if (Status released = live->Release(claim); !released.ok()) status = std::move(released);
-    spdlog::info("live {}: the publisher has gone{}", name,
+    spdlog::info("live {}: the publisher has gone ({}){}", name, from,
                  status.ok() ? "" : ": " + status.error().ToString());
     if (status.ok()) {
       done(DumpJson(ordered_json{{"name", name}, {"counts", CountsJson(live->counts())}}, 2));

@@ -197,11 +197,12 @@ Result<StreamId> MediaService::OpenUpload(UniqueFd body, const RequestParams& pa
   return Admit(std::move(spec));
 }
 
-Status MediaService::Publish(const std::string& name, UniqueFd body, JsonCallback done) {
+Status MediaService::Publish(const std::string& name, const std::string& from, UniqueFd body,
+                             JsonCallback done) {
   if (!Ready()) return Draining();
   const auto shared_body = std::make_shared<UniqueFd>(std::move(body));
   return live_.Publish(
-      name,
+      name, from,
       [shared_body](const std::stop_token& stop) -> Result<std::unique_ptr<PacketSource>> {
         GOPMILL_ASSIGN_OR_RETURN(
             auto source,
@@ -212,11 +213,11 @@ Status MediaService::Publish(const std::string& name, UniqueFd body, JsonCallbac
       std::move(done));
 }
 
-Status MediaService::PublishPackets(const std::string& name, std::shared_ptr<PacketFeed> feed,
-                                    JsonCallback done) {
+Status MediaService::PublishPackets(const std::string& name, const std::string& from,
+                                    std::shared_ptr<PacketFeed> feed, JsonCallback done) {
   if (!Ready()) return Draining();
   return live_.Publish(
-      name,
+      name, from,
       [feed = std::move(feed)](const std::stop_token& stop) {
         return PacketFeed::Open(feed, stop);
       },

@@ -52,9 +52,10 @@ class MediaService : public Service {
                               std::unique_ptr<StreamSink> sink) override;
   Result<StreamId> OpenUpload(UniqueFd body, const RequestParams& params,
                               std::unique_ptr<StreamSink> sink) override;
-  Status Publish(const std::string& name, UniqueFd body, JsonCallback done) override;
-  Status PublishPackets(const std::string& name, std::shared_ptr<PacketFeed> feed,
-                        JsonCallback done) override;
+  Status Publish(const std::string& name, const std::string& from, UniqueFd body,
+                 JsonCallback done) override;
+  Status PublishPackets(const std::string& name, const std::string& from,
+                        std::shared_ptr<PacketFeed> feed, JsonCallback done) override;
   std::string LiveSources() const override { return live_.Json(); }
   bool LiveWanted(const std::string& name) const override { return live_.Wanted(name); }
   void CheckStream(const std::string& path, const RequestParams& params,

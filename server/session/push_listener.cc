@@ -122,13 +122,12 @@ void PushListener::Publish(PushClient& client, const std::stop_token& stop) {
   UniqueFd reader(ends[0]);
   const UniqueFd writer(ends[1]);
   fcntl(writer.get(), F_SETFL, O_NONBLOCK);
-  const Status taken = service_.Publish(options_.name, std::move(reader),
+  const Status taken = service_.Publish(options_.name, PushUrl(options_.address), std::move(reader),
                                         [](const Result<std::string>&) {});  // it is in the log
   if (!taken.ok()) {
     return spdlog::warn("live {}: {}: {}", options_.name, PushUrl(options_.address),
                         taken.error().message);
   }
-  spdlog::info("live {}: a client has come to {}", options_.name, PushUrl(options_.address));
   std::vector<std::uint8_t> buffer(kReadBytes);
   while (true) {
     const auto got = client.Read(buffer);

@@ -61,13 +61,14 @@ class Service {
   virtual Result<StreamId> OpenUpload(UniqueFd body, const RequestParams& params,
                                       std::unique_ptr<StreamSink> sink) = 0;
   // Reads a live source from a descriptor (as above) until its end: `name` can then be asked for as
-  // "live/NAME". kAlreadyExists while it has another publisher, unless the settings say that a new
-  // one takes over. The callback comes at the end, with
-  // what was received, or what was wrong with it.
-  virtual Status Publish(const std::string& name, UniqueFd body, JsonCallback done) = 0;
+  // "live/NAME". `from` says for the log who publishes. kAlreadyExists while it has another
+  // publisher, unless the settings say that a new one takes over. The callback comes at the end,
+  // with what was received, or what was wrong with it.
+  virtual Status Publish(const std::string& name, const std::string& from, UniqueFd body,
+                         JsonCallback done) = 0;
   // The same for a front end that has taken the protocol apart: coded packets by a PacketFeed.
-  virtual Status PublishPackets(const std::string& name, std::shared_ptr<PacketFeed> feed,
-                                JsonCallback done) = 0;
+  virtual Status PublishPackets(const std::string& name, const std::string& from,
+                                std::shared_ptr<PacketFeed> feed, JsonCallback done) = 0;
   virtual std::string LiveSources() const = 0;
   // Whether anybody reads the live source of that name, or waits for a publisher of it.
   virtual bool LiveWanted(const std::string& name) const = 0;
@@ -91,8 +92,8 @@ class Service {
   virtual Result<std::string> Stream(StreamId id) const = 0;  // one stream
   // The seam certificate of a stream, running or recently ended; kNotFound if unknown.
   virtual Result<std::string> Seams(StreamId id) const = 0;
-  virtual std::string Metrics() const = 0;  // Prometheus text exposition of the engine's metrics
-  virtual bool Ready() const = 0;           // false while starting and once draining
+  virtual std::string Metrics() const = 0;   // Prometheus text exposition of the engine's metrics
+  virtual bool Ready() const = 0;            // false while starting and once draining
   virtual bool LibraryReadable() const = 0;  // as far as is known
 };
 

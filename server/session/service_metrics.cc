@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/contained.h"
+#include "server/session/build_identity.h"
 
 namespace gopmill {
 namespace {
@@ -102,8 +103,8 @@ void AddStreams(Families& f, const ServiceMetrics& m) {
   f.Counter("gopmill_seam_violations_total",
             "Faults the checks found: frames, times, parameter sets, VBV, sound.",
             Number(t.seam_violations));
-  f.Gauge("gopmill_jitter_worst_ms", "Largest RFC 3550 jitter among running streams.",
-          m.worst_jitter_ms);
+  f.Gauge("gopmill_jitter_worst_seconds", "Largest RFC 3550 jitter among running streams.",
+          m.worst_jitter_ms / 1000);
 }
 
 void AddStages(Families& f, const StageTimes& s) {
@@ -254,6 +255,19 @@ void AddAdmission(Families& f, const std::vector<AdmissionStats>& classes) {
   }
 }
 
+// By the names that Prometheus gives them, so that what watches any process watches this one.
+void AddProcess(Families& f, const ProcessStats& p) {
+  f.Gauge("gopmill_build_info", "Always 1; which gopmill this is.", 1,
+          {{"version", BuildVersion()}});
+  f.Gauge("process_start_time_seconds", "Start of the process, in seconds since 1970.",
+          p.started_seconds);
+  f.Counter("process_cpu_seconds_total", "CPU time of all threads, user and system.",
+            p.cpu_seconds);
+  f.Gauge("process_resident_memory_bytes", "Memory that is resident.", Number(p.resident_bytes));
+  f.Gauge("process_open_fds", "File descriptors that are open.", Number(p.open_fds));
+  f.Gauge("process_max_fds", "File descriptors that may be open.", Number(p.max_fds));
+}
+
 }  // namespace
 
 void StreamTotals::Add(const StreamSnapshot& s) {
@@ -297,6 +311,7 @@ std::string MetricsText(const ServiceMetrics& metrics) {
   AddAdmission(families, metrics.admission);
   AddFanouts(families, metrics.fanouts);
   AddLiveSegments(families, metrics.live_segments);
+  AddProcess(families, metrics.process);
   return families.Text();
 }
 

@@ -16,6 +16,7 @@
 #include "server/session/fanout_table.h"
 #include "server/session/live_hub.h"
 #include "server/session/live_segments.h"
+#include "server/session/process_stats.h"
 #include "server/session/segment_service.h"
 #include "server/session/stream_admission.h"
 #include "server/session/stream_stats.h"
@@ -47,6 +48,7 @@ struct ServiceMetrics {
   std::vector<AdmissionStats> admission;
   LiveSegmentStats live_segments;
   FanoutStats fanouts;
+  ProcessStats process;
 };
 
 std::string MetricsText(const ServiceMetrics& metrics);

@@ -23,6 +23,7 @@ std::string MediaService::Metrics() const {
   metrics.admission = admission_->Stats();
   metrics.live_segments = live_segments_.stats();
   metrics.fanouts = fanouts_.stats();
+  metrics.process = ReadProcessStats();
   {
     const MutexLock lock(mutex_);
     metrics.totals = totals_;

@@ -1,21 +1,85 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What an operator is told of a library that cannot be read."""
+"""What an operator is told: of a library that cannot be read, of who came, left, stopped something and was cut off, and of
+the process itself."""
 
+import http.client
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from served import PROGRAM, Server, check, run_all, wait_until  # noqa: E402
+from served import PROGRAM, Server, check, make_stream, run_all, wait_until  # noqa: E402
+
+QUERY = "width=160&bitrate=100k&preset=ultrafast"
+ANN = {"Authorization": "Bearer word"}
+
 
 def logged(server, pattern):
     wait_until(lambda: re.search(pattern, "".join(server.log)), 10, f"no line {pattern} in {server.log[-20:]}")
+
+
+def begin(server, path):
+    """The connection of a stream whose head has come."""
+    client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    client.request("GET", path, headers=ANN)
+    answer = client.getresponse()
+    check(answer.status == 200, f"{path}: {answer.status}")
+    return client, answer, answer.getheader("X-Gopmill-Stream")
+
+
+def the_log_tells_who_did_what(folder):
+    movie = make_stream(folder, "cam.ts", 3)
+    os.environ["GOPMILL_AUTH_USERS"] = "ann:word:read+publish"
+    os.environ["GOPMILL_HTTP_STALL_TIMEOUT_SECONDS"] = "1"
+    with Server("movies/files", "--drain-timeout", "0", "--log-level", "debug") as server:
+        status = server.get("/v1/live/cam", "PUT", ANN, Path(movie).read_bytes())[0].status
+        check(status == 200, f"published: {status}")
+        who = r"\(HTTP, ann at 127\.0\.0\.1:\d+\)"
+        logged(server, rf"info live cam: a publisher has come {who}\n")
+        logged(server, rf"info live cam: the publisher has gone {who}\n")
+
+        client, _, stream = begin(server, f"/v1/transcode/sync-720p.mp4?{QUERY}")
+        check(server.get(f"/v1/streams/{stream}", "DELETE", ANN)[0].status == 204, "DELETE")
+        logged(server, rf"info stream {stream}: stopped by ann at 127\.0\.0\.1:\d+\n")
+        client.close()
+
+        client, _, stream = begin(server, "/v1/transcode/sync-720p.mp4?width=1280&qp=10&preset=ultrafast")
+        logged(server, rf"info http: stream {stream}, /v1/transcode/sync-720p.mp4\S* of ann at 127\S+: cut off, no byte was taken for 1 s\n")
+        client.close()
+
+        client, answer, stream = begin(server, "/v1/transcode/modern-720p.mp4?width=1280&qp=10")
+        answer.close()
+        client.close()
+        logged(server, rf"debug http: stream {stream}, /v1/transcode/modern-720p.mp4\S* of ann at 127\S+: the client has left\n")
+
+        client, _, stream = begin(server, "/v1/transcode/modern-720p.mp4?width=1280&qp=10")
+    logged(server, rf"info http: stream {stream}, \S+ of ann at 127\S+: cut off, the time to finish is over\n")
+    client.close()
+    del os.environ["GOPMILL_AUTH_USERS"], os.environ["GOPMILL_HTTP_STALL_TIMEOUT_SECONDS"]
+
+
+def the_process_has_the_usual_metrics(_folder):
+    begun = time.time()
+    with Server() as server:
+        check(abs(server.metric("process_start_time_seconds") - begun) < 60, "when it has begun")
+        check(server.metric("process_cpu_seconds_total") > 0, "CPU time")
+        check(abs(server.metric("process_resident_memory_bytes") / 1024 / server.resident_kib() - 1) < 0.5, "memory")
+        with socket.create_connection(("127.0.0.1", server.port)):
+            files = len(os.listdir(f"/proc/{server.process.pid}/fd"))
+            check(abs(server.metric("process_open_fds") - files) < 5, "open files")
+        check(server.metric("process_max_fds") >= server.metric("process_open_fds"), "files that may be open")
+        check(server.metric("gopmill_jitter_worst_seconds") == 0, "jitter")
+        version = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True).stdout
+        build = re.search(r'^gopmill_build_info{version="(.+)"} 1$', server.get("/metrics")[1].decode(), re.M)
+        check(build and build[1] in version, f"{version} has no build info")
 
 
 def a_library_that_is_gone_is_no_empty_one(folder):
@@ -57,7 +121,8 @@ def a_start_without_rights_says_what_would_be_right(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        return run_all([a_library_that_is_gone_is_no_empty_one, a_start_without_rights_says_what_would_be_right], folder)
+        return run_all([the_log_tells_who_did_what, the_process_has_the_usual_metrics, a_library_that_is_gone_is_no_empty_one,
+                        a_start_without_rights_says_what_would_be_right], folder)
 
 
 if __name__ == "__main__":

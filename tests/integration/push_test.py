@@ -5,6 +5,7 @@ a cut, take turns; garbage and silence take the port from nobody for long."""
 
 import contextlib
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -129,7 +130,7 @@ def one_who_says_nothing_is_left(server, url, movie):
 def the_log_tells_who_came_and_went(server):
     log = "".join(server.log)
     for protocol in MUXERS:
-        check(f"live {protocol}: the publisher has gone\n" in log, f"{protocol}: not a word of the end of a client")
+        check(re.search(rf"live {protocol}: the publisher has gone \({protocol}://127.0.0.1:\d+\S*\)\n", log), f"{protocol}: not a word of the end of a client")
     check("live rtmp: rtmp://127.0.0.1:" in log and "A client has gone before it brought a stream" in log, "nothing of garbage")
     check("The connection" not in log, "a client that has gone is an error of a connection")
 

@@ -90,9 +90,11 @@ Result<StreamId> FakeService::OpenUpload(UniqueFd body, const RequestParams& par
   return id;
 }
 
-Status FakeService::Publish(const std::string& name, UniqueFd body, JsonCallback done) {
+Status FakeService::Publish(const std::string& name, const std::string& from, UniqueFd body,
+                            JsonCallback done) {
   if (name == "taken") return Error{Code::kAlreadyExists, "Somebody publishes there already."};
   MutexLock lock(mutex_);
+  publisher_ = from;
   helpers_.emplace_back([this, name, body = std::move(body), done = std::move(done)] {
     std::vector<std::uint8_t> buffer(4096);
     ssize_t got = 0;
@@ -103,7 +105,12 @@ Status FakeService::Publish(const std::string& name, UniqueFd body, JsonCallback
   return OkStatus();
 }
 
-Status FakeService::PublishPackets(const std::string& /*name*/,
+std::string FakeService::publisher() {
+  MutexLock lock(mutex_);
+  return publisher_;
+}
+
+Status FakeService::PublishPackets(const std::string& /*name*/, const std::string& /*from*/,
                                    std::shared_ptr<PacketFeed> /*feed*/, JsonCallback /*done*/) {
   return Error{Code::kUnsupported, "HTTP does not publish packets."};
 }

@@ -41,9 +41,10 @@ class FakeService final : public Service {
                               std::unique_ptr<StreamSink> sink) override;
   Result<StreamId> OpenUpload(UniqueFd body, const RequestParams& params,
                               std::unique_ptr<StreamSink> sink) override;
-  Status Publish(const std::string& name, UniqueFd body, JsonCallback done) override;
-  Status PublishPackets(const std::string& name, std::shared_ptr<PacketFeed> feed,
-                        JsonCallback done) override;
+  Status Publish(const std::string& name, const std::string& from, UniqueFd body,
+                 JsonCallback done) override;
+  Status PublishPackets(const std::string& name, const std::string& from,
+                        std::shared_ptr<PacketFeed> feed, JsonCallback done) override;
   std::string LiveSources() const override { return "{\"live\":[]}"; }
   bool LiveWanted(const std::string& /*name*/) const override { return false; }
   void CheckStream(const std::string& path, const RequestParams& params,
@@ -60,6 +61,7 @@ class FakeService final : public Service {
   bool Ready() const override { return ready.load(); }
   bool LibraryReadable() const override { return library_readable.load(); }
 
+  std::string publisher();  // the last one, as it was named
   // Lets every held.mp4 finish.
   void Release();
   // Waits until `count` parts were given up; false after ten seconds.
@@ -99,6 +101,7 @@ class FakeService final : public Service {
   std::map<std::string, std::shared_ptr<const std::string>> big_parts_ GOPMILL_GUARDED_BY(mutex_);
   std::map<StreamId, Entry> streams_ GOPMILL_GUARDED_BY(mutex_);
   std::vector<std::thread> helpers_ GOPMILL_GUARDED_BY(mutex_);
+  std::string publisher_ GOPMILL_GUARDED_BY(mutex_);
   bool released_ GOPMILL_GUARDED_BY(mutex_) = false;
   int cancels_ GOPMILL_GUARDED_BY(mutex_) = 0;
   int parts_left_ GOPMILL_GUARDED_BY(mutex_) = 0;

@@ -195,6 +195,13 @@ TEST_F(UploadTest, APublisherIsAnsweredAtItsEnd) {
   EXPECT_EQ(ParseJson(*response)["name"], "cam");
 }
 
+TEST_F(UploadTest, APublisherIsKnownByItsAddress) {
+  RawClient client(port());
+  client.Send("PUT /v1/live/cam HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx");
+  ASSERT_TRUE(client.Receive());
+  EXPECT_THAT(service.publisher(), testing::StartsWith("HTTP, 127.0.0.1:"));
+}
+
 TEST_F(UploadTest, ARefusedPublisherHearsOfItBeforeItSends) {
   for (const auto& [name, status] : {std::pair{"taken", 409}, std::pair{"garbage", 422}}) {
     RawClient client(port());
