@@ -20,6 +20,7 @@ struct ServerConfig {
     bool operator==(const Http&) const = default;
     std::string address = "127.0.0.1";    // IPv4 or IPv6 literal; other machines: 0.0.0.0 or ::
     std::int64_t port = 8080;             // 0..65535; 0 = any free one, printed at start
+    std::string host_names;               // besides those of this machine, with blanks between
     std::int64_t max_connections = 1024;  // 1..100000
     std::int64_t header_timeout_seconds = 10;  // 1..3600: a request must be complete by then
     std::int64_t idle_timeout_seconds = 60;    // 1..86400: between requests of one connection

@@ -24,6 +24,7 @@
 #include "server/cli/open_files.h"
 #include "server/cli/signals.h"
 #include "server/cli/text_output.h"
+#include "server/http/access.h"
 #include "server/http/http_server.h"
 #include "server/rtsp/puller.h"
 #include "server/rtsp/rtsp_server.h"
@@ -90,6 +91,7 @@ PushOptions PushOptionsOf(PushProtocol protocol, const ServerConfig& config) {
 // Texts that can never work, before anything listens; also those of what is turned off.
 Status CheckTexts(const ServerConfig& config) {
   GOPMILL_RETURN_IF_ERROR(CheckIpAddress("http.address", config.http.address));
+  GOPMILL_RETURN_IF_ERROR(ParseHostNames(config.http.host_names));
   GOPMILL_RETURN_IF_ERROR(CheckIpAddress("rtsp.address", config.rtsp.address));
   GOPMILL_RETURN_IF_ERROR(Users::Parse(config.auth.users));
   GOPMILL_RETURN_IF_ERROR(ParsePullSources(config.sources));
@@ -113,6 +115,7 @@ HttpOptions HttpOptionsOf(const ServerConfig& config, const Users& users) {
   options.address = config.http.address;
   options.port = static_cast<int>(config.http.port);
   options.users = users;
+  options.host_names = ParseHostNames(config.http.host_names).value();  // CheckTexts saw it
   options.limits.max_connections = RoomForConnections(config);
   options.limits.stream_buffer_bytes = static_cast<std::size_t>(config.streams.sink_buffer_bytes);
   options.limits.header_timeout = std::chrono::seconds(config.http.header_timeout_seconds);

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <boost/beast/core/detail/base64.hpp>
 #include <cctype>
+#include <utility>
 
+#include "base/words.h"
 #include "server/http/problem.h"
 
 namespace gopmill {
@@ -71,17 +73,39 @@ std::optional<HttpResponse> RefuseUser(const HttpRequest& request, RouteId route
   return ProblemResponse(ProtocolProblem(403, "This user may not do that."));
 }
 
-std::optional<HttpResponse> RefuseHost(const HttpRequest& request) {
-  std::string_view host = request.Field("host");
+Result<std::vector<std::string>> ParseHostNames(std::string_view text) {
+  std::vector<std::string> names;
+  for (const std::string_view word : Words(text)) {
+    std::string name = LowerAscii(word);
+    const bool good = std::ranges::all_of(name, [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
+    });
+    if (!good) {
+      return InvalidArgument("http.host_names", "'" + std::string(word) + "' is no name of a host.",
+                             "names like movies.example, without a port");
+    }
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+std::optional<HttpResponse> RefuseHost(const HttpRequest& request, RouteId route,
+                                       const std::vector<std::string>& names) {
+  if (IsOpen(route)) return std::nullopt;
+  const std::string field = LowerAscii(request.Field("host"));
+  std::string_view host = field;
   if (host.starts_with('[')) return std::nullopt;  // an IPv6 address
   host = host.substr(0, host.find(':'));
   if (host.ends_with('.')) host.remove_suffix(1);
   const bool address =
       std::ranges::all_of(host, [](unsigned char c) { return std::isdigit(c) != 0 || c == '.'; });
   const bool local = host.find('.') == std::string_view::npos || host.ends_with(".localhost");
-  if (address || local) return std::nullopt;
+  const bool named = std::ranges::find(names, host) != names.end();
+  if (address || local || named) return std::nullopt;
   return ProblemResponse(ProtocolProblem(
-      421, "This server is for its own machine; ask for it as 127.0.0.1 or localhost."));
+      421,
+      "This server is for its own machine; ask for it as 127.0.0.1 or localhost, or by a name in "
+      "its setting http.host_names."));
 }
 
 }  // namespace gopmill

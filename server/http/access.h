@@ -9,7 +9,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/status.h"
 #include "config/users.h"
 #include "server/http/http_message.h"
 #include "server/http/routes.h"
@@ -25,8 +27,12 @@ std::string WhoAsks(const HttpRequest& request, const Users& users);
 
 // 421 for a host name of the Internet: on loopback and without users, such a request comes from a
 // page whose name was made to lead here (DNS rebinding). Addresses, localhost and names without a
-// dot are ours.
-std::optional<HttpResponse> RefuseHost(const HttpRequest& request);
+// dot are ours, and those of `names` (lower case). Health checks may come by any name.
+std::optional<HttpResponse> RefuseHost(const HttpRequest& request, RouteId route,
+                                       const std::vector<std::string>& names);
+
+// The names in a setting, in lower case.
+Result<std::vector<std::string>> ParseHostNames(std::string_view text);
 
 // Nothing if it is not base64.
 std::optional<std::string> DecodeBase64(std::string_view text);

@@ -187,9 +187,9 @@ Reply Ready(const Call& call) {
   const Service& service = call.context.service;
   const bool up = !call.context.draining && service.Ready();
   if (up && service.LibraryReadable()) return Json("{\"ready\":true}\n");
-  return ProblemResponse(ProblemFromError(
-      {Code::kUnavailable,
-       up ? "The library cannot be read." : "The server is starting or stopping."}));
+  return ProblemResponse(
+      ProblemFromError({Code::kUnavailable, up ? "The library cannot be read."
+                                               : "The server is starting or stopping."}));
 }
 
 // "W/" is ignored as If-None-Match compares weakly (RFC 9110 section 13.1.2).
@@ -283,14 +283,17 @@ HandledRequest Handle(const HttpRequest& request, const HandlerContext& context)
   if (request.method == "OPTIONS" && request.target == "*") {
     return {RouteId::kUnknown, Options("GET, HEAD, POST, PUT, DELETE, OPTIONS")};
   }
-  if (auto refused = context.own_names_only ? RefuseHost(request) : std::nullopt) {
-    return {RouteId::kUnknown, std::move(*refused)};
-  }
   auto target = ParseTarget(request.target);
   if (!target) {
     return {RouteId::kUnknown, ProblemResponse(ProblemFromError(target.error()))};
   }
   RouteMatch match = MatchRoute(target->segments);
+  const RouteId asked = match.route == nullptr ? RouteId::kUnknown : match.route->id;
+  if (context.own_names_only) {
+    if (auto refused = RefuseHost(request, asked, context.host_names)) {
+      return {RouteId::kUnknown, std::move(*refused)};
+    }
+  }
   if (match.route == nullptr) {
     return {RouteId::kUnknown,
             ProblemResponse(ProtocolProblem(404, "There is nothing at this path."))};

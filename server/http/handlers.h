@@ -9,6 +9,7 @@
 #include <functional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "config/users.h"
 #include "server/http/http_message.h"
@@ -23,7 +24,8 @@ struct HandlerContext {
   Service& service;
   const HttpMetrics& metrics;
   const Users& users;
-  bool own_names_only = false;  // refuse hosts of the Internet
+  const std::vector<std::string>& host_names;
+  bool own_names_only = false;  // refuse other hosts of the Internet
   bool draining = false;        // loop thread only
 };
 

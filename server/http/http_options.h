@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "config/users.h"
@@ -68,6 +69,8 @@ struct HttpOptions {
   int port = 8080;                    // 0 takes any free port: see HttpServer::port
   HttpLimits limits;
   Users users;  // none: everybody may do everything
+  // Hosts that requests may be for where only those of this machine may (access.h); lower case.
+  std::vector<std::string> host_names;
 };
 
 }  // namespace gopmill

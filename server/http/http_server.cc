@@ -48,7 +48,7 @@ class HttpServer::Impl final : public ConnectionHost {
   Impl(const HttpOptions& options, Service& service)
       : options_(options),
         answers_(std::make_shared<WaitingAnswers>(options.limits.answer_bytes)),
-        context_{service, metrics_, options_.users, GuardsHost(options)} {}
+        context_{service, metrics_, options_.users, options_.host_names, GuardsHost(options)} {}
   ~Impl() override { Stop(); }
 
   // Owner thread.

@@ -31,6 +31,7 @@ def texts_are_refused_before_anything_listens(folder):
             ({"sources": "cam"}, ["sources", "not understood"]),
             ({"sources": "a/b=rtsp://h/x"}, ["sources", "'a/b'"]),
             ({"auth": {"users": SECRET}}, ["users", "not understood"]),
+            ({"http": {"host_names": "movies.example:80"}}, ["http.host_names", "without a port"]),
             ({"rtsp": {"address": "localhost"}}, ["rtsp.address", "'localhost'"]),
             ({"srt": {"address": "localhost"}}, ["srt.address", "'localhost'"]),
             ({"srt": {"name": "a/b"}}, ["srt.name", "'a/b'"]),

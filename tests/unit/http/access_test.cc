@@ -63,11 +63,29 @@ TEST(Access, NeedsAUserWithTheRole) {
 TEST(Access, IsForNamesOfThisMachine) {
   for (const char* own : {"localhost", "localhost:8080", "127.0.0.1:8080", "[::1]:8080", "x", "",
                           "a.localhost", "192.168.1.2"}) {
-    EXPECT_FALSE(RefuseHost(With("host", own)).has_value()) << own;
+    EXPECT_FALSE(RefuseHost(With("host", own), RouteId::kPage, {}).has_value()) << own;
   }
   for (const char* other : {"evil.example", "evil.example:8080", "127.0.0.1.evil.example",
                             "localhost.evil.example", "evil.example."}) {
-    EXPECT_EQ(RefuseHost(With("host", other))->status, 421) << other;
+    EXPECT_EQ(RefuseHost(With("host", other), RouteId::kPage, {})->status, 421) << other;
+    EXPECT_FALSE(RefuseHost(With("host", other), RouteId::kHealth, {}).has_value()) << other;
+    EXPECT_FALSE(RefuseHost(With("host", other), RouteId::kReady, {}).has_value()) << other;
+  }
+}
+
+TEST(Access, IsForNamesThatAreSetAsWell) {
+  const auto names = ParseHostNames(" movies.example  Films.Example");
+  ASSERT_TRUE(names.ok());
+  for (const char* own : {"movies.example", "MOVIES.example:8443", "films.example.", "localhost"}) {
+    EXPECT_FALSE(RefuseHost(With("host", own), RouteId::kPage, *names).has_value()) << own;
+  }
+  for (const char* other : {"a.movies.example", "movies.example.evil.example", "vies.example"}) {
+    EXPECT_TRUE(RefuseHost(With("host", other), RouteId::kPage, *names).has_value()) << other;
+  }
+  for (const char* bad : {"movies.example:80", "https://movies.example", "a/b", "*.example"}) {
+    const auto refused = ParseHostNames(bad);
+    ASSERT_FALSE(refused.ok()) << bad;
+    EXPECT_EQ(refused.error().parameter, "http.host_names");
   }
 }
 
