@@ -181,8 +181,8 @@ class FileReader : public nlohmann::json_sax<Json> {
                                  "file " + name_ + ":" + std::to_string(key_at_.line));
       return;
     }
-    Report(std::string(setting.pointer) + " must be " + std::string(setting.accepted) + ", not " +
-           got + ".");
+    Report(std::string(setting.pointer) + " must be " + std::string(setting.accepted) +
+           (setting.secret ? "." : ", not " + got + "."));
   }
 
   bool OnInteger(std::int64_t value) {

@@ -145,6 +145,15 @@ TEST(ConfigFile, WrongTypesNameKeyPlaceAndWhatIsRight) {
   EXPECT_THAT(Problems(R"({"log": {"level": "loud"}})"), ElementsAre(HasSubstr("warning")));
 }
 
+TEST(ConfigFile, SecretsAreNotShownWhateverTheirType) {
+  EXPECT_THAT(Problems("{\"srt\": {\"passphrase\": 12345678901}, \"auth\": {\"users\": true},\n"
+                       "\"sources\": 17.5}"),
+              ElementsAre(AllOf(HasSubstr("/srt/passphrase must be 10 to 79 bytes, or nothing."),
+                                Not(HasSubstr("12345"))),
+                          AllOf(HasSubstr("/auth/users must be"), Not(HasSubstr("true"))),
+                          AllOf(HasSubstr("/sources must be"), Not(HasSubstr("17.5")))));
+}
+
 TEST(ConfigFile, UnknownAndDoubledKeysAreProblems) {
   EXPECT_THAT(Problems(R"({"http": {"port": 1, "port": 2}})"),
               ElementsAre("c.json:1:22: /http/port is given twice."));
