@@ -118,6 +118,9 @@ void WarnUnlessWritable(const std::string& folder) {
 std::unique_ptr<SegmentCache> SegmentCache::Open(const std::string& folder,
                                                  std::int64_t limit_bytes) {
   std::unique_ptr<SegmentCache> cache(new SegmentCache(limit_bytes > 0 ? folder : "", limit_bytes));
+  if (limit_bytes > 0 && folder.empty()) {
+    spdlog::warn("no segments are kept: CACHE_DIRECTORY, XDG_CACHE_HOME and HOME are not set");
+  }
   if (cache->folder_.empty()) return cache;
   WarnUnlessWritable(folder);
   cache->Adopt();
@@ -153,16 +156,20 @@ void SegmentCache::Remember(Entry entry) {
     stats_.bytes += entry.bytes;
     entries_.push_front(std::move(entry));
     by_key_[entries_.front().key] = entries_.begin();
-    while (stats_.bytes > limit_bytes_ && entries_.size() > 1) {
-      stats_.bytes -= entries_.back().bytes;
-      evicted.push_back(std::move(entries_.back().key));
-      by_key_.erase(evicted.back());
-      entries_.pop_back();
-      ++stats_.evicted;
-    }
+    while (stats_.bytes > limit_bytes_ && entries_.size() > 1) evicted.push_back(TakeOldest());
     stats_.files = static_cast<std::int64_t>(entries_.size());
   }
   for (const std::string& name : evicted) unlink(PathOf(name).c_str());
+}
+
+// Counts it as evicted; its file is still to be removed.
+std::string SegmentCache::TakeOldest() {
+  stats_.bytes -= entries_.back().bytes;
+  std::string key = std::move(entries_.back().key);
+  by_key_.erase(key);
+  entries_.pop_back();
+  ++stats_.evicted;
+  return key;
 }
 
 void SegmentCache::Forget(const std::string& key) {
@@ -209,20 +216,45 @@ std::shared_ptr<const std::string> SegmentCache::Get(const std::string& key) {
   return bytes;
 }
 
-bool SegmentCache::WriteFile(const std::string& key, const std::string& bytes) {
+// 0, or errno.
+int SegmentCache::WriteFile(const std::string& key, const std::string& bytes) {
   std::error_code code;
   fs::create_directories(folder_, code);
   std::string temporary;
   const UniqueFd fd = NewTemporary(folder_, temporary);
-  if (!fd.valid()) return false;
+  if (!fd.valid()) return errno;
   Header header;
   header.bytes = bytes.size();
   header.crc = Crc32(bytes);
   const bool done = WriteBytes(fd.get(), reinterpret_cast<const char*>(&header), sizeof header) &&
                     WriteBytes(fd.get(), bytes.data(), bytes.size()) &&
                     rename(temporary.c_str(), PathOf(key).c_str()) == 0;
-  if (!done) unlink(temporary.c_str());
-  return done;
+  if (done) return 0;
+  const int failure = errno;
+  unlink(temporary.c_str());
+  return failure == 0 ? EIO : failure;
+}
+
+// The same where the disk may be smaller than the limit, or others fill it: then the oldest go, a
+// few for each that comes, so that somebody else's flood does not empty the cache at once.
+int SegmentCache::WriteToDisk(const std::string& key, const std::string& bytes) {
+  constexpr int kMostEvicted = 4;
+  int code = WriteFile(key, bytes);
+  for (int i = 0; i < kMostEvicted && (code == ENOSPC || code == EDQUOT); ++i) {
+    std::string oldest;
+    {
+      const MutexLock lock(mutex_);
+      if (!std::exchange(disk_was_full_, true)) {
+        spdlog::warn("the disk of {} is full: the oldest segments go before their limit", folder_);
+      }
+      if (entries_.empty()) return code;
+      oldest = TakeOldest();
+      stats_.files = static_cast<std::int64_t>(entries_.size());
+    }
+    unlink(PathOf(oldest).c_str());
+    code = WriteFile(key, bytes);
+  }
+  return code;
 }
 
 void SegmentCache::Put(const std::string& key, const std::shared_ptr<const std::string>& bytes) {
@@ -232,7 +264,7 @@ void SegmentCache::Put(const std::string& key, const std::shared_ptr<const std::
     const MutexLock lock(mutex_);
     if (by_key_.contains(key)) return;
   }
-  if (!WriteFile(key, *bytes)) {
+  if (WriteToDisk(key, *bytes) != 0) {
     const MutexLock lock(mutex_);
     ++stats_.failed;
     return;

@@ -4,7 +4,8 @@
 // restart. Bounded in bytes; what has not been asked for the longest goes first.
 //
 // Nothing here is an error to its caller: what cannot be read is a miss, what cannot be written is
-// not kept. A file appears under its name only when it is whole (rename), and carries a checksum,
+// not kept. On a disk that is full before the limit is reached the oldest make room as well. A file
+// appears under its name only when it is whole (rename), and carries a checksum,
 // so a crash or a full disk leaves no half segment behind. Several processes may share the folder:
 // a file that is being written is locked, what an ended process left unfinished is removed.
 //
@@ -32,7 +33,8 @@ struct SegmentCacheStats {
 class SegmentCache {
  public:
   // Makes the folder, with a warning where that fails or it cannot be written, and takes over what
-  // is in it. An empty `folder` or `limit_bytes` of 0 give a cache that keeps nothing.
+  // is in it. An empty `folder`, with a warning, or `limit_bytes` of 0 give a cache that keeps
+  // nothing.
   static std::unique_ptr<SegmentCache> Open(const std::string& folder, std::int64_t limit_bytes);
 
   // `key`: hexadecimal digits.
@@ -51,7 +53,9 @@ class SegmentCache {
   void Adopt();
   void Remember(Entry entry);
   void Forget(const std::string& key);
-  bool WriteFile(const std::string& key, const std::string& bytes);
+  int WriteFile(const std::string& key, const std::string& bytes);
+  int WriteToDisk(const std::string& key, const std::string& bytes);
+  std::string TakeOldest() GOPMILL_REQUIRES(mutex_);
   [[nodiscard]] std::string PathOf(const std::string& key) const { return folder_ + "/" + key; }
 
   const std::string folder_;  // empty: keeps nothing
@@ -60,6 +64,7 @@ class SegmentCache {
   std::list<Entry> entries_ GOPMILL_GUARDED_BY(mutex_);  // asked for last in front
   std::unordered_map<std::string, std::list<Entry>::iterator> by_key_ GOPMILL_GUARDED_BY(mutex_);
   SegmentCacheStats stats_ GOPMILL_GUARDED_BY(mutex_);
+  bool disk_was_full_ GOPMILL_GUARDED_BY(mutex_) = false;
 };
 
 // The folder used when the settings name none: $CACHE_DIRECTORY (systemd), $XDG_CACHE_HOME/gopmill

@@ -75,6 +75,10 @@ def a_cache_that_cannot_be_is_said_once(folder):
             check(len(told) == count, f"{path}: {server.log}")
     with Server(folder, "--segment-cache", "/proc/nope", "--segment-cache-bytes", "0") as server:
         check("no segments are kept" not in "".join(server.log), "a cache that nobody wants is missed")
+    homes = {name: os.environ.pop(name, None) for name in ("HOME", "XDG_CACHE_HOME", "CACHE_DIRECTORY")}
+    with Server(folder) as server:
+        check("warning no segments are kept" in "".join(server.log), f"without a home: {server.log}")
+    os.environ.update({name: value for name, value in homes.items() if value is not None})
 
 
 def as_many_files_may_be_open_as_can_be(folder):

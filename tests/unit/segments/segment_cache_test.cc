@@ -3,13 +3,16 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sched.h>
 #include <sys/file.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -93,6 +96,31 @@ TEST_F(SegmentCacheTest, AFolderThatCannotBeMadeIsOnlyAMiss) {
   cache->Put(Key('a'), Bytes("bytes"));
   EXPECT_FALSE(cache->Get(Key('a')));
   EXPECT_EQ(cache->stats().failed, 1U);
+}
+
+TEST_F(SegmentCacheTest, ADiskThatIsSmallerThanTheLimitHoldsTheNewest) {
+  fs::create_directories(folder_);
+  bool mounted = false;
+  SegmentCacheStats stats;
+  std::string kept;
+  // The file system is this thread's alone.
+  std::thread([&] {
+    mounted = unshare(CLONE_FS | CLONE_NEWNS) == 0 &&
+              mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+              mount("none", folder_.c_str(), "tmpfs", 0, "size=64k") == 0;
+    if (!mounted) return;
+    const auto cache = SegmentCache::Open(folder_, 1 << 20);
+    const std::string keys = "abcdef";
+    for (const char key : keys) cache->Put(Key(key), Bytes(std::string(20'000, key)));
+    for (const char key : keys) kept += cache->Get(Key(key)) ? std::string(1, key) : "";
+    stats = cache->stats();
+  }).join();
+  if (!mounted) GTEST_SKIP() << "no right to mount";
+  EXPECT_EQ(kept, "def") << "of 20 KiB each";
+  EXPECT_EQ(stats.stored, 6U);
+  EXPECT_EQ(stats.evicted, 3U);
+  EXPECT_EQ(stats.failed, 0U);
+  EXPECT_EQ(stats.files, 3);
 }
 
 TEST_F(SegmentCacheTest, KeepsNothingWhenTurnedOff) {
