@@ -324,7 +324,10 @@ Status SegmentService::Join(const std::string& key, const Waiting& waiting, Medi
   first = found == making_.end();
   if (first && making_.size() >= kMaxSegmentsMaking) return Busy();
   making = first ? (making_[key] = std::make_shared<Making>()) : found->second;
-  if (first) making->service_class = waiting.service_class;
+  if (first) {
+    making->service_class = waiting.service_class;
+    making->part = waiting.request.path + "/" + waiting.request.name;
+  }
   making->waiters.push_back({waiting.ticket, waiting.done, std::move(part)});
   open_.erase(waiting.ticket);
   ++(first ? stats_.made : stats_.shared);
@@ -419,7 +422,7 @@ void SegmentService::Finish(const std::string& key, const std::shared_ptr<Making
     if (!bytes.ok()) stats_.failed += waiters.size();
   }
   if (!bytes.ok() && bytes.error().code != Code::kCancelled) {
-    spdlog::warn("a segment could not be made: {}", bytes.error().ToString());
+    spdlog::warn("{} could not be made: {}", making->part, bytes.error().ToString());
   }
   for (Waiter& waiter : waiters) {
     if (bytes.ok()) {

@@ -95,6 +95,7 @@ class SegmentService {
     std::vector<Waiter> waiters;
     std::stop_source stop;
     std::uint16_t service_class = 0;  // of the first who asked
+    std::string part;                 // which one, for the log
   };
 
   struct Ask {  // what a request says
