@@ -29,6 +29,10 @@ def arguments(name: str) -> list[str]:
     return [rest for instruction, rest in instructions() if instruction == name]
 
 
+def variables() -> dict[str, str]:
+    return dict(pair.split("=", 1) for rest in arguments("ENV") for pair in rest.split())
+
+
 def stages() -> list[str]:
     return [rest.split()[-1] for rest in arguments("FROM")]
 
@@ -60,10 +64,12 @@ class Dockerfile(unittest.TestCase):
         self.assertEqual(len(arguments("USER")), 1)
 
     def test_listens_where_it_is_asked_for_its_health(self):
-        command = json.loads(arguments("CMD")[-1])
-        port = command[command.index("--http-port") + 1]
-        self.assertEqual(arguments("EXPOSE"), [port])
-        self.assertIn(f"http://127.0.0.1:{port}/healthz", arguments("HEALTHCHECK")[0])
+        self.assertEqual(arguments("EXPOSE"), [variables()["GOPMILL_HTTP_PORT"]])
+        self.assertIn("http://127.0.0.1:$GOPMILL_HTTP_PORT/healthz", arguments("HEALTHCHECK")[0])
+
+    def test_has_no_flag_that_would_beat_a_variable(self):
+        self.assertEqual(json.loads(arguments("CMD")[-1]), ["serve"])
+        self.assertEqual(variables()["GOPMILL_LIBRARY"], "/library")
 
 
 class Compose(unittest.TestCase):
@@ -86,6 +92,12 @@ class Compose(unittest.TestCase):
         drain = re.search(r"drain_timeout\D*(\d+)", (TOP / "config/server_config.h").read_text())
         grace = re.fullmatch(r"(\d+)s", self.service["stop_grace_period"])
         self.assertGreater(int(grace[1]), int(drain[1]))
+
+    def test_keeps_segments_where_the_server_writes_them(self):
+        volumes = yaml.safe_load(COMPOSE.read_text())["volumes"]
+        mounts = [mount.split(":") for mount in self.service["volumes"]]
+        self.assertEqual(mounts, [[next(iter(volumes)), variables()["CACHE_DIRECTORY"]]])
+        self.assertIn(f"chown gopmill: {variables()['CACHE_DIRECTORY']}", " ".join(arguments("RUN")))
 
     def test_takes_all_rights_away(self):
         self.assertEqual((self.service["cap_drop"], self.service["read_only"]), (["ALL"], True))
