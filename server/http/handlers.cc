@@ -176,6 +176,12 @@ Reply Seams(Call& call) {
   return JsonOrProblem(call.context.service.Seams(*id));
 }
 
+Reply Listing(const Call& call, std::string (Service::*list)() const) {
+  if (auto error = UnexpectedQuery(call)) return ProblemResponse(ProblemFromError(*error));
+  return Json((call.context.service.*list)());
+}
+
+// Who watches may add parameters of their own; so may health checks.
 Reply Metrics(const Call& call) {
   return HttpResponse{200,
                       "text/plain; version=0.0.4; charset=utf-8",
@@ -234,9 +240,9 @@ Reply CallRoute(RouteId route, Call& call) {
     case RouteId::kHls: return Part(call, "master.m3u8");
     case RouteId::kDash: return Part(call, "manifest.mpd");
     case RouteId::kLive: return Publish(call);
-    case RouteId::kLiveSources: return Json(call.context.service.LiveSources());
+    case RouteId::kLiveSources: return Listing(call, &Service::LiveSources);
     case RouteId::kSources: return Sources(call);
-    case RouteId::kStreams: return Json(call.context.service.Streams());
+    case RouteId::kStreams: return Listing(call, &Service::Streams);
     case RouteId::kStream: return StreamById(call);
     case RouteId::kSeams: return Seams(call);
     case RouteId::kExplain: return ExplainPath(call, std::move(call.argument));

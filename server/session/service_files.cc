@@ -207,6 +207,7 @@ void MediaService::Explain(const std::string& path, const RequestParams& params,
   if (!request.ok()) return done(request.error());
   const auto explain = [this, path, request = *request]() -> Result<std::string> {
     GOPMILL_RETURN_IF_ERROR(CheckStreamedText(request));
+    GOPMILL_RETURN_IF_ERROR(engine_->scheduler().ClassOf(request.service_class.value_or("")));
     GOPMILL_ASSIGN_OR_RETURN(UniqueFd fd, library_.OpenEntry(path));
     ExplainContext context;
     if (request.burn.value_or(0) > 0) context.text_files = TextFilesOf(library_, path).size();

@@ -229,6 +229,10 @@ TEST(MediaService, ListsSourcesAndExplains) {
   service->Explain("ref-street.mpg", kSmall,
                    [&](Result<std::string> json) { plan.set_value(json.value()); });
   EXPECT_NE(plan.get_future().get().find("\"frames\": 45"), std::string::npos);
+  std::promise<Error> refused;
+  service->Explain("ref-talk.mpg", {{"class", "none"}},
+                   [&](Result<std::string> json) { refused.set_value(json.error()); });
+  EXPECT_EQ(refused.get_future().get().parameter, "class") << "as a stream would say";
 }
 
 }  // namespace

@@ -107,6 +107,19 @@ TEST_F(ContractTest, TheDocumentListsTheWordsThatParametersTake) {
   }
 }
 
+TEST_F(ContractTest, UnknownParametersOfListsAreRefused) {
+  for (const char* path :
+       {"/v1/streams", "/v1/streams/7", "/v1/streams/7/seams", "/v1/live", "/v1/sources"}) {
+    const auto response = Fetch(port(), path + std::string("?foo=1"));
+    ASSERT_TRUE(response);
+    EXPECT_EQ(response->status, 400) << path;
+    EXPECT_EQ(ParseJson(*response)["parameter"], "foo") << path;
+  }
+  for (const char* path : {"/metrics?x=1", "/healthz?x=1", "/readyz?x=1"}) {
+    EXPECT_EQ(Fetch(port(), path)->status, 200) << path;
+  }
+}
+
 TEST_F(ContractTest, MetricsParseAndCount) {
   RawClient client(port());
   client.Get("/v1/transcode/small.mp4");
