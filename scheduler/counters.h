@@ -24,7 +24,6 @@ struct SchedulerCounters {
 
 struct WorkerCounters {
   std::uint64_t jobs_done = 0;  // finished runs, whatever their outcome
-  Duration busy{};              // inside them
 };
 
 }  // namespace gopmill

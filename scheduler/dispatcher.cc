@@ -39,9 +39,7 @@ void Dispatcher::Handle(JobFinished& event) {
   GOPMILL_CHECK(ref.valid());
   const Duration ran = event.report.finished - event.report.started;
   counters_.run_time += ran;
-  WorkerCounters& counters = worker_counters_[static_cast<std::size_t>(worker.value)];
-  counters.busy += ran;
-  ++counters.jobs_done;
+  ++worker_counters_[static_cast<std::size_t>(worker.value)].jobs_done;
   pool_->Unassign(ref, now_);
   pool_->Account(ref, event.report);
   Decide(UnitFinished{ref, worker, ran, event.report.cold});

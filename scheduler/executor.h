@@ -62,6 +62,8 @@ class Executor {
   virtual std::optional<Ticket> TryRecall(WorkerId worker, UnitId unit) = 0;
   // Ends the workers after the tickets they hold. Idempotent.
   virtual void Stop() = 0;
+  // Time inside jobs, what the one that runs has had so far included; never less than before.
+  [[nodiscard]] virtual Duration Busy(WorkerId worker) const = 0;
   // One entry per worker, in order of id. Valid after Launch.
   [[nodiscard]] virtual std::vector<WorkerPlacement> Placements() const = 0;
 };

@@ -166,8 +166,6 @@ class PoolState {
   [[nodiscard]] std::uint64_t expected_of(WorkerId w) const { return worker(w).expected; }
   // The same, less what the running unit has done: how long until it is free, ns.
   [[nodiscard]] double time_until_free(WorkerId w, TimePoint now) const;
-  // When the worker began the unit it runs, as far as can be told from here.
-  [[nodiscard]] TimePoint running_since(WorkerId w) const { return worker(w).running_since; }
   [[nodiscard]] std::uint64_t waiting_units() const { return waiting_units_; }
   [[nodiscard]] std::uint64_t waiting_bytes() const { return waiting_bytes_; }
 

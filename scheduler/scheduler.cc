@@ -266,7 +266,6 @@ SchedulerStats Scheduler::Core::Stats() const {
   static_cast<SchedulerCounters&>(stats) = dispatcher_->counters();
   stats.waiting_units = pool.waiting_units();
   stats.waiting_bytes = pool.waiting_bytes();
-  const TimePoint now = SteadyNow();
   for (const WorkerPlacement& placement : placements_) {
     const WorkerId id = placement.worker;
     const UnitRef running = pool.Running(id);
@@ -274,14 +273,13 @@ SchedulerStats Scheduler::Core::Stats() const {
                        .pu_os_index = placement.pu_os_index,
                        .pinned = placement.pinned,
                        .pin_warning = placement.warning,
-                       .busy = dispatcher_->worker_counters(id).busy,
+                       .busy = executor_.Busy(id),
                        .jobs_done = dispatcher_->worker_counters(id).jobs_done,
                        .queued_units = pool.units_of(id),
                        .queued_bytes = pool.bytes_of(id),
                        .running = std::nullopt};
     if (running.valid()) {
       worker.running = pool.unit(running).spec.unit;
-      worker.busy += now - pool.running_since(id);
       worker.queued_units -= 1;
       worker.queued_bytes -= pool.unit(running).spec.cost_bytes;
     }

@@ -119,6 +119,10 @@ class ThreadExecutor::Worker {
     closed_ = true;
     arrived_.NotifyOne();
   }
+  Duration Busy() const {
+    const MutexLock lock(mutex_);
+    return running_since_ ? busy_ + (SteadyNow() - *running_since_) : busy_;
+  }
   void Join() {
     if (thread_.joinable()) thread_.join();
   }
@@ -165,6 +169,18 @@ class ThreadExecutor::Worker {
     return ticket;
   }
 
+  TimePoint BeginRun() {
+    const MutexLock lock(mutex_);
+    return running_since_.emplace(SteadyNow());
+  }
+  TimePoint EndRun() {
+    const MutexLock lock(mutex_);
+    const TimePoint now = SteadyNow();
+    busy_ += now - *running_since_;
+    running_since_.reset();
+    return now;
+  }
+
   JobOutcome RunJob(Job& job, const std::vector<int>& pus, WorkerContext& context) const {
     std::optional<AcrossWorkers> across;
     if (placement_.pinned && job.spreads()) across.emplace(pus, placement_.pu_os_index);
@@ -172,9 +188,9 @@ class ThreadExecutor::Worker {
   }
 
   void RunTicket(Ticket& ticket, const std::vector<int>& pus, WorkerContext& context,
-                 ExecutorListener& listener) const {
+                 ExecutorListener& listener) {
     JobReport& report = ticket.report;
-    report.started = SteadyNow();
+    report.started = BeginRun();
     const Duration cpu_before = ThreadCpuNow();
     context.cold = false;
     context.opening = {};
@@ -182,7 +198,7 @@ class ThreadExecutor::Worker {
     report.cold = context.cold;
     report.opening = context.opening;
     report.cpu = ThreadCpuNow() - cpu_before;
-    report.finished = SteadyNow();
+    report.finished = EndRun();
     if (report.outcome == JobOutcome::kFailed && ticket.may_retry) {
       listener.OnFinished(report, std::move(ticket.job));
       return;
@@ -194,10 +210,12 @@ class ThreadExecutor::Worker {
   }
 
   WorkerPlacement placement_;  // written by the thread before Launch returns, constant afterwards
-  Mutex mutex_;                // guards the inbox
+  mutable Mutex mutex_;        // guards the inbox and the times
   std::deque<Ticket> inbox_ GOPMILL_GUARDED_BY(mutex_);
   bool sleeping_ GOPMILL_GUARDED_BY(mutex_) = false;
   bool closed_ GOPMILL_GUARDED_BY(mutex_) = false;
+  Duration busy_ GOPMILL_GUARDED_BY(mutex_){};  // inside runs that are over
+  std::optional<TimePoint> running_since_ GOPMILL_GUARDED_BY(mutex_);
   CondVar arrived_;
   std::thread thread_;
 };
@@ -241,6 +259,10 @@ std::optional<Ticket> ThreadExecutor::TryRecall(WorkerId worker, UnitId unit) {
 void ThreadExecutor::Stop() {
   for (const auto& worker : workers_) worker->Close();
   for (const auto& worker : workers_) worker->Join();
+}
+
+Duration ThreadExecutor::Busy(WorkerId worker) const {
+  return workers_[static_cast<std::size_t>(worker.value)]->Busy();
 }
 
 std::vector<WorkerPlacement> ThreadExecutor::Placements() const {

@@ -114,6 +114,26 @@ TEST(SchedulerTest, RunsAndReportsEveryJobUnderEveryPolicy) {
   }
 }
 
+// Counters of Prometheus that go down are taken for a restart.
+TEST(SchedulerTest, TheTimeOfAWorkerNeverGoesDown) {
+  constexpr int kJobs = 2000;
+  Reports reports;
+  const auto scheduler = MakeScheduler({.workers = 1});
+  for (int index = 0; index < kJobs; ++index) {
+    ASSERT_TRUE(scheduler->Submit(Spec(1, index), std::make_unique<TestJob>(reports, Done)).ok());
+  }
+  Duration last{};
+  while (reports.size() < kJobs) {
+    const Duration busy = scheduler->Stats().workers[0].busy;
+    ASSERT_GE(busy, last);
+    last = busy;
+  }
+  scheduler->Shutdown();
+  Duration inside{};
+  for (const JobReport& report : reports.WaitFor(kJobs)) inside += report.finished - report.started;
+  EXPECT_EQ(scheduler->Stats().workers[0].busy, inside);
+}
+
 TEST(SchedulerTest, WorkersArePinnedAndMayOutnumberPus) {
   const auto scheduler = MakeScheduler({.workers = 5});
   const SchedulerStats stats = scheduler->Stats();
