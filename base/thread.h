@@ -16,16 +16,23 @@
 
 namespace gopmill {
 
+inline Error NoMoreThreads(int native = 0) {
+  return Error{
+      .code = Code::kUnavailable, .message = "The machine has no more threads.", .native = native};
+}
+
 // `run` as std::jthread takes it. kUnavailable if there is no thread for it.
 template <class Run>
 Result<std::jthread> StartThread(Run&& run) {
   try {
     return std::jthread(std::forward<Run>(run));
   } catch (const std::system_error& failure) {
-    return Error{.code = Code::kUnavailable,
-                 .message = "The machine has no more threads.",
-                 .native = failure.code().value()};
+    return NoMoreThreads(failure.code().value());
   }
 }
+
+// Whether so many more can be had now: starts them and ends them again. For libraries that wait for
+// ever for a thread that they could not start.
+bool HasThreads(int count);
 
 }  // namespace gopmill

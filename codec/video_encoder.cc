@@ -9,6 +9,7 @@ extern "C" {
 #include <cerrno>
 #include <utility>
 
+#include "base/thread.h"
 #include "codec/av1_gate.h"
 #include "codec/encoder_settings.h"
 #include "media/av_error.h"
@@ -46,6 +47,26 @@ constexpr int kX265Delay = 2;  // frames
 double Unspent(const EncoderSpec& spec) {
   if (spec.low_delay) return kUnspentLowDelay;
   return spec.codec == VideoCodec::kMpeg4 ? kUnspentMpeg4 : kUnspentX264;
+}
+
+// Threads that the library starts when it is opened, and some for others who start theirs just
+// then: where it gets fewer, SVT-AV1 (1.4, 16 of them) and x265 (3.5, one or two) wait for ever.
+int ThreadsOfLibrary(VideoCodec codec) {
+  switch (codec) {
+    case VideoCodec::kAv1: return 20;
+    case VideoCodec::kHevc: return 4;
+    case VideoCodec::kH264:
+    case VideoCodec::kVp9:
+    case VideoCodec::kMpeg4: return 0;
+  }
+  return 0;
+}
+
+// As avcodec_open2.
+Status OpenLibrary(AVCodecContext& context, const AVCodec* codec, VideoCodec kind) {
+  if (!HasThreads(ThreadsOfLibrary(kind))) return NoMoreThreads();
+  const int ret = avcodec_open2(&context, codec, nullptr);
+  return ret < 0 ? Status(av::AvError("The video encoder could not be opened", ret)) : OkStatus();
 }
 
 }  // namespace
@@ -121,11 +142,11 @@ Status VideoEncoder::OpenCodec(const UnitSettings& unit) {
   GOPMILL_RETURN_IF_ERROR(ApplySettings(spec_, unit, *context_));
   const bool gated = spec_.codec == VideoCodec::kAv1;
   if (gated) Av1Gate::Instance().BeginOpening();
-  const int ret = avcodec_open2(context_.get(), codec, nullptr);
+  Status opened = OpenLibrary(*context_, codec, spec_.codec);
   if (gated) Av1Gate::Instance().EndOpening();
   // libavcodec 5.1 does not tell it for x265, all of whose presets have a B pyramid.
   if (spec_.codec == VideoCodec::kHevc) context_->has_b_frames = spec_.b_frames ? kX265Delay : 0;
-  return ret < 0 ? Status(av::AvError("The video encoder could not be opened", ret)) : OkStatus();
+  return opened;
 }
 
 void VideoEncoder::OpenIfNot() {

@@ -35,11 +35,16 @@
 namespace gopmill::cli {
 namespace {
 
+// All but running streams, which have had their time, must have ended then. RTSP takes 10 s where
+// clients do not answer.
+constexpr std::chrono::seconds kEndPatience(15);
+
 // Signals on their way from the watcher to main. Once the end has begun, one more ends the process
 // at once: nothing of a stream is on disk, and its clients see the connection close.
 class SignalQueue {
  public:
   void Push(int signal) {
+    if (signal == SIGALRM) GiveUp();
     MutexLock lock(mutex_);
     if (signal != SIGHUP && patience_.OnRequest(SteadyNow())) _exit(kInterrupted);
     waiting_.push_back(signal);
@@ -59,6 +64,12 @@ class SignalQueue {
   }
 
  private:
+  [[noreturn]] static void GiveUp() {
+    spdlog::error("not all ends within {} s: a library that was called does not come back",
+                  kEndPatience.count());
+    _exit(kFailed);
+  }
+
   Mutex mutex_;  // guards all below
   CondVar arrived_;
   std::deque<int> waiting_ GOPMILL_GUARDED_BY(mutex_);
@@ -287,9 +298,10 @@ int ServeStreams(const ServeArgs& args, const LoadedConfig& loaded, SignalQueue&
 
 int Serve(const ServeArgs& args, const LoadedConfig& loaded) {
   SignalQueue queue;
-  auto signals =
-      SignalWatcher::Start({SIGINT, SIGTERM, SIGHUP}, [&queue](int signal) { queue.Push(signal); });
+  auto signals = SignalWatcher::Start({SIGINT, SIGTERM, SIGHUP, SIGALRM},
+                                      [&queue](int signal) { queue.Push(signal); });
   if (!signals.ok()) return Fail("serve", signals.error());
+  alarm(static_cast<unsigned>(kEndPatience.count()));  // SIGALRM; needs no thread
   const auto recorder = MakeRecorder(args, loaded.config);
   if (!recorder.ok()) return Fail("serve", recorder.error());
   const int code = ServeStreams(args, loaded, queue, *recorder);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/log.h"
 #include "base/thread.h"
 #include "config/ratio_file.h"
 #include "media/packet_feed.h"
@@ -132,6 +133,7 @@ MediaService::~MediaService() {
 
 Result<StreamId> MediaService::OpenStream(const std::string& path, const RequestParams& params,
                                           std::unique_ptr<StreamSink> sink) {
+  if (!WaitIdle(kLongEnd)) LogRunning();
   GOPMILL_ASSIGN_OR_RETURN(TargetRequest request, ParseParams(params));
   SessionSpec spec;
   spec.source_name = path;
@@ -385,6 +387,13 @@ void MediaService::CancelAll() {
     for (const auto& [id, session] : running_) sessions.push_back(session);
   }
   for (const auto& session : sessions) session->Cancel();
+}
+
+void MediaService::LogRunning() const {
+  const MutexLock lock(mutex_);
+  for (const auto& [id, session] : running_) {
+    spdlog::warn("stream {} does not end: {}", id.value, session->Snapshot().source);
+  }
 }
 
 void MediaService::Reload(const ServerConfig& config) {

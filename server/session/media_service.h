@@ -89,6 +89,7 @@ class MediaService : public Service {
   Status Start();
   void MakeLive(SessionSpec& spec) const;
   LiveHooks HooksForLive();
+  void LogRunning() const;
   FanoutHooks HooksForFanout();
   Result<StreamId> JoinStream(const std::string& path, const RequestParams& params,
                               std::unique_ptr<StreamSink> sink, SessionSpec spec);

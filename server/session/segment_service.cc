@@ -63,7 +63,10 @@ SegmentService::~SegmentService() {
   reading_.request_stop();
   changed_.NotifyAll();
   {
+    const TimePoint late = SteadyNow() + kLongEnd;
     const MutexLock lock(mutex_);
+    while (jobs_out_ > 0 && SteadyNow() < late) changed_.WaitFor(mutex_, late - SteadyNow());
+    if (jobs_out_ > 0) spdlog::warn("{} segments do not end", jobs_out_);
     while (jobs_out_ > 0) changed_.Wait(mutex_);
   }
   threads_.clear();  // joins; what was waiting has been answered

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -44,6 +45,9 @@ inline constexpr std::size_t kMaxPartRequests = 512;
 inline constexpr std::size_t kMaxWaitingForMovie = 256;
 // Segments being made at once, queued ones included; more are refused (kUnavailable).
 inline constexpr std::size_t kMaxSegmentsMaking = 64;
+
+// What takes longer to be cancelled is told to the log.
+inline constexpr std::chrono::seconds kLongEnd(5);
 
 struct SegmentStats {
   std::uint64_t playlists = 0, segments = 0;  // answered

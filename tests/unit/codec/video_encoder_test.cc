@@ -7,8 +7,11 @@ extern "C" {
 }
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <fstream>
 #include <set>
 #include <string>
 #include <thread>
@@ -16,6 +19,7 @@ extern "C" {
 
 #include "codec/encoder_info.h"
 #include "codec/encoder_settings.h"
+#include "tests/sanitized.h"
 #include "tests/unit/codec/test_frames.h"
 
 namespace gopmill {
@@ -30,6 +34,34 @@ using testing::PacketHash;
 using testing::Scene;
 using testing::SpecFor;
 using testing::TotalBits;
+
+// Of this process, in bytes.
+rlim_t AddressSpace() {
+  rlim_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
+}
+
+// SVT-AV1 and x265 wait for threads that they could not start, for ever. A stack is of 8 MiB.
+TEST(VideoEncoder, DoesNotOpenALibraryThatLacksThreads) {
+  if (GOPMILL_SANITIZED) GTEST_SKIP() << "the sanitizer needs the address space";
+  for (const VideoCodec codec : {VideoCodec::kHevc, VideoCodec::kAv1}) {
+    const EncoderSpec spec = SpecFor(codec, {});
+    const auto encoder = VideoEncoder::Open(spec);
+    ASSERT_TRUE(encoder.ok());
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+    const rlimit tight{.rlim_cur = AddressSpace() + (4U << 20U), .rlim_max = before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_AS, &tight), 0);
+    (*encoder)->SetBitrate(300'000);
+    const Status opened = (*encoder)->opened();
+    setrlimit(RLIMIT_AS, &before);
+    ASSERT_FALSE(opened.ok());
+    EXPECT_EQ(opened.error().code, Code::kUnavailable) << opened.error().ToString();
+    (*encoder)->SetBitrate(300'000);
+    EXPECT_TRUE((*encoder)->opened().ok());
+  }
+}
 
 // --- every codec and preset: what a unit must be ----------------------------------------------
 
