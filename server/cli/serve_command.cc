@@ -99,15 +99,39 @@ PushOptions PushOptionsOf(PushProtocol protocol, const ServerConfig& config) {
           .silence = std::chrono::seconds(config.rtsp.publisher_timeout_seconds)};
 }
 
-// Texts that can never work, before anything listens; also those of what is turned off.
-Status CheckTexts(const ServerConfig& config) {
+bool IsLoopback(std::string_view address) {
+  return address.starts_with("127.") || address == "::1";
+}
+
+// Whether what listens for streams would let anybody publish, though there are users.
+Status CheckPushAccess(PushProtocol protocol, const ServerConfig& config, const Users& users) {
+  const PushAddress address = PushOptionsOf(protocol, config).address;
+  const bool open = address.passphrase.empty() && !IsLoopback(address.address);
+  if (address.port == 0 || users.empty() || !open) return OkStatus();
+  const std::string name = PushProtocolName(protocol);
+  return InvalidArgument(
+      name + ".address", "There are users, and clients of " + name + " do not say who they are.",
+      protocol == PushProtocol::kSrt ? "127.0.0.1, or a passphrase (srt.passphrase)" : "127.0.0.1");
+}
+
+// What of texts can never work, before anything listens; also of what is turned off.
+Status CheckSettings(const ServerConfig& config) {
   GOPMILL_RETURN_IF_ERROR(CheckIpAddress("http.address", config.http.address));
   GOPMILL_RETURN_IF_ERROR(ParseHostNames(config.http.host_names));
   GOPMILL_RETURN_IF_ERROR(CheckIpAddress("rtsp.address", config.rtsp.address));
-  GOPMILL_RETURN_IF_ERROR(Users::Parse(config.auth.users));
+  GOPMILL_ASSIGN_OR_RETURN(const Users users, Users::Parse(config.auth.users));
   GOPMILL_RETURN_IF_ERROR(ParsePullSources(config.sources));
   GOPMILL_RETURN_IF_ERROR(CheckPushOptions(PushOptionsOf(PushProtocol::kSrt, config)));
-  return CheckPushOptions(PushOptionsOf(PushProtocol::kRtmp, config));
+  GOPMILL_RETURN_IF_ERROR(CheckPushOptions(PushOptionsOf(PushProtocol::kRtmp, config)));
+  GOPMILL_RETURN_IF_ERROR(CheckPushAccess(PushProtocol::kSrt, config, users));
+  GOPMILL_RETURN_IF_ERROR(CheckPushAccess(PushProtocol::kRtmp, config, users));
+  return MediaService::Check(config);
+}
+
+// For a start, and for a reload, which must not take what the next start would refuse.
+Status CheckAll(const ServerConfig& config) {
+  GOPMILL_RETURN_IF_ERROR(CheckLibrary(config));
+  return CheckSettings(config);
 }
 
 // As many files as there may be; with fewer than the settings may need, fewer connections.
@@ -174,23 +198,12 @@ Result<std::unique_ptr<RtspPuller>> StartPuller(const ServerConfig& config, Serv
   return RtspPuller::Start(options, service);
 }
 
-bool IsLoopback(std::string_view address) {
-  return address.starts_with("127.") || address == "::1";
-}
-
 // What takes streams by SRT or RTMP, or null where it is off.
 Result<std::unique_ptr<PushListener>> StartPush(PushProtocol protocol, const ServerConfig& config,
-                                                const Users& users, Service& service) {
+                                                Service& service) {
   const PushOptions options = PushOptionsOf(protocol, config);
   const PushAddress& address = options.address;
   if (address.port == 0) return std::unique_ptr<PushListener>();
-  const std::string name = PushProtocolName(protocol);
-  if (!users.empty() && address.passphrase.empty() && !IsLoopback(address.address)) {
-    return InvalidArgument(
-        name + ".address", "There are users, and clients of " + name + " do not say who they are.",
-        protocol == PushProtocol::kSrt ? "127.0.0.1, or a passphrase (srt.passphrase)"
-                                       : "127.0.0.1");
-  }
   auto listener = PushListener::Start(options, service);
   if (listener.ok()) WriteStderr("listening on " + PushUrl(address) + "\n");
   return listener;
@@ -199,7 +212,7 @@ Result<std::unique_ptr<PushListener>> StartPush(PushProtocol protocol, const Ser
 // As a start would take them.
 Result<LoadedConfig> LoadAgain(const ServeArgs& args) {
   GOPMILL_ASSIGN_OR_RETURN(LoadedConfig loaded, LoadConfig(SourcesOf(args)));
-  GOPMILL_RETURN_IF_ERROR(CheckTexts(loaded.config));
+  GOPMILL_RETURN_IF_ERROR(CheckAll(loaded.config));
   return loaded;
 }
 
@@ -276,9 +289,9 @@ int ServeStreams(const ServeArgs& args, const LoadedConfig& loaded, SignalQueue&
   auto puller = StartPuller(config, **service);
   if (!puller.ok()) return Fail("serve", puller.error());
 
-  auto srt = StartPush(PushProtocol::kSrt, config, *users, **service);
+  auto srt = StartPush(PushProtocol::kSrt, config, **service);
   if (!srt.ok()) return Fail("serve", srt.error());
-  auto rtmp = StartPush(PushProtocol::kRtmp, config, *users, **service);
+  auto rtmp = StartPush(PushProtocol::kRtmp, config, **service);
   if (!rtmp.ok()) return Fail("serve", rtmp.error());
 
   WriteStderr("listening on " + Url("http", config.http.address, (*server)->port()) + "\n");
@@ -288,6 +301,7 @@ int ServeStreams(const ServeArgs& args, const LoadedConfig& loaded, SignalQueue&
   (*service)->StartDraining();
   const std::size_t cut = (*server)->Drain(std::chrono::seconds(config.drain_timeout_seconds));
   if (cut > 0) spdlog::warn("{} streams were cut", cut);
+  alarm(static_cast<unsigned>(kEndPatience.count()));  // SIGALRM; needs no thread
   srt->reset();
   rtmp->reset();
   puller->reset();
@@ -301,7 +315,6 @@ int Serve(const ServeArgs& args, const LoadedConfig& loaded) {
   auto signals = SignalWatcher::Start({SIGINT, SIGTERM, SIGHUP, SIGALRM},
                                       [&queue](int signal) { queue.Push(signal); });
   if (!signals.ok()) return Fail("serve", signals.error());
-  alarm(static_cast<unsigned>(kEndPatience.count()));  // SIGALRM; needs no thread
   const auto recorder = MakeRecorder(args, loaded.config);
   if (!recorder.ok()) return Fail("serve", recorder.error());
   const int code = ServeStreams(args, loaded, queue, *recorder);
@@ -312,6 +325,14 @@ int Serve(const ServeArgs& args, const LoadedConfig& loaded) {
   return kFailed;
 }
 
+// What a start would refuse is said, too; but a library may be given later.
+int PrintChecked(const LoadedConfig& loaded) {
+  if (!WriteStdout(PrintConfig(loaded)).ok()) return kFailed;
+  const bool all = !loaded.config.library.empty();
+  const Status checked = all ? CheckAll(loaded.config) : CheckSettings(loaded.config);
+  return checked.ok() ? kOk : Fail("serve", checked.error());
+}
+
 }  // namespace
 
 int RunServe(const ServeArgs& args) {
@@ -320,15 +341,13 @@ int RunServe(const ServeArgs& args) {
     WriteStderr("gopmill serve: the settings are wrong:\n" + loaded.error().message + "\n");
     return kUsage;
   }
-  if (args.print_config) return WriteStdout(PrintConfig(*loaded)).ok() ? kOk : kFailed;
   const ServerConfig& config = loaded->config;
+  if (args.print_config) return PrintChecked(*loaded);
   const LogFormat format = config.log.format == "json" ? LogFormat::kJson : LogFormat::kText;
   if (const Status log = InitLogging(config.log.level, format); !log.ok()) {
     return Fail("serve", log.error());
   }
-  if (const Status library = CheckLibrary(config); !library.ok())
-    return Fail("serve", library.error());
-  if (const Status texts = CheckTexts(config); !texts.ok()) return Fail("serve", texts.error());
+  if (const Status all = CheckAll(config); !all.ok()) return Fail("serve", all.error());
   return Serve(args, *loaded);
 }
 

@@ -53,6 +53,13 @@ void GiveBackFreeMemory() {
   if (mallinfo2().fordblks > kMuch) malloc_trim(0);
 }
 
+Status Engine::Check(const EngineOptions& options) {
+  GOPMILL_ASSIGN_OR_RETURN(const Topology topology, DiscoverTopology({}));
+  // Makes the policy for that.
+  const auto home = HomeOf(StreamId{1}, options.scheduler, topology);
+  return home.ok() ? OkStatus() : Status(home.error());
+}
+
 Result<std::unique_ptr<Engine>> Engine::Create(const EngineOptions& options) {
   TuneAllocator();
   av::SilenceFfmpeg();

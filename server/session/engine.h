@@ -36,6 +36,8 @@ struct EngineOptions {
 
 class Engine {
  public:
+  // Whether Create would take these options on this machine. Starts nothing.
+  static Status Check(const EngineOptions& options);
   // Discovers the machine and starts the workers. Also tunes the allocator (see
   // TuneAllocator): once per process.
   static Result<std::unique_ptr<Engine>> Create(const EngineOptions& options);

@@ -34,6 +34,16 @@ Result<SegmentOptions> OptionsOf(const ServerConfig::Segments& config) {
   return options;
 }
 
+Result<EngineOptions> EngineOptionsOf(const ServerConfig& config) {
+  EngineOptions options;
+  options.scheduler.policy = config.scheduler.policy;
+  options.scheduler.workers = static_cast<int>(config.scheduler.workers);
+  GOPMILL_ASSIGN_OR_RETURN(options.scheduler.rules, WithRatioFiles(config.scheduler.options));
+  options.scheduler.classes = config.scheduler.classes;
+  options.context_cache_bytes = static_cast<std::size_t>(config.context_cache_bytes);
+  return options;
+}
+
 LiveOptions LiveOptionsOf(const ServerConfig::Live& config) {
   return {.replace = config.second_publisher == "replace",
           .patience = std::chrono::seconds(config.reader_patience_seconds)};
@@ -71,15 +81,16 @@ bool MayShare(const SessionSpec& spec) {
 
 }  // namespace
 
+Status MediaService::Check(const ServerConfig& config) {
+  GOPMILL_RETURN_IF_ERROR(OptionsOf(config.segments));
+  GOPMILL_ASSIGN_OR_RETURN(const EngineOptions options, EngineOptionsOf(config));
+  return Engine::Check(options);
+}
+
 Result<std::unique_ptr<MediaService>> MediaService::Create(const ServerConfig& config,
                                                            std::shared_ptr<UnitObserver> observer) {
   GOPMILL_ASSIGN_OR_RETURN(Library library, Library::Open(config.library));
-  EngineOptions options;
-  options.scheduler.policy = config.scheduler.policy;
-  options.scheduler.workers = static_cast<int>(config.scheduler.workers);
-  GOPMILL_ASSIGN_OR_RETURN(options.scheduler.rules, WithRatioFiles(config.scheduler.options));
-  options.scheduler.classes = config.scheduler.classes;
-  options.context_cache_bytes = static_cast<std::size_t>(config.context_cache_bytes);
+  GOPMILL_ASSIGN_OR_RETURN(const EngineOptions options, EngineOptionsOf(config));
   GOPMILL_ASSIGN_OR_RETURN(const SegmentOptions segments, OptionsOf(config.segments));
   GOPMILL_ASSIGN_OR_RETURN(auto engine, Engine::Create(options));
   std::unique_ptr<MediaService> service(new MediaService(
@@ -122,6 +133,7 @@ MediaService::~MediaService() {
   live_.Stop();
   fanouts_.Stop();
   CancelAll();
+  if (!WaitIdle(kLongEnd)) LogRunning();
   WaitIdle(std::chrono::hours(1));
   {
     const MutexLock lock(mutex_);
@@ -133,7 +145,6 @@ MediaService::~MediaService() {
 
 Result<StreamId> MediaService::OpenStream(const std::string& path, const RequestParams& params,
                                           std::unique_ptr<StreamSink> sink) {
-  if (!WaitIdle(kLongEnd)) LogRunning();
   GOPMILL_ASSIGN_OR_RETURN(TargetRequest request, ParseParams(params));
   SessionSpec spec;
   spec.source_name = path;
@@ -378,6 +389,13 @@ bool MediaService::WaitIdle(std::chrono::milliseconds timeout) {
   return Idle();
 }
 
+void MediaService::LogRunning() const {
+  const MutexLock lock(mutex_);
+  for (const auto& [id, session] : running_) {
+    spdlog::warn("stream {} does not end: {}", id.value, session->Snapshot().source);
+  }
+}
+
 bool MediaService::Idle() const { return running_.empty() && fanouts_.readers() == 0; }
 
 void MediaService::CancelAll() {
@@ -387,13 +405,6 @@ void MediaService::CancelAll() {
     for (const auto& [id, session] : running_) sessions.push_back(session);
   }
   for (const auto& session : sessions) session->Cancel();
-}
-
-void MediaService::LogRunning() const {
-  const MutexLock lock(mutex_);
-  for (const auto& [id, session] : running_) {
-    spdlog::warn("stream {} does not end: {}", id.value, session->Snapshot().source);
-  }
 }
 
 void MediaService::Reload(const ServerConfig& config) {

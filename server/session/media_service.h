@@ -42,6 +42,8 @@ inline constexpr std::size_t kMaxFileRequests = 256;
 
 class MediaService : public Service {
  public:
+  // Whether Create would take these settings: the ladder, and all of the scheduler. Starts nothing.
+  static Status Check(const ServerConfig& config);
   // `observer` (may be null) hears of all units of all streams, of segments and thumbnails.
   static Result<std::unique_ptr<MediaService>> Create(
       const ServerConfig& config, std::shared_ptr<UnitObserver> observer = nullptr);
@@ -87,9 +89,9 @@ class MediaService : public Service {
                const SegmentOptions& segments, const LiveSegmentOptions& live,
                std::shared_ptr<UnitObserver> observer);
   Status Start();
+  void LogRunning() const;
   void MakeLive(SessionSpec& spec) const;
   LiveHooks HooksForLive();
-  void LogRunning() const;
   FanoutHooks HooksForFanout();
   Result<StreamId> JoinStream(const std::string& path, const RequestParams& params,
                               std::unique_ptr<StreamSink> sink, SessionSpec spec);

@@ -64,6 +64,15 @@ def a_reload_tells_each_problem_on_a_line(folder):
         for settings in ({"auth": {"users": SECRET}}, {"sources": SECRET}):
             lines = lines_after(1, **settings)
             check("error reload refused" in lines[0] and "not understood" in lines[0] and SECRET not in lines[0], f"{lines}")
+        for settings, word in [({"segments": {"ladder": "zzz"}}, "segments.ladder"), ({"scheduler": {"policy": "zzz"}}, "policy"),
+                               ({"scheduler": {"classes": "a:0"}}, "classes"), ({"scheduler": {"options": "zzz"}}, "scheduler"),
+                               ({"auth": {"users": "a:b:read"}, "rtmp": {"port": 1935, "address": "0.0.0.0"}}, "rtmp.address")]:
+            lines = lines_after(1, **settings)
+            check("error reload refused" in lines[0] and word in lines[0], f"{settings}: {lines}")
+            for more in (["--http-port", "0", "--rtsp-port", "0"], ["--print-config"]):
+                bad = subprocess.run([PROGRAM, "serve", "--library", folder, "--config", config, *more], capture_output=True,
+                                     text=True, timeout=20, check=False)
+                check(bad.returncode == 2 and word in bad.stderr, f"{settings} {more}: {bad.returncode} {bad.stderr}")
         lines = lines_after(1, streams={"max": 6})
         check("/streams/max changed from 5 to 6" in lines[0], f"{lines}")
 
