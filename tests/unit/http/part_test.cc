@@ -54,7 +54,8 @@ TEST_F(PartTest, DashHasTheSameParts) {
 TEST_F(PartTest, WhatPlayersTellACdnIsNoParameter) {
   const HttpMetrics metrics;
   const Users users;
-  const HandlerContext context{service, metrics, users};
+  const std::vector<std::string> host_names;
+  const HandlerContext context{service, metrics, users, host_names};
   HttpRequest request;
   request.method = "GET";
   for (const char* route : {"/v1/hls", "/v1/dash"}) {
