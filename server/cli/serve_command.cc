@@ -150,7 +150,7 @@ HttpOptions HttpOptionsOf(const ServerConfig& config, const Users& users) {
   options.address = config.http.address;
   options.port = static_cast<int>(config.http.port);
   options.users = users;
-  options.host_names = ParseHostNames(config.http.host_names).value();  // CheckTexts saw it
+  options.host_names = ParseHostNames(config.http.host_names).value();  // CheckSettings saw it
   options.limits.max_connections = RoomForConnections(config);
   options.limits.stream_buffer_bytes = static_cast<std::size_t>(config.streams.sink_buffer_bytes);
   options.limits.header_timeout = std::chrono::seconds(config.http.header_timeout_seconds);
