@@ -176,7 +176,7 @@ void RtspServer::Impl::CloseAll() {
   const auto close = [](GstRTSPServer*, GstRTSPClient* client, gpointer) noexcept {
     const ClientState* state = StateOf(client);
     if (state != nullptr && HasSession(*client)) {
-      spdlog::info("rtsp: {}: cut off, the server ends", state->peer);
+      spdlog::info("rtsp: {}: closed, the server ends", state->peer);
     }
     return CloseSoon(client) ? GST_RTSP_FILTER_KEEP : GST_RTSP_FILTER_REMOVE;
   };
