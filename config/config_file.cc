@@ -122,7 +122,9 @@ class FileReader : public nlohmann::json_sax<Json> {
 
   bool parse_error(std::size_t, const std::string&, const Json::exception& error) override {
     // "[json.exception.parse_error.101] parse error at line 3, column 11: syntax error ..."
-    const std::string what = error.what();
+    // What was read last may be a password.
+    const std::string whole = error.what();
+    const std::string what = whole.substr(0, whole.find("; last read:"));
     const std::size_t colon = what.find(": ");
     key_at_ = *position_;
     std::sscanf(what.c_str(), "%*[^]]] parse error at line %zu, column %zu", &key_at_.line,

@@ -7,7 +7,6 @@
 
 #include <csignal>
 #include <deque>
-#include <filesystem>
 #include <optional>
 #include <sstream>
 
@@ -29,6 +28,7 @@
 #include "server/rtsp/puller.h"
 #include "server/rtsp/rtsp_server.h"
 #include "server/session/engine.h"
+#include "server/session/library.h"
 #include "server/session/media_service.h"
 #include "server/session/push_listener.h"
 
@@ -37,7 +37,7 @@ namespace {
 
 // All but running streams, which have had their time, must have ended then. RTSP takes 10 s where
 // clients do not answer.
-constexpr std::chrono::seconds kEndPatience(15);
+constexpr std::chrono::seconds kEndPatience(20);
 
 // Signals on their way from the watcher to main. Once the end has begun, one more ends the process
 // at once: nothing of a stream is on disk, and its clients see the connection close.
@@ -84,9 +84,8 @@ Status CheckLibrary(const ServerConfig& config) {
   if (config.library.empty()) {
     return InvalidArgument("library", "No library of movies is given.", "--library FOLDER");
   }
-  std::error_code ignored;
-  if (std::filesystem::is_directory(config.library, ignored)) return OkStatus();
-  return InvalidArgument("library", config.library + " is not a folder.", "an existing folder");
+  GOPMILL_RETURN_IF_ERROR(Library::Open(config.library));
+  return OkStatus();
 }
 
 PushOptions PushOptionsOf(PushProtocol protocol, const ServerConfig& config) {

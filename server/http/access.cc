@@ -77,7 +77,8 @@ Result<std::vector<std::string>> ParseHostNames(std::string_view text) {
   std::vector<std::string> names;
   for (const std::string_view word : Words(text)) {
     std::string name = LowerAscii(word);
-    const bool good = std::ranges::all_of(name, [](char c) {
+    if (name.ends_with('.')) name.pop_back();
+    const bool good = !name.empty() && std::ranges::all_of(name, [](char c) {
       return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
     });
     if (!good) {

@@ -81,6 +81,8 @@ class HttpConnection {
   void Begin();
   // Between two requests, or before the first, with nothing left to send: may be closed any time.
   [[nodiscard]] bool idle() const;
+  // Whether it has ever asked for anything; the request of a new one may be on its way.
+  [[nodiscard]] bool has_asked() const { return exchange_ > 0; }
   [[nodiscard]] TimePoint idle_since() const { return idle_since_; }
   [[nodiscard]] bool streaming() const { return stream_counted_; }
   // Since when finished answers have been waiting for the client, if they are.

@@ -23,6 +23,9 @@
 namespace gopmill {
 namespace {
 
+// Where no file may be opened and connections make room, one that has just come is heard first.
+constexpr std::chrono::seconds kNewcomer(1);
+
 // On loopback and without users it is the network that keeps others out, and a browser on this
 // machine would let them in.
 bool GuardsHost(const HttpOptions& options) {
@@ -61,7 +64,7 @@ class HttpServer::Impl final : public ConnectionHost {
     Listener::Callbacks callbacks = {[this](int fd) { Accept(fd); },
                                      [this] {
                                        metrics_.AcceptFailed();
-                                       return EvictIdle();
+                                       return EvictIdle(kNewcomer);
                                      }};
     GOPMILL_ASSIGN_OR_RETURN(listener_,
                              Listener::Open(loop_->base(), options_, std::move(callbacks)));
@@ -148,11 +151,14 @@ class HttpServer::Impl final : public ConnectionHost {
     connections_.emplace(id, std::move(connection));
   }
 
-  // Closes the connection that has been idle for the longest time. False if none is idle.
-  bool EvictIdle() {
+  // Closes the connection that has been idle for the longest time. False if none is idle. One that
+  // has not asked for anything yet has so long for that.
+  bool EvictIdle(Duration newcomer = {}) {
+    const TimePoint arrived_before = SteadyNow() - newcomer;
     HttpConnection* oldest = nullptr;
     for (const auto& [id, connection] : connections_) {
-      if (!connection->idle()) continue;
+      const bool is_new = !connection->has_asked() && connection->idle_since() > arrived_before;
+      if (!connection->idle() || is_new) continue;
       if (oldest == nullptr || connection->idle_since() < oldest->idle_since()) {
         oldest = connection.get();
       }

@@ -102,7 +102,7 @@ Library::Entry EntryOf(std::string path, const struct stat& status) {
 }  // namespace
 
 Result<Library> Library::Open(const std::string& folder, bool hidden) {
-  const int code = ReadErrorOf(folder);
+  const int code = hidden ? (OpenRoot(folder).valid() ? 0 : errno) : ReadErrorOf(folder);
   if (code == 0) return Library(folder, hidden);
   return InvalidArgument(
       "library", fmt::format("The folder '{}' cannot be read: {}.", folder, std::strerror(code)),

@@ -94,6 +94,9 @@ Result<std::string> WrittenPath(const std::string& path) {
 }
 
 Result<OutputFile> OutputFile::Choose(const std::string& path, bool force) {
+  if (path.empty() || path.ends_with('/')) {
+    return InvalidArgument("output", "'" + path + "' is no name of a file.", "a file name or -");
+  }
   GOPMILL_ASSIGN_OR_RETURN(Followed followed, Follow(path));
   GOPMILL_RETURN_IF_ERROR(CheckKind(path, followed, force));
   return OutputFile(path, std::move(followed.path), force);
@@ -110,7 +113,8 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
       final_(std::move(other.final_)),
       temporary_(std::move(other.temporary_)),
       force_(other.force_),
-      made_(std::exchange(other.made_, false)) {}
+      made_(std::exchange(other.made_, false)),
+      rights_(other.rights_) {}
 
 OutputFile::~OutputFile() {
   if (made_) unlink(temporary_.c_str());
@@ -125,18 +129,20 @@ Status OutputFile::Create(int source_fd) {
     return InvalidArgument("output", "The output would replace its own source.",
                            "another file name");
   }
-  const UniqueFd fd(
-      open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  // Nobody may read meanwhile what few may read in the end.
+  if (replaces) rights_ = Rights{old.st_uid, old.st_gid, old.st_mode & kPermissions};
+  const UniqueFd fd(open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                         replaces ? 0600 : 0666));
   if (!fd.valid()) return FileError("The output '" + given_ + "' cannot be made", errno);
   made_ = true;
-  if (!replaces) return OkStatus();
-  // The owner first: a change of it takes permissions away. Only root may.
-  if (fchown(fd.get(), old.st_uid, old.st_gid) != 0 ||
-      fchmod(fd.get(), old.st_mode & kPermissions) != 0) {
-    // What cannot be handed on is as for a new file, but nobody may read what few could.
-    static_cast<void>(fchmod(fd.get(), old.st_mode & 0777U));
-  }
   return OkStatus();
+}
+
+// When it is complete: what may only be read could not be written. The owner first, as a change of
+// it takes permissions away. Where that fails, others are in its group, and act in its name.
+void OutputFile::HandOn(const Rights& rights, int fd) {
+  const bool owned = fchown(fd, rights.owner, rights.group) == 0;
+  static_cast<void>(fchmod(fd, owned ? rights.mode : rights.mode & 0707U));
 }
 
 // Without `force` in one step, where the file system can; else by a link, which refuses a name that
@@ -160,6 +166,7 @@ Status OutputFile::Publish() {
   if (!fd.valid() || (fsync(fd.get()) != 0 && errno != EINVAL)) {
     return FileError("The output '" + given_ + "' cannot be written to the disk", errno);
   }
+  if (rights_) HandOn(*rights_, fd.get());
   Status named = Name();
   if (named.ok()) return named;
   made_ = false;

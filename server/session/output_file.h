@@ -9,6 +9,9 @@
 // Thread-safety: compatible; temporary() may be read at any time.
 #pragma once
 
+#include <sys/types.h>
+
+#include <optional>
 #include <string>
 
 #include "base/status.h"
@@ -39,9 +42,18 @@ class OutputFile {
   OutputFile(std::string given, std::string final_path, bool force);
   [[nodiscard]] Status Name();
 
+  // Of what is replaced.
+  struct Rights {
+    uid_t owner = 0;
+    gid_t group = 0;
+    mode_t mode = 0;
+  };
+  static void HandOn(const Rights& rights, int fd);
+
   std::string given_, final_, temporary_;
   bool force_ = false;
   bool made_ = false;  // and is to be removed
+  std::optional<Rights> rights_;
 };
 
 // Where what is written to `path` would be: links are followed, also one whose end does not exist

@@ -51,8 +51,12 @@ struct Shown {
 
 Shown ShownSize(const VideoInfo& video, int rotate) {
   const DisplaySize size = DisplaySizeOf(video, rotate);
-  return {static_cast<int>(std::ceil(size.width.ToDouble())),
-          static_cast<int>(std::ceil(size.height.ToDouble()))};
+  // A file may state any shape of its pixels.
+  const auto side = [](Rational length) {
+    return static_cast<int>(
+        std::clamp(std::ceil(length.ToDouble()), double{kMinSide}, double{kMaxSide}));
+  };
+  return {side(size.width), side(size.height)};
 }
 
 // What the server's ladder leaves out.

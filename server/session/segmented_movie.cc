@@ -47,7 +47,7 @@ class Planner {
           std::shared_ptr<const SubtitleScript> script)
       : index_(std::move(index)), request_(request), script_(std::move(script)), file_(file.movie) {
     movie_->index = index_;
-    movie_->version = Sha256Hex(file_ + Drawn()).substr(0, kVersionDigits);
+    movie_->version = Sha256Hex(file_ + Drawn() + Making()).substr(0, kVersionDigits);
     movie_->query = QueryFor(params, movie_->version);
     movie_->text_version = Sha256Hex(file.movie + file.texts).substr(0, kVersionDigits);
     movie_->text_query = QueryFor(params, movie_->text_version);
@@ -65,6 +65,15 @@ class Planner {
   void AddIFrames(const Target& smallest);
   Status AddAudio(const Target& target);
   void ListChoices();
+  // Another program or ladder makes other renditions under the same names: a header that somebody
+  // has kept does not fit their segments.
+  [[nodiscard]] std::string Making() const {
+    std::string making = BuildIdentity();
+    for (const Rung& rung : request_.rungs) {
+      making += fmt::format(";{}x{}:{}", rung.width, rung.height, rung.bitrate);
+    }
+    return making;
+  }
   // What pictures depend on beside the movie.
   [[nodiscard]] std::string Drawn() const { return script_ ? script_->fingerprint : ""; }
   [[nodiscard]] ContainerLoad Load(double packets_per_second) const {

@@ -55,7 +55,13 @@ class LibraryTest : public testing::Test {
     fs::create_symlink(top_, top_ / "movies" / "top");
     ASSERT_EQ(mkfifo((top_ / "movies" / "pipe.mp4").c_str(), 0600), 0);
   }
-  void TearDown() override { fs::remove_all(top_); }
+  void TearDown() override {
+    std::error_code ignored;  // of those that a test has taken rights from
+    for (const char* folder : {"movies", "movies/sub"}) {
+      fs::permissions(top_ / folder, fs::perms::owner_all, ignored);
+    }
+    fs::remove_all(top_);
+  }
 
   static void Write(const fs::path& path) { std::ofstream(path) << "x"; }
   [[nodiscard]] Library Opened() const {
@@ -135,7 +141,8 @@ TEST_F(LibraryTest, AFolderThatMayNotBeReadHidesNoOther) {
 TEST_F(LibraryTest, ALibraryThatMayNotBeReadIsNotAnEmptyOne) {
   const Library library = Opened();
   const std::string folder = (top_ / "movies").string();
-  for (const fs::perms rights : {fs::perms::none, fs::perms::owner_read | fs::perms::others_read}) {
+  for (const fs::perms rights :
+       {fs::perms::none, fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read}) {
     fs::permissions(top_, fs::perms::all);
     fs::permissions(folder, rights);
     const WithoutRights without;

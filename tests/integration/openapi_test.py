@@ -74,7 +74,7 @@ def answers_have_the_members_of_the_document(folder):
         fits(document, "/v1/sources", server.get("/v1/sources")[1])
         fits(document, "/v1/explain/{path}", server.get("/v1/explain/sync-720p.mp4?width=321")[1])
         result = {}
-        reader = read_in_thread(server, "cam", "width=160&preset=ultrafast&container=ts&duration=2", result)
+        reader = read_in_thread(server, "cam", "width=160&preset=ultrafast&container=ts", result)
         wait_until(lambda: server.running(), 10, "no reader")
         fits(document, "/v1/live/{name}", server.get("/v1/live/cam", "PUT", body=cam)[1], "put")
         live = server.get("/v1/live")[1]

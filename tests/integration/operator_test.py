@@ -18,7 +18,6 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from served import PROGRAM, Server, check, make_stream, run_all, wait_until  # noqa: E402
 
-QUERY = "width=160&bitrate=100k&preset=ultrafast"
 ANN = {"Authorization": "Bearer word"}
 
 
@@ -46,7 +45,7 @@ def the_log_tells_who_did_what(folder):
         logged(server, rf"info live cam: a publisher has come {who}\n")
         logged(server, rf"info live cam: the publisher has gone {who}\n")
 
-        client, _, stream = begin(server, f"/v1/transcode/sync-720p.mp4?{QUERY}")
+        client, _, stream = begin(server, "/v1/transcode/modern-720p.mp4?width=1280&qp=10")
         check(server.get(f"/v1/streams/{stream}", "DELETE", ANN)[0].status == 204, "DELETE")
         logged(server, rf"info stream {stream}: stopped by ann at 127\.0\.0\.1:\d+\n")
         client.close()

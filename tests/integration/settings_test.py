@@ -105,7 +105,7 @@ def a_start_that_is_short_of_threads_ends(folder):
     told = 0
     for mebibytes in [] if sanitized() else range(280, 480, 10):
         with subprocess.Popen(["prlimit", f"--as={mebibytes << 20}", *command], stderr=subprocess.PIPE, text=True) as process:
-            watch = threading.Timer(10, process.kill)
+            watch = threading.Timer(60, process.kill)
             watch.start()
             log = ""
             for line in process.stderr:

@@ -123,6 +123,8 @@ TEST_F(OutputFileTest, ReplacesNoDescriptorPipeOrFolder) {
   EXPECT_TRUE(refused(At("fifo")));
   EXPECT_TRUE(refused(folder_));
   EXPECT_TRUE(refused("/dev/null"));
+  EXPECT_TRUE(refused(""));
+  EXPECT_TRUE(refused(At("new/")));
 }
 
 TEST_F(OutputFileTest, DoesNotReplaceItsSource) {
@@ -148,6 +150,10 @@ TEST_F(OutputFileTest, HandsOnPermissions) {
   ASSERT_EQ(chmod(At("private.mp4").c_str(), 0600), 0);
   ASSERT_TRUE(Make("private.mp4", true).ok());
   EXPECT_EQ(mode("private.mp4"), 0600U);
+  ASSERT_EQ(chmod(At("private.mp4").c_str(), 0444), 0);
+  ASSERT_TRUE(Make("private.mp4", true).ok());
+  EXPECT_EQ(Read("private.mp4"), "new");
+  EXPECT_EQ(mode("private.mp4"), 0444U);
 }
 
 TEST_F(OutputFileTest, TakesNamesAsLongAsTheFileSystem) {

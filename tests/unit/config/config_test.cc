@@ -166,6 +166,12 @@ TEST(ConfigFile, BrokenJsonIsOneProblemWithItsPlace) {
   EXPECT_THAT(Problems("{\n  \"http\": {\n    \"port\" 80\n"),
               ElementsAre(AllOf(HasSubstr("c.json:3:"), HasSubstr("not valid JSON"))));
   EXPECT_THAT(Problems(""), ElementsAre(HasSubstr("not valid JSON")));
+  for (const char* password :
+       {R"({"auth": {"users": "a:sec\eret:read"}})", R"({"srt": {"passphrase" "topsecret"}})"}) {
+    EXPECT_THAT(Problems(password),
+                ElementsAre(AllOf(HasSubstr("not valid JSON"), Not(HasSubstr("sec")),
+                                  Not(HasSubstr("top")))));
+  }
   EXPECT_THAT(Problems("{} {}"), SizeIs(1));
   EXPECT_THAT(Problems("[]"), ElementsAre(HasSubstr("one object")));
   EXPECT_THAT(Problems("5"), ElementsAre(HasSubstr("one object")));

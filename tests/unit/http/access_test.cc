@@ -74,7 +74,7 @@ TEST(Access, IsForNamesOfThisMachine) {
 }
 
 TEST(Access, IsForNamesThatAreSetAsWell) {
-  const auto names = ParseHostNames(" movies.example  Films.Example");
+  const auto names = ParseHostNames(" movies.example  Films.Example.");
   ASSERT_TRUE(names.ok());
   for (const char* own : {"movies.example", "MOVIES.example:8443", "films.example.", "localhost"}) {
     EXPECT_FALSE(RefuseHost(With("host", own), RouteId::kPage, *names).has_value()) << own;
@@ -82,7 +82,7 @@ TEST(Access, IsForNamesThatAreSetAsWell) {
   for (const char* other : {"a.movies.example", "movies.example.evil.example", "vies.example"}) {
     EXPECT_TRUE(RefuseHost(With("host", other), RouteId::kPage, *names).has_value()) << other;
   }
-  for (const char* bad : {"movies.example:80", "https://movies.example", "a/b", "*.example"}) {
+  for (const char* bad : {"movies.example:80", "https://movies.example", "a/b", "*.example", "."}) {
     const auto refused = ParseHostNames(bad);
     ASSERT_FALSE(refused.ok()) << bad;
     EXPECT_EQ(refused.error().parameter, "http.host_names");
