@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the server answers is what openapi.json says: the statuses that it lists, and members of JSON that its schemas have."""
 
+import http.client
 import json
 import sys
 import tempfile
@@ -9,7 +10,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from served import Server, check, make_stream, read_in_thread, run_all, wait_until  # noqa: E402
+from served import Server, check, make_stream, run_all, wait_until  # noqa: E402
 
 TYPES = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "boolean": bool, "null": type(None)}
 EXAMPLE = {"/v1/transcode/{path}": "/v1/transcode/sync-720p.mp4", "/v1/live/{name}": "/v1/live/cam", "/v1/streams/{id}": "/v1/streams/7",
@@ -73,8 +74,9 @@ def answers_have_the_members_of_the_document(folder):
         document = json.loads(server.get("/openapi.json")[1])
         fits(document, "/v1/sources", server.get("/v1/sources")[1])
         fits(document, "/v1/explain/{path}", server.get("/v1/explain/sync-720p.mp4?width=321")[1])
-        result = {}
-        reader = read_in_thread(server, "cam", "width=160&preset=ultrafast&container=ts", result)
+        # It stays until its stream is deleted, so that the source stays in the list.
+        reader = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        reader.request("GET", "/v1/transcode/live/cam?width=160&preset=ultrafast&container=ts")
         wait_until(lambda: server.running(), 10, "no reader")
         fits(document, "/v1/live/{name}", server.get("/v1/live/cam", "PUT", body=cam)[1], "put")
         live = server.get("/v1/live")[1]
@@ -87,8 +89,8 @@ def answers_have_the_members_of_the_document(folder):
             check(server.get(f"/v1/streams/{stream['id']}", "DELETE")[0].status in (204, 404), "DELETE")
             fits(document, "/v1/streams/{id}", server.get(f"/v1/streams/{stream['id']}")[1])
             fits(document, "/v1/streams/{id}/seams", server.get(f"/v1/streams/{stream['id']}/seams")[1])
-        reader.join()
-        check(result["status"] == 200, f"the reader: {result['status']}")
+        check(reader.getresponse().status == 200, "the reader")
+        reader.close()
 
 
 def statuses_are_those_of_the_document(_folder):
