@@ -8,6 +8,7 @@
 #include <arpa/inet.h>
 
 #include <string>
+#include <string_view>
 
 #include "base/status.h"
 
@@ -22,6 +23,11 @@ inline Status CheckIpAddress(const std::string& setting, const std::string& addr
   }
   return InvalidArgument(setting, "'" + address + "' is not an IP address.",
                          "an IPv4 or IPv6 literal");
+}
+
+// Of an IPv4 or IPv6 literal: whether only this machine reaches it.
+inline bool IsLoopback(std::string_view address) {
+  return address.starts_with("127.") || address == "::1";
 }
 
 }  // namespace gopmill

@@ -98,10 +98,6 @@ PushOptions PushOptionsOf(PushProtocol protocol, const ServerConfig& config) {
           .silence = std::chrono::seconds(config.rtsp.publisher_timeout_seconds)};
 }
 
-bool IsLoopback(std::string_view address) {
-  return address.starts_with("127.") || address == "::1";
-}
-
 // Whether what listens for streams would let anybody publish, though there are users.
 Status CheckPushAccess(PushProtocol protocol, const ServerConfig& config, const Users& users) {
   const PushAddress address = PushOptionsOf(protocol, config).address;

@@ -46,6 +46,9 @@ struct HttpLimits {
   std::size_t answer_bytes_per_second = 8 * kKiB;
   // From the first byte of a request (or from accepting, for the first one) to its end: 408.
   Duration header_timeout = std::chrono::seconds(10);
+  // Where no file may be opened and idle connections make room, one that has just come is spared
+  // for so long: its request may be on its way.
+  Duration newcomer_time = std::chrono::seconds(1);
   // Between two requests of a connection that is kept alive.
   Duration idle_timeout = std::chrono::seconds(60);
   // A client that takes no byte for this long while bytes wait for it is cut.

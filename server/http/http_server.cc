@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/ip_address.h"
 #include "base/log.h"
 #include "base/thread_safety.h"
 #include "server/http/connection.h"
@@ -23,14 +24,10 @@
 namespace gopmill {
 namespace {
 
-// Where no file may be opened and connections make room, one that has just come is heard first.
-constexpr std::chrono::seconds kNewcomer(1);
-
 // On loopback and without users it is the network that keeps others out, and a browser on this
 // machine would let them in.
 bool GuardsHost(const HttpOptions& options) {
-  const bool loopback = options.address.starts_with("127.") || options.address == "::1";
-  return loopback && options.users.empty();
+  return IsLoopback(options.address) && options.users.empty();
 }
 
 // The whole answer to a connection for which there is no room; it is never looked at otherwise.
@@ -64,7 +61,7 @@ class HttpServer::Impl final : public ConnectionHost {
     Listener::Callbacks callbacks = {[this](int fd) { Accept(fd); },
                                      [this] {
                                        metrics_.AcceptFailed();
-                                       return EvictIdle(kNewcomer);
+                                       return EvictIdle(options_.limits.newcomer_time);
                                      }};
     GOPMILL_ASSIGN_OR_RETURN(listener_,
                              Listener::Open(loop_->base(), options_, std::move(callbacks)));

@@ -209,6 +209,25 @@ TEST_F(AbuseTest, AnIdleConnectionMakesRoomWhereNoFileDescriptorIsLeft) {
   EXPECT_EQ(server->stats().connections_refused, 0);
 }
 
+TEST_F(AbuseTest, OneThatHasJustComeIsHeardBeforeItMakesRoom) {
+  options.limits.newcomer_time = std::chrono::minutes(1);
+  Start();
+  RawClient newcomer(port());
+  RawClient idle(port());  // accepted behind it
+  idle.Get("/healthz");
+  EXPECT_EQ(idle.Receive()->status, 200);
+  const NoDescriptorLeft tight;
+  RawClient starved(port(), 0, tight.socket_of_client());
+  starved.Get("/healthz");
+  const auto served = starved.Receive();
+  ASSERT_TRUE(served);
+  EXPECT_EQ(served->status, 200);
+  newcomer.Get("/healthz");
+  const auto heard = newcomer.Receive();
+  ASSERT_TRUE(heard);
+  EXPECT_EQ(heard->status, 200);
+}
+
 TEST_F(AbuseTest, SurvivesHavingNoFileDescriptorLeft) {
   Start();
   std::ostringstream log;
