@@ -7,11 +7,18 @@
 
 namespace gopmill {
 
-Duration ThreadCpuNow() {
+namespace {
+
+Duration Read(clockid_t clock) {
   timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  clock_gettime(clock, &now);
   return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
+
+}  // namespace
+
+Duration ThreadCpuNow() { return Read(CLOCK_THREAD_CPUTIME_ID); }
+Duration ProcessCpuNow() { return Read(CLOCK_PROCESS_CPUTIME_ID); }
 
 bool SleepUntil(TimePoint when, const std::stop_token& stop) {
   std::mutex mutex;

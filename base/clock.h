@@ -21,6 +21,9 @@ inline TimePoint SteadyNow() { return std::chrono::steady_clock::now(); }
 // CPU time that the calling thread has used so far.
 Duration ThreadCpuNow();
 
+// CPU time that the process has used so far, user and system, all threads.
+Duration ProcessCpuNow();
+
 // Sleeps until `when` of SteadyNow, or until `stop` is asked for; false then.
 bool SleepUntil(TimePoint when, const std::stop_token& stop);
 

@@ -5,11 +5,11 @@
 
 #include <limits>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "base/thread_safety.h"
 #include "scheduler/cgroup_quota.h"
 #include "scheduler/dispatcher.h"
@@ -62,16 +62,11 @@ class Scheduler::Core final : public ExecutorListener {
   Status Launch() {
     GOPMILL_RETURN_IF_ERROR(executor_.Launch(*this));
     placements_ = executor_.Placements();
-    try {
-      thread_ = std::thread([this] {
-        pthread_setname_np(pthread_self(), "dispatcher");
-        Loop();
-      });
-    } catch (const std::system_error& failure) {
-      return Error{.code = Code::kResourceExhausted,
-                   .message = "The dispatcher thread could not be started.",
-                   .native = failure.code().value()};
-    }
+    const auto run = [this] {
+      pthread_setname_np(pthread_self(), "dispatcher");
+      Loop();
+    };
+    GOPMILL_ASSIGN_OR_RETURN(thread_, StartThread(run));
     return OkStatus();
   }
 
@@ -256,7 +251,7 @@ class Scheduler::Core final : public ExecutorListener {
   std::vector<ReportAction> reports_;
   std::vector<WorkerId> started_;
   std::once_flag shut_down_;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 SchedulerStats Scheduler::Core::Stats() const {

@@ -9,10 +9,10 @@
 #include <cstring>
 #include <deque>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/thread.h"
 
 namespace gopmill {
 namespace {
@@ -83,12 +83,14 @@ class ThreadExecutor::Worker {
   Worker(WorkerId id, int pu_os_index)
       : placement_{.worker = id, .pu_os_index = pu_os_index, .pinned = false, .warning = {}} {}
 
-  void Launch(const Params& params, ExecutorListener& listener, std::latch& in_place) {
-    thread_ = std::thread([this, &params, &listener, &in_place] {
+  Status Launch(const Params& params, ExecutorListener& listener, std::latch& in_place) {
+    const auto run = [this, &params, &listener, &in_place] {
       TakePlace(params.pin);
       in_place.count_down();
       Loop(params, listener);
-    });
+    };
+    GOPMILL_ASSIGN_OR_RETURN(thread_, StartThread(run));
+    return OkStatus();
   }
 
   void Push(Ticket ticket) {
@@ -217,7 +219,7 @@ class ThreadExecutor::Worker {
   Duration busy_ GOPMILL_GUARDED_BY(mutex_){};  // inside runs that are over
   std::optional<TimePoint> running_since_ GOPMILL_GUARDED_BY(mutex_);
   CondVar arrived_;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 ThreadExecutor::ThreadExecutor(Params params) : params_(std::move(params)) {}
@@ -230,13 +232,9 @@ Status ThreadExecutor::Launch(ExecutorListener& listener) {
   for (std::size_t i = 0; i < params_.pu_os_indices.size(); ++i) {
     auto worker =
         std::make_unique<Worker>(WorkerId{static_cast<std::int32_t>(i)}, params_.pu_os_indices[i]);
-    try {
-      worker->Launch(params_, listener, *in_place_);
-    } catch (const std::system_error& failure) {
+    if (Status launched = worker->Launch(params_, listener, *in_place_); !launched.ok()) {
       Stop();
-      return Error{.code = Code::kResourceExhausted,
-                   .message = "Only " + std::to_string(i) + " worker threads could be started.",
-                   .native = failure.code().value()};
+      return launched;
     }
     workers_.push_back(std::move(worker));
   }

@@ -11,12 +11,10 @@
 #include <string>
 #include <system_error>
 
+#include "base/clock.h"
+
 namespace gopmill {
 namespace {
-
-double TimevalSeconds(const timeval& time) {
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-}
 
 // Ticks after the start of the machine: field 22, behind a name in brackets that may hold anything
 // (proc(5)).
@@ -61,9 +59,7 @@ ProcessStats ReadProcessStats() {
   if (machine > 0) {
     stats.started_seconds = machine + StartTicks() / static_cast<double>(sysconf(_SC_CLK_TCK));
   }
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  stats.cpu_seconds = TimevalSeconds(usage.ru_utime) + TimevalSeconds(usage.ru_stime);
+  stats.cpu_seconds = ToSeconds(ProcessCpuNow());
   stats.resident_bytes = ResidentBytes();
   stats.open_fds = OpenFds();
   rlimit files{};
