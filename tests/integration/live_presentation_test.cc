@@ -9,6 +9,7 @@
 #include <deque>
 #include <optional>
 
+#include "tests/integration/live_setup.h"
 #include "tests/integration/test_streams.h"
 
 namespace gopmill::test {
@@ -36,16 +37,7 @@ class LivePresentationTest : public testing::Test {
       if ((packet->flags & AV_PKT_FLAG_KEY) != 0) gops_.emplace_back();
       gops_.back().push_back(std::move(packet));
     }
-    LiveSetup setup;
-    setup.terms.version = "1";
-    setup.terms.window = {.listed_seconds = 600, .target_seconds = 2};
-    setup.terms.targets.resize(1);
-    setup.terms.thumbnail = {.width = 192, .height = 108};
-    setup.cut = {.part_frames = 1000, .segment_frames = 1};
-    setup.max_bytes = std::size_t{64} << 20U;
-    setup.clock = clock_;
-    setup.on_change = [] {};
-    presentation_ = std::make_shared<LivePresentation>(std::move(setup));
+    presentation_ = std::make_shared<LivePresentation>(OneRendition(clock_));
     sink_ = presentation_->MakeSink(0);
     auto output = sink_->OpenOutput(Container::kMp4, std::span(&track, 1));
     ASSERT_TRUE(output.ok()) << output.error().ToString();

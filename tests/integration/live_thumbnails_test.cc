@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "server/session/live_presentation.h"
+#include "tests/integration/live_setup.h"
 #include "tests/integration/test_streams.h"
 
 namespace gopmill::test {
@@ -31,14 +32,8 @@ struct Order {
 class LiveThumbnailsTest : public testing::Test {
  protected:
   void Begin(std::size_t max_bytes = std::size_t{64} << 20U) {
-    LiveSetup setup;
-    setup.terms.version = "1";
-    setup.terms.window = {.listed_seconds = 600, .target_seconds = 2};
-    setup.terms.targets.resize(1);
-    setup.terms.thumbnail = {.width = 192, .height = 108};
-    setup.cut = {.part_frames = 1000, .segment_frames = 1};
+    LiveSetup setup = OneRendition(std::make_shared<LiveClock>());
     setup.max_bytes = max_bytes;
-    setup.clock = std::make_shared<LiveClock>();
     setup.clock->OnPicture(0, 0, {}, false);
     setup.thumbnail_patience = patience_;
     setup.on_change = [this] { ++changes_; };
