@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "media/av_error.h"
+#include "server/session/build_identity.h"
 
 namespace gopmill::bench {
 namespace {
@@ -41,7 +42,7 @@ Machine DescribeMachine() {
           .kernel = fmt::format("{} {}", system.sysname, system.release),
           .load = load,
           .date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))),
-          .gopmill = GOPMILL_VERSION,
+          .gopmill = BuildVersion(),
           .ffmpeg = av::FfmpegVersion(),
           .compiler = __VERSION__};
 }

@@ -17,11 +17,11 @@
 #include "server/bench/topology_measure.h"
 #include "server/bench/workload.h"
 #include "server/cli/exit_codes.h"
+#include "server/session/build_identity.h"
 
 namespace gopmill::cli {
 namespace {
 
-constexpr const char* kVersion = GOPMILL_VERSION;
 constexpr const char* kDefaultScheduler = "hearth";
 constexpr int kMaxWorkers = 4096;
 
@@ -352,7 +352,7 @@ TextAnswer Answer(const CLI::App& app, const CLI::ParseError& error) {
 CommandLine ParseCommandLine(const std::vector<std::string>& args) {
   CLI::App app("Transcodes video on all cores at once, on the command line and over HTTP.",
                "gopmill");
-  app.set_version_flag("--version", "gopmill " + std::string(kVersion));
+  app.set_version_flag("--version", "gopmill " + BuildVersion());
   app.footer(kMainFooter);
   app.require_subcommand(1);
   Line line;

@@ -18,6 +18,7 @@
 #include "server/cli/commands.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/text_output.h"
+#include "server/session/build_identity.h"
 
 namespace gopmill::cli {
 namespace {
@@ -179,7 +180,7 @@ std::string CommandText(const SimulateArgs& args) {
 
 sim::ReportOrigin OriginOf(const SimulateArgs& args) {
   sim::ReportOrigin origin{
-      .version = GOPMILL_VERSION, .command = CommandText(args), .check = args.check, .against = {}};
+      .version = BuildVersion(), .command = CommandText(args), .check = args.check, .against = {}};
   if (!args.check.empty()) origin.against = args.against;
   return origin;
 }

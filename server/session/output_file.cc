@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -17,6 +16,7 @@
 
 #include "base/file_name.h"
 #include "base/unique_fd.h"
+#include "base/utf8.h"
 #include "server/session/file_error.h"
 
 namespace gopmill {
@@ -28,20 +28,14 @@ constexpr int kMostLinks = 40;             // as the kernel follows
 constexpr std::size_t kLongestName = 255;  // bytes
 constexpr mode_t kPermissions = 07777;
 
-// Two processes may have one number, in two containers. Longer names than may be are cut, between
-// characters: some file systems take only text.
+// Two processes may have one number, in two containers. Longer names than may be are cut.
 std::string TemporaryNameFor(const std::string& path) {
   std::random_device random;
   const std::uint64_t number = std::uint64_t{random()} << 32U | random();
   const std::string suffix = fmt::format(".gopmill-{:016x}.tmp", number);
   const std::size_t start = NameStart(path);
-  std::size_t length = std::min(path.size() - start, kLongestName - suffix.size());
-  const auto continues = [&](std::size_t n) {
-    return start + n < path.size() &&
-           (static_cast<unsigned char>(path[start + n]) & 0xC0U) == 0x80U;
-  };
-  while (length > 0 && continues(length)) --length;
-  return path.substr(0, start + length) + suffix;
+  return path.substr(0, start) + WellFormed(path.substr(start), kLongestName - suffix.size()) +
+         suffix;
 }
 
 struct Followed {
