@@ -174,12 +174,15 @@ RateLesson RateControl::lesson() const {
   return {.key = key_surprise_ * aim_.key_scale,
           .inter = inter_estimated_ > 0 ? inter_taken_ / inter_estimated_ * aim_.inter_scale : 0,
           .crf = coded_ > 0 ? crf_sum_ / static_cast<double>(coded_) : 0,
+          .even_crf = coded_bits_ > 0 ? kInterStep * std::log2(coded_scaled_ / coded_bits_) : 0,
           .share = share_};
 }
 
 void RateControl::Coded(std::int64_t bytes, std::int64_t pts) {
   const double bits = 8.0 * static_cast<double>(bytes);
   crf_sum_ += crf_;
+  coded_bits_ += bits;
+  coded_scaled_ += bits * std::exp2(crf_ / kInterStep);
   ++coded_;
   if (closed_ == 0) {
     last_pts_ = pts;

@@ -41,7 +41,9 @@ struct RateLesson {
   // How many times the bits that were estimated from pictures the key frame and the other frames
   // really took; 0 = not known.
   double key = 0, inter = 0;
-  double crf = 0;    // mean of all frames; 0 = not known
+  double crf = 0;  // mean of all frames; 0 = not known
+  // One for all frames, at which they would have taken as many bits; 0 = not known.
+  double even_crf = 0;
   double share = 1;  // times what it was to aim at, that it aimed at: more where it was harder
 };
 
@@ -144,6 +146,7 @@ class RateControl {
   // For the lesson: the frames that were coded; what the key frame took, times its estimate.
   std::int64_t coded_ = 0;
   double crf_sum_ = 0, key_surprise_ = 0, share_ = 1;
+  double coded_bits_ = 0, coded_scaled_ = 0;      // as they are; as they would be at CRF 0
   double inter_taken_ = 0, inter_estimated_ = 0;  // of groups without cuts, not fading
 };
 

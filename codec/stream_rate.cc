@@ -83,9 +83,8 @@ RateAim StreamRate::LearnFrom(std::int64_t end, std::int64_t sample) {
   double units = 0, crf = 0, key = 0, inter = 0, inters = 0, taken = 0, aimed = 0;
   for (std::int64_t i = std::max(first_, end - sample); i < end; ++i) {
     const Unit& unit = At(i);
-    if (unit.again) continue;
-    taken += unit.bits;
-    aimed += unit.aim.bps * unit.lesson.share * unit.seconds;
+    taken += unit.again ? 0 : unit.bits;
+    aimed += unit.again ? 0 : unit.aim.bps * unit.lesson.share * unit.seconds;
     if (unit.lesson.key <= 0) continue;
     ++units;
     crf += unit.lesson.crf;

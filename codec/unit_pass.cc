@@ -179,7 +179,8 @@ Status UnitPass::BeginAgain(const PassRate& rate) {
 
 Status UnitPass::Finish(const PacketHandler& on_packet) {
   GOPMILL_RETURN_IF_ERROR(Send(nullptr, on_packet));
-  stats_.lesson = gop_->encoder->lesson();
+  // A pass at one rate factor teaches nothing; the one before it may have.
+  if (const RateLesson lesson = gop_->encoder->lesson(); lesson.crf > 0) stats_.lesson = lesson;
   if (gop_->vbv) stats_.vbv_violated = !gop_->vbv->passes();
   const std::int64_t frames = spec_.end_frame - spec_.gop_frame();
   if (gop_->packets == frames) return OkStatus();

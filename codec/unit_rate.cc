@@ -26,11 +26,14 @@ constexpr double kWideCrfPerOctave = 10;
 // of two seconds by 40 to 65 %.
 double FirstGuess(VideoCodec codec) { return codec == VideoCodec::kAv1 ? 0.66 : 1.0; }
 
-// A unit of so few frames is over before it can be steered (the first one, and those of one to a
-// few frames a second): its rate is searched for if it was missed by more than this.
+// A unit of so few frames is over before it can be steered: its rate is searched for if it was
+// missed by more than this, and by more than so many seconds have. What half a second misses, those
+// after it make up for, and a search may take as long as all else (20 streams of GOPs of half a
+// second took 2.5 times the CPU time when 15 % was all that each was allowed). There is one first
+// unit, and of a short clip it is much.
 constexpr std::int64_t kShortUnit = 16;
-constexpr double kShortTolerance = 0.15;
-constexpr double kShortGood = 0.05;  // of the search
+constexpr double kShortTolerance = 0.15, kShortDebt = 0.5, kFirstDebt = 0.15;
+constexpr double kShortGood = 0.05, kShortGoodDebt = 0.15;  // of the search
 
 bool IsTried(const EncoderSpec& spec) {
   return spec.rate_mode == RateMode::kBitrate && spec.quality == Quality::kNormal &&
@@ -53,11 +56,6 @@ bool MustBeJudged(const EncoderSpec& spec) {
          (spec.rate_mode == RateMode::kBitrate && !OpensAhead(spec));
 }
 
-double TargetBytes(const EncoderSpec& spec, const UnitSpec& unit, const RateAim& aim) {
-  const double seconds = static_cast<double>(unit.frame_count()) / spec.fps.ToDouble();
-  return aim.bps * seconds / 8;
-}
-
 }  // namespace
 
 UnitRate::UnitRate(const EncoderSpec& spec, const UnitSpec& unit, bool repeatable,
@@ -65,11 +63,13 @@ UnitRate::UnitRate(const EncoderSpec& spec, const UnitSpec& unit, bool repeatabl
     : spec_(spec),
       repeatable_(repeatable),
       pixels_(static_cast<double>(unit.frame_count()) * spec.width * spec.height),
+      seconds_(static_cast<double>(unit.frame_count()) / spec.fps.ToDouble()),
       short_(repeatable && IsTried(spec) && IsWhole(unit) && unit.frame_count() <= kShortUnit),
+      short_debt_(unit.index.value == 0 ? kFirstDebt : kShortDebt),
       on_trial_(repeatable && IsTried(spec) && IsWhole(unit) && !short_),
       judged_(short_ || MustBeJudged(spec)),
       aim_(aim.value_or(RateAim{.bps = static_cast<double>(unit.budget_bps)})),
-      target_bytes_(TargetBytes(spec, unit, aim_)) {
+      target_bytes_(aim_.bps * seconds_ / 8) {
   aim_.bps *= FirstGuess(spec.codec);
   if (!Searches(spec) || !repeatable) return;
   std::optional<RateSearch::Known> known;
@@ -93,7 +93,8 @@ bool UnitRate::MissedShort(const Made& made) const {
   if (!short_ || passes_ > 1 || made.crf <= 0) return false;
   const double factor = static_cast<double>(made.bytes) / target_bytes_;
   const double limit = factor < 1 ? kTransparentCrf : kHighestCrf;
-  return std::abs(factor - 1) > kShortTolerance && std::abs(made.crf - limit) > 1;
+  const double tolerance = std::max(kShortTolerance, short_debt_ / seconds_);
+  return std::abs(factor - 1) > tolerance && std::abs(made.crf - limit) > 1;
 }
 
 UnitRate::Verdict UnitRate::Judge(const Made& made) {
@@ -101,7 +102,8 @@ UnitRate::Verdict UnitRate::Judge(const Made& made) {
   const double bits = 8.0 * static_cast<double>(made.bytes);
   if (MissedShort(made)) {
     search_.emplace(8 * target_bytes_, pixels_, RateSearch::Known{.crf = made.crf, .bits = bits},
-                    kShortGood);
+                    std::max(kShortGood, kShortGoodDebt / seconds_));
+    aimed_otherwise_ = true;
     return {.keep = true, .done = false};
   }
   if (search_) {

@@ -54,7 +54,7 @@ class UnitRate {
   struct Made {
     std::int64_t bytes = 0;
     double vbv_factor = 1;
-    double crf = 0;  // mean of its frames; 0 = not known
+    double crf = 0;  // at which a pass at one factor takes as many; 0 = not known
   };
   Verdict Judge(const Made& made);
   // Whether a pass aimed at something else than was asked for.
@@ -68,7 +68,9 @@ class UnitRate {
   const EncoderSpec& spec_;
   const bool repeatable_;
   const double pixels_;  // in all frames
+  const double seconds_;
   const bool short_;
+  const double short_debt_;  // seconds of its rate, by which it may be missed
   bool on_trial_;
   const bool judged_;
   bool aimed_otherwise_ = false;

@@ -65,7 +65,7 @@ bool UnitVerdict::EndPass() {
   EndTrial();  // the pass may be over before it was decided
   if (!rate_.must_be_judged()) return true;
   const UnitRate::Verdict verdict = rate_.Judge(
-      {.bytes = pass_->bytes, .vbv_factor = pass_->vbv_factor(), .crf = stats_.lesson.crf});
+      {.bytes = pass_->bytes, .vbv_factor = pass_->vbv_factor(), .crf = stats_.lesson.even_crf});
   if (verdict.keep) best_.emplace(*std::move(pass_));
   stats_.aimed_otherwise = rate_.aimed_otherwise();
   if (verdict.done) return true;

@@ -180,6 +180,27 @@ TEST(UnitRateTest, TheRateOfAUnitTooShortToBeSteeredIsSearchedFor) {
   EXPECT_TRUE(once.Judge({.bytes = 80'000, .crf = 24}).done) << "it cannot be decoded again";
 }
 
+// GOPs of half a second: a search each would take most of the time, and the mean is made up for.
+TEST(UnitRateTest, HalfASecondIsSearchedForOnlyIfItMissesByAsMuch) {
+  EncoderSpec spec;
+  spec.fps = {30, 1};
+  UnitSpec unit;
+  unit.index = UnitIndex{1};
+  unit.end_frame = 15;
+  unit.budget_bps = 80'000;  // 5,000 bytes in half a second
+  UnitRate near(spec, unit, true, std::nullopt);
+  EXPECT_TRUE(near.must_be_judged());
+  EXPECT_TRUE(near.Judge({.bytes = 9'900, .crf = 30}).done);
+  EXPECT_FALSE(near.aimed_otherwise());
+  UnitRate far(spec, unit, true, std::nullopt);
+  EXPECT_FALSE(far.Judge({.bytes = 10'100, .crf = 30}).done);
+  EXPECT_TRUE(far.aimed_otherwise());
+  EXPECT_TRUE(far.Judge({.bytes = 6'400, .crf = 30}).done) << "by a third";
+  unit.index = UnitIndex{0};
+  UnitRate first(spec, unit, true, std::nullopt);
+  EXPECT_FALSE(first.Judge({.bytes = 6'600, .crf = 30}).done) << "there is only one";
+}
+
 TEST(UnitRateTest, AUnitThatWasMisjudgedBeginsAgainOnceWithWhatItsFirstFramesTaught) {
   EncoderSpec spec;
   spec.fps = {25, 1};
