@@ -3,8 +3,9 @@
 // static: the workers are divided among the classes once; nobody uses another's. With G_c the share
 // of class c (its guarantee, the rest by weight) and N workers, class c has those whose middle lies
 //     from N (G_1 + .. + G_(c-1)) to N (G_1 + .. + G_c).
-// Not work conserving. O(classes). Source: the static allocation of R. Kokku, "ShaRE: Run-time
-// System for High-performance Virtualized Routers", UT Austin, 2005, chapter 3.
+// With fewer workers than classes, some share one and are served in turn. Not work
+// conserving. O(classes). Source: the static allocation of R. Kokku, "ShaRE: Run-time System for
+// High-performance Virtualized Routers", UT Austin, 2005, chapter 3.
 #include <algorithm>
 #include <vector>
 
@@ -16,7 +17,11 @@ namespace {
 
 class Static final : public Allocation {
  public:
-  explicit Static(const PoolState& pool) : owner_(static_cast<std::size_t>(pool.worker_count())) {
+  explicit Static(const PoolState& pool)
+      : owner_(static_cast<std::size_t>(pool.worker_count())),
+        last_(owner_.size(), 0),
+        workers_(pool.classes().size(), 0),
+        guest_of_(pool.classes().size(), -1) {
     std::vector<double> shares(pool.classes().size());
     FindShares(pool.classes(), shares);
     const auto workers = static_cast<double>(owner_.size());
@@ -28,35 +33,60 @@ class Static final : public Allocation {
         end += shares[++c] * workers;
       }
       owner_[w] = static_cast<int>(c);
+      ++workers_[c];
     }
-    GiveEveryClassOne(static_cast<int>(shares.size()));
+    GiveEveryClassOne();
+    LodgeTheRest(shares);
   }
 
   int ClassFor(WorkerId w, const PoolState& pool, TimePoint /*now*/) override {
-    const int c = owner_[static_cast<std::size_t>(w.value)];
-    if (HasUnitFor(c, w, pool)) return c;
-    // With fewer workers than classes somebody has to serve the rest.
-    const int classes = static_cast<int>(pool.classes().size());
-    for (int other = static_cast<int>(owner_.size()); other < classes; ++other) {
-      if (other % static_cast<int>(owner_.size()) == w.value && HasUnitFor(other, w, pool)) {
-        return other;
-      }
+    const int classes = static_cast<int>(workers_.size());
+    const int last = last_[static_cast<std::size_t>(w.value)];
+    for (int i = 1; i <= classes; ++i) {
+      const int c = (last + i) % classes;
+      if (Serves(w, c) && HasUnitFor(c, w, pool)) return c;
     }
     return -1;
   }
 
+  void OnStarted(int service_class, WorkerId w, TimePoint /*now*/) override {
+    last_[static_cast<std::size_t>(w.value)] = service_class;
+  }
+
  private:
-  // A class too light for a worker of its own takes one from the class with most.
-  void GiveEveryClassOne(int classes) {
-    const auto count = [&](int c) { return std::count(owner_.begin(), owner_.end(), c); };
-    for (int c = 0; c < std::min(classes, static_cast<int>(owner_.size())); ++c) {
-      if (count(c) > 0) continue;
-      *std::max_element(owner_.begin(), owner_.end(),
-                        [&](int a, int b) { return count(a) < count(b); }) = c;
+  [[nodiscard]] bool Serves(WorkerId w, int c) const {
+    return owner_[static_cast<std::size_t>(w.value)] == c ||
+           guest_of_[static_cast<std::size_t>(c)] == w.value;
+  }
+
+  // A class too light for a worker of its own takes one from the class with most, but not its last.
+  void GiveEveryClassOne() {
+    for (std::size_t c = 0; c < workers_.size(); ++c) {
+      if (workers_[c] > 0) continue;
+      const auto most = std::ranges::max_element(workers_);
+      if (*most < 2) return;
+      *std::ranges::find(owner_, static_cast<int>(most - workers_.begin())) = static_cast<int>(c);
+      --*most;
+      ++workers_[c];
     }
   }
 
-  std::vector<int> owner_;  // class by worker
+  // Each class that still has none is a guest where the shares of all served come to least.
+  void LodgeTheRest(const std::vector<double>& shares) {
+    std::vector<double> served;
+    for (const int c : owner_) served.push_back(shares[static_cast<std::size_t>(c)]);
+    for (std::size_t c = 0; c < workers_.size(); ++c) {
+      if (workers_[c] > 0) continue;
+      const auto least = std::ranges::min_element(served);
+      guest_of_[c] = static_cast<int>(least - served.begin());
+      *least += shares[c];
+    }
+  }
+
+  std::vector<int> owner_;     // class by worker
+  std::vector<int> last_;      // class that it ran last, by worker
+  std::vector<int> workers_;   // of its own, by class
+  std::vector<int> guest_of_;  // worker by class; -1 if it has its own
 };
 
 }  // namespace

@@ -294,6 +294,33 @@ TEST(AllocationLayersTest, StaticKeepsEveryClassOnItsOwnWorkers) {
   EXPECT_GT(workers[1].size(), workers[2].size());
 }
 
+TEST(AllocationLayersTest, StaticServesMoreClassesThanThereAreWorkers) {
+  for (const char* classes : {"a:1,b:1,c:1", "a:5,b:1,c:4", "a:1,b:1,c:9", "a:1:0.5,b:1:0.5,c:1"}) {
+    for (const char* topology : {"pu:1", "pu:2", "pu:3"}) {
+      PolicyOptions options;
+      options.classes = ParseClasses(classes).value();
+      Load load("static", options, topology);
+      for (std::uint64_t c = 0; c < 3; ++c) load.Start(c);
+      load.Run(2);
+      for (const double served : load.ServedWithin(10)) {
+        EXPECT_GT(served, 0) << classes << ", " << topology;
+      }
+      load.active = {};
+      load.pool.FinishAll();
+      EXPECT_EQ(load.pool.pool().waiting_units(), 0U) << classes << ", " << topology;
+    }
+  }
+}
+
+TEST(AllocationLayersTest, StaticLodgesAClassWhereItDisturbsLeast) {
+  PolicyOptions options;
+  options.classes = ParseClasses("a:5,b:1,c:4").value();
+  Load load("static", options, "pu:2");
+  for (std::uint64_t c = 0; c < 3; ++c) load.Start(c);
+  load.Run(1);
+  EXPECT_NEAR(ShareOf(load.ServedWithin(10), 0), 0.5, 0.01) << "a has a worker for itself";
+}
+
 TEST(AllocationLayersTest, QuantumSharesEquallyWhateverTheWeights) {
   Load load("quantum");
   for (std::uint64_t c = 0; c < 3; ++c) load.Start(c);
