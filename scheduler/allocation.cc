@@ -62,14 +62,30 @@ class ClassPolicy final : public Policy {
 
   void OnFree(WorkerId w, const PoolState& pool, TimePoint now, ActionList& actions) {
     if (!pool.idle(w) || !pool.OldestHead().valid()) return;
-    const int service_class = allocation_->ClassFor(w, pool, now);
-    const UnitRef ref = service_class >= 0 ? BestOf(service_class, w, pool) : RetryFor(w, pool);
+    UnitRef ref = StrandedRetryFor(w, pool);
+    if (!ref.valid()) {
+      const int service_class = allocation_->ClassFor(w, pool, now);
+      ref = service_class >= 0 ? BestOf(service_class, w, pool) : RetryFor(w, pool);
+    }
     if (!ref.valid()) return;
     allocation_->OnStarted(pool.unit(ref).service_class, w, now);
     actions.Add(Assign{ref, w});
   }
 
-  // A unit that failed runs anywhere else, or it might wait for ever for a worker of its class.
+  // A unit that failed on the only worker of its class. It goes first, for `w` may never run out of
+  // units of its own. The others of its class go on, so what is left is soon at the front of it.
+  [[nodiscard]] UnitRef StrandedRetryFor(WorkerId w, const PoolState& pool) const {
+    for (int c = 0; c < static_cast<int>(pool.classes().size()); ++c) {
+      for (UnitRef ref = pool.FirstHeadOf(c); ref.valid(); ref = pool.NextHeadOf(ref)) {
+        const WorkerId failed_on = pool.unit(ref).excluded;
+        if (failed_on.value < 0) break;
+        if (failed_on != w && allocation_->IsAloneFor(c, failed_on)) return ref;
+      }
+    }
+    return {};
+  }
+
+  // What nobody of its class may run at present, a worker without anything else may.
   static UnitRef RetryFor(WorkerId w, const PoolState& pool) {
     UnitRef ref = pool.OldestHead();
     while (ref.valid() && (pool.unit(ref).excluded.value < 0 || pool.unit(ref).excluded == w)) {

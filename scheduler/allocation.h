@@ -21,6 +21,10 @@ class Allocation {
   // The class that `w`, which has nothing to do, serves now; -1 = it stays idle. Called when there
   // are units it might run; a class without waiting units is never started on.
   virtual int ClassFor(WorkerId w, const PoolState& pool, TimePoint now) = 0;
+  // No worker but `w` serves the class, if any does: what failed there has to run on another's.
+  [[nodiscard]] virtual bool IsAloneFor(int /*service_class*/, WorkerId /*w*/) const {
+    return false;
+  }
   // A unit of that class became the head of its line.
   virtual void OnArrived(int /*service_class*/, const PoolState& /*pool*/, TimePoint /*now*/) {}
   // A unit of that class was put on `w`.

@@ -73,6 +73,13 @@ int Everest::ClassFor(WorkerId w, const PoolState& pool, TimePoint now) {
   return other;
 }
 
+bool Everest::IsAloneFor(int service_class, WorkerId w) const {
+  if (form_ == Form::kAe) return false;
+  const int workers = owners_[static_cast<std::size_t>(service_class)].workers;
+  const bool is_owner = owner_of_[static_cast<std::size_t>(w.value)] == service_class;
+  return workers == 0 || (workers == 1 && is_owner);
+}
+
 void Everest::OnArrived(int service_class, const PoolState& pool, TimePoint now) {
   Owner& owner = owners_[static_cast<std::size_t>(service_class)];
   owner.seen = true;

@@ -34,6 +34,7 @@ class Everest final : public Allocation {
   Everest(Form form, const PoolState& pool);
 
   int ClassFor(WorkerId w, const PoolState& pool, TimePoint now) override;
+  [[nodiscard]] bool IsAloneFor(int service_class, WorkerId w) const override;
   void OnArrived(int service_class, const PoolState& pool, TimePoint now) override;
   void OnFinished(int service_class, WorkerId w, Duration busy, const PoolState& pool,
                   TimePoint now) override;

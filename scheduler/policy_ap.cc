@@ -63,19 +63,24 @@ class Ap final : public Policy {
     return best;
   }
 
-  // A class that got no worker (more classes than workers) uses all of them.
+  // A class uses all workers if it got none (more classes than workers), or if none of its own may
+  // run the unit: it failed on the only one, or they are out of service.
   WorkerId LeastLoaded(const Unit& unit, const PoolState& pool) const {
-    const bool has_part = dealt_[unit.service_class] > 0;
-    WorkerId best;
+    WorkerId own, any;
     for (std::size_t i = 0; i < owner_.size(); ++i) {
       const WorkerId w{static_cast<std::int32_t>(i)};
       if (!pool.available(w) || w == unit.excluded) continue;
-      if (has_part && owner_[i] != unit.service_class) continue;
-      if (best.value < 0 || pool.loads()[i] < pool.loads()[static_cast<std::size_t>(best.value)]) {
-        best = w;
-      }
+      if (IsBetter(w, any, pool)) any = w;
+      if (owner_[i] == unit.service_class && IsBetter(w, own, pool)) own = w;
     }
-    return best;
+    return own.value >= 0 ? own : any;
+  }
+
+  static bool IsBetter(WorkerId w, WorkerId best, const PoolState& pool) {
+    const auto load = [&pool](WorkerId x) {
+      return pool.loads()[static_cast<std::size_t>(x.value)];
+    };
+    return best.value < 0 || load(w) < load(best);
   }
 
   std::vector<int> owner_;       // class by worker

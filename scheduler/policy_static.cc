@@ -49,6 +49,10 @@ class Static final : public Allocation {
     return -1;
   }
 
+  [[nodiscard]] bool IsAloneFor(int service_class, WorkerId w) const override {
+    return workers_[static_cast<std::size_t>(service_class)] < 2 && Serves(w, service_class);
+  }
+
   void OnStarted(int service_class, WorkerId w, TimePoint /*now*/) override {
     last_[static_cast<std::size_t>(w.value)] = service_class;
   }
