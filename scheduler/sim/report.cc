@@ -145,17 +145,18 @@ std::string CsvText(const std::vector<GridPoint>& points, const std::vector<Grid
   for (const Figure& figure : kFigures) {
     if (IsShown(figure, timing)) text += "," + std::string(figure.name);
   }
-  text += "\n";
+  text += ",error\n";
   for (const GridRun& run : runs) {
-    if (!run.result) continue;
     for (const auto& [name, value] : points[run.point].settings) text += Quoted(value) + ",";
-    text += fmt::format("{},{},{}", run.policy, run.result->workers, run.result->units);
+    text += run.policy;
+    text += run.result ? fmt::format(",{},{}", run.result->workers, run.result->units) : ",,";
     for (const Figure& figure : kFigures) {
       if (!IsShown(figure, timing)) continue;
-      text += IsMeasured(figure, *run.result) ? fmt::format(",{:.6g}", *run.result.*figure.value)
-                                              : std::string(",");
+      text += ",";
+      if (!run.result || !IsMeasured(figure, *run.result)) continue;
+      text += fmt::format("{:.6g}", *run.result.*figure.value);
     }
-    text += "\n";
+    text += "," + (run.result ? "" : Quoted(run.error.message)) + "\n";
   }
   return text;
 }

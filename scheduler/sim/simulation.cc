@@ -441,6 +441,14 @@ Status CheckLength(const SimulationParams& params, const CommRatios& ratios,
                          fmt::format("at least {:g}", std::ceil(least_ms)));
 }
 
+// What stopped short has no makespan, and would look fast.
+Status CheckAllWasRun(const SimResult& result, const Workload& workload) {
+  if (result.units == workload.units.size()) return OkStatus();
+  return Error{.code = Code::kInternal,
+               .message = fmt::format("{} of {} units were never run: they wait and nobody works.",
+                                      workload.units.size() - result.units, workload.units.size())};
+}
+
 }  // namespace
 
 Result<SimResult> Simulate(const SimulationParams& params, const Machine& machine,
@@ -457,14 +465,17 @@ Result<SimResult> Simulate(const SimulationParams& params, const Machine& machin
       machine.topology, worker_pus,
       PoolState::Params{.run_queue_units = params.run_queue_units, .options = options});
   GOPMILL_ASSIGN_OR_RETURN(std::unique_ptr<Policy> policy,
-                           MakePolicy(params.policy, options, *pool));
+                           params.make_policy ? params.make_policy(options, *pool)
+                                              : MakePolicy(params.policy, options, *pool));
   auto dispatcher = std::make_unique<Dispatcher>(std::move(pool), std::move(policy), &SteadyNow);
   auto cost = params.make_cost_model
                   ? params.make_cost_model(count)
                   : std::make_unique<CodecCostModel>(params.cost, machine.topology, options.ratios,
                                                      worker_pus);
   Simulation simulation(params, workload, std::move(dispatcher), std::move(cost));
-  return simulation.Run(params.policy);
+  SimResult result = simulation.Run(params.policy);
+  GOPMILL_RETURN_IF_ERROR(CheckAllWasRun(result, workload));
+  return result;
 }
 
 }  // namespace gopmill::sim

@@ -21,6 +21,7 @@
 #include <memory>
 #include <string>
 
+#include "scheduler/policy.h"
 #include "scheduler/policy_options.h"
 #include "scheduler/sim/cost_model.h"
 #include "scheduler/sim/metrics.h"
@@ -36,6 +37,9 @@ struct SimulationParams {
   CostParams cost = {};
   // Another model in place of the one for codecs; it is made anew for each run.
   std::function<std::unique_ptr<CostModel>(int workers)> make_cost_model = {};
+  // Another policy in place of that one of the registry. For tests.
+  std::function<Result<std::unique_ptr<Policy>>(const PolicyOptions&, const PoolState&)>
+      make_policy = {};
   PolicyOptions options = {};       // how many contexts comes from `cost`
   double share_window_ms = 10'000;  // for the share error
   // The communication ratios of `options` hold, for the policy and for what moving costs; otherwise
@@ -43,7 +47,8 @@ struct SimulationParams {
   bool own_ratios = false;
 };
 
-// Runs the workload to its end. Fails on unknown policies and on what a policy cannot serve.
+// Runs the workload to its end. Fails on unknown policies, on what a policy cannot serve, and when
+// units are left that it never had anybody run.
 Result<SimResult> Simulate(const SimulationParams& params, const Machine& machine,
                            const Workload& workload);
 

@@ -323,9 +323,9 @@ int RunSimulate(const SimulateArgs& args) {
     return kFailed;
   }
   // The table tells for each run why not.
-  return std::ranges::any_of(study->runs, [](const auto& run) { return run.result.has_value(); })
-             ? kOk
-             : kUsage;
+  const auto& runs = study->runs;
+  if (std::ranges::any_of(runs, [](const auto& run) { return run.result.has_value(); })) return kOk;
+  return ExitCodeOf(runs.front().error);
 }
 
 }  // namespace gopmill::cli

@@ -163,8 +163,8 @@ TEST(ShareMetricsTest, WithoutAWindowNothingIsMeasured) {
   GridRun run{.point = 0, .policy = "fifo", .result = result};
   const std::vector<GridPoint> points(1);
   const std::string csv = CsvText(points, {run});
-  EXPECT_THAT(csv, HasSubstr("share_windows,share_error\n"));
-  EXPECT_THAT(csv, EndsWith(",0,\n"));
+  EXPECT_THAT(csv, HasSubstr("share_windows,share_error,error\n"));
+  EXPECT_THAT(csv, EndsWith(",0,,\n"));
   EXPECT_THAT(JsonText({}, points, {run}), HasSubstr("\"share_error\": null"));
   EXPECT_THAT(TableText(points, {run}), HasSubstr("      -     0.00\n"));
 }

@@ -144,6 +144,50 @@ TEST(SimulationTest, AFewStreamsAtOnceAreStillAllDone) {
   EXPECT_EQ(RunPolicy(experiment, "fifo").units, 70U);
 }
 
+// Takes the first ten units and leaves all others waiting.
+class Lazy final : public Policy {
+ public:
+  explicit Lazy(HashKind hash) : Policy(hash) {}
+  void On(const PolicyEvent& event, const PoolState& pool, TimePoint /*now*/,
+          ActionList& actions) override {
+    const auto* const arrived = std::get_if<Arrived>(&event);
+    if (arrived == nullptr) return;
+    const WorkerId worker = pool.LongestIdle();
+    if (worker.value >= 0 && done_++ < 10) {
+      actions.Add(Assign{arrived->unit, worker});
+    } else {
+      actions.Add(Hold{arrived->unit, WorkerId{}});
+    }
+  }
+
+ private:
+  int done_ = 0;
+};
+
+TEST(SimulationTest, ARunThatStopsShortIsNoResult) {
+  Experiment experiment;
+  experiment.topology = "pu:2";
+  experiment.arrivals = "poisson";
+  experiment.load = 0.01;
+  experiment.streams = 60;
+  experiment.gops = 1;
+  auto prepared = Prepare(experiment);
+  ASSERT_TRUE(prepared.ok());
+  prepared->params.make_policy = [](const PolicyOptions& options, const PoolState&) {
+    return Result<std::unique_ptr<Policy>>(std::make_unique<Lazy>(options.hash));
+  };
+  const auto result = Simulate(prepared->params, prepared->machine, prepared->workload);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().message, "50 of 60 units were never run: they wait and nobody works.");
+
+  const std::vector<GridPoint> points = {{.experiment = experiment, .settings = {}}};
+  const std::string csv =
+      CsvText(points, {{.policy = "lazy", .result = std::nullopt, .error = result.error()}});
+  EXPECT_THAT(csv, ::testing::HasSubstr("\nlazy,,,,"));
+  EXPECT_THAT(csv,
+              ::testing::EndsWith(",50 of 60 units were never run: they wait and nobody works.\n"));
+}
+
 TEST(SimulationTest, WhatCannotBeSimulatedIsRefused) {
   auto prepared = Prepare({});
   ASSERT_TRUE(prepared.ok());
