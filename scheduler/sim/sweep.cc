@@ -34,6 +34,28 @@ Error BadSweep(const std::string& text, std::string_view why) {
                          kAcceptedSweep);
 }
 
+// Sums of steps like 0.1 are not exact; nine digits are what people mean. Whole numbers, of which
+// seeds have ten, are meant to the last one.
+std::string ValueText(double value, double step) {
+  const double whole = std::round(value);
+  const bool is_whole = std::abs(value - whole) < 1e-9 * step && std::abs(whole) < 1e15;
+  return is_whole ? fmt::format("{}", static_cast<std::int64_t>(whole))
+                  : fmt::format("{:.9g}", value);
+}
+
+// Two points alike would be taken for two seeds of one: 1, 1.0 and 01 are.
+Status CheckDistinct(const std::string& text, const std::vector<std::string>& values) {
+  std::set<double> numbers;
+  std::set<std::string_view> texts;
+  for (const std::string& value : values) {
+    if (value.empty()) return BadSweep(text, "a value is empty.");
+    const auto number = Number(value);
+    const bool is_new = number ? numbers.insert(*number).second : texts.insert(value).second;
+    if (!is_new) return BadSweep(text, "a value is there twice.");
+  }
+  return OkStatus();
+}
+
 // The values of FROM:TO:STEP; nothing if the text has not that form.
 Result<std::vector<std::string>> Range(const std::string& text,
                                        const std::vector<std::string_view>& parts) {
@@ -46,8 +68,7 @@ Result<std::vector<std::string>> Range(const std::string& text,
   if (!(count <= static_cast<double>(kMaxValues))) return BadSweep(text, "over 1000 values.");
   std::vector<std::string> values;
   for (int i = 0; i < static_cast<int>(count); ++i) {
-    // Sums of steps like 0.1 are not exact; nine digits are what people mean.
-    values.push_back(fmt::format("{:.9g}", *from + i * *step));
+    values.push_back(ValueText(*from + i * *step, *step));
   }
   return values;
 }
@@ -147,6 +168,7 @@ Result<SweepAxis> ParseSweep(const std::string& text) {
   const std::vector<std::string_view> parts = Split(rest, ':');
   if (parts.size() == 3 && Number(parts[0])) {
     GOPMILL_ASSIGN_OR_RETURN(axis.values, Range(text, parts));
+    GOPMILL_RETURN_IF_ERROR(CheckDistinct(text, axis.values));
     return axis;
   }
   const bool has_commas = axis.name == "classes" || axis.name == "scheduler-options";
@@ -156,12 +178,7 @@ Result<SweepAxis> ParseSweep(const std::string& text) {
     return BadSweep(text, "is that one value or several? They have commas of their own.");
   }
   if (axis.values.size() > kMaxValues) return BadSweep(text, "over 1000 values.");
-  std::set<std::string_view> known;
-  for (const std::string& value : axis.values) {
-    if (value.empty()) return BadSweep(text, "a value is empty.");
-    // Two points alike would be taken for two seeds of one.
-    if (!known.insert(value).second) return BadSweep(text, "a value is there twice.");
-  }
+  GOPMILL_RETURN_IF_ERROR(CheckDistinct(text, axis.values));
   return axis;
 }
 

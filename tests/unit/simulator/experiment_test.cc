@@ -303,9 +303,10 @@ TEST(L7Test, ConnectionsAreAsLongAsPublished) {
 }
 
 TEST(SweepTest, MalformedSweepsAreRefused) {
-  for (const char* bad : {"", "spread", "=1", "nothing=1,2", "spread=", "spread=0:1:0",
-                          "spread=0:1:-1", "spread=1:0:0.1", "spread=0:1:1e-9", "spread=0:inf:1",
-                          "spread=0:nan:1", "contexts=1,,2", "contexts=1,2,1", "seed=4,4"}) {
+  for (const char* bad :
+       {"", "spread", "=1", "nothing=1,2", "spread=", "spread=0:1:0", "spread=0:1:-1",
+        "spread=1:0:0.1", "spread=0:1:1e-9", "spread=0:inf:1", "spread=0:nan:1", "contexts=1,,2",
+        "contexts=1,2,1", "seed=4,4", "seed=1,1.0,01", "load=100000000:100000001:0.1"}) {
     EXPECT_FALSE(ParseSweep(bad).ok()) << bad;
   }
   EXPECT_FALSE(MakeGrid({}, {ParseSweep("spread=0:4:1").value()}).ok());
@@ -471,6 +472,17 @@ TEST(SweepTest, WhatIsGivenIsNotSweptToo) {
   for (const char* axis : {"contexts=1,2", "pus=1,2", "topology=pu:4"}) {
     EXPECT_FALSE(MakeGrid(base, {*ParseSweep(axis)}).ok()) << axis;
   }
+}
+
+TEST(SweepTest, WholeNumbersOfARangeAreMeantToTheLastDigit) {
+  EXPECT_THAT(ParseSweep("seed=4294967294:4294967295:1")->values,
+              ElementsAre("4294967294", "4294967295"));
+  EXPECT_THAT(ParseSweep("spread=-0.1:0.2:0.1")->values, ElementsAre("-0.1", "0", "0.1", "0.2"));
+  EXPECT_THAT(ParseSweep("spread=0:2e-10:1e-10")->values, ElementsAre("0", "1e-10", "2e-10"));
+  const auto grid = MakeGrid({}, {*ParseSweep("seed=4000000001:4000000005:1")});
+  ASSERT_TRUE(grid.ok());
+  EXPECT_EQ(grid->front().experiment.seed, 4000000001U);
+  EXPECT_EQ(grid->back().experiment.seed, 4000000005U);
 }
 
 TEST(SweepTest, TheSeedMayBeSwept) {
