@@ -108,13 +108,15 @@ void SetTimes(Workload& workload, const Arrivals& arrivals, double per_ms, Rando
   }
 }
 
-// One unit of its stream after the arrival.
+// One unit of its stream after the arrival, or when its class says.
 void SetLiveDeadlines(Workload& workload, double per_ms) {
   const double whole_ms = static_cast<double>(workload.units.size()) / per_ms;
   for (const SimStream& stream : workload.streams) {
+    const double within_ms = ToMillis(ClassDeadline(workload, stream));
     for (std::uint32_t i = 0; i < stream.unit_count; ++i) {
       SimUnit& unit = workload.units[stream.first_unit + i];
-      unit.deadline_ms = unit.arrival_ms + whole_ms / stream.unit_count;
+      const double next_ms = whole_ms / stream.unit_count;
+      unit.deadline_ms = unit.arrival_ms + (within_ms > 0 ? within_ms : next_ms);
     }
   }
 }

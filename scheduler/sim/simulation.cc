@@ -168,7 +168,15 @@ class Simulation {
             .frames = unit.frames,
             .service_class = static_cast<std::uint16_t>(stream.service_class),
             .context = stream.context,
-            .deadline = std::isfinite(unit.deadline_ms) ? At(unit.deadline_ms) : kNoDeadline};
+            .deadline = DeadlineOf(stream, unit, now_)};
+  }
+
+  // Its own; else when its class says, as in the server.
+  [[nodiscard]] TimePoint DeadlineOf(const SimStream& stream, const SimUnit& unit,
+                                     TimePoint submitted) const {
+    if (std::isfinite(unit.deadline_ms)) return At(unit.deadline_ms);
+    const Duration within = ClassDeadline(workload_, stream);
+    return within > Duration::zero() ? submitted + within : kNoDeadline;
   }
 
   // --- The event loop ----------------------------------------------------------------------------
@@ -204,7 +212,8 @@ class Simulation {
     shares_.Ran(stream.service_class, began_ms, now_ms);
     const double submitted_ms = Millis(report.submitted);
     order_.Finished(job.stream, job.index, submitted_ms, now_ms);
-    CountDeadline(workload_.units[stream.first_unit + job.index], now_ms);
+    CountDeadline(
+        DeadlineOf(stream, workload_.units[stream.first_unit + job.index], report.submitted));
     const std::uint32_t stream_place = job.stream;
     idle_.Idle(+1, now_ms);
     BeginNext(index);
@@ -221,10 +230,10 @@ class Simulation {
     if (state.finished == workload_.streams[s].unit_count) OpenNextStream();
   }
 
-  void CountDeadline(const SimUnit& unit, double finished_ms) {
-    if (!std::isfinite(unit.deadline_ms)) return;
+  void CountDeadline(TimePoint deadline) {
+    if (deadline == kNoDeadline) return;
     ++deadlines_;
-    if (finished_ms > unit.deadline_ms) ++missed_;
+    if (now_ > deadline) ++missed_;
   }
 
   void BeginNext(int index) {

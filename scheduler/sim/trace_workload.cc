@@ -45,6 +45,7 @@ Result<Workload> FromTrace(const RecordedTrace& trace, const std::vector<Service
   Workload workload{.name = "trace of " + trace.header.machine + ", unit " + trace.header.unit,
                     .feed = Feed::kOpen,
                     .classes = classes,
+                    .due_by_class = false,
                     .streams = {},
                     .units = {}};
   if (classes.empty()) workload.classes = {ServiceClass{}};

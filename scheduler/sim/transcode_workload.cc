@@ -83,12 +83,13 @@ void SetMediaClock(std::span<SimUnit> units, const MovieShape& movie) {
   }
 }
 
-// From the first picture on at the pace at which they are shown.
-void PaceUnits(std::span<SimUnit> units, const MovieShape& movie) {
+// From the first picture on at the pace at which they are shown, due when the next one comes, or
+// when their class says.
+void PaceUnits(std::span<SimUnit> units, const MovieShape& movie, double within_ms) {
   for (SimUnit& unit : units) {
     const double length_ms = LengthMillis(unit, movie);
     unit.arrival_ms = unit.media_ms + length_ms;
-    unit.deadline_ms = unit.arrival_ms + length_ms;
+    unit.deadline_ms = unit.arrival_ms + (within_ms > 0 ? within_ms : length_ms);
   }
 }
 
@@ -160,7 +161,9 @@ Result<Workload> MakeTranscodeWorkload(const TranscodeParams& params) {
       workload.units.push_back(DrawUnit(target, movie, params, random));
     }
     SetMediaClock(std::span(workload.units).subspan(first), movie);
-    if (paced) PaceUnits(std::span(workload.units).subspan(first), movie);
+    if (!paced) continue;
+    PaceUnits(std::span(workload.units).subspan(first), movie,
+              ToMillis(ClassDeadline(workload, workload.streams.back())));
   }
   if (mix->arrivals == MixArrivals::kBursts) SetBursts(workload, params.seed);
   return workload;

@@ -10,6 +10,11 @@ double Workload::HotMillis() const {
                          [](double sum, const SimUnit& unit) { return sum + unit.hot_ms; });
 }
 
+Duration ClassDeadline(const Workload& workload, const SimStream& stream) {
+  if (!workload.due_by_class) return {};
+  return workload.classes[static_cast<std::size_t>(stream.service_class)].deadline;
+}
+
 double ArrivalsPerSecond(const Workload& workload, double load, int workers) {
   const double mean_ms = workload.HotMillis() / static_cast<double>(workload.units.size());
   return load * workers * 1000 / mean_ms;

@@ -52,11 +52,16 @@ struct Workload {
   int concurrent = 20;  // closed feed: streams at once
   int window = 0;  // closed feed: units of a stream in flight; 0 = 4 x workers + 4, as in serve
   std::vector<ServiceClass> classes = {ServiceClass{}};
+  // Classes say when their units are due. Not in a recording: it has the deadlines that there were.
+  bool due_by_class = true;
   std::vector<SimStream> streams;  // in order of arrival; the place is the stream number
   std::vector<SimUnit> units;      // stream by stream, in order
 
   [[nodiscard]] double HotMillis() const;
 };
+
+// Within which a unit of the stream is due because of its class; 0 = it does not say.
+Duration ClassDeadline(const Workload& workload, const SimStream& stream);
 
 // Units per second that keep `workers` busy for the share `load` if every context is warm.
 double ArrivalsPerSecond(const Workload& workload, double load, int workers);

@@ -57,6 +57,17 @@ TEST(MixesTest, LiveIsReferenceAtThePaceOfItsPictures) {
   }
 }
 
+TEST(MixesTest, LiveUnitsOfAClassWithADeadlineAreDueByThat) {
+  const auto workload =
+      MakeTranscodeWorkload({.mix = "live", .classes = ParseClasses("a:5:0:0:100,b:1").value()});
+  ASSERT_TRUE(workload.ok());
+  for (const SimStream& stream : workload->streams) {
+    const SimUnit& unit = workload->units[stream.first_unit];
+    const double within = unit.deadline_ms - unit.arrival_ms;
+    EXPECT_EQ(std::abs(within - 100) < 1e-9, stream.service_class == 0) << within;
+  }
+}
+
 TEST(MixesTest, BurstyIsReferenceBeginningInBursts) {
   const Workload bursty = Of("bursty");
   EXPECT_EQ(bursty.feed, Feed::kClosed);

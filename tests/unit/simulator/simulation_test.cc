@@ -110,6 +110,30 @@ TEST(SimulationTest, CountsMissesOfTheUnitsThatHaveADeadline) {
   EXPECT_DOUBLE_EQ(result->deadline_misses, 1.0 / 3);
 }
 
+TEST(SimulationTest, AClassSaysWhenItsUnitsAreDue) {
+  Experiment experiment;
+  experiment.topology = "pu:2";
+  experiment.gops = 20;
+  ASSERT_TRUE(SetParam(experiment, "classes", "a:5:0:0:100,b:1").ok());
+  const SimResult hearth = RunPolicy(experiment, "hearth");
+  EXPECT_EQ(hearth.deadlines, 200U) << "of the ten streams of a, of twenty";
+  EXPECT_GT(hearth.deadline_misses, 0);
+  const SimResult fifo = RunPolicy(experiment, "fifo");
+  EXPECT_LT(hearth.deadline_misses, fifo.deadline_misses) << "which knows no deadlines";
+
+  experiment.arrivals = "live";
+  EXPECT_EQ(RunPolicy(experiment, "fifo").deadlines, 400U);
+  auto prepared = Prepare(experiment);
+  ASSERT_TRUE(prepared.ok());
+  const SimUnit& unit = prepared->workload.units.front();
+  EXPECT_NEAR(unit.deadline_ms, unit.arrival_ms + 100, 1e-9) << "its class goes first, as in serve";
+
+  prepared->workload.due_by_class = false;
+  prepared->params.policy = "fifo";
+  for (SimUnit& each : prepared->workload.units) each.deadline_ms = SimUnit{}.deadline_ms;
+  EXPECT_EQ(Simulate(prepared->params, prepared->machine, prepared->workload)->deadlines, 0U);
+}
+
 TEST(SimulationTest, OneWorkerKeepsOrderAndItsTime) {
   Experiment experiment;
   experiment.topology = "pu:1";
