@@ -60,4 +60,23 @@ double OrderStats::mean_extent() const {
   return reordered_ == 0 ? 0.0 : extent_sum_ / static_cast<double>(reordered_);
 }
 
+void OrderMeans::Add(const OrderStats& stream) {
+  finished_ += stream.finished();
+  extent_.Add(stream.mean_extent(), static_cast<double>(stream.reordered()));
+  max_extent_ = std::max(max_extent_, stream.max_extent());
+  // One unit has no gap, and one gap differs from nothing.
+  if (stream.finished() > 1) {
+    jitter_before_.Add(stream.before().jitter_ms());
+    jitter_after_.Add(stream.after().jitter_ms());
+  }
+  if (stream.finished() > 2) {
+    gap_before_.Add(stream.before().gap_deviation_ms());
+    gap_after_.Add(stream.after().gap_deviation_ms());
+  }
+}
+
+double OrderMeans::out_of_order_rate() const {
+  return finished_ == 0 ? 0.0 : extent_.count / static_cast<double>(finished_);
+}
+
 }  // namespace gopmill

@@ -8,8 +8,9 @@
 //   - reordering extent: for such a unit, how many completions back the first one lies that it
 //     should have preceded (RFC 4737 section 4.2.2); the maximum and the mean over reordered units;
 //   - inter-departure deviation: standard deviation of the gaps between departures, ms;
-//   - jitter: RFC 3550 section 6.4.1, J += (|D| - J) / 16 over unit start times on the media clock,
-//     ms.
+//   - jitter: RFC 3550 section 6.4.1, J += (|D| - J) / 16 over the times at which units were sent:
+//     their start on the media clock or, where a stream need not run in real time, when they were
+//     submitted; ms.
 //
 // Pure; O(log n) per unit. Thread-safety: thread-compatible.
 #pragma once
@@ -64,6 +65,32 @@ class OrderStats {
   std::int64_t finished_ = 0, reordered_ = 0, max_extent_ = 0;
   double extent_sum_ = 0;
   DepartureStats before_, after_;
+};
+
+// The streams of a run together: of units out of order the rate and the mean extent of them all, of
+// gaps and jitter the means of the streams that have any. What nothing was measured of is empty.
+class OrderMeans {
+ public:
+  void Add(const OrderStats& stream);
+  [[nodiscard]] double out_of_order_rate() const;
+  [[nodiscard]] std::int64_t max_extent() const { return max_extent_; }
+  [[nodiscard]] std::optional<double> mean_extent() const { return extent_.value(); }
+  [[nodiscard]] std::optional<double> gap_before_ms() const { return gap_before_.value(); }
+  [[nodiscard]] std::optional<double> gap_after_ms() const { return gap_after_.value(); }
+  [[nodiscard]] std::optional<double> jitter_before_ms() const { return jitter_before_.value(); }
+  [[nodiscard]] std::optional<double> jitter_after_ms() const { return jitter_after_.value(); }
+
+ private:
+  struct Mean {
+    double sum = 0, count = 0;
+    void Add(double value, double weight = 1) { sum += value * weight, count += weight; }
+    [[nodiscard]] std::optional<double> value() const {
+      return count > 0 ? std::optional(sum / count) : std::nullopt;
+    }
+  };
+  std::int64_t finished_ = 0, max_extent_ = 0;
+  Mean extent_;  // its count is that of the reordered units
+  Mean gap_before_, gap_after_, jitter_before_, jitter_after_;
 };
 
 }  // namespace gopmill

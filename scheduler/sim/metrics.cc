@@ -16,7 +16,9 @@ TimePoint AtMillis(double ms) { return TimePoint(Duration(std::llround(ms * 1e6)
 }  // namespace
 
 OrderMetrics::OrderMetrics(const Workload& workload)
-    : workload_(workload), streams_(workload.streams.size()), finished_(workload.units.size(), 0) {
+    : workload_(workload),
+      streams_(workload.streams.size()),
+      submitted_ms_(workload.units.size(), kNotMeasured) {
   latency_ms_.reserve(workload.units.size());
 }
 
@@ -24,10 +26,8 @@ void OrderMetrics::Finished(std::uint32_t stream, std::uint32_t index, double su
                             double finished_ms) {
   latency_ms_.push_back(static_cast<float>(finished_ms - submitted_ms));
   latency_sum_ms_ += finished_ms - submitted_ms;
-  const std::size_t unit = workload_.streams[stream].first_unit + index;
-  streams_[stream].order.OnFinished(UnitIndex{index}, AtMillis(finished_ms),
-                                    workload_.units[unit].media_ms / 1000);
-  finished_[unit] = 1;
+  submitted_ms_[workload_.streams[stream].first_unit + index] = submitted_ms;
+  streams_[stream].order.OnFinished(UnitIndex{index}, AtMillis(finished_ms), submitted_ms / 1000);
   Release(stream, finished_ms);
 }
 
@@ -36,9 +36,9 @@ void OrderMetrics::Release(std::uint32_t stream, double now_ms) {
   Stream& state = streams_[stream];
   const SimStream& planned = workload_.streams[stream];
   for (; state.next_release < planned.unit_count; ++state.next_release) {
-    const std::size_t unit = planned.first_unit + state.next_release;
-    if (finished_[unit] == 0) return;
-    state.order.OnReleased(AtMillis(now_ms), workload_.units[unit].media_ms / 1000);
+    const double submitted_ms = submitted_ms_[planned.first_unit + state.next_release];
+    if (std::isnan(submitted_ms)) return;
+    state.order.OnReleased(AtMillis(now_ms), submitted_ms / 1000);
   }
 }
 
@@ -46,26 +46,15 @@ void OrderMetrics::AddTo(SimResult& result) {
   const auto units = static_cast<double>(latency_ms_.size());
   if (latency_ms_.empty()) return;
   result.units = latency_ms_.size();
-  result.has_media_clock = workload_.units.front().media_ms >= 0;
-  double streams = 0, reordered = 0, extents = 0;
-  for (const auto& [order, next_release] : streams_) {
-    if (order.finished() == 0) continue;
-    ++streams;
-    reordered += static_cast<double>(order.reordered());
-    extents += order.mean_extent() * static_cast<double>(order.reordered());
-    result.max_extent = std::max(result.max_extent, static_cast<std::uint64_t>(order.max_extent()));
-    result.gap_before_ms += order.before().gap_deviation_ms();
-    result.gap_after_ms += order.after().gap_deviation_ms();
-    result.jitter_before_ms += order.before().jitter_ms();
-    result.jitter_after_ms += order.after().jitter_ms();
-  }
-  result.out_of_order = reordered / units;
-  if (reordered > 0) result.mean_extent = extents / reordered;
-  for (double* mean : {&result.gap_before_ms, &result.gap_after_ms, &result.jitter_before_ms,
-                       &result.jitter_after_ms}) {
-    *mean /= streams;
-  }
-  if (!result.has_media_clock) result.jitter_before_ms = result.jitter_after_ms = 0;
+  OrderMeans means;
+  for (const Stream& stream : streams_) means.Add(stream.order);
+  result.out_of_order = means.out_of_order_rate();
+  result.mean_extent = means.mean_extent().value_or(kNotMeasured);
+  result.max_extent = static_cast<std::uint64_t>(means.max_extent());
+  result.gap_before_ms = means.gap_before_ms().value_or(kNotMeasured);
+  result.gap_after_ms = means.gap_after_ms().value_or(kNotMeasured);
+  result.jitter_before_ms = means.jitter_before_ms().value_or(kNotMeasured);
+  result.jitter_after_ms = means.jitter_after_ms().value_or(kNotMeasured);
   result.mean_latency_ms = latency_sum_ms_ / units;
   result.p50_ms = Quantile(std::span(latency_ms_), 0.50);
   result.p95_ms = Quantile(std::span(latency_ms_), 0.95);
@@ -174,7 +163,7 @@ void ShareMetrics::AddWindows(const std::vector<char>& contested, SimResult& res
     steps = std::min(steps + 1, kStepsPerWindow);
     const double sum = std::accumulate(window.begin(), window.end(), 0.0);
     if (steps < kStepsPerWindow || sum <= 0) continue;
-    ++result.share_windows;
+    if (result.share_windows++ == 0) result.share_error = 0;
     for (std::size_t c = 0; c < window.size(); ++c) {
       result.share_error =
           std::max(result.share_error, std::abs(window[c] / sum - result.classes[c].due));

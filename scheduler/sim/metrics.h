@@ -3,8 +3,8 @@
 // What a run of the simulator is measured by, and how it is added up while the run goes on.
 //
 //   order, gaps, jitter  of base/order_stats.h, as in gopmill bench, before the reorderer (on the
-//                        order of completion) and behind it; the means are over streams. Jitter
-//                        needs the media clock, which recordings and packets have not
+//                        order of completion) and behind it; for the jitter a unit was sent when
+//                        it was submitted
 //   idle while waiting   integral over time of min(idle workers, submitted units nobody has begun)
 //   percentiles          linear between the two values next to it, as in gopmill bench
 //
@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,6 +31,9 @@ struct ClassResult {
   double due = 0;    // what it should be then: by weight, not below the guarantee
 };
 
+// Of a figure that a run says nothing of.
+inline constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
+
 struct SimResult {
   std::string policy;
   int workers = 0;
@@ -44,24 +48,23 @@ struct SimResult {
   double disruption = 0;  // share of the units that did not run at the home of their stream
   double hit_rate = 0;    // share of the units that found their context open
   double out_of_order = 0;
-  double mean_extent = 0;  // of the units out of order
+  double mean_extent = kNotMeasured;  // of the units out of order
   std::uint64_t max_extent = 0;
-  double gap_before_ms = 0, gap_after_ms = 0;        // standard deviation of the gaps
-  bool has_media_clock = false;                      // else there is no jitter
-  double jitter_before_ms = 0, jitter_after_ms = 0;  // RFC 3550
+  double gap_before_ms = kNotMeasured, gap_after_ms = kNotMeasured;        // standard deviation
+  double jitter_before_ms = kNotMeasured, jitter_after_ms = kNotMeasured;  // RFC 3550
   double mean_latency_ms = 0, p50_ms = 0, p95_ms = 0, p99_ms = 0, max_latency_ms = 0;
   double mean_service_ms = 0;
   double reload = 0;              // share of the cache read again, per unit
   double mean_wait_ms = 0;        // submitted to begun
   double idle_waiting_share = 0;  // of all worker time
   double idle_waiting_longest_ms = 0;
-  std::uint64_t deadlines = 0;  // units that have one
-  double deadline_misses = 0;   // of those, that finished after theirs
-  std::uint64_t steals = 0;     // units taken back from a run queue
+  std::uint64_t deadlines = 0;            // units that have one
+  double deadline_misses = kNotMeasured;  // of those, that finished after theirs
+  std::uint64_t steals = 0;               // units taken back from a run queue
 
   std::vector<ClassResult> classes;
   double share_windows = 0;  // windows in which all classes were backlogged from end to end
-  double share_error = 0;  // largest |share - due share| in any of them; nothing if there are none
+  double share_error = kNotMeasured;  // largest |share - due share| in any of them
 
   // Real time, so not the same in two runs.
   double decision_us = 0;  // inside the policy, per unit
@@ -85,7 +88,7 @@ class OrderMetrics {
 
   const Workload& workload_;
   std::vector<Stream> streams_;
-  std::vector<char> finished_;  // by unit
+  std::vector<double> submitted_ms_;  // by unit; kNotMeasured until it is finished
   std::vector<float> latency_ms_;
   double latency_sum_ms_ = 0;
 };

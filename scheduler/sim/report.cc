@@ -5,16 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "scheduler/sim/seed_table.h"
 
 namespace gopmill::sim {
 namespace {
-
-bool HasMediaClock(const SimResult& result) { return result.has_media_clock; }
-bool HasDeadlines(const SimResult& result) { return result.deadlines > 0; }
-// A share error means nothing without a window in which all classes were backlogged.
-bool HasShareWindows(const SimResult& result) { return result.share_windows > 0; }
 
 constexpr std::array kFigures = {
     Figure{"gops_per_second", "units per second of makespan", "GOPs/s", &SimResult::gops_per_second,
@@ -33,16 +29,19 @@ constexpr std::array kFigures = {
            1},
     Figure{"out_of_order", "units finished after a later one of their stream (RFC 4737)", "ooo%",
            &SimResult::out_of_order, 100, 2},
-    Figure{"mean_extent", "reordering extent of those units, mean (RFC 4737)", "extent",
+    Figure{"mean_extent",
+           "reordering extent of those units, mean (RFC 4737); null if there are none", "extent",
            &SimResult::mean_extent, 1, 1},
-    Figure{"gap_before_ms", "standard deviation of the gaps between finished units of a stream",
+    Figure{"gap_before_ms",
+           "standard deviation of the gaps between finished units of a stream, mean of the streams",
            "gap dev", &SimResult::gap_before_ms, 1, 1},
     Figure{"gap_after_ms", "the same behind the reorderer", "in order", &SimResult::gap_after_ms, 1,
            1},
-    Figure{"jitter_before_ms", "RFC 3550 jitter of finished units; null without a media clock", "",
-           &SimResult::jitter_before_ms, 1, 1, false, HasMediaClock},
+    Figure{"jitter_before_ms",
+           "RFC 3550 jitter at the end of a stream, submitted to finished, mean of the streams", "",
+           &SimResult::jitter_before_ms, 1, 1},
     Figure{"jitter_after_ms", "the same behind the reorderer", "", &SimResult::jitter_after_ms, 1,
-           1, false, HasMediaClock},
+           1},
     Figure{"mean_latency_ms", "submitted to finished, mean", "", &SimResult::mean_latency_ms},
     Figure{"p50_ms", "submitted to finished, median unit", "p50 ms", &SimResult::p50_ms, 1, 1},
     Figure{"p95_ms", "submitted to finished, 95th percentile", "p95", &SimResult::p95_ms, 1, 1},
@@ -58,13 +57,13 @@ constexpr std::array kFigures = {
            &SimResult::idle_waiting_longest_ms, 1, 1},
     Figure{"deadline_misses",
            "units finished after their deadline, of those that have one; null if none does",
-           "late%", &SimResult::deadline_misses, 100, 2, false, HasDeadlines},
+           "late%", &SimResult::deadline_misses, 100, 2},
     Figure{"share_windows", "windows in which all classes were backlogged from end to end", "",
            &SimResult::share_windows},
     Figure{"share_error",
            "largest deviation of a class from what is due to it in any of them; null if there are "
            "none",
-           "share±%", &SimResult::share_error, 100, 2, false, HasShareWindows},
+           "share±%", &SimResult::share_error, 100, 2},
     Figure{"decision_us", "time inside the policy per unit, by the real clock", "dec us",
            &SimResult::decision_us, 1, 2, true},
     Figure{"run_seconds", "time the simulation took, by the real clock", "",
@@ -109,7 +108,7 @@ bool IsShown(const Figure& figure, Timing timing) {
 }
 
 bool IsMeasured(const Figure& figure, const SimResult& result) {
-  return figure.measured == nullptr || figure.measured(result);
+  return !std::isnan(result.*figure.value);
 }
 
 std::string TableText(const std::vector<GridPoint>& points, const std::vector<GridRun>& runs) {

@@ -23,8 +23,6 @@ struct Figure {
   double scale = 1;  // for the table
   int digits = 1;
   bool real_time = false;  // differs from run to run
-  // Whether the run says anything of it; empty = every run does.
-  bool (*measured)(const SimResult& result) = nullptr;
 };
 std::span<const Figure> Figures();
 enum class Timing { kLeftOut, kShown };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 
 #include "scheduler/policy_registry.h"
@@ -60,11 +61,6 @@ const std::string& Setting(const GridPoint& point, std::string_view name) {
   return kNone;
 }
 
-// A share error means nothing without a window in which all classes were backlogged.
-bool HasValue(const ScaleFigure& figure, const SimResult& result) {
-  return figure.value != &SimResult::share_error || result.share_windows > 0;
-}
-
 Chart ChartOf(const ScaleFigure& figure, const std::string& axis,
               const std::vector<GridPoint>& points, const std::vector<GridRun>& runs,
               const std::vector<std::string>& policies) {
@@ -78,7 +74,7 @@ Chart ChartOf(const ScaleFigure& figure, const std::string& axis,
     for (const GridRun& run : runs) {
       const GridPoint& point = points[run.point];
       if (run.policy != policy || Setting(point, "axis") != axis || !run.result) continue;
-      if (!HasValue(figure, *run.result)) continue;
+      if (std::isnan(*run.result.*figure.value)) continue;  // not measured
       const double x = std::strtod(Setting(point, axis).c_str(), nullptr);
       series.points.emplace_back(x, *run.result.*figure.value * figure.scale);
     }

@@ -75,20 +75,13 @@ double LengthMillis(const SimUnit& unit, const MovieShape& movie) {
   return unit.frames * movie.millis / movie.frames;
 }
 
-void SetMediaClock(std::span<SimUnit> units, const MovieShape& movie) {
-  double shown_ms = 0;
-  for (SimUnit& unit : units) {
-    unit.media_ms = shown_ms;
-    shown_ms += LengthMillis(unit, movie);
-  }
-}
-
 // From the first picture on at the pace at which they are shown, due when the next one comes, or
 // when their class says.
 void PaceUnits(std::span<SimUnit> units, const MovieShape& movie, double within_ms) {
+  double shown_ms = 0;
   for (SimUnit& unit : units) {
     const double length_ms = LengthMillis(unit, movie);
-    unit.arrival_ms = unit.media_ms + length_ms;
+    unit.arrival_ms = shown_ms += length_ms;
     unit.deadline_ms = unit.arrival_ms + (within_ms > 0 ? within_ms : length_ms);
   }
 }
@@ -160,7 +153,6 @@ Result<Workload> MakeTranscodeWorkload(const TranscodeParams& params) {
     for (std::uint32_t g = 0; g < gops; ++g) {
       workload.units.push_back(DrawUnit(target, movie, params, random));
     }
-    SetMediaClock(std::span(workload.units).subspan(first), movie);
     if (!paced) continue;
     PaceUnits(std::span(workload.units).subspan(first), movie,
               ToMillis(ClassDeadline(workload, workload.streams.back())));

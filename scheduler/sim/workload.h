@@ -32,7 +32,6 @@ struct SimUnit {
   double hot_ms = 0;      // with warm contexts and caches, on its home
   double open_ms = 0;     // on top of it when the contexts have to be opened
   double deadline_ms = std::numeric_limits<double>::infinity();
-  double media_ms = -1;  // place of its first picture on the stream's media clock; -1 = not known
   std::uint32_t bytes = 1;
   std::uint32_t frames = 0;  // 0 = not known
 };

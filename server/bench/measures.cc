@@ -19,11 +19,6 @@ double Share(double part, double whole) { return whole > 0 ? part / whole : 0.0;
 // Where there is no whole, there is no share either.
 double ShareIfAny(double part, double whole) { return whole > 0 ? part / whole : kNotMeasured; }
 
-double Mean(const std::vector<double>& values) {
-  return ShareIfAny(std::accumulate(values.begin(), values.end(), 0.0),
-                    static_cast<double>(values.size()));
-}
-
 double QuantileIfAny(const std::vector<double>& values, double q) {
   return values.empty() ? kNotMeasured : Quantile(values, q);
 }
@@ -117,29 +112,15 @@ std::map<StreamId, std::vector<const UnitSample*>> ByStream(const RunRecord& rec
 }
 
 void AddOrder(const RunRecord& record, RunMeasures& measures) {
-  double reordered = 0, extents = 0;
-  std::vector<double> gap_before, gap_after, jitter_before, jitter_after;
-  for (const auto& [id, units] : ByStream(record)) {
-    const OrderStats order = OrderOf(units, record.start);
-    reordered += static_cast<double>(order.reordered());
-    extents += order.mean_extent() * static_cast<double>(order.reordered());
-    measures.extent_max = std::max(measures.extent_max, static_cast<double>(order.max_extent()));
-    // One unit has no gap, and one gap differs from nothing.
-    if (units.size() > 1) {
-      jitter_before.push_back(order.before().jitter_ms());
-      jitter_after.push_back(order.after().jitter_ms());
-    }
-    if (units.size() > 2) {
-      gap_before.push_back(order.before().gap_deviation_ms());
-      gap_after.push_back(order.after().gap_deviation_ms());
-    }
-  }
-  measures.reordered = Share(reordered, static_cast<double>(record.units.size()));
-  measures.extent_mean = ShareIfAny(extents, reordered);
-  measures.gap_before_ms = Mean(gap_before);
-  measures.gap_after_ms = Mean(gap_after);
-  measures.jitter_before_ms = Mean(jitter_before);
-  measures.jitter_after_ms = Mean(jitter_after);
+  OrderMeans means;
+  for (const auto& [id, units] : ByStream(record)) means.Add(OrderOf(units, record.start));
+  measures.reordered = means.out_of_order_rate();
+  measures.extent_mean = means.mean_extent().value_or(kNotMeasured);
+  measures.extent_max = static_cast<double>(means.max_extent());
+  measures.gap_before_ms = means.gap_before_ms().value_or(kNotMeasured);
+  measures.gap_after_ms = means.gap_after_ms().value_or(kNotMeasured);
+  measures.jitter_before_ms = means.jitter_before_ms().value_or(kNotMeasured);
+  measures.jitter_after_ms = means.jitter_after_ms().value_or(kNotMeasured);
 }
 
 void AddLatency(const RunRecord& record, RunMeasures& measures) {

@@ -35,6 +35,7 @@ TEST(OrderMetricsTest, InOrderIsInOrder) {
   EXPECT_EQ(result.out_of_order, 0);
   EXPECT_EQ(result.gap_before_ms, 0);
   EXPECT_EQ(result.gap_after_ms, 0);
+  EXPECT_TRUE(std::isnan(result.mean_extent)) << "of nothing";
   EXPECT_EQ(result.max_latency_ms, 40);
 }
 
@@ -56,16 +57,55 @@ TEST(OrderMetricsTest, ExtentIsCountedInCompletionsAsInRfc4737) {
   EXPECT_EQ(result.max_extent, 1U);
 }
 
-TEST(OrderMetricsTest, JitterIsThatOfTheMediaClock) {
-  Workload workload = OneStream(3);
-  EXPECT_FALSE(OrderOf(workload, {0, 1, 2}).has_media_clock);
-  for (std::size_t i = 0; i < 3; ++i) workload.units[i].media_ms = 26.0 * static_cast<double>(i);
-  // Units of 26 ms that leave every 10 ms: |D| = 16 twice.
-  const SimResult result = OrderOf(workload, {0, 1, 2});
-  EXPECT_TRUE(result.has_media_clock);
-  EXPECT_NEAR(result.jitter_before_ms, 1 + 15.0 / 16, 1e-9);
-  EXPECT_NEAR(result.jitter_after_ms, 1 + 15.0 / 16, 1e-9);
-  EXPECT_EQ(result.gap_before_ms, 0);
+TEST(OrderMetricsTest, JitterIsThatOfTheTimeFromSubmittedToFinished) {
+  const Workload workload = OneStream(4);
+  OrderMetrics metrics(workload);
+  // As the unit test of gopmill bench (measures_test.cc): 10, 11, 11 and 18 ms.
+  metrics.Finished(0, 0, 0, 10);
+  metrics.Finished(0, 1, 4, 15);
+  metrics.Finished(0, 3, 6, 17);
+  metrics.Finished(0, 2, 5, 23);
+  SimResult result;
+  metrics.AddTo(result);
+  double before = 1.0 / 16;
+  before -= before / 16;
+  before += (7 - before) / 16;
+  EXPECT_NEAR(result.jitter_before_ms, before, 1e-9);
+  double after = 1.0 / 16;
+  after += (7 - after) / 16;  // unit 2
+  after += (1 - after) / 16;  // unit 3, which left with it
+  EXPECT_NEAR(result.jitter_after_ms, after, 1e-9);
+}
+
+TEST(OrderMetricsTest, StreamsWithoutGapsDoNotCount) {
+  Workload workload;
+  for (const std::uint32_t units : {4U, 2U, 1U}) {
+    const auto first = static_cast<std::uint32_t>(workload.units.size());
+    workload.streams.push_back({.id = {}, .first_unit = first, .unit_count = units});
+    workload.units.resize(first + units);
+  }
+  OrderMetrics metrics(workload);
+  for (const auto& [index, at] : {std::pair(0U, 0.0), std::pair(1U, 10.0), std::pair(2U, 30.0)}) {
+    metrics.Finished(0, index, at, at);
+  }
+  metrics.Finished(1, 0, 0, 10);
+  metrics.Finished(1, 1, 0, 42);
+  metrics.Finished(2, 0, 0, 10);
+  SimResult result;
+  metrics.AddTo(result);
+  EXPECT_NEAR(result.gap_before_ms, std::sqrt(50), 1e-9) << "10 and 20 ms in the first stream";
+  EXPECT_NEAR(result.jitter_before_ms, 1, 1e-9) << "0 of the first stream, 2 of the second";
+
+  const SimResult single = OrderOf(OneStream(1), {0});
+  for (const double value : {single.gap_before_ms, single.gap_after_ms, single.jitter_before_ms,
+                             single.jitter_after_ms, single.mean_extent}) {
+    EXPECT_TRUE(std::isnan(value));
+  }
+  const std::vector<GridPoint> points(1);
+  const std::string json = JsonText({}, points, {{.point = 0, .policy = "fifo", .result = single}});
+  for (const char* name : {"mean_extent", "gap_before_ms", "gap_after_ms", "jitter_before_ms"}) {
+    EXPECT_THAT(json, HasSubstr("\"" + std::string(name) + "\": null"));
+  }
 }
 
 TEST(OrderMetricsTest, TheReordererMakesGapsOfDisorder) {
