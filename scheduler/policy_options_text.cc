@@ -28,8 +28,8 @@ constexpr std::array kNames = {
     PolicyOptionName{"contexts", "1 to 4096", "codec contexts a worker is taken to keep (8)"},
     PolicyOptionName{"ratios",
                      "e5335, opteron-2350, mesh, core/l2/l3/numa/package/machine like "
-                     "1/1.25/1.5/2/2.5/3, rows of a matrix like 1/1.5;1.5/1, or (serve, transcode, "
-                     "explain) FILE.json with such rows",
+                     "1/1.25/1.5/2/2.5/3, rows of a matrix like 1/1.5;1.5/1, or FILE.json "
+                     "with such rows",
                      "communication ratios"},
 };
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/dump_json.h"
+#include "config/ratio_file.h"
 #include "scheduler/policy_registry.h"
 #include "scheduler/sim/check.h"
 #include "scheduler/sim/report.h"
@@ -65,6 +66,7 @@ Result<sim::Experiment> ToExperiment(const SimulateArgs& args) {
   for (const auto& [name, value] : args.params) {
     GOPMILL_RETURN_IF_ERROR(sim::SetParam(experiment, name, value));
   }
+  GOPMILL_ASSIGN_OR_RETURN(experiment.rules, WithRatioFiles(experiment.rules));
   if (!args.trace.empty()) GOPMILL_RETURN_IF_ERROR(AddTrace(args.trace, experiment));
   return experiment;
 }
@@ -109,7 +111,12 @@ Result<std::vector<sim::GridPoint>> GridOf(const sim::Experiment& base,
   for (const std::string& sweep : sweeps) {
     GOPMILL_ASSIGN_OR_RETURN(axes.emplace_back(), sim::ParseSweep(sweep));
   }
-  return sim::MakeGrid(base, axes);
+  GOPMILL_ASSIGN_OR_RETURN(std::vector<sim::GridPoint> points, sim::MakeGrid(base, axes));
+  // Only now: reports tell points apart by the names of the files.
+  for (sim::GridPoint& point : points) {
+    GOPMILL_ASSIGN_OR_RETURN(point.experiment.rules, WithRatioFiles(point.experiment.rules));
+  }
+  return points;
 }
 
 Result<Study> RunStudy(const SimulateArgs& args) {

@@ -88,6 +88,24 @@ TEST_F(ProgramTest, WrongCommandLinesExitWithTwo) {
   EXPECT_THAT(machine.out, HasSubstr("cannot serve this: The machine has 4 PUs"));
 }
 
+TEST_F(ProgramTest, TheSimulatorTakesRatiosFromAFile) {
+  Write("near.json", "[[1, 1], [1, 1]]");
+  Write("far.json", "[[1, 50], [50, 1]]");
+  const std::string common = "simulate --topology pu:2 --gops 20 --scheduler ca-ahrw --csv - ";
+  const auto given = [&](const std::string& ratios) {
+    return RunProgram(common + "--scheduler-options 'ratios=" + ratios + "'");
+  };
+  const Outcome far = given(Path("far.json"));
+  EXPECT_EQ(far.code, 0) << far.out;
+  EXPECT_EQ(far.out, given("1/50;50/1").out);
+  EXPECT_NE(far.out, given(Path("near.json")).out);
+  const std::string swept = "ratios=" + Path("near.json") + "|ratios=" + Path("far.json");
+  const Outcome sweep = RunProgram(common + "--sweep 'scheduler-options=" + swept + "'");
+  EXPECT_EQ(sweep.code, 0) << sweep.out;
+  EXPECT_THAT(sweep.out, HasSubstr("\nratios=" + Path("far.json") + ",ca-ahrw,2,"));
+  EXPECT_EQ(given(Path("none.json")).code, 2);
+}
+
 TEST_F(ProgramTest, UnusableSourcesExitWithThreeAndLeaveNothing) {
   Write("text.mp4", "This is not a movie.");
   Write("empty.mp4", "");
