@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -206,6 +207,7 @@ std::span<const PolicyOptionName> PolicyOptionNames() { return kNames; }
 
 Status ParsePolicyOptions(const std::string& text, int workers, PolicyOptions& options) {
   std::string_view rest = text;
+  std::set<std::string_view> set;
   while (!rest.empty()) {
     const std::size_t end = rest.find(',');
     const std::string_view part = rest.substr(0, end);
@@ -221,6 +223,10 @@ Status ParsePolicyOptions(const std::string& text, int workers, PolicyOptions& o
       return InvalidArgument("scheduler-options",
                              "\"" + std::string(part) + "\" is not NAME=VALUE with a known name.",
                              names);
+    }
+    if (!set.insert(name).second) {
+      return InvalidArgument("scheduler-options", "\"" + std::string(name) + "\" is set twice.",
+                             "each option once");
     }
     GOPMILL_RETURN_IF_ERROR(SetOne(name, part.substr(equals + 1), workers, options));
   }

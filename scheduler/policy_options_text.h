@@ -25,9 +25,9 @@ struct PolicyOptionName {
 // All of them, for listings.
 std::span<const PolicyOptionName> PolicyOptionNames();
 
-// Sets the options that `text` names, in order; the others keep their values. The error names the
-// option and the accepted values. An empty text changes nothing. `workers` is what ratios=mesh
-// needs to know (a square number of at most kMaxMatrixWorkers).
+// Sets the options that `text` names, each at most once; the others keep their values. The error
+// names the option and the accepted values. An empty text changes nothing. `workers` is what
+// ratios=mesh needs to know (a square number of at most kMaxMatrixWorkers).
 Status ParsePolicyOptions(const std::string& text, int workers, PolicyOptions& options);
 
 }  // namespace gopmill

@@ -68,7 +68,8 @@ INSTANTIATE_TEST_SUITE_P(Texts, BadOptionsTest,
                                          "ratios=1/1/1/1/1/1/1", "ratios=1/nan/1/1/1/1",
                                          "ratios=1/2;x/1", "ratios=1/2;0.5/1", "ratios=;",
                                          "ratios=1/2/2;1", "ratios=1/2;2/1;", "ratios=m.json",
-                                         "minimum=plain,,beta=1"));
+                                         "minimum=plain,,beta=1", "minimum=non-zero,minimum=plain",
+                                         "beta=1,hash=mixed,beta=1"));
 
 TEST_P(BadOptionsTest, AreAnErrorThatNamesWhatIsAccepted) {
   PolicyOptions options;
