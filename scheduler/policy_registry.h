@@ -21,10 +21,18 @@ namespace gopmill {
 using PolicyFactory = Result<std::unique_ptr<Policy>> (*)(const PolicyOptions& options,
                                                           const PoolState& pool);
 
+// What waits for no worker that is idle and may run it. Tested, and held against runs of the bench.
+enum class WorkConserving {
+  kNo,     // nothing is promised
+  kHeads,  // heads of lines; units in run queues wait for theirs
+  kAll,    // all that could be first in its line: nothing is queued behind a running unit
+};
+
 struct PolicyEntry {
   std::string_view name;
   std::string_view description;  // one line, for listings
   PolicyFactory make = nullptr;
+  WorkConserving work_conserving = WorkConserving::kNo;
 };
 
 // In the order in which they are listed: the default first.

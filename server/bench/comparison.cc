@@ -4,16 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <utility>
 
+#include "scheduler/policy_registry.h"
 #include "server/bench/round_order.h"
 
 namespace gopmill::bench {
 namespace {
-
-constexpr std::array<std::string_view, 3> kWorkConserving = {"fifo", "ps-hrw", "hearth"};
 
 std::string RunName(const RunRecord& record) {
   return fmt::format("{} (repeat {})", record.policy, record.repeat + 1);
@@ -153,7 +151,8 @@ std::vector<std::string> Violations(const Comparison& comparison) {
 }
 
 bool PromisesWorkConservation(std::string_view policy) {
-  return std::ranges::find(kWorkConserving, policy) != kWorkConserving.end();
+  const auto entry = std::ranges::find(Policies(), policy, &PolicyEntry::name);
+  return entry != Policies().end() && entry->work_conserving == WorkConserving::kAll;
 }
 
 std::vector<PolicySummary> Summarise(const Comparison& comparison, const std::string& baseline) {

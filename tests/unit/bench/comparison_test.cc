@@ -104,6 +104,16 @@ TEST(ViolationsTest, OnlyPoliciesThatPromiseWorkConservationFail) {
               ElementsAre(AllOf(HasSubstr("fifo (repeat 1)"), HasSubstr("longest 9.00 ms"))));
 }
 
+TEST(ViolationsTest, TheTableOfPoliciesSaysWhoPromises) {
+  for (const char* late : {"hearth", "fifo", "hybrid", "ps-hrw", "credit", "everest-ae"}) {
+    EXPECT_TRUE(PromisesWorkConservation(late)) << late;
+  }
+  // A unit of theirs waits in a run queue, or for its worker.
+  for (const char* early : {"h-cahrw", "p-llf", "rr", "static", "none"}) {
+    EXPECT_FALSE(PromisesWorkConservation(early)) << early;
+  }
+}
+
 TEST(ViolationsTest, ABusyMachineIsNotThePolicysFault) {
   const auto runs = [](const std::string& policy, int) { return LazyRun(policy, 0.5); };
   EXPECT_THAT(Violations(CompareWith({"fifo"}, 1, runs)), IsEmpty());
