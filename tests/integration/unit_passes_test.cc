@@ -14,6 +14,10 @@ namespace {
 struct PassCase {
   const char* movie;
   const char* request;
+
+  friend void PrintTo(const PassCase& given, std::ostream* out) {
+    *out << given.movie << " " << given.request;
+  }
 };
 
 class UnitPasses : public testing::TestWithParam<PassCase> {};
@@ -48,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(
     Units, UnitPasses,
     testing::Values(PassCase{"modern-720p.mp4",
                              "width=160 fps=2 bitrate=30k acodec=none duration=20"},
-                    PassCase{"ref-patterns.mpg", "bitrate=600k acodec=none duration=20"}),
+                    PassCase{"vfr-540p.mkv", "width=480 bitrate=300k acodec=none duration=20"}),
     [](const auto& given) { return given.index == 0 ? "Short" : "Misjudged"; });
 
 }  // namespace
