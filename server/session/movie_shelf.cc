@@ -125,16 +125,14 @@ std::shared_ptr<ShelvedFile> MovieShelf::File(const FileIdentity& identity, int 
   const auto found = std::ranges::find_if(files_, [&](const auto& file) {
     return file->identity() == identity && file->audio_track() == audio_track;
   });
-  if (found != files_.end()) {
-    files_.splice(files_.begin(), files_, found);
-  } else {
-    files_.push_front(std::make_shared<ShelvedFile>(identity, audio_track));
-  }
-  return files_.front();
+  auto file = found != files_.end() ? *found : std::make_shared<ShelvedFile>(identity, audio_track);
+  ToFront(file);
+  return file;
 }
 
 void MovieShelf::Keep(Plan plan) {
   const MutexLock lock(mutex_);
+  ToFront(plan.shelved.file);
   std::erase_if(plans_, [&](const Plan& other) { return other.key == plan.key; });
   plans_.push_front(std::move(plan));
   if (plans_.size() > kMaxShelvedPlans) plans_.pop_back();
@@ -145,14 +143,33 @@ void MovieShelf::Keep(Plan plan) {
     scripts += script ? script->text.size() : 0;
     return script && scripts > kMaxKeptScriptBytes && &each != newest;
   });
-  std::size_t bytes = 0;
-  for (auto at = files_.begin(); at != files_.end();) {
-    bytes += (*at)->footprint_bytes();
-    const bool keep = at == files_.begin() || (bytes <= kMaxIndexBytes);
-    const std::shared_ptr<ShelvedFile> file = *at;
-    at = keep ? std::next(at) : files_.erase(at);
-    if (!keep) std::erase_if(plans_, [&](const Plan& old) { return old.shelved.file == file; });
-  }
+}
+
+// With what does not fit any more dropped: those asked for longest ago, and their plans.
+void MovieShelf::ToFront(const std::shared_ptr<ShelvedFile>& file) {
+  std::erase(files_, file);
+  files_.push_front(file);
+  std::size_t bytes = 0, count = 0;
+  std::erase_if(files_, [&](const std::shared_ptr<ShelvedFile>& each) {
+    bytes += each->footprint_bytes();
+    const bool drop = each != file && (bytes > kMaxIndexBytes || ++count >= kMaxShelvedFiles);
+    if (drop) std::erase_if(plans_, [&](const Plan& old) { return old.shelved.file == each; });
+    return drop;
+  });
+}
+
+// The index of a file, which counts from now on.
+Result<std::shared_ptr<const SourceIndex>> MovieShelf::IndexOf(
+    const std::shared_ptr<ShelvedFile>& file, Opened opened, const std::string& path,
+    const std::stop_token& stop) {
+  GOPMILL_ASSIGN_OR_RETURN(
+      auto index, file->Index([&]() -> Result<std::shared_ptr<const SourceIndex>> {
+        GOPMILL_ASSIGN_OR_RETURN(auto beside, ReadBeside(path, opened, stop));
+        return indexer_(std::move(opened.fd), stop, file->audio_track(), std::move(beside));
+      }));
+  const MutexLock lock(mutex_);
+  ToFront(file);
+  return index;
 }
 
 std::string MovieShelf::KeyOf(const Opened& opened, const std::string& path,
@@ -184,17 +201,14 @@ Result<Shelved> MovieShelf::Get(const std::string& path, const SegmentRequest& r
   if (auto known = KnownAs(key)) return *std::move(known);
   const int audio_track = request.target.audio.first;
   Shelved shelved{.path = path, .file = File(opened.identity, audio_track), .movie = nullptr};
-  const auto read = [&]() -> Result<std::shared_ptr<const SourceIndex>> {
-    GOPMILL_ASSIGN_OR_RETURN(std::vector<SubtitleTrack> beside, ReadBeside(path, opened, stop));
-    return indexer_(std::move(opened.fd), stop, audio_track, std::move(beside));
-  };
-  GOPMILL_ASSIGN_OR_RETURN(auto index, shelved.file->Index(read));
+  const FileIdentity identity = opened.identity;
+  GOPMILL_ASSIGN_OR_RETURN(auto index, IndexOf(shelved.file, std::move(opened), path, stop));
   std::shared_ptr<const SubtitleScript> script;
   if (const int number = request.target.burn.value_or(0); number > 0) {
     GOPMILL_ASSIGN_OR_RETURN(script, scripts_.Get(path, number, stop));
   }
-  GOPMILL_ASSIGN_OR_RETURN(shelved.movie, PlanMovie(std::move(index), request, params,
-                                                    opened.identity, std::move(script)));
+  GOPMILL_ASSIGN_OR_RETURN(
+      shelved.movie, PlanMovie(std::move(index), request, params, identity, std::move(script)));
   Keep({.key = key, .shelved = shelved});
   return shelved;
 }

@@ -4,8 +4,9 @@
 // identity of the file: one that was replaced is read anew.
 //
 // Bounded: kMaxShelvedPlans plans (with kMaxKeptScriptBytes of scripts that they draw) and names of
-// files beside as many movies, and the indexes that they and kMaxIndexBytes keep. Thread-safety:
-// safe; two requests for a file that has not been read yet read it once.
+// files beside as many movies, and kMaxShelvedFiles indexes of kMaxIndexBytes together, whether the
+// requests that they were read for got an answer or an error; the newest is kept whatever its size.
+// Thread-safety: safe; two requests for a file that has not been read yet read it once.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +27,8 @@
 namespace gopmill {
 
 inline constexpr std::size_t kMaxShelvedPlans = 64;
+// Those that cannot be read or planned have no bytes that would count.
+inline constexpr std::size_t kMaxShelvedFiles = kMaxShelvedPlans;
 inline constexpr std::size_t kMaxIndexBytes = std::size_t{256} << 20U;
 // Opened sources kept per file; opening one takes tens of milliseconds.
 inline constexpr std::size_t kKeptReaders = 3;
@@ -114,6 +117,10 @@ class MovieShelf {
   static std::string KeyOf(const Opened& opened, const std::string& path,
                            const RequestParams& params);
   std::shared_ptr<ShelvedFile> File(const FileIdentity& identity, int audio_track);
+  void ToFront(const std::shared_ptr<ShelvedFile>& file) GOPMILL_REQUIRES(mutex_);
+  Result<std::shared_ptr<const SourceIndex>> IndexOf(const std::shared_ptr<ShelvedFile>& file,
+                                                     Opened opened, const std::string& path,
+                                                     const std::stop_token& stop);
   void Keep(Plan plan);
 
   const Library& library_;
