@@ -287,8 +287,93 @@ LiveSource::Entry LiveSource::Received(PacketSource::ReadState state,
   return entry;
 }
 
+// What one run of a publisher sends, on its way to the readers.
+class LiveSource::Intake {
+ public:
+  Intake(LiveSource& live, Claim claim, PacketSource& source)
+      : live_(live),
+        claim_(claim),
+        source_(source),
+        info_(source.info()),
+        repair_(source.start_us(), RepairTracks(*info_)) {}
+
+  // To its end or error: what came before that is handed out as well.
+  Status Run() {
+    while (true) {
+      av::Packet packet = av::NewPacket();
+      const TimePoint begin = SteadyNow();
+      const auto state = source_.Read(*packet);
+      const bool waited = SteadyNow() - begin >= kSteadyRead;
+      if (!state.ok() || *state == PacketSource::ReadState::kEnd) {
+        if (!HandAll(burst_.Take())) return Replaced();
+        return state.ok() ? OkStatus() : Status(state.error());
+      }
+      if (!Take(*state, std::move(packet), waited)) return Replaced();
+    }
+  }
+
+ private:
+  bool Take(PacketSource::ReadState state, av::Packet packet, bool waited) {
+    NoteCoding(state, *packet);
+    Entry entry = Received(state, info_, repair_, std::move(packet));
+    if (entry.video) {
+      entry.jumped = std::exchange(jumps_, repair_.jumps()) != repair_.jumps();
+      pictures_ns_ = entry.dts_ns;
+    }
+    // A clock that has jumped shows in the pictures, which may come after the text.
+    if (entry.text && std::abs(entry.dts_ns - pictures_ns_) > kCueReachNanos) {
+      live_.NoteDroppedCue();
+      return true;
+    }
+    if (!HandAll(burst_.Put(std::move(entry), waited))) return false;
+    Count();
+    return true;
+  }
+
+  // A packet may bring another coding of its track.
+  void NoteCoding(PacketSource::ReadState state, const AVPacket& packet) {
+    if (state == PacketSource::ReadState::kText) return;
+    const bool video = state == PacketSource::ReadState::kVideo;
+    const auto track = static_cast<std::size_t>(packet.stream_index);
+    const bool other_sets = video && sets_.Changed(*info_->video.parameters, packet);
+    auto other = WithNewHeader(*info_, video, track, packet);
+    if (other == nullptr && !other_sets) return;
+    const MutexLock lock(live_.mutex_);
+    ++live_.counts_.format_changes;
+    if (other != nullptr) info_ = std::move(other);
+    if (live_.claim_ == claim_) live_.info_ = info_;
+  }
+
+  bool HandAll(std::vector<Entry> entries) {
+    return std::ranges::all_of(entries, [&](Entry& next) {
+      next.wall = dating_.Date(next.video, next.dts_ns, next.wall);
+      return live_.Hand(claim_, next);
+    });
+  }
+
+  void Count() {
+    const std::int64_t lost_by_now = source_.lost();
+    const MutexLock lock(live_.mutex_);
+    LiveCounts& counts = live_.counts_;
+    counts.repaired += repair_.repaired() - std::exchange(repaired_, repair_.repaired());
+    counts.lost += lost_by_now - std::exchange(lost_, lost_by_now);
+    if (live_.claim_ == claim_) counts.clock_drift_ms = dating_.drift().count();
+  }
+
+  LiveSource& live_;
+  const Claim claim_;
+  PacketSource& source_;
+  std::shared_ptr<const SourceInfo> info_;
+  TimestampRepair repair_;
+  std::int64_t jumps_ = 0;                // told of, with a picture
+  std::int64_t repaired_ = 0, lost_ = 0;  // counted
+  std::int64_t pictures_ns_ = 0;
+  Burst burst_;
+  Dating dating_;
+  ParameterWatch sets_;
+};
+
 Status LiveSource::Run(Claim claim, PacketSource& source) {
-  std::shared_ptr<const SourceInfo> info = source.info();
   if (source.counted_pts()) {
     return Error{.code = Code::kUnsupported,
                  .message = "A live stream needs timestamps.",
@@ -297,59 +382,11 @@ Status LiveSource::Run(Claim claim, PacketSource& source) {
   {
     const MutexLock lock(mutex_);
     if (claim_ != claim) return Replaced();
-    info_ = info;
-    NoteFormat(*info);
+    info_ = source.info();
+    NoteFormat(*info_);
     BeginAnew();
   }
-  TimestampRepair repair(source.start_us(), RepairTracks(*info));
-  std::int64_t jumps = 0;               // told of, with a picture
-  std::int64_t repaired = 0, lost = 0;  // counted
-  std::int64_t pictures_ns = 0;
-  Burst burst;
-  Dating dating;
-  ParameterWatch sets;
-  while (true) {
-    av::Packet packet = av::NewPacket();
-    const TimePoint begin = SteadyNow();
-    GOPMILL_ASSIGN_OR_RETURN(const auto state, source.Read(*packet));
-    const bool waited = SteadyNow() - begin >= kSteadyRead;
-    if (state == PacketSource::ReadState::kEnd) {
-      for (const Entry& held : burst.Take()) {
-        if (!Hand(claim, held)) return Replaced();
-      }
-      return OkStatus();
-    }
-    const bool is_text = state == PacketSource::ReadState::kText;
-    const auto track = static_cast<std::size_t>(packet->stream_index);
-    const bool is_video = state == PacketSource::ReadState::kVideo;
-    const bool other_sets = is_video && sets.Changed(*info->video.parameters, *packet);
-    auto other = is_text ? nullptr : WithNewHeader(*info, is_video, track, *packet);
-    if (other != nullptr || other_sets) {
-      const MutexLock lock(mutex_);
-      ++counts_.format_changes;
-      if (other != nullptr) info = std::move(other);
-      if (claim_ == claim) info_ = info;
-    }
-    Entry entry = Received(state, info, repair, std::move(packet));
-    if (entry.video) {
-      entry.jumped = std::exchange(jumps, repair.jumps()) != repair.jumps();
-      pictures_ns = entry.dts_ns;
-    }
-    // A clock that has jumped shows in the pictures, which may come after the text.
-    if (entry.text && std::abs(entry.dts_ns - pictures_ns) > kCueReachNanos) {
-      NoteDroppedCue();
-      continue;
-    }
-    for (Entry& next : burst.Put(std::move(entry), waited)) {
-      next.wall = dating.Date(next.video, next.dts_ns, next.wall);
-      if (!Hand(claim, next)) return Replaced();
-    }
-    const MutexLock lock(mutex_);
-    counts_.repaired += repair.repaired() - std::exchange(repaired, repair.repaired());
-    const std::int64_t lost_by_now = source.lost();
-    counts_.lost += lost_by_now - std::exchange(lost, lost_by_now);
-    if (claim_ == claim) counts_.clock_drift_ms = dating.drift().count();
-  }
+  return Intake(*this, claim, source).Run();
 }
 
 // What was open is over: all go on with a key frame.
@@ -426,11 +463,13 @@ void LiveSource::Put(Queue& queue, const Entry& entry) {
   queue.entries.push_back(entry);
   queue.entries.back().after_gap = std::exchange(queue.gap, false);
   queue.bytes += Cost(entry);
-  // Between pictures: sound may lie ahead by more.
+  // Between pictures: sound may lie ahead by more. On the source's own clock, since the two may be
+  // of different publishers.
   const auto too_long = [&] {
     if (!entry.video) return false;
     const auto oldest = std::ranges::find(queue.entries, true, &Entry::video);
-    return entry.dts_ns - oldest->dts_ns > kLiveQueueNanos &&
+    return (entry.dts_ns + entry.offset_ns) - (oldest->dts_ns + oldest->offset_ns) >
+               kLiveQueueNanos &&
            std::ranges::count(queue.entries, true, &Entry::video) > kLiveQueuePictures;
   };
   while (!queue.entries.empty() && (queue.bytes > kLiveQueueBytes || too_long())) {

@@ -108,6 +108,7 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
   class Reader;
   class Burst;
   class Dating;
+  class Intake;
   using WallTime = std::chrono::system_clock::time_point;
   struct Entry {
     std::shared_ptr<const SourceInfo> info;  // of the publisher that sent it

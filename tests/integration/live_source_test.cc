@@ -96,13 +96,18 @@ class Script final : public PacketSource {
     info->audio.reset();
     info_ = std::move(info);
   }
+  // It ends with an error.
+  void Break() { broken_ = true; }
   const std::shared_ptr<const SourceInfo>& info() const override { return info_; }
   bool counted_pts() const override { return false; }
   std::int64_t start_us() const override { return 0; }
   Status SeekBefore(Rational /*seconds*/) override { return OkStatus(); }
   bool truncated() const override { return false; }
   Result<ReadState> Read(AVPacket& packet) override {
-    if (next_ == steps_.size()) return ReadState::kEnd;
+    if (next_ == steps_.size()) {
+      if (broken_) return Error{.code = Code::kIo, .message = "It broke."};
+      return ReadState::kEnd;
+    }
     const Step& step = steps_[next_++];
     // More than the time within which a packet counts as one that was there already.
     if (step.late) std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -129,6 +134,7 @@ class Script final : public PacketSource {
   std::vector<Step> steps_;
   std::map<int, int> sizes_;
   std::size_t next_ = 0;
+  bool broken_ = false;
 };
 
 // A reader of all that these publishers send one after the other.
@@ -169,6 +175,30 @@ TEST(LiveSource, PicturesFarBehindTheirReaderGoAsEver) {
   const auto reader = ReaderOf(live, {&script});
   ASSERT_NE(reader, nullptr);
   EXPECT_THAT(live->counts().dropped_packets, Gt(50));
+}
+
+// The second one's clock begins anew.
+TEST(LiveSource, PicturesOfTheNextPublisherCountFromThoseOfTheOneBefore) {
+  const auto live = std::make_shared<LiveSource>(std::chrono::minutes(1));
+  std::vector<Step> steps;
+  for (std::int64_t i = 0; i < 60; ++i) steps.push_back({.milliseconds = 100'000 + 40 * i});
+  Script before({"eng"}, steps);
+  for (Step& step : steps) step.milliseconds -= 100'000;
+  Script after({"eng"}, steps);
+  const auto reader = ReaderOf(live, {&before, &after});
+  ASSERT_NE(reader, nullptr);
+  // One has been read; three seconds and one picture are kept.
+  EXPECT_EQ(live->counts().dropped_gops, 2 * 60 - 1 - (75 + 1));
+}
+
+TEST(LiveSource, WhatCameBeforeAnErrorIsHandedOut) {
+  const auto live = std::make_shared<LiveSource>(std::chrono::minutes(1));
+  Script broken({"eng"}, {{.milliseconds = 0}, {.milliseconds = 40}, {.milliseconds = 80}});
+  broken.Break();
+  const auto claim = live->Acquire(false);
+  ASSERT_TRUE(claim.ok());
+  EXPECT_EQ(live->Run(*claim, broken).error().message, "It broke.");
+  EXPECT_EQ(live->counts().packets, 3);
 }
 
 // What a publisher of one picture a second sends first comes at once.
