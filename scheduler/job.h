@@ -44,7 +44,8 @@ inline constexpr TimePoint kNoDeadline = TimePoint::max();
 // The facts that decide where a job goes.
 struct JobSpec {
   UnitId unit;
-  // Place of the stream in the order of arrival of streams, from 0; what `sm` maps by.
+  // Place of the stream in the order of arrival of streams, from 0; what `sm` maps by. Segments,
+  // which belong to no stream of that order, have any number that they keep.
   std::uint64_t stream_number = 0;
   // Compressed bytes of the unit, > 0. Transcoding time is close to linear in them, so the queues
   // of the policies count bytes where they mean time.

@@ -134,7 +134,7 @@ MediaService::~MediaService() {
   fanouts_.Stop();
   CancelAll();
   if (!WaitIdle(kLongEnd)) LogRunning();
-  WaitIdle(std::chrono::hours(1));
+  while (!WaitIdle(std::chrono::minutes(1))) LogRunning();
   {
     const MutexLock lock(mutex_);
     stopping_ = true;
@@ -249,15 +249,18 @@ Result<StreamId> MediaService::Admit(SessionSpec spec) {
   spec.on_closed = [this](StreamId id) { OnClosed(id); };
   spec.observer = observer_;
   spec.admission = admission_;
+  // Goes after the lock: one that could not be launched ends with its client and its source.
+  std::shared_ptr<StreamSession> session;
   const MutexLock lock(mutex_);
   GOPMILL_RETURN_IF_ERROR(CheckRoom());
   const StreamId id{next_id_++};
   spec.id = id;
   spec.degrades = spec.live && config_.live.degradation == "on";
-  spec.number = id.value - 1;
+  spec.number = streams_started_;
   spec.limits.window_bytes = static_cast<std::size_t>(config_.streams.window_bytes);
-  GOPMILL_ASSIGN_OR_RETURN(auto session,
-                           StreamSession::Start(std::move(spec), engine_->scheduler()));
+  GOPMILL_ASSIGN_OR_RETURN(session, StreamSession::Create(std::move(spec), engine_->scheduler()));
+  GOPMILL_RETURN_IF_ERROR(session->Launch());
+  ++streams_started_;
   running_[id] = std::move(session);
   return id;
 }

@@ -134,6 +134,8 @@ class MediaService : public Service {
   CondVar changed_;
   ServerConfig config_ GOPMILL_GUARDED_BY(mutex_);
   std::uint64_t next_id_ GOPMILL_GUARDED_BY(mutex_) = 1;
+  // Those that transcode; readers that share one have ids too.
+  std::uint64_t streams_started_ GOPMILL_GUARDED_BY(mutex_) = 0;
   // Who cancels a stream holds it meanwhile, without the lock: its sink may do anything.
   std::map<StreamId, std::shared_ptr<StreamSession>> running_ GOPMILL_GUARDED_BY(mutex_);
   std::deque<StreamId> closed_ GOPMILL_GUARDED_BY(mutex_);       // to be reaped

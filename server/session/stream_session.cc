@@ -32,12 +32,17 @@ constexpr std::chrono::milliseconds kTick{200};
 
 }  // namespace
 
-Result<std::unique_ptr<StreamSession>> StreamSession::Start(SessionSpec spec,
-                                                            Scheduler& scheduler) {
+Result<std::unique_ptr<StreamSession>> StreamSession::Create(SessionSpec spec,
+                                                             Scheduler& scheduler) {
   GOPMILL_ASSIGN_OR_RETURN(const std::uint16_t service_class,
                            scheduler.ClassOf(spec.request.service_class.value_or("")));
-  std::unique_ptr<StreamSession> session(
+  return std::unique_ptr<StreamSession>(
       new StreamSession(std::move(spec), scheduler, service_class));
+}
+
+Result<std::unique_ptr<StreamSession>> StreamSession::Start(SessionSpec spec,
+                                                            Scheduler& scheduler) {
+  GOPMILL_ASSIGN_OR_RETURN(auto session, Create(std::move(spec), scheduler));
   GOPMILL_RETURN_IF_ERROR(session->Launch());
   return session;
 }

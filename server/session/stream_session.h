@@ -82,7 +82,11 @@ struct SessionSpec {
 class StreamSession {
  public:
   // The scheduler must outlive the session.
-  // kUnavailable when the machine has no more threads, kInvalidArgument for an unknown class.
+  // kInvalidArgument for an unknown class.
+  static Result<std::unique_ptr<StreamSession>> Create(SessionSpec spec, Scheduler& scheduler);
+  // Once. kUnavailable when the machine has no more threads: destroy it then.
+  Status Launch();
+  // Both.
   static Result<std::unique_ptr<StreamSession>> Start(SessionSpec spec, Scheduler& scheduler);
   // Cancels and waits.
   ~StreamSession();
@@ -100,7 +104,6 @@ class StreamSession {
 
  private:
   StreamSession(SessionSpec spec, Scheduler& scheduler, std::uint16_t service_class);
-  Status Launch();
   void RunEgress();
   Status EgressLoop();
   void SetEncoders(std::shared_ptr<const EncoderSpec> full);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/session/media_service.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -219,6 +220,39 @@ TEST(MediaService, SinksAreCancelledWithoutItsLock) {
     EXPECT_EQ(ended.get_future().get().status.error().code, Code::kCancelled);
     EXPECT_TRUE(AskingSink::answered_) << all;
   }
+}
+
+// `sm` gives each stream the next worker; ids are taken by readers as well.
+TEST(MediaService, StreamsThatReadersShareAreNumberedAsTheyCome) {
+  ServerConfig config;
+  config.library = "movies/files";
+  config.scheduler.workers = 2;
+  config.scheduler.policy = "sm";
+  auto service = MediaService::Create(config);
+  ASSERT_TRUE(service.ok()) << service.error().ToString();
+  std::vector<std::promise<StreamEnd>> ends(2);
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const std::string name = "camera" + std::to_string(i);
+    ASSERT_TRUE((*service)
+                    ->OpenStream("live/" + name, {{"width", "128"}, {"bitrate", "50k"}},
+                                 std::make_unique<EndSink>(ends[i]))
+                    .ok());
+    UniqueFd body(open(MoviePath("ref-talk.mpg").c_str(), O_RDONLY | O_CLOEXEC));
+    ASSERT_TRUE((*service)->Publish(name, "test", std::move(body), [](const auto&) {}).ok());
+  }
+  const auto busy = [&](int worker) {
+    const std::string line =
+        "gopmill_worker_busy_seconds_total{worker=\"" + std::to_string(worker) + "\",";
+    const std::string metrics = (*service)->Metrics();
+    const auto at = metrics.find(line);
+    return at == std::string::npos ? -1 : std::stod(metrics.substr(metrics.find(" ", at)));
+  };
+  const TimePoint late = SteadyNow() + std::chrono::seconds(60);
+  while ((busy(0) <= 0 || busy(1) <= 0) && SteadyNow() < late) std::this_thread::yield();
+  EXPECT_GT(busy(0), 0);
+  EXPECT_GT(busy(1), 0);
+  (*service)->CancelAll();
+  for (auto& end : ends) end.get_future().get();
 }
 
 TEST(MediaService, ListsSourcesAndExplains) {
