@@ -187,8 +187,9 @@ TEST(LiveSource, PicturesOfTheNextPublisherCountFromThoseOfTheOneBefore) {
   Script after({"eng"}, steps);
   const auto reader = ReaderOf(live, {&before, &after});
   ASSERT_NE(reader, nullptr);
-  // One has been read; three seconds and one picture are kept.
-  EXPECT_EQ(live->counts().dropped_gops, 2 * 60 - 1 - (75 + 1));
+  // Three seconds and one picture are kept; the reader takes one, sooner or later.
+  constexpr std::int64_t kDropped = 2 * 60 - (75 + 1);
+  EXPECT_THAT(live->counts().dropped_gops, testing::AnyOf(kDropped - 1, kDropped));
 }
 
 TEST(LiveSource, WhatCameBeforeAnErrorIsHandedOut) {
