@@ -150,12 +150,14 @@ void MovieShelf::ToFront(const std::shared_ptr<ShelvedFile>& file) {
   std::erase(files_, file);
   files_.push_front(file);
   std::size_t bytes = 0, count = 0;
-  std::erase_if(files_, [&](const std::shared_ptr<ShelvedFile>& each) {
+  for (auto at = files_.begin(); at != files_.end();) {
+    const std::shared_ptr<ShelvedFile> each = *at;
     bytes += each->footprint_bytes();
-    const bool drop = each != file && (bytes > kMaxIndexBytes || ++count >= kMaxShelvedFiles);
-    if (drop) std::erase_if(plans_, [&](const Plan& old) { return old.shelved.file == each; });
-    return drop;
-  });
+    const bool keep = each == file || (bytes <= kMaxIndexBytes && count < kMaxShelvedFiles);
+    count += keep ? 1 : 0;
+    at = keep ? std::next(at) : files_.erase(at);
+    if (!keep) std::erase_if(plans_, [&](const Plan& old) { return old.shelved.file == each; });
+  }
 }
 
 // The index of a file, which counts from now on.
