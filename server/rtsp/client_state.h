@@ -40,7 +40,8 @@ struct ClientState {
   std::string held GOPMILL_GUARDED_BY(mutex);        // the session whose PAUSE is answered (Hold)
   std::string opened_url GOPMILL_GUARDED_BY(mutex);  // of `opened`
   std::shared_ptr<Playback> opened GOPMILL_GUARDED_BY(mutex);  // by DESCRIBE, for its media
-  // On the media of a live source (MediaClaim), until it is described.
+  // On the media of a live source, until the answer: MediaClaim for DESCRIBE, KeepPlaying for
+  // PAUSE.
   std::shared_ptr<void> claim GOPMILL_GUARDED_BY(mutex);
   StallWatch stall GOPMILL_GUARDED_BY(mutex);
   bool announced GOPMILL_GUARDED_BY(mutex) = false;  // it wants to publish

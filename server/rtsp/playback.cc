@@ -75,10 +75,9 @@ class Playback::Sink final : public StreamSink, public PacketSink {
     // An encoder's priming: a player decodes it to nothing.
     if (packet.pts_ns < 0) return OkStatus();
     CodedPacket placed = packet;
-    const std::int64_t now_ns = SteadyNow().time_since_epoch() / std::chrono::nanoseconds(1);
-    const std::int64_t early = playback_->live_ ? pace_.Follow(packet.dts_ns, now_ns) : 0;
-    placed.pts_ns += start_ns_ - early;
-    placed.dts_ns += start_ns_ - early;
+    const std::int64_t shift = Shift(packet);
+    placed.pts_ns += start_ns_ - shift;
+    placed.dts_ns += start_ns_ - shift;
     return playback_->queue_.Push(generation_, placed);
   }
   void Finish(const StreamEnd& end) override { playback_->queue_.End(generation_, end.status); }
@@ -87,6 +86,13 @@ class Playback::Sink final : public StreamSink, public PacketSink {
   }
 
  private:
+  std::int64_t Shift(const CodedPacket& packet) {
+    const std::int64_t began_ns = playback_->began_ns_;
+    if (!playback_->live_ || began_ns == 0) return 0;
+    const std::int64_t now_ns = SteadyNow().time_since_epoch() / std::chrono::nanoseconds(1);
+    return pace_.Follow(packet.dts_ns, now_ns - began_ns);
+  }
+
   const std::shared_ptr<Playback> playback_;
   const std::int64_t generation_, start_ns_;
   double seconds_ = 0;
@@ -309,6 +315,10 @@ void Playback::Feed(std::size_t index) {
 }
 
 void Playback::FeedLocked(Track& track, std::size_t index) {
+  if (live_ && track.source != nullptr && GST_STATE(track.source.get()) == GST_STATE_PLAYING) {
+    began_ns_ =
+        static_cast<std::int64_t>(gst_element_get_base_time(GST_ELEMENT(track.source.get())));
+  }
   while (track.feeding && !track.ended && track.source != nullptr &&
          gst_app_src_get_current_level_buffers(track.source.get()) < kAppsrcPackets) {
     QueuedPacket packet;

@@ -17,6 +17,8 @@
 #include <gst/gst.h>
 
 #include <array>
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -79,6 +81,8 @@ class Playback : public std::enable_shared_from_this<Playback> {
   Service& service_;
   const RtspRequest request_;
   const bool live_;  // a live source: no seeking, and its clock is that of its publisher
+  // When the pipeline began to play, on its clock, which is SteadyNow; 0 = it has not.
+  std::atomic<std::int64_t> began_ns_ = 0;
   PacketQueue queue_;
   std::array<Track, PacketQueue::kMaxTracks> tracks_;
   PlayableStream stream_;              // set before the pipeline exists

@@ -27,6 +27,7 @@
 #include "server/rtsp/rtsp_answer.h"
 #include "server/rtsp/rtsp_auth.h"
 #include "server/rtsp/rtsp_request.h"
+#include "server/rtsp/shared_media.h"
 #include "server/rtsp/track_caps.h"
 #include "server/session/live_hub.h"
 
@@ -290,13 +291,18 @@ GstRTSPStatusCode RtspServer::Impl::OnSetup(GstRTSPClient* client, GstRTSPContex
   return GST_RTSP_STS_OK;
 }
 
-// Client threads. A status other than 200 keeps the library from pausing the media; OnAnswer makes
-// 200 of it.
+// Client threads. A status other than 200 keeps the library from pausing a movie's media; OnAnswer
+// makes 200 of it. What is live plays on.
 GstRTSPStatusCode RtspServer::Impl::OnPause(GstRTSPClient* client, GstRTSPContext* context,
                                             gpointer self) noexcept {
   OnRequest(client, context, self);
-  if (!Hold(*context)) return GST_RTSP_STS_OK;
   ClientState* state = StateOf(client);
+  if (context->sessmedia != nullptr) {
+    auto live = KeepPlaying(*gst_rtsp_session_media_get_media(context->sessmedia));
+    const MutexLock lock(state->mutex);
+    std::swap(state->claim, live);
+  }
+  if (!Hold(*context)) return GST_RTSP_STS_OK;
   const gst::Text session(gst_rtsp_session_get_header(context->session));
   const MutexLock lock(state->mutex);
   state->held = session.get();

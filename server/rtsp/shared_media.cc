@@ -88,4 +88,14 @@ void SharedMedia::OnMade(const std::string& url, GstRTSPMedia& media) {
   }
 }
 
+// It pauses what is prepared for one session alone.
+std::shared_ptr<void> KeepPlaying(GstRTSPMedia& media) {
+  if (gst_rtsp_media_is_shared(&media) == FALSE || !Hold(media)) return nullptr;
+  g_object_ref(&media);
+  return {&media, [](GstRTSPMedia* held) {
+            gst_rtsp_media_unprepare(held);
+            g_object_unref(held);
+          }};
+}
+
 }  // namespace gopmill

@@ -12,6 +12,7 @@
 #include <gst/rtsp-server/rtsp-server.h>
 
 #include <map>
+#include <memory>
 #include <set>
 #include <stop_token>
 #include <string>
@@ -54,5 +55,9 @@ class SharedMedia {
   std::set<std::string> claimed_ GOPMILL_GUARDED_BY(mutex_);
   std::map<std::string, Entry> entries_ GOPMILL_GUARDED_BY(mutex_);  // by URL
 };
+
+// The library pauses a pipeline with its only player; what is live would go on later where it was.
+// While this is held it goes on, and nothing is sent. Null where nobody shares the media.
+std::shared_ptr<void> KeepPlaying(GstRTSPMedia& media);
 
 }  // namespace gopmill

@@ -107,15 +107,15 @@ def goes_on(player, before, name):
         nothing_is_missing(packets[since[track]:], f"track {track} of {name}")
 
 
-def all_pause(server, first, second):
+def all_pause(server, *players):
     """The source goes on meanwhile; each of them comes back to what is live."""
-    leads = [lead(player) for player in (first, second)]
-    for player in first, second:
+    leads = [lead(player) for player in players]
+    for player in players:
         check(player.ask("PAUSE").status == 200, "PAUSE")
     made = server.running()[0]["counts"]["frames_out"]
     wait_until(lambda: server.running()[0]["counts"]["frames_out"] > made + 30, 10, "the stream stands still beside paused players")
-    for player, before in zip((first, second), leads):
-        goes_on(player, before, "who paused as all did")
+    for player, before in zip(players, leads):
+        goes_on(player, before, f"who paused as all {len(players)} did")
 
 
 def players_of_a_live_source(server, folder):
@@ -128,6 +128,7 @@ def players_of_a_live_source(server, folder):
         all_pause(server, first, second)
         check(first.ask("TEARDOWN").status == 200, "TEARDOWN")
         read_more(second, 20)
+        all_pause(server, second)
     wait_until(lambda: not server.running(), 10, "players have left and their stream goes on")
     publisher.kill()
 
