@@ -51,6 +51,8 @@ Error InternalError(std::string message, int native) {
   return Error{.code = Code::kInternal, .message = std::move(message), .native = native};
 }
 
+Error Cancelled() { return Error{.code = Code::kCancelled, .message = "Cancelled."}; }
+
 namespace internal {
 void AbortOnBadAccess(const char* what) {
   std::fprintf(stderr, "gopmill: internal error: %s\n", what);

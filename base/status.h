@@ -114,6 +114,8 @@ inline Status OkStatus() { return Status(); }
 // Shorthands for the most frequent failures.
 Error InvalidArgument(std::string parameter, std::string message, std::string accepted = {});
 Error InternalError(std::string message, int native = 0);
+// The caller asked for the end.
+Error Cancelled();
 
 }  // namespace gopmill
 

@@ -157,7 +157,7 @@ Result<std::vector<av::Packet>> Segment::Run() {
   }
   if (!done()) GOPMILL_RETURN_IF_ERROR(Decode(nullptr));
   if (!done()) GOPMILL_RETURN_IF_ERROR(StartAt(task_.grid.samples));
-  if (stop_.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+  if (stop_.stop_requested()) return Cancelled();
   if (coded_ < end_) GOPMILL_RETURN_IF_ERROR(Encode(true));
   if (static_cast<std::int64_t>(packets_.size()) != end_ - first_) {
     return InternalError("The audio encoder made " + std::to_string(packets_.size()) +

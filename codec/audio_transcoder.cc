@@ -27,8 +27,6 @@ std::optional<std::int64_t> Limit(const AudioClip& clip, int rate) {
   return std::max<std::int64_t>(ToTicks(clip.end, {1, rate}) - ToTicks(clip.start, {1, rate}), 0);
 }
 
-Status Cancelled() { return Error{.code = Code::kCancelled, .message = "Cancelled."}; }
-
 std::shared_ptr<const AVCodecParameters> ParametersOf(const AVCodecContext& context) {
   AVCodecParameters* parameters = avcodec_parameters_alloc();
   GOPMILL_CHECK(parameters != nullptr);
@@ -138,7 +136,7 @@ Status AudioTranscoder::Impl::GoTo(std::int64_t position, std::vector<av::Packet
 }
 
 Status AudioTranscoder::Impl::Resample(const AVFrame* input, std::vector<av::Packet>& out) {
-  return resampler->Convert(input, [&](const float* const* planes, std::int64_t count) {
+  return resampler->Convert(input, [&](const float* const* planes, std::int64_t count) -> Status {
     if (stop.stop_requested()) return Cancelled();
     fifo->Append(planes, count);
     return encoder->Encode(*fifo, false, out);

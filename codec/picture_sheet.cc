@@ -38,7 +38,7 @@ class Run {
   // As the source has it, valid until the next call; null where the source gave none.
   Result<const AVFrame*> Picture(std::int64_t frame, const std::stop_token& stop) {
     for (; at_ + kStride < frame; at_ += kStride) {
-      if (stop.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+      if (stop.stop_requested()) return Cancelled();
       GOPMILL_RETURN_IF_ERROR(selector_->Select(at_));
     }
     at_ = frame;
@@ -153,7 +153,7 @@ Result<std::string> MakeSheet(const SheetTask& task, ContextCache& cache,
   for (const SheetRun& wanted : task.runs) {
     GOPMILL_ASSIGN_OR_RETURN(Run run, Run::Open(task, wanted, cache));
     for (const std::int64_t number : wanted.frames) {
-      if (stop.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+      if (stop.stop_requested()) return Cancelled();
       GOPMILL_ASSIGN_OR_RETURN(const AVFrame* frame, run.Picture(number, stop));
       const int tile = place++;
       if (frame == nullptr) continue;

@@ -80,8 +80,6 @@ Result<std::unique_ptr<FrameSelector>> SelectorFor(UnitTask& task, ContextCache&
 using Member = UnitMember;
 using Members = std::vector<Member*>;
 
-Error Cancelled() { return {.code = Code::kCancelled, .message = "Cancelled."}; }
-
 // A piece without the encoder of the pieces before.
 bool MustGoBack(const Members& members) {
   return std::ranges::any_of(members, [](const Member* member) {

@@ -42,7 +42,7 @@ bool IsOfTheFile(int native, bool unread) {
 }
 
 Error OpenError(int native, bool unread, const std::stop_token& stop) {
-  if (stop.stop_requested()) return {.code = Code::kCancelled, .message = "Cancelled."};
+  if (stop.stop_requested()) return Cancelled();
   if (IsOfTheFile(native, unread)) {
     return {.code = Code::kUnsupported,
             .message = "The source is not a media file of a supported container, or it is damaged.",

@@ -288,11 +288,11 @@ Result<std::optional<PacketFeed::Entry>> PacketFeed::Pop(const std::stop_token& 
     const MutexLock lock(mutex_);
     const TimePoint deadline = SteadyNow() + patience;
     while (entries_.empty() && !ended_) {
-      if (stop.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+      if (stop.stop_requested()) return Cancelled();
       if (SteadyNow() > deadline) return NothingCame();
       changed_.WaitFor(mutex_, kStopInterval);
     }
-    if (stop.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+    if (stop.stop_requested()) return Cancelled();
     if (entries_.empty()) return entry;
     entry = std::move(entries_.front());
     entries_.pop_front();

@@ -80,7 +80,7 @@ Result<std::unique_ptr<PushClient>> PushClient::Accept(const PushAddress& addres
       avio_open2(&client->io_, PushUrl(address).c_str(), AVIO_FLAG_READ, &interrupt, &options);
   av_dict_free(&options);
   if (client->stop_.stop_requested()) {
-    return Error{.code = Code::kCancelled, .message = "Cancelled."};
+    return Cancelled();
   }
   if (code == AVERROR(ETIMEDOUT) || code == AVERROR_EXIT) {
     return Error{.code = Code::kDeadlineExceeded, .message = "No client came."};
@@ -93,7 +93,7 @@ Result<std::size_t> PushClient::Read(std::span<std::uint8_t> buffer) {
   deadline_ = SteadyNow() + silence_;
   const int got = avio_read_partial(io_, buffer.data(), static_cast<int>(buffer.size()));
   if (got > 0) return static_cast<std::size_t>(got);
-  if (stop_.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+  if (stop_.stop_requested()) return Cancelled();
   if (got == AVERROR_EXIT) {
     return Error{.code = Code::kDeadlineExceeded, .message = "The client brought nothing."};
   }

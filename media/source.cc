@@ -285,7 +285,7 @@ Result<Source::ReadState> Source::Impl::ReadNext(AVPacket& packet) {
       static_cast<void>(format.release());
       return LeftBehindError();
     }
-    if (stop.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+    if (stop.stop_requested()) return Cancelled();
     if (code == AVERROR(EAGAIN)) continue;
     if (code < 0) {
       damaged = damaged || code != AVERROR_EOF;

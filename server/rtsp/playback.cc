@@ -81,9 +81,7 @@ class Playback::Sink final : public StreamSink, public PacketSink {
     return playback_->queue_.Push(generation_, placed);
   }
   void Finish(const StreamEnd& end) override { playback_->queue_.End(generation_, end.status); }
-  void Cancel() noexcept override {
-    playback_->queue_.End(generation_, Error{.code = Code::kCancelled, .message = "Cancelled."});
-  }
+  void Cancel() noexcept override { playback_->queue_.End(generation_, Cancelled()); }
 
  private:
   std::int64_t Shift(const CodedPacket& packet) {

@@ -73,7 +73,7 @@ void FanoutReader::End(const StreamEnd& end) {
 
 void FanoutReader::Cancel() noexcept {
   stop_.request_stop();
-  End({.status = Error{.code = Code::kCancelled, .message = "Cancelled."}, .measures = {}});
+  End({.status = Cancelled(), .measures = {}});
   sink_->Cancel();
 }
 

@@ -15,8 +15,6 @@ namespace {
 // MPEG-TS carries parameter sets in the stream; the others carry them in their headers.
 bool GlobalHeader(Container container) { return container != Container::kTs; }
 
-Error Cancelled() { return {.code = Code::kCancelled, .message = "Cancelled."}; }
-
 class IngestLoop {
  public:
   IngestLoop(std::unique_ptr<Ingest> ingest, IngestPace pace, std::stop_token stop,

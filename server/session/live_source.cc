@@ -137,7 +137,7 @@ class LiveSource::Reader final : public PacketSource {
     const MutexLock lock(live_->mutex_);
     const TimePoint began = SteadyNow();
     while (queue_->entries.empty()) {
-      if (stop_.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+      if (stop_.stop_requested()) return Cancelled();
       const TimePoint since = std::max(live_->released_, began);
       const bool gone = live_->claim_ == 0 && SteadyNow() - since > live_->patience_;
       if (gone) return std::optional<Entry>();

@@ -50,7 +50,7 @@ class ThumbnailJob final : public Job {
   const LiveThumbnails::Order order_;
   const std::stop_token stop_;
   const Done done_;
-  Result<std::string> made_{Error{.code = Code::kCancelled, .message = "Cancelled."}};
+  Result<std::string> made_{Cancelled()};
 };
 
 }  // namespace

@@ -66,7 +66,7 @@ Status WriteTexts(const std::vector<Presentation>& presentations,
                   const std::vector<SoundOf>& sounds, const std::stop_token& stop,
                   PackageFolder& folder) {
   const auto write = [&](const Presentation& presentation, const PartName& name) -> Status {
-    if (stop.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+    if (stop.stop_requested()) return Cancelled();
     GOPMILL_ASSIGN_OR_RETURN(const MediaPart part, TextPart(*presentation.movie, name, sounds));
     return folder.Write(presentation.folder + TextOf(name), *part.bytes);
   };

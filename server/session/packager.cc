@@ -146,7 +146,7 @@ Status Packager::Run(const std::stop_token& stop, const Told& told) {
   const std::stop_callback forward(stop, [this] { cancel_.request_stop(); });
   const int most = kMaxPiecesAhead * scheduler_.worker_count();
   while (!pieces_.empty() || out_ > 0) {
-    if (stop.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+    if (stop.stop_requested()) return Cancelled();
     if (!pieces_.empty() && out_ < most && bytes_out_ < kMaxPieceBytes) {
       GOPMILL_RETURN_IF_ERROR(Submit(pieces_.front()));
       pieces_.pop_front();

@@ -12,8 +12,6 @@ namespace {
 // How late a stream that waits for another one notices that it was stopped.
 constexpr std::chrono::milliseconds kStopInterval{50};
 
-Error Cancelled() { return {.code = Code::kCancelled, .message = "Cancelled."}; }
-
 }  // namespace
 
 class PacketTee::Branch final : public PacketSource {

@@ -35,7 +35,7 @@ Result<std::shared_ptr<const SubtitleScript>> ScriptShelf::Claim(const std::stri
       return found->script;
     }
     if (reading_.insert(key).second) return std::shared_ptr<const SubtitleScript>();
-    if (stop.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+    if (stop.stop_requested()) return Cancelled();
     read_.WaitFor(mutex_, kTick);
   }
 }

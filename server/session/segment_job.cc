@@ -89,7 +89,7 @@ Result<std::string> SegmentJob::MakeThumbnails(WorkerContext& worker) {
 }
 
 Result<MadeSegments> SegmentJob::Make(WorkerContext& worker) {
-  if (stop_.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+  if (stop_.stop_requested()) return Cancelled();
   const PartTrack track = works_.front().name.track;
   if (track != PartTrack::kAudio && track != PartTrack::kThumbnails) return MakePictures(worker);
   auto made = track == PartTrack::kAudio ? MakeAudio() : MakeThumbnails(worker);

@@ -50,7 +50,7 @@ class SegmentJob : public Job {
   const bool awaited_;
   const std::stop_token stop_;
   const Done done_;
-  Result<MadeSegments> result_{Error{.code = Code::kCancelled, .message = "Cancelled."}};
+  Result<MadeSegments> result_{Cancelled()};
 };
 
 }  // namespace gopmill

@@ -181,7 +181,7 @@ void SegmentService::Reply(const Waiting& waiting, Result<MediaPart> part) {
 }
 
 void SegmentService::Answer(Waiting waiting) {
-  if (Left(waiting.ticket)) return Reply(waiting, Error{Code::kCancelled, "Cancelled."});
+  if (Left(waiting.ticket)) return Reply(waiting, Cancelled());
   if (reading_.stop_requested()) return Reply(waiting, Closing());
   const PartRequest& request = waiting.request;
   const auto name = ParsePartName(request.name);
@@ -220,7 +220,7 @@ void SegmentService::ReadMovie(Waiting waiting, const Ask& ask) {
 void SegmentService::ReadFirst(const std::string& key, const Waiting& waiting, const Ask& ask) {
   const PartRequest& request = waiting.request;
   auto shelved = Left(waiting.ticket)
-                     ? Result<Shelved>(Error{Code::kCancelled, "Cancelled."})
+                     ? Result<Shelved>(Cancelled())
                      : shelf_.Get(request.path, ask.parsed, request.params, reading_.get_token());
   std::vector<Waiting> parked;
   {
@@ -322,7 +322,7 @@ void SegmentService::AnswerSegment(const Shelved& movie, const PartName& name, b
 Status SegmentService::Join(const std::string& key, const Waiting& waiting, MediaPart part,
                             std::shared_ptr<Making>& making, bool& first) {
   const MutexLock lock(mutex_);
-  if (open_[waiting.ticket]) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+  if (open_[waiting.ticket]) return Cancelled();
   const auto found = making_.find(key);
   first = found == making_.end();
   if (first && making_.size() >= kMaxSegmentsMaking) return Busy();
@@ -340,7 +340,7 @@ Status SegmentService::Join(const std::string& key, const Waiting& waiting, Medi
 void SegmentService::StartMaking(const Shelved& movie, const PartName& name, const std::string& key,
                                  const std::shared_ptr<Making>& making) {
   if (making->stop.stop_requested()) {  // all have left before its turn came
-    return Finish(key, making, Error{Code::kCancelled, "Cancelled."});
+    return Finish(key, making, Cancelled());
   }
   auto work = ReadWork(movie, name);
   if (!work.ok()) return Finish(key, making, work.error());

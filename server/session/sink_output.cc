@@ -41,7 +41,7 @@ Result<std::unique_ptr<PacketOutput>> SinkOutput::OpenForwarder(PacketSink& pack
 }
 
 Status SinkOutput::BeforeWrite() {
-  if (stop_.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+  if (stop_.stop_requested()) return Cancelled();
   if (!start_) return OkStatus();
   on_start_();
   GOPMILL_RETURN_IF_ERROR(sink_.Start(*start_));

@@ -98,7 +98,7 @@ void StreamSession::Cancel() {
   stop_.request_stop();
   mailbox_->Close();
   scheduler_.Cancel(spec_.id);
-  mailbox_->Post(Failed{Error{.code = Code::kCancelled, .message = "Cancelled."}});
+  mailbox_->Post(Failed{Cancelled()});
   spec_.sink->Cancel();
 }
 
@@ -437,7 +437,7 @@ Status StreamSession::On(UnitEnded letter) {
   Observe(letter);
   if (letter.report.outcome != JobOutcome::kDone) {
     if (letter.error) return letter.error->With("Unit " + std::to_string(unit.value));
-    return Error{.code = Code::kCancelled, .message = "Cancelled."};
+    return Cancelled();
   }
   LearnDemand(letter);
   record->second.finished = letter.report.finished;

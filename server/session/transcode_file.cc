@@ -44,7 +44,7 @@ Error SourceError(const std::string& doing, int code) {
 Status AwaitWriter(int fd, const std::stop_token& stop) {
   pollfd poller{.fd = fd, .events = POLLIN, .revents = 0};
   while (poll(&poller, 1, kPollMillis) == 0) {
-    if (stop.stop_requested()) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+    if (stop.stop_requested()) return Cancelled();
   }
   const int flags = fcntl(fd, F_GETFL);
   if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) < 0) {
@@ -111,7 +111,7 @@ class StdoutSink : public StreamSink {
   Status Write(std::span<const std::uint8_t> bytes) override {
     constexpr std::size_t kPipeChunk = 4096;  // what a writable pipe takes without blocking
     while (!bytes.empty()) {
-      if (cancelled_) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+      if (cancelled_) return Cancelled();
       pollfd poller{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
       if (poll(&poller, 1, kPollMillis) == 0) continue;
       const ssize_t put = write(STDOUT_FILENO, bytes.data(), std::min(bytes.size(), kPipeChunk));

@@ -154,7 +154,7 @@ TEST_F(LiveThumbnailsTest, WhyThereIsNoneIsSaid) {
 TEST_F(LiveThumbnailsTest, WhatMayPassIsTriedAgainLater) {
   Begin();
   EXPECT_FALSE(Ask(1));
-  orders_.front().done(Error{.code = Code::kCancelled, .message = "Cancelled."});
+  orders_.front().done(Cancelled());
   EXPECT_EQ(CodeOf(1), Code::kCancelled) << "who waited hears of it";
   EXPECT_THAT(orders_, SizeIs(1)) << "not again and again";
   orders_.clear();

@@ -117,7 +117,7 @@ TEST(AudioResampler, LongFramesComeInPiecesOfASecond) {
   int calls = 0;
   const auto refuse = [&](const float* const*, std::int64_t) -> Status {
     ++calls;
-    return Error{.code = Code::kCancelled, .message = "Cancelled."};
+    return Cancelled();
   };
   EXPECT_EQ((*resampler)->Convert(frame.get(), refuse).error().code, Code::kCancelled);
   EXPECT_EQ(calls, 1);

@@ -101,7 +101,7 @@ Status ReceivingSink::Write(std::span<const std::uint8_t> bytes) {
   ++r.writes_;
   r.changed_.NotifyAll();
   while (r.held_ && !r.cancelled_) r.changed_.Wait(r.mutex_);
-  if (r.cancelled_) return Error{.code = Code::kCancelled, .message = "Cancelled."};
+  if (r.cancelled_) return Cancelled();
   r.bytes_ += bytes.size();
   return OkStatus();
 }

@@ -106,7 +106,7 @@ TEST_F(FanoutReaderTest, IsNotStartedWithoutAPicture) {
 
 TEST_F(FanoutReaderTest, ACancelledOneDeliversNoMore) {
   Put(0, 60);
-  const StreamEnd end = RunToTheEnd(Error{.code = Code::kCancelled, .message = "Cancelled."});
+  const StreamEnd end = RunToTheEnd(Cancelled());
   EXPECT_EQ(end.status.error().code, Code::kCancelled);
   EXPECT_EQ(received_->bytes(), 0U);
 }

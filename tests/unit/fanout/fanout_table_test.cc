@@ -165,7 +165,7 @@ TEST_F(FanoutTableTest, AnEncodeThatIsBeingStoppedIsNotJoined) {
   encodes_[0].sink->Cancel();
   const auto two = Join("a", 2);
   EXPECT_EQ(encodes_.size(), 2U);
-  encodes_[0].End(Error{.code = Code::kCancelled, .message = "Cancelled."});
+  encodes_[0].End(Cancelled());
   EXPECT_EQ(one->AwaitEnd().status.error().code, Code::kCancelled);
   EXPECT_FALSE(two->end());
   AwaitLeft(1);
