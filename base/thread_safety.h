@@ -22,7 +22,6 @@
 #define GOPMILL_REQUIRES(...) GOPMILL_ATTRIBUTE(requires_capability(__VA_ARGS__))
 #define GOPMILL_ACQUIRE(...) GOPMILL_ATTRIBUTE(acquire_capability(__VA_ARGS__))
 #define GOPMILL_RELEASE(...) GOPMILL_ATTRIBUTE(release_capability(__VA_ARGS__))
-#define GOPMILL_EXCLUDES(...) GOPMILL_ATTRIBUTE(locks_excluded(__VA_ARGS__))
 #define GOPMILL_NO_ANALYSIS GOPMILL_ATTRIBUTE(no_thread_safety_analysis)
 
 namespace gopmill {

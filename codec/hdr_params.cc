@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "media/hdr_metadata.h"
-
 namespace gopmill {
 namespace {
 

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "codec/video_encoder.h"
+#include "media/hdr_metadata.h"
 
 namespace gopmill {
 
@@ -21,9 +22,9 @@ struct HdrKeys {
   int digits;  // behind the point
 };
 
-// x264 and x265 count in steps of 0.00002 and 0.0001 cd/m2; SVT-AV1 takes plain fractions.
-inline constexpr HdrKeys kX264Hdr{"mastering-display", "cll", 50'000, 10'000, 0};
-inline constexpr HdrKeys kX265Hdr{"master-display", "max-cll", 50'000, 10'000, 0};
+// x264 and x265 count in the steps of streams; SVT-AV1 takes plain fractions.
+inline constexpr HdrKeys kX264Hdr{"mastering-display", "cll", kChromaSteps, kLuminanceSteps, 0};
+inline constexpr HdrKeys kX265Hdr{"master-display", "max-cll", kChromaSteps, kLuminanceSteps, 0};
 inline constexpr HdrKeys kSvtAv1Hdr{"mastering-display", "content-light", 1, 1, 6};
 
 // ":display=G(x,y)B(x,y)R(x,y)WP(x,y)L(max,min)" and ":light=MaxCLL,MaxFALL": each where the source

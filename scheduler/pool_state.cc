@@ -139,7 +139,6 @@ UnitRef PoolState::Assign(UnitRef ref, WorkerId w, TimePoint now) {
   assigned.phase = UnitPhase::kAssigned;
   assigned.worker = w;
   CountWaiting(assigned, stream, false);
-  ++stream.assigned_units;
   ++class_states_[assigned.service_class].assigned_units;
   assigned.expected = static_cast<std::uint64_t>(expected_run(assigned, w));
   const bool in_time = measure_ == QueueMeasure::kPredicted && assigned.expected > 0;
@@ -169,7 +168,6 @@ void PoolState::Unassign(UnitRef ref, TimePoint now) {
   source.load -= leaving.load;
   source.expected -= leaving.expected;
   --class_states_[leaving.service_class].assigned_units;
-  --stream_of(ref).assigned_units;
   stream_of(ref).assigned.Remove(units_, ref);
   RefreshLoad(leaving.worker);
   RefreshIdle(leaving.worker);

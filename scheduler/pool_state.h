@@ -123,8 +123,7 @@ class PoolState {
   [[nodiscard]] const ClassState& class_state(int service_class) const {
     return class_states_[static_cast<std::size_t>(service_class)];
   }
-  // Units of the unit's stream that workers hold, and bytes of it that wait.
-  [[nodiscard]] int assigned_of_stream(UnitRef ref) const { return stream_of(ref).assigned_units; }
+  // Bytes of the unit's stream that wait.
   [[nodiscard]] std::uint64_t waiting_bytes_of(const Unit& unit) const {
     return streams_[unit.stream_slot].waiting_bytes;
   }
@@ -162,9 +161,8 @@ class PoolState {
   [[nodiscard]] int available_workers() const { return tree_.node(0).available; }
   [[nodiscard]] int units_of(WorkerId w) const { return worker(w).units; }
   [[nodiscard]] std::uint64_t bytes_of(WorkerId w) const { return worker(w).bytes; }
-  // Predicted time of all units it has, ns; what the running one has done already is included.
-  [[nodiscard]] std::uint64_t expected_of(WorkerId w) const { return worker(w).expected; }
-  // The same, less what the running unit has done: how long until it is free, ns.
+  // Predicted time of all units it has, less what the running one has done: how long until it is
+  // free, ns.
   [[nodiscard]] double time_until_free(WorkerId w, TimePoint now) const;
   [[nodiscard]] std::uint64_t waiting_units() const { return waiting_units_; }
   [[nodiscard]] std::uint64_t waiting_bytes() const { return waiting_bytes_; }
@@ -221,7 +219,6 @@ class PoolState {
     LineList waiting;
     LineList assigned;
     std::uint64_t units = 0;
-    int assigned_units = 0;
     std::uint64_t waiting_bytes = 0;
     StreamHome home;
     std::uint64_t home_epoch = 0;  // the value of epoch_ when `home` was found; 0 = never

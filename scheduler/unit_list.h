@@ -49,7 +49,6 @@ class UnitList {
     (link.next.valid() ? (slots[link.next.slot].*kLink).previous : back_) = ref;
   }
   void PushBack(Slots& slots, UnitRef ref) { InsertAfter(slots, back_, ref); }
-  void PushFront(Slots& slots, UnitRef ref) { InsertAfter(slots, UnitRef{}, ref); }
 
   // Keeps the list in order of Unit::sequence. Looks from the back, where new units belong.
   void InsertBySequence(Slots& slots, UnitRef ref) {
