@@ -16,9 +16,9 @@ Reloaded Reload(const ServerConfig& running, const ServerConfig& wanted) {
     const std::string from = GetText(setting, running);
     const std::string to = GetText(setting, wanted);
     if (from == to) continue;
-    if (setting.live) CopySetting(setting, wanted, reloaded.config);
+    if (setting.reloadable) CopySetting(setting, wanted, reloaded.config);
     reloaded.changes.push_back({std::string(setting.pointer), ShownText(setting, running),
-                                ShownText(setting, wanted), setting.live});
+                                ShownText(setting, wanted), setting.reloadable});
   }
   return reloaded;
 }

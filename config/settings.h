@@ -21,7 +21,7 @@ struct Setting {
   std::string_view flag;      // "--http-port", or empty: file and environment only
   std::string_view accepted;  // for people: "0 to 65535"
   std::string_view meaning;
-  bool live = false;  // can change while the server runs
+  bool reloadable = false;  // can change while the server runs
 
   // A whole number (bytes and seconds included) within [low, high]...
   std::int64_t& (*number)(ServerConfig&) = nullptr;
