@@ -185,8 +185,7 @@ void HttpConnection::OnTimer(int /*fd*/, short /*what*/, void* pointer) noexcept
   } else if (timer == Timer::kService) {
     ++self->exchange_;
     self->LeavePart();
-    self->Respond(ProblemResponse(
-        ProblemFromError({Code::kDeadlineExceeded, "The answer took too long to make."})));
+    self->Respond(ErrorResponse({Code::kDeadlineExceeded, "The answer took too long to make."}));
     self->NextRequest();
   } else {
     self->Close(How::kQuietly);
@@ -348,7 +347,7 @@ void HttpConnection::StartStream(const StreamReply& reply) {
   if (!id) {
     stream_.reset();
     CloseBody();
-    return Respond(ProblemResponse(ProblemFromError(id.error())));
+    return Respond(ErrorResponse(id.error()));
   }
   stream_->set_id(*id);
   if (!std::exchange(stream_counted_, true)) host_.OnStreamBegan();
@@ -380,7 +379,7 @@ void HttpConnection::PumpStream() {
       persistence_ = Persistence::kClose;
       break;
     case StreamResponse::State::kFailed: {
-      HttpResponse response = ProblemResponse(ProblemFromError(stream_->error()));
+      HttpResponse response = ErrorResponse(stream_->error());
       stream_.reset();
       CloseBody();
       Respond(std::move(response));

@@ -32,8 +32,7 @@ void HttpConnection::Respond(HttpResponse response) {
   const bool has_body = request_.method != "HEAD" && !response.content().empty();
   SharedBody body = has_body ? TakeBody(response) : SharedBody{};
   if (body.kept_bytes > host_.limits().small_answer_bytes && !host_.MakeRoom(id_, body)) {
-    return Respond(ProblemResponse(
-        ProblemFromError({Code::kUnavailable, "Too many answers wait for slow clients."})));
+    return Respond(ErrorResponse({Code::kUnavailable, "Too many answers wait for slow clients."}));
   }
   HttpFields fields = CommonFields(request_, persistence_);
   const bool bodiless = response.status == 204 || response.status == 304;

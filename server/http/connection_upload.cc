@@ -39,7 +39,7 @@ void HttpConnection::StartPublishing(const PublishReply& reply) {
       if (self.phase_ != Phase::kWaiting || self.exchange_ != exchange) return;
       self.CloseBody();
       self.Respond(result.ok() ? HttpResponse{200, "application/json", {}, *result + "\n"}
-                               : ProblemResponse(ProblemFromError(result.error())));
+                               : ErrorResponse(result.error()));
     });
   };
   phase_ = Phase::kWaiting;
@@ -51,7 +51,7 @@ void HttpConnection::StartPublishing(const PublishReply& reply) {
   }
   if (status.ok()) return PumpBody();
   CloseBody();
-  Respond(ProblemResponse(ProblemFromError(status.error())));
+  Respond(ErrorResponse(status.error()));
 }
 
 void HttpConnection::PumpBody() {

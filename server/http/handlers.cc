@@ -39,7 +39,7 @@ HttpResponse Json(std::string body) {
 }
 
 HttpResponse JsonOrProblem(Result<std::string> result) {
-  if (!result) return ProblemResponse(ProblemFromError(result.error()));
+  if (!result) return ErrorResponse(result.error());
   return Json(*std::move(result));
 }
 
@@ -54,7 +54,7 @@ std::optional<Error> UnexpectedQuery(const Call& call) {
 
 // HEAD: the fields GET would have, as far as they are known without transcoding.
 HttpResponse StreamHead(Result<std::string> content_type) {
-  if (!content_type) return ProblemResponse(ProblemFromError(content_type.error()));
+  if (!content_type) return ErrorResponse(content_type.error());
   HttpResponse response;
   response.content_type = *std::move(content_type);
   response.fields = {{"Cache-Control", "no-store"}, {"Accept-Ranges", "none"}};
@@ -64,8 +64,8 @@ HttpResponse StreamHead(Result<std::string> content_type) {
 
 std::optional<HttpResponse> NotServing(const Call& call) {
   if (!call.context.draining && call.context.service.Ready()) return std::nullopt;
-  return ProblemResponse(ProblemFromError(
-      {Code::kUnavailable, "The server is starting or stopping and takes no new streams."}));
+  return ErrorResponse(
+      {Code::kUnavailable, "The server is starting or stopping and takes no new streams."});
 }
 
 Reply Transcode(Call& call) {
@@ -83,9 +83,9 @@ Reply Transcode(Call& call) {
 Reply TranscodeBody(Call& call) {
   if (auto refusal = NotServing(call)) return *std::move(refusal);
   if (!call.request.has_body) {
-    return ProblemResponse(ProblemFromError(
+    return ErrorResponse(
         InvalidArgument("body", "The request has no body to transcode.",
-                        "a media file or stream, with Transfer-Encoding: chunked or a length")));
+                        "a media file or stream, with Transfer-Encoding: chunked or a length"));
   }
   return StreamReply{{}, std::move(call.query)};
 }
@@ -97,9 +97,8 @@ constexpr std::string_view kClientData = "CMCD";
 Reply Part(Call& call, std::string_view entry) {
   const std::size_t slash = call.argument.rfind('/');
   if (slash == std::string::npos) {
-    return ProblemResponse(
-        ProblemFromError({Code::kNotFound, "The path names a movie but no part of it.", "path",
-                          "{movie}/" + std::string(entry)}));
+    return ErrorResponse({Code::kNotFound, "The path names a movie but no part of it.", "path",
+                          "{movie}/" + std::string(entry)});
   }
   std::erase_if(call.query, [](const auto& param) { return param.first == kClientData; });
   return PartReply{{.path = call.argument.substr(0, slash),
@@ -110,17 +109,17 @@ Reply Part(Call& call, std::string_view entry) {
 
 Reply Publish(Call& call) {
   if (auto refusal = NotServing(call)) return *std::move(refusal);
-  if (auto error = UnexpectedQuery(call)) return ProblemResponse(ProblemFromError(*error));
+  if (auto error = UnexpectedQuery(call)) return ErrorResponse(*error);
   if (!call.request.has_body) {
-    return ProblemResponse(ProblemFromError(InvalidArgument(
-        "body", "The request has no body to publish.", "a media stream, best MPEG-TS")));
+    return ErrorResponse(InvalidArgument("body", "The request has no body to publish.",
+                                         "a media stream, best MPEG-TS"));
   }
   return PublishReply{std::move(call.argument),
                       "HTTP, " + WhoAsks(call.request, call.context.users)};
 }
 
 Reply Sources(Call& call) {
-  if (auto error = UnexpectedQuery(call)) return ProblemResponse(ProblemFromError(*error));
+  if (auto error = UnexpectedQuery(call)) return ErrorResponse(*error);
   return DeferredReply{
       [&service = call.context.service](JsonCallback done) { service.Sources(std::move(done)); },
       JsonOrProblem};
@@ -138,13 +137,13 @@ Reply ExplainQuery(Call& call) {
   const auto is_path = [](const auto& param) { return param.first == "path"; };
   const auto found = std::ranges::find_if(call.query, is_path);
   if (found == call.query.end() || found->second.empty()) {
-    return ProblemResponse(ProblemFromError(
-        InvalidArgument("path", "The parameter 'path' is missing.", "a path of the library")));
+    return ErrorResponse(
+        InvalidArgument("path", "The parameter 'path' is missing.", "a path of the library"));
   }
   std::string path = std::move(found->second);
   call.query.erase(found);
   if (Status status = CheckLibraryPath(path); !status) {
-    return ProblemResponse(ProblemFromError(status.error()));
+    return ErrorResponse(status.error());
   }
   return ExplainPath(call, std::move(path));
 }
@@ -158,26 +157,26 @@ Result<StreamId> IdOf(const Call& call) {
 }
 
 Reply StreamById(Call& call) {
-  if (auto error = UnexpectedQuery(call)) return ProblemResponse(ProblemFromError(*error));
+  if (auto error = UnexpectedQuery(call)) return ErrorResponse(*error);
   const Result<StreamId> id = IdOf(call);
-  if (!id) return ProblemResponse(ProblemFromError(id.error()));
+  if (!id) return ErrorResponse(id.error());
   if (call.request.method != "DELETE") return JsonOrProblem(call.context.service.Stream(*id));
   if (Status status = call.context.service.CancelStream(*id); !status) {
-    return ProblemResponse(ProblemFromError(status.error()));
+    return ErrorResponse(status.error());
   }
   spdlog::info("stream {}: stopped by {}", id->value, WhoAsks(call.request, call.context.users));
   return HttpResponse{.status = 204};
 }
 
 Reply Seams(Call& call) {
-  if (auto error = UnexpectedQuery(call)) return ProblemResponse(ProblemFromError(*error));
+  if (auto error = UnexpectedQuery(call)) return ErrorResponse(*error);
   const Result<StreamId> id = IdOf(call);
-  if (!id) return ProblemResponse(ProblemFromError(id.error()));
+  if (!id) return ErrorResponse(id.error());
   return JsonOrProblem(call.context.service.Seams(*id));
 }
 
 Reply Listing(const Call& call, std::string (Service::*list)() const) {
-  if (auto error = UnexpectedQuery(call)) return ProblemResponse(ProblemFromError(*error));
+  if (auto error = UnexpectedQuery(call)) return ErrorResponse(*error);
   return Json((call.context.service.*list)());
 }
 
@@ -193,9 +192,8 @@ Reply Ready(const Call& call) {
   const Service& service = call.context.service;
   const bool up = !call.context.draining && service.Ready();
   if (up && service.LibraryReadable()) return Json("{\"ready\":true}\n");
-  return ProblemResponse(
-      ProblemFromError({Code::kUnavailable, up ? "The library cannot be read."
-                                               : "The server is starting or stopping."}));
+  return ErrorResponse({Code::kUnavailable, up ? "The library cannot be read."
+                                               : "The server is starting or stopping."});
 }
 
 // "W/" is ignored as If-None-Match compares weakly (RFC 9110 section 13.1.2).
@@ -269,7 +267,7 @@ std::string CacheControl(const MediaPart& part, const Users& users) {
 
 HttpResponse PartResponse(const HttpRequest& request, const Result<MediaPart>& part,
                           const Users& users) {
-  if (!part.ok()) return ProblemResponse(ProblemFromError(part.error()));
+  if (!part.ok()) return ErrorResponse(part.error());
   HttpResponse response;
   response.content_type = part->content_type;
   response.fields = {{"ETag", part->etag},
@@ -291,7 +289,7 @@ HandledRequest Handle(const HttpRequest& request, const HandlerContext& context)
   }
   auto target = ParseTarget(request.target);
   if (!target) {
-    return {RouteId::kUnknown, ProblemResponse(ProblemFromError(target.error()))};
+    return {RouteId::kUnknown, ErrorResponse(target.error())};
   }
   RouteMatch match = MatchRoute(target->segments);
   const RouteId asked = match.route == nullptr ? RouteId::kUnknown : match.route->id;

@@ -63,14 +63,6 @@ constexpr std::array<StatusRow, 15> kProtocol = {{
 
 }  // namespace
 
-Problem ProblemFromError(const Error& error) {
-  const auto* row = std::ranges::find(kCodes, error.code, &CodeRow::code);
-  GOPMILL_CHECK(row != kCodes.end());
-  return {row->status,     std::string(CodeName(error.code)),
-          row->title,      error.message,
-          error.parameter, error.accepted};
-}
-
 Problem ProtocolProblem(int status, std::string detail) {
   const auto* row = std::ranges::find(kProtocol, status, &StatusRow::status);
   GOPMILL_CHECK(row != kProtocol.end());
@@ -96,6 +88,13 @@ HttpResponse ProblemResponse(const Problem& problem) {
   if (problem.status == 503) response.fields.emplace_back("Retry-After", kRetryAfterSeconds);
   response.body = DumpJson(body, 2) + "\n";
   return response;
+}
+
+HttpResponse ErrorResponse(const Error& error) {
+  const auto* row = std::ranges::find(kCodes, error.code, &CodeRow::code);
+  GOPMILL_CHECK(row != kCodes.end());
+  return ProblemResponse({row->status, std::string(CodeName(error.code)), row->title, error.message,
+                          error.parameter, error.accepted});
 }
 
 }  // namespace gopmill

@@ -27,14 +27,13 @@ struct Problem {
   std::string accepted = {};
 };
 
-// The problem for an error of Service: status by its code.
-Problem ProblemFromError(const Error& error);
-
 // A problem of the protocol itself, such as 405 or 431. `status` must be one of the statuses in
 // problem.cc; its slug and title follow from it.
 Problem ProtocolProblem(int status, std::string detail);
 
 // The response; 503 gets Retry-After.
 HttpResponse ProblemResponse(const Problem& problem);
+// The same for an error of Service: the status follows from its code.
+HttpResponse ErrorResponse(const Error& error);
 
 }  // namespace gopmill
