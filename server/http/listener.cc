@@ -19,7 +19,6 @@ namespace {
 
 constexpr int kBacklog = 512;
 constexpr std::chrono::milliseconds kRetryDelay(100);
-constexpr std::chrono::minutes kBetweenWarnings(1);
 
 struct Address {
   sockaddr_storage storage{};
@@ -94,19 +93,14 @@ void Listener::OnAccept(evconnlistener* /*listener*/, int fd, sockaddr* /*addres
 // spin and starve the connections that could make room.
 void Listener::OnError(evconnlistener* listener, void* pointer) noexcept {
   auto* self = static_cast<Listener*>(pointer);
-  self->WarnNowAndThen(errno);
+  if (const int native = errno; self->warnings_.Allows()) {
+    spdlog::warn("http: no room to accept connections, idle ones are closed for it: {}",
+                 std::strerror(native));
+  }
   if (self->callbacks_.starved()) return;
   evconnlistener_disable(listener);
   const timeval delay = ToTimeval(kRetryDelay);
   event_add(self->retry_.get(), &delay);
-}
-
-void Listener::WarnNowAndThen(int native) {
-  const TimePoint now = SteadyNow();
-  if (warned_at_ && now - *warned_at_ < kBetweenWarnings) return;
-  warned_at_ = now;
-  spdlog::warn("http: no room to accept connections, idle ones are closed for it: {}",
-               std::strerror(native));
 }
 
 void Listener::OnRetry(int /*fd*/, short /*what*/, void* self) noexcept {

@@ -7,11 +7,11 @@
 // Thread-safety: thread-affine to the loop once it runs; Open may be called before.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
-#include <optional>
 
-#include "base/clock.h"
+#include "base/log_limit.h"
 #include "base/status.h"
 #include "server/http/event_ptr.h"
 #include "server/http/http_options.h"
@@ -42,11 +42,10 @@ class Listener {
                        void* self) noexcept;
   static void OnError(evconnlistener* listener, void* self) noexcept;
   static void OnRetry(int fd, short what, void* self) noexcept;
-  void WarnNowAndThen(int native);
 
   const Callbacks callbacks_;
   int port_ = 0;
-  std::optional<TimePoint> warned_at_;
+  LogLimit warnings_{std::chrono::minutes(1)};
   EventPtr retry_;
   ListenerPtr listener_;
 };
