@@ -366,6 +366,11 @@ SchedulerStats Scheduler::Stats() const { return core_->Stats(); }
 int Scheduler::worker_count() const { return core_->worker_count(); }
 std::span<const ServiceClass> Scheduler::classes() const { return core_->classes(); }
 
+TimePoint Scheduler::DeadlineOf(std::uint16_t service_class) const {
+  const Duration within = classes()[service_class].deadline;
+  return within > Duration::zero() ? SteadyNow() + within : kNoDeadline;
+}
+
 Result<std::uint16_t> Scheduler::ClassOf(const std::string& name) const {
   std::string names;
   for (std::size_t i = 0; i < classes().size(); ++i) {

@@ -122,6 +122,9 @@ class Scheduler {
   // Index of the class of that name; an empty name is the first. kInvalidArgument with the names
   // when there is none.
   [[nodiscard]] Result<std::uint16_t> ClassOf(const std::string& name) const;
+  // When a unit of that class that is submitted now should be finished; kNoDeadline where the class
+  // has no deadline.
+  [[nodiscard]] TimePoint DeadlineOf(std::uint16_t service_class) const;
   // The PUs the workers were chosen from.
   [[nodiscard]] const Topology& topology() const;
 

@@ -95,7 +95,6 @@ StreamId LiveThumbnails::NewStream() {
 }
 
 Status LiveThumbnails::Make(const Order& order, Done done) {
-  const Duration within = scheduler_.classes()[order.service_class].deadline;
   const MutexLock lock(mutex_);
   if (stopped_) return Error{.code = Code::kUnavailable, .message = "The server is shutting down."};
   const JobSpec spec{.unit = {order.stream, UnitIndex{next_unit_++}},
@@ -103,7 +102,7 @@ Status LiveThumbnails::Make(const Order& order, Done done) {
                      .cost_bytes = static_cast<std::size_t>((*order.key)->size) + 1,
                      .frames = 1,
                      .service_class = order.service_class,
-                     .deadline = within > Duration::zero() ? SteadyNow() + within : kNoDeadline};
+                     .deadline = scheduler_.DeadlineOf(order.service_class)};
   auto job = std::make_unique<ThumbnailJob>(
       order, stop_.get_token(),
       [this, spec, done = std::move(done)](const JobReport& report, Result<std::string> made) {

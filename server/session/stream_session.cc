@@ -372,11 +372,11 @@ Status StreamSession::Submit(RateGate::Waiting ready) {
   return OkStatus();
 }
 
-// A live source gives the next unit when this one has been shown: until then it has to be done.
-// Other units are due when their class says so.
+// What the class says goes first. Without it a live source gives the next unit when this one has
+// been shown: until then it has to be done.
 TimePoint StreamSession::DeadlineOf(const UnitSpec& unit) const {
-  const Duration within = scheduler_.classes()[service_class_].deadline;
-  if (within > Duration::zero()) return SteadyNow() + within;
+  const TimePoint due = scheduler_.DeadlineOf(service_class_);
+  if (due != kNoDeadline) return due;
   if (!spec_.real_time && spec_.pace != IngestPace::kRealTime) return kNoDeadline;
   const double seconds = static_cast<double>(unit.frame_count()) / plan_->grid.fps().ToDouble();
   return SteadyNow() + FromSeconds(seconds);
