@@ -15,6 +15,7 @@
 #include "server/http/problem.h"
 #include "server/http/response_fields.h"
 #include "server/http/target.h"
+#include "server/session/entity_tag.h"
 
 namespace gopmill {
 namespace {
@@ -196,18 +197,13 @@ Reply Ready(const Call& call) {
                                                : "The server is starting or stopping."});
 }
 
-// "W/" is ignored as If-None-Match compares weakly (RFC 9110 section 13.1.2).
-bool TagMatches(std::string_view if_none_match, std::string_view etag) {
-  return if_none_match == "*" || if_none_match.find(etag) != std::string_view::npos;
-}
-
 Reply AssetFile(const Call& call, std::string_view name) {
   const Asset* asset = FindAsset(name);
   if (asset == nullptr) return ProblemResponse(ProtocolProblem(404, "There is no such file."));
   HttpResponse response;
   response.content_type = AssetContentType(name);
   response.fields = {{"ETag", std::string(asset->etag)}, {"Cache-Control", "no-cache"}};
-  if (TagMatches(PlainTags(call.request), asset->etag)) {
+  if (NamesTag(PlainTags(call.request), asset->etag)) {
     response.status = 304;
     return response;
   }

@@ -6,6 +6,7 @@
 
 #include "media/language.h"
 #include "media/timed_text.h"
+#include "server/session/entity_tag.h"
 #include "server/session/live_presentation.h"
 #include "server/session/segment_part.h"
 
@@ -23,10 +24,6 @@ Error NotFound(const char* what) {
           .message = std::string("There is no such ") + what + ", or it has been forgotten.",
           .parameter = "path",
           .accepted = "what the playlists name now"};
-}
-
-bool Matches(std::string_view if_none_match, std::string_view tag) {
-  return if_none_match == "*" || if_none_match.find(tag) != std::string_view::npos;
 }
 
 // Of the playlist that is asked for; `index`: of the track that its segments lie beside.
@@ -269,7 +266,7 @@ MediaPart LivePresentation::Text(const LiveAsk& ask, const char* type, std::stri
     part.etag.insert(1, "d" + std::to_string(dash_->now.time_since_epoch().count()) + "-");
   }
   if (ask.delta) part.etag.insert(1, "s");
-  part.not_modified = Matches(ask.if_none_match, part.etag);
+  part.not_modified = NamesTag(ask.if_none_match, part.etag);
   if (!part.not_modified) part.bytes = std::make_shared<const std::string>(std::move(text));
   return part;
 }
@@ -285,7 +282,7 @@ MediaPart LivePresentation::Media(const LiveAsk& ask,
                  .bytes = nullptr,
                  // Without a version, an address is that of another presentation's part one day.
                  .max_age_seconds = ask.versioned ? kLiveAgeSeconds : 0};
-  part.not_modified = Matches(ask.if_none_match, part.etag);
+  part.not_modified = NamesTag(ask.if_none_match, part.etag);
   if (!part.not_modified) part.bytes = std::move(bytes);
   return part;
 }

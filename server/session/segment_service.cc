@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "media/digest.h"
+#include "server/session/entity_tag.h"
 #include "server/session/segment_part.h"
 #include "server/session/stream_ids.h"
 
@@ -20,11 +21,6 @@ Error Closing() {
 
 Error Busy() {
   return Error{.code = Code::kUnavailable, .message = "Too many segments are being made."};
-}
-
-// RFC 9110 section 13.1.2.
-bool Matches(std::string_view if_none_match, std::string_view tag) {
-  return if_none_match == "*" || if_none_match.find(tag) != std::string_view::npos;
 }
 
 std::uint64_t IdOf(const std::string& text) {
@@ -278,7 +274,7 @@ void SegmentService::AnswerText(const Shelved& shelved, Waiting waiting, const A
   auto part = TextPart(*shelved.movie, ask.name, sounds);
   // Without a version in it, an address is that of another file's part one day.
   if (part.ok() && ask.parsed.version.empty()) part->max_age_seconds = 0;
-  if (part.ok() && Matches(request.if_none_match, part->etag)) {
+  if (part.ok() && NamesTag(request.if_none_match, part->etag)) {
     part->not_modified = true;
     part->bytes = nullptr;
   }
@@ -297,7 +293,7 @@ void SegmentService::AnswerSegment(const Shelved& movie, const PartName& name, b
   MediaPart part{.content_type = SegmentType(name),
                  .etag = TagOf(key),
                  .bytes = nullptr,
-                 .not_modified = Matches(waiting.request.if_none_match, TagOf(key)),
+                 .not_modified = NamesTag(waiting.request.if_none_match, TagOf(key)),
                  .max_age_seconds = versioned ? kSegmentAgeSeconds : 0};
   if (part.not_modified) return Reply(waiting, std::move(part));
   if (auto bytes = cache_->Get(key)) {
@@ -360,14 +356,13 @@ Result<SegmentWork> SegmentService::ReadWork(const Shelved& movie, const PartNam
 JobSpec SegmentService::NewJob(const SegmentWork& work, std::uint16_t service_class) {
   const std::string& rendition = TrackOf(*work.movie, work.name).identity;
   const StreamId stream{IdOf(rendition + ";class=" + std::to_string(service_class))};
-  const Duration within = scheduler_.classes()[service_class].deadline;
   return {.unit = {stream, UnitIndex{next_unit_++}},
           .stream_number = stream.value,
           .cost_bytes = static_cast<std::size_t>(work.bytes()) + 1,
           .frames = static_cast<std::uint32_t>(work.frames()),
           .service_class = service_class,
           .context = IdOf(rendition),
-          .deadline = within > Duration::zero() ? SteadyNow() + within : kNoDeadline};
+          .deadline = scheduler_.DeadlineOf(service_class)};
 }
 
 Status SegmentService::Submit(SegmentWork work, const std::string& key,
