@@ -2,6 +2,8 @@
 //
 // A request that is served with another value than the one asked for is never silent: each such
 // value is reported as an Adjustment (response header, JSON, a line on the terminal).
+//
+// Thread-safety: compatible (plain values).
 #pragma once
 
 #include <string>

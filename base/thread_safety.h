@@ -3,8 +3,10 @@
 // std::mutex with clang's capability annotations (libstdc++ has none), so that the clang-analysis
 // preset rejects access to guarded members without the lock. gcc ignores the annotations.
 //
-// Rules: every Mutex has a comment that names what it guards; no callbacks under a lock; where two
-// may nest the order is written at the inner one.
+// Rules: what a Mutex guards is GOPMILL_GUARDED_BY it, or a comment names it; no callbacks under a
+// lock; the order in which two may nest is in docs/THREADS.md, as are the exceptions.
+//
+// Thread-safety: safe.
 #pragma once
 
 #include <chrono>

@@ -2,6 +2,8 @@
 //
 // What differs between the FFmpeg versions we compile with (5.1 to 7.x), in one place. Everything
 // else in the project is written against the newest form common to all of them.
+//
+// Thread-safety: safe; each call touches what it is given alone.
 #pragma once
 
 extern "C" {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // AVERROR -> Error. The text is fit for clients: what was being done, and FFmpeg's own words.
+//
+// Thread-safety: safe.
 #pragma once
 
 #include <string>

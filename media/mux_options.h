@@ -2,6 +2,8 @@
 //
 // How libavformat's muxers are set up: names, options and stream properties per container. All of
 // it is fixed by the container and the tracks, so that the bytes are too.
+//
+// Thread-safety: compatible; each call touches what it is given alone.
 #pragma once
 
 #include <memory>

@@ -9,6 +9,8 @@
 //     without another hop through the dispatcher), destroys the job, and OnFinished carries no job;
 //   - it ran, failed, and may be retried: OnFinished hands the job back, unreported;
 //   - it was taken back by TryRecall before it began: no OnFinished.
+//
+// Thread-safety: safe after Launch; Launch and Stop belong to the owner.
 #pragma once
 
 #include <memory>

@@ -14,6 +14,8 @@
 // Encoders are opened for every unit, as in the server. The order of the four changes from repeat
 // to repeat, home and other core change places, and all pairs take turns, so that disturbances meet
 // all alike. Threads are pinned; a core that refuses to be pinned to is an error.
+//
+// Thread-safety: one measurement of a machine at a time; blocks the calling thread.
 #pragma once
 
 #include <functional>

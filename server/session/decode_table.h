@@ -32,7 +32,7 @@ class DecodeTable {
   using Key = std::tuple<const SourceInfo*, std::int64_t, std::int64_t, SourceTicks, Denoise,
                          Deinterlace, bool, double, std::uint16_t>;
   const Duration patience_;
-  Mutex mutex_;
+  Mutex mutex_;  // guards groups_
   std::map<Key, std::weak_ptr<DecodeGroup>> groups_ GOPMILL_GUARDED_BY(mutex_);
 };
 

@@ -3,6 +3,8 @@
 // The ingest thread of a stream: opens the source, makes the plan, cuts units, transcodes the
 // sound, and posts it all to the mailbox, no faster than the window allows. Blocking reads happen
 // only here.
+//
+// Thread-safety: RunIngest is the stream's ingest thread; what it shares is the mailbox.
 #pragma once
 
 #include <functional>

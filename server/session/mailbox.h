@@ -108,7 +108,7 @@ class Mailbox {
   // Waits until the window has room for a unit and takes it; false once closed.
   bool Acquire(const WindowShare& unit);
   void Release(const WindowShare& unit);
-  // Waits for the next letter; nothing once closed and empty, or after `timeout`.
+  // Waits for the next letter, at most `timeout`; closing changes nothing here.
   std::optional<Letter> Take(std::chrono::milliseconds timeout);
   // Wakes the ingest for good. Letters may still be posted and taken.
   void Close();

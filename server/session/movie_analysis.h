@@ -9,6 +9,7 @@
 // them.
 //
 // Guarantee: depends on the source and the target alone, not on workers or scheduler.
+// Thread-safety: safe; blocks the calling thread.
 #pragma once
 
 #include <cstdint>

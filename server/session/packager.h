@@ -95,7 +95,7 @@ class Packager {
   std::int64_t bytes_out_ = 0;  // of their packets
   std::stop_source cancel_;
 
-  Mutex mutex_;
+  Mutex mutex_;  // guards finished_, which jobs fill; all else is the caller's thread's
   CondVar changed_;
   std::deque<Finished> finished_ GOPMILL_GUARDED_BY(mutex_);
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The bounded way of a stream's coded packets from its egress thread to a front end that plays them
-// at their own pace. The stream runs ahead of play by kAheadSeconds of every track, or kAheadBytes
+// at their own pace. The stream runs ahead of play by kAheadNanos of every track, or kAheadBytes
 // in all; then Push blocks, and with it the stream. A track that is not taken while the other one
 // is (a player need not set up all) does not block: what lies kNotTakenNanos behind is dropped.
 //

@@ -44,7 +44,7 @@ class ScriptShelf {
   void Keep(Kept kept);
 
   const Library& library_;
-  Mutex mutex_;
+  Mutex mutex_;  // guards all below; not held while a script is read
   CondVar read_;
   std::set<std::string> reading_ GOPMILL_GUARDED_BY(mutex_);  // keys; who comes meanwhile waits
   std::list<Kept> kept_ GOPMILL_GUARDED_BY(mutex_);           // asked for last in front

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One segment, or sheet of thumbnails, as a job of the scheduler: its packets in, its bytes out. Or
-// the same segment of several renditions of pictures, by one decode. The second place, beside
-// unit_job, where scheduler and codec meet.
+// the same segment of several renditions of pictures, by one decode. A place where scheduler and
+// codec meet, as unit_job.h is.
 //
 // Thread-safety: thread-compatible; run by one worker at a time.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a front end (HTTP, later RTSP) can ask of gopmill. Front ends hold no engine types: they
+// What a front end (HTTP, RTSP) can ask of gopmill. Front ends hold no engine types: they
 // pass request parameters as text and get bytes, JSON text or an Error back. Tests of a front end
 // implement this interface with a fake.
 //

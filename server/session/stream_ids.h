@@ -2,6 +2,8 @@
 //
 // Which streams of the scheduler have which numbers: those of clients count from 1, what else runs
 // there counts from one of the values below. Kinds that may run at the same time never meet.
+//
+// Thread-safety: safe (constants).
 #pragma once
 
 #include <cstdint>

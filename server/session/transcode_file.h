@@ -3,6 +3,7 @@
 // The command line's way into the engine: one source to one output, on all workers.
 //
 // Guarantee for files: the final name only ever holds a whole, playable file (OutputFile).
+// Thread-safety: safe; blocks the calling thread, and calls back on it.
 #pragma once
 
 #include <cstdint>

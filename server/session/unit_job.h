@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one meeting point of the scheduler, which knows jobs and costs, and the codec, which knows
-// packets: one unit of one stream as a job, or of several streams that are decoded together.
+// A meeting point of the scheduler, which knows jobs and costs, and the codec, which knows packets,
+// as are SegmentJob and ThumbnailJob: one unit of one stream as a job, or of several streams that
+// are decoded together.
 // Everything it produces is posted to the streams' mailboxes; it touches no session.
 //
 // Thread-safety: thread-compatible; run by one worker at a time.
