@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/thread.h"
+#include "server/session/refusals.h"
 
 namespace gopmill {
 namespace {
@@ -22,9 +23,7 @@ Status FanoutTable::Join(const std::string& key, StreamId id, std::unique_ptr<St
   std::optional<StreamId> unread;
   const auto join = [&]() -> Status {
     const MutexLock lock(mutex_);
-    if (stopping_) {
-      return Error{.code = Code::kUnavailable, .message = "The server is shutting down."};
-    }
+    if (stopping_) return ShuttingDown();
     const auto reader = std::make_shared<FanoutReader>(id, std::move(sink));
     GOPMILL_ASSIGN_OR_RETURN(const Encode encode, Find(key, reader, open));
     return Start(Seat{.key = key, .encode = encode, .reader = reader, .thread = {}}, unread);

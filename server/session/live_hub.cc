@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "server/session/plan_json.h"
+#include "server/session/refusals.h"
 
 namespace gopmill {
 namespace {
@@ -75,7 +76,8 @@ Status LiveHub::Publish(const std::string& name, const std::string& from, Packet
                         Done done) {
   const MutexLock lock(mutex_);
   Reap();
-  if (stopping_ || publishers_.size() >= kMaxPublishers) {
+  if (stopping_) return ShuttingDown();
+  if (publishers_.size() >= kMaxPublishers) {
     return Error{.code = Code::kUnavailable,
                  .message = "No more publishers are taken now; the limit is " +
                             std::to_string(kMaxPublishers) + "."};

@@ -59,8 +59,9 @@ class LiveHub {
 
   // Reads a publisher until its end, on a thread of its own, where `open` is called too. While the
   // name has another one: kAlreadyExists, or the end of that one (LiveOptions::replace).
-  // kUnavailable beyond kMaxPublishers. `done` is called from that thread: with the counts as JSON,
-  // or what was wrong with the stream. That a publisher has come, `from` where, and gone is logged.
+  // kUnavailable beyond kMaxPublishers and after Stop. `done` is called from that thread: with the
+  // counts as JSON, or what was wrong with the stream. That a publisher has come, `from` where, and
+  // gone is logged.
   Status Publish(const std::string& name, const std::string& from, PacketSourceOpener open,
                  Done done);
   // From now on.

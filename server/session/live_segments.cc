@@ -6,16 +6,13 @@
 
 #include "base/log.h"
 #include "base/thread.h"
+#include "server/session/refusals.h"
 
 namespace gopmill {
 namespace {
 
 // How late a time limit is noticed.
 constexpr std::chrono::milliseconds kTick{200};
-
-Error Closing() {
-  return Error{.code = Code::kUnavailable, .message = "The server is shutting down."};
-}
 
 }  // namespace
 
@@ -48,16 +45,21 @@ void LiveSegments::Stop() {
 
 PartTicket LiveSegments::Open(PartRequest request, PartCallback done) {
   PartTicket ticket = 0;
-  bool taken = false;
+  std::optional<Error> refused;
   {
     const MutexLock lock(mutex_);
     ticket = ++next_ticket_;
-    taken = !stopping_ && fresh_.size() + stats_.waiting < kMaxLiveWaiting;
-    if (taken) fresh_.push_back({ticket, std::move(request), done});
-    if (!taken) ++stats_.refused;
+    if (stopping_) {
+      refused = ShuttingDown();
+    } else if (fresh_.size() + stats_.waiting >= kMaxLiveWaiting) {
+      refused = TooManyWait();
+    } else {
+      fresh_.push_back({ticket, std::move(request), done});
+    }
+    if (refused) ++stats_.refused;
   }
-  if (!taken) {
-    done(Error{.code = Code::kUnavailable, .message = "Too many requests are waiting."});
+  if (refused) {
+    done(*refused);
     return ticket;
   }
   changed_.NotifyAll();
@@ -95,7 +97,7 @@ void LiveSegments::Run() {
     going_on = Take(fresh, left);
     std::erase_if(waiting_, [&](const Waiting& w) { return left.contains(w.ticket); });
     for (Fresh& request : fresh) {
-      if (!going_on) Reply(request.done, Closing());
+      if (!going_on) Reply(request.done, ShuttingDown());
       if (going_on && !left.contains(request.ticket)) Accept(std::move(request));
     }
     if (going_on) AnswerWaiting();
@@ -106,7 +108,7 @@ void LiveSegments::Run() {
     stats_.bytes = 0;
     for (const auto& [key, running] : running_) stats_.bytes += running->presentation->bytes();
   }
-  for (const Waiting& waiting : waiting_) Reply(waiting.done, Closing());
+  for (const Waiting& waiting : waiting_) Reply(waiting.done, ShuttingDown());
   waiting_.clear();
   for (const auto& [key, running] : running_) StopStreams(*running);
   running_.clear();

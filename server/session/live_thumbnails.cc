@@ -7,6 +7,7 @@
 
 #include "codec/picture_sheet.h"
 #include "server/session/context_use.h"
+#include "server/session/refusals.h"
 #include "server/session/stream_ids.h"
 
 namespace gopmill {
@@ -96,7 +97,7 @@ StreamId LiveThumbnails::NewStream() {
 
 Status LiveThumbnails::Make(const Order& order, Done done) {
   const MutexLock lock(mutex_);
-  if (stopped_) return Error{.code = Code::kUnavailable, .message = "The server is shutting down."};
+  if (stopped_) return ShuttingDown();
   const JobSpec spec{.unit = {order.stream, UnitIndex{next_unit_++}},
                      .stream_number = order.stream.value,
                      .cost_bytes = static_cast<std::size_t>((*order.key)->size) + 1,

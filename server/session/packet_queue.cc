@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "server/session/refusals.h"
+
 namespace gopmill {
 namespace {
 
@@ -111,8 +113,7 @@ Result<PlayableStream> PacketQueue::AwaitStream(Duration timeout) {
   if (stream_) return *stream_;
   if (end_ && !end_->ok()) return end_->error();
   if (end_) return InternalError("The stream ended before it began.");
-  if (abandoned_)
-    return Error{.code = Code::kUnavailable, .message = "The server is shutting down."};
+  if (abandoned_) return ShuttingDown();
   return Error{.code = Code::kDeadlineExceeded, .message = "The stream took too long to begin."};
 }
 

@@ -9,15 +9,12 @@
 #include "base/thread.h"
 #include "media/digest.h"
 #include "server/session/entity_tag.h"
+#include "server/session/refusals.h"
 #include "server/session/segment_part.h"
 #include "server/session/stream_ids.h"
 
 namespace gopmill {
 namespace {
-
-Error Closing() {
-  return Error{.code = Code::kUnavailable, .message = "The server is shutting down."};
-}
 
 Error Busy() {
   return Error{.code = Code::kUnavailable, .message = "Too many segments are being made."};
@@ -70,18 +67,21 @@ SegmentService::~SegmentService() {
 
 PartTicket SegmentService::Open(PartRequest request, PartCallback done) {
   Waiting waiting{.request = std::move(request), .done = std::move(done)};
-  bool full = false;
+  std::optional<Error> refused;
   {
     const MutexLock lock(mutex_);
     waiting.ticket = next_ticket_++;
-    full = stopping_ || open_.size() >= kMaxPartRequests;
-    if (!full) {
+    if (stopping_) {
+      refused = ShuttingDown();
+    } else if (open_.size() >= kMaxPartRequests) {
+      refused = TooManyWait();
+    } else {
       open_[waiting.ticket] = false;
       tasks_[kAnswering].push_back({.movie = {}, .run = [this, waiting] { Answer(waiting); }});
     }
   }
-  if (full) {
-    waiting.done(Busy());
+  if (refused) {
+    waiting.done(*refused);
   } else {
     changed_.NotifyAll();
   }
@@ -178,7 +178,7 @@ void SegmentService::Reply(const Waiting& waiting, Result<MediaPart> part) {
 
 void SegmentService::Answer(Waiting waiting) {
   if (Left(waiting.ticket)) return Reply(waiting, Cancelled());
-  if (reading_.stop_requested()) return Reply(waiting, Closing());
+  if (reading_.stop_requested()) return Reply(waiting, ShuttingDown());
   const PartRequest& request = waiting.request;
   const auto name = ParsePartName(request.name);
   if (!name.ok()) return Reply(waiting, name.error());
@@ -207,7 +207,7 @@ void SegmentService::ReadMovie(Waiting waiting, const Ask& ask) {
     }
     full = !first;
   }
-  if (full) return Reply(waiting, Busy());
+  if (full) return Reply(waiting, TooManyWait());
   AddTask(kReading, {.movie = path, .run = [this, key, waiting = std::move(waiting), ask] {
                        ReadFirst(key, waiting, ask);
                      }});

@@ -19,6 +19,7 @@
 #include "server/session/media_service.h"
 #include "server/session/movie_texts.h"
 #include "server/session/plan_json.h"
+#include "server/session/refusals.h"
 #include "server/session/request_params.h"
 
 namespace gopmill {
@@ -42,17 +43,18 @@ void AddSubtitlesBeside(const Library::Entry& entry, nlohmann::ordered_json& jso
 }  // namespace
 
 void MediaService::Defer(std::function<void()> work, const JsonCallback& done) {
+  std::optional<Error> refused;
   {
     const MutexLock lock(mutex_);
-    if (!stopping_ && file_requests_.size() < kMaxFileRequests) {
+    if (stopping_) {
+      refused = ShuttingDown();
+    } else if (file_requests_.size() >= kMaxFileRequests) {
+      refused = TooManyWait();
+    } else {
       file_requests_.push_back({std::move(work), done});
-      work = nullptr;
     }
   }
-  if (work) {
-    done(Error{.code = Code::kUnavailable, .message = "Too many requests are waiting."});
-    return;
-  }
+  if (refused) return done(*refused);
   changed_.NotifyAll();
 }
 
@@ -77,7 +79,7 @@ void MediaService::RunFileRequests() {
       file_requests_.pop_front();
     }
     if (stopping) {
-      request.done(Error{.code = Code::kUnavailable, .message = "The server is shutting down."});
+      request.done(ShuttingDown());
     } else {
       request.work();
     }
