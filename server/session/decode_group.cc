@@ -78,7 +78,7 @@ DecodeGroup::DecodeGroup(std::size_t members, double load)
       members_(members),
       layouts_{{.from = std::numeric_limits<Place>::min(),
                 .part = std::vector<std::size_t>(members, 0)}},
-      parts_(1) {}
+      parts_{{0, {}}} {}
 
 std::shared_ptr<DecodeGroup> DecodeGroup::OfReaders(Duration patience) {
   auto group = std::make_shared<DecodeGroup>(0);
@@ -177,8 +177,21 @@ std::set<std::size_t> DecodeGroup::PartsInUse(const Layout& layout) const {
 }
 
 std::size_t DecodeGroup::NewPart() {
-  parts_.emplace_back();
-  return parts_.size() - 1;
+  parts_[next_part_] = {};
+  return next_part_++;
+}
+
+void DecodeGroup::ForgetParts() {
+  std::erase_if(parts_, [&](const auto& entry) GOPMILL_REQUIRES(mutex_) {
+    return std::ranges::none_of(layouts_, [&](const Layout& layout) {
+      return std::ranges::find(layout.part, entry.first) != layout.part.end();
+    });
+  });
+}
+
+std::size_t DecodeGroup::part_count() const {
+  const MutexLock lock(mutex_);
+  return parts_.size();
 }
 
 // With those that have the least to do, or on its own where that is too much and a worker is left.
@@ -191,6 +204,7 @@ void DecodeGroup::Enter(std::size_t member, int workers) {
   const std::size_t part = alone ? NewPart() : *least;
   for (Layout& layout : layouts_) layout.part[member] = part;
   members_[member].takes_part = true;
+  ForgetParts();
 }
 
 // No unit from `from` on has come yet.
@@ -199,6 +213,7 @@ void DecodeGroup::LayOut(Place from, int workers) {
   if (!DivideParts(next, workers) && !(readers_ && MergeParts(next))) return;
   layouts_.push_back(std::move(next));
   if (layouts_.size() > kLayouts) layouts_.erase(layouts_.begin());
+  ForgetParts();
 }
 
 bool DecodeGroup::DivideParts(Layout& next, int workers) {
@@ -343,7 +358,9 @@ UnitJob::ReportHandler DecodeGroup::Noting(const UnitTask& task, std::size_t par
 
 void DecodeGroup::Note(std::size_t part, double took, double seconds) {
   const MutexLock lock(mutex_);
-  Part& measured = parts_[part];
+  const auto found = parts_.find(part);
+  if (found == parts_.end()) return;
+  Part& measured = found->second;
   measured.seconds += seconds;
   const double weight = seconds / std::min(measured.seconds, std::max(kMemorySeconds, seconds));
   measured.load += weight * (took / seconds - measured.load);

@@ -59,6 +59,8 @@ class DecodeGroup : public std::enable_shared_from_this<DecodeGroup> {
   void GoOn(Scheduler& scheduler);
   // The member is over: nobody waits for it any more, and what waited for others is cancelled.
   void Leave(std::size_t member, Scheduler& scheduler);
+  // Parts whose load is remembered: at most one for each member and layout.
+  [[nodiscard]] std::size_t part_count() const;
 
  private:
   struct Waiting {
@@ -92,6 +94,8 @@ class DecodeGroup : public std::enable_shared_from_this<DecodeGroup> {
   [[nodiscard]] std::set<std::size_t> PartsInUse(const Layout& layout) const
       GOPMILL_REQUIRES(mutex_);
   std::size_t NewPart() GOPMILL_REQUIRES(mutex_);
+  // Those that no layout names: what is still running of them counts for nothing any more.
+  void ForgetParts() GOPMILL_REQUIRES(mutex_);
   void LayOut(Place from, int workers) GOPMILL_REQUIRES(mutex_);
   bool DivideParts(Layout& next, int workers) GOPMILL_REQUIRES(mutex_);
   bool Divide(std::size_t part, Layout& layout) GOPMILL_REQUIRES(mutex_);
@@ -115,10 +119,11 @@ class DecodeGroup : public std::enable_shared_from_this<DecodeGroup> {
   const double most_load_;
   const StreamId id_;  // of the jobs for several members: no member's end is theirs
 
-  Mutex mutex_;  // guards all below; held while a job is submitted, which does not block
+  mutable Mutex mutex_;  // guards all below; held while a job is submitted, which does not block
   std::vector<Member> members_ GOPMILL_GUARDED_BY(mutex_);
-  std::vector<Layout> layouts_ GOPMILL_GUARDED_BY(mutex_);  // one after the other
-  std::vector<Part> parts_ GOPMILL_GUARDED_BY(mutex_);
+  std::vector<Layout> layouts_ GOPMILL_GUARDED_BY(mutex_);        // one after the other
+  std::map<std::size_t, Part> parts_ GOPMILL_GUARDED_BY(mutex_);  // by number, never given again
+  std::size_t next_part_ GOPMILL_GUARDED_BY(mutex_) = 1;          // 0: that of the first layout
   std::map<Place, Unit> waiting_ GOPMILL_GUARDED_BY(mutex_);
   Place newest_ GOPMILL_GUARDED_BY(mutex_) = std::numeric_limits<Place>::min();
   std::int64_t jobs_ GOPMILL_GUARDED_BY(mutex_) = 0;  // for several members, so far
