@@ -60,6 +60,8 @@ void PullSession::Begin() {
     g_signal_connect_data(peer, signal, callback, Hold(weak_from_this()), &Drop,
                           static_cast<GConnectFlags>(0));
   };
+  // Over UDP rtspsrc does it by itself.
+  if (!source_.url.starts_with("rtspu://")) keep_alive_ = KeepAlive::Make(peer, source_.name);
   connect("on-sdp", G_CALLBACK(&PullSession::OnSdp));
   connect("select-stream", G_CALLBACK(&PullSession::OnSelect));
   connect("new-manager", G_CALLBACK(&PullSession::OnManager));
@@ -133,6 +135,7 @@ void PullSession::OnPad(GstElement* /*element*/, GstPad* pad, gpointer held) noe
         gst::Adopt(gst_bin_get_by_name(GST_BIN(self->publication_.bin.get()), name.c_str()));
     if (self->manager_ != nullptr) {
       g_signal_emit_by_name(self->manager_.get(), "get-internal-session", *number, &session);
+      if (self->keep_alive_ != nullptr) self->keep_alive_->Follow(self->manager_.get(), *number);
     }
   }
   if (session != nullptr) {

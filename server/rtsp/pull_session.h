@@ -18,6 +18,7 @@
 #include "base/thread_safety.h"
 #include "server/rtsp/announcement.h"
 #include "server/rtsp/gst_ptr.h"
+#include "server/rtsp/keep_alive.h"
 #include "server/rtsp/pull_sources.h"
 #include "server/rtsp/reception.h"
 #include "server/session/service.h"
@@ -54,6 +55,7 @@ class PullSession : public std::enable_shared_from_this<PullSession> {
   const Duration silence_;
   Service& service_;
   gst::Object<GstElement> pipeline_;
+  std::shared_ptr<KeepAlive> keep_alive_;  // over TCP
   std::atomic<bool> failed_ = false;
   const TimePoint began_ = SteadyNow();
 

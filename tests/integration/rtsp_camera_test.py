@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Cameras that are fetched from, as odd as they come."""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from mock_camera import Camera  # noqa: E402
+from served import Server, check, decode, read_in_thread, run_beside_each_other, run_on_rtsp  # noqa: E402
+
+QUERY = "width=160&bitrate=100k&preset=ultrafast&container=ts"
+
+
+def read(server, name, seconds):
+    result = {}
+    read_in_thread(server, name, f"{QUERY}&duration={seconds}", result).join()
+    return result
+
+
+def hears_that_somebody_is_there(server, camera):
+    """Its session ends 24 seconds after the last request."""
+    result = read(server, "patient", 26)
+    check(result["status"] == 200, f"a camera with a timeout: {result}")
+    check(int(decode(result["body"])["video"]["nb_read_frames"]) == 26 * 30, "26 seconds of a camera")
+    check(server.live("patient")["counts"]["publishers"] == 1, "its session ended meanwhile")
+    check("GET_PARAMETER" in camera.methods, f"it heard {camera.methods}")
+
+
+def may_refuse_to_be_asked(server, camera):
+    result = read(server, "refusing", 26)
+    check(result["status"] == 200 and server.live("refusing")["counts"]["publishers"] == 1, "a session that goes on")
+    check(camera.methods.count("GET_PARAMETER") == 1, f"it heard {camera.methods}")
+    check(any("live refusing: the peer takes no GET_PARAMETER (501)" in line for line in server.log), "not logged")
+
+
+def test_cameras(server, cameras):
+    run_beside_each_other((hears_that_somebody_is_there, server, cameras["patient"]),
+                          (may_refuse_to_be_asked, server, cameras["refusing"]))
+
+
+def main():
+    os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"] = "5"
+    cameras = {"patient": Camera(timeout=24),
+               "refusing": Camera(refusals={"GET_PARAMETER": "501 Not Implemented"})}
+    flags = [part for name, camera in cameras.items() for part in ("--source", f"{name}={camera.url()}")]
+    with tempfile.TemporaryDirectory() as folder:
+        return run_on_rtsp([test_cameras], Server(folder, *flags), cameras)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
