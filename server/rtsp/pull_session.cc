@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "server/rtsp/announcement.h"
+#include "server/rtsp/pull_failure.h"
 
 namespace gopmill {
 namespace {
@@ -61,7 +62,7 @@ void PullSession::Begin() {
                           static_cast<GConnectFlags>(0));
   };
   // Over UDP rtspsrc does it by itself.
-  if (!source_.url.starts_with("rtspu://")) keep_alive_ = KeepAlive::Make(peer, source_.name);
+  if (!OverUdp(source_)) keep_alive_ = KeepAlive::Make(peer, source_.name);
   connect("on-sdp", G_CALLBACK(&PullSession::OnSdp));
   connect("select-stream", G_CALLBACK(&PullSession::OnSelect));
   connect("new-manager", G_CALLBACK(&PullSession::OnManager));
@@ -85,24 +86,35 @@ std::shared_ptr<Reception> PullSession::reception() const {
 void PullSession::OnSdp(GstElement* /*element*/, GstSDPMessage* sdp, gpointer held) noexcept {
   const auto self = Get(held);
   if (self == nullptr) return;
-  if (const Status status = self->Publish(*sdp); !status.ok()) {
+  if (const Status status = self->Prepare(*sdp); !status.ok()) {
     self->Fail(status.error().ToString());
   }
 }
 
-Status PullSession::Publish(const GstSDPMessage& sdp) {
+Status PullSession::Prepare(const GstSDPMessage& sdp) {
   GOPMILL_ASSIGN_OR_RETURN(const Announcement announcement, ReadAnnouncement(sdp));
   GOPMILL_ASSIGN_OR_RETURN(Publication publication, MakePublication(announcement, silence_));
   GstElement* bin = publication.bin.get();
   gst_bin_add(GST_BIN(pipeline_.get()), GST_ELEMENT(gst_object_ref(bin)));
   publication.reception->WatchLoss(bin);
   gst_element_sync_state_with_parent(bin);
-  GOPMILL_RETURN_IF_ERROR(service_.PublishPackets(source_.name, PublicUrl(source_.url),
-                                                  publication.reception->feed(),
-                                                  [](const Result<std::string>&) {}));
   const MutexLock lock(mutex_);
   publication_ = std::move(publication);
+  heard_ = SteadyNow();
   return OkStatus();
+}
+
+// Not before: a peer that describes its streams may refuse to send them.
+Status PullSession::Publish() {
+  std::shared_ptr<Reception> reception;
+  {
+    const MutexLock lock(mutex_);
+    if (std::exchange(published_, true)) return OkStatus();
+    reception = publication_.reception;
+  }
+  if (reception == nullptr) return OkStatus();  // stopped
+  return service_.PublishPackets(source_.name, PublicUrl(source_.url), reception->feed(),
+                                 [](const Result<std::string>&) {});
 }
 
 gboolean PullSession::OnSelect(GstElement* /*element*/, guint number, GstCaps* /*caps*/,
@@ -142,6 +154,9 @@ void PullSession::OnPad(GstElement* /*element*/, GstPad* pad, gpointer held) noe
     reception->ListenTo(*number, session);
     g_object_unref(session);
   }
+  if (const Status status = self->Publish(); !status.ok()) {
+    return self->Fail(status.error().ToString());
+  }
   const auto sink = gst::Adopt(gst_element_get_static_pad(depayloader.get(), "sink"));
   if (gst_pad_link_maybe_ghosting(pad, sink.get()) == FALSE) self->Fail("a stream is not usable");
 }
@@ -153,10 +168,7 @@ void PullSession::ReadMessages() {
     if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_EOS) {
       Fail("the peer has ended it");
     } else {
-      GError* error = nullptr;
-      gst_message_parse_error(message, &error, nullptr);
-      Fail(error->message);
-      g_error_free(error);
+      Fail(TextOfFailure(*message, source_));
     }
     gst_message_unref(message);
   }
@@ -164,9 +176,15 @@ void PullSession::ReadMessages() {
 
 bool PullSession::over() {
   ReadMessages();
-  const auto taken = reception();
-  if (taken != nullptr && taken->feed()->abandoned()) Fail("nothing came, or it is not usable");
-  if (taken == nullptr && SteadyNow() - began_ > silence_) Fail("the peer does not answer");
+  bool silent = false, described = false, abandoned = false;
+  {
+    const MutexLock lock(mutex_);
+    described = publication_.reception != nullptr;
+    abandoned = published_ && described && publication_.reception->feed()->abandoned();
+    silent = !published_ && SteadyNow() - heard_ > silence_;
+  }
+  if (abandoned) Fail("nothing came, or it is not usable");
+  if (silent) Fail(described ? "the peer sends nothing" : "the peer does not answer");
   return failed_;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One connection to a peer that a live source is fetched from: an rtspsrc and what takes its
-// streams apart. It publishes once the peer has said what it sends, and ends once.
+// streams apart. It publishes at the first packet that comes, and ends once.
 //
 // Thread-safety: Start, over and Stop belong to one owner thread; callbacks run on threads of the
 // pipeline.
@@ -42,7 +42,8 @@ class PullSession : public std::enable_shared_from_this<PullSession> {
       : source_(std::move(source)), silence_(silence), service_(service) {}
   void Begin();
   void Fail(const std::string& why);
-  Status Publish(const GstSDPMessage& sdp);
+  Status Prepare(const GstSDPMessage& sdp);
+  Status Publish();
   std::shared_ptr<Reception> reception() const;
   void ReadMessages();
   static void OnSdp(GstElement* element, GstSDPMessage* sdp, gpointer self) noexcept;
@@ -57,9 +58,11 @@ class PullSession : public std::enable_shared_from_this<PullSession> {
   gst::Object<GstElement> pipeline_;
   std::shared_ptr<KeepAlive> keep_alive_;  // over TCP
   std::atomic<bool> failed_ = false;
-  const TimePoint began_ = SteadyNow();
 
   mutable Mutex mutex_;  // guards all below
+  bool published_ GOPMILL_GUARDED_BY(mutex_) = false;
+  // When the peer has described its streams; before that, when it was asked.
+  TimePoint heard_ GOPMILL_GUARDED_BY(mutex_) = SteadyNow();
   Publication publication_ GOPMILL_GUARDED_BY(mutex_);
   gst::Object<GstElement> manager_ GOPMILL_GUARDED_BY(mutex_);
 };

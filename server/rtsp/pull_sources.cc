@@ -42,6 +42,8 @@ Result<std::vector<PullSource>> ParsePullSources(std::string_view text) {
   return sources;
 }
 
+bool OverUdp(const PullSource& source) { return source.url.starts_with("rtspu://"); }
+
 std::string PublicUrl(std::string_view url) {
   const std::size_t host = url.find("://") + 3;
   const std::size_t path = std::min(url.find('/', host), url.size());

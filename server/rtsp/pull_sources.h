@@ -18,6 +18,8 @@ struct PullSource {
   std::string url;   // rtsp:// (over TCP), rtspt:// (TCP), rtspu:// (UDP); may hold user:password@
 };
 
+bool OverUdp(const PullSource& source);
+
 // "cam=rtsp://host/path lobby=rtsp://..."
 Result<std::vector<PullSource>> ParsePullSources(std::string_view text);
 

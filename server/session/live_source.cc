@@ -190,6 +190,7 @@ Result<LiveSource::Claim> LiveSource::Acquire(bool replace) {
     return Error{.code = Code::kAlreadyExists,
                  .message = "Somebody publishes under this name already."};
   }
+  NoteDeparture();
   claim_ = ++last_claim_;
   ++counts_.publishers;
   return claim_;
@@ -200,11 +201,16 @@ Status LiveSource::Release(Claim claim) {
     const MutexLock lock(mutex_);
     if (claim_ != claim) return Replaced();
     claim_ = 0;
-    released_ = SteadyNow();
+    NoteDeparture();
     info_.reset();
   }
   changed_.NotifyAll();
   return OkStatus();
+}
+
+// Those that come in vain, one after the other, do not let readers wait without end.
+void LiveSource::NoteDeparture() {
+  if (std::exchange(brought_, false)) released_ = SteadyNow();
 }
 
 // What a demuxer had to read before it knew the stream comes at once, and late. It is held back
@@ -409,6 +415,7 @@ bool LiveSource::Hand(Claim claim, Entry entry) {
   {
     const MutexLock lock(mutex_);
     if (claim_ != claim) return false;
+    brought_ = true;
     ++counts_.packets;
     counts_.bytes += (*entry.packet)->size;
     PlaceOnClock(entry);

@@ -69,7 +69,7 @@ struct LiveCounts {
 class LiveSource : public std::enable_shared_from_this<LiveSource> {
  public:
   // `patience`: how long readers wait for the first packet of a publisher, and for one that
-  // returns.
+  // returns. Publishers that bring none do not prolong it.
   explicit LiveSource(Duration patience) : patience_(patience) {}
 
   // Publisher side. One at a time: while another one publishes, kAlreadyExists, or with `replace`
@@ -149,6 +149,7 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
                         const std::shared_ptr<const SourceInfo>& info, TimestampRepair& repair,
                         av::Packet packet);
   bool Hand(Claim claim, Entry entry);
+  void NoteDeparture() GOPMILL_REQUIRES(mutex_);
   void BeginAnew() GOPMILL_REQUIRES(mutex_);
   void NoteFormat(const SourceInfo& info) GOPMILL_REQUIRES(mutex_);
   void PlaceOnClock(Entry& entry) GOPMILL_REQUIRES(mutex_);
@@ -163,6 +164,8 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
   CondVar changed_;
   Claim claim_ GOPMILL_GUARDED_BY(mutex_) = 0;  // of the publisher; 0 = nobody publishes
   Claim last_claim_ GOPMILL_GUARDED_BY(mutex_) = 0;
+  bool brought_ GOPMILL_GUARDED_BY(mutex_) = false;  // whether its publisher has, any packet
+  // When the last publisher left that had.
   TimePoint released_ GOPMILL_GUARDED_BY(mutex_) = SteadyNow();
   std::shared_ptr<const SourceInfo> info_ GOPMILL_GUARDED_BY(mutex_);
   std::string format_ GOPMILL_GUARDED_BY(mutex_);  // of the newest publisher, FormatOf

@@ -54,6 +54,29 @@ TEST(LiveSource, WhoWaitsForAnotherPublisherBeginsWhereItIsToldTo) {
   EXPECT_THAT(static_cast<double>(packet->dts) * time_base.ToDouble(), Gt(1));
 }
 
+// As a camera that is asked again and again and refuses each time.
+TEST(LiveSource, PublishersThatBringNothingDoNotLetReadersWaitOn) {
+  const auto live = std::make_shared<LiveSource>(std::chrono::milliseconds(200));
+  std::jthread publisher([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      const auto claim = live->Acquire(false);
+      ASSERT_TRUE(claim.ok() && live->Release(*claim).ok());
+      std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    }
+  });
+  const TimePoint begin = SteadyNow();
+  std::stop_source stop;
+  std::jthread timeout([&](const std::stop_token& over) {
+    while (!over.stop_requested() && SteadyNow() - begin < std::chrono::seconds(5)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    stop.request_stop();
+  });
+  const auto reader = live->Subscribe(stop.get_token());
+  ASSERT_FALSE(reader.ok());
+  EXPECT_EQ(reader.error().code, Code::kUnavailable) << reader.error().ToString();
+}
+
 constexpr Rational kMillis{1, 1000};
 
 struct Step {

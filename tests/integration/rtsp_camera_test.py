@@ -5,6 +5,7 @@
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -37,15 +38,27 @@ def may_refuse_to_be_asked(server, camera):
     check(any("live refusing: the peer takes no GET_PARAMETER (501)" in line for line in server.log), "not logged")
 
 
+def refuses_tcp_and_is_not_waited_for(server):
+    """Each attempt begins the patience of readers anew otherwise."""
+    begin = time.monotonic()
+    result = read(server, "udponly", 2)
+    check(result["status"] == 503 and time.monotonic() - begin < 9, f"after {time.monotonic() - begin:.1f} s: {result}")
+    lines = [line for line in server.log if "live udponly:" in line]
+    check(lines and all("the camera refuses TCP (461): use rtspu://" in line for line in lines), f"the log: {lines}")
+    check(server.live("udponly")["counts"].get("publishers", 0) == 0, "it counts as a publisher")
+
+
 def test_cameras(server, cameras):
     run_beside_each_other((hears_that_somebody_is_there, server, cameras["patient"]),
-                          (may_refuse_to_be_asked, server, cameras["refusing"]))
+                          (may_refuse_to_be_asked, server, cameras["refusing"]),
+                          (refuses_tcp_and_is_not_waited_for, server))
 
 
 def main():
     os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"] = "5"
     cameras = {"patient": Camera(timeout=24),
-               "refusing": Camera(refusals={"GET_PARAMETER": "501 Not Implemented"})}
+               "refusing": Camera(refusals={"GET_PARAMETER": "501 Not Implemented"}),
+               "udponly": Camera(refusals={"SETUP": "461 Unsupported Transport"})}
     flags = [part for name, camera in cameras.items() for part in ("--source", f"{name}={camera.url()}")]
     with tempfile.TemporaryDirectory() as folder:
         return run_on_rtsp([test_cameras], Server(folder, *flags), cameras)
