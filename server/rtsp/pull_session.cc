@@ -75,7 +75,7 @@ void PullSession::Begin() {
 
 void PullSession::Fail(const std::string& why) {
   if (failed_.exchange(true)) return;
-  spdlog::warn("live {}: {}: {}", source_.name, PublicUrl(source_.url), why);
+  spdlog::warn("live {}: {}: {}", source_.name, PeerOf(source_.url), why);
 }
 
 std::shared_ptr<Reception> PullSession::reception() const {
@@ -113,7 +113,7 @@ Status PullSession::Publish() {
     reception = publication_.reception;
   }
   if (reception == nullptr) return OkStatus();  // stopped
-  return service_.PublishPackets(source_.name, PublicUrl(source_.url), reception->feed(),
+  return service_.PublishPackets(source_.name, PeerOf(source_.url), reception->feed(),
                                  [](const Result<std::string>&) {});
 }
 

@@ -11,20 +11,54 @@ namespace gopmill {
 namespace {
 
 constexpr std::array<std::string_view, 3> kSchemes{"rtsp://", "rtspt://", "rtspu://"};
+constexpr std::string_view kAccepted =
+    "NAME=rtsp://HOST/PATH, or rtspt:// (TCP) or rtspu:// (UDP); rtsps:// is not supported";
 
-Result<PullSource> ParseOne(std::string_view text) {
-  const std::size_t equals = std::min(text.find('='), text.size());
-  const std::string_view url = text.substr(std::min(equals + 1, text.size()));
-  const auto* scheme = std::ranges::find_if(
-      kSchemes, [&](std::string_view prefix) { return url.starts_with(prefix); });
-  if (scheme == kSchemes.end() || url.size() == scheme->size()) {
-    return InvalidArgument("sources", "A source is not understood.", "NAME=rtsp://HOST/PATH");
+// Where a name is missing, what stands there may be a URL with a password up to an '='.
+std::string WhichOne(std::size_t number, std::string_view name) {
+  std::string which = "Source " + std::to_string(number);
+  if (!name.empty() && name.find_first_of("@/:?") == std::string_view::npos) {
+    which += " (" + std::string(name) + ")";
   }
-  PullSource source{.name = std::string(text.substr(0, equals)), .url = std::string(url)};
-  // Where a name is missing, this may be a URL with a password up to an '='.
-  const bool may_be_shown = source.name.find('@') == std::string::npos;
-  GOPMILL_RETURN_IF_ERROR(may_be_shown ? CheckNameSetting("sources", source.name)
-                                       : CheckLiveName(source.name));
+  return which;
+}
+
+// What stands in front of the path.
+std::string_view AuthorityOf(std::string_view url) {
+  url.remove_prefix(url.find("://") + 3);
+  return url.substr(0, url.find_first_of("/?#"));
+}
+
+Status CheckUrl(std::string_view url, const std::string& which) {
+  if (url.starts_with("rtsps://")) {
+    return InvalidArgument("sources",
+                           which + " is RTSP over TLS (rtsps://), which is not supported.",
+                           std::string(kAccepted));
+  }
+  const bool known = std::ranges::any_of(
+      kSchemes, [&](std::string_view scheme) { return url.starts_with(scheme); });
+  if (!known || AuthorityOf(url).empty()) {
+    return InvalidArgument("sources", which + " is not understood.", std::string(kAccepted));
+  }
+  const bool has_user = AuthorityOf(url).find('@') != std::string_view::npos;
+  if (!has_user && url.find('@') != std::string_view::npos) {
+    return InvalidArgument(
+        "sources", which + " has an '@' behind the host.",
+        "%2F, %3F and %23 for '/', '?' and '#' in a password, %40 for '@' in a path");
+  }
+  return OkStatus();
+}
+
+Result<PullSource> ParseOne(std::string_view text, std::size_t number) {
+  const std::size_t equals = std::min(text.find('='), text.size());
+  PullSource source{.name = std::string(text.substr(0, equals)),
+                    .url = std::string(text.substr(std::min(equals + 1, text.size())))};
+  const std::string which = WhichOne(number, source.name);
+  GOPMILL_RETURN_IF_ERROR(CheckUrl(source.url, which));
+  if (const Status name = CheckLiveName(source.name); !name.ok()) {
+    return InvalidArgument("sources", which + " cannot be the name of a live source.",
+                           name.error().accepted);
+  }
   return source;
 }
 
@@ -33,7 +67,7 @@ Result<PullSource> ParseOne(std::string_view text) {
 Result<std::vector<PullSource>> ParsePullSources(std::string_view text) {
   std::vector<PullSource> sources;
   for (const std::string_view one : Words(text)) {
-    GOPMILL_ASSIGN_OR_RETURN(PullSource source, ParseOne(one));
+    GOPMILL_ASSIGN_OR_RETURN(PullSource source, ParseOne(one, sources.size() + 1));
     if (std::ranges::find(sources, source.name, &PullSource::name) != sources.end()) {
       return InvalidArgument("sources", "Two sources are called " + source.name + ".");
     }
@@ -44,12 +78,10 @@ Result<std::vector<PullSource>> ParsePullSources(std::string_view text) {
 
 bool OverUdp(const PullSource& source) { return source.url.starts_with("rtspu://"); }
 
-std::string PublicUrl(std::string_view url) {
-  const std::size_t host = url.find("://") + 3;
-  const std::size_t path = std::min(url.find('/', host), url.size());
-  const std::size_t at = url.substr(0, path).rfind('@');
-  if (at == std::string_view::npos || at < host) return std::string(url);
-  return std::string(url.substr(0, host)) + std::string(url.substr(at + 1));
+std::string PeerOf(std::string_view url) {
+  std::string_view authority = AuthorityOf(url);
+  authority.remove_prefix(authority.rfind('@') + 1);  // npos + 1 is 0
+  return std::string(url.substr(0, url.find("://") + 3)) + std::string(authority);
 }
 
 }  // namespace gopmill

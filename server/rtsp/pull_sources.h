@@ -20,10 +20,10 @@ struct PullSource {
 
 bool OverUdp(const PullSource& source);
 
-// "cam=rtsp://host/path lobby=rtsp://..."
+// "cam=rtsp://host/path lobby=rtsp://...". Errors name the source that is meant, and never its URL.
 Result<std::vector<PullSource>> ParsePullSources(std::string_view text);
 
-// The URL as logs may show it: without user and password.
-std::string PublicUrl(std::string_view url);
+// What logs may show of a URL: scheme, host and port. Many cameras have a password in the path.
+std::string PeerOf(std::string_view url);
 
 }  // namespace gopmill
