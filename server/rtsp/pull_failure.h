@@ -2,7 +2,7 @@
 //
 // Why a peer cannot be fetched from, in words for who has set it up.
 //
-// Thread-safety: safe (pure functions).
+// Thread-safety: safe (pure functions). Texts of a peer are cut, and without control characters.
 #pragma once
 
 #include <gst/gst.h>
@@ -13,7 +13,12 @@
 
 namespace gopmill {
 
+struct PullFailure {
+  std::string text;      // without secrets: for logs, /v1/live and readers
+  bool refused = false;  // who we are: to be asked seldom, as cameras lock accounts
+};
+
 // `message` is an error of rtspsrc, or of what takes its streams apart.
-std::string TextOfFailure(GstMessage& message, const PullSource& source);
+PullFailure FailureOf(GstMessage& message, const PullSource& source);
 
 }  // namespace gopmill

@@ -9,7 +9,6 @@
 
 #include "base/log.h"
 #include "server/rtsp/announcement.h"
-#include "server/rtsp/pull_failure.h"
 
 namespace gopmill {
 namespace {
@@ -51,7 +50,7 @@ std::shared_ptr<PullSession> PullSession::Start(const PullSource& source, Durati
 void PullSession::Begin() {
   pipeline_ = gst::Adopt(GST_ELEMENT(gst_object_ref_sink(gst_pipeline_new(nullptr))));
   GstElement* peer = gst_element_factory_make("rtspsrc", nullptr);
-  if (peer == nullptr) return Fail("GStreamer's rtspsrc (gstreamer1.0-plugins-good) is missing");
+  if (peer == nullptr) return Fail({"GStreamer's rtspsrc (gstreamer1.0-plugins-good) is missing"});
   // rtsp:// goes over TCP, where nothing is lost. The other schemes say it themselves.
   if (source_.url.starts_with("rtsp://"))
     gst_util_set_object_arg(G_OBJECT(peer), "protocols", "tcp");
@@ -69,13 +68,15 @@ void PullSession::Begin() {
   connect("pad-added", G_CALLBACK(&PullSession::OnPad));
   gst_bin_add(GST_BIN(pipeline_.get()), peer);
   if (gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE) {
-    Fail("it cannot be connected to");
+    Fail({"it cannot be connected to"});
   }
 }
 
-void PullSession::Fail(const std::string& why) {
-  if (failed_.exchange(true)) return;
-  spdlog::warn("live {}: {}: {}", source_.name, PeerOf(source_.url), why);
+void PullSession::Fail(PullFailure why) {
+  const MutexLock lock(mutex_);
+  if (failure_) return;
+  spdlog::warn("live {}: {}: {}", source_.name, PeerOf(source_.url), why.text);
+  failure_ = std::move(why);
 }
 
 std::shared_ptr<Reception> PullSession::reception() const {
@@ -87,7 +88,7 @@ void PullSession::OnSdp(GstElement* /*element*/, GstSDPMessage* sdp, gpointer he
   const auto self = Get(held);
   if (self == nullptr) return;
   if (const Status status = self->Prepare(*sdp); !status.ok()) {
-    self->Fail(status.error().ToString());
+    self->Fail({status.error().ToString()});
   }
 }
 
@@ -155,10 +156,10 @@ void PullSession::OnPad(GstElement* /*element*/, GstPad* pad, gpointer held) noe
     g_object_unref(session);
   }
   if (const Status status = self->Publish(); !status.ok()) {
-    return self->Fail(status.error().ToString());
+    return self->Fail({status.error().ToString()});
   }
   const auto sink = gst::Adopt(gst_element_get_static_pad(depayloader.get(), "sink"));
-  if (gst_pad_link_maybe_ghosting(pad, sink.get()) == FALSE) self->Fail("a stream is not usable");
+  if (gst_pad_link_maybe_ghosting(pad, sink.get()) == FALSE) self->Fail({"a stream is not usable"});
 }
 
 void PullSession::ReadMessages() {
@@ -166,15 +167,15 @@ void PullSession::ReadMessages() {
   while (GstMessage* message = gst_bus_pop_filtered(
              bus.get(), static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_EOS))) {
     if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_EOS) {
-      Fail("the peer has ended it");
+      Fail({"the peer has ended it"});
     } else {
-      Fail(TextOfFailure(*message, source_));
+      Fail(FailureOf(*message, source_));
     }
     gst_message_unref(message);
   }
 }
 
-bool PullSession::over() {
+std::optional<PullFailure> PullSession::failure() {
   ReadMessages();
   bool silent = false, described = false, abandoned = false;
   {
@@ -183,9 +184,15 @@ bool PullSession::over() {
     abandoned = published_ && described && publication_.reception->feed()->abandoned();
     silent = !published_ && SteadyNow() - heard_ > silence_;
   }
-  if (abandoned) Fail("nothing came, or it is not usable");
-  if (silent) Fail(described ? "the peer sends nothing" : "the peer does not answer");
-  return failed_;
+  if (abandoned) Fail({"nothing came, or it is not usable"});
+  if (silent) Fail({described ? "the peer sends nothing" : "the peer does not answer"});
+  const MutexLock lock(mutex_);
+  return failure_;
+}
+
+bool PullSession::published() const {
+  const MutexLock lock(mutex_);
+  return published_;
 }
 
 void PullSession::Stop() {

@@ -3,15 +3,15 @@
 // One connection to a peer that a live source is fetched from: an rtspsrc and what takes its
 // streams apart. It publishes at the first packet that comes, and ends once.
 //
-// Thread-safety: Start, over and Stop belong to one owner thread; callbacks run on threads of the
-// pipeline.
+// Thread-safety: Start, failure and Stop belong to one owner thread; callbacks run on threads of
+// the pipeline.
 #pragma once
 
 #include <gst/gst.h>
 #include <gst/sdp/gstsdpmessage.h>
 
-#include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
@@ -19,6 +19,7 @@
 #include "server/rtsp/announcement.h"
 #include "server/rtsp/gst_ptr.h"
 #include "server/rtsp/keep_alive.h"
+#include "server/rtsp/pull_failure.h"
 #include "server/rtsp/pull_sources.h"
 #include "server/rtsp/reception.h"
 #include "server/session/service.h"
@@ -33,15 +34,16 @@ class PullSession : public std::enable_shared_from_this<PullSession> {
   PullSession(const PullSession&) = delete;
   PullSession& operator=(const PullSession&) = delete;
 
-  // The peer has ended or failed, or nobody takes it here.
-  [[nodiscard]] bool over();
+  // Once the peer has ended or failed, or nobody takes it here.
+  [[nodiscard]] std::optional<PullFailure> failure();
+  [[nodiscard]] bool published() const;
   void Stop();
 
  private:
   PullSession(PullSource source, Duration silence, Service& service)
       : source_(std::move(source)), silence_(silence), service_(service) {}
   void Begin();
-  void Fail(const std::string& why);
+  void Fail(PullFailure why);
   Status Prepare(const GstSDPMessage& sdp);
   Status Publish();
   std::shared_ptr<Reception> reception() const;
@@ -57,9 +59,9 @@ class PullSession : public std::enable_shared_from_this<PullSession> {
   Service& service_;
   gst::Object<GstElement> pipeline_;
   std::shared_ptr<KeepAlive> keep_alive_;  // over TCP
-  std::atomic<bool> failed_ = false;
 
-  mutable Mutex mutex_;  // guards all below
+  mutable Mutex mutex_;                                            // guards all below
+  std::optional<PullFailure> failure_ GOPMILL_GUARDED_BY(mutex_);  // the first
   bool published_ GOPMILL_GUARDED_BY(mutex_) = false;
   // When the peer has described its streams; before that, when it was asked.
   TimePoint heard_ GOPMILL_GUARDED_BY(mutex_) = SteadyNow();

@@ -23,6 +23,9 @@ constexpr std::chrono::seconds kLinger{10};
 // Between two attempts; each failure doubles it. A peer that worked for kWorked begins anew.
 constexpr std::chrono::milliseconds kFirstPause{500};
 constexpr std::chrono::seconds kLongestPause{10};
+// The same where name or password are refused: after some attempts cameras lock the account.
+constexpr std::chrono::seconds kFirstRefusedPause{5};
+constexpr std::chrono::seconds kLongestRefusedPause{60};
 constexpr std::chrono::seconds kWorked{5};
 
 }  // namespace
@@ -30,7 +33,10 @@ constexpr std::chrono::seconds kWorked{5};
 class RtspPuller::Impl {
  public:
   Impl(const PullOptions& options, Service& service) : options_(options), service_(service) {
-    for (const PullSource& source : options_.sources) pulls_.push_back({.source = source});
+    for (const PullSource& source : options_.sources) {
+      pulls_.push_back({.source = source});
+      service_.SetPull(source.name, pulls_.back().state);
+    }
   }
   Status Start() {
     GOPMILL_ASSIGN_OR_RETURN(thread_,
@@ -50,6 +56,7 @@ class RtspPuller::Impl {
     std::shared_ptr<PullSession> session = nullptr;
     TimePoint began = {}, wanted_until = {}, next_try = {};
     Duration pause = kFirstPause;
+    PullState state = {};
   };
 
   void Run(const std::stop_token& stop) {
@@ -66,17 +73,42 @@ class RtspPuller::Impl {
       pull.wanted_until = now + kLinger;
     }
     const bool wanted = now < pull.wanted_until;
-    if (pull.session != nullptr && pull.session->over()) {
+    if (pull.session == nullptr) {
+      if (!wanted) return Enter(pull, PullPhase::kIdle);
+      if (now >= pull.next_try) Begin(pull, now);
+    } else if (const auto failure = pull.session->failure()) {
       End(pull);
-      if (now - pull.began > kWorked) pull.pause = kFirstPause;
-      pull.next_try = now + pull.pause;
-      pull.pause = std::min<Duration>(2 * pull.pause, kLongestPause);
-    } else if (pull.session != nullptr && !wanted) {
+      WaitBehind(pull, *failure, now);
+    } else if (!wanted) {
       End(pull);
-    } else if (pull.session == nullptr && wanted && now >= pull.next_try) {
-      pull.began = now;
-      pull.session = PullSession::Start(pull.source, options_.silence, service_);
+    } else if (pull.session->published()) {
+      Enter(pull, PullPhase::kPlaying);
     }
+  }
+
+  void Begin(Pull& pull, TimePoint now) {
+    pull.began = now;
+    ++pull.state.attempts;
+    Enter(pull, PullPhase::kConnecting);
+    pull.session = PullSession::Start(pull.source, options_.silence, service_);
+  }
+
+  void WaitBehind(Pull& pull, const PullFailure& failure, TimePoint now) {
+    if (now - pull.began > kWorked) pull.pause = kFirstPause;
+    if (failure.refused) pull.pause = std::max<Duration>(pull.pause, kFirstRefusedPause);
+    pull.next_try = now + pull.pause;
+    pull.pause =
+        std::min<Duration>(2 * pull.pause, failure.refused ? kLongestRefusedPause : kLongestPause);
+    ++pull.state.failures;
+    pull.state.last_error = failure.text;
+    Enter(pull, PullPhase::kWaiting);
+  }
+
+  void Enter(Pull& pull, PullPhase phase) {
+    if (pull.state.phase == phase) return;
+    pull.state.phase = phase;
+    pull.state.since = std::chrono::system_clock::now();
+    service_.SetPull(pull.source.name, pull.state);
   }
 
   static void End(Pull& pull) {

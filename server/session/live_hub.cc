@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/session/live_hub.h"
 
+#include <fmt/chrono.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -39,6 +41,15 @@ void Add(LiveCounts& sum, const LiveCounts& counts) {
   sum.dropped_gops += counts.dropped_gops;
   sum.dropped_packets += counts.dropped_packets;
   sum.dropped_cues += counts.dropped_cues;
+}
+
+void AddPull(ordered_json& json, const PullState& pull) {
+  const std::time_t since = std::chrono::system_clock::to_time_t(pull.since);
+  json["pull"] = Name(pull.phase);
+  json["since"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(since));
+  json["attempts"] = pull.attempts;
+  json["failures"] = pull.failures;
+  if (!pull.last_error.empty()) json["last_error"] = pull.last_error;
 }
 
 Status ReadPublisher(LiveSource& live, LiveSource::Claim claim, const PacketSourceOpener& open,
@@ -134,7 +145,8 @@ Result<std::shared_ptr<LiveSource>> LiveHub::FindLocked(const std::string& name)
   if (sources_.size() >= kMaxLiveNames) {
     // Not std::erase_if: the analysis of locks does not follow into a lambda.
     for (auto source = sources_.begin(); source != sources_.end();) {
-      if (source->second->publishing() || source->second->wanted()) {
+      const LiveSource& live = *source->second;
+      if (live.publishing() || live.wanted() || live.pull()) {
         ++source;
         continue;
       }
@@ -148,6 +160,12 @@ Result<std::shared_ptr<LiveSource>> LiveHub::FindLocked(const std::string& name)
   return sources_[name] = std::make_shared<LiveSource>(options_.patience);
 }
 
+void LiveHub::SetPull(const std::string& name, PullState state) {
+  const MutexLock lock(mutex_);
+  const auto source = FindLocked(name);
+  if (source.ok()) (*source)->SetPull(std::move(state));
+}
+
 bool LiveHub::Wanted(const std::string& name) const {
   const MutexLock lock(mutex_);
   const auto found = sources_.find(name);
@@ -158,12 +176,14 @@ std::string LiveHub::Json() const {
   ordered_json list = ordered_json::array();
   const MutexLock lock(mutex_);
   for (const auto& [name, source] : sources_) {
-    if (!source->publishing() && source->readers() == 0) continue;
+    const auto pull = source->pull();
+    if (!source->publishing() && source->readers() == 0 && !pull) continue;
     ordered_json json{{"name", name},
                       {"path", std::string(kLivePrefix) + name},
                       {"publishing", source->publishing()},
                       {"readers", source->readers()},
                       {"counts", CountsJson(source->counts())}};
+    if (pull) AddPull(json, *pull);
     if (const auto info = source->info()) json["source"] = SourceJson(*info);
     list.push_back(std::move(json));
   }
@@ -179,6 +199,7 @@ LiveTotals LiveHub::Totals() const {
     totals.publishing += source->publishing() ? 1 : 0;
     totals.readers += source->readers();
     Add(totals.counts, counts);
+    if (const auto pull = source->pull()) totals.pull_failures[name] = pull->failures;
   }
   return totals;
 }

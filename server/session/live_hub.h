@@ -45,7 +45,8 @@ struct LiveOptions {
 struct LiveTotals {
   int publishing = 0;
   std::size_t readers = 0;
-  LiveCounts counts;  // over all names there have been
+  LiveCounts counts;                                  // over all names there have been
+  std::map<std::string, std::int64_t> pull_failures;  // by name
 };
 
 class LiveHub {
@@ -69,6 +70,8 @@ class LiveHub {
   // The source of that name; made if need be, since readers may come first.
   Result<std::shared_ptr<LiveSource>> Find(const std::string& name);
 
+  // A source that is fetched is known for good.
+  void SetPull(const std::string& name, PullState state);
   // Whether anybody reads it, or waits for a publisher of it.
   [[nodiscard]] bool Wanted(const std::string& name) const;
   [[nodiscard]] std::string Json() const;  // the sources that there are

@@ -71,10 +71,7 @@ class LiveSource::Reader final : public PacketSource {
   // Waits for the first packet, which says what the stream is made of.
   Status Begin(ReaderClock clock) {
     GOPMILL_ASSIGN_OR_RETURN(first_, Next());
-    if (!first_) {
-      return Error{.code = Code::kUnavailable,
-                   .message = "Nobody publishes under this name, or nothing has come yet."};
-    }
+    if (!first_) return live_->NobodyPublishes();
     first_->after_gap = false;  // nothing of this stream is missing before it
     publisher_ = first_->info;
     text_places_ = FollowTexts(texts_, publisher_->subtitles);
@@ -512,6 +509,26 @@ Result<std::unique_ptr<PacketSource>> LiveSource::Subscribe(std::stop_token stop
                                          std::move(sounds), std::move(texts));
   GOPMILL_RETURN_IF_ERROR(reader->Begin(clock));
   return std::unique_ptr<PacketSource>(std::move(reader));
+}
+
+Error LiveSource::NobodyPublishes() const {
+  Error error{.code = Code::kUnavailable,
+              .message = "Nobody publishes under this name, or nothing has come yet."};
+  const MutexLock lock(mutex_);
+  if (!pull_) return error;
+  error.message = "The source is fetched from elsewhere, and nothing has come yet";
+  error.message += pull_->last_error.empty() ? "." : ": " + pull_->last_error + ".";
+  return error;
+}
+
+void LiveSource::SetPull(PullState state) {
+  const MutexLock lock(mutex_);
+  pull_ = std::move(state);
+}
+
+std::optional<PullState> LiveSource::pull() const {
+  const MutexLock lock(mutex_);
+  return pull_;
 }
 
 void LiveSource::Want() {

@@ -34,6 +34,7 @@
 #include "media/packet_source.h"
 #include "media/target.h"
 #include "media/timestamp_repair.h"
+#include "server/session/pull_state.h"
 
 namespace gopmill {
 
@@ -93,6 +94,11 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
   // Somebody waits for a publisher without being a reader yet. Counts for kWantedFor.
   void Want();
 
+  // How it stands with what fetches it; nothing where nobody does. Readers that wait in vain are
+  // told of its last error.
+  void SetPull(PullState state);
+  [[nodiscard]] std::optional<PullState> pull() const;
+
   [[nodiscard]] bool publishing() const;
   [[nodiscard]] bool wanted() const;  // there are readers, or somebody wants it
   [[nodiscard]] Duration patience() const { return patience_; }
@@ -149,6 +155,7 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
                         const std::shared_ptr<const SourceInfo>& info, TimestampRepair& repair,
                         av::Packet packet);
   bool Hand(Claim claim, Entry entry);
+  Error NobodyPublishes() const;
   void NoteDeparture() GOPMILL_REQUIRES(mutex_);
   void BeginAnew() GOPMILL_REQUIRES(mutex_);
   void NoteFormat(const SourceInfo& info) GOPMILL_REQUIRES(mutex_);
@@ -171,6 +178,7 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
   std::string format_ GOPMILL_GUARDED_BY(mutex_);  // of the newest publisher, FormatOf
   std::vector<std::shared_ptr<Queue>> queues_ GOPMILL_GUARDED_BY(mutex_);
   TimePoint wanted_until_ GOPMILL_GUARDED_BY(mutex_) = {};
+  std::optional<PullState> pull_ GOPMILL_GUARDED_BY(mutex_);
   LiveCounts counts_ GOPMILL_GUARDED_BY(mutex_);
   Clock clock_ GOPMILL_GUARDED_BY(mutex_);  // as a reader's that loses nothing
   bool clock_needs_key_ GOPMILL_GUARDED_BY(mutex_) = true;

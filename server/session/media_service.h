@@ -60,6 +60,9 @@ class MediaService : public Service {
                         std::shared_ptr<PacketFeed> feed, JsonCallback done) override;
   std::string LiveSources() const override { return live_.Json(); }
   bool LiveWanted(const std::string& name) const override { return live_.Wanted(name); }
+  void SetPull(const std::string& name, PullState state) override {
+    live_.SetPull(name, std::move(state));
+  }
   void CheckStream(const std::string& path, const RequestParams& params,
                    JsonCallback done) override;
   Status CancelStream(StreamId id) override;

@@ -19,6 +19,7 @@
 #include "base/ids.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
+#include "server/session/pull_state.h"
 #include "server/session/stream_sink.h"
 
 namespace gopmill {
@@ -72,6 +73,8 @@ class Service {
   virtual std::string LiveSources() const = 0;
   // Whether anybody reads the live source of that name, or waits for a publisher of it.
   virtual bool LiveWanted(const std::string& name) const = 0;
+  // How it stands with fetching the live source of that name, for who asks for it.
+  virtual void SetPull(const std::string& name, PullState state) = 0;
   // What OpenStream would answer in its headers, without transcoding (for HEAD): on success the
   // callback gets the content type.
   virtual void CheckStream(const std::string& path, const RequestParams& params,

@@ -189,6 +189,10 @@ void AddLive(Families& f, const LiveTotals& l) {
   f.Counter("gopmill_live_dropped_cues_total",
             "Cues of live text beyond the limits of a presentation.",
             Number(l.counts.dropped_cues));
+  for (const auto& [name, failures] : l.pull_failures) {
+    f.Counter("gopmill_pull_failures_total", "Attempts to fetch a source that failed, and breaks.",
+              Number(failures), {{"name", name}});
+  }
 }
 
 void AddFanouts(Families& f, const FanoutStats& s) {

@@ -8,9 +8,11 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "media/cue_packet.h"
+#include "server/session/live_hub.h"
 #include "tests/integration/test_streams.h"
 
 namespace gopmill::test {
@@ -75,6 +77,29 @@ TEST(LiveSource, PublishersThatBringNothingDoNotLetReadersWaitOn) {
   const auto reader = live->Subscribe(stop.get_token());
   ASSERT_FALSE(reader.ok());
   EXPECT_EQ(reader.error().code, Code::kUnavailable) << reader.error().ToString();
+}
+
+TEST(LiveHub, TellsHowItStandsWithWhatIsFetched) {
+  LiveHub hub;
+  hub.Configure({.patience = std::chrono::milliseconds(50)});
+  hub.SetPull("cam", {.phase = PullPhase::kWaiting,
+                      .since = std::chrono::system_clock::from_time_t(0),
+                      .attempts = 3,
+                      .failures = 2,
+                      .last_error = "it is off"});
+  const auto json = nlohmann::json::parse(hub.Json())["live"];
+  ASSERT_EQ(json.size(), 1U);
+  EXPECT_EQ(json[0]["name"], "cam");
+  EXPECT_EQ(json[0]["publishing"], false);
+  EXPECT_EQ(json[0]["pull"], "waiting");
+  EXPECT_EQ(json[0]["since"], "1970-01-01T00:00:00Z");
+  EXPECT_EQ(json[0]["attempts"], 3);
+  EXPECT_EQ(json[0]["failures"], 2);
+  EXPECT_EQ(json[0]["last_error"], "it is off");
+  EXPECT_EQ(hub.Totals().pull_failures, (std::map<std::string, std::int64_t>{{"cam", 2}}));
+  const auto source = hub.Find("cam");
+  ASSERT_TRUE(source.ok());
+  EXPECT_THAT((*source)->Subscribe({}).error().message, testing::HasSubstr("it is off"));
 }
 
 constexpr Rational kMillis{1, 1000};

@@ -48,18 +48,39 @@ def refuses_tcp_and_is_not_waited_for(server):
     check(server.live("udponly")["counts"].get("publishers", 0) == 0, "it counts as a publisher")
 
 
+def refuses_the_password_and_is_asked_seldom(server, camera):
+    result = read(server, "locked", 2)
+    check(result["status"] == 503 and b"name or password are refused (401)" in result["body"], f"a wrong password: {result}")
+    state = server.live("locked")
+    check(state.get("pull") == "waiting" and state["last_error"].startswith("name or password"), f"/v1/live: {state}")
+    # The first of an attempt has no password yet.
+    check(camera.methods.count("DESCRIBE") <= 4, f"asked {camera.methods.count('DESCRIBE')} times in 5 seconds")
+    check(server.metric('gopmill_pull_failures_total{name="locked"}') >= 1, "not counted")
+    lines = [line for line in server.log if "live locked:" in line]
+    check(lines and not any("secret" in line or "stream" in line for line in lines), f"the log: {lines}")
+
+
+def says_what_is_answered(server):
+    result = read(server, "moved", 2)
+    check(result["status"] == 503 and b"the peer answers Not Found (404)" in result["body"], f"a wrong path: {result}")
+
+
 def test_cameras(server, cameras):
     run_beside_each_other((hears_that_somebody_is_there, server, cameras["patient"]),
                           (may_refuse_to_be_asked, server, cameras["refusing"]),
-                          (refuses_tcp_and_is_not_waited_for, server))
+                          (refuses_tcp_and_is_not_waited_for, server),
+                          (refuses_the_password_and_is_asked_seldom, server, cameras["locked"]),
+                          (says_what_is_answered, server))
 
 
 def main():
     os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"] = "5"
     cameras = {"patient": Camera(timeout=24),
                "refusing": Camera(refusals={"GET_PARAMETER": "501 Not Implemented"}),
-               "udponly": Camera(refusals={"SETUP": "461 Unsupported Transport"})}
-    flags = [part for name, camera in cameras.items() for part in ("--source", f"{name}={camera.url()}")]
+               "udponly": Camera(refusals={"SETUP": "461 Unsupported Transport"}),
+               "locked": Camera(refusals={"DESCRIBE": "401 Unauthorized"}),
+               "moved": Camera(refusals={"DESCRIBE": "404 Not Found"})}
+    flags = [part for name, camera in cameras.items() for part in ("--source", f"{name}={camera.url(user='admin:secret@')}")]
     with tempfile.TemporaryDirectory() as folder:
         return run_on_rtsp([test_cameras], Server(folder, *flags), cameras)
 

@@ -142,7 +142,7 @@ def main():
             server.process.send_signal(signal.SIGTERM)
             begin = time.monotonic()
             check(server.process.wait(timeout=20) == 0 and time.monotonic() - begin < 10, "the server ends")
-            check(not re.search("error", "".join(server.log)), "errors in the log")
+            check(not re.search(r"^\S+ error ", "".join(server.log), re.M), "errors in the log")
         finally:
             server.process.kill()
             peer.kill()

@@ -47,6 +47,7 @@ class FakeService final : public Service {
                         std::shared_ptr<PacketFeed> feed, JsonCallback done) override;
   std::string LiveSources() const override { return "{\"live\":[]}"; }
   bool LiveWanted(const std::string& /*name*/) const override { return false; }
+  void SetPull(const std::string& /*name*/, PullState /*state*/) override {}
   void CheckStream(const std::string& path, const RequestParams& params,
                    JsonCallback done) override;
   Status CancelStream(StreamId id) override;

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How it stands with a live source that is fetched from elsewhere (setting `sources`), as who
+// fetches it tells it.
+//
+// Thread-safety: compatible.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace gopmill {
+
+enum class PullPhase {
+  kIdle,        // nobody reads it
+  kConnecting,  // nothing has come yet
+  kPlaying,
+  kWaiting,  // for the next attempt
+};
+// "idle", "connecting", ...
+const char* Name(PullPhase phase);
+
+struct PullState {
+  PullPhase phase = PullPhase::kIdle;
+  std::chrono::system_clock::time_point since = std::chrono::system_clock::now();  // of the phase
+  std::int64_t attempts = 0, failures = 0;                                         // so far
+  std::string last_error;  // of the newest failure; it may be shown to anybody
+};
+
+}  // namespace gopmill
