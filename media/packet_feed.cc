@@ -75,6 +75,7 @@ class PacketFeed::Source final : public PacketSource {
 Status PacketFeed::Source::Begin() {
   auto info = std::make_shared<SourceInfo>();
   info->container = "rtp";
+  info->unusable_audio = feed_->unusable_audio_;
   std::optional<VideoProbe> video;
   GOPMILL_RETURN_IF_ERROR(Collect(video));
   if (!video) {

@@ -48,9 +48,13 @@ struct FeedTrack {
 class PacketFeed {
  public:
   // One track of pictures, and any number of sound in the order in which they shall be. A feed that
-  // brings nothing for `silence` has ended: kDeadlineExceeded.
-  PacketFeed(std::vector<FeedTrack> tracks, Duration silence)
-      : announced_(std::move(tracks)), silence_(silence), tracks_(announced_.size()) {}
+  // brings nothing for `silence` has ended: kDeadlineExceeded. `unusable_audio` is for SourceInfo.
+  PacketFeed(std::vector<FeedTrack> tracks, Duration silence,
+             std::vector<std::string> unusable_audio = {})
+      : announced_(std::move(tracks)),
+        silence_(silence),
+        unusable_audio_(std::move(unusable_audio)),
+        tracks_(announced_.size()) {}
 
   // Front end; tracks are numbered as they were announced.
   // What a track is, before its first packet. Later changes are not taken: a stream says them
@@ -84,6 +88,7 @@ class PacketFeed {
 
   const std::vector<FeedTrack> announced_;
   const Duration silence_;
+  const std::vector<std::string> unusable_audio_;
   std::atomic<std::int64_t> lost_ = 0;
   mutable Mutex mutex_;  // guards all below
   CondVar changed_;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/rtsp/announcement.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
 #include <memory>
@@ -53,13 +56,44 @@ bool IsRtp(const GstSDPMedia& media) {
   return proto != nullptr && std::string_view(proto) == "RTP/AVP";
 }
 
+std::string TextOrNothing(const char* text) { return text == nullptr ? "" : text; }
+
+bool IsSound(const GstSDPMedia& media) {
+  return TextOrNothing(gst_sdp_media_get_media(&media)) == "audio";
+}
+
+// What a sender calls its streams may be anything.
+std::string Shown(std::string text) {
+  constexpr std::size_t kMaxBytes = 40;
+  text.resize(std::min(text.size(), kMaxBytes));
+  std::ranges::replace_if(
+      text, [](char c) { return c <= ' ' || c > '~'; }, '?');
+  return text;
+}
+
+// As its description calls it.
+std::string EncodingOfMedia(const GstSDPMedia& media) {
+  for (guint i = 0; i < gst_sdp_media_formats_len(&media); ++i) {
+    const Caps caps = CapsOfFormat(media, i);
+    if (caps == nullptr) continue;
+    if (const std::string encoding = EncodingOf(*caps); !encoding.empty()) return Shown(encoding);
+  }
+  return "an unknown format";
+}
+
+void LeaveOut(Announcement& announcement, const GstSDPMedia& media, const std::string& why) {
+  const std::string encoding = EncodingOfMedia(media);
+  std::string text = Shown(TextOrNothing(gst_sdp_media_get_media(&media))) + " of " + encoding;
+  if (!why.empty()) text += " (" + why.substr(0, why.find_last_not_of('.') + 1) + ")";
+  announcement.unusable.push_back(std::move(text));
+  if (IsSound(media)) announcement.unusable_audio.push_back(encoding);
+}
+
 bool HasVideo(const Announcement& announcement) {
   return std::ranges::any_of(announcement.streams, [](const auto& stream) {
     return stream.receiver.kind == TrackKind::kVideo;
   });
 }
-
-std::string TextOrNothing(const char* text) { return text == nullptr ? "" : text; }
 
 // RFC 4566: sections 5.4 (i=, a title) and 6 (a=lang).
 Reception::Stream StreamOf(const GstSDPMedia& media, std::size_t number, Receiver receiver) {
@@ -67,6 +101,44 @@ Reception::Stream StreamOf(const GstSDPMedia& media, std::size_t number, Receive
           .receiver = std::move(receiver),
           .language = TextOrNothing(gst_sdp_media_get_attribute_val(&media, "lang")),
           .title = TextOrNothing(gst_sdp_media_get_information(&media))};
+}
+
+// `strict`: what cannot be used for another reason than its codec is an error.
+Status AddMedia(Announcement& announcement, const GstSDPMedia& media, std::size_t number,
+                bool strict) {
+  Result<std::optional<Receiver>> receiver = Malformed("A stream is not RTP/AVP.");
+  if (IsRtp(media)) receiver = ReceiverOfMedia(media, number);
+  if (strict && !receiver.ok()) return receiver.error();
+  if (!announcement.description.empty()) announcement.description += ' ';
+  const bool usable = receiver.ok() && *receiver;
+  if (usable && ((*receiver)->kind == TrackKind::kAudio || !HasVideo(announcement))) {
+    announcement.description += (*receiver)->branch;
+    announcement.streams.push_back(StreamOf(media, number, **std::move(receiver)));
+    return OkStatus();
+  }
+  announcement.description += IgnoringBranch(number);
+  if (!usable) LeaveOut(announcement, media, receiver.ok() ? "" : receiver.error().message);
+  return OkStatus();
+}
+
+Result<Announcement> Read(const GstSDPMessage& sdp, bool strict) {
+  const guint count = gst_sdp_message_medias_len(&sdp);
+  if (count == 0 || count > kMaxAnnouncedStreams) {
+    return Malformed("The description has no stream, or more than 16.");
+  }
+  Announcement announcement;
+  for (guint i = 0; i < count; ++i) {
+    GOPMILL_RETURN_IF_ERROR(AddMedia(announcement, *gst_sdp_message_get_media(&sdp, i), i, strict));
+  }
+  if (!HasVideo(announcement)) {
+    return Error{
+        .code = Code::kUnsupported,
+        .message =
+            "No stream of video that is announced can be used" +
+            (announcement.unusable.empty() ? "." : ": " + announcement.unusable_text() + "."),
+        .accepted = "H264, H265, MP4V-ES, MPV, VP8, VP9 or JPEG"};
+  }
+  return announcement;
 }
 
 }  // namespace
@@ -79,33 +151,13 @@ Result<Announcement> ParseAnnouncement(std::span<const std::uint8_t> sdp) {
       gst_sdp_message_parse_buffer(sdp.data(), static_cast<guint>(sdp.size()), raw) != GST_SDP_OK) {
     return Malformed("The description of the streams is no SDP.");
   }
-  return ReadAnnouncement(*raw);
+  return Read(*raw, true);
 }
 
-Result<Announcement> ReadAnnouncement(const GstSDPMessage& sdp) {
-  const guint count = gst_sdp_message_medias_len(&sdp);
-  if (count == 0 || count > kMaxAnnouncedStreams) {
-    return Malformed("The description has no stream, or more than 16.");
-  }
-  Announcement announcement;
-  for (guint i = 0; i < count; ++i) {
-    const GstSDPMedia& media = *gst_sdp_message_get_media(&sdp, i);
-    if (!IsRtp(media)) return Malformed("A stream is not RTP/AVP.");
-    GOPMILL_ASSIGN_OR_RETURN(auto receiver, ReceiverOfMedia(media, i));
-    if (!announcement.description.empty()) announcement.description += ' ';
-    if (receiver && (receiver->kind == TrackKind::kAudio || !HasVideo(announcement))) {
-      announcement.description += receiver->branch;
-      announcement.streams.push_back(StreamOf(media, i, std::move(*receiver)));
-    } else {
-      announcement.description += IgnoringBranch(i);
-    }
-  }
-  if (!HasVideo(announcement)) {
-    return Error{.code = Code::kUnsupported,
-                 .message = "No stream of video that is announced can be used.",
-                 .accepted = "H264, H265, MP4V-ES, MPV, VP8, VP9 or JPEG"};
-  }
-  return announcement;
+Result<Announcement> ReadAnnouncement(const GstSDPMessage& sdp) { return Read(sdp, false); }
+
+std::string Announcement::unusable_text() const {
+  return fmt::format("{}", fmt::join(unusable, ", "));
 }
 
 namespace {
@@ -126,7 +178,7 @@ Result<gst::Object<GstElement>> MakeReceivingBin(const Announcement& announcemen
 
 Result<Publication> MakePublication(const Announcement& announcement, Duration silence) {
   GOPMILL_ASSIGN_OR_RETURN(auto bin, MakeReceivingBin(announcement));
-  auto reception = Reception::Make(announcement.streams, silence);
+  auto reception = Reception::Make(announcement.streams, silence, announcement.unusable_audio);
   for (const auto& stream : announcement.streams) reception->Attach(stream.number, bin.get());
   return Publication{.reception = std::move(reception), .bin = std::move(bin)};
 }

@@ -24,13 +24,18 @@ namespace gopmill {
 inline constexpr unsigned kMaxAnnouncedStreams = 16;
 
 struct Announcement {
-  std::vector<Reception::Stream> streams;  // that are used
-  std::string description;                 // of a bin with elements for all, as gst_parse takes it
+  std::vector<Reception::Stream> streams;   // that are used
+  std::string description;                  // of a bin with elements for all, as gst_parse takes it
+  std::vector<std::string> unusable;        // what the others are: "audio of G726-32"
+  std::vector<std::string> unusable_audio;  // encodings of sound among them
+  [[nodiscard]] std::string unusable_text() const;
 };
 
-// kInvalidArgument for what is no SDP, and for numbers out of bounds (rtp_bounds); kUnsupported if
-// no stream of video can be used.
+// Of a publisher, who can send something else: kInvalidArgument for what is no SDP, and for numbers
+// out of bounds (rtp_bounds); kUnsupported if no stream of video can be used.
 Result<Announcement> ParseAnnouncement(std::span<const std::uint8_t> sdp);
+// Of a peer that is fetched from, who cannot: streams that are out of bounds or no RTP/AVP are left
+// out like those of codecs that are not taken.
 Result<Announcement> ReadAnnouncement(const GstSDPMessage& sdp);
 
 // What takes an announced session: its elements, in a bin with no pads, and what they fill.

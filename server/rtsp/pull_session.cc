@@ -101,6 +101,7 @@ Status PullSession::Prepare(const GstSDPMessage& sdp) {
   gst_element_sync_state_with_parent(bin);
   const MutexLock lock(mutex_);
   publication_ = std::move(publication);
+  left_out_ = announcement.unusable_text();
   heard_ = SteadyNow();
   return OkStatus();
 }
@@ -188,6 +189,11 @@ std::optional<PullFailure> PullSession::failure() {
   if (silent) Fail({described ? "the peer sends nothing" : "the peer does not answer"});
   const MutexLock lock(mutex_);
   return failure_;
+}
+
+std::string PullSession::left_out() const {
+  const MutexLock lock(mutex_);
+  return left_out_;
 }
 
 bool PullSession::published() const {

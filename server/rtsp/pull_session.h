@@ -37,6 +37,8 @@ class PullSession : public std::enable_shared_from_this<PullSession> {
   // Once the peer has ended or failed, or nobody takes it here.
   [[nodiscard]] std::optional<PullFailure> failure();
   [[nodiscard]] bool published() const;
+  // What the peer sends that cannot be used here: "audio of G726-32, ..."; empty = nothing.
+  [[nodiscard]] std::string left_out() const;
   void Stop();
 
  private:
@@ -62,6 +64,7 @@ class PullSession : public std::enable_shared_from_this<PullSession> {
 
   mutable Mutex mutex_;                                            // guards all below
   std::optional<PullFailure> failure_ GOPMILL_GUARDED_BY(mutex_);  // the first
+  std::string left_out_ GOPMILL_GUARDED_BY(mutex_);
   bool published_ GOPMILL_GUARDED_BY(mutex_) = false;
   // When the peer has described its streams; before that, when it was asked.
   TimePoint heard_ GOPMILL_GUARDED_BY(mutex_) = SteadyNow();

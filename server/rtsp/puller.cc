@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/log.h"
 #include "base/thread.h"
 #include "base/thread_safety.h"
 #include "server/rtsp/gst_start.h"
@@ -57,6 +58,7 @@ class RtspPuller::Impl {
     TimePoint began = {}, wanted_until = {}, next_try = {};
     Duration pause = kFirstPause;
     PullState state = {};
+    std::string left_out = {};  // of its streams, as the log says
   };
 
   void Run(const std::stop_token& stop) {
@@ -83,7 +85,17 @@ class RtspPuller::Impl {
       End(pull);
     } else if (pull.session->published()) {
       Enter(pull, PullPhase::kPlaying);
+      TellWhatIsLeftOut(pull);
     }
+  }
+
+  // Once, not each time that it is fetched.
+  static void TellWhatIsLeftOut(Pull& pull) {
+    std::string left_out = pull.session->left_out();
+    if (left_out == pull.left_out) return;
+    pull.left_out = std::move(left_out);
+    if (pull.left_out.empty()) return;
+    spdlog::warn("live {}: left out, as it cannot be used: {}", pull.source.name, pull.left_out);
   }
 
   void Begin(Pull& pull, TimePoint now) {

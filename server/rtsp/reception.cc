@@ -209,13 +209,16 @@ struct Reception::Intake {
   static void Destroy(gpointer pointer) noexcept { delete static_cast<Intake*>(pointer); }
 };
 
-std::shared_ptr<Reception> Reception::Make(std::vector<Stream> streams, Duration silence) {
-  return std::shared_ptr<Reception>(new Reception(std::move(streams), silence));
+std::shared_ptr<Reception> Reception::Make(std::vector<Stream> streams, Duration silence,
+                                           std::vector<std::string> unusable_audio) {
+  return std::shared_ptr<Reception>(
+      new Reception(std::move(streams), silence, std::move(unusable_audio)));
 }
 
-Reception::Reception(std::vector<Stream> streams, Duration silence)
+Reception::Reception(std::vector<Stream> streams, Duration silence,
+                     std::vector<std::string> unusable_audio)
     : streams_(std::move(streams)),
-      feed_(std::make_shared<PacketFeed>(TracksOf(streams_), silence)),
+      feed_(std::make_shared<PacketFeed>(TracksOf(streams_), silence, std::move(unusable_audio))),
       clock_(RatesOf(streams_)),
       unfinished_(streams_.size()),
       ended_(streams_.size()),

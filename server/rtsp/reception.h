@@ -44,8 +44,9 @@ class Reception : public std::enable_shared_from_this<Reception> {
     std::string language, title;  // of sound; empty = unknown
   };
   // One stream of pictures, any number of sound. A sender that brings nothing for `silence` has
-  // ended.
-  static std::shared_ptr<Reception> Make(std::vector<Stream> streams, Duration silence);
+  // ended. `unusable_audio`: sound that it sends besides, for SourceInfo.
+  static std::shared_ptr<Reception> Make(std::vector<Stream> streams, Duration silence,
+                                         std::vector<std::string> unusable_audio = {});
   ~Reception();  // ends the feed
   Reception(const Reception&) = delete;
   Reception& operator=(const Reception&) = delete;
@@ -68,7 +69,7 @@ class Reception : public std::enable_shared_from_this<Reception> {
 
  private:
   struct Callback;
-  Reception(std::vector<Stream> streams, Duration silence);
+  Reception(std::vector<Stream> streams, Duration silence, std::vector<std::string> unusable_audio);
   [[nodiscard]] std::optional<std::size_t> TrackOf(std::size_t number) const;
   struct Intake;
   static GstPadProbeReturn OnRtp(GstPad* pad, GstPadProbeInfo* info, gpointer intake) noexcept;

@@ -10,7 +10,9 @@ import threading
 import time
 
 FPS = 30
-CODECS = {"video": "m=video 0 RTP/AVP 96\r\na=rtpmap:96 H264/90000\r\na=fmtp:96 packetization-mode=1\r\na=control:track0\r\n"}
+CODECS = {"video": "m=video 0 RTP/AVP 96\r\na=rtpmap:96 H264/90000\r\na=fmtp:96 packetization-mode=1\r\na=control:track0\r\n",
+          "g726": "m=audio 0 RTP/AVP 97\r\na=rtpmap:97 G726-32/8000\r\na=control:track1\r\n",
+          "metadata": "m=application 0 RTP/AVP/TCP 107\r\na=rtpmap:107 vnd.onvif.metadata/90000\r\na=control:track2\r\n"}
 
 
 def pictures():

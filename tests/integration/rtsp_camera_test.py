@@ -10,8 +10,8 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from mock_camera import Camera  # noqa: E402
-from served import Server, check, decode, read_in_thread, run_beside_each_other, run_on_rtsp  # noqa: E402
+from mock_camera import CODECS, Camera  # noqa: E402
+from served import Server, check, decode, read_in_thread, run_beside_each_other, run_on_rtsp, wait_until  # noqa: E402
 
 QUERY = "width=160&bitrate=100k&preset=ultrafast&container=ts"
 
@@ -65,12 +65,23 @@ def says_what_is_answered(server):
     check(result["status"] == 503 and b"the peer answers Not Found (404)" in result["body"], f"a wrong path: {result}")
 
 
+def sends_more_than_can_be_used(server):
+    result = read(server, "rich", 2)
+    check(result["status"] == 200 and "audio" not in decode(result["body"]), f"a camera with G.726 and metadata: {result['status']}")
+    state = server.live("rich")
+    check(state.get("pull") == "playing" and state["attempts"] == 1 and "last_error" not in state, f"/v1/live: {state}")
+    check(state["source"]["unusable_audio"] == ["G726-32"], f"/v1/live: {state['source']}")
+    wait_until(lambda: [line for line in server.log if "live rich: left out" in line and "audio of G726-32" in line
+                        and "application of VND.ONVIF.METADATA" in line], 5, "what is left out is not logged")
+
+
 def test_cameras(server, cameras):
     run_beside_each_other((hears_that_somebody_is_there, server, cameras["patient"]),
                           (may_refuse_to_be_asked, server, cameras["refusing"]),
                           (refuses_tcp_and_is_not_waited_for, server),
                           (refuses_the_password_and_is_asked_seldom, server, cameras["locked"]),
-                          (says_what_is_answered, server))
+                          (says_what_is_answered, server),
+                          (sends_more_than_can_be_used, server))
 
 
 def main():
@@ -79,7 +90,8 @@ def main():
                "refusing": Camera(refusals={"GET_PARAMETER": "501 Not Implemented"}),
                "udponly": Camera(refusals={"SETUP": "461 Unsupported Transport"}),
                "locked": Camera(refusals={"DESCRIBE": "401 Unauthorized"}),
-               "moved": Camera(refusals={"DESCRIBE": "404 Not Found"})}
+               "moved": Camera(refusals={"DESCRIBE": "404 Not Found"}),
+               "rich": Camera(CODECS["video"] + CODECS["g726"] + CODECS["metadata"])}
     flags = [part for name, camera in cameras.items() for part in ("--source", f"{name}={camera.url(user='admin:secret@')}")]
     with tempfile.TemporaryDirectory() as folder:
         return run_on_rtsp([test_cameras], Server(folder, *flags), cameras)

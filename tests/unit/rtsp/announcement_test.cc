@@ -17,6 +17,16 @@ Result<Announcement> Parse(const std::string& medias) {
   return ParseAnnouncement({reinterpret_cast<const std::uint8_t*>(sdp.data()), sdp.size()});
 }
 
+// Of a peer that is fetched from.
+Result<Announcement> Read(const std::string& medias) {
+  const std::string text = "v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=x\r\nt=0 0\r\n" + medias;
+  GstSDPMessage* sdp = nullptr;
+  gst_sdp_message_new_from_text(text.c_str(), &sdp);
+  auto announcement = ReadAnnouncement(*sdp);
+  gst_sdp_message_free(sdp);
+  return announcement;
+}
+
 constexpr const char* kVideo = "m=video 0 RTP/AVP 96\r\na=rtpmap:96 H264/90000\r\n";
 
 MATCHER_P3(IsSound, number, language, title, "") {
@@ -38,6 +48,40 @@ TEST(Announcement, UsesTheFirstPicturesAndAllSoundThatCanBe) {
   // What is not used is set up as well, since a publisher sends it, and thrown away.
   EXPECT_THAT(announcement->description, HasSubstr("name=depay2 ! fakesink"));
   EXPECT_THAT(announcement->description, HasSubstr("name=depay3 ! fakesink"));
+}
+
+TEST(Announcement, NamesSoundThatCannotBeUsed) {
+  const auto announcement =
+      Parse(std::string(kVideo) + "m=audio 0 RTP/AVP 97\r\na=rtpmap:97 G726-32/8000\r\n");
+  ASSERT_TRUE(announcement.ok()) << announcement.error().ToString();
+  EXPECT_THAT(announcement->unusable, ElementsAre("audio of G726-32"));
+  EXPECT_THAT(announcement->unusable_audio, ElementsAre("G726-32"));
+}
+
+// Cameras describe more than pictures and sound, and nobody can make them stop.
+TEST(Announcement, LeavesOutWhatAPeerCannotBeFetchedWith) {
+  const std::string medias =
+      "m=application 0 RTP/AVP/TCP 107\r\na=rtpmap:107 vnd.onvif.metadata/90000\r\n" +
+      std::string(kVideo) + "m=application 0 RTP/AVP 98\r\na=rtpmap:98 x/500000\r\n" +
+      "m=video 0 RTP/AVPF 99\r\na=rtpmap:99 H264/90000\r\n"
+      "m=audio 0 RTP/AVP 97\r\na=rtpmap:97 MPEG4-GENERIC/48000/2\r\n"
+      "a=fmtp:97 sizelength=33\r\n";
+  const auto announcement = Read(medias);
+  ASSERT_TRUE(announcement.ok()) << announcement.error().ToString();
+  EXPECT_THAT(announcement->streams, ElementsAre(IsVideo(1U)));
+  EXPECT_THAT(announcement->unusable,
+              ElementsAre(HasSubstr("application of VND.ONVIF.METADATA (A stream is not RTP/AVP"),
+                          HasSubstr("application of X (A stream's"),
+                          HasSubstr("video of H264 (A stream is not RTP/AVP"),
+                          HasSubstr("audio of MPEG4-GENERIC (A stream's ")));
+  EXPECT_THAT(announcement->unusable_audio, ElementsAre("MPEG4-GENERIC"));
+  EXPECT_EQ(Parse(medias).error().code, Code::kInvalidArgument) << "of a publisher";
+}
+
+TEST(Announcement, APeerNeedsPicturesThatCanBeUsed) {
+  const auto announcement = Read("m=video 0 RTP/AVPF 99\r\na=rtpmap:99 H264/90000\r\n");
+  EXPECT_EQ(announcement.error().code, Code::kUnsupported);
+  EXPECT_THAT(announcement.error().message, HasSubstr("video of H264 (A stream is not RTP/AVP"));
 }
 
 TEST(Announcement, SoundAloneIsNoStream) {
