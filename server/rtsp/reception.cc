@@ -170,6 +170,23 @@ void WatchIfJitterBuffer(GstElement* element, const Feed& feed) {
                     new LossProbe{.feed = feed, .loss = {}}, &LossProbe::Destroy);
 }
 
+// rtpmp4adepay hands its first unit out with the length that stands in front of it, which decodes
+// to sound of any number of channels. It says so: "framed" is for those behind it.
+void DropUnframed(GstElement* element) {
+  if (!IsMadeBy(element, "rtpmp4adepay")) return;
+  const auto drop_unframed = [](GstPad* pad, GstPadProbeInfo*, gpointer) noexcept {
+    GstCaps* caps = gst_pad_get_current_caps(pad);
+    gboolean framed = FALSE;
+    if (caps != nullptr) {
+      gst_structure_get_boolean(gst_caps_get_structure(caps, 0), "framed", &framed);
+      gst_caps_unref(caps);
+    }
+    return framed != FALSE ? GST_PAD_PROBE_OK : GST_PAD_PROBE_DROP;
+  };
+  const auto pad = gst::Adopt(gst_element_get_static_pad(element, "src"));
+  gst_pad_add_probe(pad.get(), GST_PAD_PROBE_TYPE_BUFFER, drop_unframed, nullptr, nullptr);
+}
+
 // rtpulpfecdec, which gst-rtsp-server has in every pipeline that receives, aborts the process at
 // the first packet that is missing where its caps have no SSRC: those of packets that came over
 // TCP. Its repair is not used.
@@ -246,6 +263,7 @@ void Reception::Attach(std::size_t number, GstElement* bin) {
       &Reception::OnRtp,
       new Intake{shared_from_this(), *track, RtpGuard(streams_[*track].receiver)},
       &Intake::Destroy);
+  DropUnframed(depayloader.get());
   // Nothing is done with what header extensions say.
   g_object_set(depayloader.get(), "auto-header-extension", FALSE, nullptr);
   GstAppSinkCallbacks callbacks{};

@@ -102,6 +102,51 @@ TEST_F(ReceptionTest, ADepayloaderGetsWhatItWasMadeForOnly) {
   gst_buffer_unref(packet);
 }
 
+// Its depayloader hands out the first one with the length in front.
+TEST_F(ReceptionTest, SoundOfLatmBeginsWithTheSecondUnit) {
+  constexpr const char* kLatm =
+      "application/x-rtp, media=audio, clock-rate=16000, encoding-name=MP4A-LATM, payload=97, "
+      "cpresent=(string)0, config=(string)40002810";
+  Reception::Stream stream;
+  stream.number = 3;
+  stream.receiver = ReceiverFor(kLatm);
+  GError* error = nullptr;
+  const auto bin = gst::Adopt(GST_ELEMENT(gst_object_ref_sink(gst_parse_launch(
+      "rtpmp4adepay name=depay3 ! appsink name=sink3 sync=false async=false", &error))));
+  ASSERT_EQ(error, nullptr) << error->message;
+  const auto reception = Reception::Make({stream}, std::chrono::seconds(1));
+  reception->Attach(3, bin.get());
+  gst_element_set_state(bin.get(), GST_STATE_PLAYING);
+  const auto depayloader = gst::Adopt(gst_bin_get_by_name(GST_BIN(bin.get()), "depay3"));
+  std::vector<std::uint8_t> units;  // their first bytes
+  const auto source = gst::Adopt(gst_element_get_static_pad(depayloader.get(), "src"));
+  gst_pad_add_probe(
+      source.get(), GST_PAD_PROBE_TYPE_BUFFER,
+      [](GstPad*, GstPadProbeInfo* info, gpointer into) noexcept {
+        std::uint8_t byte = 0;
+        gst_buffer_extract(GST_PAD_PROBE_INFO_BUFFER(info), 0, &byte, 1);
+        static_cast<std::vector<std::uint8_t>*>(into)->push_back(byte);
+        return GST_PAD_PROBE_OK;
+      },
+      &units, nullptr);
+  const auto pad = gst::Adopt(gst_element_get_static_pad(depayloader.get(), "sink"));
+  ASSERT_TRUE(gst_pad_send_event(pad.get(), gst_event_new_stream_start("x")));
+  ASSERT_TRUE(gst_pad_send_event(pad.get(), gst_event_new_caps(CapsOf(kLatm).get())));
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  ASSERT_TRUE(gst_pad_send_event(pad.get(), gst_event_new_segment(&segment)));
+  for (std::uint8_t number = 0; number < 3; ++number) {
+    // A header with the marker; a unit of two bytes behind its length.
+    const std::vector<std::uint8_t> packet = {0x80, 97 | 0x80, 0, number, 0, 0, 0, 0,
+                                              0,    0,         0, 0,      2, 7, 7};
+    GstBuffer* buffer = gst_buffer_new_memdup(packet.data(), packet.size());
+    GST_BUFFER_PTS(buffer) = number * GST_SECOND;
+    EXPECT_EQ(gst_pad_chain(pad.get(), buffer), GST_FLOW_OK);
+  }
+  EXPECT_EQ(units, (std::vector<std::uint8_t>{7, 7}));
+  gst_element_set_state(bin.get(), GST_STATE_NULL);
+}
+
 TEST_F(ReceptionTest, ADepayloaderGetsPayloads) {
   RtpGuard guard(ReceiverFor(kL16));
   ASSERT_TRUE(guard.TakeCaps(*CapsOf(kL16)).ok());
