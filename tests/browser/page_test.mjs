@@ -48,10 +48,10 @@ const waitUntilItPlays = (page) =>
 
 // The runner's library has one good movie and one file that is none.
 async function listsTheLibrary(page) {
-  const broken = page.locator('.movie.broken');
+  const broken = page.locator('#library .movie.broken');
   assert.equal(await broken.count(), 1);
   assert.match(await broken.locator('.facts').textContent(), /^[A-Z].*\.$/);
-  assert.match(await page.locator('.movie:not(.broken) .facts').textContent(), /640\u00d7360/);
+  assert.match(await page.locator('#library .movie:not(.broken) .facts').textContent(), /640\u00d7360/);
 }
 
 async function playsWhatWasAsked(page) {
@@ -187,9 +187,10 @@ async function worksByKeyboard(page) {
 async function listsAndPlaysALiveSource(page) {
   const publisher = publishClock(baseUrl, 'camera');
   try {
-    const radio = page.locator('#live input[value="live/camera"]');
+    const row = page.locator('#live label', {hasText: 'live/camera'});
+    const radio = row.locator('input');
     await radio.check();
-    assert.match(await page.textContent('#live .facts'), /live .+320\u00d7180/);
+    assert.match(await row.locator('.facts').textContent(), /live .+320\u00d7180/);
     await ask(page, {width: 160, height: 90, fps: '', bitrate: '100k'});
     await page.locator('#more').evaluate((more) => { more.open = true; });
     await page.selectOption('#container', 'hls');
@@ -202,8 +203,18 @@ async function listsAndPlaysALiveSource(page) {
   } finally {
     publisher.stop();
   }
-  await page.waitForFunction(() => !document.querySelector('#live input'));
+  await page.waitForFunction(() => !document.querySelector('#live input[value="live/camera"]'));
   assert.ok(await page.locator('input[name=movie]:checked').count(), 'nothing is chosen any more');
+}
+
+// Nobody has watched it yet, and nobody answers where it would be fetched from.
+async function listsASourceThatIsFetched(page) {
+  const row = page.locator('#live label', {hasText: 'live/door'});
+  assert.match(await row.locator('.facts').textContent(), /fetched when it is watched/);
+  const watching = fetch(`${baseUrl}/v1/transcode/live/door`).catch(() => null);
+  await row.locator('.facts', {hasText: 'cannot be fetched'}).waitFor();
+  assert.ok(!await row.locator('input').isDisabled());
+  await watching.then((answer) => answer?.body?.cancel());
 }
 
 // What a screen reader needs: every control has a name, every field its error.
@@ -230,6 +241,7 @@ try {
   await offersTheTracksOfTheMovie(light);
   await showsAnErrorAtItsField(light);
   await listsAndPlaysALiveSource(light);
+  await listsASourceThatIsFetched(light);
   await light.context().close();
 
   const dark = await openPage(browser, 'dark');

@@ -125,21 +125,30 @@ async function loadLibrary() {
 
 const livePollMs = 3000;
 
+// One that is fetched is listed before anybody watches it: the first who does has it fetched.
+function liveFacts(live) {
+  if (live.source) return `live \u00b7 ${factsOf(live.source)}`;
+  return live.pull === 'waiting' ? `live \u00b7 cannot be fetched: ${live.last_error}` : 'live \u00b7 fetched when it is watched';
+}
+
 function liveRow(live) {
   const row = movieRow({...live.source, path: live.path});
-  row.querySelector('.facts').prepend('live \u00b7 ');
+  row.querySelector('.facts').textContent = liveFacts(live);
   return row;
 }
+
+let shownLive = '';
 
 async function loadLive() {
   const headers = {Accept: 'application/json'};
   const answer = await fetch('/v1/live', {headers})
       .then((response) => response.ok ? response.json() : null).catch(() => null);
-  const sources = (answer ? answer.live : []).filter((live) => live.publishing && live.source);
-  const shown = [...byId('live').querySelectorAll('input')].map((radio) => radio.value);
-  if (shown.join('\n') === sources.map((live) => live.path).join('\n')) return;
+  const live = (answer ? answer.live : []).filter((one) => one.source || one.pull);
+  const now = live.map((one) => `${one.path} ${liveFacts(one)}`).join('\n');
+  if (now === shownLive) return;
+  shownLive = now;
   const chosen = chosenMovie();
-  byId('live').replaceChildren(...sources.map(liveRow));
+  byId('live').replaceChildren(...live.map(liveRow));
   choose(chosen);
   showLines();
 }
