@@ -17,7 +17,7 @@ constexpr std::string_view kAccepted =
 // Where a name is missing, what stands there may be a URL with a password up to an '='.
 std::string WhichOne(std::size_t number, std::string_view name) {
   std::string which = "Source " + std::to_string(number);
-  if (!name.empty() && name.find_first_of("@/:?") == std::string_view::npos) {
+  if (!name.empty() && name.find_first_of("@:") == std::string_view::npos) {
     which += " (" + std::string(name) + ")";
   }
   return which;
@@ -53,7 +53,8 @@ Result<PullSource> ParseOne(std::string_view text, std::size_t number) {
   const std::size_t equals = std::min(text.find('='), text.size());
   PullSource source{.name = std::string(text.substr(0, equals)),
                     .url = std::string(text.substr(std::min(equals + 1, text.size())))};
-  const std::string which = WhichOne(number, source.name);
+  // Without an '=' it may be anything, also what belongs to another setting.
+  const std::string which = WhichOne(number, source.url.empty() ? "" : source.name);
   GOPMILL_RETURN_IF_ERROR(CheckUrl(source.url, which));
   if (const Status name = CheckLiveName(source.name); !name.ok()) {
     return InvalidArgument("sources", which + " cannot be the name of a live source.",

@@ -29,7 +29,7 @@ def texts_are_refused_before_anything_listens(folder):
     config = os.path.join(folder, "start.json")
     for settings, words in [
             ({"sources": "cam"}, ["sources", "not understood"]),
-            ({"sources": "a/b=rtsp://h/x"}, ["sources", "'a/b'"]),
+            ({"sources": "a/b=rtsp://h/x"}, ["sources", "Source 1 (a/b)"]),
             ({"auth": {"users": SECRET}}, ["users", "not understood"]),
             ({"http": {"host_names": "movies.example:80"}}, ["http.host_names", "without a port"]),
             ({"rtsp": {"address": "localhost"}}, ["rtsp.address", "'localhost'"]),

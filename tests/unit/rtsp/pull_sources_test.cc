@@ -33,6 +33,7 @@ std::string Message(const char* text) { return ParsePullSources(text).error().To
 TEST(PullSources, TheMessageSaysWhichOneButNoPassword) {
   EXPECT_THAT(Message("cam=rtsp://h b+c=rtsp://u:pw@h"),
               AllOf(HasSubstr("sources"), HasSubstr("Source 2 (b+c) cannot be the name")));
+  EXPECT_THAT(Message("secret"), AllOf(HasSubstr("Source 1 is"), Not(HasSubstr("secret"))));
   EXPECT_THAT(Message("cam=rtsp://h b=rtp://u:pw@h"), HasSubstr("Source 2 (b) is not understood"));
   EXPECT_THAT(Message("cam=rtsps://u:pw@h"),
               AllOf(HasSubstr("Source 1 (cam)"), HasSubstr("TLS"), HasSubstr("rtspt://")));
