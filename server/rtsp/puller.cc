@@ -9,7 +9,6 @@
 
 #include "base/log.h"
 #include "base/thread.h"
-#include "base/thread_safety.h"
 #include "server/rtsp/gst_start.h"
 #include "server/rtsp/pull_session.h"
 #include "server/rtsp/track_caps.h"
@@ -44,10 +43,7 @@ class RtspPuller::Impl {
                              StartThread([this](const std::stop_token& stop) { Run(stop); }));
     return OkStatus();
   }
-  ~Impl() {
-    thread_.request_stop();
-    changed_.NotifyAll();
-  }
+  ~Impl() = default;
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
@@ -62,11 +58,9 @@ class RtspPuller::Impl {
   };
 
   void Run(const std::stop_token& stop) {
-    while (!stop.stop_requested()) {
+    do {
       for (Pull& pull : pulls_) Step(pull, SteadyNow());
-      const MutexLock lock(mutex_);
-      if (!stop.stop_requested()) changed_.WaitFor(mutex_, kTick);
-    }
+    } while (SleepUntil(SteadyNow() + kTick, stop));
     for (Pull& pull : pulls_) End(pull);
   }
 
@@ -131,9 +125,7 @@ class RtspPuller::Impl {
   const PullOptions options_;
   Service& service_;
   std::vector<Pull> pulls_;
-  Mutex mutex_;
-  CondVar changed_;
-  std::jthread thread_;
+  std::jthread thread_;  // goes first: all above is its own
 };
 
 Result<std::unique_ptr<RtspPuller>> RtspPuller::Start(const PullOptions& options,
