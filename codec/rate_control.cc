@@ -25,13 +25,12 @@ constexpr Fit kInterFit{4.74, 0.170, 0.437, -0.309};
 // How much of the key frame's surprise the inter frames are expected to share.
 constexpr double kSharedSurprise = 0.6;
 
-constexpr double kLeastFrames = 0.5;     // that a unit has the bits of, whatever it leaves over
-constexpr double kPriorWeight = 4;       // frames the estimate counts for against real ones
-constexpr double kMemory = 0.92;         // weight of a frame after one more has been coded
-constexpr double kCutPrior = 0.5;        // cuts that the key frame counts for
-constexpr double kRefuted = 2;           // octaves by which the first mini-GOP ends the prior
-constexpr std::size_t kTrialFrames = 5;  // in closed mini-GOPs, the key frame included
-constexpr double kMisjudged = 7;         // CRF
+constexpr double kLeastFrames = 0.5;  // that a unit has the bits of, whatever it leaves over
+constexpr double kPriorWeight = 4;    // frames the estimate counts for against real ones
+constexpr double kMemory = 0.92;      // weight of a frame after one more has been coded
+constexpr double kCutPrior = 0.5;     // cuts that the key frame counts for
+constexpr double kRefuted = 2;        // octaves by which the first mini-GOP ends the prior
+constexpr double kMisjudged = 7;      // CRF
 // Added to the estimate for the first frame, for the same reason as the strong brake below.
 constexpr double kCaution = 0.5;
 // CRF per mini-GOP. Overspending cannot be undone, so the brake is stronger than the accelerator.
@@ -285,7 +284,7 @@ double RateControl::TakeShare(const Scales& scales) {
 }
 
 RateTrial RateControl::trial() const {
-  if (closed_ < kTrialFrames) return RateTrial::kOpen;
+  if (closed_ < std::size_t{kTrialFrames}) return RateTrial::kOpen;
   if (2 * static_cast<double>(coded_) > frames_) return RateTrial::kGood;
   const double fitting = std::max(FittingCrf(KnownScales()), kTransparentCrf);
   const double off = std::abs(fitting - std::max(key_crf_, kTransparentCrf));

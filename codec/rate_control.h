@@ -59,7 +59,9 @@ struct RateAim {
   double most_share = kMostShare;         // >= 1
 };
 
-// Whether a unit's first frames took what was expected of them.
+// Whether a unit's first frames took what was expected of them: kTrialFrames in closed mini-GOPs,
+// the key frame included.
+inline constexpr int kTrialFrames = 5;
 enum class RateTrial { kOpen, kGood, kMisjudged };
 
 class RateControl {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codec/unit_member.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace gopmill {
@@ -34,10 +35,18 @@ void UnitMember::Add(av::Packet packet) {
   if (verdict.on_trial()) verdict.OnTrial(pass_->trial(), pass_->lesson());
 }
 
-// As long as there may be another pass, and there is room.
+// Frames that another pass begins with: all of a short unit, or at least those that a trial takes
+// to be decided, behind those that the encoder holds back.
+std::int64_t UnitMember::FewestNeeded() const {
+  if (!verdict.on_trial()) return spec().frame_count();
+  return FramesAhead(*rendition.task.encoder, spec().frame_count()) + kTrialFrames;
+}
+
+// As long as there may be another pass, and there is room for what that needs.
 void UnitMember::Keep(const AVFrame& frame) {
   const std::size_t bytes = UnitPass::FrameBytes(*rendition.task.encoder);
-  if (verdict.may_need_frames() && (kept_.size() + 1) * bytes <= kMaxKeptBytes) {
+  const std::size_t most = std::max(kept_.size() + 1, static_cast<std::size_t>(FewestNeeded()));
+  if (verdict.may_need_frames() && most * bytes <= kMaxKeptBytes) {
     kept_.push_back(av::Ref(frame));
     return;
   }

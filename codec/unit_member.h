@@ -21,7 +21,8 @@
 
 namespace gopmill {
 
-// Of one rendition: two dozen pictures of 720p. Larger ones are decoded again where it has to be.
+// Of one rendition: two dozen pictures of 720p. Larger ones are decoded again where it has to be,
+// and none of them are kept.
 inline constexpr std::size_t kMaxKeptBytes = 32U << 20U;
 
 class UnitMember {
@@ -53,6 +54,7 @@ class UnitMember {
 
  private:
   void Add(av::Packet packet);
+  [[nodiscard]] std::int64_t FewestNeeded() const;
   void Keep(const AVFrame& frame);
   [[nodiscard]] bool HasAll() const {
     return static_cast<std::int64_t>(kept_.size()) == spec().frame_count();

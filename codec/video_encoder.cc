@@ -86,6 +86,13 @@ int UnitLookahead(const EncoderSpec& spec, std::int64_t frames) {
   return std::max(share, kLeastLookahead);
 }
 
+std::int64_t FramesAhead(const EncoderSpec& spec, std::int64_t frames) {
+  const int lookahead = UnitLookahead(spec, frames);
+  const int own = spec.codec == VideoCodec::kH264 ? PresetLookahead(spec.preset) : 0;
+  return static_cast<std::int64_t>(FramesHeld(spec)) +
+         (lookahead == kPresetLookahead ? own : lookahead);
+}
+
 Result<std::unique_ptr<VideoEncoder>> VideoEncoder::Open(const EncoderSpec& spec,
                                                          std::int64_t frames) {
   if (FindEncoder(spec.codec) == nullptr) {

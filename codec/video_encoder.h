@@ -157,6 +157,8 @@ Result<std::shared_ptr<const AVCodecParameters>> EncoderParameters(VideoEncoder&
 // Frames that the encoder of a unit of so many frames looks ahead; kPresetLookahead = as its preset
 // does.
 int UnitLookahead(const EncoderSpec& spec, std::int64_t frames);
+// Frames at least that such an encoder takes before the first comes out.
+std::int64_t FramesAhead(const EncoderSpec& spec, std::int64_t frames);
 
 // Whether an encoder of this spec can be opened before its unit's bit rate is known.
 bool OpensAhead(const EncoderSpec& spec);
