@@ -154,6 +154,7 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
   static Entry Received(PacketSource::ReadState state,
                         const std::shared_ptr<const SourceInfo>& info, TimestampRepair& repair,
                         av::Packet packet);
+  static Error Replaced();
   bool Hand(Claim claim, Entry entry);
   Error NobodyPublishes() const;
   void NoteDeparture() GOPMILL_REQUIRES(mutex_);
