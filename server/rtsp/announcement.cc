@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "server/rtsp/peer_text.h"
 #include "server/rtsp/rtp_bounds.h"
 
 namespace gopmill {
@@ -62,28 +63,24 @@ bool IsSound(const GstSDPMedia& media) {
   return TextOrNothing(gst_sdp_media_get_media(&media)) == "audio";
 }
 
-// What a sender calls its streams may be anything.
-std::string Shown(std::string text) {
-  constexpr std::size_t kMaxBytes = 40;
-  text.resize(std::min(text.size(), kMaxBytes));
-  std::ranges::replace_if(
-      text, [](char c) { return c <= ' ' || c > '~'; }, '?');
-  return text;
-}
+// Of what a sender calls its streams.
+constexpr std::size_t kMaxNameBytes = 40;
 
 // As its description calls it.
 std::string EncodingOfMedia(const GstSDPMedia& media) {
   for (guint i = 0; i < gst_sdp_media_formats_len(&media); ++i) {
     const Caps caps = CapsOfFormat(media, i);
     if (caps == nullptr) continue;
-    if (const std::string encoding = EncodingOf(*caps); !encoding.empty()) return Shown(encoding);
+    if (const std::string encoding = EncodingOf(*caps); !encoding.empty())
+      return PeerText(encoding, kMaxNameBytes);
   }
   return "an unknown format";
 }
 
 void LeaveOut(Announcement& announcement, const GstSDPMedia& media, const std::string& why) {
   const std::string encoding = EncodingOfMedia(media);
-  std::string text = Shown(TextOrNothing(gst_sdp_media_get_media(&media))) + " of " + encoding;
+  std::string text =
+      PeerText(TextOrNothing(gst_sdp_media_get_media(&media)), kMaxNameBytes) + " of " + encoding;
   if (!why.empty()) text += " (" + why.substr(0, why.find_last_not_of('.') + 1) + ")";
   announcement.unusable.push_back(std::move(text));
   if (IsSound(media)) announcement.unusable_audio.push_back(encoding);

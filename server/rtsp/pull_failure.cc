@@ -3,11 +3,11 @@
 
 #include <gst/rtsp/gstrtspdefs.h>
 
-#include <algorithm>
 #include <memory>
 #include <string_view>
 
 #include "server/rtsp/gst_ptr.h"
+#include "server/rtsp/peer_text.h"
 
 namespace gopmill {
 namespace {
@@ -36,11 +36,8 @@ std::string ReasonOf(const char* debug) {
   const std::string_view text = debug == nullptr ? "" : debug;
   const std::size_t line = text.find('\n');
   if (line == std::string_view::npos) return "";
-  std::string reason(text.substr(line + 1, kMaxReasonBytes));
-  if (reason.find_first_of("/=@") != std::string::npos) return "";
-  std::ranges::replace_if(
-      reason, [](char c) { return c < ' ' || c > '~'; }, ' ');
-  return reason;
+  std::string reason = PeerText(text.substr(line + 1), kMaxReasonBytes);
+  return reason.find_first_of("/=@") == std::string::npos ? reason : "";
 }
 
 std::string WithReason(std::string text, guint status, const std::string& reason) {

@@ -203,14 +203,13 @@ Result<Shelved> MovieShelf::Get(const std::string& path, const SegmentRequest& r
   if (auto known = KnownAs(key)) return *std::move(known);
   const int audio_track = request.target.audio.first;
   Shelved shelved{.path = path, .file = File(opened.identity, audio_track), .movie = nullptr};
-  const FileIdentity identity = opened.identity;
   GOPMILL_ASSIGN_OR_RETURN(auto index, IndexOf(shelved.file, std::move(opened), path, stop));
   std::shared_ptr<const SubtitleScript> script;
   if (const int number = request.target.burn.value_or(0); number > 0) {
     GOPMILL_ASSIGN_OR_RETURN(script, scripts_.Get(path, number, stop));
   }
-  GOPMILL_ASSIGN_OR_RETURN(
-      shelved.movie, PlanMovie(std::move(index), request, params, identity, std::move(script)));
+  GOPMILL_ASSIGN_OR_RETURN(shelved.movie, PlanMovie(std::move(index), request, params,
+                                                    shelved.file->identity(), std::move(script)));
   Keep({.key = key, .shelved = shelved});
   return shelved;
 }
