@@ -105,6 +105,27 @@ TEST_P(EncoderUnit, DecodesToAsManyFrames) {
   }
 }
 
+// What comes out sooner would be judged while nothing is kept of it (UnitMember).
+TEST_P(EncoderUnit, HoldsBackTheFramesThatItIsSaidTo) {
+  const auto [codec, preset] = GetParam();
+  const Scene scene;
+  EncoderSpec spec = SpecFor(codec, scene);
+  spec.preset = preset;
+  for (const std::int64_t count : {20, 60, 120}) {
+    auto encoder = VideoEncoder::Open(spec, count);
+    ASSERT_TRUE(encoder.ok());
+    (*encoder)->SetBitrate(300'000, count);
+    av::Packet packet = av::NewPacket();
+    int sent = 0;
+    do {
+      ASSERT_TRUE((*encoder)->Send(testing::MakeFrame(scene, sent).get()).ok());
+      ++sent;
+    } while (sent < count && !*(*encoder)->Receive(*packet));
+    EXPECT_GT(sent, FramesAhead(spec, count)) << count;
+    EXPECT_GE(FramesAhead(spec, count), SteeredByCrf(spec) ? 3 : 0) << count;
+  }
+}
+
 std::string CaseName(const ::testing::TestParamInfo<EncoderUnit::ParamType>& info) {
   return std::string(Name(std::get<0>(info.param))) + "_" +
          std::string(Name(std::get<1>(info.param)));
