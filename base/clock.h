@@ -18,6 +18,10 @@ using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 // The monotonic clock of the machine.
 inline TimePoint SteadyNow() { return std::chrono::steady_clock::now(); }
 
+// A point in the time of day. It may be set back: what takes how long is measured by TimePoint.
+using WallTime = std::chrono::system_clock::time_point;
+inline WallTime WallNow() { return std::chrono::system_clock::now(); }
+
 // CPU time that the calling thread has used so far.
 Duration ThreadCpuNow();
 

@@ -6,9 +6,7 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
-#include <chrono>
 #include <cstddef>
-#include <ctime>
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -16,6 +14,7 @@
 #include <string>
 
 #include "base/dump_json.h"
+#include "base/utc_time.h"
 #include "base/utf8.h"
 
 namespace gopmill {
@@ -68,15 +67,7 @@ class PrintablePayload : public spdlog::custom_flag_formatter {
 class JsonFormatter : public spdlog::formatter {
  public:
   void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
-    const auto since = message.time.time_since_epoch();
-    const auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
-    const auto seconds = static_cast<std::time_t>(millis / 1000);
-    std::tm utc = {};
-    gmtime_r(&seconds, &utc);
-    fmt::format_to(std::back_inserter(out),
-                   R"({{"time":"{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z","level":")",
-                   utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min,
-                   utc.tm_sec, millis % 1000);
+    fmt::format_to(std::back_inserter(out), R"({{"time":"{}","level":")", UtcMillis(message.time));
     const auto level = spdlog::level::to_string_view(message.level);
     Append(out, {level.data(), level.size()});
     Append(out, R"(","message":)");

@@ -6,10 +6,10 @@
 // Thread-safety: thread-compatible; owned by the stream's ingest thread.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 
+#include "base/clock.h"
 #include "base/rational.h"
 #include "base/status.h"
 #include "media/av_ptr.h"
@@ -19,7 +19,7 @@ namespace gopmill {
 
 // How a packet of a live source came.
 struct Arrival {
-  std::chrono::system_clock::time_point wall = {};  // when
+  WallTime wall = {};      // when
   bool after_gap = false;  // what was before it is missing, or its publisher's clock has jumped
   bool cut_here = false;   // streams that may cut their runs at any key picture do it at this one
 };

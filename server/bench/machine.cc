@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/bench/machine.h"
 
-#include <fmt/chrono.h>
+#include <fmt/format.h>
 #include <sched.h>
 #include <sys/utsname.h>
 
 #include <cstdlib>
-#include <ctime>
 #include <fstream>
 
+#include "base/utc_time.h"
 #include "media/av_error.h"
 #include "server/session/build_identity.h"
 
@@ -41,7 +41,7 @@ Machine DescribeMachine() {
           .cpus = AllowedCpus(),
           .kernel = fmt::format("{} {}", system.sysname, system.release),
           .load = load,
-          .date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))),
+          .date = UtcSeconds(WallNow()),
           .gopmill = BuildVersion(),
           .ffmpeg = av::FfmpegVersion(),
           .compiler = __VERSION__};

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "server/rtsp/gst_start.h"
@@ -113,7 +114,7 @@ class RtspPuller::Impl {
   void Enter(Pull& pull, PullPhase phase) {
     if (pull.state.phase == phase) return;
     pull.state.phase = phase;
-    pull.state.since = std::chrono::system_clock::now();
+    pull.state.since = WallNow();
     service_.SetPull(pull.source.name, pull.state);
   }
 

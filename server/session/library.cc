@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/file_name.h"
 #include "base/log.h"
 #include "base/log_limit.h"
@@ -140,7 +141,7 @@ std::string Library::FolderStamp(const std::string& path) const {
   struct stat status {};
   if (!fd.valid() || fstat(fd.get(), &status) != 0) return {};
   const auto changed = std::chrono::system_clock::from_time_t(status.st_mtim.tv_sec);
-  if (std::chrono::system_clock::now() - changed < kStampPatience) return {};
+  if (WallNow() - changed < kStampPatience) return {};
   return fmt::format("{}:{}:{}.{:09}", status.st_dev, status.st_ino, status.st_mtim.tv_sec,
                      status.st_mtim.tv_nsec);
 }

@@ -18,11 +18,10 @@
 #include <cstdint>
 #include <deque>
 
+#include "base/clock.h"
 #include "base/thread_safety.h"
 
 namespace gopmill {
-
-using WallTime = std::chrono::system_clock::time_point;
 
 // Stretches remembered; asking for an older one gives the oldest.
 inline constexpr std::size_t kKeptStretches = 64;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/session/live_hub.h"
 
-#include <fmt/chrono.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -10,6 +8,7 @@
 #include "base/dump_json.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "base/utc_time.h"
 #include "server/session/plan_json.h"
 #include "server/session/refusals.h"
 
@@ -44,9 +43,8 @@ void Add(LiveCounts& sum, const LiveCounts& counts) {
 }
 
 void AddPull(ordered_json& json, const PullState& pull) {
-  const std::time_t since = std::chrono::system_clock::to_time_t(pull.since);
   json["pull"] = Name(pull.phase);
-  json["since"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(since));
+  json["since"] = UtcSeconds(pull.since);
   json["attempts"] = pull.attempts;
   json["failures"] = pull.failures;
   if (!pull.last_error.empty()) json["last_error"] = pull.last_error;

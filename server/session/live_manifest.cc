@@ -94,7 +94,7 @@ std::string Manifest::Head() const {
       "type=\"dynamic\" availabilityStartTime=\"{}\" publishTime=\"{}\" "
       "timeShiftBufferDepth=\"PT{:.3f}S\" maxSegmentDuration=\"PT{:.3f}S\" "
       "minBufferTime=\"PT{:.3f}S\" suggestedPresentationDelay=\"PT{:.3f}S\"",
-      IsoTime(times_.available_from), IsoTime(times_.now),
+      UtcMillis(times_.available_from), UtcMillis(times_.now),
       std::max(view_.terms.window.listed_seconds, 3.0 * view_.terms.window.target_seconds), segment,
       view_.terms.segment_seconds, 2 * view_.terms.segment_seconds);
   if (!view_.ended) {
@@ -111,7 +111,7 @@ std::string Manifest::Text() const {
   return text + fmt::format(
                     "  <UTCTiming schemeIdUri=\"urn:mpeg:dash:utc:direct:2014\" value=\"{}\"/>\n"
                     "</MPD>\n",
-                    IsoTime(times_.now));
+                    UtcMillis(times_.now));
 }
 
 std::string Manifest::Period(const LivePeriod& period, bool newest) const {

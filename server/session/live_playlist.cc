@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/session/live_playlist.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/utc_time.h"
 #include "server/session/live_thumbnails.h"
 #include "server/session/track_names.h"
 #include "server/session/track_roles.h"
@@ -95,7 +95,7 @@ std::int64_t Skippable(const LiveView& view, const LiveTrack& track) {
 
 void AddTime(const LiveSegment& segment, std::string& text) {
   if (segment.discontinuity) text += "#EXT-X-DISCONTINUITY\n";
-  text += "#EXT-X-PROGRAM-DATE-TIME:" + IsoTime(segment.wall) + "\n";
+  text += "#EXT-X-PROGRAM-DATE-TIME:" + UtcMillis(segment.wall) + "\n";
 }
 
 // What a playlist lists: "v0", and how its segments' names end.
@@ -205,14 +205,6 @@ std::string Ahead(const LiveView& view, std::size_t index) {
 }
 
 }  // namespace
-
-std::string IsoTime(WallTime time) {
-  const auto milliseconds = std::chrono::floor<std::chrono::milliseconds>(time);
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(milliseconds);
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z",
-                     fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)),
-                     (milliseconds - seconds).count());
-}
 
 std::optional<std::size_t> SoundNumber(const LiveView& view, std::size_t track) {
   const std::size_t videos = view.terms.targets.size();

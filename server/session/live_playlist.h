@@ -87,9 +87,6 @@ inline constexpr std::chrono::milliseconds kDashMargin{1000}, kDashEarly{1500};
 std::string LiveManifest(const LiveView& view, const std::vector<LivePeriod>& periods,
                          const LiveDashTimes& times);
 
-// "2026-01-02T03:04:05.678Z"
-std::string IsoTime(WallTime time);
-
 // Number of a track among the sounds; nothing = it is a video rendition.
 std::optional<std::size_t> SoundNumber(const LiveView& view, std::size_t track);
 // "v0", "a0": how playlists call a track.

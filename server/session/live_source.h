@@ -115,17 +115,16 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
   class Burst;
   class Dating;
   class Intake;
-  using WallTime = std::chrono::system_clock::time_point;
   struct Entry {
     std::shared_ptr<const SourceInfo> info;  // of the publisher that sent it
     bool video = false, text = false;        // neither: sound
     bool key = false;
-    std::size_t track = 0;   // number among the tracks of its kind that are read
-    bool after_gap = false;  // packets before it are missing
-    bool jumped = false;     // the publisher's clock has, right before it
-    bool cut_here = false;   // Arrival
-    std::chrono::system_clock::time_point wall = {};  // when it came
-    std::int64_t dts_ns = 0;                          // clock of the publisher, repaired
+    std::size_t track = 0;       // number among the tracks of its kind that are read
+    bool after_gap = false;      // packets before it are missing
+    bool jumped = false;         // the publisher's clock has, right before it
+    bool cut_here = false;       // Arrival
+    WallTime wall = {};          // when it came
+    std::int64_t dts_ns = 0;     // clock of the publisher, repaired
     std::int64_t offset_ns = 0;  // of the clock of the source against that of the publisher
     std::int64_t number = 0;     // of the next picture, or of this one
     std::shared_ptr<const av::Packet> packet;

@@ -94,7 +94,7 @@ LiveSource::Entry LiveSource::Received(PacketSource::ReadState state,
   } else {
     repair.Fix(entry.video ? kVideoTrack : kAudioTrack + entry.track, *packet);
   }
-  entry.wall = std::chrono::system_clock::now();
+  entry.wall = WallNow();
   entry.key = (packet->flags & AV_PKT_FLAG_KEY) != 0;
   entry.dts_ns = Rescale(packet->dts, TimeBaseOf(entry), kNanos);
   entry.packet = std::make_shared<const av::Packet>(std::move(packet));

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/file_name.h"
+#include "base/rename.h"
 #include "base/unique_fd.h"
 #include "base/utf8.h"
 #include "server/session/file_error.h"
@@ -139,18 +140,13 @@ void OutputFile::HandOn(const Rights& rights, int fd) {
   static_cast<void>(fchmod(fd, owned ? rights.mode : rights.mode & 0707U));
 }
 
-// Without `force` in one step, where the file system can; else by a link, which refuses a name that
-// exists as well.
 Status OutputFile::Name() {
   const char* from = temporary_.c_str();
   const char* to = final_.c_str();
-  int code =
-      force_ ? std::rename(from, to) : renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
-  if (code != 0 && !force_ && (errno == EINVAL || errno == ENOSYS)) {
-    code = link(from, to);
-    if (code == 0) return OkStatus();  // the temporary name is removed in the end
-  }
-  if (code != 0) return FileError("The output '" + given_ + "' cannot be named", errno);
+  int code = 0;
+  if (!force_) code = RenameToNew(AT_FDCWD, from, AT_FDCWD, to);
+  if (force_ && std::rename(from, to) != 0) code = errno;
+  if (code != 0) return FileError("The output '" + given_ + "' cannot be named", code);
   made_ = false;
   return OkStatus();
 }

@@ -9,10 +9,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
 #include <utility>
 
+#include "base/rename.h"
 #include "server/session/file_error.h"
 
 namespace gopmill {
@@ -169,21 +169,11 @@ Status PackageFolder::Write(const std::string& name, std::string_view bytes) {
 }
 
 Status PackageFolder::MoveUp(const std::string& name) {
-  const int from = incomplete_.get(), to = folder_.get();
-  const auto move = [&](unsigned flags) {
-    return renameat2(from, name.c_str(), to, name.c_str(), flags) == 0;
-  };
-  bool moved = move(RENAME_NOREPLACE);
-  if (!moved && (errno == EINVAL || errno == ENOSYS)) {  // the file system does not know that
-    struct stat there {};
-    const bool taken = fstatat(to, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
-    errno = EEXIST;
-    moved = !taken && move(0);
-  }
-  if (!moved && errno == EEXIST) {
+  const int code = RenameToNew(incomplete_.get(), name.c_str(), folder_.get(), name.c_str());
+  if (code == EEXIST) {
     return Taken("'" + path_ + "/" + name + "' has been made by somebody else meanwhile.");
   }
-  if (!moved) return OutputError("'" + path_ + "/" + name + "' cannot be named", errno);
+  if (code != 0) return OutputError("'" + path_ + "/" + name + "' cannot be named", code);
   moved_.push_back(name);
   return OkStatus();
 }

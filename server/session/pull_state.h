@@ -6,9 +6,10 @@
 // Thread-safety: compatible.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <string>
+
+#include "base/clock.h"
 
 namespace gopmill {
 
@@ -23,9 +24,9 @@ const char* Name(PullPhase phase);
 
 struct PullState {
   PullPhase phase = PullPhase::kIdle;
-  std::chrono::system_clock::time_point since = std::chrono::system_clock::now();  // of the phase
-  std::int64_t attempts = 0, failures = 0;                                         // so far
-  std::string last_error;  // of the newest failure; it may be shown to anybody
+  WallTime since = WallNow();               // of the phase
+  std::int64_t attempts = 0, failures = 0;  // so far
+  std::string last_error;                   // of the newest failure; it may be shown to anybody
 };
 
 }  // namespace gopmill

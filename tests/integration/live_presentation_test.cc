@@ -9,6 +9,7 @@
 #include <deque>
 #include <optional>
 
+#include "base/utc_time.h"
 #include "tests/integration/live_setup.h"
 #include "tests/integration/test_streams.h"
 
@@ -82,7 +83,7 @@ TEST_F(LivePresentationTest, ABreakOfTheSourceDoesNotHoldDashBack) {
   WriteGop();
   EndSegment();
   EXPECT_THAT(*Ask(PartKind::kManifest).bytes,
-              HasSubstr("availabilityStartTime=\"" + IsoTime(begin + kDashMargin)));
+              HasSubstr("availabilityStartTime=\"" + UtcMillis(begin + kDashMargin)));
 }
 
 // One that breaks off again and again has a manifest nevertheless.
@@ -97,7 +98,7 @@ TEST_F(LivePresentationTest, TwoBreaksDoNotKeepAManifestBack) {
   const MediaPart manifest = Ask(PartKind::kManifest);
   ASSERT_TRUE(manifest.bytes);
   EXPECT_THAT(*manifest.bytes,
-              HasSubstr("availabilityStartTime=\"" + IsoTime(begin + kDashMargin)));
+              HasSubstr("availabilityStartTime=\"" + UtcMillis(begin + kDashMargin)));
 }
 
 TEST_F(LivePresentationTest, NoTwoManifestsHaveTheSameTag) {
