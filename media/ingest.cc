@@ -112,7 +112,6 @@ Status Ingest::ReadToFirstVideo() {
     }
     repair_.Fix(kVideoTrack, *packet);
     if (!source_->counted_pts()) GiveTime(*packet, source_->info()->video);
-    first_pts_ = packet->pts;
     first_video_ = std::move(packet);
     return OkStatus();
   }
@@ -124,12 +123,14 @@ void Ingest::PlaceGrid(StreamPlan& plan) {
   const VideoInfo& video = plan.source->video;
   // After a seek the first packet lies before the start. In the whole source it is the start.
   const SourceTicks first = plan.counted_pts ? 0 : first_video_->pts;
+  shown_from_ = first_video_->pts;
   const LiveJoin* join = source_->join();
   if (join == nullptr) {
     clip_start_ = target.start;
     const SourceTicks start = ToTicks(target.start, video.time_base);
     const SourceTicks origin = std::max(first, start);
     plan.grid = OutputGrid(target.fps, video.fps, video.time_base, origin, source_->live());
+    if (origin == first) ++shown_from_;  // of two that are both the first one is shown
     plan.video_offset_90k = Rescale(origin - start, video.time_base, k90kHz);
     return;
   }
@@ -303,7 +304,7 @@ void Ingest::OnEnd() {
   EmitUnits(units);
   ready_.emplace_back(EndOfSource{.truncated = source_->truncated(),
                                   .repaired = repair_.repaired(),
-                                  .left_out = left_out_,
+                                  .left_out = left_out_ + source_->skipped(),
                                   .planned_frames = planned_frames_});
 }
 
@@ -312,7 +313,7 @@ void Ingest::OnEnd() {
 void Ingest::Forget() {
   const AVPacket& packet = *packets_.front();
   const bool in_no_unit = packets_base_ >= delivered_;
-  if (in_no_unit && packet.pts != AV_NOPTS_VALUE && packet.pts < first_pts_) ++left_out_;
+  if (in_no_unit && packet.pts != AV_NOPTS_VALUE && packet.pts < shown_from_) ++left_out_;
   collected_bytes_ -= static_cast<std::size_t>(packet.size);
   packets_.pop_front();
   access_.pop_front();

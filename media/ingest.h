@@ -57,8 +57,8 @@ struct CodingChanged {
 struct EndOfSource {
   bool truncated = false;     // a read error or a damaged container ended it early
   std::int64_t repaired = 0;  // timestamps repaired
-  // Pictures that come behind the first and are to be shown before it, as where a source has its
-  // beginning twice: they are not decoded.
+  // Pictures in front of the first that can be decoded on its own, and those that come behind it
+  // and are to be shown before it, as where a source has its beginning twice: not decoded.
   std::int64_t left_out = 0;
   std::int64_t planned_frames = 0;
 };
@@ -126,7 +126,7 @@ class Ingest {
   std::int64_t early_audio_bytes_ = 0;
   std::deque<Item> ready_;
   std::int64_t planned_frames_ = 0;
-  SourceTicks first_pts_ = 0;  // of the first packet; where pictures are counted, as it came
+  SourceTicks shown_from_ = 0;  // packets in no unit that are before this are left out
   std::int64_t left_out_ = 0;
   std::vector<bool> audio_over_;  // of each sound track that is used: its part has been read
   bool ended_ = false;

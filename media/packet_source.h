@@ -67,6 +67,9 @@ class PacketSource {
     return std::unique_ptr<PacketSource>();
   }
   [[nodiscard]] virtual bool truncated() const = 0;
+  // Pictures in front of the first that can be decoded on its own, which were not handed out: of
+  // the whole source, not of one that was sought in.
+  [[nodiscard]] virtual std::int64_t skipped() const { return 0; }
   // Packets of the network that never came so far, as far as its protocol tells.
   [[nodiscard]] virtual std::int64_t lost() const { return 0; }
 };

@@ -47,9 +47,11 @@ struct Source::Impl {
   EarlyEnd end;
   std::int64_t start_us = 0;
   std::deque<Held> held;  // read ahead, first out
+  std::int64_t skipped = 0;
   SourceTexts texts;
   Status Open();
   Status Rewind();
+  Status BeginAtFirstPicture();
   void ReadTracks();
   void FindRate();
 
@@ -132,6 +134,7 @@ Status Source::Impl::Open() {
   shown_info = info;
   ReadTracks();
   GOPMILL_RETURN_IF_ERROR(ReadAhead(Unfound::kAll));
+  GOPMILL_RETURN_IF_ERROR(BeginAtFirstPicture());
   if (const AVPacket* first = FirstHeldPicture()) {
     DescribeFirstPicture(*first, info->video);
     info->video.captions = HeldCaptions();
@@ -174,6 +177,7 @@ const std::shared_ptr<const SourceInfo>& Source::info() const { return impl_->sh
 bool Source::counted_pts() const { return impl_->counted_pts; }
 std::int64_t Source::start_us() const { return impl_->start_us; }
 bool Source::truncated() const { return damaged() || impl_->early; }
+std::int64_t Source::skipped() const { return impl_->skipped; }
 bool Source::damaged() const { return impl_->damaged || impl_->io.failed(); }
 
 // Pictures in front of the first that can be decoded on its own are left out: what a recording that
@@ -181,6 +185,7 @@ bool Source::damaged() const { return impl_->damaged || impl_->io.failed(); }
 // are kept, or none.
 Result<bool> Source::Impl::ReadAhead(Unfound keeps) {
   held.clear();
+  skipped = 0;
   std::int64_t bytes = 0;
   for (std::size_t read = 0; read < kMaxHeldPackets && bytes < kMaxHeldBytes; ++read) {
     av::Packet packet = av::NewPacket();
@@ -191,7 +196,10 @@ Result<bool> Source::Impl::ReadAhead(Unfound keeps) {
         ClassifyPacket(*info->video.parameters,
                        {packet->data, static_cast<std::size_t>(packet->size)},
                        (packet->flags & AV_PKT_FLAG_KEY) != 0) != RandomAccess::kNone;
-    if (found) std::erase_if(held, [](const Held& h) { return h.kind == ReadState::kVideo; });
+    if (found) {
+      skipped = static_cast<std::int64_t>(
+          std::erase_if(held, [](const Held& h) { return h.kind == ReadState::kVideo; }));
+    }
     if (!found && kind == ReadState::kVideo && keeps == Unfound::kNoPictures) continue;
     bytes += packet->size;
     held.push_back({kind, std::move(packet)});
@@ -216,6 +224,20 @@ Status Source::Impl::Rewind() {
   ReadTracks();
   GOPMILL_RETURN_IF_ERROR(ReadAhead(Unfound::kAll));
   return OkStatus();
+}
+
+// A transport or program stream counts from what comes first in it. Where that is left out and lies
+// behind the first picture (a piece of it was copied in front), all between would be before zero.
+Status Source::Impl::BeginAtFirstPicture() {
+  const AVPacket* first = FirstHeldPicture();
+  const bool has_zero = (format->iformat->flags & AVFMT_TS_DISCONT) == 0;
+  if (first == nullptr || skipped == 0 || counted_pts || has_zero) return OkStatus();
+  const std::int64_t time = first->pts != AV_NOPTS_VALUE ? first->pts : first->dts;
+  if (time == AV_NOPTS_VALUE) return OkStatus();
+  const std::int64_t us = Rescale(time, info->video.time_base, kMicros);
+  if (us >= start_us) return OkStatus();
+  start_us = us;
+  return io.seekable() ? Rewind() : OkStatus();  // its texts count from there too
 }
 
 // Where a program stream was cut into, the first picture may be without a time, and all others

@@ -56,7 +56,9 @@ class Source : public PacketSource {
   Status SeekBefore(Rational seconds) override;
   Result<ReadState> Read(AVPacket& packet) override;
   [[nodiscard]] bool truncated() const override;
-  // The same, but not where all that is there was read and only its container says there was more.
+  [[nodiscard]] std::int64_t skipped() const override;
+  // truncated(), but not where all that is there was read and only its container says there was
+  // more.
   [[nodiscard]] bool damaged() const;
   // Of what has been read so far, once. A track that FFmpeg cannot read has no cues.
   std::vector<SubtitleTrack> TakeSubtitles();

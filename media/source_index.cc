@@ -133,6 +133,7 @@ Result<std::shared_ptr<const SourceIndex>> Indexer::Run() {
     return Error{.code = Code::kCorrupt, .message = "The source ends before its first picture."};
   }
   index_->truncated = source_->truncated();
+  index_->left_out += source_->skipped();
   index_->subtitles = source_->TakeSubtitles();
   std::ranges::move(beside_, std::back_inserter(index_->subtitles));
   std::erase_if(index_->subtitles, [](const SubtitleTrack& track) { return track.cues.empty(); });

@@ -46,7 +46,8 @@ struct SourceIndex {
   bool counted_pts = false;
   bool truncated = false;
   SourceTicks video_end = 0;  // end of the last picture
-  // Pictures that come behind the first and are shown before it: no segment has them.
+  // Pictures in front of the first that can be decoded on its own, and those that come behind it
+  // and are to be shown before it: no segment has them.
   std::int64_t left_out = 0;
   std::vector<Video> video;
   std::vector<Audio> audio;

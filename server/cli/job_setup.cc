@@ -101,9 +101,11 @@ void WarnOfDamage(bool truncated, const PictureDamage& damage, std::int64_t left
         fmt::format("warning: {} packets of pictures could not be decoded\n", damage.rejected));
   }
   if (left_out > 0) {
-    WriteStderr(fmt::format(
-        "warning: {} frames are left out: they come behind the first and are shown before it\n",
-        left_out));
+    WriteStderr(
+        fmt::format("warning: {} frames are left out: in front of the first that can be decoded, "
+                    "or to be shown "
+                    "before it\n",
+                    left_out));
   }
 }
 

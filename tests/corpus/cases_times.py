@@ -4,7 +4,7 @@
 from case import case
 from mutators import cut_head, ffmpeg, twice
 from mutators_headers import mp4_rename
-from mutators_ts import ts_bend, ts_drop_stamps, ts_shift
+from mutators_ts import ts_bend, ts_drop_stamps, ts_piece_in_front, ts_shift
 
 VIDEO_PID, AUDIO_PID = 0x100, 0x101
 CLOSED = "libx264 -preset ultrafast -g 24 -bf 0"
@@ -80,6 +80,10 @@ case("ts-missing-stamps-bframes", ext="ts", fps="25", frames=75,
 case("ts-missing-sound-stamps", ext="ts", fps="25", frames=75,
      after=((ts_drop_stamps, AUDIO_PID, 4),))
 case("ts-cut-into", ext="ts", fps="25", frames=100, shows="model", after=((cut_head, 0.3),), wrong=1)
+case("ts-piece-in-front", ext="ts", fps="25", frames=75, video=CLOSED, quick=True,
+     after=((ts_piece_in_front, VIDEO_PID, 34, 4),), report={"frames_left_out": 2})
+case("ts-piece-in-front-alone", ext="ts", fps="25", frames=75, video=CLOSED, audio=None,
+     after=((ts_piece_in_front, VIDEO_PID, 34, 4),), report={"frames_left_out": 2})
 case("ps-cut-into", ext="mpg", fps="25", frames=100, video="mpeg2video -g 12 -bf 2 -b:v 1M",
      audio="mp2", shows="model", after=((cut_head, 0.3),), wrong=3, missing=3)
 

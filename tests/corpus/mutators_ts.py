@@ -65,6 +65,15 @@ def ts_shift(path, ticks, seconds):
     return rewrite(path, data)
 
 
+def ts_piece_in_front(path, pid, number, packets):
+    """A copy of some packets of a pid, from its picture `number` on, comes before all else."""
+    parts = _ts_packets(content(path))
+    track = [part for part in parts if _pid(part) == pid]
+    starts = [at for at, part in enumerate(track) if part[1] & 0x40]
+    piece = track[starts[number]:starts[number] + packets]
+    return rewrite(path, b"".join(piece + parts))
+
+
 def ts_bend(path, pid, number, ticks):
     """One picture's time stamps are wrong, those behind it are not."""
     data, seen = content(path), 0
