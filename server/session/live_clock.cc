@@ -2,6 +2,8 @@
 #include "server/session/live_clock.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace gopmill {
 
@@ -47,7 +49,11 @@ LiveClock::Stretch LiveClock::At(std::int64_t clock_ns, std::int64_t slack_ns) {
   for (auto next = entry; next != stretches_.end(); ++next) {
     if (next->stretch.start_ns <= clock_ns + slack_ns) entry = next;
   }
-  entry->fixed = true;
+  if (!std::exchange(entry->fixed, true) && entry != stretches_.begin()) {
+    WallTime& zero = entry->stretch.zero;
+    const auto back = std::prev(entry)->stretch.zero - zero;
+    if (back > back.zero() && back <= kEarlyDrift) zero += back;
+  }
   return entry->stretch;
 }
 

@@ -8,6 +8,11 @@
 // the pictures seen until somebody asked: a burst at the start (what a demuxer had to read first)
 // does not count as lateness of what follows.
 //
+// A stretch that is early by less than kEarlyDrift is dated as what was before it leads to: dates
+// do not go back for what a publisher had in hand. One that is earlier, behind a publisher who sent
+// faster than in real time, is dated as it came, and what is dated later and came before it is
+// over.
+//
 // The source's clock may run faster or slower than the one on the wall. Once a stretch is out by
 // more than one of the limits below, the next begins, dated anew.
 //

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <ranges>
 
 #include "media/timed_text.h"
 #include "server/session/live_playlist.h"
@@ -25,31 +27,36 @@ constexpr double kTextBits = 8 * 4096;
 class Manifest {
  public:
   Manifest(const LiveView& view, const std::vector<LivePeriod>& periods, const LiveDashTimes& times)
-      : view_(view), periods_(periods), times_(times) {
+      : view_(view), newest_(periods.back().number), times_(times) {
     const auto has = [&](const LivePeriod& period) { return Has(period); };
     all_ = view.ended || std::ranges::none_of(periods, has);
+    Order(periods);
   }
 
   std::string Text() const;
 
  private:
+  struct Listed : LivePeriod {
+    double until = 0;  // on the presentation's clock
+  };
   std::string Head() const;
-  std::string Period(const LivePeriod& period, bool newest) const;
+  void Order(const std::vector<LivePeriod>& periods);
+  std::string Period(const Listed& period, bool newest) const;
   enum class Media { kCmaf, kText, kPictures };
-  std::string Template(std::size_t track, const LivePeriod& period,
-                       Media media = Media::kCmaf) const;
-  std::string VideoSet(const LivePeriod& period) const;
-  std::string SoundSet(std::size_t sound, const LivePeriod& period) const;
-  std::string TextSet(std::size_t text, const LivePeriod& period) const;
-  std::string ThumbnailSet(const LivePeriod& period) const;
+  std::string Template(std::size_t track, const Listed& period, Media media = Media::kCmaf) const;
+  std::string VideoSet(const Listed& period) const;
+  std::string SoundSet(std::size_t sound, const Listed& period) const;
+  std::string TextSet(std::size_t text, const Listed& period) const;
+  std::string ThumbnailSet(const Listed& period) const;
   bool Has(const LivePeriod& period) const;
   bool Shown(const LiveTrack& track, const LiveSegment& segment, const LivePeriod& period) const;
   bool Due(const LiveTrack& track, const LiveSegment& segment, const LivePeriod& period) const;
   std::int64_t newest(std::size_t track) const;
 
   const LiveView& view_;
-  const std::vector<LivePeriod>& periods_;
+  const std::int64_t newest_;  // number of the newest period, listed or not
   const LiveDashTimes& times_;
+  std::vector<Listed> periods_;
   bool all_ = false;  // lists what is not due yet, too: the last manifest, or else it were empty
 };
 
@@ -85,6 +92,26 @@ bool Manifest::Has(const LivePeriod& period) const {
       video.segments(), [&](const LiveSegment& segment) { return Shown(video, segment, period); });
 }
 
+// Those that have something to show, each over when a later one begins: behind a publisher that was
+// ahead of the clock, one that is not begins before all of it has been shown.
+void Manifest::Order(const std::vector<LivePeriod>& periods) {
+  const LiveTrack& video = view_.tracks.front();
+  std::optional<WallTime> next;
+  for (const LivePeriod& period : std::views::reverse(periods)) {
+    if (!Has(period) || (next && period.wall >= *next)) continue;
+    Listed listed{period, period.start};
+    for (const LiveSegment& segment : video.segments()) {
+      if (segment.period == period.number) listed.until = video.Seconds(segment.end());
+    }
+    if (next) {
+      listed.until = std::min(listed.until, period.start + ToSeconds(*next - period.wall));
+    }
+    next = period.wall;
+    periods_.push_back(listed);
+  }
+  std::ranges::reverse(periods_);
+}
+
 std::string Manifest::Head() const {
   const double segment = view_.terms.window.target_seconds + 0.5;
   std::string text = fmt::format(
@@ -105,26 +132,19 @@ std::string Manifest::Head() const {
 
 std::string Manifest::Text() const {
   std::string text = Head();
-  for (const LivePeriod& period : periods_) {
-    if (Has(period)) text += Period(period, &period == &periods_.back());
-  }
+  for (const Listed& period : periods_) text += Period(period, period.number == newest_);
   return text + fmt::format(
                     "  <UTCTiming schemeIdUri=\"urn:mpeg:dash:utc:direct:2014\" value=\"{}\"/>\n"
                     "</MPD>\n",
                     UtcMillis(times_.now));
 }
 
-std::string Manifest::Period(const LivePeriod& period, bool newest) const {
+std::string Manifest::Period(const Listed& period, bool newest) const {
   const double start = ToSeconds(period.wall + times_.behind - times_.available_from);
   std::string text =
       fmt::format("  <Period id=\"{}\" start=\"PT{:.3f}S\"", period.number, std::max(start, 0.0));
   if (!newest || view_.ended) {
-    double until = period.start;
-    const LiveTrack& video = view_.tracks.front();
-    for (const LiveSegment& segment : video.segments()) {
-      if (segment.period == period.number) until = video.Seconds(segment.end());
-    }
-    text += fmt::format(" duration=\"PT{:.3f}S\"", until - period.start);
+    text += fmt::format(" duration=\"PT{:.3f}S\"", period.until - period.start);
   }
   text += ">\n" + VideoSet(period);
   for (std::size_t i = 0; i < view_.terms.sounds.size(); ++i) text += SoundSet(i, period);
@@ -133,7 +153,7 @@ std::string Manifest::Period(const LivePeriod& period, bool newest) const {
   return text + "  </Period>\n";
 }
 
-std::string Manifest::Template(std::size_t index, const LivePeriod& period, Media media) const {
+std::string Manifest::Template(std::size_t index, const Listed& period, Media media) const {
   const LiveTrack& track = view_.tracks[index];
   const int timescale =
       media == Media::kText ? static_cast<int>(kTimedTextTick.den) : track.track().timescale;
@@ -146,6 +166,7 @@ std::string Manifest::Template(std::size_t index, const LivePeriod& period, Medi
   bool hole = false;
   for (const LiveSegment& segment : track.segments()) {
     if (!Shown(track, segment, period)) continue;
+    if (period.number != newest_ && track.Seconds(segment.start) >= period.until) break;
     if (!segment.whole) {
       hole = true;
       continue;
@@ -172,7 +193,7 @@ std::string Manifest::Template(std::size_t index, const LivePeriod& period, Medi
       cmaf ? "m4s" : "jpg", query, timeline);
 }
 
-std::string Manifest::VideoSet(const LivePeriod& period) const {
+std::string Manifest::VideoSet(const Listed& period) const {
   std::string text =
       "    <AdaptationSet id=\"0\" contentType=\"video\" mimeType=\"video/mp4\" "
       "segmentAlignment=\"true\" startWithSAP=\"1\">\n" +
@@ -191,7 +212,7 @@ std::string Manifest::VideoSet(const LivePeriod& period) const {
 }
 
 // Left out while there is none: a timeline must not be empty.
-std::string Manifest::SoundSet(std::size_t number, const LivePeriod& period) const {
+std::string Manifest::SoundSet(std::size_t number, const Listed& period) const {
   const std::size_t index = view_.terms.targets.size() + number;
   const LiveTrack& sound = view_.tracks[index];
   const LiveSound& named = view_.terms.sounds[number];
@@ -210,7 +231,7 @@ std::string Manifest::SoundSet(std::size_t number, const LivePeriod& period) con
 }
 
 // Of text, cut with the pictures of the first rendition.
-std::string Manifest::TextSet(std::size_t number, const LivePeriod& period) const {
+std::string Manifest::TextSet(std::size_t number, const Listed& period) const {
   const SubtitleRendition& text = view_.terms.texts[number];
   const std::string segments = Template(0, period, Media::kText);
   if (segments.empty()) return {};
@@ -225,7 +246,7 @@ std::string Manifest::TextSet(std::size_t number, const LivePeriod& period) cons
 }
 
 // A tile for each segment of the pictures.
-std::string Manifest::ThumbnailSet(const LivePeriod& period) const {
+std::string Manifest::ThumbnailSet(const Listed& period) const {
   const ThumbnailSize& size = view_.terms.thumbnail;
   const std::string segments = Template(view_.terms.key_rendition, period, Media::kPictures);
   if (segments.empty()) return {};

@@ -18,6 +18,12 @@ namespace {
 
 using testing::HasSubstr;
 
+int Count(const std::string& text, const std::string& part) {
+  int count = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
 // One rendition, a segment for each GOP.
 class LivePresentationTest : public testing::Test {
  protected:
@@ -30,7 +36,7 @@ class LivePresentationTest : public testing::Test {
                          .parameters = info.video.parameters,
                          .time_base = tick_,
                          .frame_rate = info.video.fps};
-    while (gops_.size() < 4) {
+    while (gops_.size() < 5) {
       av::Packet packet = av::NewPacket();
       const auto state = (*source)->Read(*packet);
       ASSERT_TRUE(state.ok() && *state != PacketSource::ReadState::kEnd);
@@ -99,6 +105,28 @@ TEST_F(LivePresentationTest, TwoBreaksDoNotKeepAManifestBack) {
   ASSERT_TRUE(manifest.bytes);
   EXPECT_THAT(*manifest.bytes,
               HasSubstr("availabilityStartTime=\"" + UtcMillis(begin + kDashMargin)));
+}
+
+// Over a second of pictures at once, and behind them some that came at once as well.
+TEST_F(LivePresentationTest, APeriodIsOverWhenALaterOneBegins) {
+  const WallTime begin = WallTime::clock::now() - std::chrono::minutes(1);
+  Arrive(begin);
+  for (int gop = 0; gop < 3; ++gop) {  // of 0.1, 0.9 and 0.1 s
+    if (gop > 0) EndSegment();
+    WriteGop();
+  }
+  Arrive(begin + std::chrono::milliseconds(50), true);
+  EndSegment();
+  WriteGop();
+  EndSegment();
+  const MediaPart manifest = Ask(PartKind::kManifest);
+  ASSERT_TRUE(manifest.bytes);
+  const std::string first = "<Period id=\"0\" start=\"PT0.000S\" duration=\"PT0.050S\"";
+  const std::string second = "<Period id=\"1\" start=\"PT0.050S\"";
+  EXPECT_THAT(*manifest.bytes, HasSubstr(first));
+  ASSERT_THAT(*manifest.bytes, HasSubstr(second));
+  EXPECT_EQ(Count(manifest.bytes->substr(0, manifest.bytes->find(second)), "<S t="), 2)
+      << "a segment of pictures and its thumbnail, and none that is never played";
 }
 
 TEST_F(LivePresentationTest, NoTwoManifestsHaveTheSameTag) {
