@@ -277,7 +277,9 @@ Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format,
   info->video = DescribeVideo(format, video_stream);
   SortSounds(SoundStreams(format, video), *info);
   GOPMILL_RETURN_IF_ERROR(ChooseSounds(format, video, sounds, *info));
-  for (unsigned i = 0; i < format.nb_streams; ++i) {
+  // FFmpeg takes data of any script in FLV for a track of text.
+  const bool has_texts = info->container != "flv" && info->container != "live_flv";
+  for (unsigned i = 0; has_texts && i < format.nb_streams; ++i) {
     if (auto track = DescribeSubtitles(*format.streams[i])) {
       info->subtitles.push_back(*std::move(track));
     }
