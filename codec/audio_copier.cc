@@ -143,6 +143,7 @@ void AudioCopier::Place(AVPacket& packet, std::int64_t nominal) {
 }
 
 Status AudioCopier::Push(const AVPacket& source, std::vector<av::Packet>& out) {
+  if (av::IsHidden(source)) return OkStatus();
   av::Packet packet = av::Ref(source);
   bool keep = true;
   GOPMILL_RETURN_IF_ERROR(StripHeaders(*packet, keep));

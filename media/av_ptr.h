@@ -58,6 +58,9 @@ Frame NewFrame();
 Packet NewPacket(std::span<const std::uint8_t> bytes);
 // A copy with the padding that FFmpeg wants behind extradata, for it to free; null of no bytes.
 std::uint8_t* NewExtradata(std::span<const std::uint8_t> bytes);
+// Decoded, since others may be predicted from it, and neither shown nor heard: an edit list
+// (ISO/IEC 14496-12 section 8.6.6) leaves it out. Decoders give no frames for it.
+inline bool IsHidden(const AVPacket& packet) { return (packet.flags & AV_PKT_FLAG_DISCARD) != 0; }
 // A new reference to the same data (no copy of the payload). nullptr-safe input is not accepted.
 Packet Ref(const AVPacket& packet);
 Frame Ref(const AVFrame& frame);

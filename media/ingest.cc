@@ -290,7 +290,8 @@ void Ingest::OnAudio(av::Packet packet) {
   if (sound >= audio_over_.size() || audio_over_[sound]) return;
   const Rational end = clip_end();
   const std::int64_t pts = packet->pts;
-  if (pts != AV_NOPTS_VALUE && Later(pts, plan_->source->sound(sound).time_base, end)) {
+  if (pts != AV_NOPTS_VALUE && !av::IsHidden(*packet) &&
+      Later(pts, plan_->source->sound(sound).time_base, end)) {
     audio_over_[sound] = true;
     return;
   }
@@ -312,7 +313,7 @@ void Ingest::OnEnd() {
 // those in between either: they are not left out, but not asked for.
 void Ingest::Forget() {
   const AVPacket& packet = *packets_.front();
-  const bool in_no_unit = packets_base_ >= delivered_;
+  const bool in_no_unit = packets_base_ >= delivered_ && !av::IsHidden(packet);
   if (in_no_unit && packet.pts != AV_NOPTS_VALUE && packet.pts < shown_from_) ++left_out_;
   collected_bytes_ -= static_cast<std::size_t>(packet.size);
   packets_.pop_front();

@@ -125,7 +125,8 @@ bool Sampler::Sample(int number, PictureTimes& times) {
     ++packets_;
     bytes_ += packet->size;
     const std::int64_t pts = packet->pts;
-    const bool picture = packet->stream_index == stream_ && pts != AV_NOPTS_VALUE;
+    const bool picture =
+        packet->stream_index == stream_ && pts != AV_NOPTS_VALUE && !av::IsHidden(*packet);
     av_packet_unref(packet.get());
     if (!picture) continue;
     times.push_back(pts);

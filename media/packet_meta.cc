@@ -48,6 +48,12 @@ PacketMeta PacketDescriber::Describe(const AVPacket& packet) {
   } else {
     FillIn(packet, meta);
   }
+  meta.hidden = av::IsHidden(packet);
+  if (!meta.hidden) {
+    latest_ = std::max(latest_.value_or(meta.pts), meta.pts);
+  } else if (latest_) {
+    meta.pts = *latest_ + 1;
+  }
   return meta;
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "media/av_ptr.h"
@@ -30,6 +31,7 @@ class PacketDescriber {
   PacketDescriber(std::shared_ptr<const SourceInfo> source, bool counted_pts)
       : source_(std::move(source)), counted_pts_(counted_pts) {}
 
+  // A hidden packet lies right behind what is shown so far: it is needed for nothing before that.
   PacketMeta Describe(const AVPacket& packet);
 
  private:
@@ -39,6 +41,7 @@ class PacketDescriber {
   bool counted_pts_;
   bool pts_missing_ = false;  // of some packet so far
   std::int64_t number_ = 0;
+  std::optional<SourceTicks> latest_;  // that is shown
 };
 
 }  // namespace gopmill

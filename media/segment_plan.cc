@@ -23,7 +23,7 @@ constexpr double kComplexityExponent = 0.4;
 std::vector<std::int64_t> AccessFrames(const SourceIndex& index, const OutputGrid& grid) {
   std::vector<std::int64_t> frames;
   for (const SourceIndex::Video& packet : index.video) {
-    if (packet.access == RandomAccess::kClosed)
+    if (packet.access == RandomAccess::kClosed && !packet.hidden)
       frames.push_back(grid.FirstFrameShowing(packet.pts));
   }
   std::ranges::sort(frames);
@@ -55,7 +55,7 @@ int PicturesFrom(const SourceIndex& index, std::int64_t first, SourceTicks end, 
   int pictures = 0;
   for (std::size_t n = from; n < index.video.size() && pictures < enough; ++n) {
     const SourceTicks pts = index.video[n].pts;
-    if (pts >= index.video[from].pts && pts < end) ++pictures;
+    if (!index.video[n].hidden && pts >= index.video[from].pts && pts < end) ++pictures;
     // Nothing that is shown so early comes so late.
     if (n > from + static_cast<std::size_t>(enough + kReorderSlack)) break;
   }
@@ -93,7 +93,7 @@ Entry EntryOf(const SourceIndex& index, SourceTicks from, int context) {
   for (std::int64_t n = 0; n < count; ++n) {
     const SourceIndex::Video& packet = index.video[static_cast<std::size_t>(n)];
     if (packet.pts > from) continue;
-    shown = std::max(shown, packet.pts);
+    if (!packet.hidden) shown = std::max(shown, packet.pts);
     if (packet.access != RandomAccess::kNone) places.push_back(n);
   }
   if (places.empty()) return {};
@@ -126,6 +126,7 @@ std::vector<std::int64_t> SegmentBudgets(const SourceIndex& index, const OutputG
   const auto count = static_cast<std::size_t>(segments.count());
   std::vector<double> bytes(count, 0), seconds(count, 0), weight(count, 1);
   for (const SourceIndex::Video& packet : index.video) {
+    if (packet.hidden) continue;
     const std::int64_t frame = grid.FirstFrameShowing(packet.pts);
     const auto above = std::ranges::upper_bound(segments.borders, frame);
     const auto k = static_cast<std::size_t>(
@@ -173,7 +174,8 @@ UnitSpec SegmentUnit(const SourceIndex& index, const OutputGrid& grid, const Seg
   }
   const auto count = static_cast<std::int64_t>(index.video.size());
   for (std::int64_t n = 0; n < count; ++n) {
-    if (index.video[static_cast<std::size_t>(n)].pts <= until) unit.end_packet = n + 1;
+    const SourceIndex::Video& packet = index.video[static_cast<std::size_t>(n)];
+    if (!packet.hidden && packet.pts <= until) unit.end_packet = n + 1;
   }
   const Entry entry = EntryOf(index, grid.LatestPts(unit.first_frame), context);
   unit.first_packet = entry.packet;

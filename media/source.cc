@@ -278,7 +278,8 @@ const AVPacket* Source::Impl::FirstHeldPicture() const {
 
 bool Source::Impl::LandedBehind(std::int64_t at_us) const {
   const AVPacket* first = FirstHeldPicture();
-  if (first == nullptr) return true;
+  // What is hidden lies anywhere; it may belong to a later part of an edit list.
+  if (first == nullptr || av::IsHidden(*first)) return true;
   const std::int64_t time = first->pts != AV_NOPTS_VALUE ? first->pts : first->dts;
   return time != AV_NOPTS_VALUE && Rescale(time, info->video.time_base, kMicros) > at_us;
 }

@@ -68,6 +68,7 @@ class Indexer {
   PacketDescriber describer_;
   std::shared_ptr<SourceIndex> index_;
   SourceTicks nominal_ = 1;
+  bool any_shown_ = false;
   std::optional<AudioTimeline> timeline_;
   std::optional<PacketSamples> samples_;  // with timeline_
 };
@@ -90,10 +91,12 @@ void Indexer::OnVideo(AVPacket& packet) {
   entry.dts = packet.dts;
   entry.bytes = packet.size;
   entry.access = meta.access;
+  entry.hidden = meta.hidden;
   if (!index_->video.empty() && meta.pts < index_->video.front().pts) ++index_->left_out;
-  const SourceTicks end = meta.pts + (meta.duration > 0 ? meta.duration : nominal_);
-  index_->video_end = index_->video.empty() ? end : std::max(index_->video_end, end);
   index_->video.push_back(entry);
+  if (meta.hidden) return;
+  const SourceTicks end = meta.pts + (meta.duration > 0 ? meta.duration : nominal_);
+  index_->video_end = std::exchange(any_shown_, true) ? std::max(index_->video_end, end) : end;
 }
 
 void Indexer::OnAudio(AVPacket& packet) {
@@ -103,6 +106,13 @@ void Indexer::OnAudio(AVPacket& packet) {
   entry.seek_us = SeekTime(packet, audio.time_base);
   entry.fingerprint = PacketFingerprint(packet);
   repair_.Fix(kAudioTrack, packet);
+  if (av::IsHidden(packet)) {
+    if (!index_->audio.empty())
+      entry.position = index_->audio.back().position + index_->audio.back().samples;
+    entry.bytes = packet.size;
+    index_->audio.push_back(entry);
+    return;
+  }
   entry.samples = samples_->Of(packet);
   entry.bytes = packet.size;
   std::optional<std::int64_t> pts;
@@ -145,6 +155,7 @@ Result<std::shared_ptr<const SourceIndex>> Indexer::Run() {
 std::uint64_t PacketFingerprint(const AVPacket& packet) {
   const auto size = static_cast<std::size_t>(std::max(packet.size, 0));
   std::uint64_t hash = Mix(size, static_cast<std::uint64_t>(packet.pos));
+  if (av::IsHidden(packet)) hash = Mix(hash, 1);  // an edit list may show it elsewhere
   const std::size_t head = std::min(size, kFingerprintBytes);
   hash = MixBytes(hash, packet.data, head);
   const std::size_t tail = std::min(size - head, kFingerprintBytes);

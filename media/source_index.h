@@ -30,9 +30,11 @@ struct SourceIndex {
     std::uint64_t fingerprint = 0;  // of payload and place in the file
     std::int32_t bytes = 0;
     RandomAccess access = RandomAccess::kNone;
+    bool hidden = false;  // PacketMeta
   };
-  // One audio packet. `position` counts samples of the source's rate from the source's zero; gaps
-  // and jumps are in it, rounding of container times is not (rules of media/audio_timeline).
+  // One audio packet; one that is not heard (av::IsHidden) has no samples. `position` counts
+  // samples of the source's rate from the source's zero; gaps and jumps are in it, rounding of
+  // container times is not (rules of media/audio_timeline).
   struct Audio {
     std::int64_t position = 0;
     std::int64_t seek_us = 0;

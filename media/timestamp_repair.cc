@@ -77,8 +77,14 @@ std::int64_t TimestampRepair::Next(const State& state) {
 
 void TimestampRepair::CloseJump(State& state, std::int64_t raw_dts) {
   const std::int64_t expected = *state.last_dts + state.last_duration;
+  const auto misses = [&](std::int64_t time) { return std::abs(time - expected); };
   std::int64_t dts = Rebase(state, raw_dts);
-  if (std::abs(dts - state.own - expected) < std::abs(dts - expected)) {
+  const std::int64_t untold = std::exchange(state.untold, 0);
+  if (misses(dts - untold) < misses(dts)) {
+    state.own -= untold;  // tracks do not come to a jump at once
+    dts -= untold;
+  }
+  if (misses(dts - state.own) < misses(dts)) {
     dts -= std::exchange(state.own, 0);  // by now all have jumped
   }
   const double ahead = Seconds(state.track, dts - expected);
@@ -91,13 +97,23 @@ void TimestampRepair::CloseJump(State& state, std::int64_t raw_dts) {
     state.own += Next(state) - dts;
     return;
   }
-  shift_us_ += Rescale(Next(state) - dts, state.track.time_base, kMicros);
+  const std::int64_t shift_us = Rescale(Next(state) - dts, state.track.time_base, kMicros);
+  shift_us_ += shift_us;
+  for (State& other : states_) {
+    if (&other == &state || !other.last_dts) continue;
+    other.untold += Rescale(shift_us, kMicros, other.track.time_base);
+  }
   ++jumps_;
 }
 
 void TimestampRepair::Fix(std::size_t track, AVPacket& packet) {
   State& state = states_[track];
   Bound(state.track, packet);
+  if (av::IsHidden(packet)) {
+    if (packet.dts != AV_NOPTS_VALUE) packet.dts = Rebase(state, packet.dts);
+    if (packet.pts != AV_NOPTS_VALUE) packet.pts = Rebase(state, packet.pts);
+    return;
+  }
   // The pts of a picture that others are shown before says nothing of its decoding time.
   const std::int64_t known =
       packet.dts == AV_NOPTS_VALUE && !state.track.reorders ? packet.pts : packet.dts;

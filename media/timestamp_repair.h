@@ -5,7 +5,8 @@
 //
 // Pure. A jump of the decoding time of more than kMaxGapSeconds forwards against what the track's
 // last packet leads to expect, or of kMaxBackSeconds backwards, is closed. One of the pictures (the
-// first track) is taken out of all tracks at once, so that sound stays with them. One of another
+// first track) is taken out of all tracks at once, so that sound stays with them; out of what of
+// another track still comes from before the jump it is not. One of another
 // track is taken out of that track alone, until its times fit without that: either it came first
 // where all jump, or it jumped alone, which must not move the others at each turn. A step forwards
 // to where another track, which was there before, already is, is no jump: this track has paused,
@@ -17,6 +18,9 @@
 // that no clock shows (kMostSeconds); no packet lasts longer than kMaxPacketSeconds; a decoding
 // time that is missing or closes a jump is at most kMaxGapSeconds after the last packet's, whatever
 // duration a broken header gives that.
+//
+// Packets that nothing shows (av::IsHidden) lie anywhere: their times are moved with the others,
+// and tell nothing.
 //
 // Thread-safety: thread-compatible.
 #pragma once
@@ -64,8 +68,9 @@ class TimestampRepair {
  private:
   struct State {
     Track track;
-    std::int64_t zero = 0;                            // in ticks
-    std::int64_t own = 0;                             // ticks added to this track alone
+    std::int64_t zero = 0;    // in ticks
+    std::int64_t own = 0;     // ticks added to this track alone
+    std::int64_t untold = 0;  // by which the pictures have jumped since its last packet
     std::optional<std::int64_t> first_dts, last_dts;  // after repair
     std::optional<std::int64_t> latest_pts;           // of pictures that are reordered
     std::int64_t last_duration = 0;

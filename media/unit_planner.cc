@@ -78,6 +78,7 @@ void UnitPlanner::ChangeCoding(const PlannedCoding& source, SourceTicks pts,
 void UnitPlanner::Push(const PacketMeta& packet, std::vector<UnitSpec>& out) {
   if (done_) return;
   const std::int64_t number = packets_++;
+  if (packet.hidden) return OnHidden(packet, number);
   // The first packet that is shown after an open key picture ends that picture's leading ones.
   // Filters in time need some of those behind it as well.
   if (pending_ && packet.pts > pending_->pts && ++pending_->behind >= PicturesBehind()) {
@@ -96,6 +97,17 @@ void UnitPlanner::Push(const PacketMeta& packet, std::vector<UnitSpec>& out) {
   const SourceTicks end = packet.pts + (packet.duration > 0 ? packet.duration : nominal_duration_);
   latest_end_ = std::max(latest_end_.value_or(end), end);
   if (options_.unit_seconds > 0 && !pending_) SplitIfLong(out);
+}
+
+// It goes with the unit that is being collected. Nothing is cut there, but decoding may begin
+// there.
+void UnitPlanner::OnHidden(const PacketMeta& packet, std::int64_t number) {
+  if (packet.access != RandomAccess::kNone) {
+    if (bytes_since_access_ > kMaxPrerollBytes) accesses_.clear();
+    bytes_since_access_ = 0;
+  }
+  bytes_since_access_ += packet.bytes;
+  NoteAccess(packet, number);
 }
 
 // Forgotten after two GOPs, in case that it was a disorder of the source's.
@@ -119,7 +131,7 @@ void UnitPlanner::NoteAccess(const PacketMeta& packet, std::int64_t number) {
   const std::int64_t enough = std::max(context, 1);
   std::ptrdiff_t latest = 0;
   for (auto at = accesses_.begin(); at != accesses_.end(); ++at) {
-    if (at->exact && packet.pts >= *at->exact) ++at->pictures;
+    if (!packet.hidden && at->exact && packet.pts >= *at->exact) ++at->pictures;
     if (at->pictures >= enough) latest = at - accesses_.begin();
   }
   accesses_.erase(accesses_.begin(), accesses_.begin() + latest);
@@ -366,7 +378,7 @@ std::int64_t UnitPlanner::Budget(const UnitSpec& unit) {
 void UnitPlanner::Finish(std::vector<UnitSpec>& out) {
   if (done_ || packets_ == 0) return;
   if (pending_) ResolvePending(packets_, out);
-  if (done_) return;
+  if (done_ || !latest_end_) return;
   std::int64_t total = grid_.FrameCount(*latest_end_);
   // A source of one very short frame still has one output frame.
   if (next_index_ == 0 && *latest_end_ > grid_.origin()) total = std::max<std::int64_t>(total, 1);

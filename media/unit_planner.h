@@ -72,6 +72,7 @@ struct PacketMeta {
   SourceTicks duration = 0;  // 0 = unknown: one nominal frame is assumed
   std::int64_t bytes = 0;
   RandomAccess access = RandomAccess::kNone;
+  bool hidden = false;     // no frame shows it, others may be predicted from it (av::IsHidden)
   bool after_gap = false;  // a live source broke off before it: a unit begins here if one can
   bool cut_here = false;   // of a live source: a run begins here if one can, in all its streams
 };
@@ -140,6 +141,7 @@ class UnitPlanner {
     SourceTicks pts;
     std::int64_t bytes;
   };
+  void OnHidden(const PacketMeta& packet, std::int64_t number);
   void TakeCoding(const PlannedCoding& source);
   void OnRandomAccess(const PacketMeta& packet, std::int64_t number, std::vector<UnitSpec>& out);
   void SplitIfLong(std::vector<UnitSpec>& out);

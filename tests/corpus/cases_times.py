@@ -3,7 +3,7 @@
 
 from case import case
 from mutators import cut_head, ffmpeg, twice
-from mutators_headers import mp4_rename
+from mutators_headers import mp4_edits, mp4_rename
 from mutators_ts import ts_bend, ts_drop_stamps, ts_piece_in_front, ts_shift
 
 VIDEO_PID, AUDIO_PID = 0x100, 0x101
@@ -95,6 +95,23 @@ case("edit-list-cut", fps="25", frames=100, shows="model",
      after=((ffmpeg, "-ss 0.52 -i IN -c copy OUT"),), quick=True)
 case("edit-list-cut-long-group", fps="25", frames=125, shows="model",
      video="libx264 -preset ultrafast -g 250 -bf 3", after=((ffmpeg, "-ss 1.6 -i IN -c copy OUT"),))
+# As a trim leaves them, and a cut in the middle; at places where packets of sound begin, and where
+# FFmpeg has the times right (it counts them by decoding order).
+PARTS, LATER = ((0, 1.92), (3.2, 5.12)), ((0, 1.92), (4.48, 5.76))
+case("edit-list-end", fps="25", frames=100, shows=[*range(48)], after=((mp4_edits, (0, 1.92)),))
+case("edit-list-parts", fps="25", frames=150, video=CLOSED, quick=True,
+     shows=[*range(48), *range(80, 128)], after=((mp4_edits, *PARTS),))
+case("edit-list-parts-bframes", fps="25", frames=150, video="libx264 -preset ultrafast -g 250 -bf 2",
+     shows=[*range(48), *range(112, 144)], after=((mp4_edits, *LATER),))
+case("edit-list-parts-pcm", ext="mov", fps="25", frames=150, audio="pcm_s16le",
+     video="libx264 -preset ultrafast -g 40 -bf 2", shows=[*range(16, 48), *range(80, 128)],
+     after=((mp4_edits, (0.64, 1.92), (3.2, 5.12)),))
+case("edit-list-swapped", fps="25", frames=150, video=CLOSED, shows=[*range(80, 128), *range(48)],
+     after=((mp4_edits, *reversed(PARTS)),))
+case("edit-list-parts-start", fps="25", frames=150, video=CLOSED, flags="--start 2.4 --duration 1",
+     shows=[*range(92, 117)], after=((mp4_edits, *PARTS),))
+case("edit-list-parts-copy", fps="25", frames=150, video=CLOSED, flags="--acodec copy",
+     shows=[*range(48), *range(80, 128)], after=((mp4_edits, *PARTS),))
 case("edit-list-empty", fps="25", inputs="-itsoffset 0.8", sound={"offset": 0})
 case("edit-list-renamed", fps="25", after=((mp4_rename, "moov/trak/edts", "free"),))
 case("negative-cts", mux="-movflags negative_cts_offsets")

@@ -39,6 +39,12 @@ class Plan {
     for (std::int64_t i = 1; i < count; ++i) Picture(first + i);
     return *this;
   }
+  // Decoded and not shown: it lies right behind picture `latest`.
+  Plan& Hidden(std::int64_t latest, RandomAccess access = RandomAccess::kNone) {
+    planner_->Push({.pts = latest * 3600 + 1, .bytes = 1000, .access = access, .hidden = true},
+                   units_);
+    return *this;
+  }
   std::vector<UnitSpec> Units() {
     planner_->Finish(units_);
     return units_;

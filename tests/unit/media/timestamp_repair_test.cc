@@ -42,6 +42,23 @@ TEST(TimestampRepair, ClosesAJumpInAllTracksAtOnce) {
   EXPECT_EQ(repair.repaired(), 1);
 }
 
+TEST(TimestampRepair, WhatIsHiddenOnlyMovesWithTheOthers) {
+  TimestampRepair repair(0, {{.time_base = kMpegClock}});
+  const auto hidden = [&](std::int64_t time) {
+    av::Packet packet = av::NewPacket();
+    packet->pts = packet->dts = time;
+    packet->flags = AV_PKT_FLAG_DISCARD;
+    repair.Fix(0, *packet);
+    return packet->pts;
+  };
+  Fix(repair, 0, 900'000, 900'000);
+  Fix(repair, 0, 0, 0);  // 10 s back
+  EXPECT_EQ(hidden(1'000'000), 1'903'600);
+  EXPECT_EQ(hidden(-500'000), 403'600);
+  EXPECT_EQ(Fix(repair, 0, 3600, 3600).first, 907'200);
+  EXPECT_EQ(repair.jumps(), 1);
+}
+
 TEST(TimestampRepair, ClosesAJumpBackwards) {
   TimestampRepair repair(0, {{.time_base = kMpegClock}});
   Fix(repair, 0, 900'000, 900'000);
@@ -75,6 +92,36 @@ TEST(TimestampRepair, AJumpThatReachesTheSoundFirstLeavesItWithThePictures) {
 }
 
 // Else one broken composition offset makes hours of doubled frames.
+// Recordings of 3 s one behind the other, in each of which sound comes later than the pictures.
+TEST(TimestampRepair, SoundFromBeforeAJumpThatComesBehindItStaysWhereItIs) {
+  TimestampRepair repair(0, {{.time_base = kMpegClock}, {.time_base = k48kHz}});
+  constexpr std::int64_t kPictures = 75, kSounds = 90, kRecordings = 3;
+  std::int64_t sound = 0;
+  const auto hear = [&](std::int64_t until) {
+    for (; sound < until; ++sound) {
+      const std::int64_t raw = sound % kSounds * 1600;
+      EXPECT_EQ(Fix(repair, 1, raw, raw, 1600).first, sound * 1600) << sound;
+    }
+  };
+  for (std::int64_t n = 0; n < kRecordings * kPictures; ++n) {
+    const std::int64_t raw = n % kPictures * 3600;
+    EXPECT_EQ(Fix(repair, 0, raw, raw).first, n * 3600) << n;
+    hear((n - 4) * kSounds / kPictures);
+  }
+  hear(kRecordings * kSounds);
+  EXPECT_EQ(repair.jumps(), kRecordings - 1);
+}
+
+TEST(TimestampRepair, AGapOfTheSoundIsNoLateSound) {
+  TimestampRepair repair(0, {{.time_base = kMpegClock}, {.time_base = k48kHz}});
+  Fix(repair, 0, 270'000, 270'000);
+  Fix(repair, 1, 144'000, 144'000, 1600);
+  Fix(repair, 0, 0, 0);  // 3 s back
+  EXPECT_EQ(Fix(repair, 1, 0, 0, 1600).first, 144'000 + 1920) << "with the pictures";
+  const std::int64_t later = 1600 + std::int64_t{3} * 48'000;
+  EXPECT_EQ(Fix(repair, 1, later, later, 1600).first, later + 144'000 + 1920) << "3 s of silence";
+}
+
 TEST(TimestampRepair, TakesAPresentationTimeFarOffItsDecodingTimeForMissing) {
   TimestampRepair reordering(0,
                              {{.time_base = kMpegClock, .reorders = true, .frame_seconds = 0.04}});

@@ -65,6 +65,21 @@ TEST(UnitPlanner, OnlyTheLastUnitOfARunEndsIt) {
   }
 }
 
+// An edit list: 50 pictures, and 50 of a GOP whose first ten are not shown.
+TEST(UnitPlanner, WhatIsHiddenIsDecodedAndHasNoFrames) {
+  Plan plan;
+  plan.Gop(0, 50);
+  for (int i = 0; i < 10; ++i)
+    plan.Hidden(49, i == 0 ? RandomAccess::kClosed : RandomAccess::kNone);
+  for (int i = 50; i < 100; ++i) plan.Picture(i);
+  for (int i = 0; i < 100; ++i) plan.Hidden(99);
+  const auto units = plan.Units();
+  EXPECT_THAT(units, ElementsAre(IsUnit(0, 13, CutKind::kClosed), IsUnit(13, 56, CutKind::kChained),
+                                 IsUnit(56, 100, CutKind::kChained)));
+  EXPECT_EQ(units.back().end_packet, 210);
+  EXPECT_THAT(Plan().Hidden(0).Units(), testing::IsEmpty());
+}
+
 TEST(UnitPlanner, OneGopPerUnitWhenAsked) {
   Plan plan({.unit_seconds = 0});
   for (int gop = 0; gop < 3; ++gop) plan.Gop(gop * 15, 15);

@@ -60,6 +60,24 @@ TEST(SegmentUnitTest, DecodesFromTheLastKeyFrameBeforeIt) {
   EXPECT_TRUE(unit.ends_run);
 }
 
+// An edit list: pictures 0 to 49, ten that are not shown, the first of them a key picture, 50 more.
+TEST(SegmentUnitTest, WhatIsHiddenIsDecodedForWhatComesBehindItAlone) {
+  SourceIndex index = Index(110, {0, 25, 50});
+  for (std::size_t n = 50; n < 110; ++n) index.video[n].pts -= n < 60 ? 0 : 10;
+  for (std::size_t n = 50; n < 60; ++n) {
+    index.video[n].hidden = true;
+    index.video[n].pts = 50;
+  }
+  const SegmentGrid segments{.fps = k25, .borders = {0, 25, 50, 75, 100}};
+  const UnitSpec before = SegmentUnit(index, Grid(), segments, 1, 0, 0);
+  EXPECT_EQ(before.first_packet, 25);
+  EXPECT_LE(before.end_packet, 51);
+  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 2, 0, 0).first_packet, 50);
+  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 3, 0, 0).end_packet, 110);
+  EXPECT_THAT(CutSegments(index, Grid(), 1.9, 100).borders, ElementsAre(0, 48, 100))
+      << "not where nothing is shown";
+}
+
 TEST(SegmentUnitTest, AnOpenGroupIsDecodedWithTheOneBeforeIt) {
   SourceIndex index = Index(200, {0});
   index.video[40].access = index.video[80].access = RandomAccess::kOpen;
