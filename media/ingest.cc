@@ -36,6 +36,8 @@ Rational EntryTime(const Target& target, const VideoInfo& video) {
   return earlier.num > 0 ? earlier : Rational{0, 1};
 }
 
+}  // namespace
+
 Error NoPicture(const SourceInfo& source) {
   if (!source.seekable && source.container.starts_with("mov")) {
     return {.code = Code::kCorrupt,
@@ -51,8 +53,6 @@ Error NoPicture(const SourceInfo& source) {
               "The source ends before its first picture; it is truncated, or the start lies "
               "behind its end."};
 }
-
-}  // namespace
 
 std::size_t UnitInput::bytes() const {
   std::size_t sum = 0;

@@ -63,6 +63,9 @@ struct EndOfSource {
   std::int64_t planned_frames = 0;
 };
 
+// What is wrong with a source that has ended without a picture.
+[[nodiscard]] Error NoPicture(const SourceInfo& source);
+
 class Ingest {
  public:
   // Decides the target from the request and the source, seeks to its start and reads ahead to the

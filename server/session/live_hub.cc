@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "base/utc_time.h"
+#include "media/ingest.h"
 #include "server/session/plan_json.h"
 #include "server/session/refusals.h"
 
@@ -53,9 +54,13 @@ void AddPull(ordered_json& json, const PullState& pull) {
 Status ReadPublisher(LiveSource& live, LiveSource::Claim claim, const PacketSourceOpener& open,
                      const std::stop_token& stop) {
   GOPMILL_ASSIGN_OR_RETURN(auto source, open(stop));
+  bool any_picture = false;
   while (source != nullptr) {
-    GOPMILL_RETURN_IF_ERROR(live.Run(claim, *source));
+    const auto info = source->info();
+    GOPMILL_ASSIGN_OR_RETURN(const bool pictures, live.Run(claim, *source));
+    any_picture = any_picture || pictures;
     GOPMILL_ASSIGN_OR_RETURN(source, source->Successor());
+    if (source == nullptr && !any_picture) return NoPicture(*info);
   }
   return OkStatus();
 }

@@ -78,8 +78,9 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
   using Claim = std::int64_t;
   Result<Claim> Acquire(bool replace);
   // Reads `source` to its end and hands its packets out; kAlreadyExists once it has been replaced.
-  // Again for what the publisher goes on with (PacketSource::Successor).
-  Status Run(Claim claim, PacketSource& source);
+  // Again for what the publisher goes on with (PacketSource::Successor). Says whether there was a
+  // picture.
+  Result<bool> Run(Claim claim, PacketSource& source);
   // The publisher has gone; kAlreadyExists if another one has replaced it before.
   Status Release(Claim claim);
 

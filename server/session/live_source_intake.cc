@@ -112,7 +112,7 @@ class LiveSource::Intake {
         repair_(source.start_us(), RepairTracks(*info_)) {}
 
   // To its end or error: what came before that is handed out as well.
-  Status Run() {
+  Result<bool> Run() {
     while (true) {
       av::Packet packet = av::NewPacket();
       const TimePoint begin = SteadyNow();
@@ -120,7 +120,8 @@ class LiveSource::Intake {
       const bool waited = SteadyNow() - begin >= kSteadyRead;
       if (!state.ok() || *state == PacketSource::ReadState::kEnd) {
         if (!HandAll(burst_.Take())) return Replaced();
-        return state.ok() ? OkStatus() : Status(state.error());
+        if (!state.ok()) return state.error();
+        return has_pictures_;
       }
       if (!Take(*state, std::move(packet), waited)) return Replaced();
     }
@@ -133,6 +134,7 @@ class LiveSource::Intake {
     if (entry.video) {
       entry.jumped = std::exchange(jumps_, repair_.jumps()) != repair_.jumps();
       pictures_ns_ = entry.dts_ns;
+      has_pictures_ = true;
     }
     // A clock that has jumped shows in the pictures, which may come after the text.
     if (entry.text && std::abs(entry.dts_ns - pictures_ns_) > kCueReachNanos) {
@@ -182,12 +184,13 @@ class LiveSource::Intake {
   std::int64_t jumps_ = 0;                // told of, with a picture
   std::int64_t repaired_ = 0, lost_ = 0;  // counted
   std::int64_t pictures_ns_ = 0;
+  bool has_pictures_ = false;
   Burst burst_;
   Dating dating_;
   ParameterWatch sets_;
 };
 
-Status LiveSource::Run(Claim claim, PacketSource& source) {
+Result<bool> LiveSource::Run(Claim claim, PacketSource& source) {
   if (source.counted_pts()) {
     return Error{.code = Code::kUnsupported,
                  .message = "A live stream needs timestamps.",

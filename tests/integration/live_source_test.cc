@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -146,6 +147,8 @@ class Script final : public PacketSource {
   }
   // It ends with an error.
   void Break() { broken_ = true; }
+  void GoOnWith(std::unique_ptr<PacketSource> next) { successor_ = std::move(next); }
+  Result<std::unique_ptr<PacketSource>> Successor() override { return std::move(successor_); }
   const std::shared_ptr<const SourceInfo>& info() const override { return info_; }
   bool counted_pts() const override { return false; }
   std::int64_t start_us() const override { return 0; }
@@ -183,6 +186,7 @@ class Script final : public PacketSource {
   std::map<int, int> sizes_;
   std::size_t next_ = 0;
   bool broken_ = false;
+  std::unique_ptr<PacketSource> successor_;
 };
 
 // A reader of all that these publishers send one after the other.
@@ -248,6 +252,34 @@ TEST(LiveSource, WhatCameBeforeAnErrorIsHandedOut) {
   ASSERT_TRUE(claim.ok());
   EXPECT_EQ(live->Run(*claim, broken).error().message, "It broke.");
   EXPECT_EQ(live->counts().packets, 3);
+}
+
+// What a publisher hears that sends these, one after the other.
+Result<std::string> AnswerTo(std::vector<std::vector<Step>> parts) {
+  std::unique_ptr<Script> script;
+  while (!parts.empty()) {
+    auto before = std::exchange(
+        script, std::make_unique<Script>(std::vector<std::string>{"en"}, parts.back()));
+    parts.pop_back();
+    script->GoOnWith(std::move(before));
+  }
+  const auto source = std::make_shared<std::unique_ptr<PacketSource>>(std::move(script));
+  std::promise<Result<std::string>> answer;
+  LiveHub hub;
+  const Status status = hub.Publish(
+      "cam", "test",
+      [source](const auto&) { return Result<std::unique_ptr<PacketSource>>(std::move(*source)); },
+      [&](auto result) { answer.set_value(std::move(result)); });
+  EXPECT_TRUE(status.ok());
+  return answer.get_future().get();
+}
+
+TEST(LiveHub, APublisherWithoutAPictureHearsOfIt) {
+  const std::vector<Step> sound{{.state = State::kAudio}}, picture{{.state = State::kVideo}};
+  const auto without = AnswerTo({sound, sound});
+  ASSERT_FALSE(without.ok());
+  EXPECT_EQ(without.error().code, Code::kCorrupt);
+  EXPECT_TRUE(AnswerTo({picture, sound}).ok()) << "one of its parts had some";
 }
 
 // What a publisher of one picture a second sends first comes at once.
