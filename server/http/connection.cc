@@ -59,7 +59,7 @@ HttpConnection::HttpConnection(ConnectionHost& host, std::uint64_t id, int fd)
       bufferevent_(bufferevent_socket_new(host.base(), fd, BEV_OPT_CLOSE_ON_FREE)),
       timer_event_(event_new(host.base(), -1, 0, &HttpConnection::OnTimer, this)),
       answer_event_(event_new(host.base(), -1, 0, &HttpConnection::OnAnswerLate, this)),
-      parser_(host.limits(), &WantsBody) {
+      parser_(host.limits(), &UseOfBody) {
   GOPMILL_CHECK(bufferevent_ != nullptr && timer_event_ != nullptr && answer_event_ != nullptr);
   TuneSocket(fd);
   host_.metrics().ConnectionOpened();

@@ -311,11 +311,14 @@ HandledRequest Handle(const HttpRequest& request, const HandlerContext& context)
   return {route, CallRoute(route, call)};
 }
 
-bool WantsBody(const HttpRequest& request) {
+BodyUse UseOfBody(const HttpRequest& request) {
   const auto target = ParseTarget(request.target);
-  if (!target) return false;
+  if (!target) return BodyUse::kRefused;
   const RouteMatch match = MatchRoute(target->segments);
-  return match.route != nullptr && TakesBody(*match.route, request.method);
+  if (match.route == nullptr || !RouteAllows(*match.route, request.method)) {
+    return BodyUse::kRefused;
+  }
+  return TakesBody(*match.route, request.method) ? BodyUse::kTaken : BodyUse::kDropped;
 }
 
 }  // namespace gopmill

@@ -66,7 +66,7 @@ HttpResponse PartResponse(const HttpRequest& request, const Result<MediaPart>& p
                           const Users& users);
 
 HandledRequest Handle(const HttpRequest& request, const HandlerContext& context);
-// Whether Handle has a use for the body of this request.
-bool WantsBody(const HttpRequest& request);
+// Whether Handle has a use for the body of this request, or none for the request.
+BodyUse UseOfBody(const HttpRequest& request);
 
 }  // namespace gopmill

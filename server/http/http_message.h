@@ -32,6 +32,13 @@ struct HttpRequest {
   [[nodiscard]] std::string_view Field(std::string_view name) const;
 };
 
+// What becomes of the body of a request.
+enum class BodyUse {
+  kTaken,    // it is handed on
+  kDropped,  // nobody wants it: read up to the limit, an error beyond it
+  kRefused,  // as the whole request: read where its length says that it is within the limit
+};
+
 // Bytes that several answers may have in common, or a part of them.
 struct SharedBody {
   std::shared_ptr<const void> owner;  // keeps the bytes; null: they are there forever

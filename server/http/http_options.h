@@ -26,7 +26,8 @@ struct HttpLimits {
   std::size_t max_header_bytes = 16 * kKiB;
   std::size_t max_target_bytes = 8 * kKiB;
   // Of a body that the route has no use for. A small one is read and dropped, so that the
-  // connection stays usable; a bigger one is 413. An upload of media has no limit: it is passed on
+  // connection stays usable; a bigger one is 413, unless the request is refused for itself: then
+  // that is the answer, before the body. An upload of media has no limit: it is passed on
   // as it comes, and what waits of it is bounded by a pipe.
   std::size_t max_body_bytes = 64 * kKiB;
   // Bytes of one stream that may wait for its client: in the response buffer and not yet handed

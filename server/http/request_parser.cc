@@ -74,8 +74,8 @@ std::optional<Problem> CheckHead(const HttpRequest& request, const HttpLimits& l
 
 class RequestParser::Impl {
  public:
-  Impl(const HttpLimits& limits, WantsBody wants_body)
-      : limits_(limits), wants_body_(std::move(wants_body)) {
+  Impl(const HttpLimits& limits, JudgeBody judge_body)
+      : limits_(limits), judge_body_(std::move(judge_body)) {
     Reset();
   }
 
@@ -156,7 +156,7 @@ class RequestParser::Impl {
       request_ = CopyHead(*parser_);
       state_ = State::kBody;
       if (auto problem = CheckHead(request_, limits_)) return Fail(*std::move(problem));
-      keeps_body_ = request_.has_body && wants_body_ && wants_body_(request_);
+      keeps_body_ = KeepsBody();
       pause_ = keeps_body_;
       if (!keeps_body_) LimitBody();
     }
@@ -202,6 +202,16 @@ class RequestParser::Impl {
     return ProtocolProblem(400, "The request cannot be parsed: " + error.message() + ".");
   }
 
+  bool KeepsBody() const {
+    if (!request_.has_body || !judge_body_) return false;
+    const BodyUse use = judge_body_(request_);
+    return use == BodyUse::kTaken || (use == BodyUse::kRefused && !IsShort());
+  }
+  // For sure: what comes in chunks may be of any length.
+  bool IsShort() const {
+    return parser_->content_length().value_or(UINT64_MAX) <= limits_.max_body_bytes;
+  }
+
   // Nobody wants this body. The limit could not be set before: the header had to be read first.
   void LimitBody() {
     parser_->body_limit(limits_.max_body_bytes);  // of chunks; a length has been taken already
@@ -220,7 +230,7 @@ class RequestParser::Impl {
   }
 
   const HttpLimits limits_;
-  const WantsBody wants_body_;
+  const JudgeBody judge_body_;
   std::optional<BeastParser> parser_;
   State state_ = State::kHead;
   std::size_t head_bytes_ = 0;  // used so far of the current head
@@ -232,8 +242,8 @@ class RequestParser::Impl {
   Problem problem_;
 };
 
-RequestParser::RequestParser(const HttpLimits& limits, WantsBody wants_body)
-    : impl_(std::make_unique<Impl>(limits, std::move(wants_body))) {}
+RequestParser::RequestParser(const HttpLimits& limits, JudgeBody judge_body)
+    : impl_(std::make_unique<Impl>(limits, std::move(judge_body))) {}
 RequestParser::~RequestParser() = default;
 std::size_t RequestParser::Feed(std::span<const std::uint8_t> bytes) { return impl_->Feed(bytes); }
 void RequestParser::Reset() { impl_->Reset(); }

@@ -8,7 +8,7 @@
 // refused: both Content-Length and Transfer-Encoding, differing lengths, codings other than a
 // single "chunked", bare LF, blanks before a colon, a missing or second Host under HTTP/1.1. A body
 // that the server has a use for is handed on piece by piece; any other is counted against the limit
-// and dropped.
+// and dropped (BodyUse).
 //
 // Thread-safety: compatible. The parser library (Boost.Beast) is in request_parser.cc only.
 #pragma once
@@ -35,17 +35,17 @@ class RequestParser {
     kFailed,  // problem() says why
   };
 
-  // Whether the body of this request, whose header is complete, shall be handed on.
-  using WantsBody = std::function<bool(const HttpRequest&)>;
+  // What becomes of the body of this request, whose header is complete.
+  using JudgeBody = std::function<BodyUse(const HttpRequest&)>;
 
-  explicit RequestParser(const HttpLimits& limits, WantsBody wants_body = {});
+  explicit RequestParser(const HttpLimits& limits, JudgeBody judge_body = {});
   ~RequestParser();
   RequestParser(const RequestParser&) = delete;
   RequestParser& operator=(const RequestParser&) = delete;
 
   // Reads on. Returns the number of bytes used; the caller passes the others again, followed by
   // more, at the next call. Uses nothing once kDone or kFailed. Stops behind the header of a
-  // request whose body is wanted, so that the request can be looked at first.
+  // request whose body is wanted, or refused unread, so that the request can be looked at first.
   std::size_t Feed(std::span<const std::uint8_t> bytes);
   // Forgets the request and waits for the next one.
   void Reset();
@@ -54,7 +54,8 @@ class RequestParser {
   [[nodiscard]] bool mid_message() const;            // some bytes of a request were used, not all
   [[nodiscard]] const HttpRequest& request() const;  // kBody and kDone
   [[nodiscard]] const Problem& problem() const;      // kFailed
-  [[nodiscard]] bool keeps_body() const;             // kBody and kDone: the body is wanted
+  // kBody and kDone: the body is wanted or refused unread; the request is looked at before it.
+  [[nodiscard]] bool keeps_body() const;
   // What has been read of a wanted body since the last call: at most what Feed was given.
   std::string TakeBody();
 

@@ -3,6 +3,8 @@
 // HTTP itself over a real socket: persistence, pipelining, methods, compression, validators.
 #include <zlib.h>
 
+#include <tuple>
+
 #include "server/http/response_fields.h"
 #include "tests/unit/http/server_fixture.h"
 
@@ -106,6 +108,29 @@ TEST_F(ProtocolTest, ReadsAndDropsSmallBodies) {
   EXPECT_EQ(client.Receive()->status, 100);
   client.Send("hello");
   EXPECT_EQ(client.Receive()->status, 200);
+}
+
+// What is wrong with the request comes before what is wrong with its body, which is not waited for:
+// as of ffmpeg, which publishes by POST if it is not told otherwise.
+TEST_F(ProtocolTest, RefusesARequestBeforeItsLargeBody) {
+  for (const char* body : {"Content-Length: 100000000\r\n", "Transfer-Encoding: chunked\r\n"}) {
+    for (const auto& [method, path, status] :
+         {std::tuple{"POST", "/v1/live/cam", 405}, std::tuple{"PUT", "/v1/live/a/b", 404},
+          std::tuple{"PUT", "/v1/live/%ff", 400}}) {
+      RawClient client(port());
+      client.Get(path, body, method);
+      const auto response = client.Receive();
+      ASSERT_TRUE(response) << path;
+      EXPECT_EQ(response->status, status) << path;
+      EXPECT_EQ(response->Field("allow"), status == 405 ? "PUT, OPTIONS" : "");
+      EXPECT_EQ(response->Field("connection"), "close");
+      EXPECT_TRUE(client.AwaitClosed());
+    }
+  }
+  RawClient client(port());
+  client.Get("/v1/live/cam", "Content-Length: 5\r\n", "POST");
+  client.Send("hello");
+  EXPECT_EQ(client.Receive()->Field("connection"), "") << "a small one is read";
 }
 
 TEST_F(ProtocolTest, HeadHasTheFieldsOfGet) {
