@@ -86,6 +86,9 @@ Status CheckLive(const SegmentRequest& request) {
 }  // namespace
 
 Status CheckLiveTarget(const TargetRequest& target) {
+  if (target.start.value_or(Rational{0, 1}).num > 0) {
+    return InvalidArgument("start", "A live source cannot be sought in.", "no start");
+  }
   if (target.burn.value_or(0) > 0) {
     return InvalidArgument("burn", "A live source has no text that could be drawn.", "off");
   }

@@ -57,7 +57,7 @@ class LiveSource::Reader final : public PacketSource {
   const LiveJoin* join() const override { return join_ ? &*join_ : nullptr; }
   bool truncated() const override { return false; }
   Status SeekBefore(Rational /*seconds*/) override {
-    return InvalidArgument("start", "A live source cannot be sought in.", "no start");
+    return Error{.code = Code::kUnsupported, .message = "A live source cannot be sought in."};
   }
 
   Result<ReadState> Read(AVPacket& packet) override {

@@ -54,6 +54,18 @@ TEST(LiveRequestTest, ReadsWhatIsWaitedFor) {
   EXPECT_FALSE(Parse("v0-1.m4s", {{"_HLS_msn", "1"}}).ok());
 }
 
+// At once, with or without a publisher.
+TEST(LiveRequestTest, NoLiveSourceIsSoughtIn) {
+  TargetRequest request;
+  request.start = Rational{3, 1};
+  const Status refused = CheckLiveTarget(request);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().parameter, "start");
+  request.start = Rational{0, 1};
+  request.duration = Rational{3, 1};
+  EXPECT_TRUE(CheckLiveTarget(request).ok());
+}
+
 TEST(LiveRequestTest, TellsWhetherTheAddressHasAVersion) {
   EXPECT_TRUE(Parse("v0-1.m4s", {{"version", "x"}})->ask.versioned);
   EXPECT_FALSE(Parse("v0-1.m4s", {{"width", "320"}})->ask.versioned);
