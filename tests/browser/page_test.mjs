@@ -183,7 +183,8 @@ async function worksByKeyboard(page) {
   await page.waitForFunction(() => !document.getElementById('video').hasAttribute('src'));
 }
 
-// A source that is published while the page is open is listed, plays, and is gone when its publisher is.
+// A source that is published while the page is open is listed and plays; when its publisher has gone
+// it stays chosen, and is there until another one is.
 async function listsAndPlaysALiveSource(page) {
   const publisher = publishClock(baseUrl, 'camera');
   try {
@@ -203,8 +204,11 @@ async function listsAndPlaysALiveSource(page) {
   } finally {
     publisher.stop();
   }
+  await page.locator('#live .facts', {hasText: 'nobody publishes it now'}).waitFor();
+  assert.equal(await page.locator('input[name=movie]:checked').getAttribute('value'), 'live/camera');
+  assert.match(await page.textContent('#url'), /live\/camera/);
+  await page.locator('#library input:not(:disabled)').first().check();
   await page.waitForFunction(() => !document.querySelector('#live input[value="live/camera"]'));
-  assert.ok(await page.locator('input[name=movie]:checked').count(), 'nothing is chosen any more');
 }
 
 // Nobody has watched it yet, and nobody answers where it would be fetched from.

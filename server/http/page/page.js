@@ -12,6 +12,7 @@ const fieldNames = ['width', 'height', 'fps', 'bitrate', 'audio', 'burn', 'vcode
 let hls = null;   // the hls.js player, while one plays
 let attempt = 0;  // counts presses of Play: answers to earlier ones are dropped
 let shown = '';   // the movie that was played last, whatever has been chosen since
+let wanted = '';  // the movie that was chosen last, whether it is there now or not
 const sources = new Map();  // what is listed, by path
 let offered = '';           // what the choices of tracks were made of
 
@@ -96,16 +97,16 @@ function offerTracks(movie) {
   offer('burn', 'none', texts.map((track, i) => trackName(track, i + 1, track.file || '')), 1);
 }
 
-// This movie if it is listed, or the first one.
-function choose(movie) {
+// What was chosen, if it is there, and no other in its place; at the beginning the first one.
+function choose() {
   const usable = [...form.querySelectorAll('input[name=movie]:not(:disabled)')];
-  const radio = usable.find((one) => one.value === movie) || usable[0];
+  if (!wanted && usable.length > 0) wanted = usable[0].value;
+  const radio = usable.find((one) => one.value === wanted);
   if (radio) radio.checked = true;
 }
 
 async function loadLibrary() {
   const note = byId('library-note');
-  const chosen = chosenMovie();
   try {
     const response = await fetch('/v1/sources', {headers: {Accept: 'application/json'}});
     const answer = await response.json();
@@ -114,25 +115,27 @@ async function loadLibrary() {
     byId('library-count').textContent = `(${answer.sources.length})`;
     note.textContent = answer.sources.length ? '' : 'The library is empty: put movies into its folder.';
     note.hidden = answer.sources.length > 0;
-    choose(chosen);
+    choose();
   } catch (error) {
     note.textContent = `The library cannot be listed: ${error.message}`;
   }
   showLines();
 }
 
-// Live sources, below the movies. They come and go, so they are looked up again and again.
+// Live sources, below the movies. They come and go, so they are looked up again and again; the one
+// that was chosen stays, since its publisher may return.
 
 const livePollMs = 3000;
 
 // One that is fetched is listed before anybody watches it: the first who does has it fetched.
 function liveFacts(live) {
   if (live.source) return `live \u00b7 ${factsOf(live.source)}`;
+  if (!live.pull) return 'live \u00b7 nobody publishes it now';
   return live.pull === 'waiting' ? `live \u00b7 cannot be fetched: ${live.last_error}` : 'live \u00b7 fetched when it is watched';
 }
 
 function liveRow(live) {
-  const row = movieRow({...live.source, path: live.path});
+  const row = movieRow({...(live.source || sources.get(live.path)), path: live.path});
   row.querySelector('.facts').textContent = liveFacts(live);
   return row;
 }
@@ -143,13 +146,15 @@ async function loadLive() {
   const headers = {Accept: 'application/json'};
   const answer = await fetch('/v1/live', {headers})
       .then((response) => response.ok ? response.json() : null).catch(() => null);
-  const live = (answer ? answer.live : []).filter((one) => one.source || one.pull);
+  if (!answer) return;
+  const live = answer.live.filter((one) => one.source || one.pull);
+  const gone = wanted.startsWith('live/') && !live.some((one) => one.path === wanted);
+  if (gone) live.push({path: wanted});
   const now = live.map((one) => `${one.path} ${liveFacts(one)}`).join('\n');
   if (now === shownLive) return;
   shownLive = now;
-  const chosen = chosenMovie();
   byId('live').replaceChildren(...live.map(liveRow));
-  choose(chosen);
+  choose();
   showLines();
 }
 
@@ -326,7 +331,10 @@ form.addEventListener('submit', (event) => {
   event.preventDefault();
   play();
 });
-form.addEventListener('input', showLines);
+form.addEventListener('input', (event) => {
+  if (event.target.name === 'movie') wanted = event.target.value;
+  showLines();
+});
 byId('stop').addEventListener('click', () => {
   stop('Stopped.');
   byId('play').focus();
