@@ -155,6 +155,8 @@ Status AudioCopier::Push(const AVPacket& source, std::vector<av::Packet>& out) {
   }
   Place(*packet, nominal);
   if (packet->pts + packet->duration <= 0 && start_ > 0) return OkStatus();
+  // TrueHD and MLP: nobody can begin here, and players would leave it out.
+  if (!next_ && (packet->flags & AV_PKT_FLAG_KEY) == 0) return OkStatus();
   if (end_ && packet->pts >= *end_) return OkStatus();
   next_ = packet->pts + packet->duration;
   packet->pos = -1;

@@ -65,6 +65,9 @@ case("sound-gap-ts", frames=96, ext="ts", audio="ac3", mux="-af 'aselect=not(bet
 case("sound-several-tracks", sound={"tracks": 3}, mux="-metadata:s:a:1 language=deu")
 case("sound-copied", flags="--acodec copy", container="mp4", frames=96, quick=True)
 case("sound-copied-ts", flags="--acodec copy", container="ts", ext="ts", frames=96)
+# Of TrueHD only some packets can be begun at.
+case("sound-copied-truehd-part", flags="--acodec copy --start 1.5 --duration 2 --verify", container="mkv",
+     audio="truehd -strict -2", ext="mkv", frames=96, shows=[*range(36, 84)])
 case("sound-copied-mkv", flags="--acodec copy", container="mkv", audio="libopus", ext="mkv", frames=96)
 case("sound-to-opus", flags="--acodec opus", container="mkv", frames=96)
 case("sound-to-webm", flags="--size 80x48", container="webm", frames=48)
