@@ -92,10 +92,13 @@ Result<std::unique_ptr<Ingest>> Ingest::Open(std::unique_ptr<PacketSource> sourc
 }
 
 Status Ingest::ReadToFirstVideo() {
+  FirstShown first;
+  std::size_t bytes = 0;
   while (true) {
     av::Packet packet = av::NewPacket();
     GOPMILL_ASSIGN_OR_RETURN(const auto state, source_->Read(*packet));
     if (state == PacketSource::ReadState::kEnd) {
+      if (!first_videos_.empty()) break;
       return NoPicture(*source_->info());
     }
     if (state == PacketSource::ReadState::kText) continue;  // not asked for
@@ -111,10 +114,17 @@ Status Ingest::ReadToFirstVideo() {
       continue;
     }
     repair_.Fix(kVideoTrack, *packet);
-    if (!source_->counted_pts()) GiveTime(*packet, source_->info()->video);
-    first_video_ = std::move(packet);
-    return OkStatus();
+    if (first_videos_.empty() && !source_->counted_pts()) {
+      GiveTime(*packet, source_->info()->video);
+    }
+    const SourceTicks pts = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
+    const bool known = first.Push(pts, av::IsHidden(*packet));
+    bytes += static_cast<std::size_t>(packet->size);
+    first_videos_.push_back(std::move(packet));
+    if (known || bytes > kMaxCollectedBytes / 2) break;
   }
+  first_pts_ = first.pts();
+  return OkStatus();
 }
 
 void Ingest::PlaceGrid(StreamPlan& plan) {
@@ -122,8 +132,8 @@ void Ingest::PlaceGrid(StreamPlan& plan) {
   const Target& target = plan.target;
   const VideoInfo& video = plan.source->video;
   // After a seek the first packet lies before the start. In the whole source it is the start.
-  const SourceTicks first = plan.counted_pts ? 0 : first_video_->pts;
-  shown_from_ = first_video_->pts;
+  const SourceTicks first = plan.counted_pts ? 0 : first_pts_;
+  shown_from_ = first_pts_;
   const LiveJoin* join = source_->join();
   if (join == nullptr) {
     clip_start_ = target.start;
@@ -193,7 +203,10 @@ Result<Ingest::Item> Ingest::Next() {
     early_audio_.pop_front();
     return Item(AudioInput{std::move(packet)});
   }
-  if (first_video_) OnVideo(std::exchange(first_video_, nullptr));
+  while (!first_videos_.empty()) {
+    OnVideo(std::move(first_videos_.front()));
+    first_videos_.pop_front();
+  }
   while (ready_.empty()) GOPMILL_RETURN_IF_ERROR(Read());
   Result<Item> item(std::move(ready_.front()));
   ready_.pop_front();

@@ -119,9 +119,9 @@ class Ingest {
   std::vector<Adjustment> adjustments_;
   std::unique_ptr<PacketDescriber> describer_;
   std::unique_ptr<UnitPlanner> planner_;
-  av::Packet first_video_;           // read by Open, not yet planned
-  std::deque<av::Packet> packets_;   // video, numbered from packets_base_
-  std::deque<RandomAccess> access_;  // of these
+  std::deque<av::Packet> first_videos_;  // read by Open, not yet planned
+  std::deque<av::Packet> packets_;       // video, numbered from packets_base_
+  std::deque<RandomAccess> access_;      // of these
   std::int64_t packets_base_ = 0;
   std::int64_t delivered_ = 0;  // packets before this number went out with some unit
   std::size_t collected_bytes_ = 0;
@@ -129,6 +129,7 @@ class Ingest {
   std::int64_t early_audio_bytes_ = 0;
   std::deque<Item> ready_;
   std::int64_t planned_frames_ = 0;
+  SourceTicks first_pts_ = 0;   // where the pictures begin; of those that are counted, as it came
   SourceTicks shown_from_ = 0;  // packets in no unit that are before this are left out
   std::int64_t left_out_ = 0;
   std::vector<bool> audio_over_;  // of each sound track that is used: its part has been read

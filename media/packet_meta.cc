@@ -2,6 +2,7 @@
 #include "media/packet_meta.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "media/random_access.h"
 
@@ -31,6 +32,16 @@ std::vector<TimestampRepair::Track> RepairTracks(const SourceInfo& info) {
     tracks.push_back({.time_base = info.sound(i).time_base});
   }
   return tracks;
+}
+
+bool FirstShown::Push(SourceTicks pts, bool hidden) {
+  if (!std::exchange(begun_, true)) {
+    pts_ = pts;
+    if (!hidden) return true;
+  }
+  if (hidden) return false;
+  pts_ = shown_ == 0 ? pts : std::min(pts_, pts);
+  return ++shown_ > kReorderSlack;
 }
 
 PacketMeta PacketDescriber::Describe(const AVPacket& packet) {

@@ -24,6 +24,21 @@ void GiveTime(AVPacket& first, const VideoInfo& video);
 inline constexpr std::size_t kVideoTrack = 0, kAudioTrack = 1;  // and further ones behind it
 std::vector<TimestampRepair::Track> RepairTracks(const SourceInfo& info);
 
+// Where the pictures of a source begin: at its first packet, or where that is hidden, at the
+// earliest picture of the first that are shown.
+class FirstShown {
+ public:
+  // The next packet from the first on, in decode order, after repair. Whether pts() is known; at
+  // the source's end it is what has been seen of it.
+  bool Push(SourceTicks pts, bool hidden);
+  [[nodiscard]] SourceTicks pts() const { return pts_; }
+
+ private:
+  SourceTicks pts_ = 0;
+  int shown_ = 0;
+  bool begun_ = false;
+};
+
 // Describes the packets of one source from its first one on, in decode order, after repair.
 class PacketDescriber {
  public:

@@ -162,6 +162,14 @@ std::uint64_t PacketFingerprint(const AVPacket& packet) {
   return MixBytes(hash, packet.data + (size - tail), tail);
 }
 
+SourceTicks SourceIndex::first_pts() const {
+  FirstShown first;
+  for (const Video& packet : video) {
+    if (first.Push(packet.pts, packet.hidden)) break;
+  }
+  return first.pts();
+}
+
 std::size_t SourceIndex::footprint_bytes() const {
   std::size_t bytes = video.capacity() * sizeof(Video) + audio.capacity() * sizeof(Audio);
   for (const SubtitleTrack& track : subtitles) {

@@ -55,6 +55,8 @@ struct SourceIndex {
   std::vector<Audio> audio;
   std::vector<SubtitleTrack> subtitles;  // those with cues
 
+  // Where the pictures begin.
+  [[nodiscard]] SourceTicks first_pts() const;
   [[nodiscard]] std::size_t footprint_bytes() const;
 };
 

@@ -94,7 +94,7 @@ class Planner {
 // picture show it too, and what is left of the sound, less than one frame, is cut.
 SourceTicks Planner::Origin(SourceTicks start, Rational fps) const {
   const Rational tick = index_->source->video.time_base;
-  const SourceTicks first = index_->counted_pts ? 0 : index_->video.front().pts;
+  const SourceTicks first = index_->counted_pts ? 0 : index_->first_pts();
   if (first <= start) return start;
   const std::int64_t frames = Rescale(first - start, tick, fps.Inverse(), Round::kDown);
   return first - Rescale(frames, fps.Inverse(), tick, Round::kDown);

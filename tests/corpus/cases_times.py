@@ -3,7 +3,7 @@
 
 from case import case
 from mutators import cut_head, ffmpeg, twice
-from mutators_headers import mp4_edits, mp4_rename
+from mutators_headers import mp4_edits, mp4_late_pictures, mp4_rename
 from mutators_ts import ts_bend, ts_drop_stamps, ts_piece_in_front, ts_shift
 
 VIDEO_PID, AUDIO_PID = 0x100, 0x101
@@ -106,6 +106,8 @@ case("edit-list-parts-bframes", fps="25", frames=150, video="libx264 -preset ult
 case("edit-list-parts-pcm", ext="mov", fps="25", frames=150, audio="pcm_s16le",
      video="libx264 -preset ultrafast -g 40 -bf 2", shows=[*range(16, 48), *range(80, 128)],
      after=((mp4_edits, (0.64, 1.92), (3.2, 5.12)),))
+case("edit-list-late", fps="25", frames=150, video="libx264 -preset ultrafast -g 75 -bf 2",
+     shows=[*range(16, 80)], offset=-0.64, sound={"seconds": 3.2}, after=((mp4_late_pictures, 0.64, 3.2),))
 case("edit-list-swapped", fps="25", frames=150, video=CLOSED, shows=[*range(80, 128), *range(48)],
      after=((mp4_edits, *reversed(PARTS)),))
 case("edit-list-parts-start", fps="25", frames=150, video=CLOSED, flags="--start 2.4 --duration 1",

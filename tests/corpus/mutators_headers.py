@@ -37,35 +37,49 @@ def mp4_rename(path, box, name):
     return rewrite(path, data)
 
 
-def mp4_edits(path, *parts):
-    """An edit list as editors write it: only these parts (from, to in seconds) are shown, in this order."""
+def _edit_list(edits, scale, ticks, zero):
+    """Of parts (from, to) in seconds; from None is an empty edit, `to` long."""
+    entries = b"".join(struct.pack(">IiI", round(scale * (end - (begin or 0))),
+                                   -1 if begin is None else zero + round(ticks * begin), 1 << 16) for begin, end in edits)
+    return (struct.pack(">I4s", 24 + len(entries), b"edts")
+            + struct.pack(">I4sII", 16 + len(entries), b"elst", 0, len(edits)) + entries)
+
+
+def _set_edits(path, length, edits_of):
+    """Gives each track the edit list that `edits_of` makes for it (True: of pictures), and all this length in seconds."""
     data = content(path)
     [(movie, movie_end)] = _find(data, "moov")
     assert movie_end == len(data), "chunks would move"
     [(head, _)] = _find(data, "moov/mvhd")
     scale = struct.unpack_from(">I", data, head + 20)[0]
-    length = round(scale * sum(end - begin for begin, end in parts))
-    struct.pack_into(">I", data, head + 24, length)
+    struct.pack_into(">I", data, head + 24, round(scale * length))
     grown = 0
     for track, track_end in list(_find(data, "moov/trak")):
         track, track_end = track + grown, track_end + grown
         [(place, _)] = _find(data, "tkhd", track + 8, track_end)
-        struct.pack_into(">I", data, place + 28, length)
+        struct.pack_into(">I", data, place + 28, round(scale * length))
         [(media, _)] = _find(data, "mdia/mdhd", track + 8, track_end)
         ticks = struct.unpack_from(">I", data, media + 20)[0]
-        edits = list(_find(data, "edts/elst", track + 8, track_end))
-        zero = struct.unpack_from(">i", data, edits[0][0] + 20)[0] if edits else 0
-        entries = b"".join(struct.pack(">IiI", round(scale * (end - begin)), zero + round(ticks * begin), 1 << 16)
-                           for begin, end in parts)
-        made = struct.pack(">I4s", 24 + len(entries), b"edts") + struct.pack(
-            ">I4sII", 16 + len(entries), b"elst", 0, len(parts)) + entries
-        [(old, old_end)] = _find(data, "edts", track + 8, track_end) if edits else [(place, place)]
-        data[old:old_end] = made
-        more = len(made) - (old_end - old)
-        struct.pack_into(">I", data, track, track_end - track + more)
-        grown += more
+        old = list(_find(data, "edts", track + 8, track_end))
+        zero = struct.unpack_from(">i", data, old[0][0] + 28)[0] if old else 0
+        pictures = any(_find(data, "mdia/minf/vmhd", track + 8, track_end))
+        made = _edit_list(edits_of(pictures), scale, ticks, zero)
+        begin, end = old[0] if old else (place, place)
+        data[begin:end] = made
+        struct.pack_into(">I", data, track, track_end - track + len(made) - (end - begin))
+        grown += len(made) - (end - begin)
     struct.pack_into(">I", data, movie, movie_end - movie + grown)
     return rewrite(path, data)
+
+
+def mp4_edits(path, *parts):
+    """An edit list as editors write it: only these parts (from, to in seconds) are shown, in this order."""
+    return _set_edits(path, sum(end - begin for begin, end in parts), lambda _: parts)
+
+
+def mp4_late_pictures(path, begin, end):
+    """Pictures from `begin` on are shown where they were, and those before it not; sound is as it was."""
+    return _set_edits(path, end, lambda pictures: [(None, begin), (begin, end)] if pictures else [(0, end)])
 
 
 def mp4_mirror(path):
