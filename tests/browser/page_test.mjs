@@ -6,7 +6,9 @@
 // has that size; then an error, the keyboard alone, and both colour schemes (screenshots go to
 // OUTPUT_DIR). Exits with 0 if all of it worked.
 import assert from 'node:assert/strict';
-import {mkdirSync} from 'node:fs';
+import {execFileSync} from 'node:child_process';
+import {mkdirSync, mkdtempSync, readdirSync, rmSync} from 'node:fs';
+import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {chromium} from 'playwright-core';
 import {publishClock} from './clock_publisher.mjs';
@@ -59,7 +61,7 @@ async function playsWhatWasAsked(page) {
   await ask(page, {width: 320, height: 180, fps: 15, bitrate: '300k'});
   const url = await page.textContent('#url');
   assert.match(url, /\/v1\/transcode\/.+\?width=320&height=180&fps=15&bitrate=300k/);
-  assert.ok((await page.textContent('#curl')).includes(url));
+  assert.ok((await page.textContent('#save')).includes(url));
   assert.ok((await page.textContent('#ffplay')).includes(url));
   await page.click('#play');
   await waitUntilItPlays(page);
@@ -89,6 +91,24 @@ async function saysWhatPlays(page) {
   await statusSays(page, 'Playing');
   assert.ok(await page.isEnabled('#stop'), 'what plays again cannot be stopped');
   await statusSays(page, 'The end.');
+  await page.fill('#duration', '');
+}
+
+// In one file, and of segments as well; the runner's movie has a blank in its name.
+async function savesWithItsLine(page) {
+  await page.fill('#duration', '2');
+  for (const container of ['mp4', 'hls']) {
+    await page.selectOption('#container', container);
+    const line = await page.textContent('#save');
+    const folder = mkdtempSync(join(tmpdir(), 'saved-'));
+    execFileSync('sh', ['-c', `${line} 2>log </dev/null`], {cwd: folder});
+    const [file] = readdirSync(folder).filter((name) => name !== 'log');
+    const seconds = execFileSync('ffprobe', ['-v', 'error', '-show_entries', 'format=duration', '-of', 'csv=p=0', file],
+                                 {cwd: folder});
+    assert.ok(Math.abs(Number(seconds) - 2) < 0.2, `${line}: ${seconds} s`);
+    rmSync(folder, {recursive: true});
+  }
+  await page.selectOption('#container', 'mp4');
   await page.fill('#duration', '');
 }
 
@@ -240,6 +260,7 @@ try {
   await playsWhatWasAsked(light);
   await light.screenshot({path: join(outputDir, 'light.png'), fullPage: true});
   await saysWhatPlays(light);
+  await savesWithItsLine(light);
   await saysWhatTheServerSaysOfASegment(light);
   await listsWhatHasCome(light);
   await offersTheTracksOfTheMovie(light);

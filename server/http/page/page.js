@@ -181,14 +181,20 @@ function shellQuote(text) {
   return `'${text.replaceAll('\'', '\'\\\'\'')}'`;
 }
 
+// Of segments the URL is but a list of others. What they hold, of any codec, goes into Matroska; by
+// its "./" a name with a colon is no protocol.
+function saveLine(movie, url) {
+  const file = `${movie.split('/').pop().replace(/\.[^.]*$/, '')}-out`;
+  if (inSegments()) return `ffmpeg -i ${shellQuote(url)} -c copy ${shellQuote(`./${file}.mkv`)}`;
+  return `curl -f -o ${shellQuote(`${file}.${form.elements.container.value}`)} ${shellQuote(url)}`;
+}
+
 function showLines() {
   const movie = chosenMovie();
   offerTracks(movie);
   const url = movie ? `${location.origin}${requestUrl()}` : '';
-  const base = movie.split('/').pop().replace(/\.[^.]*$/, '');
-  const file = `${base}-out.${inSegments() ? 'm3u8' : form.elements.container.value}`;
   byId('url').textContent = url;
-  byId('curl').textContent = movie ? `curl -f -o ${shellQuote(file)} ${shellQuote(url)}` : '';
+  byId('save').textContent = movie ? saveLine(movie, url) : '';
   byId('ffplay').textContent = movie ? `ffplay -autoexit ${shellQuote(url)}` : '';
   byId('play').disabled = !movie;
 }
