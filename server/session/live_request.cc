@@ -74,7 +74,7 @@ Status CheckLive(const SegmentRequest& request) {
   }
   if (target.start || target.duration) {
     return InvalidArgument(target.start ? "start" : "duration",
-                           "A live source begins and ends by itself.", "neither");
+                           "A live source begins and ends by itself.", "no start and no duration");
   }
   GOPMILL_RETURN_IF_ERROR(CheckLiveTarget(target));
   if (request.segment_seconds > kMaxLiveSegmentSeconds) {

@@ -64,6 +64,8 @@ TEST(LiveRequestTest, NoLiveSourceIsSoughtIn) {
   request.start = Rational{0, 1};
   request.duration = Rational{3, 1};
   EXPECT_TRUE(CheckLiveTarget(request).ok());
+  // The text may stand beside the parameter alone.
+  EXPECT_EQ(Parse("v0.m3u8", {{"start", "3"}}).error().accepted, "no start and no duration");
 }
 
 TEST(LiveRequestTest, TellsWhetherTheAddressHasAVersion) {
