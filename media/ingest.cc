@@ -180,8 +180,7 @@ void Ingest::MakePlan(const Target& target, PlanTexts texts) {
   if (target.rate_mode == RateMode::kBitrate) options.bitrate = target.bitrate;
   if (target.duration.valid()) {
     // Frames that start before start + duration.
-    options.frame_limit = plan->grid.FramesBefore(ToTicks(clip_start_, time_base) +
-                                                  ToTicks(target.duration, time_base));
+    options.frame_limit = plan->grid.FramesBefore(clip_end());
   }
   planner_ = std::make_unique<UnitPlanner>(plan->grid, options);
   describer_ = std::make_unique<PacketDescriber>(source_->info(), plan->counted_pts);

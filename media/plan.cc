@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/status.h"
 
@@ -47,14 +48,16 @@ SourceTicks OutputGrid::LatestPts(std::int64_t n) const {
 }
 
 std::int64_t OutputGrid::FirstFrameShowing(SourceTicks pts) const {
-  return FirstFrame(pts, epsilon_);
+  return FirstFrame({pts, 1}, epsilon_);
 }
 
-std::int64_t OutputGrid::FirstFrame(SourceTicks pts, Rational epsilon) const {
+std::int64_t OutputGrid::FirstFrame(Rational pts, Rational epsilon) const {
+  const internal::Int128 since_origin = pts.num - static_cast<internal::Int128>(origin_) * pts.den;
   const internal::Int128 num =
-      (static_cast<internal::Int128>(pts - origin_) * epsilon.den - epsilon.num) * fps_.num *
-      tick_.num;
-  const internal::Int128 den = static_cast<internal::Int128>(fps_.den) * tick_.den * epsilon.den;
+      (since_origin * epsilon.den - static_cast<internal::Int128>(epsilon.num) * pts.den) *
+      fps_.num * tick_.num;
+  const internal::Int128 den =
+      static_cast<internal::Int128>(fps_.den) * tick_.den * epsilon.den * pts.den;
   return std::max<std::int64_t>(0, static_cast<std::int64_t>(-FloorDiv(-num, den)) - first_);
 }
 
@@ -66,7 +69,11 @@ std::int64_t OutputGrid::FirstFrameAt(std::int64_t source_ms) const {
 
 std::int64_t OutputGrid::FrameCount(SourceTicks end) const { return FirstFrameShowing(end); }
 
-std::int64_t OutputGrid::FramesBefore(SourceTicks time) const { return FirstFrame(time, strict_); }
+std::int64_t OutputGrid::FramesBefore(Rational time) const {
+  const std::int64_t whole = std::gcd(time.den, tick_.den), parts = std::gcd(time.num, tick_.num);
+  return FirstFrame(
+      {time.num / parts * (tick_.den / whole), time.den / whole * (tick_.num / parts)}, strict_);
+}
 
 Deinterlace DeinterlaceOf(const VideoInfo& video, const Target& target) {
   const bool needless = target.deinterlace == Deinterlace::kAuto && !video.interlaced;

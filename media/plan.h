@@ -49,8 +49,9 @@ class OutputGrid {
   [[nodiscard]] std::int64_t FirstFrameShowing(SourceTicks pts) const;
   // Number of output frames of a source whose last frame ends at `end`.
   [[nodiscard]] std::int64_t FrameCount(SourceTicks end) const;
-  // Number of output frames that begin before this time.
-  [[nodiscard]] std::int64_t FramesBefore(SourceTicks time) const;
+  // Number of output frames that begin before this time of the source, seconds: an end that is
+  // asked for, which is no multiple of its ticks (a frame, in AVI).
+  [[nodiscard]] std::int64_t FramesBefore(Rational time) const;
   // When frame n is shown, also one in front of the first: microseconds since the source's zero.
   [[nodiscard]] std::int64_t SourceMicros(std::int64_t n) const {
     return Rescale(origin_, tick_, kMicros) + Rescale(n + first_, fps_.Inverse(), kMicros);
@@ -64,7 +65,8 @@ class OutputGrid {
   [[nodiscard]] std::int64_t first() const { return first_; }
 
  private:
-  [[nodiscard]] std::int64_t FirstFrame(SourceTicks pts, Rational epsilon) const;
+  // `pts` in ticks, and parts of them.
+  [[nodiscard]] std::int64_t FirstFrame(Rational pts, Rational epsilon) const;
 
   Rational fps_;
   Rational tick_;     // source time base, seconds

@@ -88,7 +88,7 @@ TEST(OutputGrid, OfEqualRatesShowsEachPictureOnceThoughTimesWaver) {
     EXPECT_EQ(grid.FirstFrameShowing(3000 * n + off), n);
   }
   EXPECT_EQ(grid.FrameCount(3000 * 240 + 33), 240);
-  EXPECT_EQ(grid.FramesBefore(3000 * 240 + 33), 241) << "of what is asked for";
+  EXPECT_EQ(grid.FramesBefore({3000 * 240 + 33, 90'000}), 241) << "of what is asked for";
 }
 
 TEST(OutputGrid, HalvingTheRateShowsEverySecondFrame) {
@@ -113,8 +113,15 @@ TEST(OutputGrid, CountsFramesThatStartBeforeTheEnd) {
   EXPECT_EQ(grid.FrameCount(90'000), 24);
   EXPECT_EQ(grid.FrameCount(90'000 + 3750), 25);
   EXPECT_EQ(grid.FrameCount(90'000 + 100), 24) << "times are rounded";
-  EXPECT_EQ(grid.FramesBefore(90'000 + 100), 25) << "a frame that starts inside is shown";
+  EXPECT_EQ(grid.FramesBefore({90'000 + 100, 90'000}), 25) << "a frame that starts inside is shown";
   EXPECT_EQ(grid.FrameCount(0), 0);
+}
+
+// A picture each 4.48 s, which is a tick as well.
+TEST(OutputGrid, AnEndThatIsAskedForIsNotRoundedToTicks) {
+  const OutputGrid grid({1, 1}, {25, 112}, {112, 25}, 1);
+  EXPECT_EQ(grid.FramesBefore({20, 1}), 16) << "15.52 s from the second picture on";
+  EXPECT_EQ(grid.FramesBefore({448, 100}), 0);
 }
 
 TEST(OutputGrid, StartsAtItsOrigin) {
