@@ -356,8 +356,10 @@ TEST_F(LiveTrackTest, TextIsListedWithThePicturesAndCountsAsTheirs) {
                                 "public.accessibility.describes-music-and-sound\","
                                 "URI=\"s1.m3u8?version=1\"\n"));
   EXPECT_THAT(master, HasSubstr(",SUBTITLES=\"text\""));
-  const std::string manifest = LiveManifest({.terms = terms_, .tracks = tracks_, .ended = true},
-                                            {{.number = 0}, {.number = 1}}, {});
+  const std::vector<LivePeriod> periods{
+      {.number = 0}, {.number = 1, .start = 10, .wall = WallTime() + std::chrono::seconds(10)}};
+  const std::string manifest =
+      LiveManifest({.terms = terms_, .tracks = tracks_, .ended = true}, periods, {});
   const std::string german = manifest.substr(manifest.find("lang=\"de\""));
   EXPECT_THAT(german,
               HasSubstr("<Role schemeIdUri=\"urn:mpeg:dash:role:2011\" value=\"caption\"/>"));
