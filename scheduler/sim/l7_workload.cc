@@ -52,6 +52,7 @@ std::uint32_t MatchedPackets(const TraceShape& shape, Random& random) {
 void AddConnection(Workload& workload, std::uint32_t matched, double start, Random& random) {
   const std::uint64_t number = workload.streams.size();
   workload.streams.push_back({.id = StreamId{random.Next()},
+                              .number = number,
                               .context = number + 1,
                               .first_unit = static_cast<std::uint32_t>(workload.units.size()),
                               .unit_count = matched});

@@ -163,7 +163,7 @@ class Simulation {
   [[nodiscard]] JobSpec SpecOf(std::uint32_t s, std::uint32_t index, const SimUnit& unit) const {
     const SimStream& stream = workload_.streams[s];
     return {.unit = {stream.id, UnitIndex{index}},
-            .stream_number = s,
+            .stream_number = stream.number,
             .cost_bytes = unit.bytes,
             .frames = unit.frames,
             .service_class = static_cast<std::uint16_t>(stream.service_class),

@@ -57,6 +57,7 @@ Result<Workload> FromTrace(const RecordedTrace& trace, const std::vector<Service
     if (workload.streams.empty() || workload.streams.back().id.value != unit.stream) {
       GOPMILL_ASSIGN_OR_RETURN(const int service_class, ClassNamed(unit.service_class, classes));
       workload.streams.push_back({.id = StreamId{unit.stream},
+                                  .number = unit.number,
                                   .context = unit.context,
                                   .service_class = service_class,
                                   .first_unit = static_cast<std::uint32_t>(workload.units.size())});

@@ -146,6 +146,7 @@ Result<Workload> MakeTranscodeWorkload(const TranscodeParams& params) {
     const MovieShape& movie = mix->movies[(pair / mix->targets.size()) % mix->movies.size()];
     const std::size_t first = workload.units.size();
     workload.streams.push_back({.id = StreamId{random.Next()},
+                                .number = number,
                                 .context = number + 1,
                                 .service_class = static_cast<int>(number % params.classes.size()),
                                 .first_unit = static_cast<std::uint32_t>(first),

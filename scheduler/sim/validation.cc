@@ -26,6 +26,7 @@ Workload PacketFlood() {
   Workload workload{.name = "packets", .streams = {}, .units = {}};
   for (int s = 0; s < kProcessors; ++s) {
     workload.streams.push_back({.id = StreamId{static_cast<std::uint64_t>(s) + 1},
+                                .number = static_cast<std::uint64_t>(s),
                                 .first_unit = static_cast<std::uint32_t>(workload.units.size()),
                                 .unit_count = kPacketsPerStream});
     workload.units.resize(workload.units.size() + kPacketsPerStream, SimUnit{.hot_ms = 0.1});

@@ -38,6 +38,7 @@ struct SimUnit {
 
 struct SimStream {
   StreamId id;
+  std::uint64_t number = 0;   // JobSpec::stream_number: what sm and wired go by
   std::uint64_t context = 0;  // what codec contexts its units need
   int service_class = 0;      // index into Workload::classes
   std::uint32_t first_unit = 0;
@@ -53,7 +54,7 @@ struct Workload {
   std::vector<ServiceClass> classes = {ServiceClass{}};
   // Classes say when their units are due. Not in a recording: it has the deadlines that there were.
   bool due_by_class = true;
-  std::vector<SimStream> streams;  // in order of arrival; the place is the stream number
+  std::vector<SimStream> streams;  // in order of arrival
   std::vector<SimUnit> units;      // stream by stream, in order
 
   [[nodiscard]] double HotMillis() const;

@@ -421,6 +421,32 @@ TEST(TraceWorkloadTest, UnitsHaveTheClassOfTheirNameAsInAReplay) {
               AllOf(HasSubstr("parameter: classes"), HasSubstr("batch")));
 }
 
+// Segments have ids for numbers: what sm and wired make of them must not be other work than in a
+// replay.
+TEST(TraceWorkloadTest, StreamsKeepTheirNumbersAsInAReplay) {
+  RecordedTrace trace;
+  for (const std::uint64_t stream : {0U, 1U, 2U, 3U}) {
+    trace.units.push_back({.stream = stream,
+                           .number = 2 * stream,
+                           .bytes = 1,
+                           .hot_ms = 5,
+                           .cold_ms = {},
+                           .deadline_ms = {}});
+  }
+  Experiment experiment;
+  experiment.topology = "pu:2";
+  experiment.workload = "trace";
+  experiment.trace = std::make_shared<const RecordedTrace>(trace);
+  auto prepared = Prepare(experiment);
+  ASSERT_TRUE(prepared.ok());
+  for (const char* policy : {"sm", "wired"}) {
+    prepared->params.policy = policy;
+    const auto result = Simulate(prepared->params, prepared->machine, prepared->workload);
+    ASSERT_TRUE(result.ok()) << policy;
+    EXPECT_EQ(result->worker_utilisation[1], 0) << policy << ": all numbers are even";
+  }
+}
+
 TEST(TraceWorkloadTest, TimesThatNoClockHoldsAreRefused) {
   RecordedTrace trace = *SmallTrace();
   for (TraceUnit& unit : trace.units) unit.hot_ms = kMaxTraceMillis;
