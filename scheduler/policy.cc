@@ -18,9 +18,13 @@ WorkerId HighestWeight(HashKind hash, std::uint64_t key, const PoolState& pool, 
   return best;
 }
 
-StreamHome Policy::Home(StreamId stream, const PoolState& pool) {
+StreamHome FlatHome(HashKind hash, StreamId stream, const PoolState& pool) {
   const std::uint64_t key = StreamKey(stream);
-  return {HighestWeight(hash_, key, pool, WorkerId{}), key};
+  return {HighestWeight(hash, key, pool, WorkerId{}), key};
+}
+
+StreamHome Policy::Home(StreamId stream, const PoolState& pool) {
+  return FlatHome(hash_, stream, pool);
 }
 
 }  // namespace gopmill

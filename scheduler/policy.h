@@ -112,5 +112,7 @@ class Policy {
 
 // Highest random weight over all workers in service but `excluded`; -1 if there is none.
 WorkerId HighestWeight(HashKind hash, std::uint64_t key, const PoolState& pool, WorkerId excluded);
+// The home of a stream by that weight.
+StreamHome FlatHome(HashKind hash, StreamId stream, const PoolState& pool);
 
 }  // namespace gopmill

@@ -25,7 +25,7 @@ class HAhrw final : public Policy {
   }
 
   StreamHome Home(StreamId stream, const PoolState& pool) override {
-    return choice_.Home(stream, pool.tree());
+    return choice_.Home(stream, pool);
   }
 
  private:

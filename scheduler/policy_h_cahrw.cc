@@ -18,7 +18,7 @@ namespace {
 class HCahrw final : public Policy {
  public:
   HCahrw(const PolicyOptions& options, const LoadTree& tree)
-      : Policy(options.hash), choice_(options, tree), flat_home_(options.home == HomeRule::kFlat) {}
+      : Policy(options.hash), choice_(options, tree) {}
 
   void On(const PolicyEvent& event, const PoolState& pool, TimePoint /*now*/,
           ActionList& actions) override {
@@ -29,13 +29,11 @@ class HCahrw final : public Policy {
   }
 
   StreamHome Home(StreamId stream, const PoolState& pool) override {
-    if (flat_home_) return Policy::Home(stream, pool);
-    return choice_.Home(stream, pool.tree());
+    return choice_.Home(stream, pool);
   }
 
  private:
   TreeChoice choice_;
-  const bool flat_home_;
 };
 
 }  // namespace

@@ -76,7 +76,7 @@ class Hearth final : public Policy {
   }
 
   StreamHome Home(StreamId stream, const PoolState& pool) override {
-    return choice_.Home(stream, pool.tree());
+    return choice_.Home(stream, pool);
   }
 
  private:

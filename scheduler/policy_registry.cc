@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/words.h"
+
 namespace gopmill {
 
 // Each in its own file, policy_<name>.cc.
@@ -36,51 +38,85 @@ Result<std::unique_ptr<Policy>> MakeHearth(const PolicyOptions& options, const P
 
 namespace {
 
+// Which options the rules read, by what they look at. The homes of all are drawn by the hash;
+// queues in predicted times depend on the contexts.
+constexpr std::string_view kOfHomes = "hash";
+constexpr std::string_view kOfContexts = "hash contexts";
+constexpr std::string_view kOfQueues = "hash running measure contexts";
+constexpr std::string_view kOfAhrw = "hash minimum running measure contexts";
+constexpr std::string_view kOfCaAhrw = "hash minimum weight running measure contexts ratios";
+constexpr std::string_view kOfHAhrw =
+    "hash minimum running children measure parent node-ids home contexts";
+constexpr std::string_view kOfHCahrw =
+    "hash minimum weight running children measure parent node-ids home contexts ratios";
+constexpr std::string_view kOfPsHrw =
+    "hash minimum weight running children measure parent node-ids home share beta contexts ratios";
+constexpr std::string_view kOfGpsHrw =
+    "hash running children measure node-ids home share beta contexts";
+constexpr std::string_view kOfHearth = "hash running children node-ids home contexts ratios";
+
 constexpr std::array kPolicies = {
     PolicyEntry{"hearth", "a shared queue in which streams stay where they are warm", &MakeHearth,
-                WorkConserving::kAll},
+                kOfHearth, WorkConserving::kAll},
     PolicyEntry{"h-cahrw", "cache-aware adaptive hashing down the topology tree", &MakeHCahrw,
-                WorkConserving::kHeads},
-    PolicyEntry{"ca-ahrw", "cache-aware adaptive hashing over all workers", &MakeCaAhrw,
+                kOfHCahrw, WorkConserving::kHeads},
+    PolicyEntry{"ca-ahrw", "cache-aware adaptive hashing over all workers", &MakeCaAhrw, kOfCaAhrw,
                 WorkConserving::kHeads},
     PolicyEntry{"h-ahrw", "adaptive hashing down the topology tree, distances ignored", &MakeHAhrw,
+                kOfHAhrw, WorkConserving::kHeads},
+    PolicyEntry{"ahrw", "adaptive hashing over all workers", &MakeAhrw, kOfAhrw,
                 WorkConserving::kHeads},
-    PolicyEntry{"ahrw", "adaptive hashing over all workers", &MakeAhrw, WorkConserving::kHeads},
     PolicyEntry{"ahrw-theory", "adaptive hashing with exact shares (CARP multipliers)",
-                &MakeAhrwTheory, WorkConserving::kHeads},
-    PolicyEntry{"hrw", "every stream to the worker its hash picks", &MakeHrw},
-    PolicyEntry{"fifo", "one shared queue, any idle worker takes its head", &MakeFifo,
+                &MakeAhrwTheory, kOfQueues, WorkConserving::kHeads},
+    PolicyEntry{"hrw", "every stream to the worker its hash picks", &MakeHrw, kOfHomes},
+    PolicyEntry{"fifo", "one shared queue, any idle worker takes its head", &MakeFifo, kOfHomes,
                 WorkConserving::kAll},
     PolicyEntry{"mru", "shared queue, the most recently active idle worker first", &MakeMru,
-                WorkConserving::kAll},
+                kOfHomes, WorkConserving::kAll},
     PolicyEntry{"lru", "shared queue, the least recently active idle worker first", &MakeLru,
-                WorkConserving::kAll},
+                kOfHomes, WorkConserving::kAll},
     PolicyEntry{"hybrid", "shared queue that prefers workers with warm contexts", &MakeHybrid,
-                WorkConserving::kAll},
-    PolicyEntry{"wired", "streams wired to workers, waiting while theirs is busy", &MakeWired},
-    PolicyEntry{"conn", "a new stream to the shortest queue, all its units follow", &MakeConn},
-    PolicyEntry{"sm", "stream number modulo workers, fixed at arrival", &MakeSm},
-    PolicyEntry{"rr", "units to the workers in turn", &MakeRr},
-    PolicyEntry{"p2c", "the shorter queue of two drawn at random", &MakeP2c},
+                kOfContexts, WorkConserving::kAll},
+    PolicyEntry{"wired", "streams wired to workers, waiting while theirs is busy", &MakeWired,
+                kOfHomes},
+    PolicyEntry{"conn", "a new stream to the shortest queue, all its units follow", &MakeConn,
+                kOfQueues},
+    PolicyEntry{"sm", "stream number modulo workers, fixed at arrival", &MakeSm, kOfHomes},
+    PolicyEntry{"rr", "units to the workers in turn", &MakeRr, kOfHomes},
+    PolicyEntry{"p2c", "the shorter queue of two drawn at random", &MakeP2c, kOfQueues},
     PolicyEntry{"p-llf", "the worker that is predicted to finish the unit first", &MakePLlf,
-                WorkConserving::kHeads},
-    PolicyEntry{"ap", "workers divided among classes by weight, least loaded inside", &MakeAp},
+                kOfQueues, WorkConserving::kHeads},
+    PolicyEntry{"ap", "workers divided among classes by weight, least loaded inside", &MakeAp,
+                kOfQueues},
     PolicyEntry{"ps-hrw", "proportional shares of classes over h-cahrw, fair queueing", &MakePsHrw,
-                WorkConserving::kAll},
+                kOfPsHrw, WorkConserving::kAll},
     PolicyEntry{"gps-hrw", "proportional shares of classes over plain hashing", &MakeGpsHrw,
-                WorkConserving::kAll},
-    PolicyEntry{"static", "workers divided among classes once and for all", &MakeStatic},
+                kOfGpsHrw, WorkConserving::kAll},
+    PolicyEntry{"static", "workers divided among classes once and for all", &MakeStatic,
+                kOfContexts},
     PolicyEntry{"quantum", "each worker serves the classes in turn, four units each", &MakeQuantum,
-                WorkConserving::kAll},
+                kOfContexts, WorkConserving::kAll},
     PolicyEntry{"cohort", "each worker stays with a class until nothing of it waits", &MakeCohort,
-                WorkConserving::kAll},
+                kOfContexts, WorkConserving::kAll},
     PolicyEntry{"credit", "classes earn and spend credit, idle credit is lent", &MakeCredit,
-                WorkConserving::kAll},
+                kOfContexts, WorkConserving::kAll},
     PolicyEntry{"everest", "workers allocated to classes by queue length and deadline",
-                &MakeEverest},
-    PolicyEntry{"everest-ae", "the same, eager and work conserving", &MakeEverestAe,
+                &MakeEverest, kOfContexts},
+    PolicyEntry{"everest-ae", "the same, eager and work conserving", &MakeEverestAe, kOfContexts,
                 WorkConserving::kAll},
 };
+
+bool IsRead(const PolicyEntry& entry, std::string_view option) {
+  return std::ranges::count(Words(entry.options), option) > 0;
+}
+
+std::string ReadersOf(std::string_view option) {
+  std::string names;
+  for (const PolicyEntry& entry : kPolicies) {
+    if (IsRead(entry, option)) names += (names.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  return names;
+}
 
 }  // namespace
 
@@ -93,6 +129,22 @@ std::string PolicyNames() {
     names += entry.name;
   }
   return names;
+}
+
+Status CheckOptionsAreRead(std::string_view rules, std::span<const std::string> policies) {
+  for (const std::string_view rule : Split(rules, ',')) {
+    const std::string_view option = rule.substr(0, rule.find('='));
+    const std::string readers = ReadersOf(option);
+    const bool is_read = std::ranges::any_of(kPolicies, [&](const PolicyEntry& entry) {
+      return IsRead(entry, option) && std::ranges::count(policies, entry.name) > 0;
+    });
+    // What no policy knows is for ParsePolicyOptions to refuse.
+    if (is_read || readers.empty()) continue;
+    return InvalidArgument("scheduler-options",
+                           "No scheduler that was chosen reads \"" + std::string(option) + "\".",
+                           std::string(option) + " with " + readers);
+  }
+  return OkStatus();
 }
 
 Result<std::unique_ptr<Policy>> MakePolicy(std::string_view name, const PolicyOptions& options,

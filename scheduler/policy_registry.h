@@ -32,6 +32,7 @@ struct PolicyEntry {
   std::string_view name;
   std::string_view description;  // one line, for listings
   PolicyFactory make = nullptr;
+  std::string_view options;  // that the rule reads (policy_options_text.h), a blank between
   WorkConserving work_conserving = WorkConserving::kNo;
 };
 
@@ -40,6 +41,10 @@ std::span<const PolicyEntry> Policies();
 
 // "h-cahrw, ca-ahrw, ..."
 std::string PolicyNames();
+
+// kInvalidArgument when `rules`, as ParsePolicyOptions takes them, name an option that none of the
+// policies reads: it would be ignored without a word. With the names of those that do.
+Status CheckOptionsAreRead(std::string_view rules, std::span<const std::string> policies);
 
 // kInvalidArgument with the accepted names when there is no such policy.
 Result<std::unique_ptr<Policy>> MakePolicy(std::string_view name, const PolicyOptions& options,

@@ -14,7 +14,7 @@ StreamCores::StreamCores(Base base, const PolicyOptions& options, const PoolStat
       capacities_(static_cast<std::size_t>(pool.worker_count())) {}
 
 StreamHome StreamCores::Home(StreamId stream, const PoolState& pool) const {
-  return choice_.Home(stream, pool.tree());
+  return choice_.Home(stream, pool);
 }
 
 const CoreSet& StreamCores::Of(const Unit& unit, double share, const PoolState& pool) {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "scheduler/policy.h"
 #include "scheduler/queue_weight.h"
 
 namespace gopmill {
@@ -44,6 +45,11 @@ TreeChoice::TreeChoice(const PolicyOptions& options, const LoadTree& tree, Dista
     : options_(options),
       distances_(distances),
       queues_(static_cast<std::size_t>(tree.max_fan_out())) {}
+
+StreamHome TreeChoice::Home(StreamId stream, const PoolState& pool) const {
+  return options_.home == HomeRule::kFlat ? FlatHome(options_.hash, stream, pool)
+                                          : Home(stream, pool.tree());
+}
 
 StreamHome TreeChoice::Home(StreamId stream, const LoadTree& tree) const {
   if (tree.node(0).available == 0) return {};

@@ -56,6 +56,9 @@ class TreeChoice {
   TreeChoice(const PolicyOptions& options, const LoadTree& tree,
              Distances distances = Distances::kCounted);
 
+  // By the rule of the options (HomeRule): the descent, or plain hashing over all workers.
+  [[nodiscard]] StreamHome Home(StreamId stream, const PoolState& pool) const;
+  // By the descent.
   [[nodiscard]] StreamHome Home(StreamId stream, const LoadTree& tree) const;
   // The worker for one unit of a stream; never `excluded` (-1: nobody). -1 if nobody is left.
   [[nodiscard]] WorkerId Choose(const LoadTree& tree, const StreamHome& home, WorkerId excluded);

@@ -13,6 +13,7 @@
 #include "base/thread.h"
 #include "base/thread_safety.h"
 #include "base/words.h"
+#include "scheduler/policy_registry.h"
 
 namespace gopmill::sim {
 namespace {
@@ -93,6 +94,15 @@ Status Apply(Experiment& experiment, const std::string& name, const std::string&
   if (name == "seed") return SetSeed(experiment, value);
   return name == "pus" ? SetParam(experiment, "topology", "chiplet:" + value)
                        : SetParam(experiment, name, value);
+}
+
+// Ratios are read whatever the policies: they also say what moving costs.
+Status CheckRules(const std::string& rules, const std::vector<std::string>& policies) {
+  std::string others;
+  for (const std::string_view rule : Split(rules, ',')) {
+    if (!rule.starts_with("ratios=")) others += std::string(rule) + ",";
+  }
+  return CheckOptionsAreRead(others, policies);
 }
 
 // What the threads of one grid share.
@@ -214,6 +224,9 @@ Result<std::vector<GridPoint>> MakeGrid(const Experiment& base,
 Result<std::vector<GridRun>> RunGrid(const std::vector<GridPoint>& points,
                                      const std::vector<std::string>& policies, int threads,
                                      const GridProgress& progress) {
+  for (const GridPoint& point : points) {
+    GOPMILL_RETURN_IF_ERROR(CheckRules(point.experiment.rules, policies));
+  }
   GridWork work(points, policies, progress);
   {
     std::vector<std::jthread> others;

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "config/ratio_file.h"
 #include "scheduler/policy_options_text.h"
+#include "scheduler/policy_registry.h"
 #include "server/bench/policy_list.h"
 #include "server/bench/replay.h"
 #include "server/bench/report.h"
@@ -89,11 +90,12 @@ Status PlanStreams(const BenchArgs& args, Plan& plan) {
 }
 
 // Checked for this machine's workers here: nothing is measured with options that are wrong.
-Result<std::string> RulesOf(const BenchArgs& args) {
+Result<std::string> RulesOf(const BenchArgs& args, const std::vector<std::string>& policies) {
   GOPMILL_ASSIGN_OR_RETURN(const std::string rules, WithRatioFiles(args.scheduler_options));
   PolicyOptions parsed;
   const int workers = args.workers > 0 ? args.workers : bench::DescribeMachine().cpus;
   GOPMILL_RETURN_IF_ERROR(ParsePolicyOptions(rules, workers, parsed));
+  GOPMILL_RETURN_IF_ERROR(CheckOptionsAreRead(rules, policies));
   return rules;
 }
 
@@ -110,7 +112,7 @@ Result<Plan> MakePlan(const BenchArgs& args) {
   comparison.warm_ups = args.warm_ups.value_or(args.trace.empty() ? kStandardWarmUps : 0);
   comparison.seed = static_cast<std::uint32_t>(args.seed);
   plan.options.workers = args.workers;
-  GOPMILL_ASSIGN_OR_RETURN(plan.options.rules, RulesOf(args));
+  GOPMILL_ASSIGN_OR_RETURN(plan.options.rules, RulesOf(args, comparison.policies));
   if (!args.classes.empty()) {
     GOPMILL_ASSIGN_OR_RETURN(plan.options.classes, ParseClasses(args.classes));
   }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,7 @@ Result<SchedulerOptions> PrepareJob(const JobArgs& args) {
   options.policy = args.scheduler;
   options.workers = args.workers;
   GOPMILL_ASSIGN_OR_RETURN(options.rules, WithRatioFiles(args.scheduler_options));
+  GOPMILL_RETURN_IF_ERROR(CheckOptionsAreRead(options.rules, std::span(&args.scheduler, 1)));
   options.classes = args.classes;
   return options;
 }

@@ -2,6 +2,7 @@
 #include "server/session/media_service.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "media/packet_feed.h"
 #include "media/resolve_target.h"
 #include "media/source.h"
+#include "scheduler/policy_registry.h"
 #include "server/session/live_request.h"
 #include "server/session/movie_texts.h"
 #include "server/session/request_params.h"
@@ -39,6 +41,8 @@ Result<EngineOptions> EngineOptionsOf(const ServerConfig& config) {
   options.scheduler.policy = config.scheduler.policy;
   options.scheduler.workers = static_cast<int>(config.scheduler.workers);
   GOPMILL_ASSIGN_OR_RETURN(options.scheduler.rules, WithRatioFiles(config.scheduler.options));
+  GOPMILL_RETURN_IF_ERROR(
+      CheckOptionsAreRead(options.scheduler.rules, std::span(&config.scheduler.policy, 1)));
   options.scheduler.classes = config.scheduler.classes;
   options.context_cache_bytes = static_cast<std::size_t>(config.context_cache_bytes);
   return options;
