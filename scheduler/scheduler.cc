@@ -305,6 +305,7 @@ Result<PolicyOptions> ResolveOptions(const SchedulerOptions& options, int worker
     GOPMILL_ASSIGN_OR_RETURN(resolved.classes, ParseClasses(options.classes));
   }
   GOPMILL_RETURN_IF_ERROR(ValidateClasses(resolved.classes));
+  GOPMILL_RETURN_IF_ERROR(CheckGuarantees(resolved.classes, workers));
   return resolved;
 }
 

@@ -76,6 +76,73 @@ Result<ServiceClass> ParseClass(std::string_view text) {
   return c;
 }
 
+// The most that a class may use, as a part of all workers.
+double MostOf(const ServiceClass& c, int workers) {
+  return c.max_workers > 0
+             ? std::min(1.0, static_cast<double>(c.max_workers) / std::max(1, workers))
+             : 1.0;
+}
+
+// Who gets what part of 1: some what their guarantee or maximum says, the others by weight.
+struct Division {
+  std::uint64_t by_weight = 0;  // bit c: that class
+  std::uint64_t raised = 0;     // to its guarantee
+  ClassWeights fixed{};         // the parts of those whose weight does not decide
+  double left = 1;              // what these leave
+  double free = 0;              // sum of the weights of those that share it
+
+  static bool Has(std::uint64_t set, std::size_t c) { return (set >> c & 1U) != 0; }
+  // By how much the weight alone gives the class too little or too much; times `free`, so that
+  // equal parts are seen to be equal.
+  [[nodiscard]] double Lack(const ServiceClass& c) const {
+    return std::max(0.0, c.guaranteed * free - left * c.weight);
+  }
+  [[nodiscard]] double Excess(const ServiceClass& c, int workers) const {
+    return std::max(0.0, left * c.weight - MostOf(c, workers) * free);
+  }
+};
+
+// What is left to the weights of `d` once `fixed` is taken, and by how much those that get too
+// little outweigh those that get too much.
+double Balance(std::span<const ServiceClass> classes, int workers, Division& d) {
+  d.left = 1, d.free = 0;
+  for (const double part : d.fixed) d.left -= part;
+  d.left = std::max(0.0, d.left);
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    if (Division::Has(d.by_weight, c)) d.free += classes[c].weight;
+  }
+  double balance = 0;
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    if (!Division::Has(d.by_weight, c)) continue;
+    balance += d.Lack(classes[c]) - d.Excess(classes[c], workers);
+  }
+  return balance;
+}
+
+// Finds the one factor with which all parts are  weight * factor  within their bounds: while some
+// are out of theirs, those are fixed that are out by more in sum, since fixing the others first
+// could undo what made them so.
+Division Divide(std::span<const ServiceClass> classes, std::uint64_t backlogged, int workers) {
+  Division d;
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    d.by_weight |= backlogged & (std::uint64_t{1} << c);
+  }
+  for (std::uint64_t before = 0; before != d.by_weight;) {
+    before = d.by_weight;
+    const double balance = Balance(classes, workers, d);
+    for (std::size_t c = 0; c < classes.size(); ++c) {
+      if (!Division::Has(before, c)) continue;
+      const bool low = d.Lack(classes[c]) > 0 && balance >= 0;
+      const bool high = d.Excess(classes[c], workers) > 0 && balance <= 0;
+      if (!low && !high) continue;
+      d.fixed[c] = low ? classes[c].guaranteed : MostOf(classes[c], workers);
+      d.by_weight &= ~(std::uint64_t{1} << c);
+      if (low) d.raised |= std::uint64_t{1} << c;
+    }
+  }
+  return d;
+}
+
 }  // namespace
 
 Status ValidateClasses(const std::vector<ServiceClass>& classes) {
@@ -102,44 +169,40 @@ Result<std::vector<ServiceClass>> ParseClasses(const std::string& text) {
   return classes;
 }
 
-ClassWeights EffectiveWeights(std::span<const ServiceClass> classes, std::uint64_t backlogged) {
+Status CheckGuarantees(std::span<const ServiceClass> classes, int workers) {
+  for (const ServiceClass& c : classes) {
+    if (c.guaranteed <= MostOf(c, workers) + 1e-9) continue;
+    return Bad("Class " + c.name + " is guaranteed more of the " + std::to_string(workers) +
+               " workers than the " + std::to_string(c.max_workers) + " that it may use.");
+  }
+  return OkStatus();
+}
+
+ClassWeights EffectiveWeights(std::span<const ServiceClass> classes, std::uint64_t backlogged,
+                              int workers) {
   // What is left to classes whose guarantee is 0 when those of others take all.
   constexpr double kLeast = 1e-6;
-  const auto has = [](std::uint64_t set, std::size_t c) { return (set >> c & 1U) != 0; };
-  std::uint64_t raised = 0;  // to their guarantees
-  double left = 1, free = 0;
-  for (bool changed = true; changed;) {
-    changed = false;
-    left = 1, free = 0;
-    for (std::size_t c = 0; c < classes.size(); ++c) {
-      if (!has(backlogged, c)) continue;
-      if (has(raised, c)) {
-        left -= classes[c].guaranteed;
-      } else {
-        free += classes[c].weight;
-      }
-    }
-    for (std::size_t c = 0; c < classes.size(); ++c) {
-      if (!has(backlogged & ~raised, c)) continue;
-      if (left * classes[c].weight >= classes[c].guaranteed * free) continue;
-      raised |= std::uint64_t{1} << c;
-      changed = true;
-    }
-  }
-  const double scale = free > 0 ? free / std::max(left, kLeast) : 1;
+  const Division d = Divide(classes, backlogged, workers);
+  const double scale = d.free > 0 ? d.free / std::max(d.left, kLeast) : 1;
   ClassWeights weights{};
   for (std::size_t c = 0; c < classes.size(); ++c) {
-    if (!has(backlogged, c)) continue;
-    weights[c] = has(raised, c) ? classes[c].guaranteed * scale : classes[c].weight;
+    if (!Division::Has(backlogged, c)) continue;
+    weights[c] = Division::Has(d.raised, c) ? d.fixed[c] * scale
+                                            : std::max(classes[c].weight, d.fixed[c] * scale);
   }
   return weights;
 }
 
-std::vector<double> AssuredShares(const std::vector<ServiceClass>& classes) {
-  const ClassWeights weights = EffectiveWeights(classes, ~std::uint64_t{0});
-  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+std::vector<double> AssuredShares(const std::vector<ServiceClass>& classes, int workers) {
+  const Division d = Divide(classes, ~std::uint64_t{0}, workers);
   std::vector<double> shares;
-  for (std::size_t i = 0; i < classes.size(); ++i) shares.push_back(weights[i] / sum);
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    shares.push_back(Division::Has(d.by_weight, c) ? d.left * classes[c].weight / d.free
+                                                   : d.fixed[c]);
+  }
+  const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
+  if (sum > 1 - 1e-9) return shares;
+  for (double& share : shares) share /= sum;
   return shares;
 }
 

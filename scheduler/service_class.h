@@ -42,14 +42,19 @@ Result<std::vector<ServiceClass>> ParseClasses(const std::string& text);
 // By class; 0 = none, where the class has no units.
 using ClassWeights = std::array<double, kMaxClasses>;
 
-// The weights that give each of the classes with units (bit c of `backlogged`) its part by weight,
-// but none less than its guarantee. Classes that need no guarantee for that keep their own weight.
+// Ok unless a class is guaranteed more of so many workers than the most that it may use.
+Status CheckGuarantees(std::span<const ServiceClass> classes, int workers);
+
+// The weights that give each of the classes with units (bit c of `backlogged`) its part of the
+// workers by weight, but none less than its guarantee, if one at its maximum is served after the
+// others: what that may not have is theirs. Classes that need no guarantee keep their own weight.
 // What the guarantees of others leave nothing of still has a weight above 0.
-ClassWeights EffectiveWeights(std::span<const ServiceClass> classes, std::uint64_t backlogged);
+ClassWeights EffectiveWeights(std::span<const ServiceClass> classes, std::uint64_t backlogged,
+                              int workers);
 
 // Each class's part of the workers while all classes have units: by weight, but none below its
-// guarantee. What start-time fair queueing by effective weights comes to (share_policy.h); adds up
-// to 1.
-std::vector<double> AssuredShares(const std::vector<ServiceClass>& classes);
+// guarantee or above its maximum. What start-time fair queueing by effective weights comes to
+// (share_policy.h); adds up to 1, so maxima that leave workers over are exceeded.
+std::vector<double> AssuredShares(const std::vector<ServiceClass>& classes, int workers);
 
 }  // namespace gopmill

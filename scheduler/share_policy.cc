@@ -91,9 +91,11 @@ class TwoLevel final : public SharePolicy {
       const bool waits = pool.class_state(static_cast<int>(c)).waiting_units > 0;
       backlogged |= static_cast<std::uint64_t>(waits) << c;
     }
-    if (backlogged == backlogged_) return;
+    const int workers = pool.available_workers();
+    if (backlogged == backlogged_ && workers == workers_) return;
     backlogged_ = backlogged;
-    const ClassWeights weights = EffectiveWeights(pool.classes(), backlogged);
+    workers_ = workers;
+    const ClassWeights weights = EffectiveWeights(pool.classes(), backlogged, workers);
     weight_sum_ = std::accumulate(weights.begin(), weights.end(), 0.0);
     for (std::size_t c = 0; c < pool.classes().size(); ++c) {
       if (weights[c] > 0 && weights[c] != queue_.WeightOf(c)) queue_.SetWeight(c, weights[c]);
@@ -163,7 +165,8 @@ class TwoLevel final : public SharePolicy {
 
   FairQueue queue_;
   std::uint64_t backlogged_ = 0;  // bit c: class c has units
-  double weight_sum_ = 0;         // of those
+  int workers_ = 0;               // in service; the weights are for these
+  double weight_sum_ = 0;         // of those classes
 };
 
 class OneLevel final : public SharePolicy {

@@ -3,8 +3,8 @@
 // The proportional-share layer: PS-HRW over h-cahrw, GPS-HRW over plain hrw.
 //
 // Two levels. Cores are shared among the classes that have units by weight alone, but none gets
-// less than its guarantee (EffectiveWeights), so that a class that floods gains nothing; inside a
-// class they are shared among its streams by waiting bytes:
+// less than its guarantee or more than its maximum (EffectiveWeights), so that a class that floods
+// gains nothing; inside a class they are shared among its streams by waiting bytes:
 //
 //     g_s = r * w_c / (sum of w over backlogged classes) * phi_s / phi_c      in workers
 //

@@ -77,8 +77,9 @@ void IdleMetrics::Advance(double now_ms) {
   longest_ms_ = std::max(longest_ms_, now_ms - since_ms_);
 }
 
-ShareMetrics::ShareMetrics(const Workload& workload, double window_ms)
+ShareMetrics::ShareMetrics(const Workload& workload, int workers, double window_ms)
     : workload_(workload),
+      workers_(workers),
       step_ms_(window_ms / kStepsPerWindow),
       waiting_(workload.classes.size(), 0),
       empty_since_ms_(workload.classes.size(), 0) {}
@@ -172,7 +173,7 @@ void ShareMetrics::AddWindows(const std::vector<char>& contested, SimResult& res
 }
 
 void ShareMetrics::AddTo(SimResult& result) const {
-  const std::vector<double> due = AssuredShares(workload_.classes);
+  const std::vector<double> due = AssuredShares(workload_.classes, workers_);
   for (std::size_t c = 0; c < due.size(); ++c) result.classes[c].due = due[c];
   const std::vector<char> contested = Contested();
   AddTotals(contested, result);

@@ -28,7 +28,7 @@ struct ClassResult {
   std::uint64_t units = 0;
   double busy_ms = 0;
   double share = 0;  // of the core time while all classes were backlogged
-  double due = 0;    // what it should be then: by weight, not below the guarantee
+  double due = 0;    // what it should be then: by weight, within guarantee and maximum
 };
 
 // Of a figure that a run says nothing of.
@@ -117,7 +117,7 @@ class IdleMetrics {
 class ShareMetrics {
  public:
   static constexpr int kStepsPerWindow = 50;
-  ShareMetrics(const Workload& workload, double window_ms);
+  ShareMetrics(const Workload& workload, int workers, double window_ms);
   void Waiting(int service_class, int change, double now_ms);
   void Ran(int service_class, double from_ms, double to_ms);
   void AddTo(SimResult& result) const;
@@ -131,6 +131,7 @@ class ShareMetrics {
   void AddWindows(const std::vector<char>& contested, SimResult& result) const;
 
   const Workload& workload_;
+  const int workers_;
   const double step_ms_;
   std::vector<std::int64_t> waiting_;
   std::vector<double> empty_since_ms_;       // by class; -1 while it is backlogged

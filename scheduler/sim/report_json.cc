@@ -83,7 +83,7 @@ Json FieldsJson(Timing timing) {
   json["worker_utilisation"] = "time inside units of makespan, by worker";
   json["classes"] =
       "busy_ms: worker time in all; share: part of it while all classes were backlogged; due: what "
-      "that should be, by weight and guarantee";
+      "that should be, by weight, guarantee and maximum";
   return json;
 }
 

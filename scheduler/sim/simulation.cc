@@ -98,7 +98,7 @@ class Simulation {
         cost_(std::move(cost)),
         order_(workload),
         idle_(dispatcher_->pool().worker_count()),
-        shares_(workload, params.share_window_ms) {}
+        shares_(workload, dispatcher_->pool().worker_count(), params.share_window_ms) {}
 
   SimResult Run(const std::string& policy) {
     const TimePoint started = SteadyNow();
@@ -413,6 +413,8 @@ Status CheckParams(const SimulationParams& params, const Machine& machine,
                            "0 (no bound) or more");
   }
   GOPMILL_RETURN_IF_ERROR(ValidateClasses(workload.classes));
+  GOPMILL_RETURN_IF_ERROR(
+      CheckGuarantees(workload.classes, params.workers > 0 ? params.workers : pus));
   if (workload.units.empty() || workload.streams.empty()) {
     return InvalidArgument("workload", "The workload is empty.", "at least one unit");
   }

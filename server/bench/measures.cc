@@ -182,7 +182,8 @@ void AddShares(const RunRecord& record, RunMeasures& measures) {
   ServedShares found = FindShares(units, record.classes.size());
   measures.backlogged_s = ToSeconds(found.backlogged);
   measures.class_shares = std::move(found.shares);
-  const std::vector<double> due = AssuredShares(record.classes);
+  const std::vector<double> due =
+      AssuredShares(record.classes, static_cast<int>(record.workers.size()));
   const auto all = std::accumulate(measures.class_shares.begin(), measures.class_shares.end(), 0.0);
   if (all > 0) measures.share_error = 0;
   for (std::size_t c = 0; c < due.size(); ++c) {

@@ -46,7 +46,8 @@ constexpr auto kHead = std::to_array<FieldDoc>({
     {"classes.name", "of the class"},
     {"classes.weight", "that it was given"},
     {"classes.due",
-     "part of the workers' time while all classes have units: by weight, not below its guarantee"},
+     "part of the workers' time while all classes have units: by weight, within guarantee and "
+     "maximum"},
     {"measures", "the measures of a run: what they are, and how tables show them"},
     {"fields", "all other fields"},
 });

@@ -160,8 +160,9 @@ std::string ReportJson(const Report& report) {
       {"coverage", report.summaries.empty() ? 0 : report.summaries[0].measures[0]->coverage}};
   json["violations"] = report.violations;
   json["classes"] = Json::array();
-  const auto& classes = report.comparison.runs.front().record.classes;
-  const std::vector<double> due = AssuredShares(classes);
+  const RunRecord& record = report.comparison.runs.front().record;
+  const auto& classes = record.classes;
+  const std::vector<double> due = AssuredShares(classes, static_cast<int>(record.workers.size()));
   for (std::size_t c = 0; c < classes.size(); ++c) {
     json["classes"].push_back(
         {{"name", classes[c].name}, {"weight", classes[c].weight}, {"due", due[c]}});

@@ -150,9 +150,10 @@ std::string StageTable(const Report& report) {
 
 // Achieved share beside the weight's, by class.
 std::string ShareTable(const Report& report) {
-  const auto& classes = report.comparison.runs.front().record.classes;
+  const RunRecord& record = report.comparison.runs.front().record;
+  const auto& classes = record.classes;
   if (classes.empty()) return "";
-  const std::vector<double> due = AssuredShares(classes);
+  const std::vector<double> due = AssuredShares(classes, static_cast<int>(record.workers.size()));
   std::vector<Row> rows = {{"policy"}};
   for (std::size_t c = 0; c < due.size(); ++c) {
     rows[0].push_back(fmt::format("{} (due {:.1f} %)", classes[c].name, 100 * due[c]));

@@ -24,16 +24,33 @@ std::vector<ServiceClass> Classes(const char* text) { return ParseClasses(text).
 
 TEST(AssuredSharesTest, AreByWeightButNotBelowTheGuarantee) {
   EXPECT_THAT(
-      AssuredShares(Classes("a:5,b:3,c:1")),
+      AssuredShares(Classes("a:5,b:3,c:1"), 4),
       ElementsAre(DoubleNear(5.0 / 9, 1e-9), DoubleNear(3.0 / 9, 1e-9), DoubleNear(1.0 / 9, 1e-9)));
   // c has half for certain; the others share the rest by weight.
-  EXPECT_THAT(AssuredShares(Classes("a:3,b:1,c:1:0.5")),
+  EXPECT_THAT(AssuredShares(Classes("a:3,b:1,c:1:0.5"), 4),
               ElementsAre(DoubleNear(0.375, 1e-9), DoubleNear(0.125, 1e-9), 0.5));
   // A guarantee below the weight's share adds nothing.
-  EXPECT_THAT(AssuredShares(Classes("a:1:0.1,b:1")), ElementsAre(0.5, 0.5));
+  EXPECT_THAT(AssuredShares(Classes("a:1:0.1,b:1"), 4), ElementsAre(0.5, 0.5));
   // Guarantees that push others below theirs.
-  EXPECT_THAT(AssuredShares(Classes("a:8,b:1:0.6,c:1:0.08")),
+  EXPECT_THAT(AssuredShares(Classes("a:8,b:1:0.6,c:1:0.08"), 4),
               ElementsAre(DoubleNear(0.32, 1e-9), 0.6, 0.08));
+}
+
+TEST(AssuredSharesTest, AreNotAboveTheMaximum) {
+  const auto expect = [](const char* classes, double a, double b, double c) {
+    EXPECT_THAT(AssuredShares(Classes(classes), 4),
+                ElementsAre(DoubleNear(a, 1e-9), DoubleNear(b, 1e-9), DoubleNear(c, 1e-9)))
+        << classes;
+  };
+  expect("a:5:0:1,b:3,c:1", 0.25, 0.5625, 0.1875);
+  expect("a:8:0:1,b:1:0.5,c:1", 0.25, 0.5, 0.25);
+  // By weight alone b has less than its guarantee; with what a may not have it has more.
+  expect("a:9:0:1,b:1:0.2,c:1", 0.25, 0.375, 0.375);
+  expect("a:9:0:1,b:1:0.3,c:2", 0.25, 0.3, 0.45);
+  // And the other way round: c's guarantee takes so much that a is below its maximum.
+  expect("a:2:0:1,b:3,c:1:0.6", 0.16, 0.24, 0.6);
+  // Together they must not use all: what is left over is lent.
+  expect("a:1:0:1,b:1:0:1,c:1:0:1", 1.0 / 3, 1.0 / 3, 1.0 / 3);
 }
 
 TEST(AdmissionTest, LetsInWhatTheClassHasCoresFor) {

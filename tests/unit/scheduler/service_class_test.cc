@@ -46,12 +46,12 @@ TEST_P(BadClassesTest, AreAnErrorThatSaysWhatWouldBeRight) {
 
 // Of two classes with units, how much the first one gets of the second one's worker time.
 double Ratio(const char* classes, std::uint64_t backlogged, std::size_t a, std::size_t b) {
-  const ClassWeights weights = EffectiveWeights(ParseClasses(classes).value(), backlogged);
+  const ClassWeights weights = EffectiveWeights(ParseClasses(classes).value(), backlogged, 4);
   return weights[a] / weights[b];
 }
 
 TEST(EffectiveWeightsTest, AreTheClassesOwnWhereTheyReachTheirGuarantees) {
-  const ClassWeights all = EffectiveWeights(ParseClasses("a:5,b:3:0.3,c:1").value(), 0b111);
+  const ClassWeights all = EffectiveWeights(ParseClasses("a:5,b:3:0.3,c:1").value(), 0b111, 4);
   EXPECT_THAT(std::vector(all.begin(), all.begin() + 3), ElementsAre(5, 3, 1));
 }
 
@@ -63,9 +63,27 @@ TEST(EffectiveWeightsTest, RaiseAClassToItsGuaranteeAmongThoseWithUnits) {
 }
 
 TEST(EffectiveWeightsTest, AreNothingForClassesWithoutUnits) {
-  const ClassWeights alone = EffectiveWeights(ParseClasses("a:99,b:1:0.2").value(), 0b10);
+  const ClassWeights alone = EffectiveWeights(ParseClasses("a:99,b:1:0.2").value(), 0b10, 4);
   EXPECT_EQ(alone[0], 0);
   EXPECT_GT(alone[1], 0);
+}
+
+// Who is at the maximum is held back by it, not by the weight.
+TEST(EffectiveWeightsTest, RaiseAClassAmongWhatOthersMayNotHave) {
+  constexpr const char* kClasses = "a:8:0:1,b:1:0.5,c:1";
+  EXPECT_DOUBLE_EQ(Ratio(kClasses, 0b111, 1, 2), 2) << "of 4 workers a has one, b two and c one";
+  EXPECT_GE(Ratio(kClasses, 0b111, 0, 2), 1);
+  EXPECT_DOUBLE_EQ(Ratio("a:9:0:1,b:1:0.2,c:1", 0b111, 1, 2), 1) << "b has more than that";
+  EXPECT_DOUBLE_EQ(Ratio("a:1:0:3,b:1", 0b11, 0, 1), 1) << "a maximum that is not reached";
+}
+
+TEST(GuaranteesTest, AreNotAboveTheMaximum) {
+  const auto classes = ParseClasses("a:1:0.5:1,b:1").value();
+  EXPECT_TRUE(CheckGuarantees(classes, 2).ok());
+  const Status refused = CheckGuarantees(classes, 4);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().parameter, "classes");
+  EXPECT_NE(refused.error().message.find("Class a is guaranteed"), std::string::npos);
 }
 
 TEST(EffectiveWeightsTest, LeaveSomethingBesideGuaranteesOfEverything) {

@@ -192,6 +192,18 @@ TEST_P(FairTest, AMaximumHoldsWhileOthersWait) {
   EXPECT_NEAR(ShareOf(load.ServedWithin(10), 0), 2.0 / 8, 0.02);
 }
 
+// What a class may not have goes to the others by weight, not all to the one with a guarantee.
+TEST_P(FairTest, AMaximumLeavesWhatIsDueToTheOthers) {
+  PolicyOptions options;
+  options.classes = ParseClasses("bulk:8:0:2,live:1:0.5,rest:1").value();
+  Load load(GetParam(), options);
+  for (std::uint64_t c = 0; c < 3; ++c) load.Start(c);
+  load.Run(1);
+  const Served served = load.ServedWithin(10);
+  const std::vector<double> due = AssuredShares(options.classes, 8);
+  for (std::size_t c = 0; c < 3; ++c) EXPECT_NEAR(ShareOf(served, c), due[c], 0.02) << c;
+}
+
 TEST_P(FairTest, TheEarliestDeadlineOfAClassGoesFirst) {
   VirtualPool pool({.topology = "core:1 pu:1", .policy = GetParam()});
   int order = 0;

@@ -145,7 +145,7 @@ SimResult SharesOf(const ShareMetrics& shares) {
 
 TEST(ShareMetricsTest, ComparesOnlyWindowsInWhichAllAreBacklogged) {
   const Workload workload = TwoClasses(0);
-  ShareMetrics shares(workload, 100);
+  ShareMetrics shares(workload, 4, 100);
   shares.Waiting(0, +9, 0);
   shares.Waiting(1, +9, 0);
   for (int i = 0; i < 20; ++i) {  // 0.7 of every 10 ms
@@ -165,7 +165,7 @@ TEST(ShareMetricsTest, ComparesOnlyWindowsInWhichAllAreBacklogged) {
 // Fixed windows from 0 on would see nothing: each has its three quarters.
 TEST(ShareMetricsTest, WindowsSlide) {
   const Workload workload = TwoClasses(0);
-  ShareMetrics shares(workload, 100);
+  ShareMetrics shares(workload, 4, 100);
   shares.Waiting(0, +9, 0);
   shares.Waiting(1, +9, 0);
   shares.Ran(0, 0, 75);
@@ -180,7 +180,7 @@ TEST(ShareMetricsTest, WindowsSlide) {
 
 TEST(ShareMetricsTest, WhatIsDueIncludesTheGuarantee) {
   const Workload workload = TwoClasses(0.8);
-  ShareMetrics shares(workload, 100);
+  ShareMetrics shares(workload, 4, 100);
   shares.Waiting(0, +9, 0);
   shares.Waiting(1, +9, 0);
   for (int i = 0; i < 30; ++i) {
@@ -193,9 +193,16 @@ TEST(ShareMetricsTest, WhatIsDueIncludesTheGuarantee) {
   EXPECT_NEAR(result.share_error, 0, 1e-9);
 }
 
+TEST(ShareMetricsTest, WhatIsDueIsNotAboveTheMaximum) {
+  Workload workload = TwoClasses(0);
+  workload.classes[0].max_workers = 1;
+  EXPECT_NEAR(SharesOf(ShareMetrics(workload, 4, 100)).classes[0].due, 0.25, 1e-9);
+  EXPECT_NEAR(SharesOf(ShareMetrics(workload, 1, 100)).classes[0].due, 0.75, 1e-9);
+}
+
 TEST(ShareMetricsTest, WithoutAWindowNothingIsMeasured) {
   const Workload workload = TwoClasses(0);
-  ShareMetrics shares(workload, 100);
+  ShareMetrics shares(workload, 4, 100);
   shares.Waiting(0, +9, 0);
   shares.Ran(0, 0, 500);
   const SimResult result = SharesOf(shares);
