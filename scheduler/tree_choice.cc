@@ -77,17 +77,24 @@ TreeChoice::PathSums TreeChoice::SumHomePath(const LoadTree& tree, WorkerId home
   return sums;
 }
 
-TreeChoice::Queue TreeChoice::QueueOf(const LoadNode& child, const LoadNode& parent,
-                                      const StreamHome& home, const PathSums& path,
-                                      Usable usable) const {
+// c of the workers below `parent` that are off the home path. As long as the home is below `parent`
+// too, that is their closest common node; further away c is the same for all children. There it
+// cancels out, but for the printed numerator, which has no c that could.
+double TreeChoice::RatioOffPath(const LoadTree& tree, const LoadNode& parent, WorkerId home) const {
+  if (!parent.Holds(home) && options_.weight == WeightRule::kWeightedMinimum) return 1;
+  const LoadNode* common = &parent;
+  while (!common->Holds(home)) common = &tree.node(common->parent);
+  return Ratio(*common);
+}
+
+TreeChoice::Queue TreeChoice::QueueOf(const LoadNode& child, double ratio, const StreamHome& home,
+                                      const PathSums& path, Usable usable) const {
   if (usable.available <= 0) return {};
   const bool counts_as_idle =
       options_.parent == ParentRule::kAnyIdle ? usable.idle > 0 : usable.idle == usable.available;
   if (counts_as_idle) return {.weighted = 0, .plain = 0, .usable = true};
   const auto load = static_cast<double>(child.load);
-  // Off the home path, `parent` is the closest common node of the home and all workers below, as
-  // long as the home is below `parent`; further away the ratio is the same for all children.
-  double weighted = parent.Holds(home.worker) ? Ratio(parent) * load : load;
+  double weighted = ratio * load;
   if (child.Holds(home.worker)) weighted = path[static_cast<std::size_t>(child.depth)];
   const double workers = options_.children == ChildRule::kByWorkers ? usable.available : 1.0;
   return {.weighted = weighted / workers, .plain = load / workers, .usable = true};
@@ -98,8 +105,9 @@ int TreeChoice::BestChild(const LoadTree& tree, const LoadNode& parent, const St
                           const PathSums& path, CountUsable usable) {
   QueueWeights weights(options_);
   const auto children = tree.children(parent);
+  const double ratio = RatioOffPath(tree, parent, home.worker);
   for (std::size_t i = 0; i < children.size(); ++i) {
-    queues_[i] = QueueOf(children[i], parent, home, path,
+    queues_[i] = QueueOf(children[i], ratio, home, path,
                          usable(parent.first_child + static_cast<int>(i), children[i]));
     if (queues_[i].usable) weights.See(queues_[i].weighted, queues_[i].plain);
   }

@@ -13,7 +13,8 @@
 //
 // Why this is cheap: c depends only on the closest common node of home and worker. A subtree beside
 // the path root -> home has one c for all its workers, so its weighted sum is c times the plain sum
-// that LoadTree keeps; inside such a subtree c cancels out. Only the path itself is summed up per
+// that LoadTree keeps; inside such a subtree c cancels out (not under the printed numerator, which
+// has no c: there it is looked up). Only the path itself is summed up per
 // decision. Cost: O(depth) + one hash per child of the nodes passed.
 //
 // Homes: the same descent with all queues empty, over all workers, in service or not; if it ends at
@@ -84,7 +85,9 @@ class TreeChoice {
     int available = 0;
     int idle = 0;
   };
-  [[nodiscard]] Queue QueueOf(const LoadNode& child, const LoadNode& parent, const StreamHome& home,
+  [[nodiscard]] double RatioOffPath(const LoadTree& tree, const LoadNode& parent,
+                                    WorkerId home) const;
+  [[nodiscard]] Queue QueueOf(const LoadNode& child, double ratio, const StreamHome& home,
                               const PathSums& path, Usable usable) const;
   template <class CountUsable>
   [[nodiscard]] int BestChild(const LoadTree& tree, const LoadNode& parent, const StreamHome& home,

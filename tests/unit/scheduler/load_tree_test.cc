@@ -97,20 +97,18 @@ TEST(LoadTreeTest, SumsAndCountsFollowEveryChange) {
 
 class SlowDescent {
  public:
-  SlowDescent(const LoadTree& tree, const StreamHome& home) : tree_(tree), home_(home) {}
+  SlowDescent(const PolicyOptions& options, const LoadTree& tree, const StreamHome& home)
+      : options_(options), tree_(tree), home_(home) {}
 
   WorkerId Choose() const {
     const LoadNode* node = &tree_.node(0);
     while (!node->leaf()) {
-      double smallest = 1e300;
-      for (const LoadNode& child : tree_.children(*node)) {
-        if (child.available > 0) smallest = std::min(smallest, QueuePerWorker(child));
-      }
+      const double smallest = Smallest(*node);
       const LoadNode* best = node;
       double best_score = -1;
       for (const LoadNode& child : tree_.children(*node)) {
         if (child.available == 0) continue;
-        const double queue = QueuePerWorker(child);
+        const double queue = QueuePerWorker(child, true);
         const double w = queue <= 0 ? 1.0 : smallest / queue;
         const double mean = static_cast<double>(node->size) / node->child_count;
         const double g =
@@ -126,34 +124,46 @@ class SlowDescent {
   }
 
  private:
+  double Smallest(const LoadNode& parent) const {
+    double smallest = 1e300;
+    for (const LoadNode& child : tree_.children(parent)) {
+      if (child.available == 0) continue;
+      const double queue = QueuePerWorker(child, options_.weight == WeightRule::kWeightedMinimum);
+      if (options_.minimum == MinimumRule::kNonZero && queue <= 0) continue;
+      smallest = std::min(smallest, queue);
+    }
+    return smallest;
+  }
   double Ratio(WorkerId w) const {
     if (w == home_.worker) return 1;
     int common = tree_.leaf_index(w);
     while (!tree_.node(common).Holds(home_.worker)) common = tree_.node(common).parent;
     return tree_.node(common).ratio;
   }
-  double QueuePerWorker(const LoadNode& node) const {
+  double QueuePerWorker(const LoadNode& node, bool weighted) const {
     double sum = 0;
     for (int w = node.first_worker; w < node.first_worker + node.size; ++w) {
       const LoadNode& leaf = tree_.leaf(WorkerId{w});
       if (leaf.available == 0) continue;
       if (leaf.load == 0) return 0;
-      sum += Ratio(WorkerId{w}) * static_cast<double>(leaf.load);
+      sum += (weighted ? Ratio(WorkerId{w}) : 1) * static_cast<double>(leaf.load);
     }
     return sum / node.available;
   }
 
+  const PolicyOptions options_;
   const LoadTree& tree_;
   const StreamHome home_;
 };
 
-TEST(TreeChoiceTest, AgreesWithTheDefinition) {
+// Random queues and workers out of service, on even and uneven trees.
+void ExpectTheDefinition(const PolicyOptions& options) {
   for (const char* description : {"pack:2 l2:2 core:2 pu:1", "pack:2 l3:3 core:2 pu:2",
                                   "pack:4 core:8 pu:1", "core:7 pu:1"}) {
     const Topology topology = SyntheticTopology(description);
     // One worker less than PUs, so that the tree is uneven.
     LoadTree tree = TreeOf(topology, topology.pu_count() - 1, XeonE5335Ratios());
-    TreeChoice choice(PolicyOptions{}, tree);
+    TreeChoice choice(options, tree);
     std::mt19937 random(5);
     for (std::uint64_t s = 0; s < 5000; ++s) {
       const WorkerId changed{static_cast<std::int32_t>(random()) & 0x7FFFFFFF};
@@ -162,9 +172,16 @@ TEST(TreeChoiceTest, AgreesWithTheDefinition) {
       if (s % 64 == 0) tree.SetAvailable(w, tree.leaf(w).available == 0);
       if (tree.node(0).available == 0) continue;
       const StreamHome home = choice.Home(StreamId{s}, tree);
-      ASSERT_EQ(choice.Choose(tree, home, WorkerId{}), SlowDescent(tree, home).Choose());
+      ASSERT_EQ(choice.Choose(tree, home, WorkerId{}), SlowDescent(options, tree, home).Choose());
     }
   }
+}
+
+TEST(TreeChoiceTest, AgreesWithTheDefinition) { ExpectTheDefinition({}); }
+
+// Where the numerator is a plain queue and idle children compete, c does not cancel out.
+TEST(TreeChoiceTest, AgreesWithThePrintedDefinition) {
+  ExpectTheDefinition({.minimum = MinimumRule::kNonZero, .weight = WeightRule::kPrintedMinimum});
 }
 
 TEST(TreeChoiceTest, OneIdleWorkerIsFoundWhereverItIs) {
