@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// p2c: two workers drawn at random, the one with the shorter queue takes the unit. The draw is a
-// hash of the unit, so that a run can be repeated. No homes, no warmth. O(1).
+// p2c: two different workers drawn at random, the one with the shorter queue takes the unit. The
+// draws are hashes of the unit, so that a run can be repeated. No homes, no warmth. O(1).
 // Source: M. Mitzenmacher, "The Power of Two Choices in Randomized Load Balancing", IEEE TPDS
 // 12(10), 2001.
 #include "scheduler/early_binding.h"
@@ -9,6 +9,10 @@
 
 namespace gopmill {
 namespace {
+
+// Where hardly any worker is left that may run the unit, it goes to the only one found, or to the
+// first there is. With two of two, one unit in 2^31 does.
+constexpr std::uint64_t kMaxDraws = 32;
 
 class P2c final : public Policy {
  public:
@@ -21,26 +25,33 @@ class P2c final : public Policy {
   }
 
  private:
+  // The first two different workers of the unit's sequence of draws that may run it. So what one
+  // out of service would have got spreads over all others, and no other draw changes.
   static WorkerId Choose(const Unit& unit, const PoolState& pool) {
-    const auto usable = [&](WorkerId w) { return pool.available(w) && w != unit.excluded; };
-    const WorkerId first = Draw(unit.sequence, 0, pool, usable);
-    const WorkerId second = Draw(unit.sequence, 1, pool, usable);
-    if (first.value < 0) return first;
-    const auto load = [&](WorkerId w) { return pool.loads()[static_cast<std::size_t>(w.value)]; };
-    return load(second) < load(first) ? second : first;
+    WorkerId first;
+    for (std::uint64_t draw = 0; draw < kMaxDraws; ++draw) {
+      const WorkerId w = Drawn(unit.sequence, draw, pool);
+      if (!pool.available(w) || w == unit.excluded || w == first) continue;
+      if (first.value >= 0) return Load(pool, w) < Load(pool, first) ? w : first;
+      first = w;
+    }
+    return first.value >= 0 ? first : AnyFor(unit, pool);
   }
 
-  // A worker that may be used: the drawn one or the next behind it.
-  template <class Usable>
-  static WorkerId Draw(std::uint64_t unit, std::uint64_t number, const PoolState& pool,
-                       Usable usable) {
+  static WorkerId Drawn(std::uint64_t unit, std::uint64_t draw, const PoolState& pool) {
     const auto workers = static_cast<std::uint64_t>(pool.worker_count());
-    const std::uint64_t start = Mix64(2 * unit + number) % workers;
-    for (std::uint64_t step = 0; step < workers; ++step) {
-      const WorkerId w{static_cast<std::int32_t>((start + step) % workers)};
-      if (usable(w)) return w;
+    return WorkerId{static_cast<std::int32_t>(Mix64(kMaxDraws * unit + draw) % workers)};
+  }
+
+  static WorkerId AnyFor(const Unit& unit, const PoolState& pool) {
+    for (std::int32_t i = 0; i < pool.worker_count(); ++i) {
+      if (pool.available(WorkerId{i}) && WorkerId{i} != unit.excluded) return WorkerId{i};
     }
     return {};
+  }
+
+  static std::uint64_t Load(const PoolState& pool, WorkerId w) {
+    return pool.loads()[static_cast<std::size_t>(w.value)];
   }
 };
 

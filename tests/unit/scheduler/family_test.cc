@@ -92,6 +92,42 @@ TEST(P2cTest, SpreadsUnitsAndPrefersTheShorterQueue) {
   for (int w = 0; w < 4; ++w) EXPECT_NEAR(pool.pool().units_of(WorkerId{w}), 100, 12);
 }
 
+TEST(P2cTest, DrawsTwoDifferentWorkers) {
+  VirtualPool pool({.topology = "core:2 pu:1", .policy = "p2c", .run_queue_units = 0});
+  std::array<std::uint64_t, 2> queued = {};
+  for (std::uint64_t s = 0; s < 1000; ++s) {
+    const std::size_t bytes = 1000 + 37 * (s % 53);
+    pool.Submit(s, 0, bytes);
+    const auto w = static_cast<std::size_t>(pool.assignments().back().worker);
+    EXPECT_LE(queued[w], queued[1 - w]) << s;
+    queued[w] += bytes;
+  }
+}
+
+// Idle ones alike, so that the first draw decides.
+TEST(P2cTest, WhatAWorkerThatLeftWouldHaveGotSpreadsOverAll) {
+  constexpr std::uint64_t kUnits = 7000;
+  VirtualPool whole({.topology = "core:8 pu:1", .policy = "p2c"});
+  VirtualPool without({.topology = "core:8 pu:1", .policy = "p2c"});
+  without.SetAvailable(3, false);
+  std::array<int, 8> got = {};
+  for (std::uint64_t s = 0; s < kUnits; ++s) {
+    for (VirtualPool* pool : {&whole, &without}) {
+      pool->Submit(s, 0);
+      pool->FinishAll();
+    }
+    const int worker = without.assignments().back().worker;
+    ++got[static_cast<std::size_t>(worker)];
+    const int before = whole.assignments().back().worker;
+    if (before != 3) {
+      EXPECT_EQ(worker, before) << s;
+    }
+  }
+  for (const int w : {0, 1, 2, 4, 5, 6, 7}) {
+    EXPECT_NEAR(got[static_cast<std::size_t>(w)], kUnits / 7, 120) << w;
+  }
+}
+
 TEST(PLlfTest, LearnsWhichStreamsAreExpensive) {
   VirtualPool pool({.topology = "core:2 pu:1", .policy = "p-llf", .run_queue_units = 0});
   // Streams alike in bytes; the even ones take nine times as long.
