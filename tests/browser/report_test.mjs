@@ -104,22 +104,46 @@ async function sharesAreStackedToTheirValues(page) {
   }
 }
 
+// The page as it is with other medians, by name.
+async function openWith(browser, medians, viewport = {width: 1200, height: 900}) {
+  const page = await browser.newPage({viewport});
+  page.on('pageerror', (error) => assert.fail(`the page threw: ${error.message}`));
+  const changed = (json) => {
+    const data = JSON.parse(json);
+    for (const [name, median] of Object.entries(medians)) {
+      data.policies.forEach(({measures}) => {
+        measures[name] = {median, low: 0.8 * median, high: 1.5 * median, values: 2, coverage: 0.5};
+      });
+    }
+    return JSON.stringify(data);
+  };
+  await page.setContent(readFileSync(html, 'utf8').replace(
+    /(<script type="application\/json" id="data">)(.*?)(<\/script>)/s,
+    (_, head, json, tail) => head + changed(json) + tail));
+  return page;
+}
+
+async function valuesStandClearOfTheMarks(browser) {
+  const medians = {latency_p50_ms: 1555, latency_p95_ms: 9720, latency_p99_ms: 10712,
+                   gap_before_ms: 553.7, gap_after_ms: 750.6};
+  for (const width of [390, 500, 1200]) {
+    const page = await openWith(browser, medians, {width, height: 900});
+    const covered = await page.$$eval('.chart g[data-policy]', (rows) => rows.filter((row) => {
+      const ends = [...row.querySelectorAll('rect, line, circle')].map((mark) => mark.getBBox())
+        .map((box) => box.x + box.width);
+      return row.querySelector('.value').getBBox().x < Math.max(0, ...ends);
+    }).map((row) => `${row.closest('.chart').id} of ${row.dataset.policy}`));
+    assert.deepEqual(covered, [], `values over marks, ${width} pixels wide`);
+    await page.screenshot({path: join(outputDir, `report-long-values-${width}.png`), fullPage: true});
+    await page.close();
+  }
+}
+
 // Few machines that test have counters, so the page is given what it would say where there are some.
 async function missesAreShownWhereTheyWereCounted(browser, page) {
   assert.equal(await page.$$eval('#misses', (list) => list.length),
     report.policies.every(({measures}) => measures.cache_misses_per_gop) ? 1 : 0);
-  const counted = await browser.newPage();
-  counted.on('pageerror', (error) => assert.fail(`the page threw: ${error.message}`));
-  const withMisses = (json) => {
-    const data = JSON.parse(json);
-    data.policies.forEach(({measures}) => {
-      measures.cache_misses_per_gop = {median: 1234, low: 1000, high: 2000, values: 2, coverage: 0.5};
-    });
-    return JSON.stringify(data);
-  };
-  await counted.setContent(readFileSync(html, 'utf8').replace(
-    /(<script type="application\/json" id="data">)(.*?)(<\/script>)/s,
-    (_, head, json, tail) => head + withMisses(json) + tail));
+  const counted = await openWith(browser, {cache_misses_per_gop: 1234});
   for (const {policy} of report.policies) assert.equal(await valueIn(counted, 'misses', policy), '1,234');
   await counted.close();
 }
@@ -155,6 +179,7 @@ try {
   await ganttFollowsTheChoice(light);
   await sharesAreStackedToTheirValues(light);
   await missesAreShownWhereTheyWereCounted(browser, light);
+  await valuesStandClearOfTheMarks(browser);
   assert.equal(await light.$$eval('#alerts .alert', (list) => list.length), report.violations.length);
   const phone = await open(browser, 'dark', 390);
   await chartsAreNamed(phone);

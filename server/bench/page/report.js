@@ -40,15 +40,17 @@ function ticks(low, high, count) {
 }
 
 const tickLabel = (value) => String(Number(value.toPrecision(6)));
-const nameWidth = () => 12 + 7 * Math.max(...policies.map((policy) => policy.policy.length));
+// Of the longest of these texts, and a gap.
+const widthOf = (texts) => 12 + 7 * Math.max(...texts.map((each) => each.length));
+const nameWidth = () => widthOf(policies.map((policy) => policy.policy));
 
 // One row per policy: names to the left, values to the right, marks between on a shared axis.
 // options: low, high, label (of all), value(policy) -> text, marks(policy, x, y) -> nodes,
-// rowHeight, valueWidth, axisScale.
+// rowHeight, axisScale.
 function rowChart(id, options) {
   const box = byId(id);
   const width = Math.max(280, box.clientWidth);
-  const left = nameWidth(), right = options.valueWidth ?? 74, row = options.rowHeight ?? 26;
+  const left = nameWidth(), right = widthOf(policies.map(options.value)), row = options.rowHeight ?? 26;
   const bottom = options.axis === false ? 4 : 22;
   const height = policies.length * row + bottom;
   const {low, high} = options;
@@ -75,7 +77,7 @@ function rowChart(id, options) {
 function barChart(id, name, value) {
   const high = greatest(policies.map((policy) => median(policy, name)));
   rowChart(id, {
-    low: 0, high, axisScale: data.measures[name].scale, valueWidth: value ? 150 : 74,
+    low: 0, high, axisScale: data.measures[name].scale,
     label: data.measures[name].meaning,
     value: value ?? ((policy) => shown(name, median(policy, name))),
     marks: (policy, x, y) => median(policy, name) === null ? [] : [titled(
@@ -92,7 +94,7 @@ function throughput() {
   const margin = Math.max((high - least) * 0.15, high * 0.02);
   const low = Math.max(0, least - margin);
   rowChart('throughput', {
-    low, high: high + margin, label: 'GOPs per second', valueWidth: 74,
+    low, high: high + margin, label: 'GOPs per second',
     value: (policy) => of(policy).median.toFixed(1),
     marks: (policy, x, y) => {
       const {median, low, high} = of(policy);
@@ -111,7 +113,7 @@ function throughput() {
 
 function cores() {
   rowChart('cores', {
-    low: 0, high: 1, axis: false, rowHeight: 42, valueWidth: 60,
+    low: 0, high: 1, axis: false, rowHeight: 42,
     label: 'Utilisation, imbalance',
     value: (policy) => `${shown('utilisation', median(policy, 'utilisation'))}`,
     marks: (policy, x, y) => {
@@ -139,7 +141,7 @@ function cores() {
 function twoPoints(id, first, second, label) {
   const high = greatest(policies.flatMap((p) => [median(p, first), median(p, second)]));
   rowChart(id, {
-    low: 0, high, label, valueWidth: 128,
+    low: 0, high, label,
     value: (p) => `${shown(first, median(p, first))} \u2192 ${shown(second, median(p, second))}`,
     marks: (p, x, y) => median(p, first) === null || median(p, second) === null ? [] : [
       el('line', {x1: x(median(p, first)), x2: x(median(p, second)), y1: y, y2: y, class: 'span'}),
@@ -154,7 +156,7 @@ function latency() {
   const names = ['latency_p50_ms', 'latency_p95_ms', 'latency_p99_ms'];
   const high = Math.max(...policies.map((policy) => median(policy, names[2]))) || 1;
   rowChart('latency', {
-    low: 0, high, label: 'Latency p50, p95, p99 in ms', valueWidth: 128,
+    low: 0, high, label: 'Latency p50, p95, p99 in ms',
     value: (p) => names.map((name) => median(p, name).toFixed(0)).join(' / ') + '\u202fms',
     marks: (p, x, y) => [
       el('line', {x1: x(median(p, names[0])), x2: x(median(p, names[2])), y1: y, y2: y, class: 'span'}),
@@ -194,7 +196,7 @@ function shares() {
   const percent = (share) => share === null ? '\u2013' : (100 * share).toFixed(1);
   const percents = (list) => list.map(percent).join(' / ') + '\u202f%';
   rowChart('shares', {
-    low: 0, high: 1, axisScale: 100, valueWidth: 30 + 36 * classes.length,
+    low: 0, high: 1, axisScale: 100,
     label: 'Shares of ' + classes.map((each) => each.name).join(', '),
     value: (policy) => percents(of(policy)),
     marks: (policy, x, y) => [
