@@ -40,6 +40,7 @@ struct ReportOrigin {
   std::string version;         // of the program
   std::string command;         // without the names of the files it wrote
   std::string check, against;  // the two policies of a check, or empty
+  bool interrupted = false;    // before all points that the command means were run
 };
 // Every parameter that the workload looks at is there once: with what all points have in common, or
 // with the point of a run. Defaults are said out ("one per PU"), not left 0. "fields" says what the

@@ -138,6 +138,7 @@ std::string JsonText(const ReportOrigin& origin, const std::vector<GridPoint>& p
     json["check"] = origin.check;
     json["against"] = origin.against;
   }
+  if (origin.interrupted) json["interrupted"] = true;
   const ParamsOfPoints params(points);
   params.AddCommon(points.front().experiment, json);
   json["fields"] = FieldsJson(timing);

@@ -100,10 +100,11 @@ class Simulation {
         idle_(dispatcher_->pool().worker_count()),
         shares_(workload, dispatcher_->pool().worker_count(), params.share_window_ms) {}
 
-  SimResult Run(const std::string& policy) {
+  Result<SimResult> Run(const std::string& policy, const std::stop_token& stop) {
     const TimePoint started = SteadyNow();
     if (workload_.feed == Feed::kClosed) StartStreams();
     while (StepOnce()) {
+      if (stop.stop_requested()) return Cancelled();
     }
     SimResult result = Sum();
     result.policy = policy;
@@ -484,7 +485,7 @@ Result<SimResult> Simulate(const SimulationParams& params, const Machine& machin
                   : std::make_unique<CodecCostModel>(params.cost, machine.topology, options.ratios,
                                                      worker_pus);
   Simulation simulation(params, workload, std::move(dispatcher), std::move(cost));
-  SimResult result = simulation.Run(params.policy);
+  GOPMILL_ASSIGN_OR_RETURN(SimResult result, simulation.Run(params.policy, params.stop));
   GOPMILL_RETURN_IF_ERROR(CheckAllWasRun(result, workload));
   return result;
 }

@@ -19,6 +19,7 @@
 
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 
 #include "scheduler/policy.h"
@@ -45,10 +46,11 @@ struct SimulationParams {
   // The communication ratios of `options` hold, for the policy and for what moving costs; otherwise
   // those of the machine.
   bool own_ratios = false;
+  std::stop_token stop = {};
 };
 
 // Runs the workload to its end. Fails on unknown policies, on what a policy cannot serve, and when
-// units are left that it never had anybody run.
+// units are left that it never had anybody run; kCancelled if it was stopped.
 Result<SimResult> Simulate(const SimulationParams& params, const Machine& machine,
                            const Workload& workload);
 

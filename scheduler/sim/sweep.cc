@@ -109,29 +109,27 @@ Status CheckRules(const std::string& rules, const std::vector<std::string>& poli
 class GridWork {
  public:
   GridWork(const std::vector<GridPoint>& points, const std::vector<std::string>& policies,
-           const GridProgress& progress)
-      : points_(points), progress_(progress) {
+           const GridProgress& progress, const std::stop_token& stop)
+      : points_(points), progress_(progress), stop_(stop) {
     for (std::size_t point = 0; point < points.size(); ++point) {
       for (const std::string& policy : policies)
-        runs_.push_back({.point = point, .policy = policy});
+        runs_.push_back({.point = point, .policy = policy, .error = Cancelled()});
     }
   }
 
   void Work() {
-    for (std::size_t i = next_++; i < runs_.size() && !stopped_; i = next_++) {
+    for (std::size_t i = next_++; i < runs_.size() && !failed_ && !stop_.stop_requested();
+         i = next_++) {
       RunOne(runs_[i]);
       const MutexLock lock(mutex_);
       ++done_;
-      if (progress_ && !progress_(done_, runs_.size())) stopped_ = true;
+      if (progress_) progress_(done_, runs_.size());
     }
   }
 
   Result<std::vector<GridRun>> TakeRuns() {
     const MutexLock lock(mutex_);
     if (failure_) return *failure_;
-    if (stopped_) {
-      return Error{.code = Code::kCancelled, .message = "The sweep was stopped."};
-    }
     return std::move(runs_);
   }
 
@@ -141,13 +139,15 @@ class GridWork {
     if (!prepared.ok()) {
       const MutexLock lock(mutex_);
       if (!failure_) failure_ = prepared.error();
-      stopped_ = true;
+      failed_ = true;
       return;
     }
     prepared->params.policy = run.policy;
+    prepared->params.stop = stop_;
     Result<SimResult> result = Simulate(prepared->params, prepared->machine, prepared->workload);
     if (result.ok()) {
       run.result = std::move(result).value();
+      run.error = {};
     } else {
       run.error = result.error();
     }
@@ -155,9 +155,10 @@ class GridWork {
 
   const std::vector<GridPoint>& points_;
   const GridProgress& progress_;
+  const std::stop_token& stop_;
   std::vector<GridRun> runs_;  // each written by one thread
   std::atomic<std::size_t> next_{0};
-  std::atomic<bool> stopped_{false};
+  std::atomic<bool> failed_{false};
   Mutex mutex_;  // guards what follows
   std::size_t done_ GOPMILL_GUARDED_BY(mutex_) = 0;
   std::optional<Error> failure_ GOPMILL_GUARDED_BY(mutex_);
@@ -223,11 +224,11 @@ Result<std::vector<GridPoint>> MakeGrid(const Experiment& base,
 
 Result<std::vector<GridRun>> RunGrid(const std::vector<GridPoint>& points,
                                      const std::vector<std::string>& policies, int threads,
-                                     const GridProgress& progress) {
+                                     const GridProgress& progress, const std::stop_token& stop) {
   for (const GridPoint& point : points) {
     GOPMILL_RETURN_IF_ERROR(CheckRules(point.experiment.rules, policies));
   }
-  GridWork work(points, policies, progress);
+  GridWork work(points, policies, progress, stop);
   {
     std::vector<std::jthread> others;
     for (int i = 1; i < threads; ++i) {
@@ -238,6 +239,22 @@ Result<std::vector<GridRun>> RunGrid(const std::vector<GridPoint>& points,
     work.Work();
   }
   return work.TakeRuns();
+}
+
+void KeepComplete(std::vector<GridPoint>& points, std::vector<GridRun>& runs) {
+  std::vector<char> complete(points.size(), 1);
+  for (const GridRun& run : runs) {
+    if (run.error.code == Code::kCancelled && !run.result) complete[run.point] = 0;
+  }
+  std::erase_if(runs, [&](const GridRun& run) { return complete[run.point] == 0; });
+  std::vector<GridPoint> kept;
+  std::vector<std::size_t> place(points.size());
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    place[i] = kept.size();
+    if (complete[i] != 0) kept.push_back(std::move(points[i]));
+  }
+  for (GridRun& run : runs) run.point = place[run.point];
+  points = std::move(kept);
 }
 
 }  // namespace gopmill::sim

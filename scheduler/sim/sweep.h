@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,15 +39,19 @@ struct GridRun {
   std::size_t point = 0;
   std::string policy;
   std::optional<SimResult> result = {};  // empty when the policy cannot serve the point
-  Error error = {};                      // then, why
+  Error error = {};                      // then, why; kCancelled when it was stopped before its end
 };
 
-// Called after each run, one at a time, on any thread: runs done and runs there are. False stops.
-using GridProgress = std::function<bool(std::size_t done, std::size_t total)>;
+// Called after each run, one at a time, on any thread: runs done and runs there are.
+using GridProgress = std::function<void(std::size_t done, std::size_t total)>;
 
 // Point by point, policies in the order given. Fails if a point itself cannot be prepared.
 Result<std::vector<GridRun>> RunGrid(const std::vector<GridPoint>& points,
                                      const std::vector<std::string>& policies, int threads,
-                                     const GridProgress& progress);
+                                     const GridProgress& progress,
+                                     const std::stop_token& stop = {});
+
+// Leaves out the points that not all policies came to the end of.
+void KeepComplete(std::vector<GridPoint>& points, std::vector<GridRun>& runs);
 
 }  // namespace gopmill::sim

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
@@ -18,6 +19,7 @@
 #include "scheduler/sim/validation.h"
 #include "server/cli/commands.h"
 #include "server/cli/exit_codes.h"
+#include "server/cli/job_setup.h"
 #include "server/cli/text_output.h"
 #include "server/session/build_identity.h"
 
@@ -86,10 +88,9 @@ Status CheckOwnGrid(const char* study, const sim::Experiment& base,
   return OkStatus();
 }
 
-bool ShowProgress(std::size_t done, std::size_t total) {
-  if (isatty(STDERR_FILENO) == 0) return true;
+void ShowProgress(std::size_t done, std::size_t total) {
+  if (isatty(STDERR_FILENO) == 0) return;
   WriteStderr(fmt::format("\r{} of {} runs{}", done, total, done == total ? "\r\x1b[K" : ""));
-  return true;
 }
 
 int Threads() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
@@ -103,6 +104,7 @@ struct Study {
   sim::Experiment base;
   std::vector<sim::GridPoint> points;
   std::vector<sim::GridRun> runs;
+  bool interrupted = false;
 };
 
 Result<std::vector<sim::GridPoint>> GridOf(const sim::Experiment& base,
@@ -119,14 +121,28 @@ Result<std::vector<sim::GridPoint>> GridOf(const sim::Experiment& base,
   return points;
 }
 
-Result<Study> RunStudy(const SimulateArgs& args) {
+Error Interrupted() { return {.code = Code::kCancelled, .message = "Interrupted."}; }
+
+// Runs the grid of the study; when stopped, only the points that are complete stay in it, and it is
+// an error if there are none.
+Status RunPoints(Study& study, const std::vector<std::string>& policies,
+                 const std::stop_token& stop) {
+  GOPMILL_ASSIGN_OR_RETURN(study.runs,
+                           sim::RunGrid(study.points, policies, Threads(), ShowProgress, stop));
+  study.interrupted = stop.stop_requested();
+  if (!study.interrupted) return OkStatus();
+  if (isatty(STDERR_FILENO) != 0) WriteStderr("\n");
+  sim::KeepComplete(study.points, study.runs);
+  return study.points.empty() ? Status(Interrupted()) : OkStatus();
+}
+
+Result<Study> RunStudy(const SimulateArgs& args, const std::stop_token& stop) {
   Study study;
   GOPMILL_ASSIGN_OR_RETURN(study.base, ToExperiment(args));
   GOPMILL_ASSIGN_OR_RETURN(const std::vector<std::string> policies,
                            sim::ParsePolicies(args.scheduler));
   GOPMILL_ASSIGN_OR_RETURN(study.points, GridOf(study.base, args.sweeps));
-  GOPMILL_ASSIGN_OR_RETURN(study.runs,
-                           sim::RunGrid(study.points, policies, Threads(), ShowProgress));
+  GOPMILL_RETURN_IF_ERROR(RunPoints(study, policies, stop));
   // A policy asked for by name has to be able to do it.
   for (const sim::GridRun& run : study.runs) {
     if (!run.result && args.scheduler != "all") return run.error.With(run.policy);
@@ -135,7 +151,7 @@ Result<Study> RunStudy(const SimulateArgs& args) {
 }
 
 // The same for --check: two policies, and the grid of the check unless sweeps make another.
-Result<Study> RunCheckStudy(const SimulateArgs& args) {
+Result<Study> RunCheckStudy(const SimulateArgs& args, const std::stop_token& stop) {
   Study study;
   GOPMILL_ASSIGN_OR_RETURN(study.base, ToExperiment(args));
   if (study.base.mix.empty() && study.base.workload == "transcode") study.base.mix = "mixed";
@@ -153,8 +169,7 @@ Result<Study> RunCheckStudy(const SimulateArgs& args) {
     study.points =
         sim::WithSeeds(study.points, sim::kFirstHeldOutSeed + study.base.seed, args.seeds);
   }
-  GOPMILL_ASSIGN_OR_RETURN(study.runs,
-                           sim::RunGrid(study.points, policies, Threads(), ShowProgress));
+  GOPMILL_RETURN_IF_ERROR(RunPoints(study, policies, stop));
   return study;
 }
 
@@ -204,8 +219,9 @@ Status WriteResults(const SimulateArgs& args, const Study& study) {
     GOPMILL_RETURN_IF_ERROR(WriteReport(args.csv, csv));
   }
   if (args.json.empty()) return OkStatus();
-  return WriteReport(args.json,
-                     sim::JsonText(OriginOf(args), study.points, study.runs, TimingOf(args)));
+  sim::ReportOrigin origin = OriginOf(args);
+  origin.interrupted = study.interrupted;
+  return WriteReport(args.json, sim::JsonText(origin, study.points, study.runs, TimingOf(args)));
 }
 
 int RunValidation() {
@@ -236,7 +252,7 @@ int RunReproduction(const std::string& wanted) {
   return Fail("simulate", status.error());
 }
 
-Status WriteScale(const SimulateArgs& args) {
+Status WriteScale(const SimulateArgs& args, const std::stop_token& stop) {
   GOPMILL_ASSIGN_OR_RETURN(const sim::Experiment base, ToExperiment(args));
   GOPMILL_RETURN_IF_ERROR(CheckOwnGrid(
       "scale", base, {"topology", "streams", "gops", "arrivals", "classes", "share-window-ms"}));
@@ -249,9 +265,10 @@ Status WriteScale(const SimulateArgs& args) {
   if (!std::filesystem::is_directory(folder, failure)) {
     return InvalidArgument("scale", args.scale + " is no folder.", "a folder that exists");
   }
-  const std::vector<sim::GridPoint> points = sim::ScaleGrid(base);
-  GOPMILL_ASSIGN_OR_RETURN(const std::vector<sim::GridRun> runs,
-                           sim::RunGrid(points, policies, Threads(), ShowProgress));
+  Study study{.base = base, .points = sim::ScaleGrid(base), .runs = {}, .interrupted = false};
+  GOPMILL_RETURN_IF_ERROR(RunPoints(study, policies, stop));
+  const auto& points = study.points;
+  const auto& runs = study.runs;
   GOPMILL_RETURN_IF_ERROR(WriteStdout(sim::TableText(points, runs)));
   std::string csv = sim::CsvText(points, runs, TimingOf(args));
   csv.pop_back();
@@ -259,11 +276,11 @@ Status WriteScale(const SimulateArgs& args) {
   for (const auto& [name, svg] : sim::ScaleCharts(points, runs, policies, TimingOf(args))) {
     GOPMILL_RETURN_IF_ERROR(WriteReport((folder / name).string(), svg));
   }
-  return OkStatus();
+  return study.interrupted ? Status(Interrupted()) : OkStatus();
 }
 
-int RunScale(const SimulateArgs& args) {
-  const Status status = WriteScale(args);
+int RunScale(const SimulateArgs& args, const std::stop_token& stop) {
+  const Status status = WriteScale(args, stop);
   if (status.ok()) return kOk;
   return Fail("simulate", status.error());
 }
@@ -309,18 +326,8 @@ Status CheckStudyOptions(const SimulateArgs& args) {
   return CheckSimulateOutputs(args);
 }
 
-}  // namespace
-
-int RunSimulate(const SimulateArgs& args) {
-  if (const Status fits = CheckStudyOptions(args); !fits.ok()) {
-    PrintError("simulate", "", fits.error());
-    return kUsage;
-  }
-  if (args.list) return WriteStdout(ListText()).ok() ? kOk : kFailed;
-  if (args.validate) return RunValidation();
-  if (!args.scale.empty()) return RunScale(args);
-  if (!args.reproduce.empty()) return RunReproduction(args.reproduce);
-  const Result<Study> study = args.check.empty() ? RunStudy(args) : RunCheckStudy(args);
+int RunExperiment(const SimulateArgs& args, const std::stop_token& stop) {
+  const Result<Study> study = args.check.empty() ? RunStudy(args, stop) : RunCheckStudy(args, stop);
   if (!study.ok()) {
     return Fail("simulate", study.error());
   }
@@ -329,10 +336,32 @@ int RunSimulate(const SimulateArgs& args) {
     PrintError("simulate", "", written.error());
     return kFailed;
   }
+  if (study->interrupted) return Fail("simulate", Interrupted());
   // The table tells for each run why not.
   const auto& runs = study->runs;
   if (std::ranges::any_of(runs, [](const auto& run) { return run.result.has_value(); })) return kOk;
   return ExitCodeOf(runs.front().error);
+}
+
+}  // namespace
+
+int RunSimulate(const SimulateArgs& args) {
+  if (const Status fits = CheckStudyOptions(args); !fits.ok()) {
+    PrintError("simulate", "", fits.error());
+    return kUsage;
+  }
+  if (args.list) return WriteStdout(ListText()).ok() ? kOk : kFailed;
+  const std::stop_source stop;
+  const auto signals = StopOnSignals(stop);
+  if (!signals.ok()) return Fail("simulate", signals.error());
+  if (!args.scale.empty()) return RunScale(args, stop.get_token());
+  if (args.validate || !args.reproduce.empty()) {
+    // What they have come to is printed already.
+    const std::stop_callback at_once(stop.get_token(),
+                                     [] { _exit(Fail("simulate", Interrupted())); });
+    return args.validate ? RunValidation() : RunReproduction(args.reproduce);
+  }
+  return RunExperiment(args, stop.get_token());
 }
 
 }  // namespace gopmill::cli

@@ -245,7 +245,7 @@ TEST(GridTest, RunsEveryPolicyAtEveryPoint) {
   std::size_t reported = 0;
   const auto runs = RunGrid(*grid, {"fifo", "hrw"}, 2, [&](std::size_t, std::size_t total) {
     ++reported;
-    return total == 12;
+    EXPECT_EQ(total, 12U);
   });
   ASSERT_TRUE(runs.ok());
   EXPECT_EQ(reported, 12U);
@@ -402,10 +402,35 @@ TEST(CheckTest, CoversTheWholeField) {
 TEST(GridTest, CanBeStopped) {
   Experiment base;
   base.topology = "pu:2";
-  const auto runs = RunGrid({{base, {}}}, {"fifo", "rr", "hrw"}, 1,
-                            [](std::size_t, std::size_t) { return false; });
-  ASSERT_FALSE(runs.ok());
-  EXPECT_EQ(runs.error().code, Code::kCancelled);
+  base.gops = 5;
+  auto points = MakeGrid(base, {ParseSweep("contexts=1,2,4").value()}).value();
+  std::stop_source stop;
+  const auto stop_after_three = [&](std::size_t done, std::size_t) {
+    if (done == 3) stop.request_stop();
+  };
+  auto runs = RunGrid(points, {"fifo", "rr"}, 1, stop_after_three, stop.get_token());
+  ASSERT_TRUE(runs.ok());
+  ASSERT_EQ(runs->size(), 6U);
+  EXPECT_TRUE(runs->at(2).result);
+  EXPECT_EQ(runs->at(3).error.code, Code::kCancelled);
+  KeepComplete(points, *runs);
+  ASSERT_EQ(points.size(), 1U) << "rr has not run at the second one";
+  EXPECT_EQ(points[0].settings[0].second, "1");
+  ASSERT_EQ(runs->size(), 2U);
+  EXPECT_TRUE(runs->at(1).result);
+}
+
+TEST(GridTest, ARunThatWasStoppedInTheMiddleHasNoResult) {
+  Experiment base;
+  base.topology = "pu:2";
+  auto prepared = Prepare(base);
+  ASSERT_TRUE(prepared.ok());
+  std::stop_source stop;
+  stop.request_stop();
+  prepared->params.stop = stop.get_token();
+  const auto result = Simulate(prepared->params, prepared->machine, prepared->workload);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, Code::kCancelled);
 }
 
 }  // namespace
