@@ -180,7 +180,8 @@ constexpr Setting kSettings[] = {
     {.pointer = "/scheduler/classes",
      .flag = "--classes",
      .accepted = "NAME:WEIGHT[:GUARANTEED[:MAX_WORKERS[:DEADLINE_MS]]],...",
-     .meaning = "Service classes; a request names its own with class=NAME",
+     .meaning = "Service classes; a request names its own with class=NAME. MAX_WORKERS holds under "
+                "ps-hrw and gps-hrw and while another class waits",
      .text = [](ServerConfig& c) -> std::string& { return c.scheduler.classes; },
      .may_be_empty = true},
     {.pointer = "/streams/max",

@@ -25,7 +25,7 @@ struct ServiceClass {
   double weight = 1;
   // Share of the machine that the class gets whatever the others do, in [0, 1]; together <= 1.
   double guaranteed = 0;
-  // Most workers it may use at once while other classes wait; 0 = all.
+  // Most workers it may use at once while other classes wait (ps-hrw, gps-hrw); 0 = all.
   int max_workers = 0;
   // Within which a unit should be finished after it was submitted; 0 = none. What the run-time
   // allocation layers (everest) divide by the mean time of a unit.

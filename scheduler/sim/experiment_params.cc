@@ -57,7 +57,10 @@ constexpr std::array kSetters = {
           "closed, poisson, batch:N, geometric:N, onoff or live; unless given as the mix says "
           "(closed), or as recorded"},
          &E::arrivals),
-    Text({"classes", "Service classes; streams take turns, those of a trace go by name",
+    Text({"classes",
+          "Service classes; streams take turns, those of a trace go by name; MAX_WORKERS holds "
+          "under "
+          "ps-hrw and gps-hrw and while another class waits",
           "NAME:WEIGHT[:GUARANTEED[:MAX_WORKERS[:DEADLINE_MS]]],..."},
          &E::classes, kByTranscode | kByTrace),
     Text({"scheduler-options", "Forms of the rules, NAME=VALUE,...",

@@ -277,7 +277,8 @@ void AddBench(CLI::App& app, Line& line) {
       "Forms of the policies' rules, as gopmill bench --list prints them: NAME=VALUE,...");
   add("--classes", args.classes,
       "Service classes with weights, streams take them in turn: "
-      "NAME:WEIGHT[:GUARANTEED[:MAX_WORKERS[:DEADLINE_MS]]],...")
+      "NAME:WEIGHT[:GUARANTEED[:MAX_WORKERS[:DEADLINE_MS]]],...; MAX_WORKERS holds under ps-hrw\n"
+      "and gps-hrw and while another class waits")
       ->type_name("A:5,B:3,...");
   add("--workers", args.workers, "Worker threads; 0 = one per CPU")
       ->type_name("N")
