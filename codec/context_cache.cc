@@ -116,7 +116,8 @@ ContextCache::~ContextCache() = default;
 Result<std::unique_ptr<VideoDecoder>> ContextCache::TakeDecoder(const SourceInfo& source) {
   // Opened for each run on any worker: no miss, and nothing that locality could save.
   if (!DecodesSinglePictures(*source.video.parameters)) {
-    return VideoDecoder::Open(*source.video.parameters, source.video.time_base);
+    return VideoDecoder::Open(*source.video.parameters, source.video.time_base,
+                              source.video.x264_build);
   }
   auto kept = impl_->Take<KeptDecoder>(
       [&](const KeptDecoder& entry) { return entry.parameters == source.video.parameters; });

@@ -3,6 +3,7 @@
 
 extern "C" {
 #include <libavutil/imgutils.h>
+#include <libavutil/opt.h>
 }
 
 #include <algorithm>
@@ -40,7 +41,7 @@ bool HasMadeUpParts(const AVFrame& frame) {
 }
 
 Result<av::CodecContext> VideoDecoder::OpenContext(const AVCodecParameters& parameters,
-                                                   Rational time_base) {
+                                                   Rational time_base, int x264_build) {
   const std::string_view name = avcodec_get_name(parameters.codec_id);
   const AVCodec* codec = FindSourceDecoder(TrackKind::kVideo, name);
   if (codec == nullptr) return NotDecodable(name);
@@ -57,6 +58,9 @@ Result<av::CodecContext> VideoDecoder::OpenContext(const AVCodecParameters& para
   context->idct_algo = FF_IDCT_SIMPLE;
   context->thread_type = 0;
   context->max_pixels = kMaxSourcePixels;
+  if (x264_build >= 0) {  // H.264; refused by none
+    av_opt_set_int(context.get(), "x264_build", x264_build, AV_OPT_SEARCH_CHILDREN);
+  }
   if (const int ret = avcodec_open2(context.get(), codec, nullptr); ret < 0) {
     return Error{.code = ret == AVERROR(ENOMEM) ? Code::kInternal : Code::kCorrupt,
                  .message = "The header of the source's video is damaged: no decoder takes it.",
@@ -66,17 +70,18 @@ Result<av::CodecContext> VideoDecoder::OpenContext(const AVCodecParameters& para
 }
 
 Result<std::unique_ptr<VideoDecoder>> VideoDecoder::Open(const AVCodecParameters& parameters,
-                                                         Rational time_base) {
-  GOPMILL_ASSIGN_OR_RETURN(av::CodecContext context, OpenContext(parameters, time_base));
+                                                         Rational time_base, int x264_build) {
+  GOPMILL_ASSIGN_OR_RETURN(av::CodecContext context,
+                           OpenContext(parameters, time_base, x264_build));
   av::CodecParameters copy(avcodec_parameters_alloc());
   GOPMILL_CHECK(copy != nullptr && avcodec_parameters_copy(copy.get(), &parameters) >= 0);
   return std::unique_ptr<VideoDecoder>(
-      new VideoDecoder(std::move(context), std::move(copy), time_base));
+      new VideoDecoder(std::move(context), std::move(copy), time_base, x264_build));
 }
 
 Status VideoDecoder::Replace() {
   static_cast<void>(context_.release());  // left behind as it is (base/contained.h)
-  GOPMILL_ASSIGN_OR_RETURN(context_, OpenContext(*parameters_, time_base_));
+  GOPMILL_ASSIGN_OR_RETURN(context_, OpenContext(*parameters_, time_base_, x264_build_));
   ++damaged_;
   return OkStatus();
 }

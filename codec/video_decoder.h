@@ -28,8 +28,9 @@ bool HasMadeUpParts(const AVFrame& frame);
 
 class VideoDecoder {
  public:
+  // `x264_build`: VideoInfo's; the decoder may begin behind the packet that tells it.
   static Result<std::unique_ptr<VideoDecoder>> Open(const AVCodecParameters& parameters,
-                                                    Rational time_base);
+                                                    Rational time_base, int x264_build = -1);
 
   // Feeds one packet (nullptr = end of run). Damaged packets are not errors: the decoder rejects
   // them and counts (damaged()), or makes up what they lack (HasMadeUpParts). Take all frames with
@@ -48,13 +49,15 @@ class VideoDecoder {
   [[nodiscard]] std::size_t footprint_bytes() const;
 
  private:
-  VideoDecoder(av::CodecContext context, av::CodecParameters parameters, Rational time_base)
+  VideoDecoder(av::CodecContext context, av::CodecParameters parameters, Rational time_base,
+               int x264_build)
       : parameters_(std::move(parameters)),
         time_base_(time_base),
+        x264_build_(x264_build),
         context_(std::move(context)),
         initial_delay_(context_->has_b_frames) {}
   static Result<av::CodecContext> OpenContext(const AVCodecParameters& parameters,
-                                              Rational time_base);
+                                              Rational time_base, int x264_build);
   // Counts damage; only what is not the packet's fault stays an error.
   Status Judge(int native);
   // Goes on with a fresh decoder after one that failed an assertion of its own.
@@ -62,6 +65,7 @@ class VideoDecoder {
 
   const av::CodecParameters parameters_;
   const Rational time_base_;
+  const int x264_build_;
   av::CodecContext context_;
   int initial_delay_;  // reordering depth known before the first packet, frames
   bool time_told_ = false;

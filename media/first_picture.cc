@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/first_picture.h"
 
+#include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "base/contained.h"
 #include "media/decoder_table.h"
@@ -48,9 +51,24 @@ std::span<const std::uint8_t> SideDataOf(const AVFrame& frame, AVFrameSideDataTy
   return {found->data, found->size};
 }
 
+// "x264 - core 142 r2389 956c8d8 - H.264/MPEG-4 AVC codec ...", in a message of user data.
+int X264Build(const AVPacket& packet) {
+  constexpr std::size_t kWithin = 4096;
+  constexpr std::string_view kName = "x264 - core ";
+  std::string_view text(reinterpret_cast<const char*>(packet.data),
+                        std::min(static_cast<std::size_t>(packet.size), kWithin));
+  const std::size_t at = text.find(kName);
+  if (at == std::string_view::npos) return -1;
+  text.remove_prefix(at + kName.size());
+  int build = -1;
+  std::from_chars(text.data(), text.data() + text.size(), build);
+  return build;
+}
+
 }  // namespace
 
 void DescribeFirstPicture(const AVPacket& packet, VideoInfo& video) {
+  if (video.codec == "h264") video.x264_build = X264Build(packet);
   if (!IsHdr(*video.parameters)) return;
   if (!video.mastering_display.empty() && !video.content_light.empty()) return;
   const av::Frame frame = DecodeOne(packet, video);

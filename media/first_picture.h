@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What only the first picture of a stream tells: HDR10 metadata that x265 and others write into it
-// and nowhere else.
+// and nowhere else, and which x264 it is of (decoders make up for faults of older ones).
 //
 // Thread-safety: safe.
 #pragma once
@@ -11,8 +11,8 @@
 
 namespace gopmill {
 
-// Decodes the packet where the stream says that it is HDR and its container told no metadata, and
-// fills those in. A packet that cannot be decoded tells nothing.
+// Reads the packet, and decodes it where the stream says that it is HDR and its container told no
+// metadata, and fills those in. A packet that cannot be decoded tells nothing.
 void DescribeFirstPicture(const AVPacket& packet, VideoInfo& video);
 
 }  // namespace gopmill

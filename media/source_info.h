@@ -35,6 +35,8 @@ struct VideoInfo {
   bool interlaced = false;
   bool captions = false;  // its first pictures have closed captions (ATSC A/53) in them
   bool has_b_frames = false;
+  // Build of the x264 that coded it, as its first packet tells and no other; -1 = not by x264.
+  int x264_build = -1;
   std::int64_t bitrate = 0;  // bits per second, 0 = unknown
   // HDR10 static metadata (AVMasteringDisplayMetadata, AVContentLightMetadata bytes), empty = none.
   // Frozen here because a stream may carry it on its first frame only.

@@ -119,6 +119,15 @@ TEST(Ingest, PicturesToBeShownBeforeTheFirstAreLeftOutAndCounted) {
   EXPECT_GT(source.in_first_gop, 0);
 }
 
+TEST(Ingest, TheFirstPictureTellsWhichX264ItIsOf) {
+  auto movie = OpenMovie("sync-720p.mp4")({});
+  ASSERT_TRUE(movie.ok());
+  EXPECT_GT((*movie)->info()->video.x264_build, 100);
+  auto other = OpenMovie("ref-talk.mpg")({});
+  ASSERT_TRUE(other.ok());
+  EXPECT_EQ((*other)->info()->video.x264_build, -1);
+}
+
 TEST(Ingest, WhatIsBeforeTheBeginningAskedForIsNotLeftOut) {
   auto movie = OpenMovie("sync-720p.mp4")({});
   ASSERT_TRUE(movie.ok());
