@@ -79,7 +79,8 @@ Status AudioTranscoder::Impl::OpenChain(const StreamPlan& plan, const AudioClip&
   GOPMILL_ASSIGN_OR_RETURN(encoder, AudioEncoder::Open(plan.target.acodec, target, global_header));
   parameters = ParametersOf(encoder->context());
   const Rational& length = plan.source->duration;
-  timeline.emplace(audio.time_base, length.positive() ? length : kLongestGap);
+  timeline.emplace(audio.time_base, length.positive() ? length : kLongestGap,
+                   audio.codec == "vorbis");
   fifo.emplace(target.channels, Limit(clip, rate));
   return OkStatus();
 }

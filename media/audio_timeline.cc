@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/audio_timeline.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace gopmill {
@@ -37,7 +38,15 @@ bool AudioTimeline::Persists(std::int64_t difference, int samples) {
   return off_for_ >= rate_;
 }
 
+// In samples.
+std::int64_t AudioTimeline::Tolerance() const {
+  if (lost_) return kOffsetMs * rate_ / 1000;
+  const std::int64_t gap = kGapMs * rate_ / 1000;
+  return blocks_vary_ ? std::max<std::int64_t>(gap, longest_) : gap;
+}
+
 bool AudioTimeline::CarriesOn(std::optional<std::int64_t> pts, int samples, int rate) {
+  longest_ = std::max(longest_, samples);
   if (rate_ == 0 || rate != rate_) {
     Anchor(pts.value_or(expected()), rate);
     count_ = samples;
@@ -48,9 +57,8 @@ bool AudioTimeline::CarriesOn(std::optional<std::int64_t> pts, int samples, int 
     const Rational sample{1, rate};
     const std::int64_t difference =
         Rescale(*pts - anchor_, time_base_, sample) - count_;  // in samples, late is positive
-    const std::int64_t tolerance_ms = lost_ ? kOffsetMs : kGapMs;
     const bool broken = Rational{std::llabs(difference), rate} > longest_gap_;
-    const bool off = std::llabs(difference) * 1000 > tolerance_ms * rate;
+    const bool off = std::llabs(difference) > Tolerance();
     lost_ = false;
     if (broken || off || Persists(difference, samples)) {
       carries_on = broken;

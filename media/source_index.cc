@@ -51,7 +51,8 @@ class Indexer {
     if (info.audio) {
       samples_.emplace(*info.audio);
       timeline_.emplace(info.audio->time_base,
-                        info.duration.positive() ? info.duration : kLongestGap);
+                        info.duration.positive() ? info.duration : kLongestGap,
+                        info.audio->codec == "vorbis");
     }
   }
 

@@ -34,6 +34,21 @@ TEST(AudioTimelineTest, GapsAndOverlapsStartAnew) {
   EXPECT_TRUE(line.CarriesOn(400, 4800, kSampleRate));
 }
 
+// Vorbis in old WebM: short and long blocks, each with the time at which it ends.
+TEST(AudioTimelineTest, BlocksOfTwoLengthsMayHaveTheTimesOfTheirEnds) {
+  for (const bool known : {true, false}) {
+    AudioTimeline line(kMs, {3600, 1}, known);
+    std::int64_t end = 0;
+    int anew = 0;
+    for (int n = 0; n < 1000; ++n) {
+      const int samples = n % 7 < 3 ? 2048 : 256;
+      end += samples;
+      anew += line.CarriesOn(Rescale(end, {1, kSampleRate}, kMs), samples, kSampleRate) ? 0 : 1;
+    }
+    EXPECT_EQ(anew == 1, known) << anew;
+  }
+}
+
 TEST(AudioTimelineTest, AfterALossASmallGapCounts) {
   AudioTimeline line(kMs, {3600, 1});
   EXPECT_FALSE(line.CarriesOn(0, 480, kSampleRate));
