@@ -12,6 +12,7 @@
 
 #include "base/rational.h"
 #include "media/av_error.h"
+#include "media/probe.h"
 
 namespace gopmill {
 namespace {
@@ -104,6 +105,7 @@ void EarlyEnd::See(const AVFormatContext& format, const AVPacket& packet) {
 
 bool EarlyEnd::StopsShort(const AVFormatContext& format) const {
   if (format.duration_estimation_method != AVFMT_DURATION_FROM_STREAM) return false;
+  if (!StatesLengths(format)) return false;
   bool all_read = true;
   std::int64_t last = INT64_MIN;
   for (unsigned i = 0; i < format.nb_streams; ++i) {

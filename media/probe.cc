@@ -250,6 +250,11 @@ bool KnowsItsBeginningOnly(const AVFormatContext& format) {
 
 }  // namespace
 
+bool StatesLengths(const AVFormatContext& format) {
+  const std::span streams(format.streams, format.nb_streams);
+  return std::ranges::none_of(streams, [](const AVStream* s) { return s->duration == UINT32_MAX; });
+}
+
 Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format,
                                                    const SoundReading& sounds) {
   const int video = BestTrack(format, AVMEDIA_TYPE_VIDEO, -1);
@@ -270,7 +275,7 @@ Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format,
 
   auto info = std::make_shared<SourceInfo>();
   info->container = format.iformat->name;
-  if (format.duration > 0 && !KnowsItsBeginningOnly(format)) {
+  if (format.duration > 0 && !KnowsItsBeginningOnly(format) && StatesLengths(format)) {
     info->duration = {format.duration, AV_TIME_BASE};
   }
   info->bitrate = format.bit_rate;

@@ -27,6 +27,10 @@ Status CheckVideo(const AVCodecParameters& parameters);
 // Of a pixel format of FFmpeg.
 int BitDepthOf(int pixel_format);
 
+// False where a header has all ones for a length, which is an unknown one (ISO/IEC 14496-12 section
+// 8.4.2); FFmpeg takes it for one of 2^32 ticks.
+bool StatesLengths(const AVFormatContext& format);
+
 // Which sound tracks are read. `live`: the first, where none is named, is chosen by what the source
 // says of its tracks alone and not by what was probed of them, so that it is the same each time
 // that a publisher comes.

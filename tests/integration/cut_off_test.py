@@ -51,6 +51,17 @@ def cut_off_sources_are_told(folder):
         check(name not in BY_PIPE or truncated(folder, cut, pipe=True), f"{name} is cut off, from a pipe")
 
 
+def an_unknown_length_is_no_cut(folder):
+    data = bytearray((folder / "fragments.mp4").read_bytes())
+    for box, place in ((b"mvhd", 20), (b"tkhd", 24), (b"mdhd", 20)):  # of version 0, behind the name
+        at = data.find(box)
+        while at >= 0:
+            data[at + place:at + place + 4] = b"\xff" * 4
+            at = data.find(box, at + 4)
+    (folder / "unknown.mp4").write_bytes(data)
+    check(not truncated(folder, folder / "unknown.mp4"), "a length of all ones is an unknown one")
+
+
 def what_lies_behind_a_movie_is_no_cut(folder):
     for name, rest in (("zeros.mp4", bytes(100)), ("word.mp4", b"ab"), ("tag.mp4", b"TAGA long title" + bytes(112))):
         (folder / name).write_bytes((folder / "whole.mp4").read_bytes() + rest)
@@ -85,8 +96,8 @@ def a_segmented_one_says_so(folder):
 def main():
     with tempfile.TemporaryDirectory() as name:
         make(Path(name))
-        return run_all([cut_off_sources_are_told, what_lies_behind_a_movie_is_no_cut, an_index_at_the_end_is_told,
-                        its_text_is_drawn, a_segmented_one_says_so], Path(name))
+        return run_all([cut_off_sources_are_told, an_unknown_length_is_no_cut, what_lies_behind_a_movie_is_no_cut,
+                        an_index_at_the_end_is_told, its_text_is_drawn, a_segmented_one_says_so], Path(name))
 
 
 if __name__ == "__main__":
