@@ -51,6 +51,7 @@ struct Source::Impl {
   SourceTexts texts;
   Status Open();
   Status Rewind();
+  [[nodiscard]] Status CheckClear() const;
   Status BeginAtFirstPicture();
   void ReadTracks();
   void FindRate();
@@ -134,6 +135,7 @@ Status Source::Impl::Open() {
   shown_info = info;
   ReadTracks();
   GOPMILL_RETURN_IF_ERROR(ReadAhead(Unfound::kAll));
+  GOPMILL_RETURN_IF_ERROR(CheckClear());
   GOPMILL_RETURN_IF_ERROR(BeginAtFirstPicture());
   if (const AVPacket* first = FirstHeldPicture()) {
     DescribeFirstPicture(*first, info->video);
@@ -224,6 +226,22 @@ Status Source::Impl::Rewind() {
   ReadTracks();
   GOPMILL_RETURN_IF_ERROR(ReadAhead(Unfound::kAll));
   return OkStatus();
+}
+
+// Decoders take encrypted bytes (ISO/IEC 23001-7, Matroska's ContentEncryption) for damaged ones.
+Status Source::Impl::CheckClear() const {
+  bool encrypted = std::ranges::any_of(held, [](const Held& h) {
+    return av_packet_get_side_data(h.packet.get(), AV_PKT_DATA_ENCRYPTION_INFO, nullptr) != nullptr;
+  });
+  for (unsigned i = 0; i < format->nb_streams; ++i) {
+    const AVStream& stream = *format->streams[i];
+    const bool read = stream.discard != AVDISCARD_ALL;
+    encrypted = encrypted || (read && av_dict_get(stream.metadata, "enc_key_id", nullptr, 0));
+  }
+  if (!encrypted) return OkStatus();
+  return Error{.code = Code::kUnsupported,
+               .message = "The source is encrypted.",
+               .accepted = "a source without DRM, or decrypted"};
 }
 
 // A transport or program stream counts from what comes first in it. Where that is left out and lies
