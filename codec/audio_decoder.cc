@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/contained.h"
+#include "codec/amr_frames.h"
 #include "media/av_error.h"
 #include "media/decoder_table.h"
 
@@ -96,6 +97,28 @@ int AudioDecoder::Guarded(const Call& call) {
 }
 
 bool AudioDecoder::Send(const AVPacket* packet) {
+  if (packet == nullptr || context_ == nullptr || !IsAmr(context_->codec_id)) {
+    return SendWhole(packet);
+  }
+  rest_ = av::Ref(*packet);
+  return SendOfRest();
+}
+
+bool AudioDecoder::SendOfRest() {
+  const av::Packet frame = av::Ref(*rest_);
+  const int bytes = frame->size > 0 ? AmrFrameBytes(context_->codec_id, frame->data[0]) : 0;
+  frame->size = std::min(bytes, frame->size);
+  rest_->data += frame->size;
+  rest_->size -= frame->size;
+  if (rest_->pts != AV_NOPTS_VALUE) {
+    rest_->pts += Rescale(kAmrFrameMs, {1, 1000}, av::FromAv(context_->pkt_timebase));
+  }
+  rest_->dts = rest_->pts;
+  if (rest_->size == 0) rest_.reset();
+  return SendWhole(frame.get());
+}
+
+bool AudioDecoder::SendWhole(const AVPacket* packet) {
   // All frames are taken after each packet, so the decoder is never full.
   const int result = Guarded([&] { return avcodec_send_packet(context_.get(), packet); });
   if (result >= 0 || result == AVERROR_EOF) return true;
@@ -104,10 +127,13 @@ bool AudioDecoder::Send(const AVPacket* packet) {
 }
 
 bool AudioDecoder::Receive(AVFrame& frame) {
-  const int result = Guarded([&] { return avcodec_receive_frame(context_.get(), &frame); });
-  if (result >= 0) return frame.nb_samples > 0 && frame.sample_rate > 0;
-  if (result != AVERROR(EAGAIN) && result != AVERROR_EOF) ++damaged_;
-  return false;
+  while (true) {
+    const int result = Guarded([&] { return avcodec_receive_frame(context_.get(), &frame); });
+    if (result >= 0) return frame.nb_samples > 0 && frame.sample_rate > 0;
+    if (result != AVERROR(EAGAIN) && result != AVERROR_EOF) ++damaged_;
+    if (rest_ == nullptr || context_ == nullptr) return false;
+    SendOfRest();
+  }
 }
 
 bool AudioDecoderCpuIndependent(std::string_view codec) {

@@ -38,8 +38,12 @@ class AudioDecoder {
   // What a call returns; AVERROR_BUG where it failed an assertion. The decoder is left behind then.
   template <class Call>
   int Guarded(const Call& call);
+  bool SendWhole(const AVPacket* packet);
+  // The next frame of a packet that has more of them (amr_frames.h).
+  bool SendOfRest();
 
   av::CodecContext context_;
+  av::Packet rest_;  // of the packet sent last, what the decoder has not had; null = nothing
   std::int64_t damaged_ = 0;
 };
 
