@@ -106,19 +106,6 @@ TEST_F(ProgramTest, TheSimulatorTakesRatiosFromAFile) {
   EXPECT_EQ(given(Path("none.json")).code, 2);
 }
 
-// Ten thousand points take a minute and more; the first ones are there after a second.
-TEST_F(ProgramTest, AnInterruptedSimulationWritesTheRunsThatEnded) {
-  const Outcome ended = RunProgram(
-      "simulate --sweep seed=1:1000:1 --sweep load=0.1:1:0.1 --arrivals poisson --scheduler fifo "
-      "--topology pu:2 --json " +
-          Path("part.json"),
-      "timeout --preserve-status --signal=INT 1");
-  EXPECT_EQ(ended.code, 130) << ended.out;
-  EXPECT_THAT(ended.out, HasSubstr("\ngopmill simulate: Interrupted.\n"));
-  const std::string json = TextOf(Path("part.json"));
-  EXPECT_THAT(json, AllOf(HasSubstr("\"interrupted\": true"), HasSubstr("gops_per_second")));
-}
-
 TEST_F(ProgramTest, UnusableSourcesExitWithThreeAndLeaveNothing) {
   Write("text.mp4", "This is not a movie.");
   Write("empty.mp4", "");
