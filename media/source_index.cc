@@ -107,21 +107,19 @@ void Indexer::OnAudio(AVPacket& packet) {
   entry.seek_us = SeekTime(packet, audio.time_base);
   entry.fingerprint = PacketFingerprint(packet);
   repair_.Fix(kAudioTrack, packet);
+  entry.bytes = packet.size;
+  if (!index_->audio.empty()) {
+    entry.position = index_->audio.back().position + index_->audio.back().samples;
+  }
   if (av::IsHidden(packet)) {
-    if (!index_->audio.empty())
-      entry.position = index_->audio.back().position + index_->audio.back().samples;
-    entry.bytes = packet.size;
     index_->audio.push_back(entry);
     return;
   }
   entry.samples = samples_->Of(packet);
-  entry.bytes = packet.size;
   std::optional<std::int64_t> pts;
   if (packet.pts != AV_NOPTS_VALUE) pts = packet.pts;
   const std::int64_t time = pts.value_or(timeline_->expected());
-  if (timeline_->CarriesOn(pts, entry.samples, audio.sample_rate) && !index_->audio.empty()) {
-    entry.position = index_->audio.back().position + index_->audio.back().samples;
-  } else {
+  if (!timeline_->CarriesOn(pts, entry.samples, audio.sample_rate) || index_->audio.empty()) {
     entry.position = Rescale(time, audio.time_base, {1, audio.sample_rate});
   }
   index_->audio.push_back(entry);

@@ -109,18 +109,15 @@ void TimestampRepair::CloseJump(State& state, std::int64_t raw_dts) {
 void TimestampRepair::Fix(std::size_t track, AVPacket& packet) {
   State& state = states_[track];
   Bound(state.track, packet);
-  if (av::IsHidden(packet)) {
-    if (packet.dts != AV_NOPTS_VALUE) packet.dts = Rebase(state, packet.dts);
-    if (packet.pts != AV_NOPTS_VALUE) packet.pts = Rebase(state, packet.pts);
-    return;
-  }
+  const bool hidden = av::IsHidden(packet);
   // The pts of a picture that others are shown before says nothing of its decoding time.
   const std::int64_t known =
       packet.dts == AV_NOPTS_VALUE && !state.track.reorders ? packet.pts : packet.dts;
-  if (known != AV_NOPTS_VALUE && state.last_dts) CloseJump(state, known);
+  if (known != AV_NOPTS_VALUE && state.last_dts && !hidden) CloseJump(state, known);
 
   if (packet.dts != AV_NOPTS_VALUE) packet.dts = Rebase(state, packet.dts);
   if (packet.pts != AV_NOPTS_VALUE) packet.pts = Rebase(state, packet.pts);
+  if (hidden) return;
   const bool both = packet.dts != AV_NOPTS_VALUE && packet.pts != AV_NOPTS_VALUE;
   if (both && TooFar(state.track, packet.pts - packet.dts)) {
     packet.pts = AV_NOPTS_VALUE;

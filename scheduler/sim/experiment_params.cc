@@ -59,8 +59,7 @@ constexpr std::array kSetters = {
          &E::arrivals),
     Text({"classes",
           "Service classes; streams take turns, those of a trace go by name; MAX_WORKERS holds "
-          "under "
-          "ps-hrw and gps-hrw and while another class waits",
+          "under ps-hrw and gps-hrw and while another class waits",
           "NAME:WEIGHT[:GUARANTEED[:MAX_WORKERS[:DEADLINE_MS]]],..."},
          &E::classes, kByTranscode | kByTrace),
     Text({"scheduler-options", "Forms of the rules, NAME=VALUE,...",

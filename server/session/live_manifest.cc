@@ -41,7 +41,7 @@ class Manifest {
   };
   std::string Head() const;
   void Order(const std::vector<LivePeriod>& periods);
-  std::string Period(const Listed& period, bool newest) const;
+  std::string Period(const Listed& period) const;
   enum class Media { kCmaf, kText, kPictures };
   std::string Template(std::size_t track, const Listed& period, Media media = Media::kCmaf) const;
   std::string VideoSet(const Listed& period) const;
@@ -132,18 +132,18 @@ std::string Manifest::Head() const {
 
 std::string Manifest::Text() const {
   std::string text = Head();
-  for (const Listed& period : periods_) text += Period(period, period.number == newest_);
+  for (const Listed& period : periods_) text += Period(period);
   return text + fmt::format(
                     "  <UTCTiming schemeIdUri=\"urn:mpeg:dash:utc:direct:2014\" value=\"{}\"/>\n"
                     "</MPD>\n",
                     UtcMillis(times_.now));
 }
 
-std::string Manifest::Period(const Listed& period, bool newest) const {
+std::string Manifest::Period(const Listed& period) const {
   const double start = ToSeconds(period.wall + times_.behind - times_.available_from);
   std::string text =
       fmt::format("  <Period id=\"{}\" start=\"PT{:.3f}S\"", period.number, std::max(start, 0.0));
-  if (!newest || view_.ended) {
+  if (period.number != newest_ || view_.ended) {
     text += fmt::format(" duration=\"PT{:.3f}S\"", period.until - period.start);
   }
   text += ">\n" + VideoSet(period);
