@@ -221,7 +221,10 @@ void SegmentService::ReadFirst(const std::string& key, const Waiting& waiting, c
   std::vector<Waiting> parked;
   {
     const MutexLock lock(mutex_);
-    parked = std::move(parked_.extract(key).mapped());
+    const auto entry = parked_.find(key);
+    GOPMILL_CHECK(entry != parked_.end());
+    parked = std::move(entry->second);
+    parked_.erase(entry);
   }
   for (Waiting& other : parked) {
     // Who asks for the same has the same answer; a client that left says nothing about the movie.
