@@ -62,10 +62,13 @@ Size UprightSize(const FilterSpec& spec) {
   return turned ? Size{spec.in_height, spec.in_width} : Size{spec.in_width, spec.in_height};
 }
 
-Placement PlacementOf(const FilterSpec& spec) {
+Rational UprightAspect(const FilterSpec& spec) {
   const bool turned = spec.rotation % 180 != 0;
-  const Rational aspect = turned ? spec.in_sample_aspect.Inverse() : spec.in_sample_aspect;
-  return PlacePicture(UprightSize(spec), aspect, {spec.width, spec.height}, spec.fit);
+  return turned ? spec.in_sample_aspect.Inverse() : spec.in_sample_aspect;
+}
+
+Placement PlacementOf(const FilterSpec& spec) {
+  return PlacePicture(UprightSize(spec), UprightAspect(spec), {spec.width, spec.height}, spec.fit);
 }
 
 // Bars are painted in the range that the pixel format's name states.
@@ -122,6 +125,17 @@ FilterSpec WholeSpec(const StreamPlan& plan, int out_format, const AVFrame& fram
 
 bool MakesFullRange(const FilterSpec& spec) {
   return HasFullRange(spec) && !spec.tone_map.needed() && !spec.limited;
+}
+
+PictureArea AreaOf(const FilterSpec& spec, Rational sample_aspect) {
+  const Placement place = PlacementOf(spec);
+  return {.area = {.x = place.pad_x,
+                   .y = place.pad_y,
+                   .width = place.scaled.width,
+                   .height = place.scaled.height},
+          .sample_aspect = sample_aspect.positive() ? sample_aspect : Rational{1, 1},
+          .source = UprightSize(spec),
+          .source_sample_aspect = UprightAspect(spec)};
 }
 
 int MatrixMade(const FilterSpec& spec) {

@@ -66,6 +66,9 @@ bool MakesFullRange(const FilterSpec& spec);
 // The colour matrix of its pictures, an AVColorSpace: the input's, but BT.709 for the same two.
 int MatrixMade(const FilterSpec& spec);
 
+// Where its pictures have the source's picture. `sample_aspect`: of the output's pixels.
+PictureArea AreaOf(const FilterSpec& spec, Rational sample_aspect);
+
 class FrameFilter {
  public:
   static Result<std::unique_ptr<FrameFilter>> Open(const FilterSpec& spec);

@@ -2,6 +2,7 @@
 #include "codec/picture_geometry.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace gopmill {
 namespace {
@@ -16,6 +17,9 @@ int ScaledEven(int value, Rational ratio, int limit) {
   const std::int64_t half = Rescale(value, ratio, {2, 1});
   return static_cast<int>(std::clamp<std::int64_t>(2 * half, 2, limit));
 }
+
+// Sides that differ by less than one part of these are what rounding to even sizes makes.
+constexpr std::int64_t kShapeParts = 50;
 
 // Half of what is left, even.
 int CentreEven(int outer, int inner) { return (outer - inner) / 4 * 2; }
@@ -51,6 +55,31 @@ Rational OutputSampleAspect(Size source, Rational sample_aspect, Size output, Fi
   const Rational narrowest{output.width - 2, output.height + 2};
   if (in <= widest && in >= narrowest) return {1, 1};
   return Rational{in.num * output.height, in.den * output.width}.Reduced();
+}
+
+Rectangle PlaceCanvas(Size canvas, bool square, const PictureArea& where) {
+  const bool is_source = canvas.width <= 0 || canvas.height <= 0 || canvas == where.source;
+  const Rational shape = square && !is_source
+                             ? DisplayAspect(canvas, {1, 1})
+                             : DisplayAspect(where.source, where.source_sample_aspect);
+  const Rational& pixel = where.sample_aspect;
+  Rectangle place = where.area;
+  // Output pixels that it is wide where it is as high as the area, and the reverse.
+  const std::int64_t width = Rescale(
+      place.height, Rational{shape.num * pixel.den, shape.den * pixel.num}.Reduced(), {1, 1});
+  const bool alike = std::abs(width - place.width) * kShapeParts <= place.width;
+  if (alike || width <= 0) return place;
+  if (width < place.width) {
+    place.x += (place.width - static_cast<int>(width)) / 2;
+    place.width = static_cast<int>(width);
+    return place;
+  }
+  const std::int64_t height = Rescale(
+      place.width, Rational{shape.den * pixel.num, shape.num * pixel.den}.Reduced(), {1, 1});
+  const int fitting = static_cast<int>(std::clamp<std::int64_t>(height, 1, place.height));
+  place.y += place.height - fitting;
+  place.height = fitting;
+  return place;
 }
 
 }  // namespace gopmill

@@ -33,4 +33,25 @@ Placement PlacePicture(Size source, Rational sample_aspect, Size output, Fit fit
 // matches it but for the rounding to even sizes, else what is left over. Other fits: 1.
 Rational OutputSampleAspect(Size source, Rational sample_aspect, Size output, Fit fit);
 
+// A rectangle, pixels.
+struct Rectangle {
+  int x = 0, y = 0, width = 0, height = 0;
+  bool operator==(const Rectangle&) const = default;
+};
+
+// Where in an output picture a source's picture is seen, and what shape both have.
+struct PictureArea {
+  Rectangle area;                // of the output: without bars
+  Rational sample_aspect{1, 1};  // of the output
+  Size source;                   // upright
+  Rational source_sample_aspect{1, 1};
+  bool operator==(const PictureArea&) const = default;
+};
+
+// Where a canvas lies in the output that was made for the source's pictures (subtitles on it have
+// places and sizes). As large as fits into the area, in its shape; at the bottom and in the middle.
+// Without a size it is the source's picture. Its pixels are square (`square`, and the canvas is not
+// that picture), or else its shape is that of the source.
+Rectangle PlaceCanvas(Size canvas, bool square, const PictureArea& where);
+
 }  // namespace gopmill

@@ -36,7 +36,10 @@ std::size_t UnitPass::FrameBytes(const EncoderSpec& spec) {
 }
 
 UnitPass::UnitPass(const UnitTask& task, ContextCache& cache, UnitStats& stats, UnitOutput& output)
-    : task_(task), spec_(task.input->spec), cache_(cache), stats_(stats), output_(output) {}
+    : task_(task), spec_(task.input->spec), cache_(cache), stats_(stats), output_(output) {
+  const Size whole{task.encoder->width, task.encoder->height};
+  area_ = {.area = {.width = whole.width, .height = whole.height}, .source = whole};
+}
 
 UnitPass::~UnitPass() {
   if (filter_) cache_.GiveFilter(std::move(filter_));
@@ -56,6 +59,7 @@ Result<av::Frame> UnitPass::Scale(const AVFrame& frame) {
   FilterSpec wanted =
       SpatialPart(*task_.plan, {encoder.width, encoder.height}, encoder.pixel_format, frame);
   KeepShape(wanted, encoder.sample_aspect);
+  area_ = AreaOf(wanted, encoder.sample_aspect);
   if (!filter_ || !(filter_->spec() == wanted)) {
     if (filter_) cache_.GiveFilter(std::move(filter_));
     GOPMILL_ASSIGN_OR_RETURN(filter_, cache_.TakeFilter(wanted));
@@ -72,8 +76,9 @@ Result<av::Frame> UnitPass::WithSubtitles(const AVFrame& picture, std::int64_t n
   if (!script) return av::Ref(picture);
   if (script->SpanAt(plan.grid.SourceMicros(n)) == nullptr) return av::Ref(picture);
   const Stopwatch watch(stats_.filter);
-  if (!burner_) {
-    GOPMILL_ASSIGN_OR_RETURN(burner_, SubtitleBurner::Open(script, plan.grid, picture));
+  if (!burner_ || burner_area_ != area_) {
+    GOPMILL_ASSIGN_OR_RETURN(burner_, SubtitleBurner::Open(script, plan.grid, picture, area_));
+    burner_area_ = area_;
   }
   return burner_->Draw(picture, n);
 }

@@ -63,7 +63,9 @@ class UnitPass {
   UnitStats& stats_;
   UnitOutput& output_;
   std::unique_ptr<FrameFilter> filter_;
+  PictureArea area_;                        // of the source in the last picture that was scaled
   std::unique_ptr<SubtitleBurner> burner_;  // of this pass alone; opened when there is something
+  PictureArea burner_area_;                 // that it was opened for
   std::unique_ptr<OpenGop> gop_;
 };
 

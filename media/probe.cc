@@ -285,9 +285,9 @@ Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format,
   // FFmpeg takes data of any script in FLV for a track of text.
   const bool has_texts = info->container != "flv" && info->container != "live_flv";
   for (unsigned i = 0; has_texts && i < format.nb_streams; ++i) {
-    if (auto track = DescribeSubtitles(*format.streams[i])) {
-      info->subtitles.push_back(*std::move(track));
-    }
+    auto track = DescribeSubtitles(*format.streams[i]);
+    const bool usable = track && !(sounds.live && track->of_pictures);
+    if (usable) info->subtitles.push_back(*std::move(track));
   }
   return info;
 }

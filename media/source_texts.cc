@@ -25,6 +25,14 @@ void SourceTexts::Open(AVFormatContext& format, const SourceInfo& info, std::int
     if (options.text_track != 0 && options.text_track != number) continue;
     if (as_packets_ && static_cast<std::size_t>(number) > kMaxLiveTexts) break;
     AVStream& stream = *format.streams[track.stream_index];
+    if (track.of_pictures) {
+      if (options.texts != TextUse::kScript || options.text_track == 0) continue;
+      auto pictures = PictureReader::Open(stream, start_us);
+      if (!pictures.ok()) continue;
+      stream.discard = AVDISCARD_DEFAULT;
+      pictures_ = Pictures{*std::move(pictures), track};
+      continue;
+    }
     auto reader =
         SubtitleReader::Open(stream, start_us, FormFor(*options.texts, stream.codecpar->codec_id));
     if (!reader.ok()) continue;
@@ -34,6 +42,10 @@ void SourceTexts::Open(AVFormatContext& format, const SourceInfo& info, std::int
 }
 
 bool SourceTexts::Take(AVPacket& packet) {
+  if (pictures_ && pictures_->track.stream_index == packet.stream_index) {
+    pictures_->reader.Push(packet);
+    return false;
+  }
   const auto text = std::ranges::find_if(
       texts_, [&](const Text& t) { return t.track.stream_index == packet.stream_index; });
   if (text == texts_.end()) return false;
@@ -62,6 +74,11 @@ std::vector<SubtitleTrack> SourceTexts::Finish() {
     tracks.push_back(std::move(text.track));
   }
   texts_.clear();
+  if (pictures_) {
+    pictures_->track.pictures = pictures_->reader.Finish();
+    tracks.push_back(std::move(pictures_->track));
+    pictures_.reset();
+  }
   return tracks;
 }
 

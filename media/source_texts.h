@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The tracks of text of an opened source: of a file they are collected while it is read, of a live
-// source each cue is a packet (media/cue_packet.h).
+// source each cue is a packet (media/cue_packet.h). One of pictures is read if it alone is asked
+// for as a script.
 //
 // Thread-safety: thread-compatible.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "media/source_info.h"
+#include "media/subtitle_pictures.h"
 #include "media/subtitle_track.h"
 
 namespace gopmill {
@@ -33,7 +36,12 @@ class SourceTexts {
     SubtitleTrack track;
     int number = 0;  // in SourceInfo::subtitles
   };
+  struct Pictures {
+    PictureReader reader;
+    SubtitleTrack track;
+  };
   std::vector<Text> texts_;
+  std::optional<Pictures> pictures_;
   bool as_packets_ = false;
   std::size_t bytes_ = 0;  // of their cues
 };

@@ -89,9 +89,8 @@ class Crowd {
   std::vector<Seen> seen_;
 };
 
-// Cues come by their start.
-void AddTimes(const Event& event, SubtitleScript& script) {
-  const std::int64_t start = 10 * event.start, end = 10 * event.end;
+// Milliseconds. Cues come by their start.
+void AddTimes(std::int64_t start, std::int64_t end, SubtitleScript& script) {
   script.cues.push_back({start, end});
   if (!script.shown.empty() && start <= script.shown.back().end_ms) {
     script.shown.back().end_ms = std::max(script.shown.back().end_ms, end);
@@ -100,7 +99,38 @@ void AddTimes(const Event& event, SubtitleScript& script) {
   }
 }
 
+// Of all that is seen.
+std::string FingerprintOf(const SubtitlePictures& pictures) {
+  std::string all =
+      fmt::format("{} {} {}\n", pictures.width, pictures.height, pictures.square ? 1 : 0);
+  for (const PictureCue& cue : pictures.cues) {
+    all += fmt::format("{} {}\n", cue.start_us, cue.end_us);
+    for (const Bitmap& bitmap : cue.bitmaps) {
+      all += fmt::format("{} {} {} {}\n", bitmap.x, bitmap.y, bitmap.width, bitmap.height);
+      all += Sha256Hex({reinterpret_cast<const char*>(bitmap.palette.data()),
+                        sizeof(std::uint32_t) * bitmap.palette.size()});
+      all += Sha256Hex(bitmap.packed);
+    }
+  }
+  return Sha256Hex(all);
+}
+
+std::shared_ptr<const SubtitleScript> PictureScript(
+    std::shared_ptr<const SubtitlePictures> pictures) {
+  auto script = std::make_shared<SubtitleScript>();
+  for (const PictureCue& cue : pictures->cues) {
+    AddTimes(cue.start_us / 1000, cue.end_us / 1000, *script);
+  }
+  script->fingerprint = FingerprintOf(*pictures);
+  script->pictures = std::move(pictures);
+  return script;
+}
+
 }  // namespace
+
+std::size_t SubtitleScript::bytes() const {
+  return text.size() + (pictures ? pictures->bytes() : 0);
+}
 
 const SubtitleScript::Span* SubtitleScript::SpanAt(std::int64_t us) const {
   const std::int64_t ms = us / 1000;
@@ -122,6 +152,7 @@ std::vector<std::size_t> SubtitleScript::CuesAt(std::int64_t ms) const {
 }
 
 std::shared_ptr<const SubtitleScript> MakeScript(const SubtitleTrack& track) {
+  if (track.pictures) return PictureScript(track.pictures);
   const ScriptHead head = WriteScriptHead(track.header);
   auto script = std::make_shared<SubtitleScript>();
   std::vector<Event> events;
@@ -129,7 +160,7 @@ std::shared_ptr<const SubtitleScript> MakeScript(const SubtitleTrack& track) {
   for (const SubtitleCue& cue : track.cues) {
     Event event = EventOf(cue, head);
     if (event.line.empty() || !crowd.Takes(event)) continue;
-    AddTimes(event, *script);
+    AddTimes(10 * event.start, 10 * event.end, *script);
     events.push_back(std::move(event));
   }
   std::ranges::stable_sort(events, {}, &Event::order);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A track of text in the form in which it can be drawn into the pictures: a script of Advanced
-// SubStation Alpha, with the styles of its source as far as they are known to be harmless
-// (script_head.h, script_tags.h). Its times are those of the source, rounded to the hundredths of a
-// second that a script has.
+// A track of subtitles in the form in which it can be drawn into the pictures. Of text that is a
+// script of Advanced SubStation Alpha, with the styles of its source as far as they are known to be
+// harmless (script_head.h, script_tags.h); its times are those of the source, rounded to the
+// hundredths of a second that a script has. Of a track of pictures it is they that are drawn.
 //
 // Thread-safety: safe once made (const).
 #pragma once
@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "media/subtitle_pictures.h"
 #include "media/subtitle_track.h"
 
 namespace gopmill {
@@ -28,7 +29,9 @@ struct SubtitleScript {
   };
 
   std::string text;         // UTF-8
-  std::string fingerprint;  // of `text`: SHA-256
+  std::string fingerprint;  // of `text`, or of `pictures` and their times: SHA-256
+  // Instead of text: as many cues as in `cues`. May be null.
+  std::shared_ptr<const SubtitlePictures> pictures;
   std::vector<Span> cues;   // by their start
   std::vector<Span> shown;  // when there is something to see; ascending and apart
 
@@ -36,9 +39,10 @@ struct SubtitleScript {
   [[nodiscard]] const Span* SpanAt(std::int64_t us) const;
   // Cues that are seen at this time, numbers in `cues`; at most kMaxShownCues.
   [[nodiscard]] std::vector<std::size_t> CuesAt(std::int64_t ms) const;
+  [[nodiscard]] std::size_t bytes() const;
 };
 
-// Of a track whose cues are lines of a script.
+// Of a track whose cues are lines of a script, or of one of pictures.
 std::shared_ptr<const SubtitleScript> MakeScript(const SubtitleTrack& track);
 
 }  // namespace gopmill

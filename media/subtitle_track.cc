@@ -15,6 +15,7 @@ extern "C" {
 #include "base/utf8.h"
 #include "media/ass_drawings.h"
 #include "media/av_error.h"
+#include "media/subtitle_pictures.h"
 #include "media/text_samples.h"
 
 namespace gopmill {
@@ -22,7 +23,6 @@ namespace {
 
 constexpr std::size_t kMaxTextBytes = std::size_t{64} << 10U;  // of one cue
 constexpr std::size_t kMaxNameBytes = 200;
-constexpr std::int64_t kFarthestMicros = std::int64_t{1} << 50U;  // some 35 years
 
 constexpr std::array<AVCodecID, 6> kTextCodecs{AV_CODEC_ID_SUBRIP, AV_CODEC_ID_ASS,
                                                AV_CODEC_ID_SSA,    AV_CODEC_ID_MOV_TEXT,
@@ -159,12 +159,13 @@ int StreamRoles(const AVStream& stream) {
 }
 
 std::optional<SubtitleTrack> DescribeSubtitles(const AVStream& stream) {
-  if (std::ranges::find(kTextCodecs, stream.codecpar->codec_id) == kTextCodecs.end()) {
-    return std::nullopt;
-  }
+  const AVCodecID codec = stream.codecpar->codec_id;
+  const bool is_text = std::ranges::find(kTextCodecs, codec) != kTextCodecs.end();
+  if (!is_text && !IsPictureCodec(codec)) return std::nullopt;
   SubtitleTrack track;
+  track.of_pictures = !is_text;
   track.stream_index = stream.index;
-  track.codec = avcodec_get_name(stream.codecpar->codec_id);
+  track.codec = avcodec_get_name(codec);
   track.language = StreamLanguage(stream);
   track.title = StreamTag(stream, "title");
   track.is_default = (stream.disposition & AV_DISPOSITION_DEFAULT) != 0;

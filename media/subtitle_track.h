@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A source's track of text that is shown over the picture (SubRip, ASS, WebVTT, MP4 timed text), as
-// cues in the form that they are used in. Tracks of pictures (PGS, DVB, DVD) are not taken.
+// cues in the form that they are used in. Tracks of pictures (PGS, DVD, DVB) are described here,
+// too; what they show is in subtitle_pictures.h.
 //
 // FFmpeg's decoder reads the source's form and its encoder writes the text: italics, bold and
 // underline stay, positions, fonts and colours go. Only a script keeps them all.
@@ -10,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,6 +40,8 @@ enum class TextUse { kWebVtt, kScript, kMatroska, kMp4 };
 CueForm FormFor(TextUse use, AVCodecID codec);
 AVCodecID CodecOf(CueForm form);
 
+// Times beyond, some 35 years, are no times.
+inline constexpr std::int64_t kFarthestMicros = std::int64_t{1} << 50U;
 // The end of a cue that is shown until something else says so.
 inline constexpr std::int64_t kNoEnd = -1;
 
@@ -50,6 +54,8 @@ struct SubtitleCue {
 // Of one track, by start: gives those an end that have none, before the next of them.
 void EndCues(std::vector<SubtitleCue>& cues);
 
+struct SubtitlePictures;
+
 struct SubtitleTrack {
   int stream_index = -1;  // -1: in a file beside the movie
   std::string codec;      // FFmpeg's name: "subrip"
@@ -57,10 +63,12 @@ struct SubtitleTrack {
   std::string title;      // as the source has it
   bool is_default = false, forced = false;
   int roles = 0;                  // StreamRoles
+  bool of_pictures = false;       // has no cues, but `pictures` once it was read
   std::vector<SubtitleCue> cues;  // by start; only of a track that was read
   bool incomplete = false;
   CueForm form = CueForm::kWebVtt;
   std::string header;  // what cues of this form need: of a script all but its events
+  std::shared_ptr<const SubtitlePictures> pictures;
 };
 
 // For JSON and playlists: one line of UTF-8 without quotes, not long.
@@ -74,7 +82,7 @@ std::string StreamLanguage(const AVStream& stream);
 // AV_DISPOSITION_* flags that containers have.
 int StreamRoles(const AVStream& stream);
 
-// What the stream says of itself; nothing if it is not text.
+// What the stream says of itself; nothing if it is neither text nor pictures of subtitles.
 std::optional<SubtitleTrack> DescribeSubtitles(const AVStream& stream);
 
 // Turns packets into cues.

@@ -140,7 +140,7 @@ void MovieShelf::Keep(Plan plan) {
   std::size_t scripts = 0;
   std::erase_if(plans_, [&](const Plan& each) {
     const auto& script = each.shelved.movie->video.front().plan->texts.script;
-    scripts += script ? script->text.size() : 0;
+    scripts += script ? script->bytes() : 0;
     return script && scripts > kMaxKeptScriptBytes && &each != newest;
   });
 }

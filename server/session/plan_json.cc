@@ -95,11 +95,9 @@ ordered_json AudioJson(const AudioInfo& audio) {
 }  // namespace
 
 ordered_json SubtitlesJson(const SubtitleTrack& track) {
-  return {{"codec", track.codec},
-          {"language", track.language},
-          {"title", track.title},
-          {"default", track.is_default},
-          {"forced", track.forced}};
+  return {{"codec", track.codec},   {"language", track.language},
+          {"title", track.title},   {"default", track.is_default},
+          {"forced", track.forced}, {"pictures", track.of_pictures}};
 }
 
 ordered_json SourceJson(const SourceInfo& source) {

@@ -47,7 +47,7 @@ void ScriptShelf::Keep(Kept kept) {
     if (kept.script) kept_.push_front(std::move(kept));
     std::size_t bytes = 0, count = 0;
     std::erase_if(kept_, [&](const Kept& each) {
-      bytes += each.script->text.size();
+      bytes += each.script->bytes();
       return ++count > kMaxKeptScripts || bytes > kMaxKeptScriptBytes;
     });
   }

@@ -21,7 +21,7 @@
 namespace gopmill {
 
 inline constexpr std::size_t kMaxKeptScripts = 16;
-inline constexpr std::size_t kMaxKeptScriptBytes = std::size_t{32} << 20U;
+inline constexpr std::size_t kMaxKeptScriptBytes = std::size_t{64} << 20U;
 
 class ScriptShelf {
  public:

@@ -44,9 +44,14 @@ std::shared_ptr<const SubtitleScript> ScriptOf(const std::string& words) {
 
 const OutputGrid kGrid({10, 1}, {10, 1}, {1, 1000}, 0);
 
+PictureArea WholeOf(const AVFrame& picture) {
+  return {.area = {.width = picture.width, .height = picture.height},
+          .source = {picture.width, picture.height}};
+}
+
 std::unique_ptr<SubtitleBurner> Open(const std::shared_ptr<const SubtitleScript>& script,
                                      const AVFrame& picture) {
-  auto burner = SubtitleBurner::Open(script, kGrid, picture);
+  auto burner = SubtitleBurner::Open(script, kGrid, picture, WholeOf(picture));
   EXPECT_TRUE(burner.ok()) << burner.error().ToString();
   return std::move(burner).value();
 }
