@@ -35,6 +35,12 @@ Status ParseName(std::string name, LiveAsk& ask) {
                  .parameter = "path",
                  .accepted = "i0-17.m4s, x0-17.m4s"};
   }
+  if (track == PartTrack::kStills) {
+    return Error{.code = Code::kNotFound,
+                 .message = "A live source has no pictures by their time.",
+                 .parameter = "path",
+                 .accepted = "t0-17.jpg, the thumbnail of a segment"};
+  }
   if (track == PartTrack::kTimedText && ask.name.kind == PartKind::kPlaylist) {
     return Error{.code = Code::kNotFound,
                  .message = "Playlists have text as WebVTT.",

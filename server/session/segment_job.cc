@@ -81,17 +81,22 @@ Result<std::string> SegmentJob::MakeAudio() {
 
 Result<std::string> SegmentJob::MakeThumbnails(WorkerContext& worker) {
   const SegmentWork& work = works_.front();
-  return MakeSheet({.plan = work.movie->thumbnails.plan,
-                    .runs = work.runs,
-                    .columns = kThumbnailColumns,
-                    .rows = kThumbnailRows},
-                   ContextUse(worker).cache(), stop_);
+  SheetTask task{.plan = work.movie->thumbnails.plan,
+                 .runs = work.runs,
+                 .columns = kThumbnailColumns,
+                 .rows = kThumbnailRows};
+  if (work.name.track == PartTrack::kStills) {
+    task.plan = work.movie->stills[static_cast<std::size_t>(work.name.rendition)].plan;
+    task.columns = task.rows = 1;
+  }
+  return MakeSheet(task, ContextUse(worker).cache(), stop_);
 }
 
 Result<MadeSegments> SegmentJob::Make(WorkerContext& worker) {
   if (stop_.stop_requested()) return Cancelled();
   const PartTrack track = works_.front().name.track;
-  if (track != PartTrack::kAudio && track != PartTrack::kThumbnails) return MakePictures(worker);
+  const bool pictures = track == PartTrack::kVideo || track == PartTrack::kIFrames;
+  if (pictures) return MakePictures(worker);
   auto made = track == PartTrack::kAudio ? MakeAudio() : MakeThumbnails(worker);
   if (!made.ok()) return made.error();
   return MadeSegments{.bytes = {std::move(made).value()}, .stats = {}};

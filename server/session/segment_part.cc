@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/session/segment_part.h"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <utility>
 
@@ -28,6 +30,7 @@ TrackSize SizeOf(const SegmentedMovie& movie, PartTrack track) {
     case PartTrack::kTimedText: return {};  // of live sources alone
     case PartTrack::kThumbnails: return {1, movie.thumbnails.sheets()};
     case PartTrack::kIFrames: return {movie.iframes ? 1U : 0U, movie.segments.count()};
+    case PartTrack::kStills: return {movie.stills.size(), StillMillis(movie)};
   }
   return {};
 }
@@ -50,6 +53,7 @@ bool IsAtHand(const PartName& name) {
 }
 
 const char* SegmentType(const PartName& name) {
+  if (name.track == PartTrack::kStills) return "image/jpeg";
   if (name.track == PartTrack::kThumbnails && name.kind == PartKind::kSegment) return "image/jpeg";
   if (!IsMedia(name.track)) return "text/vtt; charset=utf-8";
   if (name.kind == PartKind::kSegment && name.container == Container::kTs) return "video/mp2t";
@@ -69,8 +73,12 @@ Status CheckPart(const SegmentedMovie& movie, const PartName& name) {
   if (static_cast<std::size_t>(name.rendition) >= size.renditions) return missing("rendition");
   if (name.kind != PartKind::kSegment) return OkStatus();
   if (IsMedia(name.track) && name.container != movie.container) return missing("segment");
-  if (name.number >= size.segments) return missing("segment");
-  return OkStatus();
+  if (name.number < size.segments) return OkStatus();
+  if (name.track != PartTrack::kStills) return missing("segment");
+  return Error{.code = Code::kNotFound,
+               .message = "The movie has no picture at this time.",
+               .parameter = "path",
+               .accepted = fmt::format("p0-0.jpg to p0-{}.jpg: milliseconds", size.segments - 1)};
 }
 
 Result<MediaPart> TextPart(const SegmentedMovie& movie, const PartName& name,

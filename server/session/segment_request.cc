@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kParts =
     "master.m3u8, manifest.mpd, v0.m3u8, v0-init.mp4, v0-17.m4s, v0-17.ts; a0 for sound; s0.m3u8, "
     "s0-17.vtt, s0.vtt for subtitles, x0 for those of live sources in CMAF; t0.m3u8, t0.vtt, "
-    "t0-17.jpg for thumbnails; i0 for key frames "
+    "t0-17.jpg for thumbnails; p0-12500.jpg for what is seen after 12.5 s; i0 for key frames "
     "alone";
 
 Error NoSuchPart() {
@@ -30,12 +30,14 @@ std::optional<PartTrack> TrackOf(char letter) {
     case 'x': return PartTrack::kTimedText;
     case 't': return PartTrack::kThumbnails;
     case 'i': return PartTrack::kIFrames;
+    case 'p': return PartTrack::kStills;
     default: return std::nullopt;
   }
 }
 
 std::string_view SuffixOf(const PartName& part) {
   if (part.track == PartTrack::kSubtitles) return ".vtt";
+  if (part.track == PartTrack::kStills) return ".jpg";
   if (part.track != PartTrack::kThumbnails) return ".m4s";
   return part.kind == PartKind::kWhole ? ".vtt" : ".jpg";
 }
@@ -114,7 +116,8 @@ Status CheckSegmentable(const TargetRequest& target) {
 }  // namespace
 
 bool IsMedia(PartTrack track) {
-  return track != PartTrack::kSubtitles && track != PartTrack::kThumbnails;
+  return track != PartTrack::kSubtitles && track != PartTrack::kThumbnails &&
+         track != PartTrack::kStills;
 }
 
 char LetterOf(PartTrack track) {
@@ -125,6 +128,7 @@ char LetterOf(PartTrack track) {
     case PartTrack::kTimedText: return 'x';
     case PartTrack::kThumbnails: return 't';
     case PartTrack::kIFrames: return 'i';
+    case PartTrack::kStills: return 'p';
   }
   return 'v';
 }
@@ -175,6 +179,7 @@ Result<PartName> ParsePartName(std::string_view name) {
   }
   const auto rendition = ParseDigits(name);
   if (!rendition) return NoSuchPart();
+  if (part.track == PartTrack::kStills && part.kind != PartKind::kSegment) return NoSuchPart();
   part.rendition = static_cast<int>(*rendition);
   return part;
 }

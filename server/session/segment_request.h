@@ -7,7 +7,8 @@
 // pictures, sound, subtitles); v0-init.mp4; v0-17.m4s, v0-17.ts, s0-17.vtt (its segment 17); s0.vtt
 // (all of its subtitles). Thumbnails: t0.m3u8 (image playlist), t0.vtt (all of them by time),
 // t0-17.jpg (sheet 17). Key frames alone: i0.m3u8, i0-init.mp4, i0-17.m4s, i0-17.ts (the first
-// picture of segment 17). Text in CMAF: x0-init.mp4, x0-17.m4s (of live sources alone).
+// picture of segment 17). A still: p0-12500.jpg (what is seen after 12.5 s). Text in CMAF:
+// x0-init.mp4, x0-17.m4s (of live sources alone).
 //
 // Thread-safety: safe (pure functions).
 #pragma once
@@ -27,17 +28,17 @@ namespace gopmill {
 inline constexpr std::size_t kMaxRungs = 12;
 
 enum class PartKind { kMaster, kManifest, kPlaylist, kInit, kSegment, kWhole };
-enum class PartTrack { kVideo, kAudio, kSubtitles, kTimedText, kThumbnails, kIFrames };
+enum class PartTrack { kVideo, kAudio, kSubtitles, kTimedText, kThumbnails, kIFrames, kStills };
 
 struct PartName {
   PartKind kind = PartKind::kMaster;
   PartTrack track = PartTrack::kVideo;
   int rendition = 0;
-  std::int64_t number = 0;                // kSegment only
+  std::int64_t number = 0;                // kSegment only; of stills their time, milliseconds
   Container container = Container::kMp4;  // kSegment only, of pictures and sound
 };
 
-// 'v', 'a', 's', 'x', 't', 'i'.
+// 'v', 'a', 's', 'x', 't', 'i', 'p'.
 char LetterOf(PartTrack track);
 // Whether its segments are of the presentation's container.
 bool IsMedia(PartTrack track);

@@ -55,23 +55,67 @@ std::int64_t MicrosOf(const ThumbnailRendition& thumbnails, std::int64_t tile) {
 
 }  // namespace
 
-ThumbnailSize FitThumbnail(int width, int height) {
-  const double scale = std::min(static_cast<double>(kThumbnailWidth) / width,
-                                static_cast<double>(kThumbnailHeight) / height);
-  const auto even = [scale](int side) {
+ThumbnailSize FitThumbnail(int width, int height, Rational sample_aspect) {
+  const double wide = width * (sample_aspect.positive() ? sample_aspect.ToDouble() : 1.0);
+  const double scale = std::min(kThumbnailWidth / wide, 1.0 * kThumbnailHeight / height);
+  const auto even = [scale](double side) {
     return std::max(2, 2 * static_cast<int>(std::lround(side * scale / 2)));
   };
-  return {even(width), even(height)};
+  return {even(wide), even(height)};
+}
+
+namespace {
+
+// That of a rendition for pictures of another size, whose pixels are square.
+std::shared_ptr<StreamPlan> SquarePlan(const VideoRendition& video, ThumbnailSize size) {
+  auto plan = std::make_shared<StreamPlan>(*video.plan);
+  plan->target.width = size.width;
+  plan->target.height = size.height;
+  plan->target.degrain = Denoise::kOff;  // not worth the pictures around each
+  return plan;
+}
+
+}  // namespace
+
+StillRendition PlanStills(const VideoRendition& video) {
+  const Target& target = video.plan->target;
+  const Rational& aspect = video.encoder->sample_aspect;
+  ThumbnailSize size{target.width, target.height};
+  if (aspect.positive() && aspect != Rational{1, 1}) {
+    const auto wide = 2 * std::llround(target.width * aspect.ToDouble() / 2);
+    size.width = static_cast<int>(std::clamp<long long>(wide, 2, kMaxSide));
+  }
+  StillRendition made;
+  made.plan = SquarePlan(video, size);
+  made.codecs = "jpeg";
+  made.identity = fmt::format("{};p;{}x{}", video.identity, size.width, size.height);
+  return made;
+}
+
+std::int64_t StillMillis(const SegmentedMovie& movie) {
+  return Rescale(movie.segments.frames(), movie.segments.fps.Inverse(), {1, 1000}, Round::kUp);
+}
+
+ThumbnailRun StillRun(const SegmentedMovie& movie, const StillRendition& stills,
+                      std::int64_t millis) {
+  const SegmentGrid& segments = movie.segments;
+  const std::int64_t frame = std::min(
+      Rescale(millis, {1, 1000}, segments.fps.Inverse(), Round::kDown), segments.frames() - 1);
+  const OutputGrid& grid = stills.plan->grid;
+  const SegmentGrid one{.fps = segments.fps, .borders = {frame, frame + 1}};
+  const UnitSpec unit = SegmentUnit(*movie.index, grid, one, 0, 0, stills.plan->temporal_context());
+  const SourceTicks entry = movie.index->video[static_cast<std::size_t>(unit.first_packet)].pts;
+  return {.unit = unit,
+          .entry_frame = std::min(grid.FirstFrameShowing(entry), frame),
+          .frames = {frame}};
 }
 
 ThumbnailRendition PlanThumbnails(const SegmentedMovie& movie) {
   ThumbnailRendition made;
   const VideoRendition& video = movie.video.front();
-  const ThumbnailSize size = FitThumbnail(video.plan->target.width, video.plan->target.height);
-  auto plan = std::make_shared<StreamPlan>(*video.plan);
-  plan->target.width = size.width;
-  plan->target.height = size.height;
-  plan->target.degrain = Denoise::kOff;  // not worth the pictures around each
+  const ThumbnailSize size = FitThumbnail(video.plan->target.width, video.plan->target.height,
+                                          video.encoder->sample_aspect);
+  auto plan = SquarePlan(video, size);
   const double segments = std::max(1.0, std::round(kThumbnailSeconds / movie.segment_seconds));
   made.interval = {std::llround(segments * movie.segment_seconds * 1000), 1000};
   const std::vector<std::int64_t> keys = KeyFrames(movie, plan->grid);

@@ -3,7 +3,8 @@
 // Thumbnails of a segmented movie: one picture for every ten seconds or so, twenty-five on a sheet
 // (codec/picture_sheet.h), told of in three ways: an image playlist (HLS's #EXT-X-IMAGES-ONLY),
 // a track of tiles (DASH-IF interoperability points, part "Tiles of thumbnail images"), and WebVTT
-// whose cues name a part of a sheet (Media Fragments, "#xywh="). Pure.
+// whose cues name a part of a sheet (Media Fragments, "#xywh="). And stills: the very picture at a
+// time, by itself and as large as a rendition. Pure.
 //
 // Thread-safety: safe (pure functions).
 #pragma once
@@ -28,7 +29,7 @@ struct ThumbnailSize {
   int width = 2, height = 2;  // pixels, even
 };
 // Of pictures of this size, in the box.
-ThumbnailSize FitThumbnail(int width, int height);
+ThumbnailSize FitThumbnail(int width, int height, Rational sample_aspect = {1, 1});
 
 // `movie` has its pictures, segments and index already. A thumbnail shows the key frame nearest to
 // its time, or the very picture where none is near.
@@ -44,6 +45,13 @@ std::vector<ThumbnailRun> ThumbnailRuns(const SegmentedMovie& movie, std::int64_
 
 // That the sheet is for; the last one may be short, and is as large as the others.
 double ThumbnailSheetSeconds(const SegmentedMovie& movie, std::int64_t number);
+
+// Single pictures, and up to which time there are some, milliseconds.
+StillRendition PlanStills(const VideoRendition& video);
+std::int64_t StillMillis(const SegmentedMovie& movie);
+// What the one at this time is made of, which is below StillMillis.
+ThumbnailRun StillRun(const SegmentedMovie& movie, const StillRendition& stills,
+                      std::int64_t millis);
 
 std::string ThumbnailPlaylist(const SegmentedMovie& movie);
 std::string ThumbnailCues(const SegmentedMovie& movie);

@@ -39,8 +39,17 @@ Result<std::shared_ptr<const UnitInput>> ReadUnit(const UnitSpec& spec, SegmentR
   return std::shared_ptr<const UnitInput>(std::move(unit));
 }
 
+const StillRendition& StillsOf(const SegmentedMovie& movie, const PartName& name) {
+  return movie.stills[static_cast<std::size_t>(name.rendition)];
+}
+
+std::vector<ThumbnailRun> RunsOf(const SegmentedMovie& movie, const PartName& name) {
+  if (name.track == PartTrack::kThumbnails) return ThumbnailRuns(movie, name.number);
+  return {StillRun(movie, StillsOf(movie, name), name.number)};
+}
+
 Status ReadRuns(SegmentReader& reader, SegmentWork& work) {
-  const std::vector<ThumbnailRun> runs = ThumbnailRuns(*work.movie, work.name.number);
+  const std::vector<ThumbnailRun> runs = RunsOf(*work.movie, work.name);
   std::int64_t bytes = 0;
   for (const ThumbnailRun& run : runs) bytes += run.unit.source_bytes;
   GOPMILL_RETURN_IF_ERROR(CheckSize(bytes));
@@ -80,7 +89,7 @@ Result<SegmentWork> ReadSegmentWork(std::shared_ptr<const SegmentedMovie> movie,
     GOPMILL_ASSIGN_OR_RETURN(work.packets, reader.ReadAudio(range.first, range.end));
     return work;
   }
-  if (name.track == PartTrack::kThumbnails) {
+  if (name.track == PartTrack::kThumbnails || name.track == PartTrack::kStills) {
     GOPMILL_RETURN_IF_ERROR(ReadRuns(reader, work));
     return work;
   }
@@ -112,6 +121,7 @@ Result<std::vector<SegmentWork>> ReadLadderWork(std::shared_ptr<const SegmentedM
 const SegmentTrack& TrackOf(const SegmentedMovie& movie, const PartName& name) {
   if (name.track == PartTrack::kAudio) return *movie.audio;
   if (name.track == PartTrack::kThumbnails) return movie.thumbnails;
+  if (name.track == PartTrack::kStills) return StillsOf(movie, name);
   if (name.track == PartTrack::kIFrames) return *movie.iframes;
   return movie.video[static_cast<std::size_t>(name.rendition)];
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one segment, or one sheet of thumbnails, is made of: read from the file by the service's
-// threads, worked on by a SegmentJob.
+// What one segment, one sheet of thumbnails or one still is made of: read from the file by the
+// service's threads, worked on by a SegmentJob.
 //
 // Thread-safety: thread-compatible.
 #pragma once
@@ -25,7 +25,7 @@ struct SegmentWork {
   std::shared_ptr<const SegmentedMovie> movie;
   PartName name;                          // of kind kSegment
   std::shared_ptr<const UnitInput> unit;  // pictures
-  std::vector<SheetRun> runs;             // thumbnails
+  std::vector<SheetRun> runs;             // thumbnails, stills
   std::vector<av::Packet> packets;        // sound
 
   [[nodiscard]] std::int64_t bytes() const;   // compressed, of the source

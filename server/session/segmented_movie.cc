@@ -270,6 +270,7 @@ Result<std::shared_ptr<const SegmentedMovie>> Planner::Run() {
     if (script_) text.is_default = text.forced = false;
   }
   movie_->thumbnails = PlanThumbnails(*movie_);
+  for (const VideoRendition& video : movie_->video) movie_->stills.push_back(PlanStills(video));
   return std::shared_ptr<const SegmentedMovie>(std::move(movie_));
 }
 

@@ -59,6 +59,11 @@ struct ThumbnailRendition : SegmentTrack {
   }
 };
 
+// Single pictures of a rendition, by their time, at its size in square pixels.
+struct StillRendition : SegmentTrack {
+  std::shared_ptr<const StreamPlan> plan;
+};
+
 // A movie and the files of subtitles beside it. Pictures and sound depend on the first alone, so
 // they stay what they are when a subtitle is mended, unless it is drawn into them.
 struct FileIdentity {
@@ -83,6 +88,7 @@ struct SegmentedMovie {
   std::vector<AudioChoice> audio_choices;  // empty without `audio`, else one at least
   std::vector<SubtitleRendition> subtitles;
   ThumbnailRendition thumbnails;
+  std::vector<StillRendition> stills;  // as many as `video`
   // The first picture of each segment, of the smallest of `video`; absent where its encoder does
   // not take single pictures of that size.
   std::optional<VideoRendition> iframes;

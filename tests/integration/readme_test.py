@@ -30,7 +30,7 @@ def commands(marker):
 
 def as_run_here(server, command):
     command = command.replace(":8080/", f":{server.port}/").replace(":8554/", f":{server.rtsp_port}/")
-    command = command.replace(" -o small.mp4", f" -o {shlex.quote(server.folder)}/small.mp4")
+    command = re.sub(r" -o (?=[\w.]+ )", f" -o {shlex.quote(server.folder)}/", command)
     if not PLAYERS.search(command):
         return command
     command = PLAYERS.sub("ffmpeg -nostdin -v error", command)
@@ -50,6 +50,7 @@ def asking(server):
     for command in listed:
         works(server, command)
     check(Path(server.folder, "small.mp4").stat().st_size > 100_000, "what was saved")
+    check(Path(server.folder, "still.jpg").stat().st_size > 5_000, "the picture that was saved")
 
 
 def publish(server, command):

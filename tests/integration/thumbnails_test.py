@@ -40,6 +40,8 @@ def make_movies(folder):
               ("full.avi", 25, "scale=72:128:out_range=full,setsar=1,format=yuvj420p", ("-c:v", "mjpeg", "-q:v", "2"))]
     subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=640x360:r=25:d=5,noise=alls=12:allf=t",
                     "-c:v", "libx264", "-preset", "ultrafast", "-crf", "16", "-g", "50", "-y", str(Path(folder, "noise.mp4"))], check=True)
+    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=720x576:r=25:d=2,setsar=64/45", "-c:v",
+                    "mpeg2video", "-b:v", "2M", "-y", str(Path(folder, "disc.mpg"))], check=True)
     for name, seconds, tail, coder in cases:
         subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", f"{source % seconds},{tail}", *coder, "-y",
                         str(Path(folder, name))], check=True)
@@ -157,6 +159,36 @@ def key_frames_are_pictures(server):
         check(found and float(found[1]) > 28, f"{codec}: the first picture has {found and found[1]} dB")
 
 
+def size_of(data):
+    return subprocess.run(["ffprobe", "-v", "error", "-show_entries", "stream=width,height", "-of", "csv=p=0", "-"], input=data,
+                          capture_output=True, check=True).stdout.decode().strip()
+
+
+def stills_are_what_is_seen_at_their_time(server):
+    for movie in ("bt601.mp4", "bt709.mp4", "onekey.mp4"):
+        for millis in (0, 1, 9_999, 10_000, 20_199, 43_333, 64_999):
+            answer, data = server.get(f"/v1/hls/{movie}/p0-{millis}.jpg?{ONE}")
+            check(answer.status == 200 and answer.getheader("Content-Type") == "image/jpeg", f"{millis}: {answer.status}")
+            got = tiles_of(data, 1, 1)[0]
+            apart = max(abs(a - b) for a, b in zip(got, colour_at(millis / 1000)))
+            check(apart < 9, f"{movie} at {millis} ms is {got}, not {colour_at(millis / 1000)}")
+    check(size_of(server.get(f"/v1/hls/noise.mp4/p0-0.jpg?width=320")[1]) == "320,180", "as wide as asked for")
+    check(size_of(server.get("/v1/hls/noise.mp4/p0-0.jpg?rungs=640x360:1M,320x180:300k")[1]) == "640,360", "the first rung")
+    check(size_of(server.get("/v1/dash/noise.mp4/p1-0.jpg?rungs=640x360:1M,320x180:300k")[1]) == "320,180", "the second")
+    check(size_of(server.get("/v1/hls/disc.mpg/p0-0.jpg?width=64&height=64&fit=pad")[1]) == "64,64", "in bars")
+    check(size_of(server.get("/v1/hls/disc.mpg/p0-0.jpg?width=720")[1]) == "720,406", "in square pixels")
+    check(cues_of(server, "disc.mpg")[0][3][2:] == (192, 108), "so are thumbnails")
+    # The colours of start= are those of the part that is shown.
+    got = tiles_of(server.get(f"/v1/hls/bt709.mp4/p0-3000.jpg?{ONE}&start=18")[1], 1, 1)[0]
+    check(max(abs(a - b) for a, b in zip(got, colour_at(21))) < 9, f"with start=18: {got}")
+    path = f"/v1/hls/bt601.mp4/p0-33000.jpg?{ONE}"
+    first, again = server.get(path), server.get(path)
+    check(first[1] == again[1] and first[0].getheader("ETag") == again[0].getheader("ETag"), "one that is made twice")
+    for name, word in ((f"p0-{SECONDS * 1000}.jpg", f"p0-{SECONDS * 1000 - 1}.jpg"), ("p1-0.jpg", "playlists"), ("p0.jpg", "p0-12500.jpg")):
+        answer, body = server.get(f"/v1/hls/bt601.mp4/{name}?{ONE}")
+        check(answer.status == 404 and word in body.decode(), f"{name}: {answer.status}, {body[:200]}")
+
+
 def names_that_do_not_exist(server):
     for name in ("t0-2.jpg", "t1.m3u8", "t1-0.jpg", "t0-0.ts", "t0-0.m4s", "t0-0.vtt", "t0-init.mp4", "t0-.jpg", "t.jpg",
                  "v0-0.jpg", "s0-0.jpg", "t0-999999999.jpg"):
@@ -170,7 +202,7 @@ def main():
         with Server(folder, "--segment-cache-bytes", "0") as server:
             server.folder = folder
             return run_all([tiles_show_their_times, playlists_name_them, dash_names_them, equal_bytes, only_versions_are_cached,
-                            key_frames_are_pictures, names_that_do_not_exist], server)
+                            key_frames_are_pictures, stills_are_what_is_seen_at_their_time, names_that_do_not_exist], server)
 
 
 if __name__ == "__main__":

@@ -92,9 +92,9 @@ TEST(LiveRequestTest, ThumbnailsAreOnePictureForEachSegment) {
   EXPECT_EQ(picture->ask.name.track, PartTrack::kThumbnails);
   EXPECT_EQ(picture->ask.name.number, 17);
   EXPECT_TRUE(Parse("t0.m3u8", {{"_HLS_msn", "3"}, {"_HLS_skip", "YES"}}).ok());
-  for (const char* name :
-       {"t0.vtt", "t0--1.jpg", "t0-01.jpg", "t0-1.0.jpg", "t0-1.0.m4s", "t0-1.m4s", "t0-1.vtt",
-        "t0-1.ts", "t0-init.mp4", "t0-.jpg", "t-1.jpg", "t0-9999999999.jpg", "v0-1.jpg"}) {
+  for (const char* name : {"t0.vtt", "t0--1.jpg", "t0-01.jpg", "t0-1.0.jpg", "t0-1.0.m4s",
+                           "t0-1.m4s", "t0-1.vtt", "t0-1.ts", "t0-init.mp4", "t0-.jpg", "t-1.jpg",
+                           "t0-9999999999.jpg", "v0-1.jpg", "p0-1.jpg"}) {
     const auto refused = Parse(name);
     ASSERT_FALSE(refused.ok()) << name;
     EXPECT_EQ(refused.error().code, Code::kNotFound) << name;

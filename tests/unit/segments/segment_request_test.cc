@@ -32,6 +32,12 @@ TEST(PartNameTest, ReadsTheNamesOfPlaylists) {
   EXPECT_EQ(sheet->track, PartTrack::kThumbnails);
   EXPECT_EQ(sheet->number, 7);
   EXPECT_EQ(times->kind, PartKind::kWhole);
+  const auto still = ParsePartName("p1-12500.jpg");
+  ASSERT_TRUE(still.ok());
+  EXPECT_EQ(still->kind, PartKind::kSegment);
+  EXPECT_EQ(still->track, PartTrack::kStills);
+  EXPECT_EQ(still->rendition, 1);
+  EXPECT_EQ(still->number, 12'500);
   const auto key = ParsePartName("i0-3.ts");
   ASSERT_TRUE(key.ok());
   EXPECT_EQ(key->track, PartTrack::kIFrames);
@@ -49,9 +55,9 @@ TEST(PartNameTest, ReadsTheNamesOfPlaylists) {
 }
 
 TEST(PartNameTest, IsWrittenAsItIsRead) {
-  for (const char* name :
-       {"master.m3u8", "manifest.mpd", "a0.m3u8", "s3-12.vtt", "s3.vtt", "t0.m3u8", "t0-7.jpg",
-        "t0.vtt", "i0-3.ts", "i0-3.m4s", "v2-init.mp4", "v11-170.ts", "v0-0.m4s", "a0-5.ts"}) {
+  for (const char* name : {"master.m3u8", "manifest.mpd", "a0.m3u8", "s3-12.vtt", "s3.vtt",
+                           "t0.m3u8", "t0-7.jpg", "t0.vtt", "p0-0.jpg", "i0-3.ts", "i0-3.m4s",
+                           "v2-init.mp4", "v11-170.ts", "v0-0.m4s", "a0-5.ts"}) {
     EXPECT_EQ(TextOf(*ParsePartName(name)), name);
   }
 }
@@ -70,6 +76,13 @@ TEST(PartNameTest, RefusesEverythingElse) {
                            "v0-1.m4s ",
                            " v0-1.m4s",
                            "v0-1.mp4",
+                           "p0.jpg",
+                           "p0.m3u8",
+                           "p0-1.m4s",
+                           "p0-1.ts",
+                           "p0-init.mp4",
+                           "p0-1.5.jpg",
+                           "p0--1.jpg",
                            "v0-1-2.m4s",
                            "v0--1.m4s",
                            "v0-1e3.m4s",
