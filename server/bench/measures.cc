@@ -145,7 +145,10 @@ void AddLatency(const RunRecord& record, RunMeasures& measures) {
 
 void AddIdleWaiting(const RunRecord& record, RunMeasures& measures) {
   std::vector<WorkedUnit> units;
-  for (const auto& [id, stream] : ByStream(record)) {
+  for (auto& [id, stream] : ByStream(record)) {
+    // A line is in the order in which its units were submitted, not in that of their indices.
+    std::ranges::stable_sort(stream, {},
+                             [](const UnitSample* unit) { return unit->life.report.submitted; });
     TimePoint before = record.start;
     for (const UnitSample* unit : stream) {
       const JobReport& report = unit->life.report;

@@ -56,6 +56,18 @@ TEST(MeasureTest, JitterIsOfTheTimeSinceSubmission) {
   EXPECT_DOUBLE_EQ(Measure(run).jitter_after_ms, 10.0 / 16 + (7 - 10.0 / 16) / 16);
 }
 
+// Unit 2 begins a run of the decoder and is submitted long before unit 1, which goes on with one.
+TEST(MeasureTest, AUnitWaitsForTheOneSubmittedBeforeIt) {
+  RunRecord run = test::SampleRun("rr", 0);
+  run.units = {test::Unit(1, 0, 0, 0, 9), test::Unit(1, 1, 0, 9.5, 12),
+               test::Unit(1, 2, 0, 12, 20)};
+  run.units[2].life.report.submitted = test::At(1);
+  run.units[2].life.report.assigned = test::At(8);
+  const RunMeasures measures = Measure(run);
+  EXPECT_DOUBLE_EQ(measures.idle_waiting_longest_ms, 11) << "from 1 to 12, beside worker 1";
+  EXPECT_EQ(measures.idle_waiting_events, 1);
+}
+
 TEST(MeasureTest, LateUnitsAreCounted) {
   RunRecord run = test::SampleRun("rr", 0);
   run.units[0].life.spec.deadline = test::At(4);
