@@ -107,7 +107,7 @@ class Scheduler {
 
   // Takes the job unless the arguments are wrong (kInvalidArgument) or the scheduler is closed
   // (kUnavailable); a job that is not taken is destroyed without a report. Units of one stream are
-  // submitted in order, by one thread at a time.
+  // submitted in the order in which they are to be assigned, by one thread at a time.
   Status Submit(const JobSpec& spec, std::unique_ptr<Job> job);
   // Reports the stream's jobs that have not begun as kCancelled, promptly but not before returning.
   // A running one is left to its own stop token and is not retried. Jobs submitted later are new.

@@ -26,8 +26,10 @@ void OrderMetrics::Finished(std::uint32_t stream, std::uint32_t index, double su
                             double finished_ms) {
   latency_ms_.push_back(static_cast<float>(finished_ms - submitted_ms));
   latency_sum_ms_ += finished_ms - submitted_ms;
-  submitted_ms_[workload_.streams[stream].first_unit + index] = submitted_ms;
-  streams_[stream].order.OnFinished(UnitIndex{index}, AtMillis(finished_ms), submitted_ms / 1000);
+  const std::uint32_t first = workload_.streams[stream].first_unit;
+  const std::uint32_t place = workload_.places.empty() ? index : workload_.places[first + index];
+  submitted_ms_[first + place] = submitted_ms;
+  streams_[stream].order.OnFinished(UnitIndex{place}, AtMillis(finished_ms), submitted_ms / 1000);
   Release(stream, finished_ms);
 }
 

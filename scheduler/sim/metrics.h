@@ -75,7 +75,7 @@ struct SimResult {
 class OrderMetrics {
  public:
   explicit OrderMetrics(const Workload& workload);
-  // The unit `index` of the stream.
+  // The unit that the stream submitted behind `index` others.
   void Finished(std::uint32_t stream, std::uint32_t index, double submitted_ms, double finished_ms);
   void AddTo(SimResult& result);
 
@@ -88,7 +88,7 @@ class OrderMetrics {
 
   const Workload& workload_;
   std::vector<Stream> streams_;
-  std::vector<double> submitted_ms_;  // by unit; kNotMeasured until it is finished
+  std::vector<double> submitted_ms_;  // by stream and place; kNotMeasured until it is finished
   std::vector<float> latency_ms_;
   double latency_sum_ms_ = 0;
 };

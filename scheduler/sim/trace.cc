@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <tuple>
 #include <unordered_map>
@@ -224,23 +225,27 @@ Error AtLine(std::size_t line, const Error& error) {
   return error.With(fmt::format("line {}", line));
 }
 
-// In order of arrival; indices of a stream must follow it.
-Status SortUnits(std::vector<NumberedUnit>& units) {
+// Needs them in the order of the lines.
+Status CheckIndices(const std::vector<NumberedUnit>& units) {
+  std::vector<const NumberedUnit*> order;
+  order.reserve(units.size());
+  for (const NumberedUnit& entry : units) order.push_back(&entry);
+  const auto key = [](const NumberedUnit* entry) {
+    return std::pair(entry->unit.stream, entry->unit.index);
+  };
+  std::ranges::stable_sort(order, {}, key);
+  const auto twice = std::ranges::adjacent_find(order, {}, key);
+  if (twice == order.end()) return OkStatus();
+  const NumberedUnit& second = **std::next(twice);
+  return AtLine(second.line, BadTrace(fmt::format("Unit {} of stream {} is there twice.",
+                                                  second.unit.index, second.unit.stream),
+                                      "unique indices in a stream"));
+}
+
+void SortByArrival(std::vector<NumberedUnit>& units) {
   std::ranges::stable_sort(units, {}, [](const NumberedUnit& u) {
     return std::tuple(u.unit.arrival_ms, u.unit.number, u.unit.index);
   });
-  std::unordered_map<std::uint64_t, std::int64_t> last;
-  for (const NumberedUnit& entry : units) {
-    const auto [place, is_new] = last.try_emplace(entry.unit.stream, entry.unit.index);
-    if (!is_new && entry.unit.index <= place->second) {
-      return AtLine(entry.line,
-                    BadTrace(fmt::format("Unit {} of stream {} is there twice or arrives after {}.",
-                                         entry.unit.index, entry.unit.stream, place->second),
-                             "unique indices that grow with the arrival times of a stream"));
-    }
-    place->second = entry.unit.index;
-  }
-  return OkStatus();
 }
 
 // The next line, at most kMaxTraceLine bytes; false at the end.
@@ -309,7 +314,8 @@ Result<RecordedTrace> ReadTrace(std::istream& in) {
   if (!header.ok()) return AtLine(1, header.error());
   trace.header = std::move(header).value();
   GOPMILL_ASSIGN_OR_RETURN(std::vector<NumberedUnit> units, ReadUnits(in));
-  GOPMILL_RETURN_IF_ERROR(SortUnits(units));
+  GOPMILL_RETURN_IF_ERROR(CheckIndices(units));
+  SortByArrival(units);
   if (units.empty()) return AtLine(2, BadTrace("The trace has no units.", kUnitForm));
   trace.units.reserve(units.size());
   for (NumberedUnit& entry : units) trace.units.push_back(std::move(entry.unit));

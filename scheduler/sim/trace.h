@@ -11,9 +11,13 @@
 //    "frames":15,"context":1234,"hot_ms":7.1,"cold_ms":8.2,"deadline_ms":512.5}
 //
 // Rules the reader holds files to: no other keys, none twice; all but frames, hot_ms, cold_ms and
-// deadline_ms are required, and of hot_ms and cold_ms at least one; indices of a stream are unique
-// and grow with its arrival times; number and class of a stream do not change. A trace of another
-// version is refused, never guessed at.
+// deadline_ms are required, and of hot_ms and cold_ms at least one; indices of a stream are unique;
+// number and class of a stream do not change. A trace of another version is refused, never guessed
+// at.
+//
+// Units of a stream need not arrive in the order of their indices, in which they are sent: one that
+// begins a run of the decoder is submitted as soon as it is cut, one that goes on with a run when
+// the unit before it hands that over.
 //
 // Segments of HLS and DASH, and sheets of thumbnails, are units too, one for each time that one was
 // made: what came out of the cache, or was shared with another request, cost nothing and did not

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "scheduler/sim/random.h"
@@ -39,6 +40,26 @@ std::vector<std::uint32_t> ByStream(const RecordedTrace& trace) {
   return order;
 }
 
+// `order` is that of the workload's units.
+std::vector<std::uint32_t> PlacesOf(const RecordedTrace& trace,
+                                    const std::vector<std::uint32_t>& order,
+                                    const std::vector<SimStream>& streams) {
+  std::vector<std::uint32_t> by_index(order.size());
+  std::iota(by_index.begin(), by_index.end(), 0U);
+  for (const SimStream& stream : streams) {
+    std::ranges::sort(std::span(by_index).subspan(stream.first_unit, stream.unit_count), {},
+                      [&](std::uint32_t unit) { return trace.units[order[unit]].index; });
+  }
+  if (std::ranges::is_sorted(by_index)) return {};
+  std::vector<std::uint32_t> places(order.size());
+  for (const SimStream& stream : streams) {
+    for (std::uint32_t place = 0; place < stream.unit_count; ++place) {
+      places[by_index[stream.first_unit + place]] = place;
+    }
+  }
+  return places;
+}
+
 }  // namespace
 
 Result<Workload> FromTrace(const RecordedTrace& trace, const std::vector<ServiceClass>& classes) {
@@ -65,6 +86,7 @@ Result<Workload> FromTrace(const RecordedTrace& trace, const std::vector<Service
     ++workload.streams.back().unit_count;
     workload.units.push_back(ToUnit(unit, opening_ms));
   }
+  workload.places = PlacesOf(trace, order, workload.streams);
   workload.concurrent = static_cast<int>(workload.streams.size());
   return workload;
 }

@@ -10,9 +10,10 @@
 
 namespace gopmill::sim {
 
-// Open feed at the recorded times. Units get the class of their name; without `classes` all are of
-// one, as in a replay. kInvalidArgument naming "classes" when the trace has one that is not among
-// them. Times are those of TimesOf (trace.h), as in a replay.
+// Open feed at the recorded times; a unit's place in its stream is that of its index. Units get the
+// class of their name; without `classes` all are of one, as in a replay. kInvalidArgument naming
+// "classes" when the trace has one that is not among them. Times are those of TimesOf (trace.h), as
+// in a replay.
 Result<Workload> FromTrace(const RecordedTrace& trace,
                            const std::vector<ServiceClass>& classes = {});
 

@@ -55,7 +55,10 @@ struct Workload {
   // Classes say when their units are due. Not in a recording: it has the deadlines that there were.
   bool due_by_class = true;
   std::vector<SimStream> streams;  // in order of arrival
-  std::vector<SimUnit> units;      // stream by stream, in order
+  std::vector<SimUnit> units;      // stream by stream, in the order in which they are submitted
+  // By unit: its place among those of its stream in the order in which they are sent. Empty: in
+  // the order in which they are submitted.
+  std::vector<std::uint32_t> places = {};
 
   [[nodiscard]] double HotMillis() const;
 };

@@ -400,6 +400,36 @@ TEST(TraceWorkloadTest, MissingTimesFollowFromTheMedianOpening) {
   EXPECT_EQ(workload.units[2].arrival_ms, 5);
 }
 
+// Units of a stream arrive as they are submitted, and are sent in the order of their indices.
+TEST(TraceWorkloadTest, OrderGoesByTheIndices) {
+  RecordedTrace trace;
+  const auto add = [&](std::uint64_t stream, std::int64_t index) {
+    trace.units.push_back({.arrival_ms = 10.0 * static_cast<double>(trace.units.size()),
+                           .stream = stream,
+                           .number = stream,
+                           .index = index,
+                           .bytes = 1,
+                           .hot_ms = 5,
+                           .cold_ms = {},
+                           .deadline_ms = {}});
+  };
+  for (const std::int64_t index : {0, 7, 3}) add(1, index);
+  add(0, 5);
+  EXPECT_THAT(FromTrace(trace)->places, ::testing::ElementsAre(0, 0, 2, 1));
+  Experiment experiment;
+  experiment.topology = "pu:1";
+  experiment.workload = "trace";
+  experiment.trace = std::make_shared<const RecordedTrace>(trace);
+  auto prepared = Prepare(experiment);
+  ASSERT_TRUE(prepared.ok());
+  prepared->params.policy = "fifo";
+  const auto result = Simulate(prepared->params, prepared->machine, prepared->workload);
+  ASSERT_TRUE(result.ok());
+  EXPECT_DOUBLE_EQ(result->out_of_order, 0.25) << "unit 3 after unit 7";
+  std::swap(trace.units[1].index, trace.units[2].index);
+  EXPECT_TRUE(FromTrace(trace)->places.empty());
+}
+
 // A unit seen only cold in a trace whose median opening is dearer than it: as in a replay.
 TEST(TraceWorkloadTest, WarmTimesAreAtLeastAMicrosecond) {
   const TraceUnit cold{.hot_ms = {}, .cold_ms = 8, .deadline_ms = {}};

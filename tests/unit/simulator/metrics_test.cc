@@ -57,6 +57,18 @@ TEST(OrderMetricsTest, ExtentIsCountedInCompletionsAsInRfc4737) {
   EXPECT_EQ(result.max_extent, 1U);
 }
 
+// Submitted in the order of places 0, 2, 1: what counts is the order in which they are sent.
+TEST(OrderMetricsTest, OrderIsThatOfThePlaces) {
+  Workload workload = OneStream(3);
+  workload.places = {0, 2, 1};
+  EXPECT_EQ(OrderOf(workload, {0, 2, 1}).out_of_order, 0);
+  const SimResult result = OrderOf(workload, {0, 1, 2});
+  EXPECT_DOUBLE_EQ(result.out_of_order, 1.0 / 3);
+  EXPECT_EQ(result.mean_extent, 1);
+  EXPECT_EQ(result.gap_before_ms, 0);
+  EXPECT_DOUBLE_EQ(result.gap_after_ms, std::sqrt(200)) << "departures in order: at 10, 30 and 30";
+}
+
 TEST(OrderMetricsTest, JitterIsThatOfTheTimeFromSubmittedToFinished) {
   const Workload workload = OneStream(4);
   OrderMetrics metrics(workload);

@@ -73,6 +73,27 @@ TEST(TraceTest, UnitsAreSortedByArrival) {
   EXPECT_EQ(trace->units[2].index, 1);
 }
 
+// With units shorter than a GOP: 0 to 2 are a run of the decoder, and 3 begins the next one.
+TEST(TraceTest, IndicesNeedNotGrowWithTheArrivals) {
+  std::string text = kHeader;
+  for (const auto& [index, arrival_ms] :
+       {std::pair(0, 1), std::pair(3, 2), std::pair(1, 8), std::pair(2, 9)}) {
+    text += TraceUnitLine(SomeUnit(1, index, arrival_ms));
+  }
+  const auto trace = Read(text);
+  ASSERT_TRUE(trace.ok()) << trace.error().ToString();
+  std::vector<std::int64_t> indices;
+  for (const TraceUnit& unit : trace->units) indices.push_back(unit.index);
+  EXPECT_THAT(indices, ::testing::ElementsAre(0, 3, 1, 2));
+}
+
+TEST(TraceTest, AnIndexThatIsThereTwiceIsRefusedWhereItIsTheSecondTime) {
+  EXPECT_THAT(
+      Refusal(kHeader + TraceUnitLine(SomeUnit(1, 4, 9)) + TraceUnitLine(SomeUnit(1, 3, 1)) +
+              TraceUnitLine(SomeUnit(2, 4, 2)) + TraceUnitLine(SomeUnit(1, 4, 3))),
+      HasSubstr("line 5: Unit 4 of stream 1 is there twice"));
+}
+
 TEST(TraceTest, AnotherVersionIsRefusedByName) {
   const std::string text = "{\"format\":\"gopmill-trace\",\"version\":2,\"anything\":[1]}\n";
   EXPECT_THAT(Refusal(text), HasSubstr("version 2"));
