@@ -24,7 +24,7 @@ void LoadTree::AddChild(int parent, int part, int first_worker, int size, std::v
   child.parent = parent;
   child.depth = parent < 0 ? 0 : node(parent).depth + 1;
   child.first_worker = first_worker;
-  child.size = child.available = child.idle = size;
+  child.size = child.available = child.idle = child.vacant = size;
   nodes_.push_back(child);
   parts.push_back(part);
 }
@@ -103,6 +103,13 @@ void LoadTree::SetAvailable(WorkerId worker, bool available) {
   leaf.available = available ? 1 : 0;
   leaf.idle = available && leaf.load == 0 ? 1 : 0;
   if (available) Apply(leaf, 1);
+}
+
+void LoadTree::SetVacant(WorkerId worker, bool vacant) {
+  if ((leaf(worker).vacant > 0) == vacant) return;
+  for (int i = leaf_index(worker); i >= 0; i = node(i).parent) {
+    nodes_[static_cast<std::size_t>(i)].vacant += vacant ? 1 : -1;
+  }
 }
 
 // Adds (sign 1) or takes away (sign -1) what the leaf is worth in each of its ancestors.

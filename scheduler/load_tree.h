@@ -45,7 +45,8 @@ struct LoadNode {
 
   // Kept up to date.
   int available = 0;       // workers below that are in service
-  int idle = 0;            // of these, with an empty queue
+  int idle = 0;            // of these, with an empty queue as policies compare it
+  int vacant = 0;          // of these, without any unit, a running one included
   std::uint64_t load = 0;  // their queues together, in bytes
 
   [[nodiscard]] bool leaf() const { return child_count == 0; }
@@ -78,6 +79,8 @@ class LoadTree {
   void SetLoad(WorkerId worker, std::uint64_t bytes);
   // Takes a worker out of all sums and counts, or back in. Its own load is remembered.
   void SetAvailable(WorkerId worker, bool available);
+  // The worker is in service and has no unit: other than `idle` under RunningRule::kNotCounted.
+  void SetVacant(WorkerId worker, bool vacant);
 
  private:
   void Split(int index, const Topology& topology, std::span<const int> worker_pus,

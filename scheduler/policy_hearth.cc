@@ -111,13 +111,12 @@ class Hearth final : public Policy {
     if (pool.idle(from)) return from;
     if (pool.LongestIdle().value < 0) return {};
     int index = tree.leaf_index(from);
-    while (index >= 0 && tree.node(index).idle == 0) index = tree.node(index).parent;
-    while (index >= 0 && !tree.node(index).leaf()) {
-      const LoadNode& node = tree.node(index);
-      index = node.first_child;
-      while (tree.node(index).idle == 0) ++index;
+    while (tree.node(index).vacant == 0) index = tree.node(index).parent;
+    while (!tree.node(index).leaf()) {
+      index = tree.node(index).first_child;
+      while (tree.node(index).vacant == 0) ++index;
     }
-    return index < 0 ? pool.LongestIdle() : WorkerId{tree.node(index).first_worker};
+    return WorkerId{tree.node(index).first_worker};
   }
 
   // Which units may go before the one that is due first: those that arrived until `last`, and

@@ -53,7 +53,7 @@ constexpr std::string_view kOfPsHrw =
     "hash minimum weight running children measure parent node-ids home share beta contexts ratios";
 constexpr std::string_view kOfGpsHrw =
     "hash running children measure node-ids home share beta contexts";
-constexpr std::string_view kOfHearth = "hash running children node-ids home contexts ratios";
+constexpr std::string_view kOfHearth = "hash children node-ids home contexts ratios";
 
 constexpr std::array kPolicies = {
     PolicyEntry{"hearth", "a shared queue in which streams stay where they are warm", &MakeHearth,

@@ -276,11 +276,13 @@ void PoolState::RefreshLoad(WorkerId w) {
   tree_.SetLoad(w, load);
 }
 
-// Keeps the list of idle workers in the order in which they became idle.
+// Keeps the list of idle workers in the order in which they became idle, and their counts in the
+// tree.
 void PoolState::RefreshIdle(WorkerId w) {
   Worker& changed = worker(w);
   if (idle(w) == changed.in_idle_list) return;
   changed.in_idle_list = !changed.in_idle_list;
+  tree_.SetVacant(w, changed.in_idle_list);
   if (changed.in_idle_list) {
     changed.previous_idle = idle_back_;
     (idle_back_.value >= 0 ? worker(idle_back_).next_idle : idle_front_) = w;

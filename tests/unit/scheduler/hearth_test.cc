@@ -65,6 +65,22 @@ TEST(HearthTest, WhenItsWorkerIsBusyItGoesToTheNearestIdleOne) {
   }
 }
 
+// With `running=not-counted`, which is for other rules, a worker with nothing but a running unit
+// has an empty queue.
+TEST(HearthTest, AWorkerWithARunningUnitIsNeverIdle) {
+  for (const int run_queue_units : {0, 1, 2}) {
+    PolicyOptions options;
+    options.running = RunningRule::kNotCounted;
+    VirtualPool pool({.topology = "pack:2 core:2 pu:1",
+                      .policy = "hearth",
+                      .run_queue_units = run_queue_units,
+                      .options = options});
+    for (int i = 0; i < 6; ++i) pool.Submit(1, i);
+    EXPECT_EQ(pool.busy_workers(), 4);
+    EXPECT_EQ(pool.assignments().size(), 4U) << "nothing is queued behind a running unit";
+  }
+}
+
 TEST(HearthTest, AStreamThatMovedStaysWhereItWent) {
   WarmPool warm("core:2 pu:1", milliseconds(10), milliseconds(2));
   const int hearth = warm.Teach(1);

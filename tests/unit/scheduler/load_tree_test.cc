@@ -61,6 +61,7 @@ TEST(LoadTreeTest, SumsAndCountsFollowEveryChange) {
   LoadTree tree = TreeOf(SyntheticTopology("pack:2 l2:2 core:2 pu:1"), 8, {});
   std::vector<std::uint64_t> loads(8, 0);
   std::vector<bool> available(8, true);
+  std::vector<bool> vacant(8, true);
   std::mt19937 random(3);
   for (int step = 0; step < 5000; ++step) {
     const auto w = static_cast<std::size_t>(random() % 8);
@@ -72,6 +73,8 @@ TEST(LoadTreeTest, SumsAndCountsFollowEveryChange) {
       loads[w] = random() % 3 == 0 ? 0 : random() % 1000;
       tree.SetLoad(id, loads[w]);
     }
+    vacant[w] = available[w] && random() % 2 == 0;
+    tree.SetVacant(id, vacant[w]);
     for (int i = 0; i < tree.node_count(); ++i) {
       const LoadNode& node = tree.node(i);
       if (node.leaf()) continue;
@@ -88,6 +91,8 @@ TEST(LoadTreeTest, SumsAndCountsFollowEveryChange) {
       ASSERT_EQ(node.load, load);
       ASSERT_EQ(node.available, in_service);
       ASSERT_EQ(node.idle, idle);
+      const auto first = vacant.begin() + node.first_worker;
+      ASSERT_EQ(node.vacant, std::count(first, first + node.size, true));
     }
   }
 }
