@@ -24,7 +24,8 @@ Everest::Everest(Form form, const PoolState& pool)
       shares_(pool.classes().size()),
       owner_of_(static_cast<std::size_t>(pool.worker_count())),
       next_owner_(owner_of_.size(), -1),
-      owners_(pool.classes().size()) {
+      owners_(pool.classes().size()),
+      beyond_share_(owners_.size(), 0) {
   FindShares(pool.classes(), shares_);
   // To begin with, each worker goes to the class that is furthest below its share.
   for (std::size_t w = 0; w < owner_of_.size(); ++w) {
@@ -60,7 +61,12 @@ int Everest::ClassFor(WorkerId w, const PoolState& pool, TimePoint now) {
   const auto i = static_cast<std::size_t>(w.value);
   if (next_owner_[i] >= 0) owner_of_[i] = std::exchange(next_owner_[i], -1);
   const int own = owner_of_[i];
-  if (HasUnitFor(own, w, pool)) return own;
+  if (HasUnitFor(own, w, pool)) {
+    const int next = NextWithoutWorker(w, own, pool);
+    if (next < 0) return own;
+    Give(w, next, now);
+    return next;
+  }
   int other = MostUrgent(w, pool, true);
   if (other < 0 && form_ == Form::kAe) other = MostUrgent(w, pool, false);
   if (other < 0) return -1;
@@ -200,6 +206,36 @@ void Everest::Give(WorkerId w, int service_class, TimePoint now) {
   ++to.workers;
   to.last_allocated = now;
   owner_of_[i] = service_class;
+}
+
+// Of the classes that have no worker and a unit for `w`, the one that had one least recently; -1 if
+// there is none, or a class that has more beyond its share than `own` is to make room.
+int Everest::NextWithoutWorker(WorkerId w, int own, const PoolState& pool) {
+  int next = -1;
+  for (int c = 0; c < static_cast<int>(owners_.size()); ++c) {
+    const Owner& owner = owners_[static_cast<std::size_t>(c)];
+    if (owner.workers > 0 || !HasUnitFor(c, w, pool)) continue;
+    const bool earlier =
+        next < 0 || owner.last_allocated < owners_[static_cast<std::size_t>(next)].last_allocated;
+    if (earlier) next = c;
+  }
+  return next >= 0 && HasMostBeyondShare(own, pool) ? next : -1;
+}
+
+// By the workers that are in service: none other will ever be free.
+bool Everest::HasMostBeyondShare(int service_class, const PoolState& pool) {
+  std::ranges::fill(beyond_share_, 0.0);
+  for (std::size_t i = 0; i < owner_of_.size(); ++i) {
+    if (!pool.available(WorkerId{static_cast<std::int32_t>(i)})) continue;
+    const int owner = next_owner_[i] >= 0 ? next_owner_[i] : owner_of_[i];
+    beyond_share_[static_cast<std::size_t>(owner)] += 1;
+  }
+  for (std::size_t c = 0; c < shares_.size(); ++c) {
+    const double due = shares_[c] * pool.available_workers();
+    beyond_share_[c] -= beyond_share_[c] > 0 ? due : std::numeric_limits<double>::infinity();
+  }
+  const double own = beyond_share_[static_cast<std::size_t>(service_class)];
+  return own >= std::ranges::max(beyond_share_) - 1e-9;
 }
 
 // The class with the largest q - Qlim among those with a unit for `w`.

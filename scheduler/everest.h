@@ -16,8 +16,12 @@
 // empty. D < 2t, which GOPs allow and packets never had,
 // would make Qlim 0: the floor is dropped then. Everest-AE also lets any class with q > 0 take a
 // free worker, at low priority, and releases at once when q = 0: work conserving, but eager to
-// switch. A worker that changes hands finishes its unit first. Source: R. Kokku, "ShaRE: Run-time
-// System for High-performance Virtualized Routers", UT Austin, 2005, chapter 3, algorithm 1.
+// switch. A worker that changes hands finishes its unit first. Where classes are more than workers,
+// or shares of others leave none for a class, the source gives it one only once its q - Qlim is the
+// largest, and clients that wait for their units never let it grow so far. Here such classes take
+// turns, unit by unit, on the workers of the classes that have most beyond their share. Source: R.
+// Kokku, "ShaRE: Run-time System for High-performance Virtualized Routers", UT Austin, 2005,
+// chapter 3, algorithm 1.
 //
 // Thread-safety: thread-affine to the dispatcher.
 #pragma once
@@ -71,13 +75,16 @@ class Everest final : public Allocation {
   [[nodiscard]] int FindOverloadVictim(int beneficiary, const PoolState& pool) const;
   void MarkSpare(const PoolState& pool, TimePoint now);
   void Give(WorkerId w, int service_class, TimePoint now);
+  [[nodiscard]] int NextWithoutWorker(WorkerId w, int own, const PoolState& pool);
+  [[nodiscard]] bool HasMostBeyondShare(int service_class, const PoolState& pool);
   [[nodiscard]] int MostUrgent(WorkerId w, const PoolState& pool, bool eligible_only) const;
 
   const Form form_;
   std::vector<double> shares_;
-  std::vector<int> owner_of_;    // class by worker
-  std::vector<int> next_owner_;  // the class a worker goes to after its unit; -1 = it stays
-  std::vector<Owner> owners_;    // by class
+  std::vector<int> owner_of_;         // class by worker
+  std::vector<int> next_owner_;       // the class a worker goes to after its unit; -1 = it stays
+  std::vector<Owner> owners_;         // by class
+  std::vector<double> beyond_share_;  // by class; valid within HasMostBeyondShare
 };
 
 }  // namespace gopmill

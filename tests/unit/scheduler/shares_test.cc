@@ -7,6 +7,7 @@
 #include <array>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "scheduler/stream_cores.h"
 #include "tests/unit/scheduler/virtual_pool.h"
@@ -403,6 +404,44 @@ TEST(AllocationLayersTest, EverestTakesTheWorkersOfAClassThatStopped) {
     load.Run(2);
     EXPECT_GT(load.ServedWithin(5)[1], 0.98 * 5 * 8) << policy << ", of eight workers";
   }
+}
+
+// A class of one stream beside two that always have thirty units: its queue is never the longest.
+TEST(AllocationLayersTest, EverestLetsNoClassWaitForEver) {
+  for (const char* policy : {"everest", "everest-ae"}) {
+    for (const auto& [classes, topology] :
+         {std::pair("a:1,b:1,c:1", "pu:1"), std::pair("a:1,b:1,c:1", "pu:2"),
+          std::pair("a:1:0.5,b:1:0.5,c:1", "pu:2"), std::pair("a:18,b:1,c:1", "pu:3")}) {
+      PolicyOptions options;
+      options.classes = ParseClasses(classes).value();
+      Load load(policy, options, topology);
+      load.Start(0);
+      load.Start(1);
+      load.Run(2);
+      load.active[2] = true;
+      load.Refill(2);
+      load.Run(1);
+      const Served served = load.ServedWithin(10);
+      for (std::size_t c = 0; c < 3; ++c) {
+        EXPECT_GT(ShareOf(served, c), 0.1) << policy << ", " << classes << ", " << topology;
+      }
+      load.active = {};
+      load.pool.FinishAll();
+      EXPECT_EQ(load.pool.pool().waiting_units(), 0U);
+    }
+  }
+}
+
+// Of three workers 2.7 are a's: the other two share the third one.
+TEST(AllocationLayersTest, EverestTakesTurnsWhereMostIsBeyondTheShare) {
+  PolicyOptions options;
+  options.classes = ParseClasses("a:18:0:0:50,b:1:0:0:50,c:1:0:0:50").value();
+  Load load("everest", options, "pu:3");
+  for (std::uint64_t c = 0; c < 3; ++c) load.Start(c);
+  load.Run(2);
+  const Served served = load.ServedWithin(10);
+  EXPECT_NEAR(ShareOf(served, 0), 2.0 / 3, 0.01);
+  EXPECT_NEAR(ShareOf(served, 1), 1.0 / 6, 0.02);
 }
 
 // A class that is idle for a moment gives half of what it has, and does not keep all of it as well.
