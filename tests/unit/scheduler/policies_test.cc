@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/unit/scheduler/virtual_pool.h"
@@ -192,6 +193,27 @@ TEST_P(WorkConservingTest, ClassesLeaveNoWorkerIdle) {
       }
       if (burst % 3 == 2) ExpectNobodyIdleWhileUnitsWait(pool);
     }
+  }
+}
+
+// Each stream is taught where it runs first; there is always work for workers where it is cold.
+TEST_P(WorkConservingTest, ContextsThatAreDearToOpenLeaveNoWorkerIdle) {
+  for (const char* topology : {"core:2 pu:1", kTwoByTwoByTwo}) {
+    VirtualPool pool({.topology = topology, .policy = GetParam()});
+    std::set<std::pair<int, std::uint64_t>> warm;
+    pool.opening_time = [&warm](const Ticket& ticket) {
+      const bool is_new =
+          warm.emplace(ticket.report.worker.value, ticket.report.unit.stream.value).second;
+      return std::chrono::milliseconds(is_new ? 100 : 0);
+    };
+    pool.service_time = [](const Ticket&) { return std::chrono::milliseconds(1); };
+    for (std::uint64_t stream = 1; stream <= 5; ++stream) {
+      pool.Submit(stream, 0);
+      pool.FinishAll();
+      for (int index = 1; index <= 40; ++index) pool.Submit(stream, index);
+      ExpectNobodyIdleWhileUnitsWait(pool);
+    }
+    EXPECT_EQ(pool.reports().size(), 5U * 41);
   }
 }
 

@@ -156,8 +156,11 @@ void VirtualPool::BeginNext(VirtualWorker& worker) {
   if (worker.inbox.empty()) return;
   worker.running = std::move(worker.inbox.front());
   worker.inbox.pop_front();
-  worker.running->report.started = now_;
-  worker.done_at = now_ + service_time(*worker.running);
+  JobReport& report = worker.running->report;
+  report.started = now_;
+  report.opening = opening_time(*worker.running);
+  report.cold = report.opening > Duration{};
+  worker.done_at = now_ + report.opening + service_time(*worker.running);
 }
 
 }  // namespace gopmill

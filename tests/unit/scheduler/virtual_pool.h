@@ -60,6 +60,8 @@ class VirtualPool {
   std::function<Duration(const Ticket&)> service_time = [](const Ticket&) {
     return std::chrono::milliseconds(10);
   };
+  // On top of it, reported as such; none is a warm run.
+  std::function<Duration(const Ticket&)> opening_time = [](const Ticket&) { return Duration{}; };
   std::function<JobOutcome(const Ticket&)> outcome = [](const Ticket&) {
     return JobOutcome::kDone;
   };
