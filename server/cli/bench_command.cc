@@ -12,8 +12,12 @@
 
 #include "base/log.h"
 #include "config/ratio_file.h"
+#include "scheduler/cgroup_quota.h"
 #include "scheduler/policy_options_text.h"
 #include "scheduler/policy_registry.h"
+#include "scheduler/scheduler.h"
+#include "scheduler/topology_hwloc.h"
+#include "scheduler/worker_layout.h"
 #include "server/bench/policy_list.h"
 #include "server/bench/replay.h"
 #include "server/bench/report.h"
@@ -89,20 +93,51 @@ Status PlanStreams(const BenchArgs& args, Plan& plan) {
   return bench::CheckMovies(plan.streams);
 }
 
-// Checked for this machine's workers here: nothing is measured with options that are wrong.
-Result<std::string> RulesOf(const BenchArgs& args, const std::vector<std::string>& policies) {
-  GOPMILL_ASSIGN_OR_RETURN(const std::string rules, WithRatioFiles(args.scheduler_options));
+// Rules and classes, for the workers that there will be: nothing is measured with wrong ones.
+Status PlanScheduling(const BenchArgs& args, const Topology& topology, Plan& plan) {
+  plan.options.workers = args.workers;
+  const int workers =
+      args.workers > 0 ? args.workers : DefaultWorkerCount(topology, CgroupCpuQuota(CgroupPaths{}));
+  GOPMILL_ASSIGN_OR_RETURN(plan.options.rules, WithRatioFiles(args.scheduler_options));
   PolicyOptions parsed;
-  const int workers = args.workers > 0 ? args.workers : bench::DescribeMachine().cpus;
-  GOPMILL_RETURN_IF_ERROR(ParsePolicyOptions(rules, workers, parsed));
-  GOPMILL_RETURN_IF_ERROR(CheckOptionsAreRead(rules, policies));
-  return rules;
+  GOPMILL_RETURN_IF_ERROR(ParsePolicyOptions(plan.options.rules, workers, parsed));
+  GOPMILL_RETURN_IF_ERROR(CheckOptionsAreRead(plan.options.rules, plan.comparison.policies));
+  if (args.classes.empty()) return OkStatus();
+  GOPMILL_ASSIGN_OR_RETURN(plan.options.classes, ParseClasses(args.classes));
+  return CheckGuarantees(plan.options.classes, workers);
+}
+
+// A policy that cannot serve this is an error before anything is measured if it was asked for by
+// name, and left out with a word if all were and others can.
+Status CheckPolicies(bool all, const Topology& topology, Plan& plan) {
+  SchedulerOptions scheduling{.workers = plan.options.workers};
+  scheduling.policy_options.classes = plan.options.classes;
+  scheduling.rules = plan.options.rules;
+  std::vector<std::string> able;
+  std::string left_out;
+  for (const std::string& policy : plan.comparison.policies) {
+    scheduling.policy = policy;
+    const auto home = HomeOf(StreamId{1}, scheduling, topology);  // makes the policy for that
+    if (home.ok()) {
+      able.push_back(policy);
+      continue;
+    }
+    const bool last = policy == plan.comparison.policies.back();
+    if (!all || (last && able.empty())) return home.error().With(policy);
+    left_out += fmt::format("{} cannot serve this: {}\n", policy, home.error().message);
+  }
+  WriteStderr(left_out);
+  plan.comparison.policies = std::move(able);
+  return OkStatus();
 }
 
 Result<Plan> MakePlan(const BenchArgs& args) {
   Plan plan;
   bench::ComparisonPlan& comparison = plan.comparison;
   GOPMILL_ASSIGN_OR_RETURN(comparison.policies, bench::ParsePolicyList(args.schedulers));
+  GOPMILL_ASSIGN_OR_RETURN(const Topology topology, DiscoverTopology({}));
+  GOPMILL_RETURN_IF_ERROR(PlanScheduling(args, topology, plan));
+  GOPMILL_RETURN_IF_ERROR(CheckPolicies(args.schedulers == "all", topology, plan));
   GOPMILL_ASSIGN_OR_RETURN(plan.head.baseline,
                            bench::ChooseBaseline(comparison.policies, args.baseline));
   GOPMILL_RETURN_IF_ERROR(CheckOutputs(args));
@@ -111,11 +146,6 @@ Result<Plan> MakePlan(const BenchArgs& args) {
   // A replay has no files to read, and may take a day.
   comparison.warm_ups = args.warm_ups.value_or(args.trace.empty() ? kStandardWarmUps : 0);
   comparison.seed = static_cast<std::uint32_t>(args.seed);
-  plan.options.workers = args.workers;
-  GOPMILL_ASSIGN_OR_RETURN(plan.options.rules, RulesOf(args, comparison.policies));
-  if (!args.classes.empty()) {
-    GOPMILL_ASSIGN_OR_RETURN(plan.options.classes, ParseClasses(args.classes));
-  }
   GOPMILL_RETURN_IF_ERROR(args.trace.empty() ? PlanStreams(args, plan) : PlanReplay(args, plan));
   plan.head.machine = bench::DescribeMachine();
   plan.head.command.emplace_back("gopmill");

@@ -158,6 +158,25 @@ def bad_input(folder):
         check(done.stdout == "", f"{flags}: wrote {done.stdout[:80]}")
 
 
+def policies_that_cannot_serve(folder):
+    """ca-ahrw serves 256 workers at most: that is said before anything is measured."""
+    trace = os.path.join(folder, "two.trace")
+    with open(trace, "w", encoding="utf-8") as file:
+        file.write('{"format":"gopmill-trace","version":1,"machine":"none","unit":"gop"}\n')
+        for index in range(2):
+            file.write(f'{{"arrival_ms":{index},"stream":1,"number":0,"class":"","index":{index},"bytes":1,"context":1,'
+                       '"hot_ms":0.1}\n')
+    flags = ("--trace", trace, "--repeat", "1", "--workers", "300", "--json", "-")
+    done = bench("--scheduler", "fifo,ca-ahrw,rr", *flags)
+    check(done.returncode == 2 and done.stdout == "", f"ca-ahrw: exit code {done.returncode}, {done.stdout[:80]}")
+    check("ca-ahrw: " in done.stderr and "GOPs" not in done.stderr, f"ca-ahrw: {done.stderr}")
+    done = bench(*flags)
+    check(done.returncode == 0, f"all: {done.returncode} {done.stderr}")
+    check("ca-ahrw cannot serve this: " in done.stderr, f"all: {done.stderr}")
+    ran = {run["policy"] for run in json.loads(done.stdout)["runs"]}
+    check({"hearth", "h-cahrw", "rr"} < ran and "ca-ahrw" not in ran, f"all: {ran}")
+
+
 def bad_recording(folder):
     done = subprocess.run([PROGRAM, "serve", "--library", MOVIES, "--http-port", "0", "--rtsp-port",
                            "0", "--record", os.path.join(folder, "missing", "file")], capture_output=True, text=True,
@@ -178,6 +197,7 @@ def main():
         recording_server(folder)
         live(folder)
         bad_input(folder)
+        policies_that_cannot_serve(folder)
         bad_recording(folder)
     return 1 if failures else 0
 
