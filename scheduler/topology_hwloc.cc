@@ -103,36 +103,64 @@ Result<Topology> Convert(hwloc_topology_t topology, hwloc_const_bitmap_t mask) {
   return Topology::FromPaths(paths);
 }
 
+constexpr std::string_view kSyntheticForm =
+    "hwloc synthetic notation, like \"pack:2 l3:2 core:4 pu:2\"";
+
+// The token that begins at `begin` is the one.
+Error MalformedAt(std::string_view text, std::size_t begin, std::string_view accepted) {
+  const std::size_t end = std::min(text.find(' ', begin), text.size());
+  const std::string token(text.substr(begin, std::min<std::size_t>(end - begin, 40)));
+  return BadDescription("The description of the topology is malformed at character " +
+                            std::to_string(begin + 1) + ", \"" + token + "\".",
+                        std::string(accepted));
+}
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+// Reads the digits at `at` and goes behind them. What is above the limit stays just above it.
+std::uint64_t ReadCount(std::string_view text, std::size_t& at) {
+  std::uint64_t count = 0;
+  for (; at < text.size() && IsDigit(text[at]); ++at) {
+    count = std::min<std::uint64_t>(count * 10 + static_cast<std::uint64_t>(text[at] - '0'),
+                                    kMaxPus + 1);
+  }
+  return count;
+}
+
 // hwloc allocates what a description asks for before anyone can look at the result, so the number
-// of PUs is worked out first: the product of the counts of all tokens outside brackets.
-Status CheckSynthetic(std::string_view description) {
+// of PUs is worked out first: the product of all counts. Read as hwloc does: memory is in "[]", a
+// name goes up to the next colon, blanks and a sign may come between that and the count, and what
+// is in "()" behind it is about the same level. But hwloc takes "0x10" for 16.
+Status CheckSynthetic(std::string_view text) {
   constexpr std::size_t kMaxLength = 4096;
-  if (description.size() > kMaxLength) {
+  if (text.size() > kMaxLength) {
     return BadDescription("The description of the topology is too long.", "4096 characters");
   }
   std::uint64_t product = 1;
-  std::uint64_t number = 0;
-  bool in_number = false;
-  int depth = 0;
-  char previous = ' ';
-  for (const char c : std::string(description) + ' ') {
-    if (c == '(' || c == '[') ++depth;
-    if (c == ')' || c == ']') --depth;
-    const bool digit = depth == 0 && c >= '0' && c <= '9';
-    // A count stands at the start of a token or behind a colon ("l2:4"; the 2 is a name).
-    if (digit && (in_number || previous == ':' || previous == ' ')) {
-      in_number = true;
-      number =
-          std::min<std::uint64_t>(number * 10 + static_cast<std::uint64_t>(c - '0'), kMaxPus + 1);
-    } else if (in_number) {
-      product *= std::max<std::uint64_t>(number, 1);
-      in_number = false;
-      number = 0;
+  std::size_t at = 0;
+  const auto go_behind = [&](char c) { at = std::min(text.find(c, at), text.size() - 1) + 1; };
+  while (at < text.size()) {
+    const char c = text[at];
+    if (IsDigit(c)) {
+      const std::size_t begin = at;
+      product *= std::max<std::uint64_t>(ReadCount(text, at), 1);
+      if (at < text.size() && IsLetter(text[at])) {
+        return MalformedAt(text, begin, "a decimal count, as in \"core:4\"");
+      }
+      if (product > kMaxPus) {
+        return BadDescription("The description has more than 4096 PUs.", "at most 4096");
+      }
+    } else if (c == '[') {
+      go_behind(']');
+    } else if (c == '(') {
+      go_behind(')');
+    } else if (c == ' ' || c == '\n') {
+      ++at;
+    } else {
+      go_behind(':');
+      at = std::min(text.find_first_not_of(" \t\n\v\f\r+-", at), text.size());
     }
-    if (product > kMaxPus) {
-      return BadDescription("The description has more than 4096 PUs.", "at most 4096");
-    }
-    previous = c;
   }
   return OkStatus();
 }
@@ -160,17 +188,12 @@ bool Readable(const std::string& description) {
 }
 
 Error MalformedSynthetic(const std::string& text) {
-  constexpr std::string_view kSyntheticForm =
-      "hwloc synthetic notation, like \"pack:2 l3:2 core:4 pu:2\"";
   std::size_t begin = 0;
   while ((begin = text.find_first_not_of(' ', begin)) != std::string::npos) {
     const std::size_t end = std::min(text.find(' ', begin), text.size());
     const std::string head = text.substr(0, end);
     if (!Readable(head) && !Readable(head + " pu:1")) {
-      return BadDescription("The description of the topology is malformed at character " +
-                                std::to_string(begin + 1) + ", \"" +
-                                text.substr(begin, std::min<std::size_t>(end - begin, 40)) + "\".",
-                            std::string(kSyntheticForm));
+      return MalformedAt(text, begin, kSyntheticForm);
     }
     begin = end;
   }

@@ -21,6 +21,7 @@ extern "C" const char* __lsan_default_suppressions() { return "leak:hwloc_alloc_
 namespace gopmill {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 namespace fs = std::filesystem;
@@ -106,6 +107,21 @@ TEST(SyntheticTest, TakesUpTo4096Pus) {
     ASSERT_FALSE(topology.ok()) << too_big;
     EXPECT_EQ(ErrorOf(topology).code, Code::kInvalidArgument);
   }
+}
+
+// hwloc would make 16 million objects of some of these.
+TEST(SyntheticTest, NoWayOfWritingACountEscapesTheLimit) {
+  for (const char* text :
+       {"core:0x1000 pu:0x1000", "core:0X10 pu:1", "0x1000 0x1000", "core:+4096 pu:+4096",
+        "core:\t4096 pu:\n4096", "4096\n4096", "pack:2(size=1)4096 pu:2", "[numa]4096 2",
+        "core(:4096 pu(:4096", "core [:4096 pu [:4096", "core):4096 pu):4096"}) {
+    const auto topology = TopologyFromSynthetic(text);
+    ASSERT_FALSE(topology.ok()) << text;
+    EXPECT_EQ(ErrorOf(topology).code, Code::kInvalidArgument) << text;
+  }
+  EXPECT_THAT(ErrorOf(TopologyFromSynthetic("pack:2 core:0x10 pu:1")).ToString(),
+              AllOf(HasSubstr("at character 13, \"0x10\""), HasSubstr("decimal count")));
+  EXPECT_EQ(SyntheticTopology("pack:2 [numa(memory=99999)] l2:2(size=262144) pu:2").pu_count(), 8);
 }
 
 TEST(SyntheticTest, GarbageIsAClearError) {
