@@ -248,7 +248,8 @@ void SortByArrival(std::vector<NumberedUnit>& units) {
   });
 }
 
-// The next line, at most kMaxTraceLine bytes; false at the end.
+// The next line, at most kMaxTraceLine bytes; false at the end. After one without a line break the
+// stream is at its end.
 Result<bool> NextLine(std::istream& in, std::string& line) {
   line.clear();
   for (int c = in.get(); c != std::istream::traits_type::eof(); c = in.get()) {
@@ -268,7 +269,7 @@ Result<std::vector<NumberedUnit>> ReadUnits(std::istream& in) {
   for (std::size_t number = 2;; ++number) {
     const Result<bool> more = NextLine(in, line);
     if (!more.ok()) return AtLine(number, more.error());
-    if (!*more) return units;
+    if (!*more || (in.eof() && !Json::accept(line))) return units;
     Result<TraceUnit> unit = ReadUnit(line);
     if (!unit.ok()) return AtLine(number, unit.error());
     if (const Status fits = rules.Check(*unit); !fits.ok()) return AtLine(number, fits.error());
@@ -378,6 +379,11 @@ Status TraceWriter::Add(const TraceUnit& unit) {
   if (!read.ok()) return read.error();
   ++units_;
   if (out_ << line) return OkStatus();
+  return Error{.code = Code::kIo, .message = "Writing the trace failed."};
+}
+
+Status TraceWriter::Flush() {
+  if (out_.flush()) return OkStatus();
   return Error{.code = Code::kIo, .message = "Writing the trace failed."};
 }
 

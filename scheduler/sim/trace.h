@@ -92,7 +92,8 @@ double MedianOpening(const RecordedTrace& trace);
 // follows from the median opening; a warm time is never taken below a microsecond.
 UnitTimes TimesOf(const TraceUnit& unit, double median_opening_ms);
 
-// Reads a whole trace. Errors name the parameter "trace" and the line: "line 12: ...".
+// Reads a whole trace. Left out is half a line at the end, without a line break, which a process
+// leaves that was killed. Errors name the parameter "trace" and the line: "line 12: ...".
 Result<RecordedTrace> ReadTrace(std::istream& in);
 Result<RecordedTrace> ReadTraceFile(const std::filesystem::path& file);
 
@@ -100,14 +101,16 @@ Result<RecordedTrace> ReadTraceFile(const std::filesystem::path& file);
 std::string TraceHeaderLine(const TraceHeader& header);
 std::string TraceUnitLine(const TraceUnit& unit);
 
-// Writes a trace file line by line, so that what a stopped server had recorded can be read. Values
-// the reader would refuse are refused here.
+// Writes a trace file line by line, so that what a killed server had recorded until the last Flush
+// can be read. Values the reader would refuse are refused here.
 class TraceWriter {
  public:
   // Creates the file or empties the one there is.
   static Result<TraceWriter> Create(const std::filesystem::path& file, const TraceHeader& header);
   // kResourceExhausted when the disk or the trace is full (kMaxTraceUnits).
   Status Add(const TraceUnit& unit);
+  // Hands all lines to the system: they are in the file whatever becomes of this process.
+  Status Flush();
   // Writes what is buffered. To be called at the end: a destructor cannot report.
   Status Close();
 

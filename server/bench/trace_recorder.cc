@@ -88,6 +88,8 @@ void TraceRecorder::WriteLoop() {
       taken.swap(queue_);
     }
     for (const UnitLife& life : taken) WriteOne(life);
+    // The file has whole lines then, should the server be killed while it waits for the next unit.
+    if (status_.ok()) Note(writer_.Flush());
   }
 }
 
@@ -108,7 +110,11 @@ void TraceRecorder::WriteOne(const UnitLife& life) {
   if (life.spec.service_class < classes_.size()) {
     unit.service_class = classes_[life.spec.service_class].name;
   }
-  status_ = writer_.Add(unit);
+  Note(writer_.Add(unit));
+}
+
+void TraceRecorder::Note(Status written) {
+  status_ = std::move(written);
   if (!status_.ok()) spdlog::error("recording stopped: {}", status_.error().ToString());
 }
 

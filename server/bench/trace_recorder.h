@@ -3,7 +3,8 @@
 // Writes what arrives and what it costs to a trace (scheduler/sim/trace.h), for `bench --trace`
 // and the simulator. Units are queued by the streams' egress threads, or the workers that made a
 // segment, and written by a thread of its own, so that a slow disk delays nobody: when
-// kMaxQueuedUnits wait, further ones are not recorded, and the end says so.
+// kMaxQueuedUnits wait, further ones are not recorded, and the end says so. What was queued is in
+// the file soon, so that a server that is killed leaves a trace that can be read.
 //
 // Recorded is what was done in the end; units that failed or were cancelled are left out. Not the
 // passes that measure a movie for quality=best: they have the ids of the stream's own units. Live
@@ -58,6 +59,7 @@ class TraceRecorder : public UnitObserver {
   TraceRecorder(TraceWriter writer, std::vector<ServiceClass> classes);
   void WriteLoop();
   void WriteOne(const UnitLife& life);
+  void Note(Status written);
 
   const TimePoint begin_ = SteadyNow();
   const std::vector<ServiceClass> classes_;

@@ -114,6 +114,18 @@ def who_leaves_is_not_recorded(folder):
     can_be_replayed(trace, 1)
 
 
+def a_killed_server_leaves_a_trace(folder):
+    trace = folder / "killed.trace"
+    server = Server("movies/files", "--record", str(trace), "--segment-cache-bytes", "0")
+    fetch(server, "v0-4.m4s", "v0-1.m4s")
+    wait_until(lambda: len(trace.read_text(encoding="utf-8").splitlines()) == 3, 20, "what was made is in the trace")
+    server.process.kill()
+    server.process.wait()
+    with trace.open("a", encoding="utf-8") as file:
+        file.write('{"arrival_ms":12.5,"stre')  # what a longer list of units might be cut to
+    can_be_replayed(trace, 2)
+
+
 def pieces_of_gops_can_be_replayed(folder):
     """One that begins a run of the decoder is submitted before those that wait for their predecessors' runs."""
     trace = folder / "pieces.trace"
@@ -131,7 +143,7 @@ def main():
         return 77
     with tempfile.TemporaryDirectory() as folder:
         return run_all([what_was_made_is_recorded, without_a_cache_each_request_arrives, who_leaves_is_not_recorded,
-                        pieces_of_gops_can_be_replayed], Path(folder))
+                        a_killed_server_leaves_a_trace, pieces_of_gops_can_be_replayed], Path(folder))
 
 
 if __name__ == "__main__":

@@ -45,6 +45,17 @@ TEST_F(TraceRecorderTest, WritesATraceThatCanBeRead) {
   EXPECT_EQ(trace->units[1].context, 1U);
 }
 
+// As after SIGKILL: nobody closes anything.
+TEST_F(TraceRecorderTest, WhatHasEndedIsInTheFileWhileTheRecorderRuns) {
+  auto recorder = TraceRecorder::Create(file_, {.machine = "test", .unit = "gop"}).value();
+  recorder->OnEnded(Life(1, 0, true));
+  const TimePoint give_up = SteadyNow() + std::chrono::seconds(20);
+  while (!ReadTraceFile(file_).ok() && SteadyNow() < give_up) std::this_thread::yield();
+  const auto trace = ReadTraceFile(file_);
+  ASSERT_TRUE(trace.ok()) << trace.error().ToString();
+  EXPECT_EQ(trace->units.size(), 1U);
+}
+
 TEST_F(TraceRecorderTest, ClassesAreWrittenByName) {
   ServiceClass live;
   live.name = "live";

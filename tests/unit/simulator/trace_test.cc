@@ -115,7 +115,7 @@ TEST(TraceTest, WhatIsNotATraceIsRefused) {
 TEST(TraceTest, BadLinesAreNamedByNumber) {
   const auto refusal = [](const std::string& line) { return Refusal(kHeader + UnitLine() + line); };
   EXPECT_EQ(Refusal(kHeader + UnitLine()), "read");
-  EXPECT_THAT(refusal("{\"arrival_ms\":1.5,"), HasSubstr("line 3: column "));
+  EXPECT_THAT(refusal("{\"arrival_ms\":1.5,\n"), HasSubstr("line 3: column "));
   EXPECT_THAT(refusal("{}\n"), HasSubstr("line 3: \"arrival_ms\" is missing"));
   EXPECT_THAT(refusal("\n"), HasSubstr("line 3"));
   EXPECT_THAT(refusal(UnitLine(",\"size\":3")), HasSubstr("line 3: The key \"size\" is unknown"));
@@ -127,6 +127,17 @@ TEST(TraceTest, BadLinesAreNamedByNumber) {
   EXPECT_THAT(refusal(std::string(kMaxTraceLine + 1, ' ')),
               HasSubstr("line 3: The line is too long"));
   EXPECT_THAT(refusal(UnitLine()), HasSubstr("line 3: Unit 0 of stream 7 is there twice"));
+}
+
+TEST(TraceTest, HalfALineAtTheEndIsLeftOut) {
+  const std::string units = TraceUnitLine(SomeUnit(1, 0, 1)) + TraceUnitLine(SomeUnit(1, 1, 2));
+  for (std::size_t cut = 1; cut < TraceUnitLine(SomeUnit(1, 1, 2)).size(); ++cut) {
+    const auto trace = Read(kHeader + units.substr(0, units.size() - cut));
+    ASSERT_TRUE(trace.ok()) << cut << ": " << trace.error().ToString();
+    EXPECT_EQ(trace->units.size(), cut == 1 ? 2U : 1U) << "all but the line break is a whole line";
+  }
+  EXPECT_THAT(Refusal(kHeader + UnitLine().substr(0, 40)), HasSubstr("The trace has no units"));
+  EXPECT_THAT(Refusal(std::string(kHeader).substr(0, 40)), HasSubstr("line 1: column "));
 }
 
 TEST(TraceTest, ValuesOutOfRangeAreRefused) {
