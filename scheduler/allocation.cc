@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/allocation.h"
 
+#include <array>
+#include <cstddef>
 #include <utility>
 
 #include "scheduler/early_binding.h"
 #include "scheduler/late_binding.h"
+#include "scheduler/passed_over.h"
 
 namespace gopmill {
 namespace {
@@ -65,11 +68,19 @@ class ClassPolicy final : public Policy {
     UnitRef ref = StrandedRetryFor(w, pool);
     if (!ref.valid()) {
       const int service_class = allocation_->ClassFor(w, pool, now);
-      ref = service_class >= 0 ? BestOf(service_class, w, pool) : RetryFor(w, pool);
+      ref = service_class >= 0 ? Choose(service_class, w, pool) : RetryFor(w, pool);
     }
     if (!ref.valid()) return;
     allocation_->OnStarted(pool.unit(ref).service_class, w, now);
     actions.Add(Assign{ref, w});
+  }
+
+  UnitRef Choose(int service_class, WorkerId w, const PoolState& pool) {
+    const UnitRef first = FirstHeadFor(service_class, w, pool);
+    const UnitRef best = BestOf(service_class, w, pool);
+    if (best == first) return first;
+    PassedOver& passed = passed_.at(static_cast<std::size_t>(service_class));
+    return passed.Again(pool.unit(first).spec.unit) ? best : first;
   }
 
   // A unit that failed on the only worker of its class. It goes first, for `w` may never run out of
@@ -95,6 +106,7 @@ class ClassPolicy final : public Policy {
   }
 
   const std::unique_ptr<Allocation> allocation_;
+  std::array<PassedOver, kMaxClasses> passed_{};  // by class
 };
 
 }  // namespace

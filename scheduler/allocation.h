@@ -2,8 +2,8 @@
 //
 // The allocation layers: rules that say which service class a worker serves next, and the policy
 // that applies such a rule. Inside a class the unit that is due first goes first, to a worker with
-// warm contexts if one is idle. These are the baselines that PS-HRW is compared with; each rule is
-// in its own file, policy_<name>.cc.
+// warm contexts if one is idle; a warm one goes before it, but not for ever. These are the
+// baselines that PS-HRW is compared with; each rule is in its own file, policy_<name>.cc.
 //
 // Thread-safety: thread-affine to the dispatcher, as all policies.
 #pragma once

@@ -2,13 +2,15 @@
 //
 // hybrid: a shared queue that prefers warmth where it costs nothing: an arriving unit goes to an
 // idle worker that still holds its stream's codec contexts if there is one, and a free worker takes
-// the oldest of the first few units it is warm for, else the oldest of all. A worker is taken to
+// the oldest of the first few units it is warm for, else the oldest of all, which is passed over so
+// kMaxPassed times in a row at most (passed_over.h; not in the source). A worker is taken to
 // hold the contexts of the last k streams it served (PolicyOptions::contexts_per_worker). O(1): at
 // most kMaxOffers candidates are looked at.
 // Source: the hybrid of locking and independent stacks in J. D. Salehi, J. F. Kurose, D. Towsley,
 // UMass CMPSCI TR 94-75, 1994, with codec contexts in the place of protocol stacks.
 #include "scheduler/early_binding.h"
 #include "scheduler/late_binding.h"
+#include "scheduler/passed_over.h"
 #include "scheduler/policy_registry.h"
 
 namespace gopmill {
@@ -38,15 +40,18 @@ class Hybrid final : public Policy {
     return first;
   }
 
-  static UnitRef HeadFor(WorkerId w, const PoolState& pool) {
+  UnitRef HeadFor(WorkerId w, const PoolState& pool) {
     const UnitRef oldest = OldestHeadFor(w, pool);
     int looked_at = 0;
     for (UnitRef ref = oldest; ref.valid() && looked_at < kMaxOffers;
          ref = pool.NextHead(ref), ++looked_at) {
-      if (pool.unit(ref).excluded != w && pool.warm(ref, w)) return ref;
+      if (pool.unit(ref).excluded == w || !pool.warm(ref, w)) continue;
+      return ref == oldest || passed_.Again(pool.unit(oldest).spec.unit) ? ref : oldest;
     }
     return oldest;
   }
+
+  PassedOver passed_;
 };
 
 }  // namespace

@@ -63,6 +63,34 @@ void CheckReports(const VirtualPool& pool, std::size_t submitted) {
   }
 }
 
+// Twelve streams with units enough for all time, on workers that are warm for a few of them: who is
+// warm goes first, but the others have their turns.
+TEST(ConservationTest, NoStreamWaitsForTheEndsOfOthers) {
+  constexpr std::uint64_t kStreams = 12;
+  constexpr int kRuns = 900, kLeast = 5;
+  for (const PolicyEntry& entry : Policies()) {
+    for (const char* const topology : {"core:1 pu:1", "core:3 pu:1"}) {
+      SCOPED_TRACE(std::string(entry.name) + " on " + topology);
+      VirtualPool pool({.topology = topology, .policy = std::string(entry.name)});
+      std::map<std::uint64_t, int> runs;
+      std::map<std::uint64_t, std::int64_t> next_index;
+      for (int ahead = 0; ahead < 3; ++ahead) {
+        for (std::uint64_t s = 0; s < kStreams; ++s) pool.Submit(s, next_index[s]++);
+      }
+      for (int run = 0; run < kRuns; ++run) {
+        const std::size_t before = pool.reports().size();
+        ASSERT_TRUE(pool.FinishNext());
+        for (std::size_t i = before; i < pool.reports().size(); ++i) {
+          const std::uint64_t stream = pool.reports()[i].unit.stream.value;
+          ++runs[stream];
+          pool.Submit(stream, next_index[stream]++);
+        }
+      }
+      for (std::uint64_t s = 0; s < kStreams; ++s) EXPECT_GE(runs[s], kLeast) << "stream " << s;
+    }
+  }
+}
+
 TEST(ConservationTest, EveryJobIsReportedExactlyOnce) {
   const char* const topologies[] = {"core:1 pu:1", "core:2 pu:1", "pack:2 l2:2 core:2 pu:1"};
   const char* const classes[] = {"a:1,b:1", "a:5,b:1,c:4:0.2", "a:1:0:2:20,b:1,c:3,d:2"};
