@@ -109,7 +109,15 @@ Result<std::unique_ptr<Source>> Source::Open(UniqueFd fd, std::stop_token stop,
   }
   auto cutter = options.live ? std::make_unique<ProgramCutter>() : nullptr;
   auto impl = std::make_unique<Impl>(std::move(fd), std::move(stop), options, std::move(cutter));
-  GOPMILL_RETURN_IF_ERROR(impl->Open());
+  if (const Status opened = impl->Open(); !opened.ok()) {
+    Error error = opened.error();
+    const bool of_the_file = error.code == Code::kUnsupported || error.code == Code::kCorrupt;
+    // What a demuxer makes of a file that could not be read says nothing about the file.
+    if (of_the_file && impl->io.failed()) {
+      error = {.code = Code::kIo, .message = "The source cannot be read.", .native = error.native};
+    }
+    return error;
+  }
   return std::unique_ptr<Source>(new Source(std::move(impl)));
 }
 
@@ -181,6 +189,7 @@ std::int64_t Source::start_us() const { return impl_->start_us; }
 bool Source::truncated() const { return damaged() || impl_->early; }
 std::int64_t Source::skipped() const { return impl_->skipped; }
 bool Source::damaged() const { return impl_->damaged || impl_->io.failed(); }
+bool Source::read_failed() const { return impl_->io.failed(); }
 
 // Pictures in front of the first that can be decoded on its own are left out: what a recording that
 // was cut into, or a seek without an index, begins with. Where no such picture comes in time, all

@@ -43,7 +43,8 @@ struct SourceOptions {
 class Source : public PacketSource {
  public:
   // Takes the descriptor. Fails with kUnsupported (not a media file we read, no video track, codec
-  // not on the list), kCorrupt, kIo, or kCancelled when `stop` was asked for.
+  // not on the list), kCorrupt, kIo (of the file nothing is known: reading it failed), or
+  // kCancelled when `stop` was asked for.
   static Result<std::unique_ptr<Source>> Open(UniqueFd fd, std::stop_token stop,
                                               const SourceOptions& options = {});
   ~Source() override;
@@ -60,6 +61,8 @@ class Source : public PacketSource {
   // truncated(), but not where all that is there was read and only its container says there was
   // more.
   [[nodiscard]] bool damaged() const;
+  // A read of the descriptor failed: the disk or the network, not the file, and the next may not.
+  [[nodiscard]] bool read_failed() const;
   // Of what has been read so far, once. A track that FFmpeg cannot read has no cues.
   std::vector<SubtitleTrack> TakeSubtitles();
 

@@ -138,6 +138,10 @@ Result<std::shared_ptr<const SourceIndex>> Indexer::Run() {
                    .accepted = "up to 8 million packets"};
     }
   }
+  // An end that the disk or the network has made, not the file: the next reading may get further.
+  if (source_->read_failed()) {
+    return Error{.code = Code::kIo, .message = "The source could not be read to its end."};
+  }
   if (index_->video.empty()) {
     return Error{.code = Code::kCorrupt, .message = "The source ends before its first picture."};
   }

@@ -62,7 +62,8 @@ struct SourceIndex {
 
 // Reads the source to its end, with the sound track of this number (SourceOptions); its subtitles
 // are followed by those of files `beside` it. Errors as Source::Open, and kUnsupported beyond
-// kMaxIndexedPackets or on a pipe; kCorrupt when there is no picture.
+// kMaxIndexedPackets or on a pipe; kCorrupt when there is no picture; kIo when a read failed, since
+// what comes behind it is not known. A file that is damaged, or ends early, has what there is.
 Result<std::shared_ptr<const SourceIndex>> IndexSource(UniqueFd fd, const std::stop_token& stop,
                                                        int audio_track = 0,
                                                        std::vector<SubtitleTrack> beside = {});

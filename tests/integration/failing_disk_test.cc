@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A disk or a share that fails while a movie is read: nothing is kept of that, or what was half
+// read would be served as the whole.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "server/session/movie_shelf.h"
+#include "tests/integration/bad_disk.h"
+#include "tests/integration/test_streams.h"
+
+namespace gopmill::test {
+namespace {
+
+constexpr const char* kMovie = "ref-talk.mpg";
+
+std::int64_t HalfOf(const char* movie) {
+  return static_cast<std::int64_t>(std::filesystem::file_size(MoviePath(movie))) / 2;
+}
+
+Result<std::shared_ptr<const SourceIndex>> IndexFile(const std::string& path) {
+  return IndexSource(UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC)), {});
+}
+
+TEST(FailingDisks, AMovieThatWasReadInPartHasNoIndex) {
+  const FailingDisk bad(HalfOf(kMovie));
+  const auto index = IndexFile(MoviePath(kMovie));
+  ASSERT_FALSE(index.ok());
+  EXPECT_EQ(index.error().code, Code::kIo);
+}
+
+TEST(FailingDisks, AMovieThatIsShortHasOne) {
+  const std::string half = testing::TempDir() + "/gopmill-half.mpg";
+  std::filesystem::copy_file(MoviePath(kMovie), half,
+                             std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::resize_file(half, static_cast<std::uintmax_t>(HalfOf(kMovie)));
+  const auto index = IndexFile(half);
+  std::filesystem::remove(half);
+  EXPECT_TRUE(index.ok());
+}
+
+TEST(FailingDisks, WhatCouldNotBeOpenedIsNotCalledAnotherKindOfFile) {
+  const FailingDisk bad(1);  // where the list of its samples goes on
+  const auto source =
+      Source::Open(UniqueFd(open(MoviePath("modern-720p.mp4").c_str(), O_RDONLY | O_CLOEXEC)), {});
+  ASSERT_FALSE(source.ok());
+  EXPECT_EQ(source.error().code, Code::kIo) << source.error().ToString();
+}
+
+TEST(FailingDisks, TheNextWhoAsksForTheMovieHasAllOfIt) {
+  auto library = Library::Open("movies/files");
+  ASSERT_TRUE(library.ok());
+  ScriptShelf scripts(*library);
+  MovieShelf shelf(*library, scripts);
+  const auto request = ParseSegmentParams({}, {});
+  ASSERT_TRUE(request.ok());
+  {
+    const FailingDisk bad(HalfOf(kMovie));
+    const auto movie = shelf.Get(kMovie, *request, {}, {});
+    ASSERT_FALSE(movie.ok());
+    EXPECT_EQ(movie.error().code, Code::kIo);
+  }
+  const auto movie = shelf.Get(kMovie, *request, {}, {});
+  ASSERT_TRUE(movie.ok()) << movie.error().ToString();
+  const auto index = IndexFile(MoviePath(kMovie));
+  ASSERT_TRUE(index.ok());
+  EXPECT_EQ(movie->movie->index->video.size(), (*index)->video.size());
+}
+
+// Otherwise the last segment of the one would be taken from the cache for one of the other's.
+TEST(FailingDisks, PlansOfAnotherLengthShareNoSegments) {
+  const auto whole = IndexFile(MoviePath(kMovie));
+  ASSERT_TRUE(whole.ok());
+  auto half = std::make_shared<SourceIndex>(**whole);
+  half->video.resize(half->video.size() / 2);
+  half->audio.resize(half->audio.size() / 2);
+  half->video_end = half->video.back().pts;
+  const auto request = ParseSegmentParams({}, {});
+  ASSERT_TRUE(request.ok());
+  const FileIdentity file{.movie = "the same", .texts = ""};
+  const auto long_movie = PlanMovie(*whole, *request, {}, file, nullptr);
+  const auto short_movie = PlanMovie(half, *request, {}, file, nullptr);
+  ASSERT_TRUE(long_movie.ok() && short_movie.ok());
+  EXPECT_NE((*long_movie)->video.front().identity, (*short_movie)->video.front().identity);
+  ASSERT_TRUE((*long_movie)->audio && (*short_movie)->audio);
+  EXPECT_NE((*long_movie)->audio->identity, (*short_movie)->audio->identity);
+}
+
+}  // namespace
+}  // namespace gopmill::test
