@@ -27,6 +27,7 @@
 #include "server/http/http_server.h"
 #include "server/rtsp/puller.h"
 #include "server/rtsp/rtsp_server.h"
+#include "server/session/build_identity.h"
 #include "server/session/engine.h"
 #include "server/session/library.h"
 #include "server/session/media_service.h"
@@ -331,6 +332,7 @@ int PrintChecked(const LoadedConfig& loaded) {
 }  // namespace
 
 int RunServe(const ServeArgs& args) {
+  BuildIdentity();  // keys of the segment cache; must not depend on what is loaded from here on
   const auto loaded = LoadConfig(SourcesOf(args));
   if (!loaded.ok()) {
     WriteStderr("gopmill serve: the settings are wrong:\n" + loaded.error().message + "\n");

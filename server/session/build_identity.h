@@ -8,8 +8,9 @@
 
 namespace gopmill {
 
-// A hexadecimal digest of the build ids (ELF notes) of the program and all its libraries, the same
-// in every process of the same installation.
+// A hexadecimal digest of the build ids (ELF notes) of the program and all libraries that it has
+// when this is called first: the same in every process of the same installation if that is at its
+// start, before anything loads more of them (plugins of GStreamer, converters of iconv).
 const std::string& BuildIdentity();
 
 // Of the release, like "0.1.0".
