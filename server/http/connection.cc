@@ -155,6 +155,8 @@ void HttpConnection::OnWritten(bufferevent* /*source*/, void* pointer) noexcept 
   if (self->phase_ == Phase::kFlushing) return self->Linger();
   // Pipelined requests may have been left unread while too many answers were waiting.
   if (self->phase_ == Phase::kReading) self->ProcessInput();
+  // libevent also calls this once before anything was sent.
+  if (self->idle() && self->timer_ == Timer::kNone) self->Arm(Timer::kIdle);
 }
 
 void HttpConnection::OnEvent(bufferevent* /*source*/, short what, void* pointer) noexcept {
@@ -390,7 +392,7 @@ void HttpConnection::PumpStream() {
   CloseBody();
   phase_ = Phase::kReading;
   if (persistence_ == Persistence::kClose) return FlushAndClose();
-  Arm(evbuffer_get_length(input()) > 0 ? Timer::kHeader : Timer::kIdle);
+  AwaitRequest();
   NextRequest();
 }
 
@@ -406,6 +408,12 @@ void HttpConnection::EndStream() {
   // means that it has just ended by itself.
   static_cast<void>(host_.context().service.CancelStream(stream_->id()));
   stream_.reset();  // abandons the channel: a blocked egress thread goes on
+}
+
+// After an answer. While it leaves, the limits on how it is taken rule: OnWritten goes on.
+void HttpConnection::AwaitRequest() {
+  if (evbuffer_get_length(input()) > 0) return Arm(Timer::kHeader);
+  Arm(idle() ? Timer::kIdle : Timer::kNone);
 }
 
 void HttpConnection::NextRequest() {

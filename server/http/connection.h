@@ -140,6 +140,7 @@ class HttpConnection {
 
   [[nodiscard]] std::string About() const;  // the request and who asked, for the log
   void ClientLeft(How how);                 // Close, and a line of the log if that ends something
+  void AwaitRequest();
   void NextRequest();  // after an answer: the next one, or the end of the connection
   void FlushAndClose();
   void Linger();

@@ -50,7 +50,7 @@ void HttpConnection::Respond(HttpResponse response) {
   evbuffer_add(output(), head.data(), head.size());
   if (!body.bytes.empty()) SendBody(std::move(body));
   if (persistence_ == Persistence::kClose) return FlushAndClose();
-  Arm(evbuffer_get_length(input()) > 0 ? Timer::kHeader : Timer::kIdle);
+  AwaitRequest();
 }
 
 void HttpConnection::SendBody(SharedBody body) {

@@ -50,7 +50,8 @@ struct HttpLimits {
   // Where no file may be opened and idle connections make room, one that has just come is spared
   // for so long: its request may be on its way.
   Duration newcomer_time = std::chrono::seconds(1);
-  // Between two requests of a connection that is kept alive.
+  // From the last byte of an answer that the kernel has taken to the next request, of a connection
+  // that is kept alive.
   Duration idle_timeout = std::chrono::seconds(60);
   // A client that takes no byte for this long while bytes wait for it is cut.
   Duration write_stall_timeout = std::chrono::seconds(60);

@@ -97,6 +97,30 @@ TEST_F(AbuseTest, IdleConnectionsAreClosed) {
   EXPECT_TRUE(client.AwaitClosed());
 }
 
+TEST_F(AbuseTest, IdleConnectionsAreClosedBehindALargeAnswer) {
+  options.limits.idle_timeout = milliseconds(50);
+  Start();
+  RawClient client(port());
+  client.Get("/v1/hls/big/0.mp4/v0-1.m4s");
+  const auto answer = client.Receive();
+  ASSERT_TRUE(answer && answer->complete);
+  EXPECT_EQ(answer->body.size(), FakeService::kBigPartBytes);
+  EXPECT_TRUE(client.AwaitClosed());
+}
+
+TEST_F(AbuseTest, WhoTakesAnAnswerIsNotIdle) {
+  options.limits.idle_timeout = milliseconds(50);
+  Start();
+  constexpr int kSmallWindow = 4096;
+  RawClient client(port(), kSmallWindow);
+  // More than the kernel takes, less than what stops the reading of requests.
+  client.Get("/v1/hls/big/0.mp4/v0-1.m4s", "Range: bytes=0-249999\r\n");
+  ASSERT_TRUE(client.ReceiveHead());
+  usleep(300'000);  // nothing may happen meanwhile
+  EXPECT_TRUE(client.Skip(250'000)) << "cut in the middle of an answer";
+  EXPECT_TRUE(client.AwaitClosed()) << "idle from now on";
+}
+
 // Both ends of each connection are in this process.
 TEST_F(AbuseTest, AThousandSilentClientsHinderNobody) {
   constexpr std::size_t kSilent = 1000;
