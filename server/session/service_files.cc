@@ -40,6 +40,13 @@ void AddSubtitlesBeside(const Library::Entry& entry, nlohmann::ordered_json& jso
   }
 }
 
+// Whether it says something of the file, which holds as long as that stays the same: not of a disk
+// that failed meanwhile, or of a server that ends.
+bool HoldsForTheFile(const Result<std::unique_ptr<Source>>& source) {
+  if (source.ok()) return !(*source)->read_failed();
+  return source.error().code == Code::kUnsupported || source.error().code == Code::kCorrupt;
+}
+
 }  // namespace
 
 void MediaService::Defer(std::function<void()> work, const JsonCallback& done) {
@@ -133,6 +140,7 @@ std::string MediaService::SourceEntryJson(const Library::Entry& entry) {
     json["error"] = ErrorJson(source.error());
   }
   std::string text = DumpJson(json);
+  if (!HoldsForTheFile(source)) return text;
   const MutexLock lock(mutex_);
   probes_[entry.path] = {
       .size_bytes = entry.size_bytes, .modified_ns = entry.modified_ns, .json = text};

@@ -7,9 +7,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <future>
 #include <memory>
 #include <string>
 
+#include "server/session/media_service.h"
 #include "server/session/movie_shelf.h"
 #include "tests/integration/bad_disk.h"
 #include "tests/integration/test_streams.h"
@@ -70,6 +72,27 @@ TEST(FailingDisks, TheNextWhoAsksForTheMovieHasAllOfIt) {
   const auto index = IndexFile(MoviePath(kMovie));
   ASSERT_TRUE(index.ok());
   EXPECT_EQ(movie->movie->index->video.size(), (*index)->video.size());
+}
+
+TEST(FailingDisks, TheListOfSourcesLooksAgain) {
+  ServerConfig config;
+  config.library = "movies/files";
+  config.scheduler.workers = 1;
+  config.segments.cache_bytes = 0;
+  const auto service = MediaService::Create(config);
+  ASSERT_TRUE(service.ok()) << service.error().ToString();
+  const auto list = [&] {
+    std::promise<Result<std::string>> answer;
+    (*service)->Sources([&](Result<std::string> json) { answer.set_value(std::move(json)); });
+    const auto json = answer.get_future().get();
+    return json.ok() ? *json : json.error().ToString();
+  };
+  {
+    const FailingDisk bad(0);
+    EXPECT_NE(list().find("\"error\""), std::string::npos);
+  }
+  const std::string json = list();
+  EXPECT_EQ(json.find("\"error\""), std::string::npos) << json;
 }
 
 // Otherwise the last segment of the one would be taken from the cache for one of the other's.
