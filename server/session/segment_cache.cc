@@ -197,13 +197,13 @@ std::shared_ptr<const std::string> SegmentCache::Get(const std::string& key) {
     }
   }
   const UniqueFd fd(open(PathOf(key).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const bool gone = !fd.valid() && errno == ENOENT;
   auto read = fd.valid() ? ReadFile(fd.get()) : std::nullopt;
-  if (read) {
-    futimens(fd.get(), nullptr);  // the order of use outlives the process
-  } else {
-    Forget(key);
-    unlink(PathOf(key).c_str());
-  }
+  if (read) futimens(fd.get(), nullptr);  // the order of use outlives the process
+  // One that cannot be opened now, for want of descriptors, memory or rights, may be good.
+  const bool damaged = fd.valid() && !read;
+  if (damaged) unlink(PathOf(key).c_str());
+  if (damaged || gone) Forget(key);
   const MutexLock lock(mutex_);
   ++(read ? stats_.hits : stats_.misses);
   if (!read) ++stats_.failed;

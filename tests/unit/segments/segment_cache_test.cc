@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <sys/file.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -81,6 +82,29 @@ TEST_F(SegmentCacheTest, DamageIsAMissAndGoesAway) {
   }
   EXPECT_EQ(cache->stats().failed, 3U);
   EXPECT_EQ(cache->stats().bytes, 0);
+}
+
+TEST_F(SegmentCacheTest, WhatCannotBeOpenedNowIsThereLater) {
+  const auto cache = SegmentCache::Open(folder_, 1 << 20);
+  cache->Put(Key('a'), Bytes("some bytes"));
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto missed = cache->Get(Key('a'));
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_FALSE(missed);
+  EXPECT_THAT(cache->Get(Key('a')), Pointee(Eq("some bytes")));
+}
+
+TEST_F(SegmentCacheTest, WhatSomebodyHasRemovedIsForgotten) {
+  const auto cache = SegmentCache::Open(folder_, 1 << 20);
+  cache->Put(Key('a'), Bytes("some bytes"));
+  fs::remove(folder_ / Key('a'));
+  EXPECT_FALSE(cache->Get(Key('a')));
+  EXPECT_EQ(cache->stats().bytes, 0);
+  cache->Put(Key('a'), Bytes("others"));
+  EXPECT_THAT(cache->Get(Key('a')), Pointee(Eq("others")));
 }
 
 TEST_F(SegmentCacheTest, ALinkIsNotFollowed) {
