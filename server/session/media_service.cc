@@ -364,8 +364,6 @@ void MediaService::Reap() {
       totals_.done += snapshot.state == StreamState::kDone ? 1 : 0;
       totals_.failed += snapshot.state == StreamState::kFailed ? 1 : 0;
       totals_.cancelled += snapshot.state == StreamState::kCancelled ? 1 : 0;
-      const bool refused = snapshot.error && snapshot.error->code == Code::kUnavailable;
-      totals_.refused += refused ? 1 : 0;
       totals_.Add(snapshot);
       // Wrong names would push out what is worth looking at.
       const bool unknown = snapshot.error && snapshot.error->code == Code::kNotFound;

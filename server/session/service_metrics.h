@@ -25,7 +25,8 @@ namespace gopmill {
 
 // Sums over streams.
 struct StreamTotals {
-  std::uint64_t done = 0, failed = 0, cancelled = 0, refused = 0;
+  std::uint64_t done = 0, failed = 0, cancelled = 0;
+  std::uint64_t refused = 0;  // for want of room, or for what was promised to others
   std::uint64_t units = 0, reordered_units = 0, away_from_home_units = 0;
   std::uint64_t frames = 0, bytes = 0, source_bytes = 0;
   std::uint64_t retries = 0, decoded_elsewhere = 0, rate_corrections = 0;

@@ -27,6 +27,7 @@ std::string MediaService::Metrics() const {
   {
     const MutexLock lock(mutex_);
     metrics.totals = totals_;
+    metrics.totals.refused += admission_->refused();
     metrics.streams_running = static_cast<int>(running_.size());
     for (const auto& [id, session] : running_) {
       const StreamSnapshot snapshot = session->Snapshot();

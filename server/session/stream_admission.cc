@@ -44,6 +44,7 @@ Status StreamAdmission::Admit(StreamId stream, const StreamPlan& plan, std::uint
   if (!on_) return OkStatus();
   const MutexLock lock(mutex_);
   if (real_time && DoesNotKeepUp()) {
+    ++refused_;
     return Error{.code = Code::kUnavailable,
                  .message = "The machine does not keep up with the live streams it has.",
                  .accepted = "nothing until some have ended"};
@@ -62,6 +63,7 @@ Status StreamAdmission::Admit(StreamId stream, const StreamPlan& plan, std::uint
     if (real_time) running_[stream] = {};
     return admitted;
   }
+  ++refused_;
   Error error = admitted.error();
   const double free = admission_.FreeFor(service_class);
   if (real_time && need.cores > free) error.accepted += ": " + WhatFits(plan, free, need.cores);
@@ -99,6 +101,11 @@ void StreamAdmission::Release(StreamId stream) {
   degraded_.erase(stream);
   admission_.Release(stream);
   running_.erase(stream);
+}
+
+std::uint64_t StreamAdmission::refused() const {
+  const MutexLock lock(mutex_);
+  return refused_;
 }
 
 std::vector<AdmissionStats> StreamAdmission::Stats() const {

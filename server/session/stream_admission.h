@@ -7,6 +7,7 @@
 // Thread-safety: safe.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <set>
@@ -43,6 +44,7 @@ class StreamAdmission {
   void Release(StreamId stream);
 
   [[nodiscard]] std::vector<AdmissionStats> Stats() const;
+  [[nodiscard]] std::uint64_t refused() const;  // how many were not let in
 
  private:
   struct Running {
@@ -57,6 +59,7 @@ class StreamAdmission {
   DemandTable demand_ GOPMILL_GUARDED_BY(mutex_);
   std::map<StreamId, Running> running_ GOPMILL_GUARDED_BY(mutex_);
   std::set<StreamId> degraded_ GOPMILL_GUARDED_BY(mutex_);
+  std::uint64_t refused_ GOPMILL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace gopmill

@@ -163,6 +163,24 @@ TEST(MediaService, APlayerThatWouldBreakAPromiseIsRefusedAndCounted) {
             std::string::npos);
 }
 
+TEST(MediaService, AStreamThatWasLetInAndFailedIsNotCountedAsRefused) {
+  std::string folder = testing::TempDir() + "/gopmill-unmounted-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  ServerConfig config;
+  config.library = folder;
+  config.scheduler.workers = 1;
+  const auto service = MediaService::Create(config);
+  ASSERT_TRUE(service.ok()) << service.error().ToString();
+  ASSERT_EQ(rmdir(folder.c_str()), 0);
+  std::promise<StreamEnd> ended;
+  ASSERT_TRUE((*service)->OpenStream("a.mp4", kSmall, std::make_unique<EndSink>(ended)).ok());
+  EXPECT_EQ(ended.get_future().get().status.error().code, Code::kUnavailable);
+  ASSERT_TRUE((*service)->WaitIdle(std::chrono::seconds(10)));
+  const std::string metrics = (*service)->Metrics();
+  EXPECT_NE(metrics.find("gopmill_streams_ended_total{state=\"failed\"} 1"), std::string::npos);
+  EXPECT_NE(metrics.find("gopmill_streams_refused_total 0"), std::string::npos);
+}
+
 TEST(MediaService, DrainingRefusesNewStreams) {
   const auto service = MakeService();
   service->StartDraining();

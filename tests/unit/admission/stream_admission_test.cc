@@ -32,6 +32,7 @@ TEST_F(StreamAdmissionTest, LetsInWhatFitsAndSaysWhatWouldFit) {
   EXPECT_THAT(fourth.error().accepted, HasSubstr("about 76x76 at 25 frames per second"));
   EXPECT_THAT(fourth.error().accepted, HasSubstr("15 frames per second of this size"));
   EXPECT_TRUE(Admit(5, false).ok()) << "who takes what comes is let in";
+  EXPECT_EQ(desk.refused(), 1U);
   desk.Release(StreamId{2});
   EXPECT_TRUE(Admit(4).ok());
 }
@@ -64,6 +65,7 @@ TEST(StreamAdmissionEffort, RefusesOnceHalfOfTheStreamsGetLess) {
   const Status refused = admit(5);
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message, HasSubstr("does not keep up"));
+  EXPECT_EQ(desk.refused(), 1U);
   desk.OnEffort(StreamId{1}, Effort::kFull);
   EXPECT_TRUE(admit(5).ok());
 }
