@@ -88,6 +88,13 @@ std::string JsonText(const Setting& setting, const ServerConfig& config) {
   return DumpJson(nlohmann::json(text));
 }
 
+// Whether it can stand in a file as it is shown: no secret, and nothing that has no default.
+bool CanBeLoaded(const Setting& setting, const ServerConfig& config) {
+  ServerConfig copy = config;
+  const std::string text = GetText(setting, config);
+  return ShownText(setting, config) == text && SetText(setting, text, copy);
+}
+
 struct PrintedLine {
   std::string text, comment;
 };
@@ -127,32 +134,40 @@ Result<LoadedConfig> LoadConfig(const ConfigSources& sources) {
 
 std::string PrintConfig(const LoadedConfig& loaded) {
   std::vector<PrintedLine> lines = {{"{", ""}};
+  std::size_t last = 0;  // the line that needs a comma if another value follows; 0 = none
+  const auto add = [&](std::string text, std::string comment) {
+    if (last != 0) lines[last].text += ",";
+    last = lines.size();
+    lines.push_back({std::move(text), std::move(comment)});
+  };
   std::string section;
-  const auto close_value = [&lines] {
-    if (lines.size() > 1) lines.back().text += ",";
+  const auto close = [&] {
+    if (!section.empty()) lines.push_back({"  }", ""});
+    if (!section.empty()) last = lines.size() - 1;
   };
   for (const Setting& setting : Settings()) {
     const std::size_t slash = setting.pointer.rfind('/');
     const std::string_view in = setting.pointer.substr(0, slash);
     if (in != section) {
-      if (!section.empty()) lines.push_back({"  }", ""});
-      if (!in.empty()) {
-        close_value();
-        lines.push_back({"  \"" + std::string(in.substr(1)) + "\": {", ""});
-      } else {
-        close_value();
-      }
+      close();
       section = in;
-    } else {
-      close_value();
+      if (!in.empty()) {
+        add("  \"" + std::string(in.substr(1)) + "\": {", "");
+        last = 0;
+      }
     }
     const auto origin = loaded.origins.find(setting.pointer);
-    lines.push_back({std::string(section.empty() ? "  \"" : "    \"") +
-                         std::string(setting.pointer.substr(slash + 1)) +
-                         "\": " + JsonText(setting, loaded.config),
-                     origin == loaded.origins.end() ? "default" : origin->second});
+    const std::string comment = origin == loaded.origins.end() ? "default" : origin->second;
+    const std::string indent = section.empty() ? "  " : "    ";
+    const std::string value = "\"" + std::string(setting.pointer.substr(slash + 1)) +
+                              "\": " + JsonText(setting, loaded.config);
+    if (CanBeLoaded(setting, loaded.config)) {
+      add(indent + value, comment);
+    } else {
+      lines.push_back({indent + "// " + value, comment});
+    }
   }
-  if (!section.empty()) lines.push_back({"  }", ""});
+  close();
   lines.push_back({"}", ""});
   return WithComments(lines);
 }

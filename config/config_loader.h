@@ -38,7 +38,8 @@ struct LoadedConfig {
 Result<LoadedConfig> LoadConfig(const ConfigSources& sources);
 
 // The whole configuration as a config file, with a comment behind each value that says where it
-// came from. Loading it again gives the same configuration.
+// came from. Loading it again gives the same configuration, but for what stands in a comment:
+// secrets, whose words are not shown, and a library that is not given.
 std::string PrintConfig(const LoadedConfig& loaded);
 
 // Reads the process's own environment.

@@ -204,6 +204,23 @@ TEST(ConfigPrint, SaysWhereEachValueCameFromAndCanBeLoadedAgain) {
   EXPECT_THAT(again->origins, SizeIs(Settings().size()));
 }
 
+TEST(ConfigPrint, WhatCannotBeLoadedStandsInComments) {
+  auto loaded = LoadConfig(Sources("", {{"GOPMILL_SRT_PASSPHRASE", "open sesame"},
+                                        {"GOPMILL_AUTH_USERS", "a:word:read"},
+                                        {"GOPMILL_SOURCES", "gate=rtsp://u:w@h/p"}}));
+  ASSERT_TRUE(loaded.ok());
+  const std::string printed = PrintConfig(*loaded);
+  EXPECT_THAT(printed, ::testing::ContainsRegex("// \"library\": \"\" +// default"));
+  EXPECT_THAT(printed, ::testing::ContainsRegex(
+                           "// \"passphrase\": \"\\(not shown\\)\" +// environment GOPMILL_SRT"));
+  EXPECT_THAT(printed, Not(HasSubstr("sesame")));
+  const TemporaryFile file(printed);
+  const auto again = LoadConfig(Sources(file.path()));
+  ASSERT_TRUE(again.ok()) << again.error().message << printed;
+  loaded->config.srt.passphrase = loaded->config.auth.users = loaded->config.sources = "";
+  EXPECT_EQ(again->config, loaded->config) << printed;
+}
+
 TEST(ConfigReload, AppliesWhatCanChangeAndNamesTheRest) {
   ServerConfig running, wanted;
   wanted.log.level = "debug";
