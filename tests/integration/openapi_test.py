@@ -4,6 +4,7 @@
 
 import http.client
 import json
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -105,9 +106,29 @@ def statuses_are_those_of_the_document(_folder):
         check(server.get("/v1/explain/sync-720p.mp4?class=none")[0].status == 400, "a plan with a class that there is not")
 
 
+def values_are_those_of_the_document(_folder):
+    with Server() as server:
+        parameters = json.loads(server.get("/openapi.json")[1])["components"]["parameters"]
+
+        def refused(name, value):
+            answer, body = server.get(f"/v1/explain/sync-720p.mp4?{name}={value}")
+            # A track that the movie does not have is refused in other words.
+            return answer.status == 400 and "The value" in json.loads(body)["detail"]
+
+        for name in ("width", "height"):
+            low, high = parameters[name]["schema"]["minimum"], parameters[name]["schema"]["maximum"]
+            got = [refused(name, value) for value in (low - 1, low, high, high + 1)]
+            check(got == [True, False, False, True], f"{name} from {low} to {high}: {got}")
+        pattern = parameters["audio"]["schema"]["anyOf"][1]["pattern"]
+        for tracks in ("0", "1", "9", "10", "59", "60", "64", "65", "70", "99", "100", "1,64", "1,65"):
+            known = re.fullmatch(pattern, tracks) is not None
+            check(known != refused("audio", tracks), f"audio={tracks}: {known} in the document")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        return run_all([answers_have_the_members_of_the_document, statuses_are_those_of_the_document], folder)
+        return run_all([answers_have_the_members_of_the_document, statuses_are_those_of_the_document,
+                        values_are_those_of_the_document], folder)
 
 
 if __name__ == "__main__":
