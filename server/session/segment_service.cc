@@ -58,9 +58,9 @@ SegmentService::~SegmentService() {
   {
     const TimePoint late = SteadyNow() + kLongEnd;
     const MutexLock lock(mutex_);
-    while (jobs_out_ > 0 && SteadyNow() < late) changed_.WaitFor(mutex_, late - SteadyNow());
-    if (jobs_out_ > 0) spdlog::warn("{} segments do not end", jobs_out_);
-    while (jobs_out_ > 0) changed_.Wait(mutex_);
+    while (!jobs_out_.empty() && SteadyNow() < late) changed_.WaitFor(mutex_, late - SteadyNow());
+    for (const auto& making : jobs_out_) spdlog::warn("segment {} does not end", making->part);
+    while (!jobs_out_.empty()) changed_.Wait(mutex_);
   }
   threads_.clear();  // joins; what was waiting has been answered
 }
@@ -130,7 +130,7 @@ std::deque<SegmentService::Task>::iterator SegmentService::NextTask(Pool pool) {
 
 // Nothing that is left could add to the tasks.
 bool SegmentService::Over() const {
-  return stopping_ && jobs_out_ == 0 && running_ == 0 && tasks_[kAnswering].empty() &&
+  return stopping_ && jobs_out_.empty() && running_ == 0 && tasks_[kAnswering].empty() &&
          tasks_[kReading].empty();
 }
 
@@ -324,7 +324,9 @@ Status SegmentService::Join(const std::string& key, const Waiting& waiting, Medi
   if (open_[waiting.ticket]) return Cancelled();
   const auto found = making_.find(key);
   first = found == making_.end();
-  if (first && making_.size() >= kMaxSegmentsMaking) return Busy();
+  // One that all have left is not in `making_`, but its job has its packets until its turn comes.
+  const std::size_t most = std::max(making_.size(), jobs_out_.size());
+  if (first && most >= kMaxSegmentsMaking) return Busy();
   making = first ? (making_[key] = std::make_shared<Making>()) : found->second;
   if (first) {
     making->service_class = waiting.service_class;
@@ -372,6 +374,7 @@ Status SegmentService::Submit(SegmentWork work, const std::string& key,
                               const std::shared_ptr<Making>& making) {
   const bool keeps_contexts = work.name.track != PartTrack::kAudio;
   const MutexLock lock(mutex_);  // units of one stream are submitted one after the other
+  if (making->stop.stop_requested()) return Cancelled();  // all have left while it was read
   const JobSpec spec = NewJob(work, making->service_class);
   std::vector<SegmentWork> works;
   works.push_back(std::move(work));
@@ -388,7 +391,7 @@ Status SegmentService::Submit(SegmentWork work, const std::string& key,
         OnMade(std::move(made), key, making);
       });
   Status status = scheduler_.Submit(spec, std::move(job));
-  if (status.ok()) ++jobs_out_;  // its end waits for the lock
+  if (status.ok()) jobs_out_.insert(making);  // its end waits for the lock
   return status;
 }
 
@@ -406,7 +409,7 @@ void SegmentService::OnMade(Result<MadeSegments> made, const std::string& key,
   }
   tasks_[kAnswering].push_front(
       {.movie = {}, .run = [this, key, making, result] { Finish(key, making, result); }});
-  --jobs_out_;
+  jobs_out_.erase(making);
   changed_.NotifyAll();
 }
 

@@ -19,6 +19,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -43,7 +44,8 @@ inline constexpr int kAnswerThreads = 2, kReadThreads = 6, kMaxReadsOfMovie = 2;
 inline constexpr std::size_t kMaxPartRequests = 512;
 // Those of them that wait for the index of one movie.
 inline constexpr std::size_t kMaxWaitingForMovie = 256;
-// Segments being made at once, queued ones included; more are refused (kUnavailable).
+// Segments being made at once, queued ones included, and jobs that have not ended, those that
+// nobody waits for any more included; more are refused (kUnavailable).
 inline constexpr std::size_t kMaxSegmentsMaking = 64;
 
 // What takes longer to be cancelled is told to the log.
@@ -153,7 +155,7 @@ class SegmentService {
   std::map<std::string, std::shared_ptr<Making>> making_ GOPMILL_GUARDED_BY(mutex_);
   PartTicket next_ticket_ GOPMILL_GUARDED_BY(mutex_) = 1;
   std::int64_t next_unit_ GOPMILL_GUARDED_BY(mutex_) = 0;
-  int jobs_out_ GOPMILL_GUARDED_BY(mutex_) = 0;
+  std::set<std::shared_ptr<const Making>> jobs_out_ GOPMILL_GUARDED_BY(mutex_);  // have not ended
   bool stopping_ GOPMILL_GUARDED_BY(mutex_) = false;
   SegmentStats stats_ GOPMILL_GUARDED_BY(mutex_);
 

@@ -274,5 +274,73 @@ TEST_F(SlowMovies, AllWhoWaitAreAnsweredAtTheEnd) {
   }
 }
 
+// Keeps a worker until it is let go.
+class KeptWorker {
+ public:
+  explicit KeptWorker(Scheduler& scheduler) {
+    const JobSpec spec{.unit = {StreamId{1}, UnitIndex{0}}, .cost_bytes = 1};
+    EXPECT_TRUE(scheduler.Submit(spec, std::make_unique<Kept>(free_, over_)).ok());
+  }
+  ~KeptWorker() {
+    free_->set_value();
+    ended_.wait();
+  }
+  KeptWorker(const KeptWorker&) = delete;
+  KeptWorker& operator=(const KeptWorker&) = delete;
+
+ private:
+  class Kept final : public Job {
+   public:
+    using Promise = std::shared_ptr<std::promise<void>>;
+    Kept(const Promise& free, Promise over) : free_(free->get_future()), over_(std::move(over)) {}
+    JobOutcome Run(WorkerContext& /*worker*/) noexcept override {
+      free_.wait();
+      return JobOutcome::kDone;
+    }
+    void OnReport(const JobReport& /*report*/) noexcept override { over_->set_value(); }
+
+   private:
+    const std::future<void> free_;
+    const Promise over_;
+  };
+  const std::shared_ptr<std::promise<void>> free_ = std::make_shared<std::promise<void>>();
+  const std::shared_ptr<std::promise<void>> over_ = std::make_shared<std::promise<void>>();
+  const std::future<void> ended_ = over_->get_future();
+};
+
+// A player that looks for a place asks for a segment and leaves, again and again.
+TEST_F(SlowMovies, JobsThatNobodyWaitsForCount) {
+  ASSERT_TRUE(Ask(kQuick, "master.m3u8").get().ok());
+  std::optional<KeptWorker> kept(engine_->scheduler());
+  const auto jobs = [&] {  // those that wait, and those that a worker has beside the one it runs
+    const SchedulerStats stats = engine_->scheduler().Stats();
+    std::uint64_t waiting = stats.waiting_units;
+    for (const WorkerStats& worker : stats.workers) {
+      waiting += static_cast<std::uint64_t>(worker.queued_units);
+    }
+    return waiting;
+  };
+  const auto await_jobs = [&](std::uint64_t count) {
+    const TimePoint end = SteadyNow() + std::chrono::seconds(60);
+    while (jobs() != count && SteadyNow() < end) std::this_thread::yield();
+    return jobs() == count;
+  };
+  ASSERT_TRUE(await_jobs(0));
+  for (std::uint64_t i = 1; i <= kMaxSegmentsMaking; ++i) {
+    PartTicket ticket = 0;
+    const Answer answer = Ask(kQuick, "v0-1.m4s", &ticket);
+    ASSERT_TRUE(await_jobs(i));
+    service_->Cancel(ticket);
+  }
+  Answer refused = Ask(kQuick, "v0-1.m4s");
+  const bool comes = Comes(refused);
+  kept.reset();
+  ASSERT_TRUE(comes);
+  EXPECT_EQ(refused.get().error().code, Code::kUnavailable);
+  ASSERT_TRUE(await_jobs(0));
+  Answer made = Ask(kQuick, "v0-1.m4s");
+  EXPECT_TRUE(Comes(made) && made.get().ok());
+}
+
 }  // namespace
 }  // namespace gopmill::test
