@@ -39,10 +39,12 @@ SegmentService::SegmentService(const Library& library, ScriptShelf& scripts, Sch
       observer_(std::move(observer)) {}
 
 Status SegmentService::Start() {
-  for (int i = 0; i < kAnswerThreads + kReadThreads; ++i) {
-    const Pool pool = i < kAnswerThreads ? kAnswering : kReading;
-    GOPMILL_ASSIGN_OR_RETURN(auto thread, StartThread([this, pool] { RunTasks(pool); }));
-    threads_.push_back(std::move(thread));
+  constexpr std::array<int, kPools> kThreads{kAnswerThreads, kReadThreads, 1};
+  for (const Pool pool : {kAnswering, kReading, kFinishing}) {
+    for (int i = 0; i < kThreads[pool]; ++i) {
+      GOPMILL_ASSIGN_OR_RETURN(auto thread, StartThread([this, pool] { RunTasks(pool); }));
+      threads_.push_back(std::move(thread));
+    }
   }
   return OkStatus();
 }
@@ -71,13 +73,16 @@ PartTicket SegmentService::Open(PartRequest request, PartCallback done) {
   {
     const MutexLock lock(mutex_);
     waiting.ticket = next_ticket_++;
+    Task task = AnswerTask(waiting);
+    const auto here = std::ranges::count(tasks_[kAnswering], task.place, &Task::place);
     if (stopping_) {
       refused = ShuttingDown();
-    } else if (open_.size() >= kMaxPartRequests) {
+    } else if (open_.size() >= kMaxPartRequests ||
+               static_cast<std::size_t>(here) >= kMaxWaitingInFolder) {
       refused = TooManyWait();
     } else {
       open_[waiting.ticket] = false;
-      tasks_[kAnswering].push_back({.movie = {}, .run = [this, waiting] { Answer(waiting); }});
+      tasks_[kAnswering].push_back(std::move(task));
     }
   }
   if (refused) {
@@ -96,7 +101,9 @@ void SegmentService::Cancel(PartTicket ticket) {
     for (auto& [key, waiting] : parked_) {  // its place is free at once
       if (std::erase_if(waiting, leaves) > 0) open_.erase(ticket);
     }
-    return;
+    const auto is_for_it = [&](const Task& task) { return task.ticket == ticket; };
+    if (std::erase_if(tasks_[kAnswering], is_for_it) > 0) open_.erase(ticket);
+    return changed_.NotifyAll();
   }
   for (auto at = making_.begin(); at != making_.end(); ++at) {
     auto& waiters = at->second->waiters;
@@ -109,6 +116,12 @@ void SegmentService::Cancel(PartTicket ticket) {
   }
 }
 
+SegmentService::Task SegmentService::AnswerTask(const Waiting& waiting) {
+  return {.place = PlaceOf(waiting.request.path),
+          .run = [this, waiting] { Answer(waiting); },
+          .ticket = waiting.ticket};
+}
+
 void SegmentService::AddTask(Pool pool, Task task) {
   {
     const MutexLock lock(mutex_);
@@ -119,19 +132,18 @@ void SegmentService::AddTask(Pool pool, Task task) {
 
 // The first that may run now.
 std::deque<SegmentService::Task>::iterator SegmentService::NextTask(Pool pool) {
-  std::deque<Task>& tasks = tasks_[pool];
-  auto next = tasks.begin();
-  for (; next != tasks.end() && !next->movie.empty(); ++next) {
-    const auto found = reads_.find(next->movie);
-    if (found == reads_.end() || found->second < kMaxReadsOfMovie) break;
-  }
-  return next;
+  const int most = pool == kAnswering ? kMaxLooksInFolder : kMaxReadsOfMovie;
+  const auto& reads = reads_[pool];
+  return std::ranges::find_if(tasks_[pool], [&](const Task& task) {
+    const auto found = reads.find(task.place);
+    return found == reads.end() || found->second < most;
+  });
 }
 
 // Nothing that is left could add to the tasks.
 bool SegmentService::Over() const {
-  return stopping_ && jobs_out_.empty() && running_ == 0 && tasks_[kAnswering].empty() &&
-         tasks_[kReading].empty();
+  return stopping_ && jobs_out_.empty() && running_ == 0 &&
+         std::ranges::all_of(tasks_, [](const auto& tasks) { return tasks.empty(); });
 }
 
 void SegmentService::RunTasks(Pool pool) {
@@ -148,13 +160,14 @@ void SegmentService::RunTasks(Pool pool) {
       task = std::move(*next);
       tasks_[pool].erase(next);
       ++running_;
-      if (!task.movie.empty()) ++reads_[task.movie];
+      if (!task.place.empty()) ++reads_[pool][task.place];
     }
     task.run();
     {
       const MutexLock lock(mutex_);
       --running_;
-      if (!task.movie.empty() && --reads_[task.movie] == 0) reads_.erase(task.movie);
+      auto& reads = reads_[pool];
+      if (!task.place.empty() && --reads[task.place] == 0) reads.erase(task.place);
     }
     changed_.NotifyAll();
   }
@@ -208,7 +221,7 @@ void SegmentService::ReadMovie(Waiting waiting, const Ask& ask) {
     full = !first;
   }
   if (full) return Reply(waiting, TooManyWait());
-  AddTask(kReading, {.movie = path, .run = [this, key, waiting = std::move(waiting), ask] {
+  AddTask(kReading, {.place = path, .run = [this, key, waiting = std::move(waiting), ask] {
                        ReadFirst(key, waiting, ask);
                      }});
 }
@@ -233,7 +246,7 @@ void SegmentService::ReadFirst(const std::string& key, const Waiting& waiting, c
     if (same) {
       Reply(other, shelved.error());
     } else {
-      AddTask(kAnswering, {.movie = {}, .run = [this, other] { Answer(other); }});
+      AddTask(kAnswering, AnswerTask(other));
     }
   }
   if (!shelved.ok()) return Reply(waiting, shelved.error());
@@ -266,7 +279,7 @@ void SegmentService::AnswerText(const Shelved& shelved, Waiting waiting, const A
   std::vector<SoundOf> sounds;
   if (ask.name.kind == PartKind::kManifest) {  // it tells the times of all sound tracks
     if (pool != kReading && !shelf_.KnowsSounds(shelved, request.params)) {
-      return AddTask(kReading, {.movie = shelved.path, .run = [this, shelved, waiting, ask] {
+      return AddTask(kReading, {.place = shelved.path, .run = [this, shelved, waiting, ask] {
                                   AnswerText(shelved, waiting, ask, kReading);
                                 }});
     }
@@ -312,7 +325,7 @@ void SegmentService::AnswerSegment(const Shelved& movie, const PartName& name, b
   const Status joined = Join(key, waiting, std::move(part), making, first);
   if (!joined.ok()) return Reply(waiting, joined.error());
   if (!first) return;
-  AddTask(kReading, {.movie = movie.path, .run = [this, movie, name, key, making] {
+  AddTask(kReading, {.place = movie.path, .run = [this, movie, name, key, making] {
                        StartMaking(movie, name, key, making);
                      }});
 }
@@ -407,8 +420,8 @@ void SegmentService::OnMade(Result<MadeSegments> made, const std::string& key,
     stats_.concealed += static_cast<std::uint64_t>(made->stats.damage.concealed);
     stats_.patched += static_cast<std::uint64_t>(made->stats.damage.patched);
   }
-  tasks_[kAnswering].push_front(
-      {.movie = {}, .run = [this, key, making, result] { Finish(key, making, result); }});
+  tasks_[kFinishing].push_back(
+      {.place = {}, .run = [this, key, making, result] { Finish(key, making, result); }});
   jobs_out_.erase(making);
   changed_.NotifyAll();
 }

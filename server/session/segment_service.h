@@ -6,10 +6,12 @@
 // Requests for the same segment share one transcode. It is cancelled when all who asked for it have
 // left. Plans and indexes of the movies asked for lately are kept in memory, within kMaxIndexBytes.
 //
-// Threads: kAnswerThreads of its own give what is at hand (playlists of known movies, segments that
-// are in the cache), kReadThreads read movies (index, packets), of one movie kMaxReadsOfMovie at
-// once: a movie on a slow disk keeps nobody else waiting. Requests for a movie whose index is being
-// read wait for it without a thread. Workers of the engine make segments. Thread-safety: safe.
+// Threads: kAnswerThreads of its own look movies up and give what is at hand (playlists of known
+// movies, segments that are in the cache), in one folder at the library's top kMaxLooksInFolder at
+// once: a disk that hangs is mounted at one. kReadThreads read movies (index, packets), of one
+// movie kMaxReadsOfMovie at once: a movie on a slow disk keeps nobody else waiting. Requests for a
+// movie whose index is being read wait for it without a thread. One thread gives segments that were
+// made to who waits, and to the cache. Workers of the engine make segments. Thread-safety: safe.
 #pragma once
 
 #include <array>
@@ -39,9 +41,12 @@
 
 namespace gopmill {
 
-inline constexpr int kAnswerThreads = 2, kReadThreads = 6, kMaxReadsOfMovie = 2;
+inline constexpr int kAnswerThreads = 6, kMaxLooksInFolder = 2;
+inline constexpr int kReadThreads = 6, kMaxReadsOfMovie = 2;
 // Requests that wait for a thread or for a movie's index; more are refused (kUnavailable).
 inline constexpr std::size_t kMaxPartRequests = 512;
+// Those of them that wait to be looked up in one folder at the library's top.
+inline constexpr std::size_t kMaxWaitingInFolder = 384;
 // Those of them that wait for the index of one movie.
 inline constexpr std::size_t kMaxWaitingForMovie = 256;
 // Segments being made at once, queued ones included, and jobs that have not ended, those that
@@ -108,12 +113,16 @@ class SegmentService {
     PartName name;
     SegmentRequest parsed;
   };
-  enum Pool : std::size_t { kAnswering, kReading };
+  enum Pool : std::size_t { kAnswering, kReading, kFinishing, kPools };
   struct Task {
-    std::string movie;  // that it reads
+    std::string place;  // that it reads, if it does: a movie, for kAnswering as PlaceOf
     std::function<void()> run;
+    PartTicket ticket = 0;  // of kAnswering: the request that it is for
   };
 
+  // Where a movie is looked up: the folder at the library's top, or the movie that lies there.
+  static std::string PlaceOf(const std::string& path) { return path.substr(0, path.find('/')); }
+  Task AnswerTask(const Waiting& waiting);
   void RunTasks(Pool pool);
   std::deque<Task>::iterator NextTask(Pool pool) GOPMILL_REQUIRES(mutex_);
   [[nodiscard]] bool Over() const GOPMILL_REQUIRES(mutex_);
@@ -146,9 +155,10 @@ class SegmentService {
 
   mutable Mutex mutex_;  // guards everything below
   CondVar changed_;
-  std::array<std::deque<Task>, 2> tasks_ GOPMILL_GUARDED_BY(mutex_);  // by Pool
-  int running_ GOPMILL_GUARDED_BY(mutex_) = 0;                        // tasks, of both
-  std::map<std::string, int> reads_ GOPMILL_GUARDED_BY(mutex_);       // those running, by movie
+  std::array<std::deque<Task>, kPools> tasks_ GOPMILL_GUARDED_BY(mutex_);
+  int running_ GOPMILL_GUARDED_BY(mutex_) = 0;  // tasks, of all pools
+  // Those running, by place.
+  std::array<std::map<std::string, int>, kPools> reads_ GOPMILL_GUARDED_BY(mutex_);
   // Requests for a movie whose index is being read, by path and sound track.
   std::map<std::string, std::vector<Waiting>> parked_ GOPMILL_GUARDED_BY(mutex_);
   std::map<PartTicket, bool> open_ GOPMILL_GUARDED_BY(mutex_);  // not answered; true: has left

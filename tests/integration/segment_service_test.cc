@@ -19,6 +19,7 @@
 
 #include "server/session/engine.h"
 #include "server/session/media_service.h"
+#include "tests/integration/bad_disk.h"
 #include "tests/integration/test_streams.h"
 
 namespace gopmill::test {
@@ -167,7 +168,10 @@ class SlowMovies : public testing::Test {
     std::string name = testing::TempDir() + "/gopmill-slow-XXXXXX";
     ASSERT_NE(mkdtemp(name.data()), nullptr);
     folder_ = name;
-    auto library = Library::Open("movies/files");
+    ASSERT_NO_FATAL_FAILURE(Start("movies/files"));
+  }
+  void Start(const std::string& movies) {
+    auto library = Library::Open(movies);
     ASSERT_TRUE(library.ok());
     library_.emplace(std::move(library).value());
     scripts_.emplace(*library_);
@@ -175,7 +179,7 @@ class SlowMovies : public testing::Test {
     ASSERT_TRUE(engine.ok()) << engine.error().ToString();
     engine_ = std::move(engine).value();
     const SegmentOptions options{.defaults = {},
-                                 .cache_folder = folder_.string(),
+                                 .cache_folder = (folder_ / "cache").string(),
                                  .cache_bytes = 1 << 26,
                                  .indexer = [this](UniqueFd fd, const std::stop_token& stop,
                                                    int audio, std::vector<SubtitleTrack> beside) {
@@ -340,6 +344,72 @@ TEST_F(SlowMovies, JobsThatNobodyWaitsForCount) {
   ASSERT_TRUE(await_jobs(0));
   Answer made = Ask(kQuick, "v0-1.m4s");
   EXPECT_TRUE(Comes(made) && made.get().ok());
+}
+
+// Two movies, one of them on a disk of its own.
+class TwoDisks : public SlowMovies {
+ protected:
+  void SetUp() override {
+    std::string name = testing::TempDir() + "/gopmill-disks-XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    const std::filesystem::path movies = folder_ / "movies";
+    std::filesystem::create_directories(movies / "disk");
+    for (const char* movie : {kHere, kThere}) {
+      std::filesystem::copy_file(MoviePath(kQuick), movies / movie);
+    }
+    ASSERT_NO_FATAL_FAILURE(Start(movies));
+    for (const char* movie : {kHere, kThere}) {
+      ASSERT_TRUE(Ask(movie, "v0-0.m4s").get().ok());
+    }
+  }
+  [[nodiscard]] std::string PathThere() const { return folder_ / "movies" / kThere; }
+
+  static constexpr const char* kHere = "here.mp4";
+  static constexpr const char* kThere = "disk/there.mp4";
+};
+
+TEST_F(TwoDisks, OneThatHangsKeepsTheOtherFromNothing) {
+  std::optional<HungDisk> hung(PathThere());
+  std::vector<Answer> waiting;
+  for (int i = 0; i < 10; ++i) waiting.push_back(Ask(kThere, "v0-0.m4s"));
+  ASSERT_TRUE(HungDisk::AwaitWaiting(kMaxLooksInFolder));
+  for (const char* part : {"v0.m3u8", "v0-0.m4s", "v0-1.m4s"}) {  // the last one has to be made
+    Answer answer = Ask(kHere, part);
+    const bool comes = Comes(answer);
+    if (!comes) hung.reset();
+    ASSERT_TRUE(comes) << part << " waits for another disk";
+    EXPECT_TRUE(answer.get().ok()) << part;
+  }
+  hung.reset();
+  for (Answer& answer : waiting) {
+    ASSERT_TRUE(Comes(answer));
+    EXPECT_TRUE(answer.get().ok());
+  }
+}
+
+TEST_F(TwoDisks, OneThatHangsDoesNotTakeAllPlaces) {
+  std::optional<HungDisk> hung(PathThere());
+  std::vector<Answer> waiting;
+  std::vector<PartTicket> tickets;
+  const auto ask = [&] {
+    tickets.push_back(0);
+    waiting.push_back(Ask(kThere, "v0-0.m4s", &tickets.back()));
+  };
+  for (int i = 0; i < kMaxLooksInFolder; ++i) ask();
+  ASSERT_TRUE(HungDisk::AwaitWaiting(kMaxLooksInFolder));
+  for (std::size_t i = 0; i < kMaxWaitingInFolder; ++i) ask();
+  Answer refused = Ask(kThere, "v0-0.m4s");
+  ASSERT_EQ(refused.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+  EXPECT_EQ(refused.get().error().code, Code::kUnavailable);
+  Answer here = Ask(kHere, "v0-0.m4s");
+  EXPECT_TRUE(Comes(here) && here.get().ok());
+  // Places of those who leave are free at once.
+  for (const PartTicket ticket : tickets) service_->Cancel(ticket);
+  Answer another = Ask(kThere, "v0-0.m4s");
+  EXPECT_EQ(another.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  hung.reset();
+  EXPECT_TRUE(Comes(another) && another.get().ok());
 }
 
 }  // namespace
