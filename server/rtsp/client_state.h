@@ -33,7 +33,9 @@ struct ClientState {
   Mutex mutex;             // guards all below
   // Where its requests are answered; null until it has a thread.
   gst::Loop loop GOPMILL_GUARDED_BY(mutex);
+  // When a request of it has come, or has been answered; while `answering` it is not silent.
   TimePoint heard GOPMILL_GUARDED_BY(mutex) = SteadyNow();
+  bool answering GOPMILL_GUARDED_BY(mutex) = false;
   // Of the answer being made: its status, 0 = what the library says, and what is wrong in words.
   int status GOPMILL_GUARDED_BY(mutex) = 0;
   std::string problem GOPMILL_GUARDED_BY(mutex);

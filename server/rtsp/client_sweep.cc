@@ -66,6 +66,7 @@ bool ClientSweep::Unwanted(GstRTSPClient& client) {
   if (Publishing::Over(*state) || Stalled(client, *state)) return true;
   if (HasSession(client)) return false;
   const MutexLock lock(state->mutex);
+  if (state->answering) return false;  // it waits for us, such as for the first picture
   return SteadyNow() - state->heard > idle_timeout_ || ++without_session_ > kSpareConnections;
 }
 

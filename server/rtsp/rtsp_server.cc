@@ -259,6 +259,7 @@ GstRTSPStatusCode RtspServer::Impl::OnRequest(GstRTSPClient* client, GstRTSPCont
   const std::shared_ptr<void> claim = TakeClaim(*state);
   const MutexLock lock(state->mutex);
   state->heard = SteadyNow();
+  state->answering = true;
   std::swap(state->opened, unused);
   return GST_RTSP_STS_OK;
 }
@@ -381,6 +382,9 @@ void RtspServer::Impl::OnAnswer(GstRTSPClient* client, GstRTSPContext* context,
   }
   const std::shared_ptr<void> described = TakeClaim(*state);
   CompleteAnswer(*state, *context, *message, static_cast<Impl*>(self)->IsFull());
+  const MutexLock lock(state->mutex);
+  state->heard = SteadyNow();
+  state->answering = false;
 }
 
 // A client whose connection is gone does not come back: its sessions end now, not at their timeout.

@@ -32,7 +32,8 @@ struct RtspOptions {
   Users users;  // none: everybody may play and publish
   // A publisher that sends nothing for this long has left.
   Duration publisher_timeout = std::chrono::seconds(10);
-  // A connection without a session ends when it has been silent for this long.
+  // A connection without a session ends when it has been silent for this long; while a request of
+  // it is answered, it is not.
   Duration idle_timeout = std::chrono::seconds(30);
 };
 

@@ -108,7 +108,8 @@ bool RawClient::ReadFields(std::multimap<std::string, std::string>& fields) {
 std::optional<RawResponse> RawClient::ReceiveHead() {
   RawResponse response;
   const auto line = Line();
-  if (!line || line->size() < 12 || !line->starts_with("HTTP/1.1 ")) return std::nullopt;
+  if (!line || line->size() < 12) return std::nullopt;
+  if (!line->starts_with("HTTP/1.1 ") && !line->starts_with("RTSP/1.0 ")) return std::nullopt;
   response.status = std::stoi(line->substr(9, 3));
   if (!ReadFields(response.fields)) return std::nullopt;
   return response;

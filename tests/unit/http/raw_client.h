@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A blocking HTTP client that can be as rude as a test wants: it sends any bytes, reads as little
-// as told, and leaves without a word. Every wait ends after ten seconds.
+// as told, and leaves without a word. Every wait ends after ten seconds. Answers may be of RTSP.
 //
 // Thread-safety: compatible.
 #pragma once

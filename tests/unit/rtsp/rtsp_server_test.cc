@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/unit/http/fake_service.h"
+#include "tests/unit/http/raw_client.h"
 
 namespace gopmill {
 namespace {
@@ -20,6 +21,31 @@ TEST(RtspServer, CanBeStoppedAsSoonAsItHasStarted) {
     ASSERT_TRUE(server.ok()) << server.error().ToString();
     EXPECT_GT((*server)->port(), 0);
   }
+}
+
+// As for a live source whose first picture takes its time: the player gets its answer and goes on.
+TEST(RtspServer, WhoWaitsForAnAnswerIsNotSilent) {
+  FakeService service;
+  RtspOptions options;
+  options.port = 0;
+  options.idle_timeout = std::chrono::seconds(1);
+  const auto server = RtspServer::Start(options, service);
+  ASSERT_TRUE(server.ok()) << server.error().ToString();
+  const int port = (*server)->port();
+  RawClient waiting(port);
+  ASSERT_TRUE(waiting.Send("DESCRIBE rtsp://127.0.0.1/silent.mp4 RTSP/1.0\r\nCSeq: 1\r\n\r\n"));
+  // Once two have been sent away, one after the other, all have been looked at that long ago.
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(RawClient(port).AwaitClosed());
+  }
+  service.Release();
+  const auto described = waiting.ReceiveHead();
+  ASSERT_TRUE(described);
+  EXPECT_GE(described->status, 400) << "there is nothing in this stream";
+  ASSERT_TRUE(waiting.Send("OPTIONS rtsp://127.0.0.1/silent.mp4 RTSP/1.0\r\nCSeq: 2\r\n\r\n"));
+  const auto next = waiting.ReceiveHead();
+  ASSERT_TRUE(next) << "it was sent away";
+  EXPECT_EQ(next->status, 200);
 }
 
 }  // namespace
