@@ -172,11 +172,8 @@ Status Playback::Begin(std::int64_t start_ns) {
     before = std::exchange(stream_id_, std::nullopt);
   }
   if (before) static_cast<void>(service_.CancelStream(*before));  // it may have ended
-  RequestParams params = request_.params;
+  RequestParams params = ParamsAt(request_.params, start_ns);
   params.emplace_back("container", "ts");  // parameter sets in the packets
-  if (start_ns > 0) {
-    params.emplace_back("start", fmt::format("{:.3f}", static_cast<double>(start_ns) / 1e9));
-  }
   GOPMILL_ASSIGN_OR_RETURN(
       const StreamId id,
       service_.OpenStream(request_.path, params,

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/rtsp/rtsp_request.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
+
+#include "media/target.h"
 
 namespace gopmill {
 namespace {
@@ -55,6 +59,15 @@ Status AddParam(std::string_view pair, RequestParams& params) {
   return OkStatus();
 }
 
+// Adds to the time that the parameter says. One that is no time is for others to refuse.
+void AddMicros(std::string& value, std::int64_t micros) {
+  const auto seconds = ParseSeconds(value);
+  if (!seconds.ok()) return;
+  const std::int64_t sum = std::max<std::int64_t>(ToTicks(*seconds, kMicros) + micros, 0);
+  constexpr std::int64_t kMicrosPerSecond = 1'000'000;
+  value = fmt::format("{}.{:06}", sum / kMicrosPerSecond, sum % kMicrosPerSecond);
+}
+
 }  // namespace
 
 Result<RtspRequest> ParseRtspUrl(std::string_view path, std::string_view query) {
@@ -86,6 +99,19 @@ std::string KeyOf(const RtspRequest& request) {
   // No part of them has a control character.
   for (const auto& [name, value] : params) key.append("\n").append(name).append("=").append(value);
   return key;
+}
+
+RequestParams ParamsAt(RequestParams params, std::int64_t place_ns) {
+  if (place_ns <= 0) return params;
+  const std::int64_t place = Rescale(place_ns, kNanos, kMicros);
+  if (std::ranges::none_of(params, [](const auto& p) { return p.first == "start"; })) {
+    params.emplace_back("start", "0");
+  }
+  for (auto& [name, value] : params) {
+    if (name == "start") AddMicros(value, place);
+    if (name == "duration") AddMicros(value, -place);
+  }
+  return params;
 }
 
 int RtspStatusOf(Code code) {

@@ -5,6 +5,7 @@
 // Thread-safety: safe (pure functions).
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,10 @@ Result<RtspRequest> ParseRtspUrl(std::string_view path, std::string_view query);
 
 // The same for requests that mean the same, whatever the order of their parameters.
 std::string KeyOf(const RtspRequest& request);
+
+// What is asked for behind a seek to this place, nanoseconds of what `params` ask for: their start
+// lies so much later, and what they want of the movie is so much shorter.
+RequestParams ParamsAt(RequestParams params, std::int64_t place_ns);
 
 // RFC 2326 section 7.1.1.
 int RtspStatusOf(Code code);

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a PLAY may ask for: ranges, scales, places where a track is over; and one player more than there is room for."""
 
+import json
 import os
 import random
 import subprocess
@@ -97,6 +98,20 @@ def an_open_range_ends_with_the_movie(server, _):
                 packets.clear()
             read_to_the_end(player)
             check(all(2.3 <= played(player, track) <= 2.55 for track in (0, 1)), "from the end of a range to that of the movie")
+
+
+def a_range_lies_in_the_part_that_the_url_names(server, _):
+    """A seek takes place in it and does not make it longer."""
+    with Player(server, "whole.mp4" + QUERY + "&start=5&duration=8") as player:
+        player.set_up()
+        answer = player.ask("PLAY", Range="npt=6-")
+        check("npt=6-8" in answer.fields.get("range", ""), f"a range in a part of the movie: {answer}")
+        read_to_the_end(player)
+        for track in (0, 1):
+            check(1.9 <= played(player, track) <= 2.05, f"track {track}: {played(player, track):.3f} s of two")
+    newest = max(json.loads(server.get("/v1/streams")[1])["streams"], key=lambda stream: stream["id"])
+    target = newest["target"]
+    check((target.get("start_s"), target.get("duration_s")) == (11, 2), f"the stream behind the seek: {target}")
 
 
 def every_scale_is_one(server, _):
@@ -215,6 +230,7 @@ def main():
         make_movie(folder, "short-sound.mp4", SECONDS, 5)
         make_movie(folder, "short-picture.mp4", 5, SECONDS)
         return run_on_rtsp([impossible_ranges_are_refused, a_range_ends_where_it_says, an_open_range_ends_with_the_movie,
+                            a_range_lies_in_the_part_that_the_url_names,
                             every_scale_is_one, every_speed_is_one, a_track_that_is_over_keeps_no_other, seeks_without_a_pause,
                             a_place_that_cannot_be_opened_ends_the_player_alone,
                             one_player_too_many_is_told_so], Server(folder, rtsp=True), folder)

@@ -37,6 +37,28 @@ TEST(RtspRequest, HasOneKeyWhateverTheOrderOfItsParameters) {
   EXPECT_NE(key("/a", "x=1%26y=2"), key("/a", "x=1&y=2"));
 }
 
+RequestParams Sought(const char* query, double seconds) {
+  return ParamsAt(ParseRtspUrl("/a", query)->params, static_cast<std::int64_t>(seconds * 1e9));
+}
+
+TEST(RtspRequest, ASeekGoesIntoThePartOfTheMovieThatTheUrlNames) {
+  EXPECT_THAT(
+      Sought("start=1:00&fps=30&duration=30", 10),
+      ElementsAre(Pair("start", "70.000000"), Pair("fps", "30"), Pair("duration", "20.000000")));
+  EXPECT_THAT(Sought("duration=2.5", 1.25),
+              ElementsAre(Pair("duration", "1.250000"), Pair("start", "1.250000")));
+  EXPECT_THAT(Sought("fps=30", 0.04), ElementsAre(Pair("fps", "30"), Pair("start", "0.040000")));
+  EXPECT_THAT(Sought("start=5&duration=3", 0),
+              ElementsAre(Pair("start", "5"), Pair("duration", "3")));
+}
+
+// It ends the tracks, as any place does that cannot be opened.
+TEST(RtspRequest, ASeekBehindThePartHasNoLength) {
+  EXPECT_THAT(Sought("duration=2", 3),
+              ElementsAre(Pair("duration", "0.000000"), Pair("start", "3.000000")));
+  EXPECT_THAT(Sought("start=x", 3), ElementsAre(Pair("start", "x")));
+}
+
 struct BadUrl {
   const char* path;
   const char* query;
