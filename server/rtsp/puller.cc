@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/rtsp/puller.h"
 
-#include <algorithm>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -11,6 +10,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "server/rtsp/gst_start.h"
+#include "server/rtsp/pull_pauses.h"
 #include "server/rtsp/pull_session.h"
 #include "server/rtsp/track_caps.h"
 
@@ -21,13 +21,6 @@ namespace {
 constexpr std::chrono::milliseconds kTick{100};
 // A source goes on for this long behind its last reader: the next one has it at once.
 constexpr std::chrono::seconds kLinger{10};
-// Between two attempts; each failure doubles it. A peer that worked for kWorked begins anew.
-constexpr std::chrono::milliseconds kFirstPause{500};
-constexpr std::chrono::seconds kLongestPause{10};
-// The same where name or password are refused: after some attempts cameras lock the account.
-constexpr std::chrono::seconds kFirstRefusedPause{5};
-constexpr std::chrono::seconds kLongestRefusedPause{60};
-constexpr std::chrono::seconds kWorked{5};
 
 }  // namespace
 
@@ -52,8 +45,8 @@ class RtspPuller::Impl {
   struct Pull {  // of the thread
     PullSource source;
     std::shared_ptr<PullSession> session = nullptr;
-    TimePoint began = {}, wanted_until = {}, next_try = {};
-    Duration pause = kFirstPause;
+    TimePoint wanted_until = {}, next_try = {};
+    PullPauses pauses = {};
     PullState state = {};
     std::string left_out = {};  // of its streams, as the log says
   };
@@ -72,13 +65,14 @@ class RtspPuller::Impl {
     const bool wanted = now < pull.wanted_until;
     if (pull.session == nullptr) {
       if (!wanted) return Enter(pull, PullPhase::kIdle);
-      if (now >= pull.next_try) Begin(pull, now);
+      if (now >= pull.next_try) Begin(pull);
     } else if (const auto failure = pull.session->failure()) {
       End(pull);
       WaitBehind(pull, *failure, now);
     } else if (!wanted) {
       End(pull);
     } else if (pull.session->published()) {
+      pull.pauses.OnReceived(now);
       Enter(pull, PullPhase::kPlaying);
       TellWhatIsLeftOut(pull);
     }
@@ -93,19 +87,15 @@ class RtspPuller::Impl {
     spdlog::warn("live {}: left out, as it cannot be used: {}", pull.source.name, pull.left_out);
   }
 
-  void Begin(Pull& pull, TimePoint now) {
-    pull.began = now;
+  void Begin(Pull& pull) {
+    pull.pauses.OnAttempt();
     ++pull.state.attempts;
     Enter(pull, PullPhase::kConnecting);
     pull.session = PullSession::Start(pull.source, options_.silence, service_);
   }
 
   void WaitBehind(Pull& pull, const PullFailure& failure, TimePoint now) {
-    if (now - pull.began > kWorked) pull.pause = kFirstPause;
-    if (failure.refused) pull.pause = std::max<Duration>(pull.pause, kFirstRefusedPause);
-    pull.next_try = now + pull.pause;
-    pull.pause =
-        std::min<Duration>(2 * pull.pause, failure.refused ? kLongestRefusedPause : kLongestPause);
+    pull.next_try = now + pull.pauses.OnFailure(now, failure.refused);
     ++pull.state.failures;
     pull.state.last_error = failure.text;
     Enter(pull, PullPhase::kWaiting);
