@@ -93,15 +93,15 @@ class LiveSource::Reader final : public PacketSource {
     return entry.video ? std::optional<std::size_t>(0) : choice_.place[entry.track];
   }
 
-  // The next packet; nothing once no publisher has come back in time.
+  // The next packet; nothing once no publisher has come back in time, or brought anything.
   Result<std::optional<Entry>> Next() {
     const MutexLock lock(live_->mutex_);
     const TimePoint began = SteadyNow();
     while (queue_->entries.empty()) {
       if (stop_.stop_requested()) return Cancelled();
       const TimePoint since = std::max(live_->released_, began);
-      const bool gone = live_->claim_ == 0 && SteadyNow() - since > live_->patience_;
-      if (gone) return std::optional<Entry>();
+      const bool nothing_comes = live_->claim_ == 0 || !live_->brought_;
+      if (nothing_comes && SteadyNow() - since > live_->patience_) return std::optional<Entry>();
       live_->changed_.WaitFor(live_->mutex_, kStopInterval);
     }
     Entry entry = std::move(queue_->entries.front());

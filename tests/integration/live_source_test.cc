@@ -80,6 +80,18 @@ TEST(LiveSource, PublishersThatBringNothingDoNotLetReadersWaitOn) {
   EXPECT_EQ(reader.error().code, Code::kUnavailable) << reader.error().ToString();
 }
 
+TEST(LiveSource, APublisherThatBringsNothingAndStaysDoesNotLetReadersWaitOn) {
+  const auto live = std::make_shared<LiveSource>(std::chrono::milliseconds(50));
+  ASSERT_TRUE(live->Acquire(false).ok());
+  std::stop_source stop;
+  auto answer = std::async(std::launch::async, [&] { return live->Subscribe(stop.get_token()); });
+  EXPECT_EQ(answer.wait_for(std::chrono::seconds(10)), std::future_status::ready);
+  stop.request_stop();
+  const auto reader = answer.get();
+  ASSERT_FALSE(reader.ok());
+  EXPECT_EQ(reader.error().code, Code::kUnavailable) << reader.error().ToString();
+}
+
 TEST(LiveHub, TellsHowItStandsWithWhatIsFetched) {
   LiveHub hub;
   hub.Configure({.patience = std::chrono::milliseconds(50)});

@@ -111,8 +111,8 @@ class Show {
 
   std::vector<Outcome> Run() {
     const auto claim = live_->Acquire(false);
-    StartThoseOf(0);
     auto movie = OpenMovie(shown_.movie)({});
+    StartThoseOf(0);
     Published source(std::move(movie).value(), shown_.seconds, shown_.interlaced,
                      [this](double seconds) { Gate(seconds); });
     EXPECT_TRUE(live_->Run(*claim, source).ok());
@@ -187,7 +187,8 @@ class Show {
   const ShowCase shown_;
   const Sharing sharing_;
   const Viewers viewers_;
-  const std::shared_ptr<LiveSource> live_ = std::make_shared<LiveSource>(Duration::zero());
+  // For the first picture; and then they wait for so long behind the last one.
+  const std::shared_ptr<LiveSource> live_ = std::make_shared<LiveSource>(std::chrono::seconds(1));
   std::array<OnWrite, 4> on_write_;
   std::array<std::atomic<bool>, 4> behind_{};
   std::shared_ptr<PacketTee> tee_;
