@@ -2,6 +2,7 @@
 #include "server/session/live_segmenter.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "media/segment_muxer.h"
@@ -39,8 +40,9 @@ Status LiveSegmenter::AddTrack(const MuxTrack& track, const CodedTrack& coded) {
 }
 
 Status LiveSegmenter::Write(std::size_t track, av::Packet packet) {
-  return track == 0 ? WriteVideo(std::move(packet))
-                    : WriteSound(sounds_[track - 1], std::move(packet));
+  if (track == 0) return WriteVideo(std::move(packet));
+  WriteSound(sounds_[track - 1], std::move(packet));
+  return OkStatus();
 }
 
 Status LiveSegmenter::WriteVideo(av::Packet packet) {
@@ -65,70 +67,82 @@ Status LiveSegmenter::WriteVideo(av::Packet packet) {
   return video_.ticks == cut_.part_frames ? CutPart(video_) : OkStatus();
 }
 
-Status LiveSegmenter::WriteSound(LiveCutter& sound, av::Packet packet) {
+// Of a publisher whose pictures stop while its sound goes on: nobody hears it without them, and if
+// they come back, then next to what is said by then.
+void LiveSegmenter::WriteSound(LiveCutter& sound, av::Packet packet) {
   waiting_bytes_ += static_cast<std::size_t>(packet->size);
   sound.waiting.push_back(std::move(packet));
-  const bool too_much = waiting_bytes_ > kMaxWaitingSound && video_.open;
-  return too_much ? ReleaseSounds(end_frame_, true) : OkStatus();
+  while (waiting_bytes_ > kMaxWaitingSound) {
+    const auto begin = [this](const LiveCutter& cutter) {
+      if (cutter.waiting.empty()) return std::numeric_limits<std::int64_t>::max();
+      return NanosOf(cutter, cutter.waiting.front()->pts);
+    };
+    TakeWaiting(*std::ranges::min_element(sounds_, {}, begin));
+  }
+}
+
+av::Packet LiveSegmenter::TakeWaiting(LiveCutter& sound) {
+  av::Packet packet = std::move(sound.waiting.front());
+  sound.waiting.pop_front();
+  waiting_bytes_ -= static_cast<std::size_t>(packet->size);
+  return packet;
 }
 
 // All pictures up to here are there, and so may the sound be that goes with them.
 Status LiveSegmenter::EndUnit() {
   if (end_frame_ - begin_frame_ >= cut_.segment_frames) return Close(end_frame_);
-  return ReleaseSounds(end_frame_, false);
+  return ReleaseSounds(end_frame_);
 }
 
 Status LiveSegmenter::Finish() {
   if (!video_.open) return OkStatus();
-  GOPMILL_RETURN_IF_ERROR(ReleaseSounds(end_frame_, true));
+  // The last pictures have no others behind them that would take the sound there.
+  GOPMILL_RETURN_IF_ERROR(ReleaseSounds(std::max(end_frame_, begin_frame_ + cut_.longest_frames)));
   return Close(end_frame_);
 }
 
-Status LiveSegmenter::ReleaseSounds(std::int64_t end_frame, bool all) {
+Status LiveSegmenter::ReleaseSounds(std::int64_t end_frame) {
   for (LiveCutter& sound : sounds_) {
-    GOPMILL_RETURN_IF_ERROR(ReleaseSound(sound, end_frame, all));
+    GOPMILL_RETURN_IF_ERROR(ReleaseSound(sound, end_frame));
   }
   return OkStatus();
 }
 
 // Sound that comes back after a pause brings all its silence at once, far more than a segment may
 // hold. The segments that it belonged to are closed; players have heard nothing there.
-void LiveSegmenter::SkipPause(LiveCutter& sound, std::int64_t end_frame) {
+void LiveSegmenter::SkipPause(LiveCutter& sound) {
   if (sound.waiting.empty()) return;
   const Rational tick = sound.track.mux.time_base;
   const auto ticks = [&](std::int64_t frames) {
     return Rescale(frames, video_.track.mux.time_base, tick);
   };
   const std::int64_t longest =
-      std::max(cut_.longest_frames, end_frame - begin_frame_) + cut_.part_frames;
+      std::max(cut_.longest_frames, end_frame_ - begin_frame_) + cut_.part_frames;
   const AVPacket &oldest = *sound.waiting.front(), &newest = *sound.waiting.back();
   const std::int64_t origin = Rescale(origin_ns_, kNanos, tick);
   // Sound that lies ahead of the pictures, as in a publisher's first burst, is of later segments.
-  const std::int64_t end = std::min(newest.pts + newest.duration, ticks(end_frame) + origin);
+  const std::int64_t end = std::min(newest.pts + newest.duration, ticks(end_frame_) + origin);
   if (end - oldest.pts <= ticks(longest)) return;
   const std::int64_t begin = ticks(begin_frame_) + origin;
   while (!sound.waiting.empty()) {
     const AVPacket& packet = *sound.waiting.front();
     if (packet.pts + packet.duration > begin) return;
-    waiting_bytes_ -= static_cast<std::size_t>(packet.size);
-    sound.waiting.pop_front();
+    TakeWaiting(sound);
   }
 }
 
 // A packet belongs to the segment that most of it is heard in.
-Status LiveSegmenter::ReleaseSound(LiveCutter& sound, std::int64_t end_frame, bool all) {
+Status LiveSegmenter::ReleaseSound(LiveCutter& sound, std::int64_t end_frame) {
   const Rational tick = sound.track.mux.time_base;
   const std::int64_t end = Rescale(end_frame, video_.track.mux.time_base, tick);
   const std::int64_t origin = Rescale(origin_ns_, kNanos, tick);
   const std::int64_t part = Rescale(cut_.part_frames, video_.track.mux.time_base, tick);
-  SkipPause(sound, end_frame);
+  SkipPause(sound);
   while (!sound.waiting.empty()) {
-    AVPacket& packet = *sound.waiting.front();
+    const AVPacket& packet = *sound.waiting.front();
     const std::int64_t pts = packet.pts - origin;
-    if (!all && pts + packet.duration / 2 >= end) break;
-    av::Packet taken = std::move(sound.waiting.front());
-    sound.waiting.pop_front();
-    waiting_bytes_ -= static_cast<std::size_t>(taken->size);
+    if (pts + packet.duration / 2 >= end) break;
+    av::Packet taken = TakeWaiting(sound);
     if (pts < -sound.track.lead) continue;  // before the first picture
     taken->pts = pts;
     taken->dts -= origin;
@@ -189,7 +203,7 @@ void LiveSegmenter::Begin(LiveCutter& cutter, std::int64_t start) {
 }
 
 Status LiveSegmenter::Close(std::int64_t end_frame) {
-  GOPMILL_RETURN_IF_ERROR(ReleaseSounds(end_frame, false));
+  GOPMILL_RETURN_IF_ERROR(ReleaseSounds(end_frame));
   GOPMILL_RETURN_IF_ERROR(CloseTrack(video_));
   for (LiveCutter& sound : sounds_) {
     if (!sound.open) {

@@ -23,7 +23,7 @@
 
 namespace gopmill {
 
-// Coded sound that waits for the pictures next to it, of all tracks.
+// Coded sound that waits for the pictures next to it, of all tracks; beyond it the oldest goes.
 inline constexpr std::size_t kMaxWaitingSound = std::size_t{4} << 20U;
 
 // Hears of what has been cut, in order for each track. `track`: 0 = pictures, then the sound tracks
@@ -68,7 +68,7 @@ class LiveSegmenter final : public PacketOutput {
                                                     LiveTrackSink& sink);
 
   Status Write(std::size_t track, av::Packet packet) override;
-  Status EndFragment() override { return ReleaseSounds(end_frame_, false); }
+  Status EndFragment() override { return ReleaseSounds(end_frame_); }
   Status EndUnit() override;
   Status Finish() override;
   [[nodiscard]] bool merged() const override { return false; }
@@ -80,10 +80,11 @@ class LiveSegmenter final : public PacketOutput {
       : cut_(cut), clock_(std::move(clock)), sink_(sink) {}
   Status AddTrack(const MuxTrack& track, const CodedTrack& coded);
   Status WriteVideo(av::Packet packet);
-  Status WriteSound(LiveCutter& sound, av::Packet packet);
-  Status ReleaseSounds(std::int64_t end_frame, bool all);
-  void SkipPause(LiveCutter& sound, std::int64_t end_frame);
-  Status ReleaseSound(LiveCutter& sound, std::int64_t end_frame, bool all);
+  void WriteSound(LiveCutter& sound, av::Packet packet);
+  av::Packet TakeWaiting(LiveCutter& sound);
+  Status ReleaseSounds(std::int64_t end_frame);
+  void SkipPause(LiveCutter& sound);
+  Status ReleaseSound(LiveCutter& sound, std::int64_t end_frame);
   void Add(LiveCutter& cutter, av::Packet packet);
   Status CutPart(LiveCutter& cutter);
   Result<LivePart> MakePart(LiveCutter& cutter);

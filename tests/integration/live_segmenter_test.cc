@@ -113,6 +113,84 @@ void CutWithPause(double pause_begin, double pause_end, Lengths& lengths, double
   ASSERT_TRUE((*segmenter)->Finish().ok());
 }
 
+// The pictures of a movie, each of whose GOPs is a unit, and sound of large packets, as much as a
+// test wants.
+class LargeSound : public testing::Test {
+ protected:
+  static constexpr std::int64_t kBytes = std::int64_t{8} << 10, kSamples = 1024;
+  static constexpr std::int64_t kRoom = std::int64_t{kMaxWaitingSound} / kBytes;  // packets
+
+  void SetUp() override {
+    auto source = OpenMovie("sync-720p.mp4")({});
+    ASSERT_TRUE(source.ok());
+    info_ = (*source)->info();
+    while (true) {
+      av::Packet packet = av::NewPacket();
+      const auto state = (*source)->Read(*packet);
+      ASSERT_TRUE(state.ok());
+      if (*state == PacketSource::ReadState::kEnd) break;
+      if (*state == PacketSource::ReadState::kVideo) pictures_.push_back(std::move(packet));
+    }
+    const auto clock = std::make_shared<LiveClock>();
+    clock->OnPicture(0, 0, {}, false);
+    const std::int64_t frames = std::llround(info_->video.fps.ToDouble());
+    const LiveCut cut{.part_frames = frames / 4,
+                      .segment_frames = 2 * frames,
+                      .longest_frames = 2 * frames + frames / 2};
+    auto output = LiveSegmenter::Open(TracksOf(*info_), cut, clock, lengths_);
+    ASSERT_TRUE(output.ok()) << output.error().ToString();
+    segmenter_ = *std::move(output);
+  }
+  void WritePictures(std::size_t count) {
+    for (std::size_t i = 0; i < count && !pictures_.empty(); ++i) {
+      if (written_++ > 0 && (pictures_.front()->flags & AV_PKT_FLAG_KEY) != 0) {
+        ASSERT_TRUE(segmenter_->EndUnit().ok());
+      }
+      ASSERT_TRUE(segmenter_->Write(0, std::move(pictures_.front())).ok());
+      pictures_.pop_front();
+    }
+  }
+  void WriteSound(std::int64_t count) {
+    const Rational packet_time{kSamples, info_->audio->sample_rate};
+    for (std::int64_t i = 0; i < count; ++i, ++sounds_) {
+      av::Packet packet = av::NewPacket();
+      ASSERT_EQ(av_new_packet(packet.get(), static_cast<int>(kBytes)), 0);
+      packet->pts = packet->dts = Rescale(sounds_, packet_time, info_->audio->time_base);
+      packet->duration = Rescale(1, packet_time, info_->audio->time_base);
+      packet->flags = AV_PKT_FLAG_KEY;
+      ASSERT_TRUE(segmenter_->Write(1, std::move(packet)).ok());
+    }
+  }
+  double SecondsOfSound() {
+    const auto& seconds = lengths_.seconds[1];
+    return std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  }
+
+  std::shared_ptr<const SourceInfo> info_;
+  std::deque<av::Packet> pictures_;
+  std::size_t written_ = 0;
+  std::int64_t sounds_ = 0;
+  Lengths lengths_;
+  std::unique_ptr<PacketOutput> segmenter_;
+};
+
+// As of a publisher whose camera is gone and whose microphone is not.
+TEST_F(LargeSound, WithoutPicturesMakesNoSegmentLonger) {
+  WritePictures(30);
+  WriteSound(3 * kRoom);
+  EXPECT_LE(SecondsOfSound(), 0) << "its pictures are not over";
+  ASSERT_TRUE(segmenter_->Finish().ok());
+  EXPECT_THAT(lengths_.seconds[1], Each(Le(2.6)));
+}
+
+TEST_F(LargeSound, ThatComesBeforeAllPicturesIsBounded) {
+  WriteSound(2 * kRoom);
+  WritePictures(pictures_.size());
+  ASSERT_TRUE(segmenter_->Finish().ok());
+  EXPECT_GT(SecondsOfSound(), 1);
+  EXPECT_LE(segmenter_->packets_written(1), kRoom);
+}
+
 TEST(LiveSegmenter, SoundThatComesBackAfterAPauseFillsOneSegmentAtMost) {
   Lengths lengths;
   CutWithPause(3, 13, lengths);
