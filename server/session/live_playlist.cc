@@ -63,8 +63,8 @@ struct PartTags {
   std::string control, line;
 };
 
-PartTags TagsOfParts(const LiveTerms& terms) {
-  const double part = terms.part.ToDouble();
+PartTags TagsOfParts(const LiveTerms& terms, const LiveTrack& track) {
+  const double part = std::max(terms.part.ToDouble(), track.longest_part());
   // Not less than so many parts for who reads both numbers as they are written.
   const double hold_back = terms.hold_back_parts * part + 0.001;
   return {.control = fmt::format(",PART-HOLD-BACK={:.5f}", hold_back),
@@ -243,7 +243,7 @@ std::string LiveMediaPlaylist(const LiveView& view, std::size_t index, bool delt
   const LiveTrack& track = view.tracks[index];
   const std::string name = TrackName(view, index);
   std::int64_t skipped = delta ? Skippable(view, track) : 0;
-  std::string text = Header(view, track, TagsOfParts(view.terms)) +
+  std::string text = Header(view, track, TagsOfParts(view.terms, track)) +
                      "#EXT-X-INDEPENDENT-SEGMENTS\n" + MapAndSkip(view, name, skipped);
   for (const LiveSegment& segment : track.segments()) {
     if (!track.listed(segment) || skipped-- > 0) continue;

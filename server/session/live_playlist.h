@@ -33,7 +33,7 @@ struct LiveTerms {
   std::string version;  // of the presentation, in all names inside its playlists
   std::string query;    // of every name inside a playlist, "?..."
   LiveWindow window;
-  Rational part;                  // the longest part, seconds
+  Rational part;                  // the longest part, seconds, but LiveTrack::longest_part
   int hold_back_parts = 3;        // how far players with low latency stay behind the newest part
   std::vector<Target> targets;    // one for each video rendition
   std::size_t key_rendition = 0;  // the one whose key frames are also listed alone

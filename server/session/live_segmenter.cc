@@ -136,7 +136,8 @@ Status LiveSegmenter::ReleaseSound(LiveCutter& sound, std::int64_t end_frame) {
   const Rational tick = sound.track.mux.time_base;
   const std::int64_t end = Rescale(end_frame, video_.track.mux.time_base, tick);
   const std::int64_t origin = Rescale(origin_ns_, kNanos, tick);
-  const std::int64_t part = Rescale(cut_.part_frames, video_.track.mux.time_base, tick);
+  const std::int64_t part =
+      Rescale(cut_.part_frames, video_.track.mux.time_base, tick, Round::kDown);
   SkipPause(sound);
   while (!sound.waiting.empty()) {
     const AVPacket& packet = *sound.waiting.front();

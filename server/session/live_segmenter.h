@@ -40,7 +40,7 @@ class LiveTrackSink {
 };
 
 struct LiveCut {
-  std::int64_t part_frames = 6;      // pictures of a part; its length also bounds those of sound
+  std::int64_t part_frames = 6;      // pictures of a part; one of sound is no longer, or one packet
   std::int64_t segment_frames = 54;  // a segment ends with the first GOP that makes it so long
   std::int64_t longest_frames = 66;  // that a segment should have; sound later than that is over
   bool keys = false;                 // the first picture of each segment also alone

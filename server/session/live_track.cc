@@ -34,6 +34,10 @@ std::size_t SizeOf(const LiveSegment& segment) {
 void LiveTrack::Describe(SegmentTrack track, const CodedTrack& coded) {
   track_ = std::move(track);
   coded_ = coded;
+  const bool sound = track_.mux.kind == TrackKind::kAudio && track_.mux.parameters;
+  if (!sound || coded.sample_rate <= 0) return;
+  longest_part_ = Rescale(track_.mux.parameters->frame_size, {1, coded.sample_rate},
+                          track_.mux.time_base, Round::kUp);
 }
 
 void LiveTrack::Begin(LiveSegment segment) { segments_.push_back(std::move(segment)); }
@@ -41,6 +45,7 @@ void LiveTrack::Begin(LiveSegment segment) { segments_.push_back(std::move(segme
 void LiveTrack::Add(LivePart part) {
   LiveSegment& segment = segments_.back();
   segment.ticks += part.ticks;
+  longest_part_ = std::max(longest_part_, part.ticks);
   bytes_ += part.bytes->size();
   segment.parts.push_back(std::move(part));
 }

@@ -102,6 +102,8 @@ class LiveTrack {
   [[nodiscard]] double Seconds(std::int64_t ticks) const {
     return static_cast<double>(ticks) * track_.mux.time_base.ToDouble();
   }
+  // That a part may have: of sound, what a packet lasts if that is more than anybody asked for.
+  [[nodiscard]] double longest_part() const { return Seconds(longest_part_); }
   // The declared rate, or that of segments so far if it was higher; bits per second.
   [[nodiscard]] std::int64_t peak_bps() const { return std::max(track_.peak_bps, measured_bps_); }
   // Of the first pictures alone of all segments that are kept.
@@ -118,6 +120,7 @@ class LiveTrack {
   CodedTrack coded_;
   std::deque<LiveSegment> segments_;
   std::int64_t first_listed_ = 0;
+  std::int64_t longest_part_ = 0;  // ticks: a packet of sound, or what has come
   std::int64_t measured_bps_ = 0;
   std::size_t bytes_ = 0;
 };

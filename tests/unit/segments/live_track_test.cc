@@ -176,6 +176,31 @@ TEST_F(LiveTrackTest, AGapInTheSoundIsAsLongAsThePicturesNextToIt) {
   EXPECT_THAT(text, HasSubstr("#EXT-X-GAP\n#EXTINF:2.00000,\na0-2.m4s")) << "no pictures to go by";
 }
 
+// AAC at 8 kHz, whose packets last longer than the parts of the pictures.
+TEST_F(LiveTrackTest, APartOfSoundIsAtLeastAPacketAndItsPlaylistSaysSo) {
+  terms_.part = {1, 10};
+  const auto parameters = std::shared_ptr<AVCodecParameters>(
+      avcodec_parameters_alloc(), [](AVCodecParameters* p) { avcodec_parameters_free(&p); });
+  parameters->frame_size = 1024;
+  SegmentTrack described;
+  described.mux.kind = TrackKind::kAudio;
+  described.mux.time_base = {1, 8000};
+  described.mux.parameters = parameters;
+  described.timescale = 8000;
+  tracks_.emplace_back(terms_.window).Describe(described, {.sample_rate = 8000});
+  const auto playlist = [&] { return LiveMediaPlaylist({.terms = terms_, .tracks = tracks_}, 1); };
+  tracks_[1].Begin({.number = 0});
+  EXPECT_THAT(playlist(),
+              HasSubstr("PART-HOLD-BACK=0.38500\n#EXT-X-PART-INF:PART-TARGET=0.12800\n"));
+  tracks_[1].Add({.bytes = std::make_shared<const std::string>("x"), .ticks = 1024});
+  EXPECT_THAT(playlist(), HasSubstr("PART-TARGET=0.12800\n"));
+  EXPECT_THAT(playlist(), HasSubstr("#EXT-X-PART:DURATION=0.12800,"));
+  tracks_[1].Add({.bytes = std::make_shared<const std::string>("x"), .ticks = 2048});
+  EXPECT_THAT(playlist(), HasSubstr("PART-TARGET=0.25600\n")) << "not what the codec says";
+  AddSegments(1);
+  EXPECT_THAT(Playlist(), HasSubstr("PART-TARGET=0.50000\n")) << "as its parts are";
+}
+
 TEST_F(LiveTrackTest, ADeltaUpdateLeavesOutWhatLiesBehindTheBoundary) {
   terms_.window.listed_seconds = 20;
   tracks_.clear();
