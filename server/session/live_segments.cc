@@ -189,10 +189,25 @@ void LiveSegments::EndIdle() {
   });
 }
 
+// The reader of the source goes with the streams that read it: what players still fetch of a
+// presentation that is over needs none.
 void LiveSegments::StopStreams(Running& running) {
   if (std::exchange(running.stopped, true)) return;
   running.tee->Stop();
   for (const StreamId id : running.streams) hooks_.cancel(id);
+  running.tee.reset();
+}
+
+bool LiveSegments::ForgetOneThatIsOver() {
+  auto oldest = running_.end();
+  for (auto it = running_.begin(); it != running_.end(); ++it) {
+    if (!it->second->presentation->over()) continue;
+    if (oldest == running_.end() || it->second->used < oldest->second->used) oldest = it;
+  }
+  if (oldest == running_.end()) return false;
+  StopStreams(*oldest->second);
+  running_.erase(oldest);
+  return true;
 }
 
 LiveSegmentStats LiveSegments::stats() const {

@@ -4,9 +4,10 @@
 // soon as there is an answer.
 //
 // A presentation begins with the first request for one of its playlists and ends some time after
-// the last request (LiveSegmentOptions::idle). Equal requests share it. Requests that have to wait
-// (for a publisher, the first playlist, a part that was hinted at, a playlist with _HLS_msn) wait
-// here, bounded in number and time.
+// the last request (LiveSegmentOptions::idle). One whose streams are over can be had as long, but
+// reads nothing any more and makes room for others. Equal requests share it. Requests that have to
+// wait (for a publisher, the first playlist, a part that was hinted at, a playlist with _HLS_msn)
+// wait here, bounded in number and time.
 //
 // One thread answers all. Thread-safety: safe.
 #pragma once
@@ -91,7 +92,7 @@ class LiveSegments {
   };
   struct Running {  // used by the one thread
     std::shared_ptr<LivePresentation> presentation;
-    std::shared_ptr<PacketTee> tee;
+    std::shared_ptr<PacketTee> tee;  // until its streams are stopped
     std::vector<StreamId> streams;
     TimePoint used;
     bool stopped = false;
@@ -119,6 +120,8 @@ class LiveSegments {
   Status StartStreams(const LiveRequest& request, const std::vector<TargetRequest>& wanted,
                       const std::shared_ptr<PictureStore>& pictures, Running& running);
   void StopStreams(Running& running);
+  // To make room: the one that nobody has asked for longest. False if there is none.
+  bool ForgetOneThatIsOver();
   void AnswerWaiting();
   void EndIdle();
   void Wake();

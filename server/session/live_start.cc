@@ -114,7 +114,8 @@ Result<std::shared_ptr<LiveSegments::Running>> LiveSegments::Find(const LiveRequ
                  .parameter = "version",
                  .accepted = "what the master playlist names"};
   }
-  if (found == running_.end() && running_.size() >= kMaxLivePresentations) {
+  const bool full = found == running_.end() && running_.size() >= kMaxLivePresentations;
+  if (full && !ForgetOneThatIsOver()) {
     return Error{.code = Code::kUnavailable, .message = "Too many presentations are running."};
   }
   return Start(request);
