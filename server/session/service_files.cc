@@ -13,6 +13,7 @@
 #include "codec/video_encoder.h"
 #include "media/muxer.h"
 #include "media/resolve_target.h"
+#include "media/sound_choice.h"
 #include "media/subtitle_file.h"
 #include "server/session/explain.h"
 #include "server/session/live_request.h"
@@ -194,8 +195,9 @@ Result<std::string> MediaService::CheckLive(const std::string& name, const Targe
   if (info == nullptr) {
     return Error{.code = Code::kUnavailable, .message = "Nobody publishes under this name now."};
   }
-  GOPMILL_ASSIGN_OR_RETURN(const auto resolved, ResolveTarget(request, *info));
-  GOPMILL_RETURN_IF_ERROR(CheckCoding(info, resolved.target));
+  GOPMILL_ASSIGN_OR_RETURN(const SoundChoice choice, ChooseSounds(info, request.audio));
+  GOPMILL_ASSIGN_OR_RETURN(const auto resolved, ResolveTarget(request, *choice.info));
+  GOPMILL_RETURN_IF_ERROR(CheckCoding(choice.info, resolved.target));
   return std::string(ContentType(resolved.target.container));
 }
 

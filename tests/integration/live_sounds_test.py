@@ -94,6 +94,9 @@ def mistakes(server):
         answer, body = server.get(path)
         check(answer.status == status, f"{path}: {answer.status}, {body[:100]}")
         check(status == 404 or json.loads(body)["parameter"] == "audio", f"{path}: {body[:200]}")
+    for query, status in (("&audio=4", 400), ("&audio=1,4", 400), ("&audio=3", 200), ("&audio=all", 200)):
+        answer, _ = server.get(f"/v1/transcode/live/many?{ONE}{query}", "HEAD")
+        check(answer.status == status, f"HEAD with {query}: {answer.status}")
     broken = subprocess.run(["ffprobe", "-v", "error", "-rtsp_transport", "tcp",
                              f"rtsp://127.0.0.1:{server.rtsp_port}/live/many?{ONE}&audio=1,2"], capture_output=True, text=True,
                             check=False, timeout=60)
