@@ -7,10 +7,14 @@ std::shared_ptr<DecodeGroup> DecodeTable::Find(const StreamPlan& plan,
                                                std::uint16_t service_class) {
   const Target& target = plan.target;
   const Rational fps = plan.grid.fps();
-  const Key key{plan.source.get(), fps.num,
-                fps.den,           plan.grid.origin(),
-                target.degrain,    plan.deinterlace(),
-                plan.low_delay,    target.unit_seconds,
+  const Key key{plan.source->video.parameters.get(),
+                fps.num,
+                fps.den,
+                plan.grid.origin(),
+                target.degrain,
+                plan.deinterlace(),
+                plan.low_delay,
+                target.unit_seconds,
                 service_class};
   const MutexLock lock(mutex_);
   std::erase_if(groups_, [](const auto& entry) { return entry.second.expired(); });

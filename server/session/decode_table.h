@@ -27,9 +27,10 @@ class DecodeTable {
   std::shared_ptr<DecodeGroup> Find(const StreamPlan& plan, std::uint16_t service_class);
 
  private:
-  // Source (alive as long as the group's readers), frame rate, origin of the grid, filters in time,
-  // pieces of GOPs, length of a unit or GOP, service class.
-  using Key = std::tuple<const SourceInfo*, std::int64_t, std::int64_t, SourceTicks, Denoise,
+  // The source's pictures (alive as long as the group's readers, who have SourceInfos of their own
+  // where they choose among sounds), frame rate, origin of the grid, filters in time, pieces of
+  // GOPs, length of a unit or GOP, service class.
+  using Key = std::tuple<const AVCodecParameters*, std::int64_t, std::int64_t, SourceTicks, Denoise,
                          Deinterlace, bool, double, std::uint16_t>;
   const Duration patience_;
   Mutex mutex_;  // guards groups_

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include "media/sound_choice.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/topology_hwloc.h"
+#include "server/session/decode_table.h"
 
 namespace gopmill {
 namespace {
@@ -27,6 +29,34 @@ TEST(DecodeGroup, RemembersNoMorePartsWhileReadersComeAndGo) {
     group->Leave(reader, **scheduler);
   }
   EXPECT_LE(group->part_count(), 2U);
+}
+
+std::shared_ptr<const SourceInfo> WithTwoSounds() {
+  auto info = std::make_shared<SourceInfo>();
+  info->video.parameters = std::shared_ptr<AVCodecParameters>(
+      avcodec_parameters_alloc(), [](AVCodecParameters* p) { avcodec_parameters_free(&p); });
+  info->audio.emplace();
+  info->more_audio.resize(1);
+  return info;
+}
+
+StreamPlan PlanOf(const std::shared_ptr<const SourceInfo>& info, int sound, int width) {
+  StreamPlan plan;
+  plan.source = ChooseSounds(info, {.first = sound}).value().info;
+  plan.target.width = width;
+  plan.grid = OutputGrid({25, 1}, {25, 1}, {1, 25}, 0);
+  return plan;
+}
+
+TEST(DecodeTable, ReadersOfOneSourceAreDecodedTogetherWhicheverSoundTheyHear) {
+  DecodeTable table;
+  const auto info = WithTwoSounds();
+  const StreamPlan plan = PlanOf(info, 1, 640);
+  const auto group = table.Find(plan, 0);
+  EXPECT_EQ(table.Find(PlanOf(info, 1, 320), 0), group);
+  EXPECT_EQ(table.Find(PlanOf(info, 2, 320), 0), group);
+  const auto other = WithTwoSounds();
+  EXPECT_NE(table.Find(PlanOf(other, 1, 640), 0), group) << "of another source";
 }
 
 }  // namespace
