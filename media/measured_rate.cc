@@ -61,11 +61,11 @@ std::optional<FastInterval> FastIntervalOf(std::span<const PictureTimes> places)
 // The second demuxer of a file whose first one may be anywhere.
 class Sampler {
  public:
-  Sampler(int fd, const AVFormatContext& opened, std::stop_token stop)
+  Sampler(int fd, const AVFormatContext& opened, std::int64_t start_us, std::stop_token stop)
       : fd_(fd),
         before_(lseek(fd, 0, SEEK_CUR)),
         io_(fd, std::move(stop)),
-        start_us_(opened.start_time == AV_NOPTS_VALUE ? 0 : opened.start_time),
+        start_us_(start_us),
         length_us_(std::max<std::int64_t>(opened.duration, 0)) {
     lseek(fd, 0, SEEK_SET);
   }
@@ -167,8 +167,8 @@ std::optional<PeakRate> FindPeakRate(std::span<const PictureTimes> places, Ratio
 }
 
 std::optional<PeakRate> MeasureRate(int fd, const AVFormatContext& opened, int stream,
-                                    std::stop_token stop) {
-  Sampler sampler(fd, opened, std::move(stop));
+                                    std::int64_t start_us, std::stop_token stop) {
+  Sampler sampler(fd, opened, start_us, std::move(stop));
   if (!sampler.Open(*opened.iformat, stream)) return std::nullopt;
   std::vector<PictureTimes> places;
   for (int number = 0; number < kPlaces; ++number) {

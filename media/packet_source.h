@@ -39,7 +39,8 @@ class PacketSource {
   [[nodiscard]] virtual const std::shared_ptr<const SourceInfo>& info() const = 0;
   // The container gives no usable presentation times (raw streams, AVI with B-frames).
   [[nodiscard]] virtual bool counted_pts() const = 0;
-  // The source's own zero: start of its earliest selected track, microseconds of container time.
+  // The source's own zero: start of its earliest track, of those that go with its pictures;
+  // microseconds of container time. The same whichever sound is selected.
   [[nodiscard]] virtual std::int64_t start_us() const = 0;
   // It arrives as it is made: units are short and cut as soon as they can be.
   [[nodiscard]] virtual bool live() const { return false; }

@@ -255,6 +255,20 @@ bool StatesLengths(const AVFormatContext& format) {
   return std::ranges::none_of(streams, [](const AVStream* s) { return s->duration == UINT32_MAX; });
 }
 
+// FFmpeg's own is that of all programmes of a multiplex, each of which has a clock of its own.
+std::int64_t StartMicros(AVFormatContext& format, int video) {
+  const std::int64_t of_all = format.start_time == AV_NOPTS_VALUE ? 0 : format.start_time;
+  if (format.nb_programs < 2) return of_all;
+  std::vector<const AVStream*> streams = SoundStreams(format, video);
+  streams.push_back(format.streams[video]);
+  std::int64_t start = INT64_MAX;
+  for (const AVStream* stream : streams) {
+    if (stream->start_time == AV_NOPTS_VALUE) continue;
+    start = std::min(start, Rescale(stream->start_time, FromAv(stream->time_base), kMicros));
+  }
+  return start == INT64_MAX ? of_all : start;
+}
+
 Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format,
                                                    const SoundReading& sounds) {
   const int video = BestTrack(format, AVMEDIA_TYPE_VIDEO, -1);

@@ -39,7 +39,10 @@ struct SoundReading {
   bool live = false;
 };
 
-// Requires avformat_find_stream_info to have run.
+// Both require avformat_find_stream_info to have run.
+// Where a source begins whose pictures are stream number `video`: microseconds of container time of
+// what comes first of them and the sound that goes with them, whichever of it is read.
+std::int64_t StartMicros(AVFormatContext& format, int video);
 Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format,
                                                    const SoundReading& sounds = {});
 

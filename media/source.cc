@@ -137,8 +137,8 @@ Status Source::Impl::Open() {
   info->size_bytes = io.size();
   info->seekable = io.seekable();
   counted_pts = LacksPts(*format->iformat, info->video);
+  start_us = StartMicros(*format, info->video.stream_index);
   FindRate();
-  start_us = format->start_time == AV_NOPTS_VALUE ? 0 : format->start_time;
   if (!options.live) info->tags = ReadTags(*format, start_us);
   shown_info = info;
   ReadTracks();
@@ -159,7 +159,7 @@ void Source::Impl::FindRate() {
   const AVRational average = format->streams[video.stream_index]->avg_frame_rate;
   const bool doubted = video.variable_fps || !IsUsualRate(video.fps) || average.num <= 0;
   if (!options.rate || options.live || counted_pts || !io.seekable() || !doubted) return;
-  const auto measured = MeasureRate(fd.get(), *format, video.stream_index, stop);
+  const auto measured = MeasureRate(fd.get(), *format, video.stream_index, start_us, stop);
   if (!measured || std::abs(measured->measured / video.fps.ToDouble() - 1) < kAnother) return;
   video.fps = measured->usual;
   video.variable_fps = true;

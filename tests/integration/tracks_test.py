@@ -260,6 +260,50 @@ def make_programmes(folder):
                     "-program", "title=B:st=1:st=2", str(Path(folder, "programmes.ts"))], check=True)
 
 
+def crc(section):
+    """Of ISO/IEC 13818-1 annex A."""
+    value = 0xFFFFFFFF
+    for byte in section:
+        value ^= byte << 24
+        for _ in range(8):
+            value = (value << 1 ^ 0x04C11DB7 if value >> 31 else value << 1) & 0xFFFFFFFF
+    return value.to_bytes(4, "big")
+
+
+def make_clocks(folder, name, clocks):
+    """A multiplex of two programmes, each on a clock of its own that begins there. Of the later one more pictures are found."""
+    parts = []
+    for n, clock in enumerate(clocks, 1):
+        rate = 25 if clock == max(clocks) else 5
+        made = subprocess.run(
+            ["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", f"testsrc2=s=128x72:r={rate}:d=3", "-f", "lavfi", "-i",
+             "sine=f=700:r=48000:d=3", "-c:v", "libx264", "-preset", "ultrafast", "-g", "25", "-c:a", "aac", "-output_ts_offset",
+             str(clock), "-mpegts_service_id", str(n), "-mpegts_pmt_start_pid", str(n * 256), "-mpegts_start_pid", str(n * 256 + 1), "-f", "mpegts", "-"],
+            capture_output=True, check=True).stdout
+        packets = [made[at:at + 188] for at in range(0, len(made), 188)]
+        parts.append([p for p in packets if int.from_bytes(p[1:3], "big") & 0x1FFF >= 256])
+    table = b"\x00\xb0\x11\x00\x01\xc1\x00\x00" + b"".join(bytes([0, n, 0xE0 | n, 0]) for n in (1, 2))
+    first = (b"\x47\x40\x00\x10\x00" + table + crc(table)).ljust(188, b"\xff")
+    places = sorted((k / len(part), n, k) for n, part in enumerate(parts) for k in range(len(part)))
+    Path(folder, name).write_bytes(first + b"".join(parts[n][k] for _, n, k in places))
+
+
+def clocks_of_other_programmes_count_not(server):
+    """The later of the two is taken, whether it comes first or second."""
+    for path in ("clocks1.ts", "clocks2.ts"):
+        for query in ("", "&audio=1", "&acodec=none"):
+            made = server.get(f"/v1/transcode/{path}?{ONE}&duration=2&container=mkv{query}")[1]
+            shown = subprocess.run(["ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "packet=pts_time", "-of",
+                                    "csv=p=0", "-"], input=made, capture_output=True, check=False).stdout.split()
+            times = sorted(float(t.strip(b",")) for t in shown)
+            check(len(times) == 50 and times[0] < 0.1, f"{path}{query}: {len(times)} pictures from {times[:1]} on")
+        master = server.get(f"/v1/hls/{path}/master.m3u8?{ONE}")[1].decode()
+        media = next(line for line in master.splitlines() if line.strip() and not line.startswith("#"))
+        playlist = server.get(f"/v1/hls/{path}/{media}")[1].decode()
+        length = sum(float(line[8:].split(",")[0]) for line in playlist.splitlines() if line.startswith("#EXTINF:"))
+        check(abs(length - 3) < 0.1, f"{path}: a playlist of {length} s")
+
+
 def sound_tracks_in_dash(server):
     """hls_check holds the timelines and bandwidths against the media; ffmpeg plays each track."""
     manifest = f"{server.base}/v1/dash/three.mkv/manifest.mpd?{ONE}"
@@ -417,6 +461,8 @@ def main():
         make_sounds(folder)
         make_roles(folder)
         make_programmes(folder)
+        make_clocks(folder, "clocks1.ts", (10, 36000))
+        make_clocks(folder, "clocks2.ts", (36000, 10))
         make_names(folder)
         make_beside(folder)
         with Server(folder, "--segment-cache-bytes", "0") as server:
@@ -426,7 +472,7 @@ def main():
             run_all([several_sounds_in_a_file, text_is_not_taken_for_tags], folder)
             return run_all([conditions, garbage, sound_tracks_by_number, sound_tracks_as_renditions, sound_tracks_in_dash,
                             tracks_say_what_they_are_for, sounds_of_other_programmes_are_no_tracks,
-                            names_that_are_no_text],
+                            clocks_of_other_programmes_count_not, names_that_are_no_text],
                            server)
 
 
