@@ -7,7 +7,6 @@ extern "C" {
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <span>
 #include <string>
 
@@ -19,6 +18,8 @@ namespace {
 constexpr const char* kCopying = "The source's audio cannot be copied";
 // Container times closer than this to the count of samples are rounding, not gaps.
 constexpr Rational kJitter{2, 1000};
+// Packets last, but for those of PCM and broken durations.
+constexpr Rational kLongest{1, 4};
 
 constexpr std::array kAacRates{96000, 88200, 64000, 48000, 44100, 32000, 24000,
                                22050, 16000, 12000, 11025, 8000,  7350};
@@ -128,18 +129,24 @@ Status AudioCopier::StripHeaders(AVPacket& packet, bool& keep) {
 }
 
 // `nominal`: the packet's duration by its codec, or 0. The samples' count wins over the container's
-// time while they agree within rounding.
-void AudioCopier::Place(AVPacket& packet, std::int64_t nominal) {
+// time while they agree within rounding. False for a packet in the place of others: one alone may
+// have a wrong time, and packets of Vorbis may be late by one.
+bool AudioCopier::Place(AVPacket& packet, std::int64_t nominal) {
   const bool timed = packet.pts != AV_NOPTS_VALUE;
   std::int64_t time =
       timed ? Rescale(packet.pts, source_base_, time_base_) - start_ : next_.value_or(0);
-  if (next_) {
-    const std::int64_t off = std::llabs(time - *next_);
-    if (off <= Rescale(kJitter.num, {1, kJitter.den}, time_base_) || time < *next_) time = *next_;
-  }
   const std::int64_t stated = Rescale(packet.duration, source_base_, time_base_);
   packet.duration = std::max<std::int64_t>(nominal > 0 ? nominal : stated, 1);
+  longest_ = std::max(longest_, std::min(packet.duration, ToTicks(kLongest, time_base_)));
+  if (next_) {
+    const std::int64_t jitter = ToTicks(kJitter, time_base_);
+    const std::int64_t behind = *next_ - time;
+    behind_ = behind > (behind_ ? longest_ - jitter : longest_ + jitter);
+    if (behind_) return false;
+    if (behind >= -jitter) time = *next_;
+  }
   packet.pts = packet.dts = time;
+  return true;
 }
 
 Status AudioCopier::Push(const AVPacket& source, std::vector<av::Packet>& out) {
@@ -153,7 +160,7 @@ Status AudioCopier::Push(const AVPacket& source, std::vector<av::Packet>& out) {
     nominal = av_get_audio_frame_duration2(const_cast<AVCodecParameters*>(parameters_.get()),
                                            packet->size);
   }
-  Place(*packet, nominal);
+  if (!Place(*packet, nominal)) return OkStatus();
   if (packet->pts + packet->duration <= 0 && start_ > 0) return OkStatus();
   // TrueHD and MLP: nobody can begin here, and players would leave it out.
   if (!next_ && (packet->flags & AV_PKT_FLAG_KEY) == 0) return OkStatus();

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Audio packets of the source handed on as they are, cut to the clip at packet borders, with times
-// on the output clock that never stand still or run backwards.
+// on the output clock that never stand still or run backwards, and packets that never overlap.
+//
+// Where the source's times go back, the packets in what is there already are left out, as where
+// sound is coded anew; what is left of it, less than a packet and rounding, stays.
 //
 // AAC with a header in every packet (ADTS, as transport streams have it) loses those headers when
 // the container wants the description once at its start.
@@ -46,7 +49,7 @@ class AudioCopier {
  private:
   AudioCopier() = default;
   Status StripHeaders(AVPacket& packet, bool& keep);
-  void Place(AVPacket& packet, std::int64_t nominal);
+  bool Place(AVPacket& packet, std::int64_t nominal);
 
   std::shared_ptr<const AVCodecParameters> parameters_, source_;  // of what comes out; goes in
   std::unique_ptr<AVBSFContext, FreeBitstreamFilter> headers_;
@@ -54,6 +57,8 @@ class AudioCopier {
   std::int64_t start_ = 0;            // ticks of time_base_
   std::optional<std::int64_t> end_;   // ticks of time_base_, on the output clock
   std::optional<std::int64_t> next_;  // expected time of the next packet
+  std::int64_t longest_ = 0;          // packet so far
+  bool behind_ = false;               // packets are being left out
 };
 
 }  // namespace gopmill

@@ -339,6 +339,33 @@ TEST(AudioTranscoderTest, CopiedTimesAreRepairedAndCut) {
   ExpectClicks(Listen(coded).clicks, {0.5, 1.75});
 }
 
+void Move(const Coded& source, std::size_t first, std::size_t end, std::int64_t ticks) {
+  for (std::size_t i = first; i < end; ++i) source.packets[i]->pts += ticks;
+}
+
+// As where two parts of a recording were joined: what comes twice is heard once.
+TEST(AudioTranscoderTest, ACopyLeavesOutWhatComesTwice) {
+  const Coded source = MakeAudio("aac", Clicks(48000, 4, kAt), 48000, 2);
+  Move(source, 100, source.packets.size(), -5 * 1024);
+  const Coded coded = Transcode(source, PlanFor(source, AudioCodec::kCopy)).coded;
+  ASSERT_EQ(coded.packets.size(), source.packets.size() - 5);
+  for (std::size_t i = 1; i < coded.packets.size(); ++i) {
+    EXPECT_EQ(coded.packets[i]->pts - coded.packets[i - 1]->pts, 1024) << i;
+  }
+  EXPECT_EQ(coded.packets.back()->pts, source.packets.back()->pts);
+}
+
+// It is not pushed later by each of them.
+TEST(AudioTranscoderTest, ACopyComesBackToTheTimesOfItsSource) {
+  const Coded source = MakeAudio("aac", Clicks(48000, 4, kAt), 48000, 2);
+  for (std::size_t i = 20; i < 120; i += 20) Move(source, i, i + 1, 2400);
+  const Coded coded = Transcode(source, PlanFor(source, AudioCodec::kCopy)).coded;
+  for (std::size_t i = 1; i < coded.packets.size(); ++i) {
+    EXPECT_GE(coded.packets[i]->pts - coded.packets[i - 1]->pts, 1024) << i;
+  }
+  EXPECT_LE(coded.packets.back()->pts - source.packets.back()->pts, 1024);
+}
+
 TEST(AudioTranscoderTest, CopiesAacOutOfTransportStreams) {
   const Coded video = MakeVideo({.frames = 96, .global_header = false});
   const Coded aac = MakeAudio("aac", Clicks(48000, 4, kAt), 48000, 2);
