@@ -53,7 +53,8 @@ class PacketSource {
   // Null where the clock begins at zero with this reader.
   [[nodiscard]] virtual const LiveJoin* join() const { return nullptr; }
 
-  // Moves to a key frame at or before `seconds` after the zero. kUnsupported on a pipe.
+  // Moves to a key frame from which all pictures from `seconds` after the zero on can be decoded
+  // whole: where they recover slowly, one or two groups before. kUnsupported on a pipe.
   virtual Status SeekBefore(Rational seconds) = 0;
 
   enum class ReadState { kVideo, kAudio, kText, kEnd };

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <deque>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -65,6 +66,8 @@ struct Source::Impl {
   [[nodiscard]] bool HeldCaptions() const;
   [[nodiscard]] bool EndsEarly() const;
   [[nodiscard]] bool LandedBehind(std::int64_t at_us) const;
+  Result<bool> SeekTo(std::int64_t at_us);
+  [[nodiscard]] std::optional<std::int64_t> SlowPlace() const;
 };
 
 namespace {
@@ -311,19 +314,46 @@ bool Source::Impl::LandedBehind(std::int64_t at_us) const {
   return time != AV_NOPTS_VALUE && Rescale(time, info->video.time_base, kMicros) > at_us;
 }
 
+// To the last place at or before that time from which pictures can be decoded, with what comes
+// there held. False where none was found.
+Result<bool> Source::Impl::SeekTo(std::int64_t at_us) {
+  for (const std::int64_t back : kSeekBack) {
+    const std::int64_t to = std::max(at_us - back, start_us);
+    const int code = avformat_seek_file(format.get(), -1, INT64_MIN, to, to, 0);
+    if (code < 0) return av::AvError("The source could not be sought in", code);
+    GOPMILL_ASSIGN_OR_RETURN(const bool found, ReadAhead(Unfound::kNoPictures));
+    if (found && !LandedBehind(at_us)) return true;
+    if (to == start_us) break;
+  }
+  return false;
+}
+
+// Whether pictures are not whole at once at the place that was sought. Null where they are: else
+// its time, microseconds.
+std::optional<std::int64_t> Source::Impl::SlowPlace() const {
+  const AVPacket* first = FirstHeldPicture();
+  const std::span payload(first->data, static_cast<std::size_t>(first->size));
+  const bool key = (first->flags & AV_PKT_FLAG_KEY) != 0;
+  const std::int64_t time = first->pts != AV_NOPTS_VALUE ? first->pts : first->dts;
+  if (time == AV_NOPTS_VALUE) return std::nullopt;
+  if (ClassifyPacket(*info->video.parameters, payload, key) != RandomAccess::kOpen) {
+    return std::nullopt;
+  }
+  return Rescale(time, info->video.time_base, kMicros);
+}
+
 Status Source::SeekBefore(Rational seconds) {
   if (!impl_->io.seekable()) {
     return InvalidArgument("start", "A pipe cannot be sought in.", "a source that is a file");
   }
-  const std::int64_t at = impl_->start_us + ToTicks(seconds, kMicros);
-  for (const std::int64_t back : kSeekBack) {
-    const std::int64_t to = std::max(at - back, impl_->start_us);
-    const int code = avformat_seek_file(impl_->format.get(), -1, INT64_MIN, to, to, 0);
-    if (code < 0) return av::AvError("The source could not be sought in", code);
-    GOPMILL_ASSIGN_OR_RETURN(const bool found, impl_->ReadAhead(Impl::Unfound::kNoPictures));
-    if (found && !impl_->LandedBehind(at)) return OkStatus();
-    if (to == impl_->start_us) break;
+  GOPMILL_ASSIGN_OR_RETURN(bool found, impl_->SeekTo(impl_->start_us + ToTicks(seconds, kMicros)));
+  // Pictures are whole a group later, and FFmpeg may drop the first one behind such a place.
+  for (int more = 0; found && more < 2; ++more) {
+    const auto slow = impl_->SlowPlace();
+    if (!slow) break;
+    GOPMILL_ASSIGN_OR_RETURN(found, impl_->SeekTo(*slow - 1));
   }
+  if (found) return OkStatus();
   // The place is in front of the first picture, or a search by times missed the first group.
   return impl_->Rewind();
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """`start=` at places where a container's search does not help: behind the last key picture, in one long group, in front of the
-first picture. The first picture is the one that is shown then, and sound is there from the first sample."""
+first picture, where pictures recover slowly. The first picture is the one that is shown then, and sound is there from the first sample."""
 
 import subprocess
 import sys
@@ -14,6 +14,7 @@ from served import PROGRAM, check, run_all  # noqa: E402
 
 FPS = 25
 H264 = ["-c:v", "libx264", "-preset", "ultrafast", "-sc_threshold", "0", "-crf", "12"]
+SLOW = [*H264, "-x264-params", "intra-refresh=1:bframes=0"]
 HEVC = ["-c:v", "libx265", "-preset", "ultrafast", "-crf", "14"]
 
 
@@ -75,6 +76,13 @@ def in_one_long_group(folder):
         expect(folder, "long.ts", start)
 
 
+def where_pictures_recover_slowly(folder):
+    """Periodic intra refresh: a place of random access is whole a group later."""
+    for name in ("slow.ts", "slow.mkv"):
+        for start in (0.404, 1.004, 3.044, 5.204, 7.404):
+            expect(folder, name, start)
+
+
 def in_front_of_the_first_picture(folder):
     for start in (0.004, 0.011, 0.019):
         expect(folder, "short.mkv", start)
@@ -88,9 +96,11 @@ def main():
         for suffix in ("ts", "mkv", "mp4"):
             make(folder, f"short.{suffix}", 8, H264, 50)
             make(folder, f"late.{suffix}", 4, H264, 50, late=2.0)
+            make(folder, f"slow.{suffix}", 8, SLOW, 25)
         make(folder, "long.ts", 8, H264, 400)
         make(folder, "hevc.ts", 8, HEVC, 50)
-        return run_all([behind_the_last_key_picture, in_one_long_group, in_front_of_the_first_picture], folder)
+        return run_all([behind_the_last_key_picture, in_one_long_group, in_front_of_the_first_picture,
+                        where_pictures_recover_slowly], folder)
 
 
 if __name__ == "__main__":
