@@ -320,7 +320,7 @@ Result<bool> Source::Impl::SeekTo(std::int64_t at_us) {
   for (const std::int64_t back : kSeekBack) {
     const std::int64_t to = std::max(at_us - back, start_us);
     const int code = avformat_seek_file(format.get(), -1, INT64_MIN, to, to, 0);
-    if (code < 0) return av::AvError("The source could not be sought in", code);
+    if (code < 0) break;  // some containers cannot be searched: it is read from its beginning
     GOPMILL_ASSIGN_OR_RETURN(const bool found, ReadAhead(Unfound::kNoPictures));
     if (found && !LandedBehind(at_us)) return true;
     if (to == start_us) break;
