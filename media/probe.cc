@@ -248,6 +248,13 @@ bool KnowsItsBeginningOnly(const AVFormatContext& format) {
   return read_once && std::string_view(format.iformat->name).starts_with("mov");
 }
 
+// Raw streams state no length: FFmpeg takes it from their bytes and the bit rate in their header,
+// which is the highest one. Pictures of DV are all of one size.
+bool GuessesLength(const AVFormatContext& format) {
+  const bool by_rate = format.duration_estimation_method == AVFMT_DURATION_FROM_BITRATE;
+  return by_rate && std::string_view(format.iformat->name) != "dv";
+}
+
 }  // namespace
 
 bool StatesLengths(const AVFormatContext& format) {
@@ -289,7 +296,8 @@ Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format,
 
   auto info = std::make_shared<SourceInfo>();
   info->container = format.iformat->name;
-  if (format.duration > 0 && !KnowsItsBeginningOnly(format) && StatesLengths(format)) {
+  const bool known = !KnowsItsBeginningOnly(format) && !GuessesLength(format);
+  if (format.duration > 0 && known && StatesLengths(format)) {
     info->duration = {format.duration, AV_TIME_BASE};
   }
   info->bitrate = format.bit_rate;

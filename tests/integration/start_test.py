@@ -91,6 +91,16 @@ def in_front_of_the_first_picture(folder):
             expect(folder, name, start, late=2.0)
 
 
+def where_no_length_is_stated(folder):
+    """The highest bit rate is in the header, by which the movie would be much shorter."""
+    make(folder, "raw.mkv", 8, ["-c:v", "mpeg1video", "-b:v", "600k", "-maxrate", "3M", "-bufsize", "400k"], 25)
+    subprocess.run(["ffmpeg", "-nostdin", "-v", "fatal", "-i", str(Path(folder, "raw.mkv")), "-map", "0:v", "-c", "copy", "-f",
+                    "mpeg1video", str(Path(folder, "raw.m1v"))], check=True)
+    for start, duration in ((0, 6), (6, 1)):
+        numbers, _ = transcoded(folder, "raw.m1v", start, duration)
+        check(numbers == list(range(start * FPS, (start + duration) * FPS)), f"raw.m1v from {start}: {numbers}")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         for suffix in ("ts", "mkv", "mp4"):
@@ -100,7 +110,7 @@ def main():
         make(folder, "long.ts", 8, H264, 400)
         make(folder, "hevc.ts", 8, HEVC, 50)
         return run_all([behind_the_last_key_picture, in_one_long_group, in_front_of_the_first_picture,
-                        where_pictures_recover_slowly], folder)
+                        where_pictures_recover_slowly, where_no_length_is_stated], folder)
 
 
 if __name__ == "__main__":
