@@ -67,7 +67,8 @@ class PacketFeed::Source final : public PacketSource {
   std::vector<Sound> sounds_;  // by track of the feed; nothing in that of the pictures
   std::shared_ptr<const SourceInfo> info_;
   std::deque<Entry> probed_;
-  std::size_t pictures_ = 0, probed_sound_ = 0;  // in it; bytes
+  std::size_t pictures_ = 0;  // in it
+  std::size_t picture_bytes_ = 0, probed_sound_ = 0;
   std::optional<DecodeTimes> decode_times_;
   std::int64_t start_us_ = 0;
 };
@@ -123,7 +124,10 @@ void PacketFeed::Source::BeginWithPicture() {
 // Until all tracks are known, or it is certain that they will not be.
 Status PacketFeed::Source::Collect(std::optional<VideoProbe>& video) {
   TimePoint since = SteadyNow();
-  while (pictures_ < kFeedProbePictures && !Complete(video, since)) {
+  const auto may_take = [this] {
+    return pictures_ < kFeedProbePictures && picture_bytes_ < kFeedProbeBytes;
+  };
+  while (may_take() && !Complete(video, since)) {
     const bool known = video && video->ready();  // then it is the sound that is waited for
     auto popped = feed_->Pop(stop_, known ? kSoundPatience : feed_->silence_);
     if (!popped.ok() && known && popped.error().code == Code::kDeadlineExceeded) return OkStatus();
@@ -148,6 +152,7 @@ Status PacketFeed::Source::Take(Entry entry, std::optional<VideoProbe>& video) {
   }
   if (entry.pts_ns >= 0) video->Push(*entry.packet, entry.pts_ns);
   ++pictures_;
+  picture_bytes_ += static_cast<std::size_t>(entry.packet->size);
   probed_.push_back(std::move(entry));
   return OkStatus();
 }

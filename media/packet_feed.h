@@ -32,8 +32,9 @@ namespace gopmill {
 
 // What may wait for the reader: beyond it, Push waits.
 inline constexpr std::size_t kFeedBytes = std::size_t{16} << 20U;
-// Pictures in which the tracks must have told what they are.
+// Pictures, and their bytes, in which the tracks must have told what they are.
 inline constexpr std::size_t kFeedProbePictures = 120;
+inline constexpr std::size_t kFeedProbeBytes = std::size_t{128} << 20U;
 // Packets of each track of sound that are kept meanwhile, up to kFeedBytes of all.
 inline constexpr std::size_t kFeedProbeSounds = 480;
 // How long the first picture waits for the tracks of sound that were announced.

@@ -278,5 +278,18 @@ TEST_F(PacketFeedTest, IsBoundedInBytes) {
   EXPECT_EQ(Open().error().code, Code::kCancelled);  // and frees who waits
 }
 
+// Pictures of tens of megabytes that nothing decodes are not collected for as long as small ones.
+TEST_F(PacketFeedTest, WhatIsLookedAtIsBoundedInBytes) {
+  Announce(false);
+  const std::vector<std::uint8_t> garbage(std::size_t{24} << 20U, 7);
+  int taken = 0;
+  std::jthread pusher([&] {
+    while (feed->Push({.bytes = garbage, .pts_ns = kFrame * taken, .key = true}).ok()) ++taken;
+  });
+  EXPECT_EQ(Open().error().code, Code::kCorrupt);
+  pusher.join();
+  EXPECT_LE(taken, 8);  // six are looked at, and one or two wait
+}
+
 }  // namespace
 }  // namespace gopmill
