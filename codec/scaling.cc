@@ -76,7 +76,10 @@ std::string ScaleOptions(const FilterSpec& spec, const Placement& place) {
       fmt::format("w={}:h={}:flags=bicubic+accurate_rnd+bitexact:out_range={}", place.scaled.width,
                   place.scaled.height, RangeName(MakesFullRange(spec)));
   options += SwscaleChroma("out", format, spec.in_chroma_location);
-  if (HasRgb(spec)) return options + ":out_color_matrix=bt709";
+  if (HasRgb(spec)) {  // the matrix that tone mapping is told of
+    return options +
+           (spec.tone_map.needed() ? ":out_color_matrix=bt2020" : ":out_color_matrix=bt709");
+  }
   options += SwscaleChroma("in", spec.in_format, spec.in_chroma_location);
   options += fmt::format(":in_range={}", RangeName(HasFullRange(spec)));
   const bool fewer_bits =

@@ -8,6 +8,7 @@ extern "C" {
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <functional>
 #include <random>
@@ -376,6 +377,27 @@ TEST(FrameFilter, ReadsFullRangeBeforeItIsToneMapped) {
     const int full = static_cast<int>(std::lround((luma - 16) * 255.0 / 219));
     EXPECT_NEAR(mapped(full, AVCOL_RANGE_JPEG), mapped(luma, AVCOL_RANGE_MPEG), 1) << luma;
   }
+}
+
+// The same colour, as RGB and as its own matrix has it (ITU-R BT.2020).
+TEST(FrameFilter, ToneMapsRgbByTheMatrixOfHighRanges) {
+  const auto mapped = [](int format, int first, int second, int third) {
+    const av::Frame frame = MakePlainFrame(64, 64, format, first, second, third);
+    FilterSpec spec = SpecOf(*frame, 32, 32);
+    spec.tone_map = {.transfer = AVCOL_TRC_SMPTE2084, .peak = 10};
+    const av::Frame out = Once(spec, *frame);
+    return std::array<int, 3>{out->data[0][0], out->data[1][0], out->data[2][0]};
+  };
+  constexpr double kRed = 20, kGreen = 150, kBlue = 150;
+  constexpr double kLuma = 0.2627 * kRed + 0.678 * kGreen + 0.0593 * kBlue;
+  const auto coded = [](double value, double span, double zero) {
+    return static_cast<int>(std::lround(value * span / 255 + zero));
+  };
+  const auto rgb = mapped(AV_PIX_FMT_GBRP10, kGreen, kBlue, kRed);
+  const auto yuv =
+      mapped(AV_PIX_FMT_YUV420P10, coded(kLuma, 219, 16), coded((kBlue - kLuma) / 1.8814, 224, 128),
+             coded((kRed - kLuma) / 1.4746, 224, 128));
+  for (std::size_t plane = 0; plane < 3; ++plane) EXPECT_NEAR(rgb[plane], yuv[plane], 2) << plane;
 }
 
 TEST(FrameFilter, MakesLimitedRangeWhereItIsWanted) {
