@@ -18,6 +18,10 @@ namespace gopmill {
 
 inline constexpr int kAmrFrameMs = 20;
 
+constexpr std::int64_t AmrFrameSamples(int sample_rate) {
+  return std::int64_t{sample_rate} * kAmrFrameMs / 1000;
+}
+
 constexpr bool IsAmr(AVCodecID codec) {
   return codec == AV_CODEC_ID_AMR_NB || codec == AV_CODEC_ID_AMR_WB;
 }

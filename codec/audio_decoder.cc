@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codec/audio_decoder.h"
 
+extern "C" {
+#include <libavutil/intreadwrite.h>
+}
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -31,6 +35,9 @@ constexpr std::array kIntegerCodecs = std::to_array<std::string_view>(
 // AAC profiles (object type - 1) that the fixed-point decoder knows: Main, LC, LTP, SBR, PS.
 constexpr std::array kFixedAacProfiles{0, 1, 3, 4, 28};
 constexpr int kUnknownProfile = -99;
+
+// AV_PKT_DATA_SKIP_SAMPLES: samples that are cut in front and at the end, 32 bits each, and why.
+constexpr std::size_t kCutsBytes = 10;
 
 const AVCodec* FixedDecoder(const AVCodecParameters& parameters) {
   const int profile = parameters.profile;
@@ -101,7 +108,42 @@ bool AudioDecoder::Send(const AVPacket* packet) {
     return SendWhole(packet);
   }
   rest_ = av::Ref(*packet);
+  TakeCuts(*rest_);
   return SendOfRest();
+}
+
+// Each of its frames would be cut like the whole.
+void AudioDecoder::TakeCuts(AVPacket& packet) {
+  front_cut_ = 0;
+  heard_ = INT64_MAX;
+  std::size_t size = 0;
+  const std::uint8_t* cuts = av_packet_get_side_data(&packet, AV_PKT_DATA_SKIP_SAMPLES, &size);
+  if (cuts == nullptr || size < kCutsBytes) return;
+  front_cut_ = AV_RL32(cuts);
+  const std::int64_t end_cut = AV_RL32(cuts + 4);
+  av_packet_free_side_data(&packet);
+  if (end_cut == 0) return;
+  heard_ = -end_cut;
+  for (int at = 0; at < packet.size;) {
+    const int bytes = AmrFrameBytes(context_->codec_id, packet.data[at]);
+    if (bytes <= 0) break;
+    at += bytes;
+    heard_ += AmrFrameSamples(context_->sample_rate);
+  }
+}
+
+void AudioDecoder::CutFrame(AVPacket& frame) {
+  const std::int64_t samples = AmrFrameSamples(context_->sample_rate);
+  const std::int64_t end_cut = std::clamp<std::int64_t>(samples - heard_, 0, samples);
+  if (front_cut_ > 0 || end_cut > 0) {
+    std::uint8_t* cuts = av_packet_new_side_data(&frame, AV_PKT_DATA_SKIP_SAMPLES, kCutsBytes);
+    GOPMILL_CHECK(cuts != nullptr);
+    std::fill_n(cuts, kCutsBytes, std::uint8_t{0});
+    AV_WL32(cuts, static_cast<std::uint32_t>(front_cut_));
+    AV_WL32(cuts + 4, static_cast<std::uint32_t>(end_cut));
+  }
+  front_cut_ = std::max<std::int64_t>(0, front_cut_ - samples);
+  if (heard_ != INT64_MAX) heard_ -= samples;
 }
 
 bool AudioDecoder::SendOfRest() {
@@ -115,6 +157,7 @@ bool AudioDecoder::SendOfRest() {
   }
   rest_->dts = rest_->pts;
   if (rest_->size == 0) rest_.reset();
+  CutFrame(*frame);
   return SendWhole(frame.get());
 }
 

@@ -41,9 +41,15 @@ class AudioDecoder {
   bool SendWhole(const AVPacket* packet);
   // The next frame of a packet that has more of them (amr_frames.h).
   bool SendOfRest();
+  // Takes what the container cuts off a packet from it.
+  void TakeCuts(AVPacket& packet);
+  // Gives a frame of the packet, the next one, its part of that.
+  void CutFrame(AVPacket& frame);
 
   av::CodecContext context_;
   av::Packet rest_;  // of the packet sent last, what the decoder has not had; null = nothing
+  std::int64_t front_cut_ = 0;  // samples at the beginning of the rest that are not heard
+  std::int64_t heard_ = 0;      // samples of the rest that are in front of what is cut at its end
   std::int64_t damaged_ = 0;
 };
 
