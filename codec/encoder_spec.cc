@@ -16,41 +16,25 @@ extern "C" {
 #include "codec/picture_geometry.h"
 #include "codec/tone_map.h"
 #include "codec/video_encoder.h"
+#include "media/resolve_target.h"
 
 namespace gopmill {
 namespace {
 
-Error WrongProfile(const Target& target, std::string accepted) {
-  return InvalidArgument("profile",
-                         fmt::format("The profile {} does not exist for {}.", Name(target.profile),
-                                     Name(target.vcodec)),
-                         std::move(accepted));
-}
-
 // Output pixel format: 8 or 10 bits, always 4:2:0.
 Result<int> PixelFormat(const Target& target, int source_bits) {
-  const int kept = source_bits > 8 ? AV_PIX_FMT_YUV420P10 : AV_PIX_FMT_YUV420P;
   const Profile profile = target.profile;
+  GOPMILL_RETURN_IF_ERROR(CheckProfile(target.vcodec, profile));
+  const int kept = source_bits > 8 ? AV_PIX_FMT_YUV420P10 : AV_PIX_FMT_YUV420P;
   switch (target.vcodec) {
     case VideoCodec::kH264:
-      if (profile == Profile::kMain10) {
-        return WrongProfile(target, "auto, baseline, main, high, high10");
-      }
       return profile == Profile::kHigh10 ? AV_PIX_FMT_YUV420P10 : AV_PIX_FMT_YUV420P;
     case VideoCodec::kHevc:
       if (profile == Profile::kAuto) return kept;
-      if (profile == Profile::kMain) return AV_PIX_FMT_YUV420P;
-      if (profile == Profile::kMain10) return AV_PIX_FMT_YUV420P10;
-      return WrongProfile(target, "auto, main, main10");
-    case VideoCodec::kAv1:  // AV1's Main profile covers 8 and 10 bits
-      if (profile == Profile::kAuto || profile == Profile::kMain) return kept;
-      return WrongProfile(target, "auto, main");
-    case VideoCodec::kVp9:
-      if (profile == Profile::kAuto) return kept;
-      return WrongProfile(target, "auto");
-    case VideoCodec::kMpeg4:
-      if (profile == Profile::kAuto) return AV_PIX_FMT_YUV420P;
-      return WrongProfile(target, "auto");
+      return profile == Profile::kMain10 ? AV_PIX_FMT_YUV420P10 : AV_PIX_FMT_YUV420P;
+    case VideoCodec::kAv1:  // its profile Main covers 8 and 10 bits
+    case VideoCodec::kVp9: return kept;
+    case VideoCodec::kMpeg4: return AV_PIX_FMT_YUV420P;
   }
   return InternalError("An unknown video codec was asked for.");
 }

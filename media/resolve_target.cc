@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "media/container_rules.h"
 #include "media/output_size.h"
@@ -25,31 +26,6 @@ constexpr std::int64_t kMaxMpeg4Clock = 65535;
 constexpr int kMinAv1Side = 64;
 
 // ---- Codecs and container -------------------------------------------------------------------
-
-Status CheckProfile(VideoCodec codec, Profile profile) {
-  std::vector<Profile> accepted = {Profile::kAuto};
-  switch (codec) {
-    case VideoCodec::kH264:
-      accepted.insert(accepted.end(),
-                      {Profile::kBaseline, Profile::kMain, Profile::kHigh, Profile::kHigh10});
-      break;
-    case VideoCodec::kHevc:
-    case VideoCodec::kAv1:
-    case VideoCodec::kVp9:
-      accepted.insert(accepted.end(), {Profile::kMain, Profile::kMain10});
-      break;
-    case VideoCodec::kMpeg4: break;
-  }
-  if (std::find(accepted.begin(), accepted.end(), profile) != accepted.end()) return OkStatus();
-  std::string names;
-  for (const Profile each : accepted) {
-    names += (names.empty() ? "" : ", ") + std::string(Name(each));
-  }
-  return InvalidArgument(
-      "profile",
-      std::string(Name(codec)) + " has no profile " + std::string(Name(profile)) + " here.",
-      names + " with vcodec=" + std::string(Name(codec)));
-}
 
 // What the codec of the pictures is asked to be, as far as a request alone tells.
 struct VideoChoice {
@@ -302,6 +278,31 @@ double SourceBitrate(const SourceInfo& source, double pixel_rate) {
 }
 
 }  // namespace
+
+std::vector<Profile> ProfilesOf(VideoCodec codec) {
+  switch (codec) {
+    case VideoCodec::kH264:
+      return {Profile::kAuto, Profile::kBaseline, Profile::kMain, Profile::kHigh, Profile::kHigh10};
+    case VideoCodec::kHevc: return {Profile::kAuto, Profile::kMain, Profile::kMain10};
+    case VideoCodec::kAv1: return {Profile::kAuto, Profile::kMain};  // of eight and of ten bits
+    case VideoCodec::kVp9:
+    case VideoCodec::kMpeg4: break;
+  }
+  return {Profile::kAuto};
+}
+
+Status CheckProfile(VideoCodec codec, Profile profile) {
+  const std::vector<Profile> accepted = ProfilesOf(codec);
+  if (std::ranges::find(accepted, profile) != accepted.end()) return OkStatus();
+  std::string names;
+  for (const Profile each : accepted) {
+    names += (names.empty() ? "" : ", ") + std::string(Name(each));
+  }
+  return InvalidArgument(
+      "profile",
+      std::string(Name(codec)) + " has no profile " + std::string(Name(profile)) + " here.",
+      names + " with vcodec=" + std::string(Name(codec)));
+}
 
 std::int64_t DefaultBitrate(const SourceInfo& source, int width, int height, Rational fps) {
   constexpr double kExponent = 0.75;

@@ -31,6 +31,10 @@ struct ResolvedTarget {
 
 Result<ResolvedTarget> ResolveTarget(const TargetRequest& request, const SourceInfo& source);
 
+// What `profile` may be with a codec; kInvalidArgument that lists it for any other.
+std::vector<Profile> ProfilesOf(VideoCodec codec);
+Status CheckProfile(VideoCodec codec, Profile profile);
+
 // Whether there may be B frames in what is asked for; `unless_said`, where it says nothing of them.
 bool MayHaveBFrames(const TargetRequest& request, bool unless_said = true);
 

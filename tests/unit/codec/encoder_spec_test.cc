@@ -7,9 +7,13 @@ extern "C" {
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "codec/video_encoder.h"
+#include "media/resolve_target.h"
 
 namespace gopmill {
 namespace {
@@ -51,17 +55,30 @@ TEST(EncoderSpec, KeepsTenBitsWhereBrowsersTakeThem) {
   EXPECT_EQ(Format(VideoCodec::kHevc, Profile::kMain10, 8), AV_PIX_FMT_YUV420P10);
 }
 
-TEST(EncoderSpec, RefusesImpossibleProfilesByName) {
-  for (const auto& [codec, profile] : {std::pair{VideoCodec::kH264, Profile::kMain10},
-                                       {VideoCodec::kHevc, Profile::kHigh},
-                                       {VideoCodec::kAv1, Profile::kBaseline},
-                                       {VideoCodec::kVp9, Profile::kHigh10},
-                                       {VideoCodec::kMpeg4, Profile::kMain}}) {
-    const auto spec = MakeEncoderSpec(PlanFor(codec, profile));
-    ASSERT_FALSE(spec.ok());
-    EXPECT_EQ(spec.error().code, Code::kInvalidArgument);
-    EXPECT_EQ(spec.error().parameter, "profile");
-    EXPECT_FALSE(spec.error().accepted.empty());
+// Of all pairs: what a refusal offers is taken, and nothing else.
+TEST(EncoderSpec, TakesTheProfilesThatAreOffered) {
+  const auto spec = [](VideoCodec codec, Profile profile) {
+    return MakeEncoderSpec(PlanFor(codec, profile));
+  };
+  for (const VideoCodec codec : {VideoCodec::kH264, VideoCodec::kHevc, VideoCodec::kAv1,
+                                 VideoCodec::kVp9, VideoCodec::kMpeg4}) {
+    const std::vector<Profile> offered = ProfilesOf(codec);
+    for (const Profile profile : {Profile::kAuto, Profile::kBaseline, Profile::kMain,
+                                  Profile::kHigh, Profile::kHigh10, Profile::kMain10}) {
+      const bool is_offered = std::ranges::find(offered, profile) != offered.end();
+      const auto made = spec(codec, profile);
+      EXPECT_EQ(made.ok(), is_offered) << Name(codec) << " " << Name(profile);
+      EXPECT_EQ(CheckProfile(codec, profile).ok(), is_offered);
+      if (made.ok()) {
+        EXPECT_TRUE(VideoEncoder::Open(*made).ok()) << Name(codec) << " " << Name(profile);
+        continue;
+      }
+      EXPECT_EQ(made.error().code, Code::kInvalidArgument);
+      EXPECT_EQ(made.error().parameter, "profile");
+      for (const Profile each : offered) {
+        EXPECT_NE(made.error().accepted.find(Name(each)), std::string::npos);
+      }
+    }
   }
 }
 

@@ -296,6 +296,8 @@ TEST(ResolveTarget, ProfilesBelongToCodecs) {
   EXPECT_EQ(error.parameter, "profile");
   EXPECT_THAT(error.accepted, HasSubstr("high10"));
   EXPECT_EQ(Bad({{"profile", "main"}, {"vcodec", "mpeg4"}}).parameter, "profile");
+  EXPECT_EQ(Bad({{"profile", "high"}, {"vcodec", "vp9"}}).accepted, "auto with vcodec=vp9");
+  EXPECT_EQ(Bad({{"profile", "main10"}, {"vcodec", "av1"}}).accepted, "auto, main with vcodec=av1");
 }
 
 TEST(ResolveTarget, LevelsLimitPixelsAndRate) {
