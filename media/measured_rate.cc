@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/contained.h"
 #include "base/status.h"
 #include "media/av_error.h"
 #include "media/fd_io.h"
@@ -79,15 +80,19 @@ class Sampler {
   bool Open(const AVInputFormat& container, int stream);
   // False at the end of what may be read.
   bool Sample(int number, PictureTimes& times);
-  [[nodiscard]] Rational time_base() const;
+  [[nodiscard]] Rational time_base() const { return time_base_; }
 
  private:
+  template <class Call>
+  int Guarded(const Call& call);
+
   const int fd_;
   const off_t before_;
   FdIo io_;
   const std::int64_t start_us_, length_us_;  // 0 = unknown
   av::InputFormat format_;                   // before io_ in destruction: it reads through it
   int stream_ = 0;
+  Rational time_base_;
   std::int64_t bytes_ = 0;
   int packets_ = 0;
 };
@@ -98,30 +103,43 @@ bool Sampler::Open(const AVInputFormat& container, int stream) {
   raw->pb = io_.context();
   AVDictionary* settings = nullptr;
   av_dict_set(&settings, "protocol_whitelist", "none", 0);
-  const int code =
-      avformat_open_input(&raw, nullptr, &container, &settings);  // frees when it fails
+  int code = 0;
+  if (!ContainedCall([&] {  // frees when it fails
+        code = avformat_open_input(&raw, nullptr, &container, &settings);
+      })) {
+    return false;
+  }
   av_dict_free(&settings);
   if (code < 0) return false;
   format_.reset(raw);
   stream_ = stream;
   if (stream >= static_cast<int>(raw->nb_streams)) return false;
+  time_base_ = av::FromAv(raw->streams[stream]->time_base);
   for (unsigned i = 0; i < raw->nb_streams; ++i) {
     if (static_cast<int>(i) != stream) raw->streams[i]->discard = AVDISCARD_ALL;
   }
   return true;
 }
 
-Rational Sampler::time_base() const { return av::FromAv(format_->streams[stream_]->time_base); }
+// The demuxer is left behind where it fails an assertion of its own.
+template <class Call>
+int Sampler::Guarded(const Call& call) {
+  int code = AVERROR_BUG;
+  if (format_ == nullptr || ContainedCall([&] { code = call(); })) return code;
+  static_cast<void>(format_.release());
+  return AVERROR_BUG;
+}
 
 bool Sampler::Sample(int number, PictureTimes& times) {
   const std::int64_t aim = start_us_ + length_us_ / kPlaces * number;
   const bool there = number == 0;  // the seek to it may be refused
   if (!there && length_us_ == 0) return false;
-  if (!there && avformat_seek_file(format_.get(), -1, INT64_MIN, aim, aim, 0) < 0) return false;
+  const auto seek = [&] { return avformat_seek_file(format_.get(), -1, INT64_MIN, aim, aim, 0); };
+  if (!there && Guarded(seek) < 0) return false;
   const av::Packet packet = av::NewPacket();
   while (times.size() < kPicturesEach) {
     if (bytes_ > kMostBytes || packets_ > kMostPackets) return false;
-    if (av_read_frame(format_.get(), packet.get()) < 0) break;
+    if (Guarded([&] { return av_read_frame(format_.get(), packet.get()); }) < 0) break;
     ++packets_;
     bytes_ += packet->size;
     const std::int64_t pts = packet->pts;
@@ -130,7 +148,7 @@ bool Sampler::Sample(int number, PictureTimes& times) {
     av_packet_unref(packet.get());
     if (!picture) continue;
     times.push_back(pts);
-    if (Rescale(pts, time_base(), kMicros) - aim > kPlaceMicros) break;
+    if (Rescale(pts, time_base_, kMicros) - aim > kPlaceMicros) break;
   }
   std::ranges::sort(times);
   return true;

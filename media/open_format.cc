@@ -83,12 +83,15 @@ Result<av::InputFormat> OpenFormat(FdIo& io, const std::stop_token& stop) {
   av_dict_set(&settings.entries, "codec_whitelist", DecoderWhitelist().c_str(), 0);
   av_dict_set(&settings.entries, "protocol_whitelist", "none", 0);
   const AVInputFormat* container = nullptr;
-  int code = FindContainer(*raw, &container);
-  // avformat_open_input frees the context when it fails.
+  int code = 0;
+  if (!ContainedCall([&] { code = FindContainer(*raw, &container); })) return LeftBehindError();
   if (code < 0) {
     avformat_free_context(raw);
-  } else {
-    code = avformat_open_input(&raw, nullptr, container, &settings.entries);
+  } else if (!ContainedCall([&] {  // frees the context when it fails
+               code = avformat_open_input(&raw, nullptr, container, &settings.entries);
+             })) {
+    settings.entries = nullptr;  // left behind with the context
+    return LeftBehindError();
   }
   if (code < 0) return OpenError(code, io.failed(), stop);
   if (!ContainedCall([&] { code = avformat_find_stream_info(raw, nullptr); })) {

@@ -319,7 +319,12 @@ bool Source::Impl::LandedBehind(std::int64_t at_us) const {
 Result<bool> Source::Impl::SeekTo(std::int64_t at_us) {
   for (const std::int64_t back : kSeekBack) {
     const std::int64_t to = std::max(at_us - back, start_us);
-    const int code = avformat_seek_file(format.get(), -1, INT64_MIN, to, to, 0);
+    int code = 0;
+    if (!ContainedCall(
+            [&] { code = avformat_seek_file(format.get(), -1, INT64_MIN, to, to, 0); })) {
+      static_cast<void>(format.release());
+      return LeftBehindError();
+    }
     if (code < 0) break;  // some containers cannot be searched: it is read from its beginning
     GOPMILL_ASSIGN_OR_RETURN(const bool found, ReadAhead(Unfound::kNoPictures));
     if (found && !LandedBehind(at_us)) return true;
