@@ -46,6 +46,7 @@ std::shared_ptr<PictureStore::Gop> PictureStore::Find(const VideoInfo& video, co
   auto gop = std::make_shared<Gop>();
   gop->coding = video.parameters;
   gop->time_base = video.time_base;
+  gop->x264_build = video.x264_build;
   gop->key = av::Ref(key);
   gop->needed = met.needed;
   gop->weight = met.alone ? 1 : kGopWeight;
@@ -84,7 +85,8 @@ bool PictureStore::Put(Gop& gop, std::int64_t number, const AVPacket& packet, So
 // By who has set busy.
 Result<PictureStore::Frames> PictureStore::Decode(Gop& gop, const AVPacket* packet) {
   if (!gop.decoder) {
-    GOPMILL_ASSIGN_OR_RETURN(gop.decoder, VideoDecoder::Open(*gop.coding, gop.time_base));
+    GOPMILL_ASSIGN_OR_RETURN(gop.decoder,
+                             VideoDecoder::Open(*gop.coding, gop.time_base, gop.x264_build));
   }
   GOPMILL_RETURN_IF_ERROR(gop.decoder->Send(packet));
   Frames frames;

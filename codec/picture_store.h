@@ -79,6 +79,7 @@ class PictureStore {
   struct Gop {
     std::shared_ptr<const AVCodecParameters> coding;
     Rational time_base;
+    int x264_build = -1;                     // VideoInfo
     av::Packet key;                          // held: no other packet can get its address
     std::optional<SourceTicks> needed = {};  // KeyMet
     std::int64_t weight = 0;                 // pictures that it counts for

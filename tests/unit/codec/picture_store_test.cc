@@ -286,6 +286,30 @@ TEST(PictureStoreKeys, LargeKeyPicturesAreNotHeldForLong) {
   EXPECT_GE(store->key_bytes(), kKnownKeyBytes / 2);
 }
 
+// As a decoder does that begins with any other packet than the first, which tells it.
+TEST(PictureStoreKeys, DecodesAsTheBuildOfX264Was) {
+  auto unit = testing::Encode444(3);
+  ASSERT_EQ(unit.packets.size(), 3U);
+  VideoInfo video;
+  video.time_base = kTick;
+  video.x264_build = 142;
+  video.parameters = {unit.parameters.get(), [](const AVCodecParameters*) {}};
+  const auto store = std::make_shared<PictureStore>();
+  const Viewer one(store), other(store);
+  for (const Viewer* viewer : {&one, &other}) viewer->seat->Visit(video, *unit.packets[1], {});
+  const auto tap = one.seat->Visit(video, *unit.packets[2], {});
+  ASSERT_NE(tap, nullptr);
+  tap->Feed(*unit.packets[2]);
+  tap->Close();
+  const auto decoder = VideoDecoder::Open(*unit.parameters, kTick, video.x264_build).value();
+  av::Frame frame = av::NewFrame();
+  ASSERT_TRUE(decoder->Send(unit.packets[2].get()).ok() && decoder->Send(nullptr).ok());
+  ASSERT_TRUE(decoder->Receive(*frame).value());
+  const auto shown = TakeAll(*tap);
+  ASSERT_EQ(shown.size(), 1U);
+  EXPECT_EQ(shown[0].pixels, testing::PixelHash(*frame));
+}
+
 // Presentation times that run backwards: the decoder goes by decoding times, and those are what
 // packets long gone had for theirs.
 TEST(PictureStoreTimes, SenselessOnesAreHarmless) {

@@ -229,4 +229,44 @@ std::vector<av::Frame> DecodeUnit(const EncodedUnit& unit, Rational time_base) {
   return frames;
 }
 
+EncodedUnit Encode444(int pictures) {
+  constexpr int kWide = 160, kHigh = 96;
+  EncodedUnit unit;
+  const AVCodec* codec = avcodec_find_encoder_by_name("libx264");
+  const av::CodecContext context(avcodec_alloc_context3(codec));
+  context->width = kWide;
+  context->height = kHigh;
+  context->pix_fmt = AV_PIX_FMT_YUV444P;
+  context->time_base = {1, 25};
+  context->gop_size = 1;
+  EXPECT_GE(avcodec_open2(context.get(), codec, nullptr), 0);
+  unit.parameters.reset(avcodec_parameters_alloc());
+  avcodec_parameters_from_context(unit.parameters.get(), context.get());
+  std::mt19937 random(1);
+  const auto pixel = [&](int x, int y) {
+    const int noise = static_cast<int>(random() & 127U);
+    const int form = (x / 20 * 7 + y / 20 * 3) % 4;
+    return static_cast<std::uint8_t>(form == 0 ? noise : form == 1 ? x + 2 * y : 40 * form);
+  };
+  for (std::int64_t n = 0; n < pictures; ++n) {
+    const av::Frame frame = av::NewFrame();
+    frame->width = kWide;
+    frame->height = kHigh;
+    frame->format = AV_PIX_FMT_YUV444P;
+    frame->pts = n;
+    EXPECT_GE(av_frame_get_buffer(frame.get(), 0), 0);
+    for (int i = 0; i < 3 * kWide * kHigh; ++i) {
+      const int plane = i % 3, x = i / 3 % kWide, y = i / 3 / kWide;
+      frame->data[plane][y * frame->linesize[plane] + x] = pixel(x, y);
+    }
+    avcodec_send_frame(context.get(), frame.get());
+  }
+  avcodec_send_frame(context.get(), nullptr);
+  for (av::Packet packet = av::NewPacket();
+       avcodec_receive_packet(context.get(), packet.get()) >= 0; packet = av::NewPacket()) {
+    unit.packets.push_back(std::move(packet));
+  }
+  return unit;
+}
+
 }  // namespace gopmill::testing

@@ -53,6 +53,10 @@ struct EncodedUnit {
 EncodedUnit EncodeWithParameters(const EncoderSpec& spec, std::int64_t bps, const Scene& scene,
                                  int first, int count);
 
+// Key pictures of 4:4:4 by x264, as it codes them today: squares that are plain, shaded or noise.
+// The first one tells its build.
+EncodedUnit Encode444(int pictures);
+
 // A unit decoded on its own, in display order; a failure or damage fails the test.
 std::vector<av::Frame> DecodeUnit(const EncodedUnit& unit, Rational time_base);
 
