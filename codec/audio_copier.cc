@@ -162,7 +162,7 @@ Status AudioCopier::Push(const AVPacket& source, std::vector<av::Packet>& out) {
   }
   if (!Place(*packet, nominal)) return OkStatus();
   if (packet->pts + packet->duration <= 0 && start_ > 0) return OkStatus();
-  // TrueHD and MLP: nobody can begin here, and players would leave it out.
+  // TrueHD: nobody can begin here, and players would leave it out.
   if (!next_ && (packet->flags & AV_PKT_FLAG_KEY) == 0) return OkStatus();
   if (end_ && packet->pts >= *end_) return OkStatus();
   next_ = packet->pts + packet->duration;
