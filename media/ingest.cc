@@ -113,6 +113,7 @@ Status Ingest::ReadToFirstVideo() {
       early_audio_.push_back(std::move(packet));
       continue;
     }
+    if (first_videos_.empty()) NoteBegin(*packet);
     repair_.Fix(kVideoTrack, *packet);
     if (first_videos_.empty() && !source_->counted_pts()) {
       GiveTime(*packet, source_->info()->video);
@@ -125,6 +126,12 @@ Status Ingest::ReadToFirstVideo() {
   }
   first_pts_ = first.pts();
   return OkStatus();
+}
+
+void Ingest::NoteBegin(const AVPacket& picture) {
+  const std::int64_t time = picture.dts != AV_NOPTS_VALUE ? picture.dts : picture.pts;
+  if (time == AV_NOPTS_VALUE) return;
+  begin_us_ = Rescale(time, source_->info()->video.time_base, kMicros) - source_->start_us();
 }
 
 void Ingest::PlaceGrid(StreamPlan& plan) {
@@ -162,6 +169,8 @@ void Ingest::MakePlan(const Target& target, PlanTexts texts) {
   plan->counted_pts = source_->counted_pts();
   const Rational time_base = info.video.time_base;
   PlaceGrid(*plan);
+  plan->text_shift_us = ShiftAt(plan->texts.jumps, begin_us_);
+  if (plan->texts.script) plan->grid.SetScriptShift(ShiftAt(plan->texts.script->jumps, begin_us_));
   plan->low_delay = source_->live() && HasLowDelay(target);
   plan_ = plan;
 

@@ -100,6 +100,7 @@ class Ingest {
   Status ReadToFirstVideo();
   void PlaceGrid(StreamPlan& plan);
   void MakePlan(const Target& target, PlanTexts texts);
+  void NoteBegin(const AVPacket& picture);
   Status Read();
   void ChangeCoding(const AVPacket* picture);
   void ChangePictures(const AVPacket& picture, const StreamPlan& plan);
@@ -129,6 +130,7 @@ class Ingest {
   std::int64_t early_audio_bytes_ = 0;
   std::deque<Item> ready_;
   std::int64_t planned_frames_ = 0;
+  std::int64_t begin_us_ = 0;   // first packet of the pictures, since the source's zero, as it came
   SourceTicks first_pts_ = 0;   // where the pictures begin; of those that are counted, as it came
   SourceTicks shown_from_ = 0;  // packets in no unit that are before this are left out
   std::int64_t left_out_ = 0;

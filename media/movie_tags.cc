@@ -112,6 +112,16 @@ MovieTags ReadTags(const AVFormatContext& source, std::int64_t start_us) {
   return tags;
 }
 
+MovieTags TagsWithoutJumps(MovieTags tags, const ClosedJumps& jumps) {
+  if (jumps.empty()) return tags;
+  for (Chapter& chapter : tags.chapters) {
+    chapter.start_us = WithoutJumps(jumps, chapter.start_us);
+    chapter.end_us = WithoutJumps(jumps, chapter.end_us);
+  }
+  Order(tags.chapters);
+  return tags;
+}
+
 MovieTags TagsWithin(const MovieTags& tags, const SourceClip& clip) {
   MovieTags within = tags;
   for (Chapter& chapter : within.chapters) {

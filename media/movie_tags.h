@@ -16,6 +16,7 @@
 
 #include "base/status.h"
 #include "media/av_ptr.h"
+#include "media/closed_jumps.h"
 #include "media/target.h"
 
 namespace gopmill {
@@ -39,6 +40,9 @@ struct MovieTags {
 
 // Of an open source whose timeline begins at `start_us`.
 MovieTags ReadTags(const AVFormatContext& source, std::int64_t start_us);
+
+// With the chapters where they are once these jumps of the pictures are closed.
+MovieTags TagsWithoutJumps(MovieTags tags, const ClosedJumps& jumps);
 
 // The chapters that are shown in this part of the source, counted from its start.
 MovieTags TagsWithin(const MovieTags& tags, const SourceClip& clip);

@@ -80,6 +80,13 @@ Deinterlace DeinterlaceOf(const VideoInfo& video, const Target& target) {
   return needless ? Deinterlace::kOff : target.deinterlace;
 }
 
+SourceClip StreamPlan::TextClip() const {
+  SourceClip clip = ClipOf(target);
+  clip.start_us += text_shift_us;
+  if (clip.end_us != SourceClip().end_us) clip.end_us += text_shift_us;
+  return clip;
+}
+
 int TemporalContext(const VideoInfo& video, const Target& target) {
   return (DeinterlaceOf(video, target) == Deinterlace::kOff ? 0 : 1) +
          TemporalRadius(target.degrain);

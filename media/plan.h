@@ -52,12 +52,17 @@ class OutputGrid {
   // Number of output frames that begin before this time of the source, seconds: an end that is
   // asked for, which is no multiple of its ticks (a frame, in AVI).
   [[nodiscard]] std::int64_t FramesBefore(Rational time) const;
-  // When frame n is shown, also one in front of the first: microseconds since the source's zero.
+  // What is to be added to times of the source for those of the script that is drawn: where reading
+  // began behind jumps, these have not been closed (ShiftAt).
+  void SetScriptShift(std::int64_t us) { script_shift_us_ = us; }
+  // When frame n is shown, also one in front of the first: microseconds since the source's zero, on
+  // the clock of its script.
   [[nodiscard]] std::int64_t SourceMicros(std::int64_t n) const {
-    return Rescale(origin_, tick_, kMicros) + Rescale(n + first_, fps_.Inverse(), kMicros);
+    return Rescale(origin_, tick_, kMicros) + Rescale(n + first_, fps_.Inverse(), kMicros) +
+           script_shift_us_;
   }
-  // The first frame, also one in front of the first, that is shown at or after this time of the
-  // source; whole milliseconds, rounded down.
+  // The first frame, also one in front of the first, that is shown at or after this time on that
+  // clock; whole milliseconds, rounded down.
   [[nodiscard]] std::int64_t FirstFrameAt(std::int64_t source_ms) const;
   [[nodiscard]] Rational fps() const { return fps_; }
   [[nodiscard]] SourceTicks origin() const { return origin_; }
@@ -74,6 +79,7 @@ class OutputGrid {
   Rational strict_;   // the same, but for ends that are asked for never to the nearest
   SourceTicks origin_ = 0;
   std::int64_t first_ = 0;
+  std::int64_t script_shift_us_ = 0;
 };
 
 // How a unit's first frame can be reached.
@@ -120,6 +126,7 @@ struct UnitSpec {
 struct PlanTexts {
   std::shared_ptr<const SubtitleScript> script;              // in the pictures; may be null
   std::shared_ptr<const std::vector<SubtitleTrack>> copied;  // as tracks; may be null
+  ClosedJumps jumps = {};  // of the source, where its text was read; their times are without them
 };
 
 // What is done to this source: never kAuto where it does not say that it is interlaced.
@@ -146,11 +153,15 @@ struct StreamPlan {
   // Number of the first packet that the ingest reads, among the pictures of a live source.
   std::int64_t first_packet = 0;
   PlanTexts texts;
+  // What is to be added to times of the source for those of its copied texts and moved chapters.
+  std::int64_t text_shift_us = 0;
 
   // Clockwise degrees to turn decoded pictures: 0, 90, 180, 270.
   [[nodiscard]] int rotation() const { return (source->video.rotation + target.rotate) % 360; }
   [[nodiscard]] Deinterlace deinterlace() const { return DeinterlaceOf(source->video, target); }
   [[nodiscard]] int temporal_context() const { return TemporalContext(source->video, target); }
+  // What of the source is asked for, on the clock of its texts.
+  [[nodiscard]] SourceClip TextClip() const;
 };
 
 }  // namespace gopmill

@@ -17,6 +17,7 @@
 #include "media/first_picture.h"
 #include "media/measured_rate.h"
 #include "media/open_format.h"
+#include "media/packet_meta.h"
 #include "media/probe.h"
 #include "media/random_access.h"
 #include "media/source_texts.h"
@@ -378,9 +379,13 @@ Result<Source::ReadState> Source::Impl::ReadNext(AVPacket& packet) {
       return ReadState::kEnd;
     }
     end.See(*format, packet);
-    if (packet.stream_index == info->video.stream_index) return ReadState::kVideo;
+    if (packet.stream_index == info->video.stream_index) {
+      texts.See(kVideoTrack, packet);
+      return ReadState::kVideo;
+    }
     if (const auto sound = SoundOf(*info, packet.stream_index)) {
       packet.stream_index = *sound;
+      texts.See(kAudioTrack + static_cast<std::size_t>(*sound), packet);
       return ReadState::kAudio;
     }
     if (texts.Take(packet)) return ReadState::kText;
@@ -395,6 +400,7 @@ bool Source::Impl::EndsEarly() const {
 }
 
 std::vector<SubtitleTrack> Source::TakeSubtitles() { return impl_->texts.Finish(); }
+ClosedJumps Source::jumps() const { return impl_->texts.jumps(); }
 
 Result<Source::ReadState> Source::Read(AVPacket& packet) {
   if (impl_->held.empty()) return impl_->ReadNext(packet);

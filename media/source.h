@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "base/unique_fd.h"
 #include "media/av_ptr.h"
+#include "media/closed_jumps.h"
 #include "media/packet_source.h"
 #include "media/source_info.h"
 #include "media/target.h"
@@ -63,8 +64,11 @@ class Source : public PacketSource {
   [[nodiscard]] bool damaged() const;
   // A read of the descriptor failed: the disk or the network, not the file, and the next may not.
   [[nodiscard]] bool read_failed() const;
-  // Of what has been read so far, once. A track that FFmpeg cannot read has no cues.
+  // Of what has been read so far, once. A track that FFmpeg cannot read has no cues. Their times
+  // are those of the pictures with jumps closed.
   std::vector<SubtitleTrack> TakeSubtitles();
+  // These, where texts are read.
+  [[nodiscard]] ClosedJumps jumps() const;
 
  private:
   struct Impl;

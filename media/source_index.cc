@@ -148,6 +148,7 @@ Result<std::shared_ptr<const SourceIndex>> Indexer::Run() {
   index_->truncated = source_->truncated();
   index_->left_out += source_->skipped();
   index_->subtitles = source_->TakeSubtitles();
+  for (SubtitleTrack& track : beside_) CloseJumps(repair_.closed(), track);
   std::ranges::move(beside_, std::back_inserter(index_->subtitles));
   std::erase_if(index_->subtitles, [](const SubtitleTrack& track) { return track.cues.empty(); });
   return std::shared_ptr<const SourceIndex>(std::move(index_));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "media/cue_packet.h"
+#include "media/packet_meta.h"
 #include "media/source.h"
 
 namespace gopmill {
@@ -19,6 +20,10 @@ void SourceTexts::Open(AVFormatContext& format, const SourceInfo& info, std::int
                        const SourceOptions& options) {
   if (!options.texts) return;
   as_packets_ = options.live;
+  if (!as_packets_) {
+    repair_.emplace(start_us, RepairTracks(info));
+    times_ = av::NewPacket();
+  }
   int number = 0;
   for (const SubtitleTrack& track : info.subtitles) {
     ++number;
@@ -41,9 +46,18 @@ void SourceTexts::Open(AVFormatContext& format, const SourceInfo& info, std::int
   }
 }
 
+void SourceTexts::See(std::size_t track, const AVPacket& packet) {
+  if (!repair_) return;
+  times_->pts = packet.pts;
+  times_->dts = packet.dts;
+  times_->duration = packet.duration;
+  times_->flags = packet.flags;
+  repair_->Fix(track, *times_);
+}
+
 bool SourceTexts::Take(AVPacket& packet) {
   if (pictures_ && pictures_->track.stream_index == packet.stream_index) {
-    pictures_->reader.Push(packet);
+    pictures_->reader.Push(packet, repair_->closed().size());
     return false;
   }
   const auto text = std::ranges::find_if(
@@ -63,19 +77,35 @@ bool SourceTexts::Take(AVPacket& packet) {
   }
   const std::size_t before = text->reader.bytes();
   text->reader.Push(packet, text->track);
+  text->closed.resize(text->track.cues.size(), repair_->closed().size());
   bytes_ += text->reader.bytes() - before;
   return false;
+}
+
+// What is shown only while there are no pictures is left out.
+void SourceTexts::CloseJumps(Text& text) const {
+  const ClosedJumps& jumps = repair_->closed();
+  if (jumps.empty()) return;
+  std::vector<SubtitleCue>& cues = text.track.cues;
+  for (std::size_t i = 0; i < cues.size(); ++i) {
+    SubtitleCue& cue = cues[i];
+    cue.start_us = WithoutJumps(jumps, cue.start_us, text.closed[i]);
+    if (cue.end_us != kNoEnd) cue.end_us = WithoutJumps(jumps, cue.end_us, text.closed[i]);
+  }
+  std::erase_if(cues,
+                [](const SubtitleCue& c) { return c.end_us != kNoEnd && c.end_us <= c.start_us; });
 }
 
 std::vector<SubtitleTrack> SourceTexts::Finish() {
   std::vector<SubtitleTrack> tracks;
   for (Text& text : texts_) {
+    if (repair_) CloseJumps(text);
     text.reader.Finish(text.track);
     tracks.push_back(std::move(text.track));
   }
   texts_.clear();
   if (pictures_) {
-    pictures_->track.pictures = pictures_->reader.Finish();
+    pictures_->track.pictures = pictures_->reader.Finish(repair_->closed());
     tracks.push_back(std::move(pictures_->track));
     pictures_.reset();
   }

@@ -99,21 +99,22 @@ Result<PictureReader> PictureReader::Open(const AVStream& stream, std::int64_t s
   return reader;
 }
 
-void PictureReader::Push(const AVPacket& packet) {
+void PictureReader::Push(const AVPacket& packet, std::size_t closed) {
   av::Subtitle shown;
   int got = 0;
   AVPacket& mutable_packet = const_cast<AVPacket&>(packet);  // older FFmpeg; reads only
   const int read = avcodec_decode_subtitle2(decoder_.get(), shown.get(), &got, &mutable_packet);
-  if (read >= 0 && got != 0) Add(*shown.get(), packet);
+  if (read >= 0 && got != 0) Add(*shown.get(), packet, closed);
 }
 
 // Decoders of PGS put out an event when its last packet has come, with the time of its first.
-void PictureReader::Add(const AVSubtitle& shown, const AVPacket& packet) {
+void PictureReader::Add(const AVSubtitle& shown, const AVPacket& packet, std::size_t closed) {
   if (shown.pts == AV_NOPTS_VALUE || std::abs(shown.pts) > kFarthestMicros) return;
   if (events_.size() >= kMaxCues || bytes_ > kMaxBitmapBytes) return;
   const std::int64_t start = shown.pts - start_us_;
   Event event{.start_us = start + std::int64_t{shown.start_display_time} * 1000,
               .end_us = kNoEnd,
+              .closed = closed,
               .bitmaps = {}};
   const bool ends = shown.end_display_time > shown.start_display_time &&
                     shown.end_display_time != std::numeric_limits<std::uint32_t>::max();
@@ -136,7 +137,7 @@ void PictureReader::Add(const AVSubtitle& shown, const AVPacket& packet) {
   events_.push_back(std::move(event));
 }
 
-std::shared_ptr<const SubtitlePictures> PictureReader::Finish() {
+std::shared_ptr<const SubtitlePictures> PictureReader::Finish(const ClosedJumps& jumps) {
   auto pictures = std::make_shared<SubtitlePictures>();
   const bool sane = decoder_->width > 0 && decoder_->width <= kMaxCanvasSide &&
                     decoder_->height > 0 && decoder_->height <= kMaxCanvasSide;
@@ -145,6 +146,10 @@ std::shared_ptr<const SubtitlePictures> PictureReader::Finish() {
     pictures->height = decoder_->height;
   }
   pictures->square = decoder_->codec_id == AV_CODEC_ID_HDMV_PGS_SUBTITLE;
+  for (Event& event : events_) {
+    event.start_us = WithoutJumps(jumps, event.start_us, event.closed);
+    if (event.end_us != kNoEnd) event.end_us = WithoutJumps(jumps, event.end_us, event.closed);
+  }
   std::ranges::stable_sort(events_, {}, &Event::start_us);
   for (std::size_t i = 0; i < events_.size(); ++i) {
     Event& event = events_[i];

@@ -18,6 +18,7 @@
 #include "base/rational.h"
 #include "base/status.h"
 #include "media/av_ptr.h"
+#include "media/closed_jumps.h"
 
 namespace gopmill {
 
@@ -60,20 +61,21 @@ class PictureReader {
   // `start_us`: the source's zero on the container's clock. kUnsupported without a decoder.
   static Result<PictureReader> Open(const AVStream& stream, std::int64_t start_us);
 
-  // What a damaged packet shows is left out.
-  void Push(const AVPacket& packet);
-  // All packets have been pushed.
-  std::shared_ptr<const SubtitlePictures> Finish();
+  // What a damaged packet shows is left out. `closed`: jumps that had been when it was read.
+  void Push(const AVPacket& packet, std::size_t closed = 0);
+  // All packets have been pushed, and these are the jumps.
+  std::shared_ptr<const SubtitlePictures> Finish(const ClosedJumps& jumps = {});
   [[nodiscard]] std::size_t bytes() const { return bytes_; }  // of cues so far
 
  private:
   // What is shown from a time on; nothing, where it only ends what was there.
   struct Event {
     std::int64_t start_us = 0, end_us = 0;  // end may be kNoEnd
+    std::size_t closed = 0;                 // jumps
     std::vector<Bitmap> bitmaps;
   };
   PictureReader() = default;
-  void Add(const AVSubtitle& shown, const AVPacket& packet);
+  void Add(const AVSubtitle& shown, const AVPacket& packet, std::size_t closed);
 
   av::CodecContext decoder_;
   Rational time_base_;

@@ -115,8 +115,7 @@ std::string FingerprintOf(const SubtitlePictures& pictures) {
   return Sha256Hex(all);
 }
 
-std::shared_ptr<const SubtitleScript> PictureScript(
-    std::shared_ptr<const SubtitlePictures> pictures) {
+std::shared_ptr<SubtitleScript> PictureScript(std::shared_ptr<const SubtitlePictures> pictures) {
   auto script = std::make_shared<SubtitleScript>();
   for (const PictureCue& cue : pictures->cues) {
     AddTimes(cue.start_us / 1000, cue.end_us / 1000, *script);
@@ -151,8 +150,9 @@ std::vector<std::size_t> SubtitleScript::CuesAt(std::int64_t ms) const {
   return seen;
 }
 
-std::shared_ptr<const SubtitleScript> MakeScript(const SubtitleTrack& track) {
-  if (track.pictures) return PictureScript(track.pictures);
+namespace {
+
+std::shared_ptr<SubtitleScript> TextScript(const SubtitleTrack& track) {
   const ScriptHead head = WriteScriptHead(track.header);
   auto script = std::make_shared<SubtitleScript>();
   std::vector<Event> events;
@@ -168,6 +168,15 @@ std::shared_ptr<const SubtitleScript> MakeScript(const SubtitleTrack& track) {
   script->text += kEvents;
   for (const Event& event : events) script->text += event.line;
   script->fingerprint = Sha256Hex(script->text);
+  return script;
+}
+
+}  // namespace
+
+std::shared_ptr<const SubtitleScript> MakeScript(const SubtitleTrack& track,
+                                                 const ClosedJumps& jumps) {
+  auto script = track.pictures ? PictureScript(track.pictures) : TextScript(track);
+  script->jumps = jumps;
   return script;
 }
 

@@ -32,7 +32,9 @@ struct SubtitleScript {
   std::string fingerprint;  // of `text`, or of `pictures` and their times: SHA-256
   // Instead of text: as many cues as in `cues`. May be null.
   std::shared_ptr<const SubtitlePictures> pictures;
-  std::vector<Span> cues;   // by their start
+  std::vector<Span> cues;  // by their start
+  // Those of the movie's pictures, without which its times are.
+  ClosedJumps jumps = {};
   std::vector<Span> shown;  // when there is something to see; ascending and apart
 
   // The span that this time lies in; null if there is nothing to see.
@@ -42,7 +44,8 @@ struct SubtitleScript {
   [[nodiscard]] std::size_t bytes() const;
 };
 
-// Of a track whose cues are lines of a script, or of one of pictures.
-std::shared_ptr<const SubtitleScript> MakeScript(const SubtitleTrack& track);
+// Of a track whose cues are lines of a script, or of one of pictures, with jumps closed already.
+std::shared_ptr<const SubtitleScript> MakeScript(const SubtitleTrack& track,
+                                                 const ClosedJumps& jumps = {});
 
 }  // namespace gopmill

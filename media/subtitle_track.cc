@@ -127,6 +127,16 @@ void EndCues(std::vector<SubtitleCue>& cues) {
   }
 }
 
+void CloseJumps(const ClosedJumps& jumps, SubtitleTrack& track) {
+  if (jumps.empty()) return;
+  for (SubtitleCue& cue : track.cues) {
+    cue.start_us = WithoutJumps(jumps, cue.start_us);
+    cue.end_us = WithoutJumps(jumps, cue.end_us);
+  }
+  std::erase_if(track.cues, [](const SubtitleCue& cue) { return cue.end_us <= cue.start_us; });
+  std::ranges::stable_sort(track.cues, {}, &SubtitleCue::start_us);
+}
+
 std::string TagText(std::string_view text) {
   const std::string good = WellFormed(text, kMaxNameBytes);
   std::string tag;

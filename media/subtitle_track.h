@@ -20,6 +20,7 @@
 #include "base/rational.h"
 #include "base/status.h"
 #include "media/av_ptr.h"
+#include "media/closed_jumps.h"
 
 namespace gopmill {
 
@@ -53,6 +54,11 @@ struct SubtitleCue {
 
 // Of one track, by start: gives those an end that have none, before the next of them.
 void EndCues(std::vector<SubtitleCue>& cues);
+
+// Of a track that was read where the jumps of the movie's pictures were not known yet: a file
+// beside it. What is shown only while there are no pictures is left out.
+struct SubtitleTrack;
+void CloseJumps(const ClosedJumps& jumps, SubtitleTrack& track);
 
 struct SubtitlePictures;
 

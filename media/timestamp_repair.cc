@@ -97,7 +97,15 @@ void TimestampRepair::CloseJump(State& state, std::int64_t raw_dts) {
     state.own += Next(state) - dts;
     return;
   }
-  const std::int64_t shift_us = Rescale(Next(state) - dts, state.track.time_base, kMicros);
+  const auto micros = [&](std::int64_t ticks) {
+    return Rescale(ticks, state.track.time_base, kMicros);
+  };
+  const std::int64_t shift_us = micros(Next(state) - dts);
+  if (closed_.size() < kMaxClosedJumps) {
+    closed_.push_back({.from_us = micros(Next(state)) - shift_us_,
+                       .to_us = micros(dts) - shift_us_,
+                       .shift_us = shift_us_ + shift_us});
+  }
   shift_us_ += shift_us;
   for (State& other : states_) {
     if (&other == &state || !other.last_dts) continue;

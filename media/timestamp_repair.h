@@ -31,6 +31,7 @@
 
 #include "base/rational.h"
 #include "media/av_ptr.h"
+#include "media/closed_jumps.h"
 
 namespace gopmill {
 
@@ -62,6 +63,9 @@ class TimestampRepair {
   // has no clock of its own to tell jumps by, such as text that says nothing for an hour.
   [[nodiscard]] std::int64_t Shifted(std::int64_t us) const { return us + shift_us_; }
 
+  // Those of the pictures, in the order of reading; kMaxClosedJumps at most.
+  [[nodiscard]] const ClosedJumps& closed() const { return closed_; }
+
   [[nodiscard]] std::int64_t repaired() const { return repaired_; }  // jumps closed, times made up
   [[nodiscard]] std::int64_t jumps() const { return jumps_; }        // of them, of all tracks
 
@@ -83,6 +87,7 @@ class TimestampRepair {
   void CloseJump(State& state, std::int64_t raw_dts);
   [[nodiscard]] bool IsPause(const State& state, double seconds) const;
   std::vector<State> states_;
+  ClosedJumps closed_;
   std::int64_t shift_us_ = 0;  // added to all tracks by closed jumps
   std::int64_t repaired_ = 0, jumps_ = 0;
 };

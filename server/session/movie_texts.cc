@@ -26,6 +26,7 @@ TextUse UseIn(Container container) {
 struct OwnTexts {
   std::size_t count = 0;              // of the movie's tracks of text
   std::vector<SubtitleTrack> tracks;  // those that FFmpeg reads
+  ClosedJumps jumps;
 };
 
 // Reads a movie to its end for all of its tracks of text, or for one, from 1; for none if it has
@@ -36,7 +37,7 @@ Result<OwnTexts> ReadOwnTexts(const SourceOpener& movie, TextUse use, int number
   GOPMILL_ASSIGN_OR_RETURN(
       const auto source,
       Source::Open(std::move(fd), stop, {.texts = use, .text_track = number, .rate = false}));
-  OwnTexts own{.count = source->info()->subtitles.size(), .tracks = {}};
+  OwnTexts own{.count = source->info()->subtitles.size(), .tracks = {}, .jumps = {}};
   if (static_cast<std::size_t>(number) > own.count) return own;
   auto state = PacketSource::ReadState::kVideo;
   while (state != PacketSource::ReadState::kEnd) {
@@ -47,6 +48,7 @@ Result<OwnTexts> ReadOwnTexts(const SourceOpener& movie, TextUse use, int number
     return Error{.code = Code::kIo, .message = "The movie's text cannot be read to its end."};
   }
   own.tracks = source->TakeSubtitles();
+  own.jumps = source->jumps();
   return own;
 }
 
@@ -85,7 +87,7 @@ Result<std::shared_ptr<const SubtitleScript>> ReadScript(const SourceOpener& mov
                  .message = "FFmpeg here does not read this track of text.",
                  .parameter = "burn"};
   }
-  if (at < own.count) return MakeScript(own.tracks.front());
+  if (at < own.count) return MakeScript(own.tracks.front(), own.jumps);
   const TextFile& file = beside[at - own.count];
   GOPMILL_ASSIGN_OR_RETURN(UniqueFd text, file.open());
   const auto track = ReadSubtitleFile(std::move(text), file.described, stop, TextUse::kScript);
@@ -113,8 +115,8 @@ Status CheckStreamedText(const TargetRequest& request) {
                          "off, container=mkv or webm, or a file by gopmill transcode");
 }
 
-Result<TextTracks> ReadCopiedTexts(const SourceOpener& movie, const std::vector<TextFile>& beside,
-                                   Container container, const std::stop_token& stop) {
+Result<CopiedTexts> ReadCopiedTexts(const SourceOpener& movie, const std::vector<TextFile>& beside,
+                                    Container container, const std::stop_token& stop) {
   const TextUse use = UseIn(container);
   GOPMILL_ASSIGN_OR_RETURN(OwnTexts own, ReadOwnTexts(movie, use, 0, stop));
   std::vector<SubtitleTrack> tracks = std::move(own.tracks);
@@ -123,13 +125,15 @@ Result<TextTracks> ReadCopiedTexts(const SourceOpener& movie, const std::vector<
     auto track = text.ok() ? ReadSubtitleFile(std::move(text).value(), file.described, stop, use)
                            : Result<SubtitleTrack>(text.error());
     if (track.ok()) {
+      CloseJumps(own.jumps, *track);
       tracks.push_back(std::move(track).value());
     } else {
       spdlog::warn("subtitles {}: {}", file.name, track.error().ToString());
     }
   }
   std::erase_if(tracks, [](const SubtitleTrack& track) { return track.cues.empty(); });
-  return std::make_shared<const std::vector<SubtitleTrack>>(std::move(tracks));
+  return CopiedTexts{std::make_shared<const std::vector<SubtitleTrack>>(std::move(tracks)),
+                     std::move(own.jumps)};
 }
 
 }  // namespace gopmill

@@ -42,8 +42,11 @@ Status CheckStreamedText(const TargetRequest& request);
 
 // All of them, own ones first, in the forms that the container takes. A file beside that cannot be
 // read is left out and told of in the log, a track without cues is left out.
-using TextTracks = std::shared_ptr<const std::vector<SubtitleTrack>>;
-Result<TextTracks> ReadCopiedTexts(const SourceOpener& movie, const std::vector<TextFile>& beside,
-                                   Container container, const std::stop_token& stop);
+struct CopiedTexts {
+  std::shared_ptr<const std::vector<SubtitleTrack>> tracks;
+  ClosedJumps jumps;  // of the movie's pictures, that their times are without
+};
+Result<CopiedTexts> ReadCopiedTexts(const SourceOpener& movie, const std::vector<TextFile>& beside,
+                                    Container container, const std::stop_token& stop);
 
 }  // namespace gopmill

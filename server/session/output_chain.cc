@@ -43,7 +43,7 @@ void OutputChain::SetPlan(const PlanReady& ready) {
   first_text_ = time_bases.size();
   if (plan_->texts.copied) {
     for (const SubtitleTrack& track : *plan_->texts.copied)
-      texts_.emplace_back(track, ClipOf(target));
+      texts_.emplace_back(track, plan_->TextClip());
   }
   time_bases.insert(time_bases.end(), texts_.size(), kTextTimeBase);
   interleaver_ = std::make_unique<Interleaver>(std::move(time_bases));

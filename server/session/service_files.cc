@@ -171,12 +171,15 @@ Result<PlanTexts> MediaService::ReadTexts(const std::string& path, const TargetR
   PlanTexts texts;
   if (const int number = request.burn.value_or(0); number > 0) {
     GOPMILL_ASSIGN_OR_RETURN(texts.script, scripts_.Get(path, number, stop));
+    texts.jumps = texts.script->jumps;
   }
   if (request.subtitles == Subtitles::kCopy) {
     GOPMILL_ASSIGN_OR_RETURN(
-        texts.copied,
+        CopiedTexts copied,
         ReadCopiedTexts([&] { return library_.OpenEntry(path); }, TextFilesOf(library_, path),
                         request.container.value_or(Container::kMp4), stop));
+    texts.copied = std::move(copied.tracks);
+    texts.jumps = std::move(copied.jumps);
   }
   return texts;
 }

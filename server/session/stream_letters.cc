@@ -33,7 +33,8 @@ Status StreamSession::On(PlanReady letter) {
     stats_.state = StreamState::kRunning;
     seconds = stats_.total_seconds();
   }
-  sink_output_.SetTags(TagsWithin(plan_->source->tags, ClipOf(plan_->target)));
+  const MovieTags tags = TagsWithoutJumps(plan_->source->tags, plan_->texts.jumps);
+  sink_output_.SetTags(TagsWithin(tags, plan_->TextClip()));
   sink_output_.SetStart({.content_type = std::string(ContentType(plan_->target.container)),
                          .adjustments = std::move(letter.adjustments),
                          .plan_ms = ToMillis(letter.opening),

@@ -94,11 +94,14 @@ TextReader TextReaderFor(const std::string& input) {
     PlanTexts texts;
     if (const int number = request.burn.value_or(0); number > 0) {
       GOPMILL_ASSIGN_OR_RETURN(texts.script, ReadScript(open, beside, number, stop));
+      texts.jumps = texts.script->jumps;
     }
     if (request.subtitles == Subtitles::kCopy) {
       GOPMILL_ASSIGN_OR_RETURN(
-          texts.copied,
+          CopiedTexts copied,
           ReadCopiedTexts(open, beside, request.container.value_or(Container::kMp4), stop));
+      texts.copied = std::move(copied.tracks);
+      texts.jumps = std::move(copied.jumps);
     }
     return texts;
   };

@@ -111,6 +111,47 @@ def times_are_those_of_the_pictures(server, folder):
     check(all(b"Over a border" in text for text in border), "a cue over a border is in both segments")
 
 
+def make_outage(folder):
+    """Ten seconds, with thirty in the middle missing from all tracks, and chapters."""
+    text = Path(folder, "outage.srt.txt")
+    text.write_text("1\n00:00:02,000 --> 00:00:03,000\nbefore\n\n2\n00:00:15,000 --> 00:00:16,000\nlost\n\n"
+                    "3\n00:00:37,000 --> 00:00:38,000\nbehind\n", encoding="utf-8")
+    Path(folder, "outage.ffmeta").write_text(";FFMETADATA1\n" + "".join(
+        f"[CHAPTER]\nTIMEBASE=1/1\nSTART={a}\nEND={b}\n" for a, b in ((0, 36), (36, 40))), encoding="utf-8")
+    late = "setpts='PTS+if(gte(T,5),30,0)/TB'"
+    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", f"color=gray:s=128x72:r=25:d=10,{late}", "-f", "lavfi",
+                    "-i", f"sine=r=48000:d=10,a{late}", "-f", "srt", "-i", str(text), "-i", str(Path(folder, "outage.ffmeta")), "-map",
+                    "0", "-map", "1", "-map", "2", "-map_chapters", "3", "-vsync", "passthrough", "-c:v", "libx264", "-preset", "ultrafast",
+                    "-g", "25", "-c:a", "aac", "-c:s", "srt", str(Path(folder, "outage.mkv"))], check=True)
+    Path(folder, "outage.de.srt").write_bytes(text.read_bytes())
+
+
+def text_is_with_its_pictures_behind_an_outage(server, folder):
+    """The pictures go on at once; so do cues, in every form, and chapters where they can."""
+    for track in "01":  # the movie's own, and the file beside it
+        got = [(round(a, 1), words) for a, _, words in hls_check.cues(server.get(f"/v1/hls/outage.mkv/s{track}.vtt?{ONE}")[1].decode())]
+        check(got == [(2.0, "before"), (7.0, "behind")], f"in HLS, track {track}: {got}")
+    for start, times, chapters in (("0", [2, 7], [0, 6]), ("36", [1], [0])):
+        made = Path(folder, "outage-made.mkv")
+        result = subprocess.run([PROGRAM, "transcode", str(Path(folder, "outage.mkv")), str(made), "--preset", "ultrafast", "--crf", "30",
+                                 "--subtitles", "copy", "--burn", "1", "--start", start, "--quiet", "--force"], capture_output=True,
+                                text=True, check=False)
+        check(result.returncode == 0, f"from {start}: {result.stderr}")
+        probed = json.loads(subprocess.run(["ffprobe", "-v", "error", "-show_packets", "-show_chapters", "-of", "json", str(made)],
+                                           capture_output=True, check=True).stdout)
+        for track in (2, 3):
+            got = [round(float(p["pts_time"]), 1) for p in probed["packets"] if p["stream_index"] == track]
+            check(got == times, f"from {start}: cues of track {track} at {got}")
+        got = [round(float(c["start_time"])) for c in probed["chapters"]]
+        check(got == chapters, f"from {start}: chapters at {got}")
+        white = subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", str(made), "-map", "0:v", "-f", "rawvideo", "-pix_fmt", "gray",
+                                "-"], capture_output=True, check=True).stdout
+        size = 128 * 72
+        drawn = [n // size for n in range(0, len(white), size) if max(white[n:n + size]) - min(white[n:n + size]) > 20]
+        seconds = [n // 25 for n in drawn if n - 1 not in drawn]
+        check(seconds == times, f"from {start}: text is drawn from the seconds {seconds} on")
+
+
 def conditions(server):
     path = f"/v1/hls/srt.mkv/s0-1.vtt?{ONE}"
     made = server.metric("gopmill_segments_made_total")
@@ -464,10 +505,11 @@ def main():
         make_clocks(folder, "clocks1.ts", (10, 36000))
         make_clocks(folder, "clocks2.ts", (36000, 10))
         make_names(folder)
+        make_outage(folder)
         make_beside(folder)
         with Server(folder, "--segment-cache-bytes", "0") as server:
             run_all([playlists_obey_the_rules, every_form_says_the_same, ffmpeg_reads_them, ffmpeg_opens_dash_with_text], server)
-            run_all([times_are_those_of_the_pictures, files_beside_the_movie, dots_of_folders_are_not_the_files,
+            run_all([times_are_those_of_the_pictures, text_is_with_its_pictures_behind_an_outage, files_beside_the_movie, dots_of_folders_are_not_the_files,
                      several_sounds_in_one_stream], server, folder)
             run_all([several_sounds_in_a_file, text_is_not_taken_for_tags], folder)
             return run_all([conditions, garbage, sound_tracks_by_number, sound_tracks_as_renditions, sound_tracks_in_dash,

@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr std::int64_t kSecond = 1'000'000;
+constexpr std::int64_t kScriptSecond = 1'000'000;
 constexpr const char* kFields = "0,2,Default,,0,0,0,,";
 
 SubtitleTrack TrackOf(const std::vector<SubtitleCue>& cues, const std::string& header = {}) {
@@ -45,9 +45,9 @@ TEST(SubtitleScript, WritesLayerTimesAndTheRest) {
 }
 
 TEST(SubtitleScript, IsShownFromItsStartUpToItsEnd) {
-  const auto script =
-      Script(TrackOf({Cue(kSecond, 2 * kSecond, "a"), Cue(kSecond, 3 * kSecond, "b"),
-                      Cue(5 * kSecond, 6 * kSecond, "c")}));
+  const auto script = Script(TrackOf({Cue(kScriptSecond, 2 * kScriptSecond, "a"),
+                                      Cue(kScriptSecond, 3 * kScriptSecond, "b"),
+                                      Cue(5 * kScriptSecond, 6 * kScriptSecond, "c")}));
   for (const std::int64_t ms : {1'000, 1'999, 2'500, 2'999, 5'000, 5'999}) {
     EXPECT_NE(script->SpanAt(1000 * ms), nullptr) << ms;
   }
@@ -57,13 +57,15 @@ TEST(SubtitleScript, IsShownFromItsStartUpToItsEnd) {
 }
 
 TEST(SubtitleScript, LongCuesReachOverShorterOnesBehind) {
-  const auto script = Script(TrackOf({Cue(0, 10 * kSecond, "a"), Cue(kSecond, 2 * kSecond, "b")}));
+  const auto script = Script(
+      TrackOf({Cue(0, 10 * kScriptSecond, "a"), Cue(kScriptSecond, 2 * kScriptSecond, "b")}));
   EXPECT_EQ(script->shown.size(), 1U);
-  EXPECT_NE(script->SpanAt(9 * kSecond), nullptr);
+  EXPECT_NE(script->SpanAt(9 * kScriptSecond), nullptr);
 }
 
 TEST(SubtitleScript, DrawsInTheOrderOfTheSource) {
-  SubtitleCue first = Cue(2 * kSecond, 3 * kSecond, "below"), second = Cue(0, kSecond, "above");
+  SubtitleCue first = Cue(2 * kScriptSecond, 3 * kScriptSecond, "below"),
+              second = Cue(0, kScriptSecond, "above");
   first.text[0] = '1';
   second.text[0] = '5';
   const std::string text = Script(TrackOf({second, first}))->text;
@@ -72,8 +74,8 @@ TEST(SubtitleScript, DrawsInTheOrderOfTheSource) {
 
 TEST(SubtitleScript, TakesNoMoreCuesAtATimeThanAPictureHolds) {
   std::vector<SubtitleCue> cues;
-  for (int i = 0; i < 100; ++i) cues.push_back(Cue(i * 10'000, 9 * kSecond, "crowd"));
-  cues.push_back(Cue(9 * kSecond, 10 * kSecond, "later"));
+  for (int i = 0; i < 100; ++i) cues.push_back(Cue(i * 10'000, 9 * kScriptSecond, "crowd"));
+  cues.push_back(Cue(9 * kScriptSecond, 10 * kScriptSecond, "later"));
   const std::string text = Script(TrackOf(cues))->text;
   std::size_t count = 0;
   for (std::size_t at = 0; (at = text.find("crowd", at)) != std::string::npos; ++at) ++count;
@@ -82,11 +84,12 @@ TEST(SubtitleScript, TakesNoMoreCuesAtATimeThanAPictureHolds) {
 }
 
 TEST(SubtitleScript, LeavesOutWhatIsNoEvent) {
-  const auto script = Script(TrackOf({{.start_us = 0, .end_us = kSecond, .text = "no fields"},
-                                      {.start_us = 0, .end_us = kSecond, .text = "one,"},
-                                      Cue(2 * kSecond, kSecond, "ends before it starts"),
-                                      Cue(-2 * kSecond, -kSecond, "before the movie"),
-                                      Cue(0, kSecond, "no text: \xff\xfe")}));
+  const auto script =
+      Script(TrackOf({{.start_us = 0, .end_us = kScriptSecond, .text = "no fields"},
+                      {.start_us = 0, .end_us = kScriptSecond, .text = "one,"},
+                      Cue(2 * kScriptSecond, kScriptSecond, "ends before it starts"),
+                      Cue(-2 * kScriptSecond, -kScriptSecond, "before the movie"),
+                      Cue(0, kScriptSecond, "no text: \xff\xfe")}));
   EXPECT_THAT(script->text, Not(HasSubstr("Dialogue")));
   EXPECT_TRUE(script->shown.empty());
 }
@@ -94,9 +97,9 @@ TEST(SubtitleScript, LeavesOutWhatIsNoEvent) {
 TEST(SubtitleScript, TakesNoMoreInkAtATimeThanPicturesHold) {
   std::vector<SubtitleCue> cues;
   for (int i = 0; i < 10; ++i) {
-    cues.push_back(Cue(0, kSecond, "{\\fs288\\fscx300\\fscy300}" + std::string(80, 'W')));
+    cues.push_back(Cue(0, kScriptSecond, "{\\fs288\\fscx300\\fscy300}" + std::string(80, 'W')));
   }
-  cues.push_back(Cue(0, kSecond, "small"));
+  cues.push_back(Cue(0, kScriptSecond, "small"));
   const std::string text = Script(TrackOf(cues))->text;
   EXPECT_THAT(text, Not(HasSubstr("WW")));
   EXPECT_THAT(text, HasSubstr("small"));
@@ -111,9 +114,9 @@ TEST(SubtitleScript, IsTextWhateverTheHeaderHolds) {
 }
 
 TEST(SubtitleScript, OtherWordsHaveAnotherFingerprint) {
-  const auto one = Script(TrackOf({Cue(0, kSecond, "one")}));
-  EXPECT_EQ(one->fingerprint, Script(TrackOf({Cue(0, kSecond, "one")}))->fingerprint);
-  EXPECT_NE(one->fingerprint, Script(TrackOf({Cue(0, kSecond, "two")}))->fingerprint);
+  const auto one = Script(TrackOf({Cue(0, kScriptSecond, "one")}));
+  EXPECT_EQ(one->fingerprint, Script(TrackOf({Cue(0, kScriptSecond, "one")}))->fingerprint);
+  EXPECT_NE(one->fingerprint, Script(TrackOf({Cue(0, kScriptSecond, "two")}))->fingerprint);
 }
 
 }  // namespace
