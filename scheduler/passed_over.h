@@ -4,8 +4,14 @@
 // come one behind the other keep a worker warm for themselves: without a bound a unit of another
 // stream would wait for their ends.
 //
+// Which unit is the first depends on the worker (one that failed there may not run there again), so
+// some are remembered.
+//
 // Thread-safety: compatible.
 #pragma once
+
+#include <algorithm>
+#include <array>
 
 #include "base/ids.h"
 
@@ -17,16 +23,18 @@ class PassedOver {
  public:
   // That `first` stands back once more; false: it has done so often enough, it is its turn.
   bool Again(const UnitId& first) {
-    if (unit_ != first) {
-      unit_ = first;
-      times_ = 0;
-    }
-    return ++times_ <= kMaxPassed;
+    auto found = std::ranges::find(latest_, first, &Count::unit);
+    if (found == latest_.end()) *--found = {.unit = first, .times = 0};
+    std::rotate(latest_.begin(), found, found + 1);
+    return ++latest_.front().times <= kMaxPassed;
   }
 
  private:
-  UnitId unit_;
-  int times_ = 0;
+  struct Count {
+    UnitId unit;
+    int times = 0;
+  };
+  std::array<Count, 4> latest_{};
 };
 
 }  // namespace gopmill

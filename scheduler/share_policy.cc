@@ -2,6 +2,7 @@
 #include "scheduler/share_policy.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
@@ -9,6 +10,7 @@
 #include "scheduler/early_binding.h"
 #include "scheduler/fair_queue.h"
 #include "scheduler/late_binding.h"
+#include "scheduler/passed_over.h"
 
 namespace gopmill {
 namespace {
@@ -135,7 +137,10 @@ class TwoLevel final : public SharePolicy {
       if (unit.spec.deadline != pool.unit(first).spec.deadline) break;
       const CoreSet& set = cores_.Of(unit, ShareOf(unit, pool), pool);
       const bool own = BestOf(unit, set, pool, [&](WorkerId each) { return each == w; }) == w;
-      if (set.everywhere || own) return ref;
+      if (!set.everywhere && !own) continue;
+      if (ref == first) return ref;
+      PassedOver& passed = passed_.at(static_cast<std::size_t>(c));
+      return passed.Again(pool.unit(first).spec.unit) ? ref : first;
     }
     return first;
   }
@@ -164,6 +169,8 @@ class TwoLevel final : public SharePolicy {
   }
 
   FairQueue queue_;
+  // By class: a unit whose set is no worker that comes, as that has failed it, goes to any in time.
+  std::array<PassedOver, kMaxClasses> passed_{};
   std::uint64_t backlogged_ = 0;  // bit c: class c has units
   int workers_ = 0;               // in service; the weights are for these
   double weight_sum_ = 0;         // of those classes

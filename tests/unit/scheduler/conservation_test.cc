@@ -72,6 +72,16 @@ TEST(ConservationTest, NoStreamWaitsForTheEndsOfOthers) {
     for (const char* const topology : {"core:1 pu:1", "core:3 pu:1"}) {
       SCOPED_TRACE(std::string(entry.name) + " on " + topology);
       VirtualPool pool({.topology = topology, .policy = std::string(entry.name)});
+      pool.service_time = [](const Ticket& ticket) {
+        const UnitId& unit = ticket.report.unit;
+        const auto more = (7 * unit.stream.value + 3 * static_cast<unsigned>(unit.index.value)) % 5;
+        return std::chrono::milliseconds(8 + static_cast<int>(more));
+      };
+      // A retry may not run where it failed, so workers disagree on which unit is due first.
+      pool.outcome = [](const Ticket& ticket) {
+        const bool fails = ticket.report.attempt == 0 && ticket.report.unit.index.value == 2;
+        return fails ? JobOutcome::kFailed : JobOutcome::kDone;
+      };
       std::map<std::uint64_t, int> runs;
       std::map<std::uint64_t, std::int64_t> next_index;
       for (int ahead = 0; ahead < 3; ++ahead) {
