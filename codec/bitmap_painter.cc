@@ -48,6 +48,20 @@ struct Line {
   }
 };
 
+// What lies between two edges on a bitmap that is `limit` large.
+Cover CoverOf(std::int64_t begin, std::int64_t end, std::int64_t limit) {
+  end = std::max(end, begin + 1);  // far enlarged, many pixels lie at one place
+  const std::int64_t from = std::clamp<std::int64_t>(begin, 0, limit);
+  const std::int64_t to = std::clamp<std::int64_t>(end, from, limit);
+  Cover cover{.first = static_cast<int>(from / kFine), .weights = {}, .whole = end - begin};
+  for (std::int64_t at = from; at < to;) {
+    const std::int64_t next = std::min(to, (at / kFine + 1) * kFine);
+    cover.weights.push_back(next - at);
+    at = next;
+  }
+  return cover;
+}
+
 Axis AxisOf(const Line& line) {
   Axis axis;
   const auto begin = static_cast<int>(std::clamp<std::int64_t>(line.PixelOf(0) - 1, 0, line.limit));
@@ -55,17 +69,7 @@ Axis AxisOf(const Line& line) {
       static_cast<int>(std::clamp<std::int64_t>(line.PixelOf(line.size) + 2, begin, line.limit));
   axis.begin = begin;
   for (int pixel = begin; pixel < end; ++pixel) {
-    const std::int64_t from = std::clamp<std::int64_t>(line.Edge(pixel), 0, line.size * kFine);
-    const std::int64_t to = std::clamp<std::int64_t>(line.Edge(pixel + 1), from, line.size * kFine);
-    Cover cover{.first = static_cast<int>(from / kFine),
-                .weights = {},
-                .whole = std::max<std::int64_t>(1, line.Edge(pixel + 1) - line.Edge(pixel))};
-    for (std::int64_t at = from; at < to;) {
-      const std::int64_t next = std::min(to, (at / kFine + 1) * kFine);
-      cover.weights.push_back(next - at);
-      at = next;
-    }
-    axis.cells.push_back(std::move(cover));
+    axis.cells.push_back(CoverOf(line.Edge(pixel), line.Edge(pixel + 1), line.size * kFine));
   }
   return axis;
 }
@@ -248,6 +252,60 @@ PaintedBitmap PaintBitmap(const Bitmap& bitmap, Size canvas, const Rectangle& pl
     painted.planes.at(i) = PaintPlane(indices, bitmap.width, across, down, table);
   }
   return painted;
+}
+
+namespace {
+
+using PaintedPlane = PaintedBitmap::Plane;
+
+// The smallest rectangle around both; one without a pixel is nowhere.
+Rectangle Around(const Rectangle& one, const Rectangle& other) {
+  if (one.width <= 0 || one.height <= 0) return other;
+  if (other.width <= 0 || other.height <= 0) return one;
+  const int right = std::max(one.x + one.width, other.x + other.width);
+  const int bottom = std::max(one.y + one.height, other.y + other.height);
+  const int x = std::min(one.x, other.x), y = std::min(one.y, other.y);
+  return {.x = x, .y = y, .width = right - x, .height = bottom - y};
+}
+
+void LayOver(const PaintedPlane& above, PaintedPlane& plane) {
+  std::size_t at = 0;
+  for (int y = 0; y < above.place.height; ++y) {
+    const std::int64_t row = std::int64_t{above.place.y + y - plane.place.y} * plane.place.width;
+    std::int64_t to = row + above.place.x - plane.place.x;
+    for (int x = 0; x < above.place.width; ++x, ++at, ++to) {
+      const std::uint64_t through = static_cast<std::uint64_t>(kOne) - above.opacity[at];
+      const auto under = [&](std::uint32_t value) {
+        return static_cast<std::uint32_t>((value * through + kOne / 2) / kOne);
+      };
+      const auto i = static_cast<std::size_t>(to);
+      plane.opacity[i] = under(plane.opacity[i]) + above.opacity[at];
+      plane.sample[i] = under(plane.sample[i]) + above.sample[at];
+    }
+  }
+}
+
+}  // namespace
+
+PaintedBitmap Over(const PaintedBitmap& below, const PaintedBitmap& above) {
+  PaintedBitmap both;
+  for (std::size_t i = 0; i < both.planes.size(); ++i) {
+    PaintedPlane& plane = both.planes.at(i);
+    plane.place = Around(below.planes.at(i).place, above.planes.at(i).place);
+    const auto pixels =
+        static_cast<std::size_t>(plane.place.width) * static_cast<std::size_t>(plane.place.height);
+    plane.opacity.resize(pixels);
+    plane.sample.resize(pixels);
+    LayOver(below.planes.at(i), plane);
+    LayOver(above.planes.at(i), plane);
+  }
+  return both;
+}
+
+std::size_t SamplesIn(const PaintedBitmap& bitmap) {
+  std::size_t sum = 0;
+  for (const PaintedPlane& plane : bitmap.planes) sum += plane.opacity.size();
+  return sum;
 }
 
 void Blend(const PaintedBitmap& bitmap, AVFrame& picture) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -36,6 +37,11 @@ bool CanBePainted(int format);
 // is one.
 PaintedBitmap PaintBitmap(const Bitmap& bitmap, Size canvas, const Rectangle& place,
                           const AVFrame& picture);
+
+// Both in one, `above` over `below`.
+PaintedBitmap Over(const PaintedBitmap& below, const PaintedBitmap& above);
+// Samples that it covers, in all planes.
+std::size_t SamplesIn(const PaintedBitmap& bitmap);
 
 // Over a picture of that size and format.
 void Blend(const PaintedBitmap& bitmap, AVFrame& picture);

@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "codec/bitmap_painter.h"
 #include "codec/picture.h"
@@ -11,6 +10,10 @@
 
 namespace gopmill {
 namespace {
+
+// Bitmaps of an event lie beside each other. Those behind so many samples for each pixel of the
+// picture, some times all of it, are left out.
+constexpr std::size_t kMostCovered = 6;
 
 class PictureBurner final : public SubtitleBurner {
  public:
@@ -31,18 +34,25 @@ class PictureBurner final : public SubtitleBurner {
     av_frame_copy_props(drawn.get(), &picture);
     for (const std::size_t cue : script_->CuesAt(grid_.SourceMicros(n) / 1000)) {
       Paint(cue, picture);
-      for (const PaintedBitmap& bitmap : painted_) Blend(bitmap, *drawn);
+      Blend(painted_, *drawn);
     }
     return drawn;
   }
 
  private:
-  // One is seen for many frames.
+  // One is seen for many frames. Its bitmaps become one, so that no cue takes more memory than the
+  // picture has samples; and what they cover together is bounded, so that none takes longer.
   void Paint(std::size_t cue, const AVFrame& picture) {
     if (painted_cue_ == cue) return;
-    painted_.clear();
+    painted_ = {};
+    const auto pixels =
+        static_cast<std::size_t>(picture.width) * static_cast<std::size_t>(picture.height);
+    std::size_t samples = 0;
     for (const Bitmap& bitmap : script_->pictures->cues[cue].bitmaps) {
-      painted_.push_back(PaintBitmap(bitmap, canvas_, place_, picture));
+      const PaintedBitmap next = PaintBitmap(bitmap, canvas_, place_, picture);
+      painted_ = Over(painted_, next);
+      samples += SamplesIn(next);
+      if (samples > kMostCovered * pixels) break;
     }
     painted_cue_ = cue;
   }
@@ -52,7 +62,7 @@ class PictureBurner final : public SubtitleBurner {
   Size canvas_;
   Rectangle place_;
   std::optional<std::size_t> painted_cue_;  // that of `painted_`
-  std::vector<PaintedBitmap> painted_;
+  PaintedBitmap painted_;
 };
 
 }  // namespace

@@ -58,8 +58,10 @@ Result<av::Frame> UnitPass::Scale(const AVFrame& frame) {
   const EncoderSpec& encoder = *task_.encoder;
   FilterSpec wanted =
       SpatialPart(*task_.plan, {encoder.width, encoder.height}, encoder.pixel_format, frame);
-  KeepShape(wanted, encoder.sample_aspect);
+  const Rational source_aspect = AreaOf(wanted, encoder.sample_aspect).source_sample_aspect;
+  KeepShape(wanted, encoder.sample_aspect);  // may count the aspect in pixels of the output
   area_ = AreaOf(wanted, encoder.sample_aspect);
+  area_.source_sample_aspect = source_aspect;
   if (!filter_ || !(filter_->spec() == wanted)) {
     if (filter_) cache_.GiveFilter(std::move(filter_));
     GOPMILL_ASSIGN_OR_RETURN(filter_, cache_.TakeFilter(wanted));
@@ -67,6 +69,7 @@ Result<av::Frame> UnitPass::Scale(const AVFrame& frame) {
   av::Frame out = av::NewFrame();
   GOPMILL_ASSIGN_OR_RETURN(const bool got, filter_->Filter(&frame, *out));
   if (!got) return InternalError("The scaler swallowed a frame.");
+  out->colorspace = static_cast<AVColorSpace>(MatrixMade(wanted));
   return out;
 }
 

@@ -85,6 +85,11 @@ TEST(BitmapPainter, IsEvenWhateverTheScale) {
   }
 }
 
+TEST(BitmapPainter, FillsAllWhereOnePixelBecomesMany) {
+  const auto drawn = With(Plain({0, 0, 2, 2}, kWhite), {2, 2}, {0, 0, 640, 480}, Grey(640, 480));
+  for (int at = 0; at < 480; ++at) ASSERT_EQ(LumaAt(*drawn, at, at), 235) << at;
+}
+
 TEST(BitmapPainter, ColorsAreThoseOfTheMatrix) {
   auto picture = Grey(64, 48);
   picture->colorspace = AVCOL_SPC_BT709;
@@ -130,6 +135,41 @@ TEST(BitmapPainter, WhatReachesOverTheBorderIsCut) {
       With(Plain({-10, -10, 20, 20}, kWhite), {64, 48}, {0, 0, 64, 48}, Grey(64, 48));
   EXPECT_EQ(LumaAt(*drawn, 9, 9), 235);
   EXPECT_EQ(LumaAt(*drawn, 10, 10), kGrey);
+}
+
+TEST(BitmapPainter, TwoInOneAreAsOneOverTheOther) {
+  const Bitmap below = Plain({8, 4, 16, 12}, kRed), above = Plain({12, 8, 40, 30}, kHalfWhite);
+  const Rectangle place{0, 0, 64, 48};
+  auto one_by_one = With(below, {64, 48}, place, Grey(64, 48));
+  one_by_one = With(above, {64, 48}, place, std::move(one_by_one));
+  auto together = Grey(64, 48);
+  const PaintedBitmap both = Over(PaintBitmap(below, {64, 48}, place, *together),
+                                  PaintBitmap(above, {64, 48}, place, *together));
+  Blend(both, *together);
+  EXPECT_EQ(both.planes[0].place, (Rectangle{7, 3, 47, 37}));
+  for (int y = 0; y < 48; ++y) {
+    for (int x = 0; x < 64; ++x) {
+      ASSERT_NEAR(LumaAt(*together, x, y), LumaAt(*one_by_one, x, y), 1) << x << ", " << y;
+    }
+  }
+}
+
+TEST(PictureBurner, HoldsNoMoreThanThePictureHas) {
+  SubtitleTrack track;
+  auto pictures = std::make_shared<SubtitlePictures>();
+  pictures->width = pictures->height = 2;
+  pictures->cues.push_back({.start_us = 0, .end_us = 1'000'000, .bitmaps = {}});
+  for (int i = 0; i < 64; ++i) {
+    pictures->cues.back().bitmaps.push_back(Plain({0, 0, 2, 2}, i == 0 ? kRed : kHalfWhite));
+  }
+  track.pictures = pictures;
+  const av::Frame grey = Grey(640, 480);
+  auto burner = SubtitleBurner::Open(MakeScript(track), OutputGrid({10, 1}, {10, 1}, {1, 1000}, 0),
+                                     *grey, {.area = {0, 0, 640, 480}, .source = {640, 480}});
+  ASSERT_TRUE(burner.ok());
+  auto drawn = (*burner)->Draw(*grey, 0);
+  ASSERT_TRUE(drawn.ok());
+  EXPECT_GT(LumaAt(**drawn, 320, 240), 200) << "red, and white over it some times";
 }
 
 TEST(BitmapPainter, LargestSumsFit) {
