@@ -21,6 +21,7 @@
 #include "media/probe.h"
 #include "media/random_access.h"
 #include "media/source_texts.h"
+#include "media/timestamp_repair.h"
 
 namespace gopmill {
 
@@ -68,6 +69,7 @@ struct Source::Impl {
   [[nodiscard]] bool EndsEarly() const;
   [[nodiscard]] bool LandedBehind(std::int64_t at_us) const;
   Result<bool> SeekTo(std::int64_t at_us);
+  [[nodiscard]] std::optional<std::int64_t> HeldTime() const;
   [[nodiscard]] std::optional<std::int64_t> SlowPlace() const;
 };
 
@@ -78,6 +80,8 @@ constexpr std::size_t kMaxHeldPackets = 20'000;
 constexpr std::int64_t kMaxHeldBytes = 16 << 20;
 // Pictures that may follow without a time.
 constexpr int kMaxUntimed = 64;
+// Microseconds between two pictures, more than which are a gap that will be closed.
+constexpr auto kLongestBack = static_cast<std::int64_t>(kMaxGapSeconds * 1'000'000);
 // How far a seek goes back in turn, microseconds, until a picture lies at or before its place.
 constexpr std::array<std::int64_t, 5> kSeekBack{0, 2'000'000, 10'000'000, 60'000'000,
                                                 std::int64_t{1} << 50};
@@ -334,18 +338,25 @@ Result<bool> Source::Impl::SeekTo(std::int64_t at_us) {
   return false;
 }
 
+// That of the first picture, microseconds.
+std::optional<std::int64_t> Source::Impl::HeldTime() const {
+  const AVPacket* first = FirstHeldPicture();
+  if (first == nullptr) return std::nullopt;
+  const std::int64_t time = first->pts != AV_NOPTS_VALUE ? first->pts : first->dts;
+  if (time == AV_NOPTS_VALUE) return std::nullopt;
+  return Rescale(time, info->video.time_base, kMicros);
+}
+
 // Whether pictures are not whole at once at the place that was sought. Null where they are: else
 // its time, microseconds.
 std::optional<std::int64_t> Source::Impl::SlowPlace() const {
   const AVPacket* first = FirstHeldPicture();
   const std::span payload(first->data, static_cast<std::size_t>(first->size));
   const bool key = (first->flags & AV_PKT_FLAG_KEY) != 0;
-  const std::int64_t time = first->pts != AV_NOPTS_VALUE ? first->pts : first->dts;
-  if (time == AV_NOPTS_VALUE) return std::nullopt;
   if (ClassifyPacket(*info->video.parameters, payload, key) != RandomAccess::kOpen) {
     return std::nullopt;
   }
-  return Rescale(time, info->video.time_base, kMicros);
+  return HeldTime();
 }
 
 Status Source::SeekBefore(Rational seconds) {
@@ -358,6 +369,11 @@ Status Source::SeekBefore(Rational seconds) {
     const auto slow = impl_->SlowPlace();
     if (!slow) break;
     GOPMILL_ASSIGN_OR_RETURN(found, impl_->SeekTo(*slow - 1));
+    // Not over a gap that will be closed: `start` would then be another place.
+    const auto before = impl_->HeldTime();
+    if (!found || !before || *before >= *slow - kLongestBack) continue;
+    GOPMILL_ASSIGN_OR_RETURN(found, impl_->SeekTo(*slow));
+    break;
   }
   if (found) return OkStatus();
   // The place is in front of the first picture, or a search by times missed the first group.

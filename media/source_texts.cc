@@ -82,15 +82,22 @@ bool SourceTexts::Take(AVPacket& packet) {
   return false;
 }
 
-// What is shown only while there are no pictures is left out.
+// What is shown only while there are no pictures is left out: of what has no end that is all but
+// the last.
 void SourceTexts::CloseJumps(Text& text) const {
   const ClosedJumps& jumps = repair_->closed();
   if (jumps.empty()) return;
   std::vector<SubtitleCue>& cues = text.track.cues;
   for (std::size_t i = 0; i < cues.size(); ++i) {
     SubtitleCue& cue = cues[i];
+    const bool ends = cue.end_us != kNoEnd, last = i + 1 == cues.size();
+    const std::int64_t end = !ends && !last ? cues[i + 1].start_us : cue.end_us;
+    const bool lasts = (ends || !last) && end > cue.start_us;
     cue.start_us = WithoutJumps(jumps, cue.start_us, text.closed[i]);
-    if (cue.end_us != kNoEnd) cue.end_us = WithoutJumps(jumps, cue.end_us, text.closed[i]);
+    if (ends) cue.end_us = WithoutJumps(jumps, cue.end_us, text.closed[i]);
+    const bool over =
+        lasts && !ends && WithoutJumps(jumps, end, text.closed[i + 1]) <= cue.start_us;
+    if (over) cue.end_us = cue.start_us;
   }
   std::erase_if(cues,
                 [](const SubtitleCue& c) { return c.end_us != kNoEnd && c.end_us <= c.start_us; });
