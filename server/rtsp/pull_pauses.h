@@ -24,6 +24,9 @@ class PullPauses {
   // A peer that sends for longer than this works.
   static constexpr std::chrono::seconds kWorks{5};
 
+  // `silence`: how long nothing comes from a peer before it counts as a failure.
+  explicit PullPauses(Duration silence) : silence_(silence) {}
+
   void OnAttempt() { sends_since_.reset(); }
   // It is being received; may be called again and again. The time until then counts for nothing: a
   // peer that does not answer is given up late.
@@ -32,7 +35,7 @@ class PullPauses {
   }
   // The attempt has failed; `refused` as in PullFailure. What to wait from now on.
   Duration OnFailure(TimePoint now, bool refused) {
-    if (sends_since_ && now - *sends_since_ > kWorks) next_ = kFirst;
+    if (sends_since_ && now - *sends_since_ > kWorks + silence_) next_ = kFirst;
     if (refused) next_ = std::max<Duration>(next_, kFirstRefused);
     const Duration pause = next_;
     next_ = std::min<Duration>(2 * next_, refused ? kLongestRefused : kLongest);
@@ -40,6 +43,7 @@ class PullPauses {
   }
 
  private:
+  Duration silence_;
   Duration next_ = kFirst;
   std::optional<TimePoint> sends_since_;
 };

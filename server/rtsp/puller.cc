@@ -28,7 +28,7 @@ class RtspPuller::Impl {
  public:
   Impl(const PullOptions& options, Service& service) : options_(options), service_(service) {
     for (const PullSource& source : options_.sources) {
-      pulls_.push_back({.source = source});
+      pulls_.push_back({.source = source, .pauses = PullPauses(options_.silence)});
       service_.SetPull(source.name, pulls_.back().state);
     }
   }
@@ -46,7 +46,7 @@ class RtspPuller::Impl {
     PullSource source;
     std::shared_ptr<PullSession> session = nullptr;
     TimePoint wanted_until = {}, next_try = {};
-    PullPauses pauses = {};
+    PullPauses pauses;
     PullState state = {};
     std::string left_out = {};  // of its streams, as the log says
   };

@@ -28,7 +28,7 @@ class PullPausesTest : public testing::Test {
 
  private:
   TimePoint now_ = SteadyNow();
-  PullPauses pauses_;
+  PullPauses pauses_{seconds(10)};
 };
 
 // It is noticed only after ten seconds each time.
@@ -42,13 +42,20 @@ TEST_F(PullPausesTest, GrowForAPeerThatDoesNotAnswer) {
 
 TEST_F(PullPausesTest, BeginAnewBehindAPeerThatWorked) {
   for (int i = 0; i < 4; ++i) Fail(milliseconds(1));
-  EXPECT_EQ(Fail(seconds(9), seconds(1)), milliseconds(500));
+  EXPECT_EQ(Fail(seconds(19), seconds(1)), milliseconds(500));
   EXPECT_EQ(Fail(seconds(9)), seconds(1)) << "what the attempt before received is over";
 }
 
 TEST_F(PullPausesTest, GrowForAPeerThatSendsForAMoment) {
   EXPECT_EQ(Fail(seconds(9), seconds(8)), milliseconds(500));
   EXPECT_EQ(Fail(seconds(9), seconds(8)), seconds(1));
+}
+
+// A packet, and ten seconds later it is known that there are no more.
+TEST_F(PullPausesTest, GrowForAPeerThatFallsSilent) {
+  EXPECT_EQ(Fail(seconds(11), seconds(1)), milliseconds(500));
+  EXPECT_EQ(Fail(seconds(11), seconds(1)), seconds(1));
+  EXPECT_EQ(Fail(seconds(11), seconds(1)), seconds(2));
 }
 
 TEST_F(PullPausesTest, AreLongWhereNameOrPasswordAreRefused) {
