@@ -93,13 +93,16 @@ class LiveSource::Reader final : public PacketSource {
     return entry.video ? std::optional<std::size_t>(0) : choice_.place[entry.track];
   }
 
-  // The next packet; nothing once no publisher has come back in time, or brought anything.
+  // The next packet; nothing once no publisher has come back in time, or brought anything: the
+  // first that comes has as long again for it.
   Result<std::optional<Entry>> Next() {
     const MutexLock lock(live_->mutex_);
     const TimePoint began = SteadyNow();
+    std::optional<TimePoint> came;  // a publisher
     while (queue_->entries.empty()) {
       if (stop_.stop_requested()) return Cancelled();
-      const TimePoint since = std::max(live_->released_, began);
+      if (live_->claim_ != 0 && !came) came = SteadyNow();
+      const TimePoint since = std::max(live_->released_, came.value_or(began));
       const bool nothing_comes = live_->claim_ == 0 || !live_->brought_;
       if (nothing_comes && SteadyNow() - since > live_->patience_) return std::optional<Entry>();
       live_->changed_.WaitFor(live_->mutex_, kStopInterval);

@@ -114,10 +114,6 @@ Result<std::shared_ptr<LiveSegments::Running>> LiveSegments::Find(const LiveRequ
                  .parameter = "version",
                  .accepted = "what the master playlist names"};
   }
-  const bool full = found == running_.end() && running_.size() >= kMaxLivePresentations;
-  if (full && !ForgetOneThatIsOver()) {
-    return Error{.code = Code::kUnavailable, .message = "Too many presentations are running."};
-  }
   return Start(request);
 }
 
@@ -134,6 +130,11 @@ Result<std::shared_ptr<LiveSegments::Running>> LiveSegments::Start(const LiveReq
   GOPMILL_ASSIGN_OR_RETURN(const SoundChoice choice, ChooseSounds(info, sounds));
   GOPMILL_ASSIGN_OR_RETURN(LiveSetup setup, Plan(request, *choice.info, wanted));
   GOPMILL_RETURN_IF_ERROR(CheckRendition(request.ask.name, setup));
+  // Only now: what cannot begin pushes nothing out.
+  const bool full = !running_.contains(request.key) && running_.size() >= kMaxLivePresentations;
+  if (full && !ForgetOneThatIsOver()) {
+    return Error{.code = Code::kUnavailable, .message = "Too many presentations are running."};
+  }
   setup.terms.version = fmt::format("{:x}", next_version_++);
   setup.terms.query = QueryFor(request.shared, setup.terms.version);
   auto running = std::make_shared<Running>();
