@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/file_name.h"
@@ -138,9 +139,10 @@ void MovieShelf::Keep(Plan plan) {
   if (plans_.size() > kMaxShelvedPlans) plans_.pop_back();
   const Plan* newest = &plans_.front();
   std::size_t scripts = 0;
+  std::set<const SubtitleScript*> counted;  // plans of one movie share theirs
   std::erase_if(plans_, [&](const Plan& each) {
     const auto& script = each.shelved.movie->video.front().plan->texts.script;
-    scripts += script ? script->bytes() : 0;
+    if (script && counted.insert(script.get()).second) scripts += script->bytes();
     return script && scripts > kMaxKeptScriptBytes && &each != newest;
   });
 }

@@ -182,6 +182,16 @@ void SegmentCache::Forget(const std::string& key) {
   stats_.files = static_cast<std::int64_t>(entries_.size());
 }
 
+namespace {
+
+// Whether a file may be good that could not be opened for this: there is a want of descriptors or
+// memory. What stays so, like missing rights, would keep its segment from being stored ever again.
+bool OpensLater(int code) {
+  return code == EMFILE || code == ENFILE || code == ENOMEM || code == EINTR;
+}
+
+}  // namespace
+
 std::shared_ptr<const std::string> SegmentCache::Get(const std::string& key) {
   {
     const MutexLock lock(mutex_);
@@ -197,13 +207,13 @@ std::shared_ptr<const std::string> SegmentCache::Get(const std::string& key) {
     }
   }
   const UniqueFd fd(open(PathOf(key).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  const bool gone = !fd.valid() && errno == ENOENT;
+  const bool later = !fd.valid() && OpensLater(errno);
   auto read = fd.valid() ? ReadFile(fd.get()) : std::nullopt;
   if (read) futimens(fd.get(), nullptr);  // the order of use outlives the process
-  // One that cannot be opened now, for want of descriptors, memory or rights, may be good.
-  const bool damaged = fd.valid() && !read;
-  if (damaged) unlink(PathOf(key).c_str());
-  if (damaged || gone) Forget(key);
+  if (!read && !later) {
+    unlink(PathOf(key).c_str());
+    Forget(key);
+  }
   const MutexLock lock(mutex_);
   ++(read ? stats_.hits : stats_.misses);
   if (!read) ++stats_.failed;

@@ -111,8 +111,9 @@ void SegmentService::Cancel(PartTicket ticket) {
     ++stats_.cancelled;
     if (!waiters.empty()) return;
     at->second->stop.request_stop();
+    std::erase_if(tasks_[kReading], [&](const Task& task) { return task.making == at->second; });
     making_.erase(at);  // who asks from now on gets a new one
-    return;
+    return changed_.NotifyAll();
   }
 }
 
@@ -134,7 +135,13 @@ void SegmentService::AddTask(Pool pool, Task task) {
 std::deque<SegmentService::Task>::iterator SegmentService::NextTask(Pool pool) {
   const int most = pool == kAnswering ? kMaxLooksInFolder : kMaxReadsOfMovie;
   const auto& reads = reads_[pool];
+  const auto in_folder = [&](const std::string& folder) {
+    int sum = 0;
+    for (const auto& [place, count] : reads) sum += PlaceOf(place) == folder ? count : 0;
+    return sum;
+  };
   return std::ranges::find_if(tasks_[pool], [&](const Task& task) {
+    if (pool == kReading && in_folder(PlaceOf(task.place)) >= kMaxReadsInFolder) return false;
     const auto found = reads.find(task.place);
     return found == reads.end() || found->second < most;
   });
@@ -304,8 +311,8 @@ void SegmentService::AnswerText(const Shelved& shelved, Waiting waiting, const A
 // The tag is known before the bytes are: they are a function of what the key names.
 void SegmentService::AnswerSegment(const Shelved& movie, const PartName& name, bool versioned,
                                    Waiting waiting) {
-  const std::string key =
-      Sha256Hex(TrackOf(*movie.movie, name).identity + ";" + std::to_string(name.number));
+  const std::string key = Sha256Hex(TrackOf(*movie.movie, name).identity + ";" +
+                                    std::to_string(ContentNumber(*movie.movie, name)));
   MediaPart part{.content_type = SegmentType(name),
                  .etag = TagOf(key),
                  .bytes = nullptr,
@@ -325,9 +332,21 @@ void SegmentService::AnswerSegment(const Shelved& movie, const PartName& name, b
   const Status joined = Join(key, waiting, std::move(part), making, first);
   if (!joined.ok()) return Reply(waiting, joined.error());
   if (!first) return;
-  AddTask(kReading, {.place = movie.path, .run = [this, movie, name, key, making] {
-                       StartMaking(movie, name, key, making);
-                     }});
+  AddTask(kReading,
+          {.place = movie.path,
+           .run = [this, movie, name, key, making] { StartMaking(movie, name, key, making); },
+           .making = making});
+}
+
+// Of a folder on a disk that hangs, others shall have room beside what waits for it.
+bool SegmentService::HasRoomFor(const std::string& path) const {
+  const auto here = std::ranges::count_if(
+      making_, [&](const auto& entry) { return PlaceOf(entry.second->part) == PlaceOf(path); });
+  const auto given_up = std::ranges::count_if(
+      jobs_out_, [](const auto& making) { return making->stop.stop_requested(); });
+  return making_.size() < kMaxSegmentsMaking &&
+         static_cast<std::size_t>(here) < kMaxMakingInFolder &&
+         making_.size() + static_cast<std::size_t>(given_up) < kMaxSegmentJobs;
 }
 
 // Puts the request to those who wait for the segment; `first` if there were none.
@@ -337,9 +356,7 @@ Status SegmentService::Join(const std::string& key, const Waiting& waiting, Medi
   if (open_[waiting.ticket]) return Cancelled();
   const auto found = making_.find(key);
   first = found == making_.end();
-  // One that all have left is not in `making_`, but its job has its packets until its turn comes.
-  const std::size_t most = std::max(making_.size(), jobs_out_.size());
-  if (first && most >= kMaxSegmentsMaking) return Busy();
+  if (first && !HasRoomFor(waiting.request.path)) return Busy();
   making = first ? (making_[key] = std::make_shared<Making>()) : found->second;
   if (first) {
     making->service_class = waiting.service_class;

@@ -42,16 +42,18 @@
 namespace gopmill {
 
 inline constexpr int kAnswerThreads = 6, kMaxLooksInFolder = 2;
-inline constexpr int kReadThreads = 6, kMaxReadsOfMovie = 2;
+inline constexpr int kReadThreads = 6, kMaxReadsOfMovie = 2, kMaxReadsInFolder = 4;
 // Requests that wait for a thread or for a movie's index; more are refused (kUnavailable).
 inline constexpr std::size_t kMaxPartRequests = 512;
 // Those of them that wait to be looked up in one folder at the library's top.
 inline constexpr std::size_t kMaxWaitingInFolder = 384;
 // Those of them that wait for the index of one movie.
 inline constexpr std::size_t kMaxWaitingForMovie = 256;
-// Segments being made at once, queued ones included, and jobs that have not ended, those that
-// nobody waits for any more included; more are refused (kUnavailable).
-inline constexpr std::size_t kMaxSegmentsMaking = 64;
+// Segments being made at once, queued ones included; those of movies of one folder at the library's
+// top; and those with the jobs that nobody waits for any more, which have their packets until their
+// turn comes. More are refused (kUnavailable).
+inline constexpr std::size_t kMaxSegmentsMaking = 64, kMaxMakingInFolder = 48;
+inline constexpr std::size_t kMaxSegmentJobs = 128;
 
 // What takes longer to be cancelled is told to the log.
 inline constexpr std::chrono::seconds kLongEnd(5);
@@ -106,7 +108,7 @@ class SegmentService {
     std::vector<Waiter> waiters;
     std::stop_source stop;
     std::uint16_t service_class = 0;  // of the first who asked
-    std::string part;                 // which one, for the log
+    std::string part;                 // path and name, for the log
   };
 
   struct Ask {  // what a request says
@@ -117,7 +119,8 @@ class SegmentService {
   struct Task {
     std::string place;  // that it reads, if it does: a movie, for kAnswering as PlaceOf
     std::function<void()> run;
-    PartTicket ticket = 0;  // of kAnswering: the request that it is for
+    PartTicket ticket = 0;                     // of kAnswering: the request that it is for
+    std::shared_ptr<Making> making = nullptr;  // of kReading: the segment that it begins, if any
   };
 
   // Where a movie is looked up: the folder at the library's top, or the movie that lies there.
@@ -133,6 +136,7 @@ class SegmentService {
   void AnswerFrom(const Shelved& movie, Waiting waiting, const Ask& ask, Pool pool);
   void AnswerText(const Shelved& movie, Waiting waiting, const Ask& ask, Pool pool);
   void AnswerSegment(const Shelved& movie, const PartName& name, bool versioned, Waiting waiting);
+  [[nodiscard]] bool HasRoomFor(const std::string& path) const GOPMILL_REQUIRES(mutex_);
   Status Join(const std::string& key, const Waiting& waiting, MediaPart part,
               std::shared_ptr<Making>& making, bool& first);
   void StartMaking(const Shelved& movie, const PartName& name, const std::string& key,

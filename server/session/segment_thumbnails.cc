@@ -96,13 +96,17 @@ std::int64_t StillMillis(const SegmentedMovie& movie) {
   return Rescale(movie.segments.frames(), movie.segments.fps.Inverse(), {1, 1000}, Round::kUp);
 }
 
+std::int64_t StillFrame(const SegmentedMovie& movie, std::int64_t millis) {
+  const SegmentGrid& segments = movie.segments;
+  return std::min(Rescale(millis, {1, 1000}, segments.fps.Inverse(), Round::kDown),
+                  segments.frames() - 1);
+}
+
 ThumbnailRun StillRun(const SegmentedMovie& movie, const StillRendition& stills,
                       std::int64_t millis) {
-  const SegmentGrid& segments = movie.segments;
-  const std::int64_t frame = std::min(
-      Rescale(millis, {1, 1000}, segments.fps.Inverse(), Round::kDown), segments.frames() - 1);
+  const std::int64_t frame = StillFrame(movie, millis);
   const OutputGrid& grid = stills.plan->grid;
-  const SegmentGrid one{.fps = segments.fps, .borders = {frame, frame + 1}};
+  const SegmentGrid one{.fps = movie.segments.fps, .borders = {frame, frame + 1}};
   const UnitSpec unit = SegmentUnit(*movie.index, grid, one, 0, 0, stills.plan->temporal_context());
   const SourceTicks entry = movie.index->video[static_cast<std::size_t>(unit.first_packet)].pts;
   return {.unit = unit,

@@ -49,7 +49,8 @@ double ThumbnailSheetSeconds(const SegmentedMovie& movie, std::int64_t number);
 // Single pictures, and up to which time there are some, milliseconds.
 StillRendition PlanStills(const VideoRendition& video);
 std::int64_t StillMillis(const SegmentedMovie& movie);
-// What the one at this time is made of, which is below StillMillis.
+// Which output frame is seen at this time, and what its still is made of; below StillMillis.
+std::int64_t StillFrame(const SegmentedMovie& movie, std::int64_t millis);
 ThumbnailRun StillRun(const SegmentedMovie& movie, const StillRendition& stills,
                       std::int64_t millis);
 

@@ -118,6 +118,10 @@ Result<std::vector<SegmentWork>> ReadLadderWork(std::shared_ptr<const SegmentedM
   return works;
 }
 
+std::int64_t ContentNumber(const SegmentedMovie& movie, const PartName& name) {
+  return name.track == PartTrack::kStills ? StillFrame(movie, name.number) : name.number;
+}
+
 const SegmentTrack& TrackOf(const SegmentedMovie& movie, const PartName& name) {
   if (name.track == PartTrack::kAudio) return *movie.audio;
   if (name.track == PartTrack::kThumbnails) return movie.thumbnails;

@@ -40,6 +40,10 @@ Result<SegmentWork> ReadSegmentWork(std::shared_ptr<const SegmentedMovie> movie,
 Result<std::vector<SegmentWork>> ReadLadderWork(std::shared_ptr<const SegmentedMovie> movie,
                                                 std::int64_t number, SegmentReader& reader);
 
+// What of its track a part is: its number, of a still the output frame. Parts of one track with
+// equal ones have equal bytes.
+std::int64_t ContentNumber(const SegmentedMovie& movie, const PartName& name);
+
 // The track of a part that exists.
 const SegmentTrack& TrackOf(const SegmentedMovie& movie, const PartName& name);
 

@@ -184,6 +184,8 @@ def stills_are_what_is_seen_at_their_time(server):
     path = f"/v1/hls/bt601.mp4/p0-33000.jpg?{ONE}"
     first, again = server.get(path), server.get(path)
     check(first[1] == again[1] and first[0].getheader("ETag") == again[0].getheader("ETag"), "one that is made twice")
+    tags = [server.get(f"/v1/hls/bt601.mp4/p0-{millis}.jpg?{ONE}")[0].getheader("ETag") for millis in (33_000, 33_199, 33_200)]
+    check(tags[0] == tags[1] != tags[2], f"the same picture is the same file: {tags}")
     for name, word in ((f"p0-{SECONDS * 1000}.jpg", f"p0-{SECONDS * 1000 - 1}.jpg"), ("p1-0.jpg", "playlists"), ("p0.jpg", "p0-12500.jpg")):
         answer, body = server.get(f"/v1/hls/bt601.mp4/{name}?{ONE}")
         check(answer.status == 404 and word in body.decode(), f"{name}: {answer.status}, {body[:200]}")

@@ -44,9 +44,10 @@ std::vector<std::uint8_t> Jpeg() {
 
 class PacketFeedTest : public testing::Test {
  protected:
-  void MakeFeed(std::vector<FeedTrack> sounds, CodedTrack video) {
+  void MakeFeed(std::vector<FeedTrack> sounds, CodedTrack video,
+                milliseconds silence = milliseconds(300)) {
     sounds.insert(sounds.begin(), FeedTrack{.kind = TrackKind::kVideo});
-    feed = std::make_shared<PacketFeed>(std::move(sounds), milliseconds(300));
+    feed = std::make_shared<PacketFeed>(std::move(sounds), silence);
     feed->SetTrack(0, std::move(video));
   }
   void SetSound(std::size_t track, int sample_rate) {
@@ -280,7 +281,7 @@ TEST_F(PacketFeedTest, IsBoundedInBytes) {
 
 // Pictures of tens of megabytes that nothing decodes are not collected for as long as small ones.
 TEST_F(PacketFeedTest, WhatIsLookedAtIsBoundedInBytes) {
-  Announce(false);
+  MakeFeed({}, {.codec = "mjpeg", .frame_rate = {25, 1}}, std::chrono::minutes(1));
   const std::vector<std::uint8_t> garbage(std::size_t{24} << 20U, 7);
   int taken = 0;
   std::jthread pusher([&] {

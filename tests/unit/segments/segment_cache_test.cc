@@ -114,6 +114,18 @@ TEST_F(SegmentCacheTest, ALinkIsNotFollowed) {
   EXPECT_FALSE(SegmentCache::Open(folder_, 1 << 20)->Get(Key('a')));
 }
 
+TEST_F(SegmentCacheTest, WhatNeverOpensIsReplaced) {
+  const auto cache = SegmentCache::Open(folder_, 1 << 20);
+  cache->Put(Key('a'), Bytes("segment"));
+  std::ofstream(folder_ / "other") << "other";
+  fs::remove(folder_ / Key('a'));
+  fs::create_symlink(folder_ / "other", folder_ / Key('a'));
+  EXPECT_FALSE(cache->Get(Key('a')));
+  cache->Put(Key('a'), Bytes("segment"));
+  EXPECT_THAT(cache->Get(Key('a')), Pointee(Eq("segment")));
+  EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(folder_ / Key('a'))));
+}
+
 TEST_F(SegmentCacheTest, AFolderThatCannotBeMadeIsOnlyAMiss) {
   std::ofstream(folder_.string()) << "a file";
   const auto cache = SegmentCache::Open(folder_ / "below", 1 << 20);
