@@ -330,7 +330,7 @@ TEST_F(SlowMovies, JobsThatNobodyWaitsForCount) {
     return jobs() == count;
   };
   ASSERT_TRUE(await_jobs(0));
-  for (std::uint64_t i = 1; i <= kMaxSegmentsMaking; ++i) {
+  for (std::uint64_t i = 1; i <= kMaxSegmentJobs; ++i) {
     PartTicket ticket = 0;
     const Answer answer = Ask(kQuick, "v0-1.m4s", &ticket);
     ASSERT_TRUE(await_jobs(i));
