@@ -2,6 +2,7 @@
 #include "server/session/segment_service.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <utility>
 
@@ -39,10 +40,13 @@ SegmentService::SegmentService(const Library& library, ScriptShelf& scripts, Sch
       observer_(std::move(observer)) {}
 
 Status SegmentService::Start() {
-  constexpr std::array<int, kPools> kThreads{kAnswerThreads, kReadThreads, 1};
-  for (const Pool pool : {kAnswering, kReading, kFinishing}) {
-    for (int i = 0; i < kThreads[pool]; ++i) {
-      GOPMILL_ASSIGN_OR_RETURN(auto thread, StartThread([this, pool] { RunTasks(pool); }));
+  constexpr std::array<std::pair<TaskPool, int>, kTaskPools> kThreads{
+      {{TaskPool::kAnswering, kAnswerThreads},
+       {TaskPool::kReading, kReadThreads},
+       {TaskPool::kFinishing, 1}}};
+  for (const auto& [pool, count] : kThreads) {
+    for (int i = 0; i < count; ++i) {
+      GOPMILL_ASSIGN_OR_RETURN(auto thread, StartThread([this, pool = pool] { RunTasks(pool); }));
       threads_.push_back(std::move(thread));
     }
   }
@@ -73,16 +77,15 @@ PartTicket SegmentService::Open(PartRequest request, PartCallback done) {
   {
     const MutexLock lock(mutex_);
     waiting.ticket = next_ticket_++;
-    Task task = AnswerTask(waiting);
-    const auto here = std::ranges::count(tasks_[kAnswering], task.place, &Task::place);
+    SegmentTask task = AnswerTask(waiting);
+    const std::size_t here = tasks_.WaitingAt(TaskPool::kAnswering, task.place);
     if (stopping_) {
       refused = ShuttingDown();
-    } else if (open_.size() >= kMaxPartRequests ||
-               static_cast<std::size_t>(here) >= kMaxWaitingInFolder) {
+    } else if (open_.size() >= kMaxPartRequests || here >= kMaxWaitingInFolder) {
       refused = TooManyWait();
     } else {
       open_[waiting.ticket] = false;
-      tasks_[kAnswering].push_back(std::move(task));
+      tasks_.Add(TaskPool::kAnswering, std::move(task));
     }
   }
   if (refused) {
@@ -101,8 +104,8 @@ void SegmentService::Cancel(PartTicket ticket) {
     for (auto& [key, waiting] : parked_) {  // its place is free at once
       if (std::erase_if(waiting, leaves) > 0) open_.erase(ticket);
     }
-    const auto is_for_it = [&](const Task& task) { return task.ticket == ticket; };
-    if (std::erase_if(tasks_[kAnswering], is_for_it) > 0) open_.erase(ticket);
+    const auto is_for_it = [&](const SegmentTask& task) { return task.ticket == ticket; };
+    if (tasks_.Erase(TaskPool::kAnswering, is_for_it) > 0) open_.erase(ticket);
     return changed_.NotifyAll();
   }
   for (auto at = making_.begin(); at != making_.end(); ++at) {
@@ -111,70 +114,44 @@ void SegmentService::Cancel(PartTicket ticket) {
     ++stats_.cancelled;
     if (!waiters.empty()) return;
     at->second->stop.request_stop();
-    std::erase_if(tasks_[kReading], [&](const Task& task) { return task.making == at->second; });
+    const auto begins_it = [&](const SegmentTask& t) { return t.making == at->second.get(); };
+    tasks_.Erase(TaskPool::kReading, begins_it);
     making_.erase(at);  // who asks from now on gets a new one
     return changed_.NotifyAll();
   }
 }
 
-SegmentService::Task SegmentService::AnswerTask(const Waiting& waiting) {
-  return {.place = PlaceOf(waiting.request.path),
+SegmentTask SegmentService::AnswerTask(const Waiting& waiting) {
+  return {.place = FolderOf(waiting.request.path),
           .run = [this, waiting] { Answer(waiting); },
           .ticket = waiting.ticket};
 }
 
-void SegmentService::AddTask(Pool pool, Task task) {
+void SegmentService::AddTask(TaskPool pool, SegmentTask task) {
   {
     const MutexLock lock(mutex_);
-    tasks_[pool].push_back(std::move(task));
+    tasks_.Add(pool, std::move(task));
   }
   changed_.NotifyAll();
 }
 
-// The first that may run now.
-std::deque<SegmentService::Task>::iterator SegmentService::NextTask(Pool pool) {
-  const int most = pool == kAnswering ? kMaxLooksInFolder : kMaxReadsOfMovie;
-  const auto& reads = reads_[pool];
-  const auto in_folder = [&](const std::string& folder) {
-    int sum = 0;
-    for (const auto& [place, count] : reads) sum += PlaceOf(place) == folder ? count : 0;
-    return sum;
-  };
-  return std::ranges::find_if(tasks_[pool], [&](const Task& task) {
-    if (pool == kReading && in_folder(PlaceOf(task.place)) >= kMaxReadsInFolder) return false;
-    const auto found = reads.find(task.place);
-    return found == reads.end() || found->second < most;
-  });
-}
-
 // Nothing that is left could add to the tasks.
-bool SegmentService::Over() const {
-  return stopping_ && jobs_out_.empty() && running_ == 0 &&
-         std::ranges::all_of(tasks_, [](const auto& tasks) { return tasks.empty(); });
-}
+bool SegmentService::Over() const { return stopping_ && jobs_out_.empty() && tasks_.empty(); }
 
-void SegmentService::RunTasks(Pool pool) {
+void SegmentService::RunTasks(TaskPool pool) {
   while (true) {
-    Task task;
+    std::optional<SegmentTask> task;
     {
       const MutexLock lock(mutex_);
-      auto next = NextTask(pool);
-      while (next == tasks_[pool].end() && !Over()) {
+      while (!(task = tasks_.Take(pool))) {
+        if (Over()) return;
         changed_.Wait(mutex_);
-        next = NextTask(pool);
       }
-      if (next == tasks_[pool].end()) return;
-      task = std::move(*next);
-      tasks_[pool].erase(next);
-      ++running_;
-      if (!task.place.empty()) ++reads_[pool][task.place];
     }
-    task.run();
+    task->run();
     {
       const MutexLock lock(mutex_);
-      --running_;
-      auto& reads = reads_[pool];
-      if (!task.place.empty() && --reads[task.place] == 0) reads.erase(task.place);
+      tasks_.Ended(pool, *task);
     }
     changed_.NotifyAll();
   }
@@ -211,7 +188,7 @@ void SegmentService::Answer(Waiting waiting) {
   const auto known = shelf_.Known(request.path, request.params);
   if (!known.ok()) return Reply(waiting, known.error());
   if (!*known) return ReadMovie(std::move(waiting), ask);
-  AnswerFrom(**known, std::move(waiting), ask, kAnswering);
+  AnswerFrom(**known, std::move(waiting), ask, TaskPool::kAnswering);
 }
 
 // By the first who asks; the others look again afterwards.
@@ -228,9 +205,10 @@ void SegmentService::ReadMovie(Waiting waiting, const Ask& ask) {
     full = !first;
   }
   if (full) return Reply(waiting, TooManyWait());
-  AddTask(kReading, {.place = path, .run = [this, key, waiting = std::move(waiting), ask] {
-                       ReadFirst(key, waiting, ask);
-                     }});
+  AddTask(TaskPool::kReading,
+          {.place = path, .run = [this, key, waiting = std::move(waiting), ask] {
+             ReadFirst(key, waiting, ask);
+           }});
 }
 
 void SegmentService::ReadFirst(const std::string& key, const Waiting& waiting, const Ask& ask) {
@@ -253,15 +231,15 @@ void SegmentService::ReadFirst(const std::string& key, const Waiting& waiting, c
     if (same) {
       Reply(other, shelved.error());
     } else {
-      AddTask(kAnswering, AnswerTask(other));
+      AddTask(TaskPool::kAnswering, AnswerTask(other));
     }
   }
   if (!shelved.ok()) return Reply(waiting, shelved.error());
-  AnswerFrom(*shelved, waiting, ask, kReading);
+  AnswerFrom(*shelved, waiting, ask, TaskPool::kReading);
 }
 
 void SegmentService::AnswerFrom(const Shelved& shelved, Waiting waiting, const Ask& ask,
-                                Pool pool) {
+                                TaskPool pool) {
   const SegmentedMovie& movie = *shelved.movie;
   const std::string& asked = ask.parsed.version;
   const std::string& version =
@@ -281,14 +259,15 @@ void SegmentService::AnswerFrom(const Shelved& shelved, Waiting waiting, const A
 }
 
 void SegmentService::AnswerText(const Shelved& shelved, Waiting waiting, const Ask& ask,
-                                Pool pool) {
+                                TaskPool pool) {
   const PartRequest& request = waiting.request;
   std::vector<SoundOf> sounds;
   if (ask.name.kind == PartKind::kManifest) {  // it tells the times of all sound tracks
-    if (pool != kReading && !shelf_.KnowsSounds(shelved, request.params)) {
-      return AddTask(kReading, {.place = shelved.path, .run = [this, shelved, waiting, ask] {
-                                  AnswerText(shelved, waiting, ask, kReading);
-                                }});
+    if (pool != TaskPool::kReading && !shelf_.KnowsSounds(shelved, request.params)) {
+      return AddTask(TaskPool::kReading,
+                     {.place = shelved.path, .run = [this, shelved, waiting, ask] {
+                        AnswerText(shelved, waiting, ask, TaskPool::kReading);
+                      }});
     }
     const auto found = shelf_.Sounds(shelved, ask.parsed, request.params, reading_.get_token());
     if (!found.ok()) return Reply(waiting, found.error());
@@ -332,16 +311,16 @@ void SegmentService::AnswerSegment(const Shelved& movie, const PartName& name, b
   const Status joined = Join(key, waiting, std::move(part), making, first);
   if (!joined.ok()) return Reply(waiting, joined.error());
   if (!first) return;
-  AddTask(kReading,
+  AddTask(TaskPool::kReading,
           {.place = movie.path,
            .run = [this, movie, name, key, making] { StartMaking(movie, name, key, making); },
-           .making = making});
+           .making = making.get()});
 }
 
 // Of a folder on a disk that hangs, others shall have room beside what waits for it.
 bool SegmentService::HasRoomFor(const std::string& path) const {
   const auto here = std::ranges::count_if(
-      making_, [&](const auto& entry) { return PlaceOf(entry.second->part) == PlaceOf(path); });
+      making_, [&](const auto& entry) { return FolderOf(entry.second->part) == FolderOf(path); });
   const auto given_up = std::ranges::count_if(
       jobs_out_, [](const auto& making) { return making->stop.stop_requested(); });
   return making_.size() < kMaxSegmentsMaking &&
@@ -437,8 +416,8 @@ void SegmentService::OnMade(Result<MadeSegments> made, const std::string& key,
     stats_.concealed += static_cast<std::uint64_t>(made->stats.damage.concealed);
     stats_.patched += static_cast<std::uint64_t>(made->stats.damage.patched);
   }
-  tasks_[kFinishing].push_back(
-      {.place = {}, .run = [this, key, making, result] { Finish(key, making, result); }});
+  tasks_.Add(TaskPool::kFinishing,
+             {.place = {}, .run = [this, key, making, result] { Finish(key, making, result); }});
   jobs_out_.erase(making);
   changed_.NotifyAll();
 }

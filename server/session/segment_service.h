@@ -14,11 +14,8 @@
 // made to who waits, and to the cache. Workers of the engine make segments. Thread-safety: safe.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstdint>
-#include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -36,13 +33,13 @@
 #include "server/session/segment_job.h"
 #include "server/session/segment_playlist.h"
 #include "server/session/segment_request.h"
+#include "server/session/segment_tasks.h"
 #include "server/session/service.h"
 #include "server/session/unit_observer.h"
 
 namespace gopmill {
 
-inline constexpr int kAnswerThreads = 6, kMaxLooksInFolder = 2;
-inline constexpr int kReadThreads = 6, kMaxReadsOfMovie = 2, kMaxReadsInFolder = 4;
+inline constexpr int kAnswerThreads = 6, kReadThreads = 6;
 // Requests that wait for a thread or for a movie's index; more are refused (kUnavailable).
 inline constexpr std::size_t kMaxPartRequests = 512;
 // Those of them that wait to be looked up in one folder at the library's top.
@@ -115,26 +112,15 @@ class SegmentService {
     PartName name;
     SegmentRequest parsed;
   };
-  enum Pool : std::size_t { kAnswering, kReading, kFinishing, kPools };
-  struct Task {
-    std::string place;  // that it reads, if it does: a movie, for kAnswering as PlaceOf
-    std::function<void()> run;
-    PartTicket ticket = 0;                     // of kAnswering: the request that it is for
-    std::shared_ptr<Making> making = nullptr;  // of kReading: the segment that it begins, if any
-  };
-
-  // Where a movie is looked up: the folder at the library's top, or the movie that lies there.
-  static std::string PlaceOf(const std::string& path) { return path.substr(0, path.find('/')); }
-  Task AnswerTask(const Waiting& waiting);
-  void RunTasks(Pool pool);
-  std::deque<Task>::iterator NextTask(Pool pool) GOPMILL_REQUIRES(mutex_);
+  SegmentTask AnswerTask(const Waiting& waiting);
+  void RunTasks(TaskPool pool);
   [[nodiscard]] bool Over() const GOPMILL_REQUIRES(mutex_);
-  void AddTask(Pool pool, Task task);
+  void AddTask(TaskPool pool, SegmentTask task);
   void Answer(Waiting waiting);
   void ReadMovie(Waiting waiting, const Ask& ask);
   void ReadFirst(const std::string& key, const Waiting& waiting, const Ask& ask);
-  void AnswerFrom(const Shelved& movie, Waiting waiting, const Ask& ask, Pool pool);
-  void AnswerText(const Shelved& movie, Waiting waiting, const Ask& ask, Pool pool);
+  void AnswerFrom(const Shelved& movie, Waiting waiting, const Ask& ask, TaskPool pool);
+  void AnswerText(const Shelved& movie, Waiting waiting, const Ask& ask, TaskPool pool);
   void AnswerSegment(const Shelved& movie, const PartName& name, bool versioned, Waiting waiting);
   [[nodiscard]] bool HasRoomFor(const std::string& path) const GOPMILL_REQUIRES(mutex_);
   Status Join(const std::string& key, const Waiting& waiting, MediaPart part,
@@ -159,10 +145,7 @@ class SegmentService {
 
   mutable Mutex mutex_;  // guards everything below
   CondVar changed_;
-  std::array<std::deque<Task>, kPools> tasks_ GOPMILL_GUARDED_BY(mutex_);
-  int running_ GOPMILL_GUARDED_BY(mutex_) = 0;  // tasks, of all pools
-  // Those running, by place.
-  std::array<std::map<std::string, int>, kPools> reads_ GOPMILL_GUARDED_BY(mutex_);
+  SegmentTasks tasks_ GOPMILL_GUARDED_BY(mutex_);
   // Requests for a movie whose index is being read, by path and sound track.
   std::map<std::string, std::vector<Waiting>> parked_ GOPMILL_GUARDED_BY(mutex_);
   std::map<PartTicket, bool> open_ GOPMILL_GUARDED_BY(mutex_);  // not answered; true: has left

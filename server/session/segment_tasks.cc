@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/segment_tasks.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gopmill {
+
+std::string FolderOf(const std::string& path) { return path.substr(0, path.find('/')); }
+
+bool SegmentTasks::MayRun(TaskPool pool, const SegmentTask& task) {
+  const std::map<std::string, int>& running = Of(pool).running;
+  const auto found = running.find(task.place);
+  const int here = found == running.end() ? 0 : found->second;
+  switch (pool) {
+    case TaskPool::kAnswering: return here < kMaxLooksInFolder;
+    case TaskPool::kFinishing: return true;
+    case TaskPool::kReading: break;
+  }
+  int in_folder = 0;
+  for (const auto& [place, count] : running) {
+    if (FolderOf(place) == FolderOf(task.place)) in_folder += count;
+  }
+  return here < kMaxReadsOfMovie && in_folder < kMaxReadsInFolder;
+}
+
+std::optional<SegmentTask> SegmentTasks::Take(TaskPool pool) {
+  Queue& queue = Of(pool);
+  const auto next = std::ranges::find_if(
+      queue.waiting, [&](const SegmentTask& task) { return MayRun(pool, task); });
+  if (next == queue.waiting.end()) return std::nullopt;
+  SegmentTask task = std::move(*next);
+  queue.waiting.erase(next);
+  ++queue.running[task.place];
+  return task;
+}
+
+void SegmentTasks::Ended(TaskPool pool, const SegmentTask& task) {
+  std::map<std::string, int>& running = Of(pool).running;
+  const auto found = running.find(task.place);
+  GOPMILL_CHECK(found != running.end());
+  if (--found->second == 0) running.erase(found);
+}
+
+std::size_t SegmentTasks::Erase(TaskPool pool,
+                                const std::function<bool(const SegmentTask&)>& which) {
+  return std::erase_if(Of(pool).waiting, which);
+}
+
+std::size_t SegmentTasks::WaitingAt(TaskPool pool, const std::string& place) const {
+  const Queue& queue = queues_.at(static_cast<std::size_t>(pool));
+  return static_cast<std::size_t>(std::ranges::count(queue.waiting, place, &SegmentTask::place));
+}
+
+bool SegmentTasks::empty() const {
+  return std::ranges::all_of(
+      queues_, [](const Queue& queue) { return queue.waiting.empty() && queue.running.empty(); });
+}
+
+}  // namespace gopmill

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the threads of the segment service have to do, and which of it may be done next: bounded by
+// the place that it reads, so that a disk that hangs has not all threads. Pure: no lock, no thread.
+//
+// Thread-safety: compatible; SegmentService guards it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "server/session/service.h"
+
+namespace gopmill {
+
+// Look-ups at once in one folder at the library's top; reads of one movie, and in one such folder.
+inline constexpr int kMaxLooksInFolder = 2, kMaxReadsOfMovie = 2, kMaxReadsInFolder = 4;
+
+// The folder at the library's top that a movie lies in, or the movie that lies there itself.
+std::string FolderOf(const std::string& path);
+
+enum class TaskPool : std::size_t { kAnswering, kReading, kFinishing };
+inline constexpr std::size_t kTaskPools = 3;
+
+struct SegmentTask {
+  std::string place;  // that it reads, if it does: a movie, of kAnswering its folder
+  std::function<void()> run;
+  PartTicket ticket = 0;         // of kAnswering: the request that it is for
+  const void* making = nullptr;  // of kReading: the segment that it begins, if any
+};
+
+class SegmentTasks {
+ public:
+  void Add(TaskPool pool, SegmentTask task) { Of(pool).waiting.push_back(std::move(task)); }
+  // The first that may run now, if any; it runs until Ended.
+  std::optional<SegmentTask> Take(TaskPool pool);
+  void Ended(TaskPool pool, const SegmentTask& task);
+  // Forgets waiting ones; how many.
+  std::size_t Erase(TaskPool pool, const std::function<bool(const SegmentTask&)>& which);
+  [[nodiscard]] std::size_t WaitingAt(TaskPool pool, const std::string& place) const;
+  // None waits, and none runs.
+  [[nodiscard]] bool empty() const;
+
+ private:
+  struct Queue {
+    std::deque<SegmentTask> waiting;
+    std::map<std::string, int> running;  // by place
+  };
+  Queue& Of(TaskPool pool) { return queues_.at(static_cast<std::size_t>(pool)); }
+  [[nodiscard]] bool MayRun(TaskPool pool, const SegmentTask& task);
+
+  std::array<Queue, kTaskPools> queues_;
+};
+
+}  // namespace gopmill

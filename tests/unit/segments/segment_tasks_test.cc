@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/segment_tasks.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace gopmill {
+namespace {
+
+class SegmentTasksTest : public ::testing::Test {
+ protected:
+  void Add(TaskPool pool, const std::string& place, PartTicket ticket = 0,
+           const void* making = nullptr) {
+    tasks_.Add(pool, {.place = place, .run = [] {}, .ticket = ticket, .making = making});
+  }
+  // Those that may run at once, and run then.
+  std::vector<std::string> TakeAll(TaskPool pool) {
+    std::vector<std::string> places;
+    while (auto task = tasks_.Take(pool)) {
+      places.push_back(task->place);
+      running_.push_back(*std::move(task));
+    }
+    return places;
+  }
+
+  SegmentTasks tasks_;
+  std::vector<SegmentTask> running_;
+};
+
+using Places = std::vector<std::string>;
+
+TEST_F(SegmentTasksTest, AFolderHasNotAllLookUps) {
+  for (const char* place : {"hung", "hung", "hung", "hung", "well"}) {
+    Add(TaskPool::kAnswering, place);
+  }
+  EXPECT_EQ(TakeAll(TaskPool::kAnswering), (Places{"hung", "hung", "well"}));
+  tasks_.Ended(TaskPool::kAnswering, running_.front());
+  EXPECT_EQ(TakeAll(TaskPool::kAnswering), Places{"hung"});
+}
+
+TEST_F(SegmentTasksTest, AMovieHasNotAllReadsOfItsFolderNorAFolderAll) {
+  for (const char* place : {"disk/a", "disk/a", "disk/a", "disk/b", "disk/b", "disk/c", "alone"}) {
+    Add(TaskPool::kReading, place);
+  }
+  EXPECT_EQ(TakeAll(TaskPool::kReading), (Places{"disk/a", "disk/a", "disk/b", "disk/b", "alone"}));
+  tasks_.Ended(TaskPool::kReading, running_.front());
+  EXPECT_EQ(TakeAll(TaskPool::kReading), Places{"disk/a"}) << "the first that waits";
+}
+
+TEST_F(SegmentTasksTest, WhatIsMadeWaitsForNoPlace) {
+  for (int i = 0; i < 20; ++i) Add(TaskPool::kFinishing, "");
+  EXPECT_EQ(TakeAll(TaskPool::kFinishing).size(), 20U);
+}
+
+TEST_F(SegmentTasksTest, ForgetsWhatNobodyWaitsFor) {
+  const int segment = 0;
+  Add(TaskPool::kAnswering, "a", 7);
+  Add(TaskPool::kReading, "a/b", 0, &segment);
+  EXPECT_EQ(tasks_.WaitingAt(TaskPool::kAnswering, "a"), 1U);
+  EXPECT_EQ(tasks_.Erase(TaskPool::kAnswering, [](const auto& t) { return t.ticket == 8; }), 0U);
+  EXPECT_EQ(tasks_.Erase(TaskPool::kAnswering, [](const auto& t) { return t.ticket == 7; }), 1U);
+  EXPECT_FALSE(tasks_.empty());
+  EXPECT_EQ(tasks_.Erase(TaskPool::kReading, [&](const auto& t) { return t.making == &segment; }),
+            1U);
+  EXPECT_TRUE(tasks_.empty());
+}
+
+TEST_F(SegmentTasksTest, AreNotOverWhileOneRuns) {
+  Add(TaskPool::kReading, "a");
+  TakeAll(TaskPool::kReading);
+  EXPECT_FALSE(tasks_.empty());
+  tasks_.Ended(TaskPool::kReading, running_.front());
+  EXPECT_TRUE(tasks_.empty());
+}
+
+TEST(FolderOf, IsThatAtTheTop) {
+  EXPECT_EQ(FolderOf("disk/films/a.mkv"), "disk");
+  EXPECT_EQ(FolderOf("a.mkv"), "a.mkv");
+}
+
+}  // namespace
+}  // namespace gopmill
