@@ -138,12 +138,15 @@ void MovieShelf::Keep(Plan plan) {
   plans_.push_front(std::move(plan));
   if (plans_.size() > kMaxShelvedPlans) plans_.pop_back();
   const Plan* newest = &plans_.front();
-  std::size_t scripts = 0;
-  std::set<const SubtitleScript*> counted;  // plans of one movie share theirs
+  std::size_t bytes = 0;
+  std::set<const SubtitleScript*> kept;  // plans of one movie share theirs
   std::erase_if(plans_, [&](const Plan& each) {
     const auto& script = each.shelved.movie->video.front().plan->texts.script;
-    if (script && counted.insert(script.get()).second) scripts += script->bytes();
-    return script && scripts > kMaxKeptScriptBytes && &each != newest;
+    if (!script || kept.contains(script.get())) return false;
+    if (&each != newest && bytes + script->bytes() > kMaxKeptScriptBytes) return true;
+    kept.insert(script.get());
+    bytes += script->bytes();
+    return false;
   });
 }
 

@@ -86,7 +86,7 @@ Result<std::string> SegmentJob::MakeThumbnails(WorkerContext& worker) {
                  .columns = kThumbnailColumns,
                  .rows = kThumbnailRows};
   if (work.name.track == PartTrack::kStills) {
-    task.plan = work.movie->stills[static_cast<std::size_t>(work.name.rendition)].plan;
+    task.plan = StillsOf(*work.movie, work.name).plan;
     task.columns = task.rows = 1;
   }
   return MakeSheet(task, ContextUse(worker).cache(), stop_);

@@ -39,10 +39,6 @@ Result<std::shared_ptr<const UnitInput>> ReadUnit(const UnitSpec& spec, SegmentR
   return std::shared_ptr<const UnitInput>(std::move(unit));
 }
 
-const StillRendition& StillsOf(const SegmentedMovie& movie, const PartName& name) {
-  return movie.stills[static_cast<std::size_t>(name.rendition)];
-}
-
 std::vector<ThumbnailRun> RunsOf(const SegmentedMovie& movie, const PartName& name) {
   if (name.track == PartTrack::kThumbnails) return ThumbnailRuns(movie, name.number);
   return {StillRun(movie, StillsOf(movie, name), name.number)};
@@ -116,6 +112,10 @@ Result<std::vector<SegmentWork>> ReadLadderWork(std::shared_ptr<const SegmentedM
     works.push_back(std::move(work));
   }
   return works;
+}
+
+const StillRendition& StillsOf(const SegmentedMovie& movie, const PartName& name) {
+  return movie.stills[static_cast<std::size_t>(name.rendition)];
 }
 
 std::int64_t ContentNumber(const SegmentedMovie& movie, const PartName& name) {

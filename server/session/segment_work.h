@@ -44,7 +44,8 @@ Result<std::vector<SegmentWork>> ReadLadderWork(std::shared_ptr<const SegmentedM
 // equal ones have equal bytes.
 std::int64_t ContentNumber(const SegmentedMovie& movie, const PartName& name);
 
-// The track of a part that exists.
+// The track of a part that exists; the same of a still.
 const SegmentTrack& TrackOf(const SegmentedMovie& movie, const PartName& name);
+const StillRendition& StillsOf(const SegmentedMovie& movie, const PartName& name);
 
 }  // namespace gopmill
