@@ -115,8 +115,10 @@ Status CheckStreamedText(const TargetRequest& request) {
                          "off, container=mkv or webm, or a file by gopmill transcode");
 }
 
-Result<CopiedTexts> ReadCopiedTexts(const SourceOpener& movie, const std::vector<TextFile>& beside,
-                                    Container container, const std::stop_token& stop) {
+namespace {
+
+Status CopyTexts(const SourceOpener& movie, const std::vector<TextFile>& beside,
+                 Container container, const std::stop_token& stop, PlanTexts& texts) {
   const TextUse use = UseIn(container);
   GOPMILL_ASSIGN_OR_RETURN(OwnTexts own, ReadOwnTexts(movie, use, 0, stop));
   std::vector<SubtitleTrack> tracks = std::move(own.tracks);
@@ -132,8 +134,26 @@ Result<CopiedTexts> ReadCopiedTexts(const SourceOpener& movie, const std::vector
     }
   }
   std::erase_if(tracks, [](const SubtitleTrack& track) { return track.cues.empty(); });
-  return CopiedTexts{std::make_shared<const std::vector<SubtitleTrack>>(std::move(tracks)),
-                     std::move(own.jumps)};
+  texts.copied = std::make_shared<const std::vector<SubtitleTrack>>(std::move(tracks));
+  texts.jumps = std::move(own.jumps);
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<PlanTexts> ReadPlanTexts(const TargetRequest& request, const ScriptReader& script,
+                                const SourceOpener& movie, const TextFinder& beside,
+                                const std::stop_token& stop) {
+  PlanTexts texts;
+  if (const int number = request.burn.value_or(0); number > 0) {
+    GOPMILL_ASSIGN_OR_RETURN(texts.script, script(number));
+    texts.jumps = texts.script->jumps;
+  }
+  if (request.subtitles == Subtitles::kCopy) {
+    const Container container = request.container.value_or(Container::kMp4);
+    GOPMILL_RETURN_IF_ERROR(CopyTexts(movie, beside(), container, stop, texts));
+  }
+  return texts;
 }
 
 }  // namespace gopmill

@@ -6,6 +6,7 @@
 // Thread-safety: safe; what reads blocks.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -40,13 +41,13 @@ std::vector<TextFile> TextFilesOf(const Library& library, const std::string& pat
 // gives samples of text in fragments of MP4 wrong times.
 Status CheckStreamedText(const TargetRequest& request);
 
-// All of them, own ones first, in the forms that the container takes. A file beside that cannot be
-// read is left out and told of in the log, a track without cues is left out.
-struct CopiedTexts {
-  std::shared_ptr<const std::vector<SubtitleTrack>> tracks;
-  ClosedJumps jumps;  // of the movie's pictures, that their times are without
-};
-Result<CopiedTexts> ReadCopiedTexts(const SourceOpener& movie, const std::vector<TextFile>& beside,
-                                    Container container, const std::stop_token& stop);
+// What a request wants of a movie's text. A script comes from `script`; copied are all tracks, own
+// ones first, in the forms that the container takes: a file beside that cannot be read is left out
+// and told of in the log, a track without cues is left out.
+using ScriptReader = std::function<Result<std::shared_ptr<const SubtitleScript>>(int number)>;
+using TextFinder = std::function<std::vector<TextFile>()>;
+Result<PlanTexts> ReadPlanTexts(const TargetRequest& request, const ScriptReader& script,
+                                const SourceOpener& movie, const TextFinder& beside,
+                                const std::stop_token& stop);
 
 }  // namespace gopmill

@@ -168,20 +168,9 @@ void MediaService::CheckStream(const std::string& path, const RequestParams& par
 
 Result<PlanTexts> MediaService::ReadTexts(const std::string& path, const TargetRequest& request,
                                           const std::stop_token& stop) {
-  PlanTexts texts;
-  if (const int number = request.burn.value_or(0); number > 0) {
-    GOPMILL_ASSIGN_OR_RETURN(texts.script, scripts_.Get(path, number, stop));
-    texts.jumps = texts.script->jumps;
-  }
-  if (request.subtitles == Subtitles::kCopy) {
-    GOPMILL_ASSIGN_OR_RETURN(
-        CopiedTexts copied,
-        ReadCopiedTexts([&] { return library_.OpenEntry(path); }, TextFilesOf(library_, path),
-                        request.container.value_or(Container::kMp4), stop));
-    texts.copied = std::move(copied.tracks);
-    texts.jumps = std::move(copied.jumps);
-  }
-  return texts;
+  return ReadPlanTexts(
+      request, [&](int number) { return scripts_.Get(path, number, stop); },
+      [&] { return library_.OpenEntry(path); }, [&] { return TextFilesOf(library_, path); }, stop);
 }
 
 Status MediaService::CheckBurn(const std::string& path, const TargetRequest& request,

@@ -90,20 +90,9 @@ TextReader TextReaderFor(const std::string& input) {
   if (!ReadableAgain(input)) return {};
   return [input](const TargetRequest& request, const std::stop_token& stop) -> Result<PlanTexts> {
     const auto open = [&] { return OpenInput(input, stop); };
-    const std::vector<TextFile> beside = TextFilesBeside(input);
-    PlanTexts texts;
-    if (const int number = request.burn.value_or(0); number > 0) {
-      GOPMILL_ASSIGN_OR_RETURN(texts.script, ReadScript(open, beside, number, stop));
-      texts.jumps = texts.script->jumps;
-    }
-    if (request.subtitles == Subtitles::kCopy) {
-      GOPMILL_ASSIGN_OR_RETURN(
-          CopiedTexts copied,
-          ReadCopiedTexts(open, beside, request.container.value_or(Container::kMp4), stop));
-      texts.copied = std::move(copied.tracks);
-      texts.jumps = std::move(copied.jumps);
-    }
-    return texts;
+    const auto beside = [&] { return TextFilesBeside(input); };
+    const auto script = [&](int number) { return ReadScript(open, beside(), number, stop); };
+    return ReadPlanTexts(request, script, open, beside, stop);
   };
 }
 
