@@ -315,8 +315,7 @@ bool Source::Impl::LandedBehind(std::int64_t at_us) const {
   const AVPacket* first = FirstHeldPicture();
   // What is hidden lies anywhere; it may belong to a later part of an edit list.
   if (first == nullptr || av::IsHidden(*first)) return true;
-  const std::int64_t time = first->pts != AV_NOPTS_VALUE ? first->pts : first->dts;
-  return time != AV_NOPTS_VALUE && Rescale(time, info->video.time_base, kMicros) > at_us;
+  return HeldTime().value_or(at_us) > at_us;
 }
 
 // To the last place at or before that time from which pictures can be decoded, with what comes

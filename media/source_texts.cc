@@ -90,14 +90,15 @@ void SourceTexts::CloseJumps(Text& text) const {
   std::vector<SubtitleCue>& cues = text.track.cues;
   for (std::size_t i = 0; i < cues.size(); ++i) {
     SubtitleCue& cue = cues[i];
-    const bool ends = cue.end_us != kNoEnd, last = i + 1 == cues.size();
-    const std::int64_t end = !ends && !last ? cues[i + 1].start_us : cue.end_us;
-    const bool lasts = (ends || !last) && end > cue.start_us;
+    const bool ends = cue.end_us != kNoEnd;
+    const std::size_t ender =
+        ends || i + 1 == cues.size() ? i : i + 1;  // what says when it is over
+    const std::int64_t end = ender == i ? cue.end_us : cues[ender].start_us;
+    const bool lasts = end > cue.start_us;
     cue.start_us = WithoutJumps(jumps, cue.start_us, text.closed[i]);
-    if (ends) cue.end_us = WithoutJumps(jumps, cue.end_us, text.closed[i]);
-    const bool over =
-        lasts && !ends && WithoutJumps(jumps, end, text.closed[i + 1]) <= cue.start_us;
-    if (over) cue.end_us = cue.start_us;
+    if (end == kNoEnd) continue;
+    const std::int64_t moved = WithoutJumps(jumps, end, text.closed[ender]);
+    if (ends || (lasts && moved <= cue.start_us)) cue.end_us = std::max(moved, cue.start_us);
   }
   std::erase_if(cues,
                 [](const SubtitleCue& c) { return c.end_us != kNoEnd && c.end_us <= c.start_us; });

@@ -8,7 +8,6 @@
 #include <limits>
 #include <utility>
 
-#include "media/av_error.h"
 #include "media/subtitle_track.h"
 
 namespace gopmill {
@@ -85,17 +84,7 @@ Result<PictureReader> PictureReader::Open(const AVStream& stream, std::int64_t s
   PictureReader reader;
   reader.time_base_ = av::FromAv(stream.time_base);
   reader.start_us_ = start_us;
-  const AVCodec* const decoder = avcodec_find_decoder(stream.codecpar->codec_id);
-  if (decoder == nullptr) {
-    return Error{.code = Code::kUnsupported,
-                 .message = "FFmpeg here does not read these subtitles."};
-  }
-  reader.decoder_.reset(avcodec_alloc_context3(decoder));
-  GOPMILL_CHECK(reader.decoder_ != nullptr);
-  int code = avcodec_parameters_to_context(reader.decoder_.get(), stream.codecpar);
-  reader.decoder_->pkt_timebase = stream.time_base;
-  if (code >= 0) code = avcodec_open2(reader.decoder_.get(), decoder, nullptr);
-  if (code < 0) return av::AvError("The subtitles could not be read", code);
+  GOPMILL_ASSIGN_OR_RETURN(reader.decoder_, OpenSubtitleDecoder(stream));
   return reader;
 }
 

@@ -184,21 +184,26 @@ std::optional<SubtitleTrack> DescribeSubtitles(const AVStream& stream) {
   return track;
 }
 
+Result<av::CodecContext> OpenSubtitleDecoder(const AVStream& stream, const char* charset) {
+  const AVCodec* const decoder = avcodec_find_decoder(stream.codecpar->codec_id);
+  if (decoder == nullptr) return CannotRead();
+  av::CodecContext context(avcodec_alloc_context3(decoder));
+  GOPMILL_CHECK(context != nullptr);
+  int code = avcodec_parameters_to_context(context.get(), stream.codecpar);
+  context->pkt_timebase = stream.time_base;
+  if (charset != nullptr) av_opt_set(context.get(), "sub_charenc", charset, 0);
+  if (code >= 0) code = avcodec_open2(context.get(), decoder, nullptr);
+  if (code < 0) return av::AvError("The subtitles could not be read", code);
+  return context;
+}
+
 Result<SubtitleReader> SubtitleReader::Open(const AVStream& stream, std::int64_t start_us,
                                             CueForm form, const char* charset) {
   SubtitleReader reader;
   reader.time_base_ = av::FromAv(stream.time_base);
   reader.start_us_ = start_us;
   reader.form_ = form;
-  const AVCodec* const decoder = avcodec_find_decoder(stream.codecpar->codec_id);
-  if (decoder == nullptr) return CannotRead();
-  reader.decoder_.reset(avcodec_alloc_context3(decoder));
-  GOPMILL_CHECK(reader.decoder_ != nullptr);
-  int code = avcodec_parameters_to_context(reader.decoder_.get(), stream.codecpar);
-  reader.decoder_->pkt_timebase = stream.time_base;
-  if (charset != nullptr) av_opt_set(reader.decoder_.get(), "sub_charenc", charset, 0);
-  if (code >= 0) code = avcodec_open2(reader.decoder_.get(), decoder, nullptr);
-  if (code < 0) return av::AvError("The subtitles could not be read", code);
+  GOPMILL_ASSIGN_OR_RETURN(reader.decoder_, OpenSubtitleDecoder(stream, charset));
   if (form != CueForm::kScript) GOPMILL_RETURN_IF_ERROR(reader.OpenEncoder());
   return reader;
 }

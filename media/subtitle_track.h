@@ -55,11 +55,6 @@ struct SubtitleCue {
 // Of one track, by start: gives those an end that have none, before the next of them.
 void EndCues(std::vector<SubtitleCue>& cues);
 
-// Of a track that was read where the jumps of the movie's pictures were not known yet: a file
-// beside it. What is shown only while there are no pictures is left out.
-struct SubtitleTrack;
-void CloseJumps(const ClosedJumps& jumps, SubtitleTrack& track);
-
 struct SubtitlePictures;
 
 struct SubtitleTrack {
@@ -77,6 +72,10 @@ struct SubtitleTrack {
   std::shared_ptr<const SubtitlePictures> pictures;
 };
 
+// Of a track that was read where the jumps of the movie's pictures were not known yet: a file
+// beside it. What is shown only while there are no pictures is left out.
+void CloseJumps(const ClosedJumps& jumps, SubtitleTrack& track);
+
 // For JSON and playlists: one line of UTF-8 without quotes, not long.
 std::string TagText(std::string_view text);
 // That of a stream's metadata; empty if there is none.
@@ -90,6 +89,10 @@ int StreamRoles(const AVStream& stream);
 
 // What the stream says of itself; nothing if it is neither text nor pictures of subtitles.
 std::optional<SubtitleTrack> DescribeSubtitles(const AVStream& stream);
+
+// Of a stream of either kind. `charset`: of its text, if that is not UTF-8. kUnsupported without a
+// decoder.
+Result<av::CodecContext> OpenSubtitleDecoder(const AVStream& stream, const char* charset = nullptr);
 
 // Turns packets into cues.
 class SubtitleReader {
