@@ -2,6 +2,7 @@
 #include "codec/bitmap_painter.h"
 
 extern "C" {
+#include <libavutil/csp.h>
 #include <libavutil/pixdesc.h>
 }
 
@@ -74,18 +75,14 @@ Axis AxisOf(const Line& line) {
   return axis;
 }
 
-// What red and blue have of luma; green has the rest.
-struct LumaShares {
-  double red = 0, blue = 0;
-};
-
-LumaShares SharesOf(const AVFrame& picture) {
-  constexpr LumaShares kBt601{0.299, 0.114}, kBt709{0.2126, 0.0722}, kBt2020{0.2627, 0.0593};
-  constexpr int kMostSd = 576;  // lines; where nothing is said, more are BT.709
-  const AVColorSpace space = picture.colorspace;
-  if (space == AVCOL_SPC_BT2020_NCL || space == AVCOL_SPC_BT2020_CL) return kBt2020;
-  const bool hd = space == AVCOL_SPC_UNSPECIFIED && picture.height > kMostSd;
-  return space == AVCOL_SPC_BT709 || hd ? kBt709 : kBt601;
+// What red, green and blue have of luma. Where nothing is said pictures of more lines than SD has
+// are BT.709, as players take them.
+const AVLumaCoefficients& SharesOf(const AVFrame& picture) {
+  constexpr int kMostSd = 576;
+  const AVLumaCoefficients* said = av_csp_luma_coeffs_from_avcsp(picture.colorspace);
+  if (said != nullptr) return *said;
+  return *av_csp_luma_coeffs_from_avcsp(picture.height > kMostSd ? AVCOL_SPC_BT709
+                                                                 : AVCOL_SPC_SMPTE170M);
 }
 
 // Of the signal, for the white of paper: PQ (SMPTE ST 2084) and HLG (BT.2100), BT.2408 table 1.
@@ -98,7 +95,9 @@ double WhiteOf(const AVFrame& picture) {
 // Samples of Y, Cb and Cr for each colour of the palette, in `bits`.
 std::array<std::array<std::int64_t, 256>, 3> SamplesOf(const Bitmap& bitmap, const AVFrame& picture,
                                                        int bits) {
-  const LumaShares shares = SharesOf(picture);
+  const AVLumaCoefficients& shares = SharesOf(picture);
+  const double of_red = av_q2d(shares.cr), of_green = av_q2d(shares.cg),
+               of_blue = av_q2d(shares.cb);
   const double white = WhiteOf(picture);
   const bool full = picture.color_range == AVCOL_RANGE_JPEG;
   const double scale = std::ldexp(1.0, bits - 8);
@@ -110,13 +109,13 @@ std::array<std::array<std::int64_t, 256>, 3> SamplesOf(const Bitmap& bitmap, con
     const std::uint32_t argb = bitmap.palette.at(i);
     const auto part = [&](unsigned shift) { return white * ((argb >> shift) & 0xFFU) / 255.0; };
     const double red = part(16), green = part(8), blue = part(0);
-    const double y = shares.red * red + (1 - shares.red - shares.blue) * green + shares.blue * blue;
+    const double y = of_red * red + of_green * green + of_blue * blue;
     const auto limited = [&](double sample) {
       return std::clamp<std::int64_t>(std::llround(sample), 0, (1 << bits) - 1);
     };
     samples[0].at(i) = limited(black + luma * y);
-    samples[1].at(i) = limited(128 * scale + chroma * (blue - y) / (2 * (1 - shares.blue)));
-    samples[2].at(i) = limited(128 * scale + chroma * (red - y) / (2 * (1 - shares.red)));
+    samples[1].at(i) = limited(128 * scale + chroma * (blue - y) / (2 * (1 - of_blue)));
+    samples[2].at(i) = limited(128 * scale + chroma * (red - y) / (2 * (1 - of_red)));
   }
   return samples;
 }

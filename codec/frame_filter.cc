@@ -127,7 +127,7 @@ bool MakesFullRange(const FilterSpec& spec) {
   return HasFullRange(spec) && !spec.tone_map.needed() && !spec.limited;
 }
 
-PictureArea AreaOf(const FilterSpec& spec, Rational sample_aspect) {
+PictureArea AreaOf(const FilterSpec& spec, const FilterSpec& source, Rational sample_aspect) {
   const Placement place = PlacementOf(spec);
   return {.area = {.x = place.pad_x,
                    .y = place.pad_y,
@@ -135,7 +135,7 @@ PictureArea AreaOf(const FilterSpec& spec, Rational sample_aspect) {
                    .height = place.scaled.height},
           .sample_aspect = sample_aspect.positive() ? sample_aspect : Rational{1, 1},
           .source = UprightSize(spec),
-          .source_sample_aspect = UprightAspect(spec)};
+          .source_sample_aspect = UprightAspect(source)};
 }
 
 int MatrixMade(const FilterSpec& spec) {

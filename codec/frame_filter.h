@@ -66,8 +66,9 @@ bool MakesFullRange(const FilterSpec& spec);
 // The colour matrix of its pictures, an AVColorSpace: the input's, but BT.709 for the same two.
 int MatrixMade(const FilterSpec& spec);
 
-// Where its pictures have the source's picture. `sample_aspect`: of the output's pixels.
-PictureArea AreaOf(const FilterSpec& spec, Rational sample_aspect);
+// Where its pictures have the source's picture. `sample_aspect`: of the output's pixels; `source`:
+// the spec before KeepShape, which may count the source's aspect in those.
+PictureArea AreaOf(const FilterSpec& spec, const FilterSpec& source, Rational sample_aspect);
 
 class FrameFilter {
  public:

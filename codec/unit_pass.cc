@@ -58,10 +58,9 @@ Result<av::Frame> UnitPass::Scale(const AVFrame& frame) {
   const EncoderSpec& encoder = *task_.encoder;
   FilterSpec wanted =
       SpatialPart(*task_.plan, {encoder.width, encoder.height}, encoder.pixel_format, frame);
-  const Rational source_aspect = AreaOf(wanted, encoder.sample_aspect).source_sample_aspect;
-  KeepShape(wanted, encoder.sample_aspect);  // may count the aspect in pixels of the output
-  area_ = AreaOf(wanted, encoder.sample_aspect);
-  area_.source_sample_aspect = source_aspect;
+  const FilterSpec source = wanted;
+  KeepShape(wanted, encoder.sample_aspect);
+  if (task_.plan->texts.script) area_ = AreaOf(wanted, source, encoder.sample_aspect);
   if (!filter_ || !(filter_->spec() == wanted)) {
     if (filter_) cache_.GiveFilter(std::move(filter_));
     GOPMILL_ASSIGN_OR_RETURN(filter_, cache_.TakeFilter(wanted));
