@@ -6,11 +6,16 @@
 #include <algorithm>
 #include <limits>
 
+#include "server/session/movie_shelf.h"
+
 namespace gopmill::cli {
 namespace {
 
 // Listeners, event loops, reports, and what libraries read at their start: 20 measured.
 constexpr std::int64_t kOfProcess = 64;
+// What is kept open of movies that are watched in segments.
+constexpr std::int64_t kOfMovies =
+    std::int64_t{kMaxShelvedFiles} * kKeptReaders * kReaderDescriptors;
 // A source, and three pipe ends where it is an upload.
 constexpr std::int64_t kOfStream = 4;
 // A socket for RTSP, two for RTP and RTCP of each track, and what pipelines wake each other by.
@@ -18,7 +23,7 @@ constexpr std::int64_t kOfRtspSession = 16;
 
 std::int64_t BesideConnections(const ServerConfig& config) {
   const std::int64_t sessions = config.rtsp.port == 0 ? 0 : config.rtsp.max_sessions;
-  return kOfProcess + kOfStream * config.streams.max + kOfRtspSession * sessions;
+  return kOfProcess + kOfMovies + kOfStream * config.streams.max + kOfRtspSession * sessions;
 }
 
 }  // namespace

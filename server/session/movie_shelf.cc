@@ -43,14 +43,24 @@ Result<std::shared_ptr<const SourceIndex>> ShelvedFile::Index(
 std::unique_ptr<SegmentReader> ShelvedFile::TakeReader() {
   const MutexLock lock(mutex_);
   if (readers_.empty()) return nullptr;
-  auto reader = std::move(readers_.back());
+  auto reader = std::move(readers_.back().reader);
   readers_.pop_back();
   return reader;
 }
 
 void ShelvedFile::GiveReader(std::unique_ptr<SegmentReader> reader) {
   const MutexLock lock(mutex_);
-  if (readers_.size() < kKeptReaders) readers_.push_back(std::move(reader));
+  if (readers_.size() < kKeptReaders) readers_.push_back({std::move(reader), SteadyNow()});
+}
+
+ShelvedFile::Readers ShelvedFile::TakeIdle(TimePoint time) {
+  Readers idle;
+  const MutexLock lock(mutex_);
+  for (Idle& each : readers_) {
+    if (each.since < time) idle.push_back(std::move(each.reader));
+  }
+  std::erase_if(readers_, [](const Idle& each) { return each.reader == nullptr; });
+  return idle;
 }
 
 std::size_t ShelvedFile::footprint_bytes() const {
@@ -190,6 +200,7 @@ std::optional<Shelved> MovieShelf::KnownAs(const std::string& key) {
       std::ranges::find_if(plans_, [&](const Plan& plan) { return plan.key == key; });
   if (found == plans_.end()) return std::nullopt;
   plans_.splice(plans_.begin(), plans_, found);
+  ToFront(plans_.front().shelved.file);
   return plans_.front().shelved;
 }
 
@@ -250,6 +261,16 @@ bool MovieShelf::KnowsSounds(const Shelved& shelved, const RequestParams& params
     const auto known = Known(shelved.path, WithSound(params, choice));
     return known.ok() && known->has_value();
   });
+}
+
+// Closing may wait for a disk, so it is done without the lock.
+void MovieShelf::CloseIdleReaders(TimePoint now) {
+  std::list<std::shared_ptr<ShelvedFile>> files;
+  {
+    const MutexLock lock(mutex_);
+    files = files_;
+  }
+  for (const auto& file : files) file->TakeIdle(now - kReaderIdle);
 }
 
 Result<std::unique_ptr<SegmentReader>> MovieShelf::Reader(const Shelved& movie,

@@ -9,6 +9,7 @@
 // Thread-safety: safe; two requests for a file that has not been read yet read it once.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -18,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/thread_safety.h"
 #include "media/segment_reader.h"
 #include "server/session/library.h"
@@ -30,8 +32,11 @@ inline constexpr std::size_t kMaxShelvedPlans = 64;
 // Those that cannot be read or planned have no bytes that would count.
 inline constexpr std::size_t kMaxShelvedFiles = kMaxShelvedPlans;
 inline constexpr std::size_t kMaxIndexBytes = std::size_t{256} << 20U;
-// Opened sources kept per file; opening one takes tens of milliseconds.
+// Opened sources kept per file, and for how long; opening one takes tens of milliseconds. Each has
+// two descriptors, and while one is open the disk of a movie that was deleted stays full.
 inline constexpr std::size_t kKeptReaders = 3;
+inline constexpr std::chrono::seconds kReaderIdle{30};
+inline constexpr int kReaderDescriptors = 2;
 // Sound tracks of a presentation beside the movie's own; each is an index of the file.
 inline constexpr std::size_t kMaxOtherSounds = 15;
 
@@ -48,6 +53,9 @@ class ShelvedFile {
   // A reader for one use; give it back afterwards unless it failed.
   std::unique_ptr<SegmentReader> TakeReader();
   void GiveReader(std::unique_ptr<SegmentReader> reader);
+  using Readers = std::vector<std::unique_ptr<SegmentReader>>;
+  // Those given back before `time`, to be closed by the caller.
+  Readers TakeIdle(TimePoint time);
   [[nodiscard]] const FileIdentity& identity() const { return identity_; }
   [[nodiscard]] int audio_track() const { return audio_track_; }
   [[nodiscard]] std::size_t footprint_bytes() const;
@@ -58,7 +66,11 @@ class ShelvedFile {
   Mutex reading_;  // held while the file is read; guards nothing else
   mutable Mutex mutex_;
   std::shared_ptr<const SourceIndex> index_ GOPMILL_GUARDED_BY(mutex_);
-  std::vector<std::unique_ptr<SegmentReader>> readers_ GOPMILL_GUARDED_BY(mutex_);
+  struct Idle {
+    std::unique_ptr<SegmentReader> reader;
+    TimePoint since = {};
+  };
+  std::vector<Idle> readers_ GOPMILL_GUARDED_BY(mutex_);
 };
 
 struct Shelved {
@@ -90,6 +102,8 @@ class MovieShelf {
   bool KnowsSounds(const Shelved& shelved, const RequestParams& params);
   // A reader of the file, kept or new. kNotFound when the library has another file there now.
   Result<std::unique_ptr<SegmentReader>> Reader(const Shelved& movie, const std::stop_token& stop);
+  // Closes readers that nobody has used for kReaderIdle. Call it every few seconds.
+  void CloseIdleReaders(TimePoint now);
 
  private:
   struct Opened {

@@ -138,16 +138,28 @@ void SegmentService::AddTask(TaskPool pool, SegmentTask task) {
 // Nothing that is left could add to the tasks.
 bool SegmentService::Over() const { return stopping_ && jobs_out_.empty() && tasks_.empty(); }
 
+// Those that read movies also close what nobody reads any more.
 void SegmentService::RunTasks(TaskPool pool) {
+  const bool closes = pool == TaskPool::kReading;
+  TimePoint close = SteadyNow() + kReaderIdle;
   while (true) {
     std::optional<SegmentTask> task;
     {
       const MutexLock lock(mutex_);
-      while (!(task = tasks_.Take(pool))) {
+      while (!(task = tasks_.Take(pool)) && !(closes && SteadyNow() >= close)) {
         if (Over()) return;
-        changed_.Wait(mutex_);
+        if (closes) {
+          changed_.WaitFor(mutex_, close - SteadyNow());
+        } else {
+          changed_.Wait(mutex_);
+        }
       }
     }
+    if (const TimePoint now = SteadyNow(); closes && now >= close) {
+      shelf_.CloseIdleReaders(now);
+      close = now + kReaderIdle;
+    }
+    if (!task) continue;
     task->run();
     {
       const MutexLock lock(mutex_);

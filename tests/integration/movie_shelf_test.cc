@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the shelf keeps of movies that were read for requests that got an error.
+// What the shelf keeps of movies, also of those that were read for requests that got an error.
 #include "server/session/movie_shelf.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -48,6 +49,11 @@ class MovieShelfTest : public testing::Test {
     named.emplace_back("audio", std::to_string(audio_track));
     EXPECT_FALSE(shelf_->Get("ref-talk.mpg", *request, named, {}).ok());
   }
+  // A request that can be planned.
+  Result<Shelved> Ask(const std::string& path) {
+    GOPMILL_ASSIGN_OR_RETURN(const auto request, ParseSegmentParams({}, {}));
+    return shelf_->Get(path, request, {}, {});
+  }
   [[nodiscard]] std::int64_t Kept() const {
     return std::ranges::count_if(indexes_, [](const auto& index) { return !index.expired(); });
   }
@@ -80,6 +86,45 @@ TEST_F(MovieShelfTest, SmallIndexesAreBoundedInNumber) {
   constexpr int kAsked = static_cast<int>(kMaxShelvedFiles) + 9;
   for (int track = 1; track <= kAsked; ++track) AskInVain(track);
   EXPECT_EQ(Kept(), static_cast<std::int64_t>(kMaxShelvedFiles));
+}
+
+TEST_F(MovieShelfTest, OneThatIsBeingWatchedStays) {
+  ASSERT_TRUE(Ask("ref-talk.mpg").ok());
+  constexpr int kOthers = 3 * static_cast<int>(kMaxShelvedFiles);
+  for (int track = 1; track <= kOthers; ++track) {
+    AskInVain(track);
+    const auto known = shelf_->Known("ref-talk.mpg", {});
+    ASSERT_TRUE(known.ok());
+    ASSERT_TRUE(known->has_value()) << "behind " << track << " others";
+  }
+}
+
+// Files of the library that this process has open.
+int OpenMovies() {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;  // the folder's own
+    const auto target = std::filesystem::read_symlink(entry.path(), gone);
+    count += !gone && target.extension() == ".mpg" ? 1 : 0;
+  }
+  return count;
+}
+
+TEST_F(MovieShelfTest, FilesAreClosedWhenNobodyHasReadThemForAWhile) {
+  const auto movie = Ask("ref-talk.mpg");
+  ASSERT_TRUE(movie.ok());
+  for (int i = 0; i < 2; ++i) {
+    auto reader = shelf_->Reader(*movie, {});
+    ASSERT_TRUE(reader.ok());
+    EXPECT_LE(OpenMovies(), kReaderDescriptors);
+    movie->file->GiveReader(std::move(reader).value());
+  }
+  const TimePoint now = SteadyNow();
+  shelf_->CloseIdleReaders(now);
+  EXPECT_GT(OpenMovies(), 0) << "it may be wanted again at once";
+  shelf_->CloseIdleReaders(now + kReaderIdle + std::chrono::seconds(1));
+  EXPECT_EQ(OpenMovies(), 0);
+  EXPECT_TRUE(shelf_->Reader(*movie, {}).ok()) << "opened again";
 }
 
 }  // namespace
