@@ -202,8 +202,8 @@ Status Planner::AddAudio(const Target& target) {
   if (target.acodec == AudioCodec::kNone) return OkStatus();
   GOPMILL_ASSIGN_OR_RETURN(const AudioCoding coding, ProbeAudioCoding(target));
   const std::int64_t heard = AudioLength(*index_, movie_->zero, target.duration, coding.rate);
-  if (heard <= 0) return OkStatus();
-  // Silence behind it, to the end of the pictures: players wait for a track that is over.
+  // Silence behind it, to the end of the pictures: players wait for a track that is over. One that
+  // is over before the movie's part begins is silence: the choices name it.
   const SegmentGrid& video = movie_->segments;
   const std::int64_t seen =
       Rescale(video.frames(), video.fps.Inverse(), {1, coding.rate}, Round::kUp);

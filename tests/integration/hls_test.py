@@ -230,6 +230,34 @@ def tracks_end_together(folder):
             check(10 * 44_100 / 1024 <= counts["a"] <= 10 * 44_100 / 1024 + 3, f"{path}: {counts}")
 
 
+def a_listed_sound_can_be_had(folder):
+    """Also where the part that is asked for begins behind its end."""
+    library = folder / "two-sounds"
+    library.mkdir()
+    subprocess.run(
+        ["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=64x36:r=25:d=10", "-f", "lavfi", "-i", "sine=d=10",
+         "-f", "lavfi", "-i", "sine=f=900:d=4", "-map", "0", "-map", "1", "-map", "2", "-c:v", "libx264", "-preset", "ultrafast", "-c:a",
+         "aac", str(library / "two.mkv")], check=True)
+    with Server(library) as server:
+        for query, count in ((ONE, 2), (f"{ONE}&start=6", 2), (f"{ONE}&start=6&audio=2", 1)):
+            path = f"/v1/hls/two.mkv/master.m3u8?{query}"
+            master = server.get(path)[1].decode()
+            sounds = [hls_check.attributes(line) for line in master.splitlines() if "TYPE=AUDIO" in line]
+            check(len(sounds) == count, f"{path}: {len(sounds)} sounds")
+            problems, _ = hls_check.check(f"{server.base}{path}")
+            check(not problems, f"{path}: {problems[:5]}")
+            for sound in sounds:
+                url = f"{server.base}/v1/hls/two.mkv/{sound['URI']}"
+                raw = subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", url, "-f", "s16le", "-ac", "1", "-"], check=False,
+                                     capture_output=True)
+                seconds = len(raw.stdout) / 2 / 44_100
+                whole = 10 if query == ONE else 4
+                check(not raw.stderr and abs(seconds - whole) < 0.1, f"{path}: {sound['NAME']} {seconds} s, {raw.stderr[:200]}")
+        # DASH names the same.
+        manifest = server.get(f"/v1/dash/two.mkv/manifest.mpd?{ONE}&start=6")[1].decode()
+        check(manifest.count('contentType="audio"') == 2, f"DASH: {manifest.count('contentType')}")
+
+
 def garbage(server):
     movie = "/v1/hls/sync-720p.mp4"
     for path, status in [
@@ -311,7 +339,8 @@ def main():
                      a_seek_makes_what_it_shows, one_transcode_for_all, leaving_cancels], server)
             run_all([gstreamer_decodes_all, same_bytes], server, folder)
         run_all([service_classes])
-        return run_all([cache_outlives_the_server, what_is_loaded_meanwhile_changes_no_names, sound_has_no_seams, tracks_end_together, a_replaced_movie,
+        return run_all([cache_outlives_the_server, what_is_loaded_meanwhile_changes_no_names, sound_has_no_seams, tracks_end_together,
+                        a_listed_sound_can_be_had, a_replaced_movie,
                         high_dynamic_ranges_are_told], folder)
     finally:
         shutil.rmtree(folder)
