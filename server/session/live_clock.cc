@@ -13,9 +13,12 @@ void LiveClock::OnPicture(std::int64_t clock_ns, std::int64_t decoded_ns, WallTi
   const WallTime decoding_zero = Stretch{}.WallOf(-decoded_ns) + wall.time_since_epoch();
   const MutexLock lock(mutex_);
   if (stretches_.empty() || after_gap) {
-    const std::int64_t number = stretches_.empty() ? 0 : stretches_.back().stretch.number + 1;
-    return Begin({.stretch = {.number = number, .start_ns = clock_ns, .zero = zero},
-                  .decoding_zero = decoding_zero});
+    Stretch next{.start_ns = clock_ns, .zero = zero};
+    if (!stretches_.empty()) {
+      next.number = stretches_.back().stretch.number + 1;
+      next.breaks = stretches_.back().stretch.breaks + 1;
+    }
+    return Begin({.stretch = next, .decoding_zero = decoding_zero});
   }
   Entry& newest = stretches_.back();
   if (newest.fixed) return FollowDrift(clock_ns, decoding_zero);
@@ -31,6 +34,7 @@ void LiveClock::FollowDrift(std::int64_t clock_ns, WallTime decoding_zero) {
   const std::chrono::nanoseconds length(clock_ns - newest.stretch.start_ns);
   if (length < kLeastStretch || (drift <= kLateDrift && drift >= -kEarlyDrift)) return;
   Begin({.stretch = {.number = newest.stretch.number + 1,
+                     .breaks = newest.stretch.breaks,
                      .start_ns = clock_ns,
                      .zero = newest.stretch.zero + drift},
          .fixed = true,
@@ -57,9 +61,9 @@ LiveClock::Stretch LiveClock::At(std::int64_t clock_ns, std::int64_t slack_ns) {
   return entry->stretch;
 }
 
-std::int64_t LiveClock::newest() const {
+LiveClock::Stretch LiveClock::newest() const {
   const MutexLock lock(mutex_);
-  return stretches_.empty() ? 0 : stretches_.back().stretch.number;
+  return stretches_.empty() ? Stretch{} : stretches_.back().stretch;
 }
 
 }  // namespace gopmill

@@ -40,6 +40,7 @@ class LiveClock {
  public:
   struct Stretch {
     std::int64_t number = 0;    // from 0
+    std::int64_t breaks = 0;    // so often the source broke off before it
     std::int64_t start_ns = 0;  // on the reader's clock
     WallTime zero = {};         // when the reader's clock would have been 0
     [[nodiscard]] WallTime WallOf(std::int64_t clock_ns) const {
@@ -54,8 +55,8 @@ class LiveClock {
   // The stretch that `clock_ns` lies in; one that begins at most `slack_ns` later counts. Its zero
   // does not change any more.
   Stretch At(std::int64_t clock_ns, std::int64_t slack_ns);
-  // Number of the one that the newest picture lies in.
-  [[nodiscard]] std::int64_t newest() const;
+  // The one that the newest picture lies in. Its zero may still change.
+  [[nodiscard]] Stretch newest() const;
 
  private:
   struct Entry {

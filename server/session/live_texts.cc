@@ -2,6 +2,7 @@
 #include "server/session/live_texts.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -10,16 +11,15 @@
 
 namespace gopmill {
 
-std::size_t LiveTexts::SizeOf(const SubtitleCue& cue) {
-  return cue.text.size() + sizeof(SubtitleCue);
-}
+std::size_t LiveTexts::SizeOf(const LiveCue& cue) { return cue.cue.text.size() + sizeof(LiveCue); }
 
-bool LiveTexts::Add(std::size_t track, SubtitleCue cue) {
+bool LiveTexts::Add(std::size_t track, LiveCue cue) {
   Cues& cues = tracks_[track];
   const std::size_t size = SizeOf(cue);
   if (cues.size() >= kMaxLiveCues || bytes_ + size > kMaxLiveCueBytes) return false;
   bytes_ += size;
-  const auto place = std::ranges::upper_bound(cues, cue.start_us, {}, &SubtitleCue::start_us);
+  const auto start = [](const LiveCue& each) { return each.cue.start_us; };
+  const auto place = std::ranges::upper_bound(cues, start(cue), {}, start);
   cues.insert(place, std::move(cue));
   return true;
 }
@@ -29,28 +29,33 @@ std::vector<LiveText> LiveTexts::Cut(const LiveTextCut& cut) {
   bytes_ = 0;
   for (Cues& cues : tracks_) {
     segments.push_back(CutTrack(cues, cut));
-    for (const SubtitleCue& cue : cues) bytes_ += SizeOf(cue);
+    for (const LiveCue& cue : cues) bytes_ += SizeOf(cue);
   }
   return segments;
 }
 
 LiveText LiveTexts::CutTrack(Cues& cues, const LiveTextCut& cut) {
   const std::int64_t begin = cut.begin_us + cut.zero_us, end = cut.end_us + cut.zero_us;
-  if (cut.discontinuity) {
-    std::erase_if(cues, [&](const SubtitleCue& cue) { return cue.start_us < begin; });
-  }
-  Cues shown = cues, left;
+  std::erase_if(cues, [&](const LiveCue& each) { return each.breaks < cut.breaks; });
+  // Those that came behind the next break have nothing to do with this segment.
+  const auto later = std::ranges::stable_partition(
+      cues, [&](const LiveCue& each) { return each.breaks == cut.breaks; });
+  const std::size_t count = cues.size() - later.size();
+  std::vector<SubtitleCue> shown;
+  for (std::size_t i = 0; i < count; ++i) shown.push_back(cues[i].cue);
   EndCues(shown);
-  for (std::size_t i = 0; i < cues.size(); ++i) {
+  Cues left;
+  for (std::size_t i = 0; i < count; ++i) {
     SubtitleCue& cue = shown[i];
     const bool goes_on = cue.end_us > end;
     // Its end is not known yet, and what a player has been told it cannot be told otherwise.
-    if (cues[i].end_us == kNoEnd) {
+    if (cues[i].cue.end_us == kNoEnd) {
       cue.start_us = std::max(cue.start_us, begin);
       cue.end_us = std::min(cue.end_us, end);
     }
     if (goes_on) left.push_back(std::move(cues[i]));
   }
+  std::ranges::move(later, std::back_inserter(left));
   cues = std::move(left);
   std::ranges::stable_sort(shown, {}, &SubtitleCue::start_us);
   const auto shared = [](std::string text) {

@@ -27,8 +27,15 @@ inline constexpr std::size_t kMaxLiveCueBytes = std::size_t{128} << 10U;
 // The time of a segment, microseconds of the presentation's clock.
 struct LiveTextCut {
   std::int64_t begin_us = 0, end_us = 0;
-  std::int64_t zero_us = 0;    // of the presentation, on the clock of the cues
-  bool discontinuity = false;  // what was said before it is over
+  std::int64_t zero_us = 0;  // of the presentation, on the clock of the cues
+  std::int64_t breaks = 0;   // of the source, before it
+};
+
+// What was said before the source broke off is over behind that, whatever its times say: the clock
+// of the cues goes on without a jump, and a publisher may have said what is to be seen much later.
+struct LiveCue {
+  SubtitleCue cue;
+  std::int64_t breaks = 0;  // of the source, before it came
 };
 
 class LiveTexts {
@@ -36,15 +43,15 @@ class LiveTexts {
   explicit LiveTexts(std::size_t tracks) : tracks_(tracks) {}
 
   // `track` exists. False if the cue is beyond a limit above, and left out.
-  bool Add(std::size_t track, SubtitleCue cue);
+  bool Add(std::size_t track, LiveCue cue);
   // The segments of all tracks. Forgets what ends with them.
   std::vector<LiveText> Cut(const LiveTextCut& cut);
   [[nodiscard]] std::size_t tracks() const { return tracks_.size(); }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }  // of cues that are kept
 
  private:
-  using Cues = std::vector<SubtitleCue>;  // by start; ends may be kNoEnd
-  [[nodiscard]] static std::size_t SizeOf(const SubtitleCue& cue);
+  using Cues = std::vector<LiveCue>;  // by start; ends may be kNoEnd
+  [[nodiscard]] static std::size_t SizeOf(const LiveCue& cue);
   LiveText CutTrack(Cues& cues, const LiveTextCut& cut);
 
   std::vector<Cues> tracks_;

@@ -17,18 +17,24 @@ using ::testing::StartsWith;
 constexpr std::int64_t kSecond = 1'000'000;
 constexpr const char* kHead = "WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:0,LOCAL:00:00:00.000\n";
 
-SubtitleCue Cue(double begin, double end, std::string text) {
-  return {.start_us = static_cast<std::int64_t>(begin * kSecond),
-          .end_us = static_cast<std::int64_t>(end * kSecond),
-          .text = std::move(text)};
+LiveCue Cue(double begin, double end, std::string text, std::int64_t breaks = 0) {
+  return {.cue = {.start_us = static_cast<std::int64_t>(begin * kSecond),
+                  .end_us = static_cast<std::int64_t>(end * kSecond),
+                  .text = std::move(text)},
+          .breaks = breaks};
+}
+
+// Its end is not known yet.
+LiveCue Open(std::int64_t seconds, std::string text) {
+  return {.cue = {.start_us = seconds * kSecond, .end_us = kNoEnd, .text = std::move(text)}};
 }
 
 // Segments of two seconds of a presentation that began five seconds behind its source.
-LiveTextCut Segment(int number, bool discontinuity = false) {
+LiveTextCut Segment(int number, std::int64_t breaks = 0) {
   return {.begin_us = number * 2 * kSecond,
           .end_us = (number + 1) * 2 * kSecond,
           .zero_us = 5 * kSecond,
-          .discontinuity = discontinuity};
+          .breaks = breaks};
 }
 
 TEST(LiveTexts, ACueIsInEachSegmentThatItIsSeenInAndNoOther) {
@@ -64,9 +70,9 @@ TEST(LiveTexts, WhatComesLateIsInTheSegmentsToCome) {
 
 TEST(LiveTexts, WithoutAnEndACueIsShownForAWhileOrUntilTheNext) {
   LiveTexts texts(1);
-  texts.Add(0, {.start_us = 5 * kSecond, .end_us = kNoEnd, .text = "first"});
+  texts.Add(0, Open(5, "first"));
   EXPECT_THAT(*texts.Cut(Segment(0))[0].vtt, HasSubstr("00:00:00.000 --> 00:00:02.000\nfirst"));
-  texts.Add(0, {.start_us = 8 * kSecond, .end_us = kNoEnd, .text = "next"});
+  texts.Add(0, Open(8, "next"));
   const std::string segment = *texts.Cut(Segment(1))[0].vtt;
   EXPECT_THAT(segment, HasSubstr("00:00:02.000 --> 00:00:03.000\nfirst"));
   EXPECT_THAT(segment, HasSubstr("00:00:03.000 --> 00:00:04.000\nnext"));
@@ -75,14 +81,19 @@ TEST(LiveTexts, WithoutAnEndACueIsShownForAWhileOrUntilTheNext) {
   EXPECT_EQ(texts.bytes(), 0U);
 }
 
-TEST(LiveTexts, WhatWasSaidBeforeADiscontinuityIsOver) {
+TEST(LiveTexts, WhatWasSaidBeforeTheSourceBrokeOffIsOver) {
   LiveTexts texts(1);
   texts.Add(0, Cue(6, 1000, "forever"));
-  texts.Add(0, Cue(7, 8, "of the new publisher"));
-  EXPECT_THAT(*texts.Cut(Segment(0))[0].vtt, HasSubstr("forever"));
-  const std::string segment = *texts.Cut(Segment(1, true))[0].vtt;
+  texts.Add(0, Cue(8, 9, "said ahead"));
+  texts.Add(0, Cue(6.9, 8, "of who comes next", 1));
+  std::string segment = *texts.Cut(Segment(0))[0].vtt;
+  EXPECT_THAT(segment, HasSubstr("forever"));
+  EXPECT_THAT(segment, Not(HasSubstr("of who comes next"))) << "not of this segment's source";
+  segment = *texts.Cut(Segment(1, 1))[0].vtt;
   EXPECT_THAT(segment, Not(HasSubstr("forever")));
-  EXPECT_THAT(segment, HasSubstr("of the new publisher"));
+  EXPECT_THAT(segment, Not(HasSubstr("said ahead")));
+  EXPECT_THAT(segment, HasSubstr("of who comes next"))
+      << "though it begins before the segment, which frames round";
 }
 
 TEST(LiveTexts, StaysWithinItsLimits) {
@@ -104,7 +115,7 @@ TEST(LiveTexts, StaysWithinItsLimits) {
 TEST(LiveTexts, TimedTextHasThePartOfACueThatIsSeenThen) {
   LiveTexts texts(1);
   texts.Add(0, Cue(6.5, 9.5, "long"));
-  texts.Add(0, {.start_us = 8 * kSecond, .end_us = kNoEnd, .text = "open"});
+  texts.Add(0, Open(8, "open"));
   EXPECT_THAT(*texts.Cut(Segment(0))[0].ttml,
               HasSubstr("begin=\"00:00:01.500\" end=\"00:00:02.000\""));
   const std::string segment = *texts.Cut(Segment(1))[0].ttml;
@@ -118,10 +129,10 @@ TEST(LiveTexts, TimedTextHasThePartOfACueThatIsSeenThen) {
 TEST(LiveTexts, SenselessTimesAreHarmless) {
   constexpr std::int64_t kFar = std::int64_t{1} << 50U;
   LiveTexts texts(1);
-  texts.Add(0, {.start_us = -kFar, .end_us = kFar, .text = "always"});
-  texts.Add(0, {.start_us = -kFar, .end_us = -kFar + 1, .text = "never"});
-  texts.Add(0, {.start_us = 6 * kSecond, .end_us = 6 * kSecond - 2, .text = "backwards"});
-  texts.Add(0, {.start_us = kFar, .end_us = kFar + kSecond, .text = "far"});
+  texts.Add(0, {.cue = {.start_us = -kFar, .end_us = kFar, .text = "always"}});
+  texts.Add(0, {.cue = {.start_us = -kFar, .end_us = -kFar + 1, .text = "never"}});
+  texts.Add(0, {.cue = {.start_us = 6 * kSecond, .end_us = 6 * kSecond - 2, .text = "backwards"}});
+  texts.Add(0, {.cue = {.start_us = kFar, .end_us = kFar + kSecond, .text = "far"}});
   const std::string segment = *texts.Cut(Segment(0))[0].vtt;
   EXPECT_THAT(segment, StartsWith(kHead));
   EXPECT_THAT(segment, HasSubstr("00:00:00.000 --> "));
