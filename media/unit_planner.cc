@@ -41,10 +41,13 @@ std::int64_t UnitPlanner::Frames(double seconds) const {
   return std::max<std::int64_t>(1, std::llround(seconds * grid_.fps().ToDouble()));
 }
 
+std::int64_t UnitPlanner::LongestOf(double frames) {
+  return std::max<std::int64_t>(std::llround(kLongest * frames), kFewestDivided);
+}
+
 std::int64_t UnitPlanner::Longest() const {
-  const bool by_gop = options_.unit_seconds <= 0;
-  return std::max<std::int64_t>(
-      Frames(by_gop ? kLongestGopSeconds : options_.unit_seconds * kLongest), kFewestDivided);
+  if (options_.unit_seconds > 0) return LongestOf(options_.unit_seconds * grid_.fps().ToDouble());
+  return std::max<std::int64_t>(Frames(kLongestGopSeconds), kFewestDivided);
 }
 
 std::int64_t UnitPlanner::oldest_needed() const {

@@ -104,6 +104,9 @@ class UnitPlanner {
  public:
   UnitPlanner(const OutputGrid& grid, const PlannerOptions& options);
 
+  // Frames that a unit may have which is to have `frames`: nothing is divided up to here.
+  static std::int64_t LongestOf(double frames);
+
   // Before the first packet: budgets of units that have been measured, in place of those by the
   // source's bytes.
   void SetBudgets(UnitBudgets budgets) { budgets_ = std::move(budgets); }

@@ -2,12 +2,55 @@
 #include "server/session/live_segmenter.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
 #include "media/segment_muxer.h"
+#include "media/unit_planner.h"
 
 namespace gopmill {
+namespace {
+
+// Of a source, that the planner may wait for before it cuts: those that are held back and one more.
+constexpr double kHeldPictures = 4;
+constexpr double kSoundPacket = 1024;  // samples, of AAC; others are shorter
+
+// The one in front of a key frame of the source, or one that ended late.
+std::int64_t LongestUnit(std::int64_t unit, const LiveCutTerms& terms) {
+  const Rational source = terms.source_fps.positive() ? terms.source_fps : terms.fps;
+  const double held = kHeldPictures * terms.fps.ToDouble() / source.ToDouble();
+  const auto late = unit + static_cast<std::int64_t>(std::ceil(held));
+  return std::min(late, UnitPlanner::LongestOf(static_cast<double>(unit)));
+}
+
+}  // namespace
+
+std::int64_t PartFrames(double part_seconds, Rational fps) {
+  return std::max<std::int64_t>(1, std::llround(part_seconds * fps.ToDouble()));
+}
+
+LiveCut LiveCutFor(const LiveCutTerms& terms) {
+  const double rate = terms.fps.ToDouble();
+  const auto full = std::llround(terms.segment_seconds * rate);
+  LiveCut cut{.part_frames = PartFrames(terms.part_seconds, terms.fps)};
+  if (terms.low_delay) {  // a GOP may be a piece longer
+    cut.segment_frames = 1;
+    cut.longest_frames = full + std::max<std::int64_t>(1, std::llround(kLivePieceSeconds * rate));
+    return cut;
+  }
+  const std::int64_t unit = kUnitParts * cut.part_frames;
+  cut.segment_frames = std::max<std::int64_t>(full - unit / 2, 1);
+  cut.longest_frames = cut.segment_frames - 1 + LongestUnit(unit, terms);
+  return cut;
+}
+
+int TargetSecondsFor(const LiveCut& cut, Rational fps, int sample_rate) {
+  const double sound = sample_rate > 0 ? kSoundPacket / sample_rate : 0;
+  const double longest = static_cast<double>(cut.longest_frames) / fps.ToDouble() + sound;
+  return std::max(1, static_cast<int>(std::lround(longest)));
+}
+
 Result<std::unique_ptr<PacketOutput>> LiveSegmenter::Open(std::span<const MuxTrack> tracks,
                                                           const LiveCut& cut,
                                                           std::shared_ptr<LiveClock> clock,

@@ -42,9 +42,27 @@ class LiveTrackSink {
 struct LiveCut {
   std::int64_t part_frames = 6;      // pictures of a part; one of sound is no longer, or one packet
   std::int64_t segment_frames = 54;  // a segment ends with the first GOP that makes it so long
-  std::int64_t longest_frames = 66;  // that a segment should have; sound later than that is over
+  std::int64_t longest_frames = 66;  // that a segment has at most; sound later than that is over
   bool keys = false;                 // the first picture of each segment also alone
 };
+
+// Without low delay: pictures of a unit, in parts; each unit comes with a key frame, and parts come
+// unit by unit.
+inline constexpr int kUnitParts = 2;
+
+// With low delay a segment is a GOP; else it is a number of units, and a unit of parts. Of a source
+// with as many pictures per second as `source_fps`.
+struct LiveCutTerms {
+  double segment_seconds = 2, part_seconds = 0.2;
+  Rational fps = {}, source_fps = {};
+  bool low_delay = true;
+};
+LiveCut LiveCutFor(const LiveCutTerms& terms);
+// Pictures of a part.
+std::int64_t PartFrames(double part_seconds, Rational fps);
+// EXT-X-TARGETDURATION: no segment of the cut is longer when it is rounded, nor is one of sound,
+// which may have a packet more. `sample_rate`: 0 without sound.
+int TargetSecondsFor(const LiveCut& cut, Rational fps, int sample_rate);
 
 // A track on its way into parts.
 struct LiveCutter {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "base/log.h"
@@ -22,10 +21,6 @@ namespace {
 // The buffer behind the highest rate: units are short, and a key frame has to fit.
 constexpr double kBufferSeconds = 1;
 
-std::int64_t PartFrames(double part_seconds, Rational fps) {
-  return std::max<std::int64_t>(1, std::llround(part_seconds * fps.ToDouble()));
-}
-
 // The segments that stay whatever their size must fit into the bound on bytes.
 Status CheckBytes(const LiveSetup& setup) {
   double bps = 0;
@@ -40,9 +35,8 @@ Status CheckBytes(const LiveSetup& setup) {
           setup.terms.window.target_seconds, most));
 }
 
-// Without low delay: pictures of a unit, in parts; each unit comes with a key frame, and parts come
-// unit by unit. Three parts behind the newest are the least that the format recommends.
-constexpr int kUnitParts = 2, kLeastHoldBack = 3;
+// Parts behind the newest, as few as the format recommends.
+constexpr int kLeastHoldBack = 3;
 
 // Equally cut for all, so with low delay for all or none.
 Result<std::vector<RenditionTarget>> LiveRenditions(SegmentRequest segments, double part_seconds,
@@ -160,7 +154,6 @@ Result<std::shared_ptr<LiveSegments::Running>> LiveSegments::Start(const LiveReq
   return running;
 }
 
-// With low delay a segment is a GOP; else it is a number of units, and a unit of parts.
 Result<LiveSetup> LiveSegments::Plan(const LiveRequest& request, const SourceInfo& source,
                                      std::vector<TargetRequest>& wanted) {
   const SegmentRequest& segments = request.segments;
@@ -168,22 +161,18 @@ Result<LiveSetup> LiveSegments::Plan(const LiveRequest& request, const SourceInf
                            LiveRenditions(segments, options_.part_seconds, source));
   const bool low_delay = HasLowDelay(renditions.front().target);
   const Rational fps = renditions.front().target.fps;
-  const double rate = fps.ToDouble();
   LiveSetup setup;
-  setup.cut.part_frames = PartFrames(options_.part_seconds, fps);
-  const auto full = std::llround(segments.segment_seconds * rate);
-  const std::int64_t half_unit = kUnitParts * setup.cut.part_frames / 2;
-  setup.cut.segment_frames = low_delay ? 1 : std::max<std::int64_t>(full - half_unit, 1);
-  // A GOP may be a piece longer.
-  const auto more =
-      low_delay ? std::max<std::int64_t>(1, std::llround(kLivePieceSeconds * rate)) : half_unit;
-  setup.cut.longest_frames = full + more;
+  setup.cut = LiveCutFor({.segment_seconds = segments.segment_seconds,
+                          .part_seconds = options_.part_seconds,
+                          .fps = fps,
+                          .source_fps = source.video.fps,
+                          .low_delay = low_delay});
   setup.terms.part = Rational{setup.cut.part_frames * fps.den, fps.num}.Reduced();
   setup.terms.hold_back_parts = low_delay ? kLeastHoldBack : kUnitParts + 2;
   setup.terms.segment_seconds = segments.segment_seconds;
-  const double longest = static_cast<double>(setup.cut.longest_frames) / rate;
+  const int sample_rate = renditions.front().target.sample_rate;
   setup.terms.window = {.listed_seconds = options_.window_seconds,
-                        .target_seconds = std::max(1, static_cast<int>(std::lround(longest)))};
+                        .target_seconds = TargetSecondsFor(setup.cut, fps, sample_rate)};
   for (const RenditionTarget& rendition : renditions) {
     wanted.push_back(rendition.wanted);
     wanted.back().container = Container::kMp4;

@@ -162,10 +162,10 @@ class Playlist:
             segment = self.segments[number]
             where = f"segment {segment.number}"
             problem(segment.date is not None, f"{where} has no date")
-            for index, (_, seconds, _) in enumerate(segment.parts):
+            for index, (_, seconds, independent) in enumerate(segment.parts):
                 last = segment.uri and index == len(segment.parts) - 1
                 problem(seconds <= self.part_target + 1e-5, f"{where}: part of {seconds} s")
-                problem(last or seconds >= 0.85 * self.part_target, f"{where}: part {index} of only {seconds} s")
+                problem(last or independent or seconds >= 0.85 * self.part_target, f"{where}: part {index} of only {seconds} s")
             if segment.uri and not segment.gap:
                 problem(round(segment.seconds) <= self.target, f"{where} is longer than the target")
                 total = sum(part[1] for part in segment.parts)
