@@ -41,6 +41,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "base/unique_fd.h"
 
 namespace gopmill {
 
@@ -105,7 +106,9 @@ std::string TraceUnitLine(const TraceUnit& unit);
 // can be read. Values the reader would refuse are refused here.
 class TraceWriter {
  public:
-  // Creates the file or empties the one there is.
+  // Creates the file. What is in one of this name becomes FILE.1, or the next number that is free:
+  // no recording is lost to a restart. kUnavailable while another process records into it,
+  // kInvalidArgument where there can be no such file.
   static Result<TraceWriter> Create(const std::filesystem::path& file, const TraceHeader& header);
   // kResourceExhausted when the disk or the trace is full (kMaxTraceUnits).
   Status Add(const TraceUnit& unit);
@@ -115,7 +118,8 @@ class TraceWriter {
   Status Close();
 
  private:
-  explicit TraceWriter(std::ofstream out) : out_(std::move(out)) {}
+  TraceWriter(UniqueFd lock, std::ofstream out) : lock_(std::move(lock)), out_(std::move(out)) {}
+  UniqueFd lock_;  // of the same file, for as long as it is written
   std::ofstream out_;
   std::size_t units_ = 0;
 };

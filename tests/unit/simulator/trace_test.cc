@@ -236,6 +236,10 @@ class TraceFileTest : public ::testing::Test {
   ~TraceFileTest() override {
     std::error_code ignored;
     std::filesystem::remove(file_, ignored);
+    for (const int number : {1, 2}) std::filesystem::remove(Kept(number), ignored);
+  }
+  [[nodiscard]] std::filesystem::path Kept(int number) const {
+    return file_.string() + "." + std::to_string(number);
   }
   const std::filesystem::path file_ = std::filesystem::temp_directory_path() /
                                       ("gopmill_trace_" + std::to_string(getpid()) + ".jsonl");
@@ -251,6 +255,30 @@ TEST_F(TraceFileTest, TheWriterWritesWhatTheReaderReads) {
   ASSERT_TRUE(trace.ok()) << trace.error().ToString();
   EXPECT_EQ(trace->units.size(), 2U);
   EXPECT_EQ(trace->units[1], SomeUnit(3, 1, 2));
+}
+
+// A server that is restarted has the same command line.
+TEST_F(TraceFileTest, AnotherRecordingKeepsTheOneThatIsThere) {
+  for (int recording = 0; recording < 3; ++recording) {
+    auto writer = TraceWriter::Create(file_, {.machine = std::to_string(recording), .unit = "gop"});
+    ASSERT_TRUE(writer.ok()) << writer.error().ToString();
+    ASSERT_TRUE(writer->Add(SomeUnit(3, 0, 1)).ok());
+    ASSERT_TRUE(writer->Flush().ok());
+    const auto second = TraceWriter::Create(file_, {.machine = "other", .unit = "gop"});
+    ASSERT_FALSE(second.ok()) << "while it is being written";
+    EXPECT_EQ(second.error().code, Code::kUnavailable);
+    ASSERT_TRUE(writer->Close().ok());
+  }
+  EXPECT_EQ(ReadTraceFile(Kept(1)).value().header.machine, "0");
+  EXPECT_EQ(ReadTraceFile(Kept(2)).value().header.machine, "1");
+  EXPECT_EQ(ReadTraceFile(file_).value().header.machine, "2");
+  EXPECT_EQ(ReadTraceFile(file_).value().units.size(), 1U);
+}
+
+TEST(TraceWriterTest, WhatIsNoFileOfADiskIsWrittenAsItIs) {
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(TraceWriter::Create("/dev/null", {.machine = "m", .unit = "gop"}).ok());
+  }
 }
 
 TEST_F(TraceFileTest, TheWriterRefusesWhatTheReaderWould) {
