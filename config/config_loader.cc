@@ -59,13 +59,21 @@ void ApplyFile(const ConfigSources& sources, LoadedConfig& loaded,
                   std::make_move_iterator(found.end()));
 }
 
+// Kubernetes tells containers where each of its Services is, by names like GOPMILL_HTTP_PORT for
+// one called gopmill-http; no setting has such a value.
+bool IsServiceLink(std::string_view name, std::string_view value) {
+  return name.ends_with("_PORT") && (value.starts_with("tcp://") || value.starts_with("udp://") ||
+                                     value.starts_with("sctp://"));
+}
+
 void ApplyEnvironment(const ConfigSources& sources, LoadedConfig& loaded,
                       std::vector<ConfigProblem>& problems) {
   if (!sources.environment) return;
   for (const Setting& setting : Settings()) {
     const std::string name = EnvironmentName(setting);
     const auto value = sources.environment(name);
-    if (value) ApplyText(setting, *value, "environment " + name, loaded, problems);
+    if (value && !IsServiceLink(name, *value))
+      ApplyText(setting, *value, "environment " + name, loaded, problems);
   }
 }
 

@@ -5,7 +5,9 @@ namespace gopmill::cli {
 
 int ExitCodeOf(const Error& error) {
   if (error.parameter == "input") return kBadSource;
-  // Whatever names a parameter can be put right on the command line.
+  // What another moment or another machine puts right, whatever it is about: a port that is taken.
+  if (error.code == Code::kUnavailable || error.code == Code::kIo) return kFailed;
+  // Whatever else names a parameter can be put right on the command line.
   if (!error.parameter.empty()) return kUsage;
   switch (error.code) {
     case Code::kInvalidArgument: return kUsage;

@@ -94,6 +94,11 @@ Result<OutputFile> OutputFile::Choose(const std::string& path, bool force) {
   }
   GOPMILL_ASSIGN_OR_RETURN(Followed followed, Follow(path));
   GOPMILL_RETURN_IF_ERROR(CheckKind(path, followed, force));
+  std::error_code ignored;
+  if (!fs::is_directory(fs::path(followed.path).parent_path(), ignored)) {
+    return InvalidArgument("output", "'" + path + "' lies in a folder that is not there.",
+                           "a file name in a folder that exists");
+  }
   return OutputFile(path, std::move(followed.path), force);
 }
 

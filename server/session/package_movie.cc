@@ -256,7 +256,11 @@ Result<Input> FindInput(const std::string& path) {
                  .message = "The source '" + path + "' cannot be opened: " + code.message() + "."};
   }
   const UniqueFd readable(open(real.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!readable.valid()) return FileError("The source '" + path + "' cannot be opened", errno);
+  if (!readable.valid()) {
+    Error error = FileError("The source '" + path + "' cannot be opened", errno);
+    error.parameter = "input";
+    return error;
+  }
   return Input{.folder = real.parent_path(), .name = real.filename()};
 }
 

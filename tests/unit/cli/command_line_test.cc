@@ -264,6 +264,10 @@ TEST(ExitCodes, FollowTheKindOfError) {
   EXPECT_EQ(ExitCodeOf(InvalidArgument("input", "x")), kBadSource);
   EXPECT_EQ(ExitCodeOf({.code = Code::kNotFound, .message = "x"}), kBadSource);
   EXPECT_EQ(ExitCodeOf({.code = Code::kCorrupt, .message = "x"}), kBadSource);
+  EXPECT_EQ(ExitCodeOf({.code = Code::kUnavailable, .message = "x", .parameter = "http-port"}),
+            kFailed)
+      << "a port that is taken is no mistake of the command line";
+  EXPECT_EQ(ExitCodeOf({.code = Code::kIo, .message = "x", .parameter = "record"}), kFailed);
   EXPECT_EQ(ExitCodeOf({.code = Code::kResourceExhausted, .message = "x"}), kFailed);
   EXPECT_EQ(ExitCodeOf({.code = Code::kCancelled, .message = "x"}), kInterrupted);
 }

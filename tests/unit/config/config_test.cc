@@ -96,6 +96,18 @@ TEST(ConfigLoader, FlagsWinOverEnvironmentOverFileOverDefaults) {
   EXPECT_EQ(loaded->origins.at("/scheduler/workers"), "file " + file.path() + ":2");
 }
 
+TEST(ConfigLoader, ServicesOfKubernetesAreNoSettings) {
+  const auto loaded = LoadConfig(Sources("", {{"GOPMILL_HTTP_PORT", "tcp://10.0.0.7:8080"},
+                                              {"GOPMILL_SRT_PORT", "udp://10.0.0.8:9000"}}));
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  EXPECT_EQ(loaded->config.http.port, 8080);
+  EXPECT_EQ(loaded->config.srt.port, 0);
+  EXPECT_FALSE(LoadConfig(Sources("", {{"GOPMILL_HTTP_PORT", "10.0.0.7:8080"}})).ok());
+  EXPECT_FALSE(
+      LoadConfig(Sources("", {{"GOPMILL_HTTP_ADDRESS", ""}, {"GOPMILL_LOG_LEVEL", "tcp://x"}}))
+          .ok());
+}
+
 TEST(ConfigLoader, TheEnvironmentMayNameTheFile) {
   const TemporaryFile file(R"({"streams": {"max": 7}})");
   const auto loaded = LoadConfig(Sources("", {{"GOPMILL_CONFIG", file.path()}}));
