@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <span>
 #include <stop_token>
 #include <utility>
@@ -27,7 +26,7 @@
 #include "server/bench/workload.h"
 #include "server/cli/commands.h"
 #include "server/cli/exit_codes.h"
-#include "server/cli/signals.h"
+#include "server/cli/job_setup.h"
 #include "server/cli/text_output.h"
 
 namespace gopmill::cli {
@@ -205,21 +204,21 @@ std::string PerfettoOf(const bench::Comparison& comparison) {
   return bench::TraceEventsJson(runs);
 }
 
+// All that can be written, whatever becomes of the others; the first error.
 Status WriteAll(const BenchArgs& args, const bench::Report& report) {
+  FirstError written;
+  if (!args.json.empty()) written.Add(WriteReport(args.json, bench::ReportJson(report)));
+  if (!args.html.empty()) written.Add(WriteReport(args.html, bench::ReportHtml(report)));
+  if (!args.perfetto.empty()) {
+    written.Add(WriteReport(args.perfetto, PerfettoOf(report.comparison)));
+  }
   const std::string text = bench::ReportText(report);
   if (args.json == "-") {
     WriteStderr(text);
   } else {
-    GOPMILL_RETURN_IF_ERROR(WriteStdout(text));
+    written.Add(WriteStdout(text));
   }
-  if (!args.json.empty()) {
-    GOPMILL_RETURN_IF_ERROR(WriteReport(args.json, bench::ReportJson(report)));
-  }
-  if (!args.html.empty()) {
-    GOPMILL_RETURN_IF_ERROR(WriteReport(args.html, bench::ReportHtml(report)));
-  }
-  return args.perfetto.empty() ? OkStatus()
-                               : WriteReport(args.perfetto, PerfettoOf(report.comparison));
+  return written.status();
 }
 
 int Bench(const BenchArgs& args, const std::stop_token& stop) {
@@ -243,11 +242,7 @@ int Bench(const BenchArgs& args, const std::stop_token& stop) {
 int RunBench(const BenchArgs& args) {
   if (args.list) return WriteStdout(bench::ListText()).ok() ? kOk : kFailed;
   std::stop_source stop;
-  auto signals =
-      SignalWatcher::Start({SIGINT, SIGTERM, SIGHUP}, [stop, patience = Impatience()](int) mutable {
-        if (patience.OnRequest(SteadyNow())) _exit(kInterrupted);
-        stop.request_stop();
-      });
+  auto signals = StopOnSignals(stop);
   if (!signals.ok()) return Fail("bench", signals.error());
   if (const Status log = InitLogging("error", LogFormat::kText); !log.ok()) {
     return Fail("bench", log.error());

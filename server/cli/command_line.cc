@@ -54,7 +54,7 @@ constexpr const char* kExplainFooter =
 constexpr const char* kServeFooter =
     "Settings: built-in defaults < config file < environment (GOPMILL_HTTP_PORT=8081) < flags.\n"
     "SIGTERM or Ctrl-C lets running streams finish for --drain-timeout seconds, a second one ends\n"
-    "at once; SIGHUP reads the settings again.\n\n"
+    "at once; SIGHUP reads the settings again, or ends it where its terminal is gone.\n\n"
     "Examples:\n"
     "  gopmill serve --library ~/Videos\n"
     "  gopmill serve --library ~/Videos --http-address 0.0.0.0 --http-port 8081\n"

@@ -55,14 +55,15 @@ Status CheckJobReport(const JobArgs& args, const std::string& output) {
   return CheckReports({&report, 1}, {args.input, output});
 }
 
+bool IgnoresHangUp() {
+  struct sigaction hangup {};
+  return sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler == SIG_IGN;
+}
+
 Result<std::unique_ptr<SignalWatcher>> StopOnSignals(const std::stop_source& stop,
                                                      std::function<void()> last) {
   std::vector<int> signals{SIGINT, SIGTERM};
-  struct sigaction hangup {};
-  // nohup is meant to be left alone.
-  if (sigaction(SIGHUP, nullptr, &hangup) != 0 || hangup.sa_handler != SIG_IGN) {
-    signals.push_back(SIGHUP);
-  }
+  if (!IgnoresHangUp()) signals.push_back(SIGHUP);
   const auto on_signal = [stop, last = std::move(last),
                           patience = Impatience()](int /*signal*/) mutable {
     if (patience.OnRequest(SteadyNow())) {

@@ -33,6 +33,9 @@ Status CheckJobReport(const JobArgs& args, const std::string& output);
 Result<std::unique_ptr<SignalWatcher>> StopOnSignals(
     const std::stop_source& stop, std::function<void()> last = [] {});
 
+// Whether the end of the terminal is meant to be survived, as nohup has it.
+bool IgnoresHangUp();
+
 ProgressStyle StyleFor(bool quiet);
 
 // Prints the error, writes it as the report if one was asked for, and returns the exit code.

@@ -2,6 +2,7 @@
 //
 // The server's life: settings, log, engine, HTTP; then wait for signals. The end, in order: no new
 // streams, running ones get their time, HTTP stops, the engine stops.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "base/ip_address.h"
 #include "base/log.h"
 #include "base/thread_safety.h"
+#include "base/unique_fd.h"
 #include "config/config_loader.h"
 #include "config/reload.h"
 #include "config/users.h"
@@ -20,6 +22,7 @@
 #include "server/bench/trace_recorder.h"
 #include "server/cli/commands.h"
 #include "server/cli/exit_codes.h"
+#include "server/cli/job_setup.h"
 #include "server/cli/open_files.h"
 #include "server/cli/signals.h"
 #include "server/cli/text_output.h"
@@ -75,6 +78,20 @@ class SignalQueue {
   CondVar arrived_;
   std::deque<int> waiting_ GOPMILL_GUARDED_BY(mutex_);
   Impatience patience_ GOPMILL_GUARDED_BY(mutex_);
+};
+
+// A server that was started by hand ends with its terminal, which sends the signal that asks for a
+// reload elsewhere: else it would go on behind a closed window and hold its ports.
+class Terminal {
+ public:
+  Terminal() : had_(!IgnoresHangUp() && Opens()) {}
+  [[nodiscard]] bool Gone() const { return had_ && !Opens(); }
+
+ private:
+  static bool Opens() {
+    return UniqueFd(open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC)).valid();
+  }
+  const bool had_;
 };
 
 ConfigSources SourcesOf(const ServeArgs& args) {
@@ -241,11 +258,12 @@ void OnReload(const ServeArgs& args, MediaService& service, ServerConfig& config
 void WaitForEnd(const ServeArgs& args, SignalQueue& queue, MediaService& service,
                 ServerConfig& config) {
   constexpr Duration kBetweenTrims = std::chrono::seconds(10);
+  const Terminal terminal;
   while (true) {
     const std::optional<int> signal = queue.Pop(kBetweenTrims);
     if (!signal) {
       GiveBackFreeMemory();
-    } else if (*signal == SIGHUP) {
+    } else if (*signal == SIGHUP && !terminal.Gone()) {
       OnReload(args, service, config);
     } else {
       return;

@@ -208,20 +208,24 @@ sim::ReportOrigin OriginOf(const SimulateArgs& args) {
 }
 
 Status WriteResults(const SimulateArgs& args, const Study& study) {
-  if (args.json != "-" && args.csv != "-") {
-    GOPMILL_RETURN_IF_ERROR(
-        WriteStdout(args.check.empty() ? sim::TableText(study.points, study.runs)
-                                       : sim::SummariseCheck(study.points, study.runs, {}).text));
-  }
+  FirstError written;
   if (!args.csv.empty()) {
     std::string csv = sim::CsvText(study.points, study.runs, TimingOf(args));
     csv.pop_back();
-    GOPMILL_RETURN_IF_ERROR(WriteReport(args.csv, csv));
+    written.Add(WriteReport(args.csv, csv));
   }
-  if (args.json.empty()) return OkStatus();
-  sim::ReportOrigin origin = OriginOf(args);
-  origin.interrupted = study.interrupted;
-  return WriteReport(args.json, sim::JsonText(origin, study.points, study.runs, TimingOf(args)));
+  if (!args.json.empty()) {
+    sim::ReportOrigin origin = OriginOf(args);
+    origin.interrupted = study.interrupted;
+    written.Add(
+        WriteReport(args.json, sim::JsonText(origin, study.points, study.runs, TimingOf(args))));
+  }
+  if (args.json != "-" && args.csv != "-") {
+    written.Add(WriteStdout(args.check.empty()
+                                ? sim::TableText(study.points, study.runs)
+                                : sim::SummariseCheck(study.points, study.runs, {}).text));
+  }
+  return written.status();
 }
 
 int RunValidation() {
@@ -269,13 +273,15 @@ Status WriteScale(const SimulateArgs& args, const std::stop_token& stop) {
   GOPMILL_RETURN_IF_ERROR(RunPoints(study, policies, stop));
   const auto& points = study.points;
   const auto& runs = study.runs;
-  GOPMILL_RETURN_IF_ERROR(WriteStdout(sim::TableText(points, runs)));
   std::string csv = sim::CsvText(points, runs, TimingOf(args));
   csv.pop_back();
-  GOPMILL_RETURN_IF_ERROR(WriteReport((folder / "scale.csv").string(), csv));
+  FirstError written;
+  written.Add(WriteReport((folder / "scale.csv").string(), csv));
   for (const auto& [name, svg] : sim::ScaleCharts(points, runs, policies, TimingOf(args))) {
-    GOPMILL_RETURN_IF_ERROR(WriteReport((folder / name).string(), svg));
+    written.Add(WriteReport((folder / name).string(), svg));
   }
+  written.Add(WriteStdout(sim::TableText(points, runs)));
+  GOPMILL_RETURN_IF_ERROR(written.status());
   return study.interrupted ? Status(Interrupted()) : OkStatus();
 }
 

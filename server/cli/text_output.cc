@@ -2,6 +2,7 @@
 #include "server/cli/text_output.h"
 
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,12 +31,24 @@ bool WriteAll(int fd, std::string_view text) {
   return true;
 }
 
-// By whatever path, and also where neither is there yet.
-bool AreOneFile(const std::string& a, const std::string& b) {
-  if (a.empty() || b.empty() || a == "-" || b == "-") return false;
+// What "-" stands for, if that is `path`: by its descriptor, since a shell may have opened any
+// file.
+bool IsStream(const std::string& path, int descriptor) {
+  struct stat stream {
+  }, file{};
+  if (fstat(descriptor, &stream) != 0 || stat(path.c_str(), &file) != 0) return false;
+  const bool nowhere = S_ISCHR(file.st_mode);  // /dev/null, a terminal: nothing is lost there
+  return !nowhere && stream.st_dev == file.st_dev && stream.st_ino == file.st_ino;
+}
+
+// By whatever path, and also where neither is there yet. "-" is stdout, of what is read stdin.
+bool AreOneFile(const std::string& report, const std::string& other) {
+  if (report.empty() || other.empty()) return false;
+  if (report == "-") return other != "-" && IsStream(other, STDOUT_FILENO);
+  if (other == "-") return IsStream(report, STDOUT_FILENO) || IsStream(report, STDIN_FILENO);
   std::error_code error;
-  if (fs::equivalent(a, b, error) && !error) return true;
-  const auto first = WrittenPath(a), second = WrittenPath(b);
+  if (fs::equivalent(report, other, error) && !error) return true;
+  const auto first = WrittenPath(report), second = WrittenPath(other);
   return first.ok() && second.ok() && *first == *second;
 }
 

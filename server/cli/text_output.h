@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -29,6 +30,19 @@ void PrintError(std::string_view command, std::string_view subject, const Error&
 struct ReportFile {
   const char* parameter;
   std::string file;
+};
+
+// Of several reports each is written whatever becomes of the others; tells of the first that
+// failed.
+class FirstError {
+ public:
+  void Add(Status status) {
+    if (status_.ok()) status_ = std::move(status);
+  }
+  [[nodiscard]] const Status& status() const { return status_; }
+
+ private:
+  Status status_ = OkStatus();
 };
 
 // An hour of measuring must not end with a folder that is not there, nor a report take the place of

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <nlohmann/json.hpp>
 #include <stop_token>
 
@@ -15,7 +14,7 @@
 #include "server/bench/topology_measure.h"
 #include "server/cli/commands.h"
 #include "server/cli/exit_codes.h"
-#include "server/cli/signals.h"
+#include "server/cli/job_setup.h"
 #include "server/cli/text_output.h"
 
 namespace gopmill::cli {
@@ -69,21 +68,19 @@ std::string TopologyText(const Topology& topology, std::optional<double> quota) 
 }
 
 Status WriteMoves(const TopologyArgs& args, const bench::MoveResult& result) {
+  FirstError written;
+  if (!args.json.empty()) written.Add(WriteReport(args.json, bench::MoveJson(result)));
   if (args.json == "-") {
     WriteStderr(bench::MoveText(result));
   } else {
-    GOPMILL_RETURN_IF_ERROR(WriteStdout(bench::MoveText(result)));
+    written.Add(WriteStdout(bench::MoveText(result)));
   }
-  return args.json.empty() ? OkStatus() : WriteReport(args.json, bench::MoveJson(result));
+  return written.status();
 }
 
 int Measure(const TopologyArgs& args, const Topology& topology) {
   std::stop_source stop;
-  auto signals =
-      SignalWatcher::Start({SIGINT, SIGTERM, SIGHUP}, [stop, patience = Impatience()](int) mutable {
-        if (patience.OnRequest(SteadyNow())) _exit(kInterrupted);
-        stop.request_stop();
-      });
+  auto signals = StopOnSignals(stop);
   if (!signals.ok()) return Fail("topology", signals.error());
   if (const Status log = InitLogging("error", LogFormat::kText); !log.ok()) {
     return Fail("topology", log.error());

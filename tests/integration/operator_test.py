@@ -3,14 +3,17 @@
 """What an operator is told: of a library that cannot be read, of who came, left, stopped something and was cut off, and of
 the process itself."""
 
+import fcntl
 import http.client
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 from pathlib import Path
 
@@ -118,10 +121,91 @@ def a_start_without_rights_says_what_would_be_right(folder):
           f"{bad.returncode}: {bad.stderr}")
 
 
+def start(folder, *flags, **options):
+    """A server by itself, once it listens, and its port."""
+    process = subprocess.Popen([PROGRAM, "serve", "--library", folder, "--http-port", "0", "--rtsp-port", "0", *flags],
+                               stderr=subprocess.PIPE, text=True, **options)
+    for line in process.stderr:
+        if found := re.search(r"listening on http://127.0.0.1:(\d+)", line):
+            return process, found[1]
+    return process, None
+
+
+def the_end_of_its_terminal_is_its_end(folder):
+    """But not where nohup was told, and while the terminal is there the signal asks for a reload."""
+    for ignored in (False, True):
+        terminal, other = os.openpty()
+
+        def take_terminal():
+            os.setsid()
+            fcntl.ioctl(other, termios.TIOCSCTTY, 0)
+            if ignored:
+                signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+        process, _ = start(folder, "--log-level", "info", preexec_fn=take_terminal, stdin=other)
+        os.close(other)
+        process.send_signal(signal.SIGHUP)
+        line = next((line for line in process.stderr if "reload" in line), "")
+        check("no setting changed" in line, f"a reload: {line}")
+        os.close(terminal)
+        if ignored:
+            line = next((line for line in process.stderr if "reload" in line), "")
+            check("no setting changed" in line, f"with nohup: {line}")
+            process.send_signal(signal.SIGTERM)
+        check(process.wait(timeout=30) == 0, f"it ends with {process.returncode}")
+
+
+def what_stands_in_the_way_is_no_mistake_of_the_command_line(folder):
+    """Exit code 1, which a supervisor tries again, and a recording that was begun stays."""
+    trace = Path(folder, "day.trace")
+    process, port = start(folder, "--record", str(trace))
+    begun = trace.read_bytes()
+    check(begun.startswith(b'{"format"'), f"the trace begins with {begun[:20]}")
+    for flags, complaint in ((["--http-port", port], "listened on"),
+                             (["--http-port", "0", "--record", str(trace)], "Another process records")):
+        second = subprocess.run([PROGRAM, "serve", "--library", folder, "--rtsp-port", "0", *flags],
+                                capture_output=True, text=True, timeout=60, check=False)
+        check(second.returncode == 1 and complaint in second.stderr, f"{flags}: {second.returncode} {second.stderr}")
+    check(trace.read_bytes() == begun, "the trace of the first is as it was")
+    process.send_signal(signal.SIGTERM)
+    check(process.wait(timeout=30) == 0, "the first ends")
+    again, _ = start(folder, "--record", str(trace))
+    check(Path(f"{trace}.1").read_bytes() == begun, "a restart keeps it")
+    again.send_signal(signal.SIGTERM)
+    again.wait(timeout=30)
+
+
+def a_report_does_not_take_the_place_of_what_goes_through_a_pipe(folder):
+    movie = Path(folder, "a.mp4")
+    movie.write_bytes(Path("movies/files/vfr-540p.mkv").read_bytes())
+    before = movie.read_bytes()
+    out = Path(folder, "out.mp4")
+    for shell in (f"transcode {movie} - --size 64x36 --duration 1 --json {out} > {out}",
+                  f"transcode {movie} - --size 64x36 --duration 1 --json /dev/stdout > {out}",
+                  f"explain - --json {movie} < {movie}"):
+        done = subprocess.run(f"{PROGRAM} {shell}", shell=True, capture_output=True, text=True, timeout=60, check=False)
+        check(done.returncode == 2 and "written as something else" in done.stderr, f"{shell}: {done.returncode} {done.stderr}")
+    check(movie.read_bytes() == before, "the source is as it was")
+    done = subprocess.run(f"{PROGRAM} explain {movie} --json - > {out}", shell=True, check=False)
+    check(done.returncode == 0 and json.loads(out.read_text(encoding="utf-8")), "a report on stdout")
+
+
+def reports_are_written_where_stdout_is_not(folder):
+    report = Path(folder, "report.json")
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([PROGRAM, "simulate", "--scheduler", "fifo", "--gops", "100", "--json", str(report)], stdout=full,
+                              stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    check(done.returncode == 1 and "stdout" in done.stderr, f"{done.returncode} {done.stderr}")
+    check(report.exists() and json.loads(report.read_text(encoding="utf-8"))["runs"], "what was measured is in the file")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         return run_all([the_log_tells_who_did_what, the_process_has_the_usual_metrics, a_library_that_is_gone_is_no_empty_one,
-                        a_start_without_rights_says_what_would_be_right], folder)
+                        a_start_without_rights_says_what_would_be_right, the_end_of_its_terminal_is_its_end,
+                        what_stands_in_the_way_is_no_mistake_of_the_command_line,
+                        a_report_does_not_take_the_place_of_what_goes_through_a_pipe,
+                        reports_are_written_where_stdout_is_not], folder)
 
 
 if __name__ == "__main__":
