@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <set>
 #include <tuple>
+#include <utility>
 
 namespace gopmill::bench {
 namespace {
@@ -43,18 +44,32 @@ class Sweep {
         break;
     }
   }
-  [[nodiscard]] const IdleWaiting& found() const { return found_; }
+  [[nodiscard]] IdleWaiting Found() {
+    AddTooLong();
+    return found_;
+  }
 
  private:
   void EndEvent(TimePoint eligible, TimePoint end) {
-    const Duration length = end - std::max(eligible, idle_since_);
-    found_.longest = std::max(found_.longest, length);
-    if (length <= kIdleWaitingLimit) return;
-    ++found_.too_long;
-    found_.too_long_total += length;
+    const TimePoint begin = std::max(eligible, idle_since_);
+    found_.longest = std::max(found_.longest, end - begin);
+    if (end - begin > kIdleWaitingLimit) too_long_.emplace_back(begin, end);
+  }
+
+  // Many units wait beside the same idle worker: that is one event, and time passes once.
+  void AddTooLong() {
+    std::ranges::sort(too_long_);
+    TimePoint counted_until = TimePoint::min();
+    for (const auto& [begin, end] : too_long_) {
+      if (begin >= counted_until) ++found_.too_long;
+      if (end <= counted_until) continue;
+      found_.too_long_total += end - std::max(begin, counted_until);
+      counted_until = end;
+    }
   }
 
   IdleWaiting found_;
+  std::vector<std::pair<TimePoint, TimePoint>> too_long_;
   std::multiset<TimePoint> waiting_;  // eligible times
   int idle_ = 0;
   TimePoint idle_since_, last_;
@@ -88,7 +103,7 @@ IdleWaiting FindIdleWaiting(std::vector<WorkedUnit> units, int workers, TimePoin
   });
   Sweep sweep;
   for (const Event& event : events) sweep.Take(event);
-  IdleWaiting found = sweep.found();
+  IdleWaiting found = sweep.Found();
   found.wake_up = wake_up;
   found.wake_up_longest = wake_up_longest;
   return found;

@@ -5,9 +5,9 @@
 // A unit waits from the moment it is eligible (submitted, and the one submitted before it in its
 // stream assigned: only heads of lines can be) until the worker it was given to is free for it. A
 // worker is idle from the end of a unit until it is free and has been given another one. An event
-// is one stretch of time during which a unit waits and some worker is idle all along. What the
-// worker then takes to begin is neither (`wake_up`): it waits for its CPU, and no decision could
-// change that.
+// is one stretch of time during which a unit waits and some worker is idle all along; stretches of
+// several units that overlap and are too long each are one event. What the worker then takes to
+// begin is neither (`wake_up`): it waits for its CPU, and no decision could change that.
 //
 // Thread-safety: safe (pure function).
 #pragma once
@@ -29,9 +29,9 @@ struct WorkedUnit {
 
 struct IdleWaiting {
   Duration total{};           // during which some unit waited and some worker was idle
-  Duration longest{};         // event
-  std::int64_t too_long = 0;  // events above kIdleWaitingLimit
-  Duration too_long_total{};  // their sum
+  Duration longest{};         // stretch of one unit
+  std::int64_t too_long = 0;  // events of stretches above kIdleWaitingLimit
+  Duration too_long_total{};  // their sum, no moment twice: at most `total`
   Duration wake_up{};         // sum over the units
   Duration wake_up_longest{};
 };

@@ -64,7 +64,33 @@ TEST(IdleWaitingTest, AWorkerThatIsGivenNothingIsIdleForAllWhoWait) {
   const IdleWaiting found =
       FindIdleWaiting({Worked(0, 0, 3, 6, 8), Worked(0, 0, 8, 8, 9)}, 1, At(0), At(9));
   EXPECT_DOUBLE_EQ(Millis(found.longest), 3);
-  EXPECT_GE(found.too_long, 1);
+  EXPECT_EQ(found.too_long, 1);
+  EXPECT_DOUBLE_EQ(Millis(found.too_long_total), 3);
+}
+
+// Worker 0 idles until 40 beside five units that wait from 0 on and go to worker 1 every 8 ms.
+TEST(IdleWaitingTest, TimePassesOnceHoweverManyWait) {
+  std::vector<WorkedUnit> units = {Worked(1, 0, 0, 0, 8)};
+  for (int i = 1; i < 6; ++i) units.push_back(Worked(1, 0, i * 8.0, i * 8.0, i * 8.0 + 8));
+  units.push_back(Worked(0, 40, 40, 40, 48));
+  const IdleWaiting found = FindIdleWaiting(std::move(units), 2, At(0), At(48));
+  EXPECT_DOUBLE_EQ(Millis(found.total), 40);
+  EXPECT_DOUBLE_EQ(Millis(found.longest), 40);
+  EXPECT_EQ(found.too_long, 1);
+  EXPECT_DOUBLE_EQ(Millis(found.too_long_total), 40);
+}
+
+// Beside the idle worker 0 one waits from 2 to 6, one from 1 to 12, one from 12.5 to 13 and one
+// from 20 to 25.
+TEST(IdleWaitingTest, StretchesThatOverlapAreOneEvent) {
+  const IdleWaiting found =
+      FindIdleWaiting({Worked(1, 0, 0, 0, 6), Worked(1, 2, 6, 6, 12), Worked(1, 1, 12, 12, 13),
+                       Worked(1, 12.5, 13, 13, 25), Worked(1, 20, 25, 25, 30)},
+                      2, At(0), At(30));
+  EXPECT_DOUBLE_EQ(Millis(found.total), 16.5);
+  EXPECT_DOUBLE_EQ(Millis(found.longest), 11);
+  EXPECT_EQ(found.too_long, 2);
+  EXPECT_DOUBLE_EQ(Millis(found.too_long_total), 16) << "without the half millisecond";
 }
 
 TEST(IdleWaitingTest, ManyShortHandOversAreNotOneLongEvent) {
