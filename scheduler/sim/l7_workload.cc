@@ -99,6 +99,7 @@ Result<Workload> MakeL7Workload(const L7Params& params) {
     AddConnection(workload, matched, start, random);
     start += random.Exponential(matched);
   }
+  workload.concurrent = static_cast<int>(workload.streams.size());
   return workload;
 }
 

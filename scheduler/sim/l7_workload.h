@@ -30,7 +30,8 @@ struct L7Params {
   std::uint64_t seed = 1;
 };
 
-// Open feed. Arrival times count packets, from 0; ScaleToLoad makes milliseconds of them.
+// Open feed; made closed, all connections are there at once. Arrival times count packets, from 0;
+// ScaleToLoad makes milliseconds of them.
 Result<Workload> MakeL7Workload(const L7Params& params);
 
 // The mean length of so many connections drawn as for a workload: what is published of the trace.

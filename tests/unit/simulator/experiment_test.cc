@@ -302,6 +302,18 @@ TEST(L7Test, ConnectionsAreAsLongAsPublished) {
   }
 }
 
+TEST(L7Test, AllConnectionsAreThereAtOnceUnlessFewerAreAskedFor) {
+  Experiment experiment;
+  experiment.workload = "l7";
+  experiment.topology = "pu:2";
+  experiment.streams = 300;
+  experiment.arrivals = "closed";
+  ASSERT_EQ(ValueOf(experiment, "concurrent"), ParamValue("all"));
+  EXPECT_EQ(Prepare(experiment)->workload.concurrent, 300);
+  experiment.concurrent = 7;
+  EXPECT_EQ(Prepare(experiment)->workload.concurrent, 7);
+}
+
 TEST(SweepTest, MalformedSweepsAreRefused) {
   for (const char* bad :
        {"", "spread", "=1", "nothing=1,2", "spread=", "spread=0:1:0", "spread=0:1:-1",
