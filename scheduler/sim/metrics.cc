@@ -145,9 +145,8 @@ void ShareMetrics::AddTotals(const std::vector<char>& contested, SimResult& resu
     }
   }
   const double sum = std::accumulate(total.begin(), total.end(), 0.0);
-  for (std::size_t c = 0; c < total.size(); ++c) {
-    result.classes[c].share = sum > 0 ? total[c] / sum : 0;
-  }
+  if (sum <= 0) return;  // never had all of them work at the same time
+  for (std::size_t c = 0; c < total.size(); ++c) result.classes[c].share = total[c] / sum;
 }
 
 void ShareMetrics::AddWindows(const std::vector<char>& contested, SimResult& result) const {

@@ -22,17 +22,17 @@
 
 namespace gopmill::sim {
 
+// Of a figure that a run says nothing of.
+inline constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
+
 struct ClassResult {
   std::string name;
   double weight = 1;
   std::uint64_t units = 0;
   double busy_ms = 0;
-  double share = 0;  // of the core time while all classes were backlogged
-  double due = 0;    // what it should be then: by weight, within guarantee and maximum
+  double share = kNotMeasured;  // of the core time while all classes were backlogged
+  double due = 0;               // what it should be then: by weight, within guarantee and maximum
 };
-
-// Of a figure that a run says nothing of.
-inline constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
 
 struct SimResult {
   std::string policy;

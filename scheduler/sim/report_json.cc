@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <variant>
@@ -82,9 +83,18 @@ Json FieldsJson(Timing timing) {
   }
   json["worker_utilisation"] = "time inside units of makespan, by worker";
   json["classes"] =
-      "busy_ms: worker time in all; share: part of it while all classes were backlogged; due: what "
-      "that should be, by weight, guarantee and maximum";
+      "busy_ms: worker time in all; share: part of it while all classes were backlogged, null if "
+      "they never were; due: what that should be, by weight, guarantee and maximum";
   return json;
+}
+
+Json ClassJson(const ClassResult& c) {
+  return {{"name", c.name},
+          {"weight", c.weight},
+          {"units", c.units},
+          {"busy_ms", c.busy_ms},
+          {"share", std::isnan(c.share) ? Json(nullptr) : Json(c.share)},
+          {"due", c.due}};
 }
 
 Json ResultJson(const SimResult& result, Timing timing) {
@@ -97,14 +107,7 @@ Json ResultJson(const SimResult& result, Timing timing) {
     json[figure.name] = IsMeasured(figure, result) ? Json(result.*figure.value) : Json(nullptr);
   }
   json["worker_utilisation"] = result.worker_utilisation;
-  for (const ClassResult& c : result.classes) {
-    json["classes"].push_back({{"name", c.name},
-                               {"weight", c.weight},
-                               {"units", c.units},
-                               {"busy_ms", c.busy_ms},
-                               {"share", c.share},
-                               {"due", c.due}});
-  }
+  for (const ClassResult& c : result.classes) json["classes"].push_back(ClassJson(c));
   return json;
 }
 

@@ -13,6 +13,7 @@ namespace {
 
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 Workload OneStream(std::uint32_t units) {
   Workload workload;
@@ -219,12 +220,15 @@ TEST(ShareMetricsTest, WithoutAWindowNothingIsMeasured) {
   shares.Ran(0, 0, 500);
   const SimResult result = SharesOf(shares);
   EXPECT_EQ(result.share_windows, 0);
+  EXPECT_TRUE(std::isnan(result.classes[0].share));
   GridRun run{.point = 0, .policy = "fifo", .result = result};
   const std::vector<GridPoint> points(1);
   const std::string csv = CsvText(points, {run});
   EXPECT_THAT(csv, HasSubstr("share_windows,share_error,error\n"));
   EXPECT_THAT(csv, EndsWith(",0,,\n"));
   EXPECT_THAT(JsonText({}, points, {run}), HasSubstr("\"share_error\": null"));
+  EXPECT_THAT(JsonText({}, points, {run}), HasSubstr("\"share\": null"));
+  EXPECT_THAT(JsonText({}, points, {run}), Not(HasSubstr("\"share\": 0")));
   EXPECT_THAT(TableText(points, {run}), HasSubstr("      -     0.00\n"));
 }
 
