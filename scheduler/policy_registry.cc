@@ -51,8 +51,7 @@ constexpr std::string_view kOfHCahrw =
     "hash minimum weight running children measure parent node-ids home contexts ratios";
 constexpr std::string_view kOfPsHrw =
     "hash minimum weight running children measure parent node-ids home share beta contexts ratios";
-constexpr std::string_view kOfGpsHrw =
-    "hash running children measure node-ids home share beta contexts";
+constexpr std::string_view kOfGpsHrw = "hash running measure share beta contexts";
 constexpr std::string_view kOfHearth = "hash children node-ids home contexts ratios";
 
 constexpr std::array kPolicies = {

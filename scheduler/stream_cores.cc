@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "scheduler/policy.h"
+
 namespace gopmill {
 
 StreamCores::StreamCores(Base base, const PolicyOptions& options, const PoolState& pool)
@@ -14,7 +16,7 @@ StreamCores::StreamCores(Base base, const PolicyOptions& options, const PoolStat
       capacities_(static_cast<std::size_t>(pool.worker_count())) {}
 
 StreamHome StreamCores::Home(StreamId stream, const PoolState& pool) const {
-  return choice_.Home(stream, pool);
+  return base_ == Base::kHrw ? FlatHome(options_.hash, stream, pool) : choice_.Home(stream, pool);
 }
 
 const CoreSet& StreamCores::Of(const Unit& unit, double share, const PoolState& pool) {

@@ -250,6 +250,21 @@ TEST(TreeHomeTest, IsTheTreesOwnAndNotThatOfTheFlatHash) {
   EXPECT_LT(agree, 400);
 }
 
+// The tree's rules say nothing of a policy without one.
+TEST(FlatHomeTest, GpsHrwHasThatOfHrw) {
+  PolicyOptions options;
+  options.node_ids = NodeIdRule::kPerLevel;
+  VirtualPool shares({.topology = kTwoByTwoByTwo, .policy = "gps-hrw", .options = options});
+  VirtualPool flat({.topology = kTwoByTwoByTwo, .policy = "hrw"});
+  for (std::uint64_t stream = 0; stream < 1000; ++stream) {
+    for (VirtualPool* pool : {&shares, &flat}) {
+      pool->Submit(stream, 0);
+      pool->FinishAll();
+    }
+    ASSERT_EQ(shares.assignments().back().home, flat.assignments().back().home);
+  }
+}
+
 // The smallest queue that is not empty, as one of the sources prints it: the least loaded busy
 // worker has weight 1 like the idle ones, so the hash alone decides and everything goes home.
 TEST(NonZeroMinimumTest, PutsOneStreamOnOneWorker) {

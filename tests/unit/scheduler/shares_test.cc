@@ -222,19 +222,23 @@ TEST_P(FairTest, TheEarliestDeadlineOfAClassGoesFirst) {
 }
 
 TEST(StreamCoresTest, GivesWholeWorkersAndOneForTheRest) {
-  const VirtualPool pool({.topology = "pack:2 core:8 pu:1"});
-  StreamCores cores(StreamCores::Base::kHCahrw, {}, pool.pool());
-  for (std::uint64_t s = 0; s < 200; ++s) {
-    Unit unit;
-    unit.spec.unit.stream = StreamId{s};
-    unit.home = cores.Home(StreamId{s}, pool.pool());
-    const CoreSet& set = cores.Of(unit, 2.4, pool.pool());
-    ASSERT_EQ(set.count, 3);
-    EXPECT_TRUE(set.residual);
-    EXPECT_NEAR(set.fraction, 0.4 / 2.4, 1e-9);
-    std::set<int> distinct(set.workers.begin(), set.workers.begin() + 3);
-    EXPECT_EQ(distinct.size(), 3U);
-    EXPECT_TRUE(set.Holds(unit.home.worker)) << "with all queues empty the home comes first";
+  VirtualPool pool({.topology = "pack:2 core:8 pu:1"});
+  pool.SetAvailable(5, false);
+  for (const auto base : {StreamCores::Base::kHCahrw, StreamCores::Base::kHrw}) {
+    StreamCores cores(base, {}, pool.pool());
+    for (std::uint64_t s = 0; s < 200; ++s) {
+      Unit unit;
+      unit.spec.unit.stream = StreamId{s};
+      unit.home = cores.Home(StreamId{s}, pool.pool());
+      const CoreSet& set = cores.Of(unit, 2.4, pool.pool());
+      ASSERT_EQ(set.count, 3);
+      EXPECT_TRUE(set.residual);
+      EXPECT_NEAR(set.fraction, 0.4 / 2.4, 1e-9);
+      std::set<int> distinct(set.workers.begin(), set.workers.begin() + 3);
+      EXPECT_EQ(distinct.size(), 3U);
+      EXPECT_EQ(set.workers[0], unit.home.worker.value)
+          << "with all queues empty the home comes first";
+    }
   }
 }
 
