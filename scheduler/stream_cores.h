@@ -3,9 +3,9 @@
 // Which cores PS-HRW gives to a stream: the sets of its integral and residual part.
 //
 // A stream with share g of the machine (in workers) gets floor(g) workers by repeated choice of the
-// base policy, each outside the ones it already has, and one more for the rest, on which the
-// fraction  f = g - floor(g)  of its units is at home. With g < 1 that one is all it has. With g of
-// kMaxStreamCores or more it may run anywhere.
+// base policy, each outside the ones it already has, and one more for the rest  f = g - floor(g),
+// on which the fraction  f / g  of its units is at home. With g < 1 that one is all it has. With g
+// of kMaxStreamCores or more it may run anywhere.
 //
 // Corrected against the publication, where the choice for the rest may return a worker that is
 // already in the set (the residue is then lost): the best worker outside the set is taken, and f =
