@@ -13,7 +13,8 @@
 //   `first`:
 //                one that would gains nothing by it. Of the units that came at most `patience`
 //                after `first`: the oldest one for which w is warm; else the oldest one whose
-//                hearth is w; else, of the oldest few, whichever costs least on w:
+//                hearth is w (of the oldest few of those); else, of the oldest few, whichever costs
+//                least on w:
 //                    opening its contexts, if they are cold there
 //                  + (c - 1) * memory share * run time, c: ratio between its hearth and w
 //                  + the time by which it would overtake its stream's running unit.
@@ -153,10 +154,8 @@ class Hearth final : public Policy {
                         .only_with_deadline = due.valid()};
     const UnitRef warm = OldestWarmFor(w, before, pool, now);
     if (warm.valid()) return warm;
-    const UnitRef own = pool.OldestHeldFor(w);
-    if (own.valid() && before.MayRun(pool.unit(own), w) && Overtakes(own, w, pool, now) <= 0) {
-      return own;
-    }
+    const UnitRef own = OldestOwnFor(w, before, pool, now);
+    if (own.valid()) return own;
     return CheapestFor(w, first, before, pool, now);
   }
 
@@ -237,6 +236,18 @@ class Hearth final : public Policy {
       if (Overtakes(ref, w, pool, now) <= 0) oldest = ref;
     });
     return oldest;
+  }
+
+  // The same of the oldest few that wait for `w`.
+  static UnitRef OldestOwnFor(WorkerId w, const Before& before, const PoolState& pool,
+                              TimePoint now) {
+    int looked_at = 0;
+    for (UnitRef ref = pool.OldestHeldFor(w); ref.valid() && looked_at < kCandidates;
+         ref = pool.NextHeld(ref), ++looked_at) {
+      if (pool.unit(ref).report.submitted > before.last) break;
+      if (before.MayRun(pool.unit(ref), w) && Overtakes(ref, w, pool, now) <= 0) return ref;
+    }
+    return {};
   }
 
   static double Ratio(WorkerId a, WorkerId b, const LoadTree& tree) {

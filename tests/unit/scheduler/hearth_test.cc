@@ -16,8 +16,9 @@ using std::chrono::milliseconds;
 
 // Workers on which opening a stream's context takes `opening` and a run takes `run`.
 struct WarmPool {
-  WarmPool(const char* topology, milliseconds run, milliseconds opening)
-      : pool({.topology = topology, .policy = "hearth"}) {
+  WarmPool(const char* topology, milliseconds run, milliseconds opening,
+           const PolicyOptions& options = {})
+      : pool({.topology = topology, .policy = "hearth", .options = options}) {
     pool.service_time = [this, run, opening](const Ticket& ticket) {
       const auto key = std::pair{ticket.report.worker.value, ticket.report.unit.stream.value};
       return warm[key]++ > 0 ? run : run + opening;
@@ -103,6 +104,35 @@ TEST(HearthTest, AFreeWorkerPrefersItsOwnStreamsToSlightlyOlderUnits) {
   warm.Submit(at[1][1]);
   warm.pool.FinishOn(1);
   EXPECT_EQ(warm.LastAssigned(), at[1][1]) << "although the other is older";
+}
+
+// Of those that wait for it: the oldest that may go, not the oldest alone.
+TEST(HearthTest, AFreeWorkerLooksBehindItsOldestUnitThatWouldOvertake) {
+  PolicyOptions options;
+  options.contexts_per_worker = 1;
+  WarmPool warm("core:2 pu:1", milliseconds(10), milliseconds(0), options);
+  auto at = TeachStreams(warm, 12);
+  ASSERT_GE(at[0].size(), 2U);
+  ASSERT_GE(at[1].size(), 1U);
+  const std::uint64_t split = at[0][0], cheap = at[0][1], own = at[1][0];
+  const auto is_long = [&](UnitId unit) {
+    return unit.stream.value == split && unit.index.value == 4;
+  };
+  warm.pool.service_time = [&](const Ticket& ticket) {
+    return milliseconds(is_long(ticket.report.unit) ? 400 : 10);
+  };
+  warm.pool.complete_spec = [&](JobSpec& spec) { spec.frames = is_long(spec.unit) ? 1200 : 30; };
+  warm.pool.opening_time = [&](const Ticket& ticket) {
+    return milliseconds(ticket.report.unit.stream.value == own ? 5 : 0);
+  };
+  for (const std::uint64_t stream : {own, cheap}) EXPECT_EQ(warm.Teach(stream), stream == own);
+  warm.Submit(split);  // the long one, on worker 0
+  warm.Submit(split);  // on worker 1, which is its hearth now
+  warm.Submit(split);  // would be done before the long one
+  warm.Submit(cheap);  // opens its contexts anywhere at once
+  warm.Submit(own);
+  warm.pool.FinishOn(1);
+  EXPECT_EQ(warm.LastAssigned(), own);
 }
 
 TEST(HearthTest, NoUnitIsOvertakenForLong) {
