@@ -8,7 +8,10 @@
 //   one or two units of random sizes.
 // one_idle/<policy>/<workers>: the same with one idle worker somewhere.
 // free/<policy>/<workers>: Policy::On for a worker that has nothing left while 512 streams wait and
-//   all others are busy: where shared queues decide.
+//   all others are busy: where shared queues decide. Times are learned, the worker has contexts of
+//   some of the streams open, and the three oldest units would overtake what runs of their streams.
+// free_cold/<policy>/<workers>: the same where none of the streams has run on that worker, so that
+//   what is not warm has to be compared.
 // home/<policy>/<workers>: Policy::Home, once per stream.
 // step/<policy>/<workers>: Dispatcher::Step for one completion and one arrival, that is everything
 // a
@@ -45,6 +48,13 @@ constexpr Machine kMachines[] = {
     {"4096", "pack:8 numa:4 l3:8 core:8 pu:2"},
 };
 constexpr std::uint64_t kStreams = 512;
+// What a unit takes, and for how long units have waited when a worker comes free.
+constexpr std::size_t kRunBytes = 9000;
+constexpr Duration kRun = std::chrono::milliseconds(20);
+constexpr Duration kOpening = std::chrono::milliseconds(1);
+constexpr Duration kWaited = std::chrono::milliseconds(5);
+constexpr TimePoint kNow{std::chrono::seconds(10)};
+constexpr std::uint64_t kOvertaking = 3;
 
 struct Bench {
   std::unique_ptr<PoolState> pool;
@@ -61,23 +71,28 @@ Bench MakeBench(const char* policy, const Machine& machine) {
   return bench;
 }
 
+JobSpec UnitOf(std::uint64_t stream, std::int64_t index, std::size_t bytes) {
+  return {
+      .unit = {StreamId{stream}, UnitIndex{index}}, .stream_number = stream, .cost_bytes = bytes};
+}
+
 // Gives every worker but `idle` (-1: every worker) one or two units of a stream that takes no
-// further part.
-void Load(PoolState& pool, int idle) {
+// further part, since `now`.
+void Load(PoolState& pool, int idle, TimePoint now) {
   std::mt19937 random(1);
   for (std::int32_t w = 0; w < pool.worker_count(); ++w) {
     if (w == idle) continue;
     for (unsigned n = 1 + random() % 2; n > 0; --n) {
       const UnitRef ref = pool.Add(
           {.unit = {StreamId{1'000'000}, {}}, .cost_bytes = 5000 + random() % 50'000}, nullptr);
-      pool.Assign(ref, WorkerId{w}, {});
+      pool.Assign(ref, WorkerId{w}, now);
     }
   }
 }
 
 void Decide(benchmark::State& state, Bench bench, int idle) {
   PoolState& pool = *bench.pool;
-  Load(pool, idle);
+  Load(pool, idle, {});
   std::vector<UnitRef> heads;
   for (std::uint64_t s = 0; s < kStreams; ++s) {
     heads.push_back(pool.Add({.unit = {StreamId{s}, {}}, .cost_bytes = 9000}, nullptr));
@@ -99,29 +114,86 @@ void DecideOneIdle(benchmark::State& state, Bench bench) {
   Decide(state, std::move(bench), idle);
 }
 
-void DecideFree(benchmark::State& state, Bench bench) {
+// Runs a unit of the stream where the policy wants it on the idle machine, and lets both learn from
+// it. Returns the worker.
+WorkerId Teach(Bench& bench, std::uint64_t stream) {
   PoolState& pool = *bench.pool;
   ActionList actions;
-  // While everybody is busy, so that the units are held where the policy wants them.
-  Load(pool, -1);
+  const UnitRef ref = pool.Add(UnitOf(stream, 0, kRunBytes), nullptr);
+  pool.SetHome(ref, bench.policy->Home(StreamId{stream}, pool));
+  bench.policy->On(Arrived{ref}, pool, {}, actions);
+  const auto* assign =
+      actions.actions().empty() ? nullptr : std::get_if<Assign>(&actions.actions()[0]);
+  const WorkerId w = assign != nullptr ? assign->worker : pool.unit(ref).home.worker;
+  pool.Assign(ref, w, {});
+  pool.Unassign(ref, TimePoint(kOpening + kRun));
+  JobReport report = pool.unit(ref).report;
+  report.worker = w;
+  report.outcome = JobOutcome::kDone;
+  report.finished = TimePoint(kOpening + kRun);
+  report.cold = true;
+  report.opening = kOpening;
+  pool.Account(ref, report);
+  actions.Clear();
+  bench.policy->On(UnitFinished{ref, w, kOpening + kRun, true}, pool, report.finished, actions);
+  pool.Release(ref);
+  return w;
+}
+
+// A unit of the stream waits where the policy wants it.
+void Wait(Bench& bench, std::uint64_t stream, TimePoint submitted) {
+  PoolState& pool = *bench.pool;
+  ActionList actions;
+  const UnitRef ref = pool.Add(UnitOf(stream, 2, kRunBytes), nullptr);
+  pool.unit(ref).report.submitted = submitted;
+  pool.SetHome(ref, bench.policy->Home(StreamId{stream}, pool));
+  bench.policy->On(Arrived{ref}, pool, submitted, actions);
+  if (actions.actions().empty()) return;
+  const auto* hold = std::get_if<Hold>(&actions.actions()[0]);
+  if (hold != nullptr) pool.Hold(ref, hold->worker);
+}
+
+// Everybody is busy, the oldest kOvertaking streams with long units of their own, while one unit of
+// each stream comes to wait; then `free` has done all that it had. Streams that ran there wait only
+// if it shall be warm for some.
+void FillQueue(Bench& bench, const std::vector<WorkerId>& ran, WorkerId free, bool warm) {
+  PoolState& pool = *bench.pool;
+  Load(pool, -1, kNow - kWaited);
+  std::uint64_t overtaking = kOvertaking;
   for (std::uint64_t s = 0; s < kStreams; ++s) {
-    const UnitRef ref = pool.Add({.unit = {StreamId{s}, {}}, .cost_bytes = 9000}, nullptr);
-    pool.SetHome(ref, bench.policy->Home(StreamId{s}, pool));
-    actions.Clear();
-    bench.policy->On(Arrived{ref}, pool, {}, actions);
-    const auto* hold = std::get_if<Hold>(&actions.actions()[0]);
-    if (hold != nullptr) pool.Hold(ref, hold->worker);
+    if (!warm && ran[s] == free) continue;
+    if (overtaking > 0) {
+      const auto w =
+          static_cast<std::int32_t>((static_cast<std::uint64_t>(free.value) + overtaking--) %
+                                    static_cast<std::uint64_t>(pool.worker_count()));
+      pool.Assign(pool.Add(UnitOf(s, 1, 10 * kRunBytes), nullptr), WorkerId{w}, kNow - kWaited);
+    }
+    Wait(bench, s, kNow - kWaited + static_cast<Duration::rep>(s) * std::chrono::microseconds(1));
   }
-  const WorkerId free{pool.worker_count() / 3};
   for (UnitRef ref; (ref = pool.Running(free)).valid();) {
-    pool.Unassign(ref, {});
+    pool.Unassign(ref, kNow);
     pool.Release(ref);
   }
+}
+
+void DecideFreeFor(benchmark::State& state, Bench bench, bool warm) {
+  std::vector<WorkerId> ran;
+  for (std::uint64_t s = 0; s < kStreams; ++s) ran.push_back(Teach(bench, s));
+  const WorkerId free = warm ? ran.back() : WorkerId{bench.pool->worker_count() / 3};
+  FillQueue(bench, ran, free, warm);
+  ActionList actions;
   for (auto _ : state) {
     actions.Clear();
-    bench.policy->On(WorkerFree{free}, pool, {}, actions);
+    bench.policy->On(WorkerFree{free}, *bench.pool, kNow, actions);
     benchmark::DoNotOptimize(actions);
   }
+}
+
+void DecideFree(benchmark::State& state, Bench bench) {
+  DecideFreeFor(state, std::move(bench), true);
+}
+void DecideFreeCold(benchmark::State& state, Bench bench) {
+  DecideFreeFor(state, std::move(bench), false);
 }
 
 void Home(benchmark::State& state, Bench bench) {
@@ -168,11 +240,10 @@ void Step(benchmark::State& state, Bench bench) {
 
 void RegisterAll() {
   using Function = void (*)(benchmark::State&, Bench);
-  const std::pair<const char*, Function> kinds[] = {{"busy", &DecideBusy},
-                                                    {"one_idle", &DecideOneIdle},
-                                                    {"free", &DecideFree},
-                                                    {"home", &Home},
-                                                    {"step", &Step}};
+  const std::pair<const char*, Function> kinds[] = {
+      {"busy", &DecideBusy}, {"one_idle", &DecideOneIdle},
+      {"free", &DecideFree}, {"free_cold", &DecideFreeCold},
+      {"home", &Home},       {"step", &Step}};
   for (const auto& [kind, function] : kinds) {
     for (const PolicyEntry& entry : Policies()) {
       for (const Machine& machine : kMachines) {
