@@ -154,25 +154,47 @@ void ProgramCutter::OnSection(int pid, Packet section, std::size_t at) {
 }
 
 void ProgramCutter::OnPrograms(Packet section, std::size_t at) {
-  std::vector<int> listed;
+  Listed listed;
   for (std::size_t place = kSectionHead; place + 4 <= section.size(); place += 4) {
-    const bool is_network = Word(section, place) == 0;
-    if (!is_network) listed.push_back(TsPidAt(section, place + 2));
+    const int number = Word(section, place);
+    const bool is_network = number == 0;
+    if (!is_network) listed.emplace_back(TsPidAt(section, place + 2), number);
   }
-  for (const int pid : listed) {
-    if (tables_.size() <= kMaxPrograms) tables_[pid];
+  for (const auto& [pid, number] : listed) {
+    if (Program* program = ProgramOf(pid, number)) program->listed = true;
   }
   const bool is_whole = section[6] == 0 && section[7] == 0;  // no more sections
-  const auto has_left = [&](const auto& entry) {
-    return IsRead(entry.second.tracks) && std::ranges::find(listed, entry.first) == listed.end();
-  };
   list_packet_.clear();
-  if (is_whole && std::ranges::any_of(tables_, has_left)) {
+  if (is_whole && HasLeft(listed)) {
     Cut(at);  // what follows begins with the list
   } else if (at + kTsPacketBytes <= bytes_.size() && at == scanned_) {
     const auto packet = bytes_.begin() + static_cast<std::ptrdiff_t>(at);
     list_packet_.assign(packet, packet + kTsPacketBytes);
   }
+}
+
+// Null where there are too many.
+ProgramCutter::Program* ProgramCutter::ProgramOf(int pid, int number) {
+  std::size_t programs = 0;
+  for (const auto& [other, table] : tables_) programs += table.programs.size();
+  const auto table = tables_.find(pid);
+  const bool is_new = table == tables_.end() || !table->second.programs.contains(number);
+  if (is_new && programs >= kMaxPrograms) return nullptr;
+  return &tables_[pid].programs[number];
+}
+
+// One that is read. Where no list ever had its number, its PID alone says whether it is there.
+bool ProgramCutter::HasLeft(const Listed& listed) const {
+  for (const auto& [pid, table] : tables_) {
+    const bool is_pid_listed =
+        std::ranges::find(listed, pid, &Listed::value_type::first) != listed.end();
+    for (const auto& [number, program] : table.programs) {
+      const bool is_listed = std::ranges::find(listed, std::pair(pid, number)) != listed.end();
+      const bool is_there = is_listed || (is_pid_listed && !program.listed);
+      if (!is_there && IsRead(program.tracks)) return true;
+    }
+  }
+  return false;
 }
 
 void ProgramCutter::Cut(std::size_t at) {
@@ -192,13 +214,14 @@ void ProgramCutter::OnTracks(int pid, Packet section, std::size_t at) {
       tracks[TsPidAt(section, place + 1)] = static_cast<char>(type) + format;
     place += 5 + size;
   }
-  Table& table = tables_[pid];
-  if (table.known && Differs(table.tracks, tracks)) {
+  Program* const program = ProgramOf(pid, Word(section, 3));
+  if (program == nullptr) return;
+  if (program->known && Differs(program->tracks, tracks)) {
     Cut(at);
     return;
   }
-  table.tracks = std::move(tracks);
-  table.known = true;
+  program->tracks = std::move(tracks);
+  program->known = true;
 }
 
 bool ProgramCutter::IsRead(const Tracks& tracks) const {

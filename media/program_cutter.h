@@ -7,11 +7,12 @@
 // stream.
 //
 // Other tracks: one that is read has left the table or is of another type, or pictures, sound or
-// text have come that were not there. Tables that fail their checksum count for nothing. What is no
-// transport stream of packets of 188 bytes passes as it is.
+// text have come that were not there. The tables of several programmes may share a PID. Tables that
+// fail their checksum count for nothing. What is no transport stream of packets of 188 bytes passes
+// as it is.
 //
 // Memory: what was pushed and not taken, at most kMaxTableBytes of it because of a table that is
-// incomplete; and 4 KiB for each of 65 tables.
+// incomplete; and 4 KiB for each of 65 PIDs and 64 programmes.
 //
 // Thread-safety: thread-compatible.
 #pragma once
@@ -49,6 +50,17 @@ class ProgramCutter {
  private:
   using Packet = std::span<const std::uint8_t>;
   using Tracks = std::map<int, std::string>;  // by PID: what it is, in bytes of its table
+  struct Program {
+    Tracks tracks;
+    bool known = false;   // its table has come
+    bool listed = false;  // by the list of programmes, at some time
+  };
+  struct Table {                        // of one PID
+    std::map<int, Program> programs;    // by their numbers
+    std::vector<std::uint8_t> partial;  // of a section
+    std::size_t begun = 0;              // where that begins, in bytes_
+  };
+  using Listed = std::vector<std::pair<int, int>>;  // programmes: PID of the table, number
   enum class Form { kUnknown, kTransportStream, kOther };
 
   void Forget();
@@ -61,16 +73,11 @@ class ProgramCutter {
   void OnPrograms(Packet section, std::size_t at);
   void OnTracks(int pid, Packet section, std::size_t at);
   void Cut(std::size_t at);
+  Program* ProgramOf(int pid, int number);
+  [[nodiscard]] bool HasLeft(const Listed& listed) const;
   [[nodiscard]] bool IsRead(const Tracks& tracks) const;
   [[nodiscard]] bool Differs(const Tracks& before, const Tracks& now) const;
   [[nodiscard]] std::size_t HeldFrom() const;
-
-  struct Table {  // of one programme
-    Tracks tracks;
-    bool known = false;
-    std::vector<std::uint8_t> partial;  // of a section
-    std::size_t begun = 0;              // where that begins, in bytes_
-  };
 
   Form form_ = Form::kUnknown;
   std::vector<std::uint8_t> bytes_;

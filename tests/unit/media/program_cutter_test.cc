@@ -32,9 +32,10 @@ std::uint8_t High(std::size_t value) { return static_cast<std::uint8_t>(value >>
 std::uint8_t Low(std::size_t value) { return static_cast<std::uint8_t>(value & 0xFFU); }
 
 // A section (ISO/IEC 13818-1, 2.4.4) with its checksum.
-Bytes Section(std::uint8_t table, const Bytes& body) {
+Bytes Section(std::uint8_t table, const Bytes& body, std::uint8_t number = 1) {
   const std::size_t size = 5 + body.size() + 4;
-  Bytes section{table, static_cast<std::uint8_t>(0xB0U | High(size)), Low(size), 0, 1, 0xC1, 0, 0};
+  Bytes section{table, static_cast<std::uint8_t>(0xB0U | High(size)), Low(size), 0, number, 0xC1, 0,
+                0};
   section.insert(section.end(), body.begin(), body.end());
   const std::uint32_t crc =
       av_crc(av_crc_get_table(AV_CRC_32_IEEE), UINT32_MAX, section.data(), section.size());
@@ -59,16 +60,28 @@ Bytes PacketsOf(int pid, const Bytes& payload, bool is_section) {
   return packets;
 }
 
-Bytes List(const std::vector<int>& pids) {
+struct ListedProgram {
+  int pid;
+  std::uint8_t number = 1;
+};
+
+Bytes ListOf(const std::vector<ListedProgram>& programs) {
   Bytes body;
-  for (const int pid : pids) {
+  for (const auto& [pid, number] : programs) {
     const auto value = static_cast<std::size_t>(pid);
-    body.insert(body.end(), {0, 1, static_cast<std::uint8_t>(0xE0U | High(value)), Low(value)});
+    body.insert(body.end(),
+                {0, number, static_cast<std::uint8_t>(0xE0U | High(value)), Low(value)});
   }
   return PacketsOf(0, Section(0, body), true);
 }
 
-Bytes Table(const std::vector<ListedTrack>& tracks, int pid = kTablePid) {
+Bytes List(const std::vector<int>& pids) {
+  std::vector<ListedProgram> programs;
+  for (const int pid : pids) programs.push_back({pid});
+  return ListOf(programs);
+}
+
+Bytes Table(const std::vector<ListedTrack>& tracks, int pid = kTablePid, std::uint8_t number = 1) {
   Bytes body{0xE1, 0x00, 0xF0, 0x00};
   for (const ListedTrack& track : tracks) {
     const auto value = static_cast<std::size_t>(track.pid);
@@ -76,7 +89,7 @@ Bytes Table(const std::vector<ListedTrack>& tracks, int pid = kTablePid) {
                              0xF0, Low(track.descriptors.size())});
     body.insert(body.end(), track.descriptors.begin(), track.descriptors.end());
   }
-  return PacketsOf(pid, Section(2, body), true);
+  return PacketsOf(pid, Section(2, body, number), true);
 }
 
 Bytes Media(int pid, std::uint8_t value) { return PacketsOf(pid, Bytes(500, value), false); }
@@ -106,9 +119,9 @@ struct Cutting {
   bool changed = false;
 };
 
-Cutting Cut(const Bytes& after, std::size_t piece = 64 << 10) {
+Cutting Cut(const Bytes& after, std::size_t piece = 64 << 10, const Bytes& begin = Before()) {
   ProgramCutter cutter;
-  cutter.Push(Before());
+  cutter.Push(begin);
   Cutting cutting;
   cutting.before = TakeAll(cutter);
   cutter.Follow({256, 257});
@@ -195,6 +208,34 @@ TEST(ProgramCutter, HoldsATableBackUntilItIsComplete) {
   EXPECT_TRUE(cutting.changed);
   EXPECT_EQ(cutting.before, Join({Before(), Media(256, 3)}));
   EXPECT_EQ(cutting.rest, Join({List({kTablePid}), table, Media(256, 4)}));
+}
+
+// ISO/IEC 13818-1, 2.4.4.1: one PID may have the tables of several programmes.
+TEST(ProgramCutter, TellsProgrammesApartWhoseTablesShareAPid) {
+  const std::vector<ListedTrack> second{{kAvc, 300}, {kAac, 301}};
+  const Bytes list = ListOf({{kTablePid, 1}, {kTablePid, 2}});
+  const auto one = [](const std::vector<ListedTrack>& tracks) {
+    return Table(tracks, kTablePid, 1);
+  };
+  const auto two = [](const std::vector<ListedTrack>& tracks) {
+    return Table(tracks, kTablePid, 2);
+  };
+  const Bytes begin = Join({list, one(kFirst), two(second), Media(256, 1), Media(300, 2)});
+  const Bytes again = Join({list, one(kFirst), two(second), Media(256, 3)});
+  const auto changed = [&](const Bytes& after) { return Cut(after, 64 << 10, begin).changed; };
+  EXPECT_FALSE(changed(Join({again, again}))) << "the same again";
+  EXPECT_FALSE(changed(two({{kHevc, 300}}))) << "another programme";
+  EXPECT_FALSE(changed(ListOf({{kTablePid, 1}}))) << "which leaves";
+  EXPECT_TRUE(changed(Join({again, one({{kHevc, 256}, {kAac, 257}})})));
+  EXPECT_TRUE(changed(ListOf({{kTablePid, 2}}))) << "that programme leaves";
+}
+
+TEST(ProgramCutter, TakesTablesWhoseNumberTheListHasNot) {
+  const Bytes begin = Join({List({kTablePid}), Table(kFirst, kTablePid, 7), Media(256, 1)});
+  const auto changed = [&](const Bytes& after) { return Cut(after, 64 << 10, begin).changed; };
+  EXPECT_FALSE(changed(Join({begin, begin})));
+  EXPECT_TRUE(changed(Table({{kHevc, 256}}, kTablePid, 7)));
+  EXPECT_TRUE(changed(List({kTablePid + 1})));
 }
 
 // Sections that follow each other without filling: a packet that begins one ends the one before.
