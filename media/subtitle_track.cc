@@ -14,6 +14,7 @@ extern "C" {
 
 #include "base/utf8.h"
 #include "media/ass_drawings.h"
+#include "media/ass_escapes.h"
 #include "media/av_error.h"
 #include "media/subtitle_pictures.h"
 #include "media/text_samples.h"
@@ -227,13 +228,31 @@ Status SubtitleReader::OpenEncoder() {
 
 namespace {
 
-void DropDrawings(AVSubtitle& shown) {
+// An event as FFmpeg's decoders write it: eight fields, each with a comma behind it, and its text.
+std::string_view HeadOf(std::string_view event) {
+  constexpr int kFields = 8;
+  std::size_t end = 0;
+  for (int i = 0; i < kFields; ++i) {
+    const std::size_t comma = event.find(',', end);
+    if (comma == std::string_view::npos) return event;
+    end = comma + 1;
+  }
+  return event.substr(0, end);
+}
+
+// What the encoders would take for text, or not understand.
+void MakePlain(AVSubtitle& shown, AVCodecID codec) {
   for (unsigned i = 0; i < shown.num_rects; ++i) {
     char*& event = shown.rects[i]->ass;
-    if (event == nullptr || std::string_view(event).find("\\p") == std::string_view::npos) continue;
-    const std::string text = WithoutDrawings(event);
+    if (event == nullptr ||
+        std::string_view(event).find_first_of("\\{") == std::string_view::npos) {
+      continue;
+    }
+    const std::string_view head = HeadOf(event);
+    const std::string_view text = std::string_view(event).substr(head.size());
+    const std::string plain = std::string(head) + WithoutEscapes(WithoutDrawings(text), codec);
     av_freep(&event);
-    event = av_strdup(text.c_str());
+    event = av_strdup(plain.c_str());
   }
 }
 
@@ -276,7 +295,7 @@ std::vector<SubtitleCue> SubtitleReader::Read(const AVPacket& packet) const {
         cue.start_us + std::int64_t{shown->end_display_time - shown->start_display_time} * 1000;
   }
   if (encoder_ != nullptr) {
-    if (form_ != CueForm::kScript) DropDrawings(*shown.get());
+    MakePlain(*shown.get(), decoder_->codec_id);
     cue.text = Written(*shown.get());
     if (cue.text.empty()) return {};
     return {std::move(cue)};

@@ -10,6 +10,7 @@
 
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gopmill {
@@ -57,11 +58,12 @@ TEST(SubtitleFile, OthersAreNotTheMovies) {
 }
 
 // What is said in a file of this name beside a movie, cue by cue.
-std::vector<std::string> CuesOf(const char* name, const std::string& text) {
+std::vector<std::string> CuesOf(const char* name, const std::string& text,
+                                TextUse use = TextUse::kWebVtt) {
   UniqueFd fd(memfd_create("text", MFD_CLOEXEC));
   EXPECT_EQ(write(fd.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
   lseek(fd.get(), 0, SEEK_SET);
-  const auto track = ReadSubtitleFile(std::move(fd), *DescribeSubtitleFile("movie", name), {});
+  const auto track = ReadSubtitleFile(std::move(fd), *DescribeSubtitleFile("movie", name), {}, use);
   std::vector<std::string> said;
   if (!track.ok()) return said;
   for (const SubtitleCue& cue : track->cues) said.push_back(cue.text);
@@ -84,14 +86,72 @@ TEST(SubtitleFile, TextThatIsNotUtf8IsThatOfItsLanguage) {
   EXPECT_EQ(Said("movie.ja.srt", "\x93\xFA"), "\xE6\x97\xA5");
 }
 
-TEST(SubtitleFile, DrawingsAreNoText) {
-  const std::string line = "Dialogue: 0,0:00:01.00,0:00:02.00,Default,,0,0,0,,";
-  const std::string text =
+// A script of these lines of text.
+std::string ScriptOf(const std::vector<std::string>& lines) {
+  std::string script =
       "[Script Info]\nScriptType: v4.00+\n\n[Events]\nFormat: Layer, Start, End, Style, Name, "
-      "MarginL, MarginR, MarginV, Effect, Text\n" +
-      line + "{\\an7\\p1}m 0 0 l 100 0 100 100{\\p0}\n" + line +
-      "{\\pos(1,2)}A{\\p2}m 0 0{\\p0} sign\n";
-  EXPECT_THAT(CuesOf("movie.ass", text), ElementsAre("A sign"));
+      "MarginL, MarginR, MarginV, Effect, Text\n";
+  for (const std::string& line : lines) {
+    script += "Dialogue: 0,0:00:01.00,0:00:02.00,Default,,0,0,0,," + line + "\n";
+  }
+  return script;
+}
+
+TEST(SubtitleFile, DrawingsAreNoText) {
+  EXPECT_THAT(CuesOf("movie.ass", ScriptOf({"{\\an7\\p1}m 0 0 l 100 0 100 100{\\p0}",
+                                            "{\\pos(1,2)}A{\\p2}m 0 0{\\p0} sign"})),
+              ElementsAre("A sign"));
+}
+
+TEST(SubtitleFile, EscapesOfScriptsAreNoText) {
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"a\\hb",
+       "a\xC2\xA0"
+       "b"},
+      {"\\{a\\}, {\\i1}b{\\i0}", "{a}, <i>b</i>"},
+      {"a{TL note, \xC3\xBC}b", "ab"},
+      {"{only a comment}", "nothing"},
+      {"\\{\\Na\\nb", "{\xE2\x81\xA0\na\nb"},
+      {"\\{\\pos}", "{\xE2\x81\xA0\\pos}"},
+      {"a {\\b1 and a note}b{comment\\b0}c", "a <b>b</b>c"},
+      {"{\\b100}a{\\i1)}b", "a<i>b</i>"},
+      {"a{b", "a{b"},
+      {"a{\\b", "a{\xE2\x81\xA0\\b"},
+      {"a}\\c\\", "a}\\c\\"},
+      {"a, {b}, c", "a, , c"},
+  };
+  for (const auto& [text, said] : cases) {
+    const auto cues = CuesOf("movie.ass", ScriptOf({text}));
+    EXPECT_EQ(cues.empty() ? "nothing" : cues[0], said) << text;
+  }
+}
+
+TEST(SubtitleFile, EscapesAreNoTextInMp4) {
+  const std::string sample(
+      "\x00\x04"
+      "a\xC2\xA0"
+      "b",
+      6);
+  EXPECT_THAT(CuesOf("movie.ass", ScriptOf({"{note}a\\hb"}), TextUse::kMp4),
+              ElementsAre(testing::StartsWith(sample)));
+  EXPECT_THAT(CuesOf("movie.ass", ScriptOf({"{note}"}), TextUse::kMp4), ElementsAre());
+}
+
+TEST(SubtitleFile, WebVttSaysWhatItsEscapesMean) {
+  const auto said = [](const std::string& text) {
+    const auto cues =
+        CuesOf("movie.vtt", "WEBVTT\n\n00:00:01.000 --> 00:00:02.000\n" + text + "\n");
+    return cues.size() == 1 ? cues[0] : "nothing";
+  };
+  EXPECT_EQ(said("10&nbsp;000"),
+            "10\xC2\xA0"
+            "000");
+  EXPECT_EQ(said("{a} <i>b</i> {c\n{d"), "{a} <i>b</i> {c\n{d");
+}
+
+// Its decoder writes braces and backslashes as they are.
+TEST(SubtitleFile, SubRipHasNoEscapes) {
+  EXPECT_EQ(Said("movie.srt", "C:\\home {and so on} \\{"), "C:\\home {and so on} \\{");
 }
 
 TEST(SubtitleFile, ADamagedByteMakesNoOtherCharset) {
