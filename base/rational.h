@@ -47,6 +47,11 @@ struct Rational {
   }
 };
 
+// Both must be valid.
+constexpr Rational Sum(Rational a, Rational b) {
+  return Rational{a.num * b.den + b.num * a.den, a.den * b.den}.Reduced();
+}
+
 // Time bases that are not a stream's.
 inline constexpr Rational kMicros{1, 1'000'000};
 inline constexpr Rational kNanos{1, 1'000'000'000};

@@ -198,10 +198,7 @@ void Ingest::MakePlan(const Target& target, PlanTexts texts) {
 
 Rational Ingest::clip_end() const {
   const Rational& length = plan_->target.duration;
-  if (!length.valid()) return {};
-  return Rational{clip_start_.num * length.den + length.num * clip_start_.den,
-                  clip_start_.den * length.den}
-      .Reduced();
+  return length.valid() ? Sum(clip_start_, length) : Rational();
 }
 
 Result<Ingest::Item> Ingest::Next() {

@@ -111,7 +111,7 @@ Status Planner::Cut(const Target& target) {
   movie_->zero = Rational{origin * video.time_base.num, video.time_base.den}.Reduced();
   std::int64_t frames = grid_.FrameCount(index_->video_end);
   if (target.duration.valid()) {
-    frames = std::min(frames, grid_.FrameCount(start + ToTicks(target.duration, video.time_base)));
+    frames = std::min(frames, grid_.FramesBefore(Sum(target.start, target.duration)));
   }
   if (frames <= 0) {
     return InvalidArgument("start", "There is no picture in this part of the source.",
