@@ -16,8 +16,13 @@ namespace {
 // it from its start, which always works (raw streams know no other way).
 constexpr std::int64_t kFromStart = INT64_MAX;
 constexpr std::array<std::int64_t, 4> kBack{0, 1'000'000, 8'000'000, kFromStart};
-// Packets of the index around the wanted one among which the first packet read is looked for.
-constexpr std::int64_t kSearchBehind = 64;
+// Packets of the index behind the wanted one among which one that was read is looked for.
+constexpr std::int64_t kSearchBehind = 512;
+// Packets that are read for one whose place is known; of sound a container may have many in a
+// chunk.
+constexpr std::size_t kMostPictures = 64, kMostSounds = 512;
+// Packets at most that FFmpeg gives one place in the file: of a block of Matroska, a page of Ogg.
+constexpr std::int64_t kMostAtOnePlace = 256;
 
 Error Changed() {
   return Error{.code = Code::kIo, .message = "The source has changed while it was being read."};
@@ -82,41 +87,75 @@ void SegmentReader::Place(bool video, std::int64_t number, AVPacket& packet) con
   }
 }
 
-// Nearest match at or before `near`, or a little behind it; -1 if there is none.
+std::uint64_t SegmentReader::FingerprintAt(bool video, std::int64_t number) const {
+  const auto n = static_cast<std::size_t>(number);
+  return video ? index_->video[n].fingerprint : index_->audio[n].fingerprint;
+}
+
+// Nearest match at or before `near`, or a little behind it; -1 if there is none. Of several at one
+// place the first: no seek lands between them, though silence may make them equal.
 std::int64_t SegmentReader::NumberOf(bool video, std::uint64_t fingerprint,
                                      std::int64_t near) const {
-  const auto at = [&](std::int64_t n) {
-    const auto i = static_cast<std::size_t>(n);
-    return video ? index_->video[i].fingerprint : index_->audio[i].fingerprint;
-  };
   const auto count = static_cast<std::int64_t>(video ? index_->video.size() : index_->audio.size());
-  for (std::int64_t n = near; n >= 0; --n) {
-    if (at(n) == fingerprint) return n;
+  std::int64_t nearest = near;
+  while (nearest >= 0 && FingerprintAt(video, nearest) != fingerprint) --nearest;
+  if (nearest >= 0) {
+    const std::int64_t least = std::max<std::int64_t>(0, nearest - kMostAtOnePlace);
+    for (std::int64_t n = nearest - 1; n >= least; --n) {
+      if (FingerprintAt(video, n) == fingerprint) nearest = n;
+    }
+    return nearest;
   }
   for (std::int64_t n = near + 1; n < std::min(count, near + kSearchBehind); ++n) {
-    if (at(n) == fingerprint) return n;
+    if (FingerprintAt(video, n) == fingerprint) return n;
   }
   return -1;
 }
 
-// Seeks and reads until a packet that the index knows. A landing behind `first` is none.
+// Of the packets in front of the last one, which is number `last`, keeps those in a row with it.
+void SegmentReader::KeepRow(bool video, std::int64_t last, Landing& landing) const {
+  landing.number = last;
+  std::size_t kept = 1;
+  while (kept < landing.packets.size() && landing.number > 0) {
+    const AVPacket& before = *landing.packets[landing.packets.size() - 1 - kept];
+    if (!HasPayloadOf(FingerprintAt(video, landing.number - 1), before)) break;
+    --landing.number;
+    ++kept;
+  }
+  landing.packets.erase(landing.packets.begin(),
+                        landing.packets.end() - static_cast<std::ptrdiff_t>(kept));
+}
+
+// Seeks and reads until a packet that the index knows by its place in the file. Where sound is cut
+// out of chunks, only the first packet of a chunk has one, and others may be equal, as silence is:
+// their numbers follow from the next that has one. A landing behind `first` is none.
 Result<SegmentReader::Landing> SegmentReader::LandAt(bool video, std::int64_t first,
                                                      std::int64_t back_us) {
-  Landing landing{.packet = av::NewPacket()};
+  Landing landing;
   if (const Status sought = SeekNear(video, first, back_us); !sought.ok()) {
     if (back_us == kFromStart) return sought.error();
     return landing;
   }
-  // A bisection lands amid a packet: what it reads first is known to nobody.
-  for (int skipped = 0; skipped < kSearchBehind; ++skipped) {
-    GOPMILL_ASSIGN_OR_RETURN(const bool got, NextOf(video, *landing.packet));
-    if (!got) break;
-    landing.number = NumberOf(video, PacketFingerprint(*landing.packet), first);
-    if (landing.number > first) break;
-    if (landing.number >= 0) return landing;
+  if (back_us == kFromStart) {  // as the index was made
+    landing.number = 0;
+    return landing;
   }
-  landing.number = -1;
-  return landing;
+  const std::size_t most = video ? kMostPictures : kMostSounds;
+  for (std::size_t read = 0; read < most; ++read) {
+    av::Packet& packet = landing.packets.emplace_back(av::NewPacket());
+    GOPMILL_ASSIGN_OR_RETURN(const bool got, NextOf(video, *packet));
+    if (!got) break;
+    if (packet->pos < 0) continue;
+    const std::int64_t number = NumberOf(video, PacketFingerprint(*packet), first);
+    if (number < 0) {  // a bisection lands amid a packet: what is read first is known to nobody
+      landing.packets.clear();
+      continue;
+    }
+    KeepRow(video, number, landing);
+    if (landing.number <= first) return landing;
+    break;
+  }
+  return Landing();
 }
 
 Result<std::vector<av::Packet>> SegmentReader::Read(bool video, std::int64_t first,
@@ -137,12 +176,17 @@ Result<bool> SegmentReader::TryRead(bool video, std::int64_t first, std::int64_t
   GOPMILL_ASSIGN_OR_RETURN(Landing landing, LandAt(video, first, back_us));
   if (landing.number < 0) return false;
   for (std::int64_t number = landing.number; number < end; ++number) {
-    av::Packet packet = std::exchange(landing.packet, nullptr);
-    if (!packet) {
+    av::Packet packet;
+    if (!landing.packets.empty()) {
+      packet = std::move(landing.packets.front());
+      landing.packets.pop_front();
+    } else {
       packet = av::NewPacket();
       GOPMILL_ASSIGN_OR_RETURN(const bool got, NextOf(video, *packet));
       if (!got) return false;
     }
+    const bool sought = back_us != kFromStart;
+    if (sought && !HasPayloadOf(FingerprintAt(video, number), *packet)) return false;
     if (number < first) continue;
     const auto n = static_cast<std::size_t>(number);
     const std::int32_t bytes = video ? index_->video[n].bytes : index_->audio[n].bytes;

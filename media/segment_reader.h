@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <stop_token>
 #include <vector>
@@ -31,8 +32,8 @@ class SegmentReader {
 
  private:
   struct Landing {
-    std::int64_t number = -1;  // of `packet` in the index; -1 = not found at or before the place
-    av::Packet packet;
+    std::int64_t number = -1;        // of the first of these; -1 = not found at or before the place
+    std::deque<av::Packet> packets;  // that have been read
   };
   SegmentReader(UniqueFd fd, std::shared_ptr<const SourceIndex> index, std::stop_token stop)
       : fd_(std::move(fd)), stop_(std::move(stop)), index_(std::move(index)) {}
@@ -44,8 +45,10 @@ class SegmentReader {
   Result<Landing> LandAt(bool video, std::int64_t first, std::int64_t back_us);
   Result<bool> NextOf(bool video, AVPacket& packet);
   void Place(bool video, std::int64_t number, AVPacket& packet) const;
+  [[nodiscard]] std::uint64_t FingerprintAt(bool video, std::int64_t number) const;
   [[nodiscard]] std::int64_t NumberOf(bool video, std::uint64_t fingerprint,
                                       std::int64_t near) const;
+  void KeepRow(bool video, std::int64_t last, Landing& landing) const;
 
   const UniqueFd fd_;  // shares its place in the file with the source's
   const std::stop_token stop_;

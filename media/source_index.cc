@@ -17,6 +17,7 @@ namespace {
 constexpr Rational kLongestGap{3600, 1};
 // Bytes of a packet's two ends that go into its fingerprint.
 constexpr std::size_t kFingerprintBytes = 256;
+constexpr std::int64_t kLargestFile = std::int64_t{1} << 44;
 
 std::uint64_t Mix(std::uint64_t hash, std::uint64_t value) {
   hash = (hash ^ value) * 0x9E3779B97F4A7C15ULL;
@@ -33,6 +34,16 @@ std::uint64_t MixBytes(std::uint64_t hash, const std::uint8_t* data, std::size_t
   }
   for (std::size_t i = 0; i < count; ++i) hash = Mix(hash, data[i]);
   return hash;
+}
+
+std::uint64_t PayloadHash(const AVPacket& packet) {
+  const auto size = static_cast<std::size_t>(std::max(packet.size, 0));
+  std::uint64_t hash = Mix(0, size);
+  if (av::IsHidden(packet)) hash = Mix(hash, 1);  // an edit list may show it elsewhere
+  const std::size_t head = std::min(size, kFingerprintBytes);
+  hash = MixBytes(hash, packet.data, head);
+  const std::size_t tail = std::min(size - head, kFingerprintBytes);
+  return MixBytes(hash, packet.data + (size - tail), tail);
 }
 
 class Indexer {
@@ -157,13 +168,13 @@ Result<std::shared_ptr<const SourceIndex>> Indexer::Run() {
 }  // namespace
 
 std::uint64_t PacketFingerprint(const AVPacket& packet) {
-  const auto size = static_cast<std::size_t>(std::max(packet.size, 0));
-  std::uint64_t hash = Mix(size, static_cast<std::uint64_t>(packet.pos));
-  if (av::IsHidden(packet)) hash = Mix(hash, 1);  // an edit list may show it elsewhere
-  const std::size_t head = std::min(size, kFingerprintBytes);
-  hash = MixBytes(hash, packet.data, head);
-  const std::size_t tail = std::min(size - head, kFingerprintBytes);
-  return MixBytes(hash, packet.data + (size - tail), tail);
+  return PayloadHash(packet) ^ static_cast<std::uint64_t>(packet.pos);
+}
+
+// What is left is a place in a file, or -1, where none is known; of another payload it is anything.
+bool HasPayloadOf(std::uint64_t fingerprint, const AVPacket& packet) {
+  const auto pos = static_cast<std::int64_t>(fingerprint ^ PayloadHash(packet));
+  return pos >= -1 && pos < kLargestFile;
 }
 
 SourceTicks SourceIndex::first_pts() const {

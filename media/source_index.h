@@ -68,7 +68,10 @@ Result<std::shared_ptr<const SourceIndex>> IndexSource(UniqueFd fd, const std::s
                                                        int audio_track = 0,
                                                        std::vector<SubtitleTrack> beside = {});
 
-// Identifies a packet among those of its source, whatever place reading began at.
+// Identifies a packet among those of its source. Nearly always whatever place reading began at: of
+// packets that are cut out of others, FFmpeg may state another place in the file.
 std::uint64_t PacketFingerprint(const AVPacket& packet);
+// Whether it has the size and payload of the packet with this fingerprint, at any place.
+bool HasPayloadOf(std::uint64_t fingerprint, const AVPacket& packet);
 
 }  // namespace gopmill
