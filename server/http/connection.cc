@@ -23,8 +23,8 @@
 namespace gopmill {
 namespace {
 
-// How far a client may send ahead of the answers. Reaching it while a stream runs would hide the
-// client's leaving (reading stops), so the connection is cut then.
+// How far a client may send ahead of the answers. Reaching it while a stream runs or a part is made
+// would hide the client's leaving (reading stops), so the connection is cut then.
 constexpr std::size_t kMaxInputBytes = 64 * kKiB;
 // What a client may still send after our side was shut before it is reset.
 constexpr std::size_t kMaxLingerBytes = 4 * kMiB;
@@ -136,7 +136,7 @@ void HttpConnection::OnReadable(bufferevent* /*source*/, void* pointer) noexcept
     self->ProcessInput();
   } else if (self->uploading()) {
     self->PumpBody();
-  } else if (self->phase_ == Phase::kStreaming && length >= kMaxInputBytes) {
+  } else if ((self->phase_ == Phase::kStreaming || self->part_ != 0) && length >= kMaxInputBytes) {
     self->Close(How::kReset);
   } else if (self->phase_ == Phase::kLingering) {
     self->lingered_bytes_ += length;
@@ -184,7 +184,7 @@ void HttpConnection::OnTimer(int /*fd*/, short /*what*/, void* pointer) noexcept
     self->FailBody(ProtocolProblem(408, "The body stopped arriving."));
   } else if (timer == Timer::kPaused) {
     self->OnPaused();
-  } else if (timer == Timer::kService) {
+  } else if (timer == Timer::kService || timer == Timer::kPart) {
     ++self->exchange_;
     self->LeavePart();
     self->Respond(ErrorResponse({Code::kDeadlineExceeded, "The answer took too long to make."}));
@@ -226,6 +226,7 @@ void HttpConnection::Arm(Timer timer) {
     case Timer::kHeader: after = limits.header_timeout; break;
     case Timer::kIdle: after = limits.idle_timeout; break;
     case Timer::kService: after = limits.service_timeout; break;
+    case Timer::kPart: after = limits.part_timeout; break;
     case Timer::kUpload: after = limits.upload_stall_timeout; break;
     case Timer::kPaused: after = kPausedInterval; break;
     case Timer::kLinger: after = limits.linger_timeout; break;
@@ -314,7 +315,7 @@ void HttpConnection::StartDeferred(const DeferredReply& reply) {
 void HttpConnection::StartPart(PartReply reply) {
   if (input_ended_) return FlushAndClose();  // has left already, as with a stream
   phase_ = Phase::kWaiting;
-  Arm(Timer::kService);
+  Arm(Timer::kPart);
   if (!std::exchange(stream_counted_, true)) host_.OnStreamBegan();
   part_ = host_.context().service.OpenPart(
       std::move(reply.part),

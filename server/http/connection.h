@@ -7,10 +7,10 @@
 // kFlushing (the last bytes are on their way) -> kLingering (our side is shut, the client may still
 // read) -> kClosed.
 //
-// A client that leaves while its stream runs is noticed at once, because reading stays on: end of
-// file or an error cancels the stream. Half a close (shutdown of the client's sending side) counts
-// as leaving as well while a stream runs: nothing tells the two apart without sending, and idle
-// cores matter more. In the other states a half-closed client still gets its answers.
+// A client that leaves while its stream runs or its part is made is noticed at once, because
+// reading stays on: end of file or an error cancels either. Half a close (shutdown of the client's
+// sending side) counts as leaving as well meanwhile: nothing tells the two apart without sending,
+// and idle cores matter more. In the other states a half-closed client still gets its answers.
 //
 // A request whose body is wanted is answered while the body arrives: the rest of its input goes to
 // a BodyPipe. While that is full the socket is not read, which is how backpressure reaches the
@@ -98,7 +98,7 @@ class HttpConnection {
 
  private:
   enum class Phase { kReading, kWaiting, kStreaming, kFlushing, kLingering, kClosed };
-  enum class Timer { kNone, kHeader, kIdle, kService, kUpload, kPaused, kLinger };
+  enum class Timer { kNone, kHeader, kIdle, kService, kPart, kUpload, kPaused, kLinger };
 
   static void OnReadable(bufferevent* source, void* self) noexcept;
   static void OnWritten(bufferevent* source, void* self) noexcept;

@@ -64,6 +64,9 @@ struct HttpLimits {
   Duration drain_pause_timeout = std::chrono::seconds(10);
   // How long Service may take for an answer that comes by callback: 504.
   Duration service_timeout = std::chrono::seconds(30);
+  // The same for a part of a movie or live source. The first one of a movie waits until the file
+  // has been read to its end. Who leaves is noticed meanwhile, and Service bounds how many wait.
+  Duration part_timeout = std::chrono::minutes(5);
   // How long a closed connection may still send what nobody reads (so that the kernel does not
   // reset it before the client has read the answer).
   Duration linger_timeout = std::chrono::seconds(2);

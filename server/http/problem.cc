@@ -11,7 +11,8 @@
 namespace gopmill {
 namespace {
 
-// Streams end and room appears within seconds, so clients may come back soon.
+// Streams end and room appears within seconds, and what took too long goes on being made, so
+// clients may come back soon.
 constexpr const char* kRetryAfterSeconds = "5";
 
 struct CodeRow {
@@ -85,7 +86,8 @@ HttpResponse ProblemResponse(const Problem& problem) {
   response.status = problem.status;
   response.content_type = "application/problem+json";
   response.fields.emplace_back("Cache-Control", "no-store");
-  if (problem.status == 503) response.fields.emplace_back("Retry-After", kRetryAfterSeconds);
+  const bool passes = problem.status == 503 || problem.status == 504;
+  if (passes) response.fields.emplace_back("Retry-After", kRetryAfterSeconds);
   response.body = DumpJson(body, 2) + "\n";
   return response;
 }

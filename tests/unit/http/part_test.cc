@@ -145,6 +145,46 @@ TEST_F(PartTest, AClientThatLeavesGivesItsPartUp) {
   EXPECT_TRUE(service.AwaitPartsLeft(1));
 }
 
+// Behind what it has sent nothing is read, so that its end would not be seen.
+TEST_F(PartTest, AClientThatSendsTooFarAheadGivesItsPartUp) {
+  RawClient client(port());
+  ASSERT_TRUE(client.Get("/v1/hls/held.mp4/v0-3.m4s"));
+  client.Send(std::string(100 * kKiB, 'x'));
+  client.HalfClose();
+  EXPECT_TRUE(service.AwaitPartsLeft(1));
+  EXPECT_TRUE(client.AwaitClosed());
+}
+
+using PartLimitTest = ServerFixture;
+
+TEST_F(PartLimitTest, APartThatIsNotMadeIsGivenUp) {
+  options.limits.part_timeout = std::chrono::milliseconds(50);
+  Start();
+  RawClient client(port());
+  ASSERT_TRUE(client.Get("/v1/hls/held.mp4/v0-3.m4s"));
+  const auto given_up = client.Receive();
+  ASSERT_TRUE(given_up);
+  EXPECT_EQ(given_up->status, 504);
+  EXPECT_EQ(given_up->Field("retry-after"), "5");
+  EXPECT_TRUE(service.AwaitPartsLeft(1));
+  ASSERT_TRUE(client.Get("/healthz"));
+  EXPECT_EQ(client.Receive()->status, 200);
+}
+
+// The first of a large movie waits until that has been read.
+TEST_F(PartLimitTest, APartMayTakeLongerThanOtherAnswers) {
+  options.limits.service_timeout = std::chrono::milliseconds(50);
+  service.answer_sources = false;
+  Start();
+  RawClient player(port());
+  ASSERT_TRUE(player.Get("/v1/hls/held.mp4/master.m3u8"));
+  ASSERT_TRUE(AwaitStats([](const HttpStats& stats) { return stats.streams == 1; }));
+  EXPECT_EQ(Fetch(port(), "/v1/sources")->status, 504);  // asked for later
+  EXPECT_EQ(server->stats().streams, 1) << "the part was given up";
+  player.Leave();
+  EXPECT_TRUE(service.AwaitPartsLeft(1));
+}
+
 TEST_F(PartTest, AnAnsweredPartIsNotGivenUp) {
   RawClient client(port());
   ASSERT_TRUE(client.Get("/v1/hls/small.mp4/v0-3.m4s"));
