@@ -16,6 +16,9 @@ let wanted = '';  // the movie that was chosen last, whether it is there now or 
 const sources = new Map();  // what is listed, by path
 let offered = '';           // what the choices of tracks were made of
 
+// The address of the page may have a name and a password in it; fetch() refuses those who inherit them.
+const urlOf = (path) => new URL(path, location.origin).href;
+
 function element(tag, className, text) {
   const node = document.createElement(tag);
   if (className) node.className = className;
@@ -108,7 +111,7 @@ function choose() {
 async function loadLibrary() {
   const note = byId('library-note');
   try {
-    const response = await fetch('/v1/sources', {headers: {Accept: 'application/json'}});
+    const response = await fetch(urlOf('/v1/sources'), {headers: {Accept: 'application/json'}});
     const answer = await response.json();
     if (!response.ok) throw new Error(answer.detail || answer.title);
     byId('library').replaceChildren(...answer.sources.map(movieRow));
@@ -144,7 +147,7 @@ let shownLive = '';
 
 async function loadLive() {
   const headers = {Accept: 'application/json'};
-  const answer = await fetch('/v1/live', {headers})
+  const answer = await fetch(urlOf('/v1/live'), {headers})
       .then((response) => response.ok ? response.json() : null).catch(() => null);
   if (!answer) return;
   const live = answer.live.filter((one) => one.source || one.pull);
@@ -174,7 +177,7 @@ function requestUrl() {
     if (value && !(name === 'container' && inSegments())) query.append(name, value);
   }
   const path = chosenMovie().split('/').map(encodeURIComponent).join('/');
-  return inSegments() ? `/v1/hls/${path}/master.m3u8?${query}` : `/v1/transcode/${path}?${query}`;
+  return urlOf(inSegments() ? `/v1/hls/${path}/master.m3u8?${query}` : `/v1/transcode/${path}?${query}`);
 }
 
 function shellQuote(text) {
@@ -192,7 +195,7 @@ function saveLine(movie, url) {
 function showLines() {
   const movie = chosenMovie();
   offerTracks(movie);
-  const url = movie ? `${location.origin}${requestUrl()}` : '';
+  const url = movie ? requestUrl() : '';
   byId('url').textContent = url;
   byId('save').textContent = movie ? saveLine(movie, url) : '';
   byId('ffplay').textContent = movie ? `ffplay -autoexit ${shellQuote(url)}` : '';
@@ -258,7 +261,7 @@ function stop(text) {
 async function loadHlsPlayer() {
   if (!window.Hls) {
     const script = element('script');
-    script.src = '/assets/hls.min.js';
+    script.src = urlOf('/assets/hls.min.js');
     await new Promise((resolve) => {
       script.onload = script.onerror = resolve;
       document.head.append(script);

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The page at / in Chromium when something is in its way, against running servers:
+//   node trouble_test.mjs BASE_URL GUARDED_URL
+// GUARDED_URL is a server whose user is ann with the password word. Answers that fail, come late or
+// change are made up here; time is that of the page's clock, so that nothing is waited for. Exits
+// with 0 if all of it worked.
+import assert from 'node:assert/strict';
+import {chromium} from 'playwright-core';
+
+const [baseUrl, guardedUrl] = process.argv.slice(2);
+assert.ok(guardedUrl, 'usage: trouble_test.mjs BASE_URL GUARDED_URL');
+const patience = 60_000;
+const browserArguments = [
+  '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+  '--disable-component-update', '--disable-sync', '--autoplay-policy=no-user-gesture-required',
+];
+
+async function newPage(browser) {
+  const context = await browser.newContext({viewport: {width: 1280, height: 860}});
+  const page = await context.newPage();
+  page.setDefaultTimeout(patience);
+  page.on('pageerror', (error) => assert.fail(`the page threw: ${error.message}`));
+  return page;
+}
+
+const plays = (page) => page.waitForFunction(() => document.getElementById('video').currentTime > 0.5);
+
+// The address of the page has the name and the password in it.
+async function opensForAUser(browser) {
+  const page = await newPage(browser);
+  await page.clock.install();
+  await page.goto(guardedUrl.replace('://', '://ann:word@'));
+  await page.waitForSelector('#library input:checked');
+  await page.click('#play');
+  await plays(page);
+  await page.locator('#more').evaluate((more) => { more.open = true; });
+  await page.selectOption('#container', 'hls');
+  await page.click('#play');
+  await page.waitForFunction(() => document.getElementById('video').src.startsWith('blob:'));
+  await plays(page);
+  await page.click('#stop');
+  await page.context().close();
+}
+
+const browser = await chromium.launch({executablePath: '/usr/bin/chromium', args: browserArguments});
+try {
+  for (const test of [opensForAUser]) {
+    await test(browser).catch((error) => { throw new Error(test.name, {cause: error}); });
+  }
+} finally {
+  await browser.close();
+}
+console.log('The page copes with trouble.');
