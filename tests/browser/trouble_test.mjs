@@ -24,7 +24,32 @@ async function newPage(browser) {
   return page;
 }
 
+const problem = (status, detail) => (route) => route.fulfill(
+    {status, contentType: 'application/problem+json', body: JSON.stringify({title: 'It failed', status, detail})});
+const says = (page, id, text) => page.waitForFunction(
+    ([where, wanted]) => {
+      const node = document.getElementById(where);
+      return !node.hidden && node.textContent.includes(wanted);
+    }, [id, text]);
 const plays = (page) => page.waitForFunction(() => document.getElementById('video').currentTime > 0.5);
+const isShown = (page) => page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+
+async function triesTheFirstListingAgain(browser) {
+  const page = await newPage(browser);
+  await page.clock.install();
+  await page.route('**/v1/sources', problem(504, 'The answer took too long to make.'));
+  await page.goto(baseUrl);
+  await says(page, 'library-note', 'The library is being read');
+  await page.unroute('**/v1/sources');
+  await page.clock.runFor(5000);
+  await page.waitForSelector('#library input:not(:disabled)');
+  assert.ok(await page.isHidden('#library-note'));
+  await page.route('**/v1/sources', problem(503, 'The library cannot be read.'));
+  await isShown(page);
+  await says(page, 'library-note', 'The library cannot be read.');
+  assert.ok(await page.isVisible('#library input:not(:disabled)'), 'what was listed stays');
+  await page.context().close();
+}
 
 // The address of the page has the name and the password in it.
 async function opensForAUser(browser) {
@@ -45,7 +70,7 @@ async function opensForAUser(browser) {
 
 const browser = await chromium.launch({executablePath: '/usr/bin/chromium', args: browserArguments});
 try {
-  for (const test of [opensForAUser]) {
+  for (const test of [triesTheFirstListingAgain, opensForAUser]) {
     await test(browser).catch((error) => { throw new Error(test.name, {cause: error}); });
   }
 } finally {

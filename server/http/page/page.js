@@ -108,20 +108,35 @@ function choose() {
   if (radio) radio.checked = true;
 }
 
+// What `path` lists, or why it does not; the status is 0 if there is no answer.
+async function listing(path) {
+  try {
+    const response = await fetch(urlOf(path), {headers: {Accept: 'application/json'}});
+    if (response.ok) return {answer: await response.json()};
+    const problem = await response.json().catch(() => ({}));  // a proxy's is no JSON
+    return {status: response.status, why: problem.detail || problem.title || `status ${response.status}`};
+  } catch (error) {
+    return {status: 0, why: error.message};
+  }
+}
+
+const libraryRetryMs = 5000;
+let libraryTimer = 0;
+
 async function loadLibrary() {
   const note = byId('library-note');
-  try {
-    const response = await fetch(urlOf('/v1/sources'), {headers: {Accept: 'application/json'}});
-    const answer = await response.json();
-    if (!response.ok) throw new Error(answer.detail || answer.title);
+  const {answer, status, why} = await listing('/v1/sources');
+  clearTimeout(libraryTimer);
+  if (answer) {
     byId('library').replaceChildren(...answer.sources.map(movieRow));
     byId('library-count').textContent = `(${answer.sources.length})`;
     note.textContent = answer.sources.length ? '' : 'The library is empty: put movies into its folder.';
-    note.hidden = answer.sources.length > 0;
     choose();
-  } catch (error) {
-    note.textContent = `The library cannot be listed: ${error.message}`;
+  } else {
+    note.textContent = status === 504 ? 'The library is being read\u2026' : `The library cannot be listed: ${why}`;
+    if (status === 0 || status >= 500) libraryTimer = setTimeout(loadLibrary, libraryRetryMs);
   }
+  note.hidden = !note.textContent;
   showLines();
 }
 
@@ -146,9 +161,7 @@ function liveRow(live) {
 let shownLive = '';
 
 async function loadLive() {
-  const headers = {Accept: 'application/json'};
-  const answer = await fetch(urlOf('/v1/live'), {headers})
-      .then((response) => response.ok ? response.json() : null).catch(() => null);
+  const {answer} = await listing('/v1/live');
   if (!answer) return;
   const live = answer.live.filter((one) => one.source || one.pull);
   const gone = wanted.startsWith('live/') && !live.some((one) => one.path === wanted);
