@@ -51,6 +51,29 @@ async function triesTheFirstListingAgain(browser) {
   await page.context().close();
 }
 
+// Of a large movie on a slow disk the answer comes late.
+async function stopsWhatIsAsked(browser) {
+  const page = await newPage(browser);
+  await page.clock.install();
+  await page.goto(baseUrl);
+  await page.waitForSelector('#library input:checked');
+  await page.locator('#more').evaluate((more) => { more.open = true; });
+  await page.selectOption('#container', 'hls');
+  await page.route('**/master.m3u8*', () => {});  // no answer
+  const asked = page.waitForRequest('**/master.m3u8*');
+  await page.click('#play');
+  const request = await asked;
+  assert.equal(request.method(), 'HEAD');
+  assert.equal(await page.textContent('#status'), 'Asking the server\u2026');
+  assert.ok(await page.isEnabled('#stop'));
+  const left = page.waitForEvent('requestfailed', (one) => one === request);
+  await page.click('#stop');
+  await left;
+  assert.equal(await page.textContent('#status'), 'Stopped.');
+  assert.ok(await page.isDisabled('#stop'));
+  await page.context().close();
+}
+
 // The address of the page has the name and the password in it.
 async function opensForAUser(browser) {
   const page = await newPage(browser);
@@ -70,7 +93,7 @@ async function opensForAUser(browser) {
 
 const browser = await chromium.launch({executablePath: '/usr/bin/chromium', args: browserArguments});
 try {
-  for (const test of [triesTheFirstListingAgain, opensForAUser]) {
+  for (const test of [triesTheFirstListingAgain, stopsWhatIsAsked, opensForAUser]) {
     await test(browser).catch((error) => { throw new Error(test.name, {cause: error}); });
   }
 } finally {

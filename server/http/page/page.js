@@ -10,7 +10,7 @@ const video = byId('video');
 const fieldNames = ['width', 'height', 'fps', 'bitrate', 'audio', 'burn', 'vcodec', 'acodec', 'container',
                     'start', 'duration'];
 let hls = null;   // the hls.js player, while one plays
-let attempt = 0;  // counts presses of Play: answers to earlier ones are dropped
+let asking = new AbortController();  // of what was asked since Play was pressed: aborted by stop()
 let shown = '';   // the movie that was played last, whatever has been chosen since
 let wanted = '';  // the movie that was chosen last, whether it is there now or not
 const sources = new Map();  // what is listed, by path
@@ -233,6 +233,7 @@ function showProblem(problem) {
                                   element('span', '', detail));
   byId('problem').hidden = false;
   byId('status').textContent = 'Nothing is playing.';
+  byId('stop').disabled = true;
   if (!fieldNames.includes(problem.parameter)) return;
   const field = byId(problem.parameter);
   byId(`${problem.parameter}-error`).textContent = detail;
@@ -243,25 +244,26 @@ function showProblem(problem) {
 }
 
 // The problem that `url` answers with, or null if it would be served.
-async function problemOf(url) {
-  const abort = new AbortController();
+async function problemOf(url, signal) {
   try {
-    const response = await fetch(url, {signal: abort.signal});
-    if (response.ok) return null;
+    const response = await fetch(url, {signal});
+    if (response.ok) {
+      response.body.cancel().catch(() => {});  // frees the server's cores
+      return null;
+    }
     const isProblem = (response.headers.get('Content-Type') || '').includes('json');
     return isProblem ? await response.json()
                      : {title: `The server answered ${response.status}`};
   } catch (error) {
     return {title: 'The server cannot be reached', detail: error.message};
-  } finally {
-    abort.abort();
   }
 }
 
 // Playing.
 
 function stop(text) {
-  ++attempt;
+  asking.abort();
+  asking = new AbortController();
   if (hls) hls.destroy();
   hls = null;
   video.removeAttribute('src');
@@ -287,9 +289,9 @@ async function loadHlsPlayer() {
 async function onSegmentError(data) {
   const part = data.url || (data.frag && data.frag.url);
   stop('Nothing is playing.');
-  const mine = attempt;
-  const problem = part ? await problemOf(part) : null;
-  if (mine !== attempt) return;
+  const {signal} = asking;
+  const problem = part ? await problemOf(part, signal) : null;
+  if (signal.aborted) return;
   showProblem(problem || {title: 'The segments cannot be played', detail: data.details});
 }
 
@@ -305,18 +307,18 @@ function playSegments(Player, url) {
 async function play() {
   stop('Asking the server\u2026');
   clearProblem();
-  const mine = attempt;
+  byId('stop').disabled = false;
+  const {signal} = asking;
   const url = requestUrl();
   const segments = inSegments();
   shown = chosenMovie();
   // HEAD checks the request without transcoding; its answer has no body, so the reason is asked for.
-  const served = await fetch(url, {method: 'HEAD'}).catch(() => null);
-  const problem = served && served.ok ? null : await problemOf(url);
+  const served = await fetch(url, {method: 'HEAD', signal}).catch(() => null);
+  const problem = served && served.ok ? null : await problemOf(url, signal);
   const player = segments && !problem ? await loadHlsPlayer() : null;
-  if (mine !== attempt) return;
+  if (signal.aborted) return;
   if (problem) return showProblem(problem);
   byId('status').textContent = 'Starting\u2026';
-  byId('stop').disabled = false;
   if (player) {
     playSegments(player, url);
   } else {
@@ -327,10 +329,10 @@ async function play() {
 
 async function onVideoError() {
   if (!video.hasAttribute('src') || hls) return;
-  const mine = attempt;
+  const {signal} = asking;
   const unplayable = video.error && video.error.message;
-  const problem = await problemOf(video.src);
-  if (mine !== attempt) return;
+  const problem = await problemOf(video.src, signal);
+  if (signal.aborted) return;
   stop('Nothing is playing.');
   showProblem(problem || {
     title: 'This browser cannot play the result',
