@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The page at / in Chromium when something is in its way, against running servers:
-//   node trouble_test.mjs BASE_URL GUARDED_URL
+//   node trouble_test.mjs BASE_URL GUARDED_URL OUTPUT_DIR
 // GUARDED_URL is a server whose user is ann with the password word. Answers that fail, come late or
 // change are made up here; time is that of the page's clock, so that nothing is waited for. Exits
 // with 0 if all of it worked.
 import assert from 'node:assert/strict';
+import {join} from 'node:path';
 import {chromium} from 'playwright-core';
 
-const [baseUrl, guardedUrl] = process.argv.slice(2);
-assert.ok(guardedUrl, 'usage: trouble_test.mjs BASE_URL GUARDED_URL');
+const [baseUrl, guardedUrl, outputDir] = process.argv.slice(2);
+assert.ok(outputDir, 'usage: trouble_test.mjs BASE_URL GUARDED_URL OUTPUT_DIR');
 const patience = 60_000;
 const browserArguments = [
   '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
@@ -51,8 +52,8 @@ async function triesTheFirstListingAgain(browser) {
   await page.context().close();
 }
 
-// Of a large movie on a slow disk the answer comes late.
-async function stopsWhatIsAsked(browser) {
+// A large movie on a slow disk; Stop ends what is asked.
+async function saysThatTheMovieIsRead(browser) {
   const page = await newPage(browser);
   await page.clock.install();
   await page.goto(baseUrl);
@@ -65,6 +66,9 @@ async function stopsWhatIsAsked(browser) {
   const request = await asked;
   assert.equal(request.method(), 'HEAD');
   assert.equal(await page.textContent('#status'), 'Asking the server\u2026');
+  await page.clock.runFor(5000);
+  await says(page, 'status', 'The movie is being read for the first time');
+  await page.screenshot({path: join(outputDir, 'reading.png'), fullPage: true});
   assert.ok(await page.isEnabled('#stop'));
   const left = page.waitForEvent('requestfailed', (one) => one === request);
   await page.click('#stop');
@@ -93,7 +97,7 @@ async function opensForAUser(browser) {
 
 const browser = await chromium.launch({executablePath: '/usr/bin/chromium', args: browserArguments});
 try {
-  for (const test of [triesTheFirstListingAgain, stopsWhatIsAsked, opensForAUser]) {
+  for (const test of [triesTheFirstListingAgain, saysThatTheMovieIsRead, opensForAUser]) {
     await test(browser).catch((error) => { throw new Error(test.name, {cause: error}); });
   }
 } finally {

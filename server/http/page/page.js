@@ -261,6 +261,8 @@ async function problemOf(url, signal) {
 
 // Playing.
 
+const firstReadingMs = 3000;  // what is there already is told sooner
+
 function stop(text) {
   asking.abort();
   asking = new AbortController();
@@ -304,6 +306,19 @@ function playSegments(Player, url) {
   hls.attachMedia(video);
 }
 
+// The problem of a request that is to be played, or null.
+async function check(url, signal) {
+  const reads = inSegments() && !shown.startsWith('live/');  // the whole movie, once
+  const slow = setTimeout(() => {
+    if (reads) byId('status').textContent = 'The movie is being read for the first time\u2026';
+  }, firstReadingMs);
+  // HEAD checks the request without transcoding; its answer has no body, so the reason is asked for.
+  const served = await fetch(url, {method: 'HEAD', signal}).catch(() => null);
+  const problem = served && served.ok ? null : await problemOf(url, signal);
+  clearTimeout(slow);
+  return problem;
+}
+
 async function play() {
   stop('Asking the server\u2026');
   clearProblem();
@@ -312,9 +327,7 @@ async function play() {
   const url = requestUrl();
   const segments = inSegments();
   shown = chosenMovie();
-  // HEAD checks the request without transcoding; its answer has no body, so the reason is asked for.
-  const served = await fetch(url, {method: 'HEAD', signal}).catch(() => null);
-  const problem = served && served.ok ? null : await problemOf(url, signal);
+  const problem = await check(url, signal);
   const player = segments && !problem ? await loadHlsPlayer() : null;
   if (signal.aborted) return;
   if (problem) return showProblem(problem);
