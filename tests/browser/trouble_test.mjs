@@ -33,6 +33,14 @@ const says = (page, id, text) => page.waitForFunction(
       return !node.hidden && node.textContent.includes(wanted);
     }, [id, text]);
 const plays = (page) => page.waitForFunction(() => document.getElementById('video').currentTime > 0.5);
+const nothingRuns = async (page) => {
+  const end = Date.now() + patience;
+  for (let running = 1; running > 0;) {
+    const {streams} = await (await page.request.get(`${baseUrl}/v1/streams`)).json();
+    running = streams.filter(({state}) => state === 'running').length;
+    assert.ok(Date.now() < end, 'a request of the page goes on');
+  }
+};
 const isShown = (page) => page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
 
 async function triesTheFirstListingAgain(browser) {
@@ -78,6 +86,27 @@ async function saysThatTheMovieIsRead(browser) {
   await page.context().close();
 }
 
+// The browser tries a few times by itself, so that the error is made up.
+async function saysThatTheConnectionEnded(browser) {
+  const page = await newPage(browser);
+  await page.goto(baseUrl);
+  await page.waitForSelector('#library input:checked');
+  for (const [code, title] of [[2, 'The connection ended'], [3, 'This browser cannot play the result'],
+                               [4, 'The connection ended']]) {
+    await page.click('#play');
+    await plays(page);
+    await page.$eval('#video', (video, failed) => {
+      Object.defineProperty(video, 'error', {value: {code: failed, message: 'It failed'}, configurable: true});
+      video.dispatchEvent(new Event('error'));
+    }, code);
+    await says(page, 'problem', title);
+    assert.ok(await page.isDisabled('#stop'));
+  }
+  assert.match(await page.textContent('#problem'), /HLS/);
+  await nothingRuns(page);
+  await page.context().close();
+}
+
 // The address of the page has the name and the password in it.
 async function opensForAUser(browser) {
   const page = await newPage(browser);
@@ -97,7 +126,8 @@ async function opensForAUser(browser) {
 
 const browser = await chromium.launch({executablePath: '/usr/bin/chromium', args: browserArguments});
 try {
-  for (const test of [triesTheFirstListingAgain, saysThatTheMovieIsRead, opensForAUser]) {
+  for (const test of [triesTheFirstListingAgain, saysThatTheMovieIsRead,
+                      saysThatTheConnectionEnded, opensForAUser]) {
     await test(browser).catch((error) => { throw new Error(test.name, {cause: error}); });
   }
 } finally {

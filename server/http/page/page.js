@@ -340,17 +340,31 @@ async function play() {
   video.play().catch(() => {});  // the error event tells why
 }
 
+// Why the video does not go on, if the server would serve it.
+function videoProblem(error) {
+  const code = error ? error.code : 0;
+  const began = video.played.length > 0 && code !== MediaError.MEDIA_ERR_DECODE;
+  if (began || code === MediaError.MEDIA_ERR_NETWORK) {
+    return {
+      title: 'The connection ended',
+      detail: 'A player that is paused for longer than the server waits (a minute, if it is not set otherwise) is ' +
+              'cut off. With the container HLS it may be paused for any time.',
+    };
+  }
+  return {
+    title: 'This browser cannot play the result',
+    detail: `${(error && error.message) || 'The format is not supported'}. The ffplay line plays it.`,
+  };
+}
+
 async function onVideoError() {
   if (!video.hasAttribute('src') || hls) return;
   const {signal} = asking;
-  const unplayable = video.error && video.error.message;
+  const otherwise = videoProblem(video.error);
   const problem = await problemOf(video.src, signal);
   if (signal.aborted) return;
   stop('Nothing is playing.');
-  showProblem(problem || {
-    title: 'This browser cannot play the result',
-    detail: `${unplayable || 'The format is not supported'}. The ffplay line plays it.`,
-  });
+  showProblem(problem || otherwise);
 }
 
 async function copyLine(event) {
