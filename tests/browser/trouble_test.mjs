@@ -107,6 +107,36 @@ async function saysThatTheConnectionEnded(browser) {
   await page.context().close();
 }
 
+// Tracks that change, the focus, the place in the list, and a movie that no request can reach.
+async function renewsLiveSources(browser) {
+  const page = await newPage(browser);
+  await page.clock.install();
+  const {sources: [, good]} = await (await page.request.get(`${baseUrl}/v1/sources`)).json();
+  const source = {...good, audio_tracks: good.audio_tracks.slice(0, 1)};
+  const names = [...Array(30).keys()].map((i) => `live/${i + 10}`);
+  const list = () => names.map((path) => ({path, source, pull: null}));
+  await page.route('**/v1/sources', (route) => route.fulfill({json: {sources: [
+    {path: 'live/unreachable.mp4', error: {code: 'unsupported', message: 'It cannot be asked for.'}}, good]}}));
+  await page.route('**/v1/live', (route) => route.fulfill(
+      {json: {live: [...list(), {path: 'live/unreachable.mp4', pull: 'idle'}]}}));
+  await page.goto(baseUrl);
+  const last = page.locator('#live input[value="live/39"]');
+  await last.check();
+  await last.focus();
+  const place = await page.$eval('#live', (live) => live.scrollTop);
+  assert.ok(place > 0, 'the list has no bar');
+  assert.ok(await page.isHidden('#audio-field'));
+  assert.equal(await page.locator('#live .broken').count(), 0);
+  assert.ok(await page.isEnabled('#live input[value="live/unreachable.mp4"]'));
+  source.audio_tracks = good.audio_tracks.slice(0, 2);
+  await page.clock.runFor(3000);
+  await page.waitForSelector('#audio-field:not([hidden])');
+  assert.equal(await page.$eval('#live', (live) => live.scrollTop), place);
+  assert.equal(await page.evaluate(() => document.activeElement.value), 'live/39');
+  assert.ok(await last.isChecked());
+  await page.context().close();
+}
+
 // The address of the page has the name and the password in it.
 async function opensForAUser(browser) {
   const page = await newPage(browser);
@@ -127,7 +157,7 @@ async function opensForAUser(browser) {
 const browser = await chromium.launch({executablePath: '/usr/bin/chromium', args: browserArguments});
 try {
   for (const test of [triesTheFirstListingAgain, saysThatTheMovieIsRead,
-                      saysThatTheConnectionEnded, opensForAUser]) {
+                      saysThatTheConnectionEnded, renewsLiveSources, opensForAUser]) {
     await test(browser).catch((error) => { throw new Error(test.name, {cause: error}); });
   }
 } finally {

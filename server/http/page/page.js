@@ -54,7 +54,7 @@ function factsOf(source) {
 }
 
 function movieRow(source) {
-  sources.set(source.path, source);
+  if (!source.error) sources.set(source.path, source);
   const row = element('label', source.error ? 'movie broken' : 'movie');
   const radio = element('input');
   radio.type = 'radio';
@@ -108,6 +108,16 @@ function choose() {
   if (radio) radio.checked = true;
 }
 
+// Focus and place in the list stay.
+function showRows(list, rows) {
+  const top = list.scrollTop;
+  const focused = list.contains(document.activeElement) ? document.activeElement.value : null;
+  list.replaceChildren(...rows);
+  list.scrollTop = top;
+  const radio = [...list.querySelectorAll('input')].find((one) => one.value === focused);
+  if (radio) radio.focus({preventScroll: true});
+}
+
 // What `path` lists, or why it does not; the status is 0 if there is no answer.
 async function listing(path) {
   try {
@@ -128,7 +138,7 @@ async function loadLibrary() {
   const {answer, status, why} = await listing('/v1/sources');
   clearTimeout(libraryTimer);
   if (answer) {
-    byId('library').replaceChildren(...answer.sources.map(movieRow));
+    showRows(byId('library'), answer.sources.map(movieRow));
     byId('library-count').textContent = `(${answer.sources.length})`;
     note.textContent = answer.sources.length ? '' : 'The library is empty: put movies into its folder.';
     choose();
@@ -166,10 +176,10 @@ async function loadLive() {
   const live = answer.live.filter((one) => one.source || one.pull);
   const gone = wanted.startsWith('live/') && !live.some((one) => one.path === wanted);
   if (gone) live.push({path: wanted});
-  const now = live.map((one) => `${one.path} ${liveFacts(one)}`).join('\n');
+  const now = JSON.stringify(live.map((one) => [one.path, liveFacts(one), one.source && one.source.audio_tracks]));
   if (now === shownLive) return;
   shownLive = now;
-  byId('live').replaceChildren(...live.map(liveRow));
+  showRows(byId('live'), live.map(liveRow));
   choose();
   showLines();
 }
