@@ -154,10 +154,36 @@ async function opensForAUser(browser) {
   await page.context().close();
 }
 
+// The browser would ask for the password each time.
+async function stopsAskingWhenItIsRefused(browser) {
+  const page = await newPage(browser);
+  await page.clock.install();
+  await page.goto(guardedUrl.replace('://', '://ann:word@'));
+  await page.waitForSelector('#library input:checked');
+  let asked = 0;
+  const refuse = (route) => {
+    ++asked;
+    return problem(401, 'Name and password are needed.')(route);
+  };
+  await page.route('**/v1/live', refuse);
+  while (asked === 0) await page.clock.runFor(3000);
+  for (let i = 0; i < 10; ++i) await page.clock.runFor(3000);
+  assert.equal(asked, 1);
+  await page.unroute('**/v1/live');
+  const listed = page.waitForResponse('**/v1/sources');
+  const again = page.waitForResponse('**/v1/live');
+  await isShown(page);
+  await listed;
+  await page.clock.runFor(3000);
+  assert.equal((await again).status(), 200);
+  await page.context().close();
+}
+
 const browser = await chromium.launch({executablePath: '/usr/bin/chromium', args: browserArguments});
 try {
   for (const test of [triesTheFirstListingAgain, saysThatTheMovieIsRead,
-                      saysThatTheConnectionEnded, renewsLiveSources, opensForAUser]) {
+                      saysThatTheConnectionEnded, renewsLiveSources, opensForAUser,
+                      stopsAskingWhenItIsRefused]) {
     await test(browser).catch((error) => { throw new Error(test.name, {cause: error}); });
   }
 } finally {

@@ -13,6 +13,7 @@ let hls = null;   // the hls.js player, while one plays
 let asking = new AbortController();  // of what was asked since Play was pressed: aborted by stop()
 let shown = '';   // the movie that was played last, whatever has been chosen since
 let wanted = '';  // the movie that was chosen last, whether it is there now or not
+let refused = false;  // the last listing was refused: the browser asks for a password each time
 const sources = new Map();  // what is listed, by path
 let offered = '';           // what the choices of tracks were made of
 
@@ -122,6 +123,7 @@ function showRows(list, rows) {
 async function listing(path) {
   try {
     const response = await fetch(urlOf(path), {headers: {Accept: 'application/json'}});
+    refused = response.status === 401;
     if (response.ok) return {answer: await response.json()};
     const problem = await response.json().catch(() => ({}));  // a proxy's is no JSON
     return {status: response.status, why: problem.detail || problem.title || `status ${response.status}`};
@@ -171,6 +173,7 @@ function liveRow(live) {
 let shownLive = '';
 
 async function loadLive() {
+  if (refused) return;
   const {answer} = await listing('/v1/live');
   if (!answer) return;
   const live = answer.live.filter((one) => one.source || one.pull);
@@ -182,6 +185,11 @@ async function loadLive() {
   showRows(byId('live'), live.map(liveRow));
   choose();
   showLines();
+}
+
+async function pollLive() {
+  await loadLive();
+  setTimeout(pollLive, livePollMs);
 }
 
 // The request as a URL.
@@ -419,5 +427,4 @@ for (const button of document.querySelectorAll('[data-copy]')) {
 document.addEventListener('visibilitychange', () => {
   if (!document.hidden) loadLibrary();
 });
-loadLibrary().then(loadLive);
-setInterval(loadLive, livePollMs);
+loadLibrary().then(pollLive);
