@@ -150,6 +150,11 @@ async function opensForAUser(browser) {
   await page.click('#play');
   await page.waitForFunction(() => document.getElementById('video').src.startsWith('blob:'));
   await plays(page);
+  await says(page, 'ffplay', '://NAME:PASSWORD@');
+  assert.match(await page.textContent('#save'), /:\/\/NAME:PASSWORD@/);
+  assert.doesNotMatch(await page.textContent('#url'), /@|word/);
+  await page.selectOption('#container', 'mp4');
+  assert.match(await page.textContent('#save'), /^curl -u NAME -f -o .+ 'http:\/\/[^@]+'$/);
   await page.click('#stop');
   await page.context().close();
 }

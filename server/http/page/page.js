@@ -14,6 +14,7 @@ let asking = new AbortController();  // of what was asked since Play was pressed
 let shown = '';   // the movie that was played last, whatever has been chosen since
 let wanted = '';  // the movie that was chosen last, whether it is there now or not
 let refused = false;  // the last listing was refused: the browser asks for a password each time
+let needsUser = false;  // the server answers nobody whom it does not know
 const sources = new Map();  // what is listed, by path
 let offered = '';           // what the choices of tracks were made of
 
@@ -215,12 +216,22 @@ function shellQuote(text) {
   return `'${text.replaceAll('\'', '\'\\\'\'')}'`;
 }
 
+// ffmpeg and ffplay take a user in the URL alone; curl asks for the password.
+const withUser = (url) => needsUser ? url.replace('://', '://NAME:PASSWORD@') : url;
+
+// Whether the server would answer somebody whom it does not know.
+async function learnWhetherItNeedsUsers() {
+  const answer = await fetch(urlOf('/v1/live'), {method: 'HEAD', credentials: 'omit'}).catch(() => null);
+  needsUser = Boolean(answer) && answer.status === 401;
+  showLines();
+}
+
 // Of segments the URL is but a list of others. What they hold, of any codec, goes into Matroska; by
 // its "./" a name with a colon is no protocol.
 function saveLine(movie, url) {
   const file = `${movie.split('/').pop().replace(/\.[^.]*$/, '')}-out`;
-  if (inSegments()) return `ffmpeg -i ${shellQuote(url)} -c copy ${shellQuote(`./${file}.mkv`)}`;
-  return `curl -f -o ${shellQuote(`${file}.${form.elements.container.value}`)} ${shellQuote(url)}`;
+  if (inSegments()) return `ffmpeg -i ${shellQuote(withUser(url))} -c copy ${shellQuote(`./${file}.mkv`)}`;
+  return `curl ${needsUser ? '-u NAME ' : ''}-f -o ${shellQuote(`${file}.${form.elements.container.value}`)} ${shellQuote(url)}`;
 }
 
 function showLines() {
@@ -229,7 +240,7 @@ function showLines() {
   const url = movie ? requestUrl() : '';
   byId('url').textContent = url;
   byId('save').textContent = movie ? saveLine(movie, url) : '';
-  byId('ffplay').textContent = movie ? `ffplay -autoexit ${shellQuote(url)}` : '';
+  byId('ffplay').textContent = movie ? `ffplay -autoexit ${shellQuote(withUser(url))}` : '';
   byId('play').disabled = !movie;
 }
 
@@ -428,3 +439,4 @@ document.addEventListener('visibilitychange', () => {
   if (!document.hidden) loadLibrary();
 });
 loadLibrary().then(pollLive);
+learnWhetherItNeedsUsers();
