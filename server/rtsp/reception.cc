@@ -335,7 +335,7 @@ GstPadProbeReturn Reception::OnPacket(std::size_t track, GstPadProbeInfo& info) 
     return GST_PAD_PROBE_DROP;
   }
   const std::int64_t time = clock_.OnPacket(track, rtp, static_cast<std::int64_t>(arrival));
-  GST_BUFFER_PTS(buffer) = static_cast<GstClockTime>(std::max<std::int64_t>(0, time));
+  GST_BUFFER_PTS(buffer) = static_cast<GstClockTime>(time);
   GST_BUFFER_DTS(buffer) = GST_CLOCK_TIME_NONE;
   return GST_PAD_PROBE_OK;
 }

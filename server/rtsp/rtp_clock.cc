@@ -51,9 +51,18 @@ std::int64_t RtpClock::OnPacket(std::size_t index, std::uint32_t rtp, std::int64
   if (first) track.Anchor(rtp, expected);
   Join(track);
   const std::int64_t time = track.Nanos(*track.units) + track.offset_ns;
-  if (std::abs(time - expected) <= kFarthestFromArrival) return time;
-  track.Anchor(rtp, expected);
-  return expected;
+  if (time >= 0 && std::abs(time - expected) <= kFarthestFromArrival) return time;
+  return BeginAnew(track, rtp, expected);
+}
+
+// A sender whose clock is set sets those of all its tracks: who comes to that later is moved by as
+// much as the first one, as long as that is near its arrival too.
+std::int64_t RtpClock::BeginAnew(Track& track, std::uint32_t rtp, std::int64_t expected_ns) {
+  const std::int64_t time = track.Nanos(*track.units) + track.offset_ns;
+  const bool alike = leap_ns_ && std::abs(time + *leap_ns_ - expected_ns) <= kFarthest;
+  if (!alike) leap_ns_ = expected_ns - time;
+  track.Anchor(rtp, time + *leap_ns_);
+  return time + *leap_ns_;
 }
 
 void RtpClock::OnReport(std::size_t index, std::uint64_t ntp, std::uint32_t rtp) {

@@ -6,9 +6,10 @@
 //
 // The distance of two packets of a track is that of their RTP times: what the network did to them
 // does not show. A track moves at most once, when its first report comes after its first packet;
-// and wherever its times have gone farther than kFarthestFromArrival from those of arrival, which
-// is a sender that began anew, or whose times are wild: it goes on at the time of arrival. So times
-// are bounded, whatever a sender does. Pure.
+// and wherever its times would lie in front of zero, or have gone farther than kFarthestFromArrival
+// from those of arrival, which is a sender that began anew, one whose clock was set, or times that
+// are wild: it goes on at the time of arrival, and tracks of which all do so stay together. So
+// times are bounded, whatever a sender does. Pure.
 //
 // Thread-safety: thread-compatible.
 #pragma once
@@ -29,8 +30,8 @@ class RtpClock {
   // Units per second of each track, within the bounds above.
   explicit RtpClock(const std::vector<std::uint32_t>& rates);
 
-  // Time of a packet in nanoseconds; all packets of one RTP time have the same. `arrival_ns` on any
-  // steady clock that the tracks share, below 2^60 (36 years).
+  // Time of a packet in nanoseconds, never negative; all packets of one RTP time have the same.
+  // `arrival_ns` on any steady clock that the tracks share, below 2^60 (36 years).
   std::int64_t OnPacket(std::size_t track, std::uint32_t rtp, std::int64_t arrival_ns);
   // `ntp`: 32.32 fixed-point seconds, as reports have it.
   void OnReport(std::size_t track, std::uint64_t ntp, std::uint32_t rtp);
@@ -52,9 +53,11 @@ class RtpClock {
     void Anchor(std::uint32_t rtp, std::int64_t time_ns);
   };
   void Join(Track& track);
+  std::int64_t BeginAnew(Track& track, std::uint32_t rtp, std::int64_t expected_ns);
 
   std::vector<Track> tracks_;
   std::vector<std::int64_t> ntp_offsets_ns_;  // from the sender's wall clocks to ours
+  std::optional<std::int64_t> leap_ns_;       // by which a track was moved when it began anew last
 };
 
 }  // namespace gopmill

@@ -108,6 +108,38 @@ TEST_F(RtpClockTest, ATrackThatBeginsAnewGoesOnAtItsArrival) {
   EXPECT_EQ(clock.OnPacket(0, 13 * kHour + 9000, 500 * kMs) - first, 600 * kMs);
 }
 
+// A camera whose clock is set back, or a relay whose own source comes again: the sequence goes on.
+TEST_F(RtpClockTest, TimesThatStepBackGoOnFromTheArrival) {
+  struct Step {
+    std::int64_t after_s, back_s;
+  };
+  for (const auto& [after_s, back_s] : {Step{60, 3600}, Step{20, 300}, Step{60, 5 * 3600}}) {
+    RtpClock stepping({90'000, 48'000});
+    const auto at = [&](std::size_t track, std::int64_t ms, std::int64_t back) {
+      const std::int64_t units = (ms - back * 1000) * (track == 0 ? 90 : 48);
+      // Sound comes a tenth of a second late.
+      return stepping.OnPacket(track, static_cast<std::uint32_t>(units),
+                               (ms + (track == 0 ? 0 : 100)) * kMs);
+    };
+    const std::int64_t zero = at(0, 0, 0);
+    const std::int64_t sound = at(1, 0, 0) - zero;
+    std::int64_t last = zero;
+    for (std::int64_t ms = 0; ms < after_s * 1000; ms += 20) {
+      last = at(0, ms, 0);
+      static_cast<void>(at(1, ms, 0));
+    }
+    for (std::int64_t ms = after_s * 1000; ms < (after_s + 60) * 1000; ms += 20) {
+      const std::int64_t picture = at(0, ms, back_s);
+      ASSERT_NEAR(static_cast<double>(picture - last), 20 * kMs, kMs) << back_s << " " << ms;
+      last = picture;
+      // It comes to the step half a second later.
+      const bool before = ms < after_s * 1000 + 500;
+      const std::int64_t heard = at(1, ms, before ? 0 : back_s);
+      ASSERT_NEAR(static_cast<double>(heard - picture - sound), 0, 2) << back_s << " " << ms;
+    }
+  }
+}
+
 TEST_F(RtpClockTest, TimesStayPositiveForATrackThatBeginsEarlier) {
   clock.OnReport(0, NtpAfter(4), 0);
   clock.OnReport(1, kNtp, 0);
