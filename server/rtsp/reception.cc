@@ -25,6 +25,15 @@ std::vector<std::uint32_t> RatesOf(const std::vector<Reception::Stream>& streams
   return rates;
 }
 
+// Their place; a sender of sound alone has its first stream for that.
+std::size_t PicturesOf(const std::vector<Reception::Stream>& streams) {
+  const auto is_video = [](const auto& stream) {
+    return stream.receiver.kind == TrackKind::kVideo;
+  };
+  const auto found = std::ranges::find_if(streams, is_video);
+  return found == streams.end() ? 0 : static_cast<std::size_t>(found - streams.begin());
+}
+
 std::vector<FeedTrack> TracksOf(const std::vector<Reception::Stream>& streams) {
   std::vector<FeedTrack> tracks;
   for (const auto& stream : streams) {
@@ -236,7 +245,7 @@ Reception::Reception(std::vector<Stream> streams, Duration silence,
                      std::vector<std::string> unusable_audio)
     : streams_(std::move(streams)),
       feed_(std::make_shared<PacketFeed>(TracksOf(streams_), silence, std::move(unusable_audio))),
-      clock_(RatesOf(streams_)),
+      clock_(RatesOf(streams_), PicturesOf(streams_)),
       unfinished_(streams_.size()),
       ended_(streams_.size()),
       listens_(streams_.size()) {}

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "base/rational.h"
 #include "base/status.h"
@@ -16,6 +17,8 @@ constexpr std::int64_t kLead = 10 * kSecond;
 // Reports that put the tracks farther apart than this against their arrival are not believed: some
 // senders fill in clocks that have nothing to do with each other.
 constexpr std::int64_t kFarthest = 5 * kSecond;
+// Of what passes: the clocks that drive tracks differ by less.
+constexpr std::int64_t kFollowShare = 1000;
 // Arrivals behind are of no clock.
 constexpr std::int64_t kLatest = std::int64_t{1} << 60;
 
@@ -36,7 +39,8 @@ void RtpClock::Track::Anchor(std::uint32_t rtp, std::int64_t time_ns) {
   offset_ns = time_ns - Nanos(rtp);
 }
 
-RtpClock::RtpClock(const std::vector<std::uint32_t>& rates) : tracks_(rates.size()) {
+RtpClock::RtpClock(const std::vector<std::uint32_t>& rates, std::size_t pictures)
+    : pictures_(pictures), tracks_(rates.size()) {
   for (std::size_t i = 0; i < rates.size(); ++i) {
     GOPMILL_CHECK(rates[i] >= kSlowestRtpClock && rates[i] <= kFastestRtpClock);
     tracks_[i].rate = rates[i];
@@ -46,10 +50,13 @@ RtpClock::RtpClock(const std::vector<std::uint32_t>& rates) : tracks_(rates.size
 std::int64_t RtpClock::OnPacket(std::size_t index, std::uint32_t rtp, std::int64_t arrival_ns) {
   Track& track = tracks_[index];
   const std::int64_t expected = std::clamp<std::int64_t>(arrival_ns, 0, kLatest) + kLead;
-  const bool first = !track.units;
-  track.units = track.Unwrap(rtp);
-  if (first) track.Anchor(rtp, expected);
-  Join(track);
+  if (track.units) {
+    const std::int64_t before = *std::exchange(track.units, track.Unwrap(rtp));
+    Follow(track, track.Nanos(*track.units - before));
+  } else {
+    track.Anchor(rtp, expected);
+    if (track.early) Learn(track, *track.early);
+  }
   const std::int64_t time = track.Nanos(*track.units) + track.offset_ns;
   if (time >= 0 && std::abs(time - expected) <= kFarthestFromArrival) return time;
   return BeginAnew(track, rtp, expected);
@@ -61,35 +68,71 @@ std::int64_t RtpClock::BeginAnew(Track& track, std::uint32_t rtp, std::int64_t e
   const std::int64_t time = track.Nanos(*track.units) + track.offset_ns;
   const bool alike = leap_ns_ && std::abs(time + *leap_ns_ - expected_ns) <= kFarthest;
   if (!alike) leap_ns_ = expected_ns - time;
+  track.ntp_of_zero_ns.reset();
+  track.joined = false;
   track.Anchor(rtp, time + *leap_ns_);
   return time + *leap_ns_;
 }
 
 void RtpClock::OnReport(std::size_t index, std::uint64_t ntp, std::uint32_t rtp) {
-  Track& track = tracks_[index];
-  if (track.report || ntp == 0) return;
+  if (ntp == 0) return;
   const auto seconds = static_cast<std::int64_t>(ntp >> 32U);
   const auto fraction = static_cast<std::int64_t>(ntp & 0xffff'ffffU);
-  track.report = Report{seconds * kSecond + ((fraction * kSecond) >> 32U), rtp};
-  Join(track);
+  const Report report{seconds * kSecond + ((fraction * kSecond) >> 32U), rtp};
+  Track& track = tracks_[index];
+  if (track.units) return Learn(track, report);
+  track.early = report;
 }
 
-// The first track that has both keeps its place; the others are put beside it. One whose reports
-// are by another wall clock keeps its own, too, and so do those that are by that one.
-void RtpClock::Join(Track& track) {
-  if (track.joined || !track.report || !track.units) return;
-  track.joined = true;
-  const std::int64_t ntp_of_zero =
-      track.report->ntp_ns - track.Nanos(track.Unwrap(track.report->rtp));
-  const auto fits = [&](std::int64_t ntp_offset_ns) {
-    return std::abs(ntp_of_zero + ntp_offset_ns - track.offset_ns) <= kFarthest;
-  };
-  const auto found = std::ranges::find_if(ntp_offsets_ns_, fits);
-  if (found != ntp_offsets_ns_.end()) {
-    track.offset_ns = ntp_of_zero + *found;
-  } else {
-    ntp_offsets_ns_.push_back(track.offset_ns - ntp_of_zero);
+void RtpClock::Learn(Track& track, const Report& report) {
+  track.ntp_of_zero_ns = report.ntp_ns - track.Nanos(track.Unwrap(report.rtp));
+  if (!track.joined) Join(track);
+}
+
+// How far a track is from where its reports and those of the other have it.
+std::int64_t RtpClock::Aside(const Track& track, const Track& reference) {
+  return (reference.offset_ns - track.offset_ns) +
+         (*track.ntp_of_zero_ns - *reference.ntp_of_zero_ns);
+}
+
+bool RtpClock::Fits(const Track& track, const Track& reference) {
+  return track.ntp_of_zero_ns && reference.ntp_of_zero_ns &&
+         std::abs(Aside(track, reference)) <= kFarthest;
+}
+
+// What a track is put beside; null for one that others are. It is the pictures where it can be:
+// they are seen to move. Tracks whose reports are by another wall clock have one of their own.
+RtpClock::Track* RtpClock::ReferenceOf(const Track& track) {
+  Track& pictures = tracks_[pictures_];
+  if (&track == &pictures) return nullptr;
+  if (Fits(track, pictures)) return &pictures;
+  for (Track& other : tracks_) {
+    if (&other == &track) return nullptr;
+    if (Fits(track, other)) return &other;
   }
+  return nullptr;
+}
+
+void RtpClock::MoveBeside(Track& track, Track& reference) {
+  track.offset_ns += Aside(track, reference);
+  track.joined = reference.joined = true;
+}
+
+void RtpClock::Join(Track& track) {
+  if (Track* reference = ReferenceOf(track)) return MoveBeside(track, *reference);
+  for (Track& other : tracks_) {
+    if (ReferenceOf(other) == &track) MoveBeside(other, track);
+  }
+}
+
+// A share of what passes is heard as nothing, and no repair takes it for a jump.
+void RtpClock::Follow(Track& track, std::int64_t passed_ns) {
+  const Track* reference = ReferenceOf(track);
+  if (reference == nullptr) return;
+  const std::int64_t aside = Aside(track, *reference);
+  if (std::abs(aside) <= kTracksApart) return;
+  const std::int64_t most = std::clamp<std::int64_t>(passed_ns, 0, kSecond) / kFollowShare;
+  track.offset_ns += std::clamp(aside, -most, most);
 }
 
 }  // namespace gopmill

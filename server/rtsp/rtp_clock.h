@@ -5,11 +5,13 @@
 // the times of arrival.
 //
 // The distance of two packets of a track is that of their RTP times: what the network did to them
-// does not show. A track moves at most once, when its first report comes after its first packet;
-// and wherever its times would lie in front of zero, or have gone farther than kFarthestFromArrival
-// from those of arrival, which is a sender that began anew, one whose clock was set, or times that
-// are wild: it goes on at the time of arrival, and tracks of which all do so stay together. So
-// times are bounded, whatever a sender does. Pure.
+// does not show. Tracks move beside the pictures, or where those have no reports beside another
+// track that has: at once when the reports of both begin, and by a thousandth of what passes while
+// later ones say that they are more than kTracksApart from each other, as the clock of a sound card
+// and that of the pictures come to be. Where the times of a track would lie in front of zero, or
+// have gone farther than kFarthestFromArrival from those of arrival, its sender began anew or had
+// its clock set, or its times are wild: it goes on at the time of arrival, and tracks that do so
+// alike stay together. So times are bounded, whatever a sender does. Pure.
 //
 // Thread-safety: thread-compatible.
 #pragma once
@@ -24,11 +26,13 @@ namespace gopmill {
 inline constexpr std::uint32_t kSlowestRtpClock = 1000, kFastestRtpClock = 384'000;
 // A movie that is sent as fast as the network takes it is ahead of its arrival by its length.
 inline constexpr std::int64_t kFarthestFromArrival = 12LL * 3600 * 1'000'000'000;
+// More than what reports waver by, less than what is seen.
+inline constexpr std::int64_t kTracksApart = 40'000'000;
 
 class RtpClock {
  public:
-  // Units per second of each track, within the bounds above.
-  explicit RtpClock(const std::vector<std::uint32_t>& rates);
+  // Units per second of each track, within the bounds above; the number of that of pictures.
+  RtpClock(const std::vector<std::uint32_t>& rates, std::size_t pictures);
 
   // Time of a packet in nanoseconds, never negative; all packets of one RTP time have the same.
   // `arrival_ns` on any steady clock that the tracks share, below 2^60 (36 years).
@@ -45,19 +49,27 @@ class RtpClock {
     std::uint32_t rate = 0;
     std::optional<std::int64_t> units;  // of the newest packet, without the wrapping of 32 bits
     std::int64_t offset_ns = 0;         // of unit 0
-    std::optional<Report> report;       // the first one
-    bool joined = false;                // by it
+    std::optional<Report> early;        // that came before any packet
+    // The sender's wall clock at unit 0, by its newest report since it began.
+    std::optional<std::int64_t> ntp_of_zero_ns;
+    bool joined = false;  // with another track, since it began
     [[nodiscard]] std::int64_t Nanos(std::int64_t count) const;
     [[nodiscard]] std::int64_t Unwrap(std::uint32_t rtp) const;
     // Its newest packet is at `time_ns`.
     void Anchor(std::uint32_t rtp, std::int64_t time_ns);
   };
+  void Learn(Track& track, const Report& report);
+  static void MoveBeside(Track& track, Track& reference);
   void Join(Track& track);
+  void Follow(Track& track, std::int64_t passed_ns);
+  [[nodiscard]] static std::int64_t Aside(const Track& track, const Track& reference);
+  [[nodiscard]] static bool Fits(const Track& track, const Track& reference);
+  Track* ReferenceOf(const Track& track);
   std::int64_t BeginAnew(Track& track, std::uint32_t rtp, std::int64_t expected_ns);
 
+  const std::size_t pictures_;
   std::vector<Track> tracks_;
-  std::vector<std::int64_t> ntp_offsets_ns_;  // from the sender's wall clocks to ours
-  std::optional<std::int64_t> leap_ns_;       // by which a track was moved when it began anew last
+  std::optional<std::int64_t> leap_ns_;  // by which a track was moved when it began anew last
 };
 
 }  // namespace gopmill

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <vector>
 
 namespace gopmill {
 namespace {
@@ -16,7 +18,7 @@ constexpr std::uint64_t NtpAfter(double seconds) {
 
 class RtpClockTest : public testing::Test {
  protected:
-  RtpClock clock{{90'000, 48'000}};
+  RtpClock clock{{90'000, 48'000}, 0};
 };
 
 TEST_F(RtpClockTest, DistancesAreThoseOfTheRtpTimesWhateverTheNetworkDid) {
@@ -48,7 +50,7 @@ TEST_F(RtpClockTest, ReportsBeforeThePacketsPutTheTracksTogether) {
   EXPECT_EQ(clock.OnPacket(1, 500 + 48'000, 400 * kMs), video);
 }
 
-TEST_F(RtpClockTest, ALateReportMovesTheSecondTrackOnce) {
+TEST_F(RtpClockTest, ALateReportMovesTheSecondTrackAtOnce) {
   const std::int64_t video = clock.OnPacket(0, 0, 100 * kMs);
   const std::int64_t sound = clock.OnPacket(1, 0, 400 * kMs);
   EXPECT_EQ(sound - video, 300 * kMs);
@@ -56,8 +58,57 @@ TEST_F(RtpClockTest, ALateReportMovesTheSecondTrackOnce) {
   clock.OnReport(1, NtpAfter(0.25), 0);
   EXPECT_EQ(clock.OnPacket(0, 0, 0), video);
   EXPECT_NEAR(static_cast<double>(clock.OnPacket(1, 0, 0) - video), 250e6, 2);
-  clock.OnReport(1, NtpAfter(1), 0);  // later ones say the same, or are wrong
+  clock.OnReport(1, NtpAfter(1), 0);  // later ones do not
   EXPECT_NEAR(static_cast<double>(clock.OnPacket(1, 0, 0) - video), 250e6, 2);
+}
+
+TEST_F(RtpClockTest, PicturesKeepTheirPlaceThoughTheirReportComesLast) {
+  RtpClock many({90'000, 48'000, 8000}, 0);
+  std::vector<std::int64_t> times;
+  for (std::size_t track = 0; track < 3; ++track) times.push_back(many.OnPacket(track, 0, 0));
+  many.OnReport(2, NtpAfter(0.2), 0);
+  many.OnReport(1, NtpAfter(0.1), 0);
+  EXPECT_NEAR(static_cast<double>(many.OnPacket(2, 0, 0) - many.OnPacket(1, 0, 0)), 100 * kMs, 2);
+  many.OnReport(0, kNtp, 0);
+  EXPECT_EQ(many.OnPacket(0, 0, 0), times[0]);
+  EXPECT_NEAR(static_cast<double>(many.OnPacket(1, 0, 0) - times[0]), 100 * kMs, 2);
+  EXPECT_NEAR(static_cast<double>(many.OnPacket(2, 0, 0) - times[0]), 200 * kMs, 2);
+}
+
+// A day of a camera whose pictures are timed by its wall clock and whose sound by that of its sound
+// card, with reports that waver.
+TEST_F(RtpClockTest, SoundOfAnotherClockIsKeptBesideThePictures) {
+  constexpr std::int64_t kPacketMs = 100;
+  constexpr std::int64_t kDayMs = 24LL * 3600 * 1000;
+  for (const double ppm : {100.0, -100.0, 0.0}) {
+    RtpClock day({90'000, 48'000}, 0);
+    const auto units = [&](std::size_t track, double ms) {
+      const double rate = track == 0 ? 90.0 : 48.0 * (1 + ppm / 1e6);
+      return static_cast<std::uint32_t>(static_cast<std::uint64_t>(ms * rate));
+    };
+    std::int64_t apart = 0, last[2] = {};
+    double step[2] = {};
+    for (std::int64_t ms = 0; ms < kDayMs; ms += kPacketMs) {
+      for (const std::size_t track : {0U, 1U}) {
+        const auto time = day.OnPacket(track, units(track, static_cast<double>(ms)), ms * kMs);
+        const double wrong_step = static_cast<double>(time - last[track] - kPacketMs * kMs);
+        // The first reports join the tracks, at once.
+        if (ms > 5000) step[track] = std::max(step[track], std::abs(wrong_step));
+        last[track] = time;
+      }
+      apart = std::max(apart, std::abs(last[1] - last[0]));
+      for (const std::size_t track : {0U, 1U}) {
+        if (ms % 5000 != 2000 + 100 * static_cast<std::int64_t>(track)) continue;
+        const double waver = ms % 10'000 < 5000 ? 10 : -10;  // milliseconds
+        const double wrong = ms < 5000 ? 0 : waver;
+        day.OnReport(track, NtpAfter((static_cast<double>(ms) + (track == 1 ? wrong : 0)) / 1000),
+                     units(track, static_cast<double>(ms)));
+      }
+    }
+    EXPECT_LT(apart, 60 * kMs) << ppm;
+    EXPECT_LT(step[0], 0.02 * kMs) << ppm << ": the pictures are where they were";
+    EXPECT_LT(step[1], 0.2 * kMs) << ppm;
+  }
 }
 
 TEST_F(RtpClockTest, ReportsOfClocksThatHaveNothingInCommonAreNotBelieved) {
@@ -68,7 +119,7 @@ TEST_F(RtpClockTest, ReportsOfClocksThatHaveNothingInCommonAreNotBelieved) {
 }
 
 TEST(RtpClockOfManyTest, ATrackOfAnotherClockKeepsNoOtherFromItsPlace) {
-  RtpClock clock({48'000, 90'000, 48'000});
+  RtpClock clock({48'000, 90'000, 48'000}, 1);
   clock.OnReport(0, NtpAfter(3600), 0);  // the first one to report
   clock.OnReport(1, kNtp, 0);
   clock.OnReport(2, NtpAfter(0.25), 0);
@@ -82,7 +133,7 @@ TEST(RtpClockOfManyTest, ATrackOfAnotherClockKeepsNoOtherFromItsPlace) {
 TEST(RtpClockOfWildTimesTest, TimesStayNearThoseOfArrival) {
   for (const std::uint32_t rate : {kSlowestRtpClock, kFastestRtpClock}) {
     for (const std::uint32_t step : {0x7fff'ffffU, 0x8000'0000U, 0x8000'0001U, 3'600'000U}) {
-      RtpClock clock({rate, rate});
+      RtpClock clock({rate, rate}, 0);
       clock.OnReport(0, ~std::uint64_t{0}, 0xffff'ffffU);
       std::uint32_t rtp = 0xffff'fff0U;
       for (std::int64_t i = 0; i < 20'000; ++i, rtp += step) {
@@ -114,7 +165,7 @@ TEST_F(RtpClockTest, TimesThatStepBackGoOnFromTheArrival) {
     std::int64_t after_s, back_s;
   };
   for (const auto& [after_s, back_s] : {Step{60, 3600}, Step{20, 300}, Step{60, 5 * 3600}}) {
-    RtpClock stepping({90'000, 48'000});
+    RtpClock stepping({90'000, 48'000}, 0);
     const auto at = [&](std::size_t track, std::int64_t ms, std::int64_t back) {
       const std::int64_t units = (ms - back * 1000) * (track == 0 ? 90 : 48);
       // Sound comes a tenth of a second late.
