@@ -22,7 +22,8 @@ void LiveClock::OnPicture(std::int64_t clock_ns, std::int64_t decoded_ns, WallTi
   }
   Entry& newest = stretches_.back();
   if (newest.fixed) return FollowDrift(clock_ns, decoding_zero);
-  newest.stretch.zero = std::min(newest.stretch.zero, zero);
+  const bool was_set = decoding_zero - newest.decoding_zero > kEarlyDrift;
+  newest.stretch.zero = was_set ? zero : std::min(newest.stretch.zero, zero);
   newest.decoding_zero = decoding_zero;
 }
 

@@ -6,7 +6,8 @@
 //
 // Within a stretch both clocks run alike, from the earliest arrival in relation to its time among
 // the pictures seen until somebody asked: a burst at the start (what a demuxer had to read first)
-// does not count as lateness of what follows.
+// does not count as lateness of what follows. Where dates leap forward by more than kEarlyDrift
+// before that, the clock on the wall was set, and the stretch goes by what it says then.
 //
 // A stretch that is early by less than kEarlyDrift is dated as what was before it leads to: dates
 // do not go back for what a publisher had in hand. One that is earlier, behind a publisher who sent

@@ -114,7 +114,6 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
  private:
   class Reader;
   class Burst;
-  class Dating;
   class Intake;
   struct Entry {
     std::shared_ptr<const SourceInfo> info;  // of the publisher that sent it

@@ -10,6 +10,7 @@
 #include "media/parameter_watch.h"
 #include "server/session/coding_header.h"
 #include "server/session/live_source.h"
+#include "server/session/packet_dating.h"
 
 namespace gopmill {
 namespace {
@@ -46,38 +47,6 @@ class LiveSource::Burst {
  private:
   std::vector<Entry> held_;
   bool over_ = false;
-};
-
-// When packets came, but for what the network and the machine made them wait: by the promptest one
-// in relation to its time so far. That may be given up by a hundred microseconds a second, which is
-// more than clocks differ. Only pictures count; sound, which may lie ahead, goes by them.
-class LiveSource::Dating {
- public:
-  WallTime Date(bool video, std::int64_t dts_ns, WallTime wall) {
-    const auto since =
-        std::chrono::duration_cast<WallTime::duration>(std::chrono::nanoseconds(dts_ns));
-    if (!video) return last_ ? zero_ + since : wall;
-    const WallTime zero = wall - since;
-    if (last_) zero_ = std::min(zero, zero_ + std::max(wall - *last_, {}) / 10'000);
-    if (!last_) {
-      zero_ = zero;
-      begin_ = wall;
-    }
-    last_ = wall;
-    if (wall - begin_ < kFirstDates) first_zero_ = zero_;
-    return wall - (zero - zero_);
-  }
-
-  // Of the publisher's clock against the wall's: positive where it runs slow.
-  [[nodiscard]] std::chrono::milliseconds drift() const {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(zero_ - first_zero_);
-  }
-
- private:
-  // Until the promptest picture has been seen.
-  static constexpr std::chrono::seconds kFirstDates{5};
-  WallTime zero_, begin_, first_zero_;
-  std::optional<WallTime> last_;
 };
 
 // On the publisher's clock, repaired.
@@ -131,6 +100,7 @@ class LiveSource::Intake {
   bool Take(PacketSource::ReadState state, av::Packet packet, bool waited) {
     NoteCoding(state, *packet);
     Entry entry = Received(state, info_, repair_, std::move(packet));
+    dating_.SeeClocks(entry.wall, SteadyNow());
     if (entry.video) {
       entry.jumped = std::exchange(jumps_, repair_.jumps()) != repair_.jumps();
       pictures_ns_ = entry.dts_ns;
@@ -186,7 +156,7 @@ class LiveSource::Intake {
   std::int64_t pictures_ns_ = 0;
   bool has_pictures_ = false;
   Burst burst_;
-  Dating dating_;
+  PacketDating dating_;
   ParameterWatch sets_;
 };
 

@@ -80,6 +80,20 @@ milliseconds DateOf(LiveClock& clock, std::int64_t at, milliseconds wall) {
   return std::chrono::duration_cast<milliseconds>(date.time_since_epoch());
 }
 
+TEST(LiveClockTest, AWallClockThatIsSetDatesTheStretchAnew) {
+  LiveClock clock;
+  const auto show = [&](std::int64_t ms, milliseconds wall) {
+    clock.OnPicture(ms * kMs, ms * kMs, WallTime() + wall, false);
+  };
+  const milliseconds later = std::chrono::hours(24);
+  show(0, milliseconds(0));
+  show(40, milliseconds(40) + later);
+  EXPECT_EQ(clock.At(0, 0).zero, WallTime() + later) << "nobody had asked";
+  show(31'000, milliseconds(31'000) + 2 * later);
+  EXPECT_EQ(clock.At(30'000 * kMs, 0).zero, WallTime() + later) << "what was dated stays";
+  EXPECT_EQ(clock.At(31'000 * kMs, 0).zero, WallTime() + 2 * later);
+}
+
 TEST(LiveClockTest, AStretchThatIsALittleEarlyDoesNotGoBack) {
   LiveClock clock;
   EXPECT_EQ(DateOf(clock, 0, milliseconds(0)), milliseconds(0));
