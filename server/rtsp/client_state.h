@@ -42,6 +42,7 @@ struct ClientState {
   std::string held GOPMILL_GUARDED_BY(mutex);        // the session whose PAUSE is answered (Hold)
   std::string opened_url GOPMILL_GUARDED_BY(mutex);  // of `opened`
   std::shared_ptr<Playback> opened GOPMILL_GUARDED_BY(mutex);  // by DESCRIBE, for its media
+  std::string described GOPMILL_GUARDED_BY(mutex);  // where the library keeps it (describe_path.h)
   // On the media of a live source, until the answer: MediaClaim for DESCRIBE, KeepPlaying for
   // PAUSE.
   std::shared_ptr<void> claim GOPMILL_GUARDED_BY(mutex);

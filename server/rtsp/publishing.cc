@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/rtsp/announcement.h"
+#include "server/rtsp/describe_path.h"
 #include "server/rtsp/movie_factory.h"
 #include "server/rtsp/rtsp_auth.h"
 #include "server/rtsp/rtsp_request.h"
@@ -32,6 +33,15 @@ struct PublishFactoryClass {
 struct PublishFactory {
   GstRTSPMediaFactory parent;
 };
+
+char* MakePlayerPath(GstRTSPClient* client, const GstRTSPUrl* url) {
+  char* path = make_player_path(client, url);
+  const GstRTSPContext* context = gst_rtsp_context_get_current();
+  ClientState* state = StateOf(client);
+  if (state == nullptr || context == nullptr) return path;
+  const gst::Text plain(path);
+  return g_strdup(PlayerPath(*state, context->session, plain.get()).c_str());
+}
 
 Result<std::string> NameOf(const GstRTSPUrl& url) {
   GOPMILL_ASSIGN_OR_RETURN(const RtspRequest request, RequestOf(url));
@@ -101,7 +111,7 @@ char* Publishing::MakeClientPath(GstRTSPClient* client, const GstRTSPUrl* url) n
     const MutexLock lock(state->mutex);
     announced = state->announced;
   }
-  if (!announced) return make_player_path(client, url);
+  if (!announced) return MakePlayerPath(client, url);
   return g_strconcat(kPublishMount, url->abspath, nullptr);
 }
 
@@ -109,9 +119,10 @@ char* Publishing::MakeClientPath(GstRTSPClient* client, const GstRTSPUrl* url) n
 // mount point.
 char* Publishing::MakePath(GstRTSPMountPoints* mounts, const GstRTSPUrl* url) noexcept {
   ClientState* state = CurrentState();
-  const bool announce =
-      state != nullptr && gst_rtsp_context_get_current()->method == GST_RTSP_ANNOUNCE;
-  if (!announce) return g_strdup(url->abspath);
+  if (state == nullptr) return g_strdup(url->abspath);
+  if (gst_rtsp_context_get_current()->method != GST_RTSP_ANNOUNCE) {
+    return g_strdup(TakeDescribePath(*state, url->abspath).c_str());
+  }
   auto& self = *static_cast<Publishing*>(g_object_get_data(G_OBJECT(mounts), kSelfKey));
   const GstRTSPStatusCode user = CheckRole(*gst_rtsp_context_get_current(), Role::kPublish);
   if (user != GST_RTSP_STS_OK) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "server/rtsp/describe_path.h"
 #include "server/rtsp/rtsp_auth.h"
 
 namespace gopmill {
@@ -62,6 +63,7 @@ void CompleteAnswer(ClientState& state, GstRTSPContext& context, GstRTSPMessage&
                     bool full) {
   const MutexLock lock(state.mutex);
   CompletePause(state, answer);
+  if (context.method == GST_RTSP_DESCRIBE) RestoreContentBase(answer);
   const auto& response = answer.type_data.response;
   const int status = std::exchange(state.status, 0);
   if (response.code >= GST_RTSP_STS_BAD_REQUEST && status != 0) {

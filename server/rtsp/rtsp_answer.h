@@ -12,8 +12,9 @@
 namespace gopmill {
 
 // Of the request of `context`, right before it is sent: the status and the words that SetProblem
-// has left, or words for what the library refuses by itself, as X-Gopmill-Problem; and 200 for a
-// PAUSE that was done without the library (ClientState::held). `full`: no session is left.
+// has left, or words for what the library refuses by itself, as X-Gopmill-Problem; 200 for a PAUSE
+// that was done without the library (ClientState::held); and the client's own Content-Base. `full`:
+// no session is left.
 void CompleteAnswer(ClientState& state, GstRTSPContext& context, GstRTSPMessage& answer, bool full);
 
 }  // namespace gopmill

@@ -16,6 +16,7 @@
 #include "server/rtsp/client_state.h"
 #include "server/rtsp/client_sweep.h"
 #include "server/rtsp/client_threads.h"
+#include "server/rtsp/describe_path.h"
 #include "server/rtsp/gst_ptr.h"
 #include "server/rtsp/gst_start.h"
 #include "server/rtsp/mount_table.h"
@@ -283,11 +284,10 @@ GstRTSPStatusCode RtspServer::Impl::OnPlay(GstRTSPClient* client, GstRTSPContext
 GstRTSPStatusCode RtspServer::Impl::OnSetup(GstRTSPClient* client, GstRTSPContext* context,
                                             gpointer self) noexcept {
   OnRequest(client, context, self);
+  if (context->session == nullptr) return GST_RTSP_STS_OK;
+  const std::string path = PlayerPath(*StateOf(client), context->session, context->uri->abspath);
   int matched = 0;
-  GstRTSPSessionMedia* media =
-      context->session == nullptr
-          ? nullptr
-          : gst_rtsp_session_get_media(context->session, context->uri->abspath, &matched);
+  GstRTSPSessionMedia* media = gst_rtsp_session_get_media(context->session, path.c_str(), &matched);
   if (media != nullptr) Release(*media);
   return GST_RTSP_STS_OK;
 }
@@ -357,7 +357,7 @@ Status RtspServer::Impl::Describe(GstRTSPClient& client, const GstRTSPUrl& url) 
     GOPMILL_ASSIGN_OR_RETURN(playback, Playback::Open(service_, request, state->stop));
   }
   const auto mounts = gst::Adopt(gst_rtsp_server_get_mount_points(server_.get()));
-  mounted_.Mount(*mounts, url.abspath, live ? *live_ : *movies_);
+  mounted_.Mount(*mounts, DescribePath(*state, url.abspath), live ? *live_ : *movies_);
   const MutexLock lock(state->mutex);
   state->opened_url = UrlKey(url);
   std::swap(state->opened, playback);
