@@ -185,6 +185,9 @@ void Publishing::OnRecord(GstRTSPContext& context) {
     if (reception != nullptr) bin = gst::Share(state->publication.bin.get());
   }
   if (reception == nullptr || context.media == nullptr) return;
+  // Packets do not keep a session alive, and behind some networks nothing else comes. Who has gone
+  // is silent, which ends the feed, the connection and with it the session: it never expires.
+  if (context.session != nullptr) gst_rtsp_session_prevent_expire(context.session);
   reception->WatchLoss(bin.get());
   for (guint i = 0; i < gst_rtsp_media_n_streams(context.media); ++i) {
     GstRTSPStream* stream = gst_rtsp_media_get_stream(context.media, i);

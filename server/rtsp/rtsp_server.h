@@ -25,7 +25,8 @@ struct RtspOptions {
   std::string address = "127.0.0.1";
   int port = 8554;        // 0 takes any free one: see RtspServer::port
   int max_sessions = 64;  // players at once; more get 503
-  // A session without any sign of life from its client ends after this: RTCP or a request.
+  // A player's session without any sign of life from its client ends after this: RTCP or a
+  // request. That of a publisher lasts as long as it sends.
   Duration session_timeout = std::chrono::seconds(60);
   // A client over TCP that takes no byte for this long while bytes wait for it is cut.
   Duration stall_timeout = std::chrono::seconds(15);

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Publishers by RTSP with habits that some cameras, relays and networks have: packets from another port and nothing but
+packets. Readers see one stream of pictures."""
+
+import os
+import struct
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from mock_camera import FPS, fragments, pictures  # noqa: E402
+from rtsp_wild_test import Publisher  # noqa: E402
+from served import Server, check, decode, read_in_thread, run_on_rtsp, wait_until  # noqa: E402
+
+QUERY = "width=160&bitrate=100k&preset=ultrafast&container=ts"
+VIDEO = ["m=video 0 RTP/AVP 96", "a=rtpmap:96 H264/90000", "a=fmtp:96 packetization-mode=1"]
+SESSION_SECONDS = 5
+
+
+def h264():
+    return [fragments(units) for units in pictures()]
+
+
+class Sender:
+    """Pictures at their pace, again and again; `number` is that of the next."""
+
+    def __init__(self, publisher, coded_pictures):
+        self.publisher, self.pictures, self.number, self.sequence = publisher, coded_pictures, 0, 0
+        self.begin = time.monotonic()
+
+    def send(self, count, shift=0):
+        for _ in range(count):
+            stamp = (self.number * 90000 // FPS + shift) % 2**32
+            for last, payload in self.pictures[self.number % len(self.pictures)]:
+                self.sequence = (self.sequence + 1) % 2**16
+                head = struct.pack(">BBHII", 0x80, 96 | (0x80 if last else 0), self.sequence, stamp, 7)
+                self.publisher.send(head + payload)
+            self.number += 1
+            time.sleep(max(0, self.begin + self.number / FPS - time.monotonic()))
+
+
+def published(server, name, medias, udp=False):
+    publisher = Publisher(server, name)
+    check(publisher.begin(medias, udp), f"{name} may publish")
+    return publisher
+
+
+def read(server, name, seconds):
+    result = {}
+    reader = read_in_thread(server, name, f"{QUERY}&duration={seconds}", result)
+    wait_until(lambda: server.live(name)["readers"] == 1, 10, f"{name}: a reader that waits")
+    return reader, result
+
+
+def nothing_but_packets(server):
+    """By UDP, from a port that it has not told of, without a report or a request: its session lasts as long as it sends."""
+    seconds = 2 * SESSION_SECONDS + 3  # the library waits for five more
+    reader, result = read(server, "quiet", seconds)
+    with published(server, "quiet", [VIDEO], udp=True) as publisher:
+        Sender(publisher, h264()).send((seconds + 1) * FPS)
+        live = server.live("quiet")
+        check(live["publishing"] and live["counts"]["publishers"] == 1, f"it was cut while it sent: {live}")
+        check(" 200 " in publisher.ask("TEARDOWN", publisher.url)[:20], "its session is there")
+    reader.join()
+    frames = int(decode(result["body"])["video"]["nb_read_frames"])
+    check(abs(frames - seconds * FPS) <= 2, f"{frames} pictures of {seconds} s")
+
+
+def one_that_leaves_is_forgotten(server):
+    """Its connection stays, its packets do not."""
+    with published(server, "left", [VIDEO], udp=True) as publisher:
+        Sender(publisher, h264()).send(FPS)
+        wait_until(lambda: not server.live("left")["publishing"], 15, "a publisher that has left")
+        check(publisher.socket.recv(1) == b"", "its connection ends")
+
+
+def main():
+    os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"] = "5"
+    os.environ["GOPMILL_RTSP_PUBLISHER_TIMEOUT_SECONDS"] = "4"
+    os.environ["GOPMILL_RTSP_SESSION_TIMEOUT_SECONDS"] = str(SESSION_SECONDS)
+    with tempfile.TemporaryDirectory() as folder:
+        tests = [nothing_but_packets, one_that_leaves_is_forgotten]
+        return run_on_rtsp(tests, Server(folder, rtsp=True))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
