@@ -6,7 +6,6 @@
 #include <gst/app/gstappsrc.h>
 
 #include <algorithm>
-#include <numeric>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -338,15 +337,26 @@ GstPadProbeReturn Reception::OnPacket(std::size_t track, GstPadProbeInfo& info) 
   const GstClockTime arrival = GST_BUFFER_PTS_IS_VALID(buffer) ? GST_BUFFER_PTS(buffer) : 0;
   const std::uint32_t rtp = ReadWord(buffer, kRtpTime);
   const MutexLock lock(mutex_);
-  unfinished_[track] += size;
-  if (std::reduce(unfinished_.begin(), unfinished_.end()) > kMaxUnfinishedBytes) {
-    feed_->End();
-    return GST_PAD_PROBE_DROP;
-  }
+  if (!Admit(track, size)) return GST_PAD_PROBE_DROP;
   const std::int64_t time = clock_.OnPacket(track, rtp, static_cast<std::int64_t>(arrival));
   GST_BUFFER_PTS(buffer) = static_cast<GstClockTime>(time);
   GST_BUFFER_DTS(buffer) = GST_CLOCK_TIME_NONE;
   return GST_PAD_PROBE_OK;
+}
+
+// Whether a depayloader may have so much more to keep.
+bool Reception::Admit(std::size_t track, std::size_t size) {
+  const bool sound = streams_[track].receiver.kind == TrackKind::kAudio;
+  const std::size_t most = sound ? kMaxUnfinishedSound : kMaxUnfinishedBytes;
+  const std::size_t before = std::exchange(unfinished_[track], unfinished_[track] + size);
+  if (unfinished_[track] <= most) return true;
+  if (!sound) {
+    feed_->End();
+  } else if (before <= most) {
+    spdlog::warn("rtsp: a track of sound is left out: nothing of it is whole after {} MiB",
+                 kMaxUnfinishedSound >> 20U);
+  }
+  return false;
 }
 
 void Reception::OnReport(GObject* /*session*/, GstBuffer* buffer, gpointer callback) noexcept {

@@ -32,9 +32,11 @@
 
 namespace gopmill {
 
-// What has come of pictures and sound that are not whole: a sender that never ends them is cut
-// here.
+// What has come of a picture that is not whole: a sender that never ends it is cut here.
 inline constexpr std::size_t kMaxUnfinishedBytes = std::size_t{64} << 20U;
+// What has come of a track of sound since the last that was whole. Its packets are dropped from
+// here on, the rest goes on: some cameras send sound that is taken and never comes out.
+inline constexpr std::size_t kMaxUnfinishedSound = std::size_t{4} << 20U;
 
 class Reception : public std::enable_shared_from_this<Reception> {
  public:
@@ -75,6 +77,7 @@ class Reception : public std::enable_shared_from_this<Reception> {
   static GstPadProbeReturn OnRtp(GstPad* pad, GstPadProbeInfo* info, gpointer intake) noexcept;
   GstPadProbeReturn OnCaps(Intake& intake, const GstEvent* event);
   GstPadProbeReturn OnPacket(std::size_t track, GstPadProbeInfo& info);
+  bool Admit(std::size_t track, std::size_t size) GOPMILL_REQUIRES(mutex_);
   static GstFlowReturn OnSample(GstAppSink* sink, gpointer callback) noexcept;
   static void OnEnd(GstAppSink* sink, gpointer callback) noexcept;
   static void OnReport(GObject* session, GstBuffer* buffer, gpointer callback) noexcept;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Publishers by RTSP with habits that some cameras, relays and networks have: packets from another port and nothing but
-packets. Readers see one stream of pictures."""
+"""Publishers by RTSP with habits that some cameras, relays and networks have: packets from another port and nothing but packets,
+a clock that is set back, sound that never comes to an end. Readers see one stream of pictures."""
 
 import os
 import struct
@@ -13,16 +13,25 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from mock_camera import FPS, fragments, pictures  # noqa: E402
-from rtsp_wild_test import Publisher  # noqa: E402
+from rtsp_wild_test import Publisher, Recorded, stamp_of  # noqa: E402
 from served import Server, check, decode, read_in_thread, run_on_rtsp, wait_until  # noqa: E402
 
 QUERY = "width=160&bitrate=100k&preset=ultrafast&container=ts"
 VIDEO = ["m=video 0 RTP/AVP 96", "a=rtpmap:96 H264/90000", "a=fmtp:96 packetization-mode=1"]
+LATM = ["m=audio 0 RTP/AVP 97", "a=rtpmap:97 MP4A-LATM/16000", "a=fmtp:97 cpresent=0;config=40002810"]
 SESSION_SECONDS = 5
 
 
 def h264():
     return [fragments(units) for units in pictures()]
+
+
+def coded(recorded):
+    """Its pictures as payloads, each with whether it is the last."""
+    by_stamp = {}
+    for packet in recorded.packets:
+        by_stamp.setdefault(stamp_of(packet), []).append((packet[1] >= 0x80, packet[12:]))
+    return list(by_stamp.values())
 
 
 class Sender:
@@ -56,7 +65,7 @@ def read(server, name, seconds):
     return reader, result
 
 
-def nothing_but_packets(server):
+def nothing_but_packets(server, _):
     """By UDP, from a port that it has not told of, without a report or a request: its session lasts as long as it sends."""
     seconds = 2 * SESSION_SECONDS + 3  # the library waits for five more
     reader, result = read(server, "quiet", seconds)
@@ -70,7 +79,7 @@ def nothing_but_packets(server):
     check(abs(frames - seconds * FPS) <= 2, f"{frames} pictures of {seconds} s")
 
 
-def one_that_leaves_is_forgotten(server):
+def one_that_leaves_is_forgotten(server, _):
     """Its connection stays, its packets do not."""
     with published(server, "left", [VIDEO], udp=True) as publisher:
         Sender(publisher, h264()).send(FPS)
@@ -78,13 +87,50 @@ def one_that_leaves_is_forgotten(server):
         check(publisher.socket.recv(1) == b"", "its connection ends")
 
 
+def a_clock_that_is_set_back(server, folder):
+    """An hour, and minutes later again; the sequence goes on. VP8 has no parser that makes up times."""
+    vp8 = Recorded(folder, "VP8")
+    medias = [f"m=video 0 RTP/AVP {vp8.payload}", *vp8.lines[1:]]
+    check(vp8.payload == 96, f"payload type {vp8.payload}")
+    for udp in False, True:
+        name = f"back{int(udp)}"
+        reader, result = read(server, name, 5)
+        with published(server, name, [medias], udp) as publisher:
+            sender, shift = Sender(publisher, coded(vp8)), 0
+            for back in 0, 3600, 300:
+                shift -= back * 90000
+                sender.send(2 * FPS, shift)
+            publisher.ask("TEARDOWN", publisher.url)
+        reader.join()
+        frames = int(decode(result["body"])["video"]["nb_read_frames"])
+        check(abs(frames - 5 * FPS) <= 2, f"{name}: {frames} pictures of 5 s")
+
+
+def sound_without_end(server, _):
+    """Nothing of it is ever whole: the pictures go on without it."""
+    reader, result = read(server, "endless", 4)
+    with published(server, "endless", [VIDEO, LATM]) as publisher:
+        sender, before = Sender(publisher, h264()), server.resident_kib()
+        for number in range(5 * FPS):
+            for part in range(10):
+                head = struct.pack(">BBHII", 0x80, 97, (10 * number + part) % 2**16, number * 16000 // FPS, 8)
+                publisher.send(head + bytes(60000), 2)
+            sender.send(1)
+        grown = server.resident_kib() - before
+        publisher.ask("TEARDOWN", publisher.url)
+    reader.join()
+    check(grown < 100 * 1024, f"it takes {grown} KiB")
+    frames = int(decode(result["body"])["video"]["nb_read_frames"])
+    check(abs(frames - 4 * FPS) <= 2, f"{frames} pictures of 4 s")
+
+
 def main():
     os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"] = "5"
     os.environ["GOPMILL_RTSP_PUBLISHER_TIMEOUT_SECONDS"] = "4"
     os.environ["GOPMILL_RTSP_SESSION_TIMEOUT_SECONDS"] = str(SESSION_SECONDS)
     with tempfile.TemporaryDirectory() as folder:
-        tests = [nothing_but_packets, one_that_leaves_is_forgotten]
-        return run_on_rtsp(tests, Server(folder, rtsp=True))
+        tests = [nothing_but_packets, one_that_leaves_is_forgotten, a_clock_that_is_set_back, sound_without_end]
+        return run_on_rtsp(tests, Server(folder, rtsp=True), folder)
 
 
 if __name__ == "__main__":

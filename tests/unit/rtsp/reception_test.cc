@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "server/rtsp/announcement.h"
@@ -46,6 +47,10 @@ constexpr const char* kVp8 =
 constexpr const char* kL16 =
     "application/x-rtp, media=audio, clock-rate=44100, encoding-name=L16, payload=97, "
     "encoding-params=(string)2";
+
+constexpr const char* kLatm =
+    "application/x-rtp, media=audio, clock-rate=16000, encoding-name=MP4A-LATM, payload=97, "
+    "cpresent=(string)0, config=(string)40002810";
 
 // A client may say RECORD as often as it likes.
 TEST_F(ReceptionTest, ListensToAStreamOnce) {
@@ -104,9 +109,6 @@ TEST_F(ReceptionTest, ADepayloaderGetsWhatItWasMadeForOnly) {
 
 // Its depayloader hands out the first one with the length in front.
 TEST_F(ReceptionTest, SoundOfLatmBeginsWithTheSecondUnit) {
-  constexpr const char* kLatm =
-      "application/x-rtp, media=audio, clock-rate=16000, encoding-name=MP4A-LATM, payload=97, "
-      "cpresent=(string)0, config=(string)40002810";
   Reception::Stream stream;
   stream.number = 3;
   stream.receiver = ReceiverFor(kLatm);
@@ -145,6 +147,75 @@ TEST_F(ReceptionTest, SoundOfLatmBeginsWithTheSecondUnit) {
   }
   EXPECT_EQ(units, (std::vector<std::uint8_t>{7, 7}));
   gst_element_set_state(bin.get(), GST_STATE_NULL);
+}
+
+// Packets into the depayloader of stream `number`, as they come from a jitter buffer.
+class Branch {
+ public:
+  Branch(Reception& reception, std::size_t number, const char* depayloader, const char* caps) {
+    const std::string text = std::string(depayloader) + " name=depay" + std::to_string(number) +
+                             " ! appsink sync=false async=false name=sink" + std::to_string(number);
+    bin_ = gst::Adopt(GST_ELEMENT(gst_object_ref_sink(gst_parse_launch(text.c_str(), nullptr))));
+    reception.Attach(number, bin_.get());
+    const auto element = gst::Adopt(
+        gst_bin_get_by_name(GST_BIN(bin_.get()), ("depay" + std::to_string(number)).c_str()));
+    pad_ = gst::Adopt(gst_element_get_static_pad(element.get(), "sink"));
+    gst_pad_add_probe(
+        pad_.get(), GST_PAD_PROBE_TYPE_BUFFER,
+        [](GstPad*, GstPadProbeInfo* info, gpointer taken) noexcept {
+          const std::size_t size = gst_buffer_get_size(GST_PAD_PROBE_INFO_BUFFER(info));
+          *static_cast<std::size_t*>(taken) += size;
+          return GST_PAD_PROBE_OK;
+        },
+        &taken_, nullptr);
+    gst_element_set_state(bin_.get(), GST_STATE_PLAYING);
+    gst_pad_send_event(pad_.get(), gst_event_new_stream_start("x"));
+    gst_pad_send_event(pad_.get(), gst_event_new_caps(CapsOf(caps).get()));
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    gst_pad_send_event(pad_.get(), gst_event_new_segment(&segment));
+  }
+  ~Branch() { gst_element_set_state(bin_.get(), GST_STATE_NULL); }
+  Branch(const Branch&) = delete;
+  Branch& operator=(const Branch&) = delete;
+
+  // Without the marker.
+  void Send(std::uint8_t payload, std::size_t size) {
+    std::vector<std::uint8_t> packet(size, 1);
+    packet[0] = 0x80;
+    packet[1] = payload;
+    packet[2] = static_cast<std::uint8_t>(++number_ >> 8U);
+    packet[3] = static_cast<std::uint8_t>(number_ & 0xffU);
+    GstBuffer* buffer = gst_buffer_new_memdup(packet.data(), packet.size());
+    GST_BUFFER_PTS(buffer) = GST_SECOND;
+    gst_pad_chain(pad_.get(), buffer);
+  }
+  [[nodiscard]] std::size_t taken() const { return taken_; }  // bytes, by the depayloader
+
+ private:
+  gst::Object<GstElement> bin_;
+  gst::Object<GstPad> pad_;
+  std::size_t taken_ = 0;
+  unsigned number_ = 0;
+};
+
+TEST_F(ReceptionTest, SoundThatIsNeverWholeIsLeftOutAndThePicturesGoOn) {
+  Reception::Stream pictures;
+  pictures.number = 3;
+  pictures.receiver = ReceiverFor(kVp8);
+  Reception::Stream sound;
+  sound.number = 4;
+  sound.receiver = ReceiverFor(kLatm);
+  const auto reception = Reception::Make({pictures, sound}, std::chrono::seconds(1));
+  Branch seen(*reception, 3, "rtpvp8depay", kVp8);
+  Branch heard(*reception, 4, "rtpmp4adepay", kLatm);
+  for (std::size_t sent = 0; sent <= kMaxUnfinishedBytes; sent += 60'000) heard.Send(97, 60'000);
+  EXPECT_LE(heard.taken(), kMaxUnfinishedSound);
+  EXPECT_GT(heard.taken(), kMaxUnfinishedSound - 60'000);
+  seen.Send(96, 100);
+  EXPECT_EQ(seen.taken(), 100U);
+  for (std::size_t sent = 0; sent <= kMaxUnfinishedBytes; sent += 60'000) seen.Send(96, 60'000);
+  EXPECT_LE(seen.taken(), kMaxUnfinishedBytes) << "a picture is not endless";
 }
 
 TEST_F(ReceptionTest, ADepayloaderGetsPayloads) {
