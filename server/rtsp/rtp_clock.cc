@@ -13,10 +13,14 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 // Added to the first arrival, so that a track that turns out to begin earlier has room.
-constexpr std::int64_t kLead = 10 * kSecond;
+constexpr std::int64_t kLead = 40 * kSecond;
 // Reports that put the tracks farther apart than this against their arrival are not believed: some
-// senders fill in clocks that have nothing to do with each other.
+// senders fill in clocks that have nothing to do with each other. A sender may have had more of one
+// track in hand, by the other bound at most: then the newest packets fit, if not the first.
 constexpr std::int64_t kFarthest = 5 * kSecond;
+constexpr std::int64_t kMostInHand = 30 * kSecond;
+// What goes back by more is taken for a jump of the track's clock, and undone (TimestampRepair).
+constexpr std::int64_t kUnnoticed = kSecond;
 // Of what passes: the clocks that drive tracks differ by less.
 constexpr std::int64_t kFollowShare = 1000;
 // Arrivals behind are of no clock.
@@ -34,9 +38,13 @@ std::int64_t RtpClock::Track::Unwrap(std::uint32_t rtp) const {
   return *units + static_cast<std::int32_t>(rtp - static_cast<std::uint32_t>(*units));
 }
 
-void RtpClock::Track::Anchor(std::uint32_t rtp, std::int64_t time_ns) {
+void RtpClock::Track::Anchor(std::uint32_t rtp, std::int64_t place_ns) {
   units = rtp;
-  offset_ns = time_ns - Nanos(rtp);
+  offset_ns = place_ns - Nanos(rtp);
+}
+
+std::int64_t RtpClock::Track::AheadOfArrival() const {
+  return Nanos(*units) + offset_ns - expected_ns;
 }
 
 RtpClock::RtpClock(const std::vector<std::uint32_t>& rates, std::size_t pictures)
@@ -55,23 +63,31 @@ std::int64_t RtpClock::OnPacket(std::size_t index, std::uint32_t rtp, std::int64
     Follow(track, track.Nanos(*track.units - before));
   } else {
     track.Anchor(rtp, expected);
+    track.expected_ns = expected;
     if (track.early) Learn(track, *track.early);
   }
-  const std::int64_t time = track.Nanos(*track.units) + track.offset_ns;
-  if (time >= 0 && std::abs(time - expected) <= kFarthestFromArrival) return time;
-  return BeginAnew(track, rtp, expected);
+  track.expected_ns = expected;
+  track.time_ns = track.Nanos(*track.units) + track.offset_ns;
+  if (track.time_ns < 0 || std::abs(track.time_ns - expected) > kFarthestFromArrival) {
+    BeginAnew(track, rtp, expected);
+  }
+  return track.time_ns;
+}
+
+bool RtpClock::Overlaps(std::size_t index) const {
+  return tracks_[index].time_ns <= tracks_[index].past_ns;
 }
 
 // A sender whose clock is set sets those of all its tracks: who comes to that later is moved by as
 // much as the first one, as long as that is near its arrival too.
-std::int64_t RtpClock::BeginAnew(Track& track, std::uint32_t rtp, std::int64_t expected_ns) {
-  const std::int64_t time = track.Nanos(*track.units) + track.offset_ns;
-  const bool alike = leap_ns_ && std::abs(time + *leap_ns_ - expected_ns) <= kFarthest;
-  if (!alike) leap_ns_ = expected_ns - time;
+void RtpClock::BeginAnew(Track& track, std::uint32_t rtp, std::int64_t expected_ns) {
+  const bool alike = leap_ns_ && std::abs(track.time_ns + *leap_ns_ - expected_ns) <= kFarthest;
+  if (!alike) leap_ns_ = expected_ns - track.time_ns;
   track.ntp_of_zero_ns.reset();
   track.joined = false;
-  track.Anchor(rtp, time + *leap_ns_);
-  return time + *leap_ns_;
+  track.past_ns = -1;
+  track.time_ns += *leap_ns_;
+  track.Anchor(rtp, track.time_ns);
 }
 
 void RtpClock::OnReport(std::size_t index, std::uint64_t ntp, std::uint32_t rtp) {
@@ -96,8 +112,11 @@ std::int64_t RtpClock::Aside(const Track& track, const Track& reference) {
 }
 
 bool RtpClock::Fits(const Track& track, const Track& reference) {
-  return track.ntp_of_zero_ns && reference.ntp_of_zero_ns &&
-         std::abs(Aside(track, reference)) <= kFarthest;
+  if (!track.ntp_of_zero_ns || !reference.ntp_of_zero_ns) return false;
+  const std::int64_t aside = Aside(track, reference);
+  if (std::abs(aside) <= kFarthest) return true;
+  const std::int64_t by_newest = reference.AheadOfArrival() - track.AheadOfArrival();
+  return std::abs(aside) <= kMostInHand && std::abs(aside - by_newest) <= kFarthest;
 }
 
 // What a track is put beside; null for one that others are. It is the pictures where it can be:
@@ -114,7 +133,9 @@ RtpClock::Track* RtpClock::ReferenceOf(const Track& track) {
 }
 
 void RtpClock::MoveBeside(Track& track, Track& reference) {
-  track.offset_ns += Aside(track, reference);
+  const std::int64_t aside = Aside(track, reference);
+  if (aside < -kUnnoticed) track.past_ns = track.time_ns;
+  track.offset_ns += aside;
   track.joined = reference.joined = true;
 }
 

@@ -37,6 +37,9 @@ class RtpClock {
   // Time of a packet in nanoseconds, never negative; all packets of one RTP time have the same.
   // `arrival_ns` on any steady clock that the tracks share, below 2^60 (36 years).
   std::int64_t OnPacket(std::size_t track, std::uint32_t rtp, std::int64_t arrival_ns);
+  // Whether the packet that was last lies in front of what came before of its track, which has
+  // moved back since by so much that it shows: it is to be left out.
+  [[nodiscard]] bool Overlaps(std::size_t track) const;
   // `ntp`: 32.32 fixed-point seconds, as reports have it.
   void OnReport(std::size_t track, std::uint64_t ntp, std::uint32_t rtp);
 
@@ -52,11 +55,15 @@ class RtpClock {
     std::optional<Report> early;        // that came before any packet
     // The sender's wall clock at unit 0, by its newest report since it began.
     std::optional<std::int64_t> ntp_of_zero_ns;
-    bool joined = false;  // with another track, since it began
+    bool joined = false;           // with another track, since it began
+    std::int64_t expected_ns = 0;  // of the newest packet, by its arrival
+    std::int64_t time_ns = -1;     // of the newest packet
+    std::int64_t past_ns = -1;     // up to where it had come when it moved back
     [[nodiscard]] std::int64_t Nanos(std::int64_t count) const;
     [[nodiscard]] std::int64_t Unwrap(std::uint32_t rtp) const;
-    // Its newest packet is at `time_ns`.
-    void Anchor(std::uint32_t rtp, std::int64_t time_ns);
+    // Its newest packet is at `place_ns`.
+    void Anchor(std::uint32_t rtp, std::int64_t place_ns);
+    [[nodiscard]] std::int64_t AheadOfArrival() const;
   };
   void Learn(Track& track, const Report& report);
   static void MoveBeside(Track& track, Track& reference);
@@ -65,7 +72,7 @@ class RtpClock {
   [[nodiscard]] static std::int64_t Aside(const Track& track, const Track& reference);
   [[nodiscard]] static bool Fits(const Track& track, const Track& reference);
   Track* ReferenceOf(const Track& track);
-  std::int64_t BeginAnew(Track& track, std::uint32_t rtp, std::int64_t expected_ns);
+  void BeginAnew(Track& track, std::uint32_t rtp, std::int64_t expected_ns);
 
   const std::size_t pictures_;
   std::vector<Track> tracks_;
