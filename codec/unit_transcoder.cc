@@ -80,6 +80,8 @@ Result<std::unique_ptr<FrameSelector>> SelectorFor(UnitTask& task, ContextCache&
 using Member = UnitMember;
 using Members = std::vector<Member*>;
 
+bool IsCancelled(const Member* member) { return member->stats.cancelled; }
+
 // A piece without the encoder of the pieces before.
 bool MustGoBack(const Members& members) {
   return std::ranges::any_of(members, [](const Member* member) {
@@ -290,8 +292,7 @@ void EndRun(const Members& members, std::unique_ptr<FrameSelector> selector, Con
   const UnitTask& task = members.front()->rendition.task;
   const bool over = task.input->spec.ends_run;
   if (over) cache.GiveDecoder(*task.plan->source, selector->TakeDecoder());
-  const auto first =
-      std::ranges::find(members, false, [](const Member* m) { return m->stats.cancelled; });
+  const auto first = std::ranges::find(members, false, IsCancelled);
   for (Member* member : members) {
     UnitStats& stats = member->stats;
     if (stats.cancelled) continue;
@@ -375,6 +376,7 @@ Result<std::vector<UnitStats>> TranscodeTogether(std::span<UnitRendition> rendit
   GOPMILL_RETURN_IF_ERROR(
       PassTogether(members, *selector).Run([&] { EndRun(members, std::move(selector), cache); }));
   GOPMILL_RETURN_IF_ERROR(Conclude(members, cache));
+  if (std::ranges::all_of(members, IsCancelled)) return Cancelled();
   std::vector<UnitStats> stats;
   for (Member& member : owned) {
     if (!member.stats.cancelled) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/session/segment_job.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "codec/audio_segment.h"
@@ -57,6 +58,8 @@ Result<MadeSegments> SegmentJob::MakePictures(WorkerContext& worker) {
   }
   const auto stats = TranscodeTogether(renditions, ContextUse(worker).cache());
   if (!stats.ok()) return stats.error();
+  // All have one token, but the last of them to look at it may be the first to see it.
+  if (std::ranges::any_of(*stats, &UnitStats::cancelled)) return Cancelled();
   MadeSegments made{.bytes = std::vector<std::string>(works_.size()), .stats = stats->front()};
   for (std::size_t i = 0; i < works_.size(); ++i) {
     GOPMILL_ASSIGN_OR_RETURN(made.bytes[i], Muxed(works_[i], collectors[i]));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Units whose rate was missed: each pass is counted once, takes one encoder and no other decode,
-// and one of them leaves.
+// and one of them leaves. One that is asked to stop in a later pass is cancelled as in the first.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
@@ -54,6 +54,36 @@ INSTANTIATE_TEST_SUITE_P(
                              "width=160 fps=2 bitrate=30k acodec=none duration=20"},
                     PassCase{"vfr-540p.mkv", "width=480 bitrate=300k acodec=none duration=20"}),
     [](const auto& given) { return given.index == 0 ? "Short" : "Misjudged"; });
+
+// Asks for the end when the encoder of the second pass has been opened.
+class StopsInSecondPass final : public Packets {
+ public:
+  void OnEncoder(std::shared_ptr<const AVCodecParameters> parameters) override {
+    Packets::OnEncoder(std::move(parameters));
+    if (encoders == 2) stop.request_stop();
+  }
+  std::stop_source stop;
+};
+
+// A search decodes again for each pass.
+TEST(UnitPassesTest, AStopInALaterPassIsACancellation) {
+  auto ingest =
+      Ingest::Open(UniqueFd(open(MoviePath("modern-720p.mp4").c_str(), O_RDONLY)),
+                   Request("width=160 bitrate=100k quality=best acodec=none duration=4"), {});
+  ASSERT_TRUE(ingest.ok());
+  const auto plan = ingest.value()->plan();
+  const auto encoder = std::make_shared<const EncoderSpec>(MakeEncoderSpec(*plan).value());
+  const auto units = UnitsOf(**ingest);
+  ContextCache cache{std::size_t{64} << 20U};
+  StopsInSecondPass out;
+  const auto stats =
+      TranscodeUnit({.plan = plan, .encoder = encoder, .input = units.front(), .run = {}}, cache,
+                    out.stop.get_token(), out);
+  ASSERT_EQ(out.encoders, 2) << "there was no second pass";
+  ASSERT_FALSE(stats.ok());
+  EXPECT_EQ(stats.error().code, Code::kCancelled);
+  EXPECT_TRUE(out.hashes.empty());
+}
 
 }  // namespace
 }  // namespace gopmill::test
