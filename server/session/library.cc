@@ -53,6 +53,14 @@ Error MovieError(const std::string& path, int code) {
   return error;
 }
 
+Error OwnFileError(const std::string& path, int code) {
+  return FileError("'" + path + "' cannot be opened", code);
+}
+
+Error NoPlainFile(const std::string& path) {
+  return Error{.code = Code::kUnsupported, .message = "'" + path + "' is no plain file."};
+}
+
 Error RootError(const std::string& folder, int code) {
   static LogLimit limit(kBetweenLogLines);
   Error error = FileError("The library cannot be read", code);
@@ -102,9 +110,9 @@ Library::Entry EntryOf(std::string path, const struct stat& status) {
 
 }  // namespace
 
-Result<Library> Library::Open(const std::string& folder, bool hidden) {
-  const int code = hidden ? (OpenRoot(folder).valid() ? 0 : errno) : ReadErrorOf(folder);
-  if (code == 0) return Library(folder, hidden);
+Result<Library> Library::Open(const std::string& folder, bool own) {
+  const int code = own ? (OpenRoot(folder).valid() ? 0 : errno) : ReadErrorOf(folder);
+  if (code == 0) return Library(folder, own);
   return InvalidArgument(
       "library", fmt::format("The folder '{}' cannot be read: {}.", folder, std::strerror(code)),
       RightFolder(code));
@@ -115,25 +123,31 @@ Status Library::Check() const {
   return code == 0 ? OkStatus() : Status(RootError(folder_, code));
 }
 
+UniqueFd Library::OpenIn(const UniqueFd& root, const std::string& path, int flags) const {
+  if (own_) return UniqueFd(openat(root.get(), path.c_str(), flags));
+  return OpenBeneath(root, path.c_str(), static_cast<std::uint64_t>(flags));
+}
+
 Result<UniqueFd> Library::OpenEntry(const std::string& path) const {
   if (path.empty() || path.find('\0') != std::string::npos) return NoSuchMovie();
   // What is hidden is not listed, and not meant for others.
   const bool hidden = path.front() == '.' || path.find("/.") != std::string::npos;
-  if (hidden && !hidden_) return NoSuchMovie();
+  if (hidden && !own_) return NoSuchMovie();
   const UniqueFd root = OpenRoot(folder_);
   if (!root.valid()) return RootError(folder_, errno);
   // O_NONBLOCK: a named pipe in the library must not hang the opener.
-  UniqueFd fd = OpenBeneath(root, path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (!fd.valid()) return MovieError(path, errno);
+  UniqueFd fd = OpenIn(root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (!fd.valid()) return own_ ? OwnFileError(path, errno) : MovieError(path, errno);
   struct stat status {};
-  if (fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return NoSuchMovie();
+  const bool plain = fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode);
+  if (!plain) return own_ ? NoPlainFile(path) : NoSuchMovie();
   return fd;
 }
 
 UniqueFd Library::OpenFolderOf(const std::string& path) const {
   const std::size_t name = NameStart(path);
   const std::string folder = name == 0 ? "." : path.substr(0, name);
-  return OpenBeneath(OpenRoot(folder_), folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return OpenIn(OpenRoot(folder_), folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 std::string Library::FolderStamp(const std::string& path) const {

@@ -2,9 +2,10 @@
 //
 // The folder of movies that may be asked for. Entries are named by their path below the root.
 //
-// Guarantee: nothing outside the root is ever opened. The kernel resolves each name beneath the
-// root (openat2 with RESOLVE_BENEATH), so neither `..` nor a symlink leads out of it, not even one
-// that is swapped in during the open; symlinks that stay inside are fine.
+// Guarantee: nothing outside the root is ever opened, unless it is the folder of whoever asks (the
+// command line). The kernel resolves each name beneath the root (openat2 with RESOLVE_BENEATH), so
+// neither `..` nor a symlink leads out of it, not even one that is swapped in during the open;
+// symlinks that stay inside are fine.
 //
 // The root is looked up by its name each time: a folder that is mounted later, or goes and comes
 // back, is the library from then on.
@@ -32,13 +33,14 @@ inline constexpr std::size_t kMaxSubtitleFiles = 32;  // of one movie
 class Library {
  public:
   // kInvalidArgument when `folder` is none whose names can be listed and opened, with what would
-  // be. `hidden`: names with a dot in front can be opened, since whoever asks may read them anyway.
-  static Result<Library> Open(const std::string& folder, bool hidden = false);
+  // be. `own`: whoever asks may read all of it anyway. Names with a dot in front can be opened
+  // then, symlinks lead where they lead, and errors name the file.
+  static Result<Library> Open(const std::string& folder, bool own = false);
   // Whether that is so now; else kUnavailable.
   [[nodiscard]] Status Check() const;
 
   // Opens one entry for reading. kNotFound when there is none (or it is not a plain file, or lies
-  // outside); never tells a path of the server.
+  // outside); never tells a path of the server, unless it is one's own.
   [[nodiscard]] Result<UniqueFd> OpenEntry(const std::string& path) const;
 
   struct Entry {
@@ -62,13 +64,14 @@ class Library {
   [[nodiscard]] std::optional<Entry> Find(const std::string& path) const;
 
  private:
-  Library(std::string folder, bool hidden) : folder_(std::move(folder)), hidden_(hidden) {}
+  Library(std::string folder, bool own) : folder_(std::move(folder)), own_(own) {}
+  [[nodiscard]] UniqueFd OpenIn(const UniqueFd& root, const std::string& path, int flags) const;
   [[nodiscard]] UniqueFd OpenFolderOf(const std::string& path) const;
   // Find, with the reason why there is none.
   [[nodiscard]] Result<Entry> Look(const std::string& path) const;
 
   std::string folder_;
-  bool hidden_;
+  bool own_;
 };
 
 // Whether a file name looks like a movie.

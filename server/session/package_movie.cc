@@ -276,7 +276,7 @@ Result<PackageReport> PackageMovie(const PackageJob& job, const std::stop_token&
   GOPMILL_ASSIGN_OR_RETURN(const auto engine, Engine::Create({.scheduler = job.scheduler}));
   GOPMILL_ASSIGN_OR_RETURN(const std::uint16_t service_class,
                            engine->scheduler().ClassOf(request.target.service_class.value_or("")));
-  GOPMILL_ASSIGN_OR_RETURN(const Library library, Library::Open(input.folder, /*hidden=*/true));
+  GOPMILL_ASSIGN_OR_RETURN(const Library library, Library::Open(input.folder, /*own=*/true));
   ScriptShelf scripts(library);
   MovieShelf shelf(library, scripts);
   GOPMILL_ASSIGN_OR_RETURN(const Shelved shelved, shelf.Get(input.name, request, job.params, stop));

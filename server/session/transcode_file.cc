@@ -65,11 +65,11 @@ Result<UniqueFd> OpenInput(const std::string& path, const std::stop_token& stop)
   return fd;
 }
 
-// The files of subtitles beside the input.
+// The files of subtitles beside the input: like that itself they may be hidden, or symlinks.
 std::vector<TextFile> TextFilesBeside(const std::string& input) {
   const std::size_t name = NameStart(input);
   const std::string folder = name == 0 ? "." : input.substr(0, name);
-  auto library = Library::Open(folder);
+  auto library = Library::Open(folder, /*own=*/true);
   if (input == "-" || !library.ok()) return {};
   const auto shared = std::make_shared<const Library>(std::move(library).value());
   std::vector<TextFile> files = TextFilesOf(*shared, input.substr(name));

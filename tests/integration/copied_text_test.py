@@ -129,6 +129,31 @@ def files_and_pictures(_, folder):
     check(told == ["the movie has no text that can be copied"], f"no text to copy: {told}")
 
 
+def hidden_and_by_links(_, folder):
+    """The command line: whoever may read a movie may read what lies beside it, however it got there."""
+    mine = Path(folder, "mine")
+    mine.mkdir()
+    for name, text in (("linked", "../text.srt"), (".hidden", str(Path(folder, "text.srt").resolve()))):
+        (mine / f"{name}.mp4").symlink_to(Path(folder, "beside.mp4").resolve())
+        (mine / f"{name}.de.srt").symlink_to(text)
+        movie, out = str(mine / f"{name}.mp4"), mine / "out.mkv"
+        options = ["--width", "128", "--bitrate", "80k", "--preset", "ultrafast"]
+        for more in (["--subtitles", "copy"], ["--burn", "1"]):
+            done = subprocess.run([PROGRAM, "transcode", movie, str(out), "--force", *more, *options], capture_output=True, text=True, check=False)
+            check(done.returncode == 0, f"{name} {more}: {done.stderr}")
+            if "copy" in more:
+                got = tracks(out.read_bytes(), folder)
+                check([t[1] for t in got] == ["deu"] and len(got[0][3]) == len(CUES), f"{name}: {got}")
+        plan = subprocess.run([PROGRAM, "explain", movie, "--burn", "1", *options], capture_output=True, text=True, check=False)
+        check(plan.returncode == 0, f"explain {name}: {plan.stderr}")
+    hard = mine / ".real.mp4"
+    hard.write_bytes(Path(folder, "beside.mp4").read_bytes())
+    (mine / ".real.de.srt").symlink_to("../text.srt")
+    done = subprocess.run([PROGRAM, "package", str(hard), str(mine / "package"), "--rungs", "128x72:100k", "--json", "-"],
+                          capture_output=True, text=True, check=False)
+    check(done.returncode == 0 and json.loads(done.stdout)["subtitles"] == 1, f"package: {done.stdout} {done.stderr}")
+
+
 def same_bytes(server, folder):
     for container in ("webm", "mkv"):
         path = f"/v1/transcode/srt.mkv?{ONE}&container={container}&subtitles=copy"
@@ -173,7 +198,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         make_movies(folder)
         with Server(folder) as server:
-            return run_all([every_form_into_every_container, cut_where_the_movie_is, files_and_pictures, same_bytes, refusals,
+            return run_all([every_form_into_every_container, cut_where_the_movie_is, files_and_pictures, hidden_and_by_links, same_bytes, refusals,
                             seen_together_in_mp4], server, folder)
 
 

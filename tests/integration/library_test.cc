@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Nothing outside of the library can be opened.
+// Nothing outside of the library can be opened, unless it is one's own folder.
 #include "server/session/library.h"
 
 #include <gmock/gmock.h>
@@ -96,6 +96,26 @@ TEST_F(LibraryTest, RefusesEverythingElseWithoutSayingWhy) {
     EXPECT_EQ(fd.error().message.find(top_.string()), std::string::npos);
   }
   EXPECT_FALSE(library.OpenEntry(std::string("a.mp4\0x", 7)).ok());
+}
+
+// Of the command line.
+TEST_F(LibraryTest, OnesOwnFolderHasWhatOneMayRead) {
+  auto library = Library::Open((top_ / "movies").string(), /*own=*/true);
+  ASSERT_TRUE(library.ok());
+  fs::create_symlink("nowhere.srt", top_ / "movies" / "a.srt");
+  fs::create_symlink(top_ / "secret.mp4", top_ / "movies" / "a.en.srt");
+  for (const std::string path : {"a.mp4", "in.mp4", "out.mp4", "up.mp4", "top/secret.mp4",
+                                 ".hidden.mp4", ".trash/c.mp4", "a.en.srt"}) {
+    EXPECT_TRUE(library->OpenEntry(path).ok()) << path;
+  }
+  EXPECT_THAT(library->SubtitlesOf("a.mp4"), ElementsAre("a.en.srt", "a.srt"));
+  const auto gone = library->OpenEntry("a.srt");
+  ASSERT_FALSE(gone.ok());
+  EXPECT_EQ(gone.error().code, Code::kNotFound);
+  EXPECT_EQ(gone.error().message, "'a.srt' cannot be opened: No such file or directory.");
+  for (const std::string path : {"sub", "pipe.mp4"}) {
+    EXPECT_EQ(library->OpenEntry(path).error().code, Code::kUnsupported) << path;
+  }
 }
 
 // Which a player or a cache would remember.
