@@ -15,11 +15,6 @@
 namespace gopmill {
 namespace {
 
-bool IsHdr(const AVCodecParameters& parameters) {
-  return parameters.color_trc == AVCOL_TRC_SMPTE2084 ||
-         parameters.color_trc == AVCOL_TRC_ARIB_STD_B67;
-}
-
 av::Frame DecodeOne(const AVPacket& packet, const VideoInfo& video) {
   const AVCodec* codec = FindSourceDecoder(TrackKind::kVideo, video.codec);
   if (codec == nullptr) return nullptr;

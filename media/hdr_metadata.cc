@@ -37,6 +37,11 @@ bool UsableLuminance(const AVMasteringDisplayMetadata& display) {
 
 }  // namespace
 
+bool IsHdr(const AVCodecParameters& parameters) {
+  return parameters.color_trc == AVCOL_TRC_SMPTE2084 ||
+         parameters.color_trc == AVCOL_TRC_ARIB_STD_B67;
+}
+
 std::optional<AVMasteringDisplayMetadata> MasteringDisplayOf(std::span<const std::uint8_t> bytes) {
   auto display = FromBytes<AVMasteringDisplayMetadata>(bytes);
   if (!display) return std::nullopt;

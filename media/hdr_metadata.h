@@ -10,6 +10,7 @@
 #pragma once
 
 extern "C" {
+#include <libavcodec/codec_par.h>
 #include <libavutil/mastering_display_metadata.h>
 }
 
@@ -19,6 +20,9 @@ extern "C" {
 #include <vector>
 
 namespace gopmill {
+
+// Whether the pictures have a high dynamic range (PQ or HLG), whatever else is known of it.
+bool IsHdr(const AVCodecParameters& parameters);
 
 // Steps in which streams count colours (of 0 to 1) and light (cd/m2).
 inline constexpr double kChromaSteps = 50'000, kLuminanceSteps = 10'000;

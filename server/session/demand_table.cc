@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
+
+#include "media/hdr_metadata.h"
 
 namespace gopmill {
 namespace {
@@ -15,24 +18,33 @@ constexpr double kNewest = 0.125, kWholeSeconds = 0.5;
 
 double Nanos(Duration d) { return std::chrono::duration<double, std::nano>(d).count(); }
 
+// Source pictures for one output frame.
+double DecodedPerFrame(const StreamPlan& plan) {
+  const double fps = plan.target.fps.ToDouble();
+  const Rational source_fps = plan.source->video.fps;
+  return source_fps.valid() && fps > 0 ? source_fps.ToDouble() / fps : 1;
+}
+
+// A high dynamic range that becomes one of eight bits costs more than all else; which it does is a
+// matter of both depths.
 std::string KindOf(const StreamPlan& plan) {
   const VideoInfo& source = plan.source->video;
   const Target& target = plan.target;
-  return fmt::format("{} {}x{} > {} {}x{} {} {} {} {} {} {}", source.codec, source.width,
-                     source.height, static_cast<int>(target.vcodec), target.width, target.height,
+  return fmt::format("{} {}x{} {} {} * {} > {} {} {}x{} {} {} {} {} {} {} {}", source.codec,
+                     source.width, source.height, source.bit_depth, IsHdr(*source.parameters),
+                     std::lround(DecodedPerFrame(plan)), static_cast<int>(target.vcodec),
+                     static_cast<int>(target.profile), target.width, target.height,
                      static_cast<int>(target.preset), static_cast<int>(target.quality),
                      static_cast<int>(target.denoise), static_cast<int>(target.degrain),
-                     static_cast<int>(plan.deinterlace()), target.b_frames);
+                     static_cast<int>(plan.deinterlace()), target.b_frames,
+                     plan.texts.script != nullptr);
 }
 
 // Pixels that are encoded for one output frame, with those that are decoded for it.
 double PixelsPerFrame(const StreamPlan& plan) {
   const VideoInfo& source = plan.source->video;
-  const double fps = plan.target.fps.ToDouble();
-  const double source_fps = source.fps.valid() ? source.fps.ToDouble() : fps;
-  const double decoded = fps > 0 ? source_fps / fps : 1;
   return static_cast<double>(plan.target.width) * plan.target.height +
-         kDecodeWeight * decoded * source.width * source.height;
+         kDecodeWeight * DecodedPerFrame(plan) * source.width * source.height;
 }
 
 void Average(double& mean, double value, double whole = 1) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a stream will cost the workers, predicted from what streams like it cost before: CPU time
-// per output frame by source codec and size, target codec, size and preset. A kind that was never
+// per output frame by source codec, size and light, target codec, size and preset, how many source
+// pictures are decoded for one, what is filtered and whether text is drawn. A kind that was never
 // seen is taken to cost what its pixels cost on average over all that were; before any unit ran,
 // kNanosPerPixel.
 //

@@ -42,6 +42,48 @@ TEST(DemandTableTest, ADecodedPictureThatIsNotShownCostsToo) {
   EXPECT_GT(table.FrameTime(half), table.FrameTime(SquarePlan(100, 50)));
 }
 
+// A stream of key pictures for a preview, then the movie at its own rate, and the other way round.
+TEST(DemandTableTest, WhatDecodesManyPicturesForOneSaysNothingOfWhatShowsAll) {
+  const StreamPlan whole = SquarePlan(100, 25);
+  StreamPlan thin = whole;
+  thin.target.fps = Rational{1, 1};
+  DemandTable table;
+  table.Learn(thin, milliseconds(85), {}, 10);
+  EXPECT_NEAR(ToMillis(table.FrameTime(thin)), 8.5, 1e-3);
+  EXPECT_NEAR(ToMillis(table.FrameTime(whole)), 1.3, 1e-3) << "by its pixels";
+  table.Learn(whole, milliseconds(50), {}, 50);
+  EXPECT_NEAR(ToMillis(table.FrameTime(thin)), 8.5, 1e-3);
+  EXPECT_NEAR(ToMillis(table.FrameTime(whole)), 1, 1e-3);
+}
+
+TEST(DemandTableTest, RatesThatHardlyDifferAreOneKind) {
+  DemandTable table;
+  StreamPlan film = SquarePlan(100, 24);
+  film.target.fps = Rational{24'000, 1001};
+  table.Learn(film, milliseconds(50), {}, 50);
+  table.Learn(SquarePlan(100, 24), milliseconds(50), {}, 50);
+  EXPECT_NEAR(ToMillis(table.FrameTime(SquarePlan(100, 24))), 1, 1e-3);
+}
+
+// Each takes longer than all that is done without it.
+TEST(DemandTableTest, TextThatIsDrawnAndLightThatIsMappedAreKindsOfTheirOwn) {
+  const StreamPlan plain = SquarePlan(100, 25);
+  StreamPlan drawn = plain, mapped = plain;
+  drawn.texts.script = std::make_shared<const SubtitleScript>();
+  auto source = std::make_shared<SourceInfo>(*plain.source);
+  auto parameters = test::NewParameters();
+  parameters->color_trc = AVCOL_TRC_SMPTE2084;
+  source->video.parameters = parameters;
+  mapped.source = source;
+  DemandTable table;
+  table.Learn(plain, milliseconds(50), {}, 50);
+  table.Learn(drawn, milliseconds(100), {}, 50);
+  table.Learn(mapped, milliseconds(500), {}, 50);
+  EXPECT_NEAR(ToMillis(table.FrameTime(plain)), 1, 1e-3);
+  EXPECT_NEAR(ToMillis(table.FrameTime(drawn)), 2, 1e-3);
+  EXPECT_NEAR(ToMillis(table.FrameTime(mapped)), 10, 1e-3);
+}
+
 TEST(DemandTableTest, KeepsABoundedNumberOfKinds) {
   DemandTable table;
   for (int i = 0; i < 3 * static_cast<int>(kMaxDemandKinds); ++i) {

@@ -3,11 +3,19 @@
 // Plans as far as predictions of demand look at them.
 #pragma once
 
+extern "C" {
+#include <libavcodec/codec_par.h>
+}
+
 #include <memory>
 
 #include "media/plan.h"
 
 namespace gopmill::test {
+
+inline std::shared_ptr<AVCodecParameters> NewParameters() {
+  return {avcodec_parameters_alloc(), [](AVCodecParameters* p) { avcodec_parameters_free(&p); }};
+}
 
 // A source of `side` x `side` to a target of the same size, both at `fps`.
 inline StreamPlan SquarePlan(int side, int fps, int source_side = 0) {
@@ -15,6 +23,7 @@ inline StreamPlan SquarePlan(int side, int fps, int source_side = 0) {
   source->video.codec = "h264";
   source->video.width = source->video.height = source_side > 0 ? source_side : side;
   source->video.fps = Rational{fps, 1};
+  source->video.parameters = NewParameters();
   StreamPlan plan;
   plan.source = std::move(source);
   plan.target.width = plan.target.height = side;
