@@ -65,6 +65,13 @@ Status Admission::Admit(StreamId stream, const StreamNeed& need) {
   return OkStatus();
 }
 
+void Admission::GoOn(StreamId from, StreamId to) {
+  auto held = held_.extract(from);
+  if (held.empty()) return;
+  held.key() = to;
+  held_.insert(std::move(held));
+}
+
 void Admission::Measured(StreamId stream, double cores) {
   const auto found = held_.find(stream);
   if (found == held_.end()) return;

@@ -55,6 +55,8 @@ class Admission {
 
   // Ok, and the need is counted until Release; or kUnavailable, with what is free in the text.
   Status Admit(StreamId stream, const StreamNeed& need);
+  // What is counted for one stream is counted for another, new one from now on.
+  void GoOn(StreamId from, StreamId to);
   // What the stream was seen to take. Nothing happens if it is not counted.
   void Measured(StreamId stream, double cores);
   void Release(StreamId stream);

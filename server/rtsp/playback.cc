@@ -163,21 +163,22 @@ Result<std::shared_ptr<Playback>> Playback::Open(Service& service, RtspRequest r
   return player;
 }
 
-// Stops what runs and opens a stream from `start_ns` on.
+// Opens a stream from `start_ns` on, in place of the one that runs.
 Status Playback::Begin(std::int64_t start_ns) {
-  const std::int64_t generation = queue_.Restart();
   std::optional<StreamId> before;
   {
     const MutexLock lock(mutex_);
     before = std::exchange(stream_id_, std::nullopt);
   }
-  if (before) static_cast<void>(service_.CancelStream(*before));  // it may have ended
   RequestParams params = ParamsAt(request_.params, start_ns);
   params.emplace_back("container", "ts");  // parameter sets in the packets
+  // What the stream before still sends is refused from then on, which ends it.
+  const auto make_sink = [&]() -> std::unique_ptr<StreamSink> {
+    return std::make_unique<Sink>(shared_from_this(), queue_.Restart(), start_ns);
+  };
   GOPMILL_ASSIGN_OR_RETURN(
-      const StreamId id,
-      service_.OpenStream(request_.path, params,
-                          std::make_unique<Sink>(shared_from_this(), generation, start_ns)));
+      const StreamId id, before ? service_.ReplaceStream(*before, request_.path, params, make_sink)
+                                : service_.OpenStream(request_.path, params, make_sink()));
   bool closed = false;
   {
     const MutexLock lock(mutex_);

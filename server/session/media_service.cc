@@ -2,6 +2,7 @@
 #include "server/session/media_service.h"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 #include <utility>
 #include <vector>
@@ -149,6 +150,36 @@ MediaService::~MediaService() {
 
 Result<StreamId> MediaService::OpenStream(const std::string& path, const RequestParams& params,
                                           std::unique_ptr<StreamSink> sink) {
+  return OpenEntry(path, params, std::move(sink), std::nullopt);
+}
+
+Result<StreamId> MediaService::ReplaceStream(StreamId before, const std::string& path,
+                                             const RequestParams& params,
+                                             const SinkMaker& make_sink) {
+  const StreamId id = TakePlaceOf(before);
+  admission_->GoOn(before, id);
+  auto sink = make_sink();
+  static_cast<void>(CancelStream(before));  // it may have ended
+  auto opened = OpenEntry(path, params, std::move(sink), id);
+  if (!opened.ok()) {
+    admission_->Release(id);
+    const MutexLock lock(mutex_);
+    expected_.erase(id);
+  }
+  return opened;
+}
+
+// The number of the stream that will have it.
+StreamId MediaService::TakePlaceOf(StreamId before) {
+  const MutexLock lock(mutex_);
+  const StreamId id{next_id_++};
+  if (running_.contains(before) && replaced_.insert(before).second) expected_.insert(id);
+  return id;
+}
+
+Result<StreamId> MediaService::OpenEntry(const std::string& path, const RequestParams& params,
+                                         std::unique_ptr<StreamSink> sink,
+                                         std::optional<StreamId> place) {
   GOPMILL_ASSIGN_OR_RETURN(TargetRequest request, ParseParams(params));
   SessionSpec spec;
   spec.source_name = path;
@@ -182,7 +213,7 @@ Result<StreamId> MediaService::OpenStream(const std::string& path, const Request
   spec.request.b_frames = WantsBFrames(spec.request, spec.live, *sink);
   if (MayShare(spec)) return JoinStream(path, params, std::move(sink), std::move(spec));
   spec.sink = std::move(sink);
-  return Admit(std::move(spec));
+  return Admit(std::move(spec), place);
 }
 
 // As one of the readers of an encode of its own kind.
@@ -249,15 +280,16 @@ void MediaService::MakeLive(SessionSpec& spec) const {
 }
 
 // Gives the stream its number and starts it, if there is room for it.
-Result<StreamId> MediaService::Admit(SessionSpec spec) {
+Result<StreamId> MediaService::Admit(SessionSpec spec, std::optional<StreamId> place) {
   spec.on_closed = [this](StreamId id) { OnClosed(id); };
   spec.observer = observer_;
   spec.admission = admission_;
   // Goes after the lock: one that could not be launched ends with its client and its source.
   std::shared_ptr<StreamSession> session;
   const MutexLock lock(mutex_);
+  if (place) expected_.erase(*place);
   GOPMILL_RETURN_IF_ERROR(CheckRoom());
-  const StreamId id{next_id_++};
+  const StreamId id = place ? *place : StreamId{next_id_++};
   spec.id = id;
   spec.degrades = spec.live && config_.live.degradation == "on";
   spec.number = streams_started_;
@@ -269,11 +301,15 @@ Result<StreamId> MediaService::Admit(SessionSpec spec) {
   return id;
 }
 
-// Of streams that readers share each reader counts, and not the stream.
+// Of streams that readers share each reader counts, and not the stream. Those that are replaced do
+// not count, unless they have become so many that they do not seem to end.
 Status MediaService::CheckRoom() {
   if (draining_) return Draining();
-  const auto used = static_cast<std::int64_t>(running_.size() + fanouts_.readers()) -
-                    static_cast<std::int64_t>(fanouts_.encodes());
+  const auto ending =
+      std::min<std::int64_t>(std::ssize(replaced_), std::max(config_.streams.max, kFewestReplaced));
+  const auto used =
+      static_cast<std::int64_t>(running_.size() + fanouts_.readers() + expected_.size()) -
+      static_cast<std::int64_t>(fanouts_.encodes()) - ending;
   if (used < config_.streams.max) return OkStatus();
   ++totals_.refused;
   return Error{.code = Code::kUnavailable,
@@ -370,6 +406,7 @@ void MediaService::Reap() {
       if (!unknown) ended_.push_back(std::move(snapshot));
       if (ended_.size() > kKeptStreams) ended_.pop_front();
       session = std::move(found->second);
+      replaced_.erase(found->first);
       running_.erase(found);
     }
     session.reset();  // joins its threads, without the lock; or who cancels it just now does

@@ -16,6 +16,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -37,6 +39,9 @@
 namespace gopmill {
 
 inline constexpr std::size_t kKeptStreams = 100;
+// So many streams may be ending while others have their places already, or `streams.max` if that is
+// more.
+inline constexpr std::int64_t kFewestReplaced = 16;
 // Requests that read files and have not been answered; more are refused (kUnavailable).
 inline constexpr std::size_t kMaxFileRequests = 256;
 
@@ -52,6 +57,8 @@ class MediaService : public Service {
 
   Result<StreamId> OpenStream(const std::string& path, const RequestParams& params,
                               std::unique_ptr<StreamSink> sink) override;
+  Result<StreamId> ReplaceStream(StreamId before, const std::string& path,
+                                 const RequestParams& params, const SinkMaker& make_sink) override;
   Result<StreamId> OpenUpload(UniqueFd body, const RequestParams& params,
                               std::unique_ptr<StreamSink> sink) override;
   Status Publish(const std::string& name, const std::string& from, UniqueFd body,
@@ -98,7 +105,11 @@ class MediaService : public Service {
   FanoutHooks HooksForFanout();
   Result<StreamId> JoinStream(const std::string& path, const RequestParams& params,
                               std::unique_ptr<StreamSink> sink, SessionSpec spec);
-  Result<StreamId> Admit(SessionSpec spec);
+  Result<StreamId> OpenEntry(const std::string& path, const RequestParams& params,
+                             std::unique_ptr<StreamSink> sink, std::optional<StreamId> place);
+  // `place`: its number, if TakePlaceOf gave it one.
+  Result<StreamId> Admit(SessionSpec spec, std::optional<StreamId> place = {});
+  StreamId TakePlaceOf(StreamId before);
   Status CheckRoom() GOPMILL_REQUIRES(mutex_);
   Result<StreamSnapshot> SnapshotOf(StreamId id) const;
   [[nodiscard]] bool Idle() const GOPMILL_REQUIRES(mutex_);
@@ -141,6 +152,9 @@ class MediaService : public Service {
   std::uint64_t streams_started_ GOPMILL_GUARDED_BY(mutex_) = 0;
   // Who cancels a stream holds it meanwhile, without the lock: its sink may do anything.
   std::map<StreamId, std::shared_ptr<StreamSession>> running_ GOPMILL_GUARDED_BY(mutex_);
+  // Those of them whose place another has, so that they are ending; those that will have one.
+  std::set<StreamId> replaced_ GOPMILL_GUARDED_BY(mutex_);
+  std::set<StreamId> expected_ GOPMILL_GUARDED_BY(mutex_);
   std::deque<StreamId> closed_ GOPMILL_GUARDED_BY(mutex_);       // to be reaped
   std::deque<StreamSnapshot> ended_ GOPMILL_GUARDED_BY(mutex_);  // newest last
   std::deque<FileRequest> file_requests_ GOPMILL_GUARDED_BY(mutex_);

@@ -56,6 +56,12 @@ class Service {
   // is opened later, on a thread of the stream; its errors arrive through sink->Finish.
   virtual Result<StreamId> OpenStream(const std::string& path, const RequestParams& params,
                                       std::unique_ptr<StreamSink> sink) = 0;
+  // Stops a stream and starts another for the same client, which takes its place: there is room for
+  // it though the one before has not ended yet. `make_sink` is called once the place is taken.
+  using SinkMaker = std::function<std::unique_ptr<StreamSink>()>;
+  virtual Result<StreamId> ReplaceStream(StreamId before, const std::string& path,
+                                         const RequestParams& params,
+                                         const SinkMaker& make_sink) = 0;
   // Like OpenStream, with the source read from a descriptor, in the order of its bytes, while they
   // arrive: the read end of a pipe whose other end the front end fills. It is closed as soon as no
   // more of it is needed, which may be before its end.

@@ -43,6 +43,7 @@ Status StreamAdmission::Admit(StreamId stream, const StreamPlan& plan, std::uint
                               bool real_time) {
   if (!on_) return OkStatus();
   const MutexLock lock(mutex_);
+  if (running_.contains(stream)) return OkStatus();  // GoOn
   if (real_time && DoesNotKeepUp()) {
     ++refused_;
     return Error{.code = Code::kUnavailable,
@@ -68,6 +69,15 @@ Status StreamAdmission::Admit(StreamId stream, const StreamPlan& plan, std::uint
   const double free = admission_.FreeFor(service_class);
   if (real_time && need.cores > free) error.accepted += ": " + WhatFits(plan, free, need.cores);
   return error;
+}
+
+void StreamAdmission::GoOn(StreamId from, StreamId to) {
+  const MutexLock lock(mutex_);
+  auto running = running_.extract(from);
+  if (running.empty()) return;
+  running.key() = to;
+  running_.insert(std::move(running));
+  admission_.GoOn(from, to);
 }
 
 void StreamAdmission::OnUnit(StreamId stream, const StreamPlan& plan, Duration cpu,

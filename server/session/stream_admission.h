@@ -33,6 +33,8 @@ class StreamAdmission {
   // kUnavailable, with what would be possible, if the stream would break a promise.
   Status Admit(StreamId stream, const StreamPlan& plan, std::uint16_t service_class,
                bool real_time);
+  // `to` will go on where `from`, which was let in, stops: it is let in, with that one's need.
+  void GoOn(StreamId from, StreamId to);
   // A unit of `frames` > 0 output frames of the stream was transcoded. `alone`: it has had a decode
   // of its own, as a stream is predicted to have.
   void OnUnit(StreamId stream, const StreamPlan& plan, Duration cpu, Duration opening,

@@ -20,6 +20,7 @@ Status StreamSession::On(PlanReady letter) {
   // A live source's units are due before their predecessors are known.
   if (!spec_.live && StreamRate::Applies(*letter.encoder)) rate_gate_ = RateGate(*letter.encoder);
   if (spec_.admission) {
+    if (stop_.stop_requested()) return Cancelled();  // another may have its place already
     GOPMILL_RETURN_IF_ERROR(
         spec_.admission->Admit(spec_.id, *plan_, service_class_, spec_.real_time));
   }

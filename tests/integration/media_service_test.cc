@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <deque>
 #include <future>
+#include <semaphore>
 #include <thread>
 
 #include "tests/integration/test_streams.h"
@@ -135,6 +137,39 @@ TEST(MediaService, RefusesMoreStreamsThanConfigured) {
   EXPECT_EQ(refused.error().code, Code::kUnavailable);
   go.set_value();
   EXPECT_TRUE(first.get_future().get().status.ok());
+}
+
+// A player that seeks. What it had before does not end here, as its client holds a write.
+TEST(MediaService, AStreamThatReplacesAnotherHasItsPlace) {
+  const auto service = MakeService(1);
+  std::deque<std::promise<StreamEnd>> ends;
+  std::counting_semaphore<> writing(0);
+  std::promise<void> go;
+  const auto make = [&, gate = go.get_future().share()]() -> std::unique_ptr<StreamSink> {
+    return std::make_unique<EndSink>(ends.emplace_back(), [&, gate](std::span<const std::uint8_t>) {
+      writing.release();
+      gate.wait();
+      return OkStatus();
+    });
+  };
+  auto stream = service->OpenStream("ref-talk.mpg", kSmall, make());
+  for (std::int64_t i = 0; i < kFewestReplaced; ++i) {
+    ASSERT_TRUE(stream.ok()) << stream.error().ToString();
+    writing.acquire();
+    stream = service->ReplaceStream(*stream, "ref-talk.mpg", kSmall, [&] {
+      EXPECT_FALSE(service->OpenStream("ref-talk.mpg", kSmall, make()).ok()) << "it is taken";
+      return make();
+    });
+  }
+  ASSERT_TRUE(stream.ok());
+  writing.acquire();
+  EXPECT_FALSE(service->OpenStream("ref-talk.mpg", kSmall, make()).ok());
+  EXPECT_FALSE(service->ReplaceStream(*stream, "ref-talk.mpg", kSmall, make).ok())
+      << "there is no end to those that are ending";
+  go.set_value();
+  ASSERT_TRUE(service->WaitIdle(std::chrono::seconds(10)));
+  ASSERT_TRUE(service->ReplaceStream(*stream, "ref-talk.mpg", kSmall, make).ok());
+  EXPECT_TRUE(ends.back().get_future().get().status.ok()) << "in place of one that has ended";
 }
 
 TEST(MediaService, APlayerThatWouldBreakAPromiseIsRefusedAndCounted) {

@@ -223,6 +223,29 @@ def one_player_too_many_is_told_so(_, folder):
         server.process.kill()
 
 
+def a_seek_needs_no_second_place(_, folder):
+    """On a server that is full: the stream from there takes the place of the one before, which ends a little later."""
+    server = Server(folder, "--max-streams", "1", rtsp=True)
+    try:
+        with Player(server, "whole.mp4" + QUERY) as player:
+            player.set_up()
+            for place in (0, 10, 5, 15, 2):
+                answer = player.ask("PLAY", Range=f"npt={place}-")
+                check(answer.status == 200, f"PLAY from {place}: {answer}")
+                for packets in player.packets.values():
+                    packets.clear()
+                late = time.monotonic() + 20
+                player.read_until(lambda late=late: all(map(len, player.packets.values())) or time.monotonic() > late)
+                check(all(map(len, player.packets.values())), f"nothing from {place} s on")
+            with Player(server, "whole.mp4" + QUERY) as second:
+                answer = second.ask("DESCRIBE", Accept="application/sdp")
+                check(answer.status == 503, f"a second stream of one: {answer}")
+            check(player.ask("TEARDOWN").status == 200, "TEARDOWN")
+        wait_until(lambda: not server.running(), 10, "streams of players that have left")
+    finally:
+        server.process.kill()
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -233,7 +256,7 @@ def main():
                             a_range_lies_in_the_part_that_the_url_names,
                             every_scale_is_one, every_speed_is_one, a_track_that_is_over_keeps_no_other, seeks_without_a_pause,
                             a_place_that_cannot_be_opened_ends_the_player_alone,
-                            one_player_too_many_is_told_so], Server(folder, rtsp=True), folder)
+                            one_player_too_many_is_told_so, a_seek_needs_no_second_place], Server(folder, rtsp=True), folder)
 
 
 if __name__ == "__main__":

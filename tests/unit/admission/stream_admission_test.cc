@@ -46,6 +46,23 @@ TEST_F(StreamAdmissionTest, AStreamThatTurnsOutCheapMakesRoom) {
   EXPECT_TRUE(Admit(4).ok());
 }
 
+// A player that seeks: its next stream is there before the one before has ended.
+TEST_F(StreamAdmissionTest, WhoGoesOnForAnotherHasWhatThatHad) {
+  for (std::uint64_t s = 1; s <= 3; ++s) ASSERT_TRUE(Admit(s).ok());
+  ASSERT_FALSE(Admit(4).ok());
+  desk.GoOn(StreamId{2}, StreamId{5});
+  desk.OnEffort(StreamId{1}, Effort::kFaster);  // which nobody else is let in beside
+  EXPECT_TRUE(Admit(5).ok());
+  EXPECT_FALSE(Admit(4).ok());
+  desk.Release(StreamId{2});
+  EXPECT_NEAR(desk.Stats().at(0).promise.taken, 0.75, 1e-9);
+  for (int i = 0; i < 30; ++i) desk.OnUnit(StreamId{5}, plan, milliseconds(50), {}, 25);
+  EXPECT_NEAR(desk.Stats().at(0).promise.taken, 0.55, 0.01);
+  desk.GoOn(StreamId{77}, StreamId{78});
+  desk.Release(StreamId{5});
+  EXPECT_NEAR(desk.Stats().at(0).promise.taken, 0.5, 1e-9) << "nothing for what was not let in";
+}
+
 TEST_F(StreamAdmissionTest, WhenNothingIsFreeItSaysSo) {
   for (std::uint64_t s = 1; s <= 3; ++s) ASSERT_TRUE(Admit(s).ok());
   for (int i = 0; i < 30; ++i) desk.OnUnit(StreamId{1}, plan, milliseconds(900), {}, 25);

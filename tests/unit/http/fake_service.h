@@ -39,6 +39,11 @@ class FakeService final : public Service {
 
   Result<StreamId> OpenStream(const std::string& path, const RequestParams& params,
                               std::unique_ptr<StreamSink> sink) override;
+  Result<StreamId> ReplaceStream(StreamId before, const std::string& path,
+                                 const RequestParams& params, const SinkMaker& make_sink) override {
+    static_cast<void>(CancelStream(before));
+    return OpenStream(path, params, make_sink());
+  }
   Result<StreamId> OpenUpload(UniqueFd body, const RequestParams& params,
                               std::unique_ptr<StreamSink> sink) override;
   Status Publish(const std::string& name, const std::string& from, UniqueFd body,
