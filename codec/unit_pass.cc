@@ -42,6 +42,7 @@ UnitPass::UnitPass(const UnitTask& task, ContextCache& cache, UnitStats& stats, 
 }
 
 UnitPass::~UnitPass() {
+  NoteEncoderCpu();
   if (filter_) cache_.GiveFilter(std::move(filter_));
 }
 
@@ -161,6 +162,7 @@ Status UnitPass::Open(const PassRate& rate, std::unique_ptr<OpenGop> begun) {
   gop_ = std::move(begun);
   if (gop_) {
     stats_.parameter_hash = gop_->parameter_hash;
+    encoder_cpu_ = gop_->encoder->own_threads_cpu();
     return OkStatus();
   }
   const EncoderSpec& spec = *task_.encoder;
@@ -174,11 +176,18 @@ Status UnitPass::TakeEncoder(const PassRate& rate) {
   EncoderSpec spec = rate.one_thread ? WithOneThread(*task_.encoder) : *task_.encoder;
   if (spec.rate_mode == RateMode::kCrf && rate.crf) spec.crf = *rate.crf;
   GOPMILL_ASSIGN_OR_RETURN(gop_->encoder, cache_.TakeEncoder(spec, GopFrames()));
+  encoder_cpu_ = gop_->encoder->own_threads_cpu();
   TakeRate(rate);
   return OkStatus();
 }
 
+// Before the encoder goes.
+void UnitPass::NoteEncoderCpu() {
+  if (gop_ && gop_->encoder) stats_.aside_cpu += gop_->encoder->own_threads_cpu() - encoder_cpu_;
+}
+
 Status UnitPass::BeginAgain(const PassRate& rate) {
+  NoteEncoderCpu();
   gop_->encoder.reset();
   gop_->packets = 0;
   return TakeEncoder(rate);
@@ -195,6 +204,9 @@ Status UnitPass::Finish(const PacketHandler& on_packet) {
                        std::to_string(frames) + " frames.");
 }
 
-std::unique_ptr<OpenGop> UnitPass::Leave() { return std::move(gop_); }
+std::unique_ptr<OpenGop> UnitPass::Leave() {
+  NoteEncoderCpu();
+  return std::move(gop_);
+}
 
 }  // namespace gopmill

@@ -45,6 +45,7 @@ class UnitPass {
  private:
   Status TakeEncoder(const PassRate& rate);
   void TakeRate(const PassRate& rate);
+  void NoteEncoderCpu();
   // As far as they are known.
   [[nodiscard]] std::int64_t GopFrames() const {
     return spec_.gop_frames > 0 ? spec_.gop_frames : spec_.frame_count();
@@ -67,6 +68,7 @@ class UnitPass {
   std::unique_ptr<SubtitleBurner> burner_;  // of this pass alone; opened when there is something
   PictureArea burner_area_;                 // that it was opened for
   std::unique_ptr<OpenGop> gop_;
+  Duration encoder_cpu_{};  // of its own threads, before this pass
 };
 
 }  // namespace gopmill

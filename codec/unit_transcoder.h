@@ -74,7 +74,9 @@ struct UnitStats {
   // Time on the worker's thread, preemption included; of decoding aside that on its own thread,
   // which passes at the same time as the others.
   Duration decode{}, filter{}, encode{};
-  Duration aside_cpu{};  // CPU time of decoding aside, which the worker's thread does not have
+  // CPU time that the worker's thread does not have: of decoding aside, and of the encoder's own
+  // threads.
+  Duration aside_cpu{};
   SelectionCounts selection;
   std::int64_t frames = 0;   // encoded
   std::int64_t packets = 0;  // given out; of a piece not those of its frames

@@ -130,6 +130,8 @@ void VideoEncoder::CloseCodec() {
     if (!fed_end_) avcodec_send_frame(context_.get(), nullptr);
     while (avcodec_receive_packet(context_.get(), packet.get()) >= 0) av_packet_unref(packet.get());
   }
+  closed_cpu_ = own_threads_cpu();
+  threads_ = {};
   context_.reset();
   if (std::exchange(passed_gate_, false)) Av1Gate::Instance().EndEncoding();
 }
@@ -149,7 +151,13 @@ Status VideoEncoder::OpenCodec(const UnitSettings& unit) {
   GOPMILL_RETURN_IF_ERROR(ApplySettings(spec_, unit, *context_));
   const bool gated = spec_.codec == VideoCodec::kAv1;
   if (gated) Av1Gate::Instance().BeginOpening();
-  Status opened = OpenLibrary(*context_, codec, spec_.codec);
+  Status opened;
+  const auto open = [&] { opened = OpenLibrary(*context_, codec, spec_.codec); };
+  if (ThreadsOfLibrary(spec_.codec) > 0 || spec_.threads > 1) {
+    threads_.Watch(open);
+  } else {
+    open();
+  }
   if (gated) Av1Gate::Instance().EndOpening();
   // libavcodec 5.1 does not tell it for x265, all of whose presets have a B pyramid.
   if (spec_.codec == VideoCodec::kHevc) context_->has_b_frames = spec_.b_frames ? kX265Delay : 0;

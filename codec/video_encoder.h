@@ -20,7 +20,9 @@
 #include <optional>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/status.h"
+#include "codec/library_threads.h"
 #include "codec/rate_control.h"
 #include "media/av_ptr.h"
 #include "media/plan.h"
@@ -129,6 +131,8 @@ class VideoEncoder {
   // Of an encoder that is steered (RateControl).
   [[nodiscard]] RateLesson lesson() const { return control_ ? control_->lesson() : RateLesson{}; }
   [[nodiscard]] RateTrial trial() const { return control_ ? control_->trial() : RateTrial::kGood; }
+  // CPU time of threads of the library's own so far, which the caller's clock does not have.
+  [[nodiscard]] Duration own_threads_cpu() const { return closed_cpu_ + threads_.Cpu(); }
   // Rough memory footprint while encoding, bytes.
   [[nodiscard]] std::size_t footprint_bytes() const;
 
@@ -143,6 +147,8 @@ class VideoEncoder {
   EncoderSpec spec_;
   int lookahead_ = 0;         // the codec was opened with
   av::CodecContext context_;  // null until the codec is opened
+  LibraryThreads threads_;    // of the codec
+  Duration closed_cpu_{};     // of those of codecs that were opened before
   Status opened_;             // what opening it gave
   std::optional<RateControl> control_;
   bool constant_quality_ = false;

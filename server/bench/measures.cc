@@ -33,7 +33,7 @@ void AddCores(const RunRecord& record, RunMeasures& measures) {
     CoreMeasures& core = measures.cores[worker];
     ++core.units;
     core.busy_s += ToSeconds(unit.life.report.finished - unit.life.report.started);
-    core.cpu_s += ToSeconds(unit.life.report.cpu);
+    core.cpu_s += ToSeconds(unit.life.report.cpu + unit.life.stats.aside_cpu);
   }
   if (measures.cores.empty()) return;
   const auto [least, most] = std::ranges::minmax_element(measures.cores, {}, &CoreMeasures::busy_s);
@@ -71,7 +71,7 @@ void AddScheduling(const RunRecord& record, RunMeasures& measures) {
   double decisions = 0, cpu = 0, away = 0, cold = 0;
   for (const UnitSample& unit : record.units) {
     decisions += ToSeconds(unit.life.report.decision);
-    cpu += ToSeconds(unit.life.report.cpu);
+    cpu += ToSeconds(unit.life.report.cpu + unit.life.stats.aside_cpu);
     cold += unit.life.report.cold ? 1 : 0;
     away += unit.life.report.worker != unit.life.report.home ? 1 : 0;
   }

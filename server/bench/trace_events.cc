@@ -66,7 +66,7 @@ class EventWriter {
                  {"home", report.home.value},
                  {"bytes", unit.life.spec.cost_bytes},
                  {"cold", report.cold},
-                 {"cpu_ms", ToMillis(report.cpu)},
+                 {"cpu_ms", ToMillis(report.cpu + stats.aside_cpu)},
                  {"opening_ms", ToMillis(report.opening)},
                  {"decision_us", ToMillis(report.decision) * 1e3}};
     if (run_.media) {

@@ -122,8 +122,8 @@ void AddStages(Families& f, const StageTimes& s) {
   stage("encode", s.encode);
   stage("reorder_wait", s.reorder_wait);
   stage("mux_send", s.mux_send);
-  f.Counter("gopmill_worker_cpu_seconds_total", "CPU time of workers in units.",
-            ToSeconds(s.cpu + s.analysis));
+  f.Counter("gopmill_worker_cpu_seconds_total",
+            "CPU time of workers in units, and of their encoders.", ToSeconds(s.cpu + s.analysis));
 }
 
 void AddScheduler(Families& f, const SchedulerStats& s) {

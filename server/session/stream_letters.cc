@@ -248,7 +248,8 @@ void StreamSession::LearnDemand(const UnitEnded& ended) {
   const UnitRecord& record = records_.at(report.unit.index);
   // What a unit costs that is not made as it was asked for says nothing of the others.
   if (spec_.admission && record.effort == Effort::kFull && report.attempt == 0) {
-    spec_.admission->OnUnit(spec_.id, *record.plan, report.cpu, report.opening, record.job.frames,
+    spec_.admission->OnUnit(spec_.id, *record.plan, report.cpu + ended.stats.aside_cpu,
+                            report.opening, record.job.frames,
                             ended.stats.renditions == 1 && ended.stats.selection.taken == 0);
   }
   if (!spec_.degrades || report.unit.index.value == 0) return;

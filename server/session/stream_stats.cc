@@ -27,7 +27,7 @@ void StreamSnapshot::AddUnit(const JobReport& report, const UnitStats& unit, Eff
   ++units_by_effort.at(static_cast<std::size_t>(unit_effort));
   stages.global_wait += report.assigned - report.submitted;
   stages.run_wait += report.started - report.assigned;
-  stages.cpu += report.cpu;
+  stages.cpu += report.cpu + unit.aside_cpu;
   stages.decode += unit.decode;
   stages.filter += unit.filter;
   stages.encode += unit.encode;

@@ -47,7 +47,8 @@ struct StageTimes {
   Duration decode{}, filter{}, encode{};
   Duration reorder_wait{};  // finished -> released in order
   Duration mux_send{};      // muxer and sink, backpressure included
-  Duration cpu{};           // CPU time of workers in this stream's jobs, without analysis
+  Duration cpu{};           // CPU time in this stream's jobs, without analysis; also that of
+                            // threads that encoders have of their own
   Duration analysis{};      // CPU time of workers in measuring the movie
 };
 

@@ -48,6 +48,22 @@ TEST(StreamSession, DeliversEveryPlannedFrame) {
   EXPECT_TRUE(outcome.snapshot.first_byte.has_value());
 }
 
+// All that the process does here is this one stream.
+TEST(StreamSession, ItsCpuTimeHasTheThreadsOfItsEncoders) {
+  for (const char* codec : {"h264", "hevc", "av1"}) {
+    const auto engine = MakeEngine("hearth", 1);
+    const Duration before = ProcessCpuNow();
+    const StreamSnapshot end =
+        RunStream(*engine, "modern-720p.mp4",
+                  std::string("width=320 bitrate=200k acodec=none duration=3 vcodec=") + codec)
+            .snapshot;
+    const double all = ToSeconds(ProcessCpuNow() - before), told = ToSeconds(end.stages.cpu);
+    ASSERT_EQ(end.state, StreamState::kDone) << codec;
+    EXPECT_GT(told, 0.8 * all) << codec;
+    EXPECT_LT(told, all) << codec;
+  }
+}
+
 void ExpectCleanCertificate(const char* movie, const std::string& params) {
   SCOPED_TRACE(std::string(movie) + " " + params);
   const auto engine = MakeEngine("hearth", 2);
