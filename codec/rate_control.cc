@@ -208,10 +208,12 @@ void RateControl::CodedKey(double bits) {
   const double surprise = bits * std::exp2(crf_ / kKeyStep) / seen_.front().key;
   key_surprise_ = surprise;
   key_crf_ = crf_;
-  Demand others = DemandFrom(1, frames_);
+  // A unit of one frame may turn out to have more: what is known of live GOPs is a guess.
+  const double until = std::max(frames_, 2.0);
+  Demand others = DemandFrom(1, until);
   others.cut_bits = 0;
   const double weight =
-      kPriorWeight * others.BitsAt(crf_) * std::exp2(crf_ / kInterStep) / (frames_ - 1);
+      kPriorWeight * others.BitsAt(crf_) * std::exp2(crf_ / kInterStep) / (until - 1);
   estimated_ = weight;
   taken_ = weight * std::pow(surprise, kSharedSurprise);
   last_scale_ = taken_ / estimated_;
