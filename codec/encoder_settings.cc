@@ -184,6 +184,9 @@ void ApplySvtAv1(const EncoderSpec& spec, AVCodecContext& context, Options& opti
   if (spec.rate_mode == RateMode::kQp) options.Set("qp", spec.qp);
   // This encoder caps the rate in CRF mode only.
   if (spec.rate_mode != RateMode::kCrf) context.rc_max_rate = context.rc_buffer_size = 0;
+  // Units may aim at more than the stream's rate, and a cap may lie above what it takes.
+  context.bit_rate = std::min(context.bit_rate, kMaxAv1Bitrate);
+  context.rc_max_rate = std::min(context.rc_max_rate, kMaxAv1Bitrate);
   options.Set("svtav1-params", "lp=1:pin=0:scd=0" + HdrParams(spec, kSvtAv1Hdr));
 }
 

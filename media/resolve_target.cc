@@ -208,6 +208,24 @@ Status CheckQuality(VideoCodec codec, const TargetRequest& request) {
   return OkStatus();
 }
 
+// SVT-AV1 says what it does not take only when it is opened.
+Status ResolveBitrate(Resolution& r) {
+  Target& target = r.target();
+  target.rate_mode = RateMode::kBitrate;
+  target.bitrate =
+      r.request.bitrate.value_or(DefaultBitrate(r.source, target.width, target.height, target.fps));
+  if (target.vcodec != VideoCodec::kAv1 || target.bitrate <= kMaxAv1Bitrate) return OkStatus();
+  if (r.request.bitrate) {
+    return InvalidArgument(
+        "bitrate", "This bit rate is too high for av1.",
+        std::to_string(kMinBitrate) + " to " + std::to_string(kMaxAv1Bitrate) + " with vcodec=av1");
+  }
+  r.Report("bitrate", std::to_string(target.bitrate), std::to_string(kMaxAv1Bitrate),
+           "the source's bit rate is too high for av1");
+  target.bitrate = kMaxAv1Bitrate;
+  return OkStatus();
+}
+
 // The buffer may last one unit at most: every unit is encoded by an encoder of its own.
 void ResolveBuffer(Resolution& r) {
   Target& target = r.target();
@@ -261,9 +279,7 @@ Status ResolveRate(Resolution& r) {
     target.rate_mode = RateMode::kQp;
     target.qp = *r.request.qp;
   } else {
-    target.rate_mode = RateMode::kBitrate;
-    target.bitrate = r.request.bitrate.value_or(
-        DefaultBitrate(r.source, target.width, target.height, target.fps));
+    GOPMILL_RETURN_IF_ERROR(ResolveBitrate(r));
   }
   return ResolveVbv(r);
 }

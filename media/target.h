@@ -70,9 +70,10 @@ inline constexpr int kMinSide = 16;
 inline constexpr int kMaxSide = 8192;
 inline constexpr Rational kMinFps{1, 1};
 inline constexpr Rational kMaxFps{240, 1};
-inline constexpr std::int64_t kMinBitrate = 10'000;       // bits per second
-inline constexpr std::int64_t kMaxBitrate = 200'000'000;  // bits per second
-inline constexpr std::int64_t kMinAudioBitrate = 6'000;   // bits per second
+inline constexpr std::int64_t kMinBitrate = 10'000;          // bits per second
+inline constexpr std::int64_t kMaxBitrate = 200'000'000;     // bits per second
+inline constexpr std::int64_t kMaxAv1Bitrate = 100'000'000;  // SVT-AV1 takes no more
+inline constexpr std::int64_t kMinAudioBitrate = 6'000;      // bits per second
 inline constexpr std::int64_t kMaxAudioBitrate = 1'024'000;
 inline constexpr int kMaxTextTracks = 96;  // in a movie and beside it
 inline constexpr double kDefaultUnitSeconds = 2.0;

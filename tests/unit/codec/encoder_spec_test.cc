@@ -82,6 +82,23 @@ TEST(EncoderSpec, TakesTheProfilesThatAreOffered) {
   }
 }
 
+// A unit may aim at more than the stream, and a cap lie above what SVT-AV1 takes.
+TEST(EncoderSpec, OpensAv1AtRatesAboveItsHighest) {
+  StreamPlan plan = PlanFor(VideoCodec::kAv1);
+  plan.target.bitrate = kMaxAv1Bitrate;
+  const auto encoder = VideoEncoder::Open(*MakeEncoderSpec(plan));
+  ASSERT_TRUE(encoder.ok());
+  (*encoder)->SetBitrate(kMaxAv1Bitrate * 3 / 2);
+  EXPECT_TRUE((*encoder)->opened().ok()) << (*encoder)->opened().error().ToString();
+  plan.target.rate_mode = RateMode::kCrf;
+  plan.target.crf = 30;
+  plan.target.maxrate = plan.target.bufsize = kMaxBitrate;
+  const auto capped = VideoEncoder::Open(*MakeEncoderSpec(plan));
+  ASSERT_TRUE(capped.ok());
+  EXPECT_EQ((*capped)->context().rc_max_rate, kMaxAv1Bitrate);
+  EXPECT_TRUE((*capped)->opened().ok()) << (*capped)->opened().error().ToString();
+}
+
 TEST(EncoderSpec, RefusesFrameRatesThatMpeg4CannotExpress) {
   StreamPlan plan = PlanFor(VideoCodec::kMpeg4);
   plan.target.fps = {119'880, 1001};

@@ -319,6 +319,21 @@ TEST(ResolveTarget, Av1HasASmallestPicture) {
   EXPECT_EQ(Good(least).target.height, 64);
 }
 
+TEST(ResolveTarget, Av1HasAHighestBitRate) {
+  const Error error = Bad({{"vcodec", "av1"}, {"bitrate", "120M"}});
+  EXPECT_EQ(error.parameter, "bitrate");
+  EXPECT_EQ(error.accepted, "10000 to 100000000 with vcodec=av1");
+  EXPECT_EQ(Good({{"vcodec", "av1"}, {"bitrate", "100M"}}).target.bitrate, 100'000'000);
+  EXPECT_EQ(Good({{"bitrate", "120M"}}).target.bitrate, 120'000'000);
+  SourceInfo source = MakeSource();
+  source.video.width = 3840;
+  source.video.height = 2160;
+  source.video.bitrate = 150'000'000;
+  const ResolvedTarget resolved = Good({{"vcodec", "av1"}}, source);
+  EXPECT_EQ(resolved.target.bitrate, 100'000'000);
+  EXPECT_EQ(Adjusted(resolved, "bitrate"), "124416000 -> 100000000");
+}
+
 // Beyond what the source asks for itself.
 TEST(ResolveTarget, TurnsByRequest) {
   SourceInfo source = MakeSource();
