@@ -46,6 +46,9 @@ std::string ZscaleOptions(const FilterSpec& spec, const Placement& place) {
 
 const char* RangeName(bool full) { return full ? "full" : "limited"; }
 
+// The middle of the luma samples that share one of chroma, 2 ^ shift of them.
+int MiddleChroma(int shift) { return (128 << shift) - 128; }
+
 // Where chroma lies, in parts of 1/256 from one luma sample to the next; swscale's own guess is the
 // middle, which is right for MPEG-1 and JPEG alone. "Left" where nothing is said, as in zscale.
 std::string SwscaleChroma(const char* side, int format, int location) {
@@ -53,13 +56,13 @@ std::string SwscaleChroma(const char* side, int format, int location) {
                        location == AVCHROMA_LOC_BOTTOM;
   const bool top = location == AVCHROMA_LOC_TOPLEFT || location == AVCHROMA_LOC_TOP;
   const bool bottom = location == AVCHROMA_LOC_BOTTOMLEFT || location == AVCHROMA_LOC_BOTTOM;
-  constexpr int kMiddle = 128;
-  const int vertical = top ? 0 : bottom ? 2 * kMiddle : kMiddle;
+  const int wide = Descriptor(format).log2_chroma_w, high = Descriptor(format).log2_chroma_h;
   std::string options;
-  if (Descriptor(format).log2_chroma_w == 1) {
-    options += fmt::format(":{}_h_chr_pos={}", side, centred ? kMiddle : 0);
+  if (wide > 0) {
+    options += fmt::format(":{}_h_chr_pos={}", side, centred ? MiddleChroma(wide) : 0);
   }
-  if (Descriptor(format).log2_chroma_h == 1) {
+  if (high > 0) {
+    const int vertical = top ? 0 : bottom ? 2 * MiddleChroma(high) : MiddleChroma(high);
     options += fmt::format(":{}_v_chr_pos={}", side, vertical);
   }
   return options;

@@ -183,6 +183,34 @@ INSTANTIATE_TEST_SUITE_P(Locations, ChromaPlaces,
                          ::testing::Values(AVCHROMA_LOC_UNSPECIFIED, AVCHROMA_LOC_LEFT,
                                            AVCHROMA_LOC_CENTER, AVCHROMA_LOC_TOPLEFT));
 
+// Where chroma crosses its middle in a picture of chroma that is wider than luma, in luma samples.
+double ChromaEdge(const AVFrame& frame) {
+  const int shift = av_pix_fmt_desc_get(static_cast<AVPixelFormat>(frame.format))->log2_chroma_w;
+  const std::uint8_t* row = frame.data[1] + std::ptrdiff_t{4} * frame.linesize[1];
+  for (int x = 1; x << shift < frame.width; ++x) {
+    if (row[x] < 128) continue;
+    return ((x - 1) + (128.0 - row[x - 1]) / (row[x] - row[x - 1])) * (1 << shift);
+  }
+  return -1;
+}
+
+// NTSC DV has a sample of chroma for four of luma, and the first of both lie on each other.
+TEST(SwscaleScaling, KeepsColourEdgesInPlaceWhereChromaIsFourTimesAsWide) {
+  const av::Frame frame = testing::MakePlainFrame(64, 32, AV_PIX_FMT_YUV411P, 128, 64, 128);
+  for (int y = 0; y < frame->height; ++y) {
+    for (int x = 8; x < frame->width / 4; ++x) frame->data[1][y * frame->linesize[1] + x] = 192;
+  }
+  FilterSpec spec = ScalingOf(*frame, frame->width, frame->height);
+  spec.format = AV_PIX_FMT_YUV420P;
+  for (const AVChromaLocation place : {AVCHROMA_LOC_UNSPECIFIED, AVCHROMA_LOC_LEFT}) {
+    spec.in_chroma_location = place;
+    EXPECT_NEAR(ChromaEdge(*Scaled(spec, *frame)), ChromaEdge(*frame), 0.2) << place;
+  }
+  // Centred ones lie 1.5 samples of luma behind the first of four, and half a one of two.
+  spec.in_chroma_location = AVCHROMA_LOC_CENTER;
+  EXPECT_NEAR(ChromaEdge(*Scaled(spec, *frame)) + 0.5, ChromaEdge(*frame) + 1.5, 0.2);
+}
+
 TEST(ZimgScaling, IsLeftToSwscaleWhereMoreThanTheSizeChanges) {
   const av::Frame frame = MakeFrame({.width = 160, .height = 120}, 0);
   const FilterSpec smaller = ScalingOf(*frame, 80, 60);
