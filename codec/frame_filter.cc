@@ -4,6 +4,7 @@
 extern "C" {
 #include <libavutil/imgutils.h>
 #include <libavutil/pixdesc.h>
+#include <libavutil/rational.h>
 }
 
 #include <fmt/format.h>
@@ -86,11 +87,13 @@ bool NeedsNothing(const FilterSpec& spec) {
          place == Placement{.crop = output, .scaled = output};
 }
 
-// Containers know better than streams, but not of pictures that have changed since.
+// Containers know better than streams, but not of pictures that have changed since: in size, or from
+// the aspect that the stream stated when it was opened.
 Rational SampleAspectOf(const VideoInfo& video, const AVFrame& frame) {
-  const bool changed = frame.width != video.width || frame.height != video.height;
-  const Rational own{frame.sample_aspect_ratio.num, frame.sample_aspect_ratio.den};
-  if (changed && own.num > 0 && own.den > 0) return own;
+  const AVRational own = frame.sample_aspect_ratio;
+  const bool changed = frame.width != video.width || frame.height != video.height ||
+                       av_cmp_q(own, video.parameters->sample_aspect_ratio) != 0;
+  if (changed && own.num > 0 && own.den > 0) return {own.num, own.den};
   return video.sample_aspect.positive() ? video.sample_aspect : Rational{1, 1};
 }
 

@@ -71,6 +71,12 @@ case("size-change-raw", ext="h264", fps="25", frames=50, video=CLOSED, audio=Non
 case("shape-change-ts", ext="ts", fps="25", frames=50, video=CLOSED, audio=None,
      after=((twice, "-i IN -vf scale=160:160,setsar=5/3 -c:v libx264 -preset ultrafast -bf 0 "
              "-output_ts_offset 2 OUT"),), shows=list(range(50)) * 2)
+# Of the same size, as a broadcaster's programmes of 4:3 and 16:9 are: bars in what comes later, so
+# that numbers cannot be read there.
+case("aspect-change-ts", ext="ts", fps="25", frames=50, video=CLOSED, audio=None, colours=0,
+     after=((twice, "-i IN -vf setsar=4/3 -c:v libx264 -preset ultrafast -bf 0 "
+             "-output_ts_offset 2 OUT"),), shows=list(range(50)) + [None] * 50, wrong=4,
+     props={"width": 160, "height": 96})
 case("format-change-ts", ext="ts", fps="25", frames=50, video=CLOSED, audio=None,
      after=((twice, "-i IN -pix_fmt yuv422p10le -c:v libx264 -preset ultrafast -bf 0 "
              "-output_ts_offset 2 OUT"),), shows=list(range(50)) * 2)

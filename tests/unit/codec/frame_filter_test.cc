@@ -2,6 +2,7 @@
 #include "codec/frame_filter.h"
 
 extern "C" {
+#include <libavcodec/avcodec.h>
 #include <libavutil/cpu.h>
 #include <libavutil/pixdesc.h>
 }
@@ -11,6 +12,7 @@ extern "C" {
 #include <array>
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -319,6 +321,29 @@ TEST(FrameFilter, PadsWithBlackBars) {
   EXPECT_EQ(LumaAt(*out, 80, 60), 120);
   EXPECT_EQ(LumaAt(*out, 1, 60), 120);
   EXPECT_EQ(out->data[1][0], 128);
+}
+
+// What the container says of pixels is known better, until the stream says another thing than before.
+TEST(FrameFilter, TakesAnotherSampleAspectFromTheStreamAlone) {
+  auto source = std::make_shared<SourceInfo>();
+  std::shared_ptr<AVCodecParameters> parameters(
+      avcodec_parameters_alloc(), [](AVCodecParameters* p) { avcodec_parameters_free(&p); });
+  parameters->sample_aspect_ratio = {16, 15};
+  source->video.width = 720;
+  source->video.height = 576;
+  source->video.sample_aspect = {1, 1};
+  source->video.parameters = parameters;
+  StreamPlan plan;
+  plan.source = source;
+  const av::Frame frame = MakePlainFrame(720, 576, AV_PIX_FMT_YUV420P, 120, 128, 128);
+  const auto taken = [&](AVRational stated) {
+    frame->sample_aspect_ratio = stated;
+    return SpatialPart(plan, {720, 576}, AV_PIX_FMT_YUV420P, *frame).in_sample_aspect;
+  };
+  EXPECT_EQ(taken({16, 15}), (Rational{1, 1})) << "contradicted from the start";
+  EXPECT_EQ(taken({32, 30}), (Rational{1, 1}));
+  EXPECT_EQ(taken({0, 1}), (Rational{1, 1})) << "nothing is said";
+  EXPECT_EQ(taken({64, 45}), (Rational{64, 45})) << "changed";
 }
 
 // Set up for 16:9, and a picture of 9:16 comes; of anamorphic pixels, of the source or the output.
