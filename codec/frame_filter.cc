@@ -83,12 +83,11 @@ bool NeedsNothing(const FilterSpec& spec) {
   const Placement place = PlacementOf(spec);
   return !spec.temporal() && spec.denoise == Denoise::kOff && spec.rotation == 0 &&
          !spec.mirrored && !spec.tone_map.needed() && spec.in_format == spec.format &&
-         HasFullRange(spec) == MakesFullRange(spec) &&
-         place == Placement{.crop = output, .scaled = output};
+         !ChangesColors(spec) && place == Placement{.crop = output, .scaled = output};
 }
 
-// Containers know better than streams, but not of pictures that have changed since: in size, or from
-// the aspect that the stream stated when it was opened.
+// Containers know better than streams, but not of pictures that have changed since: in size, or
+// from the aspect that the stream stated when it was opened.
 Rational SampleAspectOf(const VideoInfo& video, const AVFrame& frame) {
   const AVRational own = frame.sample_aspect_ratio;
   const bool changed = frame.width != video.width || frame.height != video.height ||
@@ -120,14 +119,15 @@ FilterSpec WholeSpec(const StreamPlan& plan, int out_format, const AVFrame& fram
       .fit = plan.target.fit,
       .denoise = plan.target.denoise,
       .tone_map = ToneMapFor(video, out_format),
-      .limited = HasLimitedRange(plan.target.vcodec),
   };
 }
 
 }  // namespace
 
 bool MakesFullRange(const FilterSpec& spec) {
-  return HasFullRange(spec) && !spec.tone_map.needed() && !spec.limited;
+  if (spec.tone_map.needed()) return false;
+  if (spec.colors.range == AVCOL_RANGE_UNSPECIFIED) return HasFullRange(spec);
+  return spec.colors.range == AVCOL_RANGE_JPEG;
 }
 
 PictureArea AreaOf(const FilterSpec& spec, const FilterSpec& source, Rational sample_aspect) {
@@ -142,7 +142,10 @@ PictureArea AreaOf(const FilterSpec& spec, const FilterSpec& source, Rational sa
 }
 
 int MatrixMade(const FilterSpec& spec) {
-  return HasRgb(spec) || spec.tone_map.needed() ? AVCOL_SPC_BT709 : spec.in_color_space;
+  if (spec.tone_map.needed()) return AVCOL_SPC_BT709;
+  if (ChangesMatrix(spec)) return spec.colors.matrix;
+  if (!HasRgb(spec)) return spec.in_color_space;
+  return MatrixName(spec.colors.matrix) != nullptr ? spec.colors.matrix : AVCOL_SPC_BT709;
 }
 
 FilterSpec TemporalPart(const StreamPlan& plan, const AVFrame& frame) {
@@ -154,16 +157,17 @@ FilterSpec TemporalPart(const StreamPlan& plan, const AVFrame& frame) {
   spec.fit = Fit::kStretch;
   spec.denoise = Denoise::kOff;
   spec.tone_map = {};
-  spec.limited = false;
   return spec;
 }
 
-FilterSpec SpatialPart(const StreamPlan& plan, Size size, int out_format, const AVFrame& frame) {
+FilterSpec SpatialPart(const StreamPlan& plan, Size size, int out_format,
+                       const OutputColors& colors, const AVFrame& frame) {
   FilterSpec spec = WholeSpec(plan, out_format, frame);
   spec.width = size.width;
   spec.height = size.height;
   spec.deinterlace = Deinterlace::kOff;
   spec.degrain = Denoise::kOff;
+  spec.colors = colors;
   return spec;
 }
 
@@ -271,8 +275,7 @@ Status FrameFilter::AppendGeometry() {
                                          place.crop_x, place.crop_y);
     GOPMILL_RETURN_IF_ERROR(chain_->Append("crop", crop.c_str()));
   }
-  if (place.scaled != place.crop || spec_.format != spec_.in_format ||
-      HasFullRange(spec_) != MakesFullRange(spec_)) {
+  if (place.scaled != place.crop || spec_.format != spec_.in_format || ChangesColors(spec_)) {
     const Scaler scaler = ScalerFor(spec_, place);
     GOPMILL_RETURN_IF_ERROR(chain_->Append(scaler.filter, scaler.options.c_str()));
     by_zimg_ = scaler.zimg;

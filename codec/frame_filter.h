@@ -6,10 +6,11 @@
 // denoise. A libavfilter graph behind one call. Noise is taken out of each picture by itself, at
 // the output's size; and between pictures at the source's.
 //
-// Matrix and range of YUV sources are kept (the encoder states them, but MPEG-4 has limited range
-// only); RGB becomes BT.709, limited range, and so do pictures with a high dynamic range in eight
-// bits (tone_map.h). Chroma lies between the luma where it lay in the source. More bits than
-// the output has are dithered (ordered, 8x8).
+// Matrix and range are those that the output states: a YUV source's own as it was opened, but
+// MPEG-4 has limited range only; RGB becomes BT.709, limited range, and so do pictures with a high
+// dynamic range in eight bits (tone_map.h). Pictures that come otherwise later are converted.
+// Chroma lies between the luma where it lay in the source. More bits than the output has are
+// dithered (ordered, 8x8).
 //
 // A graph without temporal filters keeps no memory of frames, so a warm one gives the same bytes as
 // a fresh one. One with them does; it belongs to one run. A frame
@@ -30,6 +31,13 @@
 
 namespace gopmill {
 
+// What an output states of its pictures, an AVColorRange and an AVColorSpace. What it does not
+// state stays as it is in the input.
+struct OutputColors {
+  int range = 0, matrix = 2;
+  bool operator==(const OutputColors&) const = default;
+};
+
 struct FilterSpec {
   // Input, as the decoder gives it. A frame that differs gets a graph of its own.
   int in_width = 0, in_height = 0, in_format = -1;
@@ -45,7 +53,7 @@ struct FilterSpec {
   Fit fit = Fit::kFit;
   Denoise denoise = Denoise::kOff;
   ToneMap tone_map = {};
-  bool limited = false;  // full range becomes limited: the output cannot say that it is full
+  OutputColors colors = {};
 
   bool operator==(const FilterSpec&) const = default;
   [[nodiscard]] bool temporal() const {
@@ -56,14 +64,16 @@ struct FilterSpec {
 // What is done before frames are selected: temporal filters, which leave size and format.
 FilterSpec TemporalPart(const StreamPlan& plan, const AVFrame& frame);
 // What is done to those that were selected: all else that the plan asks for, in this size.
-FilterSpec SpatialPart(const StreamPlan& plan, Size size, int out_format, const AVFrame& frame);
+FilterSpec SpatialPart(const StreamPlan& plan, Size size, int out_format,
+                       const OutputColors& colors, const AVFrame& frame);
 // Fit::kFit goes by the source's first pictures. One that comes later in a clearly different shape
 // gets bars instead of being distorted. `sample_aspect`: of the output's pixels.
 void KeepShape(FilterSpec& spec, Rational sample_aspect);
-// Whether its pictures have full range. They do where the input's had it, but for RGB, what is
-// tone-mapped and where limited range is wanted.
+// Whether its pictures have full range: as the output states, but never where they are tone-mapped.
+// Where nothing is stated they do where the input's had it, but for RGB.
 bool MakesFullRange(const FilterSpec& spec);
-// The colour matrix of its pictures, an AVColorSpace: the input's, but BT.709 for the same two.
+// The colour matrix of its pictures, an AVColorSpace: that which the output states where the input
+// can be converted to it, else the input's; BT.709 where they are tone-mapped, and of RGB.
 int MatrixMade(const FilterSpec& spec);
 
 // Where its pictures have the source's picture. `sample_aspect`: of the output's pixels; `source`:

@@ -61,11 +61,11 @@ class Run {
   std::int64_t at_;  // the output frame that was looked at last
 };
 
-// In limited range, or in full as the source is where the filters leave it at that; all pictures of
-// a source are alike.
-Result<av::Frame> Scale(const SheetTask& task, const AVFrame& frame, ContextCache& cache) {
+// In the range and matrix of the sheet's first picture: `colors`, nothing until then.
+Result<av::Frame> Scale(const SheetTask& task, const AVFrame& frame, const OutputColors& colors,
+                        ContextCache& cache) {
   const Size size{task.plan->target.width, task.plan->target.height};
-  const FilterSpec wanted = SpatialPart(*task.plan, size, kPainted, frame);
+  const FilterSpec wanted = SpatialPart(*task.plan, size, kPainted, colors, frame);
   GOPMILL_ASSIGN_OR_RETURN(auto filter, cache.TakeFilter(wanted));
   av::Frame out = av::NewFrame();
   GOPMILL_ASSIGN_OR_RETURN(const bool got, filter->Filter(&frame, *out));
@@ -148,7 +148,7 @@ Result<std::string> MakeSheet(const SheetTask& task, ContextCache& cache,
                            NewPicture(width * task.columns, height * task.rows, kPainted));
   PaintBlack(*sheet);
   int matrix = SWS_CS_ITU601;
-  bool full_range = false;
+  OutputColors colors;
   int place = 0;
   for (const SheetRun& wanted : task.runs) {
     GOPMILL_ASSIGN_OR_RETURN(Run run, Run::Open(task, wanted, cache));
@@ -157,14 +157,15 @@ Result<std::string> MakeSheet(const SheetTask& task, ContextCache& cache,
       GOPMILL_ASSIGN_OR_RETURN(const AVFrame* frame, run.Picture(number, stop));
       const int tile = place++;
       if (frame == nullptr) continue;
-      GOPMILL_ASSIGN_OR_RETURN(const av::Frame picture, Scale(task, *frame, cache));
+      GOPMILL_ASSIGN_OR_RETURN(const av::Frame picture, Scale(task, *frame, colors, cache));
       matrix = MatrixOf(*picture, frame->height);
-      full_range = picture->color_range == AVCOL_RANGE_JPEG;
+      colors = {.range = picture->color_range, .matrix = picture->colorspace};
       Paint(*picture, tile % task.columns * width, tile / task.columns * height, *sheet);
     }
     cache.GiveDecoder(*task.plan->source, run.TakeDecoder());
   }
-  GOPMILL_ASSIGN_OR_RETURN(av::Frame jpeg, ToJpegColors(*sheet, matrix, full_range));
+  GOPMILL_ASSIGN_OR_RETURN(av::Frame jpeg,
+                           ToJpegColors(*sheet, matrix, colors.range == AVCOL_RANGE_JPEG));
   return EncodeJpeg(*jpeg);
 }
 

@@ -9,6 +9,7 @@ extern "C" {
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 namespace gopmill {
 namespace {
@@ -32,7 +33,7 @@ int ZscaleChroma(int location) { return std::max(0, location - 1); }
 bool ScaledByZimg(const FilterSpec& spec, const Placement& place) {
   const bool planar420 = spec.format == AV_PIX_FMT_YUV420P || spec.format == AV_PIX_FMT_YUV420P10;
   const bool only_size = spec.in_format == spec.format && planar420 && !HasFullRange(spec) &&
-                         !spec.temporal() && !spec.tone_map.needed();
+                         !ChangesColors(spec) && !spec.temporal() && !spec.tone_map.needed();
   return only_size && place.scaled.width != place.crop.width && ZimgTakes(place.crop) &&
          ZimgTakes(place.scaled) && avfilter_get_by_name("zscale") != nullptr;
 }
@@ -80,8 +81,12 @@ std::string ScaleOptions(const FilterSpec& spec, const Placement& place) {
                   place.scaled.height, RangeName(MakesFullRange(spec)));
   options += SwscaleChroma("out", format, spec.in_chroma_location);
   if (HasRgb(spec)) {  // the matrix that tone mapping is told of
-    return options +
-           (spec.tone_map.needed() ? ":out_color_matrix=bt2020" : ":out_color_matrix=bt709");
+    const int matrix = spec.tone_map.needed() ? AVCOL_SPC_BT2020_NCL : MatrixMade(spec);
+    return options + fmt::format(":out_color_matrix={}", MatrixName(matrix));
+  }
+  if (ChangesMatrix(spec)) {
+    options += fmt::format(":in_color_matrix={}:out_color_matrix={}",
+                           MatrixName(spec.in_color_space), MatrixName(spec.colors.matrix));
   }
   options += SwscaleChroma("in", spec.in_format, spec.in_chroma_location);
   options += fmt::format(":in_range={}", RangeName(HasFullRange(spec)));
@@ -99,6 +104,29 @@ bool HasRgb(const FilterSpec& spec) {
 
 bool HasFullRange(const FilterSpec& spec) {
   return spec.in_color_range == AVCOL_RANGE_JPEG && !HasRgb(spec);
+}
+
+const char* MatrixName(int space) {
+  switch (space) {
+    case AVCOL_SPC_BT709: return "bt709";
+    case AVCOL_SPC_FCC: return "fcc";
+    case AVCOL_SPC_BT470BG:
+    case AVCOL_SPC_SMPTE170M: return "smpte170m";
+    case AVCOL_SPC_SMPTE240M: return "smpte240m";
+    case AVCOL_SPC_BT2020_NCL: return "bt2020";
+    default: return nullptr;
+  }
+}
+
+bool ChangesMatrix(const FilterSpec& spec) {
+  if (HasRgb(spec) || spec.tone_map.needed()) return false;
+  const char* from = MatrixName(spec.in_color_space);
+  const char* to = MatrixName(spec.colors.matrix);
+  return from != nullptr && to != nullptr && std::string_view(from) != to;
+}
+
+bool ChangesColors(const FilterSpec& spec) {
+  return HasFullRange(spec) != MakesFullRange(spec) || ChangesMatrix(spec);
 }
 
 Scaler ScalerFor(const FilterSpec& spec, const Placement& place) {

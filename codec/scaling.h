@@ -21,6 +21,12 @@ namespace gopmill {
 // Of the input: whether it is RGB; whether it has full range and is not.
 bool HasRgb(const FilterSpec& spec);
 bool HasFullRange(const FilterSpec& spec);
+// The coefficients of an AVColorSpace as swscale names them; null where it has none.
+const char* MatrixName(int space);
+// Whether YUV gets another matrix than its own: where both are stated, and known to swscale.
+bool ChangesMatrix(const FilterSpec& spec);
+// Whether it gets another range, or another matrix.
+bool ChangesColors(const FilterSpec& spec);
 
 struct Scaler {
   const char* filter = nullptr;

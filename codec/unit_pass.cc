@@ -46,6 +46,13 @@ UnitPass::~UnitPass() {
   if (filter_) cache_.GiveFilter(std::move(filter_));
 }
 
+// Limited range is what is meant where none is stated.
+OutputColors UnitPass::Colors() const {
+  const bool full = task_.encoder->color_range == AVCOL_RANGE_JPEG;
+  return {.range = full ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG,
+          .matrix = task_.encoder->color_space};
+}
+
 Result<av::Frame> UnitPass::Black() {
   const EncoderSpec& encoder = *task_.encoder;
   GOPMILL_ASSIGN_OR_RETURN(av::Frame frame,
@@ -57,8 +64,8 @@ Result<av::Frame> UnitPass::Black() {
 Result<av::Frame> UnitPass::Scale(const AVFrame& frame) {
   const Stopwatch watch(stats_.filter);
   const EncoderSpec& encoder = *task_.encoder;
-  FilterSpec wanted =
-      SpatialPart(*task_.plan, {encoder.width, encoder.height}, encoder.pixel_format, frame);
+  FilterSpec wanted = SpatialPart(*task_.plan, {encoder.width, encoder.height},
+                                  encoder.pixel_format, Colors(), frame);
   const FilterSpec source = wanted;
   KeepShape(wanted, encoder.sample_aspect);
   if (task_.plan->texts.script) area_ = AreaOf(wanted, source, encoder.sample_aspect);

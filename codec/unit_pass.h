@@ -51,6 +51,7 @@ class UnitPass {
     return spec_.gop_frames > 0 ? spec_.gop_frames : spec_.frame_count();
   }
   Result<av::Frame> Scale(const AVFrame& frame);
+  [[nodiscard]] OutputColors Colors() const;
   Result<av::Frame> Black();
   // The picture of output frame n with the plan's subtitles, or the same where there are none.
   Result<av::Frame> WithSubtitles(const AVFrame& picture, std::int64_t n);

@@ -80,6 +80,16 @@ case("aspect-change-ts", ext="ts", fps="25", frames=50, video=CLOSED, audio=None
 case("format-change-ts", ext="ts", fps="25", frames=50, video=CLOSED, audio=None,
      after=((twice, "-i IN -pix_fmt yuv422p10le -c:v libx264 -preset ultrafast -bf 0 "
              "-output_ts_offset 2 OUT"),), shows=list(range(50)) * 2)
+# What comes later is converted to what the header says of the first pictures.
+case("range-change-ts", ext="ts", fps="25", frames=50, video=CLOSED, audio=None, quick=True, colours=8,
+     after=((twice, "-i IN -pix_fmt yuvj420p -c:v libx264 -preset ultrafast -bf 0 "
+             "-output_ts_offset 2 OUT"),), shows=list(range(50)) * 2, props={"color_range": "tv"})
+case("matrix-change-ts", ext="ts", fps="25", frames=50, audio=None, colours=12,
+     video=CLOSED + " " + tags("smpte170m", "smpte170m", "smpte170m"), scale=MATRIX + "smpte170m",
+     after=((twice, "-i IN -vf scale=in_color_matrix=smpte170m:out_color_matrix=bt709 "
+             + tags("bt709", "bt709", "bt709") + " -c:v libx264 -preset ultrafast -bf 0 "
+             "-output_ts_offset 2 OUT"),), shows=list(range(50)) * 2,
+     props=shown("smpte170m", "smpte170m", "smpte170m"))
 VP9 = "libvpx-vp9 -deadline realtime -cpu-used 8 -g 25 -b:v 1M"
 case("size-change-vp9", ext="ivf", fps="25", frames=50, audio=None, video=VP9,
      after=((ivf_append, f"-i IN -vf scale=240:144 -c:v {VP9} OUT"),), shows=list(range(50)) * 2,

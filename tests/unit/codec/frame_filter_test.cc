@@ -323,7 +323,8 @@ TEST(FrameFilter, PadsWithBlackBars) {
   EXPECT_EQ(out->data[1][0], 128);
 }
 
-// What the container says of pixels is known better, until the stream says another thing than before.
+// What the container says of pixels is known better, until the stream says another thing than
+// before.
 TEST(FrameFilter, TakesAnotherSampleAspectFromTheStreamAlone) {
   auto source = std::make_shared<SourceInfo>();
   std::shared_ptr<AVCodecParameters> parameters(
@@ -338,7 +339,7 @@ TEST(FrameFilter, TakesAnotherSampleAspectFromTheStreamAlone) {
   const av::Frame frame = MakePlainFrame(720, 576, AV_PIX_FMT_YUV420P, 120, 128, 128);
   const auto taken = [&](AVRational stated) {
     frame->sample_aspect_ratio = stated;
-    return SpatialPart(plan, {720, 576}, AV_PIX_FMT_YUV420P, *frame).in_sample_aspect;
+    return SpatialPart(plan, {720, 576}, AV_PIX_FMT_YUV420P, {}, *frame).in_sample_aspect;
   };
   EXPECT_EQ(taken({16, 15}), (Rational{1, 1})) << "contradicted from the start";
   EXPECT_EQ(taken({32, 30}), (Rational{1, 1}));
@@ -431,11 +432,82 @@ TEST(FrameFilter, MakesLimitedRangeWhereItIsWanted) {
     PaintLuma(*frame, 0, 0, 32, 64, 0);
     FilterSpec spec = SpecOf(*frame, size, size);
     spec.in_color_range = AVCOL_RANGE_JPEG;
-    spec.limited = true;
+    spec.colors.range = AVCOL_RANGE_MPEG;
     const av::Frame out = Once(spec, *frame);
     EXPECT_EQ(LumaAt(*out, size / 4, 8), 16);
     EXPECT_EQ(LumaAt(*out, 3 * size / 4, 8), 235);
     EXPECT_FALSE(MakesFullRange(spec));
+  }
+}
+
+// A colour of 8-bit RGB as a matrix with these weights has it.
+std::array<int, 3> Coded(std::array<double, 3> rgb, double of_red, double of_blue, bool full) {
+  const double luma = of_red * rgb[0] + (1 - of_red - of_blue) * rgb[1] + of_blue * rgb[2];
+  const double y = full ? luma : 16 + luma * 219 / 255;
+  const double chroma = full ? 1 : 224.0 / 255;
+  const auto round = [](double value) { return static_cast<int>(std::lround(value)); };
+  return {round(y), round(128 + chroma * (rgb[2] - luma) / (2 * (1 - of_blue))),
+          round(128 + chroma * (rgb[0] - luma) / (2 * (1 - of_red)))};
+}
+
+// In 8-bit steps.
+int SampleAt(const AVFrame& frame, std::size_t plane, int x, int y) {
+  const std::uint8_t* row = frame.data[plane] + std::ptrdiff_t{y} * frame.linesize[plane];
+  if (frame.format != AV_PIX_FMT_YUV420P10) return row[x];
+  return reinterpret_cast<const std::uint16_t*>(row)[x] / 4;
+}
+
+// Of recordings that were joined the header describes the first.
+TEST(FrameFilter, ConvertsToTheColoursThatTheOutputStates) {
+  constexpr std::array<double, 3> kColour{180, 90, 40};
+  const struct {
+    AVColorSpace space;
+    double red, blue;
+  } matrices[] = {{AVCOL_SPC_SMPTE170M, 0.299, 0.114}, {AVCOL_SPC_BT709, 0.2126, 0.0722}};
+  for (const auto& from : matrices) {
+    for (const auto& to : matrices) {
+      for (const bool was_full : {false, true}) {
+        for (const bool full : {false, true}) {
+          for (const int format : {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV420P10}) {
+            for (const int size : {64, 32}) {
+              const auto [y, u, v] = Coded(kColour, from.red, from.blue, was_full);
+              const av::Frame frame = MakePlainFrame(64, 64, format, y, u, v);
+              frame->colorspace = from.space;
+              frame->color_range = was_full ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
+              FilterSpec spec = SpecOf(*frame, size, size);
+              spec.in_color_space = from.space;
+              spec.in_color_range = frame->color_range;
+              spec.colors = {.range = full ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG,
+                             .matrix = to.space};
+              const av::Frame out = Once(spec, *frame);
+              const auto wanted = Coded(kColour, to.red, to.blue, full);
+              for (std::size_t plane = 0; plane < 3; ++plane) {
+                EXPECT_NEAR(SampleAt(*out, plane, 8, 8), wanted[plane], 2)
+                    << "plane " << plane << " of " << format << ", " << from.space << " to "
+                    << to.space << ", full " << was_full << full << ", to " << size;
+              }
+              EXPECT_EQ(MakesFullRange(spec), full);
+              EXPECT_EQ(MatrixMade(spec), to.space);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(FrameFilter, LeavesAMatrixThatNobodyStates) {
+  const av::Frame frame = MakePlainFrame(64, 64, AV_PIX_FMT_YUV420P, 120, 90, 200);
+  FilterSpec spec = SpecOf(*frame, 64, 64);
+  for (const auto& [from, to] : {std::pair{AVCOL_SPC_UNSPECIFIED, AVCOL_SPC_BT709},
+                                 std::pair{AVCOL_SPC_BT709, AVCOL_SPC_UNSPECIFIED},
+                                 std::pair{AVCOL_SPC_YCGCO, AVCOL_SPC_BT709},
+                                 std::pair{AVCOL_SPC_BT470BG, AVCOL_SPC_SMPTE170M}}) {
+    spec.in_color_space = from;
+    spec.colors.matrix = to;
+    const av::Frame out = Once(spec, *frame);
+    EXPECT_EQ(out->data[0], frame->data[0]) << "from " << from << " to " << to;
+    EXPECT_EQ(MatrixMade(spec), from);
   }
 }
 
