@@ -6,6 +6,7 @@
 // Thread-safety: safe (pure functions).
 #pragma once
 
+#include <gst/rtsp-server/rtsp-session.h>
 #include <gst/sdp/gstsdpmessage.h>
 
 #include <memory>
@@ -42,6 +43,8 @@ Result<Announcement> ReadAnnouncement(const GstSDPMessage& sdp);
 struct Publication {
   std::shared_ptr<Reception> reception;
   gst::Object<GstElement> bin;
+  gst::Object<GstRTSPSession> session =
+      {};  // that does not expire while it is published; may be null
 };
 // A sender that brings nothing for `silence` has ended.
 Result<Publication> MakePublication(const Announcement& announcement, Duration silence);

@@ -183,11 +183,14 @@ void Publishing::OnRecord(GstRTSPContext& context) {
     const MutexLock lock(state->mutex);
     reception = state->publication.reception;
     if (reception != nullptr) bin = gst::Share(state->publication.bin.get());
+    // Packets do not keep a session alive, and behind some networks nothing else comes. Who has
+    // gone is silent, which ends the feed, the connection and with it the session.
+    if (reception != nullptr && context.session != nullptr && !state->publication.session) {
+      gst_rtsp_session_prevent_expire(context.session);
+      state->publication.session = gst::Share(context.session);
+    }
   }
   if (reception == nullptr || context.media == nullptr) return;
-  // Packets do not keep a session alive, and behind some networks nothing else comes. Who has gone
-  // is silent, which ends the feed, the connection and with it the session: it never expires.
-  if (context.session != nullptr) gst_rtsp_session_prevent_expire(context.session);
   reception->WatchLoss(bin.get());
   for (guint i = 0; i < gst_rtsp_media_n_streams(context.media); ++i) {
     GstRTSPStream* stream = gst_rtsp_media_get_stream(context.media, i);
@@ -202,6 +205,7 @@ void Publishing::Finish(ClientState& state) {
     const MutexLock lock(state.mutex);
     publication = std::exchange(state.publication, {});
   }
+  if (publication.session) gst_rtsp_session_allow_expire(publication.session.get());
   if (publication.reception == nullptr || publication.reception->feed()->abandoned()) return;
   publication.reception->Drain(publication.bin.get(), kDrainPatience);
 }

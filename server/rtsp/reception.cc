@@ -339,7 +339,10 @@ GstPadProbeReturn Reception::OnPacket(std::size_t track, GstPadProbeInfo& info) 
   const MutexLock lock(mutex_);
   if (!Admit(track, size)) return GST_PAD_PROBE_DROP;
   const std::int64_t time = clock_.OnPacket(track, rtp, static_cast<std::int64_t>(arrival));
-  if (clock_.Overlaps(track)) return GST_PAD_PROBE_DROP;
+  if (clock_.Overlaps(track)) {
+    unfinished_[track] -= size;
+    return GST_PAD_PROBE_DROP;
+  }
   GST_BUFFER_PTS(buffer) = static_cast<GstClockTime>(time);
   GST_BUFFER_DTS(buffer) = GST_CLOCK_TIME_NONE;
   return GST_PAD_PROBE_OK;

@@ -23,6 +23,8 @@ constexpr std::int64_t kMostInHand = 30 * kSecond;
 constexpr std::int64_t kUnnoticed = kSecond;
 // Of what passes: the clocks that drive tracks differ by less.
 constexpr std::int64_t kFollowShare = 1000;
+// More between two reports of a track than clocks drift and reports waver.
+constexpr std::int64_t kWasSet = kSecond / 2;
 // Arrivals behind are of no clock.
 constexpr std::int64_t kLatest = std::int64_t{1} << 60;
 
@@ -68,6 +70,7 @@ std::int64_t RtpClock::OnPacket(std::size_t index, std::uint32_t rtp, std::int64
   }
   track.expected_ns = expected;
   track.time_ns = track.Nanos(*track.units) + track.offset_ns;
+  if (track.time_ns > track.past_ns) track.past_ns = -1;
   if (track.time_ns < 0 || std::abs(track.time_ns - expected) > kFarthestFromArrival) {
     BeginAnew(track, rtp, expected);
   }
@@ -84,6 +87,7 @@ void RtpClock::BeginAnew(Track& track, std::uint32_t rtp, std::int64_t expected_
   const bool alike = leap_ns_ && std::abs(track.time_ns + *leap_ns_ - expected_ns) <= kFarthest;
   if (!alike) leap_ns_ = expected_ns - track.time_ns;
   track.ntp_of_zero_ns.reset();
+  track.set_ns = 0;
   track.joined = false;
   track.past_ns = -1;
   track.time_ns += *leap_ns_;
@@ -101,7 +105,10 @@ void RtpClock::OnReport(std::size_t index, std::uint64_t ntp, std::uint32_t rtp)
 }
 
 void RtpClock::Learn(Track& track, const Report& report) {
-  track.ntp_of_zero_ns = report.ntp_ns - track.Nanos(track.Unwrap(report.rtp));
+  const std::int64_t says = report.ntp_ns - track.Nanos(track.Unwrap(report.rtp));
+  const std::int64_t moved = says - track.set_ns - track.ntp_of_zero_ns.value_or(says);
+  if (track.joined && std::abs(moved) > kWasSet) track.set_ns += moved;
+  track.ntp_of_zero_ns = says - track.set_ns;
   if (!track.joined) Join(track);
 }
 

@@ -8,10 +8,12 @@
 // does not show. Tracks move beside the pictures, or where those have no reports beside another
 // track that has: at once when the reports of both begin, and by a thousandth of what passes while
 // later ones say that they are more than kTracksApart from each other, as the clock of a sound card
-// and that of the pictures come to be. Where the times of a track would lie in front of zero, or
-// have gone farther than kFarthestFromArrival from those of arrival, its sender began anew or had
-// its clock set, or its times are wild: it goes on at the time of arrival, and tracks that do so
-// alike stay together. So times are bounded, whatever a sender does. Pure.
+// and that of the pictures come to be. What a report says of a track that is beside another leaps
+// where a clock of the sender was set; that is not followed, since TimestampRepair closes the leap
+// of the track whose times go by that clock. Where the times of a track would lie in front of zero,
+// or have gone farther than kFarthestFromArrival from those of arrival, its sender began anew or
+// had its clock set, or its times are wild: it goes on at the time of arrival, and tracks that do
+// so alike stay together. So times are bounded, whatever a sender does. Pure.
 //
 // Thread-safety: thread-compatible.
 #pragma once
@@ -53,8 +55,10 @@ class RtpClock {
     std::optional<std::int64_t> units;  // of the newest packet, without the wrapping of 32 bits
     std::int64_t offset_ns = 0;         // of unit 0
     std::optional<Report> early;        // that came before any packet
-    // The sender's wall clock at unit 0, by its newest report since it began.
+    // The sender's wall clock at unit 0, by its newest report since it began, but for what that
+    // clock has been set by since.
     std::optional<std::int64_t> ntp_of_zero_ns;
+    std::int64_t set_ns = 0;       // by so much
     bool joined = false;           // with another track, since it began
     std::int64_t expected_ns = 0;  // of the newest packet, by its arrival
     std::int64_t time_ns = -1;     // of the newest packet

@@ -56,6 +56,7 @@ LiveText LiveTexts::CutTrack(Cues& cues, const LiveTextCut& cut) {
     if (goes_on) left.push_back(std::move(cues[i]));
   }
   std::ranges::move(later, std::back_inserter(left));
+  std::ranges::stable_sort(left, {}, [](const LiveCue& each) { return each.cue.start_us; });
   cues = std::move(left);
   std::ranges::stable_sort(shown, {}, &SubtitleCue::start_us);
   const auto shared = [](std::string text) {

@@ -2,6 +2,7 @@
 #include "server/session/packet_dating.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace gopmill {
 namespace {
@@ -13,10 +14,8 @@ constexpr std::chrono::seconds kFirstDates{5};
 
 void PacketDating::SeeClocks(WallTime wall, TimePoint steady) {
   const Duration ahead = wall.time_since_epoch() - steady.time_since_epoch();
-  const Duration step = ahead - wall_ahead_.value_or(ahead);
-  if (wall_ahead_ && std::chrono::abs(step) < kWallStep) return;
-  wall_ahead_ = ahead;
-  if (!last_) return;
+  const Duration step = ahead - std::exchange(wall_ahead_, ahead).value_or(ahead);
+  if (std::chrono::abs(step) < kWallStep || !last_) return;
   for (WallTime* date : {&zero_, &begin_, &first_zero_, &*last_}) {
     *date += std::chrono::duration_cast<WallTime::duration>(step);
   }

@@ -35,7 +35,7 @@ class PacketDating {
  private:
   WallTime zero_, begin_, first_zero_;
   std::optional<WallTime> last_;        // of the newest picture
-  std::optional<Duration> wall_ahead_;  // of the steady clock, since it was set
+  std::optional<Duration> wall_ahead_;  // of the steady clock, when both were seen last
 };
 
 }  // namespace gopmill

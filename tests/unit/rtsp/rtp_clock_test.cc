@@ -111,6 +111,24 @@ TEST_F(RtpClockTest, SoundOfAnotherClockIsKeptBesideThePictures) {
   }
 }
 
+// Pictures are timed by the sender's clock, sound by its samples, and that clock is set back by
+// three seconds: what is downstream closes the leap of the pictures, and sound stays where it was.
+TEST_F(RtpClockTest, AClockOfTheSenderThatIsSetMovesNoSound) {
+  std::int64_t sound = 0;
+  for (std::int64_t second = 0; second < 3600; ++second) {
+    const std::int64_t set = second < 60 ? 0 : 3;
+    clock.OnPacket(0, static_cast<std::uint32_t>((1000 + second - set) * 90'000),
+                   second * 1000 * kMs);
+    sound = clock.OnPacket(1, static_cast<std::uint32_t>(second * 48'000), second * 1000 * kMs) -
+            second * 1000 * kMs;
+    if (second % 5 != 0) continue;
+    const double said = static_cast<double>(second - set);
+    clock.OnReport(0, NtpAfter(said), static_cast<std::uint32_t>((1000 + second - set) * 90'000));
+    clock.OnReport(1, NtpAfter(said), static_cast<std::uint32_t>(second * 48'000));
+  }
+  EXPECT_NEAR(static_cast<double>(sound), 40'000 * kMs, 50 * kMs) << "the lead alone";
+}
+
 TEST_F(RtpClockTest, ReportsOfClocksThatHaveNothingInCommonAreNotBelieved) {
   clock.OnReport(0, kNtp, 0);
   clock.OnReport(1, NtpAfter(3600), 0);

@@ -52,6 +52,15 @@ TEST_F(PacketDatingTest, FollowsAWallClockThatIsSet) {
   }
 }
 
+TEST_F(PacketDatingTest, SmallSettingsDoNotAddUpToALargeOne) {
+  PlayTo(seconds(60));
+  for (int i = 0; i < 3; ++i) {
+    ahead -= milliseconds(600);
+    EXPECT_EQ(Picture(next), WallTime(ahead) + next) << "setting " << i;
+    PlayTo(next + seconds(20));
+  }
+}
+
 TEST_F(PacketDatingTest, AClockThatIsSetWhileNothingHasComeYetIsNoMatter) {
   dating.SeeClocks(WallTime(), TimePoint(seconds(1000)));
   EXPECT_EQ(Picture(milliseconds(0)), WallTime(ahead));
