@@ -48,7 +48,7 @@ Status CheckFrameRate(const Target& target) {
   return OkStatus();
 }
 
-// Colour description of the output: the source's, for the filter keeps matrix and range of YUV.
+// Colour description of the output: the source's, which the filter converts other pictures to.
 void CopyColor(const AVCodecParameters& source, EncoderSpec& spec) {
   const auto format = static_cast<AVPixelFormat>(source.format);
   const AVPixFmtDescriptor* descriptor = av_pix_fmt_desc_get(format);

@@ -90,10 +90,21 @@ bool NeedsNothing(const FilterSpec& spec) {
 // from the aspect that the stream stated when it was opened.
 Rational SampleAspectOf(const VideoInfo& video, const AVFrame& frame) {
   const AVRational own = frame.sample_aspect_ratio;
+  const AVRational stated = video.parameters->sample_aspect_ratio;  // of AV1 often nothing
   const bool changed = frame.width != video.width || frame.height != video.height ||
-                       av_cmp_q(own, video.parameters->sample_aspect_ratio) != 0;
+                       (stated.num > 0 && av_cmp_q(own, stated) != 0);
   if (changed && own.num > 0 && own.den > 0) return {own.num, own.den};
   return video.sample_aspect.positive() ? video.sample_aspect : Rational{1, 1};
+}
+
+// Nothing in VP8 tells the matrix, nor in parts of VP9, and FFmpeg's decoders name the same for
+// all.
+int MatrixOf(const VideoInfo& video, const AVFrame& frame) {
+  const AVCodecParameters& source = *video.parameters;
+  const bool guessed = source.codec_id == AV_CODEC_ID_VP8 || source.codec_id == AV_CODEC_ID_VP9;
+  const bool stated = source.color_space != AVCOL_SPC_UNSPECIFIED;
+  return guessed && stated && frame.colorspace != AVCOL_SPC_RGB ? source.color_space
+                                                                : frame.colorspace;
 }
 
 // All that the plan asks for.
@@ -106,7 +117,7 @@ FilterSpec WholeSpec(const StreamPlan& plan, int out_format, const AVFrame& fram
       .in_height = frame.height,
       .in_format = frame.format,
       .in_sample_aspect = SampleAspectOf(video, frame),
-      .in_color_space = frame.colorspace,
+      .in_color_space = MatrixOf(video, frame),
       .in_color_range = full_range ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG,
       .in_chroma_location = frame.chroma_location,
       .rotation = plan.rotation(),

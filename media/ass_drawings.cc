@@ -23,9 +23,13 @@ bool DrawsBehind(std::string_view tags, bool before) {
 std::string WithoutDrawings(std::string_view event) {
   std::string text;
   bool draws = false;
+  bool closes = true;  // a brace that opens; once none does, looking again takes time without end
   while (!event.empty()) {
-    const bool tags = event.front() == '{' && event.find('}') != std::string_view::npos;
-    const std::size_t end = tags ? event.find('}') + 1 : std::min(event.find('{', 1), event.size());
+    const bool opens = event.front() == '{' && closes;
+    const std::size_t close = opens ? event.find('}') : std::string_view::npos;
+    const bool tags = close != std::string_view::npos;
+    closes = closes && (!opens || tags);
+    const std::size_t end = tags ? close + 1 : std::min(event.find('{', 1), event.size());
     const std::string_view piece = event.substr(0, end);
     event.remove_prefix(end);
     if (tags) draws = DrawsBehind(piece, draws);

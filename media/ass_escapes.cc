@@ -67,9 +67,12 @@ std::string WithoutEscapes(std::string_view text, AVCodecID codec) {
   const bool escapes = IsStyled(codec) || codec == AV_CODEC_ID_WEBVTT || codec == AV_CODEC_ID_TEXT;
   if (!escapes || text.find_first_of("\\{") == std::string_view::npos) return std::string(text);
   Writer writer;
+  bool closes = true;  // a brace that opens; once none does, looking again takes time without end
   while (!text.empty()) {
     const char next = text.size() > 1 ? text[1] : ' ';
-    const std::size_t close = text.front() == '{' ? text.find('}') : std::string_view::npos;
+    const bool opens = text.front() == '{' && closes;
+    const std::size_t close = opens ? text.find('}') : std::string_view::npos;
+    closes = closes && (!opens || close != std::string_view::npos);
     const bool is_block = close != std::string_view::npos && (IsStyled(codec) || next == '\\');
     std::size_t taken = 1;
     if (text.front() == '\\' && next == 'h' && codec != AV_CODEC_ID_TEXT) {

@@ -21,6 +21,7 @@ constexpr std::int64_t kSearchBehind = 512;
 // Packets that are read for one whose place is known; of sound a container may have many in a
 // chunk.
 constexpr std::size_t kMostPictures = 64, kMostSounds = 512;
+constexpr std::size_t kMostUnknown = 64;  // of them, that have another place than in the index
 // Packets at most that FFmpeg gives one place in the file: of a block of Matroska, a page of Ogg.
 constexpr std::int64_t kMostAtOnePlace = 256;
 
@@ -141,6 +142,7 @@ Result<SegmentReader::Landing> SegmentReader::LandAt(bool video, std::int64_t fi
     return landing;
   }
   const std::size_t most = video ? kMostPictures : kMostSounds;
+  std::size_t unknown = 0;
   for (std::size_t read = 0; read < most; ++read) {
     av::Packet& packet = landing.packets.emplace_back(av::NewPacket());
     GOPMILL_ASSIGN_OR_RETURN(const bool got, NextOf(video, *packet));
@@ -149,6 +151,7 @@ Result<SegmentReader::Landing> SegmentReader::LandAt(bool video, std::int64_t fi
     const std::int64_t number = NumberOf(video, PacketFingerprint(*packet), first);
     if (number < 0) {  // a bisection lands amid a packet: what is read first is known to nobody
       landing.packets.clear();
+      if (++unknown == kMostUnknown) break;  // each is looked for in all of the index
       continue;
     }
     KeepRow(video, number, landing);

@@ -27,8 +27,9 @@ inline bool IsMeasured(double value) { return !std::isnan(value); }
 struct CoreMeasures {
   int pu_os_index = -1;
   std::int64_t units = 0;
-  double busy_s = 0, cpu_s = 0;  // wall clock inside units; CPU time of the worker's thread in them
-  double utilisation = 0;        // busy, of the makespan
+  double busy_s = 0;       // wall clock inside units
+  double cpu_s = 0;        // CPU time in them, with threads of encoders and decoding aside
+  double utilisation = 0;  // busy, of the makespan
 };
 
 // The life of a GOP, in order. `other` is the rest of the time on the worker: opening contexts,

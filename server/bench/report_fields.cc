@@ -100,7 +100,7 @@ constexpr auto kEverywhere = std::to_array<FieldDoc>({
     {"*.cores.cpu", "that it is pinned to, as the operating system counts"},
     {"*.cores.units", "that ran there; a mean is rounded down"},
     {"*.cores.busy_s", "wall clock inside units"},
-    {"*.cores.cpu_s", "CPU time of the worker's thread in them"},
+    {"*.cores.cpu_s", "CPU time in them, with threads of encoders and decoding aside"},
     {"*.cores.utilisation", "busy_s / makespan"},
     {"*.stages_ms.read", "reading the unit and cutting it off"},
     {"*.stages_ms.window wait", "until the stream's window had room"},

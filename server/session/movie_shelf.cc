@@ -35,8 +35,10 @@ Result<std::shared_ptr<const SourceIndex>> ShelvedFile::Index(
     if (index_) return index_;
   }
   GOPMILL_ASSIGN_OR_RETURN(auto index, read());
+  const std::size_t bytes = index->footprint_bytes();
   const MutexLock lock(mutex_);
   index_ = index;
+  bytes_ = bytes;
   return index;
 }
 
@@ -65,7 +67,7 @@ ShelvedFile::Readers ShelvedFile::TakeIdle(TimePoint time) {
 
 std::size_t ShelvedFile::footprint_bytes() const {
   const MutexLock lock(mutex_);
-  return index_ ? index_->footprint_bytes() : 0;
+  return bytes_;
 }
 
 Result<MovieShelf::Opened> MovieShelf::Open(const std::string& path) const {

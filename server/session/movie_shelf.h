@@ -66,6 +66,7 @@ class ShelvedFile {
   Mutex reading_;  // held while the file is read; guards nothing else
   mutable Mutex mutex_;
   std::shared_ptr<const SourceIndex> index_ GOPMILL_GUARDED_BY(mutex_);
+  std::size_t bytes_ GOPMILL_GUARDED_BY(mutex_) = 0;  // of it; counting them takes a while
   struct Idle {
     std::unique_ptr<SegmentReader> reader;
     TimePoint since = {};

@@ -345,6 +345,32 @@ TEST(FrameFilter, TakesAnotherSampleAspectFromTheStreamAlone) {
   EXPECT_EQ(taken({32, 30}), (Rational{1, 1}));
   EXPECT_EQ(taken({0, 1}), (Rational{1, 1})) << "nothing is said";
   EXPECT_EQ(taken({64, 45}), (Rational{64, 45})) << "changed";
+  // AV1 has none of its own, and its decoder says square of each picture.
+  parameters->sample_aspect_ratio = {0, 1};
+  source->video.sample_aspect = {16, 15};
+  EXPECT_EQ(taken({1, 1}), (Rational{16, 15})) << "the container's alone";
+}
+
+// FFmpeg's decoder says BT.601 of each picture, whatever the container does.
+TEST(FrameFilter, TakesTheMatrixOfVp8FromTheContainer) {
+  auto source = std::make_shared<SourceInfo>();
+  std::shared_ptr<AVCodecParameters> parameters(
+      avcodec_parameters_alloc(), [](AVCodecParameters* p) { avcodec_parameters_free(&p); });
+  source->video.width = 64;
+  source->video.height = 36;
+  source->video.parameters = parameters;
+  StreamPlan plan;
+  plan.source = source;
+  const av::Frame frame = MakePlainFrame(64, 36, AV_PIX_FMT_YUV420P, 120, 128, 128);
+  frame->colorspace = AVCOL_SPC_BT470BG;
+  const auto taken = [&](AVCodecID codec, AVColorSpace stated) {
+    parameters->codec_id = codec;
+    parameters->color_space = stated;
+    return SpatialPart(plan, {64, 36}, AV_PIX_FMT_YUV420P, {}, *frame).in_color_space;
+  };
+  EXPECT_EQ(taken(AV_CODEC_ID_VP8, AVCOL_SPC_BT709), AVCOL_SPC_BT709);
+  EXPECT_EQ(taken(AV_CODEC_ID_VP8, AVCOL_SPC_UNSPECIFIED), AVCOL_SPC_BT470BG);
+  EXPECT_EQ(taken(AV_CODEC_ID_H264, AVCOL_SPC_BT709), AVCOL_SPC_BT470BG) << "another recording";
 }
 
 // Set up for 16:9, and a picture of 9:16 comes; of anamorphic pixels, of the source or the output.
