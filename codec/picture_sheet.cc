@@ -31,8 +31,9 @@ constexpr std::int64_t kStride = 16;
 class Run {
  public:
   static Result<Run> Open(const SheetTask& task, const SheetRun& run, ContextCache& cache) {
-    GOPMILL_ASSIGN_OR_RETURN(auto decoder, cache.TakeDecoder(*task.plan->source));
-    return Run(task, run, std::move(decoder));
+    auto plan = PlanCodedAs(task.plan, run.input->coded);
+    GOPMILL_ASSIGN_OR_RETURN(auto decoder, cache.TakeDecoder(*plan->source));
+    return Run(std::move(plan), run, std::move(decoder));
   }
 
   // As the source has it, valid until the next call; null where the source gave none.
@@ -45,11 +46,15 @@ class Run {
     GOPMILL_ASSIGN_OR_RETURN(const auto selected, selector_->Select(frame));
     return selected.frame;
   }
-  std::unique_ptr<VideoDecoder> TakeDecoder() { return selector_->TakeDecoder(); }
+  void GiveDecoder(ContextCache& cache) {
+    cache.GiveDecoder(*plan_->source, selector_->TakeDecoder());
+  }
 
  private:
-  Run(const SheetTask& task, const SheetRun& run, std::unique_ptr<VideoDecoder> decoder)
-      : selector_(std::make_unique<FrameSelector>(task.plan, std::move(decoder),
+  Run(std::shared_ptr<const StreamPlan> plan, const SheetRun& run,
+      std::unique_ptr<VideoDecoder> decoder)
+      : plan_(std::move(plan)),
+        selector_(std::make_unique<FrameSelector>(plan_, std::move(decoder),
                                                   run.input->spec.first_packet)),
         at_(run.entry_frame) {
     std::vector<av::Packet> packets;
@@ -57,6 +62,7 @@ class Run {
     selector_->Feed(std::move(packets), true);
   }
 
+  std::shared_ptr<const StreamPlan> plan_;
   std::unique_ptr<FrameSelector> selector_;
   std::int64_t at_;  // the output frame that was looked at last
 };
@@ -162,7 +168,7 @@ Result<std::string> MakeSheet(const SheetTask& task, ContextCache& cache,
       colors = {.range = picture->color_range, .matrix = picture->colorspace};
       Paint(*picture, tile % task.columns * width, tile / task.columns * height, *sheet);
     }
-    cache.GiveDecoder(*task.plan->source, run.TakeDecoder());
+    run.GiveDecoder(cache);
   }
   GOPMILL_ASSIGN_OR_RETURN(av::Frame jpeg,
                            ToJpegColors(*sheet, matrix, colors.range == AVCOL_RANGE_JPEG));

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "media/coding_header.h"
+
 namespace gopmill {
 namespace {
 
@@ -39,6 +41,12 @@ TapCounts RunPictures::Leg::counts() const {
 
 Result<bool> RunPictures::Leg::Next(AVFrame& frame) {
   if (tap) return tap->Next(frame);
+  if (coded != nullptr) {
+    const VideoInfo& video = coded->video;
+    GOPMILL_ASSIGN_OR_RETURN(
+        decoder, VideoDecoder::Open(*video.parameters, video.time_base, video.x264_build));
+    coded.reset();
+  }
   while (true) {
     GOPMILL_ASSIGN_OR_RETURN(const bool got, decoder->Receive(frame));
     if (got) {
@@ -68,8 +76,18 @@ Status RunPictures::BeginOwn(ContextCache& cache) {
   return OkStatus();
 }
 
+void RunPictures::FeedLast(av::Packet packet) {
+  auto other = legs_.back().tap ? nullptr : CodingFrom(*coded_, *packet);
+  if (other != nullptr) {
+    coded_ = std::move(other);
+    legs_.back().Close();
+    legs_.emplace_back().coded = coded_;
+  }
+  legs_.back().Feed(std::move(packet));
+}
+
 void RunPictures::Feed(std::vector<av::Packet> packets, bool last) {
-  for (av::Packet& packet : packets) legs_.back().Feed(std::move(packet));
+  for (av::Packet& packet : packets) FeedLast(std::move(packet));
   if (!last) return;
   fed_ = true;
   legs_.back().Close();
@@ -86,7 +104,7 @@ Status RunPictures::Feed(const UnitInput& unit, ContextCache& cache, PictureSeat
   for (std::size_t i = 0; i < unit.packets.size(); ++i) {
     if (seat != nullptr) GOPMILL_RETURN_IF_ERROR(PassBy(unit, i, cache, *seat));
     if (legs_.empty()) GOPMILL_RETURN_IF_ERROR(BeginOwn(cache));
-    legs_.back().Feed(av::Ref(*unit.packets[i]));
+    FeedLast(av::Ref(*unit.packets[i]));
   }
   if (!unit.spec.ends_run && !unit.spec.run_fed) return OkStatus();
   fed_ = true;
@@ -160,7 +178,8 @@ TapCounts RunPictures::counts() const {
 }
 
 std::unique_ptr<VideoDecoder> RunPictures::TakeDecoder() {
-  return legs_.empty() ? nullptr : std::move(legs_.back().decoder);
+  if (legs_.empty() || coded_ != plan_->source) return nullptr;
+  return std::move(legs_.back().decoder);
 }
 
 }  // namespace gopmill

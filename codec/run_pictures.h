@@ -3,7 +3,9 @@
 // The decoded pictures of a run, with their times: by a decoder of its own, or of a live source
 // that several streams show out of their store (picture_store.h), GOP by GOP. A run may go from one
 // to the other at each closed key picture, where nothing depends on what was before; where there is
-// none, it is decoded in one of the two ways from its begin to its end.
+// none, it is decoded in one of the two ways from its begin to its end. Where the pictures of a
+// file begin to be coded in another way (coding_header.h), its own decoder is another one from
+// there on.
 //
 // Thread-safety: thread-compatible; moves between workers with its run.
 #pragma once
@@ -28,6 +30,7 @@ class RunPictures {
   // `first_number`: of the first packet that will be fed, for sources whose pictures are counted.
   RunPictures(std::shared_ptr<const StreamPlan> plan, std::int64_t first_number)
       : plan_(std::move(plan)),
+        coded_(plan_->source),
         single_pictures_(DecodesSinglePictures(*plan_->source->video.parameters)),
         counted_(first_number) {}
 
@@ -54,8 +57,9 @@ class RunPictures {
   // What is decoded in one way.
   struct Leg {
     std::unique_ptr<PictureTap> tap;
-    std::unique_ptr<VideoDecoder> decoder;  // in place of a tap
-    std::deque<av::Packet> unread;          // for it
+    std::unique_ptr<VideoDecoder> decoder;    // in place of a tap
+    std::shared_ptr<const SourceInfo> coded;  // where it has to be opened yet
+    std::deque<av::Packet> unread;            // for it
     bool fed = false, drain_sent = false;
     std::int64_t decoded = 0;  // by its own decoder
 
@@ -68,16 +72,18 @@ class RunPictures {
   Status PassBy(const UnitInput& unit, std::size_t place, ContextCache& cache, PictureSeat& seat);
   [[nodiscard]] std::optional<SourceTicks> NeededOf(const UnitSpec& spec) const;
   Status BeginOwn(ContextCache& cache);
+  void FeedLast(av::Packet packet);
   void Time(const Leg& leg, AVFrame& frame);
 
   std::shared_ptr<const StreamPlan> plan_;
-  std::deque<Leg> legs_;             // the last one is fed, the first one read
-  bool fed_ = false;                 // the run ends with what has been fed
-  const bool single_pictures_;       // DecodesSinglePictures
-  bool closed_before_ = false;       // the packet before is a closed key picture
-  TapCounts before_;                 // of legs that are over
-  std::int64_t counted_;             // pictures numbered so far (counted_pts)
-  std::optional<SourceTicks> last_;  // time of the last picture
+  std::shared_ptr<const SourceInfo> coded_;  // what is fed
+  std::deque<Leg> legs_;                     // the last one is fed, the first one read
+  bool fed_ = false;                         // the run ends with what has been fed
+  const bool single_pictures_;               // DecodesSinglePictures
+  bool closed_before_ = false;               // the packet before is a closed key picture
+  TapCounts before_;                         // of legs that are over
+  std::int64_t counted_;                     // pictures numbered so far (counted_pts)
+  std::optional<SourceTicks> last_;          // time of the last picture
 };
 
 }  // namespace gopmill

@@ -121,7 +121,7 @@ Status Ingest::ReadToFirstVideo() {
     const SourceTicks pts = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
     const bool known = first.Push(pts, av::IsHidden(*packet));
     bytes += static_cast<std::size_t>(packet->size);
-    first_videos_.push_back(std::move(packet));
+    first_videos_.push_back({.packet = std::move(packet), .coded = source_->coded()});
     if (known || bytes > kMaxCollectedBytes / 2) break;
   }
   first_pts_ = first.pts();
@@ -209,8 +209,10 @@ Result<Ingest::Item> Ingest::Next() {
     return Item(AudioInput{std::move(packet)});
   }
   while (!first_videos_.empty()) {
-    OnVideo(std::move(first_videos_.front()));
+    FirstVideo first = std::move(first_videos_.front());
     first_videos_.pop_front();
+    if (first.coded != coded_) ChangeCoding(std::move(first.coded), first.packet.get());
+    OnVideo(std::move(first.packet));
   }
   while (ready_.empty()) GOPMILL_RETURN_IF_ERROR(Read());
   Result<Item> item(std::move(ready_.front()));
@@ -228,7 +230,7 @@ Status Ingest::Read() {
   switch (state) {
     case PacketSource::ReadState::kVideo:
       repair_.Fix(kVideoTrack, *packet);
-      if (source_->coded() != coded_) ChangeCoding(packet.get());
+      if (source_->coded() != coded_) ChangeCoding(source_->coded(), packet.get());
       if (planner_->done()) {
         EndSoundsAt(packet->dts);
       } else {
@@ -240,7 +242,7 @@ Status Ingest::Read() {
       if (source_->coded() != coded_) {
         // With other pictures the first of them comes first: sound before it has no place.
         if (source_->coded()->video.parameters != coded_->video.parameters) break;
-        ChangeCoding(nullptr);
+        ChangeCoding(source_->coded(), nullptr);
       }
       OnAudio(std::move(packet));
       break;
@@ -266,8 +268,8 @@ void Ingest::ChangePictures(const AVPacket& picture, const StreamPlan& plan) {
   describer_ = std::make_unique<PacketDescriber>(coded_, plan.counted_pts);
 }
 
-void Ingest::ChangeCoding(const AVPacket* picture) {
-  const auto before = std::exchange(coded_, source_->coded());
+void Ingest::ChangeCoding(std::shared_ptr<const SourceInfo> coded, const AVPacket* picture) {
+  const auto before = std::exchange(coded_, std::move(coded));
   auto plan = std::make_shared<StreamPlan>(*plan_);
   plan->source = coded_;
   const bool other_pictures = coded_->video.parameters != before->video.parameters;

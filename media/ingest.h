@@ -37,6 +37,8 @@ struct UnitInput {
   UnitSpec spec;
   std::vector<av::Packet> packets;
   std::vector<RandomAccess> access = {};  // of each packet
+  // Of a segment: what its first packet is coded as.
+  std::shared_ptr<const SourceInfo> coded = {};
 
   [[nodiscard]] std::size_t bytes() const;
 };
@@ -102,7 +104,7 @@ class Ingest {
   void MakePlan(const Target& target, PlanTexts texts);
   void NoteBegin(const AVPacket& picture);
   Status Read();
-  void ChangeCoding(const AVPacket* picture);
+  void ChangeCoding(std::shared_ptr<const SourceInfo> coded, const AVPacket* picture);
   void ChangePictures(const AVPacket& picture, const StreamPlan& plan);
   void OnVideo(av::Packet packet);
   void OnAudio(av::Packet packet);
@@ -120,7 +122,11 @@ class Ingest {
   std::vector<Adjustment> adjustments_;
   std::unique_ptr<PacketDescriber> describer_;
   std::unique_ptr<UnitPlanner> planner_;
-  std::deque<av::Packet> first_videos_;  // read by Open, not yet planned
+  struct FirstVideo {
+    av::Packet packet;
+    std::shared_ptr<const SourceInfo> coded;
+  };
+  std::deque<FirstVideo> first_videos_;  // read by Open, not yet planned
   std::deque<av::Packet> packets_;       // video, numbered from packets_base_
   std::deque<RandomAccess> access_;      // of these
   std::int64_t packets_base_ = 0;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "media/av_ptr.h"
@@ -45,6 +46,9 @@ class PacketDescriber {
   // `counted_pts`: the container gives no usable times, pictures are counted.
   PacketDescriber(std::shared_ptr<const SourceInfo> source, bool counted_pts)
       : source_(std::move(source)), counted_pts_(counted_pts) {}
+
+  // The packets from the next one on are coded so, on the same clock.
+  void ChangeCoding(std::shared_ptr<const SourceInfo> source) { source_ = std::move(source); }
 
   // A hidden packet lies right behind what is shown so far: it is needed for nothing before that.
   PacketMeta Describe(const AVPacket& packet);

@@ -44,9 +44,9 @@ class PacketSource {
   [[nodiscard]] virtual std::int64_t start_us() const = 0;
   // It arrives as it is made: units are short and cut as soon as they can be.
   [[nodiscard]] virtual bool live() const { return false; }
-  // What the packet read last is coded as: info(), or of a live source, once another publisher has
-  // come or its coding has changed, another one with the same tracks of sound, in the same order,
-  // and the same time bases.
+  // What the packet read last is coded as: info(), or once its coding has changed, or another
+  // publisher of a live source has come, another one with the same tracks of sound, in the same
+  // order, and the same time bases. Of a file it changes with pictures alone.
   [[nodiscard]] virtual const std::shared_ptr<const SourceInfo>& coded() const { return info(); }
   // How the packet read last came; null where nothing is live.
   [[nodiscard]] virtual const Arrival* arrival() const { return nullptr; }

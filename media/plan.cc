@@ -92,4 +92,12 @@ int TemporalContext(const VideoInfo& video, const Target& target) {
          TemporalRadius(target.degrain);
 }
 
+std::shared_ptr<const StreamPlan> PlanCodedAs(std::shared_ptr<const StreamPlan> plan,
+                                              const std::shared_ptr<const SourceInfo>& coded) {
+  if (coded == nullptr || coded == plan->source) return plan;
+  auto other = std::make_shared<StreamPlan>(*plan);
+  other->source = coded;
+  return other;
+}
+
 }  // namespace gopmill

@@ -164,4 +164,8 @@ struct StreamPlan {
   [[nodiscard]] SourceClip TextClip() const;
 };
 
+// The same for pictures that are coded so; the plan itself where it says that, or `coded` is null.
+std::shared_ptr<const StreamPlan> PlanCodedAs(std::shared_ptr<const StreamPlan> plan,
+                                              const std::shared_ptr<const SourceInfo>& coded);
+
 }  // namespace gopmill

@@ -30,7 +30,7 @@ struct Tag {
   double most = 0;
 };
 // A longer name before one that it begins with, as libass looks for them.
-constexpr std::array kTags = std::to_array<Tag>({
+constexpr std::array kScriptTags = std::to_array<Tag>({
     {"xbord", TagKind::kSize},
     {"ybord", TagKind::kSize},
     {"xshad", TagKind::kSize},
@@ -212,8 +212,8 @@ std::string Block::Write(std::string_view block, bool inside) {
     block.remove_prefix(slash + 1);
     block.remove_prefix(std::min(block.find_first_not_of(" \t"), block.size()));
     const auto begins = [&](std::string_view name) { return block.starts_with(name); };
-    const auto* tag = std::ranges::find_if(kTags, begins, &Tag::name);
-    if (tag == kTags.end()) continue;
+    const auto* tag = std::ranges::find_if(kScriptTags, begins, &Tag::name);
+    if (tag == kScriptTags.end()) continue;
     block.remove_prefix(tag->name.size());
     const std::size_t end = ArgumentEnd(block);
     text += WriteTag(*tag, block.substr(0, end), inside);

@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
+
+#include "media/coding_header.h"
 
 namespace gopmill {
 namespace {
@@ -48,7 +51,8 @@ Status SegmentReader::OpenAtStart() {
   }
   GOPMILL_ASSIGN_OR_RETURN(
       source_,
-      Source::Open(std::move(fd), stop_, {.audio = {.first = index_->audio_track}, .rate = false}));
+      Source::Open(std::move(fd), stop_,
+                   {.audio = {.first = index_->audio_track}, .rate = false, .codings = false}));
   return OkStatus();
 }
 
@@ -77,9 +81,14 @@ Result<bool> SegmentReader::NextOf(bool video, AVPacket& packet) {
   }
 }
 
+// A header comes with the packets that the index says it begins with, whatever was read before.
 void SegmentReader::Place(bool video, std::int64_t number, AVPacket& packet) const {
   const auto n = static_cast<std::size_t>(number);
   if (video) {
+    const auto& coded = index_->CodedAt(number);
+    const bool changes = number > 0 && coded != index_->CodedAt(number - 1);
+    SetHeader(packet,
+              changes ? HeaderOf(*coded->video.parameters) : std::span<const std::uint8_t>());
     packet.pts = index_->video[n].packet_pts;
     packet.dts = index_->video[n].dts;
   } else {

@@ -26,7 +26,9 @@ class SegmentReader {
                                                      std::stop_token stop);
 
   // Packets [first, end) of the track, times as the index has them: video in ticks of its time
-  // base, audio in samples of the source's rate. kIo when the file is not the one that was indexed.
+  // base, audio in samples of the source's rate. Where pictures begin to be coded in another way
+  // (SourceIndex::codings), a packet brings the header (coding_header.h). kIo when the file is not
+  // the one that was indexed.
   Result<std::vector<av::Packet>> ReadVideo(std::int64_t first, std::int64_t end);
   Result<std::vector<av::Packet>> ReadAudio(std::int64_t first, std::int64_t end);
 

@@ -18,6 +18,7 @@
 #include "media/measured_rate.h"
 #include "media/open_format.h"
 #include "media/packet_meta.h"
+#include "media/picture_codings.h"
 #include "media/probe.h"
 #include "media/random_access.h"
 #include "media/source_texts.h"
@@ -52,12 +53,17 @@ struct Source::Impl {
   std::deque<Held> held;  // read ahead, first out
   std::int64_t skipped = 0;
   SourceTexts texts;
+  PictureCodings codings;
   Status Open();
   Status Rewind();
   [[nodiscard]] Status CheckClear() const;
   Status BeginAtFirstPicture();
   void ReadTracks();
   void FindRate();
+  [[nodiscard]] bool FollowsCodings() const {
+    return options.codings && !options.live && !counted_pts;
+  }
+  Status ReturnToFirst();
 
   Result<ReadState> ReadNext(AVPacket& packet);
   // Whether a picture was found that can be decoded on its own; if not, which others are kept.
@@ -157,6 +163,7 @@ Status Source::Impl::Open() {
     DescribeFirstPicture(*first, info->video);
     info->video.captions = HeldCaptions();
   }
+  codings.Begin(info, FirstHeldPicture());
   return OkStatus();
 }
 
@@ -192,6 +199,7 @@ void Source::Impl::ReadTracks() {
 }
 
 const std::shared_ptr<const SourceInfo>& Source::info() const { return impl_->shown_info; }
+const std::shared_ptr<const SourceInfo>& Source::coded() const { return impl_->codings.now(); }
 bool Source::counted_pts() const { return impl_->counted_pts; }
 std::int64_t Source::start_us() const { return impl_->start_us; }
 bool Source::truncated() const { return damaged() || impl_->early; }
@@ -241,6 +249,7 @@ Status Source::Impl::Rewind() {
     return Error{.code = Code::kCorrupt, .message = "The source changed while it was read."};
   }
   ReadTracks();
+  codings.Reopened();
   GOPMILL_RETURN_IF_ERROR(ReadAhead(Unfound::kAll));
   return OkStatus();
 }
@@ -318,10 +327,41 @@ bool Source::Impl::LandedBehind(std::int64_t at_us) const {
   return HeldTime().value_or(at_us) > at_us;
 }
 
+// FFmpeg tells of a sample entry of MP4 where it is another than that of the picture it read last,
+// also of one that nobody has seen, in what it had read ahead: so it has to be a known one.
+Status Source::Impl::ReturnToFirst() {
+  AVStream& pictures = *format->streams[info->video.stream_index];
+  const bool has_entries = std::string_view(format->iformat->name).starts_with("mov");
+  const AVIndexEntry* first = avformat_index_get_entry(&pictures, 0);
+  if (!FollowsCodings() || !has_entries || first == nullptr) return OkStatus();
+  std::vector<AVDiscard> discards;
+  for (unsigned i = 0; i < format->nb_streams; ++i) {
+    AVStream& stream = *format->streams[i];
+    discards.push_back(stream.discard);
+    if (&stream != &pictures) stream.discard = AVDISCARD_ALL;
+  }
+  const av::Packet packet = av::NewPacket();
+  int code = 0;
+  const bool returned = ContainedCall([&] {
+    code = av_seek_frame(format.get(), pictures.index, first->timestamp, AVSEEK_FLAG_BACKWARD);
+    if (code >= 0) code = av_read_frame(format.get(), packet.get());
+  });
+  if (!returned) {
+    static_cast<void>(format.release());
+    return LeftBehindError();
+  }
+  for (unsigned i = 0; i < format->nb_streams; ++i) {
+    format->streams[i]->discard = i < discards.size() ? discards[i] : AVDISCARD_ALL;
+  }
+  if (code >= 0) codings.Returned(*packet);
+  return OkStatus();
+}
+
 // To the last place at or before that time from which pictures can be decoded, with what comes
 // there held. False where none was found.
 Result<bool> Source::Impl::SeekTo(std::int64_t at_us) {
   for (const std::int64_t back : kSeekBack) {
+    GOPMILL_RETURN_IF_ERROR(ReturnToFirst());
     const std::int64_t to = std::max(at_us - back, start_us);
     int code = 0;
     if (!ContainedCall(
@@ -396,6 +436,7 @@ Result<Source::ReadState> Source::Impl::ReadNext(AVPacket& packet) {
     end.See(*format, packet);
     if (packet.stream_index == info->video.stream_index) {
       texts.See(kVideoTrack, packet);
+      if (FollowsCodings()) codings.Read(*info, packet);
       return ReadState::kVideo;
     }
     if (const auto sound = SoundOf(*info, packet.stream_index)) {
@@ -418,10 +459,15 @@ std::vector<SubtitleTrack> Source::TakeSubtitles() { return impl_->texts.Finish(
 ClosedJumps Source::jumps() const { return impl_->texts.jumps(); }
 
 Result<Source::ReadState> Source::Read(AVPacket& packet) {
-  if (impl_->held.empty()) return impl_->ReadNext(packet);
-  const ReadState kind = impl_->held.front().kind;
-  av_packet_move_ref(&packet, impl_->held.front().packet.get());
-  impl_->held.pop_front();
+  ReadState kind = ReadState::kEnd;
+  if (impl_->held.empty()) {
+    GOPMILL_ASSIGN_OR_RETURN(kind, impl_->ReadNext(packet));
+  } else {
+    kind = impl_->held.front().kind;
+    av_packet_move_ref(&packet, impl_->held.front().packet.get());
+    impl_->held.pop_front();
+  }
+  if (kind == ReadState::kVideo && impl_->FollowsCodings()) impl_->codings.Take(packet);
   return kind;
 }
 

@@ -39,6 +39,7 @@ struct SourceOptions {
   AudioTracks audio = {};  // which sound tracks are read
   bool live = false;       // of a publisher, who may come back (SoundReading)
   bool rate = true;        // where the container's is doubted, look for that of the pictures
+  bool codings = true;     // follow them (coded()); not those of a live source
 };
 
 class Source : public PacketSource {
@@ -53,6 +54,8 @@ class Source : public PacketSource {
   Result<std::unique_ptr<PacketSource>> Successor() override;
 
   [[nodiscard]] const std::shared_ptr<const SourceInfo>& info() const override;
+  // Of the picture read last. Not known after a seek in FLV: as it is described, or was before.
+  [[nodiscard]] const std::shared_ptr<const SourceInfo>& coded() const override;
   [[nodiscard]] bool counted_pts() const override;
   [[nodiscard]] std::int64_t start_us() const override;
   Status SeekBefore(Rational seconds) override;

@@ -72,6 +72,7 @@ class Indexer {
  private:
   void OnVideo(AVPacket& packet);
   void OnAudio(AVPacket& packet);
+  void NoteCoding();
   static std::int64_t SeekTime(const AVPacket& packet, Rational time_base);
 
   std::unique_ptr<Source> source_;
@@ -91,10 +92,18 @@ std::int64_t Indexer::SeekTime(const AVPacket& packet, Rational time_base) {
   return time == AV_NOPTS_VALUE ? 0 : Rescale(time, time_base, kMicros, Round::kUp);
 }
 
+void Indexer::NoteCoding() {
+  const auto next = static_cast<std::int64_t>(index_->video.size());
+  if (source_->coded() == index_->CodedAt(next)) return;
+  index_->codings.push_back({.first_packet = next, .coded = source_->coded()});
+  describer_.ChangeCoding(source_->coded());
+}
+
 void Indexer::OnVideo(AVPacket& packet) {
   SourceIndex::Video entry;
   entry.seek_us = SeekTime(packet, index_->source->video.time_base);
   entry.fingerprint = PacketFingerprint(packet);
+  NoteCoding();
   repair_.Fix(kVideoTrack, packet);
   if (index_->video.empty() && !index_->counted_pts) GiveTime(packet, index_->source->video);
   const PacketMeta meta = describer_.Describe(packet);
@@ -177,6 +186,11 @@ bool HasPayloadOf(std::uint64_t fingerprint, const AVPacket& packet) {
   return pos >= -1 && pos < kLargestFile;
 }
 
+const std::shared_ptr<const SourceInfo>& SourceIndex::CodedAt(std::int64_t packet) const {
+  const auto behind = std::ranges::upper_bound(codings, packet, {}, &Coding::first_packet);
+  return behind == codings.begin() ? source : std::prev(behind)->coded;
+}
+
 SourceTicks SourceIndex::first_pts() const {
   FirstShown first;
   for (const Video& packet : video) {
@@ -187,6 +201,7 @@ SourceTicks SourceIndex::first_pts() const {
 
 std::size_t SourceIndex::footprint_bytes() const {
   std::size_t bytes = video.capacity() * sizeof(Video) + audio.capacity() * sizeof(Audio);
+  bytes += codings.capacity() * sizeof(Coding);
   for (const SubtitleTrack& track : subtitles) {
     for (const SubtitleCue& cue : track.cues) bytes += sizeof(cue) + cue.text.size();
   }

@@ -43,6 +43,12 @@ struct SourceIndex {
     std::int32_t bytes = 0;
   };
 
+  // From this packet on pictures are coded as that says (PacketSource::coded).
+  struct Coding {
+    std::int64_t first_packet = 0;
+    std::shared_ptr<const SourceInfo> coded;
+  };
+
   std::shared_ptr<const SourceInfo> source;
   int audio_track = 0;  // as asked for
   bool counted_pts = false;
@@ -53,8 +59,11 @@ struct SourceIndex {
   std::int64_t left_out = 0;
   std::vector<Video> video;
   std::vector<Audio> audio;
+  std::vector<Coding> codings;           // ascending; before the first they are as `source` says
   std::vector<SubtitleTrack> subtitles;  // those with cues
 
+  // What this packet of the pictures is coded as.
+  [[nodiscard]] const std::shared_ptr<const SourceInfo>& CodedAt(std::int64_t packet) const;
   // Where the pictures begin.
   [[nodiscard]] SourceTicks first_pts() const;
   [[nodiscard]] std::size_t footprint_bytes() const;

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <utility>
 
+#include "media/coding_header.h"
 #include "media/packet_meta.h"
 #include "media/unit_planner.h"
-#include "server/session/coding_header.h"
 
 namespace gopmill {
 

@@ -6,9 +6,9 @@
 #include <ranges>
 #include <utility>
 
+#include "media/coding_header.h"
 #include "media/packet_meta.h"
 #include "media/parameter_watch.h"
-#include "server/session/coding_header.h"
 #include "server/session/live_source.h"
 #include "server/session/packet_dating.h"
 

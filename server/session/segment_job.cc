@@ -48,7 +48,7 @@ Result<MadeSegments> SegmentJob::MakePictures(WorkerContext& worker) {
   std::vector<UnitRendition> renditions(works_.size());
   for (std::size_t i = 0; i < works_.size(); ++i) {
     const VideoRendition& track = RenditionOf(works_[i]);
-    renditions[i].task = {.plan = track.plan,
+    renditions[i].task = {.plan = PlanCodedAs(track.plan, works_[i].unit->coded),
                           .encoder = track.encoder,
                           .input = works_[i].unit,
                           .run = {},

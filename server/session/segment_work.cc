@@ -32,9 +32,11 @@ Status CheckSize(std::int64_t bytes) {
       .accepted = "up to 256 MiB from a key frame to the end of a segment or sheet"};
 }
 
-Result<std::shared_ptr<const UnitInput>> ReadUnit(const UnitSpec& spec, SegmentReader& reader) {
+Result<std::shared_ptr<const UnitInput>> ReadUnit(const SourceIndex& index, const UnitSpec& spec,
+                                                  SegmentReader& reader) {
   auto unit = std::make_shared<UnitInput>();
   unit->spec = spec;
+  unit->coded = index.CodedAt(spec.first_packet);
   GOPMILL_ASSIGN_OR_RETURN(unit->packets, reader.ReadVideo(spec.first_packet, spec.end_packet));
   return std::shared_ptr<const UnitInput>(std::move(unit));
 }
@@ -50,7 +52,7 @@ Status ReadRuns(SegmentReader& reader, SegmentWork& work) {
   for (const ThumbnailRun& run : runs) bytes += run.unit.source_bytes;
   GOPMILL_RETURN_IF_ERROR(CheckSize(bytes));
   for (const ThumbnailRun& run : runs) {
-    GOPMILL_ASSIGN_OR_RETURN(auto unit, ReadUnit(run.unit, reader));
+    GOPMILL_ASSIGN_OR_RETURN(auto unit, ReadUnit(*work.movie->index, run.unit, reader));
     work.runs.push_back(
         {.input = std::move(unit), .entry_frame = run.entry_frame, .frames = run.frames});
   }
@@ -91,7 +93,7 @@ Result<SegmentWork> ReadSegmentWork(std::shared_ptr<const SegmentedMovie> movie,
   }
   const UnitSpec spec = PictureUnit(*work.movie, name);
   GOPMILL_RETURN_IF_ERROR(CheckSize(spec.source_bytes));
-  GOPMILL_ASSIGN_OR_RETURN(work.unit, ReadUnit(spec, reader));
+  GOPMILL_ASSIGN_OR_RETURN(work.unit, ReadUnit(*work.movie->index, spec, reader));
   return work;
 }
 
@@ -105,6 +107,7 @@ Result<std::vector<SegmentWork>> ReadLadderWork(std::shared_ptr<const SegmentedM
     work.name.rendition = static_cast<int>(r);
     auto unit = std::make_shared<UnitInput>();
     unit->spec = PictureUnit(*movie, work.name);
+    unit->coded = works.front().unit->coded;
     for (const av::Packet& packet : works.front().unit->packets) {
       unit->packets.push_back(av::Ref(*packet));
     }

@@ -4,6 +4,7 @@
 from case import case
 from mutators import ffmpeg, twice
 from mutators_headers import ivf_append, mp4_mirror
+from mutators_joins import flv_join, mp4_join
 
 X265 = "libx265 -preset ultrafast -x265-params log-level=0:pools=none:frame-threads=1:keyint=24"
 MATRIX = "out_color_matrix="
@@ -93,6 +94,24 @@ case("matrix-change-ts", ext="ts", fps="25", frames=50, audio=None, colours=12,
 VP9 = "libvpx-vp9 -deadline realtime -cpu-used 8 -g 25 -b:v 1M"
 case("size-change-vp9", ext="ivf", fps="25", frames=50, audio=None, video=VP9,
      after=((ivf_append, f"-i IN -vf scale=240:144 -c:v {VP9} OUT"),), shows=list(range(50)) * 2,
+     props={"width": 160, "height": 96})
+
+# Parameter sets that lie apart from the pictures: the demuxer tells of others once, where they begin.
+JOINED = "-i IN -an -vf scale={} -c:v libx264 -preset ultrafast -g 24 -bf {} {} OUT"
+SOUND_OF_BOTH = {"seconds": 4.0}
+case("size-change-mp4", fps="25", frames=50, video=CLOSED, sound=SOUND_OF_BOTH, quick=True,
+     after=((mp4_join, JOINED.format("320:192", 0, "")),), shows=list(range(50)) * 2,
+     props={"width": 160, "height": 96})
+case("size-change-mp4-bframes", fps="25", frames=50, sound=SOUND_OF_BOTH, video="libx264 -preset ultrafast -g 24 -bf 2",
+     after=((mp4_join, JOINED.format("80:48", 2, "")),), shows=list(range(50)) * 2,
+     props={"width": 160, "height": 96})
+# Of the same size, with entropy coding that the first decoder does not expect.
+case("sets-change-mp4", fps="25", frames=50, video=CLOSED, sound=SOUND_OF_BOTH,
+     after=((mp4_join, JOINED.format("iw:ih", 0, "-coder 1")),), shows=list(range(50)) * 2)
+case("part-size-change-mp4", fps="25", frames=50, video=CLOSED, sound=SOUND_OF_BOTH, flags="--start 2.6",
+     after=((mp4_join, JOINED.format("320:192", 0, "")),), shows=list(range(15, 50)))
+case("size-change-flv", ext="flv", fps="25", frames=50, video=CLOSED, sound=SOUND_OF_BOTH, quick=True,
+     after=((flv_join, JOINED.format("320:192", 0, ""), 2),), shows=list(range(50)) * 2,
      props={"width": 160, "height": 96})
 
 # ---- Fields ---------------------------------------------------------------------------------
