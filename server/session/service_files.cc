@@ -129,6 +129,12 @@ std::string MediaService::SourceEntryJson(const Library::Entry& entry) {
     }
   }
   nlohmann::ordered_json json{{"path", entry.path}};
+  if (entry.path.starts_with(kLivePrefix)) {  // requests for it are for a live source
+    json["error"] = ErrorJson({.code = Code::kUnsupported,
+                               .message = "It cannot be asked for, as live/ is for live sources: "
+                                          "its folder needs another name."});
+    return DumpJson(json);
+  }
   auto fd = library_.OpenEntry(entry.path);
   if (!fd.ok()) {  // not kept: it may be otherwise the next time
     json["error"] = ErrorJson(fd.error());

@@ -8,7 +8,9 @@
 
 #include <atomic>
 #include <deque>
+#include <filesystem>
 #include <future>
+#include <nlohmann/json.hpp>
 #include <semaphore>
 #include <thread>
 
@@ -116,6 +118,32 @@ TEST(MediaService, KnowsWhetherItsLibraryCanBeRead) {
   while (!(*service)->LibraryReadable()) std::this_thread::yield();
   EXPECT_TRUE(sources());
   rmdir(folder.c_str());
+}
+
+// Requests for it would be for a live source.
+TEST(MediaService, SaysWhichMoviesNoRequestCanReach) {
+  namespace fs = std::filesystem;
+  std::string folder = testing::TempDir() + "/gopmill-service-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  for (const char* below : {"live", "sub/live"}) {
+    fs::create_directories(fs::path(folder) / below);
+    fs::copy_file("movies/files/ref-talk.mpg", fs::path(folder) / below / "talk.mpg");
+  }
+  ServerConfig config;
+  config.library = folder;
+  config.scheduler.workers = 1;
+  const auto service = MediaService::Create(config);
+  ASSERT_TRUE(service.ok());
+  std::promise<std::string> listed;
+  (*service)->Sources([&](Result<std::string> json) { listed.set_value(json.value()); });
+  const auto sources = nlohmann::json::parse(listed.get_future().get())["sources"];
+  ASSERT_EQ(sources.size(), 2U);
+  EXPECT_EQ(sources[0]["path"], "live/talk.mpg");
+  ASSERT_TRUE(sources[0].contains("error"));
+  EXPECT_EQ(sources[0]["error"]["code"], "unsupported");
+  EXPECT_EQ(sources[1]["path"], "sub/live/talk.mpg");
+  EXPECT_TRUE(sources[1].contains("video")) << "only at the top";
+  fs::remove_all(folder);
 }
 
 TEST(MediaService, RefusesMoreStreamsThanConfigured) {
