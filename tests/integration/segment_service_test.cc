@@ -189,7 +189,10 @@ class SlowMovies : public testing::Test {
     service_.emplace(*library_, *scripts_, engine_->scheduler(), options);
     ASSERT_TRUE(service_->Start().ok());
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override {
+    service_.reset();  // it may be writing to its cache
+    std::filesystem::remove_all(folder_);
+  }
 
   Answer Ask(const std::string& movie, const std::string& part, PartTicket* number = nullptr) {
     auto answer = std::make_shared<std::promise<Result<MediaPart>>>();
