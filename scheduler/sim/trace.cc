@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/sim/trace.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <tuple>
@@ -20,6 +14,7 @@
 
 #include "base/dump_json.h"
 #include "base/quantile.h"
+#include "scheduler/sim/trace_file.h"
 
 namespace gopmill {
 namespace {
@@ -359,59 +354,6 @@ std::string TraceUnitLine(const TraceUnit& unit) {
   return line + "}\n";
 }
 
-namespace {
-
-constexpr int kMaxKeptTraces = 999;
-
-Error CannotRecord(const std::filesystem::path& file, int reason) {
-  const bool name = reason == ENOENT || reason == ENOTDIR || reason == EISDIR || reason == EACCES;
-  return Error{.code = name ? Code::kInvalidArgument : Code::kIo,
-               .message = "The trace " + file.string() + " cannot be written.",
-               .parameter = "record",
-               .accepted = "a file in a folder that can be written to",
-               .native = reason};
-}
-
-Status KeepAs(const std::filesystem::path& file) {
-  for (int number = 1; number <= kMaxKeptTraces; ++number) {
-    const std::string kept = fmt::format("{}.{}", file.string(), number);
-    if (renameat2(AT_FDCWD, file.c_str(), AT_FDCWD, kept.c_str(), RENAME_NOREPLACE) == 0) {
-      return OkStatus();
-    }
-    if (errno != EEXIST) return CannotRecord(file, errno);
-  }
-  return Error{
-      .code = Code::kAlreadyExists,
-      .message = fmt::format("{} traces of {} are kept already.", kMaxKeptTraces, file.string()),
-      .parameter = "record",
-      .accepted = "another file, or fewer of those"};
-}
-
-// The file, empty and locked; what is no file of a disk (/dev/null, a pipe) as it is.
-Result<UniqueFd> EmptyFile(const std::filesystem::path& file) {
-  while (true) {
-    UniqueFd fd(open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND, 0666));
-    struct stat status {};
-    if (!fd.valid() || fstat(fd.get(), &status) != 0) return CannotRecord(file, errno);
-    if (!S_ISREG(status.st_mode)) return fd;
-    if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-      return Error{.code = Code::kUnavailable,
-                   .message = "Another process records into " + file.string() + ".",
-                   .parameter = "record",
-                   .accepted = "another file"};
-    }
-    // It was empty when it was opened; by now it may have been written, or be another one.
-    struct stat now {};
-    if (fstat(fd.get(), &status) == 0 && status.st_size > 0) {
-      GOPMILL_RETURN_IF_ERROR(KeepAs(file));
-    } else if (stat(file.c_str(), &now) == 0 && now.st_ino == status.st_ino) {
-      return fd;
-    }
-  }
-}
-
-}  // namespace
-
 Result<TraceWriter> TraceWriter::Create(const std::filesystem::path& file,
                                         const TraceHeader& header) {
   const std::string line = TraceHeaderLine(header);
@@ -419,10 +361,12 @@ Result<TraceWriter> TraceWriter::Create(const std::filesystem::path& file,
     const Result<TraceHeader> read = ReadHeader(line);
     return read.ok() ? OkStatus() : Status(read.error());
   }());
-  GOPMILL_ASSIGN_OR_RETURN(UniqueFd lock, EmptyFile(file));
-  std::ofstream out(file, std::ios::binary | std::ios::app);
-  if (!(out << line).flush()) return CannotRecord(file, errno);
-  return TraceWriter(std::move(lock), std::move(out));
+  GOPMILL_ASSIGN_OR_RETURN(TraceFile target, OpenTraceFile(file));
+  std::ofstream out(target.path, std::ios::binary | std::ios::app);
+  if (!(out << line).flush()) {
+    return Error{.code = Code::kIo, .message = "Writing the trace failed.", .parameter = "record"};
+  }
+  return TraceWriter(std::move(target.lock), std::move(out));
 }
 
 Status TraceWriter::Add(const TraceUnit& unit) {

@@ -46,6 +46,7 @@
 namespace gopmill {
 
 inline constexpr int kTraceVersion = 1;
+inline constexpr const char* kTraceStart = R"({"format":"gopmill-trace")";  // of each file
 inline constexpr std::size_t kMaxTraceUnits = 10'000'000;
 inline constexpr std::size_t kMaxTraceStreams = 1'000'000;
 inline constexpr std::size_t kMaxTraceClasses = 64;
@@ -106,9 +107,7 @@ std::string TraceUnitLine(const TraceUnit& unit);
 // can be read. Values the reader would refuse are refused here.
 class TraceWriter {
  public:
-  // Creates the file. What is in one of this name becomes FILE.1, or the next number that is free:
-  // no recording is lost to a restart. kUnavailable while another process records into it,
-  // kInvalidArgument where there can be no such file.
+  // Creates the file, with what becomes of one that is there, and errors, as OpenTraceFile has it.
   static Result<TraceWriter> Create(const std::filesystem::path& file, const TraceHeader& header);
   // kResourceExhausted when the disk or the trace is full (kMaxTraceUnits).
   Status Add(const TraceUnit& unit);

@@ -158,6 +158,7 @@ def the_end_of_its_terminal_is_its_end(folder):
 def what_stands_in_the_way_is_no_mistake_of_the_command_line(folder):
     """Exit code 1, which a supervisor tries again, and a recording that was begun stays."""
     trace = Path(folder, "day.trace")
+    Path(folder, "vfr-540p.mkv").write_bytes(Path("movies/files/vfr-540p.mkv").read_bytes())
     process, port = start(folder, "--record", str(trace))
     begun = trace.read_bytes()
     check(begun.startswith(b'{"format"'), f"the trace begins with {begun[:20]}")
@@ -167,10 +168,25 @@ def what_stands_in_the_way_is_no_mistake_of_the_command_line(folder):
                                 capture_output=True, text=True, timeout=60, check=False)
         check(second.returncode == 1 and complaint in second.stderr, f"{flags}: {second.returncode} {second.stderr}")
     check(trace.read_bytes() == begun, "the trace of the first is as it was")
+    client = http.client.HTTPConnection("127.0.0.1", int(port), timeout=60)
+    client.request("GET", "/v1/transcode/vfr-540p.mkv?size=64x36&duration=1")
+    check(client.getresponse().read(), "a movie")
+    client.close()
     process.send_signal(signal.SIGTERM)
     check(process.wait(timeout=30) == 0, "the first ends")
-    again, _ = start(folder, "--record", str(trace))
-    check(Path(f"{trace}.1").read_bytes() == begun, "a restart keeps it")
+    recorded = trace.read_bytes()
+    check(recorded.startswith(begun) and len(recorded) > len(begun), f"nothing is recorded: {recorded}")
+    again, port = start(folder, "--record", str(trace))
+    check(Path(f"{trace}.1").read_bytes() == recorded, "a restart keeps it")
+    # One that fails behind the trace leaves nothing.
+    again.send_signal(signal.SIGTERM)
+    again.wait(timeout=30)
+    again, port = start(folder)
+    for _ in range(2):
+        failed = subprocess.run([PROGRAM, "serve", "--library", folder, "--rtsp-port", "0", "--http-port", port, "--record", str(trace)],
+                                capture_output=True, timeout=60, check=False)
+        check(failed.returncode == 1, f"the port is taken: {failed.returncode}")
+    check(sorted(file.name for file in Path(folder).glob("day.trace*")) == ["day.trace", "day.trace.1"], "no trace of failed starts")
     again.send_signal(signal.SIGTERM)
     again.wait(timeout=30)
 

@@ -275,6 +275,41 @@ TEST_F(TraceFileTest, AnotherRecordingKeepsTheOneThatIsThere) {
   EXPECT_EQ(ReadTraceFile(file_).value().units.size(), 1U);
 }
 
+// A supervisor tries again and again while a port is taken.
+TEST_F(TraceFileTest, StartsThatFailedLeaveNothingBehind) {
+  for (int start = 0; start < 3; ++start) {
+    ASSERT_TRUE(TraceWriter::Create(file_, {.machine = "m", .unit = "gop"}).ok());
+  }
+  std::ofstream(file_) << R"({"format":"gopmill-tr)";  // killed in the midst of it
+  const TraceHeader header{.machine = "m", .unit = "gop"};
+  ASSERT_TRUE(TraceWriter::Create(file_, header).ok());
+  EXPECT_EQ(std::filesystem::file_size(file_), TraceHeaderLine(header).size());
+  EXPECT_FALSE(std::filesystem::exists(Kept(1)));
+}
+
+TEST_F(TraceFileTest, WhatIsNoTraceIsKeptHoweverShort) {
+  std::ofstream(file_) << "a line of somebody's\n";
+  ASSERT_TRUE(TraceWriter::Create(file_, {.machine = "m", .unit = "gop"}).ok());
+  std::string line;
+  std::getline(std::ifstream(Kept(1)) >> std::ws, line);
+  EXPECT_EQ(line, "a line of somebody's");
+}
+
+TEST_F(TraceFileTest, ALinkLeadsToTheFile) {
+  const std::filesystem::path link = file_.string() + ".link";
+  std::filesystem::create_symlink(file_, link);
+  for (int recording = 0; recording < 2; ++recording) {
+    auto writer = TraceWriter::Create(link, {.machine = std::to_string(recording), .unit = "gop"});
+    ASSERT_TRUE(writer.ok()) << writer.error().ToString();
+    ASSERT_TRUE(writer->Add(SomeUnit(3, 0, 1)).ok());
+    ASSERT_TRUE(writer->Close().ok());
+  }
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(ReadTraceFile(Kept(1)).value().header.machine, "0");
+  EXPECT_EQ(ReadTraceFile(link).value().header.machine, "1");
+  std::filesystem::remove(link);
+}
+
 TEST(TraceWriterTest, WhatIsNoFileOfADiskIsWrittenAsItIs) {
   for (int i = 0; i < 2; ++i) {
     EXPECT_TRUE(TraceWriter::Create("/dev/null", {.machine = "m", .unit = "gop"}).ok());
