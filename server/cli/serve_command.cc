@@ -81,17 +81,20 @@ class SignalQueue {
 };
 
 // A server that was started by hand ends with its terminal, which sends the signal that asks for a
-// reload elsewhere: else it would go on behind a closed window and hold its ports.
+// reload elsewhere: else it would go on behind a closed window and hold its ports. One that has
+// outlived its terminal, of which it is not told in the background, is reloaded as any other.
 class Terminal {
  public:
   Terminal() : had_(!IgnoresHangUp() && Opens()) {}
+  // Call it now and then, and after that for a signal.
+  void Look() { had_ = had_ && Opens(); }
   [[nodiscard]] bool Gone() const { return had_ && !Opens(); }
 
  private:
   static bool Opens() {
     return UniqueFd(open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC)).valid();
   }
-  const bool had_;
+  bool had_;
 };
 
 ConfigSources SourcesOf(const ServeArgs& args) {
@@ -255,13 +258,13 @@ void OnReload(const ServeArgs& args, MediaService& service, ServerConfig& config
 }
 
 // Until the first signal that asks for the end.
-void WaitForEnd(const ServeArgs& args, SignalQueue& queue, MediaService& service,
-                ServerConfig& config) {
+void WaitForEnd(const ServeArgs& args, SignalQueue& queue, Terminal& terminal,
+                MediaService& service, ServerConfig& config) {
   constexpr Duration kBetweenTrims = std::chrono::seconds(10);
-  const Terminal terminal;
   while (true) {
     const std::optional<int> signal = queue.Pop(kBetweenTrims);
     if (!signal) {
+      terminal.Look();
       GiveBackFreeMemory();
     } else if (*signal == SIGHUP && !terminal.Gone()) {
       OnReload(args, service, config);
@@ -289,7 +292,7 @@ Result<Recorder> MakeRecorder(const ServeArgs& args, const ServerConfig& config)
 
 // From the first stream to the last.
 int ServeStreams(const ServeArgs& args, const LoadedConfig& loaded, SignalQueue& queue,
-                 const Recorder& recorder) {
+                 Terminal& terminal, const Recorder& recorder) {
   ServerConfig config = loaded.config;
   const auto users = Users::Parse(config.auth.users);
   if (!users.ok()) return Fail("serve", users.error());
@@ -309,7 +312,7 @@ int ServeStreams(const ServeArgs& args, const LoadedConfig& loaded, SignalQueue&
   if (!rtmp.ok()) return Fail("serve", rtmp.error());
 
   WriteStderr("listening on " + Url("http", config.http.address, (*server)->port()) + "\n");
-  WaitForEnd(args, queue, **service, config);
+  WaitForEnd(args, queue, terminal, **service, config);
 
   spdlog::info("draining for at most {} s", config.drain_timeout_seconds);
   (*service)->StartDraining();
@@ -325,13 +328,14 @@ int ServeStreams(const ServeArgs& args, const LoadedConfig& loaded, SignalQueue&
 }
 
 int Serve(const ServeArgs& args, const LoadedConfig& loaded) {
+  Terminal terminal;  // as it was before anything could be told of it
   SignalQueue queue;
   auto signals = SignalWatcher::Start({SIGINT, SIGTERM, SIGHUP, SIGALRM},
                                       [&queue](int signal) { queue.Push(signal); });
   if (!signals.ok()) return Fail("serve", signals.error());
   const auto recorder = MakeRecorder(args, loaded.config);
   if (!recorder.ok()) return Fail("serve", recorder.error());
-  const int code = ServeStreams(args, loaded, queue, *recorder);
+  const int code = ServeStreams(args, loaded, queue, terminal, *recorder);
   // The service is gone: nothing more can come.
   const Status recorded = *recorder ? (*recorder)->Close() : OkStatus();
   if (recorded.ok()) return code;
