@@ -22,6 +22,7 @@ struct Arrival {
   WallTime wall = {};      // when
   bool after_gap = false;  // what was before it is missing, or its publisher's clock has jumped
   bool cut_here = false;   // streams that may cut their runs at any key picture do it at this one
+  std::int64_t publisher = 0;  // who sent it: a number of each, ascending
 };
 
 // Where a reader of a live source begins, on a clock that all its readers share. Ticks of the

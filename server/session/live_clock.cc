@@ -8,17 +8,15 @@
 namespace gopmill {
 
 void LiveClock::OnPicture(std::int64_t clock_ns, std::int64_t decoded_ns, WallTime wall,
-                          bool after_gap) {
+                          bool after_gap, std::int64_t publisher) {
   const WallTime zero = Stretch{}.WallOf(-clock_ns) + wall.time_since_epoch();
   const WallTime decoding_zero = Stretch{}.WallOf(-decoded_ns) + wall.time_since_epoch();
   const MutexLock lock(mutex_);
   if (stretches_.empty() || after_gap) {
-    Stretch next{.start_ns = clock_ns, .zero = zero};
-    if (!stretches_.empty()) {
-      next.number = stretches_.back().stretch.number + 1;
-      next.breaks = stretches_.back().stretch.breaks + 1;
-    }
-    return Begin({.stretch = next, .decoding_zero = decoding_zero});
+    const std::int64_t number = stretches_.empty() ? 0 : stretches_.back().stretch.number + 1;
+    return Begin(
+        {.stretch = {.number = number, .publisher = publisher, .start_ns = clock_ns, .zero = zero},
+         .decoding_zero = decoding_zero});
   }
   Entry& newest = stretches_.back();
   if (newest.fixed) return FollowDrift(clock_ns, decoding_zero);
@@ -35,7 +33,7 @@ void LiveClock::FollowDrift(std::int64_t clock_ns, WallTime decoding_zero) {
   const std::chrono::nanoseconds length(clock_ns - newest.stretch.start_ns);
   if (length < kLeastStretch || (drift <= kLateDrift && drift >= -kEarlyDrift)) return;
   Begin({.stretch = {.number = newest.stretch.number + 1,
-                     .breaks = newest.stretch.breaks,
+                     .publisher = newest.stretch.publisher,
                      .start_ns = clock_ns,
                      .zero = newest.stretch.zero + drift},
          .fixed = true,
@@ -62,9 +60,9 @@ LiveClock::Stretch LiveClock::At(std::int64_t clock_ns, std::int64_t slack_ns) {
   return entry->stretch;
 }
 
-LiveClock::Stretch LiveClock::newest() const {
+std::int64_t LiveClock::newest() const {
   const MutexLock lock(mutex_);
-  return stretches_.empty() ? Stretch{} : stretches_.back().stretch;
+  return stretches_.empty() ? 0 : stretches_.back().stretch.number;
 }
 
 }  // namespace gopmill

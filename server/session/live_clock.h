@@ -40,10 +40,10 @@ inline constexpr std::chrono::seconds kLeastStretch{30};
 class LiveClock {
  public:
   struct Stretch {
-    std::int64_t number = 0;    // from 0
-    std::int64_t breaks = 0;    // so often the source broke off before it
-    std::int64_t start_ns = 0;  // on the reader's clock
-    WallTime zero = {};         // when the reader's clock would have been 0
+    std::int64_t number = 0;     // from 0
+    std::int64_t publisher = 0;  // of its pictures (Arrival)
+    std::int64_t start_ns = 0;   // on the reader's clock
+    WallTime zero = {};          // when the reader's clock would have been 0
     [[nodiscard]] WallTime WallOf(std::int64_t clock_ns) const {
       return zero +
              std::chrono::duration_cast<WallTime::duration>(std::chrono::nanoseconds(clock_ns));
@@ -52,12 +52,13 @@ class LiveClock {
 
   // A picture has come that is shown at `clock_ns` and decoded at `decoded_ns`. Lateness that is
   // the network's or the machine's is no longer in `wall` (see Arrival).
-  void OnPicture(std::int64_t clock_ns, std::int64_t decoded_ns, WallTime wall, bool after_gap);
+  void OnPicture(std::int64_t clock_ns, std::int64_t decoded_ns, WallTime wall, bool after_gap,
+                 std::int64_t publisher = 0);
   // The stretch that `clock_ns` lies in; one that begins at most `slack_ns` later counts. Its zero
   // does not change any more.
   Stretch At(std::int64_t clock_ns, std::int64_t slack_ns);
-  // The one that the newest picture lies in. Its zero may still change.
-  [[nodiscard]] Stretch newest() const;
+  // Number of the one that the newest picture lies in.
+  [[nodiscard]] std::int64_t newest() const;
 
  private:
   struct Entry {

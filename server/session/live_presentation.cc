@@ -112,7 +112,7 @@ void LivePresentation::NotePeriod(const LiveSegment& segment) {
 void LivePresentation::NoteDelay(std::size_t index) {
   const LiveTrack& track = tracks_[index];
   const LiveSegment& segment = track.segments().back();
-  const bool broke_off = setup_.clock->newest().number != segment.stretch;
+  const bool broke_off = setup_.clock->newest() != segment.stretch;
   if (index >= setup_.terms.targets.size() || broke_off) return;
   const Duration since = WallTime::clock::now() - segment.wall;
   delays_.Add(segment.number, since - FromSeconds(track.Seconds(segment.ticks)));
@@ -146,11 +146,9 @@ void LivePresentation::OnEnd(std::size_t index, std::optional<LivePart> last, Li
   setup_.on_change();
 }
 
-// Told between the pictures of the publisher who sent it.
-bool LivePresentation::OnCue(std::size_t track, SubtitleCue cue) {
-  const std::int64_t breaks = setup_.clock->newest().breaks;
+bool LivePresentation::OnCue(std::size_t track, LiveCue cue) {
   const MutexLock lock(mutex_);
-  return track >= texts_.tracks() || texts_.Add(track, {std::move(cue), breaks});
+  return track >= texts_.tracks() || texts_.Add(track, std::move(cue));
 }
 
 std::vector<LiveText> LivePresentation::CutTexts(const LiveTrack& track) {
@@ -162,7 +160,7 @@ std::vector<LiveText> LivePresentation::CutTexts(const LiveTrack& track) {
   return texts_.Cut({.begin_us = micros(segment.start),
                      .end_us = micros(segment.end()),
                      .zero_us = Rescale(segment.zero_ns, kNanos, kMicros),
-                     .breaks = segment.breaks});
+                     .publisher = segment.publisher});
 }
 
 // Of all tracks alike, so that their windows stay the same.

@@ -52,7 +52,7 @@ class LivePresentation : public std::enable_shared_from_this<LivePresentation> {
   // What the source says in track number `track` of the terms' texts, on the clock of the packets
   // that the streams read. Any thread; before the pictures that it is shown with.
   // False if it is left out (LiveTexts::Add).
-  bool OnCue(std::size_t track, SubtitleCue cue);
+  bool OnCue(std::size_t track, LiveCue cue);
 
   // Nothing: not yet, ask again after on_change.
   std::optional<Result<MediaPart>> Answer(const LiveAsk& ask);

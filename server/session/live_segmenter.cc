@@ -234,7 +234,7 @@ void LiveSegmenter::Begin(LiveCutter& cutter, std::int64_t start) {
     period_ += jumped ? 1 : 0;
     segment_ = {.number = next_number_++,
                 .stretch = stretch_,
-                .breaks = stretch.breaks,
+                .publisher = stretch.publisher,
                 .period = period_,
                 .discontinuity = jumped,
                 .zero_ns = origin_ns_};

@@ -86,6 +86,7 @@ bool LiveSource::Hand(Claim claim, Entry entry) {
   {
     const MutexLock lock(mutex_);
     if (claim_ != claim) return false;
+    entry.publisher = claim;
     brought_ = true;
     ++counts_.packets;
     counts_.bytes += (*entry.packet)->size;

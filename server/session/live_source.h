@@ -127,6 +127,7 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
     std::int64_t dts_ns = 0;     // clock of the publisher, repaired
     std::int64_t offset_ns = 0;  // of the clock of the source against that of the publisher
     std::int64_t number = 0;     // of the next picture, or of this one
+    Claim publisher = 0;         // that sent it
     std::shared_ptr<const av::Packet> packet;
   };
   // Closes up what is missing: one offset for both tracks, chosen anew behind each gap.

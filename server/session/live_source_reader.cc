@@ -72,7 +72,8 @@ class LiveSource::Reader final : public PacketSource {
     } while (!entry);
     arrival_ = {.wall = entry->wall,
                 .after_gap = entry->after_gap || entry->jumped,
-                .cut_here = entry->cut_here};
+                .cut_here = entry->cut_here,
+                .publisher = entry->publisher};
     Place(*entry, packet);
     if (entry->text) return ReadState::kText;
     return entry->video ? ReadState::kVideo : ReadState::kAudio;

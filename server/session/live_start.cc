@@ -139,8 +139,9 @@ Result<std::shared_ptr<LiveSegments::Running>> LiveSegments::Start(const LiveReq
         return live->Subscribe(stop, sounds, LiveSource::ReaderClock::kOwn, texts);
       },
       wanted.size(), clock,
-      [live, presentation = running->presentation](std::size_t track, SubtitleCue cue) {
-        if (!presentation->OnCue(track, std::move(cue))) live->NoteDroppedCue();
+      [live, presentation = running->presentation](std::size_t track, SubtitleCue cue,
+                                                   std::int64_t publisher) {
+        if (!presentation->OnCue(track, {std::move(cue), publisher})) live->NoteDroppedCue();
       });
   running->used = SteadyNow();
   const Status started = StartStreams(request, wanted, live->pictures(), *running);

@@ -36,10 +36,10 @@ std::vector<LiveText> LiveTexts::Cut(const LiveTextCut& cut) {
 
 LiveText LiveTexts::CutTrack(Cues& cues, const LiveTextCut& cut) {
   const std::int64_t begin = cut.begin_us + cut.zero_us, end = cut.end_us + cut.zero_us;
-  std::erase_if(cues, [&](const LiveCue& each) { return each.breaks < cut.breaks; });
-  // Those that came behind the next break have nothing to do with this segment.
+  std::erase_if(cues, [&](const LiveCue& each) { return each.publisher < cut.publisher; });
+  // Those of who came next have nothing to do with this segment.
   const auto later = std::ranges::stable_partition(
-      cues, [&](const LiveCue& each) { return each.breaks == cut.breaks; });
+      cues, [&](const LiveCue& each) { return each.publisher == cut.publisher; });
   const std::size_t count = cues.size() - later.size();
   std::vector<SubtitleCue> shown;
   for (std::size_t i = 0; i < count; ++i) shown.push_back(cues[i].cue);

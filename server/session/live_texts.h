@@ -27,15 +27,15 @@ inline constexpr std::size_t kMaxLiveCueBytes = std::size_t{128} << 10U;
 // The time of a segment, microseconds of the presentation's clock.
 struct LiveTextCut {
   std::int64_t begin_us = 0, end_us = 0;
-  std::int64_t zero_us = 0;  // of the presentation, on the clock of the cues
-  std::int64_t breaks = 0;   // of the source, before it
+  std::int64_t zero_us = 0;    // of the presentation, on the clock of the cues
+  std::int64_t publisher = 0;  // of its pictures (Arrival)
 };
 
-// What was said before the source broke off is over behind that, whatever its times say: the clock
-// of the cues goes on without a jump, and a publisher may have said what is to be seen much later.
+// What a publisher said is over when another one comes, whatever its times say: the clock of the
+// cues goes on without a jump, and a publisher may have said what is to be seen much later.
 struct LiveCue {
   SubtitleCue cue;
-  std::int64_t breaks = 0;  // of the source, before it came
+  std::int64_t publisher = 0;  // who said it
 };
 
 class LiveTexts {

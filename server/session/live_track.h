@@ -48,7 +48,7 @@ struct LiveSegment {
   std::int64_t start = 0, ticks = 0;  // on the presentation's clock, ticks of the track
   WallTime wall = {};                 // when its first picture came
   std::int64_t stretch = 0;           // of LiveClock, that its first picture lies in
-  std::int64_t breaks = 0;            // of that stretch
+  std::int64_t publisher = 0;         // of that stretch
   std::int64_t period = 0;            // discontinuities so far, one in front of it included
   bool discontinuity = false;         // there is one in front of it
   std::int64_t zero_ns = 0;           // of that clock, on the one of the packets that are read

@@ -152,7 +152,11 @@ Result<PacketSource::ReadState> PacketTee::ReadBesideText(AVPacket& packet) {
   while (true) {
     GOPMILL_ASSIGN_OR_RETURN(const auto state, source_->Read(packet));
     if (state != PacketSource::ReadState::kText) return state;
-    if (on_cue_) on_cue_(static_cast<std::size_t>(packet.stream_index), ReadCuePacket(packet));
+    const Arrival* arrival = source_->arrival();
+    if (on_cue_) {
+      on_cue_(static_cast<std::size_t>(packet.stream_index), ReadCuePacket(packet),
+              arrival != nullptr ? arrival->publisher : 0);
+    }
     av_packet_unref(&packet);
   }
 }
@@ -174,7 +178,7 @@ Result<PacketTee::Entry> PacketTee::ReadOne() {
   const std::int64_t shown = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
   if (video) {
     clock_->OnPicture(Rescale(shown, tick, kNanos), entry.dts_ns, entry.arrival.wall,
-                      entry.arrival.after_gap);
+                      entry.arrival.after_gap, entry.arrival.publisher);
   }
   entry.packet = std::make_shared<const av::Packet>(std::move(packet));
   return entry;

@@ -36,7 +36,7 @@ class PacketTee : public std::enable_shared_from_this<PacketTee> {
 
   // A cue of track number `track`, on the clock of the packets. Called on the thread that reads,
   // one after the other; must not block.
-  using OnCue = std::function<void(std::size_t track, SubtitleCue cue)>;
+  using OnCue = std::function<void(std::size_t track, SubtitleCue cue, std::int64_t publisher)>;
 
   // `clock` hears of all pictures, `on_cue` of what the source says in text.
   PacketTee(Opener open, std::size_t streams, std::shared_ptr<LiveClock> clock, OnCue on_cue = {});

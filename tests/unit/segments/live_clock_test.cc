@@ -25,7 +25,9 @@ TEST(LiveClockTest, AGapBeginsAnotherStretch) {
   LiveClock clock;
   const WallTime zero(std::chrono::seconds(1000));
   clock.OnPicture(0, 0, zero, false);
-  clock.OnPicture(40 * kMs, 40 * kMs, zero + milliseconds(9040), true);
+  clock.OnPicture(40 * kMs, 40 * kMs, zero + milliseconds(9040), true, 3);
+  EXPECT_EQ(clock.At(0, 0).publisher, 0);
+  EXPECT_EQ(clock.At(40 * kMs, 0).publisher, 3);
   EXPECT_EQ(clock.At(39 * kMs, 0).number, 0);
   EXPECT_EQ(clock.At(39 * kMs, kMs).number, 1);
   EXPECT_EQ(clock.At(80 * kMs, 0).WallOf(80 * kMs), zero + milliseconds(9080));

@@ -17,11 +17,11 @@ using ::testing::StartsWith;
 constexpr std::int64_t kSecond = 1'000'000;
 constexpr const char* kHead = "WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:0,LOCAL:00:00:00.000\n";
 
-LiveCue Cue(double begin, double end, std::string text, std::int64_t breaks = 0) {
+LiveCue Cue(double begin, double end, std::string text, std::int64_t publisher = 0) {
   return {.cue = {.start_us = static_cast<std::int64_t>(begin * kSecond),
                   .end_us = static_cast<std::int64_t>(end * kSecond),
                   .text = std::move(text)},
-          .breaks = breaks};
+          .publisher = publisher};
 }
 
 // Its end is not known yet.
@@ -30,11 +30,11 @@ LiveCue Open(std::int64_t seconds, std::string text) {
 }
 
 // Segments of two seconds of a presentation that began five seconds behind its source.
-LiveTextCut Segment(int number, std::int64_t breaks = 0) {
+LiveTextCut Segment(int number, std::int64_t publisher = 0) {
   return {.begin_us = number * 2 * kSecond,
           .end_us = (number + 1) * 2 * kSecond,
           .zero_us = 5 * kSecond,
-          .breaks = breaks};
+          .publisher = publisher};
 }
 
 TEST(LiveTexts, ACueIsInEachSegmentThatItIsSeenInAndNoOther) {
@@ -81,7 +81,7 @@ TEST(LiveTexts, WithoutAnEndACueIsShownForAWhileOrUntilTheNext) {
   EXPECT_EQ(texts.bytes(), 0U);
 }
 
-TEST(LiveTexts, WhatWasSaidBeforeTheSourceBrokeOffIsOver) {
+TEST(LiveTexts, WhatAPublisherSaidIsOverWhenAnotherComes) {
   LiveTexts texts(1);
   texts.Add(0, Cue(6, 1000, "forever"));
   texts.Add(0, Cue(8, 9, "said ahead"));

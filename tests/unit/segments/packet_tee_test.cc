@@ -98,8 +98,10 @@ class SpeakingSource final : public PacketSource {
     av_packet_move_ref(&packet, MakeCuePacket(cue, 1).get());
     return ReadState::kText;
   }
+  const Arrival* arrival() const override { return &arrival_; }
 
  private:
+  const Arrival arrival_{.publisher = 7};
   CountingSource pictures_;
   int reads_ = 0;
 };
@@ -112,8 +114,9 @@ TEST(PacketTeeTest, TextGoesAnotherWay) {
         return std::unique_ptr<PacketSource>(std::make_unique<SpeakingSource>(read));
       },
       1, std::make_shared<LiveClock>(),
-      [&said](std::size_t track, const SubtitleCue& cue) {
+      [&said](std::size_t track, const SubtitleCue& cue, std::int64_t publisher) {
         EXPECT_EQ(track, 1U);
+        EXPECT_EQ(publisher, 7);
         EXPECT_EQ(cue.text, "said");
         said.push_back(cue.start_us);
       });
