@@ -78,7 +78,7 @@ PartTicket SegmentService::Open(PartRequest request, PartCallback done) {
     const MutexLock lock(mutex_);
     waiting.ticket = next_ticket_++;
     SegmentTask task = AnswerTask(waiting);
-    const std::size_t here = tasks_.WaitingAt(TaskPool::kAnswering, task.place);
+    const std::size_t here = WaitingIn(task.place);
     if (stopping_) {
       refused = ShuttingDown();
     } else if (open_.size() >= kMaxPartRequests || here >= kMaxWaitingInFolder) {
@@ -94,6 +94,14 @@ PartTicket SegmentService::Open(PartRequest request, PartCallback done) {
     changed_.NotifyAll();
   }
   return waiting.ticket;
+}
+
+std::size_t SegmentService::WaitingIn(const std::string& folder) const {
+  std::size_t count = tasks_.WaitingAt(TaskPool::kAnswering, folder);
+  for (const auto& [key, parked] : parked_) {
+    if (!parked.empty() && FolderOf(parked.front().request.path) == folder) count += parked.size();
+  }
+  return count;
 }
 
 void SegmentService::Cancel(PartTicket ticket) {

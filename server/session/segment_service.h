@@ -42,7 +42,7 @@ namespace gopmill {
 inline constexpr int kAnswerThreads = 6, kReadThreads = 6;
 // Requests that wait for a thread or for a movie's index; more are refused (kUnavailable).
 inline constexpr std::size_t kMaxPartRequests = 512;
-// Those of them that wait to be looked up in one folder at the library's top.
+// Those of them that wait to be looked up in one folder at the library's top, or for movies of it.
 inline constexpr std::size_t kMaxWaitingInFolder = 384;
 // Those of them that wait for the index of one movie.
 inline constexpr std::size_t kMaxWaitingForMovie = 256;
@@ -122,6 +122,7 @@ class SegmentService {
   void AnswerFrom(const Shelved& movie, Waiting waiting, const Ask& ask, TaskPool pool);
   void AnswerText(const Shelved& movie, Waiting waiting, const Ask& ask, TaskPool pool);
   void AnswerSegment(const Shelved& movie, const PartName& name, bool versioned, Waiting waiting);
+  [[nodiscard]] std::size_t WaitingIn(const std::string& folder) const GOPMILL_REQUIRES(mutex_);
   [[nodiscard]] bool HasRoomFor(const std::string& path) const GOPMILL_REQUIRES(mutex_);
   Status Join(const std::string& key, const Waiting& waiting, MediaPart part,
               std::shared_ptr<Making>& making, bool& first);

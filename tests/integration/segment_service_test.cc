@@ -415,5 +415,25 @@ TEST_F(TwoDisks, OneThatHangsDoesNotTakeAllPlaces) {
   EXPECT_TRUE(Comes(another) && another.get().ok());
 }
 
+// Each movie takes no more than its own bound.
+TEST_F(TwoDisks, MoviesThatAreReadDoNotTakeAllPlacesTogether) {
+  const std::filesystem::path disk = std::filesystem::path(PathThere()).parent_path();
+  for (const char* movie : {"a.mpg", "b.mpg"}) {
+    std::filesystem::copy_file(MoviePath("ref-talk.mpg"), disk / movie);
+  }
+  reading_.Hold();
+  std::vector<Answer> waiting;
+  bool refused = false;
+  for (std::size_t i = 0; i < kMaxPartRequests && !refused; ++i) {
+    waiting.push_back(Ask(i % 2 == 0 ? "disk/a.mpg" : "disk/b.mpg", "master.m3u8"));
+    refused = waiting.back().wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  }
+  EXPECT_TRUE(refused);
+  Answer here = Ask(kHere, "v0-0.m4s");
+  EXPECT_TRUE(Comes(here) && here.get().ok());
+  reading_.Release();
+  for (Answer& answer : waiting) EXPECT_TRUE(Comes(answer));
+}
+
 }  // namespace
 }  // namespace gopmill::test
