@@ -60,6 +60,23 @@ async function triesTheFirstListingAgain(browser) {
   await page.context().close();
 }
 
+async function listsLiveSourcesBesideASlowLibrary(browser) {
+  const page = await newPage(browser);
+  await page.clock.install();
+  let answer = null;
+  const asked = new Promise((resolve) => {
+    page.route('**/v1/sources', (route) => resolve(answer = route));
+  });
+  await page.goto(baseUrl);
+  await asked;
+  await page.clock.runFor(3000);
+  await page.waitForSelector('#live input[value="live/door"]');
+  assert.equal(await page.locator('input[name=movie]:checked').count(), 0, 'a live source is no default');
+  await answer.continue();
+  await page.waitForSelector('#library input:checked');
+  await page.context().close();
+}
+
 // A large movie on a slow disk; Stop ends what is asked.
 async function saysThatTheMovieIsRead(browser) {
   const page = await newPage(browser);
@@ -138,11 +155,16 @@ async function renewsLiveSources(browser) {
 }
 
 // The address of the page has the name and the password in it.
-async function opensForAUser(browser) {
+async function pageOfAUser(browser) {
   const page = await newPage(browser);
   await page.clock.install();
   await page.goto(guardedUrl.replace('://', '://ann:word@'));
   await page.waitForSelector('#library input:checked');
+  return page;
+}
+
+async function opensForAUser(browser) {
+  const page = await pageOfAUser(browser);
   await page.click('#play');
   await plays(page);
   await page.locator('#more').evaluate((more) => { more.open = true; });
@@ -161,10 +183,7 @@ async function opensForAUser(browser) {
 
 // The browser would ask for the password each time.
 async function stopsAskingWhenItIsRefused(browser) {
-  const page = await newPage(browser);
-  await page.clock.install();
-  await page.goto(guardedUrl.replace('://', '://ann:word@'));
-  await page.waitForSelector('#library input:checked');
+  const page = await pageOfAUser(browser);
   let asked = 0;
   const refuse = (route) => {
     ++asked;
@@ -186,7 +205,7 @@ async function stopsAskingWhenItIsRefused(browser) {
 
 const browser = await chromium.launch({executablePath: '/usr/bin/chromium', args: browserArguments});
 try {
-  for (const test of [triesTheFirstListingAgain, saysThatTheMovieIsRead,
+  for (const test of [triesTheFirstListingAgain, listsLiveSourcesBesideASlowLibrary, saysThatTheMovieIsRead,
                       saysThatTheConnectionEnded, renewsLiveSources, opensForAUser,
                       stopsAskingWhenItIsRefused]) {
     await test(browser).catch((error) => { throw new Error(test.name, {cause: error}); });

@@ -17,9 +17,11 @@ let refused = false;  // the last listing was refused: the browser asks for a pa
 let needsUser = false;  // the server answers nobody whom it does not know
 const sources = new Map();  // what is listed, by path
 let offered = '';           // what the choices of tracks were made of
+let answered = false;       // the library was listed, or cannot be
 
 // The address of the page may have a name and a password in it; fetch() refuses those who inherit them.
 const urlOf = (path) => new URL(path, location.origin).href;
+const listingMs = 40000;  // longer than a server takes that is there
 
 function element(tag, className, text) {
   const node = document.createElement(tag);
@@ -102,10 +104,11 @@ function offerTracks(movie) {
   offer('burn', 'none', texts.map((track, i) => trackName(track, i + 1, track.file || '')), 1);
 }
 
-// What was chosen, if it is there, and no other in its place; at the beginning the first one.
+// What was chosen, if it is there, and no other in its place; at the beginning the first one, which
+// is no live source as long as the library is not known.
 function choose() {
   const usable = [...form.querySelectorAll('input[name=movie]:not(:disabled)')];
-  if (!wanted && usable.length > 0) wanted = usable[0].value;
+  if (!wanted && answered && usable.length > 0) wanted = usable[0].value;
   const radio = usable.find((one) => one.value === wanted);
   if (radio) radio.checked = true;
 }
@@ -123,7 +126,8 @@ function showRows(list, rows) {
 // What `path` lists, or why it does not; the status is 0 if there is no answer.
 async function listing(path) {
   try {
-    const response = await fetch(urlOf(path), {headers: {Accept: 'application/json'}});
+    const response = await fetch(urlOf(path), {headers: {Accept: 'application/json'},
+                                               signal: AbortSignal.timeout(listingMs)});
     refused = response.status === 401;
     if (response.ok) return {answer: await response.json()};
     const problem = await response.json().catch(() => ({}));  // a proxy's is no JSON
@@ -139,6 +143,7 @@ let libraryTimer = 0;
 async function loadLibrary() {
   const note = byId('library-note');
   const {answer, status, why} = await listing('/v1/sources');
+  answered = true;
   clearTimeout(libraryTimer);
   if (answer) {
     showRows(byId('library'), answer.sources.map(movieRow));
@@ -191,6 +196,12 @@ async function loadLive() {
 async function pollLive() {
   await loadLive();
   setTimeout(pollLive, livePollMs);
+}
+
+// Behind the library, but not behind one that takes long.
+function begin() {
+  const long = new Promise((resolve) => setTimeout(resolve, livePollMs));
+  Promise.race([loadLibrary().catch(() => {}), long]).then(pollLive);
 }
 
 // The request as a URL.
@@ -319,7 +330,8 @@ async function loadHlsPlayer() {
 // What the server says of the part that failed is more than the player knows.
 async function onSegmentError(data) {
   const part = data.url || (data.frag && data.frag.url);
-  stop('Nothing is playing.');
+  stop('Asking the server\u2026');
+  byId('stop').disabled = false;
   const {signal} = asking;
   const problem = part ? await problemOf(part, signal) : null;
   if (signal.aborted) return;
@@ -438,5 +450,5 @@ for (const button of document.querySelectorAll('[data-copy]')) {
 document.addEventListener('visibilitychange', () => {
   if (!document.hidden) loadLibrary();
 });
-loadLibrary().then(pollLive);
+begin();
 learnWhetherItNeedsUsers();
