@@ -43,8 +43,7 @@ Result<Announcement> ReadAnnouncement(const GstSDPMessage& sdp);
 struct Publication {
   std::shared_ptr<Reception> reception;
   gst::Object<GstElement> bin;
-  gst::Object<GstRTSPSession> session =
-      {};  // that does not expire while it is published; may be null
+  gst::Object<GstRTSPSession> session = {};  // does not expire while it is published; may be null
 };
 // A sender that brings nothing for `silence` has ended.
 Result<Publication> MakePublication(const Announcement& announcement, Duration silence);
