@@ -8,6 +8,7 @@ import http.client
 import json
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -199,10 +200,10 @@ def a_report_does_not_take_the_place_of_what_goes_through_a_pipe(folder):
     for shell in (f"transcode {movie} - --size 64x36 --duration 1 --json {out} > {out}",
                   f"transcode {movie} - --size 64x36 --duration 1 --json /dev/stdout > {out}",
                   f"explain - --json {movie} < {movie}"):
-        done = subprocess.run(f"{PROGRAM} {shell}", shell=True, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(f"{shlex.quote(PROGRAM)} {shell}", shell=True, capture_output=True, text=True, timeout=60, check=False)
         check(done.returncode == 2 and "written as something else" in done.stderr, f"{shell}: {done.returncode} {done.stderr}")
     check(movie.read_bytes() == before, "the source is as it was")
-    done = subprocess.run(f"{PROGRAM} explain {movie} --json - > {out}", shell=True, check=False)
+    done = subprocess.run(f"{shlex.quote(PROGRAM)} explain {movie} --json - > {out}", shell=True, check=False)
     check(done.returncode == 0 and json.loads(out.read_text(encoding="utf-8")), "a report on stdout")
 
 
