@@ -13,6 +13,7 @@ extern "C" {
 #include <string>
 #include <utility>
 
+#include "codec/picture.h"
 #include "codec/scaling.h"
 #include "media/av_error.h"
 
@@ -70,12 +71,6 @@ Rational UprightAspect(const FilterSpec& spec) {
 
 Placement PlacementOf(const FilterSpec& spec) {
   return PlacePicture(UprightSize(spec), UprightAspect(spec), {spec.width, spec.height}, spec.fit);
-}
-
-// Bars are painted in the range that the pixel format's name states.
-bool PadsFullRange(const FilterSpec& spec, const Placement& place) {
-  return MakesFullRange(spec) && spec.format == AV_PIX_FMT_YUV420P &&
-         place.scaled != Size{spec.width, spec.height};
 }
 
 bool NeedsNothing(const FilterSpec& spec) {
@@ -217,7 +212,7 @@ Result<std::unique_ptr<FrameFilter>> FrameFilter::Open(const FilterSpec& spec) {
 
 Status FrameFilter::AppendToneMap() {
   if (!spec_.tone_map.needed()) return OkStatus();
-  GOPMILL_RETURN_IF_ERROR(chain_->Append("format", "pix_fmts=yuv420p10le"));
+  GOPMILL_RETURN_IF_ERROR(AppendFormat(AV_PIX_FMT_YUV420P10));
   for (const auto& [name, options] : ToneMapFilters(spec_.tone_map)) {
     if (avfilter_get_by_name(name) == nullptr) {
       return Error{
@@ -271,9 +266,14 @@ Status FrameFilter::AppendTemporal() {
                                           .c_str());
 }
 
-Status FrameFilter::AppendGeometry() {
-  const Placement place = PlacementOf(spec_);
-  const Size output{spec_.width, spec_.height};
+// Before it is scaled. Returns what the scaler gets.
+Result<FilterSpec> FrameFilter::AppendTurning() {
+  FilterSpec turned = spec_;
+  turned.in_format = TurnableFormat(spec_);
+  if (turned.in_format != spec_.in_format) {
+    GOPMILL_RETURN_IF_ERROR(chain_->Append("scale", TurnableOptions(spec_).c_str()));
+    GOPMILL_RETURN_IF_ERROR(AppendFormat(turned.in_format));
+  }
   if (spec_.mirrored) GOPMILL_RETURN_IF_ERROR(chain_->Append("hflip", nullptr));
   if (spec_.rotation == 90) GOPMILL_RETURN_IF_ERROR(chain_->Append("transpose", "dir=clock"));
   if (spec_.rotation == 270) GOPMILL_RETURN_IF_ERROR(chain_->Append("transpose", "dir=cclock"));
@@ -281,24 +281,37 @@ Status FrameFilter::AppendGeometry() {
     GOPMILL_RETURN_IF_ERROR(chain_->Append("hflip", nullptr));
     GOPMILL_RETURN_IF_ERROR(chain_->Append("vflip", nullptr));
   }
+  return turned;
+}
+
+Status FrameFilter::AppendFormat(int format) {
+  const char* name = av_get_pix_fmt_name(static_cast<AVPixelFormat>(format));
+  return chain_->Append("format", fmt::format("pix_fmts={}", name).c_str());
+}
+
+Status FrameFilter::AppendGeometry() {
+  const Placement place = PlacementOf(spec_);
+  const Size output{spec_.width, spec_.height};
+  GOPMILL_ASSIGN_OR_RETURN(const FilterSpec turned, AppendTurning());
   if (place.crop != UprightSize(spec_)) {
     const std::string crop = fmt::format("w={}:h={}:x={}:y={}", place.crop.width, place.crop.height,
                                          place.crop_x, place.crop_y);
     GOPMILL_RETURN_IF_ERROR(chain_->Append("crop", crop.c_str()));
   }
-  if (place.scaled != place.crop || spec_.format != spec_.in_format || ChangesColors(spec_)) {
-    const Scaler scaler = ScalerFor(spec_, place);
+  if (place.scaled != place.crop || spec_.format != turned.in_format || ChangesColors(spec_)) {
+    const Scaler scaler = ScalerFor(turned, place);
     GOPMILL_RETURN_IF_ERROR(chain_->Append(scaler.filter, scaler.options.c_str()));
     by_zimg_ = scaler.zimg;
   }
   // Behind the scaler: it costs more for each pixel.
   GOPMILL_RETURN_IF_ERROR(AppendToneMap());
-  const auto format =
-      PadsFullRange(spec_, place) ? AV_PIX_FMT_YUVJ420P : static_cast<AVPixelFormat>(spec_.format);
-  const std::string formats = fmt::format("pix_fmts={}", av_get_pix_fmt_name(format));
-  GOPMILL_RETURN_IF_ERROR(chain_->Append("format", formats.c_str()));
+  GOPMILL_RETURN_IF_ERROR(AppendFormat(spec_.format));
   GOPMILL_RETURN_IF_ERROR(AppendDenoise());
   if (place.scaled == output) return OkStatus();
+  // The filter knows the black of limited range alone.
+  if (MakesFullRange(spec_)) {
+    full_range_bars_ = Rectangle{place.pad_x, place.pad_y, place.scaled.width, place.scaled.height};
+  }
   return chain_->Append("pad", fmt::format("w={}:h={}:x={}:y={}:color=black", output.width,
                                            output.height, place.pad_x, place.pad_y)
                                    .c_str());
@@ -322,6 +335,7 @@ Result<bool> FrameFilter::Filter(const AVFrame* in, AVFrame& out) {
   GOPMILL_ASSIGN_OR_RETURN(const bool got, chain_->Take(out));
   if (got) out.format = spec_.format;
   if (got && plain) CopyColors(*in, out);
+  if (got && full_range_bars_) PaintBars(out, *full_range_bars_, AVCOL_RANGE_JPEG);
   taken_ += got ? 1 : 0;
   return got;
 }

@@ -95,13 +95,16 @@ class FrameFilter {
   explicit FrameFilter(FilterSpec spec) : spec_(spec) {}
   Status AppendTemporal();
   Status FeedTheShortRun();
+  Result<FilterSpec> AppendTurning();
+  Status AppendFormat(int format);
   Status AppendGeometry();
   Status AppendToneMap();
   Status AppendDenoise();
 
   FilterSpec spec_;
-  std::optional<FilterChain> chain_;  // none: frames pass unchanged
-  bool by_zimg_ = false;              // scaled, see scaling.h
+  std::optional<FilterChain> chain_;          // none: frames pass unchanged
+  bool by_zimg_ = false;                      // scaled, see scaling.h
+  std::optional<Rectangle> full_range_bars_;  // around it
   // Of a denoising one in time, at its start.
   std::int64_t fed_ = 0, taken_ = 0;
   bool drained_ = false;

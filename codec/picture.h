@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/status.h"
+#include "codec/picture_geometry.h"
 #include "media/av_ptr.h"
 
 namespace gopmill {
@@ -13,7 +14,9 @@ namespace gopmill {
 // Memory for a picture, its content undefined. `format` is an AVPixelFormat.
 Result<av::Frame> NewPicture(int width, int height, int format);
 
-// Black in limited range.
-void PaintBlack(AVFrame& picture);
+// Black in a range, an AVColorRange; in limited range where it is not stated.
+void PaintBlack(AVFrame& picture, int range);
+// The same around `area`, whose sides lie on whole samples of chroma.
+void PaintBars(AVFrame& picture, const Rectangle& area, int range);
 
 }  // namespace gopmill

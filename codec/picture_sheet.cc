@@ -152,7 +152,7 @@ Result<std::string> MakeSheet(const SheetTask& task, ContextCache& cache,
   GOPMILL_CHECK(width % 2 == 0 && height % 2 == 0);
   GOPMILL_ASSIGN_OR_RETURN(av::Frame sheet,
                            NewPicture(width * task.columns, height * task.rows, kPainted));
-  PaintBlack(*sheet);
+  PaintBlack(*sheet, AVCOL_RANGE_MPEG);
   int matrix = SWS_CS_ITU601;
   OutputColors colors;
   int place = 0;

@@ -9,6 +9,9 @@ extern "C" {
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
 #include <string_view>
 
 namespace gopmill {
@@ -27,23 +30,58 @@ bool ZimgTakes(Size size) {
          std::min(size.width, size.height) >= kLeastSide;
 }
 
-// zscale numbers the places of chroma from 0, and takes "left" where nothing is said.
-int ZscaleChroma(int location) { return std::max(0, location - 1); }
+// Where a sample of chroma lies among the luma it belongs to: 0 on the first, 1 in the middle, 2 on
+// the last.
+struct ChromaPlace {
+  int across = 0, down = 1;
+  bool operator==(const ChromaPlace&) const = default;
+};
+
+// By AVChromaLocation; "left" where nothing is said, as in zscale.
+constexpr std::array<ChromaPlace, 7> kChromaPlaces = {
+    {{0, 1}, {0, 1}, {1, 1}, {0, 0}, {1, 0}, {0, 2}, {1, 2}}};
+
+ChromaPlace PlaceOf(int location) {
+  const auto index = static_cast<std::size_t>(location);
+  return index < kChromaPlaces.size() ? kChromaPlaces[index] : ChromaPlace{};
+}
+
+// As the scaler meets it: it turns and mirrors with the picture.
+ChromaPlace UprightPlace(const FilterSpec& spec) {
+  const ChromaPlace own = PlaceOf(spec.in_chroma_location);
+  const int across = spec.mirrored ? 2 - own.across : own.across;
+  switch (spec.rotation) {
+    case 90: return {2 - own.down, across};
+    case 180: return {2 - across, 2 - own.down};
+    case 270: return {own.down, 2 - across};
+    default: return {across, own.down};
+  }
+}
+
+// zscale numbers AVChromaLocation from 0; none is right of the middle.
+std::optional<std::ptrdiff_t> ZscaleChroma(const ChromaPlace& place) {
+  const auto* found = std::find(kChromaPlaces.begin() + 1, kChromaPlaces.end(), place);
+  if (found == kChromaPlaces.end()) return std::nullopt;
+  return found - kChromaPlaces.begin() - 1;
+}
 
 bool ScaledByZimg(const FilterSpec& spec, const Placement& place) {
   const bool planar420 = spec.format == AV_PIX_FMT_YUV420P || spec.format == AV_PIX_FMT_YUV420P10;
   const bool only_size = spec.in_format == spec.format && planar420 && !HasFullRange(spec) &&
                          !ChangesColors(spec) && !spec.temporal() && !spec.tone_map.needed();
   return only_size && place.scaled.width != place.crop.width && ZimgTakes(place.crop) &&
-         ZimgTakes(place.scaled) && avfilter_get_by_name("zscale") != nullptr;
+         ZimgTakes(place.scaled) && ZscaleChroma(UprightPlace(spec)) &&
+         avfilter_get_by_name("zscale") != nullptr;
 }
 
 std::string ZscaleOptions(const FilterSpec& spec, const Placement& place) {
   return fmt::format(
       "w={}:h={}:filter=bicubic:param_a=0:param_b=0.6:dither=none:chromalin={}:chromal={}",
-      place.scaled.width, place.scaled.height, ZscaleChroma(spec.in_chroma_location),
-      ZscaleChroma(spec.in_chroma_location));
+      place.scaled.width, place.scaled.height, ZscaleChroma(UprightPlace(spec)).value_or(0),
+      ZscaleChroma(PlaceOf(spec.in_chroma_location)).value_or(0));
 }
+
+constexpr std::string_view kExactly = "bicubic+accurate_rnd+bitexact";
 
 const char* RangeName(bool full) { return full ? "full" : "limited"; }
 
@@ -51,21 +89,14 @@ const char* RangeName(bool full) { return full ? "full" : "limited"; }
 int MiddleChroma(int shift) { return (128 << shift) - 128; }
 
 // Where chroma lies, in parts of 1/256 from one luma sample to the next; swscale's own guess is the
-// middle, which is right for MPEG-1 and JPEG alone. "Left" where nothing is said, as in zscale.
-std::string SwscaleChroma(const char* side, int format, int location) {
-  const bool centred = location == AVCHROMA_LOC_CENTER || location == AVCHROMA_LOC_TOP ||
-                       location == AVCHROMA_LOC_BOTTOM;
-  const bool top = location == AVCHROMA_LOC_TOPLEFT || location == AVCHROMA_LOC_TOP;
-  const bool bottom = location == AVCHROMA_LOC_BOTTOMLEFT || location == AVCHROMA_LOC_BOTTOM;
+// middle, which is right for MPEG-1 and JPEG alone.
+std::string SwscaleChroma(const char* side, int format, const ChromaPlace& place) {
   const int wide = Descriptor(format).log2_chroma_w, high = Descriptor(format).log2_chroma_h;
   std::string options;
   if (wide > 0) {
-    options += fmt::format(":{}_h_chr_pos={}", side, centred ? MiddleChroma(wide) : 0);
+    options += fmt::format(":{}_h_chr_pos={}", side, place.across * MiddleChroma(wide));
   }
-  if (high > 0) {
-    const int vertical = top ? 0 : bottom ? 2 * MiddleChroma(high) : MiddleChroma(high);
-    options += fmt::format(":{}_v_chr_pos={}", side, vertical);
-  }
+  if (high > 0) options += fmt::format(":{}_v_chr_pos={}", side, place.down * MiddleChroma(high));
   return options;
 }
 
@@ -76,10 +107,9 @@ int ScaledFormat(const FilterSpec& spec) {
 
 std::string ScaleOptions(const FilterSpec& spec, const Placement& place) {
   const int format = ScaledFormat(spec);
-  std::string options =
-      fmt::format("w={}:h={}:flags=bicubic+accurate_rnd+bitexact:out_range={}", place.scaled.width,
-                  place.scaled.height, RangeName(MakesFullRange(spec)));
-  options += SwscaleChroma("out", format, spec.in_chroma_location);
+  std::string options = fmt::format("w={}:h={}:flags={}:out_range={}", place.scaled.width,
+                                    place.scaled.height, kExactly, RangeName(MakesFullRange(spec)));
+  options += SwscaleChroma("out", format, PlaceOf(spec.in_chroma_location));
   if (HasRgb(spec)) {  // the matrix that tone mapping is told of
     const int matrix = spec.tone_map.needed() ? AVCOL_SPC_BT2020_NCL : MatrixMade(spec);
     return options + fmt::format(":out_color_matrix={}", MatrixName(matrix));
@@ -88,7 +118,7 @@ std::string ScaleOptions(const FilterSpec& spec, const Placement& place) {
     options += fmt::format(":in_color_matrix={}:out_color_matrix={}",
                            MatrixName(spec.in_color_space), MatrixName(spec.colors.matrix));
   }
-  options += SwscaleChroma("in", spec.in_format, spec.in_chroma_location);
+  options += SwscaleChroma("in", spec.in_format, UprightPlace(spec));
   options += fmt::format(":in_range={}", RangeName(HasFullRange(spec)));
   const bool fewer_bits =
       Descriptor(spec.in_format).comp[0].depth > Descriptor(format).comp[0].depth;
@@ -127,6 +157,21 @@ bool ChangesMatrix(const FilterSpec& spec) {
 
 bool ChangesColors(const FilterSpec& spec) {
   return HasFullRange(spec) != MakesFullRange(spec) || ChangesMatrix(spec);
+}
+
+int TurnableFormat(const FilterSpec& spec) {
+  const AVPixFmtDescriptor& own = Descriptor(spec.in_format);
+  if (spec.rotation % 180 == 0 || own.log2_chroma_w == own.log2_chroma_h) return spec.in_format;
+  const int depth = own.comp[0].depth;
+  const auto name = depth > 8 ? fmt::format("yuv444p{}", depth) : std::string("yuv444p");
+  const AVPixelFormat found = av_get_pix_fmt(name.c_str());
+  return found == AV_PIX_FMT_NONE ? spec.in_format : found;
+}
+
+std::string TurnableOptions(const FilterSpec& spec) {
+  return fmt::format("flags={0}:in_range={1}:out_range={1}{2}", kExactly,
+                     RangeName(HasFullRange(spec)),
+                     SwscaleChroma("in", spec.in_format, PlaceOf(spec.in_chroma_location)));
 }
 
 Scaler ScalerFor(const FilterSpec& spec, const Placement& place) {

@@ -36,7 +36,14 @@ struct Scaler {
   bool zimg = false;
 };
 
+// `spec` with the format in which pictures reach it (TurnableFormat).
 Scaler ScalerFor(const FilterSpec& spec, const Placement& place);
+
+// Pictures with other distances of chroma across than down cannot be turned by 90 degrees: the
+// format, without that and as deep, to which they are converted first, or else the input's; and
+// the options of the filter "scale" that does it.
+int TurnableFormat(const FilterSpec& spec);
+std::string TurnableOptions(const FilterSpec& spec);
 
 // A reference to the same picture that says nothing about its colours but the range.
 av::Frame WithoutColors(const AVFrame& picture);

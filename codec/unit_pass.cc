@@ -57,7 +57,7 @@ Result<av::Frame> UnitPass::Black() {
   const EncoderSpec& encoder = *task_.encoder;
   GOPMILL_ASSIGN_OR_RETURN(av::Frame frame,
                            NewPicture(encoder.width, encoder.height, encoder.pixel_format));
-  PaintBlack(*frame);
+  PaintBlack(*frame, encoder.color_range);
   return frame;
 }
 

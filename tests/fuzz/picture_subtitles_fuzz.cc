@@ -59,7 +59,7 @@ void Draw(const Bitmap& bitmap, const SubtitlePictures& pictures, const PictureA
   Require(place.width > 0 && place.height > 0);
   auto picture = NewPicture(50, 38, format);
   Require(picture.ok());
-  PaintBlack(**picture);
+  PaintBlack(**picture, AVCOL_RANGE_MPEG);
   const Size drawn = canvas.width > 0 && canvas.height > 0 ? canvas : where.source;
   Blend(PaintBitmap(bitmap, drawn, place, **picture), **picture);
 }

@@ -18,6 +18,7 @@ extern "C" {
 #include <vector>
 
 #include "codec/av_filter_compat.h"
+#include "codec/picture.h"
 #include "codec/picture_geometry.h"
 #include "tests/unit/codec/test_frames.h"
 
@@ -407,12 +408,32 @@ TEST(FrameFilter, KeepsTheShapeOfPicturesThatWereNotExpected) {
 }
 
 TEST(FrameFilter, PadsFullRangeWithItsOwnBlack) {
-  const av::Frame frame = MakePlainFrame(160, 90, AV_PIX_FMT_YUV420P, 120, 128, 128);
-  FilterSpec spec = SpecOf(*frame, 160, 120, Fit::kPad);
-  spec.in_color_range = AVCOL_RANGE_JPEG;
-  const av::Frame out = Once(spec, *frame);
-  EXPECT_EQ(LumaAt(*out, 80, 2), 0);
-  EXPECT_EQ(LumaAt(*out, 80, 60), 120);
+  for (const AVPixelFormat format : {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV420P10}) {
+    const av::Frame frame = MakePlainFrame(160, 90, format, 120, 90, 200);
+    FilterSpec spec = SpecOf(*frame, 160, 120, Fit::kPad);
+    spec.format = format;
+    spec.in_color_range = AVCOL_RANGE_JPEG;
+    const av::Frame bars_above = Once(spec, *frame);
+    for (const int y : {0, 13, 104, 119}) EXPECT_EQ(LumaAt(*bars_above, 80, y), 0) << y;
+    for (const int y : {14, 103}) EXPECT_EQ(LumaAt(*bars_above, 80, y), 120) << y;
+    spec.width = 200;
+    spec.height = 90;
+    const av::Frame bars_beside = Once(spec, *frame);
+    for (const int x : {0, 19, 180, 199}) EXPECT_EQ(LumaAt(*bars_beside, x, 45), 0) << x;
+    for (const int x : {20, 179}) EXPECT_EQ(LumaAt(*bars_beside, x, 45), 120) << x;
+  }
+}
+
+TEST(Picture, IsPaintedBlackInItsRange) {
+  for (const AVPixelFormat format : {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV420P10}) {
+    const av::Frame frame = MakePlainFrame(64, 32, format, 120, 90, 200);
+    PaintBlack(*frame, AVCOL_RANGE_JPEG);
+    EXPECT_EQ(LumaAt(*frame, 10, 10), 0);
+    PaintBlack(*frame, AVCOL_RANGE_UNSPECIFIED);
+    EXPECT_EQ(LumaAt(*frame, 10, 10), 16);
+    PaintBlack(*frame, AVCOL_RANGE_MPEG);
+    EXPECT_EQ(LumaAt(*frame, 63, 31), 16);
+  }
 }
 
 TEST(FrameFilter, ReadsFullRangeBeforeItIsToneMapped) {

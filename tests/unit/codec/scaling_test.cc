@@ -183,6 +183,79 @@ INSTANTIATE_TEST_SUITE_P(Locations, ChromaPlaces,
                          ::testing::Values(AVCHROMA_LOC_UNSPECIFIED, AVCHROMA_LOC_LEFT,
                                            AVCHROMA_LOC_CENTER, AVCHROMA_LOC_TOPLEFT));
 
+// Chroma that rises evenly over the source, at a place in luma samples.
+double Slope(double x, double y) { return 10 + 2.4 * x + 2.4 * y; }
+
+// The place in the source of one in the picture that was turned, as FilterSpec says.
+std::pair<double, double> BeforeTurning(const FilterSpec& spec, double x, double y) {
+  const double right = spec.in_width - 1, bottom = spec.in_height - 1;
+  std::pair<double, double> place{x, y};
+  if (spec.rotation == 90) place = {y, bottom - x};
+  if (spec.rotation == 180) place = {right - x, bottom - y};
+  if (spec.rotation == 270) place = {right - y, x};
+  if (spec.mirrored) place.first = right - place.first;
+  return place;
+}
+
+// How far chroma that lies left in the picture is from where the slope has it, away from the edges.
+double OffTheSlope(const FilterSpec& spec, const AVFrame& out) {
+  const bool turned = spec.rotation % 180 != 0;
+  const double scale = static_cast<double>(out.width) / (turned ? spec.in_height : spec.in_width);
+  double worst = 0;
+  for (int row = 4; row < out.height / 2 - 4; ++row) {
+    for (int column = 4; column < out.width / 2 - 4; ++column) {
+      const auto [x, y] =
+          BeforeTurning(spec, (2 * column + 0.5) / scale - 0.5, (2 * row + 1) / scale - 0.5);
+      worst = std::max(worst, std::abs(out.data[1][row * out.linesize[1] + column] - Slope(x, y)));
+    }
+  }
+  return worst;
+}
+
+class TurnedChroma : public ::testing::TestWithParam<AVPixelFormat> {};
+
+TEST_P(TurnedChroma, StaysWhereItWas) {
+  const av::Frame frame = testing::MakePlainFrame(64, 32, GetParam(), 128, 128, 128);
+  const int high = av_pix_fmt_desc_get(GetParam())->log2_chroma_h;
+  for (int y = 0; y < frame->height >> high; ++y) {
+    for (int x = 0; x < frame->width / 2; ++x) {
+      frame->data[1][y * frame->linesize[1] + x] =
+          static_cast<std::uint8_t>(std::lround(Slope(2 * x, high > 0 ? 2 * y + 0.5 : y)));
+    }
+  }
+  for (const int rotation : {0, 90, 180, 270}) {
+    for (const bool mirrored : {false, true}) {
+      const bool turned = rotation % 180 != 0;
+      FilterSpec spec = ScalingOf(*frame, turned ? 64 : 128, turned ? 128 : 64);
+      spec.format = AV_PIX_FMT_YUV420P;
+      spec.rotation = rotation;
+      spec.mirrored = mirrored;
+      EXPECT_LT(OffTheSlope(spec, *Scaled(spec, *frame)), 1.5) << rotation << ' ' << mirrored;
+      spec.in_color_range = AVCOL_RANGE_JPEG;
+      EXPECT_LT(OffTheSlope(spec, *Scaled(spec, *frame)), 1.5) << rotation << " by swscale";
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, TurnedChroma,
+                         ::testing::Values(AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV422P));
+
+TEST(TurnedPictures, AreTheSameOnEveryCpuWhateverTheirChroma) {
+  const int normal = av_get_cpu_flags();
+  for (const AVPixelFormat format :
+       {AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV422P10, AV_PIX_FMT_YUV411P, AV_PIX_FMT_YUV440P}) {
+    const av::Frame frame =
+        MakeFrame({.width = 160, .height = 96, .format = format, .noise = 40}, 2);
+    FilterSpec spec = ScalingOf(*frame, 72, 120);
+    spec.rotation = 90;
+    spec.format = AV_PIX_FMT_YUV420P;
+    const auto usual = PixelHash(*Scaled(spec, *frame));
+    av_force_cpu_flags(0);
+    EXPECT_EQ(PixelHash(*Scaled(spec, *frame)), usual) << av_get_pix_fmt_name(format);
+    av_force_cpu_flags(normal);
+  }
+}
+
 // Where chroma crosses its middle in a picture of chroma that is wider than luma, in luma samples.
 double ChromaEdge(const AVFrame& frame) {
   const int shift = av_pix_fmt_desc_get(static_cast<AVPixelFormat>(frame.format))->log2_chroma_w;
