@@ -13,6 +13,17 @@ bool HasMedia(GstRTSPSession& session, const std::string& path) {
   return gst_rtsp_session_get_media(&session, path.c_str(), &matched) != nullptr;
 }
 
+std::string PlainPath(const GstRTSPUrl& url) {
+  constexpr std::string_view kTrack = "/stream=";
+  std::string path = url.abspath;
+  const std::string_view query = url.query == nullptr ? "" : url.query;
+  const std::size_t track = query.rfind(kTrack);
+  if (track == std::string_view::npos) return path;
+  const std::string_view number = query.substr(track + kTrack.size());
+  const bool is_number = number.find_first_not_of("0123456789") == std::string_view::npos;
+  return is_number ? path.append(query.substr(track)) : path;
+}
+
 // Whether it is what was described under another name, or one of its tracks.
 bool IsBelow(std::string_view path, std::string_view described) {
   if (!described.starts_with(kAgain) || !path.starts_with(described)) return false;
@@ -33,7 +44,8 @@ std::string TakeDescribePath(ClientState& state, const std::string& path) {
   return taken;
 }
 
-std::string PlayerPath(ClientState& state, GstRTSPSession* session, const std::string& path) {
+std::string PlayerPath(ClientState& state, GstRTSPSession* session, const GstRTSPUrl& url) {
+  std::string path = PlainPath(url);
   std::string again = kAgainMount + path;
   if (session != nullptr && HasMedia(*session, path)) return path;
   if (session != nullptr && HasMedia(*session, again)) return again;

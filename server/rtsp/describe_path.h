@@ -26,8 +26,10 @@ std::string DescribePath(ClientState& state, const std::string& path);
 // That of a DESCRIBE that goes on to the library, which keeps its media by that.
 std::string TakeDescribePath(ClientState& state, const std::string& path);
 // Where the media of another request of a player is: that of its session (null where it has none),
-// or what it has described. `path` as the library makes it of the URL.
-std::string PlayerPath(ClientState& state, GstRTSPSession* session, const std::string& path);
+// or what it has described. The query means nothing there: players that go by the Content-Base
+// leave it out, others (Media3) repeat the URL of their DESCRIBE, or add the name of a track to
+// that.
+std::string PlayerPath(ClientState& state, GstRTSPSession* session, const GstRTSPUrl& url);
 // The Content-Base of an answer to DESCRIBE as the client knows it.
 void RestoreContentBase(GstRTSPMessage& answer);
 

@@ -18,9 +18,6 @@ constexpr const char* kSelfKey = "gopmill-publishing";
 // What a client has sent before it left is on its way for at most this long.
 constexpr std::chrono::seconds kDrainPatience(2);
 
-// What the library does for the paths of players.
-char* (*make_player_path)(GstRTSPClient* client, const GstRTSPUrl* url) = nullptr;
-
 struct PublishMountsClass {
   GstRTSPMountPointsClass parent;
 };
@@ -35,12 +32,10 @@ struct PublishFactory {
 };
 
 char* MakePlayerPath(GstRTSPClient* client, const GstRTSPUrl* url) {
-  char* path = make_player_path(client, url);
   const GstRTSPContext* context = gst_rtsp_context_get_current();
   ClientState* state = StateOf(client);
-  if (state == nullptr || context == nullptr) return path;
-  const gst::Text plain(path);
-  return g_strdup(PlayerPath(*state, context->session, plain.get()).c_str());
+  if (state == nullptr || context == nullptr) return g_strdup(url->abspath);
+  return g_strdup(PlayerPath(*state, context->session, *url).c_str());
 }
 
 Result<std::string> NameOf(const GstRTSPUrl& url) {
@@ -92,10 +87,7 @@ Publishing::Publishing(Service& service, Duration silence)
   g_object_set_data(G_OBJECT(factory_.get()), kSelfKey, this);
   // Clients of one kind are all that this process has: no need for a type of our own.
   auto* clients = static_cast<GstRTSPClientClass*>(g_type_class_ref(GST_TYPE_RTSP_CLIENT));
-  if (clients->make_path_from_uri != &Publishing::MakeClientPath) {
-    make_player_path = clients->make_path_from_uri;
-    clients->make_path_from_uri = &Publishing::MakeClientPath;
-  }
+  clients->make_path_from_uri = &Publishing::MakeClientPath;
   AllowRole(*factory_, Role::kPublish);
   gst_rtsp_media_factory_set_transport_mode(factory_.get(), GST_RTSP_TRANSPORT_MODE_RECORD);
   // A connection that breaks shall not end the pipeline before Finish has emptied it.

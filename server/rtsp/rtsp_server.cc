@@ -285,7 +285,7 @@ GstRTSPStatusCode RtspServer::Impl::OnSetup(GstRTSPClient* client, GstRTSPContex
                                             gpointer self) noexcept {
   OnRequest(client, context, self);
   if (context->session == nullptr) return GST_RTSP_STS_OK;
-  const std::string path = PlayerPath(*StateOf(client), context->session, context->uri->abspath);
+  const std::string path = PlayerPath(*StateOf(client), context->session, *context->uri);
   int matched = 0;
   GstRTSPSessionMedia* media = gst_rtsp_session_get_media(context->session, path.c_str(), &matched);
   if (media != nullptr) Release(*media);

@@ -62,6 +62,27 @@ def other_parameters(server, path):
             wait_until(lambda size=size: size not in sizes(server), 10, f"{path}: the stream at {size} is gone")
 
 
+def by_the_url_of_the_question(server, path):
+    """Who repeats the URL of its DESCRIBE, with its parameters, in place of the Content-Base: Media3 (ExoPlayer) does so for all
+    but SETUP, others for that too."""
+    with Player(server, path) as player:
+        urls = [server.url(f"{path}?{query(size)}") for size in SIZES[:2]]
+        sessions = [describe(player, url, url) for url in urls]
+        for session, url in zip(sessions, urls):
+            plays(player, session, url, url)
+            check(player.ask("PAUSE", url).status == 200, f"PAUSE of {url}")
+            check(player.ask("PLAY", url).status == 200, f"PLAY again of {url}")
+        for session, url in zip(sessions, urls):
+            player.session = session[0]
+            check(player.ask("TEARDOWN", url).status == 200, f"TEARDOWN of {url}")
+        wait_until(lambda: not server.running(), 10, f"{path}: the streams behind TEARDOWN")
+    with Player(server, path) as player:
+        check(player.ask("DESCRIBE", urls[0]).status == 200, f"DESCRIBE of {urls[0]}")
+        answer = player.ask("SETUP", f"{urls[0]}/stream=0", Transport="RTP/AVP/TCP;unicast;interleaved=0-1")
+        check(answer.status == 200, f"SETUP of {urls[0]}/stream=0: {answer}")
+        check(sizes(server) == [SIZES[0]], f"{path}: streams of {sizes(server)} behind SETUP of what was described")
+
+
 def describing_alone(server, path):
     """Who describes and sets nothing up holds what it described last."""
     with Player(server, path) as player:
@@ -74,12 +95,14 @@ def describing_alone(server, path):
 
 def of_a_movie(server, _):
     other_parameters(server, "sync-720p.mp4")
+    by_the_url_of_the_question(server, "sync-720p.mp4")
     describing_alone(server, "sync-720p.mp4")
 
 
 def of_a_live_source(server, folder):
     publisher = Publisher(server, "cam", make_stream(folder, "cam.ts", 60))
     other_parameters(server, "live/cam")
+    by_the_url_of_the_question(server, "live/cam")
     describing_alone(server, "live/cam")
     publisher.kill()
 
