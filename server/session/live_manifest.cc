@@ -227,7 +227,8 @@ std::string Manifest::SoundSet(std::size_t number, const Listed& period) const {
       "value=\"{}\"/>\n      </Representation>\n    </AdaptationSet>\n",
       number + 1, LangAttribute(named.language), XmlText(named.name),
       RoleElements(number == 0 ? "main" : "alternate", named.roles), segments, number,
-      sound.track().codecs, sound.peak_bps(), sound.coded().sample_rate, sound.track().channels);
+      DashCodecs(sound.track()), sound.peak_bps(), sound.coded().sample_rate,
+      sound.track().channels);
 }
 
 // Of text, cut with the pictures of the first rendition.

@@ -223,14 +223,17 @@ std::string LiveMasterPlaylist(const LiveView& view) {
   text += SoundMedia(view) + SubtitleMedia(view.terms.texts, view.terms.query) +
           CaptionMedia(view.terms.captions);
   const std::string codecs = sounds.empty() ? "" : "," + sounds.front().track().codecs;
-  const std::int64_t average = sounds.empty() ? 0 : sounds.front().track().average_bps;
+  std::int64_t loudest_mean = 0;
+  for (const LiveTrack& sound : sounds) {
+    loudest_mean = std::max(loudest_mean, sound.track().average_bps);
+  }
   for (std::size_t i = 0; i < view.terms.targets.size(); ++i) {
     const LiveTrack& video = view.tracks[i];
     const CodedTrack& coded = video.coded();
     text += fmt::format(
         "#EXT-X-STREAM-INF:BANDWIDTH={},AVERAGE-BANDWIDTH={},CODECS=\"{}{}\",RESOLUTION={}x{},"
         "FRAME-RATE={:.3f}{}{}{}{}\n{}.m3u8{}\n",
-        video.peak_bps() + MostOf(sounds), video.track().average_bps + average,
+        video.peak_bps() + MostOf(sounds), video.track().average_bps + loudest_mean,
         video.track().codecs, codecs, coded.width, coded.height, coded.frame_rate.ToDouble(),
         RangeAttribute(video.track()), sounds.empty() ? "" : ",AUDIO=\"sound\"",
         SubtitleAttribute(view.terms.texts), CaptionAttribute(view.terms.captions),

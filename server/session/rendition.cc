@@ -120,6 +120,23 @@ std::string CaptionAccessibility(CaptionsState captions) {
   return "      <Accessibility schemeIdUri=\"urn:scte:dash:cc:cea-608:2015\" value=\"CC1\"/>\n";
 }
 
+namespace {
+
+// Whether a player takes it unasked where its settings fit (RFC 8216 section 4.3.4.1.1): the first
+// of a language that tells sounds too, for who has asked the system for such text.
+bool FoundBySettings(const std::vector<SubtitleRendition>& texts, const SubtitleRendition& text) {
+  if (text.is_default || text.forced) return true;
+  const std::string wanted = TextCharacteristics(text.roles);
+  if (wanted.empty()) return false;
+  const auto first = std::ranges::find_if(texts, [&](const SubtitleRendition& other) {
+    return !other.forced && other.language == text.language &&
+           TextCharacteristics(other.roles) == wanted;
+  });
+  return &*first == &text;
+}
+
+}  // namespace
+
 std::string SubtitleMedia(const std::vector<SubtitleRendition>& texts, const std::string& query) {
   std::string lines;
   for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -128,10 +145,14 @@ std::string SubtitleMedia(const std::vector<SubtitleRendition>& texts, const std
         "#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID=\"text\",NAME=\"{}\"{},DEFAULT={},AUTOSELECT={},"
         "FORCED={}{},URI=\"s{}.m3u8{}\"\n",
         text.name, LanguageAttribute(text.language), text.is_default ? "YES" : "NO",
-        text.is_default || text.forced ? "YES" : "NO", text.forced ? "YES" : "NO",
+        FoundBySettings(texts, text) ? "YES" : "NO", text.forced ? "YES" : "NO",
         TextCharacteristics(text.roles), i, query);
   }
   return lines;
+}
+
+std::string DashCodecs(const SegmentTrack& track) {
+  return track.codecs == "Opus" ? "opus" : track.codecs;
 }
 
 std::string SubtitleAttribute(const std::vector<SubtitleRendition>& texts) {

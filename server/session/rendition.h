@@ -55,6 +55,10 @@ struct SubtitleRendition {
 std::string SubtitleMedia(const std::vector<SubtitleRendition>& texts, const std::string& query);
 std::string SubtitleAttribute(const std::vector<SubtitleRendition>& texts);
 
+// As a manifest of DASH names the codec: Chromium took long to know Opus by the name of its sample
+// entry (RFC 6381), which Apple's players want, and televisions have its old versions.
+std::string DashCodecs(const SegmentTrack& track);
+
 // How a presentation is cut, as far as targets depend on it.
 struct RenditionCut {
   double unit_seconds = 2;    // from key frame to key frame

@@ -40,7 +40,12 @@ double Longest(const std::vector<Rational>& durations) {
   return longest;
 }
 
-// For queries and names; "$", which segment templates give a meaning, is escaped by QueryFor.
+// Of pictures and of the movie's own sound. Thumbnails and text may last longer.
+double LongestSegment(const SegmentedMovie& movie) {
+  const double pictures = Longest(Durations(movie, false));
+  return movie.audio ? std::max(pictures, Longest(Durations(movie, true))) : pictures;
+}
+
 // Runs of equal durations as one element each; times in ticks of the track.
 std::string Timeline(const std::vector<Rational>& durations, int timescale) {
   std::string text;
@@ -111,7 +116,7 @@ std::string AudioSets(const SegmentedMovie& movie, std::span<const SoundOf> soun
         "audioSamplingRate=\"{}\">\n        <AudioChannelConfiguration "
         "schemeIdUri=\"urn:mpeg:dash:23003:3:audio_channel_configuration:2011\" "
         "value=\"{}\"/>\n      </Representation>\n    </AdaptationSet>\n",
-        choice.chosen ? "" : fmt::format("-{}", choice.number), audio.codecs, audio.peak_bps,
+        choice.chosen ? "" : fmt::format("-{}", choice.number), DashCodecs(audio), audio.peak_bps,
         audio.grid.rate, audio.channels);
   }
   return text;
@@ -241,7 +246,8 @@ std::string MasterPlaylist(const SegmentedMovie& movie) {
 
 std::string MediaPlaylist(const SegmentedMovie& movie, PartTrack track, int rendition) {
   const std::vector<Rational> durations = Durations(movie, track == PartTrack::kAudio);
-  const auto longest = std::max<std::int64_t>(1, std::llround(Longest(durations)));
+  // The same for all renditions (RFC 8216 section 6.2.4).
+  const auto longest = std::max<std::int64_t>(1, std::llround(LongestSegment(movie)));
   const bool ts = movie.container == Container::kTs;
   const bool subtitles = track == PartTrack::kSubtitles;
   const bool iframes = track == PartTrack::kIFrames;
@@ -264,13 +270,9 @@ Result<std::string> DashManifest(const SegmentedMovie& movie, std::span<const So
   if (movie.container != Container::kMp4) {
     return InvalidArgument("container", "DASH players take CMAF segments only.", "mp4");
   }
-  // Of pictures and sound. Sheets of thumbnails and files of text last longer, and no player takes
-  // this for theirs.
-  double longest = Longest(Durations(movie, false));
+  double longest = LongestSegment(movie);
   for (const SoundOf& sound : sounds) {
-    if (sound != nullptr && sound->audio) {
-      longest = std::max(longest, Longest(Durations(*sound, true)));
-    }
+    if (sound != nullptr) longest = std::max(longest, LongestSegment(*sound));
   }
   std::string text = fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"

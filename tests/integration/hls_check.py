@@ -179,10 +179,9 @@ class Media:
         problem(tags.get("#EXT-X-MEDIA-SEQUENCE") == "0", "media sequence")
         problem(len(self.durations) == len(self.uris) > 0, "as many EXTINF as segments")
         problem(int(tags["#EXT-X-VERSION"]) >= (6 if self.map else 3), "version too low for its tags")
-        target = int(tags["#EXT-X-TARGETDURATION"])
+        self.target, self.longest = int(tags["#EXT-X-TARGETDURATION"]), max(self.durations)
         # RFC 8216 section 4.3.3.1: rounded to the nearest integer, no duration may be above.
-        longest = max(self.durations)
-        problem(int(longest + Fraction(1, 2)) <= target <= longest + 1, f"target {target}, longest {float(longest)}")
+        problem(int(self.longest + Fraction(1, 2)) <= self.target, f"target {self.target}, longest {float(self.longest)}")
         problem(len(set(self.uris)) == len(self.uris), "a segment comes twice")
 
 
@@ -263,7 +262,7 @@ class Checker:
         names = [text["NAME"] for text in texts]
         problem(len(set(names)) == len(names), f"equal names of subtitles: {names}")
         problem(sum(text["DEFAULT"] == "YES" for text in texts) <= 1, "more than one default")
-        borders, frames = None, None
+        borders, frames, alike = None, None, [sound] if sound else []
         for number, (line, uri) in enumerate(zip(lines, lines[1:])):
             if not line.startswith("#EXT-X-STREAM-INF:"):
                 continue
@@ -281,6 +280,7 @@ class Checker:
             problem(borders in (None, media.durations), "borders differ from another rendition's")
             problem(frames in (None, fact["samples"]), "another number of pictures")
             borders, frames = media.durations, fact["samples"]
+            alike.append(media)
             fps = float(says["FRAME-RATE"])
             problem(abs(frames / float(sum(borders)) - fps) < 0.01, f"FRAME-RATE {fps}")
             problem((says.get("SUBTITLES") == "text") == bool(texts), "the group of subtitles")
@@ -288,7 +288,11 @@ class Checker:
             problem(group in captions if captions else group == "NONE", f"the group of captions: {group}")
             if sound:
                 apart = abs(float(sum(borders) - sum(sound.durations)))
-                problem(apart < 1, f"sound and picture end {apart} s apart")
+                problem(apart < 1.5, f"sound and picture end {apart} s apart")
+        # RFC 8216 section 6.2.4: the same for all, so by the longest of any.
+        targets, longest = {media.target for media in alike}, max(media.longest for media in alike)
+        problem = self.problem_in("master")
+        problem(len(targets) == 1 and max(targets) <= longest + 1, f"targets {targets}, longest {float(longest)}")
         for line in lines:
             if line.startswith("#EXT-X-I-FRAME-STREAM-INF:"):
                 problem, says = self.problem_in("i0"), attributes(line)

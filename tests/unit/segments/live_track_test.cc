@@ -376,7 +376,7 @@ TEST_F(LiveTrackTest, TextIsListedWithThePicturesAndCountsAsTheirs) {
   EXPECT_THAT(text, Not(HasSubstr("EXT-X-MAP")));
   const std::string master = LiveMasterPlaylist(view);
   EXPECT_THAT(master, HasSubstr("#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID=\"text\",NAME=\"Deutsch\","
-                                "LANGUAGE=\"de\",DEFAULT=NO,AUTOSELECT=NO,FORCED=NO,"
+                                "LANGUAGE=\"de\",DEFAULT=NO,AUTOSELECT=YES,FORCED=NO,"
                                 "CHARACTERISTICS=\"public.accessibility.transcribes-spoken-dialog,"
                                 "public.accessibility.describes-music-and-sound\","
                                 "URI=\"s1.m3u8?version=1\"\n"));
