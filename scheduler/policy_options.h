@@ -69,6 +69,12 @@ enum class ShareRule {
   kOneLevel,  // as printed: cores among streams by waiting bytes
 };
 
+// How a stream's set of workers is drawn.
+enum class SetRule {
+  kExcluding,  // each worker outside those that are in it
+  kRepeated,   // as printed: the same choice again and again, which returns the same worker
+};
+
 struct PolicyOptions {
   HashKind hash = HashKind::kMixed;
   MinimumRule minimum = MinimumRule::kPlain;
@@ -80,6 +86,7 @@ struct PolicyOptions {
   NodeIdRule node_ids = NodeIdRule::kUnique;
   HomeRule home = HomeRule::kDescent;
   ShareRule share = ShareRule::kTwoLevel;
+  SetRule sets = SetRule::kExcluding;
   // PS-HRW: sets are made anew when a share changed by more than this part of itself. 16 % is the
   // best value of the publication.
   double beta = 0.16;

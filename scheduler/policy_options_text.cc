@@ -25,6 +25,7 @@ constexpr std::array kNames = {
     PolicyOptionName{"node-ids", "unique or per-level", "numbers of tree nodes for the hash"},
     PolicyOptionName{"home", "descent or flat", "home of a stream under a tree policy"},
     PolicyOptionName{"share", "two-level or one-level", "form of the proportional-share layer"},
+    PolicyOptionName{"sets", "excluding or repeated", "draws of a stream's set of workers"},
     PolicyOptionName{"beta", "0 to 10", "change of a share that makes its set anew (0.16)"},
     PolicyOptionName{"contexts", "1 to 4096", "codec contexts a worker is taken to keep (8)"},
     PolicyOptionName{"ratios",
@@ -178,10 +179,15 @@ Status SetSwitch(std::string_view name, std::string_view value, PolicyOptions& o
     return Choose<HomeRule>(
         {name, &P::home, {{{"descent", HomeRule::kDescent}, {"flat", HomeRule::kFlat}}}}, value, o);
   }
-  return Choose<ShareRule>(
-      {name,
-       &P::share,
-       {{{"two-level", ShareRule::kTwoLevel}, {"one-level", ShareRule::kOneLevel}}}},
+  if (name == "share") {
+    return Choose<ShareRule>(
+        {name,
+         &P::share,
+         {{{"two-level", ShareRule::kTwoLevel}, {"one-level", ShareRule::kOneLevel}}}},
+        value, o);
+  }
+  return Choose<SetRule>(
+      {name, &P::sets, {{{"excluding", SetRule::kExcluding}, {"repeated", SetRule::kRepeated}}}},
       value, o);
 }
 

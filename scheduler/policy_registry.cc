@@ -50,8 +50,9 @@ constexpr std::string_view kOfHAhrw =
 constexpr std::string_view kOfHCahrw =
     "hash minimum weight running children measure parent node-ids home contexts ratios";
 constexpr std::string_view kOfPsHrw =
-    "hash minimum weight running children measure parent node-ids home share beta contexts ratios";
-constexpr std::string_view kOfGpsHrw = "hash running measure share beta contexts";
+    "hash minimum weight running children measure parent node-ids home share sets beta contexts "
+    "ratios";
+constexpr std::string_view kOfGpsHrw = "hash running measure share sets beta contexts";
 constexpr std::string_view kOfHearth = "hash children node-ids home contexts ratios";
 
 constexpr std::array kPolicies = {
@@ -128,6 +129,12 @@ std::string PolicyNames() {
     names += entry.name;
   }
   return names;
+}
+
+bool NothingWaitsBesideAnIdleWorker(std::string_view policy, const PolicyOptions& options) {
+  const auto* const entry = std::ranges::find(kPolicies, policy, &PolicyEntry::name);
+  if (entry == kPolicies.end() || entry->work_conserving != WorkConserving::kAll) return false;
+  return !IsRead(*entry, "share") || options.share == ShareRule::kTwoLevel;
 }
 
 Status CheckOptionsAreRead(std::string_view rules, std::span<const std::string> policies) {

@@ -33,11 +33,15 @@ struct PolicyEntry {
   std::string_view description;  // one line, for listings
   PolicyFactory make = nullptr;
   std::string_view options;  // that the rule reads (policy_options_text.h), a blank between
-  WorkConserving work_conserving = WorkConserving::kNo;
+  WorkConserving work_conserving = WorkConserving::kNo;  // of the rules' default forms
 };
 
 // In the order in which they are listed: the default first.
 std::span<const PolicyEntry> Policies();
+
+// Whether the policy promises never to let a unit wait while a worker it may run on is idle. The
+// printed form of the proportional-share layer binds units to the workers of their stream.
+bool NothingWaitsBesideAnIdleWorker(std::string_view policy, const PolicyOptions& options);
 
 // "h-cahrw, ca-ahrw, ..."
 std::string PolicyNames();

@@ -16,7 +16,7 @@
 // worker in its set, or just the first: shares that are not used are lent, and end with the unit.
 //
 // Printed form (ShareRule::kOneLevel): no classes, g_s = r * phi_s / (sum of phi); units go to the
-// workers of their set and to no other.
+// workers of their set and to no other. How sets are drawn is a rule of its own (SetRule).
 // Source: D. Guo, "Multicore Scheduling for Network Applications Based on Highest Random Weight",
 // UC Riverside, 2010, PS-HRW and GPS-HRW; the split into two levels and the queueing are ours.
 //

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/stream_cores.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "scheduler/policy.h"
@@ -42,14 +43,15 @@ void StreamCores::Make(CoreSet& set, const Unit& unit, double share, const PoolS
     set.workers[static_cast<std::size_t>(set.count++)] = w.value;
     excluded_.Add(pool.tree(), w);
   };
-  while (set.count < whole) {
+  const bool printed = options_.sets == SetRule::kRepeated;
+  const int distinct = printed ? std::min(whole, 1) : whole;
+  while (set.count < distinct) {
     const WorkerId w = Next(set, unit, pool);
     if (w.value < 0) break;
     add(w);
   }
   const double rest = share - whole;
   if (rest > 1e-9) {
-    const bool printed = options_.share == ShareRule::kOneLevel;
     const WorkerId w = printed ? ByMultipliers(set, unit, pool) : Next(set, unit, pool);
     // Printed: a worker of the set again, and the rest is lost.
     if (w.value >= 0 && !set.Holds(w)) {

@@ -7,13 +7,14 @@
 // on which the fraction  f / g  of its units is at home. With g < 1 that one is all it has. With g
 // of kMaxStreamCores or more it may run anywhere.
 //
-// Corrected against the publication, where the choice for the rest may return a worker that is
-// already in the set (the residue is then lost): the best worker outside the set is taken, and f =
-// 0 skips the step (p_1 = 0 would make the recursion of the multipliers divide by zero). The
-// printed form (ShareRule::kOneLevel) draws the last one by multipliers over all workers,
-// capacities 1/N' for the set and f/N' for the others, N' = |set| + (N - |set|) f. Source: D. Guo,
-// "Multicore Scheduling for Network Applications Based on Highest Random Weight", UC Riverside,
-// 2010, PS-HRW.
+// Corrected against the publication, where nothing excludes the workers of the set: the same choice
+// repeated returns the same worker, so that the integral part is one worker at most, and the choice
+// for the rest may return a worker of the set, which loses the residue. The best worker outside the
+// set is taken, and f = 0 skips the step (p_1 = 0 would make the recursion of the multipliers
+// divide by zero). The printed form (SetRule::kRepeated) draws the last one by multipliers over all
+// workers, capacities 1/N' for the set and f/N' for the others, N' = |set| + (N - |set|) f.
+// Source: D. Guo, "Multicore Scheduling for Network Applications Based on Highest Random Weight",
+// UC Riverside, 2010, PS-HRW, table 7.1.
 //
 // Thread-safety: compatible (holds scratch space).
 #pragma once

@@ -36,7 +36,8 @@ void FindHashViolations(const Comparison& comparison, std::vector<std::string>& 
 
 void FindIdleViolations(const Comparison& comparison, std::vector<std::string>& violations) {
   for (const FinishedRun& run : comparison.runs) {
-    if (!PromisesWorkConservation(run.record.policy)) continue;
+    const std::string& policy = run.record.policy;
+    if (!NothingWaitsBesideAnIdleWorker(policy, comparison.plan.rules)) continue;
     // A retry's first attempt is in no report: what it kept busy would look idle.
     if (run.record.counters.retries > 0 || run.measures.idle_waiting_events < 1) continue;
     // Other programs may keep our threads from their CPUs: that is no decision of the policy.
@@ -148,11 +149,6 @@ std::vector<std::string> Violations(const Comparison& comparison) {
   FindHashViolations(comparison, violations);
   FindIdleViolations(comparison, violations);
   return violations;
-}
-
-bool PromisesWorkConservation(std::string_view policy) {
-  const auto entry = std::ranges::find(Policies(), policy, &PolicyEntry::name);
-  return entry != Policies().end() && entry->work_conserving == WorkConserving::kAll;
 }
 
 std::vector<PolicySummary> Summarise(const Comparison& comparison, const std::string& baseline) {

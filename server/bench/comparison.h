@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "scheduler/policy_options.h"
 #include "server/bench/measures.h"
 #include "server/bench/run_record.h"
 #include "server/bench/statistics.h"
@@ -22,6 +23,7 @@ namespace gopmill::bench {
 
 inline constexpr int kMaxRepeats = 1000;
 inline constexpr int kMaxWarmUps = 100;
+inline constexpr int kMaxRunQueue = 1'000'000;  // units
 
 struct FinishedRun {
   RunRecord record;  // units are kept of the first repeat only
@@ -30,6 +32,7 @@ struct FinishedRun {
 
 struct ComparisonPlan {
   std::vector<std::string> policies;
+  PolicyOptions rules = {};  // that all of them run with
   int repeats = 1;
   int warm_ups = 0;  // runs
   std::uint32_t seed = 0;
@@ -56,9 +59,6 @@ Result<Comparison> Compare(const ComparisonPlan& plan, const RunPolicy& run, con
 // work-conserving policy that let units wait beside an idle worker, each time for more than 1 ms
 // and in all for longer than other programs used our CPUs. Empty = all is well.
 std::vector<std::string> Violations(const Comparison& comparison);
-
-// Whether the policy promises never to let a unit wait while a worker it may run on is idle.
-bool PromisesWorkConservation(std::string_view policy);
 
 // One policy over all repeats.
 struct PolicySummary {

@@ -164,7 +164,9 @@ Result<RunRecord> RunReplay(const ReplayOptions& options, const std::vector<Repl
   const auto contexts = static_cast<std::size_t>(options.contexts_per_worker);
   Reports reports(units.size());  // outlives the scheduler, which reports to it
   const CacheCounters cache;
-  SchedulerOptions scheduling{.policy = options.policy, .workers = options.workers};
+  SchedulerOptions scheduling{.policy = options.policy,
+                              .workers = options.workers,
+                              .run_queue_units = options.run_queue_units};
   scheduling.policy_options.classes = options.classes;
   scheduling.rules = options.rules;
   scheduling.policy_options.contexts_per_worker = options.contexts_per_worker;

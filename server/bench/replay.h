@@ -35,6 +35,7 @@ Result<std::vector<ReplayUnit>> ReplayUnits(const RecordedTrace& trace,
 struct ReplayOptions {
   std::string policy;
   int workers = 0;              // 0 = one per CPU
+  int run_queue_units = 2;      // 0 = without bound
   int contexts_per_worker = 8;  // least recently used goes first
   std::string rules = {};       // forms of the policies' rules (policy_options_text.h)
   std::vector<ServiceClass> classes = {};

@@ -32,6 +32,7 @@ struct ReportHead {
   std::string preset;
   std::string baseline;  // policy that ratios are to
   int streams = 0;
+  int run_queue_units = 2;  // 0 = without bound
   std::uint32_t seed = 0;
   std::string cache_obstacle;  // why no cache misses were counted; empty if they were
 };

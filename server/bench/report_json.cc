@@ -123,6 +123,7 @@ Json HeadJson(const Report& report) {
           {"duration_s", head.duration},
           {"preset", head.preset},
           {"streams", head.streams},
+          {"queue", head.run_queue_units},
           {"seed", head.seed},
           {"repeats", report.comparison.plan.repeats},
           {"warm_up_runs", report.comparison.plan.warm_ups},

@@ -183,14 +183,18 @@ std::string OrderOfRuns(const ComparisonPlan& plan) {
                             : text + fmt::format(", warm-up: {}", plan.warm_ups);
 }
 
+std::string RunQueues(int units) {
+  return units == 0 ? "run queues without bound" : fmt::format("run queues of {} units", units);
+}
+
 std::string Head(const Report& report) {
   const ReportHead& head = report.head;
   return fmt::format(
-      "{}, {} CPUs, {}, load {:.2f}; gopmill {}, FFmpeg {}\n{}: {} streams, units: {}, seed {}, "
-      "{}\n",
+      "{}, {} CPUs, {}, load {:.2f}; gopmill {}, FFmpeg {}\n{}: {} streams, units: {}, {}, "
+      "seed {}, {}\n",
       head.machine.cpu, head.machine.cpus, head.machine.kernel, head.machine.load,
-      head.machine.gopmill, head.machine.ffmpeg, head.workload, head.streams, head.unit, head.seed,
-      OrderOfRuns(report.comparison.plan));
+      head.machine.gopmill, head.machine.ffmpeg, head.workload, head.streams, head.unit,
+      RunQueues(head.run_queue_units), head.seed, OrderOfRuns(report.comparison.plan));
 }
 
 std::string IntervalNote(const Report& report) {

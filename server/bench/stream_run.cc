@@ -166,7 +166,9 @@ Result<TargetRequest> RequestOf(const BenchStream& stream, std::uint64_t number,
 Result<RunRecord> RunStreams(const StreamRunOptions& options,
                              const std::vector<BenchStream>& streams, const std::stop_token& stop) {
   const CacheCounters cache;  // before the engine: its threads inherit the counters
-  SchedulerOptions scheduling{.policy = options.policy, .workers = options.workers};
+  SchedulerOptions scheduling{.policy = options.policy,
+                              .workers = options.workers,
+                              .run_queue_units = options.run_queue_units};
   scheduling.policy_options.classes = options.classes;
   scheduling.rules = options.rules;
   GOPMILL_ASSIGN_OR_RETURN(const auto engine, Engine::Create({.scheduler = scheduling}));

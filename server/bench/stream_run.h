@@ -20,6 +20,7 @@ namespace gopmill::bench {
 struct StreamRunOptions {
   std::string policy;
   int workers = 0;              // 0 = one per CPU
+  int run_queue_units = 2;      // 0 = without bound
   std::string unit = "gop";     // or seconds
   std::string duration = "20";  // seconds of each movie
   std::string preset = "veryfast";

@@ -95,11 +95,11 @@ Status PlanStreams(const BenchArgs& args, Plan& plan) {
 // Rules and classes, for the workers that there will be: nothing is measured with wrong ones.
 Status PlanScheduling(const BenchArgs& args, const Topology& topology, Plan& plan) {
   plan.options.workers = args.workers;
+  plan.options.run_queue_units = plan.head.run_queue_units = args.queue;
   const int workers =
       args.workers > 0 ? args.workers : DefaultWorkerCount(topology, CgroupCpuQuota(CgroupPaths{}));
   GOPMILL_ASSIGN_OR_RETURN(plan.options.rules, WithRatioFiles(args.scheduler_options));
-  PolicyOptions parsed;
-  GOPMILL_RETURN_IF_ERROR(ParsePolicyOptions(plan.options.rules, workers, parsed));
+  GOPMILL_RETURN_IF_ERROR(ParsePolicyOptions(plan.options.rules, workers, plan.comparison.rules));
   GOPMILL_RETURN_IF_ERROR(CheckOptionsAreRead(plan.options.rules, plan.comparison.policies));
   if (args.classes.empty()) return OkStatus();
   GOPMILL_ASSIGN_OR_RETURN(plan.options.classes, ParseClasses(args.classes));
@@ -177,6 +177,7 @@ Result<bench::Comparison> Run(const BenchArgs& args, Plan& plan, const std::stop
     if (!plan.units.empty()) {
       return bench::RunReplay({.policy = policy,
                                .workers = args.workers,
+                               .run_queue_units = args.queue,
                                .rules = plan.options.rules,
                                .classes = plan.options.classes},
                               plan.units, stop);

@@ -283,6 +283,11 @@ void AddBench(CLI::App& app, Line& line) {
   add("--workers", args.workers, "Worker threads; 0 = one per CPU")
       ->type_name("N")
       ->check(CLI::Range(0, kMaxWorkers));
+  add("--queue", args.queue,
+      "Units a run queue holds, the running one included, as in the server: 2; 0 = without bound,\n"
+      "as the publications have it")
+      ->type_name("UNITS")
+      ->check(CLI::Range(0, bench::kMaxRunQueue));
   add("--seed", args.seed, "What targets, bursts and the order of policies are drawn from")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{0}, bench::kMaxSeed));

@@ -69,6 +69,7 @@ struct BenchArgs {
   int streams = 0, repeats = 0;              // 0 = as the mix and --quick say
   std::optional<int> warm_ups;               // runs; none = 1, of a trace 0
   int workers = 0;                           // 0 = one per CPU
+  int queue = 2;                             // units in a run queue; 0 = without bound
   std::int64_t seed = 1;
   std::vector<std::string> line;  // the whole command line, for the report
 };

@@ -21,6 +21,7 @@ using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Optional;
+using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
 using Runs = std::function<RunRecord(const std::string& policy, int call)>;
@@ -104,14 +105,13 @@ TEST(ViolationsTest, OnlyPoliciesThatPromiseWorkConservationFail) {
               ElementsAre(AllOf(HasSubstr("fifo (repeat 1)"), HasSubstr("longest 9.00 ms"))));
 }
 
-TEST(ViolationsTest, TheTableOfPoliciesSaysWhoPromises) {
-  for (const char* late : {"hearth", "fifo", "hybrid", "ps-hrw", "credit", "everest-ae"}) {
-    EXPECT_TRUE(PromisesWorkConservation(late)) << late;
-  }
-  // A unit of theirs waits in a run queue, or for its worker.
-  for (const char* early : {"h-cahrw", "p-llf", "rr", "static", "none"}) {
-    EXPECT_FALSE(PromisesWorkConservation(early)) << early;
-  }
+// Their printed form binds units to workers.
+TEST(ViolationsTest, SharesOfOneLevelPromiseNothing) {
+  const auto runs = [](const std::string& policy, int) { return LazyRun(policy, 0); };
+  Comparison comparison = CompareWith({"ps-hrw", "fifo"}, 1, runs);
+  EXPECT_THAT(Violations(comparison), SizeIs(2));
+  comparison.plan.rules.share = ShareRule::kOneLevel;
+  EXPECT_THAT(Violations(comparison), ElementsAre(HasSubstr("fifo (repeat 1)")));
 }
 
 TEST(ViolationsTest, ABusyMachineIsNotThePolicysFault) {

@@ -116,6 +116,25 @@ TEST(ReplayTest, JitterIsThatOfTheTimesFromSubmissionOn) {
   EXPECT_LT(measures.wall_s, 3.0) << "the trace's first arrival is waited for";
 }
 
+// As the publications have it: the units of all streams are bound as they arrive.
+TEST(ReplayTest, RunQueuesWithoutBoundTakeAllAtOnce) {
+  RecordedTrace trace;
+  for (std::uint64_t stream = 1; stream <= 6; ++stream) {
+    trace.units.push_back(Recorded(0, stream, 0));
+    trace.units.back().hot_ms = trace.units.back().cold_ms = 100;
+  }
+  const auto bound_later = [&trace](int queue) {
+    const ReplayOptions options{.policy = "rr", .workers = 1, .run_queue_units = queue};
+    const RunRecord run = RunReplay(options, ReplayUnits(trace).value(), {}).value();
+    const auto finished = [](const UnitSample& unit) { return unit.life.report.finished; };
+    const TimePoint first = std::ranges::min(run.units, {}, finished).life.report.finished;
+    return std::ranges::count_if(
+        run.units, [first](const UnitSample& unit) { return unit.life.report.assigned >= first; });
+  };
+  EXPECT_EQ(bound_later(2), 4) << "the others wait for a place";
+  EXPECT_EQ(bound_later(0), 0);
+}
+
 TEST(ReplayTest, StopsWhenAsked) {
   RecordedTrace trace;
   trace.units = {Recorded(0, 1, 0), Recorded(3'600'000, 1, 1)};

@@ -183,6 +183,7 @@ TEST(CommandLine, BenchRefusesWhatCannotBeMeasured) {
                                                        {"--seed", "-1"},
                                                        {"--seed", "4294967296"},
                                                        {"--workers", "-1"},
+                                                       {"--queue", "-1"},
                                                        {"--trace", "x", "--mix", "live"},
                                                        {"--trace", "x", "--record", "y"}};
   for (const std::vector<std::string>& flags : wrong) {

@@ -56,6 +56,7 @@ TEST(FixedNames, OfBench) {
       {{"--repeat", "3"}, [](const BenchArgs& a) { return std::to_string(a.repeats); }, "3"},
       {{"--repeats", "3"}, [](const BenchArgs& a) { return std::to_string(a.repeats); }, "3"},
       {{"--warm-up", "2"}, [](const BenchArgs& a) { return std::to_string(*a.warm_ups); }, "2"},
+      {{"--queue", "0"}, [](const BenchArgs& a) { return std::to_string(a.queue); }, "0"},
       {{"--json", "f"}, &BenchArgs::json, "f"},
       {{"--json", "-"}, &BenchArgs::json, "-"},
       {{"--html", "f"}, &BenchArgs::html, "f"},

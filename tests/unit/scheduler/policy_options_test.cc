@@ -28,7 +28,7 @@ TEST(PolicyOptionsTextTest, EveryListedOptionCanBeSet) {
   for (const char* text :
        {"hash=printed", "minimum=non-zero", "weight=printed", "running=not-counted",
         "children=equal", "measure=predicted", "parent=all-idle", "node-ids=per-level", "home=flat",
-        "share=one-level", "beta=0", "contexts=3", "ratios=1/1/2/2/3/4"}) {
+        "share=one-level", "sets=repeated", "beta=0", "contexts=3", "ratios=1/1/2/2/3/4"}) {
     PolicyOptions options;
     EXPECT_TRUE(ParsePolicyOptions(text, 4, options).ok()) << text;
     const std::string name = std::string(text).substr(0, std::string(text).find('='));
@@ -36,7 +36,7 @@ TEST(PolicyOptionsTextTest, EveryListedOptionCanBeSet) {
     EXPECT_TRUE(std::any_of(names.begin(), names.end(),
                             [&](const PolicyOptionName& each) { return each.name == name; }));
   }
-  EXPECT_EQ(PolicyOptionNames().size(), 13U) << "a new option belongs into this test";
+  EXPECT_EQ(PolicyOptionNames().size(), 14U) << "a new option belongs into this test";
 }
 
 TEST(PolicyOptionsTextTest, AMeshNeedsASquareNumberOfWorkers) {

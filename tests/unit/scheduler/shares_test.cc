@@ -270,13 +270,13 @@ TEST(StreamCoresTest, ASetLastsUntilItsShareChangedByBeta) {
 
 TEST(StreamCoresTest, AWholeShareHasNoRest) {
   const VirtualPool pool({.topology = "core:8 pu:1"});
-  for (const ShareRule rule : {ShareRule::kTwoLevel, ShareRule::kOneLevel}) {
+  for (const SetRule rule : {SetRule::kExcluding, SetRule::kRepeated}) {
     PolicyOptions options;
-    options.share = rule;
+    options.sets = rule;
     StreamCores cores(StreamCores::Base::kHCahrw, options, pool.pool());
     Unit unit;
     unit.home = cores.Home({}, pool.pool());
-    EXPECT_EQ(cores.Of(unit, 3.0, pool.pool()).count, 3);
+    EXPECT_EQ(cores.Of(unit, 3.0, pool.pool()).count, rule == SetRule::kExcluding ? 3 : 1);
     EXPECT_FALSE(cores.Of(unit, 3.0, pool.pool()).residual);
   }
 }
@@ -284,14 +284,14 @@ TEST(StreamCoresTest, AWholeShareHasNoRest) {
 TEST(StreamCoresTest, ThePrintedFormLosesTheRestNowAndThen) {
   const VirtualPool pool({.topology = "core:8 pu:1"});
   PolicyOptions printed;
-  printed.share = ShareRule::kOneLevel;
+  printed.sets = SetRule::kRepeated;
   StreamCores cores(StreamCores::Base::kHCahrw, printed, pool.pool());
   int lost = 0;
   for (std::uint64_t s = 0; s < 300; ++s) {
     Unit unit;
     unit.spec.unit.stream = StreamId{s};
     unit.home = cores.Home(StreamId{s}, pool.pool());
-    lost += cores.Of(unit, 2.1, pool.pool()).residual ? 0 : 1;
+    lost += cores.Of(unit, 1.1, pool.pool()).residual ? 0 : 1;
   }
   EXPECT_GT(lost, 100) << "the multipliers favour workers that are in the set already";
 }

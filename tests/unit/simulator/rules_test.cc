@@ -69,7 +69,7 @@ TEST_P(RulesTest, ReadTheOptionsThatTheRegistrySays) {
   for (const std::string rule :
        {"hash=printed", "minimum=non-zero", "weight=printed", "running=not-counted",
         "children=equal", "measure=predicted", "parent=all-idle", "node-ids=per-level", "home=flat",
-        "share=one-level", "beta=9"}) {
+        "share=one-level", "sets=repeated", "beta=9"}) {
     const std::string option = rule.substr(0, rule.find('='));
     bool is_read = false;
     for (std::size_t i = 0; i < forms.size(); ++i) {
