@@ -9,6 +9,7 @@
 
 #include "base/dump_json.h"
 #include "codec/audio_transcoder.h"
+#include "codec/picture_description.h"
 #include "codec/tone_map.h"
 #include "codec/video_encoder.h"
 #include "media/ingest.h"
@@ -95,6 +96,13 @@ bool SameOnAnyCpu(const StreamPlan& plan, const EncoderSpec& encoder) {
          !ToneMapFor(source.video, encoder.pixel_format).needed();
 }
 
+ordered_json PictureJson(const PictureDescription& picture) {
+  return {{"pix_fmt", picture.pixel_format}, {"sample_aspect", FractionText(picture.sample_aspect)},
+          {"primaries", picture.primaries},  {"transfer", picture.transfer},
+          {"matrix", picture.matrix},        {"range", picture.range},
+          {"converted", picture.converted},  {"dithered", picture.dithered}};
+}
+
 double Round3(double value) { return std::round(value * 1000.0) / 1000.0; }
 
 ordered_json UnitJson(const UnitSpec& unit, const StreamPlan& plan, int home) {
@@ -162,6 +170,7 @@ Result<std::string> ExplainJson(UniqueFd source, const TargetRequest& request,
                     {"truncated", end.truncated},
                     {"timestamps_repaired", end.repaired},
                     {"tone_mapped", ToneMapFor(plan.source->video, encoder.pixel_format).needed()},
+                    {"picture", PictureJson(DescribePictures(plan.source->video, encoder))},
                     {"same_bytes_on_any_cpu", SameOnAnyCpu(plan, encoder)}};
   // Then the units' rates are those that they would have without it.
   json["analysed_first"] = analysed;

@@ -11,10 +11,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-std::string FractionText(Rational value) {
-  return value.den == 1 ? fmt::to_string(value.num) : fmt::format("{}/{}", value.num, value.den);
-}
-
 double Seconds(Rational value) { return std::round(value.ToDouble() * 1000.0) / 1000.0; }
 
 ordered_json RateJson(const Target& target) {
@@ -41,6 +37,10 @@ ordered_json SoundJson(const SoundTarget& sound) {
 
 }  // namespace
 
+std::string FractionText(Rational value) {
+  return value.den == 1 ? fmt::to_string(value.num) : fmt::format("{}/{}", value.num, value.den);
+}
+
 ordered_json TargetJson(const Target& target) {
   ordered_json json{{"width", target.width},
                     {"height", target.height},
@@ -56,6 +56,8 @@ ordered_json TargetJson(const Target& target) {
                     {"denoise", Name(target.denoise)},
                     {"degrain", Name(target.degrain)},
                     {"acodec", Name(target.acodec)}};
+  if (target.profile != Profile::kAuto) json["profile"] = Name(target.profile);
+  if (!target.service_class.empty()) json["class"] = target.service_class;
   json.update(RateJson(target));
   if (target.acodec == AudioCodec::kAac || target.acodec == AudioCodec::kOpus) {
     json["abitrate"] = target.abitrate;

@@ -18,6 +18,8 @@
 namespace gopmill {
 
 nlohmann::ordered_json ErrorJson(const Error& error);
+// "25" or "30000/1001".
+std::string FractionText(Rational value);
 nlohmann::ordered_json TargetJson(const Target& target);
 nlohmann::ordered_json AdjustmentsJson(const std::vector<Adjustment>& adjustments);
 nlohmann::ordered_json SourceJson(const SourceInfo& source);

@@ -211,7 +211,8 @@ Status MediaService::CheckRoom() {
   ++totals_.refused;
   return Error{.code = Code::kUnavailable,
                .message = "All " + std::to_string(config_.streams.max) +
-                          " streams of this server are in use."};
+                          " streams of this server are in use.",
+               .accepted = "the same once one of them has ended; /v1/streams lists them"};
 }
 
 Status MediaService::CancelStream(StreamId id) {
