@@ -31,9 +31,9 @@ struct ServerConfig {
     bool operator==(const Rtsp&) const = default;
     std::string address = "127.0.0.1";            // IPv4 or IPv6 literal
     std::int64_t port = 8554;                     // 0..65535; 0 = no RTSP
-    std::int64_t max_sessions = 64;               // 1..10000 players at once
+    std::int64_t max_sessions = 64;               // 1..10000 players and publishers
     std::int64_t session_timeout_seconds = 60;    // 5..3600 without a sign of life
-    std::int64_t stall_timeout_seconds = 15;      // 1..3600: a reader over TCP that takes no byte
+    std::int64_t stall_timeout_seconds = 15;      // 1..3600: a client over TCP that takes no byte
     std::int64_t publisher_timeout_seconds = 10;  // 1..3600 without a packet of a publisher
   } rtsp;
 
