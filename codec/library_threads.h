@@ -21,7 +21,7 @@ class LibraryThreads {
  public:
   // Calls `open`, and knows what threads the calling one has started in it.
   void Watch(const std::function<void()>& open);
-  // That those have taken so far which have not ended.
+  // CPU time so far of the threads watched that have not ended.
   [[nodiscard]] Duration Cpu() const;
 
  private:

@@ -94,7 +94,7 @@ class PictureStore {
     bool busy = false;  // somebody uses the decoder
     bool drained = false, forgotten = false;
     std::optional<Error> failed;
-    std::unique_ptr<VideoDecoder> decoder;  // for who has set busy
+    std::unique_ptr<VideoDecoder> decoder;  // of the thread that has set busy
     std::int64_t damaged = 0;               // likewise
 
     [[nodiscard]] const av::Packet& PacketAt(std::int64_t number) const {

@@ -23,7 +23,6 @@ class VbvModel {
   // Takes the next frame in coding order out of the buffer.
   void Add(std::int64_t bytes);
 
-  [[nodiscard]] bool underflowed() const { return underflowed_; }
   // Whether the unit may be followed by any other one.
   [[nodiscard]] bool passes() const { return !underflowed_ && level_ >= start_; }
   [[nodiscard]] double level_bits() const { return level_; }

@@ -9,8 +9,7 @@
 //   - off by more than 2 ms right after a packet was lost: so too;
 //   - off by more than 2 ms to the same side for a whole second: not jitter but an offset; so too;
 //   - frames of two lengths (Vorbis) may be off by as much as the longest of them: some writers
-//   give
-//     a packet the time of its end;
+//     give a packet the time of its end;
 //   - off by more than the longest believable gap: a broken time; the samples carry on and the new
 //     times are taken as they are from there.
 //

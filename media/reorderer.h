@@ -3,13 +3,12 @@
 // Puts the coded packets of a stream's units back in order. Pure.
 //
 // Guarantees:
-//   - cut-through: packets of the head-of-line unit come out as they are made; only later units
-//   wait;
-//   - exactly once: each packet carries its place within its unit; what comes again (a retry, a
-//   hedge)
-//     is dropped, a place that is skipped is an error;
-//   - a unit is complete when it has brought exactly the planned number of packets; fewer is an
-//   error.
+//   - cut-through: packets of the head-of-line unit come out as they are made, only later units
+//     wait;
+//   - exactly once: each packet carries its place within its unit; what comes again (of a retry) is
+//     dropped, a place that is skipped is an error;
+//   - a unit is complete when it has brought exactly the planned number of packets; with fewer it
+//     is an error.
 //
 // The window is bounded by whoever submits units (server/session): bytes() tells what waits here.
 //

@@ -11,8 +11,7 @@
 //     each such cut decodes its leading pictures twice, or two GOPs where the access is not exact
 //     (of live sources one or two always); before that the run simply goes on;
 //   - closed, but filters look at neighbouring pictures (temporal_context): as if it were open,
-//   with
-//     preroll from where enough pictures lie before the cut, and enough of those behind it;
+//     with preroll from where enough pictures lie before the cut, and enough of those behind it;
 //   - none for two unit lengths: the run is split at one unit length (chained, nothing is decoded
 //     twice: the worker hands its decoder on), and what is left at its end in equal parts if it is
 //     long, any number of them where pictures are shown for long.

@@ -19,7 +19,7 @@
 
 namespace gopmill {
 
-// A snapshot, for tests and for the shutdown log.
+// A snapshot, for tests.
 struct HttpStats {
   std::int64_t connections = 0;          // open now
   std::int64_t connections_total = 0;    // accepted since the start

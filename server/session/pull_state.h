@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How it stands with a live source that is fetched from elsewhere (setting `sources`), as who
-// fetches it tells it.
+// The state of fetching a live source from elsewhere (setting `sources`), told by the thread that
+// fetches it and shown to clients.
 //
 // Thread-safety: compatible.
 #pragma once

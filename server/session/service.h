@@ -79,7 +79,7 @@ class Service {
   virtual std::string LiveSources() const = 0;
   // Whether anybody reads the live source of that name, or waits for a publisher of it.
   virtual bool LiveWanted(const std::string& name) const = 0;
-  // How it stands with fetching the live source of that name, for who asks for it.
+  // Shown to clients as the state of fetching the live source of that name.
   virtual void SetPull(const std::string& name, PullState state) = 0;
   // What OpenStream would answer in its headers, without transcoding (for HEAD): on success the
   // callback gets the content type.
