@@ -38,7 +38,7 @@ class PacketSource {
   virtual ~PacketSource() = default;
 
   [[nodiscard]] virtual const std::shared_ptr<const SourceInfo>& info() const = 0;
-  // The container gives no usable presentation times (raw streams, AVI with B-frames).
+  // The container gives no usable presentation times (raw streams, most AVI with B-frames).
   [[nodiscard]] virtual bool counted_pts() const = 0;
   // The source's own zero: start of its earliest track, of those that go with its pictures;
   // microseconds of container time. The same whichever sound is selected.

@@ -11,6 +11,7 @@
 
 #include "base/contained.h"
 #include "media/av_error.h"
+#include "media/avi_order.h"
 #include "media/decoder_table.h"
 #include "media/early_end.h"
 #include "media/fd_io.h"
@@ -46,7 +47,7 @@ struct Source::Impl {
   av::InputFormat format;  // before io in destruction: it reads through it
   std::shared_ptr<SourceInfo> info;
   std::shared_ptr<const SourceInfo> shown_info;
-  bool counted_pts = false;
+  bool lacks_pts = false;
   bool damaged = false, early = false;
   EarlyEnd end;
   std::int64_t start_us = 0;
@@ -54,6 +55,7 @@ struct Source::Impl {
   std::int64_t skipped = 0;
   SourceTexts texts;
   PictureCodings codings;
+  AviOrder order;
   Status Open();
   Status Rewind();
   [[nodiscard]] Status CheckClear() const;
@@ -61,10 +63,14 @@ struct Source::Impl {
   void ReadTracks();
   void FindRate();
   [[nodiscard]] bool FollowsCodings() const {
-    return options.codings && !options.live && !counted_pts;
+    return options.codings && !options.live && !counted_pts();
   }
+  // Known once the first picture has been read.
+  [[nodiscard]] bool counted_pts() const { return lacks_pts && !order.on(); }
   Status ReturnToFirst();
 
+  // As av_read_frame, with the times of pictures that can be told. False: it was left behind.
+  bool Demux(AVPacket& packet, int& code);
   Result<ReadState> ReadNext(AVPacket& packet);
   // Whether a picture was found that can be decoded on its own; if not, which others are kept.
   enum class Unfound { kAll, kNoPictures };
@@ -150,7 +156,10 @@ Status Source::Impl::Open() {
       info, DescribeSource(*format, {.wanted = options.audio, .live = options.live}));
   info->size_bytes = io.size();
   info->seekable = io.seekable();
-  counted_pts = LacksPts(*format->iformat, info->video);
+  if (!options.live) {
+    order.Begin(*format->iformat, info->video.stream_index, *info->video.parameters);
+  }
+  lacks_pts = LacksPts(*format->iformat, info->video);
   start_us = StartMicros(*format, info->video.stream_index);
   FindRate();
   if (!options.live) info->tags = ReadTags(*format, start_us);
@@ -173,7 +182,8 @@ void Source::Impl::FindRate() {
   VideoInfo& video = info->video;
   const AVRational average = format->streams[video.stream_index]->avg_frame_rate;
   const bool doubted = video.variable_fps || !IsUsualRate(video.fps) || average.num <= 0;
-  if (!options.rate || options.live || counted_pts || !io.seekable() || !doubted) return;
+  // The demuxer itself tells the times of some pictures at most where `lacks_pts`.
+  if (!options.rate || options.live || lacks_pts || !io.seekable() || !doubted) return;
   const auto measured = MeasureRate(fd.get(), *format, video.stream_index, start_us, stop);
   if (!measured || std::abs(measured->measured / video.fps.ToDouble() - 1) < kAnother) return;
   video.fps = measured->usual;
@@ -200,7 +210,7 @@ void Source::Impl::ReadTracks() {
 
 const std::shared_ptr<const SourceInfo>& Source::info() const { return impl_->shown_info; }
 const std::shared_ptr<const SourceInfo>& Source::coded() const { return impl_->codings.now(); }
-bool Source::counted_pts() const { return impl_->counted_pts; }
+bool Source::counted_pts() const { return impl_->counted_pts(); }
 std::int64_t Source::start_us() const { return impl_->start_us; }
 bool Source::truncated() const { return damaged() || impl_->early; }
 std::int64_t Source::skipped() const { return impl_->skipped; }
@@ -212,6 +222,7 @@ bool Source::read_failed() const { return impl_->io.failed(); }
 // are kept, or none.
 Result<bool> Source::Impl::ReadAhead(Unfound keeps) {
   held.clear();
+  order.Clear();
   skipped = 0;
   std::int64_t bytes = 0;
   for (std::size_t read = 0; read < kMaxHeldPackets && bytes < kMaxHeldBytes; ++read) {
@@ -275,7 +286,7 @@ Status Source::Impl::CheckClear() const {
 Status Source::Impl::BeginAtFirstPicture() {
   const AVPacket* first = FirstHeldPicture();
   const bool has_zero = (format->iformat->flags & AVFMT_TS_DISCONT) == 0;
-  if (first == nullptr || skipped == 0 || counted_pts || has_zero) return OkStatus();
+  if (first == nullptr || skipped == 0 || counted_pts() || has_zero) return OkStatus();
   const std::int64_t time = first->pts != AV_NOPTS_VALUE ? first->pts : first->dts;
   if (time == AV_NOPTS_VALUE) return OkStatus();
   const std::int64_t us = Rescale(time, info->video.time_base, kMicros);
@@ -289,7 +300,7 @@ Status Source::Impl::BeginAtFirstPicture() {
 // picture is decoded: one that has no pts either, or another one than its dts.
 Status Source::Impl::TimeFirstPicture() {
   AVPacket& first = *held.back().packet;
-  if (counted_pts || first.pts != AV_NOPTS_VALUE || info->video.parameters->video_delay != 1) {
+  if (counted_pts() || first.pts != AV_NOPTS_VALUE || info->video.parameters->video_delay != 1) {
     return OkStatus();
   }
   for (int behind = 0; first.pts == AV_NOPTS_VALUE && behind < kMaxUntimed;) {
@@ -419,13 +430,30 @@ Status Source::SeekBefore(Rational seconds) {
   return impl_->Rewind();
 }
 
+bool Source::Impl::Demux(AVPacket& packet, int& code) {
+  const auto read = [&](AVPacket& to) {
+    if (ContainedCall([&] { code = av_read_frame(format.get(), &to); })) return true;
+    static_cast<void>(format.release());
+    return false;
+  };
+  if (!order.on()) return read(packet);
+  while ((code = order.Pop(packet)) == AVERROR(EAGAIN)) {
+    av::Packet next = av::NewPacket();
+    if (!read(*next)) return false;
+    if (code == AVERROR(EAGAIN)) break;
+    if (code < 0) {
+      order.Finish(code);
+    } else {
+      order.Push(std::move(next));
+    }
+  }
+  return true;
+}
+
 Result<Source::ReadState> Source::Impl::ReadNext(AVPacket& packet) {
   while (true) {
     int code = 0;
-    if (!ContainedCall([&] { code = av_read_frame(format.get(), &packet); })) {
-      static_cast<void>(format.release());
-      return LeftBehindError();
-    }
+    if (!Demux(packet, code)) return LeftBehindError();
     if (stop.stop_requested()) return Cancelled();
     if (code == AVERROR(EAGAIN)) continue;
     if (code < 0) {

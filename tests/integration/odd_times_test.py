@@ -53,6 +53,18 @@ def each_once(folder, source, count, *flags):
     return report, turns
 
 
+def avi_with_b_pictures(folder):
+    """It states decoding times only; each picture has its place, and one far inside is not decoded from the first on."""
+    source, count = folder / "order.avi", 1500
+    ffmpeg(*numbered(25, count), "-c:v", "mpeg4", "-vtag", "xvid", "-bf", "2", "-g", "24", "-qscale:v", "2", source)
+    each_once(folder, source, count)
+    report, turns = made(folder, source, "--start", "50.2", "--duration", "2")
+    numbers = [number for _, number in turns]
+    check(numbers == [n % 28 for n in range(1255, 1305)], f"from 50.2 s on: {numbers}")
+    decoded = report["counts"]["source_frames_decoded"]
+    check(decoded < 120, f"{decoded} pictures were decoded for 50")
+
+
 def times_that_waver(folder):
     """Once rounded to milliseconds, in a finer time base now; and a camera."""
     first = folder / "first.mkv"
@@ -112,7 +124,7 @@ def pictures_that_lead(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        return run_all([times_that_waver, slides, rates_that_vary, pictures_that_lead], Path(folder))
+        return run_all([avi_with_b_pictures, times_that_waver, slides, rates_that_vary, pictures_that_lead], Path(folder))
 
 
 if __name__ == "__main__":

@@ -26,15 +26,16 @@ FORMS = [
     ("flv", "adpcm_swf", 44100, "flv"), ("flv", "nellymoser", 44100, "flv"),
     ("h263", "g726", 8000, "avi"), ("h263", "libgsm_ms", 8000, "avi"), ("h263", "g723_1", 8000, "avi"),
     ("h263", "adpcm_ima_qt", 44100, "mov"), ("h263", "tta", 48000, "mkv"),
+    ("mpeg4 -bf 2 -vtag xvid", "libmp3lame", 44100, "avi"),
     ("mpeg4", "libgsm", 8000, "mov"), ("mpeg4", "wavpack", 48000, "mkv"),
     ("mpeg4", "mlp", 48000, "mkv"), ("mpeg4", "pcm_f64be", 48000, "mov"),
 ]
 
 
 def make(folder, video, audio, rate, ext):
-    path = Path(folder, f"{video}-{audio}.{ext}")
+    path = Path(folder, f"{video.replace(' ', '')}-{audio}.{ext}")
     subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", f"testsrc2=s=176x144:r={FPS}:d={SECONDS}", "-f",
-                    "lavfi", "-i", f"sine=440:sample_rate={rate}:d={SECONDS},volume=4", "-c:v", video, "-g", "24", "-b:v", "1M",
+                    "lavfi", "-i", f"sine=440:sample_rate={rate}:d={SECONDS},volume=4", "-c:v", *video.split(), "-g", "24", "-b:v", "1M",
                     "-c:a", audio, "-strict", "-2", *(["-b:a", "6300"] if audio == "g723_1" else []), "-y", str(path)], check=True)
     return path
 
