@@ -19,6 +19,9 @@ constexpr double kComplexityExponent = 0.4;
 constexpr double kMinWeight = 0.7, kMaxWeight = 1.5;
 // Part of the planned surplus or deficit so far that the next unit makes up for.
 constexpr double kCarry = 0.5;
+// Part of a picture's length behind a key picture from which on a packet is another picture. Half a
+// length behind it lies its second field, where each field is a packet (H.264 in MPEG-TS).
+constexpr std::int64_t kPictureNum = 3, kPictureDen = 4;
 
 }  // namespace
 
@@ -84,9 +87,9 @@ void UnitPlanner::Push(const PacketMeta& packet, std::vector<UnitSpec>& out) {
   if (packet.hidden) return OnHidden(packet, number);
   // The first packet that is shown after an open key picture ends that picture's leading ones.
   // Filters in time need some of those behind it as well.
-  if (pending_ && packet.pts > pending_->pts && ++pending_->behind >= PicturesBehind()) {
-    ResolvePending(number, out);
-  }
+  const bool behind =
+      pending_ && kPictureDen * (packet.pts - pending_->pts) >= kPictureNum * nominal_duration_;
+  if (behind && ++pending_->behind >= PicturesBehind()) ResolvePending(number, out);
   if (packet.access != RandomAccess::kNone) {
     OnRandomAccess(packet, number, out);
     if (bytes_since_access_ > kMaxPrerollBytes) accesses_.clear();

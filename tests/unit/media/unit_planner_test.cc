@@ -113,6 +113,29 @@ TEST(UnitPlanner, OpenGopThatIsExactNeedsNothingBeforeItsKeyPicture) {
   }
 }
 
+// Each field is a packet, the second half a picture behind the first.
+TEST(UnitPlanner, TheSecondFieldOfAKeyPictureEndsNoLeadingPictures) {
+  for (const bool live : {false, true}) {
+    std::vector<UnitSpec> units;
+    UnitPlanner planner(
+        OutputGrid({25, 1}, {25, 1}, kTimeBase, 0),
+        {.unit_seconds = 0, .source_fps = {25, 1}, .source_time_base = kTimeBase, .live = live});
+    const auto fields = [&](std::int64_t display, RandomAccess access = RandomAccess::kNone) {
+      planner.Push({.pts = display * 3600, .bytes = 1000, .access = access}, units);
+      planner.Push({.pts = display * 3600 + 1800, .bytes = 1000}, units);
+    };
+    fields(0, RandomAccess::kClosed);
+    for (int n = 1; n < 8; ++n) fields(n);
+    for (const int n : {10, 8, 9, 13, 11, 12}) {
+      fields(n, n == 10 ? RandomAccess::kOpen : RandomAccess::kNone);
+    }
+    planner.Finish(units);
+    ASSERT_EQ(units.size(), 2U);
+    EXPECT_EQ(units[0].end_frame, 10);
+    EXPECT_EQ(units[0].end_packet, 22) << "up to the second field of picture 9";
+  }
+}
+
 TEST(UnitPlanner, LeadingPicturesOfAClosedGopStayBefore) {
   for (const bool lead : {false, true}) {
     Plan plan({.unit_seconds = 0, .closed_may_lead = true});
