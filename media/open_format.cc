@@ -2,6 +2,7 @@
 #include "media/open_format.h"
 
 #include <cerrno>
+#include <string>
 #include <string_view>
 
 #include "base/contained.h"
@@ -31,8 +32,6 @@ bool IsOfTheFile(int native, bool unread) {
     case AVERROR(EINVAL): return true;
     // Its reader of ASF says -1 of what it does not understand.
     case AVERROR(EPERM): return true;
-    // Of tables that it would not allocate anywhere, as large as a damaged header claims them.
-    case AVERROR(ENOMEM): return true;
     // Its reader of YUV4MPEG adds the 6 of a frame's mark to EINVAL where it finds a size absurd.
     case AVERROR(EINVAL) + 6: return true;
     // Its reader of Matroska says so of a file that ends early.
@@ -43,6 +42,14 @@ bool IsOfTheFile(int native, bool unread) {
 
 Error OpenError(int native, bool unread, const std::stop_token& stop) {
   if (stop.stop_requested()) return Cancelled();
+  // Of a track beyond max_streams, or of tables that it would not allocate anywhere, as large as a
+  // damaged header claims them.
+  if (native == AVERROR(ENOMEM)) {
+    return {.code = Code::kUnsupported,
+            .message = "The source has too many tracks, or it is damaged.",
+            .accepted = "up to " + std::to_string(kMaxSourceStreams) + " tracks of all kinds",
+            .native = native};
+  }
   if (IsOfTheFile(native, unread)) {
     return {.code = Code::kUnsupported,
             .message = "The source is not a media file of a supported container, or it is damaged.",

@@ -26,7 +26,7 @@ namespace gopmill {
 // Limits on what a source may be; beyond them it is refused with a message that names the limit.
 inline constexpr int kMaxSourceSide = 16384;  // pixels
 inline constexpr std::int64_t kMaxSourcePixels = 8192LL * 8192;
-inline constexpr unsigned kMaxSourceStreams = 64;
+inline constexpr unsigned kMaxSourceStreams = 256;
 // Tracks of text of a live source; more are not read.
 inline constexpr std::size_t kMaxLiveTexts = 16;
 inline constexpr std::int64_t kProbeBytes = 5'000'000;

@@ -83,6 +83,16 @@ def unusable_sources(folder):
     transcode(cover, folder, expected=3, says="no video")
 
 
+def many_tracks(folder):
+    """Movies with texts in all languages have more than 64 tracks."""
+    text = write(os.path.join(folder, "text.srt"), b"1\n00:00:00,100 --> 00:00:00,900\nword\n")
+    for count, expected in ((66, 0), (300, 3)):
+        movie = os.path.join(folder, f"texts{count}.mkv")
+        ffmpeg("-f", "lavfi", "-i", "testsrc=s=64x64:r=25:d=1", "-i", text, "-map", "0:v", *["-map", "1:s"] * count, "-c:v", "mpeg4",
+               "-c:s", "srt", movie)
+        transcode(movie, folder, expected=expected, says="256 tracks" if expected else "")
+
+
 def repairable_sources(folder):
     with open(REFERENCE, "rb") as file:
         data = bytearray(file.read(3_000_000))
@@ -176,6 +186,7 @@ def full_disk(folder):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         unusable_sources(folder)
+        many_tracks(folder)
         repairable_sources(folder)
         absurd_sound_rates(folder)
         bad_requests(folder)
