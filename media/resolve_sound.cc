@@ -135,12 +135,28 @@ void ReportSoundsLeftOut(Resolution& r) {
                                            : "the others are of codecs that are not supported");
 }
 
+// Recorders, and MXF always, write each channel as a track of its own. Only one of them is heard.
+void ReportChannelsLeftOut(Resolution& r) {
+  const AudioInfo& audio = *r.source.audio;
+  const AudioTracks& wanted = r.request.audio;
+  const bool asked = wanted.first > 0 || wanted.all || !wanted.more.empty();
+  if (asked || audio.channels != 1 || !audio.codec.starts_with("pcm_")) return;
+  const auto alike = std::ranges::count_if(r.source.audio_tracks, [&](const AudioInfo& other) {
+    return other.channels == 1 && other.codec == audio.codec && other.roles == audio.roles &&
+           other.sample_rate == audio.sample_rate && other.language == audio.language;
+  });
+  if (alike < 2) return;
+  r.Report("audio", std::to_string(alike) + " tracks of one channel", "1",
+           "tracks are not put together; audio=N takes another one");
+}
+
 }  // namespace
 
 Status ResolveSound(Resolution& r) {
   Target& target = r.target();
   if (!r.source.audio || target.acodec == AudioCodec::kNone) return ResolveNoAudio(r);
   ReportSoundsLeftOut(r);
+  ReportChannelsLeftOut(r);
   if (target.acodec == AudioCodec::kCopy) return ResolveCopy(r);
   ResolveChannels(r);
   const SoundTarget first = SoundFor(target.acodec, *r.source.audio, target.channels, r.request);

@@ -261,6 +261,20 @@ TEST(ResolveTarget, EachSoundTrackHasChannelsAndRatesOfItsOwn) {
   EXPECT_EQ(Bad({{"acodec", "copy"}}, source).parameter, "acodec") << "of any of them";
 }
 
+TEST(ResolveTarget, ATrackForEachChannelIsSaidToBeOneOfThem) {
+  SourceInfo source = MakeSource();
+  source.audio->codec = "pcm_s24le";
+  source.audio->channels = 1;
+  source.audio_tracks = {*source.audio};
+  EXPECT_EQ(Adjusted(Good({}, source), "audio"), "not adjusted") << "there is but one";
+  source.audio_tracks.push_back(*source.audio);
+  EXPECT_EQ(Adjusted(Good({}, source), "audio"), "2 tracks of one channel -> 1");
+  EXPECT_EQ(Adjusted(Good({{"acodec", "none"}}, source), "audio"), "not adjusted");
+  EXPECT_EQ(Adjusted(Good({{"audio", "2"}}, source), "audio"), "not adjusted") << "it is asked for";
+  source.audio_tracks[1].language = "deu";
+  EXPECT_EQ(Adjusted(Good({}, source), "audio"), "not adjusted") << "it says something else";
+}
+
 TEST(ResolveTarget, SourceWithoutAudio) {
   SourceInfo source = MakeSource();
   source.audio.reset();
