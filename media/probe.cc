@@ -2,11 +2,13 @@
 #include "media/probe.h"
 
 extern "C" {
+#include <libavutil/dovi_meta.h>
 #include <libavutil/pixdesc.h>
 }
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <span>
 #include <string>
 
@@ -69,6 +71,26 @@ std::span<const std::uint8_t> SideData(const AVStream& stream, AVPacketSideDataT
   const std::uint8_t* data = av_stream_get_side_data(&stream, type, &size);
   return {data, data == nullptr ? 0 : size};
 #endif
+}
+
+// Dolby Vision without a base layer that others can show: profiles 5 of HEVC and 10.0 of AV1 code
+// IPT colours with a curve of their own, which come out purple and green when taken for YCbCr.
+Status CheckColours(const AVStream& stream) {
+  constexpr int kHevcAlone = 5, kAv1 = 10;
+  AVDOVIDecoderConfigurationRecord dolby{};
+  const auto bytes = SideData(stream, AV_PKT_DATA_DOVI_CONF);
+  if (bytes.size() < sizeof dolby) return OkStatus();
+  std::memcpy(&dolby, bytes.data(), sizeof dolby);
+  const bool alone = dolby.dv_profile == kHevcAlone ||
+                     (dolby.dv_profile == kAv1 && dolby.dv_bl_signal_compatibility_id == 0);
+  if (!alone) return OkStatus();
+  return Error{.code = Code::kUnsupported,
+               .message = "The pictures are Dolby Vision profile " +
+                          std::to_string(dolby.dv_profile) +
+                          ", whose colours only a Dolby Vision player can show.",
+               .accepted =
+                   "Dolby Vision that HDR10, HLG or SDR players can show as well, as "
+                   "profiles 7 and 8 are"};
 }
 
 Rational NominalFps(AVFormatContext& format, AVStream& stream) {
@@ -293,6 +315,7 @@ Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format,
                      "DV, Theora, H.263, Sorenson Spark, DivX 3, Windows Media 7 and 8, raw video"};
   }
   GOPMILL_RETURN_IF_ERROR(CheckVideo(*video_stream.codecpar));
+  GOPMILL_RETURN_IF_ERROR(CheckColours(video_stream));
 
   auto info = std::make_shared<SourceInfo>();
   info->container = format.iformat->name;

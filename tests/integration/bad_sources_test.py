@@ -83,6 +83,31 @@ def unusable_sources(folder):
     transcode(cover, folder, expected=3, says="no video")
 
 
+def with_dolby_vision(movie, profile, compatible):
+    """An MP4 of HEVC alone, its index behind, with a configuration of Dolby Vision (dvcC) beside that of HEVC."""
+    flags = profile << 9 | 5 << 3 | 0b101
+    box = struct.pack(">I4sBBHB19x", 32, b"dvcC", 1, 0, flags, compatible << 4)
+    at = movie.index(b"hvcC") - 4
+    data = bytearray(movie)
+    for around in (b"moov", b"trak", b"mdia", b"minf", b"stbl", b"stsd", b"hvc1"):
+        size_at = movie.rindex(around, 0, at) - 4
+        struct.pack_into(">I", data, size_at, struct.unpack_from(">I", movie, size_at)[0] + len(box))
+    end = at + struct.unpack_from(">I", movie, at)[0]
+    return bytes(data[:end]) + box + bytes(data[end:])
+
+
+def colours_of_dolby_vision_alone(folder):
+    """Profile 5 came out purple and green; what others can show as well is taken as it is."""
+    plain = os.path.join(folder, "plain.mp4")
+    ffmpeg("-f", "lavfi", "-i", "testsrc=s=128x96:r=25:d=1", "-pix_fmt", "yuv420p10le", "-c:v", "libx265", "-preset", "ultrafast",
+           "-x265-params", "log-level=error", "-tag:v", "hvc1", plain)
+    with open(plain, "rb") as file:
+        movie = file.read()
+    for profile, compatible, expected in ((5, 0, 3), (8, 1, 0), (8, 4, 0), (7, 6, 0)):
+        source = write(os.path.join(folder, f"dolby{profile}{compatible}.mp4"), with_dolby_vision(movie, profile, compatible))
+        transcode(source, folder, expected=expected, says="Dolby Vision profile 5" if expected else "")
+
+
 def many_tracks(folder):
     """Movies with texts in all languages have more than 64 tracks."""
     text = write(os.path.join(folder, "text.srt"), b"1\n00:00:00,100 --> 00:00:00,900\nword\n")
@@ -186,6 +211,7 @@ def full_disk(folder):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         unusable_sources(folder)
+        colours_of_dolby_vision_alone(folder)
         many_tracks(folder)
         repairable_sources(folder)
         absurd_sound_rates(folder)
