@@ -111,6 +111,8 @@ bool EarlyEnd::StopsShort(const AVFormatContext& format) const {
   for (unsigned i = 0; i < format.nb_streams; ++i) {
     const AVStream& stream = *format.streams[i];
     all_read = all_read && stream.discard != AVDISCARD_ALL;
+    // Probing may have read packets of a track that nobody reads.
+    if (stream.discard == AVDISCARD_ALL) continue;
     if (i >= ends_.size() || ends_[i] == AV_NOPTS_VALUE) continue;
     const Rational tick = av::FromAv(stream.time_base);
     last = std::max(last, Rescale(ends_[i], tick, kMicros));

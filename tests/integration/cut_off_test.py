@@ -13,11 +13,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from served import PROGRAM, check, run_all  # noqa: E402
 
 FASTSTART, FRAGMENTS = ["-movflags", "+faststart"], ["-movflags", "frag_keyframe+empty_moov"]
-FORMS = {"whole.mp4": FASTSTART, "moov-last.mp4": [], "fragments.mp4": FRAGMENTS, "one.mkv": [], "two.mkv": ["-map", "0:a"],
+FORMS = {"whole.mp4": FASTSTART, "moov-last.mp4": [], "fragments.mp4": FRAGMENTS, "two.mp4": [*FASTSTART, "-map", "0:a"], "one.mkv": [], "two.mkv": ["-map", "0:a"],
          "video.webm": ["-c:v", "libvpx", "-deadline", "realtime", "-c:a", "libopus"], "form.flv": [],
          "form.avi": ["-c:v", "mpeg4", "-c:a", "libmp3lame"]}
 # What a file says of its length comes first in these.
-BY_PIPE = {"whole.mp4", "one.mkv", "video.webm"}
+BY_PIPE = {"whole.mp4", "two.mp4", "one.mkv", "video.webm"}
 
 
 def make(folder):
