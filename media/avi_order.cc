@@ -38,13 +38,26 @@ bool SaysPacked(Bytes data) {
   return false;
 }
 
-// Of vop_coding_type, the two bits behind the start code, B is 2.
-bool IsBPicture(Bytes data) {
+// vop_coding_type, the two bits behind the start code; of what is no picture it is none.
+enum class VopType { kI, kP, kB, kSprite, kNone };
+
+VopType VopTypeOf(Bytes data) {
   for (auto at = AfterStartCode(data, 0); at && *at + 1 < data.size();
        at = AfterStartCode(data, *at)) {
-    if (data[*at] == kVop) return data[*at + 1] >> 6U == 2;
+    if (data[*at] == kVop) return static_cast<VopType>(data[*at + 1] >> 6U);
   }
-  return false;
+  return VopType::kNone;
+}
+
+// Null where this FFmpeg has it not.
+AVBSFContext* NewUnpacker() {
+  const AVBitStreamFilter* filter = av_bsf_get_by_name("mpeg4_unpack_bframes");
+  AVBSFContext* context = nullptr;
+  if (filter == nullptr || av_bsf_alloc(filter, &context) < 0) return nullptr;
+  context->par_in->codec_type = AVMEDIA_TYPE_VIDEO;
+  context->par_in->codec_id = AV_CODEC_ID_MPEG4;
+  if (av_bsf_init(context) < 0) av_bsf_free(&context);
+  return context;
 }
 
 }  // namespace
@@ -54,8 +67,12 @@ void AviOrder::Begin(const AVInputFormat& container, int track,
   const Bytes header(parameters.extradata,
                      static_cast<std::size_t>(std::max(parameters.extradata_size, 0)));
   on_ = std::string_view(container.name) == "avi" && parameters.codec_id == AV_CODEC_ID_MPEG4 &&
-        parameters.video_delay == 1 && !SaysPacked(header);
+        parameters.video_delay == 1;
   track_ = track;
+  if (on_ && SaysPacked(header)) {
+    unpacker_.reset(NewUnpacker());
+    on_ = unpacker_ != nullptr;
+  }
   Clear();
 }
 
@@ -67,15 +84,29 @@ void AviOrder::TellTime(std::int64_t next_dts) {
   known_ = packets_.size();
 }
 
+// The second picture of a packet takes the place of the next packet, and that one, unless nothing
+// is in it, that of the one behind. False where nothing is left.
+bool AviOrder::Unpack(AVPacket& packet) {
+  int code = av_bsf_send_packet(unpacker_.get(), &packet);
+  if (code >= 0) code = av_bsf_receive_packet(unpacker_.get(), &packet);
+  return code >= 0;
+}
+
 void AviOrder::Push(av::Packet packet) {
+  const bool of_pictures = packet->stream_index == track_;
+  if (of_pictures && packet->size > 0 && unpacker_ && !Unpack(*packet)) return;
   packets_.push_back(std::move(packet));
   AVPacket& newest = *packets_.back();
   bytes_ += newest.size;
-  const bool picture = newest.stream_index == track_ && newest.dts != AV_NOPTS_VALUE;
+  const bool picture = of_pictures && newest.dts != AV_NOPTS_VALUE;
   if (picture && !std::exchange(begun_, true)) on_ = on_ && !SaysPacked(BytesOf(newest));
   if (picture && on_) {
+    const VopType type = VopTypeOf(BytesOf(newest));
     last_dts_ = newest.dts;
-    if (IsBPicture(BytesOf(newest))) {
+    // Of one that took another's place the container's mark is the other's.
+    if (unpacker_ && type != VopType::kI) newest.flags &= ~AV_PKT_FLAG_KEY;
+    if (unpacker_ && type == VopType::kI) newest.flags |= AV_PKT_FLAG_KEY;
+    if (type == VopType::kB) {
       newest.pts = --newest.dts;
     } else {
       if (waiting_ != nullptr) TellTime(last_dts_);
@@ -103,6 +134,7 @@ int AviOrder::Pop(AVPacket& packet) {
 }
 
 void AviOrder::Clear() {
+  if (unpacker_) av_bsf_flush(unpacker_.get());
   packets_.clear();
   waiting_ = nullptr;
   known_ = 0;

@@ -5,14 +5,20 @@
 // packets wait until that has come. Zero is where the first picture is shown, a frame behind its
 // decoding.
 //
-// Not told of are packed bitstreams, which have two pictures in a packet.
+// Packed bitstreams, which have two pictures in a packet and nothing where the second one belongs,
+// are unpacked before.
 //
 // Thread-safety: thread-compatible.
 #pragma once
 
+extern "C" {
+#include <libavcodec/bsf.h>
+}
+
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 
 #include "media/av_ptr.h"
 
@@ -41,7 +47,10 @@ class AviOrder {
  private:
   void TellTime(std::int64_t next_dts);
 
+  bool Unpack(AVPacket& packet);
+
   bool on_ = false, begun_ = false;
+  std::unique_ptr<AVBSFContext, av::FreeByAddress<av_bsf_free>> unpacker_;  // where it is packed
   int track_ = -1, ended_ = 0;
   std::deque<av::Packet> packets_;
   std::int64_t bytes_ = 0;

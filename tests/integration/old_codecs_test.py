@@ -26,7 +26,7 @@ FORMS = [
     ("flv", "adpcm_swf", 44100, "flv"), ("flv", "nellymoser", 44100, "flv"),
     ("h263", "g726", 8000, "avi"), ("h263", "libgsm_ms", 8000, "avi"), ("h263", "g723_1", 8000, "avi"),
     ("h263", "adpcm_ima_qt", 44100, "mov"), ("h263", "tta", 48000, "mkv"),
-    ("mpeg4 -bf 2 -vtag xvid", "libmp3lame", 44100, "avi"),
+    ("mpeg4 -bf 2 -vtag xvid", "libmp3lame", 44100, "avi"), ("libxvid -bf 2", "libmp3lame", 44100, "avi"),
     ("mpeg4", "libgsm", 8000, "mov"), ("mpeg4", "wavpack", 48000, "mkv"),
     ("mpeg4", "mlp", 48000, "mkv"), ("mpeg4", "pcm_f64be", 48000, "mov"),
 ]
