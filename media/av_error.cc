@@ -5,6 +5,7 @@ extern "C" {
 #include <libavutil/avutil.h>
 #include <libavutil/error.h>
 #include <libavutil/log.h>
+#include <libavutil/mem.h>
 #include <libavutil/rational.h>
 }
 
@@ -58,6 +59,7 @@ Error AvError(std::string_view doing, int native) {
 void SilenceFfmpeg() {
   av_log_set_level(AV_LOG_QUIET);
   av_log_set_callback(&OnLog);
+  av_max_alloc(kMaxFfmpegBlock);
   // SVT-AV1 has a log of its own: errors only, unless somebody asks for more.
   constexpr int kKeep = 0;
   setenv("SVT_LOG", "1", kKeep);

@@ -5,6 +5,7 @@
 // Thread-safety: safe.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -20,9 +21,13 @@ namespace gopmill::av {
 // -> kCancelled, unknown codec/format -> kUnsupported, errno values -> kIo, the rest kInternal.
 Error AvError(std::string_view doing, int native);
 
+// The largest block that FFmpeg allocates, bytes: a packed picture of kMaxSourcePixels in 16 bits
+// takes half of it, and so does the index of an MP4 of a day at 60 fps that is written.
+inline constexpr std::size_t kMaxFfmpegBlock = std::size_t{1} << 30U;
+
 // FFmpeg writes no messages of its own from now on: they are not for our users, and what matters
 // comes back as errors and counts; of its assertions, Contained hears (base/contained.h).
-// Process-wide.
+// And no block of it is larger than kMaxFfmpegBlock. Process-wide.
 void SilenceFfmpeg();
 
 // Of the libraries this process runs with: "5.1.9".

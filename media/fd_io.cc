@@ -44,7 +44,28 @@ int FdIo::OnRead(void* self, std::uint8_t* buffer, int size) noexcept {
   const Uncontained ours;
   auto& io = *static_cast<FdIo*>(self);
   const std::span<std::uint8_t> room(buffer, static_cast<std::size_t>(size));
-  return io.cutter_ ? io.ReadCut(room) : io.ReadSome(room);
+  const int got = io.cutter_ ? io.ReadCut(room) : io.ReadSome(room);
+  if (got <= 0 || io.Passes(room.first(static_cast<std::size_t>(got)))) return got;
+  return AVERROR(ENOMEM);
+}
+
+void FdIo::CountPackets(std::span<const std::uint8_t> seen) {
+  claims_.emplace();
+  static_cast<void>(Passes(seen));
+}
+
+void FdIo::Opened() {
+  if (claims_) claims_->Opened();
+}
+
+// Whether FFmpeg may see them.
+bool FdIo::Passes(std::span<const std::uint8_t> bytes) {
+  if (claims_) {
+    claims_->Push(bytes);
+    if (claims_->too_many()) refusal_ = Refusal::kListsTooMuch;
+    if (claims_->compressed()) refusal_ = Refusal::kCompressedHeader;
+  }
+  return refusal_ == Refusal::kNone;
 }
 
 int FdIo::ReadCut(std::span<std::uint8_t> buffer) {

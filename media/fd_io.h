@@ -8,11 +8,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <vector>
 
 #include "media/av_ptr.h"
+#include "media/box_claims.h"
 #include "media/program_cutter.h"
 
 namespace gopmill {
@@ -25,10 +27,20 @@ class FdIo {
   FdIo(const FdIo&) = delete;
   FdIo& operator=(const FdIo&) = delete;
 
+  [[nodiscard]] int fd() const { return fd_; }
   [[nodiscard]] AVIOContext* context() { return context_; }
   [[nodiscard]] bool seekable() const { return seekable_; }
   [[nodiscard]] std::int64_t size() const { return size_; }  // bytes, 0 = unknown
   [[nodiscard]] bool failed() const { return failed_; }      // a read ended with an error
+
+  // Why a source that cannot be sought in is not read on: it is not that reading failed.
+  enum class Refusal : std::uint8_t { kNone, kListsTooMuch, kCompressedHeader };
+  [[nodiscard]] Refusal refusal() const { return refusal_; }
+  // From now on what it reads is an MP4 whose packets are counted (BoxClaims): `seen` was read
+  // already, from the first byte on.
+  void CountPackets(std::span<const std::uint8_t> seen);
+  // Its header has been read.
+  void Opened();
 
   // ProgramCutter::Follow, where there is one.
   void Follow(std::vector<int> pids);
@@ -39,6 +51,7 @@ class FdIo {
   static int OnRead(void* self, std::uint8_t* buffer, int size) noexcept;
   int ReadCut(std::span<std::uint8_t> buffer);
   int ReadSome(std::span<std::uint8_t> buffer);
+  bool Passes(std::span<const std::uint8_t> bytes);
   static std::int64_t OnSeek(void* self, std::int64_t offset, int whence) noexcept;
 
   const int fd_;
@@ -47,6 +60,8 @@ class FdIo {
   bool seekable_ = false;
   bool failed_ = false;
   std::int64_t size_ = 0;
+  std::optional<BoxClaims> claims_;
+  Refusal refusal_ = Refusal::kNone;
   AVIOContext* context_ = nullptr;  // freed with its buffer, which FFmpeg may have replaced
 };
 

@@ -2,6 +2,7 @@
 #include "media/open_format.h"
 
 #include <cerrno>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -40,8 +41,22 @@ bool IsOfTheFile(int native, bool unread) {
   }
 }
 
-Error OpenError(int native, bool unread, const std::stop_token& stop) {
+Error ListsTooMuchError() {
+  return {.code = Code::kUnsupported,
+          .message = "The source's header says that there are more packets than are read.",
+          .accepted = "up to " + std::to_string(kMaxListedPackets) + " of all tracks"};
+}
+
+Error OpenError(int native, const FdIo& io, const std::stop_token& stop) {
   if (stop.stop_requested()) return Cancelled();
+  switch (io.refusal()) {
+    case FdIo::Refusal::kNone: break;
+    case FdIo::Refusal::kListsTooMuch: return ListsTooMuchError();
+    case FdIo::Refusal::kCompressedHeader:
+      return {.code = Code::kUnsupported,
+              .message = "The source's header is compressed, which is not read from a pipe.",
+              .accepted = "a file, or a header as it is"};
+  }
   // Of a track beyond max_streams, or of tables that it would not allocate anywhere, as large as a
   // damaged header claims them.
   if (native == AVERROR(ENOMEM)) {
@@ -50,7 +65,7 @@ Error OpenError(int native, bool unread, const std::stop_token& stop) {
             .accepted = "up to " + std::to_string(kMaxSourceStreams) + " tracks of all kinds",
             .native = native};
   }
-  if (IsOfTheFile(native, unread)) {
+  if (IsOfTheFile(native, io.failed())) {
     return {.code = Code::kUnsupported,
             .message = "The source is not a media file of a supported container, or it is damaged.",
             .accepted =
@@ -69,6 +84,15 @@ int FindContainer(AVFormatContext& format, const AVInputFormat** found) {
     *found = av_find_input_format("mjpeg");
   }
   return code;
+}
+
+// Whether it may be opened: what it lists is counted before FFmpeg believes it.
+bool IsBounded(FdIo& io, const AVInputFormat& container, const std::stop_token& stop) {
+  if (!std::string_view(container.name).starts_with("mov")) return true;
+  if (io.seekable()) return !ListsTooMuch(io.fd(), stop);
+  const AVIOContext& read = *io.context();
+  io.CountPackets(std::span(read.buf_ptr, read.buf_end));
+  return io.refusal() == FdIo::Refusal::kNone;
 }
 
 }  // namespace
@@ -94,18 +118,23 @@ Result<av::InputFormat> OpenFormat(FdIo& io, const std::stop_token& stop) {
   if (!ContainedCall([&] { code = FindContainer(*raw, &container); })) return LeftBehindError();
   if (code < 0) {
     avformat_free_context(raw);
+  } else if (!IsBounded(io, *container, stop)) {
+    avformat_free_context(raw);
+    return io.seekable() ? ListsTooMuchError() : OpenError(AVERROR(ENOMEM), io, stop);
   } else if (!ContainedCall([&] {  // frees the context when it fails
                code = avformat_open_input(&raw, nullptr, container, &settings.entries);
              })) {
     settings.entries = nullptr;  // left behind with the context
     return LeftBehindError();
   }
-  if (code < 0) return OpenError(code, io.failed(), stop);
+  if (code < 0) return OpenError(code, io, stop);
   if (!ContainedCall([&] { code = avformat_find_stream_info(raw, nullptr); })) {
     return LeftBehindError();
   }
   av::InputFormat format(raw);
-  if (code < 0 || stop.stop_requested()) return OpenError(code, io.failed(), stop);
+  const bool refused = io.refusal() != FdIo::Refusal::kNone;
+  if (code < 0 || refused || stop.stop_requested()) return OpenError(code, io, stop);
+  io.Opened();
   return format;
 }
 

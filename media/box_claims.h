@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How many packets the header of an MP4 or MOV says that it lists. FFmpeg makes 24 to 32 bytes of
+// each before it has seen any: where all are of one size, a header of some hundred bytes is enough
+// for gigabytes. So they are counted first, in the bytes that FFmpeg is about to read.
+//
+// It looks for the names of boxes anywhere but in the media, since FFmpeg takes a box for what its
+// name says wherever it lies. What is only named like one counts too; that errs on the side of
+// more.
+//
+// Memory: some KiB. Thread-safety: compatible.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+namespace gopmill {
+
+// Of all tracks together, before there is media for them: one more for each kBytesEach of the
+// source, as fragments come.
+inline constexpr std::uint64_t kMaxListedPackets = 16'000'000;
+inline constexpr std::uint64_t kBytesEach = 64;
+
+class BoxClaims {
+ public:
+  // The next bytes, from the first one of the source.
+  void Push(std::span<const std::uint8_t> bytes);
+  // From now on what fragments list counts only where no bytes of theirs stand behind it.
+  void Opened() { opened_ = true; }
+  // FFmpeg must not see what was pushed last.
+  [[nodiscard]] bool too_many() const;
+  // There are boxes that cannot be looked into: zlib's (QuickTime's 'cmov').
+  [[nodiscard]] bool compressed() const { return compressed_; }
+
+ private:
+  enum class Kind : std::uint8_t {
+    kHandler,
+    kEntries,
+    kTimes,
+    kRuns,
+    kChunks,
+    kSizes,
+    kOffsets,
+    kGroups,
+    kEdits,
+    kKeys,
+    kFragment
+  };
+  struct Name {
+    std::uint32_t letters;
+    Kind kind;
+    std::uint8_t bytes;  // of its content that are looked at
+  };
+  static const std::array<Name, 13> kNames;
+  struct Field {  // the beginning of a box
+    Kind kind = Kind::kHandler;
+    std::uint32_t box_size = 0;
+    std::size_t skip = 0;  // bytes of a long size that come first
+    std::size_t need = 0, have = 0;
+    std::array<std::uint8_t, 80> bytes{};
+    [[nodiscard]] std::uint32_t At(std::size_t offset) const;
+  };
+  struct Table {  // the rest of one
+    Kind kind = Kind::kRuns;
+    std::uint32_t left = 0;  // rows
+    std::size_t row_bytes = 0, have = 0;
+    std::array<std::uint8_t, 12> row{};
+    std::uint64_t sum = 0;                        // of what its rows count
+    std::uint64_t raw = 0;                        // kRuns: the same of sound without frames
+    std::uint32_t first_chunk = 0, in_chunk = 0;  // of the row before
+  };
+  struct Track {
+    bool odd = false;                   // begins or goes on where none should
+    bool sound = false, other = false;  // what it is said to be
+    bool single_ticks = true;           // all durations are 1: FFmpeg joins samples
+    bool raw = false, not_raw = false;  // sound without frames
+    std::uint64_t sizes = 0, expanded = 0, edits = 0;
+    std::uint64_t chunks = 0, in_runs = 0, raw_in_runs = 0;
+    bool runs_ordered = true;
+    std::uint32_t last_first = 0, last_in_chunk = 0, most_in_chunk = 0;
+    [[nodiscard]] std::uint64_t Joined() const;
+    [[nodiscard]] std::uint64_t Packets() const;
+  };
+  // Where in a box its next inner one begins.
+  class Inner {
+   public:
+    void Begin() { *this = Inner(); }
+    // Whether this byte was the last one of a name.
+    bool Push(std::uint8_t byte);
+
+   private:
+    std::array<std::uint8_t, 16> header_{};
+    std::size_t have_ = 0;
+    std::uint64_t left_ = 0;
+    bool lost_ = false;
+  };
+
+  void BeginBox();
+  void EndBox();
+  void See(std::uint8_t byte);
+  void FeedFields(std::uint8_t byte);
+  void FeedTables(std::uint8_t byte);
+  void Match(std::uint32_t box_size, std::uint32_t name);
+  [[nodiscard]] static std::size_t MoreNeeded(const Field& field);
+  void Take(const Field& field);
+  void TakeFragment(const Field& field);
+  void TakeEntries(const Field& field);
+  void BeginTable(Kind kind, std::uint32_t rows, std::size_t row_bytes);
+  void TakeRow(Table& table);
+  void BeginTrack(bool expected);
+  void EndTrack();
+
+  bool opened_ = false, compressed_ = false;
+  std::uint64_t seen_ = 0;    // bytes
+  std::uint64_t listed_ = 0;  // by all but the track that is being read
+  std::uint64_t tracks_ = 0;
+  // The box of the file that is being read: its header, and what is left of its content.
+  std::array<std::uint8_t, 16> header_{};
+  std::size_t header_have_ = 0;
+  std::uint64_t left_ = 0;
+  bool media_ = false, movie_ = false, to_end_ = false;
+  Inner inner_;             // of a movie_
+  std::uint64_t last_ = 0;  // eight bytes
+  std::vector<Field> fields_;
+  std::vector<Table> tables_;
+  Track track_;
+};
+
+// Whether a file lists more than kMaxListedPackets in what FFmpeg reads to open it. Its position
+// stays. Looks into no compressed header.
+bool ListsTooMuch(int fd, const std::stop_token& stop);
+
+}  // namespace gopmill

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/box_claims.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <string>
+#include <thread>
+
+#include "media/av_error.h"
+#include "media/source.h"
+
+namespace gopmill {
+namespace {
+
+std::string Big(std::uint64_t value, int bytes = 4) {
+  std::string text;
+  for (int i = bytes - 1; i >= 0; --i) text += static_cast<char>(value >> (8 * i) & 0xff);
+  return text;
+}
+
+std::string Join(std::initializer_list<std::uint32_t> values) {
+  std::string text;
+  for (const std::uint32_t value : values) text += Big(value);
+  return text;
+}
+
+std::string Box(const std::string& name, const std::string& content) {
+  return Big(content.size() + 8) + name + content;
+}
+
+std::string LongBox(const std::string& name, const std::string& content) {
+  return Big(1) + name + Big(content.size() + 16, 8) + content;
+}
+
+std::string Handler(const std::string& type) {
+  return Box("hdlr", Join({0, 0}) + type + std::string(13, '\0'));
+}
+
+// A sample entry of sound, version 0.
+std::string SoundEntry(const std::string& format) {
+  return Box("stsd", Join({0, 1}) + Box(format, std::string(28, '\0')));
+}
+
+std::string PictureEntry() {
+  return Box("stsd",
+             Join({0, 1}) + Box("mp4v", std::string(7, '\0') + '\1' + std::string(16, '\0') +
+                                            Big(64, 2) + Big(64, 2) + std::string(50, '\0')));
+}
+
+// All samples of one size and in one chunk, so that no table says anything of each.
+std::string Tables(std::uint32_t samples) {
+  return Box("stts", Join({0, 1, samples, 40})) + Box("stsc", Join({0, 1, 1, samples, 1})) +
+         Box("stsz", Join({0, 1, samples})) + Box("stco", Join({0, 1, 0}));
+}
+
+std::string TrackBox(const std::string& handler, const std::string& tables) {
+  const std::string head = Box("mdhd", Join({0, 0, 0, 1000, 1000, 0}));
+  return Box("trak", Box("tkhd", Join({7, 0, 0, 1, 0, 1000}) + std::string(60, '\0')) +
+                         Box("mdia", head + Handler(handler) + Box("minf", Box("stbl", tables))));
+}
+
+std::string Pictures(std::uint32_t samples) {
+  return TrackBox("vide", PictureEntry() + Tables(samples));
+}
+
+std::string Movie(const std::string& tracks) {
+  return Box("ftyp", "isom" + Join({0})) +
+         Box("moov", Box("mvhd", Join({0, 0, 0, 1000, 1000}) + std::string(80, '\0')) + tracks);
+}
+
+bool TooMany(const std::string& file, std::size_t piece = std::size_t{1} << 16U) {
+  BoxClaims claims;
+  for (std::size_t at = 0; at < file.size(); at += piece) {
+    const std::string bytes = file.substr(at, piece);
+    claims.Push({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+    if (claims.too_many()) return true;
+  }
+  return false;
+}
+
+UniqueFd AsFile(const std::string& bytes) {
+  UniqueFd file(memfd_create("movie", 0));
+  EXPECT_EQ(pwrite(file.get(), bytes.data(), bytes.size(), 0), std::ssize(bytes));
+  return file;
+}
+
+UniqueFd AsPipe(const std::string& bytes) {
+  int ends[2];
+  EXPECT_EQ(pipe(ends), 0);
+  EXPECT_EQ(write(ends[1], bytes.data(), bytes.size()), std::ssize(bytes));
+  close(ends[1]);
+  return UniqueFd(ends[0]);
+}
+
+long PeakMebibytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss / 1024;
+}
+
+constexpr std::uint32_t kMany = 20'000'000;
+
+TEST(BoxClaims, RefusesAHeaderThatClaimsMoreThanIsThere) {
+  const std::string hostile = Movie(Pictures(kMany) + Pictures(kMany));
+  const long before = PeakMebibytes();
+  for (const bool piped : {false, true}) {
+    const auto source = Source::Open(piped ? AsPipe(hostile) : AsFile(hostile), {});
+    ASSERT_FALSE(source.ok());
+    EXPECT_EQ(source.error().code, Code::kUnsupported);
+    EXPECT_NE(source.error().message.find("more packets"), std::string::npos)
+        << source.error().message;
+  }
+  EXPECT_LT(PeakMebibytes(), before + 200) << "and makes none of it";
+}
+
+TEST(BoxClaims, RefusesFragmentsThatClaimMoreThanIsThere) {
+  const std::string packets = Box("trun", Join({0, kMany}));
+  const std::string fragment =
+      Box("moof", Box("traf", Box("tfhd", Join({0, 1})) + packets + packets));
+  const long before = PeakMebibytes();
+  for (const bool piped : {false, true}) {
+    const std::string movie = Movie(Pictures(0)) + fragment;
+    EXPECT_EQ(TooMany(movie), true);
+    EXPECT_FALSE(Source::Open(piped ? AsPipe(movie) : AsFile(movie), {}).ok());
+  }
+  EXPECT_LT(PeakMebibytes(), before + 200);
+}
+
+TEST(BoxClaims, HearsOfFragmentsAfterTheHeaderToo) {
+  BoxClaims claims;
+  const auto push = [&](const std::string& bytes) {
+    claims.Push({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+  };
+  push(Movie(Pictures(0)));
+  claims.Opened();
+  for (int i = 0; i < 100; ++i) push(Box("moof", Box("trun", Join({0x200, 1'000'000}))));
+  EXPECT_FALSE(claims.too_many()) << "each of which brings its size";
+  for (int i = 0; i < 20; ++i) push(Box("moof", Box("trun", Join({0, 1'000'000}))));
+  EXPECT_TRUE(claims.too_many());
+}
+
+TEST(BoxClaims, CountsTheTracksTogetherAndInPieces) {
+  const std::string few = Movie(Pictures(7'000'000) + Pictures(7'000'000));
+  const std::string many = Movie(Pictures(7'000'000) + Pictures(7'000'000) + Pictures(7'000'000));
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, many.size()}) {
+    EXPECT_FALSE(TooMany(few, piece));
+    EXPECT_TRUE(TooMany(many, piece));
+  }
+}
+
+TEST(BoxClaims, FindsThemWhereverTheyLie) {
+  const std::string sizes = Join({0, 1, kMany});
+  EXPECT_TRUE(TooMany(Movie(TrackBox("vide", LongBox("stsz", sizes)))));
+  EXPECT_TRUE(TooMany(Movie(Box("udta", Box("meta", Box("trak", Box("stsz", sizes)))))));
+  EXPECT_TRUE(TooMany(Box("trak", Box("stz2", sizes))));
+  EXPECT_TRUE(TooMany(Box("ftyp", "isom") + Box("mdat", "media") + Movie(Pictures(kMany))));
+  EXPECT_FALSE(TooMany(Box("ftyp", "isom") + Box("mdat", Movie(Pictures(kMany)))));
+  EXPECT_TRUE(TooMany(Movie(TrackBox("vide", Box("ctts", Join({0, 1, kMany, 0}))))));
+  EXPECT_TRUE(TooMany(Movie(Box("meta", Box("keys", Join({0, 100'000'000}))))));
+}
+
+TEST(BoxClaims, CountsWhatIsShownAgain) {
+  const std::string edits = Box("edts", Box("elst", Join({0, 1000}) + std::string(12'000, '\0')));
+  const std::string few = Box("elst", Join({0, 2}) + std::string(24, '\0'));
+  EXPECT_FALSE(TooMany(Movie(TrackBox("vide", few + Tables(5'000'000)))));
+  EXPECT_FALSE(TooMany(Movie(TrackBox("vide", edits + Tables(10'000)))));
+  EXPECT_TRUE(TooMany(Movie(TrackBox("vide", edits + Tables(100'000)))));
+}
+
+// Ten hours, each sample listed; FFmpeg makes a packet of 1024 of them.
+std::string RawSound(const std::string& format) {
+  constexpr std::uint32_t kChunks = 36'000, kInChunk = 48'000;
+  return TrackBox("soun", SoundEntry(format) + Box("stts", Join({0, 1, kChunks * kInChunk, 1})) +
+                              Box("stsc", Join({0, 1, 1, kInChunk, 1})) +
+                              Box("stsz", Join({0, 2, kChunks * kInChunk})) +
+                              Box("stco", Join({0, kChunks}) + std::string(4 * kChunks, '\0')));
+}
+
+TEST(BoxClaims, TakesHoursOfSoundWithoutFrames) {
+  EXPECT_FALSE(TooMany(Movie(RawSound("sowt") + RawSound("in24") + Pictures(2'000'000))));
+  EXPECT_FALSE(TooMany(Movie(RawSound("GSM "))));
+  EXPECT_TRUE(TooMany(Movie(RawSound("GSM ") + RawSound("GSM "))));
+  std::string pictures = RawSound("sowt");
+  pictures.replace(pictures.find("soun"), 4, "vide");
+  EXPECT_TRUE(TooMany(Movie(pictures)));
+  const std::string one_chunk = SoundEntry("sowt") + Box("stts", Join({0, 1, 1, 1})) +
+                                Box("stsc", Join({0, 1, 1, 0xffffffff, 1})) +
+                                Box("stsz", Join({0, 2, 1}));
+  EXPECT_TRUE(TooMany(
+      Movie(TrackBox("soun", one_chunk + Box("stco", Join({0, 10}) + std::string(40, '\0'))))));
+}
+
+TEST(BoxClaims, IsNotDeceivedByATrackInATrack) {
+  const std::string decoy = Box("free", Box("trak", Handler("soun")));
+  EXPECT_TRUE(TooMany(Movie(TrackBox("vide", decoy + Tables(kMany)))));
+  const std::string cut = Box("stsc", Join({0, 3, 1, 1, 1}));  // of three rows one is there
+  EXPECT_TRUE(TooMany(Movie(TrackBox("soun", cut) + Pictures(1))));
+}
+
+TEST(BoxClaims, TellsOfCompressedHeaders) {
+  const std::string movie = Box("moov", Box("cmov", Box("dcom", "zlib")));
+  EXPECT_FALSE(Source::Open(AsFile(movie), {}).ok());
+  const auto piped = Source::Open(AsPipe(movie), {});
+  ASSERT_FALSE(piped.ok());
+  EXPECT_NE(piped.error().message.find("compressed"), std::string::npos) << piped.error().message;
+}
+
+TEST(AvError, FfmpegMakesNoBlockThatIsLarger) {
+  av::SilenceFfmpeg();
+  EXPECT_EQ(av_malloc(av::kMaxFfmpegBlock + 1), nullptr);
+}
+
+}  // namespace
+}  // namespace gopmill
