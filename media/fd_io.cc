@@ -51,7 +51,13 @@ int FdIo::OnRead(void* self, std::uint8_t* buffer, int size) noexcept {
 
 void FdIo::CountPackets(std::span<const std::uint8_t> seen) {
   claims_.emplace();
-  static_cast<void>(Passes(seen));
+  Count(seen);
+}
+
+void FdIo::Count(std::span<const std::uint8_t> bytes) {
+  claims_->Push(bytes);
+  if (claims_->too_many()) refusal_ = Refusal::kListsTooMuch;
+  if (claims_->compressed()) refusal_ = Refusal::kCompressedHeader;
 }
 
 void FdIo::Opened() {
@@ -60,11 +66,10 @@ void FdIo::Opened() {
 
 // Whether FFmpeg may see them.
 bool FdIo::Passes(std::span<const std::uint8_t> bytes) {
-  if (claims_) {
-    claims_->Push(bytes);
-    if (claims_->too_many()) refusal_ = Refusal::kListsTooMuch;
-    if (claims_->compressed()) refusal_ = Refusal::kCompressedHeader;
-  }
+  if (seekable_) return true;
+  read_bytes_ += std::ssize(bytes);
+  if (claims_) Count(bytes);
+  if (!header_read_ && read_bytes_ > kMaxSourceHeaderBytes) refusal_ = Refusal::kLongHeader;
   return refusal_ == Refusal::kNone;
 }
 

@@ -19,6 +19,10 @@
 
 namespace gopmill {
 
+// What may be read of a source that cannot be sought in until its header is known: demuxers keep
+// all that they find in it, attachments above all, until they are closed.
+inline constexpr std::int64_t kMaxSourceHeaderBytes = std::int64_t{256} << 20U;
+
 class FdIo {
  public:
   // Borrows fd. `cutter`: null = the bytes are not looked at. Of what is in it first.
@@ -34,12 +38,14 @@ class FdIo {
   [[nodiscard]] bool failed() const { return failed_; }      // a read ended with an error
 
   // Why a source that cannot be sought in is not read on: it is not that reading failed.
-  enum class Refusal : std::uint8_t { kNone, kListsTooMuch, kCompressedHeader };
+  enum class Refusal : std::uint8_t { kNone, kListsTooMuch, kCompressedHeader, kLongHeader };
   [[nodiscard]] Refusal refusal() const { return refusal_; }
   // From now on what it reads is an MP4 whose packets are counted (BoxClaims): `seen` was read
   // already, from the first byte on.
   void CountPackets(std::span<const std::uint8_t> seen);
-  // Its header has been read.
+  // Its header has been read: kMaxSourceHeaderBytes no longer holds.
+  void HeaderRead() { header_read_ = true; }
+  // All that is read before its packets are asked for has been.
   void Opened();
 
   // ProgramCutter::Follow, where there is one.
@@ -51,6 +57,7 @@ class FdIo {
   static int OnRead(void* self, std::uint8_t* buffer, int size) noexcept;
   int ReadCut(std::span<std::uint8_t> buffer);
   int ReadSome(std::span<std::uint8_t> buffer);
+  void Count(std::span<const std::uint8_t> bytes);
   bool Passes(std::span<const std::uint8_t> bytes);
   static std::int64_t OnSeek(void* self, std::int64_t offset, int whence) noexcept;
 
@@ -60,6 +67,8 @@ class FdIo {
   bool seekable_ = false;
   bool failed_ = false;
   std::int64_t size_ = 0;
+  bool header_read_ = false;
+  std::int64_t read_bytes_ = 0;  // of what cannot be sought in
   std::optional<BoxClaims> claims_;
   Refusal refusal_ = Refusal::kNone;
   AVIOContext* context_ = nullptr;  // freed with its buffer, which FFmpeg may have replaced

@@ -56,6 +56,11 @@ Error OpenError(int native, const FdIo& io, const std::stop_token& stop) {
       return {.code = Code::kUnsupported,
               .message = "The source's header is compressed, which is not read from a pipe.",
               .accepted = "a file, or a header as it is"};
+    case FdIo::Refusal::kLongHeader:
+      return {.code = Code::kUnsupported,
+              .message = "The source's header does not end within " +
+                         std::to_string(kMaxSourceHeaderBytes >> 20U) + " MiB.",
+              .accepted = "fewer attachments; an MP4 with its index in front or in fragments"};
   }
   // Of a track beyond max_streams, or of tables that it would not allocate anywhere, as large as a
   // damaged header claims them.
@@ -128,13 +133,13 @@ Result<av::InputFormat> OpenFormat(FdIo& io, const std::stop_token& stop) {
     return LeftBehindError();
   }
   if (code < 0) return OpenError(code, io, stop);
+  io.HeaderRead();
   if (!ContainedCall([&] { code = avformat_find_stream_info(raw, nullptr); })) {
     return LeftBehindError();
   }
   av::InputFormat format(raw);
   const bool refused = io.refusal() != FdIo::Refusal::kNone;
   if (code < 0 || refused || stop.stop_requested()) return OpenError(code, io, stop);
-  io.Opened();
   return format;
 }
 

@@ -173,6 +173,7 @@ Status Source::Impl::Open() {
     info->video.captions = HeldCaptions();
   }
   codings.Begin(info, FirstHeldPicture());
+  io.Opened();
   return OkStatus();
 }
 

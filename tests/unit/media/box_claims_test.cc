@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <string>
-#include <thread>
 
 #include "media/av_error.h"
 #include "media/source.h"

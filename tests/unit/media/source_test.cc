@@ -2,7 +2,13 @@
 #include "media/source.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+#include <csignal>
+#include <string>
+#include <string_view>
+#include <thread>
 
 #include "media/decoder_table.h"
 
@@ -17,6 +23,48 @@ TEST(Source, RefusesADescriptorThatIsNotOpen) {
   const auto unreadable = Source::Open(UniqueFd(ends[1]), {});
   ASSERT_FALSE(unreadable.ok()) << "an end that is only written to";
   EXPECT_FALSE(unreadable.error().message.empty());
+}
+
+// Matroska's header, and attachments one behind the other.
+TEST(Source, ReadsNoHeaderWithoutAnEnd) {
+  constexpr std::size_t kPayload = std::size_t{100} << 20U;
+  const auto element = [](std::string_view id, std::size_t bytes) {
+    std::string text(id);
+    for (int shift = 56; shift >= 0; shift -= 8) {
+      text += static_cast<char>((bytes | std::size_t{1} << 56U) >> shift & 0xff);
+    }
+    return text;
+  };
+  const std::string data = element("\x46\x5c", kPayload);
+  const std::string file = element("\x61\xa7", data.size() + kPayload);
+  const std::string head =
+      element("\x19\x41\xa4\x69", file.size() + data.size() + kPayload) + file + data;
+  const std::string begin = element("\x1a\x45\xdf\xa3", 11) + "\x42\x82\x88matroska" +
+                            "\x18\x53\x80\x67\x01" + std::string(7, '\xff');
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  signal(SIGPIPE, SIG_IGN);
+  std::thread sender([&, end = UniqueFd(ends[1])] {
+    const std::string piece(std::size_t{1} << 20U, '\0');
+    const auto send = [&](const std::string& bytes) {
+      return write(end.get(), bytes.data(), bytes.size()) == std::ssize(bytes);
+    };
+    bool read = send(begin);
+    for (int i = 0; i < 10 && read; ++i) {
+      read = send(head);
+      for (int part = 0; part < 100 && read; ++part) read = send(piece);
+    }
+    EXPECT_FALSE(read) << "all of it was read";
+  });
+  rusage before{}, after{};
+  getrusage(RUSAGE_SELF, &before);
+  const auto source = Source::Open(UniqueFd(ends[0]), {});
+  getrusage(RUSAGE_SELF, &after);
+  sender.join();
+  ASSERT_FALSE(source.ok());
+  EXPECT_EQ(source.error().code, Code::kUnsupported);
+  EXPECT_NE(source.error().message.find("256 MiB"), std::string::npos) << source.error().message;
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 400L << 10U) << "kilobytes";
 }
 
 TEST(DecoderTable, TakesWhatItNamesAndNothingElse) {
