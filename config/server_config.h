@@ -65,6 +65,8 @@ struct ServerConfig {
     std::int64_t max = 64;                     // 1..100000 at once; more are refused
     std::int64_t window_bytes = 32 << 20;      // 1 MiB..4 GiB: a stream's work in memory
     std::int64_t sink_buffer_bytes = 1 << 20;  // 64 KiB..1 GiB: bytes waiting for its client
+    // 1..3600 that bytes of an upload or publisher are waited for until it is known what it is.
+    std::int64_t opening_timeout_seconds = 60;
     std::int64_t promise_percent = 90;  // 0..100: of a class's cores for real-time streams; 0 = any
   } streams;
 

@@ -43,6 +43,7 @@ FdIo::~FdIo() {
 int FdIo::OnRead(void* self, std::uint8_t* buffer, int size) noexcept {
   const Uncontained ours;
   auto& io = *static_cast<FdIo*>(self);
+  if (io.refusal_ != Refusal::kNone) return AVERROR(ENOMEM);
   const std::span<std::uint8_t> room(buffer, static_cast<std::size_t>(size));
   const int got = io.cutter_ ? io.ReadCut(room) : io.ReadSome(room);
   if (got <= 0 || io.Passes(room.first(static_cast<std::size_t>(got)))) return got;
@@ -61,7 +62,13 @@ void FdIo::Count(std::span<const std::uint8_t> bytes) {
 }
 
 void FdIo::Opened() {
+  opening_waits_.reset();
   if (claims_) claims_->Opened();
+}
+
+bool FdIo::TooSlow() const {
+  const std::chrono::seconds brought(read_bytes_ / kSlowestOpening);
+  return opening_waits_ && waited_ > *opening_waits_ + brought;
 }
 
 // Whether FFmpeg may see them.
@@ -97,7 +104,14 @@ int FdIo::ReadSome(std::span<std::uint8_t> buffer) {
     if (stop_.stop_requested()) return AVERROR_EXIT;
     if (!seekable_) {
       pollfd poller{.fd = fd_, .events = POLLIN, .revents = 0};
-      if (poll(&poller, 1, kPollMillis) == 0) continue;
+      const TimePoint begin = SteadyNow();
+      const int ready = poll(&poller, 1, kPollMillis);
+      waited_ += SteadyNow() - begin;
+      if (TooSlow()) {
+        refusal_ = Refusal::kTooSlow;
+        return AVERROR(ETIMEDOUT);
+      }
+      if (ready == 0) continue;
     }
     const ssize_t got = read(fd_, buffer.data(), buffer.size());
     if (got > 0) return static_cast<int>(got);

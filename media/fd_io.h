@@ -13,6 +13,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "base/clock.h"
 #include "media/av_ptr.h"
 #include "media/box_claims.h"
 #include "media/program_cutter.h"
@@ -22,6 +23,9 @@ namespace gopmill {
 // What may be read of a source that cannot be sought in until its header is known: demuxers keep
 // all that they find in it, attachments above all, until they are closed.
 inline constexpr std::int64_t kMaxSourceHeaderBytes = std::int64_t{256} << 20U;
+
+// Who sends a source this fast or faster, bytes a second, is given time to bring all of its header.
+inline constexpr std::int64_t kSlowestOpening = std::int64_t{64} << 10U;
 
 class FdIo {
  public:
@@ -38,13 +42,22 @@ class FdIo {
   [[nodiscard]] bool failed() const { return failed_; }      // a read ended with an error
 
   // Why a source that cannot be sought in is not read on: it is not that reading failed.
-  enum class Refusal : std::uint8_t { kNone, kListsTooMuch, kCompressedHeader, kLongHeader };
+  enum class Refusal : std::uint8_t {
+    kNone,
+    kListsTooMuch,
+    kCompressedHeader,
+    kLongHeader,
+    kTooSlow
+  };
   [[nodiscard]] Refusal refusal() const { return refusal_; }
   // From now on what it reads is an MP4 whose packets are counted (BoxClaims): `seen` was read
   // already, from the first byte on.
   void CountPackets(std::span<const std::uint8_t> seen);
   // Its header has been read: kMaxSourceHeaderBytes no longer holds.
   void HeaderRead() { header_read_ = true; }
+  // Of one that cannot be sought in: until Opened, bytes are waited for so long at most, and a
+  // second for each kSlowestOpening that came.
+  void LimitOpening(Duration waits) { opening_waits_ = waits; }
   // All that is read before its packets are asked for has been.
   void Opened();
 
@@ -56,6 +69,7 @@ class FdIo {
  private:
   static int OnRead(void* self, std::uint8_t* buffer, int size) noexcept;
   int ReadCut(std::span<std::uint8_t> buffer);
+  [[nodiscard]] bool TooSlow() const;
   int ReadSome(std::span<std::uint8_t> buffer);
   void Count(std::span<const std::uint8_t> bytes);
   bool Passes(std::span<const std::uint8_t> bytes);
@@ -68,7 +82,9 @@ class FdIo {
   bool failed_ = false;
   std::int64_t size_ = 0;
   bool header_read_ = false;
-  std::int64_t read_bytes_ = 0;  // of what cannot be sought in
+  std::int64_t read_bytes_ = 0;            // of what cannot be sought in
+  std::optional<Duration> opening_waits_;  // none: as long as it takes
+  Duration waited_{};                      // for bytes
   std::optional<BoxClaims> claims_;
   Refusal refusal_ = Refusal::kNone;
   AVIOContext* context_ = nullptr;  // freed with its buffer, which FFmpeg may have replaced

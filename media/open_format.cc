@@ -41,27 +41,9 @@ bool IsOfTheFile(int native, bool unread) {
   }
 }
 
-Error ListsTooMuchError() {
-  return {.code = Code::kUnsupported,
-          .message = "The source's header says that there are more packets than are read.",
-          .accepted = "up to " + std::to_string(kMaxListedPackets) + " of all tracks"};
-}
-
 Error OpenError(int native, const FdIo& io, const std::stop_token& stop) {
   if (stop.stop_requested()) return Cancelled();
-  switch (io.refusal()) {
-    case FdIo::Refusal::kNone: break;
-    case FdIo::Refusal::kListsTooMuch: return ListsTooMuchError();
-    case FdIo::Refusal::kCompressedHeader:
-      return {.code = Code::kUnsupported,
-              .message = "The source's header is compressed, which is not read from a pipe.",
-              .accepted = "a file, or a header as it is"};
-    case FdIo::Refusal::kLongHeader:
-      return {.code = Code::kUnsupported,
-              .message = "The source's header does not end within " +
-                         std::to_string(kMaxSourceHeaderBytes >> 20U) + " MiB.",
-              .accepted = "fewer attachments; an MP4 with its index in front or in fragments"};
-  }
+  if (io.refusal() != FdIo::Refusal::kNone) return RefusalError(io.refusal());
   // Of a track beyond max_streams, or of tables that it would not allocate anywhere, as large as a
   // damaged header claims them.
   if (native == AVERROR(ENOMEM)) {
@@ -102,6 +84,30 @@ bool IsBounded(FdIo& io, const AVInputFormat& container, const std::stop_token& 
 
 }  // namespace
 
+Error RefusalError(FdIo::Refusal refusal) {
+  switch (refusal) {
+    case FdIo::Refusal::kNone: break;
+    case FdIo::Refusal::kListsTooMuch:
+      return {.code = Code::kUnsupported,
+              .message = "The source's header says that there are more packets than are read.",
+              .accepted = "up to " + std::to_string(kMaxListedPackets) + " of all tracks"};
+    case FdIo::Refusal::kCompressedHeader:
+      return {.code = Code::kUnsupported,
+              .message = "The source's header is compressed, which is not read from a pipe.",
+              .accepted = "a file, or a header as it is"};
+    case FdIo::Refusal::kLongHeader:
+      return {.code = Code::kUnsupported,
+              .message = "The source's header does not end within " +
+                         std::to_string(kMaxSourceHeaderBytes >> 20U) + " MiB.",
+              .accepted = "fewer attachments; an MP4 with its index in front or in fragments"};
+    case FdIo::Refusal::kTooSlow:
+      return {.code = Code::kDeadlineExceeded,
+              .message = "The source came too slowly to tell what it is.",
+              .accepted = std::to_string(kSlowestOpening >> 10U) + " KiB a second until then"};
+  }
+  return {.code = Code::kInternal, .message = "The source was not refused."};
+}
+
 Error LeftBehindError() {
   return {.code = Code::kCorrupt,
           .message = "The source is damaged in a way that FFmpeg here cannot go on with."};
@@ -125,7 +131,7 @@ Result<av::InputFormat> OpenFormat(FdIo& io, const std::stop_token& stop) {
     avformat_free_context(raw);
   } else if (!IsBounded(io, *container, stop)) {
     avformat_free_context(raw);
-    return io.seekable() ? ListsTooMuchError() : OpenError(AVERROR(ENOMEM), io, stop);
+    return RefusalError(io.seekable() ? FdIo::Refusal::kListsTooMuch : io.refusal());
   } else if (!ContainedCall([&] {  // frees the context when it fails
                code = avformat_open_input(&raw, nullptr, container, &settings.entries);
              })) {

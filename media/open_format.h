@@ -15,8 +15,12 @@
 namespace gopmill {
 
 // From where `io` is, which is the beginning. Both are borrowed for as long as the format exists.
-// Fails with kUnsupported (not a media file that we read), kCorrupt, kIo, or kCancelled.
+// Fails with kUnsupported (not a media file that we read), kCorrupt, kIo, kCancelled, or with
+// TooSlowError.
 Result<av::InputFormat> OpenFormat(FdIo& io, const std::stop_token& stop);
+
+// Why such a source is not read on.
+Error RefusalError(FdIo::Refusal refusal);
 
 // Of a source at which FFmpeg failed an assertion of its own (base/contained.h).
 Error LeftBehindError();

@@ -38,7 +38,9 @@ struct Source::Impl {
       : fd(std::move(descriptor)),
         stop(std::move(stop_token)),
         options(source_options),
-        io(fd.get(), stop, std::move(cutter)) {}
+        io(fd.get(), stop, std::move(cutter)) {
+    if (options.opening_waits) io.LimitOpening(*options.opening_waits);
+  }
 
   UniqueFd fd;
   std::stop_token stop;
@@ -166,6 +168,7 @@ Status Source::Impl::Open() {
   shown_info = info;
   ReadTracks();
   GOPMILL_RETURN_IF_ERROR(ReadAhead(Unfound::kAll));
+  if (io.refusal() != FdIo::Refusal::kNone) return RefusalError(io.refusal());
   GOPMILL_RETURN_IF_ERROR(CheckClear());
   GOPMILL_RETURN_IF_ERROR(BeginAtFirstPicture());
   if (const AVPacket* first = FirstHeldPicture()) {

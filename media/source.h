@@ -13,6 +13,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
 #include "media/av_ptr.h"
@@ -39,14 +40,17 @@ struct SourceOptions {
   AudioTracks audio = {};  // which sound tracks are read
   bool live = false;       // of a publisher, who may come back (SoundReading)
   bool rate = true;        // where the container's is doubted, look for that of the pictures
-  bool codings = true;     // follow them (coded()); not those of a live source
+  // How long the bytes of a pipe are waited for until it is open (FdIo::LimitOpening). None: as
+  // long as it takes.
+  std::optional<Duration> opening_waits = {};
+  bool codings = true;  // follow them (coded()); not those of a live source
 };
 
 class Source : public PacketSource {
  public:
   // Takes the descriptor. Fails with kUnsupported (not a media file we read, no video track, codec
   // not on the list), kCorrupt, kIo (of the file nothing is known: reading it failed), or
-  // kCancelled when `stop` was asked for.
+  // kCancelled when `stop` was asked for, or kDeadlineExceeded (opening_waits).
   static Result<std::unique_ptr<Source>> Open(UniqueFd fd, std::stop_token stop,
                                               const SourceOptions& options = {});
   ~Source() override;

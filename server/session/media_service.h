@@ -99,6 +99,7 @@ class MediaService : public Service {
                const SegmentOptions& segments, const LiveSegmentOptions& live,
                std::shared_ptr<UnitObserver> observer);
   Status Start();
+  [[nodiscard]] Duration OpeningWaits() const;
   void LogRunning() const;
   void MakeLive(SessionSpec& spec) const;
   LiveHooks HooksForLive();

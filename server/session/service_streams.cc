@@ -137,7 +137,12 @@ Result<StreamId> MediaService::OpenUpload(UniqueFd body, const RequestParams& pa
   GOPMILL_ASSIGN_OR_RETURN(spec.request, ParseParams(params));
   spec.source_name = "(upload)";
   const auto shared_body = std::make_shared<UniqueFd>(std::move(body));
-  spec.open = [shared_body]() -> Result<UniqueFd> { return std::move(*shared_body); };
+  spec.open_packets = [shared_body, options = SourceOptions{.audio = spec.request.audio,
+                                                            .opening_waits = OpeningWaits()}](
+                          const std::stop_token& stop) -> Result<std::unique_ptr<PacketSource>> {
+    GOPMILL_ASSIGN_OR_RETURN(auto source, Source::Open(std::move(*shared_body), stop, options));
+    return std::unique_ptr<PacketSource>(std::move(source));
+  };
   spec.sink = std::move(sink);
   return Admit(std::move(spec));
 }
@@ -146,13 +151,14 @@ Status MediaService::Publish(const std::string& name, const std::string& from, U
                              JsonCallback done) {
   if (!Ready()) return Draining();
   const auto shared_body = std::make_shared<UniqueFd>(std::move(body));
+  const SourceOptions options{.texts = TextUse::kWebVtt,
+                              .audio = {.all = true},
+                              .live = true,
+                              .opening_waits = OpeningWaits()};
   return live_.Publish(
       name, from,
-      [shared_body](const std::stop_token& stop) -> Result<std::unique_ptr<PacketSource>> {
-        GOPMILL_ASSIGN_OR_RETURN(
-            auto source,
-            Source::Open(std::move(*shared_body), stop,
-                         {.texts = TextUse::kWebVtt, .audio = {.all = true}, .live = true}));
+      [shared_body, options](const std::stop_token& stop) -> Result<std::unique_ptr<PacketSource>> {
+        GOPMILL_ASSIGN_OR_RETURN(auto source, Source::Open(std::move(*shared_body), stop, options));
         return std::unique_ptr<PacketSource>(std::move(source));
       },
       std::move(done));
@@ -167,6 +173,12 @@ Status MediaService::PublishPackets(const std::string& name, const std::string& 
         return PacketFeed::Open(feed, stop);
       },
       std::move(done));
+}
+
+// Who drips a byte now and then would keep a place, and a name, for ever.
+Duration MediaService::OpeningWaits() const {
+  const MutexLock lock(mutex_);
+  return std::chrono::seconds(config_.streams.opening_timeout_seconds);
 }
 
 // A machine that does not keep up shall drop what is old, not collect it.

@@ -336,6 +336,51 @@ TEST(MediaService, StreamsThatReadersShareAreNumberedAsTheyCome) {
   for (auto& end : ends) end.get_future().get();
 }
 
+TEST(MediaService, APublisherWhoBringsNothingLosesItsName) {
+  ServerConfig config;
+  config.library = "movies/files";
+  config.scheduler.workers = 1;
+  config.streams.opening_timeout_seconds = 1;
+  auto service = MediaService::Create(config);
+  ASSERT_TRUE(service.ok()) << service.error().ToString();
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const UniqueFd sender(ends[1]);
+  ASSERT_EQ(write(sender.get(), "G", 1), 1);
+  std::promise<Result<std::string>> over;
+  ASSERT_TRUE((*service)
+                  ->Publish("cam", "test", UniqueFd(ends[0]),
+                            [&](Result<std::string> end) { over.set_value(std::move(end)); })
+                  .ok());
+  const auto movie = [] {
+    return UniqueFd(open(MoviePath("ref-talk.mpg").c_str(), O_RDONLY | O_CLOEXEC));
+  };
+  EXPECT_FALSE((*service)->Publish("cam", "test", movie(), [](const auto&) {}).ok());
+  const auto end = over.get_future().get();
+  ASSERT_FALSE(end.ok());
+  EXPECT_EQ(end.error().code, Code::kDeadlineExceeded) << end.error().ToString();
+  std::promise<void> second;
+  ASSERT_TRUE(
+      (*service)->Publish("cam", "test", movie(), [&](const auto&) { second.set_value(); }).ok());
+  second.get_future().wait();
+}
+
+TEST(MediaService, AnUploadThatBringsNothingLosesItsPlace) {
+  ServerConfig config;
+  config.library = "movies/files";
+  config.scheduler.workers = 1;
+  config.streams.opening_timeout_seconds = 1;
+  auto service = MediaService::Create(config);
+  ASSERT_TRUE(service.ok()) << service.error().ToString();
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const UniqueFd sender(ends[1]);
+  std::promise<StreamEnd> end;
+  ASSERT_TRUE(
+      (*service)->OpenUpload(UniqueFd(ends[0]), kSmall, std::make_unique<EndSink>(end)).ok());
+  EXPECT_EQ(end.get_future().get().status.error().code, Code::kDeadlineExceeded);
+}
+
 TEST(MediaService, ListsSourcesAndExplains) {
   const auto service = MakeService();
   std::promise<std::string> sources, plan;

@@ -67,6 +67,24 @@ TEST(Source, ReadsNoHeaderWithoutAnEnd) {
   EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 400L << 10U) << "kilobytes";
 }
 
+TEST(Source, WaitsForTheBytesOfItsHeaderAsLongAsItIsTold) {
+  for (const bool drips : {false, true}) {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    signal(SIGPIPE, SIG_IGN);
+    // A byte now and then, as long as somebody reads: fewer than FFmpeg needs to tell anything.
+    std::jthread sender([&, end = UniqueFd(ends[1])](const std::stop_token& stop) {
+      while (!stop.stop_requested() && (!drips || write(end.get(), "G", 1) == 1)) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      }
+    });
+    const auto source =
+        Source::Open(UniqueFd(ends[0]), {}, {.opening_waits = std::chrono::milliseconds(300)});
+    ASSERT_FALSE(source.ok());
+    EXPECT_EQ(source.error().code, Code::kDeadlineExceeded) << source.error().ToString();
+  }
+}
+
 TEST(DecoderTable, TakesWhatItNamesAndNothingElse) {
   for (const char* name : {"mpeg1video", "mpeg2video", "mpeg4", "h264", "hevc", "vp8", "vp9", "av1",
                            "mjpeg", "prores", "dvvideo", "theora", "rawvideo", "msmpeg4v2",
