@@ -111,11 +111,11 @@ Result<MediaClaim> ClaimMedia(GstRTSPMediaFactory& factory, const std::string& u
   return MediaClaim{.make = make, .hold = std::shared_ptr<void>(media.release(), release)};
 }
 
-gst::Object<GstRTSPMediaFactory> MakeMovieFactory(Service& service) {
+gst::Object<GstRTSPMediaFactory> MakeMovieFactory(Service& service, int most_waiting) {
   auto factory = gst::Adopt(GST_RTSP_MEDIA_FACTORY(g_object_new(MovieFactoryType(), nullptr)));
   g_object_set_data(G_OBJECT(factory.get()), kServiceKey, &service);
   g_object_set_data_full(
-      G_OBJECT(factory.get()), kSharedKey, std::make_unique<SharedMedia>().release(),
+      G_OBJECT(factory.get()), kSharedKey, std::make_unique<SharedMedia>(most_waiting).release(),
       [](gpointer shared) noexcept { delete static_cast<SharedMedia*>(shared); });
   gst_rtsp_media_factory_set_media_gtype(factory.get(), MovieMediaType());
   AllowRole(*factory, Role::kRead);

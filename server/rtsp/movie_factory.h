@@ -28,12 +28,13 @@ struct MediaClaim {
   bool make = false;           // the media is not there: this client makes it, others wait for that
   std::shared_ptr<void> hold;  // the right to make it, or what keeps it from being taken down
 };
-// Waits for who makes the media of `url`, until `stop`; kUnavailable if nothing came of it.
+// Waits for who makes the media of `url`, until `stop`; kUnavailable if nothing came of it, or too
+// many wait.
 // `factory` is one of these.
 Result<MediaClaim> ClaimMedia(GstRTSPMediaFactory& factory, const std::string& url,
                               const std::stop_token& stop);
 
-// For readers. `service` must outlive it.
-gst::Object<GstRTSPMediaFactory> MakeMovieFactory(Service& service);
+// For readers; so many of them may wait in ClaimMedia at once. `service` must outlive it.
+gst::Object<GstRTSPMediaFactory> MakeMovieFactory(Service& service, int most_waiting);
 
 }  // namespace gopmill

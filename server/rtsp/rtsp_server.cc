@@ -123,8 +123,8 @@ Status RtspServer::Impl::Start() {
   gst_rtsp_session_pool_set_max_sessions(sessions_.get(),
                                          static_cast<guint>(options_.max_sessions));
   gst_rtsp_server_set_thread_pool(server_.get(), MakeClientThreads(kClientThreads).get());
-  movies_ = MakeMovieFactory(service_);
-  live_ = MakeMovieFactory(service_);
+  movies_ = MakeMovieFactory(service_, options_.max_sessions);
+  live_ = MakeMovieFactory(service_, options_.max_sessions);
   gst_rtsp_media_factory_set_shared(live_.get(), TRUE);
   publishing_ = Publishing::Make(service_, options_.publisher_timeout);
   gst_rtsp_server_set_mount_points(server_.get(), publishing_->mounts());

@@ -24,7 +24,9 @@ namespace gopmill {
 struct RtspOptions {
   std::string address = "127.0.0.1";
   int port = 8554;        // 0 takes any free one: see RtspServer::port
-  int max_sessions = 64;  // players at once; more get 503
+  // Players at once; more get 503. So do more that wait for a live source which another player
+  // waits for.
+  int max_sessions = 64;
   // A player's session without any sign of life from its client ends after this: RTCP or a
   // request. That of a publisher lasts as long as it sends.
   Duration session_timeout = std::chrono::seconds(60);

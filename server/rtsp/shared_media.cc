@@ -50,7 +50,13 @@ Result<gst::Object<GstRTSPMedia>> SharedMedia::Claim(const std::string& url,
   {
     const MutexLock lock(mutex_);
     const bool waits = claimed_.contains(url);
+    if (waits && waiting_ >= most_waiting_) {
+      return Error{.code = Code::kUnavailable,
+                   .message = "As many players wait for live sources as rtsp.max_sessions allows."};
+    }
+    ++waiting_;
     while (claimed_.contains(url) && !stop.stop_requested()) changed_.Wait(mutex_);
+    --waiting_;
     media = MediaOf(url);
     if (stop.stop_requested() || (waits && media == nullptr)) {
       return Error{.code = Code::kUnavailable, .message = "The live source has not come."};

@@ -25,11 +25,13 @@ namespace gopmill {
 
 class SharedMedia {
  public:
+  // `most_waiting`: callers of Claim that wait at once, each on a thread of its own.
+  explicit SharedMedia(int most_waiting) : most_waiting_(most_waiting) {}
   // What the library keeps the media of `url` by, since Claim said that it has to be made.
   std::string KeyOf(const std::string& url);
   // The media of `url`, which stays prepared until Release; or null: none is there that plays, and
-  // the caller has to make it. Waits for who does; kUnavailable when nothing came of that, or at
-  // `stop`: who waits does not wait once more.
+  // the caller has to make it. Waits for who does; kUnavailable when nothing came of that, at
+  // `stop`, or at once where too many wait: who waits does not wait once more.
   Result<gst::Object<GstRTSPMedia>> Claim(const std::string& url, const std::stop_token& stop);
   // Once for each that has succeeded, when the media has been described, or cannot be. `media`:
   // what Claim has given.
@@ -49,8 +51,10 @@ class SharedMedia {
   void Unclaim(const std::string& url);
   gst::Object<GstRTSPMedia> MediaOf(const std::string& url) GOPMILL_REQUIRES(mutex_);
 
+  const int most_waiting_;
   Mutex mutex_;
   CondVar changed_;
+  int waiting_ GOPMILL_GUARDED_BY(mutex_) = 0;
   int next_ GOPMILL_GUARDED_BY(mutex_) = 0;
   std::set<std::string> claimed_ GOPMILL_GUARDED_BY(mutex_);
   std::map<std::string, Entry> entries_ GOPMILL_GUARDED_BY(mutex_);  // by URL

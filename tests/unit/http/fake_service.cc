@@ -148,7 +148,7 @@ void FakeService::Run(StreamId id, const std::string& path, std::unique_ptr<Stre
 
 StreamEnd FakeService::Play(StreamId id, const std::string& path, StreamSink& sink) {
   if (path.starts_with("error/")) return Failed(CodeFromName(path.substr(6)));
-  if (path == "silent.mp4") return Hold(id);
+  if (path == "silent.mp4" || path == "live/silent.mp4") return Hold(id);
   StreamStart start{.content_type = "video/mp4", .adjustments = {}, .plan_ms = 12.34};
   if (path == "adjusted.mp4") {
     start.adjustments = {{"width", "641", "640", "4:2:0 video needs \"even\" sizes"}};

@@ -6,7 +6,7 @@
 //   adjusted.mp4      like small.mp4, with an adjustment
 //   endless.mp4       writes until the sink refuses
 //   held.mp4          one write, then waits for Release() or a cancel
-//   silent.mp4        waits before Start for a cancel
+//   silent.mp4        waits before Start for a cancel; so does live/silent.mp4
 //   broken.mp4        one write, then fails
 //   dropped.mp4       destroys its sink without Finish
 //   error/<code>      fails before Start with that code ("error/not-found")

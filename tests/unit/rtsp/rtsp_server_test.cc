@@ -3,7 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "tests/unit/http/fake_service.h"
 #include "tests/unit/http/raw_client.h"
@@ -46,6 +51,38 @@ TEST(RtspServer, WhoWaitsForAnAnswerIsNotSilent) {
   const auto next = waiting.ReceiveHead();
   ASSERT_TRUE(next) << "it was sent away";
   EXPECT_EQ(next->status, 200);
+}
+
+// Each has a thread, and no session, by which players are counted, before the source has come.
+TEST(RtspServer, SoManyWaitForALiveSourceAsMayPlay) {
+  constexpr int kPlayers = 20;
+  FakeService service;
+  RtspOptions options;
+  options.port = 0;
+  options.max_sessions = 4;
+  const auto server = RtspServer::Start(options, service);
+  ASSERT_TRUE(server.ok()) << server.error().ToString();
+  std::vector<RawClient> players;
+  std::mutex mutex;
+  std::condition_variable answered;
+  int refused = 0;
+  std::vector<std::jthread> readers;
+  for (int i = 0; i < kPlayers; ++i) players.emplace_back((*server)->port());
+  for (RawClient& player : players) {
+    readers.emplace_back([&] {
+      player.Send("DESCRIBE rtsp://127.0.0.1/live/silent.mp4 RTSP/1.0\r\nCSeq: 1\r\n\r\n");
+      const auto answer = player.ReceiveHead();
+      const std::scoped_lock lock(mutex);
+      if (answer && answer->status == 503) ++refused;
+      answered.notify_all();
+    });
+  }
+  std::unique_lock lock(mutex);
+  // One makes the media, four wait for it; the others hear so while those still wait.
+  answered.wait_for(lock, std::chrono::seconds(5), [&] { return refused >= kPlayers - 5; });
+  EXPECT_EQ(refused, kPlayers - 5);
+  lock.unlock();
+  service.Release();
 }
 
 }  // namespace
