@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "server/rtsp/rtsp_server.h"
 #include "server/session/movie_shelf.h"
 
 namespace gopmill::cli {
@@ -20,10 +21,14 @@ constexpr std::int64_t kOfMovies =
 constexpr std::int64_t kOfStream = 4;
 // A socket for RTSP, two for RTP and RTCP of each track, and what pipelines wake each other by.
 constexpr std::int64_t kOfRtspSession = 16;
+// A socket, and what its thread is woken by.
+constexpr std::int64_t kOfRtspConnection = 2;
 
 std::int64_t BesideConnections(const ServerConfig& config) {
-  const std::int64_t sessions = config.rtsp.port == 0 ? 0 : config.rtsp.max_sessions;
-  return kOfProcess + kOfMovies + kOfStream * config.streams.max + kOfRtspSession * sessions;
+  const std::int64_t rtsp = config.rtsp.port == 0 ? 0
+                                                  : kOfRtspSession * config.rtsp.max_sessions +
+                                                        kOfRtspConnection * kMaxSpareConnections;
+  return kOfProcess + kOfMovies + kOfStream * config.streams.max + rtsp;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "server/rtsp/client_threads.h"
 #include "server/rtsp/gst_ptr.h"
 #include "server/rtsp/publishing.h"
+#include "server/rtsp/rtsp_server.h"
 
 namespace gopmill {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sends RTSP clients away that nobody needs, once a second: connections without a session that have
-// been silent for long or are too many, clients over TCP that take nothing, publishers whose source
-// is over. Who waits for an answer is not silent and not counted. Also ends sessions that have
-// timed out.
+// been silent for long or are more than kSpareConnections, clients over TCP that take nothing,
+// publishers whose source is over. Who waits for an answer is not silent and not counted. Also ends
+// sessions that have timed out.
 //
 // Thread-safety: compatible; runs on the server's loop.
 #pragma once
@@ -15,9 +15,6 @@
 namespace gopmill {
 
 struct ClientState;
-
-// Connections beside those that play: each costs a socket, a thread and a little memory.
-inline constexpr int kSpareConnections = 64;
 
 class ClientSweep {
  public:

@@ -11,8 +11,10 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/log_limit.h"
 #include "base/thread.h"
 #include "base/thread_safety.h"
+#include "server/rtsp/bounded_server.h"
 #include "server/rtsp/client_state.h"
 #include "server/rtsp/client_sweep.h"
 #include "server/rtsp/client_threads.h"
@@ -64,6 +66,7 @@ class RtspServer::Impl {
   [[nodiscard]] int port() const { return port_; }
 
  private:
+  [[nodiscard]] bool HasRoom();  // for one more connection
   static void OnConnected(GstRTSPServer* server, GstRTSPClient* client, gpointer self) noexcept;
   static GstRTSPStatusCode OnDescribe(GstRTSPClient* client, GstRTSPContext* context,
                                       gpointer self) noexcept;
@@ -100,6 +103,7 @@ class RtspServer::Impl {
   MountTable mounted_;
   std::optional<ClientSweep> sweep_;
   std::stop_source stopping_;
+  LogLimit full_warnings_{std::chrono::minutes(1)};
   Mutex mutex_;  // guards what follows
   CondVar closed_;
   int connected_ GOPMILL_GUARDED_BY(mutex_) = 0;  // clients that are not closed yet
@@ -114,7 +118,7 @@ Status RtspServer::Impl::Start() {
                  .message = "RTSP lacks elements of GStreamer: " + missing + ".",
                  .parameter = "rtsp-port"};
   }
-  server_ = gst::Adopt(gst_rtsp_server_new());
+  server_ = MakeBoundedServer([this] { return HasRoom(); });
   gst_rtsp_server_set_address(server_.get(), options_.address.c_str());
   gst_rtsp_server_set_service(server_.get(), std::to_string(options_.port).c_str());
   gst_rtsp_server_set_backlog(server_.get(), kListenBacklog);
@@ -200,6 +204,19 @@ void RtspServer::Impl::CloseAll() {
   }
   g_list_free(gst_rtsp_server_client_filter(server_.get(), remove, nullptr));
   g_list_free(gst_rtsp_session_pool_filter(sessions_.get(), remove_session, nullptr));
+}
+
+bool RtspServer::Impl::HasRoom() {
+  int connected = 0;
+  {
+    const MutexLock lock(mutex_);
+    connected = connected_;
+  }
+  if (connected < options_.max_sessions + kMaxSpareConnections) return true;
+  if (full_warnings_.Allows()) {
+    spdlog::warn("rtsp: {} are connected, more are sent away", connected);
+  }
+  return false;
 }
 
 void RtspServer::Impl::OnConnected(GstRTSPServer* /*server*/, GstRTSPClient* client,

@@ -21,9 +21,15 @@
 
 namespace gopmill {
 
+// Connections beside those that play: each costs a socket, a thread and a little memory. Those that
+// wait for no answer and are more than the first are sent away within a second; none is taken while
+// there are as many more than sessions as the second says.
+inline constexpr int kSpareConnections = 64;
+inline constexpr int kMaxSpareConnections = 128;
+
 struct RtspOptions {
   std::string address = "127.0.0.1";
-  int port = 8554;        // 0 takes any free one: see RtspServer::port
+  int port = 8554;  // 0 takes any free one: see RtspServer::port
   // Players at once; more get 503. So do more that wait for a live source which another player
   // waits for.
   int max_sessions = 64;

@@ -16,6 +16,17 @@
 namespace gopmill {
 namespace {
 
+// Whether a new connection is answered: those that have been closed may count for a moment.
+bool AnswersSoon(int port) {
+  const TimePoint deadline = SteadyNow() + std::chrono::seconds(10);
+  while (SteadyNow() < deadline) {
+    RawClient client(port);
+    client.Send("OPTIONS rtsp://127.0.0.1/silent.mp4 RTSP/1.0\r\nCSeq: 1\r\n\r\n");
+    if (client.ReceiveHead()) return true;
+  }
+  return false;
+}
+
 // Of a start that fails because of something behind RTSP: the thread may not have got far by then.
 TEST(RtspServer, CanBeStoppedAsSoonAsItHasStarted) {
   FakeService service;
@@ -83,6 +94,31 @@ TEST(RtspServer, SoManyWaitForALiveSourceAsMayPlay) {
   EXPECT_EQ(refused, kPlayers - 5);
   lock.unlock();
   service.Release();
+}
+
+// Each would have a thread.
+TEST(RtspServer, TakesNoConnectionBesideAllThatItHasRoomFor) {
+  FakeService service;
+  RtspOptions options;
+  options.port = 0;
+  options.max_sessions = 1;
+  const auto server = RtspServer::Start(options, service);
+  ASSERT_TRUE(server.ok()) << server.error().ToString();
+  const int port = (*server)->port();
+  // Who waits for an answer is not sent away for another reason.
+  std::vector<RawClient> waiting;
+  for (std::uint64_t i = 1; i <= kMaxSpareConnections + 1; ++i) {
+    waiting.emplace_back(port).Send(
+        "DESCRIBE rtsp://127.0.0.1/silent.mp4 RTSP/1.0\r\nCSeq: 1\r\n\r\n");
+    const TimePoint deadline = SteadyNow() + std::chrono::seconds(10);
+    while (!service.Stream(StreamId{i}).ok() && SteadyNow() < deadline) std::this_thread::yield();
+    ASSERT_TRUE(service.Stream(StreamId{i}).ok()) << i;
+  }
+  EXPECT_TRUE(RawClient(port).AwaitClosed());
+  service.Release();
+  for (RawClient& client : waiting) EXPECT_TRUE(client.ReceiveHead());
+  waiting.clear();
+  EXPECT_TRUE(AnswersSoon(port)) << "there is room again";
 }
 
 }  // namespace
