@@ -23,8 +23,8 @@
 namespace gopmill {
 namespace {
 
-// How far a client may send ahead of the answers. Reaching it while a stream runs or a part is made
-// would hide the client's leaving (reading stops), so the connection is cut then.
+// How far a client may send ahead of the answers. Reaching it while a stream runs or a part or plan
+// is made would hide the client's leaving (reading stops), so the connection is cut then.
 constexpr std::size_t kMaxInputBytes = 64 * kKiB;
 // What a client may still send after our side was shut before it is reset.
 constexpr std::size_t kMaxLingerBytes = 4 * kMiB;
@@ -87,7 +87,7 @@ bool HttpConnection::idle() const {
 void HttpConnection::Close(How how) {
   if (phase_ == Phase::kClosed) return;
   phase_ = Phase::kClosed;
-  LeavePart();
+  LeaveWaiting();
   EndStream();
   CloseBody();
   timer_event_.reset();
@@ -122,7 +122,7 @@ void HttpConnection::CutOff(std::string_view why) {
 }
 
 void HttpConnection::ClientLeft(How how) {
-  const bool running = stream_ != nullptr || part_ != 0 || uploading();
+  const bool running = stream_ != nullptr || awaits_work() || uploading();
   if (running) spdlog::debug("http: {}: the client has left", About());
   Close(how);
 }
@@ -136,7 +136,8 @@ void HttpConnection::OnReadable(bufferevent* /*source*/, void* pointer) noexcept
     self->ProcessInput();
   } else if (self->uploading()) {
     self->PumpBody();
-  } else if ((self->phase_ == Phase::kStreaming || self->part_ != 0) && length >= kMaxInputBytes) {
+  } else if ((self->phase_ == Phase::kStreaming || self->awaits_work()) &&
+             length >= kMaxInputBytes) {
     self->Close(How::kReset);
   } else if (self->phase_ == Phase::kLingering) {
     self->lingered_bytes_ += length;
@@ -186,7 +187,7 @@ void HttpConnection::OnTimer(int /*fd*/, short /*what*/, void* pointer) noexcept
     self->OnPaused();
   } else if (timer == Timer::kService || timer == Timer::kPart) {
     ++self->exchange_;
-    self->LeavePart();
+    self->LeaveWaiting();
     self->Respond(ErrorResponse({Code::kDeadlineExceeded, "The answer took too long to make."}));
     self->NextRequest();
   } else {
@@ -300,12 +301,16 @@ void HttpConnection::Dispatch() {
 }
 
 void HttpConnection::StartDeferred(const DeferredReply& reply) {
+  if (reply.costly && input_ended_) return FlushAndClose();  // has left already, as with a stream
   phase_ = Phase::kWaiting;
   Arm(Timer::kService);
-  reply.start([post = host_.MakePoster(id_), exchange = exchange_,
-               finish = reply.finish](Result<std::string> result) {
+  left_ = std::stop_source();
+  costly_ = reply.costly;
+  reply.start(left_.get_token(), [post = host_.MakePoster(id_), exchange = exchange_,
+                                  finish = reply.finish](Result<std::string> result) {
     post([exchange, finish, result = std::move(result)](HttpConnection& self) {
       if (self.phase_ != Phase::kWaiting || self.exchange_ != exchange) return;
+      self.costly_ = false;
       self.Respond(finish(result));
       self.NextRequest();
     });
@@ -329,8 +334,10 @@ void HttpConnection::StartPart(PartReply reply) {
       });
 }
 
-// Nobody waits for the part any more: what is made for this client alone stops.
-void HttpConnection::LeavePart() {
+// Nobody waits for the answer any more: what is made for this client alone stops.
+void HttpConnection::LeaveWaiting() {
+  costly_ = false;
+  left_.request_stop();
   if (part_ != 0) host_.context().service.CancelPart(std::exchange(part_, 0));
 }
 
@@ -441,7 +448,7 @@ void HttpConnection::Linger() {
 void HttpConnection::OnEndOfInput() {
   input_ended_ = true;
   const bool over = phase_ == Phase::kStreaming || phase_ == Phase::kLingering || uploading();
-  if (over || (phase_ == Phase::kWaiting && part_ != 0)) return ClientLeft(How::kQuietly);
+  if (over || (phase_ == Phase::kWaiting && awaits_work())) return ClientLeft(How::kQuietly);
   if (phase_ == Phase::kReading) ProcessInput();
 }
 

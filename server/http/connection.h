@@ -7,10 +7,11 @@
 // kFlushing (the last bytes are on their way) -> kLingering (our side is shut, the client may still
 // read) -> kClosed.
 //
-// A client that leaves while its stream runs or its part is made is noticed at once, because
-// reading stays on: end of file or an error cancels either. Half a close (shutdown of the client's
-// sending side) counts as leaving as well meanwhile: nothing tells the two apart without sending,
-// and idle cores matter more. In the other states a half-closed client still gets its answers.
+// A client that leaves while its stream runs, or its part or plan is made, is noticed at once,
+// because reading stays on: end of file or an error cancels each. Half a close (shutdown of the
+// client's sending side) counts as leaving as well meanwhile: nothing tells the two apart without
+// sending, and idle cores matter more. In the other states a half-closed client still gets its
+// answers.
 //
 // A request whose body is wanted is answered while the body arrives: the rest of its input goes to
 // a BodyPipe. While that is full the socket is not read, which is how backpressure reaches the
@@ -27,6 +28,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -122,7 +124,9 @@ class HttpConnection {
   void AnswerTaken();
   void StartDeferred(const DeferredReply& reply);
   void StartPart(PartReply reply);
-  void LeavePart();
+  void LeaveWaiting();
+  // Whether the client waits for what is made for it alone: its leaving has to be noticed.
+  [[nodiscard]] bool awaits_work() const { return part_ != 0 || costly_; }
   void StartStream(const StreamReply& reply);
   Result<StreamId> OpenStream(const StreamReply& reply, std::unique_ptr<StreamSink> sink);
   void StartPublishing(const PublishReply& reply);
@@ -162,6 +166,9 @@ class HttpConnection {
   std::uint64_t exchange_ = 0;  // counts requests: late answers to earlier ones are dropped
   Persistence persistence_ = Persistence::kKeepAlive;
   PartTicket part_ = 0;  // asked for and not answered; 0 = none
+  // Of the deferred reply that is waited for.
+  std::stop_source left_{std::nostopstate};
+  bool costly_ = false;
   std::unique_ptr<StreamResponse> stream_;
   bool stream_counted_ = false;     // a stream or part told to the host as begun, not yet as over
   std::unique_ptr<BodyPipe> body_;  // of an upload

@@ -74,10 +74,11 @@ Reply Transcode(Call& call) {
   if (call.request.method != "HEAD") {
     return StreamReply{std::move(call.argument), std::move(call.query)};
   }
-  return DeferredReply{
-      [&service = call.context.service, path = call.argument, params = call.query](
-          JsonCallback done) { service.CheckStream(path, params, std::move(done)); },
-      StreamHead};
+  return DeferredReply{[&service = call.context.service, path = call.argument, params = call.query](
+                           std::stop_token left, JsonCallback done) {
+                         service.CheckStream(path, params, std::move(left), std::move(done));
+                       },
+                       StreamHead};
 }
 
 // POST or PUT: the source is the body.
@@ -121,16 +122,18 @@ Reply Publish(Call& call) {
 
 Reply Sources(Call& call) {
   if (auto error = UnexpectedQuery(call)) return ErrorResponse(*error);
-  return DeferredReply{
-      [&service = call.context.service](JsonCallback done) { service.Sources(std::move(done)); },
-      JsonOrProblem};
+  return DeferredReply{[&service = call.context.service](std::stop_token left, JsonCallback done) {
+                         service.Sources(std::move(left), std::move(done));
+                       },
+                       JsonOrProblem};
 }
 
 Reply ExplainPath(Call& call, std::string path) {
-  return DeferredReply{
-      [&service = call.context.service, path = std::move(path),
-       params = call.query](JsonCallback done) { service.Explain(path, params, std::move(done)); },
-      JsonOrProblem};
+  return DeferredReply{[&service = call.context.service, path = std::move(path),
+                        params = call.query](std::stop_token left, JsonCallback done) {
+                         service.Explain(path, params, std::move(left), std::move(done));
+                       },
+                       JsonOrProblem, /*costly=*/true};
 }
 
 // /v1/explain?path=dir/movie.mp4: the same rules as for a path in the target.

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <variant>
 #include <vector>
@@ -29,10 +30,12 @@ struct HandlerContext {
   bool draining = false;        // loop thread only
 };
 
-// The answer comes later: call `start` now; turn what it delivers into a response by `finish`.
+// The answer comes later: call `start` now; turn what it delivers into a response by `finish`. The
+// token is to be stopped when nobody waits for it any more.
 struct DeferredReply {
-  std::function<void(JsonCallback)> start;
+  std::function<void(std::stop_token left, JsonCallback)> start;
   std::function<HttpResponse(Result<std::string>)> finish;
+  bool costly = false;  // half a close counts as leaving, as for a part
 };
 
 // The answer is a stream: open it and send what it makes.

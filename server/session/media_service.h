@@ -70,13 +70,14 @@ class MediaService : public Service {
   void SetPull(const std::string& name, PullState state) override {
     live_.SetPull(name, std::move(state));
   }
-  void CheckStream(const std::string& path, const RequestParams& params,
+  void CheckStream(const std::string& path, const RequestParams& params, std::stop_token left,
                    JsonCallback done) override;
   Status CancelStream(StreamId id) override;
   PartTicket OpenPart(PartRequest request, PartCallback done) override;
   void CancelPart(PartTicket ticket) override;
-  void Sources(JsonCallback done) override;
-  void Explain(const std::string& path, const RequestParams& params, JsonCallback done) override;
+  void Sources(std::stop_token left, JsonCallback done) override;
+  void Explain(const std::string& path, const RequestParams& params, std::stop_token left,
+               JsonCallback done) override;
   std::string Streams() const override;
   Result<std::string> Stream(StreamId id) const override;
   Result<std::string> Seams(StreamId id) const override;
@@ -117,7 +118,10 @@ class MediaService : public Service {
   void OnClosed(StreamId id);
   void Reap();
   void RunFileRequests();
-  void Defer(std::function<void()> work, const JsonCallback& done);
+  // Work that reads files; its token is stopped with `left`, or when the service ends.
+  using FileWork = std::function<void(const std::stop_token& stop)>;
+  void Defer(FileWork work, std::stop_token left, const JsonCallback& done);
+  void DropLeftRequests() GOPMILL_REQUIRES(mutex_);
   void ForgetProbesExcept(const std::vector<Library::Entry>& entries);
   Result<std::string> CheckLive(const std::string& name, const TargetRequest& request);
   Result<PlanTexts> ReadTexts(const std::string& path, const TargetRequest& request,
@@ -130,9 +134,11 @@ class MediaService : public Service {
   std::string SourceEntryJson(const Library::Entry& entry);
 
   struct FileRequest {
-    std::function<void()> work;
+    FileWork work;
+    std::stop_token left;
     JsonCallback done;  // for an error when it is not worked on
   };
+  void Work(const FileRequest& request) const;
   const Library library_;
   std::atomic<bool> library_readable_ = true;  // a second ago, or before the last reading of a file
   LiveHub live_;

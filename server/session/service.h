@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -82,9 +83,9 @@ class Service {
   // Shown to clients as the state of fetching the live source of that name.
   virtual void SetPull(const std::string& name, PullState state) = 0;
   // What OpenStream would answer in its headers, without transcoding (for HEAD): on success the
-  // callback gets the content type.
+  // callback gets the content type. `left`: see Sources.
   virtual void CheckStream(const std::string& path, const RequestParams& params,
-                           JsonCallback done) = 0;
+                           std::stop_token left, JsonCallback done) = 0;
   // Stops a stream: queued units go at once, running ones at the next frame. kNotFound if unknown.
   virtual Status CancelStream(StreamId id) = 0;
 
@@ -94,10 +95,14 @@ class Service {
   // tickets are ignored.
   virtual void CancelPart(PartTicket ticket) = 0;
 
-  virtual void Sources(JsonCallback done) = 0;  // the library with probe data
-  virtual void Explain(const std::string& path, const RequestParams& params,
-                       JsonCallback done) = 0;  // the plan, without doing it
-  virtual std::string Streams() const = 0;      // all streams, running and recently ended
+  // The library with probe data. `left` is stopped when nobody waits for the answer any more: what
+  // has not begun is left out, and what would be kept for nobody ends. The callback may still come
+  // then, or not at all.
+  virtual void Sources(std::stop_token left, JsonCallback done) = 0;
+  // The plan, without doing it.
+  virtual void Explain(const std::string& path, const RequestParams& params, std::stop_token left,
+                       JsonCallback done) = 0;
+  virtual std::string Streams() const = 0;                    // all, running and recently ended
   virtual Result<std::string> Stream(StreamId id) const = 0;  // one stream
   // The seam certificate of a stream, running or recently ended; kNotFound if unknown.
   virtual Result<std::string> Seams(StreamId id) const = 0;

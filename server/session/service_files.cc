@@ -50,20 +50,34 @@ bool HoldsForTheFile(const Result<std::unique_ptr<Source>>& source) {
 
 }  // namespace
 
-void MediaService::Defer(std::function<void()> work, const JsonCallback& done) {
+void MediaService::Defer(FileWork work, std::stop_token left, const JsonCallback& done) {
   std::optional<Error> refused;
   {
     const MutexLock lock(mutex_);
+    if (file_requests_.size() >= kMaxFileRequests) DropLeftRequests();
     if (stopping_) {
       refused = ShuttingDown();
     } else if (file_requests_.size() >= kMaxFileRequests) {
       refused = TooManyWait();
     } else {
-      file_requests_.push_back({std::move(work), done});
+      file_requests_.push_back({std::move(work), std::move(left), done});
     }
   }
   if (refused) return done(*refused);
   changed_.NotifyAll();
+}
+
+// They have no place in front of those that somebody waits for.
+void MediaService::DropLeftRequests() {
+  std::erase_if(file_requests_, [](const auto& request) { return request.left.stop_requested(); });
+}
+
+void MediaService::Work(const FileRequest& request) const {
+  std::stop_source stop;
+  const auto end = [&stop] { stop.request_stop(); };
+  const std::stop_callback left(request.left, end);
+  const std::stop_callback ending(file_stop_.get_token(), end);
+  request.work(stop.get_token());
 }
 
 // The thread that reads files looks at the library as well, since a file system that is gone may
@@ -88,15 +102,17 @@ void MediaService::RunFileRequests() {
     }
     if (stopping) {
       request.done(ShuttingDown());
-    } else {
-      request.work();
+    } else if (!request.left.stop_requested()) {
+      Work(request);
     }
   }
 }
 
-void MediaService::Sources(JsonCallback done) {
+// What is probed is kept, so that the next request goes on from there: it is not ended with who has
+// left, only with the service.
+void MediaService::Sources(std::stop_token left, JsonCallback done) {
   Defer(
-      [this, done] {
+      [this, done](const std::stop_token& /*stop*/) {
         nlohmann::ordered_json list = nlohmann::ordered_json::array();
         const auto entries = library_.List();
         if (!entries.ok()) return done(entries.error());
@@ -108,7 +124,7 @@ void MediaService::Sources(JsonCallback done) {
         }
         done(DumpJson(nlohmann::ordered_json{{"sources", std::move(list)}}, 2));
       },
-      done);
+      std::move(left), done);
 }
 
 void MediaService::ForgetProbesExcept(const std::vector<Library::Entry>& entries) {
@@ -155,21 +171,22 @@ std::string MediaService::SourceEntryJson(const Library::Entry& entry) {
 }
 
 void MediaService::CheckStream(const std::string& path, const RequestParams& params,
-                               JsonCallback done) {
+                               std::stop_token left, JsonCallback done) {
   Result<TargetRequest> request = ParseParams(params);
   if (!request.ok()) return done(request.error());
-  const auto check = [this, path, request = *request]() -> Result<std::string> {
+  const auto check = [this, path,
+                      request = *request](const std::stop_token& stop) -> Result<std::string> {
     if (path.starts_with(kLivePrefix)) return CheckLive(path.substr(kLivePrefix.size()), request);
     GOPMILL_ASSIGN_OR_RETURN(UniqueFd fd, library_.OpenEntry(path));
-    GOPMILL_ASSIGN_OR_RETURN(const auto source, Source::Open(std::move(fd), file_stop_.get_token(),
-                                                             {.audio = request.audio}));
+    GOPMILL_ASSIGN_OR_RETURN(const auto source,
+                             Source::Open(std::move(fd), stop, {.audio = request.audio}));
     GOPMILL_ASSIGN_OR_RETURN(const auto resolved, ResolveTarget(request, *source->info()));
     GOPMILL_RETURN_IF_ERROR(CheckCoding(source->info(), resolved.target));
     GOPMILL_RETURN_IF_ERROR(CheckBurn(path, request, source->info()->subtitles.size()));
     GOPMILL_RETURN_IF_ERROR(CheckStreamedText(request));
     return std::string(ContentType(resolved.target.container));
   };
-  Defer([check, done] { done(check()); }, done);
+  Defer([check, done](const std::stop_token& stop) { done(check(stop)); }, std::move(left), done);
 }
 
 Result<PlanTexts> MediaService::ReadTexts(const std::string& path, const TargetRequest& request,
@@ -212,10 +229,11 @@ Status MediaService::CheckCoding(const std::shared_ptr<const SourceInfo>& source
 }
 
 void MediaService::Explain(const std::string& path, const RequestParams& params,
-                           JsonCallback done) {
+                           std::stop_token left, JsonCallback done) {
   Result<TargetRequest> request = ParseParams(params);
   if (!request.ok()) return done(request.error());
-  const auto explain = [this, path, request = *request]() -> Result<std::string> {
+  const auto explain = [this, path,
+                        request = *request](const std::stop_token& stop) -> Result<std::string> {
     GOPMILL_RETURN_IF_ERROR(CheckStreamedText(request));
     GOPMILL_RETURN_IF_ERROR(engine_->scheduler().ClassOf(request.service_class.value_or("")));
     GOPMILL_ASSIGN_OR_RETURN(UniqueFd fd, library_.OpenEntry(path));
@@ -228,9 +246,10 @@ void MediaService::Explain(const std::string& path, const RequestParams& params,
       context.policy = config_.scheduler.policy;
       context.home_worker = engine_->HomeWorker(StreamId{next_id_});
     }
-    return ExplainJson(std::move(fd), request, context, file_stop_.get_token());
+    return ExplainJson(std::move(fd), request, context, stop);
   };
-  Defer([explain, done] { done(explain()); }, done);
+  Defer([explain, done](const std::stop_token& stop) { done(explain(stop)); }, std::move(left),
+        done);
 }
 
 }  // namespace gopmill

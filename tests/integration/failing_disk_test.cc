@@ -5,11 +5,14 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <future>
 #include <memory>
+#include <stop_token>
 #include <string>
+#include <vector>
 
 #include "server/session/media_service.h"
 #include "server/session/movie_shelf.h"
@@ -83,7 +86,7 @@ TEST(FailingDisks, TheListOfSourcesLooksAgain) {
   ASSERT_TRUE(service.ok()) << service.error().ToString();
   const auto list = [&] {
     std::promise<Result<std::string>> answer;
-    (*service)->Sources([&](Result<std::string> json) { answer.set_value(std::move(json)); });
+    (*service)->Sources({}, [&](Result<std::string> json) { answer.set_value(std::move(json)); });
     const auto json = answer.get_future().get();
     return json.ok() ? *json : json.error().ToString();
   };
@@ -93,6 +96,38 @@ TEST(FailingDisks, TheListOfSourcesLooksAgain) {
   }
   const std::string json = list();
   EXPECT_EQ(json.find("\"error\""), std::string::npos) << json;
+}
+
+// They would keep those out, or waiting, that somebody waits for.
+TEST(FailingDisks, PlansThatNobodyWaitsForAreNotMade) {
+  std::vector<std::stop_source> left(kMaxFileRequests);
+  std::stop_source begun_left;
+  std::atomic<int> made = 0;
+  std::promise<Result<std::string>> begun, listed;
+  ServerConfig config;
+  config.library = "movies/files";
+  config.scheduler.workers = 1;
+  config.segments.cache_bytes = 0;
+  const auto service = MediaService::Create(config);
+  ASSERT_TRUE(service.ok()) << service.error().ToString();
+  {
+    const HungDisk hung(MoviePath(kMovie));
+    (*service)->Explain(kMovie, {}, begun_left.get_token(),
+                        [&](Result<std::string> json) { begun.set_value(std::move(json)); });
+    ASSERT_TRUE(HungDisk::AwaitWaiting(1));
+    for (const std::stop_source& each : left) {
+      (*service)->Explain(kMovie, {}, each.get_token(), [&](const auto& /*json*/) { ++made; });
+    }
+    begun_left.request_stop();
+    for (std::stop_source& each : left) each.request_stop();
+    (*service)->Sources({}, [&](Result<std::string> json) { listed.set_value(std::move(json)); });
+  }
+  const auto plan = begun.get_future().get();
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.error().code, Code::kCancelled) << plan.error().ToString();
+  const auto sources = listed.get_future().get();
+  EXPECT_TRUE(sources.ok()) << sources.error().ToString();
+  EXPECT_EQ(made, 0);
 }
 
 // Otherwise the last segment of the one would be taken from the cache for one of the other's.

@@ -105,7 +105,7 @@ TEST(MediaService, KnowsWhetherItsLibraryCanBeRead) {
   ASSERT_TRUE(service.ok());
   const auto sources = [&] {
     std::promise<bool> listed;
-    (*service)->Sources([&](const Result<std::string>& list) { listed.set_value(list.ok()); });
+    (*service)->Sources({}, [&](const Result<std::string>& list) { listed.set_value(list.ok()); });
     return listed.get_future().get();
   };
   EXPECT_TRUE(sources());
@@ -135,7 +135,7 @@ TEST(MediaService, SaysWhichMoviesNoRequestCanReach) {
   const auto service = MediaService::Create(config);
   ASSERT_TRUE(service.ok());
   std::promise<std::string> listed;
-  (*service)->Sources([&](Result<std::string> json) { listed.set_value(json.value()); });
+  (*service)->Sources({}, [&](Result<std::string> json) { listed.set_value(json.value()); });
   const auto sources = nlohmann::json::parse(listed.get_future().get())["sources"];
   ASSERT_EQ(sources.size(), 2U);
   EXPECT_EQ(sources[0]["path"], "live/talk.mpg");
@@ -384,13 +384,13 @@ TEST(MediaService, AnUploadThatBringsNothingLosesItsPlace) {
 TEST(MediaService, ListsSourcesAndExplains) {
   const auto service = MakeService();
   std::promise<std::string> sources, plan;
-  service->Sources([&](Result<std::string> json) { sources.set_value(json.value()); });
+  service->Sources({}, [&](Result<std::string> json) { sources.set_value(json.value()); });
   EXPECT_NE(sources.get_future().get().find("\"modern-720p.mp4\""), std::string::npos);
-  service->Explain("ref-street.mpg", kSmall,
+  service->Explain("ref-street.mpg", kSmall, {},
                    [&](Result<std::string> json) { plan.set_value(json.value()); });
   EXPECT_NE(plan.get_future().get().find("\"frames\": 45"), std::string::npos);
   std::promise<Error> refused;
-  service->Explain("ref-talk.mpg", {{"class", "none"}},
+  service->Explain("ref-talk.mpg", {{"class", "none"}}, {},
                    [&](Result<std::string> json) { refused.set_value(json.error()); });
   EXPECT_EQ(refused.get_future().get().parameter, "class") << "as a stream would say";
 }

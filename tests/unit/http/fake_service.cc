@@ -181,7 +181,7 @@ StreamEnd FakeService::Hold(StreamId id) {
 }
 
 void FakeService::CheckStream(const std::string& path, const RequestParams& /*params*/,
-                              JsonCallback done) {
+                              std::stop_token /*left*/, JsonCallback done) {
   MutexLock lock(mutex_);
   helpers_.emplace_back([path, done = std::move(done)] {
     if (path.starts_with("error/")) {
@@ -220,13 +220,13 @@ std::shared_ptr<const std::string> FakeService::BigPart(const std::string& path)
 
 void FakeService::CancelPart(PartTicket /*ticket*/) {
   MutexLock lock(mutex_);
-  ++parts_left_;
+  ++left_;
   changed_.NotifyAll();
 }
 
-bool FakeService::AwaitPartsLeft(int count) {
+bool FakeService::AwaitLeft(int count) {
   MutexLock lock(mutex_);
-  while (parts_left_ < count) {
+  while (left_ < count) {
     if (!changed_.WaitFor(mutex_, kPatience)) return false;
   }
   return true;
@@ -244,7 +244,7 @@ Status FakeService::CancelStream(StreamId id) {
   return OkStatus();
 }
 
-void FakeService::Sources(JsonCallback done) {
+void FakeService::Sources(std::stop_token /*left*/, JsonCallback done) {
   if (!answer_sources) return;
   MutexLock lock(mutex_);
   helpers_.emplace_back([done = std::move(done)] {
@@ -256,7 +256,18 @@ void FakeService::Sources(JsonCallback done) {
   });
 }
 
-void FakeService::Explain(const std::string& path, const RequestParams& params, JsonCallback done) {
+void FakeService::Explain(const std::string& path, const RequestParams& params,
+                          std::stop_token left, JsonCallback done) {
+  if (path == "held.mp4") {
+    auto waiting = std::make_unique<LeftCallback>(left, [this] {
+      const MutexLock lock(mutex_);
+      ++left_;
+      changed_.NotifyAll();
+    });
+    const MutexLock lock(mutex_);
+    waiting_plans_.push_back(std::move(waiting));
+    return;
+  }
   std::string body = "{\"path\":\"" + path + "\",\"parameters\":" + std::to_string(params.size());
   done(body + "}");
 }

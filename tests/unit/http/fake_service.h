@@ -15,13 +15,14 @@
 // "reading" set to "late" lets it begin to read at Release().
 // Parts (OpenPart) do what their movie says: held.mp4 is never answered, error/<code> fails, any
 // other is ten digits with the tag "digits", or a playlist if the name ends with .m3u8. A parameter
-// "bogus" is refused at once. Those of a movie big/... are long, and all its answers share them.
-// Thread-safety: safe.
+// "bogus" is refused at once. The plan (Explain) of held.mp4 is never made either. Those of a movie
+// big/... are long, and all its answers share them. Thread-safety: safe.
 #pragma once
 
 #include <atomic>
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -53,13 +54,14 @@ class FakeService final : public Service {
   std::string LiveSources() const override { return "{\"live\":[]}"; }
   bool LiveWanted(const std::string& /*name*/) const override { return false; }
   void SetPull(const std::string& /*name*/, PullState /*state*/) override {}
-  void CheckStream(const std::string& path, const RequestParams& params,
+  void CheckStream(const std::string& path, const RequestParams& params, std::stop_token left,
                    JsonCallback done) override;
   Status CancelStream(StreamId id) override;
   PartTicket OpenPart(PartRequest request, PartCallback done) override;
   void CancelPart(PartTicket ticket) override;
-  void Sources(JsonCallback done) override;
-  void Explain(const std::string& path, const RequestParams& params, JsonCallback done) override;
+  void Sources(std::stop_token left, JsonCallback done) override;
+  void Explain(const std::string& path, const RequestParams& params, std::stop_token left,
+               JsonCallback done) override;
   std::string Streams() const override;
   Result<std::string> Stream(StreamId id) const override;
   Result<std::string> Seams(StreamId id) const override;
@@ -70,8 +72,8 @@ class FakeService final : public Service {
   std::string publisher();  // the last one, as it was named
   // Lets every held.mp4 finish.
   void Release();
-  // Waits until `count` parts were given up; false after ten seconds.
-  bool AwaitPartsLeft(int count);
+  // Waits until `count` parts and plans were given up; false after ten seconds.
+  bool AwaitLeft(int count);
   // Waits until `count` streams were cancelled; false after ten seconds.
   bool AwaitCancels(int count);
   // Waits until `count` streams have ended on their threads; false after ten seconds.
@@ -110,7 +112,10 @@ class FakeService final : public Service {
   std::string publisher_ GOPMILL_GUARDED_BY(mutex_);
   bool released_ GOPMILL_GUARDED_BY(mutex_) = false;
   int cancels_ GOPMILL_GUARDED_BY(mutex_) = 0;
-  int parts_left_ GOPMILL_GUARDED_BY(mutex_) = 0;
+  int left_ GOPMILL_GUARDED_BY(mutex_) = 0;
+  // Each of a plan that is never answered.
+  using LeftCallback = std::stop_callback<std::function<void()>>;
+  std::vector<std::unique_ptr<LeftCallback>> waiting_plans_ GOPMILL_GUARDED_BY(mutex_);
   PartTicket next_part_ GOPMILL_GUARDED_BY(mutex_) = 1;
   int ended_ GOPMILL_GUARDED_BY(mutex_) = 0;
   std::uint64_t next_id_ GOPMILL_GUARDED_BY(mutex_) = 1;

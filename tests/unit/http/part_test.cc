@@ -142,7 +142,18 @@ TEST_F(PartTest, AClientThatLeavesGivesItsPartUp) {
   RawClient client(port());
   ASSERT_TRUE(client.Get("/v1/hls/held.mp4/v0-3.m4s"));
   client.Leave();
-  EXPECT_TRUE(service.AwaitPartsLeft(1));
+  EXPECT_TRUE(service.AwaitLeft(1));
+}
+
+TEST_F(PartTest, AClientThatLeavesGivesItsPlanUp) {
+  RawClient client(port());
+  ASSERT_TRUE(client.Get("/v1/explain/held.mp4"));
+  client.Leave();
+  EXPECT_TRUE(service.AwaitLeft(1));
+  RawClient half(port());
+  ASSERT_TRUE(half.Get("/v1/explain?path=held.mp4"));
+  half.HalfClose();
+  EXPECT_TRUE(service.AwaitLeft(2));
 }
 
 // Behind what it has sent nothing is read, so that its end would not be seen.
@@ -151,11 +162,26 @@ TEST_F(PartTest, AClientThatSendsTooFarAheadGivesItsPartUp) {
   ASSERT_TRUE(client.Get("/v1/hls/held.mp4/v0-3.m4s"));
   client.Send(std::string(100 * kKiB, 'x'));
   client.HalfClose();
-  EXPECT_TRUE(service.AwaitPartsLeft(1));
+  EXPECT_TRUE(service.AwaitLeft(1));
   EXPECT_TRUE(client.AwaitClosed());
 }
 
 using PartLimitTest = ServerFixture;
+
+TEST_F(PartLimitTest, APlanThatIsNotMadeIsGivenUp) {
+  options.limits.service_timeout = std::chrono::milliseconds(50);
+  Start();
+  RawClient client(port());
+  ASSERT_TRUE(client.Get("/v1/explain/held.mp4"));
+  const auto given_up = client.Receive();
+  ASSERT_TRUE(given_up);
+  EXPECT_EQ(given_up->status, 504);
+  EXPECT_TRUE(service.AwaitLeft(1));
+  ASSERT_TRUE(client.Get("/v1/explain/other.mp4"));
+  const auto next = client.Receive();
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->status, 200);
+}
 
 TEST_F(PartLimitTest, APartThatIsNotMadeIsGivenUp) {
   options.limits.part_timeout = std::chrono::milliseconds(50);
@@ -166,7 +192,7 @@ TEST_F(PartLimitTest, APartThatIsNotMadeIsGivenUp) {
   ASSERT_TRUE(given_up);
   EXPECT_EQ(given_up->status, 504);
   EXPECT_EQ(given_up->Field("retry-after"), "5");
-  EXPECT_TRUE(service.AwaitPartsLeft(1));
+  EXPECT_TRUE(service.AwaitLeft(1));
   ASSERT_TRUE(client.Get("/healthz"));
   EXPECT_EQ(client.Receive()->status, 200);
 }
@@ -182,7 +208,7 @@ TEST_F(PartLimitTest, APartMayTakeLongerThanOtherAnswers) {
   EXPECT_EQ(Fetch(port(), "/v1/sources")->status, 504);  // asked for later
   EXPECT_EQ(server->stats().streams, 1) << "the part was given up";
   player.Leave();
-  EXPECT_TRUE(service.AwaitPartsLeft(1));
+  EXPECT_TRUE(service.AwaitLeft(1));
 }
 
 TEST_F(PartTest, AnAnsweredPartIsNotGivenUp) {
@@ -191,7 +217,7 @@ TEST_F(PartTest, AnAnsweredPartIsNotGivenUp) {
   ASSERT_TRUE(client.Receive());
   ASSERT_TRUE(client.Get("/v1/hls/held.mp4/v0-3.m4s"));
   client.Leave();
-  EXPECT_TRUE(service.AwaitPartsLeft(1));  // one, not two
+  EXPECT_TRUE(service.AwaitLeft(1));  // one, not two
 }
 
 TEST_F(PartTest, ADrainWaitsForPartsAndThenCutsThem) {
@@ -202,7 +228,7 @@ TEST_F(PartTest, ADrainWaitsForPartsAndThenCutsThem) {
   ASSERT_TRUE(client.Get("/v1/hls/held.mp4/v0-3.m4s"));
   EXPECT_TRUE(AwaitStats([](const HttpStats& stats) { return stats.streams == 1; }));
   EXPECT_EQ(server->Drain(std::chrono::milliseconds(1)), 1U);
-  EXPECT_TRUE(service.AwaitPartsLeft(1));
+  EXPECT_TRUE(service.AwaitLeft(1));
 }
 
 }  // namespace
