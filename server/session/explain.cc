@@ -141,6 +141,7 @@ Result<std::string> ExplainJson(UniqueFd source, const TargetRequest& request,
   }
   GOPMILL_ASSIGN_OR_RETURN(const EncoderSpec encoder, MakeEncoderSpec(plan));
   ordered_json units = ordered_json::array();
+  std::size_t unit_count = 0;
   double core_seconds = 0, first_unit = 0, analysis = 0;
   EndOfSource end;
   while (true) {
@@ -150,6 +151,7 @@ Result<std::string> ExplainJson(UniqueFd source, const TargetRequest& request,
       if (unit->spec.index.value == 0) first_unit = cost.all - cost.analysis;
       core_seconds += cost.all;
       analysis += cost.analysis;
+      if (++unit_count > kMaxListedUnits) continue;
       units.push_back(UnitJson(unit->spec, plan, context.home_worker));
     } else if (const auto* last = std::get_if<EndOfSource>(&item)) {
       end = *last;
@@ -157,7 +159,7 @@ Result<std::string> ExplainJson(UniqueFd source, const TargetRequest& request,
     }
   }
   const double out_seconds = static_cast<double>(end.planned_frames) / plan.grid.fps().ToDouble();
-  const double parallel = std::min<double>(context.workers, static_cast<double>(units.size()));
+  const double parallel = std::min<double>(context.workers, static_cast<double>(unit_count));
   const double wall = core_seconds / std::max(1.0, parallel);
   const bool analysed = context.readable_again && WantsAnalysis(plan.target);
   // The first byte comes when the whole movie has been measured.
@@ -183,6 +185,7 @@ Result<std::string> ExplainJson(UniqueFd source, const TargetRequest& request,
        static_cast<std::int64_t>(WorkerBytes(plan, context.decode_ahead_bytes) * context.workers)}};
   json["workers"] = context.workers;
   json["policy"] = context.policy;
+  json["units_left_out"] = unit_count - units.size();
   json["units"] = std::move(units);
   return DumpJson(json, 2);
 }

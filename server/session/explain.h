@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The plan of a transcode without doing it: reads the whole source once, runs the very planner that
-// a transcode would run, and prints units, budgets and what to expect. The units are exact;
-// core-seconds, memory and first byte are estimates and labelled so.
+// a transcode would run, and prints units, budgets and what to expect. The units are exact, and all
+// are counted, but no more than the first kMaxListedUnits are listed; core-seconds, memory and
+// first byte are estimates and labelled so.
 //
 // Thread-safety: safe; blocks while it reads.
 #pragma once
@@ -16,6 +17,9 @@
 #include "media/target.h"
 
 namespace gopmill {
+
+// A unit takes about a kilobyte, and a source may have millions of them.
+inline constexpr std::size_t kMaxListedUnits = 10'000;
 
 struct ExplainContext {
   int workers = 1;

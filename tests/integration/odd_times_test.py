@@ -68,6 +68,21 @@ def avi_with_b_pictures(folder):
         check(decoded < 120, f"{name}: {decoded} pictures were decoded for 50")
 
 
+def slides_of_an_hour(folder):
+    """Few pictures that are many units: a plan lists the first, and counts them all."""
+    source = folder / "slides.mp4"
+    ffmpeg(*numbered(1, 40, "3600*N"), *X264, source)
+    run = subprocess.run([PROGRAM, "explain", source, "--unit", "0.2", "--fps", "25", "--json", "-"], capture_output=True, text=True,
+                         check=False)
+    check(run.returncode == 0, f"explain: {run.stderr[-300:]}")
+    check(len(run.stdout) < 5_000_000, f"a plan of {len(run.stdout)} bytes")
+    plan = json.loads(run.stdout)
+    check([unit["unit"] for unit in plan["units"]] == list(range(10_000)), f"{len(plan['units'])} units are listed")
+    most = 5 * (len(plan["units"]) + plan["units_left_out"])  # 0.2 s have five pictures
+    check(plan["frames"] * 0.6 < most < plan["frames"] * 1.01, f"{plan['frames']} pictures, {plan['units_left_out']} units not listed")
+    check(plan["seconds"] > 39 * 3600, f"{plan['seconds']} s")
+
+
 def times_that_waver(folder):
     """Once rounded to milliseconds, in a finer time base now; and a camera."""
     first = folder / "first.mkv"
@@ -127,7 +142,7 @@ def pictures_that_lead(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        return run_all([avi_with_b_pictures, times_that_waver, slides, rates_that_vary, pictures_that_lead], Path(folder))
+        return run_all([avi_with_b_pictures, times_that_waver, slides, slides_of_an_hour, rates_that_vary, pictures_that_lead], Path(folder))
 
 
 if __name__ == "__main__":
