@@ -149,10 +149,18 @@ void MovieShelf::Keep(Plan plan) {
   std::erase_if(plans_, [&](const Plan& other) { return other.key == plan.key; });
   plans_.push_front(std::move(plan));
   if (plans_.size() > kMaxShelvedPlans) plans_.pop_back();
+  DropLargePlans();
+}
+
+// Those asked for longest ago, where all together are too large; the newest stays.
+void MovieShelf::DropLargePlans() {
   const Plan* newest = &plans_.front();
-  std::size_t bytes = 0;
+  std::size_t bytes = 0, plan_bytes = 0;
   std::set<const SubtitleScript*> kept;  // plans of one movie share theirs
   std::erase_if(plans_, [&](const Plan& each) {
+    const std::size_t own = each.shelved.movie->footprint_bytes();
+    if (&each != newest && plan_bytes + own > kMaxPlanBytes) return true;
+    plan_bytes += own;
     const auto& script = each.shelved.movie->video.front().plan->texts.script;
     if (!script || kept.contains(script.get())) return false;
     if (&each != newest && bytes + script->bytes() > kMaxKeptScriptBytes) return true;

@@ -3,10 +3,11 @@
 // Indexes, plans and open readers of the movies that were asked for in segments lately, by the
 // identity of the file: one that was replaced is read anew.
 //
-// Bounded: kMaxShelvedPlans plans (with kMaxKeptScriptBytes of scripts that they draw) and names of
-// files beside as many movies, and kMaxShelvedFiles indexes of kMaxIndexBytes together, whether the
-// requests that they were read for got an answer or an error; the newest is kept whatever its size.
-// Thread-safety: safe; two requests for a file that has not been read yet read it once.
+// Bounded: kMaxShelvedPlans plans of kMaxPlanBytes together (with kMaxKeptScriptBytes of scripts
+// that they draw) and names of files beside as many movies, and kMaxShelvedFiles indexes of
+// kMaxIndexBytes together, whether the requests that they were read for got an answer or an error;
+// the newest is kept whatever its size. Thread-safety: safe; two requests for a file that has not
+// been read yet read it once.
 #pragma once
 
 #include <chrono>
@@ -29,6 +30,7 @@
 namespace gopmill {
 
 inline constexpr std::size_t kMaxShelvedPlans = 64;
+inline constexpr std::size_t kMaxPlanBytes = std::size_t{256} << 20U;
 // Those that cannot be read or planned have no bytes that would count.
 inline constexpr std::size_t kMaxShelvedFiles = kMaxShelvedPlans;
 inline constexpr std::size_t kMaxIndexBytes = std::size_t{256} << 20U;
@@ -137,6 +139,7 @@ class MovieShelf {
                                                      Opened opened, const std::string& path,
                                                      const std::stop_token& stop);
   void Keep(Plan plan);
+  void DropLargePlans() GOPMILL_REQUIRES(mutex_);
 
   const Library& library_;
   ScriptShelf& scripts_;

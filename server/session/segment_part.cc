@@ -35,6 +35,25 @@ TrackSize SizeOf(const SegmentedMovie& movie, PartTrack track) {
   return {};
 }
 
+// Lines of a text that have the parameters in them.
+std::int64_t LinesOf(const SegmentedMovie& movie, const PartName& name) {
+  if (name.kind == PartKind::kPlaylist) return SizeOf(movie, name.track).segments;
+  if (name.kind != PartKind::kWhole || name.track != PartTrack::kThumbnails) return 0;
+  return static_cast<std::int64_t>(movie.thumbnails.frames.size());
+}
+
+Status CheckLength(const SegmentedMovie& movie, const PartName& name) {
+  constexpr std::size_t kBesideQuery = 48;  // of a line, about
+  const std::string& query = name.track == PartTrack::kSubtitles ? movie.text_query : movie.query;
+  const auto lines = static_cast<std::size_t>(LinesOf(movie, name));
+  if (lines * (query.size() + kBesideQuery) <= kMaxPlaylistBytes) return OkStatus();
+  return Error{
+      .code = Code::kUnsupported,
+      .message = "The playlist would be too long: all parameters are in each of its lines.",
+      .parameter = "segment",
+      .accepted = "longer segments, or fewer parameters"};
+}
+
 std::string Cues(const SegmentedMovie& movie, const PartName& name) {
   const auto rendition = static_cast<std::size_t>(name.rendition);
   if (name.track == PartTrack::kThumbnails) return ThumbnailCues(movie);
@@ -83,6 +102,7 @@ Status CheckPart(const SegmentedMovie& movie, const PartName& name) {
 
 Result<MediaPart> TextPart(const SegmentedMovie& movie, const PartName& name,
                            std::span<const SoundOf> sounds) {
+  GOPMILL_RETURN_IF_ERROR(CheckLength(movie, name));
   std::string text;
   MediaPart part;
   switch (name.kind) {

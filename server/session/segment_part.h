@@ -20,13 +20,17 @@ namespace gopmill {
 // Of an address with the movie's version in it, as playlists have them: its part never changes.
 inline constexpr int kSegmentAgeSeconds = 86'400;
 
+// Of a playlist or a list of thumbnails: each of its lines has all parameters of the request in it.
+inline constexpr std::size_t kMaxPlaylistBytes = std::size_t{64} << 20U;
+
 // kNotFound unless the movie has what the name names.
 Status CheckPart(const SegmentedMovie& movie, const PartName& name);
 // Whether TextPart makes it: playlists, manifests, headers, subtitles.
 bool IsAtHand(const PartName& name);
 const char* SegmentType(const PartName& name);  // "video/mp4"
 std::string TagOf(std::string_view digest);     // the field of HTTP, quoted
-// A part that is at hand and exists. `sounds`: for a manifest (DashManifest).
+// A part that is at hand and exists. `sounds`: for a manifest (DashManifest). kUnsupported where it
+// would be larger than kMaxPlaylistBytes.
 Result<MediaPart> TextPart(const SegmentedMovie& movie, const PartName& name,
                            std::span<const SoundOf> sounds);
 

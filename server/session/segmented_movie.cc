@@ -286,6 +286,15 @@ Result<std::shared_ptr<const SegmentedMovie>> PlanMovie(
   return Planner(std::move(index), request, params, file, std::move(script)).Run();
 }
 
+// What grows with the number of segments; the rest is some kilobytes for each rendition.
+std::size_t SegmentedMovie::footprint_bytes() const {
+  constexpr std::size_t kOfRendition = 8 << 10U;
+  std::size_t numbers = segments.borders.capacity() + thumbnails.frames.capacity();
+  for (const VideoRendition& rendition : video) numbers += rendition.budgets.capacity();
+  if (audio) numbers += audio->grid.borders.capacity();
+  return numbers * sizeof(std::int64_t) + (video.size() + audio_choices.size()) * kOfRendition;
+}
+
 Rational VideoSegmentDuration(const SegmentGrid& segments, std::int64_t number) {
   const auto k = static_cast<std::size_t>(number);
   const std::int64_t frames = segments.borders[k + 1] - segments.borders[k];

@@ -93,6 +93,8 @@ struct SegmentedMovie {
   // not take single pictures of that size.
   std::optional<VideoRendition> iframes;
   Rational zero{0, 1};  // what of the source is at time 0, seconds
+  // About, without the index and what is drawn, which others share.
+  [[nodiscard]] std::size_t footprint_bytes() const;
 };
 
 // `file`: identity of the source; `script`: drawn into the pictures, may be null. Adds no clock, no

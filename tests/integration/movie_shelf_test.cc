@@ -35,6 +35,9 @@ class MovieShelfTest : public testing::Test {
     }
     auto index = std::make_shared<SourceIndex>(*read_);
     index->video.reserve(bytes_ / sizeof(SourceIndex::Video));
+    if (seconds_ > 0) {
+      index->video_end = ToTicks({seconds_, 1}, index->source->video.time_base);
+    }
     indexes_.push_back(index);
     return std::shared_ptr<const SourceIndex>(std::move(index));
   }
@@ -63,6 +66,7 @@ class MovieShelfTest : public testing::Test {
   std::shared_ptr<const SourceIndex> read_;
   std::vector<std::weak_ptr<const SourceIndex>> indexes_;
   std::size_t bytes_ = 0;
+  std::int64_t seconds_ = 0;  // that the movie lasts, if not as long as it does
   std::optional<MovieShelf> shelf_;
 };
 
@@ -97,6 +101,32 @@ TEST_F(MovieShelfTest, OneThatIsBeingWatchedStays) {
     ASSERT_TRUE(known.ok());
     ASSERT_TRUE(known->has_value()) << "behind " << track << " others";
   }
+}
+
+// A plan has numbers for each segment of each rendition.
+TEST_F(MovieShelfTest, PlansAreBoundedInBytes) {
+  constexpr int kAsked = 28;
+  seconds_ = 240'000;
+  const auto asked = [](int number) {
+    return RequestParams{
+        {"width", "64"}, {"segment", "0.5"}, {"bitrate", std::to_string(100'000 + number)}};
+  };
+  for (int number = 0; number < kAsked; ++number) {
+    const auto request = ParseSegmentParams(asked(number), {});
+    ASSERT_TRUE(request.ok());
+    const auto shelved = shelf_->Get("ref-talk.mpg", *request, asked(number), {});
+    ASSERT_TRUE(shelved.ok()) << shelved.error().ToString();
+    ASSERT_GT(shelved->movie->footprint_bytes(), kMaxPlanBytes / kAsked);
+  }
+  std::size_t bytes = 0;
+  for (int number = 0; number < kAsked; ++number) {
+    const auto known = shelf_->Known("ref-talk.mpg", asked(number));
+    ASSERT_TRUE(known.ok());
+    if (known->has_value()) bytes += (*known)->movie->footprint_bytes();
+  }
+  EXPECT_TRUE(shelf_->Known("ref-talk.mpg", asked(kAsked - 1)).value().has_value());
+  EXPECT_LE(bytes, kMaxPlanBytes);
+  EXPECT_GT(bytes, kMaxPlanBytes / 2);
 }
 
 // Files of the library that this process has open.

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/segment_part.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "media/segment_plan.h"
+
+namespace gopmill {
+namespace {
+
+SegmentedMovie MovieOf(std::int64_t segments, const std::string& query) {
+  SegmentedMovie movie;
+  movie.segments.fps = {2, 1};
+  for (std::int64_t k = 0; k <= segments; ++k) movie.segments.borders.push_back(k);
+  movie.query = query;
+  return movie;
+}
+
+constexpr PartName kPictures{.kind = PartKind::kPlaylist};
+
+// Each line repeats what the client has sent.
+TEST(SegmentPart, APlaylistThatWouldBeTooLongIsRefused) {
+  const auto part = TextPart(MovieOf(50'000, "?rungs=" + std::string(1500, '0')), kPictures, {});
+  ASSERT_FALSE(part.ok());
+  EXPECT_EQ(part.error().code, Code::kUnsupported);
+  EXPECT_EQ(part.error().parameter, "segment");
+}
+
+TEST(SegmentPart, TheMostSegmentsOfAPlanHaveAPlaylist) {
+  const auto part = TextPart(MovieOf(kMaxSegments, "?version=0123456789ab"), kPictures, {});
+  ASSERT_TRUE(part.ok()) << part.error().ToString();
+  EXPECT_LT(part->bytes->size(), kMaxPlaylistBytes);
+  EXPECT_NE(part->bytes->find("v0-499999.m4s?version=0123456789ab\n"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace gopmill
