@@ -16,6 +16,7 @@
 #include "media/early_end.h"
 #include "media/fd_io.h"
 #include "media/first_picture.h"
+#include "media/long_steps.h"
 #include "media/measured_rate.h"
 #include "media/open_format.h"
 #include "media/packet_meta.h"
@@ -55,6 +56,7 @@ struct Source::Impl {
   std::int64_t start_us = 0;
   std::deque<Held> held;  // read ahead, first out
   std::int64_t skipped = 0;
+  std::optional<LongSteps> steps;  // where times are the container's own
   SourceTexts texts;
   PictureCodings codings;
   AviOrder order;
@@ -73,6 +75,8 @@ struct Source::Impl {
 
   // As av_read_frame, with the times of pictures that can be told. False: it was left behind.
   bool Demux(AVPacket& packet, int& code);
+  void WatchSteps();
+  Result<int> ReadFrame(AVPacket& packet);
   Result<ReadState> ReadNext(AVPacket& packet);
   // Whether a picture was found that can be decoded on its own; if not, which others are kept.
   enum class Unfound { kAll, kNoPictures };
@@ -227,6 +231,7 @@ bool Source::read_failed() const { return impl_->io.failed(); }
 Result<bool> Source::Impl::ReadAhead(Unfound keeps) {
   held.clear();
   order.Clear();
+  WatchSteps();
   skipped = 0;
   std::int64_t bytes = 0;
   for (std::size_t read = 0; read < kMaxHeldPackets && bytes < kMaxHeldBytes; ++read) {
@@ -454,12 +459,35 @@ bool Source::Impl::Demux(AVPacket& packet, int& code) {
   return true;
 }
 
-Result<Source::ReadState> Source::Impl::ReadNext(AVPacket& packet) {
+// Anew: where it is read from is another place.
+void Source::Impl::WatchSteps() {
+  steps.reset();
+  if (options.live || lacks_pts || (format->iformat->flags & AVFMT_TS_DISCONT) != 0) return;
+  std::vector<LongSteps::Track> tracks;
+  for (unsigned i = 0; i < format->nb_streams; ++i) {
+    const AVStream& stream = *format->streams[i];
+    const int index = static_cast<int>(i);
+    const bool video = index == info->video.stream_index;
+    tracks.push_back({.time_base = av::FromAv(stream.time_base),
+                      .counts = video || SoundOf(*info, index),
+                      .reorders = video && info->video.has_b_frames});
+  }
+  steps.emplace(tracks);
+}
+
+Result<int> Source::Impl::ReadFrame(AVPacket& packet) {
   while (true) {
     int code = 0;
     if (!Demux(packet, code)) return LeftBehindError();
     if (stop.stop_requested()) return Cancelled();
-    if (code == AVERROR(EAGAIN)) continue;
+    if (code != AVERROR(EAGAIN)) return code;
+  }
+}
+
+Result<Source::ReadState> Source::Impl::ReadNext(AVPacket& packet) {
+  const auto read = [this](AVPacket& next) { return ReadFrame(next); };
+  while (true) {
+    GOPMILL_ASSIGN_OR_RETURN(const int code, steps ? steps->Next(read, packet) : ReadFrame(packet));
     if (code < 0) {
       damaged = damaged || code != AVERROR_EOF;
       early = early || EndsEarly();

@@ -52,6 +52,7 @@ void SourceTexts::See(std::size_t track, const AVPacket& packet) {
   times_->dts = packet.dts;
   times_->duration = packet.duration;
   times_->flags = packet.flags;
+  times_->opaque = packet.opaque;  // MarkMeant
   repair_->Fix(track, *times_);
 }
 

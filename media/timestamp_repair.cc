@@ -10,6 +10,9 @@ namespace {
 // Pictures that may be decoded between one and its turn to be shown; the codecs allow 16.
 constexpr int kMaxReorderFrames = 32;
 
+char meant_mark;  // its address
+bool IsMeant(const AVPacket& packet) { return packet.opaque == &meant_mark; }
+
 double Seconds(const TimestampRepair::Track& track, std::int64_t ticks) {
   return static_cast<double>(ticks) * track.time_base.ToDouble();
 }
@@ -20,13 +23,16 @@ std::int64_t Ticks(const TimestampRepair::Track& track, double seconds) {
 
 // Whether a picture cannot be shown so long after (or before) it is decoded: its time is broken,
 // and would make the output as long as it says.
-bool TooFar(const TimestampRepair::Track& track, std::int64_t distance) {
-  const double longest = std::max(distance > 0 ? kMaxAheadSeconds : kMaxGapSeconds,
-                                  kMaxReorderFrames * track.frame_seconds);
+bool TooFar(const TimestampRepair::Track& track, std::int64_t distance, bool meant) {
+  const double ahead = meant ? kMaxPacketSeconds : kMaxAheadSeconds;
+  const double longest =
+      std::max(distance > 0 ? ahead : kMaxGapSeconds, kMaxReorderFrames * track.frame_seconds);
   return std::abs(Seconds(track, distance)) > longest;
 }
 
 }  // namespace
+
+void MarkMeant(AVPacket& packet) { packet.opaque = &meant_mark; }
 
 TimestampRepair::TimestampRepair(std::int64_t zero_us, const std::vector<Track>& tracks) {
   constexpr auto kMostMicros = static_cast<std::int64_t>(kMostSeconds * 1e6);
@@ -121,13 +127,15 @@ void TimestampRepair::Fix(std::size_t track, AVPacket& packet) {
   // The pts of a picture that others are shown before says nothing of its decoding time.
   const std::int64_t known =
       packet.dts == AV_NOPTS_VALUE && !state.track.reorders ? packet.pts : packet.dts;
-  if (known != AV_NOPTS_VALUE && state.last_dts && !hidden) CloseJump(state, known);
+  const bool meant = IsMeant(packet);
+  const bool may_jump = state.last_dts && !hidden && !meant;
+  if (known != AV_NOPTS_VALUE && may_jump) CloseJump(state, known);
 
   if (packet.dts != AV_NOPTS_VALUE) packet.dts = Rebase(state, packet.dts);
   if (packet.pts != AV_NOPTS_VALUE) packet.pts = Rebase(state, packet.pts);
   if (hidden) return;
   const bool both = packet.dts != AV_NOPTS_VALUE && packet.pts != AV_NOPTS_VALUE;
-  if (both && TooFar(state.track, packet.pts - packet.dts)) {
+  if (both && TooFar(state.track, packet.pts - packet.dts, meant)) {
     packet.pts = AV_NOPTS_VALUE;
     ++repaired_;
   }

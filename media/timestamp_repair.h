@@ -9,15 +9,15 @@
 // another track still comes from before the jump it is not. One of another
 // track is taken out of that track alone, until its times fit without that: either it came first
 // where all jump, or it jumped alone, which must not move the others at each turn. A step forwards
-// to where another track, which was there before, already is, is no jump: this track has paused,
-// for kMaxPauseSeconds at most, or if it is not the pictures, for as long as those went on (a
-// microphone that sends nothing while it is quiet). Nor is one to a time that is not behind the
-// latest picture's that has come (slides, coded out of order). This bounds the frames that a broken
-// timestamp can duplicate. So do four more rules: a presentation time that lies kMaxAheadSeconds
-// behind its decoding time, or kMaxGapSeconds in front of it, counts as missing, and so does one
-// that no clock shows (kMostSeconds); no packet lasts longer than kMaxPacketSeconds; a decoding
-// time that is missing or closes a jump is at most kMaxGapSeconds after the last packet's, whatever
-// duration a broken header gives that.
+// that is meant (MarkMeant) is no jump. Nor is one to where another track, which was there before,
+// already is: this track has paused, for kMaxPauseSeconds at most, or if it is not the pictures,
+// for as long as those went on (a microphone that sends nothing while it is quiet). Nor is one to a
+// time that is not behind the latest picture's that has come (slides, coded out of order). This
+// bounds the frames that a broken timestamp can duplicate. So do four more rules: a presentation
+// time that lies kMaxAheadSeconds behind its decoding time (and is not meant), or kMaxGapSeconds in
+// front of it, counts as missing, and so does one that no clock shows (kMostSeconds); no packet
+// lasts longer than kMaxPacketSeconds; a decoding time that is missing or closes a jump is at most
+// kMaxGapSeconds after the last packet's, whatever duration a broken header gives that.
 //
 // Packets that nothing shows (av::IsHidden) lie anywhere: their times are moved with the others,
 // and tell nothing.
@@ -42,6 +42,10 @@ inline constexpr double kMaxAheadSeconds = 90.0;
 inline constexpr double kMaxPauseSeconds = 600;
 inline constexpr double kMaxPacketSeconds = 3600;  // a slide may be shown for long
 inline constexpr double kMostSeconds = 1e11;       // clocks that count from 1900 are far below
+
+// Its container means the time between its track's packet before and this one, or between decoding
+// and showing it, up to kMaxPacketSeconds (LongSteps). Kept in the packet's `opaque`.
+void MarkMeant(AVPacket& packet);
 
 class TimestampRepair {
  public:

@@ -110,6 +110,20 @@ def slides(folder):
         check(all(35.9 < float(length.strip(",")) < 36.6 for length in lengths), f"{name}: lengths {lengths}")
 
 
+def stills_of_any_length(folder):
+    """A container that has one clock says how long each stands, with sound beside it or without: a lecture, a shared screen."""
+    for name, seconds, stills, sound in (("still.mkv", 25, 3, False), ("spoken.mkv", 25, 3, True), ("long.mkv", 700, 1, True),
+                                         ("still.flv", 25, 3, False)):
+        heard = ("-f", "lavfi", "-i", f"sine=r=48000:d={stills * seconds + 1}") if sound else ()
+        times = f"if(lt(N\\,{stills})\\,N*{seconds}\\,{stills * seconds}+(N-{stills})/30)"
+        coded = (*X264, "-bf", "2" if name == "spoken.mkv" else "0", *(("-c:a", "libmp3lame") if sound else ()))
+        ffmpeg(*numbered(30, 30, times, more=heard), *coded, folder / name)
+        report, turns = made(folder, folder / name, "--width", "32", "--fps", "5")
+        starts = {number: time for time, number in reversed(turns)}
+        check(all(abs(starts.get(n, -1) - seconds * n) < 0.05 for n in range(stills + 1)), f"{name}: {turns[:6]}")
+        check(report["repairs"]["timestamps_repaired"] == 0, f"{name}: {report['repairs']}")
+
+
 def rates_that_vary(folder):
     """The header states a mean, or as good as nothing: made at the rate that is reached, and told."""
     movie = Path("movies/files/vfr-540p.mkv").resolve()
@@ -142,7 +156,8 @@ def pictures_that_lead(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        return run_all([avi_with_b_pictures, times_that_waver, slides, slides_of_an_hour, rates_that_vary, pictures_that_lead], Path(folder))
+        return run_all([avi_with_b_pictures, times_that_waver, slides, slides_of_an_hour, stills_of_any_length, rates_that_vary,
+                        pictures_that_lead], Path(folder))
 
 
 if __name__ == "__main__":
