@@ -78,13 +78,14 @@ class Sampler {
   Sampler& operator=(const Sampler&) = delete;
 
   bool Open(const AVInputFormat& container, int stream);
-  // False at the end of what may be read.
+  // False behind the last place.
   bool Sample(int number, PictureTimes& times);
   [[nodiscard]] Rational time_base() const { return time_base_; }
 
  private:
   template <class Call>
   int Guarded(const Call& call);
+  bool Read(std::int64_t aim_us, PictureTimes& times);
 
   const int fd_;
   const off_t before_;
@@ -95,6 +96,7 @@ class Sampler {
   Rational time_base_;
   std::int64_t bytes_ = 0;
   int packets_ = 0;
+  std::int64_t last_us_ = 0;  // of the picture read last
 };
 
 bool Sampler::Open(const AVInputFormat& container, int stream) {
@@ -115,9 +117,11 @@ bool Sampler::Open(const AVInputFormat& container, int stream) {
   stream_ = stream;
   if (stream >= static_cast<int>(raw->nb_streams)) return false;
   time_base_ = av::FromAv(raw->streams[stream]->time_base);
-  for (unsigned i = 0; i < raw->nb_streams; ++i) {
+  // Where it is read on, what lies between pictures has to count.
+  for (unsigned i = 0; length_us_ > 0 && i < raw->nb_streams; ++i) {
     if (static_cast<int>(i) != stream) raw->streams[i]->discard = AVDISCARD_ALL;
   }
+  last_us_ = start_us_;
   return true;
 }
 
@@ -130,16 +134,24 @@ int Sampler::Guarded(const Call& call) {
   return AVERROR_BUG;
 }
 
+// What states no length cannot be searched by places of it either: there they follow each other.
 bool Sampler::Sample(int number, PictureTimes& times) {
-  const std::int64_t aim = start_us_ + length_us_ / kPlaces * number;
-  const bool there = number == 0;  // the seek to it may be refused
-  if (!there && length_us_ == 0) return false;
+  const bool follows = length_us_ == 0;
+  const std::int64_t aim = follows ? last_us_ : start_us_ + length_us_ / kPlaces * number;
+  const bool there = number == 0 || follows;  // the seek to it may be refused
   const auto seek = [&] { return avformat_seek_file(format_.get(), -1, INT64_MIN, aim, aim, 0); };
   if (!there && Guarded(seek) < 0) return false;
+  const bool more = Read(aim, times);
+  std::ranges::sort(times);
+  return follows ? more && !times.empty() : more && number + 1 < kPlaces;
+}
+
+// False at the end of what may be read.
+bool Sampler::Read(std::int64_t aim_us, PictureTimes& times) {
   const av::Packet packet = av::NewPacket();
   while (times.size() < kPicturesEach) {
     if (bytes_ > kMostBytes || packets_ > kMostPackets) return false;
-    if (Guarded([&] { return av_read_frame(format_.get(), packet.get()); }) < 0) break;
+    if (Guarded([&] { return av_read_frame(format_.get(), packet.get()); }) < 0) return true;
     ++packets_;
     bytes_ += packet->size;
     const std::int64_t pts = packet->pts;
@@ -148,9 +160,9 @@ bool Sampler::Sample(int number, PictureTimes& times) {
     av_packet_unref(packet.get());
     if (!picture) continue;
     times.push_back(pts);
-    if (Rescale(pts, time_base_, kMicros) - aim > kPlaceMicros) break;
+    last_us_ = Rescale(pts, time_base_, kMicros);
+    if (last_us_ - aim_us > kPlaceMicros) return true;
   }
-  std::ranges::sort(times);
   return true;
 }
 
@@ -189,11 +201,10 @@ std::optional<PeakRate> MeasureRate(int fd, const AVFormatContext& opened, int s
   Sampler sampler(fd, opened, start_us, std::move(stop));
   if (!sampler.Open(*opened.iformat, stream)) return std::nullopt;
   std::vector<PictureTimes> places;
-  for (int number = 0; number < kPlaces; ++number) {
+  for (bool more = true; more;) {
     PictureTimes times;
-    const bool more = sampler.Sample(number, times);
+    more = sampler.Sample(static_cast<int>(places.size()), times);
     places.push_back(std::move(times));
-    if (!more) break;
   }
   return FindPeakRate(places, sampler.time_base());
 }

@@ -53,9 +53,10 @@ struct PeakRate {
 std::optional<PeakRate> FindPeakRate(std::span<const PictureTimes> places, Rational time_base);
 
 // FindPeakRate() of eight places of the movie, 64 pictures or 12 seconds each, 32 MiB together at
-// most. `fd` is a regular file, `opened` its demuxer after avformat_find_stream_info, which is only
-// asked what it knows, `start_us` where the movie begins on the container's clock; the descriptor's
-// position stays. None where it cannot be read so.
+// most; where the file states no length (what a browser records), of its first 32 MiB. `fd` is a
+// regular file, `opened` its demuxer after avformat_find_stream_info, which is only asked what it
+// knows, `start_us` where the movie begins on the container's clock; the descriptor's position
+// stays. None where it cannot be read so.
 std::optional<PeakRate> MeasureRate(int fd, const AVFormatContext& opened, int stream,
                                     std::int64_t start_us, std::stop_token stop);
 

@@ -139,6 +139,15 @@ def rates_that_vary(folder):
     ffmpeg(*numbered(30, 68, "if(lt(N\\,8)\\,N*2\\,16+(N-8)/60)"), *X264, unstated)
     report, _ = each_once(folder, unstated, 68)
     check(report["target"]["fps"] == "60", f"stills, then 60 a second: {report['target']['fps']}")
+    # As a browser records a screen: no length is stated, and nothing happens at first.
+    recorded = folder / "recorded.mkv"
+    ffmpeg(*numbered(30, 315, "if(lt(N\\,15)\\,N\\,15+(N-15)/30)"), *X264, "-f", "matroska", "-live", "1", recorded)
+    # Nor does it write a DefaultDuration, of four bytes here: Void takes its place.
+    stated = recorded.read_bytes()
+    at = stated.index(b"\x23\xe3\x83\x84")
+    recorded.write_bytes(stated[:at] + b"\xec\x86" + bytes(6) + stated[at + 8:])
+    report, _ = each_once(folder, recorded, 315)
+    check(report["target"]["fps"] == "30", f"stills, then 30 a second: {report['target']['fps']}")
 
 
 def pictures_that_lead(folder):
