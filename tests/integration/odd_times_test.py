@@ -10,6 +10,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import field_pairs  # noqa: E402
 from served import PROGRAM, check, run_all  # noqa: E402
 
 X264 = ["-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p"]
@@ -150,6 +151,14 @@ def rates_that_vary(folder):
     check(report["target"]["fps"] == "30", f"stills, then 30 a second: {report['target']['fps']}")
 
 
+def fields_of_their_own(folder):
+    """H.264 of one field in each packet: where it is cut, the pictures in front of a key picture are shown all the same."""
+    movie = folder / "fields.ts"
+    count = field_pairs.write(movie, 20)
+    for unit in ("gop", "2"):
+        each_once(folder, movie, count, "--unit", unit)
+
+
 def pictures_that_lead(folder):
     """Behind the key picture of a closed group and shown before it; and groups without a key picture."""
     leading = folder / "leading.mkv"
@@ -166,7 +175,7 @@ def pictures_that_lead(folder):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         return run_all([avi_with_b_pictures, times_that_waver, slides, slides_of_an_hour, stills_of_any_length, rates_that_vary,
-                        pictures_that_lead], Path(folder))
+                        pictures_that_lead, fields_of_their_own], Path(folder))
 
 
 if __name__ == "__main__":
