@@ -2,14 +2,17 @@
 #include "media/first_picture.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <span>
 #include <string_view>
 
 #include "base/contained.h"
+#include "media/av_compat.h"
 #include "media/decoder_table.h"
 #include "media/hdr_metadata.h"
+#include "media/nal_units.h"
 #include "media/source.h"
 
 namespace gopmill {
@@ -60,22 +63,58 @@ int X264Build(const AVPacket& packet) {
   return build;
 }
 
+// A sequence that may have pictures of fields (progressive_sequence in ISO/IEC 13818-2 6.3.5),
+// whatever its first one is: those on a DVD vary.
+bool MixesFields(nal::Bytes data) {
+  constexpr std::uint8_t kExtension = 0xB5;
+  constexpr unsigned kOfSequence = 1;
+  for (auto at = nal::AfterStartCode(data, 0); at; at = nal::AfterStartCode(data, *at)) {
+    if (*at + 2 >= data.size()) return false;
+    const bool found = data[*at] == kExtension && data[*at + 1] >> 4U == kOfSequence;
+    if (found) return (data[*at + 2] >> 3U & 1U) == 0;
+  }
+  return false;
+}
+
+// Where neither container nor parser says anything of fields, pictures may: of one field each in
+// MP4, MPEG-4, Motion JPEG of a capture card.
+bool PicturesTell(const VideoInfo& video) {
+  static constexpr std::array<std::string_view, 4> kCodecs{"h264", "mpeg4", "mjpeg", "prores"};
+  return video.parameters->field_order == AV_FIELD_UNKNOWN &&
+         std::ranges::find(kCodecs, video.codec) != kCodecs.end();
+}
+
+bool KnownInterlaced(const AVPacket& packet, const VideoInfo& video) {
+  constexpr int kProgressiveDv = 720;  // lines; that of all other formats has fields
+  if (video.codec == "dvvideo") return video.height != kProgressiveDv;
+  if (video.codec != "mpeg2video") return false;
+  return MixesFields({packet.data, static_cast<std::size_t>(packet.size)});
+}
+
+void DescribeRange(const AVFrame& frame, VideoInfo& video) {
+  if (video.mastering_display.empty()) {
+    video.mastering_display =
+        KeptBytes(MasteringDisplayOf(SideDataOf(frame, AV_FRAME_DATA_MASTERING_DISPLAY_METADATA)));
+  }
+  if (video.content_light.empty()) {
+    video.content_light =
+        KeptBytes(ContentLightOf(SideDataOf(frame, AV_FRAME_DATA_CONTENT_LIGHT_LEVEL)));
+  }
+}
+
 }  // namespace
 
 void DescribeFirstPicture(const AVPacket& packet, VideoInfo& video) {
   if (video.codec == "h264") video.x264_build = X264Build(packet);
-  if (!IsHdr(*video.parameters)) return;
-  if (!video.mastering_display.empty() && !video.content_light.empty()) return;
+  video.interlaced = video.interlaced || KnownInterlaced(packet, video);
+  const bool range =
+      IsHdr(*video.parameters) && (video.mastering_display.empty() || video.content_light.empty());
+  const bool fields = !video.interlaced && PicturesTell(video);
+  if (!range && !fields) return;
   const av::Frame frame = DecodeOne(packet, video);
   if (!frame) return;
-  if (video.mastering_display.empty()) {
-    video.mastering_display =
-        KeptBytes(MasteringDisplayOf(SideDataOf(*frame, AV_FRAME_DATA_MASTERING_DISPLAY_METADATA)));
-  }
-  if (video.content_light.empty()) {
-    video.content_light =
-        KeptBytes(ContentLightOf(SideDataOf(*frame, AV_FRAME_DATA_CONTENT_LIGHT_LEVEL)));
-  }
+  if (fields) video.interlaced = av::IsInterlaced(*frame);
+  if (range) DescribeRange(*frame, video);
 }
 
 }  // namespace gopmill

@@ -12,7 +12,8 @@
 namespace gopmill {
 
 // Reads the packet, and decodes it where the stream says that it is HDR and its container told no
-// metadata, and fills those in. A packet that cannot be decoded tells nothing.
+// metadata, or where nothing tells whether it is interlaced, and fills those in. A packet that
+// cannot be decoded tells nothing.
 void DescribeFirstPicture(const AVPacket& packet, VideoInfo& video);
 
 }  // namespace gopmill

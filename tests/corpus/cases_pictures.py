@@ -127,6 +127,8 @@ case("interlaced-h264-top", ext="ts", filters="tinterlace=interleave_top",
      video=X264 + " -qp 12 -flags +ildct+ilme -x264-params tff=1", **FIELDS)
 case("interlaced-h264-bottom", filters="tinterlace=interleave_bottom",
      video=X264 + " -qp 12 -flags +ildct+ilme -x264-params bff=1", **FIELDS, quick=True)
+case("interlaced-dv", ext="avi", audio="pcm_s16le", filters="tinterlace=interleave_bottom", video="dvvideo",
+     **FIELDS | {"size": "720x576"})
 case("interlaced-not-said", filters="tinterlace=interleave_top", video=X264 + " -qp 12",
      flags="--deinterlace on", **FIELDS)
 case("interlaced-open-groups", ext="ts", audio=None, fps="50", frames=600, size="160x128", colours=0,

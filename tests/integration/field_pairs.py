@@ -100,3 +100,27 @@ def write(path, groups):
     times = f"setts=pts='({shown}+1+mod(N\\,2)/2)*{clock}':dts='N/2*{clock}'"
     subprocess.run(["ffmpeg", "-v", "error", "-y", "-f", "h264", "-i", "-", "-c", "copy", "-bsf:v", times, "-f", "mpegts", path], input=stream, check=True)
     return count
+
+
+def element(number, payload):
+    """Of EBML, with a size of eight bytes."""
+    return bytes.fromhex(number) + (0x01 << 56 | len(payload)).to_bytes(8, "big") + payload
+
+
+def write_pairs(path, count=24):
+    """Matroska that does not tell of fields, with both of a picture in one packet, of key pictures."""
+    sequence, pictures = headers().split(b"\0\0\0\1")[1:]
+    private = bytes([1, *sequence[1:4], 0xFF, 0xE1]) + len(sequence).to_bytes(2, "big") + sequence
+    private += b"\1" + len(pictures).to_bytes(2, "big") + pictures
+    blocks = b""
+    for number in range(count):
+        fields = (field("I", True, False, 0, number % 100), field("P", True, True, 0, number % 100))
+        units = [part[4:] for part in fields]
+        coded = b"".join(len(part).to_bytes(4, "big") + part for part in units)
+        blocks += element("A3", b"\x81" + (number * 40).to_bytes(2, "big") + b"\x80" + coded)
+    track = element("D7", b"\1") + element("73C5", b"\1") + element("83", b"\1") + element("86", b"V_MPEG4/ISO/AVC")
+    track += element("63A2", private) + element("E0", element("B0", bytes([64])) + element("BA", bytes([64])))
+    segment = element("1549A966", element("2AD7B1", (1_000_000).to_bytes(3, "big"))) + element("1654AE6B", element("AE", track))
+    segment += element("1F43B675", element("E7", b"\0") + blocks)
+    head = element("1A45DFA3", element("4282", b"matroska") + element("4287", b"\4") + element("4285", b"\2"))
+    path.write_bytes(head + element("18538067", segment))

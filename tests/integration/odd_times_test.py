@@ -157,6 +157,10 @@ def fields_of_their_own(folder):
     count = field_pairs.write(movie, 20)
     for unit in ("gop", "2"):
         each_once(folder, movie, count, "--unit", unit)
+    pairs = folder / "pairs.mkv"
+    field_pairs.write_pairs(pairs)
+    explained = subprocess.run([PROGRAM, "explain", pairs, "--json", "-"], capture_output=True, check=True).stdout
+    check(json.loads(explained)["source"]["video"]["interlaced"], "that pictures are of two fields is not seen")
 
 
 def pictures_that_lead(folder):
