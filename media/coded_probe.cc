@@ -19,8 +19,14 @@ namespace {
 
 using av::FromAv;
 
-// Pictures that a frame rate is measured over if none is stated.
-constexpr std::size_t kMeasuredPictures = 12;
+// Pictures that a frame rate is measured over if none is stated, and by which a stated one is
+// doubted; for those that come slowly so long is enough to believe it.
+constexpr std::size_t kMeasuredPictures = 12, kWitnesses = 6;
+constexpr std::int64_t kWitnessNanos = 400'000'000;
+// Many cameras state half their rate, counting fields as FFmpeg and GStreamer do not, or one that
+// they were not set to. Half of their pictures would be lost. What is slower than it says loses
+// none, and may be faster by day.
+constexpr double kFaster = 4.0 / 3;
 
 Result<av::CodecContext> OpenDecoder(const CodedTrack& track) {
   const AVCodec* codec = FindSourceDecoder(track.kind, track.codec);
@@ -101,18 +107,27 @@ Rational VideoProbe::StatedFps() const {
   return {};
 }
 
+// Not valid where times do not tell.
 Rational VideoProbe::MeasuredFps() const {
   std::vector<std::int64_t> steps;
   std::vector<std::int64_t> times = times_;
   std::ranges::sort(times);
   for (std::size_t i = 1; i < times.size(); ++i) steps.push_back(times[i] - times[i - 1]);
-  if (steps.empty()) return {25, 1};
+  if (steps.empty()) return {};
   // One picture that is missing at the start, or came late, shall not count.
   std::ranges::nth_element(steps, steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2));
   const std::int64_t step = steps[steps.size() / 2];
   // Senders may jump by any time: such a step is no rate.
-  if (!IsPlausible({kNanos.den, step})) return {25, 1};
+  if (!IsPlausible({kNanos.den, step})) return {};
   return Snap(static_cast<double>(kNanos.den) / static_cast<double>(step));
+}
+
+Rational VideoProbe::Fps() const {
+  const Rational stated = StatedFps(), measured = MeasuredFps();
+  const bool doubted = stated.positive() && measured.positive() && times_.size() >= kWitnesses &&
+                       measured.ToDouble() > kFaster * stated.ToDouble();
+  if (stated.positive() && !doubted) return stated;
+  return measured.positive() ? measured : Rational{25, 1};
 }
 
 // Pictures that were sent ahead of one that is shown before them.
@@ -126,7 +141,10 @@ int VideoProbe::SeenDelay() const {
 }
 
 bool VideoProbe::ready() const {
-  return decoded_ && (StatedFps().positive() || times_.size() >= kMeasuredPictures);
+  if (!usable()) return decoded_ && times_.size() >= kMeasuredPictures;
+  if (settled_) return true;
+  const auto [first, last] = std::ranges::minmax(times_);
+  return times_.size() >= kWitnesses || last - first >= kWitnessNanos;
 }
 
 Result<VideoInfo> VideoProbe::Info() const {
@@ -150,7 +168,7 @@ Result<VideoInfo> VideoProbe::Info() const {
                    .height = decoder_->height,
                    .sample_aspect = aspect.Reduced(),
                    .time_base = kCodedVideoBase,
-                   .fps = StatedFps().positive() ? StatedFps() : MeasuredFps(),
+                   .fps = Fps(),
                    .bit_depth = BitDepthOf(decoder_->pix_fmt),
                    .interlaced = interlaced_,
                    .has_b_frames = delay > 0,

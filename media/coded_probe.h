@@ -30,8 +30,13 @@ class VideoProbe {
   void Push(const AVPacket& packet, std::int64_t pts_ns);
   // Everything is known; more packets may still correct the frame rate.
   [[nodiscard]] bool ready() const;
+  // It is but for the rate, which is stated, and may not be that of the pictures.
+  [[nodiscard]] bool usable() const { return decoded_ && StatedFps().positive(); }
+  // Then that rate is to do: no more pictures come in time.
+  void Settle() { settled_ = true; }
   // kCorrupt if no picture has been seen. The rate is within kLowestSourceFps and
-  // kHighestSourceFps, whatever the sender states and however its times jump.
+  // kHighestSourceFps, whatever the sender states and however its times jump: the stated one,
+  // unless pictures come faster than that.
   [[nodiscard]] Result<VideoInfo> Info() const;
 
  private:
@@ -39,11 +44,12 @@ class VideoProbe {
       : track_(std::move(track)), decoder_(std::move(decoder)) {}
   [[nodiscard]] Rational StatedFps() const;
   [[nodiscard]] Rational MeasuredFps() const;
+  [[nodiscard]] Rational Fps() const;
   [[nodiscard]] int SeenDelay() const;
 
   CodedTrack track_;
   av::CodecContext decoder_;
-  bool decoded_ = false;
+  bool decoded_ = false, settled_ = false;
   bool interlaced_ = false;
   std::vector<std::int64_t> times_;  // presentation times in decoding order, nanoseconds
 };

@@ -129,8 +129,16 @@ Status PacketFeed::Source::Collect(std::optional<VideoProbe>& video) {
   };
   while (may_take() && !Complete(video, since)) {
     const bool known = video && video->ready();  // then it is the sound that is waited for
-    auto popped = feed_->Pop(stop_, known ? kSoundPatience : feed_->silence_);
-    if (!popped.ok() && known && popped.error().code == Code::kDeadlineExceeded) return OkStatus();
+    const bool usable = video && video->usable();
+    auto popped = feed_->Pop(stop_, known    ? kSoundPatience
+                                    : usable ? kRatePatience
+                                             : feed_->silence_);
+    const bool late = !popped.ok() && popped.error().code == Code::kDeadlineExceeded;
+    if (late && known) return OkStatus();
+    if (late && usable) {
+      video->Settle();
+      continue;
+    }
     GOPMILL_ASSIGN_OR_RETURN(auto entry, std::move(popped));
     if (!entry) return OkStatus();
     GOPMILL_RETURN_IF_ERROR(Take(std::move(*entry), video));

@@ -39,6 +39,8 @@ inline constexpr std::size_t kFeedProbeBytes = std::size_t{128} << 20U;
 inline constexpr std::size_t kFeedProbeSounds = 480;
 // How long the first picture waits for the tracks of sound that were announced.
 inline constexpr std::chrono::milliseconds kSoundPatience{1500};
+// How long a picture waits for the next one, to see whether the stated rate is true.
+inline constexpr std::chrono::milliseconds kRatePatience{500};
 
 // A track as it was announced.
 struct FeedTrack {

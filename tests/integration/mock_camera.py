@@ -15,10 +15,10 @@ CODECS = {"video": "m=video 0 RTP/AVP 96\r\na=rtpmap:96 H264/90000\r\na=fmtp:96 
           "metadata": "m=application 0 RTP/AVP/TCP 107\r\na=rtpmap:107 vnd.onvif.metadata/90000\r\na=control:track2\r\n"}
 
 
-def pictures():
-    """One second of coded pictures, each a list of NAL units."""
+def pictures(ticks):
+    """One second of coded pictures, each a list of NAL units. Two ticks a picture would be true."""
     data = subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", f"testsrc2=size=320x180:rate={FPS}", "-t", "1", "-c:v",
-                           "libx264", "-preset", "ultrafast", "-f", "h264", "-"], check=True, capture_output=True).stdout
+                           "libx264", "-preset", "ultrafast", "-bsf:v", f"h264_metadata=tick_rate={ticks}", "-f", "h264", "-"], check=True, capture_output=True).stdout
     units, result = [unit for unit in re.split(b"\0\0\0?\1", data) if unit], [[]]
     for unit in units:
         result[-1].append(unit)
@@ -29,11 +29,11 @@ def pictures():
 
 class Camera:
     """`medias` are the m= sections of its SDP, of which track0 is sent. `refusals` maps methods to a status that they get.
-    With `timeout`, a session without requests for so many seconds ends."""
+    With `timeout`, a session without requests for so many seconds ends. `ticks` a second are stated by the pictures."""
 
-    def __init__(self, medias=CODECS["video"], refusals=(), timeout=0):
+    def __init__(self, medias=CODECS["video"], refusals=(), timeout=0, ticks=2 * FPS):
         self.medias, self.refusals, self.timeout = medias, dict(refusals), timeout
-        self.methods, self.pictures = [], pictures()
+        self.methods, self.pictures = [], pictures(ticks)
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()

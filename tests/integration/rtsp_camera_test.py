@@ -78,12 +78,20 @@ def sends_more_than_can_be_used(server):
                         and "application of VND.ONVIF.METADATA" in line], 5, "what is left out is not logged")
 
 
+def counts_one_tick_a_picture(server):
+    """So it states half of its rate."""
+    result = read(server, "halved", 4)
+    check(result["status"] == 200, f"a camera that states half its rate: {result}")
+    check(int(decode(result["body"])["video"]["nb_read_frames"]) == 4 * 30, "pictures of a camera that states half its rate")
+
+
 def test_cameras(server, cameras):
     run_beside_each_other((hears_that_somebody_is_there, server, cameras["patient"]),
                           (may_refuse_to_be_asked, server, cameras["refusing"]),
                           (refuses_tcp_and_is_not_waited_for, server),
                           (refuses_the_password_and_is_asked_seldom, server, cameras["locked"]),
                           (says_what_is_answered, server),
+                          (counts_one_tick_a_picture, server),
                           (sends_more_than_can_be_used, server))
 
 
@@ -94,6 +102,7 @@ def main():
                "udponly": Camera(refusals={"SETUP": "461 Unsupported Transport"}),
                "locked": Camera(refusals={"DESCRIBE": "401 Unauthorized"}),
                "moved": Camera(refusals={"DESCRIBE": "404 Not Found"}),
+               "halved": Camera(ticks=30),
                "rich": Camera(CODECS["video"] + CODECS["g726"] + CODECS["metadata"])}
     flags = [part for name, camera in cameras.items() for part in ("--source", f"{name}={camera.url(user='admin:secret@')}")]
     with tempfile.TemporaryDirectory() as folder:

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -196,6 +197,31 @@ TEST_F(PacketFeedTest, ARateThatCannotBeIsNotBelieved) {
     ASSERT_TRUE(source.ok()) << stated.num;
     EXPECT_EQ((*source)->info()->video.fps, (Rational{25, 1})) << stated.num;
   }
+}
+
+// Many cameras state half their rate; others are set to less than they state, and lose nothing.
+TEST_F(PacketFeedTest, PicturesThatComeFasterThanIsStatedAreBelieved) {
+  const std::array<std::pair<Rational, Rational>, 4> rates{
+      {{{25, 2}, {25, 1}}, {{25, 1}, {25, 1}}, {{30, 1}, {30, 1}}, {{50, 1}, {50, 1}}}};
+  for (const auto& [stated, expected] : rates) {
+    MakeFeed({}, {.codec = "mjpeg", .frame_rate = stated});
+    for (int i = 0; i < 6; ++i) ASSERT_TRUE(Video(kFrame * i).ok());
+    const auto source = Open();
+    ASSERT_TRUE(source.ok()) << source.error().ToString();
+    EXPECT_EQ((*source)->info()->video.fps, expected) << stated.ToDouble();
+  }
+}
+
+TEST_F(PacketFeedTest, SlowPicturesAreNotWaitedForToKnowTheRate) {
+  MakeFeed({}, {.codec = "mjpeg", .frame_rate = {1, 1}}, std::chrono::minutes(1));
+  ASSERT_TRUE(Video(0).ok());
+  ASSERT_TRUE(Video(25 * kFrame).ok());
+  const auto two = Open();
+  ASSERT_TRUE(two.ok());
+  EXPECT_EQ((*two)->info()->video.fps, (Rational{1, 1}));
+  MakeFeed({}, {.codec = "mjpeg", .frame_rate = {25, 1}}, std::chrono::minutes(1));
+  ASSERT_TRUE(Video(0).ok());
+  EXPECT_TRUE(Open().ok()) << "half a second later";
 }
 
 TEST_F(PacketFeedTest, SoundOfARateThatIsNoneIsLeftOut) {
