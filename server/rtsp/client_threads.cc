@@ -2,6 +2,7 @@
 #include "server/rtsp/client_threads.h"
 
 #include "server/rtsp/client_state.h"
+#include "server/rtsp/means.h"
 #include "server/rtsp/publishing.h"
 
 namespace gopmill {
@@ -17,9 +18,11 @@ struct ClientThreads {
 
 GstRTSPThreadPoolClass* parent_class = nullptr;
 
-// The server's loop, under the server's lock.
+// For clients on the server's loop, under the server's lock; ClientListener has seen that there are
+// threads. For media on the client's thread; without one the library answers 503.
 GstRTSPThread* GetThread(GstRTSPThreadPool* pool, GstRTSPThreadType type,
                          GstRTSPContext* context) noexcept {
+  if (type == GST_RTSP_THREAD_TYPE_MEDIA && !CheckMeans().ok()) return nullptr;
   GstRTSPThread* thread = parent_class->get_thread(pool, type, context);
   if (type != GST_RTSP_THREAD_TYPE_CLIENT || thread == nullptr || context->client == nullptr) {
     return thread;

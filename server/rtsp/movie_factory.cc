@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/rtsp/client_state.h"
+#include "server/rtsp/means.h"
 #include "server/rtsp/movie_media.h"
 #include "server/rtsp/playback.h"
 #include "server/rtsp/rtsp_auth.h"
@@ -36,6 +37,11 @@ GstElement* CreateElement(GstRTSPMediaFactory* factory, const GstRTSPUrl* url) n
     const MutexLock lock(state->mutex);
     if (state->opened_url == UrlKey(*url)) playback = std::move(state->opened);
     state->opened.reset();
+  }
+  // Again: a DESCRIBE may have waited for long. What is refused here leaves no media behind.
+  if (const Status means = CheckMeans(); !means.ok()) {
+    if (state != nullptr) SetProblem(*state, means.error());
+    return nullptr;
   }
   // SETUP without DESCRIBE, or shared media that has ended since.
   if (playback == nullptr) {

@@ -6,6 +6,7 @@
 
 #include "server/rtsp/announcement.h"
 #include "server/rtsp/describe_path.h"
+#include "server/rtsp/means.h"
 #include "server/rtsp/movie_factory.h"
 #include "server/rtsp/rtsp_auth.h"
 #include "server/rtsp/rtsp_request.h"
@@ -159,6 +160,7 @@ Result<Publication> Publishing::Publish(const GstRTSPContext& context, const Gst
   guint size = 0;
   gst_rtsp_message_get_body(context.request, &body, &size);
   GOPMILL_ASSIGN_OR_RETURN(const Announcement announcement, ParseAnnouncement({body, size}));
+  GOPMILL_RETURN_IF_ERROR(CheckMeans());
   GOPMILL_ASSIGN_OR_RETURN(Publication publication, MakePublication(announcement, silence_));
   // Its end is in the log; a client that is still there then is cut by the sweep.
   GOPMILL_RETURN_IF_ERROR(service_.PublishPackets(name, "RTSP, " + StateOf(context.client)->peer,

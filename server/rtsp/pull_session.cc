@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "server/rtsp/announcement.h"
+#include "server/rtsp/means.h"
 
 namespace gopmill {
 namespace {
@@ -49,6 +50,7 @@ std::shared_ptr<PullSession> PullSession::Start(const PullSource& source, Durati
 
 void PullSession::Begin() {
   pipeline_ = gst::Adopt(GST_ELEMENT(gst_object_ref_sink(gst_pipeline_new(nullptr))));
+  if (const Status means = CheckMeans(); !means.ok()) return Fail({means.error().message});
   GstElement* peer = gst_element_factory_make("rtspsrc", nullptr);
   if (peer == nullptr) return Fail({"GStreamer's rtspsrc (gstreamer1.0-plugins-good) is missing"});
   // rtsp:// goes over TCP, where nothing is lost. The other schemes say it themselves.
@@ -94,6 +96,7 @@ void PullSession::OnSdp(GstElement* /*element*/, GstSDPMessage* sdp, gpointer he
 
 Status PullSession::Prepare(const GstSDPMessage& sdp) {
   GOPMILL_ASSIGN_OR_RETURN(const Announcement announcement, ReadAnnouncement(sdp));
+  GOPMILL_RETURN_IF_ERROR(CheckMeans());
   GOPMILL_ASSIGN_OR_RETURN(Publication publication, MakePublication(announcement, silence_));
   GstElement* bin = publication.bin.get();
   gst_bin_add(GST_BIN(pipeline_.get()), GST_ELEMENT(gst_object_ref(bin)));

@@ -15,12 +15,14 @@
 #include "base/thread.h"
 #include "base/thread_safety.h"
 #include "server/rtsp/bounded_server.h"
+#include "server/rtsp/client_listener.h"
 #include "server/rtsp/client_state.h"
 #include "server/rtsp/client_sweep.h"
 #include "server/rtsp/client_threads.h"
 #include "server/rtsp/describe_path.h"
 #include "server/rtsp/gst_ptr.h"
 #include "server/rtsp/gst_start.h"
+#include "server/rtsp/means.h"
 #include "server/rtsp/mount_table.h"
 #include "server/rtsp/movie_factory.h"
 #include "server/rtsp/movie_media.h"
@@ -101,6 +103,7 @@ class RtspServer::Impl {
   gst::Object<GstRTSPMediaFactory> live_;  // one media, and so one encode, for all who ask alike
   std::unique_ptr<Publishing> publishing_;
   MountTable mounted_;
+  std::optional<ClientListener> listener_;
   std::optional<ClientSweep> sweep_;
   std::stop_source stopping_;
   LogLimit full_warnings_{std::chrono::minutes(1)};
@@ -138,14 +141,15 @@ Status RtspServer::Impl::Start() {
   g_signal_connect(server_.get(), "client-connected", G_CALLBACK(&OnConnected), this);
 
   context_ = g_main_context_new();
-  if (gst_rtsp_server_attach(server_.get(), context_) == 0) {
+  listener_.emplace(*server_);
+  if (!listener_->Start(context_)) {
     return Error{.code = Code::kUnavailable,
                  .message = "RTSP cannot listen on " + options_.address + " port " +
                             std::to_string(options_.port) + ".",
                  .parameter = "rtsp-port",
                  .accepted = "a free port and an address of this machine, or 0 for no RTSP"};
   }
-  port_ = gst_rtsp_server_get_bound_port(server_.get());
+  port_ = listener_->port();
   sweep_.emplace(*server_, options_.idle_timeout, options_.stall_timeout);
   sweep_->Start(context_);
   GOPMILL_ASSIGN_OR_RETURN(thread_,
@@ -164,7 +168,8 @@ void RtspServer::Impl::Stop() {
   if (context_ == nullptr) return;
   thread_.request_stop();
   g_main_context_wakeup(context_);
-  if (thread_.joinable()) thread_.join();  // nobody comes any more
+  if (thread_.joinable()) thread_.join();
+  listener_.reset();  // nobody comes any more
   if (server_ != nullptr) CloseAll();
   sweep_.reset();
   movies_.reset();
@@ -301,6 +306,10 @@ GstRTSPStatusCode RtspServer::Impl::OnPlay(GstRTSPClient* client, GstRTSPContext
 GstRTSPStatusCode RtspServer::Impl::OnSetup(GstRTSPClient* client, GstRTSPContext* context,
                                             gpointer self) noexcept {
   OnRequest(client, context, self);
+  if (const Status means = CheckMeans(); !means.ok()) {  // for its sockets, and to send by them
+    SetProblem(*StateOf(client), means.error());
+    return GST_RTSP_STS_SERVICE_UNAVAILABLE;
+  }
   if (context->session == nullptr) return GST_RTSP_STS_OK;
   const std::string path = PlayerPath(*StateOf(client), context->session, *context->uri);
   int matched = 0;
@@ -361,6 +370,7 @@ GstRTSPStatusCode RtspServer::Impl::OnDescribe(GstRTSPClient* client, GstRTSPCon
 // makes the media, which it does for one client at a time.
 Status RtspServer::Impl::Describe(GstRTSPClient& client, const GstRTSPUrl& url) {
   GOPMILL_ASSIGN_OR_RETURN(const RtspRequest request, RequestOf(url));
+  GOPMILL_RETURN_IF_ERROR(CheckMeans());
   ClientState* state = StateOf(&client);
   const bool live = request.path.starts_with(kLivePrefix);
   MediaClaim claim{.make = true, .hold = nullptr};

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/rtsp/client_listener.h"
+
+#include <utility>
+
+#include "base/log.h"
+#include "server/rtsp/means.h"
+
+namespace gopmill {
+namespace {
+
+constexpr guint kListenRetryMilliseconds = 200;
+
+}  // namespace
+
+bool ClientListener::Start(GMainContext* loop) {
+  loop_ = loop;
+  socket_ = gst::Adopt(gst_rtsp_server_create_socket(&server_, nullptr, nullptr));
+  if (socket_ == nullptr) return false;
+  Watch();
+  return true;
+}
+
+int ClientListener::port() const {
+  const auto address = gst::Adopt(g_socket_get_local_address(socket_.get(), nullptr));
+  if (address == nullptr || !G_IS_INET_SOCKET_ADDRESS(address.get())) return 0;
+  return g_inet_socket_address_get_port(G_INET_SOCKET_ADDRESS(address.get()));
+}
+
+void ClientListener::Stop() {
+  Attach(nullptr);
+  socket_.reset();
+}
+
+void ClientListener::Watch() {
+  GSource* source = g_socket_create_source(socket_.get(), G_IO_IN, nullptr);
+  g_source_set_callback(source, G_SOURCE_FUNC(&OnReadable), this, nullptr);
+  Attach(source);
+}
+
+void ClientListener::Retry() {
+  GSource* source = g_timeout_source_new(kListenRetryMilliseconds);
+  g_source_set_callback(source, &OnRetry, this, nullptr);
+  Attach(source);
+}
+
+// In place of the one before; takes it over.
+void ClientListener::Attach(GSource* source) {
+  if (source_ != nullptr) {
+    g_source_destroy(source_);
+    g_source_unref(source_);
+  }
+  source_ = source;
+  if (source != nullptr) g_source_attach(source, loop_);
+}
+
+bool ClientListener::HasRoom() {
+  const Status means = CheckMeans();
+  if (!means.ok() && warnings_.Allows()) {
+    spdlog::warn("rtsp: connections have to wait: {}", means.error().message);
+  }
+  return means.ok();
+}
+
+gboolean ClientListener::OnReadable(GSocket* socket, GIOCondition condition,
+                                    gpointer pointer) noexcept {
+  auto* self = static_cast<ClientListener*>(pointer);
+  if (self->HasRoom()) return gst_rtsp_server_io_func(socket, condition, &self->server_);
+  self->Retry();
+  return G_SOURCE_REMOVE;
+}
+
+gboolean ClientListener::OnRetry(gpointer pointer) noexcept {
+  auto* self = static_cast<ClientListener*>(pointer);
+  if (!self->HasRoom()) return G_SOURCE_CONTINUE;
+  self->Watch();
+  return G_SOURCE_REMOVE;
+}
+
+}  // namespace gopmill
