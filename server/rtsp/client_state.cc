@@ -28,9 +28,8 @@ std::string HeaderText(std::string text) {
 
 }  // namespace
 
-void AttachState(GstRTSPClient* client, std::stop_token stop) {
-  g_object_set_data_full(G_OBJECT(client), kStateKey,
-                         new ClientState(std::move(stop), PeerOf(*client)),
+void AttachState(GstRTSPClient* client, const std::stop_token& server_stop) {
+  g_object_set_data_full(G_OBJECT(client), kStateKey, new ClientState(server_stop, PeerOf(*client)),
                          [](gpointer state) noexcept { delete static_cast<ClientState*>(state); });
 }
 

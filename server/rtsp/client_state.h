@@ -25,10 +25,12 @@
 namespace gopmill {
 
 struct ClientState {
-  ClientState(std::stop_token token, std::string name)
-      : stop(std::move(token)), peer(std::move(name)) {}
+  ClientState(const std::stop_token& server_stop, std::string name)
+      : peer(std::move(name)), follow_server_(server_stop, Leave{this}) {}
 
-  const std::stop_token stop;
+  // Ends what its requests wait for: the client has gone, or the server ends. Not with `mutex`
+  // held: who waits is woken on the caller's thread.
+  std::stop_source leave;
   const std::string peer;  // its address and port, for the log
   Mutex mutex;             // guards all below
   // Where its requests are answered; null until it has a thread.
@@ -53,10 +55,17 @@ struct ClientState {
   // That it has begun, by identifier; the pool counts them until they are removed from it.
   std::vector<std::string> sessions GOPMILL_GUARDED_BY(mutex);
   Publication publication GOPMILL_GUARDED_BY(mutex);
+
+ private:
+  struct Leave {
+    ClientState* state;
+    void operator()() const { state->leave.request_stop(); }
+  };
+  const std::stop_callback<Leave> follow_server_;
 };
 
-// Once, when the client has come. `stop` ends what its requests wait for.
-void AttachState(GstRTSPClient* client, std::stop_token stop);
+// Once, when the client has come. `server_stop` ends what its requests wait for.
+void AttachState(GstRTSPClient* client, const std::stop_token& server_stop);
 ClientState* StateOf(GstRTSPClient* client);
 bool HasSession(GstRTSPClient& client);
 // Of the request that the calling thread answers; null outside of one.

@@ -51,7 +51,7 @@ GstElement* CreateElement(GstRTSPMediaFactory* factory, const GstRTSPUrl* url) n
         context->method == GST_RTSP_SETUP) {
       request = Error{.code = Code::kUnavailable, .message = "Ask for it with DESCRIBE first."};
     }
-    const std::stop_token stop = state == nullptr ? std::stop_token() : state->stop;
+    const std::stop_token stop = state == nullptr ? std::stop_token() : state->leave.get_token();
     auto opened = request.ok() ? Playback::Open(service, std::move(request).value(), stop)
                                : Result<std::shared_ptr<Playback>>(request.error());
     if (!opened.ok()) {
@@ -110,9 +110,9 @@ Result<MediaClaim> ClaimMedia(GstRTSPMediaFactory& factory, const std::string& u
                               const std::stop_token& stop) {
   GOPMILL_ASSIGN_OR_RETURN(auto media, SharedOf(&factory).Claim(url, stop));
   const bool make = media == nullptr;
-  const auto release = [owner = std::shared_ptr<GstRTSPMediaFactory>(gst::Share(&factory)),
-                        url](GstRTSPMedia* held) {
-    SharedOf(owner.get()).Release(url, gst::Adopt(held));
+  const auto release = [owner = std::shared_ptr<GstRTSPMediaFactory>(gst::Share(&factory)), url,
+                        stop](GstRTSPMedia* held) {
+    SharedOf(owner.get()).Release(url, gst::Adopt(held), stop.stop_requested());
   };
   return MediaClaim{.make = make, .hold = std::shared_ptr<void>(media.release(), release)};
 }

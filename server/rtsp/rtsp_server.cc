@@ -377,11 +377,11 @@ Status RtspServer::Impl::Describe(GstRTSPClient& client, const GstRTSPUrl& url) 
   if (live) {
     GOPMILL_RETURN_IF_ERROR(
         CheckLiveName(std::string_view(request.path).substr(kLivePrefix.size())));
-    GOPMILL_ASSIGN_OR_RETURN(claim, ClaimMedia(*live_, UrlKey(url), state->stop));
+    GOPMILL_ASSIGN_OR_RETURN(claim, ClaimMedia(*live_, UrlKey(url), state->leave.get_token()));
   }
   std::shared_ptr<Playback> playback;
   if (claim.make) {
-    GOPMILL_ASSIGN_OR_RETURN(playback, Playback::Open(service_, request, state->stop));
+    GOPMILL_ASSIGN_OR_RETURN(playback, Playback::Open(service_, request, state->leave.get_token()));
   }
   const auto mounts = gst::Adopt(gst_rtsp_server_get_mount_points(server_.get()));
   mounted_.Mount(*mounts, DescribePath(*state, url.abspath), live ? *live_ : *movies_);

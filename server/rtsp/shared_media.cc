@@ -49,22 +49,25 @@ Result<gst::Object<GstRTSPMedia>> SharedMedia::Claim(const std::string& url,
   gst::Object<GstRTSPMedia> media;
   {
     const MutexLock lock(mutex_);
-    const bool waits = claimed_.contains(url);
-    if (waits && waiting_ >= most_waiting_) {
+    if (claimed_.contains(url) && waiting_ >= most_waiting_) {
       return Error{.code = Code::kUnavailable,
                    .message = "As many players wait for live sources as rtsp.max_sessions allows."};
     }
     ++waiting_;
-    while (claimed_.contains(url) && !stop.stop_requested()) changed_.Wait(mutex_);
+    bool waited = false;
+    while (const auto claim = stop.stop_requested() ? nullptr : ClaimOf(url)) {
+      while (!claim->over && !stop.stop_requested()) changed_.Wait(mutex_);
+      waited = waited || !claim->left;
+    }
     --waiting_;
     media = MediaOf(url);
-    if (stop.stop_requested() || (waits && media == nullptr)) {
+    if (stop.stop_requested() || (waited && media == nullptr)) {
       return Error{.code = Code::kUnavailable, .message = "The live source has not come."};
     }
-    claimed_.insert(url);
+    claimed_[url] = std::make_shared<Claimed>();
   }
   if (media != nullptr && Hold(*media)) {
-    Unclaim(url);
+    Unclaim(url, false);
     return media;
   }
   const MutexLock lock(mutex_);
@@ -72,14 +75,19 @@ Result<gst::Object<GstRTSPMedia>> SharedMedia::Claim(const std::string& url,
   return gst::Object<GstRTSPMedia>();
 }
 
-void SharedMedia::Unclaim(const std::string& url) {
+std::shared_ptr<const SharedMedia::Claimed> SharedMedia::ClaimOf(const std::string& url) {
+  const auto found = claimed_.find(url);
+  return found == claimed_.end() ? nullptr : found->second;
+}
+
+void SharedMedia::Unclaim(const std::string& url, bool left) {
   const MutexLock lock(mutex_);
-  claimed_.erase(url);
+  if (const auto claim = claimed_.extract(url)) *claim.mapped() = {.over = true, .left = left};
   changed_.NotifyAll();
 }
 
-void SharedMedia::Release(const std::string& url, gst::Object<GstRTSPMedia> media) {
-  if (media == nullptr) return Unclaim(url);
+void SharedMedia::Release(const std::string& url, gst::Object<GstRTSPMedia> media, bool left) {
+  if (media == nullptr) return Unclaim(url, left);
   gst_rtsp_media_unprepare(media.get());
 }
 

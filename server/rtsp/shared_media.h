@@ -13,7 +13,6 @@
 
 #include <map>
 #include <memory>
-#include <set>
 #include <stop_token>
 #include <string>
 
@@ -31,11 +30,12 @@ class SharedMedia {
   std::string KeyOf(const std::string& url);
   // The media of `url`, which stays prepared until Release; or null: none is there that plays, and
   // the caller has to make it. Waits for who does; kUnavailable when nothing came of that, at
-  // `stop`, or at once where too many wait: who waits does not wait once more.
+  // `stop`, or at once where too many wait: who waits does not wait once more, but in place of one
+  // who has left.
   Result<gst::Object<GstRTSPMedia>> Claim(const std::string& url, const std::stop_token& stop);
   // Once for each that has succeeded, when the media has been described, or cannot be. `media`:
-  // what Claim has given.
-  void Release(const std::string& url, gst::Object<GstRTSPMedia> media);
+  // what Claim has given. `left`: who had to make it has gone, whatever came of it.
+  void Release(const std::string& url, gst::Object<GstRTSPMedia> media, bool left);
   // A media has been made for `url`. Forgets those that are gone.
   void OnMade(const std::string& url, GstRTSPMedia& media);
 
@@ -48,7 +48,12 @@ class SharedMedia {
     GWeakRef media;
     int number = 0;  // of the media, given by KeyOf; none has that of another
   };
-  void Unclaim(const std::string& url);
+  struct Claimed {
+    bool over = false;
+    bool left = false;
+  };
+  void Unclaim(const std::string& url, bool left);
+  std::shared_ptr<const Claimed> ClaimOf(const std::string& url) GOPMILL_REQUIRES(mutex_);
   gst::Object<GstRTSPMedia> MediaOf(const std::string& url) GOPMILL_REQUIRES(mutex_);
 
   const int most_waiting_;
@@ -56,7 +61,7 @@ class SharedMedia {
   CondVar changed_;
   int waiting_ GOPMILL_GUARDED_BY(mutex_) = 0;
   int next_ GOPMILL_GUARDED_BY(mutex_) = 0;
-  std::set<std::string> claimed_ GOPMILL_GUARDED_BY(mutex_);
+  std::map<std::string, std::shared_ptr<Claimed>> claimed_ GOPMILL_GUARDED_BY(mutex_);
   std::map<std::string, Entry> entries_ GOPMILL_GUARDED_BY(mutex_);  // by URL
 };
 
