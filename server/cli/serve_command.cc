@@ -69,8 +69,10 @@ class SignalQueue {
 
  private:
   [[noreturn]] static void GiveUp() {
-    spdlog::error("not all ends within {} s: a library that was called does not come back",
-                  kEndPatience.count());
+    spdlog::error(
+        "not all has ended {} s behind the drain: something that was called does not "
+        "come back",
+        kEndPatience.count());
     _exit(kFailed);
   }
 
@@ -149,6 +151,9 @@ Status CheckAll(const ServerConfig& config) {
   GOPMILL_RETURN_IF_ERROR(CheckLibrary(config));
   return CheckSettings(config);
 }
+
+// Lets SIGALRM come after `time`, in place of one that was set before. Needs no thread.
+void SetAlarm(std::chrono::seconds time) { alarm(static_cast<unsigned>(time.count())); }
 
 // As many files as there may be; with fewer than the settings may need, fewer connections.
 std::size_t RoomForConnections(const ServerConfig& config) {
@@ -314,11 +319,13 @@ int ServeStreams(const ServeArgs& args, const LoadedConfig& loaded, SignalQueue&
   WriteStderr("listening on " + Url("http", config.http.address, (*server)->port()) + "\n");
   WaitForEnd(args, queue, terminal, **service, config);
 
-  spdlog::info("draining for at most {} s", config.drain_timeout_seconds);
+  const std::chrono::seconds drain(config.drain_timeout_seconds);
+  spdlog::info("draining for at most {} s", drain.count());
+  SetAlarm(drain + kEndPatience);  // the drain waits for the loop, however long that takes
   (*service)->StartDraining();
-  const std::size_t cut = (*server)->Drain(std::chrono::seconds(config.drain_timeout_seconds));
+  const std::size_t cut = (*server)->Drain(drain);
   if (cut > 0) spdlog::warn("{} streams were cut", cut);
-  alarm(static_cast<unsigned>(kEndPatience.count()));  // SIGALRM; needs no thread
+  SetAlarm(kEndPatience);
   srt->reset();
   rtmp->reset();
   puller->reset();

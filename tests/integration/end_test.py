@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A library that does not come back, here an encoder that no worker ever has open, does not keep the server from
-ending."""
+"""What does not come back, here an encoder that no worker ever has open and a loop that accepts for ever, does not keep the
+server from ending."""
 
 import os
 import signal
@@ -32,6 +32,15 @@ int avcodec_open2(void* context, const char* const* codec, void* options) {
 }
 """
 
+NEVER_ACCEPTED = """#define _GNU_SOURCE
+#include <sys/socket.h>
+#include <unistd.h>
+int accept4(int socket, struct sockaddr* address, socklen_t* length, int flags) {
+  (void)!write(STDERR_FILENO, "held\\n", 5);
+  while (1) pause();
+}
+"""
+
 
 def a_hung_encoder_is_given_up(library, path, told):
     server = Server("movies/files", "--drain-timeout", "0", "--workers", "1", starter=["env", f"LD_PRELOAD={library}"])
@@ -44,14 +53,33 @@ def a_hung_encoder_is_given_up(library, path, told):
     check(any(told in line for line in server.log), f"{server.log}")
 
 
+def a_hung_loop_is_given_up(library):
+    """The drain itself waits for the loop."""
+    server = Server("movies/files", "--drain-timeout", "1", starter=["env", f"LD_PRELOAD={library}"])
+    with socket.create_connection(("127.0.0.1", server.port)):
+        wait_until(lambda: "held\n" in server.log, 20, "the loop is held")
+        server.process.send_signal(signal.SIGTERM)
+        try:
+            check(server.process.wait(timeout=60) == 1, f"held loop: ends with {server.process.returncode}")
+        except subprocess.TimeoutExpired:
+            check(False, "a held loop keeps the server from ending")
+    wait_until(lambda: any("does not come back" in line for line in server.log), 5, "the end of a held loop is told")
+
+
+def build(folder, name, text):
+    source, library = os.path.join(folder, f"{name}.c"), os.path.join(folder, f"{name}.so")
+    Path(source).write_text(text, encoding="ascii")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    return library
+
+
 def main():
     if sanitized():
         return 77  # their libraries want to be loaded first
     with tempfile.TemporaryDirectory() as folder:
-        source, library = os.path.join(folder, "hang.c"), os.path.join(folder, "hang.so")
-        Path(source).write_text(NEVER_OPEN, encoding="ascii")
-        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+        library = build(folder, "encoder", NEVER_OPEN)
         run_beside_each_other(
+            (a_hung_loop_is_given_up, build(folder, "loop", NEVER_ACCEPTED)),
             (a_hung_encoder_is_given_up, library, "/v1/transcode/sync-720p.mp4", "stream 1 does not end: sync-720p.mp4"),
             (a_hung_encoder_is_given_up, library, "/v1/hls/sync-720p.mp4/v0-0.m4s", "segment sync-720p.mp4/v0-0.m4s does not end"))
     return 1 if failures else 0
