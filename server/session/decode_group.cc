@@ -166,6 +166,9 @@ void DecodeGroup::Leave(std::size_t member, Scheduler& scheduler) {
     });
   }
   SubmitReady(scheduler);
+  // Of one that is still there, the units of those that left are made with its own.
+  const auto in_use = [](const Member& one) { return one.in_use; };
+  if (std::ranges::none_of(members_, in_use)) scheduler.Cancel(id_);
 }
 
 std::set<std::size_t> DecodeGroup::PartsInUse(const Layout& layout) const {

@@ -57,7 +57,8 @@ class DecodeGroup : public std::enable_shared_from_this<DecodeGroup> {
   void Submit(std::size_t member, const JobSpec& spec, UnitOrder order, Scheduler& scheduler);
   // To be called from time to time: goes on without readers that are late.
   void GoOn(Scheduler& scheduler);
-  // The member is over: nobody waits for it any more, and what waited for others is cancelled.
+  // The member is over: nobody waits for it any more, and what waited for others is cancelled. With
+  // the last one, what has been submitted for several and has not begun is taken back.
   void Leave(std::size_t member, Scheduler& scheduler);
   // Parts whose load is remembered: at most one for each member and layout.
   [[nodiscard]] std::size_t part_count() const;

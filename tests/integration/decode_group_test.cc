@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <latch>
 
 #include "server/session/packet_tee.h"
 #include "tests/integration/test_streams.h"
@@ -124,6 +125,55 @@ TEST_P(DecodeGroupTest, NobodyWaitsForAStreamThatWasCancelled) {
   const auto outcomes = ladder.Finish();  // ends
   EXPECT_NE(outcomes[1].snapshot.state, StreamState::kRunning);
   EXPECT_EQ(engine->scheduler().Stats().waiting_units, 0U);
+}
+
+// Holds its worker until the test lets go.
+class HoldingJob : public Job {
+ public:
+  HoldingJob(std::latch& begun, std::latch& gate) : begun_(begun), gate_(gate) {}
+  JobOutcome Run(WorkerContext& /*worker*/) noexcept override {
+    begun_.count_down();
+    gate_.wait();
+    return JobOutcome::kDone;
+  }
+  void OnReport(const JobReport& /*report*/) noexcept override {}
+
+ private:
+  std::latch& begun_;
+  std::latch& gate_;
+};
+
+// Else the streams would hold their places until a worker has come to each.
+TEST(DecodeGroup, TakesJobsBackWhenAllWhoShareThemHaveLeft) {
+  const LiveUnits cut = LiveUnitsOf("ref-talk.mpg", kLadder[1] + kHalfSecondUnits);
+  std::latch begun(1), gate(1);
+  const auto engine = MakeEngine("hearth", 1);
+  Scheduler& scheduler = engine->scheduler();
+  const JobSpec holding{.unit = {StreamId{77}, UnitIndex{0}}, .cost_bytes = 1};
+  ASSERT_TRUE(scheduler.Submit(holding, std::make_unique<HoldingJob>(begun, gate)).ok());
+  begun.wait();
+  const auto group = std::make_shared<DecodeGroup>(2);
+  const UnitInput& unit = *cut.units.front();
+  std::vector<std::shared_ptr<Mailbox>> mailboxes;
+  for (std::size_t i = 0; i < 2; ++i) group->Announce(i, *cut.plan, unit.spec, 1);
+  for (std::size_t i = 0; i < 2; ++i) {
+    mailboxes.push_back(std::make_shared<Mailbox>(std::size_t{1} << 20U, 4));
+    const StreamId stream{i};
+    group->Submit(
+        i, {.unit = {stream, unit.spec.index}, .cost_bytes = unit.bytes()},
+        {.stream = stream,
+         .task = {.plan = cut.plan, .encoder = cut.encoder, .input = cut.units.front(), .run = {}},
+         .mailbox = mailboxes.back(),
+         .stop = {}},
+        scheduler);
+  }
+  for (std::size_t i = 0; i < 2; ++i) group->Leave(i, scheduler);
+  for (const auto& mailbox : mailboxes) {
+    const auto letter = mailbox->Take(std::chrono::seconds(20));
+    const auto* ended = letter ? std::get_if<UnitEnded>(&*letter) : nullptr;
+    EXPECT_TRUE(ended != nullptr && ended->report.outcome == JobOutcome::kCancelled);
+  }
+  gate.count_down();
 }
 
 INSTANTIATE_TEST_SUITE_P(
