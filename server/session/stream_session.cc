@@ -60,8 +60,10 @@ Status StreamSession::Launch() {
     RunEgress();
     OnThreadOver();
   };
-  GOPMILL_ASSIGN_OR_RETURN(ingest_, StartThread(ingest));
+  // In this order: an egress without an ingest ends as soon as it is cancelled, whereas an ingest
+  // may be in a read that nothing ends, and whoever destroys the session waits for its threads.
   GOPMILL_ASSIGN_OR_RETURN(egress_, StartThread(egress));
+  GOPMILL_ASSIGN_OR_RETURN(ingest_, StartThread(ingest));
   return OkStatus();
 }
 

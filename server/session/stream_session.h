@@ -84,7 +84,8 @@ class StreamSession {
   // The scheduler must outlive the session.
   // kInvalidArgument for an unknown class.
   static Result<std::unique_ptr<StreamSession>> Create(SessionSpec spec, Scheduler& scheduler);
-  // Once. kUnavailable when the machine has no more threads: destroy it then.
+  // Once. kUnavailable when the machine has no more threads: destroy it then, which does not wait
+  // for a source. on_closed is not called then; the sink may have been finished or not.
   Status Launch();
   // Both.
   static Result<std::unique_ptr<StreamSession>> Start(SessionSpec spec, Scheduler& scheduler);

@@ -4,9 +4,12 @@
 #include "server/session/stream_session.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include <algorithm>
+#include <fstream>
 #include <future>
 #include <thread>
 
@@ -213,6 +216,83 @@ TEST(StreamSession, ErrorBeforeTheFirstByteNeverStartsTheSink) {
   EXPECT_EQ(outcome.snapshot.state, StreamState::kFailed);
   EXPECT_FALSE(outcome.started);
   EXPECT_EQ(outcome.snapshot.error->code, Code::kUnsupported);
+}
+
+// While it lives, this process can have one thread more: stacks are that large, and there is
+// address space for one and a half.
+class RoomForOneThread {
+ public:
+  RoomForOneThread() {
+    pthread_attr_t attributes;
+    pthread_getattr_default_np(&attributes);
+    pthread_attr_getstacksize(&attributes, &stack_before_);
+    pthread_attr_setstacksize(&attributes, kStack);
+    pthread_setattr_default_np(&attributes);
+    getrlimit(RLIMIT_AS, &before_);
+    rlimit limit = before_;
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    limit.rlim_cur = pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) + kStack + kStack / 2;
+    setrlimit(RLIMIT_AS, &limit);
+  }
+  ~RoomForOneThread() {
+    setrlimit(RLIMIT_AS, &before_);
+    pthread_attr_t attributes;
+    pthread_getattr_default_np(&attributes);
+    pthread_attr_setstacksize(&attributes, stack_before_);
+    pthread_setattr_default_np(&attributes);
+  }
+  RoomForOneThread(const RoomForOneThread&) = delete;
+  RoomForOneThread& operator=(const RoomForOneThread&) = delete;
+
+ private:
+  static constexpr std::size_t kStack = std::size_t{2} << 30U;
+  rlimit before_{};
+  std::size_t stack_before_ = 0;
+};
+
+class NotingSink : public StreamSink {
+ public:
+  explicit NotingSink(std::optional<Status>& end) : end_(end) {}
+  Status Start(const StreamStart& /*start*/) override { return OkStatus(); }
+  Status Write(std::span<const std::uint8_t> /*bytes*/) override { return OkStatus(); }
+  void Finish(const StreamEnd& end) override { end_ = end.status; }
+
+ private:
+  std::optional<Status>& end_;
+};
+
+// Its caller may be the loop of the HTTP server.
+TEST(StreamSession, OneThatGetsOneThreadIsGoneWithoutItsSource) {
+  const auto engine = MakeEngine("fifo", 1);
+  std::promise<void> let_go;
+  std::atomic<bool> opened = false, closed = false;
+  std::optional<Status> end;
+  SessionSpec spec;
+  spec.id = StreamId{1};
+  spec.request = Request(kSmallRequest);
+  spec.open = [&opened, gate = let_go.get_future().share()]() -> Result<UniqueFd> {
+    opened = true;
+    gate.wait_for(std::chrono::seconds(10));  // a disk that does not answer
+    return Error{.code = Code::kIo, .message = "The disk has answered at last."};
+  };
+  spec.sink = std::make_unique<NotingSink>(end);
+  spec.on_closed = [&closed](StreamId) { closed = true; };
+  auto session = StreamSession::Create(std::move(spec), engine->scheduler());
+  ASSERT_TRUE(session.ok());
+  Status launched;
+  {
+    const RoomForOneThread room;
+    launched = (*session)->Launch();
+  }
+  ASSERT_FALSE(launched.ok());
+  EXPECT_EQ(launched.error().code, Code::kUnavailable);
+  session->reset();
+  EXPECT_FALSE(opened) << "it was waited for";
+  EXPECT_FALSE(closed) << "nobody has been given this stream";
+  ASSERT_TRUE(end.has_value());
+  EXPECT_EQ(end->error().code, Code::kCancelled);
+  let_go.set_value();
 }
 
 TEST(StreamSession, TwentyAtOnceAllFinishWhole) {
