@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -14,7 +15,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from served import Server, check, run_beside_each_other, run_on_rtsp, wait_until  # noqa: E402
+from served import Server, check, free_port, run_beside_each_other, run_on_rtsp, wait_until  # noqa: E402
 
 del os.environ["GOPMILL_STREAMS_PROMISE_PERCENT"]  # served.py has turned admission off
 SECONDS = 2  # that a player plays
@@ -30,6 +31,7 @@ def commands(marker):
 
 def as_run_here(server, command):
     command = command.replace(":8080/", f":{server.port}/").replace(":8554/", f":{server.rtsp_port}/")
+    command = command.replace(":9710", f":{server.srt_port}").replace(":1935/", f":{server.rtmp_port}/")
     command = re.sub(r" -o (?=[\w.]+ )", f" -o {shlex.quote(server.folder)}/", command)
     if not PLAYERS.search(command):
         return command
@@ -53,11 +55,16 @@ def asking(server):
     check(Path(server.folder, "still.jpg").stat().st_size > 5_000, "the picture that was saved")
 
 
-def publish(server, command):
+def publish(server, command, name="cam"):
     process = subprocess.Popen(["bash", "-c", as_run_here(server, command)], start_new_session=True, stderr=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL)
-    wait_until(lambda: server.live("cam").get("source"), 20, f"{command}: nobody publishes")
+    wait_until(lambda: server.live(name).get("source"), 20, f"{command}: nobody publishes")
     return process
+
+
+def leave(process):
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def publishing(server):
@@ -69,16 +76,29 @@ def publishing(server):
         process = publish(server, command)
         # Each player once; they play at the pace of the source.
         run_beside_each_other(*((works, server, player) for player in players[number::2]))
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        leave(process)
         wait_until(lambda: not server.live("cam")["publishing"], 15, "a publisher that was killed has the name")
 
 
+def pushing(server):
+    """The comment behind each says which source it becomes."""
+    listed = commands("# becomes live/srt")
+    names = [re.search(r" # becomes live/(\w+)$", command)[1] for command in listed]
+    check(names == ["srt", "rtmp"], f"the README pushes by {listed}")
+    obs = re.search(r"^OBS: .*Server `(\S+)`, Stream Key `(\S+)`", Path("README.md").read_text(encoding="utf-8"), re.M)
+    check(" ".join(listed).count(f" {obs[1]}/{obs[2]} ") == 1, f"OBS is told another place: {obs[0]}")
+    for name, command in zip(names, listed):
+        process = publish(server, command, name)
+        check(server.live(name)["source"]["video"]["width"] == 1280, f"{command}: {server.live(name)}")
+        leave(process)
+
+
 def main():
+    srt_port, rtmp_port = free_port(socket.SOCK_DGRAM), free_port()
     with tempfile.TemporaryDirectory() as folder:
-        server = Server(rtsp=True)
-        server.folder = folder
-        return run_on_rtsp([asking, publishing], server)
+        server = Server("movies/files", "--srt-port", str(srt_port), "--rtmp-port", str(rtmp_port), rtsp=True)
+        server.folder, server.srt_port, server.rtmp_port = folder, srt_port, rtmp_port
+        return run_on_rtsp([asking, publishing, pushing], server)
 
 
 if __name__ == "__main__":
