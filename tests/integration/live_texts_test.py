@@ -179,6 +179,21 @@ def more_cues_than_are_kept(server):
     publisher.kill()
 
 
+def more_tracks_than_are_read(server):
+    """Of seventeen the first sixteen are there."""
+    movie, said = make_stream(server.folder, "bare.ts", 20, sound=("-an",)), Path(server.folder, "line.srt")
+    write_srt(said, [(n, n + 0.9, b"line %d" % n) for n in range(20)])
+    both = str(Path(server.folder, "wide.mkv"))
+    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", movie, "-i", str(said), "-map", "0:v", *["-map", "1"] * 17, "-c:v", "copy",
+                    "-y", both], check=True)
+    publisher = publish(server, "wide", both, maps=("-map", "0:v", "-map", "0:s"))
+    master = server.get(f"/v1/hls/live/wide/master.m3u8?{ONE}")[1].decode()
+    check(master.count("TYPE=SUBTITLES") == 16, f"tracks of text: {master}")
+    statuses = [server.get(f"/v1/hls/live/wide/s{n}.m3u8?{ONE}")[0].status for n in (15, 16)]
+    check(statuses == [200, 404], f"the last playlist of text, and one more: {statuses}")
+    publisher.kill()
+
+
 def other_containers(server):
     """Timed text of MP4 in fragments, and what has none."""
     movie = make_movie(server.folder, "d.mkv", ("eng",))
@@ -213,7 +228,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder, Server(folder, "--segment-cache-bytes", "0") as server:
         server.folder = folder
         return run_all([rules_hold_and_all_is_said, a_publisher_that_lists_its_tracks_anew, more_cues_than_are_kept,
-                        other_containers, streams_do_not_mind_text], server)
+                        more_tracks_than_are_read, other_containers, streams_do_not_mind_text], server)
 
 
 if __name__ == "__main__":
