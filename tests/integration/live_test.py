@@ -225,7 +225,7 @@ def equal_readers_share_an_encode(folder, movie, container):
         check([r["id"] for r in shared["readers"]] == [first.id(), leaver.id(), late.id()], f"readers: {shared['readers']}")
         check(all(r["bytes_out"] > 0 and r["frames_out"] > 0 for r in shared["readers"]), f"readers: {shared['readers']}")
         check(json.loads(server.get(f"/v1/streams/{late.id()}")[1])["id"] == shared["id"], "the stream of a reader")
-        check("gopmill_shared_readers 4" in server.get("/metrics")[1].decode(), "the metric of it")
+        check("gopmill_shared_readers 4\n" in server.get("/metrics")[1].decode(), "the metric of it")
         check(server.get(f"/v1/transcode/live/cam?{query}")[0].status == 503, "a reader beyond the limit of streams")
         leaver.leave()
         check(server.get(f"/v1/streams/{other.id()}", "DELETE")[0].status == 204, "a reader is put out")
@@ -322,7 +322,7 @@ def quality_goes_before_pictures(folder, movie):
         check(units["faster"] > 0 and units["full"] > 0, f"effort of the units: {units}")
         check(stream["seams"]["violations"] == 0 and stream["seams"]["joins"] > 10, f"joins: {stream['seams']}")
         text = server.get("/metrics")[1].decode()
-        check(f'gopmill_degraded_units_total{{effort="faster"}} {units["faster"]}' in text, "the metric of it")
+        check(f'gopmill_degraded_units_total{{effort="faster"}} {units["faster"]}\n' in text, "the metric of it")
         wait_until(lambda: not server.running(), 5, "the heavy stream has ended")
         # On a busy machine all that took longer than the movie: somebody else publishes for those who come later.
         later = Publisher(server, "later", movie)

@@ -68,12 +68,12 @@ TEST(MediaService, ServesAStreamAndRemembersIt) {
   const auto json = service->Stream(*id);
   ASSERT_TRUE(json.ok());
   EXPECT_NE(json->find("\"state\": \"done\""), std::string::npos);
-  EXPECT_NE(service->Metrics().find("gopmill_frames_total 45"), std::string::npos);
+  EXPECT_NE(service->Metrics().find("gopmill_frames_total 45\n"), std::string::npos);
   const auto seams = service->Seams(*id);
   ASSERT_TRUE(seams.ok());
   EXPECT_NE(seams->find("\"violations\":0"), std::string::npos) << *seams;
   EXPECT_EQ(service->Seams(StreamId{77}).error().code, Code::kNotFound);
-  EXPECT_NE(service->Metrics().find("gopmill_seam_violations_total 0"), std::string::npos);
+  EXPECT_NE(service->Metrics().find("gopmill_seam_violations_total 0\n"), std::string::npos);
 }
 
 TEST(MediaService, RefusesBadParametersBeforeAnythingStarts) {
@@ -221,8 +221,8 @@ TEST(MediaService, APlayerThatWouldBreakAPromiseIsRefusedAndCounted) {
   ASSERT_TRUE(service->OpenStream("ref-talk.mpg", live, std::make_unique<EndSink>(served)).ok());
   EXPECT_TRUE(served.get_future().get().status.ok()) << "a file that nobody plays needs no promise";
   ASSERT_TRUE(service->WaitIdle(std::chrono::seconds(10)));
-  EXPECT_NE(service->Metrics().find("gopmill_streams_refused_total 1"), std::string::npos);
-  EXPECT_NE(service->Metrics().find("gopmill_class_real_time_cores{class=\"live\"} 0"),
+  EXPECT_NE(service->Metrics().find("gopmill_streams_refused_total 1\n"), std::string::npos);
+  EXPECT_NE(service->Metrics().find("gopmill_class_real_time_cores{class=\"live\"} 0\n"),
             std::string::npos);
 }
 
@@ -240,8 +240,8 @@ TEST(MediaService, AStreamThatWasLetInAndFailedIsNotCountedAsRefused) {
   EXPECT_EQ(ended.get_future().get().status.error().code, Code::kUnavailable);
   ASSERT_TRUE((*service)->WaitIdle(std::chrono::seconds(10)));
   const std::string metrics = (*service)->Metrics();
-  EXPECT_NE(metrics.find("gopmill_streams_ended_total{state=\"failed\"} 1"), std::string::npos);
-  EXPECT_NE(metrics.find("gopmill_streams_refused_total 0"), std::string::npos);
+  EXPECT_NE(metrics.find("gopmill_streams_ended_total{state=\"failed\"} 1\n"), std::string::npos);
+  EXPECT_NE(metrics.find("gopmill_streams_refused_total 0\n"), std::string::npos);
 }
 
 TEST(MediaService, DrainingRefusesNewStreams) {
