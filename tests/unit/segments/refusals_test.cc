@@ -40,9 +40,7 @@ TEST(Refusals, APlayerOfALiveSourceHearsThatTheServerEnds) {
   EXPECT_EQ(told, ShuttingDown().message);
 }
 
-std::string Numbered(const char* what, std::size_t number) {
-  return what + std::to_string(number);
-}
+std::string Numbered(const char* what, std::size_t number) { return what + std::to_string(number); }
 
 // A publisher that says nothing until it is told to end.
 class Silence {
