@@ -17,6 +17,7 @@ namespace gopmill::test {
 namespace {
 
 using testing::Each;
+using testing::ElementsAre;
 using testing::ElementsAreArray;
 
 const std::vector<std::string> kLadder = {
@@ -115,15 +116,21 @@ TEST_P(DecodeGroupTest, DividedWhereOneWorkerIsNotEnoughAndTheSameBytes) {
 }
 
 TEST_P(DecodeGroupTest, NobodyWaitsForAStreamThatWasCancelled) {
+  const auto alone = Ladder(*engine, GetParam(), nullptr).Finish();
   std::atomic<Ladder*> running = nullptr;
   Ladder ladder(*engine, GetParam(), std::make_shared<DecodeGroup>(kLadder.size()),
                 [&](std::span<const std::uint8_t>) {
-                  if (Ladder* ladder_now = running) ladder_now->session(1).Cancel();
+                  running.wait(nullptr);
+                  running.load()->session(1).Cancel();
                   return OkStatus();
                 });
   running = &ladder;
+  running.notify_all();
   const auto outcomes = ladder.Finish();  // ends
-  EXPECT_NE(outcomes[1].snapshot.state, StreamState::kRunning);
+  EXPECT_THAT(States(outcomes),
+              ElementsAre(StreamState::kDone, StreamState::kCancelled, StreamState::kDone));
+  EXPECT_EQ(HashOf(outcomes[0].bytes), HashOf(alone[0].bytes));
+  EXPECT_EQ(HashOf(outcomes[2].bytes), HashOf(alone[2].bytes));
   EXPECT_EQ(engine->scheduler().Stats().waiting_units, 0U);
 }
 
