@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Packet sequences of any kind through the repair of times and the planner. Units must follow each
-// other without a gap, ask for packets that are still there only, and the number of output frames
-// must be bounded by the number of packets, and those of a unit by its length, whatever the times
-// say.
+// other without a gap, ask for packets that are still there only and of one coding, and the number
+// of output frames must be bounded by the number of packets, and those of a unit by its length,
+// whatever the times say.
 #include <algorithm>
 #include <vector>
 
@@ -18,7 +18,11 @@ using fuzz::Bytes;
 using fuzz::Require;
 
 constexpr std::size_t kMaxPackets = 4000;
+constexpr auto kAccesses = static_cast<std::int64_t>(RandomAccess::kClosed) + 1;
 constexpr std::int64_t kMostContext = 5;  // pictures, of fields and the strongest filter
+
+constexpr Rational kRates[] = {{25, 1}, {30'000, 1001}, {1, 1}, {120, 1}, {60, 1}};
+constexpr double kLongestPicture = 1;  // seconds, of these
 
 struct Setting {
   Rational time_base, source_fps, fps;
@@ -27,7 +31,6 @@ struct Setting {
 
 Setting ReadSetting(Bytes& in) {
   constexpr Rational kBases[] = {{1, 90'000}, {1, 1000}, {1, 12'800}, {1, 25}, {1001, 30'000}};
-  constexpr Rational kRates[] = {{25, 1}, {30'000, 1001}, {1, 1}, {120, 1}, {60, 1}};
   constexpr double kSeconds[] = {2, 0, 0.2, 1, 30};
   Setting setting{kBases[in.Below(5)], kRates[in.Below(5)], kRates[in.Below(5)], {}};
   const double seconds = kSeconds[in.Below(5)];
@@ -38,6 +41,7 @@ Setting ReadSetting(Bytes& in) {
                      .source_time_base = setting.time_base,
                      .bitrate = kind % 2 * 500'000,
                      .live = in.Below(4) == 1,
+                     .closed_may_lead = in.Below(2) == 1,
                      .reorder_delay = static_cast<int>(in.Below(5)),
                      .temporal_context = static_cast<int>(kind / 2)};
   if (setting.options.live && in.Below(2) == 1) {
@@ -51,7 +55,8 @@ Setting ReadSetting(Bytes& in) {
 // What holds of all units so far.
 class Follower {
  public:
-  explicit Follower(const Setting& setting) : setting_(setting) {}
+  explicit Follower(const Setting& setting)
+      : setting_(setting), context_(setting.options.temporal_context) {}
 
   void Take(const std::vector<UnitSpec>& units, std::int64_t pushed) {
     for (const UnitSpec& unit : units) {
@@ -60,6 +65,8 @@ class Follower {
       Require((unit.cut == CutKind::kChained) == !run_ended_);
       Require(unit.first_packet <= unit.end_packet && unit.end_packet <= pushed);
       if (unit.cut != CutKind::kChained) Require(unit.first_packet >= oldest_);
+      Require(unit.first_packet >= coding_packet_);
+      Require(setting_.options.live || !unit.cut_by_all);
       CheckContext(unit, pushed);
       if (setting_.options.bitrate > 0) Require(unit.budget_bps > 0);
       Require(static_cast<double>(unit.frame_count()) <= MostFrames());
@@ -73,10 +80,16 @@ class Follower {
   }
   // Filters that look at neighbours get as many from before a cut, or all that there are.
   void CheckContext(const UnitSpec& unit, std::int64_t pushed) const {
-    const int context = setting_.options.temporal_context;
-    if (context > 0) Require(unit.index.value == 0 || unit.cut != CutKind::kClosed);
+    const bool all = unit.first_packet == coding_packet_;  // a decoder of its own begins there
+    if (context_ > 0 && unit.cut == CutKind::kClosed) Require(all || unit.index.value == 0);
     if (unit.cut != CutKind::kPreroll || unit.first_packet == 0) return;
-    Require(pushed - unit.first_packet > context);
+    Require(pushed - unit.first_packet > context_);
+  }
+  // The packets from `pushed` on are coded in another way; nothing of before is left.
+  void ChangeCoding(const PlannedCoding& source, std::int64_t pushed) {
+    Require(run_ended());
+    context_ = source.temporal_context;
+    coding_packet_ = pushed;
   }
   // Pieces of one GOP follow each other, and it is no longer than it shall be.
   void TakeGop(const UnitSpec& unit) {
@@ -105,6 +118,8 @@ class Follower {
 
  private:
   const Setting& setting_;
+  int context_;                     // of the coding that is planned now
+  std::int64_t coding_packet_ = 0;  // its first
   std::int64_t count_ = 0, end_ = 0, oldest_ = 0;
   bool run_ended_ = true, gop_ended_ = true;
   std::int64_t gop_frame_ = 0;
@@ -117,6 +132,22 @@ void ReadTimes(Bytes& in, AVPacket& packet, std::int64_t& clock) {
   packet.pts = kind % 32 == 11 ? AV_NOPTS_VALUE : clock + in.Number(1);
   if (kind == 200) packet.pts += in.Number(6);
   packet.duration = kind % 3 == 0 ? in.Number(kind == 201 ? 6 : 2) : 0;
+}
+
+// What there is beside times: of most packets nothing.
+struct Marks {
+  explicit Marks(std::uint8_t kind)
+      : hidden(kind % 16 == 5),
+        after_gap(kind % 16 == 6),
+        cut_here(kind % 8 == 7),
+        other_coding(kind % 64 == 32) {}
+  bool hidden, after_gap, cut_here, other_coding;
+};
+
+PlannedCoding ReadCoding(Bytes& in) {
+  return {.fps = kRates[in.Below(5)],
+          .reorder_delay = static_cast<int>(in.Below(5)),
+          .temporal_context = static_cast<int>(in.Below(kMostContext + 1))};
 }
 
 }  // namespace
@@ -135,13 +166,26 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   while (!in.empty() && pushed < static_cast<std::int64_t>(kMaxPackets) && !planner.done()) {
     const av::Packet packet = av::NewPacket();
     ReadTimes(in, *packet, clock);
+    const Marks marks(in.Byte());
+    if (marks.hidden) packet->flags |= AV_PKT_FLAG_DISCARD;
     repair.Fix(0, *packet);
     const std::int64_t pts = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
     units.clear();
+    if (marks.other_coding) {
+      const PlannedCoding coding = ReadCoding(in);
+      planner.ChangeCoding(coding, pts, units);
+      follower.Take(units, pushed);
+      if (planner.done()) break;
+      follower.ChangeCoding(coding, pushed);
+      units.clear();
+    }
     planner.Push({.pts = pts,
                   .duration = packet->duration,
                   .bytes = in.Number(2) << (in.Byte() % 16),
-                  .access = static_cast<RandomAccess>(in.Below(3))},
+                  .access = static_cast<RandomAccess>(in.Below(kAccesses)),
+                  .hidden = marks.hidden,
+                  .after_gap = setting.options.live && marks.after_gap,
+                  .cut_here = setting.options.live && marks.cut_here},
                  units);
     follower.Take(units, ++pushed);
     follower.Forget(planner.oldest_needed());
@@ -152,7 +196,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Require(follower.run_ended());
   // Each packet may lie ten seconds behind the one before it, and a little out of order.
   const double most = (static_cast<double>(pushed) * 2 + 2) *
-                      (kMaxGapSeconds + 1 + kMaxPacketSeconds + 1 / setting.source_fps.ToDouble());
+                      (kMaxGapSeconds + 1 + kMaxPacketSeconds + kLongestPicture);
   Require(static_cast<double>(follower.end()) <= most * setting.fps.ToDouble() + 2);
   return 0;
 }
