@@ -72,10 +72,12 @@ std::int64_t PicturesHeld(Preset preset) {
   return 4;
 }
 
-// How much more than the table a profile may use, in quarters.
-std::int64_t RateQuarters(Profile profile) {
-  if (profile == Profile::kBaseline || profile == Profile::kMain) return 4;
-  return profile == Profile::kHigh10 ? 12 : 5;
+// How much more than the table a profile may use, in quarters. x264 writes the lowest profile that
+// has the tools it uses: with ultrafast, which has none of those of High, that is Baseline.
+std::int64_t RateQuarters(const EncoderSpec& spec) {
+  if (spec.profile == Profile::kHigh10) return 12;
+  const bool less = spec.profile == Profile::kBaseline || spec.profile == Profile::kMain;
+  return less || spec.preset == Preset::kUltrafast ? 4 : 5;
 }
 
 // The rate to plan for: a cap where there is one, else room for units above the mean.
@@ -90,7 +92,7 @@ const H264Limits& LimitsOfH264(const EncoderSpec& spec) {
   const std::int64_t columns = (spec.width + 15) / 16;
   const std::int64_t rows = (spec.height + 15) / 16;
   const std::int64_t size = columns * rows;
-  const std::int64_t quarters = RateQuarters(spec.profile);
+  const std::int64_t quarters = RateQuarters(spec);
   const auto fits = [&](const H264Limits& limits) {
     const std::int64_t longest = std::max(columns, rows);
     return size <= limits.macroblocks && longest * longest <= 8 * limits.macroblocks &&
@@ -127,7 +129,7 @@ int HevcLevel(const EncoderSpec& spec) { return LimitsOfHevc(spec).level; }
 std::int64_t LevelRate(const EncoderSpec& spec) {
   switch (spec.codec) {
     case VideoCodec::kH264:
-      return LimitsOfH264(spec).kilobits_per_second * 1000 * RateQuarters(spec.profile) / 4;
+      return LimitsOfH264(spec).kilobits_per_second * 1000 * RateQuarters(spec) / 4;
     case VideoCodec::kHevc: return LimitsOfHevc(spec).kilobits_per_second * 1000;
     case VideoCodec::kAv1:
     case VideoCodec::kVp9:

@@ -8,9 +8,13 @@ extern "C" {
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "codec/codec_level.h"
 #include "codec/encoder_info.h"
 #include "codec/video_encoder.h"
 #include "tests/unit/codec/test_frames.h"
@@ -66,6 +70,49 @@ TEST(EncoderParameters, LargeHevcPicturesAreOfTheMainTierWhateverTheRateOfTheUni
     }
   }
   EXPECT_EQ(hashes.size(), 1U);
+}
+
+// profile_idc and level_idc of the sequence parameter set.
+std::pair<int, int> StatedByH264(const EncoderSpec& spec) {
+  const auto encoder = VideoEncoder::Open(spec);
+  if (!encoder.ok()) return {};
+  const AVCodecContext& context = (*encoder)->context();
+  const std::vector<std::uint8_t> bytes(context.extradata,
+                                        context.extradata + context.extradata_size);
+  const std::vector<std::uint8_t> start{0, 0, 1, 0x67};
+  const auto found = std::ranges::search(bytes, start);
+  if (bytes.end() - found.begin() < 7) return {};
+  return {found.begin()[4], found.begin()[6]};
+}
+
+// Peaks of 11 Mbit/s at 640x360: level 3 takes 10 in Baseline and Main, 12.5 in High.
+TEST(EncoderParameters, TheLevelOfH264GoesByTheProfileThatIsWritten) {
+  struct Row {
+    Preset preset;
+    Profile asked;
+    int profile_idc, level_idc;
+    std::int64_t level_rate;
+  };
+  for (const Row& row : {Row{Preset::kVeryfast, Profile::kAuto, 100, 30, 12'500'000},
+                         Row{Preset::kVeryfast, Profile::kHigh, 100, 30, 12'500'000},
+                         Row{Preset::kVeryfast, Profile::kMain, 77, 31, 14'000'000},
+                         Row{Preset::kVeryfast, Profile::kBaseline, 66, 31, 14'000'000},
+                         Row{Preset::kVeryfast, Profile::kHigh10, 110, 30, 30'000'000},
+                         Row{Preset::kSuperfast, Profile::kAuto, 100, 30, 12'500'000},
+                         Row{Preset::kUltrafast, Profile::kAuto, 66, 31, 14'000'000},
+                         Row{Preset::kUltrafast, Profile::kHigh, 66, 31, 14'000'000},
+                         Row{Preset::kUltrafast, Profile::kMain, 66, 31, 14'000'000},
+                         Row{Preset::kUltrafast, Profile::kHigh10, 110, 30, 30'000'000}}) {
+    SCOPED_TRACE("preset " + std::to_string(static_cast<int>(row.preset)) + " profile " +
+                 std::string(Name(row.asked)));
+    EncoderSpec spec = SpecFor(VideoCodec::kH264, {.width = 640, .height = 360});
+    spec.preset = row.preset;
+    spec.profile = row.asked;
+    if (row.asked == Profile::kHigh10) spec.pixel_format = AV_PIX_FMT_YUV420P10;
+    spec.nominal_bps = 5'500'000;
+    EXPECT_EQ(StatedByH264(spec), (std::pair{row.profile_idc, row.level_idc}));
+    EXPECT_EQ(LevelRate(spec), row.level_rate);
+  }
 }
 
 void ExpectSameParameterSets(const EncoderSpec& a, const EncoderSpec& b) {
