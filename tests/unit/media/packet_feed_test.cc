@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "media/subtitle_track.h"
+#include "tests/stays_false.h"
 
 namespace gopmill {
 namespace {
@@ -300,7 +302,13 @@ TEST_F(PacketFeedTest, IsBoundedInBytes) {
   Announce(false);
   const std::vector<std::uint8_t> large(kFeedBytes + 1, 1);
   ASSERT_TRUE(feed->Push({.bytes = large, .pts_ns = 0}).ok());
-  std::jthread pusher([&] { EXPECT_EQ(Video(1).error().code, Code::kCancelled); });
+  std::atomic<bool> through = false;
+  std::jthread pusher([&] {
+    const Status pushed = Video(1);
+    EXPECT_TRUE(!pushed.ok() && pushed.error().code == Code::kCancelled);
+    through = true;
+  });
+  EXPECT_TRUE(StaysFalse(through));
   stop.request_stop();
   EXPECT_EQ(Open().error().code, Code::kCancelled);  // and frees who waits
 }

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <thread>
 
+#include "tests/stays_false.h"
+
 namespace gopmill {
 namespace {
 
@@ -88,17 +90,24 @@ TEST_F(PacketQueueTest, WaitsOnceEveryTrackIsFarAhead) {
     EXPECT_TRUE(queue.Push(generation, PacketAt(1, 3 * kSecond)).ok());
     through = true;
   });
-  std::this_thread::yield();
-  EXPECT_FALSE(through);
+  EXPECT_TRUE(StaysFalse(through));
+  EXPECT_EQ(queue.bytes(), 5 * kBytes.size());
   EXPECT_EQ(queue.Pop(0, packet), State::kPacket);
   pusher.join();
+  EXPECT_EQ(queue.bytes(), 5 * kBytes.size());
 }
 
 TEST_F(PacketQueueTest, IsBoundedInBytesWhateverTheTracksDo) {
   const std::vector<std::uint8_t> large(kAheadBytes, 1);
   ASSERT_TRUE(queue.Push(generation, {.track = 0, .bytes = large}).ok());
-  std::thread pusher(
-      [&] { EXPECT_EQ(queue.Push(generation, PacketAt(0, 1)).error().code, Code::kCancelled); });
+  std::atomic<bool> through = false;
+  std::thread pusher([&] {
+    const Status pushed = queue.Push(generation, PacketAt(0, 1));
+    EXPECT_TRUE(!pushed.ok() && pushed.error().code == Code::kCancelled);
+    through = true;
+  });
+  EXPECT_TRUE(StaysFalse(through));
+  EXPECT_EQ(queue.bytes(), kAheadBytes);
   queue.Abandon();
   pusher.join();
 }
@@ -106,9 +115,16 @@ TEST_F(PacketQueueTest, IsBoundedInBytesWhateverTheTracksDo) {
 TEST_F(PacketQueueTest, ARestartDropsWhatIsOldAndFreesTheOldStream) {
   ASSERT_TRUE(
       queue.Push(generation, {.track = 0, .bytes = std::vector<std::uint8_t>(kAheadBytes)}).ok());
-  std::thread pusher([&] { EXPECT_FALSE(queue.Push(generation, PacketAt(0, 1)).ok()); });
+  std::atomic<bool> through = false;
+  std::thread pusher([&] {
+    EXPECT_FALSE(queue.Push(generation, PacketAt(0, 1)).ok());
+    through = true;
+  });
+  EXPECT_TRUE(StaysFalse(through));
+  EXPECT_EQ(queue.bytes(), kAheadBytes);
   const std::int64_t next = queue.Restart();
   pusher.join();
+  EXPECT_EQ(queue.bytes(), 0U);
   EXPECT_EQ(queue.Pop(0, packet), State::kEmpty);
   queue.End(generation, OkStatus());  // of the old stream: nobody minds
   EXPECT_EQ(queue.Pop(0, packet), State::kEmpty);
