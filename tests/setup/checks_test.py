@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The checks under tools/ must find what they are for: each is run on a small tree that breaks it."""
 
+import os
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -127,6 +129,24 @@ class Packages(unittest.TestCase):
             present = subprocess.run(["sh", "-c", f"command -v {command}"], capture_output=True,
                                      check=False).returncode == 0
             self.assertEqual(package not in output, present)
+
+
+class SharedObjects(TreeTest):
+    def cache(self, folder: str) -> str:
+        """Where tools/build of a checkout there lets ccache keep what it compiles; empty = where all do."""
+        tools = self.top / folder / "tools"
+        tools.mkdir(parents=True)
+        shutil.copy(TOP / "tools/build", tools)
+        self.write("bin/cmake", '#!/bin/sh\necho "cache:$CCACHE_DIR"\n')
+        (self.top / "bin/cmake").chmod(0o755)
+        (tools / "install_packages").symlink_to("/bin/true")
+        env = {"PATH": f"{self.top}/bin:{os.environ['PATH']}", "HOME": str(self.top)}
+        done = subprocess.run([tools / "build", "ci"], capture_output=True, text=True, check=True, env=env)
+        return done.stdout.splitlines()[-1].removeprefix("cache:")
+
+    def test_are_not_those_of_a_path_with_a_blank(self):
+        self.assertEqual(self.cache("plain"), "")
+        self.assertEqual(self.cache("with a blank"), str(self.top / "with a blank/build/ccache"))
 
 
 class Help(unittest.TestCase):
