@@ -218,10 +218,16 @@ std::shared_ptr<const std::string> FakeService::BigPart(const std::string& path)
   return bytes;
 }
 
-void FakeService::CancelPart(PartTicket /*ticket*/) {
+void FakeService::CancelPart(PartTicket ticket) {
   MutexLock lock(mutex_);
+  parts_left_.push_back(ticket);
   ++left_;
   changed_.NotifyAll();
+}
+
+std::vector<PartTicket> FakeService::parts_left() {
+  MutexLock lock(mutex_);
+  return parts_left_;
 }
 
 bool FakeService::AwaitLeft(int count) {

@@ -74,6 +74,7 @@ class FakeService final : public Service {
   void Release();
   // Waits until `count` parts and plans were given up; false after ten seconds.
   bool AwaitLeft(int count);
+  std::vector<PartTicket> parts_left();  // those that were given up; tickets begin at 1
   // Waits until `count` streams were cancelled; false after ten seconds.
   bool AwaitCancels(int count);
   // Waits until `count` streams have ended on their threads; false after ten seconds.
@@ -116,6 +117,7 @@ class FakeService final : public Service {
   // Each of a plan that is never answered.
   using LeftCallback = std::stop_callback<std::function<void()>>;
   std::vector<std::unique_ptr<LeftCallback>> waiting_plans_ GOPMILL_GUARDED_BY(mutex_);
+  std::vector<PartTicket> parts_left_ GOPMILL_GUARDED_BY(mutex_);
   PartTicket next_part_ GOPMILL_GUARDED_BY(mutex_) = 1;
   int ended_ GOPMILL_GUARDED_BY(mutex_) = 0;
   std::uint64_t next_id_ GOPMILL_GUARDED_BY(mutex_) = 1;
