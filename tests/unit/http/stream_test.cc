@@ -208,6 +208,8 @@ TEST_F(StreamTest, ASlowReaderIsBoundedAndHindersNobody) {
   RawClient slow(port(), 4096);
   slow.Get("/v1/transcode/endless.mp4");
   ASSERT_TRUE(slow.ReceiveHead());
+  // On a busy machine the writer may have no core for longer than it takes to call it blocked.
+  ASSERT_TRUE(AwaitStats([](const HttpStats& s) { return s.peak_stream_buffer_bytes > 500'000; }));
   service.AwaitBlocked(milliseconds(100));
   const std::int64_t taken = service.bytes_written;
   // The rest is in the kernel: its send buffer and the client's receive buffer.
@@ -217,7 +219,6 @@ TEST_F(StreamTest, ASlowReaderIsBoundedAndHindersNobody) {
   }
   EXPECT_LE(server->stats().peak_stream_buffer_bytes,
             static_cast<std::int64_t>(options.limits.stream_buffer_bytes));
-  EXPECT_GT(server->stats().peak_stream_buffer_bytes, 500'000);
   ASSERT_TRUE(slow.Skip(static_cast<std::size_t>(taken)));  // reading lets it go on
   while (service.bytes_written <= taken) std::this_thread::yield();
 }
