@@ -109,7 +109,7 @@ Status AudioTranscoder::Impl::TakeFrame(std::vector<av::Packet>& out) {
     if (!opened.ok()) {  // a damaged source may call itself anything: silence
       ++unusable;
       resampler.reset();
-      return OkStatus();
+      return StartAt(timeline->expected(), out);
     }
     resampler = *std::move(opened);
   }

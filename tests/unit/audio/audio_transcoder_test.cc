@@ -124,6 +124,11 @@ TEST(AudioTranscoderTest, ChannelsThatNothingCanMixAreSilence) {
       SayingChannels(MakeAudio("pcm_s16le", Clicks(48000, 1, {0.5}), 48000, 2), 100);
   const Transcoded made = Transcode(source, PlanFor(source, AudioCodec::kAac));
   EXPECT_GT(made.damaged, 0);
+  std::int64_t total = 0;
+  for (const av::Packet& packet : made.coded.packets) total += packet->duration;
+  // To the end of the last packet, in which 896 samples of two channels are 17 of a hundred.
+  EXPECT_EQ(total, 46 * 1024 + 17 + made.coded.parameters->initial_padding);
+  ExpectClicks(Listen(made.coded).clicks, {});
 }
 
 // Thirty-two channels have no usual layout: two of them are better than none.
