@@ -47,10 +47,10 @@ bool RecoversAtOnce(Bytes unit) {
 }
 
 RandomAccess ClassifyH264(Bytes data, std::size_t length_size, bool key) {
-  RandomAccess found = key ? RandomAccess::kOpen : RandomAccess::kNone;
+  RandomAccess found = key ? RandomAccess::kRecovery : RandomAccess::kNone;
   nal::ForEach(data, length_size, [&](Bytes unit) {
     const unsigned type = unit[0] & 0x1FU;
-    if (type == 6 && key && RecoversAtOnce(unit)) found = RandomAccess::kExact;
+    if (type == 6 && key && RecoversAtOnce(unit)) found = RandomAccess::kOpenGop;
     if (type == 5) found = RandomAccess::kClosed;
     return type == 5 || type == 1;  // the first slice decides
   });
@@ -58,13 +58,14 @@ RandomAccess ClassifyH264(Bytes data, std::size_t length_size, bool key) {
 }
 
 RandomAccess ClassifyHevc(Bytes data, std::size_t length_size, bool key) {
-  RandomAccess found = key ? RandomAccess::kOpen : RandomAccess::kNone;
+  RandomAccess found = key ? RandomAccess::kRecovery : RandomAccess::kNone;
   nal::ForEach(data, length_size, [&](Bytes unit) {
     const unsigned type = unit[0] >> 1U & 0x3FU;
     if (type > 31) return false;  // parameter sets, SEI
     if (type == 19 || type == 20) found = RandomAccess::kClosed;
-    if (type >= 16 && type <= 18) found = RandomAccess::kExact;  // BLA: its RASL pictures are lost
-    if (type == 21) found = RandomAccess::kExact;                // CRA
+    if (type >= 16 && type <= 18)
+      found = RandomAccess::kOpenGop;                // BLA: its RASL pictures are lost
+    if (type == 21) found = RandomAccess::kOpenGop;  // CRA
     return true;
   });
   return found;
@@ -85,15 +86,15 @@ std::optional<bool> ClosedFlag(Bytes data, std::uint8_t code, unsigned bit) {
 RandomAccess ClassifyMpeg(Bytes data, bool key) {
   if (!key) return RandomAccess::kNone;
   const auto closed = ClosedFlag(data, 0xB8, 25);  // group_start_code, after time_code
-  if (!closed) return RandomAccess::kOpen;         // a key picture without a group's header
-  return *closed ? RandomAccess::kClosed : RandomAccess::kExact;
+  if (!closed) return RandomAccess::kRecovery;     // a key picture without a group's header
+  return *closed ? RandomAccess::kClosed : RandomAccess::kOpenGop;
 }
 
 RandomAccess ClassifyMpeg4(const AVCodecParameters& parameters, Bytes data, bool key) {
   if (!key) return RandomAccess::kNone;
   const auto closed = ClosedFlag(data, 0xB3, 18);  // group_of_vop_start_code, after time_code
-  if (closed) return *closed ? RandomAccess::kClosed : RandomAccess::kExact;
-  return parameters.video_delay > 0 ? RandomAccess::kExact : RandomAccess::kClosed;
+  if (closed) return *closed ? RandomAccess::kClosed : RandomAccess::kOpenGop;
+  return parameters.video_delay > 0 ? RandomAccess::kOpenGop : RandomAccess::kClosed;
 }
 
 // None of the old codecs refers to a picture in front of the one before.

@@ -14,9 +14,10 @@
 namespace gopmill {
 
 enum class RandomAccess {
-  kNone,   // needs earlier packets
-  kOpen,   // recovery point: exact from here on after one GOP of preroll
-  kExact,  // open GOP or CRA: what is shown before it refers to what came before, the rest does not
+  kNone,      // needs earlier packets
+  kRecovery,  // recovery point: exact from here on after one GOP of preroll
+  // Open GOP or CRA: what is shown before it refers to what came before, the rest does not.
+  kOpenGop,
   kClosed,  // IDR or closed GOP: nothing after it refers to anything before it
 };
 

@@ -68,20 +68,21 @@ bool HasContext(const SourceIndex& index, const std::vector<std::int64_t>& place
                 SourceTicks shown, int context) {
   const std::size_t place = places.size() - 1 - back;
   const auto packet = static_cast<std::size_t>(places[place]);
-  const bool recovers = index.video[packet].access == RandomAccess::kOpen;
+  const bool recovers = index.video[packet].access == RandomAccess::kRecovery;
   if (recovers && back == 0) return false;
   return PicturesFrom(index, places[place + (recovers ? 1 : 0)], shown, context) >= context;
 }
 
 // How many places before the last one pictures are exact from the last one on: one more where that
-// is open, two where the one before is open as well (a decoder may drop what begins a GOP there).
+// is a recovery point, two where the one before is one as well (a decoder may drop what begins a
+// GOP there).
 std::size_t Recovery(const SourceIndex& index, const std::vector<std::int64_t>& places) {
-  const auto open = [&](std::size_t back) {
+  const auto recovers = [&](std::size_t back) {
     const auto packet = static_cast<std::size_t>(places[places.size() - 1 - back]);
-    return index.video[packet].access == RandomAccess::kOpen;
+    return index.video[packet].access == RandomAccess::kRecovery;
   };
-  if (!open(0)) return 0;
-  return places.size() > 1 && open(1) ? 2 : 1;
+  if (!recovers(0)) return 0;
+  return places.size() > 1 && recovers(1) ? 2 : 1;
 }
 
 // For the picture that is shown at `from`: the last place of random access at or before it, or so

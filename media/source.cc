@@ -412,7 +412,7 @@ std::optional<std::int64_t> Source::Impl::SlowPlace() const {
   const AVPacket* first = FirstHeldPicture();
   const std::span payload(first->data, static_cast<std::size_t>(first->size));
   const bool key = (first->flags & AV_PKT_FLAG_KEY) != 0;
-  if (ClassifyPacket(*info->video.parameters, payload, key) != RandomAccess::kOpen) {
+  if (ClassifyPacket(*info->video.parameters, payload, key) != RandomAccess::kRecovery) {
     return std::nullopt;
   }
   return HeldTime();

@@ -131,7 +131,7 @@ void UnitPlanner::NoteAccess(const PacketMeta& packet, std::int64_t number) {
   if (packet.access != RandomAccess::kNone || accesses_.empty()) {
     if (!accesses_.empty() && !accesses_.back().exact) accesses_.back().exact = packet.pts;
     Access access{.packet = number, .exact = packet.pts};
-    if (packet.access == RandomAccess::kOpen) access.exact.reset();
+    if (packet.access == RandomAccess::kRecovery) access.exact.reset();
     accesses_.push_back(access);
   }
   const std::int64_t enough = std::max(context, 1);
@@ -219,7 +219,7 @@ void UnitPlanner::OnRandomAccess(const PacketMeta& packet, std::int64_t number,
   } else if (by_gop || by_all || RunIsLong(packet, number, frame)) {
     auto preroll = PrerollPacket();
     // Live streams that share a decoder begin at the same packet, whatever their filters.
-    const bool exact = packet.access == RandomAccess::kExact && !options_.live;
+    const bool exact = packet.access == RandomAccess::kOpenGop && !options_.live;
     const bool afresh = exact && source_.temporal_context == 0;
     if (afresh) preroll = number;
     if (!pending_ && preroll) {

@@ -7,9 +7,9 @@
 // Terms. A *run* is what one decoder goes through without a reset; a unit that starts a run can be
 // worked on at any time, a chained unit follows its predecessor's decoder. Cuts:
 //   - closed random access: a new run starts there once the unit is long enough;
-//   - open random access: cut with preroll, but only when the run has lasted kOpenRunSeconds, since
-//     each such cut decodes its leading pictures twice, or two GOPs where the access is not exact
-//     (of live sources one or two always); before that the run simply goes on;
+//   - open GOP or recovery point: cut with preroll, but only when the run has lasted
+//     kOpenRunSeconds, since each such cut decodes its leading pictures twice, or two GOPs at a
+//     recovery point (of live sources one or two always); before that the run simply goes on;
 //   - closed, but filters look at neighbouring pictures (temporal_context): as if it were open,
 //     with preroll from where enough pictures lie before the cut, and enough of those behind it;
 //   - none for two unit lengths: the run is split at one unit length (chained, nothing is decoded

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/entity_tag.h"
 #include "base/log.h"
 #include "server/http/access.h"
 #include "server/http/assets.h"
@@ -15,7 +16,6 @@
 #include "server/http/problem.h"
 #include "server/http/response_fields.h"
 #include "server/http/target.h"
-#include "server/session/entity_tag.h"
 
 namespace gopmill {
 namespace {

@@ -10,7 +10,7 @@
 #include "server/rtsp/playback.h"
 #include "server/rtsp/rtsp_auth.h"
 #include "server/rtsp/shared_media.h"
-#include "server/session/live_hub.h"
+#include "server/session/live_name.h"
 
 namespace gopmill {
 namespace {

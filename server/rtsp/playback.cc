@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "server/rtsp/pace_follower.h"
 #include "server/rtsp/track_caps.h"
-#include "server/session/live_hub.h"
+#include "server/session/live_name.h"
 
 namespace gopmill {
 namespace {

@@ -10,7 +10,7 @@
 #include "server/rtsp/movie_factory.h"
 #include "server/rtsp/rtsp_auth.h"
 #include "server/rtsp/rtsp_request.h"
-#include "server/session/live_hub.h"
+#include "server/session/live_name.h"
 
 namespace gopmill {
 namespace {

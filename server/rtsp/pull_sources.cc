@@ -5,7 +5,7 @@
 #include <array>
 
 #include "base/words.h"
-#include "server/session/live_hub.h"
+#include "server/session/live_name.h"
 
 namespace gopmill {
 namespace {

@@ -34,7 +34,7 @@
 #include "server/rtsp/rtsp_request.h"
 #include "server/rtsp/shared_media.h"
 #include "server/rtsp/track_caps.h"
-#include "server/session/live_hub.h"
+#include "server/session/live_name.h"
 
 namespace gopmill {
 namespace {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/entity_tag.h"
 #include "media/language.h"
 #include "media/timed_text.h"
-#include "server/session/entity_tag.h"
 #include "server/session/live_presentation.h"
 #include "server/session/segment_part.h"
 

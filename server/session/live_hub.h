@@ -19,21 +19,13 @@
 #include "base/status.h"
 #include "base/thread_safety.h"
 #include "server/session/ingest_loop.h"
+#include "server/session/live_name.h"
 #include "server/session/live_source.h"
 
 namespace gopmill {
 
 inline constexpr std::size_t kMaxPublishers = 64;   // at once
 inline constexpr std::size_t kMaxLiveNames = 1000;  // with a publisher or readers that wait for one
-inline constexpr std::size_t kMaxLiveNameBytes = 64;
-
-// Paths of live sources begin with this; the rest is the name.
-inline constexpr std::string_view kLivePrefix = "live/";
-
-// Letters, digits, '.', '_' and '-'.
-Status CheckLiveName(std::string_view name);
-// The same of a name in a setting, which the error says together with the name.
-Status CheckNameSetting(const std::string& setting, const std::string& name);
 
 struct LiveOptions {
   bool replace = false;  // a new publisher of a name ends the one before it

@@ -6,10 +6,10 @@
 #include <charconv>
 #include <utility>
 
+#include "base/entity_tag.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "media/digest.h"
-#include "server/session/entity_tag.h"
 #include "server/session/refusals.h"
 #include "server/session/segment_part.h"
 #include "server/session/stream_ids.h"

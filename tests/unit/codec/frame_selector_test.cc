@@ -244,7 +244,7 @@ TEST(FrameSelector, CutsOpenGroupsOfEachCodecWithoutASeam) {
     for (const av::Packet& packet : movie.packets) {
       const PacketMeta meta = describer.Describe(*packet);
       if (meta.access != RandomAccess::kNone) key = meta.pts;
-      exact += meta.access == RandomAccess::kExact ? 1 : 0;
+      exact += meta.access == RandomAccess::kOpenGop ? 1 : 0;
       leading += meta.pts < key ? 1 : 0;
     }
     EXPECT_GE(exact, 3);

@@ -165,7 +165,7 @@ TEST(LivePlanner, EveryFrameIsInOnePieceWhateverTheSource) {
     Plan plan(InPieces(0.4 * gops, static_cast<int>(random() % 3)), rate);
     std::int64_t display = 0;
     for (unsigned gop = 0; gop < 12; ++gop) {
-      const auto access = random() % 4 == 0 ? RandomAccess::kOpen : RandomAccess::kClosed;
+      const auto access = random() % 4 == 0 ? RandomAccess::kRecovery : RandomAccess::kClosed;
       plan.Picture(display++, access, 4000);
       for (auto left = random() % 40; left > 0; --left) {
         plan.Picture(display);
@@ -214,7 +214,7 @@ TEST(LivePlanner, AnotherCodingHasARunOfItsOwn) {
     EXPECT_EQ(before.back().end_frame, 14) << "what came before it is all there";
     EXPECT_EQ(before.back().end_packet, 14);
     EXPECT_EQ(plan.planner().oldest_needed(), 14) << "and not needed any more";
-    plan.Gop(14, 20, RandomAccess::kOpen);
+    plan.Gop(14, 20, RandomAccess::kRecovery);
     const auto units = plan.Units();
     ExpectWhole(units);
     const auto first = std::ranges::find(units, 14, &UnitSpec::first_frame);
@@ -236,7 +236,7 @@ TEST(LivePlanner, AnotherCodingLeavesNoRunWithoutAnEnd) {
     std::int64_t next = 0;
     for (int part = 0; part < 4; ++part) {
       const auto count = static_cast<std::int64_t>(1 + random() % 30);
-      plan.Gop(next, count, random() % 2 == 0 ? RandomAccess::kClosed : RandomAccess::kOpen);
+      plan.Gop(next, count, random() % 2 == 0 ? RandomAccess::kClosed : RandomAccess::kRecovery);
       // With another reordering its first picture may lie before the last one, or later.
       next = std::max<std::int64_t>(0, next + count - 2 + static_cast<std::int64_t>(random() % 6));
       plan.planner().ChangeCoding({.fps = {25, 1}, .reorder_delay = static_cast<int>(random() % 3)},
@@ -258,7 +258,7 @@ std::vector<Packets> SharedRuns(Plan& plan, std::int64_t first, std::int64_t pic
     plan.planner().Push({.pts = (n + 2) * 3600,
                          .duration = 3600,
                          .bytes = 4000,
-                         .access = n == 0 ? RandomAccess::kClosed : RandomAccess::kOpen,
+                         .access = n == 0 ? RandomAccess::kClosed : RandomAccess::kRecovery,
                          .cut_here = n / kEachCut != (n - kGop) / kEachCut},
                         plan.sofar());
     plan.Picture(n).Picture(n + 1);

@@ -44,7 +44,7 @@ TEST(RandomAccess, H264IdrBehindParameterSetsIsFound) {
 
 TEST(RandomAccess, H264RecoveryPointIsOpen) {
   const Bytes sei_then_slice{0, 0, 0, 1, 0x06, 6, 1, 0x80, 0, 0, 1, 0x41, 0x9A};
-  EXPECT_EQ(Classify(AV_CODEC_ID_H264, sei_then_slice, true), RandomAccess::kOpen);
+  EXPECT_EQ(Classify(AV_CODEC_ID_H264, sei_then_slice, true), RandomAccess::kRecovery);
   EXPECT_EQ(Classify(AV_CODEC_ID_H264, {0, 0, 0, 1, 0x41, 0x9A}, false), RandomAccess::kNone);
 }
 
@@ -56,16 +56,16 @@ TEST(RandomAccess, H264RecoveryPointsThatSayTheyAreExactAre) {
     return packet;
   };
   const Bytes at_once{6, 1, 0xC4}, inexact{6, 1, 0x84}, after_frames{6, 1, 0x58};
-  EXPECT_EQ(Classify(AV_CODEC_ID_H264, unit(at_once), true), RandomAccess::kExact);
-  EXPECT_EQ(Classify(AV_CODEC_ID_H264, unit(inexact), true), RandomAccess::kOpen);
-  EXPECT_EQ(Classify(AV_CODEC_ID_H264, unit(after_frames), true), RandomAccess::kOpen);
+  EXPECT_EQ(Classify(AV_CODEC_ID_H264, unit(at_once), true), RandomAccess::kOpenGop);
+  EXPECT_EQ(Classify(AV_CODEC_ID_H264, unit(inexact), true), RandomAccess::kRecovery);
+  EXPECT_EQ(Classify(AV_CODEC_ID_H264, unit(after_frames), true), RandomAccess::kRecovery);
   EXPECT_EQ(Classify(AV_CODEC_ID_H264, unit({1, 2, 0xC4, 0xC4, 6, 1, 0xC4}), true),
-            RandomAccess::kExact)
+            RandomAccess::kOpenGop)
       << "behind another message";
   EXPECT_EQ(Classify(AV_CODEC_ID_H264, unit({1, 4, 0, 0, 3, 6, 1, 6, 1, 0xC4}), true),
-            RandomAccess::kExact)
+            RandomAccess::kOpenGop)
       << "behind one with an emulation prevention byte";
-  EXPECT_EQ(Classify(AV_CODEC_ID_H264, unit({1, 200, 6, 1, 0xC4}), true), RandomAccess::kOpen)
+  EXPECT_EQ(Classify(AV_CODEC_ID_H264, unit({1, 200, 6, 1, 0xC4}), true), RandomAccess::kRecovery)
       << "inside of another message";
 }
 
@@ -75,7 +75,7 @@ TEST(RandomAccess, HevcIdrIsClosedCraIsExact) {
   };
   EXPECT_EQ(Classify(AV_CODEC_ID_HEVC, nal(19), true), RandomAccess::kClosed);
   EXPECT_EQ(Classify(AV_CODEC_ID_HEVC, nal(20), true), RandomAccess::kClosed);
-  EXPECT_EQ(Classify(AV_CODEC_ID_HEVC, nal(21), true), RandomAccess::kExact);
+  EXPECT_EQ(Classify(AV_CODEC_ID_HEVC, nal(21), true), RandomAccess::kOpenGop);
   EXPECT_EQ(Classify(AV_CODEC_ID_HEVC, nal(1), false), RandomAccess::kNone);
 }
 
@@ -84,8 +84,8 @@ TEST(RandomAccess, MpegFollowsTheClosedGopFlag) {
     return Bytes{0, 0, 1, 0xB8, 0, 8, 0, flags, 0, 0, 1, 0, 0, 8};
   };
   EXPECT_EQ(Classify(AV_CODEC_ID_MPEG1VIDEO, gop(0x40), true), RandomAccess::kClosed);
-  EXPECT_EQ(Classify(AV_CODEC_ID_MPEG2VIDEO, gop(0x00), true), RandomAccess::kExact);
-  EXPECT_EQ(Classify(AV_CODEC_ID_MPEG2VIDEO, {0, 0, 1, 0, 0, 8}, true), RandomAccess::kOpen)
+  EXPECT_EQ(Classify(AV_CODEC_ID_MPEG2VIDEO, gop(0x00), true), RandomAccess::kOpenGop);
+  EXPECT_EQ(Classify(AV_CODEC_ID_MPEG2VIDEO, {0, 0, 1, 0, 0, 8}, true), RandomAccess::kRecovery)
       << "a key picture without a GOP header promises nothing";
 }
 

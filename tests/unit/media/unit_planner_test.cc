@@ -92,7 +92,7 @@ TEST(UnitPlanner, OpenGopIsCutWithPrerollAndItsLeadingPicturesStayBefore) {
   Plan plan({.unit_seconds = 0});
   plan.Gop(0, 8);
   // Decode order I10 B8 B9 P11...: pictures 8 and 9 lead the open key picture 10.
-  plan.Picture(10, RandomAccess::kOpen).Picture(8).Picture(9).Picture(11).Picture(12);
+  plan.Picture(10, RandomAccess::kRecovery).Picture(8).Picture(9).Picture(11).Picture(12);
   const auto units = plan.Units();
   ASSERT_THAT(units,
               ElementsAre(IsUnit(0, 10, CutKind::kClosed), IsUnit(10, 13, CutKind::kPreroll)));
@@ -104,7 +104,7 @@ TEST(UnitPlanner, OpenGopThatIsExactNeedsNothingBeforeItsKeyPicture) {
   for (const bool live : {false, true}) {
     Plan plan({.unit_seconds = 0, .live = live});
     plan.Gop(0, 8);
-    plan.Picture(10, RandomAccess::kExact).Picture(8).Picture(9).Picture(11).Picture(12);
+    plan.Picture(10, RandomAccess::kOpenGop).Picture(8).Picture(9).Picture(11).Picture(12);
     const auto units = plan.Units();
     ASSERT_EQ(units.size(), 2U);
     EXPECT_EQ(units[0].end_packet, 11) << "its leading pictures are shown before the cut";
@@ -127,7 +127,7 @@ TEST(UnitPlanner, TheSecondFieldOfAKeyPictureEndsNoLeadingPictures) {
     fields(0, RandomAccess::kClosed);
     for (int n = 1; n < 8; ++n) fields(n);
     for (const int n : {10, 8, 9, 13, 11, 12}) {
-      fields(n, n == 10 ? RandomAccess::kOpen : RandomAccess::kNone);
+      fields(n, n == 10 ? RandomAccess::kRecovery : RandomAccess::kNone);
     }
     planner.Finish(units);
     ASSERT_EQ(units.size(), 2U);
@@ -155,14 +155,14 @@ TEST(UnitPlanner, LeadingPicturesOfAClosedGopStayBefore) {
 TEST(UnitPlanner, FiltersInTimeLookAcrossAnExactCut) {
   Plan plan({.unit_seconds = 0, .temporal_context = 1});
   plan.Gop(0, 8);
-  plan.Picture(10, RandomAccess::kExact).Picture(8).Picture(9).Picture(11).Picture(12);
+  plan.Picture(10, RandomAccess::kOpenGop).Picture(8).Picture(9).Picture(11).Picture(12);
   EXPECT_EQ(plan.Units().back().first_packet, 0);
 }
 
 TEST(UnitPlanner, OpenGopsShareARunUntilItIsLong) {
   Plan plan;
   for (int gop = 0; gop < 12; ++gop) {
-    plan.Gop(gop * 50, 50, gop == 0 ? RandomAccess::kClosed : RandomAccess::kOpen);
+    plan.Gop(gop * 50, 50, gop == 0 ? RandomAccess::kClosed : RandomAccess::kRecovery);
   }
   const auto units = plan.Units();
   const auto prerolls = std::count_if(units.begin(), units.end(),
@@ -230,8 +230,9 @@ TEST(UnitPlannerProperty, UnitsTileTheOutputWhateverTheSource) {
     const int gops = 1 + below(30);
     for (int gop = 0; gop < gops; ++gop) {
       const int leading = gop == 0 ? 0 : below(3);
-      const auto access = gop == 0 || below(2) == 0 ? RandomAccess::kClosed : RandomAccess::kOpen;
-      const int lead = access == RandomAccess::kOpen ? leading : 0;
+      const auto access =
+          gop == 0 || below(2) == 0 ? RandomAccess::kClosed : RandomAccess::kRecovery;
+      const int lead = access == RandomAccess::kRecovery ? leading : 0;
       plan.Picture(display + lead, access, 100 + below(5000));
       for (int i = 0; i < lead; ++i) plan.Picture(display + i);
       const int trailing = below(below(4) == 0 ? 400 : 40);
@@ -267,7 +268,7 @@ class Reordered {
   void Gop(bool closed) {
     const int leading = closed ? 0 : Below(4);
     const int key = static_cast<int>(order.size()) + leading;
-    Add(key, closed ? RandomAccess::kClosed : RandomAccess::kOpen);
+    Add(key, closed ? RandomAccess::kClosed : RandomAccess::kRecovery);
     for (int i = leading; i > 0; --i) Add(key - i, RandomAccess::kNone);
     int pictures = Below(Below(4) == 0 ? 120 : 12);
     for (int next = key + 1; pictures > 0;) {
@@ -352,7 +353,7 @@ TEST(UnitPlanner, AnIntraOnlySourceHasPrerollOfAsManyPicturesAsFiltersLookAt) {
 TEST(UnitPlanner, FiltersInTimeGetPicturesFromBehindAnotherRecoveryPoint) {
   Plan plan({.unit_seconds = 0, .temporal_context = 2});
   for (int gop = 0; gop < 10; ++gop) {
-    plan.Gop(gop * 30, 30, gop == 0 ? RandomAccess::kClosed : RandomAccess::kOpen);
+    plan.Gop(gop * 30, 30, gop == 0 ? RandomAccess::kClosed : RandomAccess::kRecovery);
   }
   int cuts = 0;
   for (const UnitSpec& unit : plan.Units()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/session/packet_queue.h"
+#include "server/rtsp/packet_queue.h"
 
 #include <gtest/gtest.h>
 

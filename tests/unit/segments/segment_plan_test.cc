@@ -80,7 +80,7 @@ TEST(SegmentUnitTest, WhatIsHiddenIsDecodedForWhatComesBehindItAlone) {
 
 TEST(SegmentUnitTest, AnOpenGroupIsDecodedWithTheOneBeforeIt) {
   SourceIndex index = Index(200, {0});
-  index.video[40].access = index.video[80].access = RandomAccess::kOpen;
+  index.video[40].access = index.video[80].access = RandomAccess::kRecovery;
   const SegmentGrid segments{.fps = k25, .borders = {0, 50, 100, 150, 200}};
   EXPECT_EQ(SegmentUnit(index, Grid(), segments, 2, 0, 0).first_packet, 0)
       << "two, since the one before the last recovers as well";
@@ -90,7 +90,7 @@ TEST(SegmentUnitTest, AnOpenGroupIsDecodedWithTheOneBeforeIt) {
 
 TEST(SegmentUnitTest, AnExactOpenGroupIsDecodedByItself) {
   SourceIndex index = Index(200, {0});
-  index.video[40].access = index.video[80].access = RandomAccess::kExact;
+  index.video[40].access = index.video[80].access = RandomAccess::kOpenGop;
   const SegmentGrid segments{.fps = k25, .borders = {0, 50, 100, 150, 200}};
   EXPECT_EQ(SegmentUnit(index, Grid(), segments, 2, 0, 0).first_packet, 80);
   EXPECT_EQ(SegmentUnit(index, Grid(), segments, 1, 0, 0).first_packet, 40);
@@ -113,7 +113,7 @@ TEST(SegmentUnitTest, FiltersInTimeHaveThePicturesAround) {
 
 TEST(SegmentUnitTest, FiltersInTimeGetPicturesFromBehindAnotherRecoveryPoint) {
   SourceIndex index = Index(200, {0});
-  for (const std::size_t n : {25U, 50U, 75U, 100U}) index.video[n].access = RandomAccess::kOpen;
+  for (const std::size_t n : {25U, 50U, 75U, 100U}) index.video[n].access = RandomAccess::kRecovery;
   const SegmentGrid segments{.fps = k25, .borders = {0, 50, 100, 150, 200}};
   EXPECT_EQ(SegmentUnit(index, Grid(), segments, 2, 0, 2).first_packet, 50);
   EXPECT_EQ(SegmentUnit(index, Grid(), segments, 2, 0, 1).first_packet, 50);
