@@ -18,7 +18,7 @@ constexpr std::uint64_t kALot = std::uint64_t{1} << 40U;
 // What FFmpeg makes one packet of, in sound that has no frames; the least in other sound.
 constexpr std::uint32_t kRawSamples = 1024, kFewestSamples = 160;
 // Boxes of a file; no recording has as many.
-constexpr int kMostBoxes = 1'000'000;
+constexpr int kMostFileBoxes = 1'000'000;
 
 constexpr std::uint32_t Fourcc(std::string_view name) {
   std::uint32_t value = 0;
@@ -26,7 +26,7 @@ constexpr std::uint32_t Fourcc(std::string_view name) {
   return value;
 }
 
-std::uint64_t BigEndian(std::span<const std::uint8_t> bytes) {
+std::uint64_t ReadNumber(std::span<const std::uint8_t> bytes) {
   std::uint64_t value = 0;
   for (const std::uint8_t byte : bytes) value = value << 8U | byte;
   return value;
@@ -57,7 +57,7 @@ const std::array<BoxClaims::Name, 13> BoxClaims::kNames{{{Fourcc("hdlr"), Kind::
                                                          {Fourcc("trun"), Kind::kFragment, 8}}};
 
 std::uint32_t BoxClaims::Field::At(std::size_t offset) const {
-  return static_cast<std::uint32_t>(BigEndian(std::span(bytes).subspan(offset, 4)));
+  return static_cast<std::uint32_t>(ReadNumber(std::span(bytes).subspan(offset, 4)));
 }
 
 void BoxClaims::Push(std::span<const std::uint8_t> bytes) {
@@ -85,12 +85,12 @@ void BoxClaims::Push(std::span<const std::uint8_t> bytes) {
 
 void BoxClaims::BeginBox() {
   if (header_have_ < 8) return;
-  std::uint64_t size = BigEndian(std::span(header_).first(4));
+  std::uint64_t size = ReadNumber(std::span(header_).first(4));
   if (size == 1) {
     if (header_have_ < 16) return;
-    size = BigEndian(std::span(header_).subspan(8, 8));
+    size = ReadNumber(std::span(header_).subspan(8, 8));
   }
-  const std::uint64_t name = BigEndian(std::span(header_).subspan(4, 4));
+  const std::uint64_t name = ReadNumber(std::span(header_).subspan(4, 4));
   media_ = name == Fourcc("mdat");
   movie_ = name == Fourcc("moov");
   inner_.Begin();
@@ -118,9 +118,9 @@ bool BoxClaims::Inner::Push(std::uint8_t byte) {
   header_[have_++] = byte;
   const std::size_t have = have_;
   if (have < 8) return false;
-  std::uint64_t size = BigEndian(std::span(header_).first(4));
+  std::uint64_t size = ReadNumber(std::span(header_).first(4));
   if (size == 1 && have < 16) return have == 8;
-  if (size == 1) size = BigEndian(std::span(header_).subspan(8, 8));
+  if (size == 1) size = ReadNumber(std::span(header_).subspan(8, 8));
   lost_ = size < have;
   left_ = lost_ ? 0 : size - have;
   have_ = 0;
@@ -253,13 +253,13 @@ void BoxClaims::FeedTables(std::uint8_t byte) {
 }
 
 void BoxClaims::TakeRow(Table& table) {
-  const auto first = static_cast<std::uint32_t>(BigEndian(std::span(table.row).first(4)));
+  const auto first = static_cast<std::uint32_t>(ReadNumber(std::span(table.row).first(4)));
   if (table.kind != Kind::kRuns) {
     table.sum += first;
     track_.expanded = std::max(track_.expanded, table.sum);
     return;
   }
-  const auto count = static_cast<std::uint32_t>(BigEndian(std::span(table.row).subspan(4, 4)));
+  const auto count = static_cast<std::uint32_t>(ReadNumber(std::span(table.row).subspan(4, 4)));
   if (table.first_chunk != 0 && first <= table.first_chunk) track_.runs_ordered = false;
   if (table.first_chunk != 0 && first > table.first_chunk) {
     const std::uint64_t chunks = first - table.first_chunk;
@@ -323,15 +323,15 @@ bool FileBoxes::Next() {
   const ssize_t got = pread(fd_, header_.data(), header_.size(), static_cast<off_t>(at_));
   if (got < 8) return false;
   got_ = static_cast<std::size_t>(got);
-  size_ = BigEndian(std::span(header_).first(4));
-  name_ = static_cast<std::uint32_t>(BigEndian(std::span(header_).subspan(4, 4)));
-  if (size_ == 1 && got_ == header_.size()) size_ = BigEndian(std::span(header_).subspan(8, 8));
+  size_ = ReadNumber(std::span(header_).first(4));
+  name_ = static_cast<std::uint32_t>(ReadNumber(std::span(header_).subspan(4, 4)));
+  if (size_ == 1 && got_ == header_.size()) size_ = ReadNumber(std::span(header_).subspan(8, 8));
   return true;
 }
 
 // FFmpeg looks into what is free where a header seems to have been renamed.
 bool FileBoxes::IsPadding() const {
-  const auto inner = static_cast<std::uint32_t>(BigEndian(std::span(header_).subspan(12, 4)));
+  const auto inner = static_cast<std::uint32_t>(ReadNumber(std::span(header_).subspan(12, 4)));
   if (name_ == Fourcc("free") || name_ == Fourcc("hoov")) {
     return inner != Fourcc("mvhd") && inner != Fourcc("cmov");
   }
@@ -355,7 +355,7 @@ void FileBoxes::Look() {
 // FFmpeg reads all of them, unless an index says where the fragments lie.
 bool FileBoxes::ListTooMuch() {
   bool indexed = false;
-  for (int box = 0; box < kMostBoxes && Next() && !stop_.stop_requested(); ++box) {
+  for (int box = 0; box < kMostFileBoxes && Next() && !stop_.stop_requested(); ++box) {
     indexed = indexed || name_ == Fourcc("sidx");
     if (indexed && name_ == Fourcc("mdat")) break;
     if (!IsPadding()) Look();
