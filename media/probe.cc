@@ -308,11 +308,13 @@ Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format,
   AVStream& video_stream = *format.streams[video];
   const std::string codec = avcodec_get_name(video_stream.codecpar->codec_id);
   if (!SourceCodecAllowed(TrackKind::kVideo, codec)) {
-    return Error{.code = Code::kUnsupported,
-                 .message = "Video codec '" + codec + "' is not supported.",
-                 .accepted =
-                     "MPEG-1, MPEG-2, MPEG-4, H.264, HEVC, VP8, VP9, AV1, MJPEG, ProRes, "
-                     "DV, Theora, H.263, Sorenson Spark, DivX 3, Windows Media 7 and 8, raw video"};
+    return Error{
+        .code = Code::kUnsupported,
+        .message = "Video codec '" + codec + "' is not supported.",
+        .accepted =
+            "MPEG-1, MPEG-2, MPEG-4, H.264, HEVC, VP8, VP9, AV1, MJPEG, ProRes, "
+            "DNxHD, CineForm, DV, Theora, H.263, Sorenson Spark, VP6, DivX 3, Windows Media 7 "
+            "and 8, FFV1, HuffYUV, Ut Video, raw video"};
   }
   GOPMILL_RETURN_IF_ERROR(CheckVideo(*video_stream.codecpar));
   GOPMILL_RETURN_IF_ERROR(CheckColours(video_stream));

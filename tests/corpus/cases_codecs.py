@@ -143,6 +143,19 @@ case("prores-mov", video="prores_ks -profile:v 2", audio="pcm_s24le", ext="mov",
      quick=True)
 case("prores-4444", video="prores_ks -profile:v 4", audio="pcm_s16le", ext="mov",
      pixels="yuv444p10le", frames=36)
+case("dnxhd-mov", video="dnxhd -profile:v dnxhr_sq", audio="pcm_s24le", ext="mov", pixels="yuv422p", size="320x180", frames=36)
+case("dnxhd-mxf", video="dnxhd -b:v 36M", audio="pcm_s16le", ext="mxf", pixels="yuv422p", size="1920x1080", fps="25", frames=12,
+     flags="--size 320x180")
+case("cineform-mov", video="cfhd -quality film3+", audio="pcm_s16le", ext="mov", pixels="yuv422p10le", frames=36)
+case("ffv1-mkv", video="ffv1 -level 3 -g 1", audio="flac", ext="mkv", quick=True)
+case("ffv1-groups-avi", video="ffv1 -level 1 -g 12", audio="pcm_s16le", ext="avi", pixels="yuv444p", frames=36)
+case("huffyuv-avi", video="huffyuv", audio="pcm_s16le", ext="avi", pixels="yuv422p", frames=36)
+case("huffyuv-rgb-avi", video="huffyuv", audio="pcm_s16le", ext="avi", pixels="rgb24", frames=36,
+     props={"color_space": "bt709"})
+case("ffvhuff-mkv", video="ffvhuff", audio="pcm_s16le", ext="mkv", pixels="yuv420p", frames=36)
+case("utvideo-avi", video="utvideo", audio="pcm_s16le", ext="avi", pixels="yuv420p", frames=36)
+case("utvideo-rgb-mov", video="utvideo", audio="pcm_s16le", ext="mov", pixels="gbrp", frames=36,
+     props={"color_space": "bt709"})
 case("dv-pal-avi", video="dvvideo", ext="avi", pixels="yuv420p", **DV)
 case("dv-raw", video="dvvideo", ext="dv", pixels="yuv420p", **DV)
 case("dv-ntsc-mov", video="dvvideo", ext="mov", pixels="yuv411p", size="720x480", fps="30000/1001",

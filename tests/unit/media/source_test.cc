@@ -86,9 +86,11 @@ TEST(Source, WaitsForTheBytesOfItsHeaderAsLongAsItIsTold) {
 }
 
 TEST(DecoderTable, TakesWhatItNamesAndNothingElse) {
-  for (const char* name : {"mpeg1video", "mpeg2video", "mpeg4", "h264", "hevc", "vp8", "vp9", "av1",
-                           "mjpeg", "prores", "dvvideo", "theora", "rawvideo", "msmpeg4v2",
-                           "msmpeg4v3", "wmv1", "wmv2", "h263", "flv1"}) {
+  for (const char* name :
+       {"mpeg1video", "mpeg2video", "mpeg4",  "h264",    "hevc",    "vp8",      "vp9",
+        "av1",        "mjpeg",      "prores", "dvvideo", "theora",  "rawvideo", "msmpeg4v2",
+        "msmpeg4v3",  "wmv1",       "wmv2",   "h263",    "flv1",    "vp6",      "vp6f",
+        "vp6a",       "dnxhd",      "cfhd",   "ffv1",    "huffyuv", "ffvhuff",  "utvideo"}) {
     EXPECT_TRUE(SourceCodecAllowed(TrackKind::kVideo, name)) << name;
     const AVCodec* decoder = FindSourceDecoder(TrackKind::kVideo, name);
     ASSERT_NE(decoder, nullptr) << name;
