@@ -5,9 +5,14 @@
 #include <latch>
 #include <vector>
 
-namespace gopmill {
+#include "base/thread_safety.h"
 
-bool HasThreads(int count) {
+namespace gopmill {
+namespace {
+
+Mutex looking;
+
+bool CanStart(int count) GOPMILL_REQUIRES(looking) {
   std::latch all(1);
   std::vector<std::jthread> threads;
   threads.reserve(static_cast<std::size_t>(count));
@@ -22,6 +27,18 @@ bool HasThreads(int count) {
     threads.push_back(*std::move(thread));
   }
   return static_cast<int>(threads.size()) == count;
+}
+
+}  // namespace
+
+bool HasThreads(int count) {
+  const MutexLock lock(looking);
+  return CanStart(count);
+}
+
+Status UseThreads(int count, const std::function<Status()>& use) {
+  const MutexLock lock(looking);
+  return CanStart(count) ? use() : Status(NoMoreThreads());
 }
 
 }  // namespace gopmill

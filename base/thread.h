@@ -8,6 +8,7 @@
 // Thread-safety: safe.
 #pragma once
 
+#include <functional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -32,7 +33,10 @@ Result<std::jthread> StartThread(Run&& run) {
 }
 
 // Whether so many more can be had now: starts them and ends them again. For libraries that wait for
-// ever for a thread that they could not start.
+// ever for a thread that they could not start. One look at a time in the process.
 bool HasThreads(int count);
+// Calls `use`, which starts up to `count`, if so many can be had: no look takes them away
+// meanwhile. kUnavailable if they cannot.
+Status UseThreads(int count, const std::function<Status()>& use);
 
 }  // namespace gopmill

@@ -64,9 +64,12 @@ int ThreadsOfLibrary(VideoCodec codec) {
 
 // As avcodec_open2.
 Status OpenLibrary(AVCodecContext& context, const AVCodec* codec, VideoCodec kind) {
-  if (!HasThreads(ThreadsOfLibrary(kind))) return NoMoreThreads();
-  const int ret = avcodec_open2(&context, codec, nullptr);
-  return ret < 0 ? Status(av::AvError("The video encoder could not be opened", ret)) : OkStatus();
+  const auto open = [&]() -> Status {
+    const int ret = avcodec_open2(&context, codec, nullptr);
+    return ret < 0 ? Status(av::AvError("The video encoder could not be opened", ret)) : OkStatus();
+  };
+  const int threads = ThreadsOfLibrary(kind);
+  return threads > 0 ? UseThreads(threads, open) : open();
 }
 
 }  // namespace

@@ -13,8 +13,6 @@ namespace {
 
 // Part of the length by which a border may move to a place of random access.
 constexpr double kSnap = 0.25;
-// The least part of the length that the last segment has.
-constexpr double kShortestTail = 0.25;
 constexpr double kMinWeight = 0.6;
 // How strongly a segment's share of the bits follows its share of the source's bytes.
 constexpr double kComplexityExponent = 0.4;

@@ -28,6 +28,10 @@ inline constexpr double kMinSegmentSeconds = 0.5, kMaxSegmentSeconds = 20.0;
 // More segments than this are refused; ten days of two seconds each.
 inline constexpr std::size_t kMaxSegments = 500'000;
 
+// The least part of the length that the last segment has; sound behind the last picture that is
+// shorter belongs to that segment.
+inline constexpr double kShortestTail = 0.25;
+
 struct SegmentGrid {
   Rational fps;
   std::vector<std::int64_t> borders;  // frames, ascending, from 0 to the number of frames

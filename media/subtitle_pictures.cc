@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "media/av_error.h"
 #include "media/subtitle_track.h"
 
 namespace gopmill {

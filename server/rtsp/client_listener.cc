@@ -15,7 +15,9 @@ constexpr guint kListenRetryMilliseconds = 200;
 
 bool ClientListener::Start(GMainContext* loop) {
   loop_ = loop;
-  socket_ = gst::Adopt(gst_rtsp_server_create_socket(&server_, nullptr, nullptr));
+  GError* error = nullptr;  // the library looks into it unasked
+  socket_ = gst::Adopt(gst_rtsp_server_create_socket(&server_, nullptr, &error));
+  g_clear_error(&error);
   if (socket_ == nullptr) return false;
   Watch();
   return true;

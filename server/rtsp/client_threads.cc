@@ -18,11 +18,23 @@ struct ClientThreads {
 
 GstRTSPThreadPoolClass* parent_class = nullptr;
 
+// A media that is refused its thread is never prepared, so that nothing would tell its factory,
+// which keeps those that are shared until then.
+void Forget(GstRTSPMedia* media) {
+  if (media == nullptr || gst_rtsp_media_get_status(media) != GST_RTSP_MEDIA_STATUS_UNPREPARED) {
+    return;
+  }
+  g_signal_emit_by_name(media, "unprepared");
+}
+
 // For clients on the server's loop, under the server's lock; ClientListener has seen that there are
 // threads. For media on the client's thread; without one the library answers 503.
 GstRTSPThread* GetThread(GstRTSPThreadPool* pool, GstRTSPThreadType type,
                          GstRTSPContext* context) noexcept {
-  if (type == GST_RTSP_THREAD_TYPE_MEDIA && !CheckMeans().ok()) return nullptr;
+  if (type == GST_RTSP_THREAD_TYPE_MEDIA && !CheckMeans().ok()) {
+    Forget(context->media);
+    return nullptr;
+  }
   GstRTSPThread* thread = parent_class->get_thread(pool, type, context);
   if (type != GST_RTSP_THREAD_TYPE_CLIENT || thread == nullptr || context->client == nullptr) {
     return thread;

@@ -17,7 +17,8 @@ inline constexpr int kSpareThreads = 16;
 // The sockets of its tracks, and what its threads wake each other by.
 inline constexpr int kSpareFiles = 16;
 
-// kUnavailable where the machine does not have so many any more. Takes a fraction of a millisecond.
+// kUnavailable where the machine does not have so many any more. Takes a fraction of a millisecond
+// where a core is idle, some where all are busy, and waits for an encoder that is being opened.
 Status CheckMeans();
 
 }  // namespace gopmill

@@ -110,10 +110,10 @@ Result<PlayableStream> PacketQueue::AwaitStream(Duration timeout) {
   while (!stream_ && !end_ && !abandoned_ && SteadyNow() < deadline) {
     changed_.WaitFor(mutex_, deadline - SteadyNow());
   }
+  if (abandoned_) return ShuttingDown();  // also where it has come: nothing follows
   if (stream_) return *stream_;
   if (end_ && !end_->ok()) return end_->error();
   if (end_) return InternalError("The stream ended before it began.");
-  if (abandoned_) return ShuttingDown();
   return Error{.code = Code::kDeadlineExceeded, .message = "The stream took too long to begin."};
 }
 

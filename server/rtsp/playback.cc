@@ -13,6 +13,7 @@
 #include "server/rtsp/pace_follower.h"
 #include "server/rtsp/track_caps.h"
 #include "server/session/live_name.h"
+#include "server/session/refusals.h"
 
 namespace gopmill {
 namespace {
@@ -160,6 +161,7 @@ Result<std::shared_ptr<Playback>> Playback::Open(Service& service, RtspRequest r
     GOPMILL_ASSIGN_OR_RETURN(std::string branch, BranchOf(self->stream_.tracks[i], i));
     self->branches_.push_back(std::move(branch));
   }
+  if (stop.stop_requested()) return ShuttingDown();  // the queue brings nothing any more
   return player;
 }
 

@@ -47,6 +47,7 @@ Result<gst::Object<GstRTSPMedia>> SharedMedia::Claim(const std::string& url,
     changed_.NotifyAll();
   });
   gst::Object<GstRTSPMedia> media;
+  std::vector<gst::Object<GstRTSPMedia>> seen;
   {
     const MutexLock lock(mutex_);
     if (claimed_.contains(url) && waiting_ >= most_waiting_) {
@@ -58,6 +59,9 @@ Result<gst::Object<GstRTSPMedia>> SharedMedia::Claim(const std::string& url,
     while (const auto claim = stop.stop_requested() ? nullptr : ClaimOf(url)) {
       while (!claim->over && !stop.stop_requested()) changed_.Wait(mutex_);
       waited = waited || !claim->left;
+      if (!waited) continue;
+      seen.push_back(MediaOf(url));
+      if (seen.back() == nullptr) break;  // nothing came: not for the next who tries
     }
     --waiting_;
     media = MediaOf(url);

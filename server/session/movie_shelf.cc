@@ -159,13 +159,14 @@ void MovieShelf::DropLargePlans() {
   std::set<const SubtitleScript*> kept;  // plans of one movie share theirs
   std::erase_if(plans_, [&](const Plan& each) {
     const std::size_t own = each.shelved.movie->footprint_bytes();
-    if (&each != newest && plan_bytes + own > kMaxPlanBytes) return true;
-    plan_bytes += own;
     const auto& script = each.shelved.movie->video.front().plan->texts.script;
-    if (!script || kept.contains(script.get())) return false;
-    if (&each != newest && bytes + script->bytes() > kMaxKeptScriptBytes) return true;
-    kept.insert(script.get());
-    bytes += script->bytes();
+    const bool adds = script != nullptr && !kept.contains(script.get());
+    const std::size_t more = adds ? script->bytes() : 0;
+    const bool fits = plan_bytes + own <= kMaxPlanBytes && bytes + more <= kMaxKeptScriptBytes;
+    if (&each != newest && !fits) return true;
+    plan_bytes += own;
+    bytes += more;
+    if (adds) kept.insert(script.get());
     return false;
   });
 }

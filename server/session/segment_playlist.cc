@@ -46,6 +46,20 @@ double LongestSegment(const SegmentedMovie& movie) {
   return movie.audio ? std::max(pictures, Longest(Durations(movie, true))) : pictures;
 }
 
+// The same for all renditions (RFC 8216 section 6.2.4). Of other sound tracks, which have plans of
+// their own, it is known how far one may go beyond the pictures, and that borders lie on packets.
+std::int64_t TargetDuration(const SegmentedMovie& movie) {
+  constexpr double kLongestPacketSeconds = 0.15;
+  double longest = LongestSegment(movie);
+  if (movie.audio_choices.size() > 1) {
+    const std::vector<Rational> pictures = Durations(movie, false);
+    const double tail = movie.segment_seconds * kShortestTail;
+    longest =
+        std::max(Longest(pictures), pictures.back().ToDouble() + tail) + kLongestPacketSeconds;
+  }
+  return std::max<std::int64_t>(1, std::llround(longest));
+}
+
 // Runs of equal durations as one element each; times in ticks of the track.
 std::string Timeline(const std::vector<Rational>& durations, int timescale) {
   std::string text;
@@ -246,8 +260,7 @@ std::string MasterPlaylist(const SegmentedMovie& movie) {
 
 std::string MediaPlaylist(const SegmentedMovie& movie, PartTrack track, int rendition) {
   const std::vector<Rational> durations = Durations(movie, track == PartTrack::kAudio);
-  // The same for all renditions (RFC 8216 section 6.2.4).
-  const auto longest = std::max<std::int64_t>(1, std::llround(LongestSegment(movie)));
+  const std::int64_t longest = TargetDuration(movie);
   const bool ts = movie.container == Container::kTs;
   const bool subtitles = track == PartTrack::kSubtitles;
   const bool iframes = track == PartTrack::kIFrames;

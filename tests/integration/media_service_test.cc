@@ -231,17 +231,17 @@ TEST(MediaService, OneRequestForFilesTooManyIsRefused) {
   std::promise<void> go_on;
   std::atomic<std::size_t> answered = 0;
   auto service = MakeService();
-  service->Sources([&](const auto&) {
+  service->Sources({}, [&](const auto&) {
     begun.set_value();
     go_on.get_future().wait();
   });
   begun.get_future().wait();  // it waits no more
   for (std::size_t i = 0; i < kMaxFileRequests; ++i) {
-    service->Sources([&](const auto&) { ++answered; });
+    service->Sources({}, [&](const auto&) { ++answered; });
   }
   EXPECT_EQ(answered, 0U);
   std::optional<Error> refused;
-  service->Sources([&](const Result<std::string>& sources) { refused = sources.error(); });
+  service->Sources({}, [&](const Result<std::string>& sources) { refused = sources.error(); });
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->code, Code::kUnavailable);
   go_on.set_value();

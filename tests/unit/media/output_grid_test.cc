@@ -13,7 +13,7 @@
 namespace gopmill {
 namespace {
 
-constexpr Rational kMillis{1, 1000};
+constexpr Rational kMillisecond{1, 1000};
 constexpr Rational k90kHz{1, 90'000};
 
 // pts of `count` frames at `fps`, rounded to the nearest tick as a muxer does.
@@ -48,11 +48,11 @@ TEST_P(EqualRates, MapOneToOne) {
 
 INSTANTIATE_TEST_SUITE_P(
     Containers, EqualRates,
-    testing::Values(RateCase{{24, 1}, kMillis}, RateCase{{30, 1}, kMillis},
-                    RateCase{{24000, 1001}, kMillis}, RateCase{{30000, 1001}, kMillis},
-                    RateCase{{60000, 1001}, kMillis}, RateCase{{24, 1}, k90kHz},
+    testing::Values(RateCase{{24, 1}, kMillisecond}, RateCase{{30, 1}, kMillisecond},
+                    RateCase{{24000, 1001}, kMillisecond}, RateCase{{30000, 1001}, kMillisecond},
+                    RateCase{{60000, 1001}, kMillisecond}, RateCase{{24, 1}, k90kHz},
                     RateCase{{25, 1}, k90kHz}, RateCase{{30000, 1001}, k90kHz},
-                    RateCase{{60000, 1001}, k90kHz}, RateCase{{120, 1}, kMillis},
+                    RateCase{{60000, 1001}, k90kHz}, RateCase{{120, 1}, kMillisecond},
                     RateCase{{24, 1}, {1, 12288}}, RateCase{{25, 1}, {1, 25}}));
 
 // A camera's times waver; what is announced as live forgives a quarter of a frame.
@@ -92,8 +92,8 @@ TEST(OutputGrid, OfEqualRatesShowsEachPictureOnceThoughTimesWaver) {
 }
 
 TEST(OutputGrid, HalvingTheRateShowsEverySecondFrame) {
-  const auto pts = RoundedPts({30, 1}, kMillis, 300);
-  const OutputGrid grid({15, 1}, {30, 1}, kMillis, 0);
+  const auto pts = RoundedPts({30, 1}, kMillisecond, 300);
+  const OutputGrid grid({15, 1}, {30, 1}, kMillisecond, 0);
   for (std::int64_t n = 0; n < 150; ++n) {
     EXPECT_EQ(Shown(grid, pts, n), static_cast<std::size_t>(2 * n));
   }

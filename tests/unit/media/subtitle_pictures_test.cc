@@ -16,7 +16,7 @@ namespace {
 using Bytes = std::vector<std::uint8_t>;
 
 constexpr int kCanvasWidth = 1280, kCanvasHeight = 720;
-constexpr std::int64_t kSecond = 90'000;
+constexpr std::int64_t kTicksASecond = 90'000;
 constexpr std::int64_t kZeroMicros = 10'000'000;  // of the source, on its container's clock
 
 void Append(Bytes& bytes, int width, std::int64_t value) {
@@ -112,9 +112,9 @@ av::Packet PacketOf(const Bytes& bytes, double seconds, double duration = 0) {
   av::Packet packet = av::NewPacket();
   EXPECT_EQ(av_new_packet(packet.get(), static_cast<int>(bytes.size())), 0);
   std::ranges::copy(bytes, packet->data);
-  packet->pts = static_cast<std::int64_t>((seconds + 10) * static_cast<double>(kSecond));
+  packet->pts = static_cast<std::int64_t>((seconds + 10) * static_cast<double>(kTicksASecond));
   packet->dts = packet->pts;
-  packet->duration = static_cast<std::int64_t>(duration * static_cast<double>(kSecond));
+  packet->duration = static_cast<std::int64_t>(duration * static_cast<double>(kTicksASecond));
   return packet;
 }
 

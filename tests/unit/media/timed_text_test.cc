@@ -12,13 +12,13 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr std::int64_t kSecond = 1'000'000;
+constexpr std::int64_t kMicrosASecond = 1'000'000;
 
 // What is said from second 1 to second 2 of a segment of four.
 std::string Said(std::string text) {
   const std::vector<SubtitleCue> cues{
-      {.start_us = kSecond, .end_us = 2 * kSecond, .text = std::move(text)}};
-  const std::string document = TimedTextDocument(cues, 0, 0, 4 * kSecond);
+      {.start_us = kMicrosASecond, .end_us = 2 * kMicrosASecond, .text = std::move(text)}};
+  const std::string document = TimedTextDocument(cues, 0, 0, 4 * kMicrosASecond);
   const std::size_t begin = document.find("c0\">") + 4;
   return document.substr(begin, document.find("</span></p>") - begin);
 }
@@ -28,7 +28,8 @@ TEST(TimedText, ACueIsCutAtTheBordersOfItsSegment) {
       {.start_us = 6'500'000, .end_us = 9'500'000, .text = "long"},
       {.start_us = 9'000'000, .end_us = 10'000'000, .text = "second"}};
   const auto segment = [&](int number) {
-    return TimedTextDocument(cues, 5 * kSecond, number * 2 * kSecond, (number + 1) * 2 * kSecond);
+    return TimedTextDocument(cues, 5 * kMicrosASecond, number * 2 * kMicrosASecond,
+                             (number + 1) * 2 * kMicrosASecond);
   };
   EXPECT_THAT(segment(0), HasSubstr("<p begin=\"00:00:01.500\" end=\"00:00:02.000\">"));
   EXPECT_THAT(segment(0), Not(HasSubstr("second")));
@@ -67,7 +68,7 @@ TEST(TimedText, SegmentsAreFragmentsOfTheirTrack) {
   for (const char* const box : {"ftyp", "moov", "stpp", "sthd", "http://www.w3.org/ns/ttml"}) {
     EXPECT_THAT(*init, HasSubstr(box));
   }
-  const std::string document = TimedTextDocument({}, 0, 2 * kSecond, 4 * kSecond);
+  const std::string document = TimedTextDocument({}, 0, 2 * kMicrosASecond, 4 * kMicrosASecond);
   const auto segment = MakeTimedTextSegment(7, 2000, 4000, document);
   ASSERT_TRUE(segment.ok()) << segment.error().ToString();
   EXPECT_EQ(segment->substr(4, 4), "styp");

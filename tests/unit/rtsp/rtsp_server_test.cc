@@ -39,6 +39,19 @@ TEST(RtspServer, CanBeStoppedAsSoonAsItHasStarted) {
   }
 }
 
+TEST(RtspServer, SaysThatItsPortIsTaken) {
+  FakeService service;
+  RtspOptions options;
+  options.port = 0;
+  const auto first = RtspServer::Start(options, service);
+  ASSERT_TRUE(first.ok()) << first.error().ToString();
+  options.port = (*first)->port();
+  const auto second = RtspServer::Start(options, service);
+  ASSERT_FALSE(second.ok());
+  EXPECT_NE(second.error().message.find("cannot listen"), std::string::npos)
+      << second.error().ToString();
+}
+
 // As for a live source whose first picture takes its time: the player gets its answer and goes on.
 TEST(RtspServer, WhoWaitsForAnAnswerIsNotSilent) {
   FakeService service;
