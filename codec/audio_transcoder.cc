@@ -109,7 +109,8 @@ Status AudioTranscoder::Impl::TakeFrame(std::vector<av::Packet>& out) {
     if (!opened.ok()) {  // a damaged source may call itself anything: silence
       ++unusable;
       resampler.reset();
-      return StartAt(timeline->expected(), out);
+      // What it claims to last is silence, unless that is absurd.
+      return SoundRateUsable(frame->sample_rate) ? StartAt(timeline->expected(), out) : OkStatus();
     }
     resampler = *std::move(opened);
   }

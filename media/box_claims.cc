@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/box_claims.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 namespace gopmill {
 namespace {
 
 // Blocks that FFmpeg would not allocate (SilenceFfmpeg) need not be counted. Letters of a text that
 // reads like the name of a box are more.
-constexpr std::uint32_t kMostInFragment = (1U << 30U) / 24, kMostKeys = (1U << 30U) / 8;
+constexpr std::uint32_t kMostInFragment = (1U << 30U) / 24, kMostKeys = (1U << 30U) / 8,
+                        kMostChunks = (1U << 30U) / 8;
 // Half finished boxes of one track, and tables: more than there are names of them twice.
 constexpr std::size_t kMostAtOnce = 32;
 constexpr std::uint64_t kALot = std::uint64_t{1} << 40U;
@@ -30,6 +33,20 @@ std::uint64_t ReadNumber(std::span<const std::uint8_t> bytes) {
   std::uint64_t value = 0;
   for (const std::uint8_t byte : bytes) value = value << 8U | byte;
   return value;
+}
+
+// Boxes in which FFmpeg looks for others (mov.c, mov_read_default).
+bool IsContainer(std::uint32_t name) {
+  constexpr std::array<std::string_view, 21> kContainers{
+      "trak", "mdia", "minf", "stbl", "edts", "dinf", "udta", "ilst", "moof", "traf", "mvex",
+      "wave", "sinf", "schi", "tref", "gmhd", "tmcd", "mfra", "iprp", "ipco", "meta"};
+  return std::ranges::any_of(kContainers,
+                             [&](std::string_view each) { return Fourcc(each) == name; });
+}
+
+// At the top of the file; those that are free may be a header that was renamed.
+bool IsMovie(std::uint32_t name) {
+  return name == Fourcc("moov") || name == Fourcc("hoov") || name == Fourcc("free");
 }
 
 bool IsRaw(std::uint32_t format) {
@@ -63,105 +80,140 @@ std::uint32_t BoxClaims::Field::At(std::size_t offset) const {
 void BoxClaims::Push(std::span<const std::uint8_t> bytes) {
   seen_ += bytes.size();
   while (!bytes.empty()) {
-    if (left_ == 0 && !to_end_) {
-      header_[header_have_++] = bytes.front();
-      See(bytes.front());
-      bytes = bytes.subspan(1);
-      BeginBox();
-      continue;
-    }
-    const std::size_t here =
-        to_end_ ? bytes.size()
-                : static_cast<std::size_t>(std::min<std::uint64_t>(left_, bytes.size()));
-    if (!media_) {
-      for (const std::uint8_t byte : bytes.first(here)) See(byte);
-    }
-    bytes = bytes.subspan(here);
-    if (to_end_) continue;
-    left_ -= here;
-    if (left_ == 0) EndBox();
+    const std::uint64_t skipped =
+        std::min<std::uint64_t>(skip_to_ - std::min(at_, skip_to_), bytes.size());
+    at_ += skipped;
+    bytes = bytes.subspan(static_cast<std::size_t>(skipped));
+    EndBoxes();
+    if (bytes.empty()) return;
+    if (at_ < skip_to_) continue;
+    ++at_;
+    See(bytes.front());
+    bytes = bytes.subspan(1);
+    EndBoxes();
   }
 }
 
-void BoxClaims::BeginBox() {
+void BoxClaims::See(std::uint8_t byte) {
+  if (leaf_end_ > 0) return SeeLeaf(byte);
+  if (!open_.empty() && open_.back().searched) return SeeMeta(byte);
+  SeeHeader(byte);
+}
+
+std::uint64_t BoxClaims::EndOfParent() const { return open_.empty() ? kALot : open_.back().end; }
+
+void BoxClaims::SeeHeader(std::uint8_t byte) {
+  header_[header_have_++] = byte;
   if (header_have_ < 8) return;
   std::uint64_t size = ReadNumber(std::span(header_).first(4));
   if (size == 1) {
     if (header_have_ < 16) return;
     size = ReadNumber(std::span(header_).subspan(8, 8));
   }
-  const std::uint64_t name = ReadNumber(std::span(header_).subspan(4, 4));
-  media_ = name == Fourcc("mdat");
-  movie_ = name == Fourcc("moov");
-  inner_.Begin();
-  if (size >= header_have_) {
-    left_ = size - header_have_;
-  } else {
-    to_end_ = true;
-    media_ = media_ && size == 0;
-  }
+  const std::size_t have = header_have_;
   header_have_ = 0;
-  if (left_ == 0 && !to_end_) EndBox();
-}
-
-void BoxClaims::EndBox() {
-  EndTrack();
-  movie_ = false;
-}
-
-bool BoxClaims::Inner::Push(std::uint8_t byte) {
-  if (lost_) return false;
-  if (left_ > 0) {
-    --left_;
-    return false;
+  const auto name = static_cast<std::uint32_t>(ReadNumber(std::span(header_).subspan(4, 4)));
+  const std::uint64_t start = at_ - have, most = EndOfParent();
+  if (size != 0 && size < have) {  // FFmpeg looks no further in there
+    skip_to_ = most;
+  } else {
+    BeginBox(name, size == 0 || size > most - start ? most : start + size);
   }
-  header_[have_++] = byte;
-  const std::size_t have = have_;
-  if (have < 8) return false;
-  std::uint64_t size = ReadNumber(std::span(header_).first(4));
-  if (size == 1 && have < 16) return have == 8;
-  if (size == 1) size = ReadNumber(std::span(header_).subspan(8, 8));
-  lost_ = size < have;
-  left_ = lost_ ? 0 : size - have;
-  have_ = 0;
-  return have == 8;
 }
 
-void BoxClaims::See(std::uint8_t byte) {
+// By words, until one is the name of its 'hdlr', which is the first box in it.
+void BoxClaims::SeeMeta(std::uint8_t byte) {
+  last_ = last_ << 8U | byte;
+  if (++header_have_ < 4) return;
+  header_have_ = 0;
+  if (static_cast<std::uint32_t>(last_) != Fourcc("hdlr")) return;
+  open_.back().searched = false;
+  const std::uint64_t size = last_ >> 32U;
+  skip_to_ = std::min(at_ + (size > 8 ? size - 8 : 0), open_.back().end);
+}
+
+// What is looked into for other boxes, what is read, and what is skipped.
+void BoxClaims::BeginBox(std::uint32_t name, std::uint64_t end) {
+  if (name == Fourcc("cmov")) compressed_ = true;
+  if (name == Fourcc("moof")) {  // FFmpeg keeps two times for each track
+    listed_ += 2 * std::clamp<std::uint64_t>(tracks_, 1, 64);
+  }
+  const bool movie = IsMovie(name) && open_.empty();
+  if (movie || IsContainer(name)) return BeginInner(name, end);
+  if (!Match(end - at_, name)) {
+    skip_to_ = end;
+    return;
+  }
+  leaf_end_ = end;
+  leaf_searched_ = name == Fourcc("stsd");
+  last_ = 0;
+  if (at_ >= end) EndLeaf();
+}
+
+void BoxClaims::BeginInner(std::uint32_t name, std::uint64_t end) {
+  constexpr std::size_t kMostDepth = 16;  // FFmpeg gives up earlier
+  const bool among_tracks = open_.empty() || IsMovie(open_.back().name);
+  if (name == Fourcc("trak")) {
+    if (!among_tracks) {  // FFmpeg leaves the box that it is in
+      skip_to_ = EndOfParent();
+      return;
+    }
+    ++tracks_;
+  }
+  if (open_.size() >= kMostDepth) {
+    skip_to_ = end;
+    return;
+  }
+  open_.push_back({.name = name, .end = end, .searched = name == Fourcc("meta")});
+  last_ = 0;
+}
+
+void BoxClaims::SeeLeaf(std::uint8_t byte) {
   if (!tables_.empty()) FeedTables(byte);  // first, since a field may begin one behind it
   if (!fields_.empty()) FeedFields(byte);
-  last_ = last_ << 8U | byte;
-  const bool inner = movie_ && inner_.Push(byte);
-  const auto name = static_cast<std::uint32_t>(last_);
-  if (name == Fourcc("trak")) return BeginTrack(inner);
-  Match(static_cast<std::uint32_t>(last_ >> 32U), name);
+  if (leaf_searched_) {
+    last_ = last_ << 8U | byte;
+    const auto size = static_cast<std::uint32_t>(last_ >> 32U);
+    Match(size > 8 ? size - 8 : kALot, static_cast<std::uint32_t>(last_));
+  } else if (fields_.empty() && tables_.empty()) {
+    skip_to_ = std::exchange(leaf_end_, 0);
+    return;
+  }
+  if (at_ >= leaf_end_) EndLeaf();
 }
 
-// FFmpeg would read over the end of a box that is too small for what it should have.
-void BoxClaims::EndTrack() {
-  const auto cut = [](const Field& field) { return field.kind != Kind::kEntries; };
-  if (!tables_.empty() || std::ranges::any_of(fields_, cut)) listed_ = kALot;
+// FFmpeg would read over the end of a box that is too small for what it should have. Sample entries
+// may be shorter than what is looked at of them.
+void BoxClaims::EndLeaf() {
+  for (const Field& field : fields_) {
+    if (field.kind == Kind::kEntries) {
+      TakeEntries(field);
+    } else {
+      listed_ = kALot;
+    }
+  }
+  if (!tables_.empty()) listed_ = kALot;
   tables_.clear();
   fields_.clear();
+  leaf_end_ = 0;
+}
+
+void BoxClaims::EndBoxes() {
+  while (!open_.empty() && at_ >= open_.back().end) {
+    if (leaf_end_ > 0) EndLeaf();
+    if (open_.back().name == Fourcc("trak")) EndTrack();
+    open_.pop_back();
+    header_have_ = 0;
+  }
+}
+
+void BoxClaims::EndTrack() {
   listed_ = std::min(listed_ + track_.Packets(), kALot);
   track_ = Track();
 }
 
-// One that is not expected may be no track at all, in the midst of another one.
-void BoxClaims::BeginTrack(bool expected) {
-  ++tracks_;
-  if (expected) return EndTrack();
-  track_.odd = true;
-  listed_ = std::min(listed_ + track_.Packets(), kALot);
-  track_ = Track{.odd = true};
-}
-
 void BoxClaims::FeedFields(std::uint8_t byte) {
   for (Field& field : fields_) {
-    if (field.skip > 0) {
-      --field.skip;
-      continue;
-    }
     field.bytes[field.have++] = byte;
     if (field.have == field.need) field.need += MoreNeeded(field);
     if (field.have == field.need) Take(field);
@@ -178,21 +230,22 @@ std::size_t BoxClaims::MoreNeeded(const Field& field) {
   return 0;
 }
 
-void BoxClaims::Match(std::uint32_t box_size, std::uint32_t name) {
-  if (name == Fourcc("moof")) {  // FFmpeg keeps two times for each track
-    listed_ += 2 * std::clamp<std::uint64_t>(tracks_, 1, 64);
-    return;
+bool BoxClaims::Reads(std::uint32_t name) {
+  const auto is = [name](const Name& known) { return known.letters == name; };
+  return IsMovie(name) || IsContainer(name) || name == Fourcc("cmov") ||
+         std::ranges::any_of(kNames, is);
+}
+
+bool BoxClaims::Match(std::uint64_t content, std::uint32_t name) {
+  const auto* const known =
+      std::ranges::find_if(kNames, [name](const Name& each) { return each.letters == name; });
+  if (known == kNames.end()) return false;
+  if (fields_.size() >= kMostAtOnce) {
+    listed_ = kALot;
+    return true;
   }
-  if (name == Fourcc("cmov")) compressed_ = true;
-  for (const Name& known : kNames) {
-    if (known.letters != name) continue;
-    if (fields_.size() >= kMostAtOnce) listed_ = kALot;
-    if (fields_.size() >= kMostAtOnce) return;
-    fields_.push_back({.kind = known.kind,
-                       .box_size = box_size,
-                       .skip = box_size == 1 ? std::size_t{8} : 0,
-                       .need = known.bytes});
-  }
+  fields_.push_back({.kind = known->kind, .content = content, .need = known->bytes});
+  return true;
 }
 
 void BoxClaims::Take(const Field& field) {
@@ -205,14 +258,17 @@ void BoxClaims::Take(const Field& field) {
       if (field.At(4) != 1 || field.At(12) != 1) track_.single_ticks = false;
       break;
     case Kind::kRuns: BeginTable(field.kind, field.At(4), 12); break;
-    case Kind::kChunks: track_.chunks = std::max<std::uint64_t>(track_.chunks, field.At(4)); break;
+    case Kind::kChunks:
+      if (field.At(4) > kMostChunks) break;
+      track_.chunks = std::max<std::uint64_t>(track_.chunks, field.At(4));
+      break;
     case Kind::kSizes: track_.sizes = std::max<std::uint64_t>(track_.sizes, field.At(8)); break;
     case Kind::kOffsets: BeginTable(field.kind, field.At(4), 8); break;
     case Kind::kGroups: BeginTable(field.kind, field.At(field.need - 4), 8); break;
     case Kind::kEdits: {
-      const std::uint32_t row = field.bytes[0] == 1 ? 20 : 12;
-      const std::uint32_t room = field.box_size > 16 ? (field.box_size - 16) / row : UINT32_MAX;
-      track_.edits = std::max<std::uint64_t>(track_.edits, std::min(field.At(4), room));
+      // As many as fit into the box, whatever it says.
+      const std::uint64_t row = field.bytes[0] == 1 ? 20 : 12;
+      track_.edits = std::max(track_.edits, (std::max<std::uint64_t>(field.content, 8) - 8) / row);
       break;
     }
     case Kind::kKeys:
@@ -286,7 +342,7 @@ std::uint64_t BoxClaims::Track::Joined() const {
 // Each edit lists what it shows again; of two, one is mostly empty.
 std::uint64_t BoxClaims::Track::Packets() const {
   constexpr std::uint64_t kManyEdits = std::uint64_t{1} << 20U;
-  const bool joins = sound && !other && single_ticks && !odd;
+  const bool joins = sound && !other && single_ticks;
   const std::uint64_t packets = joins ? Joined() : std::max({sizes, expanded, Joined()});
   return std::min(packets, kALot) * std::clamp<std::uint64_t>(edits, 2, kManyEdits + 1) -
          std::min(packets, kALot);
@@ -301,7 +357,10 @@ namespace {
 // The boxes of a file one behind the other, but for their media.
 class FileBoxes {
  public:
-  FileBoxes(int fd, const std::stop_token& stop) : fd_(fd), stop_(stop) {}
+  FileBoxes(int fd, const std::stop_token& stop) : fd_(fd), stop_(stop) {
+    struct stat info {};
+    if (fstat(fd, &info) == 0) file_bytes_ = static_cast<std::uint64_t>(info.st_size);
+  }
   bool ListTooMuch();
 
  private:
@@ -317,6 +376,8 @@ class FileBoxes {
   std::array<std::uint8_t, 16> header_{};
   std::size_t got_ = 0;
   std::uint32_t name_ = 0;
+  std::uint64_t file_bytes_ = 0;
+  std::vector<std::uint8_t> bytes_ = std::vector<std::uint8_t>(std::size_t{64} << 10U);
 };
 
 bool FileBoxes::Next() {
@@ -335,19 +396,17 @@ bool FileBoxes::IsPadding() const {
   if (name_ == Fourcc("free") || name_ == Fourcc("hoov")) {
     return inner != Fourcc("mvhd") && inner != Fourcc("cmov");
   }
-  return name_ == Fourcc("mdat") || name_ == Fourcc("skip") || name_ == Fourcc("wide") ||
-         name_ == Fourcc("uuid");
+  return !BoxClaims::Reads(name_);
 }
 
 void FileBoxes::Look() {
-  std::vector<std::uint8_t> bytes(std::size_t{64} << 10U);
   std::uint64_t done = 0;
   while ((size_ == 0 || done < size_) && !claims_.too_many() && !stop_.stop_requested()) {
-    const std::uint64_t left = size_ == 0 ? bytes.size() : size_ - done;
-    const auto want = static_cast<std::size_t>(std::min<std::uint64_t>(left, bytes.size()));
-    const ssize_t got = pread(fd_, bytes.data(), want, static_cast<off_t>(at_ + done));
+    const std::uint64_t left = size_ == 0 ? bytes_.size() : size_ - done;
+    const auto want = static_cast<std::size_t>(std::min<std::uint64_t>(left, bytes_.size()));
+    const ssize_t got = pread(fd_, bytes_.data(), want, static_cast<off_t>(at_ + done));
     if (got <= 0) break;
-    claims_.Push(std::span(bytes).first(static_cast<std::size_t>(got)));
+    claims_.Push(std::span(bytes_).first(static_cast<std::size_t>(got)));
     done += static_cast<std::uint64_t>(got);
   }
 }
@@ -358,7 +417,11 @@ bool FileBoxes::ListTooMuch() {
   for (int box = 0; box < kMostFileBoxes && Next() && !stop_.stop_requested(); ++box) {
     indexed = indexed || name_ == Fourcc("sidx");
     if (indexed && name_ == Fourcc("mdat")) break;
-    if (!IsPadding()) Look();
+    if (IsPadding()) {
+      claims_.Skip(std::min(size_, file_bytes_ - std::min(at_, file_bytes_)));
+    } else {
+      Look();
+    }
     if (claims_.too_many()) return true;
     if (size_ < 8 || at_ + size_ < at_) break;
     at_ += size_;

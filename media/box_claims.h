@@ -4,9 +4,9 @@
 // each before it has seen any: where all are of one size, a header of some hundred bytes is enough
 // for gigabytes. So they are counted first, in the bytes that FFmpeg is about to read.
 //
-// It looks for the names of boxes anywhere but in the media, since FFmpeg takes a box for what its
-// name says wherever it lies. What is only named like one counts too; that errs on the side of
-// more.
+// Boxes are walked as FFmpeg does, which takes one for what its name says wherever it lies, but
+// looks for others in some kinds only: what is text or a picture there is no box, whatever letters
+// it has. Within sample entries, whose forms are many, names are looked for at each byte.
 //
 // Memory: some KiB. Thread-safety: compatible.
 #pragma once
@@ -29,6 +29,10 @@ class BoxClaims {
  public:
   // The next bytes, from the first one of the source.
   void Push(std::span<const std::uint8_t> bytes);
+  // So many bytes of the source are media, and were not pushed.
+  void Skip(std::uint64_t bytes) { seen_ += bytes; }
+  // Whether a box of this name is looked into at all.
+  [[nodiscard]] static bool Reads(std::uint32_t name);
   // From now on what fragments list counts only where no bytes of theirs stand behind it.
   void Opened() { opened_ = true; }
   // FFmpeg must not see what was pushed last.
@@ -58,8 +62,7 @@ class BoxClaims {
   static const std::array<Name, 13> kNames;
   struct Field {  // the beginning of a box
     Kind kind = Kind::kHandler;
-    std::uint32_t box_size = 0;
-    std::size_t skip = 0;  // bytes of a long size that come first
+    std::uint64_t content = 0;  // of the box, bytes
     std::size_t need = 0, have = 0;
     std::array<std::uint8_t, 80> bytes{};
     [[nodiscard]] std::uint32_t At(std::size_t offset) const;
@@ -74,7 +77,6 @@ class BoxClaims {
     std::uint32_t first_chunk = 0, in_chunk = 0;  // of the row before
   };
   struct Track {
-    bool odd = false;                   // begins or goes on where none should
     bool sound = false, other = false;  // what it is said to be
     bool single_ticks = true;           // all durations are 1: FFmpeg joins samples
     bool raw = false, not_raw = false;  // sound without frames
@@ -85,45 +87,43 @@ class BoxClaims {
     [[nodiscard]] std::uint64_t Joined() const;
     [[nodiscard]] std::uint64_t Packets() const;
   };
-  // Where in a box its next inner one begins.
-  class Inner {
-   public:
-    void Begin() { *this = Inner(); }
-    // Whether this byte was the last one of a name.
-    bool Push(std::uint8_t byte);
-
-   private:
-    std::array<std::uint8_t, 16> header_{};
-    std::size_t have_ = 0;
-    std::uint64_t left_ = 0;
-    bool lost_ = false;
+  struct Open {  // a box that others are in
+    std::uint32_t name = 0;
+    std::uint64_t end = 0;
+    bool searched = false;  // 'meta': others begin with its 'hdlr'
   };
 
-  void BeginBox();
-  void EndBox();
   void See(std::uint8_t byte);
+  void SeeHeader(std::uint8_t byte);
+  void SeeMeta(std::uint8_t byte);
+  void SeeLeaf(std::uint8_t byte);
+  void BeginBox(std::uint32_t name, std::uint64_t end);
+  void BeginInner(std::uint32_t name, std::uint64_t end);
+  void EndLeaf();
+  void EndBoxes();
+  [[nodiscard]] std::uint64_t EndOfParent() const;
   void FeedFields(std::uint8_t byte);
   void FeedTables(std::uint8_t byte);
-  void Match(std::uint32_t box_size, std::uint32_t name);
+  bool Match(std::uint64_t content, std::uint32_t name);
   [[nodiscard]] static std::size_t MoreNeeded(const Field& field);
   void Take(const Field& field);
   void TakeFragment(const Field& field);
   void TakeEntries(const Field& field);
   void BeginTable(Kind kind, std::uint32_t rows, std::size_t row_bytes);
   void TakeRow(Table& table);
-  void BeginTrack(bool expected);
   void EndTrack();
 
   bool opened_ = false, compressed_ = false;
   std::uint64_t seen_ = 0;    // bytes
   std::uint64_t listed_ = 0;  // by all but the track that is being read
   std::uint64_t tracks_ = 0;
-  // The box of the file that is being read: its header, and what is left of its content.
+  // Where it is, in bytes that were pushed: the boxes around it, what is skipped, and the end of a
+  // box that is read itself (0 = none); of that, whether names are looked for at each byte.
+  std::uint64_t at_ = 0, skip_to_ = 0, leaf_end_ = 0;
+  bool leaf_searched_ = false;
+  std::vector<Open> open_;
   std::array<std::uint8_t, 16> header_{};
   std::size_t header_have_ = 0;
-  std::uint64_t left_ = 0;
-  bool media_ = false, movie_ = false, to_end_ = false;
-  Inner inner_;             // of a movie_
   std::uint64_t last_ = 0;  // eight bytes
   std::vector<Field> fields_;
   std::vector<Table> tables_;

@@ -91,29 +91,47 @@ std::optional<bool> LongSteps::Tells(const AVPacket& packet, const Doubt& doubt)
   return Near(*us, doubt.us) ? std::optional(true) : std::nullopt;
 }
 
+// Whether pictures have gone on for long from where they were, in front of a step of sound.
+bool LongSteps::GoesOnBefore(const AVPacket& packet, const Doubt& doubt) const {
+  constexpr std::int64_t kLongMicros = 2 * kBackMicros;
+  const State* state = StateOf(packet);
+  if (state == nullptr || !state->track.pictures || !state->last_us) return false;
+  const auto us = TimeOf(state->track, packet);
+  return us && *us > *state->last_us + kLongMicros && *us < doubt.us - kGapMicros;
+}
+
 // The last one of a file is, unless other tracks went on from before it.
 Result<bool> LongSteps::IsMeant(const Reader& read, const Doubt& doubt) {
   const auto is_there = [&](const State& s) { return s.last_us && Near(*s.last_us, doubt.us); };
   if (std::ranges::any_of(states_, is_there)) return true;
-  bool others = false;
+  const bool of_pictures = states_[static_cast<std::size_t>(doubt.stream)].track.pictures;
+  const bool has_pictures = std::ranges::any_of(
+      states_, [](const State& s) { return s.track.pictures && s.last_us.has_value(); });
+  bool others = false, own = false;
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < kMaxStepPackets && bytes < kMaxStepBytes; ++i) {
     if (i == ahead_.size()) {
-      if (end_) return !others;
+      if (end_) return own || !others;
       av::Packet packet = av::NewPacket();
       GOPMILL_ASSIGN_OR_RETURN(const int code, read(*packet));
       if (code < 0) {
         end_ = code;
-        return !others;
+        return own || !others;
       }
       ahead_.push_back(std::move(packet));
     }
     const AVPacket& next = *ahead_[i];
-    if (const auto told = Tells(next, doubt)) return *told;
+    if (!of_pictures && GoesOnBefore(next, doubt)) return false;
+    if (const auto told = Tells(next, doubt)) {
+      // Sound goes on behind its step in either case: the pictures tell.
+      const bool waits = *told && next.stream_index == doubt.stream && !of_pictures && has_pictures;
+      if (!waits) return *told;
+      own = true;
+    }
     others = others || StateOf(next) != nullptr;
     bytes += next.size;
   }
-  return false;
+  return own;
 }
 
 }  // namespace gopmill

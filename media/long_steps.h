@@ -5,7 +5,8 @@
 // stands: a slide, a screen on which nothing happens. A time that is broken looks the same, so it
 // is read on until the next packet of the track tells: it goes on from there, or goes back. Those
 // that are meant are marked (MarkMeant). The same of a picture that is shown kMaxAheadSeconds after
-// it is decoded, since others coded out of order come behind one that stands so long.
+// it is decoded, since others coded out of order come behind one that stands so long. A step of
+// sound alone, whose pictures go on from before it, is not meant: a clock was set.
 //
 // Memory: what is read on, kMaxStepPackets and kMaxStepBytes. Only behind a step of more than
 // kMaxGapSeconds where no other track has come to that time.
@@ -34,6 +35,7 @@ class LongSteps {
   struct Track {
     Rational time_base;
     bool counts = false;  // of pictures or sound
+    bool pictures = false;
     bool reorders = false;
   };
   // As av_read_frame: a packet and 0, or a negative code. What else ends the reading is an Error.
@@ -57,6 +59,7 @@ class LongSteps {
   [[nodiscard]] const State* StateOf(const AVPacket& packet) const;
   [[nodiscard]] std::optional<Doubt> DoubtOf(const AVPacket& packet, std::int64_t us) const;
   [[nodiscard]] std::optional<bool> Tells(const AVPacket& packet, const Doubt& doubt) const;
+  [[nodiscard]] bool GoesOnBefore(const AVPacket& packet, const Doubt& doubt) const;
   Result<bool> IsMeant(const Reader& read, const Doubt& doubt);
 
   std::vector<State> states_;

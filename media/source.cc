@@ -470,6 +470,7 @@ void Source::Impl::WatchSteps() {
     const bool video = index == info->video.stream_index;
     tracks.push_back({.time_base = av::FromAv(stream.time_base),
                       .counts = video || SoundOf(*info, index),
+                      .pictures = video,
                       .reorders = video && info->video.has_b_frames});
   }
   steps.emplace(tracks);

@@ -27,6 +27,7 @@ constexpr auto kHead = std::to_array<FieldDoc>({
     {"duration_s", "seconds of each movie; empty for a replay"},
     {"preset", "of the encoder; empty for a replay"},
     {"streams", "number of streams"},
+    {"queue", "units a run queue holds, the running one included; 0 = without bound"},
     {"seed", "of targets, bursts and the order of policies"},
     {"repeats", "rounds: each policy ran once in each"},
     {"warm_up_runs", "runs before the first round, in no figure"},

@@ -9,7 +9,7 @@
 namespace gopmill {
 namespace {
 
-constexpr guint kListenRetryMilliseconds = 200;
+constexpr guint kListenRetryMilliseconds = 50;
 
 }  // namespace
 
@@ -57,6 +57,7 @@ void ClientListener::Attach(GSource* source) {
 }
 
 bool ClientListener::HasRoom() {
+  if (!may_come_()) return false;
   const Status means = CheckMeans();
   if (!means.ok() && warnings_.Allows()) {
     spdlog::warn("rtsp: connections have to wait: {}", means.error().message);

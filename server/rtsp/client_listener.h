@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Takes RTSP clients in, while there are threads and descriptors for them (means.h). Who comes
-// meanwhile waits in the kernel's queue, and the loop does not turn for it: the library's own
-// listener is called again and again for a connection that it cannot accept.
+// Takes RTSP clients in, while there are threads and descriptors for them (means.h) and the server
+// has a place or nobody to send away for one. Who comes meanwhile waits in the kernel's queue, and
+// the loop does not turn for it: the library's own listener is called again and again for a
+// connection that it cannot accept.
 //
 // Thread-safety: compatible; Start and Stop while the loop does not run, the rest on it.
 #pragma once
 
 #include <gst/rtsp-server/rtsp-server.h>
+
+#include <functional>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/log_limit.h"
@@ -17,8 +21,10 @@ namespace gopmill {
 
 class ClientListener {
  public:
-  // `server`, which knows where to listen, must outlive it.
-  explicit ClientListener(GstRTSPServer& server) : server_(server) {}
+  // `server`, which knows where to listen, must outlive it. `may_come`: false while somebody is on
+  // his way out for who comes.
+  ClientListener(GstRTSPServer& server, std::function<bool()> may_come)
+      : server_(server), may_come_(std::move(may_come)) {}
   ~ClientListener() { Stop(); }
   ClientListener(const ClientListener&) = delete;
   ClientListener& operator=(const ClientListener&) = delete;
@@ -37,6 +43,7 @@ class ClientListener {
   void Attach(GSource* source);
 
   GstRTSPServer& server_;
+  const std::function<bool()> may_come_;
   GMainContext* loop_ = nullptr;
   gst::Object<GSocket> socket_;
   GSource* source_ = nullptr;  // the one of the two that is waited for

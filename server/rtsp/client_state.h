@@ -51,6 +51,7 @@ struct ClientState {
   StallWatch stall GOPMILL_GUARDED_BY(mutex);
   bool announced GOPMILL_GUARDED_BY(mutex) = false;  // it wants to publish
   bool closed GOPMILL_GUARDED_BY(mutex) = false;     // the server has been told of its end
+  bool sent_away GOPMILL_GUARDED_BY(mutex) = false;  // for another client
   bool stalled GOPMILL_GUARDED_BY(mutex) = false;  // it is being cut for that, and the log says so
   // That it has begun, by identifier; the pool counts them until they are removed from it.
   std::vector<std::string> sessions GOPMILL_GUARDED_BY(mutex);

@@ -60,6 +60,31 @@ gboolean ClientSweep::Run(gpointer pointer) noexcept {
   return G_SOURCE_CONTINUE;
 }
 
+GstRTSPFilterResult ClientSweep::FindSilent(GstRTSPServer* /*server*/, GstRTSPClient* client,
+                                            gpointer pointer) noexcept {
+  auto& silent = *static_cast<Silent*>(pointer);
+  ClientState* state = StateOf(client);
+  if (state == nullptr || HasSession(*client)) return GST_RTSP_FILTER_KEEP;
+  const MutexLock lock(state->mutex);
+  silent.leaving = silent.leaving || state->sent_away;
+  if (state->sent_away || state->answering || state->heard >= silent.heard) {
+    return GST_RTSP_FILTER_KEEP;
+  }
+  silent.client = gst::Share(client);
+  silent.heard = state->heard;
+  return GST_RTSP_FILTER_KEEP;
+}
+
+bool ClientSweep::MakeRoom() {
+  Silent silent;
+  g_list_free(gst_rtsp_server_client_filter(&server_, &FindSilent, &silent));
+  if (silent.client == nullptr || !CloseSoon(silent.client.get())) return silent.leaving;
+  ClientState& state = *StateOf(silent.client.get());
+  const MutexLock lock(state.mutex);
+  state.sent_away = true;
+  return true;
+}
+
 // The library keeps what a client does not take apart from what others get, up to ten seconds of
 // it; this ends the client.
 bool ClientSweep::Stalled(GstRTSPClient& client, ClientState& state) const {

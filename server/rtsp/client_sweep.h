@@ -12,6 +12,7 @@
 #include <gst/rtsp-server/rtsp-server.h>
 
 #include "base/clock.h"
+#include "server/rtsp/gst_ptr.h"
 
 namespace gopmill {
 
@@ -28,8 +29,18 @@ class ClientSweep {
 
   void Start(GMainContext* loop);
   void Stop();
+  // Sends away who has been silent for longest without a session, for who wants to come. Whether
+  // anybody is on his way out.
+  bool MakeRoom();
 
  private:
+  struct Silent {  // for longest
+    gst::Object<GstRTSPClient> client;
+    TimePoint heard = TimePoint::max();
+    bool leaving = false;  // another one is
+  };
+  static GstRTSPFilterResult FindSilent(GstRTSPServer* server, GstRTSPClient* client,
+                                        gpointer silent) noexcept;
   static gboolean Run(gpointer self) noexcept;
   static GstRTSPFilterResult Look(GstRTSPServer* server, GstRTSPClient* client,
                                   gpointer self) noexcept;

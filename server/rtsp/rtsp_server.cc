@@ -68,6 +68,8 @@ class RtspServer::Impl {
   [[nodiscard]] int port() const { return port_; }
 
  private:
+  [[nodiscard]] int Connected();
+  [[nodiscard]] bool MayCome();  // a client, now or never
   [[nodiscard]] bool HasRoom();  // for one more connection
   static void OnConnected(GstRTSPServer* server, GstRTSPClient* client, gpointer self) noexcept;
   static GstRTSPStatusCode OnDescribe(GstRTSPClient* client, GstRTSPContext* context,
@@ -141,7 +143,7 @@ Status RtspServer::Impl::Start() {
   g_signal_connect(server_.get(), "client-connected", G_CALLBACK(&OnConnected), this);
 
   context_ = g_main_context_new();
-  listener_.emplace(*server_);
+  listener_.emplace(*server_, [this] { return MayCome(); });
   if (!listener_->Start(context_)) {
     return Error{.code = Code::kUnavailable,
                  .message = "RTSP cannot listen on " + options_.address + " port " +
@@ -211,12 +213,22 @@ void RtspServer::Impl::CloseAll() {
   g_list_free(gst_rtsp_session_pool_filter(sessions_.get(), remove_session, nullptr));
 }
 
+int RtspServer::Impl::Connected() {
+  const MutexLock lock(mutex_);
+  return connected_;
+}
+
+// On the loop. Who is silent goes for who comes, or else a client could keep out all others by
+// connecting again and again.
+bool RtspServer::Impl::MayCome() {
+  const int connected = Connected();
+  if (connected < options_.max_sessions + kSpareConnections) return true;
+  const bool somebody_goes = sweep_ && sweep_->MakeRoom();
+  return connected < options_.max_sessions + kMaxSpareConnections || !somebody_goes;
+}
+
 bool RtspServer::Impl::HasRoom() {
-  int connected = 0;
-  {
-    const MutexLock lock(mutex_);
-    connected = connected_;
-  }
+  const int connected = Connected();
   if (connected < options_.max_sessions + kMaxSpareConnections) return true;
   if (full_warnings_.Allows()) {
     spdlog::warn("rtsp: {} are connected, more are sent away", connected);

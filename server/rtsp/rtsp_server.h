@@ -21,8 +21,9 @@
 
 namespace gopmill {
 
-// Connections beside those that play: each costs a socket, a thread and a little memory. Those that
-// wait for no answer and are more than the first are sent away within a second; none is taken while
+// Connections beside those that play: each costs a socket, a thread and a little memory. Where
+// there are more than sessions and the first, who has been silent for longest goes for who comes;
+// those that wait for no answer and are more go within a second in any case. None is taken while
 // there are as many more than sessions as the second says.
 inline constexpr int kSpareConnections = 64;
 inline constexpr int kMaxSpareConnections = 128;

@@ -51,7 +51,7 @@ double LongestSegment(const SegmentedMovie& movie) {
 std::int64_t TargetDuration(const SegmentedMovie& movie) {
   constexpr double kLongestPacketSeconds = 0.15;
   double longest = LongestSegment(movie);
-  if (movie.audio_choices.size() > 1) {
+  if (movie.audio && movie.index->source->audio_tracks.size() > 1) {
     const std::vector<Rational> pictures = Durations(movie, false);
     const double tail = movie.segment_seconds * kShortestTail;
     longest =

@@ -294,7 +294,7 @@ class Checker:
         targets, longest = {media.target for media in alike}, max(media.longest for media in alike)
         problem = self.problem_in("master")
         # Of several sounds each has a plan of its own, which knows of the others how far they may go.
-        slack = 1 if len(sounds) < 2 else 1.2 + longest / 4
+        slack = 1 if not sounds else 1.2 + longest / 4
         problem(len(targets) == 1 and max(targets) <= longest + slack, f"targets {targets}, longest {float(longest)}")
         for line in lines:
             if line.startswith("#EXT-X-I-FRAME-STREAM-INF:"):

@@ -23,7 +23,7 @@ SESSION_SECONDS = 5
 
 
 def h264():
-    return [fragments(units) for units in pictures()]
+    return [fragments(units) for units in pictures(2 * FPS)]
 
 
 def coded(recorded):

@@ -116,13 +116,13 @@ def times_are_those_of_the_pictures(server, folder):
 
 
 def make_outage(folder):
-    """Ten seconds, with thirty in the middle missing from all tracks, and chapters."""
+    """Ten seconds, with more than an hour in the middle missing from all tracks, and chapters: less would be a picture that stands."""
     text = Path(folder, "outage.srt.txt")
-    text.write_text("1\n00:00:02,000 --> 00:00:03,000\nbefore\n\n2\n00:00:15,000 --> 00:00:16,000\nlost\n\n"
-                    "3\n00:00:37,000 --> 00:00:38,000\nbehind\n", encoding="utf-8")
+    text.write_text("1\n00:00:02,000 --> 00:00:03,000\nbefore\n\n2\n00:15:00,000 --> 00:15:01,000\nlost\n\n"
+                    "3\n01:06:47,000 --> 01:06:48,000\nbehind\n", encoding="utf-8")
     Path(folder, "outage.ffmeta").write_text(";FFMETADATA1\n" + "".join(
-        f"[CHAPTER]\nTIMEBASE=1/1\nSTART={a}\nEND={b}\n" for a, b in ((0, 36), (36, 40))), encoding="utf-8")
-    late = "setpts='PTS+if(gte(T,5),30,0)/TB'"
+        f"[CHAPTER]\nTIMEBASE=1/1\nSTART={a}\nEND={b}\n" for a, b in ((0, 4006), (4006, 4010))), encoding="utf-8")
+    late = "setpts='PTS+if(gte(T,5),4000,0)/TB'"
     subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", f"color=gray:s=128x72:r=25:d=10,{late}", "-f", "lavfi",
                     "-i", f"sine=r=48000:d=10,a{late}", "-f", "srt", "-i", str(text), "-i", str(Path(folder, "outage.ffmeta")), "-map",
                     "0", "-map", "1", "-map", "2", "-map_chapters", "3", "-vsync", "passthrough", "-c:v", "libx264", "-preset", "ultrafast",
@@ -135,7 +135,7 @@ def text_is_with_its_pictures_behind_an_outage(server, folder):
     for track in "01":  # the movie's own, and the file beside it
         got = [(round(a, 1), words) for a, _, words in hls_check.cues(server.get(f"/v1/hls/outage.mkv/s{track}.vtt?{ONE}")[1].decode())]
         check(got == [(2.0, "before"), (7.0, "behind")], f"in HLS, track {track}: {got}")
-    for start, times, chapters in (("0", [2, 7], [0, 6]), ("36", [1], [0])):
+    for start, times, chapters in (("0", [2, 7], [0, 6]), ("4006", [1], [0])):
         made = Path(folder, "outage-made.mkv")
         result = subprocess.run([PROGRAM, "transcode", str(Path(folder, "outage.mkv")), str(made), "--preset", "ultrafast", "--crf", "30",
                                  "--subtitles", "copy", "--burn", "1", "--start", start, "--quiet", "--force"], capture_output=True,

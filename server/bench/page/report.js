@@ -308,6 +308,7 @@ function facts() {
     'load before': m.load.toFixed(2), 'date': m.date,
     'versions': `gopmill ${m.gopmill}, FFmpeg ${m.ffmpeg}, compiler ${m.compiler}`,
     'workload': `${data.workload}, ${data.streams} streams, units: ${data.unit}, seed ${data.seed}`,
+    'run queues': data.queue ? `${data.queue} units, the running one included` : 'without bound',
     'repeats': String(data.repeats) + (policies.length === 1 ? '' : ', interleaved: after each ' +
       `${data.balanced_rounds} every policy has run as often in each place and behind each other one`),
     'warm-up': data.warm_up_runs ? `runs before that count nowhere: ${data.warm_up_runs}` : 'none',

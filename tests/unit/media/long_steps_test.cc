@@ -20,13 +20,14 @@ struct StepPacket {
   int flags = 0;
 };
 
-const std::vector<LongSteps::Track> kStepTracks{{.time_base = {1, 1000}, .counts = true},
-                                                {.time_base = {1, 1000}, .counts = true},
-                                                {.time_base = {1, 1000}}};
+const std::vector<LongSteps::Track> kStepTracks{
+    {.time_base = {1, 1000}, .counts = true, .pictures = true},
+    {.time_base = {1, 1000}, .counts = true},
+    {.time_base = {1, 1000}}};
 
 // What a repair makes of the times of the pictures, with what was found of these packets; all of
 // them come out in their order.
-std::vector<std::int64_t> RepairedSteps(const std::vector<StepPacket>& file) {
+std::vector<std::int64_t> RepairedSteps(const std::vector<StepPacket>& file, int track = kPicture) {
   LongSteps steps(kStepTracks);
   TimestampRepair repair(0, {{.time_base = {1, 1000}}, {.time_base = {1, 1000}}});
   std::size_t next = 0;
@@ -51,7 +52,7 @@ std::vector<std::int64_t> RepairedSteps(const std::vector<StepPacket>& file) {
     EXPECT_EQ(packet->pts, file[i].time) << i;
     if (packet->stream_index == kText) continue;
     repair.Fix(static_cast<std::size_t>(packet->stream_index), *packet);
-    if (packet->stream_index == kPicture) times.push_back(packet->pts);
+    if (packet->stream_index == track) times.push_back(packet->pts);
   }
 }
 
@@ -97,6 +98,18 @@ TEST(LongSteps, TracksThatPauseTogetherStayTogether) {
   file.push_back({kPicture, 40'500});
   file.push_back({kSound, 41'000});
   EXPECT_EQ(RepairedSteps(file).back(), 40'500);
+}
+
+// A camera whose sound has a clock of its own, which was set.
+TEST(LongSteps, SoundAloneIsMovedBackToItsPictures) {
+  std::vector<StepPacket> file;
+  for (std::int64_t at = 0; at < 10'000; at += 40) {
+    file.push_back({kPicture, at});
+    file.push_back({kSound, at < 4000 ? at : at + 300'000});
+  }
+  const auto sound = RepairedSteps(file, kSound);
+  EXPECT_EQ(sound.back(), 9960);
+  EXPECT_EQ(RepairedSteps(file).back(), 9960);
 }
 
 TEST(LongSteps, LongerThanAnyPictureIsShownIsAJump) {
