@@ -7,6 +7,8 @@ extern "C" {
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <random>
 #include <vector>
 
@@ -142,8 +144,11 @@ av::CodecParameters ParametersFor(AVCodecID id) {
   parameters->width = 64;
   parameters->height = 48;
   parameters->format = AV_PIX_FMT_YUV420P;
-  if (id != AV_CODEC_ID_THEORA) return parameters;
+  constexpr std::array kWithHeader{AV_CODEC_ID_THEORA, AV_CODEC_ID_HUFFYUV, AV_CODEC_ID_FFVHUFF,
+                                   AV_CODEC_ID_UTVIDEO};
+  if (std::ranges::find(kWithHeader, id) == kWithHeader.end()) return parameters;
   const AVCodec* codec = avcodec_find_encoder(id);
+  parameters->format = codec->pix_fmts[0];
   const av::CodecContext encoder(avcodec_alloc_context3(codec));
   EXPECT_GE(avcodec_parameters_to_context(encoder.get(), parameters.get()), 0);
   encoder->time_base = {1, 25};
@@ -176,7 +181,8 @@ TEST(VideoDecoder, SurvivesGarbageForEveryAllowedCodec) {
   for (const AVCodecID id : codecs) {
     SCOPED_TRACE(avcodec_get_name(id));
     const auto decoder = VideoDecoder::Open(*ParametersFor(id), {1, 25});
-    ASSERT_TRUE(decoder.ok()) << decoder.error().ToString();
+    EXPECT_TRUE(decoder.ok()) << decoder.error().ToString();
+    if (!decoder.ok()) continue;
     FeedGarbage(**decoder);
     // To these, what has no start code is nothing at all.
     const bool skips = id == AV_CODEC_ID_MPEG1VIDEO || id == AV_CODEC_ID_MPEG2VIDEO;
