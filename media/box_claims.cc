@@ -44,9 +44,16 @@ bool IsContainer(std::uint32_t name) {
                              [&](std::string_view each) { return Fourcc(each) == name; });
 }
 
-// At the top of the file; those that are free may be a header that was renamed.
+// Those that are free may be a header that was renamed.
 bool IsMovie(std::uint32_t name) {
   return name == Fourcc("moov") || name == Fourcc("hoov") || name == Fourcc("free");
+}
+
+// Of a header with one. FFmpeg takes one that leaves nothing for the header's rest for "to the
+// end".
+std::uint64_t ReadLongSize(std::span<const std::uint8_t> header) {
+  const std::uint64_t size = ReadNumber(header.subspan(8, 8));
+  return size == 8 ? 0 : size;
 }
 
 bool IsRaw(std::uint32_t format) {
@@ -61,7 +68,7 @@ bool IsRaw(std::uint32_t format) {
 // ISO/IEC 14496-12, and the QuickTime File Format Specification.
 const std::array<BoxClaims::Name, 13> BoxClaims::kNames{{{Fourcc("hdlr"), Kind::kHandler, 12},
                                                          {Fourcc("stsd"), Kind::kEntries, 48},
-                                                         {Fourcc("stts"), Kind::kTimes, 16},
+                                                         {Fourcc("stts"), Kind::kTimes, 8},
                                                          {Fourcc("stsc"), Kind::kRuns, 8},
                                                          {Fourcc("stco"), Kind::kChunks, 8},
                                                          {Fourcc("co64"), Kind::kChunks, 8},
@@ -104,11 +111,15 @@ std::uint64_t BoxClaims::EndOfParent() const { return open_.empty() ? kALot : op
 
 void BoxClaims::SeeHeader(std::uint8_t byte) {
   header_[header_have_++] = byte;
+  EndHeader();
+}
+
+void BoxClaims::EndHeader() {
   if (header_have_ < 8) return;
   std::uint64_t size = ReadNumber(std::span(header_).first(4));
   if (size == 1) {
     if (header_have_ < 16) return;
-    size = ReadNumber(std::span(header_).subspan(8, 8));
+    size = ReadLongSize(header_);
   }
   const std::size_t have = header_have_;
   header_have_ = 0;
@@ -128,18 +139,23 @@ void BoxClaims::SeeMeta(std::uint8_t byte) {
   header_have_ = 0;
   if (static_cast<std::uint32_t>(last_) != Fourcc("hdlr")) return;
   open_.back().searched = false;
-  const std::uint64_t size = last_ >> 32U;
-  skip_to_ = std::min(at_ + (size > 8 ? size - 8 : 0), open_.back().end);
+  for (header_have_ = 0; header_have_ < 8; ++header_have_) {
+    header_[header_have_] = static_cast<std::uint8_t>(last_ >> (56 - 8 * header_have_));
+  }
+  EndHeader();
+}
+
+void BoxClaims::Note(std::uint32_t name) {
+  if (name == Fourcc("cmov")) compressed_ = true;
+  if (name != Fourcc("moof")) return;
+  listed_ +=
+      2 * std::clamp<std::uint64_t>(tracks_, 1, 64);  // FFmpeg keeps two times for each track
 }
 
 // What is looked into for other boxes, what is read, and what is skipped.
 void BoxClaims::BeginBox(std::uint32_t name, std::uint64_t end) {
-  if (name == Fourcc("cmov")) compressed_ = true;
-  if (name == Fourcc("moof")) {  // FFmpeg keeps two times for each track
-    listed_ += 2 * std::clamp<std::uint64_t>(tracks_, 1, 64);
-  }
-  const bool movie = IsMovie(name) && open_.empty();
-  if (movie || IsContainer(name)) return BeginInner(name, end);
+  Note(name);
+  if (IsMovie(name) || IsContainer(name)) return BeginInner(name, end);
   if (!Match(end - at_, name)) {
     skip_to_ = end;
     return;
@@ -174,6 +190,7 @@ void BoxClaims::SeeLeaf(std::uint8_t byte) {
   if (leaf_searched_) {
     last_ = last_ << 8U | byte;
     const auto size = static_cast<std::uint32_t>(last_ >> 32U);
+    Note(static_cast<std::uint32_t>(last_));
     Match(size > 8 ? size - 8 : kALot, static_cast<std::uint32_t>(last_));
   } else if (fields_.empty() && tables_.empty()) {
     skip_to_ = std::exchange(leaf_end_, 0);
@@ -224,6 +241,7 @@ void BoxClaims::FeedFields(std::uint8_t byte) {
 // Later versions of a box have more in it, in front of what is looked for.
 std::size_t BoxClaims::MoreNeeded(const Field& field) {
   constexpr std::size_t kEntryVersion = 25;
+  if (field.kind == Kind::kTimes && field.need == 8 && field.At(4) == 1) return 8;  // one row
   if (field.kind == Kind::kGroups && field.need == 12 && field.bytes[0] == 1) return 4;
   if (field.kind == Kind::kEntries && field.need == 48 && field.bytes[kEntryVersion] == 2)
     return 32;
@@ -250,9 +268,7 @@ bool BoxClaims::Match(std::uint64_t content, std::uint32_t name) {
 
 void BoxClaims::Take(const Field& field) {
   switch (field.kind) {
-    case Kind::kHandler:
-      (field.At(8) == Fourcc("soun") ? track_.sound : track_.other) = true;
-      break;
+    case Kind::kHandler: TakeHandler(field.At(8)); break;
     case Kind::kEntries: TakeEntries(field); break;
     case Kind::kTimes:
       if (field.At(4) != 1 || field.At(12) != 1) track_.single_ticks = false;
@@ -276,6 +292,14 @@ void BoxClaims::Take(const Field& field) {
       break;
     case Kind::kFragment: TakeFragment(field); break;
   }
+}
+
+// Others, such as that of the data (QuickTime's second one), do not change what a track is.
+void BoxClaims::TakeHandler(std::uint32_t type) {
+  if (type == Fourcc("soun")) track_.sound = true;
+  constexpr std::array<std::string_view, 3> kOthers{"vide", "subp", "clcp"};
+  const auto is = [type](std::string_view each) { return Fourcc(each) == type; };
+  if (std::ranges::any_of(kOthers, is)) track_.other = true;
 }
 
 void BoxClaims::TakeFragment(const Field& field) {
@@ -386,7 +410,7 @@ bool FileBoxes::Next() {
   got_ = static_cast<std::size_t>(got);
   size_ = ReadNumber(std::span(header_).first(4));
   name_ = static_cast<std::uint32_t>(ReadNumber(std::span(header_).subspan(4, 4)));
-  if (size_ == 1 && got_ == header_.size()) size_ = ReadNumber(std::span(header_).subspan(8, 8));
+  if (size_ == 1 && got_ == header_.size()) size_ = ReadLongSize(header_);
   return true;
 }
 

@@ -95,6 +95,8 @@ class BoxClaims {
 
   void See(std::uint8_t byte);
   void SeeHeader(std::uint8_t byte);
+  void EndHeader();
+  void Note(std::uint32_t name);
   void SeeMeta(std::uint8_t byte);
   void SeeLeaf(std::uint8_t byte);
   void BeginBox(std::uint32_t name, std::uint64_t end);
@@ -107,6 +109,7 @@ class BoxClaims {
   bool Match(std::uint64_t content, std::uint32_t name);
   [[nodiscard]] static std::size_t MoreNeeded(const Field& field);
   void Take(const Field& field);
+  void TakeHandler(std::uint32_t type);
   void TakeFragment(const Field& field);
   void TakeEntries(const Field& field);
   void BeginTable(Kind kind, std::uint32_t rows, std::size_t row_bytes);

@@ -102,11 +102,15 @@ bool LongSteps::GoesOnBefore(const AVPacket& packet, const Doubt& doubt) const {
 
 // The last one of a file is, unless other tracks went on from before it.
 Result<bool> LongSteps::IsMeant(const Reader& read, const Doubt& doubt) {
-  const auto is_there = [&](const State& s) { return s.last_us && Near(*s.last_us, doubt.us); };
-  if (std::ranges::any_of(states_, is_there)) return true;
   const bool of_pictures = states_[static_cast<std::size_t>(doubt.stream)].track.pictures;
   const bool has_pictures = std::ranges::any_of(
       states_, [](const State& s) { return s.track.pictures && s.last_us.has_value(); });
+  const bool pictures_tell = !of_pictures && has_pictures;
+  const auto is_there = [&](const State& s) {
+    const bool tells = s.track.pictures || !pictures_tell;
+    return tells && s.last_us && Near(*s.last_us, doubt.us);
+  };
+  if (std::ranges::any_of(states_, is_there)) return true;
   bool others = false, own = false;
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < kMaxStepPackets && bytes < kMaxStepBytes; ++i) {
@@ -123,9 +127,8 @@ Result<bool> LongSteps::IsMeant(const Reader& read, const Doubt& doubt) {
     const AVPacket& next = *ahead_[i];
     if (!of_pictures && GoesOnBefore(next, doubt)) return false;
     if (const auto told = Tells(next, doubt)) {
-      // Sound goes on behind its step in either case: the pictures tell.
-      const bool waits = *told && next.stream_index == doubt.stream && !of_pictures && has_pictures;
-      if (!waits) return *told;
+      // Sound goes on behind its step in either case, of all tracks: the pictures tell.
+      if (!*told || !pictures_tell || StateOf(next)->track.pictures) return *told;
       own = true;
     }
     others = others || StateOf(next) != nullptr;

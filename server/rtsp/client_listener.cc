@@ -57,12 +57,11 @@ void ClientListener::Attach(GSource* source) {
 }
 
 bool ClientListener::HasRoom() {
-  if (!may_come_()) return false;
   const Status means = CheckMeans();
   if (!means.ok() && warnings_.Allows()) {
     spdlog::warn("rtsp: connections have to wait: {}", means.error().message);
   }
-  return means.ok();
+  return means.ok() && may_come_();
 }
 
 gboolean ClientListener::OnReadable(GSocket* socket, GIOCondition condition,

@@ -54,8 +54,9 @@ std::int64_t TargetDuration(const SegmentedMovie& movie) {
   if (movie.audio && movie.index->source->audio_tracks.size() > 1) {
     const std::vector<Rational> pictures = Durations(movie, false);
     const double tail = movie.segment_seconds * kShortestTail;
-    longest =
-        std::max(Longest(pictures), pictures.back().ToDouble() + tail) + kLongestPacketSeconds;
+    longest = std::max({longest, movie.segment_seconds, Longest(pictures),
+                        pictures.back().ToDouble() + tail}) +
+              kLongestPacketSeconds;
   }
   return std::max<std::int64_t>(1, std::llround(longest));
 }

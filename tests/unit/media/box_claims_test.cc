@@ -59,7 +59,8 @@ std::string Tables(std::uint32_t samples) {
 std::string TrackBox(const std::string& handler, const std::string& tables) {
   const std::string head = Box("mdhd", Join({0, 0, 0, 1000, 1000, 0}));
   return Box("trak", Box("tkhd", Join({7, 0, 0, 1, 0, 1000}) + std::string(60, '\0')) +
-                         Box("mdia", head + Handler(handler) + Box("minf", Box("stbl", tables))));
+                         Box("mdia", head + Handler(handler) +
+                                         Box("minf", Handler("url ") + Box("stbl", tables))));
 }
 
 std::string Pictures(std::uint32_t samples) {
@@ -172,6 +173,27 @@ TEST(BoxClaims, FindsThemWhereverTheyLie) {
   EXPECT_TRUE(TooMany(Movie(Box("meta", meta + Box("keys", Join({0, 100'000'000}))))));
   const std::string entry = Box("mp4a", std::string(28, '\0') + Box("stsz", sizes));
   EXPECT_TRUE(TooMany(Movie(TrackBox("vide", Box("stsd", Join({0, 1}) + entry)))));
+}
+
+// The header of a fragmented movie lists nothing.
+TEST(BoxClaims, TakesTablesWithoutRows) {
+  const std::string none = PictureEntry() + Box("stts", Join({0, 0})) + Box("stsc", Join({0, 0})) +
+                           Box("stsz", Join({0, 0, 0})) + Box("stco", Join({0, 0}));
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{1} << 16U}) {
+    EXPECT_FALSE(TooMany(Movie(TrackBox("vide", none) + TrackBox("soun", none)), piece));
+  }
+}
+
+TEST(BoxClaims, ReadsSizesAsFfmpegDoes) {
+  const std::string sizes = Join({0, 1, kMany});
+  const std::string to_the_end = Big(1) + "moov" + Big(8, 8) + Pictures(kMany);
+  EXPECT_TRUE(TooMany(to_the_end));
+  EXPECT_FALSE(Source::Open(AsFile(to_the_end), {}).ok());
+  EXPECT_TRUE(TooMany(Box("moov", Box("moov", Pictures(kMany)))));
+  EXPECT_TRUE(TooMany(Movie(Box("udta", Box("hoov", Pictures(kMany))))));
+  const std::string handler = LongBox("hdlr", Join({0, 0}) + "mdir" + std::string(13, '\0'));
+  EXPECT_TRUE(
+      TooMany(Movie(TrackBox("vide", Box("meta", Join({0}) + handler + Box("stsz", sizes))))));
 }
 
 // Words of titles and comments have the letters of boxes.

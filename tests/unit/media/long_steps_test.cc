@@ -12,7 +12,7 @@ namespace gopmill {
 namespace {
 
 constexpr std::int64_t kStepSecond = 1000;
-constexpr int kPicture = 0, kSound = 1, kText = 2;
+constexpr int kPicture = 0, kSound = 1, kText = 2, kOtherSound = 3;
 
 struct StepPacket {
   int stream;
@@ -23,7 +23,8 @@ struct StepPacket {
 const std::vector<LongSteps::Track> kStepTracks{
     {.time_base = {1, 1000}, .counts = true, .pictures = true},
     {.time_base = {1, 1000}, .counts = true},
-    {.time_base = {1, 1000}}};
+    {.time_base = {1, 1000}},
+    {.time_base = {1, 1000}, .counts = true}};
 
 // What a repair makes of the times of the pictures, with what was found of these packets; all of
 // them come out in their order.
@@ -50,7 +51,7 @@ std::vector<std::int64_t> RepairedSteps(const std::vector<StepPacket>& file, int
       return times;
     }
     EXPECT_EQ(packet->pts, file[i].time) << i;
-    if (packet->stream_index == kText) continue;
+    if (packet->stream_index == kText || packet->stream_index == kOtherSound) continue;
     repair.Fix(static_cast<std::size_t>(packet->stream_index), *packet);
     if (packet->stream_index == track) times.push_back(packet->pts);
   }
@@ -109,6 +110,12 @@ TEST(LongSteps, SoundAloneIsMovedBackToItsPictures) {
   }
   const auto sound = RepairedSteps(file, kSound);
   EXPECT_EQ(sound.back(), 9960);
+  std::vector<StepPacket> both;
+  for (const StepPacket& each : file) {
+    both.push_back(each);
+    if (each.stream == kSound) both.push_back({kOtherSound, each.time});
+  }
+  EXPECT_EQ(RepairedSteps(both, kSound).back(), 9960) << "both sounds have that clock";
   EXPECT_EQ(RepairedSteps(file).back(), 9960);
 }
 
