@@ -56,25 +56,33 @@ void ClientListener::Attach(GSource* source) {
   if (source != nullptr) g_source_attach(source, loop_);
 }
 
-bool ClientListener::HasRoom() {
-  const Status means = CheckMeans();
-  if (!means.ok() && warnings_.Allows()) {
-    spdlog::warn("rtsp: connections have to wait: {}", means.error().message);
+ClientListener::Coming ClientListener::Ask() {
+  if (const Status means = CheckMeans(); !means.ok()) {
+    if (warnings_.Allows())
+      spdlog::warn("rtsp: connections have to wait: {}", means.error().message);
+    return Coming::kLater;
   }
-  return means.ok() && may_come_();
+  return may_come_();
 }
 
 gboolean ClientListener::OnReadable(GSocket* socket, GIOCondition condition,
                                     gpointer pointer) noexcept {
   auto* self = static_cast<ClientListener*>(pointer);
-  if (self->HasRoom()) return gst_rtsp_server_io_func(socket, condition, &self->server_);
+  switch (self->Ask()) {
+    case Coming::kNow: return gst_rtsp_server_io_func(socket, condition, &self->server_);
+    case Coming::kNever: {
+      const auto closed = gst::Adopt(g_socket_accept(socket, nullptr, nullptr));
+      return G_SOURCE_CONTINUE;
+    }
+    case Coming::kLater: break;
+  }
   self->Retry();
   return G_SOURCE_REMOVE;
 }
 
 gboolean ClientListener::OnRetry(gpointer pointer) noexcept {
   auto* self = static_cast<ClientListener*>(pointer);
-  if (!self->HasRoom()) return G_SOURCE_CONTINUE;
+  if (self->Ask() == Coming::kLater) return G_SOURCE_CONTINUE;
   self->Watch();
   return G_SOURCE_REMOVE;
 }

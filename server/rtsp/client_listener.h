@@ -21,9 +21,12 @@ namespace gopmill {
 
 class ClientListener {
  public:
-  // `server`, which knows where to listen, must outlive it. `may_come`: false while somebody is on
-  // his way out for who comes.
-  ClientListener(GstRTSPServer& server, std::function<bool()> may_come)
+  // What becomes of who comes: taken in, left waiting while somebody is on his way out, or closed
+  // without a word (the library gives each that it accepts a thread and descriptors at once).
+  enum class Coming { kNow, kLater, kNever };
+
+  // `server`, which knows where to listen, must outlive it.
+  ClientListener(GstRTSPServer& server, std::function<Coming()> may_come)
       : server_(server), may_come_(std::move(may_come)) {}
   ~ClientListener() { Stop(); }
   ClientListener(const ClientListener&) = delete;
@@ -37,13 +40,13 @@ class ClientListener {
  private:
   static gboolean OnReadable(GSocket* socket, GIOCondition condition, gpointer self) noexcept;
   static gboolean OnRetry(gpointer self) noexcept;
-  bool HasRoom();
+  Coming Ask();
   void Watch();
   void Retry();
   void Attach(GSource* source);
 
   GstRTSPServer& server_;
-  const std::function<bool()> may_come_;
+  const std::function<Coming()> may_come_;
   GMainContext* loop_ = nullptr;
   gst::Object<GSocket> socket_;
   GSource* source_ = nullptr;  // the one of the two that is waited for

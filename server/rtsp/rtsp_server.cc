@@ -14,7 +14,6 @@
 #include "base/log_limit.h"
 #include "base/thread.h"
 #include "base/thread_safety.h"
-#include "server/rtsp/bounded_server.h"
 #include "server/rtsp/client_listener.h"
 #include "server/rtsp/client_state.h"
 #include "server/rtsp/client_sweep.h"
@@ -68,9 +67,7 @@ class RtspServer::Impl {
   [[nodiscard]] int port() const { return port_; }
 
  private:
-  [[nodiscard]] int Connected();
-  [[nodiscard]] bool MayCome();  // a client, now or never
-  [[nodiscard]] bool HasRoom();  // for one more connection
+  [[nodiscard]] ClientListener::Coming MayCome();
   static void OnConnected(GstRTSPServer* server, GstRTSPClient* client, gpointer self) noexcept;
   static GstRTSPStatusCode OnDescribe(GstRTSPClient* client, GstRTSPContext* context,
                                       gpointer self) noexcept;
@@ -123,7 +120,7 @@ Status RtspServer::Impl::Start() {
                  .message = "RTSP lacks elements of GStreamer: " + missing + ".",
                  .parameter = "rtsp-port"};
   }
-  server_ = MakeBoundedServer([this] { return HasRoom(); });
+  server_ = gst::Adopt(gst_rtsp_server_new());
   gst_rtsp_server_set_address(server_.get(), options_.address.c_str());
   gst_rtsp_server_set_service(server_.get(), std::to_string(options_.port).c_str());
   gst_rtsp_server_set_backlog(server_.get(), kListenBacklog);
@@ -213,27 +210,23 @@ void RtspServer::Impl::CloseAll() {
   g_list_free(gst_rtsp_session_pool_filter(sessions_.get(), remove_session, nullptr));
 }
 
-int RtspServer::Impl::Connected() {
-  const MutexLock lock(mutex_);
-  return connected_;
-}
-
 // On the loop. Who is silent goes for who comes, or else a client could keep out all others by
 // connecting again and again.
-bool RtspServer::Impl::MayCome() {
-  const int connected = Connected();
-  if (connected < options_.max_sessions + kSpareConnections) return true;
-  const bool somebody_goes = sweep_ && sweep_->MakeRoom();
-  return connected < options_.max_sessions + kMaxSpareConnections || !somebody_goes;
-}
-
-bool RtspServer::Impl::HasRoom() {
-  const int connected = Connected();
-  if (connected < options_.max_sessions + kMaxSpareConnections) return true;
+ClientListener::Coming RtspServer::Impl::MayCome() {
+  using Coming = ClientListener::Coming;
+  int connected = 0;
+  {
+    const MutexLock lock(mutex_);
+    connected = connected_;
+  }
+  if (connected < options_.max_sessions + kSpareConnections) return Coming::kNow;
+  const bool somebody_goes = sweep_->MakeRoom();
+  if (connected < options_.max_sessions + kMaxSpareConnections) return Coming::kNow;
+  if (somebody_goes) return Coming::kLater;
   if (full_warnings_.Allows()) {
     spdlog::warn("rtsp: {} are connected, more are sent away", connected);
   }
-  return false;
+  return Coming::kNever;
 }
 
 void RtspServer::Impl::OnConnected(GstRTSPServer* /*server*/, GstRTSPClient* client,
