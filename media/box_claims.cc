@@ -1,39 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/box_claims.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <string_view>
 #include <utility>
 
+#include "media/av_error.h"
+#include "media/file_boxes.h"
+
 namespace gopmill {
 namespace {
 
-// Blocks that FFmpeg would not allocate (SilenceFfmpeg) need not be counted. Letters of a text that
-// reads like the name of a box are more.
-constexpr std::uint32_t kMostInFragment = (1U << 30U) / 24, kMostKeys = (1U << 30U) / 8,
-                        kMostChunks = (1U << 30U) / 8;
+// What takes a larger block is not made by FFmpeg, and so need not be counted.
+constexpr std::uint64_t kMostInFragment = av::kMaxFfmpegBlock / 24,
+                        kMostInTable = av::kMaxFfmpegBlock / 8;
 // Half finished boxes of one track, and tables: more than there are names of them twice.
 constexpr std::size_t kMostAtOnce = 32;
 constexpr std::uint64_t kALot = std::uint64_t{1} << 40U;
 // What FFmpeg makes one packet of, in sound that has no frames; the least in other sound.
 constexpr std::uint32_t kRawSamples = 1024, kFewestSamples = 160;
-// Boxes of a file; no recording has as many.
-constexpr int kMostFileBoxes = 1'000'000;
-
-constexpr std::uint32_t Fourcc(std::string_view name) {
-  std::uint32_t value = 0;
-  for (const char letter : name) value = value << 8U | static_cast<unsigned char>(letter);
-  return value;
-}
-
-std::uint64_t ReadNumber(std::span<const std::uint8_t> bytes) {
-  std::uint64_t value = 0;
-  for (const std::uint8_t byte : bytes) value = value << 8U | byte;
-  return value;
-}
 
 // Boxes in which FFmpeg looks for others (mov.c, mov_read_default).
 bool IsContainer(std::uint32_t name) {
@@ -47,13 +32,6 @@ bool IsContainer(std::uint32_t name) {
 // Those that are free may be a header that was renamed.
 bool IsMovie(std::uint32_t name) {
   return name == Fourcc("moov") || name == Fourcc("hoov") || name == Fourcc("free");
-}
-
-// Of a header with one. FFmpeg takes one that leaves nothing for the header's rest for "to the
-// end".
-std::uint64_t ReadLongSize(std::span<const std::uint8_t> header) {
-  const std::uint64_t size = ReadNumber(header.subspan(8, 8));
-  return size == 8 ? 0 : size;
 }
 
 bool IsRaw(std::uint32_t format) {
@@ -81,7 +59,7 @@ const std::array<BoxClaims::Name, 13> BoxClaims::kNames{{{Fourcc("hdlr"), Kind::
                                                          {Fourcc("trun"), Kind::kFragment, 8}}};
 
 std::uint32_t BoxClaims::Field::At(std::size_t offset) const {
-  return static_cast<std::uint32_t>(ReadNumber(std::span(bytes).subspan(offset, 4)));
+  return static_cast<std::uint32_t>(ReadBigEndian(std::span(bytes).subspan(offset, 4)));
 }
 
 void BoxClaims::Push(std::span<const std::uint8_t> bytes) {
@@ -116,14 +94,14 @@ void BoxClaims::SeeHeader(std::uint8_t byte) {
 
 void BoxClaims::EndHeader() {
   if (header_have_ < 8) return;
-  std::uint64_t size = ReadNumber(std::span(header_).first(4));
+  std::uint64_t size = ReadBigEndian(std::span(header_).first(4));
   if (size == 1) {
     if (header_have_ < 16) return;
-    size = ReadLongSize(header_);
+    size = LongBoxSize(header_);
   }
   const std::size_t have = header_have_;
   header_have_ = 0;
-  const auto name = static_cast<std::uint32_t>(ReadNumber(std::span(header_).subspan(4, 4)));
+  const auto name = static_cast<std::uint32_t>(ReadBigEndian(std::span(header_).subspan(4, 4)));
   const std::uint64_t start = at_ - have, most = EndOfParent();
   if (size != 0 && size < have) {  // FFmpeg looks no further in there
     skip_to_ = most;
@@ -275,7 +253,7 @@ void BoxClaims::Take(const Field& field) {
       break;
     case Kind::kRuns: BeginTable(field.kind, field.At(4), 12); break;
     case Kind::kChunks:
-      if (field.At(4) > kMostChunks) break;
+      if (field.At(4) > kMostInTable) break;
       track_.chunks = std::max<std::uint64_t>(track_.chunks, field.At(4));
       break;
     case Kind::kSizes: track_.sizes = std::max<std::uint64_t>(track_.sizes, field.At(8)); break;
@@ -288,7 +266,7 @@ void BoxClaims::Take(const Field& field) {
       break;
     }
     case Kind::kKeys:
-      if (field.At(4) <= kMostKeys) listed_ += field.At(4) / 3;
+      if (field.At(4) <= kMostInTable) listed_ += field.At(4) / 3;
       break;
     case Kind::kFragment: TakeFragment(field); break;
   }
@@ -333,13 +311,13 @@ void BoxClaims::FeedTables(std::uint8_t byte) {
 }
 
 void BoxClaims::TakeRow(Table& table) {
-  const auto first = static_cast<std::uint32_t>(ReadNumber(std::span(table.row).first(4)));
+  const auto first = static_cast<std::uint32_t>(ReadBigEndian(std::span(table.row).first(4)));
   if (table.kind != Kind::kRuns) {
     table.sum += first;
     track_.expanded = std::max(track_.expanded, table.sum);
     return;
   }
-  const auto count = static_cast<std::uint32_t>(ReadNumber(std::span(table.row).subspan(4, 4)));
+  const auto count = static_cast<std::uint32_t>(ReadBigEndian(std::span(table.row).subspan(4, 4)));
   if (table.first_chunk != 0 && first <= table.first_chunk) track_.runs_ordered = false;
   if (table.first_chunk != 0 && first > table.first_chunk) {
     const std::uint64_t chunks = first - table.first_chunk;
@@ -375,86 +353,5 @@ std::uint64_t BoxClaims::Track::Packets() const {
 bool BoxClaims::too_many() const {
   return listed_ + track_.Packets() > kMaxListedPackets + seen_ / kBytesEach;
 }
-
-namespace {
-
-// The boxes of a file one behind the other, but for their media.
-class FileBoxes {
- public:
-  FileBoxes(int fd, const std::stop_token& stop) : fd_(fd), stop_(stop) {
-    struct stat info {};
-    if (fstat(fd, &info) == 0) file_bytes_ = static_cast<std::uint64_t>(info.st_size);
-  }
-  bool ListTooMuch();
-
- private:
-  // Reads the header of the next one. False at the end of the file.
-  bool Next();
-  [[nodiscard]] bool IsPadding() const;
-  void Look();
-
-  const int fd_;
-  const std::stop_token& stop_;
-  BoxClaims claims_;
-  std::uint64_t at_ = 0, size_ = 0;  // of the box; 0 = to the end of the file
-  std::array<std::uint8_t, 16> header_{};
-  std::size_t got_ = 0;
-  std::uint32_t name_ = 0;
-  std::uint64_t file_bytes_ = 0;
-  std::vector<std::uint8_t> bytes_ = std::vector<std::uint8_t>(std::size_t{64} << 10U);
-};
-
-bool FileBoxes::Next() {
-  const ssize_t got = pread(fd_, header_.data(), header_.size(), static_cast<off_t>(at_));
-  if (got < 8) return false;
-  got_ = static_cast<std::size_t>(got);
-  size_ = ReadNumber(std::span(header_).first(4));
-  name_ = static_cast<std::uint32_t>(ReadNumber(std::span(header_).subspan(4, 4)));
-  if (size_ == 1 && got_ == header_.size()) size_ = ReadLongSize(header_);
-  return true;
-}
-
-// FFmpeg looks into what is free where a header seems to have been renamed.
-bool FileBoxes::IsPadding() const {
-  const auto inner = static_cast<std::uint32_t>(ReadNumber(std::span(header_).subspan(12, 4)));
-  if (name_ == Fourcc("free") || name_ == Fourcc("hoov")) {
-    return inner != Fourcc("mvhd") && inner != Fourcc("cmov");
-  }
-  return !BoxClaims::Reads(name_);
-}
-
-void FileBoxes::Look() {
-  std::uint64_t done = 0;
-  while ((size_ == 0 || done < size_) && !claims_.too_many() && !stop_.stop_requested()) {
-    const std::uint64_t left = size_ == 0 ? bytes_.size() : size_ - done;
-    const auto want = static_cast<std::size_t>(std::min<std::uint64_t>(left, bytes_.size()));
-    const ssize_t got = pread(fd_, bytes_.data(), want, static_cast<off_t>(at_ + done));
-    if (got <= 0) break;
-    claims_.Push(std::span(bytes_).first(static_cast<std::size_t>(got)));
-    done += static_cast<std::uint64_t>(got);
-  }
-}
-
-// FFmpeg reads all of them, unless an index says where the fragments lie.
-bool FileBoxes::ListTooMuch() {
-  bool indexed = false;
-  for (int box = 0; box < kMostFileBoxes && Next() && !stop_.stop_requested(); ++box) {
-    indexed = indexed || name_ == Fourcc("sidx");
-    if (indexed && name_ == Fourcc("mdat")) break;
-    if (IsPadding()) {
-      claims_.Skip(std::min(size_, file_bytes_ - std::min(at_, file_bytes_)));
-    } else {
-      Look();
-    }
-    if (claims_.too_many()) return true;
-    if (size_ < 8 || at_ + size_ < at_) break;
-    at_ += size_;
-  }
-  return false;
-}
-
-}  // namespace
-
-bool ListsTooMuch(int fd, const std::stop_token& stop) { return FileBoxes(fd, stop).ListTooMuch(); }
 
 }  // namespace gopmill

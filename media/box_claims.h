@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <stop_token>
 #include <vector>
 
 namespace gopmill {
@@ -132,9 +131,5 @@ class BoxClaims {
   std::vector<Table> tables_;
   Track track_;
 };
-
-// Whether a file lists more than kMaxListedPackets in what FFmpeg reads to open it. Its position
-// stays. Looks into no compressed header.
-bool ListsTooMuch(int fd, const std::stop_token& stop);
 
 }  // namespace gopmill

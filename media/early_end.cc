@@ -8,10 +8,12 @@
 #include <array>
 #include <bit>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "base/rational.h"
 #include "media/av_error.h"
+#include "media/file_boxes.h"
 #include "media/probe.h"
 
 namespace gopmill {
@@ -24,28 +26,20 @@ constexpr int kMostBoxes = 100'000;
 std::optional<std::uint64_t> BigEndian(int fd, std::int64_t at, std::size_t bytes) {
   std::array<std::uint8_t, 8> data{};
   if (pread(fd, data.data(), bytes, at) != static_cast<ssize_t>(bytes)) return std::nullopt;
-  std::uint64_t value = 0;
-  for (std::size_t i = 0; i < bytes; ++i) value = value << 8U | data[i];
-  return value;
+  return ReadBigEndian(std::span(data).first(bytes));
 }
 
 // Those of a movie; anything else behind it is what some program has left there.
-bool HoldsMovie(std::uint64_t type) {
-  constexpr std::uint64_t kMdat = 0x6D646174, kMoof = 0x6D6F6F66, kMoov = 0x6D6F6F76;
-  return type == kMdat || type == kMoof || type == kMoov;
+bool HoldsMovie(std::uint32_t name) {
+  return name == Fourcc("mdat") || name == Fourcc("moof") || name == Fourcc("moov");
 }
 
-// ISO/IEC 14496-12 section 4.2.
 bool BoxEndsBehind(int fd, std::int64_t size) {
-  std::int64_t at = 0;
+  FileBoxes boxes(fd);
   for (int i = 0; i < kMostBoxes; ++i) {
-    auto length = BigEndian(fd, at, 4);
-    const auto type = BigEndian(fd, at + 4, 4);
-    if (!length || !type || *length == 0) return false;  // 0: to the end of the file
-    if (*length == 1) length = BigEndian(fd, at + 8, 8);
-    if (!length || *length > static_cast<std::uint64_t>(size - at)) return HoldsMovie(*type);
-    if (*length < 8) return false;
-    at += static_cast<std::int64_t>(*length);
+    const auto box = boxes.Next();
+    if (!box) return false;
+    if (box->size > static_cast<std::uint64_t>(size) - box->at) return HoldsMovie(box->name);
   }
   return false;
 }

@@ -9,6 +9,7 @@
 #include "base/contained.h"
 #include "media/av_error.h"
 #include "media/decoder_table.h"
+#include "media/file_claims.h"
 #include "media/probe.h"
 #include "media/source.h"
 
