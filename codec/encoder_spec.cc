@@ -10,10 +10,10 @@ extern "C" {
 #include <algorithm>
 #include <array>
 #include <string>
-#include <string_view>
 
 #include "codec/encoder_settings.h"
 #include "codec/picture_geometry.h"
+#include "codec/scaling.h"
 #include "codec/tone_map.h"
 #include "codec/video_encoder.h"
 #include "media/resolve_target.h"
@@ -55,15 +55,12 @@ void CopyColor(const AVCodecParameters& source, EncoderSpec& spec) {
   spec.color_primaries = source.color_primaries;
   spec.color_trc = source.color_trc;
   spec.color_space = source.color_space;
-  spec.color_range = source.color_range;
+  const bool full_range = SaysFullRange(source.format, source.color_range);
+  spec.color_range = full_range ? AVCOL_RANGE_JPEG : source.color_range;
   spec.chroma_location = source.chroma_location;
-  if (descriptor == nullptr) return;
-  if ((descriptor->flags & AV_PIX_FMT_FLAG_RGB) != 0) {
-    spec.color_space = AVCOL_SPC_BT709;
-    spec.color_range = AVCOL_RANGE_MPEG;
-  }
-  const std::string_view name = descriptor->name;
-  if (name.starts_with("yuvj")) spec.color_range = AVCOL_RANGE_JPEG;
+  if (descriptor == nullptr || (descriptor->flags & AV_PIX_FMT_FLAG_RGB) == 0) return;
+  spec.color_space = AVCOL_SPC_BT709;
+  spec.color_range = AVCOL_RANGE_MPEG;
 }
 
 // What the filter makes of a high dynamic range.

@@ -22,7 +22,7 @@ Result<FilterChain> FilterChain::Begin(const Input& input) {
   GOPMILL_CHECK(graph != nullptr);
   graph->nb_threads = 1;
   // Of the scalers that libavfilter adds where two filters have no format in common.
-  graph->scale_sws_opts = av_strdup("flags=bicubic+accurate_rnd+bitexact");
+  graph->scale_sws_opts = av_strdup(fmt::format("flags={}", kExactScaling).c_str());
   GOPMILL_CHECK(graph->scale_sws_opts != nullptr);
   FilterChain chain(input, std::move(graph));
   GOPMILL_RETURN_IF_ERROR(chain.AppendSource());

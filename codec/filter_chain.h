@@ -7,6 +7,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/rational.h"
@@ -14,6 +15,9 @@
 #include "media/av_ptr.h"
 
 namespace gopmill {
+
+// Flags of swscale with which its bytes are the same on every CPU.
+inline constexpr std::string_view kExactScaling = "bicubic+accurate_rnd+bitexact";
 
 class FilterChain {
  public:

@@ -48,17 +48,6 @@ std::pair<double, double> Likeness(Denoise strength) {
   return {0, 0};
 }
 
-// The formats whose name implies full range, as plain ones.
-int PlainFormat(int format) {
-  switch (format) {
-    case AV_PIX_FMT_YUVJ420P: return AV_PIX_FMT_YUV420P;
-    case AV_PIX_FMT_YUVJ422P: return AV_PIX_FMT_YUV422P;
-    case AV_PIX_FMT_YUVJ444P: return AV_PIX_FMT_YUV444P;
-    case AV_PIX_FMT_YUVJ440P: return AV_PIX_FMT_YUV440P;
-    default: return format;
-  }
-}
-
 Size UprightSize(const FilterSpec& spec) {
   const bool turned = spec.rotation % 180 != 0;
   return turned ? Size{spec.in_height, spec.in_width} : Size{spec.in_width, spec.in_height};
@@ -105,8 +94,7 @@ int MatrixOf(const VideoInfo& video, const AVFrame& frame) {
 // All that the plan asks for.
 FilterSpec WholeSpec(const StreamPlan& plan, int out_format, const AVFrame& frame) {
   const VideoInfo& video = plan.source->video;
-  const bool full_range =
-      PlainFormat(frame.format) != frame.format || frame.color_range == AVCOL_RANGE_JPEG;
+  const bool full_range = SaysFullRange(frame.format, frame.color_range);
   return FilterSpec{
       .in_width = frame.width,
       .in_height = frame.height,

@@ -5,17 +5,13 @@ extern "C" {
 #include <libavutil/pixdesc.h>
 }
 
+#include "codec/scaling.h"
 #include "codec/tone_map.h"
 
 namespace gopmill {
 namespace {
 
 std::string NameOr(const char* name) { return name == nullptr ? "unknown" : name; }
-
-bool IsFull(const AVCodecParameters& source) {
-  const char* name = av_get_pix_fmt_name(static_cast<AVPixelFormat>(source.format));
-  return source.color_range == AVCOL_RANGE_JPEG || NameOr(name).starts_with("yuvj");
-}
 
 // Null where the source does not tell its format.
 const AVPixFmtDescriptor* FormatOf(int format) {
@@ -38,7 +34,10 @@ void DescribeConversion(const VideoInfo& video, const EncoderSpec& encoder,
           (from->log2_chroma_w != to->log2_chroma_w || from->log2_chroma_h != to->log2_chroma_h),
       "chroma");
   add(from->comp[0].depth != to->comp[0].depth, "depth");
-  add(!rgb && IsFull(*video.parameters) && encoder.color_range != AVCOL_RANGE_JPEG, "range");
+  const AVCodecParameters& stated = *video.parameters;
+  add(!rgb && SaysFullRange(stated.format, stated.color_range) &&
+          encoder.color_range != AVCOL_RANGE_JPEG,
+      "range");
   // As the scaler is told to (codec/scaling): tone mapping has its own way down.
   description.dithered = !mapped && !rgb && from->comp[0].depth > to->comp[0].depth;
 }

@@ -81,8 +81,6 @@ std::string ZscaleOptions(const FilterSpec& spec, const Placement& place) {
       ZscaleChroma(PlaceOf(spec.in_chroma_location)).value_or(0));
 }
 
-constexpr std::string_view kExactly = "bicubic+accurate_rnd+bitexact";
-
 const char* RangeName(bool full) { return full ? "full" : "limited"; }
 
 // The middle of the luma samples that share one of chroma, 2 ^ shift of them.
@@ -107,8 +105,9 @@ int ScaledFormat(const FilterSpec& spec) {
 
 std::string ScaleOptions(const FilterSpec& spec, const Placement& place) {
   const int format = ScaledFormat(spec);
-  std::string options = fmt::format("w={}:h={}:flags={}:out_range={}", place.scaled.width,
-                                    place.scaled.height, kExactly, RangeName(MakesFullRange(spec)));
+  std::string options =
+      fmt::format("w={}:h={}:flags={}:out_range={}", place.scaled.width, place.scaled.height,
+                  kExactScaling, RangeName(MakesFullRange(spec)));
   options += SwscaleChroma("out", format, PlaceOf(spec.in_chroma_location));
   if (HasRgb(spec)) {  // the matrix that tone mapping is told of
     const int matrix = spec.tone_map.needed() ? AVCOL_SPC_BT2020_NCL : MatrixMade(spec);
@@ -127,6 +126,12 @@ std::string ScaleOptions(const FilterSpec& spec, const Placement& place) {
 }
 
 }  // namespace
+
+bool SaysFullRange(int format, int range) {
+  return range == AVCOL_RANGE_JPEG || format == AV_PIX_FMT_YUVJ411P ||
+         format == AV_PIX_FMT_YUVJ420P || format == AV_PIX_FMT_YUVJ422P ||
+         format == AV_PIX_FMT_YUVJ440P || format == AV_PIX_FMT_YUVJ444P;
+}
 
 bool HasRgb(const FilterSpec& spec) {
   return (Descriptor(spec.in_format).flags & AV_PIX_FMT_FLAG_RGB) != 0;
@@ -169,7 +174,7 @@ int TurnableFormat(const FilterSpec& spec) {
 }
 
 std::string TurnableOptions(const FilterSpec& spec) {
-  return fmt::format("flags={0}:in_range={1}:out_range={1}{2}", kExactly,
+  return fmt::format("flags={0}:in_range={1}:out_range={1}{2}", kExactScaling,
                      RangeName(HasFullRange(spec)),
                      SwscaleChroma("in", spec.in_format, PlaceOf(spec.in_chroma_location)));
 }

@@ -18,6 +18,9 @@
 
 namespace gopmill {
 
+// Whether pictures of this AVPixelFormat and AVColorRange say that they have full range: the names
+// of some formats do.
+bool SaysFullRange(int format, int range);
 // Of the input: whether it is RGB; whether it has full range and is not.
 bool HasRgb(const FilterSpec& spec);
 bool HasFullRange(const FilterSpec& spec);
