@@ -32,6 +32,14 @@ Result<std::shared_ptr<const SourceIndex>> IndexFile(const std::string& path) {
   return IndexSource(UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC)), {});
 }
 
+auto MakeListingService() {
+  ServerConfig config;
+  config.library = "movies/files";
+  config.scheduler.workers = 1;
+  config.segments.cache_bytes = 0;
+  return MediaService::Create(config);
+}
+
 TEST(FailingDisks, AMovieThatWasReadInPartHasNoIndex) {
   const FailingDisk bad(HalfOf(kMovie));
   const auto index = IndexFile(MoviePath(kMovie));
@@ -78,11 +86,7 @@ TEST(FailingDisks, TheNextWhoAsksForTheMovieHasAllOfIt) {
 }
 
 TEST(FailingDisks, TheListOfSourcesLooksAgain) {
-  ServerConfig config;
-  config.library = "movies/files";
-  config.scheduler.workers = 1;
-  config.segments.cache_bytes = 0;
-  const auto service = MediaService::Create(config);
+  const auto service = MakeListingService();
   ASSERT_TRUE(service.ok()) << service.error().ToString();
   const auto list = [&] {
     std::promise<Result<std::string>> answer;
@@ -104,11 +108,7 @@ TEST(FailingDisks, PlansThatNobodyWaitsForAreNotMade) {
   std::stop_source begun_left;
   std::atomic<int> made = 0;
   std::promise<Result<std::string>> begun, listed;
-  ServerConfig config;
-  config.library = "movies/files";
-  config.scheduler.workers = 1;
-  config.segments.cache_bytes = 0;
-  const auto service = MediaService::Create(config);
+  const auto service = MakeListingService();
   ASSERT_TRUE(service.ok()) << service.error().ToString();
   {
     const HungDisk hung(MoviePath(kMovie));

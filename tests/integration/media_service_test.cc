@@ -359,48 +359,52 @@ TEST(MediaService, StreamsThatReadersShareAreNumberedAsTheyCome) {
   for (auto& end : ends) end.get_future().get();
 }
 
-TEST(MediaService, APublisherWhoBringsNothingLosesItsName) {
-  ServerConfig config;
-  config.library = "movies/files";
-  config.scheduler.workers = 1;
-  config.streams.opening_timeout_seconds = 1;
-  auto service = MediaService::Create(config);
-  ASSERT_TRUE(service.ok()) << service.error().ToString();
-  int ends[2];
-  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
-  const UniqueFd sender(ends[1]);
+// A service that waits for a second until it is known what an upload or publisher brings, and a
+// pipe to it.
+class NothingBrought : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ServerConfig config;
+    config.library = "movies/files";
+    config.scheduler.workers = 1;
+    config.streams.opening_timeout_seconds = 1;
+    auto made = MediaService::Create(config);
+    ASSERT_TRUE(made.ok()) << made.error().ToString();
+    service = std::move(*made);
+    int ends[2];
+    ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    receiver = UniqueFd(ends[0]);
+    sender = UniqueFd(ends[1]);
+  }
+
+  UniqueFd receiver, sender;
+  std::unique_ptr<MediaService> service;
+};
+
+TEST_F(NothingBrought, APublisherLosesItsName) {
   ASSERT_EQ(write(sender.get(), "G", 1), 1);
   std::promise<Result<std::string>> over;
-  ASSERT_TRUE((*service)
-                  ->Publish("cam", "test", UniqueFd(ends[0]),
+  ASSERT_TRUE(service
+                  ->Publish("cam", "test", std::move(receiver),
                             [&](Result<std::string> end) { over.set_value(std::move(end)); })
                   .ok());
   const auto movie = [] {
     return UniqueFd(open(MoviePath("ref-talk.mpg").c_str(), O_RDONLY | O_CLOEXEC));
   };
-  EXPECT_FALSE((*service)->Publish("cam", "test", movie(), [](const auto&) {}).ok());
+  EXPECT_FALSE(service->Publish("cam", "test", movie(), [](const auto&) {}).ok());
   const auto end = over.get_future().get();
   ASSERT_FALSE(end.ok());
   EXPECT_EQ(end.error().code, Code::kDeadlineExceeded) << end.error().ToString();
   std::promise<void> second;
   ASSERT_TRUE(
-      (*service)->Publish("cam", "test", movie(), [&](const auto&) { second.set_value(); }).ok());
+      service->Publish("cam", "test", movie(), [&](const auto&) { second.set_value(); }).ok());
   second.get_future().wait();
 }
 
-TEST(MediaService, AnUploadThatBringsNothingLosesItsPlace) {
-  ServerConfig config;
-  config.library = "movies/files";
-  config.scheduler.workers = 1;
-  config.streams.opening_timeout_seconds = 1;
-  auto service = MediaService::Create(config);
-  ASSERT_TRUE(service.ok()) << service.error().ToString();
-  int ends[2];
-  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
-  const UniqueFd sender(ends[1]);
+TEST_F(NothingBrought, AnUploadLosesItsPlace) {
   std::promise<StreamEnd> end;
   ASSERT_TRUE(
-      (*service)->OpenUpload(UniqueFd(ends[0]), kSmall, std::make_unique<EndSink>(end)).ok());
+      service->OpenUpload(std::move(receiver), kSmall, std::make_unique<EndSink>(end)).ok());
   EXPECT_EQ(end.get_future().get().status.error().code, Code::kDeadlineExceeded);
 }
 
