@@ -11,18 +11,17 @@
 
 #include "base/contained.h"
 #include "media/av_error.h"
-#include "media/avi_order.h"
 #include "media/decoder_table.h"
 #include "media/early_end.h"
 #include "media/fd_io.h"
 #include "media/first_picture.h"
-#include "media/long_steps.h"
 #include "media/measured_rate.h"
 #include "media/open_format.h"
 #include "media/packet_meta.h"
 #include "media/picture_codings.h"
 #include "media/probe.h"
 #include "media/random_access.h"
+#include "media/source_packets.h"
 #include "media/source_texts.h"
 #include "media/timestamp_repair.h"
 
@@ -56,10 +55,9 @@ struct Source::Impl {
   std::int64_t start_us = 0;
   std::deque<Held> held;  // read ahead, first out
   std::int64_t skipped = 0;
-  std::optional<LongSteps> steps;  // where times are the container's own
   SourceTexts texts;
   PictureCodings codings;
-  AviOrder order;
+  SourcePackets packets;
   Status Open();
   Status Rewind();
   [[nodiscard]] Status CheckClear() const;
@@ -70,13 +68,9 @@ struct Source::Impl {
     return options.codings && !options.live && !counted_pts();
   }
   // Known once the first picture has been read.
-  [[nodiscard]] bool counted_pts() const { return lacks_pts && !order.on(); }
+  [[nodiscard]] bool counted_pts() const { return lacks_pts && !packets.tells_pts(); }
   Status ReturnToFirst();
 
-  // As av_read_frame, with the times of pictures that can be told. False: it was left behind.
-  bool Demux(AVPacket& packet, int& code);
-  void WatchSteps();
-  Result<int> ReadFrame(AVPacket& packet);
   Result<ReadState> ReadNext(AVPacket& packet);
   // Whether a picture was found that can be decoded on its own; if not, which others are kept.
   enum class Unfound { kAll, kNoPictures };
@@ -103,14 +97,6 @@ constexpr auto kLongestBack = static_cast<std::int64_t>(kMaxGapSeconds * 1'000'0
 // How far a seek goes back in turn, microseconds, until a picture lies at or before its place.
 constexpr std::array<std::int64_t, 5> kSeekBack{0, 2'000'000, 10'000'000, 60'000'000,
                                                 std::int64_t{1} << 50};
-
-// The number of the sound track that is this stream of the file.
-std::optional<int> SoundOf(const SourceInfo& info, int stream) {
-  for (std::size_t i = 0; i < info.sounds(); ++i) {
-    if (info.sound(i).stream_index == stream) return static_cast<int>(i);
-  }
-  return std::nullopt;
-}
 
 // Raw streams carry no times at all; AVI carries decoding times only.
 bool LacksPts(const AVInputFormat& format, const VideoInfo& video) {
@@ -162,10 +148,8 @@ Status Source::Impl::Open() {
       info, DescribeSource(*format, {.wanted = options.audio, .live = options.live}));
   info->size_bytes = io.size();
   info->seekable = io.seekable();
-  if (!options.live) {
-    order.Begin(*format->iformat, info->video.stream_index, *info->video.parameters);
-  }
   lacks_pts = LacksPts(*format->iformat, info->video);
+  packets.Begin(*format, *info, options.live, lacks_pts);
   start_us = StartMicros(*format, info->video.stream_index);
   FindRate();
   if (!options.live) info->tags = ReadTags(*format, start_us);
@@ -230,8 +214,7 @@ bool Source::read_failed() const { return impl_->io.failed(); }
 // are kept, or none.
 Result<bool> Source::Impl::ReadAhead(Unfound keeps) {
   held.clear();
-  order.Clear();
-  WatchSteps();
+  packets.Restart(*format, *info);
   skipped = 0;
   std::int64_t bytes = 0;
   for (std::size_t read = 0; read < kMaxHeldPackets && bytes < kMaxHeldBytes; ++read) {
@@ -439,56 +422,9 @@ Status Source::SeekBefore(Rational seconds) {
   return impl_->Rewind();
 }
 
-bool Source::Impl::Demux(AVPacket& packet, int& code) {
-  const auto read = [&](AVPacket& to) {
-    if (ContainedCall([&] { code = av_read_frame(format.get(), &to); })) return true;
-    static_cast<void>(format.release());
-    return false;
-  };
-  if (!order.on()) return read(packet);
-  while ((code = order.Pop(packet)) == AVERROR(EAGAIN)) {
-    av::Packet next = av::NewPacket();
-    if (!read(*next)) return false;
-    if (code == AVERROR(EAGAIN)) break;
-    if (code < 0) {
-      order.Finish(code);
-    } else {
-      order.Push(std::move(next));
-    }
-  }
-  return true;
-}
-
-// Anew: where it is read from is another place.
-void Source::Impl::WatchSteps() {
-  steps.reset();
-  if (options.live || lacks_pts || (format->iformat->flags & AVFMT_TS_DISCONT) != 0) return;
-  std::vector<LongSteps::Track> tracks;
-  for (unsigned i = 0; i < format->nb_streams; ++i) {
-    const AVStream& stream = *format->streams[i];
-    const int index = static_cast<int>(i);
-    const bool video = index == info->video.stream_index;
-    tracks.push_back({.time_base = av::FromAv(stream.time_base),
-                      .counts = video || SoundOf(*info, index),
-                      .pictures = video,
-                      .reorders = video && info->video.has_b_frames});
-  }
-  steps.emplace(tracks);
-}
-
-Result<int> Source::Impl::ReadFrame(AVPacket& packet) {
-  while (true) {
-    int code = 0;
-    if (!Demux(packet, code)) return LeftBehindError();
-    if (stop.stop_requested()) return Cancelled();
-    if (code != AVERROR(EAGAIN)) return code;
-  }
-}
-
 Result<Source::ReadState> Source::Impl::ReadNext(AVPacket& packet) {
-  const auto read = [this](AVPacket& next) { return ReadFrame(next); };
   while (true) {
-    GOPMILL_ASSIGN_OR_RETURN(const int code, steps ? steps->Next(read, packet) : ReadFrame(packet));
+    GOPMILL_ASSIGN_OR_RETURN(const int code, packets.Read(format, stop, packet));
     if (code < 0) {
       damaged = damaged || code != AVERROR_EOF;
       early = early || EndsEarly();
