@@ -54,7 +54,8 @@ std::shared_ptr<void> TakeClaim(ClientState& state) {
 
 }  // namespace
 
-// Runs on the loop, except where a comment says otherwise.
+// Client threads, but for MayCome, OnConnected and Run (the loop) and Start, Stop and CloseAll (the
+// owner). OnClosed runs on a client's thread or, at the end, on the owner's.
 class RtspServer::Impl {
  public:
   Impl(const RtspOptions& options, Service& service) : options_(options), service_(service) {}
@@ -88,8 +89,8 @@ class RtspServer::Impl {
                        gpointer self) noexcept;
   static void OnSession(GstRTSPClient* client, GstRTSPSession* session, gpointer self) noexcept;
   static void OnClosed(GstRTSPClient* client, gpointer self) noexcept;
-  Status Describe(GstRTSPClient& client, const GstRTSPUrl& url);  // client threads
-  void CloseAll();  // owner thread, when the loop has ended
+  Status Describe(GstRTSPClient& client, const GstRTSPUrl& url);
+  void CloseAll();  // when the loop has ended
   void ForgetSessions(ClientState& state);
   void Run(const std::stop_token& stop) noexcept;
 
@@ -279,7 +280,6 @@ void RtspServer::Impl::ForgetSessions(ClientState& state) {
   }
 }
 
-// Client threads.
 GstRTSPStatusCode RtspServer::Impl::OnRequest(GstRTSPClient* client, GstRTSPContext* /*context*/,
                                               gpointer /*self*/) noexcept {
   ClientState* state = StateOf(client);
@@ -292,7 +292,6 @@ GstRTSPStatusCode RtspServer::Impl::OnRequest(GstRTSPClient* client, GstRTSPCont
   return GST_RTSP_STS_OK;
 }
 
-// Client threads.
 GstRTSPStatusCode RtspServer::Impl::OnPlay(GstRTSPClient* client, GstRTSPContext* context,
                                            gpointer self) noexcept {
   OnRequest(client, context, self);
@@ -307,7 +306,7 @@ GstRTSPStatusCode RtspServer::Impl::OnPlay(GstRTSPClient* client, GstRTSPContext
   return GST_RTSP_STS_OK;
 }
 
-// Client threads. A track may be set up anew while its player has paused.
+// A track may be set up anew while its player has paused.
 GstRTSPStatusCode RtspServer::Impl::OnSetup(GstRTSPClient* client, GstRTSPContext* context,
                                             gpointer self) noexcept {
   OnRequest(client, context, self);
@@ -323,7 +322,7 @@ GstRTSPStatusCode RtspServer::Impl::OnSetup(GstRTSPClient* client, GstRTSPContex
   return GST_RTSP_STS_OK;
 }
 
-// Client threads. A status other than 200 keeps the library from pausing a movie's media; OnAnswer
+// A status other than 200 keeps the library from pausing a movie's media; OnAnswer
 // makes 200 of it. What is live plays on.
 GstRTSPStatusCode RtspServer::Impl::OnPause(GstRTSPClient* client, GstRTSPContext* context,
                                             gpointer self) noexcept {
@@ -341,21 +340,19 @@ GstRTSPStatusCode RtspServer::Impl::OnPause(GstRTSPClient* client, GstRTSPContex
   return GST_RTSP_STS_CREATED;
 }
 
-// Client threads.
 GstRTSPStatusCode RtspServer::Impl::OnRecord(GstRTSPClient* client, GstRTSPContext* context,
                                              gpointer self) noexcept {
   Publishing::OnRecord(*context);
   return OnRequest(client, context, self);
 }
 
-// Client threads.
 GstRTSPStatusCode RtspServer::Impl::OnTeardown(GstRTSPClient* client, GstRTSPContext* context,
                                                gpointer self) noexcept {
   Publishing::Finish(*StateOf(client));
   return OnRequest(client, context, self);
 }
 
-// Client threads. The stream is opened here, because an error can still be told here.
+// The stream is opened here, because an error can still be told here.
 GstRTSPStatusCode RtspServer::Impl::OnDescribe(GstRTSPClient* client, GstRTSPContext* context,
                                                gpointer self) noexcept {
   OnRequest(client, context, self);
@@ -402,7 +399,6 @@ bool RtspServer::Impl::IsFull() const {
          gst_rtsp_session_pool_get_max_sessions(sessions_.get());
 }
 
-// Client threads.
 void RtspServer::Impl::OnAnswer(GstRTSPClient* client, GstRTSPContext* context,
                                 GstRTSPMessage* message, gpointer self) noexcept {
   if (message->type != GST_RTSP_MESSAGE_RESPONSE) return;
