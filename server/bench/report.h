@@ -30,6 +30,7 @@ struct ReportHead {
   std::string unit;
   std::string duration;  // seconds of each movie
   std::string preset;
+  std::string crf;
   std::string baseline;  // policy that ratios are to
   int streams = 0;
   int run_queue_units = 2;  // 0 = without bound

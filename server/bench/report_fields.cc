@@ -26,6 +26,7 @@ constexpr auto kHead = std::to_array<FieldDoc>({
     {"unit", "how streams are cut: gop, or seconds"},
     {"duration_s", "seconds of each movie; empty for a replay"},
     {"preset", "of the encoder; empty for a replay"},
+    {"crf", "rate factor of all streams; empty where they have their bit rates"},
     {"streams", "number of streams"},
     {"queue", "units a run queue holds, the running one included; 0 = without bound"},
     {"seed", "of targets, bursts and the order of policies"},

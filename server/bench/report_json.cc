@@ -122,6 +122,7 @@ Json HeadJson(const Report& report) {
           {"unit", head.unit},
           {"duration_s", head.duration},
           {"preset", head.preset},
+          {"crf", head.crf},
           {"streams", head.streams},
           {"queue", head.run_queue_units},
           {"seed", head.seed},

@@ -146,7 +146,8 @@ Result<TargetRequest> RequestOf(const BenchStream& stream, std::uint64_t number,
   const std::vector<std::pair<const char*, std::string>> params = {
       {"size", std::to_string(stream.width) + "x" + std::to_string(stream.height)},
       {"fps", std::to_string(stream.fps)},
-      {"bitrate", std::to_string(stream.bitrate)},
+      options.crf.empty() ? std::pair{"bitrate", std::to_string(stream.bitrate)}
+                          : std::pair{"crf", options.crf},
       {"fit", "stretch"},
       {"preset", options.preset},
       {"acodec", options.audio ? "aac" : "none"},

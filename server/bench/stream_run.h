@@ -24,6 +24,7 @@ struct StreamRunOptions {
   std::string unit = "gop";     // or seconds
   std::string duration = "20";  // seconds of each movie
   std::string preset = "veryfast";
+  std::string crf;  // in place of the streams' bit rates; empty = those
   bool audio = false;
   std::string rules;  // forms of the policies' rules (policy_options_text.h); empty = corrected
   std::vector<ServiceClass> classes;       // streams get them in turn; empty = no classes

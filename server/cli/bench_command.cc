@@ -78,6 +78,7 @@ Status PlanStreams(const BenchArgs& args, Plan& plan) {
   plan.options.duration = !args.duration.empty() ? args.duration : args.quick ? "3" : "20";
   plan.options.unit = args.unit;
   plan.options.preset = args.preset;
+  plan.options.crf = args.crf;
   plan.options.audio = args.audio;
   plan.streams = mix->make(count, args.movies, static_cast<std::uint32_t>(args.seed));
   for (std::size_t i = 0; i < plan.streams.size(); ++i) {
@@ -88,6 +89,7 @@ Status PlanStreams(const BenchArgs& args, Plan& plan) {
   plan.head.unit = args.unit;
   plan.head.duration = plan.options.duration;
   plan.head.preset = args.preset;
+  plan.head.crf = args.crf;
   plan.head.streams = count;
   return bench::CheckMovies(plan.streams);
 }

@@ -272,6 +272,10 @@ void AddBench(CLI::App& app, Line& line) {
       ->check(CLI::Range(0, bench::kMaxWarmUps));
   add("--unit", args.unit, "gop, or seconds of video per unit")->type_name("gop|S");
   add("--preset", args.preset, "Of the encoder")->type_name("NAME");
+  add("--crf", args.crf,
+      "One rate factor for all streams in place of their bit rates: the same pictures from any\n"
+      "program with this encoder")
+      ->type_name("F");
   command->add_flag("--audio", args.audio, "Transcode the sound too");
   add("--scheduler-options", args.scheduler_options,
       "Forms of the policies' rules, as gopmill bench --list prints them: NAME=VALUE,...");
@@ -295,7 +299,7 @@ void AddBench(CLI::App& app, Line& line) {
   CLI::Option* trace = add("--trace,--replay", args.trace, "Run a recording instead of movies");
   trace->type_name("FILE");
   for (const char* name :
-       {"--mix", "--streams", "--duration", "--unit", "--preset", "--audio", "--movies"}) {
+       {"--mix", "--streams", "--duration", "--unit", "--preset", "--crf", "--audio", "--movies"}) {
     trace->excludes(command->get_option(name));
   }
   command->add_flag("--quick", args.quick, "6 streams, 3 s, 2 rounds, unless given");

@@ -61,7 +61,7 @@ struct BenchArgs {
   std::string schedulers = "all";  // names with commas between
   std::string baseline;            // of the ratios; empty = fifo where it runs, else the first
   std::string mix = "reference";
-  std::string duration, unit = "gop", preset = "veryfast", movies = "movies/files";
+  std::string duration, unit = "gop", preset = "veryfast", crf, movies = "movies/files";
   std::string scheduler_options;             // NAME=VALUE,...; empty = the corrected forms
   std::string classes;                       // NAME:WEIGHT[...],...; empty for none
   std::string trace;                         // recording to run instead of a mix

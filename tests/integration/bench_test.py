@@ -107,6 +107,20 @@ def live(folder):
     check(wall >= 1.4, f"1.5 s of a live source took {wall} s")
 
 
+def rate_factor():
+    made = {}
+    for crf in ("20", "40"):
+        done = bench("--crf", crf, "--scheduler", "fifo", "--streams", "1", "--duration", "1", "--repeat", "1",
+                     "--warm-up", "0", "--preset", "ultrafast", "--json", "-")
+        check(done.returncode == 0, f"--crf {crf}: {done.returncode} {done.stderr}")
+        report = json.loads(done.stdout)
+        check(report["crf"] == crf, f"--crf {crf}: the report says {report['crf']}")
+        made[crf] = report["runs"][0]["video_bytes"]
+    check(made["20"] > 4 * made["40"] > 0, f"bytes by rate factor: {made}")
+    wrong = bench("--crf", "99")
+    check(wrong.returncode == 2 and "crf" in wrong.stderr, f"--crf 99: {wrong.returncode} {wrong.stderr}")
+
+
 def recording_server(folder):
     trace = os.path.join(folder, "served.trace")
     server = subprocess.Popen([PROGRAM, "serve", "--library", MOVIES, "--http-port", "0",
@@ -196,6 +210,7 @@ def main():
         replay(trace, gops)
         recording_server(folder)
         live(folder)
+        rate_factor()
         bad_input(folder)
         policies_that_cannot_serve(folder)
         bad_recording(folder)

@@ -8,6 +8,7 @@ extern "C" {
 
 #include <utility>
 
+#include "codec/encoder_info.h"
 #include "media/av_error.h"
 
 namespace gopmill::bench {
@@ -64,10 +65,11 @@ Result<Movie> LoadMovie(const std::string& path, double seconds) {
   return movie;
 }
 
-GopCodec::GopCodec(const Movie& movie, const BenchStream& target, std::string preset)
+GopCodec::GopCodec(const Movie& movie, const BenchStream& target, std::string preset, double crf)
     : movie_(movie),
       target_(target),
       preset_(std::move(preset)),
+      crf_(crf),
       decoded_(av::NewFrame()),
       scaled_(av::NewFrame()),
       packet_(av::NewPacket()) {
@@ -97,7 +99,8 @@ void GopCodec::OpenEncoder() {
   encoder_->pix_fmt = AV_PIX_FMT_YUV420P;
   encoder_->time_base = {1, target_.fps};
   encoder_->framerate = {target_.fps, 1};
-  encoder_->bit_rate = target_.bitrate;
+  encoder_->bit_rate = crf_ > 0 ? 0 : target_.bitrate;
+  if (crf_ > 0) Check(av_opt_set_double(encoder_->priv_data, "crf", crf_, 0));
   encoder_->thread_count = 1;
   encoder_->flags |= static_cast<int>(AV_CODEC_FLAG_CLOSED_GOP | AV_CODEC_FLAG_GLOBAL_HEADER);
   Check(av_opt_set(encoder_->priv_data, "preset", preset_.c_str(), 0));
@@ -109,6 +112,8 @@ void GopCodec::OpenEncoder() {
 void GopCodec::Encode(const AVFrame* frame) {
   Check(avcodec_send_frame(encoder_.get(), frame));
   while (avcodec_receive_packet(encoder_.get(), packet_.get()) == 0) {
+    // Some 700 bytes in each GOP, that no work goes into and the engine sends once per stream.
+    if (coded_.frames == 0) StripEncoderInfo(*packet_);
     coded_.bytes += packet_->size;
     ++coded_.frames;
     av_packet_unref(packet_.get());

@@ -38,7 +38,8 @@ struct Coded {
 
 class GopCodec {
  public:
-  GopCodec(const Movie& movie, const BenchStream& target, std::string preset);
+  // `crf`: in place of the target's bit rate where it is not 0.
+  GopCodec(const Movie& movie, const BenchStream& target, std::string preset, double crf);
   ~GopCodec();
   GopCodec(const GopCodec&) = delete;
   GopCodec& operator=(const GopCodec&) = delete;
@@ -55,6 +56,7 @@ class GopCodec {
   const Movie& movie_;
   const BenchStream target_;
   const std::string preset_;
+  const double crf_;
   av::CodecContext decoder_, encoder_;
   SwsContext* scaler_ = nullptr;
   av::Frame decoded_, scaled_;

@@ -39,6 +39,7 @@ struct Options {
   int streams = 20, threads = 2;
   double duration = 20;  // seconds of each movie
   double bitrate_factor = 1;
+  double crf = 0;  // in place of the targets' bit rates; 0 = those
 };
 
 struct Work {
@@ -84,7 +85,7 @@ void Pin(int cpu) {
   pthread_setaffinity_np(pthread_self(), sizeof set, &set);
 }
 
-void WorkLoop(Yardstick& yardstick, const std::string& preset, int cpu) {
+void WorkLoop(Yardstick& yardstick, const Options& options, int cpu) {
   Pin(cpu);
   std::vector<std::unique_ptr<bench::GopCodec>> codecs(yardstick.streams.size());
   while (true) {
@@ -94,7 +95,8 @@ void WorkLoop(Yardstick& yardstick, const std::string& preset, int cpu) {
     auto& codec = codecs[work.stream];
     if (codec == nullptr) {
       codec = std::make_unique<bench::GopCodec>(yardstick.movies[work.stream],
-                                                yardstick.streams[work.stream], preset);
+                                                yardstick.streams[work.stream], options.preset,
+                                                options.crf);
     }
     const bench::Coded coded = codec->Transcode(*work.gop);
     yardstick.bytes.fetch_add(coded.bytes, std::memory_order_relaxed);
@@ -109,7 +111,7 @@ nlohmann::ordered_json Measure(const Options& options, Yardstick& yardstick) {
     const int cpus = static_cast<int>(std::thread::hardware_concurrency());
     std::vector<std::jthread> threads;
     for (int t = 0; t < options.threads; ++t) {
-      threads.emplace_back([&, t] { WorkLoop(yardstick, options.preset, t % cpus); });
+      threads.emplace_back([&, t] { WorkLoop(yardstick, options, t % cpus); });
     }
   }
   const double wall = ToSeconds(SteadyNow() - start);
@@ -140,6 +142,8 @@ int Main(int argc, char** argv) {
   app.add_option("--bitrate-factor", options.bitrate_factor,
                  "Of the targets' bit rates, which x264 alone misses by a GOP of half a second")
       ->check(CLI::Range(0.1, 10.0));
+  app.add_option("--crf", options.crf, "Rate factor of all streams in place of the bit rates")
+      ->check(CLI::Range(1.0, 51.0));
   app.add_option("--movies", options.movies, "Folder of the reference movies");
   app.add_option("--json", options.json, "Write the result here too");
   CLI11_PARSE(app, argc, argv);
