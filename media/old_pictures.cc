@@ -24,6 +24,9 @@ bool H263IsIntra(Bytes data) {
   return Bits(data, full ? 59 : 41, 3) == 0;
 }
 
+// The first bit of its range decoder, which begins with a range of 0xff00 and even odds.
+bool Ffv1IsIntra(Bytes data) { return data.size() >= 2 && Bits(data, 0, 16) >= 0x7f80; }
+
 bool SorensonIsIntra(Bytes data) {
   const unsigned size = Bits(data, 30, 3);
   const std::size_t stated = size == 0 ? 16 : size == 1 ? 32 : 0;  // bits of width and height
@@ -39,7 +42,11 @@ std::optional<bool> OldPictureIsIntra(AVCodecID codec, Bytes payload) {
     case AV_CODEC_ID_MSMPEG4V2:
     case AV_CODEC_ID_MSMPEG4V3:
     case AV_CODEC_ID_WMV1: return Bits(payload, 0, 2) == 0;
-    case AV_CODEC_ID_WMV2: return Bits(payload, 0, 1) == 0;
+    case AV_CODEC_ID_WMV2:
+    case AV_CODEC_ID_VP6:
+    case AV_CODEC_ID_VP6F: return Bits(payload, 0, 1) == 0;
+    case AV_CODEC_ID_VP6A: return Bits(payload, 24, 1) == 0;  // behind where alpha begins
+    case AV_CODEC_ID_FFV1: return Ffv1IsIntra(payload);
     default: return std::nullopt;
   }
 }

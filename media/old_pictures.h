@@ -17,7 +17,7 @@ namespace gopmill {
 
 // Nothing where the codec is none of these. Sources: ITU-T H.263 5.1.3 and 5.1.4 (PTYPE,
 // PLUSPTYPE); of the others, which nobody has published, FFmpeg's decoders (flvdec.c, msmpeg4dec.c,
-// wmv2dec.c).
+// wmv2dec.c, vp56.c, ffv1dec.c).
 std::optional<bool> OldPictureIsIntra(AVCodecID codec, std::span<const std::uint8_t> payload);
 
 }  // namespace gopmill

@@ -149,6 +149,7 @@ case("dnxhd-mxf", video="dnxhd -b:v 36M", audio="pcm_s16le", ext="mxf", pixels="
 case("cineform-mov", video="cfhd -quality film3+", audio="pcm_s16le", ext="mov", pixels="yuv422p10le", frames=36)
 case("ffv1-mkv", video="ffv1 -level 3 -g 1", audio="flac", ext="mkv", quick=True)
 case("ffv1-groups-avi", video="ffv1 -level 1 -g 12", audio="pcm_s16le", ext="avi", pixels="yuv444p", frames=36)
+case("ffv1-groups-pipe", feed="pipe", video="ffv1 -level 1 -g 12", audio="pcm_s16le", ext="avi", frames=120, flags="--unit 1")
 case("huffyuv-avi", video="huffyuv", audio="pcm_s16le", ext="avi", pixels="yuv422p", frames=36)
 case("huffyuv-rgb-avi", video="huffyuv", audio="pcm_s16le", ext="avi", pixels="rgb24", frames=36,
      props={"color_space": "bt709"})

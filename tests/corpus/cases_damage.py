@@ -45,7 +45,7 @@ case("cut-without-index", frames=96, after=((cut_bytes, 0.6),), error="damaged")
 
 case("refused-encrypted", frames=48, error="encrypted", mux="-encryption_scheme cenc-aes-ctr"
      " -encryption_key 76a6c65c5ea762046bd749a2e632ccbb -encryption_kid a7e61c373e219033c21091fa607bf3b8")
-case("refused-ffv1", video="ffv1", ext="mkv", error="not supported", frames=12)
+case("refused-cinepak", video="cinepak", ext="mov", error="not supported", frames=12)
 case("refused-svq1", video="svq1", ext="mov", error="not supported", frames=12)
 case("refused-pipe-without-index", feed="pipe", error="moov", frames=48, size="640x384",
      video="libx264 -preset ultrafast -g 24 -qp 1", audio="pcm_s16le", ext="mov")

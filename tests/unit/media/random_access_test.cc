@@ -137,5 +137,20 @@ TEST(RandomAccess, OldCodecsTellByTheirHeaders) {
   }
 }
 
+// AVI marks each picture as a key where it is read without its index.
+TEST(RandomAccess, PicturesOfFfv1AndVp6SayWhatTheyAre) {
+  const auto is_key = [](AVCodecID codec, const Bytes& payload) {
+    return Classify(codec, payload, true) == RandomAccess::kClosed;
+  };
+  EXPECT_TRUE(is_key(AV_CODEC_ID_FFV1, {0x7F, 0x80, 1}));
+  EXPECT_FALSE(is_key(AV_CODEC_ID_FFV1, {0x7F, 0x7F, 1}));
+  for (const AVCodecID codec : {AV_CODEC_ID_VP6, AV_CODEC_ID_VP6F}) {
+    EXPECT_TRUE(is_key(codec, {0x46, 0, 0, 0x80}));
+    EXPECT_FALSE(is_key(codec, {0x86, 0, 0, 0}));
+  }
+  EXPECT_TRUE(is_key(AV_CODEC_ID_VP6A, {0x80, 0, 0, 0x46}));
+  EXPECT_FALSE(is_key(AV_CODEC_ID_VP6A, {0, 0, 0, 0x86}));
+}
+
 }  // namespace
 }  // namespace gopmill
