@@ -105,6 +105,8 @@ void BoxClaims::EndHeader() {
   const std::uint64_t start = at_ - have, most = EndOfParent();
   if (size != 0 && size < have) {  // FFmpeg looks no further in there
     skip_to_ = most;
+    // But goes on where an index says that the next fragment lies, which is not known here.
+    if (open_.empty() && indexed_) listed_ = kALot;
   } else {
     BeginBox(name, size == 0 || size > most - start ? most : start + size);
   }
@@ -125,6 +127,7 @@ void BoxClaims::SeeMeta(std::uint8_t byte) {
 
 void BoxClaims::Note(std::uint32_t name) {
   if (name == Fourcc("cmov")) compressed_ = true;
+  if (name == Fourcc("sidx")) indexed_ = true;
   if (name != Fourcc("moof")) return;
   listed_ +=
       2 * std::clamp<std::uint64_t>(tracks_, 1, 64);  // FFmpeg keeps two times for each track
@@ -158,6 +161,7 @@ void BoxClaims::BeginInner(std::uint32_t name, std::uint64_t end) {
     skip_to_ = end;
     return;
   }
+  if (name == Fourcc("trak")) outer_.push_back(std::exchange(track_, Track()));
   open_.push_back({.name = name, .end = end, .searched = name == Fourcc("meta")});
   last_ = 0;
 }
@@ -204,7 +208,8 @@ void BoxClaims::EndBoxes() {
 
 void BoxClaims::EndTrack() {
   listed_ = std::min(listed_ + track_.Packets(), kALot);
-  track_ = Track();
+  track_ = outer_.back();
+  outer_.pop_back();
 }
 
 void BoxClaims::FeedFields(std::uint8_t byte) {
@@ -282,7 +287,9 @@ void BoxClaims::TakeHandler(std::uint32_t type) {
 
 void BoxClaims::TakeFragment(const Field& field) {
   constexpr std::uint32_t kFieldsOfPackets = 0xf00;
-  const bool has_rows = (field.At(0) & kFieldsOfPackets) != 0;
+  // Of more FFmpeg makes room in earnest before their rows have come.
+  constexpr std::uint32_t kMostRows = 1'000'000;
+  const bool has_rows = (field.At(0) & kFieldsOfPackets) != 0 && field.At(4) <= kMostRows;
   if (field.At(4) <= kMostInFragment && !(has_rows && opened_)) listed_ += field.At(4);
 }
 
@@ -318,7 +325,10 @@ void BoxClaims::TakeRow(Table& table) {
     return;
   }
   const auto count = static_cast<std::uint32_t>(ReadBigEndian(std::span(table.row).subspan(4, 4)));
-  if (table.first_chunk != 0 && first <= table.first_chunk) track_.runs_ordered = false;
+  const auto entry = ReadBigEndian(std::span(table.row).subspan(8, 4));
+  // FFmpeg mends those that are not by the row behind them.
+  const bool orderly = first > table.first_chunk && count > 0 && entry > 0;
+  if (!orderly) track_.runs_ordered = false;
   if (table.first_chunk != 0 && first > table.first_chunk) {
     const std::uint64_t chunks = first - table.first_chunk;
     table.sum = std::min(table.sum + chunks * (table.in_chunk / kFewestSamples + 1), kALot);
@@ -351,7 +361,9 @@ std::uint64_t BoxClaims::Track::Packets() const {
 }
 
 bool BoxClaims::too_many() const {
-  return listed_ + track_.Packets() > kMaxListedPackets + seen_ / kBytesEach;
+  std::uint64_t listed = listed_ + track_.Packets();
+  for (const Track& track : outer_) listed += track.Packets();
+  return listed > kMaxListedPackets + seen_ / kBytesEach;
 }
 
 }  // namespace gopmill

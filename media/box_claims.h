@@ -116,8 +116,9 @@ class BoxClaims {
   void EndTrack();
 
   bool opened_ = false, compressed_ = false;
+  bool indexed_ = false;      // there was a 'sidx'
   std::uint64_t seen_ = 0;    // bytes
-  std::uint64_t listed_ = 0;  // by all but the track that is being read
+  std::uint64_t listed_ = 0;  // by all but the tracks that are being read
   std::uint64_t tracks_ = 0;
   // Where it is, in bytes that were pushed: the boxes around it, what is skipped, and the end of a
   // box that is read itself (0 = none); of that, whether names are looked for at each byte.
@@ -129,7 +130,9 @@ class BoxClaims {
   std::uint64_t last_ = 0;  // eight bytes
   std::vector<Field> fields_;
   std::vector<Table> tables_;
+  // The one that is read, and those around it: what lies between tracks belongs to none.
   Track track_;
+  std::vector<Track> outer_;
 };
 
 }  // namespace gopmill

@@ -15,8 +15,6 @@
 namespace gopmill {
 namespace {
 
-// Boxes of a file; no recording has as many.
-constexpr int kMostFileBoxes = 1'000'000;
 constexpr std::size_t kPieceBytes = std::size_t{64} << 10U;
 
 std::uint64_t BytesOf(int fd) {
@@ -48,19 +46,20 @@ void Look(int fd, const FileBox& box, std::span<std::uint8_t> bytes, const std::
 
 }  // namespace
 
-// FFmpeg reads all of them, unless an index says where the fragments lie.
+// FFmpeg reads all of them, but fragments behind the first one where an index says where they lie.
 bool ListsTooMuch(int fd, const std::stop_token& stop) {
   const std::uint64_t bytes = BytesOf(fd);
   std::vector<std::uint8_t> piece(kPieceBytes);
   FileBoxes boxes(fd);
   BoxClaims claims;
-  bool indexed = false;
-  for (int number = 0; number < kMostFileBoxes && !stop.stop_requested(); ++number) {
+  bool header = false, indexed = false, media = false;
+  while (!stop.stop_requested()) {
     const auto box = boxes.Next();
     if (!box) return false;
-    indexed = indexed || box->name == Fourcc("sidx");
-    if (indexed && box->name == Fourcc("mdat")) return false;
-    if (IsPadding(*box)) {
+    header = header || box->name == Fourcc("moov");
+    indexed = indexed || (header && box->name == Fourcc("sidx"));  // it knows no tracks before
+    media = media || (indexed && box->name == Fourcc("mdat"));
+    if (IsPadding(*box) || (media && box->name == Fourcc("moof"))) {
       claims.Skip(std::min(box->size, bytes - std::min(box->at, bytes)));
     } else {
       Look(fd, *box, piece, stop, claims);

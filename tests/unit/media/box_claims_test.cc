@@ -148,8 +148,12 @@ TEST(BoxClaims, HearsOfFragmentsAfterTheHeaderToo) {
   claims.Opened();
   for (int i = 0; i < 100; ++i) push(Box("moof", Box("trun", Join({0x200, 1'000'000}))));
   EXPECT_FALSE(claims.too_many()) << "each of which brings its size";
+  BoxClaims large = claims;
   for (int i = 0; i < 20; ++i) push(Box("moof", Box("trun", Join({0, 1'000'000}))));
   EXPECT_TRUE(claims.too_many());
+  const std::string much = Box("moof", Box("trun", Join({0x200, kMany})));
+  large.Push({reinterpret_cast<const std::uint8_t*>(much.data()), much.size()});
+  EXPECT_TRUE(large.too_many()) << "FFmpeg makes room for all before it has seen one";
 }
 
 TEST(BoxClaims, CountsTheTracksTogetherAndInPieces) {
@@ -246,6 +250,53 @@ TEST(BoxClaims, IsNotDeceivedByATrackInATrack) {
   EXPECT_TRUE(TooMany(Movie(TrackBox("vide", decoy + Tables(kMany)))));
   const std::string cut = Box("stsc", Join({0, 3, 1, 1, 1}));  // of three rows one is there
   EXPECT_TRUE(TooMany(Movie(TrackBox("soun", cut) + Pictures(1))));
+}
+
+// What FFmpeg passes over says nothing of a track, and ends none.
+TEST(BoxClaims, KeepsTracksApart) {
+  const std::string single = Box("stts", Join({0, 1, kMany, 1})) +
+                             Box("stsc", Join({0, 1, 1, kMany, 1})) +
+                             Box("stsz", Join({0, 1, kMany})) + Box("stco", Join({0, 1, 0}));
+  const std::string pictures = TrackBox("text", PictureEntry() + single);
+  EXPECT_TRUE(TooMany(Movie(Handler("soun") + pictures)));
+  const std::string before = Box("stts", Join({0, 1, kMany, 40})) +
+                             Box("stsc", Join({0, 1, 1, kMany, 1})) + Box("stco", Join({0, 1, 0}));
+  const std::string after = Handler("soun") + Box("stsz", Join({0, 1, kMany}));
+  EXPECT_TRUE(TooMany(Movie(TrackBox("soun", before + Box("free", Box("trak", "")) + after))));
+}
+
+// FFmpeg mends rows that are in no order by the one behind them.
+TEST(BoxClaims, CountsRowsThatAreMended) {
+  constexpr std::uint32_t kRows = 1000;
+  const auto movie = [](const std::string& empty) {
+    std::string rows;
+    for (std::uint32_t i = 1; i < kRows; ++i) rows += empty;
+    return Movie(
+        TrackBox("soun", SoundEntry("sowt") + Box("stts", Join({0, 1, 45'000'000, 1})) +
+                             Box("stsc", Join({0, kRows}) + rows + Join({kRows, 45'000'000, 1})) +
+                             Box("stsz", Join({0, 2, 45'000'000})) +
+                             Box("stco", Join({0, kRows}) + std::string(4 * kRows, '\0'))));
+  };
+  EXPECT_TRUE(TooMany(movie(Join({0, 0, 0}))));
+  EXPECT_TRUE(TooMany(movie(Join({1, 0, 1}))));
+}
+
+// The index is of tracks that there are; what is not a fragment is read behind the media too.
+TEST(BoxClaims, IsNotDeceivedByAnIndex) {
+  const std::string index = Box("sidx", Join({0, 1, 1000, 0, 0, 0}));
+  const std::string media = Box("mdat", "x"), hostile = Pictures(kMany) + Pictures(kMany);
+  const std::string movie = Movie(Pictures(0)),
+                    fragment = Box("moof", Box("trun", Join({0, kMany})));
+  for (const std::string& file :
+       {Box("ftyp", "isom") + index + media + Movie(hostile), movie + index + media + hostile}) {
+    const auto source = Source::Open(AsFile(file), {});
+    ASSERT_FALSE(source.ok());
+    EXPECT_NE(source.error().message.find("more packets"), std::string::npos)
+        << source.error().message;
+  }
+  const std::string broken = movie + index + media + Big(2) + fragment;
+  EXPECT_TRUE(TooMany(broken)) << "FFmpeg goes on where the index says";
+  EXPECT_FALSE(TooMany(movie + media + Big(2) + fragment)) << "where there is none, it does not";
 }
 
 TEST(BoxClaims, TellsOfCompressedHeaders) {
