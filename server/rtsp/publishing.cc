@@ -185,7 +185,7 @@ void Publishing::OnRecord(GstRTSPContext& context) {
     }
   }
   if (reception == nullptr || context.media == nullptr) return;
-  reception->WatchLoss(bin.get());
+  reception->PreparePipeline(bin.get());
   for (guint i = 0; i < gst_rtsp_media_n_streams(context.media); ++i) {
     GstRTSPStream* stream = gst_rtsp_media_get_stream(context.media, i);
     const auto session = gst::Adopt(gst_rtsp_stream_get_rtpsession(stream));

@@ -100,7 +100,7 @@ Status PullSession::Prepare(const GstSDPMessage& sdp) {
   GOPMILL_ASSIGN_OR_RETURN(Publication publication, MakePublication(announcement, silence_));
   GstElement* bin = publication.bin.get();
   gst_bin_add(GST_BIN(pipeline_.get()), GST_ELEMENT(gst_object_ref(bin)));
-  publication.reception->WatchLoss(bin);
+  publication.reception->PreparePipeline(bin);
   gst_element_sync_state_with_parent(bin);
   const MutexLock lock(mutex_);
   publication_ = std::move(publication);

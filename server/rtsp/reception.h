@@ -60,11 +60,9 @@ class Reception : public std::enable_shared_from_this<Reception> {
   // Listens to the reports of its sender; `session` is the RTPSession of that stream. A second call
   // for a stream does nothing.
   void ListenTo(std::size_t number, GObject* session);
-  // Counts the packets that never come, in the pipeline that `element` is in, and has it throw away
-  // those of wild numbers: at its jitter buffers, which are made when the first packet of a sender
-  // comes. Elements that repair losses do not hear of them. Before the first packet; a second call
-  // does nothing.
-  void WatchLoss(GstElement* element);
+  // Makes the pipeline that `element` is in fit to receive (PrepareToReceive), with losses counted
+  // by the feed. Before the first packet; a second call does nothing.
+  void PreparePipeline(GstElement* element);
   // Everything that has been received goes out to the feed, then the feed ends. `bin` is the one
   // that was attached, in a pipeline that still runs. Waits, at most `patience`.
   void Drain(GstElement* bin, Duration patience);
@@ -85,7 +83,7 @@ class Reception : public std::enable_shared_from_this<Reception> {
 
   const std::vector<Stream> streams_;  // their places are the numbers of the feed's tracks
   const std::shared_ptr<PacketFeed> feed_;
-  std::atomic<bool> watches_loss_ = false;
+  std::atomic<bool> prepared_ = false;
 
   Mutex mutex_;  // guards all below
   CondVar changed_;

@@ -65,27 +65,6 @@ TEST_F(ReceptionTest, ListensToAStreamOnce) {
   g_object_unref(session);
 }
 
-// It aborts where its caps have no SSRC.
-TEST_F(ReceptionTest, RepairDoesNotHearOfALoss) {
-  const auto reception = ReceptionOf(kVp8);
-  const auto pipeline = gst::Adopt(GST_ELEMENT(gst_object_ref_sink(gst_pipeline_new(nullptr))));
-  GstElement* before = gst_element_factory_make("rtpulpfecdec", nullptr);
-  GstElement* later = gst_element_factory_make("rtpulpfecdec", nullptr);
-  gst_bin_add(GST_BIN(pipeline.get()), before);
-  reception->WatchLoss(before);
-  gst_bin_add(GST_BIN(pipeline.get()), later);
-  gst_element_set_state(pipeline.get(), GST_STATE_PLAYING);
-  for (GstElement* element : {before, later}) {
-    g_object_set(element, "passthrough", FALSE, nullptr);
-    const auto pad = gst::Adopt(gst_element_get_static_pad(element, "sink"));
-    ASSERT_TRUE(gst_pad_send_event(pad.get(), gst_event_new_stream_start("x")));
-    gst_pad_send_event(pad.get(),
-                       gst_event_new_custom(GST_EVENT_CUSTOM_DOWNSTREAM,
-                                            gst_structure_new_empty("GstRTPPacketLost")));
-  }
-  gst_element_set_state(pipeline.get(), GST_STATE_NULL);
-}
-
 TEST_F(ReceptionTest, ADepayloaderGetsWhatItWasMadeForOnly) {
   GstBuffer* packet = gst_buffer_new_allocate(nullptr, 100, nullptr);
   gst_buffer_memset(packet, 0, 0, 100);

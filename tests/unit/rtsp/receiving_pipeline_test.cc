@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/rtsp/receiving_pipeline.h"
+
+#include <gst/app/gstappsink.h>
+#include <gst/app/gstappsrc.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "media/packet_feed.h"
+#include "server/rtsp/gst_ptr.h"
+
+namespace gopmill {
+namespace {
+
+std::shared_ptr<PacketFeed> AnyFeed() {
+  return std::make_shared<PacketFeed>(std::vector<FeedTrack>{{}}, std::chrono::seconds(1));
+}
+
+// Owned by the pipeline.
+GstElement* Add(GstElement* pipeline, const char* factory) {
+  GstElement* element = gst_element_factory_make(factory, nullptr);
+  gst_bin_add(GST_BIN(pipeline), element);
+  return element;
+}
+
+class ReceivingPipelineTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { gst_init(nullptr, nullptr); }
+  ReceivingPipelineTest()
+      : pipeline_(gst::Adopt(GST_ELEMENT(gst_object_ref_sink(gst_pipeline_new(nullptr))))) {}
+  ~ReceivingPipelineTest() override { gst_element_set_state(pipeline_.get(), GST_STATE_NULL); }
+  ReceivingPipelineTest(const ReceivingPipelineTest&) = delete;
+  ReceivingPipelineTest& operator=(const ReceivingPipelineTest&) = delete;
+
+  const gst::Object<GstElement> pipeline_;
+};
+
+TEST_F(ReceivingPipelineTest, PipelineIsFoundFromAnyDepth) {
+  GstElement* outer = Add(pipeline_.get(), "bin");
+  GstElement* inner = Add(outer, "bin");
+  EXPECT_EQ(PipelineOf(inner).get(), pipeline_.get());
+  EXPECT_EQ(PipelineOf(pipeline_.get()).get(), pipeline_.get());
+}
+
+// It aborts where its caps have no SSRC.
+TEST_F(ReceivingPipelineTest, RepairDoesNotHearOfALoss) {
+  GstElement* before = Add(pipeline_.get(), "rtpulpfecdec");
+  PrepareToReceive(pipeline_.get(), AnyFeed());
+  GstElement* later = Add(pipeline_.get(), "rtpulpfecdec");
+  gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING);
+  for (GstElement* element : {before, later}) {
+    g_object_set(element, "passthrough", FALSE, nullptr);
+    const auto pad = gst::Adopt(gst_element_get_static_pad(element, "sink"));
+    ASSERT_TRUE(gst_pad_send_event(pad.get(), gst_event_new_stream_start("x")));
+    gst_pad_send_event(pad.get(),
+                       gst_event_new_custom(GST_EVENT_CUSTOM_DOWNSTREAM,
+                                            gst_structure_new_empty("GstRTPPacketLost")));
+  }
+}
+
+// 0 is a number of packets; by default it is a minute of what the sender's rate seems to be.
+TEST_F(ReceivingPipelineTest, JumpsAreBoundInAllThatReceives) {
+  GstElement* before = Add(pipeline_.get(), "rtpbin");
+  PrepareToReceive(pipeline_.get(), AnyFeed());
+  GstElement* later = Add(pipeline_.get(), "rtpbin");
+  GstElement* deeper = Add(Add(pipeline_.get(), "bin"), "rtpbin");
+  for (GstElement* element : {before, later, deeper}) {
+    guint time = 1;
+    g_object_get(element, "max-dropout-time", &time, nullptr);
+    EXPECT_EQ(time, 0U);
+  }
+}
+
+TEST_F(ReceivingPipelineTest, ThePipelineHoldsTheFeed) {
+  std::weak_ptr<PacketFeed> feed;
+  const auto pipeline = gst::Adopt(GST_ELEMENT(gst_object_ref_sink(gst_pipeline_new(nullptr))));
+  {
+    const auto held = AnyFeed();
+    feed = held;
+    PrepareToReceive(pipeline.get(), held);
+    Add(pipeline.get(), "rtpjitterbuffer");
+    EXPECT_EQ(held.use_count(), 3) << "here, for those that come, and behind the jitter buffer";
+  }
+  EXPECT_FALSE(feed.expired());
+}
+
+TEST_F(ReceivingPipelineTest, ASourceEndsBehindWhatItHolds) {
+  GstElement* source = Add(pipeline_.get(), "appsrc");
+  GstElement* sink = Add(pipeline_.get(), "appsink");
+  g_object_set(sink, "sync", FALSE, nullptr);
+  ASSERT_TRUE(gst_element_link(source, sink));
+  gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING);
+  constexpr int kBuffers = 3;
+  for (int i = 0; i < kBuffers; ++i) {
+    GstBuffer* buffer = gst_buffer_new_allocate(nullptr, 1, nullptr);
+    ASSERT_EQ(gst_app_src_push_buffer(GST_APP_SRC(source), buffer), GST_FLOW_OK);
+  }
+  EndSources(pipeline_.get());
+  int pulled = 0;
+  // gst_app_sink_pull_sample does not wait here (appsink_pull.cc).
+  while (GstSample* sample = gst_app_sink_try_pull_sample(GST_APP_SINK(sink), 10 * GST_SECOND)) {
+    ++pulled;
+    gst_sample_unref(sample);
+  }
+  EXPECT_EQ(pulled, kBuffers);
+  EXPECT_TRUE(gst_app_sink_is_eos(GST_APP_SINK(sink)));
+}
+
+}  // namespace
+}  // namespace gopmill
