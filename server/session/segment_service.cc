@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include "base/entity_tag.h"
@@ -12,23 +11,8 @@
 #include "media/digest.h"
 #include "server/session/refusals.h"
 #include "server/session/segment_part.h"
-#include "server/session/stream_ids.h"
 
 namespace gopmill {
-namespace {
-
-Error Busy() {
-  return Error{.code = Code::kUnavailable, .message = "Too many segments are being made."};
-}
-
-std::uint64_t IdOf(const std::string& text) {
-  std::uint64_t hash = 0;
-  const std::string digest = Sha256Hex(text).substr(0, 15);
-  std::from_chars(digest.data(), digest.data() + digest.size(), hash, 16);
-  return hash | kSegmentIds;
-}
-
-}  // namespace
 
 SegmentService::SegmentService(const Library& library, ScriptShelf& scripts, Scheduler& scheduler,
                                const SegmentOptions& options,
@@ -57,16 +41,17 @@ SegmentService::~SegmentService() {
   {
     const MutexLock lock(mutex_);
     stopping_ = true;
-    for (const auto& [key, making] : making_) making->stop.request_stop();
+    making_.StopAll();
   }
   reading_.request_stop();
   changed_.NotifyAll();
   {
     const TimePoint late = SteadyNow() + kLongEnd;
     const MutexLock lock(mutex_);
-    while (!jobs_out_.empty() && SteadyNow() < late) changed_.WaitFor(mutex_, late - SteadyNow());
-    for (const auto& making : jobs_out_) spdlog::warn("segment {} does not end", making->part);
-    while (!jobs_out_.empty()) changed_.Wait(mutex_);
+    const auto& jobs = making_.jobs_out();
+    while (!jobs.empty() && SteadyNow() < late) changed_.WaitFor(mutex_, late - SteadyNow());
+    for (const auto& making : jobs) spdlog::warn("segment {} does not end", making->part);
+    while (!jobs.empty()) changed_.Wait(mutex_);
   }
   threads_.clear();  // joins; what was waiting has been answered
 }
@@ -116,17 +101,13 @@ void SegmentService::Cancel(PartTicket ticket) {
     if (tasks_.Erase(TaskPool::kAnswering, is_for_it) > 0) open_.erase(ticket);
     return changed_.NotifyAll();
   }
-  for (auto at = making_.begin(); at != making_.end(); ++at) {
-    auto& waiters = at->second->waiters;
-    if (std::erase_if(waiters, [&](const Waiter& w) { return w.ticket == ticket; }) == 0) continue;
-    ++stats_.cancelled;
-    if (!waiters.empty()) return;
-    at->second->stop.request_stop();
-    const auto begins_it = [&](const SegmentTask& t) { return t.making == at->second.get(); };
-    tasks_.Erase(TaskPool::kReading, begins_it);
-    making_.erase(at);  // who asks from now on gets a new one
-    return changed_.NotifyAll();
-  }
+  const MakingTable::Leaving leaving = making_.Leave(ticket);
+  if (!leaving.waited) return;
+  ++stats_.cancelled;
+  if (leaving.given_up == nullptr) return;
+  const auto begins_it = [&](const SegmentTask& t) { return t.making == leaving.given_up.get(); };
+  tasks_.Erase(TaskPool::kReading, begins_it);
+  changed_.NotifyAll();
 }
 
 SegmentTask SegmentService::AnswerTask(const Waiting& waiting) {
@@ -144,7 +125,9 @@ void SegmentService::AddTask(TaskPool pool, SegmentTask task) {
 }
 
 // Nothing that is left could add to the tasks.
-bool SegmentService::Over() const { return stopping_ && jobs_out_.empty() && tasks_.empty(); }
+bool SegmentService::Over() const {
+  return stopping_ && making_.jobs_out().empty() && tasks_.empty();
+}
 
 // Those that read movies also close what nobody reads any more.
 void SegmentService::RunTasks(TaskPool pool) {
@@ -326,146 +309,14 @@ void SegmentService::AnswerSegment(const Shelved& movie, const PartName& name, b
     }
     return Reply(waiting, std::move(part));
   }
-  std::shared_ptr<Making> making;
-  bool first = false;
-  const Status joined = Join(key, waiting, std::move(part), making, first);
+  const auto joined = Join(key, waiting, std::move(part));
   if (!joined.ok()) return Reply(waiting, joined.error());
-  if (!first) return;
+  if (!joined->first) return;
+  const auto& making = joined->making;
   AddTask(TaskPool::kReading,
           {.place = movie.path,
            .run = [this, movie, name, key, making] { StartMaking(movie, name, key, making); },
            .making = making.get()});
-}
-
-// Of a folder on a disk that hangs, others shall have room beside what waits for it.
-bool SegmentService::HasRoomFor(const std::string& path) const {
-  const auto here = std::ranges::count_if(
-      making_, [&](const auto& entry) { return FolderOf(entry.second->part) == FolderOf(path); });
-  const auto given_up = std::ranges::count_if(
-      jobs_out_, [](const auto& making) { return making->stop.stop_requested(); });
-  return making_.size() < kMaxSegmentsMaking &&
-         static_cast<std::size_t>(here) < kMaxMakingInFolder &&
-         making_.size() + static_cast<std::size_t>(given_up) < kMaxSegmentJobs;
-}
-
-// Puts the request to those who wait for the segment; `first` if there were none.
-Status SegmentService::Join(const std::string& key, const Waiting& waiting, MediaPart part,
-                            std::shared_ptr<Making>& making, bool& first) {
-  const MutexLock lock(mutex_);
-  if (open_[waiting.ticket]) return Cancelled();
-  const auto found = making_.find(key);
-  first = found == making_.end();
-  if (first && !HasRoomFor(waiting.request.path)) return Busy();
-  making = first ? (making_[key] = std::make_shared<Making>()) : found->second;
-  if (first) {
-    making->service_class = waiting.service_class;
-    making->part = waiting.request.path + "/" + waiting.request.name;
-  }
-  making->waiters.push_back({waiting.ticket, waiting.done, std::move(part)});
-  open_.erase(waiting.ticket);
-  ++(first ? stats_.made : stats_.shared);
-  return OkStatus();
-}
-
-void SegmentService::StartMaking(const Shelved& movie, const PartName& name, const std::string& key,
-                                 const std::shared_ptr<Making>& making) {
-  if (making->stop.stop_requested()) {  // all have left before its turn came
-    return Finish(key, making, Cancelled());
-  }
-  auto work = ReadWork(movie, name);
-  if (!work.ok()) return Finish(key, making, work.error());
-  const Status status = Submit(*std::move(work), key, making);
-  if (!status.ok()) Finish(key, making, status.error());
-}
-
-Result<SegmentWork> SegmentService::ReadWork(const Shelved& movie, const PartName& name) {
-  GOPMILL_ASSIGN_OR_RETURN(auto reader, shelf_.Reader(movie, reading_.get_token()));
-  GOPMILL_ASSIGN_OR_RETURN(SegmentWork work, ReadSegmentWork(movie.movie, name, *reader));
-  movie.file->GiveReader(std::move(reader));
-  return work;
-}
-
-// All segments of one rendition in one class are a stream: within it they go in the order in which
-// they were asked for. All its classes find the same warm contexts.
-JobSpec SegmentService::NewJob(const SegmentWork& work, std::uint16_t service_class) {
-  const std::string& rendition = TrackOf(*work.movie, work.name).identity;
-  const StreamId stream{IdOf(rendition + ";class=" + std::to_string(service_class))};
-  return {.unit = {stream, UnitIndex{next_unit_++}},
-          .stream_number = stream.value,
-          .cost_bytes = static_cast<std::size_t>(work.bytes()) + 1,
-          .frames = static_cast<std::uint32_t>(work.frames()),
-          .service_class = service_class,
-          .context = IdOf(rendition),
-          .deadline = scheduler_.DeadlineOf(service_class)};
-}
-
-Status SegmentService::Submit(SegmentWork work, const std::string& key,
-                              const std::shared_ptr<Making>& making) {
-  const bool keeps_contexts = work.name.track != PartTrack::kAudio;
-  const MutexLock lock(mutex_);  // units of one stream are submitted one after the other
-  if (making->stop.stop_requested()) return Cancelled();  // all have left while it was read
-  const JobSpec spec = NewJob(work, making->service_class);
-  std::vector<SegmentWork> works;
-  works.push_back(std::move(work));
-  auto job = std::make_unique<SegmentJob>(
-      std::move(works), /*awaited=*/true, making->stop.get_token(),
-      [this, spec, keeps_contexts, key, making](const JobReport& report,
-                                                Result<MadeSegments> made) {
-        if (observer_) {
-          observer_->OnEnded({.spec = spec,
-                              .report = report,
-                              .stats = made.ok() ? made->stats : UnitStats{},
-                              .keeps_contexts = keeps_contexts});
-        }
-        OnMade(std::move(made), key, making);
-      });
-  Status status = scheduler_.Submit(spec, std::move(job));
-  if (status.ok()) jobs_out_.insert(making);  // its end waits for the lock
-  return status;
-}
-
-void SegmentService::OnMade(Result<MadeSegments> made, const std::string& key,
-                            const std::shared_ptr<Making>& making) {
-  using Bytes = std::shared_ptr<const std::string>;
-  const auto result =
-      made.ok() ? Result<Bytes>(std::make_shared<const std::string>(std::move(made->bytes.front())))
-                : Result<Bytes>(made.error());
-  // Told under the lock: without jobs the service may be destroyed.
-  const MutexLock lock(mutex_);
-  if (made.ok()) {
-    stats_.concealed += static_cast<std::uint64_t>(made->stats.damage.concealed);
-    stats_.patched += static_cast<std::uint64_t>(made->stats.damage.patched);
-  }
-  tasks_.Add(TaskPool::kFinishing,
-             {.place = {}, .run = [this, key, making, result] { Finish(key, making, result); }});
-  jobs_out_.erase(making);
-  changed_.NotifyAll();
-}
-
-// Answers all who wait, then keeps the segment for the next.
-void SegmentService::Finish(const std::string& key, const std::shared_ptr<Making>& making,
-                            const Result<std::shared_ptr<const std::string>>& bytes) {
-  std::vector<Waiter> waiters;
-  {
-    const MutexLock lock(mutex_);
-    waiters.swap(making->waiters);
-    const auto found = making_.find(key);
-    if (found != making_.end() && found->second == making) making_.erase(found);
-    if (bytes.ok()) stats_.segments += waiters.size();
-    if (!bytes.ok()) stats_.failed += waiters.size();
-  }
-  if (!bytes.ok() && bytes.error().code != Code::kCancelled) {
-    spdlog::warn("{} could not be made: {}", making->part, bytes.error().ToString());
-  }
-  for (Waiter& waiter : waiters) {
-    if (bytes.ok()) {
-      waiter.part.bytes = *bytes;
-      waiter.done(std::move(waiter.part));
-    } else {
-      waiter.done(bytes.error());
-    }
-  }
-  if (bytes.ok()) cache_->Put(key, *bytes);
 }
 
 SegmentStats SegmentService::stats() const {

@@ -18,7 +18,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <set>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -27,6 +26,7 @@
 #include "base/thread_safety.h"
 #include "scheduler/scheduler.h"
 #include "server/session/library.h"
+#include "server/session/making_table.h"
 #include "server/session/movie_shelf.h"
 #include "server/session/script_shelf.h"
 #include "server/session/segment_cache.h"
@@ -46,11 +46,6 @@ inline constexpr std::size_t kMaxPartRequests = 512;
 inline constexpr std::size_t kMaxWaitingInFolder = 384;
 // Those of them that wait for the index of one movie.
 inline constexpr std::size_t kMaxWaitingForMovie = 256;
-// Segments being made at once, queued ones included; those of movies of one folder at the library's
-// top; and those with the jobs that nobody waits for any more, which have their packets until their
-// turn comes. More are refused (kUnavailable).
-inline constexpr std::size_t kMaxSegmentsMaking = 64, kMaxMakingInFolder = 48;
-inline constexpr std::size_t kMaxSegmentJobs = 128;
 
 // What takes longer to be cancelled is told to the log.
 inline constexpr std::chrono::seconds kLongEnd(5);
@@ -96,17 +91,6 @@ class SegmentService {
     PartCallback done;
     std::uint16_t service_class = 0;  // index into the scheduler's classes
   };
-  struct Waiter {
-    PartTicket ticket = 0;
-    PartCallback done;
-    MediaPart part;  // without its bytes
-  };
-  struct Making {  // one transcode and all who wait for it
-    std::vector<Waiter> waiters;
-    std::stop_source stop;
-    std::uint16_t service_class = 0;  // of the first who asked
-    std::string part;                 // path and name, for the log
-  };
 
   struct Ask {  // what a request says
     PartName name;
@@ -123,9 +107,8 @@ class SegmentService {
   void AnswerText(const Shelved& movie, Waiting waiting, const Ask& ask, TaskPool pool);
   void AnswerSegment(const Shelved& movie, const PartName& name, bool versioned, Waiting waiting);
   [[nodiscard]] std::size_t WaitingIn(const std::string& folder) const GOPMILL_REQUIRES(mutex_);
-  [[nodiscard]] bool HasRoomFor(const std::string& path) const GOPMILL_REQUIRES(mutex_);
-  Status Join(const std::string& key, const Waiting& waiting, MediaPart part,
-              std::shared_ptr<Making>& making, bool& first);
+  // Puts the request to those who wait for the segment of this key.
+  Result<MakingTable::Joined> Join(const std::string& key, const Waiting& waiting, MediaPart part);
   void StartMaking(const Shelved& movie, const PartName& name, const std::string& key,
                    const std::shared_ptr<Making>& making);
   Result<SegmentWork> ReadWork(const Shelved& movie, const PartName& name);
@@ -150,10 +133,9 @@ class SegmentService {
   // Requests for a movie whose index is being read, by path and sound track.
   std::map<std::string, std::vector<Waiting>> parked_ GOPMILL_GUARDED_BY(mutex_);
   std::map<PartTicket, bool> open_ GOPMILL_GUARDED_BY(mutex_);  // not answered; true: has left
-  std::map<std::string, std::shared_ptr<Making>> making_ GOPMILL_GUARDED_BY(mutex_);
+  MakingTable making_ GOPMILL_GUARDED_BY(mutex_);
   PartTicket next_ticket_ GOPMILL_GUARDED_BY(mutex_) = 1;
   std::int64_t next_unit_ GOPMILL_GUARDED_BY(mutex_) = 0;
-  std::set<std::shared_ptr<const Making>> jobs_out_ GOPMILL_GUARDED_BY(mutex_);  // have not ended
   bool stopping_ GOPMILL_GUARDED_BY(mutex_) = false;
   SegmentStats stats_ GOPMILL_GUARDED_BY(mutex_);
 
