@@ -95,8 +95,7 @@ Status MediaService::Start() {
   GOPMILL_RETURN_IF_ERROR(segments_.Start());
   GOPMILL_RETURN_IF_ERROR(live_segments_.Start());
   GOPMILL_ASSIGN_OR_RETURN(reaper_, StartThread([this] { Reap(); }));
-  GOPMILL_ASSIGN_OR_RETURN(file_thread_, StartThread([this] { RunFileRequests(); }));
-  return OkStatus();
+  return file_requests_.Start();
 }
 
 MediaService::~MediaService() {
@@ -111,7 +110,7 @@ MediaService::~MediaService() {
     const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  file_stop_.request_stop();
+  file_requests_.Stop();
   changed_.NotifyAll();
 }
 

@@ -10,10 +10,8 @@
 // Thread-safety: safe.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,6 +24,7 @@
 #include "config/server_config.h"
 #include "server/session/engine.h"
 #include "server/session/fanout_table.h"
+#include "server/session/file_requests.h"
 #include "server/session/library.h"
 #include "server/session/live_hub.h"
 #include "server/session/live_segments.h"
@@ -42,8 +41,6 @@ inline constexpr std::size_t kKeptStreams = 100;
 // So many streams may be ending while others have their places already, or `streams.max` if that is
 // more.
 inline constexpr std::int64_t kFewestReplaced = 16;
-// Requests that read files and have not been answered; more are refused (kUnavailable).
-inline constexpr std::size_t kMaxFileRequests = 256;
 
 class MediaService : public Service {
  public:
@@ -83,7 +80,7 @@ class MediaService : public Service {
   Result<std::string> Seams(StreamId id) const override;
   std::string Metrics() const override;
   bool Ready() const override;
-  bool LibraryReadable() const override { return library_readable_; }
+  bool LibraryReadable() const override { return file_requests_.library_readable(); }
 
   // Refuses new streams from now on.
   void StartDraining();
@@ -117,11 +114,6 @@ class MediaService : public Service {
   [[nodiscard]] bool Idle() const GOPMILL_REQUIRES(mutex_);
   void OnClosed(StreamId id);
   void Reap();
-  void RunFileRequests();
-  // Work that reads files; its token is stopped with `left`, or when the service ends.
-  using FileWork = std::function<void(const std::stop_token& stop)>;
-  void Defer(FileWork work, std::stop_token left, const JsonCallback& done);
-  void DropLeftRequests() GOPMILL_REQUIRES(mutex_);
   void ForgetProbesExcept(const std::vector<Library::Entry>& entries);
   Result<std::string> CheckLive(const std::string& name, const TargetRequest& request);
   Result<PlanTexts> ReadTexts(const std::string& path, const TargetRequest& request,
@@ -133,14 +125,7 @@ class MediaService : public Service {
                                    const Target& target) const;
   std::string SourceEntryJson(const Library::Entry& entry);
 
-  struct FileRequest {
-    FileWork work;
-    std::stop_token left;
-    JsonCallback done;  // for an error when it is not worked on
-  };
-  void Work(const FileRequest& request) const;
   const Library library_;
-  std::atomic<bool> library_readable_ = true;  // a second ago, or before the last reading of a file
   LiveHub live_;
   const std::unique_ptr<Engine> engine_;
   const std::shared_ptr<UnitObserver> observer_;
@@ -164,7 +149,6 @@ class MediaService : public Service {
   std::set<StreamId> expected_ GOPMILL_GUARDED_BY(mutex_);
   std::deque<StreamId> closed_ GOPMILL_GUARDED_BY(mutex_);       // to be reaped
   std::deque<StreamSnapshot> ended_ GOPMILL_GUARDED_BY(mutex_);  // newest last
-  std::deque<FileRequest> file_requests_ GOPMILL_GUARDED_BY(mutex_);
   // Probe data by path, with the size and time it was made for.
   struct Probed {
     std::int64_t size_bytes = 0, modified_ns = 0;
@@ -176,8 +160,8 @@ class MediaService : public Service {
   bool draining_ GOPMILL_GUARDED_BY(mutex_) = false;
   bool stopping_ GOPMILL_GUARDED_BY(mutex_) = false;
 
-  std::stop_source file_stop_;  // ends the file request that is being worked on
-  std::jthread reaper_, file_thread_;
+  std::jthread reaper_;
+  FileRequests file_requests_{library_};  // its thread uses all above
 };
 
 }  // namespace gopmill

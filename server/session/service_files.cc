@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The part of MediaService that reads files: sources, explain, and the check behind HEAD. All of it
-// runs on the service's file thread, one request after the other.
+// runs on the thread of FileRequests, one request after the other.
 #include <algorithm>
-#include <chrono>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/dump_json.h"
 #include "base/file_name.h"
-#include "base/log.h"
 #include "codec/video_encoder.h"
 #include "media/muxer.h"
 #include "media/resolve_target.h"
@@ -20,13 +18,10 @@
 #include "server/session/media_service.h"
 #include "server/session/movie_texts.h"
 #include "server/session/plan_json.h"
-#include "server/session/refusals.h"
 #include "server/session/request_params.h"
 
 namespace gopmill {
 namespace {
-
-constexpr std::chrono::seconds kBetweenLibraryChecks(1);
 
 // What their names say; their cues are read when somebody watches the movie.
 void AddSubtitlesBeside(const Library::Entry& entry, nlohmann::ordered_json& json) {
@@ -50,75 +45,17 @@ bool HoldsForTheFile(const Result<std::unique_ptr<Source>>& source) {
 
 }  // namespace
 
-void MediaService::Defer(FileWork work, std::stop_token left, const JsonCallback& done) {
-  std::optional<Error> refused;
-  {
-    const MutexLock lock(mutex_);
-    if (file_requests_.size() >= kMaxFileRequests) DropLeftRequests();
-    if (stopping_) {
-      refused = ShuttingDown();
-    } else if (file_requests_.size() >= kMaxFileRequests) {
-      refused = TooManyWait();
-    } else {
-      file_requests_.push_back({std::move(work), std::move(left), done});
-    }
-  }
-  if (refused) return done(*refused);
-  changed_.NotifyAll();
-}
-
-// They have no place in front of those that somebody waits for.
-void MediaService::DropLeftRequests() {
-  std::erase_if(file_requests_, [](const auto& request) { return request.left.stop_requested(); });
-}
-
-void MediaService::Work(const FileRequest& request) const {
-  std::stop_source stop;
-  const auto end = [&stop] { stop.request_stop(); };
-  const std::stop_callback left(request.left, end);
-  const std::stop_callback ending(file_stop_.get_token(), end);
-  request.work(stop.get_token());
-}
-
-// The thread that reads files looks at the library as well, since a file system that is gone may
-// hold up whoever does.
-void MediaService::RunFileRequests() {
-  while (true) {
-    const bool readable = library_.Check().ok();
-    if (readable && !library_readable_) spdlog::info("library: it can be read again");
-    library_readable_ = readable;
-    FileRequest request;
-    bool stopping = false;
-    {
-      const MutexLock lock(mutex_);
-      if (file_requests_.empty() && !stopping_) changed_.WaitFor(mutex_, kBetweenLibraryChecks);
-      stopping = stopping_;
-      if (file_requests_.empty()) {
-        if (stopping) return;
-        continue;
-      }
-      request = std::move(file_requests_.front());
-      file_requests_.pop_front();
-    }
-    if (stopping) {
-      request.done(ShuttingDown());
-    } else if (!request.left.stop_requested()) {
-      Work(request);
-    }
-  }
-}
-
 // What is probed is kept, so that the next request goes on from there: it is not ended with who has
 // left, only with the service.
 void MediaService::Sources(std::stop_token left, JsonCallback done) {
-  Defer(
+  file_requests_.Add(
       [this, done](const std::stop_token& /*stop*/) {
         nlohmann::ordered_json list = nlohmann::ordered_json::array();
         const auto entries = library_.List();
         if (!entries.ok()) return done(entries.error());
         ForgetProbesExcept(*entries);
         for (const Library::Entry& entry : *entries) {
-          if (file_stop_.stop_requested()) break;
+          if (file_requests_.ending().stop_requested()) break;
           list.push_back(nlohmann::ordered_json::parse(SourceEntryJson(entry)));
           AddSubtitlesBeside(entry, list.back());
         }
@@ -156,7 +93,7 @@ std::string MediaService::SourceEntryJson(const Library::Entry& entry) {
     json["error"] = ErrorJson(fd.error());
     return DumpJson(json);
   }
-  auto source = Source::Open(std::move(fd).value(), file_stop_.get_token());
+  auto source = Source::Open(std::move(fd).value(), file_requests_.ending());
   if (source.ok()) {
     json.update(SourceJson(*source.value()->info()));
   } else {
@@ -186,7 +123,8 @@ void MediaService::CheckStream(const std::string& path, const RequestParams& par
     GOPMILL_RETURN_IF_ERROR(CheckStreamedText(request));
     return std::string(ContentType(resolved.target.container));
   };
-  Defer([check, done](const std::stop_token& stop) { done(check(stop)); }, std::move(left), done);
+  file_requests_.Add([check, done](const std::stop_token& stop) { done(check(stop)); },
+                     std::move(left), done);
 }
 
 Result<PlanTexts> MediaService::ReadTexts(const std::string& path, const TargetRequest& request,
@@ -248,8 +186,8 @@ void MediaService::Explain(const std::string& path, const RequestParams& params,
     }
     return ExplainJson(std::move(fd), request, context, stop);
   };
-  Defer([explain, done](const std::stop_token& stop) { done(explain(stop)); }, std::move(left),
-        done);
+  file_requests_.Add([explain, done](const std::stop_token& stop) { done(explain(stop)); },
+                     std::move(left), done);
 }
 
 }  // namespace gopmill
