@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a client asks for (TargetRequest: text checked one parameter at a time, everything optional)
-// and what a stream is made to (Target: every field decided). The same names serve the command line
-// (`--bitrate 600k`) and HTTP (`?bitrate=600k`).
+// What a client asks for (TargetRequest: everything optional; media/target_params.h fills it from
+// text) and what a stream is made to (Target: every field decided), with the accepted ranges and
+// the rules that follow from a target alone.
 //
 // Thread-safety: compatible (plain values).
 #pragma once
@@ -10,13 +10,11 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/rational.h"
-#include "base/status.h"
 
 namespace gopmill {
 
@@ -121,21 +119,8 @@ struct TargetRequest {
   bool whole_units = false;      // not for clients: no low delay (HasLowDelay)
 };
 
-// Sets one parameter from text. Unknown names, malformed values and values out of range are
-// kInvalidArgument with `parameter` and `accepted` filled in. "size" (WxH) sets both sides,
-// and excludes the two.
-Status SetParam(TargetRequest& request, std::string_view name, std::string_view value);
-
 // Asks for no sound, and for nothing that sound would have.
 void LeaveSoundOut(TargetRequest& request);
-
-struct ParamDoc {
-  std::string_view name;
-  std::string_view accepted;  // for people: "16 to 8192 pixels"
-  std::string_view meaning;
-};
-// Every parameter SetParam knows, for help texts, error messages and the OpenAPI document.
-std::span<const ParamDoc> TargetParams();
 
 // How a sound track is coded; all 0 with kCopy.
 struct SoundTarget {
@@ -207,10 +192,5 @@ bool HasLimitedRange(VideoCodec codec);
 // with room enough is left to x264's own buffer model, and to the rate of the GOP, which stays
 // below it: very likely, not proved.
 bool HasLowDelay(const Target& target);
-
-// Text forms shared by the command line, the config file and HTTP.
-Result<std::int64_t> ParseBits(std::string_view text);  // "600k", "1.5M", "64000": SI, per second
-Result<Rational> ParseFps(std::string_view text);       // "24", "23.976", "30000/1001"
-Result<Rational> ParseSeconds(std::string_view text);   // "90", "1:30", "1:30.5"
 
 }  // namespace gopmill

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "media/target_params.h"
 #include "server/session/engine.h"
 #include "server/session/stream_session.h"
 

@@ -12,6 +12,7 @@
 
 #include "base/file_name.h"
 #include "config/settings.h"
+#include "media/target_params.h"
 #include "scheduler/policy_registry.h"
 #include "server/bench/comparison.h"
 #include "server/bench/topology_measure.h"

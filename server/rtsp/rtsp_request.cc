@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "media/target.h"
+#include "media/target_text.h"
 
 namespace gopmill {
 namespace {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/session/request_params.h"
 
+#include "media/target_params.h"
+
 namespace gopmill {
 
 Result<TargetRequest> ParseParams(const RequestParams& params) {

@@ -5,6 +5,8 @@
 #include <charconv>
 
 #include "media/segment_plan.h"
+#include "media/target_params.h"
+#include "media/target_text.h"
 
 namespace gopmill {
 namespace {

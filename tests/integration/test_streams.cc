@@ -6,6 +6,7 @@
 #include <sstream>
 #include <utility>
 
+#include "media/target_params.h"
 #include "server/session/packet_tee.h"
 
 namespace gopmill::test {

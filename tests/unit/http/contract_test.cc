@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-#include "media/target.h"
+#include "media/target_params.h"
 #include "server/http/assets.h"
 #include "server/http/http_message.h"
 #include "server/http/routes.h"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "media/plan.h"
+#include "media/target_params.h"
 #include "tests/unit/target/source_fixture.h"
 
 namespace gopmill {

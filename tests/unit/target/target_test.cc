@@ -7,6 +7,7 @@
 #include <string>
 #include <tuple>
 
+#include "media/target_params.h"
 #include "media/target_text.h"
 
 namespace gopmill {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The text forms of numbers, rates and times. Everything is parsed by hand into exact fractions:
-// the C library's parsers accept signs, exponents, "nan", "inf", leading blanks and the decimal
-// comma of a locale, none of which is wanted here.
+// Everything is parsed by hand into exact fractions: the C library's parsers accept signs,
+// exponents, "nan", "inf", leading blanks and the decimal comma of a locale, none of which is
+// wanted here.
+#include "media/target_text.h"
+
 #include <array>
 #include <cstddef>
-
-#include "media/target.h"
-#include "media/target_text.h"
 
 namespace gopmill {
 namespace {
@@ -138,6 +137,14 @@ Result<Rational> ParseSeconds(std::string_view text) {
   const auto seconds = ParseDecimal(rest);
   if (!seconds || (colons > 0 && *seconds >= Rational{60, 1})) return malformed;
   return Rational{leading * 60 * seconds->den + seconds->num, seconds->den}.Reduced();
+}
+
+std::string DecimalText(Rational value) {
+  const std::int64_t thousandths = Rescale(1, value, {1, 1000});
+  std::string text = std::to_string(thousandths / 1000);
+  std::string places = std::to_string(1000 + thousandths % 1000).substr(1);
+  while (!places.empty() && places.back() == '0') places.pop_back();
+  return places.empty() ? text : text + "." + places;
 }
 
 }  // namespace gopmill
