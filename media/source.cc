@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <deque>
-#include <span>
 #include <string_view>
 #include <utility>
 
@@ -15,12 +13,12 @@
 #include "media/early_end.h"
 #include "media/fd_io.h"
 #include "media/first_picture.h"
+#include "media/held_packets.h"
 #include "media/measured_rate.h"
 #include "media/open_format.h"
 #include "media/packet_meta.h"
 #include "media/picture_codings.h"
 #include "media/probe.h"
-#include "media/random_access.h"
 #include "media/source_packets.h"
 #include "media/source_texts.h"
 #include "media/timestamp_repair.h"
@@ -28,11 +26,6 @@
 namespace gopmill {
 
 struct Source::Impl {
-  struct Held {
-    ReadState kind;
-    av::Packet packet;
-  };
-
   Impl(UniqueFd descriptor, std::stop_token stop_token, const SourceOptions& source_options,
        std::unique_ptr<ProgramCutter> cutter)
       : fd(std::move(descriptor)),
@@ -53,7 +46,7 @@ struct Source::Impl {
   bool damaged = false, early = false;
   EarlyEnd end;
   std::int64_t start_us = 0;
-  std::deque<Held> held;  // read ahead, first out
+  HeldPackets held;  // read ahead
   std::int64_t skipped = 0;
   SourceTexts texts;
   PictureCodings codings;
@@ -76,12 +69,8 @@ struct Source::Impl {
   enum class Unfound { kAll, kNoPictures };
   Result<bool> ReadAhead(Unfound keeps);
   Status TimeFirstPicture();
-  [[nodiscard]] const AVPacket* FirstHeldPicture() const;
-  [[nodiscard]] bool HeldCaptions() const;
   [[nodiscard]] bool EndsEarly() const;
-  [[nodiscard]] bool LandedBehind(std::int64_t at_us) const;
   Result<bool> SeekTo(std::int64_t at_us);
-  [[nodiscard]] std::optional<std::int64_t> HeldTime() const;
   [[nodiscard]] std::optional<std::int64_t> SlowPlace() const;
 };
 
@@ -159,11 +148,11 @@ Status Source::Impl::Open() {
   if (io.refusal() != FdIo::Refusal::kNone) return RefusalError(io.refusal());
   GOPMILL_RETURN_IF_ERROR(CheckClear());
   GOPMILL_RETURN_IF_ERROR(BeginAtFirstPicture());
-  if (const AVPacket* first = FirstHeldPicture()) {
+  if (const AVPacket* first = held.FirstPicture()) {
     DescribeFirstPicture(*first, info->video);
-    info->video.captions = HeldCaptions();
+    info->video.captions = held.HasCaptions();
   }
-  codings.Begin(info, FirstHeldPicture());
+  codings.Begin(info, held.FirstPicture());
   io.Opened();
   return OkStatus();
 }
@@ -213,7 +202,7 @@ bool Source::read_failed() const { return impl_->io.failed(); }
 // was cut into, or a seek without an index, begins with. Where no such picture comes in time, all
 // are kept, or none.
 Result<bool> Source::Impl::ReadAhead(Unfound keeps) {
-  held.clear();
+  held.Clear();
   packets.Restart(*format, *info);
   skipped = 0;
   std::int64_t bytes = 0;
@@ -221,18 +210,11 @@ Result<bool> Source::Impl::ReadAhead(Unfound keeps) {
     av::Packet packet = av::NewPacket();
     GOPMILL_ASSIGN_OR_RETURN(const ReadState kind, ReadNext(*packet));
     if (kind == ReadState::kEnd) return false;
-    const bool found =
-        kind == ReadState::kVideo &&
-        ClassifyPacket(*info->video.parameters,
-                       {packet->data, static_cast<std::size_t>(packet->size)},
-                       (packet->flags & AV_PKT_FLAG_KEY) != 0) != RandomAccess::kNone;
-    if (found) {
-      skipped = static_cast<std::int64_t>(
-          std::erase_if(held, [](const Held& h) { return h.kind == ReadState::kVideo; }));
-    }
+    const bool found = kind == ReadState::kVideo && IsRandomAccess(*packet, info->video);
+    if (found) skipped = held.DropPictures();
     if (!found && kind == ReadState::kVideo && keeps == Unfound::kNoPictures) continue;
     bytes += packet->size;
-    held.push_back({kind, std::move(packet)});
+    held.Add(kind, std::move(packet));
     if (!found) continue;
     GOPMILL_RETURN_IF_ERROR(TimeFirstPicture());
     return true;
@@ -259,9 +241,7 @@ Status Source::Impl::Rewind() {
 
 // Decoders take encrypted bytes (ISO/IEC 23001-7, Matroska's ContentEncryption) for damaged ones.
 Status Source::Impl::CheckClear() const {
-  bool encrypted = std::ranges::any_of(held, [](const Held& h) {
-    return av_packet_get_side_data(h.packet.get(), AV_PKT_DATA_ENCRYPTION_INFO, nullptr) != nullptr;
-  });
+  bool encrypted = held.HasEncrypted();
   for (unsigned i = 0; i < format->nb_streams; ++i) {
     const AVStream& stream = *format->streams[i];
     const bool read = stream.discard != AVDISCARD_ALL;
@@ -276,14 +256,11 @@ Status Source::Impl::CheckClear() const {
 // A transport or program stream counts from what comes first in it. Where that is left out and lies
 // behind the first picture (a piece of it was copied in front), all between would be before zero.
 Status Source::Impl::BeginAtFirstPicture() {
-  const AVPacket* first = FirstHeldPicture();
   const bool has_zero = (format->iformat->flags & AVFMT_TS_DISCONT) == 0;
-  if (first == nullptr || skipped == 0 || counted_pts() || has_zero) return OkStatus();
-  const std::int64_t time = first->pts != AV_NOPTS_VALUE ? first->pts : first->dts;
-  if (time == AV_NOPTS_VALUE) return OkStatus();
-  const std::int64_t us = Rescale(time, info->video.time_base, kMicros);
-  if (us >= start_us) return OkStatus();
-  start_us = us;
+  if (skipped == 0 || counted_pts() || has_zero) return OkStatus();
+  const auto us = held.FirstTime(info->video);
+  if (!us || *us >= start_us) return OkStatus();
+  start_us = *us;
   return io.seekable() ? Rewind() : OkStatus();  // its texts count from there too
 }
 
@@ -291,7 +268,7 @@ Status Source::Impl::BeginAtFirstPicture() {
 // would be placed by it. A picture that others are predicted from is shown when the next such
 // picture is decoded: one that has no pts either, or another one than its dts.
 Status Source::Impl::TimeFirstPicture() {
-  AVPacket& first = *held.back().packet;
+  AVPacket& first = *held.last();
   if (counted_pts() || first.pts != AV_NOPTS_VALUE || info->video.parameters->video_delay != 1) {
     return OkStatus();
   }
@@ -303,31 +280,9 @@ Status Source::Impl::TimeFirstPicture() {
       ++behind;
       if (packet->pts != packet->dts) first.pts = packet->dts;
     }
-    held.push_back({kind, std::move(packet)});
+    held.Add(kind, std::move(packet));
   }
   return OkStatus();
-}
-
-// As decoders find them: in messages of H.264 and HEVC, or user data of MPEG-2, of this type.
-bool Source::Impl::HeldCaptions() const {
-  static constexpr std::string_view kCaptionData = "GA94\x03";
-  return std::ranges::any_of(held, [](const Held& h) {
-    const std::string_view bytes(reinterpret_cast<const char*>(h.packet->data),
-                                 static_cast<std::size_t>(h.packet->size));
-    return h.kind == ReadState::kVideo && bytes.find(kCaptionData) != std::string_view::npos;
-  });
-}
-
-const AVPacket* Source::Impl::FirstHeldPicture() const {
-  const auto first = std::ranges::find(held, ReadState::kVideo, &Held::kind);
-  return first == held.end() ? nullptr : first->packet.get();
-}
-
-bool Source::Impl::LandedBehind(std::int64_t at_us) const {
-  const AVPacket* first = FirstHeldPicture();
-  // What is hidden lies anywhere; it may belong to a later part of an edit list.
-  if (first == nullptr || av::IsHidden(*first)) return true;
-  return HeldTime().value_or(at_us) > at_us;
 }
 
 // FFmpeg tells of a sample entry of MP4 where it is another than that of the picture it read last,
@@ -374,31 +329,16 @@ Result<bool> Source::Impl::SeekTo(std::int64_t at_us) {
     }
     if (code < 0) break;  // some containers cannot be searched: it is read from its beginning
     GOPMILL_ASSIGN_OR_RETURN(const bool found, ReadAhead(Unfound::kNoPictures));
-    if (found && !LandedBehind(at_us)) return true;
+    if (found && !held.BeginsBehind(at_us, info->video)) return true;
     if (to == start_us) break;
   }
   return false;
 }
 
-// That of the first picture, microseconds.
-std::optional<std::int64_t> Source::Impl::HeldTime() const {
-  const AVPacket* first = FirstHeldPicture();
-  if (first == nullptr) return std::nullopt;
-  const std::int64_t time = first->pts != AV_NOPTS_VALUE ? first->pts : first->dts;
-  if (time == AV_NOPTS_VALUE) return std::nullopt;
-  return Rescale(time, info->video.time_base, kMicros);
-}
-
 // Whether pictures are not whole at once at the place that was sought. Null where they are: else
 // its time, microseconds.
 std::optional<std::int64_t> Source::Impl::SlowPlace() const {
-  const AVPacket* first = FirstHeldPicture();
-  const std::span payload(first->data, static_cast<std::size_t>(first->size));
-  const bool key = (first->flags & AV_PKT_FLAG_KEY) != 0;
-  if (ClassifyPacket(*info->video.parameters, payload, key) != RandomAccess::kRecovery) {
-    return std::nullopt;
-  }
-  return HeldTime();
+  return held.BeginsSlowly(info->video) ? held.FirstTime(info->video) : std::nullopt;
 }
 
 Status Source::SeekBefore(Rational seconds) {
@@ -412,7 +352,7 @@ Status Source::SeekBefore(Rational seconds) {
     if (!slow) break;
     GOPMILL_ASSIGN_OR_RETURN(found, impl_->SeekTo(*slow - 1));
     // Not over a gap that will be closed: `start` would then be another place.
-    const auto before = impl_->HeldTime();
+    const auto before = impl_->held.FirstTime(impl_->info->video);
     if (!found || !before || *before >= *slow - kLongestBack) continue;
     GOPMILL_ASSIGN_OR_RETURN(found, impl_->SeekTo(*slow));
     break;
@@ -460,9 +400,7 @@ Result<Source::ReadState> Source::Read(AVPacket& packet) {
   if (impl_->held.empty()) {
     GOPMILL_ASSIGN_OR_RETURN(kind, impl_->ReadNext(packet));
   } else {
-    kind = impl_->held.front().kind;
-    av_packet_move_ref(&packet, impl_->held.front().packet.get());
-    impl_->held.pop_front();
+    kind = impl_->held.Take(packet);
   }
   if (kind == ReadState::kVideo && impl_->FollowsCodings()) impl_->codings.Take(packet);
   return kind;
