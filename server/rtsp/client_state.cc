@@ -2,6 +2,7 @@
 #include "server/rtsp/client_state.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/peer_name.h"
 #include "server/rtsp/rtsp_request.h"
@@ -54,6 +55,11 @@ void SetRefused(ClientState& state, GstRTSPStatusCode status) {
   state.status = status;
   state.problem = status == GST_RTSP_STS_FORBIDDEN ? "This user may not do that."
                                                    : "Name and password are needed.";
+}
+
+std::shared_ptr<void> TakeClaim(ClientState& state) {
+  const MutexLock lock(state.mutex);
+  return std::exchange(state.claim, nullptr);
 }
 
 void SetProblem(ClientState& state, const Error& error) {

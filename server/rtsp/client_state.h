@@ -69,6 +69,8 @@ struct ClientState {
 void AttachState(GstRTSPClient* client, const std::stop_token& server_stop);
 ClientState* StateOf(GstRTSPClient* client);
 bool HasSession(GstRTSPClient& client);
+// `claim`, to be let go without the lock.
+std::shared_ptr<void> TakeClaim(ClientState& state);
 // Of the request that the calling thread answers; null outside of one.
 ClientState* CurrentState();
 

@@ -15,6 +15,7 @@
 #include "base/thread.h"
 #include "base/thread_safety.h"
 #include "server/rtsp/client_listener.h"
+#include "server/rtsp/client_requests.h"
 #include "server/rtsp/client_state.h"
 #include "server/rtsp/client_sweep.h"
 #include "server/rtsp/client_threads.h"
@@ -25,7 +26,6 @@
 #include "server/rtsp/mount_table.h"
 #include "server/rtsp/movie_factory.h"
 #include "server/rtsp/movie_media.h"
-#include "server/rtsp/play_range.h"
 #include "server/rtsp/playback.h"
 #include "server/rtsp/publishing.h"
 #include "server/rtsp/rtsp_answer.h"
@@ -45,12 +45,6 @@ constexpr int kListenBacklog = 128;
 // How long Stop waits for clients to be closed on their own threads.
 constexpr std::chrono::seconds kClosePatience(10);
 constexpr guint kMaxBody = 64 << 10;  // of a request: an SDP, parameters
-
-// To be let go without the lock.
-std::shared_ptr<void> TakeClaim(ClientState& state) {
-  const MutexLock lock(state.mutex);
-  return std::exchange(state.claim, nullptr);
-}
 
 }  // namespace
 
@@ -72,19 +66,7 @@ class RtspServer::Impl {
   static void OnConnected(GstRTSPServer* server, GstRTSPClient* client, gpointer self) noexcept;
   static GstRTSPStatusCode OnDescribe(GstRTSPClient* client, GstRTSPContext* context,
                                       gpointer self) noexcept;
-  static GstRTSPStatusCode OnRequest(GstRTSPClient* client, GstRTSPContext* context,
-                                     gpointer self) noexcept;
   [[nodiscard]] bool IsFull() const;  // no session is left
-  static GstRTSPStatusCode OnPlay(GstRTSPClient* client, GstRTSPContext* context,
-                                  gpointer self) noexcept;
-  static GstRTSPStatusCode OnSetup(GstRTSPClient* client, GstRTSPContext* context,
-                                   gpointer self) noexcept;
-  static GstRTSPStatusCode OnPause(GstRTSPClient* client, GstRTSPContext* context,
-                                   gpointer self) noexcept;
-  static GstRTSPStatusCode OnRecord(GstRTSPClient* client, GstRTSPContext* context,
-                                    gpointer self) noexcept;
-  static GstRTSPStatusCode OnTeardown(GstRTSPClient* client, GstRTSPContext* context,
-                                      gpointer self) noexcept;
   static void OnAnswer(GstRTSPClient* client, GstRTSPContext* context, GstRTSPMessage* message,
                        gpointer self) noexcept;
   static void OnSession(GstRTSPClient* client, GstRTSPSession* session, gpointer self) noexcept;
@@ -239,14 +221,7 @@ void RtspServer::Impl::OnConnected(GstRTSPServer* /*server*/, GstRTSPClient* cli
   }
   AttachState(client, impl.stopping_.get_token());
   g_signal_connect(client, "pre-describe-request", G_CALLBACK(&OnDescribe), self);
-  for (const char* request : {"pre-options-request", "pre-get-parameter-request"}) {
-    g_signal_connect(client, request, G_CALLBACK(&OnRequest), self);
-  }
-  g_signal_connect(client, "pre-setup-request", G_CALLBACK(&OnSetup), self);
-  g_signal_connect(client, "pre-pause-request", G_CALLBACK(&OnPause), self);
-  g_signal_connect(client, "pre-play-request", G_CALLBACK(&OnPlay), self);
-  g_signal_connect(client, "pre-record-request", G_CALLBACK(&OnRecord), self);
-  g_signal_connect(client, "pre-teardown-request", G_CALLBACK(&OnTeardown), self);
+  FollowRequests(client);
   g_signal_connect(client, "send-message", G_CALLBACK(&OnAnswer), self);
   g_signal_connect(client, "new-session", G_CALLBACK(&OnSession), self);
   g_signal_connect(client, "closed", G_CALLBACK(&OnClosed), self);
@@ -280,82 +255,10 @@ void RtspServer::Impl::ForgetSessions(ClientState& state) {
   }
 }
 
-GstRTSPStatusCode RtspServer::Impl::OnRequest(GstRTSPClient* client, GstRTSPContext* /*context*/,
-                                              gpointer /*self*/) noexcept {
-  ClientState* state = StateOf(client);
-  std::shared_ptr<Playback> unused;  // of a DESCRIBE whose media was there already
-  const std::shared_ptr<void> claim = TakeClaim(*state);
-  const MutexLock lock(state->mutex);
-  state->heard = SteadyNow();
-  state->answering = true;
-  std::swap(state->opened, unused);
-  return GST_RTSP_STS_OK;
-}
-
-GstRTSPStatusCode RtspServer::Impl::OnPlay(GstRTSPClient* client, GstRTSPContext* context,
-                                           gpointer self) noexcept {
-  OnRequest(client, context, self);
-  if (context->media == nullptr) return GST_RTSP_STS_OK;  // the library says what is wrong
-  const auto bin = gst::Adopt(gst_rtsp_media_get_element(context->media));
-  const Status status = CheckPlay(*context->request, *context->media, Playback::SecondsOf(*bin));
-  if (!status.ok()) {
-    SetProblem(*StateOf(client), status.error(), GST_RTSP_STS_INVALID_RANGE);
-    return GST_RTSP_STS_INVALID_RANGE;
-  }
-  Settle(*context);
-  return GST_RTSP_STS_OK;
-}
-
-// A track may be set up anew while its player has paused.
-GstRTSPStatusCode RtspServer::Impl::OnSetup(GstRTSPClient* client, GstRTSPContext* context,
-                                            gpointer self) noexcept {
-  OnRequest(client, context, self);
-  if (const Status means = CheckMeans(); !means.ok()) {  // for its sockets, and to send by them
-    SetProblem(*StateOf(client), means.error());
-    return GST_RTSP_STS_SERVICE_UNAVAILABLE;
-  }
-  if (context->session == nullptr) return GST_RTSP_STS_OK;
-  const std::string path = PlayerPath(*StateOf(client), context->session, *context->uri);
-  int matched = 0;
-  GstRTSPSessionMedia* media = gst_rtsp_session_get_media(context->session, path.c_str(), &matched);
-  if (media != nullptr) Release(*media);
-  return GST_RTSP_STS_OK;
-}
-
-// A status other than 200 keeps the library from pausing a movie's media; OnAnswer
-// makes 200 of it. What is live plays on.
-GstRTSPStatusCode RtspServer::Impl::OnPause(GstRTSPClient* client, GstRTSPContext* context,
-                                            gpointer self) noexcept {
-  OnRequest(client, context, self);
-  ClientState* state = StateOf(client);
-  if (context->sessmedia != nullptr) {
-    auto live = KeepPlaying(*gst_rtsp_session_media_get_media(context->sessmedia));
-    const MutexLock lock(state->mutex);
-    std::swap(state->claim, live);
-  }
-  if (!Hold(*context)) return GST_RTSP_STS_OK;
-  const gst::Text session(gst_rtsp_session_get_header(context->session));
-  const MutexLock lock(state->mutex);
-  state->held = session.get();
-  return GST_RTSP_STS_CREATED;
-}
-
-GstRTSPStatusCode RtspServer::Impl::OnRecord(GstRTSPClient* client, GstRTSPContext* context,
-                                             gpointer self) noexcept {
-  Publishing::OnRecord(*context);
-  return OnRequest(client, context, self);
-}
-
-GstRTSPStatusCode RtspServer::Impl::OnTeardown(GstRTSPClient* client, GstRTSPContext* context,
-                                               gpointer self) noexcept {
-  Publishing::Finish(*StateOf(client));
-  return OnRequest(client, context, self);
-}
-
 // The stream is opened here, because an error can still be told here.
 GstRTSPStatusCode RtspServer::Impl::OnDescribe(GstRTSPClient* client, GstRTSPContext* context,
                                                gpointer self) noexcept {
-  OnRequest(client, context, self);
+  NoteRequest(*StateOf(client));
   if (const auto user = CheckRole(*context, Role::kRead); user != GST_RTSP_STS_OK) {
     SetRefused(*StateOf(client), user);
     return user;
