@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "codec/picture_geometry.h"
 #include "media/av_ptr.h"
-#include "media/subtitle_pictures.h"
+#include "media/subtitle_bitmaps.h"
 
 namespace gopmill {
 

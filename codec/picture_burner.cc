@@ -20,9 +20,9 @@ class PictureBurner final : public SubtitleBurner {
   PictureBurner(std::shared_ptr<const SubtitleScript> script, const OutputGrid& grid,
                 const PictureArea& where)
       : script_(std::move(script)), grid_(grid) {
-    const SubtitlePictures& pictures = *script_->pictures;
-    canvas_ = {pictures.width, pictures.height};
-    place_ = PlaceCanvas(canvas_, pictures.square, where);
+    const SubtitleBitmaps& bitmaps = *script_->bitmaps;
+    canvas_ = {bitmaps.width, bitmaps.height};
+    place_ = PlaceCanvas(canvas_, bitmaps.square, where);
     if (canvas_.width <= 0 || canvas_.height <= 0) canvas_ = where.source;
   }
 
@@ -48,7 +48,7 @@ class PictureBurner final : public SubtitleBurner {
     const auto pixels =
         static_cast<std::size_t>(picture.width) * static_cast<std::size_t>(picture.height);
     std::size_t samples = 0;
-    for (const Bitmap& bitmap : script_->pictures->cues[cue].bitmaps) {
+    for (const Bitmap& bitmap : script_->bitmaps->cues[cue].bitmaps) {
       const PaintedBitmap next = PaintBitmap(bitmap, canvas_, place_, picture);
       painted_ = Over(painted_, next);
       samples += SamplesIn(next);

@@ -11,7 +11,7 @@ namespace gopmill {
 Result<std::unique_ptr<SubtitleBurner>> SubtitleBurner::Open(
     std::shared_ptr<const SubtitleScript> script, const OutputGrid& grid, const AVFrame& picture,
     const PictureArea& where) {
-  if (script->pictures) return OpenPictureBurner(std::move(script), grid, picture, where);
+  if (script->bitmaps) return OpenPictureBurner(std::move(script), grid, picture, where);
   return OpenScriptBurner(std::move(script), grid, picture);
 }
 

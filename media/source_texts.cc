@@ -114,7 +114,7 @@ std::vector<SubtitleTrack> SourceTexts::Finish() {
   }
   texts_.clear();
   if (pictures_) {
-    pictures_->track.pictures = pictures_->reader.Finish(repair_->closed());
+    pictures_->track.bitmaps = pictures_->reader.Finish(repair_->closed());
     tracks.push_back(std::move(pictures_->track));
     pictures_.reset();
   }

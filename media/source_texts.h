@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "media/source_info.h"
-#include "media/subtitle_pictures.h"
+#include "media/subtitle_bitmaps.h"
 #include "media/subtitle_track.h"
 #include "media/timestamp_repair.h"
 

@@ -100,10 +100,10 @@ void AddTimes(std::int64_t start, std::int64_t end, SubtitleScript& script) {
 }
 
 // Of all that is seen.
-std::string FingerprintOf(const SubtitlePictures& pictures) {
+std::string FingerprintOf(const SubtitleBitmaps& bitmaps) {
   std::string all =
-      fmt::format("{} {} {}\n", pictures.width, pictures.height, pictures.square ? 1 : 0);
-  for (const PictureCue& cue : pictures.cues) {
+      fmt::format("{} {} {}\n", bitmaps.width, bitmaps.height, bitmaps.square ? 1 : 0);
+  for (const PictureCue& cue : bitmaps.cues) {
     all += fmt::format("{} {}\n", cue.start_us, cue.end_us);
     for (const Bitmap& bitmap : cue.bitmaps) {
       all += fmt::format("{} {} {} {}\n", bitmap.x, bitmap.y, bitmap.width, bitmap.height);
@@ -115,21 +115,19 @@ std::string FingerprintOf(const SubtitlePictures& pictures) {
   return Sha256Hex(all);
 }
 
-std::shared_ptr<SubtitleScript> PictureScript(std::shared_ptr<const SubtitlePictures> pictures) {
+std::shared_ptr<SubtitleScript> PictureScript(std::shared_ptr<const SubtitleBitmaps> bitmaps) {
   auto script = std::make_shared<SubtitleScript>();
-  for (const PictureCue& cue : pictures->cues) {
+  for (const PictureCue& cue : bitmaps->cues) {
     AddTimes(cue.start_us / 1000, cue.end_us / 1000, *script);
   }
-  script->fingerprint = FingerprintOf(*pictures);
-  script->pictures = std::move(pictures);
+  script->fingerprint = FingerprintOf(*bitmaps);
+  script->bitmaps = std::move(bitmaps);
   return script;
 }
 
 }  // namespace
 
-std::size_t SubtitleScript::bytes() const {
-  return text.size() + (pictures ? pictures->bytes() : 0);
-}
+std::size_t SubtitleScript::bytes() const { return text.size() + (bitmaps ? bitmaps->bytes() : 0); }
 
 const SubtitleScript::Span* SubtitleScript::SpanAt(std::int64_t us) const {
   const std::int64_t ms = us / 1000;
@@ -175,7 +173,7 @@ std::shared_ptr<SubtitleScript> TextScript(const SubtitleTrack& track) {
 
 std::shared_ptr<const SubtitleScript> MakeScript(const SubtitleTrack& track,
                                                  const ClosedJumps& jumps) {
-  auto script = track.pictures ? PictureScript(track.pictures) : TextScript(track);
+  auto script = track.bitmaps ? PictureScript(track.bitmaps) : TextScript(track);
   script->jumps = jumps;
   return script;
 }

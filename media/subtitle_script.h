@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "media/subtitle_pictures.h"
+#include "media/subtitle_bitmaps.h"
 #include "media/subtitle_track.h"
 
 namespace gopmill {
@@ -29,9 +29,9 @@ struct SubtitleScript {
   };
 
   std::string text;         // UTF-8
-  std::string fingerprint;  // of `text`, or of `pictures` and their times: SHA-256
+  std::string fingerprint;  // of `text`, or of `bitmaps` and their times: SHA-256
   // Instead of text: as many cues as in `cues`. May be null.
-  std::shared_ptr<const SubtitlePictures> pictures;
+  std::shared_ptr<const SubtitleBitmaps> bitmaps;
   std::vector<Span> cues;  // by their start
   // Those of the movie's pictures, without which its times are.
   ClosedJumps jumps = {};

@@ -16,7 +16,7 @@ extern "C" {
 #include "media/ass_drawings.h"
 #include "media/ass_escapes.h"
 #include "media/av_error.h"
-#include "media/subtitle_pictures.h"
+#include "media/subtitle_bitmaps.h"
 #include "media/text_samples.h"
 
 namespace gopmill {

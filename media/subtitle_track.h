@@ -2,7 +2,7 @@
 //
 // A source's track of text that is shown over the picture (SubRip, ASS, WebVTT, MP4 timed text), as
 // cues in the form that they are used in. Tracks of pictures (PGS, DVD, DVB) are described here,
-// too; what they show is in subtitle_pictures.h.
+// too; what they show is in subtitle_bitmaps.h.
 //
 // FFmpeg's decoder reads the source's form and its encoder writes the text: italics, bold and
 // underline stay, positions, fonts and colours go. Only a script keeps them all.
@@ -55,7 +55,7 @@ struct SubtitleCue {
 // Of one track, by start: gives those an end that have none, before the next of them.
 void EndCues(std::vector<SubtitleCue>& cues);
 
-struct SubtitlePictures;
+struct SubtitleBitmaps;
 
 struct SubtitleTrack {
   int stream_index = -1;  // -1: in a file beside the movie
@@ -64,12 +64,12 @@ struct SubtitleTrack {
   std::string title;      // as the source has it
   bool is_default = false, forced = false;
   int roles = 0;                  // StreamRoles
-  bool of_pictures = false;       // has no cues, but `pictures` once it was read
+  bool of_pictures = false;       // has no cues, but `bitmaps` once it was read
   std::vector<SubtitleCue> cues;  // by start; only of a track that was read
   bool incomplete = false;
   CueForm form = CueForm::kWebVtt;
   std::string header;  // what cues of this form need: of a script all but its events
-  std::shared_ptr<const SubtitlePictures> pictures;
+  std::shared_ptr<const SubtitleBitmaps> bitmaps;
 };
 
 // Of a track that was read where the jumps of the movie's pictures were not known yet: a file

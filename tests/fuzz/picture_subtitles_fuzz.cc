@@ -48,14 +48,14 @@ SubtitleTrack Read(fuzz::Bytes& bytes) {
     packet->duration = duration;
     reader->Push(*packet);
   }
-  track.pictures = reader->Finish();
+  track.bitmaps = reader->Finish();
   return track;
 }
 
-void Draw(const Bitmap& bitmap, const SubtitlePictures& pictures, const PictureArea& where,
+void Draw(const Bitmap& bitmap, const SubtitleBitmaps& bitmaps, const PictureArea& where,
           int format) {
-  const Size canvas{pictures.width, pictures.height};
-  const Rectangle place = PlaceCanvas(canvas, pictures.square, where);
+  const Size canvas{bitmaps.width, bitmaps.height};
+  const Rectangle place = PlaceCanvas(canvas, bitmaps.square, where);
   Require(place.width > 0 && place.height > 0);
   auto picture = NewPicture(50, 38, format);
   Require(picture.ok());
@@ -64,7 +64,7 @@ void Draw(const Bitmap& bitmap, const SubtitlePictures& pictures, const PictureA
   Blend(PaintBitmap(bitmap, drawn, place, **picture), **picture);
 }
 
-void CheckCue(const PictureCue& cue, const SubtitlePictures& pictures) {
+void CheckCue(const PictureCue& cue, const SubtitleBitmaps& bitmaps) {
   Require(cue.end_us > cue.start_us && !cue.bitmaps.empty() && cue.bitmaps.size() <= kMaxBitmaps);
   for (const Bitmap& bitmap : cue.bitmaps) {
     Require(bitmap.width > 0 && bitmap.width <= kMaxCanvasSide);
@@ -72,8 +72,8 @@ void CheckCue(const PictureCue& cue, const SubtitlePictures& pictures) {
     const std::int64_t pixels = std::int64_t{bitmap.width} * bitmap.height;
     Require(pixels <= kMaxBitmapPixels);
     if (pixels > kMaxDrawn) continue;
-    Draw(bitmap, pictures, {.area = {0, 0, 50, 38}, .source = {50, 38}}, AV_PIX_FMT_YUV420P);
-    Draw(bitmap, pictures, {.area = {0, 6, 50, 26}, .source = {720, 576}}, AV_PIX_FMT_YUV420P10);
+    Draw(bitmap, bitmaps, {.area = {0, 0, 50, 38}, .source = {50, 38}}, AV_PIX_FMT_YUV420P);
+    Draw(bitmap, bitmaps, {.area = {0, 6, 50, 26}, .source = {720, 576}}, AV_PIX_FMT_YUV420P10);
   }
 }
 
@@ -83,15 +83,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   av_log_set_level(AV_LOG_QUIET);
   fuzz::Bytes bytes(data, size);
   const SubtitleTrack track = Read(bytes);
-  if (!track.pictures) return 0;
+  if (!track.bitmaps) return 0;
   std::int64_t end = INT64_MIN;
-  for (const PictureCue& cue : track.pictures->cues) {
+  for (const PictureCue& cue : track.bitmaps->cues) {
     Require(cue.start_us >= end);
     end = cue.end_us;
-    CheckCue(cue, *track.pictures);
+    CheckCue(cue, *track.bitmaps);
   }
   const auto script = MakeScript(track);
-  Require(script->cues.size() == track.pictures->cues.size());
+  Require(script->cues.size() == track.bitmaps->cues.size());
   for (const SubtitleScript::Span& span : script->shown) Require(span.end_ms > span.start_ms);
   return 0;
 }

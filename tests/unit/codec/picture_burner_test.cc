@@ -156,13 +156,13 @@ TEST(BitmapPainter, TwoInOneAreAsOneOverTheOther) {
 
 TEST(PictureBurner, HoldsNoMoreThanThePictureHas) {
   SubtitleTrack track;
-  auto pictures = std::make_shared<SubtitlePictures>();
-  pictures->width = pictures->height = 2;
-  pictures->cues.push_back({.start_us = 0, .end_us = 1'000'000, .bitmaps = {}});
+  auto bitmaps = std::make_shared<SubtitleBitmaps>();
+  bitmaps->width = bitmaps->height = 2;
+  bitmaps->cues.push_back({.start_us = 0, .end_us = 1'000'000, .bitmaps = {}});
   for (int i = 0; i < 64; ++i) {
-    pictures->cues.back().bitmaps.push_back(Plain({0, 0, 2, 2}, i == 0 ? kRed : kHalfWhite));
+    bitmaps->cues.back().bitmaps.push_back(Plain({0, 0, 2, 2}, i == 0 ? kRed : kHalfWhite));
   }
-  track.pictures = pictures;
+  track.bitmaps = bitmaps;
   const av::Frame grey = Grey(640, 480);
   auto burner = SubtitleBurner::Open(MakeScript(track), OutputGrid({10, 1}, {10, 1}, {1, 1000}, 0),
                                      *grey, {.area = {0, 0, 640, 480}, .source = {640, 480}});
@@ -217,15 +217,15 @@ const OutputGrid kGrid({10, 1}, {10, 1}, {1, 1000}, 0);
 
 TEST(PictureBurner, DrawsWhatIsShownAtATime) {
   SubtitleTrack track;
-  auto pictures = std::make_shared<SubtitlePictures>();
-  pictures->width = 64;
-  pictures->height = 48;
-  pictures->cues.push_back({.start_us = 1'000'000, .end_us = 2'000'000, .bitmaps = {}});
-  pictures->cues.back().bitmaps.push_back(Plain({0, 24, 64, 24}, kWhite));
-  pictures->cues.back().bitmaps.push_back(Plain({0, 24, 8, 24}, kRed));
-  pictures->cues.push_back({.start_us = 2'000'000, .end_us = 3'000'000, .bitmaps = {}});
-  pictures->cues.back().bitmaps.push_back(Plain({0, 0, 64, 24}, kWhite));
-  track.pictures = pictures;
+  auto bitmaps = std::make_shared<SubtitleBitmaps>();
+  bitmaps->width = 64;
+  bitmaps->height = 48;
+  bitmaps->cues.push_back({.start_us = 1'000'000, .end_us = 2'000'000, .bitmaps = {}});
+  bitmaps->cues.back().bitmaps.push_back(Plain({0, 24, 64, 24}, kWhite));
+  bitmaps->cues.back().bitmaps.push_back(Plain({0, 24, 8, 24}, kRed));
+  bitmaps->cues.push_back({.start_us = 2'000'000, .end_us = 3'000'000, .bitmaps = {}});
+  bitmaps->cues.back().bitmaps.push_back(Plain({0, 0, 64, 24}, kWhite));
+  track.bitmaps = bitmaps;
   const auto script = MakeScript(track);
   const av::Frame grey = Grey(64, 48);
   grey->pts = 7;

@@ -46,7 +46,7 @@ struct PictureCue {
   std::vector<Bitmap> bitmaps;            // at least one; later ones lie over earlier ones
 };
 
-struct SubtitlePictures {
+struct SubtitleBitmaps {
   int width = 0, height = 0;     // of the canvas; 0: that of the source's pictures
   bool square = false;           // pixels of the canvas are square; else as those of the source
   std::vector<PictureCue> cues;  // by start, none over another
@@ -64,7 +64,7 @@ class PictureReader {
   // What a damaged packet shows is left out. `closed`: jumps that had been when it was read.
   void Push(const AVPacket& packet, std::size_t closed = 0);
   // All packets have been pushed, and these are the jumps.
-  std::shared_ptr<const SubtitlePictures> Finish(const ClosedJumps& jumps = {});
+  std::shared_ptr<const SubtitleBitmaps> Finish(const ClosedJumps& jumps = {});
   [[nodiscard]] std::size_t bytes() const { return bytes_; }  // of cues so far
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "media/subtitle_pictures.h"
+#include "media/subtitle_bitmaps.h"
 
 #include <zlib.h>
 
@@ -71,7 +71,7 @@ std::vector<std::uint8_t> Unpacked(const Bitmap& bitmap) {
   return indices;
 }
 
-std::size_t SubtitlePictures::bytes() const {
+std::size_t SubtitleBitmaps::bytes() const {
   std::size_t bytes = 0;
   for (const PictureCue& cue : cues) bytes += sizeof(PictureCue) + BytesOf(cue.bitmaps);
   return bytes;
@@ -127,15 +127,15 @@ void PictureReader::Add(const AVSubtitle& shown, const AVPacket& packet, std::si
   events_.push_back(std::move(event));
 }
 
-std::shared_ptr<const SubtitlePictures> PictureReader::Finish(const ClosedJumps& jumps) {
-  auto pictures = std::make_shared<SubtitlePictures>();
+std::shared_ptr<const SubtitleBitmaps> PictureReader::Finish(const ClosedJumps& jumps) {
+  auto bitmaps = std::make_shared<SubtitleBitmaps>();
   const bool sane = decoder_->width > 0 && decoder_->width <= kMaxCanvasSide &&
                     decoder_->height > 0 && decoder_->height <= kMaxCanvasSide;
   if (sane) {
-    pictures->width = decoder_->width;
-    pictures->height = decoder_->height;
+    bitmaps->width = decoder_->width;
+    bitmaps->height = decoder_->height;
   }
-  pictures->square = decoder_->codec_id == AV_CODEC_ID_HDMV_PGS_SUBTITLE;
+  bitmaps->square = decoder_->codec_id == AV_CODEC_ID_HDMV_PGS_SUBTITLE;
   for (Event& event : events_) {
     event.start_us = WithoutJumps(jumps, event.start_us, event.closed);
     if (event.end_us != kNoEnd) event.end_us = WithoutJumps(jumps, event.end_us, event.closed);
@@ -151,11 +151,11 @@ std::shared_ptr<const SubtitlePictures> PictureReader::Finish(const ClosedJumps&
       end = event.start_us + kCueMicros;
     }
     if (event.bitmaps.empty() || end / 1000 <= event.start_us / 1000) continue;
-    pictures->cues.push_back(
+    bitmaps->cues.push_back(
         {.start_us = event.start_us, .end_us = end, .bitmaps = std::move(event.bitmaps)});
   }
   events_.clear();
-  return pictures;
+  return bitmaps;
 }
 
 }  // namespace gopmill

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "media/subtitle_pictures.h"
+#include "media/subtitle_bitmaps.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 
 #include "media/subtitle_script.h"
 
-namespace gopmill::subtitle_pictures_test {
+namespace gopmill::subtitle_bitmaps_test {
 namespace {
 
 using Bytes = std::vector<std::uint8_t>;
@@ -118,7 +118,7 @@ av::Packet PacketOf(const Bytes& bytes, double seconds, double duration = 0) {
   return packet;
 }
 
-class SubtitlePicturesTest : public ::testing::Test {
+class SubtitleBitmapsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     auto reader = PictureReader::Open(*stream_.stream, kZeroMicros);
@@ -134,15 +134,15 @@ class SubtitlePicturesTest : public ::testing::Test {
   std::optional<PictureReader> reader_;
 };
 
-TEST_F(SubtitlePicturesTest, AreWhereAndWhenTheSourceShowsThem) {
+TEST_F(SubtitleBitmapsTest, AreWhereAndWhenTheSourceShowsThem) {
   Push(Shown(0, 100, 600, 40, 20), 1);
   Push(Cleared(1), 2.5);
-  const auto pictures = reader_->Finish();
-  EXPECT_EQ(pictures->width, kCanvasWidth);
-  EXPECT_EQ(pictures->height, kCanvasHeight);
-  EXPECT_TRUE(pictures->square);
-  ASSERT_EQ(pictures->cues.size(), 1U);
-  const PictureCue& cue = pictures->cues.front();
+  const auto bitmaps = reader_->Finish();
+  EXPECT_EQ(bitmaps->width, kCanvasWidth);
+  EXPECT_EQ(bitmaps->height, kCanvasHeight);
+  EXPECT_TRUE(bitmaps->square);
+  ASSERT_EQ(bitmaps->cues.size(), 1U);
+  const PictureCue& cue = bitmaps->cues.front();
   EXPECT_EQ(cue.start_us, 1'000'000);
   EXPECT_EQ(cue.end_us, 2'500'000);
   ASSERT_EQ(cue.bitmaps.size(), 1U);
@@ -156,54 +156,54 @@ TEST_F(SubtitlePicturesTest, AreWhereAndWhenTheSourceShowsThem) {
   EXPECT_EQ(bitmap.palette.at(2), 0x80FFFFFFU);
 }
 
-TEST_F(SubtitlePicturesTest, EachTakesAwayTheOneBefore) {
+TEST_F(SubtitleBitmapsTest, EachTakesAwayTheOneBefore) {
   Push(Shown(0, 0, 0, 10, 10), 1);
   Push(Shown(1, 0, 0, 20, 10), 3);
   Push(Cleared(2), 4);
-  const auto pictures = reader_->Finish();
-  ASSERT_EQ(pictures->cues.size(), 2U);
-  EXPECT_EQ(pictures->cues[0].end_us, 3'000'000);
-  EXPECT_EQ(pictures->cues[1].start_us, 3'000'000);
-  EXPECT_EQ(pictures->cues[1].end_us, 4'000'000);
+  const auto bitmaps = reader_->Finish();
+  ASSERT_EQ(bitmaps->cues.size(), 2U);
+  EXPECT_EQ(bitmaps->cues[0].end_us, 3'000'000);
+  EXPECT_EQ(bitmaps->cues[1].start_us, 3'000'000);
+  EXPECT_EQ(bitmaps->cues[1].end_us, 4'000'000);
 }
 
-TEST_F(SubtitlePicturesTest, TheLastEndsBySomeTime) {
+TEST_F(SubtitleBitmapsTest, TheLastEndsBySomeTime) {
   Push(Shown(0, 0, 0, 10, 10), 1);
-  const auto pictures = reader_->Finish();
-  ASSERT_EQ(pictures->cues.size(), 1U);
-  EXPECT_EQ(pictures->cues[0].end_us - pictures->cues[0].start_us, kCueMicros);
+  const auto bitmaps = reader_->Finish();
+  ASSERT_EQ(bitmaps->cues.size(), 1U);
+  EXPECT_EQ(bitmaps->cues[0].end_us - bitmaps->cues[0].start_us, kCueMicros);
 }
 
-TEST_F(SubtitlePicturesTest, ADurationEndsThem) {
+TEST_F(SubtitleBitmapsTest, ADurationEndsThem) {
   Push(Shown(0, 0, 0, 10, 10), 1, 0.5);
   Push(Shown(1, 0, 0, 10, 10), 3, 60);
   Push(Cleared(2), 4);
-  const auto pictures = reader_->Finish();
-  ASSERT_EQ(pictures->cues.size(), 2U);
-  EXPECT_EQ(pictures->cues[0].end_us, 1'500'000);
-  EXPECT_EQ(pictures->cues[1].end_us, 4'000'000) << "but not behind the next";
+  const auto bitmaps = reader_->Finish();
+  ASSERT_EQ(bitmaps->cues.size(), 2U);
+  EXPECT_EQ(bitmaps->cues[0].end_us, 1'500'000);
+  EXPECT_EQ(bitmaps->cues[1].end_us, 4'000'000) << "but not behind the next";
 }
 
-TEST_F(SubtitlePicturesTest, DamagedPacketsShowNothing) {
+TEST_F(SubtitleBitmapsTest, DamagedPacketsShowNothing) {
   Bytes cut = Shown(0, 0, 0, 40, 20);
   cut.resize(cut.size() / 2);
   Push(cut, 1);
   Push(Bytes(200, 0xAB), 2);
   Push({}, 3);
   Push(Shown(1, 0, 0, 10, 10), 4);
-  const auto pictures = reader_->Finish();
-  ASSERT_EQ(pictures->cues.size(), 1U);
-  EXPECT_EQ(pictures->cues[0].start_us, 4'000'000);
+  const auto bitmaps = reader_->Finish();
+  ASSERT_EQ(bitmaps->cues.size(), 1U);
+  EXPECT_EQ(bitmaps->cues[0].start_us, 4'000'000);
 }
 
-TEST_F(SubtitlePicturesTest, MakeAScriptThatKnowsWhenToDraw) {
+TEST_F(SubtitleBitmapsTest, MakeAScriptThatKnowsWhenToDraw) {
   Push(Shown(0, 0, 0, 10, 10), 1);
   Push(Cleared(1), 2);
   Push(Shown(2, 0, 0, 10, 10), 3);
   Push(Cleared(3), 4);
   SubtitleTrack track;
   track.of_pictures = true;
-  track.pictures = reader_->Finish();
+  track.bitmaps = reader_->Finish();
   const auto script = MakeScript(track);
   EXPECT_EQ(script->SpanAt(999'999), nullptr);
   EXPECT_NE(script->SpanAt(1'000'000), nullptr);
@@ -212,13 +212,13 @@ TEST_F(SubtitlePicturesTest, MakeAScriptThatKnowsWhenToDraw) {
   EXPECT_GT(script->bytes(), 0U);
 }
 
-TEST_F(SubtitlePicturesTest, OtherPicturesHaveAnotherFingerprint) {
+TEST_F(SubtitleBitmapsTest, OtherPicturesHaveAnotherFingerprint) {
   const auto fingerprint = [&](int x, int color, double seconds) {
     auto reader = PictureReader::Open(*stream_.stream, kZeroMicros);
     EXPECT_TRUE(reader.ok());
     reader->Push(*PacketOf(Shown(0, x, 0, 10, 10, color), seconds));
     SubtitleTrack track;
-    track.pictures = reader->Finish();
+    track.bitmaps = reader->Finish();
     return MakeScript(track)->fingerprint;
   };
   EXPECT_EQ(fingerprint(0, 1, 1), fingerprint(0, 1, 1));
@@ -227,14 +227,14 @@ TEST_F(SubtitlePicturesTest, OtherPicturesHaveAnotherFingerprint) {
   EXPECT_NE(fingerprint(0, 1, 1), fingerprint(0, 1, 2));
 }
 
-TEST_F(SubtitlePicturesTest, AreDescribedAsSuch) {
+TEST_F(SubtitleBitmapsTest, AreDescribedAsSuch) {
   const auto track = DescribeSubtitles(*stream_.stream);
   ASSERT_TRUE(track);
   EXPECT_TRUE(track->of_pictures);
   EXPECT_EQ(track->codec, "hdmv_pgs_subtitle");
 }
 
-TEST(SubtitlePictures, IndicesComeBackAsTheyWere) {
+TEST(SubtitleBitmaps, IndicesComeBackAsTheyWere) {
   Bytes indices(70'000);
   for (std::size_t i = 0; i < indices.size(); ++i) {
     indices[i] = static_cast<std::uint8_t>(i * i / 7);
@@ -244,4 +244,4 @@ TEST(SubtitlePictures, IndicesComeBackAsTheyWere) {
 }
 
 }  // namespace
-}  // namespace gopmill::subtitle_pictures_test
+}  // namespace gopmill::subtitle_bitmaps_test
