@@ -89,7 +89,7 @@ LivePresentation::Answered LivePresentation::AnswerLocked(const LiveAsk& ask) {
     if (!track.known()) return NotYet();
     return Media(ask, std::make_shared<const std::string>(track.track().init));
   }
-  return ask.part ? Piece(ask, track) : Segment(ask, track);
+  return ask.part ? Part(ask, track) : Segment(ask, track);
 }
 
 // The key frames alone, of one rendition.
@@ -247,8 +247,8 @@ LivePresentation::Answered LivePresentation::Segment(const LiveAsk& ask,
 }
 
 // The part that comes next can be waited for: playlists hint at it.
-LivePresentation::Answered LivePresentation::Piece(const LiveAsk& ask,
-                                                   const LiveTrack& track) const {
+LivePresentation::Answered LivePresentation::Part(const LiveAsk& ask,
+                                                  const LiveTrack& track) const {
   const LiveSegment* segment = track.Find(ask.name.number);
   const auto part = static_cast<std::size_t>(*ask.part);
   if (segment != nullptr && part < segment->parts.size()) {
