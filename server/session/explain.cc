@@ -129,6 +129,48 @@ double WorkerBytes(const StreamPlan& plan, double decode_ahead) {
          1.5 * source_frames * video.width * video.height + decode_ahead;
 }
 
+// What was seen of a stream's units.
+struct UnitSums {
+  ordered_json listed = ordered_json::array();
+  std::size_t count = 0;
+  double core_seconds = 0, analysis = 0;  // of all; `analysis` is part of it
+  double first_unit = 0;                  // seconds of a core, without its analysis
+  EndOfSource end;
+};
+
+// Reads the source to its end.
+Result<UnitSums> SumUnits(Ingest& ingest, const StreamPlan& plan, int home_worker) {
+  UnitSums sums;
+  while (true) {
+    GOPMILL_ASSIGN_OR_RETURN(Ingest::Item item, ingest.Next());
+    if (const auto* unit = std::get_if<UnitInput>(&item)) {
+      const UnitCost cost = CostOf(unit->spec, plan);
+      if (unit->spec.index.value == 0) sums.first_unit = cost.all - cost.analysis;
+      sums.core_seconds += cost.all;
+      sums.analysis += cost.analysis;
+      if (++sums.count > kMaxListedUnits) continue;
+      sums.listed.push_back(UnitJson(unit->spec, plan, home_worker));
+    } else if (const auto* last = std::get_if<EndOfSource>(&item)) {
+      sums.end = *last;
+      return sums;
+    }
+  }
+}
+
+ordered_json EstimateJson(const UnitSums& sums, const StreamPlan& plan,
+                          const ExplainContext& context, bool analysed, double out_seconds) {
+  const double parallel = std::min<double>(context.workers, static_cast<double>(sums.count));
+  const double wall = sums.core_seconds / std::max(1.0, parallel);
+  // The first byte comes when the whole movie has been measured.
+  const double measured = analysed ? sums.analysis / std::max(1.0, parallel) : 0;
+  return {{"core_seconds", Round3(sums.core_seconds)},
+          {"wall_seconds", Round3(wall)},
+          {"speed", Round3(wall > 0 ? out_seconds / wall : 0)},
+          {"first_byte_ms", Round3((sums.first_unit + measured) * 1000 + 20)},
+          {"memory_bytes", static_cast<std::int64_t>(WorkerBytes(plan, context.decode_ahead_bytes) *
+                                                     context.workers)}};
+}
+
 }  // namespace
 
 Result<std::string> ExplainJson(UniqueFd source, const TargetRequest& request,
@@ -140,30 +182,10 @@ Result<std::string> ExplainJson(UniqueFd source, const TargetRequest& request,
         CheckTextNumber(plan.target.burn, plan.source->subtitles.size(), context.text_files));
   }
   GOPMILL_ASSIGN_OR_RETURN(const EncoderSpec encoder, MakeEncoderSpec(plan));
-  ordered_json units = ordered_json::array();
-  std::size_t unit_count = 0;
-  double core_seconds = 0, first_unit = 0, analysis = 0;
-  EndOfSource end;
-  while (true) {
-    GOPMILL_ASSIGN_OR_RETURN(Ingest::Item item, ingest->Next());
-    if (const auto* unit = std::get_if<UnitInput>(&item)) {
-      const UnitCost cost = CostOf(unit->spec, plan);
-      if (unit->spec.index.value == 0) first_unit = cost.all - cost.analysis;
-      core_seconds += cost.all;
-      analysis += cost.analysis;
-      if (++unit_count > kMaxListedUnits) continue;
-      units.push_back(UnitJson(unit->spec, plan, context.home_worker));
-    } else if (const auto* last = std::get_if<EndOfSource>(&item)) {
-      end = *last;
-      break;
-    }
-  }
+  GOPMILL_ASSIGN_OR_RETURN(UnitSums units, SumUnits(*ingest, plan, context.home_worker));
+  const EndOfSource& end = units.end;
   const double out_seconds = static_cast<double>(end.planned_frames) / plan.grid.fps().ToDouble();
-  const double parallel = std::min<double>(context.workers, static_cast<double>(unit_count));
-  const double wall = core_seconds / std::max(1.0, parallel);
   const bool analysed = context.readable_again && WantsAnalysis(plan.target);
-  // The first byte comes when the whole movie has been measured.
-  if (analysed) first_unit += analysis / std::max(1.0, parallel);
   ordered_json json{{"source", SourceJson(*plan.source)},
                     {"target", TargetJson(plan.target)},
                     {"adjusted", AdjustmentsJson(ingest->adjustments())},
@@ -176,17 +198,11 @@ Result<std::string> ExplainJson(UniqueFd source, const TargetRequest& request,
                     {"same_bytes_on_any_cpu", SameOnAnyCpu(plan, encoder)}};
   // Then the units' rates are those that they would have without it.
   json["analysed_first"] = analysed;
-  json["estimate"] = {
-      {"core_seconds", Round3(core_seconds)},
-      {"wall_seconds", Round3(wall)},
-      {"speed", Round3(wall > 0 ? out_seconds / wall : 0)},
-      {"first_byte_ms", Round3(first_unit * 1000 + 20)},
-      {"memory_bytes",
-       static_cast<std::int64_t>(WorkerBytes(plan, context.decode_ahead_bytes) * context.workers)}};
+  json["estimate"] = EstimateJson(units, plan, context, analysed, out_seconds);
   json["workers"] = context.workers;
   json["policy"] = context.policy;
-  json["units_left_out"] = unit_count - units.size();
-  json["units"] = std::move(units);
+  json["units_left_out"] = units.count - units.listed.size();
+  json["units"] = std::move(units.listed);
   return DumpJson(json, 2);
 }
 

@@ -11,17 +11,8 @@ namespace {
 
 constexpr double kMaxLiveSegmentSeconds = 10;
 
-// "v0-17.3.m4s" is part 3 of v0-17.m4s.
-Status ParseName(std::string name, LiveAsk& ask) {
-  constexpr std::string_view kSuffix = ".m4s";
-  if (name.ends_with(kSuffix)) {
-    const std::string stem = name.substr(0, name.size() - kSuffix.size());
-    if (const std::size_t dot = stem.find('.'); dot != std::string::npos) {
-      ask.part = ParseDigits(std::string_view(stem).substr(dot + 1));
-      if (ask.part) name = stem.substr(0, dot) + std::string(kSuffix);
-    }
-  }
-  GOPMILL_ASSIGN_OR_RETURN(ask.name, ParsePartName(name));
+// What movies have and live sources have not, or not in this form.
+Status CheckIsLive(const LiveAsk& ask) {
   if (ask.name.kind == PartKind::kWhole) {
     return Error{.code = Code::kNotFound,
                  .message = "A live source has text and thumbnails in segments only.",
@@ -54,6 +45,20 @@ Status ParseName(std::string name, LiveAsk& ask) {
                  .accepted = "v0-17.m4s"};
   }
   return OkStatus();
+}
+
+// "v0-17.3.m4s" is part 3 of v0-17.m4s.
+Status ParseName(std::string name, LiveAsk& ask) {
+  constexpr std::string_view kSuffix = ".m4s";
+  if (name.ends_with(kSuffix)) {
+    const std::string stem = name.substr(0, name.size() - kSuffix.size());
+    if (const std::size_t dot = stem.find('.'); dot != std::string::npos) {
+      ask.part = ParseDigits(std::string_view(stem).substr(dot + 1));
+      if (ask.part) name = stem.substr(0, dot) + std::string(kSuffix);
+    }
+  }
+  GOPMILL_ASSIGN_OR_RETURN(ask.name, ParsePartName(name));
+  return CheckIsLive(ask);
 }
 
 Status SetDirective(const std::string& name, const std::string& value, LiveAsk& ask) {
