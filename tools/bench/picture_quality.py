@@ -7,9 +7,26 @@ import json
 import math
 import re
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 LOSSLESS_DB = 100.0  # what an identical frame counts as
+
+
+@dataclass
+class Source:
+    """What coded pictures are held against."""
+    inputs: list[str]  # input arguments of ffmpeg
+    pixels: str  # format in which both are compared
+    fps: str | None  # brought to this constant rate first; None: as they come
+
+
+def stream_field(movie: Path, name: str) -> str:
+    """Of the first video stream, as ffprobe calls it."""
+    return subprocess.run(
+        ["ffprobe", "-v", "error", "-select_streams", "v:0", "-show_entries", f"stream={name}",
+         "-of", "default=nk=1:nw=1", str(movie)],
+        capture_output=True, text=True, check=True).stdout.split()[0]
 
 
 def key_frames_and_sizes(path: Path) -> tuple[list[int], list[int]]:
@@ -23,36 +40,35 @@ def key_frames_and_sizes(path: Path) -> tuple[list[int], list[int]]:
     return keys, [int(one["size"]) for one in packets]
 
 
-def _graph(measures: str) -> str:
+def _run(ffmpeg: str, coded: Path, source: Source, measures: str, folder: Path) -> None:
+    """Runs `measures` on [coded] and [source]."""
     # Frame by frame, whatever the containers' clocks say.
-    return (f"[0:v]settb=1/25,setpts=N,format=yuv420p[coded];"
-            f"[1:v]settb=1/25,setpts=N,format=yuv420p[source];{measures}")
-
-
-def _run(ffmpeg: str, coded: Path, source: list[str], graph: str, folder: Path) -> None:
-    command = [ffmpeg, "-v", "error", "-nostdin", "-i", str(coded.resolve()), *source,
+    same = f"settb=1/25,setpts=N,format={source.pixels}"
+    constant = f"fps={source.fps}," if source.fps else ""
+    graph = f"[0:v]{same}[coded];[1:v]{constant}{same}[source];{measures}"
+    command = [ffmpeg, "-v", "error", "-nostdin", "-i", str(coded.resolve()), *source.inputs,
                "-filter_complex", graph, "-f", "null", "-"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"failed: {' '.join(command)}\n{done.stderr}")
 
 
-def measure_frames(ffmpeg: str, coded: Path, source: list[str], folder: Path) -> dict:
-    """PSNR in dB and SSIM of each frame. `source`: input arguments of ffmpeg."""
-    graph = _graph("[coded]split[c1][c2];[source]split[s1][s2];"
-                   "[c1][s1]psnr=stats_file=psnr.txt[p];[c2][s2]ssim=stats_file=ssim.txt[q];"
-                   "[p]nullsink;[q]copy")
-    _run(ffmpeg, coded, source, graph, folder)
+def measure_frames(ffmpeg: str, coded: Path, source: Source, folder: Path) -> dict:
+    """PSNR in dB and SSIM of each frame that both have."""
+    _run(ffmpeg, coded, source, "[coded]split[c1][c2];[source]split[s1][s2];"
+         "[c1][s1]psnr=shortest=1:stats_file=psnr.txt[p];"
+         "[c2][s2]ssim=shortest=1:stats_file=ssim.txt[q];"
+         "[p]nullsink;[q]copy", folder)
     psnr = [min(LOSSLESS_DB, float(value)) for value
             in re.findall(r"psnr_avg:(\S+)", (folder / "psnr.txt").read_text())]
     ssim = [float(value) for value in re.findall(r"All:(\S+)", (folder / "ssim.txt").read_text())]
     return {"psnr": psnr, "ssim": ssim}
 
 
-def measure_vmaf(ffmpeg: str, coded: Path, source: list[str], folder: Path) -> list[float]:
+def measure_vmaf(ffmpeg: str, coded: Path, source: Source, folder: Path) -> list[float]:
     """VMAF of each frame; needs an ffmpeg with libvmaf."""
-    _run(ffmpeg, coded, source, _graph("[coded][source]libvmaf=log_fmt=json:log_path=vmaf.json:n_threads=2"),
-         folder)
+    _run(ffmpeg, coded, source,
+         "[coded][source]libvmaf=shortest=1:log_fmt=json:log_path=vmaf.json:n_threads=2", folder)
     log = json.loads((folder / "vmaf.json").read_text())
     return [frame["metrics"]["vmaf"] for frame in log["frames"]]
 
