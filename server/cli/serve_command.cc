@@ -6,10 +6,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <deque>
 #include <optional>
 #include <sstream>
+#include <utility>
 
 #include "base/ip_address.h"
 #include "base/log.h"
@@ -43,15 +45,49 @@ namespace {
 // clients do not answer.
 constexpr std::chrono::seconds kEndPatience(20);
 
+// A server that was started by hand ends with its terminal, which sends the signal that asks for a
+// reload elsewhere: else it would go on behind a closed window and hold its ports. One that has
+// outlived its terminal, of which it is not told in the background, is reloaded as any other.
+// Thread-safety: safe.
+class Terminal {
+ public:
+  Terminal() : had_(!IgnoresHangUp() && Opens()) {}
+  // Call it now and then, and after that for a signal.
+  void Look() {
+    if (!Opens()) had_ = false;
+  }
+  [[nodiscard]] bool Gone() const { return had_ && !Opens(); }
+
+ private:
+  static bool Opens() {
+    return UniqueFd(open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC)).valid();
+  }
+  std::atomic<bool> had_;
+};
+
+// Lets SIGALRM come after `time`, in place of one that was set before. Needs no thread.
+void SetAlarm(std::chrono::seconds time) { alarm(static_cast<unsigned>(time.count())); }
+
 // Signals on their way from the watcher to main. Once the end has begun, one more ends the process
-// at once: nothing of a stream is on disk, and its clients see the connection close.
+// at once: nothing of a stream is on disk, and its clients see the connection close. The alarm is
+// set here, since main may be held by what it reads for a reload.
 class SignalQueue {
  public:
+  SignalQueue(const Terminal& terminal, const ServerConfig& config) : terminal_(terminal) {
+    Configure(config);
+  }
+  // How long the end of all streams may take from now on.
+  void Configure(const ServerConfig& config) {
+    MutexLock lock(mutex_);
+    drain_ = std::chrono::seconds(config.drain_timeout_seconds);
+  }
   void Push(int signal) {
     if (signal == SIGALRM) GiveUp();
+    const bool ends = signal != SIGHUP || terminal_.Gone();
     MutexLock lock(mutex_);
+    if (ends && !std::exchange(ending_, true)) SetAlarm(drain_ + kEndPatience);
     if (signal != SIGHUP && patience_.OnRequest(SteadyNow())) _exit(kInterrupted);
-    waiting_.push_back(signal);
+    waiting_.push_back(ends ? SIGTERM : SIGHUP);
     arrived_.NotifyOne();
   }
   // None if nothing came for so long.
@@ -76,27 +112,13 @@ class SignalQueue {
     _exit(kFailed);
   }
 
+  const Terminal& terminal_;
   Mutex mutex_;  // guards all below
   CondVar arrived_;
+  std::chrono::seconds drain_ GOPMILL_GUARDED_BY(mutex_) = {};
+  bool ending_ GOPMILL_GUARDED_BY(mutex_) = false;  // the alarm is set
   std::deque<int> waiting_ GOPMILL_GUARDED_BY(mutex_);
   Impatience patience_ GOPMILL_GUARDED_BY(mutex_);
-};
-
-// A server that was started by hand ends with its terminal, which sends the signal that asks for a
-// reload elsewhere: else it would go on behind a closed window and hold its ports. One that has
-// outlived its terminal, of which it is not told in the background, is reloaded as any other.
-class Terminal {
- public:
-  Terminal() : had_(!IgnoresHangUp() && Opens()) {}
-  // Call it now and then, and after that for a signal.
-  void Look() { had_ = had_ && Opens(); }
-  [[nodiscard]] bool Gone() const { return had_ && !Opens(); }
-
- private:
-  static bool Opens() {
-    return UniqueFd(open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC)).valid();
-  }
-  bool had_;
 };
 
 ConfigSources SourcesOf(const ServeArgs& args) {
@@ -146,14 +168,11 @@ Status CheckSettings(const ServerConfig& config) {
   return MediaService::Check(config);
 }
 
-// For a start, and for a reload, which must not take what the next start would refuse.
+// For a start.
 Status CheckAll(const ServerConfig& config) {
   GOPMILL_RETURN_IF_ERROR(CheckLibrary(config));
   return CheckSettings(config);
 }
-
-// Lets SIGALRM come after `time`, in place of one that was set before. Needs no thread.
-void SetAlarm(std::chrono::seconds time) { alarm(static_cast<unsigned>(time.count())); }
 
 // As many files as there may be; with fewer than the settings may need, fewer connections.
 std::size_t RoomForConnections(const ServerConfig& config) {
@@ -230,10 +249,14 @@ Result<std::unique_ptr<PushListener>> StartPush(PushProtocol protocol, const Ser
   return listener;
 }
 
-// As a start would take them.
-Result<LoadedConfig> LoadAgain(const ServeArgs& args) {
+// None that the next start would refuse. The library that is in use is not looked at: its disk may
+// be away for a while, and whoever looks at a dead one does not come back.
+Result<LoadedConfig> LoadAgain(const ServeArgs& args, const ServerConfig& running) {
   GOPMILL_ASSIGN_OR_RETURN(LoadedConfig loaded, LoadConfig(SourcesOf(args)));
-  GOPMILL_RETURN_IF_ERROR(CheckAll(loaded.config));
+  if (loaded.config.library != running.library) {
+    GOPMILL_RETURN_IF_ERROR(CheckLibrary(loaded.config));
+  }
+  GOPMILL_RETURN_IF_ERROR(CheckSettings(loaded.config));
   return loaded;
 }
 
@@ -246,12 +269,14 @@ void LogRefusal(const Error& error) {
 }
 
 // Reads the settings again; what cannot change while running is said.
-void OnReload(const ServeArgs& args, MediaService& service, ServerConfig& config) {
-  const auto loaded = LoadAgain(args);
+void OnReload(const ServeArgs& args, SignalQueue& queue, MediaService& service,
+              ServerConfig& config) {
+  const auto loaded = LoadAgain(args, config);
   if (!loaded.ok()) return LogRefusal(loaded.error());
   const Reloaded reloaded = Reload(config, loaded->config);
   config = reloaded.config;
   service.Reload(config);
+  queue.Configure(config);
   if (const Status level = SetLogLevel(config.log.level); !level.ok()) {
     spdlog::error("reload: {}", level.error().message);
   }
@@ -272,7 +297,7 @@ void WaitForEnd(const ServeArgs& args, SignalQueue& queue, Terminal& terminal,
       terminal.Look();
       GiveBackFreeMemory();
     } else if (*signal == SIGHUP && !terminal.Gone()) {
-      OnReload(args, service, config);
+      OnReload(args, queue, service, config);
     } else {
       return;
     }
@@ -336,7 +361,7 @@ int ServeStreams(const ServeArgs& args, const LoadedConfig& loaded, SignalQueue&
 
 int Serve(const ServeArgs& args, const LoadedConfig& loaded) {
   Terminal terminal;  // as it was before anything could be told of it
-  SignalQueue queue;
+  SignalQueue queue(terminal, loaded.config);
   auto signals = SignalWatcher::Start({SIGINT, SIGTERM, SIGHUP, SIGALRM},
                                       [&queue](int signal) { queue.Push(signal); });
   if (!signals.ok()) return Fail("serve", signals.error());
