@@ -133,12 +133,14 @@ Result<std::vector<SubtitleTrack>> MovieShelf::ReadBeside(const std::string& pat
   return tracks;
 }
 
-std::shared_ptr<ShelvedFile> MovieShelf::File(const FileIdentity& identity, int audio_track) {
+std::shared_ptr<ShelvedFile> MovieShelf::File(const std::string& path, const FileIdentity& identity,
+                                              int audio_track) {
   const MutexLock lock(mutex_);
   const auto found = std::ranges::find_if(files_, [&](const auto& file) {
     return file->identity() == identity && file->audio_track() == audio_track;
   });
-  auto file = found != files_.end() ? *found : std::make_shared<ShelvedFile>(identity, audio_track);
+  auto file =
+      found != files_.end() ? *found : std::make_shared<ShelvedFile>(path, identity, audio_track);
   ToFront(file);
   return file;
 }
@@ -229,7 +231,7 @@ Result<Shelved> MovieShelf::Get(const std::string& path, const SegmentRequest& r
   const std::string key = KeyOf(opened, path, params);
   if (auto known = KnownAs(key)) return *std::move(known);
   const int audio_track = request.target.audio.first;
-  Shelved shelved{.path = path, .file = File(opened.identity, audio_track), .movie = nullptr};
+  Shelved shelved{.path = path, .file = File(path, opened.identity, audio_track), .movie = nullptr};
   GOPMILL_ASSIGN_OR_RETURN(auto index, IndexOf(shelved.file, std::move(opened), path, stop));
   std::shared_ptr<const SubtitleScript> script;
   if (const int number = request.target.burn.value_or(0); number > 0) {
@@ -274,14 +276,15 @@ bool MovieShelf::KnowsSounds(const Shelved& shelved, const RequestParams& params
   });
 }
 
-// Closing may wait for a disk, so it is done without the lock.
-void MovieShelf::CloseIdleReaders(TimePoint now) {
-  std::list<std::shared_ptr<ShelvedFile>> files;
-  {
-    const MutexLock lock(mutex_);
-    files = files_;
+std::vector<MovieShelf::Unused> MovieShelf::TakeIdleReaders(TimePoint time) {
+  std::vector<Unused> idle;
+  const MutexLock lock(mutex_);
+  for (const auto& file : files_) {
+    if (auto readers = file->TakeIdle(time); !readers.empty()) {
+      idle.push_back({.path = file->path(), .readers = std::move(readers)});
+    }
   }
-  for (const auto& file : files) file->TakeIdle(now - kReaderIdle);
+  return idle;
 }
 
 Result<std::unique_ptr<SegmentReader>> MovieShelf::Reader(const Shelved& movie,

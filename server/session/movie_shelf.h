@@ -45,9 +45,9 @@ inline constexpr std::size_t kMaxOtherSounds = 15;
 // One file of the library as it was when it was opened.
 class ShelvedFile {
  public:
-  // Read with the sound track of this number (SourceOptions).
-  ShelvedFile(FileIdentity identity, int audio_track)
-      : identity_(std::move(identity)), audio_track_(audio_track) {}
+  // Read from `path` with the sound track of this number (SourceOptions).
+  ShelvedFile(std::string path, FileIdentity identity, int audio_track)
+      : path_(std::move(path)), identity_(std::move(identity)), audio_track_(audio_track) {}
 
   // The index, made by `read` for the first who asks.
   Result<std::shared_ptr<const SourceIndex>> Index(
@@ -58,11 +58,13 @@ class ShelvedFile {
   using Readers = std::vector<std::unique_ptr<SegmentReader>>;
   // Those given back before `time`, to be closed by the caller.
   Readers TakeIdle(TimePoint time);
+  [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const FileIdentity& identity() const { return identity_; }
   [[nodiscard]] int audio_track() const { return audio_track_; }
   [[nodiscard]] std::size_t footprint_bytes() const;
 
  private:
+  const std::string path_;
   const FileIdentity identity_;
   const int audio_track_;
   Mutex reading_;  // held while the file is read; guards nothing else
@@ -105,8 +107,13 @@ class MovieShelf {
   bool KnowsSounds(const Shelved& shelved, const RequestParams& params);
   // A reader of the file, kept or new. kNotFound when the library has another file there now.
   Result<std::unique_ptr<SegmentReader>> Reader(const Shelved& movie, const std::stop_token& stop);
-  // Closes readers that nobody has used for kReaderIdle. Call it every few seconds.
-  void CloseIdleReaders(TimePoint now);
+  // Readers of one file that nobody needs any more. Whoever destroys them waits for its disk.
+  struct Unused {
+    std::string path;
+    ShelvedFile::Readers readers;
+  };
+  // Those that nobody has used since `time`.
+  std::vector<Unused> TakeIdleReaders(TimePoint time);
 
  private:
   struct Opened {
@@ -133,7 +140,8 @@ class MovieShelf {
   std::optional<Shelved> KnownAs(const std::string& key);
   static std::string KeyOf(const Opened& opened, const std::string& path,
                            const RequestParams& params);
-  std::shared_ptr<ShelvedFile> File(const FileIdentity& identity, int audio_track);
+  std::shared_ptr<ShelvedFile> File(const std::string& path, const FileIdentity& identity,
+                                    int audio_track);
   void ToFront(const std::shared_ptr<ShelvedFile>& file) GOPMILL_REQUIRES(mutex_);
   Result<std::shared_ptr<const SourceIndex>> IndexOf(const std::shared_ptr<ShelvedFile>& file,
                                                      Opened opened, const std::string& path,

@@ -129,27 +129,39 @@ bool SegmentService::Over() const {
   return stopping_ && making_.jobs_out().empty() && tasks_.empty();
 }
 
-// Those that read movies also close what nobody reads any more.
+// For one of those that read movies, each time that it is due.
+bool SegmentService::ClosesNow(TaskPool pool) {
+  const TimePoint now = SteadyNow();
+  if (pool != TaskPool::kReading || now < closing_) return false;
+  closing_ = now + kReaderIdle;
+  return true;
+}
+
+// Each file by a task of its own, so that a disk that hangs has not all threads.
+void SegmentService::CloseReaders(TimePoint time) {
+  for (MovieShelf::Unused& unused : shelf_.TakeIdleReaders(time)) {
+    const auto readers = std::make_shared<ShelvedFile::Readers>(std::move(unused.readers));
+    AddTask(TaskPool::kReading,
+            {.place = std::move(unused.path), .run = [readers] { readers->clear(); }});
+  }
+}
+
 void SegmentService::RunTasks(TaskPool pool) {
-  const bool closes = pool == TaskPool::kReading;
-  TimePoint close = SteadyNow() + kReaderIdle;
   while (true) {
     std::optional<SegmentTask> task;
+    bool closes = false;
     {
       const MutexLock lock(mutex_);
-      while (!(task = tasks_.Take(pool)) && !(closes && SteadyNow() >= close)) {
+      while (!(closes = ClosesNow(pool)) && !(task = tasks_.Take(pool))) {
         if (Over()) return;
-        if (closes) {
-          changed_.WaitFor(mutex_, close - SteadyNow());
+        if (pool == TaskPool::kReading) {
+          changed_.WaitFor(mutex_, closing_ - SteadyNow());
         } else {
           changed_.Wait(mutex_);
         }
       }
     }
-    if (const TimePoint now = SteadyNow(); closes && now >= close) {
-      shelf_.CloseIdleReaders(now);
-      close = now + kReaderIdle;
-    }
+    if (closes) CloseReaders(SteadyNow() - kReaderIdle);
     if (!task) continue;
     task->run();
     {

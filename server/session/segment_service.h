@@ -9,7 +9,8 @@
 // Threads: kAnswerThreads of its own look movies up and give what is at hand (playlists of known
 // movies, segments that are in the cache), in one folder at the library's top kMaxLooksInFolder at
 // once: a disk that hangs is mounted at one. kReadThreads read movies (index, packets), of one
-// movie kMaxReadsOfMovie at once: a movie on a slow disk keeps nobody else waiting. Requests for a
+// movie kMaxReadsOfMovie at once: a movie on a slow disk keeps nobody else waiting. They close what
+// they have read from, within the same bounds, since that may wait for the disk too. Requests for a
 // movie whose index is being read wait for it without a thread. One thread gives segments that were
 // made to who waits, and to the cache. Workers of the engine make segments. Thread-safety: safe.
 #pragma once
@@ -82,6 +83,9 @@ class SegmentService {
 
   PartTicket Open(PartRequest request, PartCallback done);
   void Cancel(PartTicket ticket);
+  // Lets readers of movies that nobody has used since `time` be closed soon, by threads that read.
+  // It does so by itself for those that are idle for kReaderIdle.
+  void CloseReaders(TimePoint time);
   [[nodiscard]] SegmentStats stats() const;
 
  private:
@@ -99,6 +103,7 @@ class SegmentService {
   SegmentTask AnswerTask(const Waiting& waiting);
   void RunTasks(TaskPool pool);
   [[nodiscard]] bool Over() const GOPMILL_REQUIRES(mutex_);
+  bool ClosesNow(TaskPool pool) GOPMILL_REQUIRES(mutex_);
   void AddTask(TaskPool pool, SegmentTask task);
   void Answer(Waiting waiting);
   void ReadMovie(Waiting waiting, const Ask& ask);
@@ -137,6 +142,7 @@ class SegmentService {
   PartTicket next_ticket_ GOPMILL_GUARDED_BY(mutex_) = 1;
   std::int64_t next_unit_ GOPMILL_GUARDED_BY(mutex_) = 0;
   bool stopping_ GOPMILL_GUARDED_BY(mutex_) = false;
+  TimePoint closing_ GOPMILL_GUARDED_BY(mutex_) = SteadyNow() + kReaderIdle;  // idle readers, next
   SegmentStats stats_ GOPMILL_GUARDED_BY(mutex_);
 
   std::stop_source reading_;  // ends what reads files

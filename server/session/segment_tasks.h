@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the threads of the segment service have to do, and which of it may be done next: bounded by
-// the place that it reads, so that a disk that hangs has not all threads. Pure: no lock, no thread.
+// the place that it reads or closes, so that a disk that hangs has not all threads. Pure: no lock,
+// no thread.
 //
 // Thread-safety: compatible; SegmentService guards it.
 #pragma once
@@ -28,7 +29,7 @@ enum class TaskPool : std::size_t { kAnswering, kReading, kFinishing };
 inline constexpr std::size_t kTaskPools = 3;
 
 struct SegmentTask {
-  std::string place;  // that it reads, if it does: a movie, of kAnswering its folder
+  std::string place;  // that it reads or closes, if it does: a movie, of kAnswering its folder
   std::function<void()> run;
   PartTicket ticket = 0;         // of kAnswering: the request that it is for
   const void* making = nullptr;  // of kReading: the segment that it begins, if any

@@ -8,7 +8,10 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <limits>
+#include <set>
+#include <utility>
 
 #include "base/status.h"
 #include "base/thread_safety.h"
@@ -23,11 +26,12 @@ struct Hung {
   Mutex mutex;
   CondVar changed;
   bool on GOPMILL_GUARDED_BY(mutex) = false;
-  ino_t file GOPMILL_GUARDED_BY(mutex) = 0;
+  std::set<ino_t> files GOPMILL_GUARDED_BY(mutex);
   int waiting GOPMILL_GUARDED_BY(mutex) = 0;
 };
 Hung g_hung;
-std::atomic<bool> g_any_hung = false;  // the program calls fstat() before there is a g_hung
+std::atomic<bool> g_any_hung =
+    false;  // the program calls fstat() and close() before there is a g_hung
 
 // What the C library's own does.
 int PlainFstat(int fd, struct stat* status) {
@@ -50,7 +54,7 @@ bool ReadsBadBytes(int fd) {
 void WaitWhileHung(ino_t file) {
   if (!g_any_hung) return;
   const MutexLock lock(g_hung.mutex);
-  if (!g_hung.on || file != g_hung.file) return;
+  if (!g_hung.on || !g_hung.files.contains(file)) return;
   ++g_hung.waiting;
   g_hung.changed.NotifyAll();
   while (g_hung.on) g_hung.changed.Wait(g_hung.mutex);
@@ -63,9 +67,14 @@ FailingDisk::FailingDisk(std::int64_t first_bad_byte) { g_first_bad_byte = first
 FailingDisk::~FailingDisk() { g_first_bad_byte = kNowhere; }
 
 HungDisk::HungDisk(const std::string& path) {
-  const ino_t file = FileAt(path);
+  std::set<ino_t> files{FileAt(path)};
+  if (std::filesystem::is_directory(path)) {
+    for (const auto& entry : std::filesystem::directory_iterator(path)) {
+      files.insert(FileAt(entry.path()));
+    }
+  }
   const MutexLock lock(g_hung.mutex);
-  g_hung.file = file;
+  g_hung.files = std::move(files);
   g_hung.on = true;
   g_any_hung = true;
 }
@@ -100,4 +109,12 @@ extern "C" int fstat(int fd, struct stat* status) noexcept {
   const int result = gopmill::test::PlainFstat(fd, status);
   if (result == 0) gopmill::test::WaitWhileHung(status->st_ino);
   return result;
+}
+
+extern "C" int close(int fd) {
+  struct stat status {};
+  if (gopmill::test::g_any_hung && gopmill::test::PlainFstat(fd, &status) == 0) {
+    gopmill::test::WaitWhileHung(status.st_ino);
+  }
+  return static_cast<int>(syscall(SYS_close, fd));
 }

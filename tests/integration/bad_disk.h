@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Disks that fail or hang, for tests: read() and fstat() of the whole program ask here first.
+// Disks that fail or hang, for tests: read(), fstat() and close() of the whole program ask here
+// first.
 //
 // Thread-safety: safe; one of each at a time.
 #pragma once
@@ -19,7 +20,8 @@ class FailingDisk {
   FailingDisk& operator=(const FailingDisk&) = delete;
 };
 
-// While it lives, whoever looks at this file waits.
+// While it lives, whoever looks at this file, or at one of those that lie in this folder, or closes
+// it waits.
 class HungDisk {
  public:
   explicit HungDisk(const std::string& path);

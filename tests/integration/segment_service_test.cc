@@ -415,6 +415,26 @@ TEST_F(TwoDisks, OneThatHangsDoesNotTakeAllPlaces) {
   EXPECT_TRUE(Comes(another) && another.get().ok());
 }
 
+// Which readers would do together, had each to wait.
+TEST_F(TwoDisks, OneThatHangsKeepsNotAllThreadsWhereItsMoviesAreClosed) {
+  const std::filesystem::path disk = std::filesystem::path(PathThere()).parent_path();
+  std::filesystem::copy_file(MoviePath(kQuick), folder_ / "movies" / "unread.mp4");
+  for (int i = 0; i < kReadThreads; ++i) {
+    const std::string name = std::to_string(i) + ".mp4";
+    std::filesystem::copy_file(MoviePath(kQuick), disk / name);
+    ASSERT_TRUE(Ask("disk/" + name, "v0-0.m4s").get().ok());
+  }
+  std::optional<HungDisk> hung(disk);
+  service_->CloseReaders(SteadyNow());
+  const bool closing = HungDisk::AwaitWaiting(kMaxReadsInFolder);
+  Answer here = Ask("unread.mp4", "v0-0.m4s");
+  const bool comes = Comes(here);
+  hung.reset();
+  EXPECT_TRUE(closing);
+  ASSERT_TRUE(comes) << "it waits for another disk";
+  EXPECT_TRUE(here.get().ok());
+}
+
 // Each movie takes no more than its own bound.
 TEST_F(TwoDisks, MoviesThatAreReadDoNotTakeAllPlacesTogether) {
   const std::filesystem::path disk = std::filesystem::path(PathThere()).parent_path();
