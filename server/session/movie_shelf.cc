@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -52,7 +53,8 @@ std::unique_ptr<SegmentReader> ShelvedFile::TakeReader() {
 
 void ShelvedFile::GiveReader(std::unique_ptr<SegmentReader> reader) {
   const MutexLock lock(mutex_);
-  if (readers_.size() < kKeptReaders) readers_.push_back({std::move(reader), SteadyNow()});
+  if (shelved_ && readers_.size() < kKeptReaders)
+    readers_.push_back({std::move(reader), SteadyNow()});
 }
 
 ShelvedFile::Readers ShelvedFile::TakeIdle(TimePoint time) {
@@ -63,6 +65,19 @@ ShelvedFile::Readers ShelvedFile::TakeIdle(TimePoint time) {
   }
   std::erase_if(readers_, [](const Idle& each) { return each.reader == nullptr; });
   return idle;
+}
+
+void ShelvedFile::Shelve() {
+  const MutexLock lock(mutex_);
+  shelved_ = true;
+}
+
+ShelvedFile::Readers ShelvedFile::Unshelve() {
+  {
+    const MutexLock lock(mutex_);
+    shelved_ = false;
+  }
+  return TakeIdle(TimePoint::max());
 }
 
 std::size_t ShelvedFile::footprint_bytes() const {
@@ -135,31 +150,42 @@ Result<std::vector<SubtitleTrack>> MovieShelf::ReadBeside(const std::string& pat
 
 std::shared_ptr<ShelvedFile> MovieShelf::File(const std::string& path, const FileIdentity& identity,
                                               int audio_track) {
+  Dropped dropped;
   const MutexLock lock(mutex_);
   const auto found = std::ranges::find_if(files_, [&](const auto& file) {
     return file->identity() == identity && file->audio_track() == audio_track;
   });
   auto file =
       found != files_.end() ? *found : std::make_shared<ShelvedFile>(path, identity, audio_track);
-  ToFront(file);
+  ToFront(file, dropped);
   return file;
 }
 
 void MovieShelf::Keep(Plan plan) {
+  Dropped dropped;
   const MutexLock lock(mutex_);
-  ToFront(plan.shelved.file);
-  std::erase_if(plans_, [&](const Plan& other) { return other.key == plan.key; });
+  ToFront(plan.shelved.file, dropped);
+  DropPlans([&](const Plan& other) { return other.key == plan.key; }, dropped);
   plans_.push_front(std::move(plan));
-  if (plans_.size() > kMaxShelvedPlans) plans_.pop_back();
-  DropLargePlans();
+  if (plans_.size() > kMaxShelvedPlans) {
+    dropped.plans.splice(dropped.plans.end(), plans_, std::prev(plans_.end()));
+  }
+  DropLargePlans(dropped);
+}
+
+void MovieShelf::DropPlans(const std::function<bool(const Plan&)>& which, Dropped& dropped) {
+  for (auto at = plans_.begin(); at != plans_.end();) {
+    const auto here = at++;
+    if (which(*here)) dropped.plans.splice(dropped.plans.end(), plans_, here);
+  }
 }
 
 // Those asked for longest ago, where all together are too large; the newest stays.
-void MovieShelf::DropLargePlans() {
+void MovieShelf::DropLargePlans(Dropped& dropped) {
   const Plan* newest = &plans_.front();
   std::size_t bytes = 0, plan_bytes = 0;
   std::set<const SubtitleScript*> kept;  // plans of one movie share theirs
-  std::erase_if(plans_, [&](const Plan& each) {
+  const auto too_large = [&](const Plan& each) {
     const std::size_t own = each.shelved.movie->footprint_bytes();
     const auto& script = each.shelved.movie->video.front().plan->texts.script;
     const bool adds = script != nullptr && !kept.contains(script.get());
@@ -170,21 +196,29 @@ void MovieShelf::DropLargePlans() {
     bytes += more;
     if (adds) kept.insert(script.get());
     return false;
-  });
+  };
+  DropPlans(too_large, dropped);
 }
 
 // With what does not fit any more dropped: those asked for longest ago, and their plans.
-void MovieShelf::ToFront(const std::shared_ptr<ShelvedFile>& file) {
+void MovieShelf::ToFront(const std::shared_ptr<ShelvedFile>& file, Dropped& dropped) {
   std::erase(files_, file);
   files_.push_front(file);
+  file->Shelve();
   std::size_t bytes = 0, count = 0;
   for (auto at = files_.begin(); at != files_.end();) {
-    const std::shared_ptr<ShelvedFile> each = *at;
+    const auto here = at++;
+    const std::shared_ptr<ShelvedFile> each = *here;
     bytes += each->footprint_bytes();
-    const bool keep = each == file || (bytes <= kMaxIndexBytes && count < kMaxShelvedFiles);
-    count += keep ? 1 : 0;
-    at = keep ? std::next(at) : files_.erase(at);
-    if (!keep) std::erase_if(plans_, [&](const Plan& old) { return old.shelved.file == each; });
+    if (each == file || (bytes <= kMaxIndexBytes && count < kMaxShelvedFiles)) {
+      ++count;
+      continue;
+    }
+    dropped.files.splice(dropped.files.end(), files_, here);
+    DropPlans([&](const Plan& old) { return old.shelved.file == each; }, dropped);
+    if (auto readers = each->Unshelve(); !readers.empty()) {
+      unused_.push_back({.path = each->path(), .readers = std::move(readers)});
+    }
   }
 }
 
@@ -197,8 +231,9 @@ Result<std::shared_ptr<const SourceIndex>> MovieShelf::IndexOf(
         GOPMILL_ASSIGN_OR_RETURN(auto beside, ReadBeside(path, opened, stop));
         return indexer_(std::move(opened.fd), stop, file->audio_track(), std::move(beside));
       }));
+  Dropped dropped;
   const MutexLock lock(mutex_);
-  ToFront(file);
+  ToFront(file, dropped);
   return index;
 }
 
@@ -208,12 +243,13 @@ std::string MovieShelf::KeyOf(const Opened& opened, const std::string& path,
 }
 
 std::optional<Shelved> MovieShelf::KnownAs(const std::string& key) {
+  Dropped dropped;
   const MutexLock lock(mutex_);
   const auto found =
       std::ranges::find_if(plans_, [&](const Plan& plan) { return plan.key == key; });
   if (found == plans_.end()) return std::nullopt;
   plans_.splice(plans_.begin(), plans_, found);
-  ToFront(plans_.front().shelved.file);
+  ToFront(plans_.front().shelved.file, dropped);
   return plans_.front().shelved;
 }
 
@@ -276,15 +312,15 @@ bool MovieShelf::KnowsSounds(const Shelved& shelved, const RequestParams& params
   });
 }
 
-std::vector<MovieShelf::Unused> MovieShelf::TakeIdleReaders(TimePoint time) {
-  std::vector<Unused> idle;
+std::vector<MovieShelf::Unused> MovieShelf::TakeUnused(TimePoint time) {
   const MutexLock lock(mutex_);
+  std::vector<Unused> unused = std::exchange(unused_, {});
   for (const auto& file : files_) {
     if (auto readers = file->TakeIdle(time); !readers.empty()) {
-      idle.push_back({.path = file->path(), .readers = std::move(readers)});
+      unused.push_back({.path = file->path(), .readers = std::move(readers)});
     }
   }
-  return idle;
+  return unused;
 }
 
 Result<std::unique_ptr<SegmentReader>> MovieShelf::Reader(const Shelved& movie,

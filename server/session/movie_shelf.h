@@ -52,12 +52,15 @@ class ShelvedFile {
   // The index, made by `read` for the first who asks.
   Result<std::shared_ptr<const SourceIndex>> Index(
       const std::function<Result<std::shared_ptr<const SourceIndex>>()>& read);
-  // A reader for one use; give it back afterwards unless it failed.
+  // A reader for one use; give it back afterwards unless it failed. Kept while the file is on the
+  // shelf: one that is not has none, so that its last owner closes no file.
   std::unique_ptr<SegmentReader> TakeReader();
   void GiveReader(std::unique_ptr<SegmentReader> reader);
   using Readers = std::vector<std::unique_ptr<SegmentReader>>;
   // Those given back before `time`, to be closed by the caller.
   Readers TakeIdle(TimePoint time);
+  void Shelve();
+  Readers Unshelve();  // to be closed by the caller
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const FileIdentity& identity() const { return identity_; }
   [[nodiscard]] int audio_track() const { return audio_track_; }
@@ -76,6 +79,7 @@ class ShelvedFile {
     TimePoint since = {};
   };
   std::vector<Idle> readers_ GOPMILL_GUARDED_BY(mutex_);
+  bool shelved_ GOPMILL_GUARDED_BY(mutex_) = false;
 };
 
 struct Shelved {
@@ -112,8 +116,8 @@ class MovieShelf {
     std::string path;
     ShelvedFile::Readers readers;
   };
-  // Those that nobody has used since `time`.
-  std::vector<Unused> TakeIdleReaders(TimePoint time);
+  // Those that nobody has used since `time`, and those of files that are not kept any more.
+  std::vector<Unused> TakeUnused(TimePoint time);
 
  private:
   struct Opened {
@@ -130,6 +134,11 @@ class MovieShelf {
     std::string key;
     Shelved shelved;
   };
+  // What is let go of, to be destroyed without the lock: it is large.
+  struct Dropped {
+    std::list<Plan> plans;
+    std::list<std::shared_ptr<ShelvedFile>> files;
+  };
   // Cues of the files that are good; others are told of in the log. kIo when reading one fails:
   // nothing may be kept of that, or its tracks would have other numbers the next time.
   Result<std::vector<SubtitleTrack>> ReadBeside(const std::string& path, const Opened& opened,
@@ -142,12 +151,14 @@ class MovieShelf {
                            const RequestParams& params);
   std::shared_ptr<ShelvedFile> File(const std::string& path, const FileIdentity& identity,
                                     int audio_track);
-  void ToFront(const std::shared_ptr<ShelvedFile>& file) GOPMILL_REQUIRES(mutex_);
+  void ToFront(const std::shared_ptr<ShelvedFile>& file, Dropped& dropped) GOPMILL_REQUIRES(mutex_);
   Result<std::shared_ptr<const SourceIndex>> IndexOf(const std::shared_ptr<ShelvedFile>& file,
                                                      Opened opened, const std::string& path,
                                                      const std::stop_token& stop);
   void Keep(Plan plan);
-  void DropLargePlans() GOPMILL_REQUIRES(mutex_);
+  void DropPlans(const std::function<bool(const Plan&)>& which, Dropped& dropped)
+      GOPMILL_REQUIRES(mutex_);
+  void DropLargePlans(Dropped& dropped) GOPMILL_REQUIRES(mutex_);
 
   const Library& library_;
   ScriptShelf& scripts_;
@@ -156,6 +167,7 @@ class MovieShelf {
   std::list<Beside> beside_ GOPMILL_GUARDED_BY(mutex_);  // as `plans_`
   std::list<Plan> plans_ GOPMILL_GUARDED_BY(mutex_);     // asked for last in front
   std::list<std::shared_ptr<ShelvedFile>> files_ GOPMILL_GUARDED_BY(mutex_);
+  std::vector<Unused> unused_ GOPMILL_GUARDED_BY(mutex_);  // of files that are not kept any more
 };
 
 }  // namespace gopmill

@@ -90,6 +90,7 @@ std::size_t SegmentService::WaitingIn(const std::string& folder) const {
 }
 
 void SegmentService::Cancel(PartTicket ticket) {
+  std::vector<SegmentTask> removed;
   const MutexLock lock(mutex_);
   if (const auto found = open_.find(ticket); found != open_.end()) {
     if (!std::exchange(found->second, true)) ++stats_.cancelled;
@@ -98,7 +99,8 @@ void SegmentService::Cancel(PartTicket ticket) {
       if (std::erase_if(waiting, leaves) > 0) open_.erase(ticket);
     }
     const auto is_for_it = [&](const SegmentTask& task) { return task.ticket == ticket; };
-    if (tasks_.Erase(TaskPool::kAnswering, is_for_it) > 0) open_.erase(ticket);
+    removed = tasks_.Remove(TaskPool::kAnswering, is_for_it);
+    if (!removed.empty()) open_.erase(ticket);
     return changed_.NotifyAll();
   }
   const MakingTable::Leaving leaving = making_.Leave(ticket);
@@ -106,7 +108,7 @@ void SegmentService::Cancel(PartTicket ticket) {
   ++stats_.cancelled;
   if (leaving.given_up == nullptr) return;
   const auto begins_it = [&](const SegmentTask& t) { return t.making == leaving.given_up.get(); };
-  tasks_.Erase(TaskPool::kReading, begins_it);
+  removed = tasks_.Remove(TaskPool::kReading, begins_it);
   changed_.NotifyAll();
 }
 
@@ -139,7 +141,7 @@ bool SegmentService::ClosesNow(TaskPool pool) {
 
 // Each file by a task of its own, so that a disk that hangs has not all threads.
 void SegmentService::CloseReaders(TimePoint time) {
-  for (MovieShelf::Unused& unused : shelf_.TakeIdleReaders(time)) {
+  for (MovieShelf::Unused& unused : shelf_.TakeUnused(time)) {
     const auto readers = std::make_shared<ShelvedFile::Readers>(std::move(unused.readers));
     AddTask(TaskPool::kReading,
             {.place = std::move(unused.path), .run = [readers] { readers->clear(); }});
@@ -164,6 +166,8 @@ void SegmentService::RunTasks(TaskPool pool) {
     if (closes) CloseReaders(SteadyNow() - kReaderIdle);
     if (!task) continue;
     task->run();
+    task->run = nullptr;  // what it holds belongs to its place, too
+    CloseReaders(TimePoint::min());
     {
       const MutexLock lock(mutex_);
       tasks_.Ended(pool, *task);

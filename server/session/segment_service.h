@@ -83,8 +83,9 @@ class SegmentService {
 
   PartTicket Open(PartRequest request, PartCallback done);
   void Cancel(PartTicket ticket);
-  // Lets readers of movies that nobody has used since `time` be closed soon, by threads that read.
-  // It does so by itself for those that are idle for kReaderIdle.
+  // Lets readers of movies that nobody has used since `time` be closed soon, by threads that read,
+  // and those of movies that are not kept any more. It does so by itself for those that are idle
+  // for kReaderIdle.
   void CloseReaders(TimePoint time);
   [[nodiscard]] SegmentStats stats() const;
 

@@ -2,6 +2,7 @@
 #include "server/session/segment_tasks.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace gopmill {
@@ -42,9 +43,15 @@ void SegmentTasks::Ended(TaskPool pool, const SegmentTask& task) {
   if (--found->second == 0) running.erase(found);
 }
 
-std::size_t SegmentTasks::Erase(TaskPool pool,
-                                const std::function<bool(const SegmentTask&)>& which) {
-  return std::erase_if(Of(pool).waiting, which);
+std::vector<SegmentTask> SegmentTasks::Remove(
+    TaskPool pool, const std::function<bool(const SegmentTask&)>& which) {
+  std::deque<SegmentTask>& waiting = Of(pool).waiting;
+  const auto first = std::stable_partition(waiting.begin(), waiting.end(),
+                                           [&](const SegmentTask& task) { return !which(task); });
+  std::vector<SegmentTask> removed(std::make_move_iterator(first),
+                                   std::make_move_iterator(waiting.end()));
+  waiting.erase(first, waiting.end());
+  return removed;
 }
 
 std::size_t SegmentTasks::WaitingAt(TaskPool pool, const std::string& place) const {

@@ -14,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "server/session/service.h"
 
@@ -41,8 +42,9 @@ class SegmentTasks {
   // The first that may run now, if any; it runs until Ended.
   std::optional<SegmentTask> Take(TaskPool pool);
   void Ended(TaskPool pool, const SegmentTask& task);
-  // Forgets waiting ones; how many.
-  std::size_t Erase(TaskPool pool, const std::function<bool(const SegmentTask&)>& which);
+  // Takes waiting ones out. To be destroyed without a lock: what they hold may be large.
+  std::vector<SegmentTask> Remove(TaskPool pool,
+                                  const std::function<bool(const SegmentTask&)>& which);
   [[nodiscard]] std::size_t WaitingAt(TaskPool pool, const std::string& place) const;
   // None waits, and none runs.
   [[nodiscard]] bool empty() const;

@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <future>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "tests/integration/bad_disk.h"
 #include "tests/integration/test_streams.h"
 
 namespace gopmill::test {
@@ -51,6 +53,10 @@ class MovieShelfTest : public testing::Test {
     RequestParams named = params;
     named.emplace_back("audio", std::to_string(audio_track));
     EXPECT_FALSE(shelf_->Get("ref-talk.mpg", *request, named, {}).ok());
+  }
+  // So many that what was asked for before has no place any more.
+  void AskForOthers() {
+    for (int track = 1; track <= static_cast<int>(kMaxShelvedFiles); ++track) AskInVain(track);
   }
   // A request that can be planned.
   Result<Shelved> Ask(const std::string& path) {
@@ -150,15 +156,47 @@ TEST_F(MovieShelfTest, FilesAreClosedWhenNobodyHasReadThemForAWhile) {
     movie->file->GiveReader(std::move(reader).value());
   }
   const TimePoint now = SteadyNow();
-  EXPECT_TRUE(shelf_->TakeIdleReaders(now - kReaderIdle).empty());
+  EXPECT_TRUE(shelf_->TakeUnused(now - kReaderIdle).empty());
   EXPECT_GT(OpenMovies(), 0) << "it may be wanted again at once";
-  auto idle = shelf_->TakeIdleReaders(now + std::chrono::seconds(1));
+  auto idle = shelf_->TakeUnused(now + std::chrono::seconds(1));
   ASSERT_EQ(idle.size(), 1U);
   EXPECT_EQ(idle.front().path, "ref-talk.mpg");
   EXPECT_GT(OpenMovies(), 0) << "it is left to the caller, who may have to wait";
   idle.clear();
   EXPECT_EQ(OpenMovies(), 0);
   EXPECT_TRUE(shelf_->Reader(*movie, {}).ok()) << "opened again";
+}
+
+TEST_F(MovieShelfTest, FilesThatAreDroppedKeepNobodyWaiting) {
+  constexpr const char* kDropped = "ref-street.mpg";
+  {
+    const auto movie = Ask(kDropped);
+    ASSERT_TRUE(movie.ok());
+    auto reader = shelf_->Reader(*movie, {});
+    ASSERT_TRUE(reader.ok());
+    movie->file->GiveReader(std::move(reader).value());
+  }
+  std::optional<HungDisk> hung(MoviePath(kDropped));
+  const auto dropped = std::async(std::launch::async, [this] { AskForOthers(); });
+  const bool comes = dropped.wait_for(std::chrono::seconds(60)) == std::future_status::ready;
+  hung.reset();
+  ASSERT_TRUE(comes);
+  auto unused = shelf_->TakeUnused(TimePoint::min());
+  ASSERT_EQ(unused.size(), 1U);
+  EXPECT_EQ(unused.front().path, kDropped);
+  EXPECT_GT(OpenMovies(), 0);
+  unused.clear();
+  EXPECT_EQ(OpenMovies(), 0);
+}
+
+TEST_F(MovieShelfTest, FilesThatAreDroppedKeepNoReader) {
+  const auto movie = Ask("ref-street.mpg");
+  ASSERT_TRUE(movie.ok());
+  auto reader = shelf_->Reader(*movie, {});
+  ASSERT_TRUE(reader.ok());
+  AskForOthers();
+  movie->file->GiveReader(std::move(reader).value());
+  EXPECT_EQ(OpenMovies(), 0) << "it would be closed wherever the file goes last";
 }
 
 }  // namespace

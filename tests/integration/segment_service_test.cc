@@ -435,6 +435,27 @@ TEST_F(TwoDisks, OneThatHangsKeepsNotAllThreadsWhereItsMoviesAreClosed) {
   EXPECT_TRUE(here.get().ok());
 }
 
+// How often this process has the file open.
+std::int64_t Opened(const std::string& path) {
+  std::error_code gone;  // the folder's own
+  return std::ranges::count_if(
+      std::filesystem::directory_iterator("/proc/self/fd"),
+      [&](const auto& entry) { return std::filesystem::read_symlink(entry.path(), gone) == path; });
+}
+
+TEST_F(TwoDisks, MoviesThatAreNotKeptAreClosed) {
+  ASSERT_GT(Opened(PathThere()), 0);
+  for (std::size_t i = 0; i < kMaxShelvedFiles; ++i) {
+    const std::string name = std::to_string(i) + ".mp4";
+    std::filesystem::copy_file(MoviePath(kQuick), folder_ / "movies" / name);
+    ASSERT_TRUE(Ask(name, "v0.m3u8").get().ok());
+    std::filesystem::remove(folder_ / "movies" / name);
+  }
+  const TimePoint end = SteadyNow() + kReaderIdle / 2;
+  while (Opened(PathThere()) > 0 && SteadyNow() < end) std::this_thread::yield();
+  EXPECT_EQ(Opened(PathThere()), 0);
+}
+
 // Each movie takes no more than its own bound.
 TEST_F(TwoDisks, MoviesThatAreReadDoNotTakeAllPlacesTogether) {
   const std::filesystem::path disk = std::filesystem::path(PathThere()).parent_path();

@@ -58,11 +58,13 @@ TEST_F(SegmentTasksTest, ForgetsWhatNobodyWaitsFor) {
   Add(TaskPool::kAnswering, "a", 7);
   Add(TaskPool::kReading, "a/b", 0, &segment);
   EXPECT_EQ(tasks_.WaitingAt(TaskPool::kAnswering, "a"), 1U);
-  EXPECT_EQ(tasks_.Erase(TaskPool::kAnswering, [](const auto& t) { return t.ticket == 8; }), 0U);
-  EXPECT_EQ(tasks_.Erase(TaskPool::kAnswering, [](const auto& t) { return t.ticket == 7; }), 1U);
+  const auto removed = [&](TaskPool pool, const std::function<bool(const SegmentTask&)>& which) {
+    return tasks_.Remove(pool, which).size();
+  };
+  EXPECT_EQ(removed(TaskPool::kAnswering, [](const auto& t) { return t.ticket == 8; }), 0U);
+  EXPECT_EQ(removed(TaskPool::kAnswering, [](const auto& t) { return t.ticket == 7; }), 1U);
   EXPECT_FALSE(tasks_.empty());
-  EXPECT_EQ(tasks_.Erase(TaskPool::kReading, [&](const auto& t) { return t.making == &segment; }),
-            1U);
+  EXPECT_EQ(removed(TaskPool::kReading, [&](const auto& t) { return t.making == &segment; }), 1U);
   EXPECT_TRUE(tasks_.empty());
 }
 
