@@ -100,6 +100,8 @@ bool CloseSoon(GstRTSPClient* client) {
   ClientState* state = StateOf(client);
   if (state == nullptr) return false;
   const MutexLock lock(state->mutex);
+  // Its thread ends, or has: a source that nobody runs would keep the client for good.
+  if (state->closed) return true;
   if (state->loop == nullptr) return false;
   // A source, not g_main_context_invoke: that may run it here, before the thread has begun.
   GSource* source = g_idle_source_new();

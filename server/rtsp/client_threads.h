@@ -17,7 +17,7 @@ namespace gopmill {
 // A pool of so many threads that notes in ClientState which one answers a client.
 gst::Object<GstRTSPThreadPool> MakeClientThreads(int threads);
 
-// Ends the client soon, on its own thread. False when that is not known yet.
+// Ends the client soon, on its own thread, unless it has ended. False when that is not known yet.
 bool CloseSoon(GstRTSPClient* client);
 
 }  // namespace gopmill
