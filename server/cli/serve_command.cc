@@ -41,8 +41,7 @@
 namespace gopmill::cli {
 namespace {
 
-// All but running streams, which have had their time, must have ended then. RTSP takes 10 s where
-// clients do not answer.
+// All but running streams, which have had their time, must have ended then.
 constexpr std::chrono::seconds kEndPatience(20);
 
 // A server that was started by hand ends with its terminal, which sends the signal that asks for a
@@ -304,6 +303,12 @@ void WaitForEnd(const ServeArgs& args, SignalQueue& queue, Terminal& terminal,
   }
 }
 
+// Of a start: what has begun by then, and may have been asked already, has to end.
+int FailStart(const Error& error) {
+  SetAlarm(kEndPatience);
+  return Fail("serve", error);
+}
+
 using Recorder = std::shared_ptr<bench::TraceRecorder>;
 
 // Null unless a recording was asked for.
@@ -329,17 +334,17 @@ int ServeStreams(const ServeArgs& args, const LoadedConfig& loaded, SignalQueue&
   auto service = MediaService::Create(config, recorder);
   if (!service.ok()) return Fail("serve", service.error());
   auto server = HttpServer::Start(HttpOptionsOf(config, *users), **service);
-  if (!server.ok()) return Fail("serve", server.error());
+  if (!server.ok()) return FailStart(server.error());
 
   auto rtsp = StartRtsp(loaded, *users, **service);
-  if (!rtsp.ok()) return Fail("serve", rtsp.error());
+  if (!rtsp.ok()) return FailStart(rtsp.error());
   auto puller = StartPuller(config, **service);
-  if (!puller.ok()) return Fail("serve", puller.error());
+  if (!puller.ok()) return FailStart(puller.error());
 
   auto srt = StartPush(PushProtocol::kSrt, config, **service);
-  if (!srt.ok()) return Fail("serve", srt.error());
+  if (!srt.ok()) return FailStart(srt.error());
   auto rtmp = StartPush(PushProtocol::kRtmp, config, **service);
-  if (!rtmp.ok()) return Fail("serve", rtmp.error());
+  if (!rtmp.ok()) return FailStart(rtmp.error());
 
   WriteStderr("listening on " + Url("http", config.http.address, (*server)->port()) + "\n");
   WaitForEnd(args, queue, terminal, **service, config);

@@ -42,7 +42,7 @@ namespace {
 // packet of its stream, and what a publisher sends is read on its client's thread.
 constexpr int kClientThreads = -1;
 constexpr int kListenBacklog = 128;
-// How long Stop waits for clients to be closed on their own threads.
+// How long Stop waits without a word for clients to be closed on their own threads.
 constexpr std::chrono::seconds kClosePatience(10);
 constexpr guint kMaxBody = 64 << 10;  // of a request: an SDP, parameters
 
@@ -72,7 +72,7 @@ class RtspServer::Impl {
   static void OnSession(GstRTSPClient* client, GstRTSPSession* session, gpointer self) noexcept;
   static void OnClosed(GstRTSPClient* client, gpointer self) noexcept;
   Status Describe(GstRTSPClient& client, const GstRTSPUrl& url);
-  void CloseAll();  // when the loop has ended
+  void CloseAll();  // when the loop has ended; waits for all clients
   void ForgetSessions(ClientState& state);
   void Run(const std::stop_token& stop) noexcept;
 
@@ -187,7 +187,9 @@ void RtspServer::Impl::CloseAll() {
     while (connected_ > 0 && SteadyNow() < deadline) {
       closed_.WaitFor(mutex_, deadline - SteadyNow());
     }
-    if (connected_ > 0) spdlog::warn("rtsp: {} clients are cut off at the end", connected_);
+    if (connected_ > 0) spdlog::warn("rtsp: {} clients do not end yet", connected_);
+    // Their threads are inside the library, which comes back to what is destroyed behind this.
+    while (connected_ > 0) closed_.Wait(mutex_);
   }
   g_list_free(gst_rtsp_server_client_filter(server_.get(), remove, nullptr));
   g_list_free(gst_rtsp_session_pool_filter(sessions_.get(), remove_session, nullptr));

@@ -58,7 +58,8 @@ class RtspServer {
   RtspServer& operator=(const RtspServer&) = delete;
 
   [[nodiscard]] int port() const;
-  // Ends all sessions and the threads. May be called again.
+  // Ends all sessions and the threads, however long one of them takes to come back from GStreamer:
+  // up to 20 s where a media gets no packets. May be called again.
   void Stop();
 
  private:

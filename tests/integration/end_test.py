@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What does not come back, here an encoder that no worker ever has open, a loop that accepts for ever and a folder on a dead
-disk, does not keep the server from ending."""
+disk, does not keep the server from ending. What comes back late finds the server as it was."""
 
 import json
 import os
@@ -73,6 +73,18 @@ OPENS(open)
 OPENS(open64)
 """
 
+# Called by GStreamer's server for the answer to a DESCRIBE; longer than the server waits without a word.
+LATE_DESCRIPTION = """#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <unistd.h>
+char* gst_sdp_message_as_text(const void* message) {
+  (void)!write(STDERR_FILENO, "held\\n", 5);
+  sleep(12);
+  (void)!write(STDERR_FILENO, "let go\\n", 7);
+  return ((char* (*)(const void*))dlsym(RTLD_NEXT, "gst_sdp_message_as_text"))(message);
+}
+"""
+
 
 def a_hung_encoder_is_given_up(library, path, told):
     server = Server("movies/files", "--drain-timeout", "0", "--workers", "1", starter=["env", f"LD_PRELOAD={library}"])
@@ -130,6 +142,19 @@ def a_hung_reload_is_given_up(library, folder):
     check("does not come back" in process.stderr.read(), "the end of a held reload is told")
 
 
+def a_late_player_is_waited_for(library):
+    server = Server("movies/files", "--drain-timeout", "0", rtsp=True, starter=["env", f"LD_PRELOAD={library}"])
+    if any("not built" in line for line in server.log):
+        server.process.kill()
+        return
+    with socket.create_connection(("127.0.0.1", server.rtsp_port)) as client:
+        client.sendall(f"DESCRIBE {server.url('sync-720p.mp4?width=192')} RTSP/1.0\r\nCSeq: 1\r\n\r\n".encode())
+        wait_until(lambda: "held\n" in server.log, 20, "a movie is described")
+        server.process.send_signal(signal.SIGTERM)
+        check(server.process.wait(timeout=60) == 0, f"a late player: ends with {server.process.returncode}")
+    wait_until(lambda: "let go\n" in server.log, 5, f"the player is waited for: {server.log}")
+
+
 def build(folder, name, text):
     source, library = os.path.join(folder, f"{name}.c"), os.path.join(folder, f"{name}.so")
     Path(source).write_text(text, encoding="ascii")
@@ -146,6 +171,7 @@ def main():
         run_beside_each_other(
             (a_reload_looks_at_no_library_it_has, dead, folder),
             (a_hung_reload_is_given_up, dead, folder),
+            (a_late_player_is_waited_for, build(folder, "late", LATE_DESCRIPTION)),
             (a_hung_loop_is_given_up, build(folder, "loop", NEVER_ACCEPTED)),
             (a_hung_encoder_is_given_up, library, "/v1/transcode/sync-720p.mp4", "stream 1 does not end: sync-720p.mp4"),
             (a_hung_encoder_is_given_up, library, "/v1/hls/sync-720p.mp4/v0-0.m4s", "segment sync-720p.mp4/v0-0.m4s does not end"))
