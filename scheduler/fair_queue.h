@@ -10,9 +10,16 @@
 // depend on which classes have units, EffectiveWeights): what a class has had beyond the clock then
 // stays the same worker time.
 //
+// One account serves all workers, so others are served, and move the clock on, while a unit runs.
+// If that ends sooner than predicted, its class was charged too much and may be due before the
+// clock: then the clock goes back to it, never to before the oldest of its running units began. It
+// does not for a class that the clock had passed although it was charged in full: that had nothing
+// waiting then, or was passed over (at its maximum), and has no claim to what others had.
+//
 // Guarantee: for two classes with units all the time, served_i / w_i and served_j / w_j differ by
-// at most one unit of each per worker (tested). Source: P. Goyal, H. M. Vin, H. Cheng, "Start-Time
-// Fair Queueing", IEEE/ACM ToN 5(5), 1997.
+// at most one unit of each per worker, as predicted or as measured, however wrong predictions are
+// (tested). Source: P. Goyal, H. M. Vin, H. Cheng, "Start-Time Fair Queueing", IEEE/ACM ToN 5(5),
+// 1997; charging by prediction, its correction and the one account are ours.
 //
 // Thread-safety: compatible.
 #pragma once
@@ -49,7 +56,9 @@ class FairQueue {
   }
   // It ended after `took` ns.
   void Finish(std::size_t c, double expected, double took) {
+    const bool with_the_clock = tags_[c] >= clock_;
     tags_[c] += (took - expected) / weights_[c];
+    if (with_the_clock) clock_ = std::min(clock_, tags_[c]);
   }
 
  private:

@@ -139,6 +139,22 @@ TEST_P(FairTest, UnusedSharesAreLentAndReturnedAtOnce) {
   EXPECT_NEAR(ShareOf(load.ServedWithin(2), 0), 5.0 / 9, 0.02) << "it does not pay for the past";
 }
 
+// Three of four units of gold end long before the mean of all, and silver starts many meanwhile.
+TEST_P(FairTest, UnitsOfUnevenLengthCostAClassNothing) {
+  PolicyOptions options;
+  options.classes = ParseClasses("gold:1,silver:1,none:1").value();
+  Load load(GetParam(), options, "pu:4");
+  load.pool.service_time = [](const Ticket& ticket) {
+    const UnitId unit = ticket.report.unit;
+    if (unit.stream.value % 3 != 0) return milliseconds(10);
+    return milliseconds(unit.index.value % 4 == 3 ? 325 : 25);
+  };
+  load.Start(0);
+  load.Start(1);
+  load.Run(20);
+  EXPECT_NEAR(ShareOf(load.ServedWithin(200), 0), 0.5, 0.01);
+}
+
 TEST_P(FairTest, NoWorkerIsIdleWhileAnythingWaits) {
   Load load(GetParam());
   load.Start(2);
