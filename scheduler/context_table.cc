@@ -2,6 +2,7 @@
 #include "scheduler/context_table.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/status.h"
 #include "scheduler/rendezvous.h"
@@ -10,8 +11,10 @@ namespace gopmill {
 namespace {
 
 constexpr double kNewest = 1.0 / 8;
-// Speeds of workers move more slowly: they are properties of the machine.
-constexpr double kNewestSpeed = 1.0 / 64;
+// Speeds of workers move more slowly: they are properties of the machine. This part of what a run
+// moves the rate of its context by, in the logarithm.
+constexpr double kSpeedPart = 1.0 / 8;
+constexpr double kLeastSpeed = 0.1, kMostSpeed = 10;
 constexpr double kNewestOpening = 1.0 / 16;
 
 void Average(double& mean, double value, double newest) {
@@ -90,7 +93,6 @@ void ContextTable::Learn(std::uint32_t slot, const JobSpec& spec, const JobRepor
   const bool measured = report.opening > Duration::zero();
   const double took = static_cast<double>((report.finished - report.started).count());
   const double hot = Predict(slot, spec, report.worker);
-  double& speed = speed_[static_cast<std::size_t>(report.worker.value)];
   double net = took;
   if (report.cold && measured) {
     const auto opening = static_cast<double>(report.opening.count());
@@ -103,12 +105,25 @@ void ContextTable::Learn(std::uint32_t slot, const JobSpec& spec, const JobRepor
   } else if (!report.cold && !taken_for_warm) {
     LearnOpening(entry, 0);
   }
-  if (entry.rate > 0 && hot > 0) {
-    speed = std::clamp(speed * (1 + kNewestSpeed * (net / hot - 1)), 0.1, 10.0);
-  }
-  const double rate = net / WorkOf(spec) / speed;
+  // By the speed that `hot` was predicted with: LearnSpeed counts on how the rate moves by that.
+  const double rate = net / WorkOf(spec) / speed_[static_cast<std::size_t>(report.worker.value)];
+  if (entry.rate > 0 && hot > 0) LearnSpeed(report.worker, net / hot);
   Average(entry.rate, rate, kNewest);
   Average(spec.frames > 0 ? mean_frame_rate_ : mean_byte_rate_, rate, kNewest);
+}
+
+// A run that took `ratio` of what was predicted multiplies the rate of its context by `step`. Taken
+// in the same measure, whatever moves a rate up and later down again leaves the speed where it was:
+// uneven runs cancel out, which their plain ratios to a mean that they move themselves would not.
+// And since rates and speeds are known as products only, what speeds have in common is taken back.
+void ContextTable::LearnSpeed(WorkerId worker, double ratio) {
+  double& speed = speed_[static_cast<std::size_t>(worker.value)];
+  const double step = 1 + kNewest * (ratio - 1);
+  const double common = log_speeds_ / static_cast<double>(speed_.size());
+  const double before = speed;
+  speed =
+      std::clamp(before * std::exp(kSpeedPart * std::log(step) - common), kLeastSpeed, kMostSpeed);
+  log_speeds_ += std::log(speed / before);
 }
 
 void ContextTable::LearnOpening(Entry& entry, double opening) {

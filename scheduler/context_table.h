@@ -11,7 +11,9 @@
 // Predicted time:  t = work * rate(context) * speed(worker)  [+ opening(context) when cold]
 // with rate and opening as exponential averages (the newest run counts 1/8), `work` in frames or
 // bytes (one of the two for all units of a context). A context never seen before takes the mean
-// rate of all.
+// rate of all. The speed of a worker is how much longer runs take on it than on the others: within
+// 0.1 to 10, 1 in the (geometric) mean of all, and moved neither by runs of uneven length nor by
+// what all workers have in common (tested).
 //
 // Guarantees: O(1) per operation, no allocation once kMaxContexts were seen; a context that no unit
 // in the scheduler refers to may be forgotten when there are more.
@@ -84,6 +86,7 @@ class ContextTable {
   void LinkUnused(std::uint32_t slot);
   void UnlinkUnused(std::uint32_t slot);
   void LearnOpening(Entry& entry, double opening);
+  void LearnSpeed(WorkerId worker, double ratio);
   static double WorkOf(const JobSpec& spec);
 
   std::vector<Entry> entries_;  // entry 0 is the head of the list of unused ones
@@ -92,7 +95,8 @@ class ContextTable {
   // For every worker its contexts, newest first: contexts_per_worker_ slots, 0 = none.
   const std::size_t contexts_per_worker_;
   std::vector<std::uint32_t> recent_;
-  std::vector<double> speed_;  // by worker: time taken / time predicted
+  std::vector<double> speed_;  // by worker: time taken / time on an average one
+  double log_speeds_ = 0;      // sum of their logarithms
   // Over all contexts, per frame and per byte: for contexts without a rate of their own.
   double mean_frame_rate_ = 0, mean_byte_rate_ = 0;
   double mean_opening_ = 0;

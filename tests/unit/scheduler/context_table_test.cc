@@ -107,6 +107,51 @@ TEST(ContextTableTest, LearnsThatAWorkerIsSlower) {
   EXPECT_THAT(slow / fast, DoubleNear(2, 0.2));
 }
 
+TEST(ContextTableTest, LearnsThatAWorkerIsSlowerFromUnevenRuns) {
+  ContextTable table(2, 4);
+  const std::uint32_t slot = table.Ref(UnitOf(1));
+  for (int i = 0; i < 4000; ++i) {
+    const bool is_short = i / 2 % 2 == 0;
+    table.Learn(slot, UnitOf(1), Ran(0, milliseconds(is_short ? 6 : 14)));
+    table.Learn(slot, UnitOf(1), Ran(1, milliseconds(is_short ? 12 : 28)));
+  }
+  const double fast = table.Predict(slot, UnitOf(1), WorkerId{0});
+  const double slow = table.Predict(slot, UnitOf(1), WorkerId{1});
+  EXPECT_THAT(slow / fast, DoubleNear(2, 0.2));
+}
+
+// Runs of one context differ; that says nothing of the worker, nor of the runs of another context.
+TEST(ContextTableTest, UnevenRunsDoNotMakeAWorkerSlower) {
+  for (const int workers : {1, 4}) {
+    ContextTable table(workers, 4);
+    const std::uint32_t even = table.Ref(UnitOf(1));
+    const std::uint32_t uneven = table.Ref(UnitOf(2));
+    for (int i = 0; i < 50; ++i) table.Learn(even, UnitOf(1), Ran(0, milliseconds(10)));
+    for (int i = 0; i < 20'000; ++i) {
+      table.Learn(uneven, UnitOf(2), Ran(0, milliseconds(i % 2 == 0 ? 6 : 14)));
+    }
+    EXPECT_THAT(table.Predict(even, UnitOf(1), WorkerId{0}), DoubleNear(10 * kMs, 1 * kMs));
+    EXPECT_THAT(table.Predict(uneven, UnitOf(2), WorkerId{0}), DoubleNear(10 * kMs, 1 * kMs));
+  }
+}
+
+// The first run of each context takes half as long again: that makes no worker quick.
+TEST(ContextTableTest, WhatAllWorkersHaveInCommonIsNoSpeed) {
+  ContextTable table(2, 4);
+  const std::uint32_t known = table.Ref(UnitOf(1));
+  for (int i = 0; i < 100; ++i) table.Learn(known, UnitOf(1), Ran(i % 2, milliseconds(10)));
+  for (std::uint64_t stream = 2; stream < 2000; ++stream) {
+    const std::uint32_t slot = table.Ref(UnitOf(stream));
+    table.Learn(slot, UnitOf(stream), Ran(0, milliseconds(15)));
+    for (int i = 0; i < 20; ++i) {
+      table.Learn(slot, UnitOf(stream), Ran(i % 2, milliseconds(10)));
+    }
+    table.Unref(slot);
+  }
+  EXPECT_THAT(table.Predict(known, UnitOf(1), WorkerId{0}), DoubleNear(10 * kMs, 1 * kMs));
+  EXPECT_THAT(table.Predict(known, UnitOf(1), WorkerId{1}), DoubleNear(10 * kMs, 1 * kMs));
+}
+
 TEST(ContextTableTest, ForgetsOnlyContextsThatNobodyRefersTo) {
   ContextTable table(1, 1);
   const std::uint32_t kept = table.Ref(UnitOf(1));
