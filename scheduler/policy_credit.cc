@@ -8,7 +8,15 @@
 // earnings. Work conserving.
 // Source: credit stealing as in G. Liao, "Accelerating I/O Processing in Server Architectures", UC
 // Riverside, 2011.
+//
+// Where a run takes longer than a period (there packets, here units) so does the next reckoning.
+// Each class earns for all of that time, as runs are paid for in full; and what a class without
+// units has beyond one period's earnings is stolen too, as period by period it would have been.
+// The same is true of one that had none at the reckoning before: what it could not use it has lent.
+// Otherwise who works alone would run into debt, and wait for as long when others come.
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -54,39 +62,56 @@ class Credit final : public Allocation {
     const auto passed = static_cast<double>((now - last_).count());
     if (passed < kPeriodNs) return;
     last_ = now;
-    const double income = std::min(passed, 10 * kPeriodNs) * pool.available_workers();
+    const double income = passed * pool.available_workers();
     for (std::size_t c = 0; c < credit_.size(); ++c) credit_[c] += income * shares_[c];
-    Steal(pool);
+    const double period_income = kPeriodNs * pool.available_workers();
+    Steal(Waiting(pool), period_income);
     for (std::size_t c = 0; c < credit_.size(); ++c) {
-      credit_[c] = std::min(credit_[c], income * shares_[c]);
+      credit_[c] = std::min(credit_[c], period_income * shares_[c]);
     }
   }
 
-  void Steal(const PoolState& pool) {
-    double idle = 0;
-    int backlogged = 0;
-    const auto waits = [&](std::size_t c) {
-      return pool.class_state(static_cast<int>(c)).waiting_units > 0;
-    };
+  void Steal(std::uint64_t waiting, double period_income) {
+    const std::uint64_t takers = Takers(waiting);
+    waited_ = waiting;
+    double stolen = 0;
     for (std::size_t c = 0; c < credit_.size(); ++c) {
-      if (waits(c)) {
-        ++backlogged;
-      } else {
-        idle += std::max(0.0, credit_[c]);
-      }
+      if (Has(takers, c) || credit_[c] <= 0) continue;
+      const double kept =
+          std::min(Has(waiting, c) ? credit_[c] : credit_[c] / 2, period_income * shares_[c]);
+      stolen += credit_[c] - kept;
+      credit_[c] = kept;
     }
-    if (backlogged == 0) return;
     for (std::size_t c = 0; c < credit_.size(); ++c) {
-      if (waits(c)) {
-        credit_[c] += idle / (2 * backlogged);
-      } else if (credit_[c] > 0) {
-        credit_[c] /= 2;
-      }
+      if (Has(takers, c)) credit_[c] += stolen / std::popcount(takers);
     }
   }
+
+  // The backlogged ones: those that have units now and had the last time. If there is none, who
+  // has worked with what others did not use; else whoever has units now.
+  [[nodiscard]] std::uint64_t Takers(std::uint64_t waiting) const {
+    if ((waiting & waited_) != 0) return waiting & waited_;
+    std::uint64_t owing = 0;
+    for (std::size_t c = 0; c < credit_.size(); ++c) {
+      if (credit_[c] < 0 && !Has(waiting, c)) owing |= std::uint64_t{1} << c;
+    }
+    return owing != 0 ? owing : waiting;
+  }
+
+  static std::uint64_t Waiting(const PoolState& pool) {
+    std::uint64_t waiting = 0;
+    for (std::size_t c = 0; c < pool.classes().size(); ++c) {
+      const bool waits = pool.class_state(static_cast<int>(c)).waiting_units > 0;
+      waiting |= static_cast<std::uint64_t>(waits) << c;
+    }
+    return waiting;
+  }
+
+  static bool Has(std::uint64_t set, std::size_t c) { return (set >> c & 1U) != 0; }
 
   std::vector<double> shares_;
   std::vector<double> credit_;  // ns of worker time, by class
+  std::uint64_t waited_ = 0;    // bit c: class c had units at the last reckoning
   TimePoint last_;
 };
 

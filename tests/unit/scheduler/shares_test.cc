@@ -480,6 +480,52 @@ TEST(AllocationLayersTest, CreditIsStolenFromSomebody) {
   EXPECT_LT(ShareOf(after, 0), 0.615) << "with all of it kept, 0.623";
 }
 
+PolicyOptions Classes(const std::string& text) {
+  PolicyOptions options;
+  options.classes = ParseClasses(text).value();
+  return options;
+}
+
+// One worker, and units of 2 s, twenty of credit's periods; those of class 1 can be short ones.
+struct LongUnits : Load {
+  explicit LongUnits(const std::string& classes, milliseconds of_class_1 = milliseconds(2000))
+      : Load("credit", Classes(classes), "pu:1") {
+    pool.service_time = [of_class_1](const Ticket& ticket) {
+      return ticket.report.unit.stream.value % 3 == 1 ? of_class_1 : milliseconds(2000);
+    };
+  }
+};
+
+// What b does not use is lent, and a owes nothing for it.
+TEST(AllocationLayersTest, CreditIsNotOwedForWhatNobodyElseWanted) {
+  LongUnits load("a:1,b:1,none:1");
+  load.Start(0);
+  load.Run(200);
+  load.Start(1);
+  EXPECT_GT(ShareOf(load.ServedWithin(50), 0), 0.4);
+}
+
+TEST(AllocationLayersTest, CreditIsNotOwedToAClassThatComesNowAndThen) {
+  LongUnits load("a:1,b:1,none:1", milliseconds(100));
+  load.Start(0);
+  for (int round = 0; round < 50; ++round) {
+    load.pool.Submit(1, load.next[1]++);
+    load.Run(10);
+  }
+  load.Start(1);
+  EXPECT_GT(ShareOf(load.ServedWithin(50), 0), 0.4);
+}
+
+TEST(AllocationLayersTest, CreditFollowsTheWeightsOfUnitsLongerThanAPeriod) {
+  for (const int weight : {1, 3, 9}) {
+    LongUnits load("a:" + std::to_string(weight) + ",b:1,none:0.000001");
+    load.Start(0);
+    load.Start(1);
+    load.Run(100);
+    EXPECT_NEAR(ShareOf(load.ServedWithin(2000), 0), weight / (weight + 1.0), 0.02) << weight;
+  }
+}
+
 TEST(AllocationLayersTest, EverestAeIsWorkConserving) {
   Load load("everest-ae");
   load.Start(1);
