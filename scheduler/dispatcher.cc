@@ -70,6 +70,8 @@ void Dispatcher::Handle(JobRecalled& event) {
   const WorkerId thief = std::exchange(unit.thief, WorkerId{});
   if (event.job == nullptr) return;
   pool_->Unassign(ref, now_);
+  Decide(UnitRecalled{ref, event.worker});
+  ApplyDecision();
   unit.job = std::move(event.job);
   // As if it had never been assigned: where it ran last is where it failed, if it ever did.
   unit.report.worker = unit.excluded;

@@ -56,7 +56,14 @@ struct UnitFinished {
   Duration busy{};  // from the start of the run to its end
   bool cold = false;
 };
-using PolicyEvent = std::variant<Arrived, WorkerFree, WorkersChanged, UnitFinished>;
+// An assigned unit was taken back before it began: its assignment counts for nothing. The unit is
+// in no list and must not be named in the answer; it can be read during On. If it is not cancelled,
+// Arrived follows once it heads its line, or it goes to the worker that steals it.
+struct UnitRecalled {
+  UnitRef unit;
+  WorkerId worker;
+};
+using PolicyEvent = std::variant<Arrived, WorkerFree, WorkersChanged, UnitFinished, UnitRecalled>;
 
 struct Assign {
   UnitRef unit;

@@ -64,9 +64,11 @@ class TwoLevel final : public SharePolicy {
   void On(const PolicyEvent& event, const PoolState& pool, TimePoint /*now*/,
           ActionList& actions) override {
     if (const auto* ran = std::get_if<UnitFinished>(&event)) {
-      const Unit& unit = pool.unit(ran->unit);
-      queue_.Finish(unit.service_class, static_cast<double>(unit.expected),
-                    static_cast<double>(ran->busy.count()));
+      Settle(pool.unit(ran->unit), ran->busy);
+      return;
+    }
+    if (const auto* recalled = std::get_if<UnitRecalled>(&event)) {
+      Settle(pool.unit(recalled->unit), Duration::zero());
       return;
     }
     if (std::holds_alternative<WorkersChanged>(event)) cores_.Forget();
@@ -84,6 +86,11 @@ class TwoLevel final : public SharePolicy {
   void Charge(const Assign& assign, const PoolState& pool) {
     const Unit& unit = pool.unit(assign.unit);
     queue_.Start(unit.service_class, std::floor(pool.expected_run(unit, assign.worker)));
+  }
+
+  void Settle(const Unit& unit, Duration took) {
+    queue_.Finish(unit.service_class, static_cast<double>(unit.expected),
+                  static_cast<double>(took.count()));
   }
 
   // Of the classes that have units waiting now.

@@ -19,11 +19,13 @@ using std::chrono::milliseconds;
 using ::testing::SizeIs;
 using Served = std::array<double, 3>;
 
-PolicyOptions Weighted() {
+PolicyOptions Classes(const std::string& text) {
   PolicyOptions options;
-  options.classes = ParseClasses("gold:5,silver:3,bronze:1").value();
+  options.classes = ParseClasses(text).value();
   return options;
 }
+
+PolicyOptions Weighted() { return Classes("gold:5,silver:3,bronze:1"); }
 
 // Streams 0..29, ten for each class; class c has the streams with number % 3 == c.
 struct Load {
@@ -153,6 +155,22 @@ TEST_P(FairTest, UnitsOfUnevenLengthCostAClassNothing) {
   load.Start(1);
   load.Run(20);
   EXPECT_NEAR(ShareOf(load.ServedWithin(200), 0), 0.5, 0.01);
+}
+
+// A client goes between the choice of its unit and its start: the unit was charged and never ran.
+TEST_P(FairTest, UnitsThatAreRecalledCostNothing) {
+  Load load(GetParam(), Classes("a:1,b:1,none:1"), "pu:2");
+  load.Start(0);
+  load.Start(1);
+  load.Run(5);
+  constexpr std::uint64_t kFirst = 300, kGone = 1000;
+  load.pool.on_assigned = [&](UnitId unit, WorkerId, WorkerId) {
+    if (unit.stream.value >= kFirst) load.pool.Cancel(unit.stream.value);
+  };
+  for (std::uint64_t i = 0; i < kGone; ++i) load.pool.Submit(kFirst + 3 * i, 0);
+  load.Run(5);
+  EXPECT_EQ(load.pool.dispatcher().counters().cancelled, kGone);
+  EXPECT_NEAR(ShareOf(load.ServedWithin(20), 0), 0.5, 0.005);
 }
 
 TEST_P(FairTest, NoWorkerIsIdleWhileAnythingWaits) {
@@ -478,12 +496,6 @@ TEST(AllocationLayersTest, CreditIsStolenFromSomebody) {
   load.Start(0);
   const Served after = load.ServedWithin(0.2);
   EXPECT_LT(ShareOf(after, 0), 0.615) << "with all of it kept, 0.623";
-}
-
-PolicyOptions Classes(const std::string& text) {
-  PolicyOptions options;
-  options.classes = ParseClasses(text).value();
-  return options;
 }
 
 // One worker, and units of 2 s, twenty of credit's periods; those of class 1 can be short ones.
