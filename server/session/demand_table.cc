@@ -5,16 +5,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "media/hdr_metadata.h"
 
 namespace gopmill {
 namespace {
 
-// The newest unit counts this much, or less if it is shorter than half a second (pieces of GOPs
-// differ much); contents change, kinds stay.
-constexpr double kNewest = 0.125, kWholeSeconds = 0.5;
+// The mean is of so many units; contents change, kinds stay. One counts less if it is shorter than
+// half a second: pieces of GOPs differ much, and the only frame of a unit may cost ten times what
+// one among others does.
+constexpr double kMeanUnits = 8, kWholeSeconds = 0.5;
 
 double Nanos(Duration d) { return std::chrono::duration<double, std::nano>(d).count(); }
 
@@ -47,34 +47,36 @@ double PixelsPerFrame(const StreamPlan& plan) {
          kDecodeWeight * DecodedPerFrame(plan) * source.width * source.height;
 }
 
-void Average(double& mean, double value, double whole = 1) {
-  mean += kNewest * std::min(whole, 1.0) * (value - mean);
-}
-
 }  // namespace
+
+// What there was before the first whole unit makes up for what is missing of one.
+void DemandTable::Mean::Add(double newest, double whole) {
+  seen += whole;
+  value += whole / std::clamp(seen, 1.0, kMeanUnits) * (newest - value);
+}
 
 Duration DemandTable::FrameTime(const StreamPlan& plan) const {
   const auto found = nanos_.find(KindOf(plan));
-  const double nanos = found != nanos_.end() ? found->second : PixelsPerFrame(plan) * per_pixel_;
+  const double nanos =
+      found != nanos_.end() ? found->second.value : PixelsPerFrame(plan) * per_pixel_.value;
   return FromSeconds(nanos * 1e-9);
 }
 
 void DemandTable::Learn(const StreamPlan& plan, Duration cpu, Duration opening,
                         std::int64_t frames) {
   const double nanos = std::max(0.0, Nanos(cpu - opening)) / static_cast<double>(frames);
-  const double per_pixel = nanos / std::max(1.0, PixelsPerFrame(plan));
-  if (!std::exchange(learned_, true)) per_pixel_ = per_pixel;
-  const double whole = static_cast<double>(frames) / plan.target.fps.ToDouble() / kWholeSeconds;
-  Average(per_pixel_, per_pixel, whole);
-  if (opening > Duration::zero()) Average(opening_ns_, Nanos(opening));
+  const double pixels = std::max(1.0, PixelsPerFrame(plan));
+  const double seconds = static_cast<double>(frames) / plan.target.fps.ToDouble();
+  const double whole = std::min(1.0, seconds / kWholeSeconds);
   const std::string kind = KindOf(plan);
-  const auto found = nanos_.find(kind);
-  if (found != nanos_.end()) {
-    Average(found->second, nanos, whole);
-    return;
+  auto found = nanos_.find(kind);
+  if (found == nanos_.end()) {
+    if (nanos_.size() >= kMaxDemandKinds) nanos_.erase(nanos_.begin());
+    found = nanos_.try_emplace(kind, Mean{.value = pixels * per_pixel_.value}).first;
   }
-  if (nanos_.size() >= kMaxDemandKinds) nanos_.erase(nanos_.begin());
-  nanos_.emplace(kind, nanos);
+  found->second.Add(nanos, whole);
+  per_pixel_.Add(nanos / pixels, whole);
+  if (opening > Duration::zero()) opening_ns_ += (Nanos(opening) - opening_ns_) / kMeanUnits;
 }
 
 }  // namespace gopmill

@@ -4,7 +4,8 @@
 // per output frame by source codec, size and light, target codec, size and preset, how many source
 // pictures are decoded for one, what is filtered and whether text is drawn. A kind that was never
 // seen is taken to cost what its pixels cost on average over all that were; before any unit ran,
-// kNanosPerPixel.
+// kNanosPerPixel. A short unit says little: until half a second of a kind has been seen, the rest
+// is what it was taken to cost.
 //
 // Guarantees: at most kMaxDemandKinds kinds are kept.
 // Thread-safety: compatible.
@@ -32,14 +33,19 @@ class DemandTable {
   // Of opening decoder, scaler and encoder of such a stream.
   [[nodiscard]] Duration Opening() const { return FromSeconds(opening_ns_ * 1e-9); }
 
-  // A unit of `frames` > 0 output frames took `cpu`, of which `opening` went into contexts.
+  // A unit of `frames` > 0 output frames took `cpu`, of which `opening` went into contexts. Without
+  // what it decoded to reach its first frame: no frame after it costs that.
   void Learn(const StreamPlan& plan, Duration cpu, Duration opening, std::int64_t frames);
 
  private:
-  std::map<std::string, double> nanos_;  // per frame, by kind
-  double per_pixel_ = kNanosPerPixel;
+  struct Mean {  // of the newest units
+    double value = 0;
+    double seen = 0;  // how many, short ones as parts of one
+    void Add(double newest, double whole);
+  };
+  std::map<std::string, Mean> nanos_;  // per frame, by kind
+  Mean per_pixel_{.value = kNanosPerPixel};
   double opening_ns_ = 0;
-  bool learned_ = false;
 };
 
 }  // namespace gopmill

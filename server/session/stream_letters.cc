@@ -9,6 +9,18 @@
 #include "server/session/unit_job.h"
 
 namespace gopmill {
+namespace {
+
+// Of `cpu`, what a unit decoded in front of the first picture that it shows.
+Duration OfPreroll(const UnitStats& unit, Duration cpu) {
+  const double all = ToSeconds(unit.decode + unit.filter + unit.encode);
+  if (unit.selection.decoded <= 0 || all <= 0) return {};
+  const double part =
+      static_cast<double>(unit.selection.preroll) / static_cast<double>(unit.selection.decoded);
+  return FromSeconds(ToSeconds(cpu) * std::min(1.0, part) * ToSeconds(unit.decode) / all);
+}
+
+}  // namespace
 
 Status StreamSession::On(PlanReady letter) {
   plan_ = letter.plan;
@@ -248,8 +260,11 @@ void StreamSession::LearnDemand(const UnitEnded& ended) {
   const UnitRecord& record = records_.at(report.unit.index);
   // What a unit costs that is not made as it was asked for says nothing of the others.
   if (spec_.admission && record.effort == Effort::kFull && report.attempt == 0) {
-    spec_.admission->OnUnit(spec_.id, *record.plan, report.cpu + ended.stats.aside_cpu,
-                            report.opening, record.job.frames,
+    Duration cpu = report.cpu + ended.stats.aside_cpu;
+    // On the way to its start, which may lie seconds behind a key picture, it does nothing that its
+    // other frames, or those of streams like it, will cost.
+    if (report.unit.index.value == 0) cpu -= OfPreroll(ended.stats, cpu);
+    spec_.admission->OnUnit(spec_.id, *record.plan, cpu, report.opening, record.job.frames,
                             ended.stats.renditions == 1 && ended.stats.selection.taken == 0);
   }
   if (!spec_.degrades || report.unit.index.value == 0) return;

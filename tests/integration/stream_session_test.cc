@@ -68,6 +68,28 @@ TEST(StreamSession, ItsCpuTimeHasTheThreadsOfItsEncoders) {
   }
 }
 
+// Cores that a stream like it is taken to need once this one has run.
+double NeedAfter(const std::string& params) {
+  const auto engine = MakeEngine("hearth", 1);
+  const auto desk = std::make_shared<StreamAdmission>(std::vector<ServiceClass>{}, 64, 1.0);
+  const auto end = TestStream(*engine, 1, "modern-720p.mp4", params, {},
+                              [&](SessionSpec& spec) { spec.admission = desk; })
+                       .Finish()
+                       .snapshot;
+  EXPECT_EQ(end.state, StreamState::kDone) << params;
+  EXPECT_TRUE(desk->Admit(StreamId{2}, *end.plan, 0, true).ok());
+  return desk->Stats().at(0).promise.taken;
+}
+
+// The source has a key picture every two seconds: the second stream decodes three times as many
+// pictures.
+TEST(StreamSession, WhatLiesBeforeItsStartIsNotTakenForTheCostOfItsFrames) {
+  const std::string request = "width=64 height=36 bitrate=50k acodec=none duration=0.6";
+  static_cast<void>(NeedAfter(request));
+  const double at_key = NeedAfter(request + " start=4");
+  EXPECT_LT(NeedAfter(request + " start=5.3"), 1.7 * at_key);
+}
+
 void ExpectCleanCertificate(const char* movie, const std::string& params) {
   SCOPED_TRACE(std::string(movie) + " " + params);
   const auto engine = MakeEngine("hearth", 2);

@@ -35,6 +35,29 @@ TEST(DemandTableTest, FollowsTheContents) {
   EXPECT_NEAR(ToMillis(table.FrameTime(plan)), 3, 0.01);
 }
 
+// Its encoder has nothing to share its work with; a movie's last frame, asked for by itself.
+TEST(DemandTableTest, AUnitOfOneFrameSaysLittle) {
+  const StreamPlan plan = SquarePlan(100, 25), other = SquarePlan(200, 25);
+  DemandTable table;
+  const double before = ToMillis(table.FrameTime(plan)),
+               of_other = ToMillis(table.FrameTime(other));
+  table.Learn(plan, milliseconds(2), {}, 1);
+  EXPECT_NEAR(ToMillis(table.FrameTime(plan)), before + 0.08 * (2 - before), 1e-3);
+  EXPECT_NEAR(ToMillis(table.FrameTime(other)) / of_other, ToMillis(table.FrameTime(plan)) / before,
+              1e-3)
+      << "nor of what was never seen";
+  table.Learn(plan, milliseconds(50), {}, 50);
+  EXPECT_NEAR(ToMillis(table.FrameTime(plan)), 1, 0.1) << "what is whole counts from the first on";
+}
+
+// A live stream in pieces of a GOP.
+TEST(DemandTableTest, ShortUnitsAreBelievedOnceTheyAreMany) {
+  const StreamPlan plan = SquarePlan(100, 25);
+  DemandTable table;
+  for (int i = 0; i < 15; ++i) table.Learn(plan, milliseconds(5), {}, 5);
+  EXPECT_NEAR(ToMillis(table.FrameTime(plan)), 1, 0.05);
+}
+
 TEST(DemandTableTest, ADecodedPictureThatIsNotShownCostsToo) {
   const DemandTable table;
   StreamPlan half = SquarePlan(100, 50);
