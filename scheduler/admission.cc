@@ -61,7 +61,10 @@ Status Admission::Admit(StreamId stream, const StreamNeed& need) {
   ClassPromise& promise = promises_[index];
   const double most = promise.cores * promise_;
   if (promise.taken + need.cores > most) return NoRoom(c, promise, most, need);
-  if (held_.try_emplace(stream, Held{index, need.cores}).second) promise.taken += need.cores;
+  if (held_.try_emplace(stream, Held{index, need.cores}).second) {
+    promise.taken += need.cores;
+    ++promise.streams;
+  }
   return OkStatus();
 }
 
@@ -83,8 +86,8 @@ void Admission::Release(StreamId stream) {
   const auto found = held_.find(stream);
   if (found == held_.end()) return;
   ClassPromise& promise = promises_[found->second.service_class];
-  // Sums of fractions: what is left of an empty class is not worth a refusal.
-  promise.taken = std::max(0.0, promise.taken - found->second.cores);
+  // Sums of fractions: something is left of them where nobody is.
+  promise.taken = --promise.streams > 0 ? std::max(0.0, promise.taken - found->second.cores) : 0;
   held_.erase(found);
 }
 

@@ -45,6 +45,7 @@ struct StreamNeed {
 struct ClassPromise {
   double cores = 0;  // g_c
   double taken = 0;  // needed by the real-time streams that were let in
+  int streams = 0;   // how many those are
 };
 
 class Admission {

@@ -101,6 +101,19 @@ TEST(AdmissionTest, WhatWasMeasuredTakesThePlaceOfThePrediction) {
   EXPECT_DOUBLE_EQ(admission.PromiseOf(0).taken, 4);
 }
 
+// Sums of fractions are not exact, which an idle server need not show.
+TEST(AdmissionTest, AClassWithoutStreamsHasGivenNothingAway) {
+  Admission admission({}, 2, 1.0);
+  for (std::uint64_t s = 1; s <= 3; ++s) {
+    ASSERT_TRUE(admission.Admit(StreamId{s}, RealTime(0.1 * static_cast<double>(s))).ok());
+  }
+  admission.GoOn(StreamId{1}, StreamId{4});
+  for (const std::uint64_t s : {3U, 2U, 4U}) admission.Release(StreamId{s});
+  EXPECT_EQ(admission.PromiseOf(0).taken, 0.0);
+  ASSERT_TRUE(admission.Admit(StreamId{5}, RealTime(0.7)).ok());
+  EXPECT_DOUBLE_EQ(admission.PromiseOf(0).taken, 0.7);
+}
+
 TEST(AdmissionTest, AClassWithADeadlineRefusesUnitsThatTakeLonger) {
   Admission admission(Classes("live:1:0:0:500"), 2, 0.9);
   const StreamNeed fits{.unit_time = milliseconds(400), .opening = milliseconds(100)};
