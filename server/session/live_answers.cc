@@ -158,7 +158,7 @@ LivePresentation::Answered LivePresentation::TimedTexts(const LiveAsk& ask) cons
   const LiveTrack& pictures = tracks_.front();
   const LiveSegment* segment = pictures.Find(ask.name.number);
   const bool init = ask.name.kind == PartKind::kInit;
-  if (!init && (segment == nullptr || !segment->complete)) return NotFound("segment");
+  if (!init && (segment == nullptr || !segment->complete)) return NoSegment(ask, pictures);
   MediaPart part = Media(ask, nullptr);
   if (part.not_modified) return part;
   const auto ticks = [&](std::int64_t time) {
@@ -239,11 +239,18 @@ LivePresentation::Answered LivePresentation::Playlist(const LiveAsk& ask, std::s
   return part;
 }
 
+// The next one can be waited for: there are players of DASH that ask for it without looking into
+// the manifest, and again at once if they hear that it is not there.
+LivePresentation::Answered LivePresentation::NoSegment(const LiveAsk& ask,
+                                                       const LiveTrack& track) const {
+  return ask.name.number == track.last_complete() + 1 ? NotYet() : NotFound("segment");
+}
+
 LivePresentation::Answered LivePresentation::Segment(const LiveAsk& ask,
                                                      const LiveTrack& track) const {
   const LiveSegment* segment = track.Find(ask.name.number);
-  if (segment == nullptr || segment->whole == nullptr) return NotFound("segment");
-  return Media(ask, segment->whole);
+  if (segment != nullptr && segment->whole != nullptr) return Media(ask, segment->whole);
+  return NoSegment(ask, track);
 }
 
 // The part that comes next can be waited for: playlists hint at it.

@@ -91,6 +91,7 @@ class LivePresentation : public std::enable_shared_from_this<LivePresentation> {
   [[nodiscard]] std::size_t RenderedAt(const LiveAsk& ask, std::size_t track) const
       GOPMILL_REQUIRES(mutex_);
   Answered Segment(const LiveAsk& ask, const LiveTrack& track) const GOPMILL_REQUIRES(mutex_);
+  Answered NoSegment(const LiveAsk& ask, const LiveTrack& track) const GOPMILL_REQUIRES(mutex_);
   Answered Part(const LiveAsk& ask, const LiveTrack& track) const GOPMILL_REQUIRES(mutex_);
   Answered NotYet() const GOPMILL_REQUIRES(mutex_);
   MediaPart Text(const LiveAsk& ask, const char* type, std::string text) const

@@ -152,7 +152,9 @@ Duration LiveSegments::PatienceWith(const Waiting& waiting) const {
     const auto live = hooks_.find(waiting.request.source);
     return live.ok() ? std::min<Duration>(kMaxLiveWait, (*live)->patience()) : Duration{};
   }
-  if (!ask.wait_segment && !ask.part) return kMaxLiveWait;
+  const bool made_on_demand = ask.name.track == PartTrack::kThumbnails;
+  const bool segment = ask.name.kind == PartKind::kSegment && !made_on_demand;
+  if (!ask.wait_segment && !segment) return kMaxLiveWait;
   const std::chrono::seconds target(waiting.running->presentation->target_seconds());
   return std::min<Duration>(kMaxLiveWait, 3 * target);
 }

@@ -6,7 +6,8 @@
 // A presentation begins with the first request for one of its playlists and ends some time after
 // the last request (LiveSegmentOptions::idle). One whose streams are over can be had as long, but
 // reads nothing any more and makes room for others. Equal requests share it. Requests that have to
-// wait (for a publisher, the first playlist, a part that was hinted at, a playlist with _HLS_msn)
+// wait (for a publisher, the first playlist, a part that was hinted at, the segment that is being
+// made, a playlist with _HLS_msn)
 // wait here, bounded in number and time.
 //
 // One thread answers all. Thread-safety: safe.

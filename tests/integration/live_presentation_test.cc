@@ -129,6 +129,24 @@ TEST_F(LivePresentationTest, APeriodIsOverWhenALaterOneBegins) {
       << "a segment of pictures and its thumbnail, and none that is never played";
 }
 
+TEST_F(LivePresentationTest, TheSegmentThatIsBeingMadeCanBeWaitedFor) {
+  Arrive(WallTime::clock::now());
+  WriteGop();
+  const auto ask = [&](std::int64_t number) {
+    LiveAsk segment;
+    segment.name = {.kind = PartKind::kSegment, .number = number};
+    return presentation_->Answer(segment);
+  };
+  EXPECT_FALSE(ask(0));
+  EXPECT_EQ(ask(1)->error().code, Code::kNotFound);
+  EndSegment();
+  EXPECT_TRUE(ask(0)->value().bytes);
+  EXPECT_FALSE(ask(1));
+  EXPECT_EQ(ask(2)->error().code, Code::kNotFound) << "farther ahead than the next one";
+  sink_->Finish({});
+  EXPECT_EQ(ask(1)->error().code, Code::kNotFound) << "there will be none";
+}
+
 TEST_F(LivePresentationTest, NoTwoManifestsHaveTheSameTag) {
   Arrive(WallTime::clock::now());
   WriteGop();

@@ -150,6 +150,18 @@ def gstreamer_plays_it(server):
     publisher.kill()
 
 
+def ffmpeg_by_dash_asks_for_what_there_will_be(server):
+    """It asks for the next segment without looking into the manifest, and at once again if that is refused."""
+    publisher = publish(server, "dash", make_stream(server.folder, "d.ts", 30))
+    url = f"{server.base}/v1/dash/live/dash/manifest.mpd?{ONE}"
+    seen = subprocess.run(["ffmpeg", "-nostdin", "-v", "warning", "-i", url, "-t", "6", "-c", "copy", "-f", "null", "-"],
+                          capture_output=True, text=True, check=False, timeout=60)
+    check(seen.returncode == 0, f"ffmpeg by DASH: {seen.stderr[-500:]}")
+    refused = seen.stderr.count("HTTP error 404")
+    check(refused == 0, f"ffmpeg by DASH was refused {refused} times")
+    publisher.kill()
+
+
 def garbage(server):
     publisher = publish(server, "bad", make_stream(server.folder, "c.ts", 20))
     live = "/v1/hls/live/bad"
@@ -196,7 +208,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         server = Server(folder)
         try:
-            for test in [rules_hold_and_equal_requests_share, a_publisher_that_returns, gstreamer_plays_it, garbage]:
+            for test in [rules_hold_and_equal_requests_share, a_publisher_that_returns, gstreamer_plays_it,
+                         ffmpeg_by_dash_asks_for_what_there_will_be, garbage]:
                 begin = time.monotonic()
                 test(server)
                 print(f"{test.__name__} {time.monotonic() - begin:.1f} s", flush=True)
