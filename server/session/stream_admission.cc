@@ -34,21 +34,25 @@ StreamAdmission::StreamAdmission(std::vector<ServiceClass> classes, int workers,
     : on_(promise > 0), workers_(workers), admission_(std::move(classes), workers, promise) {}
 
 // One stream may be too much for the worker that has it while others are free.
-bool StreamAdmission::DoesNotKeepUp() const {
+bool StreamAdmission::DoesNotKeepUp(TimePoint now) const {
+  const auto degraded = static_cast<std::size_t>(
+      std::ranges::count_if(degraded_, [now](const auto& entry) { return entry.second >= now; }));
   const std::size_t few = workers_ > 1 ? 2 : 1;
-  return degraded_.size() >= few && 2 * degraded_.size() >= running_.size();
+  return degraded >= few && 2 * degraded >= running_.size();
 }
 
 Status StreamAdmission::Admit(StreamId stream, const StreamPlan& plan, std::uint16_t service_class,
-                              bool real_time) {
+                              bool real_time, TimePoint now) {
   if (!on_) return OkStatus();
   const MutexLock lock(mutex_);
   if (running_.contains(stream)) return OkStatus();  // GoOn
-  if (real_time && DoesNotKeepUp()) {
+  if (real_time && DoesNotKeepUp(now)) {
     ++refused_;
     return Error{.code = Code::kUnavailable,
                  .message = "The machine does not keep up with the live streams it has.",
-                 .accepted = "nothing until some have ended"};
+                 .accepted =
+                     "nothing until they keep up, some have ended, or nothing was "
+                     "published to them for some seconds; try again then"};
   }
   const double fps = plan.target.fps.ToDouble();
   const double frame = ToSeconds(demand_.FrameTime(plan));
@@ -97,12 +101,12 @@ void StreamAdmission::OnUnit(StreamId stream, const StreamPlan& plan, Duration c
   running.media_seconds /= 2;
 }
 
-void StreamAdmission::OnEffort(StreamId stream, Effort effort) {
+void StreamAdmission::OnEffort(StreamId stream, Effort effort, TimePoint now, Duration length) {
   const MutexLock lock(mutex_);
   if (effort == Effort::kFull) {
     degraded_.erase(stream);
   } else {
-    degraded_.insert(stream);
+    degraded_[stream] = now + std::max<Duration>(kSilence, 3 * length);
   }
 }
 

@@ -7,10 +7,10 @@
 // Thread-safety: safe.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <set>
 #include <vector>
 
 #include "base/thread_safety.h"
@@ -31,17 +31,20 @@ class StreamAdmission {
   StreamAdmission(std::vector<ServiceClass> classes, int workers, double promise);
 
   // kUnavailable, with what would be possible, if the stream would break a promise.
-  Status Admit(StreamId stream, const StreamPlan& plan, std::uint16_t service_class,
-               bool real_time);
+  Status Admit(StreamId stream, const StreamPlan& plan, std::uint16_t service_class, bool real_time,
+               TimePoint now);
   // `to` will go on where `from`, which was let in, stops: it is let in, with that one's need.
   void GoOn(StreamId from, StreamId to);
   // A unit of `frames` > 0 output frames of the stream was transcoded. `alone`: it has had a decode
   // of its own, as a stream is predicted to have.
   void OnUnit(StreamId stream, const StreamPlan& plan, Duration cpu, Duration opening,
               std::int64_t frames, bool alone = true);
-  // While half of the real-time streams, and more than one where there are several workers, get
-  // less than Effort::kFull no other is let in: the machine has enough.
-  void OnEffort(StreamId stream, Effort effort);
+  // A unit of a live stream, `length` of its time, was finished at `now`, and the next ones get
+  // this effort. While half of the real-time streams, and more than one where there are several
+  // workers, get less than Effort::kFull no other is let in: the machine has enough. One that has
+  // had no unit for kSilence, or for three of its units, takes nothing of it: its publisher left.
+  void OnEffort(StreamId stream, Effort effort, TimePoint now, Duration length = {});
+  static constexpr std::chrono::seconds kSilence{2};
   // The stream has ended, whether it was let in or not.
   void Release(StreamId stream);
 
@@ -52,7 +55,7 @@ class StreamAdmission {
   struct Running {
     double core_seconds = 0, media_seconds = 0;  // of the last units
   };
-  [[nodiscard]] bool DoesNotKeepUp() const GOPMILL_REQUIRES(mutex_);
+  [[nodiscard]] bool DoesNotKeepUp(TimePoint now) const GOPMILL_REQUIRES(mutex_);
 
   const bool on_;
   const int workers_;
@@ -60,7 +63,8 @@ class StreamAdmission {
   Admission admission_ GOPMILL_GUARDED_BY(mutex_);
   DemandTable demand_ GOPMILL_GUARDED_BY(mutex_);
   std::map<StreamId, Running> running_ GOPMILL_GUARDED_BY(mutex_);
-  std::set<StreamId> degraded_ GOPMILL_GUARDED_BY(mutex_);
+  // Until when they count, if no unit comes.
+  std::map<StreamId, TimePoint> degraded_ GOPMILL_GUARDED_BY(mutex_);
   std::uint64_t refused_ GOPMILL_GUARDED_BY(mutex_) = 0;
 };
 

@@ -34,7 +34,7 @@ Status StreamSession::On(PlanReady letter) {
   if (spec_.admission) {
     if (stop_.stop_requested()) return Cancelled();  // another may have its place already
     GOPMILL_RETURN_IF_ERROR(
-        spec_.admission->Admit(spec_.id, *plan_, service_class_, spec_.real_time));
+        spec_.admission->Admit(spec_.id, *plan_, service_class_, spec_.real_time, SteadyNow()));
   }
   output_->SetPlan(letter);
   double seconds = 0;
@@ -268,19 +268,19 @@ void StreamSession::LearnDemand(const UnitEnded& ended) {
                             ended.stats.renditions == 1 && ended.stats.selection.taken == 0);
   }
   if (!spec_.degrades || report.unit.index.value == 0) return;
-  if (!degradation_.OnUnit({.effort = record.effort,
-                            .submitted = record.ordered,
-                            .due = record.job.deadline,
-                            .finished = report.finished,
-                            .media = FromSeconds(record.length_seconds)})) {
-    return;
-  }
+  const Duration length = FromSeconds(record.length_seconds);
+  const bool changed = degradation_.OnUnit({.effort = record.effort,
+                                            .submitted = record.ordered,
+                                            .due = record.job.deadline,
+                                            .finished = report.finished,
+                                            .media = length});
   const Effort effort = degradation_.effort();
+  if (spec_.admission) spec_.admission->OnEffort(spec_.id, effort, report.finished, length);
+  if (!changed) return;
   const bool less = effort > record.effort;
   spdlog::warn("stream {} ({}): {}, its units are made with effort {}", spec_.id.value,
                spec_.source_name, less ? "the machine does not keep up" : "the machine keeps up",
                Name(effort));
-  if (spec_.admission) spec_.admission->OnEffort(spec_.id, effort);
   const MutexLock lock(mutex_);
   stats_.effort = effort;
 }

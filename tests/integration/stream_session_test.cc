@@ -77,7 +77,7 @@ double NeedAfter(const std::string& params) {
                        .Finish()
                        .snapshot;
   EXPECT_EQ(end.state, StreamState::kDone) << params;
-  EXPECT_TRUE(desk->Admit(StreamId{2}, *end.plan, 0, true).ok());
+  EXPECT_TRUE(desk->Admit(StreamId{2}, *end.plan, 0, true, SteadyNow()).ok());
   return desk->Stats().at(0).promise.taken;
 }
 

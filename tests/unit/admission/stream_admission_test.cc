@@ -17,9 +17,10 @@ class StreamAdmissionTest : public testing::Test {
  protected:
   StreamAdmissionTest() { desk.OnUnit(StreamId{99}, plan, milliseconds(250), {}, 25); }
   Status Admit(std::uint64_t stream, bool real_time = true) {
-    return desk.Admit(StreamId{stream}, plan, 0, real_time);
+    return desk.Admit(StreamId{stream}, plan, 0, real_time, now);
   }
   StreamAdmission desk{{}, 1, 0.9};
+  TimePoint now;
   StreamPlan plan = SquarePlan(100, 25);
 };
 
@@ -51,7 +52,7 @@ TEST_F(StreamAdmissionTest, WhoGoesOnForAnotherHasWhatThatHad) {
   for (std::uint64_t s = 1; s <= 3; ++s) ASSERT_TRUE(Admit(s).ok());
   ASSERT_FALSE(Admit(4).ok());
   desk.GoOn(StreamId{2}, StreamId{5});
-  desk.OnEffort(StreamId{1}, Effort::kFaster);  // which nobody else is let in beside
+  desk.OnEffort(StreamId{1}, Effort::kFaster, {});  // which nobody else is let in beside
   EXPECT_TRUE(Admit(5).ok());
   EXPECT_FALSE(Admit(4).ok());
   desk.Release(StreamId{2});
@@ -74,31 +75,53 @@ TEST(StreamAdmissionEffort, RefusesOnceHalfOfTheStreamsGetLess) {
   StreamAdmission desk({}, 2, 0.9);
   const StreamPlan plan = SquarePlan(100, 25);
   desk.OnUnit(StreamId{99}, plan, milliseconds(25), {}, 25);
-  const auto admit = [&](std::uint64_t n) { return desk.Admit(StreamId{n}, plan, 0, true); };
+  const auto admit = [&](std::uint64_t n) { return desk.Admit(StreamId{n}, plan, 0, true, {}); };
   for (std::uint64_t s = 1; s <= 3; ++s) ASSERT_TRUE(admit(s).ok());
-  desk.OnEffort(StreamId{1}, Effort::kFaster);
+  desk.OnEffort(StreamId{1}, Effort::kFaster, {});
   EXPECT_TRUE(admit(4).ok());
-  desk.OnEffort(StreamId{2}, Effort::kFaster);
+  desk.OnEffort(StreamId{2}, Effort::kFaster, {});
   const Status refused = admit(5);
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message, HasSubstr("does not keep up"));
   EXPECT_EQ(desk.refused(), 1U);
-  desk.OnEffort(StreamId{1}, Effort::kFull);
+  desk.OnEffort(StreamId{1}, Effort::kFull, {});
   EXPECT_TRUE(admit(5).ok());
 }
 
 TEST_F(StreamAdmissionTest, TheOnlyWorkerThatDoesNotKeepUpGetsNoMore) {
   ASSERT_TRUE(Admit(1).ok());
-  desk.OnEffort(StreamId{1}, Effort::kFaster);
+  desk.OnEffort(StreamId{1}, Effort::kFaster, {});
   EXPECT_FALSE(Admit(2).ok());
   desk.Release(StreamId{1});
+  EXPECT_TRUE(Admit(2).ok());
+}
+
+// A presentation whose publisher has left stays for as long as players may come back to it.
+TEST_F(StreamAdmissionTest, OneWithoutUnitsKeepsNobodyOut) {
+  ASSERT_TRUE(Admit(1).ok());
+  desk.OnEffort(StreamId{1}, Effort::kFaster, now, milliseconds(200));
+  now += milliseconds(1900);
+  EXPECT_FALSE(Admit(2).ok());
+  desk.OnEffort(StreamId{1}, Effort::kFaster, now, milliseconds(200));
+  now += milliseconds(1900);
+  EXPECT_FALSE(Admit(2).ok()) << "it goes on";
+  now += milliseconds(200);
+  EXPECT_TRUE(Admit(2).ok());
+}
+
+TEST_F(StreamAdmissionTest, OneWithLongUnitsIsWaitedForLonger) {
+  ASSERT_TRUE(Admit(1).ok());
+  desk.OnEffort(StreamId{1}, Effort::kFaster, now, std::chrono::seconds(4));
+  now += std::chrono::seconds(11);
+  EXPECT_FALSE(Admit(2).ok());
+  now += std::chrono::seconds(2);
   EXPECT_TRUE(Admit(2).ok());
 }
 
 TEST_F(StreamAdmissionTest, WithoutAPromiseEverybodyIsLetIn) {
   StreamAdmission open({}, 1, 0);
   for (std::uint64_t s = 1; s <= 100; ++s) {
-    EXPECT_TRUE(open.Admit(StreamId{s}, SquarePlan(4000, 60), 0, true).ok());
+    EXPECT_TRUE(open.Admit(StreamId{s}, SquarePlan(4000, 60), 0, true, {}).ok());
   }
 }
 
