@@ -40,11 +40,14 @@ std::string KindOf(const StreamPlan& plan) {
                      plan.texts.script != nullptr);
 }
 
+double EncodedPixels(const StreamPlan& plan) {
+  return static_cast<double>(plan.target.width) * plan.target.height;
+}
+
 // Pixels that are encoded for one output frame, with those that are decoded for it.
 double PixelsPerFrame(const StreamPlan& plan) {
   const VideoInfo& source = plan.source->video;
-  return static_cast<double>(plan.target.width) * plan.target.height +
-         kDecodeWeight * DecodedPerFrame(plan) * source.width * source.height;
+  return EncodedPixels(plan) + kDecodeWeight * DecodedPerFrame(plan) * source.width * source.height;
 }
 
 }  // namespace
@@ -55,11 +58,12 @@ void DemandTable::Mean::Add(double newest, double whole) {
   value += whole / std::clamp(seen, 1.0, kMeanUnits) * (newest - value);
 }
 
-Duration DemandTable::FrameTime(const StreamPlan& plan) const {
+Duration DemandTable::FrameTime(const StreamPlan& plan, bool decodes) const {
   const auto found = nanos_.find(KindOf(plan));
   const double nanos =
       found != nanos_.end() ? found->second.value : PixelsPerFrame(plan) * per_pixel_.value;
-  return FromSeconds(nanos * 1e-9);
+  const double part = decodes ? 1 : EncodedPixels(plan) / std::max(1.0, PixelsPerFrame(plan));
+  return FromSeconds(part * nanos * 1e-9);
 }
 
 void DemandTable::Learn(const StreamPlan& plan, Duration cpu, Duration opening,

@@ -28,8 +28,9 @@ inline constexpr double kDecodeWeight = 0.3;
 
 class DemandTable {
  public:
-  // Of one output frame, on a worker with warm contexts.
-  [[nodiscard]] Duration FrameTime(const StreamPlan& plan) const;
+  // Of one output frame, on a worker with warm contexts; without its part of the decoding where
+  // another stream does that.
+  [[nodiscard]] Duration FrameTime(const StreamPlan& plan, bool decodes = true) const;
   // Of opening decoder, scaler and encoder of such a stream.
   [[nodiscard]] Duration Opening() const { return FromSeconds(opening_ns_ * 1e-9); }
 

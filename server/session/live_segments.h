@@ -20,6 +20,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <unordered_set>
@@ -32,6 +33,7 @@
 #include "server/session/live_source.h"
 #include "server/session/live_thumbnails.h"
 #include "server/session/packet_tee.h"
+#include "server/session/rendition.h"
 #include "server/session/service.h"
 #include "server/session/stream_session.h"
 
@@ -57,6 +59,10 @@ struct LiveHooks {
   std::function<Result<std::shared_ptr<LiveSource>>(const std::string&)> find;
   std::function<Result<StreamId>(SessionSpec)> admit;
   std::function<void(StreamId)> cancel;
+  // StreamAdmission::LeavesOut; may be null: all are let in.
+  std::function<Result<std::size_t>(std::span<const StreamPlan>, std::uint16_t service_class,
+                                    bool all)>
+      leaves_out = {};
   std::shared_ptr<UnitObserver> observer;  // of thumbnails; may be null
 };
 
@@ -115,10 +121,16 @@ class LiveSegments {
   Result<std::shared_ptr<Running>> Find(const LiveRequest& request);
   Result<std::shared_ptr<Running>> Start(const LiveRequest& request);
   [[nodiscard]] Duration PatienceWith(const Waiting& waiting) const;
-  Result<LiveSetup> Plan(const LiveRequest& request, const SourceInfo& source,
-                         std::vector<TargetRequest>& wanted);
+  struct Wanted {  // what its streams are to make
+    std::vector<TargetRequest> streams;
+    std::vector<Adjustment> adjustments;
+  };
+  Result<LiveSetup> Plan(const LiveRequest& request,
+                         const std::shared_ptr<const SourceInfo>& source, Wanted& wanted);
+  Status FitIntoRoom(const LiveRequest& request, const std::shared_ptr<const SourceInfo>& source,
+                     std::vector<RenditionTarget>& renditions, Wanted& wanted);
   Result<LiveSetup::PictureMaker> ThumbnailMaker(const std::string& class_name);
-  Status StartStreams(const LiveRequest& request, const std::vector<TargetRequest>& wanted,
+  Status StartStreams(const LiveRequest& request, const Wanted& wanted,
                       const std::shared_ptr<PictureStore>& pictures, Running& running);
   void StopStreams(Running& running);
   // To make room: the one that nobody has asked for longest. False if there is none.

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <utility>
 
 #include "base/log.h"
@@ -50,6 +52,17 @@ Result<std::vector<RenditionTarget>> LiveRenditions(SegmentRequest segments, dou
   const double part = static_cast<double>(PartFrames(part_seconds, fps)) / fps.ToDouble();
   return ResolveRenditions(
       segments, {.unit_seconds = kUnitParts * part, .buffer_seconds = kBufferSeconds}, source);
+}
+
+std::int64_t PixelsOf(const Target& target) { return std::int64_t{target.width} * target.height; }
+
+std::string SizesOf(const std::vector<RenditionTarget>& renditions) {
+  std::string sizes;
+  for (const auto& [wanted, target] : renditions) {
+    fmt::format_to(std::back_inserter(sizes), "{}{}x{}", sizes.empty() ? "" : ",", target.width,
+                   target.height);
+  }
+  return sizes;
 }
 
 std::vector<LiveSound> Named(const SourceInfo& source) {
@@ -118,11 +131,11 @@ Result<std::shared_ptr<LiveSegments::Running>> LiveSegments::Start(const LiveReq
     live->Want();  // a source that is fetched on demand
     return std::shared_ptr<Running>();
   }
-  std::vector<TargetRequest> wanted;
+  Wanted wanted;
   AudioTracks sounds = request.segments.target.audio;
   sounds.all = sounds.first == 0;
   GOPMILL_ASSIGN_OR_RETURN(const SoundChoice choice, ChooseSounds(info, sounds));
-  GOPMILL_ASSIGN_OR_RETURN(LiveSetup setup, Plan(request, *choice.info, wanted));
+  GOPMILL_ASSIGN_OR_RETURN(LiveSetup setup, Plan(request, choice.info, wanted));
   GOPMILL_RETURN_IF_ERROR(CheckRendition(request.ask.name, setup));
   // Only now: what cannot begin pushes nothing out.
   const bool full = !running_.contains(request.key) && running_.size() >= kMaxLivePresentations;
@@ -138,7 +151,7 @@ Result<std::shared_ptr<LiveSegments::Running>> LiveSegments::Start(const LiveReq
       [live, sounds, texts = TextsOf(*info)](const std::stop_token& stop) {
         return live->Subscribe(stop, sounds, LiveSource::ReaderClock::kOwn, texts);
       },
-      wanted.size(), clock,
+      wanted.streams.size(), clock,
       [live, presentation = running->presentation](std::size_t track, SubtitleCue cue,
                                                    std::int64_t publisher) {
         if (!presentation->OnCue(track, {std::move(cue), publisher})) live->NoteDroppedCue();
@@ -155,11 +168,47 @@ Result<std::shared_ptr<LiveSegments::Running>> LiveSegments::Start(const LiveReq
   return running;
 }
 
-Result<LiveSetup> LiveSegments::Plan(const LiveRequest& request, const SourceInfo& source,
-                                     std::vector<TargetRequest>& wanted) {
+// The server's own ladder is cut to what the machine has room for; what a client names is made or
+// refused. One rendition by itself is the business of its stream.
+Status LiveSegments::FitIntoRoom(const LiveRequest& request,
+                                 const std::shared_ptr<const SourceInfo>& source,
+                                 std::vector<RenditionTarget>& renditions, Wanted& wanted) {
+  if (!hooks_.leaves_out || renditions.size() < 2) return OkStatus();
+  const std::string class_name = request.segments.target.service_class.value_or("");
+  GOPMILL_ASSIGN_OR_RETURN(const std::uint16_t service_class, scheduler_.ClassOf(class_name));
+  std::vector<StreamPlan> plans(renditions.size());
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    plans[i].source = source;
+    plans[i].target = renditions[i].target;
+  }
+  std::ranges::stable_sort(plans, std::greater(),
+                           [](const StreamPlan& plan) { return PixelsOf(plan.target); });
+  GOPMILL_ASSIGN_OR_RETURN(const std::size_t left_out,
+                           hooks_.leaves_out(plans, service_class, request.segments.rungs_given));
+  if (left_out == 0) return OkStatus();
+  Adjustment adjustment{.parameter = "rungs",
+                        .asked = SizesOf(renditions),
+                        .given = {},
+                        .reason = "this machine has no room for more real-time streams"};
+  for (std::size_t i = 0; i < left_out; ++i) {
+    renditions.erase(std::ranges::max_element(
+        renditions, {}, [](const RenditionTarget& r) { return PixelsOf(r.target); }));
+  }
+  adjustment.given = SizesOf(renditions);
+  spdlog::warn("live/{}: of the ladder {} only {} are made: {}", request.source, adjustment.asked,
+               adjustment.given, adjustment.reason);
+  wanted.adjustments.push_back(std::move(adjustment));
+  return OkStatus();
+}
+
+Result<LiveSetup> LiveSegments::Plan(const LiveRequest& request,
+                                     const std::shared_ptr<const SourceInfo>& info,
+                                     Wanted& wanted) {
   const SegmentRequest& segments = request.segments;
-  GOPMILL_ASSIGN_OR_RETURN(const auto renditions,
+  const SourceInfo& source = *info;
+  GOPMILL_ASSIGN_OR_RETURN(auto renditions,
                            LiveRenditions(segments, options_.part_seconds, source));
+  GOPMILL_RETURN_IF_ERROR(FitIntoRoom(request, info, renditions, wanted));
   const bool low_delay = HasLowDelay(renditions.front().target);
   const Rational fps = renditions.front().target.fps;
   LiveSetup setup;
@@ -175,9 +224,9 @@ Result<LiveSetup> LiveSegments::Plan(const LiveRequest& request, const SourceInf
   setup.terms.window = {.listed_seconds = options_.window_seconds,
                         .target_seconds = TargetSecondsFor(setup.cut, fps, sample_rate)};
   for (const RenditionTarget& rendition : renditions) {
-    wanted.push_back(rendition.wanted);
-    wanted.back().container = Container::kMp4;
-    if (wanted.size() > 1) LeaveSoundOut(wanted.back());  // the first brings it
+    wanted.streams.push_back(rendition.wanted);
+    wanted.streams.back().container = Container::kMp4;
+    if (wanted.streams.size() > 1) LeaveSoundOut(wanted.streams.back());  // the first brings it
     setup.terms.targets.push_back(rendition.target);
   }
   setup.terms.key_rendition = SmallestOf(renditions);
@@ -208,18 +257,19 @@ Result<LiveSetup::PictureMaker> LiveSegments::ThumbnailMaker(const std::string& 
   });
 }
 
-Status LiveSegments::StartStreams(const LiveRequest& request,
-                                  const std::vector<TargetRequest>& wanted,
+Status LiveSegments::StartStreams(const LiveRequest& request, const Wanted& wanted,
                                   const std::shared_ptr<PictureStore>& pictures, Running& running) {
-  const auto group = wanted.size() > 1 ? std::make_shared<DecodeGroup>(wanted.size())
-                                       : std::shared_ptr<DecodeGroup>();
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
+  const std::size_t count = wanted.streams.size();
+  const auto group =
+      count > 1 ? std::make_shared<DecodeGroup>(count) : std::shared_ptr<DecodeGroup>();
+  for (std::size_t i = 0; i < count; ++i) {
     SessionSpec spec;
+    if (i == 0) spec.adjustments = wanted.adjustments;
     spec.group = group;
     spec.member = i;
     spec.pictures = pictures;
     spec.source_name = std::string(kLivePrefix) + request.source;
-    spec.request = wanted[i];
+    spec.request = wanted.streams[i];
     spec.open_packets = [tee = running.tee, i](const std::stop_token& stop) {
       return tee->Open(i, stop);
     };

@@ -122,6 +122,11 @@ LiveHooks MediaService::HooksForLive() {
                 return Admit(std::move(spec));
               },
           .cancel = [this](StreamId id) { static_cast<void>(CancelStream(id)); },
+          .leaves_out =
+              [admission = admission_](std::span<const StreamPlan> plans,
+                                       std::uint16_t service_class, bool all) {
+                return admission->LeavesOut(plans, service_class, all, SteadyNow());
+              },
           .observer = observer_};
 }
 

@@ -28,6 +28,14 @@ std::string WhatFits(const StreamPlan& plan, double free, double needed) {
       std::max(1.0, plan.target.fps.ToDouble() * free / needed));
 }
 
+Error Behind() {
+  return {.code = Code::kUnavailable,
+          .message = "The machine does not keep up with the live streams it has.",
+          .accepted =
+              "nothing until they keep up, some have ended, or nothing was published to them "
+              "for some seconds; try again then"};
+}
+
 }  // namespace
 
 StreamAdmission::StreamAdmission(std::vector<ServiceClass> classes, int workers, double promise)
@@ -41,27 +49,26 @@ bool StreamAdmission::DoesNotKeepUp(TimePoint now) const {
   return degraded >= few && 2 * degraded >= running_.size();
 }
 
+double StreamAdmission::CoresFor(const StreamPlan& plan, bool decodes) const {
+  return ToSeconds(demand_.FrameTime(plan, decodes)) * plan.target.fps.ToDouble();
+}
+
 Status StreamAdmission::Admit(StreamId stream, const StreamPlan& plan, std::uint16_t service_class,
-                              bool real_time, TimePoint now) {
+                              bool real_time, TimePoint now, bool decodes) {
   if (!on_) return OkStatus();
   const MutexLock lock(mutex_);
   if (running_.contains(stream)) return OkStatus();  // GoOn
   if (real_time && DoesNotKeepUp(now)) {
     ++refused_;
-    return Error{.code = Code::kUnavailable,
-                 .message = "The machine does not keep up with the live streams it has.",
-                 .accepted =
-                     "nothing until they keep up, some have ended, or nothing was "
-                     "published to them for some seconds; try again then"};
+    return Behind();
   }
-  const double fps = plan.target.fps.ToDouble();
-  const double frame = ToSeconds(demand_.FrameTime(plan));
+  const double cores = CoresFor(plan, decodes);
   double unit = plan.target.unit_seconds > 0 ? plan.target.unit_seconds : kUnitSeconds;
   if (plan.low_delay) unit = kLivePieceSeconds;
   const StreamNeed need{.service_class = service_class,
                         .real_time = real_time,
-                        .cores = frame * fps,
-                        .unit_time = FromSeconds(frame * fps * unit),
+                        .cores = cores,
+                        .unit_time = FromSeconds(cores * unit),
                         .opening = demand_.Opening()};
   Status admitted = admission_.Admit(stream, need);
   if (admitted.ok()) {
@@ -73,6 +80,35 @@ Status StreamAdmission::Admit(StreamId stream, const StreamPlan& plan, std::uint
   const double free = admission_.FreeFor(service_class);
   if (real_time && need.cores > free) error.accepted += ": " + WhatFits(plan, free, need.cores);
   return error;
+}
+
+Result<std::size_t> StreamAdmission::LeavesOut(std::span<const StreamPlan> plans,
+                                               std::uint16_t service_class, bool all,
+                                               TimePoint now) {
+  if (!on_ || plans.empty()) return std::size_t{0};
+  const MutexLock lock(mutex_);
+  if (DoesNotKeepUp(now)) {
+    ++refused_;
+    return Behind();
+  }
+  const double free = admission_.FreeFor(service_class);
+  double encoding = 0, needed = 0;
+  std::size_t fit = 0;
+  for (std::size_t n = 1; n <= plans.size(); ++n) {  // of the smallest
+    const StreamPlan& largest = plans[plans.size() - n];
+    needed = encoding + CoresFor(largest, true);
+    if (needed <= free) fit = n;
+    encoding += CoresFor(largest, false);
+  }
+  if (fit == plans.size() || (fit > 0 && !all)) return plans.size() - fit;
+  ++refused_;
+  return Error{
+      .code = Code::kUnavailable,
+      .message = fmt::format("These {} renditions need about {:.2f} cores all the time. {:.2f} are "
+                             "left that may be promised to real-time streams of their class.",
+                             plans.size(), needed, std::max(0.0, free)),
+      .parameter = "rungs",
+      .accepted = "fewer or smaller ones, as rungs=WIDTHxHEIGHT:BITS,... names them"};
 }
 
 void StreamAdmission::GoOn(StreamId from, StreamId to) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/thread_safety.h"
@@ -30,9 +31,15 @@ class StreamAdmission {
   // `promise` as for Admission; 0 = everybody is let in, and nothing is counted.
   StreamAdmission(std::vector<ServiceClass> classes, int workers, double promise);
 
-  // kUnavailable, with what would be possible, if the stream would break a promise.
+  // kUnavailable, with what would be possible, if the stream would break a promise. Of renditions
+  // that are made together only the first `decodes`.
   Status Admit(StreamId stream, const StreamPlan& plan, std::uint16_t service_class, bool real_time,
-               TimePoint now);
+               TimePoint now, bool decodes = true);
+  // Of real-time renditions that are made together, the largest first: how many of the largest have
+  // to be left out for the others to be let in. kUnavailable, with the need of all, if there may be
+  // none (`all` are wanted) or not even the last would be let in. Promises nothing.
+  Result<std::size_t> LeavesOut(std::span<const StreamPlan> plans, std::uint16_t service_class,
+                                bool all, TimePoint now);
   // `to` will go on where `from`, which was let in, stops: it is let in, with that one's need.
   void GoOn(StreamId from, StreamId to);
   // A unit of `frames` > 0 output frames of the stream was transcoded. `alone`: it has had a decode
@@ -55,6 +62,8 @@ class StreamAdmission {
   struct Running {
     double core_seconds = 0, media_seconds = 0;  // of the last units
   };
+  [[nodiscard]] double CoresFor(const StreamPlan& plan, bool decodes) const
+      GOPMILL_REQUIRES(mutex_);
   [[nodiscard]] bool DoesNotKeepUp(TimePoint now) const GOPMILL_REQUIRES(mutex_);
 
   const bool on_;

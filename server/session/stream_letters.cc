@@ -33,10 +33,13 @@ Status StreamSession::On(PlanReady letter) {
   if (!spec_.live && StreamRate::Applies(*letter.encoder)) rate_gate_ = RateGate(*letter.encoder);
   if (spec_.admission) {
     if (stop_.stop_requested()) return Cancelled();  // another may have its place already
-    GOPMILL_RETURN_IF_ERROR(
-        spec_.admission->Admit(spec_.id, *plan_, service_class_, spec_.real_time, SteadyNow()));
+    const bool decodes = spec_.decoders || !spec_.group || spec_.member == 0;
+    GOPMILL_RETURN_IF_ERROR(spec_.admission->Admit(spec_.id, *plan_, service_class_,
+                                                   spec_.real_time, SteadyNow(), decodes));
   }
   output_->SetPlan(letter);
+  letter.adjustments.insert(letter.adjustments.begin(), spec_.adjustments.begin(),
+                            spec_.adjustments.end());
   double seconds = 0;
   {
     const MutexLock lock(mutex_);

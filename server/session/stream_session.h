@@ -58,7 +58,8 @@ struct SessionSpec {
   PacketSourceOpener open_packets;  // in place of `open` where the source is no file
   TextReader read_texts;            // may be empty
   TargetRequest request;
-  MuxSettings mux;  // the container comes from the target
+  std::vector<Adjustment> adjustments;  // made before it was planned
+  MuxSettings mux;                      // the container comes from the target
   SessionLimits limits;
   IngestPace pace = IngestPace::kAsFastAsPossible;
   // Its source or its client sets the pace: it needs its share of the workers all the time.
@@ -69,7 +70,7 @@ struct SessionSpec {
   bool degrades = false;
   std::shared_ptr<StreamAdmission> admission;  // may be null: everything is let in
   std::shared_ptr<DecodeGroup> group;          // of a presentation; may be null
-  std::size_t member = 0;                      // of the group
+  std::size_t member = 0;                      // of the group; the first is to pay for the decode
   std::shared_ptr<DecodeTable> decoders;   // of readers on a shared clock, in place of a group; may
                                            // be null: it decodes for itself
   std::shared_ptr<PictureStore> pictures;  // of its live source; may be null

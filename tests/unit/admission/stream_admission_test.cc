@@ -118,6 +118,45 @@ TEST_F(StreamAdmissionTest, OneWithLongUnitsIsWaitedForLonger) {
   EXPECT_TRUE(Admit(2).ok());
 }
 
+// Nothing learned: by their pixels renditions of 2000, 1000 and 500 squared take 4, 1 and 0.25, and
+// the decoding of the source 1.2.
+std::vector<StreamPlan> Renditions() {
+  return {SquarePlan(2000, 25, 2000), SquarePlan(1000, 25, 2000), SquarePlan(500, 25, 2000)};
+}
+StreamAdmission WithRoomFor(double megapixels) {
+  return {{}, 100, megapixels * 25e6 * kNanosPerPixel * 1e-9 / 100};
+}
+
+TEST(RenditionsAdmission, AreDecodedOnce) {
+  StreamAdmission desk = WithRoomFor(6.5);
+  const std::vector<StreamPlan> plans = Renditions();
+  const auto left_out = desk.LeavesOut(plans, 0, true, {});
+  ASSERT_TRUE(left_out.ok()) << left_out.error().ToString();
+  EXPECT_EQ(*left_out, 0U);
+  for (std::uint64_t i = 0; i < plans.size(); ++i) {
+    EXPECT_TRUE(desk.Admit(StreamId{i}, plans[i], 0, true, {}, i == 0).ok()) << i;
+  }
+  EXPECT_FALSE(desk.Admit(StreamId{9}, plans[2], 0, true, {}).ok()) << "there is room for no other";
+}
+
+TEST(RenditionsAdmission, TheLargestAreLeftOutThatDoNotFit) {
+  const std::vector<StreamPlan> plans = Renditions();
+  EXPECT_EQ(*WithRoomFor(6.4).LeavesOut(plans, 0, false, {}), 1U);
+  EXPECT_EQ(*WithRoomFor(2.5).LeavesOut(plans, 0, false, {}), 1U);
+  EXPECT_EQ(*WithRoomFor(2.4).LeavesOut(plans, 0, false, {}), 2U);
+  EXPECT_FALSE(WithRoomFor(1.4).LeavesOut(plans, 0, false, {}).ok());
+}
+
+TEST(RenditionsAdmission, WhoNamesThemHearsWhatAllNeed) {
+  StreamAdmission desk = WithRoomFor(4);
+  const auto refused = desk.LeavesOut(Renditions(), 0, true, {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().parameter, "rungs");
+  EXPECT_THAT(refused.error().message, HasSubstr("3 renditions need about 2.42 cores"));
+  EXPECT_THAT(refused.error().message, HasSubstr("1.50 are left"));
+  EXPECT_EQ(desk.refused(), 1U);
+}
+
 TEST_F(StreamAdmissionTest, WithoutAPromiseEverybodyIsLetIn) {
   StreamAdmission open({}, 1, 0);
   for (std::uint64_t s = 1; s <= 100; ++s) {
