@@ -33,6 +33,11 @@ def variables() -> dict[str, str]:
     return dict(pair.split("=", 1) for rest in arguments("ENV") for pair in rest.split())
 
 
+def exposed() -> list[str]:
+    """Ports, as they are numbered inside."""
+    return " ".join(arguments("EXPOSE")).split()
+
+
 def stages() -> list[str]:
     return [rest.split()[-1] for rest in arguments("FROM")]
 
@@ -64,8 +69,15 @@ class Dockerfile(unittest.TestCase):
         self.assertEqual(len(arguments("USER")), 1)
 
     def test_listens_where_it_is_asked_for_its_health(self):
-        self.assertEqual(arguments("EXPOSE"), [variables()["GOPMILL_HTTP_PORT"]])
+        self.assertIn(variables()["GOPMILL_HTTP_PORT"], exposed())
         self.assertIn("http://127.0.0.1:$GOPMILL_HTTP_PORT/healthz", arguments("HEALTHCHECK")[0])
+
+    def test_can_be_reached_from_outside_by_http_and_rtsp(self):
+        header = (TOP / "config/server_config.h").read_text()
+        rtsp = re.search(r"struct Rtsp \{.*?port = (\d+);", header, re.DOTALL)
+        self.assertEqual(exposed(), [variables()["GOPMILL_HTTP_PORT"], rtsp[1]])
+        for name in ("GOPMILL_HTTP_ADDRESS", "GOPMILL_RTSP_ADDRESS"):
+            self.assertEqual(variables()[name], "0.0.0.0")
 
     def test_has_no_flag_that_would_beat_a_variable(self):
         self.assertEqual(json.loads(arguments("CMD")[-1]), ["serve"])
@@ -83,10 +95,15 @@ class Compose(unittest.TestCase):
         self.assertEqual(context / build["dockerfile"], DOCKERFILE)
         self.assertIn(build["target"], stages())
 
-    def test_publishes_the_servers_port_to_loopback_alone(self):
-        for mapping in self.service["ports"]:
-            address, _, inside = mapping.rsplit(":", 2)
-            self.assertEqual((address, inside), ("127.0.0.1", arguments("EXPOSE")[0]))
+    def test_publishes_the_servers_ports_to_loopback_alone(self):
+        mappings = [mapping.rsplit(":", 2) for mapping in self.service["ports"]]
+        self.assertEqual([inside for _, _, inside in mappings], exposed())
+        self.assertEqual({address for address, _, _ in mappings}, {"127.0.0.1"})
+
+    def test_is_run_by_hand_with_the_same_ports(self):
+        text = (TOP / "docs/OPERATIONS.md").read_text()
+        command = next(line for line in text.splitlines() if line.startswith("docker run"))
+        self.assertEqual(re.findall(r"-p (\S+)", command), self.service["ports"])
 
     def test_gives_the_drain_its_time(self):
         drain = re.search(r"drain_timeout\D*(\d+)", (TOP / "config/server_config.h").read_text())
