@@ -18,6 +18,7 @@
 #include "server/bench/topology_measure.h"
 #include "server/bench/workload.h"
 #include "server/cli/exit_codes.h"
+#include "server/cli/usage_hints.h"
 #include "server/session/build_identity.h"
 
 namespace gopmill::cli {
@@ -351,11 +352,44 @@ CommandLine FinishExplain(Line& line) {
   return line.explain;
 }
 
+// Of the options, or of what is given without their names.
+std::vector<std::string> NamesOf(const CLI::App& command, bool positional) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_positional() == positional) names.push_back(option->get_name());
+  }
+  return names;
+}
+
+std::vector<std::string> CommandNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  return names;
+}
+
+// The library stops at the first thing it misses. What it did not know comes first: where a name is
+// mistyped, that is the mistake.
 TextAnswer Answer(const CLI::App& app, const CLI::ParseError& error) {
   std::ostringstream out, err;
   if (app.exit(error, out, err) == 0) return {kOk, out.str()};
+  const std::vector<std::string> before = app.remaining();
   const auto chosen = app.get_subcommands();
-  return {kUsage, Complaint(chosen.empty() ? "" : chosen.front()->get_name(), error.what())};
+  if (chosen.empty()) {
+    return {kUsage,
+            Complaint("", NoSuchCommand(before.empty() ? "" : before.front(), CommandNames(app)))};
+  }
+  const CLI::App& command = *chosen.front();
+  if (!before.empty()) {
+    return {kUsage, Complaint("", "'" + before.front() + "' stands in front of the command: '" +
+                                      command.get_name() + "' comes first.")};
+  }
+  std::vector<std::string> left_over = command.remaining();
+  std::erase(left_over, "--");
+  const bool named = std::ranges::any_of(left_over, IsOption) ||
+                     dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  const std::string text =
+      named ? NotTaken(left_over, NamesOf(command, false), NamesOf(command, true)) : error.what();
+  return {kUsage, Complaint(command.get_name(), text)};
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "scheduler/topology_hwloc.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/text_output.h"
+#include "server/cli/usage_hints.h"
 
 namespace gopmill::cli {
 namespace {
@@ -80,7 +81,11 @@ ProgressStyle StyleFor(bool quiet) {
   return isatty(STDERR_FILENO) != 0 ? ProgressStyle::kBar : ProgressStyle::kPlain;
 }
 
-int Fail(std::string_view command, const JobArgs& args, const Error& error) {
+int Fail(std::string_view command, const JobArgs& args, const Error& given) {
+  Error error = given;
+  // A folder may be named like that, so only what is not there.
+  const auto url = UrlHint(command, args.input);
+  if (url && error.code == Code::kNotFound) error.message += " " + *url + ".";
   // Errors of the media do not say which file they are about.
   const bool of_media = error.code == Code::kCorrupt || error.code == Code::kUnsupported;
   PrintError(command, of_media && error.parameter.empty() ? args.input : "", error);

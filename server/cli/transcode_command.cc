@@ -12,6 +12,7 @@
 #include "server/cli/exit_codes.h"
 #include "server/cli/job_setup.h"
 #include "server/cli/text_output.h"
+#include "server/cli/usage_hints.h"
 #include "server/session/transcode_file.h"
 
 namespace gopmill::cli {
@@ -77,7 +78,9 @@ int Transcode(const TranscodeArgs& args, OutputFile* output, const SchedulerOpti
       job, stop, [&printer](const Progress& progress) { printer.Update(progress, SteadyNow()); });
   printer.Clear();
   if (report.ok()) return Finish(args, *report);
-  if (!stop.stop_requested()) return Fail("transcode", args, report.error());
+  if (!stop.stop_requested()) {
+    return Fail("transcode", args, WithFullDisk(report.error(), args.output));
+  }
   return Fail("transcode", args,
               {.code = Code::kCancelled,
                .message = output != nullptr ? "Interrupted; no output is left." : "Interrupted."});

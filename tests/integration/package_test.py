@@ -265,6 +265,10 @@ def interrupted_and_full(folder):
     before = {path.name for path in folder.iterdir()}
     result = package("movies/files/sync-720p.mp4", folder / "full", {"bitrate": "500k", "preset": "ultrafast"}, preexec_fn=limit)
     check(result.returncode != 0 and "cannot be written" in result.stderr, f"full: {result.returncode} {result.stderr}")
+    output = str(folder / "full.mp4")
+    result = subprocess.run([PROGRAM, "transcode", "movies/files/sync-720p.mp4", output, "--size", "160x90", "--quiet"],
+                            capture_output=True, text=True, preexec_fn=limit)
+    check(result.returncode == 1 and output in result.stderr, f"the full disk is named: {result.stderr}")
     check({path.name for path in folder.iterdir()} == before, "a full disk leaves nothing")
     with subprocess.Popen([PROGRAM, "package", "movies/files/modern-720p.mp4", str(folder / "gone"), "--quiet"],
                           stderr=subprocess.PIPE, text=True) as process:

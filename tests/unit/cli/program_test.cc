@@ -88,6 +88,17 @@ TEST_F(ProgramTest, WrongCommandLinesExitWithTwo) {
   EXPECT_THAT(machine.out, HasSubstr("cannot serve this: The machine has 4 PUs"));
 }
 
+TEST_F(ProgramTest, SaysWhatIsWrongWithACommandLine) {
+  EXPECT_THAT(RunProgram("foo").out, StartsWith("gopmill: There is no command 'foo'. The "));
+  EXPECT_EQ(RunProgram("foo").code, 2);
+  for (const char* command : {"transcode", "explain", "package"}) {
+    const std::string out = std::string(command) == "explain" ? "" : " " + Path("o.mp4");
+    const Outcome url = RunProgram(std::string(command) + " http://127.0.0.1:1/in.mp4" + out);
+    EXPECT_EQ(url.code, 3);
+    EXPECT_THAT(url.out, HasSubstr("URLs are not read")) << command;
+  }
+}
+
 TEST_F(ProgramTest, TheSimulatorTakesRatiosFromAFile) {
   Write("near.json", "[[1, 1], [1, 1]]");
   Write("far.json", "[[1, 50], [50, 1]]");
