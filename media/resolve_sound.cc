@@ -14,6 +14,24 @@ namespace {
 constexpr std::int64_t kDefaultBitsPerChannel = 64'000;
 constexpr int kOpusRate = 48'000;
 
+// As it was asked for.
+std::string TracksText(const AudioTracks& wanted) {
+  if (wanted.first == 0) return wanted.all ? "all" : "";
+  std::string text = std::to_string(wanted.first);
+  for (const int number : wanted.more) text += "," + std::to_string(number);
+  return text;
+}
+
+// What was said of sound that there will be none of.
+void ReportLeftOut(Resolution& r) {
+  const TargetRequest& request = r.request;
+  const char* reason = "the sound is left out with acodec=none";
+  if (request.channels) r.Report("channels", std::to_string(*request.channels), "0", reason);
+  if (request.abitrate) r.Report("abitrate", std::to_string(*request.abitrate), "0", reason);
+  const std::string tracks = TracksText(request.audio);
+  if (!tracks.empty()) r.Report("audio", tracks, "none", reason);
+}
+
 Status ResolveNoAudio(Resolution& r) {
   Target& target = r.target();
   // Sound that is there and left out is said also to whom has not asked for any codec.
@@ -22,10 +40,8 @@ Status ResolveNoAudio(Resolution& r) {
       request.acodec || request.abitrate || request.channels || !r.source.unusable_audio.empty();
   if (!r.source.audio && told && target.acodec != AudioCodec::kNone) {
     r.Report("acodec", std::string(Name(target.acodec)), "none", NoSoundReason(r.source));
-  } else if (request.abitrate || request.channels) {
-    const char* name = request.channels ? "channels" : "abitrate";
-    r.Report(name, std::to_string(request.channels ? *request.channels : *request.abitrate), "0",
-             "the sound is left out with acodec=none");
+  } else if (target.acodec == AudioCodec::kNone) {
+    ReportLeftOut(r);
   }
   target.acodec = AudioCodec::kNone;
   return OkStatus();

@@ -289,6 +289,11 @@ TEST(ResolveTarget, SourceWithoutAudio) {
 TEST(ResolveTarget, WhatSoundWouldHaveIsNotDroppedSilently) {
   EXPECT_EQ(Adjusted(Good({{"acodec", "none"}, {"channels", "2"}}), "channels"), "2 -> 0");
   EXPECT_EQ(Adjusted(Good({{"acodec", "none"}, {"abitrate", "96k"}}), "abitrate"), "96000 -> 0");
+  EXPECT_EQ(Adjusted(Good({{"acodec", "none"}, {"audio", "1"}}), "audio"), "1 -> none");
+  EXPECT_EQ(Adjusted(Good({{"acodec", "none"}, {"audio", "1,3"}}), "audio"), "1,3 -> none");
+  EXPECT_EQ(Adjusted(Good({{"acodec", "none"}, {"audio", "all"}}), "audio"), "all -> none");
+  const ResolvedTarget both = Good({{"acodec", "none"}, {"channels", "2"}, {"abitrate", "96k"}});
+  EXPECT_EQ(both.adjustments.size(), 2U) << "each by itself";
   EXPECT_THAT(Good({{"acodec", "none"}}).adjustments, IsEmpty());
 }
 
