@@ -60,6 +60,7 @@ Status CheckTextNumber(int number, std::size_t own, std::size_t beside) {
   if (count == 0) {
     return InvalidArgument("burn", "The movie has no track of text that could be drawn.", "off");
   }
+  if (count == 1) return InvalidArgument("burn", "The movie has 1 track of text.", "off, or 1");
   return InvalidArgument("burn", fmt::format("The movie has {} tracks of text.", count),
                          fmt::format("off, or 1 to {}", count));
 }

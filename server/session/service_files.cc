@@ -170,6 +170,11 @@ void MediaService::Explain(const std::string& path, const RequestParams& params,
                            std::stop_token left, JsonCallback done) {
   Result<TargetRequest> request = ParseParams(params);
   if (!request.ok()) return done(request.error());
+  if (path.starts_with(kLivePrefix)) {
+    return done(Error{.code = Code::kUnsupported,
+                      .message = "A live source has no plan to show: its units are planned as they "
+                                 "come. What it is stands in /v1/live."});
+  }
   const auto explain = [this, path,
                         request = *request](const std::stop_token& stop) -> Result<std::string> {
     GOPMILL_RETURN_IF_ERROR(CheckStreamedText(request));

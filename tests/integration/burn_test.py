@@ -39,6 +39,8 @@ def make_movies(folder):
                        check=True)
     subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", str(Path(folder, "srt.mkv")), "-map", "0:v", "-c", "copy",
                     str(Path(folder, "beside.mp4"))], check=True)
+    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", str(Path(folder, "srt.mkv")), "-map", "0:v", "-map", "0:s:0", "-c", "copy",
+                    str(Path(folder, "single.mkv"))], check=True)
     Path(folder, "beside.en.srt").write_text(srt(CUES), encoding="utf-8")
     Path(folder, "beside.xx.srt").write_bytes(b"\xff\x00\xfe rubbish")
 
@@ -162,6 +164,8 @@ def refusals(server):
             ("/v1/explain/srt.mkv?burn=3", 400, "burn"), ("/v1/transcode/beside.mp4?burn=2", 422, "burn")):
         answer, body = server.get(path)
         check(answer.status == status and json.loads(body).get("parameter") == parameter, f"{path}: {answer.status}, {body[:200]}")
+    problem = json.loads(server.get("/v1/transcode/single.mkv?burn=2")[1])
+    check("has 1 track of text." in problem["detail"], f"one track: {problem}")
     problem = json.loads(server.get("/v1/transcode/beside.mp4?burn=2")[1])
     check("beside." in problem["detail"] and "damaged" not in problem["title"], f"the file of text is at fault: {problem}")
     check(server.get("/v1/transcode/srt.mkv?burn=3", "HEAD")[0].status == 400, "HEAD")

@@ -71,6 +71,8 @@ def readers_survive_a_publisher_that_returns(server):
     wait_until(lambda: server.live("cam")["counts"].get("packets", 0) > 150, 20, "packets of the first publisher")
     status, _ = Publisher(server, "cam", movie).finish()
     check(status == 409, f"a second publisher gets {status}")
+    answer, body = server.get("/v1/explain/live/cam")
+    check(answer.status == 422 and b"/v1/live" in body, f"a live source has no plan to show: {answer.status} {body}")
     first.kill()
     wait_until(lambda: not server.live("cam")["publishing"], 5, "a killed publisher is still there")
     second = Publisher(server, "cam", movie)
