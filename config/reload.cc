@@ -6,8 +6,10 @@
 namespace gopmill {
 
 std::string ConfigChange::ToString() const {
-  if (applied) return setting + " changed from " + from + " to " + to + ".";
-  return setting + " stays " + from + ": changing it to " + to + " needs a restart.";
+  const std::string before = from.empty() ? "nothing" : from;
+  const std::string after = to.empty() ? "nothing" : to;
+  if (applied) return setting + " changed from " + before + " to " + after + ".";
+  return setting + " stays " + before + ": changing it to " + after + " needs a restart.";
 }
 
 Reloaded Reload(const ServerConfig& running, const ServerConfig& wanted) {
@@ -16,9 +18,10 @@ Reloaded Reload(const ServerConfig& running, const ServerConfig& wanted) {
     const std::string from = GetText(setting, running);
     const std::string to = GetText(setting, wanted);
     if (from == to) continue;
-    if (setting.reloadable) CopySetting(setting, wanted, reloaded.config);
+    const bool applied = setting.reloadable && !(setting.guards && to.empty());
+    if (applied) CopySetting(setting, wanted, reloaded.config);
     reloaded.changes.push_back({std::string(setting.pointer), ShownText(setting, running),
-                                ShownText(setting, wanted), setting.reloadable});
+                                ShownText(setting, wanted), applied});
   }
   return reloaded;
 }

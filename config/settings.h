@@ -32,6 +32,7 @@ struct Setting {
   bool may_be_empty = false;  // an empty text is a value: nothing
   bool repeatable = false;    // the flag may be given again: texts are joined by blanks
   bool secret = false;        // may hold passwords: never shown
+  bool guards = false;  // a reload may change it, and not empty it: that opens what was closed
 };
 
 std::span<const Setting> Settings();

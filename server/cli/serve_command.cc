@@ -248,15 +248,26 @@ Result<std::unique_ptr<PushListener>> StartPush(PushProtocol protocol, const Ser
   return listener;
 }
 
-// None that the next start would refuse. The library that is in use is not looked at: its disk may
-// be away for a while, and whoever looks at a dead one does not come back.
-Result<LoadedConfig> LoadAgain(const ServeArgs& args, const ServerConfig& running) {
-  GOPMILL_ASSIGN_OR_RETURN(LoadedConfig loaded, LoadConfig(SourcesOf(args)));
+// What runs, and with which settings.
+struct Running {
+  MediaService& service;
+  HttpServer& http;
+  RtspServer* rtsp;  // or null
+  ServerConfig config;
+};
+
+// None that the next start would refuse, and such that go with what stays until then. The library
+// that is in use is not looked at: its disk may be away for a while, and whoever looks at a dead
+// one does not come back.
+Result<Reloaded> LoadAgain(const ServeArgs& args, const ServerConfig& running) {
+  GOPMILL_ASSIGN_OR_RETURN(const LoadedConfig loaded, LoadConfig(SourcesOf(args)));
   if (loaded.config.library != running.library) {
     GOPMILL_RETURN_IF_ERROR(CheckLibrary(loaded.config));
   }
   GOPMILL_RETURN_IF_ERROR(CheckSettings(loaded.config));
-  return loaded;
+  Reloaded reloaded = Reload(running, loaded.config);
+  GOPMILL_RETURN_IF_ERROR(CheckSettings(reloaded.config));
+  return reloaded;
 }
 
 // One line of the log for each problem.
@@ -267,28 +278,33 @@ void LogRefusal(const Error& error) {
   }
 }
 
+void SetUsers(Running& running) {
+  const Users users = Users::Parse(running.config.auth.users).value();  // CheckSettings saw it
+  running.http.SetUsers(users);
+  if (running.rtsp != nullptr) running.rtsp->SetUsers(users);
+}
+
 // Reads the settings again; what cannot change while running is said.
-void OnReload(const ServeArgs& args, SignalQueue& queue, MediaService& service,
-              ServerConfig& config) {
-  const auto loaded = LoadAgain(args, config);
-  if (!loaded.ok()) return LogRefusal(loaded.error());
-  const Reloaded reloaded = Reload(config, loaded->config);
-  config = reloaded.config;
-  service.Reload(config);
-  queue.Configure(config);
-  if (const Status level = SetLogLevel(config.log.level); !level.ok()) {
+void OnReload(const ServeArgs& args, SignalQueue& queue, Running& running) {
+  const auto reloaded = LoadAgain(args, running.config);
+  if (!reloaded.ok()) return LogRefusal(reloaded.error());
+  const bool other_users = reloaded->config.auth != running.config.auth;
+  running.config = reloaded->config;
+  running.service.Reload(running.config);
+  queue.Configure(running.config);
+  if (other_users) SetUsers(running);
+  if (const Status level = SetLogLevel(running.config.log.level); !level.ok()) {
     spdlog::error("reload: {}", level.error().message);
   }
-  if (reloaded.changes.empty()) spdlog::info("reload: no setting changed");
-  for (const ConfigChange& change : reloaded.changes) {
+  if (reloaded->changes.empty()) spdlog::info("reload: no setting changed");
+  for (const ConfigChange& change : reloaded->changes) {
     spdlog::log(change.applied ? spdlog::level::info : spdlog::level::warn, "reload: {}",
                 change.ToString());
   }
 }
 
 // Until the first signal that asks for the end.
-void WaitForEnd(const ServeArgs& args, SignalQueue& queue, Terminal& terminal,
-                MediaService& service, ServerConfig& config) {
+void WaitForEnd(const ServeArgs& args, SignalQueue& queue, Terminal& terminal, Running& running) {
   constexpr Duration kBetweenTrims = std::chrono::seconds(10);
   while (true) {
     const std::optional<int> signal = queue.Pop(kBetweenTrims);
@@ -296,7 +312,7 @@ void WaitForEnd(const ServeArgs& args, SignalQueue& queue, Terminal& terminal,
       terminal.Look();
       GiveBackFreeMemory();
     } else if (*signal == SIGHUP && !terminal.Gone()) {
-      OnReload(args, queue, service, config);
+      OnReload(args, queue, running);
     } else {
       return;
     }
@@ -328,7 +344,7 @@ Result<Recorder> MakeRecorder(const ServeArgs& args, const ServerConfig& config)
 // From the first stream to the last.
 int ServeStreams(const ServeArgs& args, const LoadedConfig& loaded, SignalQueue& queue,
                  Terminal& terminal, const Recorder& recorder) {
-  ServerConfig config = loaded.config;
+  const ServerConfig& config = loaded.config;
   const auto users = Users::Parse(config.auth.users);
   if (!users.ok()) return Fail("serve", users.error());
   auto service = MediaService::Create(config, recorder);
@@ -347,9 +363,10 @@ int ServeStreams(const ServeArgs& args, const LoadedConfig& loaded, SignalQueue&
   if (!rtmp.ok()) return FailStart(rtmp.error());
 
   WriteStderr("listening on " + Url("http", config.http.address, (*server)->port()) + "\n");
-  WaitForEnd(args, queue, terminal, **service, config);
+  Running running{**service, **server, rtsp->get(), config};
+  WaitForEnd(args, queue, terminal, running);
 
-  const std::chrono::seconds drain(config.drain_timeout_seconds);
+  const std::chrono::seconds drain(running.config.drain_timeout_seconds);
   spdlog::info("draining for at most {} s", drain.count());
   SetAlarm(drain + kEndPatience);  // the drain waits for the loop, however long that takes
   (*service)->StartDraining();

@@ -24,9 +24,9 @@ namespace gopmill {
 struct HandlerContext {
   Service& service;
   const HttpMetrics& metrics;
-  const Users& users;
+  const Users& users;  // may be others with the next request; loop thread only
   const std::vector<std::string>& host_names;
-  bool own_names_only = false;  // refuse other hosts of the Internet
+  bool own_names_only = false;  // refuse other hosts of the Internet; loop thread only
   bool draining = false;        // loop thread only
 };
 

@@ -26,8 +26,8 @@ namespace {
 
 // On loopback and without users it is the network that keeps others out, and a browser on this
 // machine would let them in.
-bool GuardsHost(const HttpOptions& options) {
-  return IsLoopback(options.address) && options.users.empty();
+bool GuardsHost(const std::string& address, const Users& users) {
+  return IsLoopback(address) && users.empty();
 }
 
 // The whole answer to a connection for which there is no room; it is never looked at otherwise.
@@ -48,7 +48,9 @@ class HttpServer::Impl final : public ConnectionHost {
   Impl(const HttpOptions& options, Service& service)
       : options_(options),
         answers_(std::make_shared<WaitingAnswers>(options.limits.answer_bytes)),
-        context_{service, metrics_, options_.users, options_.host_names, GuardsHost(options)} {}
+        users_(options.users),
+        context_{service, metrics_, users_, options_.host_names,
+                 GuardsHost(options.address, options.users)} {}
   ~Impl() override { Stop(); }
 
   // Owner thread.
@@ -76,6 +78,14 @@ class HttpServer::Impl final : public ConnectionHost {
     std::size_t cut = 0;
     RunOnLoop([this, &cut] { cut = CutStreams(); });
     return cut;
+  }
+
+  // Owner thread.
+  void SetUsers(Users users) {
+    RunOnLoop([this, &users] {
+      users_ = std::move(users);
+      context_.own_names_only = GuardsHost(options_.address, users_);
+    });
   }
 
   // Owner thread. After the loop has ended, this thread is the only one left here.
@@ -218,6 +228,7 @@ class HttpServer::Impl final : public ConnectionHost {
   const std::string refusal_ = RefusalText();
   const std::shared_ptr<WaitingAnswers> answers_;
   HttpMetrics metrics_;
+  Users users_;  // loop thread only
   HandlerContext context_;
   std::unique_ptr<EventLoop> loop_;
   std::unique_ptr<Listener> listener_;
@@ -240,6 +251,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::Start(const HttpOptions& options
 HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 HttpServer::~HttpServer() = default;
 int HttpServer::port() const { return impl_->port(); }
+void HttpServer::SetUsers(Users users) { impl_->SetUsers(std::move(users)); }
 std::size_t HttpServer::Drain(Duration limit) { return impl_->Drain(limit); }
 void HttpServer::Stop() { impl_->Stop(); }
 HttpStats HttpServer::stats() const { return impl_->stats(); }

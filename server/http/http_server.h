@@ -7,7 +7,8 @@
 // come from their egress threads through StreamChannel.
 //
 // Ending it, in this order: Drain (optional), Stop, destroy. Service must outlive it.
-// Thread-safety: Start, Drain, Stop and the destructor belong to one owner thread; stats is safe.
+// Thread-safety: Start, SetUsers, Drain, Stop and the destructor belong to one owner thread; stats
+// is safe.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "config/users.h"
 #include "server/http/http_metrics.h"
 #include "server/http/http_options.h"
 #include "server/session/service.h"
@@ -32,6 +34,10 @@ class HttpServer {
 
   // The port that is listened on.
   [[nodiscard]] int port() const;
+
+  // From the next request on these are the users, for all connections; streams that run go on.
+  // Blocks until it is so. Not after Stop.
+  void SetUsers(Users users);
 
   // Takes no new streams (503 with Retry-After; /readyz is 503 too), lets running ones finish for
   // at most `limit`, then cuts them. Returns how many were cut. Connections are still accepted, so

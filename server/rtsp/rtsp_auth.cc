@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/rtsp/rtsp_auth.h"
 
+#include <algorithm>
 #include <string_view>
 
 namespace gopmill {
@@ -11,27 +12,46 @@ constexpr const char* kReader = "read";
 constexpr const char* kPublisher = "publish";
 constexpr const char* kBoth = "read+publish";
 
-const char* RoleOf(const User& user) {
-  if (user.reads && user.publishes) return kBoth;
-  return user.reads ? kReader : kPublisher;
+GstRTSPToken* MakeToken(const char* role) {
+  return gst_rtsp_token_new(GST_RTSP_TOKEN_MEDIA_FACTORY_ROLE, G_TYPE_STRING, role, nullptr);
+}
+
+gst::Text BasicOf(const User& user) {
+  return gst::Text(gst_rtsp_auth_make_basic(user.name.c_str(), user.password.c_str()));
 }
 
 }  // namespace
 
-gst::Object<GstRTSPAuth> MakeAuth(const Users& users) {
-  auto auth = gst::Adopt(gst_rtsp_auth_new());
+UserTable::UserTable()
+    : reader_(MakeToken(kReader)),
+      publisher_(MakeToken(kPublisher)),
+      both_(MakeToken(kBoth)),
+      auth_(gst::Adopt(gst_rtsp_auth_new())) {
   gst_rtsp_auth_set_supported_methods(
-      auth.get(), static_cast<GstRTSPAuthMethod>(GST_RTSP_AUTH_BASIC | GST_RTSP_AUTH_DIGEST));
-  gst_rtsp_auth_set_realm(auth.get(), "gopmill");
+      auth_.get(), static_cast<GstRTSPAuthMethod>(GST_RTSP_AUTH_BASIC | GST_RTSP_AUTH_DIGEST));
+  gst_rtsp_auth_set_realm(auth_.get(), "gopmill");
+}
+
+GstRTSPToken* UserTable::TokenOf(const User& user) const {
+  if (user.reads && user.publishes) return both_.get();
+  return user.reads ? reader_.get() : publisher_.get();
+}
+
+void UserTable::Set(const Users& users) {
   for (const User& user : users.all()) {
-    GstRTSPToken* token =
-        gst_rtsp_token_new(GST_RTSP_TOKEN_MEDIA_FACTORY_ROLE, G_TYPE_STRING, RoleOf(user), nullptr);
-    const gst::Text basic(gst_rtsp_auth_make_basic(user.name.c_str(), user.password.c_str()));
-    gst_rtsp_auth_add_basic(auth.get(), basic.get(), token);
-    gst_rtsp_auth_add_digest(auth.get(), user.name.c_str(), user.password.c_str(), token);
-    gst_rtsp_token_unref(token);
+    gst_rtsp_auth_add_basic(auth_.get(), BasicOf(user).get(), TokenOf(user));
+    gst_rtsp_auth_add_digest(auth_.get(), user.name.c_str(), user.password.c_str(), TokenOf(user));
   }
-  return auth;
+  for (const User& before : users_.all()) {
+    const auto found = std::ranges::find(users.all(), before.name, &User::name);
+    if (found == users.all().end()) {
+      gst_rtsp_auth_remove_digest(auth_.get(), before.name.c_str());
+    } else if (found->password == before.password) {
+      continue;
+    }
+    gst_rtsp_auth_remove_basic(auth_.get(), BasicOf(before).get());
+  }
+  users_ = users;
 }
 
 GstRTSPStatusCode CheckRole(GstRTSPContext& context, Role role) {

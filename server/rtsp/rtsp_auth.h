@@ -7,18 +7,39 @@
 
 #include <gst/rtsp-server/rtsp-server.h>
 
+#include <memory>
+
 #include "config/users.h"
 #include "server/rtsp/gst_ptr.h"
 
 namespace gopmill {
 
-gst::Object<GstRTSPAuth> MakeAuth(const Users& users);
+// Who may ask a server, to be given to it once. Thread-safety: Set belongs to one thread at a time;
+// requests may be answered meanwhile.
+class UserTable {
+ public:
+  UserTable();
+
+  // Who stays the same is not refused meanwhile.
+  void Set(const Users& users);
+  [[nodiscard]] GstRTSPAuth* auth() const { return auth_.get(); }
+
+ private:
+  using Token = std::unique_ptr<GstRTSPToken, gst::FreeBy<gst_rtsp_token_unref>>;
+  [[nodiscard]] GstRTSPToken* TokenOf(const User& user) const;
+
+  // Contexts of requests borrow them from the library's tables: they stay when their user goes.
+  Token reader_, publisher_, both_;
+  gst::Object<GstRTSPAuth> auth_;
+  Users users_;
+};
+
 // 200, or 401 or 403, for the user of the request that is answered now; 200 for everybody where
-// MakeAuth was not used. The library itself asks only once the media is there.
+// the server has no UserTable. The library itself asks only once the media is there.
 GstRTSPStatusCode CheckRole(GstRTSPContext& context, Role role);
 // An answer of 401 says how to authenticate.
 void AskForUser(GstRTSPContext& context);
-// Users with this role, and nobody else, get media of this factory. Without MakeAuth everybody.
+// Users with this role, and nobody else, get media of this factory. Without a UserTable everybody.
 void AllowRole(GstRTSPMediaFactory& factory, Role role);
 
 }  // namespace gopmill

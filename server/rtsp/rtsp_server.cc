@@ -4,6 +4,7 @@
 #include <gst/rtsp-server/rtsp-server.h>
 
 #include <algorithm>
+#include <future>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -57,8 +58,9 @@ class RtspServer::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  Status Start();  // owner thread
-  void Stop();     // owner thread
+  Status Start();                     // owner thread
+  void SetUsers(const Users& users);  // owner thread
+  void Stop();                        // owner thread
   [[nodiscard]] int port() const { return port_; }
 
  private:
@@ -72,12 +74,14 @@ class RtspServer::Impl {
   static void OnSession(GstRTSPClient* client, GstRTSPSession* session, gpointer self) noexcept;
   static void OnClosed(GstRTSPClient* client, gpointer self) noexcept;
   Status Describe(GstRTSPClient& client, const GstRTSPUrl& url);
-  void CloseAll();  // when the loop has ended; waits for all clients
+  void AskForUsers(const Users& users);  // the loop, or before it runs
+  void CloseAll();                       // when the loop has ended; waits for all clients
   void ForgetSessions(ClientState& state);
   void Run(const std::stop_token& stop) noexcept;
 
   const RtspOptions options_;
   Service& service_;
+  UserTable users_;
   GMainContext* context_ = nullptr;
   gst::Object<GstRTSPServer> server_;
   gst::Object<GstRTSPSessionPool> sessions_;
@@ -117,9 +121,7 @@ Status RtspServer::Impl::Start() {
   gst_rtsp_media_factory_set_shared(live_.get(), TRUE);
   publishing_ = Publishing::Make(service_, options_.publisher_timeout);
   gst_rtsp_server_set_mount_points(server_.get(), publishing_->mounts());
-  if (!options_.users.empty()) {
-    gst_rtsp_server_set_auth(server_.get(), MakeAuth(options_.users).get());
-  }
+  if (!options_.users.empty()) AskForUsers(options_.users);
   g_signal_connect(server_.get(), "client-connected", G_CALLBACK(&OnConnected), this);
 
   context_ = g_main_context_new();
@@ -137,6 +139,34 @@ Status RtspServer::Impl::Start() {
   GOPMILL_ASSIGN_OR_RETURN(thread_,
                            StartThread([this](const std::stop_token& stop) { Run(stop); }));
   return OkStatus();
+}
+
+// Clients that came before there were any users are asked for one now, too.
+void RtspServer::Impl::AskForUsers(const Users& users) {
+  users_.Set(users);
+  gst_rtsp_server_set_auth(server_.get(), users_.auth());
+  const auto ask = [](GstRTSPServer*, GstRTSPClient* client, gpointer auth) noexcept {
+    gst_rtsp_client_set_auth(client, static_cast<GstRTSPAuth*>(auth));
+    return GST_RTSP_FILTER_KEEP;
+  };
+  g_list_free(gst_rtsp_server_client_filter(server_.get(), ask, users_.auth()));
+}
+
+// On the loop, where clients come: none slips in between with what the server had before.
+void RtspServer::Impl::SetUsers(const Users& users) {
+  struct Task {
+    Impl& self;
+    const Users& users;
+    std::promise<void> done;
+  } task{*this, users, {}};
+  const auto run = [](gpointer data) noexcept -> gboolean {
+    auto& asked = *static_cast<Task*>(data);
+    asked.self.AskForUsers(asked.users);
+    asked.done.set_value();
+    return G_SOURCE_REMOVE;
+  };
+  g_main_context_invoke(context_, run, &task);
+  task.done.get_future().wait();
 }
 
 // No GMainLoop: one that is told to quit before it runs forgets it. A wakeup is kept.
@@ -358,6 +388,7 @@ Result<std::unique_ptr<RtspServer>> RtspServer::Start(const RtspOptions& options
 RtspServer::RtspServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 RtspServer::~RtspServer() = default;
 int RtspServer::port() const { return impl_->port(); }
+void RtspServer::SetUsers(const Users& users) { impl_->SetUsers(users); }
 void RtspServer::Stop() { impl_->Stop(); }
 
 }  // namespace gopmill

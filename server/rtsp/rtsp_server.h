@@ -7,8 +7,8 @@
 //
 // A build without GStreamer has this interface too: Start says that RTSP is not built.
 //
-// Thread-safety: Start, Stop and the destructor belong to one owner thread. Service must outlive
-// it.
+// Thread-safety: Start, SetUsers, Stop and the destructor belong to one owner thread. Service must
+// outlive it.
 #pragma once
 
 #include <memory>
@@ -58,6 +58,10 @@ class RtspServer {
   RtspServer& operator=(const RtspServer&) = delete;
 
   [[nodiscard]] int port() const;
+  // From the next DESCRIBE, SETUP or ANNOUNCE on these are the users, for all clients; sessions
+  // that there are go on. Once there are users, there must be some for ever: without one nobody
+  // gets in. Blocks until it is so. Not after Stop.
+  void SetUsers(const Users& users);
   // Ends all sessions and the threads, however long one of them takes to come back from GStreamer:
   // up to 20 s where a media gets no packets. May be called again.
   void Stop();

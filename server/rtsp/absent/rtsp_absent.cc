@@ -19,6 +19,7 @@ Result<std::unique_ptr<RtspServer>> RtspServer::Start(const RtspOptions& /*optio
 RtspServer::RtspServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 RtspServer::~RtspServer() = default;
 int RtspServer::port() const { return 0; }
+void RtspServer::SetUsers(const Users& /*users*/) {}
 void RtspServer::Stop() {}
 
 class RtspPuller::Impl {};

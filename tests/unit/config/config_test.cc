@@ -247,6 +247,23 @@ TEST(ConfigReload, AppliesWhatCanChangeAndNamesTheRest) {
   EXPECT_THAT(Reload(running, running).changes, IsEmpty());
 }
 
+TEST(ConfigReload, UsersMayChangeButNotVanish) {
+  ServerConfig running, wanted;
+  running.auth.users = "ann:old:read";
+  wanted.auth.users = "ann:new:read";
+  const Reloaded changed = Reload(running, wanted);
+  EXPECT_EQ(changed.config.auth.users, "ann:new:read");
+  ASSERT_THAT(changed.changes, SizeIs(1));
+  EXPECT_EQ(changed.changes[0].ToString(), "/auth/users changed from (not shown) to (not shown).");
+  const Reloaded emptied = Reload(running, ServerConfig());
+  EXPECT_EQ(emptied.config.auth.users, "ann:old:read") << "it would open what was closed";
+  ASSERT_THAT(emptied.changes, SizeIs(1));
+  EXPECT_EQ(emptied.changes[0].ToString(),
+            "/auth/users stays (not shown): changing it to nothing needs a restart.");
+  const Reloaded closed = Reload(ServerConfig(), wanted);
+  EXPECT_EQ(closed.config.auth.users, "ann:new:read");
+}
+
 TEST(ConfigSettings, EnvironmentNamesFollowThePointers) {
   EXPECT_EQ(EnvironmentName(*FindSettingByPointer("/http/port")), "GOPMILL_HTTP_PORT");
   EXPECT_EQ(FindSettingByFlag("--workers")->pointer, "/scheduler/workers");
