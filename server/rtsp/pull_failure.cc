@@ -49,14 +49,29 @@ std::string WithReason(std::string text, guint status, const std::string& reason
   return text + " (" + reason + ")";
 }
 
+struct ParsedError {
+  ErrorPointer error;
+  gst::Text debug;
+};
+
+ParsedError Parsed(GstMessage& message) {
+  GError* error = nullptr;
+  char* debug = nullptr;
+  gst_message_parse_error(&message, &error, &debug);
+  return {ErrorPointer(error), gst::Text(debug)};
+}
+
 }  // namespace
 
+bool CannotConnect(GstMessage& message) {
+  const auto [error, debug] = Parsed(message);
+  return g_error_matches(error.get(), GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ_WRITE) !=
+             FALSE &&
+         StatusOf(message) == 0 && ReasonOf(debug.get()).starts_with("Failed to connect");
+}
+
 PullFailure FailureOf(GstMessage& message, const PullSource& source) {
-  GError* raw = nullptr;
-  char* raw_debug = nullptr;
-  gst_message_parse_error(&message, &raw, &raw_debug);
-  const ErrorPointer error(raw);
-  const gst::Text debug(raw_debug);
+  const auto [error, debug] = Parsed(message);
   if (TransportRefused(*error)) {
     return {OverUdp(source) ? "the camera refuses UDP (461): use rtsp://"
                             : "the camera refuses TCP (461): use rtspu://"};

@@ -21,4 +21,7 @@ struct PullFailure {
 // `message` is an error of rtspsrc, or of what takes its streams apart.
 PullFailure FailureOf(GstMessage& message, const PullSource& source);
 
+// Whether it is that the peer cannot be connected to, of which it does not say why.
+bool CannotConnect(GstMessage& message);
+
 }  // namespace gopmill

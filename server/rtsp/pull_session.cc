@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "server/rtsp/announcement.h"
+#include "server/rtsp/connect_failure.h"
 #include "server/rtsp/means.h"
 
 namespace gopmill {
@@ -62,6 +63,9 @@ void PullSession::Begin() {
     g_signal_connect_data(peer, signal, callback, Hold(weak_from_this()), &Drop,
                           static_cast<GConnectFlags>(0));
   };
+  const auto bus = gst::Adopt(gst_element_get_bus(pipeline_.get()));
+  gst_bus_set_sync_handler(bus.get(), &PullSession::OnMessage, Hold(weak_from_this()),
+                           [](gpointer held) noexcept { Drop(held, nullptr); });
   // Over UDP rtspsrc does it by itself.
   if (!OverUdp(source_)) keep_alive_ = KeepAlive::Make(peer, source_.name);
   connect("on-sdp", G_CALLBACK(&PullSession::OnSdp));
@@ -166,6 +170,20 @@ void PullSession::OnPad(GstElement* /*element*/, GstPad* pad, gpointer held) noe
   if (gst_pad_link_maybe_ghosting(pad, sink.get()) == FALSE) self->Fail({"a stream is not usable"});
 }
 
+// On the thread of rtspsrc that could not connect, which may wait for the network; the pipeline
+// waits for it when it stops.
+GstBusSyncReply PullSession::OnMessage(GstBus* /*bus*/, GstMessage* message,
+                                       gpointer held) noexcept {
+  if (GST_MESSAGE_TYPE(message) != GST_MESSAGE_ERROR || !CannotConnect(*message)) {
+    return GST_BUS_PASS;
+  }
+  if (const auto self = Get(held)) {
+    std::string why = ConnectFailure(PeerOf(self->source_.url), self->leave_.get());
+    if (!why.empty()) self->Fail({std::move(why)});
+  }
+  return GST_BUS_PASS;
+}
+
 void PullSession::ReadMessages() {
   const auto bus = gst::Adopt(gst_element_get_bus(pipeline_.get()));
   while (GstMessage* message = gst_bus_pop_filtered(
@@ -211,6 +229,7 @@ void PullSession::Stop() {
     taken = std::exchange(publication_, {});
     manager_.reset();
   }
+  g_cancellable_cancel(leave_.get());
   gst_element_set_state(pipeline_.get(), GST_STATE_NULL);
   if (taken.reception != nullptr) taken.reception->feed()->End();
 }

@@ -7,6 +7,7 @@
 // the pipeline.
 #pragma once
 
+#include <gio/gio.h>
 #include <gst/gst.h>
 #include <gst/sdp/gstsdpmessage.h>
 
@@ -50,6 +51,7 @@ class PullSession : public std::enable_shared_from_this<PullSession> {
   Status Publish();
   std::shared_ptr<Reception> reception() const;
   void ReadMessages();
+  static GstBusSyncReply OnMessage(GstBus* bus, GstMessage* message, gpointer self) noexcept;
   static void OnSdp(GstElement* element, GstSDPMessage* sdp, gpointer self) noexcept;
   static gboolean OnSelect(GstElement* element, guint number, GstCaps* caps,
                            gpointer self) noexcept;
@@ -61,6 +63,8 @@ class PullSession : public std::enable_shared_from_this<PullSession> {
   Service& service_;
   gst::Object<GstElement> pipeline_;
   std::shared_ptr<KeepAlive> keep_alive_;  // over TCP
+  // Of what a thread of the pipeline finds out about a failure.
+  const gst::Object<GCancellable> leave_ = gst::Adopt(g_cancellable_new());
 
   mutable Mutex mutex_;                                            // guards all below
   std::optional<PullFailure> failure_ GOPMILL_GUARDED_BY(mutex_);  // the first

@@ -3,6 +3,7 @@
 """Cameras that are fetched from, as odd as they come."""
 
 import os
+import socket
 import sys
 import tempfile
 import time
@@ -65,6 +66,14 @@ def says_what_is_answered(server):
     check(result["status"] == 503 and b"the peer answers Not Found (404)" in result["body"], f"a wrong path: {result}")
 
 
+def says_why_there_is_no_connection(server):
+    for name, words in (("off", b"connection refused"), ("mistyped", b"the name of the host ")):
+        result = read(server, name, 2)
+        check(result["status"] == 503 and words in result["body"], f"{name}: {result}")
+        lines = [line for line in server.log if f"live {name}:" in line]
+        check(lines and all(words.decode() in line and "secret" not in line for line in lines), f"the log: {lines}")
+
+
 def sends_more_than_can_be_used(server):
     result = {}
     reader = read_in_thread(server, "rich", f"{QUERY}&duration=2", result)
@@ -91,6 +100,7 @@ def test_cameras(server, cameras):
                           (refuses_tcp_and_is_not_waited_for, server),
                           (refuses_the_password_and_is_asked_seldom, server, cameras["locked"]),
                           (says_what_is_answered, server),
+                          (says_why_there_is_no_connection, server),
                           (counts_one_tick_a_picture, server),
                           (sends_more_than_can_be_used, server))
 
@@ -105,7 +115,11 @@ def main():
                "halved": Camera(ticks=30),
                "rich": Camera(CODECS["video"] + CODECS["g726"] + CODECS["metadata"])}
     flags = [part for name, camera in cameras.items() for part in ("--source", f"{name}={camera.url(user='admin:secret@')}")]
-    with tempfile.TemporaryDirectory() as folder:
+    # Nobody else gets the port, and nothing listens there.
+    with tempfile.TemporaryDirectory() as folder, socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        for name, host in (("off", f"127.0.0.1:{held.getsockname()[1]}"), ("mistyped", "nohost.invalid")):
+            flags += ["--source", f"{name}=rtsp://admin:secret@{host}/x"]
         return run_on_rtsp([test_cameras], Server(folder, *flags), cameras)
 
 
