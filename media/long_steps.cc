@@ -68,7 +68,7 @@ Result<int> LongSteps::Next(const Reader& read, AVPacket& packet) {
 
 // Of a packet that is decoded at `us`.
 std::optional<LongSteps::Doubt> LongSteps::DoubtOf(const AVPacket& packet, std::int64_t us) const {
-  const State& state = *StateOf(packet);
+  const State& state = states_[static_cast<std::size_t>(packet.stream_index)];
   const bool is_long = state.expected_us && us - *state.expected_us > kGapMicros &&
                        us - *state.last_us <= kLongestMicros;
   if (is_long) return Doubt{.stream = packet.stream_index, .us = us, .shown = false};
@@ -126,12 +126,13 @@ Result<bool> LongSteps::IsMeant(const Reader& read, const Doubt& doubt) {
     }
     const AVPacket& next = *ahead_[i];
     if (!of_pictures && GoesOnBefore(next, doubt)) return false;
+    const State* state = StateOf(next);
     if (const auto told = Tells(next, doubt)) {
       // Sound goes on behind its step in either case, of all tracks: the pictures tell.
-      if (!*told || !pictures_tell || StateOf(next)->track.pictures) return *told;
+      if (!*told || !pictures_tell || (state != nullptr && state->track.pictures)) return *told;
       own = true;
     }
-    others = others || StateOf(next) != nullptr;
+    others = others || state != nullptr;
     bytes += next.size;
   }
   return own;
