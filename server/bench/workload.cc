@@ -124,8 +124,9 @@ Status CheckMovies(const std::vector<BenchStream>& streams) {
   for (const BenchStream& stream : streams) {
     std::error_code ignored;
     if (std::filesystem::is_regular_file(stream.movie, ignored)) continue;
-    return InvalidArgument("movies", "The movie " + stream.movie + " is not there.",
-                           "a folder with the bundled movies, which tools/movies makes");
+    return InvalidArgument(
+        "movies", "The movie " + stream.movie + " is not there.",
+        "--movies DIR, the folder with the bundled movies, which tools/movies makes");
   }
   return OkStatus();
 }
