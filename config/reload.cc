@@ -18,7 +18,8 @@ Reloaded Reload(const ServerConfig& running, const ServerConfig& wanted) {
     const std::string from = GetText(setting, running);
     const std::string to = GetText(setting, wanted);
     if (from == to) continue;
-    const bool applied = setting.reloadable && !(setting.guards && to.empty());
+    const bool nothing = to.find_first_not_of(' ') == std::string::npos;
+    const bool applied = setting.reloadable && !(setting.guards && nothing);
     if (applied) CopySetting(setting, wanted, reloaded.config);
     reloaded.changes.push_back({std::string(setting.pointer), ShownText(setting, running),
                                 ShownText(setting, wanted), applied});
