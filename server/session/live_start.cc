@@ -162,6 +162,10 @@ Result<std::shared_ptr<LiveSegments::Running>> LiveSegments::Start(const LiveReq
     StopStreams(*running);
     return started.error();
   }
+  for (const Adjustment& cut : wanted.adjustments) {
+    spdlog::warn("live/{}: of the ladder {} only {} are made: {}", request.source, cut.asked,
+                 cut.given, cut.reason);
+  }
   running_[request.key] = running;
   const MutexLock lock(mutex_);
   ++stats_.started;
@@ -195,8 +199,6 @@ Status LiveSegments::FitIntoRoom(const LiveRequest& request,
         renditions, {}, [](const RenditionTarget& r) { return PixelsOf(r.target); }));
   }
   adjustment.given = SizesOf(renditions);
-  spdlog::warn("live/{}: of the ladder {} only {} are made: {}", request.source, adjustment.asked,
-               adjustment.given, adjustment.reason);
   wanted.adjustments.push_back(std::move(adjustment));
   return OkStatus();
 }

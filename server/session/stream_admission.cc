@@ -41,12 +41,14 @@ Error Behind() {
 StreamAdmission::StreamAdmission(std::vector<ServiceClass> classes, int workers, double promise)
     : on_(promise > 0), workers_(workers), admission_(std::move(classes), workers, promise) {}
 
-// One stream may be too much for the worker that has it while others are free.
+// One stream may be too much for the worker that has it while others are free. Those that were
+// degraded and have fallen silent count on neither side.
 bool StreamAdmission::DoesNotKeepUp(TimePoint now) const {
   const auto degraded = static_cast<std::size_t>(
       std::ranges::count_if(degraded_, [now](const auto& entry) { return entry.second >= now; }));
   const std::size_t few = workers_ > 1 ? 2 : 1;
-  return degraded >= few && 2 * degraded >= running_.size();
+  const std::size_t silent = degraded_.size() - degraded;
+  return degraded >= few && 2 * degraded + silent >= running_.size();
 }
 
 double StreamAdmission::CoresFor(const StreamPlan& plan, bool decodes) const {

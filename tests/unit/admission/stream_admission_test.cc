@@ -70,6 +70,24 @@ TEST_F(StreamAdmissionTest, WhenNothingIsFreeItSaysSo) {
   EXPECT_THAT(Admit(4).error().accepted, HasSubstr("nothing in this class"));
 }
 
+// Five have fallen silent; of the four others two are behind.
+TEST(StreamAdmissionEffort, TheSilentDoNotHideThatOthersAreBehind) {
+  StreamAdmission desk({}, 2, 0.9);
+  const StreamPlan plan = SquarePlan(100, 25);
+  desk.OnUnit(StreamId{99}, plan, milliseconds(1), {}, 25);
+  TimePoint now;
+  for (std::uint64_t s = 1; s <= 9; ++s) {
+    ASSERT_TRUE(desk.Admit(StreamId{s}, plan, 0, true, now).ok());
+  }
+  for (std::uint64_t s = 1; s <= 5; ++s) desk.OnEffort(StreamId{s}, Effort::kFaster, now);
+  now += std::chrono::seconds(3);
+  EXPECT_TRUE(desk.Admit(StreamId{9}, plan, 0, true, now).ok());
+  for (std::uint64_t s = 6; s <= 7; ++s) desk.OnEffort(StreamId{s}, Effort::kFaster, now);
+  EXPECT_FALSE(desk.Admit(StreamId{10}, plan, 0, true, now).ok());
+  desk.OnEffort(StreamId{7}, Effort::kFull, now);
+  EXPECT_TRUE(desk.Admit(StreamId{10}, plan, 0, true, now).ok());
+}
+
 // Of two workers one may have a stream that is too much for it.
 TEST(StreamAdmissionEffort, RefusesOnceHalfOfTheStreamsGetLess) {
   StreamAdmission desk({}, 2, 0.9);
