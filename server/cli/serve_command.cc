@@ -84,10 +84,15 @@ class SignalQueue {
     if (signal == SIGALRM) GiveUp();
     const bool ends = signal != SIGHUP || terminal_.Gone();
     MutexLock lock(mutex_);
-    if (ends && !std::exchange(ending_, true)) SetAlarm(drain_ + kEndPatience);
+    if (ends) Begin();
     if (signal != SIGHUP && patience_.OnRequest(SteadyNow())) _exit(kInterrupted);
     waiting_.push_back(ends ? SIGTERM : SIGHUP);
     arrived_.NotifyOne();
+  }
+  // The end begins, if it has not: its time counts from the signal that asked for it.
+  void EndBegins() {
+    MutexLock lock(mutex_);
+    Begin();
   }
   // None if nothing came for so long.
   std::optional<int> Pop(Duration patience) {
@@ -103,6 +108,9 @@ class SignalQueue {
   }
 
  private:
+  void Begin() GOPMILL_REQUIRES(mutex_) {
+    if (!std::exchange(ending_, true)) SetAlarm(drain_ + kEndPatience);
+  }
   [[noreturn]] static void GiveUp() {
     spdlog::error(
         "not all has ended {} s behind the drain: something that was called does not "
@@ -368,7 +376,7 @@ int ServeStreams(const ServeArgs& args, const LoadedConfig& loaded, SignalQueue&
 
   const std::chrono::seconds drain(running.config.drain_timeout_seconds);
   spdlog::info("draining for at most {} s", drain.count());
-  SetAlarm(drain + kEndPatience);  // the drain waits for the loop, however long that takes
+  queue.EndBegins();  // the drain waits for the loop, however long that takes
   (*service)->StartDraining();
   const std::size_t cut = (*server)->Drain(drain);
   if (cut > 0) spdlog::warn("{} streams were cut", cut);

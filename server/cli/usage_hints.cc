@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <numeric>
 #include <vector>
 
@@ -188,7 +189,9 @@ std::optional<std::string> UrlHint(std::string_view command, std::string_view in
 
 Error WithFullDisk(const Error& error, const std::string& path) {
   const bool named = error.message.find(path) != std::string::npos;
-  if (error.code != Code::kResourceExhausted || named || path == "-") return error;
+  const int native = -error.native;  // memory can run out, too
+  const bool full = native == ENOSPC || native == EDQUOT || native == EFBIG;
+  if (!full || named || path == "-") return error;
   return error.With(path);
 }
 

@@ -35,6 +35,11 @@ class Unit(unittest.TestCase):
         drain = int(re.search(r"drain_timeout_seconds = (\d+)", header)[1])
         self.assertGreaterEqual(int(self.service["TimeoutStopSec"].removesuffix("s")), drain + 25)
 
+    def test_does_not_start_again_with_wrong_settings(self):
+        codes = (TOP / "server/cli/exit_codes.h").read_text(encoding="utf-8")
+        usage = re.search(r"kUsage = (\d+)", codes)[1]
+        self.assertEqual((self.service["Restart"], self.service["RestartPreventExitStatus"]), ("on-failure", usage))
+
     def test_lets_as_many_files_be_open_as_the_manual_asks_for(self):
         needed = int(re.search(r"([\d,]+) with the defaults; where it is less", self.manual)[1].replace(",", ""))
         self.assertGreaterEqual(int(self.service["LimitNOFILE"]), needed)

@@ -113,12 +113,14 @@ TEST(UsageHints, UrlsAreNotReadButWhatFetchesThem) {
 }
 
 TEST(UsageHints, AFullDiskIsThatOfTheOutput) {
-  const Error full{.code = Code::kResourceExhausted, .message = "No space."};
+  const Error full{.code = Code::kResourceExhausted, .message = "No space.", .native = -ENOSPC};
   EXPECT_EQ(WithFullDisk(full, "dir/o.mp4").message, "dir/o.mp4: No space.");
   EXPECT_EQ(WithFullDisk(full, "-").message, "No space.");
   const Error other{.code = Code::kCorrupt, .message = "No movie."};
   EXPECT_EQ(WithFullDisk(other, "o.mp4").message, "No movie.");
-  const Error named{.code = Code::kResourceExhausted, .message = "'a/o' is"};
+  const Error memory{.code = Code::kResourceExhausted, .message = "No memory.", .native = -ENOMEM};
+  EXPECT_EQ(WithFullDisk(memory, "o.mp4").message, "No memory.");
+  const Error named{.code = Code::kResourceExhausted, .message = "'a/o' is", .native = -ENOSPC};
   EXPECT_EQ(WithFullDisk(named, "a/o").message, "'a/o' is");
 }
 
