@@ -2,21 +2,15 @@
 //
 // The server's life: settings, log, engine, HTTP; then wait for signals. The end, in order: no new
 // streams, running ones get their time, HTTP stops, the engine stops.
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <csignal>
-#include <deque>
 #include <optional>
 #include <sstream>
-#include <utility>
 
 #include "base/ip_address.h"
 #include "base/log.h"
-#include "base/thread_safety.h"
-#include "base/unique_fd.h"
 #include "config/config_loader.h"
 #include "config/reload.h"
 #include "config/users.h"
@@ -26,6 +20,7 @@
 #include "server/cli/exit_codes.h"
 #include "server/cli/job_setup.h"
 #include "server/cli/open_files.h"
+#include "server/cli/serve_signals.h"
 #include "server/cli/signals.h"
 #include "server/cli/text_output.h"
 #include "server/http/access.h"
@@ -41,92 +36,9 @@
 namespace gopmill::cli {
 namespace {
 
-// All but running streams, which have had their time, must have ended then.
-constexpr std::chrono::seconds kEndPatience(20);
-
-// A server that was started by hand ends with its terminal, which sends the signal that asks for a
-// reload elsewhere: else it would go on behind a closed window and hold its ports. One that has
-// outlived its terminal, of which it is not told in the background, is reloaded as any other.
-// Thread-safety: safe.
-class Terminal {
- public:
-  Terminal() : had_(!IgnoresHangUp() && Opens()) {}
-  // Call it now and then, and after that for a signal.
-  void Look() {
-    if (!Opens()) had_ = false;
-  }
-  [[nodiscard]] bool Gone() const { return had_ && !Opens(); }
-
- private:
-  static bool Opens() {
-    return UniqueFd(open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC)).valid();
-  }
-  std::atomic<bool> had_;
-};
-
-// Lets SIGALRM come after `time`, in place of one that was set before. Needs no thread.
-void SetAlarm(std::chrono::seconds time) { alarm(static_cast<unsigned>(time.count())); }
-
-// Signals on their way from the watcher to main. Once the end has begun, one more ends the process
-// at once: nothing of a stream is on disk, and its clients see the connection close. The alarm is
-// set here, since main may be held by what it reads for a reload.
-class SignalQueue {
- public:
-  SignalQueue(const Terminal& terminal, const ServerConfig& config) : terminal_(terminal) {
-    Configure(config);
-  }
-  // How long the end of all streams may take from now on.
-  void Configure(const ServerConfig& config) {
-    MutexLock lock(mutex_);
-    drain_ = std::chrono::seconds(config.drain_timeout_seconds);
-  }
-  void Push(int signal) {
-    if (signal == SIGALRM) GiveUp();
-    const bool ends = signal != SIGHUP || terminal_.Gone();
-    MutexLock lock(mutex_);
-    if (ends) Begin();
-    if (signal != SIGHUP && patience_.OnRequest(SteadyNow())) _exit(kInterrupted);
-    waiting_.push_back(ends ? SIGTERM : SIGHUP);
-    arrived_.NotifyOne();
-  }
-  // The end begins, if it has not: its time counts from the signal that asked for it.
-  void EndBegins() {
-    MutexLock lock(mutex_);
-    Begin();
-  }
-  // None if nothing came for so long.
-  std::optional<int> Pop(Duration patience) {
-    MutexLock lock(mutex_);
-    const TimePoint deadline = SteadyNow() + patience;
-    while (waiting_.empty() && SteadyNow() < deadline) {
-      arrived_.WaitFor(mutex_, deadline - SteadyNow());
-    }
-    if (waiting_.empty()) return std::nullopt;
-    const int signal = waiting_.front();
-    waiting_.pop_front();
-    return signal;
-  }
-
- private:
-  void Begin() GOPMILL_REQUIRES(mutex_) {
-    if (!std::exchange(ending_, true)) SetAlarm(drain_ + kEndPatience);
-  }
-  [[noreturn]] static void GiveUp() {
-    spdlog::error(
-        "not all has ended {} s behind the drain: something that was called does not "
-        "come back",
-        kEndPatience.count());
-    _exit(kFailed);
-  }
-
-  const Terminal& terminal_;
-  Mutex mutex_;  // guards all below
-  CondVar arrived_;
-  std::chrono::seconds drain_ GOPMILL_GUARDED_BY(mutex_) = {};
-  bool ending_ GOPMILL_GUARDED_BY(mutex_) = false;  // the alarm is set
-  std::deque<int> waiting_ GOPMILL_GUARDED_BY(mutex_);
-  Impatience patience_ GOPMILL_GUARDED_BY(mutex_);
-};
+std::chrono::seconds DrainOf(const ServerConfig& config) {
+  return std::chrono::seconds(config.drain_timeout_seconds);
+}
 
 ConfigSources SourcesOf(const ServeArgs& args) {
   return {.file = args.config_file, .environment = ProcessEnvironment, .flags = args.flags};
@@ -299,7 +211,7 @@ void OnReload(const ServeArgs& args, SignalQueue& queue, Running& running) {
   const bool other_users = reloaded->config.auth != running.config.auth;
   running.config = reloaded->config;
   running.service.Reload(running.config);
-  queue.Configure(running.config);
+  queue.SetDrain(DrainOf(running.config));
   if (other_users) SetUsers(running);
   if (const Status level = SetLogLevel(running.config.log.level); !level.ok()) {
     spdlog::error("reload: {}", level.error().message);
@@ -374,7 +286,7 @@ int ServeStreams(const ServeArgs& args, const LoadedConfig& loaded, SignalQueue&
   Running running{**service, **server, rtsp->get(), config};
   WaitForEnd(args, queue, terminal, running);
 
-  const std::chrono::seconds drain(running.config.drain_timeout_seconds);
+  const std::chrono::seconds drain = DrainOf(running.config);
   spdlog::info("draining for at most {} s", drain.count());
   queue.EndBegins();  // the drain waits for the loop, however long that takes
   (*service)->StartDraining();
@@ -391,7 +303,7 @@ int ServeStreams(const ServeArgs& args, const LoadedConfig& loaded, SignalQueue&
 
 int Serve(const ServeArgs& args, const LoadedConfig& loaded) {
   Terminal terminal;  // as it was before anything could be told of it
-  SignalQueue queue(terminal, loaded.config);
+  SignalQueue queue(terminal, DrainOf(loaded.config));
   auto signals = SignalWatcher::Start({SIGINT, SIGTERM, SIGHUP, SIGALRM},
                                       [&queue](int signal) { queue.Push(signal); });
   if (!signals.ok()) return Fail("serve", signals.error());
