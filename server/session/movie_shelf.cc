@@ -217,7 +217,7 @@ void MovieShelf::ToFront(const std::shared_ptr<ShelvedFile>& file, Dropped& drop
     dropped.files.splice(dropped.files.end(), files_, here);
     DropPlans([&](const Plan& old) { return old.shelved.file == each; }, dropped);
     if (auto readers = each->Unshelve(); !readers.empty()) {
-      unused_.push_back({.path = each->path(), .readers = std::move(readers)});
+      unshelved_.push_back({.path = each->path(), .readers = std::move(readers)});
     }
   }
 }
@@ -312,15 +312,20 @@ bool MovieShelf::KnowsSounds(const Shelved& shelved, const RequestParams& params
   });
 }
 
-std::vector<MovieShelf::Unused> MovieShelf::TakeUnused(TimePoint time) {
+std::vector<MovieShelf::Unused> MovieShelf::TakeIdle(TimePoint time) {
+  std::vector<Unused> idle;
   const MutexLock lock(mutex_);
-  std::vector<Unused> unused = std::exchange(unused_, {});
   for (const auto& file : files_) {
     if (auto readers = file->TakeIdle(time); !readers.empty()) {
-      unused.push_back({.path = file->path(), .readers = std::move(readers)});
+      idle.push_back({.path = file->path(), .readers = std::move(readers)});
     }
   }
-  return unused;
+  return idle;
+}
+
+std::vector<MovieShelf::Unused> MovieShelf::TakeUnshelved() {
+  const MutexLock lock(mutex_);
+  return std::exchange(unshelved_, {});
 }
 
 Result<std::unique_ptr<SegmentReader>> MovieShelf::Reader(const Shelved& movie,

@@ -116,8 +116,10 @@ class MovieShelf {
     std::string path;
     ShelvedFile::Readers readers;
   };
-  // Those that nobody has used since `time`, and those of files that are not kept any more.
-  std::vector<Unused> TakeUnused(TimePoint time);
+  // Those that nobody has used since `time`.
+  std::vector<Unused> TakeIdle(TimePoint time);
+  // Those of files that are not kept any more.
+  std::vector<Unused> TakeUnshelved();
 
  private:
   struct Opened {
@@ -167,7 +169,7 @@ class MovieShelf {
   std::list<Beside> beside_ GOPMILL_GUARDED_BY(mutex_);  // as `plans_`
   std::list<Plan> plans_ GOPMILL_GUARDED_BY(mutex_);     // asked for last in front
   std::list<std::shared_ptr<ShelvedFile>> files_ GOPMILL_GUARDED_BY(mutex_);
-  std::vector<Unused> unused_ GOPMILL_GUARDED_BY(mutex_);  // of files that are not kept any more
+  std::vector<Unused> unshelved_ GOPMILL_GUARDED_BY(mutex_);  // of files that are not kept any more
 };
 
 }  // namespace gopmill

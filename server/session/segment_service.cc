@@ -139,9 +139,11 @@ bool SegmentService::ClosesNow(TaskPool pool) {
   return true;
 }
 
+void SegmentService::CloseReaders(TimePoint time) { Close(shelf_.TakeIdle(time)); }
+
 // Each file by a task of its own, so that a disk that hangs has not all threads.
-void SegmentService::CloseReaders(TimePoint time) {
-  for (MovieShelf::Unused& unused : shelf_.TakeUnused(time)) {
+void SegmentService::Close(std::vector<MovieShelf::Unused> files) {
+  for (MovieShelf::Unused& unused : files) {
     const auto readers = std::make_shared<ShelvedFile::Readers>(std::move(unused.readers));
     AddTask(TaskPool::kReading,
             {.place = std::move(unused.path), .run = [readers] { readers->clear(); }});
@@ -167,7 +169,7 @@ void SegmentService::RunTasks(TaskPool pool) {
     if (!task) continue;
     task->run();
     task->run = nullptr;  // what it holds belongs to its place, too
-    CloseReaders(TimePoint::min());
+    Close(shelf_.TakeUnshelved());
     {
       const MutexLock lock(mutex_);
       tasks_.Ended(pool, *task);

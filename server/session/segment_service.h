@@ -83,9 +83,9 @@ class SegmentService {
 
   PartTicket Open(PartRequest request, PartCallback done);
   void Cancel(PartTicket ticket);
-  // Lets readers of movies that nobody has used since `time` be closed soon, by threads that read,
-  // and those of movies that are not kept any more. It does so by itself for those that are idle
-  // for kReaderIdle.
+  // Lets readers of movies that nobody has used since `time` be closed soon, by threads that read.
+  // It does so by itself for those that are idle for kReaderIdle, and at once for those of movies
+  // that are not kept any more.
   void CloseReaders(TimePoint time);
   [[nodiscard]] SegmentStats stats() const;
 
@@ -106,6 +106,7 @@ class SegmentService {
   [[nodiscard]] bool Over() const GOPMILL_REQUIRES(mutex_);
   bool ClosesNow(TaskPool pool) GOPMILL_REQUIRES(mutex_);
   void AddTask(TaskPool pool, SegmentTask task);
+  void Close(std::vector<MovieShelf::Unused> files);
   void Answer(Waiting waiting);
   void ReadMovie(Waiting waiting, const Ask& ask);
   void ReadFirst(const std::string& key, const Waiting& waiting, const Ask& ask);

@@ -156,9 +156,9 @@ TEST_F(MovieShelfTest, FilesAreClosedWhenNobodyHasReadThemForAWhile) {
     movie->file->GiveReader(std::move(reader).value());
   }
   const TimePoint now = SteadyNow();
-  EXPECT_TRUE(shelf_->TakeUnused(now - kReaderIdle).empty());
+  EXPECT_TRUE(shelf_->TakeIdle(now - kReaderIdle).empty());
   EXPECT_GT(OpenMovies(), 0) << "it may be wanted again at once";
-  auto idle = shelf_->TakeUnused(now + std::chrono::seconds(1));
+  auto idle = shelf_->TakeIdle(now + std::chrono::seconds(1));
   ASSERT_EQ(idle.size(), 1U);
   EXPECT_EQ(idle.front().path, "ref-talk.mpg");
   EXPECT_GT(OpenMovies(), 0) << "it is left to the caller, who may have to wait";
@@ -181,7 +181,7 @@ TEST_F(MovieShelfTest, FilesThatAreDroppedKeepNobodyWaiting) {
   const bool comes = dropped.wait_for(std::chrono::seconds(60)) == std::future_status::ready;
   hung.reset();
   ASSERT_TRUE(comes);
-  auto unused = shelf_->TakeUnused(TimePoint::min());
+  auto unused = shelf_->TakeUnshelved();
   ASSERT_EQ(unused.size(), 1U);
   EXPECT_EQ(unused.front().path, kDropped);
   EXPECT_GT(OpenMovies(), 0);
