@@ -5,15 +5,21 @@
 // credit that classes without units have left is stolen: each backlogged class gets
 //     idle credit / (2 * backlogged classes)
 // which those without units lose: half of what they had. Nobody keeps more than one period's
-// earnings. Work conserving.
+// earnings, nor owes more than all workers' time in a period or, if that is longer, in the longest
+// run of late. Work conserving.
 // Source: credit stealing as in G. Liao, "Accelerating I/O Processing in Server Architectures", UC
 // Riverside, 2011.
 //
 // Where a run takes longer than a period (there packets, here units) so does the next reckoning.
 // Each class earns for all of that time, as runs are paid for in full; and what a class without
 // units has beyond one period's earnings is stolen too, as period by period it would have been.
-// The same is true of one that had none at the reckoning before: what it could not use it has lent.
-// Otherwise who works alone would run into debt, and wait for as long when others come.
+// The same is true of one that had none at some decision since the reckoning before, or at that:
+// what it could not use it has lent. Otherwise who works alone would run into debt, and wait for as
+// long when others come. Decisions do not see all of it (a class that has a unit at each of them
+// can still use little), so debts are bounded too, which the source does not say. All workers may
+// run the longest units at once, whose they may be, and are paid for at their ends: a tighter bound
+// would forgive debts of classes that wait all the time, and so change their shares (tested). What
+// is beyond either bound nobody gets.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -29,9 +35,13 @@ namespace {
 class Credit final : public Allocation {
  public:
   static constexpr double kPeriodNs = 100e6;
+  // Of its longest run, with each further one of the class: a tenth is left after 146.
+  static constexpr double kRemembered = 63.0 / 64;
 
   explicit Credit(const PoolState& pool)
-      : shares_(pool.classes().size()), credit_(pool.classes().size(), 0) {
+      : shares_(pool.classes().size()),
+        credit_(pool.classes().size(), 0),
+        longest_runs_(pool.classes().size(), 0) {
     FindShares(pool.classes(), shares_);
   }
 
@@ -47,7 +57,10 @@ class Credit final : public Allocation {
 
   void OnFinished(int service_class, WorkerId /*w*/, Duration busy, const PoolState& /*pool*/,
                   TimePoint /*now*/) override {
-    credit_[static_cast<std::size_t>(service_class)] -= static_cast<double>(busy.count());
+    const auto c = static_cast<std::size_t>(service_class);
+    const auto took = static_cast<double>(busy.count());
+    credit_[c] -= took;
+    longest_runs_[c] = std::max(took, longest_runs_[c] * kRemembered);
   }
 
  private:
@@ -59,15 +72,19 @@ class Credit final : public Allocation {
   }
 
   void Earn(const PoolState& pool, TimePoint now) {
+    const std::uint64_t waiting = Waiting(pool);
+    waited_ &= waiting;
     const auto passed = static_cast<double>((now - last_).count());
     if (passed < kPeriodNs) return;
     last_ = now;
     const double income = passed * pool.available_workers();
     for (std::size_t c = 0; c < credit_.size(); ++c) credit_[c] += income * shares_[c];
     const double period_income = kPeriodNs * pool.available_workers();
-    Steal(Waiting(pool), period_income);
+    Steal(waiting, period_income);
+    const double most_owed =
+        std::max(kPeriodNs, std::ranges::max(longest_runs_)) * pool.available_workers();
     for (std::size_t c = 0; c < credit_.size(); ++c) {
-      credit_[c] = std::min(credit_[c], period_income * shares_[c]);
+      credit_[c] = std::clamp(credit_[c], -most_owed, period_income * shares_[c]);
     }
   }
 
@@ -87,8 +104,8 @@ class Credit final : public Allocation {
     }
   }
 
-  // The backlogged ones: those that have units now and had the last time. If there is none, who
-  // has worked with what others did not use; else whoever has units now.
+  // The backlogged ones: those that have units now and had ever since the last time. If there is
+  // none, who has worked with what others did not use; else whoever has units now.
   [[nodiscard]] std::uint64_t Takers(std::uint64_t waiting) const {
     if ((waiting & waited_) != 0) return waiting & waited_;
     std::uint64_t owing = 0;
@@ -110,8 +127,10 @@ class Credit final : public Allocation {
   static bool Has(std::uint64_t set, std::size_t c) { return (set >> c & 1U) != 0; }
 
   std::vector<double> shares_;
-  std::vector<double> credit_;  // ns of worker time, by class
-  std::uint64_t waited_ = 0;    // bit c: class c had units at the last reckoning
+  std::vector<double> credit_;        // ns of worker time, by class
+  std::vector<double> longest_runs_;  // ns, by class; the old ones fade
+  // Bit c: class c had units at the last reckoning and at all decisions since.
+  std::uint64_t waited_ = 0;
   TimePoint last_;
 };
 

@@ -528,6 +528,54 @@ TEST(AllocationLayersTest, CreditIsNotOwedToAClassThatComesNowAndThen) {
   EXPECT_GT(ShareOf(load.ServedWithin(50), 0), 0.4);
 }
 
+// a always waits; b has a short unit now and then, which finds all workers busy with a's.
+struct LightUse {
+  const char* topology;
+  milliseconds of_a, of_b, each;
+  milliseconds flood;  // b's units when it waits all the time, too
+};
+
+TEST(AllocationLayersTest, CreditIsNotOwedToAClassThatUsesLittle) {
+  using ms = milliseconds;
+  for (const LightUse& use : {LightUse{"pu:2", ms(500), ms(20), ms(100), ms(500)},
+                              LightUse{"pu:2", ms(150), ms(30), ms(100), ms(150)},
+                              LightUse{"pu:1", ms(2000), ms(10), ms(1000), ms(2000)},
+                              LightUse{"pu:1", ms(200), ms(50), ms(300), ms(200)},
+                              LightUse{"pu:8", ms(300), ms(30), ms(20), ms(300)},
+                              LightUse{"pu:8", ms(300), ms(30), ms(20), ms(3000)}}) {
+    Load load("credit", Classes("a:1,b:1,none:1"), use.topology);
+    milliseconds of_b = use.of_b;
+    load.pool.service_time = [&](const Ticket& ticket) {
+      return ticket.report.unit.stream.value % 3 == 1 ? of_b : use.of_a;
+    };
+    load.Start(0);
+    for (TimePoint at{ms(3)}; at < TimePoint{std::chrono::seconds(200)}; at += use.each) {
+      load.pool.FinishUntil(at);
+      load.pool.Submit(1, load.next[1]++);
+    }
+    of_b = use.flood;
+    load.Start(1);
+    EXPECT_NEAR(ShareOf(load.ServedWithin(50), 0), 0.5, 0.04)
+        << use.topology << ", " << use.of_a.count() << " and " << use.of_b.count() << " ms";
+  }
+}
+
+// Units two hundred times as long as others': a bound on debts must not lie within what is owed
+// between the turns of classes that all wait.
+TEST(AllocationLayersTest, CreditFollowsTheWeightsOfUnitsOfVeryDifferentLength) {
+  constexpr std::array kTimes = {milliseconds(2000), milliseconds(10), milliseconds(50)};
+  Load load("credit");
+  load.pool.service_time = [&](const Ticket& ticket) {
+    return kTimes.at(ticket.report.unit.stream.value % 3);
+  };
+  for (std::uint64_t c = 0; c < 3; ++c) load.Start(c);
+  load.Run(10);
+  const Served served = load.ServedWithin(200);
+  for (std::size_t c = 0; c < 3; ++c) {
+    EXPECT_NEAR(ShareOf(served, c), load.pool.pool().classes()[c].weight / 9, 0.02) << c;
+  }
+}
+
 TEST(AllocationLayersTest, CreditFollowsTheWeightsOfUnitsLongerThanAPeriod) {
   for (const int weight : {1, 3, 9}) {
     LongUnits load("a:" + std::to_string(weight) + ",b:1,none:0.000001");

@@ -65,15 +65,26 @@ void VirtualPool::SetAvailable(int worker, bool available) {
 }
 
 bool VirtualPool::FinishNext() {
-  int next = -1;
-  for (int w = 0; w < worker_count(); ++w) {
-    if (!busy(w)) continue;
-    const auto done_at = [&](int i) { return workers_[static_cast<std::size_t>(i)].done_at; };
-    if (next < 0 || done_at(w) < done_at(next)) next = w;
+  const int next = NextDone();
+  if (next >= 0) FinishOn(next);
+  return next >= 0;
+}
+
+void VirtualPool::FinishUntil(TimePoint time) {
+  for (int w = NextDone(); w >= 0; w = NextDone()) {
+    if (workers_[static_cast<std::size_t>(w)].done_at > time) break;
+    FinishOn(w);
   }
-  if (next < 0) return false;
-  FinishOn(next);
-  return true;
+  now_ = std::max(now_, time);
+}
+
+int VirtualPool::NextDone() const {
+  int next = -1;
+  const auto done_at = [&](int w) { return workers_[static_cast<std::size_t>(w)].done_at; };
+  for (int w = 0; w < worker_count(); ++w) {
+    if (busy(w) && (next < 0 || done_at(w) < done_at(next))) next = w;
+  }
+  return next;
 }
 
 void VirtualPool::FinishOn(int index) {

@@ -49,6 +49,8 @@ class VirtualPool {
   void SetAvailable(int worker, bool available);
   // Goes to the next completion. False if nothing runs.
   bool FinishNext();
+  // Finishes all that ends until then, and goes on to that time.
+  void FinishUntil(TimePoint time);
   // Finishes what this worker is busy with, whoever would be next.
   void FinishOn(int worker);
   void FinishAll() {
@@ -106,6 +108,7 @@ class VirtualPool {
   void Act(RecallAction& action);
   void Act(ReportAction& action);
   void BeginNext(VirtualWorker& worker);
+  [[nodiscard]] int NextDone() const;  // the worker; -1 if nothing runs
 
   std::unique_ptr<Dispatcher> dispatcher_;
   std::vector<VirtualWorker> workers_;
