@@ -14,7 +14,8 @@ namespace {
 constexpr std::string_view kForm = "NAME:WEIGHT[:GUARANTEED[:MAX_WORKERS[:DEADLINE_MS]]],...";
 // An hour; beyond it nobody waits for a deadline.
 constexpr double kMaxDeadlineMs = 3'600'000;
-// What served time is divided by: beyond them sums of it would lose single units.
+// What served time is divided by. Within them a millisecond is 1 to 1e12, and FairQueue, which
+// keeps its sums small, loses no units.
 constexpr double kLeastWeight = 1e-6, kMostWeight = 1e6;
 
 Error Bad(const std::string& what) { return InvalidArgument("classes", what, std::string(kForm)); }

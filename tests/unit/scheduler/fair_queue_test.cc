@@ -142,5 +142,17 @@ TEST(FairQueueTest, WhatIsGivenBackIsTheSameWorkerTimeUnderAnotherWeight) {
   EXPECT_NEAR(some.ShareOf(0), (0.8 + 0.5) / 2, 0.02);
 }
 
+// The clock goes by the light class then, to 1e18, where doubles are 128 apart.
+TEST(FairQueueTest, LongWorkOfALightClassDoesNotHideTheUnitsOfHeavyOnes) {
+  FairWorkers some("heavy:1000000,other:1000000,light:0.000001", 1);
+  some.unit_of = [](std::size_t, int) { return TimedUnit{.expected = 50e6, .took = 50e6}; };
+  some.waits = [](std::size_t c) { return c == 2; };
+  some.Run(1000e9);
+  some.ShareOf(2);
+  some.waits = [](std::size_t) { return true; };
+  some.Run(1050e9);
+  EXPECT_NEAR(some.ShareOf(0), 0.5, 0.01);
+}
+
 }  // namespace
 }  // namespace gopmill
