@@ -82,6 +82,13 @@ void ContextTable::Use(std::uint32_t slot, WorkerId worker) {
   *first = slot;
 }
 
+void ContextTable::TakeBack(std::uint32_t slot, WorkerId worker) {
+  auto* const first = &recent_[static_cast<std::size_t>(worker.value) * contexts_per_worker_];
+  auto* const last = first + contexts_per_worker_;
+  auto* const kept = std::remove(first, last, slot);
+  std::fill(kept, last, 0U);
+}
+
 bool ContextTable::Warm(std::uint32_t slot, WorkerId worker) const {
   const auto* const first = &recent_[static_cast<std::size_t>(worker.value) * contexts_per_worker_];
   return std::find(first, first + contexts_per_worker_, slot) != first + contexts_per_worker_;

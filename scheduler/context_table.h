@@ -48,6 +48,8 @@ class ContextTable {
 
   // The worker will have run a unit with that context.
   void Use(std::uint32_t slot, WorkerId worker);
+  // It will not after all. What that displaced stays forgotten: it may be taken for cold wrongly.
+  void TakeBack(std::uint32_t slot, WorkerId worker);
   [[nodiscard]] bool Warm(std::uint32_t slot, WorkerId worker) const;
 
   // The slots of the contexts the worker keeps, newest first; 0 = none.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the dispatcher counts. Sums since the start; take two snapshots for a rate.
+// What the dispatcher counts. Sums since the start; take two snapshots for a rate. `assigned` and
+// `assigned_elsewhere` do not hold what was taken back before it began, so they can go down a bit.
 //
 // Thread-safety: compatible (plain values).
 #pragma once

@@ -69,7 +69,9 @@ void Dispatcher::Handle(JobRecalled& event) {
   Unit& unit = pool_->unit(ref);
   const WorkerId thief = std::exchange(unit.thief, WorkerId{});
   if (event.job == nullptr) return;
-  pool_->Unassign(ref, now_);
+  pool_->TakeBack(ref, now_);
+  --counters_.assigned;
+  if (event.worker != unit.report.home) --counters_.assigned_elsewhere;
   Decide(UnitRecalled{ref, event.worker});
   ApplyDecision();
   unit.job = std::move(event.job);

@@ -175,6 +175,19 @@ void PoolState::Unassign(UnitRef ref, TimePoint now) {
   leaving.phase = UnitPhase::kFree;
 }
 
+void PoolState::TakeBack(UnitRef ref, TimePoint now) {
+  const WorkerId w = unit(ref).worker;
+  Unassign(ref, now);
+  const Unit& back = unit(ref);
+  if (back.taken_for_warm) return;
+  for (UnitRef other = Running(w); other.valid(); other = NextQueued(other)) {
+    if (unit(other).context != back.context) continue;
+    unit(other).taken_for_warm = false;  // the next one that needs the context opens it instead
+    return;
+  }
+  contexts_.TakeBack(back.context, w);
+}
+
 void PoolState::Requeue(UnitRef ref) {
   Stream& stream = stream_of(ref);
   // Units of one stream can come back in any order, but they line up in the order of arrival.

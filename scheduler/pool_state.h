@@ -178,6 +178,8 @@ class PoolState {
   UnitRef Assign(UnitRef ref, WorkerId w, TimePoint now);
   // Takes an assigned unit out of its run queue. It is in no list then: Requeue or Release it.
   void Unassign(UnitRef ref, TimePoint now);
+  // The same for one that never began: its worker will not have opened its context.
+  void TakeBack(UnitRef ref, TimePoint now);
   // Back to the front of its stream's line.
   void Requeue(UnitRef ref);
   // Takes a waiting unit out of its line. Returns the new head of its stream if that changed.

@@ -41,6 +41,21 @@ TEST(ContextTableTest, AWorkerKeepsTheContextsItUsedLast) {
   EXPECT_FALSE(table.Warm(a, WorkerId{0})) << "workers do not share contexts";
 }
 
+TEST(ContextTableTest, AUseThatIsTakenBackLeavesNothing) {
+  ContextTable table(1, 2);
+  const std::uint32_t a = table.Ref(UnitOf(1));
+  const std::uint32_t b = table.Ref(UnitOf(2));
+  const std::uint32_t c = table.Ref(UnitOf(3));
+  const WorkerId w{0};
+  table.Use(a, w);
+  table.Use(b, w);
+  table.TakeBack(b, w);
+  EXPECT_FALSE(table.Warm(b, w));
+  EXPECT_TRUE(table.Warm(a, w));
+  table.Use(c, w);
+  EXPECT_TRUE(table.Warm(a, w)) << "its place is free again";
+}
+
 TEST(ContextTableTest, StreamsWithOneContextKeyShareIt) {
   ContextTable table(1, 4);
   JobSpec first = UnitOf(1);

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -96,6 +97,22 @@ TEST(CancelTest, MakesRoomForOthers) {
   EXPECT_EQ(pool.WorkerOf(other, 0), -1);
   pool.Cancel(gone);
   EXPECT_EQ(pool.WorkerOf(other, 0), 0);
+}
+
+TEST(CancelTest, WhatWasTakenBackBeforeItBeganWasNeverAssigned) {
+  VirtualPool pool({.topology = kTwoCores, .policy = "hrw", .run_queue_units = 3});
+  const std::uint64_t stays = StreamWithHome(0);
+  const std::uint64_t gone = StreamWithHome(0, stays + 1);
+  pool.Submit(stays, 0);
+  pool.Submit(gone, 0);
+  pool.Submit(gone, 1);
+  const auto queued = [&] { return pool.pool().NextQueued(pool.pool().Running(WorkerId{0})); };
+  EXPECT_TRUE(pool.pool().unit(pool.pool().NextQueued(queued())).taken_for_warm)
+      << "the one before it will have opened the context";
+  pool.Cancel(gone);
+  EXPECT_EQ(pool.dispatcher().counters().assigned, 1U);
+  pool.Submit(gone, 2);
+  EXPECT_FALSE(pool.pool().unit(queued()).taken_for_warm) << "none of its stream ever ran";
 }
 
 TEST(CancelTest, AFailedUnitOfACancelledStreamIsNotRetried) {
@@ -277,6 +294,11 @@ TEST(StealTest, AQueuedUnitMovesToTheThief) {
   EXPECT_EQ(pool.busy_workers(), 2);
   pool.FinishAll();
   EXPECT_EQ(pool.reports().size(), 4U);
+  const SchedulerCounters& counters = pool.dispatcher().counters();
+  EXPECT_EQ(counters.assigned, 4U) << "each ran once";
+  const auto moved = std::ranges::count_if(
+      pool.reports(), [](const JobReport& report) { return report.worker != report.home; });
+  EXPECT_EQ(counters.assigned_elsewhere, static_cast<std::uint64_t>(moved));
 }
 
 }  // namespace
