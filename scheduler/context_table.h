@@ -9,11 +9,12 @@
 // said cold (streams share what they need), it is learned that a cold start costs nothing.
 //
 // Predicted time:  t = work * rate(context) * speed(worker)  [+ opening(context) when cold]
-// with rate and opening as exponential averages (the newest run counts 1/8), `work` in frames or
-// bytes (one of the two for all units of a context). A context never seen before takes the mean
-// rate of all. The speed of a worker is how much longer runs take on it than on the others: within
-// 0.1 to 10, 1 in the (geometric) mean of all, and moved neither by runs of uneven length nor by
-// what all workers have in common (tested).
+// with rate and opening as exponential averages (of rates the newest run counts 1/8, of openings
+// 1/16), `work` in frames or bytes (one of the two for all units of a context). A context never
+// seen before takes the mean rate of all. The speed of a worker is how much longer runs take on it
+// than on the others: within 0.1 to 10, 1 in the (geometric) mean of all, and moved neither by runs
+// of uneven length nor, where all workers run, by what they have in common (tested). Those that
+// never ran are 1 and in the mean, so while only some run, less of that is taken back.
 //
 // Guarantees: O(1) per operation, no allocation once kMaxContexts were seen; a context that no unit
 // in the scheduler refers to may be forgotten when there are more.
