@@ -16,7 +16,8 @@ from served import Server, check, read_in_thread, run_on_rtsp, wait_until  # noq
 
 QUERY = "width=160&bitrate=100k&preset=ultrafast"
 TRANSPORTS = ("tcp", "udp")
-SECONDS = 8
+# Who reads from the publisher's first packet on reads so long; who plays comes later, on a busy machine by seconds.
+PUBLISHED, READ, PLAYED = 12, 7, 6
 
 
 def apart(path):
@@ -30,7 +31,7 @@ def stays_together(name, path, expected):
     found = apart(path)
     text = f"{name}: tones behind their flashes by {[f'{1000 * seconds:+.2f} ms' for seconds in found]}"
     print(text, flush=True)
-    check(len(found) >= SECONDS - 4, text)
+    check(len(found) >= PLAYED - 2, text)
     check(all(abs(seconds - expected) < 0.001 for seconds in found), text)
     check(max(found) - min(found) < 0.0003, f"{text}: they drift")
 
@@ -38,15 +39,16 @@ def stays_together(name, path, expected):
 def record(server, transport):
     return subprocess.Popen(["ffmpeg", "-nostdin", "-v", "error", "-rtsp_transport", "tcp", "-analyzeduration", "500k", "-i",
                              server.url(f"live/{transport}?{QUERY}"), "-c", "copy", "-t",
-                             str(SECONDS - 2), str(Path(server.folder, f"{transport}-played.ts"))])
+                             str(PLAYED), str(Path(server.folder, f"{transport}-played.ts"))])
 
 
 def flashes_and_tones(server):
     movie = str(Path(server.folder, "sync.mp4"))
-    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", "movies/files/sync-720p.mp4", "-t", str(SECONDS), "-c", "copy", movie],
-                   check=True)
+    # Small, so that a busy machine keeps up: next to what is lost a flash or a tone has lost its begin.
+    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", "movies/files/sync-720p.mp4", "-t", str(PUBLISHED), "-vf", "scale=256:144",
+                    "-preset", "veryfast", "-g", "60", "-c:a", "copy", movie], check=True)
     results = {transport: {} for transport in TRANSPORTS}
-    readers = [read_in_thread(server, name, f"{QUERY}&container=ts&duration={SECONDS - 1}", result) for name, result in results.items()]
+    readers = [read_in_thread(server, name, f"{QUERY}&container=ts&duration={READ}", result) for name, result in results.items()]
     wait_until(lambda: all(server.live(name)["readers"] == 1 for name in TRANSPORTS), 10, "readers that wait")
     publishers = [publish(server, transport, movie, transport) for transport in TRANSPORTS]
     wait_until(lambda: all(server.live(name).get("source") for name in TRANSPORTS), 10, "publishers that are known")
@@ -66,7 +68,8 @@ def flashes_and_tones(server):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        server = Server(folder, rtsp=True)
+        # A picture that is left out on a busy machine would be the one with the flash.
+        server = Server(folder, "--degradation", "off", rtsp=True)
         server.folder = folder
         return run_on_rtsp([flashes_and_tones], server)
 
