@@ -3,6 +3,7 @@
 
 #include <gio/gio.h>
 #include <gst/app/gstappsrc.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <chrono>
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -91,9 +93,29 @@ void HideLossesFromRepair(GstElement* element) {
   gst_pad_add_probe(pad.get(), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, drop_loss, nullptr, nullptr);
 }
 
+// The socket that a source for UDP reads; null for others and for one that has none so far.
+gst::Object<GSocket> SocketOf(GstElement* element) {
+  GSocket* socket = nullptr;
+  if (IsMadeBy(element, "udpsrc")) g_object_get(element, "used-socket", &socket, nullptr);
+  return gst::Adopt(socket);
+}
+
+// By default a key picture of 100 KB is more than a socket holds, and senders do not pause between
+// its packets. For sockets that are open already, as gst-rtsp-server's are.
+void WidenSocket(GstElement* element) {
+  if (IsMadeBy(element, "rtspsrc")) {
+    g_object_set(element, "udp-buffer-size", kSocketBytes, nullptr);
+  }
+  const auto socket = SocketOf(element);
+  if (socket == nullptr) return;
+  static_cast<void>(
+      g_socket_set_option(socket.get(), SOL_SOCKET, SO_RCVBUF, kSocketBytes, nullptr));
+}
+
 void PrepareAdded(GstBin* /*bin*/, GstBin* /*inner*/, GstElement* element, gpointer feed) noexcept {
   BoundJumps(element);
   HideLossesFromRepair(element);
+  WidenSocket(element);
   CountLostBehind(element, *static_cast<Feed*>(feed));
 }
 
@@ -106,13 +128,9 @@ constexpr std::chrono::milliseconds kSocketPatience(300);
 
 // The sockets that the sources of a pipeline read; only those for UDP have one.
 void AddSocket(const GValue* item, gpointer sockets) noexcept {
-  auto* element = static_cast<GstElement*>(g_value_get_object(item));
-  if (g_object_class_find_property(G_OBJECT_GET_CLASS(element), "used-socket") == nullptr) return;
-  if (!GST_OBJECT_FLAG_IS_SET(element, GST_ELEMENT_FLAG_SOURCE)) return;
-  GSocket* socket = nullptr;
-  g_object_get(element, "used-socket", &socket, nullptr);
+  auto socket = SocketOf(static_cast<GstElement*>(g_value_get_object(item)));
   auto& list = *static_cast<std::vector<gst::Object<GSocket>>*>(sockets);
-  if (socket != nullptr) list.push_back(gst::Adopt(socket));
+  if (socket != nullptr) list.push_back(std::move(socket));
 }
 
 // Lets a source end behind what it holds already. An EOS event sent to the pipeline would overtake
@@ -149,6 +167,7 @@ void PrepareToReceive(GstElement* pipeline, const std::shared_ptr<PacketFeed>& f
     auto* found = static_cast<GstElement*>(g_value_get_object(item));
     BoundJumps(found);
     HideLossesFromRepair(found);
+    WidenSocket(found);
   };
   ForEachElement(pipeline, prepare, nullptr);
   g_signal_connect_data(pipeline, "deep-element-added", G_CALLBACK(&PrepareAdded), new Feed(feed),

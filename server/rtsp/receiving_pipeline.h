@@ -17,12 +17,17 @@
 
 namespace gopmill {
 
+// Bytes that may have arrived and wait to be read, as SO_RCVBUF counts them: a second of 8 Mb/s and
+// more, since the kernel grants twice as much for what its own records take.
+inline constexpr int kSocketBytes = 2 << 20;
+
 // The pipeline that an element is in, or the outermost bin.
 gst::Object<GstElement> PipelineOf(GstElement* element);
 
 // For the elements that `pipeline` has and all that come into it later:
 //  - rtpbin throws packets of wild sequence numbers away (at its jitter buffers),
 //  - what repairs losses does not hear of them,
+//  - sockets for UDP hold kSocketBytes, or what the system allows (net.core.rmem_max),
 //  - the packets that never came behind each jitter buffer go to feed's count. Only of those that
 //    come later: they are made when the first packet of a sender comes, so call this before.
 // Once for a pipeline, which holds the feed from then on.

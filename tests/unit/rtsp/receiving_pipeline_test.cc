@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/rtsp/receiving_pipeline.h"
 
+#include <gio/gio.h>
 #include <gst/app/gstappsink.h>
 #include <gst/app/gstappsrc.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
+#include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <memory>
 #include <vector>
 
@@ -72,6 +76,31 @@ TEST_F(ReceivingPipelineTest, JumpsAreBoundInAllThatReceives) {
     g_object_get(element, "max-dropout-time", &time, nullptr);
     EXPECT_EQ(time, 0U);
   }
+}
+
+int ReceiveBufferOf(GstElement* element) {
+  GSocket* taken = nullptr;
+  g_object_get(element, "used-socket", &taken, nullptr);
+  const auto socket = gst::Adopt(taken);
+  int bytes = 0;
+  if (socket == nullptr ||
+      g_socket_get_option(socket.get(), SOL_SOCKET, SO_RCVBUF, &bytes, nullptr) == FALSE) {
+    return 0;
+  }
+  return bytes;
+}
+
+// gst-rtsp-server opens them before it adds them. socket(7): the kernel doubles what it grants.
+TEST_F(ReceivingPipelineTest, SocketsHoldAsMuchAsTheyMay) {
+  int most = 0;
+  std::ifstream("/proc/sys/net/core/rmem_max") >> most;
+  if (most == 0) GTEST_SKIP() << "the system does not say what it allows";
+  PrepareToReceive(pipeline_.get(), AnyFeed());
+  GstElement* source = gst_element_factory_make("udpsrc", nullptr);
+  g_object_set(source, "address", "127.0.0.1", "port", 0, nullptr);
+  ASSERT_NE(gst_element_set_state(source, GST_STATE_READY), GST_STATE_CHANGE_FAILURE);
+  gst_bin_add(GST_BIN(pipeline_.get()), source);
+  EXPECT_EQ(ReceiveBufferOf(source), 2 * std::min(kSocketBytes, most));
 }
 
 TEST_F(ReceivingPipelineTest, ThePipelineHoldsTheFeed) {
