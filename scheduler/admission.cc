@@ -51,13 +51,17 @@ std::size_t Admission::IndexOf(std::uint16_t service_class) const {
   return std::min<std::size_t>(service_class, classes_.size() - 1);
 }
 
+Status Admission::InTime(const StreamNeed& need) const {
+  const ServiceClass& c = classes_[IndexOf(need.service_class)];
+  const bool late = c.deadline > Duration::zero() && need.unit_time + need.opening > c.deadline;
+  return late ? TooSlow(c, need) : OkStatus();
+}
+
 Status Admission::Admit(StreamId stream, const StreamNeed& need) {
+  GOPMILL_RETURN_IF_ERROR(InTime(need));
+  if (!need.real_time) return OkStatus();
   const std::size_t index = IndexOf(need.service_class);
   const ServiceClass& c = classes_[index];
-  if (c.deadline > Duration::zero() && need.unit_time + need.opening > c.deadline) {
-    return TooSlow(c, need);
-  }
-  if (!need.real_time) return OkStatus();
   ClassPromise& promise = promises_[index];
   const double most = promise.cores * promise_;
   if (promise.taken + need.cores > most) return NoRoom(c, promise, most, need);

@@ -54,6 +54,8 @@ class Admission {
   // that may be taken.
   Admission(std::vector<ServiceClass> classes, int workers, double promise);
 
+  // kUnavailable if a unit takes longer than the class's deadline.
+  [[nodiscard]] Status InTime(const StreamNeed& need) const;
   // Ok, and the need is counted until Release; or kUnavailable, with what is free in the text.
   Status Admit(StreamId stream, const StreamNeed& need);
   // What is counted for one stream is counted for another, new one from now on.

@@ -25,14 +25,19 @@ double DecodedPerFrame(const StreamPlan& plan) {
   return source_fps.valid() && fps > 0 ? source_fps.ToDouble() / fps : 1;
 }
 
+// Of what is decoded, and how much of it for one output frame.
+std::string DecodingOf(const StreamPlan& plan) {
+  const VideoInfo& source = plan.source->video;
+  return fmt::format("{} {}x{} {} * {}", source.codec, source.width, source.height,
+                     source.bit_depth, std::lround(DecodedPerFrame(plan)));
+}
+
 // A high dynamic range that becomes one of eight bits costs more than all else; which it does is a
 // matter of both depths.
-std::string KindOf(const StreamPlan& plan) {
-  const VideoInfo& source = plan.source->video;
+std::string MakingOf(const StreamPlan& plan) {
   const Target& target = plan.target;
-  return fmt::format("{} {}x{} {} {} * {} > {} {} {}x{} {} {} {} {} {} {} {}", source.codec,
-                     source.width, source.height, source.bit_depth, IsHdr(*source.parameters),
-                     std::lround(DecodedPerFrame(plan)), static_cast<int>(target.vcodec),
+  return fmt::format("{} {} > {} {} {}x{} {} {} {} {} {} {} {}", DecodingOf(plan),
+                     IsHdr(*plan.source->video.parameters), static_cast<int>(target.vcodec),
                      static_cast<int>(target.profile), target.width, target.height,
                      static_cast<int>(target.preset), static_cast<int>(target.quality),
                      static_cast<int>(target.denoise), static_cast<int>(target.degrain),
@@ -41,13 +46,13 @@ std::string KindOf(const StreamPlan& plan) {
 }
 
 double EncodedPixels(const StreamPlan& plan) {
-  return static_cast<double>(plan.target.width) * plan.target.height;
+  return std::max(1.0, static_cast<double>(plan.target.width) * plan.target.height);
 }
 
-// Pixels that are encoded for one output frame, with those that are decoded for it.
-double PixelsPerFrame(const StreamPlan& plan) {
+// For one output frame.
+double DecodedPixels(const StreamPlan& plan) {
   const VideoInfo& source = plan.source->video;
-  return EncodedPixels(plan) + kDecodeWeight * DecodedPerFrame(plan) * source.width * source.height;
+  return std::max(1.0, DecodedPerFrame(plan) * source.width * source.height);
 }
 
 }  // namespace
@@ -58,29 +63,42 @@ void DemandTable::Mean::Add(double newest, double whole) {
   value += whole / std::clamp(seen, 1.0, kMeanUnits) * (newest - value);
 }
 
-Duration DemandTable::FrameTime(const StreamPlan& plan, bool decodes) const {
-  const auto found = nanos_.find(KindOf(plan));
-  const double nanos =
-      found != nanos_.end() ? found->second.value : PixelsPerFrame(plan) * per_pixel_.value;
-  const double part = decodes ? 1 : EncodedPixels(plan) / std::max(1.0, PixelsPerFrame(plan));
-  return FromSeconds(part * nanos * 1e-9);
+double DemandTable::Costs::Of(const std::string& kind, double pixels) const {
+  const auto found = kinds_.find(kind);
+  return found != kinds_.end() ? found->second.mean.value : pixels * per_pixel_.value;
 }
 
-void DemandTable::Learn(const StreamPlan& plan, Duration cpu, Duration opening,
-                        std::int64_t frames) {
-  const double nanos = std::max(0.0, Nanos(cpu - opening)) / static_cast<double>(frames);
-  const double pixels = std::max(1.0, PixelsPerFrame(plan));
-  const double seconds = static_cast<double>(frames) / plan.target.fps.ToDouble();
-  const double whole = std::min(1.0, seconds / kWholeSeconds);
-  const std::string kind = KindOf(plan);
-  auto found = nanos_.find(kind);
-  if (found == nanos_.end()) {
-    if (nanos_.size() >= kMaxDemandKinds) nanos_.erase(nanos_.begin());
-    found = nanos_.try_emplace(kind, Mean{.value = pixels * per_pixel_.value}).first;
+void DemandTable::Costs::Learn(const std::string& kind, double pixels, double nanos, double whole) {
+  auto found = kinds_.find(kind);
+  if (found == kinds_.end()) {
+    if (kinds_.size() >= kMaxDemandKinds) {
+      kinds_.erase(std::ranges::min_element(
+          kinds_, {}, [](const auto& entry) { return entry.second.learned; }));
+    }
+    found = kinds_.try_emplace(kind, Kind{.mean = {.value = pixels * per_pixel_.value}}).first;
   }
-  found->second.Add(nanos, whole);
+  found->second.mean.Add(nanos, whole);
+  found->second.learned = ++units_;
   per_pixel_.Add(nanos / pixels, whole);
-  if (opening > Duration::zero()) opening_ns_ += (Nanos(opening) - opening_ns_) / kMeanUnits;
+}
+
+Duration DemandTable::FrameTime(const StreamPlan& plan, bool decodes) const {
+  double nanos = making_.Of(MakingOf(plan), EncodedPixels(plan));
+  if (decodes) nanos += decoding_.Of(DecodingOf(plan), DecodedPixels(plan));
+  return FromSeconds(nanos * 1e-9);
+}
+
+void DemandTable::Learn(const StreamPlan& plan, const UnitCost& cost) {
+  const auto frames = static_cast<double>(cost.frames);
+  const double whole = std::min(1.0, frames / plan.target.fps.ToDouble() / kWholeSeconds);
+  const auto per_frame = [&](Duration all) { return std::max(0.0, Nanos(all)) / frames; };
+  making_.Learn(MakingOf(plan), EncodedPixels(plan), per_frame(cost.making), whole);
+  if (cost.decoding) {
+    decoding_.Learn(DecodingOf(plan), DecodedPixels(plan), per_frame(*cost.decoding), whole);
+  }
+  if (cost.opening > Duration::zero()) {
+    opening_ns_ += (Nanos(cost.opening) - opening_ns_) / kMeanUnits;
+  }
 }
 
 }  // namespace gopmill

@@ -51,8 +51,16 @@ bool StreamAdmission::DoesNotKeepUp(TimePoint now) const {
   return degraded >= few && 2 * degraded + silent >= running_.size();
 }
 
-double StreamAdmission::CoresFor(const StreamPlan& plan, bool decodes) const {
-  return ToSeconds(demand_.FrameTime(plan, decodes)) * plan.target.fps.ToDouble();
+StreamNeed StreamAdmission::NeedOf(const StreamPlan& plan, std::uint16_t service_class,
+                                   bool real_time, bool decodes) const {
+  const double cores = ToSeconds(demand_.FrameTime(plan, decodes)) * plan.target.fps.ToDouble();
+  double unit = plan.target.unit_seconds > 0 ? plan.target.unit_seconds : kUnitSeconds;
+  if (plan.low_delay) unit = kLivePieceSeconds;
+  return {.service_class = service_class,
+          .real_time = real_time,
+          .cores = cores,
+          .unit_time = FromSeconds(cores * unit),
+          .opening = demand_.Opening()};
 }
 
 Status StreamAdmission::Admit(StreamId stream, const StreamPlan& plan, std::uint16_t service_class,
@@ -64,14 +72,7 @@ Status StreamAdmission::Admit(StreamId stream, const StreamPlan& plan, std::uint
     ++refused_;
     return Behind();
   }
-  const double cores = CoresFor(plan, decodes);
-  double unit = plan.target.unit_seconds > 0 ? plan.target.unit_seconds : kUnitSeconds;
-  if (plan.low_delay) unit = kLivePieceSeconds;
-  const StreamNeed need{.service_class = service_class,
-                        .real_time = real_time,
-                        .cores = cores,
-                        .unit_time = FromSeconds(cores * unit),
-                        .opening = demand_.Opening()};
+  const StreamNeed need = NeedOf(plan, service_class, real_time, decodes);
   Status admitted = admission_.Admit(stream, need);
   if (admitted.ok()) {
     if (real_time) running_[stream] = {};
@@ -96,14 +97,18 @@ Result<std::size_t> StreamAdmission::LeavesOut(std::span<const StreamPlan> plans
   const double free = admission_.FreeFor(service_class);
   double encoding = 0, needed = 0;
   std::size_t fit = 0;
+  Status in_time;  // of the smallest; where all are wanted, of each
   for (std::size_t n = 1; n <= plans.size(); ++n) {  // of the smallest
     const StreamPlan& largest = plans[plans.size() - n];
-    needed = encoding + CoresFor(largest, true);
-    if (needed <= free) fit = n;
-    encoding += CoresFor(largest, false);
+    const StreamNeed need = NeedOf(largest, service_class, true, true);
+    if (in_time.ok() && (n == 1 || all)) in_time = admission_.InTime(need);
+    needed = encoding + need.cores;
+    if (needed <= free && admission_.InTime(need).ok()) fit = n;
+    encoding += NeedOf(largest, service_class, true, false).cores;
   }
   if (fit == plans.size() || (fit > 0 && !all)) return plans.size() - fit;
   ++refused_;
+  if (!in_time.ok()) return in_time.error();
   return Error{
       .code = Code::kUnavailable,
       .message = fmt::format("These {} renditions need about {:.2f} cores all the time. {:.2f} are "
@@ -122,16 +127,15 @@ void StreamAdmission::GoOn(StreamId from, StreamId to) {
   admission_.GoOn(from, to);
 }
 
-void StreamAdmission::OnUnit(StreamId stream, const StreamPlan& plan, Duration cpu,
-                             Duration opening, std::int64_t frames, bool alone) {
-  if (!on_ || frames <= 0) return;
+void StreamAdmission::OnUnit(StreamId stream, const StreamPlan& plan, const UnitCost& cost) {
+  if (!on_ || cost.frames <= 0) return;
   const MutexLock lock(mutex_);
-  if (alone) demand_.Learn(plan, cpu, opening, frames);
+  demand_.Learn(plan, cost);
   const auto found = running_.find(stream);
   if (found == running_.end()) return;
   Running& running = found->second;
-  running.core_seconds += ToSeconds(cpu);
-  running.media_seconds += static_cast<double>(frames) / plan.target.fps.ToDouble();
+  running.core_seconds += ToSeconds(cost.own);
+  running.media_seconds += static_cast<double>(cost.frames) / plan.target.fps.ToDouble();
   if (running.media_seconds < 1) return;
   admission_.Measured(stream, running.core_seconds / running.media_seconds);
   if (running.media_seconds < kMeasuredSeconds) return;
@@ -139,12 +143,13 @@ void StreamAdmission::OnUnit(StreamId stream, const StreamPlan& plan, Duration c
   running.media_seconds /= 2;
 }
 
-void StreamAdmission::OnEffort(StreamId stream, Effort effort, TimePoint now, Duration length) {
+void StreamAdmission::OnEffort(StreamId stream, Effort effort, TimePoint now, Duration length,
+                               bool more) {
   const MutexLock lock(mutex_);
   if (effort == Effort::kFull) {
     degraded_.erase(stream);
   } else {
-    degraded_[stream] = now + std::max<Duration>(kSilence, 3 * length);
+    degraded_[stream] = more ? TimePoint::max() : now + std::max<Duration>(kSilence, 3 * length);
   }
 }
 

@@ -36,21 +36,22 @@ class StreamAdmission {
   Status Admit(StreamId stream, const StreamPlan& plan, std::uint16_t service_class, bool real_time,
                TimePoint now, bool decodes = true);
   // Of real-time renditions that are made together, the largest first: how many of the largest have
-  // to be left out for the others to be let in. kUnavailable, with the need of all, if there may be
-  // none (`all` are wanted) or not even the last would be let in. Promises nothing.
+  // to be left out for the others to be let in. kUnavailable, with the need of all or the class's
+  // deadline, if there may be none (`all` are wanted) or not even the last would be let in.
+  // Promises nothing.
   Result<std::size_t> LeavesOut(std::span<const StreamPlan> plans, std::uint16_t service_class,
                                 bool all, TimePoint now);
   // `to` will go on where `from`, which was let in, stops: it is let in, with that one's need.
   void GoOn(StreamId from, StreamId to);
-  // A unit of `frames` > 0 output frames of the stream was transcoded. `alone`: it has had a decode
-  // of its own, as a stream is predicted to have.
-  void OnUnit(StreamId stream, const StreamPlan& plan, Duration cpu, Duration opening,
-              std::int64_t frames, bool alone = true);
-  // A unit of a live stream, `length` of its time, was finished at `now`, and the next ones get
-  // this effort. While half of the real-time streams, and more than one where there are several
-  // workers, get less than Effort::kFull no other is let in: the machine has enough. One that has
-  // had no unit for kSilence, or for three of its units, takes nothing of it: its publisher left.
-  void OnEffort(StreamId stream, Effort effort, TimePoint now, Duration length = {});
+  // A unit of the stream was transcoded.
+  void OnUnit(StreamId stream, const StreamPlan& plan, const UnitCost& cost);
+  // A unit of a live stream, `length` of its time, was finished at `now`, and the next ones, of
+  // which `more` say that some are there, get this effort. While half of the real-time streams, and
+  // more than one where there are several workers, get less than Effort::kFull no other is let in:
+  // the machine has enough. One without any that has had none for kSilence, or for three of its
+  // units, takes nothing of it: its publisher left.
+  void OnEffort(StreamId stream, Effort effort, TimePoint now, Duration length = {},
+                bool more = false);
   static constexpr std::chrono::seconds kSilence{2};
   // The stream has ended, whether it was let in or not.
   void Release(StreamId stream);
@@ -62,8 +63,8 @@ class StreamAdmission {
   struct Running {
     double core_seconds = 0, media_seconds = 0;  // of the last units
   };
-  [[nodiscard]] double CoresFor(const StreamPlan& plan, bool decodes) const
-      GOPMILL_REQUIRES(mutex_);
+  [[nodiscard]] StreamNeed NeedOf(const StreamPlan& plan, std::uint16_t service_class,
+                                  bool real_time, bool decodes) const GOPMILL_REQUIRES(mutex_);
   [[nodiscard]] bool DoesNotKeepUp(TimePoint now) const GOPMILL_REQUIRES(mutex_);
 
   const bool on_;

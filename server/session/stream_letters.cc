@@ -11,13 +11,30 @@
 namespace gopmill {
 namespace {
 
-// Of `cpu`, what a unit decoded in front of the first picture that it shows.
-Duration OfPreroll(const UnitStats& unit, Duration cpu) {
-  const double all = ToSeconds(unit.decode + unit.filter + unit.encode);
-  if (unit.selection.decoded <= 0 || all <= 0) return {};
-  const double part =
-      static_cast<double>(unit.selection.preroll) / static_cast<double>(unit.selection.decoded);
-  return FromSeconds(ToSeconds(cpu) * std::min(1.0, part) * ToSeconds(unit.decode) / all);
+// What of a stream's first unit was decoded in front of its first picture, which may lie seconds
+// behind a key picture: a part of its decoding that none of its other frames will cost.
+double PrerollOf(const UnitStats& unit, UnitIndex index) {
+  if (index.value > 0 || unit.selection.decoded <= 0) return 0;
+  return std::min(1.0, static_cast<double>(unit.selection.preroll) /
+                           static_cast<double>(unit.selection.decoded));
+}
+
+// Divided as the times of its stages are.
+UnitCost CostOf(const UnitEnded& ended, std::int64_t frames) {
+  const UnitStats& unit = ended.stats;
+  const Duration opening = ended.report.opening;
+  const Duration cpu = ended.report.cpu + unit.aside_cpu;
+  const double stages = ToSeconds(unit.decode + unit.filter + unit.encode);
+  const double decode = stages > 0 ? ToSeconds(unit.decode) / stages : 0;
+  const Duration decoding = FromSeconds(ToSeconds(cpu - opening) * decode);
+  const double preroll = PrerollOf(unit, ended.report.unit.index);
+  UnitCost cost{.making = cpu - opening - decoding,
+                .opening = opening,
+                .own = cpu - FromSeconds(ToSeconds(decoding) * preroll),
+                .frames = frames};
+  const bool whole = !unit.decoded_elsewhere && unit.selection.taken == 0;
+  if (whole) cost.decoding = FromSeconds(ToSeconds(decoding) * unit.renditions * (1 - preroll));
+  return cost;
 }
 
 }  // namespace
@@ -263,12 +280,7 @@ void StreamSession::LearnDemand(const UnitEnded& ended) {
   const UnitRecord& record = records_.at(report.unit.index);
   // What a unit costs that is not made as it was asked for says nothing of the others.
   if (spec_.admission && record.effort == Effort::kFull && report.attempt == 0) {
-    Duration cpu = report.cpu + ended.stats.aside_cpu;
-    // On the way to its start, which may lie seconds behind a key picture, it does nothing that its
-    // other frames, or those of streams like it, will cost.
-    if (report.unit.index.value == 0) cpu -= OfPreroll(ended.stats, cpu);
-    spec_.admission->OnUnit(spec_.id, *record.plan, cpu, report.opening, record.job.frames,
-                            ended.stats.renditions == 1 && ended.stats.selection.taken == 0);
+    spec_.admission->OnUnit(spec_.id, *record.plan, CostOf(ended, record.job.frames));
   }
   if (!spec_.degrades || report.unit.index.value == 0) return;
   const Duration length = FromSeconds(record.length_seconds);
@@ -278,7 +290,9 @@ void StreamSession::LearnDemand(const UnitEnded& ended) {
                                             .finished = report.finished,
                                             .media = length});
   const Effort effort = degradation_.effort();
-  if (spec_.admission) spec_.admission->OnEffort(spec_.id, effort, report.finished, length);
+  if (spec_.admission) {
+    spec_.admission->OnEffort(spec_.id, effort, report.finished, length, jobs_out_ > 0);
+  }
   if (!changed) return;
   const bool less = effort > record.effort;
   spdlog::warn("stream {} ({}): {}, its units are made with effort {}", spec_.id.value,

@@ -9,6 +9,7 @@ namespace gopmill {
 namespace {
 
 using std::chrono::milliseconds;
+using test::CostOf;
 using test::SquarePlan;
 
 TEST(DemandTableTest, BeforeAnyUnitItGoesByPixels) {
@@ -21,7 +22,7 @@ TEST(DemandTableTest, BeforeAnyUnitItGoesByPixels) {
 
 TEST(DemandTableTest, LearnsAKindAndPredictsOthersByTheirPixels) {
   DemandTable table;
-  table.Learn(SquarePlan(100, 25), milliseconds(60), milliseconds(10), 50);
+  table.Learn(SquarePlan(100, 25), CostOf(milliseconds(60), 50, milliseconds(10)));
   EXPECT_NEAR(ToMillis(table.FrameTime(SquarePlan(100, 25))), 1, 1e-3) << "without the opening";
   EXPECT_NEAR(ToMillis(table.FrameTime(SquarePlan(200, 25))), 4, 1e-2);
   EXPECT_GT(table.Opening(), Duration::zero());
@@ -30,8 +31,8 @@ TEST(DemandTableTest, LearnsAKindAndPredictsOthersByTheirPixels) {
 TEST(DemandTableTest, FollowsTheContents) {
   DemandTable table;
   const StreamPlan plan = SquarePlan(100, 25);
-  table.Learn(plan, milliseconds(50), {}, 50);
-  for (int i = 0; i < 60; ++i) table.Learn(plan, milliseconds(150), {}, 50);
+  table.Learn(plan, CostOf(milliseconds(50), 50));
+  for (int i = 0; i < 60; ++i) table.Learn(plan, CostOf(milliseconds(150), 50));
   EXPECT_NEAR(ToMillis(table.FrameTime(plan)), 3, 0.01);
 }
 
@@ -41,12 +42,12 @@ TEST(DemandTableTest, AUnitOfOneFrameSaysLittle) {
   DemandTable table;
   const double before = ToMillis(table.FrameTime(plan)),
                of_other = ToMillis(table.FrameTime(other));
-  table.Learn(plan, milliseconds(2), {}, 1);
+  table.Learn(plan, CostOf(milliseconds(2), 1));
   EXPECT_NEAR(ToMillis(table.FrameTime(plan)), before + 0.08 * (2 - before), 1e-3);
   EXPECT_NEAR(ToMillis(table.FrameTime(other)) / of_other, ToMillis(table.FrameTime(plan)) / before,
               1e-3)
       << "nor of what was never seen";
-  table.Learn(plan, milliseconds(50), {}, 50);
+  table.Learn(plan, CostOf(milliseconds(50), 50));
   EXPECT_NEAR(ToMillis(table.FrameTime(plan)), 1, 0.1) << "what is whole counts from the first on";
 }
 
@@ -54,7 +55,7 @@ TEST(DemandTableTest, AUnitOfOneFrameSaysLittle) {
 TEST(DemandTableTest, ShortUnitsAreBelievedOnceTheyAreMany) {
   const StreamPlan plan = SquarePlan(100, 25);
   DemandTable table;
-  for (int i = 0; i < 15; ++i) table.Learn(plan, milliseconds(5), {}, 5);
+  for (int i = 0; i < 15; ++i) table.Learn(plan, CostOf(milliseconds(5), 5));
   EXPECT_NEAR(ToMillis(table.FrameTime(plan)), 1, 0.05);
 }
 
@@ -71,20 +72,40 @@ TEST(DemandTableTest, WhatDecodesManyPicturesForOneSaysNothingOfWhatShowsAll) {
   StreamPlan thin = whole;
   thin.target.fps = Rational{1, 1};
   DemandTable table;
-  table.Learn(thin, milliseconds(85), {}, 10);
+  table.Learn(thin, {.making = milliseconds(10), .decoding = milliseconds(75), .frames = 10});
   EXPECT_NEAR(ToMillis(table.FrameTime(thin)), 8.5, 1e-3);
   EXPECT_NEAR(ToMillis(table.FrameTime(whole)), 1.3, 1e-3) << "by its pixels";
-  table.Learn(whole, milliseconds(50), {}, 50);
+  table.Learn(whole, CostOf(milliseconds(50), 50));
   EXPECT_NEAR(ToMillis(table.FrameTime(thin)), 8.5, 1e-3);
   EXPECT_NEAR(ToMillis(table.FrameTime(whole)), 1, 1e-3);
+}
+
+TEST(DemandTableTest, WhoDoesNotDecodeIsPredictedWhatTheRestCosts) {
+  const StreamPlan plan = SquarePlan(100, 25), unseen = SquarePlan(200, 25);
+  DemandTable table;
+  table.Learn(plan, {.making = milliseconds(50), .decoding = milliseconds(100), .frames = 50});
+  EXPECT_NEAR(ToMillis(table.FrameTime(plan)), 3, 1e-3);
+  EXPECT_NEAR(ToMillis(table.FrameTime(plan, false)), 1, 1e-3);
+  EXPECT_NEAR(ToMillis(table.FrameTime(unseen, false)), 4, 1e-3) << "and so are others";
+  table.Learn(plan, {.making = milliseconds(50), .frames = 50});
+  EXPECT_NEAR(ToMillis(table.FrameTime(plan)), 3, 1e-3) << "nothing said of the decoding";
+}
+
+// Of a ladder one rendition decodes; the others may be asked for alone later.
+TEST(DemandTableTest, WhatIsDecodedIsLearnedForAllThatIsMadeOfIt) {
+  const StreamPlan decodes = SquarePlan(100, 25), takes = SquarePlan(50, 25, 100);
+  DemandTable table;
+  table.Learn(takes, {.making = milliseconds(50), .frames = 50});
+  table.Learn(decodes, {.making = milliseconds(50), .decoding = milliseconds(100), .frames = 50});
+  EXPECT_NEAR(ToMillis(table.FrameTime(takes)), 3, 1e-3);
 }
 
 TEST(DemandTableTest, RatesThatHardlyDifferAreOneKind) {
   DemandTable table;
   StreamPlan film = SquarePlan(100, 24);
   film.target.fps = Rational{24'000, 1001};
-  table.Learn(film, milliseconds(50), {}, 50);
-  table.Learn(SquarePlan(100, 24), milliseconds(50), {}, 50);
+  table.Learn(film, CostOf(milliseconds(50), 50));
+  table.Learn(SquarePlan(100, 24), CostOf(milliseconds(50), 50));
   EXPECT_NEAR(ToMillis(table.FrameTime(SquarePlan(100, 24))), 1, 1e-3);
 }
 
@@ -99,21 +120,25 @@ TEST(DemandTableTest, TextThatIsDrawnAndLightThatIsMappedAreKindsOfTheirOwn) {
   source->video.parameters = parameters;
   mapped.source = source;
   DemandTable table;
-  table.Learn(plain, milliseconds(50), {}, 50);
-  table.Learn(drawn, milliseconds(100), {}, 50);
-  table.Learn(mapped, milliseconds(500), {}, 50);
+  table.Learn(plain, CostOf(milliseconds(50), 50));
+  table.Learn(drawn, CostOf(milliseconds(100), 50));
+  table.Learn(mapped, CostOf(milliseconds(500), 50));
   EXPECT_NEAR(ToMillis(table.FrameTime(plain)), 1, 1e-3);
   EXPECT_NEAR(ToMillis(table.FrameTime(drawn)), 2, 1e-3);
   EXPECT_NEAR(ToMillis(table.FrameTime(mapped)), 10, 1e-3);
 }
 
-TEST(DemandTableTest, KeepsABoundedNumberOfKinds) {
+TEST(DemandTableTest, KeepsABoundedNumberOfKindsAndThoseThatAreInUse) {
+  const StreamPlan busy = SquarePlan(16, 30);
   DemandTable table;
   for (int i = 0; i < 3 * static_cast<int>(kMaxDemandKinds); ++i) {
-    table.Learn(SquarePlan(16 + 2 * i, 25), milliseconds(50), {}, 50);
+    table.Learn(SquarePlan(16 + 2 * i, 25), CostOf(milliseconds(50), 50));
+    if (i % 100 == 0) table.Learn(busy, CostOf(milliseconds(150), 50));
   }
+  EXPECT_LE(table.kinds(), kMaxDemandKinds);
   const int last = 16 + 2 * (3 * static_cast<int>(kMaxDemandKinds) - 1);
   EXPECT_NEAR(ToMillis(table.FrameTime(SquarePlan(last, 25))), 1, 1e-3);
+  EXPECT_NEAR(ToMillis(table.FrameTime(busy)), 3, 1e-3);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ extern "C" {
 #include <memory>
 
 #include "media/plan.h"
+#include "server/session/demand_table.h"
 
 namespace gopmill::test {
 
@@ -30,6 +31,16 @@ inline StreamPlan SquarePlan(int side, int fps, int source_side = 0) {
   plan.target.fps = Rational{fps, 1};
   plan.target.unit_seconds = 1;
   return plan;
+}
+
+// Of a unit of such a plan that took `all`, divided as is supposed where nothing is known.
+inline UnitCost CostOf(Duration all, std::int64_t frames, Duration opening = {}) {
+  const Duration making = FromSeconds(ToSeconds(all - opening) / (1 + kDecodeWeight));
+  return {.making = making,
+          .decoding = all - opening - making,
+          .opening = opening,
+          .own = all,
+          .frames = frames};
 }
 
 }  // namespace gopmill::test

@@ -9,13 +9,14 @@ namespace gopmill {
 namespace {
 
 using std::chrono::milliseconds;
+using test::CostOf;
 using test::SquarePlan;
 using ::testing::HasSubstr;
 
 // One core; a frame of 100x100 takes 10 ms, so a stream at 25 fps takes a quarter of it.
 class StreamAdmissionTest : public testing::Test {
  protected:
-  StreamAdmissionTest() { desk.OnUnit(StreamId{99}, plan, milliseconds(250), {}, 25); }
+  StreamAdmissionTest() { desk.OnUnit(StreamId{99}, plan, CostOf(milliseconds(250), 25)); }
   Status Admit(std::uint64_t stream, bool real_time = true) {
     return desk.Admit(StreamId{stream}, plan, 0, real_time, now);
   }
@@ -41,7 +42,7 @@ TEST_F(StreamAdmissionTest, LetsInWhatFitsAndSaysWhatWouldFit) {
 TEST_F(StreamAdmissionTest, AStreamThatTurnsOutCheapMakesRoom) {
   for (std::uint64_t s = 1; s <= 3; ++s) ASSERT_TRUE(Admit(s).ok());
   for (int i = 0; i < 30; ++i) {
-    desk.OnUnit(StreamId{1}, plan, milliseconds(50), {}, 25);
+    desk.OnUnit(StreamId{1}, plan, CostOf(milliseconds(50), 25));
   }
   EXPECT_NEAR(desk.Stats().at(0).promise.taken, 0.25 + 0.25 + 0.05, 0.01);
   EXPECT_TRUE(Admit(4).ok());
@@ -57,7 +58,7 @@ TEST_F(StreamAdmissionTest, WhoGoesOnForAnotherHasWhatThatHad) {
   EXPECT_FALSE(Admit(4).ok());
   desk.Release(StreamId{2});
   EXPECT_NEAR(desk.Stats().at(0).promise.taken, 0.75, 1e-9);
-  for (int i = 0; i < 30; ++i) desk.OnUnit(StreamId{5}, plan, milliseconds(50), {}, 25);
+  for (int i = 0; i < 30; ++i) desk.OnUnit(StreamId{5}, plan, CostOf(milliseconds(50), 25));
   EXPECT_NEAR(desk.Stats().at(0).promise.taken, 0.55, 0.01);
   desk.GoOn(StreamId{77}, StreamId{78});
   desk.Release(StreamId{5});
@@ -66,7 +67,7 @@ TEST_F(StreamAdmissionTest, WhoGoesOnForAnotherHasWhatThatHad) {
 
 TEST_F(StreamAdmissionTest, WhenNothingIsFreeItSaysSo) {
   for (std::uint64_t s = 1; s <= 3; ++s) ASSERT_TRUE(Admit(s).ok());
-  for (int i = 0; i < 30; ++i) desk.OnUnit(StreamId{1}, plan, milliseconds(900), {}, 25);
+  for (int i = 0; i < 30; ++i) desk.OnUnit(StreamId{1}, plan, CostOf(milliseconds(900), 25));
   EXPECT_THAT(Admit(4).error().accepted, HasSubstr("nothing in this class"));
 }
 
@@ -74,7 +75,7 @@ TEST_F(StreamAdmissionTest, WhenNothingIsFreeItSaysSo) {
 TEST(StreamAdmissionEffort, TheSilentDoNotHideThatOthersAreBehind) {
   StreamAdmission desk({}, 2, 0.9);
   const StreamPlan plan = SquarePlan(100, 25);
-  desk.OnUnit(StreamId{99}, plan, milliseconds(1), {}, 25);
+  desk.OnUnit(StreamId{99}, plan, CostOf(milliseconds(1), 25));
   TimePoint now;
   for (std::uint64_t s = 1; s <= 9; ++s) {
     ASSERT_TRUE(desk.Admit(StreamId{s}, plan, 0, true, now).ok());
@@ -92,7 +93,7 @@ TEST(StreamAdmissionEffort, TheSilentDoNotHideThatOthersAreBehind) {
 TEST(StreamAdmissionEffort, RefusesOnceHalfOfTheStreamsGetLess) {
   StreamAdmission desk({}, 2, 0.9);
   const StreamPlan plan = SquarePlan(100, 25);
-  desk.OnUnit(StreamId{99}, plan, milliseconds(25), {}, 25);
+  desk.OnUnit(StreamId{99}, plan, CostOf(milliseconds(25), 25));
   const auto admit = [&](std::uint64_t n) { return desk.Admit(StreamId{n}, plan, 0, true, {}); };
   for (std::uint64_t s = 1; s <= 3; ++s) ASSERT_TRUE(admit(s).ok());
   desk.OnEffort(StreamId{1}, Effort::kFaster, {});
@@ -111,6 +112,17 @@ TEST_F(StreamAdmissionTest, TheOnlyWorkerThatDoesNotKeepUpGetsNoMore) {
   desk.OnEffort(StreamId{1}, Effort::kFaster, {});
   EXPECT_FALSE(Admit(2).ok());
   desk.Release(StreamId{1});
+  EXPECT_TRUE(Admit(2).ok());
+}
+
+// Its next unit takes longer than three of its lengths, and waits for a worker already.
+TEST_F(StreamAdmissionTest, OneThatIsFarBehindIsNotSilent) {
+  ASSERT_TRUE(Admit(1).ok());
+  desk.OnEffort(StreamId{1}, Effort::kFaster, now, milliseconds(200), true);
+  now += std::chrono::seconds(60);
+  EXPECT_FALSE(Admit(2).ok());
+  desk.OnEffort(StreamId{1}, Effort::kFaster, now, milliseconds(200), false);
+  now += std::chrono::seconds(3);
   EXPECT_TRUE(Admit(2).ok());
 }
 
@@ -173,6 +185,46 @@ TEST(RenditionsAdmission, WhoNamesThemHearsWhatAllNeed) {
   EXPECT_THAT(refused.error().message, HasSubstr("3 renditions need about 2.42 cores"));
   EXPECT_THAT(refused.error().message, HasSubstr("1.50 are left"));
   EXPECT_EQ(desk.refused(), 1U);
+}
+
+// By their pixels a second of the largest takes 1.95 s, of the next one 0.825 s, of the last 0.54
+// s.
+StreamAdmission WithDeadline(Duration deadline) {
+  return {{{.name = "live", .deadline = deadline}}, 100, 1};
+}
+
+TEST(RenditionsAdmission, WhatTakesLongerThanTheClassPromisesIsLeftOut) {
+  const std::vector<StreamPlan> plans = Renditions();
+  EXPECT_EQ(*WithDeadline(milliseconds(2000)).LeavesOut(plans, 0, true, {}), 0U);
+  EXPECT_EQ(*WithDeadline(milliseconds(1900)).LeavesOut(plans, 0, false, {}), 1U);
+  EXPECT_EQ(*WithDeadline(milliseconds(800)).LeavesOut(plans, 0, false, {}), 2U);
+  for (const bool all : {true, false}) {
+    const auto refused = WithDeadline(milliseconds(500)).LeavesOut(plans, 0, all, {});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_THAT(refused.error().message, HasSubstr("promises each unit within 500 ms"));
+  }
+  EXPECT_FALSE(WithDeadline(milliseconds(1900)).LeavesOut(plans, 0, true, {}).ok());
+}
+
+// Units of low delay are handed on in pieces.
+TEST(RenditionsAdmission, ADeadlineIsForThePiecesThatUnitsAreMadeIn) {
+  std::vector<StreamPlan> plans = Renditions();
+  for (StreamPlan& plan : plans) plan.low_delay = true;
+  EXPECT_EQ(*WithDeadline(milliseconds(200)).LeavesOut(plans, 0, true, {}), 0U);
+}
+
+// Each rendition's own units say what it costs; one of them what the decoding does.
+TEST(RenditionsAdmission, TeachWhatTheyCost) {
+  StreamAdmission desk = WithRoomFor(2);
+  const std::vector<StreamPlan> plans = Renditions();
+  ASSERT_EQ(*desk.LeavesOut(plans, 0, false, {}), 2U);
+  for (std::size_t i = 0; i < plans.size(); ++i) {  // a quarter of what their pixels say
+    const double making = plans[i].target.width * plans[i].target.width * kNanosPerPixel / 4e9;
+    UnitCost cost{.making = FromSeconds(25 * making), .frames = 25};
+    if (i == 0) cost.decoding = milliseconds(110);
+    desk.OnUnit(StreamId{99}, plans[i], cost);
+  }
+  EXPECT_EQ(*desk.LeavesOut(plans, 0, false, {}), 0U);
 }
 
 TEST_F(StreamAdmissionTest, WithoutAPromiseEverybodyIsLetIn) {
