@@ -85,6 +85,7 @@ bool LiveSegments::Take(std::deque<Fresh>& fresh, std::unordered_set<PartTicket>
   if (fresh_.empty() && !news_ && !stopping_) changed_.WaitFor(mutex_, kTick);
   news_ = false;
   fresh.swap(fresh_);
+  stats_.waiting += fresh.size();  // until they are answered or wait
   left.swap(left_);
   return !stopping_;
 }
@@ -170,13 +171,19 @@ void LiveSegments::AnswerWaiting() {
       const MutexLock lock(mutex_);
       ++stats_.timeouts;
     }
-    const char* const why = waiting.running == nullptr ? "Nobody publishes under this name now."
-                                                       : "The live source brought nothing in time.";
-    Reply(waiting.done, answer
-                            ? *std::move(answer)
-                            : Result<MediaPart>(Error{.code = Code::kUnavailable, .message = why}));
+    Reply(waiting.done, answer ? *std::move(answer) : Result<MediaPart>(BroughtNothing(waiting)));
     return true;
   });
+}
+
+Error LiveSegments::BroughtNothing(const Waiting& waiting) const {
+  Error error{.code = Code::kUnavailable, .message = "The live source brought nothing in time."};
+  if (waiting.running != nullptr) return error;
+  const auto live = hooks_.find(waiting.request.source);
+  error.message = live.ok() && (*live)->info() != nullptr
+                      ? "Streams of this presentation that is over have not ended; try again."
+                      : "Nobody publishes under this name now.";
+  return error;
 }
 
 void LiveSegments::EndIdle() {
@@ -200,16 +207,19 @@ void LiveSegments::StopStreams(Running& running) {
   running.tee.reset();
 }
 
-bool LiveSegments::ForgetOneThatIsOver() {
+bool LiveSegments::HasStreams(const Running& running) const {
+  return hooks_.runs && std::ranges::any_of(running.streams, hooks_.runs);
+}
+
+void LiveSegments::ForgetOneThatIsOver() {
   auto oldest = running_.end();
   for (auto it = running_.begin(); it != running_.end(); ++it) {
     if (!it->second->presentation->over()) continue;
     if (oldest == running_.end() || it->second->used < oldest->second->used) oldest = it;
   }
-  if (oldest == running_.end()) return false;
+  if (oldest == running_.end()) return;
   StopStreams(*oldest->second);
   running_.erase(oldest);
-  return true;
 }
 
 LiveSegmentStats LiveSegments::stats() const {

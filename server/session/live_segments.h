@@ -59,6 +59,8 @@ struct LiveHooks {
   std::function<Result<std::shared_ptr<LiveSource>>(const std::string&)> find;
   std::function<Result<StreamId>(SessionSpec)> admit;
   std::function<void(StreamId)> cancel;
+  // Whether the stream holds anything yet of what it was admitted to; may be null: never.
+  std::function<bool(StreamId)> runs = {};
   // StreamAdmission::LeavesOut; may be null: all are let in.
   std::function<Result<std::size_t>(std::span<const StreamPlan>, std::uint16_t service_class,
                                     bool all)>
@@ -107,7 +109,7 @@ class LiveSegments {
   struct Waiting {
     PartTicket ticket = 0;
     LiveRequest request;
-    std::shared_ptr<Running> running;  // null: for a publisher
+    std::shared_ptr<Running> running;  // null: for a publisher, or room
     PartCallback done;
     TimePoint deadline;
   };
@@ -117,10 +119,12 @@ class LiveSegments {
   bool Take(std::deque<Fresh>& fresh, std::unordered_set<PartTicket>& left);
   void Accept(Fresh fresh);
   Answered Answer(Waiting& waiting);
-  // Null while nobody publishes.
+  // Null while nobody publishes, or streams of an earlier presentation hold what it would need.
   Result<std::shared_ptr<Running>> Find(const LiveRequest& request);
   Result<std::shared_ptr<Running>> Start(const LiveRequest& request);
   [[nodiscard]] Duration PatienceWith(const Waiting& waiting) const;
+  // Why there is no answer in time.
+  [[nodiscard]] Error BroughtNothing(const Waiting& waiting) const;
   struct Wanted {  // what its streams are to make
     std::vector<TargetRequest> streams;
     std::vector<Adjustment> adjustments;
@@ -133,8 +137,9 @@ class LiveSegments {
   Status StartStreams(const LiveRequest& request, const Wanted& wanted,
                       const std::shared_ptr<PictureStore>& pictures, Running& running);
   void StopStreams(Running& running);
-  // To make room: the one that nobody has asked for longest. False if there is none.
-  bool ForgetOneThatIsOver();
+  [[nodiscard]] bool HasStreams(const Running& running) const;
+  // To make room: the one that nobody has asked for longest.
+  void ForgetOneThatIsOver();
   void AnswerWaiting();
   void EndIdle();
   void Wake();

@@ -23,12 +23,13 @@ namespace {
 // The buffer behind the highest rate: units are short, and a key frame has to fit.
 constexpr double kBufferSeconds = 1;
 
-// The segments that stay whatever their size must fit into the bound on bytes.
+// The segments that stay whatever their size must fit into the bound on bytes, twice: as a whole
+// and in the parts that make up the newest of them.
 Status CheckBytes(const LiveSetup& setup) {
   double bps = 0;
   for (const Target& target : setup.terms.targets) bps += static_cast<double>(target.maxrate);
   const double seconds = setup.terms.window.target_seconds * static_cast<double>(kFewestSegments);
-  const double most = 8 * static_cast<double>(setup.max_bytes) / seconds;
+  const double most = 8 * static_cast<double>(setup.max_bytes) / 2 / seconds;
   if (bps <= most) return OkStatus();
   return InvalidArgument(
       "bitrate", "So many bits of a live source are not kept (segments.live_bytes).",
@@ -121,6 +122,8 @@ Result<std::shared_ptr<LiveSegments::Running>> LiveSegments::Find(const LiveRequ
                  .parameter = "version",
                  .accepted = "what the master playlist names"};
   }
+  // A ladder that began beside them would be cut to what they leave over, and stay so.
+  if (found != running_.end() && HasStreams(*found->second)) return std::shared_ptr<Running>();
   return Start(request);
 }
 
@@ -137,9 +140,9 @@ Result<std::shared_ptr<LiveSegments::Running>> LiveSegments::Start(const LiveReq
   GOPMILL_ASSIGN_OR_RETURN(const SoundChoice choice, ChooseSounds(info, sounds));
   GOPMILL_ASSIGN_OR_RETURN(LiveSetup setup, Plan(request, choice.info, wanted));
   GOPMILL_RETURN_IF_ERROR(CheckRendition(request.ask.name, setup));
-  // Only now: what cannot begin pushes nothing out.
   const bool full = !running_.contains(request.key) && running_.size() >= kMaxLivePresentations;
-  if (full && !ForgetOneThatIsOver()) {
+  const auto over = [](const auto& entry) { return entry.second->presentation->over(); };
+  if (full && std::ranges::none_of(running_, over)) {
     return Error{.code = Code::kUnavailable, .message = "Too many presentations are running."};
   }
   setup.terms.version = fmt::format("{:x}", next_version_++);
@@ -166,6 +169,7 @@ Result<std::shared_ptr<LiveSegments::Running>> LiveSegments::Start(const LiveReq
     spdlog::warn("live/{}: of the ladder {} only {} are made: {}", request.source, cut.asked,
                  cut.given, cut.reason);
   }
+  if (full) ForgetOneThatIsOver();  // only now: what cannot begin pushes nothing out
   running_[request.key] = running;
   const MutexLock lock(mutex_);
   ++stats_.started;
@@ -184,6 +188,7 @@ Status LiveSegments::FitIntoRoom(const LiveRequest& request,
   for (std::size_t i = 0; i < plans.size(); ++i) {
     plans[i].source = source;
     plans[i].target = renditions[i].target;
+    plans[i].low_delay = HasLowDelay(renditions[i].target);
   }
   std::ranges::stable_sort(plans, std::greater(),
                            [](const StreamPlan& plan) { return PixelsOf(plan.target); });

@@ -122,6 +122,7 @@ LiveHooks MediaService::HooksForLive() {
                 return Admit(std::move(spec));
               },
           .cancel = [this](StreamId id) { static_cast<void>(CancelStream(id)); },
+          .runs = [this](StreamId id) { return IsRunning(id); },
           .leaves_out =
               [admission = admission_](std::span<const StreamPlan> plans,
                                        std::uint16_t service_class, bool all) {

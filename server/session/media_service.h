@@ -112,6 +112,7 @@ class MediaService : public Service {
   Status CheckRoom() GOPMILL_REQUIRES(mutex_);
   Result<StreamSnapshot> SnapshotOf(StreamId id) const;
   [[nodiscard]] bool Idle() const GOPMILL_REQUIRES(mutex_);
+  [[nodiscard]] bool IsRunning(StreamId id) const;
   void OnClosed(StreamId id);
   void Reap();
   void ForgetProbesExcept(const std::vector<Library::Entry>& entries);

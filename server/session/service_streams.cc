@@ -227,6 +227,11 @@ Status MediaService::CheckRoom() {
                .accepted = "the same once one of them has ended; /v1/streams lists them"};
 }
 
+bool MediaService::IsRunning(StreamId id) const {
+  const MutexLock lock(mutex_);
+  return running_.contains(id);
+}
+
 Status MediaService::CancelStream(StreamId id) {
   if (fanouts_.Leave(id)) return OkStatus();
   std::shared_ptr<StreamSession> session;

@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <deque>
 #include <future>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/thread_safety.h"
@@ -29,6 +31,7 @@ class EndedPresentation : public testing::Test {
         LiveHooks{.find = [this](const std::string&) { return Result(live_); },
                   .admit = [this](SessionSpec spec) { return Admit(std::move(spec)); },
                   .cancel = [](StreamId) {},
+                  .runs = [this](StreamId) { return streams_run_.load(); },
                   .observer = nullptr});
     EXPECT_TRUE(segments_->Start().ok());
     const auto claim = live_->Acquire(false);
@@ -66,10 +69,16 @@ class EndedPresentation : public testing::Test {
     begun_.pop_front();
     return spec;
   }
+  void AwaitWaiting(std::size_t count) {
+    const TimePoint end = SteadyNow() + kPatience;
+    while (segments_->stats().waiting != count && SteadyNow() < end) std::this_thread::yield();
+    EXPECT_EQ(segments_->stats().waiting, count);
+  }
   static void End(SessionSpec spec) { spec.sink->Finish({.status = OkStatus(), .measures = {}}); }
 
   std::string refusal;
   const std::shared_ptr<LiveSource> live_ = std::make_shared<LiveSource>(kPatience);
+  std::atomic<bool> streams_run_ = false;  // whether those whose sinks were told the end still do
 
  private:
   Result<StreamId> Admit(SessionSpec spec) {
@@ -86,6 +95,8 @@ class EndedPresentation : public testing::Test {
   CondVar changed_;
   std::deque<SessionSpec> begun_ GOPMILL_GUARDED_BY(mutex_);
   std::uint64_t streams_ GOPMILL_GUARDED_BY(mutex_) = 0;
+
+ protected:
   std::optional<LiveSegments> segments_;
 };
 
@@ -104,6 +115,20 @@ TEST_F(EndedPresentation, DoesNotReadItsSource) {
   const TimePoint end = SteadyNow() + kPatience;
   while (live_->readers() > 0 && SteadyNow() < end) std::this_thread::yield();
   EXPECT_EQ(live_->readers(), 0U);
+}
+
+// Its ladder would be cut to what those leave over that end in a moment.
+TEST_F(EndedPresentation, BeginsAnewOnceItsStreamsAreGone) {
+  streams_run_ = true;
+  auto first = Ask(160);
+  ASSERT_TRUE(first) << refusal;
+  End(*std::move(first));
+  AwaitWaiting(0);
+  auto again = std::async(std::launch::async, [this] { return Ask(160); });
+  AwaitWaiting(1);
+  streams_run_ = false;
+  EXPECT_TRUE(again.get()) << refusal;
+  EXPECT_EQ(segments_->stats().started, 2U);
 }
 
 TEST_F(EndedPresentation, MakesRoomForOthers) {
