@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -81,6 +83,12 @@ std::string RightFolder(int code) {
   return "an existing folder with movies";
 }
 
+// As long as nobody changes something; other errors, as those of a disk that hangs, pass.
+bool IsWrong(int code) {
+  constexpr std::array kLasting{ENOENT, ENOTDIR, EACCES, EPERM, ENOSYS, ELOOP, ENAMETOOLONG};
+  return std::ranges::find(kLasting, code) != kLasting.end();
+}
+
 UniqueFd OpenRoot(const std::string& folder) {
   return UniqueFd(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
@@ -113,9 +121,11 @@ Library::Entry EntryOf(std::string path, const struct stat& status) {
 Result<Library> Library::Open(const std::string& folder, bool own) {
   const int code = own ? (OpenRoot(folder).valid() ? 0 : errno) : ReadErrorOf(folder);
   if (code == 0) return Library(folder, own);
-  return InvalidArgument(
+  Error error = InvalidArgument(
       "library", fmt::format("The folder '{}' cannot be read: {}.", folder, std::strerror(code)),
       RightFolder(code));
+  if (!IsWrong(code)) error.code = Code::kUnavailable;
+  return error;
 }
 
 Status Library::Check() const {

@@ -29,6 +29,13 @@ class TreeTest(unittest.TestCase):
         (self.top / name).write_text(text)
 
 
+class Usage(unittest.TestCase):
+    def test_what_is_mistyped_is_not_passed_on(self):
+        for tool, *arguments in (("test", "--al"), ("test", "-R", "x", "--all"), ("build", "relese"), ("build", "--list")):
+            code, output = run(tool, *arguments)
+            self.assertEqual((code, "usage: tools/" + tool in output), (2, True), f"{tool} {arguments}: {output[:300]}")
+
+
 class IncludeFence(TreeTest):
     def problems(self, name: str, *headers: str) -> list[str]:
         self.write(name, "".join(f"#include {header}\n" for header in headers))

@@ -19,7 +19,7 @@ class Unit(unittest.TestCase):
         parser = configparser.ConfigParser(interpolation=None)  # strict: no key twice
         parser.optionxform = str
         parser.read_string(UNIT.read_text(encoding="utf-8"))
-        self.service = dict(parser["Service"])
+        self.unit, self.service = dict(parser["Unit"]), dict(parser["Service"])
         self.manual = (TOP / "docs/OPERATIONS.md").read_text(encoding="utf-8")
 
     def test_starts_with_flags_that_there_are(self):
@@ -39,6 +39,12 @@ class Unit(unittest.TestCase):
         codes = (TOP / "server/cli/exit_codes.h").read_text(encoding="utf-8")
         usage = re.search(r"kUsage = (\d+)", codes)[1]
         self.assertEqual((self.service["Restart"], self.service["RestartPreventExitStatus"]), ("on-failure", usage))
+
+    def test_outlives_a_reload_that_comes_early(self):
+        self.assertEqual(self.service["RestartForceExitStatus"], "SIGHUP")
+
+    def test_waits_for_movies_on_the_network(self):
+        self.assertIn("remote-fs.target", self.unit["After"].split())
 
     def test_lets_as_many_files_be_open_as_the_manual_asks_for(self):
         needed = int(re.search(r"([\d,]+) with the defaults; where it is less", self.manual)[1].replace(",", ""))
