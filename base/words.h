@@ -40,13 +40,14 @@ inline std::vector<std::string_view> Split(std::string_view text, char separator
   }
 }
 
-// What stands between blanks: views into `text`; none is empty.
+// What stands between blanks, tabs and line breaks: views into `text`; none is empty.
 inline std::vector<std::string_view> Words(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
   std::vector<std::string_view> words;
   while (true) {
-    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
     if (text.empty()) return words;
-    words.push_back(text.substr(0, text.find(' ')));
+    words.push_back(text.substr(0, text.find_first_of(kBlanks)));
     text.remove_prefix(words.back().size());
   }
 }

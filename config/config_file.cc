@@ -144,7 +144,10 @@ class FileReader : public nlohmann::json_sax<Json> {
 
   std::string Pointer() const {
     std::string pointer;
-    for (const std::string& part : path_) pointer += "/" + part;
+    for (const std::string& part : path_) {
+      pointer += '/';
+      for (const char c : part) pointer += c == '/' ? "~1" : std::string(1, c);  // RFC 6901
+    }
     return pointer;
   }
 

@@ -2,6 +2,8 @@
 #include "config/users.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
 #include <utility>
 
 #include "base/words.h"
@@ -19,23 +21,30 @@ bool Same(std::string_view secret, std::string_view given) {
   return difference == 0;
 }
 
-Error Malformed() {
-  return InvalidArgument("users", "A user is not understood.",
+// By their number: what is mistyped may be a password.
+Error Malformed(std::size_t number) {
+  return InvalidArgument("users", "User " + std::to_string(number) + " is not understood.",
                          "NAME:PASSWORD:ROLES with the roles read, publish or read+publish");
 }
 
-Result<User> ParseOne(std::string_view text) {
+// Nobody can log in with one.
+bool HasControlCharacter(std::string_view text) {
+  return std::ranges::any_of(text, [](char c) { return (c >= 0 && c < ' ') || c == 0x7F; });
+}
+
+Result<User> ParseOne(std::string_view text, std::size_t number) {
   const std::size_t first = text.find(':');
   const std::size_t last = text.rfind(':');
-  if (first == std::string_view::npos || last == first || first == 0 || last == first + 1) {
-    return Malformed();
+  if (first == std::string_view::npos || last == first || first == 0 || last == first + 1 ||
+      HasControlCharacter(text)) {
+    return Malformed(number);
   }
   const std::string_view roles = text.substr(last + 1);
   User user{.name = std::string(text.substr(0, first)),
             .password = std::string(text.substr(first + 1, last - first - 1)),
             .reads = roles != "publish",
             .publishes = roles != "read"};
-  if (roles != "read" && roles != "publish" && roles != "read+publish") return Malformed();
+  if (roles != "read" && roles != "publish" && roles != "read+publish") return Malformed(number);
   return user;
 }
 
@@ -44,7 +53,7 @@ Result<User> ParseOne(std::string_view text) {
 Result<Users> Users::Parse(std::string_view text) {
   Users users;
   for (const std::string_view one : Words(text)) {
-    GOPMILL_ASSIGN_OR_RETURN(User user, ParseOne(one));
+    GOPMILL_ASSIGN_OR_RETURN(User user, ParseOne(one, users.users_.size() + 1));
     if (std::ranges::find(users.users_, user.name, &User::name) != users.users_.end()) {
       return InvalidArgument("users", "Two users are called " + user.name + ".");
     }

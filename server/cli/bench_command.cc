@@ -243,7 +243,7 @@ int Bench(const BenchArgs& args, const std::stop_token& stop) {
 }  // namespace
 
 int RunBench(const BenchArgs& args) {
-  if (args.list) return WriteStdout(bench::ListText()).ok() ? kOk : kFailed;
+  if (args.list) return Answer("bench", bench::ListText());
   std::stop_source stop;
   auto signals = StopOnSignals(stop);
   if (!signals.ok()) return Fail("bench", signals.error());

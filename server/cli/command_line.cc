@@ -206,7 +206,11 @@ void AddServe(CLI::App& app, Line& line) {
     option->type_name("");
     if (setting.repeatable) option->join(' ');
   }
-  command->add_option("--config", args.config_file, "JSON file with settings")->type_name("FILE");
+  command->add_option("--config", args.config_file, "JSON file with settings")
+      ->type_name("FILE")
+      ->check([](const std::string& path) {  // else a variable that is not set left the file out
+        return path.empty() ? std::string("it names no file") : std::string();
+      });
   command
       ->add_option("--record", args.record,
                    "Write arrivals and costs of all units, for bench --trace and simulate --trace")

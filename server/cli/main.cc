@@ -26,7 +26,9 @@ struct Run {
       WriteStderr(answer.text);
       return answer.exit_code;
     }
-    return WriteStdout(answer.text).ok() ? kOk : kFailed;
+    const Status written = WriteStdout(answer.text);
+    if (!written.ok()) WriteStderr("gopmill: " + written.error().ToString() + "\n");
+    return written.ok() ? kOk : kFailed;
   }
   int operator()(const TranscodeArgs& args) const { return RunTranscode(args); }
   int operator()(const PackageArgs& args) const { return RunPackage(args); }

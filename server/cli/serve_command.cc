@@ -319,7 +319,7 @@ int Serve(const ServeArgs& args, const LoadedConfig& loaded) {
 
 // What a start would refuse is said, too; but a library may be given later.
 int PrintChecked(const LoadedConfig& loaded) {
-  if (!WriteStdout(PrintConfig(loaded)).ok()) return kFailed;
+  if (const int written = Answer("serve", PrintConfig(loaded)); written != kOk) return written;
   const bool all = !loaded.config.library.empty();
   const Status checked = all ? CheckAll(loaded.config) : CheckSettings(loaded.config);
   return checked.ok() ? kOk : Fail("serve", checked.error());
@@ -328,6 +328,7 @@ int PrintChecked(const LoadedConfig& loaded) {
 }  // namespace
 
 int RunServe(const ServeArgs& args) {
+  HoldHangUp();
   BuildIdentity();  // keys of the segment cache; must not depend on what is loaded from here on
   const auto loaded = LoadConfig(SourcesOf(args));
   if (!loaded.ok()) {

@@ -27,6 +27,13 @@ bool TerminalOpens() { return UniqueFd(open("/dev/tty", O_RDONLY | O_NOCTTY | O_
 
 }  // namespace
 
+void HoldHangUp() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGHUP);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
 void SetAlarm(std::chrono::seconds time) { alarm(static_cast<unsigned>(time.count())); }
 
 Terminal::Terminal() : had_(!IgnoresHangUp() && TerminalOpens()) {}

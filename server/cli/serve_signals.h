@@ -18,6 +18,10 @@ namespace gopmill::cli {
 // All but running streams, which have had their time, must have ended then.
 inline constexpr std::chrono::seconds kEndPatience(20);
 
+// Keeps SIGHUP, which ends a process that does not wait for it, for the SignalWatcher of this
+// thread that is to come: a service manager may ask for a reload as soon as the program runs.
+void HoldHangUp();
+
 // Lets SIGALRM come after `time`, in place of one that was set before. Needs no thread.
 void SetAlarm(std::chrono::seconds time);
 

@@ -234,8 +234,8 @@ int RunValidation() {
     PrintError("simulate", "", rows.error());
     return kFailed;
   }
-  const bool written = WriteStdout(sim::ValidationText(*rows)).ok();
-  return written && std::ranges::all_of(*rows, &sim::ValidationRow::passed) ? kOk : kFailed;
+  const int written = Answer("simulate", sim::ValidationText(*rows));
+  return std::ranges::all_of(*rows, &sim::ValidationRow::passed) ? written : kFailed;
 }
 
 Status PrintClaims(const std::string& wanted) {
@@ -356,7 +356,7 @@ int RunSimulate(const SimulateArgs& args) {
     PrintError("simulate", "", fits.error());
     return kUsage;
   }
-  if (args.list) return WriteStdout(ListText()).ok() ? kOk : kFailed;
+  if (args.list) return Answer("simulate", ListText());
   const std::stop_source stop;
   const auto signals = StopOnSignals(stop);
   if (!signals.ok()) return Fail("simulate", signals.error());

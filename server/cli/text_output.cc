@@ -85,6 +85,11 @@ int Fail(std::string_view command, const Error& error) {
   return ExitCodeOf(error);
 }
 
+int Answer(std::string_view command, std::string_view text) {
+  const Status written = WriteStdout(text);
+  return written.ok() ? kOk : Fail(command, written.error());
+}
+
 Status CheckReports(std::span<const ReportFile> reports, std::vector<std::string> taken) {
   for (const auto& [parameter, file] : reports) {
     GOPMILL_RETURN_IF_ERROR(CheckReportFile(parameter, file));

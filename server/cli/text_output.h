@@ -19,6 +19,8 @@ namespace gopmill::cli {
 // stderr (nobody is left to tell).
 void WriteStderr(std::string_view text);
 Status WriteStdout(std::string_view text);
+// All that a command does: the exit code, and on stderr why if it could not be written.
+int Answer(std::string_view command, std::string_view text);
 
 // "gopmill transcode: movie.mp4: The file holds no video." and a line break.
 void PrintError(std::string_view command, std::string_view subject, const Error& error);

@@ -212,6 +212,9 @@ def reports_are_written_where_stdout_is_not(folder):
     with open("/dev/full", "wb") as full:
         done = subprocess.run([PROGRAM, "simulate", "--scheduler", "fifo", "--gops", "100", "--json", str(report)], stdout=full,
                               stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+        for command in (["simulate", "--list"], ["bench", "--list"], ["serve", "--print-config"], ["--help"], ["--version"]):
+            answer = subprocess.run([PROGRAM, *command], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+            check(answer.returncode == 1 and "stdout" in answer.stderr, f"{command}: {answer.returncode} {answer.stderr}")
     check(done.returncode == 1 and "stdout" in done.stderr, f"{done.returncode} {done.stderr}")
     check(report.exists() and json.loads(report.read_text(encoding="utf-8"))["runs"], "what was measured is in the file")
 

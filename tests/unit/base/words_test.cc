@@ -27,7 +27,8 @@ TEST(Words, SplitKeepsEmptyParts) {
 
 TEST(Words, WordsStandBetweenBlanks) {
   EXPECT_THAT(Words("  a  bc "), ElementsAre("a", "bc"));
-  EXPECT_THAT(Words("   "), IsEmpty());
+  EXPECT_THAT(Words("a\n\tbc\r\n"), ElementsAre("a", "bc"));
+  EXPECT_THAT(Words(" \n "), IsEmpty());
 }
 
 }  // namespace

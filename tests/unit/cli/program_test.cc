@@ -246,6 +246,9 @@ TEST_F(ProgramTest, ServeChecksItsSettingsFirst) {
   EXPECT_EQ(RunProgram("serve").code, 2);
   EXPECT_EQ(RunProgram("serve --library /nonexistent").code, 2);
   EXPECT_EQ(RunProgram("serve --library . --rtsp-port 99999").code, 2);
+  const Outcome unset = RunProgram("serve --config '' --library . --print-config");
+  EXPECT_EQ(unset.code, 2);
+  EXPECT_THAT(unset.out, HasSubstr("it names no file"));
 }
 
 TEST_F(ProgramTest, ServePrintsItsSettings) {

@@ -14,6 +14,7 @@
 
 #include "server/cli/exit_codes.h"
 #include "server/cli/job_setup.h"
+#include "server/cli/serve_signals.h"
 
 namespace gopmill::cli {
 namespace {
@@ -32,6 +33,16 @@ TEST(SignalWatcher, TurnsSignalsIntoCalls) {
   kill(getpid(), SIGUSR2);
   arrived.acquire();
   EXPECT_EQ(last.load(), SIGUSR2);
+}
+
+// By default it ends the process.
+TEST(HoldHangUp, AReloadThatIsAskedForEarlyComesLater) {
+  HoldHangUp();
+  kill(getpid(), SIGHUP);
+  std::counting_semaphore<8> arrived(0);
+  auto watcher = SignalWatcher::Start({SIGHUP}, [&](int) { arrived.release(); });
+  ASSERT_TRUE(watcher.ok());
+  EXPECT_TRUE(arrived.try_acquire_for(std::chrono::seconds(10)));
 }
 
 TEST(SignalWatcher, EndsWithoutASignal) {

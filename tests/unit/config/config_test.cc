@@ -172,6 +172,8 @@ TEST(ConfigFile, UnknownAndDoubledKeysAreProblems) {
   EXPECT_THAT(Problems(R"({"x": {"y": [1, 2, {"z": 3}]}, "log": {"level": "info"}, "w": 1})"),
               ElementsAre(HasSubstr("/x is not"), HasSubstr("/w is not")));
   EXPECT_THAT(Problems("{\"\\u0000\\n\": 1}"), ElementsAre(HasSubstr("/?? is not a setting")));
+  EXPECT_THAT(Problems("{\"http/port\": 1}"),
+              ElementsAre(HasSubstr("/http~1port is not a setting")));
 }
 
 TEST(ConfigFile, BrokenJsonIsOneProblemWithItsPlace) {

@@ -27,10 +27,23 @@ TEST(Users, AreNamesPasswordsAndRoles) {
   EXPECT_FALSE(users.all()[1].Has(Role::kPublish));
   EXPECT_FALSE(users.all()[2].Has(Role::kRead));
   EXPECT_TRUE(Users::Parse(" ")->empty());
-  for (const char* bad :
-       {"ann", "ann:x", "ann::read", ":x:read", "ann:x:admin", "ann:x:", "ann:x:read ann:y:read"}) {
+  for (const char* bad : {"ann", "ann:x", "ann::read", ":x:read", "ann:x:admin",
+                          "ann:x:", "ann:x:read ann:y:read", "ann:x\x01:read", "ann:\x7f:read"}) {
     EXPECT_EQ(Users::Parse(bad).error().code, Code::kInvalidArgument) << bad;
   }
+}
+
+// As a block of YAML has them.
+TEST(Users, StandInLinesOfTheirOwnToo) {
+  const auto users = Users::Parse("ann:lens:read\n\tbob:word:publish\r\n");
+  ASSERT_TRUE(users.ok());
+  EXPECT_NE(users->Find("ann", "lens"), nullptr);
+  EXPECT_NE(users->Find("bob", "word"), nullptr);
+  EXPECT_EQ(users->all().size(), 2U);
+}
+
+TEST(Users, AreNamedByTheirNumberWhereTheyAreMistyped) {
+  EXPECT_EQ(Users::Parse("ann:lens:read bob:hush").error().message, "User 2 is not understood.");
 }
 
 TEST(Users, AreFoundByAllOfTheirSecretOnly) {
