@@ -17,6 +17,7 @@ extern "C" {
 #include "media/hdr_metadata.h"
 #include "media/orientation.h"
 #include "media/source.h"
+#include "media/track_rate.h"
 
 namespace gopmill {
 
@@ -54,9 +55,12 @@ namespace {
 
 using av::FromAv;
 
-std::shared_ptr<const AVCodecParameters> CopyParameters(const AVCodecParameters& from) {
+// With that bit rate, which goes into the header of a copy.
+std::shared_ptr<const AVCodecParameters> CopyParameters(const AVCodecParameters& from,
+                                                        std::int64_t bitrate) {
   av::CodecParameters copy(avcodec_parameters_alloc());
   GOPMILL_CHECK(copy != nullptr && avcodec_parameters_copy(copy.get(), &from) >= 0);
+  copy->bit_rate = bitrate;
   return std::shared_ptr<const AVCodecParameters>(std::move(copy));
 }
 
@@ -117,6 +121,7 @@ VideoInfo DescribeVideo(AVFormatContext& format, AVStream& stream) {
   const Orientation orientation = OrientationOf(SideData(stream, AV_PKT_DATA_DISPLAYMATRIX));
   Rational aspect = FromAv(av_guess_sample_aspect_ratio(&format, &stream, nullptr));
   if (!aspect.positive()) aspect = {1, 1};
+  const std::int64_t bitrate = TrackRate(format, stream);
   return VideoInfo{
       .stream_index = stream.index,
       .codec = avcodec_get_name(parameters.codec_id),
@@ -135,18 +140,19 @@ VideoInfo DescribeVideo(AVFormatContext& format, AVStream& stream) {
       .interlaced = parameters.field_order != AV_FIELD_UNKNOWN &&
                     parameters.field_order != AV_FIELD_PROGRESSIVE,
       .has_b_frames = parameters.video_delay > 0,
-      .bitrate = parameters.bit_rate,
+      .bitrate = bitrate,
       .mastering_display =
           KeptBytes(MasteringDisplayOf(SideData(stream, AV_PKT_DATA_MASTERING_DISPLAY_METADATA))),
       .content_light = KeptBytes(ContentLightOf(SideData(stream, AV_PKT_DATA_CONTENT_LIGHT_LEVEL))),
-      .parameters = CopyParameters(parameters),
+      .parameters = CopyParameters(parameters, bitrate),
   };
 }
 
 int ChannelsOf(const AVCodecParameters& parameters) { return parameters.ch_layout.nb_channels; }
 
-AudioInfo DescribeAudio(const AVStream& stream) {
+AudioInfo DescribeAudio(AVFormatContext& format, AVStream& stream) {
   const AVCodecParameters& parameters = *stream.codecpar;
+  const std::int64_t bitrate = TrackRate(format, stream);
   return AudioInfo{
       .stream_index = stream.index,
       .codec = avcodec_get_name(parameters.codec_id),
@@ -157,8 +163,8 @@ AudioInfo DescribeAudio(const AVStream& stream) {
       .sample_rate = parameters.sample_rate,
       .channels = ChannelsOf(parameters),
       .time_base = FromAv(stream.time_base),
-      .bitrate = parameters.bit_rate,
-      .parameters = CopyParameters(parameters),
+      .bitrate = bitrate,
+      .parameters = CopyParameters(parameters, bitrate),
   };
 }
 
@@ -177,16 +183,16 @@ int BestTrack(AVFormatContext& format, AVMediaType kind, int related) {
 
 // The sound tracks that go with the pictures: of a transport stream with several programmes, those
 // of others do not.
-std::vector<const AVStream*> SoundStreams(AVFormatContext& format, int video) {
+std::vector<AVStream*> SoundStreams(AVFormatContext& format, int video) {
   const AVProgram* program = av_find_program_from_stream(&format, nullptr, video);
   const auto goes_along = [&](unsigned stream) {
     if (program == nullptr) return true;
     const std::span own(program->stream_index, program->nb_stream_indexes);
     return std::ranges::find(own, stream) != own.end();
   };
-  std::vector<const AVStream*> streams;
+  std::vector<AVStream*> streams;
   for (unsigned i = 0; i < format.nb_streams; ++i) {
-    const AVStream* stream = format.streams[i];
+    AVStream* stream = format.streams[i];
     const bool sound = stream->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
     if (sound && goes_along(i)) streams.push_back(stream);
   }
@@ -194,15 +200,15 @@ std::vector<const AVStream*> SoundStreams(AVFormatContext& format, int video) {
 }
 
 // A sound track of a codec we do not take, or without a usable rate, is left out, not fatal.
-void SortSounds(const std::vector<const AVStream*>& streams, SourceInfo& info) {
-  for (const AVStream* stream : streams) {
+void SortSounds(AVFormatContext& format, int video, SourceInfo& info) {
+  for (AVStream* stream : SoundStreams(format, video)) {
     const AVCodecParameters& parameters = *stream->codecpar;
     const bool known = parameters.codec_id != AV_CODEC_ID_NONE;
     const std::string codec = known ? avcodec_get_name(parameters.codec_id) : "of unknown codec";
     const int rate = parameters.sample_rate;
     const bool allowed = SourceCodecAllowed(TrackKind::kAudio, codec);
     if (allowed && SoundRateUsable(rate) && ChannelsOf(parameters) > 0) {
-      info.audio_tracks.push_back(DescribeAudio(*stream));
+      info.audio_tracks.push_back(DescribeAudio(format, *stream));
     } else if (allowed && rate > 0 && !SoundRateUsable(rate)) {
       info.unusable_audio.push_back(codec + " at " + std::to_string(rate) + " Hz");
     } else {
@@ -288,7 +294,7 @@ bool StatesLengths(const AVFormatContext& format) {
 std::int64_t StartMicros(AVFormatContext& format, int video) {
   const std::int64_t of_all = format.start_time == AV_NOPTS_VALUE ? 0 : format.start_time;
   if (format.nb_programs < 2) return of_all;
-  std::vector<const AVStream*> streams = SoundStreams(format, video);
+  std::vector<AVStream*> streams = SoundStreams(format, video);
   streams.push_back(format.streams[video]);
   std::int64_t start = INT64_MAX;
   for (const AVStream* stream : streams) {
@@ -325,9 +331,9 @@ Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format,
   if (format.duration > 0 && known && StatesLengths(format)) {
     info->duration = {format.duration, AV_TIME_BASE};
   }
-  info->bitrate = format.bit_rate;
+  info->bitrate = FileRate(format);
   info->video = DescribeVideo(format, video_stream);
-  SortSounds(SoundStreams(format, video), *info);
+  SortSounds(format, video, *info);
   GOPMILL_RETURN_IF_ERROR(ChooseSounds(format, video, sounds, *info));
   // FFmpeg takes data of any script in FLV for a track of text.
   const bool has_texts = info->container != "flv" && info->container != "live_flv";

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fragmented MP4 with an index in front (sidx), as on-demand DASH and CMAF are, of which FFmpeg reads one fragment at first: its
+bit rate."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from served import PROGRAM, check, run_all  # noqa: E402
+
+SECONDS = 12
+
+
+def make(path, *options):
+    flags = "+frag_keyframe+empty_moov+default_base_moof+dash+global_sidx"
+    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=320x180:r=25", "-f", "lavfi", "-i", "sine=r=48000",
+                    "-t", str(SECONDS), "-c:v", "libx264", "-preset", "ultrafast", "-g", "25", "-c:a", "aac", *options,
+                    "-movflags", flags, path], check=True)
+
+
+def explain(*arguments, **options):
+    run = subprocess.run([PROGRAM, "explain", *arguments, "--json", "-"], capture_output=True, check=False, **options)
+    check(run.returncode == 0, f"{arguments}: {run.stderr[-300:]}")
+    return json.loads(run.stdout)
+
+
+def payload(path, kind):
+    """Mean bit rate of a track by its packets."""
+    shown = subprocess.run(["ffprobe", "-v", "error", "-select_streams", kind, "-show_entries", "packet=size", "-of", "csv=p=0", path],
+                           check=True, capture_output=True, text=True).stdout
+    return 8 * sum(int(line.strip(",")) for line in shown.split()) / SECONDS
+
+
+def near(measured, wanted, part, text):
+    check(abs(measured / wanted - 1) < part, f"{text}: {measured:.0f}, not about {wanted:.0f}")
+
+
+def rates(folder):
+    for name, options in (("video.mp4", ["-an"]), ("both.mp4", [])):
+        movie = folder / name
+        make(movie, "-y", *options)
+        pictures = payload(movie, "v")
+        plan = explain(movie)
+        near(plan["source"]["video"]["bitrate"], pictures, 0.15, f"{name}: bit rate of the pictures")
+        near(plan["target"]["bitrate"], pictures, 0.15, f"{name}: bit rate of the output")
+        if not options:
+            near(plan["source"]["audio"]["bitrate"], payload(movie, "a"), 0.15, f"{name}: bit rate of the sound")
+        piped = explain("-", input=movie.read_bytes())
+        near(piped["source"]["video"]["bitrate"], pictures, 0.3, f"{name} from a pipe: bit rate of the pictures")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        return run_all([rates], Path(folder))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
