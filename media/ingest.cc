@@ -19,6 +19,11 @@ std::size_t TrackOf(const AVPacket& sound) {
   return kAudioTrack + static_cast<std::size_t>(sound.stream_index);
 }
 
+// What it takes while it is held.
+std::size_t HeldBytes(const AVPacket& packet) {
+  return static_cast<std::size_t>(packet.size + kPacketOverhead);
+}
+
 bool Later(std::int64_t ticks, Rational time_base, Rational seconds) {
   return seconds.valid() && static_cast<internal::Int128>(ticks) * time_base.num * seconds.den >=
                                 static_cast<internal::Int128>(seconds.num) * time_base.den;
@@ -120,7 +125,7 @@ Status Ingest::ReadToFirstVideo() {
     }
     const SourceTicks pts = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
     const bool known = first.Push(pts, av::IsHidden(*packet));
-    bytes += static_cast<std::size_t>(packet->size);
+    bytes += HeldBytes(*packet);
     first_videos_.push_back({.packet = std::move(packet), .coded = source_->coded()});
     if (known || bytes > kMaxCollectedBytes / 2) break;
   }
@@ -252,7 +257,7 @@ Status Ingest::Read() {
   if (collected_bytes_ > kMaxCollectedBytes) {
     return Error{.code = Code::kUnsupported,
                  .message = "One GOP of the source is too large to be held in memory.",
-                 .accepted = "up to 256 MiB between key frames"};
+                 .accepted = "up to 256 MiB between key frames, with 1 KiB for each picture"};
   }
   return OkStatus();
 }
@@ -283,7 +288,7 @@ void Ingest::OnVideo(av::Packet packet) {
     meta.after_gap = arrival->after_gap;
     meta.cut_here = arrival->cut_here;
   }
-  collected_bytes_ += static_cast<std::size_t>(packet->size);
+  collected_bytes_ += HeldBytes(*packet);
   packets_.push_back(std::move(packet));
   access_.push_back(meta.access);
   std::vector<UnitSpec> units;
@@ -335,7 +340,7 @@ void Ingest::Forget() {
   const AVPacket& packet = *packets_.front();
   const bool in_no_unit = packets_base_ >= delivered_ && !av::IsHidden(packet);
   if (in_no_unit && packet.pts != AV_NOPTS_VALUE && packet.pts < shown_from_) ++left_out_;
-  collected_bytes_ -= static_cast<std::size_t>(packet.size);
+  collected_bytes_ -= HeldBytes(packet);
   packets_.pop_front();
   access_.pop_front();
   ++packets_base_;

@@ -28,7 +28,8 @@
 
 namespace gopmill {
 
-// A source whose single unit would hold more compressed bytes than this is refused.
+// A source whose single unit would take more bytes than this, compressed and with kPacketOverhead,
+// is refused.
 inline constexpr std::size_t kMaxCollectedBytes = std::size_t{256} << 20U;
 
 // One unit of work with its packets (decode order). A chained unit's packets follow those of the

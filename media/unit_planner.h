@@ -61,8 +61,13 @@ inline constexpr double kLivePieceSeconds = 1.0 / 15;
 // for reordering (16 frames in H.264 and HEVC).
 inline constexpr int kReorderSlack = 20;
 
-// A GOP of more compressed bytes than this is not kept for preroll: an open cut behind it is not
-// taken.
+// What a packet that is kept takes beside its payload, bytes: FFmpeg's AVPacket, its buffer with
+// the padding, and the rows of those that hold it. A file of 31 KB may list a million pictures of
+// one byte each, which take 1.1 KB each.
+inline constexpr std::int64_t kPacketOverhead = 1024;
+
+// A GOP that takes more bytes than this, compressed and with kPacketOverhead, is not kept for
+// preroll: an open cut behind it is not taken.
 inline constexpr std::int64_t kMaxPrerollBytes = 32 << 20;
 
 // What the planner needs to know of a packet. Times in source ticks after repair.
@@ -192,7 +197,7 @@ class UnitPlanner {
   std::int64_t sync_packet_ = 0;  // the latest before the unit being collected
   std::deque<Sync> syncs_;        // later ones
   std::deque<Access> accesses_;   // the latest ones, as many as a cut may need for its preroll
-  std::int64_t bytes_since_access_ = 0;
+  std::int64_t bytes_since_access_ = 0;  // with kPacketOverhead
   std::optional<Pending> pending_;
   std::vector<Seen> seen_;  // packets of the unit being collected
   // Most pictures that came before one that is shown before them; the same of the GOP before.

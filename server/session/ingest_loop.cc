@@ -227,7 +227,8 @@ WindowShare WindowRoom(const UnitInput& unit, const StreamPlan& plan) {
   const double coded = unit.spec.budget_bps > 0
                            ? static_cast<double>(unit.spec.budget_bps) / 8.0 * seconds
                            : pixels * BytesPerPixel(plan.target);
-  WindowShare share{.bytes = unit.bytes() + static_cast<std::size_t>(coded)};
+  const std::size_t packets = unit.bytes() + unit.packets.size() * kPacketOverhead;
+  WindowShare share{.bytes = packets + static_cast<std::size_t>(coded)};
   if (plan.low_delay) {
     share.thousandths =
         std::max(1, static_cast<int>(std::lround(1000 * seconds / kLiveUnitSeconds)));

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Fragmented MP4 with an index in front (sidx), as on-demand DASH and CMAF are, of which FFmpeg reads one fragment at first: its
-bit rate."""
+bit rate; and fragments that list a million pictures."""
 
 import json
+import os
+import struct
 import subprocess
 import sys
 import tempfile
@@ -11,9 +13,10 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from served import PROGRAM, check, run_all  # noqa: E402
+from served import PROGRAM, check, run_all, sanitized  # noqa: E402
 
 SECONDS = 12
+PICTURES = 1_000_000
 
 
 def make(path, *options):
@@ -54,9 +57,35 @@ def rates(folder):
         near(piped["source"]["video"]["bitrate"], pictures, 0.3, f"{name} from a pipe: bit rate of the pictures")
 
 
+def box(name, content):
+    return struct.pack(">I", len(content) + 8) + name + content
+
+
+def a_million_pictures(folder):
+    """Of one byte each, which all lie in the same ten thousand bytes; 31 KB in all."""
+    path = folder / "many.mp4"
+    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=s=64x48:r=25", "-t", "1", "-c:v", "libx264", "-preset", "ultrafast",
+                    "-bf", "0", "-movflags", "+frag_keyframe+empty_moov+default_base_moof", path], check=True)
+    data = path.read_bytes()
+    data = data[:data.rindex(b"mfra") - 4]
+    each = 10_000
+    size = 16 + 8 + 28 + 20 + 20 * (PICTURES // each) + 8
+    head = box(b"tfhd", struct.pack(">5I", 0x20038, 1, 1, 1, 0x1010000)) + box(b"tfdt", struct.pack(">IQ", 1 << 24, 12_800))
+    runs = box(b"trun", struct.pack(">3I", 1, each, size + 8)) * (PICTURES // each)
+    moof = box(b"moof", box(b"mfhd", struct.pack(">2I", 0, 9)) + box(b"traf", head + runs))
+    check(len(moof) == size, f"a fragment of {len(moof)} bytes, not {size}")
+    path.write_bytes(data + moof + box(b"mdat", bytes(each)))
+    words = [PROGRAM, "transcode", str(path), str(folder / "out.mp4"), "--force", "--quiet", "--preset", "ultrafast"]
+    _, status, usage = os.wait4(os.spawnv(os.P_NOWAIT, PROGRAM, words), 0)
+    check(os.WIFEXITED(status), f"a million pictures: {status}")
+    peak = usage.ru_maxrss // 1024
+    print(f"a million pictures: {peak} MiB, {usage.ru_utime:.1f} s", flush=True)
+    check(peak < 600 or sanitized(), f"a million pictures took {peak} MiB")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        return run_all([rates], Path(folder))
+        return run_all([rates, a_million_pictures], Path(folder))
 
 
 if __name__ == "__main__":

@@ -409,6 +409,25 @@ TEST(UnitPlanner, FiltersInTimeGetNoPicturesThatAreGone) {
   }
 }
 
+// Small pictures, too, are kept at a price each: those of a run are let go.
+TEST(UnitPlanner, NoPrerollIsKeptOfMorePicturesThanFitWhateverTheirSize) {
+  constexpr std::int64_t kMost = kMaxPrerollBytes / kPacketOverhead;
+  Plan plan({.unit_seconds = 2});
+  std::int64_t display = 0;
+  const auto add = [&](RandomAccess access) {
+    plan.planner().Push({.pts = display++ * 3600, .duration = 3600, .bytes = 1, .access = access},
+                        plan.sofar());
+  };
+  add(RandomAccess::kClosed);
+  for (std::int64_t n = 0; n < kMost / 2; ++n) add(RandomAccess::kNone);
+  EXPECT_EQ(plan.planner().oldest_needed(), 0);
+  for (std::int64_t n = 0; n < kMost / 2; ++n) add(RandomAccess::kNone);
+  EXPECT_GT(plan.planner().oldest_needed(), kMost / 2);
+  add(RandomAccess::kOpenGop);
+  for (int n = 0; n < 100; ++n) add(RandomAccess::kNone);
+  for (const UnitSpec& unit : plan.Units()) EXPECT_NE(unit.cut, CutKind::kPreroll);
+}
+
 // Units are not preempted: one of hours would keep its worker for as long.
 TEST(UnitPlanner, APictureThatIsShownForAnHourIsManyUnits) {
   for (const double unit : {2.0, 0.0}) {
