@@ -10,6 +10,7 @@
 #include "media/av_error.h"
 #include "media/decoder_table.h"
 #include "media/file_claims.h"
+#include "media/indexed_lengths.h"
 #include "media/probe.h"
 #include "media/source.h"
 
@@ -74,9 +75,13 @@ int FindContainer(AVFormatContext& format, const AVInputFormat** found) {
   return code;
 }
 
+bool IsMp4(const AVInputFormat& container) {
+  return std::string_view(container.name).starts_with("mov");
+}
+
 // Whether it may be opened: what it lists is counted before FFmpeg believes it.
 bool IsBounded(FdIo& io, const AVInputFormat& container, const std::stop_token& stop) {
-  if (!std::string_view(container.name).starts_with("mov")) return true;
+  if (!IsMp4(container)) return true;
   if (io.seekable()) return !ListsTooMuch(io.fd(), stop);
   const AVIOContext& read = *io.context();
   io.CountPackets(std::span(read.buf_ptr, read.buf_end));
@@ -141,6 +146,7 @@ Result<av::InputFormat> OpenFormat(FdIo& io, const std::stop_token& stop) {
   }
   if (code < 0) return OpenError(code, io, stop);
   io.HeaderRead();
+  if (io.seekable() && IsMp4(*container)) MendIndexedLengths(io.fd(), *raw);
   if (!ContainedCall([&] { code = avformat_find_stream_info(raw, nullptr); })) {
     return LeftBehindError();
   }

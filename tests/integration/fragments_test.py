@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Fragmented MP4 with an index in front (sidx), as on-demand DASH and CMAF are, of which FFmpeg reads one fragment at first: its
-bit rate; and fragments that list a million pictures."""
+bit rate, its length by an index with a clock of its own, and fragments that list a million pictures."""
 
 import json
 import os
@@ -57,6 +57,40 @@ def rates(folder):
         near(piped["source"]["video"]["bitrate"], pictures, 0.3, f"{name} from a pipe: bit rate of the pictures")
 
 
+def set_clock(data, clock):
+    """Of all indexes, which state the same times as before."""
+    data, at = bytearray(data), 0
+    while at < len(data):
+        size, name = struct.unpack_from(">I4s", data, at)
+        if name == b"sidx":
+            wide = data[at + 8] > 0
+            form, rows = (">Q", at + 40) if wide else (">I", at + 32)
+            before = struct.unpack_from(">I", data, at + 16)[0]
+            struct.pack_into(">I", data, at + 16, clock)
+            lengths = [(form, at + 20)] + [(">I", rows + 12 * i + 4) for i in range(struct.unpack_from(">H", data, rows - 2)[0])]
+            for kind, place in lengths:
+                struct.pack_into(kind, data, place, round(struct.unpack_from(kind, data, place)[0] * clock / before))
+        at += size
+    return bytes(data)
+
+
+def clocks_of_their_own(folder):
+    for name, options in (("video.mp4", ["-an"]), ("both.mp4", [])):
+        movie, output = folder / name, folder / "out.mp4"
+        make(movie, "-y", *options)
+        for clock in (1000, 1_000_000):
+            other = folder / f"{clock}-{name}"
+            other.write_bytes(set_clock(movie.read_bytes(), clock))
+            length = explain(other)["source"]["duration_s"]
+            check(abs(length - SECONDS) < 0.1, f"{other.name}: {length} s")
+            for start in (0, 10):
+                run = subprocess.run([PROGRAM, "transcode", other, output, "--force", "--width", "64", "--preset", "ultrafast",
+                                      "--start", str(start), "--json", "-"], capture_output=True, check=False)
+                report = json.loads(run.stdout) if run.returncode == 0 else None
+                right = report and abs(report["counts"]["frames_out"] - (SECONDS - start) * 25) <= 1 and not report["repairs"]["truncated"]
+                check(right, f"{other.name} from {start} s: {run.stderr[-300:]}")
+
+
 def box(name, content):
     return struct.pack(">I", len(content) + 8) + name + content
 
@@ -85,7 +119,7 @@ def a_million_pictures(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        return run_all([rates, a_million_pictures], Path(folder))
+        return run_all([rates, clocks_of_their_own, a_million_pictures], Path(folder))
 
 
 if __name__ == "__main__":
