@@ -7,6 +7,7 @@
 
 #include "media/av_error.h"
 #include "media/file_boxes.h"
+#include "media/source.h"
 
 namespace gopmill {
 namespace {
@@ -17,6 +18,9 @@ constexpr std::uint64_t kMostInFragment = av::kMaxFfmpegBlock / 24,
 // Half finished boxes of one track, and tables: more than there are names of them twice.
 constexpr std::size_t kMostAtOnce = 32;
 constexpr std::uint64_t kALot = std::uint64_t{1} << 40U;
+// As long as FFmpeg takes for a packet, it looks at so many times of rows of an index, or moves so
+// many rows.
+constexpr std::uint64_t kTimesEach = 4096, kRowsEach = 512;
 // What FFmpeg makes one packet of, in sound that has no frames; the least in other sound.
 constexpr std::uint32_t kRawSamples = 1024, kFewestSamples = 160;
 
@@ -44,7 +48,7 @@ bool IsRaw(std::uint32_t format) {
 }  // namespace
 
 // ISO/IEC 14496-12, and the QuickTime File Format Specification.
-const std::array<BoxClaims::Name, 13> BoxClaims::kNames{{{Fourcc("hdlr"), Kind::kHandler, 12},
+const std::array<BoxClaims::Name, 14> BoxClaims::kNames{{{Fourcc("hdlr"), Kind::kHandler, 12},
                                                          {Fourcc("stsd"), Kind::kEntries, 48},
                                                          {Fourcc("stts"), Kind::kTimes, 8},
                                                          {Fourcc("stsc"), Kind::kRuns, 8},
@@ -56,7 +60,8 @@ const std::array<BoxClaims::Name, 13> BoxClaims::kNames{{{Fourcc("hdlr"), Kind::
                                                          {Fourcc("sbgp"), Kind::kGroups, 12},
                                                          {Fourcc("elst"), Kind::kEdits, 8},
                                                          {Fourcc("keys"), Kind::kKeys, 8},
-                                                         {Fourcc("trun"), Kind::kFragment, 8}}};
+                                                         {Fourcc("trun"), Kind::kFragment, 8},
+                                                         {Fourcc("sidx"), Kind::kIndex, 24}}};
 
 std::uint32_t BoxClaims::Field::At(std::size_t offset) const {
   return static_cast<std::uint32_t>(ReadBigEndian(std::span(bytes).subspan(offset, 4)));
@@ -77,6 +82,13 @@ void BoxClaims::Push(std::span<const std::uint8_t> bytes) {
     bytes = bytes.subspan(1);
     EndBoxes();
   }
+}
+
+void BoxClaims::Skip(std::uint64_t bytes) {
+  const std::uint64_t begin = at_ + skipped_;
+  places_.Box(begin, begin + bytes);
+  seen_ += bytes;
+  skipped_ += bytes;
 }
 
 void BoxClaims::See(std::uint8_t byte) {
@@ -103,12 +115,16 @@ void BoxClaims::EndHeader() {
   header_have_ = 0;
   const auto name = static_cast<std::uint32_t>(ReadBigEndian(std::span(header_).subspan(4, 4)));
   const std::uint64_t start = at_ - have, most = EndOfParent();
-  if (size != 0 && size < have) {  // FFmpeg looks no further in there
-    skip_to_ = most;
-    // But goes on where an index says that the next fragment lies, which is not known here.
-    if (open_.empty() && indexed_) listed_ = kALot;
+  const bool broken = size != 0 && size < have;  // FFmpeg looks no further in there
+  const std::uint64_t end = broken || size == 0 || size > most - start ? most : start + size;
+  if (open_.empty()) {
+    places_.Box(start + skipped_, end == kALot ? UINT64_MAX : end + skipped_);
+  }
+  if (broken) {
+    skip_to_ = end;
   } else {
-    BeginBox(name, size == 0 || size > most - start ? most : start + size);
+    if (name == Fourcc("moof")) NoteFragment(open_.empty() && have == 8);
+    BeginBox(name, end);
   }
 }
 
@@ -127,10 +143,16 @@ void BoxClaims::SeeMeta(std::uint8_t byte) {
 
 void BoxClaims::Note(std::uint32_t name) {
   if (name == Fourcc("cmov")) compressed_ = true;
-  if (name == Fourcc("sidx")) indexed_ = true;
-  if (name != Fourcc("moof")) return;
-  listed_ +=
-      2 * std::clamp<std::uint64_t>(tracks_, 1, 64);  // FFmpeg keeps two times for each track
+}
+
+std::uint64_t BoxClaims::Tracks() const {
+  return std::clamp<std::uint64_t>(tracks_, 1, kMaxSourceStreams);
+}
+
+// FFmpeg keeps two times for each track, and the place: one that is no box at the top would be read
+// as such all the same.
+void BoxClaims::NoteFragment(bool at_the_top) {
+  listed_ = at_the_top ? listed_ + 2 * Tracks() : kALot;
 }
 
 // What is looked into for other boxes, what is read, and what is skipped.
@@ -228,6 +250,7 @@ std::size_t BoxClaims::MoreNeeded(const Field& field) {
   if (field.kind == Kind::kGroups && field.need == 12 && field.bytes[0] == 1) return 4;
   if (field.kind == Kind::kEntries && field.need == 48 && field.bytes[kEntryVersion] == 2)
     return 32;
+  if (field.kind == Kind::kIndex && field.need == 24 && field.bytes[0] == 1) return 8;
   return 0;
 }
 
@@ -245,7 +268,10 @@ bool BoxClaims::Match(std::uint64_t content, std::uint32_t name) {
     listed_ = kALot;
     return true;
   }
-  fields_.push_back({.kind = known->kind, .content = content, .need = known->bytes});
+  fields_.push_back({.kind = known->kind,
+                     .content = content,
+                     .end = at_ + skipped_ + content,
+                     .need = known->bytes});
   return true;
 }
 
@@ -274,6 +300,7 @@ void BoxClaims::Take(const Field& field) {
       if (field.At(4) <= kMostInTable) listed_ += field.At(4) / 3;
       break;
     case Kind::kFragment: TakeFragment(field); break;
+    case Kind::kIndex: TakeIndex(field); break;
   }
 }
 
@@ -291,6 +318,28 @@ void BoxClaims::TakeFragment(const Field& field) {
   constexpr std::uint32_t kMostRows = 1'000'000;
   const bool has_rows = (field.At(0) & kFieldsOfPackets) != 0 && field.At(4) <= kMostRows;
   if (field.At(4) <= kMostInFragment && !(has_rows && opened_)) listed_ += field.At(4);
+  listed_ += indexed_ * Tracks() / kTimesEach;  // for the next one of its track
+}
+
+// The rows of an index: as of a fragment, and the time that it begins at. Those in it are places
+// one behind the other, the first one given.
+void BoxClaims::TakeIndex(const Field& field) {
+  const std::uint8_t version = field.bytes[0];
+  if (version > 1) return;
+  const std::uint32_t rows = field.At(field.need - 4) & 0xffffU;
+  const std::uint64_t ahead =
+      version == 0 ? field.At(16) : ReadBigEndian(std::span(field.bytes).subspan(20, 8));
+  if (rows == 0) return;
+  indexed_ += rows;
+  listed_ += 3 * Tracks() * rows;
+  BeginTable(field.kind, rows, 12);
+  if (tables_.empty()) return;
+  tables_.back().sum = field.end + ahead;
+  AddPlace(field.end + ahead);
+}
+
+void BoxClaims::AddPlace(std::uint64_t place) {
+  if (places_.Add(place)) listed_ += indexed_ / kRowsEach;  // which FFmpeg moves
 }
 
 // Of sound: whether its samples have no frames, by its only sample entry.
@@ -319,6 +368,10 @@ void BoxClaims::FeedTables(std::uint8_t byte) {
 
 void BoxClaims::TakeRow(Table& table) {
   const auto first = static_cast<std::uint32_t>(ReadBigEndian(std::span(table.row).first(4)));
+  if (table.kind == Kind::kIndex) {
+    table.sum += first;
+    return table.left > 0 ? AddPlace(table.sum) : places_.AddEnd(table.sum);
+  }
   if (table.kind != Kind::kRuns) {
     table.sum += first;
     track_.expanded = std::max(track_.expanded, table.sum);

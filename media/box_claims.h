@@ -8,7 +8,7 @@
 // looks for others in some kinds only: what is text or a picture there is no box, whatever letters
 // it has. Within sample entries, whose forms are many, names are looked for at each byte.
 //
-// Memory: some KiB. Thread-safety: compatible.
+// Memory: some KiB, and that of IndexPlaces. Thread-safety: compatible.
 #pragma once
 
 #include <array>
@@ -16,6 +16,8 @@
 #include <cstdint>
 #include <span>
 #include <vector>
+
+#include "media/index_places.h"
 
 namespace gopmill {
 
@@ -28,14 +30,19 @@ class BoxClaims {
  public:
   // The next bytes, from the first one of the source.
   void Push(std::span<const std::uint8_t> bytes);
-  // So many bytes of the source are media, and were not pushed.
-  void Skip(std::uint64_t bytes) { seen_ += bytes; }
+  // A box at the top that is so long was not pushed: nothing in it is read.
+  void Skip(std::uint64_t bytes);
+  // Of a file: IndexPlaces::OfFile, and the end of what is pushed or skipped.
+  void OfFile(std::uint64_t bytes, std::uint64_t mfra_bytes) { places_.OfFile(bytes, mfra_bytes); }
+  void End() { places_.End(); }
   // Whether a box of this name is looked into at all.
   [[nodiscard]] static bool Reads(std::uint32_t name);
   // From now on what fragments list counts only where no bytes of theirs stand behind it.
   void Opened() { opened_ = true; }
   // FFmpeg must not see what was pushed last.
   [[nodiscard]] bool too_many() const;
+  // Nor may it where an index names a place at which no box at the top begins (IndexPlaces).
+  [[nodiscard]] bool astray() const { return places_.astray(); }
   // There are boxes that cannot be looked into: zlib's (QuickTime's 'cmov').
   [[nodiscard]] bool compressed() const { return compressed_; }
 
@@ -51,17 +58,19 @@ class BoxClaims {
     kGroups,
     kEdits,
     kKeys,
-    kFragment
+    kFragment,
+    kIndex
   };
   struct Name {
     std::uint32_t letters;
     Kind kind;
     std::uint8_t bytes;  // of its content that are looked at
   };
-  static const std::array<Name, 13> kNames;
+  static const std::array<Name, 14> kNames;
   struct Field {  // the beginning of a box
     Kind kind = Kind::kHandler;
     std::uint64_t content = 0;  // of the box, bytes
+    std::uint64_t end = 0;      // of the box, in the source
     std::size_t need = 0, have = 0;
     std::array<std::uint8_t, 80> bytes{};
     [[nodiscard]] std::uint32_t At(std::size_t offset) const;
@@ -71,7 +80,7 @@ class BoxClaims {
     std::uint32_t left = 0;  // rows
     std::size_t row_bytes = 0, have = 0;
     std::array<std::uint8_t, 12> row{};
-    std::uint64_t sum = 0;                        // of what its rows count
+    std::uint64_t sum = 0;                        // of what its rows count; kIndex: a place
     std::uint64_t raw = 0;                        // kRuns: the same of sound without frames
     std::uint32_t first_chunk = 0, in_chunk = 0;  // of the row before
   };
@@ -96,6 +105,8 @@ class BoxClaims {
   void SeeHeader(std::uint8_t byte);
   void EndHeader();
   void Note(std::uint32_t name);
+  void NoteFragment(bool at_the_top);
+  [[nodiscard]] std::uint64_t Tracks() const;
   void SeeMeta(std::uint8_t byte);
   void SeeLeaf(std::uint8_t byte);
   void BeginBox(std::uint32_t name, std::uint64_t end);
@@ -111,15 +122,19 @@ class BoxClaims {
   void TakeHandler(std::uint32_t type);
   void TakeFragment(const Field& field);
   void TakeEntries(const Field& field);
+  void TakeIndex(const Field& field);
+  void AddPlace(std::uint64_t place);
   void BeginTable(Kind kind, std::uint32_t rows, std::size_t row_bytes);
   void TakeRow(Table& table);
   void EndTrack();
 
   bool opened_ = false, compressed_ = false;
-  bool indexed_ = false;      // there was a 'sidx'
-  std::uint64_t seen_ = 0;    // bytes
-  std::uint64_t listed_ = 0;  // by all but the tracks that are being read
+  std::uint64_t seen_ = 0;     // bytes
+  std::uint64_t skipped_ = 0;  // of them, by Skip
+  std::uint64_t listed_ = 0;   // by all but the tracks that are being read
   std::uint64_t tracks_ = 0;
+  std::uint64_t indexed_ = 0;  // rows of indexes
+  IndexPlaces places_;
   // Where it is, in bytes that were pushed: the boxes around it, what is skipped, and the end of a
   // box that is read itself (0 = none); of that, whether names are looked for at each byte.
   std::uint64_t at_ = 0, skip_to_ = 0, leaf_end_ = 0;

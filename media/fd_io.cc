@@ -58,6 +58,7 @@ void FdIo::CountPackets(std::span<const std::uint8_t> seen) {
 void FdIo::Count(std::span<const std::uint8_t> bytes) {
   claims_->Push(bytes);
   if (claims_->too_many()) refusal_ = Refusal::kListsTooMuch;
+  if (claims_->astray()) refusal_ = Refusal::kStrayIndex;
   if (claims_->compressed()) refusal_ = Refusal::kCompressedHeader;
 }
 

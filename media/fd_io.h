@@ -45,6 +45,7 @@ class FdIo {
   enum class Refusal : std::uint8_t {
     kNone,
     kListsTooMuch,
+    kStrayIndex,
     kCompressedHeader,
     kLongHeader,
     kTooSlow

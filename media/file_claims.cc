@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -44,29 +45,40 @@ void Look(int fd, const FileBox& box, std::span<std::uint8_t> bytes, const std::
   }
 }
 
+// As the last four bytes of a file say, whatever they are.
+std::uint64_t MfraBytesOf(int fd, std::uint64_t bytes) {
+  std::array<std::uint8_t, 4> last{};
+  if (bytes < last.size()) return 0;
+  const ssize_t got = pread(fd, last.data(), last.size(), static_cast<off_t>(bytes - last.size()));
+  return got == std::ssize(last) ? ReadBigEndian(last) : 0;
+}
+
+FdIo::Refusal RefusalOf(const BoxClaims& claims) {
+  if (claims.astray()) return FdIo::Refusal::kStrayIndex;
+  return claims.too_many() ? FdIo::Refusal::kListsTooMuch : FdIo::Refusal::kNone;
+}
+
 }  // namespace
 
-// FFmpeg reads all of them, but fragments behind the first one where an index says where they lie.
-bool ListsTooMuch(int fd, const std::stop_token& stop) {
+// FFmpeg reads all of them, though fragments that an index leads to when they are wanted only.
+FdIo::Refusal RefusalOfFile(int fd, const std::stop_token& stop) {
   const std::uint64_t bytes = BytesOf(fd);
   std::vector<std::uint8_t> piece(kPieceBytes);
   FileBoxes boxes(fd);
   BoxClaims claims;
-  bool header = false, indexed = false, media = false;
+  claims.OfFile(bytes, MfraBytesOf(fd, bytes));
   while (!stop.stop_requested()) {
     const auto box = boxes.Next();
-    if (!box) return false;
-    header = header || box->name == Fourcc("moov");
-    indexed = indexed || (header && box->name == Fourcc("sidx"));  // it knows no tracks before
-    media = media || (indexed && box->name == Fourcc("mdat"));
-    if (IsPadding(*box) || (media && box->name == Fourcc("moof"))) {
+    if (!box) claims.End();
+    if (box && IsPadding(*box)) {
       claims.Skip(std::min(box->size, bytes - std::min(box->at, bytes)));
-    } else {
+    } else if (box) {
       Look(fd, *box, piece, stop, claims);
     }
-    if (claims.too_many()) return true;
+    const FdIo::Refusal refusal = RefusalOf(claims);
+    if (!box || refusal != FdIo::Refusal::kNone) return refusal;
   }
-  return false;
+  return FdIo::Refusal::kNone;
 }
 
 }  // namespace gopmill

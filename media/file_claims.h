@@ -7,10 +7,13 @@
 
 #include <stop_token>
 
+#include "media/fd_io.h"
+
 namespace gopmill {
 
-// Whether a file lists more than kMaxListedPackets in what FFmpeg reads to open it. Its position
+// Why FFmpeg must not see a file. kListsTooMuch: it lists more than kMaxListedPackets in what is not
+// media, which FFmpeg reads to open it or on the way. Or kStrayIndex. Else kNone. Its position
 // stays. Looks into no compressed header.
-bool ListsTooMuch(int fd, const std::stop_token& stop);
+FdIo::Refusal RefusalOfFile(int fd, const std::stop_token& stop);
 
 }  // namespace gopmill

@@ -79,13 +79,13 @@ bool IsMp4(const AVInputFormat& container) {
   return std::string_view(container.name).starts_with("mov");
 }
 
-// Whether it may be opened: what it lists is counted before FFmpeg believes it.
-bool IsBounded(FdIo& io, const AVInputFormat& container, const std::stop_token& stop) {
-  if (!IsMp4(container)) return true;
-  if (io.seekable()) return !ListsTooMuch(io.fd(), stop);
+// Why it may not be opened: what it lists is counted before FFmpeg believes it.
+FdIo::Refusal RefusalOf(FdIo& io, const AVInputFormat& container, const std::stop_token& stop) {
+  if (!IsMp4(container)) return FdIo::Refusal::kNone;
+  if (io.seekable()) return RefusalOfFile(io.fd(), stop);
   const AVIOContext& read = *io.context();
   io.CountPackets(std::span(read.buf_ptr, read.buf_end));
-  return io.refusal() == FdIo::Refusal::kNone;
+  return io.refusal();
 }
 
 }  // namespace
@@ -97,10 +97,15 @@ Error RefusalError(FdIo::Refusal refusal) {
       return {.code = Code::kUnsupported,
               .message = "The source's header says that there are more packets than are read.",
               .accepted = "up to " + std::to_string(kMaxListedPackets) + " of all tracks"};
-    case FdIo::Refusal::kCompressedHeader:
+    case FdIo::Refusal::kStrayIndex:
       return {.code = Code::kUnsupported,
-              .message = "The source's header is compressed, which is not read from a pipe.",
-              .accepted = "a file, or a header as it is"};
+              .message = "The source's index ('sidx') leads to where no fragment begins.",
+              .accepted = "an index that fits, or none"};
+    case FdIo::Refusal::kCompressedHeader:
+      return {
+          .code = Code::kUnsupported,
+          .message = "The source's header is compressed, which is not read from a pipe.",
+          .accepted = "a file, or a header as it is"};
     case FdIo::Refusal::kLongHeader:
       return {.code = Code::kUnsupported,
               .message = "The source's header does not end within " +
@@ -132,12 +137,14 @@ Result<av::InputFormat> OpenFormat(FdIo& io, const std::stop_token& stop) {
   av_dict_set(&settings.entries, "protocol_whitelist", "none", 0);
   const AVInputFormat* container = nullptr;
   int code = 0;
+  FdIo::Refusal refusal = FdIo::Refusal::kNone;
   if (!ContainedCall([&] { code = FindContainer(*raw, &container); })) return LeftBehindError();
+  if (code >= 0) refusal = RefusalOf(io, *container, stop);
   if (code < 0) {
     avformat_free_context(raw);
-  } else if (!IsBounded(io, *container, stop)) {
+  } else if (refusal != FdIo::Refusal::kNone) {
     avformat_free_context(raw);
-    return RefusalError(io.seekable() ? FdIo::Refusal::kListsTooMuch : io.refusal());
+    return RefusalError(refusal);
   } else if (!ContainedCall([&] {  // frees the context when it fails
                code = avformat_open_input(&raw, nullptr, container, &settings.entries);
              })) {
