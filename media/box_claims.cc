@@ -48,7 +48,7 @@ bool IsRaw(std::uint32_t format) {
 }  // namespace
 
 // ISO/IEC 14496-12, and the QuickTime File Format Specification.
-const std::array<BoxClaims::Name, 14> BoxClaims::kNames{{{Fourcc("hdlr"), Kind::kHandler, 12},
+const std::array<BoxClaims::Name, 15> BoxClaims::kNames{{{Fourcc("hdlr"), Kind::kHandler, 12},
                                                          {Fourcc("stsd"), Kind::kEntries, 48},
                                                          {Fourcc("stts"), Kind::kTimes, 8},
                                                          {Fourcc("stsc"), Kind::kRuns, 8},
@@ -61,7 +61,8 @@ const std::array<BoxClaims::Name, 14> BoxClaims::kNames{{{Fourcc("hdlr"), Kind::
                                                          {Fourcc("elst"), Kind::kEdits, 8},
                                                          {Fourcc("keys"), Kind::kKeys, 8},
                                                          {Fourcc("trun"), Kind::kFragment, 8},
-                                                         {Fourcc("sidx"), Kind::kIndex, 24}}};
+                                                         {Fourcc("sidx"), Kind::kIndex, 24},
+                                                         {Fourcc("sgpd"), Kind::kDescriptions, 8}}};
 
 std::uint32_t BoxClaims::Field::At(std::size_t offset) const {
   return static_cast<std::uint32_t>(ReadBigEndian(std::span(bytes).subspan(offset, 4)));
@@ -251,6 +252,8 @@ std::size_t BoxClaims::MoreNeeded(const Field& field) {
   if (field.kind == Kind::kEntries && field.need == 48 && field.bytes[kEntryVersion] == 2)
     return 32;
   if (field.kind == Kind::kIndex && field.need == 24 && field.bytes[0] == 1) return 8;
+  if (field.kind == Kind::kDescriptions && field.need == 8 && field.At(4) == Fourcc("sync"))
+    return 4 + 4 * std::min<std::size_t>(field.bytes[0], 2);
   return 0;
 }
 
@@ -301,6 +304,9 @@ void BoxClaims::Take(const Field& field) {
       break;
     case Kind::kFragment: TakeFragment(field); break;
     case Kind::kIndex: TakeIndex(field); break;
+    case Kind::kDescriptions:  // a byte of each at least
+      if (field.need > 8 && field.At(field.need - 4) > field.content) listed_ = kALot;
+      break;
   }
 }
 

@@ -59,14 +59,15 @@ class BoxClaims {
     kEdits,
     kKeys,
     kFragment,
-    kIndex
+    kIndex,
+    kDescriptions
   };
   struct Name {
     std::uint32_t letters;
     Kind kind;
     std::uint8_t bytes;  // of its content that are looked at
   };
-  static const std::array<Name, 14> kNames;
+  static const std::array<Name, 15> kNames;
   struct Field {  // the beginning of a box
     Kind kind = Kind::kHandler;
     std::uint64_t content = 0;  // of the box, bytes

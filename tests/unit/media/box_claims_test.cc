@@ -360,6 +360,20 @@ TEST(BoxClaims, CountsRowsThatAreMoved) {
   EXPECT_TRUE(TooMany(back));
 }
 
+TEST(BoxClaims, TakesNoMoreDescriptionsThanThereAre) {
+  const auto movie = [](const std::string& head) {
+    return Movie(TrackBox("vide", PictureEntry() + Tables(0) + Box("sgpd", head)));
+  };
+  for (const bool piped : {false, true}) {
+    EXPECT_EQ(Refused(movie(Join({0x1000000}) + "sync" + Join({1, 1U << 30U})), piped),
+              "more packets");
+  }
+  EXPECT_TRUE(TooMany(movie(Join({0x2000000}) + "sync" + Join({1, 1, 1U << 30U}))));
+  EXPECT_TRUE(TooMany(movie(Join({0}) + "sync" + Join({1U << 30U}))));
+  EXPECT_FALSE(TooMany(movie(Join({0x1000000}) + "sync" + Join({1, 4}) + "abcd")));
+  EXPECT_FALSE(TooMany(movie(Join({0x1000000}) + "roll" + Join({2, 1U << 30U}))));
+}
+
 // FFmpeg reads boxes where an index names a place, whatever lies there.
 TEST(BoxClaims, TakesNoIndexThatLeadsAstray) {
   const std::string movie = Movie(Pictures(0));
