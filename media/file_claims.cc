@@ -54,6 +54,7 @@ std::uint64_t MfraBytesOf(int fd, std::uint64_t bytes) {
 }
 
 FdIo::Refusal RefusalOf(const BoxClaims& claims) {
+  if (claims.compressed()) return FdIo::Refusal::kCompressedHeader;
   if (claims.astray()) return FdIo::Refusal::kStrayIndex;
   return claims.too_many() ? FdIo::Refusal::kListsTooMuch : FdIo::Refusal::kNone;
 }

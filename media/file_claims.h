@@ -11,9 +11,9 @@
 
 namespace gopmill {
 
-// Why FFmpeg must not see a file. kListsTooMuch: it lists more than kMaxListedPackets in what is not
-// media, which FFmpeg reads to open it or on the way. Or kStrayIndex. Else kNone. Its position
-// stays. Looks into no compressed header.
+// Why FFmpeg must not see a file. kListsTooMuch: it lists more than kMaxListedPackets in what is
+// not media, which FFmpeg reads to open it or on the way. Or kStrayIndex, or kCompressedHeader.
+// Else kNone. Its position stays.
 FdIo::Refusal RefusalOfFile(int fd, const std::stop_token& stop);
 
 }  // namespace gopmill

@@ -104,8 +104,8 @@ Error RefusalError(FdIo::Refusal refusal) {
     case FdIo::Refusal::kCompressedHeader:
       return {
           .code = Code::kUnsupported,
-          .message = "The source's header is compressed, which is not read from a pipe.",
-          .accepted = "a file, or a header as it is"};
+          .message = "The source's header is compressed (QuickTime's 'cmov'), which is not read.",
+          .accepted = "a header as it is, such as 'ffmpeg -i IN -c copy OUT.mov' writes"};
     case FdIo::Refusal::kLongHeader:
       return {.code = Code::kUnsupported,
               .message = "The source's header does not end within " +
