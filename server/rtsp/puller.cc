@@ -65,7 +65,8 @@ class RtspPuller::Impl {
     const bool wanted = now < pull.wanted_until;
     if (pull.session == nullptr) {
       if (!wanted) return Enter(pull, PullPhase::kIdle);
-      if (now >= pull.next_try) Begin(pull);
+      if (now < pull.next_try) return Enter(pull, PullPhase::kWaiting);
+      Begin(pull);
     } else if (const auto failure = pull.session->failure()) {
       End(pull);
       WaitBehind(pull, *failure, now);

@@ -57,6 +57,12 @@ def refuses_the_password_and_is_asked_seldom(server, camera):
     # The first of an attempt has no password yet.
     check(camera.methods.count("DESCRIBE") <= 4, f"asked {camera.methods.count('DESCRIBE')} times in 5 seconds")
     check(server.metric('gopmill_pull_failures_total{name="locked"}') >= 1, "not counted")
+    # Nobody reads it for ten seconds; who comes before the minute is over waits for the next attempt.
+    wait_until(lambda: server.live("locked")["pull"] == "idle", 20, "it is not idle behind its reader")
+    reader = read_in_thread(server, "locked", QUERY, {})
+    wait_until(lambda: server.live("locked")["pull"] != "idle", 4, "it is read and idle")
+    check(server.live("locked")["pull"] == "waiting", f"/v1/live: {server.live('locked')}")
+    reader.join()
     lines = [line for line in server.log if "live locked:" in line]
     check(lines and not any("secret" in line or "stream" in line for line in lines), f"the log: {lines}")
 
