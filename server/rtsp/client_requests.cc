@@ -55,12 +55,26 @@ GstRTSPStatusCode OnSetup(GstRTSPClient* client, GstRTSPContext* context,
   return GST_RTSP_STS_OK;
 }
 
+// Whose packets would wait in front of its pipeline, as many as it likes to send.
+bool Publishes(GstRTSPSessionMedia* media) {
+  return media != nullptr &&
+         (gst_rtsp_media_get_transport_mode(gst_rtsp_session_media_get_media(media)) &
+          GST_RTSP_TRANSPORT_MODE_RECORD) != 0;
+}
+
 // A status other than 200 keeps the library from pausing a movie's media; CompleteAnswer
 // makes 200 of it. What is live plays on.
 GstRTSPStatusCode OnPause(GstRTSPClient* client, GstRTSPContext* context,
                           gpointer /*self*/) noexcept {
   NoteRequest(*StateOf(client));
   ClientState* state = StateOf(client);
+  if (Publishes(context->sessmedia)) {
+    const Error error{.code = Code::kInvalidArgument,
+                      .message = "A publisher does not pause.",
+                      .accepted = "TEARDOWN"};
+    SetProblem(*state, error, GST_RTSP_STS_METHOD_NOT_VALID_IN_THIS_STATE);
+    return GST_RTSP_STS_METHOD_NOT_VALID_IN_THIS_STATE;
+  }
   if (context->sessmedia != nullptr) {
     auto live = KeepPlaying(*gst_rtsp_session_media_get_media(context->sessmedia));
     const MutexLock lock(state->mutex);
