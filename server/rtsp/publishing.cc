@@ -39,6 +39,12 @@ char* MakePlayerPath(GstRTSPClient* client, const GstRTSPUrl* url) {
   return g_strdup(PlayerPath(*state, context->session, *url).c_str());
 }
 
+// At a DESCRIBE. Its requests mean what it publishes as long as it does.
+void PlaysFromNowOn(ClientState& state) {
+  const MutexLock lock(state.mutex);
+  if (state.publication.reception == nullptr) state.announced = false;
+}
+
 Result<std::string> NameOf(const GstRTSPUrl& url) {
   GOPMILL_ASSIGN_OR_RETURN(const RtspRequest request, RequestOf(url));
   if (!request.path.starts_with(kLivePrefix)) {
@@ -114,6 +120,7 @@ char* Publishing::MakePath(GstRTSPMountPoints* mounts, const GstRTSPUrl* url) no
   ClientState* state = CurrentState();
   if (state == nullptr) return g_strdup(url->abspath);
   if (gst_rtsp_context_get_current()->method != GST_RTSP_ANNOUNCE) {
+    PlaysFromNowOn(*state);
     return g_strdup(TakeDescribePath(*state, url->abspath).c_str());
   }
   auto& self = *static_cast<Publishing*>(g_object_get_data(G_OBJECT(mounts), kSelfKey));
@@ -122,9 +129,10 @@ char* Publishing::MakePath(GstRTSPMountPoints* mounts, const GstRTSPUrl* url) no
     SetRefused(*state, user);
   } else if (const Status status = self.Mount(*url); !status.ok()) {
     SetProblem(*state, status.error());
+  } else {
+    const MutexLock lock(state->mutex);
+    state->announced = true;
   }
-  const MutexLock lock(state->mutex);
-  state->announced = true;
   return g_strconcat(kPublishMount, url->abspath, nullptr);
 }
 
