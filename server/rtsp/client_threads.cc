@@ -2,6 +2,7 @@
 #include "server/rtsp/client_threads.h"
 
 #include "server/rtsp/client_state.h"
+#include "server/rtsp/interleaved_data.h"
 #include "server/rtsp/means.h"
 #include "server/rtsp/publishing.h"
 
@@ -46,9 +47,15 @@ GstRTSPThread* GetThread(GstRTSPThreadPool* pool, GstRTSPThreadType type,
   return thread;
 }
 
+// On the thread itself, which may have been that of another client.
+void EnterThread(GstRTSPThreadPool* /*pool*/, GstRTSPThread* /*thread*/) noexcept {
+  ForgetChannels();
+}
+
 void InitClientThreads(gpointer type, gpointer /*data*/) noexcept {
   parent_class = static_cast<GstRTSPThreadPoolClass*>(g_type_class_peek_parent(type));
   static_cast<GstRTSPThreadPoolClass*>(type)->get_thread = &GetThread;
+  static_cast<GstRTSPThreadPoolClass*>(type)->thread_enter = &EnterThread;
 }
 
 GType ClientThreadsType() {

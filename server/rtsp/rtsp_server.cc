@@ -23,6 +23,7 @@
 #include "server/rtsp/describe_path.h"
 #include "server/rtsp/gst_ptr.h"
 #include "server/rtsp/gst_start.h"
+#include "server/rtsp/interleaved_data.h"
 #include "server/rtsp/means.h"
 #include "server/rtsp/mount_table.h"
 #include "server/rtsp/movie_factory.h"
@@ -338,8 +339,9 @@ void RtspServer::Impl::OnAnswer(GstRTSPClient* client, GstRTSPContext* context,
                                 GstRTSPMessage* message, gpointer self) noexcept {
   if (message->type != GST_RTSP_MESSAGE_RESPONSE) return;
   ClientState* state = StateOf(client);
-  if (context->method == GST_RTSP_PLAY && context->media != nullptr &&
-      message->type_data.response.code == GST_RTSP_STS_OK &&
+  const bool done = message->type_data.response.code == GST_RTSP_STS_OK;
+  if (done) NoteChannels(*context);
+  if (done && context->method == GST_RTSP_PLAY && context->media != nullptr &&
       gst_rtsp_media_is_shared(context->media) != FALSE) {
     LetAllPlay(*context->media);
   }
