@@ -21,8 +21,8 @@ constexpr std::int64_t kOfMovies =
 constexpr std::int64_t kOfStream = 4;
 // A socket for RTSP, two for RTP and RTCP of each track, and what pipelines wake each other by.
 constexpr std::int64_t kOfRtspSession = 16;
-// A socket, and what its thread is woken by.
-constexpr std::int64_t kOfRtspConnection = 2;
+// A socket, by two names, and what its thread is woken by.
+constexpr std::int64_t kOfRtspConnection = 3;
 
 std::int64_t BesideConnections(const ServerConfig& config) {
   const std::int64_t rtsp = config.rtsp.port == 0 ? 0

@@ -43,6 +43,7 @@ GstRTSPStatusCode OnPlay(GstRTSPClient* client, GstRTSPContext* context,
 GstRTSPStatusCode OnSetup(GstRTSPClient* client, GstRTSPContext* context,
                           gpointer /*self*/) noexcept {
   NoteRequest(*StateOf(client));
+  NoteSocket(*client, *StateOf(client));
   if (const Status means = CheckMeans(); !means.ok()) {  // for its sockets, and to send by them
     SetProblem(*StateOf(client), means.error());
     return GST_RTSP_STS_SERVICE_UNAVAILABLE;

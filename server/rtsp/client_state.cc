@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/rtsp/client_state.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -12,12 +14,12 @@ namespace {
 
 constexpr const char* kStateKey = "gopmill-client";
 
-// Asked while nothing else can close the connection.
-std::string PeerOf(GstRTSPClient& client) {
+// Asked while nothing else can close the connection. -1 = none.
+int SocketOf(GstRTSPClient& client) {
   GstRTSPConnection* connection = gst_rtsp_client_get_connection(&client);
   GSocket* socket =
-      connection == nullptr ? nullptr : gst_rtsp_connection_get_read_socket(connection);
-  return PeerName(socket == nullptr ? -1 : g_socket_get_fd(socket));
+      connection == nullptr ? nullptr : gst_rtsp_connection_get_write_socket(connection);
+  return socket == nullptr ? -1 : g_socket_get_fd(socket);
 }
 
 // One line of a header.
@@ -30,8 +32,16 @@ std::string HeaderText(std::string text) {
 }  // namespace
 
 void AttachState(GstRTSPClient* client, const std::stop_token& server_stop) {
-  g_object_set_data_full(G_OBJECT(client), kStateKey, new ClientState(server_stop, PeerOf(*client)),
-                         [](gpointer state) noexcept { delete static_cast<ClientState*>(state); });
+  auto state = std::make_unique<ClientState>(server_stop, PeerName(SocketOf(*client)));
+  NoteSocket(*client, *state);
+  g_object_set_data_full(G_OBJECT(client), kStateKey, state.release(),
+                         [](gpointer held) noexcept { delete static_cast<ClientState*>(held); });
+}
+
+void NoteSocket(GstRTSPClient& client, ClientState& state) {
+  UniqueFd socket(fcntl(SocketOf(client), F_DUPFD_CLOEXEC, 0));
+  const MutexLock lock(state.mutex);
+  if (!state.closed) std::swap(state.socket, socket);
 }
 
 ClientState* StateOf(GstRTSPClient* client) {

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "base/thread_safety.h"
+#include "base/unique_fd.h"
 #include "server/rtsp/announcement.h"
 #include "server/rtsp/gst_ptr.h"
 #include "server/rtsp/playback.h"
@@ -35,6 +36,9 @@ struct ClientState {
   Mutex mutex;             // guards all below
   // Where its requests are answered; null until it has a thread.
   gst::Loop loop GOPMILL_GUARDED_BY(mutex);
+  // Its packets go there: a descriptor of our own, since its thread closes the library's at any
+  // time. Not valid once it has ended, or the other end would not hear of that.
+  UniqueFd socket GOPMILL_GUARDED_BY(mutex);
   // When a request of it has come, or has been answered; while `answering` it is not silent.
   TimePoint heard GOPMILL_GUARDED_BY(mutex) = SteadyNow();
   bool answering GOPMILL_GUARDED_BY(mutex) = false;
@@ -49,9 +53,10 @@ struct ClientState {
   // PAUSE.
   std::shared_ptr<void> claim GOPMILL_GUARDED_BY(mutex);
   StallWatch stall GOPMILL_GUARDED_BY(mutex);
-  bool announced GOPMILL_GUARDED_BY(mutex) = false;  // it wants to publish
-  bool closed GOPMILL_GUARDED_BY(mutex) = false;     // the server has been told of its end
-  bool sent_away GOPMILL_GUARDED_BY(mutex) = false;  // for another client
+  bool announced GOPMILL_GUARDED_BY(mutex) = false;    // it wants to publish
+  bool closed GOPMILL_GUARDED_BY(mutex) = false;       // the server has been told of its end
+  bool told_to_end GOPMILL_GUARDED_BY(mutex) = false;  // by CloseSoon
+  bool sent_away GOPMILL_GUARDED_BY(mutex) = false;    // for another client
   bool stalled GOPMILL_GUARDED_BY(mutex) = false;  // it is being cut for that, and the log says so
   // That it has begun, by identifier; the pool counts them until they are removed from it.
   std::vector<std::string> sessions GOPMILL_GUARDED_BY(mutex);
@@ -68,6 +73,8 @@ struct ClientState {
 // Once, when the client has come. `server_stop` ends what its requests wait for.
 void AttachState(GstRTSPClient* client, const std::stop_token& server_stop);
 ClientState* StateOf(GstRTSPClient* client);
+// On its own thread: where it sends to may be another place since it came, in a tunnel by HTTP.
+void NoteSocket(GstRTSPClient& client, ClientState& state);
 bool HasSession(GstRTSPClient& client);
 // `claim`, to be let go without the lock.
 std::shared_ptr<void> TakeClaim(ClientState& state);

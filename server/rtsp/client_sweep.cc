@@ -17,23 +17,15 @@ namespace {
 
 constexpr guint kSweepSeconds = 1;
 
-// Where its packets go; -1 = nowhere any more.
-int SocketOf(GstRTSPClient& client) {
-  GstRTSPConnection* connection = gst_rtsp_client_get_connection(&client);
-  GSocket* socket =
-      connection == nullptr ? nullptr : gst_rtsp_connection_get_write_socket(connection);
-  return socket == nullptr ? -1 : g_socket_get_fd(socket);
-}
-
 // A client that waits for an answer reads on and sends nothing: one that will send nothing more has
 // left. Its own thread, which would see that, waits as well.
-void NoticeLeaving(GstRTSPClient& client, ClientState& state) {
+void NoticeLeaving(ClientState& state) {
+  pollfd peer{.fd = -1, .events = POLLRDHUP, .revents = 0};
   {
     const MutexLock lock(state.mutex);
-    if (!state.answering) return;
+    peer.fd = state.socket.get();
+    if (!state.answering || poll(&peer, 1, 0) <= 0) return;
   }
-  pollfd peer{.fd = SocketOf(client), .events = POLLRDHUP, .revents = 0};
-  if (peer.fd < 0 || poll(&peer, 1, 0) <= 0) return;
   if ((peer.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) state.leave.request_stop();
 }
 
@@ -87,11 +79,10 @@ bool ClientSweep::MakeRoom() {
 
 // The library keeps what a client does not take apart from what others get, up to ten seconds of
 // it; this ends the client.
-bool ClientSweep::Stalled(GstRTSPClient& client, ClientState& state) const {
-  const int socket = SocketOf(client);
-  if (socket < 0) return false;
+bool ClientSweep::Stalled(ClientState& state) const {
   const MutexLock lock(state.mutex);
-  if (state.stall.Look(socket, SteadyNow()) <= stall_timeout_) return false;
+  if (!state.socket.valid()) return false;
+  if (state.stall.Look(state.socket.get(), SteadyNow()) <= stall_timeout_) return false;
   if (!std::exchange(state.stalled, true)) {
     spdlog::info("rtsp: {}: cut off, no byte was taken for {:.0f} s", state.peer,
                  ToSeconds(stall_timeout_));
@@ -109,8 +100,8 @@ GstRTSPFilterResult ClientSweep::Look(GstRTSPServer* /*server*/, GstRTSPClient* 
 bool ClientSweep::Unwanted(GstRTSPClient& client) {
   ClientState* state = StateOf(&client);
   if (state == nullptr) return false;
-  NoticeLeaving(client, *state);
-  if (Publishing::Over(*state) || Stalled(client, *state)) return true;
+  NoticeLeaving(*state);
+  if (Publishing::Over(*state) || Stalled(*state)) return true;
   if (HasSession(client)) return false;
   const MutexLock lock(state->mutex);
   if (state->answering) return false;  // it waits for us, such as for the first picture

@@ -45,7 +45,7 @@ class ClientSweep {
   static GstRTSPFilterResult Look(GstRTSPServer* server, GstRTSPClient* client,
                                   gpointer self) noexcept;
   bool Unwanted(GstRTSPClient& client);
-  bool Stalled(GstRTSPClient& client, ClientState& state) const;
+  bool Stalled(ClientState& state) const;
 
   GstRTSPServer& server_;
   const Duration idle_timeout_, stall_timeout_;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/rtsp/client_threads.h"
 
+#include <sys/socket.h>
+
+#include <utility>
+
 #include "server/rtsp/client_state.h"
 #include "server/rtsp/interleaved_data.h"
 #include "server/rtsp/means.h"
@@ -95,6 +99,34 @@ gboolean Close(gpointer pointer) noexcept {
   return G_SOURCE_REMOVE;
 }
 
+// The library takes seconds for what has come already, byte by byte.
+void Discard(int socket) {
+  constexpr std::size_t kAtOnce = std::size_t{1} << 20;
+  constexpr int kMost = 64;  // more than the kernel keeps
+  for (int i = 0; i < kMost; ++i) {
+    if (recv(socket, nullptr, kAtOnce, MSG_DONTWAIT | MSG_TRUNC) <= 0) return;
+  }
+}
+
+// Reads end from now on. The kernel tells a sender of its new room as long as there is a way only,
+// and of the end when it uses that.
+void EndReads(int socket) {
+  Discard(socket);
+  shutdown(socket, SHUT_RDWR);
+  Discard(socket);
+}
+
+// What comes by a tunnel through HTTP comes on a socket of its own, which is borrowed: the thread
+// that would close it is reading.
+void Cut(GstRTSPClient& client, ClientState& state) GOPMILL_REQUIRES(state.mutex) {
+  if (state.socket.valid()) EndReads(state.socket.get());
+  GstRTSPConnection* connection = gst_rtsp_client_get_connection(&client);
+  if (connection == nullptr) return;
+  GSocket* read = gst_rtsp_connection_get_read_socket(connection);
+  if (read == nullptr || read == gst_rtsp_connection_get_write_socket(connection)) return;
+  EndReads(g_socket_get_fd(read));
+}
+
 }  // namespace
 
 gst::Object<GstRTSPThreadPool> MakeClientThreads(int threads) {
@@ -110,6 +142,10 @@ bool CloseSoon(GstRTSPClient* client) {
   // Its thread ends, or has: a source that nobody runs would keep the client for good.
   if (state->closed) return true;
   if (state->loop == nullptr) return false;
+  if (std::exchange(state->told_to_end, true)) {
+    Cut(*client, *state);
+    return true;
+  }
   // A source, not g_main_context_invoke: that may run it here, before the thread has begun.
   GSource* source = g_idle_source_new();
   g_source_set_priority(source, G_PRIORITY_DEFAULT);

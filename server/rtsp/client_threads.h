@@ -18,6 +18,8 @@ namespace gopmill {
 gst::Object<GstRTSPThreadPool> MakeClientThreads(int threads);
 
 // Ends the client soon, on its own thread, unless it has ended. False when that is not known yet.
+// Where a second call finds it still there, its connection is cut: the library reads a request for
+// as long as bytes of it come, and its thread does nothing else meanwhile.
 bool CloseSoon(GstRTSPClient* client);
 
 }  // namespace gopmill

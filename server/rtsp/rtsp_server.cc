@@ -44,7 +44,9 @@ namespace {
 // packet of its stream, and what a publisher sends is read on its client's thread.
 constexpr int kClientThreads = -1;
 constexpr int kListenBacklog = 128;
-// How long Stop waits without a word for clients to be closed on their own threads.
+// How long Stop waits for clients to be closed on their own threads until it cuts their
+// connections, and without a word.
+constexpr std::chrono::seconds kCutPatience(3);
 constexpr std::chrono::seconds kClosePatience(10);
 constexpr guint kMaxBody = 64 << 10;  // of a request: an SDP, parameters
 
@@ -77,6 +79,7 @@ class RtspServer::Impl {
   Status Describe(GstRTSPClient& client, const GstRTSPUrl& url);
   void AskForUsers(const Users& users);  // the loop, or before it runs
   void CloseAll();                       // when the loop has ended; waits for all clients
+  bool AwaitClients(Duration patience);  // until they have ended; false if not by then
   void ForgetSessions(ClientState& state);
   void Run(const std::stop_token& stop) noexcept;
 
@@ -204,6 +207,10 @@ void RtspServer::Impl::CloseAll() {
     }
     return CloseSoon(client) ? GST_RTSP_FILTER_KEEP : GST_RTSP_FILTER_REMOVE;
   };
+  const auto cut = [](GstRTSPServer*, GstRTSPClient* client, gpointer) noexcept {
+    CloseSoon(client);
+    return GST_RTSP_FILTER_KEEP;
+  };
   const auto remove_session = [](GstRTSPSessionPool*, GstRTSPSession*, gpointer) noexcept {
     return GST_RTSP_FILTER_REMOVE;
   };
@@ -212,18 +219,27 @@ void RtspServer::Impl::CloseAll() {
   };
   stopping_.request_stop();
   g_list_free(gst_rtsp_server_client_filter(server_.get(), close, nullptr));
+  if (!AwaitClients(kCutPatience)) {
+    g_list_free(gst_rtsp_server_client_filter(server_.get(), cut, nullptr));
+  }
+  const bool ended = AwaitClients(kClosePatience - kCutPatience);
   {
-    const TimePoint deadline = SteadyNow() + kClosePatience;
     const MutexLock lock(mutex_);
-    while (connected_ > 0 && SteadyNow() < deadline) {
-      closed_.WaitFor(mutex_, deadline - SteadyNow());
-    }
-    if (connected_ > 0) spdlog::warn("rtsp: {} clients do not end yet", connected_);
+    if (!ended) spdlog::warn("rtsp: {} clients do not end yet", connected_);
     // Their threads are inside the library, which comes back to what is destroyed behind this.
     while (connected_ > 0) closed_.Wait(mutex_);
   }
   g_list_free(gst_rtsp_server_client_filter(server_.get(), remove, nullptr));
   g_list_free(gst_rtsp_session_pool_filter(sessions_.get(), remove_session, nullptr));
+}
+
+bool RtspServer::Impl::AwaitClients(Duration patience) {
+  const TimePoint deadline = SteadyNow() + patience;
+  const MutexLock lock(mutex_);
+  while (connected_ > 0 && SteadyNow() < deadline) {
+    closed_.WaitFor(mutex_, deadline - SteadyNow());
+  }
+  return connected_ == 0;
 }
 
 // On the loop. Who is silent goes for who comes, or else a client could keep out all others by
@@ -372,6 +388,7 @@ void RtspServer::Impl::OnClosed(GstRTSPClient* client, gpointer self) noexcept {
     const std::shared_ptr<void> claim = TakeClaim(*StateOf(client));
     const MutexLock lock(StateOf(client)->mutex);
     std::swap(StateOf(client)->opened, unused);
+    StateOf(client)->socket = UniqueFd();
   }
   const MutexLock lock(impl.mutex_);
   --impl.connected_;

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -40,6 +41,7 @@ class ClientThreads : public testing::Test {
     ClientState* state = StateOf(client);
     const MutexLock lock(state->mutex);
     state->closed = true;
+    state->socket = UniqueFd();
   }
   // False after ten seconds.
   bool AwaitClient() {
@@ -48,6 +50,11 @@ class ClientThreads : public testing::Test {
       if (g_main_context_iteration(loop_.get(), FALSE) == 0) std::this_thread::yield();
     }
     return client_ != nullptr;
+  }
+  [[nodiscard]] bool IsClosed() const {
+    ClientState* state = StateOf(client_.get());
+    const MutexLock lock(state->mutex);
+    return state->closed;
   }
   // Waits until the client's thread, which owns its loop, has ended. False after ten seconds.
   [[nodiscard]] bool AwaitEnd() const {
@@ -81,6 +88,24 @@ TEST_F(ClientThreads, NothingKeepsAClientThatHasEnded) {
   g_object_add_weak_pointer(G_OBJECT(client_.get()), &seen);
   client_.reset();
   EXPECT_EQ(seen, nullptr);
+}
+
+// The library reads such a header in one go and does nothing else for the client meanwhile.
+TEST_F(ClientThreads, AClientThatIsInTheMiddleOfARequestIsCut) {
+  RawClient peer(listener_->port());
+  ASSERT_TRUE(AwaitClient());
+  ASSERT_TRUE(peer.Send("OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n"));
+  std::jthread sender([&peer](const std::stop_token& stop) {
+    const std::string lines(6000, 'b');
+    while (!stop.stop_requested() && peer.Send("X: " + lines + "\r\n")) {
+    }
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_TRUE(CloseSoon(client_.get()));
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_FALSE(IsClosed()) << "the test is not what it says";
+  EXPECT_TRUE(CloseSoon(client_.get()));
+  EXPECT_TRUE(AwaitEnd());
 }
 
 }  // namespace

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -50,6 +52,54 @@ TEST(RtspServer, SaysThatItsPortIsTaken) {
   ASSERT_FALSE(second.ok());
   EXPECT_NE(second.error().message.find("cannot listen"), std::string::npos)
       << second.error().ToString();
+}
+
+// Sends a request whose header does not end until the connection is closed.
+class EndlessRequest {
+ public:
+  explicit EndlessRequest(int port) : client_(port) {
+    client_.Send("OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n");
+    sender_ = std::jthread([this](const std::stop_token& stop) {
+      const std::string line = "X: " + std::string(3000, 'b') + "\r\n";
+      while (!stop.stop_requested() && client_.Send(line)) {
+      }
+      closed_ = !stop.stop_requested();
+    });
+  }
+  bool AwaitClosed() const {
+    const TimePoint deadline = SteadyNow() + std::chrono::seconds(15);
+    while (!closed_ && SteadyNow() < deadline) std::this_thread::sleep_for(kPause);
+    return closed_;
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kPause{10};
+  RawClient client_;
+  std::atomic<bool> closed_ = false;
+  std::jthread sender_;
+};
+
+TEST(RtspServer, ARequestThatDoesNotEndIsSilence) {
+  FakeService service;
+  RtspOptions options;
+  options.port = 0;
+  options.idle_timeout = std::chrono::seconds(1);
+  const auto server = RtspServer::Start(options, service);
+  ASSERT_TRUE(server.ok()) << server.error().ToString();
+  EXPECT_TRUE(EndlessRequest((*server)->port()).AwaitClosed());
+}
+
+TEST(RtspServer, EndsInTheMiddleOfARequest) {
+  FakeService service;
+  RtspOptions options;
+  options.port = 0;
+  const auto server = RtspServer::Start(options, service);
+  ASSERT_TRUE(server.ok()) << server.error().ToString();
+  std::optional<EndlessRequest> request((*server)->port());
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const std::jthread stop([&] { (*server)->Stop(); });
+  EXPECT_TRUE(request->AwaitClosed());
+  request.reset();  // or else a server that waits for it would go on doing so
 }
 
 // As for a live source whose first picture takes its time: the player gets its answer and goes on.
