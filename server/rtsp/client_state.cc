@@ -31,8 +31,10 @@ std::string HeaderText(std::string text) {
 
 }  // namespace
 
-void AttachState(GstRTSPClient* client, const std::stop_token& server_stop) {
-  auto state = std::make_unique<ClientState>(server_stop, PeerName(SocketOf(*client)));
+void AttachState(GstRTSPClient* client, const std::stop_token& server_stop,
+                 std::shared_ptr<void> presence) {
+  auto state =
+      std::make_unique<ClientState>(server_stop, PeerName(SocketOf(*client)), std::move(presence));
   NoteSocket(*client, *state);
   g_object_set_data_full(G_OBJECT(client), kStateKey, state.release(),
                          [](gpointer held) noexcept { delete static_cast<ClientState*>(held); });

@@ -26,9 +26,12 @@
 namespace gopmill {
 
 struct ClientState {
-  ClientState(const std::stop_token& server_stop, std::string name)
-      : peer(std::move(name)), follow_server_(server_stop, Leave{this}) {}
+  ClientState(const std::stop_token& server_stop, std::string name, std::shared_ptr<void> here)
+      : presence(std::move(here)),
+        peer(std::move(name)),
+        follow_server_(server_stop, Leave{this}) {}
 
+  const std::shared_ptr<void> presence;  // goes last
   // Ends what its requests wait for: the client has gone, or the server ends. Not with `mutex`
   // held: who waits is woken on the caller's thread.
   std::stop_source leave;
@@ -70,8 +73,10 @@ struct ClientState {
   const std::stop_callback<Leave> follow_server_;
 };
 
-// Once, when the client has come. `server_stop` ends what its requests wait for.
-void AttachState(GstRTSPClient* client, const std::stop_token& server_stop);
+// Once, when the client has come. `server_stop` ends what its requests wait for; `presence` is let
+// go once nothing of the client is left: media of a DESCRIBE go with it, behind "closed".
+void AttachState(GstRTSPClient* client, const std::stop_token& server_stop,
+                 std::shared_ptr<void> presence = nullptr);
 ClientState* StateOf(GstRTSPClient* client);
 // On its own thread: where it sends to may be another place since it came, in a tunnel by HTTP.
 void NoteSocket(GstRTSPClient& client, ClientState& state);

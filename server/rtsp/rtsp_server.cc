@@ -98,8 +98,8 @@ class RtspServer::Impl {
   std::stop_source stopping_;
   LogLimit full_warnings_{std::chrono::minutes(1)};
   Mutex mutex_;  // guards what follows
-  CondVar closed_;
-  int connected_ GOPMILL_GUARDED_BY(mutex_) = 0;  // clients that are not closed yet
+  CondVar ended_;
+  int connected_ GOPMILL_GUARDED_BY(mutex_) = 0;  // clients of which something is left
   int port_ = 0;
   std::jthread thread_;
 };
@@ -227,7 +227,7 @@ void RtspServer::Impl::CloseAll() {
     const MutexLock lock(mutex_);
     if (!ended) spdlog::warn("rtsp: {} clients do not end yet", connected_);
     // Their threads are inside the library, which comes back to what is destroyed behind this.
-    while (connected_ > 0) closed_.Wait(mutex_);
+    while (connected_ > 0) ended_.Wait(mutex_);
   }
   g_list_free(gst_rtsp_server_client_filter(server_.get(), remove, nullptr));
   g_list_free(gst_rtsp_session_pool_filter(sessions_.get(), remove_session, nullptr));
@@ -237,7 +237,7 @@ bool RtspServer::Impl::AwaitClients(Duration patience) {
   const TimePoint deadline = SteadyNow() + patience;
   const MutexLock lock(mutex_);
   while (connected_ > 0 && SteadyNow() < deadline) {
-    closed_.WaitFor(mutex_, deadline - SteadyNow());
+    ended_.WaitFor(mutex_, deadline - SteadyNow());
   }
   return connected_ == 0;
 }
@@ -268,7 +268,12 @@ void RtspServer::Impl::OnConnected(GstRTSPServer* /*server*/, GstRTSPClient* cli
     const MutexLock lock(impl.mutex_);
     ++impl.connected_;
   }
-  AttachState(client, impl.stopping_.get_token());
+  const auto leave = [](Impl* server) {
+    const MutexLock lock(server->mutex_);
+    --server->connected_;
+    server->ended_.NotifyAll();
+  };
+  AttachState(client, impl.stopping_.get_token(), std::shared_ptr<Impl>(&impl, leave));
   g_signal_connect(client, "pre-describe-request", G_CALLBACK(&OnDescribe), self);
   FollowRequests(client);
   g_signal_connect(client, "send-message", G_CALLBACK(&OnAnswer), self);
@@ -380,19 +385,12 @@ void RtspServer::Impl::OnClosed(GstRTSPClient* client, gpointer self) noexcept {
     return GST_RTSP_FILTER_REMOVE;
   };
   g_list_free(gst_rtsp_client_session_filter(client, remove, nullptr));
-  auto& impl = *static_cast<Impl*>(self);
-  impl.ForgetSessions(*StateOf(client));
-  {
-    // What a DESCRIBE has opened must not outlive the server with the client.
-    std::shared_ptr<Playback> unused;
-    const std::shared_ptr<void> claim = TakeClaim(*StateOf(client));
-    const MutexLock lock(StateOf(client)->mutex);
-    std::swap(StateOf(client)->opened, unused);
-    StateOf(client)->socket = UniqueFd();
-  }
-  const MutexLock lock(impl.mutex_);
-  --impl.connected_;
-  impl.closed_.NotifyAll();
+  static_cast<Impl*>(self)->ForgetSessions(*StateOf(client));
+  std::shared_ptr<Playback> unused;
+  const std::shared_ptr<void> claim = TakeClaim(*StateOf(client));
+  const MutexLock lock(StateOf(client)->mutex);
+  std::swap(StateOf(client)->opened, unused);
+  StateOf(client)->socket = UniqueFd();
 }
 
 bool RtspServer::Built() { return true; }

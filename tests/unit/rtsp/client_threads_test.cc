@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -33,9 +34,10 @@ class ClientThreads : public testing::Test {
   }
   static void OnConnected(GstRTSPServer* /*server*/, GstRTSPClient* client,
                           gpointer self) noexcept {
-    AttachState(client, {});
+    auto& test = *static_cast<ClientThreads*>(self);
+    AttachState(client, {}, test.presence_);
     g_signal_connect(client, "closed", G_CALLBACK(&OnClosed), nullptr);
-    static_cast<ClientThreads*>(self)->client_ = gst::Share(client);
+    test.client_ = gst::Share(client);
   }
   static void OnClosed(GstRTSPClient* client, gpointer /*data*/) noexcept {
     ClientState* state = StateOf(client);
@@ -73,6 +75,7 @@ class ClientThreads : public testing::Test {
   gst::Object<GstRTSPServer> server_;
   gst::Loop loop_;
   std::optional<ClientListener> listener_;
+  std::shared_ptr<int> presence_ = std::make_shared<int>();
   gst::Object<GstRTSPClient> client_;  // goes first
 };
 
@@ -86,8 +89,10 @@ TEST_F(ClientThreads, NothingKeepsAClientThatHasEnded) {
   EXPECT_TRUE(CloseSoon(client_.get()));
   gpointer seen = client_.get();
   g_object_add_weak_pointer(G_OBJECT(client_.get()), &seen);
+  EXPECT_GT(presence_.use_count(), 1) << "its media may be there yet";
   client_.reset();
   EXPECT_EQ(seen, nullptr);
+  EXPECT_EQ(presence_.use_count(), 1);
 }
 
 // The library reads such a header in one go and does nothing else for the client meanwhile.
