@@ -48,8 +48,8 @@ inline constexpr std::size_t kMaxRunHistoryUnits = 1024;
 // The units of a run so far, oldest first: what it takes to decode the run again.
 struct RunHistory {
   std::vector<std::shared_ptr<const UnitInput>> units;
-  std::size_t bytes = 0;
-  bool complete = true;  // false once the limit was passed: units is empty then
+  std::size_t bytes = 0;  // with kPacketOverhead
+  bool complete = true;   // false once the limit was passed: units is empty then
 };
 
 // What a GOP hands from piece to piece.

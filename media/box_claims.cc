@@ -118,13 +118,13 @@ void BoxClaims::EndHeader() {
   const std::uint64_t start = at_ - have, most = EndOfParent();
   const bool broken = size != 0 && size < have;  // FFmpeg looks no further in there
   const std::uint64_t end = broken || size == 0 || size > most - start ? most : start + size;
-  if (open_.empty()) {
-    places_.Box(start + skipped_, end == kALot ? UINT64_MAX : end + skipped_);
-  }
+  const bool top = open_.empty();
+  const bool known =
+      top && places_.Box(start + skipped_, end == kALot ? UINT64_MAX : end + skipped_);
   if (broken) {
     skip_to_ = end;
   } else {
-    if (name == Fourcc("moof")) NoteFragment(open_.empty() && have == 8);
+    if (name == Fourcc("moof")) NoteFragment(top && have == 8, known);
     BeginBox(name, end);
   }
 }
@@ -151,9 +151,10 @@ std::uint64_t BoxClaims::Tracks() const {
 }
 
 // FFmpeg keeps two times for each track, and the place: one that is no box at the top would be read
-// as such all the same.
-void BoxClaims::NoteFragment(bool at_the_top) {
-  listed_ = at_the_top ? listed_ + 2 * Tracks() : kALot;
+// as such all the same. One that no index named is put in front of those that are ahead.
+void BoxClaims::NoteFragment(bool at_the_top, bool known) {
+  const std::uint64_t moved = known ? 0 : places_.ahead() / kRowsEach;
+  listed_ = at_the_top ? listed_ + 2 * Tracks() + moved : kALot;
 }
 
 // What is looked into for other boxes, what is read, and what is skipped.
@@ -324,7 +325,7 @@ void BoxClaims::TakeFragment(const Field& field) {
   constexpr std::uint32_t kMostRows = 1'000'000;
   const bool has_rows = (field.At(0) & kFieldsOfPackets) != 0 && field.At(4) <= kMostRows;
   if (field.At(4) <= kMostInFragment && !(has_rows && opened_)) listed_ += field.At(4);
-  listed_ += indexed_ * Tracks() / kTimesEach;  // for the next one of its track
+  listed_ += places_.ahead() * Tracks() / kTimesEach;  // for the next one of its track
 }
 
 // The rows of an index: as of a fragment, and the time that it begins at. Those in it are places

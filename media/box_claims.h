@@ -106,7 +106,7 @@ class BoxClaims {
   void SeeHeader(std::uint8_t byte);
   void EndHeader();
   void Note(std::uint32_t name);
-  void NoteFragment(bool at_the_top);
+  void NoteFragment(bool at_the_top, bool known);
   [[nodiscard]] std::uint64_t Tracks() const;
   void SeeMeta(std::uint8_t byte);
   void SeeLeaf(std::uint8_t byte);

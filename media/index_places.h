@@ -20,15 +20,18 @@ class IndexPlaces {
  public:
   // Of a file of so many bytes, whose last four say that the 'mfra' is so large.
   void OfFile(std::uint64_t bytes, std::uint64_t mfra_bytes);
-  // A box at the top, in whose content indexes may be added. `end` is behind it.
-  void Box(std::uint64_t begin, std::uint64_t end);
+  // A box at the top, in whose content indexes may be added. `end` is behind it. Whether it is one
+  // of the places.
+  bool Box(std::uint64_t begin, std::uint64_t end);
   // A place where an index says that a fragment begins. Whether it had to be put in front of
-  // others.
+  // others, or would have to be: one of a box that has begun is not kept.
   bool Add(std::uint64_t place);
   // Where an index says that the last fragment so far ends.
   void AddEnd(std::uint64_t place);
   // Behind the last box at the top: what is ahead is where none begins.
   void End() { Box(top_end_, UINT64_MAX); }
+  // Those that FFmpeg looks through and moves.
+  [[nodiscard]] std::uint64_t ahead() const { return ahead_.size(); }
   // FFmpeg may read boxes where there are none.
   [[nodiscard]] bool astray() const { return astray_ && (complete_ || !file_bytes_); }
 

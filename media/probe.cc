@@ -114,14 +114,13 @@ Rational NominalFps(AVFormatContext& format, AVStream& stream) {
   return agreed ? guess.Reduced() : Rational{25, 1};
 }
 
-VideoInfo DescribeVideo(AVFormatContext& format, AVStream& stream) {
+VideoInfo DescribeVideo(AVFormatContext& format, AVStream& stream, std::int64_t bitrate) {
   const AVCodecParameters& parameters = *stream.codecpar;
   const Rational fps = NominalFps(format, stream);
   const Rational average = FromAv(stream.avg_frame_rate);
   const Orientation orientation = OrientationOf(SideData(stream, AV_PKT_DATA_DISPLAYMATRIX));
   Rational aspect = FromAv(av_guess_sample_aspect_ratio(&format, &stream, nullptr));
   if (!aspect.positive()) aspect = {1, 1};
-  const std::int64_t bitrate = TrackRate(format, stream);
   return VideoInfo{
       .stream_index = stream.index,
       .codec = avcodec_get_name(parameters.codec_id),
@@ -150,9 +149,8 @@ VideoInfo DescribeVideo(AVFormatContext& format, AVStream& stream) {
 
 int ChannelsOf(const AVCodecParameters& parameters) { return parameters.ch_layout.nb_channels; }
 
-AudioInfo DescribeAudio(AVFormatContext& format, AVStream& stream) {
+AudioInfo DescribeAudio(const AVStream& stream, std::int64_t bitrate) {
   const AVCodecParameters& parameters = *stream.codecpar;
-  const std::int64_t bitrate = TrackRate(format, stream);
   return AudioInfo{
       .stream_index = stream.index,
       .codec = avcodec_get_name(parameters.codec_id),
@@ -200,7 +198,7 @@ std::vector<AVStream*> SoundStreams(AVFormatContext& format, int video) {
 }
 
 // A sound track of a codec we do not take, or without a usable rate, is left out, not fatal.
-void SortSounds(AVFormatContext& format, int video, SourceInfo& info) {
+void SortSounds(AVFormatContext& format, int video, const TrackRates& rates, SourceInfo& info) {
   for (AVStream* stream : SoundStreams(format, video)) {
     const AVCodecParameters& parameters = *stream->codecpar;
     const bool known = parameters.codec_id != AV_CODEC_ID_NONE;
@@ -208,7 +206,7 @@ void SortSounds(AVFormatContext& format, int video, SourceInfo& info) {
     const int rate = parameters.sample_rate;
     const bool allowed = SourceCodecAllowed(TrackKind::kAudio, codec);
     if (allowed && SoundRateUsable(rate) && ChannelsOf(parameters) > 0) {
-      info.audio_tracks.push_back(DescribeAudio(format, *stream));
+      info.audio_tracks.push_back(DescribeAudio(*stream, rates.Of(*stream)));
     } else if (allowed && rate > 0 && !SoundRateUsable(rate)) {
       info.unusable_audio.push_back(codec + " at " + std::to_string(rate) + " Hz");
     } else {
@@ -327,13 +325,14 @@ Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format,
 
   auto info = std::make_shared<SourceInfo>();
   info->container = format.iformat->name;
+  const TrackRates rates(format);
   const bool known = !KnowsItsBeginningOnly(format) && !GuessesLength(format);
   if (format.duration > 0 && known && StatesLengths(format)) {
-    info->duration = {format.duration, AV_TIME_BASE};
+    info->duration = {format.duration - rates.lead(), AV_TIME_BASE};
   }
-  info->bitrate = FileRate(format);
-  info->video = DescribeVideo(format, video_stream);
-  SortSounds(format, video, *info);
+  info->bitrate = rates.file();
+  info->video = DescribeVideo(format, video_stream, rates.Of(video_stream));
+  SortSounds(format, video, rates, *info);
   GOPMILL_RETURN_IF_ERROR(ChooseSounds(format, video, sounds, *info));
   // FFmpeg takes data of any script in FLV for a track of text.
   const bool has_texts = info->container != "flv" && info->container != "live_flv";

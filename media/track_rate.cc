@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 #include <span>
 #include <string_view>
 
@@ -17,18 +19,28 @@ namespace {
 // be shown for long.
 constexpr double kNearlyAll = 0.75;
 constexpr double kHighestRate = 1e12;  // bits per second
-
-// What the demuxer knows of a track's packets.
-struct KnownPart {
-  double bits = 0;
-  double first = 0, end = 0;  // seconds; the last packet is as long as the others in the mean
-};
+// Movies that begin less late are as long as FFmpeg says, to the tick.
+constexpr double kShortLead = 1;
 
 double SecondsOf(std::int64_t ticks, const AVStream& stream) {
   return static_cast<double>(ticks) * av::FromAv(stream.time_base).ToDouble();
 }
 
-KnownPart KnownPartOf(AVStream& stream) {
+// Of damaged times it may be anything.
+std::int64_t WholeRate(double rate) { return std::llround(std::clamp(rate, 0.0, kHighestRate)); }
+
+}  // namespace
+
+TrackRates::TrackRates(AVFormatContext& format)
+    : format_(format), mp4_(std::string_view(format.iformat->name).starts_with("mov")) {
+  if (!mp4_) return;
+  for (AVStream* stream : std::span(format.streams, format.nb_streams)) {
+    parts_.push_back(PartOf(*stream));
+  }
+  lead_ = FindLead();
+}
+
+TrackRates::KnownPart TrackRates::PartOf(AVStream& stream) {
   const int count = avformat_index_get_entries_count(&stream);
   KnownPart part;
   for (int i = 0; i < count; ++i) part.bits += 8.0 * avformat_index_get_entry(&stream, i)->size;
@@ -39,34 +51,44 @@ KnownPart KnownPartOf(AVStream& stream) {
   return part;
 }
 
-// Of damaged times it may be anything.
-std::int64_t WholeRate(double rate) { return std::llround(std::clamp(rate, 0.0, kHighestRate)); }
-
-std::int64_t ShareOfFile(AVFormatContext& format, double bits) {
-  double all = 0;
-  for (AVStream* stream : std::span(format.streams, format.nb_streams)) {
-    all += KnownPartOf(*stream).bits;
+// All packets of a movie without fragments are known, and make up its length.
+std::int64_t TrackRates::FindLead() const {
+  double lead = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const AVStream& stream = *format_.streams[i];
+    const KnownPart& part = parts_[i];
+    if (part.bits <= 0 || stream.duration <= 0) continue;
+    const double end = SecondsOf(stream.duration, stream), known = part.end - part.first;
+    const bool in_part = known < kNearlyAll * (end - part.first);
+    const bool is_end = in_part || std::abs(part.end - end) < std::abs(known - end);
+    if (!is_end) return 0;
+    lead = std::min(lead, part.first);
   }
-  return WholeRate(static_cast<double>(FileRate(format)) * bits / all);
+  const double most = static_cast<double>(format_.duration) / AV_TIME_BASE;
+  return lead >= kShortLead && lead < most ? std::llround(lead * AV_TIME_BASE) : 0;
 }
 
-}  // namespace
-
-std::int64_t FileRate(const AVFormatContext& format) {
-  return StatesLengths(format) ? format.bit_rate : 0;
+std::int64_t TrackRates::file() const {
+  if (!StatesLengths(format_)) return 0;
+  if (lead_ == 0) return format_.bit_rate;
+  const double length = static_cast<double>(format_.duration - lead_);
+  return WholeRate(static_cast<double>(format_.bit_rate) * static_cast<double>(format_.duration) /
+                   length);
 }
 
-std::int64_t TrackRate(AVFormatContext& format, AVStream& stream) {
+std::int64_t TrackRates::Of(const AVStream& stream) const {
   const std::int64_t stated = stream.codecpar->bit_rate;
-  if (!std::string_view(format.iformat->name).starts_with("mov")) return stated;
-  const KnownPart part = KnownPartOf(stream);
+  if (!mp4_) return stated;
+  const KnownPart& part = parts_[static_cast<std::size_t>(stream.index)];
   const double length = SecondsOf(stream.duration, stream) - part.first;
   const double known = part.end - part.first;
   if (part.bits <= 0 || length <= 0) return stated;
   // Probing may have come to the end of a movie of which the header had one fragment.
   if (known >= kNearlyAll * length) return std::max(stated, WholeRate(part.bits / length));
-  if (FileRate(format) > 0) return ShareOfFile(format, part.bits);
-  return known > 0 ? WholeRate(part.bits / known) : 0;
+  if (file() <= 0) return known > 0 ? WholeRate(part.bits / known) : 0;
+  const auto add = [](double sum, const KnownPart& each) { return sum + each.bits; };
+  const double all = std::accumulate(parts_.begin(), parts_.end(), 0.0, add);
+  return WholeRate(static_cast<double>(file()) * part.bits / all);
 }
 
 }  // namespace gopmill

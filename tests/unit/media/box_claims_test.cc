@@ -344,7 +344,29 @@ TEST(BoxClaims, CountsTheRowsOfIndexes) {
   std::string runs;
   for (int i = 0; i < 20'000; ++i) runs += Box("trun", Join({0, 0}));
   EXPECT_FALSE(TooMany(few + Box("moof", Box("traf", runs))));
-  EXPECT_TRUE(TooMany(few + Index(1, rows) + Box("moof", Box("traf", runs))));
+  EXPECT_TRUE(TooMany(few + Index(1, rows, 50'000'000) + Box("moof", Box("traf", runs))));
+}
+
+// As what has gone by is not looked at again, a long movie may have one in front of each fragment.
+TEST(BoxClaims, TakesManyIndexesOfOneRow) {
+  const std::string fragment = Box("moof", Box("traf", Box("trun", Join({0, 0}))));
+  std::string movie = Movie(Pictures(0));
+  for (int i = 0; i < 30; ++i) movie += Box("trak", "");
+  for (int i = 0; i < 60'000; ++i) movie += Index(1, {Size(fragment)}) + fragment;
+  EXPECT_FALSE(TooMany(movie));
+}
+
+TEST(BoxClaims, CountsRowsThatFragmentsAreInFrontOf) {
+  constexpr std::uint32_t kRows = 60'000;
+  const std::vector<std::uint32_t> rows(kRows, 1);
+  std::string indexes, fragments;
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    indexes += Index(1, rows, 50'000'000 + i * kRows - i * Size(Index(1, rows)));
+  }
+  for (int i = 0; i < 20'000; ++i) fragments += Box("moof", "");
+  EXPECT_FALSE(TooMany(Movie(Pictures(0)) + fragments));
+  EXPECT_FALSE(TooMany(Movie(Pictures(0)) + indexes));
+  EXPECT_TRUE(TooMany(Movie(Pictures(0)) + indexes + fragments));
 }
 
 TEST(BoxClaims, CountsRowsThatAreMoved) {

@@ -24,9 +24,10 @@ TEST(IndexPlaces, WantsABoxAtEachOfAPipe) {
 
 TEST(IndexPlaces, WantsNoneBeforeWhatIsRead) {
   IndexPlaces places;
-  places.Box(0, 100);
-  places.Add(99);
+  EXPECT_FALSE(places.Box(0, 100));
+  EXPECT_TRUE(places.Add(99)) << "it would be in front of those that are ahead";
   EXPECT_TRUE(places.astray());
+  EXPECT_EQ(places.ahead(), 0U);
 }
 
 TEST(IndexPlaces, SaysWhatIsPutInFrontOfOthers) {
@@ -36,7 +37,11 @@ TEST(IndexPlaces, SaysWhatIsPutInFrontOfOthers) {
   EXPECT_FALSE(places.Add(300)) << "there already";
   EXPECT_FALSE(places.Add(100));
   EXPECT_TRUE(places.Add(200));
-  for (const std::uint64_t begin : {100U, 200U, 300U}) places.Box(begin, begin + 100);
+  EXPECT_EQ(places.ahead(), 3U);
+  for (const std::uint64_t begin : {100U, 200U, 300U}) {
+    EXPECT_TRUE(places.Box(begin, begin + 100)) << begin;
+  }
+  EXPECT_EQ(places.ahead(), 0U);
   EXPECT_FALSE(places.astray()) << "and keeps them in order";
 }
 

@@ -14,7 +14,7 @@
 namespace gopmill {
 namespace {
 
-std::string Number(std::uint64_t value, int bytes = 4) {
+std::string AsBigEndian(std::uint64_t value, int bytes = 4) {
   std::string text;
   for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) {
     text += static_cast<char>(value >> shift & 0xff);
@@ -22,18 +22,19 @@ std::string Number(std::uint64_t value, int bytes = 4) {
   return text;
 }
 
-std::string Box(std::string_view name, const std::string& content = "") {
-  return Number(content.size() + 8) + std::string(name) + content;
+std::string PlainBox(std::string_view name, const std::string& content = "") {
+  return AsBigEndian(content.size() + 8) + std::string(name) + content;
 }
 
 // Three fragments, the first of them at `first`, each `length` ticks of `clock` long.
-std::string Index(int track, std::uint64_t clock, std::uint64_t first, std::uint64_t length,
-                  bool wide = false) {
+std::string IndexBox(std::uint64_t track, std::uint64_t clock, std::uint64_t first,
+                     std::uint64_t length, bool wide = false) {
   const int width = wide ? 8 : 4;
-  std::string content = Number(wide ? 1U << 24U : 0) + Number(track) + Number(clock) +
-                        Number(first, width) + Number(0, width) + Number(3);
-  for (int i = 0; i < 3; ++i) content += Number(100) + Number(length) + Number(0);
-  return Box("sidx", content);
+  std::string content = AsBigEndian(wide ? 1U << 24U : 0) + AsBigEndian(track) +
+                        AsBigEndian(clock) + AsBigEndian(first, width) + AsBigEndian(0, width) +
+                        AsBigEndian(3);
+  for (int i = 0; i < 3; ++i) content += AsBigEndian(100) + AsBigEndian(length) + AsBigEndian(0);
+  return PlainBox("sidx", content);
 }
 
 // The lengths, in milliseconds, of two tracks, number 1 and 2, that FFmpeg takes for 77 ms; the
@@ -56,33 +57,35 @@ std::vector<std::int64_t> LengthsOf(const std::string& file, std::int64_t packet
 }
 
 using Lengths = std::vector<std::int64_t>;
-const std::string kHead = Box("ftyp") + Box("moov");
+const std::string kHead = PlainBox("ftyp") + PlainBox("moov");
 
 TEST(IndexedLengths, AreInTheTicksOfTheIndex) {
-  EXPECT_EQ(LengthsOf(kHead + Index(1, 10, 5, 20)), (Lengths{6500, 6500}));
-  EXPECT_EQ(LengthsOf(kHead + Index(1, 90'000, 0, 90'000, true)), (Lengths{3000, 3000}));
-  EXPECT_EQ(LengthsOf(kHead + Index(1, 10, 0, 20) + Index(2, 100, 0, 100)), (Lengths{6000, 3000}));
+  EXPECT_EQ(LengthsOf(kHead + IndexBox(1, 10, 5, 20)), (Lengths{6500, 6500}));
+  EXPECT_EQ(LengthsOf(kHead + IndexBox(1, 90'000, 0, 90'000, true)), (Lengths{3000, 3000}));
+  EXPECT_EQ(LengthsOf(kHead + IndexBox(1, 10, 0, 20) + IndexBox(2, 100, 0, 100)),
+            (Lengths{6000, 3000}));
 }
 
 TEST(IndexedLengths, StayWhereTheTicksAreThoseOfTheTrack) {
-  EXPECT_EQ(LengthsOf(kHead + Index(1, 1000, 0, 20)), (Lengths{77, 77}));
-  EXPECT_EQ(LengthsOf(kHead + Index(3, 10, 0, 20)), (Lengths{77, 77})) << "a track there is not";
-  EXPECT_EQ(LengthsOf(Index(1, 10, 0, 20) + kHead), (Lengths{77, 77})) << "FFmpeg did not read it";
-  EXPECT_EQ(LengthsOf(kHead + Box("moof") + Index(1, 10, 0, 20)), (Lengths{77, 77}));
+  EXPECT_EQ(LengthsOf(kHead + IndexBox(1, 1000, 0, 20)), (Lengths{77, 77}));
+  EXPECT_EQ(LengthsOf(kHead + IndexBox(3, 10, 0, 20)), (Lengths{77, 77})) << "a track there is not";
+  EXPECT_EQ(LengthsOf(IndexBox(1, 10, 0, 20) + kHead), (Lengths{77, 77}))
+      << "FFmpeg did not read it";
+  EXPECT_EQ(LengthsOf(kHead + PlainBox("moof") + IndexBox(1, 10, 0, 20)), (Lengths{77, 77}));
   EXPECT_EQ(LengthsOf(""), (Lengths{77, 77}));
 }
 
 TEST(IndexedLengths, GoAsFarAsThePacketsAtLeast) {
-  EXPECT_EQ(LengthsOf(kHead + Index(1, 10, 0, 20), 9000), (Lengths{9000, 6000}));
+  EXPECT_EQ(LengthsOf(kHead + IndexBox(1, 10, 0, 20), 9000), (Lengths{9000, 6000}));
 }
 
 TEST(IndexedLengths, OfADamagedIndexStay) {
-  EXPECT_EQ(LengthsOf(kHead + Index(1, 0, 0, 20)), (Lengths{77, 77}));
-  EXPECT_EQ(LengthsOf(kHead + Index(1, 1, UINT64_MAX, UINT32_MAX, true)), (Lengths{77, 77}));
-  const std::string index = Index(1, 10, 0, 20);
+  EXPECT_EQ(LengthsOf(kHead + IndexBox(1, 0, 0, 20)), (Lengths{77, 77}));
+  EXPECT_EQ(LengthsOf(kHead + IndexBox(1, 1, UINT64_MAX, UINT32_MAX, true)), (Lengths{77, 77}));
+  const std::string index = IndexBox(1, 10, 0, 20);
   EXPECT_EQ(LengthsOf(kHead + index.substr(0, 50)), (Lengths{77, 77})) << "cut off";
-  EXPECT_EQ(LengthsOf(kHead + Box("sidx", std::string(24, '\0'))), (Lengths{77, 77}));
-  EXPECT_EQ(LengthsOf(kHead + Number(0) + "sidx" + index.substr(8)), (Lengths{77, 77}));
+  EXPECT_EQ(LengthsOf(kHead + PlainBox("sidx", std::string(24, '\0'))), (Lengths{77, 77}));
+  EXPECT_EQ(LengthsOf(kHead + AsBigEndian(0) + "sidx" + index.substr(8)), (Lengths{77, 77}));
 }
 
 }  // namespace

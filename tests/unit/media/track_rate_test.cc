@@ -38,58 +38,85 @@ class TrackRateTest : public ::testing::Test {
 TEST_F(TrackRateTest, OfOneFragmentIsThatOfTheFile) {
   AVStream& stream = Add(1, 120);
   format_->bit_rate = 2 * kRate;
-  EXPECT_EQ(TrackRate(*format_, stream), 2 * kRate);
+  EXPECT_EQ(TrackRates(*format_).Of(stream), 2 * kRate);
 }
 
 TEST_F(TrackRateTest, OfSeveralTracksIsItsShareOfTheFile) {
   AVStream& pictures = Add(1, 120);
   AVStream& sound = Add(1, 120, kBytes / 4);
   format_->bit_rate = 2 * kRate;
-  EXPECT_NEAR(static_cast<double>(TrackRate(*format_, pictures)), 1.6 * kRate, 1);
-  EXPECT_NEAR(static_cast<double>(TrackRate(*format_, sound)), 0.4 * kRate, 1);
+  EXPECT_NEAR(static_cast<double>(TrackRates(*format_).Of(pictures)), 1.6 * kRate, 1);
+  EXPECT_NEAR(static_cast<double>(TrackRates(*format_).Of(sound)), 0.4 * kRate, 1);
+}
+
+// What was cut out of a live stream. FFmpeg gives the time of its end for its length.
+TEST_F(TrackRateTest, TheTimeBeforeAMovieIsNoPartOfItsLength) {
+  constexpr std::int64_t kHour = 3600;
+  AVStream& pictures = Add(1, 120, kBytes, kHour * kFps);
+  AVStream& sound = Add(1, 120, kBytes / 4, kHour * kFps);
+  format_->duration = (kHour + 120) * AV_TIME_BASE;
+  format_->bit_rate = 5 * kRate * 120 / (kHour + 120);
+  const TrackRates rates(*format_);
+  EXPECT_EQ(rates.lead(), kHour * AV_TIME_BASE);
+  EXPECT_NEAR(static_cast<double>(rates.file()), 5.0 * kRate, 40);
+  EXPECT_NEAR(static_cast<double>(rates.Of(pictures)), 4.0 * kRate, 40);
+  EXPECT_NEAR(static_cast<double>(rates.Of(sound)), 1.0 * kRate, 40);
+}
+
+TEST_F(TrackRateTest, OfFragmentsThatHaveAllBeenReadTheTimeBeforeThemIsNoPartEither) {
+  Add(120, 120, kBytes, 100 * kFps);
+  format_->duration = 220 * AV_TIME_BASE;
+  EXPECT_EQ(TrackRates(*format_).lead(), 100 * AV_TIME_BASE);
+}
+
+TEST_F(TrackRateTest, OfMoviesInOnePieceTheLengthIsTheLength) {
+  Add(120, 120, kBytes, 100 * kFps).duration = 120 * kFps;
+  format_->duration = 120 * AV_TIME_BASE;
+  EXPECT_EQ(TrackRates(*format_).lead(), 0);
 }
 
 TEST_F(TrackRateTest, OfAPipeIsThatOfWhatHasCome) {
   AVStream& stream = Add(2, 120);
-  EXPECT_EQ(TrackRate(*format_, stream), kRate);
+  EXPECT_EQ(TrackRates(*format_).Of(stream), kRate);
 }
 
 TEST_F(TrackRateTest, OfAnUnknownLengthIsThatOfWhatHasCome) {
   AVStream& stream = Add(2, 120);
   format_->bit_rate = 1;
   stream.duration = UINT32_MAX;
-  EXPECT_EQ(FileRate(*format_), 0);
-  EXPECT_EQ(TrackRate(*format_, stream), kRate);
+  EXPECT_EQ(TrackRates(*format_).file(), 0);
+  EXPECT_EQ(TrackRates(*format_).Of(stream), kRate);
 }
 
 TEST_F(TrackRateTest, OfWhatProbingHasReadToItsEndIsThatOfAllPackets) {
   AVStream& stream = Add(4, 4, kBytes, 3600 * kFps);
   format_->bit_rate = 2 * kRate;
-  EXPECT_EQ(TrackRate(*format_, stream), kRate);
+  EXPECT_EQ(TrackRates(*format_).Of(stream), kRate);
 }
 
 TEST_F(TrackRateTest, IsAsStatedOtherwise) {
   AVStream& stream = Add(4, 4);
   stream.codecpar->bit_rate = kRate + 1;
-  EXPECT_EQ(TrackRate(*format_, stream), kRate + 1) << "of all packets";
+  EXPECT_EQ(TrackRates(*format_).Of(stream), kRate + 1) << "of all packets";
   AVStream& unknown = Add(0, 4);
   unknown.codecpar->bit_rate = 5;
-  EXPECT_EQ(TrackRate(*format_, unknown), 5) << "nothing is known of them";
+  EXPECT_EQ(TrackRates(*format_).Of(unknown), 5) << "nothing is known of them";
   unknown.duration = AV_NOPTS_VALUE;
-  EXPECT_EQ(TrackRate(*format_, unknown), 5) << "without a length";
+  EXPECT_EQ(TrackRates(*format_).Of(unknown), 5) << "without a length";
   format_->iformat = av_find_input_format("matroska");
   AVStream& other = Add(1, 120);
   other.codecpar->bit_rate = 5;
-  EXPECT_EQ(TrackRate(*format_, other), 5) << "another container's index has key pictures alone";
+  EXPECT_EQ(TrackRates(*format_).Of(other), 5)
+      << "another container's index has key pictures alone";
 }
 
 TEST_F(TrackRateTest, OfDamagedTimesIsAnyNumber) {
   AVStream& stream = Add(1, 120);
   stream.time_base = {1, INT32_MAX};
   stream.duration = INT64_MAX;
-  EXPECT_GE(TrackRate(*format_, stream), 0);
+  EXPECT_GE(TrackRates(*format_).Of(stream), 0);
   stream.time_base = {1, 1};
-  EXPECT_GE(TrackRate(*format_, stream), 0);
+  EXPECT_GE(TrackRates(*format_).Of(stream), 0);
 }
 
 }  // namespace
