@@ -35,13 +35,11 @@ namespace {
 class Credit final : public Allocation {
  public:
   static constexpr double kPeriodNs = 100e6;
-  // Of its longest run, with each further one of the class: a tenth is left after 146.
-  static constexpr double kRemembered = 63.0 / 64;
+  // A longest run is forgotten in eight times its length.
+  static constexpr double kForgotten = 1.0 / 8;
 
   explicit Credit(const PoolState& pool)
-      : shares_(pool.classes().size()),
-        credit_(pool.classes().size(), 0),
-        longest_runs_(pool.classes().size(), 0) {
+      : shares_(pool.classes().size()), credit_(pool.classes().size(), 0) {
     FindShares(pool.classes(), shares_);
   }
 
@@ -60,7 +58,7 @@ class Credit final : public Allocation {
     const auto c = static_cast<std::size_t>(service_class);
     const auto took = static_cast<double>(busy.count());
     credit_[c] -= took;
-    longest_runs_[c] = std::max(took, longest_runs_[c] * kRemembered);
+    longest_run_ = std::max(took, longest_run_);
   }
 
  private:
@@ -81,8 +79,8 @@ class Credit final : public Allocation {
     for (std::size_t c = 0; c < credit_.size(); ++c) credit_[c] += income * shares_[c];
     const double period_income = kPeriodNs * pool.available_workers();
     Steal(waiting, period_income);
-    const double most_owed =
-        std::max(kPeriodNs, std::ranges::max(longest_runs_)) * pool.available_workers();
+    longest_run_ = std::max(0.0, longest_run_ - kForgotten * passed);
+    const double most_owed = std::max(kPeriodNs, longest_run_) * pool.available_workers();
     for (std::size_t c = 0; c < credit_.size(); ++c) {
       credit_[c] = std::clamp(credit_[c], -most_owed, period_income * shares_[c]);
     }
@@ -127,8 +125,8 @@ class Credit final : public Allocation {
   static bool Has(std::uint64_t set, std::size_t c) { return (set >> c & 1U) != 0; }
 
   std::vector<double> shares_;
-  std::vector<double> credit_;        // ns of worker time, by class
-  std::vector<double> longest_runs_;  // ns, by class; the old ones fade
+  std::vector<double> credit_;  // ns of worker time, by class
+  double longest_run_ = 0;      // of late, of any class
   // Bit c: class c had units at the last reckoning and at all decisions since.
   std::uint64_t waited_ = 0;
   TimePoint last_;

@@ -177,10 +177,11 @@ void PoolState::Unassign(UnitRef ref, TimePoint now) {
 
 void PoolState::TakeBack(UnitRef ref, TimePoint now) {
   const WorkerId w = unit(ref).worker;
+  const UnitRef behind = NextQueued(ref);
   Unassign(ref, now);
   const Unit& back = unit(ref);
   if (back.taken_for_warm) return;
-  for (UnitRef other = Running(w); other.valid(); other = NextQueued(other)) {
+  for (UnitRef other = behind; other.valid(); other = NextQueued(other)) {
     if (unit(other).context != back.context) continue;
     unit(other).taken_for_warm = false;  // the next one that needs the context opens it instead
     return;

@@ -543,11 +543,13 @@ TEST(AllocationLayersTest, CreditIsNotOwedToAClassThatUsesLittle) {
                               LightUse{"pu:1", ms(200), ms(50), ms(300), ms(200)},
                               LightUse{"pu:8", ms(300), ms(30), ms(20), ms(300)},
                               LightUse{"pu:8", ms(300), ms(30), ms(20), ms(3000)}}) {
-    Load load("credit", Classes("a:1,b:1,none:1"), use.topology);
+    Load load("credit", Classes("a:1,b:1,once:1"), use.topology);
     milliseconds of_b = use.of_b;
     load.pool.service_time = [&](const Ticket& ticket) {
-      return ticket.report.unit.stream.value % 3 == 1 ? of_b : use.of_a;
+      const std::uint64_t of = ticket.report.unit.stream.value % 3;
+      return of == 2 ? ms(10'000) : of == 1 ? of_b : use.of_a;
     };
+    load.pool.Submit(2, load.next[2]++);  // a long unit, the only one of its class
     load.Start(0);
     for (TimePoint at{ms(3)}; at < TimePoint{std::chrono::seconds(200)}; at += use.each) {
       load.pool.FinishUntil(at);
