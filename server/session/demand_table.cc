@@ -92,7 +92,9 @@ void DemandTable::Learn(const StreamPlan& plan, const UnitCost& cost) {
   const auto frames = static_cast<double>(cost.frames);
   const double whole = std::min(1.0, frames / plan.target.fps.ToDouble() / kWholeSeconds);
   const auto per_frame = [&](Duration all) { return std::max(0.0, Nanos(all)) / frames; };
-  making_.Learn(MakingOf(plan), EncodedPixels(plan), per_frame(cost.making), whole);
+  const double within = cost.decoding_within * decoding_.Of(DecodingOf(plan), DecodedPixels(plan));
+  making_.Learn(MakingOf(plan), EncodedPixels(plan), std::max(0.0, per_frame(cost.making) - within),
+                whole);
   if (cost.decoding) {
     decoding_.Learn(DecodingOf(plan), DecodedPixels(plan), per_frame(*cost.decoding), whole);
   }

@@ -34,7 +34,9 @@ inline constexpr double kDecodeWeight = 0.3;
 
 // CPU time that a unit took.
 struct UnitCost {
-  Duration making{};  // without decoding and opening
+  Duration making{};  // without decoding and opening, except for:
+  // how much of its pictures' decoding is in that, where it cannot be told apart; 1 = all.
+  double decoding_within = 0;
   // Its pictures, once; nothing if that is not known, as another stream decoded some of them. Not
   // what was decoded to reach the first frame: no frame after it costs that.
   std::optional<Duration> decoding = {};

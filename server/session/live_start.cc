@@ -109,7 +109,8 @@ Result<std::shared_ptr<LiveSegments::Running>> LiveSegments::Find(const LiveRequ
   const std::string& version = request.segments.version;
   if (found != running_.end()) {
     const LivePresentation& presentation = *found->second->presentation;
-    const bool current = version.empty() ? !presentation.over() : version == presentation.version();
+    const bool ended = presentation.over() || found->second->stopped;
+    const bool current = version.empty() ? !ended : version == presentation.version();
     if (current) return found->second;
     if (presentation.over()) StopStreams(*found->second);
   }
@@ -198,7 +199,9 @@ Status LiveSegments::FitIntoRoom(const LiveRequest& request,
   Adjustment adjustment{.parameter = "rungs",
                         .asked = SizesOf(renditions),
                         .given = {},
-                        .reason = "this machine has no room for more real-time streams"};
+                        .reason =
+                            "this machine has no room for more real-time streams, or does "
+                            "not make them within the deadline of their class"};
   for (std::size_t i = 0; i < left_out; ++i) {
     renditions.erase(std::ranges::max_element(
         renditions, {}, [](const RenditionTarget& r) { return PixelsOf(r.target); }));

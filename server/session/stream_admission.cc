@@ -97,13 +97,16 @@ Result<std::size_t> StreamAdmission::LeavesOut(std::span<const StreamPlan> plans
   const double free = admission_.FreeFor(service_class);
   double encoding = 0, needed = 0;
   std::size_t fit = 0;
+  bool late = false;
   Status in_time;  // of the smallest; where all are wanted, of each
   for (std::size_t n = 1; n <= plans.size(); ++n) {  // of the smallest
     const StreamPlan& largest = plans[plans.size() - n];
     const StreamNeed need = NeedOf(largest, service_class, true, true);
-    if (in_time.ok() && (n == 1 || all)) in_time = admission_.InTime(need);
+    const Status timely = admission_.InTime(need);
+    if (in_time.ok() && (n == 1 || all)) in_time = timely;
+    late = late || !timely.ok();
     needed = encoding + need.cores;
-    if (needed <= free && admission_.InTime(need).ok()) fit = n;
+    if (needed <= free && !late) fit = n;
     encoding += NeedOf(largest, service_class, true, false).cores;
   }
   if (fit == plans.size() || (fit > 0 && !all)) return plans.size() - fit;

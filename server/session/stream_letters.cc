@@ -19,7 +19,8 @@ double PrerollOf(const UnitStats& unit, UnitIndex index) {
                            static_cast<double>(unit.selection.decoded));
 }
 
-// Divided as the times of its stages are.
+// Divided as the times of its stages are; not where the encoder has threads of its own, beside
+// which a picture is decoded in what passes for no time or for all of it.
 UnitCost CostOf(const UnitEnded& ended, std::int64_t frames) {
   const UnitStats& unit = ended.stats;
   const Duration opening = ended.report.opening;
@@ -28,11 +29,18 @@ UnitCost CostOf(const UnitEnded& ended, std::int64_t frames) {
   const double decode = stages > 0 ? ToSeconds(unit.decode) / stages : 0;
   const Duration decoding = FromSeconds(ToSeconds(cpu - opening) * decode);
   const double preroll = PrerollOf(unit, ended.report.unit.index);
-  UnitCost cost{.making = cpu - opening - decoding,
+  UnitCost cost{.making = cpu - opening,
                 .opening = opening,
                 .own = cpu - FromSeconds(ToSeconds(decoding) * preroll),
                 .frames = frames};
-  const bool whole = !unit.decoded_elsewhere && unit.selection.taken == 0;
+  if (unit.aside_cpu > Duration::zero()) {
+    cost.decoding_within = unit.selection.taken > 0 ? 0 : 1.0 / unit.renditions;
+    return cost;
+  }
+  cost.making -= decoding;
+  // Once: passes that correct a rate decode for themselves.
+  const bool whole = !unit.decoded_elsewhere && unit.selection.taken == 0 && unit.encodes == 1;
+  // Its part of what was decoded for so many.
   if (whole) cost.decoding = FromSeconds(ToSeconds(decoding) * unit.renditions * (1 - preroll));
   return cost;
 }

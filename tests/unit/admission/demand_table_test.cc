@@ -91,6 +91,19 @@ TEST(DemandTableTest, WhoDoesNotDecodeIsPredictedWhatTheRestCosts) {
   EXPECT_NEAR(ToMillis(table.FrameTime(plan)), 3, 1e-3) << "nothing said of the decoding";
 }
 
+// Of encoders with threads of their own the decoding is not told apart.
+TEST(DemandTableTest, WhatIsKnownOfTheDecodingIsNoPartOfTheMaking) {
+  const StreamPlan plan = SquarePlan(100, 25), other = SquarePlan(50, 25, 100);
+  DemandTable table;
+  table.Learn(plan, {.making = milliseconds(50), .decoding = milliseconds(100), .frames = 50});
+  for (const double within : {1.0, 0.5, 0.0}) {
+    const Duration making = milliseconds(150) + FromSeconds(within * 0.1);
+    table.Learn(other, {.making = making, .decoding_within = within, .frames = 50});
+    EXPECT_NEAR(ToMillis(table.FrameTime(other, false)), 3, 1e-3) << within;
+  }
+  EXPECT_NEAR(ToMillis(table.FrameTime(plan)), 3, 1e-3);
+}
+
 // Of a ladder one rendition decodes; the others may be asked for alone later.
 TEST(DemandTableTest, WhatIsDecodedIsLearnedForAllThatIsMadeOfIt) {
   const StreamPlan decodes = SquarePlan(100, 25), takes = SquarePlan(50, 25, 100);
@@ -120,16 +133,19 @@ TEST(DemandTableTest, TextThatIsDrawnAndLightThatIsMappedAreKindsOfTheirOwn) {
   source->video.parameters = parameters;
   mapped.source = source;
   DemandTable table;
-  table.Learn(plain, CostOf(milliseconds(50), 50));
-  table.Learn(drawn, CostOf(milliseconds(100), 50));
-  table.Learn(mapped, CostOf(milliseconds(500), 50));
+  const auto cost = [](int making_ms) {
+    return UnitCost{.making = milliseconds(making_ms), .decoding = milliseconds(10), .frames = 50};
+  };
+  table.Learn(plain, cost(40));
+  table.Learn(drawn, cost(90));
+  table.Learn(mapped, cost(490));
   EXPECT_NEAR(ToMillis(table.FrameTime(plain)), 1, 1e-3);
   EXPECT_NEAR(ToMillis(table.FrameTime(drawn)), 2, 1e-3);
   EXPECT_NEAR(ToMillis(table.FrameTime(mapped)), 10, 1e-3);
 }
 
 TEST(DemandTableTest, KeepsABoundedNumberOfKindsAndThoseThatAreInUse) {
-  const StreamPlan busy = SquarePlan(16, 30);
+  const StreamPlan busy = SquarePlan(15, 30);
   DemandTable table;
   for (int i = 0; i < 3 * static_cast<int>(kMaxDemandKinds); ++i) {
     table.Learn(SquarePlan(16 + 2 * i, 25), CostOf(milliseconds(50), 50));
