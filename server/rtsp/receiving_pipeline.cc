@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -107,7 +108,12 @@ void WidenSocket(GstElement* element) {
     g_object_set(element, "udp-buffer-size", kSocketBytes, nullptr);
   }
   const auto socket = SocketOf(element);
-  if (socket == nullptr) return;
+  gint bytes = INT_MAX;
+  if (socket == nullptr ||
+      g_socket_get_option(socket.get(), SOL_SOCKET, SO_RCVBUF, &bytes, nullptr) == FALSE ||
+      bytes >= 2 * kSocketBytes) {
+    return;  // the default of a system for video may be more
+  }
   static_cast<void>(
       g_socket_set_option(socket.get(), SOL_SOCKET, SO_RCVBUF, kSocketBytes, nullptr));
 }
