@@ -31,7 +31,7 @@ class TreeTest(unittest.TestCase):
 
 class Usage(unittest.TestCase):
     def test_what_is_mistyped_is_not_passed_on(self):
-        for tool, *arguments in (("test", "--al"), ("test", "-R", "x", "--all"), ("build", "relese"), ("build", "--list")):
+        for tool, *arguments in (("test", "--al"), ("test", "all"), ("test", "-all"), ("test", "-R", "x", "--all"), ("build", "relese"), ("build", "--list")):
             code, output = run(tool, *arguments)
             self.assertEqual((code, "usage: tools/" + tool in output), (2, True), f"{tool} {arguments}: {output[:300]}")
 
