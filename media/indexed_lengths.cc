@@ -22,7 +22,7 @@ constexpr std::int64_t kLongestSeconds = 10LL * 366 * 24 * 3600;  // beyond it i
 
 struct SegmentIndex {
   std::uint64_t track = 0;
-  Rational end;  // seconds: the time of its first fragment, and all their lengths
+  Rational begin, end;  // seconds: the time of its first fragment; with all their lengths
 };
 
 std::optional<SegmentIndex> ReadIndex(int fd, const FileBox& box) {
@@ -36,10 +36,12 @@ std::optional<SegmentIndex> ReadIndex(int fd, const FileBox& box) {
   const std::size_t width = bytes[8] == 0 ? 4 : 8;  // by its version
   const std::size_t rows = 24 + 2 * width;
   const std::uint64_t clock = number(16, 4), count = number(rows - 2, 2);
-  std::uint64_t end = std::min<std::uint64_t>(number(20, width), INT64_MAX);
+  const std::uint64_t begin = std::min<std::uint64_t>(number(20, width), INT64_MAX);
+  std::uint64_t end = begin;
   for (std::size_t i = 0; i < count; ++i) end += number(rows + i * kRow + 4, 4);
   if (clock == 0 || end / clock > kLongestSeconds) return std::nullopt;
   return SegmentIndex{.track = number(12, 4),
+                      .begin = {static_cast<std::int64_t>(begin), static_cast<std::int64_t>(clock)},
                       .end = {static_cast<std::int64_t>(end), static_cast<std::int64_t>(clock)}};
 }
 
@@ -68,6 +70,13 @@ void SetLength(AVStream& stream, Rational seconds) {
 }
 
 }  // namespace
+
+double IndexedBeginning(int fd) {
+  const std::vector<SegmentIndex> indexes = IndexesInFront(fd);
+  if (indexes.empty()) return 0;
+  const auto seconds = [](const SegmentIndex& index) { return index.begin.ToDouble(); };
+  return seconds(std::ranges::min(indexes, {}, seconds));
+}
 
 void MendIndexedLengths(int fd, AVFormatContext& format) {
   const std::vector<SegmentIndex> indexes = IndexesInFront(fd);

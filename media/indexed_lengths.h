@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The length of a fragmented MP4 by the index in front of its fragments (sidx, ISO/IEC 14496-12
-// section 8.16.3). That index has a clock of its own, and FFmpeg takes its ticks for those of the
-// track: where they are others, a movie of two minutes is one of twelve seconds.
+// Length and begin of a fragmented MP4 by the index in front of its fragments (sidx, ISO/IEC
+// 14496-12 section 8.16.3). That index has a clock of its own, and FFmpeg takes its ticks for those
+// of the track: where they are others, a movie of two minutes is one of twelve seconds.
 //
 // Thread-safety: safe (pure but for reading the file; its position stays).
 #pragma once
@@ -14,5 +14,8 @@ namespace gopmill {
 // Of an MP4 that has just been opened and of which no packet has been read: puts right the lengths
 // of the tracks whose index counts in other ticks, and of those that FFmpeg measured by them.
 void MendIndexedLengths(int fd, AVFormatContext& format);
+
+// Seconds: when the movie begins by the indexes in front of its fragments; 0 without any.
+double IndexedBeginning(int fd);
 
 }  // namespace gopmill

@@ -325,7 +325,7 @@ Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format,
 
   auto info = std::make_shared<SourceInfo>();
   info->container = format.iformat->name;
-  const TrackRates rates(format);
+  const TrackRates rates(format, sounds.earliest);
   const bool known = !KnowsItsBeginningOnly(format) && !GuessesLength(format);
   if (format.duration > 0 && known && StatesLengths(format)) {
     info->duration = {format.duration - rates.lead(), AV_TIME_BASE};

@@ -37,6 +37,7 @@ bool StatesLengths(const AVFormatContext& format);
 struct SoundReading {
   AudioTracks wanted = {};
   bool live = false;
+  double earliest = 0;  // seconds: when an index says that the movie begins (TrackRates)
 };
 
 // Both require avformat_find_stream_info to have run.

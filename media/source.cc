@@ -14,6 +14,7 @@
 #include "media/fd_io.h"
 #include "media/first_picture.h"
 #include "media/held_packets.h"
+#include "media/indexed_lengths.h"
 #include "media/measured_rate.h"
 #include "media/open_format.h"
 #include "media/packet_meta.h"
@@ -133,8 +134,11 @@ Result<std::unique_ptr<PacketSource>> Source::Successor() {
 
 Status Source::Impl::Open() {
   GOPMILL_ASSIGN_OR_RETURN(format, OpenFormat(io, stop));
+  const bool indexed = io.seekable() && std::string_view(format->iformat->name).starts_with("mov");
   GOPMILL_ASSIGN_OR_RETURN(
-      info, DescribeSource(*format, {.wanted = options.audio, .live = options.live}));
+      info, DescribeSource(*format, {.wanted = options.audio,
+                                     .live = options.live,
+                                     .earliest = indexed ? IndexedBeginning(io.fd()) : 0}));
   info->size_bytes = io.size();
   info->seekable = io.seekable();
   lacks_pts = LacksPts(*format->iformat, info->video);

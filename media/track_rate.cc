@@ -31,16 +31,18 @@ std::int64_t WholeRate(double rate) { return std::llround(std::clamp(rate, 0.0, 
 
 }  // namespace
 
-TrackRates::TrackRates(AVFormatContext& format)
+TrackRates::TrackRates(AVFormatContext& format, double earliest)
     : format_(format), mp4_(std::string_view(format.iformat->name).starts_with("mov")) {
   if (!mp4_) return;
   for (AVStream* stream : std::span(format.streams, format.nb_streams)) {
-    parts_.push_back(PartOf(*stream));
+    parts_.push_back(PartOf(*stream, earliest));
   }
   lead_ = FindLead();
 }
 
-TrackRates::KnownPart TrackRates::PartOf(AVStream& stream) {
+// All packets of a movie without fragments are known, and make up its length; that of fragments is
+// the time at which they end.
+TrackRates::KnownPart TrackRates::PartOf(AVStream& stream, double earliest) {
   const int count = avformat_index_get_entries_count(&stream);
   KnownPart part;
   for (int i = 0; i < count; ++i) part.bits += 8.0 * avformat_index_get_entry(&stream, i)->size;
@@ -48,21 +50,20 @@ TrackRates::KnownPart TrackRates::PartOf(AVStream& stream) {
   part.first = SecondsOf(avformat_index_get_entry(&stream, 0)->timestamp, stream);
   const double last = SecondsOf(avformat_index_get_entry(&stream, count - 1)->timestamp, stream);
   part.end = last + (last - part.first) / std::max(count - 1, 1);
+  const double stated = SecondsOf(stream.duration, stream), known = part.end - part.first;
+  if (known < kNearlyAll * (stated - part.first)) {
+    part.before = std::min(part.first, earliest);
+  } else if (std::abs(part.end - stated) < std::abs(known - stated)) {
+    part.before = part.first;
+  }
   return part;
 }
 
-// All packets of a movie without fragments are known, and make up its length.
 std::int64_t TrackRates::FindLead() const {
   double lead = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    const AVStream& stream = *format_.streams[i];
-    const KnownPart& part = parts_[i];
-    if (part.bits <= 0 || stream.duration <= 0) continue;
-    const double end = SecondsOf(stream.duration, stream), known = part.end - part.first;
-    const bool in_part = known < kNearlyAll * (end - part.first);
-    const bool is_end = in_part || std::abs(part.end - end) < std::abs(known - end);
-    if (!is_end) return 0;
-    lead = std::min(lead, part.first);
+    if (parts_[i].bits <= 0 || format_.streams[i]->duration <= 0) continue;
+    lead = std::min(lead, parts_[i].before);
   }
   const double most = static_cast<double>(format_.duration) / AV_TIME_BASE;
   return lead >= kShortLead && lead < most ? std::llround(lead * AV_TIME_BASE) : 0;
@@ -80,7 +81,7 @@ std::int64_t TrackRates::Of(const AVStream& stream) const {
   const std::int64_t stated = stream.codecpar->bit_rate;
   if (!mp4_) return stated;
   const KnownPart& part = parts_[static_cast<std::size_t>(stream.index)];
-  const double length = SecondsOf(stream.duration, stream) - part.first;
+  const double length = SecondsOf(stream.duration, stream) - part.before;
   const double known = part.end - part.first;
   if (part.bits <= 0 || length <= 0) return stated;
   // Probing may have come to the end of a movie of which the header had one fragment.

@@ -18,9 +18,10 @@ namespace gopmill {
 
 class TrackRates {
  public:
-  // Of a file that has been probed. Looks at all that the demuxer knows of the tracks' packets,
-  // once. The context must outlive it.
-  explicit TrackRates(AVFormatContext& format);
+  // Of a file that has been probed, whose index says that it begins at `earliest` seconds: packets
+  // that are known in part may be late by an edit list, too. Looks at all that the demuxer knows of
+  // the tracks' packets, once. The context must outlive it.
+  explicit TrackRates(AVFormatContext& format, double earliest = 0);
 
   // Of the whole file, bits per second. 0 = unknown.
   [[nodiscard]] std::int64_t file() const;
@@ -36,8 +37,9 @@ class TrackRates {
   struct KnownPart {
     double bits = 0;
     double first = 0, end = 0;  // seconds; the last packet is as long as the others in the mean
+    double before = 0;          // of the track's stated length: time in front of its first packet
   };
-  static KnownPart PartOf(AVStream& stream);
+  static KnownPart PartOf(AVStream& stream, double earliest);
   [[nodiscard]] std::int64_t FindLead() const;
 
   const AVFormatContext& format_;

@@ -135,6 +135,16 @@ def beginnings_of_their_own(folder):
         check(abs(frames - (SECONDS - 10) * 25) <= 1, f"{late.name} from 10 s: {frames} frames, {run.stderr[-300:]}")
 
 
+def late_by_an_edit_list(folder):
+    """Shown six seconds late, which is no part of the length that the index states."""
+    movie, late = folder / "video.mp4", folder / "edited.mp4"
+    make(movie, "-y", "-an")
+    subprocess.run(["ffmpeg", "-y", "-v", "error", "-itsoffset", "6", "-i", movie, "-c", "copy", "-movflags",
+                    "+frag_keyframe+delay_moov+default_base_moof+global_sidx", late], check=True)
+    length = explain(late)["source"]["duration_s"]
+    check(length >= SECONDS - 0.1, f"{late.name}: {length} s")
+
+
 def box(name, content):
     return struct.pack(">I", len(content) + 8) + name + content
 
@@ -166,7 +176,7 @@ def half_a_million_pictures(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        return run_all([rates, clocks_of_their_own, beginnings_of_their_own, half_a_million_pictures], Path(folder))
+        return run_all([rates, clocks_of_their_own, beginnings_of_their_own, late_by_an_edit_list, half_a_million_pictures], Path(folder))
 
 
 if __name__ == "__main__":

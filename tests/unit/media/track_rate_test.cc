@@ -56,7 +56,7 @@ TEST_F(TrackRateTest, TheTimeBeforeAMovieIsNoPartOfItsLength) {
   AVStream& sound = Add(1, 120, kBytes / 4, kHour * kFps);
   format_->duration = (kHour + 120) * AV_TIME_BASE;
   format_->bit_rate = 5 * kRate * 120 / (kHour + 120);
-  const TrackRates rates(*format_);
+  const TrackRates rates(*format_, kHour);
   EXPECT_EQ(rates.lead(), kHour * AV_TIME_BASE);
   EXPECT_NEAR(static_cast<double>(rates.file()), 5.0 * kRate, 40);
   EXPECT_NEAR(static_cast<double>(rates.Of(pictures)), 4.0 * kRate, 40);
@@ -70,9 +70,19 @@ TEST_F(TrackRateTest, OfFragmentsThatHaveAllBeenReadTheTimeBeforeThemIsNoPartEit
 }
 
 TEST_F(TrackRateTest, OfMoviesInOnePieceTheLengthIsTheLength) {
-  Add(120, 120, kBytes, 100 * kFps).duration = 120 * kFps;
+  AVStream& stream = Add(120, 120, kBytes, 100 * kFps);
+  stream.duration = 120 * kFps;
+  stream.codecpar->bit_rate = kRate;
   format_->duration = 120 * AV_TIME_BASE;
   EXPECT_EQ(TrackRates(*format_).lead(), 0);
+  EXPECT_EQ(TrackRates(*format_).Of(stream), kRate);
+}
+
+// The demuxer's times of what it knows have it in them, the length by the index has not.
+TEST_F(TrackRateTest, AnEditListThatShowsAMovieLateIsNoPartOfItsLength) {
+  Add(1, 20, kBytes, 6 * kFps).duration = 20 * kFps;
+  format_->duration = 20 * AV_TIME_BASE;
+  EXPECT_EQ(TrackRates(*format_, 0).lead(), 0);
 }
 
 TEST_F(TrackRateTest, OfAPipeIsThatOfWhatHasCome) {
