@@ -194,7 +194,8 @@ void LiveSegments::EndIdle() {
         waiting_, [&](const Waiting& waiting) { return waiting.running == entry.second; });
     const bool idle = !awaited && now - running.used > options_.idle;
     if (idle || running.presentation->over()) StopStreams(running);
-    return idle && !HasStreams(running);
+    running.forgotten = running.forgotten || idle;
+    return running.forgotten && !HasStreams(running);
   });
 }
 

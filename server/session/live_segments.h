@@ -105,6 +105,7 @@ class LiveSegments {
     std::vector<StreamId> streams;
     TimePoint used;
     bool stopped = false;
+    bool forgotten = false;  // nobody asked for it: there as long as its streams are
   };
   struct Waiting {
     PartTicket ticket = 0;

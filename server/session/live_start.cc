@@ -107,10 +107,9 @@ Status CheckRendition(const PartName& name, const LiveSetup& setup) {
 Result<std::shared_ptr<LiveSegments::Running>> LiveSegments::Find(const LiveRequest& request) {
   const auto found = running_.find(request.key);
   const std::string& version = request.segments.version;
-  if (found != running_.end()) {
+  if (found != running_.end() && !found->second->forgotten) {
     const LivePresentation& presentation = *found->second->presentation;
-    const bool ended = presentation.over() || found->second->stopped;
-    const bool current = version.empty() ? !ended : version == presentation.version();
+    const bool current = version.empty() ? !presentation.over() : version == presentation.version();
     if (current) return found->second;
     if (presentation.over()) StopStreams(*found->second);
   }

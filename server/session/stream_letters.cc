@@ -34,7 +34,10 @@ UnitCost CostOf(const UnitEnded& ended, std::int64_t frames) {
                 .own = cpu - FromSeconds(ToSeconds(decoding) * preroll),
                 .frames = frames};
   if (unit.aside_cpu > Duration::zero()) {
-    cost.decoding_within = unit.selection.taken > 0 ? 0 : 1.0 / unit.renditions;
+    const bool elsewhere =
+        unit.selection.taken > 0 || (unit.decoded_elsewhere && unit.renditions == 1);
+    cost.decoding_within = elsewhere ? 0 : 1.0 / unit.renditions;
+    cost.making -= FromSeconds(ToSeconds(decoding) * preroll);
     return cost;
   }
   cost.making -= decoding;
