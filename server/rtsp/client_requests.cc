@@ -95,10 +95,25 @@ GstRTSPStatusCode OnRecord(GstRTSPClient* client, GstRTSPContext* context,
   return GST_RTSP_STS_OK;
 }
 
-GstRTSPStatusCode OnTeardown(GstRTSPClient* client, GstRTSPContext* /*context*/,
+bool HasAnnounced(ClientState& state) {
+  const MutexLock lock(state.mutex);
+  return state.announced;
+}
+
+// The library would go on to take packets of a publisher whose session another connection ends, and
+// forget them.
+GstRTSPStatusCode OnTeardown(GstRTSPClient* client, GstRTSPContext* context,
                              gpointer /*self*/) noexcept {
-  Publishing::Finish(*StateOf(client));
-  NoteRequest(*StateOf(client));
+  ClientState& state = *StateOf(client);
+  NoteRequest(state);
+  if (Publishes(context->sessmedia) && !HasAnnounced(state)) {
+    const Error error{.code = Code::kInvalidArgument,
+                      .message = "Another connection publishes here.",
+                      .accepted = "TEARDOWN on that connection, or its end"};
+    SetProblem(state, error, GST_RTSP_STS_METHOD_NOT_VALID_IN_THIS_STATE);
+    return GST_RTSP_STS_METHOD_NOT_VALID_IN_THIS_STATE;
+  }
+  Publishing::Finish(state);
   return GST_RTSP_STS_OK;
 }
 

@@ -2,6 +2,7 @@
 #include "server/rtsp/client_threads.h"
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <utility>
 
@@ -116,15 +117,17 @@ void EndReads(int socket) {
   Discard(socket);
 }
 
-// What comes by a tunnel through HTTP comes on a socket of its own, which is borrowed: the thread
-// that would close it is reading.
+// What comes by a tunnel through HTTP comes on a socket of its own, which is borrowed: looked at
+// while the thread that would close it is reading, that is before it is woken.
 void Cut(GstRTSPClient& client, ClientState& state) GOPMILL_REQUIRES(state.mutex) {
-  if (state.socket.valid()) EndReads(state.socket.get());
+  UniqueFd of_tunnel;
   GstRTSPConnection* connection = gst_rtsp_client_get_connection(&client);
-  if (connection == nullptr) return;
-  GSocket* read = gst_rtsp_connection_get_read_socket(connection);
-  if (read == nullptr || read == gst_rtsp_connection_get_write_socket(connection)) return;
-  EndReads(g_socket_get_fd(read));
+  GSocket* read = connection == nullptr ? nullptr : gst_rtsp_connection_get_read_socket(connection);
+  if (read != nullptr && read != gst_rtsp_connection_get_write_socket(connection)) {
+    of_tunnel = UniqueFd(dup(g_socket_get_fd(read)));
+  }
+  if (state.socket.valid()) EndReads(state.socket.get());
+  if (of_tunnel.valid()) EndReads(of_tunnel.get());
 }
 
 }  // namespace

@@ -99,6 +99,19 @@ def a_publisher_does_not_pause(server):
     wait_until(lambda: not server.live("steady")["publishing"], 15, "it has gone")
 
 
+def another_connection_does_not_end_a_publisher(server):
+    """The library would take no more of its packets, and forget those that come. (Its session goes with a connection that named it.)"""
+    with publisher(server, "mine") as player, Player(server, "publish/live/mine") as other:
+        check(player.ask("RECORD", Range="npt=0-").status == 200, "RECORD")
+        other.session = player.session
+        answer = other.ask("TEARDOWN")
+        check(answer.status == 455 and "nother connection" in answer.fields.get("x-gopmill-problem", ""), f"TEARDOWN: {answer}")
+        check(server.live("mine")["publishing"], "it publishes no more")
+        answer = player.ask("TEARDOWN")
+        check(answer.status == 200, f"TEARDOWN: {answer}")
+    wait_until(lambda: not server.live("mine")["publishing"], 15, "it has gone")
+
+
 def who_was_not_let_publish_may_play(server):
     with Player(server, "nothing") as player:
         check(announce(player).status == 400, "a place where nothing can be published")
@@ -136,7 +149,8 @@ def main():
     os.environ["GOPMILL_RTSP_SESSION_TIMEOUT_SECONDS"] = str(SESSION_SECONDS)
     with tempfile.TemporaryDirectory() as folder:
         make_stream(folder, "m.mkv", 40)
-        return run_on_rtsp([of_a_player, of_a_publisher_that_does_not_record, a_publisher_does_not_pause, who_was_not_let_publish_may_play,
+        return run_on_rtsp([of_a_player, of_a_publisher_that_does_not_record, a_publisher_does_not_pause,
+                            another_connection_does_not_end_a_publisher, who_was_not_let_publish_may_play,
                             who_has_published_may_play, reports_keep_a_session], Server(folder, rtsp=True))
 
 
