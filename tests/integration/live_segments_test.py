@@ -68,7 +68,7 @@ def rules_hold_and_equal_requests_share(server):
     check(late[len(late) // 2] < 1.5, f"parts are {late[len(late) // 2]:.2f} s old when they are listed")
     publisher.kill()
     wait_until(lambda: not server.running(), 6, "nobody asks and the streams go on")
-    check(server.metric("gopmill_live_presentations") == 0, "nobody asks and the presentation is kept")
+    wait_until(lambda: server.metric("gopmill_live_presentations") == 0, 5, "nobody asks and the presentation is kept")
 
 
 def a_publisher_that_returns(server):
