@@ -69,17 +69,7 @@ void SetLength(AVStream& stream, Rational seconds) {
   stream.duration = end;
 }
 
-}  // namespace
-
-double IndexedBeginning(int fd) {
-  const std::vector<SegmentIndex> indexes = IndexesInFront(fd);
-  if (indexes.empty()) return 0;
-  const auto seconds = [](const SegmentIndex& index) { return index.begin.ToDouble(); };
-  return seconds(std::ranges::min(indexes, {}, seconds));
-}
-
-void MendIndexedLengths(int fd, AVFormatContext& format) {
-  const std::vector<SegmentIndex> indexes = IndexesInFront(fd);
+void MendLengths(const std::vector<SegmentIndex>& indexes, AVFormatContext& format) {
   const auto other_clock = [&](const SegmentIndex& index) {
     return std::ranges::any_of(std::span(format.streams, format.nb_streams),
                                [&](const AVStream* stream) {
@@ -96,6 +86,16 @@ void MendIndexedLengths(int fd, AVFormatContext& format) {
     const auto own = std::ranges::find_if(indexes, of_track);
     SetLength(*stream, own == indexes.end() ? wrong->end : own->end);
   }
+}
+
+}  // namespace
+
+double MendIndexedLengths(int fd, AVFormatContext& format) {
+  const std::vector<SegmentIndex> indexes = IndexesInFront(fd);
+  if (indexes.empty()) return 0;
+  MendLengths(indexes, format);
+  const auto begin = [](const SegmentIndex& index) { return index.begin.ToDouble(); };
+  return begin(std::ranges::min(indexes, {}, begin));
 }
 
 }  // namespace gopmill

@@ -12,10 +12,8 @@
 namespace gopmill {
 
 // Of an MP4 that has just been opened and of which no packet has been read: puts right the lengths
-// of the tracks whose index counts in other ticks, and of those that FFmpeg measured by them.
-void MendIndexedLengths(int fd, AVFormatContext& format);
-
-// Seconds: when the movie begins by the indexes in front of its fragments; 0 without any.
-double IndexedBeginning(int fd);
+// of the tracks whose index counts in other ticks, and of those that FFmpeg measured by them. When
+// the movie begins by the indexes in front of its fragments, in seconds; 0 without any.
+double MendIndexedLengths(int fd, AVFormatContext& format);
 
 }  // namespace gopmill

@@ -75,10 +75,6 @@ int FindContainer(AVFormatContext& format, const AVInputFormat** found) {
   return code;
 }
 
-bool IsMp4(const AVInputFormat& container) {
-  return std::string_view(container.name).starts_with("mov");
-}
-
 // Why it may not be opened: what it lists is counted before FFmpeg believes it.
 FdIo::Refusal RefusalOf(FdIo& io, const AVInputFormat& container, const std::stop_token& stop) {
   if (!IsMp4(container)) return FdIo::Refusal::kNone;
@@ -124,7 +120,7 @@ Error LeftBehindError() {
           .message = "The source is damaged in a way that FFmpeg here cannot go on with."};
 }
 
-Result<av::InputFormat> OpenFormat(FdIo& io, const std::stop_token& stop) {
+Result<OpenedFormat> OpenFormat(FdIo& io, const std::stop_token& stop) {
   AVFormatContext* raw = avformat_alloc_context();
   GOPMILL_CHECK(raw != nullptr);
   raw->pb = io.context();
@@ -153,14 +149,15 @@ Result<av::InputFormat> OpenFormat(FdIo& io, const std::stop_token& stop) {
   }
   if (code < 0) return OpenError(code, io, stop);
   io.HeaderRead();
-  if (io.seekable() && IsMp4(*container)) MendIndexedLengths(io.fd(), *raw);
+  const bool indexed = io.seekable() && IsMp4(*container);
+  const double index_begin = indexed ? MendIndexedLengths(io.fd(), *raw) : 0;
   if (!ContainedCall([&] { code = avformat_find_stream_info(raw, nullptr); })) {
     return LeftBehindError();
   }
   av::InputFormat format(raw);
   const bool refused = io.refusal() != FdIo::Refusal::kNone;
   if (code < 0 || refused || stop.stop_requested()) return OpenError(code, io, stop);
-  return format;
+  return OpenedFormat{.format = std::move(format), .index_begin = index_begin};
 }
 
 }  // namespace gopmill

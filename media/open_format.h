@@ -14,10 +14,15 @@
 
 namespace gopmill {
 
+struct OpenedFormat {
+  av::InputFormat format;
+  double index_begin = 0;  // MendIndexedLengths
+};
+
 // From where `io` is, which is the beginning. Both are borrowed for as long as the format exists.
 // Fails with kUnsupported (not a media file that we read), kCorrupt, kIo, kCancelled, or
 // kDeadlineExceeded (a pipe that brings too little).
-Result<av::InputFormat> OpenFormat(FdIo& io, const std::stop_token& stop);
+Result<OpenedFormat> OpenFormat(FdIo& io, const std::stop_token& stop);
 
 // Why such a source is not read on.
 Error RefusalError(FdIo::Refusal refusal);

@@ -17,7 +17,7 @@ extern "C" {
 #include "media/hdr_metadata.h"
 #include "media/orientation.h"
 #include "media/source.h"
-#include "media/track_rate.h"
+#include "media/track_rates.h"
 
 namespace gopmill {
 
@@ -181,16 +181,16 @@ int BestTrack(AVFormatContext& format, AVMediaType kind, int related) {
 
 // The sound tracks that go with the pictures: of a transport stream with several programmes, those
 // of others do not.
-std::vector<AVStream*> SoundStreams(AVFormatContext& format, int video) {
+std::vector<const AVStream*> SoundStreams(AVFormatContext& format, int video) {
   const AVProgram* program = av_find_program_from_stream(&format, nullptr, video);
   const auto goes_along = [&](unsigned stream) {
     if (program == nullptr) return true;
     const std::span own(program->stream_index, program->nb_stream_indexes);
     return std::ranges::find(own, stream) != own.end();
   };
-  std::vector<AVStream*> streams;
+  std::vector<const AVStream*> streams;
   for (unsigned i = 0; i < format.nb_streams; ++i) {
-    AVStream* stream = format.streams[i];
+    const AVStream* stream = format.streams[i];
     const bool sound = stream->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
     if (sound && goes_along(i)) streams.push_back(stream);
   }
@@ -198,8 +198,9 @@ std::vector<AVStream*> SoundStreams(AVFormatContext& format, int video) {
 }
 
 // A sound track of a codec we do not take, or without a usable rate, is left out, not fatal.
-void SortSounds(AVFormatContext& format, int video, const TrackRates& rates, SourceInfo& info) {
-  for (AVStream* stream : SoundStreams(format, video)) {
+void SortSounds(const std::vector<const AVStream*>& streams, const TrackRates& rates,
+                SourceInfo& info) {
+  for (const AVStream* stream : streams) {
     const AVCodecParameters& parameters = *stream->codecpar;
     const bool known = parameters.codec_id != AV_CODEC_ID_NONE;
     const std::string codec = known ? avcodec_get_name(parameters.codec_id) : "of unknown codec";
@@ -271,7 +272,7 @@ Status ChooseSounds(AVFormatContext& format, int video, const SoundReading& read
 // A fragmented movie that comes by a pipe is as long as its fragments so far, for its demuxer.
 bool KnowsItsBeginningOnly(const AVFormatContext& format) {
   const bool read_once = format.pb != nullptr && (format.pb->seekable & AVIO_SEEKABLE_NORMAL) == 0;
-  return read_once && std::string_view(format.iformat->name).starts_with("mov");
+  return read_once && IsMp4(*format.iformat);
 }
 
 // Raw streams state no length: FFmpeg takes it from their bytes and the bit rate in their header,
@@ -283,6 +284,10 @@ bool GuessesLength(const AVFormatContext& format) {
 
 }  // namespace
 
+bool IsMp4(const AVInputFormat& container) {
+  return std::string_view(container.name).starts_with("mov");
+}
+
 bool StatesLengths(const AVFormatContext& format) {
   const std::span streams(format.streams, format.nb_streams);
   return std::ranges::none_of(streams, [](const AVStream* s) { return s->duration == UINT32_MAX; });
@@ -292,7 +297,7 @@ bool StatesLengths(const AVFormatContext& format) {
 std::int64_t StartMicros(AVFormatContext& format, int video) {
   const std::int64_t of_all = format.start_time == AV_NOPTS_VALUE ? 0 : format.start_time;
   if (format.nb_programs < 2) return of_all;
-  std::vector<AVStream*> streams = SoundStreams(format, video);
+  std::vector<const AVStream*> streams = SoundStreams(format, video);
   streams.push_back(format.streams[video]);
   std::int64_t start = INT64_MAX;
   for (const AVStream* stream : streams) {
@@ -302,7 +307,7 @@ std::int64_t StartMicros(AVFormatContext& format, int video) {
   return start == INT64_MAX ? of_all : start;
 }
 
-Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format,
+Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format, double index_begin,
                                                    const SoundReading& sounds) {
   const int video = BestTrack(format, AVMEDIA_TYPE_VIDEO, -1);
   if (video < 0) {
@@ -325,14 +330,14 @@ Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format,
 
   auto info = std::make_shared<SourceInfo>();
   info->container = format.iformat->name;
-  const TrackRates rates(format, sounds.earliest);
+  const TrackRates rates(format, index_begin);
   const bool known = !KnowsItsBeginningOnly(format) && !GuessesLength(format);
   if (format.duration > 0 && known && StatesLengths(format)) {
     info->duration = {format.duration - rates.lead(), AV_TIME_BASE};
   }
   info->bitrate = rates.file();
   info->video = DescribeVideo(format, video_stream, rates.Of(video_stream));
-  SortSounds(format, video, rates, *info);
+  SortSounds(SoundStreams(format, video), rates, *info);
   GOPMILL_RETURN_IF_ERROR(ChooseSounds(format, video, sounds, *info));
   // FFmpeg takes data of any script in FLV for a track of text.
   const bool has_texts = info->container != "flv" && info->container != "live_flv";

@@ -27,6 +27,8 @@ Status CheckVideo(const AVCodecParameters& parameters);
 // Of a pixel format of FFmpeg.
 int BitDepthOf(int pixel_format);
 
+// Whether it is FFmpeg's one for MP4, QuickTime and their kin.
+bool IsMp4(const AVInputFormat& container);
 // False where a header has all ones for a length, which is an unknown one (ISO/IEC 14496-12 section
 // 8.4.2); FFmpeg takes it for one of 2^32 ticks.
 bool StatesLengths(const AVFormatContext& format);
@@ -37,14 +39,14 @@ bool StatesLengths(const AVFormatContext& format);
 struct SoundReading {
   AudioTracks wanted = {};
   bool live = false;
-  double earliest = 0;  // seconds: when an index says that the movie begins (TrackRates)
 };
 
 // Both require avformat_find_stream_info to have run.
 // Where a source begins whose pictures are stream number `video`: microseconds of container time of
 // what comes first of them and the sound that goes with them, whichever of it is read.
 std::int64_t StartMicros(AVFormatContext& format, int video);
-Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format,
-                                                   const SoundReading& sounds = {});
+// `index_begin`: OpenedFormat::index_begin.
+Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format, double index_begin,
+                                                   const SoundReading& sounds);
 
 }  // namespace gopmill

@@ -14,7 +14,6 @@
 #include "media/fd_io.h"
 #include "media/first_picture.h"
 #include "media/held_packets.h"
-#include "media/indexed_lengths.h"
 #include "media/measured_rate.h"
 #include "media/open_format.h"
 #include "media/packet_meta.h"
@@ -133,12 +132,10 @@ Result<std::unique_ptr<PacketSource>> Source::Successor() {
 }
 
 Status Source::Impl::Open() {
-  GOPMILL_ASSIGN_OR_RETURN(format, OpenFormat(io, stop));
-  const bool indexed = io.seekable() && std::string_view(format->iformat->name).starts_with("mov");
-  GOPMILL_ASSIGN_OR_RETURN(
-      info, DescribeSource(*format, {.wanted = options.audio,
-                                     .live = options.live,
-                                     .earliest = indexed ? IndexedBeginning(io.fd()) : 0}));
+  GOPMILL_ASSIGN_OR_RETURN(OpenedFormat opened, OpenFormat(io, stop));
+  format = std::move(opened.format);
+  GOPMILL_ASSIGN_OR_RETURN(info, DescribeSource(*format, opened.index_begin,
+                                                {.wanted = options.audio, .live = options.live}));
   info->size_bytes = io.size();
   info->seekable = io.seekable();
   lacks_pts = LacksPts(*format->iformat, info->video);
@@ -233,7 +230,8 @@ Status Source::Impl::Rewind() {
     return av::AvError("The source could not be sought in", static_cast<int>(at));
   }
   const unsigned last = static_cast<unsigned>(info->video.stream_index);
-  GOPMILL_ASSIGN_OR_RETURN(format, OpenFormat(io, stop));
+  GOPMILL_ASSIGN_OR_RETURN(OpenedFormat opened, OpenFormat(io, stop));
+  format = std::move(opened.format);
   if (last >= format->nb_streams) {
     return Error{.code = Code::kCorrupt, .message = "The source changed while it was read."};
   }
@@ -293,7 +291,7 @@ Status Source::Impl::TimeFirstPicture() {
 // also of one that nobody has seen, in what it had read ahead: so it has to be a known one.
 Status Source::Impl::ReturnToFirst() {
   AVStream& pictures = *format->streams[info->video.stream_index];
-  const bool has_entries = std::string_view(format->iformat->name).starts_with("mov");
+  const bool has_entries = IsMp4(*format->iformat);
   const AVIndexEntry* first = avformat_index_get_entry(&pictures, 0);
   if (!FollowsCodings() || !has_entries || first == nullptr) return OkStatus();
   std::vector<AVDiscard> discards;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "media/track_rate.h"
+#include "media/track_rates.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <span>
-#include <string_view>
 
 #include "base/rational.h"
 #include "media/av_error.h"
@@ -31,18 +30,18 @@ std::int64_t WholeRate(double rate) { return std::llround(std::clamp(rate, 0.0, 
 
 }  // namespace
 
-TrackRates::TrackRates(AVFormatContext& format, double earliest)
-    : format_(format), mp4_(std::string_view(format.iformat->name).starts_with("mov")) {
+TrackRates::TrackRates(AVFormatContext& format, double index_begin)
+    : format_(format), mp4_(IsMp4(*format.iformat)) {
   if (!mp4_) return;
   for (AVStream* stream : std::span(format.streams, format.nb_streams)) {
-    parts_.push_back(PartOf(*stream, earliest));
+    parts_.push_back(PartOf(*stream, index_begin));
   }
   lead_ = FindLead();
 }
 
 // All packets of a movie without fragments are known, and make up its length; that of fragments is
 // the time at which they end.
-TrackRates::KnownPart TrackRates::PartOf(AVStream& stream, double earliest) {
+TrackRates::KnownPart TrackRates::PartOf(AVStream& stream, double index_begin) {
   const int count = avformat_index_get_entries_count(&stream);
   KnownPart part;
   for (int i = 0; i < count; ++i) part.bits += 8.0 * avformat_index_get_entry(&stream, i)->size;
@@ -52,7 +51,7 @@ TrackRates::KnownPart TrackRates::PartOf(AVStream& stream, double earliest) {
   part.end = last + (last - part.first) / std::max(count - 1, 1);
   const double stated = SecondsOf(stream.duration, stream), known = part.end - part.first;
   if (known < kNearlyAll * (stated - part.first)) {
-    part.before = std::min(part.first, earliest);
+    part.before = std::min(part.first, index_begin);
   } else if (std::abs(part.end - stated) < std::abs(known - stated)) {
     part.before = part.first;
   }

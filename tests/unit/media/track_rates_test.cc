@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "media/track_rate.h"
+#include "media/track_rates.h"
 
 #include <gtest/gtest.h>
 
@@ -11,12 +11,12 @@ constexpr int kBytes = 1000;  // of a picture
 constexpr std::int64_t kRate = 8LL * kBytes * kFps;
 
 // As a demuxer leaves a movie behind: tracks of so many seconds, with packets of a part of them.
-class TrackRateTest : public ::testing::Test {
+class TrackRatesTest : public ::testing::Test {
  protected:
-  explicit TrackRateTest() : format_(avformat_alloc_context()) {
+  explicit TrackRatesTest() : format_(avformat_alloc_context()) {
     format_->iformat = av_find_input_format("mov");
   }
-  ~TrackRateTest() override {
+  ~TrackRatesTest() override {
     format_->iformat = nullptr;  // else it is closed as one that was opened
     avformat_free_context(format_);
   }
@@ -35,13 +35,13 @@ class TrackRateTest : public ::testing::Test {
   AVFormatContext* format_;
 };
 
-TEST_F(TrackRateTest, OfOneFragmentIsThatOfTheFile) {
+TEST_F(TrackRatesTest, OfOneFragmentIsThatOfTheFile) {
   AVStream& stream = Add(1, 120);
   format_->bit_rate = 2 * kRate;
   EXPECT_EQ(TrackRates(*format_).Of(stream), 2 * kRate);
 }
 
-TEST_F(TrackRateTest, OfSeveralTracksIsItsShareOfTheFile) {
+TEST_F(TrackRatesTest, OfSeveralTracksIsItsShareOfTheFile) {
   AVStream& pictures = Add(1, 120);
   AVStream& sound = Add(1, 120, kBytes / 4);
   format_->bit_rate = 2 * kRate;
@@ -50,7 +50,7 @@ TEST_F(TrackRateTest, OfSeveralTracksIsItsShareOfTheFile) {
 }
 
 // What was cut out of a live stream. FFmpeg gives the time of its end for its length.
-TEST_F(TrackRateTest, TheTimeBeforeAMovieIsNoPartOfItsLength) {
+TEST_F(TrackRatesTest, TheTimeBeforeAMovieIsNoPartOfItsLength) {
   constexpr std::int64_t kHour = 3600;
   AVStream& pictures = Add(1, 120, kBytes, kHour * kFps);
   AVStream& sound = Add(1, 120, kBytes / 4, kHour * kFps);
@@ -63,13 +63,13 @@ TEST_F(TrackRateTest, TheTimeBeforeAMovieIsNoPartOfItsLength) {
   EXPECT_NEAR(static_cast<double>(rates.Of(sound)), 1.0 * kRate, 40);
 }
 
-TEST_F(TrackRateTest, OfFragmentsThatHaveAllBeenReadTheTimeBeforeThemIsNoPartEither) {
+TEST_F(TrackRatesTest, OfFragmentsThatHaveAllBeenReadTheTimeBeforeThemIsNoPartEither) {
   Add(120, 120, kBytes, 100 * kFps);
   format_->duration = 220 * AV_TIME_BASE;
   EXPECT_EQ(TrackRates(*format_).lead(), 100 * AV_TIME_BASE);
 }
 
-TEST_F(TrackRateTest, OfMoviesInOnePieceTheLengthIsTheLength) {
+TEST_F(TrackRatesTest, OfMoviesInOnePieceTheLengthIsTheLength) {
   AVStream& stream = Add(120, 120, kBytes, 100 * kFps);
   stream.duration = 120 * kFps;
   stream.codecpar->bit_rate = kRate;
@@ -79,18 +79,18 @@ TEST_F(TrackRateTest, OfMoviesInOnePieceTheLengthIsTheLength) {
 }
 
 // The demuxer's times of what it knows have it in them, the length by the index has not.
-TEST_F(TrackRateTest, AnEditListThatShowsAMovieLateIsNoPartOfItsLength) {
+TEST_F(TrackRatesTest, AnEditListThatShowsAMovieLateIsNoPartOfItsLength) {
   Add(1, 20, kBytes, 6 * kFps).duration = 20 * kFps;
   format_->duration = 20 * AV_TIME_BASE;
   EXPECT_EQ(TrackRates(*format_, 0).lead(), 0);
 }
 
-TEST_F(TrackRateTest, OfAPipeIsThatOfWhatHasCome) {
+TEST_F(TrackRatesTest, OfAPipeIsThatOfWhatHasCome) {
   AVStream& stream = Add(2, 120);
   EXPECT_EQ(TrackRates(*format_).Of(stream), kRate);
 }
 
-TEST_F(TrackRateTest, OfAnUnknownLengthIsThatOfWhatHasCome) {
+TEST_F(TrackRatesTest, OfAnUnknownLengthIsThatOfWhatHasCome) {
   AVStream& stream = Add(2, 120);
   format_->bit_rate = 1;
   stream.duration = UINT32_MAX;
@@ -98,13 +98,13 @@ TEST_F(TrackRateTest, OfAnUnknownLengthIsThatOfWhatHasCome) {
   EXPECT_EQ(TrackRates(*format_).Of(stream), kRate);
 }
 
-TEST_F(TrackRateTest, OfWhatProbingHasReadToItsEndIsThatOfAllPackets) {
+TEST_F(TrackRatesTest, OfWhatProbingHasReadToItsEndIsThatOfAllPackets) {
   AVStream& stream = Add(4, 4, kBytes, 3600 * kFps);
   format_->bit_rate = 2 * kRate;
   EXPECT_EQ(TrackRates(*format_).Of(stream), kRate);
 }
 
-TEST_F(TrackRateTest, IsAsStatedOtherwise) {
+TEST_F(TrackRatesTest, IsAsStatedOtherwise) {
   AVStream& stream = Add(4, 4);
   stream.codecpar->bit_rate = kRate + 1;
   EXPECT_EQ(TrackRates(*format_).Of(stream), kRate + 1) << "of all packets";
@@ -120,7 +120,7 @@ TEST_F(TrackRateTest, IsAsStatedOtherwise) {
       << "another container's index has key pictures alone";
 }
 
-TEST_F(TrackRateTest, OfDamagedTimesIsAnyNumber) {
+TEST_F(TrackRatesTest, OfDamagedTimesIsAnyNumber) {
   AVStream& stream = Add(1, 120);
   stream.time_base = {1, INT32_MAX};
   stream.duration = INT64_MAX;

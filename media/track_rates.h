@@ -18,10 +18,10 @@ namespace gopmill {
 
 class TrackRates {
  public:
-  // Of a file that has been probed, whose index says that it begins at `earliest` seconds: packets
-  // that are known in part may be late by an edit list, too. Looks at all that the demuxer knows of
-  // the tracks' packets, once. The context must outlive it.
-  explicit TrackRates(AVFormatContext& format, double earliest = 0);
+  // Of a file that has been probed, whose index says that it begins at `index_begin` seconds:
+  // packets that are known in part may be late by an edit list, too. Looks at all that the demuxer
+  // knows of the tracks' packets, once. The context must outlive it.
+  explicit TrackRates(AVFormatContext& format, double index_begin = 0);
 
   // Of the whole file, bits per second. 0 = unknown.
   [[nodiscard]] std::int64_t file() const;
@@ -39,7 +39,7 @@ class TrackRates {
     double first = 0, end = 0;  // seconds; the last packet is as long as the others in the mean
     double before = 0;          // of the track's stated length: time in front of its first packet
   };
-  static KnownPart PartOf(AVStream& stream, double earliest);
+  static KnownPart PartOf(AVStream& stream, double index_begin);
   [[nodiscard]] std::int64_t FindLead() const;
 
   const AVFormatContext& format_;
