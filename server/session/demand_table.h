@@ -4,10 +4,9 @@
 // per output frame by source codec, size and light, target codec, size and preset, how many source
 // pictures are decoded for one, what is filtered and whether text is drawn. Decoding, which is a
 // matter of the source alone, counts by itself: of renditions that are made together one has it. A
-// kind that was never seen is taken to
-// cost what its pixels cost on average over all that were; before any unit ran, kNanosPerPixel. A
-// short unit says little: until half a second of a kind has been seen, the rest is what it was
-// taken to cost.
+// kind that was never seen is taken to cost what its pixels cost on average over all that were;
+// before any unit ran, kNanosPerPixel. A short unit says little: until half a second of a kind has
+// been seen, the rest is what it was taken to cost.
 //
 // Guarantees: at most kMaxDemandKinds kinds of making and of decoding are kept, those that were
 // learned last.

@@ -95,23 +95,21 @@ Result<std::size_t> StreamAdmission::LeavesOut(std::span<const StreamPlan> plans
     return Behind();
   }
   const double free = admission_.FreeFor(service_class);
-  double encoding = 0, needed = 0;
+  double encoding = 0, needed = 0, least = 0;
   std::size_t fit = 0;
-  bool late = false;
-  Status in_time;  // of the smallest; where all are wanted, of each
+  Status in_time;                                    // of all so far
   for (std::size_t n = 1; n <= plans.size(); ++n) {  // of the smallest
     const StreamPlan& largest = plans[plans.size() - n];
     const StreamNeed need = NeedOf(largest, service_class, true, true);
-    const Status timely = admission_.InTime(need);
-    if (in_time.ok() && (n == 1 || all)) in_time = timely;
-    late = late || !timely.ok();
+    if (in_time.ok()) in_time = admission_.InTime(need);
     needed = encoding + need.cores;
-    if (needed <= free && !late) fit = n;
+    if (n == 1) least = needed;
+    if (needed <= free && in_time.ok()) fit = n;
     encoding += NeedOf(largest, service_class, true, false).cores;
   }
   if (fit == plans.size() || (fit > 0 && !all)) return plans.size() - fit;
   ++refused_;
-  if (!in_time.ok()) return in_time.error();
+  if ((all ? needed : least) <= free) return in_time.error();  // it is not for want of room
   return Error{
       .code = Code::kUnavailable,
       .message = fmt::format("These {} renditions need about {:.2f} cores all the time. {:.2f} are "
