@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/rtsp/client_threads.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <utility>
 
@@ -124,7 +124,7 @@ void Cut(GstRTSPClient& client, ClientState& state) GOPMILL_REQUIRES(state.mutex
   GstRTSPConnection* connection = gst_rtsp_client_get_connection(&client);
   GSocket* read = connection == nullptr ? nullptr : gst_rtsp_connection_get_read_socket(connection);
   if (read != nullptr && read != gst_rtsp_connection_get_write_socket(connection)) {
-    of_tunnel = UniqueFd(dup(g_socket_get_fd(read)));
+    of_tunnel = UniqueFd(fcntl(g_socket_get_fd(read), F_DUPFD_CLOEXEC, 0));
   }
   if (state.socket.valid()) EndReads(state.socket.get());
   if (of_tunnel.valid()) EndReads(of_tunnel.get());

@@ -15,6 +15,7 @@
 #include "base/log_limit.h"
 #include "base/thread.h"
 #include "base/thread_safety.h"
+#include "server/rtsp/client_count.h"
 #include "server/rtsp/client_listener.h"
 #include "server/rtsp/client_requests.h"
 #include "server/rtsp/client_state.h"
@@ -79,7 +80,6 @@ class RtspServer::Impl {
   Status Describe(GstRTSPClient& client, const GstRTSPUrl& url);
   void AskForUsers(const Users& users);  // the loop, or before it runs
   void CloseAll();                       // when the loop has ended; waits for all clients
-  bool AwaitClients(Duration patience);  // until they have ended; false if not by then
   void ForgetSessions(ClientState& state);
   void Run(const std::stop_token& stop) noexcept;
 
@@ -97,9 +97,7 @@ class RtspServer::Impl {
   std::optional<ClientSweep> sweep_;
   std::stop_source stopping_;
   LogLimit full_warnings_{std::chrono::minutes(1)};
-  Mutex mutex_;  // guards what follows
-  CondVar ended_;
-  int connected_ GOPMILL_GUARDED_BY(mutex_) = 0;  // clients of which something is left
+  ClientCount clients_;
   int port_ = 0;
   std::jthread thread_;
 };
@@ -219,38 +217,23 @@ void RtspServer::Impl::CloseAll() {
   };
   stopping_.request_stop();
   g_list_free(gst_rtsp_server_client_filter(server_.get(), close, nullptr));
-  if (!AwaitClients(kCutPatience)) {
+  if (!clients_.AwaitNone(kCutPatience)) {
     g_list_free(gst_rtsp_server_client_filter(server_.get(), cut, nullptr));
   }
-  const bool ended = AwaitClients(kClosePatience - kCutPatience);
-  {
-    const MutexLock lock(mutex_);
-    if (!ended) spdlog::warn("rtsp: {} clients do not end yet", connected_);
-    // Their threads are inside the library, which comes back to what is destroyed behind this.
-    while (connected_ > 0) ended_.Wait(mutex_);
+  if (!clients_.AwaitNone(kClosePatience - kCutPatience)) {
+    spdlog::warn("rtsp: {} clients do not end yet", clients_.here());
   }
+  // Their threads are inside the library, which comes back to what is destroyed behind this.
+  clients_.AwaitNone();
   g_list_free(gst_rtsp_server_client_filter(server_.get(), remove, nullptr));
   g_list_free(gst_rtsp_session_pool_filter(sessions_.get(), remove_session, nullptr));
-}
-
-bool RtspServer::Impl::AwaitClients(Duration patience) {
-  const TimePoint deadline = SteadyNow() + patience;
-  const MutexLock lock(mutex_);
-  while (connected_ > 0 && SteadyNow() < deadline) {
-    ended_.WaitFor(mutex_, deadline - SteadyNow());
-  }
-  return connected_ == 0;
 }
 
 // On the loop. Who is silent goes for who comes, or else a client could keep out all others by
 // connecting again and again.
 ClientListener::Coming RtspServer::Impl::MayCome() {
   using Coming = ClientListener::Coming;
-  int connected = 0;
-  {
-    const MutexLock lock(mutex_);
-    connected = connected_;
-  }
+  const int connected = clients_.here();
   if (connected < options_.max_sessions + kSpareConnections) return Coming::kNow;
   const bool somebody_goes = sweep_->MakeRoom();
   if (connected < options_.max_sessions + kMaxSpareConnections) return Coming::kNow;
@@ -264,16 +247,7 @@ ClientListener::Coming RtspServer::Impl::MayCome() {
 void RtspServer::Impl::OnConnected(GstRTSPServer* /*server*/, GstRTSPClient* client,
                                    gpointer self) noexcept {
   auto& impl = *static_cast<Impl*>(self);
-  {
-    const MutexLock lock(impl.mutex_);
-    ++impl.connected_;
-  }
-  const auto leave = [](Impl* server) {
-    const MutexLock lock(server->mutex_);
-    --server->connected_;
-    server->ended_.NotifyAll();
-  };
-  AttachState(client, impl.stopping_.get_token(), std::shared_ptr<Impl>(&impl, leave));
+  AttachState(client, impl.stopping_.get_token(), impl.clients_.Enter());
   g_signal_connect(client, "pre-describe-request", G_CALLBACK(&OnDescribe), self);
   FollowRequests(client);
   g_signal_connect(client, "send-message", G_CALLBACK(&OnAnswer), self);

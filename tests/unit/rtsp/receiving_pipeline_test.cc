@@ -91,6 +91,7 @@ int ReceiveBufferOf(GstElement* element) {
 }
 
 // gst-rtsp-server opens them before it adds them. socket(7): the kernel doubles what it grants.
+// Where more is the default they keep it.
 TEST_F(ReceivingPipelineTest, SocketsHoldAsMuchAsTheyMay) {
   int most = 0;
   std::ifstream("/proc/sys/net/core/rmem_max") >> most;
@@ -100,7 +101,7 @@ TEST_F(ReceivingPipelineTest, SocketsHoldAsMuchAsTheyMay) {
   g_object_set(source, "address", "127.0.0.1", "port", 0, nullptr);
   ASSERT_NE(gst_element_set_state(source, GST_STATE_READY), GST_STATE_CHANGE_FAILURE);
   gst_bin_add(GST_BIN(pipeline_.get()), source);
-  EXPECT_EQ(ReceiveBufferOf(source), 2 * std::min(kSocketBytes, most));
+  EXPECT_GE(ReceiveBufferOf(source), 2 * std::min(kSocketBytes, most));
 }
 
 TEST_F(ReceivingPipelineTest, ThePipelineHoldsTheFeed) {

@@ -6,10 +6,12 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/unit/http/fake_service.h"
@@ -17,6 +19,13 @@
 
 namespace gopmill {
 namespace {
+
+std::unique_ptr<RtspServer> StartOnAnyPort(FakeService& service, RtspOptions options = {}) {
+  options.port = 0;
+  auto server = RtspServer::Start(options, service);
+  EXPECT_TRUE(server.ok()) << server.error().ToString();
+  return server.ok() ? std::move(server).value() : nullptr;
+}
 
 // Whether a new connection is answered: those that have been closed may count for a moment.
 bool AnswersSoon(int port) {
@@ -57,14 +66,22 @@ TEST(RtspServer, SaysThatItsPortIsTaken) {
 // Sends a request whose header does not end until the connection is closed.
 class EndlessRequest {
  public:
+  // Behind one that has an answer: its thread reads what comes.
   explicit EndlessRequest(int port) : client_(port) {
-    client_.Send("OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n");
+    client_.Send("OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n");
+    EXPECT_TRUE(client_.ReceiveHead());
+    client_.Send("OPTIONS * RTSP/1.0\r\nCSeq: 2\r\n");
     sender_ = std::jthread([this](const std::stop_token& stop) {
       const std::string line = "X: " + std::string(3000, 'b') + "\r\n";
       while (!stop.stop_requested() && client_.Send(line)) {
+        ++lines_;
+        lines_.notify_all();
       }
       closed_ = !stop.stop_requested();
     });
+  }
+  void AwaitLines(int count) const {
+    for (int now = lines_; now < count; now = lines_) lines_.wait(now);
   }
   bool AwaitClosed() const {
     const TimePoint deadline = SteadyNow() + std::chrono::seconds(15);
@@ -75,6 +92,7 @@ class EndlessRequest {
  private:
   static constexpr std::chrono::milliseconds kPause{10};
   RawClient client_;
+  std::atomic<int> lines_ = 0;
   std::atomic<bool> closed_ = false;
   std::jthread sender_;
 };
@@ -82,22 +100,19 @@ class EndlessRequest {
 TEST(RtspServer, ARequestThatDoesNotEndIsSilence) {
   FakeService service;
   RtspOptions options;
-  options.port = 0;
   options.idle_timeout = std::chrono::seconds(1);
-  const auto server = RtspServer::Start(options, service);
-  ASSERT_TRUE(server.ok()) << server.error().ToString();
-  EXPECT_TRUE(EndlessRequest((*server)->port()).AwaitClosed());
+  const auto server = StartOnAnyPort(service, options);
+  ASSERT_TRUE(server);
+  EXPECT_TRUE(EndlessRequest(server->port()).AwaitClosed());
 }
 
 TEST(RtspServer, EndsInTheMiddleOfARequest) {
   FakeService service;
-  RtspOptions options;
-  options.port = 0;
-  const auto server = RtspServer::Start(options, service);
-  ASSERT_TRUE(server.ok()) << server.error().ToString();
-  std::optional<EndlessRequest> request((*server)->port());
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  const std::jthread stop([&] { (*server)->Stop(); });
+  const auto server = StartOnAnyPort(service);
+  ASSERT_TRUE(server);
+  std::optional<EndlessRequest> request(server->port());
+  request->AwaitLines(100);
+  const std::jthread stop([&] { server->Stop(); });
   EXPECT_TRUE(request->AwaitClosed());
   request.reset();  // or else a server that waits for it would go on doing so
 }
@@ -106,11 +121,10 @@ TEST(RtspServer, EndsInTheMiddleOfARequest) {
 TEST(RtspServer, WhoWaitsForAnAnswerIsNotSilent) {
   FakeService service;
   RtspOptions options;
-  options.port = 0;
   options.idle_timeout = std::chrono::seconds(1);
-  const auto server = RtspServer::Start(options, service);
-  ASSERT_TRUE(server.ok()) << server.error().ToString();
-  const int port = (*server)->port();
+  const auto server = StartOnAnyPort(service, options);
+  ASSERT_TRUE(server);
+  const int port = server->port();
   RawClient waiting(port);
   ASSERT_TRUE(waiting.Send("DESCRIBE rtsp://127.0.0.1/silent.mp4 RTSP/1.0\r\nCSeq: 1\r\n\r\n"));
   // Once two have been sent away, one after the other, all have been looked at that long ago.
@@ -132,16 +146,15 @@ TEST(RtspServer, SoManyWaitForALiveSourceAsMayPlay) {
   constexpr int kPlayers = 20;
   FakeService service;
   RtspOptions options;
-  options.port = 0;
   options.max_sessions = 4;
-  const auto server = RtspServer::Start(options, service);
-  ASSERT_TRUE(server.ok()) << server.error().ToString();
+  const auto server = StartOnAnyPort(service, options);
+  ASSERT_TRUE(server);
   std::vector<RawClient> players;
   std::mutex mutex;
   std::condition_variable answered;
   int refused = 0;
   std::vector<std::jthread> readers;
-  for (int i = 0; i < kPlayers; ++i) players.emplace_back((*server)->port());
+  for (int i = 0; i < kPlayers; ++i) players.emplace_back(server->port());
   for (RawClient& player : players) {
     readers.emplace_back([&] {
       player.Send("DESCRIBE rtsp://127.0.0.1/live/silent.mp4 RTSP/1.0\r\nCSeq: 1\r\n\r\n");
@@ -163,11 +176,10 @@ TEST(RtspServer, SoManyWaitForALiveSourceAsMayPlay) {
 TEST(RtspServer, TakesNoConnectionBesideAllThatItHasRoomFor) {
   FakeService service;
   RtspOptions options;
-  options.port = 0;
   options.max_sessions = 1;
-  const auto server = RtspServer::Start(options, service);
-  ASSERT_TRUE(server.ok()) << server.error().ToString();
-  const int port = (*server)->port();
+  const auto server = StartOnAnyPort(service, options);
+  ASSERT_TRUE(server);
+  const int port = server->port();
   // Who waits for an answer is not sent away for another reason.
   std::vector<RawClient> waiting;
   for (std::uint64_t i = 1; i <= kMaxSpareConnections + 1; ++i) {
