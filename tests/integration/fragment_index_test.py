@@ -10,6 +10,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+from fragments_test import boxes  # noqa: E402
 from served import PROGRAM, check, run_all  # noqa: E402
 
 DASH = "+frag_keyframe+empty_moov+default_base_moof+dash"
@@ -26,13 +27,9 @@ def make(folder):
         subprocess.run(["ffmpeg", "-v", "error", "-i", first, "-c", "copy", "-movflags", *options, folder / name], check=True)
 
 
-def indexes(path):
-    """Which boxes there are at the top."""
-    data, at, names = path.read_bytes(), 0, []
-    while at + 8 <= len(data):
-        names.append(data[at + 4:at + 8])
-        at += int.from_bytes(data[at:at + 4], "big")
-    return names
+def names_at_the_top(path):
+    data = path.read_bytes()
+    return [name for name, _, _ in boxes(data, 0, len(data))]
 
 
 def is_read(folder, path, pipe, *options):
@@ -47,7 +44,8 @@ def is_read(folder, path, pipe, *options):
 
 def all_of_it_is_read(folder):
     for name in FORMS:
-        check(b"sidx" in indexes(folder / name) and indexes(folder / name).count(b"moof") == 3, f"{name}: {indexes(folder / name)}")
+        names = names_at_the_top(folder / name)
+        check(b"sidx" in names and names.count(b"moof") == 3, f"{name}: {names}")
         for pipe in (False, True):
             frames = is_read(folder, folder / name, pipe)
             check(frames in FRAMES, f"{name}: {frames} frames, {pipe}")

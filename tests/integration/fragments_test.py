@@ -57,20 +57,24 @@ def rates(folder):
         near(piped["source"]["video"]["bitrate"], pictures, 0.3, f"{name} from a pipe: bit rate of the pictures")
 
 
+def boxes(data, at, end):
+    """Names, and where their contents are."""
+    while at + 8 <= end:
+        size, name = struct.unpack_from(">I4s", data, at)
+        yield name, at + 8, at + size
+        at += size
+
+
 def set_clock(data, clock):
     """Of all indexes, which state the same times as before."""
-    data, at = bytearray(data), 0
-    while at < len(data):
-        size, name = struct.unpack_from(">I4s", data, at)
-        if name == b"sidx":
-            wide = data[at + 8] > 0
-            form, rows = (">Q", at + 40) if wide else (">I", at + 32)
-            before = struct.unpack_from(">I", data, at + 16)[0]
-            struct.pack_into(">I", data, at + 16, clock)
-            lengths = [(form, at + 20)] + [(">I", rows + 12 * i + 4) for i in range(struct.unpack_from(">H", data, rows - 2)[0])]
-            for kind, place in lengths:
-                struct.pack_into(kind, data, place, round(struct.unpack_from(kind, data, place)[0] * clock / before))
-        at += size
+    data = bytearray(data)
+    for at in (at for name, at, _ in boxes(data, 0, len(data)) if name == b"sidx"):
+        form, rows = (">Q", at + 32) if data[at] > 0 else (">I", at + 24)
+        before = struct.unpack_from(">I", data, at + 8)[0]
+        struct.pack_into(">I", data, at + 8, clock)
+        lengths = [(form, at + 12)] + [(">I", rows + 12 * i + 4) for i in range(struct.unpack_from(">H", data, rows - 2)[0])]
+        for kind, place in lengths:
+            struct.pack_into(kind, data, place, round(struct.unpack_from(kind, data, place)[0] * clock / before))
     return bytes(data)
 
 
@@ -89,13 +93,6 @@ def clocks_of_their_own(folder):
                 report = json.loads(run.stdout) if run.returncode == 0 else None
                 right = report and abs(report["counts"]["frames_out"] - (SECONDS - start) * 25) <= 1 and not report["repairs"]["truncated"]
                 check(right, f"{other.name} from {start} s: {run.stderr[-300:]}")
-
-
-def boxes(data, at, end):
-    while at + 8 <= end:
-        size, name = struct.unpack_from(">I4s", data, at)
-        yield name, at + 8, at + size
-        at += size
 
 
 def begin_at(data, seconds):
