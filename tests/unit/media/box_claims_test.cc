@@ -12,24 +12,18 @@
 
 #include "media/av_error.h"
 #include "media/source.h"
+#include "tests/unit/media/boxes.h"
 
 namespace gopmill {
 namespace {
 
-std::string Big(std::uint64_t value, int bytes = 4) {
-  std::string text;
-  for (int i = bytes - 1; i >= 0; --i) text += static_cast<char>(value >> (8 * i) & 0xff);
-  return text;
-}
+using test::Big;
+using test::Box;
 
 std::string Join(std::initializer_list<std::uint32_t> values) {
   std::string text;
   for (const std::uint32_t value : values) text += Big(value);
   return text;
-}
-
-std::string Box(const std::string& name, const std::string& content) {
-  return Big(content.size() + 8) + name + content;
 }
 
 std::string LongBox(const std::string& name, const std::string& content) {

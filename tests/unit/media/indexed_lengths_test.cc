@@ -6,40 +6,34 @@
 #include <unistd.h>
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/unique_fd.h"
+#include "tests/unit/media/boxes.h"
 
 namespace gopmill {
 namespace {
 
-std::string AsBigEndian(std::uint64_t value, int bytes = 4) {
-  std::string text;
-  for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) {
-    text += static_cast<char>(value >> shift & 0xff);
-  }
-  return text;
-}
-
-std::string PlainBox(std::string_view name, const std::string& content = "") {
-  return AsBigEndian(content.size() + 8) + std::string(name) + content;
-}
+using test::Big;
+using test::Box;
 
 // Three fragments, the first of them at `first`, each `length` ticks of `clock` long.
 std::string IndexBox(std::uint64_t track, std::uint64_t clock, std::uint64_t first,
                      std::uint64_t length, bool wide = false) {
   const int width = wide ? 8 : 4;
-  std::string content = AsBigEndian(wide ? 1U << 24U : 0) + AsBigEndian(track) +
-                        AsBigEndian(clock) + AsBigEndian(first, width) + AsBigEndian(0, width) +
-                        AsBigEndian(3);
-  for (int i = 0; i < 3; ++i) content += AsBigEndian(100) + AsBigEndian(length) + AsBigEndian(0);
-  return PlainBox("sidx", content);
+  std::string content = Big(wide ? 1U << 24U : 0) + Big(track) + Big(clock) + Big(first, width) +
+                        Big(0, width) + Big(3);
+  for (int i = 0; i < 3; ++i) content += Big(100) + Big(length) + Big(0);
+  return Box("sidx", content);
 }
 
-// The lengths, in milliseconds, of two tracks, number 1 and 2, that FFmpeg takes for 77 ms; the
-// first has a packet at `packet`.
-std::vector<std::int64_t> LengthsOf(const std::string& file, std::int64_t packet = 0) {
+struct Mended {
+  std::vector<std::int64_t> lengths;  // milliseconds, of two tracks
+  double begin = 0;                   // seconds
+};
+
+// Of tracks number 1 and 2 that FFmpeg takes for 77 ms long; the first has a packet at `packet`.
+Mended MendedOf(const std::string& file, std::int64_t packet = 0) {
   const UniqueFd fd(memfd_create("movie", 0));
   EXPECT_EQ(write(fd.get(), file.data(), file.size()), std::ssize(file));
   AVFormatContext* format = avformat_alloc_context();
@@ -50,14 +44,18 @@ std::vector<std::int64_t> LengthsOf(const std::string& file, std::int64_t packet
     stream.duration = 77;
   }
   av_add_index_entry(format->streams[0], 0, packet, 1, 0, 0);
-  MendIndexedLengths(fd.get(), *format);
-  std::vector<std::int64_t> lengths{format->streams[0]->duration, format->streams[1]->duration};
+  const double begin = MendIndexedLengths(fd.get(), *format);
+  Mended mended{{format->streams[0]->duration, format->streams[1]->duration}, begin};
   avformat_free_context(format);
-  return lengths;
+  return mended;
 }
 
 using Lengths = std::vector<std::int64_t>;
-const std::string kHead = PlainBox("ftyp") + PlainBox("moov");
+Lengths LengthsOf(const std::string& file, std::int64_t packet = 0) {
+  return MendedOf(file, packet).lengths;
+}
+
+const std::string kHead = Box("ftyp", "") + Box("moov", "");
 
 TEST(IndexedLengths, AreInTheTicksOfTheIndex) {
   EXPECT_EQ(LengthsOf(kHead + IndexBox(1, 10, 5, 20)), (Lengths{6500, 6500}));
@@ -71,7 +69,7 @@ TEST(IndexedLengths, StayWhereTheTicksAreThoseOfTheTrack) {
   EXPECT_EQ(LengthsOf(kHead + IndexBox(3, 10, 0, 20)), (Lengths{77, 77})) << "a track there is not";
   EXPECT_EQ(LengthsOf(IndexBox(1, 10, 0, 20) + kHead), (Lengths{77, 77}))
       << "FFmpeg did not read it";
-  EXPECT_EQ(LengthsOf(kHead + PlainBox("moof") + IndexBox(1, 10, 0, 20)), (Lengths{77, 77}));
+  EXPECT_EQ(LengthsOf(kHead + Box("moof", "") + IndexBox(1, 10, 0, 20)), (Lengths{77, 77}));
   EXPECT_EQ(LengthsOf(""), (Lengths{77, 77}));
 }
 
@@ -79,13 +77,19 @@ TEST(IndexedLengths, GoAsFarAsThePacketsAtLeast) {
   EXPECT_EQ(LengthsOf(kHead + IndexBox(1, 10, 0, 20), 9000), (Lengths{9000, 6000}));
 }
 
+TEST(IndexedLengths, BeginWithTheFirstTrack) {
+  EXPECT_EQ(MendedOf(kHead + IndexBox(1, 10, 75, 20) + IndexBox(2, 100, 800, 100)).begin, 7.5);
+  EXPECT_EQ(MendedOf(kHead + IndexBox(1, 1000, 3'600'000, 20)).begin, 3600) << "of its own ticks";
+  EXPECT_EQ(MendedOf(kHead).begin, 0);
+}
+
 TEST(IndexedLengths, OfADamagedIndexStay) {
   EXPECT_EQ(LengthsOf(kHead + IndexBox(1, 0, 0, 20)), (Lengths{77, 77}));
   EXPECT_EQ(LengthsOf(kHead + IndexBox(1, 1, UINT64_MAX, UINT32_MAX, true)), (Lengths{77, 77}));
   const std::string index = IndexBox(1, 10, 0, 20);
   EXPECT_EQ(LengthsOf(kHead + index.substr(0, 50)), (Lengths{77, 77})) << "cut off";
-  EXPECT_EQ(LengthsOf(kHead + PlainBox("sidx", std::string(24, '\0'))), (Lengths{77, 77}));
-  EXPECT_EQ(LengthsOf(kHead + AsBigEndian(0) + "sidx" + index.substr(8)), (Lengths{77, 77}));
+  EXPECT_EQ(LengthsOf(kHead + Box("sidx", std::string(24, '\0'))), (Lengths{77, 77}));
+  EXPECT_EQ(LengthsOf(kHead + Big(0) + "sidx" + index.substr(8)), (Lengths{77, 77}));
 }
 
 }  // namespace
