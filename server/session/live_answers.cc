@@ -16,8 +16,9 @@ namespace {
 constexpr const char* kHlsType = "application/vnd.apple.mpegurl";
 // Parts that a player may ask for ahead of the newest one (RFC 8216bis 6.2.5.2).
 constexpr std::int64_t kAdvanceParts = 3;
-// A segment never changes; it is of no use for longer than it can be listed.
-constexpr int kLiveAgeSeconds = 600;
+// A segment never changes, and can be had for twice as long as it is listed: caches may keep it for
+// that long, or for so many seconds if that is more.
+constexpr double kLeastLiveAgeSeconds = 600;
 
 Error NotFound(const char* what) {
   return {.code = Code::kNotFound,
@@ -281,6 +282,7 @@ MediaPart LivePresentation::Text(const LiveAsk& ask, const char* type, std::stri
 MediaPart LivePresentation::Media(const LiveAsk& ask,
                                   std::shared_ptr<const std::string> bytes) const {
   const PartName& name = ask.name;
+  const double age = std::max(kLeastLiveAgeSeconds, 2 * setup_.terms.window.listed_seconds);
   MediaPart part{.content_type = SegmentType(name),
                  .etag = "\"" + version() + "-" + LetterOf(name.track) +
                          std::to_string(name.rendition) + "-" +
@@ -288,7 +290,7 @@ MediaPart LivePresentation::Media(const LiveAsk& ask,
                          (ask.part ? "." + std::to_string(*ask.part) : "") + "\"",
                  .bytes = nullptr,
                  // Without a version, an address is that of another presentation's part one day.
-                 .max_age_seconds = ask.versioned ? kLiveAgeSeconds : 0};
+                 .max_age_seconds = ask.versioned ? static_cast<int>(age) : 0};
   part.not_modified = NamesTag(ask.if_none_match, part.etag);
   if (!part.not_modified) part.bytes = std::move(bytes);
   return part;

@@ -52,7 +52,7 @@ class Planner {
     movie_->index = index_;
     movie_->version = Sha256Hex(file_ + Drawn() + Making()).substr(0, kVersionDigits);
     movie_->query = QueryFor(params, movie_->version);
-    movie_->text_version = Sha256Hex(file.movie + file.texts).substr(0, kVersionDigits);
+    movie_->text_version = Sha256Hex(file.movie + file.texts + Making()).substr(0, kVersionDigits);
     movie_->text_query = QueryFor(params, movie_->text_version);
     movie_->segment_seconds = request.segment_seconds;
     movie_->container = request.target.container.value_or(Container::kMp4);
@@ -68,10 +68,10 @@ class Planner {
   void AddIFrames(const Target& smallest);
   Status AddAudio(const Target& target);
   void ListChoices();
-  // Another program or ladder makes other renditions under the same names: a header that somebody
-  // has kept does not fit their segments.
+  // Another program, ladder or length of segments makes other renditions under the same names: a
+  // header or a segment that somebody has kept does not fit them.
   [[nodiscard]] std::string Making() const {
-    std::string making = BuildIdentity();
+    std::string making = fmt::format("{};{}", BuildIdentity(), request_.segment_seconds);
     for (const Rung& rung : request_.rungs) {
       making += fmt::format(";{}x{}:{}", rung.width, rung.height, rung.bitrate);
     }

@@ -20,7 +20,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import hls_check  # noqa: E402
 import ts_check  # noqa: E402
-from served import Server, check, run_all, wait_until  # noqa: E402
+from served import Server, check, make_stream, run_all, wait_until  # noqa: E402
 
 LADDER = "rungs=320x180:150k,192x108:60k&preset=ultrafast"
 ONE = "width=192&bitrate=60k&preset=ultrafast"
@@ -188,6 +188,25 @@ def what_is_loaded_meanwhile_changes_no_names(_folder):
         check(version(server) == with_players, "the version of a movie depends on what else was served")
 
 
+def another_length_of_segments_changes_names(folder):
+    """A browser keeps segments for a day: segment 30 of a movie is another one when the operator has them cut in another way."""
+    library = folder / "cut"
+    library.mkdir()
+    make_stream(library, "cut.mp4", 9)
+    (library / "cut.en.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\none\n\n", encoding="utf-8")
+    kept = {}
+    for millis in ("2000", "4000"):
+        os.environ["GOPMILL_SEGMENTS_MILLISECONDS"] = millis
+        with Server(library, "--segment-cache-bytes", "0") as server:
+            for name in ("v0", "s0"):
+                playlist = server.get(f"/v1/hls/cut.mp4/{name}.m3u8?{ONE}")[1].decode()
+                address = re.findall(rf"^({name}-1\..*)$", playlist, re.MULTILINE)[0]
+                status = server.get(f"/v1/hls/cut.mp4/{kept.setdefault(name, address)}")[0].status
+                check(status == (200 if kept[name] == address else 404), f"{name} with {millis}: {status}")
+                check((kept[name] == address) == (millis == "2000"), f"{name} has the same address in both cuts")
+    del os.environ["GOPMILL_SEGMENTS_MILLISECONDS"]
+
+
 def sound_has_no_seams(folder):
     """A sine over all joins: each sample follows from the two before it, but for coding noise."""
     library = folder / "library"
@@ -339,7 +358,8 @@ def main():
                      a_seek_makes_what_it_shows, one_transcode_for_all, leaving_cancels], server)
             run_all([gstreamer_decodes_all, same_bytes], server, folder)
         run_all([service_classes])
-        return run_all([cache_outlives_the_server, what_is_loaded_meanwhile_changes_no_names, sound_has_no_seams, tracks_end_together,
+        return run_all([cache_outlives_the_server, what_is_loaded_meanwhile_changes_no_names, another_length_of_segments_changes_names,
+                        sound_has_no_seams, tracks_end_together,
                         a_listed_sound_can_be_had, a_replaced_movie,
                         high_dynamic_ranges_are_told], folder)
     finally:

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 import time
+from html import unescape
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -95,6 +96,23 @@ def a_publisher_that_returns(server):
     ahead = int(re.findall(r"v0-(\d+)\.m4s", playlist)[-1]) + 2
     status, _, body = server.fetch(f"/v1/hls/live/back/v0.m3u8?{SHORT}&_HLS_msn={ahead}")
     check(status == 503 and time.monotonic() - begin < 6, f"waiting for what does not come: {status}, {body[:200]}")
+
+
+def a_manifest_tells_the_end(server):
+    publisher = publish(server, "ends", make_stream(server.folder, "f.ts", 8))
+    manifest = server.get(f"/v1/dash/live/ends/manifest.mpd?{SHORT}")[1].decode()
+    check("minimumUpdatePeriod" in manifest, "a manifest that is over at once")
+    place = unescape(re.search(r"<Location>(.*)</Location>", manifest)[1])
+    publisher.kill()
+
+    told = []
+
+    def over():
+        status, _, body = server.fetch(f"/v1/dash/live/ends/{place}")
+        told.append(f"{status} {body.decode()}")
+        return status != 200 or b"minimumUpdatePeriod" not in body
+    wait_until(over, 20, "no manifest says that the source has ended")
+    check(re.search(r'^200 [\s\S]*<Period [^>]*duration="PT[1-9]', told[-1]), f"the last one: {told[-1][:900]}")
 
 
 class Player:
@@ -230,7 +248,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         server = Server(folder)
         try:
-            for test in [rules_hold_and_equal_requests_share, a_publisher_that_returns, gstreamer_plays_it,
+            for test in [rules_hold_and_equal_requests_share, a_publisher_that_returns, a_manifest_tells_the_end, gstreamer_plays_it,
                          ffmpeg_by_dash_asks_for_what_there_will_be, garbage]:
                 begin = time.monotonic()
                 test(server)
