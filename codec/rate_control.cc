@@ -50,6 +50,11 @@ constexpr double kGroupPerP = 1.4;   // bits of a mini-GOP for those of its P fr
 constexpr std::size_t kTail = 8;     // frames that stand for those not seen yet
 // A change as large as this many times its neighbours', and in steps, is a cut.
 constexpr double kCutRatio = 2.5, kCutChange = 5;
+// Its neighbours are the next that move: up to so many pictures in between repeat the one before
+// (a cartoon drawn on threes, 15 pictures a second shown at 60).
+constexpr std::size_t kMostRepeats = 3;
+// A repeated picture takes so much of what the fit says of one that hardly moves.
+constexpr double kRepeatedBits = 0.1;
 
 double BitsPerFrame(const Fit& fit, double spatial, double change, double pixels) {
   return fit.constant + fit.spatial * std::log2(spatial + kActivityFloor) +
@@ -83,12 +88,14 @@ double RateControl::crf() const { return RoundedCrf(crf_); }
 void RateControl::Observe(const AVFrame& frame) {
   const double spatial = SpatialActivity(frame);
   const PictureChange change = previous_ ? ChangeBetween(*previous_, frame) : PictureChange{};
+  const bool repeated = previous_ && change.mean == 0;
   // What is left of it without the noise.
   const double moved =
       std::sqrt(std::max(change.mean * change.mean - change.noise * change.noise, 0.0));
+  const double inter = std::exp2(BitsPerFrame(kInterFit, spatial, moved, pixels_));
   seen_.push_back(
       {.change = change.mean,
-       .inter = aim_.inter_scale * std::exp2(BitsPerFrame(kInterFit, spatial, moved, pixels_)),
+       .inter = aim_.inter_scale * (repeated ? kRepeatedBits : 1) * inter,
        .key = aim_.key_scale * std::exp2(BitsPerFrame(kKeyFit, spatial, change.mean, pixels_)),
        .noise_pixels = aim_.inter_scale * change.noisy * pixels_,
        .noise_zero = change.noisy > 0 ? NoiseZero(change.noise) : 0});
@@ -97,9 +104,13 @@ void RateControl::Observe(const AVFrame& frame) {
 }
 
 bool RateControl::IsCut(std::size_t n) const {
-  const double before = n > 1 ? seen_[n - 1].change : 0;
-  const double after = n + 1 < seen_.size() ? seen_[n + 1].change : 0;
-  return seen_[n].change > kCutChange && seen_[n].change > kCutRatio * std::max(before, after);
+  if (seen_[n].change <= kCutChange) return false;
+  std::size_t last = n - 1, next = n + 1;
+  while (last > 0 && n - last <= kMostRepeats && seen_[last].change == 0) --last;
+  while (next < seen_.size() && next - n <= kMostRepeats && seen_[next].change == 0) ++next;
+  const double before = last > 0 ? seen_[last].change : 0;
+  const double after = next < seen_.size() ? seen_[next].change : 0;
+  return seen_[n].change > kCutRatio * std::max(before, after);
 }
 
 bool RateControl::HasCut(std::size_t first, std::size_t end) const {

@@ -5,6 +5,10 @@
 
 #include <cmath>
 
+extern "C" {
+#include <libavutil/pixfmt.h>
+}
+
 #include "tests/unit/codec/test_frames.h"
 
 namespace gopmill {
@@ -25,6 +29,31 @@ TEST(RateControl, SteersAUnitOfMoreFramesThanTheOneItWasToHave) {
     EXPECT_GE(control.crf(), 1);
     EXPECT_LE(control.crf(), 51);
     EXPECT_TRUE(std::isfinite(control.lesson().share));
+  }
+}
+
+// What the key frame of two seconds is coded at: twenty pictures a second of a box that moves, each
+// shown `times` times.
+double FirstCrf(int times) {
+  RateControl control({.width = 128,
+                       .height = 96,
+                       .fps = {20 * times, 1},
+                       .aim = {.bps = 60'000},
+                       .frames = 40 * times});
+  for (int n = 0; n < 12; ++n) {
+    const av::Frame frame = testing::MakePlainFrame(128, 96, AV_PIX_FMT_YUV420P, 40, 128, 128);
+    testing::PaintLuma(*frame, 8 * n, 16, 24, 64, 200);
+    for (int shown = 0; shown < times; ++shown) control.Observe(*frame);
+  }
+  return control.crf();
+}
+
+// A cartoon drawn on twos or threes, 15 to 30 pictures a second shown at 60.
+TEST(RateControl, TakesPicturesBetweenRepeatsForMovementNotForCuts) {
+  const double once = FirstCrf(1);
+  ASSERT_GT(once, 15) << "not a test of anything at the bound";
+  for (const int times : {2, 3, 4}) {
+    EXPECT_NEAR(FirstCrf(times), once, 2) << "each shown " << times << " times";
   }
 }
 
