@@ -14,6 +14,9 @@ namespace {
 constexpr std::int64_t kLately = 64;
 // Specs remembered for opening ahead.
 constexpr std::size_t kMaxSpecs = 32;
+// What a context counts for at least, so that those that hold no picture (a filter that changes
+// nothing) are not kept without end.
+constexpr std::size_t kLeastBytes = 4096;
 
 using Parameters = std::shared_ptr<const AVCodecParameters>;
 
@@ -79,11 +82,14 @@ struct ContextCache::Impl {
     return opened;
   }
 
+  // One large context must not push out several small ones, and frees more memory than it saves
+  // time: opening costs about the same for all sizes.
+  [[nodiscard]] bool TooLarge(std::size_t bytes) const { return bytes > limit / 4; }
+
   template <class Kept>
   void Keep(Kept kept, std::size_t bytes) {
-    // One large context must not push out several small ones, and frees more memory than it saves
-    // time: opening costs about the same for all sizes.
-    if (bytes > limit / 4) return;
+    bytes = std::max(bytes, kLeastBytes);
+    if (TooLarge(bytes)) return;
     while (stats.bytes + bytes > limit) {
       stats.bytes -= entries.back().bytes;
       entries.pop_back();
@@ -189,8 +195,10 @@ std::size_t IdleEncoderBytes(const EncoderSpec& spec) {
 }  // namespace
 
 bool ContextCache::PrepareOne() {
+  // What would not be kept would be wanted again at once, and for ever.
   const auto wanted = [this](const RecentSpec& entry) {
     return OpensAhead(entry.spec) && WorthPreparing(entry.spec) &&
+           !impl_->TooLarge(IdleEncoderBytes(entry.spec)) &&
            impl_->encoders_taken - entry.last_taken < kLately && !impl_->HasEncoder(entry);
   };
   const auto found = std::find_if(impl_->recent.begin(), impl_->recent.end(), wanted);

@@ -116,6 +116,26 @@ TEST(ContextCache, KeepsNothingWithoutRoom) {
   EXPECT_EQ(cache.Stats().bytes, 0U);
 }
 
+// A worker asks again until there is nothing to prepare.
+TEST(ContextCache, OpensNothingAheadThatItWouldNotKeep) {
+  ContextCache cache(std::size_t{8} << 20U);
+  EXPECT_TRUE(cache.TakeEncoder(CrfSpec(23)).ok());
+  EXPECT_FALSE(cache.PrepareOne());
+  EXPECT_EQ(cache.Stats().bytes, 0U);
+}
+
+TEST(ContextCache, CountsFiltersThatHoldNoPicture) {
+  FilterSpec nothing_to_do = Scaling(640);
+  nothing_to_do.height = 360;
+  for (const std::size_t limit : {std::size_t{0}, kAmple}) {
+    ContextCache cache(limit);
+    cache.GiveFilter(*cache.TakeFilter(nothing_to_do));
+    EXPECT_EQ(cache.Stats().bytes > 0, limit > 0);
+    EXPECT_TRUE(cache.TakeFilter(nothing_to_do).ok());
+    EXPECT_EQ(cache.Stats().filter_hits, limit > 0 ? 1 : 0);
+  }
+}
+
 TEST(ContextCache, OpensEncodersAheadForSpecsUsedLately) {
   ContextCache cache(kAmple);
   EXPECT_FALSE(cache.PrepareOne()) << "nothing was asked for yet";
