@@ -177,10 +177,12 @@ namespace {
 
 // Opening takes about 1 ms whatever the size: for small pictures a tenth of a unit's time, for
 // large ones nothing, while the memory of an encoder that waits grows with the picture.
-// Opening one for AV1 may have to wait for others (av1_gate.h). Threads of an encoder run where its
-// job may (Job::spreads), which is known when it runs.
+// Opening one for AV1 may have to wait for others (av1_gate.h). One for VP9 takes five times as
+// much while it waits: libvpx allocates the 25 pictures of its lookahead when it is opened. Threads
+// of an encoder run where its job may (Job::spreads), which is known when it runs.
 bool WorthPreparing(const EncoderSpec& spec) {
-  if (spec.codec == VideoCodec::kAv1 || spec.threads > 1) return false;
+  if (spec.codec == VideoCodec::kAv1 || spec.codec == VideoCodec::kVp9) return false;
+  if (spec.threads > 1) return false;
   constexpr int kMaxPixels = 720 * 576;
   return spec.width * spec.height <= kMaxPixels;
 }

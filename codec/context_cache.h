@@ -51,7 +51,7 @@ class ContextCache {
   // Opens one encoder ahead for a spec used lately that has none waiting. Call when the worker has
   // nothing to do; returns false when there is nothing to prepare. Never evicts: what is warm is
   // worth more than what might be asked for. Encoders that need their unit's rate to open are not
-  // prepared (OpensAhead).
+  // prepared (OpensAhead), nor those that are slow or large while they wait (AV1, VP9).
   bool PrepareOne();
 
   [[nodiscard]] CacheStats Stats() const;

@@ -148,6 +148,19 @@ TEST(ContextCache, OpensEncodersAheadForSpecsUsedLately) {
   EXPECT_EQ(cache.Stats().encoder_misses, 2);
 }
 
+// What waits is counted before libraries allocate pictures; libvpx does that at once.
+TEST(ContextCache, OpensNoEncoderAheadThatIsLargeWhileItWaits) {
+  for (const VideoCodec codec : testing::kAllCodecs) {
+    SCOPED_TRACE(Name(codec));
+    EncoderSpec spec = testing::SpecFor(codec, {});
+    spec.rate_mode = RateMode::kCrf;
+    spec.crf = 30;
+    ContextCache cache(kAmple);
+    EXPECT_TRUE(cache.TakeEncoder(spec).ok());
+    EXPECT_EQ(cache.PrepareOne(), codec != VideoCodec::kVp9 && codec != VideoCodec::kAv1);
+  }
+}
+
 TEST(ContextCache, ForgetsSpecsThatNobodyUses) {
   ContextCache cache(kAmple);
   EXPECT_TRUE(cache.TakeEncoder(CrfSpec(23)).ok());
