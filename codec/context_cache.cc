@@ -121,7 +121,7 @@ ContextCache::~ContextCache() = default;
 
 Result<std::unique_ptr<VideoDecoder>> ContextCache::TakeDecoder(const SourceInfo& source) {
   // Opened for each run on any worker: no miss, and nothing that locality could save.
-  if (!DecodesSinglePictures(*source.video.parameters)) {
+  if (!ForgetsRuns(*source.video.parameters)) {
     return VideoDecoder::Open(*source.video.parameters, source.video.time_base,
                               source.video.x264_build);
   }
@@ -137,7 +137,7 @@ Result<std::unique_ptr<VideoDecoder>> ContextCache::TakeDecoder(const SourceInfo
 }
 
 void ContextCache::GiveDecoder(const SourceInfo& source, std::unique_ptr<VideoDecoder> decoder) {
-  if (decoder == nullptr || !DecodesSinglePictures(*source.video.parameters)) return;
+  if (decoder == nullptr || !ForgetsRuns(*source.video.parameters)) return;
   decoder->Flush();
   const std::size_t bytes = decoder->footprint_bytes();
   impl_->Keep(KeptDecoder{source.video.parameters, std::move(decoder)}, bytes);

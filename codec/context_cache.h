@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Per-worker reuse of codec contexts: filter graphs with their frame pools, pre-opened encoders
-// prepared in idle time, and warm decoders (flushed) of codecs that do not predict pictures from
-// others. This is what stream locality buys.
+// prepared in idle time, and warm decoders (flushed) of codecs that keep nothing from run to run
+// (ForgetsRuns). This is what stream locality buys.
 //
 // Guarantees: contexts give the same bytes warm or cold; the estimated memory of what is kept never
 // exceeds the limit (least recently used goes first); nothing is shared between workers.

@@ -36,6 +36,11 @@ bool DecodesSinglePictures(const AVCodecParameters& parameters) {
   return codec != nullptr && (codec->props & AV_CODEC_PROP_INTRA_ONLY) != 0;
 }
 
+bool ForgetsRuns(const AVCodecParameters& parameters) {
+  return DecodesSinglePictures(parameters) && parameters.codec_id != AV_CODEC_ID_MJPEG &&
+         parameters.codec_id != AV_CODEC_ID_DVVIDEO;
+}
+
 bool HasMadeUpParts(const AVFrame& frame) {
   return frame.decode_error_flags != 0 || (frame.flags & AV_FRAME_FLAG_CORRUPT) != 0;
 }

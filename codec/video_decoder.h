@@ -22,6 +22,11 @@ namespace gopmill {
 // is damaged with it: a run on a damaged source would depend on what the decoder did before.
 bool DecodesSinglePictures(const AVCodecParameters& parameters);
 
+// Whether nothing of a run stays in a decoder of such a codec that is flushed. Beside those that
+// keep pictures, that of MJPEG keeps tables, which later pictures may lack, and that of DV the
+// format, which it takes for that of pictures whose header is damaged.
+bool ForgetsRuns(const AVCodecParameters& parameters);
+
 // Whether the decoder had to make up parts of a picture: data that was missing or senseless, or a
 // picture it is predicted from.
 bool HasMadeUpParts(const AVFrame& frame);

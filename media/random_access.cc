@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "media/jpeg_tables.h"
 #include "media/nal_units.h"
 #include "media/old_pictures.h"
 
@@ -97,6 +98,10 @@ RandomAccess ClassifyMpeg4(const AVCodecParameters& parameters, Bytes data, bool
   return parameters.video_delay > 0 ? RandomAccess::kOpenGop : RandomAccess::kClosed;
 }
 
+RandomAccess ClassifyMjpeg(Bytes data, bool key) {
+  return key && !JpegLacksTables(data) ? RandomAccess::kClosed : RandomAccess::kNone;
+}
+
 // None of the old codecs refers to a picture in front of the one before.
 RandomAccess ClassifyOther(AVCodecID codec, Bytes data, bool key) {
   return key && OldPictureIsIntra(codec, data).value_or(true) ? RandomAccess::kClosed
@@ -111,6 +116,7 @@ RandomAccess ClassifyPacket(const AVCodecParameters& parameters, Bytes payload, 
     case AV_CODEC_ID_HEVC: return ClassifyHevc(payload, nal::LengthSize(parameters), key);
     case AV_CODEC_ID_MPEG1VIDEO:
     case AV_CODEC_ID_MPEG2VIDEO: return ClassifyMpeg(payload, key);
+    case AV_CODEC_ID_MJPEG: return ClassifyMjpeg(payload, key);
     case AV_CODEC_ID_MPEG4: return ClassifyMpeg4(parameters, payload, key);
     default: return ClassifyOther(parameters.codec_id, payload, key);
   }

@@ -42,8 +42,8 @@ EncoderSpec CrfSpec(double crf) {
 
 TEST(ContextCache, GivesTheSameDecoderAgainForTheSameSource) {
   ContextCache cache(kAmple);
-  const SourceInfo source = SourceOf(AV_CODEC_ID_MJPEG);
-  const SourceInfo other = SourceOf(AV_CODEC_ID_MJPEG);
+  const SourceInfo source = SourceOf(AV_CODEC_ID_PRORES);
+  const SourceInfo other = SourceOf(AV_CODEC_ID_PRORES);
   auto decoder = cache.TakeDecoder(source);
   ASSERT_TRUE(decoder.ok());
   const VideoDecoder* first = decoder->get();
@@ -95,21 +95,25 @@ TEST(ContextCache, OneContextTakesAQuarterOfTheRoomAtMost) {
   EXPECT_EQ(cache.Stats().bytes, 0U);
 }
 
-// What is damaged would be patched with pictures of whatever was decoded before.
-TEST(ContextCache, KeepsNoDecoderThatRemembersPictures) {
-  ContextCache cache(kAmple);
-  const SourceInfo source = SourceOf(AV_CODEC_ID_H264);
-  cache.GiveDecoder(source, *cache.TakeDecoder(source));
-  EXPECT_EQ(cache.Stats().bytes, 0U);
-  ASSERT_TRUE(cache.TakeDecoder(source).ok());
-  EXPECT_EQ(cache.Stats().decoder_hits, 0);
-  EXPECT_EQ(cache.Stats().decoder_misses, 0) << "no worker could have had it";
+// What is damaged would be patched with pictures of whatever was decoded before, and what lacks
+// tables would be decoded with those of any picture.
+TEST(ContextCache, KeepsNoDecoderThatRemembersRuns) {
+  for (const AVCodecID codec : {AV_CODEC_ID_H264, AV_CODEC_ID_MJPEG, AV_CODEC_ID_DVVIDEO}) {
+    SCOPED_TRACE(avcodec_get_name(codec));
+    ContextCache cache(kAmple);
+    const SourceInfo source = SourceOf(codec);
+    cache.GiveDecoder(source, *cache.TakeDecoder(source));
+    EXPECT_EQ(cache.Stats().bytes, 0U);
+    ASSERT_TRUE(cache.TakeDecoder(source).ok());
+    EXPECT_EQ(cache.Stats().decoder_hits, 0);
+    EXPECT_EQ(cache.Stats().decoder_misses, 0) << "no worker could have had it";
+  }
 }
 
 TEST(ContextCache, KeepsNothingWithoutRoom) {
   ContextCache cache(0);
   cache.GiveFilter(*cache.TakeFilter(Scaling(320)));
-  const SourceInfo source = SourceOf(AV_CODEC_ID_MJPEG);
+  const SourceInfo source = SourceOf(AV_CODEC_ID_PRORES);
   cache.GiveDecoder(source, *cache.TakeDecoder(source));
   EXPECT_TRUE(cache.TakeEncoder(CrfSpec(23)).ok());
   EXPECT_FALSE(cache.PrepareOne());

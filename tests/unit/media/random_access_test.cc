@@ -95,13 +95,29 @@ TEST(RandomAccess, OtherCodecsTrustTheContainer) {
   EXPECT_EQ(Classify(AV_CODEC_ID_MJPEG, {1}, true), RandomAccess::kClosed);
 }
 
+TEST(RandomAccess, JpegWithoutItsQuantisersNeedsThePictureBefore) {
+  const auto classify = [](const Bytes& tables, std::uint8_t frame) {
+    Bytes packet{0xFF, 0xD8, 0xFF, 0xFE, 0, 4, 0xFF, 0xDB};  // a comment that looks like tables
+    packet.insert(packet.end(), tables.begin(), tables.end());
+    packet.insert(packet.end(), {0xFF, frame, 0, 3, 1, 0xFF, 0xFF, 0xDA, 0, 2, 9, 9, 0xFF, 0xD9});
+    return Classify(AV_CODEC_ID_MJPEG, packet, true);
+  };
+  constexpr std::uint8_t kBaseline = 0xC0, kLossless = 0xC3;
+  const Bytes none, junk{0, 1}, quantisers{0xFF, 0xDB, 0, 3, 1}, huffman{0xFF, 0xC4, 0, 3, 1};
+  EXPECT_EQ(classify(quantisers, kBaseline), RandomAccess::kClosed) << "usual Huffman tables";
+  EXPECT_EQ(classify(none, kBaseline), RandomAccess::kNone);
+  EXPECT_EQ(classify(junk, kBaseline), RandomAccess::kNone);
+  EXPECT_EQ(classify(huffman, kBaseline), RandomAccess::kNone);
+  EXPECT_EQ(classify(huffman, kLossless), RandomAccess::kClosed);
+}
+
 TEST(RandomAccess, GarbageIsClassifiedWithoutReadingBeyondIt) {
   std::mt19937 random(7);
   for (int round = 0; round < 20'000; ++round) {
     Bytes payload(random() % 40);
     for (auto& byte : payload) byte = static_cast<std::uint8_t>(random() % 4 == 0 ? random() : 0);
     for (const AVCodecID codec : {AV_CODEC_ID_H264, AV_CODEC_ID_HEVC, AV_CODEC_ID_MPEG2VIDEO,
-                                  AV_CODEC_ID_MPEG4, AV_CODEC_ID_AV1}) {
+                                  AV_CODEC_ID_MPEG4, AV_CODEC_ID_MJPEG, AV_CODEC_ID_AV1}) {
       Classify(codec, payload, true);
       Classify(codec, payload, true, kAvcC);
     }
