@@ -4,10 +4,13 @@
 extern "C" {
 #include <libavutil/imgutils.h>
 #include <libavutil/opt.h>
+#include <libavutil/pixdesc.h>
 }
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstring>
 #include <string>
 
 #include "base/contained.h"
@@ -27,6 +30,32 @@ constexpr std::size_t kDecoderBytes = 2U << 20U;
 Error NotDecodable(std::string_view codec) {
   return Error{.code = Code::kUnsupported,
                .message = "Video of codec \"" + std::string(codec) + "\" cannot be decoded here."};
+}
+
+// The byte that mid-grey consists of, or nearly. Samples of more than eight bits have two bytes,
+// and must not be beyond their depth: what scales and encodes relies on that.
+int GreyByte(int format) {
+  const AVPixFmtDescriptor* pixels = av_pix_fmt_desc_get(static_cast<AVPixelFormat>(format));
+  const int depth = pixels == nullptr ? 8 : pixels->comp[0].depth;
+  return depth > 8 && depth <= 16 ? 1 << (depth - 9) : 0x80;
+}
+
+// Not of H.264, MPEG-1/2/4 and their kin: their decoders patch such places themselves, nearly all.
+bool LeavesPlacesUnwritten(const AVCodecParameters& parameters) {
+  constexpr std::array kOthers{AV_CODEC_ID_HEVC, AV_CODEC_ID_FFV1, AV_CODEC_ID_CFHD};
+  return DecodesSinglePictures(parameters) ||
+         std::ranges::find(kOthers, parameters.codec_id) != kOthers.end();
+}
+
+// FFmpeg hands out the buffers of earlier pictures as they are, and what a damaged picture leaves
+// unwritten would show one of them: which one depends on how many others hold at the time.
+int GetGreyBuffer(AVCodecContext* context, AVFrame* frame, int flags) noexcept {
+  if (const int ret = avcodec_default_get_buffer2(context, frame, flags); ret < 0) return ret;
+  const int grey = GreyByte(frame->format);
+  for (const AVBufferRef* buffer : frame->buf) {
+    if (buffer != nullptr) std::memset(buffer->data, grey, buffer->size);
+  }
+  return 0;
 }
 
 }  // namespace
@@ -63,6 +92,7 @@ Result<av::CodecContext> VideoDecoder::OpenContext(const AVCodecParameters& para
   context->idct_algo = FF_IDCT_SIMPLE;
   context->thread_type = 0;
   context->max_pixels = kMaxSourcePixels;
+  if (LeavesPlacesUnwritten(parameters)) context->get_buffer2 = GetGreyBuffer;
   if (x264_build >= 0) {  // H.264; refused by none
     av_opt_set_int(context.get(), "x264_build", x264_build, AV_OPT_SEARCH_CHILDREN);
   }

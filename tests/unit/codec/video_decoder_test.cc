@@ -9,6 +9,7 @@ extern "C" {
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <random>
 #include <vector>
 
@@ -125,6 +126,80 @@ TEST(VideoDecoder, CountsDamageAndGoesOn) {
   const auto frames = DecodeRun(*decoder, unit, 40);
   EXPECT_GE(frames.size(), 20U);
   EXPECT_GT(decoder->damaged(), 0);
+}
+
+// Pictures by FFmpeg's own encoder of the codec.
+EncodedUnit SampleBy(AVCodecID id, AVPixelFormat format) {
+  const Scene scene{.width = 176, .height = 144, .format = format, .cut_every = 5};
+  const AVCodec* codec = avcodec_find_encoder(id);
+  const av::CodecContext encoder(avcodec_alloc_context3(codec));
+  encoder->width = scene.width;
+  encoder->height = scene.height;
+  encoder->pix_fmt = format;
+  encoder->time_base = {1, 25};
+  EXPECT_GE(avcodec_open2(encoder.get(), codec, nullptr), 0);
+  EncodedUnit unit;
+  for (int n = 0; n < 30; ++n) {
+    EXPECT_GE(avcodec_send_frame(encoder.get(), testing::MakeFrame(scene, n).get()), 0);
+    av::Packet packet = av::NewPacket();
+    EXPECT_GE(avcodec_receive_packet(encoder.get(), packet.get()), 0);
+    unit.packets.push_back(std::move(packet));
+  }
+  unit.parameters.reset(avcodec_parameters_alloc());
+  EXPECT_GE(avcodec_parameters_from_context(unit.parameters.get(), encoder.get()), 0);
+  return unit;
+}
+
+// Spoils the packets from number `first` on behind three fifths of each.
+EncodedUnit Spoilt(EncodedUnit unit, std::size_t first) {
+  for (std::size_t i = first; i < unit.packets.size(); ++i) {
+    AVPacket& packet = *unit.packets[i];
+    EXPECT_GE(av_packet_make_writable(&packet), 0);
+    std::fill(packet.data + packet.size * 3 / 5, packet.data + packet.size, std::uint8_t{0});
+  }
+  return unit;
+}
+
+// Of each picture as it comes, while the last so many are still held.
+std::vector<std::uint64_t> HashesWhileHeld(const EncodedUnit& unit, std::size_t count) {
+  const auto decoder = OpenFor(*unit.parameters);
+  std::vector<std::uint64_t> hashes;
+  std::deque<av::Frame> held;
+  for (std::size_t i = 0; i <= unit.packets.size(); ++i) {
+    EXPECT_TRUE(decoder->Send(i < unit.packets.size() ? unit.packets[i].get() : nullptr).ok());
+    for (av::Frame frame = av::NewFrame(); *decoder->Receive(*frame); frame = av::NewFrame()) {
+      hashes.push_back(testing::PixelHash(*frame));
+      held.push_back(std::move(frame));
+      if (held.size() > count) held.pop_front();
+    }
+  }
+  return hashes;
+}
+
+// FFmpeg hands out buffers of earlier pictures as they are, which ones depends on what is held.
+TEST(VideoDecoder, ShowsNoEarlierPictureWhereOneIsDamaged) {
+  std::vector<EncodedUnit> units;
+  units.push_back(Spoilt(Sample(VideoCodec::kHevc), 4));
+  units.push_back(Spoilt(SampleBy(AV_CODEC_ID_MJPEG, AV_PIX_FMT_YUVJ420P), 1));
+  units.push_back(Spoilt(SampleBy(AV_CODEC_ID_PRORES, AV_PIX_FMT_YUV422P10), 1));
+  for (const EncodedUnit& unit : units) {
+    SCOPED_TRACE(avcodec_get_name(unit.parameters->codec_id));
+    const auto hashes = HashesWhileHeld(unit, 0);
+    EXPECT_GT(hashes.size(), 10U);
+    EXPECT_EQ(HashesWhileHeld(unit, 3), hashes);
+    EXPECT_EQ(HashesWhileHeld(unit, 9), hashes);
+  }
+}
+
+TEST(VideoDecoder, FillsWhatIsMissingWithSamplesOfTheirDepth) {
+  const EncodedUnit unit = Spoilt(SampleBy(AV_CODEC_ID_PRORES, AV_PIX_FMT_YUV422P10), 0);
+  for (const av::Frame& frame : DecodeRun(*OpenFor(*unit.parameters), unit, unit.packets.size())) {
+    for (int y = 0; y < frame->height; ++y) {
+      const auto* row =
+          reinterpret_cast<const std::uint16_t*>(frame->data[0] + y * frame->linesize[0]);
+      EXPECT_LT(*std::max_element(row, row + frame->width), 1024) << "row " << y;
+    }
+  }
 }
 
 std::vector<AVCodecID> AllowedCodecs() {
