@@ -41,7 +41,8 @@ class IngestLoop {
   const std::stop_token stop_;
   Mailbox& mailbox_;
   const TimePoint started_ = SteadyNow();
-  Duration read_{};  // since the last unit
+  Duration read_{};              // since the last unit
+  std::size_t sound_bytes_ = 0;  // the same of coded sound
   std::vector<std::unique_ptr<AudioTranscoder>> sounds_;
   std::vector<SoundWatch> watches_;           // of a live source, one for each of sounds_
   std::shared_ptr<const SourceInfo> source_;  // as what comes now is coded
@@ -101,8 +102,10 @@ Status IngestLoop::OnItem(UnitInput unit) {
     return Cancelled();
   }
   const TimePoint begin = SteadyNow();
-  if (!mailbox_.Acquire(WindowRoom(unit, plan))) return Cancelled();
+  const WindowShare room = WindowRoom(unit, plan, std::exchange(sound_bytes_, 0));
+  if (!mailbox_.Acquire(room)) return Cancelled();
   mailbox_.Post(UnitPlanned{.unit = std::make_shared<const UnitInput>(std::move(unit)),
+                            .room = room,
                             .read_seconds = seconds,
                             .read = std::exchange(read_, {}),
                             .window_wait = SteadyNow() - begin});
@@ -131,6 +134,7 @@ void IngestLoop::PostAudio(std::size_t sound, std::vector<av::Packet> packets) {
   if (packets.empty()) return;
   AudioCoded coded{.sound = sound, .packets = std::move(packets)};
   for (const auto& each : sounds_) coded.filled_seconds += each->filled_seconds();
+  sound_bytes_ += BytesOf(coded);
   mailbox_.PostAudio(std::move(coded));
 }
 
@@ -220,7 +224,7 @@ double BytesPerPixel(const Target& target) {
 
 }  // namespace
 
-WindowShare WindowRoom(const UnitInput& unit, const StreamPlan& plan) {
+WindowShare WindowRoom(const UnitInput& unit, const StreamPlan& plan, std::size_t sound) {
   const double seconds = static_cast<double>(unit.spec.frame_count()) / plan.grid.fps().ToDouble();
   const double pixels = static_cast<double>(unit.spec.frame_count()) * plan.target.width *
                         static_cast<double>(plan.target.height);
@@ -228,7 +232,7 @@ WindowShare WindowRoom(const UnitInput& unit, const StreamPlan& plan) {
                            ? static_cast<double>(unit.spec.budget_bps) / 8.0 * seconds
                            : pixels * BytesPerPixel(plan.target);
   const std::size_t packets = unit.bytes() + unit.packets.size() * kPacketOverhead;
-  WindowShare share{.bytes = packets + static_cast<std::size_t>(coded)};
+  WindowShare share{.bytes = packets + static_cast<std::size_t>(coded) + sound, .sound = sound};
   if (plan.low_delay) {
     share.thousandths =
         std::max(1, static_cast<int>(std::lround(1000 * seconds / kLiveUnitSeconds)));

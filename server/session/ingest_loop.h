@@ -38,9 +38,11 @@ enum class IngestPace {
               // shown
 };
 
-// What a unit takes while it is in the window: the memory of its packets and of what is expected of
-// its encoder. Pieces of GOPs count by their length, as parts of a live source's usual unit.
-WindowShare WindowRoom(const UnitInput& unit, const StreamPlan& plan);
+// What a unit takes while it is in the window: the memory of its packets, of what is expected of
+// its encoder, and of `sound`, the coded bytes that were posted since the unit before: they wait
+// until its pictures are made. Pieces of GOPs count by their length, as parts of a live source's
+// usual unit.
+WindowShare WindowRoom(const UnitInput& unit, const StreamPlan& plan, std::size_t sound);
 
 struct IngestOrder {
   PacketSourceOpener open;

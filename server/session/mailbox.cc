@@ -4,15 +4,11 @@
 #include <utility>
 
 namespace gopmill {
-namespace {
-
 std::size_t BytesOf(const AudioCoded& audio) {
   std::size_t sum = 0;
   for (const av::Packet& packet : audio.packets) sum += static_cast<std::size_t>(packet->size);
   return sum;
 }
-
-}  // namespace
 
 Mailbox::Mailbox(std::size_t window_bytes, int window_units)
     : window_bytes_(window_bytes), window_thousandths_(1000 * window_units) {}

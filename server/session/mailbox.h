@@ -46,8 +46,15 @@ struct AnalysisProgress {
   Duration cpu{};           // of workers
   bool done = false;
 };
+// What a unit takes of the window.
+struct WindowShare {
+  std::size_t bytes = 0;   // compressed source, expected coded bytes, and `sound`
+  std::size_t sound = 0;   // coded sound posted since the unit before, which waits for its pictures
+  int thousandths = 1000;  // of one of the units that the window has room for
+};
 struct UnitPlanned {
   std::shared_ptr<const UnitInput> unit;
+  WindowShare room;         // what was acquired for it
   double read_seconds = 0;  // how far the source has been read, output clock
   Duration read{};          // time spent on reading the unit and cutting it off
   Duration window_wait{};   // time until the window had room
@@ -57,6 +64,7 @@ struct AudioCoded {
   std::vector<av::Packet> packets;
   double filled_seconds = 0;  // of it all so far: silence where the source had no sound
 };
+[[nodiscard]] std::size_t BytesOf(const AudioCoded& audio);
 struct IngestEnded {
   EndOfSource source;
   std::int64_t audio_damaged = 0;
@@ -90,12 +98,6 @@ using Letter = std::variant<PlanReady, AnalysisProgress, UnitPlanned, AudioCoded
 
 // Coded audio that may wait in a mailbox (sound that is longer than the picture, a slow client).
 inline constexpr std::size_t kMaxAudioBytes = std::size_t{1} << 20U;
-
-// What a unit takes of the window.
-struct WindowShare {
-  std::size_t bytes = 0;   // compressed source and expected coded bytes
-  int thousandths = 1000;  // of one of the units that the window has room for
-};
 
 class Mailbox {
  public:

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -38,7 +39,8 @@ class OutputChain {
               SeamLedger::OnSeam on_seam);
 
   void SetPlan(const PlanReady& plan);
-  void OnPlanned(const UnitSpec& unit);
+  // `sound`: bytes of it that came before the unit and behind the one before it.
+  void OnPlanned(const UnitSpec& unit, std::size_t sound);
   Status OnEncoder(std::shared_ptr<const AVCodecParameters> parameters);
   Status OnPacket(PacketCoded coded);
   // `size`: of the pictures that were ordered. All units of one size must have the same parameter
@@ -60,6 +62,8 @@ class OutputChain {
 
  private:
   Status Forward(std::vector<Reorderer::Released> released);
+  void Release(UnitIndex unit);
+  [[nodiscard]] std::size_t MostSoundAhead() const;
   Status Drain();
   Status MuxVideo(av::Packet packet);
   // The track's next packet into the interleaver, or its end.
@@ -83,7 +87,9 @@ class OutputChain {
   std::unique_ptr<Interleaver> interleaver_;
   std::unique_ptr<PacketOutput> muxer_;
   ParameterSetTable parameter_sets_;
-  std::set<UnitIndex> within_gop_;  // units in the window that end no GOP
+  std::set<UnitIndex> within_gop_;             // units in the window that end no GOP
+  std::map<UnitIndex, std::size_t> sound_of_;  // units in the window: OnPlanned
+  std::size_t window_sound_ = 0;               // sum of these
   std::int64_t frames_muxed_ = 0;
   std::int64_t last_flush_frame_ = 0;
 };

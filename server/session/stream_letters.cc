@@ -113,7 +113,7 @@ Status StreamSession::On(UnitPlanned letter) {
   ++units_left_;
   records_[spec.index] = {
       .plan = plan_,
-      .room = WindowRoom(*letter.unit, *plan_),
+      .room = letter.room,
       .media_seconds = static_cast<double>(spec.first_frame) / plan_->grid.fps().ToDouble(),
       .length_seconds = static_cast<double>(spec.frame_count()) / plan_->grid.fps().ToDouble(),
       .finished = {},
@@ -127,7 +127,7 @@ Status StreamSession::On(UnitPlanned letter) {
     stats_.source_bytes += spec.source_bytes;
   }
   if (spec_.group) spec_.group->Announce(spec_.member, *plan_, spec, scheduler_.worker_count());
-  output_->OnPlanned(spec);
+  output_->OnPlanned(spec, letter.room.sound);
   rate_gate_.OnPlanned(spec);
   GOPMILL_RETURN_IF_ERROR(output_->OnRead(letter.read_seconds));
   if (spec.cut != CutKind::kChained) return SubmitInTime(letter.unit, {});

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Copied sound: heavy sound beside pictures that take long, with few and many workers; sound that lies far from its pictures."""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from served import PROGRAM, check, run_all  # noqa: E402
+
+FAST = ["--preset", "ultrafast", "--height", "72", "--acodec", "copy"]
+
+
+def ffmpeg(*arguments):
+    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", *map(str, arguments)], check=True)
+
+
+def transcode(source, target, *arguments, stdout=None):
+    return subprocess.run([PROGRAM, "transcode", source, target, "--force", *FAST, *map(str, arguments)], stdout=stdout,
+                          stderr=subprocess.PIPE, check=False, timeout=300)
+
+
+def sound_hash(path):
+    return subprocess.run(["ffmpeg", "-v", "error", "-i", str(path), "-map", "0:a", "-c", "copy", "-f", "streamhash", "-"],
+                          capture_output=True, check=True).stdout
+
+
+# 0.9 MB of sound a second, next to its pictures: 36 MB.
+def make_heavy(folder, name, pictures, *arguments):
+    ffmpeg("-f", "lavfi", "-i", pictures, "-f", "lavfi", "-i", "anoisesrc=d=40:r=48000:a=0.1", "-map", "0", "-map", "1",
+           "-c:v", "libx264", "-preset", "ultrafast", "-g", "50", "-ac", "6", "-c:a", "pcm_s24le", *arguments, folder / name)
+
+
+def heavy_sound_does_not_depend_on_workers(folder):
+    make_heavy(folder, "heavy.mkv", "testsrc2=s=640x360:r=25:d=40")
+    outputs = []
+    for workers in (1, 16):
+        target = folder / f"heavy-{workers}.mkv"
+        done = transcode(folder / "heavy.mkv", target, "--workers", workers)
+        check(done.returncode == 0, f"{workers} workers: {done.stderr.decode()[-300:]}")
+        outputs.append(target.read_bytes())
+    check(outputs[0] == outputs[1], "bytes depend on the number of workers")
+    check(sound_hash(folder / "heavy.mkv") == sound_hash(folder / "heavy-16.mkv"), "sound is not the source's")
+
+
+def long_units_may_have_more_of_it(folder):
+    done = transcode(folder / "heavy.mkv", folder / "long.mkv", "--workers", 4, "--unit", 30)
+    check(done.returncode == 0, f"unit=30: {done.stderr.decode()[-300:]}")
+
+
+def sound_far_from_its_pictures_is_an_error(folder):
+    # No picture for 36 s; and sound that stands 25 s (21 MB) in front of its pictures.
+    make_heavy(folder, "gap.mkv", "testsrc2=s=128x72:r=25:d=40", "-vf", "select='lt(t,2)+gt(t,38)'", "-fps_mode", "vfr")
+    make_heavy(folder, "apart.mkv", "testsrc2=s=128x72:r=25:d=40", "-max_interleave_delta", "1", "-bsf:a",
+               "setts=ts=TS+25/TB")
+    for name in ("gap.mkv", "apart.mkv"):
+        for workers in (1, 16):
+            done = transcode(folder / name, folder / "never.mkv", "--workers", workers)
+            check(done.returncode == 3 and b"lie too far apart" in done.stderr and b"16 MiB" in done.stderr,
+                  f"{name}, {workers} workers: {done.returncode} {done.stderr.decode()[-300:]}")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        return run_all((heavy_sound_does_not_depend_on_workers, long_units_may_have_more_of_it,
+                        sound_far_from_its_pictures_is_an_error), Path(folder))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
