@@ -24,6 +24,24 @@ namespace {
 // list can only be written once its first packet is known; a track that starts later than this is
 // placed by its fragments' decode times instead.
 constexpr Rational kLongestWait{3, 1};
+// The same where the header cannot be written before a track has begun.
+constexpr std::size_t kMostHeldBytes = std::size_t{32} << 20U;
+
+// FFmpeg describes these by what it has parsed of their packets; of E-AC-3, which may have several
+// frames in a packet, only the second one tells that the first is whole.
+std::int64_t PacketsForHeader(const MuxTrack& track) {
+  if (track.parameters->codec_id == AV_CODEC_ID_AC3) return 1;
+  return track.parameters->codec_id == AV_CODEC_ID_EAC3 ? 2 : 0;
+}
+
+Error BeginsTooLate() {
+  return {.code = Code::kUnsupported,
+          .message =
+              "A track of AC-3 or E-AC-3 sound begins too late, or never: a streamed MP4 "
+              "cannot describe it.",
+          .parameter = "acodec",
+          .accepted = "aac, opus, none; or container=mkv"};
+}
 
 }  // namespace
 
@@ -36,7 +54,9 @@ struct Muxer::Impl {
   // the order of their times (browsers insist), so these wait for those of the other tracks.
   std::deque<std::pair<std::int64_t, av::Packet>> waiting;  // block time without offset
   std::optional<Error> failed;
-  bool moov_due = false;  // fragmented MP4: the moov has not been written yet
+  bool moov_due = false;             // fragmented MP4: the moov has not been written yet
+  std::vector<std::int64_t> needed;  // packets of each track that the moov needs
+  std::size_t held_bytes = 0;        // until the moov is written
   bool finished = false;
 
   // Remembers a failure: everything after it returns the same.
@@ -49,8 +69,14 @@ struct Muxer::Impl {
     if (result < 0) return Fail(MuxError(doing, result));
     return OkStatus();
   }
+  [[nodiscard]] bool CanDescribe() const {
+    return std::ranges::equal(tracks, needed, [](const MuxTimes& track, std::int64_t least) {
+      return track.packets >= least;
+    });
+  }
   // Whether every track has begun, or waiting for the missing ones has gone on long enough.
   [[nodiscard]] bool MoovMayGo() const {
+    if (!CanDescribe()) return false;
     return std::all_of(tracks.begin(), tracks.end(),
                        [](const MuxTimes& track) { return track.packets > 0; }) ||
            std::any_of(tracks.begin(), tracks.end(), [](const MuxTimes& track) {
@@ -75,6 +101,7 @@ Result<std::unique_ptr<Muxer>> Muxer::Open(const MuxSettings& settings,
   for (const MuxTrack& track : tracks) {
     GOPMILL_RETURN_IF_ERROR(AddStream(*impl->context, settings.container, track));
     impl->tracks.emplace_back().time_base = track.time_base;
+    impl->needed.push_back(PacketsForHeader(track));
   }
   GOPMILL_RETURN_IF_ERROR(
       AddTags(*impl->context, settings.container, settings.streamed, settings.tags));
@@ -109,6 +136,12 @@ Status Muxer::Write(std::size_t track_index, av::Packet packet) {
   track.last_dts = packet->dts;
   if (!track.first_dts) track.first_dts = packet->dts;
   ++track.packets;
+  if (impl_->moov_due) {
+    impl_->held_bytes += static_cast<std::size_t>(packet->size);
+    if (impl_->held_bytes > kMostHeldBytes && !impl_->CanDescribe()) {
+      return impl_->Fail(BeginsTooLate());
+    }
+  }
   const std::int64_t now = Rescale(packet->dts, track.time_base, track.stream_base);
   const std::int64_t block = Rescale(packet->pts + track.lead, track.time_base, track.stream_base);
   PlaceOnClock(track, *packet);
@@ -160,6 +193,7 @@ Status Muxer::Finish() {
   if (impl_->failed) return *impl_->failed;
   if (impl_->finished) return OkStatus();
   impl_->finished = true;
+  if (impl_->moov_due && !impl_->CanDescribe()) return impl_->Fail(BeginsTooLate());
   GOPMILL_RETURN_IF_ERROR(impl_->WriteWaiting(std::numeric_limits<std::int64_t>::max()));
   GOPMILL_RETURN_IF_ERROR(
       impl_->Check("The output cannot be completed", av_write_trailer(impl_->context.get())));

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Copied sound: heavy sound beside pictures that take long, with few and many workers; sound that lies far from its pictures."""
+"""Copied sound: heavy sound beside pictures that take long, with few and many workers; sound that lies far from its pictures;
+what begins late in a streamed MP4."""
 
+import json
 import subprocess
 import sys
 import tempfile
@@ -21,6 +23,12 @@ def ffmpeg(*arguments):
 def transcode(source, target, *arguments, stdout=None):
     return subprocess.run([PROGRAM, "transcode", source, target, "--force", *FAST, *map(str, arguments)], stdout=stdout,
                           stderr=subprocess.PIPE, check=False, timeout=300)
+
+
+def packets(path, track):
+    listed = subprocess.run(["ffprobe", "-v", "error", "-select_streams", track, "-show_entries", "packet=pts_time,size",
+                             "-of", "json", str(path)], capture_output=True, check=True)
+    return json.loads(listed.stdout)["packets"]
 
 
 def sound_hash(path):
@@ -63,10 +71,32 @@ def sound_far_from_its_pictures_is_an_error(folder):
                   f"{name}, {workers} workers: {done.returncode} {done.stderr.decode()[-300:]}")
 
 
+def late_dolby_sound_in_a_streamed_mp4(folder):
+    for codec in ("ac3", "eac3"):
+        source = folder / f"{codec}.mkv"
+        ffmpeg("-f", "lavfi", "-i", "testsrc2=s=128x72:r=25:d=9", "-f", "lavfi", "-i", "sine=d=9", "-itsoffset", "6", "-f",
+               "lavfi", "-i", "sine=d=3", "-map", "0", "-map", "1", "-map", "2", "-c:v", "libx264", "-preset", "ultrafast",
+               "-g", "25", "-c:a:0", "aac", "-c:a:1", codec, source)
+        for number, tracks in (("2", 1), ("all", 2)):
+            target = folder / f"{codec}-{number}.mp4"
+            with target.open("wb") as out:
+                done = transcode(source, "-", "--container", "mp4", "--audio", number, stdout=out)
+            check(done.returncode == 0, f"{codec}, {number}: {done.stderr.decode()[-300:]}")
+            times = [float(p["pts_time"]) for p in packets(target, f"a:{tracks - 1}")]
+            check(len(times) > 80 and abs(times[0] - 6) < 0.05, f"{codec}, {number}: {times[:3]}")
+            check(len(packets(target, "v")) == 225, f"{codec}, {number}: pictures")
+        target = folder / "none.mp4"
+        with target.open("wb") as out:
+            done = transcode(source, "-", "--container", "mp4", "--audio", 2, "--duration", 2, stdout=out)
+        check(done.returncode == 2 and b"container=mkv" in done.stderr, f"{codec}, none: {done.stderr.decode()[-300:]}")
+        check(target.stat().st_size == 0, f"{codec}, none: something came out")
+        check(transcode(source, target, "--audio", 2, "--duration", 2).returncode == 0, f"{codec}, none, into a file")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         return run_all((heavy_sound_does_not_depend_on_workers, long_units_may_have_more_of_it,
-                        sound_far_from_its_pictures_is_an_error), Path(folder))
+                        sound_far_from_its_pictures_is_an_error, late_dolby_sound_in_a_streamed_mp4), Path(folder))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ extern "C" {
 namespace gopmill::testing {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -218,6 +219,58 @@ TEST(MuxerTest, ATrackWithoutPacketsDoesNoHarm) {
     WriteFile(path, muxed.bytes);
     EXPECT_EQ(ReadBack(path).video().pts.size(), 72U) << Name(container);
   }
+}
+
+// Their sound is described by its packets.
+TEST(MuxerTest, AStreamedMp4WaitsForLateDolbySound) {
+  const Coded video = MakeVideo({.frames = 240});
+  for (const char* encoder : {"ac3", "eac3"}) {
+    const Coded late = MakeAudio(encoder, Clicks(48000, 3, {1}), 48000, 2, 6 * 48000);
+    const Muxed muxed = MuxStreamed(Container::kMp4, {&video, &Audio(), &late});
+    ASSERT_TRUE(muxed.status.ok()) << muxed.status.error().ToString();
+    EXPECT_THAT(muxed.after_fragment, Contains(0U).Times(::testing::Ge(5)));
+    const std::string path = TempPath(std::string("late_") + encoder + ".mp4");
+    WriteFile(path, muxed.bytes);
+    const ReadMovie movie = ReadBack(path);
+    ASSERT_EQ(movie.tracks.size(), 3U);
+    EXPECT_EQ(movie.video().pts.size(), 240U);
+    const auto clicks = FindClicks(movie.tracks[2].samples, 48000, movie.tracks[2].pts.front());
+    ASSERT_EQ(clicks.size(), 1U) << encoder;
+    EXPECT_NEAR(clicks[0], 7, 0.01) << encoder;
+  }
+}
+
+TEST(MuxerTest, DolbySoundWithoutAPacketIsRefusedInAStreamedMp4) {
+  for (const char* encoder : {"ac3", "eac3"}) {
+    Coded silent = MakeAudio(encoder, Clicks(48000, 1, {}), 48000, 2);
+    silent.packets.clear();
+    const Muxed muxed = MuxStreamed(Container::kMp4, {&Video(), &silent});
+    ASSERT_FALSE(muxed.status.ok()) << encoder;
+    EXPECT_EQ(muxed.status.error().code, Code::kUnsupported);
+    EXPECT_THAT(muxed.status.error().accepted, HasSubstr("container=mkv"));
+    EXPECT_TRUE(muxed.bytes.empty());
+    EXPECT_TRUE(MuxFile(Container::kMp4, {&Video(), &silent}, TempPath("none.mp4")).ok());
+  }
+}
+
+TEST(MuxerTest, AStreamedMp4HoldsNoMoreThanIsAllowedForLateSound) {
+  Coded silent = MakeAudio("ac3", Clicks(48000, 1, {}), 48000, 2);
+  const std::vector<MuxTrack> tracks{TrackOf(Video()), TrackOf(silent)};
+  auto muxer = Muxer::Open({}, tracks, [](auto) { return OkStatus(); });
+  ASSERT_TRUE(muxer.ok());
+  Status status = OkStatus();
+  std::int64_t written = 0;
+  for (; status.ok() && written < 100; ++written) {
+    av::Packet packet = av::NewPacket();
+    ASSERT_EQ(av_new_packet(packet.get(), 1 << 20), 0);
+    std::fill_n(packet->data, packet->size, std::uint8_t{1});
+    packet->pts = packet->dts = written;
+    packet->duration = 1;
+    status = (*muxer)->Write(0, std::move(packet));
+  }
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, Code::kUnsupported);
+  EXPECT_EQ(written, 33);
 }
 
 TEST(ContainerRulesTest, RefusalsNameTheParameterAndWhatFits) {
