@@ -25,6 +25,37 @@ constexpr std::array kAacRates{96000, 88200, 64000, 48000, 44100, 32000, 24000,
                                22050, 16000, 12000, 11025, 8000,  7350};
 constexpr int kProfileSbr = 4, kProfilePs = 28;
 
+Error NotDescribed() {
+  return {.code = Code::kUnsupported,
+          .message = "This AAC track cannot be copied into this container.",
+          .parameter = "acodec",
+          .accepted = "aac, opus, none"};
+}
+
+// Whether a header that was taken off left the channels to a program config element, so that what
+// DescribeAac made is wrong.
+bool DescribesItself(const AVPacket& packet) {
+  std::size_t size = 0;
+  const std::uint8_t* config = av_packet_get_side_data(&packet, AV_PKT_DATA_NEW_EXTRADATA, &size);
+  return config != nullptr && size >= 2 && (config[1] >> 3 & 0xF) == 0;
+}
+
+// Whether AAC has a channel configuration for it: others are described by a program config element
+// inside of the packets. A pair at the sides and one at the back are coded alike.
+bool HasConfiguration(const AVChannelLayout& layout) {
+  constexpr std::array kConfigured{
+      AV_CH_LAYOUT_MONO,         AV_CH_LAYOUT_STEREO,           AV_CH_LAYOUT_SURROUND,
+      AV_CH_LAYOUT_4POINT0,      AV_CH_LAYOUT_5POINT0,          AV_CH_LAYOUT_5POINT0_BACK,
+      AV_CH_LAYOUT_5POINT1,      AV_CH_LAYOUT_5POINT1_BACK,     AV_CH_LAYOUT_7POINT1,
+      AV_CH_LAYOUT_7POINT1_WIDE, AV_CH_LAYOUT_7POINT1_WIDE_BACK};
+  const int channels = layout.nb_channels;
+  if (layout.order == AV_CHANNEL_ORDER_UNSPEC) {  // then the packets tell
+    return channels >= 1 && channels <= 8 && channels != 7;
+  }
+  return layout.order == AV_CHANNEL_ORDER_NATIVE &&
+         std::ranges::find(kConfigured, layout.u.mask) != kConfigured.end();
+}
+
 // The two bytes that describe an AAC stream of which only packets with ADTS headers are known. SBR
 // and PS stay implicit, as they are in ADTS: their core has half the rate.
 Status DescribeAac(AVCodecParameters& parameters) {
@@ -32,11 +63,8 @@ Status DescribeAac(AVCodecParameters& parameters) {
   const int rate = sbr ? parameters.sample_rate / 2 : parameters.sample_rate;
   const auto* found = std::find(kAacRates.begin(), kAacRates.end(), rate);
   const int channels = parameters.profile == kProfilePs ? 1 : parameters.ch_layout.nb_channels;
-  if (found == kAacRates.end() || channels < 1 || channels > 8 || channels == 7) {
-    return Error{.code = Code::kUnsupported,
-                 .message = "This AAC track cannot be copied into this container.",
-                 .parameter = "acodec",
-                 .accepted = "aac, opus, none"};
+  if (found == kAacRates.end() || !HasConfiguration(parameters.ch_layout)) {
+    return NotDescribed();
   }
   const int type = sbr || parameters.profile < 0 ? 2 : parameters.profile + 1;
   const int rate_index = static_cast<int>(found - kAacRates.begin());
@@ -123,6 +151,7 @@ Status AudioCopier::StripHeaders(AVPacket& packet, bool& keep) {
     av_packet_unref(&packet);
     av_bsf_flush(headers_.get());
   } else {
+    if (DescribesItself(packet)) return NotDescribed();
     av_packet_free_side_data(&packet);  // the description, which the container has already
   }
   return OkStatus();

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Copied sound: heavy sound beside pictures that take long, with few and many workers; sound that lies far from its pictures;
-what begins late in a streamed MP4."""
+what begins late in a streamed MP4; AAC that only its packets describe."""
 
 import json
 import subprocess
@@ -93,10 +93,29 @@ def late_dolby_sound_in_a_streamed_mp4(folder):
         check(transcode(source, target, "--audio", 2, "--duration", 2).returncode == 0, f"{codec}, none, into a file")
 
 
+def aac_that_only_its_packets_describe(folder):
+    for layout, configured in (("stereo", True), ("3.0", True), ("4.0", True), ("5.0", True), ("5.1", True), ("7.1", True),
+                               ("5.1(side)", False), ("quad", False), ("2.1", False), ("6.1", False)):
+        source = folder / "adts.ts"
+        ffmpeg("-f", "lavfi", "-i", "testsrc2=s=128x72:r=25:d=2", "-f", "lavfi", "-i", f"anullsrc=cl={layout}:r=48000", "-t",
+               2, "-c:v", "libx264", "-preset", "ultrafast", "-c:a", "aac", "-y", source)
+        for name in ("adts.mp4", "adts.mkv"):
+            done = transcode(source, folder / name, "--verify")
+            said = f"{layout} into {name}: {done.returncode} {done.stderr.decode()[-300:]}"
+            if not configured:
+                check(done.returncode == 2 and b"acodec" in done.stderr, said)
+                continue
+            check(done.returncode == 0, said)
+            heard = subprocess.run(["ffmpeg", "-v", "error", "-i", folder / name, "-map", "0:a", "-f", "null", "-"],
+                                   capture_output=True, check=True)
+            check(not heard.stderr, f"{layout} in {name}: {heard.stderr[-200:]}")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         return run_all((heavy_sound_does_not_depend_on_workers, long_units_may_have_more_of_it,
-                        sound_far_from_its_pictures_is_an_error, late_dolby_sound_in_a_streamed_mp4), Path(folder))
+                        sound_far_from_its_pictures_is_an_error, late_dolby_sound_in_a_streamed_mp4,
+                        aac_that_only_its_packets_describe), Path(folder))
 
 
 if __name__ == "__main__":

@@ -371,30 +371,61 @@ TEST(AudioTranscoderTest, ACopyComesBackToTheTimesOfItsSource) {
   EXPECT_LE(coded.packets.back()->pts - source.packets.back()->pts, 1024);
 }
 
-TEST(AudioTranscoderTest, CopiesAacOutOfTransportStreams) {
+// The sound of a transport stream: each packet has an ADTS header.
+struct AdtsSource {
+  av::InputFormat input;
+  Coded sound;
+};
+AdtsSource MakeAdts(int channels) {
   const Coded video = MakeVideo({.frames = 96, .global_header = false});
-  const Coded aac = MakeAudio("aac", Clicks(48000, 4, kAt), 48000, 2);
+  const Coded aac = MakeAudio("aac", Clicks(48000, 4, kAt), 48000, channels);
   const std::string path = TempPath("adts.ts");
   WriteFile(path, MuxStreamed(Container::kTs, {&video, &aac}).bytes);
   AVFormatContext* raw = nullptr;
-  ASSERT_GE(avformat_open_input(&raw, path.c_str(), nullptr, nullptr), 0);
-  const av::InputFormat input(raw);
-  ASSERT_GE(avformat_find_stream_info(raw, nullptr), 0);
-  Coded source{.parameters = {raw->streams[1]->codecpar, [](const AVCodecParameters*) {}},
-               .time_base = {1, 90000},
-               .frame_rate = {},
-               .packets = {}};
+  GOPMILL_CHECK(avformat_open_input(&raw, path.c_str(), nullptr, nullptr) >= 0);
+  AdtsSource made{.input = av::InputFormat(raw), .sound = {}};
+  GOPMILL_CHECK(avformat_find_stream_info(raw, nullptr) >= 0);
+  Coded& source = made.sound;
+  source = {.parameters = {raw->streams[1]->codecpar, [](const AVCodecParameters*) {}},
+            .time_base = {1, 90000},
+            .frame_rate = {},
+            .packets = {}};
   const std::int64_t zero = raw->streams[0]->start_time;
   for (av::Packet packet = av::NewPacket(); av_read_frame(raw, packet.get()) >= 0;
        packet = av::NewPacket()) {
     packet->pts -= zero;
     if (packet->stream_index == 1) source.packets.push_back(std::move(packet));
   }
+  return made;
+}
+
+TEST(AudioTranscoderTest, CopiesAacOutOfTransportStreams) {
+  const AdtsSource adts = MakeAdts(2);
+  const Coded& source = adts.sound;
   const Coded coded = Transcode(source, PlanFor(source, AudioCodec::kCopy)).coded;
   EXPECT_EQ(coded.parameters->extradata_size, 2);
   for (const Container container : {Container::kMp4, Container::kMkv}) {
     ExpectClicks(Listen(coded, container).clicks, kAt);
   }
+}
+
+// 6.1 has no channel configuration: neither by its layout nor, where that was told wrong, by its
+// packets.
+TEST(AudioTranscoderTest, AacThatOnlyItsPacketsDescribeIsNotCopied) {
+  const AdtsSource adts = MakeAdts(7);
+  const Coded& source = adts.sound;
+  const auto refused = AudioTranscoder::Open(PlanFor(source, AudioCodec::kCopy), AudioClip{}, true);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().parameter, "acodec");
+  EXPECT_TRUE(AudioTranscoder::Open(PlanFor(source, AudioCodec::kCopy), AudioClip{}, false).ok());
+  av_channel_layout_uninit(&adts.input->streams[1]->codecpar->ch_layout);
+  av_channel_layout_default(&adts.input->streams[1]->codecpar->ch_layout, 8);
+  auto taken = AudioTranscoder::Open(PlanFor(source, AudioCodec::kCopy), AudioClip{}, true);
+  ASSERT_TRUE(taken.ok());
+  std::vector<av::Packet> out;
+  const Status pushed = (*taken)->Push(source.packets.front().get(), out);
+  ASSERT_FALSE(pushed.ok());
+  EXPECT_EQ(pushed.error().parameter, "acodec");
 }
 
 // Packets in another time base, `seconds` later.
