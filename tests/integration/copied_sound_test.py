@@ -111,11 +111,21 @@ def aac_that_only_its_packets_describe(folder):
             check(not heard.stderr, f"{layout} in {name}: {heard.stderr[-200:]}")
 
 
+def sound_that_nobody_can_decode_is_found(folder):
+    ffmpeg("-f", "lavfi", "-i", "testsrc2=s=128x72:r=25:d=2", "-f", "lavfi", "-i", "sine=d=2", "-c:v", "libx264", "-preset",
+           "ultrafast", "-c:a", "aac", folder / "whole.mkv")
+    ffmpeg("-i", folder / "whole.mkv", "-c", "copy", "-bsf:a", "noise=amount=20", folder / "noise.mkv")
+    done = transcode(folder / "noise.mkv", folder / "found.mkv", "--verify")
+    check(done.returncode == 1 and b"packets of sound are damaged" in done.stderr,
+          f"{done.returncode} {done.stderr.decode()[-300:]}")
+    check(transcode(folder / "whole.mkv", folder / "found.mkv", "--verify").returncode == 0, "whole sound")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         return run_all((heavy_sound_does_not_depend_on_workers, long_units_may_have_more_of_it,
                         sound_far_from_its_pictures_is_an_error, late_dolby_sound_in_a_streamed_mp4,
-                        aac_that_only_its_packets_describe), Path(folder))
+                        aac_that_only_its_packets_describe, sound_that_nobody_can_decode_is_found), Path(folder))
 
 
 if __name__ == "__main__":
