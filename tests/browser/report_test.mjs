@@ -104,23 +104,49 @@ async function sharesAreStackedToTheirValues(page) {
   }
 }
 
-// The page as it is with other medians, by name.
-async function openWith(browser, medians, viewport = {width: 1200, height: 900}) {
+// The page with its data changed by `change`.
+async function openChanged(browser, change, viewport = {width: 1200, height: 900}) {
   const page = await browser.newPage({viewport});
   page.on('pageerror', (error) => assert.fail(`the page threw: ${error.message}`));
+  page.on('console', (message) => assert.notEqual(message.type(), 'error', message.text()));
   const changed = (json) => {
     const data = JSON.parse(json);
-    for (const [name, median] of Object.entries(medians)) {
-      data.policies.forEach(({measures}) => {
-        measures[name] = {median, low: 0.8 * median, high: 1.5 * median, values: 2, coverage: 0.5};
-      });
-    }
+    change(data);
     return JSON.stringify(data);
   };
   await page.setContent(readFileSync(html, 'utf8').replace(
     /(<script type="application\/json" id="data">)(.*?)(<\/script>)/s,
     (_, head, json, tail) => head + changed(json) + tail));
   return page;
+}
+
+// The page as it is with other medians, by name.
+const openWith = (browser, medians, viewport) => openChanged(browser, (data) => {
+  for (const [name, median] of Object.entries(medians)) {
+    data.policies.forEach(({measures}) => {
+      measures[name] = {median, low: 0.8 * median, high: 1.5 * median, values: 2, coverage: 0.5};
+    });
+  }
+}, viewport);
+
+// As many classes as a server may have: their values beside the bars would leave no room for these.
+async function manyClassesLeaveRoomForTheirBars(browser) {
+  const share = 1 / 64;
+  for (const width of [390, 1200]) {
+    const page = await openChanged(browser, (data) => {
+      data.classes = Array.from({length: 64}, (_, index) => ({...data.classes[0], name: `c${index}`, due: share}));
+      data.policies.forEach((policy) => {
+        policy.class_shares = data.classes.map(() => ({...policy.class_shares[0], median: share}));
+      });
+    }, {width, height: 900});
+    const bars = await page.$$eval('#shares g[data-policy] rect', (rects) =>
+      rects.map((rect) => [Number(rect.getAttribute('x')), Number(rect.getAttribute('width'))]));
+    assert.equal(bars.length, 64 * report.policies.length);
+    const whole = bars.slice(0, 64).reduce((sum, [, each]) => sum + each, 0);
+    assert.ok(whole > width / 3, `${width} pixels wide, the bars have ${whole}`);
+    for (const [x, each] of bars) assert.ok(x >= 0 && each > 0, `a bar of ${each} at ${x}`);
+    await page.close();
+  }
 }
 
 async function valuesStandClearOfTheMarks(browser) {
@@ -180,6 +206,7 @@ try {
   await sharesAreStackedToTheirValues(light);
   await missesAreShownWhereTheyWereCounted(browser, light);
   await valuesStandClearOfTheMarks(browser);
+  await manyClassesLeaveRoomForTheirBars(browser);
   assert.equal(await light.$$eval('#alerts .alert', (list) => list.length), report.violations.length);
   const phone = await open(browser, 'dark', 390);
   await chartsAreNamed(phone);

@@ -54,11 +54,12 @@ function rowChart(id, options) {
   const bottom = options.axis === false ? 4 : 22;
   const height = policies.length * row + bottom;
   const {low, high} = options;
-  const x = (value) => left + (width - left - right) * (value - low) / (high - low || 1);
+  const inner = Math.max(1, width - left - right);
+  const x = (value) => left + inner * (value - low) / (high - low || 1);
   const svg = el('svg', {viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label':
     options.label + ': ' + policies.map((p) => `${p.policy} ${options.value(p)}`).join(', ')});
   if (options.axis !== false) {
-    for (const tick of ticks(low, high, Math.max(2, (width - left - right) / 80))) {
+    for (const tick of ticks(low, high, Math.max(2, inner / 80))) {
       svg.append(el('line', {x1: x(tick), x2: x(tick), y1: 0, y2: height - bottom, class: 'grid'}),
                  text(x(tick), height - 6, tickLabel(tick * (options.axisScale ?? 1)),
                       {class: 'soft', 'text-anchor': 'middle'}));
@@ -189,6 +190,9 @@ function stages(id, all, label) {
   byId(id).prepend(legend(names));
 }
 
+// More values than these leave no room for the marks; the marks' titles have each of them.
+const mostShares = 6;
+
 function shares() {
   const classes = data.classes, due = classes.map((each) => each.due);
   const of = (policy) => policy.class_shares.map((share) => share?.median ?? null);
@@ -198,7 +202,7 @@ function shares() {
   rowChart('shares', {
     low: 0, high: 1, axisScale: 100,
     label: 'Shares of ' + classes.map((each) => each.name).join(', '),
-    value: (policy) => percents(of(policy)),
+    value: (policy) => classes.length > mostShares ? '' : percents(of(policy)),
     marks: (policy, x, y) => [
       ...of(policy).map((share, index) => titled(
         el('rect', {x: x(before(of(policy), index)), y: y - 8, width: x(share) - x(0), height: 16,
@@ -329,7 +333,7 @@ function draw() {
   throughput();
   cores();
   barChart('order', 'reordered');
-  twoPoints('jitter', 'gap_before_ms', 'gap_after_ms', 'Gap deviation before and after reordering');
+  twoPoints('gaps', 'gap_before_ms', 'gap_after_ms', 'Gap deviation before and after reordering');
   latency();
   twoPoints('firstbyte', 'first_byte_ms', 'first_byte_max_ms', 'Time to first byte, median and worst');
   barChart('overhead', 'decision_us',
