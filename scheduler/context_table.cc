@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/status.h"
 #include "scheduler/rendezvous.h"
@@ -71,6 +72,36 @@ void ContextTable::UnlinkUnused(std::uint32_t slot) {
   const Entry& entry = entries_[slot];
   entries_[entry.previous].next = entry.next;
   entries_[entry.next].previous = entry.previous;
+}
+
+void ContextTable::AddHead(std::uint32_t slot, Head head) {
+  Entry& entry = entries_[slot];
+  if (entry.oldest.valid()) {
+    if (head.sequence < entry.oldest.sequence) std::swap(head, entry.oldest);
+    younger_heads_.insert({.slot = slot, .head = head});
+    ++entry.younger_heads;
+  } else {
+    entry.oldest = head;
+  }
+}
+
+void ContextTable::RemoveHead(std::uint32_t slot, Head head) {
+  Entry& entry = entries_[slot];
+  const bool is_oldest = entry.oldest.unit == head.unit;
+  if (is_oldest) entry.oldest = {};
+  if (entry.younger_heads == 0) return;
+  const auto leaving = is_oldest ? younger_heads_.lower_bound({.slot = slot, .head = {}})
+                                 : younger_heads_.find({.slot = slot, .head = head});
+  GOPMILL_CHECK(leaving != younger_heads_.end() && leaving->slot == slot);
+  if (is_oldest) entry.oldest = leaving->head;
+  younger_heads_.erase(leaving);
+  --entry.younger_heads;
+}
+
+ContextTable::Head ContextTable::NextHead(std::uint32_t slot, Head head) const {
+  if (entries_[slot].younger_heads == 0) return {};
+  const auto next = younger_heads_.upper_bound({.slot = slot, .head = head});
+  return next != younger_heads_.end() && next->slot == slot ? next->head : Head{};
 }
 
 void ContextTable::Use(std::uint32_t slot, WorkerId worker) {

@@ -16,14 +16,16 @@
 // of uneven length nor, where all workers run, by what they have in common (tested). Those that
 // never ran are 1 and in the mean, so while only some run, less of that is taken back.
 //
-// Guarantees: O(1) per operation, no allocation once kMaxContexts were seen; a context that no unit
-// in the scheduler refers to may be forgotten when there are more.
+// Guarantees: O(1) per operation, of heads that share a context O(log n); no allocation once
+// kMaxContexts and as many such heads as ever were seen; a context that no unit in the scheduler
+// refers to may be forgotten when there are more.
 //
 // Thread-safety: compatible.
 #pragma once
 
 #include <cstdint>
 #include <memory_resource>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -58,12 +60,18 @@ class ContextTable {
     return std::span(recent_).subspan(static_cast<std::size_t>(worker.value) * contexts_per_worker_,
                                       contexts_per_worker_);
   }
-  // A waiting head that needs the context (of several, the last one noted); kNoSlot if none.
-  void SetHead(std::uint32_t slot, std::uint32_t unit) { entries_[slot].head = unit; }
-  void ClearHead(std::uint32_t slot, std::uint32_t unit) {
-    if (entries_[slot].head == unit) entries_[slot].head = kNoHead;
-  }
-  [[nodiscard]] std::uint32_t HeadOf(std::uint32_t slot) const { return entries_[slot].head; }
+  // The waiting heads that need a context, in order of arrival: what a policy looks through that
+  // seeks work for a worker that keeps the context.
+  struct Head {
+    std::uint64_t sequence = 0;  // of arrival
+    std::uint32_t unit = kNoHead;
+    [[nodiscard]] bool valid() const { return unit != kNoHead; }
+  };
+  void AddHead(std::uint32_t slot, Head head);
+  void RemoveHead(std::uint32_t slot, Head head);
+  // Invalid if there is none.
+  [[nodiscard]] Head OldestHead(std::uint32_t slot) const { return entries_[slot].oldest; }
+  [[nodiscard]] Head NextHead(std::uint32_t slot, Head head) const;
 
   // A run ended well: its times, its worker and whether it was cold are taken from the report.
   // `taken_for_warm`: what the model said when it was assigned.
@@ -79,7 +87,8 @@ class ContextTable {
   struct Entry {
     std::uint64_t key = 0;
     std::uint32_t refs = 0;
-    std::uint32_t head = kNoHead;
+    std::uint32_t younger_heads = 0;       // in younger_heads_
+    Head oldest = {};                      // of the heads that need it
     std::uint32_t previous = 0, next = 0;  // the list of entries without refs, oldest first
     double rate = 0;                       // ns per unit of work, hot; 0 = not learned
     double opening = 0;                    // ns
@@ -95,6 +104,16 @@ class ContextTable {
   std::vector<Entry> entries_;  // entry 0 is the head of the list of unused ones
   std::pmr::unsynchronized_pool_resource memory_;
   std::pmr::unordered_map<std::uint64_t, std::uint32_t> slots_{&memory_};
+  // All heads but the oldest of each context, by context and arrival: few, as most streams have
+  // contexts of their own. Of thousands that share one, any may come and go: hence a tree.
+  struct YoungerHead {
+    std::uint32_t slot = 0;
+    Head head;
+    friend bool operator<(const YoungerHead& a, const YoungerHead& b) {
+      return a.slot != b.slot ? a.slot < b.slot : a.head.sequence < b.head.sequence;
+    }
+  };
+  std::pmr::set<YoungerHead> younger_heads_{&memory_};
   // For every worker its contexts, newest first: contexts_per_worker_ slots, 0 = none.
   const std::size_t contexts_per_worker_;
   std::vector<std::uint32_t> recent_;

@@ -12,8 +12,9 @@
 //   w is free    the oldest unit that would not be done before its stream's running unit is
 //   `first`:
 //                one that would gains nothing by it. Of the units that came at most `patience`
-//                after `first`: the oldest one for which w is warm; else the oldest one whose
-//                hearth is w (of the oldest few of those); else, of the oldest few, whichever costs
+//                after `first`: the oldest one for which w is warm (of the oldest few where many
+//                streams share a context); else the oldest one whose hearth is w (of the oldest
+//                few of those); else, of the oldest few, whichever costs
 //                least on w:
 //                    opening its contexts, if they are cold there
 //                  + (c - 1) * memory share * run time, c: ratio between its hearth and w
@@ -225,15 +226,22 @@ class Hearth final : public Policy {
     return std::max(0.0, left * (1 + kMargin) - pool.predicted(ref, w));
   }
 
-  // The oldest unit that may go first, for which `w` is warm, and that overtakes nothing.
+  // The oldest unit that may go first, for which `w` is warm, and that overtakes nothing; of those
+  // that share a context, one of the oldest few.
   static UnitRef OldestWarmFor(WorkerId w, const Before& before, const PoolState& pool,
                                TimePoint now) {
     UnitRef oldest;
+    int others = kCandidates - 1;
+    // Whether to look behind this one.
     pool.ForEachWarmHead(w, [&](UnitRef ref) {
       const Unit& unit = pool.unit(ref);
-      if (!before.MayRun(unit, w)) return;
-      if (oldest.valid() && unit.sequence > pool.unit(oldest).sequence) return;
-      if (Overtakes(ref, w, pool, now) <= 0) oldest = ref;
+      if (oldest.valid() && unit.sequence > pool.unit(oldest).sequence) return false;
+      if (unit.report.submitted > before.last) return false;
+      if (before.MayRun(unit, w) && Overtakes(ref, w, pool, now) <= 0) {
+        oldest = ref;
+        return false;
+      }
+      return others-- > 0;
     });
     return oldest;
   }

@@ -101,14 +101,14 @@ void PoolState::JoinHeads(UnitRef ref) {
   head.head_place = heads_.Join({.due = {}, .sequence = head.sequence, .unit = ref});
   head.turn_place = turns_[head.service_class].Join(
       {.due = head.spec.deadline, .sequence = head.sequence, .unit = ref});
-  contexts_.SetHead(head.context, ref.slot);
+  contexts_.AddHead(head.context, {.sequence = head.sequence, .unit = ref.slot});
 }
 
 void PoolState::LeaveHeads(UnitRef ref) {
   Unit& leaving = unit(ref);
   if (leaving.held.linked) worker(leaving.worker).held.Remove(units_, ref);
   if (leaving.is_head) {
-    contexts_.ClearHead(leaving.context, ref.slot);
+    contexts_.RemoveHead(leaving.context, {.sequence = leaving.sequence, .unit = ref.slot});
     heads_.Leave(leaving.head_place);
     turns_[leaving.service_class].Leave(leaving.turn_place);
     leaving.is_head = false;

@@ -134,13 +134,15 @@ class PoolState {
   [[nodiscard]] bool warm(UnitRef ref, WorkerId w) const {
     return contexts_.Warm(unit(ref).context, w);
   }
-  // Calls `visit(ref)` for the waiting heads whose contexts the worker keeps, most recently used
-  // first. Of streams that share a context, one is visited. At most contexts_per_worker calls.
+  // Calls `visit(ref)` for waiting heads whose contexts the worker keeps: of each context, most
+  // recently used first, for the oldest head that needs it, and for the next one as long as `visit`
+  // says true.
   template <class Visit>
   void ForEachWarmHead(WorkerId w, Visit visit) const {
     for (const std::uint32_t slot : contexts_.KeptBy(w)) {
-      const UnitRef head{slot == 0 ? kNoSlot : contexts_.HeadOf(slot)};
-      if (head.valid()) visit(head);
+      if (slot == 0) continue;
+      ContextTable::Head head = contexts_.OldestHead(slot);
+      while (head.valid() && visit(UnitRef{head.unit})) head = contexts_.NextHead(slot, head);
     }
   }
   // Expected run time in nanoseconds: warm, and the surcharge of a cold start. 0 = not known yet.

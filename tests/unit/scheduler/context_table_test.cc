@@ -4,6 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
+#include <set>
+#include <utility>
+#include <vector>
+
 namespace gopmill {
 namespace {
 
@@ -63,6 +68,41 @@ TEST(ContextTableTest, StreamsWithOneContextKeyShareIt) {
   first.context = second.context = 77;
   EXPECT_EQ(table.Ref(first), table.Ref(second));
   EXPECT_NE(table.Ref(UnitOf(1)), table.Ref(UnitOf(2)));
+}
+
+// Against the plainest thing that does the same: all heads of all contexts in one ordered set.
+TEST(ContextTableTest, KnowsTheHeadsOfEachContextInOrderOfArrival) {
+  ContextTable table(1, 4);
+  constexpr std::uint64_t kContexts = 5;
+  std::vector<std::uint32_t> slots;
+  for (std::uint64_t c = 1; c <= kContexts; ++c) {
+    slots.push_back(table.Ref({.unit = {StreamId{c}, {}}, .context = c}));
+  }
+  std::mt19937 random(1);
+  std::set<std::pair<std::uint32_t, std::uint64_t>> heads;  // by slot and sequence
+  for (int i = 0; i < 20'000; ++i) {
+    const std::uint32_t slot = slots[random() % kContexts];
+    const std::uint64_t sequence = random() % 16;
+    const ContextTable::Head head{.sequence = sequence,
+                                  .unit = static_cast<std::uint32_t>(100 * slot + sequence)};
+    if (heads.insert({slot, sequence}).second) {
+      table.AddHead(slot, head);
+    } else {
+      heads.erase({slot, sequence});
+      table.RemoveHead(slot, head);
+    }
+    std::set<std::pair<std::uint32_t, std::uint64_t>> found;
+    for (const std::uint32_t of : slots) {
+      std::uint64_t next = 0;
+      for (ContextTable::Head at = table.OldestHead(of); at.valid(); at = table.NextHead(of, at)) {
+        ASSERT_GE(at.sequence, next);
+        next = at.sequence + 1;
+        ASSERT_EQ(at.unit, 100 * of + at.sequence);
+        found.emplace(of, at.sequence);
+      }
+    }
+    ASSERT_EQ(found, heads);
+  }
 }
 
 TEST(ContextTableTest, LearnsTheTimePerFrameOfEachContext) {

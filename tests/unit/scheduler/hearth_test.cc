@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <random>
 #include <utility>
 #include <vector>
 
@@ -133,6 +134,94 @@ TEST(HearthTest, AFreeWorkerLooksBehindItsOldestUnitThatWouldOvertake) {
   warm.Submit(own);
   warm.pool.FinishOn(1);
   EXPECT_EQ(warm.LastAssigned(), own);
+}
+
+// Streams 2k and 2k + 1 need the same context, of which a worker keeps one.
+struct PairsPool : WarmPool {
+  explicit PairsPool(const char* topology)
+      : WarmPool(topology, milliseconds(10), milliseconds(5), {.contexts_per_worker = 1}) {
+    pool.complete_spec = [](JobSpec& spec) { spec.context = spec.unit.stream.value / 2; };
+    pool.service_time = [](const Ticket&) { return milliseconds(10); };
+    pool.opening_time = [](const Ticket&) { return milliseconds(5); };
+  }
+};
+
+TEST(HearthTest, OfTheStreamsThatShareAContextTheOldestUnitGoesFirst) {
+  PairsPool pairs("core:1 pu:1");
+  for (const std::uint64_t stream : {4U, 2U, 3U}) pairs.Teach(stream);
+  pairs.Submit(2);
+  pairs.Submit(4);
+  pairs.Submit(3);
+  pairs.Submit(2);
+  pairs.pool.FinishNext();
+  EXPECT_EQ(pairs.LastAssigned(), 3U) << "warm, and there before the next unit of stream 2";
+}
+
+// The next unit of a stream, which came late, does not hide one of another stream.
+TEST(HearthTest, AUnitThatSharesAContextIsFoundBehindOneThatCameTooLate) {
+  PairsPool pairs("core:1 pu:1");
+  for (const std::uint64_t stream : {4U, 2U, 3U}) pairs.Teach(stream);
+  pairs.Submit(2);
+  for (const std::uint64_t stream : {4U, 2U, 3U}) pairs.Submit(stream);
+  pairs.pool.FinishUntil(pairs.pool.now() + milliseconds(20));
+  ASSERT_EQ(pairs.LastAssigned(), 2U);
+  pairs.Submit(2);  // later than the unit of stream 4 has patience for
+  pairs.pool.FinishNext();
+  EXPECT_EQ(pairs.LastAssigned(), 3U);
+}
+
+// A next unit that would be done before its stream's running one is passed over, and not the other
+// streams that need its context as well.
+TEST(HearthTest, AUnitThatSharesAContextIsFoundBehindOneThatWouldOvertake) {
+  PairsPool pairs("core:2 pu:1");
+  const auto is_long = [](UnitId unit) { return unit.stream.value == 2 && unit.index.value == 4; };
+  pairs.pool.service_time = [&](const Ticket& ticket) {
+    return milliseconds(is_long(ticket.report.unit) ? 400 : 10);
+  };
+  pairs.pool.complete_spec = [&](JobSpec& spec) {
+    spec.context = spec.unit.stream.value / 2;
+    spec.frames = is_long(spec.unit) ? 1200 : 30;
+  };
+  for (const std::uint64_t stream : {2U, 3U, 4U, 5U}) pairs.Teach(stream);
+  pairs.Submit(2);  // the long one
+  const int other = 1 - pairs.pool.assignments().back().worker;
+  pairs.Submit(3);  // opens the context on the other worker
+  ASSERT_EQ(pairs.pool.assignments().back().worker, other);
+  for (const std::uint64_t stream : {4U, 2U, 3U}) pairs.Submit(stream);
+  pairs.pool.FinishOn(other);
+  EXPECT_EQ(pairs.LastAssigned(), 3U);
+}
+
+// Whatever comes and is cancelled: where nothing can be overtaken (one worker), units that need one
+// context go in the order in which they came to the head of their lines.
+TEST(HearthTest, UnitsThatShareAContextGoInOrderOfArrival) {
+  std::mt19937 random(7);
+  const auto draw = [&random](unsigned below) { return random() % below; };
+  PairsPool pairs("core:1 pu:1");
+  pairs.pool.complete_spec = [](JobSpec& spec) { spec.context = 1 + spec.unit.stream.value % 3; };
+  int compared = 0;
+  pairs.pool.on_assigned = [&](UnitId id, WorkerId worker, WorkerId) {
+    const PoolState& pool = pairs.pool.pool();
+    const Unit& taken = pool.unit(pool.FindOn(worker, id));
+    for (UnitRef ref = pool.OldestHead(); ref.valid(); ref = pool.NextHead(ref)) {
+      const Unit& waiting = pool.unit(ref);
+      // Its own stream's next unit only came to the head by this.
+      if (waiting.context != taken.context || waiting.spec.unit.stream == id.stream) continue;
+      ++compared;
+      EXPECT_GT(waiting.sequence, taken.sequence);
+    }
+  };
+  for (int i = 0; i < 4000; ++i) {
+    const std::uint64_t stream = 1 + draw(24);
+    if (draw(16) == 0) {
+      pairs.pool.Cancel(stream);
+    } else {
+      pairs.Submit(stream);
+    }
+    if (draw(20) > 0) pairs.pool.FinishNext();
+  }
+  pairs.pool.FinishAll();
+  EXPECT_GT(compared, 500);
 }
 
 TEST(HearthTest, NoUnitIsOvertakenForLong) {
