@@ -14,6 +14,8 @@
 
 #include "base/dump_json.h"
 #include "base/quantile.h"
+#include "base/utf8.h"
+#include "scheduler/rendezvous.h"
 #include "scheduler/sim/trace_file.h"
 
 namespace gopmill {
@@ -32,6 +34,16 @@ Error BadTrace(std::string message, std::string accepted) {
   return InvalidArgument("trace", std::move(message), std::move(accepted));
 }
 
+// Texts of a trace go to the terminal as they are, and to files of lines.
+bool HasControl(std::string_view utf8) {
+  while (!utf8.empty()) {
+    const std::size_t length = std::max<std::size_t>(1, CharacterLength(utf8));
+    if (IsControl(utf8.substr(0, length))) return true;
+    utf8.remove_prefix(length);
+  }
+  return false;
+}
+
 // Fills in one line's values; the first thing wrong stays as the error.
 class LineReader {
  public:
@@ -46,6 +58,8 @@ class LineReader {
     auto text = value->get<std::string>();
     if (text.size() > most) {
       Fail(key, "is too long", fmt::format("at most {} bytes", most));
+    } else if (HasControl(text)) {
+      Fail(key, "has control characters", "characters that print");
     }
     return text;
   }
@@ -84,7 +98,8 @@ class LineReader {
       for (const auto& [key, value] : object_.items()) {
         const auto is_key = [&k = key](const char* known) { return k == known; };
         if (std::ranges::none_of(asked_, is_key)) {
-          return BadTrace("The key \"" + key.substr(0, 32) + "\" is unknown.", form_);
+          if (HasControl(key)) return BadTrace("A key has control characters.", form_);
+          return BadTrace("The key \"" + WellFormed(key, 32) + "\" is unknown.", form_);
         }
       }
     }
@@ -159,6 +174,9 @@ Result<TraceHeader> ReadHeader(const std::string& line) {
   return header;
 }
 
+// The key of contexts that no other stream shares.
+std::uint64_t OwnContext(std::uint64_t stream) { return std::max<std::uint64_t>(1, Mix64(stream)); }
+
 Result<TraceUnit> ReadUnit(const std::string& line) {
   constexpr std::uint64_t kAny = ~std::uint64_t{0};
   GOPMILL_ASSIGN_OR_RETURN(const Json object, ParseLine(line, kUnitForm));
@@ -172,6 +190,7 @@ Result<TraceUnit> ReadUnit(const std::string& line) {
   unit.bytes = reader.Whole("bytes", 1, kMaxTraceBytes);
   if (reader.Has("frames")) unit.frames = reader.Whole("frames", 0, 1U << 30U);
   unit.context = reader.Whole("context", 0, kAny);
+  if (unit.context == 0) unit.context = OwnContext(unit.stream);
   unit.hot_ms = reader.Work("hot_ms");
   unit.cold_ms = reader.Work("cold_ms");
   if (!unit.hot_ms && !unit.cold_ms)

@@ -12,8 +12,9 @@
 //
 // Rules the reader holds files to: no other keys, none twice; all but frames, hot_ms, cold_ms and
 // deadline_ms are required, and of hot_ms and cold_ms at least one; indices of a stream are unique;
-// number and class of a stream do not change. A trace of another version is refused, never guessed
-// at.
+// number and class of a stream do not change; texts have no control characters. A trace of another
+// version is refused, never guessed at. A context of 0 is the stream's own and read as a key that
+// no other stream has.
 //
 // Units of a stream need not arrive in the order of their indices, in which they are sent: one that
 // begins a run of the decoder is submitted as soon as it is cut, one that goes on with a run when
@@ -71,7 +72,8 @@ struct TraceUnit {
   std::int64_t index = 0;             // UnitIndex, from 0; may have gaps
   std::uint64_t bytes = 0;            // compressed bytes, > 0
   std::uint64_t frames = 0;           // pictures to encode; 0 = not known
-  std::uint64_t context = 0;          // what codec contexts it needs: equal keys share warm ones
+  std::uint64_t context = 0;          // what codec contexts it needs: equal keys share warm ones;
+                                      // not 0 once it was read
   std::optional<double> hot_ms;       // CPU time with warm contexts, > 0
   std::optional<double> cold_ms;      // CPU time with contexts opened for it, > 0
   std::optional<double> deadline_ms;  // when it has to be finished, >= arrival_ms

@@ -157,6 +157,38 @@ TEST(TraceTest, ValuesOutOfRangeAreRefused) {
   EXPECT_THAT(with("\"live\"", "3"), HasSubstr("\"class\" is not a text"));
 }
 
+TEST(TraceTest, ControlCharactersAreRefusedWhereTheyAre) {
+  for (const char* text : {"\\u001b[2J", "\\n", "\\u007f", "\\u009b2J", "caf\u00e9\\u0000"}) {
+    std::string header = kHeader;
+    header.replace(header.find("gop\"}"), 3, text);
+    EXPECT_THAT(Refusal(header + UnitLine()),
+                HasSubstr("line 1: \"unit\" has control characters."));
+    std::string unit = UnitLine();
+    unit.replace(unit.find("live"), 4, text);
+    EXPECT_THAT(Refusal(kHeader + unit), HasSubstr("line 2: \"class\" has control characters."));
+    const std::string key = UnitLine(",\"" + std::string(text) + "\":1");
+    EXPECT_THAT(Refusal(kHeader + key), HasSubstr("line 2: A key has control characters."));
+  }
+  std::string unit = UnitLine();
+  unit.replace(unit.find("live"), 4, "caf\u00e9 \u2013 1");
+  EXPECT_EQ(Refusal(kHeader + unit), "read");
+}
+
+TEST(TraceTest, AContextOfZeroIsTheStreamsOwn) {
+  std::string text = kHeader;
+  for (const auto& [stream, index] : {std::pair(0, 0), std::pair(0, 1), std::pair(1, 0)}) {
+    TraceUnit unit = SomeUnit(static_cast<std::uint64_t>(stream), index, 1);
+    unit.context = 0;
+    text += TraceUnitLine(unit);
+  }
+  const auto trace = Read(text);
+  ASSERT_TRUE(trace.ok()) << trace.error().ToString();
+  ASSERT_EQ(trace->units.size(), 3U);
+  EXPECT_NE(trace->units[0].context, 0U);
+  EXPECT_EQ(trace->units[0].context, trace->units[1].context);
+  EXPECT_NE(trace->units[0].context, trace->units[2].context);
+}
+
 TEST(TraceTest, AStreamKeepsItsNumberAndClass) {
   TraceUnit other = SomeUnit(1, 1, 2);
   other.service_class = "silver";
