@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
 #include <numeric>
 #include <set>
 
@@ -10,6 +11,9 @@
 
 namespace gopmill::bench {
 namespace {
+
+using ::testing::DoubleEq;
+using ::testing::ElementsAre;
 
 TEST(MeasureTest, ComputesWhatCanBeCheckedByHand) {
   const RunMeasures measures = Measure(test::SampleRun("rr", 0));
@@ -36,6 +40,23 @@ TEST(MeasureTest, StagesOfTheWorkerAddUpToItsTime) {
       stage(Stage::kDecode) + stage(Stage::kFilter) + stage(Stage::kEncode) + stage(Stage::kOther),
       7.5, 1e-9);
   EXPECT_NEAR(stage(Stage::kReorderWait), 2.5, 1e-9);
+}
+
+// The clock is read before the policy is asked: the decision that assigns a unit comes after that.
+TEST(MeasureTest, DecisionsAreInNoOtherStage) {
+  RunRecord run = test::SampleRun("rr", 0);
+  run.units.resize(1);
+  JobReport& report = run.units[0].life.report;
+  report.submitted = report.assigned = test::At(1);
+  report.started = test::At(4);
+  report.finished = run.units[0].released = test::At(10);
+  const auto waits = [&run] {
+    const auto stages = Measure(run).stages_ms;
+    const auto at = [&](Stage stage) { return stages[static_cast<std::size_t>(stage)]; };
+    return std::array{at(Stage::kGlobalWait), at(Stage::kSchedule), at(Stage::kRunWait)};
+  };
+  report.decision = FromSeconds(1e-3);
+  EXPECT_THAT(waits(), ElementsAre(DoubleEq(0), DoubleEq(1), DoubleEq(2)));
 }
 
 TEST(MeasureTest, UnitsOfTheCoresAreAllUnits) {
