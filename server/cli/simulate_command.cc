@@ -143,10 +143,6 @@ Result<Study> RunStudy(const SimulateArgs& args, const std::stop_token& stop) {
                            sim::ParsePolicies(args.scheduler));
   GOPMILL_ASSIGN_OR_RETURN(study.points, GridOf(study.base, args.sweeps));
   GOPMILL_RETURN_IF_ERROR(RunPoints(study, policies, stop));
-  // A policy asked for by name has to be able to do it.
-  for (const sim::GridRun& run : study.runs) {
-    if (!run.result && args.scheduler != "all") return run.error.With(run.policy);
-  }
   return study;
 }
 
@@ -332,6 +328,17 @@ Status CheckStudyOptions(const SimulateArgs& args) {
   return CheckSimulateOutputs(args);
 }
 
+// A policy asked for by name has to be able to do it, at all points. Of all policies, or those of a
+// check, one is enough: the table tells for each run why not.
+Status CouldRun(const SimulateArgs& args, const std::vector<sim::GridRun>& runs) {
+  const auto failed = std::ranges::find_if(runs, [](const auto& run) { return !run.result; });
+  if (failed == runs.end()) return OkStatus();
+  if (args.check.empty() && args.scheduler != "all") return failed->error.With(failed->policy);
+  const bool any =
+      std::ranges::any_of(runs, [](const auto& run) { return run.result.has_value(); });
+  return any ? OkStatus() : Status(failed->error);
+}
+
 int RunExperiment(const SimulateArgs& args, const std::stop_token& stop) {
   const Result<Study> study = args.check.empty() ? RunStudy(args, stop) : RunCheckStudy(args, stop);
   if (!study.ok()) {
@@ -343,10 +350,8 @@ int RunExperiment(const SimulateArgs& args, const std::stop_token& stop) {
     return kFailed;
   }
   if (study->interrupted) return Fail("simulate", Interrupted());
-  // The table tells for each run why not.
-  const auto& runs = study->runs;
-  if (std::ranges::any_of(runs, [](const auto& run) { return run.result.has_value(); })) return kOk;
-  return ExitCodeOf(runs.front().error);
+  const Status ran = CouldRun(args, study->runs);
+  return ran.ok() ? kOk : Fail("simulate", ran.error());
 }
 
 }  // namespace

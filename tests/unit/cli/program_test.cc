@@ -117,6 +117,20 @@ TEST_F(ProgramTest, TheSimulatorTakesRatiosFromAFile) {
   EXPECT_EQ(given(Path("none.json")).code, 2);
 }
 
+// What a policy cannot serve at one point of a sweep costs nothing of what it did at the others.
+TEST_F(ProgramTest, ASweepWritesWhatThereIsWhereAPolicyCannotServeAPoint) {
+  const std::string sweep = "simulate --sweep pus=4,512 --scheduler fifo,ca-ahrw --gops 5";
+  const Outcome table = RunProgram(sweep);
+  EXPECT_EQ(table.code, 2);
+  EXPECT_THAT(table.out, AllOf(HasSubstr("fifo"), HasSubstr("gopmill simulate: ca-ahrw: ")));
+  const Outcome files = RunProgram(sweep + " --json " + Path("s.json") + " --csv " + Path("s.csv"));
+  EXPECT_EQ(files.code, 2);
+  EXPECT_THAT(TextOf(Path("s.csv")),
+              AllOf(HasSubstr("\n4,fifo,4,"), HasSubstr("\n4,ca-ahrw,4,"),
+                    HasSubstr("\n512,fifo,512,"), HasSubstr("\n512,ca-ahrw,,")));
+  EXPECT_THAT(TextOf(Path("s.json")), HasSubstr("\"error\""));
+}
+
 TEST_F(ProgramTest, UnusableSourcesExitWithThreeAndLeaveNothing) {
   Write("text.mp4", "This is not a movie.");
   Write("empty.mp4", "");
