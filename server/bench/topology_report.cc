@@ -101,10 +101,11 @@ Json MachineJson() {
 std::string MoveText(const MoveResult& result) {
   const LevelRatios usable = UsableRatios(RatiosOfLevels(result.pairs));
   return fmt::format(
-      "{} GOPs of {}, to {}; CPU time per GOP,\nmedians of {} repeats with 95 % intervals\n\n{}\n{}"
+      "{} GOPs of {}, to {}; CPU time per GOP,\nmedians of {} repeats with {}\n\n{}\n{}"
       "\n--scheduler-options {}\n",
-      result.gops, result.movie, result.target, result.repeats, Table(result), Remarks(result),
-      RatiosOption(usable));
+      result.gops, result.movie, result.target, result.repeats,
+      result.repeats < kEnoughRepeats ? "whole ranges" : "95 % intervals", Table(result),
+      Remarks(result), RatiosOption(usable));
 }
 
 std::string MoveJson(const MoveResult& result) {

@@ -126,7 +126,8 @@ MoveResult OneLevel(double moved, int repeats) {
 
 TEST(MoveTextTest, SaysWhatItMeasuredAndWhatItCouldNot) {
   const std::string text = MoveText(OneLevel(12.5, 8));
-  EXPECT_THAT(text, AllOf(HasSubstr("4, 6"), HasSubstr("1.250 1.250..1.250"), HasSubstr("14.000"),
+  EXPECT_THAT(text, AllOf(HasSubstr("medians of 8 repeats with 95 % intervals"), HasSubstr("4, 6"),
+                          HasSubstr("1.250 1.250..1.250"), HasSubstr("14.000"),
                           HasSubstr("share that at closest: core, l2, machine\n"),
                           HasSubstr("equally far from each other here (l3)"),
                           HasSubstr("\n--scheduler-options ratios=1/1/1.25/1.25/1.25/1.25\n")));
@@ -137,7 +138,9 @@ TEST(MoveTextTest, SaysWhatItMeasuredAndWhatItCouldNot) {
 TEST(MoveTextTest, PrintsARatioBelowOneAsMeasuredAndUsesOne) {
   const std::string text = MoveText(OneLevel(9.5, 3));
   EXPECT_THAT(text, AllOf(HasSubstr("0.950 0.950..0.950"), HasSubstr("A ratio below 1: "),
-                          HasSubstr("3 repeats are too few"), HasSubstr("ratios=1/1/1/1/1/1\n")));
+                          HasSubstr("3 repeats are too few"), HasSubstr("ratios=1/1/1/1/1/1\n"),
+                          HasSubstr("medians of 3 repeats with whole ranges")));
+  EXPECT_THAT(text, Not(HasSubstr("95 % intervals")));
 }
 
 TEST(MoveJsonTest, HoldsPairsLevelsAndTheOption) {
