@@ -27,11 +27,20 @@ constexpr Rational kLongestWait{3, 1};
 // The same where the header cannot be written before a track has begun.
 constexpr std::size_t kMostHeldBytes = std::size_t{32} << 20U;
 
-// FFmpeg describes these by what it has parsed of their packets; of E-AC-3, which may have several
-// frames in a packet, only the second one tells that the first is whole.
-std::int64_t PacketsForHeader(const MuxTrack& track) {
-  if (track.parameters->codec_id == AV_CODEC_ID_AC3) return 1;
-  return track.parameters->codec_id == AV_CODEC_ID_EAC3 ? 2 : 0;
+// FFmpeg describes AC-3 and E-AC-3 by what it has parsed of their packets; of E-AC-3, which may
+// have several frames in a packet, only the second one tells that the first is whole.
+struct Parsed {
+  int needed = 0, seen = 0;  // packets
+};
+
+Parsed ForHeader(const MuxTrack& track) {
+  if (track.parameters->codec_id == AV_CODEC_ID_AC3) return {.needed = 1};
+  return {.needed = track.parameters->codec_id == AV_CODEC_ID_EAC3 ? 2 : 0};
+}
+
+// With others FFmpeg describes nothing (a recording that was cut into).
+bool BeginsWithSyncWord(const AVPacket& packet) {
+  return packet.size >= 2 && packet.data[0] == 0x0B && packet.data[1] == 0x77;
 }
 
 Error BeginsTooLate() {
@@ -54,9 +63,9 @@ struct Muxer::Impl {
   // the order of their times (browsers insist), so these wait for those of the other tracks.
   std::deque<std::pair<std::int64_t, av::Packet>> waiting;  // block time without offset
   std::optional<Error> failed;
-  bool moov_due = false;             // fragmented MP4: the moov has not been written yet
-  std::vector<std::int64_t> needed;  // packets of each track that the moov needs
-  std::size_t held_bytes = 0;        // until the moov is written
+  bool moov_due = false;       // fragmented MP4: the moov has not been written yet
+  std::vector<Parsed> parsed;  // of each track, for the moov
+  std::size_t held_bytes = 0;  // until the moov is written
   bool finished = false;
 
   // Remembers a failure: everything after it returns the same.
@@ -69,10 +78,16 @@ struct Muxer::Impl {
     if (result < 0) return Fail(MuxError(doing, result));
     return OkStatus();
   }
-  [[nodiscard]] bool CanDescribe() const {
-    return std::ranges::equal(tracks, needed, [](const MuxTimes& track, std::int64_t least) {
-      return track.packets >= least;
+  [[nodiscard]] bool CanDescribe(bool at_end = false) const {
+    return std::ranges::all_of(parsed, [at_end](const Parsed& track) {
+      return track.seen >= (at_end ? std::min(track.needed, 1) : track.needed);
     });
+  }
+  Status HoldForMoov(Parsed& track, const AVPacket& packet) {
+    if (track.seen < track.needed && BeginsWithSyncWord(packet)) ++track.seen;
+    held_bytes += static_cast<std::size_t>(packet.size);
+    if (held_bytes > kMostHeldBytes && !CanDescribe()) return Fail(BeginsTooLate());
+    return OkStatus();
   }
   // Whether every track has begun, or waiting for the missing ones has gone on long enough.
   [[nodiscard]] bool MoovMayGo() const {
@@ -101,7 +116,7 @@ Result<std::unique_ptr<Muxer>> Muxer::Open(const MuxSettings& settings,
   for (const MuxTrack& track : tracks) {
     GOPMILL_RETURN_IF_ERROR(AddStream(*impl->context, settings.container, track));
     impl->tracks.emplace_back().time_base = track.time_base;
-    impl->needed.push_back(PacketsForHeader(track));
+    impl->parsed.push_back(ForHeader(track));
   }
   GOPMILL_RETURN_IF_ERROR(
       AddTags(*impl->context, settings.container, settings.streamed, settings.tags));
@@ -137,10 +152,7 @@ Status Muxer::Write(std::size_t track_index, av::Packet packet) {
   if (!track.first_dts) track.first_dts = packet->dts;
   ++track.packets;
   if (impl_->moov_due) {
-    impl_->held_bytes += static_cast<std::size_t>(packet->size);
-    if (impl_->held_bytes > kMostHeldBytes && !impl_->CanDescribe()) {
-      return impl_->Fail(BeginsTooLate());
-    }
+    GOPMILL_RETURN_IF_ERROR(impl_->HoldForMoov(impl_->parsed[track_index], *packet));
   }
   const std::int64_t now = Rescale(packet->dts, track.time_base, track.stream_base);
   const std::int64_t block = Rescale(packet->pts + track.lead, track.time_base, track.stream_base);
@@ -193,7 +205,7 @@ Status Muxer::Finish() {
   if (impl_->failed) return *impl_->failed;
   if (impl_->finished) return OkStatus();
   impl_->finished = true;
-  if (impl_->moov_due && !impl_->CanDescribe()) return impl_->Fail(BeginsTooLate());
+  if (impl_->moov_due && !impl_->CanDescribe(/*at_end=*/true)) return impl_->Fail(BeginsTooLate());
   GOPMILL_RETURN_IF_ERROR(impl_->WriteWaiting(std::numeric_limits<std::int64_t>::max()));
   GOPMILL_RETURN_IF_ERROR(
       impl_->Check("The output cannot be completed", av_write_trailer(impl_->context.get())));

@@ -253,6 +253,20 @@ TEST(MuxerTest, DolbySoundWithoutAPacketIsRefusedInAStreamedMp4) {
   }
 }
 
+TEST(MuxerTest, OnePacketOfDolbySoundDescribesItIfThereAreNoMore) {
+  for (const char* encoder : {"ac3", "eac3"}) {
+    Coded one = MakeAudio(encoder, Clicks(48000, 1, {}), 48000, 2);
+    one.packets.resize(1);
+    const Muxed muxed = MuxStreamed(Container::kMp4, {&Video(), &one});
+    ASSERT_TRUE(muxed.status.ok()) << muxed.status.error().ToString();
+    const std::string path = TempPath(std::string("one_") + encoder + ".mp4");
+    WriteFile(path, muxed.bytes);
+    EXPECT_FALSE(ReadBack(path).tracks.at(1).samples.empty()) << encoder;
+    one.packets[0]->data[0] = 0;  // what a recording that was cut into begins with
+    EXPECT_FALSE(MuxStreamed(Container::kMp4, {&Video(), &one}).status.ok()) << encoder;
+  }
+}
+
 TEST(MuxerTest, AStreamedMp4HoldsNoMoreThanIsAllowedForLateSound) {
   Coded silent = MakeAudio("ac3", Clicks(48000, 1, {}), 48000, 2);
   const std::vector<MuxTrack> tracks{TrackOf(Video()), TrackOf(silent)};
