@@ -23,7 +23,8 @@ struct VerifyTerms {
   Rational fps;
   std::int64_t maxrate = 0, bufsize = 0;  // bits per second and bits; 0 = none declared
   std::int64_t audio_packets = 0;         // 0 = no sound
-  // Copied sound keeps the gaps and faults of its source: most of its packets must be decodable.
+  // Copied sound keeps the gaps and faults of its source: most of its packets must be decodable,
+  // where there is a decoder.
   bool audio_copied = false;
 };
 
