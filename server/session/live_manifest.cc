@@ -130,11 +130,8 @@ std::string Manifest::Head() const {
   return text + ">\n";
 }
 
-// Location: who asks there again is told how this presentation ends; the address without a version
-// begins another one then.
 std::string Manifest::Text() const {
   std::string text = Head();
-  text += fmt::format("  <Location>manifest.mpd{}</Location>\n", XmlText(view_.terms.query));
   for (const Listed& period : periods_) text += Period(period);
   return text + fmt::format(
                     "  <UTCTiming schemeIdUri=\"urn:mpeg:dash:utc:direct:2014\" value=\"{}\"/>\n"

@@ -102,6 +102,17 @@ Status CheckRendition(const PartName& name, const LiveSetup& setup) {
 
 }  // namespace
 
+// Who refreshes a manifest does so at its address without a version, and is told the end there
+// until somebody publishes again. (A `Location` with the version would be better, but a relative
+// one stops dash.js before 4.7, and which address a proxy is asked for is not known here.)
+bool LiveSegments::TellsTheEnd(const LiveRequest& request, const Running& running) const {
+  if (request.ask.name.kind != PartKind::kManifest || !running.presentation->over()) return false;
+  const auto live = hooks_.find(request.source);
+  if (!live.ok() || (*live)->info() != nullptr) return false;
+  (*live)->Want();  // a source that is fetched on demand
+  return true;
+}
+
 // The presentation that runs, or a new one: for a playlist, and for one that is over only if the
 // request does not come out of its playlists.
 Result<std::shared_ptr<LiveSegments::Running>> LiveSegments::Find(const LiveRequest& request) {
@@ -112,6 +123,7 @@ Result<std::shared_ptr<LiveSegments::Running>> LiveSegments::Find(const LiveRequ
     const bool current = version.empty() ? !presentation.over() : version == presentation.version();
     if (current) return found->second;
     if (presentation.over()) StopStreams(*found->second);
+    if (version.empty() && TellsTheEnd(request, *found->second)) return found->second;
   }
   const PartKind kind = request.ask.name.kind;
   const bool playlist =

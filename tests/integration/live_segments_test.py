@@ -12,7 +12,6 @@ import sys
 import tempfile
 import threading
 import time
-from html import unescape
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -99,20 +98,24 @@ def a_publisher_that_returns(server):
 
 
 def a_manifest_tells_the_end(server):
+    """To those who refresh it where they got it; then another publisher begins anew there."""
+    place, told = f"/v1/dash/live/ends/manifest.mpd?{SHORT}", []
     publisher = publish(server, "ends", make_stream(server.folder, "f.ts", 8))
-    manifest = server.get(f"/v1/dash/live/ends/manifest.mpd?{SHORT}")[1].decode()
-    check("minimumUpdatePeriod" in manifest, "a manifest that is over at once")
-    place = unescape(re.search(r"<Location>(.*)</Location>", manifest)[1])
+    first = server.get(place)[1].decode()
+    check("minimumUpdatePeriod" in first, "a manifest that is over at once")
     publisher.kill()
 
-    told = []
-
     def over():
-        status, _, body = server.fetch(f"/v1/dash/live/ends/{place}")
+        status, _, body = server.fetch(place)
         told.append(f"{status} {body.decode()}")
         return status != 200 or b"minimumUpdatePeriod" not in body
     wait_until(over, 20, "no manifest says that the source has ended")
     check(re.search(r'^200 [\s\S]*<Period [^>]*duration="PT[1-9]', told[-1]), f"the last one: {told[-1][:900]}")
+    publisher = publish(server, "ends", str(Path(server.folder, "f.ts")))
+    begun = server.get(place)[1].decode()
+    start = re.compile(r'availabilityStartTime="([^"]+)"')
+    check("minimumUpdatePeriod" in begun and start.findall(begun) != start.findall(first), f"no other presentation: {begun[:400]}")
+    publisher.kill()
 
 
 class Player:

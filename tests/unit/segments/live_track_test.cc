@@ -302,15 +302,6 @@ TEST_F(LiveTrackTest, ManifestHasATileForEachSegment) {
   EXPECT_THAT(images, HasSubstr("thumbnail_tile\" value=\"1x1\""));
 }
 
-// The address without a version is that of the next presentation, when this one is over.
-TEST_F(LiveTrackTest, ManifestNamesWhereItsEndIsTold) {
-  terms_.query = "?width=320&version=1";
-  AddSegments(2);
-  EXPECT_THAT(
-      LiveManifest({.terms = terms_, .tracks = tracks_}, {{.number = 0}}, {}),
-      HasSubstr("\n  <Location>manifest.mpd?width=320&amp;version=1</Location>\n  <Period"));
-}
-
 // Sound that begins with a packet across the first picture's time: 1024 samples, 128 of them
 // before.
 TEST_F(LiveTrackTest, ManifestHasNoNegativeTimes) {
