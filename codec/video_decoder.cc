@@ -42,13 +42,15 @@ int GreyByte(int format) {
 
 // Not of H.264, MPEG-1/2/4 and their kin: their decoders patch such places themselves, nearly all.
 bool LeavesPlacesUnwritten(const AVCodecParameters& parameters) {
-  constexpr std::array kOthers{AV_CODEC_ID_HEVC, AV_CODEC_ID_FFV1, AV_CODEC_ID_CFHD};
+  constexpr std::array kOthers{AV_CODEC_ID_HEVC, AV_CODEC_ID_VP8, AV_CODEC_ID_FFV1,
+                               AV_CODEC_ID_CFHD};
   return DecodesSinglePictures(parameters) ||
          std::ranges::find(kOthers, parameters.codec_id) != kOthers.end();
 }
 
 // FFmpeg hands out the buffers of earlier pictures as they are, and what a damaged picture leaves
-// unwritten would show one of them: which one depends on how many others hold at the time.
+// unwritten would show one of them: which one depends on how many others hold at the time. Nothing
+// but FFmpeg and memset runs in here: it stays within the ContainedCall of its decoder.
 int GetGreyBuffer(AVCodecContext* context, AVFrame* frame, int flags) noexcept {
   if (const int ret = avcodec_default_get_buffer2(context, frame, flags); ret < 0) return ret;
   const int grey = GreyByte(frame->format);

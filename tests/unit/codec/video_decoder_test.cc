@@ -150,6 +150,14 @@ EncodedUnit SampleBy(AVCodecID id, AVPixelFormat format) {
   return unit;
 }
 
+// Cuts the packets from number `first` on off behind three fifths of each.
+EncodedUnit CutOff(EncodedUnit unit, std::size_t first) {
+  for (std::size_t i = first; i < unit.packets.size(); ++i) {
+    av_shrink_packet(unit.packets[i].get(), unit.packets[i]->size * 3 / 5);
+  }
+  return unit;
+}
+
 // Spoils the packets from number `first` on behind three fifths of each.
 EncodedUnit Spoilt(EncodedUnit unit, std::size_t first) {
   for (std::size_t i = first; i < unit.packets.size(); ++i) {
@@ -182,6 +190,8 @@ TEST(VideoDecoder, ShowsNoEarlierPictureWhereOneIsDamaged) {
   units.push_back(Spoilt(Sample(VideoCodec::kHevc), 4));
   units.push_back(Spoilt(SampleBy(AV_CODEC_ID_MJPEG, AV_PIX_FMT_YUVJ420P), 1));
   units.push_back(Spoilt(SampleBy(AV_CODEC_ID_PRORES, AV_PIX_FMT_YUV422P10), 1));
+  units.push_back(Spoilt(SampleBy(AV_CODEC_ID_FFV1, AV_PIX_FMT_YUV420P), 1));
+  units.push_back(CutOff(SampleBy(AV_CODEC_ID_VP8, AV_PIX_FMT_YUV420P), 1));
   for (const EncodedUnit& unit : units) {
     SCOPED_TRACE(avcodec_get_name(unit.parameters->codec_id));
     const auto hashes = HashesWhileHeld(unit, 0);
