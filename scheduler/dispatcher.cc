@@ -170,13 +170,16 @@ void Dispatcher::Decide(const PolicyEvent& event) {
   if (stopwatch_ == nullptr) return;
   const Duration spent = stopwatch_() - start;
   counters_.decision_time += spent;
+  UnitRef named;
   if (const auto* arrived = std::get_if<Arrived>(&event)) {
-    pool_->unit(arrived->unit).report.decision += spent;
+    named = arrived->unit;
   } else if (!decision_.actions().empty()) {
-    const UnitRef first =
-        std::visit([](const auto& action) { return action.unit; }, decision_.actions().front());
-    pool_->unit(first).report.decision += spent;
+    named = std::visit([](const auto& action) { return action.unit; }, decision_.actions().front());
   }
+  if (!named.valid()) return;
+  JobReport& report = pool_->unit(named).report;
+  report.decision += spent;
+  report.last_decision = spent;
 }
 
 // True if it assigned something.

@@ -81,8 +81,10 @@ struct JobReport {
   TimePoint finished;   // Run returned
   Duration cpu{};       // CPU time of the worker's thread inside Run
   Duration decision{};  // time inside the policy for this job, all offers together
-  bool cold = false;    // the job opened a codec context (WorkerContext::cold)
-  Duration opening{};   // CPU time that took, if it was measured
+  // Of that, the newest call, which assigned it. `assigned` is read before it: it lies behind.
+  Duration last_decision{};
+  bool cold = false;   // the job opened a codec context (WorkerContext::cold)
+  Duration opening{};  // CPU time that took, if it was measured
 };
 
 class Job {

@@ -106,7 +106,7 @@ constexpr auto kEverywhere = std::to_array<FieldDoc>({
     {"*.cores.utilisation", "busy_s / makespan"},
     {"*.stages_ms.read", "reading the unit and cutting it off"},
     {"*.stages_ms.window wait", "until the stream's window had room"},
-    {"*.stages_ms.global queue", "submitted to assigned: when the policy was asked"},
+    {"*.stages_ms.global queue", "submitted to assigned, less schedule"},
     {"*.stages_ms.schedule",
      "inside the policy, decisions that named the unit; all of them: decision_us"},
     {"*.stages_ms.run queue", "assigned to begun, less schedule"},

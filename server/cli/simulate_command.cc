@@ -252,6 +252,19 @@ int RunReproduction(const std::string& wanted) {
   return Fail("simulate", status.error());
 }
 
+bool AnyRan(const std::vector<sim::GridRun>& runs) {
+  return std::ranges::any_of(runs, [](const auto& run) { return run.result.has_value(); });
+}
+
+// A policy asked for by name has to be able to do it, at all points. Of all policies, or those of a
+// check, one is enough: the table tells for each run why not.
+Status CouldRun(const SimulateArgs& args, const std::vector<sim::GridRun>& runs) {
+  const auto failed = std::ranges::find_if(runs, [](const auto& run) { return !run.result; });
+  if (failed == runs.end()) return OkStatus();
+  if (args.check.empty() && args.scheduler != "all") return failed->error.With(failed->policy);
+  return AnyRan(runs) ? OkStatus() : Status(failed->error);
+}
+
 Status WriteScale(const SimulateArgs& args, const std::stop_token& stop) {
   GOPMILL_ASSIGN_OR_RETURN(const sim::Experiment base, ToExperiment(args));
   GOPMILL_RETURN_IF_ERROR(CheckOwnGrid(
@@ -278,7 +291,7 @@ Status WriteScale(const SimulateArgs& args, const std::stop_token& stop) {
   }
   written.Add(WriteStdout(sim::TableText(points, runs)));
   GOPMILL_RETURN_IF_ERROR(written.status());
-  return study.interrupted ? Status(Interrupted()) : OkStatus();
+  return study.interrupted ? Status(Interrupted()) : CouldRun(args, runs);
 }
 
 int RunScale(const SimulateArgs& args, const std::stop_token& stop) {
@@ -328,29 +341,21 @@ Status CheckStudyOptions(const SimulateArgs& args) {
   return CheckSimulateOutputs(args);
 }
 
-// A policy asked for by name has to be able to do it, at all points. Of all policies, or those of a
-// check, one is enough: the table tells for each run why not.
-Status CouldRun(const SimulateArgs& args, const std::vector<sim::GridRun>& runs) {
-  const auto failed = std::ranges::find_if(runs, [](const auto& run) { return !run.result; });
-  if (failed == runs.end()) return OkStatus();
-  if (args.check.empty() && args.scheduler != "all") return failed->error.With(failed->policy);
-  const bool any =
-      std::ranges::any_of(runs, [](const auto& run) { return run.result.has_value(); });
-  return any ? OkStatus() : Status(failed->error);
-}
-
 int RunExperiment(const SimulateArgs& args, const std::stop_token& stop) {
   const Result<Study> study = args.check.empty() ? RunStudy(args, stop) : RunCheckStudy(args, stop);
   if (!study.ok()) {
     return Fail("simulate", study.error());
   }
+  const Status ran = CouldRun(args, study->runs);
+  // A file of an earlier run is worth more than one without a result.
+  const bool named = args.check.empty() && args.scheduler != "all";
+  if (!ran.ok() && named && !AnyRan(study->runs)) return Fail("simulate", ran.error());
   const Status written = WriteResults(args, *study);
   if (!written.ok()) {
     PrintError("simulate", "", written.error());
     return kFailed;
   }
   if (study->interrupted) return Fail("simulate", Interrupted());
-  const Status ran = CouldRun(args, study->runs);
   return ran.ok() ? kOk : Fail("simulate", ran.error());
 }
 

@@ -25,8 +25,9 @@ void StreamSnapshot::AddUnit(const JobReport& report, const UnitStats& unit, Eff
   if (report.outcome != JobOutcome::kDone) return;
   ++units_done;
   ++units_by_effort.at(static_cast<std::size_t>(unit_effort));
-  stages.global_wait += report.assigned - report.submitted;
-  stages.run_wait += report.started - report.assigned;
+  const Duration offers = report.decision - report.last_decision;  // before it was assigned
+  stages.global_wait += report.assigned - report.submitted - offers;
+  stages.run_wait += report.started - report.assigned - report.last_decision;
   stages.cpu += report.cpu + unit.aside_cpu;
   stages.decode += unit.decode;
   stages.filter += unit.filter;

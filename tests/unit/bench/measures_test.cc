@@ -47,16 +47,19 @@ TEST(MeasureTest, DecisionsAreInNoOtherStage) {
   RunRecord run = test::SampleRun("rr", 0);
   run.units.resize(1);
   JobReport& report = run.units[0].life.report;
-  report.submitted = report.assigned = test::At(1);
-  report.started = test::At(4);
+  report.submitted = test::At(1);
+  report.assigned = test::At(3);
+  report.started = test::At(7);
   report.finished = run.units[0].released = test::At(10);
   const auto waits = [&run] {
     const auto stages = Measure(run).stages_ms;
     const auto at = [&](Stage stage) { return stages[static_cast<std::size_t>(stage)]; };
     return std::array{at(Stage::kGlobalWait), at(Stage::kSchedule), at(Stage::kRunWait)};
   };
-  report.decision = FromSeconds(1e-3);
-  EXPECT_THAT(waits(), ElementsAre(DoubleEq(0), DoubleEq(1), DoubleEq(2)));
+  // Offered when it came, in vain; again when a worker was free.
+  report.decision = FromSeconds(1.5e-3);
+  report.last_decision = FromSeconds(1e-3);
+  EXPECT_THAT(waits(), ElementsAre(DoubleEq(1.5), DoubleEq(1.5), DoubleEq(3)));
 }
 
 TEST(MeasureTest, UnitsOfTheCoresAreAllUnits) {

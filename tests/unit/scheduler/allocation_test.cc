@@ -109,7 +109,9 @@ TEST_P(AllocationTest, TheDispatcherDoesNotAllocateInTheSteadyState) {
     for (std::uint64_t stream = 0; stream < 40; ++stream) {
       dispatcher.Step(JobArrived{.spec = {.unit = {StreamId{stream}, UnitIndex{index}},
                                           .stream_number = stream,
-                                          .cost_bytes = 1000},
+                                          .cost_bytes = 1000,
+                                          // Half of the streams share four contexts.
+                                          .context = stream < 20 ? 0 : 1 + stream % 4},
                                  .job = nullptr,
                                  .submitted = {}},
                       {}, actions);
