@@ -50,8 +50,8 @@ constexpr double kGroupPerP = 1.4;   // bits of a mini-GOP for those of its P fr
 constexpr std::size_t kTail = 8;     // frames that stand for those not seen yet
 // A change as large as this many times its neighbours', and in steps, is a cut.
 constexpr double kCutRatio = 2.5, kCutChange = 5;
-// Its neighbours are the next that move: up to so many pictures in between repeat the one before
-// (a cartoon drawn on threes, 15 pictures a second shown at 60).
+// Its neighbours are the next that move: up to so many pictures in between are equal to the one
+// before (15 pictures a second shown at 60).
 constexpr std::size_t kMostRepeats = 3;
 // A repeated picture takes so much of what the fit says of one that hardly moves.
 constexpr double kRepeatedBits = 0.1;

@@ -48,7 +48,7 @@ double FirstCrf(int times) {
   return control.crf();
 }
 
-// A cartoon drawn on twos or threes, 15 to 30 pictures a second shown at 60.
+// 15 to 30 pictures a second shown at 60.
 TEST(RateControl, TakesPicturesBetweenRepeatsForMovementNotForCuts) {
   const double once = FirstCrf(1);
   ASSERT_GT(once, 15) << "not a test of anything at the bound";
