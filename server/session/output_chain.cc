@@ -21,7 +21,6 @@ constexpr double kInterleaveSlackSeconds = 1.0;
 // usual length is read, in proportion for longer ones, up to a limit that many tracks alone pass.
 constexpr std::size_t kMaxSoundAhead = std::size_t{16} << 20U;
 constexpr std::size_t kMaxSoundOfLongUnits = std::size_t{256} << 20U;
-constexpr double kLongestUnitSeconds = 30;  // of those whose length the source decides
 constexpr Rational k90kHz{1, 90'000};
 // Flags of our own on a packet that has left the reorderer; taken off before muxing.
 constexpr std::int64_t kLastOfPiece = 1, kLastOfGop = 2;
@@ -60,9 +59,7 @@ void OutputChain::SetPlan(const PlanReady& ready) {
                  on_seam_);
 }
 
-void OutputChain::OnPlanned(const UnitSpec& unit, std::size_t sound) {
-  sound_of_[unit.index] = sound;
-  window_sound_ += sound;
+void OutputChain::OnPlanned(const UnitSpec& unit) {
   seams_->OnPlanned(unit.index, unit.first_frame, unit.end_frame, unit.begins_gop());
   if (!unit.ends_gop) within_gop_.insert(unit.index);
 }
@@ -123,7 +120,7 @@ Status OutputChain::Forward(std::vector<Reorderer::Released> released) {
   for (Reorderer::Released& item : released) {
     const bool within_gop = item.last_of_unit && within_gop_.erase(item.unit) > 0;
     if (item.packet == nullptr) {
-      Release(item.unit);
+      release_(item.unit);
       continue;
     }
     AVPacket& packet = *item.packet;
@@ -135,34 +132,26 @@ Status OutputChain::Forward(std::vector<Reorderer::Released> released) {
       packet.duration = Rescale(1, frame, k90kHz);
     }
     interleaver_->Push(kVideo, std::move(item.packet));
-    if (item.last_of_unit) Release(item.unit);
+    if (item.last_of_unit) release_(item.unit);
   }
   return Drain();
 }
 
-void OutputChain::Release(UnitIndex unit) {
-  const auto sound = sound_of_.find(unit);
-  GOPMILL_CHECK(sound != sound_of_.end());
-  window_sound_ -= sound->second;
-  sound_of_.erase(sound);
-  release_(unit);
-}
-
 std::size_t OutputChain::MostSoundAhead() const {
   const double unit = plan_->target.unit_seconds;
-  const double usual = (unit > 0 ? unit : kLongestUnitSeconds) / kDefaultUnitSeconds;
+  const double usual = (unit > 0 ? unit : kMaxUnitSeconds) / kDefaultUnitSeconds;
   const std::size_t each = kMaxSoundAhead * sounds_.size();
   const auto scaled = static_cast<std::size_t>(static_cast<double>(each) * std::max(1.0, usual));
   return std::max(each, std::min(scaled, kMaxSoundOfLongUnits));
 }
 
-Status OutputChain::OnAudio(AudioCoded audio) {
+Status OutputChain::OnAudio(AudioCoded audio, std::size_t window_sound) {
   for (av::Packet& packet : audio.packets)
     interleaver_->Push(kAudio + audio.sound, std::move(packet));
   GOPMILL_RETURN_IF_ERROR(Drain());
   // Sound of units in the window waits for workers, not for the source: the window bounds it.
   const std::size_t most = MostSoundAhead();
-  if (interleaver_->bytes() <= window_sound_ + most) return OkStatus();
+  if (interleaver_->bytes() <= window_sound + most) return OkStatus();
   const std::size_t mebibytes = (most >> 20U) / sounds_.size();
   return Error{.code = Code::kUnsupported,
                .message = "The source's sound and pictures lie too far apart to be put together.",

@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -39,14 +38,14 @@ class OutputChain {
               SeamLedger::OnSeam on_seam);
 
   void SetPlan(const PlanReady& plan);
-  // `sound`: bytes of it that came before the unit and behind the one before it.
-  void OnPlanned(const UnitSpec& unit, std::size_t sound);
+  void OnPlanned(const UnitSpec& unit);
   Status OnEncoder(std::shared_ptr<const AVCodecParameters> parameters);
   Status OnPacket(PacketCoded coded);
   // `size`: of the pictures that were ordered. All units of one size must have the same parameter
   // sets.
   Status OnUnitEnd(UnitIndex unit, const UnitStats& stats, Size size);
-  Status OnAudio(AudioCoded audio);
+  // `window_sound`: bytes of it that came with the units in the window.
+  Status OnAudio(AudioCoded audio, std::size_t window_sound);
   // The source has been read up to `seconds` of the output clock: sound before that minus the slack
   // of the container's interleaving has been seen.
   Status OnRead(double seconds);
@@ -62,7 +61,6 @@ class OutputChain {
 
  private:
   Status Forward(std::vector<Reorderer::Released> released);
-  void Release(UnitIndex unit);
   [[nodiscard]] std::size_t MostSoundAhead() const;
   Status Drain();
   Status MuxVideo(av::Packet packet);
@@ -87,9 +85,7 @@ class OutputChain {
   std::unique_ptr<Interleaver> interleaver_;
   std::unique_ptr<PacketOutput> muxer_;
   ParameterSetTable parameter_sets_;
-  std::set<UnitIndex> within_gop_;             // units in the window that end no GOP
-  std::map<UnitIndex, std::size_t> sound_of_;  // units in the window: OnPlanned
-  std::size_t window_sound_ = 0;               // sum of these
+  std::set<UnitIndex> within_gop_;  // units in the window that end no GOP
   std::int64_t frames_muxed_ = 0;
   std::int64_t last_flush_frame_ = 0;
 };

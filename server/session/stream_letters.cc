@@ -111,6 +111,7 @@ Status StreamSession::On(AnalysisProgress letter) {
 Status StreamSession::On(UnitPlanned letter) {
   const UnitSpec& spec = letter.unit->spec;
   ++units_left_;
+  window_sound_ += letter.room.sound;
   records_[spec.index] = {
       .plan = plan_,
       .room = letter.room,
@@ -127,7 +128,7 @@ Status StreamSession::On(UnitPlanned letter) {
     stats_.source_bytes += spec.source_bytes;
   }
   if (spec_.group) spec_.group->Announce(spec_.member, *plan_, spec, scheduler_.worker_count());
-  output_->OnPlanned(spec, letter.room.sound);
+  output_->OnPlanned(spec);
   rate_gate_.OnPlanned(spec);
   GOPMILL_RETURN_IF_ERROR(output_->OnRead(letter.read_seconds));
   if (spec.cut != CutKind::kChained) return SubmitInTime(letter.unit, {});
@@ -220,7 +221,7 @@ Status StreamSession::On(AudioCoded letter) {
     const MutexLock lock(mutex_);
     stats_.sound_filled_seconds = letter.filled_seconds;
   }
-  return output_->OnAudio(std::move(letter));
+  return output_->OnAudio(std::move(letter), window_sound_);
 }
 
 Status StreamSession::On(CodingChanged letter) {
@@ -340,6 +341,7 @@ void StreamSession::OnReleased(UnitIndex unit) {
   }
   if (spec_.observer) spec_.observer->OnReleased({spec_.id, unit}, now);
   mailbox_->Release(record->second.room);
+  window_sound_ -= record->second.room.sound;
   records_.erase(record);
   --units_left_;
 }

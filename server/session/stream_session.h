@@ -170,6 +170,7 @@ class StreamSession {
   std::map<UnitIndex, RunState> runs_;  // handed on, waiting for the unit (by its index)
   std::int64_t jobs_out_ = 0;           // submitted, not yet reported
   std::int64_t units_left_ = 0;         // planned, not yet released
+  std::size_t window_sound_ = 0;        // bytes of sound that came with these
   bool ingest_ended_ = false;
   std::optional<Error> end_reason_;  // IngestEnded
   bool complete_ = false;
