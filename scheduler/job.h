@@ -76,15 +76,20 @@ struct JobReport {
   int attempt = 0;  // 0 for the first run, 1 for the retry
   JobOutcome outcome = JobOutcome::kCancelled;
   TimePoint submitted;
-  TimePoint assigned;   // put into a run queue
-  TimePoint started;    // Run entered
-  TimePoint finished;   // Run returned
-  Duration cpu{};       // CPU time of the worker's thread inside Run
-  Duration decision{};  // time inside the policy for this job, all offers together
-  // Of that, the newest call, which assigned it. `assigned` is read before it: it lies behind.
-  Duration last_decision{};
-  bool cold = false;   // the job opened a codec context (WorkerContext::cold)
-  Duration opening{};  // CPU time that took, if it was measured
+  TimePoint assigned;        // put into a run queue
+  TimePoint started;         // Run entered
+  TimePoint finished;        // Run returned
+  Duration cpu{};            // CPU time of the worker's thread inside Run
+  Duration decision{};       // time inside the policy for this job, all offers together
+  Duration last_decision{};  // the newest of these, which assigned it: it lies behind `assigned`
+  bool cold = false;         // the job opened a codec context (WorkerContext::cold)
+  Duration opening{};        // CPU time that took, if it was measured
+
+  // Its waits for a worker and in the run queue, without the time inside the policy.
+  [[nodiscard]] Duration global_wait() const {
+    return assigned - submitted - (decision - last_decision);
+  }
+  [[nodiscard]] Duration run_wait() const { return started - assigned - last_decision; }
 };
 
 class Job {

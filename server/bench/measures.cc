@@ -214,10 +214,9 @@ void AddStages(const RunRecord& record, RunMeasures& measures) {
     const UnitStats& stats = unit.life.stats;
     add(Stage::kRead, unit.life.read);
     add(Stage::kWindowWait, unit.life.window_wait);
-    const Duration offers = report.decision - report.last_decision;  // before it was assigned
-    add(Stage::kGlobalWait, report.assigned - report.submitted - offers);
+    add(Stage::kGlobalWait, report.global_wait());
     add(Stage::kSchedule, report.decision);
-    add(Stage::kRunWait, report.started - report.assigned - report.last_decision);
+    add(Stage::kRunWait, report.run_wait());
     add(Stage::kDecode, stats.decode);
     add(Stage::kFilter, stats.filter);
     add(Stage::kEncode, stats.encode);

@@ -25,9 +25,8 @@ void StreamSnapshot::AddUnit(const JobReport& report, const UnitStats& unit, Eff
   if (report.outcome != JobOutcome::kDone) return;
   ++units_done;
   ++units_by_effort.at(static_cast<std::size_t>(unit_effort));
-  const Duration offers = report.decision - report.last_decision;  // before it was assigned
-  stages.global_wait += report.assigned - report.submitted - offers;
-  stages.run_wait += report.started - report.assigned - report.last_decision;
+  stages.global_wait += report.global_wait();
+  stages.run_wait += report.run_wait();
   stages.cpu += report.cpu + unit.aside_cpu;
   stages.decode += unit.decode;
   stages.filter += unit.filter;
