@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/utf8.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace gopmill {
@@ -25,6 +26,15 @@ bool IsControl(std::string_view character) {
   const auto last = static_cast<std::uint8_t>(character.back());
   if (character.size() == 2) return character.front() == '\xC2' && last < 0xA0;
   return character.size() == 1 && (last < 0x20 || last == 0x7F);
+}
+
+bool HasControl(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = std::max<std::size_t>(1, CharacterLength(text));
+    if (IsControl(text.substr(0, length))) return true;
+    text.remove_prefix(length);
+  }
+  return false;
 }
 
 bool IsUtf8(std::string_view text) {

@@ -19,6 +19,9 @@ std::size_t CharacterLength(std::string_view text);
 // a terminal something.
 bool IsControl(std::string_view character);
 
+// Whether there is such a character in `text`, whatever is not well-formed beside it.
+bool HasControl(std::string_view text);
+
 // Well-formed: no overlong forms, no surrogates, at most U+10FFFF.
 bool IsUtf8(std::string_view text);
 

@@ -30,8 +30,12 @@ ContextTable::ContextTable(int workers, int contexts_per_worker)
       recent_(static_cast<std::size_t>(workers) * contexts_per_worker_, 0),
       speed_(static_cast<std::size_t>(workers), 1.0) {}
 
+std::uint64_t ContextTable::KeyOf(const JobSpec& spec) {
+  return spec.context != 0 ? spec.context : OwnContext(spec.unit.stream);
+}
+
 std::uint32_t ContextTable::Ref(const JobSpec& spec) {
-  const std::uint64_t key = spec.context != 0 ? spec.context : Mix64(spec.unit.stream.value);
+  const std::uint64_t key = KeyOf(spec);
   const auto known = slots_.find(key);
   const std::uint32_t slot = known != slots_.end() ? known->second : NewSlot(key);
   if (entries_[slot].refs++ == 0 && known != slots_.end()) UnlinkUnused(slot);

@@ -45,6 +45,8 @@ class ContextTable {
 
   ContextTable(int workers, int contexts_per_worker);
 
+  // What a unit's contexts are known by: those it names, or its stream's own.
+  static std::uint64_t KeyOf(const JobSpec& spec);
   // The slot of a unit's context, which stays valid until Unref.
   std::uint32_t Ref(const JobSpec& spec);
   void Unref(std::uint32_t slot);

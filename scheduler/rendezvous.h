@@ -42,6 +42,12 @@ constexpr std::uint64_t StreamKey(StreamId stream, std::uint32_t draw = 0) {
   return Mix64(Mix64(stream.value) + 0xD1B54A32D192ED03ULL * draw);
 }
 
+// The key of the codec contexts of a stream that shares them with no other; never 0.
+constexpr std::uint64_t OwnContext(StreamId stream) {
+  const std::uint64_t key = Mix64(stream.value);
+  return key != 0 ? key : 1;
+}
+
 // The weight function of the publication on a 31-bit digest; the result is below 2^31.
 constexpr std::uint32_t PrintedWeight(std::uint32_t digest, std::uint32_t candidate) {
   constexpr std::uint32_t kA = 1103515245;

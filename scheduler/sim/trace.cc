@@ -34,16 +34,6 @@ Error BadTrace(std::string message, std::string accepted) {
   return InvalidArgument("trace", std::move(message), std::move(accepted));
 }
 
-// Texts of a trace go to the terminal as they are, and to files of lines.
-bool HasControl(std::string_view utf8) {
-  while (!utf8.empty()) {
-    const std::size_t length = std::max<std::size_t>(1, CharacterLength(utf8));
-    if (IsControl(utf8.substr(0, length))) return true;
-    utf8.remove_prefix(length);
-  }
-  return false;
-}
-
 // Fills in one line's values; the first thing wrong stays as the error.
 class LineReader {
  public:
@@ -58,7 +48,7 @@ class LineReader {
     auto text = value->get<std::string>();
     if (text.size() > most) {
       Fail(key, "is too long", fmt::format("at most {} bytes", most));
-    } else if (HasControl(text)) {
+    } else if (HasControl(text)) {  // it goes to the terminal as it is, and to files of lines
       Fail(key, "has control characters", "characters that print");
     }
     return text;
@@ -174,9 +164,6 @@ Result<TraceHeader> ReadHeader(const std::string& line) {
   return header;
 }
 
-// The key of contexts that no other stream shares.
-std::uint64_t OwnContext(std::uint64_t stream) { return std::max<std::uint64_t>(1, Mix64(stream)); }
-
 Result<TraceUnit> ReadUnit(const std::string& line) {
   constexpr std::uint64_t kAny = ~std::uint64_t{0};
   GOPMILL_ASSIGN_OR_RETURN(const Json object, ParseLine(line, kUnitForm));
@@ -190,7 +177,7 @@ Result<TraceUnit> ReadUnit(const std::string& line) {
   unit.bytes = reader.Whole("bytes", 1, kMaxTraceBytes);
   if (reader.Has("frames")) unit.frames = reader.Whole("frames", 0, 1U << 30U);
   unit.context = reader.Whole("context", 0, kAny);
-  if (unit.context == 0) unit.context = OwnContext(unit.stream);
+  if (unit.context == 0) unit.context = OwnContext(StreamId{unit.stream});
   unit.hot_ms = reader.Work("hot_ms");
   unit.cold_ms = reader.Work("cold_ms");
   if (!unit.hot_ms && !unit.cold_ms)

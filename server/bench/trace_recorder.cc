@@ -8,17 +8,9 @@
 
 #include "base/log.h"
 #include "base/thread.h"
+#include "scheduler/context_table.h"
 
 namespace gopmill::bench {
-namespace {
-
-// A unit's own contexts are those of its stream unless it names others.
-std::uint64_t ContextOf(const JobSpec& spec) {
-  return spec.context != 0 ? spec.context : spec.unit.stream.value;
-}
-
-}  // namespace
-
 TraceUnit ToTraceUnit(const UnitLife& life, TimePoint begin,
                       std::optional<double> known_opening_ms) {
   constexpr double kLeastMillis = 1e-3;  // times in a trace are above zero
@@ -30,7 +22,7 @@ TraceUnit ToTraceUnit(const UnitLife& life, TimePoint begin,
                  .index = report.unit.index.value,
                  .bytes = life.spec.cost_bytes,
                  .frames = life.spec.frames,
-                 .context = ContextOf(life.spec),
+                 .context = ContextTable::KeyOf(life.spec),
                  .hot_ms = cpu,
                  .cold_ms = std::nullopt,
                  .deadline_ms = std::nullopt};
@@ -95,7 +87,7 @@ void TraceRecorder::WriteLoop() {
 
 void TraceRecorder::WriteOne(const UnitLife& life) {
   if (!status_.ok()) return;
-  const std::uint64_t context = ContextOf(life.spec);
+  const std::uint64_t context = ContextTable::KeyOf(life.spec);
   const auto found = openings_.find(context);
   std::optional<double> known;
   if (found != openings_.end()) {

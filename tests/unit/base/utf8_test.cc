@@ -27,5 +27,14 @@ TEST(Utf8, CutsBetweenCharacters) {
   EXPECT_EQ(WellFormed("abc", 2), "ab");
 }
 
+TEST(Utf8, FindsControlCharacters) {
+  for (const char* bad : {"a\nb", "\x1B[31m", "b\x7F", "\xC2\x85", "\xFF\t"}) {
+    EXPECT_TRUE(HasControl(bad)) << bad;
+  }
+  for (const char* good : {"", "a b", "\xC2\xA0\xC3\x85", "\xE2\x82\xAC", "\xFF"}) {
+    EXPECT_FALSE(HasControl(good)) << good;
+  }
+}
+
 }  // namespace
 }  // namespace gopmill

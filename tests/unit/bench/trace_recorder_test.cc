@@ -6,6 +6,7 @@
 
 #include <thread>
 
+#include "scheduler/rendezvous.h"
 #include "tests/unit/bench/sample_runs.h"
 
 namespace gopmill::bench {
@@ -42,7 +43,7 @@ TEST_F(TraceRecorderTest, WritesATraceThatCanBeRead) {
   EXPECT_NEAR(*trace->units[0].cold_ms, 12, 1e-6);
   EXPECT_NEAR(*trace->units[1].hot_ms, 10, 1e-6);
   EXPECT_NEAR(*trace->units[1].cold_ms, 12, 1e-6);  // by what the first one told
-  EXPECT_EQ(trace->units[1].context, 1U);
+  EXPECT_EQ(trace->units[1].context, OwnContext(StreamId{1}));
 }
 
 // As after SIGKILL: nobody closes anything.
