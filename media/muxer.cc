@@ -78,6 +78,7 @@ struct Muxer::Impl {
     if (result < 0) return Fail(MuxError(doing, result));
     return OkStatus();
   }
+  // `at_end`: with what there is, if that is anything.
   [[nodiscard]] bool CanDescribe(bool at_end = false) const {
     return std::ranges::all_of(parsed, [at_end](const Parsed& track) {
       return track.seen >= (at_end ? std::min(track.needed, 1) : track.needed);

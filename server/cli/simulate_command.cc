@@ -256,12 +256,16 @@ bool AnyRan(const std::vector<sim::GridRun>& runs) {
   return std::ranges::any_of(runs, [](const auto& run) { return run.result.has_value(); });
 }
 
+bool NamesPolicies(const SimulateArgs& args) {
+  return args.check.empty() && args.scheduler != "all";
+}
+
 // A policy asked for by name has to be able to do it, at all points. Of all policies, or those of a
 // check, one is enough: the table tells for each run why not.
 Status CouldRun(const SimulateArgs& args, const std::vector<sim::GridRun>& runs) {
   const auto failed = std::ranges::find_if(runs, [](const auto& run) { return !run.result; });
   if (failed == runs.end()) return OkStatus();
-  if (args.check.empty() && args.scheduler != "all") return failed->error.With(failed->policy);
+  if (NamesPolicies(args)) return failed->error.With(failed->policy);
   return AnyRan(runs) ? OkStatus() : Status(failed->error);
 }
 
@@ -348,8 +352,8 @@ int RunExperiment(const SimulateArgs& args, const std::stop_token& stop) {
   }
   const Status ran = CouldRun(args, study->runs);
   // A file of an earlier run is worth more than one without a result.
-  const bool named = args.check.empty() && args.scheduler != "all";
-  if (!ran.ok() && named && !AnyRan(study->runs)) return Fail("simulate", ran.error());
+  if (!ran.ok() && NamesPolicies(args) && !AnyRan(study->runs))
+    return Fail("simulate", ran.error());
   const Status written = WriteResults(args, *study);
   if (!written.ok()) {
     PrintError("simulate", "", written.error());

@@ -120,6 +120,8 @@ class LiveSegments {
   bool Take(std::deque<Fresh>& fresh, std::unordered_set<PartTicket>& left);
   void Accept(Fresh fresh);
   Answered Answer(Waiting& waiting);
+  // Whether its manifest, asked for without a version, is the last one of a presentation that is
+  // over.
   [[nodiscard]] bool TellsTheEnd(const LiveRequest& request, const Running& running) const;
   // Null while nobody publishes, or streams of an earlier presentation hold what it would need.
   Result<std::shared_ptr<Running>> Find(const LiveRequest& request);
