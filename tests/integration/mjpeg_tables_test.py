@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from served import PROGRAM, Server, check, run_all  # noqa: E402
+from served import PROGRAM, Server, check, run_all, small_pictures, unlike  # noqa: E402
 
 FPS, SECONDS = 25, 12
 WHOLE, SHORT = "whole.avi", "short.avi"
@@ -28,18 +28,9 @@ def make(folder):
     Path(folder, SHORT).write_bytes(movie[:first] + rest.replace(b"\xff\xdb\x00\x43", b"\xff\xed\x00\x43"))
 
 
-def pictures(source):
-    """The grey of each picture, shrunk to 16x16."""
-    by_name = isinstance(source, Path)
-    raw = subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", str(source) if by_name else "-", "-an", "-vf",
-                          "scale=16:16:flags=area,format=gray", "-fps_mode", "passthrough", "-f", "rawvideo", "-"],
-                         capture_output=True, check=False, input=None if by_name else source).stdout
-    return [raw[at:at + 256] for at in range(0, len(raw), 256)]
-
-
 def expect(what, made, wanted):
     check(len(made) == len(wanted), f"{what}: {len(made)} pictures of {len(wanted)}")
-    worst = max(sum(abs(a - b) for a, b in zip(one, other)) / 256 for one, other in zip(made, wanted))
+    worst = max(unlike(one, other) for one, other in zip(made, wanted))
     check(worst < 6, f"{what}: a picture is {worst:.1f} off")
 
 
@@ -51,17 +42,17 @@ def transcoded(folder, name, workers, *more):
 
 
 def any_workers_make_the_same(server):
-    wanted = pictures(Path(server.folder, WHOLE))
+    wanted = small_pictures(Path(server.folder, WHOLE))
     made = [transcoded(server.folder, SHORT, workers) for workers in (1, 2, 3)]
     for path in made:
-        expect(path.name, pictures(path), wanted)
+        expect(path.name, small_pictures(path), wanted)
     check(len({path.read_bytes() for path in made}) == 1, "bytes depend on the workers")
 
 
 def a_start_finds_the_tables(server):
-    wanted = pictures(Path(server.folder, WHOLE))
+    wanted = small_pictures(Path(server.folder, WHOLE))
     made = transcoded(server.folder, SHORT, 1, "--start", "7", "--duration", "2")
-    expect("from 7 s", pictures(made), wanted[7 * FPS:9 * FPS])
+    expect("from 7 s", small_pictures(made), wanted[7 * FPS:9 * FPS])
 
 
 def segments_stand_alone(server):
@@ -70,7 +61,7 @@ def segments_stand_alone(server):
     names = [re.search(r'MAP:URI="([^"]*)"', text)[1], *(line for line in text.splitlines() if line and not line.startswith("#"))]
     check(len(names) > 2, f"{len(names) - 1} segments")
     made = [server.get(base + name)[1] for name in reversed(names)]
-    expect("segments", pictures(b"".join(reversed(made))), pictures(Path(server.folder, WHOLE)))
+    expect("segments", small_pictures(b"".join(reversed(made))), small_pictures(Path(server.folder, WHOLE)))
 
 
 def main():

@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from served import PROGRAM, Server, check, run_all  # noqa: E402
+from served import PROGRAM, Server, check, run_all, small_pictures, unlike  # noqa: E402
 
 QUERY = "width=128&bitrate=200k&preset=ultrafast"
 SECONDS, FPS = 6, 25
@@ -58,19 +58,6 @@ def pitch(samples):
     return sum(a < 0 <= b for a, b in zip(inside, inside[1:])) * 8000 / max(len(inside), 1)
 
 
-def pictures(source):
-    """The grey of each picture, shrunk to 16x16."""
-    by_name = isinstance(source, Path)
-    raw = subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", str(source) if by_name else "-", "-an", "-vf",
-                          "scale=16:16:flags=area,format=gray", "-fps_mode", "passthrough", "-f", "rawvideo", "-"],
-                         capture_output=True, check=False, input=None if by_name else source).stdout
-    return [raw[at:at + 256] for at in range(0, len(raw), 256)]
-
-
-def unlike(a, b):
-    return sum(abs(x - y) for x, y in zip(a, b)) / len(a)
-
-
 def segments_of(server, name, playlist):
     base = f"/v1/hls/{name}/"
     text = server.get(f"{base}{playlist}?{QUERY}")[1].decode()
@@ -99,7 +86,7 @@ def sound_is_right(name, made, wanted):
 
 def is_made_right(server, source):
     name = source.name
-    pictures_are_right(name, pictures(segments_of(server, name, "v0.m3u8")), pictures(source))
+    pictures_are_right(name, small_pictures(segments_of(server, name, "v0.m3u8")), small_pictures(source))
     sound_is_right(name, heard(segments_of(server, name, "a0.m3u8")), heard(source))
 
 

@@ -191,6 +191,20 @@ def make_stream(folder, name, seconds, extra=("-c:v", "libx264", "-preset", "ult
     return path
 
 
+def small_pictures(source):
+    """The grey of each picture, shrunk to 16x16."""
+    by_name = isinstance(source, pathlib.Path)
+    raw = subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", str(source) if by_name else "-", "-an", "-vf",
+                          "scale=16:16:flags=area,format=gray", "-fps_mode", "passthrough", "-f", "rawvideo", "-"],
+                         capture_output=True, check=False, input=None if by_name else source).stdout
+    return [raw[at:at + 256] for at in range(0, len(raw), 256)]
+
+
+def unlike(a, b):
+    """By how many steps two of them differ in the mean."""
+    return sum(abs(x - y) for x, y in zip(a, b)) / len(a)
+
+
 def decode_tracks(body):
     """The tracks of a transport stream in their order; complains about anything a decoder complains about, and
     about pictures that are not at 30 fps."""
