@@ -66,7 +66,7 @@ std::int64_t RtpClock::OnPacket(std::size_t index, std::uint32_t rtp, std::int64
   } else {
     track.Anchor(rtp, expected);
     track.expected_ns = expected;
-    if (track.early) Learn(track, *track.early);
+    if (track.early) Begin(track, *track.early);
   }
   track.expected_ns = expected;
   track.time_ns = track.Nanos(*track.units) + track.offset_ns;
@@ -110,6 +110,18 @@ void RtpClock::Learn(Track& track, const Report& report) {
   if (track.joined && std::abs(moved) > kWasSet) track.set_ns += moved;
   track.ntp_of_zero_ns = says - track.set_ns;
   if (!track.joined) Join(track);
+}
+
+// Nothing of it has gone out, so that it is what moves, even if it is the pictures: their packets
+// come last where there is a jitter buffer for each track.
+void RtpClock::Begin(Track& track, const Report& report) {
+  track.ntp_of_zero_ns = report.ntp_ns - track.Nanos(track.Unwrap(report.rtp));
+  const auto begun = [&track](const Track& other) {
+    return &other != &track && other.units && Fits(track, other);
+  };
+  if (begun(tracks_[pictures_])) return MoveBeside(track, tracks_[pictures_]);
+  const auto other = std::ranges::find_if(tracks_, begun);
+  if (other != tracks_.end()) MoveBeside(track, *other);
 }
 
 // How far a track is from where its reports and those of the other have it.

@@ -5,15 +5,16 @@
 // the times of arrival.
 //
 // The distance of two packets of a track is that of their RTP times: what the network did to them
-// does not show. Tracks move beside the pictures, or where those have no reports beside another
-// track that has: at once when the reports of both begin, and by a thousandth of what passes while
-// later ones say that they are more than kTracksApart from each other, as the clock of a sound card
-// and that of the pictures come to be. What a report says of a track that is beside another leaps
-// where a clock of the sender was set; that is not followed, since TimestampRepair closes the leap
-// of the track whose times go by that clock. Where the times of a track would lie in front of zero,
-// or have gone farther than kFarthestFromArrival from those of arrival, its sender began anew or
-// had its clock set, or its times are wild: it goes on at the time of arrival, and tracks that do
-// so alike stay together. So times are bounded, whatever a sender does. Pure.
+// does not show. A track whose report comes before its first packet, as is usual, begins beside
+// what has begun. Otherwise tracks move beside the pictures, or where those have no reports beside
+// another track that has: at once when the reports of both have come, and by a thousandth of what
+// passes while later ones say that they are more than kTracksApart from each other, as the clock of
+// a sound card and that of the pictures come to be. What a report says of a track that is beside
+// another leaps where a clock of the sender was set; that is not followed, since TimestampRepair
+// closes the leap of the track whose times go by that clock. Where the times of a track would lie
+// in front of zero, or have gone farther than kFarthestFromArrival from those of arrival, its
+// sender began anew or had its clock set, or its times are wild: it goes on at the time of arrival,
+// and tracks that do so alike stay together. So times are bounded, whatever a sender does. Pure.
 //
 // Thread-safety: thread-compatible.
 #pragma once
@@ -69,6 +70,8 @@ class RtpClock {
     void Anchor(std::uint32_t rtp, std::int64_t place_ns);
     [[nodiscard]] std::int64_t AheadOfArrival() const;
   };
+  // With the report that came before its first packet.
+  void Begin(Track& track, const Report& report);
   void Learn(Track& track, const Report& report);
   static void MoveBeside(Track& track, Track& reference);
   void Join(Track& track);

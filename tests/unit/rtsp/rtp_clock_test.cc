@@ -50,6 +50,26 @@ TEST_F(RtpClockTest, ReportsBeforeThePacketsPutTheTracksTogether) {
   EXPECT_EQ(clock.OnPacket(1, 500 + 48'000, 400 * kMs), video);
 }
 
+// Each track has a jitter buffer of its own, and that of the sound may be the first to let go.
+TEST_F(RtpClockTest, PicturesThatComeLastBeginBesideTheSound) {
+  clock.OnReport(0, kNtp, 1000);
+  clock.OnReport(1, kNtp, 500);
+  const std::int64_t sound = clock.OnPacket(1, 500, 100 * kMs);
+  EXPECT_EQ(clock.OnPacket(1, 500 + 4800, 100 * kMs) - sound, 100 * kMs);
+  EXPECT_EQ(clock.OnPacket(0, 1000, 120 * kMs), sound);
+  EXPECT_EQ(clock.OnPacket(1, 500 + 9600, 300 * kMs) - sound, 200 * kMs);
+  clock.OnReport(0, NtpAfter(1), 1000 + 90'000);
+  EXPECT_EQ(clock.OnPacket(0, 1000 + 90'000, 900 * kMs) - sound, 1000 * kMs);
+}
+
+TEST_F(RtpClockTest, SoundsThatCameBeforeThePicturesStayTogether) {
+  RtpClock many({90'000, 48'000, 8000}, 0);
+  for (std::size_t track = 0; track < 3; ++track) many.OnReport(track, kNtp, 0);
+  const std::int64_t second = many.OnPacket(2, 0, 30 * kMs);
+  EXPECT_EQ(many.OnPacket(1, 0, 10 * kMs), second);
+  EXPECT_EQ(many.OnPacket(0, 0, 90 * kMs), second);
+}
+
 TEST_F(RtpClockTest, ALateReportMovesTheSecondTrackAtOnce) {
   const std::int64_t video = clock.OnPacket(0, 0, 100 * kMs);
   const std::int64_t sound = clock.OnPacket(1, 0, 400 * kMs);
