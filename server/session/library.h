@@ -69,6 +69,7 @@ class Library {
   [[nodiscard]] UniqueFd OpenFolderOf(const std::string& path) const;
   // Find, with the reason why there is none.
   [[nodiscard]] Result<Entry> Look(const std::string& path) const;
+  [[nodiscard]] bool IsThere(const std::string& path) const;
 
   std::string folder_;
   bool own_;

@@ -54,8 +54,7 @@ std::vector<std::string> NamesFrom(UniqueFd folder, std::string_view stem) {
   (void)folder.Release();  // `open` closes it
   while (const dirent* entry = readdir(open.get())) {
     const std::string_view name = entry->d_name;
-    if (name.size() > stem.size() && name.starts_with(stem) && name[stem.size()] == '.' &&
-        IsUtf8(name)) {
+    if (name.size() > stem.size() && name.starts_with(stem) && name[stem.size()] == '.') {
       names.emplace_back(name);
     }
   }
@@ -110,6 +109,12 @@ bool HasMovieExtension(const std::string& name) {
   return std::ranges::find(kMovieExtensions, ExtensionOf(name)) != kMovieExtensions.end();
 }
 
+// Not a symlink that leads nowhere or out of the library, say; maybe not to be read.
+bool Library::IsThere(const std::string& path) const {
+  const auto entry = Look(path);
+  return entry.ok() || entry.error().code != Code::kNotFound;
+}
+
 Result<std::vector<Library::Entry>> Library::List() const {
   GOPMILL_RETURN_IF_ERROR(Check());
   std::vector<Entry> entries;
@@ -118,7 +123,7 @@ Result<std::vector<Library::Entry>> Library::List() const {
     const bool movie = HasMovieExtension(path);
     if ((!movie && !HasSubtitleExtension(path)) || !CanBeAskedFor(path)) return true;
     if (!movie) {
-      if (texts.size() < kMaxLibraryEntries) texts.push_back(std::move(path));
+      if (texts.size() < kMaxLibraryEntries && IsThere(path)) texts.push_back(std::move(path));
       return true;
     }
     auto entry = Look(path);
@@ -143,7 +148,8 @@ std::vector<std::string> Library::SubtitlesOf(const std::string& path) const {
   std::vector<std::string> texts;
   for (std::string& other : NamesFrom(std::move(fd), StemOf(path).substr(name))) {
     const std::string whole = path.substr(0, name) + other;
-    if (HasSubtitleExtension(other)) texts.push_back(whole);
+    if (!CanBeAskedFor(whole)) continue;
+    if (HasSubtitleExtension(other) && IsThere(whole)) texts.push_back(whole);
     if (HasMovieExtension(other) && whole != path) found.emplace_back().path = whole;
   }
   GiveSubtitles(std::move(texts), found);

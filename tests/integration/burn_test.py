@@ -43,6 +43,10 @@ def make_movies(folder):
                     str(Path(folder, "single.mkv"))], check=True)
     Path(folder, "beside.en.srt").write_text(srt(CUES), encoding="utf-8")
     Path(folder, "beside.xx.srt").write_bytes(b"\xff\x00\xfe rubbish")
+    # These are in no list, so they do not count.
+    Path(folder, "beside.aa.srt").symlink_to("nowhere.srt")
+    Path(folder, "beside.ab.srt").symlink_to("/etc/hostname")
+    Path(folder, "beside.a\\c.srt").write_text(srt([(0.0, 8.0, "HIDDEN")]), encoding="utf-8")
 
 
 def luma(data, extra=()):
