@@ -345,7 +345,7 @@ constexpr Setting kSettings[] = {
 
 // digits[KiB|MiB|GiB]; nothing else.
 std::optional<std::int64_t> ParseNumber(std::string_view text) {
-  constexpr std::size_t kMaxDigits = 12;
+  constexpr std::size_t kMaxDigits = 13;
   std::int64_t scale = 1;
   for (const auto& [suffix, factor] : {std::pair<std::string_view, std::int64_t>{"KiB", kKiBytes},
                                        {"MiB", kMiBytes},

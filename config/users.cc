@@ -23,7 +23,7 @@ bool Same(std::string_view secret, std::string_view given) {
 
 // By their number: what is mistyped may be a password.
 Error Malformed(std::size_t number) {
-  return InvalidArgument("users", "User " + std::to_string(number) + " is not understood.",
+  return InvalidArgument("auth.users", "User " + std::to_string(number) + " is not understood.",
                          "NAME:PASSWORD:ROLES with the roles read, publish or read+publish");
 }
 
@@ -55,7 +55,7 @@ Result<Users> Users::Parse(std::string_view text) {
   for (const std::string_view one : Words(text)) {
     GOPMILL_ASSIGN_OR_RETURN(User user, ParseOne(one, users.users_.size() + 1));
     if (std::ranges::find(users.users_, user.name, &User::name) != users.users_.end()) {
-      return InvalidArgument("users", "Two users are called " + user.name + ".");
+      return InvalidArgument("auth.users", "Two users are called " + user.name + ".");
     }
     users.users_.push_back(std::move(user));
   }

@@ -79,6 +79,18 @@ TEST(ConfigLoader, DefaultsOfTheListAreAcceptedByTheList) {
   }
 }
 
+TEST(ConfigLoader, NumbersUpToTheirLimitsCanBeWrittenAsText) {
+  for (const Setting& setting : Settings()) {
+    if (setting.number == nullptr) continue;
+    for (const std::int64_t limit : {setting.low, setting.high}) {
+      ServerConfig config, again;
+      ASSERT_TRUE(SetNumber(setting, limit, config)) << setting.pointer;
+      EXPECT_TRUE(SetText(setting, GetText(setting, config), again)) << setting.pointer;
+      EXPECT_EQ(setting.number(again), limit) << setting.pointer;
+    }
+  }
+}
+
 TEST(ConfigLoader, FlagsWinOverEnvironmentOverFileOverDefaults) {
   const TemporaryFile file(R"({"http": {"port": 1, "address": "::1"},
                                "scheduler": {"workers": 3}, "log": {"level": "debug"}})");
