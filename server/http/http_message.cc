@@ -42,6 +42,16 @@ std::string_view HttpRequest::Field(std::string_view name) const {
   return found == fields.end() ? std::string_view() : std::string_view(found->second);
 }
 
+std::string HttpRequest::List(std::string_view name) const {
+  std::string list;
+  for (const auto& [key, value] : fields) {
+    if (key != name) continue;
+    if (!list.empty()) list += ", ";
+    list += value;
+  }
+  return list;
+}
+
 std::string_view ReasonPhrase(int status) {
   switch (status) {
     case 200: return "OK";

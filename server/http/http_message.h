@@ -30,6 +30,8 @@ struct HttpRequest {
 
   // The value of the first field `name` (lower case), empty if there is none.
   [[nodiscard]] std::string_view Field(std::string_view name) const;
+  // Of one that is a list: several lines of it are one (RFC 9110 section 5.3).
+  [[nodiscard]] std::string List(std::string_view name) const;
 };
 
 // What becomes of the body of a request.

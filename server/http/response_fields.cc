@@ -28,7 +28,7 @@ void TagAsPacked(HttpResponse& response) {
 }  // namespace
 
 std::string PlainTags(const HttpRequest& request) {
-  std::string tags(request.Field("if-none-match"));
+  std::string tags = request.List("if-none-match");
   for (std::size_t at = tags.find(kPackedEnd); at != std::string::npos;
        at = tags.find(kPackedEnd)) {
     tags.replace(at, kPackedEnd.size(), "\"");
@@ -58,13 +58,13 @@ void CompressIfAccepted(const HttpRequest& request, HttpResponse& response) {
   if (!IsText(response.content_type)) return;
   response.fields.emplace_back("Vary", "Accept-Encoding");
   if (response.status == 304 &&
-      request.Field("if-none-match").find(kPackedEnd) != std::string_view::npos) {
+      request.List("if-none-match").find(kPackedEnd) != std::string::npos) {
     TagAsPacked(response);
   }
   if (response.status == 206 || response.status == 304) return;
   const std::size_t size = response.content().size();
   if (size < kMinGzipBytes || size > kMaxGzipBytes) return;
-  if (!OffersToken(request.Field("accept-encoding"), "gzip")) return;
+  if (!OffersToken(request.List("accept-encoding"), "gzip")) return;
   if (auto packed = Gzip(response.content())) {
     response.shared.reset();
     response.body = *std::move(packed);

@@ -41,7 +41,7 @@ StreamResponse::StreamResponse(std::shared_ptr<StreamChannel> channel, const Htt
     : channel_(std::move(channel)),
       common_(std::move(common)),
       chunked_(request.http11),
-      trailers_(request.http11 && OffersToken(request.Field("te"), "trailers")) {}
+      trailers_(request.http11 && OffersToken(request.List("te"), "trailers")) {}
 
 StreamResponse::~StreamResponse() { channel_->Abandon(); }
 

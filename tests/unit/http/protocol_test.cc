@@ -229,6 +229,10 @@ TEST_F(ProtocolTest, WhatIsCompressedHasATagOfItsOwn) {
   const auto both = "If-None-Match: \"x-gzip\", " + plain->Field("etag") + "\r\n";
   EXPECT_EQ(Fetch(port(), "/assets/page.js", both)->status, 304);
   EXPECT_EQ(Fetch(port(), "/assets/page.js", "If-None-Match: \"x-gzip\"\r\n")->status, 200);
+  const auto lines = "If-None-Match: \"x\"\r\nIf-None-Match: " + plain->Field("etag") + "\r\n";
+  EXPECT_EQ(Fetch(port(), "/assets/page.js", lines)->status, 304);
+  const auto two = Fetch(port(), "/assets/page.js", "Accept-Encoding: br\r\n" + accept);
+  EXPECT_EQ(two->Field("content-encoding"), "gzip");
 }
 
 TEST(CompressIfAccepted, APartOfATextStaysAsItIs) {
