@@ -87,6 +87,19 @@ SourceClip StreamPlan::TextClip() const {
   return clip;
 }
 
+Error NothingShown(const Target& target) {
+  if (target.start.positive()) {  // sound may be longer than pictures are
+    return InvalidArgument("start", "The source has no picture from there on.",
+                           "an earlier one, or a longer duration");
+  }
+  if (target.duration.valid()) {
+    return InvalidArgument("duration", "No picture begins in so short a part of the source.",
+                           "a longer one");
+  }
+  return {.code = Code::kCorrupt,
+          .message = "The source has no picture with a time at which it could be shown."};
+}
+
 int TemporalContext(const VideoInfo& video, const Target& target) {
   return (DeinterlaceOf(video, target) == Deinterlace::kOff ? 0 : 1) +
          TemporalRadius(target.degrain);

@@ -132,6 +132,9 @@ struct PlanTexts {
 // What is done to this source: never kAuto where it does not say that it is interlaced.
 Deinterlace DeinterlaceOf(const VideoInfo& video, const Target& target);
 
+// Why a stream ends without a picture.
+Error NothingShown(const Target& target);
+
 // Source pictures on each side of one that filters before the selection look at (deinterlacing,
 // denoising in time). With any, no cut is closed: a decoder has to begin early enough to have them,
 // and to go on until it has.

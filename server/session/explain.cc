@@ -184,6 +184,7 @@ Result<std::string> ExplainJson(UniqueFd source, const TargetRequest& request,
   GOPMILL_ASSIGN_OR_RETURN(const EncoderSpec encoder, MakeEncoderSpec(plan));
   GOPMILL_ASSIGN_OR_RETURN(UnitSums units, SumUnits(*ingest, plan, context.home_worker));
   const EndOfSource& end = units.end;
+  if (end.planned_frames == 0) return NothingShown(plan.target);
   const double out_seconds = static_cast<double>(end.planned_frames) / plan.grid.fps().ToDouble();
   const bool analysed = context.readable_again && WantsAnalysis(plan.target);
   ordered_json json{{"source", SourceJson(*plan.source)},

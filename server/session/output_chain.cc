@@ -240,13 +240,7 @@ Status OutputChain::MuxVideo(av::Packet packet) {
 }
 
 Status OutputChain::Finish(std::int64_t frames) {
-  if (frames == 0 && plan_->target.start.positive()) {  // sound may be longer than pictures are
-    return InvalidArgument("start", "The source has no picture from there on.", "an earlier one");
-  }
-  if (frames == 0) {
-    return Error{.code = Code::kCorrupt,
-                 .message = "The source has no picture with a time at which it could be shown."};
-  }
+  if (frames == 0) return NothingShown(plan_->target);
   if (!muxer_ || !interleaver_->drained()) {
     return InternalError("The stream ended with packets left over.");
   }

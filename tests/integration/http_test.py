@@ -42,6 +42,7 @@ def bad_requests(server):
         (f"{movie}?colour=red", 400, "colour", "width"), (f"{movie}?width=1&height=1", 400, "width", "16 to 8192"),
         (f"{movie}?width=16384&height=16384", 400, "width", "16 to 8192"), (f"{movie}?width=100&width=200", 400, "width", "one value"),
         (f"{movie}?container=avi", 400, "container", "mp4"), (f"{movie}?preset=best", 400, "preset", "veryfast"),
+        (f"{movie}?duration=0.000001", 400, "duration", "longer"), ("/v1/explain/sync-720p.mp4?duration=0.000001", 400, "duration", "longer"),
         ("/v1/transcode/none.mp4", 404, "", ""), ("/v1/transcode/%2e%2e/manifest.json", 400, "", ""),
         ("/v1/transcode/..%2fmanifest.json", 400, "", ""), ("/v1/transcode/a%00b.mp4", 400, "", ""),
         ("/v1/transcode/%zz.mp4", 400, "", ""), ("/nothing", 404, "", ""), ("/v1/streams/9999", 404, "", ""),
