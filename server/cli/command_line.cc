@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <span>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "base/file_name.h"
@@ -35,8 +37,9 @@ constexpr const char* kMainFooter =
     "  gopmill serve --library ~/Videos\n"
     "  gopmill COMMAND --help";
 constexpr const char* kTranscodeFooter =
-    "Size, frame rate and bit rate are the source's unless given. The output has its name only\n"
-    "once it is complete.\n\n"
+    "Size, frame rate and bit rate are the source's unless given, the bit rate less for smaller "
+    "or\n"
+    "fewer pictures. The output has its name only once it is complete.\n\n"
     "Examples:\n"
     "  gopmill transcode movie.mkv small.mp4 --size 640x360 --fps 24 --bitrate 600k\n"
     "  gopmill transcode movie.mkv clip.webm --start 1:30 --duration 20 --height 480\n"
@@ -107,8 +110,12 @@ std::string OptionText(std::string_view meaning, std::string_view accepted) {
   return std::string(meaning) + ": " + std::string(accepted);
 }
 
-void AddTargetOptions(CLI::App& command, TargetOptions& target) {
+using Names = std::span<const std::string_view>;
+constexpr std::string_view kNotInSegments[] = {"subtitles", "qp", "unit"};
+
+void AddTargetOptions(CLI::App& command, TargetOptions& target, Names without = {}) {
   for (const ParamDoc& doc : TargetParams()) {
+    if (std::ranges::find(without, doc.name) != without.end()) continue;
     const auto keep = [&target, name = doc.name](const std::string& value) {
       target.values.emplace_back(name, value);
     };
@@ -177,7 +184,7 @@ void AddPackage(CLI::App& app, Line& line) {
   add("rungs",
       "Renditions: 1 to 12, like 1280x720:2500k,640x360:700k; else one, as the target says");
   add("segment", "Length of a segment: 0.5 to 20 seconds; 2 unless given");
-  AddTargetOptions(*command, line.package_target);
+  AddTargetOptions(*command, line.package_target, kNotInSegments);
   AddJobOptions(*command, args);
   command->add_flag("--quiet", args.quiet,
                     "No progress, notes and summary; warnings and errors stay");

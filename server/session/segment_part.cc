@@ -90,6 +90,7 @@ Status CheckPart(const SegmentedMovie& movie, const PartName& name) {
   if (name.kind == PartKind::kMaster || name.kind == PartKind::kManifest) return OkStatus();
   const TrackSize size = SizeOf(movie, name.track);
   if (static_cast<std::size_t>(name.rendition) >= size.renditions) return missing("rendition");
+  if (name.kind == PartKind::kInit && movie.container == Container::kTs) return missing("segment");
   if (name.kind != PartKind::kSegment) return OkStatus();
   if (IsMedia(name.track) && name.container != movie.container) return missing("segment");
   if (name.number < size.segments) return OkStatus();

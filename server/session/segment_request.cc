@@ -115,6 +115,26 @@ Status CheckSegmentable(const TargetRequest& target) {
   return OkStatus();
 }
 
+// The names of what can be asked for here.
+std::string ParamNames() {
+  std::string names = "rungs, segment, version";
+  for (const ParamDoc& doc : TargetParams()) {
+    const bool refused = doc.name == "unit" || doc.name == "qp";  // CheckSegmentable
+    if (!refused) names += ", " + std::string(doc.name);
+  }
+  return names;
+}
+
+Status SetTarget(TargetRequest& target, const std::string& name, const std::string& value) {
+  Status status = SetParam(target, name, value);
+  const bool known =
+      std::ranges::find(TargetParams(), name, &ParamDoc::name) != TargetParams().end();
+  if (status.ok() || known) return status;
+  Error error = status.error();
+  error.accepted = ParamNames();
+  return error;
+}
+
 }  // namespace
 
 bool IsMedia(PartTrack track) {
@@ -229,7 +249,7 @@ Result<SegmentRequest> ParseSegmentParams(const RequestParams& params,
     } else if (name == "version") {
       request.version = value;
     } else {
-      GOPMILL_RETURN_IF_ERROR(SetParam(request.target, name, value));
+      GOPMILL_RETURN_IF_ERROR(SetTarget(request.target, name, value));
     }
   }
   GOPMILL_RETURN_IF_ERROR(CheckSegmentable(request.target));

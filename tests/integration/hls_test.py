@@ -284,6 +284,7 @@ def garbage(server):
         (f"{movie}/v0-99999999999999999999.m4s", 404), (f"{movie}/v0--1.m4s", 404), (f"{movie}/v0-01.m4s", 404),
         (f"{movie}/v1.m3u8?{ONE}", 404), (f"{movie}/v9999999999.m3u8", 404), (f"{movie}/a1.m3u8", 404),
         (f"{movie}/v0-1.ts", 404), (f"{movie}/v0-1.m4s?container=ts&{ONE}", 404), (f"{movie}/x.m3u8", 404),
+        (f"{movie}/v0-init.mp4?container=ts&{ONE}", 404),
         (f"{movie}/v0-1.m4s%00", 400), (f"{movie}/..%2fmaster.m3u8", 400), ("/v1/hls/../master.m3u8", 400),
         ("/v1/hls/none.mp4/master.m3u8", 404), ("/v1/hls/master.m3u8", 404), ("/v1/hls/manifest.json/master.m3u8", 404),
         (f"{movie}/master.m3u8?rungs=", 400), (f"{movie}/master.m3u8?rungs=1x1:1", 400),

@@ -155,6 +155,14 @@ TEST(SegmentParamsTest, NamesTheParameterThatCannotBe) {
   EXPECT_EQ(parameter({{"colour", "red"}}), "colour");
 }
 
+TEST(SegmentParamsTest, AnUnknownOneIsToldWhatThereIs) {
+  const auto parsed = ParseSegmentParams({{"rung", "1"}}, Defaults());
+  ASSERT_FALSE(parsed.ok());
+  EXPECT_EQ(parsed.error().parameter, "rung");
+  EXPECT_THAT(parsed.error().accepted, testing::StartsWith("rungs, segment, version, width"));
+  EXPECT_THAT(parsed.error().accepted, testing::Not(testing::HasSubstr("qp")));
+}
+
 TEST(SegmentQueryTest, HasAFixedOrderAndEscapesWhatTextsGiveAMeaning) {
   const RequestParams params{{"width", "320"}, {"class", "a&b<\"$%\r\n"}, {"version", "old"}};
   EXPECT_EQ(QueryFor(params, "abc"), "?class=a%26b%3C%22%24%25%0D%0A&width=320&version=abc");
