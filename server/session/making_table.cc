@@ -2,6 +2,7 @@
 #include "server/session/making_table.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "server/session/segment_tasks.h"
@@ -32,6 +33,11 @@ bool MakingTable::HasRoomFor(const std::string& path) const {
   return making_.size() < kMaxSegmentsMaking &&
          static_cast<std::size_t>(here) < kMaxMakingInFolder &&
          making_.size() + static_cast<std::size_t>(given_up) < kMaxSegmentJobs;
+}
+
+std::int64_t MakingTable::bytes_out() const {
+  return std::accumulate(jobs_out_.begin(), jobs_out_.end(), std::int64_t{0},
+                         [](std::int64_t sum, const auto& making) { return sum + making->bytes; });
 }
 
 MakingTable::Leaving MakingTable::Leave(PartTicket ticket) {

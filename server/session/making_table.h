@@ -45,6 +45,7 @@ struct Making {
   std::stop_source stop;            // asked for when all have left
   std::uint16_t service_class = 0;  // of the first who asked
   std::string part;                 // path and name, for the log
+  std::int64_t bytes = 0;           // of its packets; set before its job is out
 };
 
 class MakingTable {
@@ -75,6 +76,8 @@ class MakingTable {
   [[nodiscard]] const std::set<std::shared_ptr<const Making>>& jobs_out() const {
     return jobs_out_;
   }
+  // Of the packets of these, also of those that nobody waits for any more.
+  [[nodiscard]] std::int64_t bytes_out() const;
 
   // Tells all to stop; they stay, as they have to be finished.
   void StopAll();

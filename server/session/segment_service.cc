@@ -21,7 +21,8 @@ SegmentService::SegmentService(const Library& library, ScriptShelf& scripts, Sch
       scheduler_(scheduler),
       shelf_(library, scripts, options.indexer),
       cache_(SegmentCache::Open(options.cache_folder, options.cache_bytes)),
-      observer_(std::move(observer)) {}
+      observer_(std::move(observer)),
+      tasks_(options.making_bytes) {}
 
 Status SegmentService::Start() {
   constexpr std::array<std::pair<TaskPool, int>, kTaskPools> kThreads{
@@ -156,7 +157,7 @@ void SegmentService::RunTasks(TaskPool pool) {
     bool closes = false;
     {
       const MutexLock lock(mutex_);
-      while (!(closes = ClosesNow(pool)) && !(task = tasks_.Take(pool))) {
+      while (!(closes = ClosesNow(pool)) && !(task = tasks_.Take(pool, making_.bytes_out()))) {
         if (Over()) return;
         if (pool == TaskPool::kReading) {
           changed_.WaitFor(mutex_, closing_ - SteadyNow());
@@ -331,10 +332,12 @@ void SegmentService::AnswerSegment(const Shelved& movie, const PartName& name, b
   if (!joined.ok()) return Reply(waiting, joined.error());
   if (!joined->first) return;
   const auto& making = joined->making;
+  making->bytes = WorkBytes(*movie.movie, name);
   AddTask(TaskPool::kReading,
           {.place = movie.path,
            .run = [this, movie, name, key, making] { StartMaking(movie, name, key, making); },
-           .making = making.get()});
+           .making = making.get(),
+           .bytes = making->bytes});
 }
 
 SegmentStats SegmentService::stats() const {

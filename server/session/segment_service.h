@@ -66,6 +66,7 @@ struct SegmentOptions {
   std::string cache_folder;  // empty: nothing is kept
   std::int64_t cache_bytes = 0;
   MovieShelf::Indexer indexer = &IndexSource;
+  std::int64_t making_bytes = kMaxMakingBytes;
 };
 
 class SegmentService {

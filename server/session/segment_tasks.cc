@@ -9,7 +9,10 @@ namespace gopmill {
 
 std::string FolderOf(const std::string& path) { return path.substr(0, path.find('/')); }
 
-bool SegmentTasks::MayRun(TaskPool pool, const SegmentTask& task) {
+// Of the packets of the segments that are made there may be more than memory: who would read others
+// waits here and not on a thread.
+bool SegmentTasks::MayRun(TaskPool pool, const SegmentTask& task, std::int64_t bytes_out) {
+  if (task.bytes > 0 && reading_bytes_ + bytes_out >= most_bytes_) return false;
   const std::map<std::string, int>& running = Of(pool).running;
   const auto found = running.find(task.place);
   const int here = found == running.end() ? 0 : found->second;
@@ -25,14 +28,15 @@ bool SegmentTasks::MayRun(TaskPool pool, const SegmentTask& task) {
   return here < kMaxReadsOfMovie && in_folder < kMaxReadsInFolder;
 }
 
-std::optional<SegmentTask> SegmentTasks::Take(TaskPool pool) {
+std::optional<SegmentTask> SegmentTasks::Take(TaskPool pool, std::int64_t bytes_out) {
   Queue& queue = Of(pool);
   const auto next = std::ranges::find_if(
-      queue.waiting, [&](const SegmentTask& task) { return MayRun(pool, task); });
+      queue.waiting, [&](const SegmentTask& task) { return MayRun(pool, task, bytes_out); });
   if (next == queue.waiting.end()) return std::nullopt;
   SegmentTask task = std::move(*next);
   queue.waiting.erase(next);
   ++queue.running[task.place];
+  reading_bytes_ += task.bytes;
   return task;
 }
 
@@ -41,6 +45,7 @@ void SegmentTasks::Ended(TaskPool pool, const SegmentTask& task) {
   const auto found = running.find(task.place);
   GOPMILL_CHECK(found != running.end());
   if (--found->second == 0) running.erase(found);
+  reading_bytes_ -= task.bytes;
 }
 
 std::vector<SegmentTask> SegmentTasks::Remove(

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -26,6 +27,10 @@ inline constexpr int kMaxLooksInFolder = 2, kMaxReadsOfMovie = 2, kMaxReadsInFol
 // The folder at the library's top that a movie lies in, or the movie that lies there itself.
 std::string FolderOf(const std::string& path);
 
+// Of the source's packets of all segments that are being made, from when reading them begins until
+// the job has ended: beside one more segment.
+inline constexpr std::int64_t kMaxMakingBytes = std::int64_t{512} << 20U;
+
 enum class TaskPool : std::size_t { kAnswering, kReading, kFinishing };
 inline constexpr std::size_t kTaskPools = 3;
 
@@ -34,13 +39,18 @@ struct SegmentTask {
   std::function<void()> run;
   PartTicket ticket = 0;         // of kAnswering: the request that it is for
   const void* making = nullptr;  // of kReading: the segment that it begins, if any
+  std::int64_t bytes = 0;        // of the packets that it reads for that one
 };
 
 class SegmentTasks {
  public:
+  // `most_bytes`: of packets, kMaxMakingBytes.
+  explicit SegmentTasks(std::int64_t most_bytes = kMaxMakingBytes) : most_bytes_(most_bytes) {}
+
   void Add(TaskPool pool, SegmentTask task) { Of(pool).waiting.push_back(std::move(task)); }
-  // The first that may run now, if any; it runs until Ended.
-  std::optional<SegmentTask> Take(TaskPool pool);
+  // The first that may run now, if any; it runs until Ended. `bytes_out`: of packets that have been
+  // read and are still there.
+  std::optional<SegmentTask> Take(TaskPool pool, std::int64_t bytes_out = 0);
   void Ended(TaskPool pool, const SegmentTask& task);
   // Takes waiting ones out. To be destroyed without a lock: what they hold may be large.
   std::vector<SegmentTask> Remove(TaskPool pool,
@@ -55,8 +65,10 @@ class SegmentTasks {
     std::map<std::string, int> running;  // by place
   };
   Queue& Of(TaskPool pool) { return queues_.at(static_cast<std::size_t>(pool)); }
-  [[nodiscard]] bool MayRun(TaskPool pool, const SegmentTask& task);
+  [[nodiscard]] bool MayRun(TaskPool pool, const SegmentTask& task, std::int64_t bytes_out);
 
+  const std::int64_t most_bytes_;
+  std::int64_t reading_bytes_ = 0;  // of tasks that run
   std::array<Queue, kTaskPools> queues_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "media/unit_planner.h"
 #include "server/session/segment_thumbnails.h"
 
 namespace gopmill {
@@ -46,6 +47,16 @@ std::vector<ThumbnailRun> RunsOf(const SegmentedMovie& movie, const PartName& na
   return {StillRun(movie, StillsOf(movie, name), name.number)};
 }
 
+std::int64_t UnitBytes(const UnitSpec& spec) {
+  return spec.source_bytes + (spec.end_packet - spec.first_packet) * kPacketOverhead;
+}
+
+std::int64_t SoundBytes(const SegmentedMovie& movie, const PartName& name) {
+  const AudioRendition& audio = *movie.audio;
+  const PacketRange range = AudioPackets(*movie.index, audio.grid, audio.start, name.number);
+  return range.bytes + (range.end - range.first) * kPacketOverhead;
+}
+
 Status ReadRuns(SegmentReader& reader, SegmentWork& work) {
   const std::vector<ThumbnailRun> runs = RunsOf(*work.movie, work.name);
   std::int64_t bytes = 0;
@@ -73,6 +84,16 @@ std::int64_t SegmentWork::frames() const {
   std::int64_t sum = 0;
   for (const SheetRun& run : runs) sum += static_cast<std::int64_t>(run.frames.size());
   if (unit) sum += unit->spec.frame_count();
+  return sum;
+}
+
+std::int64_t WorkBytes(const SegmentedMovie& movie, const PartName& name) {
+  if (name.track == PartTrack::kAudio) return SoundBytes(movie, name);
+  if (name.track != PartTrack::kThumbnails && name.track != PartTrack::kStills) {
+    return UnitBytes(PictureUnit(movie, name));
+  }
+  std::int64_t sum = 0;
+  for (const ThumbnailRun& run : RunsOf(movie, name)) sum += UnitBytes(run.unit);
   return sum;
 }
 

@@ -32,6 +32,9 @@ struct SegmentWork {
   [[nodiscard]] std::int64_t frames() const;  // to be made; 0 for sound
 };
 
+// What the packets that ReadSegmentWork reads take in memory. Reads nothing.
+std::int64_t WorkBytes(const SegmentedMovie& movie, const PartName& name);
+
 // The part exists in the movie. kUnsupported beyond kMaxSegmentInput, errors of the reader.
 Result<SegmentWork> ReadSegmentWork(std::shared_ptr<const SegmentedMovie> movie,
                                     const PartName& name, SegmentReader& reader);

@@ -170,7 +170,8 @@ class SlowMovies : public testing::Test {
     folder_ = name;
     ASSERT_NO_FATAL_FAILURE(Start("movies/files"));
   }
-  void Start(const std::string& movies) {
+  void Start(const std::string& movies, std::int64_t making_bytes = kMaxMakingBytes) {
+    service_.reset();
     auto library = Library::Open(movies);
     ASSERT_TRUE(library.ok());
     library_.emplace(std::move(library).value());
@@ -181,11 +182,13 @@ class SlowMovies : public testing::Test {
     const SegmentOptions options{.defaults = {},
                                  .cache_folder = (folder_ / "cache").string(),
                                  .cache_bytes = 1 << 26,
-                                 .indexer = [this](UniqueFd fd, const std::stop_token& stop,
-                                                   int audio, std::vector<SubtitleTrack> beside) {
-                                   return reading_.Index(std::move(fd), stop, audio,
-                                                         std::move(beside));
-                                 }};
+                                 .indexer =
+                                     [this](UniqueFd fd, const std::stop_token& stop, int audio,
+                                            std::vector<SubtitleTrack> beside) {
+                                       return reading_.Index(std::move(fd), stop, audio,
+                                                             std::move(beside));
+                                     },
+                                 .making_bytes = making_bytes};
     service_.emplace(*library_, *scripts_, engine_->scheduler(), options);
     ASSERT_TRUE(service_->Start().ok());
   }
@@ -204,6 +207,15 @@ class SlowMovies : public testing::Test {
                        [answer](Result<MediaPart> made) { answer->set_value(std::move(made)); });
     if (number != nullptr) *number = ticket;
     return answer->get_future();
+  }
+  // Jobs that wait, and those that a worker has beside the one it runs.
+  std::uint64_t Jobs() {
+    const SchedulerStats stats = engine_->scheduler().Stats();
+    std::uint64_t waiting = stats.waiting_units;
+    for (const WorkerStats& worker : stats.workers) {
+      waiting += static_cast<std::uint64_t>(worker.queued_units);
+    }
+    return waiting;
   }
   static bool Comes(const Answer& answer) {
     return answer.wait_for(std::chrono::seconds(60)) == std::future_status::ready;
@@ -319,18 +331,10 @@ class KeptWorker {
 TEST_F(SlowMovies, JobsThatNobodyWaitsForCount) {
   ASSERT_TRUE(Ask(kQuick, "master.m3u8").get().ok());
   std::optional<KeptWorker> kept(engine_->scheduler());
-  const auto jobs = [&] {  // those that wait, and those that a worker has beside the one it runs
-    const SchedulerStats stats = engine_->scheduler().Stats();
-    std::uint64_t waiting = stats.waiting_units;
-    for (const WorkerStats& worker : stats.workers) {
-      waiting += static_cast<std::uint64_t>(worker.queued_units);
-    }
-    return waiting;
-  };
   const auto await_jobs = [&](std::uint64_t count) {
     const TimePoint end = SteadyNow() + std::chrono::seconds(60);
-    while (jobs() != count && SteadyNow() < end) std::this_thread::yield();
-    return jobs() == count;
+    while (Jobs() != count && SteadyNow() < end) std::this_thread::yield();
+    return Jobs() == count;
   };
   ASSERT_TRUE(await_jobs(0));
   for (std::uint64_t i = 1; i <= kMaxSegmentJobs; ++i) {
@@ -347,6 +351,30 @@ TEST_F(SlowMovies, JobsThatNobodyWaitsForCount) {
   ASSERT_TRUE(await_jobs(0));
   Answer made = Ask(kQuick, "v0-1.m4s");
   EXPECT_TRUE(Comes(made) && made.get().ok());
+}
+
+// Else one client fills the memory with what many segments are made of.
+TEST_F(SlowMovies, SegmentsAreReadAsPacketsOfOthersGo) {
+  ASSERT_NO_FATAL_FAILURE(Start("movies/files", 1));  // one at a time
+  ASSERT_TRUE(Ask(kQuick, "master.m3u8").get().ok());
+  std::optional<KeptWorker> kept(engine_->scheduler());
+  std::vector<Answer> answers;
+  std::vector<PartTicket> tickets(4);
+  for (const char* const part : {"v0-1.m4s", "v0-2.m4s", "a0-1.m4s", "t0-0.jpg"}) {
+    answers.push_back(Ask(kQuick, part, &tickets[answers.size()]));
+  }
+  const TimePoint end = SteadyNow() + std::chrono::milliseconds(500);
+  while (SteadyNow() < end && Jobs() < 2) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(Jobs(), 1U);
+  EXPECT_TRUE(Ask(kQuick, "master.m3u8").get().ok()) << "no thread waits for them";
+  service_->Cancel(tickets[1]);
+  EXPECT_EQ(service_->stats().cancelled, 1U);
+  kept.reset();
+  for (const std::size_t i : {0U, 2U, 3U}) {
+    ASSERT_TRUE(Comes(answers[i])) << i;
+    const auto made = answers[i].get();
+    EXPECT_TRUE(made.ok()) << i << made.error().ToString();
+  }
 }
 
 // Two movies, one of them on a disk of its own.

@@ -91,6 +91,19 @@ TEST_F(MakingTableTest, JobsThatWereGivenUpCount) {
   EXPECT_TRUE(Join(1000, "a"));
 }
 
+TEST_F(MakingTableTest, PacketsOfJobsAreThereUntilTheyEnd) {
+  const auto given_up = Join(1, "a")->making, waited_for = Join(2, "b")->making;
+  given_up->bytes = 5;
+  waited_for->bytes = 7;
+  EXPECT_EQ(table_.bytes_out(), 0);
+  table_.JobOut(given_up);
+  table_.JobOut(waited_for);
+  table_.Leave(1);
+  EXPECT_EQ(table_.bytes_out(), 12);
+  table_.JobEnded(given_up);
+  EXPECT_EQ(table_.bytes_out(), 7);
+}
+
 TEST_F(MakingTableTest, WhatIsToldToStopIsStillFinished) {
   const auto making = Join(1, "a")->making;
   table_.StopAll();

@@ -48,6 +48,28 @@ TEST_F(SegmentTasksTest, AMovieHasNotAllReadsOfItsFolderNorAFolderAll) {
   EXPECT_EQ(TakeAll(TaskPool::kReading), Places{"disk/a"}) << "the first that waits";
 }
 
+// Those of jobs that wait for a worker count as those that are being read.
+TEST_F(SegmentTasksTest, ASegmentIsNotReadWhileThePacketsOfOthersAreTooMany) {
+  const auto take = [&](std::int64_t out) { return tasks_.Take(TaskPool::kReading, out); };
+  const auto add = [&](const std::string& place, std::int64_t bytes) {
+    tasks_.Add(TaskPool::kReading, {.place = place, .run = [] {}, .bytes = bytes});
+  };
+  add("a", 3 * kMaxMakingBytes);
+  add("b", 1);
+  add("c", 0);
+  const auto large = take(0);
+  ASSERT_TRUE(large) << "one is always let through";
+  const auto other = take(0);
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->place, "c") << "what reads no segment waits for none";
+  EXPECT_FALSE(take(0));
+  tasks_.Ended(TaskPool::kReading, *large);
+  EXPECT_FALSE(take(kMaxMakingBytes));
+  const auto last = take(kMaxMakingBytes - 1);
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->place, "b");
+}
+
 TEST_F(SegmentTasksTest, WhatIsMadeWaitsForNoPlace) {
   for (int i = 0; i < 20; ++i) Add(TaskPool::kFinishing, "");
   EXPECT_EQ(TakeAll(TaskPool::kFinishing).size(), 20U);
