@@ -151,9 +151,11 @@ void LiveSource::Put(Queue& queue, const Entry& entry) {
                kLiveQueueNanos &&
            std::ranges::count(queue.entries, true, &Entry::video) > kLiveQueuePictures;
   };
-  while (!queue.entries.empty() && (queue.bytes > kLiveQueueBytes || too_long())) {
-    DropOldest(queue);
-  }
+  // Behind the one that is read next: a picture may take more by itself, and is none the worse.
+  const auto too_large = [&] {
+    return queue.bytes - Cost(queue.entries.front()) > kLiveQueueBytes;
+  };
+  while (!queue.entries.empty() && (too_large() || too_long())) DropOldest(queue);
 }
 
 // Everything up to the next key frame, or all there is.

@@ -40,7 +40,8 @@ namespace gopmill {
 
 // How far from the newest picture a cue may begin; one that lies farther is left out.
 inline constexpr std::int64_t kCueReachNanos = 60'000'000'000;
-// What may wait for one reader: beyond either, GOPs are dropped.
+// What may wait for one reader, bytes behind the packet that it reads next: beyond either, GOPs are
+// dropped.
 inline constexpr std::size_t kLiveQueueBytes = std::size_t{8} << 20U;
 inline constexpr std::int64_t kLiveQueueNanos = 3'000'000'000;
 // But for slow sources, of which a publisher's first seconds come at once: never fewer pictures.

@@ -120,9 +120,11 @@ constexpr Rational kMillis{1, 1000};
 struct Step {
   State state = State::kVideo;
   std::int64_t milliseconds = 0;
-  int sound = 0;      // or text: which one, from 0
-  bool late = false;  // it had to be waited for
-  int header = 0;     // that comes with it: one byte
+  int sound = 0;       // or text: which one, from 0
+  bool late = false;   // it had to be waited for
+  int header = 0;      // that comes with it: one byte
+  bool delta = false;  // a picture that needs others
+  int bytes = 100;     // of a picture
 };
 
 // A publisher that sends what it is told to. `sizes`: bytes of the packets of each track of sound.
@@ -179,12 +181,12 @@ class Script final : public PacketSource {
       av_packet_move_ref(&packet, MakeCuePacket(cue, step.sound).get());
       return step.state;
     }
-    const int size = step.state == State::kVideo ? 100 : sizes_[step.sound];
+    const int size = step.state == State::kVideo ? step.bytes : sizes_[step.sound];
     EXPECT_EQ(av_new_packet(&packet, size), 0);
     packet.pts = packet.dts = step.milliseconds;
     packet.duration = step.state == State::kVideo ? 40 : 20;
     packet.stream_index = step.sound;
-    packet.flags = AV_PKT_FLAG_KEY;
+    packet.flags = step.delta ? 0 : AV_PKT_FLAG_KEY;
     if (step.header != 0) {
       *av_packet_new_side_data(&packet, AV_PKT_DATA_NEW_EXTRADATA, 1) =
           static_cast<std::uint8_t>(step.header);
@@ -239,6 +241,43 @@ TEST(LiveSource, PicturesFarBehindTheirReaderGoAsEver) {
   const auto reader = ReaderOf(live, {&script});
   ASSERT_NE(reader, nullptr);
   EXPECT_THAT(live->counts().dropped_packets, Gt(50));
+}
+
+// Of 8K by intra pictures, or close to it.
+TEST(LiveSource, APictureLargerThanAQueueIsRead) {
+  constexpr int kLarge = 9 << 20;
+  std::vector<Step> steps{{.milliseconds = 0}, {.milliseconds = 40, .delta = true}};
+  steps.push_back({.milliseconds = 80, .bytes = kLarge});
+  for (const int at : {120, 160, 200}) steps.push_back({.milliseconds = at, .delta = true});
+  Script script({"en"}, steps);
+  const auto live = std::make_shared<LiveSource>(std::chrono::seconds(1));
+  const auto reader = ReaderOf(live, {&script});
+  ASSERT_NE(reader, nullptr);
+  std::vector<int> sizes;
+  while (true) {
+    const av::Packet packet = av::NewPacket();
+    const auto state = reader->Read(*packet);
+    ASSERT_TRUE(state.ok());
+    if (*state == State::kEnd) break;
+    sizes.push_back(packet->size);
+  }
+  ASSERT_THAT(sizes, testing::SizeIs(testing::Ge(4U)));
+  EXPECT_THAT(std::vector<int>(sizes.end() - 4, sizes.end()),
+              testing::ElementsAre(kLarge, 100, 100, 100));
+}
+
+TEST(LiveSource, LargePicturesGoWhenNewerOnesCome) {
+  std::vector<Step> steps;
+  for (std::int64_t n = 0; n < 10; ++n) steps.push_back({.milliseconds = 40 * n, .bytes = 9 << 20});
+  Script script({"en"}, steps);
+  const auto live = std::make_shared<LiveSource>(std::chrono::seconds(1));
+  const auto reader = ReaderOf(live, {&script});
+  ASSERT_NE(reader, nullptr);
+  // The newest waits; the reader has one, and has asked for none since.
+  EXPECT_THAT(live->counts().dropped_gops, testing::AnyOf(8, 9));
+  const av::Packet packet = av::NewPacket();
+  const auto state = reader->Read(*packet);
+  EXPECT_TRUE(state.ok() && *state == State::kVideo);
 }
 
 // The second one's clock begins anew.
