@@ -61,9 +61,17 @@ Status LiveSource::Release(Claim claim) {
   return OkStatus();
 }
 
+// Who comes between two of them waits for the next, however far apart they are.
+void LiveSource::NoteKey() {
+  const TimePoint now = SteadyNow();
+  if (std::exchange(brought_, true)) keys_apart_ = std::max(keys_apart_, now - keyed_);
+  keyed_ = now;
+}
+
 // Those that come in vain, one after the other, do not let readers wait without end.
 void LiveSource::NoteDeparture() {
   if (std::exchange(brought_, false)) released_ = SteadyNow();
+  keys_apart_ = {};
 }
 
 // What was open is over: all go on with a key frame.
@@ -87,7 +95,7 @@ bool LiveSource::Hand(Claim claim, Entry entry) {
     const MutexLock lock(mutex_);
     if (claim_ != claim) return false;
     entry.publisher = claim;
-    brought_ = true;
+    if (entry.video && entry.key) NoteKey();
     ++counts_.packets;
     counts_.bytes += (*entry.packet)->size;
     PlaceOnClock(entry);

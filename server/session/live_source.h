@@ -70,7 +70,7 @@ struct LiveCounts {
 
 class LiveSource : public std::enable_shared_from_this<LiveSource> {
  public:
-  // `patience`: how long readers wait for the first packet of a publisher, and for one that
+  // `patience`: how long readers wait for the first key picture of a publisher, and for one that
   // returns. Publishers that bring none do not prolong it.
   explicit LiveSource(Duration patience) : patience_(patience) {}
 
@@ -85,7 +85,8 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
   // The publisher has gone; kAlreadyExists if another one has replaced it before.
   Status Release(Claim claim);
 
-  // Reader side. Waits for a key frame, or `patience` for a publisher: kUnavailable then.
+  // Reader side. Waits for a key frame, `patience` for a publisher and as long for its key frame,
+  // or as long as those have been apart: kUnavailable then.
   enum class ReaderClock { kOwn, kShared };
   // kInvalidArgument where the publisher has no such sound tracks. `texts`: the tracks of text
   // whose cues are read too; a publisher may lack them, now or later.
@@ -157,7 +158,8 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
                         av::Packet packet);
   static Error Replaced();
   bool Hand(Claim claim, Entry entry);
-  Error NobodyPublishes() const;
+  Error NothingComes() const;
+  void NoteKey() GOPMILL_REQUIRES(mutex_);
   void NoteDeparture() GOPMILL_REQUIRES(mutex_);
   void BeginAnew() GOPMILL_REQUIRES(mutex_);
   void NoteFormat(const SourceInfo& info) GOPMILL_REQUIRES(mutex_);
@@ -173,7 +175,9 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
   CondVar changed_;
   Claim claim_ GOPMILL_GUARDED_BY(mutex_) = 0;  // of the publisher; 0 = nobody publishes
   Claim last_claim_ GOPMILL_GUARDED_BY(mutex_) = 0;
-  bool brought_ GOPMILL_GUARDED_BY(mutex_) = false;  // whether its publisher has, any packet
+  bool brought_ GOPMILL_GUARDED_BY(mutex_) = false;   // whether its publisher has, any key picture
+  TimePoint keyed_ GOPMILL_GUARDED_BY(mutex_);        // when the newest of them came
+  Duration keys_apart_ GOPMILL_GUARDED_BY(mutex_){};  // the longest time between two
   // When the last publisher left that had.
   TimePoint released_ GOPMILL_GUARDED_BY(mutex_) = SteadyNow();
   std::shared_ptr<const SourceInfo> info_ GOPMILL_GUARDED_BY(mutex_);

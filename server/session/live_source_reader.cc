@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The reader's side of a live source: what one of its queues holds, on a clock of the reader's own.
+#include <algorithm>
 #include <utility>
 
 #include "media/packet_meta.h"
@@ -35,7 +36,7 @@ class LiveSource::Reader final : public PacketSource {
   // Waits for the first packet, which says what the stream is made of.
   Status Begin(ReaderClock clock) {
     GOPMILL_ASSIGN_OR_RETURN(first_, Next());
-    if (!first_) return live_->NobodyPublishes();
+    if (!first_) return live_->NothingComes();
     first_->after_gap = false;  // nothing of this stream is missing before it
     publisher_ = first_->info;
     text_places_ = FollowTexts(texts_, publisher_->subtitles);
@@ -94,18 +95,22 @@ class LiveSource::Reader final : public PacketSource {
     return entry.video ? std::optional<std::size_t>(0) : choice_.place[entry.track];
   }
 
-  // The next packet; nothing once no publisher has come back in time, or brought anything: the
-  // first that comes has as long again for it.
+  // The next packet; nothing once no publisher has come back in time, or brought a key picture
+  // where one is needed: the first that comes has as long again for it. Sound alone is no reason to
+  // wait on.
   Result<std::optional<Entry>> Next() {
     const MutexLock lock(live_->mutex_);
-    const TimePoint began = SteadyNow();
-    std::optional<TimePoint> came;  // a publisher
+    std::optional<TimePoint> missed, came;  // what is needed; a publisher since
     while (queue_->entries.empty()) {
       if (stop_.stop_requested()) return Cancelled();
-      if (live_->claim_ != 0 && !came) came = SteadyNow();
-      const TimePoint since = std::max(live_->released_, came.value_or(began));
-      const bool nothing_comes = live_->claim_ == 0 || !live_->brought_;
-      if (nothing_comes && SteadyNow() - since > live_->patience_) return std::optional<Entry>();
+      if (live_->claim_ == 0 || !live_->brought_ || queue_->needs_key) {
+        const TimePoint now = SteadyNow();
+        if (!missed) missed = now;
+        if (live_->claim_ != 0 && !came) came = now;
+        const TimePoint since = std::max(live_->released_, came.value_or(*missed));
+        const Duration patience = std::max(live_->patience_, live_->keys_apart_);
+        if (now - since > patience) return std::optional<Entry>();
+      }
       live_->changed_.WaitFor(live_->mutex_, kStopInterval);
     }
     Entry entry = std::move(queue_->entries.front());
@@ -163,10 +168,14 @@ Result<std::unique_ptr<PacketSource>> LiveSource::Subscribe(std::stop_token stop
   return std::unique_ptr<PacketSource>(std::move(reader));
 }
 
-Error LiveSource::NobodyPublishes() const {
+Error LiveSource::NothingComes() const {
   Error error{.code = Code::kUnavailable,
               .message = "Nobody publishes under this name, or nothing has come yet."};
   const MutexLock lock(mutex_);
+  if (claim_ != 0 && info_ != nullptr) {
+    error.message = "Somebody publishes under this name, but no key picture has come.";
+    return error;
+  }
   if (!pull_) return error;
   error.message = "The source is fetched from elsewhere, and nothing has come yet";
   error.message += pull_->last_error.empty() ? "." : ": " + pull_->last_error + ".";

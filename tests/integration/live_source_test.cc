@@ -280,6 +280,54 @@ TEST(LiveSource, LargePicturesGoWhenNewerOnesCome) {
   EXPECT_TRUE(state.ok() && *state == State::kVideo);
 }
 
+// What a reader hears that comes while a publisher sends this, with 50 ms of patience.
+Result<std::unique_ptr<PacketSource>> ReaderBeside(const std::vector<Step>& steps,
+                                                   std::int64_t comes_behind) {
+  const auto live = std::make_shared<LiveSource>(std::chrono::milliseconds(50));
+  const auto claim = live->Acquire(false);
+  EXPECT_TRUE(claim.ok());
+  Script script({"en"}, steps, {{0, 10}});
+  std::jthread publisher([&] { static_cast<void>(live->Run(*claim, script)); });
+  while (live->counts().packets < comes_behind) std::this_thread::yield();
+  auto reader = live->Subscribe({});
+  EXPECT_TRUE(live->Acquire(true).ok());  // ends that one
+  return reader;
+}
+
+// Sound, or pictures that need others, for ten seconds.
+TEST(LiveSource, APublisherWithoutKeyPicturesDoesNotLetReadersWaitOn) {
+  for (const bool pictures : {false, true}) {
+    std::vector<Step> steps;
+    for (std::int64_t n = 0; n < 2000; ++n) {
+      steps.push_back({.state = pictures ? State::kVideo : State::kAudio,
+                       .milliseconds = 20 * n,
+                       .late = true,
+                       .delta = true});
+    }
+    for (const bool key_before : {false, true}) {
+      if (key_before) steps.front() = {};
+      const TimePoint begin = SteadyNow();
+      const auto reader = ReaderBeside(steps, 1);
+      ASSERT_FALSE(reader.ok());
+      EXPECT_EQ(reader.error().code, Code::kUnavailable);
+      EXPECT_THAT(reader.error().message, testing::HasSubstr("no key picture"));
+      EXPECT_THAT(SteadyNow() - begin, Lt(std::chrono::seconds(8)));
+    }
+  }
+}
+
+TEST(LiveSource, KeyPicturesMayBeFartherApartThanReadersHavePatience) {
+  std::vector<Step> steps;
+  for (const int sounds : {200, 40, 0}) {  // a second, and a fifth of one
+    steps.push_back({.milliseconds = std::ssize(steps)});
+    for (int n = 0; n < sounds; ++n) {
+      steps.push_back({.state = State::kAudio, .milliseconds = std::ssize(steps), .late = true});
+    }
+  }
+  const auto reader = ReaderBeside(steps, 203);
+  EXPECT_TRUE(reader.ok()) << reader.error().ToString();
+}
+
 // The second one's clock begins anew.
 TEST(LiveSource, PicturesOfTheNextPublisherCountFromThoseOfTheOneBefore) {
   const auto live = std::make_shared<LiveSource>(std::chrono::minutes(1));
