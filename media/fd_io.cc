@@ -116,7 +116,10 @@ int FdIo::ReadSome(std::span<std::uint8_t> buffer) {
     }
     const ssize_t got = read(fd_, buffer.data(), buffer.size());
     if (got > 0) return static_cast<int>(got);
-    if (got == 0) return AVERROR_EOF;
+    if (got == 0) {
+      ended_ = true;
+      return AVERROR_EOF;
+    }
     if (errno == EINTR || errno == EAGAIN) continue;
     failed_ = true;
     return AVERROR(errno);

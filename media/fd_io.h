@@ -40,6 +40,8 @@ class FdIo {
   [[nodiscard]] bool seekable() const { return seekable_; }
   [[nodiscard]] std::int64_t size() const { return size_; }  // bytes, 0 = unknown
   [[nodiscard]] bool failed() const { return failed_; }      // a read ended with an error
+  // There is no more, and FFmpeg has looked at all there was.
+  [[nodiscard]] bool all_read() const { return ended_ && context_->eof_reached != 0; }
 
   // Why a source that cannot be sought in is not read on: it is not that reading failed.
   enum class Refusal : std::uint8_t {
@@ -80,7 +82,7 @@ class FdIo {
   const std::stop_token stop_;
   std::unique_ptr<ProgramCutter> cutter_;
   bool seekable_ = false;
-  bool failed_ = false;
+  bool failed_ = false, ended_ = false;
   std::int64_t size_ = 0;
   bool header_read_ = false;
   std::int64_t read_bytes_ = 0;            // of what cannot be sought in

@@ -368,7 +368,7 @@ Result<Source::ReadState> Source::Impl::ReadNext(AVPacket& packet) {
   while (true) {
     GOPMILL_ASSIGN_OR_RETURN(const int code, packets.Read(format, stop, packet));
     if (code < 0) {
-      damaged = damaged || code != AVERROR_EOF;
+      damaged = damaged || (code != AVERROR_EOF && !(options.live && io.all_read()));
       early = early || EndsEarly();
       return ReadState::kEnd;
     }
@@ -388,6 +388,7 @@ Result<Source::ReadState> Source::Impl::ReadNext(AVPacket& packet) {
   }
 }
 
+// A publisher ends where it ends: what it breaks off in is no damage.
 bool Source::Impl::EndsEarly() const {
   if (options.live) return false;
   if (io.seekable() && EndsInside(fd.get(), *format->iformat)) return true;

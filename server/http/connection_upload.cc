@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
 #include "server/http/connection.h"
 #include "server/http/problem.h"
 
@@ -112,6 +113,7 @@ void HttpConnection::OnPaused() {
 void HttpConnection::FailBody(const Problem& problem) {
   const bool answered = stream_ != nullptr && stream_->state() != StreamResponse::State::kWaiting;
   if (answered) return CutOff(problem.detail);
+  spdlog::info("http: {}: {}", About(), problem.detail);
   ++exchange_;
   EndStream();
   CloseBody();

@@ -43,6 +43,20 @@ void Add(LiveCounts& sum, const LiveCounts& counts) {
   sum.dropped_cues += counts.dropped_cues;
 }
 
+// What one publisher brought, from before it came until it had gone.
+LiveCounts Between(const LiveCounts& before, LiveCounts after) {
+  after.publishers -= before.publishers;
+  after.packets -= before.packets;
+  after.bytes -= before.bytes;
+  after.lost -= before.lost;
+  after.repaired -= before.repaired;
+  after.format_changes -= before.format_changes;
+  after.dropped_gops -= before.dropped_gops;
+  after.dropped_packets -= before.dropped_packets;
+  after.dropped_cues -= before.dropped_cues;
+  return after;
+}
+
 void AddPull(ordered_json& json, const PullState& pull) {
   json["pull"] = Name(pull.phase);
   json["since"] = UtcSeconds(pull.since);
@@ -51,17 +65,26 @@ void AddPull(ordered_json& json, const PullState& pull) {
   if (!pull.last_error.empty()) json["last_error"] = pull.last_error;
 }
 
-Status ReadPublisher(LiveSource& live, LiveSource::Claim claim, const PacketSourceOpener& open,
-                     const std::stop_token& stop) {
+Error NotReadOn(std::int64_t packets) {
+  return {.code = Code::kCorrupt,
+          .message = "The stream could not be read on behind its first " + std::to_string(packets) +
+                     " packets: what comes there is damaged, or another stream."};
+}
+
+// `before`: counts without this publisher's.
+Status ReadPublisher(LiveSource& live, LiveSource::Claim claim, const LiveCounts& before,
+                     const PacketSourceOpener& open, const std::stop_token& stop) {
   GOPMILL_ASSIGN_OR_RETURN(auto source, open(stop));
   bool any_picture = false;
-  while (source != nullptr) {
-    const auto info = source->info();
+  while (true) {
     GOPMILL_ASSIGN_OR_RETURN(const bool pictures, live.Run(claim, *source));
     any_picture = any_picture || pictures;
-    GOPMILL_ASSIGN_OR_RETURN(source, source->Successor());
-    if (source == nullptr && !any_picture) return NoPicture(*info);
+    GOPMILL_ASSIGN_OR_RETURN(auto next, source->Successor());
+    if (next == nullptr) break;
+    source = std::move(next);
   }
+  if (!any_picture) return NoPicture(*source->info());
+  if (source->truncated()) return NotReadOn(live.counts().packets - before.packets);
   return OkStatus();
 }
 
@@ -80,21 +103,23 @@ Status LiveHub::Publish(const std::string& name, const std::string& from, Packet
                             std::to_string(kMaxPublishers) + "."};
   }
   GOPMILL_ASSIGN_OR_RETURN(const auto live, FindLocked(name));
+  const LiveCounts before = live->counts();
   GOPMILL_ASSIGN_OR_RETURN(const auto claim, live->Acquire(options_.replace));
-  for (Publisher& before : publishers_) {
-    if (before.live == live) before.stop.request_stop();
+  for (Publisher& other : publishers_) {
+    if (other.live == live) other.stop.request_stop();
   }
   Publisher& publisher = publishers_.emplace_back();
   publisher.live = live;
-  const auto run = [&publisher, live, claim, name, from, open = std::move(open),
+  const auto run = [&publisher, live, claim, before, name, from, open = std::move(open),
                     done = std::move(done)] {
     spdlog::info("live {}: a publisher has come ({})", name, from);
-    Status status = ReadPublisher(*live, claim, open, publisher.stop.get_token());
+    Status status = ReadPublisher(*live, claim, before, open, publisher.stop.get_token());
     if (Status released = live->Release(claim); !released.ok()) status = std::move(released);
     spdlog::info("live {}: the publisher has gone ({}){}", name, from,
                  status.ok() ? "" : ": " + status.error().ToString());
     if (status.ok()) {
-      done(DumpJson(ordered_json{{"name", name}, {"counts", CountsJson(live->counts())}}, 2));
+      const LiveCounts counts = Between(before, live->counts());
+      done(DumpJson(ordered_json{{"name", name}, {"counts", CountsJson(counts)}}, 2));
     } else {
       done(status.error());
     }

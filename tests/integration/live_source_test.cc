@@ -161,13 +161,15 @@ class Script final : public PacketSource {
   }
   // It ends with an error.
   void Break() { broken_ = true; }
+  // Its end is not that of what it reads.
+  void Truncate() { truncated_ = true; }
   void GoOnWith(std::unique_ptr<PacketSource> next) { successor_ = std::move(next); }
   Result<std::unique_ptr<PacketSource>> Successor() override { return std::move(successor_); }
   const std::shared_ptr<const SourceInfo>& info() const override { return info_; }
   bool counted_pts() const override { return false; }
   std::int64_t start_us() const override { return 0; }
   Status SeekBefore(Rational /*seconds*/) override { return OkStatus(); }
-  bool truncated() const override { return false; }
+  bool truncated() const override { return truncated_; }
   Result<ReadState> Read(AVPacket& packet) override {
     if (next_ == steps_.size()) {
       if (broken_) return Error{.code = Code::kIo, .message = "It broke."};
@@ -199,7 +201,7 @@ class Script final : public PacketSource {
   std::vector<Step> steps_;
   std::map<int, int> sizes_;
   std::size_t next_ = 0;
-  bool broken_ = false;
+  bool broken_ = false, truncated_ = false;
   std::unique_ptr<PacketSource> successor_;
 };
 
@@ -354,23 +356,28 @@ TEST(LiveSource, WhatCameBeforeAnErrorIsHandedOut) {
 }
 
 // What a publisher hears that sends these, one after the other.
-Result<std::string> AnswerTo(std::vector<std::vector<Step>> parts) {
+Result<std::string> AnswerTo(std::vector<std::vector<Step>> parts, LiveHub& hub,
+                             bool truncated = false) {
   std::unique_ptr<Script> script;
   while (!parts.empty()) {
     auto before = std::exchange(
         script, std::make_unique<Script>(std::vector<std::string>{"en"}, parts.back()));
     parts.pop_back();
+    if (truncated) script->Truncate();
     script->GoOnWith(std::move(before));
   }
   const auto source = std::make_shared<std::unique_ptr<PacketSource>>(std::move(script));
-  std::promise<Result<std::string>> answer;
-  LiveHub hub;
+  const auto answer = std::make_shared<std::promise<Result<std::string>>>();
   const Status status = hub.Publish(
       "cam", "test",
       [source](const auto&) { return Result<std::unique_ptr<PacketSource>>(std::move(*source)); },
-      [&](auto result) { answer.set_value(std::move(result)); });
+      [answer](auto result) { answer->set_value(std::move(result)); });
   EXPECT_TRUE(status.ok());
-  return answer.get_future().get();
+  return answer->get_future().get();
+}
+Result<std::string> AnswerTo(std::vector<std::vector<Step>> parts) {
+  LiveHub hub;
+  return AnswerTo(std::move(parts), hub);
 }
 
 TEST(LiveHub, APublisherWithoutAPictureHearsOfIt) {
@@ -379,6 +386,27 @@ TEST(LiveHub, APublisherWithoutAPictureHearsOfIt) {
   ASSERT_FALSE(without.ok());
   EXPECT_EQ(without.error().code, Code::kCorrupt);
   EXPECT_TRUE(AnswerTo({picture, sound}).ok()) << "one of its parts had some";
+}
+
+TEST(LiveHub, APublisherThatCannotBeReadOnHearsWhere) {
+  const std::vector<Step> pictures{{.milliseconds = 0}, {.milliseconds = 40}};
+  LiveHub hub;
+  const auto answer = AnswerTo({pictures}, hub, /*truncated=*/true);
+  ASSERT_FALSE(answer.ok());
+  EXPECT_EQ(answer.error().code, Code::kCorrupt);
+  EXPECT_THAT(answer.error().message, testing::HasSubstr("behind its first 2 packets"));
+}
+
+TEST(LiveHub, APublisherHearsOfWhatItBroughtItself) {
+  const std::vector<Step> pictures{{.milliseconds = 0}, {.milliseconds = 40}};
+  LiveHub hub;
+  ASSERT_TRUE(AnswerTo({pictures, pictures}, hub).ok());
+  const auto answer = AnswerTo({pictures}, hub);
+  ASSERT_TRUE(answer.ok());
+  const auto counts = nlohmann::json::parse(*answer)["counts"];
+  EXPECT_EQ(counts["publishers"], 1);
+  EXPECT_EQ(counts["packets"], 2);
+  EXPECT_EQ(counts["bytes"], 200);
 }
 
 // What a publisher of one picture a second sends first comes at once.
