@@ -263,7 +263,7 @@ bool HttpConnection::FeedParser() {
     case RequestParser::State::kFailed: break;
     case RequestParser::State::kBody:
       if (parser_.keeps_body()) return true;
-      if (!parser_.request().Field("expect").empty() && !std::exchange(continue_sent_, true)) {
+      if (parser_.request().AsksToContinue() && !std::exchange(continue_sent_, true)) {
         evbuffer_add_printf(output(), "HTTP/1.1 100 Continue\r\n\r\n");
       }
       return false;

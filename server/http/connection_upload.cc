@@ -58,8 +58,7 @@ void HttpConnection::StartPublishing(const PublishReply& reply) {
 void HttpConnection::PumpBody() {
   if (!uploading()) return;
   // Now that the request has been accepted, a client that asked may send.
-  const bool expects = !request_.Field("expect").empty();
-  if (expects && !std::exchange(continue_sent_, true)) {
+  if (request_.AsksToContinue() && !std::exchange(continue_sent_, true)) {
     evbuffer_add_printf(output(), "HTTP/1.1 100 Continue\r\n\r\n");
   }
   bool progress = false;

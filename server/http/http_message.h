@@ -32,6 +32,9 @@ struct HttpRequest {
   [[nodiscard]] std::string_view Field(std::string_view name) const;
   // Of one that is a list: several lines of it are one (RFC 9110 section 5.3).
   [[nodiscard]] std::string List(std::string_view name) const;
+  // Whether the client waits to be told to send its body. One of HTTP/1.0 knows no such answer,
+  // whatever it says (RFC 9110 section 10.1.1).
+  [[nodiscard]] bool AsksToContinue() const { return http11 && !Field("expect").empty(); }
 };
 
 // What becomes of the body of a request.

@@ -120,6 +120,13 @@ TEST_F(ProtocolTest, ReadsAndDropsSmallBodies) {
   EXPECT_EQ(client.Receive()->status, 200);
 }
 
+TEST_F(ProtocolTest, TellsHttp10NothingBeforeTheAnswer) {
+  RawClient client(port());
+  client.Send("GET /healthz HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
+  client.Send("hello");
+  EXPECT_EQ(client.Receive()->status, 200);
+}
+
 // What is wrong with the request comes before what is wrong with its body, which is not waited for:
 // as of ffmpeg, which publishes by POST if it is not told otherwise.
 TEST_F(ProtocolTest, RefusesARequestBeforeItsLargeBody) {

@@ -129,6 +129,15 @@ TEST_F(UploadTest, IsToldToContinueOnceAccepted) {
   EXPECT_EQ(response->body, "x");
 }
 
+TEST_F(UploadTest, IsNotToldToContinueByHttp10) {
+  RawClient client(port());
+  client.Send(
+      "PUT /v1/transcode HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\nhello");
+  const auto head = client.ReceiveHead();
+  ASSERT_TRUE(head);
+  EXPECT_EQ(head->status, 200);
+}
+
 TEST_F(UploadTest, IsRefusedBeforeTheBodyIsSent) {
   RawClient client(port());
   client.Send(
