@@ -43,6 +43,20 @@ bool MayShare(const SessionSpec& spec) {
   return spec.open_packets && !spec.request.start && !spec.request.duration;
 }
 
+// What no body can have, whatever it is: it is not read for that.
+Status CheckUploadTarget(const TargetRequest& target) {
+  if (target.start.value_or(Rational{0, 1}).num > 0) {
+    return InvalidArgument("start", "An upload cannot be sought in.", "no start");
+  }
+  if (target.burn.value_or(0) > 0) {
+    return InvalidArgument("burn", "The text of an upload cannot be drawn.", "off");
+  }
+  if (target.subtitles == Subtitles::kCopy) {
+    return InvalidArgument("subtitles", "The text of an upload cannot be copied.", "off");
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 Result<StreamId> MediaService::OpenStream(const std::string& path, const RequestParams& params,
@@ -135,6 +149,7 @@ Result<StreamId> MediaService::OpenUpload(UniqueFd body, const RequestParams& pa
                                           std::unique_ptr<StreamSink> sink) {
   SessionSpec spec;
   GOPMILL_ASSIGN_OR_RETURN(spec.request, ParseParams(params));
+  GOPMILL_RETURN_IF_ERROR(CheckUploadTarget(spec.request));
   spec.source_name = "(upload)";
   const auto shared_body = std::make_shared<UniqueFd>(std::move(body));
   spec.open_packets = [shared_body, options = SourceOptions{.audio = spec.request.audio,

@@ -179,6 +179,13 @@ def uploads(server):
     wait_until(lambda: not server.running(), 3, "an upload has ended and its stream goes on")
 
 
+def uploads_that_can_never_be_right(server):
+    """Are refused before their body, which is never sent."""
+    for query, parameter in ("start=3", "start"), ("burn=1", "burn"), ("subtitles=copy&container=mkv", "subtitles"):
+        answer, body = server.get(f"/v1/transcode?{query}", "PUT", {"Content-Length": "100000000", "Expect": "100-continue"})
+        check(answer.status == 400 and json.loads(body)["parameter"] == parameter, f"PUT with {query}: {answer.status} {body}")
+
+
 def answer_begins_before_the_upload_ends(server):
     with open("movies/files/open-gop-480p.ts", "rb") as file:
         movie = file.read()
@@ -223,7 +230,7 @@ def main():
     try:
         return run_all([same_as_command_line, bad_requests, head_and_documents, slow_client_disturbs_nobody,
                         leaving_client_frees_cores, quiet_clients_are_asked_for, delete_stops_a_stream,
-                        uploads,
+                        uploads, uploads_that_can_never_be_right,
                         answer_begins_before_the_upload_ends, sigterm_drains], server)
     finally:
         server.process.kill()
