@@ -17,6 +17,15 @@ std::int64_t DelayTicks(const VideoInfo& video) {
   return FrameTicks(video) * std::max(0, video.parameters->video_delay);
 }
 
+// 0 where it is unknown. What a header claims that no frame of sound has counts for nothing.
+double FrameSeconds(const AudioInfo& sound) {
+  constexpr double kLongest = 1;
+  const int samples = sound.parameters == nullptr ? 0 : sound.parameters->frame_size;
+  if (samples <= 0 || !SoundRateUsable(sound.sample_rate)) return 0;
+  const double seconds = static_cast<double>(samples) / sound.sample_rate;
+  return seconds <= kLongest ? seconds : 0;
+}
+
 }  // namespace
 
 void GiveTime(AVPacket& first, const VideoInfo& video) {
@@ -28,8 +37,11 @@ std::vector<TimestampRepair::Track> RepairTracks(const SourceInfo& info) {
   tracks.push_back({.time_base = info.video.time_base,
                     .reorders = info.video.has_b_frames,
                     .frame_seconds = 1.0 / info.video.fps.ToDouble()});
+  // The frames of the first packet of a transport stream have no times of their own where FFmpeg
+  // read them before it knew the rate.
   for (std::size_t i = 0; i < info.sounds(); ++i) {
-    tracks.push_back({.time_base = info.sound(i).time_base});
+    tracks.push_back(
+        {.time_base = info.sound(i).time_base, .frame_seconds = FrameSeconds(info.sound(i))});
   }
   return tracks;
 }

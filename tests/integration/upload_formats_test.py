@@ -3,8 +3,10 @@
 """Each container that may be uploaded: transcoded while it comes (POST), and published as a live source (PUT)."""
 
 import os
+import subprocess
 import sys
 import tempfile
+from array import array
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -60,6 +62,30 @@ def live_uploads(server):
     run_beside_each_other(*((is_published, server, name, movie) for name in FORMS))
 
 
+def quiet_tenths(body):
+    """Tenths of a second in which a tone is not heard; the first and the last may have the encoder's own silence."""
+    raw = subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-i", "-", "-f", "s16le", "-ac", "1", "-ar", "48000", "-"],
+                         input=body, capture_output=True, check=False).stdout
+    samples = array("h", raw)
+    return [at / 48000 for at in range(4800, len(samples) - 9600, 4800) if max(map(abs, samples[at:at + 4800])) < 500]
+
+
+def the_first_frames_of_sound_are_heard(server):
+    """A packet of a transport stream holds many frames of slow sound and the time of the first. FFmpeg gives the others of the first
+    packet none while it does not know the rate."""
+    movie = make_stream(server.folder, "slow.ts", SECONDS, ("-c:v", "libx264", "-preset", "veryfast", "-g", "30", "-bf", "3"),
+                        ("-c:a", "aac", "-b:a", "24k"))
+    answer, body = upload(server, QUERY, pieces_of(Path(movie).read_bytes()), "POST")
+    check(answer.status == 200 and not quiet_tenths(body), f"POST: {answer.status}, quiet at {quiet_tenths(body)}")
+    result = {}
+    reader = read_in_thread(server, "slow", QUERY, result)
+    wait_until(lambda: server.live("slow")["readers"] == 1, 10, "a reader that waits")
+    status, _ = Publisher(server, "slow", movie, command=("cat", movie)).finish()
+    reader.join()
+    quiet = quiet_tenths(result["body"])
+    check(status == 200 and not quiet, f"PUT: {status}, quiet at {quiet}")
+
+
 def a_duration_is_kept(server):
     """Also where the demultiplexer knows how long the first fragments are, but not the source."""
     for name, form in FORMS.items():
@@ -73,7 +99,7 @@ def main():
     os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"] = "4"
     with tempfile.TemporaryDirectory() as folder, Server(folder) as server:
         server.folder = folder
-        return run_all([uploads, live_uploads, a_duration_is_kept], server)
+        return run_all([uploads, live_uploads, the_first_frames_of_sound_are_heard, a_duration_is_kept], server)
 
 
 if __name__ == "__main__":
