@@ -17,6 +17,10 @@
 namespace gopmill {
 namespace {
 
+// Microseconds of a live FLV in which the tracks that it announces may begin. FFmpeg itself looks
+// for them in 90 seconds, and in 5 of other containers.
+constexpr std::int64_t kLiveFlvAnalysis = 5'000'000;
+
 int OnInterrupt(void* stop) noexcept {
   return static_cast<const std::stop_token*>(stop)->stop_requested() ? 1 : 0;
 }
@@ -120,7 +124,7 @@ Error LeftBehindError() {
           .message = "The source is damaged in a way that FFmpeg here cannot go on with."};
 }
 
-Result<OpenedFormat> OpenFormat(FdIo& io, const std::stop_token& stop) {
+Result<OpenedFormat> OpenFormat(FdIo& io, const std::stop_token& stop, bool live) {
   AVFormatContext* raw = avformat_alloc_context();
   GOPMILL_CHECK(raw != nullptr);
   raw->pb = io.context();
@@ -149,6 +153,7 @@ Result<OpenedFormat> OpenFormat(FdIo& io, const std::stop_token& stop) {
   }
   if (code < 0) return OpenError(code, io, stop);
   io.HeaderRead();
+  if (live && IsFlv(*container)) raw->max_analyze_duration = kLiveFlvAnalysis;
   const bool indexed = io.seekable() && IsMp4(*container);
   const double index_begin = indexed ? MendIndexedLengths(io.fd(), *raw) : 0;
   if (!ContainedCall([&] { code = avformat_find_stream_info(raw, nullptr); })) {

@@ -20,9 +20,9 @@ struct OpenedFormat {
 };
 
 // From where `io` is, which is the beginning. Both are borrowed for as long as the format exists.
-// Fails with kUnsupported (not a media file that we read), kCorrupt, kIo, kCancelled, or
-// kDeadlineExceeded (a pipe that brings too little).
-Result<OpenedFormat> OpenFormat(FdIo& io, const std::stop_token& stop);
+// `live`: its pictures are waited for. Fails with kUnsupported (not a media file that we read),
+// kCorrupt, kIo, kCancelled, or kDeadlineExceeded (a pipe that brings too little).
+Result<OpenedFormat> OpenFormat(FdIo& io, const std::stop_token& stop, bool live);
 
 // Why such a source is not read on.
 Error RefusalError(FdIo::Refusal refusal);

@@ -288,6 +288,10 @@ bool IsMp4(const AVInputFormat& container) {
   return std::string_view(container.name).starts_with("mov");
 }
 
+bool IsFlv(const AVInputFormat& container) {
+  return std::string_view(container.name).ends_with("flv");
+}
+
 bool StatesLengths(const AVFormatContext& format) {
   const std::span streams(format.streams, format.nb_streams);
   return std::ranges::none_of(streams, [](const AVStream* s) { return s->duration == UINT32_MAX; });
@@ -340,7 +344,7 @@ Result<std::shared_ptr<SourceInfo>> DescribeSource(AVFormatContext& format, doub
   SortSounds(SoundStreams(format, video), rates, *info);
   GOPMILL_RETURN_IF_ERROR(ChooseSounds(format, video, sounds, *info));
   // FFmpeg takes data of any script in FLV for a track of text.
-  const bool has_texts = info->container != "flv" && info->container != "live_flv";
+  const bool has_texts = !IsFlv(*format.iformat);
   for (unsigned i = 0; has_texts && i < format.nb_streams; ++i) {
     auto track = DescribeSubtitles(*format.streams[i]);
     const bool usable = track && !(sounds.live && track->of_pictures);

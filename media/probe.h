@@ -29,6 +29,7 @@ int BitDepthOf(int pixel_format);
 
 // Whether it is FFmpeg's one for MP4, QuickTime and their kin.
 bool IsMp4(const AVInputFormat& container);
+bool IsFlv(const AVInputFormat& container);
 // False where a header has all ones for a length, which is an unknown one (ISO/IEC 14496-12 section
 // 8.4.2); FFmpeg takes it for one of 2^32 ticks.
 bool StatesLengths(const AVFormatContext& format);

@@ -132,7 +132,7 @@ Result<std::unique_ptr<PacketSource>> Source::Successor() {
 }
 
 Status Source::Impl::Open() {
-  GOPMILL_ASSIGN_OR_RETURN(OpenedFormat opened, OpenFormat(io, stop));
+  GOPMILL_ASSIGN_OR_RETURN(OpenedFormat opened, OpenFormat(io, stop, options.live));
   format = std::move(opened.format);
   GOPMILL_ASSIGN_OR_RETURN(info, DescribeSource(*format, opened.index_begin,
                                                 {.wanted = options.audio, .live = options.live}));
@@ -230,7 +230,7 @@ Status Source::Impl::Rewind() {
     return av::AvError("The source could not be sought in", static_cast<int>(at));
   }
   const unsigned last = static_cast<unsigned>(info->video.stream_index);
-  GOPMILL_ASSIGN_OR_RETURN(OpenedFormat opened, OpenFormat(io, stop));
+  GOPMILL_ASSIGN_OR_RETURN(OpenedFormat opened, OpenFormat(io, stop, options.live));
   format = std::move(opened.format);
   if (last >= format->nb_streams) {
     return Error{.code = Code::kCorrupt, .message = "The source changed while it was read."};

@@ -80,6 +80,26 @@ def the_first_half_of_a_gop(server):
     check(all(0.03 < b - a < 0.037 for a, b in zip(shown, shown[1:])), "a gap in half a GOP")
 
 
+def video_tags(flv):
+    """Its header and all tags but those of sound."""
+    kept, at = flv[:13], 13
+    while at + 11 <= len(flv):
+        end = at + 15 + int.from_bytes(flv[at + 1:at + 4], "big")
+        kept += b"" if flv[at] == 8 else flv[at:end]
+        at = end
+    return kept
+
+
+def sound_that_is_announced_and_never_comes(server):
+    """FFmpeg would look for it in 90 seconds of FLV; the pictures come sooner."""
+    movie = Path(make_stream(server.folder, "announced.flv", 8))
+    movie.write_bytes(video_tags(movie.read_bytes()))
+    publisher = Publisher(server, "announced", "", command=["sh", "-c", f"cat {movie}; exec sleep 60"])
+    wait_until(lambda: server.live("announced").get("source"), 10, "pictures without the sound that was announced")
+    check(server.live("announced")["source"]["audio"] is None, "sound that never came")
+    publisher.kill()
+
+
 def bend_stamps(path, ticks):
     for number in (20, 41, 62):
         mutators.ts_bend(path, VIDEO_PID, number, ticks)
@@ -199,6 +219,7 @@ def beside_a_good_one(server):
     reader = Reader(server, "good", QUERY)
     wait_until(reader.begun, 10, "a reader that has begun")
     run_beside_each_other(*((test, server) for test in (pictures_without_their_key_frame, the_first_half_of_a_gop,
+                                                        sound_that_is_announced_and_never_comes,
                                                         wild_rtp_with_a_reader, a_silent_srt_client)),
                           *((wild_rtp_ends, server, seed) for seed in (4, 6, 13)))
     run_all([broken_times_of_b_frames], server)
