@@ -210,6 +210,8 @@ void SortSounds(const std::vector<const AVStream*>& streams, const TrackRates& r
       info.audio_tracks.push_back(DescribeAudio(*stream, rates.Of(*stream)));
     } else if (allowed && rate > 0 && !SoundRateUsable(rate)) {
       info.unusable_audio.push_back(codec + " at " + std::to_string(rate) + " Hz");
+    } else if (allowed && rate <= 0) {
+      info.unusable_audio.push_back(codec + " (nothing of it came in time)");
     } else {
       info.unusable_audio.push_back(codec);
     }

@@ -7,9 +7,9 @@
 namespace gopmill {
 
 std::string NoSoundReason(const SourceInfo& source) {
-  const std::vector<std::string>& codecs = source.unusable_audio;
-  if (codecs.empty()) return "the source has no audio";
-  return fmt::format("the source's audio is not supported: {}", fmt::join(codecs, ", "));
+  const std::vector<std::string>& tracks = source.unusable_audio;
+  if (tracks.empty()) return "the source has no audio";
+  return fmt::format("the source's audio cannot be used: {}", fmt::join(tracks, ", "));
 }
 
 Error NoSuchSoundTrack(const SourceInfo& source, std::size_t count) {

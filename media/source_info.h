@@ -77,7 +77,8 @@ struct SourceInfo {
   std::optional<AudioInfo> audio;       // the track that is read
   std::vector<AudioInfo> more_audio;    // that are read as well
   std::vector<AudioInfo> audio_tracks;  // all that could be, in the order of the source
-  // Codecs of the sound tracks that are not taken, with the rate where that is why.
+  // Codecs of the sound tracks that are not taken, with the rate where that is why, or that nothing
+  // came while FFmpeg looked at the source.
   std::vector<std::string> unusable_audio;
   std::vector<SubtitleTrack> subtitles;  // tracks of text, without their cues
   MovieTags tags;                        // of a file
@@ -89,7 +90,7 @@ struct SourceInfo {
   }
 };
 
-// Why it has no sound: it has no track of it, or none of a codec that is taken.
+// Why it has no sound: it has no track of it, or none that is taken.
 std::string NoSoundReason(const SourceInfo& source);
 
 // kInvalidArgument of `audio` where it has `count` tracks and another was asked for.

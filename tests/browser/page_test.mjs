@@ -133,7 +133,7 @@ async function listsWhatHasCome(page) {
   await page.route('**/v1/sources', (route) => route.fulfill({json: {...answer, sources: [come, ...answer.sources]}}));
   await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
   await page.waitForSelector('input[value="a new one.mp4"]');
-  assert.match(await page.locator('.movie', {hasText: 'a new one.mp4'}).textContent(), /audio not supported: speex/);
+  assert.match(await page.locator('.movie', {hasText: 'a new one.mp4'}).textContent(), /audio left out: speex/);
   assert.equal(await page.locator('input[name=movie]:checked').getAttribute('value'), chosen);
   await page.unroute('**/v1/sources');
   await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));

@@ -86,6 +86,15 @@ def the_first_frames_of_sound_are_heard(server):
     check(status == 200 and not quiet, f"PUT: {status}, quiet at {quiet}")
 
 
+def sound_that_comes_late_is_no_unsupported_codec(server):
+    movie = Path(server.folder, "late.ts")
+    subprocess.run(["ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=160x90:r=30:d=14", "-itsoffset", "11", "-f",
+                    "lavfi", "-i", "sine=d=3", "-c:v", "libx264", "-preset", "ultrafast", "-c:a", "aac", str(movie)], check=True)
+    answer, _ = upload(server, f"{QUERY}&acodec=aac", pieces_of(movie.read_bytes()), "POST")
+    adjusted = answer.getheader("X-Gopmill-Adjusted") or ""
+    check("cannot be used: aac (nothing of it came in time)" in adjusted, f"late sound: {answer.status} {adjusted}")
+
+
 def a_duration_is_kept(server):
     """Also where the demultiplexer knows how long the first fragments are, but not the source."""
     for name, form in FORMS.items():
@@ -99,7 +108,7 @@ def main():
     os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"] = "4"
     with tempfile.TemporaryDirectory() as folder, Server(folder) as server:
         server.folder = folder
-        return run_all([uploads, live_uploads, the_first_frames_of_sound_are_heard, a_duration_is_kept], server)
+        return run_all([uploads, live_uploads, the_first_frames_of_sound_are_heard, sound_that_comes_late_is_no_unsupported_codec, a_duration_is_kept], server)
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ function factsOf(source) {
   }
   const leftOut = source.unusable_audio;
   facts.push(source.audio ? `${source.audio.codec} ${source.audio.channels} ch`
-      : leftOut ? `audio not supported: ${leftOut.join(', ')}` : 'no audio');
+      : leftOut ? `audio left out: ${leftOut.join(', ')}` : 'no audio');
   if (source.duration_s) facts.push(formatDuration(source.duration_s));
   if (source.size_bytes) facts.push(formatSize(source.size_bytes));
   return facts.join(' \u00b7 ');
