@@ -82,12 +82,21 @@ void ProgramCutter::Forget() {
   passed_ = 0;
 }
 
-// By the first three packets.
+// By the first three packets, which may follow the rest of one: who cuts into a stream need not cut
+// between two, and FFmpeg finds them too.
 void ProgramCutter::Detect() {
-  if (form_ != Form::kUnknown || bytes_.size() <= 2 * kTsPacketBytes) return;
-  const bool synced =
-      bytes_[0] == kSync && bytes_[kTsPacketBytes] == kSync && bytes_[2 * kTsPacketBytes] == kSync;
-  form_ = synced ? Form::kTransportStream : Form::kOther;
+  if (form_ != Form::kUnknown) return;
+  const auto synced = [&](std::size_t at) { return bytes_[at] == kSync; };
+  for (std::size_t at = 0; at + 2 * kTsPacketBytes < bytes_.size(); ++at) {
+    if (at == kTsPacketBytes) {
+      form_ = Form::kOther;
+      return;
+    }
+    if (!synced(at) || !synced(at + kTsPacketBytes) || !synced(at + 2 * kTsPacketBytes)) continue;
+    form_ = Form::kTransportStream;
+    scanned_ = at;
+    return;
+  }
 }
 
 void ProgramCutter::Scan() {

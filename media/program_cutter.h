@@ -9,7 +9,7 @@
 // Other tracks: one that is read has left the table or is of another type, or pictures, sound or
 // text have come that were not there. The tables of several programmes may share a PID. Tables that
 // fail their checksum count for nothing. What is no transport stream of packets of 188 bytes passes
-// as it is.
+// as it is; one may begin inside a packet.
 //
 // Memory: what was pushed and not taken, at most kMaxTableBytes of it because of a table that is
 // incomplete; and 4 KiB for each of 65 PIDs and 64 programmes.

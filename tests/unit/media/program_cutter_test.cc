@@ -153,6 +153,18 @@ TEST(ProgramCutter, CutsInFrontOfTheTableThatGivesATrackAnotherType) {
   }
 }
 
+TEST(ProgramCutter, CutsAStreamThatBeginsInsideAPacket) {
+  for (const std::size_t lost : {1U, 100U, 187U}) {
+    Bytes begin = Join({Media(256, 7), Before()});
+    begin.erase(begin.begin(), begin.begin() + static_cast<std::ptrdiff_t>(lost));
+    const Bytes other = Join({Table({{kHevc, 256}, {kAac, 257}}), Media(256, 4)});
+    const Cutting cutting = Cut(other, 7, begin);
+    EXPECT_TRUE(cutting.changed) << "without " << lost << " bytes";
+    EXPECT_EQ(cutting.before, begin);
+    EXPECT_EQ(cutting.rest, Join({List({kTablePid}), other}));
+  }
+}
+
 TEST(ProgramCutter, CutsWhereATrackLeaves) {
   EXPECT_TRUE(Cut(Table({{kAvc, 256}})).changed);
   EXPECT_TRUE(Cut(Table({{kAvc, 258}, {kAac, 257}})).changed);
