@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/subtitle_file.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -13,6 +11,7 @@
 #include "base/words.h"
 #include "media/av_error.h"
 #include "media/fd_io.h"
+#include "media/memory_io.h"
 #include "media/text_charset.h"
 
 namespace gopmill {
@@ -56,22 +55,28 @@ void AddWord(std::string_view word, SubtitleTrack& track) {
   }
 }
 
-// All of a regular file that is not too large, from its beginning; its position stays.
-std::string BytesOf(int fd, std::int64_t size) {
-  std::string bytes(static_cast<std::size_t>(std::max<std::int64_t>(size, 0)), '\0');
-  std::size_t have = 0;
-  while (have < bytes.size()) {
-    const ssize_t got =
-        pread(fd, bytes.data() + have, bytes.size() - have, static_cast<off_t>(have));
-    if (got <= 0) break;
-    have += static_cast<std::size_t>(got);
+// All of a file, if it is not too large.
+Result<std::string> BytesOf(FdIo& io) {
+  const Error too_large{.code = Code::kUnsupported,
+                        .message = "The file of subtitles is too large.",
+                        .accepted = "up to 8 MiB"};
+  if (io.size() > kMaxSubtitleFileBytes) return too_large;
+  std::string bytes;
+  while (std::ssize(bytes) <= kMaxSubtitleFileBytes) {
+    std::array<char, 16 * 1024> some{};
+    const int got = avio_read(io.context(), reinterpret_cast<unsigned char*>(some.data()),
+                              static_cast<int>(some.size()));
+    if (io.failed()) {
+      return Error{.code = Code::kIo, .message = "The subtitles cannot be read to their end."};
+    }
+    if (got == AVERROR_EOF || got == 0) return bytes;
+    if (got < 0) return av::AvError("The subtitles could not be read", got);
+    bytes.append(some.data(), static_cast<std::size_t>(got));
   }
-  bytes.resize(have);
-  return bytes;
+  return too_large;
 }
 
-Status ReadCues(AVFormatContext& format, const FdIo& io, TextUse use, const char* charset,
-                SubtitleTrack& track) {
+Status ReadCues(AVFormatContext& format, TextUse use, const char* charset, SubtitleTrack& track) {
   if (format.nb_streams == 0) {
     return Error{.code = Code::kCorrupt, .message = "There are no subtitles in the file."};
   }
@@ -84,8 +89,6 @@ Status ReadCues(AVFormatContext& format, const FdIo& io, TextUse use, const char
     reader.Push(*packet, track);
     av_packet_unref(packet.get());
   }
-  if (io.failed())
-    return Error{.code = Code::kIo, .message = "The subtitles cannot be read to their end."};
   reader.Finish(track);
   return OkStatus();
 }
@@ -117,21 +120,19 @@ std::optional<SubtitleTrack> DescribeSubtitleFile(std::string_view stem, std::st
 Result<SubtitleTrack> ReadSubtitleFile(UniqueFd fd, SubtitleTrack track,
                                        const std::stop_token& stop, TextUse use) {
   FdIo io(fd.get(), stop);
-  if (io.size() > kMaxSubtitleFileBytes) {
-    return Error{.code = Code::kUnsupported,
-                 .message = "The file of subtitles is too large.",
-                 .accepted = "up to 8 MiB"};
-  }
+  GOPMILL_ASSIGN_OR_RETURN(std::string text, BytesOf(io));
+  text = Utf8Of(std::move(text));
+  const char* charset = CharsetOf(text, track.language);
+  MemoryIo memory(text);
   const auto* form = std::ranges::find(kForms, track.codec, &Form::codec);
   AVFormatContext* raw = avformat_alloc_context();
   GOPMILL_CHECK(raw != nullptr && form != kForms.end());
-  raw->pb = io.context();
+  raw->pb = memory.context();
   // avformat_open_input frees the context when it fails.
   const int code = avformat_open_input(&raw, nullptr, av_find_input_format(form->demuxer), nullptr);
   if (code < 0) return av::AvError("The subtitles could not be read", code);
   const av::InputFormat format(raw);
-  const char* charset = CharsetOf(BytesOf(fd.get(), io.size()), track.language);
-  GOPMILL_RETURN_IF_ERROR(ReadCues(*format, io, use, charset, track));
+  GOPMILL_RETURN_IF_ERROR(ReadCues(*format, use, charset, track));
   if (track.cues.empty()) {
     return Error{.code = Code::kCorrupt,
                  .message = "No subtitles can be read in the file.",

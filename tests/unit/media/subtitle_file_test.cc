@@ -16,6 +16,8 @@
 namespace gopmill {
 namespace {
 
+using ::testing::ElementsAre;
+
 struct NameCase {
   const char* file;
   const char* codec;
@@ -159,6 +161,48 @@ TEST(SubtitleFile, ADamagedByteMakesNoOtherCharset) {
       "1\n00:00:01,000 --> 00:00:02,000\nF\xC3\xBCnf \xC3\xA9t\xC3\xA9\n\n"
       "2\n00:00:03,000 --> 00:00:04,000\n\xFC\n";
   EXPECT_THAT(CuesOf("movie.srt", text), ElementsAre("F\xC3\xBCnf \xC3\xA9t\xC3\xA9"));
+}
+
+// UTF-16 with its mark, of text in UTF-8's three bytes at most, and of what lies beyond.
+std::string Utf16(const std::u16string& text, bool big) {
+  std::string bytes = big ? "\xFE\xFF" : "\xFF\xFE";
+  for (const char16_t unit : text) {
+    const char high = static_cast<char>(unit >> 8U), low = static_cast<char>(unit & 0xFFU);
+    bytes += big ? high : low;
+    bytes += big ? low : high;
+  }
+  return bytes;
+}
+
+TEST(SubtitleFile, Utf16IsReadInEveryForm) {
+  const std::u16string words = u"\u041F\u0440\u0438 \u4E2D \U0001F3AC";
+  const std::string expected = "\u041F\u0440\u0438 \u4E2D \U0001F3AC";
+  for (const bool big : {false, true}) {
+    for (const char16_t* end : {u"\n", u"\r\n"}) {
+      const std::u16string eol = end;
+      const auto cue = [&](const std::u16string& at) {
+        return u"00:00:0" + at + u"00 --> 00:00:0" + at + u"90" + eol + words + eol + eol;
+      };
+      EXPECT_THAT(
+          CuesOf("movie.srt", Utf16(u"1" + eol + cue(u"1,") + u"2" + eol + cue(u"2,"), big)),
+          ElementsAre(expected, expected));
+      EXPECT_THAT(CuesOf("movie.vtt", Utf16(u"WEBVTT" + eol + eol + cue(u"1.") + cue(u"2."), big)),
+                  ElementsAre(expected, expected));
+    }
+    EXPECT_THAT(CuesOf("movie.ass", Utf16(u"[Events]\nFormat: Layer, Start, End, Style, Name, "
+                                          u"MarginL, MarginR, MarginV, Effect, Text\nDialogue: "
+                                          u"0,0:00:01.00,0:00:02.00,Default,,0,0,0,," +
+                                              words + u"\n",
+                                          big)),
+                ElementsAre(expected));
+  }
+}
+
+TEST(SubtitleFile, WhatIsNoCharacterOfUtf16IsReplaced) {
+  const std::u16string head = u"1\n00:00:01,000 --> 00:00:02,000\n";
+  const std::u16string lone{u'a', 0xD83C, u'b', 0xDFAC, u'c', 0, u'd', 0xD83C};
+  EXPECT_THAT(CuesOf("movie.srt", Utf16(head + lone, false) + "x"),
+              ElementsAre("a\uFFFDb\uFFFDc\uFFFDd\uFFFD\uFFFD"));
 }
 
 // Players split playlists into lines in their own ways.
