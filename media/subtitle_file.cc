@@ -13,6 +13,7 @@
 #include "media/fd_io.h"
 #include "media/memory_io.h"
 #include "media/text_charset.h"
+#include "media/webvtt_cues.h"
 
 namespace gopmill {
 namespace {
@@ -123,6 +124,7 @@ Result<SubtitleTrack> ReadSubtitleFile(UniqueFd fd, SubtitleTrack track,
   GOPMILL_ASSIGN_OR_RETURN(std::string text, BytesOf(io));
   text = Utf8Of(std::move(text));
   const char* charset = CharsetOf(text, track.language);
+  if (track.codec == "webvtt") text = OnlyCues(text);
   MemoryIo memory(text);
   const auto* form = std::ranges::find(kForms, track.codec, &Form::codec);
   AVFormatContext* raw = avformat_alloc_context();

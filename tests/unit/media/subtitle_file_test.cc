@@ -205,6 +205,30 @@ TEST(SubtitleFile, WhatIsNoCharacterOfUtf16IsReplaced) {
               ElementsAre("a\uFFFDb\uFFFDc\uFFFDd\uFFFD\uFFFD"));
 }
 
+// FFmpeg 5.1 stops at the first block that is none.
+TEST(SubtitleFile, WebVttMayHaveMoreThanCues) {
+  const std::string style = "STYLE\n::cue { color: red }\n\n", region = "REGION\nid:a\nlines:3\n\n",
+                    note = "NOTE a --> b\n\n", stray = "a stray\nblock\n\n",
+                    broken = "1\n00:00:0x.000 --> 00:00:02.000\nlost\n\n",
+                    first = "a name\n00:01.000 --> 00:02.000 line:0\nA\n\n",
+                    second = "\n\n100:00:03.000 --> 100:00:04.000\nB\nand C";
+  const std::string text =
+      "WEBVTT - x\n\n" + style + region + note + first + stray + broken + style + second;
+  EXPECT_THAT(CuesOf("movie.vtt", text), ElementsAre("A", "B\nand C"));
+  std::string windows = "\xEF\xBB\xBF", old;
+  for (const char c : text) (c == '\n' ? windows += "\r\n" : windows += c);
+  for (const char c : text) old += c == '\n' ? '\r' : c;
+  EXPECT_THAT(CuesOf("movie.vtt", windows), ElementsAre("A", "B\nand C"));
+  EXPECT_THAT(CuesOf("movie.vtt", old), ElementsAre("A", "B\nand C"));
+}
+
+TEST(SubtitleFile, ATimeOfWebVttEndsTheCueBeforeIt) {
+  EXPECT_THAT(CuesOf("movie.vtt",
+                     "\xEF\xBB\xBF"
+                     "00:01.000 --> 00:02.000\nA\n00:03.000 --> 00:04.000\nC\n"),
+              ElementsAre("A", "C"));
+}
+
 // Players split playlists into lines in their own ways.
 TEST(TagText, IsOneLineForEveryReader) {
   EXPECT_EQ(TagText("a\r\nb\tc\x7f\"d"), "abc\"d");
