@@ -87,7 +87,8 @@ Status ReadCues(AVFormatContext& format, TextUse use, const char* charset, Subti
                            FormFor(use, format.streams[0]->codecpar->codec_id), charset));
   const av::Packet packet = av::NewPacket();
   while (av_read_frame(&format, packet.get()) >= 0) {
-    reader.Push(*packet, track);
+    // These files state each end: no time means never.
+    if (packet->duration != 0) reader.Push(*packet, track);
     av_packet_unref(packet.get());
   }
   reader.Finish(track);

@@ -229,6 +229,17 @@ TEST(SubtitleFile, ATimeOfWebVttEndsTheCueBeforeIt) {
               ElementsAre("A", "C"));
 }
 
+TEST(SubtitleFile, CuesThatLastNoTimeAreNotShown) {
+  EXPECT_THAT(CuesOf("movie.srt",
+                     "1\n00:00:01,000 --> 00:00:01,000\nnever\n\n"
+                     "2\n00:00:03,000 --> 00:00:04,000\nA\n\n"),
+              ElementsAre("A"));
+  EXPECT_THAT(CuesOf("movie.vtt",
+                     "WEBVTT\n\n00:01.000 --> 00:02.000\nA\n\n"
+                     "00:03.000 --> 00:03.000\nnever\n"),
+              ElementsAre("A"));
+}
+
 // Players split playlists into lines in their own ways.
 TEST(TagText, IsOneLineForEveryReader) {
   EXPECT_EQ(TagText("a\r\nb\tc\x7f\"d"), "abc\"d");
