@@ -9,6 +9,7 @@
 #include <map>
 #include <vector>
 
+#include "base/utf8.h"
 #include "base/words.h"
 #include "media/script_values.h"
 
@@ -69,8 +70,14 @@ std::string WrittenField(const StyleField& field, std::string_view value, double
     }
     case FieldKind::kNumber: return ScriptDigits(FieldNumber(value, field.least, field.most));
     case FieldKind::kSize: return ScriptDigits(FieldNumber(value, field.least, height));
+    case FieldKind::kMargin: return ScriptDigits(ScriptNumber(value, -height, height).value_or(0));
   }
   return {};
+}
+
+// libass takes no notice of asterisks in front of a name, nor of the case of "Default".
+std::string StyleKey(std::string_view name) {
+  return LowerAscii(Trim(WellFormed(name, name.size()), " \t\v\f*"));
 }
 
 // What a header says, line by line.
@@ -130,15 +137,18 @@ class HeadReader {
     values["alignment"] = fmt::format("{}", std::clamp(place & 3, 1, 3) + row);
   }
 
-  static void Measure(const StyleValues& values, ScriptHead& head) {
-    const auto value = [&](std::string_view name, double usual, double most) {
-      const auto found = values.find(name);
+  static void Measure(const StyleValues& values, std::string_view name, ScriptHead& head) {
+    const auto value = [&](std::string_view field, double usual, double most) {
+      const auto found = values.find(field);
       return found == values.end() || found->second.empty() ? usual
                                                             : FieldNumber(found->second, 0, most);
     };
     const double scale = std::max(value("scalex", 100, 300), value("scaley", 100, 300)) / 100;
-    head.letter = std::max(head.letter, value("fontsize", 18, head.height) * scale);
-    head.border = std::max(head.border, value("outline", 1, head.height));
+    const ScriptSizes sizes{.letter = value("fontsize", 18, head.height),
+                            .scale = scale,
+                            .border = value("outline", 1, head.height)};
+    head.largest.Enlarge(sizes);
+    head.styles.try_emplace(StyleKey(name), sizes).first->second.Enlarge(sizes);
   }
 
   std::string section_;
@@ -165,12 +175,15 @@ ScriptHead HeadReader::Write() const {
   }
   head.text += '\n';
   for (const StyleValues& values : styles_) {
-    Measure(values, head);
+    const auto written = [&](const StyleField& field) {
+      const auto found = values.find(field.name);
+      return WrittenField(field, found == values.end() ? "" : found->second, head.height);
+    };
+    Measure(values, written(kStyleFields.front()), head);
     head.text += "Style: ";
     for (const StyleField& field : kStyleFields) {
-      const auto found = values.find(field.name);
       if (&field != kStyleFields.data()) head.text += ',';
-      head.text += WrittenField(field, found == values.end() ? "" : found->second, head.height);
+      head.text += written(field);
     }
     head.text += '\n';
   }
@@ -178,6 +191,17 @@ ScriptHead HeadReader::Write() const {
 }
 
 }  // namespace
+
+void ScriptSizes::Enlarge(const ScriptSizes& other) {
+  letter = std::max(letter, other.letter);
+  scale = std::max(scale, other.scale);
+  border = std::max(border, other.border);
+}
+
+ScriptSizes ScriptHead::SizesOf(std::string_view style) const {
+  const auto found = styles.find(StyleKey(style));
+  return found == styles.end() ? largest : found->second;
+}
 
 ScriptHead WriteScriptHead(std::string_view header) {
   constexpr std::string_view kBom = "\xef\xbb\xbf";

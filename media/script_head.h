@@ -8,6 +8,8 @@
 // Thread-safety: safe (pure functions).
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -17,11 +19,22 @@ inline constexpr std::size_t kMaxStyles = 1000;  // those behind are left out
 
 inline constexpr std::size_t kMaxHeaderBytes = std::size_t{1} << 20U;  // and so of a header
 
+// Of letters, what these are multiplied by, and of what surrounds them.
+struct ScriptSizes {
+  double letter = 18, scale = 1, border = 1;
+
+  void Enlarge(const ScriptSizes& other);
+};
+
 struct ScriptHead {
-  std::string text;     // all in front of the section of events
-  double height = 288;  // of the picture, in the script's units: no size is larger
-  // The largest of all styles: letters with their scale, and what surrounds them.
-  double letter = 18, border = 1;
+  std::string text;          // all in front of the section of events
+  double height = 288;       // of the picture, in the script's units: no size is larger
+  ScriptSizes largest = {};  // of all styles
+  // Of those that libass may take for one another, the largest.
+  std::map<std::string, ScriptSizes, std::less<>> styles = {};
+
+  // Those of a style; of one that is not known the largest.
+  [[nodiscard]] ScriptSizes SizesOf(std::string_view style) const;
 };
 
 ScriptHead WriteScriptHead(std::string_view header);

@@ -106,14 +106,14 @@ std::vector<double> Listed(std::string_view text) {
 
 class Block {
  public:
-  explicit Block(const ScriptHead& head)
-      : height_(head.height), letter_(head.letter), border_(head.border) {}
+  Block(const ScriptHead& head, std::string_view style)
+      : head_(head), height_(head.height), sizes_(head.SizesOf(style)) {}
   // The tags of a block without its braces.
   std::string Write(std::string_view block, bool inside = false);
   [[nodiscard]] bool drawing() const { return drawing_; }
   // Of one letter at most.
   [[nodiscard]] double ink() const {
-    const double side = letter_ * scale_ + 2 * border_ + 2 * blur_;
+    const double side = sizes_.letter * sizes_.scale + 2 * sizes_.border + 2 * blur_;
     return side * side / (height_ * height_);
   }
 
@@ -122,8 +122,10 @@ class Block {
   std::string WriteAnimation(std::string_view argument);
   void Measure(const Tag& tag, double number);
 
+  const ScriptHead& head_;
   const double height_;
-  double letter_, border_, scale_ = 1, blur_ = 0;
+  ScriptSizes sizes_;
+  double blur_ = 0;
   bool drawing_ = false;
 };
 
@@ -146,9 +148,11 @@ std::string Block::WriteAnimation(std::string_view argument) {
 }
 
 void Block::Measure(const Tag& tag, double number) {
-  if (tag.name == "fs") letter_ = std::max(letter_, number);
-  if (tag.name.ends_with("bord")) border_ = std::max(border_, std::abs(number));
-  if (tag.name.starts_with("fsc")) scale_ = std::max(scale_, std::abs(number) / 100);
+  if (tag.name == "fs") sizes_.letter = std::max(sizes_.letter, number);
+  if (tag.name.ends_with("bord")) sizes_.border = std::max(sizes_.border, std::abs(number));
+  if (tag.name.starts_with("fsc")) {
+    sizes_.scale = std::max(sizes_.scale, std::abs(number) / 100);
+  }
   if (tag.name == "blur" || tag.name == "be") blur_ = std::max(blur_, std::abs(number));
 }
 
@@ -169,8 +173,11 @@ std::string Block::WriteTag(const Tag& tag, std::string_view argument, bool insi
     case TagKind::kColour: return fmt::format("\\{}{}", tag.name, ScriptColour(plain));
     case TagKind::kName: {
       // Nothing that libass could take for another tag, or for the end of this one.
-      const std::string_view name = plain.substr(0, plain.find_first_of("\\(){}"));
-      return fmt::format("\\{}{}", tag.name, TrimArgument(name.substr(0, kMaxScriptName)));
+      const std::string_view whole = plain.substr(0, plain.find_first_of("\\(){}"));
+      const std::string_view name = TrimArgument(whole.substr(0, kMaxScriptName));
+      // Without a name it is the event's own style that comes back.
+      if (tag.name == "r" && !name.empty()) sizes_.Enlarge(head_.SizesOf(name));
+      return fmt::format("\\{}{}", tag.name, name);
     }
     case TagKind::kList: {
       const std::vector<double> numbers = Listed(argument);
@@ -221,16 +228,22 @@ std::string Block::Write(std::string_view block, bool inside) {
   }
 }
 
+// Of UTF-8: bytes that do not continue one.
+std::size_t CharactersIn(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80; }));
+}
+
 }  // namespace
 
-TamedEvent TameEvent(std::string_view text, const ScriptHead& head) {
+TamedEvent TameEvent(std::string_view text, const ScriptHead& head, std::string_view style) {
   TamedEvent tamed;
   if (text.size() > kMaxEventBytes) return tamed;
-  Block writer(head);
+  Block writer(head, style);
   std::size_t letters = 0;
   while (!text.empty()) {
     const std::size_t plain = std::min(text.find_first_of("\\{"), text.size());
-    letters += plain;
+    letters += CharactersIn(text.substr(0, plain));
     tamed.text += text.substr(0, plain);
     text.remove_prefix(plain);
     if (text.empty()) break;

@@ -19,10 +19,12 @@ inline constexpr std::size_t kMaxEventBytes = 4096;
 
 struct TamedEvent {
   std::string text;  // empty if the event is a drawing, or longer than kMaxEventBytes
-  // What libass may have to paint for it at most: letters by the largest size in it or in the
-  // head's styles, with what surrounds them. In areas of a square of the picture's height.
+  // What libass may have to paint for it at most: its characters by the largest size in it or in
+  // the styles that it names, with what surrounds them. In areas of a square of the picture's
+  // height.
   double ink = 0;
 };
-TamedEvent TameEvent(std::string_view text, const ScriptHead& head);
+// `style`: the event's.
+TamedEvent TameEvent(std::string_view text, const ScriptHead& head, std::string_view style = {});
 
 }  // namespace gopmill

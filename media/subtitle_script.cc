@@ -53,7 +53,7 @@ Event EventOf(const SubtitleCue& cue, const ScriptHead& head) {
     field = rest.substr(0, comma);
     rest.remove_prefix(comma + 1);
   }
-  const auto [text, ink] = TameEvent(rest, head);
+  const auto [text, ink] = TameEvent(rest, head, fields[2]);
   event.ink = ink;
   if (text.empty() || event.end <= event.start || !IsUtf8(text) || !IsUtf8(fields[2])) return event;
   const auto number = [](const std::string& field, long most) {

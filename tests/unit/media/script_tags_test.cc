@@ -62,10 +62,30 @@ TEST(ScriptTags, NamesHideNoTags) {
 }
 
 TEST(ScriptTags, EstimatesWhatIsPainted) {
-  const ScriptHead head{.text = {}, .height = 100, .letter = 10, .border = 0};
+  const ScriptHead head{.text = {}, .height = 100, .largest = {.letter = 10, .border = 0}};
   EXPECT_DOUBLE_EQ(TameEvent("1234567890", head).ink, 0.1);
   EXPECT_DOUBLE_EQ(TameEvent("{\\fs50\\fscx200}12", head).ink, 2);
   EXPECT_DOUBLE_EQ(TameEvent("1{\\t(\\bord20)}2", head).ink, 0.5);
+  EXPECT_DOUBLE_EQ(TameEvent("\u041F\u4E2D", head).ink, 0.02) << "characters, not bytes";
+}
+
+TEST(ScriptTags, EstimatesByTheStylesOfTheEvent) {
+  const ScriptHead head = WriteScriptHead(
+      "[Script Info]\nPlayResY: 100\n[V4+ Styles]\nFormat: Name, Fontsize, Outline, ScaleX\n"
+      "Style: Small,10,0,100\nStyle: Wide,10,0,200\nStyle: Large,50,0,100\n"
+      "Style: *twice,10,0,100\nStyle: Twice,50,0,100\n");
+  const auto ink = [&](std::string_view text, std::string_view style) {
+    return TameEvent(text, head, style).ink;
+  };
+  EXPECT_DOUBLE_EQ(ink("1234567890", "Small"), 0.1);
+  EXPECT_DOUBLE_EQ(ink("{\\r}1", "Small"), 0.01);
+  EXPECT_DOUBLE_EQ(ink("{\\rLarge}1", "Small"), 0.25);
+  EXPECT_DOUBLE_EQ(ink("{\\fs50}1", "Wide"), 1) << "its scale stays";
+  EXPECT_DOUBLE_EQ(ink("1", "*Twice"), 0.25);
+  for (const char* unknown : {"", "Smal", "other"}) {
+    EXPECT_DOUBLE_EQ(ink("1", unknown), 1.02 * 1.02) << "the largest of all";
+  }
+  EXPECT_DOUBLE_EQ(ink("{\\rother}1", "Small"), 1.02 * 1.02);
 }
 
 TEST(ScriptHead, WritesStylesByTheirFields) {

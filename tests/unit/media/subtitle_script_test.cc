@@ -105,6 +105,17 @@ TEST(SubtitleScript, TakesNoMoreInkAtATimeThanPicturesHold) {
   EXPECT_THAT(text, HasSubstr("small"));
 }
 
+// A poster's style that a dialogue does not use says nothing of its letters.
+TEST(SubtitleScript, ALargeStyleTakesNoRoomFromOtherOnes) {
+  const std::string words =
+      "\u041E\u0431\u044B\u0447\u043D\u0430\u044F \u0440\u0435\u0447\u044C, "
+      "\u043A\u043E\u0442\u043E\u0440\u0430\u044F \u0438\u0434\u0451\u0442";
+  const auto script = Script(TrackOf({Cue(0, kScriptSecond, words + words + words)},
+                                     "[V4+ Styles]\nFormat: Name, Fontsize, Outline\n"
+                                     "Style: Default,20,2\nStyle: Poster,280,9\n"));
+  EXPECT_THAT(script->text, HasSubstr(words));
+}
+
 TEST(SubtitleScript, IsTextWhateverTheHeaderHolds) {
   const auto script =
       Script(TrackOf({}, "[V4+ Styles]\nStyle: \xff\xc3(\nStyle: S\n" + std::string(300, '\xc3')));
