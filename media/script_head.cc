@@ -19,11 +19,12 @@ namespace {
 constexpr int kLeastSide = 100, kMostSide = 10'000, kMostRatio = 3;
 constexpr std::size_t kMaxColumns = 40;
 
-enum class FieldKind { kName, kColour, kNumber, kSize };
+enum class FieldKind { kName, kColour, kNumber, kSize, kMargin };
 struct StyleField {
   std::string_view name;  // in lower case
   FieldKind kind = FieldKind::kNumber;
-  double least = 0, most = 0;  // of a number; a size goes up to the picture's height
+  double least = 0, most = 0;  // of a number; a size goes up to the picture's height,
+                               // a margin as far to the other side, too
   std::string_view usual;
 };
 // ASS version 4+, in its order; libass has the same where a script states none.
@@ -47,9 +48,9 @@ constexpr std::array kStyleFields = std::to_array<StyleField>({
     {"outline", FieldKind::kSize, 0, 0, "1"},
     {"shadow", FieldKind::kSize, 0, 0, "0"},
     {"alignment", FieldKind::kNumber, 1, 11, "2"},
-    {"marginl", FieldKind::kSize, 0, 0, "10"},
-    {"marginr", FieldKind::kSize, 0, 0, "10"},
-    {"marginv", FieldKind::kSize, 0, 0, "10"},
+    {"marginl", FieldKind::kMargin, 0, 0, "10"},
+    {"marginr", FieldKind::kMargin, 0, 0, "10"},
+    {"marginv", FieldKind::kMargin, 0, 0, "10"},
     {"encoding", FieldKind::kNumber, -1, 255, "1"},
 });
 using StyleValues = std::map<std::string, std::string, std::less<>>;

@@ -56,11 +56,12 @@ Event EventOf(const SubtitleCue& cue, const ScriptHead& head) {
   const auto [text, ink] = TameEvent(rest, head, fields[2]);
   event.ink = ink;
   if (text.empty() || event.end <= event.start || !IsUtf8(text) || !IsUtf8(fields[2])) return event;
-  const auto number = [](const std::string& field, long most) {
-    return std::clamp(std::strtol(field.c_str(), nullptr, 10), 0L, most);
+  const auto number = [](const std::string& field, long most, long least = 0) {
+    return std::clamp(std::strtol(field.c_str(), nullptr, 10), least, most);
   };
   const auto margin = [&](std::size_t at) {
-    return number(fields.at(at), static_cast<long>(2 * head.height));
+    const long most = static_cast<long>(2 * head.height);
+    return number(fields.at(at), most, -most);
   };
   event.order = number(fields[0], std::numeric_limits<int>::max());
   event.line = fmt::format("Dialogue: {},{},{},{},,{},{},{},,{}\n", number(fields[1], 1000),

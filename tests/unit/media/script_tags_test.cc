@@ -98,6 +98,15 @@ TEST(ScriptHead, WritesStylesByTheirFields) {
                                    "100,100,0,0,1,0,0,2,10,10,10,1\n"));
 }
 
+TEST(ScriptHead, KeepsMarginsThatLeadOutOfThePicture) {
+  const ScriptHead head = WriteScriptHead(
+      "[Script Info]\nPlayResY: 200\n[V4+ Styles]\nFormat: Name, MarginL, MarginR, MarginV\n"
+      "Style: S,-40,-9999,9999\nStyle: T,x,,-1\n");
+  EXPECT_THAT(head.text, HasSubstr("Style: S,Arial,18,&Hffffff,&Hffffff,&H0,&H0,0,0,0,0,"
+                                   "100,100,0,0,1,1,0,2,-40,-200,200,1\n"));
+  EXPECT_THAT(head.text, HasSubstr(",2,0,10,-1,1\n"));
+}
+
 TEST(ScriptHead, PutsTheStylesOfOldScriptsIntoTheNewForm) {
   const ScriptHead head =
       WriteScriptHead("[V4 Styles]\nFormat: Name, BackColour, Alignment\nStyle: Top,&H12,6\n");

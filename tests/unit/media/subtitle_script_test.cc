@@ -116,6 +116,12 @@ TEST(SubtitleScript, ALargeStyleTakesNoRoomFromOtherOnes) {
   EXPECT_THAT(script->text, HasSubstr(words));
 }
 
+TEST(SubtitleScript, KeepsMarginsThatLeadOutOfThePicture) {
+  const auto script = Script(TrackOf(
+      {{.start_us = 0, .end_us = kScriptSecond, .text = "0,0,Default,,-20,-9999,9999,,x"}}));
+  EXPECT_THAT(script->text, EndsWith(",Default,,-20,-576,576,,x\n"));
+}
+
 TEST(SubtitleScript, IsTextWhateverTheHeaderHolds) {
   const auto script =
       Script(TrackOf({}, "[V4+ Styles]\nStyle: \xff\xc3(\nStyle: S\n" + std::string(300, '\xc3')));
