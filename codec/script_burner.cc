@@ -32,6 +32,12 @@ std::string DataUrl(const std::string& text) {
   return "data:text/plain;base64," + base64;
 }
 
+// FFmpeg before 7.1 draws in the limited range where the format does not say otherwise.
+int FormatDrawnIn(const AVFrame& picture) {
+  const bool full = picture.format == AV_PIX_FMT_YUV420P && picture.color_range == AVCOL_RANGE_JPEG;
+  return full ? AV_PIX_FMT_YUVJ420P : picture.format;
+}
+
 class ScriptBurner final : public SubtitleBurner {
  public:
   ScriptBurner(std::shared_ptr<const SubtitleScript> script, const OutputGrid& grid,
@@ -79,12 +85,14 @@ Result<av::Frame> ScriptBurner::DrawAt(const AVFrame& picture, std::int64_t us) 
   const av::Frame in = av::Ref(picture);
   // The filter takes whole milliseconds, rounded down behind an arithmetic that is not exact.
   in->pts = us - us % 1000 + 500;
+  in->format = FormatDrawnIn(picture);
   GOPMILL_RETURN_IF_ERROR(chain_.Feed(in.get()));
   av::Frame out = av::NewFrame();
   GOPMILL_ASSIGN_OR_RETURN(const bool got, chain_.Take(*out));
-  if (!got || out->format != picture.format || out->width != picture.width) {
+  if (!got || out->format != in->format || out->width != picture.width) {
     return InternalError("Subtitles cannot be drawn in this pixel format.");
   }
+  out->format = picture.format;
   av_frame_copy_props(out.get(), &picture);
   return out;
 }
@@ -107,7 +115,7 @@ Result<std::unique_ptr<SubtitleBurner>> OpenScriptBurner(
   GOPMILL_ASSIGN_OR_RETURN(FilterChain chain,
                            FilterChain::Begin({.width = picture.width,
                                                .height = picture.height,
-                                               .format = picture.format,
+                                               .format = FormatDrawnIn(picture),
                                                .color_space = picture.colorspace,
                                                .color_range = picture.color_range,
                                                .time_base = kMicros}));

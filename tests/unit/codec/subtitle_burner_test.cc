@@ -10,6 +10,7 @@ extern "C" {
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -151,6 +152,17 @@ TEST(SubtitleBurner, ColoursAreThoseOfTheScript) {
     reddest = std::max<int>(reddest, *std::max_element(row, row + kWidth / 2));
   }
   EXPECT_GT(reddest, 220) << "V of red";
+}
+
+TEST(SubtitleBurner, WhiteIsThatOfTheRange) {
+  for (const auto& [range, white] : {std::pair{AVCOL_RANGE_MPEG, 235}, {AVCOL_RANGE_JPEG, 255}}) {
+    const av::Frame grey = MakePlainFrame(kWidth, kHeight, AV_PIX_FMT_YUV420P, kGrey, 128, 128);
+    grey->color_range = range;
+    const av::Frame shown = Drawn(*Open(ScriptOf("{\\bord0\\shad0}#####"), *grey), *grey, 10);
+    EXPECT_NEAR(Brightest(*shown, 0, kHeight), white, 1);
+    EXPECT_EQ(shown->format, AV_PIX_FMT_YUV420P);
+    EXPECT_EQ(shown->color_range, range);
+  }
 }
 
 TEST(SubtitleBurner, ScriptsOfRubbishHarmNothing) {
