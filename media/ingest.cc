@@ -91,6 +91,10 @@ Result<std::unique_ptr<Ingest>> Ingest::Open(std::unique_ptr<PacketSource> sourc
     ingest->adjustments_.push_back(
         {"subtitles", "copy", "off", "the movie has no text that can be copied"});
   }
+  if (texts.copied != nullptr && std::ranges::any_of(*texts.copied, &SubtitleTrack::incomplete)) {
+    ingest->adjustments_.push_back(
+        {"subtitles", "copy", "copy in part", "a track has more cues than are kept"});
+  }
   GOPMILL_RETURN_IF_ERROR(ingest->ReadToFirstVideo());
   ingest->MakePlan(resolved.target, std::move(texts));
   return ingest;

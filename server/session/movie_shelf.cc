@@ -12,6 +12,7 @@
 #include "base/file_name.h"
 #include "base/log.h"
 #include "media/subtitle_file.h"
+#include "server/session/movie_texts.h"
 
 namespace gopmill {
 namespace {
@@ -229,7 +230,11 @@ Result<std::shared_ptr<const SourceIndex>> MovieShelf::IndexOf(
   GOPMILL_ASSIGN_OR_RETURN(
       auto index, file->Index([&]() -> Result<std::shared_ptr<const SourceIndex>> {
         GOPMILL_ASSIGN_OR_RETURN(auto beside, ReadBeside(path, opened, stop));
-        return indexer_(std::move(opened.fd), stop, file->audio_track(), std::move(beside));
+        GOPMILL_ASSIGN_OR_RETURN(
+            std::shared_ptr<const SourceIndex> read,
+            indexer_(std::move(opened.fd), stop, file->audio_track(), std::move(beside)));
+        WarnOfLostCues(path, read->subtitles);
+        return read;
       }));
   Dropped dropped;
   const MutexLock lock(mutex_);

@@ -48,11 +48,20 @@ Result<OwnTexts> ReadOwnTexts(const SourceOpener& movie, TextUse use, int number
     return Error{.code = Code::kIo, .message = "The movie's text cannot be read to its end."};
   }
   own.tracks = source->TakeSubtitles();
+  WarnOfLostCues("of a movie", own.tracks);
   own.jumps = source->jumps();
   return own;
 }
 
 }  // namespace
+
+void WarnOfLostCues(std::string_view of, std::span<const SubtitleTrack> tracks) {
+  for (const SubtitleTrack& track : tracks) {
+    if (!track.incomplete) continue;
+    spdlog::warn("subtitles {}: what a track ({} \"{}\") has beyond {} cues or {} MiB is left out",
+                 of, track.language, track.title, kMaxCues, kMaxCueBytes >> 20U);
+  }
+}
 
 Status CheckTextNumber(int number, std::size_t own, std::size_t beside) {
   const std::size_t count = own + beside;
@@ -93,6 +102,7 @@ Result<std::shared_ptr<const SubtitleScript>> ReadScript(const SourceOpener& mov
   GOPMILL_ASSIGN_OR_RETURN(UniqueFd text, file.open());
   const auto track = ReadSubtitleFile(std::move(text), file.described, stop, TextUse::kScript);
   if (!track.ok()) return CannotBeDrawn(file, track.error());
+  WarnOfLostCues(file.name, {&*track, 1});
   return MakeScript(*track);
 }
 
@@ -128,6 +138,7 @@ Status CopyTexts(const SourceOpener& movie, const std::vector<TextFile>& beside,
     auto track = text.ok() ? ReadSubtitleFile(std::move(text).value(), file.described, stop, use)
                            : Result<SubtitleTrack>(text.error());
     if (track.ok()) {
+      WarnOfLostCues(file.name, {&*track, 1});
       CloseJumps(own.jumps, *track);
       tracks.push_back(std::move(track).value());
     } else {

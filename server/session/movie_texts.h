@@ -8,8 +8,10 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -25,6 +27,10 @@ struct TextFile {
   SubtitleTrack described;  // by its name
   SourceOpener open;
 };
+
+// Tells the log of tracks that have more than is kept (SubtitleTrack::incomplete). `of`: the name
+// of their file, for people.
+void WarnOfLostCues(std::string_view of, std::span<const SubtitleTrack> tracks);
 
 // kInvalidArgument if there is no track with this number, from 1.
 Status CheckTextNumber(int number, std::size_t own, std::size_t beside);

@@ -129,6 +129,23 @@ def files_and_pictures(_, folder):
     check(told == ["the movie has no text that can be copied"], f"no text to copy: {told}")
 
 
+def more_than_is_kept(_, folder):
+    """What is left out of a track with too many cues is told."""
+    crowd = Path(folder, "crowd.mp4")
+    crowd.write_bytes(Path(folder, "beside.mp4").read_bytes())
+    # FFmpeg drops a cue that says the same as the one before.
+    cue = "00:00:20,000 --> 00:00:21,000\nBehind the end"
+    for count in (100_000, 100_001):
+        Path(folder, "crowd.srt").write_text(f"1\n{clock(1)} --> {clock(2)}\nSeen\n\n" + "".join(
+            f"{n}\n{cue} {n}\n\n" for n in range(2, count + 1)), encoding="utf-8")
+        done = subprocess.run([PROGRAM, "transcode", str(crowd), str(Path(folder, "crowd.mkv")), "--subtitles", "copy", "--width", "128",
+                               "--bitrate", "80k", "--preset", "ultrafast", "--force", "--json", "-"], capture_output=True, text=True,
+                              check=True)
+        told = [one["given"] for one in json.loads(done.stdout)["adjusted"] if one["parameter"] == "subtitles"]
+        check(told == (["copy in part"] if count > 100_000 else []), f"{count} cues: {told}")
+        Path(folder, "crowd.srt").unlink()
+
+
 def hidden_and_by_links(_, folder):
     """The command line: whoever may read a movie may read what lies beside it, however it got there."""
     mine = Path(folder, "mine")
@@ -198,8 +215,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         make_movies(folder)
         with Server(folder) as server:
-            return run_all([every_form_into_every_container, cut_where_the_movie_is, files_and_pictures, hidden_and_by_links, same_bytes, refusals,
-                            seen_together_in_mp4], server, folder)
+            return run_all([every_form_into_every_container, cut_where_the_movie_is, files_and_pictures, more_than_is_kept, hidden_and_by_links,
+                            same_bytes, refusals, seen_together_in_mp4], server, folder)
 
 
 if __name__ == "__main__":
