@@ -42,6 +42,8 @@ class RateSearch {
   // The pass at crf() took so many bits. `vbv_factor` < 1: it broke the VBV and should have taken
   // that part of them; what may be spent is lowered for good. True when no other pass is needed.
   bool Done(double bits, double vbv_factor);
+  // Whether a pass satisfied the VBV.
+  [[nodiscard]] bool found_allowed() const { return passes_[best_].allowed; }
   // Whether the newest pass is the best so far: the one to keep.
   [[nodiscard]] bool newest_is_best() const { return best_ + 1 == passes_.size(); }
 

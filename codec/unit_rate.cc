@@ -12,6 +12,9 @@ namespace gopmill {
 namespace {
 
 constexpr int kMaxVbvPasses = 4;
+// x264 keeps a cap by itself, but with a buffer that is empty in the end: until it is asked for
+// less than that it answers to nothing, and then to all.
+constexpr int kMaxX264VbvPasses = 8;
 // Encoders with a rate control of their own (HEVC, AV1, VP9) get a second pass over a unit whose
 // rate they missed by more than this.
 constexpr int kMaxRatePasses = 2;
@@ -44,6 +47,10 @@ bool IsWhole(const UnitSpec& unit) { return unit.begins_gop() && unit.ends_gop; 
 
 bool Searches(const EncoderSpec& spec) {
   return spec.quality == Quality::kBest && SteeredByCrf(spec);
+}
+
+int MaxVbvPasses(VideoCodec codec) {
+  return codec == VideoCodec::kH264 ? kMaxX264VbvPasses : kMaxVbvPasses;
 }
 
 double HighestCrf(VideoCodec codec) {
@@ -108,12 +115,17 @@ UnitRate::Verdict UnitRate::Judge(const Made& made) {
   }
   if (search_) {
     const bool done = search_->Done(bits, made.vbv_factor);
-    return {.keep = search_->newest_is_best(), .done = done};
+    if (!done || search_->found_allowed()) {
+      return {.keep = search_->newest_is_best(), .done = done};
+    }
+    crf_ = search_->crf();  // which is raised until the VBV is satisfied
+    search_.reset();
+    passes_ = 1;
   }
   // Threads had no buffer model in the encoder (frame_size_estimated): with it the aim may do.
   const bool without_vbv = passes_ == 1 && spec_.threads > 1 && made.vbv_factor < 1;
   if (without_vbv && repeatable_) return {.keep = true, .done = false};
-  if (spec_.rate_mode == RateMode::kCrf) {
+  if (spec_.rate_mode == RateMode::kCrf || crf_) {
     const bool done = !repeatable_ || made.vbv_factor >= 1 || !RaiseCrf(made.vbv_factor);
     return {.keep = true, .done = done};
   }
@@ -125,7 +137,10 @@ UnitRate::Verdict UnitRate::Judge(const Made& made) {
 
 // What to multiply the rate with in the next pass; 1 = this one is good, or the last.
 double UnitRate::Correction(const Made& made) const {
-  if (made.vbv_factor < 1) return passes_ < kMaxVbvPasses ? made.vbv_factor : 1;
+  if (made.vbv_factor < 1) {
+    if (passes_ >= MaxVbvPasses(spec_.codec)) return 1;
+    return std::pow(made.vbv_factor, std::max(1, passes_ - 2));  // longer steps in the end
+  }
   const bool best = spec_.quality == Quality::kBest;
   if (OpensAhead(spec_) || made.bytes == 0) return 1;
   if (passes_ >= (best ? kMaxSearchPasses : kMaxRatePasses)) return 1;
@@ -137,7 +152,7 @@ double UnitRate::Correction(const Made& made) const {
 // False when there is nothing left to try.
 bool UnitRate::RaiseCrf(double vbv_factor) {
   const double before = crf_.value_or(spec_.crf), highest = HighestCrf(spec_.codec);
-  if (passes_ >= kMaxVbvPasses || before >= highest) return false;
+  if (passes_ >= MaxVbvPasses(spec_.codec) || before >= highest) return false;
   const double per_octave = highest > kHighestCrf ? kWideCrfPerOctave : kCrfPerOctave;
   // A longer step each time: an encoder that keeps a cap by itself answers to a small one with less
   // of its own.

@@ -77,7 +77,7 @@ class UnitRate {
   RateAim aim_;
   const double target_bytes_;
   int passes_ = 0;
-  std::optional<double> crf_;         // kCrf: in place of the spec's, which broke the VBV
+  std::optional<double> crf_;         // in place of kCrf's or search_'s, which broke the VBV
   std::optional<RateSearch> search_;  // quality=best of an encoder that is steered by CRF
 };
 

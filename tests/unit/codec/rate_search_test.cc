@@ -161,6 +161,55 @@ TEST(UnitRateTest, ACapThatCannotBeKeptEndsAtTheCodecsLastFactor) {
       << "it cannot be decoded again";
 }
 
+// Its encoder keeps the cap by itself with pictures of 37, and lets the buffer run empty.
+TEST(UnitRateTest, AFactorTooLowToMatterIsRaisedUntilItDoes) {
+  const EncoderSpec spec = Capped(20);
+  const UnitSpec unit = TwoSeconds();
+  UnitRate rate(spec, unit, true, std::nullopt);
+  double factor = 0.8;
+  for (int passes = 1; !rate.Judge({.bytes = 300'000, .vbv_factor = factor}).done; ++passes) {
+    ASSERT_LT(passes, 8);
+    factor = rate.next().crf.value() > 37 ? 1 : 0.8;
+  }
+  EXPECT_EQ(factor, 1);
+  EXPECT_LT(rate.next().crf.value(), 48);
+}
+
+TEST(UnitRateTest, AnAimTooHighToMatterIsLoweredUntilItDoes) {
+  EncoderSpec spec = Capped(0);
+  spec.rate_mode = RateMode::kBitrate;
+  UnitSpec unit = TwoSeconds();
+  unit.budget_bps = 1'000'000;
+  UnitRate rate(spec, unit, true, std::nullopt);
+  double factor = 0.87;
+  while (!rate.Judge({.bytes = 280'000, .vbv_factor = factor}).done) {
+    factor = rate.next().aim.bps < 500'000 ? 1 : 0.87;
+  }
+  EXPECT_EQ(factor, 1);
+  EXPECT_GT(rate.next().aim.bps, 250'000);
+}
+
+TEST(UnitRateTest, ASearchThatFindsNoPassForTheVbvGoesOnFromItsFactor) {
+  EncoderSpec spec;
+  spec.fps = {7, 1};
+  spec.maxrate = spec.bufsize = 400'000;
+  UnitSpec unit;
+  unit.end_frame = 14;
+  unit.budget_bps = 400'000;  // 100,000 bytes
+  UnitRate rate(spec, unit, true, std::nullopt);
+  double crf = 30;
+  int passes = 1;
+  UnitRate::Verdict verdict = rate.Judge({.bytes = 150'000, .vbv_factor = 0.9, .crf = crf});
+  for (; !verdict.done && passes < 20; ++passes) {
+    ASSERT_TRUE(rate.next().crf.has_value());
+    crf = *rate.next().crf;
+    const bool fits = crf > 46;
+    verdict = rate.Judge({.bytes = 110'000, .vbv_factor = fits ? 1 : 0.97});
+  }
+  EXPECT_GT(crf, 46);
+  EXPECT_TRUE(verdict.keep) << "the only one that fits";
+}
+
 // A unit of a movie at a few frames a second.
 TEST(UnitRateTest, TheRateOfAUnitTooShortToBeSteeredIsSearchedFor) {
   EncoderSpec spec;
