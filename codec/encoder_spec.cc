@@ -57,6 +57,9 @@ void CopyColor(const AVCodecParameters& source, EncoderSpec& spec) {
   spec.color_space = source.color_space;
   const bool full_range = SaysFullRange(source.format, source.color_range);
   spec.color_range = full_range ? AVCOL_RANGE_JPEG : source.color_range;
+  // Players take what states no range for limited.
+  const bool gray = IsGray(source.format) && source.color_range == AVCOL_RANGE_UNSPECIFIED;
+  if (gray) spec.color_range = AVCOL_RANGE_MPEG;
   spec.chroma_location = source.chroma_location;
   if (descriptor == nullptr || (descriptor->flags & AV_PIX_FMT_FLAG_RGB) == 0) return;
   spec.color_space = AVCOL_SPC_BT709;

@@ -11,6 +11,7 @@ extern "C" {
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -127,8 +128,17 @@ std::string ScaleOptions(const FilterSpec& spec, const Placement& place) {
 
 }  // namespace
 
+bool IsGray(int format) {
+  const AVPixFmtDescriptor* own = av_pix_fmt_desc_get(static_cast<AVPixelFormat>(format));
+  constexpr std::uint64_t kOthers =
+      AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM;
+  const bool has_chroma = own == nullptr || own->nb_components > 2;
+  return !has_chroma && (own->flags & kOthers) == 0;
+}
+
 bool SaysFullRange(int format, int range) {
-  return range == AVCOL_RANGE_JPEG || format == AV_PIX_FMT_YUVJ411P ||
+  const bool gray_in_full = range == AVCOL_RANGE_UNSPECIFIED && IsGray(format);
+  return gray_in_full || range == AVCOL_RANGE_JPEG || format == AV_PIX_FMT_YUVJ411P ||
          format == AV_PIX_FMT_YUVJ420P || format == AV_PIX_FMT_YUVJ422P ||
          format == AV_PIX_FMT_YUVJ440P || format == AV_PIX_FMT_YUVJ444P;
 }

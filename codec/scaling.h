@@ -18,8 +18,10 @@
 
 namespace gopmill {
 
+// Whether this AVPixelFormat has luma alone, and maybe alpha (not black and white).
+bool IsGray(int format);
 // Whether pictures of this AVPixelFormat and AVColorRange say that they have full range: the names
-// of some formats do.
+// of some formats do, and grey that says nothing is taken to, as by FFmpeg.
 bool SaysFullRange(int format, int range);
 // Of the input: whether it is RGB; whether it has full range and is not.
 bool HasRgb(const FilterSpec& spec);

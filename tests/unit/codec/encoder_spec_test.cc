@@ -124,6 +124,21 @@ TEST(EncoderSpec, TakesColourAndAspectFromTheSource) {
   EXPECT_FALSE(MakeEncoderSpec(plan)->global_header);
 }
 
+// FFmpeg takes grey that states no range for full, players take all that states none for limited.
+TEST(EncoderSpec, GreyOfNoStatedRangeBecomesLimited) {
+  const auto range_of = [](AVPixelFormat format, AVColorRange stated) {
+    const StreamPlan plan = PlanFor(VideoCodec::kH264);
+    auto& source = const_cast<AVCodecParameters&>(*plan.source->video.parameters);
+    source.format = format;
+    source.color_range = stated;
+    return MakeEncoderSpec(plan)->color_range;
+  };
+  EXPECT_EQ(range_of(AV_PIX_FMT_GRAY8, AVCOL_RANGE_UNSPECIFIED), AVCOL_RANGE_MPEG);
+  EXPECT_EQ(range_of(AV_PIX_FMT_YA8, AVCOL_RANGE_UNSPECIFIED), AVCOL_RANGE_MPEG);
+  EXPECT_EQ(range_of(AV_PIX_FMT_GRAY8, AVCOL_RANGE_JPEG), AVCOL_RANGE_JPEG) << "as it states";
+  EXPECT_EQ(range_of(AV_PIX_FMT_YUV420P, AVCOL_RANGE_UNSPECIFIED), AVCOL_RANGE_UNSPECIFIED);
+}
+
 TEST(EncoderSpec, AHighDynamicRangeIsKeptInTenBitsAndBecomesSdrInEight) {
   for (const AVColorTransferCharacteristic transfer :
        {AVCOL_TRC_SMPTE2084, AVCOL_TRC_ARIB_STD_B67}) {

@@ -9,8 +9,11 @@ extern "C" {
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <random>
@@ -350,6 +353,33 @@ TEST(FrameFilter, TakesAnotherSampleAspectFromTheStreamAlone) {
   parameters->sample_aspect_ratio = {0, 1};
   source->video.sample_aspect = {16, 15};
   EXPECT_EQ(taken({1, 1}), (Rational{16, 15})) << "the container's alone";
+}
+
+// As FFmpeg's own tools take it.
+TEST(FrameFilter, TakesGreyOfNoStatedRangeForFull) {
+  auto source = std::make_shared<SourceInfo>();
+  source->video.width = source->video.height = 64;
+  source->video.parameters = std::shared_ptr<AVCodecParameters>(
+      avcodec_parameters_alloc(), [](AVCodecParameters* p) { avcodec_parameters_free(&p); });
+  StreamPlan plan;
+  plan.source = source;
+  const auto made = [&](int level, AVColorRange range) {
+    const av::Frame frame = NewPicture(64, 64, AV_PIX_FMT_GRAY8).value();
+    frame->color_range = range;
+    for (int y = 0; y < 64; ++y) {
+      std::fill_n(frame->data[0] + std::ptrdiff_t{y} * frame->linesize[0], 64,
+                  static_cast<std::uint8_t>(level));
+    }
+    const OutputColors colors{.range = AVCOL_RANGE_MPEG};
+    const FilterSpec spec = SpatialPart(plan, {64, 64}, AV_PIX_FMT_YUV420P, colors, *frame);
+    const av::Frame out = Once(spec, *frame);
+    EXPECT_EQ(out->data[1][0], 128);
+    return LumaAt(*out, 30, 20);
+  };
+  EXPECT_EQ(made(0, AVCOL_RANGE_UNSPECIFIED), 16);
+  EXPECT_EQ(made(255, AVCOL_RANGE_UNSPECIFIED), 235);
+  EXPECT_EQ(made(255, AVCOL_RANGE_JPEG), 235);
+  EXPECT_EQ(made(235, AVCOL_RANGE_MPEG), 235) << "as it states";
 }
 
 // FFmpeg's decoder says BT.601 of each picture, whatever the container does.

@@ -67,6 +67,9 @@ TEST(PictureDescription, NamesWhatIsConverted) {
   EXPECT_THAT(Of(full, VideoCodec::kMpeg4).converted, ElementsAre("range"));
   EXPECT_THAT(Of(full, VideoCodec::kH264).converted, IsEmpty());
   EXPECT_EQ(Of(full, VideoCodec::kH264).range, "pc");
+  const Described gray{.format = AV_PIX_FMT_GRAY8, .range = AVCOL_RANGE_UNSPECIFIED};
+  EXPECT_THAT(Of(gray, VideoCodec::kH264).converted, ElementsAre("chroma", "range"));
+  EXPECT_EQ(Of(gray, VideoCodec::kH264).range, "tv");
 }
 
 TEST(PictureDescription, ToneMappingIsNoDither) {
