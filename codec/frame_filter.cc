@@ -95,7 +95,7 @@ int MatrixOf(const VideoInfo& video, const AVFrame& frame) {
 FilterSpec WholeSpec(const StreamPlan& plan, int out_format, const AVFrame& frame) {
   const VideoInfo& video = plan.source->video;
   const bool full_range = SaysFullRange(frame.format, frame.color_range);
-  return FilterSpec{
+  FilterSpec spec{
       .in_width = frame.width,
       .in_height = frame.height,
       .in_format = frame.format,
@@ -114,6 +114,8 @@ FilterSpec WholeSpec(const StreamPlan& plan, int out_format, const AVFrame& fram
       .denoise = plan.target.denoise,
       .tone_map = ToneMapFor(video, out_format),
   };
+  if (HasRgb(spec)) spec.tone_map.matrix = AVCOL_SPC_BT2020_NCL;  // as the scaler makes of it
+  return spec;
 }
 
 }  // namespace

@@ -2,7 +2,8 @@
 //
 // Pictures with a high dynamic range (PQ: SMPTE ST 2084, HLG: ITU-R BT.2100) in an output that has
 // eight bits: they become SDR (BT.709), as the players of such outputs expect. Outputs with ten
-// bits keep what the source has.
+// bits keep what the source has. Primaries and matrix are those that the source states, BT.2020
+// where it states none.
 //
 // Each picture by itself, with the peak that the source's metadata states: nothing is measured, so
 // units do not depend on each other. libzimg (zscale) does the light, FFmpeg's tonemap the curve
@@ -22,6 +23,9 @@ namespace gopmill {
 struct ToneMap {
   int transfer = 0;  // AVColorTransferCharacteristic of the input; 0 = nothing to be done
   double peak = 0;   // brightest light of the input, in units of 100 cd/m2
+  // Of the input: AVColorPrimaries, and AVColorSpace of the pictures that ToneMapFilters get. All
+  // known to zscale.
+  int primaries = 9, matrix = 9;
 
   bool operator==(const ToneMap&) const = default;
   [[nodiscard]] bool needed() const { return transfer != 0; }

@@ -482,6 +482,51 @@ TEST(FrameFilter, ReadsFullRangeBeforeItIsToneMapped) {
   }
 }
 
+// The wider the primaries, the stronger the colour that the same numbers mean.
+TEST(FrameFilter, ToneMapsByThePrimariesAndTheMatrixThatAreStated) {
+  const auto mapped = [](int primaries, int matrix) {
+    const av::Frame frame = MakePlainFrame(64, 64, AV_PIX_FMT_YUV420P10, 110, 120, 140);
+    FilterSpec spec = SpecOf(*frame, 32, 32);
+    spec.tone_map = {
+        .transfer = AVCOL_TRC_SMPTE2084, .peak = 10, .primaries = primaries, .matrix = matrix};
+    const av::Frame out = Once(spec, *frame);
+    return std::array<int, 3>{out->data[0][0], out->data[1][0], out->data[2][0]};
+  };
+  const auto narrow = mapped(AVCOL_PRI_BT709, AVCOL_SPC_BT2020_NCL);
+  const auto middle = mapped(AVCOL_PRI_SMPTE432, AVCOL_SPC_BT2020_NCL);
+  const auto wide = mapped(AVCOL_PRI_BT2020, AVCOL_SPC_BT2020_NCL);
+  EXPECT_LT(narrow[2] + 2, middle[2]);
+  EXPECT_LT(middle[2] + 2, wide[2]);
+  EXPECT_NE(mapped(AVCOL_PRI_BT2020, AVCOL_SPC_BT709), wide);
+}
+
+TEST(ToneMap, IsOfWhatTheSourceStatesAndZscaleKnows) {
+  const std::shared_ptr<AVCodecParameters> parameters(
+      avcodec_parameters_alloc(), [](AVCodecParameters* p) { avcodec_parameters_free(&p); });
+  VideoInfo video;
+  video.parameters = parameters;
+  parameters->color_trc = AVCOL_TRC_SMPTE2084;
+  const av::Frame frame = MakePlainFrame(64, 64, AV_PIX_FMT_YUV420P10, 110, 120, 140);
+  FilterSpec spec = SpecOf(*frame, 32, 32);
+  spec.format = AV_PIX_FMT_YUV420P;
+  for (int stated = 0; stated < AVCOL_PRI_NB; ++stated) {
+    parameters->color_primaries = static_cast<AVColorPrimaries>(stated);
+    parameters->color_space = static_cast<AVColorSpace>(std::min<int>(stated, AVCOL_SPC_NB - 1));
+    spec.tone_map = ToneMapFor(video, AV_PIX_FMT_YUV420P);
+    EXPECT_NE(Once(spec, *frame), nullptr) << stated << ": whatever is stated";
+  }
+  parameters->color_primaries = AVCOL_PRI_SMPTE432;
+  parameters->color_space = AVCOL_SPC_BT709;
+  spec.tone_map = ToneMapFor(video, AV_PIX_FMT_YUV420P);
+  EXPECT_EQ(spec.tone_map.primaries, AVCOL_PRI_SMPTE432);
+  EXPECT_EQ(spec.tone_map.matrix, AVCOL_SPC_BT709);
+  parameters->color_primaries = AVCOL_PRI_UNSPECIFIED;
+  parameters->color_space = AVCOL_SPC_RGB;
+  spec.tone_map = ToneMapFor(video, AV_PIX_FMT_YUV420P);
+  EXPECT_EQ(spec.tone_map.primaries, AVCOL_PRI_BT2020);
+  EXPECT_EQ(spec.tone_map.matrix, AVCOL_SPC_BT2020_NCL);
+}
+
 // The same colour, as RGB and as its own matrix has it (ITU-R BT.2020).
 TEST(FrameFilter, ToneMapsRgbByTheMatrixOfHighRanges) {
   const auto mapped = [](int format, int first, int second, int third) {
