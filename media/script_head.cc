@@ -76,9 +76,13 @@ std::string WrittenField(const StyleField& field, std::string_view value, double
   return {};
 }
 
-// libass takes no notice of asterisks in front of a name, nor of the case of "Default".
+// As libass compares names: without the blanks around them, then without asterisks in front, and
+// "Default" in any case. A name that it does not find it takes for another style, so no others may
+// be taken for equal here.
 std::string StyleKey(std::string_view name) {
-  return LowerAscii(Trim(WellFormed(name, name.size()), " \t\v\f*"));
+  name = Trim(name, " \t");
+  name.remove_prefix(std::min(name.find_first_not_of('*'), name.size()));
+  return LowerAscii(name) == "default" ? "Default" : std::string(name);
 }
 
 // What a header says, line by line.

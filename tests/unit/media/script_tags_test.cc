@@ -82,7 +82,8 @@ TEST(ScriptTags, EstimatesByTheStylesOfTheEvent) {
   EXPECT_DOUBLE_EQ(ink("{\\rLarge}1", "Small"), 0.25);
   EXPECT_DOUBLE_EQ(ink("{\\fs50}1", "Wide"), 1) << "its scale stays";
   EXPECT_DOUBLE_EQ(ink("1", "*Twice"), 0.25);
-  for (const char* unknown : {"", "Smal", "other"}) {
+  for (const char* unknown :
+       {"", "Smal", "other", "SMALL", "small", "Small*", "* Small", "Small\v"}) {
     EXPECT_DOUBLE_EQ(ink("1", unknown), 1.02 * 1.02) << "the largest of all";
   }
   EXPECT_DOUBLE_EQ(ink("{\\rother}1", "Small"), 1.02 * 1.02);
