@@ -77,7 +77,8 @@ Result<std::string> BytesOf(FdIo& io) {
   return too_large;
 }
 
-Status ReadCues(AVFormatContext& format, TextUse use, const char* charset, SubtitleTrack& track) {
+Status ReadCues(AVFormatContext& format, TextUse use, const char* charset,
+                const std::stop_token& stop, SubtitleTrack& track) {
   if (format.nb_streams == 0) {
     return Error{.code = Code::kCorrupt, .message = "There are no subtitles in the file."};
   }
@@ -86,9 +87,11 @@ Status ReadCues(AVFormatContext& format, TextUse use, const char* charset, Subti
       SubtitleReader::Open(*format.streams[0], 0,
                            FormFor(use, format.streams[0]->codecpar->codec_id), charset));
   const av::Packet packet = av::NewPacket();
-  while (av_read_frame(&format, packet.get()) >= 0) {
-    // These files state each end: no time means never.
-    if (packet->duration != 0) reader.Push(*packet, track);
+  while (!stop.stop_requested() && av_read_frame(&format, packet.get()) >= 0) {
+    // These files state each end: no time means never. FFmpeg's decoders take time by the square of
+    // what one cue has.
+    const bool read = packet->duration != 0 && std::cmp_less_equal(packet->size, kMaxTextBytes);
+    if (read) reader.Push(*packet, track);
     av_packet_unref(packet.get());
   }
   reader.Finish(track);
@@ -135,7 +138,7 @@ Result<SubtitleTrack> ReadSubtitleFile(UniqueFd fd, SubtitleTrack track,
   const int code = avformat_open_input(&raw, nullptr, av_find_input_format(form->demuxer), nullptr);
   if (code < 0) return av::AvError("The subtitles could not be read", code);
   const av::InputFormat format(raw);
-  GOPMILL_RETURN_IF_ERROR(ReadCues(*format, use, charset, track));
+  GOPMILL_RETURN_IF_ERROR(ReadCues(*format, use, charset, stop, track));
   if (track.cues.empty()) {
     return Error{.code = Code::kCorrupt,
                  .message = "No subtitles can be read in the file.",

@@ -22,7 +22,6 @@ extern "C" {
 namespace gopmill {
 namespace {
 
-constexpr std::size_t kMaxTextBytes = std::size_t{64} << 10U;  // of one cue
 constexpr std::size_t kMaxNameBytes = 200;
 
 constexpr std::array<AVCodecID, 6> kTextCodecs{AV_CODEC_ID_SUBRIP, AV_CODEC_ID_ASS,

@@ -26,6 +26,7 @@ namespace gopmill {
 
 // Of one track; cues beyond are left out, and `incomplete` tells of it.
 inline constexpr std::size_t kMaxCues = 100'000;
+inline constexpr std::size_t kMaxTextBytes = std::size_t{64} << 10U;  // of one cue
 inline constexpr std::size_t kMaxCueBytes = std::size_t{16} << 20U;
 // What is shown until nothing else says so.
 inline constexpr std::int64_t kCueMicros = 5'000'000;

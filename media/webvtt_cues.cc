@@ -14,7 +14,7 @@ bool TakeDigits(std::string_view& text, char behind) {
   return true;
 }
 
-// "01:02.345" or "1:01:02.345", as FFmpeg reads it.
+// "01:02.345" or "1:01:02.345".
 bool BeginsWithTime(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   if (!TakeDigits(text, ':')) return false;
@@ -37,6 +37,18 @@ std::string_view TakeLine(std::string_view& text) {
   return line;
 }
 
+// FFmpeg's reader ends at a NUL; WebVTT has another character read for it.
+void AddLine(std::string_view line, std::string& cues) {
+  for (const char c : line) {
+    if (c == '\0') {
+      cues += "\xEF\xBF\xBD";
+    } else {
+      cues += c;
+    }
+  }
+  cues += '\n';
+}
+
 }  // namespace
 
 std::string OnlyCues(std::string_view webvtt) {
@@ -50,7 +62,7 @@ std::string OnlyCues(std::string_view webvtt) {
     const bool begins = HasTimes(line);
     inside = begins || (inside && !line.empty());
     if (begins) cues += '\n';
-    if (inside) (cues += line) += '\n';
+    if (inside) AddLine(line, cues);
   }
   return cues;
 }
