@@ -2,10 +2,7 @@
 #include "server/session/making_table.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
-
-#include "server/session/segment_tasks.h"
 
 namespace gopmill {
 
@@ -18,6 +15,7 @@ std::optional<MakingTable::Joined> MakingTable::Join(const std::string& key, Seg
   const auto making = first ? (making_[key] = std::make_shared<Making>()) : found->second;
   if (first) {
     making->service_class = service_class;
+    making->movie = request.path;
     making->part = request.path + "/" + request.name;
   }
   making->waiters.push_back(std::move(waiter));
@@ -35,9 +33,10 @@ bool MakingTable::HasRoomFor(const std::string& path) const {
          making_.size() + static_cast<std::size_t>(given_up) < kMaxSegmentJobs;
 }
 
-std::int64_t MakingTable::bytes_out() const {
-  return std::accumulate(jobs_out_.begin(), jobs_out_.end(), std::int64_t{0},
-                         [](std::int64_t sum, const auto& making) { return sum + making->bytes; });
+PacketBytes MakingTable::bytes_out() const {
+  PacketBytes bytes;
+  for (const auto& making : jobs_out_) bytes[making->movie] += making->bytes;
+  return bytes;
 }
 
 MakingTable::Leaving MakingTable::Leave(PartTicket ticket) {

@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/session/segment_tasks.h"
 #include "server/session/service.h"
 
 namespace gopmill {
@@ -44,8 +45,9 @@ struct Making {
   std::vector<SegmentWaiter> waiters;
   std::stop_source stop;            // asked for when all have left
   std::uint16_t service_class = 0;  // of the first who asked
-  std::string part;                 // path and name, for the log
-  std::int64_t bytes = 0;           // of its packets; set before its job is out
+  std::string movie;
+  std::string part;        // path and name, for the log
+  std::int64_t bytes = 0;  // of its packets; set before its job is out
 };
 
 class MakingTable {
@@ -77,7 +79,7 @@ class MakingTable {
     return jobs_out_;
   }
   // Of the packets of these, also of those that nobody waits for any more.
-  [[nodiscard]] std::int64_t bytes_out() const;
+  [[nodiscard]] PacketBytes bytes_out() const;
 
   // Tells all to stop; they stay, as they have to be finished.
   void StopAll();

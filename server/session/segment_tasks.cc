@@ -10,9 +10,31 @@ namespace gopmill {
 std::string FolderOf(const std::string& path) { return path.substr(0, path.find('/')); }
 
 // Of the packets of the segments that are made there may be more than memory: who would read others
-// waits here and not on a thread.
-bool SegmentTasks::MayRun(TaskPool pool, const SegmentTask& task, std::int64_t bytes_out) {
-  if (task.bytes > 0 && reading_bytes_ + bytes_out >= most_bytes_) return false;
+// waits here and not on a thread. What is read from another folder, which may be for ever, counts
+// as half of all at most.
+bool SegmentTasks::HasRoomFor(const SegmentTask& task, const PacketBytes& out) const {
+  if (task.bytes <= most_bytes_ / kSmallMaking) return true;
+  std::int64_t all = 0, here = 0;
+  const auto add = [&](const std::string& movie, std::int64_t bytes) {
+    all += bytes;
+    if (movie == task.place) here += bytes;
+  };
+  for (const auto& [movie, bytes] : out) add(movie, bytes);
+  PacketBytes elsewhere;  // by folder
+  for (const auto& [movie, bytes] : reading_) {
+    const std::string folder = FolderOf(movie);
+    if (folder == FolderOf(task.place)) {
+      add(movie, bytes);
+    } else {
+      elsewhere[folder] += bytes;
+    }
+  }
+  for (const auto& [folder, bytes] : elsewhere) all += std::min(bytes, most_bytes_ / 2);
+  return all < most_bytes_ || (here == 0 && all < 2 * most_bytes_);
+}
+
+bool SegmentTasks::MayRun(TaskPool pool, const SegmentTask& task, const PacketBytes& out) {
+  if (!HasRoomFor(task, out)) return false;
   const std::map<std::string, int>& running = Of(pool).running;
   const auto found = running.find(task.place);
   const int here = found == running.end() ? 0 : found->second;
@@ -28,15 +50,15 @@ bool SegmentTasks::MayRun(TaskPool pool, const SegmentTask& task, std::int64_t b
   return here < kMaxReadsOfMovie && in_folder < kMaxReadsInFolder;
 }
 
-std::optional<SegmentTask> SegmentTasks::Take(TaskPool pool, std::int64_t bytes_out) {
+std::optional<SegmentTask> SegmentTasks::Take(TaskPool pool, const PacketBytes& out) {
   Queue& queue = Of(pool);
   const auto next = std::ranges::find_if(
-      queue.waiting, [&](const SegmentTask& task) { return MayRun(pool, task, bytes_out); });
+      queue.waiting, [&](const SegmentTask& task) { return MayRun(pool, task, out); });
   if (next == queue.waiting.end()) return std::nullopt;
   SegmentTask task = std::move(*next);
   queue.waiting.erase(next);
   ++queue.running[task.place];
-  reading_bytes_ += task.bytes;
+  if (task.bytes > 0) reading_[task.place] += task.bytes;
   return task;
 }
 
@@ -45,7 +67,7 @@ void SegmentTasks::Ended(TaskPool pool, const SegmentTask& task) {
   const auto found = running.find(task.place);
   GOPMILL_CHECK(found != running.end());
   if (--found->second == 0) running.erase(found);
-  reading_bytes_ -= task.bytes;
+  if (task.bytes > 0 && (reading_[task.place] -= task.bytes) == 0) reading_.erase(task.place);
 }
 
 std::vector<SegmentTask> SegmentTasks::Remove(

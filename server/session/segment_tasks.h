@@ -28,8 +28,13 @@ inline constexpr int kMaxLooksInFolder = 2, kMaxReadsOfMovie = 2, kMaxReadsInFol
 std::string FolderOf(const std::string& path);
 
 // Of the source's packets of all segments that are being made, from when reading them begins until
-// the job has ended: beside one more segment.
+// the job has ended. So that nobody's large ones keep out those of others, a movie that has none
+// may have one up to twice as many, and segments of at most 1/kSmallMaking are not held back.
 inline constexpr std::int64_t kMaxMakingBytes = std::int64_t{512} << 20U;
+inline constexpr std::int64_t kSmallMaking = 128;
+
+// Of packets, by movie.
+using PacketBytes = std::map<std::string, std::int64_t>;
 
 enum class TaskPool : std::size_t { kAnswering, kReading, kFinishing };
 inline constexpr std::size_t kTaskPools = 3;
@@ -48,9 +53,9 @@ class SegmentTasks {
   explicit SegmentTasks(std::int64_t most_bytes = kMaxMakingBytes) : most_bytes_(most_bytes) {}
 
   void Add(TaskPool pool, SegmentTask task) { Of(pool).waiting.push_back(std::move(task)); }
-  // The first that may run now, if any; it runs until Ended. `bytes_out`: of packets that have been
-  // read and are still there.
-  std::optional<SegmentTask> Take(TaskPool pool, std::int64_t bytes_out = 0);
+  // The first that may run now, if any; it runs until Ended. `out`: packets that have been read
+  // and are still there.
+  std::optional<SegmentTask> Take(TaskPool pool, const PacketBytes& out = {});
   void Ended(TaskPool pool, const SegmentTask& task);
   // Takes waiting ones out. To be destroyed without a lock: what they hold may be large.
   std::vector<SegmentTask> Remove(TaskPool pool,
@@ -65,10 +70,11 @@ class SegmentTasks {
     std::map<std::string, int> running;  // by place
   };
   Queue& Of(TaskPool pool) { return queues_.at(static_cast<std::size_t>(pool)); }
-  [[nodiscard]] bool MayRun(TaskPool pool, const SegmentTask& task, std::int64_t bytes_out);
+  [[nodiscard]] bool HasRoomFor(const SegmentTask& task, const PacketBytes& out) const;
+  [[nodiscard]] bool MayRun(TaskPool pool, const SegmentTask& task, const PacketBytes& out);
 
   const std::int64_t most_bytes_;
-  std::int64_t reading_bytes_ = 0;  // of tasks that run
+  PacketBytes reading_;  // of tasks that run
   std::array<Queue, kTaskPools> queues_;
 };
 

@@ -92,16 +92,16 @@ TEST_F(MakingTableTest, JobsThatWereGivenUpCount) {
 }
 
 TEST_F(MakingTableTest, PacketsOfJobsAreThereUntilTheyEnd) {
-  const auto given_up = Join(1, "a")->making, waited_for = Join(2, "b")->making;
+  const auto given_up = Join(1, "a", "x")->making, waited_for = Join(2, "b", "y")->making;
   given_up->bytes = 5;
   waited_for->bytes = 7;
-  EXPECT_EQ(table_.bytes_out(), 0);
+  EXPECT_EQ(table_.bytes_out(), PacketBytes());
   table_.JobOut(given_up);
   table_.JobOut(waited_for);
   table_.Leave(1);
-  EXPECT_EQ(table_.bytes_out(), 12);
+  EXPECT_EQ(table_.bytes_out(), (PacketBytes{{"x", 5}, {"y", 7}}));
   table_.JobEnded(given_up);
-  EXPECT_EQ(table_.bytes_out(), 7);
+  EXPECT_EQ(table_.bytes_out(), (PacketBytes{{"y", 7}}));
 }
 
 TEST_F(MakingTableTest, WhatIsToldToStopIsStillFinished) {

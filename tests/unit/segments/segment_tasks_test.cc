@@ -14,6 +14,9 @@ class SegmentTasksTest : public ::testing::Test {
            const void* making = nullptr) {
     tasks_.Add(pool, {.place = place, .run = [] {}, .ticket = ticket, .making = making});
   }
+  void Read(const std::string& place, std::int64_t bytes) {
+    tasks_.Add(TaskPool::kReading, {.place = place, .run = [] {}, .bytes = bytes});
+  }
   // Those that may run at once, and run then.
   std::vector<std::string> TakeAll(TaskPool pool) {
     std::vector<std::string> places;
@@ -50,24 +53,45 @@ TEST_F(SegmentTasksTest, AMovieHasNotAllReadsOfItsFolderNorAFolderAll) {
 
 // Those of jobs that wait for a worker count as those that are being read.
 TEST_F(SegmentTasksTest, ASegmentIsNotReadWhileThePacketsOfOthersAreTooMany) {
-  const auto take = [&](std::int64_t out) { return tasks_.Take(TaskPool::kReading, out); };
-  const auto add = [&](const std::string& place, std::int64_t bytes) {
-    tasks_.Add(TaskPool::kReading, {.place = place, .run = [] {}, .bytes = bytes});
+  const auto take = [&](const PacketBytes& out = {}) {
+    return tasks_.Take(TaskPool::kReading, out);
   };
-  add("a", 3 * kMaxMakingBytes);
-  add("b", 1);
-  add("c", 0);
-  const auto large = take(0);
+  Read("a", 2 * kMaxMakingBytes);
+  Read("b", kMaxMakingBytes / 4);
+  Read("c", 0);
+  const auto large = take();
   ASSERT_TRUE(large) << "one is always let through";
-  const auto other = take(0);
+  const auto other = take({{"b", kMaxMakingBytes / 2}});
   ASSERT_TRUE(other);
   EXPECT_EQ(other->place, "c") << "what reads no segment waits for none";
-  EXPECT_FALSE(take(0));
   tasks_.Ended(TaskPool::kReading, *large);
-  EXPECT_FALSE(take(kMaxMakingBytes));
-  const auto last = take(kMaxMakingBytes - 1);
+  EXPECT_FALSE(take({{"b", kMaxMakingBytes}}));
+  const auto last = take({{"b", kMaxMakingBytes - 1}});
   ASSERT_TRUE(last);
   EXPECT_EQ(last->place, "b");
+}
+
+TEST_F(SegmentTasksTest, LargeSegmentsOfAMovieKeepOutNoOthers) {
+  const PacketBytes out{{"large", kMaxMakingBytes}};
+  Read("large", kMaxMakingBytes / 4);
+  EXPECT_FALSE(tasks_.Take(TaskPool::kReading, out));
+  Read("large", kMaxMakingBytes / kSmallMaking);
+  Read("other", kMaxMakingBytes / 4);
+  EXPECT_EQ(tasks_.Take(TaskPool::kReading, out)->bytes, kMaxMakingBytes / kSmallMaking);
+  EXPECT_EQ(tasks_.Take(TaskPool::kReading, out)->place, "other");
+  Read("third", kMaxMakingBytes / 4);
+  EXPECT_FALSE(tasks_.Take(TaskPool::kReading, {{"large", 2 * kMaxMakingBytes}}));
+}
+
+TEST_F(SegmentTasksTest, WhatADiskThatHangsHoldsDoesNotCountForOthers) {
+  Read("hangs/a", 2 * kMaxMakingBytes);
+  Read("hangs/b", kMaxMakingBytes / 4);
+  ASSERT_TRUE(tasks_.Take(TaskPool::kReading));
+  EXPECT_FALSE(tasks_.Take(TaskPool::kReading));
+  for (int i = 0; i < 2; ++i) {
+    Read("good/c", kMaxMakingBytes / 4);
+    ASSERT_TRUE(tasks_.Take(TaskPool::kReading));
+  }
 }
 
 TEST_F(SegmentTasksTest, WhatIsMadeWaitsForNoPlace) {
