@@ -63,20 +63,23 @@ Status LiveSource::Release(Claim claim) {
 
 // Who comes between two of them waits for the next, however far apart they are.
 void LiveSource::NoteKey() {
+  constexpr std::chrono::minutes kMostApart(5);
   const TimePoint now = SteadyNow();
-  if (std::exchange(brought_, true)) keys_apart_ = std::max(keys_apart_, now - keyed_);
+  brought_ = true;
+  if (keyed_) keys_apart_ = std::min<Duration>(kMostApart, std::max(keys_apart_, now - *keyed_));
   keyed_ = now;
 }
 
 // Those that come in vain, one after the other, do not let readers wait without end.
 void LiveSource::NoteDeparture() {
   if (std::exchange(brought_, false)) released_ = SteadyNow();
-  keys_apart_ = {};
+  keyed_.reset();
 }
 
 // What was open is over: all go on with a key frame.
 void LiveSource::BeginAnew() {
   clock_needs_key_ = clock_gap_ = true;
+  keyed_.reset();
   for (const auto& queue : queues_) {
     queue->needs_key = true;
     queue->gap = true;

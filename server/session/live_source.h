@@ -175,9 +175,11 @@ class LiveSource : public std::enable_shared_from_this<LiveSource> {
   CondVar changed_;
   Claim claim_ GOPMILL_GUARDED_BY(mutex_) = 0;  // of the publisher; 0 = nobody publishes
   Claim last_claim_ GOPMILL_GUARDED_BY(mutex_) = 0;
-  bool brought_ GOPMILL_GUARDED_BY(mutex_) = false;   // whether its publisher has, any key picture
-  TimePoint keyed_ GOPMILL_GUARDED_BY(mutex_);        // when the newest of them came
-  Duration keys_apart_ GOPMILL_GUARDED_BY(mutex_){};  // the longest time between two
+  bool brought_ GOPMILL_GUARDED_BY(mutex_) = false;  // whether its publisher has, any key picture
+  // When the newest one came since what is open began.
+  std::optional<TimePoint> keyed_ GOPMILL_GUARDED_BY(mutex_);
+  // The longest time between two, also of publishers before; bounded.
+  Duration keys_apart_ GOPMILL_GUARDED_BY(mutex_){};
   // When the last publisher left that had.
   TimePoint released_ GOPMILL_GUARDED_BY(mutex_) = SteadyNow();
   std::shared_ptr<const SourceInfo> info_ GOPMILL_GUARDED_BY(mutex_);

@@ -108,7 +108,8 @@ class LiveSource::Reader final : public PacketSource {
         if (!missed) missed = now;
         if (live_->claim_ != 0 && !came) came = now;
         const TimePoint since = std::max(live_->released_, came.value_or(*missed));
-        const Duration patience = std::max(live_->patience_, live_->keys_apart_);
+        const Duration apart = live_->claim_ != 0 ? live_->keys_apart_ : Duration();
+        const Duration patience = std::max(live_->patience_, apart);
         if (now - since > patience) return std::optional<Entry>();
       }
       live_->changed_.WaitFor(live_->mutex_, kStopInterval);
