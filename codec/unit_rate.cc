@@ -139,7 +139,9 @@ UnitRate::Verdict UnitRate::Judge(const Made& made) {
 double UnitRate::Correction(const Made& made) const {
   if (made.vbv_factor < 1) {
     if (passes_ >= MaxVbvPasses(spec_.codec)) return 1;
-    return std::pow(made.vbv_factor, std::max(1, passes_ - 2));  // longer steps in the end
+    constexpr double kLongestStep = 0.25;
+    const int power = std::max(1, passes_ - 2);  // longer steps in the end
+    return std::max(kLongestStep, std::pow(made.vbv_factor, power));
   }
   const bool best = spec_.quality == Quality::kBest;
   if (OpensAhead(spec_) || made.bytes == 0) return 1;

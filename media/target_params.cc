@@ -223,7 +223,7 @@ constexpr std::array kParams = std::to_array<Param>({
      }},
     {{"quality", "normal, best",
       "Effort beyond the preset; best measures a movie before its first byte and encodes each "
-      "piece up to five times"},
+      "piece up to five times, or twelve where it breaks maxrate"},
      [](TargetRequest& r, std::string_view t) { return SetNamed(kQualities, t, r.quality); }},
     {{"unit", "gop, or 0.2 to 30 seconds", "Length of the pieces that are transcoded in parallel"},
      SetUnit},
