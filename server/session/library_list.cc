@@ -109,8 +109,11 @@ bool HasMovieExtension(const std::string& name) {
   return std::ranges::find(kMovieExtensions, ExtensionOf(name)) != kMovieExtensions.end();
 }
 
-// Not a symlink that leads nowhere or out of the library, say; maybe not to be read.
+// Not a symlink that leads nowhere or out of the library, say; maybe not to be read. Of one's own
+// folder it is told what cannot be opened.
 bool Library::IsThere(const std::string& path) const {
+  if (own_) return IsUtf8(path);
+  if (!CanBeAskedFor(path)) return false;
   const auto entry = Look(path);
   return entry.ok() || entry.error().code != Code::kNotFound;
 }
@@ -148,9 +151,9 @@ std::vector<std::string> Library::SubtitlesOf(const std::string& path) const {
   std::vector<std::string> texts;
   for (std::string& other : NamesFrom(std::move(fd), StemOf(path).substr(name))) {
     const std::string whole = path.substr(0, name) + other;
-    if (!CanBeAskedFor(whole)) continue;
     if (HasSubtitleExtension(other) && IsThere(whole)) texts.push_back(whole);
-    if (HasMovieExtension(other) && whole != path) found.emplace_back().path = whole;
+    if (HasMovieExtension(other) && IsUtf8(other) && whole != path)
+      found.emplace_back().path = whole;
   }
   GiveSubtitles(std::move(texts), found);
   std::vector<std::string> paths;

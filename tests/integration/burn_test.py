@@ -44,9 +44,9 @@ def make_movies(folder):
     Path(folder, "beside.en.srt").write_text(srt(CUES), encoding="utf-8")
     Path(folder, "beside.xx.srt").write_bytes(b"\xff\x00\xfe rubbish")
     # These are in no list, so they do not count.
-    Path(folder, "beside.aa.srt").symlink_to("nowhere.srt")
+    Path(folder, "beside.za.srt").symlink_to("nowhere.srt")
     Path(folder, "beside.zz.srt").symlink_to("/etc/hostname")
-    Path(folder, "beside.a\\c.srt").write_text(srt([(0.0, 8.0, "HIDDEN")]), encoding="utf-8")
+    Path(folder, "beside.z\\c.srt").write_text(srt([(0.0, 8.0, "HIDDEN")]), encoding="utf-8")
 
 
 def luma(data, extra=()):

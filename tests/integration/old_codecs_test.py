@@ -119,10 +119,10 @@ def what_is_left_out_is_named(server):
     check(listed["audio"] is None and listed["unusable_audio"] == ["speex"], f"{listed}")
     for query in ("duration=1", "duration=1&acodec=aac"):
         said = server.get(f"/v1/transcode/{movie}?{query}")[0].getheader("X-Gopmill-Adjusted")
-        check("not supported: speex" in (said or ""), f"{query}: {said}")
+        check("cannot be used: speex" in (said or ""), f"{query}: {said}")
     answer, body = server.get(f"/v1/transcode/{movie}?audio=1")
-    check(answer.status == 400 and b"not supported: speex" in body, f"{answer.status} {body}")
-    check(b"not supported: speex" in server.get(f"/v1/explain/{movie}")[1], "explain")
+    check(answer.status == 400 and b"cannot be used: speex" in body, f"{answer.status} {body}")
+    check(b"cannot be used: speex" in server.get(f"/v1/explain/{movie}")[1], "explain")
 
 
 def each_form(server):

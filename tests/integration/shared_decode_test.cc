@@ -188,7 +188,7 @@ class Show {
   const Sharing sharing_;
   const Viewers viewers_;
   // For the first picture; and then they wait for so long behind the last one.
-  const std::shared_ptr<LiveSource> live_ = std::make_shared<LiveSource>(std::chrono::seconds(1));
+  const std::shared_ptr<LiveSource> live_ = std::make_shared<LiveSource>(std::chrono::seconds(2));
   std::array<OnWrite, 4> on_write_;
   std::array<std::atomic<bool>, 4> behind_{};
   std::shared_ptr<PacketTee> tee_;
