@@ -161,7 +161,7 @@ def mistakes_are_told_and_leave_nothing(folder):
              ((folder / "text.srt", folder / "out", one), 3, ""),
              ((movie, folder / "out", {"rungs": "64x36"}), 2, "ladder"),
              ((movie, folder / "out", {"segment": "99"}), 2, "0.5 to 20"),
-             ((movie, folder / "out", {"unit": "2"}), 2, "segment="),
+             ((movie, folder / "out", {"unit": "2"}), 2, "no option --unit"),
              ((movie, folder / "out", {"container": "webm"}), 2, "mp4 or ts"),
              ((movie, folder / "out", {"start": "100"}), 2, "start"),
              ((movie, folder / "out", {"class": "gold"}), 2, "class")]
