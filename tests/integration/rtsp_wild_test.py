@@ -433,9 +433,9 @@ def publish_wildly(server, recorded, name, seed):
     return True
 
 
-def wild_publishers(server, recorded, seeds, until=None):
-    """Four at a time; someone reads what comes of each third, so that it is decoded: there are seeds at which FFmpeg's decoder
-    of H.264 fails an assertion."""
+def wild_publishers(server, recorded, seeds, until=None, read="read"):
+    """Four at a time; someone reads what comes of each third, of names that begin with `read`, so that it is decoded: there
+    are seeds at which FFmpeg's decoder of H.264 fails an assertion."""
     seeds, lock, taken, readers = iter(seeds), threading.Lock(), [], []
 
     def is_publishing(name):
@@ -444,6 +444,12 @@ def wild_publishers(server, recorded, seeds, until=None):
         except OSError:
             return False  # the server has gone
 
+    def waits(name):
+        try:
+            return server.live(name)["readers"] > 0
+        except OSError:
+            return True  # the server has gone
+
     def work(worker):
         while server.process.poll() is None and (until is None or time.monotonic() < until):
             with lock:
@@ -451,10 +457,11 @@ def wild_publishers(server, recorded, seeds, until=None):
             if seed is None:
                 return
             read_by_someone = seed % 3 == 0
-            name = f"read{worker}" if read_by_someone else f"wild{worker}"
+            name = f"{read}{worker}" if read_by_someone else f"wild{worker}"
             if read_by_someone:
-                readers.append(threading.Thread(target=read, args=(name,), daemon=True))
+                readers.append(threading.Thread(target=read_some, args=(name,), daemon=True))
                 readers[-1].start()
+                wait_until(lambda: waits(name), 10, "a reader that waits")  # one that comes behind the packets decodes none of them
             taken.append(publish_wildly(server, recorded, name, seed))
             if server.process.poll() is not None:
                 print(f"{name}: the server has gone with {server.process.poll()} at or before seed {seed}", flush=True)
@@ -462,7 +469,7 @@ def wild_publishers(server, recorded, seeds, until=None):
             while time.monotonic() < end and is_publishing(name):
                 time.sleep(0.05)
 
-    def read(name):
+    def read_some(name):
         try:
             server.get(f"/v1/transcode/live/{name}?width=64&bitrate=50k&preset=ultrafast&container=ts&duration=2")
         except (OSError, http.client.HTTPException):
@@ -497,11 +504,15 @@ def wild_seeds(server, recorded):
 
 def an_assertion_of_a_decoder(server, recorded):
     """Damaged H.264 at which the decoder of FFmpeg 5.1 aborts; others may take it."""
-    wild_publishers(server, recorded, [281271327])
-    if not lives(server, "an assertion"):
-        return
-    metrics = server.get("/metrics")[1].decode()
-    caught = int(re.search(r"^gopmill_decoders_left_behind_total (\d+)", metrics, re.M)[1])
+    caught = 0
+    for turn in range(5):  # on a busy machine live pictures are left out, and the decoder may not get to see the damaged ones
+        # A name without a past: a reader would be given that.
+        wild_publishers(server, recorded, [281271327], read=f"anew{turn}-")
+        if not lives(server, "an assertion"):
+            return
+        caught = int(re.search(r"^gopmill_decoders_left_behind_total (\d+)", server.get("/metrics")[1].decode(), re.M)[1])
+        if caught:
+            break
     version = subprocess.run(["ffmpeg", "-version"], capture_output=True, text=True, check=True).stdout
     check(caught >= 1 or " 5.1" not in version.splitlines()[0], "no assertion was reached")
 
