@@ -36,7 +36,8 @@ class PullPauses {
   // The attempt has failed; `refused` as in PullFailure. What to wait from now on.
   Duration OnFailure(TimePoint now, bool refused) {
     if (sends_since_ && now - *sends_since_ > kWorks + silence_) next_ = kFirst;
-    if (refused) next_ = std::max<Duration>(next_, kFirstRefused);
+    next_ =
+        refused ? std::max<Duration>(next_, kFirstRefused) : std::min<Duration>(next_, kLongest);
     const Duration pause = next_;
     next_ = std::min<Duration>(2 * next_, refused ? kLongestRefused : kLongest);
     return pause;

@@ -64,5 +64,10 @@ TEST_F(PullPausesTest, AreLongWhereNameOrPasswordAreRefused) {
   }
 }
 
+TEST_F(PullPausesTest, AreShortAgainOnceNoPasswordIsRefused) {
+  for (int i = 0; i < 5; ++i) Fail(milliseconds(1), std::nullopt, true);
+  EXPECT_EQ(Fail(milliseconds(1)), seconds(10));
+}
+
 }  // namespace
 }  // namespace gopmill
