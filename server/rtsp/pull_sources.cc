@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "base/words.h"
 #include "server/session/live_name.h"
@@ -29,6 +30,27 @@ std::string_view AuthorityOf(std::string_view url) {
   return url.substr(0, url.find_first_of("/?#"));
 }
 
+// The host and, behind its last ':', the port.
+std::string_view HostOf(std::string_view url) {
+  std::string_view authority = AuthorityOf(url);
+  authority.remove_prefix(authority.rfind('@') + 1);  // npos + 1 is 0
+  return authority;
+}
+
+// Whether somebody can be there. A host in brackets is an IPv6 address (RFC 3986, 3.2.2).
+bool IsPlace(std::string_view host) {
+  const std::size_t bracket = host.find(']');
+  const bool address = host.starts_with('[') && bracket != std::string_view::npos;
+  const std::size_t colon = host.find(':', address ? bracket : 0);
+  if (host.substr(0, colon).empty() || (address && bracket == 1)) return false;
+  if (colon == std::string_view::npos) return !address || bracket + 1 == host.size();
+  const std::string_view text = host.substr(colon + 1);
+  unsigned port = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), port);
+  return read.ec == std::errc() && read.ptr == text.data() + text.size() && port >= 1 &&
+         port <= 65535 && (!address || colon == bracket + 1);
+}
+
 Status CheckUrl(std::string_view url, const std::string& which) {
   if (url.starts_with("rtsps://")) {
     return InvalidArgument("sources",
@@ -45,6 +67,10 @@ Status CheckUrl(std::string_view url, const std::string& which) {
     return InvalidArgument(
         "sources", which + " has an '@' behind the host.",
         "%2F, %3F and %23 for '/', '?' and '#' in a password, %40 for '@' in a path");
+  }
+  if (!IsPlace(HostOf(url))) {
+    return InvalidArgument("sources", which + " has no host, or a port that is none.",
+                           "HOST or HOST:PORT, a port of 1 to 65535, IPv6 as [::1]");
   }
   return OkStatus();
 }
@@ -80,9 +106,7 @@ Result<std::vector<PullSource>> ParsePullSources(std::string_view text) {
 bool OverUdp(const PullSource& source) { return source.url.starts_with("rtspu://"); }
 
 std::string PeerOf(std::string_view url) {
-  std::string_view authority = AuthorityOf(url);
-  authority.remove_prefix(authority.rfind('@') + 1);  // npos + 1 is 0
-  return std::string(url.substr(0, url.find("://") + 3)) + std::string(authority);
+  return std::string(url.substr(0, url.find("://") + 3)) + std::string(HostOf(url));
 }
 
 }  // namespace gopmill

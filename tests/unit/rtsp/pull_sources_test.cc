@@ -50,6 +50,19 @@ TEST(PullSources, PasswordsHaveNoSlashes) {
   EXPECT_TRUE(ParsePullSources("cam=rtsp://u:p%2Fw@host/a@b").ok());
 }
 
+// They are asked again for ever, and each time it looks like a fault of the network.
+TEST(PullSources, SomebodyCanBeThere) {
+  for (const char* host : {"u:p@", ":554", "h:0", "h:65536", "h:99999999999", "h:", "h:x", "h:1x",
+                           "[::1", "[]", "[::1]x", "[::1]:0", "::1"}) {
+    const std::string text = "cam=rtsp://" + std::string(host) + "/x";
+    EXPECT_THAT(Message(text.c_str()), HasSubstr("65535")) << text;
+  }
+  for (const char* host :
+       {"h", "h:1", "u:p@h:65535", "10.0.0.1:554", "[::1]", "[fe80::1%25eth0]:554", "u@[::1]:1"}) {
+    EXPECT_TRUE(ParsePullSources("cam=rtsp://" + std::string(host) + "/x").ok()) << host;
+  }
+}
+
 TEST(PullSources, LogsShowThePeerAlone) {
   EXPECT_EQ(PeerOf("rtsp://user:secret@host:554/a@b"), "rtsp://host:554");
   EXPECT_EQ(PeerOf("rtspu://host/user=admin&password=secret"), "rtspu://host");
