@@ -172,7 +172,7 @@ Result<Publication> Publishing::Publish(const GstRTSPContext& context, const Gst
   GOPMILL_ASSIGN_OR_RETURN(Publication publication, MakePublication(announcement, silence_));
   // Its end is in the log; a client that is still there then is cut by the sweep.
   GOPMILL_RETURN_IF_ERROR(service_.PublishPackets(name, "RTSP, " + StateOf(context.client)->peer,
-                                                  publication.reception->feed(),
+                                                  publication.reception->feed(), Takeover::kAsSet,
                                                   [](const Result<std::string>&) {}));
   return publication;
 }

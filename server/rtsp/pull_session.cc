@@ -113,7 +113,9 @@ Status PullSession::Prepare(const GstSDPMessage& sdp) {
   return OkStatus();
 }
 
-// Not before: a peer that describes its streams may refuse to send them.
+// Not before: a peer that describes its streams may refuse to send them. Who publishes by a
+// decision of their own keep the name: a source that is fetched comes back by itself, and would
+// take it again and again.
 Status PullSession::Publish() {
   std::shared_ptr<Reception> reception;
   {
@@ -123,7 +125,15 @@ Status PullSession::Publish() {
   }
   if (reception == nullptr) return OkStatus();  // stopped
   return service_.PublishPackets(source_.name, PeerOf(source_.url), reception->feed(),
-                                 [](const Result<std::string>&) {});
+                                 Takeover::kNever,
+                                 [weak = weak_from_this()](const Result<std::string>& counts) {
+                                   if (const auto self = weak.lock()) self->OnUnpublished(counts);
+                                 });
+}
+
+void PullSession::OnUnpublished(const Result<std::string>& counts) {
+  const MutexLock lock(mutex_);
+  unpublished_ = counts.ok() ? OkStatus() : Status(counts.error());
 }
 
 gboolean PullSession::OnSelect(GstElement* /*element*/, guint number, GstCaps* /*caps*/,
@@ -197,16 +207,23 @@ void PullSession::ReadMessages() {
   }
 }
 
+// The first that is found is told, so what was done here is looked at before what that did to the
+// pipeline, and what the peer did before what that did here.
 std::optional<PullFailure> PullSession::failure() {
-  ReadMessages();
   bool silent = false, described = false, abandoned = false;
+  std::optional<Status> unpublished;
   {
     const MutexLock lock(mutex_);
     described = publication_.reception != nullptr;
     abandoned = published_ && described && publication_.reception->feed()->abandoned();
     silent = !published_ && SteadyNow() - heard_ > silence_;
+    unpublished = unpublished_;
   }
-  if (abandoned) Fail({"nothing came, or it is not usable"});
+  if (abandoned && !unpublished) return std::nullopt;  // it is about to be told why
+  const std::string here = unpublished && !unpublished->ok() ? unpublished->error().ToString() : "";
+  if (!here.empty() && unpublished->error().code == Code::kAlreadyExists) Fail({here});
+  ReadMessages();
+  if (abandoned) Fail({here.empty() ? "nothing came, or it is not usable" : here});
   if (silent) Fail({described ? "the peer sends nothing" : "the peer does not answer"});
   const MutexLock lock(mutex_);
   return failure_;

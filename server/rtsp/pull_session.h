@@ -49,6 +49,7 @@ class PullSession : public std::enable_shared_from_this<PullSession> {
   void Fail(PullFailure why);
   Status Prepare(const GstSDPMessage& sdp);
   Status Publish();
+  void OnUnpublished(const Result<std::string>& counts);
   std::shared_ptr<Reception> reception() const;
   void ReadMessages();
   static GstBusSyncReply OnMessage(GstBus* bus, GstMessage* message, gpointer self) noexcept;
@@ -70,6 +71,7 @@ class PullSession : public std::enable_shared_from_this<PullSession> {
   std::optional<PullFailure> failure_ GOPMILL_GUARDED_BY(mutex_);  // the first
   std::string left_out_ GOPMILL_GUARDED_BY(mutex_);
   bool published_ GOPMILL_GUARDED_BY(mutex_) = false;
+  std::optional<Status> unpublished_ GOPMILL_GUARDED_BY(mutex_);  // how that has ended
   // When the peer has described its streams; before that, when it was asked.
   TimePoint heard_ GOPMILL_GUARDED_BY(mutex_) = SteadyNow();
   Publication publication_ GOPMILL_GUARDED_BY(mutex_);

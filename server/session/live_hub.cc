@@ -93,7 +93,7 @@ Status ReadPublisher(LiveSource& live, LiveSource::Claim claim, const LiveCounts
 LiveHub::~LiveHub() { Stop(); }
 
 Status LiveHub::Publish(const std::string& name, const std::string& from, PacketSourceOpener open,
-                        Done done) {
+                        Done done, Takeover takeover) {
   const MutexLock lock(mutex_);
   Reap();
   if (stopping_) return ShuttingDown();
@@ -104,7 +104,8 @@ Status LiveHub::Publish(const std::string& name, const std::string& from, Packet
   }
   GOPMILL_ASSIGN_OR_RETURN(const auto live, FindLocked(name));
   const LiveCounts before = live->counts();
-  GOPMILL_ASSIGN_OR_RETURN(const auto claim, live->Acquire(options_.replace));
+  GOPMILL_ASSIGN_OR_RETURN(const auto claim,
+                           live->Acquire(options_.replace && takeover == Takeover::kAsSet));
   for (Publisher& other : publishers_) {
     if (other.live == live) other.stop.request_stop();
   }

@@ -21,6 +21,7 @@
 #include "server/session/ingest_loop.h"
 #include "server/session/live_name.h"
 #include "server/session/live_source.h"
+#include "server/session/service.h"
 
 namespace gopmill {
 
@@ -51,12 +52,13 @@ class LiveHub {
   LiveHub& operator=(const LiveHub&) = delete;
 
   // Reads a publisher until its end, on a thread of its own, where `open` is called too. While the
-  // name has another one: kAlreadyExists, or the end of that one (LiveOptions::replace).
+  // name has another one: kAlreadyExists, or the end of that one (LiveOptions::replace, unless
+  // `takeover` is kNever).
   // kUnavailable beyond kMaxPublishers and after Stop. `done` is called from that thread: with the
   // counts as JSON, or what was wrong with the stream. That a publisher has come, `from` where, and
   // gone is logged.
   Status Publish(const std::string& name, const std::string& from, PacketSourceOpener open,
-                 Done done);
+                 Done done, Takeover takeover = Takeover::kAsSet);
   // From now on.
   void Configure(const LiveOptions& options);
   // The source of that name; made if need be, since readers may come first.

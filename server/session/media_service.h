@@ -61,7 +61,8 @@ class MediaService : public Service {
   Status Publish(const std::string& name, const std::string& from, UniqueFd body,
                  JsonCallback done) override;
   Status PublishPackets(const std::string& name, const std::string& from,
-                        std::shared_ptr<PacketFeed> feed, JsonCallback done) override;
+                        std::shared_ptr<PacketFeed> feed, Takeover takeover,
+                        JsonCallback done) override;
   std::string LiveSources() const override { return live_.Json(); }
   bool LiveWanted(const std::string& name) const override { return live_.Wanted(name); }
   void SetPull(const std::string& name, PullState state) override {

@@ -31,6 +31,10 @@ class PacketFeed;
 using RequestParams = std::vector<std::pair<std::string, std::string>>;
 using JsonCallback = std::function<void(Result<std::string>)>;
 
+// What a publisher of a name does to one that has it: what the settings say
+// (`live.second_publisher`), or nothing, where nobody decided to publish just now.
+enum class Takeover { kAsSet, kNever };
+
 // One part of a segmented movie (HLS, DASH): a playlist, a manifest, a segment.
 struct PartRequest {
   std::string path;           // of the library entry
@@ -76,7 +80,8 @@ class Service {
                          JsonCallback done) = 0;
   // The same for a front end that has taken the protocol apart: coded packets by a PacketFeed.
   virtual Status PublishPackets(const std::string& name, const std::string& from,
-                                std::shared_ptr<PacketFeed> feed, JsonCallback done) = 0;
+                                std::shared_ptr<PacketFeed> feed, Takeover takeover,
+                                JsonCallback done) = 0;
   virtual std::string LiveSources() const = 0;
   // Whether anybody reads the live source of that name, or waits for a publisher of it.
   virtual bool LiveWanted(const std::string& name) const = 0;

@@ -180,14 +180,15 @@ Status MediaService::Publish(const std::string& name, const std::string& from, U
 }
 
 Status MediaService::PublishPackets(const std::string& name, const std::string& from,
-                                    std::shared_ptr<PacketFeed> feed, JsonCallback done) {
+                                    std::shared_ptr<PacketFeed> feed, Takeover takeover,
+                                    JsonCallback done) {
   if (!Ready()) return Draining();
   return live_.Publish(
       name, from,
       [feed = std::move(feed)](const std::stop_token& stop) {
         return PacketFeed::Open(feed, stop);
       },
-      std::move(done));
+      std::move(done), takeover);
 }
 
 // Who drips a byte now and then would keep a place, and a name, for ever.

@@ -3,6 +3,7 @@
 """Sources fetched from another RTSP server: another gopmill that goes away and comes back, on demand and always, over TCP
 and UDP; peers that do not answer."""
 
+import http.client
 import os
 import re
 import signal
@@ -105,6 +106,30 @@ def always_means_without_readers(folder, peer):
     check(bad.returncode != 0 and "rtsp://" in bad.stderr, f"a source that is no RTSP: {bad.stderr[:200]}")
 
 
+def who_publishes_keeps_the_name(folder, peer):
+    """Though a new publisher takes the place of another: a source that is fetched would come back by itself, for ever."""
+    with Server(folder, "--source", f"cam={peer.url('a.mkv')}", "--pull", "always", "--second-publisher", "replace") as server:
+        wait_until(lambda: server.live("cam")["counts"].get("packets", 0) > 20, 20, "a source that is always fetched")
+        movie = subprocess.run(["ffmpeg", "-v", "error", "-i", Path(folder, "a.mkv"), "-t", "6", "-c", "copy", "-f", "mpegts", "-"],
+                               check=True, capture_output=True).stdout
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+        connection.putrequest("PUT", "/v1/live/cam")
+        connection.putheader("Content-Length", str(len(movie)))
+        connection.endheaders()
+        connection.send(movie[:len(movie) // 2])
+        wait_until(lambda: server.live("cam")["failures"] >= 3, 20, "it is not tried again")
+        check("taken this name over" not in server.live("cam")["last_error"], f"the newest reason: {server.live('cam')}")
+        log = "".join(server.log)
+        check("has taken this name over" in log and "the peer has ended it" not in log, f"why it has gone: {log[-1000:]}")
+        connection.send(movie[len(movie) // 2:])
+        answer = connection.getresponse()
+        check(answer.status == 200, f"who publishes: {answer.status} {answer.read()[:200]}")
+        connection.close()
+        publishers = server.live("cam")["counts"]["publishers"]
+        wait_until(lambda: server.live("cam")["counts"]["publishers"] > publishers or server.live("cam")["publishing"], 20,
+                   "it does not come back")
+
+
 def answer_with_nonsense(listener):
     while True:
         try:
@@ -138,7 +163,7 @@ def main():
                 run_all([plays_on_demand_over], scheme, server, peer.process)
             run_all([survives_a_peer_that_comes_back], server, peer)
             run_all([dead_peers_cost_nothing, stops_when_nobody_reads, hls_is_on_demand_too], server)
-            code = run_all([always_means_without_readers], folder, peer)
+            code = run_all([always_means_without_readers, who_publishes_keeps_the_name], folder, peer)
             server.process.send_signal(signal.SIGTERM)
             begin = time.monotonic()
             check(server.process.wait(timeout=20) == 0 and time.monotonic() - begin < 10, "the server ends")

@@ -111,7 +111,8 @@ std::string FakeService::publisher() {
 }
 
 Status FakeService::PublishPackets(const std::string& /*name*/, const std::string& /*from*/,
-                                   std::shared_ptr<PacketFeed> /*feed*/, JsonCallback /*done*/) {
+                                   std::shared_ptr<PacketFeed> /*feed*/, Takeover /*takeover*/,
+                                   JsonCallback /*done*/) {
   return Error{Code::kUnsupported, "HTTP does not publish packets."};
 }
 

@@ -50,7 +50,8 @@ class FakeService final : public Service {
   Status Publish(const std::string& name, const std::string& from, UniqueFd body,
                  JsonCallback done) override;
   Status PublishPackets(const std::string& name, const std::string& from,
-                        std::shared_ptr<PacketFeed> feed, JsonCallback done) override;
+                        std::shared_ptr<PacketFeed> feed, Takeover takeover,
+                        JsonCallback done) override;
   std::string LiveSources() const override { return "{\"live\":[]}"; }
   bool LiveWanted(const std::string& /*name*/) const override { return false; }
   void SetPull(const std::string& /*name*/, PullState /*state*/) override {}
