@@ -99,9 +99,9 @@ void UnitRate::LearnFrom(const RateLesson& lesson) {
 bool UnitRate::MissedShort(const Made& made) const {
   if (!short_ || passes_ > 1 || made.crf <= 0) return false;
   const double factor = static_cast<double>(made.bytes) / target_bytes_;
-  const double limit = factor < 1 ? kTransparentCrf : kHighestCrf;
+  const bool can_move = factor < 1 ? made.crf > kTransparentCrf + 1 : made.crf < kHighestCrf - 1;
   const double tolerance = std::max(kShortTolerance, short_debt_ / seconds_);
-  return std::abs(factor - 1) > tolerance && std::abs(made.crf - limit) > 1;
+  return std::abs(factor - 1) > tolerance && can_move;
 }
 
 UnitRate::Verdict UnitRate::Judge(const Made& made) {
@@ -132,7 +132,18 @@ UnitRate::Verdict UnitRate::Judge(const Made& made) {
   const double correction = repeatable_ ? Correction(made) : 1;
   aim_.bps *= correction;
   aimed_otherwise_ = aimed_otherwise_ || correction != 1;
-  return {.keep = true, .done = correction == 1};
+  return {.keep = IsBest(made), .done = correction == 1};
+}
+
+// Of those that were told of to this. What satisfies the VBV goes before what is near the rate.
+bool UnitRate::IsBest(const Made& made) {
+  const Worth now{.vbv_factor = std::min(made.vbv_factor, 1.0),
+                  .octaves = std::abs(
+                      std::log2(std::max(static_cast<double>(made.bytes), 1.0) / target_bytes_))};
+  const bool best = !best_ || now.vbv_factor > best_->vbv_factor ||
+                    (now.vbv_factor == best_->vbv_factor && now.octaves <= best_->octaves);
+  if (best) best_ = now;
+  return best;
 }
 
 // What to multiply the rate with in the next pass; 1 = this one is good, or the last.

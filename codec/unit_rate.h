@@ -61,7 +61,12 @@ class UnitRate {
   [[nodiscard]] bool aimed_otherwise() const { return aimed_otherwise_; }
 
  private:
+  struct Worth {
+    double vbv_factor = 0;  // at most 1
+    double octaves = 0;     // off the rate
+  };
   [[nodiscard]] double Correction(const Made& made) const;
+  bool IsBest(const Made& made);
   [[nodiscard]] bool MissedShort(const Made& made) const;
   bool RaiseCrf(double vbv_factor);
 
@@ -77,6 +82,7 @@ class UnitRate {
   RateAim aim_;
   const double target_bytes_;
   int passes_ = 0;
+  std::optional<Worth> best_;         // of the passes at a rate
   std::optional<double> crf_;         // in place of kCrf's or search_'s, which broke the VBV
   std::optional<RateSearch> search_;  // quality=best of an encoder that is steered by CRF
 };

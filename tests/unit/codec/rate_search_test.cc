@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <span>
 
 #include "codec/crf_scale.h"
 #include "codec/unit_rate.h"
@@ -210,6 +212,43 @@ TEST(UnitRateTest, ASearchThatFindsNoPassForTheVbvGoesOnFromItsFactor) {
   EXPECT_TRUE(verdict.keep) << "the only one that fits";
 }
 
+// By an encoder with a rate control of its own.
+UnitRate::Verdict Last(UnitRate& rate, std::span<const UnitRate::Made> passes, std::size_t& kept) {
+  UnitRate::Verdict verdict;
+  for (std::size_t i = 0; i < passes.size(); ++i) {
+    verdict = rate.Judge(passes[i]);
+    if (verdict.keep) kept = i;
+    EXPECT_EQ(verdict.done, i + 1 == passes.size()) << i;
+  }
+  return verdict;
+}
+
+TEST(UnitRateTest, APassThatSatisfiesTheVbvGoesBeforeLaterOnesThatDoNot) {
+  EncoderSpec spec = Capped(0);
+  spec.rate_mode = RateMode::kBitrate;
+  spec.codec = VideoCodec::kVp9;
+  UnitSpec unit = TwoSeconds();
+  unit.budget_bps = 1'000'000;  // 250,000 bytes
+  UnitRate rate(spec, unit, true, std::nullopt);
+  std::size_t kept = 0;
+  Last(rate,
+       std::array<UnitRate::Made, 4>{{{.bytes = 200'000},
+                                      {.bytes = 280'000, .vbv_factor = 0.9},
+                                      {.bytes = 262'000, .vbv_factor = 0.93},
+                                      {.bytes = 252'000, .vbv_factor = 0.97}}},
+       kept);
+  EXPECT_EQ(kept, 0U);
+  UnitRate again(spec, unit, true, std::nullopt);
+  Last(again,
+       std::array<UnitRate::Made, 3>{
+           {{.bytes = 200'000}, {.bytes = 280'000, .vbv_factor = 0.9}, {.bytes = 190'000}}},
+       kept);
+  EXPECT_EQ(kept, 0U) << "nearer to the rate";
+  UnitRate without(spec, unit, true, std::nullopt);
+  Last(without, std::array<UnitRate::Made, 2>{{{.bytes = 200'000}, {.bytes = 240'000}}}, kept);
+  EXPECT_EQ(kept, 1U);
+}
+
 // A unit of a movie at a few frames a second.
 TEST(UnitRateTest, TheRateOfAUnitTooShortToBeSteeredIsSearchedFor) {
   EncoderSpec spec;
@@ -225,6 +264,9 @@ TEST(UnitRateTest, TheRateOfAUnitTooShortToBeSteeredIsSearchedFor) {
   EXPECT_TRUE(rate.Judge({.bytes = 39'000}).done);
   UnitRate transparent(spec, unit, true, std::nullopt);
   EXPECT_TRUE(transparent.Judge({.bytes = 20'000, .crf = 12}).done) << "no more can be seen";
+  UnitRate beyond(spec, unit, true, std::nullopt);
+  EXPECT_TRUE(beyond.Judge({.bytes = 20'000, .crf = 1.3}).done)
+      << "a search would find the next that is allowed, which takes less";
   UnitRate once(spec, unit, false, std::nullopt);
   EXPECT_TRUE(once.Judge({.bytes = 80'000, .crf = 24}).done) << "it cannot be decoded again";
 }
