@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/resolve_target.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -268,13 +270,23 @@ Status ResolveVbv(Resolution& r) {
   return OkStatus();
 }
 
+void ResolveCrf(Resolution& r) {
+  Target& target = r.target();
+  const double asked = *r.request.crf;
+  const bool whole = target.vcodec == VideoCodec::kAv1 || target.vcodec == VideoCodec::kVp9;
+  target.crf = whole ? std::round(asked) : asked;
+  if (target.crf == asked) return;
+  r.Report("crf", fmt::format("{:g}", asked), fmt::format("{:g}", target.crf),
+           "this codec takes whole numbers");
+}
+
 Status ResolveRate(Resolution& r) {
   Target& target = r.target();
   GOPMILL_RETURN_IF_ERROR(CheckExclusive(r.request));
   GOPMILL_RETURN_IF_ERROR(CheckQuality(target.vcodec, r.request));
   if (r.request.crf) {
     target.rate_mode = RateMode::kCrf;
-    target.crf = *r.request.crf;
+    ResolveCrf(r);
   } else if (r.request.qp) {
     target.rate_mode = RateMode::kQp;
     target.qp = *r.request.qp;

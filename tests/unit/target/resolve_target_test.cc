@@ -77,6 +77,13 @@ TEST(ResolveTarget, SaysWhichWishesOfAnEncoderItCannotMeet) {
   EXPECT_EQ(Adjusted(Good({{"bframes", "on"}, {"profile", "baseline"}}), "bframes"), "on -> off");
   EXPECT_EQ(Adjusted(Good({{"bframes", "on"}}), "bframes"), "not adjusted");
   EXPECT_EQ(Adjusted(Good({{"profile", "baseline"}}), "bframes"), "not adjusted");
+  for (const char* codec : {"av1", "vp9"}) {
+    const ResolvedTarget rounded = Good({{"vcodec", codec}, {"crf", "30.4"}});
+    EXPECT_EQ(Adjusted(rounded, "crf"), "30.4 -> 30") << codec;
+    EXPECT_EQ(rounded.target.crf, 30) << codec;
+    EXPECT_EQ(Adjusted(Good({{"vcodec", codec}, {"crf", "30"}}), "crf"), "not adjusted") << codec;
+  }
+  EXPECT_EQ(Adjusted(Good({{"crf", "30.4"}}), "crf"), "not adjusted");
 }
 
 TEST(ResolveTarget, WebmChoosesItsOwnCodecs) {
