@@ -35,7 +35,7 @@ class Static final : public Allocation {
       owner_[w] = static_cast<int>(c);
       ++workers_[c];
     }
-    GiveEveryClassOne();
+    GiveEveryClassOne(shares);
     LodgeTheRest(shares);
   }
 
@@ -63,16 +63,30 @@ class Static final : public Allocation {
            guest_of_[static_cast<std::size_t>(c)] == w.value;
   }
 
-  // A class too light for a worker of its own takes one from the class with most, but not its last.
-  void GiveEveryClassOne() {
+  // A class too light for a worker of its own takes one from the class with most beyond its share,
+  // but not its last.
+  void GiveEveryClassOne(const std::vector<double>& shares) {
     for (std::size_t c = 0; c < workers_.size(); ++c) {
       if (workers_[c] > 0) continue;
-      const auto most = std::ranges::max_element(workers_);
-      if (*most < 2) return;
-      *std::ranges::find(owner_, static_cast<int>(most - workers_.begin())) = static_cast<int>(c);
-      --*most;
+      const int giver = RichestClass(shares);
+      if (giver < 0) return;
+      *std::ranges::find(owner_, giver) = static_cast<int>(c);
+      --workers_[static_cast<std::size_t>(giver)];
       ++workers_[c];
     }
+  }
+
+  // -1: none has two.
+  [[nodiscard]] int RichestClass(const std::vector<double>& shares) const {
+    int richest = -1;
+    double most = 0;
+    for (std::size_t c = 0; c < workers_.size(); ++c) {
+      const double beyond = workers_[c] - shares[c] * static_cast<double>(owner_.size());
+      if (workers_[c] < 2 || (richest >= 0 && beyond <= most)) continue;
+      richest = static_cast<int>(c);
+      most = beyond;
+    }
+    return richest;
   }
 
   // Each class that still has none is a guest where the shares of all served come to least.

@@ -72,6 +72,9 @@ Result<ServiceClass> ParseClass(std::string_view text) {
       return Bad("The deadline of class " + c.name + " is not within 0 to 3600000 ms.");
     }
     c.deadline = Duration(std::llround(ms * 1e6));
+    if (ms > 0 && c.deadline == Duration::zero()) {  // which would be none
+      return Bad("The deadline of class " + c.name + " is less than a nanosecond.");
+    }
   }
   if (!text.empty()) return Bad("Class " + c.name + " has too many fields.");
   return c;
@@ -162,6 +165,7 @@ Status ValidateClasses(const std::vector<ServiceClass>& classes) {
 Result<std::vector<ServiceClass>> ParseClasses(const std::string& text) {
   std::vector<ServiceClass> classes;
   std::string_view rest = text;
+  if (rest.ends_with(',')) return Bad("Behind the last ',' of the classes there is none.");
   while (!rest.empty()) {
     GOPMILL_ASSIGN_OR_RETURN(classes.emplace_back(), ParseClass(Take(rest, ',')));
   }

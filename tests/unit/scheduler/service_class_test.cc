@@ -32,7 +32,8 @@ INSTANTIATE_TEST_SUITE_P(Texts, BadClassesTest,
                                          "live:inf", "live:1e-7", "live:1e308", "live:5x",
                                          "live:1:1.5", "live:1:-0.1", "live:1:0:2.5", "live:1:0:-2",
                                          "live:1:0:0:-5", "live:1:0:0:1e99", "live:1:0:0:5:6",
-                                         "a:1,a:2", "a:1:0.6,b:1:0.6", "a:1,,b:1"));
+                                         "a:1,a:2", "a:1:0.6,b:1:0.6", "a:1,,b:1", "a:1,",
+                                         "a:1:0:0:1e-9"));
 
 TEST_P(BadClassesTest, AreAnErrorThatSaysWhatWouldBeRight) {
   const auto classes = ParseClasses(GetParam());

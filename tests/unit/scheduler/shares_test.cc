@@ -345,6 +345,22 @@ TEST(AllocationLayersTest, StaticKeepsEveryClassOnItsOwnWorkers) {
   EXPECT_GT(workers[1].size(), workers[2].size());
 }
 
+// By middles gold and silver get two each, though gold is due 2.2 and silver 1.3.
+TEST(AllocationLayersTest, StaticTakesAWorkerFromWhoHasMostBeyondItsShare) {
+  PolicyOptions options;
+  options.classes = ParseClasses("gold:5,silver:3,bronze:1").value();
+  Load load("static", options, "pu:4");
+  std::array<std::set<int>, 3> workers;
+  load.pool.on_assigned = [&](UnitId unit, WorkerId w, WorkerId) {
+    workers[unit.stream.value % 3].insert(w.value);
+  };
+  for (std::uint64_t c = 0; c < 3; ++c) load.Start(c);
+  load.Run(2);
+  EXPECT_EQ(workers[0].size(), 2U);
+  EXPECT_EQ(workers[1].size(), 1U);
+  EXPECT_EQ(workers[2].size(), 1U);
+}
+
 TEST(AllocationLayersTest, StaticServesMoreClassesThanThereAreWorkers) {
   for (const char* classes : {"a:1,b:1,c:1", "a:5,b:1,c:4", "a:1,b:1,c:9", "a:1:0.5,b:1:0.5,c:1"}) {
     for (const char* topology : {"pu:1", "pu:2", "pu:3"}) {
