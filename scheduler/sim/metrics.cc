@@ -117,6 +117,10 @@ void ShareMetrics::Waiting(int service_class, int change, double now_ms) {
 
 void ShareMetrics::Ran(int service_class, double from_ms, double to_ms) {
   const auto c = static_cast<std::size_t>(service_class);
+  if (waiting_.size() < 2) {  // nothing is shared
+    alone_ms_ += to_ms - from_ms;
+    return;
+  }
   Grow(StepAt(to_ms) + 1);
   for (std::size_t i = StepAt(from_ms); i <= StepAt(to_ms); ++i) {
     const double begin = std::max(from_ms, static_cast<double>(i) * step_ms_);
@@ -138,6 +142,7 @@ std::vector<char> ShareMetrics::Contested() const {
 
 void ShareMetrics::AddTotals(const std::vector<char>& contested, SimResult& result) const {
   std::vector<double> total(workload_.classes.size(), 0);
+  if (total.size() < 2) result.classes.front().busy_ms += alone_ms_;
   for (std::size_t i = 0; i < contested.size(); ++i) {
     for (std::size_t c = 0; c < total.size(); ++c) {
       result.classes[c].busy_ms += served_[i][c];

@@ -135,6 +135,7 @@ class ShareMetrics {
   const double step_ms_;
   std::vector<std::int64_t> waiting_;
   std::vector<double> empty_since_ms_;       // by class; -1 while it is backlogged
+  double alone_ms_ = 0;                      // of an only class, which needs no steps
   std::vector<std::vector<double>> served_;  // by step, by class
   std::vector<char> contested_;              // by step: all classes were backlogged throughout
 };

@@ -24,7 +24,7 @@ constexpr int kWindowPerWorker = 4;
 constexpr int kWindowExtra = 4;
 // Three years. The clock counts nanoseconds and could go on for 90 times as long.
 constexpr double kMaxClockMs = 1e11;
-constexpr double kMaxShareSteps = 1e7;
+constexpr double kMaxShareCells = 2e7;  // steps of windows, each with a sum of every class
 
 TimePoint At(double ms) { return TimePoint(Duration(std::llround(ms * 1e6))); }
 double Millis(TimePoint t) { return ToMillis(t.time_since_epoch()); }
@@ -447,7 +447,9 @@ Status CheckLength(const SimulationParams& params, const CommRatios& ratios,
     return InvalidArgument("workload", "It takes too long to be simulated.",
                            fmt::format("arrivals and work of {:g} ms in all", kMaxClockMs));
   }
-  const double least_ms = end_ms * ShareMetrics::kStepsPerWindow / kMaxShareSteps;
+  const auto classes = static_cast<double>(workload.classes.size());
+  if (classes < 2) return OkStatus();
+  const double least_ms = end_ms * ShareMetrics::kStepsPerWindow * classes / kMaxShareCells;
   if (params.share_window_ms >= least_ms) return OkStatus();
   return InvalidArgument("share-window-ms", "That makes too many windows.",
                          fmt::format("at least {:g}", std::ceil(least_ms)));

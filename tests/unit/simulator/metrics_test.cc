@@ -191,6 +191,21 @@ TEST(ShareMetricsTest, WindowsSlide) {
   EXPECT_NEAR(result.share_error, 0.25, 1e-9);
 }
 
+// Three years of steps of 2 ms would fill the memory.
+TEST(ShareMetricsTest, AnOnlyClassTakesNoMemory) {
+  Workload workload = TwoClasses(0);
+  workload.classes.pop_back();
+  ShareMetrics shares(workload, 4, 100);
+  shares.Waiting(0, +1, 0);
+  shares.Ran(0, 0, 30);
+  shares.Ran(0, 1e11, 1e11 + 20);
+  SimResult result;
+  result.classes.resize(1);
+  shares.AddTo(result);
+  EXPECT_NEAR(result.classes[0].busy_ms, 50, 1e-3);
+  EXPECT_EQ(result.share_windows, 0);
+}
+
 TEST(ShareMetricsTest, WhatIsDueIncludesTheGuarantee) {
   const Workload workload = TwoClasses(0.8);
   ShareMetrics shares(workload, 4, 100);
