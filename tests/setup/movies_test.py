@@ -2,11 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bundled movies are what movies/manifest.json and their purpose say."""
 
+import argparse
 import hashlib
+import importlib.machinery
+import importlib.util
 import json
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -170,6 +174,70 @@ class SyncMovie(unittest.TestCase):
         self.assertEqual(len(onsets), 19)
         for second, onset in enumerate(onsets, start=1):
             self.assertAlmostEqual(onset, 100 * second, delta=3)
+
+
+class SharedCache(unittest.TestCase):
+    """tools/movies with files that are no movies, in place of those; nothing is fetched or coded."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        top = Path(folder.name)
+        sys.dont_write_bytecode = True
+        loader = importlib.machinery.SourceFileLoader("movies_tool", str(TOP / "tools/movies"))
+        self.tool = importlib.util.module_from_spec(importlib.util.spec_from_loader("movies_tool", loader))
+        loader.exec_module(self.tool)
+        self.tool.WORK, self.tool.SHARED_CACHE = top / "work", top / "cache"
+        self.tool.SHARED_CACHE.mkdir()
+        self.tool.say = lambda text: None
+        self.tool.fetch_clips, self.tool.make = self.fetch, self.make
+        self.files, self.clips, self.fetched, self.made = top / "files", top / "clips", 0, []
+        self.manifest = {"movies": {}}
+        for name in self.tool.recipes.RECIPES:
+            hashes = {content: {"sha256": hashlib.sha256(self.bytes_of(name, content)).hexdigest()}
+                      for content in ("clips", "lavfi")}
+            self.manifest["movies"][name] = hashes
+            (self.tool.SHARED_CACHE / hashes["clips"]["sha256"]).write_bytes(self.bytes_of(name, "clips"))
+
+    @staticmethod
+    def bytes_of(name: str, content: str) -> bytes:
+        return f"{name} of {content}".encode()
+
+    def fetch(self) -> Path | None:
+        self.fetched += 1
+        return self.clips
+
+    def make(self, name: str, output: Path, clips: Path | None) -> None:
+        self.assertIn(clips, (self.clips, None), "clips that nobody fetched")
+        self.made.append(name)
+        output.write_bytes(self.bytes_of(name, "lavfi" if clips is None else "clips"))
+
+    def make_all(self) -> str:
+        arguments = argparse.Namespace(lavfi_only=False, no_cache=False, refresh=False)
+        state = self.tool.State(self.files)
+        self.tool.make_all(arguments, state, self.manifest)
+        for name in self.manifest["movies"]:
+            self.assertEqual((self.files / name).read_bytes(), self.bytes_of(name, state.data["content"]))
+        return state.data["content"]
+
+    def damage(self, name: str) -> Path:
+        path = self.tool.SHARED_CACHE / self.manifest["movies"][name]["clips"]["sha256"]
+        path.write_bytes(b"damaged")
+        return path
+
+    def test_spares_the_clips(self):
+        self.assertEqual((self.make_all(), self.fetched, self.made), ("clips", 0, []))
+
+    def test_makes_a_damaged_movie_anew_of_the_clips(self):
+        name = REFERENCE[0]
+        path = self.damage(name)
+        self.assertEqual((self.make_all(), self.fetched, self.made), ("clips", 1, [name]))
+        self.assertEqual(path.read_bytes(), self.bytes_of(name, "clips"), "and mends the cache")
+
+    def test_with_a_damaged_movie_and_no_clips_makes_all_without(self):
+        self.damage(REFERENCE[0])
+        self.tool.fetch_clips = lambda: None
+        self.assertEqual((self.make_all(), sorted(self.made)), ("lavfi", sorted(self.manifest["movies"])))
 
 
 if __name__ == "__main__":
