@@ -38,10 +38,15 @@ int Finish(const PackageArgs& args, const PackageReport& report) {
   return kFailed;
 }
 
+Status CheckReport(const PackageArgs& args) {
+  GOPMILL_RETURN_IF_ERROR(CheckJobReport(args, args.output));
+  return CheckOutside({"json", args.json}, args.output);
+}
+
 }  // namespace
 
 int RunPackage(const PackageArgs& args) {
-  const Status report_file = CheckJobReport(args, args.output);
+  const Status report_file = CheckReport(args);
   if (!report_file.ok()) return Fail("package", args, report_file.error());
   const std::stop_source stop;
   const auto signals = StopOnSignals(stop);

@@ -52,6 +52,21 @@ bool AreOneFile(const std::string& report, const std::string& other) {
   return first.ok() && second.ok() && *first == *second;
 }
 
+// By whatever path, and also where neither is there yet.
+bool LiesWithin(const std::string& file, const std::string& folder) {
+  if (file.empty() || file == "-" || folder.empty()) return false;
+  const auto written = WrittenPath(file), top = WrittenPath(folder);
+  if (!written.ok() || !top.ok()) return false;
+  std::error_code code;
+  // A folder may be named as `.` or with a slash behind it, as no file is.
+  fs::path outer = fs::weakly_canonical(*top, code);
+  if (code) return false;
+  if (!outer.has_filename()) outer = outer.parent_path();
+  const fs::path inner(*written);
+  const auto differ = std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end());
+  return differ.first == outer.end();
+}
+
 Status CheckReportFile(const char* parameter, const std::string& file) {
   if (file.empty() || file == "-") return OkStatus();
   std::error_code ignored;
@@ -100,6 +115,12 @@ Status CheckReports(std::span<const ReportFile> reports, std::vector<std::string
     taken.push_back(file);
   }
   return OkStatus();
+}
+
+Status CheckOutside(const ReportFile& report, const std::string& folder) {
+  if (!LiesWithin(report.file, folder)) return OkStatus();
+  return InvalidArgument(report.parameter, report.file + " would be a part of what is made.",
+                         "a file outside of OUT, or -");
 }
 
 Status WriteReport(const std::string& file, std::string_view json) {

@@ -52,6 +52,11 @@ class FirstError {
 // the files, and each is another one than those before it and those `taken`, by whatever path.
 Status CheckReports(std::span<const ReportFile> reports, std::vector<std::string> taken);
 
+// A folder of files that belong together has no place for a report, which could take that of one of
+// them: kInvalidArgument naming the parameter where the report would be `folder` or lie in it, by
+// whatever path, also where neither is there yet.
+Status CheckOutside(const ReportFile& report, const std::string& folder);
+
 // Writes `json` and a line break to the file named, or to stdout for "-".
 Status WriteReport(const std::string& file, std::string_view json);
 

@@ -177,6 +177,23 @@ def mistakes_are_told_and_leave_nothing(folder):
     check({path.name for path in folder.iterdir()} == before, "found before the work")
 
 
+def no_report_becomes_a_part_of_the_package(folder):
+    """Of any name, by whatever path, whatever becomes of the package: the next run finds an empty folder."""
+    one = {"width": "64", "bitrate": "40k", "duration": "2"}
+    made = folder / "reported"
+    made.mkdir()
+    (folder / "reported-link").symlink_to(made)
+    for source in (folder / "movie.mkv", folder / "text.srt"):
+        for report in (made / "master.m3u8", made / "report.json", folder / "reported-link/master.m3u8"):
+            for out in (made, f"{made}/", folder / "reported-link"):
+                result = package(source, out, one, "--json", str(report))
+                check(result.returncode == 2 and "a file outside of OUT, or -" in result.stderr, f"{report} in {out}: {result.returncode} {result.stderr}")
+                check(not any(made.iterdir()), f"{report} in {out} is left")
+    result = package(folder / "movie.mkv", ".", one, "--json", "../reported.json", cwd=made)
+    check(result.returncode == 0 and json.loads((folder / "reported.json").read_text())["frames"] == 50, f"beside it: {result.stderr}")
+    check((made / "master.m3u8").read_text().startswith("#EXTM3U"), "the package is whole")
+
+
 def what_is_lost_is_told(folder):
     """A damaged movie, and one whose first sound track is of no codec that is known."""
     data = bytearray((folder / "movie.mkv").read_bytes())
@@ -299,6 +316,7 @@ def main():
         with Server("movies/files", "--segment-cache-bytes", "0") as server:
             run_all([every_file_is_what_the_server_answers], server, folder)
         return run_all([rules_and_clients, sound_goes_on_over_rounded_times, same_bytes_and_transport_streams, mistakes_are_told_and_leave_nothing,
+                        no_report_becomes_a_part_of_the_package,
                         what_is_lost_is_told, any_empty_folder_is_filled, interrupted_and_full,
                         one_that_shall_outlive_its_terminal], folder)
 

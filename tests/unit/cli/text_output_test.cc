@@ -74,5 +74,39 @@ TEST(Reports, TakeThePlaceOfNothing) {
   std::filesystem::remove(there);
 }
 
+TEST(Reports, LieOutsideOfAFolder) {
+  namespace fs = std::filesystem;
+  const fs::path top = fs::path(::testing::TempDir()) / "gopmill_outside";
+  fs::remove_all(top);
+  fs::create_directories(top / "out" / "deep");
+  fs::create_directory_symlink("out", top / "link");
+  fs::create_symlink("out/not_yet.json", top / "leads_in.json");
+  const auto refused = [&](const std::string& report, const std::string& folder) {
+    const Status status = CheckOutside({"json", report}, folder);
+    return !status.ok() && status.error().parameter == "json";
+  };
+  const std::string t = top.string() + "/";
+  for (const char* folder : {"out", "out/", "out//", "./out/.", "link", "link/", "out/deep/.."}) {
+    for (const char* report : {"out/x", "out/deep/x", "link/x", "out/deep/../x", "leads_in.json"}) {
+      EXPECT_TRUE(refused(t + report, t + folder)) << report << " in " << folder;
+    }
+    for (const char* report : {"x", "out.json", "outer", "out/../x", "link/../x"}) {
+      EXPECT_FALSE(refused(t + report, t + folder)) << report << " in " << folder;
+    }
+    EXPECT_FALSE(refused("-", t + folder));
+    EXPECT_FALSE(refused("", t + folder));
+  }
+  EXPECT_TRUE(refused(t + "new", t + "new/")) << "neither is there yet";
+  EXPECT_FALSE(refused(t + "new.json", t + "new"));
+  EXPECT_FALSE(refused(t + "x", "")) << "refused otherwise";
+  const fs::path before = fs::current_path();
+  fs::current_path(top / "out");
+  EXPECT_TRUE(refused("x", "."));
+  EXPECT_TRUE(refused("x", ".."));
+  EXPECT_FALSE(refused("../x", "."));
+  fs::current_path(before);
+  fs::remove_all(top);
+}
+
 }  // namespace
 }  // namespace gopmill::cli
