@@ -243,7 +243,8 @@ struct Input {
   std::string folder, name;
 };
 
-// The movie's folder is looked into for its subtitles.
+// The folder is looked into for subtitles: beside the name that was given, also where that is a
+// link, as transcode does.
 Result<Input> FindInput(const std::string& path) {
   std::error_code code;
   const auto real = std::filesystem::canonical(path, code);
@@ -261,7 +262,9 @@ Result<Input> FindInput(const std::string& path) {
     error.parameter = "input";
     return error;
   }
-  return Input{.folder = real.parent_path(), .name = real.filename()};
+  const std::filesystem::path given(path);
+  return Input{.folder = given.has_parent_path() ? given.parent_path().string() : ".",
+               .name = given.filename()};
 }
 
 }  // namespace

@@ -194,6 +194,31 @@ def no_report_becomes_a_part_of_the_package(folder):
     check((made / "master.m3u8").read_text().startswith("#EXTM3U"), "the package is whole")
 
 
+def subtitles_lie_beside_the_name_given(folder):
+    """Also where that is a link, as for transcode: not beside what it leads to."""
+    shown = folder / "shown"
+    shown.mkdir()
+    (shown / "film.mkv").symlink_to("../movie.mkv")
+    (shown / "film.fr.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nTrois\n", encoding="utf-8")
+    (shown / "bare").symlink_to("film.mkv")
+    one = {"width": "64", "bitrate": "40k", "duration": "2"}
+    cases = [(shown / "film.mkv", {}, ["fr"]), ("film.mkv", {"cwd": shown}, ["fr"]), (shown / "bare", {}, []), (folder / "movie.mkv", {}, ["de"])]
+    for number, (source, run, wanted) in enumerate(cases):
+        made = folder / f"shown{number}"
+        result = package(source, made, one, **run)
+        check(result.returncode == 0, f"{source}: {result.stderr}")
+        # The movie's own says no language.
+        texts = re.findall(r"TYPE=SUBTITLES.*", (made / "master.m3u8").read_text())
+        found = [language for text in texts for language in re.findall(r'LANGUAGE="(\w+)"', text)]
+        check(len(texts) == 1 + len(wanted) and found == wanted, f"{source}: subtitles {texts}")
+    sink = folder / "shown.mkv"
+    command = [PROGRAM, "transcode", str(shown / "film.mkv"), str(sink), "--size", "64x36", "--subtitles", "copy", "--quiet"]
+    subprocess.run(command, check=True, timeout=300)
+    streams = json.loads(subprocess.run(["ffprobe", "-v", "error", "-select_streams", "s", "-show_streams", "-of", "json", str(sink)],
+                                        capture_output=True, text=True, check=True).stdout)["streams"]
+    check(len(streams) == 2, f"transcode has {len(streams)}")
+
+
 def what_is_lost_is_told(folder):
     """A damaged movie, and one whose first sound track is of no codec that is known."""
     data = bytearray((folder / "movie.mkv").read_bytes())
@@ -316,7 +341,7 @@ def main():
         with Server("movies/files", "--segment-cache-bytes", "0") as server:
             run_all([every_file_is_what_the_server_answers], server, folder)
         return run_all([rules_and_clients, sound_goes_on_over_rounded_times, same_bytes_and_transport_streams, mistakes_are_told_and_leave_nothing,
-                        no_report_becomes_a_part_of_the_package,
+                        no_report_becomes_a_part_of_the_package, subtitles_lie_beside_the_name_given,
                         what_is_lost_is_told, any_empty_folder_is_filled, interrupted_and_full,
                         one_that_shall_outlive_its_terminal], folder)
 
