@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cmath>
 #include <span>
+#include <vector>
 
 #include "codec/crf_scale.h"
 #include "codec/unit_rate.h"
@@ -212,41 +212,34 @@ TEST(UnitRateTest, ASearchThatFindsNoPassForTheVbvGoesOnFromItsFactor) {
   EXPECT_TRUE(verdict.keep) << "the only one that fits";
 }
 
-// By an encoder with a rate control of its own.
-UnitRate::Verdict Last(UnitRate& rate, std::span<const UnitRate::Made> passes, std::size_t& kept) {
-  UnitRate::Verdict verdict;
+// The pass that is kept of these, of which the last is the last that is needed.
+std::size_t KeptOf(UnitRate rate, std::span<const UnitRate::Made> passes) {
+  std::size_t kept = 0;
   for (std::size_t i = 0; i < passes.size(); ++i) {
-    verdict = rate.Judge(passes[i]);
+    const UnitRate::Verdict verdict = rate.Judge(passes[i]);
     if (verdict.keep) kept = i;
     EXPECT_EQ(verdict.done, i + 1 == passes.size()) << i;
   }
-  return verdict;
+  return kept;
 }
 
+// Of an encoder with a rate control of its own.
 TEST(UnitRateTest, APassThatSatisfiesTheVbvGoesBeforeLaterOnesThatDoNot) {
   EncoderSpec spec = Capped(0);
   spec.rate_mode = RateMode::kBitrate;
   spec.codec = VideoCodec::kVp9;
   UnitSpec unit = TwoSeconds();
   unit.budget_bps = 1'000'000;  // 250,000 bytes
-  UnitRate rate(spec, unit, true, std::nullopt);
-  std::size_t kept = 0;
-  Last(rate,
-       std::array<UnitRate::Made, 4>{{{.bytes = 200'000},
-                                      {.bytes = 280'000, .vbv_factor = 0.9},
-                                      {.bytes = 262'000, .vbv_factor = 0.93},
-                                      {.bytes = 252'000, .vbv_factor = 0.97}}},
-       kept);
-  EXPECT_EQ(kept, 0U);
-  UnitRate again(spec, unit, true, std::nullopt);
-  Last(again,
-       std::array<UnitRate::Made, 3>{
-           {{.bytes = 200'000}, {.bytes = 280'000, .vbv_factor = 0.9}, {.bytes = 190'000}}},
-       kept);
-  EXPECT_EQ(kept, 0U) << "nearer to the rate";
-  UnitRate without(spec, unit, true, std::nullopt);
-  Last(without, std::array<UnitRate::Made, 2>{{{.bytes = 200'000}, {.bytes = 240'000}}}, kept);
-  EXPECT_EQ(kept, 1U);
+  const UnitRate rate(spec, unit, true, std::nullopt);
+  using Passes = std::vector<UnitRate::Made>;
+  const UnitRate::Made small{.bytes = 200'000}, large{.bytes = 280'000, .vbv_factor = 0.9};
+  EXPECT_EQ(KeptOf(rate, Passes{small,
+                                large,
+                                {.bytes = 262'000, .vbv_factor = 0.93},
+                                {.bytes = 252'000, .vbv_factor = 0.97}}),
+            0U);
+  EXPECT_EQ(KeptOf(rate, Passes{small, large, {.bytes = 190'000}}), 0U) << "nearer to the rate";
+  EXPECT_EQ(KeptOf(rate, Passes{small, {.bytes = 240'000}}), 1U);
 }
 
 // A unit of a movie at a few frames a second.
