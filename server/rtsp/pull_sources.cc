@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
 
 #include "base/words.h"
 #include "server/session/live_name.h"
@@ -45,10 +46,10 @@ bool IsPlace(std::string_view host) {
   if (host.substr(0, colon).empty() || (address && bracket == 1)) return false;
   if (colon == std::string_view::npos) return !address || bracket + 1 == host.size();
   const std::string_view text = host.substr(colon + 1);
-  unsigned port = 0;
+  std::uint16_t port = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), port);
-  return read.ec == std::errc() && read.ptr == text.data() + text.size() && port >= 1 &&
-         port <= 65535 && (!address || colon == bracket + 1);
+  return read.ec == std::errc() && read.ptr == text.data() + text.size() && port > 0 &&
+         (!address || colon == bracket + 1);
 }
 
 Status CheckUrl(std::string_view url, const std::string& which) {
