@@ -6,8 +6,8 @@
 // Guarantees, each tested on random schedules: every job that arrived ends in exactly one of
 //   - a StartAction whose run is final (the worker reports it), or
 //   - a ReportAction (cancelled before it ran, or failed and not to be retried);
-// units of a stream are assigned in the order of arrival (a retry comes late, of course); a unit
-// runs at most twice, the second time elsewhere.
+// of a stream's units that wait the one with the smallest index is assigned first (a retry takes
+// its old place); a unit runs at most twice, the second time elsewhere.
 //
 // What it does not do: run jobs, call their methods, know threads, read the clock (`now` is given).
 //

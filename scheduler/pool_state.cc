@@ -62,10 +62,25 @@ UnitRef PoolState::Add(const JobSpec& spec, std::unique_ptr<Job> job) {
 
   Stream& stream = streams_[stream_slot];
   ++stream.units;
-  stream.waiting.PushBack(units_, ref);
-  if (stream.waiting.front() == ref) JoinHeads(ref);
+  LineUp(stream, ref);
   CountWaiting(added, stream, true);
   return ref;
+}
+
+// A unit that goes on with another's decoder comes when that one is done with it, behind later
+// units that need nobody's. Behind them in the line it would keep back all that they make.
+void PoolState::LineUp(Stream& stream, UnitRef ref) {
+  const auto later = [&](UnitRef other) {
+    return other.valid() && unit(other).spec.unit.index > unit(ref).spec.unit.index;
+  };
+  const UnitRef old_head = stream.waiting.front();
+  if (later(old_head)) LeaveHeads(old_head);
+  UnitRef place = stream.waiting.back();
+  for (; later(place); place = unit(place).line.previous) {
+    std::swap(unit(place).sequence, unit(ref).sequence);
+  }
+  stream.waiting.InsertAfter(units_, place, ref);
+  if (stream.waiting.front() == ref) JoinHeads(ref);
 }
 
 void PoolState::CountWaiting(const Unit& unit, Stream& stream, bool waits) {

@@ -3,7 +3,7 @@
 // All that a decision can depend on: which units wait, in which order, and what every worker holds.
 // Policies read it; only the dispatcher changes it.
 //
-//   stream 7:  u3 <- u4 <- u5     one line per stream, in order; only its head can be assigned.
+//   stream 7:  u3 <- u4 <- u5     one line per stream, by index; only its head can be assigned.
 //   stream 9:  u0                 The heads of all lines, in order of arrival, are the global FIFO.
 //
 //   worker 0:  [u2 running][u8]   run queue: the first unit is the one the worker is busy with
@@ -59,7 +59,7 @@ struct Unit {
   std::uint64_t expected = 0;       // assigned: predicted run time there, ns; 0 = not known
   bool taken_for_warm = false;      // assigned: its contexts should be open there
 
-  std::uint64_t sequence = 0;  // order of arrival of all units
+  std::uint64_t sequence = 0;  // its place in the order of arrival of all units
   UnitPhase phase = UnitPhase::kFree;
   bool cancelled = false;  // its stream was cancelled while a worker had it
   WorkerId thief;          // where it goes when it comes back from its worker; -1: nowhere yet
@@ -172,7 +172,8 @@ class PoolState {
   // --- What the dispatcher does ------------------------------------------------------------------
   Unit& unit(UnitRef ref) { return units_[ref.slot]; }
   [[nodiscard]] bool IsHead(UnitRef ref) const { return unit(ref).is_head; }
-  // A new unit at the end of its stream's line.
+  // A new unit in its stream's line: in front of those with a greater index. The places of the line
+  // among all units stay what they were; the unit that comes late adds the last one.
   UnitRef Add(const JobSpec& spec, std::unique_ptr<Job> job);
   // The unit waits for `w` (-1: for whoever comes free).
   void Hold(UnitRef ref, WorkerId w);
@@ -238,6 +239,7 @@ class PoolState {
   }
   std::uint32_t StreamSlotFor(StreamId id);
   void CountWaiting(const Unit& unit, Stream& stream, bool waits);
+  void LineUp(Stream& stream, UnitRef ref);
   void JoinHeads(UnitRef ref);
   void LeaveHeads(UnitRef ref);
   UnitRef PromoteHead(Stream& stream);

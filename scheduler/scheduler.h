@@ -11,7 +11,7 @@
 // worker finds its next unit without waiting for another thread to get a CPU; the dispatcher's for
 // the rest.
 //
-// Guarantees: units of one stream are assigned in the order they were submitted; a stream whose
+// Guarantees: of the units of one stream that wait the first is assigned first; a stream whose
 // worker is full waits alone; a unit that fails is run once more on another worker; every job that
 // was accepted is reported exactly once, also through Cancel and Shutdown.
 //
@@ -107,7 +107,7 @@ class Scheduler {
 
   // Takes the job unless the arguments are wrong (kInvalidArgument) or the scheduler is closed
   // (kUnavailable); a job that is not taken is destroyed without a report. Units of one stream are
-  // submitted in the order in which they are to be assigned, by one thread at a time.
+  // submitted by one thread at a time; those that wait are assigned by their index.
   Status Submit(const JobSpec& spec, std::unique_ptr<Job> job);
   // Reports the stream's jobs that have not begun as kCancelled, promptly but not before returning.
   // A running one is left to its own stop token and is not retried. Jobs submitted later are new.

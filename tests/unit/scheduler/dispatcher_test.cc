@@ -56,6 +56,39 @@ TEST(DispatcherTest, HeldUnitsGoInTheOrderOfTheirArrival) {
   EXPECT_THAT(order, testing::ElementsAre(a, c, a, b));
 }
 
+// The line keeps its places between those of other streams.
+TEST(DispatcherTest, AUnitThatComesLateGoesBeforeLaterOnesOfItsStream) {
+  VirtualPool pool({.topology = "core:1 pu:1", .policy = "fifo"});
+  for (const int index : {0, 4, 8}) pool.Submit(1, index);
+  pool.Submit(2, 0);
+  pool.Submit(1, 1);
+  pool.FinishNext();
+  pool.Submit(1, 2);
+  pool.FinishAll();
+  std::vector<UnitId> order;
+  for (const auto& assignment : pool.assignments()) order.push_back(assignment.unit);
+  const auto unit = [](std::uint64_t stream, std::int64_t index) {
+    return UnitId{StreamId{stream}, UnitIndex{index}};
+  };
+  EXPECT_THAT(order, testing::ElementsAre(unit(1, 0), unit(1, 1), unit(1, 2), unit(2, 0),
+                                          unit(1, 4), unit(1, 8)));
+}
+
+TEST(DispatcherTest, AUnitThatComesLateIsHeldInPlaceOfTheOneItGoesBefore) {
+  VirtualPool pool({.topology = kTwoCores, .policy = "hrw", .run_queue_units = 1});
+  const std::uint64_t stream = StreamWithHome(0);
+  for (const int index : {0, 4}) pool.Submit(stream, index);
+  EXPECT_EQ(pool.pool().unit(pool.pool().OldestHeldFor(WorkerId{0})).spec.unit.index.value, 4);
+  pool.Submit(stream, 1);
+  const UnitRef held = pool.pool().OldestHeldFor(WorkerId{0});
+  EXPECT_EQ(pool.pool().unit(held).spec.unit.index.value, 1);
+  EXPECT_FALSE(pool.pool().NextHeld(held).valid());
+  pool.Cancel(stream);
+  EXPECT_FALSE(pool.pool().OldestHeldFor(WorkerId{0}).valid());
+  pool.FinishAll();
+  EXPECT_EQ(pool.reports().size(), 3U);
+}
+
 TEST(DispatcherTest, ReportsSayWhatHappened) {
   VirtualPool pool({.topology = kTwoCores, .policy = "fifo"});
   pool.Submit(1, 0);

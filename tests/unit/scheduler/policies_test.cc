@@ -90,6 +90,32 @@ TEST_P(EveryPolicyTest, AssignsTheUnitsOfAStreamInOrder) {
   EXPECT_EQ(pool.assignments().size(), 360U);
 }
 
+// As units of long GOPs do, which come when the one before them is done with their decoder.
+TEST_P(EveryPolicyTest, AssignsTheFirstUnitOfAStreamOfThoseThatWait) {
+  VirtualPool pool({.topology = kTwoByTwoByTwo, .policy = GetParam()});
+  pool.on_assigned = [&](UnitId unit, WorkerId, WorkerId) {
+    const UnitRef next = pool.pool().FirstWaiting(unit.stream);
+    if (!next.valid()) return;
+    EXPECT_GT(pool.pool().unit(next).spec.unit.index, unit.index);
+  };
+  for (int late = 0; late < 4; ++late) {
+    for (int run = 0; run < 8; ++run) {
+      for (std::uint64_t stream = 0; stream < 12; ++stream) {
+        pool.Submit(stream, 4 * run + late, 1000 + 100 * stream);
+      }
+      if (run % 3 == 0) pool.FinishNext();
+    }
+  }
+  pool.FinishAll();
+  std::set<UnitId> assigned;
+  for (const auto& assignment : pool.assignments()) assigned.insert(assignment.unit);
+  EXPECT_EQ(assigned.size(), 384U);
+  EXPECT_EQ(pool.assignments().size(), 384U);
+  EXPECT_EQ(pool.reports().size(), 384U);
+  EXPECT_EQ(pool.pool().waiting_bytes(), 0U);
+  EXPECT_TRUE(pool.dispatcher().empty());
+}
+
 TEST_P(EveryPolicyTest, KeepsRunQueuesBounded) {
   for (const int bound : {1, 2, 3}) {
     VirtualPool pool({.topology = kTwoByTwoByTwo, .policy = GetParam(), .run_queue_units = bound});
