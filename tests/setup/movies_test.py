@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
@@ -233,6 +234,26 @@ class SharedCache(unittest.TestCase):
         path = self.damage(name)
         self.assertEqual((self.make_all(), self.fetched, self.made), ("clips", 1, [name]))
         self.assertEqual(path.read_bytes(), self.bytes_of(name, "clips"), "and mends the cache")
+
+    def test_makes_what_a_cache_that_cannot_be_written_has_damaged_anew(self):
+        for failing in ("damaged", "not readable"):
+            with self.subTest(failing):
+                self.setUp()
+                path, said = self.damage(REFERENCE[0]), []
+                self.tool.say = said.append
+                refused = PermissionError(30, "Read-only file system")
+                self.tool.into_shared_cache = lambda path, digest: None
+                with unittest.mock.patch.object(Path, "unlink", side_effect=refused):
+                    hashed = self.tool.sha256
+                    if failing == "not readable":
+                        self.tool.sha256 = lambda file: self.refuse(refused) if file == path else hashed(file)
+                    self.assertEqual((self.make_all(), self.made), ("clips", [REFERENCE[0]]))
+                self.assertEqual(path.read_bytes(), b"damaged")
+                self.assertEqual(len([text for text in said if text.startswith("WARNING: " + str(path))]), 1)
+
+    @staticmethod
+    def refuse(error: OSError):
+        raise error
 
     def test_with_a_damaged_movie_and_no_clips_makes_all_without(self):
         self.damage(REFERENCE[0])
