@@ -64,11 +64,10 @@ void Dispatcher::Handle(JobFinished& event) {
 
 void Dispatcher::Handle(JobRecalled& event) {
   const UnitRef ref = pool_->FindOn(event.worker, event.unit);
-  // A unit can be asked back twice (stolen, then cancelled); the second answer finds nothing.
-  if (!ref.valid()) return;
+  // A unit can be asked back twice (its worker leaves, then it is cancelled); the second answer
+  // finds nothing.
+  if (!ref.valid() || event.job == nullptr) return;
   Unit& unit = pool_->unit(ref);
-  const WorkerId thief = std::exchange(unit.thief, WorkerId{});
-  if (event.job == nullptr) return;
   pool_->TakeBack(ref, now_);
   --counters_.assigned;
   if (event.worker != unit.report.home) --counters_.assigned_elsewhere;
@@ -80,10 +79,6 @@ void Dispatcher::Handle(JobRecalled& event) {
   unit.report.attempt = 0;
   if (unit.cancelled || closed_) {
     ReportCancelled(ref);
-  } else if (thief.value >= 0 && thief != unit.excluded && pool_->has_room(thief)) {
-    pool_->Requeue(ref);
-    if (pool_->IsHead(ref)) AssignTo(ref, thief);
-    OfferPending();
   } else {
     ComeBack(ref);
   }
@@ -196,16 +191,6 @@ void Dispatcher::Apply(const Assign& action) { AssignTo(action.unit, action.work
 void Dispatcher::Apply(const Hold& action) {
   GOPMILL_CHECK(pool_->IsHead(action.unit));
   pool_->Hold(action.unit, action.worker);
-}
-
-void Dispatcher::Apply(const Steal& action) {
-  Unit& unit = pool_->unit(action.unit);
-  GOPMILL_CHECK(unit.phase == UnitPhase::kAssigned);
-  const WorkerId from = unit.worker;
-  // The running unit cannot be taken, and one that is on its way already need not be.
-  if (pool_->Running(from) == action.unit || unit.thief.value >= 0) return;
-  unit.thief = action.to;
-  out_->push_back(RecallAction{from, unit.spec.unit});
 }
 
 void Dispatcher::EnsureHome(UnitRef ref) {

@@ -103,7 +103,6 @@ class Dispatcher {
   bool ApplyDecision();
   void Apply(const Assign& action);
   void Apply(const Hold& action);
-  void Apply(const Steal& action);
   void EnsureHome(UnitRef unit);
   void AssignTo(UnitRef unit, WorkerId worker);
   void ComeBack(UnitRef unit);

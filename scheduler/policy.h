@@ -2,12 +2,11 @@
 //
 // The interface of all scheduling policies: a pure state machine
 //
-//     On(event, pool, now) -> { Assign | Hold | Steal }*
+//     On(event, pool, now) -> { Assign | Hold }*
 //
 // without threads, clock reads or I/O, so that the server, the bench and the simulator run the very
 // same objects. An event rather than a question "which worker?" because not every policy can answer
-// that when a unit arrives: a shared queue decides when a worker comes free (late binding), and
-// others take queued units back (stealing).
+// that when a unit arrives: a shared queue decides when a worker comes free (late binding).
 //
 // Rules for the answers:
 //   - only heads of lines are assigned or held; a unit is named at most once per answer;
@@ -58,7 +57,7 @@ struct UnitFinished {
 };
 // An assigned unit was taken back before it began: its assignment counts for nothing. The unit is
 // in no list and must not be named in the answer; it can be read during On. If it is not cancelled,
-// Arrived follows once it heads its line, or it goes to the worker that steals it.
+// Arrived follows once it heads its line.
 struct UnitRecalled {
   UnitRef unit;
   WorkerId worker;
@@ -74,13 +73,7 @@ struct Hold {
   UnitRef unit;
   WorkerId worker;
 };
-// Takes a unit that waits in a run queue (not the running one) over to another worker. Takes effect
-// later, if the executor could still recall it.
-struct Steal {
-  UnitRef unit;
-  WorkerId to;
-};
-using PolicyAction = std::variant<Assign, Hold, Steal>;
+using PolicyAction = std::variant<Assign, Hold>;
 
 // The answer to one event: a fixed number of actions, so that no decision allocates.
 class ActionList {

@@ -215,7 +215,6 @@ void PoolState::Requeue(UnitRef ref) {
   }
   Unit& waiting = unit(ref);
   waiting.phase = UnitPhase::kWaiting;
-  waiting.thief = WorkerId{};
   CountWaiting(waiting, stream, true);
 }
 

@@ -62,7 +62,6 @@ struct Unit {
   std::uint64_t sequence = 0;  // its place in the order of arrival of all units
   UnitPhase phase = UnitPhase::kFree;
   bool cancelled = false;  // its stream was cancelled while a worker had it
-  WorkerId thief;          // where it goes when it comes back from its worker; -1: nowhere yet
   JobReport report;
   std::unique_ptr<Job> job;  // null while a worker has it
   std::uint32_t stream_slot = kNoSlot;
@@ -114,9 +113,8 @@ class PoolState {
   }
   [[nodiscard]] UnitRef OldestHeldFor(WorkerId w) const { return worker(w).held.front(); }
   [[nodiscard]] UnitRef NextHeld(UnitRef ref) const { return HeldList::Next(units_, ref); }
-  // The unit a worker is busy with, and the last one behind it (what a thief would take).
+  // The unit a worker is busy with.
   [[nodiscard]] UnitRef Running(WorkerId w) const { return worker(w).queue.front(); }
-  [[nodiscard]] UnitRef NewestQueued(WorkerId w) const { return worker(w).queue.back(); }
   [[nodiscard]] UnitRef NextQueued(UnitRef ref) const { return RunList::Next(units_, ref); }
 
   [[nodiscard]] std::span<const ServiceClass> classes() const { return classes_; }

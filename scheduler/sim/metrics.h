@@ -60,7 +60,6 @@ struct SimResult {
   double idle_waiting_longest_ms = 0;
   std::uint64_t deadlines = 0;            // units that have one
   double deadline_misses = kNotMeasured;  // of those, that finished after theirs
-  std::uint64_t steals = 0;               // units taken back from a run queue
 
   std::vector<ClassResult> classes;
   double share_windows = 0;  // windows in which all classes were backlogged from end to end

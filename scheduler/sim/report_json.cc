@@ -76,7 +76,6 @@ class ParamsOfPoints {
 Json FieldsJson(Timing timing) {
   Json json = {{"workers", "workers there were"},
                {"units", "units done"},
-               {"steals", "units taken back from a run queue"},
                {"max_extent", "reordering extent, greatest"}};
   for (const Figure& figure : Figures()) {
     if (IsShown(figure, timing)) json[figure.name] = figure.meaning;
@@ -98,10 +97,8 @@ Json ClassJson(const ClassResult& c) {
 }
 
 Json ResultJson(const SimResult& result, Timing timing) {
-  Json json = {{"workers", result.workers},
-               {"units", result.units},
-               {"steals", result.steals},
-               {"max_extent", result.max_extent}};
+  Json json = {
+      {"workers", result.workers}, {"units", result.units}, {"max_extent", result.max_extent}};
   for (const Figure& figure : Figures()) {
     if (!IsShown(figure, timing)) continue;
     json[figure.name] = IsMeasured(figure, result) ? Json(result.*figure.value) : Json(nullptr);

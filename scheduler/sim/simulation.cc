@@ -295,7 +295,6 @@ class Simulation {
         inbox, [&](const Ticket& ticket) { return ticket.report.unit == action.unit; });
     JobRecalled answer{.worker = action.worker, .unit = action.unit, .job = nullptr};
     if (found != inbox.end()) {
-      ++steals_;
       answer.job = std::move(found->job);
       inbox.erase(found);
     }
@@ -323,7 +322,6 @@ class Simulation {
     result.mean_wait_ms = wait_ms_ / units;
     result.reload = reload_ / units;
     result.mean_service_ms = result.utilisation * result.makespan_ms * result.workers / units;
-    result.steals = steals_;
     result.deadlines = deadlines_;
     if (deadlines_ > 0) {
       result.deadline_misses = static_cast<double>(missed_) / static_cast<double>(deadlines_);
@@ -379,7 +377,6 @@ class Simulation {
   double reload_ = 0;
   std::uint64_t cold_ = 0;
   std::uint64_t elsewhere_ = 0;
-  std::uint64_t steals_ = 0;
   std::uint64_t deadlines_ = 0;
   std::uint64_t missed_ = 0;
 };

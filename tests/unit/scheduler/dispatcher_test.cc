@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lines, full workers, cancellation, retries, stealing and workers that come and go.
+// Lines, full workers, cancellation, retries and workers that come and go.
 #include "scheduler/dispatcher.h"
 
 #include <gmock/gmock.h>
@@ -289,49 +289,6 @@ TEST(WorkersChangedTest, UnitsWaitWhileNobodyIsInService) {
     pool.FinishAll();
     EXPECT_EQ(pool.reports().size(), 2U) << entry.name;
   }
-}
-
-// --- Stealing
-// --------------------------------------------------------------------------------------
-
-// Puts everything on worker 0; an idle worker 1 takes over what is queued there.
-class StealingPolicy final : public Policy {
- public:
-  StealingPolicy() : Policy(HashKind::kMixed) {}
-  void On(const PolicyEvent& event, const PoolState& pool, TimePoint /*now*/,
-          ActionList& actions) override {
-    if (const auto* arrived = std::get_if<Arrived>(&event)) {
-      if (pool.has_room(WorkerId{0})) actions.Add(Assign{arrived->unit, WorkerId{0}});
-      return;
-    }
-    const auto* free = std::get_if<WorkerFree>(&event);
-    if (free == nullptr) return;
-    if (free->worker == WorkerId{0} && pool.OldestHead().valid()) {
-      actions.Add(Assign{pool.OldestHead(), WorkerId{0}});
-    } else if (free->worker == WorkerId{1} && pool.units_of(WorkerId{0}) > 1) {
-      actions.Add(Steal{pool.NewestQueued(WorkerId{0}), WorkerId{1}});
-    }
-  }
-};
-
-TEST(StealTest, AQueuedUnitMovesToTheThief) {
-  VirtualPool pool({.topology = kTwoCores, .make_policy = [](const PoolState&) {
-                      return std::make_unique<StealingPolicy>();
-                    }});
-  for (std::uint64_t stream = 0; stream < 4; ++stream) pool.Submit(stream, 0);
-  EXPECT_EQ(pool.busy_workers(), 1);
-  // Any change of worker 1 makes it ask.
-  pool.SetAvailable(1, false);
-  pool.SetAvailable(1, true);
-  EXPECT_EQ(pool.WorkerOf(1, 0), 1) << "unit of stream 1 was queued behind that of stream 0";
-  EXPECT_EQ(pool.busy_workers(), 2);
-  pool.FinishAll();
-  EXPECT_EQ(pool.reports().size(), 4U);
-  const SchedulerCounters& counters = pool.dispatcher().counters();
-  EXPECT_EQ(counters.assigned, 4U) << "each ran once";
-  const auto moved = std::ranges::count_if(
-      pool.reports(), [](const JobReport& report) { return report.worker != report.home; });
-  EXPECT_EQ(counters.assigned_elsewhere, static_cast<std::uint64_t>(moved));
 }
 
 }  // namespace
