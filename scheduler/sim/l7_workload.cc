@@ -53,7 +53,6 @@ void AddConnection(Workload& workload, std::uint32_t matched, double start, Rand
   const std::uint64_t number = workload.streams.size();
   workload.streams.push_back({.id = StreamId{random.Next()},
                               .number = number,
-                              .context = number + 1,
                               .first_unit = static_cast<std::uint32_t>(workload.units.size()),
                               .unit_count = matched});
   double at = start;
@@ -63,7 +62,8 @@ void AddConnection(Workload& workload, std::uint32_t matched, double start, Rand
     buffer += std::clamp(kPacketBytes * random.Lognormal(kPacketSigma), 40.0, kMaxPacketBytes);
     workload.units.push_back({.arrival_ms = at,
                               .hot_ms = buffer * kNanosecondsPerByte * 1e-6,
-                              .bytes = static_cast<std::uint32_t>(buffer)});
+                              .bytes = static_cast<std::uint32_t>(buffer),
+                              .context = number + 1});
   }
 }
 

@@ -168,7 +168,7 @@ class Simulation {
             .cost_bytes = unit.bytes,
             .frames = unit.frames,
             .service_class = static_cast<std::uint16_t>(stream.service_class),
-            .context = stream.context,
+            .context = unit.context,
             .deadline = DeadlineOf(stream, unit, now_)};
   }
 
@@ -250,7 +250,7 @@ class Simulation {
                                        .stream = job.stream,
                                        .worker = index,
                                        .last_worker = state.last_worker,
-                                       .context = stream.context,
+                                       .context = unit.context,
                                        .service_class = stream.service_class,
                                        .hot_ms = unit.hot_ms,
                                        .open_ms = unit.open_ms});

@@ -17,7 +17,8 @@ SimUnit ToUnit(const TraceUnit& recorded, double opening_ms) {
                .hot_ms = hot_ms,
                .open_ms = open_ms,
                .bytes = static_cast<std::uint32_t>(recorded.bytes),
-               .frames = static_cast<std::uint32_t>(recorded.frames)};
+               .frames = static_cast<std::uint32_t>(recorded.frames),
+               .context = recorded.context};
   if (recorded.deadline_ms) unit.deadline_ms = *recorded.deadline_ms;
   return unit;
 }
@@ -79,7 +80,6 @@ Result<Workload> FromTrace(const RecordedTrace& trace, const std::vector<Service
       GOPMILL_ASSIGN_OR_RETURN(const int service_class, ClassNamed(unit.service_class, classes));
       workload.streams.push_back({.id = StreamId{unit.stream},
                                   .number = unit.number,
-                                  .context = unit.context,
                                   .service_class = service_class,
                                   .first_unit = static_cast<std::uint32_t>(workload.units.size())});
     }

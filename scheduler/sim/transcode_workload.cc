@@ -147,12 +147,12 @@ Result<Workload> MakeTranscodeWorkload(const TranscodeParams& params) {
     const std::size_t first = workload.units.size();
     workload.streams.push_back({.id = StreamId{random.Next()},
                                 .number = number,
-                                .context = number + 1,
                                 .service_class = static_cast<int>(number % params.classes.size()),
                                 .first_unit = static_cast<std::uint32_t>(first),
                                 .unit_count = gops});
     for (std::uint32_t g = 0; g < gops; ++g) {
       workload.units.push_back(DrawUnit(target, movie, params, random));
+      workload.units.back().context = number + 1;
     }
     if (!paced) continue;
     PaceUnits(std::span(workload.units).subspan(first), movie,

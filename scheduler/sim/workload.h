@@ -33,14 +33,14 @@ struct SimUnit {
   double open_ms = 0;     // on top of it when the contexts have to be opened
   double deadline_ms = std::numeric_limits<double>::infinity();
   std::uint32_t bytes = 1;
-  std::uint32_t frames = 0;  // 0 = not known
+  std::uint32_t frames = 0;   // 0 = not known
+  std::uint64_t context = 0;  // what codec contexts it needs
 };
 
 struct SimStream {
   StreamId id;
-  std::uint64_t number = 0;   // JobSpec::stream_number: what sm and wired go by
-  std::uint64_t context = 0;  // what codec contexts its units need
-  int service_class = 0;      // index into Workload::classes
+  std::uint64_t number = 0;  // JobSpec::stream_number: what sm and wired go by
+  int service_class = 0;     // index into Workload::classes
   std::uint32_t first_unit = 0;
   std::uint32_t unit_count = 0;
   double begin_ms = 0;  // closed feed: when it comes; those at 0 begin at once, or wait for a place

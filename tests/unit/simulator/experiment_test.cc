@@ -442,6 +442,32 @@ TEST(TraceWorkloadTest, OrderGoesByTheIndices) {
   EXPECT_TRUE(FromTrace(trace)->places.empty());
 }
 
+TEST(TraceWorkloadTest, EachUnitHasItsOwnContextAsInAReplay) {
+  RecordedTrace trace;
+  for (const std::int64_t index : {0, 1, 2, 3, 4, 5}) {
+    trace.units.push_back({.arrival_ms = static_cast<double>(index),
+                           .stream = 1,
+                           .index = index,
+                           .bytes = 1,
+                           .context = index % 2 == 0 ? 7U : 8U,
+                           .hot_ms = 5,
+                           .cold_ms = 6,
+                           .deadline_ms = {}});
+  }
+  Experiment experiment;
+  experiment.topology = "pu:1";
+  experiment.workload = "trace";
+  experiment.trace = std::make_shared<const RecordedTrace>(trace);
+  const auto warm = [&experiment](int contexts) {
+    experiment.contexts = contexts;
+    auto prepared = Prepare(experiment);
+    prepared->params.policy = "fifo";
+    return Simulate(prepared->params, prepared->machine, prepared->workload)->hit_rate;
+  };
+  EXPECT_DOUBLE_EQ(warm(1), 0) << "the two take turns on the worker";
+  EXPECT_DOUBLE_EQ(warm(2), 4.0 / 6);
+}
+
 // A unit seen only cold in a trace whose median opening is dearer than it: as in a replay.
 TEST(TraceWorkloadTest, WarmTimesAreAtLeastAMicrosecond) {
   const TraceUnit cold{.hot_ms = {}, .cold_ms = 8, .deadline_ms = {}};
