@@ -65,6 +65,9 @@ bool IsGiven(const Experiment& experiment, std::string_view name);
 // Whether the workload, its mix or its arrivals look at it.
 bool IsRead(const Experiment& experiment, std::string_view name);
 
+// Whether the seed says anything: not of a trace whose units come and take as recorded.
+bool DrawsNumbers(const Experiment& experiment);
+
 // What a parameter comes to, defaults said out ("one per PU" for 0 workers).
 using ParamValue = std::variant<std::string, int, double>;
 ParamValue ValueOf(const Experiment& experiment, std::string_view name);

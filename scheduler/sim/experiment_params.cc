@@ -162,6 +162,15 @@ Status CheckReadBy(const Experiment& experiment, unsigned workload) {
   return OkStatus();
 }
 
+Status CheckClassUse(const Experiment& experiment) {
+  if (experiment.classes.find(',') != std::string::npos) return OkStatus();
+  for (const char* name : {"share-window-ms", "switch-ms"}) {
+    if (!IsGiven(experiment, name)) continue;
+    return InvalidArgument(name, "There are not two classes.", "with --classes A:WEIGHT,B:WEIGHT");
+  }
+  return OkStatus();
+}
+
 // What the arrivals leave to be said.
 struct ArrivalUse {
   bool arrivals = true, load = true, in_flight = true, concurrent = true;
@@ -247,6 +256,11 @@ bool IsRead(const Experiment& experiment, std::string_view name) {
   return true;
 }
 
+bool DrawsNumbers(const Experiment& experiment) {
+  const bool as_recorded = experiment.arrivals.empty() || experiment.arrivals == "closed";
+  return experiment.workload != "trace" || experiment.noise > 0 || !as_recorded;
+}
+
 ParamValue ValueOf(const Experiment& experiment, std::string_view name) {
   if (auto resolved = Resolved(experiment, name)) return *resolved;
   const Setter& setter = *FindSetter(name);
@@ -291,6 +305,7 @@ Status CheckUse(const Experiment& experiment) {
     return InvalidArgument("trace", "The workload trace needs one.", "--trace FILE");
   }
   GOPMILL_RETURN_IF_ERROR(CheckReadBy(experiment, workload->second));
+  GOPMILL_RETURN_IF_ERROR(CheckClassUse(experiment));
   MixArrivals of_mix = MixArrivals::kAsAsked;
   if (workload->second == kByTranscode) {
     GOPMILL_ASSIGN_OR_RETURN(const Mix* const mix, FindMix(MixOf(experiment)));

@@ -21,7 +21,9 @@
 #include "server/bench/workload.h"
 #include "server/cli/exit_codes.h"
 #include "server/cli/usage_hints.h"
+#include "server/cli/whole_number.h"
 #include "server/session/build_identity.h"
+#include "server/session/segment_request.h"
 
 namespace gopmill::cli {
 namespace {
@@ -141,7 +143,7 @@ void AddJobOptions(CLI::App& command, JobArgs& args) {
       ->type_name("NAME:WEIGHT,...");
   command.add_option("--workers", args.workers, "Worker threads; 0 = one per CPU")
       ->type_name("N")
-      ->check(CLI::Range(0, kMaxWorkers));
+      ->transform(WholeNumber(0, kMaxWorkers));
   command.add_option("--json", args.json, "Write the report as JSON; - is stdout")
       ->type_name("FILE|-");
   command
@@ -243,7 +245,7 @@ void AddTopology(CLI::App& app, Line& line) {
       ->add_option("--repeat,--repeats", args.repeats,
                    "Samples of each pair of CPUs; 20 unless given")
       ->type_name("N")
-      ->check(CLI::Range(1, bench::kMaxMoveRepeats))
+      ->transform(WholeNumber(1, bench::kMaxMoveRepeats))
       ->needs(measure);
 }
 
@@ -265,7 +267,8 @@ void AddBench(CLI::App& app, Line& line) {
   const auto add = [command](const char* name, auto& value, const char* meaning) {
     return command->add_option(name, value, meaning);
   };
-  command->add_flag("--list", args.list, "List the policies and the mixes, then end");
+  CLI::Option* const list =
+      command->add_flag("--list", args.list, "List the policies and the mixes, then end");
   add("--scheduler", args.schedulers, "Policies with commas between, or all")->type_name("A,B,...");
   add("--baseline", args.baseline,
       "Policy that the others are compared with, round by round; fifo unless given")
@@ -273,16 +276,16 @@ void AddBench(CLI::App& app, Line& line) {
   add("--mix", args.mix, "Streams: reference, modern, live or bursty")->type_name("NAME");
   add("--streams", args.streams, "Number of streams; 20 unless given, modern: 8")
       ->type_name("N")
-      ->check(CLI::Range(1, bench::kMaxStreams));
+      ->transform(WholeNumber(1, bench::kMaxStreams));
   add("--duration", args.duration, "Seconds of each movie; 20 unless given")->type_name("S");
   add("--repeat,--repeats", args.repeats, "Rounds; 5 unless given")
       ->type_name("R")
-      ->check(CLI::Range(1, bench::kMaxRepeats));
+      ->transform(WholeNumber(1, bench::kMaxRepeats));
   add("--warm-up", args.warm_ups,
       "Runs before the first round that do not count; 1 unless given, "
       "0 of a trace")
       ->type_name("RUNS")
-      ->check(CLI::Range(0, bench::kMaxWarmUps));
+      ->transform(WholeNumber(0, bench::kMaxWarmUps));
   add("--unit", args.unit, "gop, or seconds of video per unit")->type_name("gop|S");
   add("--preset", args.preset, "Of the encoder")->type_name("NAME");
   add("--crf", args.crf,
@@ -299,15 +302,15 @@ void AddBench(CLI::App& app, Line& line) {
       ->type_name("A:5,B:3,...");
   add("--workers", args.workers, "Worker threads; 0 = one per CPU")
       ->type_name("N")
-      ->check(CLI::Range(0, kMaxWorkers));
+      ->transform(WholeNumber(0, kMaxWorkers));
   add("--queue", args.queue,
       "Units a run queue holds, the running one included, as in the server: 2; 0 = without bound,\n"
       "as the publications have it")
       ->type_name("UNITS")
-      ->check(CLI::Range(0, bench::kMaxRunQueue));
+      ->transform(WholeNumber(0, bench::kMaxRunQueue));
   add("--seed", args.seed, "What targets, bursts and the order of policies are drawn from")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{0}, bench::kMaxSeed));
+      ->transform(WholeNumber(0, bench::kMaxSeed));
   add("--movies", args.movies, "Folder with the bundled movies")->type_name("DIR");
   CLI::Option* trace = add("--trace,--replay", args.trace, "Run a recording instead of movies");
   trace->type_name("FILE");
@@ -318,6 +321,9 @@ void AddBench(CLI::App& app, Line& line) {
   command->add_flag("--quick", args.quick, "6 streams, 3 s, 2 rounds, unless given");
   AddBenchOutputs(*command, args);
   trace->excludes(command->get_option("--record"));
+  for (CLI::Option* const other : command->get_options()) {
+    if (other != list && other != command->get_help_ptr()) list->excludes(other);
+  }
 }
 
 // Sets every parameter; the answer names all that are wrong.

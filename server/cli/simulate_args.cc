@@ -6,6 +6,7 @@
 #include <CLI/Formatter.hpp>
 
 #include "scheduler/sim/experiment.h"
+#include "server/cli/whole_number.h"
 
 namespace gopmill::cli {
 namespace {
@@ -37,9 +38,12 @@ void AddExperiment(CLI::App& command, SimulateArgs& args) {
   }
   command.add_option("--trace", args.trace, "Simulate a recording of serve or bench --record")
       ->type_name("FILE");
-  command.add_option("--seed", args.seed, "Names the random numbers; 0 to 4294967295")
+  const auto keep_seed = [&args](const std::string& text) { args.seed = std::stoull(text); };
+  command
+      .add_option_function<std::string>("--seed", keep_seed,
+                                        "Names the random numbers; 1 unless given")
       ->type_name("N")
-      ->check(CLI::Range(0.0, 4294967295.0));
+      ->check(WholeNumber(0, 4294967295));
   command
       .add_option("--sweep", args.sweeps,
                   "NAME=FROM:TO:STEP or NAME=VALUE,... (classes, scheduler-options: A|B|...);\n"
@@ -78,12 +82,14 @@ void AddStudies(CLI::App& command, SimulateArgs& args) {
   command.add_option("--against", args.against, "The other policy of --check; h-cahrw")
       ->type_name("NAME")
       ->needs(check);
+  const auto keep_seeds = [&args](const std::string& text) { args.seeds = std::stoi(text); };
   command
-      .add_option("--seeds", args.seeds,
-                  "Runs of --check at each point, of seeds from 1000 + --seed on, which the\n"
-                  "policies' constants were not chosen on; 2 to 100, default 5")
+      .add_option_function<std::string>(
+          "--seeds", keep_seeds,
+          "Runs of --check at each point, of seeds from 1000 + --seed on, which the\n"
+          "policies' constants were not chosen on; 2 to 100, default 5")
       ->type_name("N")
-      ->check(CLI::Range(2, 100))
+      ->check(WholeNumber(2, 100))
       ->needs(check);
 }
 

@@ -64,7 +64,7 @@ Status AddTrace(const std::string& file, sim::Experiment& experiment) {
 
 Result<sim::Experiment> ToExperiment(const SimulateArgs& args) {
   sim::Experiment experiment;
-  experiment.seed = args.seed;
+  experiment.seed = args.seed.value_or(experiment.seed);
   for (const auto& [name, value] : args.params) {
     GOPMILL_RETURN_IF_ERROR(sim::SetParam(experiment, name, value));
   }
@@ -98,6 +98,17 @@ int Threads() { return static_cast<int>(std::max(1U, std::thread::hardware_concu
 bool SweepsSeed(const SimulateArgs& args) {
   return std::ranges::any_of(args.sweeps,
                              [](const std::string& sweep) { return sweep.starts_with("seed="); });
+}
+
+// Runs of a check at each point.
+int SeedsOf(const SimulateArgs& args) { return args.seeds.value_or(5); }
+
+Status CheckSeedIsRead(const SimulateArgs& args, const std::vector<sim::GridPoint>& points) {
+  if (!args.seed && !args.seeds && !SweepsSeed(args)) return OkStatus();
+  const auto draws = [](const sim::GridPoint& p) { return sim::DrawsNumbers(p.experiment); };
+  if (std::ranges::any_of(points, draws)) return OkStatus();
+  return InvalidArgument(args.seeds ? "seeds" : "seed", "Nothing of this trace is drawn.",
+                         "with --noise, or with --arrivals that are drawn");
 }
 
 struct Study {
@@ -140,8 +151,9 @@ Result<Study> RunStudy(const SimulateArgs& args, const std::stop_token& stop) {
   Study study;
   GOPMILL_ASSIGN_OR_RETURN(study.base, ToExperiment(args));
   GOPMILL_ASSIGN_OR_RETURN(const std::vector<std::string> policies,
-                           sim::ParsePolicies(args.scheduler));
+                           sim::ParsePolicies(args.scheduler.value_or("all")));
   GOPMILL_ASSIGN_OR_RETURN(study.points, GridOf(study.base, args.sweeps));
+  GOPMILL_RETURN_IF_ERROR(CheckSeedIsRead(args, study.points));
   GOPMILL_RETURN_IF_ERROR(RunPoints(study, policies, stop));
   return study;
 }
@@ -163,8 +175,9 @@ Result<Study> RunCheckStudy(const SimulateArgs& args, const std::stop_token& sto
   }
   if (!SweepsSeed(args)) {
     study.points =
-        sim::WithSeeds(study.points, sim::kFirstHeldOutSeed + study.base.seed, args.seeds);
+        sim::WithSeeds(study.points, sim::kFirstHeldOutSeed + study.base.seed, SeedsOf(args));
   }
+  GOPMILL_RETURN_IF_ERROR(CheckSeedIsRead(args, study.points));
   GOPMILL_RETURN_IF_ERROR(RunPoints(study, policies, stop));
   return study;
 }
@@ -185,13 +198,13 @@ std::string CommandText(const SimulateArgs& args) {
   if (!args.trace.empty()) add("trace", args.trace);
   for (const std::string& sweep : args.sweeps) add("sweep", sweep);
   if (args.check.empty()) {
-    add("scheduler", args.scheduler);
+    add("scheduler", args.scheduler.value_or("all"));
   } else {
     add("check", args.check);
     add("against", args.against);
-    if (!SweepsSeed(args)) add("seeds", fmt::format("{}", args.seeds));
+    if (!SweepsSeed(args)) add("seeds", fmt::format("{}", SeedsOf(args)));
   }
-  if (!SweepsSeed(args)) add("seed", fmt::format("{}", args.seed));
+  if (!SweepsSeed(args)) add("seed", fmt::format("{}", args.seed.value_or(1)));
   if (args.timing) text += " --timing";
   return text;
 }
@@ -257,7 +270,7 @@ bool AnyRan(const std::vector<sim::GridRun>& runs) {
 }
 
 bool NamesPolicies(const SimulateArgs& args) {
-  return args.check.empty() && args.scheduler != "all";
+  return args.check.empty() && args.scheduler && args.scheduler != "all";
 }
 
 // A policy asked for by name has to be able to do it, at all points. Of all policies, or those of a
@@ -274,8 +287,8 @@ Status WriteScale(const SimulateArgs& args, const std::stop_token& stop) {
   GOPMILL_RETURN_IF_ERROR(CheckOwnGrid(
       "scale", base, {"topology", "streams", "gops", "arrivals", "classes", "share-window-ms"}));
   std::vector<std::string> policies = sim::ScalePolicies();
-  if (args.scheduler != "all") {
-    GOPMILL_ASSIGN_OR_RETURN(policies, sim::ParsePolicies(args.scheduler));
+  if (args.scheduler) {
+    GOPMILL_ASSIGN_OR_RETURN(policies, sim::ParsePolicies(*args.scheduler));
   }
   const std::filesystem::path folder(args.scale);
   std::error_code failure;
@@ -318,20 +331,20 @@ Status CheckSimulateOutputs(const SimulateArgs& args) {
 Status CheckStudyOptions(const SimulateArgs& args) {
   const bool fixed = args.list || args.validate || !args.reproduce.empty();
   const bool outputs = !args.json.empty() || !args.csv.empty();
-  const bool asked = !args.params.empty() || !args.trace.empty() || args.scheduler != "all";
+  const bool asked = !args.params.empty() || !args.trace.empty() || args.scheduler || args.seed;
   if (fixed && (asked || outputs || args.timing || !args.sweeps.empty())) {
     return InvalidArgument("simulate",
                            "--list, --validate and --reproduce have experiments of their own.",
                            "them alone");
   }
-  if (!args.check.empty() && args.scheduler != "all") {
+  if (!args.check.empty() && args.scheduler) {
     return InvalidArgument("scheduler", "--check and --against name the policies.",
                            "without --scheduler");
   }
-  if (SweepsSeed(args) && args.seed != SimulateArgs{}.seed) {
+  if (SweepsSeed(args) && args.seed) {
     return InvalidArgument("seed", "It is given and swept.", "one of the two");
   }
-  if (SweepsSeed(args) && args.seeds != SimulateArgs{}.seeds) {
+  if (SweepsSeed(args) && args.seeds) {
     return InvalidArgument("seeds", "The sweep says which seeds there are.", "one of the two");
   }
   if (!args.scale.empty() && (outputs || !args.sweeps.empty())) {

@@ -193,13 +193,48 @@ TEST(CommandLine, BenchRefusesWhatCannotBeMeasured) {
   }
 }
 
+// As the settings take them (010 is ten): not octal, hexadecimal, signed or with blanks.
+TEST(CommandLine, WholeNumbersAreDigitsOfDecimals) {
+  EXPECT_EQ(Parsed<BenchArgs>({"bench", "--workers", "010"}).workers, 10);
+  EXPECT_EQ(Parsed<BenchArgs>({"bench", "--warm-up", "08"}).warm_ups, 8);
+  EXPECT_EQ(Parsed<BenchArgs>({"bench", "--seed", "02147483647"}).seed, 2147483647);
+  EXPECT_EQ(Parsed<TranscodeArgs>({"transcode", "a", "b.mp4", "--workers", "0012"}).workers, 12);
+  EXPECT_EQ(Parsed<TopologyArgs>({"topology", "--measure", "--repeat", "010"}).repeats, 10);
+  EXPECT_EQ(Parsed<SimulateArgs>({"simulate", "--seed", "010"}).seed, 10U);
+  EXPECT_EQ(Parsed<SimulateArgs>({"simulate", "--check", "fifo", "--seeds", "010"}).seeds, 10);
+  for (const char* wrong : {"0x10", "+5", " 5", "5 ", "1e1", "5.", "5.0", "", "0b1", "1'0", "5k",
+                            "00000000000005", "18446744073709551621"}) {
+    for (const char* option :
+         {"--workers", "--streams", "--repeat", "--warm-up", "--queue", "--seed"}) {
+      const TextAnswer answer = Answered({"bench", std::string(option) + "=" + wrong});
+      EXPECT_EQ(answer.exit_code, kUsage) << option << " " << wrong;
+      EXPECT_THAT(answer.text, HasSubstr(option));
+    }
+    EXPECT_EQ(Answered({"simulate", std::string("--seed=") + wrong}).exit_code, kUsage) << wrong;
+  }
+  EXPECT_THAT(Answered({"bench", "--workers", "0x10"}).text,
+              HasSubstr("--workers: '0x10' is not a whole number from 0 to 4096"));
+}
+
+TEST(CommandLine, BenchListsNothingElseBesides) {
+  EXPECT_TRUE(Parsed<BenchArgs>({"bench", "--list"}).list);
+  for (const std::vector<std::string>& more : std::vector<std::vector<std::string>>{
+           {"--mix", "live"}, {"--quick"}, {"--seed", "1"}, {"--json", "-"}, {"--trace", "x"}}) {
+    std::vector<std::string> args = {"bench", "--list"};
+    args.insert(args.end(), more.begin(), more.end());
+    const TextAnswer answer = Answered(args);
+    EXPECT_EQ(answer.exit_code, kUsage) << more.front();
+    EXPECT_THAT(answer.text, HasSubstr(more.front()));
+  }
+}
+
 TEST(CommandLine, SimulateKeepsItsParametersAsText) {
   const CommandLine line =
       ParseCommandLine({"simulate", "--streams", "40", "--topology", "e5335", "--sweep",
                         "load=0.5:1:0.1", "--sweep", "contexts=1,2", "--seed", "9", "--csv", "-"});
   const auto* const args = std::get_if<SimulateArgs>(&line);
   ASSERT_NE(args, nullptr);
-  EXPECT_EQ(args->scheduler, "all");
+  EXPECT_EQ(args->scheduler, std::nullopt);
   ASSERT_EQ(args->params.size(), 2U);
   EXPECT_EQ(args->sweeps.size(), 2U);
   EXPECT_EQ(args->seed, 9U);
@@ -256,6 +291,34 @@ TEST(SimulateCommand, EndsWithTheUsageCodeOnBadInput) {
   args.validate = true;
   args.json = "-";
   EXPECT_EQ(RunSimulate(args), kUsage);
+  args = {};
+  args.seed = 1;
+  args.sweeps = {"seed=1,2"};
+  EXPECT_EQ(RunSimulate(args), kUsage);
+  args = {};
+  args.check = "fifo";
+  args.sweeps = {"seed=1,2"};
+  args.seeds = 5;
+  EXPECT_EQ(RunSimulate(args), kUsage);
+  args.sweeps = {};
+  args.scheduler = "all";
+  EXPECT_EQ(RunSimulate(args), kUsage);
+  EXPECT_EQ(with_param("switch-ms", "1"), kUsage) << "one class";
+  EXPECT_EQ(with_param("share-window-ms", "100"), kUsage) << "one class";
+}
+
+TEST(SimulateCommand, RefusesASeedThatNobodyWouldLookAt) {
+  for (const auto& choose : std::vector<void (*)(SimulateArgs&)>{
+           [](SimulateArgs& a) { a.list = true; }, [](SimulateArgs& a) { a.validate = true; },
+           [](SimulateArgs& a) { a.reproduce = "beta"; }}) {
+    SimulateArgs args;
+    choose(args);
+    args.seed = 1;
+    EXPECT_EQ(RunSimulate(args), kUsage);
+    args.seed = {};
+    args.scheduler = "all";
+    EXPECT_EQ(RunSimulate(args), kUsage);
+  }
 }
 
 TEST(ExitCodes, FollowTheKindOfError) {

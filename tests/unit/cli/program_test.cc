@@ -221,8 +221,12 @@ TEST_F(ProgramTest, ATraceIsAWorkload) {
       "simulate --scheduler fifo --topology pu:2 --trace " + Path("day.trace");
   EXPECT_EQ(RunProgram(start + " --workload trace").code, 0);
   EXPECT_EQ(RunProgram(start + " --classes live:2,vod:1").code, 0);
+  EXPECT_EQ(RunProgram(start + " --noise 0.1 --seed 1").code, 0);
+  EXPECT_EQ(RunProgram(start + " --sweep noise=0,0.1 --seed 1").code, 0);
+  EXPECT_EQ(RunProgram(start + " --arrivals poisson --seed 1").code, 0);
   for (const std::string more : {" --workload transcode", " --workload l7", " --streams 3",
-                                 " --mix live", " --classes live:0", " --classes vod:1"}) {
+                                 " --mix live", " --classes live:0", " --classes vod:1",
+                                 " --seed 1", " --sweep seed=1,2", " --arrivals closed --seed 1"}) {
     const Outcome refused = RunProgram(start + more);
     EXPECT_EQ(refused.code, 2) << more;
     EXPECT_THAT(refused.out, AllOf(HasSubstr("parameter: "), HasSubstr("accepted: "))) << more;
