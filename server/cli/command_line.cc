@@ -112,12 +112,9 @@ std::string OptionText(std::string_view meaning, std::string_view accepted) {
   return std::string(meaning) + ": " + std::string(accepted);
 }
 
-using Names = std::span<const std::string_view>;
-constexpr std::string_view kNotInSegments[] = {"subtitles", "qp", "unit"};
-
-void AddTargetOptions(CLI::App& command, TargetOptions& target, Names without = {}) {
-  for (const ParamDoc& doc : TargetParams()) {
-    if (std::ranges::find(without, doc.name) != without.end()) continue;
+void AddTargetOptions(CLI::App& command, TargetOptions& target,
+                      std::span<const ParamDoc> docs = TargetParams()) {
+  for (const ParamDoc& doc : docs) {
     const auto keep = [&target, name = doc.name](const std::string& value) {
       target.values.emplace_back(name, value);
     };
@@ -186,7 +183,9 @@ void AddPackage(CLI::App& app, Line& line) {
   add("rungs",
       "Renditions: 1 to 12, like 1280x720:2500k,640x360:700k; else one, as the target says");
   add("segment", "Length of a segment: 0.5 to 20 seconds; 2 unless given");
-  AddTargetOptions(*command, line.package_target, kNotInSegments);
+  std::vector<ParamDoc> docs = SegmentParams();
+  std::erase_if(docs, [](const ParamDoc& doc) { return doc.name == "subtitles"; });  // off alone
+  AddTargetOptions(*command, line.package_target, docs);
   AddJobOptions(*command, args);
   command->add_flag("--quiet", args.quiet,
                     "No progress, notes and summary; warnings and errors stay");

@@ -2,6 +2,7 @@
 #include "server/session/segment_request.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "media/segment_plan.h"
@@ -75,17 +76,37 @@ Status SetSegment(std::string_view value, double& seconds) {
   return InvalidArgument("segment", "This is no length of a segment.", "0.5 to 20 seconds");
 }
 
+// What segments take of a parameter, where that is less than a transcode does; empty: nothing.
+constexpr std::string_view kSegmentContainers = "mp4 or ts", kSegmentVideo = "h264, hevc, av1, vp9",
+                           kSegmentSound = "aac, opus, none";
+constexpr std::array kTakenLess = std::to_array<ParamDoc>(
+    {{"container", kSegmentContainers, "Container of the segments"},
+     {"vcodec", kSegmentVideo, "Video codec"},
+     {"acodec", kSegmentSound, "Audio codec"},
+     {"audio", "1 to 64", "Which of the source's sound tracks; the best unless given"},
+     {"subtitles", "off", "Text is a rendition of its own anyway"},
+     {"crf", "1 to 51 (av1 and vp9: 63), with maxrate", "Constant quality instead of a bit rate"},
+     {"unit", "", ""},
+     {"qp", "", ""}});
+
+const ParamDoc* TakenLess(std::string_view name) {
+  const auto* const found = std::ranges::find(kTakenLess, name, &ParamDoc::name);
+  return found == kTakenLess.end() ? nullptr : found;
+}
+
 Status CheckSegmentable(const TargetRequest& target) {
   if (target.container && *target.container != Container::kMp4 &&
       *target.container != Container::kTs) {
-    return InvalidArgument("container", "Segments have another container.", "mp4 or ts");
+    return InvalidArgument("container", "Segments have another container.",
+                           std::string(kSegmentContainers));
   }
   if (target.vcodec == VideoCodec::kMpeg4) {
     return InvalidArgument("vcodec", "Players of segments do not know MPEG-4 part 2.",
-                           "h264, hevc, av1, vp9");
+                           std::string(kSegmentVideo));
   }
   if (target.acodec == AudioCodec::kCopy) {
-    return InvalidArgument("acodec", "Sound cannot be copied into segments.", "aac, opus, none");
+    return InvalidArgument("acodec", "Sound cannot be copied into segments.",
+                           std::string(kSegmentSound));
   }
   // FFmpeg, VLC and Shaka play it; hls.js, Apple's and Android's players stay silent or fail.
   if (target.acodec == AudioCodec::kOpus && target.container == Container::kTs) {
@@ -118,24 +139,39 @@ Status CheckSegmentable(const TargetRequest& target) {
 // The names of what can be asked for here.
 std::string ParamNames() {
   std::string names = "rungs, segment, version";
-  for (const ParamDoc& doc : TargetParams()) {
-    const bool refused = doc.name == "unit" || doc.name == "qp";  // CheckSegmentable
-    if (!refused) names += ", " + std::string(doc.name);
-  }
+  for (const ParamDoc& doc : SegmentParams()) names += ", " + std::string(doc.name);
   return names;
 }
 
 Status SetTarget(TargetRequest& target, const std::string& name, const std::string& value) {
   Status status = SetParam(target, name, value);
+  if (status.ok()) return status;
+  Error error = status.error();
   const bool known =
       std::ranges::find(TargetParams(), name, &ParamDoc::name) != TargetParams().end();
-  if (status.ok() || known) return status;
-  Error error = status.error();
-  error.accepted = ParamNames();
+  const ParamDoc* const less = TakenLess(name);
+  if (!known) {
+    error.accepted = ParamNames();
+  } else if (less != nullptr && !less->accepted.empty()) {
+    error.accepted = less->accepted;
+  }
   return error;
 }
 
 }  // namespace
+
+std::vector<ParamDoc> SegmentParams() {
+  std::vector<ParamDoc> docs;
+  for (const ParamDoc& doc : TargetParams()) {
+    const ParamDoc* const less = TakenLess(doc.name);
+    if (less == nullptr) {
+      docs.push_back(doc);
+    } else if (!less->accepted.empty()) {
+      docs.push_back(*less);
+    }
+  }
+  return docs;
+}
 
 bool IsMedia(PartTrack track) {
   return track != PartTrack::kSubtitles && track != PartTrack::kThumbnails &&

@@ -21,6 +21,7 @@
 
 #include "base/status.h"
 #include "media/target.h"
+#include "media/target_params.h"
 #include "server/session/service.h"
 
 namespace gopmill {
@@ -73,6 +74,9 @@ struct SegmentRequest {
   double segment_seconds = 2;
   std::string version;  // of the movie, as its playlists name it; empty = any
 };
+
+// The parameters of a transcode that segments take, with what they take of each.
+std::vector<ParamDoc> SegmentParams();
 
 // Parameters as for a transcode, and: rungs, segment (seconds), version. A size, bit rate or crf
 // asks for one rendition. What cannot be done in segments is refused: other containers, copied

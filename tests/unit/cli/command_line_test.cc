@@ -13,6 +13,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::Pair;
 
 template <class Args>
@@ -131,6 +132,16 @@ TEST(CommandLine, APackageKeepsWhatItWasAskedFor) {
   EXPECT_EQ(args->output, "out");
   EXPECT_THAT(args->params, ElementsAre(Pair("rungs", "640x360:700k"), Pair("segment", "6"),
                                         Pair("preset", "fast")));
+}
+
+TEST(CommandLine, TheHelpOfAPackageListsWhatItTakes) {
+  const std::string help = Answered({"package", "--help"}).text;
+  for (const char* taken : {"mp4 or ts", "h264, hevc, av1, vp9", "aac, opus, none"}) {
+    EXPECT_THAT(help, HasSubstr(taken));
+  }
+  for (const char* refused : {", webm", ", mpeg4", ", copy", ", or all", "--qp", "--unit"}) {
+    EXPECT_THAT(help, Not(HasSubstr(refused)));
+  }
 }
 
 TEST(CommandLine, HelpAndVersionAreNotErrors) {

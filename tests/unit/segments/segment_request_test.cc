@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <set>
+
 namespace gopmill {
 namespace {
 
@@ -134,6 +137,34 @@ TEST(SegmentParamsTest, ALadderUnlessOneRenditionIsAskedFor) {
   EXPECT_THAT(ParseSegmentParams({{"crf", "30"}, {"maxrate", "1M"}}, Defaults())->rungs, IsEmpty());
   EXPECT_TRUE(ParseSegmentParams({{"rungs", "64x64:100k"}}, Defaults())->rungs_given);
   EXPECT_EQ(ParseSegmentParams({{"segment", "4"}}, Defaults())->segment_seconds, 4);
+}
+
+// The help of gopmill package is made of it.
+TEST(SegmentParamsTest, ListsWhatIsTaken) {
+  std::set<std::string_view> taken;
+  for (const ParamDoc& doc : SegmentParams()) taken.insert(doc.name);
+  for (const ParamDoc& doc : TargetParams()) {
+    const bool refused = doc.name == "unit" || doc.name == "qp";
+    EXPECT_EQ(taken.contains(doc.name), !refused) << doc.name;
+  }
+  const auto listed = [](std::string_view name, const std::string& value) {
+    const auto docs = SegmentParams();
+    const auto doc = std::ranges::find(docs, name, &ParamDoc::name);
+    return doc != docs.end() && doc->accepted.find(value) != std::string_view::npos;
+  };
+  for (const auto& [name, values] : std::vector<std::pair<const char*, std::vector<const char*>>>{
+           {"container", {"mp4", "ts", "mkv", "webm"}},
+           {"vcodec", {"h264", "hevc", "av1", "vp9", "mpeg4"}},
+           {"acodec", {"aac", "opus", "copy", "none"}},
+           {"audio", {"1", "all"}},
+           {"subtitles", {"off", "copy"}}}) {
+    for (const char* value : values) {
+      EXPECT_EQ(ParseSegmentParams({{name, value}}, Defaults()).ok(), listed(name, value))
+          << name << " " << value;
+    }
+  }
+  EXPECT_EQ(ParseSegmentParams({{"vcodec", "xvid"}}, Defaults()).error().accepted,
+            "h264, hevc, av1, vp9");
 }
 
 TEST(SegmentParamsTest, NamesTheParameterThatCannotBe) {
