@@ -6,9 +6,14 @@
 // Thread-safety: compatible (plain values).
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "base/clock.h"
+#include "base/ids.h"
 
 namespace gopmill {
 
@@ -23,8 +28,30 @@ struct SchedulerCounters {
   Duration run_time{};          // inside finished runs, all workers together
 };
 
+// Runs kept per worker, the newest.
+inline constexpr std::size_t kRecentRuns = 64;
+
+// A run that has ended, whatever its outcome.
+struct WorkerRun {
+  UnitId unit;
+  TimePoint started, finished;
+};
+
 struct WorkerCounters {
-  std::uint64_t jobs_done = 0;  // finished runs, whatever their outcome
+  std::uint64_t jobs_done = 0;                // finished runs, whatever their outcome
+  std::array<WorkerRun, kRecentRuns> runs{};  // run n, from 0, has the place n % kRecentRuns
+
+  void Add(const WorkerRun& run) { runs[jobs_done++ % kRecentRuns] = run; }
+  // Oldest first.
+  [[nodiscard]] std::vector<WorkerRun> RecentRuns() const {
+    std::vector<WorkerRun> recent;
+    const std::uint64_t kept = std::min<std::uint64_t>(jobs_done, kRecentRuns);
+    recent.reserve(kept);
+    for (std::uint64_t n = jobs_done - kept; n < jobs_done; ++n) {
+      recent.push_back(runs[n % kRecentRuns]);
+    }
+    return recent;
+  }
 };
 
 }  // namespace gopmill

@@ -39,7 +39,8 @@ void Dispatcher::Handle(JobFinished& event) {
   GOPMILL_CHECK(ref.valid());
   const Duration ran = event.report.finished - event.report.started;
   counters_.run_time += ran;
-  ++worker_counters_[static_cast<std::size_t>(worker.value)].jobs_done;
+  worker_counters_[static_cast<std::size_t>(worker.value)].Add(
+      {event.report.unit, event.report.started, event.report.finished});
   pool_->Unassign(ref, now_);
   pool_->Account(ref, event.report);
   Decide(UnitFinished{ref, worker, ran, event.report.cold});

@@ -47,6 +47,11 @@ struct WorkerPlacement {
   std::string warning;   // why not, when it was asked for and did not work; else empty
 };
 
+struct WorkerTimes {
+  Duration busy{};  // inside jobs, what the one that runs has had so far included; never goes down
+  std::optional<TimePoint> running_since;  // of the job that runs
+};
+
 class Executor {
  public:
   virtual ~Executor() = default;
@@ -64,8 +69,7 @@ class Executor {
   virtual std::optional<Ticket> TryRecall(WorkerId worker, UnitId unit) = 0;
   // Ends the workers after the tickets they hold. Idempotent.
   virtual void Stop() = 0;
-  // Time inside jobs, what the one that runs has had so far included; never less than before.
-  [[nodiscard]] virtual Duration Busy(WorkerId worker) const = 0;
+  [[nodiscard]] virtual WorkerTimes Times(WorkerId worker) const = 0;
   // One entry per worker, in order of id. Valid after Launch.
   [[nodiscard]] virtual std::vector<WorkerPlacement> Placements() const = 0;
 };

@@ -122,7 +122,7 @@ class Scheduler::Core final : public ExecutorListener {
     });
   }
 
-  SchedulerStats Stats() const;
+  SchedulerStats Stats(bool with_runs) const;
   int worker_count() const { return static_cast<int>(placements_.size()); }
   const Topology& topology() const { return topology_; }
   std::span<const ServiceClass> classes() const { return classes_; }
@@ -227,6 +227,10 @@ class Scheduler::Core final : public ExecutorListener {
   // Delivered by the dispatcher's thread: whoever submits may hold locks that a report needs.
   void Act(ReportAction& action) { reports_.push_back(std::move(action)); }
 
+  WorkerStats StatsOf(const WorkerPlacement& placement, bool with_runs) const
+      GOPMILL_REQUIRES(state_mutex_);
+  std::vector<ClassStats> ClassesNow() const GOPMILL_REQUIRES(state_mutex_);
+
   const Topology topology_;
   const std::vector<ServiceClass> classes_;
   ThreadExecutor executor_;
@@ -254,39 +258,54 @@ class Scheduler::Core final : public ExecutorListener {
   std::jthread thread_;
 };
 
-SchedulerStats Scheduler::Core::Stats() const {
-  const MutexLock lock(state_mutex_);
+WorkerStats Scheduler::Core::StatsOf(const WorkerPlacement& placement, bool with_runs) const {
   const PoolState& pool = dispatcher_->pool();
+  const WorkerId id = placement.worker;
+  const WorkerTimes times = executor_.Times(id);
+  const WorkerCounters& counters = dispatcher_->worker_counters(id);
+  WorkerStats worker{.worker = id,
+                     .pu_os_index = placement.pu_os_index,
+                     .pinned = placement.pinned,
+                     .pin_warning = placement.warning,
+                     .busy = times.busy,
+                     .jobs_done = counters.jobs_done,
+                     .queued_units = pool.units_of(id),
+                     .queued_bytes = pool.bytes_of(id),
+                     .running = std::nullopt,
+                     .running_since = std::nullopt,
+                     .recent = {}};
+  if (with_runs) worker.recent = counters.RecentRuns();
+  const UnitRef running = pool.Running(id);
+  if (!running.valid()) return worker;
+  worker.running = pool.unit(running).spec.unit;
+  worker.running_since = times.running_since;
+  worker.queued_units -= 1;
+  worker.queued_bytes -= pool.unit(running).spec.cost_bytes;
+  return worker;
+}
+
+std::vector<ClassStats> Scheduler::Core::ClassesNow() const {
+  std::vector<ClassStats> stats;
+  for (std::size_t i = 0; i < classes_.size(); ++i) {
+    const ClassState& state = dispatcher_->pool().class_state(static_cast<int>(i));
+    stats.push_back({.name = classes_[i].name,
+                     .served = state.served,
+                     .waiting_units = state.waiting_units,
+                     .assigned_units = state.assigned_units});
+  }
+  return stats;
+}
+
+SchedulerStats Scheduler::Core::Stats(bool with_runs) const {
+  const MutexLock lock(state_mutex_);
   SchedulerStats stats;
   static_cast<SchedulerCounters&>(stats) = dispatcher_->counters();
-  stats.waiting_units = pool.waiting_units();
-  stats.waiting_bytes = pool.waiting_bytes();
+  stats.waiting_units = dispatcher_->pool().waiting_units();
+  stats.waiting_bytes = dispatcher_->pool().waiting_bytes();
   for (const WorkerPlacement& placement : placements_) {
-    const WorkerId id = placement.worker;
-    const UnitRef running = pool.Running(id);
-    WorkerStats worker{.worker = id,
-                       .pu_os_index = placement.pu_os_index,
-                       .pinned = placement.pinned,
-                       .pin_warning = placement.warning,
-                       .busy = executor_.Busy(id),
-                       .jobs_done = dispatcher_->worker_counters(id).jobs_done,
-                       .queued_units = pool.units_of(id),
-                       .queued_bytes = pool.bytes_of(id),
-                       .running = std::nullopt};
-    if (running.valid()) {
-      worker.running = pool.unit(running).spec.unit;
-      worker.queued_units -= 1;
-      worker.queued_bytes -= pool.unit(running).spec.cost_bytes;
-    }
-    stats.workers.push_back(std::move(worker));
+    stats.workers.push_back(StatsOf(placement, with_runs));
   }
-  for (std::size_t i = 0; i < classes_.size(); ++i) {
-    const ClassState& state = pool.class_state(static_cast<int>(i));
-    stats.classes.push_back({.name = classes_[i].name,
-                             .served = state.served,
-                             .waiting_units = state.waiting_units,
-                             .assigned_units = state.assigned_units});
-  }
+  stats.classes = ClassesNow();
   return stats;
 }
 
@@ -363,7 +382,8 @@ Status Scheduler::Submit(const JobSpec& spec, std::unique_ptr<Job> job) {
 
 void Scheduler::Cancel(StreamId stream) { core_->Cancel(stream); }
 void Scheduler::Shutdown() { core_->Shutdown(); }
-SchedulerStats Scheduler::Stats() const { return core_->Stats(); }
+SchedulerStats Scheduler::Stats() const { return core_->Stats(false); }
+SchedulerStats Scheduler::StatsWithRuns() const { return core_->Stats(true); }
 int Scheduler::worker_count() const { return core_->worker_count(); }
 std::span<const ServiceClass> Scheduler::classes() const { return core_->classes(); }
 

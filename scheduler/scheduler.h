@@ -64,6 +64,8 @@ struct WorkerStats {
   int queued_units = 0;  // run queue without the running unit
   std::uint64_t queued_bytes = 0;
   std::optional<UnitId> running;
+  std::optional<TimePoint> running_since;  // when that one began
+  std::vector<WorkerRun> recent;           // newest runs that ended, oldest first; if asked for
 };
 
 struct ClassStats {
@@ -116,6 +118,8 @@ class Scheduler {
   void Shutdown();
 
   [[nodiscard]] SchedulerStats Stats() const;
+  // With the recent runs of each worker (kRecentRuns).
+  [[nodiscard]] SchedulerStats StatsWithRuns() const;
   [[nodiscard]] int worker_count() const;
   // At least one. What JobSpec::service_class counts in.
   [[nodiscard]] std::span<const ServiceClass> classes() const;

@@ -121,9 +121,10 @@ class ThreadExecutor::Worker {
     closed_ = true;
     arrived_.NotifyOne();
   }
-  Duration Busy() const {
+  WorkerTimes Times() const {
     const MutexLock lock(mutex_);
-    return running_since_ ? busy_ + (SteadyNow() - *running_since_) : busy_;
+    return {.busy = running_since_ ? busy_ + (SteadyNow() - *running_since_) : busy_,
+            .running_since = running_since_};
   }
   void Join() {
     if (thread_.joinable()) thread_.join();
@@ -259,8 +260,8 @@ void ThreadExecutor::Stop() {
   for (const auto& worker : workers_) worker->Join();
 }
 
-Duration ThreadExecutor::Busy(WorkerId worker) const {
-  return workers_[static_cast<std::size_t>(worker.value)]->Busy();
+WorkerTimes ThreadExecutor::Times(WorkerId worker) const {
+  return workers_[static_cast<std::size_t>(worker.value)]->Times();
 }
 
 std::vector<WorkerPlacement> ThreadExecutor::Placements() const {

@@ -39,7 +39,7 @@ class ThreadExecutor final : public Executor {
   void Wake(WorkerId worker) override;
   std::optional<Ticket> TryRecall(WorkerId worker, UnitId unit) override;
   void Stop() override;
-  [[nodiscard]] Duration Busy(WorkerId worker) const override;
+  [[nodiscard]] WorkerTimes Times(WorkerId worker) const override;
   [[nodiscard]] std::vector<WorkerPlacement> Placements() const override;
 
  private:

@@ -134,6 +134,50 @@ TEST(SchedulerTest, TheTimeOfAWorkerNeverGoesDown) {
   EXPECT_EQ(scheduler->Stats().workers[0].busy, inside);
 }
 
+TEST(SchedulerTest, TheNewestRunsOfAWorkerAreKept) {
+  constexpr std::size_t kMore = 5;
+  constexpr std::size_t kJobs = kRecentRuns + kMore;
+  Reports reports;
+  const auto scheduler = MakeScheduler({.workers = 1});
+  EXPECT_TRUE(scheduler->StatsWithRuns().workers[0].recent.empty());
+  for (std::size_t index = 0; index < kJobs; ++index) {
+    ASSERT_TRUE(scheduler
+                    ->Submit(Spec(1, static_cast<std::int64_t>(index)),
+                             std::make_unique<TestJob>(reports, Done))
+                    .ok());
+    reports.WaitFor(index + 1);
+    const std::size_t kept = scheduler->StatsWithRuns().workers[0].recent.size();
+    EXPECT_EQ(kept, std::min(index + 1, kRecentRuns));
+  }
+  EXPECT_TRUE(scheduler->Stats().workers[0].recent.empty()) << "only where they are asked for";
+  const std::vector<JobReport> told = reports.WaitFor(kJobs);
+  const std::vector<WorkerRun> runs = scheduler->StatsWithRuns().workers[0].recent;
+  ASSERT_EQ(runs.size(), kRecentRuns);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    EXPECT_EQ(runs[i].unit, told[i + kMore].unit);
+    EXPECT_EQ(runs[i].started, told[i + kMore].started);
+    EXPECT_EQ(runs[i].finished, told[i + kMore].finished);
+  }
+}
+
+TEST(SchedulerTest, TellsSinceWhenAUnitRuns) {
+  Reports reports;
+  std::latch begun(1), let_go(1);
+  const auto scheduler = MakeScheduler({.workers = 1});
+  EXPECT_FALSE(scheduler->Stats().workers[0].running_since.has_value());
+  const auto wait = [&] {
+    begun.count_down();
+    let_go.wait();
+    return JobOutcome::kDone;
+  };
+  ASSERT_TRUE(scheduler->Submit(Spec(1, 7), std::make_unique<TestJob>(reports, wait)).ok());
+  begun.wait();
+  const WorkerStats worker = scheduler->Stats().workers[0];
+  let_go.count_down();
+  EXPECT_EQ(worker.running, (UnitId{StreamId{1}, UnitIndex{7}}));
+  EXPECT_EQ(worker.running_since, reports.WaitFor(1)[0].started);
+}
+
 TEST(SchedulerTest, WorkersArePinnedAndMayOutnumberPus) {
   const auto scheduler = MakeScheduler({.workers = 5});
   const SchedulerStats stats = scheduler->Stats();
