@@ -33,9 +33,9 @@ class HashingSink : public StreamSink {
 };
 
 // The units of one stream. On the stream's egress thread only, read after its end.
-class UnitLog : public UnitObserver {
+class SampleLog : public UnitObserver {
  public:
-  explicit UnitLog(std::shared_ptr<UnitObserver> next) : next_(std::move(next)) {}
+  explicit SampleLog(std::shared_ptr<UnitObserver> next) : next_(std::move(next)) {}
   void OnEnded(const UnitLife& life) noexcept override {
     samples_.push_back({.life = life, .released = {}});
     if (next_) next_->OnEnded(life);
@@ -57,7 +57,7 @@ class UnitLog : public UnitObserver {
 };
 
 struct StartedStream {
-  std::shared_ptr<UnitLog> log;
+  std::shared_ptr<SampleLog> log;
   std::unique_ptr<StreamSession> session;
 };
 
@@ -102,7 +102,7 @@ Status StartAll(const StreamRunOptions& options, const std::vector<BenchStream>&
     if (streams[i].begin.count() > 0 && !SleepUntil(record.start + streams[i].begin, stop)) {
       return Interrupted();
     }
-    auto log = std::make_shared<UnitLog>(options.recorder);
+    auto log = std::make_shared<SampleLog>(options.recorder);
     specs[i].observer = log;
     GOPMILL_ASSIGN_OR_RETURN(auto session, StreamSession::Start(std::move(specs[i]), scheduler));
     started.push_back({std::move(log), std::move(session)});

@@ -2,8 +2,7 @@
 //
 // Runs as Chrome trace events, for chrome://tracing and ui.perfetto.dev: each run is a process,
 // each worker a thread with one slice per unit; each stream is an async track on which every unit
-// goes from submitted to released, with its waits inside. Format: "Trace Event Format", Google,
-// 2016 (JSON object format; "X" complete, "b"/"e" nestable async, "M" metadata events).
+// goes from submitted to released, with its waits inside.
 //
 // Thread-safety: safe (pure function).
 #pragma once

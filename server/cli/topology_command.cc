@@ -16,20 +16,12 @@
 #include "server/cli/exit_codes.h"
 #include "server/cli/job_setup.h"
 #include "server/cli/text_output.h"
+#include "server/session/topology_json.h"
 
 namespace gopmill::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json NodeJson(const Topology& topology, int index) {
-  const TopologyNode& node = topology.nodes()[static_cast<std::size_t>(index)];
-  Json json = {{"kind", NodeKindName(node.kind)}};
-  if (node.os_index >= 0) json["os_index"] = node.os_index;
-  if (node.cache_bytes > 0) json["cache_bytes"] = node.cache_bytes;
-  for (const int child : node.children) json["children"].push_back(NodeJson(topology, child));
-  return json;
-}
 
 // c[home][PU] in the order of the PUs in the tree.
 Json MatrixJson(const Topology& topology, const LevelRatios& ratios) {
@@ -46,7 +38,7 @@ Json MatrixJson(const Topology& topology, const LevelRatios& ratios) {
 
 std::string TopologyJson(const Topology& topology, std::optional<double> quota) {
   Json json;
-  json["machine"] = NodeJson(topology, 0);
+  json["machine"] = MachineJson(topology);
   for (int i = 0; i < topology.pu_count(); ++i) {
     json["allowed_cpus"].push_back(topology.pu(i).os_index);
   }

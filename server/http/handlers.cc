@@ -172,11 +172,11 @@ Reply StreamById(Call& call) {
   return HttpResponse{.status = 204};
 }
 
-Reply Seams(Call& call) {
+Reply OfStream(const Call& call, Result<std::string> (Service::*report)(StreamId) const) {
   if (auto error = UnexpectedQuery(call)) return ErrorResponse(*error);
   const Result<StreamId> id = IdOf(call);
   if (!id) return ErrorResponse(id.error());
-  return JsonOrProblem(call.context.service.Seams(*id));
+  return JsonOrProblem((call.context.service.*report)(*id));
 }
 
 Reply Listing(const Call& call, std::string (Service::*list)() const) {
@@ -241,7 +241,9 @@ Reply CallRoute(RouteId route, Call& call) {
     case RouteId::kSources: return Sources(call);
     case RouteId::kStreams: return Listing(call, &Service::Streams);
     case RouteId::kStream: return StreamById(call);
-    case RouteId::kSeams: return Seams(call);
+    case RouteId::kSeams: return OfStream(call, &Service::Seams);
+    case RouteId::kTrace: return OfStream(call, &Service::Trace);
+    case RouteId::kWorkers: return Listing(call, &Service::Workers);
     case RouteId::kExplain: return ExplainPath(call, std::move(call.argument));
     case RouteId::kExplainQuery: return ExplainQuery(call);
     case RouteId::kMetrics: return Metrics(call);

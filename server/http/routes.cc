@@ -8,7 +8,7 @@
 namespace gopmill {
 namespace {
 
-constexpr std::array<Route, 18> kRoutes = {{
+constexpr std::array<Route, 20> kRoutes = {{
     {RouteId::kTranscode, "/v1/transcode/{path}", "GET HEAD"},
     {RouteId::kTranscodeBody, "/v1/transcode", "POST PUT"},
     {RouteId::kLive, "/v1/live/{name}", "PUT"},
@@ -19,6 +19,8 @@ constexpr std::array<Route, 18> kRoutes = {{
     {RouteId::kStreams, "/v1/streams", "GET"},
     {RouteId::kStream, "/v1/streams/{id}", "GET DELETE"},
     {RouteId::kSeams, "/v1/streams/{id}/seams", "GET"},
+    {RouteId::kTrace, "/v1/streams/{id}/trace", "GET"},
+    {RouteId::kWorkers, "/v1/workers", "GET"},
     {RouteId::kExplain, "/v1/explain/{path}", "GET"},
     {RouteId::kExplainQuery, "/v1/explain", "GET"},
     {RouteId::kMetrics, "/metrics", "GET"},

@@ -26,6 +26,8 @@ enum class RouteId : std::uint8_t {
   kStreams,
   kStream,
   kSeams,
+  kTrace,
+  kWorkers,
   kExplain,
   kExplainQuery,
   kMetrics,

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/status.h"
@@ -44,6 +45,7 @@ class Engine {
 
   [[nodiscard]] Scheduler& scheduler() { return *scheduler_; }
   [[nodiscard]] const Scheduler& scheduler() const { return *scheduler_; }
+  [[nodiscard]] const std::string& policy() const { return options_.policy; }
   // The home worker of a stream, -1 when it cannot be told.
   [[nodiscard]] int HomeWorker(StreamId stream) const;
   // Sum over the workers.

@@ -42,6 +42,7 @@ class IngestLoop {
   Mailbox& mailbox_;
   const TimePoint started_ = SteadyNow();
   Duration read_{};              // since the last unit
+  TimePoint read_at_{};          // the last item
   std::size_t sound_bytes_ = 0;  // the same of coded sound
   std::vector<std::unique_ptr<AudioTranscoder>> sounds_;
   std::vector<SoundWatch> watches_;           // of a live source, one for each of sounds_
@@ -84,7 +85,8 @@ Status IngestLoop::Run() {
   while (!ended_) {
     const TimePoint begin = SteadyNow();
     GOPMILL_ASSIGN_OR_RETURN(Ingest::Item item, ingest_->Next());
-    read_ += SteadyNow() - begin;
+    read_at_ = SteadyNow();
+    read_ += read_at_ - begin;
     GOPMILL_RETURN_IF_ERROR(
         std::visit([this](auto& piece) { return OnItem(std::move(piece)); }, item));
   }
@@ -104,11 +106,14 @@ Status IngestLoop::OnItem(UnitInput unit) {
   const TimePoint begin = SteadyNow();
   const WindowShare room = WindowRoom(unit, plan, std::exchange(sound_bytes_, 0));
   if (!mailbox_.Acquire(room)) return Cancelled();
+  const TimePoint planned_at = SteadyNow();
   mailbox_.Post(UnitPlanned{.unit = std::make_shared<const UnitInput>(std::move(unit)),
                             .room = room,
                             .read_seconds = seconds,
                             .read = std::exchange(read_, {}),
-                            .window_wait = SteadyNow() - begin});
+                            .window_wait = planned_at - begin,
+                            .read_at = read_at_,
+                            .planned_at = planned_at});
   return OkStatus();
 }
 

@@ -58,6 +58,8 @@ struct UnitPlanned {
   double read_seconds = 0;  // how far the source has been read, output clock
   Duration read{};          // time spent on reading the unit and cutting it off
   Duration window_wait{};   // time until the window had room
+  TimePoint read_at{};      // when it was whole
+  TimePoint planned_at{};   // when the window had room
 };
 struct AudioCoded {
   std::size_t sound = 0;  // the number of its track

@@ -79,6 +79,8 @@ class MediaService : public Service {
   std::string Streams() const override;
   Result<std::string> Stream(StreamId id) const override;
   Result<std::string> Seams(StreamId id) const override;
+  Result<std::string> Trace(StreamId id) const override;
+  std::string Workers() const override;
   std::string Metrics() const override;
   bool Ready() const override;
   bool LibraryReadable() const override { return file_requests_.library_readable(); }
@@ -127,6 +129,7 @@ class MediaService : public Service {
                                    const Target& target) const;
   std::string SourceEntryJson(const Library::Entry& entry);
 
+  const TimePoint started_ = SteadyNow();  // before any worker
   const Library library_;
   LiveHub live_;
   const std::unique_ptr<Engine> engine_;

@@ -111,6 +111,9 @@ class Service {
   virtual Result<std::string> Stream(StreamId id) const = 0;  // one stream
   // The seam certificate of a stream, running or recently ended; kNotFound if unknown.
   virtual Result<std::string> Seams(StreamId id) const = 0;
+  // Where its units ran and waited, as a trace for ui.perfetto.dev; kNotFound if unknown.
+  virtual Result<std::string> Trace(StreamId id) const = 0;
+  virtual std::string Workers() const = 0;   // the machine with its load
   virtual std::string Metrics() const = 0;   // Prometheus text exposition of the engine's metrics
   virtual bool Ready() const = 0;            // false while starting and once draining
   virtual bool LibraryReadable() const = 0;  // as far as is known

@@ -11,6 +11,8 @@
 #include "server/session/media_service.h"
 #include "server/session/plan_json.h"
 #include "server/session/seam_json.h"
+#include "server/session/stream_trace.h"
+#include "server/session/workers_json.h"
 
 namespace gopmill {
 
@@ -87,6 +89,22 @@ Result<std::string> MediaService::Stream(StreamId id) const {
 Result<std::string> MediaService::Seams(StreamId id) const {
   GOPMILL_ASSIGN_OR_RETURN(const StreamSnapshot snapshot, SnapshotOf(id));
   return SeamsJson(snapshot.seams, *snapshot.seam_log);
+}
+
+Result<std::string> MediaService::Trace(StreamId id) const {
+  GOPMILL_ASSIGN_OR_RETURN(const StreamSnapshot snapshot, SnapshotOf(id));
+  return StreamTraceJson(snapshot, engine_->scheduler().Stats().workers);
+}
+
+std::string MediaService::Workers() const {
+  const Scheduler& scheduler = engine_->scheduler();
+  SchedulerStats stats = scheduler.StatsWithRuns();
+  return WorkersJson({.begin = started_,
+                      .now = SteadyNow(),
+                      .policy = engine_->policy(),
+                      .topology = scheduler.topology(),
+                      .classes = scheduler.classes(),
+                      .stats = std::move(stats)});
 }
 
 }  // namespace gopmill

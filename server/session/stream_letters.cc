@@ -120,7 +120,9 @@ Status StreamSession::On(UnitPlanned letter) {
       .finished = {},
       .job = {},
       .read = letter.read,
-      .window_wait = letter.window_wait};
+      .window_wait = letter.window_wait,
+      .read_at = letter.read_at,
+      .planned_at = letter.planned_at};
   {
     const MutexLock lock(mutex_);
     ++stats_.units_planned;
@@ -316,13 +318,17 @@ void StreamSession::LearnDemand(const UnitEnded& ended) {
 
 void StreamSession::Observe(const UnitEnded& ended) {
   const auto record = records_.find(ended.report.unit.index);
-  if (spec_.observer == nullptr || record == records_.end()) return;
-  spec_.observer->OnEnded({.spec = record->second.job,
-                           .report = ended.report,
-                           .stats = ended.stats,
-                           .read = record->second.read,
-                           .window_wait = record->second.window_wait,
-                           .media_seconds = record->second.media_seconds});
+  if (record == records_.end()) return;
+  const UnitLife life{.spec = record->second.job,
+                      .report = ended.report,
+                      .stats = ended.stats,
+                      .read = record->second.read,
+                      .window_wait = record->second.window_wait,
+                      .read_at = record->second.read_at,
+                      .planned_at = record->second.planned_at,
+                      .media_seconds = record->second.media_seconds};
+  unit_log_->OnEnded(life);
+  if (spec_.observer) spec_.observer->OnEnded(life);
 }
 
 void StreamSession::NoteFirstByte() {
@@ -339,6 +345,7 @@ void StreamSession::OnReleased(UnitIndex unit) {
     stats_.stages.reorder_wait += now - record->second.finished;
     stats_.order.OnReleased(now, record->second.media_seconds);
   }
+  unit_log_->OnReleased({spec_.id, unit}, now);
   if (spec_.observer) spec_.observer->OnReleased({spec_.id, unit}, now);
   mailbox_->Release(record->second.room);
   window_sound_ -= record->second.room.sound;

@@ -81,6 +81,8 @@ StreamSession::StreamSession(SessionSpec spec, Scheduler& scheduler, std::uint16
   }
   stats_.id = spec_.id;
   stats_.source = spec_.source_name;
+  stats_.began = started_;
+  stats_.unit_log = unit_log_;
   output_ = std::make_unique<OutputChain>(
       [this](Container container, std::span<const MuxTrack> tracks) {
         return sink_output_.Open(container, tracks);

@@ -39,6 +39,7 @@
 #include "server/session/stream_admission.h"
 #include "server/session/stream_sink.h"
 #include "server/session/stream_stats.h"
+#include "server/session/unit_log.h"
 #include "server/session/unit_observer.h"
 
 namespace gopmill {
@@ -147,6 +148,7 @@ class StreamSession {
     TimePoint ordered{};
     Effort effort = Effort::kFull;
     Duration read{}, window_wait{};
+    TimePoint read_at{}, planned_at{};
     bool run_taken = false;  // its run has been handed on already
   };
 
@@ -154,6 +156,7 @@ class StreamSession {
   Scheduler& scheduler_;
   const std::uint16_t service_class_;
   const TimePoint started_ = SteadyNow();
+  const std::shared_ptr<UnitLog> unit_log_ = std::make_shared<UnitLog>();
   const std::shared_ptr<PictureSeat> pictures_;  // may be null
   const std::shared_ptr<Mailbox> mailbox_;
   std::stop_source stop_;

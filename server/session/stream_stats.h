@@ -25,6 +25,7 @@
 #include "media/plan.h"
 #include "scheduler/job.h"
 #include "server/session/seam_ledger.h"
+#include "server/session/unit_log.h"
 
 namespace gopmill {
 
@@ -91,11 +92,13 @@ struct StreamSnapshot {
   std::size_t window_peak_bytes = 0;  // coded bytes that waited in the reorderer
   SeamTotals seams;
   std::shared_ptr<SeamLog> seam_log = std::make_shared<SeamLog>();  // the joins one by one
+  std::shared_ptr<const UnitLog> unit_log;                          // the units one by one
   OrderStats order;
   StageTimes stages;
   Duration opening{};                  // open and probe
   std::optional<Duration> first_byte;  // since the request
   Duration elapsed{};                  // since the request
+  TimePoint began{};                   // the request
   // What it was when the present pass over the movie began: measuring it, once more, or the rest.
   Duration pass_began{};
   std::optional<std::vector<ReaderSnapshot>> readers;  // that are there now, of a shared encode

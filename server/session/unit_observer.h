@@ -18,7 +18,7 @@
 namespace gopmill {
 
 // One unit on its way from the source to the reorderer. Segments and sheets have no source that is
-// read along, no window and no place on a clock: the last three are zero.
+// read along, no window and no place on a clock: the last five are zero.
 struct UnitLife {
   JobSpec spec;
   JobReport report;
@@ -26,6 +26,8 @@ struct UnitLife {
   bool keeps_contexts = true;  // false: sound, which opens its own and leaves nothing warm
   Duration read{};             // ingest: reading the unit and cutting it off
   Duration window_wait{};      // ingest: until the stream's window had room
+  TimePoint read_at{};         // ingest: when it was whole
+  TimePoint planned_at{};      // ingest: when the window had room
   double media_seconds = 0;    // start of the unit on the output clock
 };
 

@@ -127,6 +127,43 @@ def delete_stops_a_stream(server):
     client.close()
 
 
+def units_can_be_followed(server):
+    """Each unit of a stream is read, run and sent once in its trace; the workers tell the same."""
+    before = json.loads(server.get("/v1/workers")[1])
+    answer, _ = server.get(f"/v1/transcode/sync-720p.mp4?{QUERY}&duration=10")
+    stream = int(answer.getheader("X-Gopmill-Stream"))
+    wait_until(lambda: not server.running(), 10, "the stream does not end")
+    done = json.loads(server.get(f"/v1/streams/{stream}")[1])["counts"]["units_done"]
+    answer, body = server.get(f"/v1/streams/{stream}/trace")
+    check(answer.status == 200 and answer.getheader("Content-Type") == "application/json", f"trace: {answer.status}")
+    events = json.loads(body)["traceEvents"]
+    slices = [event for event in events if event["ph"] == "X"]
+    for kind in ("unit", "source", "output"):
+        units = sorted(event["args"]["unit"] for event in slices if event["cat"] == kind and event["name"] != "window full")
+        check(units == list(range(done)), f"{kind}: {units} of {done} units")
+    for phase in "stf":
+        arrows = sorted(event["id"] for event in events if event["ph"] == phase)
+        check(arrows == list(range(1, done + 1)), f"arrows, {phase}: {arrows}")
+    for lane in {event["tid"] for event in slices}:
+        spans = sorted((event["ts"], event["ts"] + event["dur"]) for event in slices if event["tid"] == lane)
+        check(spans[0][0] >= 0 and all(a[1] <= b[0] + 0.01 for a, b in zip(spans, spans[1:])), f"lane {lane}: {spans}")
+    load = json.loads(server.get("/v1/workers")[1])
+    check(load["now_s"] > before["now_s"], f"the clock: {before['now_s']} {load['now_s']}")
+    busy = [sum(worker["busy_s"] for worker in each["workers"]) for each in (before, load)]
+    took = sum(event["dur"] for event in slices if event["cat"] == "unit") / 1e6
+    check(busy[1] - busy[0] >= took * 0.99, f"busy {busy}, the units took {took}")
+    runs = sorted(run[1] for worker in load["workers"] for run in worker["recent"] if run[0] == stream)
+    check(runs == list(range(done)), f"recent runs: {runs} of {done}")
+    for path in ("/v1/workers", f"/v1/streams/{stream}/trace"):
+        answer, body = server.get(path, headers={"Accept-Encoding": "gzip"})
+        check(answer.getheader("Content-Encoding") == "gzip", f"{path}: {answer.getheaders()}")
+        answer, body = server.get(path, "HEAD")
+        check(answer.status == 200 and not body, f"HEAD {path}: {answer.status}")
+    for stranger in ("9999", "-1", "x", "1x", "%00", str(1 << 64)):
+        traces, seams = (server.get(f"/v1/streams/{stranger}/{report}")[0].status for report in ("trace", "seams"))
+        check(traces == seams and traces in (400, 404), f"{stranger}: {traces}, seams {seams}")
+
+
 def upload(server, query, pieces, method="PUT"):
     """Uploads in chunks from one thread while the answer is read by this one."""
     client = socket.create_connection(("127.0.0.1", server.port), timeout=60)
@@ -228,7 +265,7 @@ def sigterm_drains(server):
 def main():
     server = Server()
     try:
-        return run_all([same_as_command_line, bad_requests, head_and_documents, slow_client_disturbs_nobody,
+        return run_all([same_as_command_line, bad_requests, units_can_be_followed, head_and_documents, slow_client_disturbs_nobody,
                         leaving_client_frees_cores, quiet_clients_are_asked_for, delete_stops_a_stream,
                         uploads, uploads_that_can_never_be_right,
                         answer_begins_before_the_upload_ends, sigterm_drains], server)

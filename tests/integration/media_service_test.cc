@@ -10,6 +10,7 @@
 #include <deque>
 #include <filesystem>
 #include <future>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <semaphore>
 #include <thread>
@@ -74,6 +75,49 @@ TEST(MediaService, ServesAStreamAndRemembersIt) {
   EXPECT_NE(seams->find("\"violations\":0"), std::string::npos) << *seams;
   EXPECT_EQ(service->Seams(StreamId{77}).error().code, Code::kNotFound);
   EXPECT_NE(service->Metrics().find("gopmill_seam_violations_total 0\n"), std::string::npos);
+}
+
+double BusySeconds(const nlohmann::json& load) {
+  double seconds = 0;
+  for (const auto& worker : load["workers"]) seconds += worker["busy_s"].get<double>();
+  return seconds;
+}
+
+TEST(MediaService, TellsWhereUnitsRan) {
+  const auto service = MakeService();
+  const auto before = nlohmann::json::parse(service->Workers());
+  ASSERT_EQ(before["workers"].size(), 2U);
+  EXPECT_EQ(before["machine"]["kind"], "machine");
+  std::promise<StreamEnd> ended;
+  const auto id = service->OpenStream("ref-talk.mpg", kSmall, std::make_unique<EndSink>(ended));
+  ASSERT_TRUE(id.ok());
+  ASSERT_TRUE(ended.get_future().get().status.ok());
+  EXPECT_TRUE(service->WaitIdle(std::chrono::seconds(10)));
+  const auto stream = nlohmann::json::parse(*service->Stream(*id));
+  std::map<std::int64_t, int> run, expected;
+  for (std::int64_t i = 0; i < stream["counts"]["units_done"]; ++i) expected[i] = 1;
+  EXPECT_GT(expected.size(), 2U);
+  const auto trace = nlohmann::json::parse(*service->Trace(*id));
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["ph"] == "X" && event["cat"] == "unit") ++run[event["args"]["unit"]];
+  }
+  EXPECT_EQ(run, expected) << trace;
+  const auto after = nlohmann::json::parse(service->Workers());
+  EXPECT_GT(BusySeconds(after), BusySeconds(before));
+  EXPECT_GT(after["now_s"], before["now_s"]);
+  std::map<std::int64_t, int> recent;
+  for (const auto& worker : after["workers"]) {
+    EXPECT_TRUE(worker["running"].is_null());
+    for (const auto& one : worker["recent"]) {
+      EXPECT_EQ(one[0], id->value);
+      ++recent[one[1]];
+      EXPECT_GT(one[2], 0.0);
+      EXPECT_LT(one[2], one[3]);
+      EXPECT_LE(one[3], after["now_s"]);
+    }
+  }
+  EXPECT_EQ(recent, expected);
+  EXPECT_EQ(service->Trace(StreamId{77}).error().code, Code::kNotFound);
 }
 
 TEST(MediaService, RefusesBadParametersBeforeAnythingStarts) {

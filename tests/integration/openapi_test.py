@@ -15,7 +15,7 @@ from served import Server, check, make_stream, run_all, wait_until  # noqa: E402
 
 TYPES = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "boolean": bool, "null": type(None)}
 EXAMPLE = {"/v1/transcode/{path}": "/v1/transcode/sync-720p.mp4", "/v1/live/{name}": "/v1/live/cam", "/v1/streams/{id}": "/v1/streams/7",
-           "/v1/streams/{id}/seams": "/v1/streams/7/seams", "/v1/explain/{path}": "/v1/explain/sync-720p.mp4",
+           "/v1/streams/{id}/seams": "/v1/streams/7/seams", "/v1/streams/{id}/trace": "/v1/streams/7/trace", "/v1/explain/{path}": "/v1/explain/sync-720p.mp4",
            "/v1/hls/{path}": "/v1/hls/sync-720p.mp4/master.m3u8", "/v1/dash/{path}": "/v1/dash/sync-720p.mp4/manifest.mpd",
            "/assets/{file}": "/assets/page.js"}
 
@@ -90,6 +90,8 @@ def answers_have_the_members_of_the_document(folder):
             check(server.get(f"/v1/streams/{stream['id']}", "DELETE")[0].status in (204, 404), "DELETE")
             fits(document, "/v1/streams/{id}", server.get(f"/v1/streams/{stream['id']}")[1])
             fits(document, "/v1/streams/{id}/seams", server.get(f"/v1/streams/{stream['id']}/seams")[1])
+            fits(document, "/v1/streams/{id}/trace", server.get(f"/v1/streams/{stream['id']}/trace")[1])
+        fits(document, "/v1/workers", server.get("/v1/workers")[1])
         check(reader.getresponse().status == 200, "the reader")
         reader.close()
 

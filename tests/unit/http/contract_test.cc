@@ -108,8 +108,8 @@ TEST_F(ContractTest, TheDocumentListsTheWordsThatParametersTake) {
 }
 
 TEST_F(ContractTest, UnknownParametersOfListsAreRefused) {
-  for (const char* path :
-       {"/v1/streams", "/v1/streams/7", "/v1/streams/7/seams", "/v1/live", "/v1/sources"}) {
+  for (const char* path : {"/v1/streams", "/v1/streams/7", "/v1/streams/7/seams",
+                           "/v1/streams/7/trace", "/v1/live", "/v1/sources", "/v1/workers"}) {
     const auto response = Fetch(port(), path + std::string("?foo=1"));
     ASSERT_TRUE(response);
     EXPECT_EQ(response->status, 400) << path;

@@ -293,6 +293,12 @@ Result<std::string> FakeService::Seams(StreamId id) const {
   return std::string(R"({"seams":[]})");
 }
 
+Result<std::string> FakeService::Trace(StreamId id) const {
+  MutexLock lock(mutex_);
+  if (!streams_.contains(id)) return Error{Code::kNotFound, "There is no such stream."};
+  return std::string(R"({"traceEvents":[]})");
+}
+
 std::string FakeService::Metrics() const {
   return "# TYPE gopmill_engine_up gauge\ngopmill_engine_up 1\n";
 }

@@ -66,6 +66,8 @@ class FakeService final : public Service {
   std::string Streams() const override;
   Result<std::string> Stream(StreamId id) const override;
   Result<std::string> Seams(StreamId id) const override;
+  Result<std::string> Trace(StreamId id) const override;
+  std::string Workers() const override { return R"({"workers":[]})"; }
   std::string Metrics() const override;
   bool Ready() const override { return ready.load(); }
   bool LibraryReadable() const override { return library_readable.load(); }

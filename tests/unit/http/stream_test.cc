@@ -144,20 +144,36 @@ TEST_F(StreamTest, DeleteStopsAStream) {
   EXPECT_EQ(Fetch(port(), "/v1/streams/x", {}, "DELETE")->status, 404);
 }
 
-TEST_F(StreamTest, SeamsAreThereForStreamsThatAre) {
+TEST_F(StreamTest, SeamsAndTracesAreThereForStreamsThatAre) {
   RawClient client(port());
   client.Get("/v1/transcode/held.mp4");
   const auto head = client.ReceiveHead();
   ASSERT_TRUE(head);
-  const std::string url = "/v1/streams/" + head->Field("x-gopmill-stream") + "/seams";
-  const auto seams = Fetch(port(), url);
-  EXPECT_EQ(seams->status, 200);
-  EXPECT_EQ(seams->Field("content-type"), "application/json");
-  EXPECT_EQ(Fetch(port(), url + "?last=3")->status, 400);
-  EXPECT_EQ(Fetch(port(), url, {}, "DELETE")->status, 405);
-  EXPECT_EQ(Fetch(port(), "/v1/streams/7777/seams")->status, 404);
-  EXPECT_EQ(Fetch(port(), "/v1/streams/-1/seams")->status, 404);
-  EXPECT_EQ(Fetch(port(), "/v1/streams/1/seams/2")->status, 404);
+  for (const std::string report : {"/seams", "/trace"}) {
+    SCOPED_TRACE(report);
+    const std::string url = "/v1/streams/" + head->Field("x-gopmill-stream") + report;
+    const auto answer = Fetch(port(), url);
+    EXPECT_EQ(answer->status, 200);
+    EXPECT_EQ(answer->Field("content-type"), "application/json");
+    EXPECT_EQ(Fetch(port(), url, {}, "OPTIONS")->Field("allow"), "GET, HEAD, OPTIONS");
+    EXPECT_EQ(Fetch(port(), url + "?last=3")->status, 400);
+    EXPECT_EQ(Fetch(port(), url, {}, "DELETE")->status, 405);
+    EXPECT_EQ(Fetch(port(), "/v1/streams/7777" + report)->status, 404);
+    for (const char* garbage : {"-1", "x", "1x", "0x1", "99999999999999999999999"}) {
+      EXPECT_EQ(Fetch(port(), std::string("/v1/streams/") + garbage + report)->status, 404);
+    }
+    EXPECT_EQ(Fetch(port(), "/v1/streams/1" + report + "/2")->status, 404);
+  }
+}
+
+TEST_F(StreamTest, TheWorkersCanBeWatched) {
+  const auto answer = Fetch(port(), "/v1/workers");
+  EXPECT_EQ(answer->status, 200);
+  EXPECT_EQ(answer->Field("content-type"), "application/json");
+  EXPECT_EQ(answer->Field("cache-control"), "no-store");
+  EXPECT_EQ(answer->body, R"({"workers":[]})");
+  EXPECT_EQ(Fetch(port(), "/v1/workers", {}, "DELETE")->status, 405);
+  EXPECT_EQ(Fetch(port(), "/v1/workers/0")->status, 404);
 }
 
 // How a client may leave; each must be noticed at once.
