@@ -3,8 +3,8 @@
 // The page at /: lists the library and who publishes, turns the form into a URL of /v1/transcode or /v1/hls and plays
 // it. The server alone decides what is valid: it is asked first, because a <video> element cannot
 // show why it was refused. HLS is played by hls.js, or by the browser where that is not possible.
+import {byId, element, formatDuration, formatSize, urlOf} from './common.js';
 
-const byId = (id) => document.getElementById(id);
 const form = byId('request');
 const video = byId('video');
 const fieldNames = ['width', 'height', 'fps', 'bitrate', 'audio', 'burn', 'vcodec', 'acodec', 'container',
@@ -19,28 +19,9 @@ const sources = new Map();  // what is listed, by path
 let offered = '';           // what the choices of tracks were made of
 let answered = false;       // the library was listed, or cannot be
 
-// The address of the page may have a name and a password in it; fetch() refuses those who inherit them.
-const urlOf = (path) => new URL(path, location.origin).href;
 const listingMs = 40000;  // longer than a server takes that is there
 
-function element(tag, className, text) {
-  const node = document.createElement(tag);
-  if (className) node.className = className;
-  if (text !== undefined) node.textContent = text;
-  return node;
-}
-
 // The library.
-
-function formatDuration(seconds) {
-  const total = Math.round(seconds);
-  const minutes = Math.floor(total / 60);
-  return minutes > 0 ? `${minutes} min ${total % 60} s` : `${total} s`;
-}
-
-function formatSize(bytes) {
-  return bytes >= 1e6 ? `${(bytes / 1e6).toFixed(1)} MB` : `${Math.ceil(bytes / 1e3)} kB`;
-}
 
 function factsOf(source) {
   const facts = [];
