@@ -162,7 +162,22 @@ Status StreamSession::On(RunReady letter) {
 
 Status StreamSession::SubmitInTime(const std::shared_ptr<const UnitInput>& unit, RunState run) {
   auto ready = rate_gate_.Pass({.unit = unit, .run = std::move(run), .since = SteadyNow()});
-  return ready ? Submit(*std::move(ready)) : OkStatus();
+  return ready ? SubmitInTurn(*std::move(ready)) : OkStatus();
+}
+
+// Units of live sources are due, and few: their window is as small.
+Status StreamSession::SubmitInTurn(RateGate::Waiting ready) {
+  const UnitSpec& unit = ready.unit->spec;
+  if (spec_.live || unit.cut == CutKind::kChained) return Submit(std::move(ready));
+  kept_.emplace(unit.index, std::move(ready));
+  return SubmitKept();
+}
+
+Status StreamSession::SubmitKept() {
+  while (!kept_.empty() && jobs_out_ < scheduler_.worker_count() + kUnitsToGoOnWith) {
+    GOPMILL_RETURN_IF_ERROR(Submit(std::move(kept_.extract(kept_.begin()).mapped())));
+  }
+  return OkStatus();
 }
 
 Status StreamSession::Submit(RateGate::Waiting ready) {
@@ -282,7 +297,10 @@ Status StreamSession::On(UnitEnded letter) {
     stats_.order.OnFinished(unit, letter.report.finished, record->second.media_seconds);
   }
   rate_gate_.OnEnded(unit, letter.stats);
-  while (auto ready = rate_gate_.Next()) GOPMILL_RETURN_IF_ERROR(Submit(*std::move(ready)));
+  while (auto ready = rate_gate_.Next()) {
+    GOPMILL_RETURN_IF_ERROR(SubmitInTurn(*std::move(ready)));
+  }
+  GOPMILL_RETURN_IF_ERROR(SubmitKept());
   const EncoderSpec& encoder = *EncoderFor(record->second.effort);
   GOPMILL_RETURN_IF_ERROR(output_->OnUnitEnd(unit, letter.stats, {encoder.width, encoder.height}));
   return EndIfComplete();

@@ -50,6 +50,11 @@ struct SessionLimits {
   std::size_t decode_ahead_bytes = std::size_t{24} << 20U;  // scaled frames, per running unit
 };
 
+// Units of a stream that are submitted at once, beside one for each worker: what a worker goes on
+// with. More would be in the way of whoever comes next. Those that go on with an open decoder do
+// not count: they are due, and hold memory.
+inline constexpr std::int64_t kUnitsToGoOnWith = 1;
+
 struct SessionSpec {
   StreamId id;
   std::uint64_t number = 0;  // order of arrival
@@ -129,8 +134,11 @@ class StreamSession {
   Status On(RunReady letter);
   Status On(UnitEnded letter);
 
-  // When its rate can be told.
+  // When its rate can be told, and nobody else would have to wait for it behind its stream's
+  // others.
   Status SubmitInTime(const std::shared_ptr<const UnitInput>& unit, RunState run);
+  Status SubmitInTurn(RateGate::Waiting ready);
+  Status SubmitKept();
   Status Submit(RateGate::Waiting ready);
   Status EndIfComplete();
   void OnReleased(UnitIndex unit);
@@ -170,10 +178,11 @@ class StreamSession {
   RateGate rate_gate_;
   std::map<UnitIndex, UnitRecord> records_;
   std::map<UnitIndex, std::shared_ptr<const UnitInput>> chained_;  // planned, waiting for their run
-  std::map<UnitIndex, RunState> runs_;  // handed on, waiting for the unit (by its index)
-  std::int64_t jobs_out_ = 0;           // submitted, not yet reported
-  std::int64_t units_left_ = 0;         // planned, not yet released
-  std::size_t window_sound_ = 0;        // bytes of sound that came with these
+  std::map<UnitIndex, RunState> runs_;           // handed on, waiting for the unit (by its index)
+  std::map<UnitIndex, RateGate::Waiting> kept_;  // for when fewer are submitted
+  std::int64_t jobs_out_ = 0;                    // submitted, not yet reported
+  std::int64_t units_left_ = 0;                  // planned, not yet released
+  std::size_t window_sound_ = 0;                 // bytes of sound that came with these
   bool ingest_ended_ = false;
   std::optional<Error> end_reason_;  // IngestEnded
   bool complete_ = false;

@@ -41,7 +41,7 @@ std::string_view Name(StreamState state);
 
 // Sums over the units of a stream, the life of a GOP stage by stage.
 struct StageTimes {
-  Duration rate_wait{};    // read, until its rate can be told (RateGate)
+  Duration rate_wait{};    // read, until its rate can be told (RateGate) and it is its turn
   Duration global_wait{};  // submitted -> put into a run queue
   Duration run_wait{};     // in the run queue
   Duration schedule{};     // inside the policy

@@ -52,6 +52,29 @@ TEST(StreamSession, DeliversEveryPlannedFrame) {
   EXPECT_TRUE(outcome.snapshot.first_byte.has_value());
 }
 
+// Whoever comes next would have to wait for more.
+TEST(StreamSession, KeepsBackWhatItsWorkersDoNotGoOnWith) {
+  constexpr std::uint64_t kWorkers = 2;
+  const auto engine = MakeEngine("fifo", kWorkers);
+  std::uint64_t most = 0;
+  const auto look = [&](std::span<const std::uint8_t>) {
+    const SchedulerStats stats = engine->scheduler().Stats();
+    std::uint64_t units = stats.waiting_units;
+    for (const WorkerStats& worker : stats.workers) {
+      units += static_cast<std::uint64_t>(worker.queued_units) + (worker.running ? 1 : 0);
+    }
+    most = std::max(most, units);
+    return OkStatus();
+  };
+  const auto end = TestStream(*engine, 1, "ref-animation.mpg",
+                              std::string(kSmallRequest) + " unit=gop duration=20", look)
+                       .Finish()
+                       .snapshot;
+  EXPECT_EQ(end.units_done, 40);
+  EXPECT_GT(most, 0U);
+  EXPECT_LE(most, kWorkers + kUnitsToGoOnWith);
+}
+
 // All that the process does here is this one stream.
 TEST(StreamSession, ItsCpuTimeHasTheThreadsOfItsEncoders) {
   for (const char* codec : {"h264", "hevc", "av1"}) {
