@@ -5,6 +5,8 @@
 #include <cctype>
 #include <optional>
 
+#include "base/digits.h"
+
 namespace gopmill {
 namespace {
 
@@ -345,7 +347,6 @@ constexpr Setting kSettings[] = {
 
 // digits[KiB|MiB|GiB]; nothing else.
 std::optional<std::int64_t> ParseNumber(std::string_view text) {
-  constexpr std::size_t kMaxDigits = 13;
   std::int64_t scale = 1;
   for (const auto& [suffix, factor] : {std::pair<std::string_view, std::int64_t>{"KiB", kKiBytes},
                                        {"MiB", kMiBytes},
@@ -356,14 +357,9 @@ std::optional<std::int64_t> ParseNumber(std::string_view text) {
       break;
     }
   }
-  if (text.empty() || text.size() > kMaxDigits) return std::nullopt;
-  std::int64_t value = 0;
-  for (const char c : text) {
-    if (c < '0' || c > '9') return std::nullopt;
-    value = value * 10 + (c - '0');
-  }
-  if (value > (std::int64_t{1} << 32) && scale > 1) return std::nullopt;
-  return value * scale;
+  const auto value = ParseDigits(text);
+  if (!value || (*value > (std::int64_t{1} << 32) && scale > 1)) return std::nullopt;
+  return *value * scale;
 }
 
 bool SetWord(const Setting& setting, std::string_view value, ServerConfig& config) {
