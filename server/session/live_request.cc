@@ -53,7 +53,7 @@ Status ParseName(std::string name, LiveAsk& ask) {
   if (name.ends_with(kSuffix)) {
     const std::string stem = name.substr(0, name.size() - kSuffix.size());
     if (const std::size_t dot = stem.find('.'); dot != std::string::npos) {
-      ask.part = ParseDigits(std::string_view(stem).substr(dot + 1));
+      ask.part = ParsePlainNumber(std::string_view(stem).substr(dot + 1));
       if (ask.part) name = stem.substr(0, dot) + std::string(kSuffix);
     }
   }
@@ -73,7 +73,7 @@ Status SetDirective(const std::string& name, const std::string& value, LiveAsk& 
   }
   auto& field = name == "_HLS_msn" ? ask.wait_segment : ask.wait_part;
   if (field) return InvalidArgument(name, "The directive is given twice.");
-  field = ParseDigits(value);
+  field = ParsePlainNumber(value);
   if (field) return OkStatus();
   return InvalidArgument(name, "This is no number of a segment or part.", "a decimal number");
 }

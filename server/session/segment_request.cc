@@ -56,8 +56,8 @@ std::optional<Rung> ParseRung(std::string_view text) {
   if (x == std::string_view::npos || colon == std::string_view::npos || x > colon) {
     return std::nullopt;
   }
-  const auto width = ParseDigits(text.substr(0, x)),
-             height = ParseDigits(text.substr(x + 1, colon - x - 1));
+  const auto width = ParsePlainNumber(text.substr(0, x)),
+             height = ParsePlainNumber(text.substr(x + 1, colon - x - 1));
   const auto bitrate = ParseBits(text.substr(colon + 1));
   if (!width || !height || !bitrate.ok()) return std::nullopt;
   const auto side = [](std::int64_t value) { return value >= kMinSide && value <= kMaxSide; };
@@ -191,7 +191,7 @@ char LetterOf(PartTrack track) {
   return 'v';
 }
 
-std::optional<std::int64_t> ParseDigits(std::string_view text) {
+std::optional<std::int64_t> ParsePlainNumber(std::string_view text) {
   constexpr std::size_t kMaxDigits = 9;
   if (text.empty() || text.size() > kMaxDigits || (text.size() > 1 && text.front() == '0')) {
     return std::nullopt;
@@ -229,13 +229,13 @@ Result<PartName> ParsePartName(std::string_view name) {
     }
     if (part.kind == PartKind::kSegment) {
       if (dash == std::string_view::npos) return NoSuchPart();
-      const auto number = ParseDigits(name.substr(dash + 1));
+      const auto number = ParsePlainNumber(name.substr(dash + 1));
       if (!number) return NoSuchPart();
       part.number = *number;
       name = name.substr(0, dash);
     }
   }
-  const auto rendition = ParseDigits(name);
+  const auto rendition = ParsePlainNumber(name);
   if (!rendition) return NoSuchPart();
   if (part.track == PartTrack::kStills && part.kind != PartKind::kSegment) return NoSuchPart();
   part.rendition = static_cast<int>(*rendition);

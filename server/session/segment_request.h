@@ -44,8 +44,8 @@ char LetterOf(PartTrack track);
 // Whether its segments are of the presentation's container.
 bool IsMedia(PartTrack track);
 
-// Digits only, no sign, no leading zeros, at most nine.
-std::optional<std::int64_t> ParseDigits(std::string_view text);
+// A number of an address, which has one form: digits only, no leading zeros, at most nine.
+std::optional<std::int64_t> ParsePlainNumber(std::string_view text);
 
 // kNotFound, saying what there is, for anything but the names above.
 Result<PartName> ParsePartName(std::string_view name);

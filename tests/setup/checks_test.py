@@ -36,6 +36,28 @@ class Usage(unittest.TestCase):
             self.assertEqual((code, "usage: tools/" + tool in output), (2, True), f"{tool} {arguments}: {output[:300]}")
 
 
+class OneDefinition(TreeTest):
+    def problems(self, *units: str) -> tuple[int, str]:
+        for number, text in enumerate(units):
+            self.write(f"{number}.cc", text)
+            subprocess.run(["c++", "-O0", "-c", f"{number}.cc"], cwd=self.top, check=True)
+            subprocess.run(["ar", "rcs", f"libgopmill_{number}.a", f"{number}.o"], cwd=self.top, check=True)
+        return run("check_definitions", str(self.top))
+
+    def test_a_source_must_not_replace_what_a_header_defines(self):
+        header = "inline int Read(int x) { return x; } int {}() { return Read(1); }"
+        one, two = header.replace("{}()", "One()"), header.replace("{}()", "Two()")
+        self.assertEqual(self.problems(one, two, "static int Read(int x) { return -x; } int Three() { return Read(1); }"),
+                         (0, ""))
+        code, output = self.problems(one, two, "int Read(int x) { return -x; }")
+        self.assertEqual(code, 1)
+        self.assertIn("Read(int) is defined more than once", output)
+        self.assertIn("libgopmill_2.a[2.o]: in the source", output)
+
+    def test_nothing_built_is_no_pass(self):
+        self.assertEqual(run("check_definitions", str(self.top))[0], 1)
+
+
 class IncludeFence(TreeTest):
     def problems(self, name: str, *headers: str) -> list[str]:
         self.write(name, "".join(f"#include {header}\n" for header in headers))
