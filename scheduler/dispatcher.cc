@@ -24,8 +24,7 @@ void Dispatcher::Step(DispatcherEvent event, TimePoint now,
 void Dispatcher::Handle(JobArrived& event) {
   ++counters_.submitted;
   ++unfinished_;
-  const UnitRef ref = pool_->Add(event.spec, std::move(event.job));
-  pool_->unit(ref).report.submitted = event.submitted;
+  const UnitRef ref = pool_->Add(event.spec, std::move(event.job), event.submitted);
   if (closed_) {
     CancelWaiting(ref);
   } else if (pool_->IsHead(ref)) {

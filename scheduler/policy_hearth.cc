@@ -128,7 +128,7 @@ class Hearth final : public Policy {
     bool only_with_deadline = false;
 
     [[nodiscard]] bool MayRun(const Unit& unit, WorkerId w) const {
-      return unit.excluded != w && unit.report.submitted <= last &&
+      return unit.excluded != w && unit.place.since <= last &&
              (!only_with_deadline || unit.spec.deadline != kNoDeadline);
     }
   };
@@ -151,7 +151,7 @@ class Hearth final : public Policy {
     const UnitRef oldest = due.valid() ? due : OldestHeadFor(w, pool);
     if (!oldest.valid()) return oldest;
     const UnitRef first = FirstInOrder(w, oldest, due.valid(), pool, now);
-    const Before before{.last = pool.unit(first).report.submitted + Patience(first, w, pool, now),
+    const Before before{.last = pool.unit(first).place.since + Patience(first, w, pool, now),
                         .only_with_deadline = due.valid()};
     const UnitRef warm = OldestWarmFor(w, before, pool, now);
     if (warm.valid()) return warm;
@@ -185,7 +185,7 @@ class Hearth final : public Policy {
     const double saved = kPatience * pool.opening_time(ref);
     const double wanted =
         unit.spec.deadline == kNoDeadline ? std::max(saved, kLeastRuns * run) : saved;
-    const auto waited = static_cast<double>((now - unit.report.submitted).count());
+    const auto waited = static_cast<double>((now - unit.place.since).count());
     return Duration(
         static_cast<Duration::rep>(std::min({wanted, kMaxRuns * run, kMaxWaited * waited})));
   }
@@ -197,7 +197,7 @@ class Hearth final : public Policy {
     int looked_at = 1;
     for (UnitRef ref = pool.NextHead(first); ref.valid() && looked_at < kCandidates;
          ref = pool.NextHead(ref), ++looked_at) {
-      if (best_cost <= 0 || pool.unit(ref).report.submitted > before.last) break;
+      if (best_cost <= 0 || pool.unit(ref).place.since > before.last) break;
       if (!before.MayRun(pool.unit(ref), w)) continue;
       const double cost = CostOf(ref, w, pool, now);
       if (cost >= best_cost) continue;
@@ -220,8 +220,9 @@ class Hearth final : public Policy {
   // kMargin longer.
   static double Overtakes(UnitRef ref, WorkerId w, const PoolState& pool, TimePoint now) {
     const UnitRef running = pool.FirstAssignedOfStream(ref);
-    // One that failed and runs again may come before what runs.
-    if (!running.valid() || pool.unit(running).sequence > pool.unit(ref).sequence) return 0;
+    const auto index = [&pool](UnitRef of) { return pool.unit(of).spec.unit.index; };
+    // One that failed, or that comes late, may belong before what runs.
+    if (!running.valid() || index(running) > index(ref)) return 0;
     const double left = pool.time_until_free(pool.unit(running).worker, now);
     return std::max(0.0, left * (1 + kMargin) - pool.predicted(ref, w));
   }
@@ -235,8 +236,8 @@ class Hearth final : public Policy {
     // Whether to look behind this one.
     pool.ForEachWarmHead(w, [&](UnitRef ref) {
       const Unit& unit = pool.unit(ref);
-      if (oldest.valid() && unit.sequence > pool.unit(oldest).sequence) return false;
-      if (unit.report.submitted > before.last) return false;
+      if (oldest.valid() && unit.place.sequence > pool.unit(oldest).place.sequence) return false;
+      if (unit.place.since > before.last) return false;
       if (before.MayRun(unit, w) && Overtakes(ref, w, pool, now) <= 0) {
         oldest = ref;
         return false;
@@ -252,7 +253,7 @@ class Hearth final : public Policy {
     int looked_at = 0;
     for (UnitRef ref = pool.OldestHeldFor(w); ref.valid() && looked_at < kCandidates;
          ref = pool.NextHeld(ref), ++looked_at) {
-      if (pool.unit(ref).report.submitted > before.last) break;
+      if (pool.unit(ref).place.since > before.last) break;
       if (before.MayRun(pool.unit(ref), w) && Overtakes(ref, w, pool, now) <= 0) return ref;
     }
     return {};

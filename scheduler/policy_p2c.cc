@@ -30,7 +30,7 @@ class P2c final : public Policy {
   static WorkerId Choose(const Unit& unit, const PoolState& pool) {
     WorkerId first;
     for (std::uint64_t draw = 0; draw < kMaxDraws; ++draw) {
-      const WorkerId w = Drawn(unit.sequence, draw, pool);
+      const WorkerId w = Drawn(unit.place.sequence, draw, pool);
       if (!pool.available(w) || w == unit.excluded || w == first) continue;
       if (first.value >= 0) return Load(pool, w) < Load(pool, first) ? w : first;
       first = w;

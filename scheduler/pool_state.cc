@@ -39,7 +39,7 @@ bool PoolState::has_room(WorkerId w) const {
   return worker(w).available && (run_queue_units_ == 0 || worker(w).units < run_queue_units_);
 }
 
-UnitRef PoolState::Add(const JobSpec& spec, std::unique_ptr<Job> job) {
+UnitRef PoolState::Add(const JobSpec& spec, std::unique_ptr<Job> job, TimePoint submitted) {
   if (free_units_.empty()) {
     free_units_.push_back(static_cast<std::uint32_t>(units_.size()));
     units_.emplace_back();
@@ -51,9 +51,10 @@ UnitRef PoolState::Add(const JobSpec& spec, std::unique_ptr<Job> job) {
   Unit& added = unit(ref);
   added = Unit{};
   added.spec = spec;
-  added.sequence = next_sequence_++;
+  added.place = {.sequence = next_sequence_++, .since = submitted};
   added.phase = UnitPhase::kWaiting;
   added.report.unit = spec.unit;
+  added.report.submitted = submitted;
   added.job = std::move(job);
   added.stream_slot = stream_slot;
   added.service_class =
@@ -67,19 +68,21 @@ UnitRef PoolState::Add(const JobSpec& spec, std::unique_ptr<Job> job) {
   return ref;
 }
 
-// A unit that goes on with another's decoder comes when that one is done with it, behind later
-// units that need nobody's. Behind them in the line it would keep back all that they make.
+// Units of a stream come back in any order, and one that goes on with another's decoder comes when
+// that one is done with it, behind later units that need nobody's. Behind them in the line it would
+// keep back all that they make.
 void PoolState::LineUp(Stream& stream, UnitRef ref) {
   const auto later = [&](UnitRef other) {
     return other.valid() && unit(other).spec.unit.index > unit(ref).spec.unit.index;
   };
   const UnitRef old_head = stream.waiting.front();
   if (later(old_head)) LeaveHeads(old_head);
-  UnitRef place = stream.waiting.back();
-  for (; later(place); place = unit(place).line.previous) {
-    std::swap(unit(place).sequence, unit(ref).sequence);
+  UnitRef before = stream.waiting.back();
+  for (; later(before); before = unit(before).line.previous) {
+    UnitPlace& behind = unit(before).place;
+    if (behind.sequence < unit(ref).place.sequence) std::swap(behind, unit(ref).place);
   }
-  stream.waiting.InsertAfter(units_, place, ref);
+  stream.waiting.InsertAfter(units_, before, ref);
   if (stream.waiting.front() == ref) JoinHeads(ref);
 }
 
@@ -113,17 +116,17 @@ std::uint32_t PoolState::StreamSlotFor(StreamId id) {
 void PoolState::JoinHeads(UnitRef ref) {
   Unit& head = unit(ref);
   head.is_head = true;
-  head.head_place = heads_.Join({.due = {}, .sequence = head.sequence, .unit = ref});
+  head.head_place = heads_.Join({.due = {}, .sequence = head.place.sequence, .unit = ref});
   head.turn_place = turns_[head.service_class].Join(
-      {.due = head.spec.deadline, .sequence = head.sequence, .unit = ref});
-  contexts_.AddHead(head.context, {.sequence = head.sequence, .unit = ref.slot});
+      {.due = head.spec.deadline, .sequence = head.place.sequence, .unit = ref});
+  contexts_.AddHead(head.context, {.sequence = head.place.sequence, .unit = ref.slot});
 }
 
 void PoolState::LeaveHeads(UnitRef ref) {
   Unit& leaving = unit(ref);
   if (leaving.held.linked) worker(leaving.worker).held.Remove(units_, ref);
   if (leaving.is_head) {
-    contexts_.RemoveHead(leaving.context, {.sequence = leaving.sequence, .unit = ref.slot});
+    contexts_.RemoveHead(leaving.context, {.sequence = leaving.place.sequence, .unit = ref.slot});
     heads_.Leave(leaving.head_place);
     turns_[leaving.service_class].Leave(leaving.turn_place);
     leaving.is_head = false;
@@ -206,13 +209,7 @@ void PoolState::TakeBack(UnitRef ref, TimePoint now) {
 
 void PoolState::Requeue(UnitRef ref) {
   Stream& stream = stream_of(ref);
-  // Units of one stream can come back in any order, but they line up in the order of arrival.
-  const UnitRef old_head = stream.waiting.front();
-  stream.waiting.InsertBySequence(units_, ref);
-  if (stream.waiting.front() == ref) {
-    if (old_head.valid()) LeaveHeads(old_head);
-    JoinHeads(ref);
-  }
+  LineUp(stream, ref);
   Unit& waiting = unit(ref);
   waiting.phase = UnitPhase::kWaiting;
   CountWaiting(waiting, stream, true);

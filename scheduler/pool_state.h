@@ -47,6 +47,13 @@ struct ClassState {
   Duration served{};  // worker time of its finished runs
 };
 
+// A turn among all units, and since when it waits. Where a unit lines up in front of others of its
+// stream it takes over theirs, and they each other's.
+struct UnitPlace {
+  std::uint64_t sequence = 0;  // in the order of arrival
+  TimePoint since;
+};
+
 // One unit in the scheduler. Policies read the first group only.
 struct Unit {
   JobSpec spec;
@@ -59,7 +66,7 @@ struct Unit {
   std::uint64_t expected = 0;       // assigned: predicted run time there, ns; 0 = not known
   bool taken_for_warm = false;      // assigned: its contexts should be open there
 
-  std::uint64_t sequence = 0;  // its place in the order of arrival of all units
+  UnitPlace place;
   UnitPhase phase = UnitPhase::kFree;
   bool cancelled = false;  // its stream was cancelled while a worker had it
   JobReport report;
@@ -171,8 +178,9 @@ class PoolState {
   Unit& unit(UnitRef ref) { return units_[ref.slot]; }
   [[nodiscard]] bool IsHead(UnitRef ref) const { return unit(ref).is_head; }
   // A new unit in its stream's line: in front of those with a greater index. The places of the line
-  // among all units stay what they were; the unit that comes late adds the last one.
-  UnitRef Add(const JobSpec& spec, std::unique_ptr<Job> job);
+  // among all units stay what they were (not by deadline: each unit has its own); the unit that
+  // comes late adds the last one.
+  UnitRef Add(const JobSpec& spec, std::unique_ptr<Job> job, TimePoint submitted = {});
   // The unit waits for `w` (-1: for whoever comes free).
   void Hold(UnitRef ref, WorkerId w);
   // A head goes to the end of a run queue. Returns the new head of its stream, if there is one.
@@ -181,7 +189,7 @@ class PoolState {
   void Unassign(UnitRef ref, TimePoint now);
   // The same for one that never began: its worker will not have opened its context.
   void TakeBack(UnitRef ref, TimePoint now);
-  // Back to the front of its stream's line.
+  // Back to its stream's line, as Add does.
   void Requeue(UnitRef ref);
   // Takes a waiting unit out of its line. Returns the new head of its stream if that changed.
   UnitRef Withdraw(UnitRef ref);

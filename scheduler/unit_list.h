@@ -50,10 +50,10 @@ class UnitList {
   }
   void PushBack(Slots& slots, UnitRef ref) { InsertAfter(slots, back_, ref); }
 
-  // Keeps the list in order of Unit::sequence. Looks from the back, where new units belong.
+  // Keeps the list in order of their places. Looks from the back, where new units belong.
   void InsertBySequence(Slots& slots, UnitRef ref) {
     UnitRef place = back_;
-    while (place.valid() && slots[place.slot].sequence > slots[ref.slot].sequence) {
+    while (place.valid() && slots[place.slot].place.sequence > slots[ref.slot].place.sequence) {
       place = (slots[place.slot].*kLink).previous;
     }
     InsertAfter(slots, place, ref);

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 
 #include "tests/unit/scheduler/virtual_pool.h"
@@ -17,6 +18,7 @@ struct History {
   VirtualPool& pool;
   std::mt19937 random;
   std::map<std::uint64_t, std::int64_t> next_index = {};
+  std::map<std::uint64_t, std::set<std::int64_t>> late = {};  // left out until later ones have come
   std::size_t submitted = 0;
 
   bool Chance(unsigned percent) { return random() % 100 < percent; }
@@ -25,8 +27,7 @@ struct History {
     const unsigned kind = static_cast<unsigned>(random() % 100);
     const std::uint64_t stream = random() % 12;
     if (kind < 45) {
-      pool.Submit(stream, next_index[stream]++, 1 + random() % 5000);
-      ++submitted;
+      SubmitSomething(stream);
     } else if (kind < 90) {
       FinishSomething();
     } else if (kind < 95) {
@@ -35,6 +36,16 @@ struct History {
       const int worker = static_cast<int>(random() % static_cast<unsigned>(pool.worker_count()));
       pool.SetAvailable(worker, !pool.pool().available(WorkerId{worker}));
     }
+  }
+
+  void SubmitSomething(std::uint64_t stream) {
+    std::set<std::int64_t>& left_out = late[stream];
+    if (Chance(30)) left_out.insert(next_index[stream]++);
+    const bool is_late = !left_out.empty() && Chance(50);
+    const std::int64_t index =
+        is_late ? left_out.extract(left_out.begin()).value() : next_index[stream]++;
+    pool.Submit(stream, index, 1 + random() % 5000);
+    ++submitted;
   }
 
   void FinishSomething() {

@@ -3,8 +3,10 @@
 // gopmill's own policy: where streams stay, when they move, and what nobody has to pay for it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -48,6 +50,37 @@ std::map<int, std::vector<std::uint64_t>> TeachStreams(WarmPool& warm, std::uint
   std::map<int, std::vector<std::uint64_t>> at;
   for (std::uint64_t s = 1; s <= streams; ++s) at[warm.Teach(s)].push_back(s);
   return at;
+}
+
+// Stream 2 has the only worker warm for itself and asks for more than it can do; stream 1 has
+// waited for it when a unit comes that belongs in front of the one that waits.
+TEST(HearthTest, AUnitThatComesLateWaitsForAsLongAsItsLine) {
+  const auto first_of_the_line = [](bool late) {
+    PolicyOptions options;
+    options.contexts_per_worker = 1;
+    VirtualPool pool({.topology = "core:1 pu:1", .policy = "hearth", .options = options});
+    pool.opening_time = [](const Ticket&) { return milliseconds(2); };
+    pool.Submit(1, 0);
+    pool.FinishAll();
+    pool.service_time = [](const Ticket&) { return milliseconds(1000); };
+    pool.Submit(2, 0);
+    pool.service_time = [](const Ticket&) { return milliseconds(10); };
+    pool.Submit(1, 8);
+    const std::size_t from = pool.assignments().size();
+    for (int i = 1; i <= 40; ++i) {
+      pool.Submit(2, i);
+      pool.FinishUntil(pool.now() + milliseconds(20));
+    }
+    if (late) pool.Submit(1, 1);
+    pool.FinishAll();
+    const std::span assigned = std::span(pool.assignments()).subspan(from);
+    const auto at = std::ranges::find(
+        assigned, StreamId{1}, [](const auto& assignment) { return assignment.unit.stream; });
+    EXPECT_EQ(at->unit.index.value, late ? 1 : 8);
+    return at - assigned.begin();
+  };
+  EXPECT_EQ(first_of_the_line(true), first_of_the_line(false));
+  EXPECT_LT(first_of_the_line(true), 20);
 }
 
 TEST(HearthTest, AStreamStaysWhereItRanLastWhileThatWorkerIsIdle) {
@@ -208,7 +241,7 @@ TEST(HearthTest, UnitsThatShareAContextGoInOrderOfArrival) {
       // Its own stream's next unit only came to the head by this.
       if (waiting.context != taken.context || waiting.spec.unit.stream == id.stream) continue;
       ++compared;
-      EXPECT_GT(waiting.sequence, taken.sequence);
+      EXPECT_GT(waiting.place.sequence, taken.place.sequence);
     }
   };
   for (int i = 0; i < 4000; ++i) {

@@ -116,6 +116,28 @@ TEST_P(EveryPolicyTest, AssignsTheFirstUnitOfAStreamOfThoseThatWait) {
   EXPECT_TRUE(pool.dispatcher().empty());
 }
 
+// What failed may belong behind units that came late. Of run queues and without.
+TEST_P(EveryPolicyTest, LinesUpWhatFailedByIndexAsWell) {
+  for (const int bound : {1, 2, 0}) {
+    VirtualPool pool({.topology = "core:2 pu:1", .policy = GetParam(), .run_queue_units = bound});
+    pool.outcome = [](const Ticket& ticket) {
+      const bool fails = ticket.report.attempt == 0 && ticket.report.unit.index.value == 8;
+      return fails ? JobOutcome::kFailed : JobOutcome::kDone;
+    };
+    pool.service_time = [](const Ticket& ticket) {
+      return std::chrono::milliseconds(ticket.report.unit.index.value == 5 ? 20 : 10);
+    };
+    pool.Submit(1, 5);
+    pool.Submit(1, 8);
+    pool.Submit(1, 2);
+    ASSERT_TRUE(pool.FinishNext());
+    pool.Submit(1, 6);
+    pool.FinishAll();
+    EXPECT_EQ(pool.reports().size(), 4U);
+    EXPECT_TRUE(pool.dispatcher().empty());
+  }
+}
+
 TEST_P(EveryPolicyTest, KeepsRunQueuesBounded) {
   for (const int bound : {1, 2, 3}) {
     VirtualPool pool({.topology = kTwoByTwoByTwo, .policy = GetParam(), .run_queue_units = bound});
