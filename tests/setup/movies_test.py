@@ -236,20 +236,21 @@ class SharedCache(unittest.TestCase):
         self.assertEqual(path.read_bytes(), self.bytes_of(name, "clips"), "and mends the cache")
 
     def test_makes_what_a_cache_that_cannot_be_written_has_damaged_anew(self):
-        for failing in ("damaged", "not readable"):
-            with self.subTest(failing):
-                self.setUp()
-                path, said = self.damage(REFERENCE[0]), []
-                self.tool.say = said.append
-                refused = PermissionError(30, "Read-only file system")
-                self.tool.into_shared_cache = lambda path, digest: None
-                with unittest.mock.patch.object(Path, "unlink", side_effect=refused):
-                    hashed = self.tool.sha256
-                    if failing == "not readable":
-                        self.tool.sha256 = lambda file: self.refuse(refused) if file == path else hashed(file)
-                    self.assertEqual((self.make_all(), self.made), ("clips", [REFERENCE[0]]))
-                self.assertEqual(path.read_bytes(), b"damaged")
-                self.assertEqual(len([text for text in said if text.startswith("WARNING: " + str(path))]), 1)
+        path, said = self.damage(REFERENCE[0]), []
+        self.tool.say = said.append
+        self.tool.into_shared_cache = lambda path, digest: None
+        with unittest.mock.patch.object(Path, "unlink", side_effect=PermissionError(30, "Read-only file system")):
+            self.assertEqual((self.make_all(), self.made), ("clips", [REFERENCE[0]]))
+        self.assertEqual(path.read_bytes(), b"damaged")
+        self.assertEqual(len([text for text in said if text.startswith("WARNING: " + str(path))]), 1)
+
+    def test_what_a_cache_does_not_let_be_read_stays(self):
+        path = self.tool.SHARED_CACHE / self.manifest["movies"][REFERENCE[0]]["clips"]["sha256"]
+        whole, hashed = path.read_bytes(), self.tool.sha256
+        self.tool.into_shared_cache = lambda path, digest: None
+        self.tool.sha256 = lambda file: self.refuse(PermissionError(13, "Permission denied")) if file == path else hashed(file)
+        self.assertEqual((self.make_all(), self.made), ("clips", [REFERENCE[0]]))
+        self.assertEqual(path.read_bytes(), whole)
 
     @staticmethod
     def refuse(error: OSError):
