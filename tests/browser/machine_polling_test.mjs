@@ -96,7 +96,12 @@ async function waitsForWhoIsRefused(browser) {
   await page.clock.runFor(1000);
   await says(page, 'Name and password are needed.');
   await page.clock.runFor(120_000);
-  assert.equal(asked, 1);
+  for (const hidden of [true, false]) await hide(page, hidden);
+  await page.clock.runFor(1000);
+  assert.equal(asked, 1, 'another tab and back');
+  for (const times of [1, 2]) await page.click('#machine summary');
+  await page.clock.runFor(1000);
+  assert.equal(asked, 2, 'closed and opened');
   await page.unroute('**/v1/workers');
   await page.route('**/v1/workers', (route) => route.fulfill({json: workersAt(200)}));
   await page.click('#machine-again');

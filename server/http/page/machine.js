@@ -23,7 +23,7 @@ let onScreen = false;
 let timer = 0;
 let asking = null;     // of the answers that are awaited
 let failures = 0;      // in a row
-let refused = false;   // the browser would ask for a password each time
+let refused = false;   // until the view is opened anew; the browser would ask for a password each time
 let last = null;       // the newest answer
 let lit = null;        // the stream whose bars stand out
 
@@ -140,7 +140,7 @@ function askNow() {
 
 function onSight() {
   if (!isWatched()) return stopAsking();
-  if (!timer) askNow();
+  if (!timer && !refused) askNow();
 }
 
 function openIfMeant() {
@@ -152,6 +152,7 @@ function openIfMeant() {
 
 view.addEventListener('toggle', () => {
   if (view.open) history.begin();
+  refused = false;
   onSight();
 });
 new IntersectionObserver((entries) => {
