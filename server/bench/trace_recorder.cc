@@ -16,7 +16,8 @@ TraceUnit ToTraceUnit(const UnitLife& life, TimePoint begin,
   constexpr double kLeastMillis = 1e-3;  // times in a trace are above zero
   const JobReport& report = life.report;
   const double cpu = std::max(ToMillis(report.cpu + life.stats.aside_cpu), kLeastMillis);
-  TraceUnit unit{.arrival_ms = std::max(0.0, ToMillis(report.submitted - begin)),
+  const TimePoint came = life.came_at.value_or(report.submitted);
+  TraceUnit unit{.arrival_ms = std::max(0.0, ToMillis(came - begin)),
                  .stream = report.unit.stream.value,
                  .number = life.spec.stream_number,
                  .index = report.unit.index.value,

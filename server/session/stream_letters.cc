@@ -168,6 +168,9 @@ Status StreamSession::SubmitInTime(const std::shared_ptr<const UnitInput>& unit,
 // Units of live sources are due, and few: their window is as small.
 Status StreamSession::SubmitInTurn(RateGate::Waiting ready) {
   const UnitSpec& unit = ready.unit->spec;
+  const auto record = records_.find(unit.index);
+  GOPMILL_CHECK(record != records_.end());
+  record->second.came_at = SteadyNow();
   if (spec_.live || unit.cut == CutKind::kChained) return Submit(std::move(ready));
   kept_.emplace(unit.index, std::move(ready));
   return SubmitKept();
@@ -344,6 +347,7 @@ void StreamSession::Observe(const UnitEnded& ended) {
                       .window_wait = record->second.window_wait,
                       .read_at = record->second.read_at,
                       .planned_at = record->second.planned_at,
+                      .came_at = record->second.came_at,
                       .media_seconds = record->second.media_seconds};
   unit_log_->OnEnded(life);
   if (spec_.observer) spec_.observer->OnEnded(life);

@@ -22,6 +22,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -51,8 +52,8 @@ struct SessionLimits {
 };
 
 // Units of a stream that are submitted at once, beside one for each worker: what a worker goes on
-// with. More would be in the way of whoever comes next. Those that go on with an open decoder do
-// not count: they are due, and hold memory.
+// with. More would be in the way of whoever comes next. Those that go on with an open decoder are
+// never kept back: they are due, and hold memory.
 inline constexpr std::int64_t kUnitsToGoOnWith = 1;
 
 struct SessionSpec {
@@ -157,6 +158,7 @@ class StreamSession {
     Effort effort = Effort::kFull;
     Duration read{}, window_wait{};
     TimePoint read_at{}, planned_at{};
+    std::optional<TimePoint> came_at;
     bool run_taken = false;  // its run has been handed on already
   };
 

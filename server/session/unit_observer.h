@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
 #include "base/clock.h"
 #include "codec/unit_transcoder.h"
@@ -18,7 +19,7 @@
 namespace gopmill {
 
 // One unit on its way from the source to the reorderer. Segments and sheets have no source that is
-// read along, no window and no place on a clock: the last five are zero.
+// read along, no window and no place on a clock: what is of those is zero.
 struct UnitLife {
   JobSpec spec;
   JobReport report;
@@ -28,7 +29,9 @@ struct UnitLife {
   Duration window_wait{};      // ingest: until the stream's window had room
   TimePoint read_at{};         // ingest: when it was whole
   TimePoint planned_at{};      // ingest: when the window had room
-  double media_seconds = 0;    // start of the unit on the output clock
+  // When all was there that it needs; it may have been kept back. Unless set: when submitted.
+  std::optional<TimePoint> came_at = {};
+  double media_seconds = 0;  // start of the unit on the output clock
 };
 
 class UnitObserver {

@@ -11,7 +11,9 @@
 #include <algorithm>
 #include <fstream>
 #include <future>
+#include <memory>
 #include <thread>
+#include <vector>
 
 #include "server/session/seam_json.h"
 #include "tests/integration/test_streams.h"
@@ -73,6 +75,31 @@ TEST(StreamSession, KeepsBackWhatItsWorkersDoNotGoOnWith) {
   EXPECT_EQ(end.units_done, 40);
   EXPECT_GT(most, 0U);
   EXPECT_LE(most, kWorkers + kUnitsToGoOnWith);
+}
+
+TEST(StreamSession, TellsWhenAUnitThatItKeptBackCouldHaveGone) {
+  struct Lives final : UnitObserver {
+    void OnEnded(const UnitLife& life) noexcept override { ended.push_back(life); }
+    void OnReleased(UnitId /*unit*/, TimePoint /*when*/) noexcept override {}
+    std::vector<UnitLife> ended;
+  };
+  const auto engine = MakeEngine("fifo", 1);
+  const auto lives = std::make_shared<Lives>();
+  TestStream(*engine, 1, "ref-animation.mpg", std::string(kSmallRequest) + " unit=gop duration=10",
+             {}, [&](SessionSpec& spec) { spec.observer = lives; })
+      .Finish();
+  ASSERT_EQ(lives->ended.size(), 20U);
+  std::int64_t kept_back = 0;
+  for (const UnitLife& life : lives->ended) {
+    ASSERT_TRUE(life.came_at.has_value());
+    EXPECT_LE(life.planned_at, *life.came_at);
+    EXPECT_LE(*life.came_at, life.report.submitted);
+    kept_back += std::ranges::count_if(lives->ended, [&](const UnitLife& other) {
+      return other.report.finished > *life.came_at &&
+             other.report.finished <= life.report.submitted;
+    });
+  }
+  EXPECT_GT(kept_back, 0) << "some came before a unit ended, and were submitted after that";
 }
 
 // All that the process does here is this one stream.

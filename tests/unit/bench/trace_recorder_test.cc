@@ -87,6 +87,15 @@ TEST(ToTraceUnit, DecodingAsideIsCpuTimeOfTheUnit) {
   EXPECT_NEAR(*unit.cold_ms, 17, 1e-6);
 }
 
+// What a machine made wait is no trait of the work.
+TEST(ToTraceUnit, OneThatWasKeptBackArrivesWhenItCouldHaveGone) {
+  UnitLife life = Life(1, 0, false);
+  const TimePoint begin = life.report.submitted - std::chrono::milliseconds(100);
+  EXPECT_NEAR(ToTraceUnit(life, begin, std::nullopt).arrival_ms, 100, 1e-6);
+  life.came_at = begin + std::chrono::milliseconds(70);
+  EXPECT_NEAR(ToTraceUnit(life, begin, std::nullopt).arrival_ms, 70, 1e-6);
+}
+
 // Segments: ids in the upper half of the numbers, contexts that several streams share, indices with
 // gaps.
 TEST_F(TraceRecorderTest, IdsOfSegmentsAreReadAsTheyWere) {
