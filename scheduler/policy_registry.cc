@@ -55,6 +55,8 @@ constexpr std::string_view kOfPsHrw =
 constexpr std::string_view kOfGpsHrw = "hash running measure share sets beta contexts";
 constexpr std::string_view kOfHearth = "hash children node-ids home contexts ratios";
 
+constexpr bool kByClass = true;
+
 constexpr std::array kPolicies = {
     PolicyEntry{"hearth", "a shared queue in which streams stay where they are warm", &MakeHearth,
                 kOfHearth, WorkConserving::kAll},
@@ -87,23 +89,23 @@ constexpr std::array kPolicies = {
     PolicyEntry{"p-llf", "the worker that is predicted to finish the unit first", &MakePLlf,
                 kOfQueues, WorkConserving::kHeads},
     PolicyEntry{"ap", "workers divided among classes by weight, least loaded inside", &MakeAp,
-                kOfQueues},
+                kOfQueues, WorkConserving::kNo, kByClass},
     PolicyEntry{"ps-hrw", "proportional shares of classes over h-cahrw, fair queueing", &MakePsHrw,
-                kOfPsHrw, WorkConserving::kAll},
+                kOfPsHrw, WorkConserving::kAll, kByClass},
     PolicyEntry{"gps-hrw", "proportional shares of classes over plain hashing", &MakeGpsHrw,
-                kOfGpsHrw, WorkConserving::kAll},
+                kOfGpsHrw, WorkConserving::kAll, kByClass},
     PolicyEntry{"static", "workers divided among classes once and for all", &MakeStatic,
-                kOfContexts},
+                kOfContexts, WorkConserving::kNo, kByClass},
     PolicyEntry{"quantum", "each worker serves the classes in turn, four units each", &MakeQuantum,
-                kOfContexts, WorkConserving::kAll},
+                kOfContexts, WorkConserving::kAll, kByClass},
     PolicyEntry{"cohort", "each worker stays with a class until nothing of it waits", &MakeCohort,
-                kOfContexts, WorkConserving::kAll},
+                kOfContexts, WorkConserving::kAll, kByClass},
     PolicyEntry{"credit", "classes earn and spend credit, idle credit is lent", &MakeCredit,
-                kOfContexts, WorkConserving::kAll},
+                kOfContexts, WorkConserving::kAll, kByClass},
     PolicyEntry{"everest", "workers allocated to classes by queue length and deadline",
-                &MakeEverest, kOfContexts},
+                &MakeEverest, kOfContexts, WorkConserving::kNo, kByClass},
     PolicyEntry{"everest-ae", "the same, eager and work conserving", &MakeEverestAe, kOfContexts,
-                WorkConserving::kAll},
+                WorkConserving::kAll, kByClass},
 };
 
 bool IsRead(const PolicyEntry& entry, std::string_view option) {
@@ -127,6 +129,16 @@ std::string PolicyNames() {
   for (const PolicyEntry& entry : kPolicies) {
     if (!names.empty()) names += ", ";
     names += entry.name;
+  }
+  return names;
+}
+
+std::string ThoseByClassBut(std::string_view policy) {
+  std::string names;
+  for (const PolicyEntry& entry : kPolicies) {
+    if (!entry.by_class) continue;
+    if (entry.name == policy) return {};
+    names += (names.empty() ? "" : ", ") + std::string(entry.name);
   }
   return names;
 }

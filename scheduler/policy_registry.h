@@ -34,6 +34,7 @@ struct PolicyEntry {
   PolicyFactory make = nullptr;
   std::string_view options;  // that the rule reads (policy_options_text.h), a blank between
   WorkConserving work_conserving = WorkConserving::kNo;  // of the rules' default forms
+  bool by_class = false;  // divides the workers among service classes; the others ignore weights
 };
 
 // In the order in which they are listed: the default first.
@@ -45,6 +46,8 @@ bool NothingWaitsBesideAnIdleWorker(std::string_view policy, const PolicyOptions
 
 // "h-cahrw, ca-ahrw, ..."
 std::string PolicyNames();
+// Empty if the policy holds the weights of service classes, else the names of those that do.
+std::string ThoseByClassBut(std::string_view policy);
 
 // kInvalidArgument when `rules`, as ParsePolicyOptions takes them, name an option that none of the
 // policies reads: it would be ignored without a word. With the names of those that do.

@@ -14,6 +14,8 @@
 #include "config/config_loader.h"
 #include "config/reload.h"
 #include "config/users.h"
+#include "scheduler/policy_registry.h"
+#include "scheduler/service_class.h"
 #include "server/bench/machine.h"
 #include "server/bench/trace_recorder.h"
 #include "server/cli/commands.h"
@@ -261,6 +263,15 @@ Result<Recorder> MakeRecorder(const ServeArgs& args, const ServerConfig& config)
       std::move(classes));
 }
 
+// Weights that nothing holds would be believed.
+void WarnOfClasses(const ServerConfig::Scheduler& config) {
+  const auto classes = ParseClasses(config.classes);
+  const std::string others = ThoseByClassBut(config.policy);
+  if (!classes.ok() || classes->size() < 2 || others.empty()) return;
+  spdlog::warn("the scheduler {} divides no time by the weights of service classes; these do: {}",
+               config.policy, others);
+}
+
 // From the first stream to the last.
 int ServeStreams(const ServeArgs& args, const LoadedConfig& loaded, SignalQueue& queue,
                  Terminal& terminal, const Recorder& recorder) {
@@ -269,6 +280,7 @@ int ServeStreams(const ServeArgs& args, const LoadedConfig& loaded, SignalQueue&
   if (!users.ok()) return Fail("serve", users.error());
   auto service = MediaService::Create(config, recorder);
   if (!service.ok()) return Fail("serve", service.error());
+  WarnOfClasses(config.scheduler);
   auto server = HttpServer::Start(HttpOptionsOf(config, *users), **service);
   if (!server.ok()) return FailStart(server.error());
 

@@ -77,6 +77,13 @@ def a_reload_tells_each_problem_on_a_line(folder):
         check("/streams/max changed from 5 to 6" in lines[0], f"{lines}")
 
 
+def weights_that_are_not_held_are_said(folder):
+    for flags, count in ((["--classes", "a:3,b:1"], 1), (["--classes", "a:3,b:1", "--scheduler", "ps-hrw"], 0), (["--classes", "a:1"], 0)):
+        with Server(folder, *flags) as server:
+            told = [line for line in server.log if "warning the scheduler hearth divides no time by the weights" in line and "ps-hrw" in line]
+            check(len(told) == count, f"{flags}: {server.log}")
+
+
 def a_cache_that_cannot_be_is_said_once(folder):
     for path, count in (("/proc/nope", 1), (os.path.join(folder, "new", "cache"), 0)):
         with Server(folder, "--segment-cache", path) as server:
@@ -123,7 +130,7 @@ def a_start_that_is_short_of_threads_ends(folder):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         return run_all([texts_are_refused_before_anything_listens, a_reload_tells_each_problem_on_a_line,
-                        a_cache_that_cannot_be_is_said_once,
+                        weights_that_are_not_held_are_said, a_cache_that_cannot_be_is_said_once,
                         a_start_that_is_short_of_threads_ends, as_many_files_may_be_open_as_can_be], folder)
 
 
