@@ -203,6 +203,8 @@ void ApplyVp9(const EncoderSpec& spec, const UnitSettings& unit, AVCodecContext&
     context.rc_max_rate = context.rc_min_rate = context.bit_rate;
     context.rc_buffer_size =
         static_cast<int>(std::min<std::int64_t>(UnitBits(spec, unit), kMaxInt));
+    // Full, whatever the stream's buffer is: it would save what it takes to fill it.
+    context.rc_initial_buffer_occupancy = 0;
   }
   if (spec.rate_mode == RateMode::kCrf) {
     options.Set("crf", static_cast<int>(std::lround(spec.crf)));

@@ -147,19 +147,38 @@ bool UnitRate::IsBest(const Made& made) {
 }
 
 // What to multiply the rate with in the next pass; 1 = this one is good, or the last.
-double UnitRate::Correction(const Made& made) const {
+double UnitRate::Correction(const Made& made) {
   if (made.vbv_factor < 1) {
-    if (passes_ >= MaxVbvPasses(spec_.codec)) return 1;
-    constexpr double kLongestStep = 0.25;
-    const int power = std::max(1, passes_ - 2);  // longer steps in the end
-    return std::max(kLongestStep, std::pow(made.vbv_factor, power));
+    breaks_ = aim_.bps;
+    return passes_ < MaxVbvPasses(spec_.codec) ? CutFor(made.vbv_factor) : 1;
   }
-  const bool best = spec_.quality == Quality::kBest;
+  fits_ = aim_.bps;
   if (OpensAhead(spec_) || made.bytes == 0) return 1;
-  if (passes_ >= (best ? kMaxSearchPasses : kMaxRatePasses)) return 1;
+  const bool best = spec_.quality == Quality::kBest;
+  // What SVT-AV1 takes jumps where its rate moves by little: trying again was not worth its time.
+  const bool again = breaks_ && spec_.codec != VideoCodec::kAv1;
+  const int most = again ? MaxVbvPasses(spec_.codec) : kMaxRatePasses;
+  if (passes_ >= (best ? kMaxSearchPasses : most)) return 1;
   const double factor = target_bytes_ / static_cast<double>(made.bytes);
   const double tolerance = best ? kSearchTolerance : kRateTolerance;
-  return std::abs(factor - 1) <= tolerance ? 1 : std::clamp(factor, 0.3, 1.6);
+  return std::abs(factor - 1) <= tolerance ? 1 : Nearer(std::clamp(factor, 0.3, 1.6));
+}
+
+// Below a rate that breaks the VBV, but above one that does not.
+double UnitRate::CutFor(double vbv_factor) const {
+  constexpr double kLongestStep = 0.25;
+  if (fits_) return std::sqrt(*fits_ / *breaks_);
+  const int power = std::max(1, passes_ - 2);  // longer steps in the end
+  return std::max(kLongestStep, std::pow(vbv_factor, power));
+}
+
+// What was cut for the VBV's sake was cut by guess: a unit that takes less than it may is tried
+// again on half the way back. 1 where that is no way.
+double UnitRate::Nearer(double factor) const {
+  constexpr double kLeastStep = 1.06;
+  if (!breaks_ || aim_.bps * factor < *breaks_) return factor;
+  const double half = std::sqrt(*breaks_ / aim_.bps);
+  return half < kLeastStep ? 1 : half;
 }
 
 // False when there is nothing left to try.

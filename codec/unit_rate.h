@@ -65,7 +65,9 @@ class UnitRate {
     double vbv_factor = 0;  // at most 1
     double octaves = 0;     // off the rate
   };
-  [[nodiscard]] double Correction(const Made& made) const;
+  double Correction(const Made& made);
+  [[nodiscard]] double CutFor(double vbv_factor) const;
+  [[nodiscard]] double Nearer(double factor) const;
   bool IsBest(const Made& made);
   [[nodiscard]] bool MissedShort(const Made& made) const;
   bool RaiseCrf(double vbv_factor);
@@ -82,9 +84,10 @@ class UnitRate {
   RateAim aim_;
   const double target_bytes_;
   int passes_ = 0;
-  std::optional<Worth> best_;         // of the passes at a rate
-  std::optional<double> crf_;         // in place of kCrf's or search_'s, which broke the VBV
-  std::optional<RateSearch> search_;  // quality=best of an encoder that is steered by CRF
+  std::optional<Worth> best_;            // of the passes at a rate
+  std::optional<double> fits_, breaks_;  // highest rate that kept the VBV, lowest that did not
+  std::optional<double> crf_;            // in place of kCrf's or search_'s, which broke the VBV
+  std::optional<RateSearch> search_;     // quality=best of an encoder that is steered by CRF
 };
 
 }  // namespace gopmill

@@ -45,6 +45,23 @@ def every_codec_has_the_rate_asked_for():
                 check(abs(off) <= 0.05, f"{movie}, {codec}: {100 * off:+.1f} % off the rate asked for")
 
 
+# A cap near the rate must not cost the mean much: movie, codec, cap, bits a second asked for, percent it may be off.
+CAPPED = [("ref-street.mpg", "vp9", 200_000, 100_000, 5), ("ref-street.mpg", "vp9", 130_000, 100_000, 10),
+          ("ref-talk.mpg", "hevc", 130_000, 100_000, 5), ("ref-street.mpg", "h264", 130_000, 100_000, 5)]
+
+
+def a_cap_costs_little():
+    with tempfile.TemporaryDirectory() as folder:
+        output = os.path.join(folder, "out.mkv")
+        for movie, codec, cap, asked, most in CAPPED:
+            subprocess.run([PROGRAM, "transcode", f"movies/files/{movie}", output, "--quiet", "--force", "--size", "176x144", "--fit", "stretch",
+                            "--fps", str(FPS), "--duration", str(SECONDS), "--acodec", "none", "--preset", "veryfast", "--vcodec", codec,
+                            "--bitrate", str(asked), "--maxrate", str(cap)], check=True)
+            off = 100 * (8 * sum(picture_bytes(output)) / SECONDS / asked - 1)
+            print(f"{movie}, {codec}, cap {cap}: {off:+.1f} %", flush=True)
+            check(abs(off) <= most, f"{movie}, {codec}, cap {cap}: {off:+.1f} % off the rate asked for")
+
+
 # What it is, lavfi source and filters, seconds, kb/s asked for at 320x180, more flags, percent it may be off.
 HARD = [
     ("grain over a film", "movie=movies/files/ref-street.mpg,scale=320:180,fps=25,noise=alls=12:allf=t:all_seed=5", 8, 700, [], 6),
@@ -96,4 +113,4 @@ def caps_that_cannot_be_kept_are_told():
 
 
 if __name__ == "__main__":
-    sys.exit(run_all([every_codec_has_the_rate_asked_for, hard_pictures_have_it_too, short_gops_are_seldom_made_again, caps_that_cannot_be_kept_are_told]))
+    sys.exit(run_all([every_codec_has_the_rate_asked_for, a_cap_costs_little, hard_pictures_have_it_too, short_gops_are_seldom_made_again, caps_that_cannot_be_kept_are_told]))

@@ -104,6 +104,33 @@ TEST(RateSearchTest, TheClosestPassIsKept) {
   EXPECT_FALSE(search.newest_is_best());
 }
 
+// An encoder without a VBV of its own takes what it is asked for, and what fits is found.
+TEST(UnitRateTest, WhatWasCutForTheVbvIsGivenBackWhereItFits) {
+  EncoderSpec spec;
+  spec.codec = VideoCodec::kVp9;
+  spec.fps = {25, 1};
+  spec.maxrate = spec.bufsize = 1'000'000;
+  UnitSpec unit;
+  unit.end_frame = 50;
+  unit.budget_bps = 800'000;
+  for (const double most : {200'000., 170'000., 140'000., 110'000.}) {
+    UnitRate rate(spec, unit, true, std::nullopt);
+    double kept = 0, passes = 0;
+    for (bool done = false; !done; ++passes) {
+      const double bytes = rate.next().aim.bps * 2 / 8;
+      // Cut by more than it takes, as where a few pictures are what does not fit.
+      const double factor = bytes <= most ? 1 : 0.7 * most / bytes;
+      const auto verdict =
+          rate.Judge({.bytes = static_cast<std::int64_t>(bytes), .vbv_factor = factor});
+      if (verdict.keep) kept = bytes;
+      done = verdict.done;
+    }
+    EXPECT_LE(kept, most);
+    EXPECT_GT(kept, 0.88 * most);
+    EXPECT_LE(passes, 4);
+  }
+}
+
 TEST(UnitRateTest, AfterAPassThatBreaksTheVbvTheEncoderKeepsItItself) {
   EncoderSpec spec;
   spec.fps = {25, 1};
