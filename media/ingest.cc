@@ -48,7 +48,7 @@ Error NoPicture(const SourceInfo& source) {
     return {.code = Code::kCorrupt,
             .message =
                 "No picture was found; an MP4 whose index (moov) comes last cannot be read "
-                "from a pipe or an upload.",
+                "while it comes.",
             .accepted =
                 "an MP4 with its index in front (faststart) or in fragments, or another "
                 "container"};

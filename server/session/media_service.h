@@ -34,6 +34,7 @@
 #include "server/session/service_metrics.h"
 #include "server/session/stream_admission.h"
 #include "server/session/stream_session.h"
+#include "server/session/upload_spool.h"
 
 namespace gopmill {
 
@@ -136,6 +137,7 @@ class MediaService : public Service {
   const std::shared_ptr<UnitObserver> observer_;
   const std::shared_ptr<StreamAdmission> admission_;
   ScriptShelf scripts_;
+  UploadSpool uploads_;
   SegmentService segments_;
   LiveSegments live_segments_;
   FanoutTable fanouts_;

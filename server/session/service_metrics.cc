@@ -311,6 +311,9 @@ std::string MetricsText(const ServiceMetrics& metrics) {
   AddScheduler(families, metrics.scheduler);
   AddCache(families, metrics.cache);
   AddSegments(families, metrics.segments);
+  families.Gauge("gopmill_upload_spool_bytes",
+                 "Disk space of uploads that are read once they are whole.",
+                 Number(metrics.spooled_bytes));
   AddLive(families, metrics.live);
   AddAdmission(families, metrics.admission);
   AddFanouts(families, metrics.fanouts);

@@ -152,10 +152,14 @@ Result<StreamId> MediaService::OpenUpload(UniqueFd body, const RequestParams& pa
   GOPMILL_RETURN_IF_ERROR(CheckUploadTarget(spec.request));
   spec.source_name = "(upload)";
   const auto shared_body = std::make_shared<UniqueFd>(std::move(body));
-  spec.open_packets = [shared_body, options = SourceOptions{.audio = spec.request.audio,
-                                                            .opening_waits = OpeningWaits()}](
-                          const std::stop_token& stop) -> Result<std::unique_ptr<PacketSource>> {
-    GOPMILL_ASSIGN_OR_RETURN(auto source, Source::Open(std::move(*shared_body), stop, options));
+  const auto share = std::make_shared<UploadSpool::Share>(uploads_);  // until the stream has ended
+  spec.open_packets =
+      [this, shared_body, share,
+       options = SourceOptions{.audio = spec.request.audio, .opening_waits = OpeningWaits()}](
+          const std::stop_token& stop) -> Result<std::unique_ptr<PacketSource>> {
+    GOPMILL_ASSIGN_OR_RETURN(UniqueFd readable,
+                             uploads_.Readable(std::move(*shared_body), *share, stop));
+    GOPMILL_ASSIGN_OR_RETURN(auto source, Source::Open(std::move(readable), stop, options));
     return std::unique_ptr<PacketSource>(std::move(source));
   };
   spec.sink = std::move(sink);

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each container that may be uploaded: transcoded while it comes (POST), and published as a live source (PUT)."""
 
+import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -25,6 +27,8 @@ FORMS = {
     "flv": ("-f", "flv"),
 }
 MOOV_IN_FRONT = ("-f", "mp4", "-movflags", "faststart")
+# These have their index behind, and are read when they are whole.
+INDEX_BEHIND = {"mp4": ("-f", "mp4"), "mov": ("-f", "mov"), "3gp": ("-f", "3gp")}
 
 
 def is_whole(name, status, body):
@@ -55,6 +59,46 @@ def is_published(server, name, movie):
 def uploads(server):
     for name, form in (*FORMS.items(), ("mp4", MOOV_IN_FRONT)):
         is_transcoded(server, name, form)
+
+
+def is_let_go(server):
+    wait_until(lambda: server.metric("gopmill_upload_spool_bytes") == 0, 10, "the file of an upload is let go")
+
+
+def with_their_index_behind(server):
+    """As of the file itself."""
+    for name, form in INDEX_BEHIND.items():
+        movie = Path(make_stream(server.folder, f"behind.{name}", SECONDS, sound=("-c:a", "aac", *form)))
+        answer, body = upload(server, QUERY, pieces_of(movie.read_bytes()), "POST")
+        is_whole(f"POST of {movie.name}", answer.status, body)
+        check(server.get(f"/v1/transcode/{movie.name}?{QUERY}")[1] == body, f"{movie.name}: the file gives other bytes")
+    is_let_go(server)
+    answer, body = upload(server, QUERY, pieces_of(movie.read_bytes()[:-1000]), "POST")
+    check(answer.status == 422, f"without the end of its index: {answer.status} {body[:300]}")
+    is_let_go(server)
+
+
+def whoever_leaves_takes_it_along(server):
+    movie = Path(make_stream(server.folder, "leaver.mp4", SECONDS, sound=("-c:a", "aac", *INDEX_BEHIND["mp4"])))
+    client = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+    client.sendall(f"POST /v1/transcode?{QUERY} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n".encode() + movie.read_bytes()[:20_000])
+    wait_until(lambda: server.metric("gopmill_upload_spool_bytes") == 20_000, 10, "what came is kept")
+    client.close()
+    is_let_go(server)
+
+
+def what_is_kept_has_a_limit(server):
+    movie = Path(make_stream(server.folder, "limited.mp4", SECONDS, sound=("-c:a", "aac", *INDEX_BEHIND["mp4"]))).read_bytes()
+    front = Path(make_stream(server.folder, "front.mp4", SECONDS, sound=("-c:a", "aac", *MOOV_IN_FRONT))).read_bytes()
+    for limit, status, text in (("20000", 503, "may take 20000 bytes"), ("0", 422, "while it comes")):
+        os.environ["GOPMILL_HTTP_SPOOL_BYTES"] = limit
+        with Server(server.folder) as small:
+            answer, body = upload(small, QUERY, pieces_of(movie), "POST")
+            check(answer.status == status and text in json.loads(body)["detail"], f"{limit}: {answer.status} {body}")
+            is_let_go(small)
+            answer, body = upload(small, QUERY, pieces_of(front), "POST")
+            is_whole("one with its index in front", answer.status, body)
+    del os.environ["GOPMILL_HTTP_SPOOL_BYTES"]
 
 
 def live_uploads(server):
@@ -108,7 +152,7 @@ def main():
     os.environ["GOPMILL_LIVE_READER_PATIENCE_SECONDS"] = "4"
     with tempfile.TemporaryDirectory() as folder, Server(folder) as server:
         server.folder = folder
-        return run_all([uploads, live_uploads, the_first_frames_of_sound_are_heard, sound_that_comes_late_is_no_unsupported_codec, a_duration_is_kept], server)
+        return run_all([uploads, with_their_index_behind, whoever_leaves_takes_it_along, what_is_kept_has_a_limit, live_uploads, the_first_frames_of_sound_are_heard, sound_that_comes_late_is_no_unsupported_codec, a_duration_is_kept], server)
 
 
 if __name__ == "__main__":
