@@ -44,6 +44,17 @@ std::string Summary(const TranscodeArgs& args, const TranscodeReport& report) {
                      report.speed, BytesText(report.bytes), report.video_bps / 1000);
 }
 
+// Of a long movie the table would hide the rest.
+void PrintSeams(const TranscodeReport& report) {
+  constexpr std::size_t kMostLines = 61;
+  WriteStderr("seams: " + report.certificate + "\n");
+  if (report.joins.size() > kMostLines) {
+    return WriteStderr("seams: each join is in the report of --json\n");
+  }
+  if (report.joins.size() < 2) return;
+  for (const std::string& line : report.joins) WriteStderr(line + "\n");
+}
+
 int Finish(const TranscodeArgs& args, const TranscodeReport& report) {
   if (!args.quiet) PrintAdjustments(report.adjustments);
   // Also when quiet: the result is there, and is not what the source's name promises.
@@ -51,7 +62,7 @@ int Finish(const TranscodeArgs& args, const TranscodeReport& report) {
   WarnOfVbv(report.vbv_violations);
   if (!args.quiet) {
     if (report.violations.empty()) WriteStderr(Summary(args, report));
-    if (!report.certificate.empty()) WriteStderr("seams: " + report.certificate + "\n");
+    if (!report.certificate.empty()) PrintSeams(report);
   }
   for (const std::string& each : report.violations) WriteStderr("verify: " + each + "\n");
   if (!report.violations.empty()) {

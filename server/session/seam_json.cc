@@ -118,6 +118,21 @@ std::vector<std::string> SeamFindings(const SeamTotals& t) {
   return findings;
 }
 
+std::vector<std::string> SeamTable(const SeamLog& log) {
+  std::vector<std::string> lines = {
+      fmt::format("{:>6} {:>9} {:>9} {:>9} {:>8}  {:<16} {:>10} {:>12} {:>6}", "unit", "frame",
+                  "sent", "planned", "gap us", "parameter sets", "VBV bits", "samples", "gap")};
+  for (const Seam& seam : log.Newest()) {
+    const std::string vbv =
+        seam.vbv_level_bits ? fmt::format("{:.0f}", *seam.vbv_level_bits) : std::string("-");
+    lines.push_back(fmt::format("{:>6} {:>9} {:>9} {:>9} {:>8}  {:016x} {:>10} {:>12} {:>6}",
+                                seam.unit.value, seam.frame, seam.frames_out, seam.frames_planned,
+                                seam.pts_gap_us, seam.parameter_hash, vbv, seam.audio_samples,
+                                seam.audio_gap_samples));
+  }
+  return lines;
+}
+
 std::vector<std::string> FaultyJoins(const SeamLog& log) {
   std::vector<std::string> lines;
   for (const Seam& seam : log.Newest()) {

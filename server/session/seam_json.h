@@ -23,6 +23,8 @@ std::string SeamsJson(const SeamTotals& totals, const SeamLog& log);
 std::string SeamsText(const SeamTotals& totals);
 // Each kind of violation in words; empty = none.
 std::vector<std::string> SeamFindings(const SeamTotals& totals);
+// A line for each of the newest joins, below one that names the columns.
+std::vector<std::string> SeamTable(const SeamLog& log);
 // A line for each of the newest joins that has a fault.
 std::vector<std::string> FaultyJoins(const SeamLog& log);
 

@@ -200,6 +200,7 @@ Status Verify(const std::string& path, const StreamSnapshot& end, const std::sto
                           .audio_packets = end.seams.audio_packets,
                           .audio_copied = target.acodec == AudioCodec::kCopy};
   report.certificate = SeamsText(end.seams);
+  report.joins = SeamTable(*end.seam_log);
   GOPMILL_ASSIGN_OR_RETURN(const auto findings, VerifyFile(path, terms, stop));
   for (const auto& some : {SeamFindings(end.seams), FaultyJoins(*end.seam_log), findings}) {
     report.violations.insert(report.violations.end(), some.begin(), some.end());

@@ -49,6 +49,7 @@ struct TranscodeReport {
   std::int64_t frames_left_out = 0;     // EndOfSource::left_out
   std::int64_t vbv_violations = 0;      // units
   std::string certificate;              // of --verify: the joins in one line
+  std::vector<std::string> joins;       // and the newest of them in a table
   std::vector<std::string> violations;  // of --verify; empty = none
 };
 

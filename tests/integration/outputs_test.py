@@ -166,6 +166,19 @@ def more_pictures_than_can_be_shown(folder):
     check_output(output, 240, 240)
 
 
+def verify_prints_each_join(folder):
+    output, report = os.path.join(folder, "joins.mp4"), os.path.join(folder, "joins.json")
+    for duration, rows in (("10", True), ("40", False)):
+        done = subprocess.run([PROGRAM, "transcode", os.path.join(MOVIES, "ref-talk.mpg"), output, "--force", "--verify", "--json", report,
+                               "--unit", "gop", "--duration", duration, "--preset", "ultrafast", "--maxrate", "2M"],
+                              check=True, capture_output=True, text=True)
+        joins = json.loads(Path(report).read_text(encoding="ascii"))["joins"]
+        table = [line.split() for line in done.stderr.splitlines() if re.fullmatch(r" *\d+ .*", line)]
+        wanted = [[str(join[name]) for name in ("unit", "frame", "frames_out", "frames_planned", "pts_gap_us", "parameter_sets", "vbv_bits",
+                                                "audio_samples", "audio_gap_samples")] for join in joins]
+        check(len(joins) >= 15 and table == (wanted if rows else []), f"{duration} s: {table[:2]} for {joins[:2]}")
+
+
 def onsets(samples, rate, threshold):
     """Times at which a signal first exceeds the threshold after 0.3 s below it."""
     found, quiet_since = [], -1.0
@@ -282,6 +295,7 @@ def main():
         best_spreads_bits(folder)
         slides(folder)
         more_pictures_than_can_be_shown(folder)
+        verify_prints_each_join(folder)
         every_movie(folder)
     return 1 if failures else 0
 
