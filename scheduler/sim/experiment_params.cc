@@ -77,7 +77,7 @@ constexpr std::array kSetters = {
     Whole({"queue", "Units a worker may hold, the running one included; 0 = no bound",
            "0 to 1000000"},
           &E::queue, 0, 1e6),
-    Whole({"window", "Units of a stream in flight under closed arrivals; 0 = 4 x workers + 4",
+    Whole({"window", "Units of a stream in flight under closed arrivals; 0 = workers + 1",
            "0 to 1000000"},
           &E::window, 0, 1e6),
     Whole({"contexts", "Warm contexts a worker keeps", "0 to 4096"}, &E::contexts, 0, kMaxContexts),
@@ -236,7 +236,7 @@ std::optional<ParamValue> Resolved(const Experiment& experiment, std::string_vie
   if (name == "classes" && experiment.classes.empty()) return "one";
   if (name == "workers" && experiment.workers == 0) return "one per PU";
   if (name == "concurrent" && experiment.concurrent == 0) return "all";
-  if (name == "window" && experiment.window == 0) return "4 x workers + 4";
+  if (name == "window" && experiment.window == 0) return "workers + 1";
   if (name == "queue" && experiment.queue == 0) return "no bound";
   return std::nullopt;
 }

@@ -15,13 +15,12 @@
 
 #include "scheduler/dispatcher.h"
 #include "scheduler/policy_registry.h"
+#include "scheduler/units_out.h"
 #include "scheduler/worker_layout.h"
 
 namespace gopmill::sim {
 namespace {
 
-constexpr int kWindowPerWorker = 4;
-constexpr int kWindowExtra = 4;
 // Three years. The clock counts nanoseconds and could go on for 90 times as long.
 constexpr double kMaxClockMs = 1e11;
 constexpr double kMaxShareCells = 2e7;  // steps of windows, each with a sum of every class
@@ -91,9 +90,7 @@ class Simulation {
         workers_(static_cast<std::size_t>(dispatcher_->pool().worker_count())),
         streams_(workload.streams.size()),
         window_(static_cast<std::uint32_t>(
-            workload.window > 0
-                ? workload.window
-                : kWindowPerWorker * dispatcher_->pool().worker_count() + kWindowExtra)),
+            workload.window > 0 ? workload.window : UnitsOut(dispatcher_->pool().worker_count()))),
         arrivals_(workload),
         cost_(std::move(cost)),
         order_(workload),

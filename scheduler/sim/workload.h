@@ -50,7 +50,7 @@ struct Workload {
   std::string name;
   Feed feed = Feed::kClosed;
   int concurrent = 20;  // closed feed: streams at once
-  int window = 0;       // closed feed: units of a stream in flight; 0 = 4 x workers + 4
+  int window = 0;       // closed feed: units of a stream in flight; 0 = UnitsOut(workers)
   std::vector<ServiceClass> classes = {ServiceClass{}};
   // Classes say when their units are due. Not in a recording: it has the deadlines that there were.
   bool due_by_class = true;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "scheduler/units_out.h"
 #include "server/session/stream_session.h"
 #include "server/session/unit_job.h"
 
@@ -165,7 +166,8 @@ Status StreamSession::SubmitInTime(const std::shared_ptr<const UnitInput>& unit,
   return ready ? SubmitInTurn(*std::move(ready)) : OkStatus();
 }
 
-// Units of live sources are due, and few: their window is as small.
+// Units of live sources are due, and few: their window is as small. Those that go on with an open
+// decoder are due as well, and hold memory.
 Status StreamSession::SubmitInTurn(RateGate::Waiting ready) {
   const UnitSpec& unit = ready.unit->spec;
   const auto record = records_.find(unit.index);
@@ -177,7 +179,7 @@ Status StreamSession::SubmitInTurn(RateGate::Waiting ready) {
 }
 
 Status StreamSession::SubmitKept() {
-  while (!kept_.empty() && jobs_out_ < scheduler_.worker_count() + kUnitsToGoOnWith) {
+  while (!kept_.empty() && jobs_out_ < UnitsOut(scheduler_.worker_count())) {
     GOPMILL_RETURN_IF_ERROR(Submit(std::move(kept_.extract(kept_.begin()).mapped())));
   }
   return OkStatus();

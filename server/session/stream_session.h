@@ -51,11 +51,6 @@ struct SessionLimits {
   std::size_t decode_ahead_bytes = std::size_t{24} << 20U;  // scaled frames, per running unit
 };
 
-// Units of a stream that are submitted at once, beside one for each worker: what a worker goes on
-// with. More would be in the way of whoever comes next. Those that go on with an open decoder are
-// never kept back: they are due, and hold memory.
-inline constexpr std::int64_t kUnitsToGoOnWith = 1;
-
 struct SessionSpec {
   StreamId id;
   std::uint64_t number = 0;  // order of arrival
@@ -158,7 +153,7 @@ class StreamSession {
     Effort effort = Effort::kFull;
     Duration read{}, window_wait{};
     TimePoint read_at{}, planned_at{};
-    std::optional<TimePoint> came_at;
+    std::optional<TimePoint> came_at = {};
     bool run_taken = false;  // its run has been handed on already
   };
 

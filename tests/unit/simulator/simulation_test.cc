@@ -380,7 +380,7 @@ TEST(ReportTest, JsonNamesTheExperiment) {
       JsonOf(base, "contexts=1,2"),
       AllOf(HasSubstr("\"version\": \"7.1\""), HasSubstr("\"command\": \"gopmill simulate --x\""),
             HasSubstr("\"scheduler_options\": \"hash=printed\""), HasSubstr("\"streams\": 20,"),
-            HasSubstr("\"arrivals\": \"closed\""), HasSubstr("\"window\": \"4 x workers + 4\""),
+            HasSubstr("\"arrivals\": \"closed\""), HasSubstr("\"window\": \"workers + 1\""),
             HasSubstr("\"workers\": \"one per PU\""), HasSubstr("\"share_window_ms\": 10000.0"),
             HasSubstr("\"mean_extent\": \"reordering extent"),
             HasSubstr("\"point\": {\n        \"contexts\": \"1\"")));
