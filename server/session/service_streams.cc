@@ -153,13 +153,13 @@ Result<StreamId> MediaService::OpenUpload(UniqueFd body, const RequestParams& pa
   spec.source_name = "(upload)";
   const auto shared_body = std::make_shared<UniqueFd>(std::move(body));
   const auto share = std::make_shared<UploadSpool::Share>(uploads_);  // until the stream has ended
-  spec.open_packets =
-      [this, shared_body, share,
-       options = SourceOptions{.audio = spec.request.audio, .opening_waits = OpeningWaits()}](
-          const std::stop_token& stop) -> Result<std::unique_ptr<PacketSource>> {
+  spec.open_packets = [this, shared_body, share, waits = OpeningWaits(),
+                       sounds = spec.request.audio](
+                          const std::stop_token& stop) -> Result<std::unique_ptr<PacketSource>> {
     GOPMILL_ASSIGN_OR_RETURN(UniqueFd readable,
-                             uploads_.Readable(std::move(*shared_body), *share, stop));
-    GOPMILL_ASSIGN_OR_RETURN(auto source, Source::Open(std::move(readable), stop, options));
+                             uploads_.Readable(std::move(*shared_body), *share, waits, stop));
+    GOPMILL_ASSIGN_OR_RETURN(auto source, Source::Open(std::move(readable), stop,
+                                                       {.audio = sounds, .opening_waits = waits}));
     return std::unique_ptr<PacketSource>(std::move(source));
   };
   spec.sink = std::move(sink);

@@ -36,6 +36,12 @@ Error CannotSpool(int error) {
           .native = error};
 }
 
+Error TooSlow() {
+  return {.code = Code::kDeadlineExceeded,
+          .message = "The upload came too slowly to be kept until it is whole.",
+          .accepted = fmt::format("{} KiB a second", kSlowestUpload >> 10U)};
+}
+
 struct Pipe {
   UniqueFd reader, writer;
 };
@@ -61,24 +67,55 @@ std::optional<std::span<const std::uint8_t>> Peek(int body, const Pipe& copy,
   return room.first(got);
 }
 
-// Whether the body has to be had whole. Waits for as many bytes as tell it; a client that sends
-// none is the matter of who reads the connection.
-Result<bool> IsLate(int body, const std::stop_token& stop) {
+}  // namespace
+
+// How long an upload is waited for.
+class UploadPatience {
+ public:
+  UploadPatience(Duration waits, std::stop_token stop) : waits_(waits), stop_(std::move(stop)) {}
+
+  // Until there is something to read, or nothing will be. Whether more may come.
+  Result<bool> Await(int body) {
+    while (!stop_.stop_requested()) {
+      pollfd poller{.fd = body, .events = POLLIN, .revents = 0};
+      const TimePoint begin = SteadyNow();
+      const int ready = poll(&poller, 1, kStopMillis);
+      waited_ += SteadyNow() - begin;
+      if (waited_ > waits_ + std::chrono::seconds(came_ / kSlowestUpload)) return TooSlow();
+      if (ready > 0) return (poller.revents & POLLHUP) == 0;
+    }
+    return Cancelled();
+  }
+  // What is there does not tell enough.
+  void AwaitMore() {
+    std::this_thread::sleep_for(kPeekAgain);
+    waited_ += kPeekAgain;
+  }
+  void Came(std::int64_t bytes) { came_ += bytes; }
+
+ private:
+  const Duration waits_;
+  const std::stop_token stop_;
+  Duration waited_{};
+  std::int64_t came_ = 0;
+};
+
+namespace {
+
+// Whether the body has to be had whole. Waits for as many bytes as tell it.
+Result<bool> IsLate(int body, UploadPatience& patience) {
   GOPMILL_ASSIGN_OR_RETURN(const Pipe copy, MakePipe());
   std::array<std::uint8_t, kSpoolPieceBytes> room;
   std::size_t before = 0;
-  while (!stop.stop_requested()) {
-    pollfd poller{.fd = body, .events = POLLIN, .revents = 0};
-    if (poll(&poller, 1, kStopMillis) == 0) continue;
+  while (true) {
+    GOPMILL_ASSIGN_OR_RETURN(const bool more, patience.Await(body));
     const auto begin = Peek(body, copy, room);
-    if (!begin || begin->size() == room.size())
-      return begin && HasLateIndex(*begin).value_or(false);
-    if (const auto late = HasLateIndex(*begin)) return *late;
-    if ((poller.revents & POLLHUP) != 0) return false;  // that is all
-    if (begin->size() == before) std::this_thread::sleep_for(kPeekAgain);
+    const bool full = begin && begin->size() == room.size();
+    const auto late = begin ? HasLateIndex(*begin) : false;
+    if (late || full || !more) return late.value_or(false);
+    if (begin->size() == before) patience.AwaitMore();
     before = begin->size();
   }
-  return Cancelled();
 }
 
 Status WriteWhole(int to, std::span<const std::uint8_t> bytes) {
@@ -96,12 +133,14 @@ Status WriteWhole(int to, std::span<const std::uint8_t> bytes) {
 UploadSpool::UploadSpool(std::string folder, std::int64_t max_bytes)
     : folder_(std::move(folder)), max_bytes_(folder_.empty() ? 0 : max_bytes) {}
 
-Result<UniqueFd> UploadSpool::Readable(UniqueFd body, Share& share, const std::stop_token& stop) {
+Result<UniqueFd> UploadSpool::Readable(UniqueFd body, Share& share, Duration waits,
+                                       const std::stop_token& stop) {
   if (max_bytes_ == 0) return body;
-  GOPMILL_ASSIGN_OR_RETURN(const bool late, IsLate(body.get(), stop));
+  UploadPatience patience(waits, stop);
+  GOPMILL_ASSIGN_OR_RETURN(const bool late, IsLate(body.get(), patience));
   if (!late) return body;
   GOPMILL_ASSIGN_OR_RETURN(UniqueFd file, MakeFile());
-  GOPMILL_RETURN_IF_ERROR(Copy(body.get(), file.get(), share, stop));
+  GOPMILL_RETURN_IF_ERROR(Copy(body.get(), file.get(), share, patience));
   if (lseek(file.get(), 0, SEEK_SET) != 0) return CannotSpool(errno);
   return file;
 }
@@ -119,19 +158,18 @@ Result<UniqueFd> UploadSpool::MakeFile() const {
   return file;
 }
 
-Status UploadSpool::Copy(int from, int to, Share& share, const std::stop_token& stop) {
+Status UploadSpool::Copy(int from, int to, Share& share, UploadPatience& patience) {
   std::array<std::uint8_t, kSpoolPieceBytes> piece;
-  while (!stop.stop_requested()) {
-    pollfd poller{.fd = from, .events = POLLIN, .revents = 0};
-    if (poll(&poller, 1, kStopMillis) == 0) continue;
+  while (true) {
+    GOPMILL_RETURN_IF_ERROR(patience.Await(from));
     const ssize_t got = read(from, piece.data(), piece.size());
     if (got == 0) return OkStatus();
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (got < 0) return CannotSpool(errno);
+    patience.Came(got);
     if (!Take(share, got)) return IsFull();
     GOPMILL_RETURN_IF_ERROR(WriteWhole(to, std::span(piece).first(static_cast<std::size_t>(got))));
   }
-  return Cancelled();
 }
 
 bool UploadSpool::Take(Share& share, std::int64_t bytes) {

@@ -15,10 +15,16 @@
 #include <stop_token>
 #include <string>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
 
 namespace gopmill {
+
+// Bytes a second. Whoever brings less would keep a place of a stream, and the disk, for ever.
+inline constexpr std::int64_t kSlowestUpload = std::int64_t{8} << 10U;
+
+class UploadPatience;
 
 class UploadSpool {
  public:
@@ -43,15 +49,17 @@ class UploadSpool {
   };
 
   // `body` itself, of which nothing has been read, or the file that all of it was written to, at
-  // its beginning. Blocks until that can be told or is done. kResourceExhausted where there is no
-  // room, kIo where nothing can be written, kCancelled.
-  [[nodiscard]] Result<UniqueFd> Readable(UniqueFd body, Share& share, const std::stop_token& stop);
+  // its beginning. Blocks until that can be told or is done. Bytes are waited for `waits`, and a
+  // second for each kSlowestUpload that came. kResourceExhausted where there is no room, kIo where
+  // nothing can be written, kDeadlineExceeded, kCancelled.
+  [[nodiscard]] Result<UniqueFd> Readable(UniqueFd body, Share& share, Duration waits,
+                                          const std::stop_token& stop);
 
   [[nodiscard]] std::int64_t used_bytes() const { return used_; }
 
  private:
   Result<UniqueFd> MakeFile() const;
-  Status Copy(int from, int to, Share& share, const std::stop_token& stop);
+  Status Copy(int from, int to, Share& share, UploadPatience& patience);
   bool Take(Share& share, std::int64_t bytes);
   [[nodiscard]] Error IsFull() const;
 
