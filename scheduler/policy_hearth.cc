@@ -29,8 +29,8 @@
 // nearly a plain shared queue; where they are dear (many formats, distant caches) streams stay
 // where they are. Run times and opening times are learned on line per context and worker
 // (context_table.h). The constants are the ones with which, on simulated machines of 2 to 1,024
-// PUs, it is nowhere worse than h-cahrw and the 99th percentile of the latency is not above that of
-// fifo (docs/SCHEDULING.md, also what order costs).
+// PUs, it is nowhere worse than h-cahrw and the 99th percentile of the latency hardly above that of
+// fifo (docs/SCHEDULING.md: where it is, and what order costs).
 //
 // Work conserving: a worker is never idle while a unit waits that may run there. Streams move to
 // where there is room and stay there, so load spreads without a plan.

@@ -75,15 +75,27 @@ void PoolState::LineUp(Stream& stream, UnitRef ref) {
   const auto later = [&](UnitRef other) {
     return other.valid() && unit(other).spec.unit.index > unit(ref).spec.unit.index;
   };
+  const auto behind = [&](UnitRef other, UnitRef of) {
+    return other.valid() && unit(other).place.sequence > unit(of).place.sequence;
+  };
   const UnitRef old_head = stream.waiting.front();
-  if (later(old_head)) LeaveHeads(old_head);
+  const WorkerId held_for =
+      old_head.valid() && unit(old_head).held.linked ? unit(old_head).worker : WorkerId{};
+  if (later(old_head) || behind(old_head, ref)) LeaveHeads(old_head);
   UnitRef before = stream.waiting.back();
   for (; later(before); before = unit(before).line.previous) {
-    UnitPlace& behind = unit(before).place;
-    if (behind.sequence < unit(ref).place.sequence) std::swap(behind, unit(ref).place);
+    if (behind(ref, before)) std::swap(unit(before).place, unit(ref).place);
   }
   stream.waiting.InsertAfter(units_, before, ref);
-  if (stream.waiting.front() == ref) JoinHeads(ref);
+  // A retry may have a place in front of those that go before it.
+  for (UnitRef last = ref; behind(before, last); before = unit(before).line.previous) {
+    std::swap(unit(before).place, unit(last).place);
+    last = before;
+  }
+  const UnitRef head = stream.waiting.front();
+  if (unit(head).is_head) return;
+  JoinHeads(head);
+  if (head == old_head && held_for.value >= 0) Hold(head, held_for);
 }
 
 void PoolState::CountWaiting(const Unit& unit, Stream& stream, bool waits) {

@@ -14,6 +14,8 @@
 namespace gopmill {
 namespace {
 
+constexpr std::uint64_t kHistoryStreams = 12;
+
 struct History {
   VirtualPool& pool;
   std::mt19937 random;
@@ -25,7 +27,7 @@ struct History {
 
   void Step() {
     const unsigned kind = static_cast<unsigned>(random() % 100);
-    const std::uint64_t stream = random() % 12;
+    const std::uint64_t stream = random() % kHistoryStreams;
     if (kind < 45) {
       SubmitSomething(stream);
     } else if (kind < 90) {
@@ -59,6 +61,22 @@ struct History {
   }
 };
 
+// By index, and by the places of its units.
+void CheckLines(const PoolState& pool) {
+  for (std::uint64_t stream = 0; stream < kHistoryStreams; ++stream) {
+    UnitRef ref = pool.FirstWaiting(StreamId{stream});
+    if (ref.valid()) {
+      ASSERT_TRUE(pool.IsHead(ref));
+    }
+    for (UnitRef next; ref.valid() && (next = pool.NextOfStream(ref)).valid(); ref = next) {
+      ASSERT_LT(pool.unit(ref).spec.unit.index, pool.unit(next).spec.unit.index);
+      ASSERT_LT(pool.unit(ref).place.sequence, pool.unit(next).place.sequence);
+      ASSERT_LE(pool.unit(ref).place.since, pool.unit(next).place.since);
+      ASSERT_FALSE(pool.IsHead(next));
+    }
+  }
+}
+
 void CheckReports(const VirtualPool& pool, std::size_t submitted) {
   ASSERT_EQ(pool.reports().size(), submitted);
   std::map<UnitId, int> times;
@@ -77,7 +95,6 @@ void CheckReports(const VirtualPool& pool, std::size_t submitted) {
 // Twelve streams with units enough for all time, on workers that are warm for a few of them: who is
 // warm goes first, but the others have their turns.
 TEST(ConservationTest, NoStreamWaitsForTheEndsOfOthers) {
-  constexpr std::uint64_t kStreams = 12;
   constexpr int kRuns = 900, kLeast = 5;
   for (const PolicyEntry& entry : Policies()) {
     for (const char* const topology : {"core:1 pu:1", "core:3 pu:1"}) {
@@ -96,7 +113,7 @@ TEST(ConservationTest, NoStreamWaitsForTheEndsOfOthers) {
       std::map<std::uint64_t, int> runs;
       std::map<std::uint64_t, std::int64_t> next_index;
       for (int ahead = 0; ahead < 3; ++ahead) {
-        for (std::uint64_t s = 0; s < kStreams; ++s) pool.Submit(s, next_index[s]++);
+        for (std::uint64_t s = 0; s < kHistoryStreams; ++s) pool.Submit(s, next_index[s]++);
       }
       for (int run = 0; run < kRuns; ++run) {
         const std::size_t before = pool.reports().size();
@@ -107,7 +124,8 @@ TEST(ConservationTest, NoStreamWaitsForTheEndsOfOthers) {
           pool.Submit(stream, next_index[stream]++);
         }
       }
-      for (std::uint64_t s = 0; s < kStreams; ++s) EXPECT_GE(runs[s], kLeast) << "stream " << s;
+      for (std::uint64_t s = 0; s < kHistoryStreams; ++s)
+        EXPECT_GE(runs[s], kLeast) << "stream " << s;
     }
   }
 }
@@ -139,7 +157,10 @@ TEST(ConservationTest, EveryJobIsReportedExactlyOnce) {
         ASSERT_TRUE(!failed_on.contains(unit) || failed_on[unit] != worker.value);
         ASSERT_TRUE(pool.pool().available(worker));
       };
-      for (int step = 0; step < 400; ++step) history.Step();
+      for (int step = 0; step < 400; ++step) {
+        history.Step();
+        ASSERT_NO_FATAL_FAILURE(CheckLines(pool.pool()));
+      }
       for (int w = 0; w < pool.worker_count(); ++w) pool.SetAvailable(w, true);
       if (seed % 2 == 0) pool.Shutdown();
       pool.FinishAll();
