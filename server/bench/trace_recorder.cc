@@ -36,7 +36,9 @@ TraceUnit ToTraceUnit(const UnitLife& life, TimePoint begin,
     unit.cold_ms = cpu + *known_opening_ms;
   }
   if (life.spec.deadline != kNoDeadline) {
-    unit.deadline_ms = std::max(ToMillis(life.spec.deadline - begin), unit.arrival_ms);
+    // So long after it came as after it was submitted.
+    const TimePoint due = life.spec.deadline - (report.submitted - came);
+    unit.deadline_ms = std::max(ToMillis(due - begin), unit.arrival_ms);
   }
   return unit;
 }

@@ -93,7 +93,10 @@ TEST(ToTraceUnit, OneThatWasKeptBackArrivesWhenItCouldHaveGone) {
   const TimePoint begin = life.report.submitted - std::chrono::milliseconds(100);
   EXPECT_NEAR(ToTraceUnit(life, begin, std::nullopt).arrival_ms, 100, 1e-6);
   life.came_at = begin + std::chrono::milliseconds(70);
-  EXPECT_NEAR(ToTraceUnit(life, begin, std::nullopt).arrival_ms, 70, 1e-6);
+  life.spec.deadline = life.report.submitted + std::chrono::milliseconds(300);
+  const TraceUnit unit = ToTraceUnit(life, begin, std::nullopt);
+  EXPECT_NEAR(unit.arrival_ms, 70, 1e-6);
+  EXPECT_NEAR(*unit.deadline_ms, 370, 1e-6);
 }
 
 // Segments: ids in the upper half of the numbers, contexts that several streams share, indices with
