@@ -167,7 +167,7 @@ double UnitRate::Correction(const Made& made) {
 // Below a rate that breaks the VBV, but above one that does not.
 double UnitRate::CutFor(double vbv_factor) const {
   constexpr double kLongestStep = 0.25;
-  if (fits_) return std::sqrt(*fits_ / *breaks_);
+  if (fits_ && *fits_ < *breaks_) return std::sqrt(*fits_ / *breaks_);
   const int power = std::max(1, passes_ - 2);  // longer steps in the end
   return std::max(kLongestStep, std::pow(vbv_factor, power));
 }

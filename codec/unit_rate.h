@@ -85,7 +85,7 @@ class UnitRate {
   const double target_bytes_;
   int passes_ = 0;
   std::optional<Worth> best_;            // of the passes at a rate
-  std::optional<double> fits_, breaks_;  // highest rate that kept the VBV, lowest that did not
+  std::optional<double> fits_, breaks_;  // the newest rate that kept the VBV, and that did not
   std::optional<double> crf_;            // in place of kCrf's or search_'s, which broke the VBV
   std::optional<RateSearch> search_;     // quality=best of an encoder that is steered by CRF
 };
