@@ -25,7 +25,7 @@ struct ServerConfig {
     std::int64_t header_timeout_seconds = 10;  // 1..3600: a request must be complete by then
     std::int64_t idle_timeout_seconds = 60;    // 1..86400: between requests of one connection
     std::int64_t stall_timeout_seconds = 60;   // 1..86400: a client that takes no byte is cut
-    // 0..1 TiB of disk for uploads that cannot be read before they are whole; 0 = refuse them
+    // 0..1 TiB of disk for uploads that cannot be read before they are whole; 0 = keep none
     std::int64_t spool_bytes = std::int64_t{4} << 30;
   } http;
 

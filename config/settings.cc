@@ -77,7 +77,7 @@ constexpr Setting kSettings[] = {
      .flag = "",
      .accepted = "0 to 1024GiB",
      .meaning = "Disk space, in the folder of the segment cache, of uploads that cannot be read "
-                "before they are whole (MP4 with its index behind); 0 refuses them",
+                "before they are whole (MP4 with its index behind); 0 keeps none",
      .number = [](ServerConfig& c) -> std::int64_t& { return c.http.spool_bytes; },
      .low = 0,
      .high = 1024 * kGiBytes},

@@ -18,6 +18,7 @@ constexpr std::array kOthers = {Fourcc("ftyp"), Fourcc("free"), Fourcc("skip"),
 }  // namespace
 
 std::optional<bool> HasLateIndex(std::span<const std::uint8_t> begin) {
+  std::size_t before = 0;
   while (begin.size() >= kHeaderBytes) {
     const auto name = static_cast<std::uint32_t>(ReadBigEndian(begin.subspan(4, 4)));
     if (name == Fourcc("mdat")) return true;
@@ -28,8 +29,10 @@ std::optional<bool> HasLateIndex(std::span<const std::uint8_t> begin) {
       size = LongBoxSize(begin);
     }
     if (size < kHeaderBytes) return false;  // to the end of the file, or none
+    if (size > kMostBeforeIndex - before) return true;
     if (size > begin.size()) return std::nullopt;
     begin = begin.subspan(static_cast<std::size_t>(size));
+    before += static_cast<std::size_t>(size);
   }
   return std::nullopt;
 }

@@ -49,7 +49,7 @@ void PrintSeams(const TranscodeReport& report) {
   constexpr std::size_t kMostLines = 61;
   WriteStderr("seams: " + report.certificate + "\n");
   if (report.joins.size() > kMostLines) {
-    return WriteStderr("seams: each join is in the report of --json\n");
+    return WriteStderr("seams: --json FILE has each join, up to 4,096\n");
   }
   if (report.joins.size() < 2) return;
   for (const std::string& line : report.joins) WriteStderr(line + "\n");

@@ -15,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/log.h"
 #include "media/late_index.h"
 
 namespace gopmill {
@@ -25,7 +26,7 @@ constexpr int kStopMillis = 50;  // how late a stop is noticed while nothing com
 constexpr std::chrono::milliseconds kPeekAgain{20};
 
 Error CannotSpool(int error) {
-  if (error == ENOSPC || error == EDQUOT) {
+  if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
     return {.code = Code::kResourceExhausted,
             .message = "The disk has no room for an MP4 whose index (moov) comes last.",
             .accepted = "an MP4 with its index in front (faststart) or in fragments",
@@ -105,14 +106,14 @@ namespace {
 // Whether the body has to be had whole. Waits for as many bytes as tell it.
 Result<bool> IsLate(int body, UploadPatience& patience) {
   GOPMILL_ASSIGN_OR_RETURN(const Pipe copy, MakePipe());
-  std::array<std::uint8_t, kSpoolPieceBytes> room;
+  // Any pipe has room for what tells it (two pages, of which at least half is used).
+  std::array<std::uint8_t, 2 * kMostBeforeIndex> room;
   std::size_t before = 0;
   while (true) {
     GOPMILL_ASSIGN_OR_RETURN(const bool more, patience.Await(body));
     const auto begin = Peek(body, copy, room);
-    const bool full = begin && begin->size() == room.size();
     const auto late = begin ? HasLateIndex(*begin) : false;
-    if (late || full || !more) return late.value_or(false);
+    if (late || !more) return late.value_or(false);
     if (begin->size() == before) patience.AwaitMore();
     before = begin->size();
   }
@@ -146,6 +147,15 @@ Result<UniqueFd> UploadSpool::Readable(UniqueFd body, Share& share, Duration wai
 }
 
 Result<UniqueFd> UploadSpool::MakeFile() const {
+  auto file = OpenFile();
+  if (!file.ok()) {
+    spdlog::warn("uploads cannot be kept in {}: {}", folder_,
+                 std::error_code(file.error().native, std::generic_category()).message());
+  }
+  return file;
+}
+
+Result<UniqueFd> UploadSpool::OpenFile() const {
   std::error_code code;
   std::filesystem::create_directories(folder_, code);  // opening says what is wrong
   UniqueFd file(open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));

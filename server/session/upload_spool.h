@@ -59,6 +59,7 @@ class UploadSpool {
 
  private:
   Result<UniqueFd> MakeFile() const;
+  Result<UniqueFd> OpenFile() const;
   Status Copy(int from, int to, Share& share, UploadPatience& patience);
   bool Take(Share& share, std::int64_t bytes);
   [[nodiscard]] Error IsFull() const;

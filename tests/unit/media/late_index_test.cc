@@ -46,6 +46,16 @@ TEST(LateIndex, IsToldAsSoonAsItsNameIsThere) {
   EXPECT_EQ(Of(LongBox("free", 9).substr(0, 15)), std::nullopt);
 }
 
+// What comes behind it may not come before it is read.
+TEST(LateIndex, MayBeWhereverTooMuchComesFirst) {
+  const std::string type = Box("ftyp", 24);
+  EXPECT_EQ(Of(type + Box("free", 2100).substr(0, 8)), true);
+  EXPECT_EQ(Of(type + Box("free", 1000) + Box("uuid", 1001).substr(0, 8)), true);
+  EXPECT_EQ(Of(type + Box("free", 1000).substr(0, 8)), std::nullopt);
+  EXPECT_EQ(Of(type + Box("free", 1000) + Box("moov", 5)), false);
+  EXPECT_EQ(Of(std::string("\0\0\0\1uuid\xff\xff\xff\xff\xff\xff\xff\xff", 16)), true);
+}
+
 TEST(LateIndex, NothingElseHasOne) {
   EXPECT_EQ(Of(std::string(8, 'G')), false);
   EXPECT_EQ(Of(std::string(64, '\0')), false);

@@ -73,6 +73,21 @@ TEST_F(UploadSpoolTest, KeepsWhatHasItsIndexBehindUntilAllIsThere) {
   EXPECT_EQ(spool_.used_bytes(), 0);
 }
 
+// Such pieces leave half of each page of the pipe empty.
+TEST_F(UploadSpoolTest, ReadsOnWhereThePipeIsFullBeforeItIsTold) {
+  Body body;
+  const std::string all = kBegin.substr(0, 16) + std::string("\0\1\0\0", 4) + "free" +
+                          std::string((1 << 16) - 8, 'x') + std::string("\0\0\0\x08", 4) + "moov";
+  std::thread sender([&] {
+    for (std::size_t at = 0; at < all.size(); at += 2100) body.Send(all.substr(at, 2100));
+    body.writer = UniqueFd();
+  });
+  const auto readable = Readable(body);
+  sender.join();
+  ASSERT_TRUE(readable.ok()) << readable.error().ToString();
+  EXPECT_EQ(AllOf(readable->get()), all);
+}
+
 TEST_F(UploadSpoolTest, LeavesAllOthersAsTheyCome) {
   for (const std::string& bytes : {std::string("G"), std::string("not a movie at all"),
                                    std::string(), kBegin.substr(0, kBegin.size() - 4) + "moov"}) {
