@@ -355,7 +355,9 @@ def end(player):
 def size_goes_last(folder, movie):
     """In a class whose units are late on any machine pictures become half as wide and high in the end, where the container
     carries that: a player by HTTP, two by RTSP, and one of MP4."""
-    source = "live/heavy?width=320&height=180&preset=superfast&fps=30"
+    # Without sound: GStreamer's client ends ("not-linked") where the first packet of a track that is not asked for comes before the other
+    # track has been linked, as on a busy machine it may.
+    source = "live/heavy?width=320&height=180&preset=superfast&fps=30&acodec=none"
     tracks = {client: os.path.join(folder, f"small-{client}.ts") for client in ("http", "ffmpeg", "gstreamer")}
     with Server(folder, "--classes", "hopeless:1:0:0:0.001", rtsp=True) as server:
         publisher, ts, mp4 = Publisher(server, "heavy", movie), {}, {}
