@@ -8,25 +8,14 @@
 #include <array>
 #include <cstddef>
 
+#include "base/digits.h"
+
 namespace gopmill {
 namespace {
 
 constexpr std::size_t kMaxWholeDigits = 12;
 constexpr std::size_t kMaxFractionDigits = 6;  // further ones are read and dropped
 constexpr std::size_t kMaxTextLength = 64;
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
-// Digits only, at least one, at most `max_digits`.
-std::optional<std::int64_t> ParseDigits(std::string_view text, std::size_t max_digits) {
-  if (text.empty() || text.size() > max_digits) return std::nullopt;
-  std::int64_t value = 0;
-  for (const char c : text) {
-    if (!IsDigit(c)) return std::nullopt;
-    value = value * 10 + (c - '0');
-  }
-  return value;
-}
 
 // The rates of 1000/1001 that broadcast video has; people write them rounded ("23.98", "29.97").
 constexpr std::array<std::int64_t, 7> kNtscRates = {12, 24, 30, 48, 60, 120, 240};

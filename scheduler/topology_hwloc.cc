@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/digits.h"
 #include "scheduler/topology_xml.h"
 
 namespace gopmill {
@@ -115,7 +116,6 @@ Error MalformedAt(std::string_view text, std::size_t begin, std::string_view acc
                         std::string(accepted));
 }
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 // Reads the digits at `at` and goes behind them. What is above the limit stays just above it.

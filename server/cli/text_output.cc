@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/dump_json.h"
+#include "base/write_whole.h"
 #include "server/cli/exit_codes.h"
 #include "server/session/output_file.h"
 
@@ -20,16 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-bool WriteAll(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
 
 // What "-" stands for, if that is `path`: by its descriptor, since a shell may have opened any
 // file.
@@ -81,11 +72,11 @@ Status CheckReportFile(const char* parameter, const std::string& file) {
 }  // namespace
 
 void WriteStderr(std::string_view text) {
-  [[maybe_unused]] const bool written = WriteAll(STDERR_FILENO, text);
+  [[maybe_unused]] const bool written = WriteWhole(STDERR_FILENO, text);
 }
 
 Status WriteStdout(std::string_view text) {
-  if (WriteAll(STDOUT_FILENO, text)) return OkStatus();
+  if (WriteWhole(STDOUT_FILENO, text)) return OkStatus();
   return Error{.code = Code::kIo, .message = "Writing to stdout failed.", .native = errno};
 }
 

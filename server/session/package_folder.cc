@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/rename.h"
+#include "base/write_whole.h"
 #include "server/session/file_error.h"
 
 namespace gopmill {
@@ -155,12 +156,7 @@ Status PackageFolder::Write(const std::string& name, std::string_view bytes) {
   };
   UniqueFd fd(openat(at, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (!fd.valid()) return failed("made", errno);
-  for (std::string_view left = bytes; !left.empty();) {
-    const ssize_t put = write(fd.get(), left.data(), left.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return failed("written", errno);
-    left.remove_prefix(static_cast<std::size_t>(put));
-  }
+  if (!WriteWhole(fd.get(), bytes)) return failed("written", errno);
   // Network file systems tell of a full disk now.
   if (close(fd.Release()) != 0) return failed("written", errno);
   ++files_;

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/write_whole.h"
 #include "media/digest.h"
 #include "media/source.h"
 
@@ -67,16 +68,6 @@ std::optional<std::string> ReadFile(int fd) {
     return std::nullopt;
   }
   return bytes;
-}
-
-bool WriteBytes(int fd, const char* data, std::size_t size) {
-  while (size > 0) {
-    const ssize_t put = write(fd, data, size);
-    if (put <= 0) return false;
-    data += put;
-    size -= static_cast<std::size_t>(put);
-  }
-  return true;
 }
 
 // Nobody writes it: whoever began it has ended.
@@ -236,8 +227,8 @@ int SegmentCache::WriteFile(const std::string& key, const std::string& bytes) {
   Header header;
   header.bytes = bytes.size();
   header.crc = Crc32(bytes);
-  const bool done = WriteBytes(fd.get(), reinterpret_cast<const char*>(&header), sizeof header) &&
-                    WriteBytes(fd.get(), bytes.data(), bytes.size()) &&
+  const bool done = WriteWhole(fd.get(), {reinterpret_cast<const char*>(&header), sizeof header}) &&
+                    WriteWhole(fd.get(), bytes) &&
                     rename(temporary.c_str(), PathOf(key).c_str()) == 0;
   if (done) return 0;
   const int failure = errno;

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 
+#include "base/digits.h"
 #include "media/segment_plan.h"
 #include "media/target_params.h"
 #include "media/target_text.h"
@@ -192,16 +193,8 @@ char LetterOf(PartTrack track) {
 }
 
 std::optional<std::int64_t> ParsePlainNumber(std::string_view text) {
-  constexpr std::size_t kMaxDigits = 9;
-  if (text.empty() || text.size() > kMaxDigits || (text.size() > 1 && text.front() == '0')) {
-    return std::nullopt;
-  }
-  std::int64_t value = 0;
-  for (const char c : text) {
-    if (c < '0' || c > '9') return std::nullopt;
-    value = 10 * value + (c - '0');
-  }
-  return value;
+  if (text.size() > 1 && text.front() == '0') return std::nullopt;
+  return ParseDigits(text, 9);
 }
 
 Result<PartName> ParsePartName(std::string_view name) {

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/write_whole.h"
 #include "media/late_index.h"
 
 namespace gopmill {
@@ -49,7 +50,11 @@ struct Pipe {
 
 Result<Pipe> MakePipe() {
   std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return CannotSpool(errno);
+  if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
+    return Error{.code = Code::kUnavailable,
+                 .message = "The server has no room for another upload.",
+                 .native = errno};
+  }
   return Pipe{.reader = UniqueFd(ends[0]), .writer = UniqueFd(ends[1])};
 }
 
@@ -119,16 +124,6 @@ Result<bool> IsLate(int body, UploadPatience& patience) {
   }
 }
 
-Status WriteWhole(int to, std::span<const std::uint8_t> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = write(to, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return CannotSpool(errno);
-    bytes = bytes.subspan(static_cast<std::size_t>(put));
-  }
-  return OkStatus();
-}
-
 }  // namespace
 
 UploadSpool::UploadSpool(std::string folder, std::int64_t max_bytes)
@@ -169,7 +164,7 @@ Result<UniqueFd> UploadSpool::OpenFile() const {
 }
 
 Status UploadSpool::Copy(int from, int to, Share& share, UploadPatience& patience) {
-  std::array<std::uint8_t, kSpoolPieceBytes> piece;
+  std::array<char, kSpoolPieceBytes> piece;
   while (true) {
     GOPMILL_RETURN_IF_ERROR(patience.Await(from));
     const ssize_t got = read(from, piece.data(), piece.size());
@@ -178,7 +173,7 @@ Status UploadSpool::Copy(int from, int to, Share& share, UploadPatience& patienc
     if (got < 0) return CannotSpool(errno);
     patience.Came(got);
     if (!Take(share, got)) return IsFull();
-    GOPMILL_RETURN_IF_ERROR(WriteWhole(to, std::span(piece).first(static_cast<std::size_t>(got))));
+    if (!WriteWhole(to, {piece.data(), static_cast<std::size_t>(got)})) return CannotSpool(errno);
   }
 }
 
