@@ -58,6 +58,34 @@ class OneDefinition(TreeTest):
         self.assertEqual(run("check_definitions", str(self.top))[0], 1)
 
 
+class Failures(TreeTest):
+    """A real ctest with tests of its own: what is read is how this version of ctest prints."""
+
+    def told(self, **tests: str) -> str:
+        lines = "".join(f'add_test({name} sh -c "{command}")\n' for name, command in tests.items())
+        self.write("CTestTestfile.cmake", lines)
+        done = subprocess.run(["ctest", "--output-on-failure", "-j", "2"], cwd=self.top, capture_output=True, text=True, check=False)
+        self.write("log", done.stdout)
+        code, output = run("test_failures", str(self.top / "log"))
+        self.assertEqual(code, 0, output)
+        return output
+
+    def test_are_told_with_their_reasons_and_the_summary_last(self):
+        output = self.told(good="echo Error: of no importance", bad="seq 30; echo FAIL too few pictures; seq 40 90; exit 1",
+                           silent="seq 200; kill -9 $$")
+        self.assertIn("bad: Failed", output)
+        self.assertIn("  FAIL too few pictures\n  40\n", output)
+        self.assertIn("silent: Subprocess killed", output)
+        self.assertIn("  199\n  200\n", output)
+        for word in ("importance", "  30\n", "  90\n", "  150\n"):
+            self.assertNotIn(word, output)
+        self.assertLess(output.index("FAIL too few"), output.index("33% tests passed, 2 tests failed out of 3"))
+        self.assertRegex(output, r"The following tests FAILED:\n\s+\d+ - bad \(Failed\)")
+
+    def test_are_none(self):
+        self.assertEqual(self.told(good="echo FAIL"), "")
+
+
 class IncludeFence(TreeTest):
     def problems(self, name: str, *headers: str) -> list[str]:
         self.write(name, "".join(f"#include {header}\n" for header in headers))
