@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/session/segment_work.h"
 
+#include <limits>
 #include <utility>
 
 #include "media/unit_planner.h"
+#include "media/unseen_pictures.h"
 #include "server/session/segment_thumbnails.h"
 
 namespace gopmill {
@@ -33,13 +35,41 @@ Status CheckSize(std::int64_t bytes) {
       .accepted = "up to 256 MiB from a key frame to the end of a segment or sheet"};
 }
 
-Result<std::shared_ptr<const UnitInput>> ReadUnit(const SourceIndex& index, const UnitSpec& spec,
+// Without what `shown`, of `plan`, does not need.
+Result<std::shared_ptr<const UnitInput>> ReadUnit(const SourceIndex& index, const StreamPlan& plan,
+                                                  const UnitSpec& spec,
+                                                  const std::vector<ShownTimes>& shown,
                                                   SegmentReader& reader) {
   auto unit = std::make_shared<UnitInput>();
   unit->spec = spec;
   unit->coded = index.CodedAt(spec.first_packet);
   GOPMILL_ASSIGN_OR_RETURN(unit->packets, reader.ReadVideo(spec.first_packet, spec.end_packet));
+  // Filters that look at neighbours want all of them, and pictures that are counted, too.
+  if (plan.temporal_context() == 0 && !plan.counted_pts) {
+    LeaveOutUnseen(*unit->coded->video.parameters, shown, unit->packets);
+  }
   return std::shared_ptr<const UnitInput>(std::move(unit));
+}
+
+// From the first frame on, with what the captions need that it shows.
+std::vector<ShownTimes> ShownFrom(const OutputGrid& grid, const UnitSpec& spec) {
+  return {{.first = grid.LatestPts(spec.first_frame - 1),
+           .last = std::numeric_limits<SourceTicks>::max()}};
+}
+
+std::vector<ShownTimes> ShownOf(const OutputGrid& grid, const std::vector<std::int64_t>& frames) {
+  std::vector<ShownTimes> shown;
+  for (const std::int64_t frame : frames) {
+    shown.push_back({.first = grid.LatestPts(frame), .last = grid.LatestPts(frame)});
+  }
+  return shown;
+}
+
+const StreamPlan& PlanOf(const SegmentedMovie& movie, const PartName& name) {
+  if (name.track == PartTrack::kIFrames) return *movie.iframes->plan;
+  if (name.track == PartTrack::kThumbnails) return *movie.thumbnails.plan;
+  if (name.track == PartTrack::kStills) return *StillsOf(movie, name).plan;
+  return *movie.video[static_cast<std::size_t>(name.rendition)].plan;
 }
 
 std::vector<ThumbnailRun> RunsOf(const SegmentedMovie& movie, const PartName& name) {
@@ -59,11 +89,13 @@ std::int64_t SoundBytes(const SegmentedMovie& movie, const PartName& name) {
 
 Status ReadRuns(SegmentReader& reader, SegmentWork& work) {
   const std::vector<ThumbnailRun> runs = RunsOf(*work.movie, work.name);
+  const StreamPlan& plan = PlanOf(*work.movie, work.name);
   std::int64_t bytes = 0;
   for (const ThumbnailRun& run : runs) bytes += run.unit.source_bytes;
   GOPMILL_RETURN_IF_ERROR(CheckSize(bytes));
   for (const ThumbnailRun& run : runs) {
-    GOPMILL_ASSIGN_OR_RETURN(auto unit, ReadUnit(*work.movie->index, run.unit, reader));
+    GOPMILL_ASSIGN_OR_RETURN(auto unit, ReadUnit(*work.movie->index, plan, run.unit,
+                                                 ShownOf(plan.grid, run.frames), reader));
     work.runs.push_back(
         {.input = std::move(unit), .entry_frame = run.entry_frame, .frames = run.frames});
   }
@@ -114,7 +146,9 @@ Result<SegmentWork> ReadSegmentWork(std::shared_ptr<const SegmentedMovie> movie,
   }
   const UnitSpec spec = PictureUnit(*work.movie, name);
   GOPMILL_RETURN_IF_ERROR(CheckSize(spec.source_bytes));
-  GOPMILL_ASSIGN_OR_RETURN(work.unit, ReadUnit(*work.movie->index, spec, reader));
+  const StreamPlan& plan = PlanOf(*work.movie, name);
+  GOPMILL_ASSIGN_OR_RETURN(
+      work.unit, ReadUnit(*work.movie->index, plan, spec, ShownFrom(plan.grid, spec), reader));
   return work;
 }
 

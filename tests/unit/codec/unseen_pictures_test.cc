@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is left out of a long GOP, and that nobody sees it: real encoders' packets, decoded with and
+// without.
+#include "media/unseen_pictures.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <random>
+#include <vector>
+
+#include "codec/video_decoder.h"
+#include "tests/unit/codec/test_frames.h"
+
+namespace gopmill {
+namespace {
+
+using ::testing::AllOf;
+using testing::EncodedUnit;
+using ::testing::Ge;
+using ::testing::Le;
+using testing::Scene;
+
+constexpr SourceTicks kFrames = 120;
+constexpr SourceTicks kEnd = std::numeric_limits<SourceTicks>::max();
+
+// One GOP, with pictures in front of which others are decoded.
+EncodedUnit LongGop(VideoCodec codec) {
+  const Scene scene{.width = 112, .height = 96, .noise = 2};
+  const EncoderSpec spec = testing::SpecFor(codec, scene);
+  EncodedUnit unit = testing::EncodeWithParameters(spec, 300'000, scene, 0, kFrames);
+  unit.parameters->field_order = AV_FIELD_PROGRESSIVE;  // as FFmpeg finds out of a file
+  return unit;
+}
+
+std::vector<av::Packet> Referred(const std::vector<av::Packet>& packets) {
+  std::vector<av::Packet> all;
+  for (const av::Packet& packet : packets) all.push_back(av::Ref(*packet));
+  return all;
+}
+
+std::vector<av::Packet> LeftOf(const EncodedUnit& unit, const std::vector<ShownTimes>& shown) {
+  std::vector<av::Packet> left = Referred(unit.packets);
+  LeaveOutUnseen(*unit.parameters, shown, left);
+  return left;
+}
+
+// Each picture, by its time.
+std::map<SourceTicks, std::uint64_t> Decoded(const AVCodecParameters& parameters,
+                                             const std::vector<av::Packet>& packets) {
+  auto decoder = VideoDecoder::Open(parameters, {1, 25}).value();
+  std::map<SourceTicks, std::uint64_t> pictures;
+  av::Frame frame = av::NewFrame();
+  const auto take = [&] {
+    while (*decoder->Receive(*frame)) pictures[frame->pts] = testing::PixelHash(*frame);
+  };
+  for (const av::Packet& packet : packets) {
+    EXPECT_TRUE(decoder->Send(packet.get()).ok());
+    take();
+  }
+  EXPECT_TRUE(decoder->Send(nullptr).ok());
+  take();
+  EXPECT_EQ(decoder->damaged(), 0);
+  return pictures;
+}
+
+// The pictures that are shown are those of `whole`.
+void ExpectShown(const std::map<SourceTicks, std::uint64_t>& whole,
+                 const std::map<SourceTicks, std::uint64_t>& some, const ShownTimes& shown) {
+  for (const auto& [pts, hash] : whole) {
+    if (pts < shown.first || pts > shown.last) continue;
+    const auto found = some.find(pts);
+    ASSERT_NE(found, some.end()) << pts;
+    EXPECT_EQ(found->second, hash) << pts;
+  }
+}
+
+class Unseen : public ::testing::TestWithParam<VideoCodec> {};
+INSTANTIATE_TEST_SUITE_P(Codecs, Unseen, ::testing::Values(VideoCodec::kH264, VideoCodec::kHevc),
+                         [](const auto& codec) { return std::string(Name(codec.param)); });
+
+TEST_P(Unseen, LeavesOutAThirdOrMoreAndShowsTheSame) {
+  const EncodedUnit unit = LongGop(GetParam());
+  const auto whole = Decoded(*unit.parameters, unit.packets);
+  ASSERT_EQ(whole.size(), static_cast<std::size_t>(kFrames));
+  for (const SourceTicks first : {0, 5, 60, 97, 110, 119}) {
+    const ShownTimes shown{.first = first, .last = kEnd};
+    const auto left = LeftOf(unit, {shown});
+    ExpectShown(whole, Decoded(*unit.parameters, left), shown);
+    const auto gone = static_cast<SourceTicks>(unit.packets.size() - left.size());
+    const SourceTicks before = std::max<SourceTicks>(0, first - SourceTicks{kKeptAround});
+    EXPECT_THAT(gone, AllOf(Ge(before / 3), Le(before))) << first;
+  }
+}
+
+TEST_P(Unseen, ShowsSinglePicturesFarFromEachOther) {
+  const EncodedUnit unit = LongGop(GetParam());
+  const auto whole = Decoded(*unit.parameters, unit.packets);
+  const std::vector<ShownTimes> shown{{20, 20}, {57, 57}, {58, 58}, {101, 101}};
+  const auto left = LeftOf(unit, shown);
+  const auto some = Decoded(*unit.parameters, left);
+  for (const ShownTimes& one : shown) ExpectShown(whole, some, one);
+  EXPECT_LT(left.size(), unit.packets.size() * 4 / 5);
+}
+
+TEST_P(Unseen, KeepsWhatMayBringMoreThanAPicture) {
+  EncodedUnit unit = LongGop(GetParam());
+  const ShownTimes last{.first = kFrames - 1, .last = kEnd};
+  ASSERT_LT(LeftOf(unit, {last}).size(), unit.packets.size());
+  // A parameter set that later pictures may need is in front of a slice.
+  const bool h264 = GetParam() == VideoCodec::kH264;
+  const std::vector<std::uint8_t> set = h264 ? std::vector<std::uint8_t>{0, 0, 1, 0x68, 1}
+                                             : std::vector<std::uint8_t>{0, 0, 1, 0x44, 1, 1};
+  for (av::Packet& packet : unit.packets) {
+    const int size = packet->size;
+    ASSERT_EQ(av_grow_packet(packet.get(), static_cast<int>(set.size())), 0);
+    std::ranges::copy_backward(packet->data, packet->data + size, packet->data + packet->size);
+    std::ranges::copy(set, packet->data);
+  }
+  EXPECT_EQ(LeftOf(unit, {last}).size(), unit.packets.size());
+}
+
+TEST_P(Unseen, KeepsAllWhereTimesAreMissingOrTheCodingChanges) {
+  EncodedUnit unit = LongGop(GetParam());
+  const ShownTimes last{.first = kFrames - 1, .last = kEnd};
+  const SourceTicks pts = std::exchange(unit.packets[50]->pts, AV_NOPTS_VALUE);
+  EXPECT_EQ(LeftOf(unit, {last}).size(), unit.packets.size());
+  unit.packets[50]->pts = pts;
+  ASSERT_NE(av_packet_new_side_data(unit.packets[50].get(), AV_PKT_DATA_NEW_EXTRADATA, 8), nullptr);
+  EXPECT_EQ(LeftOf(unit, {last}).size(), unit.packets.size());
+}
+
+TEST_P(Unseen, GarbageIsNoTrouble) {
+  std::minstd_rand random(7);
+  EncodedUnit unit = LongGop(GetParam());
+  for (int round = 0; round < 20; ++round) {
+    for (av::Packet& packet : unit.packets) {
+      ASSERT_EQ(av_packet_make_writable(packet.get()), 0);
+      packet->data[random() % static_cast<unsigned>(packet->size)] =
+          static_cast<std::uint8_t>(random());
+    }
+    EXPECT_LE(LeftOf(unit, {{.first = 100, .last = kEnd}}).size(), unit.packets.size());
+  }
+}
+
+TEST(UnseenPictures, OfFieldsAreAllKept) {
+  EncodedUnit unit = LongGop(VideoCodec::kH264);
+  for (const AVFieldOrder order : {AV_FIELD_UNKNOWN, AV_FIELD_TT, AV_FIELD_BT}) {
+    unit.parameters->field_order = order;
+    EXPECT_EQ(LeftOf(unit, {{.first = 100, .last = kEnd}}).size(), unit.packets.size());
+  }
+}
+
+TEST(UnseenPictures, OfSeveralLayersAreAllKept) {
+  EncodedUnit unit = LongGop(VideoCodec::kHevc);
+  ASSERT_LT(LeftOf(unit, {{.first = 100, .last = kEnd}}).size(), unit.packets.size());
+  // Of temporal layer 1, as the header of the first part of each tells.
+  for (av::Packet& packet : unit.packets) {
+    ASSERT_EQ(av_packet_make_writable(packet.get()), 0);
+    packet->data[5] = static_cast<std::uint8_t>((packet->data[5] & 0xF8U) | 2U);
+  }
+  const auto left = LeftOf(unit, {{.first = 100, .last = kEnd}});
+  EXPECT_EQ(left.size(), unit.packets.size());
+}
+
+TEST(UnseenPictures, OfOtherCodecsAreAllKept) {
+  for (const VideoCodec codec : {VideoCodec::kMpeg4, VideoCodec::kVp9}) {
+    const EncodedUnit unit = LongGop(codec);
+    EXPECT_EQ(LeftOf(unit, {{.first = 100, .last = kEnd}}).size(), unit.packets.size());
+  }
+}
+
+}  // namespace
+}  // namespace gopmill
