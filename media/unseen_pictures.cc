@@ -2,7 +2,7 @@
 #include "media/unseen_pictures.h"
 
 #include <algorithm>
-#include <iterator>
+#include <utility>
 
 #include "media/nal_units.h"
 
@@ -12,6 +12,7 @@ namespace {
 enum class Part {
   kUnreferenced,  // a slice of a picture that nothing depends on
   kBeside,        // what a decoder does not keep for later pictures
+  kLayered,       // of another layer than the first
   kOther,
 };
 
@@ -22,14 +23,14 @@ Part PartOfH264(nal::Bytes unit) {
   return type == kSei || type == kDelimiter || type == kFiller ? Part::kBeside : Part::kOther;
 }
 
-// Of the only layer; the even types up to 14 are not referred to within it.
+// The even types up to 14 are not referred to within their layer.
 Part PartOfHevc(nal::Bytes unit) {
   constexpr unsigned kLastUnreferenced = 14, kDelimiter = 35, kFiller = 38, kSei = 39,
                      kSeiBehind = 40;
   if (unit.size() < 2) return Part::kOther;
   const unsigned type = unit[0] >> 1U & 63U;
   const unsigned layer = (unit[0] & 1U) << 5U | unit[1] >> 3U, temporal_plus1 = unit[1] & 7U;
-  if (layer != 0 || temporal_plus1 != 1) return Part::kOther;
+  if (layer != 0 || temporal_plus1 > 1) return Part::kLayered;
   if (type <= kLastUnreferenced && type % 2 == 0) return Part::kUnreferenced;
   const bool beside = type == kDelimiter || type == kFiller || type == kSei || type == kSeiBehind;
   return beside ? Part::kBeside : Part::kOther;
@@ -60,8 +61,26 @@ bool HasOneLayer(const AVCodecParameters& video) {
 }
 
 bool Tells(const AVCodecParameters& video) {
-  if (video.codec_id == AV_CODEC_ID_H264) return video.field_order == AV_FIELD_PROGRESSIVE;
+  if (video.codec_id == AV_CODEC_ID_H264) {
+    return video.field_order == AV_FIELD_PROGRESSIVE && video.video_delay > 0;
+  }
   return video.codec_id == AV_CODEC_ID_HEVC && HasOneLayer(video);
+}
+
+enum class Picture { kUnreferenced, kReferred, kLayered };
+
+Picture PictureOf(AVCodecID codec, std::size_t length_size, const AVPacket& packet) {
+  bool slices = false, others = false, layered = false;
+  const nal::Bytes data{packet.data, static_cast<std::size_t>(std::max(packet.size, 0))};
+  nal::ForEach(data, length_size, [&](nal::Bytes unit) {
+    const Part part = codec == AV_CODEC_ID_H264 ? PartOfH264(unit) : PartOfHevc(unit);
+    slices = slices || part == Part::kUnreferenced;
+    others = others || part == Part::kOther;
+    layered = part == Part::kLayered;
+    return layered;
+  });
+  if (layered) return Picture::kLayered;
+  return slices && !others ? Picture::kUnreferenced : Picture::kReferred;
 }
 
 bool ChangesCoding(const av::Packet& packet) {
@@ -72,17 +91,17 @@ struct Kept {
   SourceTicks first = 0, last = 0;
 };
 
-// `times` ascend.
+// `times` ascend, and there are some.
 std::vector<Kept> KeptTimes(const std::vector<SourceTicks>& times,
                             std::span<const ShownTimes> shown) {
   const auto count = static_cast<std::ptrdiff_t>(times.size());
-  constexpr auto kAround = static_cast<std::ptrdiff_t>(kKeptAround);
+  constexpr auto kInFront = static_cast<std::ptrdiff_t>(kKeptInFront);
   std::vector<Kept> kept;
   for (const ShownTimes& stretch : shown) {
     const auto first = std::ranges::upper_bound(times, stretch.first) - times.begin();
     const auto last = std::ranges::upper_bound(times, stretch.last) - times.begin();
     kept.push_back({.first = times[static_cast<std::size_t>(
-                        std::clamp<std::ptrdiff_t>(first - 1 - kAround, 0, count - 1))],
+                        std::clamp<std::ptrdiff_t>(first - 1 - kInFront, 0, count - 1))],
                     .last = times[static_cast<std::size_t>(std::min(last, count - 1))]});
   }
   return kept;
@@ -90,36 +109,30 @@ std::vector<Kept> KeptTimes(const std::vector<SourceTicks>& times,
 
 }  // namespace
 
-bool NothingDependsOn(const AVCodecParameters& video, const AVPacket& packet) {
-  if (packet.size <= 0 || !Tells(video)) return false;
-  bool slices = false, others = false;
-  nal::ForEach({packet.data, static_cast<std::size_t>(packet.size)}, nal::LengthSize(video),
-               [&](nal::Bytes unit) {
-                 const Part part =
-                     video.codec_id == AV_CODEC_ID_H264 ? PartOfH264(unit) : PartOfHevc(unit);
-                 slices = slices || part == Part::kUnreferenced;
-                 others = others || part == Part::kOther;
-                 return others;
-               });
-  return slices && !others;
-}
-
 void LeaveOutUnseen(const AVCodecParameters& video, std::span<const ShownTimes> shown,
                     std::vector<av::Packet>& packets) {
-  if (packets.size() <= kKeptAround || !Tells(video)) return;
+  if (packets.size() <= kKeptInFront || !Tells(video)) return;
+  const std::size_t length_size = nal::LengthSize(video);
   std::vector<SourceTicks> times;
+  std::vector<bool> referred;
   for (const av::Packet& packet : packets) {
     if (packet->pts == AV_NOPTS_VALUE || ChangesCoding(packet)) return;
-    times.push_back(packet->pts);
+    const Picture picture = PictureOf(video.codec_id, length_size, *packet);
+    if (picture == Picture::kLayered) return;
+    referred.push_back(picture == Picture::kReferred);
+    if (!av::IsHidden(*packet)) times.push_back(packet->pts);
   }
+  if (times.empty()) return;
   std::ranges::sort(times);
   const std::vector<Kept> kept = KeptTimes(times, shown);
-  std::erase_if(packets, [&](const av::Packet& packet) {
-    const bool needed = std::ranges::any_of(kept, [&](const Kept& stretch) {
-      return stretch.first <= packet->pts && packet->pts <= stretch.last;
-    });
-    return !needed && NothingDependsOn(video, *packet);
-  });
+  std::vector<av::Packet> left;
+  for (std::size_t i = 0; i < packets.size(); ++i) {
+    const SourceTicks pts = packets[i]->pts;
+    const bool seen = std::ranges::any_of(
+        kept, [pts](const Kept& stretch) { return stretch.first <= pts && pts <= stretch.last; });
+    if (seen || referred[i]) left.push_back(std::move(packets[i]));
+  }
+  packets = std::move(left);
 }
 
 }  // namespace gopmill

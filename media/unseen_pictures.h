@@ -3,7 +3,7 @@
 // What need not be decoded of a stretch of packets that begins far in front of what is shown: the
 // pictures that are not shown and that no other picture is predicted from. Those of H.264 with
 // nal_ref_idc 0 (ITU-T H.264 7.4.1) in pictures without fields, and of HEVC with one temporal layer
-// the sub-layer non-reference pictures (ITU-T H.265 table 7-1). A third to a half of the decoding
+// the sub-layer non-reference pictures (ITU-T H.265 table 7-1). A quarter to a half of the decoding
 // time of what x264 and x265 make by default.
 //
 // Guarantee: a decoder yields the same pictures at the times that are shown, of a source that is
@@ -18,11 +18,14 @@
 
 #include "media/av_ptr.h"
 #include "media/plan.h"
+#include "media/unit_planner.h"
 
 namespace gopmill {
 
-// Pictures kept in front of each stretch that is shown, for those that cannot be decoded.
-inline constexpr std::size_t kKeptAround = 8;
+// Pictures kept in front of each stretch that is shown: for those that cannot be decoded, and
+// because FFmpeg's decoder of H.264 may find out only there how far pictures are reordered, and
+// loses some until it knows.
+inline constexpr std::size_t kKeptInFront = kReorderSlack;
 
 // Times of pictures, source ticks, that are shown: the latest one at or before `first`, and all
 // behind it up to `last`, with the one that tells that they have come.
@@ -31,12 +34,9 @@ struct ShownTimes {
 };
 
 // Takes packets of a source out of `packets` (in decode order, with their times) that need not be
-// decoded. Leaves all where a packet tells no time, or the coding changes among them.
+// decoded; in linear time. Leaves all where a packet tells no time, the coding changes among them,
+// there are several layers, or nothing was seen to be reordered when the source was probed.
 void LeaveOutUnseen(const AVCodecParameters& video, std::span<const ShownTimes> shown,
                     std::vector<av::Packet>& packets);
-
-// Whether no other picture is predicted from that of this packet, as far as it can be told; never
-// of a packet that brings anything but slices of one.
-bool NothingDependsOn(const AVCodecParameters& video, const AVPacket& packet);
 
 }  // namespace gopmill

@@ -62,7 +62,8 @@ class Failures(TreeTest):
     """A real ctest with tests of its own: what is read is how this version of ctest prints."""
 
     def told(self, **tests: str) -> str:
-        lines = "".join(f'add_test({name} sh -c "{command}")\n' for name, command in tests.items())
+        lines = "".join(f'add_test({name} sh -c "{command}")\nset_tests_properties({name} PROPERTIES SKIP_RETURN_CODE 77)\n'
+                        for name, command in tests.items())
         self.write("CTestTestfile.cmake", lines)
         done = subprocess.run(["ctest", "--output-on-failure", "-j", "2"], cwd=self.top, capture_output=True, text=True, check=False)
         self.write("log", done.stdout)
@@ -72,18 +73,20 @@ class Failures(TreeTest):
 
     def test_are_told_with_their_reasons_and_the_summary_last(self):
         output = self.told(good="echo Error: of no importance", bad="seq 30; echo FAIL too few pictures; seq 40 90; exit 1",
-                           silent="seq 200; kill -9 $$")
+                           silent="seq 200; kill -9 $$", nested="echo 50% tests passed; echo FAIL in it; exit 1", left="exit 77")
         self.assertIn("bad: Failed", output)
         self.assertIn("  FAIL too few pictures\n  40\n", output)
         self.assertIn("silent: Subprocess killed", output)
         self.assertIn("  199\n  200\n", output)
         for word in ("importance", "  30\n", "  90\n", "  150\n"):
             self.assertNotIn(word, output)
-        self.assertLess(output.index("FAIL too few"), output.index("33% tests passed, 2 tests failed out of 3"))
+        self.assertNotIn("left", output[:output.index("40% tests passed")])
+        self.assertIn("  FAIL in it", output)
+        self.assertLess(output.index("FAIL too few"), output.index("40% tests passed, 3 tests failed out of 5"))
         self.assertRegex(output, r"The following tests FAILED:\n\s+\d+ - bad \(Failed\)")
 
     def test_are_none(self):
-        self.assertEqual(self.told(good="echo FAIL"), "")
+        self.assertEqual(self.told(good="echo FAIL", left="exit 77"), "")
 
 
 class IncludeFence(TreeTest):
