@@ -82,7 +82,7 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
       row[j] = std::min({same, row[j] + 1, row[j - 1] + 1});
     }
   }
-  return row.back();
+  return row[b.size()];
 }
 
 std::string Listed(std::span<const std::string> names, std::string_view between) {
