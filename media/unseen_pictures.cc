@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "media/coding_header.h"
 #include "media/nal_units.h"
 
 namespace gopmill {
@@ -34,11 +35,6 @@ Part PartOfHevc(nal::Bytes unit) {
   if (type <= kLastUnreferenced && type % 2 == 0) return Part::kUnreferenced;
   const bool beside = type == kDelimiter || type == kFiller || type == kSei || type == kSeiBehind;
   return beside ? Part::kBeside : Part::kOther;
-}
-
-nal::Bytes HeaderOf(const AVCodecParameters& video) {
-  if (video.extradata == nullptr || video.extradata_size <= 0) return {};
-  return {video.extradata, static_cast<std::size_t>(video.extradata_size)};
 }
 
 // The header tells that pictures are of one temporal layer (ISO/IEC 14496-15 8.3.3.1; H.265
@@ -83,20 +79,13 @@ Picture PictureOf(AVCodecID codec, std::size_t length_size, const AVPacket& pack
   return slices && !others ? Picture::kUnreferenced : Picture::kReferred;
 }
 
-bool ChangesCoding(const av::Packet& packet) {
-  return av_packet_get_side_data(packet.get(), AV_PKT_DATA_NEW_EXTRADATA, nullptr) != nullptr;
-}
-
-struct Kept {
-  SourceTicks first = 0, last = 0;
-};
-
-// `times` ascend, and there are some.
-std::vector<Kept> KeptTimes(const std::vector<SourceTicks>& times,
-                            std::span<const ShownTimes> shown) {
+// From which picture to which packets are kept for what is shown. `times` of pictures, not empty.
+std::vector<ShownTimes> KeptTimes(std::vector<SourceTicks> times,
+                                  std::span<const ShownTimes> shown) {
+  std::ranges::sort(times);
   const auto count = static_cast<std::ptrdiff_t>(times.size());
   constexpr auto kInFront = static_cast<std::ptrdiff_t>(kKeptInFront);
-  std::vector<Kept> kept;
+  std::vector<ShownTimes> kept;
   for (const ShownTimes& stretch : shown) {
     const auto first = std::ranges::upper_bound(times, stretch.first) - times.begin();
     const auto last = std::ranges::upper_bound(times, stretch.last) - times.begin();
@@ -107,30 +96,37 @@ std::vector<Kept> KeptTimes(const std::vector<SourceTicks>& times,
   return kept;
 }
 
+bool Within(const std::vector<ShownTimes>& kept, SourceTicks pts) {
+  return std::ranges::any_of(kept, [pts](const ShownTimes& stretch) {
+    return stretch.first <= pts && pts <= stretch.last;
+  });
+}
+
 }  // namespace
 
 void LeaveOutUnseen(const AVCodecParameters& video, std::span<const ShownTimes> shown,
                     std::vector<av::Packet>& packets) {
   if (packets.size() <= kKeptInFront || !Tells(video)) return;
-  const std::size_t length_size = nal::LengthSize(video);
   std::vector<SourceTicks> times;
-  std::vector<bool> referred;
   for (const av::Packet& packet : packets) {
-    if (packet->pts == AV_NOPTS_VALUE || ChangesCoding(packet)) return;
-    const Picture picture = PictureOf(video.codec_id, length_size, *packet);
-    if (picture == Picture::kLayered) return;
-    referred.push_back(picture == Picture::kReferred);
+    if (packet->pts == AV_NOPTS_VALUE || !HeaderIn(*packet).empty()) return;
     if (!av::IsHidden(*packet)) times.push_back(packet->pts);
   }
   if (times.empty()) return;
-  std::ranges::sort(times);
-  const std::vector<Kept> kept = KeptTimes(times, shown);
+  const std::vector<ShownTimes> kept = KeptTimes(std::move(times), shown);
+  const std::size_t length_size = nal::LengthSize(video);
+  std::vector<bool> left_out;
+  for (const av::Packet& packet : packets) {
+    // What is needed is not looked into: of most segments that is all.
+    const Picture picture = Within(kept, packet->pts)
+                                ? Picture::kReferred
+                                : PictureOf(video.codec_id, length_size, *packet);
+    if (picture == Picture::kLayered) return;
+    left_out.push_back(picture == Picture::kUnreferenced);
+  }
   std::vector<av::Packet> left;
   for (std::size_t i = 0; i < packets.size(); ++i) {
-    const SourceTicks pts = packets[i]->pts;
-    const bool seen = std::ranges::any_of(
-        kept, [pts](const Kept& stretch) { return stretch.first <= pts && pts <= stretch.last; });
-    if (seen || referred[i]) left.push_back(std::move(packets[i]));
+    if (!left_out[i]) left.push_back(std::move(packets[i]));
   }
   packets = std::move(left);
 }

@@ -34,8 +34,9 @@ struct ShownTimes {
 };
 
 // Takes packets of a source out of `packets` (in decode order, with their times) that need not be
-// decoded; in linear time. Leaves all where a packet tells no time, the coding changes among them,
-// there are several layers, or nothing was seen to be reordered when the source was probed.
+// decoded; looks at each packet once. Leaves all where a packet tells no time, the coding changes
+// among them, there are several layers, or nothing was seen to be reordered when the source was
+// probed (H.264).
 void LeaveOutUnseen(const AVCodecParameters& video, std::span<const ShownTimes> shown,
                     std::vector<av::Packet>& packets);
 

@@ -27,13 +27,8 @@ class Collector : public UnitOutput {
   std::vector<av::Packet> packets;
 };
 
-const VideoRendition& RenditionOf(const SegmentWork& work) {
-  if (work.name.track == PartTrack::kIFrames) return *work.movie->iframes;
-  return work.movie->video[static_cast<std::size_t>(work.name.rendition)];
-}
-
 Result<std::string> Muxed(const SegmentWork& work, Collector& made) {
-  const VideoRendition& rendition = RenditionOf(work);
+  const VideoRendition& rendition = RenditionOf(*work.movie, work.name);
   MuxTrack track = rendition.mux;
   // Transport streams carry the parameter sets in the packets: the muxer is told so.
   if (work.movie->container == Container::kTs) track.parameters = made.parameters;
@@ -47,7 +42,7 @@ Result<MadeSegments> SegmentJob::MakePictures(WorkerContext& worker) {
   std::vector<Collector> collectors(works_.size());
   std::vector<UnitRendition> renditions(works_.size());
   for (std::size_t i = 0; i < works_.size(); ++i) {
-    const VideoRendition& track = RenditionOf(works_[i]);
+    const VideoRendition& track = RenditionOf(*works_[i].movie, works_[i].name);
     renditions[i].task = {.plan = PlanCodedAs(track.plan, works_[i].unit->coded),
                           .encoder = track.encoder,
                           .input = works_[i].unit,

@@ -12,19 +12,19 @@ namespace gopmill {
 namespace {
 
 UnitSpec PictureUnit(const SegmentedMovie& movie, const PartName& name) {
+  const VideoRendition& video = RenditionOf(movie, name);
+  const auto k = static_cast<std::size_t>(name.number);
+  const int context = video.plan->temporal_context();
   if (name.track == PartTrack::kIFrames) {
-    const auto border = movie.segments.borders[static_cast<std::size_t>(name.number)];
+    const auto border = movie.segments.borders[k];
     const SegmentGrid one{.fps = movie.segments.fps, .borders = {border, border + 1}};
     UnitSpec unit =
-        SegmentUnit(*movie.index, movie.iframes->plan->grid, one, 0,
-                    movie.iframes->plan->target.bitrate, movie.iframes->plan->temporal_context());
+        SegmentUnit(*movie.index, video.plan->grid, one, 0, video.plan->target.bitrate, context);
     unit.index = UnitIndex{name.number};
     return unit;
   }
-  const VideoRendition& video = movie.video[static_cast<std::size_t>(name.rendition)];
-  const auto k = static_cast<std::size_t>(name.number);
   return SegmentUnit(*movie.index, video.plan->grid, movie.segments, name.number,
-                     video.budgets.empty() ? 0 : video.budgets[k], video.plan->temporal_context());
+                     video.budgets.empty() ? 0 : video.budgets[k], context);
 }
 
 Status CheckSize(std::int64_t bytes) {
@@ -65,11 +65,9 @@ std::vector<ShownTimes> ShownOf(const OutputGrid& grid, const std::vector<std::i
   return shown;
 }
 
-const StreamPlan& PlanOf(const SegmentedMovie& movie, const PartName& name) {
-  if (name.track == PartTrack::kIFrames) return *movie.iframes->plan;
+const StreamPlan& PlanOfRuns(const SegmentedMovie& movie, const PartName& name) {
   if (name.track == PartTrack::kThumbnails) return *movie.thumbnails.plan;
-  if (name.track == PartTrack::kStills) return *StillsOf(movie, name).plan;
-  return *movie.video[static_cast<std::size_t>(name.rendition)].plan;
+  return *StillsOf(movie, name).plan;
 }
 
 std::vector<ThumbnailRun> RunsOf(const SegmentedMovie& movie, const PartName& name) {
@@ -89,7 +87,7 @@ std::int64_t SoundBytes(const SegmentedMovie& movie, const PartName& name) {
 
 Status ReadRuns(SegmentReader& reader, SegmentWork& work) {
   const std::vector<ThumbnailRun> runs = RunsOf(*work.movie, work.name);
-  const StreamPlan& plan = PlanOf(*work.movie, work.name);
+  const StreamPlan& plan = PlanOfRuns(*work.movie, work.name);
   std::int64_t bytes = 0;
   for (const ThumbnailRun& run : runs) bytes += run.unit.source_bytes;
   GOPMILL_RETURN_IF_ERROR(CheckSize(bytes));
@@ -107,8 +105,8 @@ Status ReadRuns(SegmentReader& reader, SegmentWork& work) {
 std::int64_t SegmentWork::bytes() const {
   std::int64_t sum = 0;
   for (const av::Packet& packet : packets) sum += packet->size;
-  for (const SheetRun& run : runs) sum += run.input->spec.source_bytes;
-  if (unit) sum += unit->spec.source_bytes;
+  for (const SheetRun& run : runs) sum += static_cast<std::int64_t>(run.input->bytes());
+  if (unit) sum += static_cast<std::int64_t>(unit->bytes());
   return sum;
 }
 
@@ -146,7 +144,7 @@ Result<SegmentWork> ReadSegmentWork(std::shared_ptr<const SegmentedMovie> movie,
   }
   const UnitSpec spec = PictureUnit(*work.movie, name);
   GOPMILL_RETURN_IF_ERROR(CheckSize(spec.source_bytes));
-  const StreamPlan& plan = PlanOf(*work.movie, name);
+  const StreamPlan& plan = *RenditionOf(*work.movie, name).plan;
   GOPMILL_ASSIGN_OR_RETURN(
       work.unit, ReadUnit(*work.movie->index, plan, spec, ShownFrom(plan.grid, spec), reader));
   return work;
@@ -184,6 +182,10 @@ const SegmentTrack& TrackOf(const SegmentedMovie& movie, const PartName& name) {
   if (name.track == PartTrack::kAudio) return *movie.audio;
   if (name.track == PartTrack::kThumbnails) return movie.thumbnails;
   if (name.track == PartTrack::kStills) return StillsOf(movie, name);
+  return RenditionOf(movie, name);
+}
+
+const VideoRendition& RenditionOf(const SegmentedMovie& movie, const PartName& name) {
   if (name.track == PartTrack::kIFrames) return *movie.iframes;
   return movie.video[static_cast<std::size_t>(name.rendition)];
 }

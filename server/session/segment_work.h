@@ -28,7 +28,7 @@ struct SegmentWork {
   std::vector<SheetRun> runs;             // thumbnails, stills
   std::vector<av::Packet> packets;        // sound
 
-  [[nodiscard]] std::int64_t bytes() const;   // compressed, of the source
+  [[nodiscard]] std::int64_t bytes() const;   // compressed, to be decoded
   [[nodiscard]] std::int64_t frames() const;  // to be made; 0 for sound
 };
 
@@ -47,8 +47,9 @@ Result<std::vector<SegmentWork>> ReadLadderWork(std::shared_ptr<const SegmentedM
 // equal ones have equal bytes.
 std::int64_t ContentNumber(const SegmentedMovie& movie, const PartName& name);
 
-// The track of a part that exists; the same of a still.
+// The track of a part that exists; the same of a segment of pictures, and of a still.
 const SegmentTrack& TrackOf(const SegmentedMovie& movie, const PartName& name);
+const VideoRendition& RenditionOf(const SegmentedMovie& movie, const PartName& name);
 const StillRendition& StillsOf(const SegmentedMovie& movie, const PartName& name);
 
 }  // namespace gopmill
