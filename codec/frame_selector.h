@@ -49,10 +49,14 @@ class FrameSelector {
   void Feed(std::vector<av::Packet> packets, bool last) {
     pictures_.Feed(std::move(packets), last);
   }
-  Status Feed(const UnitInput& unit, ContextCache& cache, PictureSeat* seat) {
-    return pictures_.Feed(unit, cache, seat);
+  Status Feed(const UnitInput& unit, std::size_t place, ContextCache& cache, PictureSeat* seat) {
+    return pictures_.Feed(unit, place, cache, seat);
   }
   [[nodiscard]] bool lost() const { return pictures_.lost(); }
+  // As for RunPictures, since its run began.
+  [[nodiscard]] bool flawless() const { return pictures_.flawless(); }
+  // Of what it is decoded by, about.
+  [[nodiscard]] std::size_t footprint_bytes() const { return pictures_.footprint_bytes(); }
 
   struct Selected {
     const AVFrame* frame =

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "media/coding_header.h"
+#include "media/unit_planner.h"
 
 namespace gopmill {
 namespace {
@@ -100,8 +101,9 @@ std::optional<SourceTicks> RunPictures::NeededOf(const UnitSpec& spec) const {
   return *spec.cut_by_all - Rescale(kKeptBeforeCut, video.fps.Inverse(), video.time_base);
 }
 
-Status RunPictures::Feed(const UnitInput& unit, ContextCache& cache, PictureSeat* seat) {
-  for (std::size_t i = 0; i < unit.packets.size(); ++i) {
+Status RunPictures::Feed(const UnitInput& unit, std::size_t place, ContextCache& cache,
+                         PictureSeat* seat) {
+  for (std::size_t i = place; i < unit.packets.size(); ++i) {
     if (seat != nullptr) GOPMILL_RETURN_IF_ERROR(PassBy(unit, i, cache, *seat));
     if (legs_.empty()) GOPMILL_RETURN_IF_ERROR(BeginOwn(cache));
     FeedLast(av::Ref(*unit.packets[i]));
@@ -153,6 +155,7 @@ Result<bool> RunPictures::Next(AVFrame& frame) {
     Leg& leg = legs_.front();
     GOPMILL_ASSIGN_OR_RETURN(const bool got, leg.Next(frame));
     if (got) {
+      made_up_ = made_up_ || HasMadeUpParts(frame);
       Time(leg, frame);
       return true;
     }
@@ -174,6 +177,16 @@ bool RunPictures::lost() const {
 TapCounts RunPictures::counts() const {
   TapCounts sum = before_;
   for (const Leg& leg : legs_) Add(leg.counts(), sum);
+  return sum;
+}
+
+std::size_t RunPictures::footprint_bytes() const {
+  std::size_t sum = 0;
+  for (const Leg& leg : legs_) {
+    if (leg.decoder) sum += leg.decoder->footprint_bytes();
+    for (const av::Packet& packet : leg.unread)
+      sum += static_cast<std::size_t>(packet->size + kPacketOverhead);
+  }
   return sum;
 }
 

@@ -38,9 +38,9 @@ class RunPictures {
   void BeginWith(std::unique_ptr<VideoDecoder> decoder);
   // Appends packets in decode order, for its own decoder; `last`: the run ends with them.
   void Feed(std::vector<av::Packet> packets, bool last);
-  // Appends the packets of a unit, which are decoded as `seat` says; null = by its own decoder,
-  // which comes from the cache.
-  Status Feed(const UnitInput& unit, ContextCache& cache, PictureSeat* seat);
+  // Appends the packets of a unit from the one at `place` on, which are decoded as `seat` says;
+  // null = by its own decoder, which comes from the cache.
+  Status Feed(const UnitInput& unit, std::size_t place, ContextCache& cache, PictureSeat* seat);
 
   // The next picture; false = none left among the packets fed.
   Result<bool> Next(AVFrame& frame);
@@ -50,6 +50,10 @@ class RunPictures {
   [[nodiscard]] bool lost() const;
   // So far; `taken` as for TapCounts.
   [[nodiscard]] TapCounts counts() const;
+  // So far no packet was rejected, and no picture has parts that were made up.
+  [[nodiscard]] bool flawless() const { return !made_up_ && counts().damaged == 0; }
+  // Of its decoders, and of packets that wait for them, about.
+  [[nodiscard]] std::size_t footprint_bytes() const;
   // Its own decoder, once the run is over; may be null.
   std::unique_ptr<VideoDecoder> TakeDecoder();
 
@@ -82,6 +86,7 @@ class RunPictures {
   const bool single_pictures_;               // DecodesSinglePictures
   bool closed_before_ = false;               // the packet before is a closed key picture
   TapCounts before_;                         // of legs that are over
+  bool made_up_ = false;                     // HasMadeUpParts of a picture so far
   std::int64_t counted_;                     // pictures numbered so far (counted_pts)
   std::optional<SourceTicks> last_;          // time of the last picture
 };

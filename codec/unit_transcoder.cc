@@ -70,7 +70,10 @@ Result<std::unique_ptr<FrameSelector>> SelectorFor(UnitTask& task, ContextCache&
   if (!selector && spec.cut != CutKind::kChained) {
     selector = std::make_unique<FrameSelector>(task.plan, spec.first_packet);
   }
-  if (selector) GOPMILL_RETURN_IF_ERROR(selector->Feed(*task.input, cache, SeatOf(task)));
+  if (selector) {
+    const std::size_t fed = std::exchange(task.run.fed, 0);
+    GOPMILL_RETURN_IF_ERROR(selector->Feed(*task.input, fed, cache, SeatOf(task)));
+  }
   if (!selector || selector->lost()) {
     GOPMILL_ASSIGN_OR_RETURN(selector, DecodeAgain(task, cache));
   }
@@ -101,16 +104,18 @@ bool BeginTogether(const Members& members) {
 
 // The first has the run if any of them had it, also one that was asked to stop.
 void PassRunOn(std::deque<Member>& all, Member& first, ContextCache& cache) {
-  std::unique_ptr<FrameSelector> run = std::move(first.rendition.task.run.selector);
+  RunState& own = first.rendition.task.run;
   for (Member& member : all) {
-    std::unique_ptr<FrameSelector> other = std::move(member.rendition.task.run.selector);
-    if (!run) {
-      run = std::move(other);
-    } else if (other) {
-      cache.GiveDecoder(*member.rendition.task.plan->source, other->TakeDecoder());
+    RunState& other = member.rendition.task.run;
+    if (&other == &own || !other.selector) continue;
+    if (!own.selector) {
+      own.selector = std::move(other.selector);
+      own.fed = other.fed;
+    } else {
+      cache.GiveDecoder(*member.rendition.task.plan->source, other.selector->TakeDecoder());
+      other.selector.reset();
     }
   }
-  first.rendition.task.run.selector = std::move(run);
 }
 
 // A unit decodes ahead if there is room for one in so many of its frames.
@@ -290,6 +295,7 @@ Status Conclude(const Members& members, ContextCache& cache) {
 void EndRun(const Members& members, std::unique_ptr<FrameSelector> selector, ContextCache& cache) {
   const SelectionCounts counts = selector->counts();
   const std::int64_t rejected = selector->damaged();
+  const bool flawless = selector->flawless();
   const UnitTask& task = members.front()->rendition.task;
   const bool over = task.input->spec.ends_run;
   if (over) cache.GiveDecoder(*task.plan->source, selector->TakeDecoder());
@@ -299,6 +305,7 @@ void EndRun(const Members& members, std::unique_ptr<FrameSelector> selector, Con
     if (stats.cancelled) continue;
     stats.selection = counts;
     stats.damage.rejected = rejected;
+    stats.flawless_run = flawless;
     if (member != *first) stats.selection.decoded = stats.selection.taken = 0;
     stats.decoded_again += std::min(counts.preroll, stats.selection.decoded);
     stats.decoded_elsewhere = member != *first || (counts.decoded == 0 && counts.taken > 0);

@@ -65,7 +65,8 @@ struct OpenGop {
 // What a run hands from unit to unit.
 struct RunState {
   std::unique_ptr<FrameSelector> selector;
-  std::shared_ptr<const RunHistory> history;
+  std::size_t fed = 0;  // packets of the next unit's input that the selector has been fed already
+  std::shared_ptr<const RunHistory> history = {};
   std::unique_ptr<OpenGop> gop = {};  // null between two GOPs
   std::int64_t gop_packets = 0;       // of the GOP, that left with the pieces so far
 };
@@ -84,6 +85,7 @@ struct UnitStats {
   // pass but the first.
   std::int64_t decoded_again = 0;
   PictureDamage damage;
+  bool flawless_run = true;        // up to its last frame (FrameSelector::flawless)
   std::int64_t bytes = 0;          // coded
   int renditions = 1;              // made of the same decode
   bool decoded_elsewhere = false;  // by another rendition or stream of the same source, all of it
@@ -111,7 +113,8 @@ struct UnitTask {
   std::shared_ptr<const UnitInput> input;
   // A chained unit's run as the unit before left it. Without a selector (a retry, or who had it has
   // left) the run is decoded again from its history; without the GOP that it goes on with, so is
-  // that encoded.
+  // that encoded. A unit that is not chained has all its packets, and may go on with a selector,
+  // too, that has been fed some of them.
   RunState run;
   std::size_t decode_ahead_bytes = 0;  // 0 = decode and encode frame by frame
   bool decode_aside = false;  // on a thread of its own (decode_aside.h), where it hands nothing on

@@ -102,6 +102,15 @@ Entry EntryOf(const SourceIndex& index, SourceTicks from, int context) {
   return {.packet = places[places.size() - 1 - back], .preroll = back > 0};
 }
 
+// Packets behind the last one that is shown. Decoding goes on for one picture, so that the last one
+// wanted is known to be the last: it comes at once where the decoder is drained then, else behind
+// some more. Or until those that filters look at must have come.
+std::int64_t MoreBehind(const SourceIndex& index, const UnitSpec& unit, int context) {
+  const bool reorders = !index.source || index.source->video.has_b_frames;
+  if (context > 0) return (reorders ? kReorderSlack : 0) + context;
+  return unit.ends_run ? 1 : kReorderSlack;
+}
+
 }  // namespace
 
 SegmentGrid CutSegments(const SourceIndex& index, const OutputGrid& grid, double seconds,
@@ -161,9 +170,13 @@ UnitSpec SegmentUnit(const SourceIndex& index, const OutputGrid& grid, const Seg
                 .end_frame = segments.borders[k + 1],
                 .ends_run = true,
                 .budget_bps = budget_bps};
+  const Entry entry = EntryOf(index, grid.LatestPts(unit.first_frame), context);
+  unit.first_packet = entry.packet;
+  unit.cut = entry.preroll ? CutKind::kPreroll : CutKind::kClosed;
   SourceTicks until = grid.LatestPts(unit.end_frame - 1);
   if (number + 1 < segments.count()) {
     const Entry next = EntryOf(index, grid.LatestPts(unit.end_frame), context);
+    unit.ends_run = next.packet != entry.packet || context > 0;
     const SourceTicks begin =
         index.video.empty() ? 0 : index.video[static_cast<std::size_t>(next.packet)].pts;
     if (!next.preroll && begin > until) {
@@ -176,14 +189,9 @@ UnitSpec SegmentUnit(const SourceIndex& index, const OutputGrid& grid, const Seg
     const SourceIndex::Video& packet = index.video[static_cast<std::size_t>(n)];
     if (!packet.hidden && packet.pts <= until) unit.end_packet = n + 1;
   }
-  const Entry entry = EntryOf(index, grid.LatestPts(unit.first_frame), context);
-  unit.first_packet = entry.packet;
-  unit.cut = entry.preroll ? CutKind::kPreroll : CutKind::kClosed;
-  // Decoding goes on for one picture, so that the last one wanted is known to be the last; or until
-  // those behind it that filters look at must have come.
-  const bool reorders = !index.source || index.source->video.has_b_frames;
-  const std::int64_t more = context > 0 ? (reorders ? kReorderSlack : 0) + context : 1;
-  unit.end_packet = std::min(std::max(unit.end_packet, unit.first_packet) + more, count);
+  unit.end_packet = std::max(unit.end_packet, unit.first_packet) + MoreBehind(index, unit, context);
+  unit.end_packet = std::min(unit.end_packet, count);
+  unit.run_fed = !unit.ends_run && unit.end_packet == count;
   for (std::int64_t n = unit.first_packet; n < unit.end_packet; ++n) {
     unit.source_bytes += index.video[static_cast<std::size_t>(n)].bytes;
   }

@@ -50,7 +50,9 @@ std::vector<std::int64_t> SegmentBudgets(const SourceIndex& index, const OutputG
                                          const SegmentGrid& segments, std::int64_t bitrate);
 
 // Where the packets of one segment are and what becomes of them. Its packets may begin long before
-// its first frame. `context`: StreamPlan::temporal_context.
+// its first frame. `context`: StreamPlan::temporal_context. Where the next segment is decoded from
+// the same packet on, the unit does not end its run: the next one may go on with its decoder, and
+// has to be fed what lies behind `end_packet`.
 UnitSpec SegmentUnit(const SourceIndex& index, const OutputGrid& grid, const SegmentGrid& segments,
                      std::int64_t number, std::int64_t budget_bps, int context);
 

@@ -20,6 +20,7 @@ Packager::Packager(const std::vector<Presentation>& presentations, MovieShelf& s
   sizes_.video.resize(presentations.front().movie->video.size());
   sizes_.audio.resize(presentations.size());
   const Presentation& main = presentations.front();
+  made_.resize(static_cast<std::size_t>(main.movie->segments.count()));
   Plan(main, PartTrack::kVideo, main.movie->segments.count());
   if (main.movie->iframes) Plan(main, PartTrack::kIFrames, main.movie->segments.count());
   Plan(main, PartTrack::kThumbnails, main.movie->thumbnails.sheets());
@@ -41,6 +42,7 @@ void Packager::Plan(const Presentation& presentation, PartTrack track, std::int6
                                 .number = k,
                                 .container = presentation.movie->container},
                        .ladder = track == PartTrack::kVideo});
+    pieces_.back().goes_on = GoesOn(*presentation.movie, pieces_.back().name);
     pieces_.back().work = WorkOf(pieces_.back());
     work_ += pieces_.back().work;
   }
@@ -77,6 +79,7 @@ Result<std::vector<SegmentWork>> Packager::Read(const Piece& piece) {
 
 Status Packager::Submit(Piece piece) {
   GOPMILL_ASSIGN_OR_RETURN(std::vector<SegmentWork> works, Read(piece));
+  if (piece.ladder) works.front().handed_on = runs_.Take(std::to_string(piece.name.number));
   piece.bytes = works.front().bytes();  // renditions share them
   const auto bytes = static_cast<std::size_t>(piece.bytes) + 1;
   const auto frames = static_cast<std::uint32_t>(works.front().frames());
@@ -127,9 +130,13 @@ void Packager::Count(const Presentation& presentation, const PartName& name, std
   }
 }
 
-Status Packager::Keep(const Finished& finished) {
+Status Packager::Keep(Finished finished) {
   if (!finished.made.ok()) return finished.made.error();
   const Piece& piece = finished.piece;
+  if (piece.ladder) {
+    made_[static_cast<std::size_t>(piece.name.number)] = true;
+    runs_.Put(std::to_string(piece.name.number + 1), std::move(finished.made->run));
+  }
   PartName name = piece.name;
   for (const std::string& bytes : finished.made->bytes) {
     GOPMILL_RETURN_IF_ERROR(folder_.Write(piece.presentation->folder + TextOf(name), bytes));
@@ -142,15 +149,31 @@ Status Packager::Keep(const Finished& finished) {
   return OkStatus();
 }
 
+// Those that go on with a run first: it holds memory. Where there is nothing else for a worker to
+// do, one that could go on later is decoded from its key picture.
+std::optional<Packager::Piece> Packager::Next() {
+  auto next = std::ranges::find_if(
+      pieces_, [&](const Piece& piece) { return piece.goes_on && HasRun(piece); });
+  if (next == pieces_.end()) {
+    next = std::ranges::find_if(pieces_, [&](const Piece& piece) { return HasRun(piece); });
+  }
+  if (next == pieces_.end() && out_ < scheduler_.worker_count()) next = pieces_.begin();
+  if (next == pieces_.end()) return std::nullopt;
+  Piece piece = *next;
+  pieces_.erase(next);
+  return piece;
+}
+
 Status Packager::Run(const std::stop_token& stop, const Told& told) {
   const std::stop_callback forward(stop, [this] { cancel_.request_stop(); });
   const int most = kMaxPiecesAhead * scheduler_.worker_count();
   while (!pieces_.empty() || out_ > 0) {
     if (stop.stop_requested()) return Cancelled();
-    if (!pieces_.empty() && out_ < most && bytes_out_ < kMaxPieceBytes) {
-      GOPMILL_RETURN_IF_ERROR(Submit(pieces_.front()));
-      pieces_.pop_front();
-      continue;
+    if (out_ < most && bytes_out_ < kMaxPieceBytes) {
+      if (auto piece = Next()) {
+        GOPMILL_RETURN_IF_ERROR(Submit(*std::move(piece)));
+        continue;
+      }
     }
     GOPMILL_RETURN_IF_ERROR(Keep(Take()));
     told(done_ / work_, folder_.bytes());

@@ -21,6 +21,7 @@
 #include "scheduler/scheduler.h"
 #include "server/session/movie_shelf.h"
 #include "server/session/package_folder.h"
+#include "server/session/run_shelf.h"
 #include "server/session/segment_job.h"
 #include "server/session/segment_work.h"
 #include "server/session/track_sizes.h"
@@ -65,6 +66,7 @@ class Packager {
     const Presentation* presentation = nullptr;
     PartName name;
     bool ladder = false;     // this segment of all renditions
+    bool goes_on = false;    // it may go on with the run of the segment before it
     double work = 0;         // pictures, or what takes as long
     std::int64_t bytes = 0;  // of its packets, once they are read
   };
@@ -74,10 +76,14 @@ class Packager {
   };
   void Plan(const Presentation& presentation, PartTrack track, std::int64_t count);
   static double WorkOf(const Piece& piece);
+  [[nodiscard]] bool HasRun(const Piece& piece) const {
+    return !piece.goes_on || made_[static_cast<std::size_t>(piece.name.number - 1)];
+  }
+  std::optional<Piece> Next();
   Status Submit(Piece piece);
   Result<std::vector<SegmentWork>> Read(const Piece& piece);
   Finished Take();
-  Status Keep(const Finished& finished);
+  Status Keep(Finished finished);
   void Count(const Presentation& presentation, const PartName& name, std::size_t bytes);
 
   MovieShelf& shelf_;
@@ -85,6 +91,8 @@ class Packager {
   const std::uint16_t service_class_;
   PackageFolder& folder_;
   std::deque<Piece> pieces_;
+  std::vector<bool> made_;  // segments of pictures
+  RunShelf runs_;
   const Presentation* const first_;  // of an array
   const bool few_;                   // segments, so that each may use other workers' PUs
   PackageSizes sizes_;

@@ -21,10 +21,11 @@ class Collector : public UnitOutput {
     parameters = std::move(made);
   }
   void OnPacket(av::Packet packet) override { packets.push_back(std::move(packet)); }
-  void OnRunReady(std::unique_ptr<RunState> /*state*/) override {}
+  void OnRunReady(std::unique_ptr<RunState> state) override { run = std::move(state->selector); }
 
   std::shared_ptr<const AVCodecParameters> parameters;
   std::vector<av::Packet> packets;
+  std::unique_ptr<FrameSelector> run;
 };
 
 Result<std::string> Muxed(const SegmentWork& work, Collector& made) {
@@ -38,7 +39,9 @@ Result<std::string> Muxed(const SegmentWork& work, Collector& made) {
 
 }  // namespace
 
-Result<MadeSegments> SegmentJob::MakePictures(WorkerContext& worker) {
+Result<MadeSegments> SegmentJob::MakePicturesWith(std::unique_ptr<FrameSelector> run,
+                                                  ContextCache& cache) {
+  MadeSegments made{.bytes = {}, .stats = {}, .went_on = run != nullptr};
   std::vector<Collector> collectors(works_.size());
   std::vector<UnitRendition> renditions(works_.size());
   for (std::size_t i = 0; i < works_.size(); ++i) {
@@ -51,14 +54,30 @@ Result<MadeSegments> SegmentJob::MakePictures(WorkerContext& worker) {
     renditions[i].stop = stop_;
     renditions[i].output = &collectors[i];
   }
-  const auto stats = TranscodeTogether(renditions, ContextUse(worker).cache());
+  if (run) renditions[0].task.run = {.selector = std::move(run), .fed = *works_[0].fed_before};
+  const auto stats = TranscodeTogether(renditions, cache);
   if (!stats.ok()) return stats.error();
   // All have one token, but the last of them to look at it may be the first to see it.
   if (std::ranges::any_of(*stats, &UnitStats::cancelled)) return Cancelled();
-  MadeSegments made{.bytes = std::vector<std::string>(works_.size()), .stats = stats->front()};
+  made.stats = stats->front();
   for (std::size_t i = 0; i < works_.size(); ++i) {
-    GOPMILL_ASSIGN_OR_RETURN(made.bytes[i], Muxed(works_[i], collectors[i]));
+    GOPMILL_ASSIGN_OR_RETURN(made.bytes.emplace_back(), Muxed(works_[i], collectors[i]));
   }
+  made.run = std::move(collectors[0].run);
+  return made;
+}
+
+// How a decoder patches what is damaged may depend on pictures that are not decoded where it begins
+// for this segment: then it does begin for it, and does not go on to the next.
+Result<MadeSegments> SegmentJob::MakePictures(WorkerContext& worker) {
+  const ContextUse use(worker);
+  GOPMILL_ASSIGN_OR_RETURN(MadeSegments made,
+                           MakePicturesWith(std::move(works_[0].handed_on), use.cache()));
+  if (made.stats.flawless_run) return made;
+  made.run.reset();
+  if (!made.went_on) return made;
+  GOPMILL_ASSIGN_OR_RETURN(made, MakePicturesWith(nullptr, use.cache()));
+  made.run.reset();
   return made;
 }
 
@@ -97,7 +116,9 @@ Result<MadeSegments> SegmentJob::Make(WorkerContext& worker) {
   if (pictures) return MakePictures(worker);
   auto made = track == PartTrack::kAudio ? MakeAudio() : MakeThumbnails(worker);
   if (!made.ok()) return made.error();
-  return MadeSegments{.bytes = {std::move(made).value()}, .stats = {}};
+  MadeSegments one;
+  one.bytes.push_back(std::move(made).value());
+  return one;
 }
 
 bool SegmentJob::spreads() const {

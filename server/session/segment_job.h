@@ -8,6 +8,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -20,7 +21,10 @@ namespace gopmill {
 
 struct MadeSegments {
   std::vector<std::string> bytes;
-  UnitStats stats;  // of the first rendition; zero for sound and thumbnails
+  UnitStats stats;       // of the first rendition; zero for sound and thumbnails
+  bool went_on = false;  // with the run of the segment before
+  // For the segment behind it: SegmentWork::handed_on; may be null.
+  std::unique_ptr<FrameSelector> run = {};
 };
 
 class SegmentJob : public Job {
@@ -43,6 +47,7 @@ class SegmentJob : public Job {
  private:
   Result<MadeSegments> Make(WorkerContext& worker);
   Result<MadeSegments> MakePictures(WorkerContext& worker);
+  Result<MadeSegments> MakePicturesWith(std::unique_ptr<FrameSelector> run, ContextCache& cache);
   Result<std::string> MakeAudio();
   Result<std::string> MakeThumbnails(WorkerContext& worker);
 

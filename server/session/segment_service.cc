@@ -140,7 +140,10 @@ bool SegmentService::ClosesNow(TaskPool pool) {
   return true;
 }
 
-void SegmentService::CloseReaders(TimePoint time) { Close(shelf_.TakeIdle(time)); }
+void SegmentService::CloseReaders(TimePoint time) {
+  runs_.Drop(time);
+  Close(shelf_.TakeIdle(time));
+}
 
 // Each file by a task of its own, so that a disk that hangs has not all threads.
 void SegmentService::Close(std::vector<MovieShelf::Unused> files) {
@@ -312,8 +315,7 @@ void SegmentService::AnswerText(const Shelved& shelved, Waiting waiting, const A
 // The tag is known before the bytes are: they are a function of what the key names.
 void SegmentService::AnswerSegment(const Shelved& movie, const PartName& name, bool versioned,
                                    Waiting waiting) {
-  const std::string key = Sha256Hex(TrackOf(*movie.movie, name).identity + ";" +
-                                    std::to_string(ContentNumber(*movie.movie, name)));
+  const std::string key = KeyOf(*movie.movie, name);
   MediaPart part{.content_type = SegmentType(name),
                  .etag = TagOf(key),
                  .bytes = nullptr,

@@ -29,6 +29,7 @@
 #include "server/session/library.h"
 #include "server/session/making_table.h"
 #include "server/session/movie_shelf.h"
+#include "server/session/run_shelf.h"
 #include "server/session/script_shelf.h"
 #include "server/session/segment_cache.h"
 #include "server/session/segment_job.h"
@@ -54,6 +55,7 @@ inline constexpr std::chrono::seconds kLongEnd(5);
 struct SegmentStats {
   std::uint64_t playlists = 0, segments = 0;  // answered
   std::uint64_t made = 0, shared = 0;         // transcodes; requests that joined one
+  std::uint64_t went_on = 0;                  // made with the run of the segment before
   std::uint64_t not_modified = 0, failed = 0, cancelled = 0;
   // Pictures made up, whole or in parts, of the segments that were made.
   std::uint64_t concealed = 0, patched = 0;
@@ -84,9 +86,9 @@ class SegmentService {
 
   PartTicket Open(PartRequest request, PartCallback done);
   void Cancel(PartTicket ticket);
-  // Lets readers of movies that nobody has used since `time` be closed soon, by threads that read.
-  // It does so by itself for those that are idle for kReaderIdle, and at once for those of movies
-  // that are not kept any more.
+  // Lets readers of movies that nobody has used since `time` be closed soon, by threads that read,
+  // and drops runs that nobody has gone on with since. It does so by itself for what is idle for
+  // kReaderIdle, and at once for readers of movies that are not kept any more.
   void CloseReaders(TimePoint time);
   [[nodiscard]] SegmentStats stats() const;
 
@@ -122,7 +124,7 @@ class SegmentService {
   Result<SegmentWork> ReadWork(const Shelved& movie, const PartName& name);
   Status Submit(SegmentWork work, const std::string& key, const std::shared_ptr<Making>& making);
   JobSpec NewJob(const SegmentWork& work, std::uint16_t service_class) GOPMILL_REQUIRES(mutex_);
-  void OnMade(Result<MadeSegments> made, const std::string& key,
+  void OnMade(Result<MadeSegments> made, const std::string& key, const std::string& key_behind,
               const std::shared_ptr<Making>& making);
   void Finish(const std::string& key, const std::shared_ptr<Making>& making,
               const Result<std::shared_ptr<const std::string>>& bytes);
@@ -132,6 +134,7 @@ class SegmentService {
   const SegmentDefaults defaults_;
   Scheduler& scheduler_;
   MovieShelf shelf_;
+  RunShelf runs_;
   const std::unique_ptr<SegmentCache> cache_;
   const std::shared_ptr<UnitObserver> observer_;
 

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "media/digest.h"
 #include "media/unit_planner.h"
 #include "media/unseen_pictures.h"
 #include "server/session/segment_thumbnails.h"
@@ -25,6 +26,28 @@ UnitSpec PictureUnit(const SegmentedMovie& movie, const PartName& name) {
   }
   return SegmentUnit(*movie.index, video.plan->grid, movie.segments, name.number,
                      video.budgets.empty() ? 0 : video.budgets[k], context);
+}
+
+// The end of what the segment before is fed, where this one may go on with its run.
+std::optional<std::int64_t> EndBefore(const SegmentedMovie& movie, PartName name) {
+  if (name.track != PartTrack::kVideo || name.number == 0) return std::nullopt;
+  --name.number;
+  const UnitSpec spec = PictureUnit(movie, name);
+  return spec.ends_run ? std::nullopt : std::optional(spec.end_packet);
+}
+
+// SegmentWork::fed_before.
+std::optional<std::size_t> FedBefore(const SegmentedMovie& movie, const PartName& name,
+                                     const UnitInput& unit) {
+  const auto end = EndBefore(movie, name);
+  if (!end) return std::nullopt;
+  const auto rest = static_cast<std::size_t>(unit.spec.end_packet - *end);
+  if (rest == 0) return unit.packets.size();
+  if (rest > unit.packets.size()) return std::nullopt;
+  // Unless something behind it has been left out (LeaveOutUnseen).
+  const std::size_t at = unit.packets.size() - rest;
+  const SourceTicks pts = movie.index->video[static_cast<std::size_t>(*end)].pts;
+  return unit.packets[at]->pts == pts ? std::optional(at) : std::nullopt;
 }
 
 Status CheckSize(std::int64_t bytes) {
@@ -110,6 +133,12 @@ std::int64_t SegmentWork::bytes() const {
   return sum;
 }
 
+std::int64_t SegmentWork::rest() const {
+  std::int64_t sum = bytes();
+  for (std::size_t i = 0; handed_on && i < *fed_before; ++i) sum -= unit->packets[i]->size;
+  return sum;
+}
+
 std::int64_t SegmentWork::frames() const {
   std::int64_t sum = 0;
   for (const SheetRun& run : runs) sum += static_cast<std::int64_t>(run.frames.size());
@@ -147,6 +176,7 @@ Result<SegmentWork> ReadSegmentWork(std::shared_ptr<const SegmentedMovie> movie,
   const StreamPlan& plan = *RenditionOf(*work.movie, name).plan;
   GOPMILL_ASSIGN_OR_RETURN(
       work.unit, ReadUnit(*work.movie->index, plan, spec, ShownFrom(plan.grid, spec), reader));
+  work.fed_before = FedBefore(*work.movie, name, *work.unit);
   return work;
 }
 
@@ -174,8 +204,14 @@ const StillRendition& StillsOf(const SegmentedMovie& movie, const PartName& name
   return movie.stills[static_cast<std::size_t>(name.rendition)];
 }
 
-std::int64_t ContentNumber(const SegmentedMovie& movie, const PartName& name) {
-  return name.track == PartTrack::kStills ? StillFrame(movie, name.number) : name.number;
+bool GoesOn(const SegmentedMovie& movie, const PartName& name) {
+  return EndBefore(movie, name).has_value();
+}
+
+std::string KeyOf(const SegmentedMovie& movie, const PartName& name) {
+  const std::int64_t number =
+      name.track == PartTrack::kStills ? StillFrame(movie, name.number) : name.number;
+  return Sha256Hex(TrackOf(movie, name).identity + ";" + std::to_string(number));
 }
 
 const SegmentTrack& TrackOf(const SegmentedMovie& movie, const PartName& name) {

@@ -57,7 +57,25 @@ TEST(SegmentUnitTest, DecodesFromTheLastKeyFrameBeforeIt) {
   EXPECT_EQ(unit.first_packet, 60);
   EXPECT_GE(unit.end_packet, 150);
   EXPECT_EQ(unit.cut, CutKind::kClosed);
-  EXPECT_TRUE(unit.ends_run);
+  EXPECT_TRUE(unit.ends_run) << "the next one begins at 120";
+}
+
+TEST(SegmentUnitTest, OfOneGroupGoOnWithEachOther) {
+  const SourceIndex index = Index(200, {0, 130});
+  const SegmentGrid segments{.fps = k25, .borders = {0, 50, 100, 150, 195, 200}};
+  const auto unit = [&](std::int64_t number, int context = 0) {
+    return SegmentUnit(index, Grid(), segments, number, 0, context);
+  };
+  EXPECT_FALSE(unit(0).ends_run);
+  EXPECT_EQ(unit(0).end_packet, 70) << "until a decoder must have given the last one out";
+  EXPECT_FALSE(unit(0).run_fed);
+  EXPECT_FALSE(unit(1).ends_run);
+  EXPECT_EQ(unit(2).first_packet, 0);
+  EXPECT_TRUE(unit(2).ends_run) << "the next one begins at 130";
+  EXPECT_FALSE(unit(3).ends_run);
+  EXPECT_TRUE(unit(3).run_fed) << "there is nothing more to feed";
+  EXPECT_TRUE(unit(4).ends_run && !unit(4).run_fed);
+  EXPECT_TRUE(unit(0, 2).ends_run) << "filters begin anew";
 }
 
 // An edit list: pictures 0 to 49, ten that are not shown, the first of them a key picture, 50 more.

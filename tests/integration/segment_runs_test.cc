@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Segments that go on with what the one before was decoded with: the same bytes as those that were
+// decoded from their key picture, and each GOP of the source decoded once.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <iterator>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/session/engine.h"
+#include "server/session/segment_service.h"
+#include "tests/integration/test_streams.h"
+
+namespace gopmill::test {
+namespace {
+
+class DecodedPictures : public UnitObserver {
+ public:
+  void OnEnded(const UnitLife& life) noexcept override { count += life.stats.selection.decoded; }
+  void OnReleased(UnitId /*unit*/, TimePoint /*when*/) noexcept override {}
+  std::atomic<std::int64_t> count = 0;
+};
+
+using Segments = std::vector<std::string>;
+
+// Makes segments of one movie, and keeps none.
+class Maker {
+ public:
+  Maker(const std::string& folder, std::string movie, std::string request)
+      : movie_(std::move(movie)), request_(std::move(request)) {
+    auto library = Library::Open(folder);
+    EXPECT_TRUE(library.ok());
+    library_.emplace(std::move(library).value());
+    scripts_.emplace(*library_);
+    auto engine = Engine::Create({.scheduler = {.workers = 2}});
+    EXPECT_TRUE(engine.ok()) << engine.error().ToString();
+    engine_ = std::move(engine).value();
+    service_.emplace(*library_, *scripts_, engine_->scheduler(), SegmentOptions{}, decoded_);
+    EXPECT_TRUE(service_->Start().ok());
+  }
+
+  Result<MediaPart> Ask(const std::string& name) {
+    std::promise<Result<MediaPart>> answer;
+    service_->Open({.path = movie_, .name = name, .params = Params(), .if_none_match = ""},
+                   [&](Result<MediaPart> part) { answer.set_value(std::move(part)); });
+    return answer.get_future().get();
+  }
+  std::string Make(std::size_t number) {
+    const auto part = Ask("v0-" + std::to_string(number) + ".m4s");
+    EXPECT_TRUE(part.ok()) << part.error().ToString();
+    return part.ok() ? *part->bytes : "";
+  }
+  std::size_t Count() {
+    const auto playlist = Ask("v0.m3u8");
+    EXPECT_TRUE(playlist.ok()) << playlist.error().ToString();
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = playlist->bytes->find("#EXTINF", at)) != std::string::npos; ++at)
+      ++count;
+    return count;
+  }
+  Segments Forward() {
+    Segments made(Count());
+    for (std::size_t k = 0; k < made.size(); ++k) made[k] = Make(k);
+    return made;
+  }
+  Segments Backward() {
+    Segments made(Count());
+    for (std::size_t k = made.size(); k-- > 0;) made[k] = Make(k);
+    return made;
+  }
+  [[nodiscard]] SegmentStats stats() const { return service_->stats(); }
+  [[nodiscard]] std::int64_t decoded() const { return decoded_->count; }
+  SegmentService& service() { return *service_; }
+
+ private:
+  [[nodiscard]] RequestParams Params() const {
+    RequestParams params{{"width", "96"}, {"preset", "ultrafast"}};
+    std::istringstream words(request_);
+    for (std::string word; words >> word;) {
+      const std::size_t equals = word.find('=');
+      params.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+    }
+    return params;
+  }
+
+  const std::string movie_, request_;
+  std::optional<Library> library_;
+  std::optional<ScriptShelf> scripts_;
+  std::unique_ptr<Engine> engine_;
+  const std::shared_ptr<DecodedPictures> decoded_ = std::make_shared<DecodedPictures>();
+  std::optional<SegmentService> service_;  // goes first
+};
+
+struct Case {
+  const char* name;
+  const char* movie;
+  const char* request;
+  bool goes_on = true;
+};
+
+class SegmentRuns : public testing::TestWithParam<Case> {};
+
+TEST_P(SegmentRuns, GoneOnWithAreTheSameBytes) {
+  const auto& [name, movie, request, goes_on] = GetParam();
+  Maker there("movies/files", movie, request), back("movies/files", movie, request);
+  const Segments forward = there.Forward(), backward = back.Backward();
+  ASSERT_GT(forward.size(), 4U);
+  EXPECT_EQ(forward, backward);
+  EXPECT_EQ(there.stats().went_on > 0, goes_on);
+  EXPECT_EQ(back.stats().went_on, 0U);
+  if (goes_on) {
+    EXPECT_LT(there.decoded(), back.decoded());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Movies, SegmentRuns,
+    testing::Values(Case{"H264", "modern-720p.mp4", "segment=1 duration=12"},
+                    Case{"FewerPictures", "modern-720p.mp4", "segment=1 duration=12 fps=7"},
+                    Case{"MorePictures", "modern-720p.mp4", "segment=0.7 duration=6 fps=50"},
+                    Case{"FromTheMiddle", "modern-720p.mp4", "segment=1 duration=8 start=3.3"},
+                    Case{"ToTheEnd", "modern-720p.mp4", "segment=0.5 start=55"},
+                    Case{"Capped", "modern-720p.mp4",
+                         "segment=1 duration=8 bitrate=60k maxrate=66k bufsize=40k"},
+                    Case{"TwoPasses", "modern-720p.mp4",
+                         "segment=1 duration=8 bitrate=60k vcodec=hevc"},
+                    Case{"Hevc", "hevc10-540p.mp4", "segment=0.5 duration=7"},
+                    Case{"OpenGops", "open-gop-480p.ts", "segment=0.5 duration=6"},
+                    Case{"VariableFrameRate", "vfr-540p.mkv", "segment=0.5 duration=6"},
+                    Case{"ShortGops", "ref-talk.mpg", "segment=2 duration=12", false}),
+    [](const auto& each) { return each.param.name; });
+
+// Each picture once, and what it takes to know that the last one has come.
+TEST(SegmentRunsTest, AreDecodedOnce) {
+  Maker maker("movies/files", "modern-720p.mp4", "segment=1 duration=20 fps=30");
+  const std::size_t count = maker.Forward().size();
+  const auto pictures = static_cast<std::int64_t>(count * 30);
+  EXPECT_GE(maker.decoded(), pictures);
+  EXPECT_LT(maker.decoded(), pictures * 3 / 2);
+}
+
+TEST(SegmentRunsTest, ThatNobodyGoesOnWithAreDropped) {
+  Maker maker("movies/files", "modern-720p.mp4", "segment=0.5 duration=4");
+  maker.Make(0);
+  maker.service().CloseReaders(SteadyNow());
+  maker.Make(1);
+  EXPECT_EQ(maker.stats().went_on, 0U);
+  maker.Make(2);
+  EXPECT_EQ(maker.stats().went_on, 1U);
+}
+
+// Where a decoder patches what is damaged, it may depend on what it has decoded before.
+TEST(SegmentRunsTest, AreNotGoneOnWithWhereTheSourceIsDamaged) {
+  std::string folder = testing::TempDir() + "/gopmill-runs-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  std::ifstream in(MoviePath("modern-720p.mp4"), std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  ASSERT_GT(bytes.size(), 1'000'000U);
+  for (std::size_t at = bytes.size() / 10; at < bytes.size() / 3; at += 150'001) {
+    for (std::size_t i = 0; i < 40; ++i) bytes[at + i] = static_cast<char>(bytes[at + i] ^ 0x5a);
+  }
+  std::ofstream(folder + "/damaged.mp4", std::ios::binary) << bytes;
+  const char* request = "segment=1 duration=20";
+  Maker there(folder, "damaged.mp4", request), back(folder, "damaged.mp4", request);
+  const Segments forward = there.Forward(), backward = back.Backward();
+  EXPECT_EQ(forward, backward);
+  EXPECT_GT(there.stats().patched + there.stats().concealed, 0U);
+  EXPECT_GT(there.stats().went_on, 0U) << "those that are not damaged";
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace gopmill::test
