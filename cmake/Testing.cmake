@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # gopmill_test(NAME name SOURCES ... DEPS ... LABELS ... [TIMEOUT seconds] [SHARDS runs]
-#              [NOT_TSAN filter] [NOT_ASAN filter])
+#              [NOT_TSAN filter] [NOT_ASAN filter] [BUSY])
 # makes one GoogleTest program and registers its cases with ctest.
 #
 # LABELS say when a case runs: unit, integration, golden, browser, setup, lint name its kind; `long`
@@ -11,7 +11,8 @@
 # NOT_TSAN names cases that the tsan build leaves out: long computations in one thread, and repeated
 # comparisons of bytes, which find no more races and take minutes. NOT_ASAN: what asan leaves out,
 # statistics over code that shorter cases run, too, and what the sanitizer itself cannot stand. SHARDS:
-# in how many runs of the program a sanitizer build has its cases.
+# in how many runs of the program a sanitizer build has its cases. BUSY: a case keeps two CPUs busy, and
+# counts as two of those that ctest runs at once.
 #
 # Every test runs in the top folder of the sources, so that tests/... and movies/files/... are good
 # relative paths, and finds the program under test in the variable GOPMILL_PROGRAM.
@@ -27,7 +28,12 @@ foreach(label unit integration golden fuzz browser asan tsan)
 endforeach()
 
 function(gopmill_test)
-  cmake_parse_arguments(ARG "" "NAME;TIMEOUT;SHARDS;NOT_TSAN;NOT_ASAN" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "BUSY" "NAME;TIMEOUT;SHARDS;NOT_TSAN;NOT_ASAN" "SOURCES;DEPS;LABELS"
+                        ${ARGN})
+  set(ARG_PROCESSORS 1)
+  if(ARG_BUSY)
+    set(ARG_PROCESSORS 2)
+  endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
   endif()
@@ -61,7 +67,8 @@ macro(gopmill_register_cases)
     TEST_LIST ${ARG_NAME}_TESTS
     NO_PRETTY_VALUES # of a struct they are its bytes, with addresses: another name in each run
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
-    PROPERTIES TIMEOUT ${ARG_TIMEOUT} ENVIRONMENT "${GOPMILL_TEST_ENVIRONMENT}")
+    PROPERTIES TIMEOUT ${ARG_TIMEOUT} PROCESSORS ${ARG_PROCESSORS} ENVIRONMENT
+               "${GOPMILL_TEST_ENVIRONMENT}")
   # gtest_discover_tests flattens lists, so a property with several values is set by a file that ctest
   # reads after the discovery.
   set(labels_file ${CMAKE_CURRENT_BINARY_DIR}/${ARG_NAME}_labels.cmake)
@@ -99,10 +106,14 @@ macro(gopmill_register_shards)
   endforeach()
 endmacro()
 
-# gopmill_script_test(NAME name COMMAND ... LABELS ... [TIMEOUT seconds]) registers a script as one
+# gopmill_script_test(NAME name COMMAND ... LABELS ... [TIMEOUT seconds] [BUSY]) registers a script as one
 # test. Exit code 77 means skipped: what the test needs is not on this machine.
 function(gopmill_script_test)
-  cmake_parse_arguments(ARG "SERIAL" "NAME;TIMEOUT" "COMMAND;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL;BUSY" "NAME;TIMEOUT" "COMMAND;LABELS" ${ARGN})
+  set(ARG_PROCESSORS 1)
+  if(ARG_BUSY)
+    set(ARG_PROCESSORS 2)
+  endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
@@ -113,5 +124,6 @@ function(gopmill_script_test)
   set_tests_properties(
     ${ARG_NAME}
     PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77 RUN_SERIAL
-               "${ARG_SERIAL}" ENVIRONMENT "${GOPMILL_TEST_ENVIRONMENT}")
+               "${ARG_SERIAL}" PROCESSORS ${ARG_PROCESSORS} ENVIRONMENT
+               "${GOPMILL_TEST_ENVIRONMENT}")
 endfunction()
