@@ -49,7 +49,7 @@ Result<std::unique_ptr<Policy>> MakeCaAhrw(const PolicyOptions& options, const P
   const int workers = pool.worker_count();
   if (workers > kMaxMatrixWorkers) {
     return InvalidArgument(
-        "policy",
+        "scheduler.policy",
         "ca-ahrw looks at every worker for every unit and serves at most 256, not " +
             std::to_string(workers) + ".",
         "h-cahrw, or fewer workers");

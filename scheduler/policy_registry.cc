@@ -169,7 +169,7 @@ Result<std::unique_ptr<Policy>> MakePolicy(std::string_view name, const PolicyOp
                                            const PoolState& pool) {
   const auto* const entry = std::ranges::find(kPolicies, name, &PolicyEntry::name);
   if (entry == kPolicies.end()) {
-    return InvalidArgument("policy",
+    return InvalidArgument("scheduler.policy",
                            "There is no policy named \"" + std::string(name.substr(0, 40)) + "\".",
                            PolicyNames());
   }

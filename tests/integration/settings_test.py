@@ -64,7 +64,7 @@ def a_reload_tells_each_problem_on_a_line(folder):
         for settings in ({"auth": {"users": SECRET}}, {"sources": SECRET}):
             lines = lines_after(1, **settings)
             check("error reload refused" in lines[0] and "not understood" in lines[0] and SECRET not in lines[0], f"{lines}")
-        for settings, word in [({"segments": {"ladder": "zzz"}}, "segments.ladder"), ({"scheduler": {"policy": "zzz"}}, "policy"),
+        for settings, word in [({"segments": {"ladder": "zzz"}}, "segments.ladder"), ({"scheduler": {"policy": "zzz"}}, "scheduler.policy"),
                                ({"scheduler": {"classes": "a:0"}}, "classes"), ({"scheduler": {"options": "zzz"}}, "scheduler"),
                                ({"auth": {"users": "a:b:read"}, "rtmp": {"port": 1935, "address": "0.0.0.0"}}, "rtmp.address")]:
             lines = lines_after(1, **settings)

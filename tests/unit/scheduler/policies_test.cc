@@ -23,7 +23,7 @@ TEST(RegistryTest, AnUnknownNameIsAnErrorThatListsTheKnownOnes) {
   ASSERT_FALSE(made.ok());
   const Error& error = ErrorOf(made);
   EXPECT_EQ(error.code, Code::kInvalidArgument);
-  EXPECT_EQ(error.parameter, "policy");
+  EXPECT_EQ(error.parameter, "scheduler.policy");
   EXPECT_EQ(error.accepted, PolicyNames());
   EXPECT_NE(error.accepted.find("h-cahrw, "), std::string::npos);
 }
