@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "media/unit_planner.h"
@@ -83,18 +85,10 @@ std::size_t Recovery(const SourceIndex& index, const std::vector<std::int64_t>& 
   return places.size() > 1 && recovers(1) ? 2 : 1;
 }
 
-// For the picture that is shown at `from`: the last place of random access at or before it, or so
-// many before as it takes to recover and to have `context` pictures before it.
-Entry EntryOf(const SourceIndex& index, SourceTicks from, int context) {
-  std::vector<std::int64_t> places;
-  SourceTicks shown = index.video.empty() ? 0 : index.video.front().pts;
-  const auto count = static_cast<std::int64_t>(index.video.size());
-  for (std::int64_t n = 0; n < count; ++n) {
-    const SourceIndex::Video& packet = index.video[static_cast<std::size_t>(n)];
-    if (packet.pts > from) continue;
-    if (!packet.hidden) shown = std::max(shown, packet.pts);
-    if (packet.access != RandomAccess::kNone) places.push_back(n);
-  }
+// For what is shown as `shown`: the last of the `places` of random access up to there, or so many
+// before as it takes to recover and to have `context` pictures before it.
+Entry EntryAmong(const SourceIndex& index, const std::vector<std::int64_t>& places,
+                 SourceTicks shown, int context) {
   if (places.empty()) return {};
   std::size_t back = Recovery(index, places);
   while (back < places.size() && !HasContext(index, places, back, shown, context)) ++back;
@@ -102,13 +96,75 @@ Entry EntryOf(const SourceIndex& index, SourceTicks from, int context) {
   return {.packet = places[places.size() - 1 - back], .preroll = back > 0};
 }
 
+// For each of `times`, ascending, the most that `value` tells of a packet that is shown at or
+// before it (`least` without any). `value` gives nothing for packets that do not count.
+template <class Value>
+std::vector<std::int64_t> MostUpTo(const SourceIndex& index, const std::vector<SourceTicks>& times,
+                                   std::int64_t least, Value value) {
+  std::vector<std::int64_t> most(times.size(), least);
+  for (std::size_t n = 0; n < index.video.size(); ++n) {
+    const auto at = std::ranges::lower_bound(times, index.video[n].pts) - times.begin();
+    const std::optional<std::int64_t> one = value(n);
+    if (!one || at == std::ssize(times)) continue;
+    auto& most_here = most[static_cast<std::size_t>(at)];
+    most_here = std::max(most_here, *one);
+  }
+  for (std::size_t k = 1; k < most.size(); ++k) most[k] = std::max(most[k], most[k - 1]);
+  return most;
+}
+
+// Where decoding begins for what is shown at each of the times, ascending.
+std::vector<Entry> EntriesOf(const SourceIndex& index, const std::vector<SourceTicks>& times,
+                             int context) {
+  const auto pts_of = [&](std::size_t n) {
+    const SourceIndex::Video& packet = index.video[n];
+    return packet.hidden ? std::nullopt : std::optional(packet.pts);
+  };
+  const SourceTicks first = index.video.empty() ? 0 : index.video.front().pts;
+  const std::vector<SourceTicks> shown = MostUpTo(index, times, first, pts_of);
+  std::vector<std::pair<SourceTicks, std::int64_t>> access;  // by time
+  for (std::size_t n = 0; n < index.video.size(); ++n) {
+    if (index.video[n].access == RandomAccess::kNone) continue;
+    access.emplace_back(index.video[n].pts, static_cast<std::int64_t>(n));
+  }
+  std::ranges::sort(access);
+  std::vector<Entry> entries;
+  std::vector<std::int64_t> places;  // up to the time, in the order of decoding
+  auto next = access.begin();
+  for (std::size_t k = 0; k < times.size(); ++k) {
+    for (; next != access.end() && next->first <= times[k]; ++next) {
+      places.insert(std::ranges::upper_bound(places, next->second), next->second);
+    }
+    entries.push_back(EntryAmong(index, places, shown[k], context));
+  }
+  return entries;
+}
+
 // Packets behind the last one that is shown. Decoding goes on for one picture, so that the last one
 // wanted is known to be the last: it comes at once where the decoder is drained then, else behind
 // some more. Or until those that filters look at must have come.
-std::int64_t MoreBehind(const SourceIndex& index, const UnitSpec& unit, int context) {
+std::int64_t MoreBehind(const SourceIndex& index, bool ends_run, int context) {
   const bool reorders = !index.source || index.source->video.has_b_frames;
   if (context > 0) return (reorders ? kReorderSlack : 0) + context;
-  return unit.ends_run ? 1 : kReorderSlack;
+  return ends_run ? 1 : kReorderSlack;
+}
+
+// Of all packets up to those that the segments show last: where their runs end, and where they go
+// on. `ends`: behind the last packet that each shows.
+void EndRuns(const SourceIndex& index, const std::vector<std::int64_t>& ends, int context,
+             std::vector<SegmentSpan>& spans) {
+  const auto count = static_cast<std::int64_t>(index.video.size());
+  for (std::size_t k = spans.size(); k-- > 0;) {
+    SegmentSpan& span = spans[k];
+    const SegmentSpan* next = k + 1 < spans.size() ? &spans[k + 1] : nullptr;
+    span.ends_run = next == nullptr || context > 0 || next->first_packet != span.first_packet;
+    span.end_packet = std::min(
+        std::max(ends[k], span.first_packet) + MoreBehind(index, span.ends_run, context), count);
+    if (span.ends_run) continue;
+    // Not beyond what the run needs: the last one of it has less to wait for.
+    span.end_packet = std::min(span.end_packet, next->end_packet);
+    span.run_fed = span.end_packet == next->end_packet && (next->ends_run || next->run_fed);
+  }
 }
 
 }  // namespace
@@ -162,40 +218,53 @@ std::vector<std::int64_t> SegmentBudgets(const SourceIndex& index, const OutputG
   return budgets;
 }
 
-UnitSpec SegmentUnit(const SourceIndex& index, const OutputGrid& grid, const SegmentGrid& segments,
-                     std::int64_t number, std::int64_t budget_bps, int context) {
+std::vector<SegmentSpan> SegmentSpans(const SourceIndex& index, const OutputGrid& grid,
+                                      const SegmentGrid& segments, int context) {
+  const auto count = static_cast<std::size_t>(segments.count());
+  std::vector<SourceTicks> begins, until;
+  for (std::size_t k = 0; k < count; ++k) begins.push_back(grid.LatestPts(segments.borders[k]));
+  const std::vector<Entry> entries = EntriesOf(index, begins, context);
+  std::vector<SegmentSpan> spans;
+  for (std::size_t k = 0; k < count; ++k) {
+    spans.push_back({.first_packet = entries[k].packet, .preroll = entries[k].preroll});
+    until.push_back(grid.LatestPts(segments.borders[k + 1] - 1));
+    if (k + 1 == count || index.video.empty()) continue;
+    const Entry& next = entries[k + 1];
+    const SourceTicks begin = index.video[static_cast<std::size_t>(next.packet)].pts;
+    if (next.preroll || begin <= until[k]) continue;
+    spans[k].end_pts = begin;
+    until[k] = begin - 1;
+  }
+  const auto end_of = [&](std::size_t n) {
+    return index.video[n].hidden ? std::nullopt : std::optional(static_cast<std::int64_t>(n) + 1);
+  };
+  EndRuns(index, MostUpTo(index, until, 0, end_of), context, spans);
+  return spans;
+}
+
+UnitSpec SegmentUnit(const SourceIndex& index, const SegmentGrid& segments, const SegmentSpan& span,
+                     std::int64_t number, std::int64_t budget_bps) {
   const auto k = static_cast<std::size_t>(number);
   UnitSpec unit{.index = UnitIndex{number},
                 .first_frame = segments.borders[k],
                 .end_frame = segments.borders[k + 1],
-                .ends_run = true,
+                .first_packet = span.first_packet,
+                .end_packet = span.end_packet,
+                .cut = span.preroll ? CutKind::kPreroll : CutKind::kClosed,
+                .ends_run = span.ends_run,
+                .run_fed = span.run_fed,
+                .end_pts = span.end_pts,
                 .budget_bps = budget_bps};
-  const Entry entry = EntryOf(index, grid.LatestPts(unit.first_frame), context);
-  unit.first_packet = entry.packet;
-  unit.cut = entry.preroll ? CutKind::kPreroll : CutKind::kClosed;
-  SourceTicks until = grid.LatestPts(unit.end_frame - 1);
-  if (number + 1 < segments.count()) {
-    const Entry next = EntryOf(index, grid.LatestPts(unit.end_frame), context);
-    unit.ends_run = next.packet != entry.packet || context > 0;
-    const SourceTicks begin =
-        index.video.empty() ? 0 : index.video[static_cast<std::size_t>(next.packet)].pts;
-    if (!next.preroll && begin > until) {
-      unit.end_pts = begin;
-      until = begin - 1;
-    }
-  }
-  const auto count = static_cast<std::int64_t>(index.video.size());
-  for (std::int64_t n = 0; n < count; ++n) {
-    const SourceIndex::Video& packet = index.video[static_cast<std::size_t>(n)];
-    if (!packet.hidden && packet.pts <= until) unit.end_packet = n + 1;
-  }
-  unit.end_packet = std::max(unit.end_packet, unit.first_packet) + MoreBehind(index, unit, context);
-  unit.end_packet = std::min(unit.end_packet, count);
-  unit.run_fed = !unit.ends_run && unit.end_packet == count;
   for (std::int64_t n = unit.first_packet; n < unit.end_packet; ++n) {
     unit.source_bytes += index.video[static_cast<std::size_t>(n)].bytes;
   }
   return unit;
+}
+
+UnitSpec FramesUnit(const SourceIndex& index, const OutputGrid& grid, std::int64_t first,
+                    std::int64_t end, std::int64_t budget_bps, int context) {
+  const SegmentGrid one{.fps = grid.fps(), .borders = {first, end}};
+  return SegmentUnit(index, one, SegmentSpans(index, grid, one, context).front(), 0, budget_bps);
 }
 
 std::int64_t AudioGrid::TimeOf(std::int64_t packet) const {

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "media/plan.h"
@@ -49,12 +50,28 @@ inline constexpr double kMaxSegmentWeight = 1.4;
 std::vector<std::int64_t> SegmentBudgets(const SourceIndex& index, const OutputGrid& grid,
                                          const SegmentGrid& segments, std::int64_t bitrate);
 
-// Where the packets of one segment are and what becomes of them. Its packets may begin long before
-// its first frame. `context`: StreamPlan::temporal_context. Where the next segment is decoded from
-// the same packet on, the unit does not end its run: the next one may go on with its decoder, and
-// has to be fed what lies behind `end_packet`.
-UnitSpec SegmentUnit(const SourceIndex& index, const OutputGrid& grid, const SegmentGrid& segments,
-                     std::int64_t number, std::int64_t budget_bps, int context);
+// The packets that a segment is decoded from. They may begin long before its first frame.
+struct SegmentSpan {
+  std::int64_t first_packet = 0, end_packet = 0;
+  bool preroll = false;                     // from before the last place of random access
+  std::optional<SourceTicks> end_pts = {};  // as in UnitSpec
+  // Else the next segment is decoded from the same packet on: it may go on with the decoder, which
+  // is to be fed what lies behind `end_packet`.
+  bool ends_run = true;
+  bool run_fed = false;  // there is nothing more to be fed
+};
+
+// Of all segments. `context`: StreamPlan::temporal_context; with any, each ends its run.
+std::vector<SegmentSpan> SegmentSpans(const SourceIndex& index, const OutputGrid& grid,
+                                      const SegmentGrid& segments, int context);
+
+// What becomes of the packets of segment `number`.
+UnitSpec SegmentUnit(const SourceIndex& index, const SegmentGrid& segments, const SegmentSpan& span,
+                     std::int64_t number, std::int64_t budget_bps);
+
+// Frames [first, end) by themselves, as if they were a segment.
+UnitSpec FramesUnit(const SourceIndex& index, const OutputGrid& grid, std::int64_t first,
+                    std::int64_t end, std::int64_t budget_bps, int context);
 
 struct AudioGrid {
   int rate = 0;                       // samples per second

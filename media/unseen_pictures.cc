@@ -4,8 +4,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/contained.h"
+#include "base/status.h"
 #include "media/coding_header.h"
+#include "media/decoder_table.h"
 #include "media/nal_units.h"
+#include "media/source.h"
 
 namespace gopmill {
 namespace {
@@ -54,6 +58,28 @@ bool HasOneLayer(const AVCodecParameters& video) {
     return false;
   });
   return sets > 0 && sets == single;
+}
+
+// Whether a decoder knows from the header how far pictures are reordered (H.264 E.2.1,
+// max_num_reorder_frames): after one picture it can know it from there alone. Else it finds out
+// where it first sees it, and loses pictures there: that has to be the same place whatever is left
+// out.
+bool TellsReordering(const AVCodecParameters& video, const AVPacket& first) {
+  const AVCodec* codec = FindSourceDecoder(TrackKind::kVideo, avcodec_get_name(video.codec_id));
+  if (codec == nullptr) return false;
+  av::CodecContext context(avcodec_alloc_context3(codec));
+  GOPMILL_CHECK(context != nullptr);
+  if (avcodec_parameters_to_context(context.get(), &video) < 0) return false;
+  context->has_b_frames = 0;
+  context->thread_count = 1;
+  context->max_pixels = kMaxSourcePixels;
+  if (avcodec_open2(context.get(), codec, nullptr) < 0) return false;
+  int code = 0;
+  if (!ContainedCall([&] { code = avcodec_send_packet(context.get(), &first); })) {
+    static_cast<void>(context.release());  // left behind (base/contained.h)
+    return false;
+  }
+  return code >= 0 && context->has_b_frames > 0;
 }
 
 bool Tells(const AVCodecParameters& video) {
@@ -124,6 +150,9 @@ void LeaveOutUnseen(const AVCodecParameters& video, std::span<const ShownTimes> 
     if (picture == Picture::kLayered) return;
     left_out.push_back(picture == Picture::kUnreferenced);
   }
+  const bool any = std::ranges::find(left_out, true) != left_out.end();
+  if (any && video.codec_id == AV_CODEC_ID_H264 && !TellsReordering(video, *packets.front()))
+    return;
   std::vector<av::Packet> left;
   for (std::size_t i = 0; i < packets.size(); ++i) {
     if (!left_out[i]) left.push_back(std::move(packets[i]));

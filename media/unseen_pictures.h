@@ -22,9 +22,8 @@
 
 namespace gopmill {
 
-// Pictures kept in front of each stretch that is shown: for those that cannot be decoded, and
-// because FFmpeg's decoder of H.264 may find out only there how far pictures are reordered, and
-// loses some until it knows.
+// Pictures kept in front of each stretch that is shown: some may not be decoded right, of those
+// that a decoder puts out before it has seen what comes behind.
 inline constexpr std::size_t kKeptInFront = kReorderSlack;
 
 // Times of pictures, source ticks, that are shown: the latest one at or before `first`, and all
@@ -35,8 +34,8 @@ struct ShownTimes {
 
 // Takes packets of a source out of `packets` (in decode order, with their times) that need not be
 // decoded; looks at each packet once. Leaves all where a packet tells no time, the coding changes
-// among them, there are several layers, or nothing was seen to be reordered when the source was
-// probed (H.264).
+// among them, there are several layers, or the header does not tell that pictures are reordered,
+// and how far (H.264).
 void LeaveOutUnseen(const AVCodecParameters& video, std::span<const ShownTimes> shown,
                     std::vector<av::Packet>& packets);
 

@@ -16,17 +16,18 @@ Packager::Packager(const std::vector<Presentation>& presentations, MovieShelf& s
       service_class_(service_class),
       folder_(folder),
       first_(presentations.data()),
-      few_(presentations.front().movie->segments.count() < scheduler.worker_count()) {
+      few_(presentations.front().movie->segments.count() < scheduler.worker_count()),
+      runs_(kMaxPackageRunBytes * static_cast<std::size_t>(scheduler.worker_count())) {
   sizes_.video.resize(presentations.front().movie->video.size());
   sizes_.audio.resize(presentations.size());
   const Presentation& main = presentations.front();
-  made_.resize(static_cast<std::size_t>(main.movie->segments.count()));
   Plan(main, PartTrack::kVideo, main.movie->segments.count());
   if (main.movie->iframes) Plan(main, PartTrack::kIFrames, main.movie->segments.count());
   Plan(main, PartTrack::kThumbnails, main.movie->thumbnails.sheets());
   for (const Presentation& each : presentations) {
     if (each.movie->audio) Plan(each, PartTrack::kAudio, each.movie->audio->grid.count());
   }
+  left_ = pieces_.size();
 }
 
 Packager::~Packager() {
@@ -79,12 +80,11 @@ Result<std::vector<SegmentWork>> Packager::Read(const Piece& piece) {
 
 Status Packager::Submit(Piece piece) {
   GOPMILL_ASSIGN_OR_RETURN(std::vector<SegmentWork> works, Read(piece));
-  if (piece.ladder) works.front().handed_on = runs_.Take(std::to_string(piece.name.number));
   piece.bytes = works.front().bytes();  // renditions share them
   const auto bytes = static_cast<std::size_t>(piece.bytes) + 1;
   const auto frames = static_cast<std::uint32_t>(works.front().frames());
   auto job = std::make_unique<SegmentJob>(
-      std::move(works), /*awaited=*/few_, cancel_.get_token(),
+      std::move(works), runs_, /*awaited=*/few_, cancel_.get_token(),
       [this, piece](const JobReport& /*report*/, Result<MadeSegments> made) {
         const MutexLock lock(mutex_);
         finished_.push_back({.piece = piece, .made = std::move(made)});
@@ -130,13 +130,11 @@ void Packager::Count(const Presentation& presentation, const PartName& name, std
   }
 }
 
-Status Packager::Keep(Finished finished) {
+Status Packager::Keep(const Finished& finished) {
   if (!finished.made.ok()) return finished.made.error();
   const Piece& piece = finished.piece;
-  if (piece.ladder) {
-    made_[static_cast<std::size_t>(piece.name.number)] = true;
-    runs_.Put(std::to_string(piece.name.number + 1), std::move(finished.made->run));
-  }
+  const auto behind = static_cast<std::size_t>(piece.name.number) + 1;
+  if (piece.ladder && behind < pieces_.size() && pieces_[behind].goes_on) ready_.push_back(behind);
   PartName name = piece.name;
   for (const std::string& bytes : finished.made->bytes) {
     GOPMILL_RETURN_IF_ERROR(folder_.Write(piece.presentation->folder + TextOf(name), bytes));
@@ -149,25 +147,36 @@ Status Packager::Keep(Finished finished) {
   return OkStatus();
 }
 
-// Those that go on with a run first: it holds memory. Where there is nothing else for a worker to
-// do, one that could go on later is decoded from its key picture.
+// The middle of the first stretch that goes on with a piece that is being made. Who begins there
+// has to decode what is before once more, but then two can go on.
+std::optional<std::size_t> Packager::Split() const {
+  const auto waits = [](const Piece& piece) { return piece.goes_on && !piece.taken; };
+  const auto first = std::ranges::find_if(pieces_, waits);
+  const auto end = std::find_if_not(first, pieces_.end(), waits);
+  if (end - first < 2) return std::nullopt;  // what it goes on with comes soon
+  return static_cast<std::size_t>(first - pieces_.begin() + (end - first) / 2);
+}
+
+// Those that go on first: what they go on with holds memory. A stretch is split where there is
+// nothing else for a worker to do.
 std::optional<Packager::Piece> Packager::Next() {
-  auto next = std::ranges::find_if(
-      pieces_, [&](const Piece& piece) { return piece.goes_on && HasRun(piece); });
-  if (next == pieces_.end()) {
-    next = std::ranges::find_if(pieces_, [&](const Piece& piece) { return HasRun(piece); });
+  std::optional<std::size_t> next;
+  for (; !next && !ready_.empty(); ready_.pop_front()) {
+    if (!pieces_[ready_.front()].taken) next = ready_.front();
   }
-  if (next == pieces_.end() && out_ < scheduler_.worker_count()) next = pieces_.begin();
-  if (next == pieces_.end()) return std::nullopt;
-  Piece piece = *next;
-  pieces_.erase(next);
-  return piece;
+  while (begun_ < pieces_.size() && (pieces_[begun_].taken || pieces_[begun_].goes_on)) ++begun_;
+  if (!next && begun_ < pieces_.size()) next = begun_;
+  if (!next && left_ > 0 && out_ < scheduler_.worker_count()) next = Split();
+  if (!next) return std::nullopt;
+  pieces_[*next].taken = true;
+  --left_;
+  return pieces_[*next];
 }
 
 Status Packager::Run(const std::stop_token& stop, const Told& told) {
   const std::stop_callback forward(stop, [this] { cancel_.request_stop(); });
   const int most = kMaxPiecesAhead * scheduler_.worker_count();
-  while (!pieces_.empty() || out_ > 0) {
+  while (left_ > 0 || out_ > 0) {
     if (stop.stop_requested()) return Cancelled();
     if (out_ < most && bytes_out_ < kMaxPieceBytes) {
       if (auto piece = Next()) {

@@ -29,6 +29,8 @@
 namespace gopmill {
 
 inline constexpr int kMaxPiecesAhead = 3;
+// Of the decoders that wait for the next piece, for each worker: four of 1080p with 8 bits.
+inline constexpr std::size_t kMaxPackageRunBytes = std::size_t{128} << 20U;
 inline constexpr std::int64_t kMaxPieceBytes = std::int64_t{512} << 20U;  // beside one more piece
 
 // The movie, or one of its other sound tracks.
@@ -65,8 +67,9 @@ class Packager {
   struct Piece {  // what one job makes
     const Presentation* presentation = nullptr;
     PartName name;
-    bool ladder = false;     // this segment of all renditions
-    bool goes_on = false;    // it may go on with the run of the segment before it
+    bool ladder = false;  // this segment of all renditions
+    bool taken = false;
+    bool goes_on = false;    // it may go on with the run of the piece before it
     double work = 0;         // pictures, or what takes as long
     std::int64_t bytes = 0;  // of its packets, once they are read
   };
@@ -76,25 +79,25 @@ class Packager {
   };
   void Plan(const Presentation& presentation, PartTrack track, std::int64_t count);
   static double WorkOf(const Piece& piece);
-  [[nodiscard]] bool HasRun(const Piece& piece) const {
-    return !piece.goes_on || made_[static_cast<std::size_t>(piece.name.number - 1)];
-  }
   std::optional<Piece> Next();
+  std::optional<std::size_t> Split() const;
   Status Submit(Piece piece);
   Result<std::vector<SegmentWork>> Read(const Piece& piece);
   Finished Take();
-  Status Keep(Finished finished);
+  Status Keep(const Finished& finished);
   void Count(const Presentation& presentation, const PartName& name, std::size_t bytes);
 
   MovieShelf& shelf_;
   Scheduler& scheduler_;
   const std::uint16_t service_class_;
   PackageFolder& folder_;
-  std::deque<Piece> pieces_;
-  std::vector<bool> made_;  // segments of pictures
-  RunShelf runs_;
+  std::vector<Piece> pieces_;        // first the segments of pictures, by their numbers
+  std::size_t begun_ = 0;            // all before it that do not go on have been taken
+  std::deque<std::size_t> ready_;    // those that go on with one that has been made
+  std::size_t left_ = 0;             // not taken
   const Presentation* const first_;  // of an array
   const bool few_;                   // segments, so that each may use other workers' PUs
+  RunShelf runs_;
   PackageSizes sizes_;
   double work_ = 0, done_ = 0;
   PictureDamage damage_;

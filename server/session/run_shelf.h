@@ -4,11 +4,14 @@
 // to the next has each GOP of its source decoded once, however many segments it is shown in.
 //
 // A run is taken by one segment, and does not come back. Kept are at most kMaxKeptRunBytes of them,
-// by their estimated memory; the one that was put in first goes first.
+// by their estimated memory. Where there is no room, those go that have waited for longer than
+// kRunWanted; if that does not make any, a new one is not kept: with more viewers than there are
+// places for, some go on each time, and not all of them never.
 //
 // Thread-safety: safe. Runs that go are destroyed by who called, which takes milliseconds at most.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <memory>
@@ -21,16 +24,17 @@
 
 namespace gopmill {
 
-// Three of 1080p with 8 bits, or one of 2160p with 10.
+// Nine of 1080p with 8 bits, or one of 2160p with 10.
 inline constexpr std::size_t kMaxKeptRunBytes = std::size_t{256} << 20U;
+// A player that plays asks for a segment within the length of one.
+inline constexpr std::chrono::seconds kRunWanted{20};
 
 class RunShelf {
  public:
   explicit RunShelf(std::size_t most_bytes = kMaxKeptRunBytes) : most_bytes_(most_bytes) {}
 
-  // `key`: of the segment that goes on with it. Null, and what is larger than all may be, is not
-  // kept.
-  void Put(std::string key, std::unique_ptr<FrameSelector> run);
+  // `key`: of the segment that goes on with it; replaces one that is kept for it. `now`, for tests.
+  void Put(std::string key, std::unique_ptr<FrameSelector> run, TimePoint now = SteadyNow());
   // Null where there is none.
   std::unique_ptr<FrameSelector> Take(const std::string& key);
   // Lets go of what was put in before `time`.
@@ -44,7 +48,7 @@ class RunShelf {
     std::size_t bytes = 0;
     TimePoint since;
   };
-  Kept TakeFirst() GOPMILL_REQUIRES(mutex_);
+  Kept TakeOut(std::deque<Kept>::iterator kept) GOPMILL_REQUIRES(mutex_);
 
   const std::size_t most_bytes_;
   mutable Mutex mutex_;                               // guards what follows

@@ -39,7 +39,8 @@ Result<std::string> Muxed(const SegmentWork& work, Collector& made) {
 
 }  // namespace
 
-Result<MadeSegments> SegmentJob::MakePicturesWith(std::unique_ptr<FrameSelector> run,
+// With `run`, unless that is null; it is then that of the segment behind, if there is one.
+Result<MadeSegments> SegmentJob::MakePicturesWith(std::unique_ptr<FrameSelector>& run,
                                                   ContextCache& cache) {
   MadeSegments made{.bytes = {}, .stats = {}, .went_on = run != nullptr};
   std::vector<Collector> collectors(works_.size());
@@ -63,21 +64,34 @@ Result<MadeSegments> SegmentJob::MakePicturesWith(std::unique_ptr<FrameSelector>
   for (std::size_t i = 0; i < works_.size(); ++i) {
     GOPMILL_ASSIGN_OR_RETURN(made.bytes.emplace_back(), Muxed(works_[i], collectors[i]));
   }
-  made.run = std::move(collectors[0].run);
+  run = std::move(collectors[0].run);
   return made;
 }
 
-// How a decoder patches what is damaged may depend on pictures that are not decoded where it begins
-// for this segment: then it does begin for it, and does not go on to the next.
+// How a decoder patches what is damaged may depend on memory that it has from pictures before: then
+// it begins anew for the segment, and does not go on to the next.
 Result<MadeSegments> SegmentJob::MakePictures(WorkerContext& worker) {
   const ContextUse use(worker);
-  GOPMILL_ASSIGN_OR_RETURN(MadeSegments made,
-                           MakePicturesWith(std::move(works_[0].handed_on), use.cache()));
-  if (made.stats.flawless_run) return made;
-  made.run.reset();
-  if (!made.went_on) return made;
-  GOPMILL_ASSIGN_OR_RETURN(made, MakePicturesWith(nullptr, use.cache()));
-  made.run.reset();
+  const SegmentWork& work = works_.front();
+  std::unique_ptr<FrameSelector> run;
+  if (work.fed_before) run = runs_.Take(KeyOf(*work.movie, work.name));
+  GOPMILL_ASSIGN_OR_RETURN(MadeSegments made, MakePicturesWith(run, use.cache()));
+  if (!made.stats.flawless_run) {
+    if (!made.went_on) return made;
+    run.reset();
+    const UnitStats first = made.stats;
+    GOPMILL_ASSIGN_OR_RETURN(made, MakePicturesWith(run, use.cache()));
+    made.stats.decode += first.decode;
+    made.stats.filter += first.filter;
+    made.stats.encode += first.encode;
+    made.stats.aside_cpu += first.aside_cpu;
+    return made;
+  }
+  if (run) {
+    PartName behind = work.name;
+    ++behind.number;
+    runs_.Put(KeyOf(*work.movie, behind), std::move(run));
+  }
   return made;
 }
 

@@ -15,6 +15,7 @@
 
 #include "codec/unit_transcoder.h"
 #include "scheduler/job.h"
+#include "server/session/run_shelf.h"
 #include "server/session/segment_work.h"
 
 namespace gopmill {
@@ -23,8 +24,6 @@ struct MadeSegments {
   std::vector<std::string> bytes;
   UnitStats stats;       // of the first rendition; zero for sound and thumbnails
   bool went_on = false;  // with the run of the segment before
-  // For the segment behind it: SegmentWork::handed_on; may be null.
-  std::unique_ptr<FrameSelector> run = {};
 };
 
 class SegmentJob : public Job {
@@ -32,10 +31,13 @@ class SegmentJob : public Job {
   using Done = std::function<void(const JobReport&, Result<MadeSegments>)>;
   // `works`: one, or some of ReadLadderWork; the bytes come in their order. `done` is called
   // exactly once, on a worker's or the dispatcher's thread; it must not block.
-  // `awaited`: somebody waits for this segment, or there is nothing else to do, so that encoders
-  // with threads use all workers' PUs.
-  SegmentJob(std::vector<SegmentWork> works, bool awaited, std::stop_token stop, Done done)
+  // `runs`, borrowed: where the run of the segment before may be, and its own goes. `awaited`:
+  // somebody waits for this segment, or there is nothing else to do, so that encoders with threads
+  // use all workers' PUs.
+  SegmentJob(std::vector<SegmentWork> works, RunShelf& runs, bool awaited, std::stop_token stop,
+             Done done)
       : works_(std::move(works)),
+        runs_(runs),
         awaited_(awaited),
         stop_(std::move(stop)),
         done_(std::move(done)) {}
@@ -47,11 +49,12 @@ class SegmentJob : public Job {
  private:
   Result<MadeSegments> Make(WorkerContext& worker);
   Result<MadeSegments> MakePictures(WorkerContext& worker);
-  Result<MadeSegments> MakePicturesWith(std::unique_ptr<FrameSelector> run, ContextCache& cache);
+  Result<MadeSegments> MakePicturesWith(std::unique_ptr<FrameSelector>& run, ContextCache& cache);
   Result<std::string> MakeAudio();
   Result<std::string> MakeThumbnails(WorkerContext& worker);
 
   std::vector<SegmentWork> works_;
+  RunShelf& runs_;
   const bool awaited_;
   const std::stop_token stop_;
   const Done done_;

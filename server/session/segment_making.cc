@@ -49,7 +49,6 @@ void SegmentService::StartMaking(const Shelved& movie, const PartName& name, con
   }
   auto work = ReadWork(movie, name);
   if (!work.ok()) return Finish(key, making, work.error());
-  if (work->fed_before) work->handed_on = runs_.Take(key);
   const Status status = Submit(*std::move(work), key, making);
   if (!status.ok()) Finish(key, making, status.error());
 }
@@ -68,7 +67,7 @@ JobSpec SegmentService::NewJob(const SegmentWork& work, std::uint16_t service_cl
   const StreamId stream{IdOf(rendition + ";class=" + std::to_string(service_class))};
   return {.unit = {stream, UnitIndex{next_unit_++}},
           .stream_number = stream.value,
-          .cost_bytes = static_cast<std::size_t>(work.rest()) + 1,
+          .cost_bytes = static_cast<std::size_t>(work.bytes()) + 1,
           .frames = static_cast<std::uint32_t>(work.frames()),
           .service_class = service_class,
           .context = IdOf(rendition),
@@ -78,26 +77,22 @@ JobSpec SegmentService::NewJob(const SegmentWork& work, std::uint16_t service_cl
 Status SegmentService::Submit(SegmentWork work, const std::string& key,
                               const std::shared_ptr<Making>& making) {
   const bool keeps_contexts = work.name.track != PartTrack::kAudio;
-  PartName behind = work.name;
-  ++behind.number;
-  const bool goes_on = work.unit != nullptr && !work.unit->spec.ends_run;
-  const std::string key_behind = goes_on ? KeyOf(*work.movie, behind) : "";
   const MutexLock lock(mutex_);  // units of one stream are submitted one after the other
   if (making->stop.stop_requested()) return Cancelled();  // all have left while it was read
   const JobSpec spec = NewJob(work, making->service_class);
   std::vector<SegmentWork> works;
   works.push_back(std::move(work));
   auto job = std::make_unique<SegmentJob>(
-      std::move(works), /*awaited=*/true, making->stop.get_token(),
-      [this, spec, keeps_contexts, key, key_behind, making](const JobReport& report,
-                                                            Result<MadeSegments> made) {
+      std::move(works), runs_, /*awaited=*/true, making->stop.get_token(),
+      [this, spec, keeps_contexts, key, making](const JobReport& report,
+                                                Result<MadeSegments> made) {
         if (observer_) {
           observer_->OnEnded({.spec = spec,
                               .report = report,
                               .stats = made.ok() ? made->stats : UnitStats{},
                               .keeps_contexts = keeps_contexts});
         }
-        OnMade(std::move(made), key, key_behind, making);
+        OnMade(std::move(made), key, making);
       });
   Status status = scheduler_.Submit(spec, std::move(job));
   if (status.ok()) making_.JobOut(making);  // its end waits for the lock
@@ -105,12 +100,11 @@ Status SegmentService::Submit(SegmentWork work, const std::string& key,
 }
 
 void SegmentService::OnMade(Result<MadeSegments> made, const std::string& key,
-                            const std::string& key_behind, const std::shared_ptr<Making>& making) {
+                            const std::shared_ptr<Making>& making) {
   using Bytes = std::shared_ptr<const std::string>;
   const auto result =
       made.ok() ? Result<Bytes>(std::make_shared<const std::string>(std::move(made->bytes.front())))
                 : Result<Bytes>(made.error());
-  if (made.ok()) runs_.Put(key_behind, std::move(made->run));
   // Told under the lock: without jobs the service may be destroyed.
   const MutexLock lock(mutex_);
   if (made.ok()) {

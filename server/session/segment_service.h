@@ -124,7 +124,7 @@ class SegmentService {
   Result<SegmentWork> ReadWork(const Shelved& movie, const PartName& name);
   Status Submit(SegmentWork work, const std::string& key, const std::shared_ptr<Making>& making);
   JobSpec NewJob(const SegmentWork& work, std::uint16_t service_class) GOPMILL_REQUIRES(mutex_);
-  void OnMade(Result<MadeSegments> made, const std::string& key, const std::string& key_behind,
+  void OnMade(Result<MadeSegments> made, const std::string& key,
               const std::shared_ptr<Making>& making);
   void Finish(const std::string& key, const std::shared_ptr<Making>& making,
               const Result<std::shared_ptr<const std::string>>& bytes);

@@ -106,8 +106,8 @@ ThumbnailRun StillRun(const SegmentedMovie& movie, const StillRendition& stills,
                       std::int64_t millis) {
   const std::int64_t frame = StillFrame(movie, millis);
   const OutputGrid& grid = stills.plan->grid;
-  const SegmentGrid one{.fps = movie.segments.fps, .borders = {frame, frame + 1}};
-  const UnitSpec unit = SegmentUnit(*movie.index, grid, one, 0, 0, stills.plan->temporal_context());
+  const UnitSpec unit =
+      FramesUnit(*movie.index, grid, frame, frame + 1, 0, stills.plan->temporal_context());
   const SourceTicks entry = movie.index->video[static_cast<std::size_t>(unit.first_packet)].pts;
   return {.unit = unit,
           .entry_frame = std::min(grid.FirstFrameShowing(entry), frame),
@@ -149,9 +149,8 @@ double ThumbnailSheetSeconds(const SegmentedMovie& movie, std::int64_t number) {
 std::vector<ThumbnailRun> ThumbnailRuns(const SegmentedMovie& movie, std::int64_t number) {
   const ThumbnailRendition& thumbnails = movie.thumbnails;
   const auto unit = [&](std::int64_t first, std::int64_t last) {
-    const SegmentGrid one{.fps = movie.segments.fps, .borders = {first, last + 1}};
-    return SegmentUnit(*movie.index, thumbnails.plan->grid, one, 0, 0,
-                       thumbnails.plan->temporal_context());
+    return FramesUnit(*movie.index, thumbnails.plan->grid, first, last + 1, 0,
+                      thumbnails.plan->temporal_context());
   };
   const auto count = static_cast<std::int64_t>(thumbnails.frames.size());
   std::vector<ThumbnailRun> runs;

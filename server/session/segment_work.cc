@@ -15,39 +15,15 @@ namespace {
 UnitSpec PictureUnit(const SegmentedMovie& movie, const PartName& name) {
   const VideoRendition& video = RenditionOf(movie, name);
   const auto k = static_cast<std::size_t>(name.number);
-  const int context = video.plan->temporal_context();
   if (name.track == PartTrack::kIFrames) {
     const auto border = movie.segments.borders[k];
-    const SegmentGrid one{.fps = movie.segments.fps, .borders = {border, border + 1}};
-    UnitSpec unit =
-        SegmentUnit(*movie.index, video.plan->grid, one, 0, video.plan->target.bitrate, context);
+    UnitSpec unit = FramesUnit(*movie.index, video.plan->grid, border, border + 1,
+                               video.plan->target.bitrate, video.plan->temporal_context());
     unit.index = UnitIndex{name.number};
     return unit;
   }
-  return SegmentUnit(*movie.index, video.plan->grid, movie.segments, name.number,
-                     video.budgets.empty() ? 0 : video.budgets[k], context);
-}
-
-// The end of what the segment before is fed, where this one may go on with its run.
-std::optional<std::int64_t> EndBefore(const SegmentedMovie& movie, PartName name) {
-  if (name.track != PartTrack::kVideo || name.number == 0) return std::nullopt;
-  --name.number;
-  const UnitSpec spec = PictureUnit(movie, name);
-  return spec.ends_run ? std::nullopt : std::optional(spec.end_packet);
-}
-
-// SegmentWork::fed_before.
-std::optional<std::size_t> FedBefore(const SegmentedMovie& movie, const PartName& name,
-                                     const UnitInput& unit) {
-  const auto end = EndBefore(movie, name);
-  if (!end) return std::nullopt;
-  const auto rest = static_cast<std::size_t>(unit.spec.end_packet - *end);
-  if (rest == 0) return unit.packets.size();
-  if (rest > unit.packets.size()) return std::nullopt;
-  // Unless something behind it has been left out (LeaveOutUnseen).
-  const std::size_t at = unit.packets.size() - rest;
-  const SourceTicks pts = movie.index->video[static_cast<std::size_t>(*end)].pts;
-  return unit.packets[at]->pts == pts ? std::optional(at) : std::nullopt;
+  return SegmentUnit(*movie.index, movie.segments, movie.spans[k], name.number,
+                     video.budgets.empty() ? 0 : video.budgets[k]);
 }
 
 Status CheckSize(std::int64_t bytes) {
@@ -58,7 +34,7 @@ Status CheckSize(std::int64_t bytes) {
       .accepted = "up to 256 MiB from a key frame to the end of a segment or sheet"};
 }
 
-// Without what `shown`, of `plan`, does not need.
+// Without what `shown`, of `plan`, does not need, unless that is empty.
 Result<std::shared_ptr<const UnitInput>> ReadUnit(const SourceIndex& index, const StreamPlan& plan,
                                                   const UnitSpec& spec,
                                                   const std::vector<ShownTimes>& shown,
@@ -68,14 +44,25 @@ Result<std::shared_ptr<const UnitInput>> ReadUnit(const SourceIndex& index, cons
   unit->coded = index.CodedAt(spec.first_packet);
   GOPMILL_ASSIGN_OR_RETURN(unit->packets, reader.ReadVideo(spec.first_packet, spec.end_packet));
   // Filters that look at neighbours want all of them, and pictures that are counted, too.
-  if (plan.temporal_context() == 0 && !plan.counted_pts) {
+  if (!shown.empty() && plan.temporal_context() == 0 && !plan.counted_pts) {
     LeaveOutUnseen(*unit->coded->video.parameters, shown, unit->packets);
   }
   return std::shared_ptr<const UnitInput>(std::move(unit));
 }
 
-// From the first frame on, with what the captions need that it shows.
-std::vector<ShownTimes> ShownFrom(const OutputGrid& grid, const UnitSpec& spec) {
+// Of the unit's packets, those that the segment before was fed.
+std::size_t FedBefore(const SegmentedMovie& movie, const PartName& name) {
+  const SegmentSpan& before = movie.spans[static_cast<std::size_t>(name.number) - 1];
+  return static_cast<std::size_t>(before.end_packet - before.first_packet);
+}
+
+// From the first frame on, with what the captions need that it shows. Nothing of a segment that has
+// its run together with others: whoever goes on with it has to have decoded all that who begins
+// does. Of a source that is damaged or not regular, other pictures could come of less.
+std::vector<ShownTimes> ShownFrom(const SegmentedMovie& movie, const PartName& name,
+                                  const UnitSpec& spec) {
+  if (name.track == PartTrack::kVideo && (!spec.ends_run || GoesOn(movie, name))) return {};
+  const OutputGrid& grid = RenditionOf(movie, name).plan->grid;
   return {{.first = grid.LatestPts(spec.first_frame - 1),
            .last = std::numeric_limits<SourceTicks>::max()}};
 }
@@ -133,12 +120,6 @@ std::int64_t SegmentWork::bytes() const {
   return sum;
 }
 
-std::int64_t SegmentWork::rest() const {
-  std::int64_t sum = bytes();
-  for (std::size_t i = 0; handed_on && i < *fed_before; ++i) sum -= unit->packets[i]->size;
-  return sum;
-}
-
 std::int64_t SegmentWork::frames() const {
   std::int64_t sum = 0;
   for (const SheetRun& run : runs) sum += static_cast<std::int64_t>(run.frames.size());
@@ -174,9 +155,9 @@ Result<SegmentWork> ReadSegmentWork(std::shared_ptr<const SegmentedMovie> movie,
   const UnitSpec spec = PictureUnit(*work.movie, name);
   GOPMILL_RETURN_IF_ERROR(CheckSize(spec.source_bytes));
   const StreamPlan& plan = *RenditionOf(*work.movie, name).plan;
-  GOPMILL_ASSIGN_OR_RETURN(
-      work.unit, ReadUnit(*work.movie->index, plan, spec, ShownFrom(plan.grid, spec), reader));
-  work.fed_before = FedBefore(*work.movie, name, *work.unit);
+  GOPMILL_ASSIGN_OR_RETURN(work.unit, ReadUnit(*work.movie->index, plan, spec,
+                                               ShownFrom(*work.movie, name, spec), reader));
+  if (GoesOn(*work.movie, name)) work.fed_before = FedBefore(*work.movie, name);
   return work;
 }
 
@@ -205,7 +186,8 @@ const StillRendition& StillsOf(const SegmentedMovie& movie, const PartName& name
 }
 
 bool GoesOn(const SegmentedMovie& movie, const PartName& name) {
-  return EndBefore(movie, name).has_value();
+  return name.track == PartTrack::kVideo && name.number > 0 &&
+         !movie.spans[static_cast<std::size_t>(name.number) - 1].ends_run;
 }
 
 std::string KeyOf(const SegmentedMovie& movie, const PartName& name) {

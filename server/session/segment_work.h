@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "base/status.h"
-#include "codec/frame_selector.h"
 #include "codec/picture_sheet.h"
 #include "media/ingest.h"
 #include "media/segment_reader.h"
@@ -28,15 +27,12 @@ struct SegmentWork {
   std::shared_ptr<const SegmentedMovie> movie;
   PartName name;                          // of kind kSegment
   std::shared_ptr<const UnitInput> unit;  // pictures
-  // Of its packets, those that the segment before was fed as well, where both are decoded from the
-  // same one on; and what had been fed them, at the end of that segment, may be null.
+  // Where it GoesOn: of its packets, those that the segment before was fed as well.
   std::optional<std::size_t> fed_before = {};
-  std::unique_ptr<FrameSelector> handed_on = {};
   std::vector<SheetRun> runs;       // thumbnails, stills
   std::vector<av::Packet> packets;  // sound
 
-  [[nodiscard]] std::int64_t bytes() const;   // compressed
-  [[nodiscard]] std::int64_t rest() const;    // of these, to be decoded with `handed_on`
+  [[nodiscard]] std::int64_t bytes() const;   // compressed, to be decoded
   [[nodiscard]] std::int64_t frames() const;  // to be made; 0 for sound
 };
 
@@ -51,7 +47,8 @@ Result<SegmentWork> ReadSegmentWork(std::shared_ptr<const SegmentedMovie> movie,
 Result<std::vector<SegmentWork>> ReadLadderWork(std::shared_ptr<const SegmentedMovie> movie,
                                                 std::int64_t number, SegmentReader& reader);
 
-// The segment is decoded from the same packet on as the one before it, which does not end its run.
+// The segment is one of pictures that is decoded from the same packet on as the one before it, and
+// may go on with its run.
 bool GoesOn(const SegmentedMovie& movie, const PartName& name);
 
 // Of what the bytes of a part that is made are a function, as text of fixed length: its track, and

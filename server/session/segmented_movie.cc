@@ -265,6 +265,9 @@ Result<std::shared_ptr<const SegmentedMovie>> Planner::Run() {
     GOPMILL_ASSIGN_OR_RETURN(VideoRendition rendition, MakeVideo(target));
     movie_->video.push_back(std::move(rendition));
   }
+  // All have the same filters in time.
+  movie_->spans = SegmentSpans(*index_, grid_, movie_->segments,
+                               movie_->video.front().plan->temporal_context());
   AddIFrames(targets[SmallestOf(targets)].target);
   GOPMILL_RETURN_IF_ERROR(AddAudio(targets.front().target));
   movie_->subtitles = ListSubtitles(index_->subtitles);
@@ -292,7 +295,8 @@ std::size_t SegmentedMovie::footprint_bytes() const {
   std::size_t numbers = segments.borders.capacity() + thumbnails.frames.capacity();
   for (const VideoRendition& rendition : video) numbers += rendition.budgets.capacity();
   if (audio) numbers += audio->grid.borders.capacity();
-  return numbers * sizeof(std::int64_t) + (video.size() + audio_choices.size()) * kOfRendition;
+  return numbers * sizeof(std::int64_t) + spans.capacity() * sizeof(SegmentSpan) +
+         (video.size() + audio_choices.size()) * kOfRendition;
 }
 
 Rational VideoSegmentDuration(const SegmentGrid& segments, std::int64_t number) {

@@ -83,6 +83,7 @@ struct SegmentedMovie {
   Container container = Container::kMp4;
   double segment_seconds = 2;
   SegmentGrid segments;
+  std::vector<SegmentSpan> spans;     // of all segments, what their pictures are decoded from
   std::vector<VideoRendition> video;  // never empty; as the ladder has them
   std::optional<AudioRendition> audio;
   std::vector<AudioChoice> audio_choices;  // empty without `audio`, else one at least

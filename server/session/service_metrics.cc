@@ -229,8 +229,8 @@ void AddSegments(Families& f, const SegmentStats& s) {
   f.Counter(parts, "", Number(s.failed), {{"kind", "failed"}});
   f.Counter(parts, "", Number(s.cancelled), {{"kind", "cancelled"}});
   f.Counter("gopmill_segments_made_total", "Segments transcoded.", Number(s.made));
-  f.Counter("gopmill_segments_gone_on_total",
-            "Of these, decoded from where the segment before ended.", Number(s.went_on));
+  f.Counter("gopmill_segments_gone_on_total", "Segments decoded from where the one before ended.",
+            Number(s.went_on));
   f.Counter("gopmill_segments_shared_total", "Requests that joined a transcode under way.",
             Number(s.shared));
   f.Counter("gopmill_segments_frames_concealed_total",

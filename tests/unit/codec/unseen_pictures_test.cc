@@ -165,6 +165,29 @@ TEST_P(Unseen, KeepsAllWhereTimesAreMissingOrTheCodingChanges) {
   EXPECT_EQ(LeftOf(unit, {last}).size(), unit.packets.size());
 }
 
+// ISO/IEC 14496-15 5.3.3.1, of a header with start codes.
+std::vector<std::uint8_t> AvcHeader(const AVCodecParameters& video) {
+  std::vector<std::uint8_t> sequence, picture;
+  const nal::Bytes header(video.extradata, static_cast<std::size_t>(video.extradata_size));
+  nal::ForEach(header, 0, [&](nal::Bytes unit) {
+    constexpr unsigned kSequence = 7, kPicture = 8;
+    const unsigned type = unit[0] & 31U;
+    if (type == kSequence) sequence.assign(unit.begin(), unit.end());
+    if (type == kPicture) picture.assign(unit.begin(), unit.end());
+    return false;
+  });
+  std::vector<std::uint8_t> made{1, sequence[1], sequence[2], sequence[3], 0xFF, 0xE1};
+  const auto add = [&made](const std::vector<std::uint8_t>& set) {
+    made.push_back(static_cast<std::uint8_t>(set.size() >> 8U));
+    made.push_back(static_cast<std::uint8_t>(set.size() & 0xFFU));
+    made.insert(made.end(), set.begin(), set.end());
+  };
+  add(sequence);
+  made.push_back(1);  // of the others
+  add(picture);
+  return made;
+}
+
 // As in MP4 and Matroska: with the length in front of each part.
 TEST_P(Unseen, LeavesOutTheSameWhereLengthsAreInFront) {
   const EncodedUnit unit = LongGop(GetParam());
@@ -176,6 +199,7 @@ TEST_P(Unseen, LeavesOutTheSameWhereLengthsAreInFront) {
   std::vector<std::uint8_t> header(23, 0xFF);
   header[0] = 1;
   header[21] = 1U << 3U | 3U;
+  if (GetParam() == VideoCodec::kH264) header = AvcHeader(*unit.parameters);
   SetHeader(*boxed.parameters, header);
   const ShownTimes shown{.first = 100, .last = kEnd};
   const auto left = LeftOf(unit, {shown}), left_boxed = LeftOf(boxed, {shown});

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
 #include <utility>
 
@@ -48,15 +49,31 @@ TEST(RunShelf, KeepsNoMoreBytesThanItMay) {
   const std::size_t one = NewRun()->footprint_bytes();
   ASSERT_GT(one, 0U);
   RunShelf shelf(3 * one);
+  const TimePoint begin = SteadyNow();
   for (const char* key : {"a", "b", "c", "d"}) {
-    shelf.Put(key, NewRun());
+    shelf.Put(key, NewRun(), begin);
     EXPECT_LE(shelf.bytes(), 3 * one);
   }
+  EXPECT_EQ(shelf.Take("d"), nullptr) << "those before are still wanted";
+  shelf.Put("e", NewRun(), begin + kRunWanted + std::chrono::seconds(1));
   EXPECT_EQ(shelf.Take("a"), nullptr) << "the first goes first";
   EXPECT_NE(shelf.Take("b"), nullptr);
+  EXPECT_NE(shelf.Take("e"), nullptr);
   RunShelf small(one - 1);
   small.Put("a", NewRun());
   EXPECT_EQ(small.bytes(), 0U);
+}
+
+TEST(RunShelf, HasOneForEachKey) {
+  RunShelf shelf;
+  shelf.Put("a", NewRun());
+  const std::size_t one = shelf.bytes();
+  auto run = NewRun();
+  const FrameSelector* const address = run.get();
+  shelf.Put("a", std::move(run));
+  EXPECT_EQ(shelf.bytes(), one);
+  EXPECT_EQ(shelf.Take("a").get(), address);
+  EXPECT_EQ(shelf.Take("a"), nullptr);
 }
 
 TEST(RunShelf, DropsWhatIsOld) {
@@ -64,11 +81,9 @@ TEST(RunShelf, DropsWhatIsOld) {
   shelf.Put("a", NewRun());
   const TimePoint between = SteadyNow();
   shelf.Put("b", NewRun());
-  shelf.Put("c", nullptr);
   shelf.Drop(between);
   EXPECT_EQ(shelf.Take("a"), nullptr);
   EXPECT_NE(shelf.Take("b"), nullptr);
-  EXPECT_EQ(shelf.Take("c"), nullptr);
 }
 
 }  // namespace

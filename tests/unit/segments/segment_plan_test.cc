@@ -33,6 +33,12 @@ SourceIndex Index(std::int64_t packets, const std::vector<std::int64_t>& closed)
   return index;
 }
 
+UnitSpec UnitOf(const SourceIndex& index, const SegmentGrid& segments, std::int64_t number,
+                int context = 0) {
+  const auto k = static_cast<std::size_t>(number);
+  return SegmentUnit(index, segments, SegmentSpans(index, Grid(), segments, context)[k], number, 0);
+}
+
 TEST(CutSegmentsTest, BordersLieAtMultiplesWithoutKeyFramesNearby) {
   EXPECT_THAT(CutSegments(Index(220, {0}), Grid(), 2, 220).borders,
               ElementsAre(0, 50, 100, 150, 200, 220));
@@ -51,7 +57,7 @@ TEST(CutSegmentsTest, AShortRestBelongsToTheLastSegment) {
 TEST(SegmentUnitTest, DecodesFromTheLastKeyFrameBeforeIt) {
   const SourceIndex index = Index(200, {0, 60, 120});
   const SegmentGrid segments{.fps = k25, .borders = {0, 50, 100, 150, 200}};
-  const UnitSpec unit = SegmentUnit(index, Grid(), segments, 2, 1000, 0);
+  const UnitSpec unit = UnitOf(index, segments, 2);
   EXPECT_EQ(unit.first_frame, 100);
   EXPECT_EQ(unit.end_frame, 150);
   EXPECT_EQ(unit.first_packet, 60);
@@ -64,7 +70,7 @@ TEST(SegmentUnitTest, OfOneGroupGoOnWithEachOther) {
   const SourceIndex index = Index(200, {0, 130});
   const SegmentGrid segments{.fps = k25, .borders = {0, 50, 100, 150, 195, 200}};
   const auto unit = [&](std::int64_t number, int context = 0) {
-    return SegmentUnit(index, Grid(), segments, number, 0, context);
+    return UnitOf(index, segments, number, context);
   };
   EXPECT_FALSE(unit(0).ends_run);
   EXPECT_EQ(unit(0).end_packet, 70) << "until a decoder must have given the last one out";
@@ -75,10 +81,39 @@ TEST(SegmentUnitTest, OfOneGroupGoOnWithEachOther) {
   EXPECT_FALSE(unit(3).ends_run);
   EXPECT_TRUE(unit(3).run_fed) << "there is nothing more to feed";
   EXPECT_TRUE(unit(4).ends_run && !unit(4).run_fed);
+  for (std::int64_t k = 1; k < 5; ++k) EXPECT_LE(unit(k - 1).end_packet, unit(k).end_packet);
   EXPECT_TRUE(unit(0, 2).ends_run) << "filters begin anew";
 }
 
 // An edit list: pictures 0 to 49, ten that are not shown, the first of them a key picture, 50 more.
+// The last of a run has less behind it than a decoder may hold back.
+TEST(SegmentUnitTest, NoneIsFedMoreThanItsRunNeeds) {
+  const SourceIndex index = Index(100, {0, 60});
+  const SegmentGrid segments{.fps = k25, .borders = {0, 20, 40, 50, 60, 100}};
+  EXPECT_EQ(UnitOf(index, segments, 1).end_packet, 60);
+  EXPECT_FALSE(UnitOf(index, segments, 1).run_fed);
+  EXPECT_EQ(UnitOf(index, segments, 2).end_packet, 61) << "the next one's";
+  EXPECT_TRUE(UnitOf(index, segments, 2).run_fed);
+  EXPECT_FALSE(UnitOf(index, segments, 2).ends_run);
+  EXPECT_EQ(UnitOf(index, segments, 3).end_packet, 61);
+  EXPECT_TRUE(UnitOf(index, segments, 3).ends_run);
+}
+
+// Places of access are found by time, whatever the order of packets and segments.
+TEST(SegmentUnitTest, OfFramesByThemselvesAreThoseOfASegment) {
+  SourceIndex index = Index(200, {0, 30, 60, 120});
+  std::swap(index.video[59].pts, index.video[62].pts);
+  for (const std::int64_t first : {0, 29, 58, 61, 119, 120, 150}) {
+    const SegmentGrid segments{.fps = k25, .borders = {0, first, first + 5, 200}};
+    UnitSpec unit = UnitOf(index, segments, 1);
+    const UnitSpec alone = FramesUnit(index, Grid(), first, first + 5, 0, 0);
+    EXPECT_EQ(alone.first_packet, unit.first_packet) << first;
+    EXPECT_EQ(alone.cut, unit.cut) << first;
+    EXPECT_LE(alone.end_packet, unit.end_packet) << first;
+    EXPECT_TRUE(alone.ends_run) << first;
+  }
+}
+
 TEST(SegmentUnitTest, WhatIsHiddenIsDecodedForWhatComesBehindItAlone) {
   SourceIndex index = Index(110, {0, 25, 50});
   for (std::size_t n = 50; n < 110; ++n) index.video[n].pts -= n < 60 ? 0 : 10;
@@ -87,11 +122,11 @@ TEST(SegmentUnitTest, WhatIsHiddenIsDecodedForWhatComesBehindItAlone) {
     index.video[n].pts = 50;
   }
   const SegmentGrid segments{.fps = k25, .borders = {0, 25, 50, 75, 100}};
-  const UnitSpec before = SegmentUnit(index, Grid(), segments, 1, 0, 0);
+  const UnitSpec before = UnitOf(index, segments, 1);
   EXPECT_EQ(before.first_packet, 25);
   EXPECT_LE(before.end_packet, 51);
-  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 2, 0, 0).first_packet, 50);
-  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 3, 0, 0).end_packet, 110);
+  EXPECT_EQ(UnitOf(index, segments, 2).first_packet, 50);
+  EXPECT_EQ(UnitOf(index, segments, 3).end_packet, 110);
   EXPECT_THAT(CutSegments(index, Grid(), 1.9, 100).borders, ElementsAre(0, 48, 100))
       << "not where nothing is shown";
 }
@@ -100,49 +135,49 @@ TEST(SegmentUnitTest, AnOpenGroupIsDecodedWithTheOneBeforeIt) {
   SourceIndex index = Index(200, {0});
   index.video[40].access = index.video[80].access = RandomAccess::kRecovery;
   const SegmentGrid segments{.fps = k25, .borders = {0, 50, 100, 150, 200}};
-  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 2, 0, 0).first_packet, 0)
+  EXPECT_EQ(UnitOf(index, segments, 2).first_packet, 0)
       << "two, since the one before the last recovers as well";
-  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 2, 0, 0).cut, CutKind::kPreroll);
-  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 1, 0, 0).first_packet, 0);
+  EXPECT_EQ(UnitOf(index, segments, 2).cut, CutKind::kPreroll);
+  EXPECT_EQ(UnitOf(index, segments, 1).first_packet, 0);
 }
 
 TEST(SegmentUnitTest, AnExactOpenGroupIsDecodedByItself) {
   SourceIndex index = Index(200, {0});
   index.video[40].access = index.video[80].access = RandomAccess::kOpenGop;
   const SegmentGrid segments{.fps = k25, .borders = {0, 50, 100, 150, 200}};
-  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 2, 0, 0).first_packet, 80);
-  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 1, 0, 0).first_packet, 40);
-  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 1, 0, 1).first_packet, 40) << "pictures 40 to 49";
+  EXPECT_EQ(UnitOf(index, segments, 2).first_packet, 80);
+  EXPECT_EQ(UnitOf(index, segments, 1).first_packet, 40);
+  EXPECT_EQ(UnitOf(index, segments, 1, 1).first_packet, 40) << "pictures 40 to 49";
 }
 
 TEST(SegmentUnitTest, FiltersInTimeHaveThePicturesAround) {
   const SourceIndex index = Index(200, {0, 60, 98, 99, 100});
   const SegmentGrid segments{.fps = k25, .borders = {0, 50, 100, 150, 200}};
-  const UnitSpec third = SegmentUnit(index, Grid(), segments, 2, 0, 2);
+  const UnitSpec third = UnitOf(index, segments, 2, 2);
   EXPECT_EQ(third.first_packet, 98);
   EXPECT_EQ(third.cut, CutKind::kPreroll);
   EXPECT_GE(third.end_packet, 152);
-  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 2, 0, 3).first_packet, 60);
-  const UnitSpec second = SegmentUnit(index, Grid(), segments, 1, 0, 4);
+  EXPECT_EQ(UnitOf(index, segments, 2, 3).first_packet, 60);
+  const UnitSpec second = UnitOf(index, segments, 1, 4);
   EXPECT_EQ(second.first_packet, 0);
   EXPECT_EQ(second.cut, CutKind::kClosed) << "pictures enough from the key picture on";
-  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 0, 0, 4).first_packet, 0);
+  EXPECT_EQ(UnitOf(index, segments, 0, 4).first_packet, 0);
 }
 
 TEST(SegmentUnitTest, FiltersInTimeGetPicturesFromBehindAnotherRecoveryPoint) {
   SourceIndex index = Index(200, {0});
   for (const std::size_t n : {25U, 50U, 75U, 100U}) index.video[n].access = RandomAccess::kRecovery;
   const SegmentGrid segments{.fps = k25, .borders = {0, 50, 100, 150, 200}};
-  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 2, 0, 2).first_packet, 50);
-  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 2, 0, 1).first_packet, 50);
-  EXPECT_EQ(SegmentUnit(index, Grid(), segments, 3, 0, 2).first_packet, 50);
+  EXPECT_EQ(UnitOf(index, segments, 2, 2).first_packet, 50);
+  EXPECT_EQ(UnitOf(index, segments, 2, 1).first_packet, 50);
+  EXPECT_EQ(UnitOf(index, segments, 3, 2).first_packet, 50);
 }
 
 TEST(SegmentUnitTest, ReorderedPicturesAreAllFed) {
   SourceIndex index = Index(100, {0});
   std::swap(index.video[49].pts, index.video[55].pts);  // the last one wanted comes late
   const SegmentGrid segments{.fps = k25, .borders = {0, 50, 100}};
-  EXPECT_GE(SegmentUnit(index, Grid(), segments, 0, 0, 0).end_packet, 56);
+  EXPECT_GE(UnitOf(index, segments, 0).end_packet, 56);
 }
 
 TEST(SegmentBudgetsTest, FollowTheSourceWithinLimitsAndKeepTheMean) {
