@@ -102,8 +102,8 @@ struct UnitSpec {
   // Its pictures do not depend on packets before this one: the run's first, or a closed random
   // access since.
   std::int64_t sync_packet = 0;
-  bool ends_run = false;  // no chained unit follows: the decoder is drained at the end
-  bool run_fed = false;   // chained ones follow, without packets: it is drained here already
+  bool ends_run = false;  // no unit goes on with its decoder, which is drained at the end
+  bool run_fed = false;   // others go on, without packets: it is drained here already
   // The next unit begins at a closed random access that is shown then: pictures before it which no
   // output frame shows are this unit's, with their captions. None where the next one decodes them.
   std::optional<SourceTicks> end_pts = {};

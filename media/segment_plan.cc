@@ -127,13 +127,15 @@ std::vector<Entry> EntriesOf(const SourceIndex& index, const std::vector<SourceT
     if (index.video[n].access == RandomAccess::kNone) continue;
     access.emplace_back(index.video[n].pts, static_cast<std::int64_t>(n));
   }
-  std::ranges::sort(access);
+  if (!std::ranges::is_sorted(access)) std::ranges::sort(access);
   std::vector<Entry> entries;
   std::vector<std::int64_t> places;  // up to the time, in the order of decoding
   auto next = access.begin();
   for (std::size_t k = 0; k < times.size(); ++k) {
     for (; next != access.end() && next->first <= times[k]; ++next) {
-      places.insert(std::ranges::upper_bound(places, next->second), next->second);
+      const bool in_order = places.empty() || places.back() < next->second;
+      places.insert(in_order ? places.end() : std::ranges::upper_bound(places, next->second),
+                    next->second);
     }
     entries.push_back(EntryAmong(index, places, shown[k], context));
   }
@@ -225,13 +227,16 @@ std::vector<SegmentSpan> SegmentSpans(const SourceIndex& index, const OutputGrid
   for (std::size_t k = 0; k < count; ++k) begins.push_back(grid.LatestPts(segments.borders[k]));
   const std::vector<Entry> entries = EntriesOf(index, begins, context);
   std::vector<SegmentSpan> spans;
+  spans.reserve(count);
   for (std::size_t k = 0; k < count; ++k) {
     spans.push_back({.first_packet = entries[k].packet, .preroll = entries[k].preroll});
     until.push_back(grid.LatestPts(segments.borders[k + 1] - 1));
     if (k + 1 == count || index.video.empty()) continue;
     const Entry& next = entries[k + 1];
     const SourceTicks begin = index.video[static_cast<std::size_t>(next.packet)].pts;
-    if (next.preroll || begin <= until[k]) continue;
+    // Who goes on with the run has the pictures in between.
+    const bool shared = context == 0 && next.packet == entries[k].packet;
+    if (next.preroll || shared || begin <= until[k]) continue;
     spans[k].end_pts = begin;
     until[k] = begin - 1;
   }

@@ -14,6 +14,9 @@
 namespace gopmill {
 namespace {
 
+// Less than that is not left out: a picture is decoded to know whether it may be.
+constexpr std::ptrdiff_t kWorthwhile = 4;
+
 enum class Part {
   kUnreferenced,  // a slice of a picture that nothing depends on
   kBeside,        // what a decoder does not keep for later pictures
@@ -150,9 +153,8 @@ void LeaveOutUnseen(const AVCodecParameters& video, std::span<const ShownTimes> 
     if (picture == Picture::kLayered) return;
     left_out.push_back(picture == Picture::kUnreferenced);
   }
-  const bool any = std::ranges::find(left_out, true) != left_out.end();
-  if (any && video.codec_id == AV_CODEC_ID_H264 && !TellsReordering(video, *packets.front()))
-    return;
+  if (std::ranges::count(left_out, true) < kWorthwhile) return;
+  if (video.codec_id == AV_CODEC_ID_H264 && !TellsReordering(video, *packets.front())) return;
   std::vector<av::Packet> left;
   for (std::size_t i = 0; i < packets.size(); ++i) {
     if (!left_out[i]) left.push_back(std::move(packets[i]));

@@ -8,7 +8,8 @@
 
 namespace gopmill {
 
-// The long ones first, so that all workers have something to the end.
+// The long ones first, so that workers have the others to do while they wait for what they go on
+// with, and at the end.
 Packager::Packager(const std::vector<Presentation>& presentations, MovieShelf& shelf,
                    Scheduler& scheduler, std::uint16_t service_class, PackageFolder& folder)
     : shelf_(shelf),
@@ -134,7 +135,13 @@ Status Packager::Keep(const Finished& finished) {
   if (!finished.made.ok()) return finished.made.error();
   const Piece& piece = finished.piece;
   const auto behind = static_cast<std::size_t>(piece.name.number) + 1;
-  if (piece.ladder && behind < pieces_.size() && pieces_[behind].goes_on) ready_.push_back(behind);
+  if (piece.ladder && behind < pieces_.size() && pieces_[behind].goes_on) {
+    if (pieces_[behind].taken) {  // nobody goes on with this one
+      runs_.Take(KeyOf(*piece.presentation->movie, pieces_[behind].name));
+    } else {
+      ready_.push_back(behind);
+    }
+  }
   PartName name = piece.name;
   for (const std::string& bytes : finished.made->bytes) {
     GOPMILL_RETURN_IF_ERROR(folder_.Write(piece.presentation->folder + TextOf(name), bytes));
@@ -147,14 +154,20 @@ Status Packager::Keep(const Finished& finished) {
   return OkStatus();
 }
 
-// The middle of the first stretch that goes on with a piece that is being made. Who begins there
-// has to decode what is before once more, but then two can go on.
+// The middle of the longest stretch that waits for a piece which is being made. Who begins there
+// has to decode what is before once more, but then two can go on. Not of a short one: what it goes
+// on with comes soon.
 std::optional<std::size_t> Packager::Split() const {
-  const auto waits = [](const Piece& piece) { return piece.goes_on && !piece.taken; };
-  const auto first = std::ranges::find_if(pieces_, waits);
-  const auto end = std::find_if_not(first, pieces_.end(), waits);
-  if (end - first < 2) return std::nullopt;  // what it goes on with comes soon
-  return static_cast<std::size_t>(first - pieces_.begin() + (end - first) / 2);
+  constexpr std::size_t kLeast = 4;
+  std::size_t begin = 0, end = 0;
+  for (std::size_t at = 0, length = 0; at < pieces_.size(); ++at) {
+    length = pieces_[at].goes_on && !pieces_[at].taken ? length + 1 : 0;
+    if (length <= end - begin) continue;
+    begin = at + 1 - length;
+    end = at + 1;
+  }
+  if (end - begin < kLeast) return std::nullopt;
+  return begin + (end - begin) / 2;
 }
 
 // Those that go on first: what they go on with holds memory. A stretch is split where there is

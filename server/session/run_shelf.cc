@@ -22,7 +22,7 @@ void RunShelf::Put(std::string key, std::unique_ptr<FrameSelector> run, TimePoin
   while (bytes_ + bytes > most_bytes_ && !kept_.empty() && kept_.front().since < now - kRunWanted) {
     gone.push_back(TakeOut(kept_.begin()));
   }
-  if (bytes_ + bytes > most_bytes_) return;
+  if (bytes_ + bytes > most_bytes_ && !kept_.empty()) return;
   kept_.push_back({.key = std::move(key), .run = std::move(run), .bytes = bytes, .since = now});
   bytes_ += bytes;
 }

@@ -3,10 +3,10 @@
 // What segments have been decoded with, for those behind them: who plays a movie from one segment
 // to the next has each GOP of its source decoded once, however many segments it is shown in.
 //
-// A run is taken by one segment, and does not come back. Kept are at most kMaxKeptRunBytes of them,
-// by their estimated memory. Where there is no room, those go that have waited for longer than
-// kRunWanted; if that does not make any, a new one is not kept: with more viewers than there are
-// places for, some go on each time, and not all of them never.
+// A run is taken by one segment, and does not come back. Kept are at most so many bytes of them, by
+// their estimated memory, or one that is larger. Where there is no room, those go that have waited
+// for longer than kRunWanted; if that does not make any, a new one is not kept: with more viewers
+// than there are places for, some go on each time, and not all of them never.
 //
 // Thread-safety: safe. Runs that go are destroyed by who called, which takes milliseconds at most.
 #pragma once
@@ -24,7 +24,7 @@
 
 namespace gopmill {
 
-// Nine of 1080p with 8 bits, or one of 2160p with 10.
+// Of a server: nine of 1080p with 8 bits, or one of 2160p with 10.
 inline constexpr std::size_t kMaxKeptRunBytes = std::size_t{256} << 20U;
 // A player that plays asks for a segment within the length of one.
 inline constexpr std::chrono::seconds kRunWanted{20};

@@ -85,8 +85,12 @@ Result<MadeSegments> SegmentJob::MakePictures(WorkerContext& worker) {
     made.stats.filter += first.filter;
     made.stats.encode += first.encode;
     made.stats.aside_cpu += first.aside_cpu;
+    made.stats.selection.decoded += first.selection.decoded;
+    made.stats.decoded_again += first.selection.decoded;
     return made;
   }
+  // One that has come meanwhile is for nobody any more.
+  if (work.fed_before && !made.went_on) runs_.Take(KeyOf(*work.movie, work.name));
   if (run) {
     PartName behind = work.name;
     ++behind.number;

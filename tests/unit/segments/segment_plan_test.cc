@@ -3,7 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <array>
 #include <numeric>
+#include <random>
 
 namespace gopmill {
 namespace {
@@ -85,7 +88,6 @@ TEST(SegmentUnitTest, OfOneGroupGoOnWithEachOther) {
   EXPECT_TRUE(unit(0, 2).ends_run) << "filters begin anew";
 }
 
-// An edit list: pictures 0 to 49, ten that are not shown, the first of them a key picture, 50 more.
 // The last of a run has less behind it than a decoder may hold back.
 TEST(SegmentUnitTest, NoneIsFedMoreThanItsRunNeeds) {
   const SourceIndex index = Index(100, {0, 60});
@@ -99,21 +101,126 @@ TEST(SegmentUnitTest, NoneIsFedMoreThanItsRunNeeds) {
   EXPECT_TRUE(UnitOf(index, segments, 3).ends_run);
 }
 
-// Places of access are found by time, whatever the order of packets and segments.
-TEST(SegmentUnitTest, OfFramesByThemselvesAreThoseOfASegment) {
-  SourceIndex index = Index(200, {0, 30, 60, 120});
-  std::swap(index.video[59].pts, index.video[62].pts);
-  for (const std::int64_t first : {0, 29, 58, 61, 119, 120, 150}) {
-    const SegmentGrid segments{.fps = k25, .borders = {0, first, first + 5, 200}};
-    UnitSpec unit = UnitOf(index, segments, 1);
-    const UnitSpec alone = FramesUnit(index, Grid(), first, first + 5, 0, 0);
-    EXPECT_EQ(alone.first_packet, unit.first_packet) << first;
-    EXPECT_EQ(alone.cut, unit.cut) << first;
-    EXPECT_LE(alone.end_packet, unit.end_packet) << first;
-    EXPECT_TRUE(alone.ends_run) << first;
+// The rules by themselves, for one time: the last place of access up to it, one or two before where
+// pictures recover slowly.
+struct PlainEntry {
+  std::int64_t packet = 0;
+  bool preroll = false;
+};
+
+PlainEntry PlainEntryAt(const SourceIndex& index, SourceTicks time) {
+  std::vector<std::int64_t> places;
+  for (std::int64_t n = 0; n < std::ssize(index.video); ++n) {
+    const SourceIndex::Video& packet = index.video[static_cast<std::size_t>(n)];
+    if (packet.pts <= time && packet.access != RandomAccess::kNone) places.push_back(n);
+  }
+  const auto recovers = [&](std::size_t back) {
+    if (places.size() <= back) return false;
+    const auto packet = static_cast<std::size_t>(places[places.size() - 1 - back]);
+    return index.video[packet].access == RandomAccess::kRecovery;
+  };
+  if (places.empty()) return {};
+  std::size_t back = 0;
+  if (recovers(0)) back = recovers(1) ? 2 : 1;
+  if (back >= places.size()) return {.packet = 0, .preroll = true};
+  return {.packet = places[places.size() - 1 - back], .preroll = back > 0};
+}
+
+// Behind the last packet that is shown up to a time.
+std::int64_t PlainEnd(const SourceIndex& index, SourceTicks time) {
+  std::int64_t end = 0;
+  for (std::int64_t n = 0; n < std::ssize(index.video); ++n) {
+    const SourceIndex::Video& packet = index.video[static_cast<std::size_t>(n)];
+    if (!packet.hidden && packet.pts <= time) end = n + 1;
+  }
+  return end;
+}
+
+// Pictures out of order, several of one time, some that are hidden, all kinds of access.
+SourceIndex RandomIndex(std::mt19937& random) {
+  const auto up_to = [&](int most) { return std::uniform_int_distribution(0, most)(random); };
+  SourceIndex index = Index(60 + up_to(140), {0});
+  for (std::size_t n = 1; n < index.video.size(); ++n) {
+    index.video[n].pts += up_to(8) - 4;
+    index.video[n].hidden = up_to(19) == 0;
+    constexpr std::array kKinds{RandomAccess::kClosed, RandomAccess::kOpenGop,
+                                RandomAccess::kRecovery};
+    if (up_to(14) == 0) index.video[n].access = kKinds[static_cast<std::size_t>(up_to(2))];
+  }
+  return index;
+}
+
+TEST(SegmentUnitTest, AreWhatTheRulesSayOfEachByItself) {
+  std::mt19937 random(7);
+  int shared = 0, alone = 0;
+  for (int round = 0; round < 300; ++round) {
+    const SourceIndex index = RandomIndex(random);
+    const auto count = std::ssize(index.video);
+    SegmentGrid segments{.fps = k25, .borders = {0}};
+    while (segments.borders.back() < count) {
+      segments.borders.push_back(segments.borders.back() +
+                                 std::uniform_int_distribution(1, 30)(random));
+    }
+    for (std::int64_t k = 0; k < segments.count(); ++k) {
+      const UnitSpec unit = UnitOf(index, segments, k);
+      const PlainEntry entry = PlainEntryAt(index, unit.first_frame);
+      const PlainEntry next = PlainEntryAt(index, unit.end_frame);
+      EXPECT_EQ(unit.first_packet, entry.packet) << round << ' ' << k;
+      EXPECT_EQ(unit.cut == CutKind::kPreroll, entry.preroll) << round << ' ' << k;
+      const bool last = k + 1 == segments.count();
+      ASSERT_EQ(unit.ends_run, last || next.packet != entry.packet) << round << ' ' << k;
+      ++(unit.ends_run ? alone : shared);
+      SourceTicks until = unit.end_frame - 1;
+      const SourceTicks begin = index.video[static_cast<std::size_t>(next.packet)].pts;
+      if (unit.ends_run && !last && !next.preroll && begin > until) {
+        EXPECT_EQ(unit.end_pts, begin);
+        until = begin - 1;
+      } else {
+        EXPECT_FALSE(unit.end_pts);
+      }
+      const std::int64_t end = std::max(PlainEnd(index, until), entry.packet);
+      if (unit.ends_run) {
+        EXPECT_EQ(unit.end_packet, std::min<std::int64_t>(end + 1, count)) << round << ' ' << k;
+        continue;
+      }
+      const UnitSpec behind = UnitOf(index, segments, k + 1);
+      EXPECT_EQ(unit.end_packet, std::min<std::int64_t>({end + 20, behind.end_packet, count}));
+      EXPECT_GE(unit.end_packet, end);
+    }
+  }
+  EXPECT_GT(shared, 200);
+  EXPECT_GT(alone, 200);
+}
+
+TEST(SegmentUnitTest, OfFramesByThemselvesAreThoseOfTheLastSegment) {
+  std::mt19937 random(8);
+  for (int round = 0; round < 100; ++round) {
+    const SourceIndex index = RandomIndex(random);
+    const std::int64_t first = std::uniform_int_distribution(1, 50)(random);
+    for (const int context : {0, 3}) {
+      const SegmentGrid segments{.fps = k25, .borders = {0, first, first + 5}};
+      const UnitSpec unit = UnitOf(index, segments, 1, context);
+      const UnitSpec alone = FramesUnit(index, Grid(), first, first + 5, 0, context);
+      EXPECT_EQ(alone.first_packet, unit.first_packet) << round;
+      EXPECT_EQ(alone.end_packet, unit.end_packet) << round;
+      EXPECT_EQ(alone.cut, unit.cut) << round;
+      EXPECT_TRUE(alone.ends_run) << round;
+    }
   }
 }
 
+// Sound comes first: frames in front of the first picture show it, too.
+TEST(SegmentUnitTest, InFrontOfTheFirstPictureGoOnWithIt) {
+  SourceIndex index = Index(100, {0});
+  for (SourceIndex::Video& packet : index.video) packet.pts += 120;
+  const SegmentGrid segments{.fps = k25, .borders = {0, 50, 100, 150, 220}};
+  for (const std::int64_t k : {0, 1, 2}) {
+    EXPECT_FALSE(UnitOf(index, segments, k).ends_run) << k;
+    EXPECT_FALSE(UnitOf(index, segments, k).end_pts) << k << ": the next one decodes them";
+  }
+}
+
+// An edit list: pictures 0 to 49, ten that are not shown, the first of them a key picture, 50 more.
 TEST(SegmentUnitTest, WhatIsHiddenIsDecodedForWhatComesBehindItAlone) {
   SourceIndex index = Index(110, {0, 25, 50});
   for (std::size_t n = 50; n < 110; ++n) index.video[n].pts -= n < 60 ? 0 : 10;
