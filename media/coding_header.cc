@@ -28,14 +28,7 @@ std::shared_ptr<const AVCodecParameters> WithHeader(const AVCodecParameters& bef
 
 // A damaged header would end what goes on without it.
 bool IsTaken(const AVCodecParameters& parameters) {
-  const AVCodec* codec =
-      FindSourceDecoder(TrackKind::kVideo, avcodec_get_name(parameters.codec_id));
-  if (codec == nullptr) return false;
-  const av::CodecContext context(avcodec_alloc_context3(codec));
-  GOPMILL_CHECK(context != nullptr);
-  context->thread_count = 1;
-  return avcodec_parameters_to_context(context.get(), &parameters) >= 0 &&
-         avcodec_open2(context.get(), codec, nullptr) >= 0;
+  return OpenPictureDecoder(parameters) != nullptr;
 }
 
 }  // namespace

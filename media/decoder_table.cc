@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+
+#include "media/source.h"
 
 namespace gopmill {
 namespace {
@@ -113,6 +116,18 @@ const AVCodec* FindSourceDecoder(TrackKind kind, std::string_view codec) {
   }
   const std::string other(entry->others.substr(0, entry->others.find(',')));
   return other.empty() ? nullptr : avcodec_find_decoder_by_name(other.c_str());
+}
+
+av::CodecContext OpenPictureDecoder(const AVCodecParameters& video) {
+  const AVCodec* codec = FindSourceDecoder(TrackKind::kVideo, avcodec_get_name(video.codec_id));
+  if (codec == nullptr) return nullptr;
+  av::CodecContext context(avcodec_alloc_context3(codec));
+  GOPMILL_CHECK(context != nullptr);
+  context->thread_count = 1;
+  context->max_pixels = kMaxSourcePixels;
+  const bool opened = avcodec_parameters_to_context(context.get(), &video) >= 0 &&
+                      avcodec_open2(context.get(), codec, nullptr) >= 0;
+  return opened ? std::move(context) : nullptr;
 }
 
 const std::string& DecoderWhitelist() {

@@ -18,6 +18,9 @@ namespace gopmill {
 bool SourceCodecAllowed(TrackKind kind, std::string_view codec);
 // The decoder for a codec that is taken; null if it is not, or if the build lacks it.
 const AVCodec* FindSourceDecoder(TrackKind kind, std::string_view codec);
+// A decoder of pictures for a look at some, on the calling thread, of kMaxSourcePixels at most.
+// Null where the codec is not taken, or the header is damaged.
+av::CodecContext OpenPictureDecoder(const AVCodecParameters& video);
 // All decoders of the list, as FFmpeg's option codec_whitelist wants them.
 const std::string& DecoderWhitelist();
 

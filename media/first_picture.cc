@@ -13,22 +13,13 @@
 #include "media/decoder_table.h"
 #include "media/hdr_metadata.h"
 #include "media/nal_units.h"
-#include "media/source.h"
 
 namespace gopmill {
 namespace {
 
 av::Frame DecodeOne(const AVPacket& packet, const VideoInfo& video) {
-  const AVCodec* codec = FindSourceDecoder(TrackKind::kVideo, video.codec);
-  if (codec == nullptr) return nullptr;
-  av::CodecContext context(avcodec_alloc_context3(codec));
-  GOPMILL_CHECK(context != nullptr);
-  context->thread_count = 1;
-  context->max_pixels = kMaxSourcePixels;
-  if (avcodec_parameters_to_context(context.get(), video.parameters.get()) < 0 ||
-      avcodec_open2(context.get(), codec, nullptr) < 0) {
-    return nullptr;
-  }
+  av::CodecContext context = OpenPictureDecoder(*video.parameters);
+  if (context == nullptr) return nullptr;
   av::Frame frame = av::NewFrame();
   int code = 0;
   const bool returned = ContainedCall([&] {

@@ -5,11 +5,9 @@
 #include <utility>
 
 #include "base/contained.h"
-#include "base/status.h"
 #include "media/coding_header.h"
 #include "media/decoder_table.h"
 #include "media/nal_units.h"
-#include "media/source.h"
 
 namespace gopmill {
 namespace {
@@ -68,15 +66,9 @@ bool HasOneLayer(const AVCodecParameters& video) {
 // where it first sees it, and loses pictures there: that has to be the same place whatever is left
 // out.
 bool TellsReordering(const AVCodecParameters& video, const AVPacket& first) {
-  const AVCodec* codec = FindSourceDecoder(TrackKind::kVideo, avcodec_get_name(video.codec_id));
-  if (codec == nullptr) return false;
-  av::CodecContext context(avcodec_alloc_context3(codec));
-  GOPMILL_CHECK(context != nullptr);
-  if (avcodec_parameters_to_context(context.get(), &video) < 0) return false;
-  context->has_b_frames = 0;
-  context->thread_count = 1;
-  context->max_pixels = kMaxSourcePixels;
-  if (avcodec_open2(context.get(), codec, nullptr) < 0) return false;
+  av::CodecContext context = OpenPictureDecoder(video);
+  if (context == nullptr) return false;
+  context->has_b_frames = 0;  // not what was seen when the source was probed
   int code = 0;
   if (!ContainedCall([&] { code = avcodec_send_packet(context.get(), &first); })) {
     static_cast<void>(context.release());  // left behind (base/contained.h)
