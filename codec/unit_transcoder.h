@@ -117,7 +117,7 @@ struct UnitTask {
   // too, that has been fed some of them.
   RunState run;
   std::size_t decode_ahead_bytes = 0;  // 0 = decode and encode frame by frame
-  bool decode_aside = false;  // on a thread of its own (decode_aside.h), where it hands nothing on
+  bool decode_aside = false;  // on a thread of its own (decode_aside.h), where it is not ahead
   std::optional<RateAim> aim = {};  // of StreamRate; nothing = the unit's own budget
   int frame_step = 1;               // FrameStep of its effort; the encoder knows of the rest
   // Of a live source: its place among those who show the same pictures; may be null.

@@ -346,6 +346,7 @@ SegmentStats SegmentService::stats() const {
   const MutexLock lock(mutex_);
   SegmentStats stats = stats_;
   stats.making = static_cast<std::int64_t>(making_.size());
+  stats.run_bytes = runs_.bytes();
   stats.cache = cache_->stats();
   return stats;
 }

@@ -60,6 +60,7 @@ struct SegmentStats {
   // Pictures made up, whole or in parts, of the segments that were made.
   std::uint64_t concealed = 0, patched = 0;
   std::int64_t making = 0;
+  std::uint64_t run_bytes = 0;  // of decoders that wait for the next segment, about
   SegmentCacheStats cache;
 };
 

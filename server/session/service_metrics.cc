@@ -238,6 +238,8 @@ void AddSegments(Families& f, const SegmentStats& s) {
   f.Counter("gopmill_segments_frames_patched_total",
             "Pictures in segments in which the decoder made up parts.", Number(s.patched));
   f.Gauge("gopmill_segments_making", "Segments being transcoded.", Number(s.making));
+  f.Gauge("gopmill_segments_run_bytes",
+          "Estimated memory of decoders that wait for the next segment.", Number(s.run_bytes));
   const std::string cache = "gopmill_segment_cache_total";
   f.Counter(cache, "Segments looked for in the disk cache, kept and dropped, by what happened.",
             Number(s.cache.hits), {{"result", "hit"}});
