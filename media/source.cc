@@ -320,6 +320,7 @@ Status Source::Impl::ReturnToFirst() {
 // To the last place at or before that time from which pictures can be decoded, with what comes
 // there held. False where none was found.
 Result<bool> Source::Impl::SeekTo(std::int64_t at_us) {
+  if (!format) return LeftBehindError();
   for (const std::int64_t back : kSeekBack) {
     GOPMILL_RETURN_IF_ERROR(ReturnToFirst());
     const std::int64_t to = std::max(at_us - back, start_us);

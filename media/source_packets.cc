@@ -57,7 +57,7 @@ Result<int> SourcePackets::ReadOn(av::InputFormat& format, const std::stop_token
 
 Result<int> SourcePackets::ReadOne(av::InputFormat& format, AVPacket& packet) {
   int code = 0;
-  if (ContainedCall([&] { code = av_read_frame(format.get(), &packet); })) return code;
+  if (format && ContainedCall([&] { code = av_read_frame(format.get(), &packet); })) return code;
   static_cast<void>(format.release());
   return LeftBehindError();
 }

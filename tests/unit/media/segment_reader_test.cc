@@ -3,18 +3,46 @@
 // Sound of any stretch of a movie is that of its place, though silence makes packets equal: of
 // Matroska with several packets in a block, which all have its place in the file, and of AVI whose
 // chunks begin amid packets, so that most have none. Pictures are raw, sound is AC-3 that nobody
-// decodes.
+// decodes. Where FFmpeg fails an assertion of its own in a seek, the same comes from the beginning.
 #include "media/segment_reader.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
+#include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <string_view>
+#include <utility>
+
+extern "C" {
+#include <libavformat/avformat.h>
+}
+
+#include "base/contained.h"
+#include "media/av_error.h"
+#include "media/source.h"
+
+namespace {
+bool seeks_fail = false;  // as av_assert0 does
+}
+
+// In the place of the library's, which it calls.
+int avformat_seek_file(AVFormatContext* format, int stream, std::int64_t least, std::int64_t at,
+                       std::int64_t most, int flags) {
+  if (seeks_fail) {
+    av_log(format, AV_LOG_PANIC, "Assertion failed");
+    std::abort();
+  }
+  static auto* const library =
+      reinterpret_cast<decltype(&avformat_seek_file)>(dlsym(RTLD_NEXT, "avformat_seek_file"));
+  return library(format, stream, least, at, most, flags);
+}
 
 namespace gopmill {
 namespace {
@@ -205,6 +233,50 @@ TEST_P(SilentMovieTest, SoundIsThatOfItsPlace) {
 INSTANTIATE_TEST_SUITE_P(Movies, SilentMovieTest,
                          testing::Values(MovieCase{"several packets in a block", LacedMatroska},
                                          MovieCase{"chunks amid packets", ChunkedAvi}));
+
+class FailedSeekTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    av::SilenceFfmpeg();
+    ContainAssertions();
+    seeks_fail = true;
+  }
+  void TearDown() override {
+    seeks_fail = false;
+    std::signal(SIGABRT, SIG_DFL);
+  }
+};
+
+TEST_F(FailedSeekTest, LeavesASourceThatSaysSo) {
+  auto source = Source::Open(FileWith(LacedMatroska()), {}, {});
+  ASSERT_TRUE(source.ok()) << source.error().ToString();
+  const int before = LeftBehind();
+  for (int again = 0; again < 2; ++again) {
+    const Status sought = (*source)->SeekBefore({5, 1});
+    EXPECT_EQ(sought.error().code, Code::kCorrupt) << sought.error().ToString();
+  }
+  EXPECT_EQ(LeftBehind(), before + 1) << "what was left behind was used again";
+  bool failed = false;
+  for (int read = 0; read < kMovieSeconds * kMovieFps * 2 && !failed; ++read) {
+    av::Packet packet = av::NewPacket();
+    failed = !(*source)->Read(*packet).ok();  // those that are held come first
+  }
+  EXPECT_TRUE(failed);
+}
+
+TEST_F(FailedSeekTest, LeavesSegmentsThatAreReadFromTheBeginning) {
+  const std::string bytes = LacedMatroska();
+  const auto index = IndexSource(FileWith(bytes), {});
+  ASSERT_TRUE(index.ok()) << index.error().ToString();
+  auto reader = SegmentReader::Open(FileWith(bytes), *index, {});
+  ASSERT_TRUE(reader.ok()) << reader.error().ToString();
+  const int before = LeftBehind();
+  const auto packets = (*reader)->ReadAudio(kHeardEach * 3, kHeardEach * 3 + 2);
+  ASSERT_TRUE(packets.ok()) << packets.error().ToString();
+  const AVPacket& packet = *packets->front();
+  EXPECT_EQ(std::string(packet.data, packet.data + packet.size), SoundPacket(kHeardEach * 3));
+  EXPECT_GT(LeftBehind(), before);
+}
 
 }  // namespace
 }  // namespace gopmill
