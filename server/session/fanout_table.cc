@@ -21,10 +21,11 @@ FanoutTable::~FanoutTable() { Stop(); }
 Status FanoutTable::Join(const std::string& key, StreamId id, std::unique_ptr<StreamSink> sink,
                          const Opener& open) {
   std::optional<StreamId> unread;
+  // Goes without the lock: a sink that ends calls into those who serve its client.
+  const auto reader = std::make_shared<FanoutReader>(id, std::move(sink));
   const auto join = [&]() -> Status {
     const MutexLock lock(mutex_);
     if (stopping_) return ShuttingDown();
-    const auto reader = std::make_shared<FanoutReader>(id, std::move(sink));
     GOPMILL_ASSIGN_OR_RETURN(const Encode encode, Find(key, reader, open));
     return Start(Seat{.key = key, .encode = encode, .reader = reader, .thread = {}}, unread);
   };

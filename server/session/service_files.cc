@@ -184,11 +184,13 @@ void MediaService::Explain(const std::string& path, const RequestParams& params,
     if (request.burn.value_or(0) > 0) context.text_files = TextFilesOf(library_, path).size();
     context.workers = engine_->scheduler().worker_count();
     context.decode_ahead_bytes = static_cast<double>(SessionLimits{}.decode_ahead_bytes);
+    StreamId next;
     {
       const MutexLock lock(mutex_);
       context.policy = config_.scheduler.policy;
-      context.home_worker = engine_->HomeWorker(StreamId{next_id_});
+      next = StreamId{next_id_};
     }
+    context.home_worker = engine_->HomeWorker(next);  // it sets up a policy of its own
     return ExplainJson(std::move(fd), request, context, stop);
   };
   file_requests_.Add([explain, done](const std::stop_token& stop) { done(explain(stop)); },

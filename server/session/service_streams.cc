@@ -72,11 +72,9 @@ Result<StreamId> MediaService::ReplaceStream(StreamId before, const std::string&
   auto sink = make_sink();
   static_cast<void>(CancelStream(before));  // it may have ended
   auto opened = OpenEntry(path, params, std::move(sink), id);
-  if (!opened.ok()) {
-    admission_->Release(id);
-    const MutexLock lock(mutex_);
-    expected_.erase(id);
-  }
+  if (!opened.ok()) admission_->Release(id);
+  const MutexLock lock(mutex_);
+  expected_.erase(id);  // if the stream did not take the place
   return opened;
 }
 
@@ -213,7 +211,7 @@ Result<StreamId> MediaService::Admit(SessionSpec spec, std::optional<StreamId> p
   spec.on_closed = [this](StreamId id) { OnClosed(id); };
   spec.observer = observer_;
   spec.admission = admission_;
-  // Goes after the lock: one that could not be launched ends with its client and its source.
+  // Goes after the lock, as `spec` does: a sink that ends calls into those who serve its client.
   std::shared_ptr<StreamSession> session;
   const MutexLock lock(mutex_);
   if (place) expected_.erase(*place);

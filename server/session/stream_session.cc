@@ -30,7 +30,7 @@ constexpr std::chrono::milliseconds kTick{200};
 
 }  // namespace
 
-Result<std::unique_ptr<StreamSession>> StreamSession::Create(SessionSpec spec,
+Result<std::unique_ptr<StreamSession>> StreamSession::Create(SessionSpec&& spec,
                                                              Scheduler& scheduler) {
   GOPMILL_ASSIGN_OR_RETURN(const std::uint16_t service_class,
                            scheduler.ClassOf(spec.request.service_class.value_or("")));

@@ -85,8 +85,9 @@ struct SessionSpec {
 class StreamSession {
  public:
   // The scheduler must outlive the session.
-  // kInvalidArgument for an unknown class.
-  static Result<std::unique_ptr<StreamSession>> Create(SessionSpec spec, Scheduler& scheduler);
+  // kInvalidArgument for an unknown class; `spec` is as it was then, and the sink goes where its
+  // owner lets it go.
+  static Result<std::unique_ptr<StreamSession>> Create(SessionSpec&& spec, Scheduler& scheduler);
   // Once. kUnavailable when the machine has no more threads: destroy it then, which does not wait
   // for a source. on_closed is not called then; the sink may have been finished or not.
   Status Launch();
