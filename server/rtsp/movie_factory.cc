@@ -61,7 +61,9 @@ GstElement* CreateElement(GstRTSPMediaFactory* factory, const GstRTSPUrl* url) n
     playback = std::move(opened).value();
   }
   const auto bin = Playback::MakeBin(playback);
-  return bin.ok() ? *bin : nullptr;
+  if (bin.ok()) return *bin;
+  if (state != nullptr) SetProblem(*state, bin.error());
+  return nullptr;
 }
 
 gchar* GenKey(GstRTSPMediaFactory* factory, const GstRTSPUrl* url) noexcept {

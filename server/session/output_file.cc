@@ -156,6 +156,14 @@ Status OutputFile::Name() {
   return OkStatus();
 }
 
+// A name is on the disk when its folder is. Whoever may write into one may not always open it.
+Status OutputFile::SyncFolder() const {
+  const std::string folder = fs::path(final_).parent_path().string();
+  const UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid() || fsync(fd.get()) == 0 || errno == EINVAL) return OkStatus();
+  return FileError("The output '" + given_ + "' is whole, but its name is not on the disk", errno);
+}
+
 Status OutputFile::Publish() {
   const UniqueFd fd(open(temporary_.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid() || (fsync(fd.get()) != 0 && errno != EINVAL)) {
@@ -163,7 +171,7 @@ Status OutputFile::Publish() {
   }
   if (rights_) HandOn(*rights_, fd.get());
   Status named = Name();
-  if (named.ok()) return named;
+  if (named.ok()) return SyncFolder();
   made_ = false;
   Error error = named.error();
   error.message += " What was made is whole, and left as '" + temporary_ + "'.";

@@ -41,6 +41,7 @@ class OutputFile {
  private:
   OutputFile(std::string given, std::string final_path, bool force);
   [[nodiscard]] Status Name();
+  [[nodiscard]] Status SyncFolder() const;
 
   // Of what is replaced.
   struct Rights {

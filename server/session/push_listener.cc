@@ -16,6 +16,7 @@
 #include "base/ip_address.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "server/session/file_error.h"
 #include "server/session/live_hub.h"
 
 namespace gopmill {
@@ -105,36 +106,38 @@ PushListener::~PushListener() = default;
 void PushListener::Run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     auto client = PushClient::Accept(options_.address, options_.silence, stop);
-    if (client.ok()) {
-      Publish(**client, stop);
-    } else if (client.error().code != Code::kDeadlineExceeded && !stop.stop_requested()) {
-      spdlog::warn("live {}: {}: {}", options_.name, PushUrl(options_.address),
-                   client.error().message);
-      SleepUntil(SteadyNow() + kPause, stop);
+    const Status served = client.ok() ? Publish(**client, stop) : Status(client.error());
+    if (served.ok() || served.error().code == Code::kDeadlineExceeded || stop.stop_requested()) {
+      continue;
     }
+    if (log_limit_.Allows()) {
+      spdlog::warn("live {}: {}: {}", options_.name, PushUrl(options_.address),
+                   served.error().message);
+    }
+    SleepUntil(SteadyNow() + kPause, stop);  // who is refused may come again at once
   }
 }
 
-// Through a pipe, like the body of an HTTP publisher.
-void PushListener::Publish(PushClient& client, const std::stop_token& stop) {
+// Through a pipe, like the body of an HTTP publisher. An error where the client is refused; what
+// ends one that was taken is in the log.
+Status PushListener::Publish(PushClient& client, const std::stop_token& stop) {
   std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) return spdlog::error("no pipe: {}", std::strerror(errno));
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return FileError("There is no pipe for it", errno);
   UniqueFd reader(ends[0]);
   const UniqueFd writer(ends[1]);
   fcntl(writer.get(), F_SETFL, O_NONBLOCK);
-  const Status taken = service_.Publish(options_.name, PushUrl(options_.address), std::move(reader),
-                                        [](const Result<std::string>&) {});  // it is in the log
-  if (!taken.ok()) {
-    return spdlog::warn("live {}: {}: {}", options_.name, PushUrl(options_.address),
-                        taken.error().message);
-  }
+  GOPMILL_RETURN_IF_ERROR(service_.Publish(options_.name, PushUrl(options_.address),
+                                           std::move(reader), [](const Result<std::string>&) {}));
   std::vector<std::uint8_t> buffer(kReadBytes);
   while (true) {
     const auto got = client.Read(buffer);
     if (!got.ok()) {
-      return spdlog::info("live {}: {}", options_.name, got.error().message);
+      spdlog::info("live {}: {}", options_.name, got.error().message);
+      return OkStatus();
     }
-    if (*got == 0 || !WriteAll(writer.get(), std::span(buffer).first(*got), stop)) return;
+    if (*got == 0 || !WriteAll(writer.get(), std::span(buffer).first(*got), stop)) {
+      return OkStatus();
+    }
   }
 }
 

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/log_limit.h"
 #include "base/status.h"
 #include "base/unique_fd.h"
 #include "media/push_client.h"
@@ -38,9 +39,10 @@ class PushListener {
  private:
   PushListener(PushOptions options, Service& service);
   void Run(const std::stop_token& stop);
-  void Publish(PushClient& client, const std::stop_token& stop);
+  Status Publish(PushClient& client, const std::stop_token& stop);
 
   const PushOptions options_;
+  LogLimit log_limit_{std::chrono::seconds(10)};
   Service& service_;
   std::jthread thread_;
 };

@@ -47,6 +47,7 @@ bool IsKey(const std::string& name) {
 bool ReadBytes(int fd, char* data, std::size_t size) {
   while (size > 0) {
     const ssize_t got = read(fd, data, size);
+    if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return false;
     data += got;
     size -= static_cast<std::size_t>(got);
