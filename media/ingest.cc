@@ -332,10 +332,14 @@ void Ingest::OnEnd() {
   std::vector<UnitSpec> units;
   planner_->Finish(units);
   EmitUnits(units);
-  ready_.emplace_back(EndOfSource{.truncated = source_->truncated(),
-                                  .repaired = repair_.repaired(),
-                                  .left_out = left_out_ + source_->skipped(),
-                                  .planned_frames = planned_frames_});
+  ready_.emplace_back(EndAfter(planned_frames_));
+}
+
+EndOfSource Ingest::EndAfter(std::int64_t frames) const {
+  return {.truncated = source_->truncated() || frames < planned_frames_,
+          .repaired = repair_.repaired(),
+          .left_out = left_out_ + source_->skipped(),
+          .planned_frames = frames};
 }
 
 // The oldest packet is needed no more. Where the output begins later than the source, no unit has

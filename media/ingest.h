@@ -96,6 +96,8 @@ class Ingest {
   using Item = std::variant<UnitInput, AudioInput, CodingChanged, EndOfSource>;
   // The next piece. After EndOfSource, do not call again.
   Result<Item> Next();
+  // As if the source had ended behind that many output frames, which Next has given out.
+  [[nodiscard]] EndOfSource EndAfter(std::int64_t frames) const;
 
  private:
   Ingest(std::unique_ptr<PacketSource> source, TimestampRepair repair)

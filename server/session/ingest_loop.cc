@@ -34,6 +34,7 @@ class IngestLoop {
   void PostAudio(std::size_t sound, std::vector<av::Packet> packets);
   Status ChangeSounds(const SourceInfo& source);
   Status FillSilence(double seconds);
+  Status FinishSounds();
   void End(EndOfSource end, std::optional<Error> reason);
 
   std::unique_ptr<Ingest> ingest_;
@@ -171,7 +172,10 @@ Status IngestLoop::FillSilence(double seconds) {
 Status IngestLoop::OnItem(CodingChanged change) {
   const Status status = ChangeSounds(*change.plan->source);
   if (!status.ok()) {
-    End({.truncated = true, .planned_frames = planned_frames_}, status.error());
+    EndOfSource end = ingest_->EndAfter(planned_frames_);
+    end.truncated = true;
+    static_cast<void>(FinishSounds());  // why it ends is known
+    End(end, status.error());
     return OkStatus();
   }
   source_ = change.plan->source;
@@ -180,10 +184,16 @@ Status IngestLoop::OnItem(CodingChanged change) {
 }
 
 Status IngestLoop::OnItem(EndOfSource end) {
+  GOPMILL_RETURN_IF_ERROR(FinishSounds());
+  End(end, std::nullopt);
+  return OkStatus();
+}
+
+// What decoders and encoders hold back.
+Status IngestLoop::FinishSounds() {
   for (std::size_t i = 0; i < sounds_.size(); ++i) {
     GOPMILL_RETURN_IF_ERROR(FeedAudio(i, nullptr));
   }
-  End(end, std::nullopt);
   return OkStatus();
 }
 

@@ -68,6 +68,19 @@ Result<MadeSegments> SegmentJob::MakePicturesWith(std::unique_ptr<FrameSelector>
   return made;
 }
 
+// From the key picture, where going on came to nothing: `first` is what that has cost.
+Result<MadeSegments> SegmentJob::MakeAnew(const UnitStats& first, ContextCache& cache) {
+  std::unique_ptr<FrameSelector> none;
+  GOPMILL_ASSIGN_OR_RETURN(MadeSegments made, MakePicturesWith(none, cache));
+  made.stats.decode += first.decode;
+  made.stats.filter += first.filter;
+  made.stats.encode += first.encode;
+  made.stats.aside_cpu += first.aside_cpu;
+  made.stats.selection.decoded += first.selection.decoded;
+  made.stats.decoded_again += first.selection.decoded;
+  return made;
+}
+
 // How a decoder patches what is damaged may depend on memory that it has from pictures before: then
 // it begins anew for the segment, and does not go on to the next.
 Result<MadeSegments> SegmentJob::MakePictures(WorkerContext& worker) {
@@ -75,22 +88,13 @@ Result<MadeSegments> SegmentJob::MakePictures(WorkerContext& worker) {
   const SegmentWork& work = works_.front();
   std::unique_ptr<FrameSelector> run;
   if (work.fed_before) run = runs_.Take(KeyOf(*work.movie, work.name));
-  GOPMILL_ASSIGN_OR_RETURN(MadeSegments made, MakePicturesWith(run, use.cache()));
-  if (!made.stats.flawless_run) {
-    if (!made.went_on) return made;
-    run.reset();
-    const UnitStats first = made.stats;
-    GOPMILL_ASSIGN_OR_RETURN(made, MakePicturesWith(run, use.cache()));
-    made.stats.decode += first.decode;
-    made.stats.filter += first.filter;
-    made.stats.encode += first.encode;
-    made.stats.aside_cpu += first.aside_cpu;
-    made.stats.selection.decoded += first.selection.decoded;
-    made.stats.decoded_again += first.selection.decoded;
-    return made;
-  }
+  const bool goes_on = run != nullptr;
+  Result<MadeSegments> made = MakePicturesWith(run, use.cache());
+  if (!made.ok() && (!goes_on || made.error().code == Code::kCancelled)) return made;
+  if (!made.ok()) return MakeAnew(UnitStats{}, use.cache());
+  if (!made->stats.flawless_run) return goes_on ? MakeAnew(made->stats, use.cache()) : made;
   // One that has come meanwhile is for nobody any more.
-  if (work.fed_before && !made.went_on) runs_.Take(KeyOf(*work.movie, work.name));
+  if (work.fed_before && !goes_on) runs_.Take(KeyOf(*work.movie, work.name));
   if (run) {
     PartName behind = work.name;
     ++behind.number;

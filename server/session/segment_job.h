@@ -49,6 +49,7 @@ class SegmentJob : public Job {
  private:
   Result<MadeSegments> Make(WorkerContext& worker);
   Result<MadeSegments> MakePictures(WorkerContext& worker);
+  Result<MadeSegments> MakeAnew(const UnitStats& first, ContextCache& cache);
   Result<MadeSegments> MakePicturesWith(std::unique_ptr<FrameSelector>& run, ContextCache& cache);
   Result<std::string> MakeAudio();
   Result<std::string> MakeThumbnails(WorkerContext& worker);
