@@ -57,6 +57,12 @@ Result<Users> Users::Parse(std::string_view text) {
     if (std::ranges::find(users.users_, user.name, &User::name) != users.users_.end()) {
       return InvalidArgument("auth.users", "Two users are called " + user.name + ".");
     }
+    const auto same = std::ranges::find(users.users_, user.password, &User::password);
+    if (same != users.users_.end()) {
+      return InvalidArgument("auth.users",
+                             same->name + " and " + user.name + " have the same password.",
+                             "one for each: a password alone, as a token, says who it is");
+    }
     users.users_.push_back(std::move(user));
   }
   return users;

@@ -33,6 +33,13 @@ TEST(Users, AreNamesPasswordsAndRoles) {
   }
 }
 
+// A token would be either's.
+TEST(Users, HaveAPasswordEach) {
+  const auto users = Users::Parse("ann:word:read bob:word:publish");
+  ASSERT_FALSE(users.ok());
+  EXPECT_EQ(users.error().message, "ann and bob have the same password.");
+}
+
 // As a block of YAML has them.
 TEST(Users, StandInLinesOfTheirOwnToo) {
   const auto users = Users::Parse("ann:lens:read\n\tbob:word:publish\r\n");
