@@ -35,7 +35,7 @@ class DecodeAside {
     std::int64_t first = 0, end = 0;
     std::optional<SourceTicks> end_pts = {};
   };
-  // The selector is borrowed. kResourceExhausted without a thread.
+  // The selector is borrowed. kUnavailable without a thread.
   static Result<std::unique_ptr<DecodeAside>> Begin(FrameSelector& selector, const Frames& frames);
   ~DecodeAside();  // waits until the thread has left the selector
   DecodeAside(const DecodeAside&) = delete;

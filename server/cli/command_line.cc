@@ -50,7 +50,7 @@ constexpr const char* kTranscodeFooter =
 constexpr const char* kPackageFooter =
     "Writes what gopmill serve answers below /v1/hls and /v1/dash as files, for any web server:\n"
     "master.m3u8, manifest.mpd (not with --container ts) and all that they name. Segments are the\n"
-    "same bytes. The folder has its name only once it is complete.\n\n"
+    "same bytes. They get their names only once all are made.\n\n"
     "Examples:\n"
     "  gopmill package movie.mkv out --rungs 1280x720:2500k,854x480:1200k,640x360:700k\n"
     "  gopmill package movie.mkv out --size 640x360 --bitrate 700k --container ts --segment 6";

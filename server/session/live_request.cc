@@ -101,10 +101,13 @@ Status CheckLiveTarget(const TargetRequest& target) {
     return InvalidArgument("start", "A live source cannot be sought in.", "no start");
   }
   if (target.burn.value_or(0) > 0) {
-    return InvalidArgument("burn", "A live source has no text that could be drawn.", "off");
+    return InvalidArgument("burn", "The text of a live source cannot be drawn into it.", "off");
   }
   if (target.subtitles == Subtitles::kCopy) {
-    return InvalidArgument("subtitles", "A live source has no text.", "off");
+    return InvalidArgument("subtitles",
+                           "The text of a live source is not copied along: HLS and DASH have it in "
+                           "playlists of its own.",
+                           "off");
   }
   return OkStatus();
 }
