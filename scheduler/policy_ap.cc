@@ -2,8 +2,11 @@
 //
 // ap: adaptive partitioning: the workers are divided among the classes that have units, in
 // proportion to their weights, dealt out in turn; a unit goes to the least loaded worker of its
-// class's part. The parts are dealt anew whenever the set of classes with units changes. Not work
-// conserving: a part whose class has little to do idles. O(workers).
+// class's part. With w_c the weight of class c and n_c the workers that it was dealt so far,
+//     owner of the k-th worker = argmax over c with units of  k * w_c / (sum of w of these) - n_c
+//     worker of a unit         = argmin of Q_p over the p of its class,   Q_p: bytes that p holds
+// The parts are dealt anew whenever the set of classes with units changes. Not work conserving: a
+// part whose class has little to do idles. O(workers).
 // Source: the adaptive partitioning of J. Guo, as summarised in D. Guo, "Multicore Scheduling for
 // Network Applications Based on Highest Random Weight", UC Riverside, 2010, related work.
 #include <algorithm>

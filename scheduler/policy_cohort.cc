@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // cohort: a worker stays with its class until nothing of it waits, then goes to the class with most
-// waiting. The fewest switches and the warmest caches; no shares at all. Work conserving.
+// waiting. With q_c the waiting units and B_c the waiting bytes of class c, worker w serves
+//     the class of its last unit while q > 0 there,   else argmax over c with q_c > 0 of B_c
+// The fewest switches and the warmest caches; no shares at all. Work conserving. O(classes).
 // Source: J. Larus, M. Parkes, "Using Cohort Scheduling to Enhance Server Performance", USENIX
 // 2002, as compared by R. Kokku, UT Austin, 2005, chapter 3.
 #include <vector>

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // conn: connection affinity: a new stream goes to the worker with the shortest queue, and all its
-// units follow it there, idle workers or not. O(workers) per new stream, O(1) per unit.
+// units follow it there, idle workers or not:
+//     worker of a stream = argmin over p of Q_p at its first unit,   Q_p: bytes that p holds
+// until that worker is out of service, or so many other streams came that it is forgotten
+// (stream_table.h). O(workers) per new stream, O(1) per unit.
 // Source: D. Guo, L. N. Bhuyan, B. Liu, "An Efficient Parallelized L7-Filter Design for Multicore
 // Servers", IEEE/ACM ToN 20(5), 2012.
 #include "scheduler/early_binding.h"

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // credit: every class earns credit in proportion to its share of the machine and pays for the time
-// of its runs; a free worker serves the class with most credit. At the end of each period the
-// credit that classes without units have left is stolen: each backlogged class gets
+// of its runs; a free worker serves the class with most credit for its share. With G_c the share of
+// class c, N workers and dt the time since the reckoning before, that is
+//     argmax over c with units of credit_c / G_c,   credit_c += N * G_c * dt - time of its runs
+// At the end of each period the credit that classes without units have left is stolen: each
+// backlogged class gets
 //     idle credit / (2 * backlogged classes)
 // which those without units lose: half of what they had. Nobody keeps more than one period's
 // earnings, nor owes more than all workers' time in a period or, if that is longer, in the longest

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// h-ahrw: ahrw at every level of the topology tree, a parent's queue being the sum of its
-// children's (0 when one below is idle): the descent of tree_choice.h with all ratios 1.
+// h-ahrw: ahrw at every level of the topology tree: from the root down the child with the highest
+// w * g,
+//     w = Q_min / Q over the children, 1 when Q = 0;   g = hash weight of (stream, child)
+//     Q = the queue of a worker; 0 of a node above an idle worker, else the mean of its workers
+// This is the descent of tree_choice.h with all ratios 1. As published Q is the sum, which is the
+// same where siblings have as many workers (ChildRule::kEqual has it where they have not).
 // Source: D. Guo, "Multicore Scheduling for Network Applications Based on Highest Random Weight",
 // UC Riverside, 2010. O(sum of the fan-outs on one path).
 #include "scheduler/early_binding.h"

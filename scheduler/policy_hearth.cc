@@ -18,7 +18,8 @@
 //                least on w:
 //                    opening its contexts, if they are cold there
 //                  + (c - 1) * memory share * run time, c: ratio between its hearth and w
-//                  + the time by which it would overtake its stream's running unit.
+//                  + the time by which it would overtake its stream's running unit,
+//                    max(0, (1 + kMargin) * time left of that - run time).
 //                The first two do not take a unit that would overtake. While units with a deadline
 //                wait (live streams), only they count, and the one due first is the oldest.
 //

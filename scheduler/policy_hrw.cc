@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // hrw: every unit of a stream to the worker with the highest random weight for that stream,
-// whatever the queues (rendezvous.h has the source). The most warmth and the best order there can
-// be; no balance at all. The winner is the stream's home, found once per stream.
+//     argmax over p of g(stream, p),   g: hash weight, rendezvous.h
+// whatever the queues. The most warmth and the best order there can be; no balance at all. The
+// winner is the stream's home, found once per stream. O(workers) per stream, O(1) per unit.
+// Source: D. G. Thaler, C. V. Ravishankar, "Using Name-Based Mappings to Increase Hit Rates",
+// IEEE/ACM ToN 6(1), 1998.
 #include "scheduler/early_binding.h"
 #include "scheduler/policy_registry.h"
 

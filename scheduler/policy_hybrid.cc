@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// hybrid: a shared queue that prefers warmth where it costs nothing: an arriving unit goes to an
-// idle worker that still holds its stream's codec contexts if there is one, and a free worker takes
-// the oldest of the first few units it is warm for, else the oldest of all, which is passed over so
-// kMaxPassed times in a row at most (passed_over.h; not in the source). A worker is taken to
-// hold the contexts of the last k streams it served (PolicyOptions::contexts_per_worker). O(1): at
-// most kMaxOffers candidates are looked at.
+// hybrid: a shared queue that prefers warmth where it costs nothing: an arriving unit u goes to an
+// idle worker that still holds its stream's codec contexts if there is one, and a free worker w
+// takes the oldest of the first few units it is warm for, else the oldest of all. With C_p the
+// contexts of the last k streams that p served (k: PolicyOptions::contexts_per_worker), and m =
+// kMaxOffers:
+//     worker = first of the m longest idle p with context(u) in C_p,   else the longest idle one
+//     unit   = oldest of the m oldest heads u with context(u) in C_w,  else the oldest head
+// The oldest is passed over so kMaxPassed times in a row at most (passed_over.h; not in the
+// source). O(1): at most kMaxOffers candidates are looked at.
 // Source: the hybrid of locking and independent stacks in J. D. Salehi, J. F. Kurose, D. Towsley,
 // UMass CMPSCI TR 94-75, 1994, with codec contexts in the place of protocol stacks.
 #include "scheduler/early_binding.h"

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // lru: one shared queue; among idle workers the one that was active least recently takes the oldest
-// unit: work spread evenly, caches as cold as they can be. The opposite of mru, and what fifo does
-// here too (fifo leaves the worker open). O(1).
-// Source: as for mru.
+// unit,
+//     worker = argmin over the idle p of e_p,   e_p: end of the last run on p
+//     unit   = argmin of arrival over the heads of all lines
+// Work is spread evenly, and caches are as cold as they can be. The opposite of mru, and what fifo
+// does here too (fifo leaves the worker open). O(1).
+// Source: J. D. Salehi, J. F. Kurose, D. Towsley, "Scheduling for Cache Affinity in Parallelized
+// Communication Protocols", UMass CMPSCI TR 94-75, 1994.
 #include "scheduler/late_binding.h"
 #include "scheduler/policy_registry.h"
 

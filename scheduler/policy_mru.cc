@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mru: one shared queue; among idle workers the one that was active last takes the oldest unit, so
-// that its caches are as warm as they can be and the others stay asleep. O(1).
+// mru: one shared queue; among idle workers the one that was active last takes the oldest unit,
+//     worker = argmax over the idle p of e_p,   e_p: end of the last run on p
+//     unit   = argmin of arrival over the heads of all lines
+// so that its caches are as warm as they can be and the others stay asleep. O(1).
 // Source: J. D. Salehi, J. F. Kurose, D. Towsley, "Scheduling for Cache Affinity in Parallelized
 // Communication Protocols", UMass CMPSCI TR 94-75, 1994.
 #include "scheduler/late_binding.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// p2c: two different workers drawn at random, the one with the shorter queue takes the unit. The
-// draws are hashes of the unit, so that a run can be repeated. No homes, no warmth. O(1).
+// p2c: two different workers a and b are drawn at random; the one with the shorter queue takes it:
+//     worker of a unit = b if Q_b < Q_a, else a,   Q_p: bytes that p holds
+// The draws are hashes of the unit, so that a run can be repeated. No homes, no warmth. O(1).
 // Source: M. Mitzenmacher, "The Power of Two Choices in Randomized Load Balancing", IEEE TPDS
 // 12(10), 2001.
 #include "scheduler/early_binding.h"

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // quantum: each worker serves a class for a quantum of units, then goes on to the next class that
-// has units. Work conserving; shares are equal in units, whatever the weights.
+// has units. With q_c the waiting units of class c and C classes, the next unit of a worker is of
+//     the class c of its last one, until it had kQuantumUnits of it in a row or q_c = 0,
+//     then the first of c + 1, c + 2, .. c + C (mod C) with q > 0
+// Work conserving; shares are equal in units, whatever the weights. O(classes).
 // Source: the quantum-based scheduler of R. Kokku, UT Austin, 2005, chapter 3 (there a quantum of
 // time).
 #include <vector>

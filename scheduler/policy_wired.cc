@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// wired: streams are wired to workers for good (stream number modulo workers) and wait while theirs
-// is busy, however idle the others are. Bound when the worker has nothing left, so that nothing is
-// ever queued behind a running unit. O(1) for arrivals; a free worker looks at the units held for
-// it. Source: as for mru ("wired streams").
+// wired: streams are wired to workers for good and wait while theirs is busy, however idle the
+// others are:
+//     worker of a unit = number of its stream mod N
+// Bound when the worker has nothing left, so that nothing is ever queued behind a running unit.
+// When that worker is out of service (or failed the unit), the next one that is in service stands
+// in. O(1) for arrivals; a free worker looks at the units held for it.
+// Source: "wired streams" in J. D. Salehi, J. F. Kurose, D. Towsley, "Scheduling for Cache Affinity
+// in Parallelized Communication Protocols", UMass CMPSCI TR 94-75, 1994.
 #include "scheduler/policy_registry.h"
 
 namespace gopmill {
