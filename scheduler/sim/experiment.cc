@@ -70,6 +70,7 @@ Result<PreparedExperiment> Prepare(const Experiment& experiment) {
   }
   SimulationParams params{.workers = experiment.workers,
                           .run_queue_units = experiment.queue,
+                          .decision_us = experiment.decision_us,
                           .cost = {.contexts = experiment.contexts,
                                    .memory_share = experiment.memory_share,
                                    .refill_ms = experiment.refill_ms,

@@ -39,8 +39,9 @@ struct Experiment {
   double memory_share = 0.02;
   double refill_ms = 0.2;
   double switch_ms = 0;
-  double noise = 0;      // of a trace: its units' times vary by up to this share either way
-  double slow_down = 1;  // of a trace: all times of units are multiplied by it
+  double decision_us = 0;  // of the dispatcher, for each unit, one after another
+  double noise = 0;        // of a trace: its units' times vary by up to this share either way
+  double slow_down = 1;    // of a trace: all times of units are multiplied by it
   double share_window_ms = 10'000;  // of the share error
   std::uint64_t seed = 1;
   // Parameters that came from outside: those nobody would look at are refused (CheckUse).

@@ -99,6 +99,11 @@ constexpr std::array kSetters = {
          &E::share_window_ms, 1, 1e7),
     Real({"switch-ms", "Cost of a change of class on a worker", "0 to 1000000"}, &E::switch_ms, 0,
          1e6),
+    Real({"decision-us",
+          "Microseconds that the dispatcher takes to give a unit to a worker, one after another; 0 "
+          "= none",
+          "0 to 1000000"},
+         &E::decision_us, 0, 1e6),
 };
 
 constexpr std::array kParams = [] {

@@ -9,12 +9,14 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <queue>
 #include <unordered_map>
 #include <utility>
 
 #include "scheduler/dispatcher.h"
 #include "scheduler/policy_registry.h"
+#include "scheduler/sim/serial_dispatcher.h"
 #include "scheduler/units_out.h"
 #include "scheduler/worker_layout.h"
 
@@ -24,6 +26,7 @@ namespace {
 // Three years. The clock counts nanoseconds and could go on for 90 times as long.
 constexpr double kMaxClockMs = 1e11;
 constexpr double kMaxShareCells = 2e7;  // steps of windows, each with a sum of every class
+constexpr double kMaxDecisionUs = 1e6;
 
 TimePoint At(double ms) { return TimePoint(Duration(std::llround(ms * 1e6))); }
 double Millis(TimePoint t) { return ToMillis(t.time_since_epoch()); }
@@ -40,10 +43,12 @@ class SimJob final : public Job {
   const std::uint32_t index;   // within the stream
 };
 
+constexpr int kDispatcher = -1;
+
 struct Completion {
   TimePoint at;
   std::uint64_t sequence = 0;  // equal times: in the order in which they began
-  int worker = 0;
+  int worker = 0;              // or kDispatcher
   bool operator>(const Completion& other) const {
     return std::pair(at, sequence) > std::pair(other.at, other.sequence);
   }
@@ -81,21 +86,25 @@ class ArrivalOrder {
   std::size_t next_ = 0;
 };
 
+Duration DecisionTime(const SimulationParams& params) {
+  return Duration(std::llround(params.decision_us * 1e3));
+}
+
 class Simulation {
  public:
   Simulation(const SimulationParams& params, const Workload& workload,
-             std::unique_ptr<Dispatcher> dispatcher, std::unique_ptr<CostModel> cost)
+             std::unique_ptr<Dispatcher> dispatcher, std::unique_ptr<CostModel> cost, int workers)
       : workload_(workload),
-        dispatcher_(std::move(dispatcher)),
-        workers_(static_cast<std::size_t>(dispatcher_->pool().worker_count())),
+        dispatcher_(std::move(dispatcher), DecisionTime(params)),
+        workers_(static_cast<std::size_t>(workers)),
         streams_(workload.streams.size()),
-        window_(static_cast<std::uint32_t>(
-            workload.window > 0 ? workload.window : UnitsOut(dispatcher_->pool().worker_count()))),
+        window_(
+            static_cast<std::uint32_t>(workload.window > 0 ? workload.window : UnitsOut(workers))),
         arrivals_(workload),
         cost_(std::move(cost)),
         order_(workload),
-        idle_(dispatcher_->pool().worker_count()),
-        shares_(workload, dispatcher_->pool().worker_count(), params.share_window_ms) {}
+        idle_(workers),
+        shares_(workload, workers, params.share_window_ms) {}
 
   Result<SimResult> Run(const std::string& policy, const std::stop_token& stop) {
     const TimePoint started = SteadyNow();
@@ -192,7 +201,7 @@ class Simulation {
     const Completion done = completions_.top();
     completions_.pop();
     now_ = done.at;
-    Finish(done.worker);
+    done.worker == kDispatcher ? Dispatch() : Finish(done.worker);
     return true;
   }
 
@@ -271,13 +280,17 @@ class Simulation {
 
   // --- The dispatcher ----------------------------------------------------------------------------
   void Step(DispatcherEvent event) {
-    dispatcher_->Step(std::move(event), now_, actions_);
-    // The answer to a recall adds to the list while it is walked.
-    for (std::size_t i = 0; i < actions_.size(); ++i) {
-      DispatcherAction action = std::move(actions_[i]);
-      std::visit([this](auto& a) { this->Act(a); }, action);
+    dispatcher_.Add(std::move(event));
+    Dispatch();
+  }
+
+  void Dispatch() {
+    while (std::optional<DispatcherAction> action = dispatcher_.Next(now_)) {
+      std::visit([this](auto& a) { this->Act(a); }, *action);
     }
-    actions_.clear();
+    if (!dispatcher_.due() || dispatcher_.due() == awaited_) return;
+    awaited_ = dispatcher_.due();
+    completions_.push({*awaited_, sequence_++, kDispatcher});
   }
 
   void Act(StartAction& action) {
@@ -295,7 +308,7 @@ class Simulation {
       answer.job = std::move(found->job);
       inbox.erase(found);
     }
-    dispatcher_->Step(std::move(answer), now_, actions_);
+    dispatcher_.Add(std::move(answer));
   }
 
   static void Act(ReportAction& action) { action.job->OnReport(action.report); }
@@ -323,7 +336,7 @@ class Simulation {
     if (deadlines_ > 0) {
       result.deadline_misses = static_cast<double>(missed_) / static_cast<double>(deadlines_);
     }
-    result.decision_us = ToSeconds(dispatcher_->counters().decision_time) * 1e6 / units;
+    result.decision_us = ToSeconds(dispatcher_.dispatcher().counters().decision_time) * 1e6 / units;
     return result;
   }
 
@@ -354,7 +367,8 @@ class Simulation {
   }
 
   const Workload& workload_;
-  const std::unique_ptr<Dispatcher> dispatcher_;
+  SerialDispatcher dispatcher_;
+  std::optional<TimePoint> awaited_;  // for when the dispatcher is on the list of completions
   std::vector<Worker> workers_;
   std::vector<StreamState> streams_;
   const std::uint32_t window_;
@@ -364,7 +378,6 @@ class Simulation {
   TimePoint now_;
   std::priority_queue<Completion, std::vector<Completion>, std::greater<>> completions_;
   std::uint64_t sequence_ = 0;
-  std::vector<DispatcherAction> actions_;
 
   OrderMetrics order_;
   IdleMetrics idle_;
@@ -407,6 +420,10 @@ Status CheckParams(const SimulationParams& params, const Machine& machine,
     return InvalidArgument("queue", "A run queue cannot hold fewer than 0 units.",
                            "0 (no bound) or more");
   }
+  if (!(params.decision_us >= 0 && params.decision_us <= kMaxDecisionUs)) {
+    return InvalidArgument("decision-us", "A decision cannot take that long.",
+                           fmt::format("0 to {:.0f}", kMaxDecisionUs));
+  }
   GOPMILL_RETURN_IF_ERROR(ValidateClasses(workload.classes));
   GOPMILL_RETURN_IF_ERROR(
       CheckGuarantees(workload.classes, params.workers > 0 ? params.workers : pus));
@@ -422,8 +439,10 @@ double GreatestRatio(const CommRatios& ratios) {
 }
 
 // No run ends later than this: one worker does everything in the dearest way.
-double LatestEndMs(const CostParams& cost, double ratio, const Workload& workload) {
-  double last_ms = 0, work_ms = 0;
+double LatestEndMs(const SimulationParams& params, double ratio, const Workload& workload) {
+  const CostParams& cost = params.cost;
+  double last_ms = 0;
+  double work_ms = params.decision_us * 1e-3 * static_cast<double>(workload.units.size());
   for (const SimUnit& unit : workload.units) {
     last_ms = std::max(last_ms, unit.arrival_ms);
     work_ms += unit.hot_ms * (1 + cost.memory_share * (ratio - 1)) + unit.open_ms + cost.refill_ms +
@@ -436,7 +455,7 @@ double LatestEndMs(const CostParams& cost, double ratio, const Workload& workloa
 // Garbled recordings and extreme parameters must neither overflow the clock nor fill the memory.
 Status CheckLength(const SimulationParams& params, const CommRatios& ratios,
                    const Workload& workload) {
-  const double end_ms = LatestEndMs(params.cost, GreatestRatio(ratios), workload);
+  const double end_ms = LatestEndMs(params, GreatestRatio(ratios), workload);
   if (!(end_ms <= kMaxClockMs)) {
     return InvalidArgument("workload", "It takes too long to be simulated.",
                            fmt::format("arrivals and work of {:g} ms in all", kMaxClockMs));
@@ -480,7 +499,7 @@ Result<SimResult> Simulate(const SimulationParams& params, const Machine& machin
                   ? params.make_cost_model(count)
                   : std::make_unique<CodecCostModel>(params.cost, machine.topology, options.ratios,
                                                      worker_pus);
-  Simulation simulation(params, workload, std::move(dispatcher), std::move(cost));
+  Simulation simulation(params, workload, std::move(dispatcher), std::move(cost), count);
   GOPMILL_ASSIGN_OR_RETURN(SimResult result, simulation.Run(params.policy, params.stop));
   GOPMILL_RETURN_IF_ERROR(CheckAllWasRun(result, workload));
   return result;

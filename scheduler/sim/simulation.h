@@ -11,8 +11,9 @@
 // no event looks at all workers. Inboxes follow executor.h: a worker goes on with its inbox without
 // waiting for the dispatcher; what it has begun cannot be recalled.
 //
-// What it does not model: the time the dispatcher takes, memory bandwidth shared by workers,
-// frequency and simultaneous multithreading, failures, several workers on one PU (refused).
+// What it does not model: the time the dispatcher takes unless it is given (decision_us), memory
+// bandwidth shared by workers, frequency and simultaneous multithreading, failures, several workers
+// on one PU (refused).
 //
 // Thread-safety: Simulate is safe; it has no state.
 #pragma once
@@ -35,6 +36,7 @@ struct SimulationParams {
   std::string policy = "fifo";
   int workers = 0;          // 0 = one per PU; at most as many
   int run_queue_units = 2;  // as in the server; 0 = without bound
+  double decision_us = 0;   // of the dispatcher, for a unit (serial_dispatcher.h); 0 to 1e6
   CostParams cost = {};
   // Another model in place of the one for codecs; it is made anew for each run.
   std::function<std::unique_ptr<CostModel>(int workers)> make_cost_model = {};
