@@ -20,10 +20,11 @@
 // until the unit of a heavy class is lost in their rounding. The light ones get them there soon:
 // 0.1 s of weight 1e-6 are 1e14, where tags are 0.016 apart.
 //
-// Guarantee: for two classes with units all the time, served_i / w_i and served_j / w_j differ by
-// at most one unit of each per worker, as predicted or as measured, however wrong predictions are
-// (tested). Source: P. Goyal, H. M. Vin, H. Cheng, "Start-Time Fair Queueing", IEEE/ACM ToN 5(5),
-// 1997; charging by prediction, its correction and the one account are ours.
+// Guarantee: for two classes with units all the time, served_i / w_i and served_j / w_j differ in
+// any window by at most one unit of each per worker, the longest there was, as predicted or as
+// measured, however wrong predictions are (tested). Source: P. Goyal, H. M. Vin, H. Cheng,
+// "Start-Time Fair Queueing", IEEE/ACM ToN 5(5), 1997; charging by prediction, its correction and
+// the one account are ours.
 //
 // Thread-safety: compatible.
 #pragma once

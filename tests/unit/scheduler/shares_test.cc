@@ -10,74 +10,20 @@
 #include <utility>
 
 #include "scheduler/stream_cores.h"
-#include "tests/unit/scheduler/virtual_pool.h"
+#include "tests/unit/scheduler/class_load.h"
 
 namespace gopmill {
 namespace {
 
 using std::chrono::milliseconds;
 using ::testing::SizeIs;
-using Served = std::array<double, 3>;
-
-PolicyOptions Classes(const std::string& text) {
-  PolicyOptions options;
-  options.classes = ParseClasses(text).value();
-  return options;
-}
-
-PolicyOptions Weighted() { return Classes("gold:5,silver:3,bronze:1"); }
-
-// Streams 0..29, ten for each class; class c has the streams with number % 3 == c.
-struct Load {
-  explicit Load(const char* policy, const PolicyOptions& options = Weighted(),
-                const char* topology = "pack:2 core:4 pu:1")
-      : pool({.topology = topology, .policy = policy, .options = options}) {
-    pool.complete_spec = [](JobSpec& spec) {
-      spec.service_class = static_cast<std::uint16_t>(spec.unit.stream.value % 3);
-    };
-    pool.service_time = [](const Ticket& ticket) {
-      const auto unit = ticket.report.unit;
-      return milliseconds(10 +
-                          (unit.stream.value * 7 + static_cast<unsigned>(unit.index.value)) % 30);
-    };
-    pool.on_run = [this](const JobReport& report) {
-      served[report.unit.stream.value % 3] += ToSeconds(report.finished - report.started);
-      Refill(report.unit.stream.value);
-    };
-  }
-  void Refill(std::uint64_t stream) {
-    if (active[stream % 3]) pool.Submit(stream, next[stream]++, bytes[stream % 3]);
-  }
-  void Start(std::uint64_t c) {
-    active[c] = true;
-    for (std::uint64_t s = c; s < 30; s += 3) {
-      for (int window = 0; window < 3; ++window) Refill(s);
-    }
-  }
-  void Run(double seconds) {
-    const TimePoint end = pool.now() + Duration(static_cast<std::int64_t>(seconds * 1e9));
-    while (pool.now() < end && pool.FinishNext()) {
-    }
-  }
-  Served ServedWithin(double seconds) {
-    served = {};
-    Run(seconds);
-    return served;
-  }
-
-  VirtualPool pool;
-  std::array<bool, 3> active = {};
-  std::array<std::size_t, 3> bytes = {1000, 1000, 1000};
-  std::array<std::int64_t, 30> next = {};
-  Served served = {};
-};
 
 double ShareOf(const Served& served, std::size_t c) {
   return served[c] / (served[0] + served[1] + served[2]);
 }
 
 // The workers that each class's units went to from now on, for a second.
-std::array<std::set<int>, 3> PartsOf(Load& load) {
+std::array<std::set<int>, 3> PartsOf(ClassLoad& load) {
   std::array<std::set<int>, 3> parts;
   load.pool.on_assigned = [&parts](UnitId unit, WorkerId worker, WorkerId /*home*/) {
     parts[unit.stream.value % 3].insert(worker.value);
@@ -88,7 +34,7 @@ std::array<std::set<int>, 3> PartsOf(Load& load) {
 }
 
 TEST(ApTest, DealsWorkersByWeightAndAnewWhenOtherClassesHaveUnits) {
-  Load load("ap", Weighted(), "core:9 pu:1");
+  ClassLoad load("ap", Weighted(), "core:9 pu:1");
   load.Start(1);
   load.Start(2);
   load.Run(1);
@@ -110,7 +56,7 @@ class FairTest : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Policies, FairTest, testing::Values("ps-hrw", "gps-hrw"));
 
 TEST_P(FairTest, BackloggedClassesGetTheirWeightsOverAnyTenSeconds) {
-  Load load(GetParam());
+  ClassLoad load(GetParam());
   for (std::uint64_t c = 0; c < 3; ++c) load.Start(c);
   load.Run(1);
   for (int window = 0; window < 5; ++window) {
@@ -122,7 +68,7 @@ TEST_P(FairTest, BackloggedClassesGetTheirWeightsOverAnyTenSeconds) {
 }
 
 TEST_P(FairTest, AClassThatFloodsGainsNothing) {
-  Load load(GetParam());
+  ClassLoad load(GetParam());
   load.bytes = {1000, 1000, 500'000};  // bronze waits with five hundred times the bytes
   for (std::uint64_t c = 0; c < 3; ++c) load.Start(c);
   load.Run(1);
@@ -130,7 +76,7 @@ TEST_P(FairTest, AClassThatFloodsGainsNothing) {
 }
 
 TEST_P(FairTest, UnusedSharesAreLentAndReturnedAtOnce) {
-  Load load(GetParam());
+  ClassLoad load(GetParam());
   load.Start(1);
   load.Start(2);
   load.Run(1);
@@ -145,7 +91,7 @@ TEST_P(FairTest, UnusedSharesAreLentAndReturnedAtOnce) {
 TEST_P(FairTest, UnitsOfUnevenLengthCostAClassNothing) {
   PolicyOptions options;
   options.classes = ParseClasses("gold:1,silver:1,none:1").value();
-  Load load(GetParam(), options, "pu:4");
+  ClassLoad load(GetParam(), options, "pu:4");
   load.pool.service_time = [](const Ticket& ticket) {
     const UnitId unit = ticket.report.unit;
     if (unit.stream.value % 3 != 0) return milliseconds(10);
@@ -159,7 +105,7 @@ TEST_P(FairTest, UnitsOfUnevenLengthCostAClassNothing) {
 
 // A client goes between the choice of its unit and its start: the unit was charged and never ran.
 TEST_P(FairTest, UnitsThatAreRecalledCostNothing) {
-  Load load(GetParam(), Classes("a:1,b:1,none:1"), "pu:2");
+  ClassLoad load(GetParam(), Classes("a:1,b:1,none:1"), "pu:2");
   load.Start(0);
   load.Start(1);
   load.Run(5);
@@ -174,7 +120,7 @@ TEST_P(FairTest, UnitsThatAreRecalledCostNothing) {
 }
 
 TEST_P(FairTest, NoWorkerIsIdleWhileAnythingWaits) {
-  Load load(GetParam());
+  ClassLoad load(GetParam());
   load.Start(2);
   load.Start(0);
   const TimePoint end = load.pool.now() + std::chrono::seconds(5);
@@ -187,7 +133,7 @@ TEST_P(FairTest, NoWorkerIsIdleWhileAnythingWaits) {
 TEST_P(FairTest, AGuaranteeHoldsWhateverTheWeights) {
   PolicyOptions options;
   options.classes = ParseClasses("bulk:100,live:1:0.5,rest:1").value();
-  Load load(GetParam(), options);
+  ClassLoad load(GetParam(), options);
   for (std::uint64_t c = 0; c < 3; ++c) load.Start(c);
   load.Run(1);
   EXPECT_GE(ShareOf(load.ServedWithin(10), 1), 0.48);
@@ -197,7 +143,7 @@ TEST_P(FairTest, AGuaranteeOfLessThanOneWorkerHoldsToo) {
   PolicyOptions options;
   options.classes = ParseClasses("bulk:98,live:1:0.2,rest:1").value();
   for (const char* topology : {"pu:2", "pu:4", "pack:2 core:4 pu:1"}) {
-    Load load(GetParam(), options, topology);
+    ClassLoad load(GetParam(), options, topology);
     for (std::uint64_t c = 0; c < 3; ++c) load.Start(c);
     load.Run(1);
     const Served served = load.ServedWithin(20);
@@ -210,7 +156,7 @@ TEST_P(FairTest, AGuaranteeOfLessThanOneWorkerHoldsToo) {
 TEST_P(FairTest, AGuaranteeHoldsFromTheMomentOthersCome) {
   PolicyOptions options;
   options.classes = ParseClasses("bulk:98,live:1:0.4,rest:1").value();
-  Load load(GetParam(), options, "pu:2");
+  ClassLoad load(GetParam(), options, "pu:2");
   load.Start(1);
   load.Run(1);
   load.Start(0);
@@ -221,7 +167,7 @@ TEST_P(FairTest, AGuaranteeHoldsFromTheMomentOthersCome) {
 TEST_P(FairTest, AMaximumHoldsWhileOthersWait) {
   PolicyOptions options;
   options.classes = ParseClasses("bulk:100:0:2,live:1,rest:1").value();
-  Load load(GetParam(), options);
+  ClassLoad load(GetParam(), options);
   for (std::uint64_t c = 0; c < 3; ++c) load.Start(c);
   load.Run(1);
   EXPECT_NEAR(ShareOf(load.ServedWithin(10), 0), 2.0 / 8, 0.02);
@@ -231,7 +177,7 @@ TEST_P(FairTest, AMaximumHoldsWhileOthersWait) {
 TEST_P(FairTest, AMaximumLeavesWhatIsDueToTheOthers) {
   PolicyOptions options;
   options.classes = ParseClasses("bulk:8:0:2,live:1:0.5,rest:1").value();
-  Load load(GetParam(), options);
+  ClassLoad load(GetParam(), options);
   for (std::uint64_t c = 0; c < 3; ++c) load.Start(c);
   load.Run(1);
   const Served served = load.ServedWithin(10);
@@ -333,7 +279,7 @@ TEST(StreamCoresTest, ThePrintedFormLosesTheRestNowAndThen) {
 // --- The other allocations -----------------------------------------------------------------------
 
 TEST(AllocationLayersTest, StaticKeepsEveryClassOnItsOwnWorkers) {
-  Load load("static");
+  ClassLoad load("static");
   std::array<std::set<int>, 3> workers;
   load.pool.on_assigned = [&](UnitId unit, WorkerId w, WorkerId) {
     workers[unit.stream.value % 3].insert(w.value);
@@ -349,7 +295,7 @@ TEST(AllocationLayersTest, StaticKeepsEveryClassOnItsOwnWorkers) {
 TEST(AllocationLayersTest, StaticTakesAWorkerFromWhoHasMostBeyondItsShare) {
   PolicyOptions options;
   options.classes = ParseClasses("gold:5,silver:3,bronze:1").value();
-  Load load("static", options, "pu:4");
+  ClassLoad load("static", options, "pu:4");
   std::array<std::set<int>, 3> workers;
   load.pool.on_assigned = [&](UnitId unit, WorkerId w, WorkerId) {
     workers[unit.stream.value % 3].insert(w.value);
@@ -366,7 +312,7 @@ TEST(AllocationLayersTest, StaticServesMoreClassesThanThereAreWorkers) {
     for (const char* topology : {"pu:1", "pu:2", "pu:3"}) {
       PolicyOptions options;
       options.classes = ParseClasses(classes).value();
-      Load load("static", options, topology);
+      ClassLoad load("static", options, topology);
       for (std::uint64_t c = 0; c < 3; ++c) load.Start(c);
       load.Run(2);
       for (const double served : load.ServedWithin(10)) {
@@ -382,14 +328,14 @@ TEST(AllocationLayersTest, StaticServesMoreClassesThanThereAreWorkers) {
 TEST(AllocationLayersTest, StaticLodgesAClassWhereItDisturbsLeast) {
   PolicyOptions options;
   options.classes = ParseClasses("a:5,b:1,c:4").value();
-  Load load("static", options, "pu:2");
+  ClassLoad load("static", options, "pu:2");
   for (std::uint64_t c = 0; c < 3; ++c) load.Start(c);
   load.Run(1);
   EXPECT_NEAR(ShareOf(load.ServedWithin(10), 0), 0.5, 0.01) << "a has a worker for itself";
 }
 
 TEST(AllocationLayersTest, QuantumSharesEquallyWhateverTheWeights) {
-  Load load("quantum");
+  ClassLoad load("quantum");
   for (std::uint64_t c = 0; c < 3; ++c) load.Start(c);
   load.Run(1);
   const Served served = load.ServedWithin(10);
@@ -413,7 +359,7 @@ TEST(AllocationLayersTest, CohortStaysWithItsClass) {
 }
 
 TEST(AllocationLayersTest, CreditFollowsTheWeightsInTheLongRun) {
-  Load load("credit");
+  ClassLoad load("credit");
   for (std::uint64_t c = 0; c < 3; ++c) load.Start(c);
   load.Run(2);
   const Served served = load.ServedWithin(20);
@@ -424,7 +370,7 @@ TEST(AllocationLayersTest, CreditFollowsTheWeightsInTheLongRun) {
 TEST(AllocationLayersTest, CreditServesAClassThatIsLeftNothingLast) {
   PolicyOptions options;
   options.classes = ParseClasses("a:1:0.6,b:1:0.4,none:1").value();
-  Load load("credit", options);
+  ClassLoad load("credit", options);
   for (std::uint64_t c = 0; c < 3; ++c) load.Start(c);
   load.Run(2);
   const Served served = load.ServedWithin(10);
@@ -435,7 +381,7 @@ TEST(AllocationLayersTest, CreditServesAClassThatIsLeftNothingLast) {
 TEST(AllocationLayersTest, EverestGivesALateClassMoreWorkersWithinItsGuarantee) {
   PolicyOptions options;
   options.classes = ParseClasses("a:1:0:0:50,b:1:0:0:50,c:1:0:0:5000").value();
-  Load load("everest", options);
+  ClassLoad load("everest", options);
   load.Start(2);  // patient: ten streams within five seconds need few workers
   load.Run(5);
   load.Start(0);
@@ -449,7 +395,7 @@ TEST(AllocationLayersTest, EverestTakesTheWorkersOfAClassThatStopped) {
   for (const char* policy : {"everest", "everest-ae"}) {
     PolicyOptions options;
     options.classes = ParseClasses("a:7:0:0:50,b:1:0:0:50,none:1").value();
-    Load load(policy, options);
+    ClassLoad load(policy, options);
     load.Start(0);
     load.Start(1);
     load.Run(3);
@@ -468,7 +414,7 @@ TEST(AllocationLayersTest, EverestLetsNoClassWaitForEver) {
           std::pair("a:1:0.5,b:1:0.5,c:1", "pu:2"), std::pair("a:18,b:1,c:1", "pu:3")}) {
       PolicyOptions options;
       options.classes = ParseClasses(classes).value();
-      Load load(policy, options, topology);
+      ClassLoad load(policy, options, topology);
       load.Start(0);
       load.Start(1);
       load.Run(2);
@@ -490,7 +436,7 @@ TEST(AllocationLayersTest, EverestLetsNoClassWaitForEver) {
 TEST(AllocationLayersTest, EverestTakesTurnsWhereMostIsBeyondTheShare) {
   PolicyOptions options;
   options.classes = ParseClasses("a:18:0:0:50,b:1:0:0:50,c:1:0:0:50").value();
-  Load load("everest", options, "pu:3");
+  ClassLoad load("everest", options, "pu:3");
   for (std::uint64_t c = 0; c < 3; ++c) load.Start(c);
   load.Run(2);
   const Served served = load.ServedWithin(10);
@@ -502,7 +448,7 @@ TEST(AllocationLayersTest, EverestTakesTurnsWhereMostIsBeyondTheShare) {
 TEST(AllocationLayersTest, CreditIsStolenFromSomebody) {
   PolicyOptions options;
   options.classes = ParseClasses("a:1,b:1,none:1").value();
-  Load load("credit", options);
+  ClassLoad load("credit", options);
   load.Start(0);
   load.Start(1);
   load.Run(2);
@@ -515,9 +461,9 @@ TEST(AllocationLayersTest, CreditIsStolenFromSomebody) {
 }
 
 // One worker, and units of 2 s, twenty of credit's periods; those of class 1 can be short ones.
-struct LongUnits : Load {
+struct LongUnits : ClassLoad {
   explicit LongUnits(const std::string& classes, milliseconds of_class_1 = milliseconds(2000))
-      : Load("credit", Classes(classes), "pu:1") {
+      : ClassLoad("credit", Classes(classes), "pu:1") {
     pool.service_time = [of_class_1](const Ticket& ticket) {
       return ticket.report.unit.stream.value % 3 == 1 ? of_class_1 : milliseconds(2000);
     };
@@ -559,7 +505,7 @@ TEST(AllocationLayersTest, CreditIsNotOwedToAClassThatUsesLittle) {
                               LightUse{"pu:1", ms(200), ms(50), ms(300), ms(200)},
                               LightUse{"pu:8", ms(300), ms(30), ms(20), ms(300)},
                               LightUse{"pu:8", ms(300), ms(30), ms(20), ms(3000)}}) {
-    Load load("credit", Classes("a:1,b:1,once:1"), use.topology);
+    ClassLoad load("credit", Classes("a:1,b:1,once:1"), use.topology);
     milliseconds of_b = use.of_b;
     load.pool.service_time = [&](const Ticket& ticket) {
       const std::uint64_t of = ticket.report.unit.stream.value % 3;
@@ -582,7 +528,7 @@ TEST(AllocationLayersTest, CreditIsNotOwedToAClassThatUsesLittle) {
 // between the turns of classes that all wait.
 TEST(AllocationLayersTest, CreditFollowsTheWeightsOfUnitsOfVeryDifferentLength) {
   constexpr std::array kTimes = {milliseconds(2000), milliseconds(10), milliseconds(50)};
-  Load load("credit");
+  ClassLoad load("credit");
   load.pool.service_time = [&](const Ticket& ticket) {
     return kTimes.at(ticket.report.unit.stream.value % 3);
   };
@@ -605,7 +551,7 @@ TEST(AllocationLayersTest, CreditFollowsTheWeightsOfUnitsLongerThanAPeriod) {
 }
 
 TEST(AllocationLayersTest, EverestAeIsWorkConserving) {
-  Load load("everest-ae");
+  ClassLoad load("everest-ae");
   load.Start(1);
   const TimePoint end = load.pool.now() + std::chrono::seconds(3);
   while (load.pool.now() < end && load.pool.FinishNext()) {
