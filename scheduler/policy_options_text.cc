@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "base/digits.h"
 #include "base/words.h"
 
 namespace gopmill {
@@ -192,15 +192,13 @@ Status SetSwitch(std::string_view name, std::string_view value, PolicyOptions& o
 }
 
 Status SetOne(std::string_view name, std::string_view value, int workers, PolicyOptions& options) {
-  double number = 0;
   if (name == "beta") {
     return ReadNumber(value, 0, 10, options.beta) ? OkStatus() : Status(Bad(name, value));
   }
   if (name == "contexts") {
-    if (!ReadNumber(value, 1, 4096, number) || number != std::floor(number)) {
-      return Bad(name, value);
-    }
-    options.contexts_per_worker = static_cast<int>(number);
+    const auto contexts = ParseDigits(value);
+    if (!contexts || *contexts < 1 || *contexts > 4096) return Bad(name, value);
+    options.contexts_per_worker = static_cast<int>(*contexts);
     return OkStatus();
   }
   if (name == "ratios") return SetRatios(value, workers, options);

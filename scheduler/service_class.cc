@@ -8,6 +8,8 @@
 #include <set>
 #include <string_view>
 
+#include "base/digits.h"
+
 namespace gopmill {
 namespace {
 
@@ -60,11 +62,11 @@ Result<ServiceClass> ParseClass(std::string_view text) {
     GOPMILL_ASSIGN_OR_RETURN(c.guaranteed, ParseNumber(Take(text, ':'), c));
   }
   if (!text.empty()) {
-    GOPMILL_ASSIGN_OR_RETURN(const double workers, ParseNumber(Take(text, ':'), c));
-    if (workers < 0 || workers > 1e6 || workers != std::floor(workers)) {
+    const auto workers = ParseDigits(Take(text, ':'));
+    if (!workers || *workers > 1'000'000) {
       return Bad("The maximum of workers of class " + c.name + " is not a whole number.");
     }
-    c.max_workers = static_cast<int>(workers);
+    c.max_workers = static_cast<int>(*workers);
   }
   if (!text.empty()) {
     GOPMILL_ASSIGN_OR_RETURN(const double ms, ParseNumber(Take(text, ':'), c));

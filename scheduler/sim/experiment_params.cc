@@ -9,6 +9,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/digits.h"
 #include "scheduler/sim/experiment.h"
 #include "scheduler/sim/transcode_workload.h"
 
@@ -133,20 +134,29 @@ std::optional<double> ParseNumber(const std::string& text) {
   return number;
 }
 
+Status AssignWhole(Experiment& experiment, const Setter& setter, const std::string& value) {
+  const auto number = ParseDigits(value);
+  if (!number) {
+    return InvalidArgument(std::string(setter.doc.name),
+                           "\"" + value.substr(0, 80) + "\" is not a whole number.",
+                           std::string(setter.doc.accepted));
+  }
+  const auto real = static_cast<double>(*number);
+  if (real < setter.low || real > setter.high) return BadValue(setter.doc, value);
+  experiment.*setter.whole = static_cast<int>(*number);
+  return OkStatus();
+}
+
 Status Assign(Experiment& experiment, const Setter& setter, const std::string& value) {
   if (setter.text != nullptr) {
     if (value.empty()) return BadValue(setter.doc, value);
     experiment.*setter.text = value;
     return OkStatus();
   }
+  if (setter.whole != nullptr) return AssignWhole(experiment, setter, value);
   const auto number = ParseNumber(value);
   if (!number || *number < setter.low || *number > setter.high) return BadValue(setter.doc, value);
-  if (setter.real != nullptr) {
-    experiment.*setter.real = *number;
-    return OkStatus();
-  }
-  if (*number != std::floor(*number)) return BadValue(setter.doc, value);
-  experiment.*setter.whole = static_cast<int>(*number);
+  experiment.*setter.real = *number;
   return OkStatus();
 }
 

@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "base/digits.h"
 #include "base/thread.h"
 #include "base/thread_safety.h"
 #include "base/words.h"
@@ -21,7 +22,7 @@ namespace {
 constexpr const char* kAcceptedSweep =
     "NAME=FROM:TO:STEP or NAME=VALUE,VALUE,...; values of classes and scheduler-options between |";
 constexpr std::size_t kMaxValues = 1000;
-constexpr double kMaxSeed = 4294967295.0;
+constexpr std::int64_t kMaxSeed = 4294967295;
 
 std::optional<double> Number(std::string_view text) {
   double number = 0;
@@ -81,8 +82,8 @@ bool IsParam(const std::string& name) {
 }
 
 Status SetSeed(Experiment& experiment, const std::string& value) {
-  const auto number = Number(value);
-  if (!number || *number < 0 || *number > kMaxSeed || *number != std::floor(*number)) {
+  const auto number = ParseDigits(value);
+  if (!number || *number > kMaxSeed) {
     return InvalidArgument("seed", fmt::format("\"{}\" is not a seed.", value.substr(0, 80)),
                            "0 to 4294967295");
   }

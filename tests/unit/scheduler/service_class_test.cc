@@ -26,6 +26,10 @@ TEST(ServiceClassTest, ReadsNamesWeightsAndLimits) {
   EXPECT_EQ(classes->at(2).max_workers, 0);
 }
 
+TEST(ServiceClassTest, WholeNumbersAreDigitsOfDecimals) {
+  EXPECT_EQ(ParseClasses("a:1:0:010").value()[0].max_workers, 10);
+}
+
 class BadClassesTest : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Texts, BadClassesTest,
                          testing::Values("", "live", "live:", ":1", "live:0", "live:-1", "live:nan",
@@ -33,7 +37,8 @@ INSTANTIATE_TEST_SUITE_P(Texts, BadClassesTest,
                                          "live:1:1.5", "live:1:-0.1", "live:1:0:2.5", "live:1:0:-2",
                                          "live:1:0:0:-5", "live:1:0:0:1e99", "live:1:0:0:5:6",
                                          "a:1,a:2", "a:1:0.6,b:1:0.6", "a:1,,b:1", "a:1,",
-                                         "a:1:0:0:1e-9"));
+                                         "a:1:0:0:1e-9", "a:1:0:1e1", "a:1:0:4.0", "a:1:0:0x4",
+                                         "a:1:0:-0", "a:1:0: 4"));
 
 TEST_P(BadClassesTest, AreAnErrorThatSaysWhatWouldBeRight) {
   const auto classes = ParseClasses(GetParam());

@@ -45,6 +45,22 @@ TEST(ExperimentTest, EveryParameterHasALimit) {
   EXPECT_THAT(Refusal("no-such", "1"), HasSubstr("no such parameter"));
 }
 
+// As everywhere on the command line: 010 is ten.
+TEST(ExperimentTest, WholeNumbersAreDigitsOfDecimals) {
+  Experiment experiment;
+  for (const char* name :
+       {"streams", "concurrent", "gops", "workers", "queue", "window", "contexts"}) {
+    EXPECT_TRUE(SetParam(experiment, name, "010").ok()) << name;
+    for (const char* bad : {"1e1", "4.0", "4.", "0x10", "-0", "+5", " 5", "2.5", ""}) {
+      EXPECT_THAT(Refusal(name, bad),
+                  AllOf(HasSubstr(std::string("\"") + bad + "\" is not a whole number."),
+                        HasSubstr(std::string("parameter: ") + name)));
+    }
+  }
+  EXPECT_EQ(experiment.workers, 10);
+  EXPECT_EQ(experiment.gops, 10);
+}
+
 TEST(ExperimentTest, UnknownNamesAreRefusedWithTheKnownOnes) {
   EXPECT_THAT(Refusal("workload", "mine"), HasSubstr("transcode, l7 or trace"));
   EXPECT_THAT(Refusal("workload", "trace"), HasSubstr("--trace"));
@@ -584,7 +600,8 @@ TEST(SweepTest, TheSeedMayBeSwept) {
   ASSERT_TRUE(grid.ok());
   ASSERT_EQ(grid->size(), 3U);
   EXPECT_EQ(grid->at(2).experiment.seed, 5U);
-  for (const char* bad : {"seed=-1", "seed=0.5", "seed=x", "seed=4294967296"}) {
+  for (const char* bad :
+       {"seed=-1", "seed=0.5", "seed=x", "seed=4294967296", "seed=1e1", "seed=0x1"}) {
     const auto axis = ParseSweep(bad);
     ASSERT_TRUE(axis.ok()) << bad;
     const auto refused = MakeGrid({}, {*axis});
