@@ -11,22 +11,18 @@
 #include <numeric>
 #include <optional>
 #include <queue>
-#include <unordered_map>
 #include <utility>
 
 #include "scheduler/dispatcher.h"
 #include "scheduler/policy_registry.h"
+#include "scheduler/sim/arrival_order.h"
 #include "scheduler/sim/serial_dispatcher.h"
+#include "scheduler/sim/simulation_limits.h"
 #include "scheduler/units_out.h"
 #include "scheduler/worker_layout.h"
 
 namespace gopmill::sim {
 namespace {
-
-// Three years. The clock counts nanoseconds and could go on for 90 times as long.
-constexpr double kMaxClockMs = 1e11;
-constexpr double kMaxShareCells = 2e7;  // steps of windows, each with a sum of every class
-constexpr double kMaxDecisionUs = 1e6;
 
 TimePoint At(double ms) { return TimePoint(Duration(std::llround(ms * 1e6))); }
 double Millis(TimePoint t) { return ToMillis(t.time_since_epoch()); }
@@ -52,38 +48,6 @@ struct Completion {
   bool operator>(const Completion& other) const {
     return std::pair(at, sequence) > std::pair(other.at, other.sequence);
   }
-};
-
-// Which unit is submitted next under an open feed; under a closed one, which stream begins next of
-// those that do not begin at once.
-class ArrivalOrder {
- public:
-  explicit ArrivalOrder(const Workload& workload) {
-    for (std::uint32_t s = 0; s < workload.streams.size(); ++s) {
-      const SimStream& stream = workload.streams[s];
-      if (workload.feed == Feed::kClosed) {
-        if (stream.begin_ms > 0) order_.push_back({stream.begin_ms, s, 0});
-        continue;
-      }
-      for (std::uint32_t i = 0; i < stream.unit_count; ++i) {
-        order_.push_back({workload.units[stream.first_unit + i].arrival_ms, s, i});
-      }
-    }
-    std::ranges::stable_sort(order_, {}, &Arrival::at_ms);
-  }
-  struct Arrival {
-    double at_ms = 0;
-    std::uint32_t stream = 0;
-    std::uint32_t index = 0;
-  };
-  [[nodiscard]] const Arrival* Peek() const {
-    return next_ < order_.size() ? &order_[next_] : nullptr;
-  }
-  void Pop() { ++next_; }
-
- private:
-  std::vector<Arrival> order_;
-  std::size_t next_ = 0;
 };
 
 Duration DecisionTime(const SimulationParams& params) {
@@ -404,68 +368,6 @@ CommRatios RatiosOfWorkers(const Machine& machine, const std::vector<int>& worke
     }
   }
   return ratios;
-}
-
-Status CheckParams(const SimulationParams& params, const Machine& machine,
-                   const Workload& workload) {
-  GOPMILL_RETURN_IF_ERROR(ValidateCostParams(params.cost));
-  // Workers that share a PU would each have to be slower; the server shares PUs, this does not.
-  const int pus = machine.topology.pu_count();
-  if (params.workers < 0 || params.workers > pus) {
-    return InvalidArgument("workers",
-                           fmt::format("The machine has {} PUs; workers do not share any.", pus),
-                           fmt::format("0 (one per PU) to {}", pus));
-  }
-  if (params.run_queue_units < 0) {
-    return InvalidArgument("queue", "A run queue cannot hold fewer than 0 units.",
-                           "0 (no bound) or more");
-  }
-  if (!(params.decision_us >= 0 && params.decision_us <= kMaxDecisionUs)) {
-    return InvalidArgument("decision-us", "A decision cannot take that long.",
-                           fmt::format("0 to {:.0f}", kMaxDecisionUs));
-  }
-  GOPMILL_RETURN_IF_ERROR(ValidateClasses(workload.classes));
-  GOPMILL_RETURN_IF_ERROR(
-      CheckGuarantees(workload.classes, params.workers > 0 ? params.workers : pus));
-  if (workload.units.empty() || workload.streams.empty()) {
-    return InvalidArgument("workload", "The workload is empty.", "at least one unit");
-  }
-  return OkStatus();
-}
-
-double GreatestRatio(const CommRatios& ratios) {
-  if (ratios.matrix.empty()) return ratios.levels.machine;  // none of a closer level is above it
-  return *std::ranges::max_element(ratios.matrix);
-}
-
-// No run ends later than this: one worker does everything in the dearest way.
-double LatestEndMs(const SimulationParams& params, double ratio, const Workload& workload) {
-  const CostParams& cost = params.cost;
-  double last_ms = 0;
-  double work_ms = params.decision_us * 1e-3 * static_cast<double>(workload.units.size());
-  for (const SimUnit& unit : workload.units) {
-    last_ms = std::max(last_ms, unit.arrival_ms);
-    work_ms += unit.hot_ms * (1 + cost.memory_share * (ratio - 1)) + unit.open_ms + cost.refill_ms +
-               cost.switch_ms;
-  }
-  for (const SimStream& stream : workload.streams) last_ms = std::max(last_ms, stream.begin_ms);
-  return last_ms + work_ms;
-}
-
-// Garbled recordings and extreme parameters must neither overflow the clock nor fill the memory.
-Status CheckLength(const SimulationParams& params, const CommRatios& ratios,
-                   const Workload& workload) {
-  const double end_ms = LatestEndMs(params, GreatestRatio(ratios), workload);
-  if (!(end_ms <= kMaxClockMs)) {
-    return InvalidArgument("workload", "It takes too long to be simulated.",
-                           fmt::format("arrivals and work of {:g} ms in all", kMaxClockMs));
-  }
-  const auto classes = static_cast<double>(workload.classes.size());
-  if (classes < 2) return OkStatus();
-  const double least_ms = end_ms * ShareMetrics::kStepsPerWindow * classes / kMaxShareCells;
-  if (params.share_window_ms >= least_ms) return OkStatus();
-  return InvalidArgument("share-window-ms", "That makes too many windows.",
-                         fmt::format("at least {:g}", std::ceil(least_ms)));
 }
 
 // What stopped short has no makespan, and would look fast.
