@@ -5,9 +5,9 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
-#include <utility>
 #include <vector>
 
+#include "media/decode_entries.h"
 #include "media/unit_planner.h"
 
 namespace gopmill {
@@ -42,60 +42,6 @@ std::int64_t Snap(const std::vector<std::int64_t>& access, std::int64_t ideal,
   return best;
 }
 
-// Where decoding begins.
-struct Entry {
-  std::int64_t packet = 0;
-  bool preroll = false;  // before the last place of random access
-};
-
-// Of the pictures from packet `first` on, those that are shown from it on and before `end`; no more
-// than `enough` are counted.
-int PicturesFrom(const SourceIndex& index, std::int64_t first, SourceTicks end, int enough) {
-  const auto from = static_cast<std::size_t>(first);
-  int pictures = 0;
-  for (std::size_t n = from; n < index.video.size() && pictures < enough; ++n) {
-    const SourceTicks pts = index.video[n].pts;
-    if (!index.video[n].hidden && pts >= index.video[from].pts && pts < end) ++pictures;
-    // Nothing that is shown so early comes so late.
-    if (n > from + static_cast<std::size_t>(enough + kReorderSlack)) break;
-  }
-  return pictures;
-}
-
-// Whether decoding from the one but `back` last place gives exact pictures, `context` of them,
-// before `shown`. After an open one a decoder may need a GOP to recover.
-bool HasContext(const SourceIndex& index, const std::vector<std::int64_t>& places, std::size_t back,
-                SourceTicks shown, int context) {
-  const std::size_t place = places.size() - 1 - back;
-  const auto packet = static_cast<std::size_t>(places[place]);
-  const bool recovers = index.video[packet].access == RandomAccess::kRecovery;
-  if (recovers && back == 0) return false;
-  return PicturesFrom(index, places[place + (recovers ? 1 : 0)], shown, context) >= context;
-}
-
-// How many places before the last one pictures are exact from the last one on: one more where that
-// is a recovery point, two where the one before is one as well (a decoder may drop what begins a
-// GOP there).
-std::size_t Recovery(const SourceIndex& index, const std::vector<std::int64_t>& places) {
-  const auto recovers = [&](std::size_t back) {
-    const auto packet = static_cast<std::size_t>(places[places.size() - 1 - back]);
-    return index.video[packet].access == RandomAccess::kRecovery;
-  };
-  if (!recovers(0)) return 0;
-  return places.size() > 1 && recovers(1) ? 2 : 1;
-}
-
-// For what is shown as `shown`: the last of the `places` of random access up to there, or so many
-// before as it takes to recover and to have `context` pictures before it.
-Entry EntryAmong(const SourceIndex& index, const std::vector<std::int64_t>& places,
-                 SourceTicks shown, int context) {
-  if (places.empty()) return {};
-  std::size_t back = Recovery(index, places);
-  while (back < places.size() && !HasContext(index, places, back, shown, context)) ++back;
-  if (back >= places.size()) return {.packet = 0, .preroll = true};
-  return {.packet = places[places.size() - 1 - back], .preroll = back > 0};
-}
-
 // For each of `times`, ascending, the most that `value` tells of a packet that is shown at or
 // before it (`least` without any). `value` gives nothing for packets that do not count.
 template <class Value>
@@ -114,32 +60,18 @@ std::vector<std::int64_t> MostUpTo(const SourceIndex& index, const std::vector<S
 }
 
 // Where decoding begins for what is shown at each of the times, ascending.
-std::vector<Entry> EntriesOf(const SourceIndex& index, const std::vector<SourceTicks>& times,
-                             int context) {
+std::vector<DecodeEntry> EntriesAt(const SourceIndex& index, const std::vector<SourceTicks>& times,
+                                   int context) {
   const auto pts_of = [&](std::size_t n) {
     const SourceIndex::Video& packet = index.video[n];
     return packet.hidden ? std::nullopt : std::optional(packet.pts);
   };
   const SourceTicks first = index.video.empty() ? 0 : index.video.front().pts;
   const std::vector<SourceTicks> shown = MostUpTo(index, times, first, pts_of);
-  std::vector<std::pair<SourceTicks, std::int64_t>> access;  // by time
-  for (std::size_t n = 0; n < index.video.size(); ++n) {
-    if (index.video[n].access == RandomAccess::kNone) continue;
-    access.emplace_back(index.video[n].pts, static_cast<std::int64_t>(n));
-  }
-  if (!std::ranges::is_sorted(access)) std::ranges::sort(access);
-  std::vector<Entry> entries;
-  std::vector<std::int64_t> places;  // up to the time, in the order of decoding
-  auto next = access.begin();
-  for (std::size_t k = 0; k < times.size(); ++k) {
-    for (; next != access.end() && next->first <= times[k]; ++next) {
-      const bool in_order = places.empty() || places.back() < next->second;
-      places.insert(in_order ? places.end() : std::ranges::upper_bound(places, next->second),
-                    next->second);
-    }
-    entries.push_back(EntryAmong(index, places, shown[k], context));
-  }
-  return entries;
+  std::vector<ShownTime> of_each;
+  of_each.reserve(times.size());
+  for (std::size_t k = 0; k < times.size(); ++k) of_each.push_back({times[k], shown[k]});
+  return DecodeEntries(index, of_each, context);
 }
 
 // Packets behind the last one that is shown. Decoding goes on for one picture, so that the last one
@@ -225,14 +157,14 @@ std::vector<SegmentSpan> SegmentSpans(const SourceIndex& index, const OutputGrid
   const auto count = static_cast<std::size_t>(segments.count());
   std::vector<SourceTicks> begins, until;
   for (std::size_t k = 0; k < count; ++k) begins.push_back(grid.LatestPts(segments.borders[k]));
-  const std::vector<Entry> entries = EntriesOf(index, begins, context);
+  const std::vector<DecodeEntry> entries = EntriesAt(index, begins, context);
   std::vector<SegmentSpan> spans;
   spans.reserve(count);
   for (std::size_t k = 0; k < count; ++k) {
     spans.push_back({.first_packet = entries[k].packet, .preroll = entries[k].preroll});
     until.push_back(grid.LatestPts(segments.borders[k + 1] - 1));
     if (k + 1 == count || index.video.empty()) continue;
-    const Entry& next = entries[k + 1];
+    const DecodeEntry& next = entries[k + 1];
     const SourceTicks begin = index.video[static_cast<std::size_t>(next.packet)].pts;
     // Who goes on with the run has the pictures in between.
     const bool shared = context == 0 && next.packet == entries[k].packet;
