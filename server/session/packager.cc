@@ -28,7 +28,6 @@ Packager::Packager(const std::vector<Presentation>& presentations, MovieShelf& s
   for (const Presentation& each : presentations) {
     if (each.movie->audio) Plan(each, PartTrack::kAudio, each.movie->audio->grid.count());
   }
-  left_ = pieces_.size();
 }
 
 Packager::~Packager() {
@@ -38,13 +37,14 @@ Packager::~Packager() {
 
 void Packager::Plan(const Presentation& presentation, PartTrack track, std::int64_t count) {
   for (std::int64_t k = 0; k < count; ++k) {
-    pieces_.push_back({.presentation = &presentation,
+    pieces_.push_back({.place = pieces_.size(),
+                       .presentation = &presentation,
                        .name = {.kind = PartKind::kSegment,
                                 .track = track,
                                 .number = k,
                                 .container = presentation.movie->container},
                        .ladder = track == PartTrack::kVideo});
-    pieces_.back().goes_on = GoesOn(*presentation.movie, pieces_.back().name);
+    order_.Add(GoesOn(*presentation.movie, pieces_.back().name));
     pieces_.back().work = WorkOf(pieces_.back());
     work_ += pieces_.back().work;
   }
@@ -134,13 +134,8 @@ void Packager::Count(const Presentation& presentation, const PartName& name, std
 Status Packager::Keep(const Finished& finished) {
   if (!finished.made.ok()) return finished.made.error();
   const Piece& piece = finished.piece;
-  const auto behind = static_cast<std::size_t>(piece.name.number) + 1;
-  if (piece.ladder && behind < pieces_.size() && pieces_[behind].goes_on) {
-    if (pieces_[behind].taken) {  // nobody goes on with this one
-      runs_.Take(KeyOf(*piece.presentation->movie, pieces_[behind].name));
-    } else {
-      ready_.push_back(behind);
-    }
+  if (const auto behind = order_.Made(piece.place)) {  // nobody goes on with this one
+    runs_.Take(KeyOf(*pieces_[*behind].presentation->movie, pieces_[*behind].name));
   }
   PartName name = piece.name;
   for (const std::string& bytes : finished.made->bytes) {
@@ -154,46 +149,14 @@ Status Packager::Keep(const Finished& finished) {
   return OkStatus();
 }
 
-// The middle of the longest stretch that waits for a piece which is being made. Who begins there
-// has to decode what is before once more, but then two can go on. Not of a short one: what it goes
-// on with comes soon.
-std::optional<std::size_t> Packager::Split() const {
-  constexpr std::size_t kLeast = 4;
-  std::size_t begin = 0, end = 0;
-  for (std::size_t at = 0, length = 0; at < pieces_.size(); ++at) {
-    length = pieces_[at].goes_on && !pieces_[at].taken ? length + 1 : 0;
-    if (length <= end - begin) continue;
-    begin = at + 1 - length;
-    end = at + 1;
-  }
-  if (end - begin < kLeast) return std::nullopt;
-  return begin + (end - begin) / 2;
-}
-
-// Those that go on first: what they go on with holds memory. A stretch is split where there is
-// nothing else for a worker to do.
-std::optional<Packager::Piece> Packager::Next() {
-  std::optional<std::size_t> next;
-  for (; !next && !ready_.empty(); ready_.pop_front()) {
-    if (!pieces_[ready_.front()].taken) next = ready_.front();
-  }
-  while (begun_ < pieces_.size() && (pieces_[begun_].taken || pieces_[begun_].goes_on)) ++begun_;
-  if (!next && begun_ < pieces_.size()) next = begun_;
-  if (!next && left_ > 0 && out_ < scheduler_.worker_count()) next = Split();
-  if (!next) return std::nullopt;
-  pieces_[*next].taken = true;
-  --left_;
-  return pieces_[*next];
-}
-
 Status Packager::Run(const std::stop_token& stop, const Told& told) {
   const std::stop_callback forward(stop, [this] { cancel_.request_stop(); });
   const int most = kMaxPiecesAhead * scheduler_.worker_count();
-  while (left_ > 0 || out_ > 0) {
+  while (order_.left() > 0 || out_ > 0) {
     if (stop.stop_requested()) return Cancelled();
     if (out_ < most && bytes_out_ < kMaxPieceBytes) {
-      if (auto piece = Next()) {
-        GOPMILL_RETURN_IF_ERROR(Submit(*std::move(piece)));
+      if (const auto next = order_.Next(/*idle=*/out_ < scheduler_.worker_count())) {
+        GOPMILL_RETURN_IF_ERROR(Submit(pieces_[*next]));
         continue;
       }
     }

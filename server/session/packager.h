@@ -21,6 +21,7 @@
 #include "scheduler/scheduler.h"
 #include "server/session/movie_shelf.h"
 #include "server/session/package_folder.h"
+#include "server/session/piece_order.h"
 #include "server/session/run_shelf.h"
 #include "server/session/segment_job.h"
 #include "server/session/segment_work.h"
@@ -64,12 +65,11 @@ class Packager {
   [[nodiscard]] const PictureDamage& damage() const { return damage_; }
 
  private:
-  struct Piece {  // what one job makes
+  struct Piece {            // what one job makes
+    std::size_t place = 0;  // among all
     const Presentation* presentation = nullptr;
     PartName name;
-    bool ladder = false;  // this segment of all renditions
-    bool taken = false;
-    bool goes_on = false;    // it may go on with the run of the piece before it
+    bool ladder = false;     // this segment of all renditions
     double work = 0;         // pictures, or what takes as long
     std::int64_t bytes = 0;  // of its packets, once they are read
   };
@@ -79,8 +79,6 @@ class Packager {
   };
   void Plan(const Presentation& presentation, PartTrack track, std::int64_t count);
   static double WorkOf(const Piece& piece);
-  std::optional<Piece> Next();
-  std::optional<std::size_t> Split() const;
   Status Submit(Piece piece);
   Result<std::vector<SegmentWork>> Read(const Piece& piece);
   Finished Take();
@@ -92,9 +90,7 @@ class Packager {
   const std::uint16_t service_class_;
   PackageFolder& folder_;
   std::vector<Piece> pieces_;        // first the segments of pictures, by their numbers
-  std::size_t begun_ = 0;            // all before it that do not go on have been taken
-  std::deque<std::size_t> ready_;    // those that go on with one that has been made
-  std::size_t left_ = 0;             // not taken
+  PieceOrder order_;                 // of these
   const Presentation* const first_;  // of an array
   const bool few_;                   // segments, so that each may use other workers' PUs
   RunShelf runs_;
