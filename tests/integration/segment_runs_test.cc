@@ -7,9 +7,12 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <future>
 #include <iterator>
+#include <memory>
 #include <optional>
+#include <span>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -176,24 +179,100 @@ TEST(SegmentRunsTest, ThatNobodyGoesOnWithAreDropped) {
   EXPECT_EQ(maker.stats().went_on, 1U);
 }
 
+// A folder with a copy of modern-720p.mp4, whose groups have two seconds, as `change` makes it.
+class ChangedMovie {
+ public:
+  explicit ChangedMovie(const std::function<void(std::string& bytes)>& change) {
+    EXPECT_NE(mkdtemp(folder_.data()), nullptr);
+    std::ifstream in(MoviePath("modern-720p.mp4"), std::ios::binary);
+    std::string bytes((std::istreambuf_iterator<char>(in)), {});
+    EXPECT_GT(bytes.size(), 1'000'000U);
+    change(bytes);
+    std::ofstream(folder_ + "/damaged.mp4", std::ios::binary) << bytes;
+  }
+  ~ChangedMovie() { std::filesystem::remove_all(folder_); }
+  ChangedMovie(const ChangedMovie&) = delete;
+  ChangedMovie& operator=(const ChangedMovie&) = delete;
+  [[nodiscard]] const std::string& folder() const { return folder_; }
+
+ private:
+  std::string folder_ = testing::TempDir() + "/gopmill-runs-XXXXXX";
+};
+
+void Damage(std::string& bytes, std::size_t at, std::size_t count) {
+  for (std::size_t i = at; i < at + count; ++i) bytes[i] = static_cast<char>(bytes[i] ^ 0x5a);
+}
+
 // Where a decoder patches what is damaged, it may depend on what it has decoded before.
 TEST(SegmentRunsTest, AreNotGoneOnWithWhereTheSourceIsDamaged) {
-  std::string folder = testing::TempDir() + "/gopmill-runs-XXXXXX";
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  std::ifstream in(MoviePath("modern-720p.mp4"), std::ios::binary);
-  std::string bytes((std::istreambuf_iterator<char>(in)), {});
-  ASSERT_GT(bytes.size(), 1'000'000U);
-  for (std::size_t at = bytes.size() / 10; at < bytes.size() / 5; at += 150'001) {
-    for (std::size_t i = 0; i < 40; ++i) bytes[at + i] = static_cast<char>(bytes[at + i] ^ 0x5a);
-  }
-  std::ofstream(folder + "/damaged.mp4", std::ios::binary) << bytes;
+  const ChangedMovie movie([](std::string& bytes) {
+    for (std::size_t at = bytes.size() / 10; at < bytes.size() / 5; at += 150'001)
+      Damage(bytes, at, 40);
+  });
   const char* request = "segment=1 duration=12";
-  Maker there(folder, "damaged.mp4", request), back(folder, "damaged.mp4", request);
+  Maker there(movie.folder(), "damaged.mp4", request), back(movie.folder(), "damaged.mp4", request);
   const Segments forward = there.Forward(), backward = back.Backward();
   EXPECT_EQ(forward, backward);
   EXPECT_GT(there.stats().patched + there.stats().concealed, 0U);
   EXPECT_GT(there.stats().went_on, 0U) << "those that are not damaged";
-  std::filesystem::remove_all(folder);
+}
+
+// The bytes of a large picture that is shown at or soon after this time.
+std::span<char> PictureAt(std::string& bytes, double seconds) {
+  constexpr int kLarge = 2000;
+  AVFormatContext* open = nullptr;
+  EXPECT_EQ(avformat_open_input(&open, MoviePath("modern-720p.mp4").c_str(), nullptr, nullptr), 0);
+  const std::unique_ptr<AVFormatContext, void (*)(AVFormatContext*)> format(
+      open, [](AVFormatContext* context) { avformat_close_input(&context); });
+  const av::Packet packet(av_packet_alloc());
+  while (av_read_frame(format.get(), packet.get()) >= 0) {
+    const AVStream& stream = *format->streams[packet->stream_index];
+    if (stream.codecpar->codec_type == AVMEDIA_TYPE_VIDEO && packet->size > kLarge &&
+        static_cast<double>(packet->pts) * av_q2d(stream.time_base) >= seconds) {
+      return std::span(bytes).subspan(static_cast<std::size_t>(packet->pos),
+                                      static_cast<std::size_t>(packet->size));
+    }
+    av_packet_unref(packet.get());
+  }
+  ADD_FAILURE() << "nothing is so late";
+  return {};
+}
+
+struct MadeOne {
+  std::string bytes;
+  std::int64_t decoded = 0;
+  bool went_on = false;
+};
+
+MadeOne MakeOne(Maker& maker, std::size_t number) {
+  const std::int64_t decoded = maker.decoded();
+  const std::uint64_t went_on = maker.stats().went_on;
+  std::string bytes = maker.Make(number);
+  return {std::move(bytes), maker.decoded() - decoded, maker.stats().went_on > went_on};
+}
+
+// Damage in the third of the four segments of a group. It has gone on when that shows, and is made
+// from the key picture as if it had been asked for alone; nobody goes on with it.
+TEST(SegmentRunsTest, ThatMeetDamageAreMadeAnewFromTheKeyPicture) {
+  const ChangedMovie movie([](std::string& bytes) {
+    const std::span<char> picture = PictureAt(bytes, 5.25);
+    for (char& byte : picture.subspan(picture.size() / 2)) byte = static_cast<char>(byte ^ 0x5a);
+  });
+  const char* request = "segment=0.5 duration=6";
+  Maker there(movie.folder(), "damaged.mp4", request),
+      alone(movie.folder(), "damaged.mp4", request);
+  constexpr std::size_t kDamaged = 10, kCount = 12;
+  ASSERT_EQ(there.Count(), kCount);
+  for (std::size_t k = 0; k < kCount; ++k) {
+    const auto [made, decoded, went_on] = MakeOne(there, k);
+    EXPECT_EQ(went_on, k % 4 != 0 && k < kDamaged) << k;
+    if (k < kDamaged) continue;
+    const auto [made_alone, decoded_alone, never] = MakeOne(alone, k);
+    EXPECT_EQ(made, made_alone) << k;
+    EXPECT_FALSE(never);
+    // The half a second that it had decoded when the damage showed.
+    EXPECT_GE(decoded, decoded_alone + (k == kDamaged ? 15 : 0)) << k;
+  }
 }
 
 }  // namespace
