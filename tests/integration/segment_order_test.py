@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Segments of long groups of pictures have the same bytes whether they are asked for one behind the other, where each goes on with
 what the one before was decoded with, or backward, where each is decoded from its key picture. Of sources that are not as they
-should be, too: pictures that were lost, bytes that are damaged, packets of a transport stream that did not come. And so has a package
-with any number of workers."""
+should be, too: a header that does not tell how far pictures are reordered, pictures that were lost, bytes that are damaged, packets
+of a transport stream that did not come. And so has a package with any number of workers."""
 
 import hashlib
 import re
@@ -39,8 +39,59 @@ def lose_packets(folder, source, name):
     (folder / name).write_bytes(b"".join(packet for n, packet in enumerate(packets) if n < 60 or n % 97 != 0))
 
 
+class Bits:
+    """What is read one after the other from the bits of a parameter set."""
+
+    def __init__(self, data):
+        self.bits, self.at = "".join(f"{byte:08b}" for byte in data), 0
+
+    def take(self, count):
+        self.at += count
+        return int(self.bits[self.at - count:self.at], 2)
+
+    def golomb(self, times=1):
+        for _ in range(times):
+            zeros = self.bits.index("1", self.at) - self.at
+            self.at += zeros
+            number = self.take(zeros + 1) - 1
+        return number
+
+
+def without_vui(sequence_set):
+    """The same sequence parameter set of H.264, progressive and of profile High, with zeros in place of its usability information,
+    which tells how far pictures are reordered."""
+    bits = Bits(sequence_set)
+    bits.take(8 + 24)  # of the unit; profile, constraints, level
+    bits.golomb(4)  # its number, chroma, depths
+    check(bits.take(2) == 0, "no scaling matrix")
+    bits.golomb()
+    check(bits.golomb() == 0, "order by counts")
+    bits.golomb(2)
+    bits.take(1)
+    bits.golomb(2)
+    check(bits.take(1) == 1, "frames")
+    bits.take(1)
+    if bits.take(1):  # cropping
+        bits.golomb(4)
+    check(b"\0\0\3" not in sequence_set[:bits.at // 8 + 1] and bits.bits[bits.at] == "1", "usability information")
+    kept = bits.bits[:bits.at] + "01"
+    return int(kept.ljust(len(bits.bits), "0"), 2).to_bytes(len(sequence_set), "big")
+
+
+def tell_no_reordering(folder, source, name):
+    """Decoders have to find out; FFmpeg's loses a picture where it first sees that there is more of it than it knew."""
+    movie = (folder / source).read_bytes()
+    at = movie.index(b"avcC") + 4 + 6
+    length = int.from_bytes(movie[at:at + 2], "big")
+    at += 2
+    (folder / name).write_bytes(movie[:at] + without_vui(movie[at:at + length]) + movie[at + length:])
+
+
 def make_movies(folder):
     make(folder, "h264.mkv", "-c:v", "libx264", "-preset", "fast", *GROUPS)
+    make(folder, "told.mp4", "-c:v", "libx264", "-preset", "fast", *GROUPS)
+    tell_no_reordering(folder, "told.mp4", "untold.mp4")
+    (folder / "told.mp4").unlink()
     make(folder, "hevc.mp4", "-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "log-level=none:keyint=250:bframes=3")
     make(folder, "mpeg4.avi", "-c:v", "mpeg4", "-b:v", "300k", *GROUPS)
     make(folder, "mpeg2.ts", "-c:v", "mpeg2video", "-b:v", "400k", *GROUPS)

@@ -12,7 +12,12 @@
 #include <map>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
+
+extern "C" {
+#include <libavutil/opt.h>
+}
 
 #include "codec/video_decoder.h"
 #include "media/nal_units.h"
@@ -260,6 +265,136 @@ TEST(UnseenPictures, OfFieldsAreAllKept) {
     unit.parameters->field_order = order;
     EXPECT_EQ(LeftOf(unit, {{.first = 100, .last = kEnd}}).size(), unit.packets.size());
   }
+}
+
+// The bits of a parameter set, one after the other (H.264 7.2, 9.1).
+class Bits {
+ public:
+  explicit Bits(const std::vector<std::uint8_t>& bytes) : bytes_(bytes) {}
+  unsigned Take() {
+    const unsigned bit = bytes_.at(at_ / 8) >> (7 - at_ % 8) & 1U;
+    ++at_;
+    return bit;
+  }
+  void Skip(std::size_t bits) { at_ += bits; }
+  unsigned Golomb() {
+    int zeros = 0;
+    unsigned number = 1;
+    while (Take() == 0) ++zeros;
+    for (; zeros > 0; --zeros) number = number << 1U | Take();
+    return number - 1;
+  }
+  [[nodiscard]] std::size_t at() const { return at_; }
+
+ private:
+  const std::vector<std::uint8_t>& bytes_;
+  std::size_t at_ = 0;
+};
+
+// A sequence parameter set without the usability information in which x264 tells how far pictures
+// are reordered; frames of profile High, not cropped.
+std::vector<std::uint8_t> WithoutUsability(std::vector<std::uint8_t> set) {
+  Bits bits(set);
+  bits.Skip(8 + 24);
+  for (int n = 0; n < 4; ++n) bits.Golomb();  // its number, chroma, depths
+  bits.Skip(2);
+  for (int n = 0; n < 2; ++n) bits.Golomb();
+  bits.Golomb();  // bits of the order
+  bits.Golomb();  // reference pictures
+  bits.Skip(1);
+  for (int n = 0; n < 2; ++n) bits.Golomb();  // size
+  bits.Skip(2);
+  EXPECT_EQ(bits.Take(), 0U) << "cropped";
+  const std::size_t flag = bits.at();
+  EXPECT_EQ(bits.Take(), 1U) << "no usability information";
+  set.resize(bits.at() / 8 + 1);
+  for (std::size_t at = flag; at < set.size() * 8; ++at) {
+    const auto bit = static_cast<std::uint8_t>(0x80U >> at % 8);
+    set[at / 8] =
+        static_cast<std::uint8_t>(at == flag + 1 ? set[at / 8] | bit : set[at / 8] & ~bit);
+  }
+  return set;
+}
+
+// The same header, with start codes.
+std::vector<std::uint8_t> Untold(const AVCodecParameters& video) {
+  std::vector<std::uint8_t> made;
+  const nal::Bytes header(video.extradata, static_cast<std::size_t>(video.extradata_size));
+  nal::ForEach(header, 0, [&](nal::Bytes unit) {
+    constexpr unsigned kSequence = 7;
+    std::vector<std::uint8_t> set(unit.begin(), unit.end());
+    if ((unit[0] & 31U) == kSequence) set = WithoutUsability(std::move(set));
+    made.insert(made.end(), {0, 0, 0, 1});
+    made.insert(made.end(), set.begin(), set.end());
+    return false;
+  });
+  return made;
+}
+
+// One GOP of x264 whose pictures are reordered by one, by two in 24 to 47 and from 96 on.
+bool IsDeep(int n) { return n % 72 >= 24 && n % 72 < 48; }
+
+AVPictureType TypeOf(int n) {
+  if (n == 0) return AV_PICTURE_TYPE_I;
+  return n % (IsDeep(n) ? 4 : 2) == 0 ? AV_PICTURE_TYPE_P : AV_PICTURE_TYPE_B;
+}
+
+EncodedUnit DeeperLater() {
+  const Scene scene{.width = 112, .height = 96, .noise = 2};
+  const AVCodec* codec = avcodec_find_encoder_by_name("libx264");
+  const av::CodecContext encoder(avcodec_alloc_context3(codec));
+  encoder->width = scene.width;
+  encoder->height = scene.height;
+  encoder->pix_fmt = AV_PIX_FMT_YUV420P;
+  encoder->time_base = {1, 25};
+  encoder->gop_size = 250;
+  encoder->max_b_frames = 3;
+  encoder->thread_count = 1;
+  encoder->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
+  av_opt_set(encoder->priv_data, "preset", "fast", 0);
+  av_opt_set(encoder->priv_data, "x264-params", "scenecut=0:b-adapt=0:b-pyramid=normal:log=-1", 0);
+  EXPECT_EQ(avcodec_open2(encoder.get(), codec, nullptr), 0);
+  EncodedUnit unit;
+  unit.parameters.reset(avcodec_parameters_alloc());
+  EXPECT_GE(avcodec_parameters_from_context(unit.parameters.get(), encoder.get()), 0);
+  unit.parameters->field_order = AV_FIELD_PROGRESSIVE;
+  unit.parameters->video_delay = 1;  // as FFmpeg finds where a file begins
+  for (int n = 0; n <= kFrames + 1; ++n) {
+    av::Frame frame = n <= kFrames ? testing::MakeFrame(scene, n) : av::Frame();
+    if (frame) frame->pts = n;
+    if (frame) frame->pict_type = TypeOf(n);
+    EXPECT_EQ(avcodec_send_frame(encoder.get(), frame.get()), 0);
+    for (av::Packet packet(av_packet_alloc());
+         avcodec_receive_packet(encoder.get(), packet.get()) >= 0;
+         packet.reset(av_packet_alloc())) {
+      unit.packets.push_back(std::move(packet));
+    }
+  }
+  return unit;
+}
+
+// Where the header does not tell how far pictures are reordered, a decoder finds that out where it
+// first sees it, and loses a picture there. It sees nothing of it in what would be left, and so
+// would lose one that is shown.
+TEST(UnseenPictures, AreKeptWhereADecoderFindsOutHowFarTheyAreReordered) {
+  const EncodedUnit unit = DeeperLater();
+  constexpr ShownTimes kShown{.first = 90, .last = kEnd};
+  const auto left = LeftOf(unit, {kShown});
+  ASSERT_LT(left.size(), unit.packets.size()) << "told";
+  const auto whole = Decoded(*unit.parameters, unit.packets);
+  ASSERT_EQ(whole.size(), kFrames + 1U);
+  ExpectShown(whole, Decoded(*unit.parameters, left), kShown);
+
+  EncodedUnit untold{.packets = Referred(unit.packets), .parameters = nullptr};
+  untold.parameters.reset(avcodec_parameters_alloc());
+  ASSERT_GE(avcodec_parameters_copy(untold.parameters.get(), unit.parameters.get()), 0);
+  SetHeader(*untold.parameters, Untold(*unit.parameters));
+  const auto kept = LeftOf(untold, {kShown});
+  ExpectShown(whole, Decoded(*untold.parameters, kept), kShown);
+  const auto fewer = Decoded(*untold.parameters, left);
+  EXPECT_LT(
+      std::ranges::count_if(fewer, [&](const auto& one) { return one.first >= kShown.first; }),
+      kFrames + 1 - kShown.first);
 }
 
 TEST(UnseenPictures, OfSeveralLayersAreAllKept) {
