@@ -49,6 +49,10 @@ case("sound-quad", sound={"channels": 4}, audio="flac", ext="mkv")
 case("sound-5.1", sound={"channels": 6}, audio="ac3 -b:a 384k", ext="mkv", quick=True)
 case("sound-5.1-kept", sound={"channels": 6}, audio="aac -b:a 384k", flags="--channels 6",
      container="mp4", props={"channels": 6})
+for layout, channels, codec in (("5.0", 5, "ac3 -b:a 384k"), ("6.1", 7, "flac")):
+    case(f"sound-{layout}", sound={"channels": channels}, audio=codec, ext="mkv")
+    case(f"sound-{layout}-kept", sound={"channels": channels}, audio=codec, ext="mkv", flags=f"--channels {channels}",
+         container="mp4", props={"channels": channels})
 case("sound-7.1", sound={"channels": 8}, audio="pcm_s16le", ext="mkv")
 case("sound-7.1-kept", sound={"channels": 8}, audio="flac", ext="mkv", flags="--channels 8",
      container="mp4", props={"channels": 8})
