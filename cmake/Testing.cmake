@@ -12,7 +12,9 @@
 # comparisons of bytes, which find no more races and take minutes. NOT_ASAN: what asan leaves out,
 # statistics over code that shorter cases run, too, and what the sanitizer itself cannot stand. SHARDS:
 # in how many runs of the program a sanitizer build has its cases. BUSY: a case keeps two CPUs busy, and
-# counts as two of those that ctest runs at once.
+# counts as two of those that ctest runs at once. It begins what costs most (COST) first: busy scripts,
+# scripts that wait for players and live streams, busy cases, all others. So there is something beside
+# the busy ones that waits, and nothing long at the end.
 #
 # Every test runs in the top folder of the sources, so that tests/... and movies/files/... are good
 # relative paths, and finds the program under test in the variable GOPMILL_PROGRAM.
@@ -31,8 +33,10 @@ function(gopmill_test)
   cmake_parse_arguments(ARG "BUSY" "NAME;TIMEOUT;SHARDS;NOT_TSAN;NOT_ASAN" "SOURCES;DEPS;LABELS"
                         ${ARGN})
   set(ARG_PROCESSORS 1)
+  set(ARG_COST 0)
   if(ARG_BUSY)
     set(ARG_PROCESSORS 2)
+    set(ARG_COST 1)
   endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
@@ -67,7 +71,7 @@ macro(gopmill_register_cases)
     TEST_LIST ${ARG_NAME}_TESTS
     NO_PRETTY_VALUES # of a struct they are its bytes, with addresses: another name in each run
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
-    PROPERTIES TIMEOUT ${ARG_TIMEOUT} PROCESSORS ${ARG_PROCESSORS} ENVIRONMENT
+    PROPERTIES TIMEOUT ${ARG_TIMEOUT} PROCESSORS ${ARG_PROCESSORS} COST ${ARG_COST} ENVIRONMENT
                "${GOPMILL_TEST_ENVIRONMENT}")
   # gtest_discover_tests flattens lists, so a property with several values is set by a file that ctest
   # reads after the discovery.
@@ -111,8 +115,10 @@ endmacro()
 function(gopmill_script_test)
   cmake_parse_arguments(ARG "SERIAL;BUSY" "NAME;TIMEOUT" "COMMAND;LABELS" ${ARGN})
   set(ARG_PROCESSORS 1)
+  set(ARG_COST 2)
   if(ARG_BUSY)
     set(ARG_PROCESSORS 2)
+    set(ARG_COST 3)
   endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
@@ -124,6 +130,6 @@ function(gopmill_script_test)
   set_tests_properties(
     ${ARG_NAME}
     PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77 RUN_SERIAL
-               "${ARG_SERIAL}" PROCESSORS ${ARG_PROCESSORS} ENVIRONMENT
+               "${ARG_SERIAL}" PROCESSORS ${ARG_PROCESSORS} COST ${ARG_COST} ENVIRONMENT
                "${GOPMILL_TEST_ENVIRONMENT}")
 endfunction()
