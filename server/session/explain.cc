@@ -194,6 +194,8 @@ Result<std::string> ExplainJson(UniqueFd source, const TargetRequest& request,
                     {"seconds", Round3(out_seconds)},
                     {"truncated", end.truncated},
                     {"timestamps_repaired", end.repaired},
+                    {"deinterlaced", Name(plan.deinterlace())},
+                    {"temporal_context", plan.temporal_context()},
                     {"tone_mapped", ToneMapFor(plan.source->video, encoder.pixel_format).needed()},
                     {"picture", PictureJson(DescribePictures(plan.source->video, encoder))},
                     {"same_bytes_on_any_cpu", SameOnAnyCpu(plan, encoder)}};

@@ -166,6 +166,17 @@ def more_pictures_than_can_be_shown(folder):
     check_output(output, 240, 240)
 
 
+def plans_tell_what_filters_look_at(folder):
+    """Filters in time need pictures around a cut, so none is closed to them."""
+    movie = os.path.join(MOVIES, "ref-talk.mpg")
+    for flags, deinterlaced, context in ((["--deinterlace", "auto"], "off", 0), (["--deinterlace", "on"], "on", 1),
+                                         (["--deinterlace", "on", "--degrain", "light"], "on", 3)):
+        plan = json.loads(run([PROGRAM, "explain", movie, "--json", "-", "--duration", "10", *flags]))
+        check((plan["deinterlaced"], plan["temporal_context"]) == (deinterlaced, context), f"explain {flags}: {plan['deinterlaced']}, {plan['temporal_context']}")
+        cuts = {unit["cut"] for unit in plan["units"][1:]}
+        check(len(plan["units"]) > 3 and ("closed" in cuts) == (context == 0), f"explain {flags}: {cuts}")
+
+
 def verify_prints_each_join(folder):
     output, report = os.path.join(folder, "joins.mp4"), os.path.join(folder, "joins.json")
     for duration, rows in (("10", True), ("40", False)):
@@ -295,6 +306,7 @@ def main():
         best_spreads_bits(folder)
         slides(folder)
         more_pictures_than_can_be_shown(folder)
+        plans_tell_what_filters_look_at(folder)
         verify_prints_each_join(folder)
         every_movie(folder)
     return 1 if failures else 0
