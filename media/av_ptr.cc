@@ -50,4 +50,14 @@ Frame Ref(const AVFrame& frame) {
   return copy;
 }
 
+void Ref(const AVPacket& from, AVPacket& to) {
+  av_packet_unref(&to);
+  GOPMILL_CHECK(av_packet_ref(&to, &from) >= 0);
+}
+
+void Ref(const AVFrame& from, AVFrame& to) {
+  av_frame_unref(&to);
+  GOPMILL_CHECK(av_frame_ref(&to, &from) >= 0);
+}
+
 }  // namespace gopmill::av

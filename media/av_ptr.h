@@ -51,7 +51,7 @@ class Subtitle {
   AVSubtitle value_{};
 };
 
-// Allocation of these two only fails when memory is exhausted; that is fatal at once, not an Error.
+// What allocates here fails only when memory is exhausted; that is fatal at once, not an Error.
 Packet NewPacket();
 Frame NewFrame();
 // A packet with a copy of these bytes.
@@ -64,5 +64,11 @@ inline bool IsHidden(const AVPacket& packet) { return (packet.flags & AV_PKT_FLA
 // A new reference to the same data (no copy of the payload). nullptr-safe input is not accepted.
 Packet Ref(const AVPacket& packet);
 Frame Ref(const AVFrame& frame);
+// The same in a place that is there already; what it held is let go.
+void Ref(const AVPacket& from, AVPacket& to);
+void Ref(const AVFrame& from, AVFrame& to);
+// Lets go of what it holds: it is as new.
+inline void Unref(AVPacket& packet) { av_packet_unref(&packet); }
+inline void Unref(AVFrame& frame) { av_frame_unref(&frame); }
 
 }  // namespace gopmill::av

@@ -144,10 +144,7 @@ Status FanoutReader::WritePacket(const Queued& next) {
   if (next.after_gap && output_->packets_written(0) > 0) {
     GOPMILL_RETURN_IF_ERROR(output_->EndUnit());
   }
-  av::Packet packet = av::NewPacket();
-  if (av_packet_ref(packet.get(), next.item.packet->get()) < 0) {
-    return Error{.code = Code::kUnavailable, .message = "The machine has no more memory."};
-  }
+  av::Packet packet = av::Ref(**next.item.packet);
   if (!clock_->Place(next.item.track, next.after_gap, *packet)) return OkStatus();
   return output_->Write(next.item.track, std::move(packet));
 }

@@ -128,7 +128,7 @@ class LiveSource::Reader final : public PacketSource {
                         : entry.video ? info_->video.time_base
                                       : info_->sound(place).time_base;
     const std::int64_t offset_ns = clock_.Place(entry, entry.after_gap);
-    av_packet_move_ref(&out, av::Ref(in).get());
+    av::Ref(in, out);
     const auto move = [&](std::int64_t ticks) {
       return ticks == AV_NOPTS_VALUE
                  ? ticks

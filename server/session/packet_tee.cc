@@ -38,7 +38,7 @@ class PacketTee::Branch final : public PacketSource {
     GOPMILL_ASSIGN_OR_RETURN(const Entry entry, tee_->Next(stream_, stop_));
     arrival_ = entry.arrival;
     if (entry.coded) coded_ = entry.coded;
-    if (entry.packet) av_packet_move_ref(&packet, av::Ref(**entry.packet).get());
+    if (entry.packet) av::Ref(**entry.packet, packet);
     return entry.state;
   }
 
@@ -157,7 +157,7 @@ Result<PacketSource::ReadState> PacketTee::ReadBesideText(AVPacket& packet) {
       on_cue_(static_cast<std::size_t>(packet.stream_index), ReadCuePacket(packet),
               arrival != nullptr ? arrival->publisher : 0);
     }
-    av_packet_unref(&packet);
+    av::Unref(packet);
   }
 }
 

@@ -67,7 +67,7 @@ class PictureVerifier {
       if (!got) return OkStatus();
       OnFrame(*frame);
       patched_ += HasMadeUpParts(*frame) ? 1 : 0;
-      av_frame_unref(frame.get());
+      av::Unref(*frame);
     }
   }
 
@@ -150,7 +150,7 @@ class SoundVerifier {
     static_cast<void>(decoder_->Send(packet));
     while (decoder_->Receive(*frame_)) {
       if (!copied_) OnFrame(*frame_);
-      av_frame_unref(frame_.get());
+      av::Unref(*frame_);
     }
   }
 

@@ -134,6 +134,20 @@ class IncludeFence(TreeTest):
         self.assertEqual(code, 1)
         self.assertIn("base/a.cc:2:", output)
 
+    def test_finds_calls_of_ffmpeg_through_headers_of_ours(self):
+        self.write("server/a.cc", "void F() { av_packet_unref(&p); }\nauto x = g(sws_scale(c));\nint y = avio_tell(io);\n")
+        code, output = run("check_includes", str(self.top))
+        self.assertEqual(code, 1)
+        for number, name in enumerate(("av_packet_unref", "sws_scale", "avio_tell"), start=1):
+            self.assertIn(f"server/a.cc:{number}: {name}: FFmpeg may be called only by", output)
+
+    def test_accepts_calls_where_they_belong_and_what_is_none(self):
+        self.write("media/a.cc", "void F() { av_packet_unref(&p); }\n")
+        self.write("tests/unit/a.cc", "void F() { avcodec_open2(c); }\n")
+        self.write("server/a.cc", '// As av_packet_ref() does.\nlog("av_read_frame()");\nint n = available_workers() + average_bps();\n'
+                                  "AVPacket& p = *av::Ref(q);\nauto* free = &av_frame_free;\nmy_av_call();\n")
+        self.assertEqual(run("check_includes", str(self.top))[0], 0)
+
     def test_an_empty_tree_is_a_mistake(self):
         self.assertEqual(run("check_includes", str(self.top))[0], 2)
 
