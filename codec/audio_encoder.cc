@@ -38,18 +38,15 @@ Status OrderChannels(AVCodecContext& context) {
 }
 
 // States how many samples at the end of the packet are no sound of the source.
-Status AddDiscard(AVPacket& packet, std::int64_t samples) {
-  if (av_packet_get_side_data(&packet, AV_PKT_DATA_SKIP_SAMPLES, nullptr) != nullptr) {
-    return OkStatus();
-  }
+void AddDiscard(AVPacket& packet, std::int64_t samples) {
+  if (av_packet_get_side_data(&packet, AV_PKT_DATA_SKIP_SAMPLES, nullptr) != nullptr) return;
   std::uint8_t* data =
       av_packet_new_side_data(&packet, AV_PKT_DATA_SKIP_SAMPLES, kSkipSamplesBytes);
-  if (data == nullptr) return av::AvError(kEncoding, AVERROR(ENOMEM));
+  GOPMILL_CHECK(data != nullptr);
   std::fill_n(data, kSkipSamplesBytes, std::uint8_t{0});
   for (unsigned i = 0; i < 4; ++i) {  // little endian, as libavcodec reads it
     data[4 + i] = static_cast<std::uint8_t>(samples >> (8 * i) & 0xFF);
   }
-  return OkStatus();
 }
 
 }  // namespace
@@ -115,7 +112,7 @@ Status AudioEncoder::Receive(std::vector<av::Packet>& out) {
     if (result < 0) return av::AvError(kEncoding, result);
     packet->dts = packet->pts;
     if (packet->duration > 0 && packet->duration < context_->frame_size) {
-      GOPMILL_RETURN_IF_ERROR(AddDiscard(*packet, context_->frame_size - packet->duration));
+      AddDiscard(*packet, context_->frame_size - packet->duration);
     }
     out.push_back(std::move(packet));
   }

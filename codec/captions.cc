@@ -5,6 +5,8 @@
 #include <span>
 #include <utility>
 
+#include "base/status.h"
+
 namespace gopmill {
 namespace {
 
@@ -27,8 +29,8 @@ Captions CaptionsOf(const AVFrame& frame) {
   return valid;
 }
 
-Status AttachCaptions(Captions captions, AVFrame& frame) {
-  if (captions.empty()) return OkStatus();
+void AttachCaptions(Captions captions, AVFrame& frame) {
+  if (captions.empty()) return;
   constexpr std::size_t kMost = kMaxCaptionTriplets * kTriplet;
   if (captions.size() > kMost) {
     Captions first, rest;
@@ -42,11 +44,8 @@ Status AttachCaptions(Captions captions, AVFrame& frame) {
     captions = std::move(first);
   }
   AVFrameSideData* data = av_frame_new_side_data(&frame, AV_FRAME_DATA_A53_CC, captions.size());
-  if (data == nullptr) {
-    return Error{.code = Code::kResourceExhausted, .message = "Out of memory for captions."};
-  }
+  GOPMILL_CHECK(data != nullptr);
   std::ranges::copy(captions, data->data);
-  return OkStatus();
 }
 
 }  // namespace gopmill

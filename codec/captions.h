@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/status.h"
 #include "media/av_ptr.h"
 
 namespace gopmill {
@@ -26,6 +25,6 @@ Captions CaptionsOf(const AVFrame& frame);
 
 // At most kMaxCaptionTriplets: of more, those of CEA-608 come first and the rest is lost. Nothing
 // is attached where there are none.
-Status AttachCaptions(Captions captions, AVFrame& frame);
+void AttachCaptions(Captions captions, AVFrame& frame);
 
 }  // namespace gopmill

@@ -311,8 +311,7 @@ Result<bool> FrameFilter::Filter(const AVFrame* in, AVFrame& out) {
   av_frame_unref(&out);
   if (!chain_) {
     if (in == nullptr) return false;
-    const int ret = av_frame_ref(&out, in);
-    if (ret < 0) return av::AvError("A frame could not be passed on", ret);
+    av::Ref(*in, out);
     return true;
   }
   if (spec_.degrain != Denoise::kOff) {

@@ -11,7 +11,8 @@
 
 namespace gopmill {
 
-// Memory for a picture, its content undefined. `format` is an AVPixelFormat.
+// Memory for a picture, its content undefined. `format` is an AVPixelFormat. Fails where it would
+// be larger than a block may be (kMaxFfmpegBlock): sources and clients say how large pictures are.
 Result<av::Frame> NewPicture(int width, int height, int format);
 
 // Black in a range, an AVColorRange; in limited range where it is not stated.

@@ -264,8 +264,7 @@ Result<bool> PictureTap::Next(AVFrame& frame) {
   }
   const PictureStore::Picture picture = std::move(in_hand_.front());
   in_hand_.pop_front();
-  av_frame_unref(&frame);
-  if (av_frame_ref(&frame, picture.frame->get()) < 0) return InternalError("No memory.");
+  av::Ref(**picture.frame, frame);
   frame.pts = times_[static_cast<std::size_t>(picture.packet - times_gone_)] + picture.off;
   for (; times_gone_ < picture.packet - kHeldPackets; ++times_gone_) times_.pop_front();
   return true;

@@ -112,7 +112,7 @@ Result<av::Frame> UnitPass::Make(const FrameSelector::Selected& selected, std::i
   frame->pts = n;
   frame->pict_type = AV_PICTURE_TYPE_NONE;  // the source's picture types must not steer the encoder
   while (frame->nb_side_data > 0) av_frame_remove_side_data(frame.get(), frame->side_data[0]->type);
-  GOPMILL_RETURN_IF_ERROR(AttachCaptions(selected.captions, *frame));
+  AttachCaptions(selected.captions, *frame);
   return frame;
 }
 

@@ -121,9 +121,7 @@ Result<std::string> MakeInitSegment(const MuxTrack& track, std::int64_t lead) {
   SegmentMuxer muxer;
   GOPMILL_RETURN_IF_ERROR(
       muxer.Open(Container::kMp4, track, "frag_custom+delay_moov+default_base_moof", kInit));
-  av::Packet packet = av::NewPacket();
-  if (av_new_packet(packet.get(), 16) < 0) return av::AvError("No memory", AVERROR(ENOMEM));
-  std::fill_n(packet->data, 16, std::uint8_t{0});
+  av::Packet packet = av::NewPacket(std::array<std::uint8_t, 16>{});
   packet->dts = -lead;
   packet->pts = track.kind == TrackKind::kVideo ? 0 : -lead;
   packet->duration = 1;
